@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork/skiplist.h - a concurrent ordered index of disjoint ranges over 64-bit keys.
+ */
+#ifndef LATHWORK_SKIPLIST_H
+#define LATHWORK_SKIPLIST_H
+
+#include "lathwork/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The hook a caller embeds: the range [key, key + size). key and size must not change while
+ * the slot is in a list except through the calls below. */
+struct lath_slot {
+	uint64_t key;
+	uint64_t size;
+};
+
+/* An item as the index holds it. In slot mode value is the address of the slot. */
+struct lath_item {
+	uint64_t key;
+	uint64_t size;
+	uint64_t value;
+};
+
+/* Opaque, embeddable. */
+struct lath_skiplist {
+	uint64_t opaque[32];
+}
+#ifdef __GNUC__
+__attribute__((aligned(64)))
+#endif
+;
+
+struct lath_skiplist_stats {
+	uint64_t items;
+	uint64_t bytes;		/* node memory obtained, all of it */
+	uint64_t leaves;
+	uint64_t inner_nodes;
+	uint64_t levels;	/* 1 = a single leaf */
+	uint64_t fill_permille;	/* live entries / leaf capacity */
+	uint64_t restarts;	/* descents begun anew because a node had been merged away */
+	uint64_t lock_falls;	/* readers that gave up on versions and took the lock */
+	uint64_t splits;
+	uint64_t shares;	/* a full leaf gave entries to its right neighbours */
+	uint64_t merges;
+	uint64_t huge_bytes;	/* of bytes: asked to be on 2 MiB pages */
+};
+
+typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
+
+LATH_API int lath_skiplist_init(struct lath_skiplist *list, const struct lath_config *config);
+/* each: called for every item still there, or NULL. Excludes all other calls. */
+LATH_API void lath_skiplist_fini(struct lath_skiplist *list, lath_item_fn each, void *arg);
+LATH_API struct lath_skiplist *lath_skiplist_create(const struct lath_config *config);
+LATH_API void lath_skiplist_destroy(struct lath_skiplist *list, lath_item_fn each, void *arg);
+
+/* 0 | -EEXIST (*conflict: one item that overlaps) | -ENOMEM | -EINVAL (size 0, past 2^64, size != 1 in points) */
+LATH_API int lath_skiplist_insert_item(struct lath_skiplist *list, const struct lath_item *item,
+				       struct lath_item *conflict);
+/* Erase the item that starts at key / that covers point: 0 (*old filled if not NULL) | -ENOENT. Never allocates. */
+LATH_API int lath_skiplist_erase_item(struct lath_skiplist *list, uint64_t key, struct lath_item *old);
+LATH_API int lath_skiplist_erase_item_at(struct lath_skiplist *list, uint64_t point, struct lath_item *old);
+/* Exchange the value of the item that starts at key: 0 | -ENOENT */
+LATH_API int lath_skiplist_replace_item(struct lath_skiplist *list, uint64_t key, uint64_t value,
+					struct lath_item *old);
+/* The item that covers point: 0 | -ENOENT */
+LATH_API int lath_skiplist_lookup_item(struct lath_skiplist *list, uint64_t point, struct lath_item *found);
+/* The first item that overlaps [key, key + size): 0 | -ENOENT | -EINVAL */
+LATH_API int lath_skiplist_overlap_item(struct lath_skiplist *list, uint64_t key, uint64_t size,
+					struct lath_item *found);
+/* First item with item.key >= key / last item with item.key <= key: 0 | -ENOENT */
+LATH_API int lath_skiplist_ceiling_item(struct lath_skiplist *list, uint64_t key, struct lath_item *found);
+LATH_API int lath_skiplist_floor_item(struct lath_skiplist *list, uint64_t key, struct lath_item *found);
+LATH_API int lath_skiplist_first_item(struct lath_skiplist *list, struct lath_item *found);
+LATH_API int lath_skiplist_last_item(struct lath_skiplist *list, struct lath_item *found);
+
+/* The same reads for a caller that is inside a reader of the list's flavour already. */
+LATH_API int lath_skiplist_lookup_item_rcu(struct lath_skiplist *list, uint64_t point, struct lath_item *found);
+LATH_API int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uint64_t size,
+					    struct lath_item *found);
+
+/* Change the size of the item that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM.
+ * In slot mode the caller updates slot->size. */
+LATH_API int lath_skiplist_resize(struct lath_skiplist *list, uint64_t key, uint64_t size);
+/* Cut the item that covers `at` in two; the right part starts at `at` and has `value`:
+ * 0 | -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */
+LATH_API int lath_skiplist_split(struct lath_skiplist *list, uint64_t at, uint64_t value);
+/* Erase every item that overlaps [key, key + size), in key order, each()'d after it left the list.
+ * Leaf by leaf, not atomic as a whole. Returns the number erased or -EINVAL. Never allocates. */
+LATH_API int64_t lath_skiplist_erase_range(struct lath_skiplist *list, uint64_t key, uint64_t size,
+					   lath_item_fn each, void *arg);
+/* Insert item over whatever is there: covered items leave (each() sees them), partly covered
+ * ones are cut, one that covers it on both sides is cut in two. Value mode; atomic. 0 | -EINVAL | -ENOMEM */
+LATH_API int lath_skiplist_store_range(struct lath_skiplist *list, const struct lath_item *item,
+				       lath_item_fn each, void *arg);
+
+/* Batches: 16 descents in flight. Result i belongs to key i. Each element is its own operation.
+ * lookup: found[i].size == 0 means absent; returns the number found. Values alone: lath_skiplist_get_batch.
+ * insert/erase: results[i] as the single call's (results may be NULL); returns the number that succeeded. */
+LATH_API size_t lath_skiplist_lookup_batch(struct lath_skiplist *list, size_t n, const uint64_t *points,
+					   struct lath_item *found);
+LATH_API size_t lath_skiplist_get_batch(struct lath_skiplist *list, size_t n, const uint64_t *points,
+					uint64_t *values, uint8_t *hits);
+LATH_API size_t lath_skiplist_insert_batch(struct lath_skiplist *list, size_t n, const struct lath_item *items,
+					   int *results);
+LATH_API size_t lath_skiplist_erase_batch(struct lath_skiplist *list, size_t n, const uint64_t *keys,
+					  int *results);
+/* Fill an empty list from items sorted by key: 0 | -EINVAL (*bad: index of the first item out of order,
+ * overlapping or invalid; the list stays empty) | -EBUSY (not empty) | -ENOMEM (the list stays empty).
+ * Excludes all other calls. */
+LATH_API int lath_skiplist_load_sorted(struct lath_skiplist *list, size_t n, const struct lath_item *items,
+				       size_t *bad);
+
+/* The value of the item that covers point: 1 (*value set) | 0. The fastest lookup. */
+LATH_API int lath_skiplist_get(struct lath_skiplist *list, uint64_t point, uint64_t *value);
+
+/* Copy up to max items that start in [from, last], in order: the number copied. Each leaf is read
+ * consistently; between leaves others may write. *next: the key to go on from, valid if the count == max. */
+LATH_API size_t lath_skiplist_scan(struct lath_skiplist *list, uint64_t from, uint64_t last,
+				   struct lath_item *items, size_t max, uint64_t *next);
+
+LATH_API uint64_t lath_skiplist_count(struct lath_skiplist *list);
+LATH_API void lath_skiplist_get_stats(struct lath_skiplist *list, struct lath_skiplist_stats *stats);
+/* 0, or the number of the broken invariant (report: text of at most report_size bytes). Quiescent lists only. */
+LATH_API int lath_skiplist_verify(struct lath_skiplist *list, int level, char *report, size_t report_size);
+
+/* Slot mode: the same calls on embedded hooks. */
+static inline struct lath_slot *lath_item_slot(const struct lath_item *item)
+{
+	return (struct lath_slot *)(uintptr_t)item->value;
+}
+
+static inline int lath_skiplist_insert(struct lath_skiplist *list, struct lath_slot *slot,
+				       struct lath_slot **conflict)
+{
+	struct lath_item item = { slot->key, slot->size, (uint64_t)(uintptr_t)slot };
+	struct lath_item there;
+	int ret = lath_skiplist_insert_item(list, &item, conflict ? &there : NULL);
+
+	if (ret < 0 && conflict)
+		*conflict = ret == -17 /* -EEXIST */ ? lath_item_slot(&there) : NULL;
+	return ret;
+}
+
+static inline struct lath_slot *lath_skiplist_erase(struct lath_skiplist *list, uint64_t key)
+{
+	struct lath_item old;
+
+	return lath_skiplist_erase_item(list, key, &old) ? NULL : lath_item_slot(&old);
+}
+
+static inline struct lath_slot *lath_skiplist_erase_at(struct lath_skiplist *list, uint64_t point)
+{
+	struct lath_item old;
+
+	return lath_skiplist_erase_item_at(list, point, &old) ? NULL : lath_item_slot(&old);
+}
+
+static inline struct lath_slot *lath_skiplist_lookup(struct lath_skiplist *list, uint64_t point)
+{
+	struct lath_item item;
+
+	return lath_skiplist_lookup_item(list, point, &item) ? NULL : lath_item_slot(&item);
+}
+
+static inline struct lath_slot *lath_skiplist_lookup_rcu(struct lath_skiplist *list, uint64_t point)
+{
+	struct lath_item item;
+
+	return lath_skiplist_lookup_item_rcu(list, point, &item) ? NULL : lath_item_slot(&item);
+}
+
+static inline struct lath_slot *lath_skiplist_overlap(struct lath_skiplist *list, uint64_t key, uint64_t size)
+{
+	struct lath_item item;
+
+	return lath_skiplist_overlap_item(list, key, size, &item) ? NULL : lath_item_slot(&item);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LATHWORK_SKIPLIST_H */
