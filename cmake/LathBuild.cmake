@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# What every directory shares: flags from the options, and helpers to declare targets.
+
+set(lath_c_warnings -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla)
+set(lath_cxx_warnings -Wall -Wextra -Wshadow)
+if(LATH_WERROR)
+  list(APPEND lath_c_warnings -Werror)
+  list(APPEND lath_cxx_warnings -Werror)
+endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:C>:${lath_c_warnings}>" "$<$<COMPILE_LANGUAGE:CXX>:${lath_cxx_warnings}>")
+
+if(LATH_SANITIZE)
+  add_compile_options(-fsanitize=${LATH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${LATH_SANITIZE})
+endif()
+if(LATH_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+# Seen by the core and by its tests alike, so that both agree on the shape of a node.
+foreach(name LATH_LEAF_CAP LATH_INNER_CAP)
+  if(${name})
+    add_compile_definitions(${name}=${${name}})
+  endif()
+endforeach()
+if(LATH_SCALAR)
+  add_compile_definitions(LATH_SCALAR=1)
+endif()
+
+set(LATH_X86 OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND NOT LATH_SCALAR)
+  set(LATH_X86 ON)
+endif()
+
+# Add a directory that may not be part of this tree (source packages leave some out).
+macro(lath_add_directory dir)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/CMakeLists.txt)
+    add_subdirectory(${dir})
+  endif()
+endmacro()
+
+# lath_simd(file flags...): one source compiled for one instruction set; chosen at run time.
+function(lath_simd file)
+  if(LATH_X86)
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+  endif()
+endfunction()
