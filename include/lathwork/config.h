@@ -53,8 +53,8 @@ struct lath_rcu {
 	void (*call)(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head));
 	/* wait for a grace period; not from within a reader */
 	void (*synchronize)(void);
-	/* wait until every func handed to call() before has run; not from within a reader */
-	void (*barrier)(void);
+	/* wait until every func handed to call() so far has run; not from within a reader */
+	void (*drain)(void);
 	/* a thread announces itself before its first reader and after its last; may be NULL */
 	void (*register_thread)(void);
 	void (*unregister_thread)(void);

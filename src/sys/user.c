@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * user.c - what user.h needs from the operating system: pages, yield.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "sys/sys.h"
+
+char lath_grace_period_tag;
+
+#ifdef LATH_DELAYS
+void (*lath_delay_hook)(const char *point);
+#endif
+
+void lath_yield(void)
+{
+	sched_yield();
+}
+
+#define HUGE_PAGE (2ul << 20)
+
+/* mmap aligns to a small page only: ask for one huge page more and give the ends back. */
+static void *map_huge(size_t size)
+{
+	size_t want = size + HUGE_PAGE;
+	char *map = mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t head;
+
+	if (map == MAP_FAILED)
+		return NULL;
+	head = -(uintptr_t)map & (HUGE_PAGE - 1);
+	if (head)
+		munmap(map, head);
+	munmap(map + head + size, want - head - size);
+	madvise(map + head, size, MADV_HUGEPAGE);
+	return map + head;
+}
+
+void *lath_pages_alloc(size_t size, bool huge)
+{
+	void *map;
+
+	if (huge)
+		return map_huge(size);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+void lath_pages_free(void *pages, size_t size)
+{
+	munmap(pages, size);
+}

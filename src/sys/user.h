@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * user.h - the words of sys.h in user space, over __atomic and liburcu (user.c).
+ *
+ * Checked builds (ThreadSanitizer, or a scheduler behind its instrumentation) cannot follow
+ * stand-alone fences. There smp_rmb/smp_wmb are compiler barriers only, and READ_ONCE and
+ * WRITE_ONCE are acquire and release: a reader that sees data written inside a locked section
+ * then also sees the lock in the version word (Boehm, "Can seqlocks get along with programming
+ * language memory models?", MSPC 2012). Elsewhere they are relaxed, and the fences are real.
+ */
+#ifndef LATH_SYS_USER_H
+#define LATH_SYS_USER_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+
+#if defined(__SANITIZE_THREAD__)
+#define LATH_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LATH_CHECKED 1
+#endif
+#endif
+#ifndef LATH_CHECKED
+#define LATH_CHECKED 0
+#endif
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define min(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
+#define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
+
+/* lowest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set bits */
+#define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
+#define fls64(x) ((x) ? 64u - (unsigned int)__builtin_clzll(x) : 0u)
+#define hweight64(x) ((unsigned int)__builtin_popcountll(x))
+
+#define barrier() __asm__ volatile("" ::: "memory")
+#if LATH_CHECKED
+#define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
+#define smp_rmb() barrier()
+#define smp_wmb() barrier()
+#elif defined(__x86_64__) || defined(__i386__)
+#define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+/* loads are not reordered with loads, nor stores with stores */
+#define smp_rmb() barrier()
+#define smp_wmb() barrier()
+#else
+#define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
+#endif
+#define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+static inline u64 cmpxchg_acquire(u64 *p, u64 old, u64 new)
+{
+	__atomic_compare_exchange_n(p, &old, new, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return old;
+}
+
+static inline u64 lath_fetch_add(u64 *p, u64 n)
+{
+	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
+}
+
+#define prefetch(p) __builtin_prefetch(p)
+
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#else
+	barrier();
+#endif
+}
+
+/* A thread that holds a lock may be off its processor: after some rounds give ours away. */
+void lath_yield(void);
+
+static inline void lath_spin_wait(unsigned int *rounds)
+{
+	if (likely(++*rounds & 63))
+		cpu_relax();
+	else
+		lath_yield();
+}
+
+#define preempt_disable() ((void)0)
+#define preempt_enable() ((void)0)
+
+struct lath_spinlock {
+	u64 held;
+};
+
+static inline void lath_spin_init(struct lath_spinlock *lock)
+{
+	lock->held = 0;
+}
+
+static inline void lath_spin_lock(struct lath_spinlock *lock)
+{
+	unsigned int rounds = 0;
+
+	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, 1))
+		lath_spin_wait(&rounds);
+}
+
+static inline void lath_spin_unlock(struct lath_spinlock *lock)
+{
+	smp_store_release(&lock->held, 0); /* pairs with cmpxchg_acquire in lath_spin_lock */
+}
+
+/*
+ * liburcu is not instrumented: tell ThreadSanitizer that the end of a reader happens before
+ * every callback. The symbols are absent (NULL) in all other builds.
+ */
+extern void __tsan_acquire(void *addr) __attribute__((weak));
+extern void __tsan_release(void *addr) __attribute__((weak));
+extern char lath_grace_period_tag;
+
+static inline void lath_reader_enter(const struct lath_rcu *rcu)
+{
+	if (rcu->read_lock)
+		rcu->read_lock();
+}
+
+static inline void lath_reader_exit(const struct lath_rcu *rcu)
+{
+#if LATH_CHECKED
+	if (__tsan_release)
+		__tsan_release(&lath_grace_period_tag);
+#endif
+	if (rcu->read_unlock)
+		rcu->read_unlock();
+}
+
+/* Hand a node to reclamation: func(head) runs when no reader can still see it. */
+static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head *head,
+			       void (*func)(struct lath_rcu_head *head))
+{
+	rcu->call(head, func);
+}
+
+/* First thing in a func handed to lath_retire(). */
+static inline void lath_retired(void)
+{
+#if LATH_CHECKED
+	if (__tsan_acquire)
+		__tsan_acquire(&lath_grace_period_tag);
+#endif
+}
+
+static inline void lath_retire_drain(const struct lath_rcu *rcu)
+{
+	rcu->drain();
+}
+
+/* Zeroed anonymous memory, aligned to a page (to 2 MiB with huge), or NULL. */
+void *lath_pages_alloc(size_t size, bool huge);
+void lath_pages_free(void *pages, size_t size);
+
+/* Named points where a test build may pause a thread. */
+#ifdef LATH_DELAYS
+extern void (*lath_delay_hook)(const char *point);
+#define lath_delay(point) do { if (lath_delay_hook) lath_delay_hook(point); } while (0)
+#else
+#define lath_delay(point) ((void)0)
+#endif
+
+#endif /* LATH_SYS_USER_H */
