@@ -148,7 +148,7 @@ static int erase_locked(struct skiplist *list, struct leaf *leaf, int i, struct 
 }
 
 /* exact: the item must start at key. A miss is answered without the lock. */
-static int erase(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
+int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
 {
 	unsigned int try;
 	struct leaf *leaf;
@@ -177,7 +177,7 @@ int lath_skiplist_erase_item(struct lath_skiplist *list, uint64_t key, struct la
 	int ret;
 
 	lath_reader_enter(rcu);
-	ret = erase(list_of(list), key, true, old);
+	ret = erase_item(list_of(list), key, true, old);
 	lath_reader_exit(rcu);
 	return ret;
 }
@@ -188,7 +188,7 @@ int lath_skiplist_erase_item_at(struct lath_skiplist *list, uint64_t point, stru
 	int ret;
 
 	lath_reader_enter(rcu);
-	ret = erase(list_of(list), point, false, old);
+	ret = erase_item(list_of(list), point, false, old);
 	lath_reader_exit(rcu);
 	return ret;
 }

@@ -136,6 +136,10 @@ static inline void item_of(const struct leaf *leaf, unsigned int i, bool ranges,
 /* Leaves [first, last] of a locked stretch: unlock them, unchanged. */
 void unlock_clean_through(struct leaf *first, struct leaf *last);
 
+/* ---- lookup.c, erase.c: the calls inside a reader ---- */
+int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
+int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
+
 /* ---- insert.c ---- */
 
 /* size > 0 and key + size - 1 does not pass the last key; size 1 in the points layout */

@@ -48,7 +48,7 @@ static struct leaf *lock_after(struct skiplist *list, u64 key)
 
 /* ---- a point ---- */
 
-static int lookup(struct skiplist *list, u64 point, struct lath_item *found)
+int lookup_item(struct skiplist *list, u64 point, struct lath_item *found)
 {
 	unsigned int try;
 	struct leaf *leaf;
@@ -73,7 +73,7 @@ static int lookup(struct skiplist *list, u64 point, struct lath_item *found)
 
 int lath_skiplist_lookup_item_rcu(struct lath_skiplist *list, uint64_t point, struct lath_item *found)
 {
-	return lookup(list_of(list), point, found);
+	return lookup_item(list_of(list), point, found);
 }
 
 int lath_skiplist_lookup_item(struct lath_skiplist *list, uint64_t point, struct lath_item *found)
@@ -82,7 +82,7 @@ int lath_skiplist_lookup_item(struct lath_skiplist *list, uint64_t point, struct
 	int ret;
 
 	lath_reader_enter(rcu);
-	ret = lookup(list_of(list), point, found);
+	ret = lookup_item(list_of(list), point, found);
 	lath_reader_exit(rcu);
 	return ret;
 }
@@ -102,7 +102,7 @@ int lath_skiplist_get(struct lath_skiplist *public, uint64_t point, uint64_t *va
 		*value = leaf_value(leaf, (unsigned int)i);
 	ret = i >= 0;
 	if (unlikely(!node_valid(&leaf->node, word))) {
-		ret = !lookup(list, point, &item);
+		ret = !lookup_item(list, point, &item);
 		if (ret)
 			*value = item.value;
 	}

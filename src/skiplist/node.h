@@ -225,10 +225,9 @@ unsigned int leaf_tie_rank(const struct leaf *leaf, unsigned int from, unsigned 
 int leaf_find_tied(const struct leaf *leaf, struct lath_match m, u64 key);
 int leaf_floor_tied(const struct leaf *leaf, struct lath_match m, u64 key);
 
-/* The live entry with exactly this key, or -1. */
-static inline int leaf_find(const struct leaf *leaf, u64 key)
+/* The live entry with exactly this key, or -1; match is leaf_match(leaf, key). */
+static inline int leaf_find_match(const struct leaf *leaf, struct lath_match match, u64 key)
 {
-	struct lath_match match = leaf_match(leaf, key);
 	u64 m = match.eq & READ_ONCE(leaf->live);
 
 	if (unlikely(hweight64(m) > LEAF_TIE))
@@ -243,10 +242,14 @@ static inline int leaf_find(const struct leaf *leaf, u64 key)
 	return -1;
 }
 
-/* The last live entry with key <= this one, or -1. */
-static inline int leaf_floor(const struct leaf *leaf, u64 key)
+static inline int leaf_find(const struct leaf *leaf, u64 key)
 {
-	struct lath_match m = leaf_match(leaf, key);
+	return leaf_find_match(leaf, leaf_match(leaf, key), key);
+}
+
+/* The last live entry with key <= this one, or -1; m is leaf_match(leaf, key). */
+static inline int leaf_floor_match(const struct leaf *leaf, struct lath_match m, u64 key)
+{
 	u64 live = READ_ONCE(leaf->live);
 	u64 eq = m.eq & live;
 
@@ -260,6 +263,11 @@ static inline int leaf_floor(const struct leaf *leaf, u64 key)
 		eq &= ~(1ull << i);
 	}
 	return (int)fls64(m.lt & live) - 1;
+}
+
+static inline int leaf_floor(const struct leaf *leaf, u64 key)
+{
+	return leaf_floor_match(leaf, leaf_match(leaf, key), key);
 }
 
 /* The live entry that covers key, or -1. */

@@ -9,54 +9,7 @@
  */
 #include "skiplist/list.h"
 #include "skiplist/finger.h"
-
-/* Bring in what a lookup of key will touch in leaf i of this inner node: header and heads, and the
- * pair line guessed by interpolation between the separators. */
-static inline void prefetch_leaf(const struct inner *inner, unsigned int i, struct node *child, u64 key)
-{
-	u64 sep = READ_ONCE(inner->sep[i]);
-	u64 next = i + 1 < INNER_CAP ? READ_ONCE(inner->sep[i + 1]) : KEY_MAX;
-	u64 span = next - sep, off = key - sep;
-	unsigned int bits = fls64(span);
-	char *p = (char *)child;
-
-	prefetch(p);
-	prefetch(p + 64);
-	if (bits > 32) {
-		span >>= bits - 32;
-		off >>= bits - 32;
-	}
-	if (span > LEAF_CAP && off <= span) {
-		unsigned int guess = (u32)(off * (LEAF_CAP * 13 / 16) / span);
-
-		prefetch((char *)&node_leaf(child)->pair[guess]);
-	}
-}
-
-/* One step down or right. Returns the next node, NULL to start anew. */
-static inline struct node *step(struct node *node, u64 key, bool leaves)
-{
-	struct inner *inner = node_inner(node);
-
-	for (;;) {
-		u64 word = node_read(node);
-		struct node *next;
-
-		if (unlikely(word & NODE_DEAD))
-			return NULL;
-		if (unlikely(key > READ_ONCE(node->last) || word & NODE_VOID)) {
-			next = READ_ONCE(node->right);
-		} else {
-			unsigned int i = inner_slot(inner, key);
-
-			next = READ_ONCE(inner->child[i]);
-			if (leaves)
-				prefetch_leaf(inner, i, next, key);
-		}
-		if (node_valid(node, word))
-			return next;
-	}
-}
+#include "skiplist/walk.h"
 
 static struct leaf *descend(struct skiplist *list, u64 key, u64 *word)
 {
@@ -66,7 +19,7 @@ static struct leaf *descend(struct skiplist *list, u64 key, u64 *word)
 restart:
 	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
 	for (level = node_level(node); level; level = node_level(node)) {
-		node = step(node, key, level == 1);
+		node = walk_step(node, key, level == 1);
 		if (unlikely(!node))
 			goto again;
 	}
@@ -120,7 +73,7 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 		if (node_level(node) < level)
 			return NULL;
 		while (node && node_level(node) > level)
-			node = step(node, key, false);
+			node = walk_step(node, key, false);
 		while (node) {
 			u64 word = node_read(node);
 			struct node *right;
