@@ -97,9 +97,9 @@ static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 }
 
 #ifdef __AVX512F__
-#define LATH_AVX512_CLOBBERS , "xmm16", "xmm17", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#define LATH_AVX512_CLOBBERS "cc", "xmm16", "xmm17", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
-#define LATH_AVX512_CLOBBERS
+#define LATH_AVX512_CLOBBERS "cc"
 #endif
 
 static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
@@ -114,7 +114,7 @@ static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
 		"kmovq %%k2, %[eq]"
 		: [lt] "=r"(m.lt), [eq] "=r"(m.eq)
 		: [head] "r"(head), [h] "r"((u32)h), "m"(*(const u8(*)[64])head)
-		: "cc" LATH_AVX512_CLOBBERS);
+		: LATH_AVX512_CLOBBERS);
 	return m;
 }
 
@@ -142,7 +142,7 @@ static inline unsigned int lath_keys_rank_avx512(const u64 *key, u64 k)
 		"kmovd %%k7, %k[d]"
 		: [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
 		: [key] "r"(key), [k] "r"(k), "m"(*(const u64(*)[64])key)
-		: "cc" LATH_AVX512_CLOBBERS);
+		: LATH_AVX512_CLOBBERS);
 	return hweight64(a | b << 16 | c << 32 | d << 48);
 }
 #endif

@@ -5,7 +5,8 @@
  */
 #include "sys/sys.h"
 
-#if LATH_INLINE_URCU
+/* liburcu's bodies are inlined, except where a checker must see the calls. */
+#if !LATH_CHECKED
 #define _LGPL_SOURCE
 #endif
 #include <urcu/urcu-bp.h>

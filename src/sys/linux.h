@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * linux.h - the words of sys.h in the kernel: its own headers, and the few that are ours.
+ *
+ * The core may be called from process context and softirqs, not from hard interrupts: its locks
+ * keep softirqs away, because RCU callbacks (softirqs) put nodes back into the pools. Memory is
+ * asked for without sleeping where the caller may not sleep, see lath_gfp().
+ */
+#ifndef LATH_SYS_LINUX_H
+#define LATH_SYS_LINUX_H
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/bottom_half.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/prefetch.h>
+#include <linux/preempt.h>
+#include <linux/processor.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+/* No instrumentation of ours in the kernel (KCSAN brings its own). */
+#define LATH_CHECKED 0
+
+static inline u64 lath_fetch_add(u64 *p, u64 n)
+{
+	return (u64)atomic64_fetch_add_relaxed((s64)n, (atomic64_t *)p);
+}
+
+/* A holder of a node's lock is on a processor and keeps it: spinning is enough. */
+static inline void lath_spin_wait(unsigned int *rounds)
+{
+	++*rounds;
+	cpu_relax();
+}
+
+struct lath_spinlock {
+	spinlock_t lock;
+};
+
+#define lath_spin_init(l) spin_lock_init(&(l)->lock)
+
+static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
+{
+	spin_lock_bh(&l->lock);
+}
+
+static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock)
+{
+	spin_unlock_bh(&l->lock);
+}
+
+/* The kernel has one flavour; the caller's choice is ignored. */
+static inline void lath_reader_enter(const struct lath_rcu *rcu) __acquires(RCU)
+{
+	rcu_read_lock();
+}
+
+static inline void lath_reader_exit(const struct lath_rcu *rcu) __releases(RCU)
+{
+	rcu_read_unlock();
+}
+
+static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head), "same layout: {next, func}");
+
+static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head *head,
+			       void (*func)(struct lath_rcu_head *head))
+{
+	call_rcu((struct rcu_head *)head, (rcu_callback_t)func);
+}
+
+static inline void lath_retired(void)
+{
+}
+
+static inline void lath_retire_drain(const struct lath_rcu *rcu)
+{
+	rcu_barrier();
+}
+
+/*
+ * May the caller sleep? A kernel that does not count preemption or readers cannot tell: no then.
+ */
+static inline gfp_t lath_gfp(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_COUNT) && IS_ENABLED(CONFIG_PREEMPT_RCU) && preemptible() &&
+	    !rcu_preempt_depth())
+		return GFP_KERNEL;
+	return GFP_NOWAIT | __GFP_NOWARN;
+}
+
+/* Zeroed memory, aligned to a page, or NULL. Physically contiguous if at hand. */
+static inline void *lath_pages_alloc(size_t size, bool huge)
+{
+	gfp_t gfp = lath_gfp();
+
+	if (gfpflags_allow_blocking(gfp))
+		return kvzalloc(size, gfp);
+	return kzalloc(size, gfp);
+}
+
+static inline void lath_pages_free(void *pages, size_t size)
+{
+	kvfree(pages);
+}
+
+/* One small block, aligned to 64 bytes, or NULL: kmalloc aligns a power of two to itself. */
+static inline void *lath_block_alloc(size_t size)
+{
+	return kzalloc(roundup_pow_of_two(max_t(size_t, size, 64)), lath_gfp());
+}
+
+static inline void lath_block_free(void *block)
+{
+	kfree(block);
+}
+
+#define lath_delay(point) ((void)0)
+
+#endif /* LATH_SYS_LINUX_H */

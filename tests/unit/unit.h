@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * unit.h - what a unit test may use in both hosts: the words of sys.h, CHECK, memory.
+ *
+ * A unit test is `int NAME_test(void)` in NAME_test.c; it returns 0, or the line that failed.
+ */
+#ifndef LATH_UNIT_H
+#define LATH_UNIT_H
+
+#include "sys/sys.h"
+
+#define CHECK(condition)                 \
+	do {                             \
+		if (!(condition))        \
+			return __LINE__; \
+	} while (0)
+
+#ifdef __KERNEL__
+#include <linux/mm.h>
+#include <linux/sched.h>
+#define unit_alloc(size) kvzalloc(size, GFP_KERNEL)
+#define unit_free(p) kvfree(p)
+#define unit_breathe() cond_resched()
+#else
+#include <stdlib.h>
+#define unit_alloc(size) calloc(1, size)
+#define unit_free(p) free(p)
+#define unit_breathe() ((void)0)
+#endif
+
+#endif /* LATH_UNIT_H */
