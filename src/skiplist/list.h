@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * list.h - the index as a whole: internal types and what its files offer each other.
+ *
+ *   memory.c   where nodes come from and where retired ones go
+ *   search.c   the walk from the root to a leaf; lookups; reads across leaves
+ *   insert.c   insert, replace; a range that reaches across a fence
+ *   grow.c     room for a full leaf: shares, splits, separators, new roots
+ *   erase.c    erase and the lazy merging of sparse neighbours
+ *   range.c    calls that change stretches: erase_range, store_range, resize, split
+ *   batch.c    the interleaved forms
+ *   cursor.c   iteration, scans, the locked leaf
+ *   list.c     init, fini, load, stats;   verify.c, dump.c
+ *
+ * One level is a list of blocks with fences, as in a B-link tree (Lehman and Yao 1981): a node
+ * covers [low, last], its right neighbour begins at last + 1, and whoever finds a node too low for
+ * its key moves right. To a reader the levels together are a skiplist whose towers are chosen by
+ * overflow instead of by coin.
+ *
+ * What makes the walk safe without locks (numbers as in lathwork/skiplist.h):
+ *   low only falls while a node lives, and a separator is never below its child's low; so a walk
+ *   never lands too far right, and moving right repairs every stale step.
+ *
+ * Lock order: inner nodes before leaves, left before right within a level. A thread that holds a
+ * leaf never waits for an inner node.
+ */
+#ifndef LATH_SKIPLIST_LIST_H
+#define LATH_SKIPLIST_LIST_H
+
+#include "lathwork/skiplist.h"
+#include "skiplist/node.h"
+
+/* Optimistic reads that failed this often take the lock instead. */
+#define READ_TRIES 8
+
+enum pool_kind { POOL_LEAF, POOL_INNER, POOL_KINDS };
+
+/* Nodes of one kind. Memory given to a kind stays with it until the list ends (type-stable), so a
+ * thread's finger may read the header of a node that has been retired meanwhile. */
+struct pool {
+	struct lath_spinlock lock;
+	u64 node_size;
+	struct node *free; /* linked by right */
+	char *fresh;	   /* [fresh, end): never used yet */
+	char *end;
+	struct chunk *chunks;
+	struct skiplist *list;
+	u64 bytes;
+	u64 nodes; /* handed out and not come back */
+};
+
+/* Leaves that became sparse are looked at again this many such events later (erase.c). */
+#ifndef LATH_SPARSE_RING
+#define LATH_SPARSE_RING 16
+#endif
+#define SPARSE_RING LATH_SPARSE_RING
+
+struct skiplist {
+	/* read by every call, written when a root is added */
+	struct node *root;
+	bool ranges;
+	bool each; /* LATH_NODE_EACH */
+	bool huge;
+	bool retired; /* something was handed to reclamation: wait for it at the end */
+	u64 id; /* never used again: a thread's finger recognises its list by it */
+	const struct lath_rcu *rcu;
+	struct lath_allocator allocator; /* alloc == NULL: pages */
+
+	/* written now and then: on splits and merges */
+	struct lath_spinlock root_lock __attribute__((aligned(64)));
+	struct pool pool[POOL_KINDS];
+	u64 sparse_turn;
+	u64 sparse[SPARSE_RING];
+	u64 restarts;
+	u64 lock_falls;
+	u64 splits;
+	u64 shares;
+	u64 merges;
+};
+_Static_assert(sizeof(struct skiplist) <= sizeof(struct lath_skiplist), "fits the public struct");
+
+static inline struct skiplist *list_of(struct lath_skiplist *list)
+{
+	return (struct skiplist *)(void *)list;
+}
+
+/* ---- memory.c ---- */
+
+void pools_init(struct skiplist *list);
+/* Wait for retired nodes, give all memory back. */
+void pools_fini(struct skiplist *list);
+/* A node nobody else sees, DEAD until node_open, or NULL. No lock held. */
+struct node *node_alloc(struct skiplist *list, enum pool_kind kind);
+/* Give back a node that was never opened. */
+void node_free(struct skiplist *list, enum pool_kind kind, struct node *node);
+/* Hand an unlinked node, DEAD by now, to reclamation. */
+void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node);
+
+/* The node is complete: from now on it counts. Its version goes on from its former life. */
+static inline void node_open(struct node *node)
+{
+	u64 flags = NODE_LOCKED | NODE_DEAD | NODE_VOID;
+
+	smp_store_release(&node->word, (READ_ONCE(node->word) & ~flags) + NODE_VERSION); /* pairs with node_read */
+}
+
+/* ---- search.c ---- */
+
+/* The leaf that covers key, and its word as it was when that was so. Inside a reader. */
+struct leaf *find_leaf(struct skiplist *list, u64 key, u64 *word);
+/* The same, locked. */
+struct leaf *lock_leaf(struct skiplist *list, u64 key);
+/* The node of this level that covers key, locked; NULL if the list is not that high. */
+struct node *lock_level(struct skiplist *list, u64 key, unsigned int level);
+/* Lock the right neighbour of a locked node. */
+static inline struct node *lock_right(struct node *node)
+{
+	struct node *right = READ_ONCE(node->right);
+
+	if (right)
+		node_lock(right);
+	return right;
+}
+
+static inline struct leaf *leaf_right(struct leaf *leaf)
+{
+	struct node *right = READ_ONCE(leaf->node.right);
+
+	return right ? node_leaf(right) : NULL;
+}
+
+static inline void item_of(const struct leaf *leaf, unsigned int i, bool ranges, struct lath_item *item)
+{
+	item->key = leaf_key(leaf, i);
+	item->size = leaf_size(leaf, i, ranges);
+	item->value = leaf_value(leaf, i);
+}
+
+/* Leaves [first, last] of a locked stretch: unlock them, unchanged. */
+void unlock_clean_through(struct leaf *first, struct leaf *last);
+
+/* ---- lookup.c, erase.c: the calls inside a reader ---- */
+int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
+int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
+
+/* ---- insert.c ---- */
+
+/* size > 0 and key + size - 1 does not pass the last key; size 1 in the points layout */
+static inline bool item_valid(const struct skiplist *list, u64 key, u64 size)
+{
+	return size && size - 1 <= KEY_MAX - key && (list->ranges || size == 1);
+}
+
+struct reserve;
+/* Insert inside a reader: as lath_skiplist_insert_item. */
+int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
+		struct reserve *reserve);
+/*
+ * The leaves from first to last, locked, empty but for entries of first below key and of last:
+ * give all keys from `key` on to last. In between leaves become VOID. The caller unlocks.
+ */
+void cover_from(struct leaf *first, struct leaf *last, u64 key);
+
+/* ---- grow.c ---- */
+
+/* A leaf brought along, so that none is allocated under a lock. */
+struct reserve {
+	struct node *leaf;
+	bool fixed; /* preloaded: never allocate */
+};
+
+/* The locked leaf has no room for what belongs at key. Share with the neighbours or split, unlock.
+ * 0: try again | -ENOMEM (nothing changed) | -EAGAIN (a fixed reserve is used up) */
+int leaf_grow(struct skiplist *list, struct leaf *leaf, u64 key, struct reserve *reserve);
+void reserve_release(struct skiplist *list, struct reserve *reserve);
+/* The low fence of a leaf fell: let its separator follow. No locks held. */
+void post_low(struct skiplist *list, struct node *node);
+
+/* ---- erase.c ---- */
+
+/* A leaf that holds `key` has become sparse: remember it, look at one remembered earlier. No locks held. */
+void leaf_became_sparse(struct skiplist *list, u64 key);
+
+static inline bool leaf_sparse(unsigned int count)
+{
+	return count < LEAF_CAP / 4;
+}
+
+#endif /* LATH_SKIPLIST_LIST_H */

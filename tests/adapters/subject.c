@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * subject.c - the range index behind the interface of a concurrency rig: ordered disjoint ranges
+ * with a tag each, items copied out inside the reader. Built with small nodes (LATH_LEAF_CAP,
+ * LATH_INNER_CAP), one allocation a node, so that splits, merges and reclamation are everywhere
+ * and every access to a freed node is seen.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lathwork/skiplist.h"
+#include "subject.h"
+
+struct subject {
+	struct lath_skiplist list;
+};
+
+subject *subject_new(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	subject *s;
+
+	config.flags = LATH_NODE_EACH;
+	config.rcu = &lath_rcu_memb;
+	if (posix_memalign((void **)&s, 64, sizeof(*s)))
+		return NULL;
+	if (lath_skiplist_init(&s->list, &config)) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void subject_free(subject *s)
+{
+	lath_skiplist_fini(&s->list, NULL, NULL);
+	free(s);
+}
+
+void subject_thread_begin(subject *s)
+{
+	(void)s;
+	lath_rcu_memb.register_thread();
+}
+
+void subject_thread_end(subject *s)
+{
+	(void)s;
+	lath_rcu_memb.unregister_thread();
+}
+
+/* copy out, if there is something to copy */
+static int copy(int ret, const struct lath_item *item, subject_item *out)
+{
+	if (!ret) {
+		out->key = item->key;
+		out->size = item->size;
+		out->val = item->value;
+	}
+	return ret;
+}
+
+int subject_insert(subject *s, uint64_t key, uint64_t size, uint64_t val)
+{
+	struct lath_item item = { key, size, val };
+
+	return lath_skiplist_insert_item(&s->list, &item, NULL);
+}
+
+int subject_erase(subject *s, uint64_t key, subject_item *out)
+{
+	struct lath_item item;
+
+	return copy(lath_skiplist_erase_item(&s->list, key, &item), &item, out);
+}
+
+int subject_lookup(subject *s, uint64_t point, subject_item *out)
+{
+	struct lath_item item;
+
+	return copy(lath_skiplist_lookup_item(&s->list, point, &item), &item, out);
+}
+
+int subject_next(subject *s, uint64_t point, subject_item *out)
+{
+	struct lath_item item;
+
+	return copy(lath_skiplist_ceiling_item(&s->list, point, &item), &item, out);
+}
+
+int subject_overlap(subject *s, uint64_t key, uint64_t size, subject_item *out)
+{
+	struct lath_item item;
+
+	return copy(lath_skiplist_overlap_item(&s->list, key, size, &item), &item, out);
+}
+
+size_t subject_scan(subject *s, uint64_t lo, uint64_t hi, subject_item *out, size_t max)
+{
+	struct lath_item items[16];
+	size_t n = 0;
+
+	while (n < max && lo < hi) {
+		size_t want = max - n < 16 ? max - n : 16, i;
+		size_t got = lath_skiplist_scan(&s->list, lo, hi - 1, items, want, &lo);
+
+		for (i = 0; i < got; i++)
+			copy(0, &items[i], &out[n++]);
+		if (got < want)
+			break;
+	}
+	return n;
+}
+
+int subject_check(subject *s)
+{
+	char report[200];
+	int broken = lath_skiplist_verify(&s->list, 5, report, sizeof(report));
+
+	if (broken)
+		fprintf(stderr, "%s\n", report);
+	return broken;
+}
+
+uint64_t subject_count(subject *s)
+{
+	return lath_skiplist_count(&s->list);
+}
