@@ -27,7 +27,7 @@ struct lath_item {
 
 /* Opaque, embeddable. */
 struct lath_skiplist {
-	uint64_t opaque[32];
+	uint64_t opaque[64];
 }
 #ifdef __GNUC__
 __attribute__((aligned(64)))

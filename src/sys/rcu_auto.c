@@ -5,8 +5,7 @@
  */
 #include "sys/sys.h"
 
-/* liburcu's bodies are inlined, except where a checker must see the calls. */
-#if !LATH_CHECKED
+#if LATH_INLINE_URCU
 #define _LGPL_SOURCE
 #endif
 #include <urcu/urcu-bp.h>

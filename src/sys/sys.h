@@ -13,7 +13,8 @@
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_unlock
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired
- *   services   lath_pages_alloc lath_pages_free lath_fetch_add
+ *   text       snprintf
+ *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add
  *   tests      lath_delay(point)
  *
  * In user space READ_ONCE, WRITE_ONCE and the smp_ words are __atomic operations, so that

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "sys/sys.h"
@@ -51,4 +52,16 @@ void *lath_pages_alloc(size_t size, bool huge)
 void lath_pages_free(void *pages, size_t size)
 {
 	munmap(pages, size);
+}
+
+void *lath_block_alloc(size_t size)
+{
+	void *block;
+
+	return posix_memalign(&block, 64, size) ? NULL : block;
+}
+
+void lath_block_free(void *block)
+{
+	free(block);
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef uint8_t u8;
@@ -32,6 +33,16 @@ typedef int64_t s64;
 #endif
 #ifndef LATH_CHECKED
 #define LATH_CHECKED 0
+#endif
+
+/* Where liburcu's bodies may be inlined: not where a checker must see the calls, and not under
+ * UBSan, which objects to the alignment of its reader records. */
+#define LATH_INLINE_URCU (!LATH_CHECKED)
+#ifdef __has_feature
+#if __has_feature(undefined_behavior_sanitizer)
+#undef LATH_INLINE_URCU
+#define LATH_INLINE_URCU 0
+#endif
 #endif
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -175,6 +186,9 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 /* Zeroed anonymous memory, aligned to a page (to 2 MiB with huge), or NULL. */
 void *lath_pages_alloc(size_t size, bool huge);
 void lath_pages_free(void *pages, size_t size);
+/* One small block, aligned to 64 bytes, or NULL. */
+void *lath_block_alloc(size_t size);
+void lath_block_free(void *block);
 
 /* Named points where a test build may pause a thread. */
 #ifdef LATH_DELAYS

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * list.c - a list's beginning and end, loading sorted input, counts.
+ */
+#include "skiplist/finger.h"
+#include "skiplist/list.h"
+
+#ifndef __KERNEL__
+__thread struct finger lath_finger __attribute__((tls_model("initial-exec")));
+#endif
+
+static u64 next_list_id = 1;
+
+static const struct lath_config default_config = LATH_CONFIG_INIT;
+
+/* A caller compiled with an older, shorter struct gets the defaults for what it does not know. */
+static int read_config(struct lath_config *to, const struct lath_config *from)
+{
+	*to = default_config;
+	if (!from)
+		return 0;
+	if (from->size < offsetof(struct lath_config, rcu) || from->size > sizeof(*from))
+		return -EINVAL;
+	memcpy(to, from, from->size);
+	if (to->layout != LATH_RANGES && to->layout != LATH_POINTS)
+		return -EINVAL;
+	if (to->flags & ~(unsigned int)(LATH_HUGE_PAGES | LATH_NODE_EACH))
+		return -EINVAL;
+	return 0;
+}
+
+int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *config)
+{
+	struct skiplist *list = list_of(public);
+	struct lath_config cfg;
+	struct node *root;
+	int ret = read_config(&cfg, config);
+
+	if (ret)
+		return ret;
+	memset(list, 0, sizeof(*list));
+	list->ranges = cfg.layout == LATH_RANGES;
+	list->each = cfg.flags & LATH_NODE_EACH;
+	list->huge = cfg.flags & LATH_HUGE_PAGES && !cfg.allocator;
+	list->rcu = cfg.rcu ? cfg.rcu : &lath_rcu_auto;
+	if (cfg.allocator)
+		list->allocator = *cfg.allocator;
+	list->id = lath_fetch_add(&next_list_id, 1);
+	lath_spin_init(&list->root_lock);
+	pools_init(list);
+	root = node_alloc(list, POOL_LEAF);
+	if (!root) {
+		pools_fini(list);
+		return -ENOMEM;
+	}
+	leaf_init(node_leaf(root), 0, KEY_MAX, NULL, 0);
+	node_open(root);
+	smp_store_release(&list->root, root); /* pairs with the load in search.c descend */
+	return 0;
+}
+
+static struct leaf *first_leaf(struct skiplist *list)
+{
+	struct node *node = list->root;
+
+	while (node_level(node))
+		node = node_inner(node)->child[0];
+	return node_leaf(node);
+}
+
+/* In `each` mode nodes are given back one by one, level by level. */
+static void free_nodes(struct skiplist *list)
+{
+	struct node *down = list->root;
+
+	while (down) {
+		struct node *node = down, *right;
+		enum pool_kind kind = node_level(node) ? POOL_INNER : POOL_LEAF;
+
+		down = kind == POOL_INNER ? node_inner(node)->child[0] : NULL;
+		for (; node; node = right) {
+			right = node->right;
+			node_free(list, kind, node);
+		}
+	}
+}
+
+void lath_skiplist_fini(struct lath_skiplist *public, lath_item_fn each, void *arg)
+{
+	struct skiplist *list = list_of(public);
+	struct leaf *leaf;
+
+	if (each) {
+		for (leaf = first_leaf(list); leaf; leaf = leaf_right(leaf)) {
+			u64 live = leaf->live;
+
+			for (; live; live &= live - 1) {
+				struct lath_item item;
+
+				item_of(leaf, __ffs64(live), list->ranges, &item);
+				each(arg, &item);
+			}
+		}
+	}
+	if (list->each)
+		free_nodes(list);
+	pools_fini(list);
+	list->root = NULL;
+}
+
+uint64_t lath_skiplist_count(struct lath_skiplist *public)
+{
+	struct skiplist *list = list_of(public);
+	struct leaf *leaf;
+	u64 count = 0, word;
+
+	lath_reader_enter(list->rcu);
+	leaf = find_leaf(list, 0, &word);
+	while (leaf) {
+		struct leaf *next;
+		unsigned int n;
+
+		word = node_read(&leaf->node);
+		n = leaf_count(leaf);
+		next = leaf_right(leaf);
+		if (unlikely(word & NODE_DEAD)) { /* its items are further left: begin again */
+			leaf = find_leaf(list, 0, &word);
+			count = 0;
+			continue;
+		}
+		if (next)
+			prefetch((char *)next);
+		if (!node_valid(&leaf->node, word))
+			continue;
+		count += n;
+		leaf = next;
+	}
+	lath_reader_exit(list->rcu);
+	return count;
+}
+
+void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_stats *stats)
+{
+	struct skiplist *list = list_of(public);
+
+	memset(stats, 0, sizeof(*stats));
+	stats->items = lath_skiplist_count(public);
+	stats->bytes = READ_ONCE(list->pool[POOL_LEAF].bytes) + READ_ONCE(list->pool[POOL_INNER].bytes);
+	stats->leaves = READ_ONCE(list->pool[POOL_LEAF].nodes);
+	stats->inner_nodes = READ_ONCE(list->pool[POOL_INNER].nodes);
+	lath_reader_enter(list->rcu);
+	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
+	lath_reader_exit(list->rcu);
+	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * LEAF_CAP) : 0;
+	stats->restarts = READ_ONCE(list->restarts);
+	stats->lock_falls = READ_ONCE(list->lock_falls);
+	stats->splits = READ_ONCE(list->splits);
+	stats->shares = READ_ONCE(list->shares);
+	stats->merges = READ_ONCE(list->merges);
+	stats->huge_bytes = list->huge ? stats->bytes : 0;
+}

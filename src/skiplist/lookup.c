@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lookup.c - reads: the item at a point, the first in a stretch, the neighbours of a key.
+ *
+ * One leaf answers most of them: find it, search it, check its word. A read whose first leaf has no
+ * answer goes on to the next one and remembers the words of all it saw; if none of them has changed
+ * when the last one has been read, then all of them were true at that moment, hit and miss alike.
+ * A read that failed READ_TRIES times does the same walk with the leaves locked, left to right.
+ */
+#include "skiplist/list.h"
+
+/* What was read without a lock, and must still be so at the end. */
+#define WALK_MAX 8
+
+struct walk {
+	unsigned int count;
+	struct {
+		struct node *node;
+		u64 word;
+	} seen[WALK_MAX];
+};
+
+static bool walk_add(struct walk *walk, struct leaf *leaf, u64 word)
+{
+	if (walk->count == WALK_MAX)
+		return false;
+	walk->seen[walk->count].node = &leaf->node;
+	walk->seen[walk->count].word = word;
+	walk->count++;
+	return true;
+}
+
+static bool walk_valid(const struct walk *walk)
+{
+	unsigned int i;
+
+	for (i = 0; i < walk->count; i++)
+		if (!node_valid(walk->seen[i].node, walk->seen[i].word))
+			return false;
+	return true;
+}
+
+static struct leaf *lock_after(struct skiplist *list, u64 key)
+{
+	lath_fetch_add(&list->lock_falls, 1);
+	return lock_leaf(list, key);
+}
+
+/* ---- a point ---- */
+
+int lookup_item(struct skiplist *list, u64 point, struct lath_item *found)
+{
+	unsigned int try;
+	struct leaf *leaf;
+	u64 word;
+	int i;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		leaf = find_leaf(list, point, &word);
+		i = leaf_cover(leaf, point, list->ranges);
+		if (i >= 0)
+			item_of(leaf, (unsigned int)i, list->ranges, found);
+		if (node_valid(&leaf->node, word))
+			return i >= 0 ? 0 : -ENOENT;
+	}
+	leaf = lock_after(list, point);
+	i = leaf_cover(leaf, point, list->ranges);
+	if (i >= 0)
+		item_of(leaf, (unsigned int)i, list->ranges, found);
+	node_unlock_clean(&leaf->node);
+	return i >= 0 ? 0 : -ENOENT;
+}
+
+int lath_skiplist_lookup_item_rcu(struct lath_skiplist *list, uint64_t point, struct lath_item *found)
+{
+	return lookup_item(list_of(list), point, found);
+}
+
+int lath_skiplist_lookup_item(struct lath_skiplist *list, uint64_t point, struct lath_item *found)
+{
+	const struct lath_rcu *rcu = list_of(list)->rcu;
+	int ret;
+
+	lath_reader_enter(rcu);
+	ret = lookup_item(list_of(list), point, found);
+	lath_reader_exit(rcu);
+	return ret;
+}
+
+int lath_skiplist_get(struct lath_skiplist *public, uint64_t point, uint64_t *value)
+{
+	struct skiplist *list = list_of(public);
+	struct lath_item item;
+	struct leaf *leaf;
+	int i, ret;
+	u64 word;
+
+	lath_reader_enter(list->rcu);
+	leaf = find_leaf(list, point, &word);
+	i = leaf_cover(leaf, point, list->ranges);
+	if (i >= 0)
+		*value = leaf_value(leaf, (unsigned int)i);
+	ret = i >= 0;
+	if (unlikely(!node_valid(&leaf->node, word))) {
+		ret = !lookup_item(list, point, &item);
+		if (ret)
+			*value = item.value;
+	}
+	lath_reader_exit(list->rcu);
+	return ret;
+}
+
+/* ---- a stretch, to the right ---- */
+
+/*
+ * The first item of a leaf that matters for [key, last]: with `cover` also one that begins before
+ * key and reaches it. Returns its index, -1 for none here, -2 for none here or further right.
+ */
+static int first_in_leaf(const struct leaf *leaf, bool ranges, u64 key, u64 last, bool cover)
+{
+	int i = leaf_floor(leaf, key);
+
+	if (i >= 0) {
+		u64 k = leaf_key(leaf, (unsigned int)i);
+
+		if (k == key || (cover && key - k < leaf_size(leaf, (unsigned int)i, ranges)))
+			return i;
+	}
+	i = leaf_after(leaf, i);
+	if (i >= 0)
+		return leaf_key(leaf, (unsigned int)i) <= last ? i : -2;
+	return last <= READ_ONCE(leaf->node.last) && !(READ_ONCE(leaf->node.word) & NODE_VOID) ? -2 : -1;
+}
+
+/* 0 | -ENOENT | -EAGAIN: something changed, or too many leaves */
+static int seek_right(struct skiplist *list, u64 key, u64 last, bool cover, struct lath_item *found)
+{
+	struct walk walk = { .count = 0 };
+	struct leaf *leaf;
+	u64 word;
+	int i;
+
+	leaf = find_leaf(list, key, &word);
+	for (;;) {
+		struct leaf *next;
+
+		i = first_in_leaf(leaf, list->ranges, key, last, cover);
+		if (i >= 0)
+			item_of(leaf, (unsigned int)i, list->ranges, found);
+		next = leaf_right(leaf);
+		if (!node_valid(&leaf->node, word))
+			return -EAGAIN;
+		if (i != -1 || !next)
+			break;
+		if (!walk_add(&walk, leaf, word))
+			return -EAGAIN;
+		leaf = next;
+		word = node_read(&leaf->node);
+		if (word & NODE_DEAD)
+			return -EAGAIN;
+	}
+	if (!walk_valid(&walk))
+		return -EAGAIN;
+	return i >= 0 ? 0 : -ENOENT;
+}
+
+/* The same with every leaf on the way locked. */
+static int seek_right_locked(struct skiplist *list, u64 key, u64 last, bool cover, struct lath_item *found)
+{
+	struct leaf *first = lock_after(list, key), *leaf = first;
+	int i;
+
+	for (;;) {
+		i = first_in_leaf(leaf, list->ranges, key, last, cover);
+		if (i != -1 || !lock_right(&leaf->node))
+			break;
+		leaf = leaf_right(leaf);
+	}
+	if (i >= 0)
+		item_of(leaf, (unsigned int)i, list->ranges, found);
+	unlock_clean_through(first, leaf);
+	return i >= 0 ? 0 : -ENOENT;
+}
+
+static int first_item(struct skiplist *list, u64 key, u64 last, bool cover, struct lath_item *found)
+{
+	unsigned int try;
+	int ret;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		ret = seek_right(list, key, last, cover, found);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	return seek_right_locked(list, key, last, cover, found);
+}
+
+int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uint64_t size, struct lath_item *found)
+{
+	if (!size || size - 1 > KEY_MAX - key)
+		return -EINVAL;
+	return first_item(list_of(list), key, key + size - 1, true, found);
+}
+
+int lath_skiplist_overlap_item(struct lath_skiplist *list, uint64_t key, uint64_t size, struct lath_item *found)
+{
+	const struct lath_rcu *rcu = list_of(list)->rcu;
+	int ret;
+
+	lath_reader_enter(rcu);
+	ret = lath_skiplist_overlap_item_rcu(list, key, size, found);
+	lath_reader_exit(rcu);
+	return ret;
+}
+
+int lath_skiplist_ceiling_item(struct lath_skiplist *list, uint64_t key, struct lath_item *found)
+{
+	const struct lath_rcu *rcu = list_of(list)->rcu;
+	int ret;
+
+	lath_reader_enter(rcu);
+	ret = first_item(list_of(list), key, KEY_MAX, false, found);
+	lath_reader_exit(rcu);
+	return ret;
+}
+
+int lath_skiplist_first_item(struct lath_skiplist *list, struct lath_item *found)
+{
+	return lath_skiplist_ceiling_item(list, 0, found);
+}
+
+/* ---- to the left ---- */
+
+/* A leaf knows only its right neighbour: the left one is the leaf that covers low - 1. */
+static int seek_left(struct skiplist *list, u64 key, struct lath_item *found)
+{
+	struct walk walk = { .count = 0 };
+	struct leaf *leaf;
+	u64 word, low;
+	int i;
+
+	for (;;) {
+		leaf = find_leaf(list, key, &word);
+		i = leaf_floor(leaf, key);
+		if (i >= 0)
+			item_of(leaf, (unsigned int)i, list->ranges, found);
+		low = READ_ONCE(leaf->node.low);
+		if (!node_valid(&leaf->node, word))
+			return -EAGAIN;
+		if (i >= 0 || !low)
+			break;
+		if (!walk_add(&walk, leaf, word))
+			return -EAGAIN;
+		key = low - 1;
+	}
+	if (!walk_valid(&walk))
+		return -EAGAIN;
+	return i >= 0 ? 0 : -ENOENT;
+}
+
+/*
+ * Locks go left to right: begin one leaf further left each time, and lock from there up to the leaf
+ * that covers key.
+ */
+static int seek_left_locked(struct skiplist *list, u64 key, struct lath_item *found)
+{
+	u64 from = key;
+	int ret = -EAGAIN;
+
+	lath_fetch_add(&list->lock_falls, 1);
+	while (ret == -EAGAIN) {
+		struct leaf *first = lock_leaf(list, from), *leaf = first;
+		int best = -1;
+
+		for (;;) {
+			int i = leaf->node.word & NODE_VOID ? -1 : leaf_floor(leaf, key);
+
+			if (i >= 0) {
+				best = i;
+				item_of(leaf, (unsigned int)i, list->ranges, found);
+			}
+			if (key <= leaf->node.last && !(leaf->node.word & NODE_VOID))
+				break;
+			lock_right(&leaf->node);
+			leaf = leaf_right(leaf);
+		}
+		if (best >= 0)
+			ret = 0;
+		else if (!first->node.low)
+			ret = -ENOENT;
+		else
+			from = first->node.low - 1;
+		unlock_clean_through(first, leaf);
+	}
+	return ret;
+}
+
+static int last_item(struct skiplist *list, u64 key, struct lath_item *found)
+{
+	unsigned int try;
+	int ret;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		ret = seek_left(list, key, found);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	return seek_left_locked(list, key, found);
+}
+
+int lath_skiplist_floor_item(struct lath_skiplist *list, uint64_t key, struct lath_item *found)
+{
+	const struct lath_rcu *rcu = list_of(list)->rcu;
+	int ret;
+
+	lath_reader_enter(rcu);
+	ret = last_item(list_of(list), key, found);
+	lath_reader_exit(rcu);
+	return ret;
+}
+
+int lath_skiplist_last_item(struct lath_skiplist *list, struct lath_item *found)
+{
+	return lath_skiplist_floor_item(list, KEY_MAX, found);
+}

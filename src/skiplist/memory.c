@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * memory.c - where nodes come from and where they go.
+ *
+ * A pool a node kind: chunks from the host or the caller's allocator, cut into nodes, and a list
+ * of nodes that came back after their grace period. A node keeps its version while it lies in the
+ * pool and is DEAD, so that a finger that still points at it finds out. With LATH_NODE_EACH every
+ * node is one allocation, freed at the end of its grace period: no fingers then, but checkers see
+ * every access.
+ */
+#include "skiplist/list.h"
+
+struct chunk {
+	struct chunk *next;
+	size_t size;
+};
+
+#define CHUNK_MIN (16ul << 10)
+#define CHUNK_MAX (2ul << 20)
+
+/* Chunks grow with the pool: never more than a quarter of it lies unused. */
+static size_t chunk_size(const struct skiplist *list, const struct pool *pool)
+{
+	size_t size = CHUNK_MIN;
+
+	if (list->huge)
+		return CHUNK_MAX;
+	while (size < CHUNK_MAX && size < pool->bytes / 8)
+		size *= 2;
+	return size;
+}
+
+static void *block_alloc(struct skiplist *list, size_t size)
+{
+	if (list->allocator.alloc)
+		return list->allocator.alloc(list->allocator.ctx, size, 64);
+	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, list->huge);
+}
+
+static void block_free(struct skiplist *list, void *block, size_t size)
+{
+	if (list->allocator.alloc)
+		list->allocator.free(list->allocator.ctx, block, size);
+	else if (list->each)
+		lath_block_free(block);
+	else
+		lath_pages_free(block, size);
+}
+
+static size_t leaf_bytes(const struct skiplist *list)
+{
+	size_t size = sizeof(struct leaf) + (list->ranges ? LEAF_CAP * sizeof(u64) : 0);
+
+	return (size + 63) & ~63ul;
+}
+
+void pools_init(struct skiplist *list)
+{
+	int kind;
+
+	for (kind = 0; kind < POOL_KINDS; kind++) {
+		struct pool *pool = &list->pool[kind];
+
+		memset(pool, 0, sizeof(*pool));
+		lath_spin_init(&pool->lock);
+		pool->list = list;
+		pool->node_size = kind == POOL_LEAF ? leaf_bytes(list) : (sizeof(struct inner) + 63) & ~63ul;
+	}
+}
+
+void pools_fini(struct skiplist *list)
+{
+	int kind;
+
+	if (READ_ONCE(list->retired))
+		lath_retire_drain(list->rcu);
+	for (kind = 0; kind < POOL_KINDS; kind++) {
+		struct chunk *chunk = list->pool[kind].chunks, *next;
+
+		for (; chunk; chunk = next) {
+			next = chunk->next;
+			block_free(list, chunk, chunk->size);
+		}
+	}
+}
+
+/* A node from what the pool has, or NULL. */
+static struct node *pool_take(struct pool *pool)
+{
+	struct node *node;
+
+	lath_spin_lock(&pool->lock);
+	node = pool->free;
+	if (node) {
+		pool->free = node->right;
+	} else if (pool->fresh && pool->fresh + pool->node_size <= pool->end) {
+		node = (struct node *)(void *)pool->fresh;
+		pool->fresh += pool->node_size;
+		WRITE_ONCE(node->word, NODE_DEAD);
+	}
+	if (node)
+		pool->nodes++;
+	lath_spin_unlock(&pool->lock);
+	return node;
+}
+
+static void pool_give(struct pool *pool, struct node *node)
+{
+	lath_spin_lock(&pool->lock);
+	WRITE_ONCE(node->right, pool->free);
+	pool->free = node;
+	pool->nodes--;
+	lath_spin_unlock(&pool->lock);
+}
+
+/* Two threads may come here at once and both add a chunk: the second serves later. */
+static bool pool_extend(struct pool *pool)
+{
+	size_t size = chunk_size(pool->list, pool);
+	struct chunk *chunk = block_alloc(pool->list, size);
+
+	if (!chunk)
+		return false;
+	chunk->size = size;
+	lath_spin_lock(&pool->lock);
+	chunk->next = pool->chunks;
+	pool->chunks = chunk;
+	pool->bytes += size;
+	/* the rest of the former chunk becomes free nodes, so that nothing is lost */
+	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
+		struct node *node = (struct node *)(void *)pool->fresh;
+
+		WRITE_ONCE(node->word, NODE_DEAD);
+		WRITE_ONCE(node->right, pool->free);
+		pool->free = node;
+	}
+	pool->fresh = (char *)chunk + 64; /* nodes begin on a line */
+	pool->end = (char *)chunk + size;
+	lath_spin_unlock(&pool->lock);
+	return true;
+}
+
+static struct node *node_alloc_each(struct skiplist *list, struct pool *pool)
+{
+	struct node *node = block_alloc(list, pool->node_size);
+
+	if (!node)
+		return NULL;
+	memset(node, 0, pool->node_size);
+	node->word = NODE_DEAD;
+	lath_spin_lock(&pool->lock);
+	pool->nodes++;
+	pool->bytes += pool->node_size;
+	lath_spin_unlock(&pool->lock);
+	return node;
+}
+
+struct node *node_alloc(struct skiplist *list, enum pool_kind kind)
+{
+	struct pool *pool = &list->pool[kind];
+	struct node *node;
+
+	if (list->each)
+		return node_alloc_each(list, pool);
+	while (!(node = pool_take(pool)))
+		if (!pool_extend(pool))
+			return NULL;
+	return node;
+}
+
+static void pool_return(struct pool *pool, struct node *node)
+{
+	if (!pool->list->each) {
+		pool_give(pool, node);
+		return;
+	}
+	lath_spin_lock(&pool->lock);
+	pool->nodes--;
+	pool->bytes -= pool->node_size;
+	lath_spin_unlock(&pool->lock);
+	block_free(pool->list, node, pool->node_size);
+}
+
+void node_free(struct skiplist *list, enum pool_kind kind, struct node *node)
+{
+	pool_return(&list->pool[kind], node);
+}
+
+static void node_retired(struct lath_rcu_head *head)
+{
+	struct leaf *leaf = container_of(head, struct leaf, rcu);
+
+	lath_retired();
+	pool_return((struct pool *)(void *)READ_ONCE(leaf->node.right), &leaf->node);
+}
+
+void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)
+{
+	if (!READ_ONCE(list->retired))
+		WRITE_ONCE(list->retired, true);
+	/* nobody follows the right link of a DEAD node: it leads the node home */
+	WRITE_ONCE(node->right, (struct node *)(void *)&list->pool[kind]);
+	lath_retire(list->rcu, &node_leaf(node)->rcu, node_retired);
+}

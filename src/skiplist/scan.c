@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * scan.c - copy items out in order, a leaf at a time.
+ *
+ * Each leaf is copied under its version: what comes out of one leaf was there together. The next
+ * leaves are asked for before they are needed: the first ones by their addresses in the parent,
+ * so that their misses overlap, later ones by the right link of the leaf before.
+ */
+#include "skiplist/finger.h"
+#include "skiplist/walk.h"
+
+/* Leaves to ask for ahead at the start. */
+#define AHEAD 2
+
+static void prefetch_whole_leaf(const struct node *node)
+{
+	const char *p = (const char *)node;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(struct leaf); i += 64)
+		prefetch(p + i);
+}
+
+/* As find_leaf, but asks for the leaf's right neighbours too: pure hints, never followed. */
+static struct leaf *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
+{
+	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
+
+	while (node && node_level(node) > 1)
+		node = walk_step(node, key, false);
+	if (node && node_level(node) == 1) {
+		struct inner *inner = node_inner(node);
+		unsigned int i = inner_slot(inner, key), j;
+
+		for (j = i; j < i + 1 + AHEAD && j < READ_ONCE(inner->count) && j < INNER_CAP; j++)
+			prefetch_whole_leaf(READ_ONCE(inner->child[j]));
+	}
+	return find_leaf(list, key, word);
+}
+
+/* The items of one leaf that start in [from, last]: how many of them fit. */
+static size_t copy_leaf(const struct leaf *leaf, bool ranges, u64 from, u64 last, struct lath_item *items, size_t max)
+{
+	u64 live = READ_ONCE(leaf->live);
+	size_t n = 0;
+
+	for (; live && n < max; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		u64 key = leaf_key(leaf, i);
+
+		if (key < from)
+			continue;
+		if (key > last)
+			break;
+		item_of(leaf, i, ranges, &items[n++]);
+	}
+	return n;
+}
+
+static size_t scan(struct skiplist *list, u64 from, u64 last, struct lath_item *items, size_t max, u64 *next)
+{
+	size_t n = 0;
+	u64 word, end;
+	struct leaf *leaf = find_leaf_ahead(list, from, &word);
+
+	while (n < max) {
+		struct leaf *right = leaf_right(leaf);
+		size_t m;
+
+		if (right)
+			prefetch_whole_leaf(&right->node);
+		m = copy_leaf(leaf, list->ranges, from, last, items + n, max - n);
+		end = READ_ONCE(leaf->node.last);
+		if (unlikely(!node_valid(&leaf->node, word))) {
+			leaf = find_leaf(list, from, &word);
+			continue;
+		}
+		n += m;
+		if (n == max) {
+			from = items[n - 1].key + 1;
+			break;
+		}
+		if (!(word & NODE_VOID)) { /* a VOID leaf covers nothing */
+			if (end >= last || !right)
+				break;
+			from = max(from, end + 1); /* fences may have moved left since */
+		}
+		leaf = right;
+		word = node_read(&leaf->node);
+		if (unlikely(word & NODE_DEAD))
+			leaf = find_leaf(list, from, &word);
+	}
+	*next = from;
+	return n;
+}
+
+size_t lath_skiplist_scan(struct lath_skiplist *public, uint64_t from, uint64_t last, struct lath_item *items,
+			  size_t max, uint64_t *next)
+{
+	struct skiplist *list = list_of(public);
+	size_t n;
+	u64 go_on = from;
+
+	if (!max || from > last)
+		return 0;
+	lath_reader_enter(list->rcu);
+	n = scan(list, from, last, items, max, &go_on);
+	lath_reader_exit(list->rcu);
+	if (next)
+		*next = go_on;
+	return n;
+}

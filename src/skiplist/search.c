@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * search.c - the walk from the root to a node.
+ *
+ * A step: read the node's word, search, read the word again. Unchanged means that the child was
+ * right for the key at that moment; it can only be too far left by the time we get there, and then
+ * we move right. A DEAD node was merged into its left neighbour: start anew. Nothing shared is
+ * written.
+ */
+#include "skiplist/list.h"
+#include "skiplist/finger.h"
+#include "skiplist/walk.h"
+
+static struct leaf *descend(struct skiplist *list, u64 key, u64 *word)
+{
+	struct node *node;
+	unsigned int level;
+
+restart:
+	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
+	for (level = node_level(node); level; level = node_level(node)) {
+		node = walk_step(node, key, level == 1);
+		if (unlikely(!node))
+			goto again;
+	}
+	for (;;) {
+		u64 w = node_read(node);
+		struct node *right;
+
+		if (unlikely(w & NODE_DEAD))
+			goto again;
+		if (likely(key <= READ_ONCE(node->last) && !(w & NODE_VOID))) {
+			*word = w;
+			return node_leaf(node);
+		}
+		right = READ_ONCE(node->right);
+		if (node_valid(node, w))
+			node = right;
+	}
+again:
+	lath_fetch_add(&list->restarts, 1);
+	goto restart;
+}
+
+struct leaf *find_leaf(struct skiplist *list, u64 key, u64 *word)
+{
+	struct leaf *leaf = finger_try(list, key, word);
+
+	if (leaf)
+		return leaf;
+	leaf = descend(list, key, word);
+	finger_set(list, leaf);
+	return leaf;
+}
+
+struct leaf *lock_leaf(struct skiplist *list, u64 key)
+{
+	struct leaf *leaf;
+	u64 word;
+
+	do {
+		leaf = find_leaf(list, key, &word);
+		/* fences read after the word belong to it, if it has not changed by now */
+	} while (!node_trylock(&leaf->node, word));
+	return leaf;
+}
+
+struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
+{
+	for (;;) {
+		struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
+
+		if (node_level(node) < level)
+			return NULL;
+		while (node && node_level(node) > level)
+			node = walk_step(node, key, false);
+		while (node) {
+			u64 word = node_read(node);
+			struct node *right;
+
+			if (word & NODE_DEAD)
+				break;
+			if (key <= READ_ONCE(node->last) && !(word & NODE_VOID)) {
+				if (node_trylock(node, word))
+					return node;
+				continue;
+			}
+			right = READ_ONCE(node->right);
+			if (node_valid(node, word))
+				node = right;
+		}
+	}
+}
+
+void unlock_clean_through(struct leaf *first, struct leaf *last)
+{
+	while (first != last) {
+		struct leaf *next = leaf_right(first);
+
+		node_unlock_clean(&first->node);
+		first = next;
+	}
+	node_unlock_clean(&last->node);
+}
