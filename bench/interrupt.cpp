@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "interrupt.hpp"
+
+#include <csignal>
+
+namespace lathbench {
+
+namespace {
+volatile std::sig_atomic_t seen;
+extern "C" void note_interrupt(int) { seen = 1; }
+} // namespace
+
+void catch_interrupt() {
+    struct sigaction action = {};
+    action.sa_handler = note_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+}
+
+bool interrupted() { return seen != 0; }
+
+} // namespace lathbench

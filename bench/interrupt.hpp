@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// SIGINT ends a run early: what was measured until then is printed. A second SIGINT kills.
+#pragma once
+
+namespace lathbench {
+
+void catch_interrupt();
+bool interrupted();
+
+} // namespace lathbench

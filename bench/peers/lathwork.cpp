@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Ours, through the public calls alone, with the default RCU flavour.
+#include "map_bench.hpp"
+#include "range_bench.hpp"
+
+#include "lathwork/skiplist.h"
+
+#include <array>
+#include <system_error>
+
+namespace lathbench {
+
+namespace {
+
+// A list and its end.
+template <unsigned Flags, lath_layout Layout>
+class owned_list {
+public:
+    owned_list() {
+        lath_config config = LATH_CONFIG_INIT;
+        config.layout = Layout;
+        config.flags = Flags;
+        if (int error = lath_skiplist_init(&list_, &config))
+            throw std::system_error(-error, std::generic_category(), "lath_skiplist_init");
+    }
+    ~owned_list() { lath_skiplist_fini(&list_, nullptr, nullptr); }
+    owned_list(const owned_list&) = delete;
+    owned_list& operator=(const owned_list&) = delete;
+    operator lath_skiplist*() { return &list_; }
+
+private:
+    lath_skiplist list_;
+};
+
+// The hook is the extent's own key and size.
+static_assert(sizeof(lath_slot) == sizeof(extent) - offsetof(extent, key));
+
+lath_slot* slot_of(extent* item) { return reinterpret_cast<lath_slot*>(&item->key); }
+
+extent* extent_of(lath_slot* slot) {
+    return slot ? reinterpret_cast<extent*>(reinterpret_cast<char*>(slot) - offsetof(extent, key))
+                : nullptr;
+}
+
+template <unsigned Flags>
+class lathwork_ranges {
+public:
+    static constexpr bool exact_keys = false;
+    void enter() {}
+    void leave() {}
+    bool insert(extent* item) { return lath_skiplist_insert(list_, slot_of(item), nullptr) == 0; }
+    extent* lookup(u64 point) { return extent_of(lath_skiplist_lookup(list_, point)); }
+    extent* erase(u64 point) { return extent_of(lath_skiplist_erase_at(list_, point)); }
+
+private:
+    owned_list<Flags, LATH_RANGES> list_;
+};
+
+template <unsigned Flags>
+class lathwork_index {
+public:
+    void enter() {}
+    void leave() {}
+
+    bool insert(u64 key, u64 value) {
+        lath_item item = {key, 1, value};
+        return lath_skiplist_insert_item(list_, &item, nullptr) == 0;
+    }
+
+    bool get(u64 key, u64& value) { return lath_skiplist_get(list_, key, &value); }
+    bool update(u64 key, u64 value) {
+        return lath_skiplist_replace_item(list_, key, value, nullptr) == 0;
+    }
+    bool erase(u64 key) { return lath_skiplist_erase_item(list_, key, nullptr) == 0; }
+
+    bool floor(u64 point, u64& key, u64& value) {
+        lath_item item;
+        if (lath_skiplist_floor_item(list_, point, &item))
+            return false;
+        key = item.key;
+        value = item.value;
+        return true;
+    }
+
+    void scan(u64 from, std::size_t length, tally& t) {
+        std::array<lath_item, batch_size> items;
+        u64 next = 0;
+        std::size_t count = lath_skiplist_scan(list_, from, ~u64{0}, items.data(),
+                                               std::min(length, batch_size), &next);
+        for (std::size_t i = 0; i < count; i++)
+            t.add(items[i].key, items[i].value);
+    }
+
+    void get_batch(const u64* keys, std::size_t n, tally& t) {
+        std::array<u64, batch_size> values;
+        std::array<std::uint8_t, batch_size> hits;
+        lath_skiplist_get_batch(list_, n, keys, values.data(), hits.data());
+        for (std::size_t i = 0; i < n; i++)
+            if (hits[i])
+                t.add(keys[i], values[i]);
+    }
+
+    u64 insert_batch(const u64* keys, std::size_t n) {
+        std::array<lath_item, batch_size> items;
+        for (std::size_t i = 0; i < n; i++)
+            items[i] = {keys[i], 1, value_of(keys[i])};
+        return lath_skiplist_insert_batch(list_, n, items.data(), nullptr);
+    }
+
+private:
+    owned_list<Flags, LATH_POINTS> list_;
+};
+
+template <unsigned Flags>
+peer lathwork_with(const char* name) {
+    peer p;
+    p.name = name;
+    p.ranges = [] { return std::make_unique<range_bench_of<lathwork_ranges<Flags>>>(); };
+    p.map = [](bool) { return std::make_unique<map_bench_of<lathwork_index<Flags>>>(); };
+    return p;
+}
+
+} // namespace
+
+peer lathwork_peer() { return lathwork_with<0>("lathwork"); }
+
+peer lathwork_huge_peer() { return lathwork_with<LATH_HUGE_PAGES>("lathwork-huge"); }
+
+} // namespace lathbench

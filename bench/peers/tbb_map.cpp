@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// oneTBB concurrent_map: a skip list, a node an entry. Its only erase is unsafe beside other calls, and
+// linear in the size of the map: cases that erase are n/a. It has no step backwards: no floor, and
+// extents only by their exact start.
+#include "map_bench.hpp"
+#include "range_bench.hpp"
+
+#include <tbb/concurrent_map.h>
+
+namespace lathbench {
+
+namespace {
+
+class tbb_ranges {
+public:
+    static constexpr bool exact_keys = true;
+    void enter() {}
+    void leave() {}
+    ~tbb_ranges() {
+        for (auto& entry : map_)
+            std::free(entry.second);
+    }
+
+    bool insert(extent* item) { return map_.emplace(item->key, item).second; }
+
+    extent* lookup(u64 key) {
+        auto it = map_.find(key);
+        return it == map_.end() ? nullptr : it->second;
+    }
+
+private:
+    tbb::concurrent_map<u64, extent*> map_;
+};
+
+class tbb_index {
+public:
+    void enter() {}
+    void leave() {}
+    bool insert(u64 key, u64 value) { return map_.emplace(key, value).second; }
+
+    bool get(u64 key, u64& value) {
+        auto it = map_.find(key);
+        if (it == map_.end())
+            return false;
+        value = __atomic_load_n(&it->second, __ATOMIC_RELAXED);
+        return true;
+    }
+
+    bool update(u64 key, u64 value) {
+        auto it = map_.find(key);
+        if (it == map_.end())
+            return false;
+        __atomic_store_n(&it->second, value, __ATOMIC_RELAXED);
+        return true;
+    }
+
+    void scan(u64 from, std::size_t length, tally& t) {
+        for (auto it = map_.lower_bound(from); length-- && it != map_.end(); ++it)
+            t.add(it->first, __atomic_load_n(&it->second, __ATOMIC_RELAXED));
+    }
+
+private:
+    tbb::concurrent_map<u64, u64> map_;
+};
+
+} // namespace
+
+peer tbb_peer() {
+    peer p;
+    p.name = "tbb";
+    p.ranges = [] { return std::make_unique<range_bench_of<tbb_ranges>>(); };
+    p.ranges_note = "exact keys only (less work); no safe erase";
+    p.map = [](bool) { return std::make_unique<map_bench_of<tbb_index>>(); };
+    p.map_note = "no safe erase, no floor";
+    return p;
+}
+
+} // namespace lathbench

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// A run of one table: the samples, and what the options ask for.
+#include "interrupt.hpp"
+#include "table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
+
+namespace lathbench {
+
+session::session(const table& t, const options& o) : table_(t), opt_(o) {}
+
+int session::reps() const {
+    if (opt_.reps > 0)
+        return opt_.reps;
+    return opt_.quick() ? 3 : 7;
+}
+
+bool session::wants_subject(const std::string& name) const {
+    const auto& known = table_.subjects;
+    auto it =
+        std::find_if(known.begin(), known.end(), [&](const subject& s) { return s.name == name; });
+    if (it == known.end() || !it->missing.empty())
+        return false;
+    const auto& asked = opt_.subjects;
+    return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
+}
+
+bool session::wants_case(const std::string& name) const {
+    if (opt_.cases.empty())
+        return true;
+    return std::any_of(opt_.cases.begin(), opt_.cases.end(), [&](const std::string& c) {
+        return name == c || (name.size() > c.size() && name.compare(0, c.size(), c) == 0 &&
+                             name[c.size()] == '/');
+    });
+}
+
+std::vector<std::string> session::subjects() const {
+    std::vector<std::string> names;
+    for (const auto& s : table_.subjects)
+        if (wants_subject(s.name))
+            names.push_back(s.name);
+    return names;
+}
+
+std::vector<int> session::threads(std::vector<int> by_default) const {
+    return opt_.threads.empty() ? by_default : opt_.threads;
+}
+
+std::vector<std::uint64_t> session::sizes(std::vector<std::uint64_t> by_default) const {
+    return opt_.n.empty() ? by_default : opt_.n;
+}
+
+std::uint64_t session::seed(std::uint64_t purpose) const {
+    // splitmix64: neighbouring purposes get unrelated seeds
+    std::uint64_t z = opt_.seed * 0x9e3779b97f4a7c15u + purpose * 0xd1b54a32d192ed03u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void session::sample(const cell& what, const std::string& subject, double value, bool correct) {
+    auto [it, fresh] =
+        index_.try_emplace(what.name + '\n' + subject + '\n' + what.metric, rows_.size());
+    if (fresh)
+        rows_.push_back({what, subject, {}, true});
+    row& r = rows_[it->second];
+    r.samples.push_back(value);
+    if (!correct && r.verified) {
+        r.verified = false;
+        errors_.push_back(table_.name + " " + what.name + ": " + subject + " gave a wrong result");
+    }
+}
+
+void session::wrong(const std::string& subject, const std::string& what) {
+    errors_.push_back(table_.name + ": " + subject + ": " + what);
+    for (auto& r : rows_)
+        if (r.subject == subject)
+            r.verified = false;
+}
+
+void session::not_available(const std::string& case_name, const std::string& subject,
+                            const std::string& why) {
+    bool known = std::any_of(absences_.begin(), absences_.end(), [&](const absence& a) {
+        return a.case_name == case_name && a.subject == subject;
+    });
+    if (!known)
+        absences_.push_back({case_name, subject, why});
+}
+
+void session::remark(const std::string& text) {
+    if (std::find(remarks_.begin(), remarks_.end(), text) == remarks_.end())
+        remarks_.push_back(text);
+}
+
+void session::progress(const std::string& text) {
+    if (isatty(STDERR_FILENO))
+        std::fprintf(stderr, "\r\033[K%s", text.c_str());
+}
+
+bool session::stopped() const { return interrupted(); }
+
+void session::each_interleaved(int reps, const std::vector<std::string>& subjects,
+                               const std::function<void(const std::string&, int)>& body) {
+    for (int rep = 0; rep < reps; rep++) {
+        for (std::size_t i = 0; i < subjects.size(); i++) {
+            if (stopped())
+                return;
+            body(subjects[(i + static_cast<std::size_t>(rep)) % subjects.size()], rep);
+        }
+    }
+}
+
+} // namespace lathbench

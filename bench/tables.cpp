@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The list of tables. A new one: declare its function here and add it to the list.
+#include "table.hpp"
+
+namespace lathbench {
+
+table ranges_table();
+
+std::vector<table> all_tables() { return {ranges_table()}; }
+
+} // namespace lathbench
