@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lath bench TABLE...: runs benchmark tables (bench/) and reports them.
+#include "commands.hpp"
+
+#include "interrupt.hpp"
+#include "report.hpp"
+#include "table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lathcli {
+
+namespace {
+
+using lathbench::options;
+using lathbench::session;
+using lathbench::table;
+
+struct request {
+    std::vector<std::string> tables, n;
+    options opt;
+    std::string json, csv;
+    bool quick = false, full = false, list = false;
+};
+
+void print_list(const std::vector<table>& tables, const options& opt) {
+    for (const auto& t : tables) {
+        std::printf("%s - %s\n  cases:", t.name.c_str(), t.summary.c_str());
+        for (const auto& c : t.cases(opt))
+            std::printf(" %s", c.c_str());
+        std::printf("\n  subjects:\n");
+        for (const auto& s : t.subjects) {
+            std::printf("    %s", s.name.c_str());
+            if (!s.missing.empty())
+                std::printf("  (skipped: %s)", s.missing.c_str());
+            else if (!s.note.empty())
+                std::printf("  (%s)", s.note.c_str());
+            std::printf("\n");
+        }
+    }
+}
+
+// "1000000", "1e6"
+std::uint64_t parse_size(const std::string& text) {
+    char* end = nullptr;
+    double value = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() || *end || !(value >= 1) || value > 1e12 || value != std::floor(value))
+        throw std::runtime_error("--n " + text + ": not a whole number from 1 to 1e12");
+    return static_cast<std::uint64_t>(value);
+}
+
+const table& find_table(const std::vector<table>& tables, const std::string& name) {
+    auto it =
+        std::find_if(tables.begin(), tables.end(), [&](const table& t) { return t.name == name; });
+    if (it == tables.end())
+        throw std::runtime_error("no table '" + name + "' (lath bench --list names them)");
+    return *it;
+}
+
+void check_subjects(const std::vector<const table*>& chosen, const options& opt) {
+    for (const auto& name : opt.subjects) {
+        const lathbench::subject* known = nullptr;
+        for (const table* t : chosen)
+            for (const auto& s : t->subjects)
+                if (s.name == name && (!known || s.missing.empty()))
+                    known = &s;
+        if (!known)
+            throw std::runtime_error("no subject '" + name +
+                                     "' in the chosen tables (lath bench --list names them)");
+        if (!known->missing.empty())
+            throw std::runtime_error("subject '" + name +
+                                     "' is not in this build: " + known->missing);
+    }
+}
+
+int report(const request& asked, const std::deque<session>& done) {
+    bool failed = false;
+    if (!asked.json.empty())
+        lathbench::write_json(asked.json, done, asked.opt);
+    if (!asked.csv.empty())
+        lathbench::write_csv(asked.csv, done);
+    for (const auto& s : done)
+        lathbench::print_medians(stdout, s);
+    for (const auto& s : done)
+        lathbench::print_ratios(stdout, s);
+    for (const auto& s : done) {
+        for (const auto& e : s.errors()) {
+            std::fprintf(stderr, "lath: NOT VERIFIED: %s\n", e.c_str());
+            failed = true;
+        }
+    }
+    if (lathbench::interrupted()) {
+        std::fprintf(stderr, "lath: interrupted: the tables above are incomplete\n");
+        return 130;
+    }
+    return failed ? 2 : 0;
+}
+
+int run(request& asked) {
+    auto tables = lathbench::all_tables();
+    asked.opt.mode = asked.quick  ? lathbench::effort::quick
+                     : asked.full ? lathbench::effort::full
+                                  : lathbench::effort::normal;
+    for (const auto& text : asked.n)
+        asked.opt.n.push_back(parse_size(text));
+    std::vector<const table*> chosen;
+    for (const auto& name : asked.tables)
+        chosen.push_back(&find_table(tables, name));
+    if (asked.list) {
+        std::vector<table> shown;
+        for (const table* t : chosen)
+            shown.push_back(*t);
+        print_list(chosen.empty() ? tables : shown, asked.opt);
+        return 0;
+    }
+    if (chosen.empty())
+        throw std::runtime_error("bench: which table? (lath bench --list names them)");
+    check_subjects(chosen, asked.opt);
+    lathbench::catch_interrupt();
+    std::deque<session> done;
+    for (const table* t : chosen) {
+        if (lathbench::interrupted())
+            break;
+        done.emplace_back(*t, asked.opt);
+        t->run(done.back());
+        done.back().progress("");
+    }
+    return report(asked, done);
+}
+
+} // namespace
+
+void add_bench(CLI::App& app) {
+    auto asked = std::make_shared<request>();
+    CLI::App* bench =
+        app.add_subcommand("bench", "measure our structures beside their peers, results verified");
+    bench->add_option("tables", asked->tables, "the tables to run")->type_name("TABLE");
+    bench->add_flag("--list", asked->list,
+                    "name tables, cases and subjects, and what is missing and why");
+    auto* quick = bench->add_flag("--quick", asked->quick,
+                                  "smaller sizes and fewer repetitions: under a minute a table");
+    bench->add_flag("--full", asked->full, "all sizes, all rounds")->excludes(quick);
+    bench->add_option("--threads", asked->opt.threads, "numbers of threads")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 1024));
+    bench->add_option("--n", asked->n, "numbers of items (1000000 or 1e6)")->delimiter(',');
+    bench->add_option("--seed", asked->opt.seed, "seed of all made-up data")->capture_default_str();
+    bench->add_option("--subjects", asked->opt.subjects, "only these")->delimiter(',');
+    bench->add_option("--cases", asked->opt.cases, "only these (a case or its first words)")
+        ->delimiter(',');
+    bench->add_option("--reps", asked->opt.reps, "repetitions (default 7; 3 with --quick)")
+        ->check(CLI::Range(1, 1000));
+    bench->add_option("--json", asked->json, "write all samples there")->type_name("FILE");
+    bench->add_option("--csv", asked->csv, "write the rows there")->type_name("FILE");
+    bench
+        ->add_option("--input", asked->opt.input,
+                     "extents (from `lath extents --json`) as the key set")
+        ->check(CLI::ExistingFile);
+    bench->callback([asked] {
+        if (int code = run(*asked))
+            throw CLI::RuntimeError(code);
+    });
+}
+
+} // namespace lathcli

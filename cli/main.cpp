@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lath: the command-line door of lathwork. Exit codes: 0 done, 1 failed (the message names the input),
+// 2 figures or answers that did not verify, 100 and above wrong usage (as CLI11 numbers it).
+#include "commands.hpp"
+
+#include "lathwork/config.h"
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace {
+
+std::string version_text() {
+    return "lath " + std::to_string(LATH_VERSION_MAJOR) + "." + std::to_string(LATH_VERSION_MINOR) +
+           "." + std::to_string(LATH_VERSION_PATCH);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"lathwork: ordered in-memory structures, measured and put to use", "lath"};
+    app.set_version_flag("--version", version_text());
+    app.require_subcommand(1);
+#ifdef LATH_HAVE_BENCH
+    lathcli::add_bench(app);
+#endif
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "lath: %s\n", e.what());
+        return 1;
+    }
+    return 0;
+}
