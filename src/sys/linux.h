@@ -58,7 +58,9 @@ static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock
 	spin_unlock_bh(&l->lock);
 }
 
-/* The kernel has one flavour; the caller's choice is ignored. */
+/* The kernel has one flavour, called directly: the caller's choice is ignored, this one has only a name. */
+static const struct lath_rcu lath_rcu_auto __maybe_unused = { .name = "kernel" };
+
 static inline void lath_reader_enter(const struct lath_rcu *rcu) __acquires(RCU)
 {
 	rcu_read_lock();

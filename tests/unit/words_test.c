@@ -19,12 +19,6 @@ static void on_retired(struct lath_rcu_head *head)
 	WRITE_ONCE(ran, container_of(head, struct outer, head)->first);
 }
 
-#ifdef __KERNEL__
-#define flavour NULL
-#else
-#define flavour (&lath_rcu_auto)
-#endif
-
 static int bits(void)
 {
 	CHECK(__ffs64(1) == 0 && __ffs64(1ull << 63) == 63 && __ffs64(0xf0) == 4);
@@ -84,10 +78,10 @@ static int readers(void)
 
 	outer.first = 42;
 	ran = 0;
-	lath_reader_enter(flavour);
-	lath_retire(flavour, &outer.head, on_retired);
-	lath_reader_exit(flavour);
-	lath_retire_drain(flavour);
+	lath_reader_enter(&lath_rcu_auto);
+	lath_retire(&lath_rcu_auto, &outer.head, on_retired);
+	lath_reader_exit(&lath_rcu_auto);
+	lath_retire_drain(&lath_rcu_auto);
 	CHECK(READ_ONCE(ran) == 42);
 	return 0;
 }
