@@ -80,23 +80,23 @@ struct lath_allocator {
 };
 
 enum lath_layout {
-	LATH_RANGES = 0,	/* items are [key, key + size) */
-	LATH_POINTS = 1,	/* items have size 1: no size column, a third less memory */
+	LATH_RANGES = 0, /* items are [key, key + size) */
+	LATH_POINTS = 1, /* items have size 1: no size column, a third less memory */
 };
 
 /* lath_config.flags */
 enum {
-	LATH_HUGE_PAGES = 1u << 0,	/* node memory in 2 MiB pages (madvise); ignored in the kernel */
-	LATH_NODE_EACH = 1u << 1,	/* one allocation a node, freed right after its grace period:
+	LATH_HUGE_PAGES = 1u << 0, /* node memory in 2 MiB pages (madvise); ignored in the kernel */
+	LATH_NODE_EACH = 1u << 1,  /* one allocation a node, freed right after its grace period:
 					 * slower, but checkers (ASan, memcheck) see every misuse */
 };
 
 struct lath_config {
-	size_t size;				/* sizeof(struct lath_config) */
+	size_t size; /* sizeof(struct lath_config) */
 	enum lath_layout layout;
 	unsigned int flags;
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto; ignored in the kernel */
-	const struct lath_allocator *allocator;	/* NULL: anonymous pages */
+	const struct lath_allocator *allocator; /* NULL: anonymous pages */
 };
 
 #define LATH_CONFIG_INIT { sizeof(struct lath_config), LATH_RANGES, 0, NULL, NULL }

@@ -36,17 +36,17 @@ __attribute__((aligned(64)))
 
 struct lath_skiplist_stats {
 	uint64_t items;
-	uint64_t bytes;		/* node memory obtained, all of it */
+	uint64_t bytes; /* node memory obtained, all of it */
 	uint64_t leaves;
 	uint64_t inner_nodes;
 	uint64_t levels;	/* 1 = a single leaf */
-	uint64_t fill_permille;	/* live entries / leaf capacity */
+	uint64_t fill_permille; /* live entries / leaf capacity */
 	uint64_t restarts;	/* descents begun anew because a node had been merged away */
 	uint64_t lock_falls;	/* readers that gave up on versions and took the lock */
 	uint64_t splits;
-	uint64_t shares;	/* a full leaf gave entries to its right neighbours */
+	uint64_t shares; /* a full leaf gave entries to its right neighbours */
 	uint64_t merges;
-	uint64_t huge_bytes;	/* of bytes: asked to be on 2 MiB pages */
+	uint64_t huge_bytes; /* of bytes: asked to be on 2 MiB pages */
 };
 
 typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
@@ -78,7 +78,8 @@ LATH_API int lath_skiplist_first_item(struct lath_skiplist *list, struct lath_it
 LATH_API int lath_skiplist_last_item(struct lath_skiplist *list, struct lath_item *found);
 
 /* The same reads for a caller that is inside a reader of the list's flavour already. */
-LATH_API int lath_skiplist_lookup_item_rcu(struct lath_skiplist *list, uint64_t point, struct lath_item *found);
+LATH_API int lath_skiplist_lookup_item_rcu(struct lath_skiplist *list, uint64_t point,
+					   struct lath_item *found);
 LATH_API int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uint64_t size,
 					    struct lath_item *found);
 
@@ -104,8 +105,8 @@ LATH_API size_t lath_skiplist_lookup_batch(struct lath_skiplist *list, size_t n,
 					   struct lath_item *found);
 LATH_API size_t lath_skiplist_get_batch(struct lath_skiplist *list, size_t n, const uint64_t *points,
 					uint64_t *values, uint8_t *hits);
-LATH_API size_t lath_skiplist_insert_batch(struct lath_skiplist *list, size_t n, const struct lath_item *items,
-					   int *results);
+LATH_API size_t lath_skiplist_insert_batch(struct lath_skiplist *list, size_t n,
+					   const struct lath_item *items, int *results);
 LATH_API size_t lath_skiplist_erase_batch(struct lath_skiplist *list, size_t n, const uint64_t *keys,
 					  int *results);
 /* Fill an empty list from items sorted by key: 0 | -EINVAL (*bad: index of the first item out of order,

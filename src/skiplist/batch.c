@@ -15,7 +15,8 @@
 #define GROUP 16
 
 /* The leaves for n <= GROUP keys, header and heads on their way into the cache. NULL: take the walk. */
-static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride, struct leaf **leaf)
+static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
+			struct leaf **leaf)
 {
 	struct node *node[GROUP], *root = smp_load_acquire(&list->root); /* pairs with add_root */
 	unsigned int level = node_level(root), i;
@@ -166,8 +167,8 @@ size_t lath_skiplist_lookup_batch(struct lath_skiplist *public, size_t n, const 
 	return hits;
 }
 
-size_t lath_skiplist_get_batch(struct lath_skiplist *public, size_t n, const uint64_t *points, uint64_t *values,
-			       uint8_t *hit)
+size_t lath_skiplist_get_batch(struct lath_skiplist *public, size_t n, const uint64_t *points,
+			       uint64_t *values, uint8_t *hit)
 {
 	struct skiplist *list = list_of(public);
 	size_t hits = 0, i;
@@ -196,7 +197,8 @@ static void prefetch_entries(const struct leaf *leaf, u64 key, bool ranges)
 		prefetch((const char *)&leaf->size[used / 2]);
 }
 
-size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const struct lath_item *items, int *results)
+size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const struct lath_item *items,
+				  int *results)
 {
 	struct skiplist *list = list_of(public);
 	struct reserve reserve = { NULL, false };

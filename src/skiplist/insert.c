@@ -135,7 +135,8 @@ int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_it
 	return ret;
 }
 
-int lath_skiplist_replace_item(struct lath_skiplist *public, uint64_t key, uint64_t value, struct lath_item *old)
+int lath_skiplist_replace_item(struct lath_skiplist *public, uint64_t key, uint64_t value,
+			       struct lath_item *old)
 {
 	struct skiplist *list = list_of(public);
 	struct leaf *leaf;

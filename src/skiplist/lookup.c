@@ -195,14 +195,16 @@ static int first_item(struct skiplist *list, u64 key, u64 last, bool cover, stru
 	return seek_right_locked(list, key, last, cover, found);
 }
 
-int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uint64_t size, struct lath_item *found)
+int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uint64_t size,
+				   struct lath_item *found)
 {
 	if (!size || size - 1 > KEY_MAX - key)
 		return -EINVAL;
 	return first_item(list_of(list), key, key + size - 1, true, found);
 }
 
-int lath_skiplist_overlap_item(struct lath_skiplist *list, uint64_t key, uint64_t size, struct lath_item *found)
+int lath_skiplist_overlap_item(struct lath_skiplist *list, uint64_t key, uint64_t size,
+			       struct lath_item *found)
 {
 	const struct lath_rcu *rcu = list_of(list)->rcu;
 	int ret;

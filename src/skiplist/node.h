@@ -55,7 +55,7 @@ enum {
 
 struct node {
 	u64 word;
-	u64 low;  /* fences, both inclusive; low only ever falls while the node lives */
+	u64 low; /* fences, both inclusive; low only ever falls while the node lives */
 	u64 last;
 	struct node *right;
 };
@@ -95,7 +95,8 @@ struct inner {
 	struct node *child[INNER_CAP];
 };
 
-_Static_assert(offsetof(struct leaf, level) == offsetof(struct inner, level), "level is read before the kind is known");
+_Static_assert(offsetof(struct leaf, level) == offsetof(struct inner, level),
+	       "level is read before the kind is known");
 _Static_assert(offsetof(struct leaf, rcu) == offsetof(struct inner, rcu), "retired nodes look alike");
 _Static_assert(offsetof(struct leaf, head) == 64, "header and heads are adjacent lines");
 _Static_assert(offsetof(struct inner, sep) == 64, "separators begin a line");
@@ -126,7 +127,7 @@ u64 node_wait(struct node *node);
 /* Begin an optimistic read: the word, not locked. Pairs with the release in node_unlock. */
 static inline u64 node_read(struct node *node)
 {
-	u64 word = smp_load_acquire(&node->word);
+	u64 word = smp_load_acquire(&node->word); /* pairs with node_unlock */
 
 	return likely(!(word & NODE_LOCKED)) ? word : node_wait(node);
 }
@@ -134,7 +135,7 @@ static inline u64 node_read(struct node *node)
 /* End it: did nothing change since node_read gave `word`? Pairs with smp_wmb in node_trylock. */
 static inline bool node_valid(struct node *node, u64 word)
 {
-	smp_rmb();
+	smp_rmb(); /* pairs with smp_wmb in node_trylock */
 	return likely(READ_ONCE(node->word) == word);
 }
 
@@ -144,7 +145,7 @@ static inline bool node_trylock(struct node *node, u64 word)
 {
 	preempt_disable();
 	if (likely(cmpxchg_acquire(&node->word, word, word | NODE_LOCKED) == word)) {
-		smp_wmb();
+		smp_wmb(); /* pairs with smp_rmb in node_valid */
 		return true;
 	}
 	preempt_enable();
@@ -160,6 +161,7 @@ static inline void node_lock(struct node *node)
 /* Leave a changed node. Pairs with the acquire in node_read. */
 static inline void node_unlock(struct node *node)
 {
+	/* pairs with node_read */
 	smp_store_release(&node->word, (READ_ONCE(node->word) & ~(u64)NODE_LOCKED) + NODE_VERSION);
 	preempt_enable();
 }
@@ -167,6 +169,7 @@ static inline void node_unlock(struct node *node)
 /* Leave a node that was not changed: readers under way stay valid. */
 static inline void node_unlock_clean(struct node *node)
 {
+	/* pairs with node_read */
 	smp_store_release(&node->word, READ_ONCE(node->word) & ~(u64)NODE_LOCKED);
 	preempt_enable();
 }
@@ -213,7 +216,8 @@ static inline u8 leaf_head(u64 base, unsigned int shift, u64 key)
 
 static inline struct lath_match leaf_match(const struct leaf *leaf, u64 key)
 {
-	return lath_heads_match(leaf->head, leaf_head(READ_ONCE(leaf->base), READ_ONCE(leaf->shift) & 63, key));
+	return lath_heads_match(leaf->head,
+				leaf_head(READ_ONCE(leaf->base), READ_ONCE(leaf->shift) & 63, key));
 }
 
 /* More entries than this with one head: search them by halves. */

@@ -39,7 +39,8 @@ static struct leaf *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
 }
 
 /* The items of one leaf that start in [from, last]: how many of them fit. */
-static size_t copy_leaf(const struct leaf *leaf, bool ranges, u64 from, u64 last, struct lath_item *items, size_t max)
+static size_t copy_leaf(const struct leaf *leaf, bool ranges, u64 from, u64 last, struct lath_item *items,
+			size_t max)
 {
 	u64 live = READ_ONCE(leaf->live);
 	size_t n = 0;

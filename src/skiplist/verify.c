@@ -16,11 +16,11 @@ struct report {
 	size_t size;
 };
 
-#define BROKEN(report, number, ...)                                                                         \
-	do {                                                                                                \
-		if ((report)->text && (report)->size)                                                       \
-			snprintf((report)->text, (report)->size, "I" #number ": " __VA_ARGS__);             \
-		return number;                                                                              \
+#define BROKEN(report, number, ...)                                                             \
+	do {                                                                                    \
+		if ((report)->text && (report)->size)                                           \
+			snprintf((report)->text, (report)->size, "I" #number ": " __VA_ARGS__); \
+		return number;                                                                  \
 	} while (0)
 
 #define U(x) ((unsigned long long)(x))
@@ -33,7 +33,8 @@ static int check_entries(const struct leaf *leaf, bool ranges, struct report *re
 	u64 end = 0;
 
 	if (leaf->used > LEAF_CAP || leaf->live & ~leaf_mask_below(leaf->used))
-		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->node.low), U(leaf->live), leaf->used);
+		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->node.low), U(leaf->live),
+		       leaf->used);
 	for (i = 0; i < leaf->used; i++) {
 		u64 key = leaf_key(leaf, i);
 
@@ -44,7 +45,8 @@ static int check_entries(const struct leaf *leaf, bool ranges, struct report *re
 		if (!(leaf->live >> i & 1))
 			continue;
 		if (any_live && key <= end)
-			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i, U(key), U(end));
+			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i, U(key),
+			       U(end));
 		end = leaf_end(leaf, i, ranges);
 		any_live = true;
 		if (end < key)
@@ -107,7 +109,8 @@ static int check_inner(const struct inner *inner, struct report *report)
 	if (!inner->count || inner->count > INNER_CAP)
 		BROKEN(report, 7, "inner node %llx has %u children", U(inner->node.low), inner->count);
 	if (inner->sep[0] != inner->node.low)
-		BROKEN(report, 7, "inner node %llx begins with separator %llx", U(inner->node.low), U(inner->sep[0]));
+		BROKEN(report, 7, "inner node %llx begins with separator %llx", U(inner->node.low),
+		       U(inner->sep[0]));
 	for (i = 0; i < 64; i++) {
 		struct node *child = i < inner->count ? inner->child[i] : NULL;
 
@@ -117,13 +120,14 @@ static int check_inner(const struct inner *inner, struct report *report)
 			continue;
 		}
 		if (i && inner->sep[i] <= inner->sep[i - 1])
-			BROKEN(report, 7, "separator %u: %llx not above %llx", i, U(inner->sep[i]), U(inner->sep[i - 1]));
+			BROKEN(report, 7, "separator %u: %llx not above %llx", i, U(inner->sep[i]),
+			       U(inner->sep[i - 1]));
 		if (node_level(child) + 1 != inner->level || child->word & NODE_DEAD)
 			BROKEN(report, 8, "child %u of %llx: level %u, word %llx", i, U(inner->node.low),
 			       node_level(child), U(child->word));
 		if (child->low > inner->sep[i])
-			BROKEN(report, 9, "separator %llx is below its child's low fence %llx", U(inner->sep[i]),
-			       U(child->low));
+			BROKEN(report, 9, "separator %llx is below its child's low fence %llx",
+			       U(inner->sep[i]), U(child->low));
 	}
 	return 0;
 }

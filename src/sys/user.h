@@ -49,8 +49,18 @@ typedef int64_t s64;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define min(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a < _b ? _a : _b; })
-#define max(a, b) ({ __typeof__(a) _a = (a); __typeof__(b) _b = (b); _a > _b ? _a : _b; })
+#define min(a, b)                       \
+	({                              \
+		__typeof__(a) _a = (a); \
+		__typeof__(b) _b = (b); \
+		_a < _b ? _a : _b;      \
+	})
+#define max(a, b)                       \
+	({                              \
+		__typeof__(a) _a = (a); \
+		__typeof__(b) _b = (b); \
+		_a > _b ? _a : _b;      \
+	})
 
 /* lowest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set bits */
 #define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
@@ -193,7 +203,11 @@ void lath_block_free(void *block);
 /* Named points where a test build may pause a thread. */
 #ifdef LATH_DELAYS
 extern void (*lath_delay_hook)(const char *point);
-#define lath_delay(point) do { if (lath_delay_hook) lath_delay_hook(point); } while (0)
+#define lath_delay(point)                       \
+	do {                                    \
+		if (lath_delay_hook)            \
+			lath_delay_hook(point); \
+	} while (0)
 #else
 #define lath_delay(point) ((void)0)
 #endif

@@ -35,7 +35,8 @@ static int memory_order(void)
 	CHECK(READ_ONCE(word) == 5);
 	WRITE_ONCE(word, 6);
 	CHECK(smp_load_acquire(&word) == 6);
-	smp_store_release(&word, 7); /* pairs with the load above in another thread; here only the value counts */
+	smp_store_release(&word,
+			  7); /* pairs with the load above in another thread; here only the value counts */
 	CHECK(cmpxchg_acquire(&word, 6, 9) == 7 && word == 7);
 	CHECK(cmpxchg_acquire(&word, 7, 9) == 7 && word == 9);
 	CHECK(lath_fetch_add(&word, 3) == 9 && word == 12);
