@@ -11,5 +11,6 @@
 namespace lathcli {
 
 void add_bench(CLI::App& app);
+void add_extents(CLI::App& app);
 
 } // namespace lathcli
