@@ -40,7 +40,7 @@ static bool add_root(struct skiplist *list, unsigned int level)
 		inner_init(node_inner(node), level, 0, KEY_MAX, NULL);
 		inner_insert(node_inner(node), 0, 0, root);
 		node_open(node);
-		smp_store_release(&list->root, node); /* pairs with the load in search.c descend */
+		smp_store_release(&list->root, node); /* pairs with the load in walk.c descend */
 		node = NULL;
 	}
 	lath_spin_unlock(&list->root_lock);

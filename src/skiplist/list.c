@@ -55,7 +55,7 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 	}
 	leaf_init(node_leaf(root), 0, KEY_MAX, NULL, 0);
 	node_open(root);
-	smp_store_release(&list->root, root); /* pairs with the load in search.c descend */
+	smp_store_release(&list->root, root); /* pairs with the load in walk.c descend */
 	return 0;
 }
 

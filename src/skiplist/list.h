@@ -3,7 +3,7 @@
  * list.h - the index as a whole: internal types and what its files offer each other.
  *
  *   memory.c   where nodes come from and where retired ones go
- *   search.c   the walk from the root to a leaf; lookups; reads across leaves
+ *   walk.c     the walk from the root to a leaf; lookups; reads across leaves
  *   insert.c   insert, replace; a range that reaches across a fence
  *   grow.c     room for a full leaf: shares, splits, separators, new roots
  *   erase.c    erase and the lazy merging of sparse neighbours
@@ -104,7 +104,7 @@ static inline void node_open(struct node *node)
 	smp_store_release(&node->word, (READ_ONCE(node->word) & ~flags) + NODE_VERSION); /* pairs with node_read */
 }
 
-/* ---- search.c ---- */
+/* ---- walk.c ---- */
 
 /* The leaf that covers key, and its word as it was when that was so. Inside a reader. */
 struct leaf *find_leaf(struct skiplist *list, u64 key, u64 *word);

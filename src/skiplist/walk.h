@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * walk.h - one step of the walk from the root to a leaf (search.c, batch.c, scan.c).
+ * walk.h - one step of the walk from the root to a leaf (walk.c, batch.c, scan.c).
  */
 #ifndef LATH_SKIPLIST_WALK_H
 #define LATH_SKIPLIST_WALK_H

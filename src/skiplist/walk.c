@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * search.c - the walk from the root to a node.
+ * walk.c - the walk from the root to a node.
  *
  * A step: read the node's word, search, read the word again. Unchanged means that the child was
  * right for the key at that moment; it can only be too far left by the time we get there, and then
