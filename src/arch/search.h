@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * search.h - the two searches inside a node, in whatever the processor does best.
+ * search.h - the search inside a node, in whatever the processor does best.
  *
  *   lath_heads_match(head, h)     which of 64 bytes are below h, which equal h: two 64-bit masks
- *   lath_keys_rank(key, n, k)     how many of n ascending keys are <= k
  *
  * Nodes are searched while writers change them: any answer is allowed then, since the caller
  * checks the node's version afterwards; reading past the arrays is not. Three forms: AVX-512
@@ -20,6 +19,12 @@ struct lath_match {
 	u64 lt; /* bit i: head[i] < h */
 	u64 eq; /* bit i: head[i] == h */
 };
+
+/* How many of the lowest bits are set without a gap: with ascending heads, the number below h. */
+static inline unsigned int lath_prefix(u64 mask)
+{
+	return ~mask ? __ffs64(~mask) : 64;
+}
 
 #if defined(__x86_64__) && !defined(__KERNEL__) && !defined(LATH_SCALAR) && !LATH_CHECKED
 #define LATH_X86_VECTORS 1
@@ -63,20 +68,6 @@ static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 	return m;
 }
 
-/* Branch-free halving: always the same number of steps for one n. */
-static inline unsigned int lath_keys_rank_c(const u64 *key, unsigned int n, u64 k)
-{
-	unsigned int base = 0;
-
-	while (n > 1) {
-		unsigned int half = n / 2;
-
-		base += half & -(unsigned int)(READ_ONCE(key[base + half - 1]) <= k);
-		n -= half;
-	}
-	return base + (n && READ_ONCE(key[base]) <= k);
-}
-
 #ifdef LATH_X86_VECTORS
 static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 {
@@ -116,34 +107,6 @@ static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
 		: [head] "r"(head), [h] "r"((u32)h), "m"(*(const u8(*)[64])head)
 		: LATH_AVX512_CLOBBERS);
 	return m;
-}
-
-/* 64 keys; those past n are ~0 and count only for k == ~0 (the caller bounds the answer by n) */
-static inline unsigned int lath_keys_rank_avx512(const u64 *key, u64 k)
-{
-	u64 a, b, c, d;
-
-	__asm__("vpbroadcastq %[k], %%zmm16\n\t"
-		"vpcmpuq $5, (%[key]), %%zmm16, %%k1\n\t"
-		"vpcmpuq $5, 64(%[key]), %%zmm16, %%k2\n\t"
-		"vpcmpuq $5, 128(%[key]), %%zmm16, %%k3\n\t"
-		"vpcmpuq $5, 192(%[key]), %%zmm16, %%k4\n\t"
-		"kunpckbw %%k1, %%k2, %%k1\n\t"
-		"kunpckbw %%k3, %%k4, %%k3\n\t"
-		"vpcmpuq $5, 256(%[key]), %%zmm16, %%k5\n\t"
-		"vpcmpuq $5, 320(%[key]), %%zmm16, %%k6\n\t"
-		"vpcmpuq $5, 384(%[key]), %%zmm16, %%k7\n\t"
-		"vpcmpuq $5, 448(%[key]), %%zmm16, %%k2\n\t"
-		"kunpckbw %%k5, %%k6, %%k5\n\t"
-		"kunpckbw %%k7, %%k2, %%k7\n\t"
-		"kmovd %%k1, %k[a]\n\t"
-		"kmovd %%k3, %k[b]\n\t"
-		"kmovd %%k5, %k[c]\n\t"
-		"kmovd %%k7, %k[d]"
-		: [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
-		: [key] "r"(key), [k] "r"(k), "m"(*(const u64(*)[64])key)
-		: LATH_AVX512_CLOBBERS);
-	return hweight64(a | b << 16 | c << 32 | d << 48);
 }
 #endif
 

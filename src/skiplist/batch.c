@@ -16,7 +16,7 @@
 
 /* The leaves for n <= GROUP keys, header and heads on their way into the cache. NULL: take the walk. */
 static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
-			struct leaf **leaf)
+			struct node **leaf)
 {
 	struct node *node[GROUP], *root = smp_load_acquire(&list->root); /* pairs with add_root */
 	unsigned int level = node_level(root), i;
@@ -28,24 +28,22 @@ static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, s
 			u64 k = *(const u64 *)((const char *)key + i * stride);
 
 			while (node[i] && node_level(node[i]) == level)
-				node[i] = walk_step(node[i], k, level == 1);
-			if (level > 1 && node[i])
-				prefetch_inner(node[i]);
+				node[i] = walk_step(node[i], k, level > 1);
 		}
 	}
 	for (i = 0; i < n; i++)
-		leaf[i] = node[i] ? node_leaf(node[i]) : NULL;
+		leaf[i] = node[i] ? node[i] : NULL;
 }
 
 /* One leaf of a batched lookup. */
 struct probe {
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 word;
 	struct lath_match match;
 };
 
 /* Search the heads and ask for the pair. A leaf that does not cover the key any more is left out. */
-static void probe_heads(struct probe *probe, struct leaf *leaf, u64 key, bool ranges)
+static void probe_heads(struct probe *probe, struct node *leaf, u64 key, bool ranges)
 {
 	u64 word;
 	unsigned int i;
@@ -53,44 +51,44 @@ static void probe_heads(struct probe *probe, struct leaf *leaf, u64 key, bool ra
 	probe->leaf = NULL;
 	if (unlikely(!leaf))
 		return;
-	word = smp_load_acquire(&leaf->node.word); /* pairs with node_unlock */
-	if (unlikely(word & (NODE_LOCKED | NODE_DEAD | NODE_VOID) || key > READ_ONCE(leaf->node.last)))
+	word = smp_load_acquire(&leaf->word); /* pairs with node_unlock */
+	if (unlikely(word & (NODE_LOCKED | NODE_DEAD | NODE_VOID) || key > READ_ONCE(leaf->last)))
 		return;
 	probe->leaf = leaf;
 	probe->word = word;
-	probe->match = leaf_match(leaf, key);
+	probe->match = node_match(leaf, key);
 	i = hweight64(probe->match.lt);
 	if (probe->match.eq & leaf->live)
-		prefetch((char *)&leaf->pair[i < LEAF_CAP ? i : LEAF_CAP - 1]);
+		prefetch((char *)&leaf->pair[i < NODE_CAP ? i : NODE_CAP - 1]);
 	else if (!ranges)
 		return;
 	if (ranges) {
 		i = i ? i - 1 : 0;
-		prefetch((char *)&leaf->pair[i < LEAF_CAP ? i : LEAF_CAP - 1]);
-		prefetch((char *)&leaf->size[i < LEAF_CAP ? i : LEAF_CAP - 1]);
+		prefetch((char *)&leaf->pair[i < NODE_CAP ? i : NODE_CAP - 1]);
+		prefetch((char *)&leaf->size[i < NODE_CAP ? i : NODE_CAP - 1]);
 	}
 }
 
 /* The entry that covers key, or -1. */
 static inline int probe_entry(const struct probe *probe, u64 key, bool ranges)
 {
-	const struct leaf *leaf = probe->leaf;
+	const struct node *leaf = probe->leaf;
 	int i;
 
 	if (!ranges)
-		return leaf_find_match(leaf, probe->match, key);
-	i = leaf_floor_match(leaf, probe->match, key);
-	return i >= 0 && key - leaf_key(leaf, (unsigned int)i) < READ_ONCE(leaf->size[i]) ? i : -1;
+		return node_find_match(leaf, probe->match, key);
+	i = node_floor_match(leaf, probe->match, key);
+	return i >= 0 && key - node_key(leaf, (unsigned int)i) < READ_ONCE(leaf->size[i]) ? i : -1;
 }
 
 static bool probe_valid(const struct probe *probe)
 {
-	return node_valid(&probe->leaf->node, probe->word);
+	return node_valid(probe->leaf, probe->word);
 }
 
 static size_t lookup_group(struct skiplist *list, unsigned int n, const u64 *points, struct lath_item *found)
 {
-	struct leaf *leaf[GROUP];
+	struct node *leaf[GROUP];
 	struct probe probe[GROUP];
 	size_t hits = 0;
 	unsigned int i;
@@ -121,7 +119,7 @@ static size_t lookup_group(struct skiplist *list, unsigned int n, const u64 *poi
 
 static size_t get_group(struct skiplist *list, unsigned int n, const u64 *points, u64 *values, u8 *hit)
 {
-	struct leaf *leaf[GROUP];
+	struct node *leaf[GROUP];
 	struct probe probe[GROUP];
 	size_t hits = 0;
 	unsigned int i;
@@ -136,7 +134,7 @@ static size_t get_group(struct skiplist *list, unsigned int n, const u64 *points
 		if (likely(probe[i].leaf)) {
 			e = probe_entry(&probe[i], points[i], list->ranges);
 			if (e >= 0)
-				values[i] = leaf_value(probe[i].leaf, (unsigned int)e);
+				values[i] = node_value(probe[i].leaf, (unsigned int)e);
 			if (likely(probe_valid(&probe[i]))) {
 				hit[i] = e >= 0;
 				hits += e >= 0;
@@ -186,12 +184,12 @@ size_t lath_skiplist_get_batch(struct lath_skiplist *public, size_t n, const uin
 /* ---- changes ---- */
 
 /* Ask for the entries an insert will move: from where key belongs to the end. */
-static void prefetch_entries(const struct leaf *leaf, u64 key, bool ranges)
+static void prefetch_entries(const struct node *leaf, u64 key, bool ranges)
 {
-	unsigned int used = READ_ONCE(leaf->used), i = hweight64(leaf_match(leaf, key).lt);
+	unsigned int used = READ_ONCE(leaf->used), i = hweight64(node_match(leaf, key).lt);
 
-	used = used < LEAF_CAP ? used : LEAF_CAP - 1;
-	for (; i <= used; i += 64 / sizeof(struct leaf_pair))
+	used = used < NODE_CAP ? used : NODE_CAP - 1;
+	for (; i <= used; i += 64 / sizeof(struct pair))
 		prefetch((const char *)&leaf->pair[i]);
 	if (ranges)
 		prefetch((const char *)&leaf->size[used / 2]);
@@ -202,7 +200,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 {
 	struct skiplist *list = list_of(public);
 	struct reserve reserve = { NULL, false };
-	struct leaf *leaf[GROUP];
+	struct node *leaf[GROUP];
 	size_t done = 0, i;
 	unsigned int j;
 
@@ -234,7 +232,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 size_t lath_skiplist_erase_batch(struct lath_skiplist *public, size_t n, const uint64_t *keys, int *results)
 {
 	struct skiplist *list = list_of(public);
-	struct leaf *leaf[GROUP];
+	struct node *leaf[GROUP];
 	size_t done = 0, i;
 	unsigned int j;
 

@@ -12,108 +12,84 @@
 #include "skiplist/list.h"
 
 /* Merge only what leaves a quarter free, or an empty node. */
-static bool leaves_fit(unsigned int a, unsigned int b)
+static bool nodes_fit(unsigned int a, unsigned int b)
 {
-	return a + b <= LEAF_CAP - LEAF_CAP / 4 || !a || !b;
+	return a + b <= NODE_CAP - NODE_CAP / 4 || !a || !b;
 }
 
-static void die(struct node *left, struct node *right)
+/* Two locked neighbours, right.low == left.last + 1 or one of them VOID: all to the left one. */
+static void merge(struct node *left, struct node *right, bool ranges)
 {
-	WRITE_ONCE(left->right, READ_ONCE(right->right));
+	u64 left_void = left->word & NODE_VOID, right_void = right->word & NODE_VOID;
+
+	if (node_count(right)) {
+		node_compact(left, ranges);
+		node_compact(right, ranges);
+		node_move_down(left, right, right->used, ranges);
+		node_rescale(left);
+	}
+	if (!right_void)
+		WRITE_ONCE(left->last, right->last);
+	if (!right_void && left_void) {
+		WRITE_ONCE(left->low, min(left->low, right->low));
+		WRITE_ONCE(left->word, left->word & ~(u64)NODE_VOID);
+	}
+	WRITE_ONCE(left->right, right->right);
 	WRITE_ONCE(right->word, right->word | NODE_DEAD);
 }
 
-static bool merge_leaves(struct leaf *left, struct leaf *right, bool ranges)
+/* Children i and j of a locked node, neighbours there: merge j into i? Returns j's node, DEAD, or NULL. */
+static struct node *merge_children(struct skiplist *list, struct node *up, int i, int j)
 {
-	u64 left_void = left->node.word & NODE_VOID, right_void = right->node.word & NODE_VOID;
+	struct node *left, *right;
 
-	if (!leaves_fit(leaf_count(left), leaf_count(right)))
-		return false;
-	if (leaf_count(right)) {
-		leaf_compact(left, ranges);
-		leaf_compact(right, ranges);
-		leaf_move_down(left, right, right->used, ranges);
-		leaf_rescale(left);
-	}
-	if (!right_void) {
-		WRITE_ONCE(left->node.last, right->node.last);
-		if (left_void) {
-			WRITE_ONCE(left->node.low, min(left->node.low, right->node.low));
-			WRITE_ONCE(left->node.word, left->node.word & ~(u64)NODE_VOID);
-		}
-	}
-	die(&left->node, &right->node);
-	return true;
-}
-
-static bool merge_inner(struct inner *left, struct inner *right)
-{
-	if (left->count + right->count > INNER_CAP - INNER_CAP / 4)
-		return false;
-	inner_move_down(left, right);
-	WRITE_ONCE(left->node.last, right->node.last);
-	die(&left->node, &right->node);
-	return true;
-}
-
-/* Children i and i + 1 of a locked node: the right one if it was merged into the left, or NULL. */
-static struct node *merge_pair(struct skiplist *list, struct inner *up, unsigned int i)
-{
-	struct node *left = up->child[i], *right = up->child[i + 1];
-	bool merged = false;
-
+	if (i < 0 || j < 0)
+		return NULL;
+	left = node_child(up, (unsigned int)i);
+	right = node_child(up, (unsigned int)j);
 	node_lock(left);
 	if (left->right != right) { /* one between them is not posted yet */
 		node_unlock_clean(left);
 		return NULL;
 	}
 	node_lock(right);
-	if (up->level == 1)
-		merged = merge_leaves(node_leaf(left), node_leaf(right), list->ranges);
-	else
-		merged = merge_inner(node_inner(left), node_inner(right));
-	if (!merged) {
+	if (!nodes_fit(node_count(left), node_count(right))) {
 		node_unlock_clean(right);
 		node_unlock_clean(left);
 		return NULL;
 	}
-	inner_remove(up, i + 1);
+	merge(left, right, list->ranges && up->level == 1);
+	node_erase(up, (unsigned int)j);
 	lath_delay("merged, locks still held");
 	node_unlock(right);
 	node_unlock(left);
 	return right;
 }
 
+/* Merge the node of this level that covers key with a neighbour; then perhaps its parent, and so on. */
 static void merge_at(struct skiplist *list, u64 key, unsigned int level)
 {
-	struct node *dead = NULL;
-	bool again;
+	bool sparse = true;
 
-	do {
-		struct node *node = lock_level(list, key, level);
-		struct inner *up;
-		unsigned int i;
+	for (; sparse; level++) {
+		struct node *up = lock_level(list, key, level + 1), *dead;
+		int i;
 
-		if (!node)
+		if (!up)
 			return;
-		up = node_inner(node);
-		i = inner_slot(up, key);
-		if (i + 1 < up->count)
-			dead = merge_pair(list, up, i);
-		if (!dead && i > 0)
-			dead = merge_pair(list, up, i - 1);
-		again = dead && up->count < INNER_CAP / 4;
-		if (dead)
-			node_unlock(node);
-		else
-			node_unlock_clean(node);
-		if (dead) {
-			node_retire(list, level == 1 ? POOL_LEAF : POOL_INNER, dead);
-			lath_fetch_add(&list->merges, 1);
-			dead = NULL;
+		i = (int)inner_slot(up, key);
+		dead = merge_children(list, up, i, node_after(up, i));
+		if (!dead)
+			dead = merge_children(list, up, node_before(up, i), i);
+		sparse = dead && node_sparse(node_count(up));
+		if (!dead) {
+			node_unlock_clean(up);
+			return;
 		}
-		level++;
-	} while (again);
+		node_unlock(up);
+		node_retire(list, level ? POOL_INNER : POOL_LEAF, dead);
+		lath_fetch_add(&list->merges, 1);
+	}
 }
 
 void leaf_became_sparse(struct skiplist *list, u64 key)
@@ -121,28 +97,28 @@ void leaf_became_sparse(struct skiplist *list, u64 key)
 	u64 turn = lath_fetch_add(&list->sparse_turn, 1);
 	u64 *slot = &list->sparse[turn % SPARSE_RING];
 	u64 earlier = READ_ONCE(*slot), word;
-	struct leaf *leaf;
+	struct node *leaf;
 
 	WRITE_ONCE(*slot, key);
 	if (turn < SPARSE_RING)
 		return;
 	leaf = find_leaf(list, earlier, &word);
-	if (leaf_sparse(leaf_count(leaf)))
-		merge_at(list, earlier, 1);
+	if (node_sparse(node_count(leaf)))
+		merge_at(list, earlier, 0);
 }
 
-static int erase_locked(struct skiplist *list, struct leaf *leaf, int i, struct lath_item *old)
+static int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
 {
 	unsigned int count;
 	u64 key;
 
 	if (old)
 		item_of(leaf, (unsigned int)i, list->ranges, old);
-	key = leaf_key(leaf, (unsigned int)i);
-	leaf_erase(leaf, (unsigned int)i);
-	count = leaf_count(leaf);
-	node_unlock(&leaf->node);
-	if (unlikely(count == LEAF_CAP / 4 - 1 || !count))
+	key = node_key(leaf, (unsigned int)i);
+	node_erase(leaf, (unsigned int)i);
+	count = node_count(leaf);
+	node_unlock(leaf);
+	if (unlikely(count == NODE_CAP / 4 - 1 || !count))
 		leaf_became_sparse(list, key);
 	return 0;
 }
@@ -151,23 +127,23 @@ static int erase_locked(struct skiplist *list, struct leaf *leaf, int i, struct 
 int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
 {
 	unsigned int try;
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 word;
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
 		leaf = find_leaf(list, key, &word);
-		i = exact ? leaf_find(leaf, key) : leaf_cover(leaf, key, list->ranges);
-		if (i >= 0 && node_trylock(&leaf->node, word))
+		i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
+		if (i >= 0 && node_trylock(leaf, word))
 			return erase_locked(list, leaf, i, old);
-		if (i < 0 && node_valid(&leaf->node, word))
+		if (i < 0 && node_valid(leaf, word))
 			return -ENOENT;
 	}
 	leaf = lock_leaf(list, key);
-	i = exact ? leaf_find(leaf, key) : leaf_cover(leaf, key, list->ranges);
+	i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
 	if (i >= 0)
 		return erase_locked(list, leaf, i, old);
-	node_unlock_clean(&leaf->node);
+	node_unlock_clean(leaf);
 	return -ENOENT;
 }
 

@@ -14,41 +14,41 @@
 #include "skiplist/list.h"
 
 #ifdef __KERNEL__
-static inline struct leaf *finger_try(struct skiplist *list, u64 key, u64 *word)
+static inline struct node *finger_try(struct skiplist *list, u64 key, u64 *word)
 {
 	return NULL;
 }
 
-static inline void finger_set(struct skiplist *list, struct leaf *leaf)
+static inline void finger_set(struct skiplist *list, struct node *leaf)
 {
 }
 #else
 
 struct finger {
 	u64 list_id;
-	struct leaf *leaf;
+	struct node *leaf;
 };
 
 extern __thread struct finger lath_finger __attribute__((tls_model("initial-exec")));
 
-static inline struct leaf *finger_try(struct skiplist *list, u64 key, u64 *word)
+static inline struct node *finger_try(struct skiplist *list, u64 key, u64 *word)
 {
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 w;
 
 	if (lath_finger.list_id != list->id)
 		return NULL;
 	leaf = lath_finger.leaf;
-	w = smp_load_acquire(&leaf->node.word); /* pairs with node_unlock */
+	w = smp_load_acquire(&leaf->word); /* pairs with node_unlock */
 	if (unlikely(w & (NODE_LOCKED | NODE_DEAD | NODE_VOID)))
 		return NULL;
-	if (key < READ_ONCE(leaf->node.low) || key > READ_ONCE(leaf->node.last))
+	if (key < READ_ONCE(leaf->low) || key > READ_ONCE(leaf->last))
 		return NULL;
 	*word = w;
 	return leaf;
 }
 
-static inline void finger_set(struct skiplist *list, struct leaf *leaf)
+static inline void finger_set(struct skiplist *list, struct node *leaf)
 {
 	if (list->each)
 		return;

@@ -15,7 +15,7 @@
 /* Leaves that fill up together before one is added. More: fuller leaves, dearer splits. */
 #define GROUP 3
 /* Free entries each leaf must gain for a share to be worth it. */
-#define SHARE_ROOM (LEAF_CAP / 16 > 2 ? LEAF_CAP / 16 : 2)
+#define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
 
 void reserve_release(struct skiplist *list, struct reserve *reserve)
 {
@@ -25,6 +25,11 @@ void reserve_release(struct skiplist *list, struct reserve *reserve)
 }
 
 /* ---- separators ---- */
+
+static void inner_insert(struct node *inner, u64 low, struct node *child)
+{
+	node_insert(inner, node_rank(inner, low), low, 0, (u64)(uintptr_t)child, false);
+}
 
 /* The level under `level` has more than one node and nothing above it: put a root there. */
 static bool add_root(struct skiplist *list, unsigned int level)
@@ -37,8 +42,8 @@ static bool add_root(struct skiplist *list, unsigned int level)
 	lath_spin_lock(&list->root_lock);
 	root = READ_ONCE(list->root);
 	if (node_level(root) < level) {
-		inner_init(node_inner(node), level, 0, KEY_MAX, NULL);
-		inner_insert(node_inner(node), 0, 0, root);
+		node_init(node, level, 0, KEY_MAX, NULL, 56);
+		inner_insert(node, 0, root);
 		node_open(node);
 		smp_store_release(&list->root, node); /* pairs with the load in walk.c descend */
 		node = NULL;
@@ -49,24 +54,39 @@ static bool add_root(struct skiplist *list, unsigned int level)
 	return true;
 }
 
-/* Split a full, locked inner node in favour of key and insert (low, child). Unlocks it. */
-static void inner_split(struct inner *inner, struct inner *right, u64 low, struct node *child)
+/* Split a full, locked inner node in favour of (low, child) and insert it. Unlocks. */
+static void inner_split(struct node *inner, struct node *right, u64 low, struct node *child)
 {
-	unsigned int n = inner->count, at = inner_slot(inner, low);
 	/* appends leave full nodes behind */
-	unsigned int moved = !inner->node.right && at == n - 1 ? 1 : n / 2;
-	struct inner *target;
+	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
+	struct node *target;
+	unsigned int shift = inner->shift;
 
-	inner_init(right, inner->level, 0, inner->node.last, inner->node.right);
-	inner_move_up(inner, right, moved);
-	WRITE_ONCE(right->node.low, right->sep[0]);
-	WRITE_ONCE(inner->node.last, right->sep[0] - 1);
-	WRITE_ONCE(inner->node.right, &right->node);
-	target = low >= right->node.low ? right : inner;
-	inner_insert(target, inner_slot(target, low) + 1, low, child);
-	node_open(&right->node);
+	node_init(right, inner->level, 0, inner->last, inner->right, shift);
+	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, false);
+	WRITE_ONCE(right->low, node_key(right, 0));
+	WRITE_ONCE(inner->last, right->low - 1);
+	WRITE_ONCE(inner->right, right);
+	if (append) /* what comes will lie as close as what is there */
+		node_scale(right, right->low, shift);
+	else
+		node_rescale(right);
+	node_rescale(inner);
+	target = low >= right->low ? right : inner;
+	inner_insert(target, low, child);
+	node_open(right);
 	lath_delay("inner split, separator not yet posted");
-	node_unlock(&inner->node);
+	node_unlock(inner);
+}
+
+/* Where child stands at entry i or later, or -1. */
+static int inner_find(const struct node *inner, unsigned int i, const struct node *child)
+{
+	int j = (int)i;
+
+	while (j >= 0 && node_child(inner, (unsigned int)j) != child)
+		j = node_after(inner, j);
+	return j;
 }
 
 /*
@@ -80,7 +100,6 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 	for (;;) {
 		u64 low = READ_ONCE(node->low);
 		struct node *up = lock_level(list, low, level);
-		struct inner *inner;
 		unsigned int i;
 		int j;
 
@@ -89,30 +108,26 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 				break;
 			continue;
 		}
-		inner = node_inner(up);
 		low = READ_ONCE(node->low);
-		if (low < inner->node.low) { /* it fell meanwhile, past this node */
+		if (low < up->low) { /* it fell meanwhile, past this node */
 			node_unlock_clean(up);
 			continue;
 		}
-		i = inner_slot(inner, low);
-		j = inner_find(inner, i, node);
-		if (j > 0 && inner->sep[j - 1] < low && inner->sep[j] > low) {
-			WRITE_ONCE(inner->sep[j], low);
-			node_unlock(up);
+		i = inner_slot(up, low);
+		j = inner_find(up, i, node);
+		if (node_key(up, i) == low || j == (int)i || (j < 0 && !fresh)) {
+			node_unlock_clean(up); /* known well enough */
 			break;
 		}
-		if (j >= 0 || !fresh || inner->sep[i] == low) {
-			node_unlock_clean(up);
-			break;
-		}
-		if (inner->count < INNER_CAP) {
-			inner_insert(inner, i + 1, low, node);
+		if (j >= 0)
+			node_erase(up, (unsigned int)j); /* to come back further left */
+		if (!node_full(up)) {
+			inner_insert(up, low, node);
 			node_unlock(up);
 			break;
 		}
 		if (spare) {
-			inner_split(inner, node_inner(spare), low, node);
+			inner_split(up, spare, low, node);
 			node = spare;
 			spare = NULL;
 			level++;
@@ -135,13 +150,13 @@ void post_low(struct skiplist *list, struct node *node)
 /* ---- leaves ---- */
 
 /* Entries [0, n) of the group's counts, evened out, moving to the right only. */
-static void even_out(struct leaf **leaf, unsigned int n, bool ranges)
+static void even_out(struct node **leaf, unsigned int n, bool ranges)
 {
 	unsigned int total = 0, i, share, rest, above, want;
 	bool moved;
 
 	for (i = 0; i < n; i++) {
-		leaf_compact(leaf[i], ranges);
+		node_compact(leaf[i], ranges);
 		total += leaf[i]->used;
 	}
 	share = total / n;
@@ -150,7 +165,7 @@ static void even_out(struct leaf **leaf, unsigned int n, bool ranges)
 		moved = false;
 		above = 0;
 		for (i = n - 1; i > 0; i--) {
-			unsigned int room = LEAF_CAP - leaf[i]->used;
+			unsigned int room = NODE_CAP - leaf[i]->used;
 			unsigned int m = min(room, (unsigned int)leaf[i - 1]->used);
 
 			above += leaf[i]->used;
@@ -160,50 +175,50 @@ static void even_out(struct leaf **leaf, unsigned int n, bool ranges)
 			m = min(m, want - above);
 			if (!m)
 				continue;
-			leaf_move_up(leaf[i - 1], leaf[i], m, ranges);
-			WRITE_ONCE(leaf[i]->node.low, leaf_key(leaf[i], 0));
-			WRITE_ONCE(leaf[i - 1]->node.last, leaf_key(leaf[i], 0) - 1);
+			node_move_up(leaf[i - 1], leaf[i], m, ranges);
+			WRITE_ONCE(leaf[i]->low, node_key(leaf[i], 0));
+			WRITE_ONCE(leaf[i - 1]->last, node_key(leaf[i], 0) - 1);
 			above += m;
 			moved = true;
 		}
 	} while (moved);
 	for (i = 0; i < n; i++)
-		leaf_rescale(leaf[i]);
+		node_rescale(leaf[i]);
 }
 
 /* Link the fresh leaf behind the last of the group. */
-static void link_leaf(struct leaf *left, struct leaf *fresh, u64 low)
+static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
-	leaf_init(fresh, low, left->node.last, left->node.right, left->shift);
-	WRITE_ONCE(left->node.right, &fresh->node);
+	node_init(fresh, 0, low, left->last, left->right, left->shift);
+	WRITE_ONCE(left->right, fresh);
 }
 
 /* The new key goes behind everything: begin a new leaf there and leave this one full. */
-static void append_leaf(struct skiplist *list, struct leaf *leaf, struct leaf *fresh, u64 key)
+static void append_leaf(struct skiplist *list, struct node *leaf, struct node *fresh, u64 key)
 {
 	link_leaf(leaf, fresh, key);
-	WRITE_ONCE(leaf->node.last, key - 1);
-	node_open(&fresh->node);
+	WRITE_ONCE(leaf->last, key - 1);
+	node_open(fresh);
 	lath_delay("leaf appended, separator not yet posted");
-	node_unlock(&leaf->node);
+	node_unlock(leaf);
 	lath_fetch_add(&list->splits, 1);
-	post(list, &fresh->node, 1, true);
+	post(list, fresh, 1, true);
 }
 
-static bool appends(const struct leaf *leaf, u64 key, bool ranges)
+static bool appends(const struct node *leaf, u64 key, bool ranges)
 {
-	return !leaf->node.right && leaf_end(leaf, fls64(leaf->live) - 1, ranges) < key;
+	return !leaf->right && node_end(leaf, fls64(leaf->live) - 1, ranges) < key;
 }
 
-int leaf_grow(struct skiplist *list, struct leaf *leaf, u64 key, struct reserve *reserve)
+int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve *reserve)
 {
-	struct leaf *group[GROUP + 1] = { leaf };
-	unsigned int n = 1, total = leaf_count(leaf), i;
-	struct leaf *fresh = NULL;
+	struct node *group[GROUP + 1] = { leaf };
+	unsigned int n = 1, total = node_count(leaf), i;
+	struct node *fresh = NULL;
 	bool append = appends(leaf, key, list->ranges);
 
-	while (!append && n < GROUP && total + n * SHARE_ROOM > n * LEAF_CAP) {
-		struct node *right = lock_right(&group[n - 1]->node);
+	while (!append && n < GROUP && total + n * SHARE_ROOM > n * NODE_CAP) {
+		struct node *right = lock_right(group[n - 1]);
 
 		if (!right)
 			break;
@@ -211,10 +226,10 @@ int leaf_grow(struct skiplist *list, struct leaf *leaf, u64 key, struct reserve 
 			node_unlock_clean(right);
 			break;
 		}
-		group[n] = node_leaf(right);
-		total += leaf_count(group[n++]);
+		group[n] = right;
+		total += node_count(group[n++]);
 	}
-	if (append || total + n * SHARE_ROOM > n * LEAF_CAP) {
+	if (append || total + n * SHARE_ROOM > n * NODE_CAP) {
 		if (!reserve->leaf) {
 			unlock_clean_through(leaf, group[n - 1]);
 			if (reserve->fixed)
@@ -222,7 +237,7 @@ int leaf_grow(struct skiplist *list, struct leaf *leaf, u64 key, struct reserve 
 			reserve->leaf = node_alloc(list, POOL_LEAF);
 			return reserve->leaf ? 0 : -ENOMEM;
 		}
-		fresh = node_leaf(reserve->leaf);
+		fresh = reserve->leaf;
 		reserve->leaf = NULL;
 	}
 	if (append) {
@@ -230,17 +245,17 @@ int leaf_grow(struct skiplist *list, struct leaf *leaf, u64 key, struct reserve 
 		return 0;
 	}
 	if (fresh) {
-		link_leaf(group[n - 1], fresh, group[n - 1]->node.last);
+		link_leaf(group[n - 1], fresh, group[n - 1]->last);
 		group[n++] = fresh;
 	}
 	even_out(group, n, list->ranges);
 	if (fresh)
-		node_open(&fresh->node);
+		node_open(fresh);
 	lath_delay("leaves evened out, separators not yet posted");
 	for (i = fresh ? n - 1 : n; i-- > 0;)
-		node_unlock(&group[i]->node);
+		node_unlock(group[i]);
 	lath_fetch_add(fresh ? &list->splits : &list->shares, 1);
 	for (i = 1; i < n; i++)
-		post(list, &group[i]->node, 1, group[i] == fresh);
+		post(list, group[i], 1, group[i] == fresh);
 	return 0;
 }

@@ -9,71 +9,71 @@
  */
 #include "skiplist/list.h"
 
-void cover_from(struct leaf *first, struct leaf *last, u64 key)
+void cover_from(struct node *first, struct node *last, u64 key)
 {
-	struct leaf *leaf;
+	struct node *leaf;
 
 	for (leaf = first; leaf != last; leaf = leaf_right(leaf)) {
-		if (leaf->node.low < key && !(leaf->node.word & NODE_VOID))
-			WRITE_ONCE(leaf->node.last, key - 1);
+		if (leaf->low < key && !(leaf->word & NODE_VOID))
+			WRITE_ONCE(leaf->last, key - 1);
 		else
-			WRITE_ONCE(leaf->node.word, leaf->node.word | NODE_VOID);
+			WRITE_ONCE(leaf->word, leaf->word | NODE_VOID);
 	}
-	WRITE_ONCE(last->node.low, key);
+	WRITE_ONCE(last->low, key);
 }
 
-static void unlock_through(struct leaf *first, struct leaf *last)
+static void unlock_through(struct node *first, struct node *last)
 {
 	while (first != last) {
-		struct leaf *next = leaf_right(first);
+		struct node *next = leaf_right(first);
 
-		node_unlock(&first->node);
+		node_unlock(first);
 		first = next;
 	}
-	node_unlock(&last->node);
+	node_unlock(last);
 }
 
-static bool leaf_void(const struct leaf *leaf)
+static bool leaf_void(const struct node *leaf)
 {
-	return leaf->node.word & NODE_VOID;
+	return leaf->word & NODE_VOID;
 }
 
 /*
  * The range begins in the locked leaf, behind all its entries, and ends beyond its fence.
  * Unlocks. 0 | -EEXIST | -ENOMEM | -EAGAIN (a leaf was made larger, or the reserve is empty).
  */
-static int insert_across(struct skiplist *list, struct leaf *first, const struct lath_item *item,
+static int insert_across(struct skiplist *list, struct node *first, const struct lath_item *item,
 			 struct lath_item *conflict, struct reserve *reserve)
 {
 	u64 end = item->key + item->size - 1;
-	struct leaf *last = first;
+	struct node *last = first;
 	int i;
 
 	do {
-		last = node_leaf(lock_right(&last->node)); /* the rightmost leaf ends at the last key */
-		i = leaf_after(last, -1);
-		if (i >= 0 && leaf_key(last, (unsigned int)i) <= end) {
+		last = lock_right(last); /* the rightmost leaf ends at the last key */
+		i = node_after(last, -1);
+		if (i >= 0 && node_key(last, (unsigned int)i) <= end) {
 			if (conflict)
 				item_of(last, (unsigned int)i, true, conflict);
 			unlock_clean_through(first, last);
 			return -EEXIST;
 		}
-	} while (end > last->node.last || leaf_void(last));
+	} while (end > last->last || leaf_void(last));
 
-	if (leaf_count(last) == LEAF_CAP) {
-		struct leaf *leaf, *next;
+	if (node_full(last)) {
+		struct node *leaf, *next;
 
 		for (leaf = first; leaf != last; leaf = next) {
 			next = leaf_right(leaf);
-			node_unlock_clean(&leaf->node);
+			node_unlock_clean(leaf);
 		}
-		i = leaf_grow(list, last, last->node.low, reserve);
+		i = leaf_grow(list, last, last->low, reserve);
 		return i ? i : -EAGAIN;
 	}
 	cover_from(first, last, item->key);
-	leaf_insert(last, leaf_rank(last, item->key), item->key, item->size, item->value, true);
+	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
 	unlock_through(first, last);
-	post_low(list, &last->node);
+	post_low(list, last);
 	leaf_became_sparse(list, item->key);
 	return 0;
 }
@@ -85,31 +85,31 @@ int insert_item(struct skiplist *list, const struct lath_item *item, struct lath
 	bool ranges = list->ranges;
 
 	for (;;) {
-		struct leaf *leaf = lock_leaf(list, key);
-		unsigned int rank = leaf_rank(leaf, key);
-		u64 below = leaf->live & leaf_mask_below(rank), above = leaf->live & ~leaf_mask_below(rank);
+		struct node *leaf = lock_leaf(list, key);
+		unsigned int rank = node_rank(leaf, key);
+		u64 below = leaf->live & node_mask_below(rank), above = leaf->live & ~node_mask_below(rank);
 		int hit = -1, ret;
 
-		if (ranges && below && leaf_end(leaf, fls64(below) - 1, true) >= key)
+		if (ranges && below && node_end(leaf, fls64(below) - 1, true) >= key)
 			hit = (int)fls64(below) - 1;
-		else if (above && leaf_key(leaf, __ffs64(above)) <= end)
+		else if (above && node_key(leaf, __ffs64(above)) <= end)
 			hit = (int)__ffs64(above);
 		if (unlikely(hit >= 0)) {
 			if (conflict)
 				item_of(leaf, (unsigned int)hit, ranges, conflict);
-			node_unlock_clean(&leaf->node);
+			node_unlock_clean(leaf);
 			return -EEXIST;
 		}
 		lath_delay("insert: leaf locked");
-		if (unlikely(end > leaf->node.last)) {
+		if (unlikely(end > leaf->last)) {
 			ret = insert_across(list, leaf, item, conflict, reserve);
 			if (ret != -EAGAIN || (reserve->fixed && !reserve->leaf))
 				return ret;
 			continue;
 		}
-		if (likely(hweight64(leaf->live) < LEAF_CAP)) {
-			leaf_insert(leaf, rank, key, item->size, item->value, ranges);
-			node_unlock(&leaf->node);
+		if (likely(!node_full(leaf))) {
+			node_insert(leaf, rank, key, item->size, item->value, ranges);
+			node_unlock(leaf);
 			return 0;
 		}
 		ret = leaf_grow(list, leaf, key, reserve);
@@ -139,19 +139,19 @@ int lath_skiplist_replace_item(struct lath_skiplist *public, uint64_t key, uint6
 			       struct lath_item *old)
 {
 	struct skiplist *list = list_of(public);
-	struct leaf *leaf;
+	struct node *leaf;
 	int i;
 
 	lath_reader_enter(list->rcu);
 	leaf = lock_leaf(list, key);
-	i = leaf_find(leaf, key);
+	i = node_find(leaf, key);
 	if (i >= 0) {
 		if (old)
 			item_of(leaf, (unsigned int)i, list->ranges, old);
 		WRITE_ONCE(leaf->pair[i].value, value);
-		node_unlock(&leaf->node);
+		node_unlock(leaf);
 	} else {
-		node_unlock_clean(&leaf->node);
+		node_unlock_clean(leaf);
 	}
 	lath_reader_exit(list->rcu);
 	return i >= 0 ? 0 : -ENOENT;

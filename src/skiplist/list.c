@@ -53,19 +53,19 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 		pools_fini(list);
 		return -ENOMEM;
 	}
-	leaf_init(node_leaf(root), 0, KEY_MAX, NULL, 0);
+	node_init(root, 0, 0, KEY_MAX, NULL, 0);
 	node_open(root);
 	smp_store_release(&list->root, root); /* pairs with the load in walk.c descend */
 	return 0;
 }
 
-static struct leaf *first_leaf(struct skiplist *list)
+static struct node *first_leaf(struct skiplist *list)
 {
 	struct node *node = list->root;
 
 	while (node_level(node))
-		node = node_inner(node)->child[0];
-	return node_leaf(node);
+		node = node_child(node, __ffs64(node->live));
+	return node;
 }
 
 /* In `each` mode nodes are given back one by one, level by level. */
@@ -77,7 +77,7 @@ static void free_nodes(struct skiplist *list)
 		struct node *node = down, *right;
 		enum pool_kind kind = node_level(node) ? POOL_INNER : POOL_LEAF;
 
-		down = kind == POOL_INNER ? node_inner(node)->child[0] : NULL;
+		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
 		for (; node; node = right) {
 			right = node->right;
 			node_free(list, kind, node);
@@ -88,7 +88,7 @@ static void free_nodes(struct skiplist *list)
 void lath_skiplist_fini(struct lath_skiplist *public, lath_item_fn each, void *arg)
 {
 	struct skiplist *list = list_of(public);
-	struct leaf *leaf;
+	struct node *leaf;
 
 	if (each) {
 		for (leaf = first_leaf(list); leaf; leaf = leaf_right(leaf)) {
@@ -111,17 +111,17 @@ void lath_skiplist_fini(struct lath_skiplist *public, lath_item_fn each, void *a
 uint64_t lath_skiplist_count(struct lath_skiplist *public)
 {
 	struct skiplist *list = list_of(public);
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 count = 0, word;
 
 	lath_reader_enter(list->rcu);
 	leaf = find_leaf(list, 0, &word);
 	while (leaf) {
-		struct leaf *next;
+		struct node *next;
 		unsigned int n;
 
-		word = node_read(&leaf->node);
-		n = leaf_count(leaf);
+		word = node_read(leaf);
+		n = node_count(leaf);
 		next = leaf_right(leaf);
 		if (unlikely(word & NODE_DEAD)) { /* its items are further left: begin again */
 			leaf = find_leaf(list, 0, &word);
@@ -130,7 +130,7 @@ uint64_t lath_skiplist_count(struct lath_skiplist *public)
 		}
 		if (next)
 			prefetch((char *)next);
-		if (!node_valid(&leaf->node, word))
+		if (!node_valid(leaf, word))
 			continue;
 		count += n;
 		leaf = next;
@@ -151,7 +151,7 @@ void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_
 	lath_reader_enter(list->rcu);
 	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
 	lath_reader_exit(list->rcu);
-	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * LEAF_CAP) : 0;
+	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * NODE_CAP) : 0;
 	stats->restarts = READ_ONCE(list->restarts);
 	stats->lock_falls = READ_ONCE(list->lock_falls);
 	stats->splits = READ_ONCE(list->splits);

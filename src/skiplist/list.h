@@ -62,7 +62,7 @@ struct skiplist {
 	bool each; /* LATH_NODE_EACH */
 	bool huge;
 	bool retired; /* something was handed to reclamation: wait for it at the end */
-	u64 id; /* never used again: a thread's finger recognises its list by it */
+	u64 id;	      /* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
 	struct lath_allocator allocator; /* alloc == NULL: pages */
 
@@ -101,15 +101,16 @@ static inline void node_open(struct node *node)
 {
 	u64 flags = NODE_LOCKED | NODE_DEAD | NODE_VOID;
 
-	smp_store_release(&node->word, (READ_ONCE(node->word) & ~flags) + NODE_VERSION); /* pairs with node_read */
+	smp_store_release(&node->word,
+			  (READ_ONCE(node->word) & ~flags) + NODE_VERSION); /* pairs with node_read */
 }
 
 /* ---- walk.c ---- */
 
 /* The leaf that covers key, and its word as it was when that was so. Inside a reader. */
-struct leaf *find_leaf(struct skiplist *list, u64 key, u64 *word);
+struct node *find_leaf(struct skiplist *list, u64 key, u64 *word);
 /* The same, locked. */
-struct leaf *lock_leaf(struct skiplist *list, u64 key);
+struct node *lock_leaf(struct skiplist *list, u64 key);
 /* The node of this level that covers key, locked; NULL if the list is not that high. */
 struct node *lock_level(struct skiplist *list, u64 key, unsigned int level);
 /* Lock the right neighbour of a locked node. */
@@ -122,22 +123,22 @@ static inline struct node *lock_right(struct node *node)
 	return right;
 }
 
-static inline struct leaf *leaf_right(struct leaf *leaf)
+static inline struct node *leaf_right(struct node *leaf)
 {
-	struct node *right = READ_ONCE(leaf->node.right);
+	struct node *right = READ_ONCE(leaf->right);
 
-	return right ? node_leaf(right) : NULL;
+	return right ? right : NULL;
 }
 
-static inline void item_of(const struct leaf *leaf, unsigned int i, bool ranges, struct lath_item *item)
+static inline void item_of(const struct node *leaf, unsigned int i, bool ranges, struct lath_item *item)
 {
-	item->key = leaf_key(leaf, i);
-	item->size = leaf_size(leaf, i, ranges);
-	item->value = leaf_value(leaf, i);
+	item->key = node_key(leaf, i);
+	item->size = node_size(leaf, i, ranges);
+	item->value = node_value(leaf, i);
 }
 
 /* Leaves [first, last] of a locked stretch: unlock them, unchanged. */
-void unlock_clean_through(struct leaf *first, struct leaf *last);
+void unlock_clean_through(struct node *first, struct node *last);
 
 /* ---- lookup.c, erase.c: the calls inside a reader ---- */
 int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
@@ -159,7 +160,7 @@ int insert_item(struct skiplist *list, const struct lath_item *item, struct lath
  * The leaves from first to last, locked, empty but for entries of first below key and of last:
  * give all keys from `key` on to last. In between leaves become VOID. The caller unlocks.
  */
-void cover_from(struct leaf *first, struct leaf *last, u64 key);
+void cover_from(struct node *first, struct node *last, u64 key);
 
 /* ---- grow.c ---- */
 
@@ -171,7 +172,7 @@ struct reserve {
 
 /* The locked leaf has no room for what belongs at key. Share with the neighbours or split, unlock.
  * 0: try again | -ENOMEM (nothing changed) | -EAGAIN (a fixed reserve is used up) */
-int leaf_grow(struct skiplist *list, struct leaf *leaf, u64 key, struct reserve *reserve);
+int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve *reserve);
 void reserve_release(struct skiplist *list, struct reserve *reserve);
 /* The low fence of a leaf fell: let its separator follow. No locks held. */
 void post_low(struct skiplist *list, struct node *node);
@@ -181,9 +182,9 @@ void post_low(struct skiplist *list, struct node *node);
 /* A leaf that holds `key` has become sparse: remember it, look at one remembered earlier. No locks held. */
 void leaf_became_sparse(struct skiplist *list, u64 key);
 
-static inline bool leaf_sparse(unsigned int count)
+static inline bool node_sparse(unsigned int count)
 {
-	return count < LEAF_CAP / 4;
+	return count < NODE_CAP / 4;
 }
 
 #endif /* LATH_SKIPLIST_LIST_H */

@@ -20,11 +20,11 @@ struct walk {
 	} seen[WALK_MAX];
 };
 
-static bool walk_add(struct walk *walk, struct leaf *leaf, u64 word)
+static bool walk_add(struct walk *walk, struct node *leaf, u64 word)
 {
 	if (walk->count == WALK_MAX)
 		return false;
-	walk->seen[walk->count].node = &leaf->node;
+	walk->seen[walk->count].node = leaf;
 	walk->seen[walk->count].word = word;
 	walk->count++;
 	return true;
@@ -40,7 +40,7 @@ static bool walk_valid(const struct walk *walk)
 	return true;
 }
 
-static struct leaf *lock_after(struct skiplist *list, u64 key)
+static struct node *lock_after(struct skiplist *list, u64 key)
 {
 	lath_fetch_add(&list->lock_falls, 1);
 	return lock_leaf(list, key);
@@ -51,23 +51,23 @@ static struct leaf *lock_after(struct skiplist *list, u64 key)
 int lookup_item(struct skiplist *list, u64 point, struct lath_item *found)
 {
 	unsigned int try;
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 word;
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
 		leaf = find_leaf(list, point, &word);
-		i = leaf_cover(leaf, point, list->ranges);
+		i = node_cover(leaf, point, list->ranges);
 		if (i >= 0)
 			item_of(leaf, (unsigned int)i, list->ranges, found);
-		if (node_valid(&leaf->node, word))
+		if (node_valid(leaf, word))
 			return i >= 0 ? 0 : -ENOENT;
 	}
 	leaf = lock_after(list, point);
-	i = leaf_cover(leaf, point, list->ranges);
+	i = node_cover(leaf, point, list->ranges);
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, list->ranges, found);
-	node_unlock_clean(&leaf->node);
+	node_unlock_clean(leaf);
 	return i >= 0 ? 0 : -ENOENT;
 }
 
@@ -91,17 +91,17 @@ int lath_skiplist_get(struct lath_skiplist *public, uint64_t point, uint64_t *va
 {
 	struct skiplist *list = list_of(public);
 	struct lath_item item;
-	struct leaf *leaf;
+	struct node *leaf;
 	int i, ret;
 	u64 word;
 
 	lath_reader_enter(list->rcu);
 	leaf = find_leaf(list, point, &word);
-	i = leaf_cover(leaf, point, list->ranges);
+	i = node_cover(leaf, point, list->ranges);
 	if (i >= 0)
-		*value = leaf_value(leaf, (unsigned int)i);
+		*value = node_value(leaf, (unsigned int)i);
 	ret = i >= 0;
-	if (unlikely(!node_valid(&leaf->node, word))) {
+	if (unlikely(!node_valid(leaf, word))) {
 		ret = !lookup_item(list, point, &item);
 		if (ret)
 			*value = item.value;
@@ -116,46 +116,46 @@ int lath_skiplist_get(struct lath_skiplist *public, uint64_t point, uint64_t *va
  * The first item of a leaf that matters for [key, last]: with `cover` also one that begins before
  * key and reaches it. Returns its index, -1 for none here, -2 for none here or further right.
  */
-static int first_in_leaf(const struct leaf *leaf, bool ranges, u64 key, u64 last, bool cover)
+static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last, bool cover)
 {
-	int i = leaf_floor(leaf, key);
+	int i = node_floor(leaf, key);
 
 	if (i >= 0) {
-		u64 k = leaf_key(leaf, (unsigned int)i);
+		u64 k = node_key(leaf, (unsigned int)i);
 
-		if (k == key || (cover && key - k < leaf_size(leaf, (unsigned int)i, ranges)))
+		if (k == key || (cover && key - k < node_size(leaf, (unsigned int)i, ranges)))
 			return i;
 	}
-	i = leaf_after(leaf, i);
+	i = node_after(leaf, i);
 	if (i >= 0)
-		return leaf_key(leaf, (unsigned int)i) <= last ? i : -2;
-	return last <= READ_ONCE(leaf->node.last) && !(READ_ONCE(leaf->node.word) & NODE_VOID) ? -2 : -1;
+		return node_key(leaf, (unsigned int)i) <= last ? i : -2;
+	return last <= READ_ONCE(leaf->last) && !(READ_ONCE(leaf->word) & NODE_VOID) ? -2 : -1;
 }
 
 /* 0 | -ENOENT | -EAGAIN: something changed, or too many leaves */
 static int seek_right(struct skiplist *list, u64 key, u64 last, bool cover, struct lath_item *found)
 {
 	struct walk walk = { .count = 0 };
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 word;
 	int i;
 
 	leaf = find_leaf(list, key, &word);
 	for (;;) {
-		struct leaf *next;
+		struct node *next;
 
 		i = first_in_leaf(leaf, list->ranges, key, last, cover);
 		if (i >= 0)
 			item_of(leaf, (unsigned int)i, list->ranges, found);
 		next = leaf_right(leaf);
-		if (!node_valid(&leaf->node, word))
+		if (!node_valid(leaf, word))
 			return -EAGAIN;
 		if (i != -1 || !next)
 			break;
 		if (!walk_add(&walk, leaf, word))
 			return -EAGAIN;
 		leaf = next;
-		word = node_read(&leaf->node);
+		word = node_read(leaf);
 		if (word & NODE_DEAD)
 			return -EAGAIN;
 	}
@@ -167,12 +167,12 @@ static int seek_right(struct skiplist *list, u64 key, u64 last, bool cover, stru
 /* The same with every leaf on the way locked. */
 static int seek_right_locked(struct skiplist *list, u64 key, u64 last, bool cover, struct lath_item *found)
 {
-	struct leaf *first = lock_after(list, key), *leaf = first;
+	struct node *first = lock_after(list, key), *leaf = first;
 	int i;
 
 	for (;;) {
 		i = first_in_leaf(leaf, list->ranges, key, last, cover);
-		if (i != -1 || !lock_right(&leaf->node))
+		if (i != -1 || !lock_right(leaf))
 			break;
 		leaf = leaf_right(leaf);
 	}
@@ -237,17 +237,17 @@ int lath_skiplist_first_item(struct lath_skiplist *list, struct lath_item *found
 static int seek_left(struct skiplist *list, u64 key, struct lath_item *found)
 {
 	struct walk walk = { .count = 0 };
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 word, low;
 	int i;
 
 	for (;;) {
 		leaf = find_leaf(list, key, &word);
-		i = leaf_floor(leaf, key);
+		i = node_floor(leaf, key);
 		if (i >= 0)
 			item_of(leaf, (unsigned int)i, list->ranges, found);
-		low = READ_ONCE(leaf->node.low);
-		if (!node_valid(&leaf->node, word))
+		low = READ_ONCE(leaf->low);
+		if (!node_valid(leaf, word))
 			return -EAGAIN;
 		if (i >= 0 || !low)
 			break;
@@ -271,27 +271,27 @@ static int seek_left_locked(struct skiplist *list, u64 key, struct lath_item *fo
 
 	lath_fetch_add(&list->lock_falls, 1);
 	while (ret == -EAGAIN) {
-		struct leaf *first = lock_leaf(list, from), *leaf = first;
+		struct node *first = lock_leaf(list, from), *leaf = first;
 		int best = -1;
 
 		for (;;) {
-			int i = leaf->node.word & NODE_VOID ? -1 : leaf_floor(leaf, key);
+			int i = leaf->word & NODE_VOID ? -1 : node_floor(leaf, key);
 
 			if (i >= 0) {
 				best = i;
 				item_of(leaf, (unsigned int)i, list->ranges, found);
 			}
-			if (key <= leaf->node.last && !(leaf->node.word & NODE_VOID))
+			if (key <= leaf->last && !(leaf->word & NODE_VOID))
 				break;
-			lock_right(&leaf->node);
+			lock_right(leaf);
 			leaf = leaf_right(leaf);
 		}
 		if (best >= 0)
 			ret = 0;
-		else if (!first->node.low)
+		else if (!first->low)
 			ret = -ENOENT;
 		else
-			from = first->node.low - 1;
+			from = first->low - 1;
 		unlock_clean_through(first, leaf);
 	}
 	return ret;

@@ -49,7 +49,7 @@ static void block_free(struct skiplist *list, void *block, size_t size)
 
 static size_t leaf_bytes(const struct skiplist *list)
 {
-	size_t size = sizeof(struct leaf) + (list->ranges ? LEAF_CAP * sizeof(u64) : 0);
+	size_t size = sizeof(struct node) + (list->ranges ? NODE_CAP * sizeof(u64) : 0);
 
 	return (size + 63) & ~63ul;
 }
@@ -64,7 +64,7 @@ void pools_init(struct skiplist *list)
 		memset(pool, 0, sizeof(*pool));
 		lath_spin_init(&pool->lock);
 		pool->list = list;
-		pool->node_size = kind == POOL_LEAF ? leaf_bytes(list) : (sizeof(struct inner) + 63) & ~63ul;
+		pool->node_size = kind == POOL_LEAF ? leaf_bytes(list) : (sizeof(struct node) + 63) & ~63ul;
 	}
 }
 
@@ -188,10 +188,10 @@ void node_free(struct skiplist *list, enum pool_kind kind, struct node *node)
 
 static void node_retired(struct lath_rcu_head *head)
 {
-	struct leaf *leaf = container_of(head, struct leaf, rcu);
+	struct node *leaf = container_of(head, struct node, rcu);
 
 	lath_retired();
-	pool_return((struct pool *)(void *)READ_ONCE(leaf->node.right), &leaf->node);
+	pool_return((struct pool *)(void *)READ_ONCE(leaf->right), leaf);
 }
 
 void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)
@@ -200,5 +200,5 @@ void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)
 		WRITE_ONCE(list->retired, true);
 	/* nobody follows the right link of a DEAD node: it leads the node home */
 	WRITE_ONCE(node->right, (struct node *)(void *)&list->pool[kind]);
-	lath_retire(list->rcu, &node_leaf(node)->rcu, node_retired);
+	lath_retire(list->rcu, &node->rcu, node_retired);
 }

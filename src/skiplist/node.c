@@ -42,7 +42,7 @@ static void move_words(u64 *dst, const u64 *src, size_t n)
 #endif
 }
 
-static void move_entries(struct leaf *to, unsigned int dst, const struct leaf *from, unsigned int src,
+static void move_entries(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
 			 unsigned int n, bool ranges)
 {
 	if (!n)
@@ -69,204 +69,217 @@ static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 #endif
 }
 
-static void put_entry(struct leaf *leaf, unsigned int i, u64 key, u64 size, u64 value, bool ranges)
+static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value, bool ranges)
 {
-	WRITE_ONCE(leaf->pair[i].key, key);
-	WRITE_ONCE(leaf->pair[i].value, value);
+	WRITE_ONCE(node->pair[i].key, key);
+	WRITE_ONCE(node->pair[i].value, value);
 	if (ranges)
-		WRITE_ONCE(leaf->size[i], size);
+		WRITE_ONCE(node->size[i], size);
 }
 
-static void pad_heads(struct leaf *leaf)
+static void pad_heads(struct node *node)
 {
 	unsigned int i;
 
-	for (i = leaf->used; i < 64; i++)
-		WRITE_ONCE(leaf->head[i], 255);
+	for (i = node->used; i < 64; i++)
+		WRITE_ONCE(node->head[i], 255);
 }
 
-void leaf_init(struct leaf *leaf, u64 low, u64 last, struct node *right, unsigned int shift)
+void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
+	       unsigned int shift)
 {
-	WRITE_ONCE(leaf->node.low, low);
-	WRITE_ONCE(leaf->node.last, last);
-	WRITE_ONCE(leaf->node.right, right);
-	WRITE_ONCE(leaf->live, 0);
-	WRITE_ONCE(leaf->base, low);
-	WRITE_ONCE(leaf->level, 0);
-	WRITE_ONCE(leaf->shift, (u8)shift);
-	WRITE_ONCE(leaf->used, 0);
-	pad_heads(leaf);
+	WRITE_ONCE(node->low, low);
+	WRITE_ONCE(node->last, last);
+	WRITE_ONCE(node->right, right);
+	WRITE_ONCE(node->live, 0);
+	WRITE_ONCE(node->base, low);
+	WRITE_ONCE(node->level, (u16)level);
+	WRITE_ONCE(node->shift, (u8)shift);
+	WRITE_ONCE(node->used, 0);
+	pad_heads(node);
 }
 
-unsigned int leaf_tie_rank(const struct leaf *leaf, unsigned int from, unsigned int n, u64 key)
+unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key)
 {
-	while (n > LEAF_TIE) {
+	while (n > NODE_TIE) {
 		unsigned int half = n / 2;
 
-		if (leaf_key(leaf, from + half - 1) < key) {
+		if (node_key(node, from + half - 1) < key) {
 			from += half;
 			n -= half;
 		} else {
 			n = half;
 		}
 	}
-	while (n && leaf_key(leaf, from) < key) {
+	while (n && node_key(node, from) < key) {
 		from++;
 		n--;
 	}
 	return from;
 }
 
-/* Entries with an equal head stand together, behind all that have a lower one. */
-static unsigned int match_rank(const struct leaf *leaf, struct lath_match m, u64 key)
+/* Entries with an equal head stand together, behind all that have a lower one. The masks of a node
+ * that is being changed may say anything; the numbers made of them stay within the node. */
+static unsigned int match_rank(const struct node *node, struct lath_match m, u64 key)
 {
-	u64 there = leaf_mask_below(READ_ONCE(leaf->used));
+	u64 there = node_mask_below(READ_ONCE(node->used));
+	unsigned int from = lath_prefix(m.lt & there), to = fls64(m.eq & there);
 
-	return leaf_tie_rank(leaf, hweight64(m.lt & there), hweight64(m.eq & there), key);
+	return node_tie_rank(node, from, to > from ? to - from : 0, key);
 }
 
-unsigned int leaf_rank(const struct leaf *leaf, u64 key)
+unsigned int node_rank(const struct node *node, u64 key)
 {
-	return match_rank(leaf, leaf_match(leaf, key), key);
+	return match_rank(node, node_match(node, key), key);
 }
 
-int leaf_find_tied(const struct leaf *leaf, struct lath_match m, u64 key)
+int node_find_tied(const struct node *node, struct lath_match m, u64 key)
 {
-	unsigned int i = match_rank(leaf, m, key);
+	unsigned int i = match_rank(node, m, key);
 
-	return i < LEAF_CAP && READ_ONCE(leaf->live) >> i & 1 && leaf_key(leaf, i) == key ? (int)i : -1;
+	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (int)i : -1;
 }
 
-int leaf_floor_tied(const struct leaf *leaf, struct lath_match m, u64 key)
+int node_floor_tied(const struct node *node, struct lath_match m, u64 key)
 {
-	unsigned int i = match_rank(leaf, m, key);
-	u64 live = READ_ONCE(leaf->live);
+	unsigned int i = match_rank(node, m, key);
+	u64 live = READ_ONCE(node->live);
 
-	if (i < LEAF_CAP && live >> i & 1 && leaf_key(leaf, i) == key)
+	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
 		return (int)i;
-	return (int)fls64(live & leaf_mask_below(i)) - 1;
+	return (int)fls64(live & node_mask_below(i)) - 1;
 }
 
-static void scale_to(struct leaf *leaf, u64 first, u64 last)
+void node_scale(struct node *node, u64 base, unsigned int shift)
 {
-	unsigned int bits = fls64(last - first), shift = bits > 8 ? bits - 8 : 0, i;
+	unsigned int i;
 
-	WRITE_ONCE(leaf->base, first);
-	WRITE_ONCE(leaf->shift, (u8)shift);
-	for (i = 0; i < leaf->used; i++)
-		WRITE_ONCE(leaf->head[i], leaf_head(first, shift, leaf_key(leaf, i)));
+	WRITE_ONCE(node->base, base);
+	WRITE_ONCE(node->shift, (u8)shift);
+	for (i = 0; i < node->used; i++)
+		WRITE_ONCE(node->head[i], node_head(base, shift, node_key(node, i)));
+	pad_heads(node);
 }
 
-void leaf_rescale(struct leaf *leaf)
+/* The finest scale that tells 256 steps between first and last. */
+static void scale_to(struct node *node, u64 first, u64 last)
 {
-	if (leaf->used)
-		scale_to(leaf, leaf_key(leaf, 0), leaf_key(leaf, leaf->used - 1));
-	pad_heads(leaf);
+	unsigned int bits = fls64(last - first);
+
+	node_scale(node, first, bits > 8 ? bits - 8 : 0);
+}
+
+void node_rescale(struct node *node)
+{
+	if (node->used)
+		scale_to(node, node_key(node, 0), node_key(node, node->used - 1));
+	else
+		pad_heads(node);
 }
 
 /* The entry at i has a saturated head: if many tie with it, choose a scale with room on that side. */
-static void relieve_saturation(struct leaf *leaf, unsigned int i)
+static void relieve_saturation(struct node *node, unsigned int i)
 {
-	u64 first = leaf_key(leaf, 0), last = leaf_key(leaf, leaf->used - 1), more;
-	u8 h = leaf->head[i];
+	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
+	u8 h = node->head[i];
 
-	if (h == 255 && i >= SATURATED_RUN && leaf->head[i - SATURATED_RUN] == 255) {
+	if (h == 255 && i >= SATURATED_RUN && node->head[i - SATURATED_RUN] == 255) {
 		more = last - first;
-		scale_to(leaf, first, last < KEY_MAX - more ? last + more : KEY_MAX);
-	} else if (h == 0 && i + SATURATED_RUN < leaf->used && leaf->head[i + SATURATED_RUN] == 0 &&
-		   first < leaf->base) {
+		scale_to(node, first, last < KEY_MAX - more ? last + more : KEY_MAX);
+	} else if (h == 0 && i + SATURATED_RUN < node->used && node->head[i + SATURATED_RUN] == 0 &&
+		   first < node->base) {
 		more = last - first;
-		scale_to(leaf, first > more ? first - more : 0, last);
+		scale_to(node, first > more ? first - more : 0, last);
 	}
 }
 
 /* Make slot i free for an entry between i - 1 and i by moving what stands up to the nearest dead
  * entry; returns the slot to write. */
-static unsigned int open_slot(struct leaf *leaf, unsigned int i, bool ranges)
+static unsigned int open_slot(struct node *node, unsigned int i, bool ranges)
 {
-	unsigned int used = leaf->used, up, down;
-	u64 dead = ~leaf->live & leaf_mask_below(used);
-	u64 above = dead & ~leaf_mask_below(i), below = dead & leaf_mask_below(i);
+	unsigned int used = node->used, up, down;
+	u64 dead = ~node->live & node_mask_below(used);
+	u64 above = dead & ~node_mask_below(i), below = dead & node_mask_below(i);
 
 	up = above ? __ffs64(above) : used; /* == used: grow at the end */
 	down = below ? fls64(below) - 1 : 64;
-	if (down < 64 && (up >= LEAF_CAP || i - 1 - down < up - i)) {
+	if (down < 64 && (up >= NODE_CAP || i - 1 - down < up - i)) {
 		unsigned int n = i - 1 - down;
-		u64 moved = leaf_mask_below(i) & ~leaf_mask_below(down + 1);
+		u64 moved = node_mask_below(i) & ~node_mask_below(down + 1);
 
-		move_entries(leaf, down, leaf, down + 1, n, ranges);
-		move_heads(leaf->head + down, leaf->head + down + 1, n);
-		WRITE_ONCE(leaf->live, (leaf->live & ~moved) | (leaf->live & moved) >> 1);
+		move_entries(node, down, node, down + 1, n, ranges);
+		move_heads(node->head + down, node->head + down + 1, n);
+		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
 		return i - 1;
 	}
 	if (up > i) {
-		u64 moved = leaf_mask_below(up) & ~leaf_mask_below(i);
+		u64 moved = node_mask_below(up) & ~node_mask_below(i);
 
-		move_entries(leaf, i + 1, leaf, i, up - i, ranges);
-		move_heads(leaf->head + i + 1, leaf->head + i, up - i);
-		WRITE_ONCE(leaf->live, (leaf->live & ~moved & ~(1ull << up)) | (leaf->live & moved) << 1);
+		move_entries(node, i + 1, node, i, up - i, ranges);
+		move_heads(node->head + i + 1, node->head + i, up - i);
+		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved) << 1);
 	}
 	if (up == used)
-		WRITE_ONCE(leaf->used, (u8)(used + 1));
+		WRITE_ONCE(node->used, (u8)(used + 1));
 	return i;
 }
 
-void leaf_insert(struct leaf *leaf, unsigned int rank, u64 key, u64 size, u64 value, bool ranges)
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, bool ranges)
 {
-	unsigned int i = open_slot(leaf, rank, ranges);
-	u8 h = leaf_head(leaf->base, leaf->shift, key);
+	unsigned int i = open_slot(node, rank, ranges);
+	u8 h = node_head(node->base, node->shift, key);
 
-	put_entry(leaf, i, key, size, value, ranges);
-	WRITE_ONCE(leaf->head[i], h);
-	WRITE_ONCE(leaf->live, leaf->live | 1ull << i);
+	put_entry(node, i, key, size, value, ranges);
+	WRITE_ONCE(node->head[i], h);
+	WRITE_ONCE(node->live, node->live | 1ull << i);
 	if (unlikely(h == 255 || h == 0))
-		relieve_saturation(leaf, i);
+		relieve_saturation(node, i);
 }
 
-void leaf_append(struct leaf *leaf, u64 key, u64 size, u64 value, bool ranges)
+void node_append(struct node *node, u64 key, u64 size, u64 value, bool ranges)
 {
-	unsigned int i = leaf->used;
+	unsigned int i = node->used;
 
-	put_entry(leaf, i, key, size, value, ranges);
-	WRITE_ONCE(leaf->live, leaf->live | 1ull << i);
-	WRITE_ONCE(leaf->used, (u8)(i + 1));
+	put_entry(node, i, key, size, value, ranges);
+	WRITE_ONCE(node->live, node->live | 1ull << i);
+	WRITE_ONCE(node->used, (u8)(i + 1));
 }
 
-void leaf_clear(struct leaf *leaf)
+void node_clear(struct node *node)
 {
-	WRITE_ONCE(leaf->live, 0);
-	WRITE_ONCE(leaf->used, 0);
-	pad_heads(leaf);
+	WRITE_ONCE(node->live, 0);
+	WRITE_ONCE(node->used, 0);
+	pad_heads(node);
 }
 
-void leaf_compact(struct leaf *leaf, bool ranges)
+void node_compact(struct node *node, bool ranges)
 {
 	unsigned int n = 0, i;
-	u64 live = leaf->live;
+	u64 live = node->live;
 
-	if (live != leaf_mask_below(leaf->used)) {
-		for (i = 0; i < leaf->used; i++) {
+	if (live != node_mask_below(node->used)) {
+		for (i = 0; i < node->used; i++) {
 			if (!(live >> i & 1))
 				continue;
 			if (n < i) {
-				move_entries(leaf, n, leaf, i, 1, ranges);
-				WRITE_ONCE(leaf->head[n], leaf->head[i]);
+				move_entries(node, n, node, i, 1, ranges);
+				WRITE_ONCE(node->head[n], node->head[i]);
 			}
 			n++;
 		}
-		WRITE_ONCE(leaf->used, (u8)n);
-		WRITE_ONCE(leaf->live, leaf_mask_below(n));
-		pad_heads(leaf);
+		WRITE_ONCE(node->used, (u8)n);
+		WRITE_ONCE(node->live, node_mask_below(n));
+		pad_heads(node);
 	}
 }
 
-static void set_count(struct leaf *leaf, unsigned int n)
+static void set_count(struct node *node, unsigned int n)
 {
-	WRITE_ONCE(leaf->used, (u8)n);
-	WRITE_ONCE(leaf->live, leaf_mask_below(n));
+	WRITE_ONCE(node->used, (u8)n);
+	WRITE_ONCE(node->live, node_mask_below(n));
 }
 
-void leaf_move_up(struct leaf *left, struct leaf *right, unsigned int n, bool ranges)
+void node_move_up(struct node *left, struct node *right, unsigned int n, bool ranges)
 {
 	unsigned int l = left->used, r = right->used;
 
@@ -276,7 +289,7 @@ void leaf_move_up(struct leaf *left, struct leaf *right, unsigned int n, bool ra
 	set_count(right, r + n);
 }
 
-void leaf_move_down(struct leaf *left, struct leaf *right, unsigned int n, bool ranges)
+void node_move_down(struct node *left, struct node *right, unsigned int n, bool ranges)
 {
 	unsigned int l = left->used, r = right->used;
 
@@ -284,77 +297,4 @@ void leaf_move_down(struct leaf *left, struct leaf *right, unsigned int n, bool 
 	move_entries(right, 0, right, n, r - n, ranges);
 	set_count(left, l + n);
 	set_count(right, r - n);
-}
-
-void inner_init(struct inner *inner, unsigned int level, u64 low, u64 last, struct node *right)
-{
-	unsigned int i;
-
-	WRITE_ONCE(inner->node.low, low);
-	WRITE_ONCE(inner->node.last, last);
-	WRITE_ONCE(inner->node.right, right);
-	WRITE_ONCE(inner->level, (u16)level);
-	WRITE_ONCE(inner->count, 0);
-	for (i = 0; i < ARRAY_SIZE(inner->sep); i++)
-		WRITE_ONCE(inner->sep[i], KEY_MAX);
-}
-
-/* child[] is an array of pointers as wide as u64 on every host of ours */
-_Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
-
-static void move_children(struct inner *to, unsigned int dst, const struct inner *from, unsigned int src,
-			  unsigned int n)
-{
-	if (!n)
-		return;
-	move_words(&to->sep[dst], &from->sep[src], n);
-	move_words((u64 *)&to->child[dst], (const u64 *)&from->child[src], n);
-}
-
-void inner_insert(struct inner *inner, unsigned int i, u64 sep, struct node *child)
-{
-	unsigned int n = inner->count;
-
-	move_children(inner, i + 1, inner, i, n - i);
-	WRITE_ONCE(inner->sep[i], sep);
-	WRITE_ONCE(inner->child[i], child);
-	WRITE_ONCE(inner->count, (u16)(n + 1));
-}
-
-void inner_remove(struct inner *inner, unsigned int i)
-{
-	unsigned int n = inner->count;
-
-	move_children(inner, i, inner, i + 1, n - i - 1);
-	WRITE_ONCE(inner->sep[n - 1], KEY_MAX);
-	WRITE_ONCE(inner->count, (u16)(n - 1));
-}
-
-int inner_find(const struct inner *inner, unsigned int i, const struct node *child)
-{
-	for (; i < inner->count; i++)
-		if (inner->child[i] == child)
-			return (int)i;
-	return -1;
-}
-
-void inner_move_up(struct inner *left, struct inner *right, unsigned int n)
-{
-	unsigned int l = left->count, r = right->count, i;
-
-	move_children(right, n, right, 0, r);
-	move_children(right, 0, left, l - n, n);
-	for (i = l - n; i < l; i++)
-		WRITE_ONCE(left->sep[i], KEY_MAX);
-	WRITE_ONCE(left->count, (u16)(l - n));
-	WRITE_ONCE(right->count, (u16)(r + n));
-}
-
-void inner_move_down(struct inner *left, struct inner *right)
-{
-	unsigned int l = left->count, r = right->count;
-
-	move_children(left, l, right, 0, r);
-	WRITE_ONCE(left->count, (u16)(l + r));
-	WRITE_ONCE(right->count, 0);
 }

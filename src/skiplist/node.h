@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * node.h - the blocks the index is made of, and what can be done to one or two of them.
+ * node.h - the block the index is made of, and what can be done to one or two of them.
  *
- * Floor 1: nothing here takes a lock, enters a reader or retires memory. Functions that change a
- * node want its lock held by the caller; functions that read one give an answer that holds only
- * if the node's word is unchanged afterwards (node_valid).
+ * Floor 1: nothing here takes a lock for longer than its name says, enters a reader or retires
+ * memory. Functions that change a node want its lock held; functions that read one give an answer
+ * that holds only if the node's word is unchanged afterwards (node_valid).
  *
- *   leaf        +0   word low last right      the header every node begins with
- *   (points     +32  live level shift used base    live: bit i = entry i is there
- *   1152 bytes) +64  head[64]                 one byte an entry, ascending with the keys
- *               +128 pair[64] {key, value}    ascending by key, dead entries keep their key
- *   (ranges)    +1152 size[64]                a column of its own: a miss never loads it
+ * Leaves and inner nodes are the same block: in a leaf an entry is an item, in an inner node it is a
+ * separator and the child that holds the keys from there on.
  *
- *   inner       +0   word low last right      one level above its children
- *               +32  level count
- *               +64  sep[64]                  ascending, ~0 past count
- *               +576 child[64]                child[i] holds keys from sep[i] on, or stands left of them
+ *   +0     word low last right        fences [low, last] and the right neighbour
+ *   +32    live level shift used base live: bit i = entry i is there; base, shift: the heads' scale
+ *   +64    head[64]                   one byte an entry, ascending with the keys
+ *   +128   pair[64] {key, value}      ascending by key; dead entries keep their key
+ *   +1152  size[64]                   leaves in the ranges layout; a column of its own, so that a
+ *                                     miss never loads it
  *
  * The word: a lock bit, two states, and a version that grows with every change.
  *   LOCKED  a writer is inside
@@ -31,18 +30,13 @@
 
 #include "arch/search.h"
 
-/* Entries a leaf and children an inner node. 64 = one mask word, one 64-byte line of heads; tests
- * build with small ones so that splits and merges are everywhere. */
-#ifndef LATH_LEAF_CAP
-#define LATH_LEAF_CAP 64
+/* Entries a node: 64 = one mask word and one line of heads. Tests build with small ones, so that
+ * splits and merges are everywhere. */
+#ifndef LATH_NODE_CAP
+#define LATH_NODE_CAP 64
 #endif
-#ifndef LATH_INNER_CAP
-#define LATH_INNER_CAP 64
-#endif
-#define LEAF_CAP LATH_LEAF_CAP
-#define INNER_CAP LATH_INNER_CAP
-_Static_assert(LEAF_CAP >= 4 && LEAF_CAP <= 64, "live is one 64-bit mask");
-_Static_assert(INNER_CAP >= 4 && INNER_CAP <= 64, "the vector search reads 64 separators");
+#define NODE_CAP LATH_NODE_CAP
+_Static_assert(NODE_CAP >= 4 && NODE_CAP <= 64, "live is one 64-bit mask");
 
 #define KEY_MAX (~0ull)
 
@@ -50,25 +44,22 @@ enum {
 	NODE_LOCKED = 1,
 	NODE_DEAD = 2,
 	NODE_VOID = 4,
+	NODE_FLAGS = 7,
 	NODE_VERSION = 8, /* one step of the version */
+};
+
+struct pair {
+	u64 key;
+	u64 value; /* in inner nodes the child */
 };
 
 struct node {
 	u64 word;
-	u64 low; /* fences, both inclusive; low only ever falls while the node lives */
+	u64 low; /* only ever falls while the node lives */
 	u64 last;
 	struct node *right;
-};
-
-struct leaf_pair {
-	u64 key;
-	u64 value;
-};
-
-struct leaf {
-	struct node node;
 	u64 live;
-	u16 level; /* 0 */
+	u16 level; /* 0 = leaf */
 	u8 shift;
 	u8 used; /* entries [0, used) have keys, live or dead */
 	u32 spare;
@@ -80,44 +71,13 @@ struct leaf {
 		struct lath_rcu_head rcu; /* once DEAD and unlinked */
 	};
 	u8 head[64];
-	struct leaf_pair pair[LEAF_CAP];
-	u64 size[]; /* LEAF_CAP of them in the ranges layout */
+	struct pair pair[NODE_CAP];
+	u64 size[]; /* NODE_CAP of them in leaves of the ranges layout */
 };
 
-struct inner {
-	struct node node;
-	u64 spare;
-	u16 level; /* 1 = its children are leaves */
-	u16 count;
-	u32 spare2;
-	struct lath_rcu_head rcu;
-	u64 sep[64];
-	struct node *child[INNER_CAP];
-};
-
-_Static_assert(offsetof(struct leaf, level) == offsetof(struct inner, level),
-	       "level is read before the kind is known");
-_Static_assert(offsetof(struct leaf, rcu) == offsetof(struct inner, rcu), "retired nodes look alike");
-_Static_assert(offsetof(struct leaf, head) == 64, "header and heads are adjacent lines");
-_Static_assert(offsetof(struct inner, sep) == 64, "separators begin a line");
-#if LEAF_CAP == 64
-_Static_assert(sizeof(struct leaf) == 1152, "18 lines of 64 bytes for 64 points");
-#endif
-
-static inline struct leaf *node_leaf(struct node *node)
-{
-	return container_of(node, struct leaf, node);
-}
-
-static inline struct inner *node_inner(struct node *node)
-{
-	return container_of(node, struct inner, node);
-}
-
-static inline unsigned int node_level(struct node *node)
-{
-	return READ_ONCE(node_leaf(node)->level);
-}
+_Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
+_Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152, "18 lines of 64 bytes for 64 entries");
+_Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
 
 /* ---- versions and locks ---- */
 
@@ -158,7 +118,7 @@ static inline void node_lock(struct node *node)
 		;
 }
 
-/* Leave a changed node. Pairs with the acquire in node_read. */
+/* Leave a changed node. */
 static inline void node_unlock(struct node *node)
 {
 	/* pairs with node_read */
@@ -174,173 +134,177 @@ static inline void node_unlock_clean(struct node *node)
 	preempt_enable();
 }
 
-/* ---- leaves ---- */
+/* ---- one node ---- */
 
-static inline u64 leaf_mask_below(unsigned int i)
+static inline u64 node_mask_below(unsigned int i)
 {
 	return i < 64 ? (1ull << i) - 1 : ~0ull;
 }
 
-static inline unsigned int leaf_count(const struct leaf *leaf)
+static inline unsigned int node_level(const struct node *node)
 {
-	return hweight64(READ_ONCE(leaf->live));
+	return READ_ONCE(node->level);
 }
 
-static inline u64 leaf_key(const struct leaf *leaf, unsigned int i)
+static inline bool node_full(const struct node *node)
 {
-	return READ_ONCE(leaf->pair[i].key);
+	return node->live == node_mask_below(NODE_CAP);
 }
 
-static inline u64 leaf_value(const struct leaf *leaf, unsigned int i)
+static inline unsigned int node_count(const struct node *node)
 {
-	return READ_ONCE(leaf->pair[i].value);
+	return hweight64(READ_ONCE(node->live));
 }
 
-static inline u64 leaf_size(const struct leaf *leaf, unsigned int i, bool ranges)
+static inline u64 node_key(const struct node *node, unsigned int i)
 {
-	return ranges ? READ_ONCE(leaf->size[i]) : 1;
+	return READ_ONCE(node->pair[i].key);
+}
+
+static inline u64 node_value(const struct node *node, unsigned int i)
+{
+	return READ_ONCE(node->pair[i].value);
+}
+
+static inline u64 node_size(const struct node *node, unsigned int i, bool ranges)
+{
+	return ranges ? READ_ONCE(node->size[i]) : 1;
 }
 
 /* the last key entry i covers */
-static inline u64 leaf_end(const struct leaf *leaf, unsigned int i, bool ranges)
+static inline u64 node_end(const struct node *node, unsigned int i, bool ranges)
 {
-	return leaf_key(leaf, i) + leaf_size(leaf, i, ranges) - 1;
+	return node_key(node, i) + node_size(node, i, ranges) - 1;
 }
 
-static inline u8 leaf_head(u64 base, unsigned int shift, u64 key)
+static inline u8 node_head(u64 base, unsigned int shift, u64 key)
 {
 	u64 h = key < base ? 0 : (key - base) >> shift;
 
 	return h < 255 ? (u8)h : 255;
 }
 
-static inline struct lath_match leaf_match(const struct leaf *leaf, u64 key)
+static inline struct lath_match node_match(const struct node *node, u64 key)
 {
-	return lath_heads_match(leaf->head,
-				leaf_head(READ_ONCE(leaf->base), READ_ONCE(leaf->shift) & 63, key));
+	return lath_heads_match(node->head,
+				node_head(READ_ONCE(node->base), READ_ONCE(node->shift) & 63, key));
 }
 
 /* More entries than this with one head: search them by halves. */
-#define LEAF_TIE 8
+#define NODE_TIE 8
 
-/* How many of the entries [from, from + n) have a key below this one; all within the leaf. */
-unsigned int leaf_tie_rank(const struct leaf *leaf, unsigned int from, unsigned int n, u64 key);
-/* leaf_find and leaf_floor for leaves whose keys are so uneven that many share a head. */
-int leaf_find_tied(const struct leaf *leaf, struct lath_match m, u64 key);
-int leaf_floor_tied(const struct leaf *leaf, struct lath_match m, u64 key);
+/* How many of the entries [from, from + n) have a key below this one; all within the node. */
+unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key);
+/* node_find and node_floor for leaves whose keys are so uneven that many share a head. */
+int node_find_tied(const struct node *node, struct lath_match m, u64 key);
+int node_floor_tied(const struct node *node, struct lath_match m, u64 key);
 
-/* The live entry with exactly this key, or -1; match is leaf_match(leaf, key). */
-static inline int leaf_find_match(const struct leaf *leaf, struct lath_match match, u64 key)
+/* The live entry with exactly this key, or -1; match is node_match(node, key). */
+static inline int node_find_match(const struct node *node, struct lath_match match, u64 key)
 {
-	u64 m = match.eq & READ_ONCE(leaf->live);
+	u64 m = match.eq & READ_ONCE(node->live);
+	unsigned int i, tries = NODE_TIE;
 
-	if (unlikely(hweight64(m) > LEAF_TIE))
-		return leaf_find_tied(leaf, match, key);
-	while (m) {
-		unsigned int i = __ffs64(m);
-
-		if (likely(leaf_key(leaf, i) == key))
+	for (; m; m &= m - 1) {
+		i = __ffs64(m);
+		if (likely(node_key(node, i) == key))
 			return (int)i;
-		m &= m - 1;
+		if (unlikely(!--tries))
+			return node_find_tied(node, match, key);
 	}
 	return -1;
 }
 
-static inline int leaf_find(const struct leaf *leaf, u64 key)
+static inline int node_find(const struct node *node, u64 key)
 {
-	return leaf_find_match(leaf, leaf_match(leaf, key), key);
+	return node_find_match(node, node_match(node, key), key);
 }
 
-/* The last live entry with key <= this one, or -1; m is leaf_match(leaf, key). */
-static inline int leaf_floor_match(const struct leaf *leaf, struct lath_match m, u64 key)
+/* The last live entry with key <= this one, or -1; m is node_match(node, key). */
+static inline int node_floor_match(const struct node *node, struct lath_match m, u64 key)
 {
-	u64 live = READ_ONCE(leaf->live);
+	u64 live = READ_ONCE(node->live);
 	u64 eq = m.eq & live;
+	unsigned int i, tries = NODE_TIE;
 
-	if (unlikely(hweight64(eq) > LEAF_TIE))
-		return leaf_floor_tied(leaf, m, key);
-	while (eq) {
-		unsigned int i = fls64(eq) - 1;
-
-		if (leaf_key(leaf, i) <= key)
+	for (; eq; eq &= ~(1ull << i)) {
+		i = fls64(eq) - 1;
+		if (node_key(node, i) <= key)
 			return (int)i;
-		eq &= ~(1ull << i);
+		if (unlikely(!--tries))
+			return node_floor_tied(node, m, key);
 	}
 	return (int)fls64(m.lt & live) - 1;
 }
 
-static inline int leaf_floor(const struct leaf *leaf, u64 key)
+static inline int node_floor(const struct node *node, u64 key)
 {
-	return leaf_floor_match(leaf, leaf_match(leaf, key), key);
+	return node_floor_match(node, node_match(node, key), key);
 }
 
 /* The live entry that covers key, or -1. */
-static inline int leaf_cover(const struct leaf *leaf, u64 key, bool ranges)
+static inline int node_cover(const struct node *node, u64 key, bool ranges)
 {
 	int i;
 
 	if (!ranges)
-		return leaf_find(leaf, key);
-	i = leaf_floor(leaf, key);
-	return i >= 0 && key - leaf_key(leaf, (unsigned int)i) < READ_ONCE(leaf->size[i]) ? i : -1;
+		return node_find(node, key);
+	i = node_floor(node, key);
+	return i >= 0 && key - node_key(node, (unsigned int)i) < READ_ONCE(node->size[i]) ? i : -1;
 }
 
 /* The first live entry after i (i may be -1), or -1. */
-static inline int leaf_after(const struct leaf *leaf, int i)
+static inline int node_after(const struct node *node, int i)
 {
-	u64 m = READ_ONCE(leaf->live) & ~leaf_mask_below((unsigned int)(i + 1));
+	u64 m = READ_ONCE(node->live) & ~node_mask_below((unsigned int)(i + 1));
 
 	return m ? (int)__ffs64(m) : -1;
 }
 
-/* How many entries, live or dead, have a key below this one. */
-unsigned int leaf_rank(const struct leaf *leaf, u64 key);
-
-void leaf_init(struct leaf *leaf, u64 low, u64 last, struct node *right, unsigned int shift);
-/* Put an entry of this rank into a leaf that has room (leaf_count < LEAF_CAP) and nothing overlapping. */
-void leaf_insert(struct leaf *leaf, unsigned int rank, u64 key, u64 size, u64 value, bool ranges);
-/* Append to a leaf being filled in order; the caller calls leaf_rescale once at the end. */
-void leaf_append(struct leaf *leaf, u64 key, u64 size, u64 value, bool ranges);
-static inline void leaf_erase(struct leaf *leaf, unsigned int i)
+/* The last live entry before i, or -1. */
+static inline int node_before(const struct node *node, int i)
 {
-	WRITE_ONCE(leaf->live, leaf->live & ~(1ull << i));
+	return (int)fls64(READ_ONCE(node->live) & node_mask_below((unsigned int)i)) - 1;
 }
-void leaf_clear(struct leaf *leaf);
+
+/* How many entries, live or dead, have a key below this one. */
+unsigned int node_rank(const struct node *node, u64 key);
+
+void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
+	       unsigned int shift);
+/* Put an entry of this rank into a node that is not full and has nothing overlapping. */
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, bool ranges);
+/* Append to a node being filled in order; the caller rescales once at the end. */
+void node_append(struct node *node, u64 key, u64 size, u64 value, bool ranges);
+static inline void node_erase(struct node *node, unsigned int i)
+{
+	WRITE_ONCE(node->live, node->live & ~(1ull << i));
+}
+void node_clear(struct node *node);
 /* Drop dead entries. */
-void leaf_compact(struct leaf *leaf, bool ranges);
-/* Choose base and shift anew from the keys there, and write all heads. */
-void leaf_rescale(struct leaf *leaf);
+void node_compact(struct node *node, bool ranges);
+/* Write all heads for this scale / for the best scale for the keys there. */
+void node_scale(struct node *node, u64 base, unsigned int shift);
+void node_rescale(struct node *node);
 /* Move the n highest entries of left to the front of right / the n lowest of right to the end of left.
  * Both compacted; the caller rescales both and sets fences. */
-void leaf_move_up(struct leaf *left, struct leaf *right, unsigned int n, bool ranges);
-void leaf_move_down(struct leaf *left, struct leaf *right, unsigned int n, bool ranges);
+void node_move_up(struct node *left, struct node *right, unsigned int n, bool ranges);
+void node_move_down(struct node *left, struct node *right, unsigned int n, bool ranges);
 
 /* ---- inner nodes ---- */
 
-/* The child to go to for key: the last one whose separator is <= key. */
-static inline unsigned int inner_slot(const struct inner *inner, u64 key)
+static inline struct node *node_child(const struct node *node, unsigned int i)
 {
-	unsigned int n = READ_ONCE(inner->count), i;
-
-#if defined(LATH_X86_VECTORS)
-	if (likely(lath_have_avx512)) {
-		i = lath_keys_rank_avx512(inner->sep, key);
-		i = i < n ? i : n;
-		return i ? i - 1 : 0;
-	}
-#endif
-	i = lath_keys_rank_c(inner->sep, n <= INNER_CAP ? n : INNER_CAP, key);
-	return i ? i - 1 : 0;
+	return (struct node *)(uintptr_t)READ_ONCE(node->pair[i].value);
 }
 
-void inner_init(struct inner *inner, unsigned int level, u64 low, u64 last, struct node *right);
-/* Put child behind slot i; wants count < INNER_CAP. */
-void inner_insert(struct inner *inner, unsigned int i, u64 sep, struct node *child);
-void inner_remove(struct inner *inner, unsigned int i);
-/* Where child stands at slot i or later, or -1. */
-int inner_find(const struct inner *inner, unsigned int i, const struct node *child);
-/* Move the n highest children of left to the front of right / all of right to the end of left. */
-void inner_move_up(struct inner *left, struct inner *right, unsigned int n);
-void inner_move_down(struct inner *left, struct inner *right);
+/* The entry whose child to go to for key: the last one whose separator is <= key. The first separator
+ * is the node's low fence, so there is one, but for what a racing writer makes us see. */
+static inline unsigned int inner_slot(const struct node *node, u64 key)
+{
+	int i = node_floor(node, key);
+
+	return likely(i >= 0) ? (unsigned int)i : 0;
+}
 
 #endif /* LATH_SKIPLIST_NODE_H */

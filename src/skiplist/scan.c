@@ -17,29 +17,28 @@ static void prefetch_whole_leaf(const struct node *node)
 	const char *p = (const char *)node;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(struct leaf); i += 64)
+	for (i = 0; i < sizeof(struct node); i += 64)
 		prefetch(p + i);
 }
 
 /* As find_leaf, but asks for the leaf's right neighbours too: pure hints, never followed. */
-static struct leaf *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
+static struct node *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
 {
 	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
 
 	while (node && node_level(node) > 1)
-		node = walk_step(node, key, false);
+		node = walk_step(node, key, true);
 	if (node && node_level(node) == 1) {
-		struct inner *inner = node_inner(node);
-		unsigned int i = inner_slot(inner, key), j;
+		int i = (int)inner_slot(node, key), ahead;
 
-		for (j = i; j < i + 1 + AHEAD && j < READ_ONCE(inner->count) && j < INNER_CAP; j++)
-			prefetch_whole_leaf(READ_ONCE(inner->child[j]));
+		for (ahead = 0; ahead <= AHEAD && i >= 0; ahead++, i = node_after(node, i))
+			prefetch_whole_leaf(node_child(node, (unsigned int)i));
 	}
 	return find_leaf(list, key, word);
 }
 
 /* The items of one leaf that start in [from, last]: how many of them fit. */
-static size_t copy_leaf(const struct leaf *leaf, bool ranges, u64 from, u64 last, struct lath_item *items,
+static size_t copy_leaf(const struct node *leaf, bool ranges, u64 from, u64 last, struct lath_item *items,
 			size_t max)
 {
 	u64 live = READ_ONCE(leaf->live);
@@ -47,7 +46,7 @@ static size_t copy_leaf(const struct leaf *leaf, bool ranges, u64 from, u64 last
 
 	for (; live && n < max; live &= live - 1) {
 		unsigned int i = __ffs64(live);
-		u64 key = leaf_key(leaf, i);
+		u64 key = node_key(leaf, i);
 
 		if (key < from)
 			continue;
@@ -62,17 +61,17 @@ static size_t scan(struct skiplist *list, u64 from, u64 last, struct lath_item *
 {
 	size_t n = 0;
 	u64 word, end;
-	struct leaf *leaf = find_leaf_ahead(list, from, &word);
+	struct node *leaf = find_leaf_ahead(list, from, &word);
 
 	while (n < max) {
-		struct leaf *right = leaf_right(leaf);
+		struct node *right = leaf_right(leaf);
 		size_t m;
 
 		if (right)
-			prefetch_whole_leaf(&right->node);
+			prefetch_whole_leaf(right);
 		m = copy_leaf(leaf, list->ranges, from, last, items + n, max - n);
-		end = READ_ONCE(leaf->node.last);
-		if (unlikely(!node_valid(&leaf->node, word))) {
+		end = READ_ONCE(leaf->last);
+		if (unlikely(!node_valid(leaf, word))) {
 			leaf = find_leaf(list, from, &word);
 			continue;
 		}
@@ -87,7 +86,7 @@ static size_t scan(struct skiplist *list, u64 from, u64 last, struct lath_item *
 			from = max(from, end + 1); /* fences may have moved left since */
 		}
 		leaf = right;
-		word = node_read(&leaf->node);
+		word = node_read(leaf);
 		if (unlikely(word & NODE_DEAD))
 			leaf = find_leaf(list, from, &word);
 	}

@@ -25,18 +25,18 @@ struct report {
 
 #define U(x) ((unsigned long long)(x))
 
-static int check_entries(const struct leaf *leaf, bool ranges, struct report *report)
+static int check_entries(const struct node *leaf, bool ranges, struct report *report)
 {
 	unsigned int i;
 	u64 prev = 0;
 	bool any = false, any_live = false;
 	u64 end = 0;
 
-	if (leaf->used > LEAF_CAP || leaf->live & ~leaf_mask_below(leaf->used))
-		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->node.low), U(leaf->live),
+	if (leaf->used > NODE_CAP || leaf->live & ~node_mask_below(leaf->used))
+		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->low), U(leaf->live),
 		       leaf->used);
 	for (i = 0; i < leaf->used; i++) {
-		u64 key = leaf_key(leaf, i);
+		u64 key = node_key(leaf, i);
 
 		if (any && key <= prev)
 			BROKEN(report, 3, "entry %u: key %llx not above %llx", i, U(key), U(prev));
@@ -47,39 +47,39 @@ static int check_entries(const struct leaf *leaf, bool ranges, struct report *re
 		if (any_live && key <= end)
 			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i, U(key),
 			       U(end));
-		end = leaf_end(leaf, i, ranges);
+		end = node_end(leaf, i, ranges);
 		any_live = true;
 		if (end < key)
 			BROKEN(report, 4, "entry %u: key %llx has size 0 or wraps", i, U(key));
-		if (key < leaf->node.low || end > leaf->node.last)
+		if (key < leaf->low || end > leaf->last)
 			BROKEN(report, 5, "entry %u: [%llx, %llx] outside the fences [%llx, %llx]", i, U(key),
-			       U(end), U(leaf->node.low), U(leaf->node.last));
+			       U(end), U(leaf->low), U(leaf->last));
 	}
 	return 0;
 }
 
-static int check_heads(const struct leaf *leaf, struct report *report)
+static int check_heads(const struct node *leaf, struct report *report)
 {
 	unsigned int i;
 
 	for (i = 0; i < 64; i++) {
-		u8 want = i < leaf->used ? leaf_head(leaf->base, leaf->shift, leaf_key(leaf, i)) : 255;
+		u8 want = i < leaf->used ? node_head(leaf->base, leaf->shift, node_key(leaf, i)) : 255;
 
 		if (leaf->head[i] != want)
-			BROKEN(report, 6, "leaf %llx: head %u is %u, should be %u", U(leaf->node.low), i,
+			BROKEN(report, 6, "leaf %llx: head %u is %u, should be %u", U(leaf->low), i,
 			       leaf->head[i], want);
 	}
 	return 0;
 }
 
-static int check_leaves(struct skiplist *list, struct leaf *leaf, int level, struct report *report)
+static int check_leaves(struct skiplist *list, struct node *leaf, int level, struct report *report)
 {
 	u64 next_low = 0;
 	bool ended = false;
 	int ret = 0;
 
 	for (; leaf && !ret; leaf = leaf_right(leaf)) {
-		struct node *node = &leaf->node;
+		struct node *node = leaf;
 
 		if (node->word & (NODE_LOCKED | NODE_DEAD) || node_level(node))
 			BROKEN(report, 1, "leaf %llx: word %llx in the chain", U(node->low), U(node->word));
@@ -102,32 +102,29 @@ static int check_leaves(struct skiplist *list, struct leaf *leaf, int level, str
 	return ret;
 }
 
-static int check_inner(const struct inner *inner, struct report *report)
+static int check_inner(const struct node *inner, struct report *report)
 {
-	unsigned int i;
+	u64 live = inner->live;
+	int ret = check_heads(inner, report);
 
-	if (!inner->count || inner->count > INNER_CAP)
-		BROKEN(report, 7, "inner node %llx has %u children", U(inner->node.low), inner->count);
-	if (inner->sep[0] != inner->node.low)
-		BROKEN(report, 7, "inner node %llx begins with separator %llx", U(inner->node.low),
-		       U(inner->sep[0]));
-	for (i = 0; i < 64; i++) {
-		struct node *child = i < inner->count ? inner->child[i] : NULL;
+	if (ret)
+		return ret;
+	if (!live || node_key(inner, __ffs64(live)) != inner->low)
+		BROKEN(report, 7, "inner node %llx has no child, or does not begin with its low fence",
+		       U(inner->low));
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		const struct node *child = node_child(inner, i);
 
-		if (!child) {
-			if (inner->sep[i] != KEY_MAX)
-				BROKEN(report, 7, "separator %u past the end is %llx", i, U(inner->sep[i]));
-			continue;
-		}
-		if (i && inner->sep[i] <= inner->sep[i - 1])
-			BROKEN(report, 7, "separator %u: %llx not above %llx", i, U(inner->sep[i]),
-			       U(inner->sep[i - 1]));
+		if (i && node_key(inner, i) <= node_key(inner, i - 1))
+			BROKEN(report, 7, "separator %u: %llx not above the one before", i,
+			       U(node_key(inner, i)));
 		if (node_level(child) + 1 != inner->level || child->word & NODE_DEAD)
-			BROKEN(report, 8, "child %u of %llx: level %u, word %llx", i, U(inner->node.low),
+			BROKEN(report, 8, "child %u of %llx: level %u, word %llx", i, U(inner->low),
 			       node_level(child), U(child->word));
-		if (child->low > inner->sep[i])
+		if (child->low > node_key(inner, i))
 			BROKEN(report, 9, "separator %llx is below its child's low fence %llx",
-			       U(inner->sep[i]), U(child->low));
+			       U(node_key(inner, i)), U(child->low));
 	}
 	return 0;
 }
@@ -142,7 +139,7 @@ static int check_inners(struct node *node, struct report *report)
 			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin", U(node->low),
 			       U(node->last), U(next_low));
 		next_low = node->last + 1;
-		ret = check_inner(node_inner(node), report);
+		ret = check_inner(node, report);
 	}
 	if (!ret && next_low)
 		BROKEN(report, 7, "an inner level ends before the last key");
@@ -150,7 +147,7 @@ static int check_inners(struct node *node, struct report *report)
 }
 
 /* Walk down as a reader would, not by the thread's finger. */
-static const struct leaf *walk_to(struct skiplist *list, u64 key)
+static const struct node *walk_to(struct skiplist *list, u64 key)
 {
 	struct node *node = list->root;
 
@@ -158,25 +155,25 @@ static const struct leaf *walk_to(struct skiplist *list, u64 key)
 		if (key > node->last || node->word & NODE_VOID)
 			node = node->right;
 		else if (node_level(node))
-			node = node_inner(node)->child[inner_slot(node_inner(node), key)];
+			node = node_child(node, inner_slot(node, key));
 		else
 			break;
 	}
-	return node ? node_leaf(node) : NULL;
+	return node ? node : NULL;
 }
 
-static int check_walks(struct skiplist *list, struct leaf *leaf, struct report *report)
+static int check_walks(struct skiplist *list, struct node *leaf, struct report *report)
 {
 	for (; leaf; leaf = leaf_right(leaf)) {
 		u64 live = leaf->live;
 
 		for (; live; live &= live - 1) {
 			unsigned int i = __ffs64(live);
-			u64 key = leaf_key(leaf, i);
-			const struct leaf *at = walk_to(list, key);
+			u64 key = node_key(leaf, i);
+			const struct node *at = walk_to(list, key);
 
-			if (at != leaf || leaf_find(leaf, key) != (int)i ||
-			    leaf_cover(leaf, leaf_end(leaf, i, list->ranges), list->ranges) != (int)i)
+			if (at != leaf || node_find(leaf, key) != (int)i ||
+			    node_cover(leaf, node_end(leaf, i, list->ranges), list->ranges) != (int)i)
 				BROKEN(report, 10, "key %llx is there but not found", U(key));
 		}
 	}
@@ -195,10 +192,10 @@ int lath_skiplist_verify(struct lath_skiplist *public, int level, char *text, si
 			ret = check_inners(node, &report);
 		if (ret)
 			return ret;
-		node = node_inner(node)->child[0];
+		node = node_child(node, __ffs64(node->live));
 	}
-	ret = check_leaves(list, node_leaf(node), level, &report);
+	ret = check_leaves(list, node, level, &report);
 	if (!ret && level >= 5)
-		ret = check_walks(list, node_leaf(node), &report);
+		ret = check_walks(list, node, &report);
 	return ret;
 }

@@ -11,7 +11,7 @@
 #include "skiplist/finger.h"
 #include "skiplist/walk.h"
 
-static struct leaf *descend(struct skiplist *list, u64 key, u64 *word)
+static struct node *descend(struct skiplist *list, u64 key, u64 *word)
 {
 	struct node *node;
 	unsigned int level;
@@ -19,7 +19,7 @@ static struct leaf *descend(struct skiplist *list, u64 key, u64 *word)
 restart:
 	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
 	for (level = node_level(node); level; level = node_level(node)) {
-		node = walk_step(node, key, level == 1);
+		node = walk_step(node, key, true);
 		if (unlikely(!node))
 			goto again;
 	}
@@ -31,7 +31,7 @@ restart:
 			goto again;
 		if (likely(key <= READ_ONCE(node->last) && !(w & NODE_VOID))) {
 			*word = w;
-			return node_leaf(node);
+			return node;
 		}
 		right = READ_ONCE(node->right);
 		if (node_valid(node, w))
@@ -42,9 +42,9 @@ again:
 	goto restart;
 }
 
-struct leaf *find_leaf(struct skiplist *list, u64 key, u64 *word)
+struct node *find_leaf(struct skiplist *list, u64 key, u64 *word)
 {
-	struct leaf *leaf = finger_try(list, key, word);
+	struct node *leaf = finger_try(list, key, word);
 
 	if (leaf)
 		return leaf;
@@ -53,15 +53,15 @@ struct leaf *find_leaf(struct skiplist *list, u64 key, u64 *word)
 	return leaf;
 }
 
-struct leaf *lock_leaf(struct skiplist *list, u64 key)
+struct node *lock_leaf(struct skiplist *list, u64 key)
 {
-	struct leaf *leaf;
+	struct node *leaf;
 	u64 word;
 
 	do {
 		leaf = find_leaf(list, key, &word);
 		/* fences read after the word belong to it, if it has not changed by now */
-	} while (!node_trylock(&leaf->node, word));
+	} while (!node_trylock(leaf, word));
 	return leaf;
 }
 
@@ -73,7 +73,7 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 		if (node_level(node) < level)
 			return NULL;
 		while (node && node_level(node) > level)
-			node = walk_step(node, key, false);
+			node = walk_step(node, key, true);
 		while (node) {
 			u64 word = node_read(node);
 			struct node *right;
@@ -92,13 +92,13 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 	}
 }
 
-void unlock_clean_through(struct leaf *first, struct leaf *last)
+void unlock_clean_through(struct node *first, struct node *last)
 {
 	while (first != last) {
-		struct leaf *next = leaf_right(first);
+		struct node *next = leaf_right(first);
 
-		node_unlock_clean(&first->node);
+		node_unlock_clean(first);
 		first = next;
 	}
-	node_unlock_clean(&last->node);
+	node_unlock_clean(last);
 }

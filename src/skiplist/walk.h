@@ -7,62 +7,52 @@
 
 #include "skiplist/list.h"
 
-/* Bring in what a lookup of key will touch in leaf i of this inner node: header and heads, and the
- * pair line guessed by interpolation between the separators. */
-static inline void prefetch_leaf(const struct inner *inner, unsigned int i, struct node *child, u64 key)
+/* Bring in what a search of the child at entry i begins with: header and heads. */
+static inline void prefetch_node(const struct node *node)
 {
-	u64 sep = READ_ONCE(inner->sep[i]);
-	u64 next = i + 1 < INNER_CAP ? READ_ONCE(inner->sep[i + 1]) : KEY_MAX;
-	u64 span = next - sep, off = key - sep;
-	unsigned int bits = fls64(span);
-	char *p = (char *)child;
-
-	prefetch(p);
-	prefetch(p + 64);
-	if (bits > 32) {
-		span >>= bits - 32;
-		off >>= bits - 32;
-	}
-	if (span > LEAF_CAP && off <= span) {
-		unsigned int guess = (u32)(off * (LEAF_CAP * 13 / 16) / span);
-
-		prefetch((char *)&node_leaf(child)->pair[guess]);
-	}
+	prefetch((const char *)node);
+	prefetch((const char *)node + 64);
 }
 
-/* One step down or right. Returns the next node, NULL to start anew. */
-static inline struct node *walk_step(struct node *node, u64 key, bool leaves)
+/* And the pair line for key, guessed by interpolation between the separators. */
+static inline void prefetch_pair(const struct node *inner, unsigned int i, const struct node *child, u64 key)
 {
-	struct inner *inner = node_inner(node);
+	u64 sep = node_key(inner, i);
+	u64 next = i + 1u < READ_ONCE(inner->used) && i + 1 < NODE_CAP ? node_key(inner, i + 1)
+								       : READ_ONCE(inner->last);
+	u64 span = next - sep, off = key - sep;
+	unsigned int bits = fls64(span);
 
+	if (bits > 24) {
+		span >>= bits - 24;
+		off >>= bits - 24;
+	}
+	if (span && off <= span) /* neighbours are 13/16 full on average */
+		prefetch((const char *)&child->pair[(u32)off * (NODE_CAP * 13 / 16) / ((u32)span + 1)]);
+}
+
+/* One step down or right from an inner node; guess: ask for the pair line too. NULL: start anew. */
+static inline struct node *walk_step(struct node *node, u64 key, bool guess)
+{
 	for (;;) {
 		u64 word = node_read(node);
 		struct node *next;
 
 		if (unlikely(word & NODE_DEAD))
 			return NULL;
-		if (unlikely(key > READ_ONCE(node->last) || word & NODE_VOID)) {
+		if (unlikely(key > READ_ONCE(node->last))) {
 			next = READ_ONCE(node->right);
 		} else {
-			unsigned int i = inner_slot(inner, key);
+			unsigned int i = inner_slot(node, key);
 
-			next = READ_ONCE(inner->child[i]);
-			if (leaves)
-				prefetch_leaf(inner, i, next, key);
+			next = node_child(node, i);
+			prefetch_node(next);
+			if (guess)
+				prefetch_pair(node, i, next, key);
 		}
 		if (node_valid(node, word))
 			return next;
 	}
-}
-
-/* The header of an inner node and what its search reads. */
-static inline void prefetch_inner(struct node *node)
-{
-	char *p = (char *)node;
-	unsigned int i;
-
-	for (i = 0; i <= sizeof(u64) * INNER_CAP / 64; i++)
-		prefetch(p + 64 * i);
 }
 
 #endif /* LATH_SKIPLIST_WALK_H */

@@ -65,7 +65,18 @@ typedef int64_t s64;
 /* lowest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set bits */
 #define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
 #define fls64(x) ((x) ? 64u - (unsigned int)__builtin_clzll(x) : 0u)
-#define hweight64(x) ((unsigned int)__builtin_popcountll(x))
+static inline unsigned int hweight64(u64 x)
+{
+#ifdef __POPCNT__
+	return (unsigned int)__builtin_popcountll(x);
+#else
+	/* without the instruction gcc calls a function with a table: sum pairs, nibbles, bytes instead */
+	x -= x >> 1 & 0x5555555555555555ull;
+	x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return (unsigned int)(x * 0x0101010101010101ull >> 56);
+#endif
+}
 
 #define barrier() __asm__ volatile("" ::: "memory")
 #if LATH_CHECKED

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * subject.c - the range index behind the interface of a concurrency rig: ordered disjoint ranges
- * with a tag each, items copied out inside the reader. Built with small nodes (LATH_LEAF_CAP,
- * LATH_INNER_CAP), one allocation a node, so that splits, merges and reclamation are everywhere
+ * with a tag each, items copied out inside the reader. Built with small nodes (LATH_NODE_CAP,
+ * LATH_SPARSE_RING), one allocation a node, so that splits, merges and reclamation are everywhere
  * and every access to a freed node is seen.
  */
 #include <stdio.h>
