@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork/compat/skiplist.h - the calls of the 2013 kernel skiplist over lathwork/skiplist.h.
+ *
+ * For code written against Chris Mason's patches, as described in "Skiplists II: API and
+ * benchmarks" (LWN, June 2013). New code takes lathwork/skiplist.h. User space only.
+ *
+ * What differs from 2013:
+ *  - Leaves are copies. sl_first_leaf() and sl_last_leaf() return a copy of up to 32 slots, in order;
+ *    sl_next_leaf() takes the leaf it is given over, refills it, and frees it at the end of the
+ *    list. Whoever stops before the end calls sl_free_leaf(). Only level 0 can be walked: the
+ *    levels above are the core's own, so SKIP_MAXLEVEL is 1.
+ *  - sl_lock_node(list->head) hangs the copies of all leaves on head->ptrs[0].next, for the walk that
+ *    tears a list down. When that pointer is NULL at sl_unlock_node(list->head), the slots
+ *    handed out leave the list; else they stay, and the copies are freed. Short of memory the chain
+ *    is shorter: repeat until lath_skiplist_count() is 0. A teardown excludes all other calls.
+ *  - skiplist_lookup_rcu() is right about misses too; nothing need be checked again. The caller is in
+ *    a reader of lath_rcu_auto. skiplist_lookup() may be used anywhere, but as in 2013 keeping
+ *    the slot alive is the caller's matter.
+ *  - skiplist_preload() reports a failed sl_init_list(). Insertion gets memory before it locks
+ *    anything by itself, so the token carries nothing.
+ *  - sl_fini_list() is new: it gives the memory of an empty or a full list back.
+ */
+#ifndef LATHWORK_COMPAT_SKIPLIST_H
+#define LATHWORK_COMPAT_SKIPLIST_H
+
+#ifdef __KERNEL__
+#error "lathwork/compat/skiplist.h is for user space"
+#endif
+
+#include "lathwork/skiplist.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SKIP_MAXLEVEL 1
+#define SKIP_KEYS_PER_NODE 32
+
+#ifndef GFP_KERNEL
+typedef unsigned int gfp_t;
+#define GFP_KERNEL 0u
+#define GFP_ATOMIC 0u
+#endif
+#ifndef preempt_enable
+#define preempt_enable() ((void)0)
+#endif
+
+/* Embedded in the user's struct. */
+struct sl_slot {
+	unsigned long key;
+	unsigned long size;
+};
+
+struct sl_node;
+struct sl_list;
+
+struct sl_node_ptr {
+	struct sl_node *prev;
+	struct sl_node *next;
+};
+
+struct sl_node {
+	struct sl_node_ptr ptrs[SKIP_MAXLEVEL];
+	struct sl_list *list; /* of the head; NULL in a leaf */
+};
+
+/* bytes of the pointers of a node with so many levels */
+#define sl_node_size(levels) ((size_t)(levels) * sizeof(struct sl_node_ptr))
+
+struct sl_leaf {
+	struct sl_node node;
+	int nr;
+	unsigned long max; /* end of the last slot */
+	unsigned long keys[SKIP_KEYS_PER_NODE];
+	struct sl_slot *ptrs[SKIP_KEYS_PER_NODE];
+};
+
+struct sl_list {
+	struct sl_node *head; /* &first */
+	struct sl_node first;
+	uint64_t handed_out; /* last key in the chain that sl_lock_node() hung on the head */
+	int chained;
+	int error; /* of sl_init_list() */
+	char lock;
+	struct lath_skiplist index;
+};
+
+#define sl_container(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define sl_entry(ptr) sl_container(ptr, struct sl_leaf, node)
+#define sl_slot_entry(ptr, type, member) sl_container(ptr, type, member)
+
+static inline void sl_init_list(struct sl_list *list, gfp_t gfp_mask)
+{
+	(void)gfp_mask;
+	list->head = &list->first;
+	list->first.ptrs[0].prev = NULL;
+	list->first.ptrs[0].next = NULL;
+	list->first.list = list;
+	list->chained = 0;
+	list->lock = 0;
+	list->error = lath_skiplist_init(&list->index, NULL);
+}
+
+static inline void sl_fini_list(struct sl_list *list)
+{
+	if (!list->error)
+		lath_skiplist_fini(&list->index, NULL, NULL);
+	list->error = -EINVAL;
+}
+
+static inline struct sl_slot *sl_item_slot(const struct lath_item *item)
+{
+	return (struct sl_slot *)(uintptr_t)item->value;
+}
+
+/* A token >= 0, or a negative errno. */
+static inline int skiplist_preload(struct sl_list *list, gfp_t gfp_mask)
+{
+	(void)gfp_mask;
+	return list->error;
+}
+
+/* 0 | -EEXIST (the range overlaps another) | -EINVAL | -ENOMEM */
+static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, int preload_token)
+{
+	struct lath_item item = { slot->key, slot->size, (uint64_t)(uintptr_t)slot };
+
+	return preload_token < 0 ? preload_token : lath_skiplist_insert_item(&list->index, &item, NULL);
+}
+
+/* The first slot that overlaps [key, key + size), or NULL. */
+static inline struct sl_slot *skiplist_lookup(struct sl_list *list, unsigned long key, unsigned long size)
+{
+	struct lath_item item;
+
+	return lath_skiplist_overlap_item(&list->index, key, size, &item) ? NULL : sl_item_slot(&item);
+}
+
+static inline struct sl_slot *skiplist_lookup_rcu(struct sl_list *list, unsigned long key, unsigned long size)
+{
+	struct lath_item item;
+
+	return lath_skiplist_overlap_item_rcu(&list->index, key, size, &item) ? NULL : sl_item_slot(&item);
+}
+
+/* Delete the first slot that overlaps [key, key + size); returns it, or NULL. */
+static inline struct sl_slot *skiplist_delete(struct sl_list *list, unsigned long key, unsigned long size)
+{
+	struct lath_item item;
+
+	while (!lath_skiplist_overlap_item(&list->index, key, size, &item)) {
+		/* a point inside both; another thread may have been faster */
+		uint64_t point = item.key > key ? item.key : key;
+
+		if (!lath_skiplist_erase_item_at(&list->index, point, &item))
+			return sl_item_slot(&item);
+	}
+	return NULL;
+}
+
+static inline void sl_free_leaf(struct sl_leaf *leaf)
+{
+	free(leaf);
+}
+
+/* Fill a leaf with n items; without items free it and return NULL. */
+static inline struct sl_leaf *sl_fill_leaf(struct sl_leaf *leaf, const struct lath_item *items, size_t n)
+{
+	size_t i;
+
+	if (!n || !leaf) {
+		free(leaf);
+		return NULL;
+	}
+	leaf->node.ptrs[0].prev = NULL;
+	leaf->node.ptrs[0].next = NULL;
+	leaf->node.list = NULL;
+	for (i = 0; i < n; i++) {
+		leaf->keys[i] = (unsigned long)items[i].key;
+		leaf->ptrs[i] = sl_item_slot(&items[i]);
+	}
+	leaf->nr = (int)n;
+	leaf->max = (unsigned long)(items[n - 1].key + items[n - 1].size);
+	return leaf;
+}
+
+/* The slots from key on. */
+static inline struct sl_leaf *sl_copy_leaf(struct sl_list *list, struct sl_leaf *leaf, uint64_t key)
+{
+	struct lath_item items[SKIP_KEYS_PER_NODE];
+	uint64_t next;
+
+	return sl_fill_leaf(leaf, items,
+			    lath_skiplist_scan(&list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE,
+					       &next));
+}
+
+static inline struct sl_leaf *sl_new_leaf(void)
+{
+	return (struct sl_leaf *)malloc(sizeof(struct sl_leaf));
+}
+
+/* NULL: the list is empty, or no memory. */
+static inline struct sl_leaf *sl_first_leaf(struct sl_list *list)
+{
+	return sl_copy_leaf(list, sl_new_leaf(), 0);
+}
+
+static inline struct sl_leaf *sl_last_leaf(struct sl_list *list)
+{
+	struct lath_item items[SKIP_KEYS_PER_NODE];
+	size_t at = SKIP_KEYS_PER_NODE;
+	uint64_t key = UINT64_MAX;
+
+	while (at && !lath_skiplist_floor_item(&list->index, key, &items[at - 1])) {
+		key = items[--at].key;
+		if (!key--)
+			break;
+	}
+	return sl_fill_leaf(sl_new_leaf(), items + at, SKIP_KEYS_PER_NODE - at);
+}
+
+/* Takes p's leaf over; NULL at the end, or above level 0. */
+static inline struct sl_leaf *sl_next_leaf(struct sl_list *list, struct sl_node *p, int l)
+{
+	struct sl_leaf *leaf;
+	unsigned long last;
+
+	if (p->list)
+		return l ? NULL : sl_first_leaf(list);
+	leaf = sl_entry(p);
+	last = leaf->keys[leaf->nr - 1];
+	if (l || last == ~0ul) {
+		sl_free_leaf(leaf);
+		return NULL;
+	}
+	return sl_copy_leaf(list, leaf, last + 1);
+}
+
+/* Hang copies of all leaves on the head. */
+static inline void sl_chain_leaves(struct sl_list *list)
+{
+	struct sl_node *end = list->head;
+	struct sl_leaf *leaf = sl_first_leaf(list);
+
+	list->chained = leaf != NULL;
+	while (leaf) {
+		end->ptrs[0].next = &leaf->node;
+		leaf->node.ptrs[0].prev = end;
+		end = &leaf->node;
+		list->handed_out = leaf->keys[leaf->nr - 1];
+		leaf = list->handed_out == UINT64_MAX
+			       ? NULL
+			       : sl_copy_leaf(list, sl_new_leaf(), list->handed_out + 1);
+	}
+	list->head->ptrs[0].prev = end == list->head ? NULL : end;
+}
+
+/* The slots handed out are the caller's again: their memory may be gone, so only keys are used. */
+static inline void sl_drop_leaves(struct sl_list *list)
+{
+	struct lath_item items[SKIP_KEYS_PER_NODE];
+	uint64_t next;
+	size_t i, n;
+
+	do {
+		n = lath_skiplist_scan(&list->index, 0, list->handed_out, items, SKIP_KEYS_PER_NODE, &next);
+		for (i = 0; i < n; i++)
+			lath_skiplist_erase_item(&list->index, items[i].key, NULL);
+	} while (n);
+}
+
+/* Only the head has a lock; leaves are copies. */
+static inline void sl_lock_node(struct sl_node *node)
+{
+	if (!node->list)
+		return;
+	while (__atomic_test_and_set(&node->list->lock, __ATOMIC_ACQUIRE))
+		sched_yield();
+	sl_chain_leaves(node->list);
+}
+
+static inline void sl_unlock_node(struct sl_node *node)
+{
+	struct sl_node *p, *next;
+
+	if (!node->list)
+		return;
+	if (!node->ptrs[0].next && node->list->chained)
+		sl_drop_leaves(node->list);
+	for (p = node->ptrs[0].next; p; p = next) {
+		next = p->ptrs[0].next;
+		sl_free_leaf(sl_entry(p));
+	}
+	node->ptrs[0].next = NULL;
+	node->ptrs[0].prev = NULL;
+	node->list->chained = 0;
+	__atomic_clear(&node->list->lock, __ATOMIC_RELEASE); /* pairs with sl_lock_node */
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LATHWORK_COMPAT_SKIPLIST_H */

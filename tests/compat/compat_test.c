@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The calls of the 2013 interface, with its two published usage patterns: insertion under a
+ * preload token, and the walk that tears a list down.
+ */
+#include "lathwork/compat/skiplist.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(x)                                                                \
+	do {                                                                    \
+		if (!(x)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+			failures++;                                             \
+		}                                                               \
+	} while (0)
+
+struct mystruct {
+	int number;
+	struct sl_slot slot;
+};
+
+static int alive;
+
+static struct mystruct *new_mystruct(unsigned long key, unsigned long size)
+{
+	struct mystruct *m = malloc(sizeof(*m));
+
+	if (!m)
+		abort();
+	m->number = (int)key;
+	m->slot.key = key;
+	m->slot.size = size;
+	alive++;
+	return m;
+}
+
+static void free_mystruct_mem(struct mystruct *m)
+{
+	memset(m, 0xa5, sizeof(*m)); /* the list must not look at it any more */
+	free(m);
+	alive--;
+}
+
+/* First pattern: preload, insert, enable preemption. */
+static int add(struct sl_list *skiplist, struct sl_slot *slot)
+{
+	int preload_token, ret;
+
+	preload_token = skiplist_preload(skiplist, GFP_KERNEL);
+
+	if (preload_token < 0)
+		return preload_token;
+
+	ret = skiplist_insert(skiplist, slot, preload_token);
+	preempt_enable();
+
+	return ret;
+}
+
+/* Second pattern: free everything. Returns how many slots it saw. */
+static int tear_down(struct sl_list *skiplist)
+{
+	struct sl_node *p;
+	struct sl_leaf *leaf;
+	struct sl_slot *slot;
+	struct mystruct *mystruct;
+	int i, seen = 0;
+
+	sl_lock_node(skiplist->head);
+	p = skiplist->head->ptrs[0].next;
+	while (p) {
+		leaf = sl_entry(p);
+		for (i = 0; i < leaf->nr; i++) {
+			slot = leaf->ptrs[i];
+			mystruct = sl_slot_entry(slot, struct mystruct, slot);
+			free_mystruct_mem(mystruct);
+			seen++;
+		}
+		p = leaf->node.ptrs[0].next;
+		sl_free_leaf(leaf);
+	}
+
+	memset(skiplist->head->ptrs, 0, sl_node_size(SKIP_MAXLEVEL));
+	sl_unlock_node(skiplist->head);
+	return seen;
+}
+
+static void fill(struct sl_list *list, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		CHECK(add(list, &new_mystruct((unsigned long)i * 4096, 4096)->slot) == 0);
+}
+
+static void check_calls(struct sl_list *list)
+{
+	struct sl_slot taken = { 4096 * 5 + 100, 1 }, empty = { 1, 0 };
+	struct sl_slot *slot;
+
+	CHECK(add(list, &taken) == -EEXIST);
+	CHECK(add(list, &empty) == -EINVAL);
+	slot = skiplist_lookup(list, 4096 * 5 + 64, 512);
+	CHECK(slot && slot->key == 4096 * 5);
+	CHECK(!skiplist_lookup(list, 4096 * 1000000ul, 512));
+	lath_rcu_auto.read_lock();
+	CHECK(skiplist_lookup_rcu(list, 4096 * 5 + 64, 512) == slot);
+	lath_rcu_auto.read_unlock();
+	CHECK(skiplist_delete(list, 4096 * 5 + 64, 512) == slot);
+	CHECK(!skiplist_delete(list, 4096 * 5 + 64, 512));
+	/* the gap before a slot that the query reaches: a miss in 2013 */
+	CHECK(skiplist_lookup(list, 4096 * 5 + 64, 4096)->key == 4096 * 6);
+	free_mystruct_mem(sl_slot_entry(slot, struct mystruct, slot));
+}
+
+static void check_leaves(struct sl_list *list, int n)
+{
+	struct sl_leaf *leaf;
+	unsigned long key = 0;
+	int i, seen = 0;
+
+	for (leaf = sl_first_leaf(list); leaf; leaf = sl_next_leaf(list, &leaf->node, 0)) {
+		for (i = 0; i < leaf->nr; i++, seen++) {
+			CHECK(!seen || leaf->keys[i] > key);
+			key = leaf->keys[i];
+			CHECK(leaf->ptrs[i]->key == key);
+		}
+		CHECK(leaf->max == key + 4096);
+	}
+	CHECK(seen == n);
+	leaf = sl_last_leaf(list);
+	CHECK(leaf && leaf->keys[leaf->nr - 1] == key);
+	CHECK(leaf && leaf->nr == (n < SKIP_KEYS_PER_NODE ? n : SKIP_KEYS_PER_NODE));
+	CHECK(leaf && !sl_next_leaf(list, &leaf->node, 0));
+	leaf = sl_next_leaf(list, list->head, 0);
+	CHECK(leaf && leaf->keys[0] == 0);
+	sl_free_leaf(leaf);
+	CHECK(!sl_next_leaf(list, list->head, 1));
+}
+
+int main(void)
+{
+	static const int sizes[] = { 10, 32, 33, 1000 };
+	struct sl_list list;
+	struct sl_slot top = { ~0ul, 1 };
+	struct sl_leaf *leaf;
+	size_t i;
+
+	sl_init_list(&list, GFP_ATOMIC);
+	CHECK(!sl_first_leaf(&list));
+	CHECK(!sl_last_leaf(&list));
+	CHECK(tear_down(&list) == 0);
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		fill(&list, sizes[i]);
+		check_calls(&list);
+		check_leaves(&list, sizes[i] - 1);
+		/* locking alone changes nothing */
+		sl_lock_node(list.head);
+		CHECK(list.head->ptrs[0].next != NULL);
+		sl_unlock_node(list.head);
+		check_leaves(&list, sizes[i] - 1);
+		CHECK(tear_down(&list) == sizes[i] - 1);
+		CHECK(alive == 0);
+		CHECK(!sl_first_leaf(&list));
+		CHECK(lath_skiplist_count(&list.index) == 0);
+	}
+	/* the last key */
+	CHECK(add(&list, &top) == 0);
+	leaf = sl_last_leaf(&list);
+	CHECK(leaf && leaf->keys[0] == ~0ul);
+	CHECK(leaf && !sl_next_leaf(&list, &leaf->node, 0));
+	leaf = sl_first_leaf(&list);
+	CHECK(leaf && !sl_next_leaf(&list, &leaf->node, 1));
+	CHECK(skiplist_delete(&list, ~0ul, 1) == &top);
+	sl_fini_list(&list);
+	CHECK(skiplist_preload(&list, GFP_KERNEL) < 0);
+	if (failures)
+		fprintf(stderr, "%d checks failed\n", failures);
+	return failures != 0;
+}
