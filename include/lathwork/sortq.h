@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork/sortq.h - the sorted request queue of an IO scheduler.
+ *
+ * A bounded pool of requests, each with a start sector; the queue gives them back in the order of a
+ * one-way sweep over the device: ascending from the head, then from the lowest again. One interface,
+ * several engines:
+ *
+ *   engine             insert     dispatch    remove     search   equal sectors
+ *   HYBRID (default)   O(log n)   O(1)        O(1)       yes      first come, first out
+ *   LIST               O(n)       O(1)        O(1)       O(n)     first come, first out
+ *   RBTREE, AVL        O(log n)   O(1)..      O(log n)   yes      first come, first out
+ *   SKIPLIST           O(log n)   O(1)        O(log n)   yes      first come, first out
+ *   FIBHEAP, PAIRING   O(1)       O(log n) a  O(log n) a no       first come, first out
+ *   RADIX              O(1)       O(64) a     O(1)       no       first come, first out
+ *   FIFO               O(1)       O(1)        O(1)       no       order of arrival: for flash
+ *
+ * (a: amortised.) "search" is what lath_sortq_lookup, _first_from, _first_in_zone, _next and _prev need;
+ * an engine without it answers NULL, and lath_sortq_lookup finds back merges only.
+ *
+ * The hybrid: blocks of 16 one-word entries under a directory, compared and moved a block at a time.
+ * A stream that grows at its end is appended without a search, wherever in the order it lies; one that
+ * grows downwards fills its blocks downwards.
+ *
+ * Invariants (lath_sortq_verify returns the number of a broken one):
+ *   S1 entries are in order from the head, equal ones in order of arrival;
+ *   S2 every entry of a block lies between the block's separator and the next block's;
+ *   S3 a request's `where` names the block that holds its entry;
+ *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
+ *
+ * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
+ * about 42 a request for the hybrid, and embeds a struct lath_request in each request. Requests come
+ * from a pool (an array, any stride); several queues - two directions, priorities - may share one pool,
+ * a request being in one queue at a time.
+ *
+ * Synchronisation: none. Calls on one queue exclude each other (the scheduler's lock); queues that
+ * share a pool need no common lock. No call sleeps; all may run in interrupt context. In the kernel the
+ * vector forms are not built.
+ *
+ * Bounds: insert is a search, one block moved and, once in eight or so, a directory page moved: no
+ * single insert touches more than some 3 KiB at any depth, but for an adversary's patterns of
+ * removal, after which one insert in n/8 repacks the blocks in O(n).
+ * lath_sortq_set_head is O(n/8); passing a barrier costs O(requests behind it).
+ *
+ * Limits: 2^20 - 1 requests a pool, sectors below 2^44.
+ *
+ * Example:
+ *	struct lath_request_pool pool;
+ *	lath_request_pool_init(&pool, &rqs[0].hook, sizeof(rqs[0]), 256);
+ *	struct lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
+ *	void *memory = aligned_alloc(64, lath_sortq_memsize(&config, &pool));
+ *	lath_sortq_init(&queue, &config, &pool, memory);
+ *	rqs[7].hook.sector = 4096;
+ *	lath_sortq_insert(&queue, &rqs[7].hook);
+ *	struct lath_request *next = lath_sortq_dispatch(&queue);
+ */
+#ifndef LATHWORK_SORTQ_H
+#define LATHWORK_SORTQ_H
+
+#include "lathwork/avl.h"
+#include "lathwork/config.h"
+#include "lathwork/fibheap.h"
+#include "lathwork/pairing_heap.h"
+#include "lathwork/radix_heap.h"
+#include "lathwork/rbtree.h"
+#include "lathwork/sorted_list.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LATH_SORTQ_MAX_REQUESTS ((1u << 20) - 1)
+#define LATH_SORTQ_SECTOR_BITS 44
+
+/* The hook. sector and sectors are the caller's and stay as they are while the request is queued,
+ * except through the calls below; the rest is the queue's. */
+struct lath_request {
+	uint64_t sector;
+	uint32_t sectors; /* length; for the merge calls */
+	uint32_t tag; /* index in the pool */
+	uint32_t where; /* 0: in no queue */
+	uint32_t owner;
+	uint32_t older, newer; /* tag + 1 in order of arrival */
+	uint64_t time; /* the caller's, e.g. the deadline; read by lath_sortq_expired */
+	union { /* not touched by the hybrid, but for requests behind a barrier */
+		struct lath_list_node list;
+		struct lath_rb_node rb;
+		struct lath_avl_node avl;
+		struct lath_fib_node fib;
+		struct lath_pairing_node pairing;
+		struct lath_radix_node radix;
+	} node;
+};
+
+struct lath_request_pool {
+	void *base; /* hook of request 0 */
+	uint64_t stride; /* bytes from hook to hook */
+	uint32_t count;
+	uint32_t queues; /* made so far; numbers them */
+};
+
+enum lath_sortq_engine {
+	LATH_SORTQ_HYBRID = 0,
+	LATH_SORTQ_LIST,
+	LATH_SORTQ_RBTREE,
+	LATH_SORTQ_AVL,
+	LATH_SORTQ_SKIPLIST,
+	LATH_SORTQ_FIBHEAP,
+	LATH_SORTQ_PAIRING,
+	LATH_SORTQ_RADIX,
+	LATH_SORTQ_FIFO,
+	LATH_SORTQ_ENGINES,
+};
+
+/* lath_sortq_config.flags */
+enum {
+	LATH_SORTQ_LOWEST = 1u << 0, /* lowest sector first: the head stays at 0 */
+	LATH_SORTQ_AGES = 1u << 1, /* keep the order of arrival: oldest, expired */
+	LATH_SORTQ_MERGES = 1u << 2, /* remember ends: back merges of streams without a search */
+};
+
+/* Which form of the hybrid's inner steps. All give the same order. */
+enum lath_simd {
+	LATH_SIMD_BEST = 0,
+	LATH_SIMD_NONE,
+	LATH_SIMD_AVX2,
+	LATH_SIMD_AVX512,
+};
+
+struct lath_sortq_config {
+	size_t size; /* sizeof(struct lath_sortq_config) */
+	enum lath_sortq_engine engine;
+	unsigned int flags;
+	enum lath_simd simd;
+};
+
+#define LATH_SORTQ_CONFIG_INIT { sizeof(struct lath_sortq_config), LATH_SORTQ_HYBRID, 0, LATH_SIMD_BEST }
+
+/* Opaque, embeddable. */
+struct lath_sortq {
+	uint64_t opaque[48];
+}
+#ifdef __GNUC__
+__attribute__((aligned(64)))
+#endif
+;
+
+/* Numbers the requests; clears their queue fields. 0 | -EINVAL. */
+LATH_API int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride,
+				    uint32_t count);
+
+/* Bytes that lath_sortq_init wants, aligned to 64; 0 when config or pool is invalid. */
+LATH_API size_t lath_sortq_memsize(const struct lath_sortq_config *config,
+				   const struct lath_request_pool *pool);
+/* 0 | -EINVAL | -EOPNOTSUPP (the processor or build lacks config->simd). NULL config: the defaults. */
+LATH_API int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *config,
+			     struct lath_request_pool *pool, void *memory);
+/* "hybrid", "rbtree", ...; "?" for an unknown number. Never NULL. */
+LATH_API const char *lath_sortq_engine_name(enum lath_sortq_engine engine);
+/* "scalar", "avx2" or "avx512" for the hybrid, "none" for the others. */
+LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
+
+/* request->sector < 2^44, the request in no queue. Cannot fail. */
+LATH_API void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *request);
+/* A plug flush: n requests, as if inserted one by one, in order of arrival. */
+LATH_API void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n);
+
+/* What lath_sortq_lookup found for [start, end). */
+struct lath_sortq_merge {
+	struct lath_request *back; /* ends at start: may grow at its end */
+	struct lath_request *front; /* starts at end: may grow at its start */
+	uint64_t slot; /* the queue's: where start belongs; ~0: not looked for */
+};
+
+/*
+ * One search for all three. With LATH_SORTQ_MERGES a back merge found by its end is returned alone,
+ * front and slot not looked for; LATH_SORTQ_LOOK_ALL wants them all the same.
+ */
+enum {
+	LATH_SORTQ_LOOK_ALL = 1u << 0,
+};
+LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
+				struct lath_sortq_merge *found);
+/* Insert with what a lookup of [request->sector, ...) found; the queue unchanged since. */
+LATH_API void lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
+				   struct lath_request *request);
+/* request->sectors grew at the end. */
+LATH_API void lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *request);
+/* request grows at its start: sets sector and sectors; the order is kept without a new search if it can be. */
+LATH_API void lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *request,
+				      uint64_t new_sector);
+
+/* Take a queued request out: cancelled, expired, merged away. */
+LATH_API void lath_sortq_remove(struct lath_sortq *queue, struct lath_request *request);
+
+/* The next request of the sweep, or NULL; stays queued. */
+LATH_API struct lath_request *lath_sortq_first(struct lath_sortq *queue);
+/* Removes and returns it; the head moves to its sector. NULL when empty. */
+LATH_API struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue);
+/* Up to n of them; the number dispatched. */
+LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n);
+/* The queued request with the least sector >= sector, or NULL; does not go round. */
+LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector);
+/* As first_from, but NULL unless it starts before zone + zone_sectors. zone is the zone's first sector. */
+LATH_API struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
+						       uint64_t zone_sectors);
+/* In sweep order, not past a barrier; NULL at the end. */
+LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *request);
+LATH_API struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *request);
+
+/* The sweep goes on from sector. 0 | -EINVAL (LATH_SORTQ_LOWEST, or sector too large). O(n / 8). */
+LATH_API int lath_sortq_set_head(struct lath_sortq *queue, uint64_t sector);
+LATH_API uint64_t lath_sortq_head(const struct lath_sortq *queue);
+
+/* With LATH_SORTQ_AGES: the request queued longest; the same if its time is not after now. Else NULL. */
+LATH_API struct lath_request *lath_sortq_oldest(struct lath_sortq *queue);
+LATH_API struct lath_request *lath_sortq_expired(struct lath_sortq *queue, uint64_t now);
+
+/* What is inserted from now on leaves after all that is queued now. */
+LATH_API void lath_sortq_barrier(struct lath_sortq *queue);
+
+LATH_API uint32_t lath_sortq_count(const struct lath_sortq *queue);
+/* 0, or the number of the broken invariant. O(n). */
+LATH_API int lath_sortq_verify(struct lath_sortq *queue);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LATHWORK_SORTQ_H */

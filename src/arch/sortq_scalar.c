@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sortq_scalar.c - the block steps of the hybrid sort queue in general registers, for the kernel and
+ * for processors without the vector forms; and the choice between the forms.
+ */
+#include "arch/sortq_block.h"
+
+/* Halving without branches on data: the number of steps depends on n alone. */
+static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
+{
+	u32 at = 0;
+
+	while (n > 1) {
+		u32 half = n / 2;
+
+		at += half & -(u32)(sep[at + half - 1] - base <= k);
+		n -= half;
+	}
+	return at + (n && sep[at] - base <= k);
+}
+
+static inline u32 at_most(const u64 *e, u64 base, u64 k)
+{
+	u32 m = 0, i;
+
+	for (i = 0; i < LATH_BLOCK_CAP; i++)
+		m |= (u32)(e[i] - base <= k) << i;
+	return m;
+}
+
+static void put(u64 *e, u32 p, u64 entry)
+{
+	u32 i;
+
+	for (i = LATH_BLOCK_CAP - 1; i > p; i--) {
+		e[i] = e[i - 1];
+		barrier(); /* or the compiler calls memmove, which costs more than it moves */
+	}
+	e[p] = entry;
+}
+
+static void cut(u64 *e, u32 p)
+{
+	u32 i;
+
+	for (i = p; i < LATH_BLOCK_CAP - 1; i++) {
+		e[i] = e[i + 1];
+		barrier();
+	}
+}
+
+static u32 find(const u64 *e, u64 tag)
+{
+	u32 m = 0, i;
+
+	for (i = 0; i < LATH_BLOCK_CAP; i++)
+		m |= (u32)(!((e[i] ^ tag) & LATH_TAG_MASK)) << i;
+	return m;
+}
+
+#include "arch/sortq_place.h"
+
+const struct lath_block_ops lath_block_scalar = { "scalar", place, seek, put, cut, find };
+
+const struct lath_block_ops *lath_block_ops(unsigned int level)
+{
+#ifdef LATH_SORTQ_X86
+	if (level == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+		return &lath_block_avx2;
+	if (level == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"))
+		return &lath_block_avx512;
+#endif
+	return level ? NULL : &lath_block_scalar;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * blocks.c - the blocks of the hybrid and the directory over them (arch/sortq_block.h has the picture).
+ *
+ * A separator is a lower bound of its block: it stays when entries leave, so dispatch never writes the
+ * directory but to drop a block. The directory's first separator is not looked at at all, thus whatever
+ * comes before everything lands in the first block.
+ *
+ * Blocks come from a fixed stock of n/4 + 8. Removal joins blocks that together fill half of one, so the
+ * stock lasts, but for patterns made to break it; then hybrid.c joins all that can be joined, after which
+ * at most 2n/17 + 1 blocks are in use. Pages likewise: when they run out the directory is written anew.
+ */
+#include "queue/queue.h"
+
+/* pairs in a page of a directory written anew: room to grow on both sides of a split */
+#define PAGE_FILL 48
+#define TOP_PAD 16
+
+static u32 blocks_for(u32 requests)
+{
+	return requests / 4 + 8;
+}
+
+static u32 pages_for(u32 blocks)
+{
+	return blocks / 24 + 4;
+}
+
+size_t lath_blocks_memsize(u32 requests)
+{
+	u32 blocks = blocks_for(requests), pages = pages_for(blocks);
+	size_t bytes = blocks * (sizeof(struct lath_block) + sizeof(struct lath_block_info));
+
+	bytes += pages * sizeof(struct lath_page);
+	bytes += (2 * pages + TOP_PAD) * (sizeof(u64) + sizeof(u32));
+	return (bytes + 3 * 63) & ~(size_t)63;
+}
+
+static void free_block(struct lath_blocks *b, u32 id)
+{
+	b->info[id].next = b->free_block;
+	b->free_block = id;
+}
+
+static void free_page(struct lath_blocks *b, u32 page)
+{
+	b->page[page].next_free = b->free_page;
+	b->free_page = page;
+}
+
+void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory)
+{
+	char *at = memory;
+	u32 i;
+
+	b->blocks = blocks_for(requests);
+	b->pages = pages_for(b->blocks);
+	b->top_cap = 2 * b->pages;
+	memset(memory, 0, lath_blocks_memsize(requests));
+	b->block = (struct lath_block *)at;
+	at += b->blocks * sizeof(struct lath_block);
+	b->page = (struct lath_page *)at;
+	at += b->pages * sizeof(struct lath_page);
+	b->top_sep = (u64 *)at;
+	at += (b->top_cap + TOP_PAD) * sizeof(u64);
+	b->info = (struct lath_block_info *)at;
+	at += b->blocks * sizeof(struct lath_block_info);
+	b->top_id = (u32 *)at;
+	b->free_block = b->free_page = LATH_NONE;
+	for (i = b->blocks; --i;)
+		free_block(b, i);
+	for (i = b->pages; i--;)
+		free_page(b, i);
+	/* the sentinel looks full, so nothing is ever appended to it */
+	b->info[0].hi = LATH_BLOCK_CAP;
+	b->first = b->last = b->finger = 0;
+	b->top_lo = b->top_hi = 0;
+	b->count = 0;
+}
+
+static u32 take_block(struct lath_blocks *b)
+{
+	u32 id = b->free_block;
+
+	b->free_block = b->info[id].next;
+	b->info[id].lo = b->info[id].hi = b->info[id].at = 0;
+	return id;
+}
+
+/* Put a page with its separator into the top at index i; returns i, which may have moved. */
+static u32 top_insert(struct lath_blocks *b, u32 i, u64 separator)
+{
+	u32 page = b->free_page, n;
+
+	if (b->top_hi == b->top_cap) {
+		n = b->top_hi - b->top_lo;
+		memmove(b->top_sep, b->top_sep + b->top_lo, n * sizeof(u64));
+		memmove(b->top_id, b->top_id + b->top_lo, n * sizeof(u32));
+		i -= b->top_lo;
+		b->top_lo = 0;
+		b->top_hi = n;
+	}
+	n = b->top_hi++ - i;
+	memmove(b->top_sep + i + 1, b->top_sep + i, n * sizeof(u64));
+	memmove(b->top_id + i + 1, b->top_id + i, n * sizeof(u32));
+	b->free_page = b->page[page].next_free;
+	b->page[page].lo = b->page[page].hi = 0;
+	b->top_sep[i] = separator;
+	b->top_id[i] = page;
+	return i;
+}
+
+static u32 top_index(const struct lath_blocks *b, u32 page)
+{
+	u32 i = b->top_lo;
+
+	while (b->top_id[i] != page)
+		i++;
+	return i;
+}
+
+static u32 page_slot(const struct lath_blocks *b, u32 id)
+{
+	const struct lath_page *page = &b->page[b->info[id].page];
+	u32 i = page->lo;
+
+	while (page->id[i] != id)
+		i++;
+	return i;
+}
+
+static void page_remove(struct lath_blocks *b, u32 page_id, u32 slot)
+{
+	struct lath_page *page = &b->page[page_id];
+	u32 n, i;
+
+	if (slot == page->lo) {
+		page->lo++;
+	} else {
+		n = page->hi-- - slot - 1;
+		memmove(page->sep + slot, page->sep + slot + 1, n * sizeof(u64));
+		memmove(page->id + slot, page->id + slot + 1, n * sizeof(u32));
+	}
+	if (page->lo != page->hi)
+		return;
+	i = top_index(b, page_id);
+	if (i == b->top_lo) {
+		b->top_lo++;
+	} else {
+		n = b->top_hi-- - i - 1;
+		memmove(b->top_sep + i, b->top_sep + i + 1, n * sizeof(u64));
+		memmove(b->top_id + i, b->top_id + i + 1, n * sizeof(u32));
+	}
+	if (b->top_lo == b->top_hi)
+		b->top_lo = b->top_hi = 0;
+	free_page(b, page_id);
+}
+
+/* The page is full: make room for a pair at *slot. Returns the page that now has the slot. */
+static u32 page_split(struct lath_blocks *b, u32 page_id, u32 *slot, u64 separator)
+{
+	struct lath_page *page = &b->page[page_id], *right;
+	u32 half, n, i;
+
+	if (page->lo) {
+		n = page->hi - page->lo;
+		memmove(page->sep, page->sep + page->lo, n * sizeof(u64));
+		memmove(page->id, page->id + page->lo, n * sizeof(u32));
+		*slot -= page->lo;
+		page->lo = 0;
+		page->hi = n;
+		return page_id;
+	}
+	/* at the end: a stream grows here, leave the full page full */
+	half = *slot == LATH_PAGE_CAP ? LATH_PAGE_CAP : LATH_PAGE_CAP / 2;
+	n = LATH_PAGE_CAP - half;
+	i = top_insert(b, top_index(b, page_id) + 1, n ? page->sep[half] : separator);
+	right = &b->page[b->top_id[i]];
+	memcpy(right->sep, page->sep + half, n * sizeof(u64));
+	memcpy(right->id, page->id + half, n * sizeof(u32));
+	page->hi = half;
+	right->hi = n;
+	for (i = 0; i < n; i++)
+		b->info[right->id[i]].page = (u32)(right - b->page);
+	if (n && *slot <= half)
+		return page_id;
+	*slot -= half;
+	return (u32)(right - b->page);
+}
+
+static void page_insert(struct lath_blocks *b, u32 page_id, u32 slot, u64 separator, u32 id)
+{
+	struct lath_page *page = &b->page[page_id];
+	u32 i;
+
+	if (page->hi == LATH_PAGE_CAP) {
+		page_id = page_split(b, page_id, &slot, separator);
+		page = &b->page[page_id];
+	}
+	for (i = page->hi++; i > slot; i--) {
+		page->sep[i] = page->sep[i - 1];
+		page->id[i] = page->id[i - 1];
+		barrier(); /* a dozen pairs: less than a call to memmove */
+	}
+	page->sep[slot] = separator;
+	page->id[slot] = id;
+	b->info[id].page = page_id;
+}
+
+/* Needs a free block and, for the page that may split, a free page. */
+u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, bool before, u64 separator)
+{
+	u32 id = take_block(b), page = b->info[beside].page;
+	struct lath_block_info *info = &b->info[id], *near = &b->info[beside];
+
+	if (before) {
+		/* the new block takes the old separator, `beside` gets a higher one */
+		info->page = page;
+		b->page[page].id[slot] = id;
+		page_insert(b, page, slot + 1, separator, beside);
+		info->prev = near->prev;
+		info->next = beside;
+		near->prev = id;
+		*(info->prev == LATH_NONE ? &b->first : &b->info[info->prev].next) = id;
+	} else {
+		page_insert(b, page, slot + 1, separator, id);
+		info->next = near->next;
+		info->prev = beside;
+		near->next = id;
+		*(info->next == LATH_NONE ? &b->last : &b->info[info->next].prev) = id;
+		if (b->finger == beside)
+			b->finger = 0;
+	}
+	return id;
+}
+
+void lath_blocks_set_finger(struct lath_blocks *b, u32 id, u32 slot)
+{
+	const struct lath_page *page = &b->page[b->info[id].page];
+
+	if (id == b->last) {
+		b->finger_end = 0;
+		b->finger_open = ~0ull;
+	} else if (slot + 1 < page->hi) {
+		b->finger_end = page->sep[slot + 1];
+		b->finger_open = 0;
+	} else {
+		return; /* its bound is in another page: not worth the walk */
+	}
+	b->finger = id;
+}
+
+static void only_block(struct lath_blocks *b, u32 id)
+{
+	u32 i = top_insert(b, b->top_lo, 0), page = b->top_id[i];
+
+	b->page[page].id[0] = id;
+	b->page[page].sep[0] = 0;
+	b->page[page].hi = 1;
+	b->info[id].page = page;
+	b->info[id].prev = b->info[id].next = LATH_NONE;
+	b->first = b->last = id;
+}
+
+/* The queue is empty. */
+void lath_blocks_first(struct lath_blocks *b, u64 entry)
+{
+	u32 id = take_block(b);
+
+	only_block(b, id);
+	b->block[id].e[0] = entry;
+	b->info[id].hi = 1;
+	b->finger = id;
+	b->finger_end = 0;
+	b->finger_open = ~0ull;
+}
+
+/* entry goes behind the last block, which is full. Needs a free block and page. */
+u32 lath_blocks_append(struct lath_blocks *b, u64 entry)
+{
+	u32 beside = b->last, slot = b->page[b->info[beside].page].hi - 1;
+	u32 id = lath_blocks_add(b, beside, slot, false, entry & ~LATH_TAG_MASK);
+
+	b->block[id].e[0] = entry;
+	b->info[id].hi = 1;
+	b->finger = id;
+	b->finger_end = 0;
+	b->finger_open = ~0ull;
+	return id;
+}
+
+void lath_blocks_drop(struct lath_blocks *b, u32 id)
+{
+	struct lath_block_info *info = &b->info[id];
+
+	page_remove(b, info->page, page_slot(b, id));
+	*(info->prev == LATH_NONE ? &b->first : &b->info[info->prev].next) = info->next;
+	*(info->next == LATH_NONE ? &b->last : &b->info[info->next].prev) = info->prev;
+	if (b->first == LATH_NONE)
+		b->first = b->last = 0;
+	if (b->finger == id)
+		b->finger = 0;
+	free_block(b, id);
+}
+
+/* The first block has run empty: the common case of dropping, without a search in the directory. */
+void lath_blocks_drop_first(struct lath_blocks *b)
+{
+	u32 id = b->first, next = b->info[id].next, page_id = b->top_id[b->top_lo];
+	struct lath_page *page = &b->page[page_id];
+
+	if (unlikely(++page->lo == page->hi)) {
+		free_page(b, page_id);
+		if (++b->top_lo == b->top_hi)
+			b->top_lo = b->top_hi = 0;
+	}
+	if (b->finger == id)
+		b->finger = 0;
+	free_block(b, id);
+	if (likely(next != LATH_NONE)) {
+		b->info[next].prev = LATH_NONE;
+		b->first = next;
+	} else {
+		b->first = b->last = 0;
+	}
+}
+
+/* Write the directory anew from the chain of blocks. */
+void lath_blocks_rebuild(struct lath_blocks *b)
+{
+	struct lath_page *page = NULL;
+	u32 i, id;
+
+	for (i = b->top_lo; i < b->top_hi; i++)
+		free_page(b, b->top_id[i]);
+	b->top_lo = b->top_hi = 0;
+	b->finger = 0;
+	if (!b->first)
+		return;
+	for (id = b->first; id != LATH_NONE; id = b->info[id].next) {
+		u64 separator = b->block[id].e[b->info[id].lo] & ~LATH_TAG_MASK;
+
+		if (!page || page->hi == PAGE_FILL)
+			page = &b->page[b->top_id[top_insert(b, b->top_hi, separator)]];
+		page->sep[page->hi] = separator;
+		page->id[page->hi++] = id;
+		b->info[id].page = (u32)(page - b->page);
+	}
+}
+
+/* Is the separator a lower bound of block `id` and an upper one of the block before? */
+static bool separates(const struct lath_blocks *b, u32 id, u64 separator)
+{
+	const struct lath_block_info *info = &b->info[id], *before;
+	u64 bound = separator - b->base;
+
+	if (info->prev == LATH_NONE)
+		return true;
+	before = &b->info[info->prev];
+	return b->block[id].e[info->lo] - b->base >= bound &&
+	       (b->block[info->prev].e[before->hi - 1] & ~LATH_TAG_MASK) - b->base <= bound;
+}
+
+/* S2, S5, and that no block is empty. */
+int lath_blocks_verify(const struct lath_blocks *b)
+{
+	u32 id = b->first ? b->first : LATH_NONE, prev = LATH_NONE, t, i;
+
+	for (t = b->top_lo; t < b->top_hi; t++) {
+		const struct lath_page *page = &b->page[b->top_id[t]];
+
+		if (page->lo >= page->hi || page->hi > LATH_PAGE_CAP)
+			return 5;
+		for (i = page->lo; i < page->hi; i++) {
+			const struct lath_block_info *info = &b->info[id];
+
+			if (id == LATH_NONE || page->id[i] != id || info->prev != prev ||
+			    info->page != b->top_id[t])
+				return 5;
+			if (info->lo >= info->hi || info->hi > LATH_BLOCK_CAP)
+				return 4;
+			if (!separates(b, id, i == page->lo ? b->top_sep[t] : page->sep[i]))
+				return 2;
+			prev = id;
+			id = info->next;
+		}
+	}
+	return id == LATH_NONE && b->last == (prev == LATH_NONE ? 0 : prev) ? 0 : 5;
+}

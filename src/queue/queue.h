@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * queue.h - what lies inside a struct lath_sortq, and the calls between its files.
+ */
+#ifndef LATH_QUEUE_QUEUE_H
+#define LATH_QUEUE_QUEUE_H
+
+#include "lathwork/skip_queue.h"
+#include "lathwork/sortq.h"
+#include "arch/sortq_block.h"
+#include "queue/order.h"
+
+#define LATH_PARKED (~0u) /* lath_request.where: behind a barrier */
+#define LATH_QUEUED 1u /* in an engine that keeps no place */
+#define LATH_NO_SLOT (~0ull)
+
+struct sortq;
+
+/* An engine other than the hybrid. Its node's key is sweep << 44 | sector. */
+struct lath_engine {
+	const char *name;
+	size_t (*memsize)(u32 requests);
+	void (*init)(struct sortq *q, u32 requests);
+	void (*insert)(struct sortq *q, struct lath_request *rq, u64 key);
+	void (*remove)(struct sortq *q, struct lath_request *rq);
+	struct lath_request *(*first)(struct sortq *q);
+	struct lath_request *(*pop)(struct sortq *q); /* not on an empty queue */
+	u64 (*key)(struct sortq *q, const struct lath_request *rq);
+	/* NULL in engines without search */
+	struct lath_request *(*last)(struct sortq *q);
+	struct lath_request *(*next)(struct sortq *q, struct lath_request *rq);
+	struct lath_request *(*prev)(struct sortq *q, struct lath_request *rq);
+	struct lath_request *(*ceiling)(struct sortq *q, u64 key);
+	int (*verify)(struct sortq *q);
+};
+
+struct sortq {
+	struct lath_blocks b; /* the hybrid; count serves all engines */
+	char *requests; /* the pool's base */
+	u64 stride;
+	bool plain; /* hybrid, no flags, no barrier pending: the short way */
+	bool far; /* so many requests that they are cold when dispatched: prefetch */
+	u16 flags;
+	u32 owner;
+	u32 requests_max;
+	const struct lath_engine *engine; /* NULL: the hybrid */
+	void *state; /* the engine's memory */
+	u64 head; /* sector */
+	u64 sweep;
+	u32 oldest, newest; /* tag + 1 */
+	u32 *ends; /* tags by hash of the end sector; only hints */
+	u32 ends_shift;
+	u32 parked_count;
+	struct lath_sorted_list parked;
+	u64 barriers;
+};
+
+static inline struct sortq *queue_of(const struct lath_sortq *queue)
+{
+	return (struct sortq *)queue;
+}
+
+static inline struct lath_request *request_of(const struct sortq *q, u64 entry)
+{
+	return (struct lath_request *)(q->requests + (entry & LATH_TAG_MASK) * q->stride);
+}
+
+static inline u64 entry_of(const struct lath_request *rq)
+{
+	return rq->sector << LATH_TAG_BITS | rq->tag;
+}
+
+extern const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES];
+
+size_t lath_hybrid_memsize(u32 requests);
+void lath_hybrid_init(struct sortq *q, void *memory);
+void lath_hybrid_insert(struct sortq *q, struct lath_request *rq);
+void lath_hybrid_insert_sorted(struct sortq *q, const u64 *entries, size_t n);
+void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq);
+struct lath_request *lath_hybrid_pop(struct sortq *q);
+size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n);
+void lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
+/* Change the sector in place: true unless the order would change. */
+bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector);
+/* The requests on both sides of a place; NULL at the ends. */
+struct lath_request *lath_hybrid_before(struct sortq *q, u64 place);
+struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place);
+u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq);
+void lath_hybrid_set_head(struct sortq *q, u64 sector);
+int lath_hybrid_verify(struct sortq *q);
+
+/* blocks.c: blocks and their directory */
+void lath_blocks_first(struct lath_blocks *b, u64 entry);
+u32 lath_blocks_append(struct lath_blocks *b, u64 entry);
+void lath_blocks_drop(struct lath_blocks *b, u32 id);
+void lath_blocks_drop_first(struct lath_blocks *b);
+/* A new, empty block in the order behind (or before) the block at the slot of `place`; separator as given. */
+u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, bool before, u64 separator);
+void lath_blocks_set_finger(struct lath_blocks *b, u32 id, u32 slot);
+void lath_blocks_rebuild(struct lath_blocks *b);
+int lath_blocks_verify(const struct lath_blocks *b);
+size_t lath_blocks_memsize(u32 requests);
+void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory);
+
+#endif /* LATH_QUEUE_QUEUE_H */
