@@ -77,12 +77,12 @@ extern "C" {
 struct lath_request {
 	uint64_t sector;
 	uint32_t sectors; /* length; for the merge calls */
-	uint32_t tag; /* index in the pool */
-	uint32_t where; /* 0: in no queue */
+	uint32_t tag;	  /* index in the pool */
+	uint32_t where;	  /* 0: in no queue */
 	uint32_t owner;
 	uint32_t older, newer; /* tag + 1 in order of arrival */
-	uint64_t time; /* the caller's, e.g. the deadline; read by lath_sortq_expired */
-	union { /* not touched by the hybrid, but for requests behind a barrier */
+	uint64_t time;	       /* the caller's, e.g. the deadline; read by lath_sortq_expired */
+	union {		       /* not touched by the hybrid, but for requests behind a barrier */
 		struct lath_list_node list;
 		struct lath_rb_node rb;
 		struct lath_avl_node avl;
@@ -93,7 +93,7 @@ struct lath_request {
 };
 
 struct lath_request_pool {
-	void *base; /* hook of request 0 */
+	void *base;	 /* hook of request 0 */
 	uint64_t stride; /* bytes from hook to hook */
 	uint32_t count;
 	uint32_t queues; /* made so far; numbers them */
@@ -115,7 +115,7 @@ enum lath_sortq_engine {
 /* lath_sortq_config.flags */
 enum {
 	LATH_SORTQ_LOWEST = 1u << 0, /* lowest sector first: the head stays at 0 */
-	LATH_SORTQ_AGES = 1u << 1, /* keep the order of arrival: oldest, expired */
+	LATH_SORTQ_AGES = 1u << 1,   /* keep the order of arrival: oldest, expired */
 	LATH_SORTQ_MERGES = 1u << 2, /* remember ends: back merges of streams without a search */
 };
 
@@ -167,9 +167,9 @@ LATH_API void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_requ
 
 /* What lath_sortq_lookup found for [start, end). */
 struct lath_sortq_merge {
-	struct lath_request *back; /* ends at start: may grow at its end */
+	struct lath_request *back;  /* ends at start: may grow at its end */
 	struct lath_request *front; /* starts at end: may grow at its start */
-	uint64_t slot; /* the queue's: where start belongs; ~0: not looked for */
+	uint64_t slot;		    /* the queue's: where start belongs; ~0: not looked for */
 };
 
 /*

@@ -19,13 +19,15 @@ static inline u32 below4(const u64 *s, __m256i base, __m256i k)
 
 static inline u32 below16(const u64 *s, __m256i b, __m256i k)
 {
-	return below4(s, b, k) | below4(s + 4, b, k) << 4 | below4(s + 8, b, k) << 8 | below4(s + 12, b, k) << 12;
+	return below4(s, b, k) | below4(s + 4, b, k) << 4 | below4(s + 8, b, k) << 8 |
+	       below4(s + 12, b, k) << 12;
 }
 
 /* May read up to 15 words past n: pages and the top are padded. */
 static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
-	__m256i b = _mm256_set1_epi64x((long long)(base ^ SIGN)), v = _mm256_set1_epi64x((long long)(k ^ SIGN));
+	__m256i b = _mm256_set1_epi64x((long long)(base ^ SIGN)),
+		v = _mm256_set1_epi64x((long long)(k ^ SIGN));
 	u32 at = 0;
 
 	while (n > 32) {
@@ -41,7 +43,8 @@ static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 
 static inline u32 at_most(const u64 *e, u64 base, u64 k)
 {
-	return below16(e, _mm256_set1_epi64x((long long)(base ^ SIGN)), _mm256_set1_epi64x((long long)(k ^ SIGN)));
+	return below16(e, _mm256_set1_epi64x((long long)(base ^ SIGN)),
+		       _mm256_set1_epi64x((long long)(k ^ SIGN)));
 }
 
 static inline __m256i index4(u32 from)

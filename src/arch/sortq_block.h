@@ -31,7 +31,7 @@ struct lath_block {
 
 struct lath_block_info {
 	u8 lo, hi; /* live entries */
-	u8 at; /* index of the entry inserted last */
+	u8 at;	   /* index of the entry inserted last */
 	u8 spare;
 	u32 page;
 	u32 prev, next; /* blocks in order; LATH_NONE at the ends */
@@ -41,7 +41,7 @@ struct lath_page {
 	u64 sep[LATH_PAGE_CAP]; /* not after any entry of the block; the very first is not looked at */
 	u32 id[LATH_PAGE_CAP];
 	u64 pad[16]; /* vector loads may run over the end */
-	u32 lo, hi; /* live pairs */
+	u32 lo, hi;  /* live pairs */
 	u32 next_free;
 } __attribute__((aligned(64)));
 
@@ -55,9 +55,9 @@ struct lath_blocks {
 	struct lath_block *block;
 	struct lath_block_info *info;
 	u32 first, last; /* blocks; 0, the sentinel, when there are no requests */
-	u32 finger; /* block that got an append last; 0 for none */
+	u32 finger;	 /* block that got an append last; 0 for none */
 	u32 count;
-	u64 finger_end; /* separator of the block after it */
+	u64 finger_end;	 /* separator of the block after it */
 	u64 finger_open; /* ~0 when there is none after it */
 	const struct lath_block_ops *ops;
 	struct lath_page *page;
@@ -65,7 +65,7 @@ struct lath_blocks {
 	u32 *top_id;
 	u32 top_lo, top_hi, top_cap;
 	u32 free_block, free_page; /* chains */
-	u32 blocks, pages; /* allotted */
+	u32 blocks, pages;	   /* allotted */
 };
 
 /*

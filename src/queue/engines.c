@@ -8,64 +8,68 @@
  */
 #include "queue/queue.h"
 
-#define RQ(ptr, member) ((ptr) ? container_of(ptr, struct lath_request, node.member) : NULL)
+#define RQ(call, member)                                                              \
+	({                                                                            \
+		__auto_type _node = (call);                                           \
+		_node ? container_of(_node, struct lath_request, node.member) : NULL; \
+	})
 #define STATE(q, type) ((type *)(q)->state)
 
 /* One function each, where the engine's own differ in the names alone. */
-#define INIT(name, type, call) \
-	static size_t name##_memsize(u32 requests) \
-	{ \
-		(void)requests; \
-		return sizeof(type); \
-	} \
+#define INIT(name, type, call)                                 \
+	static size_t name##_memsize(u32 requests)             \
+	{                                                      \
+		(void)requests;                                \
+		return sizeof(type);                           \
+	}                                                      \
 	static void name##_init(struct sortq *q, u32 requests) \
-	{ \
-		(void)requests; \
-		call(STATE(q, type)); \
+	{                                                      \
+		(void)requests;                                \
+		call(STATE(q, type));                          \
 	}
-#define INSERT(name, type, member, call) \
+#define INSERT(name, type, member, call)                                             \
 	static void name##_insert(struct sortq *q, struct lath_request *rq, u64 key) \
-	{ \
-		rq->node.member.key = key; \
-		call(STATE(q, type), &rq->node.member); \
-	} \
-	static u64 name##_key(struct sortq *q, const struct lath_request *rq) \
-	{ \
-		(void)q; \
-		return rq->node.member.key; \
+	{                                                                            \
+		rq->node.member.key = key;                                           \
+		call(STATE(q, type), &rq->node.member);                              \
+	}                                                                            \
+	static u64 name##_key(struct sortq *q, const struct lath_request *rq)        \
+	{                                                                            \
+		(void)q;                                                             \
+		return rq->node.member.key;                                          \
 	}
-#define REMOVE(name, type, member, call) \
+#define REMOVE(name, type, member, call)                                    \
 	static void name##_remove(struct sortq *q, struct lath_request *rq) \
-	{ \
-		call(STATE(q, type), &rq->node.member); \
+	{                                                                   \
+		call(STATE(q, type), &rq->node.member);                     \
 	}
-#define END(name, type, member, end, call) \
+#define END(name, type, member, end, call)                        \
 	static struct lath_request *name##_##end(struct sortq *q) \
-	{ \
-		return RQ(call(STATE(q, type)), member); \
+	{                                                         \
+		return RQ(call(STATE(q, type)), member);          \
 	}
-#define STEP(name, member, dir, call) \
+#define STEP(name, member, dir, call)                                                      \
 	static struct lath_request *name##_##dir(struct sortq *q, struct lath_request *rq) \
-	{ \
-		(void)q; \
-		return RQ(call(&rq->node.member), member); \
+	{                                                                                  \
+		(void)q;                                                                   \
+		return RQ(call(&rq->node.member), member);                                 \
 	}
-#define CEILING(name, type, member, call) \
+#define CEILING(name, type, member, call)                                    \
 	static struct lath_request *name##_ceiling(struct sortq *q, u64 key) \
-	{ \
-		return RQ(call(STATE(q, type), key), member); \
+	{                                                                    \
+		return RQ(call(STATE(q, type), key), member);                \
 	}
-#define POP_FIRST(name, type, member, first, remove) \
-	static struct lath_request *name##_pop(struct sortq *q) \
-	{ \
+#define POP_FIRST(name, type, member, first, remove)                         \
+	static struct lath_request *name##_pop(struct sortq *q)              \
+	{                                                                    \
 		struct lath_request *rq = RQ(first(STATE(q, type)), member); \
-		remove(STATE(q, type), &rq->node.member); \
-		return rq; \
+		remove(STATE(q, type), &rq->node.member);                    \
+		return rq;                                                   \
 	}
-#define VERIFY(name, type, call) \
+#define VERIFY(name, type, call)                  \
 	static int name##_verify(struct sortq *q) \
-	{ \
-		return call(STATE(q, type)); \
+	{                                         \
+		return call(STATE(q, type));      \
 	}
 
 /* sorted list, and the FIFO that is the same list filled at its end */
@@ -230,12 +234,12 @@ static struct lath_request *skip_ceiling(struct sortq *q, u64 key)
 	return of_tower(q, lath_skip_ceiling(&STATE(q, struct skip_state)->queue, key));
 }
 
-#define HEAP(text, name) \
-	{ text, name##_memsize, name##_init, name##_insert, name##_remove, name##_first, name##_pop, \
-	  name##_key, NULL, NULL, NULL, NULL, no_verify }
-#define ORDERED(text, name, verify) \
-	{ text, name##_memsize, name##_init, name##_insert, name##_remove, name##_first, name##_pop, \
-	  name##_key, name##_last, name##_next, name##_prev, name##_ceiling, verify }
+#define HEAP(text, name)                                                                                   \
+	{ text,	      name##_memsize, name##_init, name##_insert, name##_remove, name##_first, name##_pop, \
+	  name##_key, NULL,	      NULL,	   NULL,	  NULL,		 no_verify }
+#define ORDERED(text, name, verify)                                                                         \
+	{ text,	      name##_memsize, name##_init, name##_insert, name##_remove,  name##_first, name##_pop, \
+	  name##_key, name##_last,    name##_next, name##_prev,	  name##_ceiling, verify }
 
 static const struct lath_engine list_engine = ORDERED("list", list, no_verify);
 static const struct lath_engine rb_engine = ORDERED("rbtree", rb, rb_verify);
@@ -244,13 +248,13 @@ static const struct lath_engine skip_engine = ORDERED("skiplist", skip, no_verif
 static const struct lath_engine fib_engine = HEAP("fibheap", fib);
 static const struct lath_engine pairing_engine = HEAP("pairing", pairing);
 static const struct lath_engine radix_engine = HEAP("radix", radix);
-static const struct lath_engine fifo_engine = { "fifo", list_memsize, list_init, fifo_insert, list_remove,
-						list_first, list_pop, list_key, NULL, NULL, NULL, NULL,
-						no_verify };
+static const struct lath_engine fifo_engine = { "fifo",	    list_memsize, list_init, fifo_insert, list_remove,
+						list_first, list_pop,	  list_key,  NULL,	  NULL,
+						NULL,	    NULL,	  no_verify };
 
 const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES] = {
-	[LATH_SORTQ_LIST] = &list_engine,	[LATH_SORTQ_RBTREE] = &rb_engine,
-	[LATH_SORTQ_AVL] = &avl_engine,		[LATH_SORTQ_SKIPLIST] = &skip_engine,
-	[LATH_SORTQ_FIBHEAP] = &fib_engine,	[LATH_SORTQ_PAIRING] = &pairing_engine,
-	[LATH_SORTQ_RADIX] = &radix_engine,	[LATH_SORTQ_FIFO] = &fifo_engine,
+	[LATH_SORTQ_LIST] = &list_engine,   [LATH_SORTQ_RBTREE] = &rb_engine,
+	[LATH_SORTQ_AVL] = &avl_engine,	    [LATH_SORTQ_SKIPLIST] = &skip_engine,
+	[LATH_SORTQ_FIBHEAP] = &fib_engine, [LATH_SORTQ_PAIRING] = &pairing_engine,
+	[LATH_SORTQ_RADIX] = &radix_engine, [LATH_SORTQ_FIFO] = &fifo_engine,
 };

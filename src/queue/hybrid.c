@@ -245,7 +245,10 @@ static inline bool at_finger(const struct lath_blocks *b, u32 id, u32 hi, u64 en
 {
 	u64 k = rel(b, entry | LATH_TAG_MASK);
 
-	return (k >= rel(b, b->block[id].e[hi - 1])) & (k < (rel(b, b->finger_end) | b->finger_open));
+	u64 end = rel(b, b->finger_end) | b->finger_open;
+
+	/* one branch instead of two */
+	return (u32)(k >= rel(b, b->block[id].e[hi - 1])) & (u32)(k < end);
 }
 
 void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)

@@ -11,7 +11,7 @@
 #include "queue/order.h"
 
 #define LATH_PARKED (~0u) /* lath_request.where: behind a barrier */
-#define LATH_QUEUED 1u /* in an engine that keeps no place */
+#define LATH_QUEUED 1u	  /* in an engine that keeps no place */
 #define LATH_NO_SLOT (~0ull)
 
 struct sortq;
@@ -36,19 +36,19 @@ struct lath_engine {
 
 struct sortq {
 	struct lath_blocks b; /* the hybrid; count serves all engines */
-	char *requests; /* the pool's base */
+	char *requests;	      /* the pool's base */
 	u64 stride;
 	bool plain; /* hybrid, no flags, no barrier pending: the short way */
-	bool far; /* so many requests that they are cold when dispatched: prefetch */
+	bool far;   /* so many requests that they are cold when dispatched: prefetch */
 	u16 flags;
 	u32 owner;
 	u32 requests_max;
 	const struct lath_engine *engine; /* NULL: the hybrid */
-	void *state; /* the engine's memory */
-	u64 head; /* sector */
+	void *state;			  /* the engine's memory */
+	u64 head;			  /* sector */
 	u64 sweep;
 	u32 oldest, newest; /* tag + 1 */
-	u32 *ends; /* tags by hash of the end sector; only hints */
+	u32 *ends;	    /* tags by hash of the end sector; only hints */
 	u32 ends_shift;
 	u32 parked_count;
 	struct lath_sorted_list parked;

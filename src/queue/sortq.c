@@ -20,8 +20,8 @@ int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uin
 {
 	u32 i;
 
-	if (!first_hook || !count || count > LATH_SORTQ_MAX_REQUESTS || stride < sizeof(struct lath_request) ||
-	    stride % _Alignof(struct lath_request))
+	if (!first_hook || !count || count > LATH_SORTQ_MAX_REQUESTS ||
+	    stride < sizeof(struct lath_request) || stride % _Alignof(struct lath_request))
 		return -EINVAL;
 	pool->base = first_hook;
 	pool->stride = stride;
@@ -351,8 +351,8 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 	found->front = NULL;
 	if (unlikely(behind_barrier(q))) {
 		/* nothing may merge across the barrier */
-		if (found->back && (found->back->where != LATH_PARKED ||
-				    found->back->node.list.key != q->barriers))
+		if (found->back &&
+		    (found->back->where != LATH_PARKED || found->back->node.list.key != q->barriers))
 			found->back = NULL;
 		return;
 	}
