@@ -5,8 +5,9 @@
 
 namespace lathbench {
 
+table index_table();
 table ranges_table();
 
-std::vector<table> all_tables() { return {ranges_table()}; }
+std::vector<table> all_tables() { return {ranges_table(), index_table()}; }
 
 } // namespace lathbench

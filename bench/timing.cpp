@@ -2,7 +2,7 @@
 #include "timing.hpp"
 
 #include <algorithm>
-#include <barrier>
+#include <atomic>
 #include <ctime>
 #include <numeric>
 #include <sched.h>
@@ -89,7 +89,8 @@ thread_times run_threads(int threads, const std::function<void(int)>& body,
     times.wall.resize(count);
     times.cpu.resize(count);
     cpu_list();
-    std::barrier gate(threads);
+    // spinning, so that the start does not wait for wake-ups; yielding when there are too few CPUs
+    std::atomic<int> waiting{threads};
     std::vector<std::thread> workers;
     for (std::size_t i = 0; i < count; i++) {
         workers.emplace_back([&, i] {
@@ -97,7 +98,10 @@ thread_times run_threads(int threads, const std::function<void(int)>& body,
             pin_thread(id);
             if (before)
                 before(id);
-            gate.arrive_and_wait();
+            waiting.fetch_sub(1);
+            for (int spins = 0; waiting.load() > 0; spins++)
+                if (spins % 1024 == 1023)
+                    std::this_thread::yield();
             std::uint64_t cpu = cpu_ns();
             start[i] = wall_ns();
             body(id);

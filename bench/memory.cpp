@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "memory.hpp"
+
+#include <fstream>
+#include <string>
+
+namespace lathbench {
+
+namespace {
+
+// "Name:   1234 kB" of a /proc file, in bytes; 0 when it is not there
+std::uint64_t kilobytes(const char* path, const std::string& name) {
+    std::ifstream in(path);
+    for (std::string word; in >> word;) {
+        std::uint64_t value = 0;
+        if (word == name && in >> value)
+            return value * 1024;
+    }
+    return 0;
+}
+
+} // namespace
+
+// smaps_rollup walks the page tables: slow, but free of the per-thread counters' delay.
+std::uint64_t resident_bytes() { return kilobytes("/proc/self/smaps_rollup", "Rss:"); }
+
+std::uint64_t available_bytes() { return kilobytes("/proc/meminfo", "MemAvailable:"); }
+
+} // namespace lathbench

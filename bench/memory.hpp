@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What the kernel says about memory.
+#pragma once
+
+#include <cstdint>
+
+namespace lathbench {
+
+std::uint64_t resident_bytes();    // of this process, exact
+std::uint64_t available_bytes();   // on this machine
+
+} // namespace lathbench
