@@ -29,7 +29,7 @@ namespace {
 // Sizes whose fill is repeated as a whole: everything stays in the caches.
 constexpr std::uint64_t small_size = 200000;
 constexpr std::size_t slices_a_sample = 4;
-constexpr std::size_t operations_a_scan = 20;   // a scan counts as so many operations of the budget
+constexpr std::size_t operations_a_scan = 20; // a scan counts as so many operations of the budget
 
 struct contender {
     std::string name;
@@ -45,10 +45,11 @@ const peer& find_peer(const std::string& name) {
 
 class block {
 public:
-    block(session& s, const key_source& source, std::uint64_t n, int threads, std::vector<std::string> names)
+    block(session& s, const key_source& source, std::uint64_t n, int threads,
+          std::vector<std::string> names)
         : session_(s), source_(source), n_(n), threads_(threads), names_(std::move(names)) {
         const options& opt = s.opt();
-        std::uint64_t wanted = opt.quick() ? 40000 : 200000;
+        std::uint64_t wanted = opt.quick() ? 30000 : 200000;
         operations_ = std::max<std::uint64_t>(std::min(wanted, n / 8), 1);
     }
 
@@ -67,7 +68,9 @@ public:
             fill("insert-seq", &map_bench::insert, sequential, false);
         contenders_.clear();
         if (wants("insert-batch"))
-            fill("insert-batch", &map_bench::insert_batch, [&](std::uint64_t i) { return source_.key(i); }, false);
+            fill(
+                "insert-batch", &map_bench::insert_batch,
+                [&](std::uint64_t i) { return source_.key(i); }, false);
     }
 
 private:
@@ -95,7 +98,8 @@ private:
     }
 
     // Run work(first, last, thread) over [0, total) split among the threads: ns an operation.
-    double timed(contender& c, std::size_t total, const std::function<void(std::size_t, std::size_t, int)>& work) {
+    double timed(contender& c, std::size_t total,
+                 const std::function<void(std::size_t, std::size_t, int)>& work) {
         auto t = static_cast<std::size_t>(threads_);
         auto times = run_threads(
             threads_,
@@ -118,8 +122,8 @@ private:
 
     // ---- filling ----
 
-    void fill(const std::string& name, insert_call insert, const std::function<std::uint64_t(std::uint64_t)>& key,
-              bool measure_bytes) {
+    void fill(const std::string& name, insert_call insert,
+              const std::function<std::uint64_t(std::uint64_t)>& key, bool measure_bytes) {
         auto names = names_;
         if (insert == &map_bench::insert_batch)
             names = with_ability(name, &map_abilities::insert_batch, "no batch of inserts");
@@ -129,7 +133,8 @@ private:
             fill_in_lockstep(name, names, insert, key, measure_bytes);
     }
 
-    std::vector<std::string> with_ability(const std::string& name, bool map_abilities::*ability, const char* why) {
+    std::vector<std::string> with_ability(const std::string& name, bool map_abilities::* ability,
+                                          const char* why) {
         std::vector<std::string> able;
         for (const auto& subject : names_) {
             if (make(subject).can.*ability)
@@ -140,28 +145,31 @@ private:
         return able;
     }
 
-    void fill_anew(const std::string& name, const std::vector<std::string>& names, insert_call insert,
-                   const std::function<std::uint64_t(std::uint64_t)>& key, bool measure_bytes) {
+    void fill_anew(const std::string& name, const std::vector<std::string>& names,
+                   insert_call insert, const std::function<std::uint64_t(std::uint64_t)>& key,
+                   bool measure_bytes) {
         contenders_.clear();
         auto keys = slice_keys(key, 0, n_);
         session_.each_interleaved(session_.reps(), names, [&](const std::string& subject, int rep) {
             std::erase_if(contenders_, [&](const contender& c) { return c.name == subject; });
             show(name, rep, subject);
             malloc_trim(0);
-            std::uint64_t before = resident_bytes();
             contender c = make(subject);
+            std::uint64_t before = c.map->memory();
             std::uint64_t inserted = 0;
             double ns = insert_slice(c, insert, keys, inserted);
             record(name, subject, ns, inserted == n_);
             if (measure_bytes && threads_ == 1 && rep == 0)
-                record_bytes(subject, resident_bytes() - before);
+                record_bytes(subject, c.map->memory() - before);
             c.live = {0, n_};
             contenders_.push_back(std::move(c));
         });
     }
 
-    void fill_in_lockstep(const std::string& name, const std::vector<std::string>& names, insert_call insert,
-                          const std::function<std::uint64_t(std::uint64_t)>& key, bool measure_bytes) {
+    void fill_in_lockstep(const std::string& name, const std::vector<std::string>& names,
+                          insert_call insert,
+                          const std::function<std::uint64_t(std::uint64_t)>& key,
+                          bool measure_bytes) {
         auto reps = static_cast<std::size_t>(session_.reps());
         std::size_t slices = reps * slices_a_sample;
         bool bytes = measure_bytes && threads_ == 1;
@@ -179,10 +187,10 @@ private:
             for (std::size_t i = 0; i < contenders_.size(); i++) {
                 std::size_t at = (i + s) % contenders_.size();
                 show(name, static_cast<int>(s % reps), contenders_[at].name);
-                std::uint64_t before = bytes ? resident_bytes() : 0;
+                std::uint64_t before = bytes ? contenders_[at].map->memory() : 0;
                 double ns = insert_slice(contenders_[at], insert, keys, progress[at].inserted);
                 progress[at].ns[s % reps] += ns * static_cast<double>(keys.size());
-                progress[at].bytes += bytes ? resident_bytes() - before : 0;
+                progress[at].bytes += bytes ? contenders_[at].map->memory() - before : 0;
             }
         }
         if (session_.stopped())
@@ -191,15 +199,16 @@ private:
             contenders_[i].live = {0, n_};
             bool right = progress[i].inserted == n_;
             for (double ns : progress[i].ns)
-                record(name, contenders_[i].name, ns * static_cast<double>(reps) / static_cast<double>(n_), right);
+                record(name, contenders_[i].name,
+                       ns * static_cast<double>(reps) / static_cast<double>(n_), right);
             if (bytes)
                 record_bytes(contenders_[i].name, progress[i].bytes);
         }
     }
 
     // Part t of the keys is what thread t inserts, whatever the slice.
-    std::vector<std::uint64_t> slice_keys(const std::function<std::uint64_t(std::uint64_t)>& key, std::uint64_t from,
-                                          std::uint64_t to) const {
+    std::vector<std::uint64_t> slice_keys(const std::function<std::uint64_t(std::uint64_t)>& key,
+                                          std::uint64_t from, std::uint64_t to) const {
         std::vector<std::uint64_t> keys;
         auto t = static_cast<std::uint64_t>(threads_);
         for (std::uint64_t part = 0; part < t; part++) {
@@ -223,7 +232,8 @@ private:
     }
 
     void record_bytes(const std::string& subject, std::uint64_t bytes) {
-        record("bytes", subject, static_cast<double>(bytes) / static_cast<double>(n_), true, "bytes", "B");
+        record("bytes", subject, static_cast<double>(bytes) / static_cast<double>(n_), true,
+               "bytes", "B");
     }
 
     // ---- cases on the standing maps ----
@@ -238,7 +248,8 @@ private:
         hits("lookup-zipf", rep, seed(3), &m::lookup, &workload::zipf);
         each("miss", rep, [&](contender& c) { miss(c, seed(4)); });
         if (able("lookup-batch", &map_abilities::lookup_batch, "no batch of lookups"))
-            hits("lookup-batch", rep, seed(5), &m::lookup_batch, &workload::uniform, &map_abilities::lookup_batch);
+            hits("lookup-batch", rep, seed(5), &m::lookup_batch, &workload::uniform,
+                 &map_abilities::lookup_batch);
         if (able("floor", &map_abilities::floor, "no search for a predecessor"))
             hits("floor", rep, seed(6), &m::floor, &workload::between, &map_abilities::floor);
         if (able("scan100", &map_abilities::scan, "no scan from a key"))
@@ -246,14 +257,16 @@ private:
         each("ycsb-a", rep, [&](contender& c) { update(c, "ycsb-a", seed(8), 50); });
         each("ycsb-b", rep, [&](contender& c) { update(c, "ycsb-b", seed(9), 5); });
         if (able("ycsb-e", &map_abilities::scan, "no scan from a key"))
-            each("ycsb-e", rep, [&](contender& c) { scan_and_insert(c, seed(10)); }, &map_abilities::scan);
+            each(
+                "ycsb-e", rep, [&](contender& c) { scan_and_insert(c, seed(10)); },
+                &map_abilities::scan);
         if (able("mixed", &map_abilities::erase, "no safe erase"))
             each("mixed", rep, [&](contender& c) { churn(c, seed(11)); }, &map_abilities::erase);
         if (able("erase", &map_abilities::erase, "no safe erase"))
             each("erase", rep, [&](contender& c) { erase(c); }, &map_abilities::erase);
     }
 
-    bool able(const std::string& name, bool map_abilities::*ability, const char* why) {
+    bool able(const std::string& name, bool map_abilities::* ability, const char* why) {
         if (!wants(name))
             return false;
         for (const auto& c : contenders_)
@@ -263,7 +276,7 @@ private:
     }
 
     void each(const std::string& name, int rep, const std::function<void(contender&)>& body,
-              bool map_abilities::*ability = nullptr) {
+              bool map_abilities::* ability = nullptr) {
         if (!wants(name))
             return;
         for (std::size_t i = 0; i < contenders_.size() && !session_.stopped(); i++) {
@@ -276,29 +289,37 @@ private:
     }
 
     void show(const std::string& name, int rep, const std::string& subject) {
-        session_.progress("index: " + case_name(name) + ", sample " + std::to_string(rep + 1) + ", " + subject);
+        session_.progress("index: " + case_name(name) + ", sample " + std::to_string(rep + 1) +
+                          ", " + subject);
     }
 
     // Calls that return the entries asked for, all of which are there.
     void hits(const std::string& name, int rep, std::uint64_t seed,
               tally (map_bench::*call)(const std::uint64_t*, std::size_t),
-              key_stream (workload::*generate)(const window&, std::size_t), bool map_abilities::*ability = nullptr) {
+              key_stream (workload::*generate)(const window&, std::size_t),
+              bool map_abilities::* ability = nullptr) {
         bool after = generate == &workload::between;
-        each(name, rep, [&](contender& c) {
-            workload load(source_, seed);
-            key_stream s = (load.*generate)(c.live, operations_);
-            std::vector<tally> got(static_cast<std::size_t>(threads_));
-            double ns = timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int i) {
-                got[static_cast<std::size_t>(i)] = ((*c.map).*call)(s.keys.data() + from, to - from);
-            });
-            bool right = true;
-            for (std::size_t i = 0; i < got.size(); i++) {
-                std::size_t from = s.keys.size() * i / got.size(), to = s.keys.size() * (i + 1) / got.size();
-                std::uint64_t keys = s.sum(from, to) - (after ? to - from : 0);
-                right = right && got[i].entries == to - from && got[i].keys == keys && got[i].pairs_fit();
-            }
-            record(name, c.name, ns, right);
-        }, ability);
+        each(
+            name, rep,
+            [&](contender& c) {
+                workload load(source_, seed);
+                key_stream s = (load.*generate)(c.live, operations_);
+                std::vector<tally> got(static_cast<std::size_t>(threads_));
+                double ns = timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int i) {
+                    got[static_cast<std::size_t>(i)] =
+                        ((*c.map).*call)(s.keys.data() + from, to - from);
+                });
+                bool right = true;
+                for (std::size_t i = 0; i < got.size(); i++) {
+                    std::size_t from = s.keys.size() * i / got.size(),
+                                to = s.keys.size() * (i + 1) / got.size();
+                    std::uint64_t keys = s.sum(from, to) - (after ? to - from : 0);
+                    right = right && got[i].entries == to - from && got[i].keys == keys &&
+                            got[i].pairs_fit();
+                }
+                record(name, c.name, ns, right);
+            },
+            ability);
     }
 
     void miss(contender& c, std::uint64_t seed) {
@@ -308,13 +329,15 @@ private:
         double ns = timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int i) {
             got[static_cast<std::size_t>(i)] = c.map->lookup(s.keys.data() + from, to - from);
         });
-        record("miss", c.name, ns, std::all_of(got.begin(), got.end(), [](const tally& t) { return t == tally{}; }));
+        record("miss", c.name, ns,
+               std::all_of(got.begin(), got.end(), [](const tally& t) { return t == tally{}; }));
     }
 
     void scan(contender& c, std::uint64_t seed) {
         constexpr std::size_t length = 100;
         workload load(source_, seed);
-        key_stream s = load.uniform(c.live, std::max<std::size_t>(operations_ / operations_a_scan, 1));
+        key_stream s =
+            load.uniform(c.live, std::max<std::size_t>(operations_ / operations_a_scan, 1));
         tally expected;
         for (auto from : s.keys)
             add(expected, oracle(c.live).scan(from, length));
@@ -326,7 +349,8 @@ private:
     }
 
     // Run steps; number of changes that succeeded in done, what was read as the result.
-    double run_steps(contender& c, const std::vector<step>& steps, tally& read, std::uint64_t& done) {
+    double run_steps(contender& c, const std::vector<step>& steps, tally& read,
+                     std::uint64_t& done) {
         std::vector<tally> got(static_cast<std::size_t>(threads_));
         std::vector<std::uint64_t> changed(got.size());
         double ns = timed(c, steps.size(), [&](std::size_t from, std::size_t to, int i) {
@@ -341,8 +365,8 @@ private:
     }
 
     static std::uint64_t count(const std::vector<step>& steps, op what) {
-        return static_cast<std::uint64_t>(
-            std::count_if(steps.begin(), steps.end(), [&](const step& s) { return s.what == what; }));
+        return static_cast<std::uint64_t>(std::count_if(
+            steps.begin(), steps.end(), [&](const step& s) { return s.what == what; }));
     }
 
     void update(contender& c, const char* name, std::uint64_t seed, int percent) {
@@ -352,7 +376,8 @@ private:
         std::uint64_t done = 0;
         double ns = run_steps(c, steps, read, done);
         record(name, c.name, ns,
-               read.entries == count(steps, op::lookup) && read.pairs_fit() && done == count(steps, op::update));
+               read.entries == count(steps, op::lookup) && read.pairs_fit() &&
+                   done == count(steps, op::update));
     }
 
     void scan_and_insert(contender& c, std::uint64_t seed) {
@@ -370,8 +395,9 @@ private:
         tally read;
         std::uint64_t done = 0;
         double ns = run_steps(c, steps, read, done);
-        record("ycsb-e", c.name, ns, read.entries >= least && read.entries <= most && read.pairs_fit() &&
-                                         done == count(steps, op::insert));
+        record("ycsb-e", c.name, ns,
+               read.entries >= least && read.entries <= most && read.pairs_fit() &&
+                   done == count(steps, op::insert));
     }
 
     void churn(contender& c, std::uint64_t seed) {
@@ -380,13 +406,15 @@ private:
         tally read;
         std::uint64_t done = 0;
         double ns = run_steps(c, steps, read, done);
-        record("mixed", c.name, ns, read.entries == count(steps, op::lookup) && read.pairs_fit() &&
-                                        done == count(steps, op::insert) + count(steps, op::erase));
+        record("mixed", c.name, ns,
+               read.entries == count(steps, op::lookup) && read.pairs_fit() &&
+                   done == count(steps, op::insert) + count(steps, op::erase));
     }
 
     void erase(contender& c) {
         workload load(source_, 0);
-        key_stream old = load.ordinals(c.live.low, operations_), fresh = load.ordinals(c.live.high, operations_);
+        key_stream old = load.ordinals(c.live.low, operations_),
+                   fresh = load.ordinals(c.live.high, operations_);
         std::vector<std::uint64_t> done(static_cast<std::size_t>(threads_));
         double ns = timed(c, old.keys.size(), [&](std::size_t from, std::size_t to, int i) {
             done[static_cast<std::size_t>(i)] = c.map->erase(old.keys.data() + from, to - from);
@@ -394,7 +422,7 @@ private:
         std::uint64_t erased = 0, inserted = 0;
         for (auto d : done)
             erased += d;
-        insert_slice(c, &map_bench::insert, fresh.keys, inserted);   // the size stays
+        insert_slice(c, &map_bench::insert, fresh.keys, inserted); // the size stays
         c.live.low += operations_;
         c.live.high += operations_;
         record("erase", c.name, ns, erased == operations_ && inserted == operations_);
@@ -462,7 +490,8 @@ private:
 
 // How many maps of n keys fit into 60 % of the free memory, 100 bytes a key each.
 std::size_t standing_together(std::uint64_t n) {
-    return std::max<std::size_t>(static_cast<std::size_t>(available_bytes() * 6 / 10 / (n * 100 + 1)), 1);
+    return std::max<std::size_t>(
+        static_cast<std::size_t>(available_bytes() * 6 / 10 / (n * 100 + 1)), 1);
 }
 
 void run_size(session& s, const key_source& source, std::uint64_t n) {
@@ -512,11 +541,12 @@ std::vector<std::string> index_cases(const options& opt) {
     std::vector<std::string> names;
     for (auto n : sizes)
         for (int t : opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads)
-            for (const char* name : {"insert", "insert-seq", "insert-batch", "lookup", "lookup-dep", "lookup-zipf",
-                                     "miss", "lookup-batch", "floor", "scan100", "erase", "mixed", "ycsb-a", "ycsb-b",
-                                     "ycsb-e", "bytes"})
+            for (const char* name : {"insert", "insert-seq", "insert-batch", "lookup", "lookup-dep",
+                                     "lookup-zipf", "miss", "lookup-batch", "floor", "scan100",
+                                     "erase", "mixed", "ycsb-a", "ycsb-b", "ycsb-e", "bytes"})
                 if (t == 1 || name != std::string("bytes"))
-                    names.push_back(std::string(name) + "/" + std::to_string(n) + (t == 1 ? "" : "/" + std::to_string(t)));
+                    names.push_back(std::string(name) + "/" + std::to_string(n) +
+                                    (t == 1 ? "" : "/" + std::to_string(t)));
     return names;
 }
 

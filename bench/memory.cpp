@@ -2,6 +2,7 @@
 #include "memory.hpp"
 
 #include <fstream>
+#include <malloc.h>
 #include <string>
 
 namespace lathbench {
@@ -23,6 +24,11 @@ std::uint64_t kilobytes(const char* path, const std::string& name) {
 
 // smaps_rollup walks the page tables: slow, but free of the per-thread counters' delay.
 std::uint64_t resident_bytes() { return kilobytes("/proc/self/smaps_rollup", "Rss:"); }
+
+std::uint64_t heap_bytes() {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
 
 std::uint64_t available_bytes() { return kilobytes("/proc/meminfo", "MemAvailable:"); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the kernel says about memory.
+// What the kernel and the C library say about memory.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 namespace lathbench {
 
 std::uint64_t resident_bytes();    // of this process, exact
+std::uint64_t heap_bytes();        // handed out by malloc, with its overhead
 std::uint64_t available_bytes();   // on this machine
 
 } // namespace lathbench

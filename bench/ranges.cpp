@@ -12,14 +12,15 @@
 
 #include "peers/peers.hpp"
 
-#include <atomic>
-#include <numeric>
+#include <algorithm>
+#include <stdexcept>
 
 namespace lathbench {
 
 namespace {
 
 constexpr std::uint64_t nominal_rounds = 100000;
+constexpr std::uint64_t nominal_items = 100000;
 
 const peer& find_peer(const std::string& name) {
     for (const auto& p : all_peers())
@@ -39,11 +40,15 @@ extent_set made_up(std::size_t items) {
     return set;
 }
 
-// Fewer rounds a thread with more threads: the whole work of a cell stays about the same.
-std::uint64_t rounds_for(const options& opt, int threads) {
-    std::uint64_t rounds = opt.full() ? nominal_rounds : opt.quick() ? 20000 : nominal_rounds;
-    return opt.full() ? rounds
-                      : std::max<std::uint64_t>(rounds / static_cast<std::uint64_t>(threads), 1);
+// --full: all rounds. Else fewer rounds a thread with more threads (the whole work of a cell stays about the
+// same) and in sets smaller than the original's.
+std::uint64_t rounds_for(const options& opt, std::uint64_t items, int threads) {
+    if (opt.full())
+        return nominal_rounds;
+    std::uint64_t rounds = opt.quick() ? nominal_rounds / 5 : nominal_rounds;
+    rounds = rounds * std::min(items, nominal_items) / nominal_items /
+             static_cast<std::uint64_t>(threads);
+    return std::max<std::uint64_t>(rounds, 10);
 }
 
 struct life {
@@ -61,7 +66,7 @@ public:
             run_set(read_extents(opt.input));
             return;
         }
-        for (std::uint64_t n : session_.sizes({100000}))
+        for (std::uint64_t n : session_.sizes({nominal_items}))
             run_set(made_up(n));
     }
 
@@ -70,9 +75,11 @@ private:
         auto thread_counts = session_.threads({1, 2, 4, 8});
         auto names = session_.subjects();
         for (const auto& name : names)
-            find_peer(name).ranges()->can_erase() ? void() : name_missing(name, thread_counts);
+            if (!find_peer(name).ranges()->can_erase())
+                name_missing(name, thread_counts);
+        smallest_ = *std::min_element(thread_counts.begin(), thread_counts.end());
         for (int threads : thread_counts) {
-            std::uint64_t rounds = rounds_for(session_.opt(), threads);
+            std::uint64_t rounds = rounds_for(session_.opt(), set.items, threads);
             if (rounds != nominal_rounds)
                 session_.remark("thread/" + std::to_string(threads) + ": " +
                                 std::to_string(rounds) + " rounds a thread, time scaled to " +
@@ -143,23 +150,24 @@ private:
     void record(const std::string& name, const extent_set& set, int threads, std::uint64_t rounds,
                 const life& l) {
         bool erases = find_peer(name).ranges()->can_erase();
-        auto put = [&](const std::string& case_name, const char* unit, double value) {
+        auto put = [&](const std::string& case_name, int by, const char* unit, double value) {
             if (session_.wants_case(case_name))
-                session_.sample({case_name, set.items, threads, "time", unit}, name, value,
-                                l.right);
+                session_.sample({case_name, set.items, by, "time", unit}, name, value, l.right);
         };
-        if (threads == 1) {
-            put("fill", "ms", l.fill_ms);
-            put("check", "ms", l.check_ms);
+        // fill knows nothing of the threads that come later: each life gives a sample
+        put("fill", 1, "ms", l.fill_ms);
+        if (threads == smallest_) {
+            put("check", 1, "ms", l.check_ms);
             if (erases)
-                put("delete", "ms", l.delete_ms);
+                put("delete", 1, "ms", l.delete_ms);
         }
         if (erases)
-            put("thread/" + std::to_string(threads), "s",
+            put("thread/" + std::to_string(threads), threads, "s",
                 l.thread_s * static_cast<double>(nominal_rounds) / static_cast<double>(rounds));
     }
 
     session& session_;
+    int smallest_ = 1; // check and delete are taken after the phase with the fewest threads
 };
 
 std::vector<std::string> ranges_cases(const options& opt) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -171,16 +172,23 @@ std::string peer_key(const session& s, const std::string& key) {
                : it->second + key.substr(slash);
 }
 
+// One line a reason; cases by their first word.
 void print_absences(std::FILE* out, const session& s) {
-    std::map<std::string, std::vector<std::string>> by_reason;
-    for (const auto& a : s.absences())
-        by_reason[a.subject + ": " + a.why].push_back(a.case_name);
-    for (const auto& [reason, cases] : by_reason) {
-        std::fprintf(out, "  n/a %s:", reason.c_str());
-        for (const auto& c : cases)
-            std::fprintf(out, " %s", c.c_str());
-        std::fputc('\n', out);
+    std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> by_reason;
+    for (const auto& a : s.absences()) {
+        auto& [cases, subjects] = by_reason[a.why];
+        cases.insert(a.case_name.substr(0, a.case_name.find('/')));
+        subjects.insert(a.subject);
     }
+    auto join = [](const std::set<std::string>& words) {
+        std::string text;
+        for (const auto& w : words)
+            text += (text.empty() ? "" : ", ") + w;
+        return text;
+    };
+    for (const auto& [reason, both] : by_reason)
+        std::fprintf(out, "  n/a %s: %s (%s)\n", join(both.first).c_str(), reason.c_str(),
+                     join(both.second).c_str());
     for (const auto& p : s.of().subjects) {
         if (!p.missing.empty())
             std::fprintf(out, "  not in this build: %s (%s)\n", p.name.c_str(), p.missing.c_str());

@@ -132,7 +132,8 @@ ordered_oracle::ordered_oracle(const key_source& source, const window& live) : l
 
 tally ordered_oracle::scan(std::uint64_t from, std::size_t length) const {
     tally t;
-    for (auto it = std::lower_bound(keys_.begin(), keys_.end(), from); length-- && it != keys_.end(); ++it)
+    for (auto it = std::lower_bound(keys_.begin(), keys_.end(), from);
+         length-- && it != keys_.end(); ++it)
         t.add(*it, value_of(*it));
     return t;
 }

@@ -101,6 +101,9 @@ public:
                 t.add(keys[i], values[i]);
     }
 
+    // nodes are mapped, not malloc'ed
+    static u64 memory() { return resident_bytes(); }
+
     u64 insert_batch(const u64* keys, std::size_t n) {
         std::array<lath_item, batch_size> items;
         for (std::size_t i = 0; i < n; i++)

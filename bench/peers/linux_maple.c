@@ -54,6 +54,7 @@ static __thread struct {
 
 static struct batch *depot;
 static DEFINE_SPINLOCK(depot_lock);
+static long batches_out; /* taken and not returned, under depot_lock */
 
 static void *need(void *block)
 {
@@ -72,6 +73,7 @@ static void refill(void)
 	batch = depot;
 	if (batch)
 		depot = batch->next;
+	batches_out++;
 	spin_unlock(&depot_lock);
 	if (batch) {
 		memcpy(magazine.nodes, batch->nodes, sizeof(batch->nodes));
@@ -93,6 +95,7 @@ static void flush_batch(void)
 	spin_lock(&depot_lock);
 	batch->next = depot;
 	depot = batch;
+	batches_out--;
 	spin_unlock(&depot_lock);
 }
 
@@ -172,6 +175,16 @@ void linux_maple_leave(void)
 	while (magazine.count >= BATCH)
 		flush_batch();
 	rcu_unregister_thread();
+}
+
+uint64_t linux_maple_bytes(void)
+{
+	long batches;
+
+	spin_lock(&depot_lock);
+	batches = batches_out;
+	spin_unlock(&depot_lock);
+	return (uint64_t)batches * BATCH * NODE;
 }
 
 static void read_begin(struct linux_maple *maple)

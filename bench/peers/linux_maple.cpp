@@ -54,6 +54,7 @@ public:
         return value != 0;
     }
 
+    static u64 memory() { return linux_maple_bytes(); }
     bool update(u64 key, u64 value) { return linux_maple_update(tree_, key, entry_of(value)); }
     bool erase(u64 key) { return linux_maple_erase(tree_, key) != nullptr; }
     bool floor(u64 point, u64& key, u64& value) {
@@ -69,6 +70,7 @@ peer maple_peer(const char* name) {
     peer p;
     p.name = name;
     p.ranges = [] { return std::make_unique<range_bench_of<maple_ranges<Rcu>>>(); };
+    p.map_note = Rcu ? "bytes include nodes that wait for a grace period" : "";
     p.map = [](bool) { return std::make_unique<map_bench_of<maple_index<Rcu>>>(); };
     return p;
 }

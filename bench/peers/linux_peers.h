@@ -43,6 +43,7 @@ struct linux_maple *linux_maple_new(int rcu);
 void linux_maple_free(struct linux_maple *tree);
 void linux_maple_enter(void);  /* a thread begins, ends (rcu mode) */
 void linux_maple_leave(void);
+uint64_t linux_maple_bytes(void); /* in nodes of all maple trees */
 int linux_maple_insert(struct linux_maple *tree, uint64_t first, uint64_t last, void *entry);
 void *linux_maple_load(struct linux_maple *tree, uint64_t point);
 void *linux_maple_erase(struct linux_maple *tree, uint64_t point);

@@ -16,6 +16,7 @@ peer libcds_peer();
 peer judy_peer();
 peer maple_lock_peer();
 peer maple_rcu_peer();
+peer design_2013_peer();
 
 namespace {
 
@@ -72,6 +73,7 @@ std::vector<peer> make_list() {
     list.push_back(missing("maple-lock", LATH_PEER_LINUX_WHY));
     list.push_back(missing("maple-rcu", LATH_PEER_LINUX_WHY));
 #endif
+    list.push_back(design_2013_peer());
     return list;
 }
 

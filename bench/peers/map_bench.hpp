@@ -9,11 +9,13 @@
 //   bool floor(u64 point, u64 &key, u64 &value);        the last key <= point
 //   void scan(u64 from, size_t length, tally &);        up to length entries from the first key >= from on
 //   void get_batch(const u64 *keys, size_t n, tally &); u64 insert_batch(const u64 *keys, size_t n);
+//   static u64 memory();                   bytes of its kind of memory, unless that is malloc's
 //   void enter(), leave();                 (per thread)
 #pragma once
 
 #include "peers.hpp"
 
+#include "memory.hpp"
 #include "spin.h"
 
 #include <algorithm>
@@ -68,6 +70,12 @@ public:
 
     map_abilities abilities() const override {
         return {has_floor, has_scan, has_erase, has_get_batch, has_insert_batch};
+    }
+
+    u64 memory() const override {
+        if constexpr (requires { Adapter::memory(); })
+            return Adapter::memory();
+        return heap_bytes();
     }
 
     u64 insert(const u64* keys, std::size_t n) override {

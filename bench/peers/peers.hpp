@@ -88,6 +88,8 @@ public:
     virtual void enter() {}
     virtual void leave() {}
     virtual map_abilities abilities() const = 0;
+    // Bytes in use in the whole process of the kind of memory this peer takes: differences count.
+    virtual std::uint64_t memory() const = 0;
     // Number of successful operations, or the tally of what was returned.
     virtual std::uint64_t insert(const std::uint64_t* keys, std::size_t n) = 0;
     virtual std::uint64_t insert_batch(const std::uint64_t* keys, std::size_t n) = 0;

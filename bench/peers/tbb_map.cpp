@@ -7,6 +7,7 @@
 #include "range_bench.hpp"
 
 #include <tbb/concurrent_map.h>
+#include <tbb/scalable_allocator.h>
 
 namespace lathbench {
 
@@ -59,6 +60,13 @@ public:
         for (auto it = map_.lower_bound(from); length-- && it != map_.end(); ++it)
             t.add(it->first, __atomic_load_n(&it->second, __ATOMIC_RELAXED));
     }
+
+    // TBB's own allocator keeps what is freed unless told
+    ~tbb_index() {
+        map_.clear();
+        scalable_allocation_command(TBBMALLOC_CLEAN_ALL_BUFFERS, nullptr);
+    }
+    static u64 memory() { return resident_bytes(); }
 
 private:
     tbb::concurrent_map<u64, u64> map_;
