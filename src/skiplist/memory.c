@@ -21,11 +21,11 @@ struct chunk {
 /* Chunks grow with the pool: never more than a quarter of it lies unused. */
 static size_t chunk_size(const struct skiplist *list, const struct pool *pool)
 {
-	size_t size = CHUNK_MIN;
+	size_t size = CHUNK_MIN, bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
 
 	if (list->huge)
 		return CHUNK_MAX;
-	while (size < CHUNK_MAX && size < pool->bytes / 8)
+	while (size < CHUNK_MAX && size < bytes / 8)
 		size *= 2;
 	return size;
 }
@@ -125,7 +125,7 @@ static bool pool_extend(struct pool *pool)
 	lath_spin_lock(&pool->lock);
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
-	pool->bytes += size;
+	WRITE_ONCE(pool->bytes, pool->bytes + size);
 	/* the rest of the former chunk becomes free nodes, so that nothing is lost */
 	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
 		struct node *node = (struct node *)(void *)pool->fresh;
@@ -150,7 +150,7 @@ static struct node *node_alloc_each(struct skiplist *list, struct pool *pool)
 	node->word = NODE_DEAD;
 	lath_spin_lock(&pool->lock);
 	pool->nodes++;
-	pool->bytes += pool->node_size;
+	WRITE_ONCE(pool->bytes, pool->bytes + pool->node_size);
 	lath_spin_unlock(&pool->lock);
 	return node;
 }
@@ -176,7 +176,7 @@ static void pool_return(struct pool *pool, struct node *node)
 	}
 	lath_spin_lock(&pool->lock);
 	pool->nodes--;
-	pool->bytes -= pool->node_size;
+	WRITE_ONCE(pool->bytes, pool->bytes - pool->node_size);
 	lath_spin_unlock(&pool->lock);
 	block_free(pool->list, node, pool->node_size);
 }

@@ -280,7 +280,9 @@ public:
     item_iterator(const handle& of, std::uint64_t first, std::uint64_t last)
         : list_(of.list), rcu_(of.rcu), first_(first), last_(last) {}
 
-    reference operator*() const { return Items::give(*ahead_[at_]); }
+    reference operator*() const {
+        return Items::give(*ahead_[at_]); // NOLINT(bugprone-unchecked-optional-access): not the end
+    }
     arrow operator->() const { return {**this}; }
     item_iterator& operator++() {
         std::uint64_t shown = keys_[at_];
