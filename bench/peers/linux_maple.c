@@ -33,10 +33,7 @@
 /* what the test headers declare and somebody must define */
 int preempt_count, kmalloc_verbose, test_verbose, nr_allocated;
 
-enum {
-	NODE = 256,
-	BATCH = 64
-};
+enum { NODE = 256, BATCH = 64 };
 
 struct kmem_cache {
 	unsigned int size;

@@ -41,7 +41,7 @@ void linux_rbtree_scan(struct linux_rbtree *tree, uint64_t from, size_t length, 
 struct linux_maple;
 struct linux_maple *linux_maple_new(int rcu);
 void linux_maple_free(struct linux_maple *tree);
-void linux_maple_enter(void);  /* a thread begins, ends (rcu mode) */
+void linux_maple_enter(void); /* a thread begins, ends (rcu mode) */
 void linux_maple_leave(void);
 uint64_t linux_maple_bytes(void); /* in nodes of all maple trees */
 int linux_maple_insert(struct linux_maple *tree, uint64_t first, uint64_t last, void *entry);

@@ -101,8 +101,8 @@ static inline void node_open(struct node *node)
 {
 	u64 flags = NODE_LOCKED | NODE_DEAD | NODE_VOID;
 
-	smp_store_release(&node->word,
-			  (READ_ONCE(node->word) & ~flags) + NODE_VERSION); /* pairs with node_read */
+	/* pairs with node_read */
+	smp_store_release(&node->word, (READ_ONCE(node->word) & ~flags) + NODE_VERSION);
 }
 
 /* ---- walk.c ---- */

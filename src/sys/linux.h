@@ -27,6 +27,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
+/* nodemask.h's word for memory nodes; ours are nodes of an index. */
+#undef node_clear
+
 /* No instrumentation of ours in the kernel (KCSAN brings its own). */
 #define LATH_CHECKED 0
 
