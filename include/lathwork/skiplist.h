@@ -60,6 +60,19 @@ LATH_API void lath_skiplist_destroy(struct lath_skiplist *list, lath_item_fn eac
 /* 0 | -EEXIST (*conflict: one item that overlaps) | -ENOMEM | -EINVAL (size 0, past 2^64, size != 1 in points) */
 LATH_API int lath_skiplist_insert_item(struct lath_skiplist *list, const struct lath_item *item,
 				       struct lath_item *conflict);
+/*
+ * Insert without allocating: bring the nodes along. preload() fills what is missing (zero the struct
+ * before the first time); insert_preloaded() takes from it what it needs, and fails with -EAGAIN, the list
+ * unchanged, if that is not enough (other threads split the same leaf at the same time): preload and try again.
+ */
+struct lath_preload {
+	void *node[3];
+};
+
+LATH_API int lath_skiplist_preload(struct lath_skiplist *list, struct lath_preload *preload);
+LATH_API void lath_skiplist_preload_release(struct lath_skiplist *list, struct lath_preload *preload);
+LATH_API int lath_skiplist_insert_preloaded(struct lath_skiplist *list, const struct lath_item *item,
+					    struct lath_preload *preload, struct lath_item *conflict);
 /* Erase the item that starts at key / that covers point: 0 (*old filled if not NULL) | -ENOENT. Never allocates. */
 LATH_API int lath_skiplist_erase_item(struct lath_skiplist *list, uint64_t key, struct lath_item *old);
 LATH_API int lath_skiplist_erase_item_at(struct lath_skiplist *list, uint64_t point, struct lath_item *old);
@@ -123,10 +136,20 @@ LATH_API int lath_skiplist_get(struct lath_skiplist *list, uint64_t point, uint6
 LATH_API size_t lath_skiplist_scan(struct lath_skiplist *list, uint64_t from, uint64_t last,
 				   struct lath_item *items, size_t max, uint64_t *next);
 
+/* The same to the left: items that start in [first, from], the highest first. */
+LATH_API size_t lath_skiplist_scan_back(struct lath_skiplist *list, uint64_t from, uint64_t first,
+					struct lath_item *items, size_t max, uint64_t *next);
+
 LATH_API uint64_t lath_skiplist_count(struct lath_skiplist *list);
 LATH_API void lath_skiplist_get_stats(struct lath_skiplist *list, struct lath_skiplist_stats *stats);
 /* 0, or the number of the broken invariant (report: text of at most report_size bytes). Quiescent lists only. */
 LATH_API int lath_skiplist_verify(struct lath_skiplist *list, int level, char *report, size_t report_size);
+
+/* Print the list for a person (LATH_DUMP_TEXT) or for Graphviz (LATH_DUMP_DOT), a piece of text at a time.
+ * Quiescent lists only. */
+enum lath_dump_format { LATH_DUMP_TEXT, LATH_DUMP_DOT };
+LATH_API void lath_skiplist_dump(struct lath_skiplist *list, enum lath_dump_format format,
+				 void (*write)(void *arg, const char *text), void *arg);
 
 /* Slot mode: the same calls on embedded hooks. */
 static inline struct lath_slot *lath_item_slot(const struct lath_item *item)

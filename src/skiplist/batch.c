@@ -199,7 +199,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 				  int *results)
 {
 	struct skiplist *list = list_of(public);
-	struct reserve reserve = { NULL, false };
+	struct reserve reserve = { 0 };
 	struct node *leaf[GROUP];
 	size_t done = 0, i;
 	unsigned int j;

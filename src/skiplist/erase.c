@@ -107,7 +107,7 @@ void leaf_became_sparse(struct skiplist *list, u64 key)
 		merge_at(list, earlier, 0);
 }
 
-static int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
+int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
 {
 	unsigned int count;
 	u64 key;

@@ -19,9 +19,14 @@
 
 void reserve_release(struct skiplist *list, struct reserve *reserve)
 {
+	unsigned int i;
+
 	if (reserve->leaf)
 		node_free(list, POOL_LEAF, reserve->leaf);
-	reserve->leaf = NULL;
+	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++)
+		if (reserve->inner[i])
+			node_free(list, POOL_INNER, reserve->inner[i]);
+	reserve->leaf = reserve->inner[0] = reserve->inner[1] = NULL;
 }
 
 /* ---- separators ---- */
@@ -31,10 +36,26 @@ static void inner_insert(struct node *inner, u64 low, struct node *child)
 	node_insert(inner, node_rank(inner, low), low, 0, (u64)(uintptr_t)child, false);
 }
 
-/* The level under `level` has more than one node and nothing above it: put a root there. */
-static bool add_root(struct skiplist *list, unsigned int level)
+/* An inner node: a preloaded one, or a new one. No lock held. */
+static struct node *take_inner(struct skiplist *list, struct reserve *reserve)
 {
-	struct node *node = node_alloc(list, POOL_INNER);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++) {
+		struct node *node = reserve->inner[i];
+
+		if (node) {
+			reserve->inner[i] = NULL;
+			return node;
+		}
+	}
+	return reserve->fixed ? NULL : node_alloc(list, POOL_INNER);
+}
+
+/* The level under `level` has more than one node and nothing above it: put a root there. */
+static bool add_root(struct skiplist *list, unsigned int level, struct reserve *reserve)
+{
+	struct node *node = take_inner(list, reserve);
 	struct node *root;
 
 	if (!node)
@@ -93,7 +114,8 @@ static int inner_find(const struct node *inner, unsigned int i, const struct nod
  * Let the level above know where node begins: lower its separator if it is there, add it if it is
  * `fresh`. A separator may stay too high (the walk then moves right), never become too low.
  */
-static void post(struct skiplist *list, struct node *node, unsigned int level, bool fresh)
+static void post(struct skiplist *list, struct node *node, unsigned int level, bool fresh,
+		 struct reserve *reserve)
 {
 	struct node *spare = NULL;
 
@@ -104,7 +126,7 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 		int j;
 
 		if (!up) {
-			if (!fresh || !add_root(list, level))
+			if (!fresh || !add_root(list, level, reserve))
 				break;
 			continue;
 		}
@@ -134,7 +156,7 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 			continue;
 		}
 		node_unlock_clean(up);
-		spare = node_alloc(list, POOL_INNER);
+		spare = take_inner(list, reserve);
 		if (!spare)
 			break;
 	}
@@ -144,7 +166,7 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 
 void post_low(struct skiplist *list, struct node *node)
 {
-	post(list, node, 1, false);
+	post(list, node, 1, false, NULL); /* needs no memory */
 }
 
 /* ---- leaves ---- */
@@ -194,7 +216,8 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 }
 
 /* The new key goes behind everything: begin a new leaf there and leave this one full. */
-static void append_leaf(struct skiplist *list, struct node *leaf, struct node *fresh, u64 key)
+static void append_leaf(struct skiplist *list, struct node *leaf, struct node *fresh, u64 key,
+			struct reserve *reserve)
 {
 	link_leaf(leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);
@@ -202,7 +225,7 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	lath_delay("leaf appended, separator not yet posted");
 	node_unlock(leaf);
 	lath_fetch_add(&list->splits, 1);
-	post(list, fresh, 1, true);
+	post(list, fresh, 1, true, reserve);
 }
 
 static bool appends(const struct node *leaf, u64 key, bool ranges)
@@ -241,7 +264,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		reserve->leaf = NULL;
 	}
 	if (append) {
-		append_leaf(list, leaf, fresh, key);
+		append_leaf(list, leaf, fresh, key, reserve);
 		return 0;
 	}
 	if (fresh) {
@@ -256,6 +279,6 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		node_unlock(group[i]);
 	lath_fetch_add(fresh ? &list->splits : &list->shares, 1);
 	for (i = 1; i < n; i++)
-		post(list, group[i], 1, group[i] == fresh);
+		post(list, group[i], 1, group[i] == fresh, reserve);
 	return 0;
 }

@@ -22,7 +22,7 @@ void cover_from(struct node *first, struct node *last, u64 key)
 	WRITE_ONCE(last->low, key);
 }
 
-static void unlock_through(struct node *first, struct node *last)
+void unlock_through(struct node *first, struct node *last)
 {
 	while (first != last) {
 		struct node *next = leaf_right(first);
@@ -33,42 +33,53 @@ static void unlock_through(struct node *first, struct node *last)
 	node_unlock(last);
 }
 
-static bool leaf_void(const struct node *leaf)
+struct node *lock_across(struct node *first, u64 end, int *hit)
 {
-	return leaf->word & NODE_VOID;
+	struct node *last = first;
+
+	*hit = -1;
+	while (end > last->last || leaf_void(last)) {
+		last = lock_right(last); /* there is one: the rightmost leaf ends at the last key */
+		*hit = node_after(last, -1);
+		if (*hit >= 0 && node_key(last, (unsigned int)*hit) <= end)
+			break;
+		*hit = -1;
+	}
+	return last;
+}
+
+/* Unlock all but the last, which has no room, and make it some. 0: try again | -ENOMEM | -EAGAIN */
+int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 key, struct reserve *reserve)
+{
+	while (first != last) {
+		struct node *next = leaf_right(first);
+
+		node_unlock_clean(first);
+		first = next;
+	}
+	return leaf_grow(list, last, key > last->low ? key : last->low, reserve);
 }
 
 /*
  * The range begins in the locked leaf, behind all its entries, and ends beyond its fence.
- * Unlocks. 0 | -EEXIST | -ENOMEM | -EAGAIN (a leaf was made larger, or the reserve is empty).
+ * 0 | -EEXIST | -EAGAIN: the last leaf is full (returned locked with all before it). Else unlocks.
  */
 static int insert_across(struct skiplist *list, struct node *first, const struct lath_item *item,
-			 struct lath_item *conflict, struct reserve *reserve)
+			 struct lath_item *conflict, struct node **full)
 {
 	u64 end = item->key + item->size - 1;
-	struct node *last = first;
-	int i;
+	int hit;
+	struct node *last = lock_across(first, end, &hit);
 
-	do {
-		last = lock_right(last); /* the rightmost leaf ends at the last key */
-		i = node_after(last, -1);
-		if (i >= 0 && node_key(last, (unsigned int)i) <= end) {
-			if (conflict)
-				item_of(last, (unsigned int)i, true, conflict);
-			unlock_clean_through(first, last);
-			return -EEXIST;
-		}
-	} while (end > last->last || leaf_void(last));
-
+	if (hit >= 0) {
+		if (conflict)
+			item_of(last, (unsigned int)hit, true, conflict);
+		unlock_clean_through(first, last);
+		return -EEXIST;
+	}
 	if (node_full(last)) {
-		struct node *leaf, *next;
-
-		for (leaf = first; leaf != last; leaf = next) {
-			next = leaf_right(leaf);
-			node_unlock_clean(leaf);
-		}
-		i = leaf_grow(list, last, last->low, reserve);
-		return i ? i : -EAGAIN;
+		*full = last;
+		return -EAGAIN;
 	}
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
@@ -78,41 +89,51 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
 	return 0;
 }
 
+/*
+ * Insert into the locked leaf that covers item->key, or across its right fence. Unlocks, except on
+ * -EAGAIN: then [leaf, *full] are still locked and *full has no room.
+ */
+int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_item *item,
+		  struct lath_item *conflict, struct node **full)
+{
+	u64 key = item->key, end = key + item->size - 1;
+	unsigned int rank = node_rank(leaf, key);
+	u64 below = leaf->live & node_mask_below(rank), above = leaf->live & ~node_mask_below(rank);
+	bool ranges = list->ranges;
+	int hit = -1;
+
+	if (ranges && below && node_end(leaf, fls64(below) - 1, true) >= key)
+		hit = (int)fls64(below) - 1;
+	else if (above && node_key(leaf, __ffs64(above)) <= end)
+		hit = (int)__ffs64(above);
+	if (unlikely(hit >= 0)) {
+		if (conflict)
+			item_of(leaf, (unsigned int)hit, ranges, conflict);
+		node_unlock_clean(leaf);
+		return -EEXIST;
+	}
+	lath_delay("insert: leaf locked");
+	if (unlikely(end > leaf->last))
+		return insert_across(list, leaf, item, conflict, full);
+	if (unlikely(node_full(leaf))) {
+		*full = leaf;
+		return -EAGAIN;
+	}
+	node_insert(leaf, rank, key, item->size, item->value, ranges);
+	node_unlock(leaf);
+	return 0;
+}
+
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve)
 {
-	u64 key = item->key, end = key + item->size - 1;
-	bool ranges = list->ranges;
-
 	for (;;) {
-		struct node *leaf = lock_leaf(list, key);
-		unsigned int rank = node_rank(leaf, key);
-		u64 below = leaf->live & node_mask_below(rank), above = leaf->live & ~node_mask_below(rank);
-		int hit = -1, ret;
+		struct node *leaf = lock_leaf(list, item->key), *full;
+		int ret = insert_locked(list, leaf, item, conflict, &full);
 
-		if (ranges && below && node_end(leaf, fls64(below) - 1, true) >= key)
-			hit = (int)fls64(below) - 1;
-		else if (above && node_key(leaf, __ffs64(above)) <= end)
-			hit = (int)__ffs64(above);
-		if (unlikely(hit >= 0)) {
-			if (conflict)
-				item_of(leaf, (unsigned int)hit, ranges, conflict);
-			node_unlock_clean(leaf);
-			return -EEXIST;
-		}
-		lath_delay("insert: leaf locked");
-		if (unlikely(end > leaf->last)) {
-			ret = insert_across(list, leaf, item, conflict, reserve);
-			if (ret != -EAGAIN || (reserve->fixed && !reserve->leaf))
-				return ret;
-			continue;
-		}
-		if (likely(!node_full(leaf))) {
-			node_insert(leaf, rank, key, item->size, item->value, ranges);
-			node_unlock(leaf);
-			return 0;
-		}
-		ret = leaf_grow(list, leaf, key, reserve);
+		if (likely(ret != -EAGAIN))
+			return ret;
+		ret = grow_last(list, leaf, full, item->key, reserve);
 		if (ret)
 			return ret;
 	}
@@ -122,7 +143,7 @@ int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_it
 			      struct lath_item *conflict)
 {
 	struct skiplist *list = list_of(public);
-	struct reserve reserve = { NULL, false };
+	struct reserve reserve = { 0 };
 	int ret;
 
 	if (!item_valid(list, item->key, item->size))
@@ -130,8 +151,59 @@ int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_it
 	lath_reader_enter(list->rcu);
 	ret = insert_item(list, item, conflict, &reserve);
 	lath_reader_exit(list->rcu);
-	if (unlikely(reserve.leaf))
-		reserve_release(list, &reserve);
+	reserve_release(list, &reserve);
+	return ret;
+}
+
+/* ---- with nodes brought along ---- */
+
+int lath_skiplist_preload(struct lath_skiplist *public, struct lath_preload *preload)
+{
+	struct skiplist *list = list_of(public);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(preload->node); i++)
+		if (!preload->node[i])
+			preload->node[i] = node_alloc(list, i ? POOL_INNER : POOL_LEAF);
+	if (preload->node[0] && preload->node[1] && preload->node[2])
+		return 0;
+	lath_skiplist_preload_release(public, preload);
+	return -ENOMEM;
+}
+
+static void reserve_from(struct reserve *reserve, const struct lath_preload *preload)
+{
+	reserve->leaf = preload->node[0];
+	reserve->inner[0] = preload->node[1];
+	reserve->inner[1] = preload->node[2];
+	reserve->fixed = true;
+}
+
+void lath_skiplist_preload_release(struct lath_skiplist *public, struct lath_preload *preload)
+{
+	struct reserve reserve;
+
+	reserve_from(&reserve, preload);
+	reserve_release(list_of(public), &reserve);
+	memset(preload, 0, sizeof(*preload));
+}
+
+int lath_skiplist_insert_preloaded(struct lath_skiplist *public, const struct lath_item *item,
+				   struct lath_preload *preload, struct lath_item *conflict)
+{
+	struct skiplist *list = list_of(public);
+	struct reserve reserve;
+	int ret;
+
+	if (!item_valid(list, item->key, item->size))
+		return -EINVAL;
+	reserve_from(&reserve, preload);
+	lath_reader_enter(list->rcu);
+	ret = insert_item(list, item, conflict, &reserve);
+	lath_reader_exit(list->rcu);
+	preload->node[0] = reserve.leaf;
+	preload->node[1] = reserve.inner[0];
+	preload->node[2] = reserve.inner[1];
 	return ret;
 }
 

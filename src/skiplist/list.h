@@ -3,14 +3,14 @@
  * list.h - the index as a whole: internal types and what its files offer each other.
  *
  *   memory.c   where nodes come from and where retired ones go
- *   walk.c     the walk from the root to a leaf; lookups; reads across leaves
+ *   walk.c     the walk from the root to a leaf;  lookup.c  reads
  *   insert.c   insert, replace; a range that reaches across a fence
  *   grow.c     room for a full leaf: shares, splits, separators, new roots
  *   erase.c    erase and the lazy merging of sparse neighbours
  *   range.c    calls that change stretches: erase_range, store_range, resize, split
  *   batch.c    the interleaved forms
- *   cursor.c   iteration, scans, the locked leaf
- *   list.c     init, fini, load, stats;   verify.c, dump.c
+ *   scan.c     copying items out;  cursor.c  iteration, the locked leaf
+ *   list.c     init, fini, stats;  load.c, verify.c, dump.c
  *
  * One level is a list of blocks with fences, as in a B-link tree (Lehman and Yao 1981): a node
  * covers [low, last], its right neighbour begins at last + 1, and whoever finds a node too low for
@@ -123,6 +123,11 @@ static inline struct node *lock_right(struct node *node)
 	return right;
 }
 
+static inline bool leaf_void(const struct node *leaf)
+{
+	return READ_ONCE(leaf->word) & NODE_VOID;
+}
+
 static inline struct node *leaf_right(struct node *leaf)
 {
 	struct node *right = READ_ONCE(leaf->right);
@@ -144,6 +149,9 @@ void unlock_clean_through(struct node *first, struct node *last);
 int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
 int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
 
+/* Erase entry i of a locked leaf; unlocks. */
+int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_item *old);
+
 /* ---- insert.c ---- */
 
 /* size > 0 and key + size - 1 does not pass the last key; size 1 in the points layout */
@@ -157,6 +165,16 @@ struct reserve;
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve);
 /*
+ * Lock the leaves behind `first` up to the one that covers end, which is returned. *hit: an entry there
+ * that begins at or before end, or -1; then locking stopped at that leaf.
+ */
+struct node *lock_across(struct node *first, u64 end, int *hit);
+int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_item *item,
+		  struct lath_item *conflict, struct node **full);
+int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 key, struct reserve *reserve);
+/* Unlock the leaves [first, last], changed. */
+void unlock_through(struct node *first, struct node *last);
+/*
  * The leaves from first to last, locked, empty but for entries of first below key and of last:
  * give all keys from `key` on to last. In between leaves become VOID. The caller unlocks.
  */
@@ -164,9 +182,10 @@ void cover_from(struct node *first, struct node *last, u64 key);
 
 /* ---- grow.c ---- */
 
-/* A leaf brought along, so that none is allocated under a lock. */
+/* Nodes brought along, so that none is allocated under a lock. */
 struct reserve {
 	struct node *leaf;
+	struct node *inner[2];
 	bool fixed; /* preloaded: never allocate */
 };
 

@@ -110,3 +110,61 @@ size_t lath_skiplist_scan(struct lath_skiplist *public, uint64_t from, uint64_t 
 		*next = go_on;
 	return n;
 }
+
+/* ---- to the left ---- */
+
+/* The items of one leaf that start in [first, from], the highest first: how many of them fit. */
+static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64 first,
+			     struct lath_item *items, size_t max)
+{
+	int i = node_floor(leaf, from);
+	size_t n = 0;
+
+	for (; i >= 0 && n < max; i = node_before(leaf, i)) {
+		if (node_key(leaf, (unsigned int)i) < first)
+			break;
+		item_of(leaf, (unsigned int)i, ranges, &items[n++]);
+	}
+	return n;
+}
+
+static size_t scan_back(struct skiplist *list, u64 from, u64 first, struct lath_item *items, size_t max,
+			u64 *next)
+{
+	size_t n = 0;
+
+	for (;;) {
+		u64 word, low;
+		struct node *leaf = find_leaf(list, from, &word);
+		size_t m = copy_leaf_back(leaf, list->ranges, from, first, items + n, max - n);
+
+		low = READ_ONCE(leaf->low);
+		if (unlikely(!node_valid(leaf, word)))
+			continue;
+		n += m;
+		if (n == max) {
+			*next = items[n - 1].key ? items[n - 1].key - 1 : 0;
+			return n;
+		}
+		if (low <= first)
+			return n;
+		from = low - 1;
+	}
+}
+
+size_t lath_skiplist_scan_back(struct lath_skiplist *public, uint64_t from, uint64_t first,
+			       struct lath_item *items, size_t max, uint64_t *next)
+{
+	struct skiplist *list = list_of(public);
+	u64 go_on = from;
+	size_t n;
+
+	if (!max || from < first)
+		return 0;
+	lath_reader_enter(list->rcu);
+	n = scan_back(list, from, first, items, max, &go_on);
+	lath_reader_exit(list->rcu);
+	if (next)
+		*next = go_on;
+	return n;
+}
