@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// split_list.hpp - an intrusive queue that can be scanned as fast as an array of pointers.
+//
+// Why it exists
+//
+// A run-queue holds objects of different types behind one base class. It needs push_back,
+// push_front, pop_front and, now and then, a scan of everything queued. An intrusive list costs
+// one word in the element and never allocates, so queueing cannot fail; but a scan of it is a chain
+// of cache misses: the address of an element is known only after the one before has arrived. An
+// array of pointers (std::deque<T*>, a circular buffer, chunks) has no such chain, but must
+// allocate, and so may fail in the middle of a wake-up.
+//
+// How it works
+//
+// One list is split in F lanes. The element at position p stands in lane p mod F, and its one link
+// leads to position p + F. F = 4, positions from 6 to 15:
+//
+//      lane 0   first --------> [ 8] ------> [12] <------------ last
+//      lane 1   first --------> [ 9] ------> [13] <------------ last
+//      lane 2   first -> [ 6] ------> [10] ------> [14] <------- last
+//      lane 3   first -> [ 7] ------> [11] ------> [15] <------- last
+//                      ^ head = 6 (lane 2)               tail = 16 (lane 0) is the next push_back
+//
+// A scan goes round the lanes. F addresses are known at any time, so F misses are under way at
+// once, and as soon as an element is reached its link names the element F steps ahead, which is
+// prefetched while the caller works on the elements between: the link of the list is at the same
+// time the jump pointer of Luk and Mowry's prefetching [1]. Splitting for memory parallelism is
+// also the idea of multi-chain prefetching [2]; as a container it was proposed by P. Emelyanov for
+// Seastar's task queue. Different here: prefetching (decisive once the scan does any work), lanes
+// ended by counting instead of by null links, and scans by rows of lanes.
+//
+//   I1  head and tail count positions and wrap around; size = tail - head.
+//   I2  Lane l is empty, or first[l] and last[l] are its elements with the smallest and the largest
+//       position. Of first and last of an empty lane nothing is said.
+//   I3  The link of the element at p is the element at p + F when p + F < tail. No other link is
+//       ever read. Nothing points into the list object: moving it is a plain copy.
+//
+// F must be a power of two. Then the lanes stay cyclic where the counters wrap around (a push_front
+// on an empty list goes there at once), and finding a lane is one AND instead of a division.
+//
+// Which container when (n elements, hook = bytes inside an element)
+//
+//                       hook  allocates     remove any      scan of cold elements
+//   std::list             -   each push     O(1)            one miss at a time
+//   intrusive list       16   never         O(1)            one miss at a time
+//   intrusive slist       8   never         O(1) after one  one miss at a time
+//   std::deque<T*>        -   each 64       O(n)            parallel while the body is tiny
+//   circular buffer<T*>   -   when doubled  O(n)            parallel while the body is tiny
+//   chunked fifo<T*>      -   each chunk    no              parallel while the body is tiny
+//   vector<T*>            -   when doubled  O(n)            parallel while the body is tiny
+//   this                  8   never         O(p + F)        parallel and prefetched
+//
+// Choose another one when elements must be unlinked by reference in O(1) or popped at the back
+// (intrusive list), found by index (deque), when there are thousands of mostly empty queues (the
+// list object takes 16 F + 16 bytes; slist 16), or when the elements always lie in memory in list
+// order (slist: the hardware prefetcher does the work). Not to be confused with split-ordered
+// lists, which are hash tables.
+//
+// F is the number of misses that can be under way. 8 are enough for elements in the second-level
+// cache, 16 for a run-queue, 32 for scans of memory; 64 bring nothing more. doc/split-list.md has
+// the figures.
+//
+// Cost: push_back, push_front, pop_front, front, back, size, clear O(1); move, swap, splice O(F);
+// unlink O(p + F), p its position; remove_and_dispose_if, clear_and_dispose O(n). With at most F
+// elements the list is a ring of pointers: no call but unlink and the scans' bodies touches an element.
+//
+// Iterators are snapshots. An iterator (and for_each) knows the F elements ahead and where the
+// list ended when begin() was called, holds no reference to the list, and reads the link of an
+// element before it hands the element out. Hence, during a scan:
+//   push_back, push_front            allowed; the new elements are not visited
+//   pop_front                        allowed up to and including the current element, which may then
+//                                    also be freed, or queued again at either end
+//   move, swap                       allowed; iterators go on with the elements they came for
+//   clear                            allowed; the iterator goes on, so do not free what it will visit
+//   splice_back(o), splice_front(o)  allowed, for scans of either list
+//   unlink, remove_and_dispose_if,   every iterator is invalid afterwards
+//   clear_and_dispose
+// An iterator takes 8 F + 24 bytes: pass it by reference where it matters. Its end is
+// std::default_sentinel; std::views::common makes a pair for the old algorithms.
+//
+// Size limit: the largest value of Policy::index_type (std::size_t unless told otherwise).
+// Thread-safety: as a standard container; no call synchronises. Nothing throws, allocates, or
+// needs RTTI; destroying the list forgets its elements, which the caller owns.
+//
+//     struct task {
+//         virtual void run() = 0;
+//         task* next;                        // need not be initialised
+//     };
+//     lathwork::intrusive_split_list<task, 16, &task::next> queue;
+//     queue.push_back(a);
+//     while (!queue.empty())
+//         queue.pop_front().run();
+//
+// [1] C.-K. Luk, T. Mowry: Compiler-based prefetching for recursive data structures, ASPLOS 1996
+// [2] N. Kohout et al.: Multi-chain prefetching, PACT 2001
+#ifndef LATHWORK_CXX_SPLIT_LIST_HPP
+#define LATHWORK_CXX_SPLIT_LIST_HPP
+
+#include <algorithm>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+// Scans are inlined whatever their size: a scan that keeps the caller's variables in memory takes
+// 10 % longer (clang 19). The caller's body is not forced.
+#define LATH_SPLIT_LIST_INLINE [[gnu::always_inline]] inline
+
+namespace lathwork {
+
+// What may be tuned. Derive and redefine.
+struct split_list_policy {
+    // Positions. A narrower type makes the list object a few bytes smaller and limits its size.
+    using index_type = std::size_t;
+    // Cache lines of an element to ask for, F elements ahead, on every step of a scan and every
+    // pop_front; 0 = none. One costs about 0.1 ns when the element is in the first-level cache
+    // already, and saves a miss whenever the body is too long for the processor to look past it.
+    static constexpr unsigned prefetch_lines = 1;
+};
+
+// For lists known to be in the first-level cache, where prefetching only costs.
+struct split_list_hot_policy : split_list_policy {
+    static constexpr unsigned prefetch_lines = 0;
+};
+
+template <class T, unsigned F, T* T::*Next, class Policy = split_list_policy>
+class intrusive_split_list {
+    using index_type = typename Policy::index_type;
+    static constexpr std::size_t mask = std::size_t{F} - 1;
+    // Steps written out one after another in a row: the offset of a cursor is then a constant.
+    static constexpr unsigned unroll = F < 8 ? F : 8;
+
+    static_assert(F != 0 && (F & (F - 1)) == 0,
+                  "intrusive_split_list: F must be a power of two, or the lanes would not stay "
+                  "cyclic where the position counters wrap around");
+    static_assert(std::unsigned_integral<index_type>,
+                  "intrusive_split_list: Policy::index_type must be unsigned, for it wraps around");
+    static_assert(mask <= std::numeric_limits<index_type>::max(),
+                  "intrusive_split_list: Policy::index_type cannot count F lanes");
+
+    T* first_[F]{};
+    T* last_[F]{};
+    index_type head_ = 0; // position of the front
+    index_type tail_ = 0; // position the next push_back gets
+
+    template <bool Const>
+    class basic_iterator;
+
+public:
+    using value_type = T;
+    using pointer = T*;
+    using const_pointer = const T*;
+    using reference = T&;
+    using const_reference = const T&;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using iterator = basic_iterator<false>;
+    using const_iterator = basic_iterator<true>;
+    using policy_type = Policy;
+
+    static constexpr unsigned lanes = F;
+
+    constexpr intrusive_split_list() noexcept = default;
+    // An empty list whose first push_back gets this position: for tests of the wrap-around.
+    explicit constexpr intrusive_split_list(index_type position) noexcept
+        : head_(position), tail_(position) {}
+    intrusive_split_list(const intrusive_split_list&) = delete;
+    intrusive_split_list& operator=(const intrusive_split_list&) = delete;
+
+    // O(F). The other list is empty afterwards.
+    constexpr intrusive_split_list(intrusive_split_list&& other) noexcept { swap(other); }
+    // O(F). The elements that were in *this are forgotten.
+    constexpr intrusive_split_list& operator=(intrusive_split_list&& other) noexcept {
+        if (this != &other) {
+            clear();
+            swap(other);
+        }
+        return *this;
+    }
+
+    constexpr void swap(intrusive_split_list& other) noexcept {
+        std::swap(first_, other.first_);
+        std::swap(last_, other.last_);
+        std::swap(head_, other.head_);
+        std::swap(tail_, other.tail_);
+    }
+    friend constexpr void swap(intrusive_split_list& a, intrusive_split_list& b) noexcept {
+        a.swap(b);
+    }
+
+    [[nodiscard]] constexpr bool empty() const noexcept { return head_ == tail_; }
+    [[nodiscard]] constexpr size_type size() const noexcept {
+        return static_cast<index_type>(tail_ - head_);
+    }
+    [[nodiscard]] static constexpr size_type max_size() noexcept {
+        return std::numeric_limits<index_type>::max();
+    }
+
+    // The list must not be empty.
+    [[nodiscard]] constexpr T& front() noexcept { return *front_pointer(); }
+    [[nodiscard]] constexpr const T& front() const noexcept { return *front_pointer(); }
+    [[nodiscard]] constexpr T& back() noexcept { return *back_pointer(); }
+    [[nodiscard]] constexpr const T& back() const noexcept { return *back_pointer(); }
+
+    // The element must not be in a list that uses the same link.
+    constexpr void push_back(T& element) noexcept {
+        assert(size() < max_size());
+        const std::size_t l = lane(tail_);
+        set_link(size() >= F ? last_[l] : nullptr, l, &element);
+        last_[l] = &element;
+        ++tail_;
+    }
+
+    constexpr void push_front(T& element) noexcept {
+        assert(size() < max_size());
+        const bool lane_in_use = size() >= F;
+        --head_;
+        const std::size_t l = lane(head_);
+        if (lane_in_use)
+            element.*Next = first_[l];
+        else
+            last_[l] = &element;
+        first_[l] = &element;
+    }
+
+    // The list must not be empty. Prefetches the element that F pops later will be the front.
+    constexpr T& pop_front() noexcept {
+        assert(!empty());
+        const std::size_t l = lane(head_);
+        T* const element = first_[l];
+        if (size() > F)
+            prefetch(first_[l] = element->*Next);
+        ++head_;
+        return *element;
+    }
+
+    // nullptr when empty.
+    constexpr T* try_pop_front() noexcept { return empty() ? nullptr : &pop_front(); }
+
+    // Forgets the elements, O(1).
+    constexpr void clear() noexcept { head_ = tail_; }
+
+    // Pops each element and hands its address to dispose, which may free it.
+    template <class Dispose>
+        requires std::invocable<Dispose&, T*>
+    constexpr void clear_and_dispose(Dispose dispose) {
+        while (!empty())
+            std::invoke(dispose, &pop_front());
+    }
+
+    // Appends all of other, which is empty afterwards. O(F) however long the lists are.
+    constexpr void splice_back(intrusive_split_list& other) noexcept {
+        assert(this != &other && other.size() <= max_size() - size());
+        const size_type n = size();
+        const size_type count = other.size();
+        for (size_type j = 0; j < F && j < count; ++j) {
+            const std::size_t to = lane(tail_ + j);
+            const std::size_t from = lane(other.head_ + j);
+            set_link(n + j >= F ? last_[to] : nullptr, to, other.first_[from]);
+            last_[to] = other.last_[from];
+        }
+        tail_ = static_cast<index_type>(tail_ + count);
+        other.clear();
+    }
+    // Puts all of other before the front. O(F).
+    constexpr void splice_front(intrusive_split_list& other) noexcept {
+        other.splice_back(*this);
+        swap(other);
+    }
+    constexpr void splice_back(intrusive_split_list&& other) noexcept { splice_back(other); }
+    constexpr void splice_front(intrusive_split_list&& other) noexcept { splice_front(other); }
+
+    // Takes one element out, wherever it is. Its position is not known, so it is searched from the
+    // front, F misses at a time; then the lanes behind it move up by one. False: not in the list.
+    constexpr bool unlink(T& element) noexcept;
+
+    // Takes out what pred accepts, in one pass, and hands the addresses to dispose. Returns how
+    // many. pred must not throw, and must not change this list.
+    template <class Pred, class Dispose>
+        requires std::predicate<Pred&, const T&> && std::invocable<Dispose&, T*>
+    constexpr size_type remove_and_dispose_if(Pred pred, Dispose dispose) {
+        const size_type n = size();
+        size_type removed = 0;
+        for (size_type i = 0; i < n; ++i) {
+            T& element = pop_front();
+            if (std::invoke(pred, std::as_const(element))) {
+                ++removed;
+                std::invoke(dispose, &element);
+            } else {
+                push_back(element);
+            }
+        }
+        return removed;
+    }
+    template <class Pred>
+    constexpr size_type remove_if(Pred pred) {
+        return remove_and_dispose_if(std::move(pred), [](T*) noexcept {});
+    }
+
+    // Calls f on every element, front to back: the fastest scan. What f may do to the list
+    // meanwhile is said at the top of this file.
+    template <class Fn>
+        requires std::invocable<Fn&, T&>
+    LATH_SPLIT_LIST_INLINE constexpr void for_each(Fn f) {
+        walk<T>([&f](T& element) {
+            std::invoke(f, element);
+            return true;
+        });
+    }
+    template <class Fn>
+        requires std::invocable<Fn&, const T&>
+    LATH_SPLIT_LIST_INLINE constexpr void for_each(Fn f) const {
+        walk<const T>([&f](const T& element) {
+            std::invoke(f, element);
+            return true;
+        });
+    }
+
+    // The first element that pred accepts, or nullptr.
+    template <class Pred>
+        requires std::predicate<Pred&, const T&>
+    [[nodiscard]] constexpr T* find_if(Pred pred) {
+        return walk<T>([&pred](T& element) { return !std::invoke(pred, std::as_const(element)); });
+    }
+    template <class Pred>
+        requires std::predicate<Pred&, const T&>
+    [[nodiscard]] constexpr const T* find_if(Pred pred) const {
+        return walk<const T>([&pred](const T& element) { return !std::invoke(pred, element); });
+    }
+
+    [[nodiscard]] constexpr iterator begin() noexcept { return iterator(*this); }
+    [[nodiscard]] constexpr const_iterator begin() const noexcept { return const_iterator(*this); }
+    [[nodiscard]] constexpr const_iterator cbegin() const noexcept { return const_iterator(*this); }
+    [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }
+    [[nodiscard]] constexpr std::default_sentinel_t cend() const noexcept { return {}; }
+
+private:
+    static constexpr std::size_t lane(std::size_t position) noexcept { return position & mask; }
+
+    // Inlined by force: gcc 12 takes a function that only prefetches for one without effect, and
+    // leaves out calls to it that it did not inline early.
+    LATH_SPLIT_LIST_INLINE static constexpr void prefetch(const T* element) noexcept {
+        constexpr unsigned line = 64;
+        if (!std::is_constant_evaluated()) {
+            for (unsigned i = 0; i < Policy::prefetch_lines; ++i)
+                __builtin_prefetch(reinterpret_cast<const char*>(element) + i * line);
+        }
+    }
+
+    // By eight pointers, for gcc makes `rep movs` of one whole copy, which takes longer to start.
+    static constexpr void copy_lanes(T** to, T* const* from) noexcept {
+        if (std::is_constant_evaluated()) {
+            std::copy(from, from + F, to);
+        } else {
+            for (unsigned i = 0; i < F; i += unroll)
+                std::memcpy(to + i, from + i, unroll * sizeof(T*));
+        }
+    }
+
+    constexpr T* front_pointer() const noexcept {
+        assert(!empty());
+        return first_[lane(head_)];
+    }
+    constexpr T* back_pointer() const noexcept {
+        assert(!empty());
+        return last_[lane(std::size_t{tail_} - 1)];
+    }
+
+    // element comes after before, or becomes the first of its lane.
+    constexpr void set_link(T* before, std::size_t l, T* element) noexcept {
+        if (before)
+            before->*Next = element;
+        else
+            first_[l] = element;
+    }
+
+    // Hands out the element under a cursor after moving the cursor to the next of its lane.
+    template <class Element, class Visit>
+    LATH_SPLIT_LIST_INLINE static constexpr T* step(T*& cursor, Visit& visit) {
+        T* const element = cursor;
+        T* const ahead = element->*Next;
+        prefetch(ahead);
+        cursor = ahead;
+        return visit(static_cast<Element&>(*element)) ? nullptr : element;
+    }
+
+    template <class Element, class Visit, std::size_t... I>
+    LATH_SPLIT_LIST_INLINE static constexpr T* step_group(T** cursors, Visit& visit,
+                                                          std::index_sequence<I...>) {
+        T* stop = nullptr;
+        ((stop = step<Element>(cursors[I], visit)) || ...);
+        return stop;
+    }
+
+    // Visits elements until visit says false, and returns that one; nullptr at the end. The last F
+    // elements have no link, so their cursors are not moved.
+    template <class Element, class Visit>
+    LATH_SPLIT_LIST_INLINE constexpr T* walk(Visit visit) const;
+};
+
+// A forward iterator one step ahead of what it shows: the cursor of the current lane has already
+// been moved on, so that the element shown may be freed.
+template <class T, unsigned F, T* T::*Next, class Policy>
+template <bool Const>
+class intrusive_split_list<T, F, Next, Policy>::basic_iterator {
+    friend intrusive_split_list;
+    friend basic_iterator<true>;
+
+    T* cursors_[F];
+    T* element_;
+    std::size_t lane_;
+    size_type rest_; // elements from this one to the end
+
+    explicit constexpr basic_iterator(const intrusive_split_list& list) noexcept
+        : element_(nullptr), lane_(lane(list.head_)), rest_(list.size()) {
+        copy_lanes(cursors_, list.first_);
+        if (rest_ != 0)
+            fetch();
+    }
+
+    constexpr void fetch() noexcept {
+        T*& cursor = cursors_[lane_];
+        element_ = cursor;
+        if (rest_ > F) {
+            T* const ahead = element_->*Next;
+            prefetch(ahead);
+            cursor = ahead;
+        }
+    }
+
+public:
+    using iterator_concept = std::forward_iterator_tag;
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = std::conditional_t<Const, const T*, T*>;
+    using reference = std::conditional_t<Const, const T&, T&>;
+
+    constexpr basic_iterator() noexcept : cursors_{}, element_(nullptr), lane_(0), rest_(0) {}
+    constexpr basic_iterator(const basic_iterator<!Const>& other) noexcept
+        requires Const
+        : element_(other.element_), lane_(other.lane_), rest_(other.rest_) {
+        copy_lanes(cursors_, other.cursors_);
+    }
+
+    constexpr reference operator*() const noexcept { return *element_; }
+    constexpr pointer operator->() const noexcept { return element_; }
+
+    constexpr basic_iterator& operator++() noexcept {
+        lane_ = lane(lane_ + 1);
+        if (--rest_ != 0)
+            fetch();
+        return *this;
+    }
+    constexpr basic_iterator operator++(int) noexcept {
+        basic_iterator before = *this;
+        ++*this;
+        return before;
+    }
+
+    // Of iterators over one list: equal when they show the same element or both are at the end.
+    friend constexpr bool operator==(const basic_iterator& a, const basic_iterator& b) noexcept {
+        return a.rest_ == b.rest_ && (a.rest_ == 0 || a.element_ == b.element_);
+    }
+    friend constexpr bool operator==(const basic_iterator& a, std::default_sentinel_t) noexcept {
+        return a.rest_ == 0;
+    }
+    friend constexpr difference_type operator-(std::default_sentinel_t,
+                                               const basic_iterator& a) noexcept {
+        return static_cast<difference_type>(a.rest_);
+    }
+    friend constexpr difference_type operator-(const basic_iterator& a,
+                                               std::default_sentinel_t) noexcept {
+        return -static_cast<difference_type>(a.rest_);
+    }
+};
+
+template <class T, unsigned F, T* T::*Next, class Policy>
+template <class Element, class Visit>
+constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
+    T* cursors[F];
+    const size_type n = size();
+    copy_lanes(cursors, first_);
+
+    std::size_t l = lane(head_);
+    size_type links = n > F ? n - F : 0;
+    // the rest of the first row
+    for (; l != 0 && l < F && links != 0; ++l, --links)
+        if (T* stop = step<Element>(cursors[l], visit))
+            return stop;
+    l = lane(l);
+    for (; links >= F; links -= F)
+        for (std::size_t i = 0; i < F; i += unroll)
+            if (T* stop = step_group<Element>(cursors + i, visit,
+                                              std::make_index_sequence<unroll>{}))
+                return stop;
+    for (; links != 0; ++l, --links)
+        if (T* stop = step<Element>(cursors[l], visit))
+            return stop;
+
+    for (size_type rest = n < F ? n : F; rest != 0; --rest, ++l)
+        if (!visit(static_cast<Element&>(*cursors[lane(l)])))
+            return cursors[lane(l)];
+    return nullptr;
+}
+
+template <class T, unsigned F, T* T::*Next, class Policy>
+constexpr bool intrusive_split_list<T, F, Next, Policy>::unlink(T& element) noexcept {
+    const size_type n = size();
+    T* before[F]{}; // of each lane, the last element passed
+    T* cursors[F];
+    copy_lanes(cursors, first_);
+
+    size_type p = 0;
+    for (; p < n; ++p) {
+        T*& cursor = cursors[lane(head_ + p)];
+        if (cursor == &element)
+            break;
+        before[lane(head_ + p)] = cursor;
+        if (n - p > F)
+            prefetch(cursor = cursor->*Next);
+    }
+    if (p == n)
+        return false;
+
+    // Each of the next F lanes goes on with what stood one lane further.
+    for (size_type j = 0; j < F && p + j + 1 < n; ++j) {
+        const std::size_t l = lane(head_ + p + j);
+        T* const successor = j + 1 < F ? cursors[lane(l + 1)] : element.*Next;
+        set_link(before[l], l, successor);
+    }
+    // So do the ends of those lanes: of the last F positions, those from p on.
+    T* const back = last_[lane(head_ + n - 1)];
+    size_type q = n > F ? n - 1 - F : 0;
+    if (n > F && q < p)
+        last_[lane(head_ + q)] = before[lane(head_ + q)];
+    for (q = std::max(q, p); q + 2 < n; ++q)
+        last_[lane(head_ + q)] = last_[lane(head_ + q + 1)];
+    if (q + 2 == n)
+        last_[lane(head_ + q)] = back;
+    --tail_;
+    return true;
+}
+
+} // namespace lathwork
+
+#undef LATH_SPLIT_LIST_INLINE
+
+// Iterators do not refer to the list, so they may outlive it.
+template <class T, unsigned F, T* T::*Next, class Policy>
+inline constexpr bool
+    std::ranges::enable_borrowed_range<lathwork::intrusive_split_list<T, F, Next, Policy>> = true;
+
+#endif
