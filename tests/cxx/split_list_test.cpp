@@ -493,11 +493,13 @@ TEST_CASE("self-move and swap with itself keep the elements") {
 namespace {
 
 constexpr int constant_evaluation() {
+    // A link without a value: reading one that the list has not written is then a compile error.
     struct item {
-        int value;
-        item* next = nullptr;
+        constexpr item() noexcept {}
+        int value = 0;
+        item* next;
     };
-    item items[20]{};
+    item items[20];
     intrusive_split_list<item, 4, &item::next> list, other;
     for (int i = 0; i < 10; ++i) {
         items[i].value = i;
