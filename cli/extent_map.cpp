@@ -36,11 +36,7 @@ int extent_map::cut(std::uint64_t at) {
         groups_.push_back(std::vector<owner>(groups_[value & ~shared_bit]));
         value = shared_bit | (groups_.size() - 1);
     }
-    lathwork::range whole = there->where;
-    index_.erase(whole.key);
-    if (int error = index_.insert({whole.key, at - whole.key}, there->value).error)
-        return error;
-    return index_.insert({at, whole.key + whole.size - at}, value).error;
+    return index_.split(at, value);
 }
 
 // A segment gets one more owner.
