@@ -143,6 +143,27 @@ static void check_leaves(struct sl_list *list, int n)
 	CHECK(!sl_next_leaf(list, list->head, 1));
 }
 
+/* More tokens at once than the list keeps nodes for. */
+static void check_tokens(struct sl_list *list)
+{
+	enum { many = SL_PRELOADS + 3 };
+	struct sl_slot slots[many];
+	int tokens[many], i;
+
+	for (i = 0; i < many; i++) {
+		tokens[i] = skiplist_preload(list, GFP_KERNEL);
+		CHECK(tokens[i] == (i < SL_PRELOADS ? i : SL_PRELOADS));
+	}
+	for (i = 0; i < many; i++) {
+		slots[i].key = (unsigned long)i + 1;
+		slots[i].size = 1;
+		CHECK(skiplist_insert(list, &slots[i], tokens[i]) == 0);
+	}
+	CHECK(list->taken == 0);
+	for (i = 0; i < many; i++)
+		CHECK(skiplist_delete(list, (unsigned long)i + 1, 1) == &slots[i]);
+}
+
 int main(void)
 {
 	static const int sizes[] = { 10, 32, 33, 1000 };
@@ -155,6 +176,7 @@ int main(void)
 	CHECK(!sl_first_leaf(&list));
 	CHECK(!sl_last_leaf(&list));
 	CHECK(tear_down(&list) == 0);
+	check_tokens(&list);
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		fill(&list, sizes[i]);
 		check_calls(&list);

@@ -17,8 +17,9 @@
  *  - skiplist_lookup_rcu() is right about misses too; nothing need be checked again. The caller is in
  *    a reader of lath_rcu_auto. skiplist_lookup() may be used anywhere, but as in 2013 keeping
  *    the slot alive is the caller's matter.
- *  - skiplist_preload() reports a failed sl_init_list(). Insertion gets memory before it locks
- *    anything by itself, so the token carries nothing.
+ *  - The token of skiplist_preload() names one of 64 sets of nodes the list keeps; skiplist_insert()
+ *    gives it back. Each token is used once. With all sets taken, or used up by splits elsewhere,
+ *    the insertion allocates by itself. skiplist_preload() also reports a failed sl_init_list().
  *  - sl_fini_list() is new: it gives the memory of an empty or a full list back.
  */
 #ifndef LATHWORK_COMPAT_SKIPLIST_H
@@ -33,6 +34,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,6 +42,7 @@ extern "C" {
 
 #define SKIP_MAXLEVEL 1
 #define SKIP_KEYS_PER_NODE 32
+#define SL_PRELOADS 64
 
 #ifndef GFP_KERNEL
 typedef unsigned int gfp_t;
@@ -87,6 +90,8 @@ struct sl_list {
 	int chained;
 	int error; /* of sl_init_list() */
 	char lock;
+	uint64_t taken; /* bit i: preload[i] is in use */
+	struct lath_preload preload[SL_PRELOADS];
 	struct lath_skiplist index;
 };
 
@@ -103,13 +108,20 @@ static inline void sl_init_list(struct sl_list *list, gfp_t gfp_mask)
 	list->first.list = list;
 	list->chained = 0;
 	list->lock = 0;
+	list->taken = 0;
+	memset(list->preload, 0, sizeof(list->preload));
 	list->error = lath_skiplist_init(&list->index, NULL);
 }
 
 static inline void sl_fini_list(struct sl_list *list)
 {
-	if (!list->error)
-		lath_skiplist_fini(&list->index, NULL, NULL);
+	int i;
+
+	if (list->error)
+		return;
+	for (i = 0; i < SL_PRELOADS; i++)
+		lath_skiplist_preload_release(&list->index, &list->preload[i]);
+	lath_skiplist_fini(&list->index, NULL, NULL);
 	list->error = -EINVAL;
 }
 
@@ -118,19 +130,59 @@ static inline struct sl_slot *sl_item_slot(const struct lath_item *item)
 	return (struct sl_slot *)(uintptr_t)item->value;
 }
 
+/* A free set of nodes, now taken; SL_PRELOADS if there is none. */
+static inline int sl_take_preload(struct sl_list *list)
+{
+	uint64_t old = __atomic_load_n(&list->taken, __ATOMIC_RELAXED);
+	int i;
+
+	do {
+		if (!~old)
+			return SL_PRELOADS;
+		i = __builtin_ctzll(~old);
+	} while (!__atomic_compare_exchange_n(&list->taken, &old, old | (uint64_t)1 << i, 1, __ATOMIC_ACQUIRE,
+					      __ATOMIC_RELAXED));
+	return i;
+}
+
+static inline void sl_give_preload(struct sl_list *list, int i)
+{
+	/* pairs with sl_take_preload */
+	__atomic_fetch_and(&list->taken, ~((uint64_t)1 << i), __ATOMIC_RELEASE);
+}
+
 /* A token >= 0, or a negative errno. */
 static inline int skiplist_preload(struct sl_list *list, gfp_t gfp_mask)
 {
+	int i, ret;
+
 	(void)gfp_mask;
-	return list->error;
+	if (list->error)
+		return list->error;
+	i = sl_take_preload(list);
+	if (i == SL_PRELOADS)
+		return i;
+	ret = lath_skiplist_preload(&list->index, &list->preload[i]);
+	if (!ret)
+		return i;
+	sl_give_preload(list, i);
+	return ret;
 }
 
 /* 0 | -EEXIST (the range overlaps another) | -EINVAL | -ENOMEM */
 static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, int preload_token)
 {
 	struct lath_item item = { slot->key, slot->size, (uint64_t)(uintptr_t)slot };
+	int ret = -EAGAIN;
 
-	return preload_token < 0 ? preload_token : lath_skiplist_insert_item(&list->index, &item, NULL);
+	if (preload_token < 0)
+		return preload_token;
+	if (preload_token < SL_PRELOADS) {
+		ret = lath_skiplist_insert_preloaded(&list->index, &item, &list->preload[preload_token],
+						     NULL);
+		sl_give_preload(list, preload_token);
+	}
+	return ret == -EAGAIN ? lath_skiplist_insert_item(&list->index, &item, NULL) : ret;
 }
 
 /* The first slot that overlaps [key, key + size), or NULL. */
