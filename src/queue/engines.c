@@ -117,16 +117,16 @@ static int no_verify(struct sortq *q)
 	return 0;
 }
 
-INIT(rb, struct lath_rb_tree, lath_rb_init)
-INSERT(rb, struct lath_rb_tree, rb, lath_rb_insert)
-REMOVE(rb, struct lath_rb_tree, rb, lath_rb_remove)
-END(rb, struct lath_rb_tree, rb, first, lath_rb_first)
-END(rb, struct lath_rb_tree, rb, last, lath_rb_last)
-STEP(rb, rb, next, lath_rb_next)
-STEP(rb, rb, prev, lath_rb_prev)
-CEILING(rb, struct lath_rb_tree, rb, lath_rb_ceiling)
-POP_FIRST(rb, struct lath_rb_tree, rb, lath_rb_first, lath_rb_remove)
-VERIFY(rb, struct lath_rb_tree, lath_rb_verify)
+INIT(rbtree, struct lath_rb_tree, lath_rb_init)
+INSERT(rbtree, struct lath_rb_tree, rb, lath_rb_insert)
+REMOVE(rbtree, struct lath_rb_tree, rb, lath_rb_remove)
+END(rbtree, struct lath_rb_tree, rb, first, lath_rb_first)
+END(rbtree, struct lath_rb_tree, rb, last, lath_rb_last)
+STEP(rbtree, rb, next, lath_rb_next)
+STEP(rbtree, rb, prev, lath_rb_prev)
+CEILING(rbtree, struct lath_rb_tree, rb, lath_rb_ceiling)
+POP_FIRST(rbtree, struct lath_rb_tree, rb, lath_rb_first, lath_rb_remove)
+VERIFY(rbtree, struct lath_rb_tree, lath_rb_verify)
 
 INIT(avl, struct lath_avl_tree, lath_avl_init)
 INSERT(avl, struct lath_avl_tree, avl, lath_avl_insert)
@@ -242,7 +242,7 @@ static struct lath_request *skip_ceiling(struct sortq *q, u64 key)
 	  name##_key, name##_last,    name##_next, name##_prev,	  name##_ceiling, verify }
 
 static const struct lath_engine list_engine = ORDERED("list", list, no_verify);
-static const struct lath_engine rb_engine = ORDERED("rbtree", rb, rb_verify);
+static const struct lath_engine rbtree_engine = ORDERED("rbtree", rbtree, rbtree_verify);
 static const struct lath_engine avl_engine = ORDERED("avl", avl, avl_verify);
 static const struct lath_engine skip_engine = ORDERED("skiplist", skip, no_verify);
 static const struct lath_engine fib_engine = HEAP("fibheap", fib);
@@ -253,7 +253,7 @@ static const struct lath_engine fifo_engine = { "fifo",	    list_memsize, list_i
 						NULL,	    NULL,	  no_verify };
 
 const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES] = {
-	[LATH_SORTQ_LIST] = &list_engine,   [LATH_SORTQ_RBTREE] = &rb_engine,
+	[LATH_SORTQ_LIST] = &list_engine,   [LATH_SORTQ_RBTREE] = &rbtree_engine,
 	[LATH_SORTQ_AVL] = &avl_engine,	    [LATH_SORTQ_SKIPLIST] = &skip_engine,
 	[LATH_SORTQ_FIBHEAP] = &fib_engine, [LATH_SORTQ_PAIRING] = &pairing_engine,
 	[LATH_SORTQ_RADIX] = &radix_engine, [LATH_SORTQ_FIFO] = &fifo_engine,

@@ -216,7 +216,7 @@ static u32 insert_full(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 }
 
 /* The finger did not hold. */
-static __attribute__((noinline)) u32 insert_entry(struct sortq *q, u64 entry)
+static __attribute__((__noinline__)) u32 insert_entry(struct sortq *q, u64 entry)
 {
 	struct lath_blocks *b = &q->b;
 	u64 w;
@@ -326,7 +326,8 @@ struct lath_request *lath_hybrid_pop(struct sortq *q)
 		prefetch(request_of(q, b->block[id].e[lo + 3]));
 	b->base = entry & b->sweep_mask;
 	b->count--;
-	info->lo = (u8)++lo;
+	lo++;
+	info->lo = (u8)lo;
 	if (unlikely(lo == info->hi))
 		lath_blocks_drop_first(b);
 	return give_out(q, entry);

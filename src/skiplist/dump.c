@@ -19,7 +19,6 @@ struct dump {
 #define PRINT(dump, ...)                                   \
 	do {                                               \
 		char line[LINE];                           \
-                                                           \
 		snprintf(line, sizeof(line), __VA_ARGS__); \
 		(dump)->write((dump)->arg, line);          \
 	} while (0)

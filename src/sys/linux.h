@@ -27,8 +27,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* nodemask.h's word for memory nodes; ours are nodes of an index. */
+/* Macros of the memory manager whose names the core gives to functions of its own files. */
 #undef node_clear
+#undef free_page
 
 /* No instrumentation of ours in the kernel (KCSAN brings its own). */
 #define LATH_CHECKED 0

@@ -28,7 +28,7 @@
 namespace lathwork {
 
 // F = 32 lanes take 528 bytes; with tasks of 5 ns and more, 8 lanes do as well (doc/split-list.md).
-template <class Task, Task* Task::*Next, unsigned F = 32, class Policy = split_list_policy>
+template <class Task, Task* Task::* Next, unsigned F = 32, class Policy = split_list_policy>
 class run_queue {
 public:
     using list_type = intrusive_split_list<Task, F, Next, Policy>;

@@ -130,7 +130,7 @@ struct split_list_hot_policy : split_list_policy {
     static constexpr unsigned prefetch_lines = 0;
 };
 
-template <class T, unsigned F, T* T::*Next, class Policy = split_list_policy>
+template <class T, unsigned F, T* T::* Next, class Policy = split_list_policy>
 class intrusive_split_list {
     using index_type = typename Policy::index_type;
     static constexpr std::size_t mask = std::size_t{F} - 1;
@@ -407,7 +407,7 @@ private:
 
 // A forward iterator one step ahead of what it shows: the cursor of the current lane has already
 // been moved on, so that the element shown may be freed.
-template <class T, unsigned F, T* T::*Next, class Policy>
+template <class T, unsigned F, T* T::* Next, class Policy>
 template <bool Const>
 class intrusive_split_list<T, F, Next, Policy>::basic_iterator {
     friend intrusive_split_list;
@@ -482,7 +482,7 @@ public:
     }
 };
 
-template <class T, unsigned F, T* T::*Next, class Policy>
+template <class T, unsigned F, T* T::* Next, class Policy>
 template <class Element, class Visit>
 constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
     T* cursors[F];
@@ -498,8 +498,8 @@ constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
     l = lane(l);
     for (; links >= F; links -= F)
         for (std::size_t i = 0; i < F; i += unroll)
-            if (T* stop = step_group<Element>(cursors + i, visit,
-                                              std::make_index_sequence<unroll>{}))
+            if (T* stop =
+                    step_group<Element>(cursors + i, visit, std::make_index_sequence<unroll>{}))
                 return stop;
     for (; links != 0; ++l, --links)
         if (T* stop = step<Element>(cursors[l], visit))
@@ -511,7 +511,7 @@ constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
     return nullptr;
 }
 
-template <class T, unsigned F, T* T::*Next, class Policy>
+template <class T, unsigned F, T* T::* Next, class Policy>
 constexpr bool intrusive_split_list<T, F, Next, Policy>::unlink(T& element) noexcept {
     const size_type n = size();
     T* before[F]{}; // of each lane, the last element passed
@@ -554,7 +554,7 @@ constexpr bool intrusive_split_list<T, F, Next, Policy>::unlink(T& element) noex
 #undef LATH_SPLIT_LIST_INLINE
 
 // Iterators do not refer to the list, so they may outlive it.
-template <class T, unsigned F, T* T::*Next, class Policy>
+template <class T, unsigned F, T* T::* Next, class Policy>
 inline constexpr bool
     std::ranges::enable_borrowed_range<lathwork::intrusive_split_list<T, F, Next, Policy>> = true;
 
