@@ -108,6 +108,25 @@ void lath_skiplist_fini(struct lath_skiplist *public, lath_item_fn each, void *a
 	list->root = NULL;
 }
 
+struct lath_skiplist *lath_skiplist_create(const struct lath_config *config)
+{
+	struct lath_skiplist *list = lath_block_alloc(sizeof(*list));
+
+	if (list && lath_skiplist_init(list, config)) {
+		lath_block_free(list);
+		list = NULL;
+	}
+	return list;
+}
+
+void lath_skiplist_destroy(struct lath_skiplist *list, lath_item_fn each, void *arg)
+{
+	if (!list)
+		return;
+	lath_skiplist_fini(list, each, arg);
+	lath_block_free(list);
+}
+
 uint64_t lath_skiplist_count(struct lath_skiplist *public)
 {
 	struct skiplist *list = list_of(public);

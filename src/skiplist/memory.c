@@ -188,10 +188,11 @@ void node_free(struct skiplist *list, enum pool_kind kind, struct node *node)
 
 static void node_retired(struct lath_rcu_head *head)
 {
-	struct node *leaf = container_of(head, struct node, rcu);
+	struct node *node = container_of(head, struct node, rcu);
 
 	lath_retired();
-	pool_return((struct pool *)(void *)READ_ONCE(leaf->right), leaf);
+	pool_return((struct pool *)(void *)READ_ONCE(node->right), node);
+	lath_retired_end();
 }
 
 void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)

@@ -87,6 +87,10 @@ static inline void lath_retired(void)
 {
 }
 
+static inline void lath_retired_end(void)
+{
+}
+
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {
 	rcu_barrier();

@@ -20,22 +20,26 @@ static void enter(void)
 
 static void leave(void)
 {
+	lath_tsan_before();
 	urcu_bp_read_unlock();
 }
 
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
+	lath_tsan_before();
 	urcu_bp_call_rcu((struct rcu_head *)head, (void (*)(struct rcu_head *))func);
 }
 
 static void wait_for_readers(void)
 {
 	urcu_bp_synchronize_rcu();
+	lath_tsan_after();
 }
 
 static void drain(void)
 {
 	urcu_bp_barrier();
+	lath_tsan_after();
 }
 
 const struct lath_rcu lath_rcu_auto = {

@@ -19,22 +19,26 @@ static void enter(void)
 
 static void leave(void)
 {
+	lath_tsan_before();
 	urcu_memb_read_unlock();
 }
 
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
+	lath_tsan_before();
 	urcu_memb_call_rcu((struct rcu_head *)head, (void (*)(struct rcu_head *))func);
 }
 
 static void wait_for_readers(void)
 {
 	urcu_memb_synchronize_rcu();
+	lath_tsan_after();
 }
 
 static void drain(void)
 {
 	urcu_memb_barrier();
+	lath_tsan_after();
 }
 
 static void announce(void)

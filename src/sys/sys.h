@@ -12,7 +12,7 @@
  *              cmpxchg_acquire  prefetch  memcpy memmove memset
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_unlock
- *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired
+ *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf
  *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add
  *   tests      lath_delay(point)

@@ -160,12 +160,29 @@ static inline void lath_spin_unlock(struct lath_spinlock *lock)
 }
 
 /*
- * liburcu is not instrumented: tell ThreadSanitizer that the end of a reader happens before
- * every callback. The symbols are absent (NULL) in all other builds.
+ * liburcu is not instrumented: tell ThreadSanitizer that the end of a reader, and the call that retires,
+ * happen before the callback, and callbacks before the end of a drain (the flavours do their part in
+ * rcu_*.c). The symbols are absent (NULL) in all other builds.
  */
 extern void __tsan_acquire(void *addr) __attribute__((weak));
 extern void __tsan_release(void *addr) __attribute__((weak));
 extern char lath_grace_period_tag;
+
+static inline void lath_tsan_before(void)
+{
+#if LATH_CHECKED
+	if (__tsan_release)
+		__tsan_release(&lath_grace_period_tag);
+#endif
+}
+
+static inline void lath_tsan_after(void)
+{
+#if LATH_CHECKED
+	if (__tsan_acquire)
+		__tsan_acquire(&lath_grace_period_tag);
+#endif
+}
 
 static inline void lath_reader_enter(const struct lath_rcu *rcu)
 {
@@ -175,10 +192,6 @@ static inline void lath_reader_enter(const struct lath_rcu *rcu)
 
 static inline void lath_reader_exit(const struct lath_rcu *rcu)
 {
-#if LATH_CHECKED
-	if (__tsan_release)
-		__tsan_release(&lath_grace_period_tag);
-#endif
 	if (rcu->read_unlock)
 		rcu->read_unlock();
 }
@@ -190,13 +203,15 @@ static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head 
 	rcu->call(head, func);
 }
 
-/* First thing in a func handed to lath_retire(). */
+/* First and last thing in a func handed to lath_retire(). */
 static inline void lath_retired(void)
 {
-#if LATH_CHECKED
-	if (__tsan_acquire)
-		__tsan_acquire(&lath_grace_period_tag);
-#endif
+	lath_tsan_after();
+}
+
+static inline void lath_retired_end(void)
+{
+	lath_tsan_before();
 }
 
 static inline void lath_retire_drain(const struct lath_rcu *rcu)

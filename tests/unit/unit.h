@@ -20,11 +20,15 @@
 #include <linux/sched.h>
 #define unit_alloc(size) kvzalloc(size, GFP_KERNEL)
 #define unit_free(p) kvfree(p)
+#define unit_alloc_aligned(size) kzalloc(roundup_pow_of_two(size), GFP_KERNEL)
+#define unit_free_aligned(p) kfree(p)
 #define unit_breathe() cond_resched()
 #else
 #include <stdlib.h>
 #define unit_alloc(size) calloc(1, size)
 #define unit_free(p) free(p)
+#define unit_alloc_aligned(size) aligned_alloc(64, ((size) + 63) & ~(size_t)63)
+#define unit_free_aligned(p) free(p)
 #define unit_breathe() ((void)0)
 #endif
 
