@@ -118,7 +118,7 @@ int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_it
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
 	node_unlock(leaf);
-	if (unlikely(count == NODE_CAP / 4 - 1 || !count))
+	if (unlikely(count == NODE_CAP / 4 || !count))
 		leaf_became_sparse(list, key);
 	return 0;
 }

@@ -164,9 +164,8 @@ void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_
 
 	memset(stats, 0, sizeof(*stats));
 	stats->items = lath_skiplist_count(public);
-	stats->bytes = READ_ONCE(list->pool[POOL_LEAF].bytes) + READ_ONCE(list->pool[POOL_INNER].bytes);
-	stats->leaves = READ_ONCE(list->pool[POOL_LEAF].nodes);
-	stats->inner_nodes = READ_ONCE(list->pool[POOL_INNER].nodes);
+	pool_stats(&list->pool[POOL_LEAF], &stats->bytes, &stats->leaves);
+	pool_stats(&list->pool[POOL_INNER], &stats->bytes, &stats->inner_nodes);
 	lath_reader_enter(list->rcu);
 	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
 	lath_reader_exit(list->rcu);

@@ -96,6 +96,8 @@ void node_free(struct skiplist *list, enum pool_kind kind, struct node *node);
 /* Hand an unlinked node, DEAD by now, to reclamation. */
 void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node);
 
+void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes);
+
 /* The node is complete: from now on it counts. Its version goes on from its former life. */
 static inline void node_open(struct node *node)
 {
@@ -203,7 +205,7 @@ void leaf_became_sparse(struct skiplist *list, u64 key);
 
 static inline bool node_sparse(unsigned int count)
 {
-	return count < NODE_CAP / 4;
+	return count <= NODE_CAP / 4;
 }
 
 #endif /* LATH_SKIPLIST_LIST_H */

@@ -203,3 +203,11 @@ void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)
 	WRITE_ONCE(node->right, (struct node *)(void *)&list->pool[kind]);
 	lath_retire(list->rcu, &node->rcu, node_retired);
 }
+
+void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes)
+{
+	lath_spin_lock(&pool->lock);
+	*bytes += pool->bytes;
+	*nodes = pool->nodes;
+	lath_spin_unlock(&pool->lock);
+}

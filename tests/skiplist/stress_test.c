@@ -180,7 +180,7 @@ int main(void)
 	char report[200] = "";
 	int pass, i, broken;
 
-	rounds = getenv("LATH_LONG") ? 20000 : 40;
+	rounds = getenv("LATH_LONG") ? 20000 : 15;
 	for (pass = 0; pass < 2; pass++) {
 		struct lath_skiplist_stats stats;
 
