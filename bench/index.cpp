@@ -49,7 +49,7 @@ public:
           std::vector<std::string> names)
         : session_(s), source_(source), n_(n), threads_(threads), names_(std::move(names)) {
         const options& opt = s.opt();
-        std::uint64_t wanted = opt.quick() ? 30000 : 200000;
+        std::uint64_t wanted = opt.quick() ? 20000 : 200000;
         operations_ = std::max<std::uint64_t>(std::min(wanted, n / 8), 1);
     }
 

@@ -113,10 +113,12 @@ int run(request& asked) {
     for (const auto& text : asked.n)
         asked.opt.n.push_back(parse_size(text));
     std::vector<const table*> chosen;
+    chosen.reserve(asked.tables.size());
     for (const auto& name : asked.tables)
         chosen.push_back(&find_table(tables, name));
     if (asked.list) {
         std::vector<table> shown;
+        shown.reserve(chosen.size());
         for (const table* t : chosen)
             shown.push_back(*t);
         print_list(chosen.empty() ? tables : shown, asked.opt);
