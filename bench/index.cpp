@@ -234,9 +234,11 @@ private:
     // Less than a key: memory that the process held before was used again, which no counter shows.
     void record_bytes(const std::string& subject, std::uint64_t bytes) {
         if (bytes < n_ * sizeof(std::uint64_t))
-            session_.not_available(case_name("bytes"), subject, "its allocator kept memory from before");
+            session_.not_available(case_name("bytes"), subject,
+                                   "its allocator kept memory from before");
         else
-            record("bytes", subject, static_cast<double>(bytes) / static_cast<double>(n_), true, "bytes", "B");
+            record("bytes", subject, static_cast<double>(bytes) / static_cast<double>(n_), true,
+                   "bytes", "B");
     }
 
     // ---- cases on the standing maps ----
