@@ -7,7 +7,18 @@ namespace lathbench {
 
 table index_table();
 table ranges_table();
+#ifdef LATH_TABLE_SCAN
+table scan_table();
+#endif
 
-std::vector<table> all_tables() { return {ranges_table(), index_table()}; }
+std::vector<table> all_tables() {
+    return {
+        ranges_table(),
+        index_table(),
+#ifdef LATH_TABLE_SCAN
+        scan_table(),
+#endif
+    };
+}
 
 } // namespace lathbench
