@@ -335,8 +335,12 @@ public:
         return walk<const T>([&pred](const T& element) { return !std::invoke(pred, element); });
     }
 
-    [[nodiscard]] constexpr iterator begin() noexcept { return iterator(*this); }
-    [[nodiscard]] constexpr const_iterator begin() const noexcept { return const_iterator(*this); }
+    [[nodiscard]] LATH_SPLIT_LIST_INLINE constexpr iterator begin() noexcept {
+        return iterator(*this);
+    }
+    [[nodiscard]] LATH_SPLIT_LIST_INLINE constexpr const_iterator begin() const noexcept {
+        return const_iterator(*this);
+    }
     [[nodiscard]] constexpr const_iterator cbegin() const noexcept { return const_iterator(*this); }
     [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }
     [[nodiscard]] constexpr std::default_sentinel_t cend() const noexcept { return {}; }
@@ -355,7 +359,7 @@ private:
     }
 
     // By eight pointers, for gcc makes `rep movs` of one whole copy, which takes longer to start.
-    static constexpr void copy_lanes(T** to, T* const* from) noexcept {
+    LATH_SPLIT_LIST_INLINE static constexpr void copy_lanes(T** to, T* const* from) noexcept {
         if (std::is_constant_evaluated()) {
             std::copy(from, from + F, to);
         } else {
@@ -418,14 +422,15 @@ class intrusive_split_list<T, F, Next, Policy>::basic_iterator {
     std::size_t lane_;
     size_type rest_; // elements from this one to the end
 
-    explicit constexpr basic_iterator(const intrusive_split_list& list) noexcept
+    LATH_SPLIT_LIST_INLINE explicit constexpr basic_iterator(
+        const intrusive_split_list& list) noexcept
         : element_(nullptr), lane_(lane(list.head_)), rest_(list.size()) {
         copy_lanes(cursors_, list.first_);
         if (rest_ != 0)
             fetch();
     }
 
-    constexpr void fetch() noexcept {
+    LATH_SPLIT_LIST_INLINE constexpr void fetch() noexcept {
         T*& cursor = cursors_[lane_];
         element_ = cursor;
         if (rest_ > F) {
@@ -453,7 +458,7 @@ public:
     constexpr reference operator*() const noexcept { return *element_; }
     constexpr pointer operator->() const noexcept { return element_; }
 
-    constexpr basic_iterator& operator++() noexcept {
+    LATH_SPLIT_LIST_INLINE constexpr basic_iterator& operator++() noexcept {
         lane_ = lane(lane_ + 1);
         if (--rest_ != 0)
             fetch();
