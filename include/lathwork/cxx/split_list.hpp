@@ -135,7 +135,7 @@ class intrusive_split_list {
     using index_type = typename Policy::index_type;
     static constexpr std::size_t mask = std::size_t{F} - 1;
     // Steps written out one after another in a row: the offset of a cursor is then a constant.
-    static constexpr unsigned unroll = F < 8 ? F : 8;
+    static constexpr unsigned unroll = F < 4 ? F : 4;
 
     static_assert(F != 0 && (F & (F - 1)) == 0,
                   "intrusive_split_list: F must be a power of two, or the lanes would not stay "
@@ -363,8 +363,9 @@ private:
         if (std::is_constant_evaluated()) {
             std::copy(from, from + F, to);
         } else {
-            for (unsigned i = 0; i < F; i += unroll)
-                std::memcpy(to + i, from + i, unroll * sizeof(T*));
+            constexpr unsigned part = F < 8 ? F : 8;
+            for (unsigned i = 0; i < F; i += part)
+                std::memcpy(to + i, from + i, part * sizeof(T*));
         }
     }
 
