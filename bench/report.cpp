@@ -238,6 +238,11 @@ std::string ratio_text(std::FILE* out, const row* ours, const row* theirs) {
 } // namespace
 
 void print_medians(std::FILE* out, const session& s) {
+    if (s.of().print) {
+        s.of().print(out, s);
+        print_absences(out, s);
+        return;
+    }
     auto cases = case_order(s);
     int width = case_width(cases);
     std::vector<std::string> names;
@@ -284,7 +289,7 @@ void print_medians(std::FILE* out, const session& s) {
 
 void print_ratios(std::FILE* out, const session& s) {
     auto cases = case_order(s);
-    int width = case_width(cases);
+    int width = case_width(cases) + (s.of().print ? 3 : 0);
     std::fprintf(out,
                  "\n%s: lathwork / peer (%s; a tie is within the noise)\n%-*s %10s %-4s %7s  %-12s "
                  "%-12s %s\n",
@@ -295,12 +300,15 @@ void print_ratios(std::FILE* out, const session& s) {
         if (!c.ours)
             continue;
         summary sum = summarise(c.ours->samples);
+        std::string label = c.ours->what.name;
+        if (c.ours->what.metric != "time")
+            label += " " + c.ours->what.metric;
         std::string against = c.best ? c.best->subject : "no peer has it";
         if (c.best && c.best->what.name != c.ours->what.name)
             against += " (" + c.best->what.name + ")";
-        std::fprintf(out, "%-*s %10s %-4s %6.1f%%  %-12s %-12s %s\n", width,
-                     c.ours->what.name.c_str(), figure(sum.median).c_str(),
-                     c.ours->what.unit.c_str(), sum.median > 0 ? sum.mad / sum.median * 100 : 0,
+        std::fprintf(out, "%-*s %10s %-4s %6.1f%%  %-12s %-12s %s\n", width, label.c_str(),
+                     figure(sum.median).c_str(), c.ours->what.unit.c_str(),
+                     sum.median > 0 ? sum.mad / sum.median * 100 : 0,
                      ratio_text(out, c.ours, c.named).c_str(),
                      ratio_text(out, c.ours, c.best).c_str(), against.c_str());
     }

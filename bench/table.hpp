@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -74,6 +75,8 @@ struct table {
     std::function<void(session&)> run;
     // Cases no peer has, compared with another case of the peers: "lookup-batch" -> "lookup".
     std::map<std::string, std::string> compare_with;
+    // A table in its own shape, printed before the general ones; may be empty.
+    std::function<void(std::FILE*, const session&)> print;
 };
 
 std::vector<table> all_tables();

@@ -10,6 +10,7 @@ table ranges_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
 #endif
+table sort_table();
 
 std::vector<table> all_tables() {
     return {
@@ -18,6 +19,7 @@ std::vector<table> all_tables() {
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
+        sort_table(),
     };
 }
 

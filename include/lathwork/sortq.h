@@ -25,7 +25,7 @@
  * Invariants (lath_sortq_verify returns the number of a broken one):
  *   S1 entries are in order from the head, equal ones in order of arrival;
  *   S2 every entry of a block lies between the block's separator and the next block's;
- *   S3 a request's `where` names the block that holds its entry;
+ *   S3 a queued request's `where` names the block that holds its entry;
  *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
  *
  * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
@@ -78,7 +78,7 @@ struct lath_request {
 	uint64_t sector;
 	uint32_t sectors; /* length; for the merge calls */
 	uint32_t tag;	  /* index in the pool */
-	uint32_t where;	  /* 0: in no queue */
+	uint32_t where;	  /* the queue's */
 	uint32_t owner;
 	uint32_t older, newer; /* tag + 1 in order of arrival */
 	uint64_t time;	       /* the caller's, e.g. the deadline; read by lath_sortq_expired */

@@ -10,21 +10,21 @@
 
 #define SIGN (1ull << 63)
 
-static inline u32 below4(const u64 *s, __m256i base, __m256i k)
+static __always_inline u32 below4(const u64 *s, __m256i base, __m256i k)
 {
 	__m256i x = _mm256_sub_epi64(_mm256_loadu_si256((const __m256i *)s), base);
 
 	return (u32)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(x, k))) ^ 15;
 }
 
-static inline u32 below16(const u64 *s, __m256i b, __m256i k)
+static __always_inline u32 below16(const u64 *s, __m256i b, __m256i k)
 {
 	return below4(s, b, k) | below4(s + 4, b, k) << 4 | below4(s + 8, b, k) << 8 |
 	       below4(s + 12, b, k) << 12;
 }
 
 /* May read up to 15 words past n: pages and the top are padded. */
-static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
+static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	__m256i b = _mm256_set1_epi64x((long long)(base ^ SIGN)),
 		v = _mm256_set1_epi64x((long long)(k ^ SIGN));
@@ -41,18 +41,23 @@ static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (u32)__builtin_popcount(below16(sep, b, v) & ((1u << n) - 1));
 }
 
-static inline u32 at_most(const u64 *e, u64 base, u64 k)
+static __always_inline u32 at_most(const u64 *e, u64 base, u64 k)
 {
 	return below16(e, _mm256_set1_epi64x((long long)(base ^ SIGN)),
 		       _mm256_set1_epi64x((long long)(k ^ SIGN)));
 }
 
-static inline __m256i index4(u32 from)
+static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
+{
+	return lo + (u32)__builtin_popcount(at_most(e, base, k) & ((1u << hi) - (1u << lo)));
+}
+
+static __always_inline __m256i index4(u32 from)
 {
 	return _mm256_add_epi64(_mm256_set1_epi64x(from), _mm256_set_epi64x(3, 2, 1, 0));
 }
 
-static void put(u64 *e, u32 p, u64 entry)
+static __always_inline void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
 {
 	__m256i v = _mm256_set1_epi64x((long long)entry), at = _mm256_set1_epi64x(p);
 	__m256i last = _mm256_setzero_si256();
@@ -70,7 +75,16 @@ static void put(u64 *e, u32 p, u64 entry)
 	}
 }
 
-static void cut(u64 *e, u32 p)
+static void split(u64 *e, u64 *to, u32 p, u64 entry)
+{
+	u32 i, half = LATH_BLOCK_CAP / 2, left = p <= half;
+
+	for (i = 0; i < half; i++)
+		to[i] = e[half + i];
+	put(left ? e : to, left ? p : p - half, half, entry);
+}
+
+static __always_inline void cut(u64 *e, u32 p, u32 hi __maybe_unused)
 {
 	__m256i at = _mm256_set1_epi64x((long long)p - 1), x = _mm256_load_si256((const __m256i *)e);
 	u32 i;
@@ -87,7 +101,7 @@ static void cut(u64 *e, u32 p)
 	}
 }
 
-static u32 find(const u64 *e, u64 tag)
+static __always_inline u32 find(const u64 *e, u64 tag)
 {
 	__m256i mask = _mm256_set1_epi64x((long long)LATH_TAG_MASK), v = _mm256_set1_epi64x((long long)tag);
 	u32 m = 0, i;
@@ -102,7 +116,7 @@ static u32 find(const u64 *e, u64 tag)
 
 #include "arch/sortq_place.h"
 
-const struct lath_block_ops lath_block_avx2 = { "avx2", place, seek, put, cut, find };
+const struct lath_block_ops lath_block_avx2 = { "avx2", place, seek, put, cut, split, find };
 #else
 extern int lath_no_avx2;
 #endif

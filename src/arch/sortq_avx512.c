@@ -7,13 +7,13 @@
 #ifdef LATH_SORTQ_X86
 #include <immintrin.h>
 
-static inline u32 below8(const u64 *s, __m512i base, __m512i k)
+static __always_inline u32 below8(const u64 *s, __m512i base, __m512i k)
 {
 	return _mm512_cmple_epu64_mask(_mm512_sub_epi64(_mm512_loadu_si512(s), base), k);
 }
 
 /* May read up to 15 words past n: pages and the top are padded. */
-static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
+static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	__m512i b = _mm512_set1_epi64((long long)base), v = _mm512_set1_epi64((long long)k);
 	u32 at = 0, m;
@@ -32,14 +32,19 @@ static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (u32)__builtin_popcount(m & ((1u << n) - 1));
 }
 
-static inline u32 at_most(const u64 *e, u64 base, u64 k)
+static __always_inline u32 at_most(const u64 *e, u64 base, u64 k)
 {
 	__m512i b = _mm512_set1_epi64((long long)base), v = _mm512_set1_epi64((long long)k);
 
 	return below8(e, b, v) | below8(e + 8, b, v) << 8;
 }
 
-static void put(u64 *e, u32 p, u64 entry)
+static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
+{
+	return lo + (u32)__builtin_popcount(at_most(e, base, k) & ((1u << hi) - (1u << lo)));
+}
+
+static __always_inline void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
 {
 	__m512i x0 = _mm512_load_si512(e), x1 = _mm512_load_si512(e + 8);
 	__m512i v = _mm512_set1_epi64((long long)entry);
@@ -52,7 +57,18 @@ static void put(u64 *e, u32 p, u64 entry)
 	_mm512_store_si512(e + 8, _mm512_mask_mov_epi64(x1, (__mmask8)(one >> 8), v));
 }
 
-static void cut(u64 *e, u32 p)
+static void split(u64 *e, u64 *to, u32 p, u64 entry)
+{
+	__m512i x1 = _mm512_load_si512(e + 8);
+
+	put(e, p, LATH_BLOCK_CAP, entry);
+	_mm512_store_si512(to, p <= 8 ? x1 : _mm512_load_si512(e + 8));
+	/* what fell over the end: the last of the old ones, or entry itself */
+	x1 = _mm512_alignr_epi64(x1, x1, 7);
+	_mm512_store_si512(to + 8, p == LATH_BLOCK_CAP ? _mm512_set1_epi64((long long)entry) : x1);
+}
+
+static __always_inline void cut(u64 *e, u32 p, u32 hi __maybe_unused)
 {
 	__m512i x0 = _mm512_load_si512(e), x1 = _mm512_load_si512(e + 8);
 	__m512i s0 = _mm512_alignr_epi64(x1, x0, 1), s1 = _mm512_alignr_epi64(x1, x1, 1);
@@ -62,7 +78,7 @@ static void cut(u64 *e, u32 p)
 	_mm512_store_si512(e + 8, _mm512_mask_mov_epi64(x1, (__mmask8)(down >> 8), s1));
 }
 
-static u32 find(const u64 *e, u64 tag)
+static __always_inline u32 find(const u64 *e, u64 tag)
 {
 	__m512i mask = _mm512_set1_epi64((long long)LATH_TAG_MASK), v = _mm512_set1_epi64((long long)tag);
 	__m512i x0 = _mm512_and_si512(_mm512_load_si512(e), mask);
@@ -73,7 +89,7 @@ static u32 find(const u64 *e, u64 tag)
 
 #include "arch/sortq_place.h"
 
-const struct lath_block_ops lath_block_avx512 = { "avx512", place, seek, put, cut, find };
+const struct lath_block_ops lath_block_avx512 = { "avx512", place, seek, put, cut, split, find };
 #else
 extern int lath_no_avx512;
 #endif

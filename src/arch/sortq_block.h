@@ -47,6 +47,17 @@ struct lath_page {
 
 #define LATH_NONE (~0u)
 
+/* the kernel has these words too */
+#ifndef noinline
+#define noinline __attribute__((noinline))
+#endif
+#ifndef __maybe_unused
+#define __maybe_unused __attribute__((unused))
+#endif
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
 struct lath_block_ops;
 
 struct lath_blocks {
@@ -61,6 +72,7 @@ struct lath_blocks {
 	u64 finger_open; /* ~0 when there is none after it */
 	const struct lath_block_ops *ops;
 	struct lath_page *page;
+	struct lath_page *only; /* the page, while there is but one */
 	u64 *top_sep;
 	u32 *top_id;
 	u32 top_lo, top_hi, top_cap;
@@ -70,14 +82,14 @@ struct lath_blocks {
 
 /*
  * Where an entry belongs. The word is passed in a register: block id in bits 0-31, index in the block
- * in 32-39, index in its page in 40-47, the block's hi before in 48-55, LATH_PLACE_FULL.
+ * in 32-39, index in its page in 40-47, flags.
  */
-#define LATH_PLACE_FULL (1ull << 63) /* nothing was inserted */
-#define LATH_PLACE(id, p, d, hi) ((u64)(id) | (u64)(p) << 32 | (u64)(d) << 40 | (u64)(hi) << 48)
+#define LATH_PLACE_FULL (1ull << 63)   /* nothing was inserted */
+#define LATH_PLACE_STREAM (1ull << 62) /* the second append in a row to its block */
+#define LATH_PLACE(id, p, d) ((u64)(id) | (u64)(p) << 32 | (u64)(d) << 40)
 #define LATH_PLACE_BLOCK(w) ((u32)(w))
 #define LATH_PLACE_INDEX(w) ((u32)((w) >> 32) & 255)
 #define LATH_PLACE_SLOT(w) ((u32)((w) >> 40) & 255)
-#define LATH_PLACE_HI(w) ((u32)((w) >> 48) & 127)
 
 struct lath_block_ops {
 	const char *name;
@@ -85,10 +97,13 @@ struct lath_block_ops {
 	u64 (*place)(struct lath_blocks *b, u64 entry);
 	/* the place behind every entry whose distance from base is <= key - base */
 	u64 (*seek)(const struct lath_blocks *b, u64 key);
-	/* e[p..14] up by one, entry to e[p] */
-	void (*put)(u64 *e, u32 p, u64 entry);
-	/* e[p+1..15] down by one */
-	void (*cut)(u64 *e, u32 p);
+	/* e[p..hi) up by one, entry to e[p] */
+	void (*put)(u64 *e, u32 p, u32 hi, u64 entry);
+	/* e[p+1..hi) down by one */
+	void (*cut)(u64 *e, u32 p, u32 hi);
+	/* e is full: its upper half moves to the block `to`, and entry goes to index p of the whole; to the
+	 * left part if p <= 8. e has 9 or 8 entries then, `to` 8 or 9. */
+	void (*split)(u64 *e, u64 *to, u32 p, u64 entry);
 	/* bit i: the tag of e[i] is `tag` */
 	u32 (*find)(const u64 *e, u64 tag);
 };

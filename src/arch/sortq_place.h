@@ -4,49 +4,62 @@
  * instruction set:
  *
  *   rank(sep, n, base, k)   how many of n ascending separators have sep - base <= k
- *   at_most(e, base, k)     bit i: e[i] - base <= k, of 16 entries
- *   put(e, p, entry), cut(e, p), find(e, tag)     as in struct lath_block_ops
+ *   behind(e, lo, hi, base, k)   the index behind those of e[lo..hi) with e - base <= k
+ *   put(e, p, hi, entry), cut(e, p, hi), find(e, tag)     as in struct lath_block_ops
  */
-static inline u64 descend(const struct lath_blocks *b, u64 base, u64 k)
-{
+struct spot {
 	const struct lath_page *page;
-	const struct lath_block_info *info;
-	u32 t = b->top_lo, n = b->top_hi - t, d, id, live;
+	u32 id, p, d, hi;
+};
 
-	if (unlikely(n > 1))
-		t += rank(b->top_sep + t + 1, n - 1, base, k);
-	page = &b->page[b->top_id[t]];
-	d = page->lo;
-	n = page->hi - d;
+/* Kept apart until the end: id and hi are known long before p, and the processor goes on with them. */
+static __always_inline struct spot descend(const struct lath_blocks *b, u64 base, u64 k)
+{
+	const struct lath_page *page = b->only;
+	const struct lath_block_info *info;
+	struct spot s;
+	u32 t, n;
+
+	if (unlikely(!page)) {
+		t = b->top_lo;
+		t += rank(b->top_sep + t + 1, b->top_hi - t - 1, base, k);
+		page = &b->page[b->top_id[t]];
+	}
+	s.d = page->lo;
+	n = page->hi - s.d;
 	if (likely(n > 1))
-		d += rank(page->sep + d + 1, n - 1, base, k);
-	id = page->id[d];
-	info = &b->info[id];
-	live = (1u << info->hi) - (1u << info->lo);
-	return LATH_PLACE(id, info->lo + hweight64(at_most(b->block[id].e, base, k) & live), d, info->hi);
+		s.d += rank(page->sep + s.d + 1, n - 1, base, k);
+	s.page = page;
+	s.id = page->id[s.d];
+	info = &b->info[s.id];
+	s.hi = info->hi;
+	s.p = behind(b->block[s.id].e, info->lo, s.hi, base, k);
+	return s;
 }
 
 static u64 seek(const struct lath_blocks *b, u64 key)
 {
-	return descend(b, b->base, key - b->base);
+	struct spot s = descend(b, b->base, key - b->base);
+
+	return LATH_PLACE(s.id, s.p, s.d);
 }
 
 static u64 place(struct lath_blocks *b, u64 entry)
 {
-	u64 w = descend(b, b->base, (entry | LATH_TAG_MASK) - b->base);
-	u32 id = LATH_PLACE_BLOCK(w), p = LATH_PLACE_INDEX(w);
-	struct lath_block_info *info = &b->info[id];
-	u64 *e = b->block[id].e;
+	struct spot s = descend(b, b->base, (entry | LATH_TAG_MASK) - b->base);
+	struct lath_block_info *info = &b->info[s.id];
+	u64 *e = b->block[s.id].e, w = LATH_PLACE(s.id, s.p, s.d);
 
-	if (unlikely(info->hi == LATH_BLOCK_CAP))
+	if (unlikely(s.hi == LATH_BLOCK_CAP))
 		return w | LATH_PLACE_FULL;
-	if (unlikely(p == info->lo && p)) { /* room below: no need to move */
-		info->lo = info->at = (u8)(p - 1);
-		e[p - 1] = entry;
-		return w;
+	if (unlikely(s.p == info->lo && s.p)) { /* room below: no need to move */
+		info->lo = info->at = (u8)(s.p - 1);
+		e[s.p - 1] = entry;
+	} else {
+		w |= (s.p == s.hi) & (info->at + 1u == s.p) ? LATH_PLACE_STREAM : 0;
+		put(e, s.p, s.hi, entry);
+		info->hi = (u8)(s.hi + 1);
+		info->at = (u8)s.p;
 	}
-	put(e, p, entry);
-	info->hi++;
-	info->at = (u8)p;
 	return w;
 }

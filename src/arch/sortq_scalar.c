@@ -6,7 +6,7 @@
 #include "arch/sortq_block.h"
 
 /* Halving without branches on data: the number of steps depends on n alone. */
-static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
+static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	u32 at = 0;
 
@@ -19,37 +19,42 @@ static inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (n && sep[at] - base <= k);
 }
 
-static inline u32 at_most(const u64 *e, u64 base, u64 k)
+static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 {
-	u32 m = 0, i;
-
-	for (i = 0; i < LATH_BLOCK_CAP; i++)
-		m |= (u32)(e[i] - base <= k) << i;
-	return m;
+	return lo + rank(e + lo, hi - lo, base, k);
 }
 
-static void put(u64 *e, u32 p, u64 entry)
+static __always_inline void put(u64 *e, u32 p, u32 hi, u64 entry)
 {
 	u32 i;
 
-	for (i = LATH_BLOCK_CAP - 1; i > p; i--) {
+	for (i = hi; i > p; i--) {
 		e[i] = e[i - 1];
 		barrier(); /* or the compiler calls memmove, which costs more than it moves */
 	}
 	e[p] = entry;
 }
 
-static void cut(u64 *e, u32 p)
+static void split(u64 *e, u64 *to, u32 p, u64 entry)
+{
+	u32 i, half = LATH_BLOCK_CAP / 2, left = p <= half;
+
+	for (i = 0; i < half; i++)
+		to[i] = e[half + i];
+	put(left ? e : to, left ? p : p - half, half, entry);
+}
+
+static __always_inline void cut(u64 *e, u32 p, u32 hi)
 {
 	u32 i;
 
-	for (i = p; i < LATH_BLOCK_CAP - 1; i++) {
+	for (i = p; i + 1 < hi; i++) {
 		e[i] = e[i + 1];
 		barrier();
 	}
 }
 
-static u32 find(const u64 *e, u64 tag)
+static __always_inline u32 find(const u64 *e, u64 tag)
 {
 	u32 m = 0, i;
 
@@ -60,7 +65,7 @@ static u32 find(const u64 *e, u64 tag)
 
 #include "arch/sortq_place.h"
 
-const struct lath_block_ops lath_block_scalar = { "scalar", place, seek, put, cut, find };
+const struct lath_block_ops lath_block_scalar = { "scalar", place, seek, put, cut, split, find };
 
 const struct lath_block_ops *lath_block_ops(unsigned int level)
 {

@@ -75,6 +75,7 @@ void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory)
 	b->info[0].hi = LATH_BLOCK_CAP;
 	b->first = b->last = b->finger = 0;
 	b->top_lo = b->top_hi = 0;
+	b->only = NULL;
 	b->count = 0;
 }
 
@@ -85,6 +86,12 @@ static u32 take_block(struct lath_blocks *b)
 	b->free_block = b->info[id].next;
 	b->info[id].lo = b->info[id].hi = b->info[id].at = 0;
 	return id;
+}
+
+/* After every change of the top. */
+static void note_only(struct lath_blocks *b)
+{
+	b->only = b->top_hi - b->top_lo == 1 ? &b->page[b->top_id[b->top_lo]] : NULL;
 }
 
 /* Put a page with its separator into the top at index i; returns i, which may have moved. */
@@ -107,6 +114,7 @@ static u32 top_insert(struct lath_blocks *b, u32 i, u64 separator)
 	b->page[page].lo = b->page[page].hi = 0;
 	b->top_sep[i] = separator;
 	b->top_id[i] = page;
+	note_only(b);
 	return i;
 }
 
@@ -153,6 +161,7 @@ static void page_remove(struct lath_blocks *b, u32 page_id, u32 slot)
 	}
 	if (b->top_lo == b->top_hi)
 		b->top_lo = b->top_hi = 0;
+	note_only(b);
 	free_page(b, page_id);
 }
 
@@ -313,6 +322,7 @@ void lath_blocks_drop_first(struct lath_blocks *b)
 		free_page(b, page_id);
 		if (++b->top_lo == b->top_hi)
 			b->top_lo = b->top_hi = 0;
+		note_only(b);
 	}
 	if (b->finger == id)
 		b->finger = 0;

@@ -168,24 +168,20 @@ static u32 split_down(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 	return to;
 }
 
-/* No stream: half and half. */
+/* No stream: half and half. Among equals the entry goes behind those on its left. */
 static u32 split_even(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 {
 	struct lath_blocks *b = &q->b;
 	const u32 half = LATH_BLOCK_CAP / 2;
-	u64 separator = position(b->block[id].e[half]);
-	u32 right = lath_blocks_add(b, id, slot, false, separator);
+	u32 right = lath_blocks_add(b, id, slot, false, position(b->block[id].e[half]));
+	bool left = p <= half;
 
-	move_tail(q, id, half, right, false);
-	/* among equals the entry goes to the right, behind those that stayed on the left */
-	if (rel(b, separator) <= rel(b, entry)) {
-		id = right;
-		p -= half;
-	}
-	b->ops->put(b->block[id].e, p, entry);
-	b->info[id].hi++;
-	b->info[id].at = (u8)p;
-	return id;
+	b->ops->split(b->block[id].e, b->block[right].e, p, entry);
+	b->info[id].hi = (u8)(half + left);
+	b->info[right].hi = (u8)(half + !left);
+	b->info[left ? id : right].at = (u8)(left ? p : p - half);
+	tell(q, right);
+	return left ? id : right;
 }
 
 /* entry belongs at index p of block id, whose hi is at the top. Returns the block it went to. */
@@ -203,7 +199,7 @@ static u32 insert_full(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 		}
 		p -= info->lo;
 		close_up(b, id);
-		b->ops->put(e, p, entry);
+		b->ops->put(e, p, info->hi, entry);
 		info->hi++;
 		info->at = (u8)p;
 		return id;
@@ -216,7 +212,7 @@ static u32 insert_full(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 }
 
 /* The finger did not hold. */
-static __attribute__((__noinline__)) u32 insert_entry(struct sortq *q, u64 entry)
+static noinline u32 insert_entry(struct sortq *q, u64 entry)
 {
 	struct lath_blocks *b = &q->b;
 	u64 w;
@@ -229,7 +225,7 @@ static __attribute__((__noinline__)) u32 insert_entry(struct sortq *q, u64 entry
 	w = b->ops->place(b, entry);
 	id = LATH_PLACE_BLOCK(w);
 	if (likely(!(w & LATH_PLACE_FULL))) {
-		if (LATH_PLACE_INDEX(w) == LATH_PLACE_HI(w))
+		if (unlikely(w & LATH_PLACE_STREAM))
 			lath_blocks_set_finger(b, id, LATH_PLACE_SLOT(w));
 		return id;
 	}
@@ -301,17 +297,16 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 	}
 	if (p == info->hi)
 		lath_blocks_set_finger(b, id, slot);
-	b->ops->put(b->block[id].e, p, entry);
+	b->ops->put(b->block[id].e, p, info->hi, entry);
 	info->hi++;
 	info->at = (u8)p;
 }
 
-static inline struct lath_request *give_out(struct sortq *q, u64 entry)
+/* The block has run empty with this entry. */
+static noinline struct lath_request *pop_last(struct sortq *q, u64 entry)
 {
-	struct lath_request *rq = request_of(q, entry);
-
-	rq->where = 0;
-	return rq;
+	lath_blocks_drop_first(&q->b);
+	return request_of(q, entry);
 }
 
 struct lath_request *lath_hybrid_pop(struct sortq *q)
@@ -329,8 +324,8 @@ struct lath_request *lath_hybrid_pop(struct sortq *q)
 	lo++;
 	info->lo = (u8)lo;
 	if (unlikely(lo == info->hi))
-		lath_blocks_drop_first(b);
-	return give_out(q, entry);
+		return pop_last(q, entry);
+	return request_of(q, entry);
 }
 
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n)
@@ -349,7 +344,7 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 				prefetch(request_of(q, e[i]));
 		}
 		for (i = 0; i < take; i++)
-			out[done++] = give_out(q, e[i]);
+			out[done++] = request_of(q, e[i]);
 		b->base = e[take - 1] & b->sweep_mask;
 		b->info[id].lo = (u8)(lo + take);
 		if (lo + take == b->info[id].hi)
@@ -379,7 +374,7 @@ void lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 	if (p == info->lo) {
 		info->lo++;
 	} else {
-		b->ops->cut(b->block[id].e, p);
+		b->ops->cut(b->block[id].e, p, info->hi);
 		info->hi--;
 		info->at -= p < info->at;
 	}
@@ -438,7 +433,7 @@ struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place)
 
 u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 {
-	return LATH_PLACE(rq->where, index_of(q, rq), 0, 0);
+	return LATH_PLACE(rq->where, index_of(q, rq), 0);
 }
 
 /* The first block whose first entry is the first at or after the new head; it may have to be cut. */

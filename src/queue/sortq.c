@@ -221,6 +221,7 @@ static struct lath_request *engine_pop(struct sortq *q)
 
 	if (!q->engine) {
 		rq = lath_hybrid_pop(q);
+		rq->where = 0; /* a stale hint must see that it left */
 	} else {
 		rq = q->engine->pop(q);
 		rq->where = 0;
@@ -296,7 +297,7 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 
 /* ---- insert and merge */
 
-static void insert_full(struct sortq *q, struct lath_request *rq, u64 place)
+static noinline void insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 {
 	rq->owner = q->owner;
 	if (q->flags & LATH_SORTQ_AGES)
@@ -424,16 +425,21 @@ struct lath_request *lath_sortq_first(struct lath_sortq *queue)
 	return request_of(q, q->b.block[q->b.first].e[q->b.info[q->b.first].lo]);
 }
 
-struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
+static noinline struct lath_request *dispatch_full(struct sortq *q)
 {
-	struct sortq *q = queue_of(queue);
-
-	if (unlikely(!q->b.count)) {
+	if (!q->b.count) {
 		pass_barrier(q);
 		if (!q->b.count)
 			return NULL;
 	}
-	return likely(q->plain) ? lath_hybrid_pop(q) : engine_pop(q);
+	return engine_pop(q);
+}
+
+struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
+{
+	struct sortq *q = queue_of(queue);
+
+	return likely(q->plain && q->b.count) ? lath_hybrid_pop(q) : dispatch_full(q);
 }
 
 size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n)
@@ -497,7 +503,7 @@ struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_reque
 		return NULL;
 	if (q->engine)
 		return q->engine->next ? q->engine->next(q, rq) : NULL;
-	return lath_hybrid_behind(q, lath_hybrid_place_of(q, rq) + LATH_PLACE(0, 1, 0, 0));
+	return lath_hybrid_behind(q, lath_hybrid_place_of(q, rq) + LATH_PLACE(0, 1, 0));
 }
 
 struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *rq)

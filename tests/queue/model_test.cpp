@@ -164,7 +164,7 @@ private:
         lath_sortq_merge found;
         lath_sortq_lookup(&queue_, h.sector, h.sector + h.sectors, LATH_SORTQ_LOOK_ALL, &found);
         if (found.back) {
-            CHECK(found.back->where != 0);
+            CHECK(std::count(model_.ages().begin(), model_.ages().end(), tag(found.back)) == 1);
             CHECK(found.back->sector + found.back->sectors == h.sector);
             if (model_.barrier_pending())
                 CHECK(model_.parked(tag(found.back)));
@@ -219,7 +219,6 @@ private:
                 if (expect < 0)
                     break;
                 CHECK(static_cast<std::int64_t>(tag(out[i])) == expect);
-                CHECK(out[i]->where == 0);
                 free_.push_back(tag(out[i]));
             }
         }
@@ -229,7 +228,6 @@ private:
     void remove() {
         auto t = model_.ages()[below(model_.count())];
         lath_sortq_remove(&queue_, &requests_[t].hook);
-        CHECK(requests_[t].hook.where == 0);
         model_.remove(t);
         free_.push_back(t);
     }
