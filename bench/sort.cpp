@@ -95,8 +95,8 @@ private:
         for (const auto& name : session_.subjects()) {
             const auto& s = find(name);
             if (c.merge_limit && !s.path)
-                continue; // only two ways to build a whole path
-            if (c.lowest && s.monotone)
+                session_.not_available(c.name, name, "no whole path is built around it");
+            else if (c.lowest && s.monotone)
                 session_.not_available(c.name, name, "keys must not fall behind the last one out");
             else if (c.depth > s.max_depth)
                 session_.not_available(c.name, name, "O(n) inserts: minutes at this depth");
