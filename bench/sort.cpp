@@ -63,11 +63,12 @@ std::vector<sort_case> all_cases(const options& opt) {
                             {input + "/d" + std::to_string(depth) + "/b" + std::to_string(batch),
                              input, depth, batch});
     }
+    // Random and zipf data only with a limit that forbids merges: where several requests qualify, which
+    // one is taken is a matter of taste, and the orders could not be compared.
     for (const char* input : {"random", "zipf", "mix8", "sequential"})
-        for (std::uint32_t limit : {8u, 256u})
-            if (limit == 8 || std::string(input) != "random")
-                cases.push_back({std::string("path/") + input + "/m" + std::to_string(limit), input,
-                                 128, 32, false, limit});
+        cases.push_back({std::string("path/") + input + "/m8", input, 128, 32, false, 8});
+    for (const char* input : {"mix8", "sequential"})
+        cases.push_back({std::string("path/") + input + "/m256", input, 128, 32, false, 256});
     return cases;
 }
 
