@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
     lathcli::add_extents(app);
+    lathcli::add_replay(app);
 #ifdef LATH_HAVE_BENCH
     lathcli::add_bench(app);
 #endif

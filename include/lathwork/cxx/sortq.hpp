@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/sortq.hpp - the sorted request queue for C++: typed, over a member hook.
+//
+//   struct request {
+//       lathwork::sort_hook hook;
+//       ...
+//   };
+//   std::vector<request> pool(256);
+//   lathwork::sort_queue<request, &request::hook> queue(pool);
+//   pool[7].hook.sector = 4096;
+//   queue.insert(pool[7]);
+//   request* next = queue.dispatch();
+//
+// The pool is the caller's and outlives the queue. Queues that share requests (two directions, several
+// priorities) share a request_pool. The constructor allocates, once; nothing else does. Threads and costs
+// as in lathwork/sortq.h.
+#pragma once
+
+#include "lathwork/sortq.h"
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+
+namespace lathwork {
+
+using sort_hook = ::lath_request;
+
+// What a queue is made of; the fields of lath_sortq_config by name.
+struct sort_options {
+    lath_sortq_engine engine = LATH_SORTQ_HYBRID;
+    unsigned flags = 0; // LATH_SORTQ_LOWEST, _AGES, _MERGES
+    lath_simd simd = LATH_SIMD_BEST;
+};
+
+template <class T, sort_hook T::* Hook>
+class request_pool {
+public:
+    // Throws std::invalid_argument: no requests, or more than 2^20 - 1.
+    explicit request_pool(std::span<T> requests) {
+        if (requests.empty() || requests.size() > LATH_SORTQ_MAX_REQUESTS ||
+            lath_request_pool_init(&pool_, &(requests[0].*Hook), sizeof(T),
+                                   static_cast<uint32_t>(requests.size())) != 0)
+            throw std::invalid_argument("lathwork::request_pool: bad number of requests");
+        first_ = requests.data();
+    }
+    T* item(lath_request* hook) const { return hook ? first_ + hook->tag : nullptr; }
+    lath_request_pool* get() { return &pool_; }
+
+private:
+    lath_request_pool pool_{};
+    T* first_ = nullptr;
+};
+
+template <class T, sort_hook T::* Hook>
+class sort_queue {
+public:
+    using pool_type = request_pool<T, Hook>;
+
+    // What a lookup found; back and front are requests that [start, end) may be merged into.
+    struct merge {
+        T* back = nullptr;
+        T* front = nullptr;
+        lath_sortq_merge raw{};
+    };
+
+    explicit sort_queue(std::span<T> requests, sort_options options = {})
+        : sort_queue(std::make_shared<pool_type>(requests), options) {}
+
+    explicit sort_queue(std::shared_ptr<pool_type> pool, sort_options options = {})
+        : pool_(std::move(pool)) {
+        lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
+        config.engine = options.engine;
+        config.flags = options.flags;
+        config.simd = options.simd;
+        std::size_t bytes = lath_sortq_memsize(&config, pool_->get());
+        if (bytes == 0)
+            throw std::invalid_argument("lathwork::sort_queue: bad options");
+        memory_.reset(::operator new(bytes, std::align_val_t{64}));
+        if (lath_sortq_init(&queue_, &config, pool_->get(), memory_.get()) != 0)
+            throw std::runtime_error("lathwork::sort_queue: this processor lacks the vector form");
+    }
+
+    sort_queue(const sort_queue&) = delete;
+    sort_queue& operator=(const sort_queue&) = delete;
+
+    void insert(T& r) noexcept { lath_sortq_insert(&queue_, &(r.*Hook)); }
+    // Any range of T*: a plug flush.
+    template <class Range>
+    void insert_batch(Range&& requests) noexcept {
+        lath_request* some[32];
+        std::size_t n = 0;
+        for (T* r : requests) {
+            some[n++] = &(r->*Hook);
+            if (n == std::size(some)) {
+                lath_sortq_insert_batch(&queue_, some, n);
+                n = 0;
+            }
+        }
+        lath_sortq_insert_batch(&queue_, some, n);
+    }
+
+    merge lookup(uint64_t start, uint64_t end, bool all = false) noexcept {
+        merge m;
+        lath_sortq_lookup(&queue_, start, end, all ? unsigned{LATH_SORTQ_LOOK_ALL} : 0u, &m.raw);
+        m.back = pool_->item(m.raw.back);
+        m.front = pool_->item(m.raw.front);
+        return m;
+    }
+    void insert_at(const merge& m, T& r) noexcept {
+        lath_sortq_insert_at(&queue_, &m.raw, &(r.*Hook));
+    }
+    // r grows by `sectors` at its end, or at its start to new_sector.
+    void merge_back(T& r, uint32_t sectors) noexcept {
+        (r.*Hook).sectors += sectors;
+        lath_sortq_back_merged(&queue_, &(r.*Hook));
+    }
+    void merge_front(T& r, uint64_t new_sector) noexcept {
+        lath_sortq_front_merged(&queue_, &(r.*Hook), new_sector);
+    }
+    void remove(T& r) noexcept { lath_sortq_remove(&queue_, &(r.*Hook)); }
+
+    T* first() noexcept { return pool_->item(lath_sortq_first(&queue_)); }
+    T* dispatch() noexcept { return pool_->item(lath_sortq_dispatch(&queue_)); }
+    // Fills out from the front; the number dispatched.
+    std::size_t dispatch_batch(std::span<T*> out) noexcept {
+        lath_request* some[32];
+        std::size_t done = 0;
+        while (done < out.size()) {
+            std::size_t want =
+                out.size() - done < std::size(some) ? out.size() - done : std::size(some);
+            std::size_t got = lath_sortq_dispatch_batch(&queue_, some, want);
+            for (std::size_t i = 0; i < got; i++)
+                out[done++] = pool_->item(some[i]);
+            if (got < want)
+                break;
+        }
+        return done;
+    }
+    T* first_from(uint64_t sector) noexcept {
+        return pool_->item(lath_sortq_first_from(&queue_, sector));
+    }
+    T* first_in_zone(uint64_t zone, uint64_t sectors) noexcept {
+        return pool_->item(lath_sortq_first_in_zone(&queue_, zone, sectors));
+    }
+    T* next(T& r) noexcept { return pool_->item(lath_sortq_next(&queue_, &(r.*Hook))); }
+    T* prev(T& r) noexcept { return pool_->item(lath_sortq_prev(&queue_, &(r.*Hook))); }
+
+    // false: the queue takes the lowest sector first, or the sector is too large
+    bool set_head(uint64_t sector) noexcept { return lath_sortq_set_head(&queue_, sector) == 0; }
+    uint64_t head() const noexcept { return lath_sortq_head(&queue_); }
+    T* oldest() noexcept { return pool_->item(lath_sortq_oldest(&queue_)); }
+    T* expired(uint64_t now) noexcept { return pool_->item(lath_sortq_expired(&queue_, now)); }
+    void barrier() noexcept { lath_sortq_barrier(&queue_); }
+
+    std::size_t size() const noexcept { return lath_sortq_count(&queue_); }
+    bool empty() const noexcept { return size() == 0; }
+    int verify() noexcept { return lath_sortq_verify(&queue_); }
+    const char* simd_name() const noexcept { return lath_sortq_simd_name(&queue_); }
+    ::lath_sortq* get() noexcept { return &queue_; }
+
+private:
+    struct release {
+        void operator()(void* p) const { ::operator delete(p, std::align_val_t{64}); }
+    };
+    std::shared_ptr<pool_type> pool_;
+    std::unique_ptr<void, release> memory_;
+    ::lath_sortq queue_{};
+};
+
+} // namespace lathwork

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The same requests from every format; what is wrong with a line, and where.
+#include "trace/formats.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+using namespace lathcli::trace;
+
+namespace {
+
+const std::string samples = LATH_SAMPLES;
+
+std::string contents(const std::string& name) {
+    std::ifstream file(samples + "/" + name, std::ios::binary);
+    REQUIRE(file);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+input memory(std::string_view text) { return {"it", from_memory(text)}; }
+
+std::vector<event> all(reader& r) {
+    std::vector<event> events;
+    for (event e; r.next(e);)
+        events.push_back(e);
+    return events;
+}
+
+std::vector<event> sample(const std::string& name, format expected) {
+    auto r = open(input(name, open_file(samples + "/" + name)), {});
+    CHECK(r->kind() == expected);
+    return all(*r);
+}
+
+std::string complaint(std::string_view text) {
+    try {
+        all(*open(memory(text), {}));
+    } catch (const bad_input& bad) {
+        return bad.what();
+    }
+    return "";
+}
+
+// the good line of each text format, behind which bad ones are put
+struct good {
+    format kind;
+    std::string start;
+};
+const good goods[] = {
+    {format::fio3, "fio version 3 iolog\n10 f read 0 4096\n"},
+    {format::fio2, "fio version 2 iolog\nf read 0 4096\n"},
+    {format::blkparse,
+     "  8,0 0 1 0.000000000 42 Q R 120 + 16 [x]\n8,0 0 1 0.5 42 C R 120 + 16 [0]\n"},
+    {format::msr, "128166372003061629,hm,1,Read,383496192,32768,413\n\n"},
+    {format::spc, "0,20941264,8192,W,0.551706\n\n"},
+};
+
+std::string third_line(format kind, const std::string& line) {
+    for (const auto& g : goods)
+        if (g.kind == kind)
+            return complaint(g.start + line + "\n");
+    return "";
+}
+
+std::string record(std::uint64_t sector, std::uint32_t bytes, std::uint32_t version = 7,
+                   std::uint16_t more = 0) {
+    std::string r(48, '\0');
+    auto put = [&](std::size_t at, std::uint64_t value, int n) {
+        for (int i = 0; i < n; i++)
+            r[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> 8 * i);
+    };
+    put(0, 0x65617400u | version, 4);
+    put(16, sector, 8);
+    put(24, bytes, 4);
+    put(28, 1u | 1u << 16, 4);
+    put(46, more, 2);
+    return r;
+}
+
+} // namespace
+
+TEST_CASE("every format tells the same requests") {
+    auto golden = sample("fio3.log", format::fio3);
+    REQUIRE(golden.size() == 14);
+    CHECK(golden[0] == event{0, 120, 16, 0, false});
+    CHECK(golden[1] == event{190000, (1ull << 31) + 1512, 48, 0, false});
+    CHECK(golden[3].write);
+    CHECK(golden[13] == event{806000, (1ull << 31) + 504, 16, 0, false});
+    CHECK(sample("little.blktrace.0", format::blktrace) == golden);
+    CHECK(sample("big.blktrace.0", format::blktrace) == golden);
+    CHECK(sample("blkparse.txt", format::blkparse) == golden);
+    CHECK(sample("msr.csv", format::msr) == golden);
+    CHECK(sample("spc.txt", format::spc) == golden);
+    for (auto& e : golden)
+        e.time_ns = 0;
+    CHECK(sample("fio2.log", format::fio2) == golden);
+}
+
+TEST_CASE("doubles are counted, and dropped when asked") {
+    std::string text = contents("fio3-doubles.log");
+    for (bool drop : {false, true}) {
+        auto r = open(memory(text), {false, drop});
+        auto events = all(*r);
+        CHECK(r->counts().doubles == 11);
+        CHECK(events.size() == (drop ? 12 : 23));
+    }
+    // a third one is a request of its own
+    auto r = open(memory("fio version 2 iolog\nf read 0 512\nf read 0 512\nf read 0 512\n"),
+                  {false, true});
+    CHECK(all(*r).size() == 2);
+}
+
+TEST_CASE("bad lines are named, and skipped when asked") {
+    struct wrong {
+        format kind;
+        const char *line, *message;
+    };
+    const wrong lines[] = {
+        {format::fio3, "x f read 0 4096", "it:3: no time at the start of the line"},
+        {format::fio3, "99999999999999999999 f read 0 1", "it:3: no time at the start of the line"},
+        {format::fio3, "1 f", "it:3: no action"},
+        {format::fio2, "f jump 0 512", "it:3: unknown action 'jump'"},
+        {format::fio2, "f read 0", "it:3: no offset and length after 'read'"},
+        {format::fio2, "f read -1 512", "it:3: no offset and length after 'read'"},
+        {format::fio2, "f read 0 512 7", "it:3: something behind the length"},
+        {format::fio2, "f read 0 0", "it:3: a request of 0 bytes"},
+        {format::fio2, "f write 0 4294967296", "it:3: a request of 4294967296 bytes"},
+        {format::fio2, "f write 1099511627776 1", "it:3: offset 1099511627776 is beyond 1 TiB"},
+        {format::blkparse, "hello", "it:3: no device 'major,minor' at the start of the line"},
+        {format::blkparse, "8,0 0 1 x 42 Q R 1 + 1", "it:3: no time in the fourth column"},
+        {format::blkparse, "8,0 0 1 1.x 42 Q R 1 + 1", "it:3: no time in the fourth column"},
+        {format::blkparse, "8,0 0 1 1. 42 Q R 1 + 1", "it:3: no time in the fourth column"},
+        {format::blkparse, "8,0 0 1 0.1 42", "it:3: no action in the sixth column"},
+        {format::blkparse, "8,0 0 1 0.1 42 Q R x + 8", "it:3: no 'sector + sectors' in a Q line"},
+        {format::blkparse, "8,0 0 1 0.1 42 Q R 8 + x", "it:3: no 'sector + sectors' in a Q line"},
+        {format::blkparse, "8,0 0 1 0.1 42 Q R 99999999999999 + 8",
+         "it:3: a request beyond 2^53 bytes"},
+        {format::msr, "x,hm,1,Read,0,512,1", "it:3: no timestamp in the first column"},
+        {format::msr, "1,hm,1,Trim,0,512,1", "it:3: neither Read nor Write in the fourth column"},
+        {format::msr, "1,hm,1,Read,0", "it:3: no offset and size in the columns five and six"},
+        {format::msr, "1,hm,1,Read,18446744073709551615,512,1",
+         "it:3: offset 18446744073709551615 is beyond 2^53 bytes"},
+        {format::spc, "a,1,512,R,0.1", "it:3: no 'ASU,LBA,size' at the start of the line"},
+        {format::spc, "0,1,512,X,0.1", "it:3: neither R nor W in the fourth column"},
+        {format::spc, "0,1,512,R", "it:3: no time in the fifth column"},
+        {format::spc, "0,1,512,R,9000000001", "it:3: no time in the fifth column"},
+        {format::spc, "0,99999999999999,512,R,0.1", "it:3: LBA 99999999999999 is beyond 2^44"},
+    };
+    for (const auto& w : lines) {
+        INFO(w.line);
+        CHECK(third_line(w.kind, w.line) == w.message);
+        for (const auto& g : goods) {
+            if (g.kind != w.kind)
+                continue;
+            std::string more = g.start.substr(g.kind <= format::fio3 ? g.start.find('\n') + 1 : 0);
+            std::string text = g.start + w.line + "\n" + more;
+            auto r = open(memory(text), {true, false});
+            CHECK(all(*r).size() == 2);
+            CHECK(r->counts().bad == 1);
+            CHECK(r->last_error() == w.message);
+        }
+    }
+}
+
+TEST_CASE("lines without requests") {
+    CHECK(third_line(format::fio3, "") == "");
+    CHECK(third_line(format::fio2, "f wait 100 0") == "");
+    CHECK(third_line(format::blkparse, "8,0 0 1 0.1 42 Q FWS [x]") != "");
+    CHECK(third_line(format::blkparse, "8,0 0 1 0.1 42 Q FN 8 [x]") == "");
+    CHECK(third_line(format::blkparse, "8,0 0 1 0.1 42 Q R 8 + 0 [x]") == "");
+    CHECK(third_line(format::blkparse, "CPU0 (8,0):\n Reads Queued: 4\nTotal (8,0):") == "");
+    auto r = open(memory("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\r\n"
+                         "5,a,0,Write,1000,24,1\r\n5,a,1,Read,511,2,1\r\n4,a,0,Read,0,512,1"),
+                  {});
+    auto events = all(*r);
+    REQUIRE(events.size() == 3);
+    CHECK(events[0] == event{0, 1, 1, 0, true});
+    CHECK(events[1] == event{0, 0, 2, 1, false}); // 511 and 512 lie in two sectors
+    CHECK(events[2].time_ns == 0); // before the first: as the first
+}
+
+TEST_CASE("what is no trace") {
+    CHECK(complaint("") == "it: empty");
+    CHECK(complaint("hello\nworld\n").rfind("it: not a trace", 0) == 0);
+    CHECK(complaint("\n \n").rfind("it: not a trace", 0) == 0);
+    CHECK(complaint("fio version 9 iolog\n") ==
+          "it:1: a fio iolog of a version other than 2 and 3");
+    CHECK(complaint("fio version 3 iologs\n") == "it:1: expected 'fio version 3 iolog'");
+    CHECK_THROWS_WITH(open_file("/no/such/file"), "/no/such/file: No such file or directory");
+    CHECK_THROWS_AS(open(input("/", open_file("/")), {}), std::runtime_error);
+}
+
+TEST_CASE("lines longer than the window") {
+    std::string text = "fio version 2 iolog\n" + std::string(300000, 'x') + "\nf read 512 512\n";
+    CHECK(complaint(text) == "it:2: line too long");
+    auto r = open(memory(text), {true, false});
+    auto events = all(*r);
+    REQUIRE(events.size() == 1);
+    CHECK(events[0].sector == 1);
+    CHECK(complaint("0,1,512,R,0.1\n" + std::string(300000, '1')) == "it:2: line too long");
+}
+
+TEST_CASE("binary records that are broken") {
+    std::string good = record(8, 4096);
+    CHECK(complaint(good).empty());
+    CHECK(complaint(good + good.substr(0, 20)) == "it: byte 48: the record is cut short");
+    CHECK(complaint(good + std::string(48, 'x')) == "it: byte 48: not the start of a record");
+    CHECK(complaint(record(8, 4096, 6)) == "it: byte 0: a version other than 7");
+    CHECK(complaint(record(8, 4096, 7, 9) + "pdu") ==
+          "it: byte 48: the data of a record are cut short");
+    CHECK(complaint(record(1ull << 50, 4096)) == "it: byte 0: a request beyond 2^53 bytes");
+    CHECK(complaint(record(8, 0xffffffff)) == "it: byte 0: a request beyond 2^53 bytes");
+    // no lines to go on behind: --skip-bad does not help
+    auto r = open(memory(good + "x"), {true, false});
+    event e;
+    CHECK(r->next(e));
+    CHECK_THROWS_AS(r->next(e), bad_input);
+}
+
+TEST_CASE("more names than memory is given to") {
+    std::string text;
+    for (int i = 0; i < 65537; i++)
+        text += "1," + std::to_string(i) + ",0,Read,0,512,1\n";
+    CHECK(complaint(text) == "it:65537: more than 65536 files or devices");
+    text = "fio version 2 iolog\n";
+    for (int i = 0; i < 9000; i++)
+        text += "f" + std::to_string(i) + " read 0 512\n";
+    CHECK(complaint(text) == "it:8193: too many files for one device");
+}
+
+TEST_CASE("names of the formats") {
+    CHECK(name_of(format::fio2) == std::string("fio2"));
+    CHECK(name_of(format::fio3) == std::string("fio3"));
+    CHECK(name_of(format::blktrace) == std::string("blktrace"));
+    CHECK(name_of(format::blkparse) == std::string("blkparse"));
+    CHECK(name_of(format::msr) == std::string("msr"));
+    CHECK(name_of(format::spc) == std::string("spc"));
+}

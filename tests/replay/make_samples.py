@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""make_samples.py: the same requests in every format, from samples/fio3.log.
+
+fio3.log and fio3-doubles.log were written by fio 3.33:
+  fio --name=m --ioengine=libaio --iodepth=4 --rw=randrw --bsrange=4k-32k --size=2m --number_ios=14
+      --filename=f0:f1 --write_iolog=fio3.log
+  fio --name=r --ioengine=null --iodepth=8 --rw=randread --bs=4k --size=64m --number_ios=12
+      --write_iolog=fio3-doubles.log
+The text of blkparse comes from blkparse itself (package blktrace), run on the binary made here.
+"""
+import pathlib
+import struct
+import subprocess
+import tempfile
+
+here = pathlib.Path(__file__).resolve().parent / "samples"
+TERA = 1 << 40
+Q, C, WRITE, READ, NOTIFY = 1, 8, 1 << 17, 1 << 16, 1 << 26
+
+
+def requests():
+    files = {}
+    for line in (here / "fio3.log").read_text().splitlines()[1:]:
+        time, name, action, *rest = line.split()
+        if action in ("read", "write"):
+            place = files.setdefault(name, len(files)) * TERA
+            yield int(time), place + int(rest[0]), int(rest[1]), action
+
+
+def record(order, sequence, time_us, sector, size, action, pdu=b""):
+    return struct.pack(order + "IIQQIIIIIHH", 0x65617407, sequence, time_us * 1000, sector, size, action,
+                       4242, (8 << 20) | 0, 0, 0, len(pdu)) + pdu
+
+
+def binary(order):
+    out = [record(order, 1, 0, 0, 0, NOTIFY, b"fio\0")]
+    for i, (time, offset, size, action) in enumerate(requests(), 2):
+        kind = WRITE if action == "write" else READ
+        out.append(record(order, 2 * i, time, offset // 512, size, Q | kind))
+        out.append(record(order, 2 * i + 1, time, offset // 512, size, C | kind))
+    return b"".join(out)
+
+
+def main():
+    text = (here / "fio3.log").read_text().splitlines()
+    v2 = ["fio version 2 iolog"] + [line.split(" ", 1)[1] for line in text[1:]]
+    v2.insert(5, "f0 wait 200 0")
+    (here / "fio2.log").write_text("\n".join(v2) + "\n")
+    (here / "msr.csv").write_text("".join(
+        f"{128166372000000000 + t * 10},hm,1,{a.capitalize()},{o},{s},413\n" for t, o, s, a in requests()))
+    (here / "spc.txt").write_text("".join(
+        f"0,{o // 512},{s},{a[0].upper()},{t / 1e6:.6f}\n" for t, o, s, a in requests()))
+    (here / "little.blktrace.0").write_bytes(binary("<"))
+    (here / "big.blktrace.0").write_bytes(binary(">"))
+    with tempfile.TemporaryDirectory() as work:
+        (pathlib.Path(work) / "t.blktrace.0").write_bytes(binary("<"))
+        done = subprocess.run(["blkparse", "-i", "t"], cwd=work, capture_output=True, text=True, check=True)
+    (here / "blkparse.txt").write_text(done.stdout)
+
+
+if __name__ == "__main__":
+    main()
