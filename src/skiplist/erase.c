@@ -20,7 +20,7 @@ static bool nodes_fit(unsigned int a, unsigned int b)
 /* Two locked neighbours, right.low == left.last + 1 or one of them VOID: all to the left one. */
 static void merge(struct node *left, struct node *right, bool ranges)
 {
-	u64 left_void = left->word & NODE_VOID, right_void = right->word & NODE_VOID;
+	u64 left_void = READ_ONCE(left->word) & NODE_VOID, right_void = READ_ONCE(right->word) & NODE_VOID;
 
 	if (node_count(right)) {
 		node_compact(left, ranges);
@@ -32,10 +32,10 @@ static void merge(struct node *left, struct node *right, bool ranges)
 		WRITE_ONCE(left->last, right->last);
 	if (!right_void && left_void) {
 		WRITE_ONCE(left->low, min(left->low, right->low));
-		WRITE_ONCE(left->word, left->word & ~(u64)NODE_VOID);
+		WRITE_ONCE(left->word, READ_ONCE(left->word) & ~(u64)NODE_VOID);
 	}
 	WRITE_ONCE(left->right, right->right);
-	WRITE_ONCE(right->word, right->word | NODE_DEAD);
+	WRITE_ONCE(right->word, READ_ONCE(right->word) | NODE_DEAD);
 }
 
 /* Children i and j of a locked node, neighbours there: merge j into i? Returns j's node, DEAD, or NULL. */

@@ -245,7 +245,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 
 		if (!right)
 			break;
-		if (right->word & NODE_VOID) {
+		if (READ_ONCE(right->word) & NODE_VOID) {
 			node_unlock_clean(right);
 			break;
 		}

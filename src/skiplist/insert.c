@@ -14,10 +14,10 @@ void cover_from(struct node *first, struct node *last, u64 key)
 	struct node *leaf;
 
 	for (leaf = first; leaf != last; leaf = leaf_right(leaf)) {
-		if (leaf->low < key && !(leaf->word & NODE_VOID))
+		if (leaf->low < key && !(READ_ONCE(leaf->word) & NODE_VOID))
 			WRITE_ONCE(leaf->last, key - 1);
 		else
-			WRITE_ONCE(leaf->word, leaf->word | NODE_VOID);
+			WRITE_ONCE(leaf->word, READ_ONCE(leaf->word) | NODE_VOID);
 	}
 	WRITE_ONCE(last->low, key);
 }

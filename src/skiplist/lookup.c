@@ -275,13 +275,13 @@ static int seek_left_locked(struct skiplist *list, u64 key, struct lath_item *fo
 		int best = -1;
 
 		for (;;) {
-			int i = leaf->word & NODE_VOID ? -1 : node_floor(leaf, key);
+			int i = READ_ONCE(leaf->word) & NODE_VOID ? -1 : node_floor(leaf, key);
 
 			if (i >= 0) {
 				best = i;
 				item_of(leaf, (unsigned int)i, list->ranges, found);
 			}
-			if (key <= leaf->last && !(leaf->word & NODE_VOID))
+			if (key <= leaf->last && !(READ_ONCE(leaf->word) & NODE_VOID))
 				break;
 			lock_right(leaf);
 			leaf = leaf_right(leaf);
