@@ -61,7 +61,7 @@ std::unique_ptr<byte_source> from_memory(std::string_view bytes) {
 
 input::input(std::string name, std::unique_ptr<byte_source> source)
     : name_(std::move(name)), source_(std::move(source)),
-      buffer_(std::make_unique<char[]>(window)) {}
+      buffer_(std::make_unique_for_overwrite<char[]>(window)) {}
 
 // Move what is left to the front and read until the window is full or the input ends.
 void input::fill() {

@@ -84,8 +84,9 @@ struct lath_blocks {
  * Where an entry belongs. The word is passed in a register: block id in bits 0-31, index in the block
  * in 32-39, index in its page in 40-47, flags.
  */
-#define LATH_PLACE_FULL (1ull << 63)   /* nothing was inserted */
-#define LATH_PLACE_STREAM (1ull << 62) /* the second append in a row to its block */
+#define LATH_PLACE_FULL (1ull << 63) /* nothing was inserted */
+#define LATH_PLACE_STREAM_BIT 62     /* the second append in a row to its block */
+#define LATH_PLACE_STREAM (1ull << LATH_PLACE_STREAM_BIT)
 #define LATH_PLACE(id, p, d) ((u64)(id) | (u64)(p) << 32 | (u64)(d) << 40)
 #define LATH_PLACE_BLOCK(w) ((u32)(w))
 #define LATH_PLACE_INDEX(w) ((u32)((w) >> 32) & 255)

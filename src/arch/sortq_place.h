@@ -56,7 +56,7 @@ static u64 place(struct lath_blocks *b, u64 entry)
 		info->lo = info->at = (u8)(s.p - 1);
 		e[s.p - 1] = entry;
 	} else {
-		w |= ((s.p == s.hi) & (info->at + 1u == s.p)) ? LATH_PLACE_STREAM : 0;
+		w |= (u64)((u32)(s.p == s.hi) & (u32)(info->at + 1u == s.p)) << LATH_PLACE_STREAM_BIT;
 		put(e, s.p, s.hi, entry);
 		info->hi = (u8)(s.hi + 1);
 		info->at = (u8)s.p;
