@@ -149,9 +149,14 @@ static void page_remove(struct lath_blocks *b, u32 page_id, u32 slot)
 		memmove(page->sep + slot, page->sep + slot + 1, n * sizeof(u64));
 		memmove(page->id + slot, page->id + slot + 1, n * sizeof(u32));
 	}
-	if (page->lo != page->hi)
+	if (slot >= page->lo && page->lo != page->hi)
 		return;
 	i = top_index(b, page_id);
+	if (page->lo != page->hi) {
+		/* what was here may live on in the block before, in another page: raise the bound */
+		b->top_sep[i] = page->sep[page->lo];
+		return;
+	}
 	if (i == b->top_lo) {
 		b->top_lo++;
 	} else {
