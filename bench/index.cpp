@@ -243,7 +243,24 @@ private:
 
     // ---- cases on the standing maps ----
 
+    // Subjects take turns, each with all cases in a row and its memory warm, as a program's own map is.
     void repetition(int rep) {
+        for (std::size_t i = 0; i < contenders_.size() && !session_.stopped(); i++) {
+            turn_ = &contenders_[(i + static_cast<std::size_t>(rep)) % contenders_.size()];
+            warm_up(*turn_, rep);
+            cases(rep);
+        }
+    }
+
+    void warm_up(contender& c, int rep) {
+        workload load(source_, session_.seed(90000 + static_cast<std::uint64_t>(rep)));
+        key_stream s = load.uniform(c.live, std::min<std::size_t>(n_, 5 * operations_));
+        timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int) {
+            c.map->lookup(s.keys.data() + from, to - from);
+        });
+    }
+
+    void cases(int rep) {
         using m = map_bench;
         auto seed = [&](std::uint64_t purpose) {
             return session_.seed(purpose * 1000 + static_cast<std::uint64_t>(rep) + 100);
@@ -284,13 +301,10 @@ private:
               bool map_abilities::* ability = nullptr) {
         if (!wants(name))
             return;
-        for (std::size_t i = 0; i < contenders_.size() && !session_.stopped(); i++) {
-            contender& c = contenders_[(i + static_cast<std::size_t>(rep)) % contenders_.size()];
-            if (ability && !(c.can.*ability))
-                continue;
-            show(name, rep, c.name);
-            body(c);
-        }
+        if (session_.stopped() || (ability && !(turn_->can.*ability)))
+            return;
+        show(name, rep, turn_->name);
+        body(*turn_);
     }
 
     void show(const std::string& name, int rep, const std::string& subject) {
@@ -489,6 +503,7 @@ private:
     int threads_;
     std::vector<std::string> names_;
     std::uint64_t operations_ = 0;
+    contender* turn_ = nullptr;
     std::vector<contender> contenders_;
     std::optional<ordered_oracle> oracles_[2];
 };

@@ -28,7 +28,7 @@ static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, s
 			u64 k = *(const u64 *)((const char *)key + i * stride);
 
 			while (node[i] && node_level(node[i]) == level)
-				node[i] = walk_step(node[i], k, level > 1);
+				node[i] = walk_step(node[i], k, false);
 		}
 	}
 	for (i = 0; i < n; i++)

@@ -220,21 +220,22 @@ static inline int node_find(const struct node *node, u64 key)
 	return node_find_match(node, node_match(node, key), key);
 }
 
-/* The last live entry with key <= this one, or -1; m is node_match(node, key). */
+/* The last live entry with key <= this one, or -1; m is node_match(node, key). Most often the highest
+ * entry whose head is not above is the one: looking at its key first saves a branch on `eq`. */
 static inline int node_floor_match(const struct node *node, struct lath_match m, u64 key)
 {
-	u64 live = READ_ONCE(node->live);
-	u64 eq = m.eq & live;
-	unsigned int i, tries = NODE_TIE;
+	u64 live = READ_ONCE(node->live), there = (m.lt | m.eq) & live;
+	unsigned int tries = NODE_TIE, i;
 
-	for (; eq; eq &= ~(1ull << i)) {
-		i = fls64(eq) - 1;
-		if (node_key(node, i) <= key)
+	while (there) {
+		i = __fls64(there);
+		if (likely(node_key(node, i) <= key))
 			return (int)i;
+		there &= ~(1ull << i);
 		if (unlikely(!--tries))
 			return node_floor_tied(node, m, key);
 	}
-	return (int)fls64(m.lt & live) - 1;
+	return -1;
 }
 
 static inline int node_floor(const struct node *node, u64 key)
@@ -304,7 +305,7 @@ static inline unsigned int inner_slot(const struct node *node, u64 key)
 {
 	int i = node_floor(node, key);
 
-	return likely(i >= 0) ? (unsigned int)i : 0;
+	return likely(i > 0) ? (unsigned int)i : 0;
 }
 
 #endif /* LATH_SKIPLIST_NODE_H */

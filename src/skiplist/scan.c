@@ -27,7 +27,7 @@ static struct node *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
 	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
 
 	while (node && node_level(node) > 1)
-		node = walk_step(node, key, true);
+		node = walk_step(node, key, false);
 	if (node && node_level(node) == 1) {
 		int i = (int)inner_slot(node, key), ahead;
 

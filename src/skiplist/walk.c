@@ -19,7 +19,7 @@ static struct node *descend(struct skiplist *list, u64 key, u64 *word)
 restart:
 	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
 	for (level = node_level(node); level; level = node_level(node)) {
-		node = walk_step(node, key, true);
+		node = walk_step(node, key, false);
 		if (unlikely(!node))
 			goto again;
 	}
@@ -73,7 +73,7 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 		if (node_level(node) < level)
 			return NULL;
 		while (node && node_level(node) > level)
-			node = walk_step(node, key, true);
+			node = walk_step(node, key, false);
 		while (node) {
 			u64 word = node_read(node);
 			struct node *right;

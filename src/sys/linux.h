@@ -34,6 +34,9 @@
 /* No instrumentation of ours in the kernel (KCSAN brings its own). */
 #define LATH_CHECKED 0
 
+/* highest set bit, x != 0 */
+#define __fls64(x) ((unsigned int)__fls(x))
+
 static inline u64 lath_fetch_add(u64 *p, u64 n)
 {
 	return (u64)atomic64_fetch_add_relaxed((s64)n, (atomic64_t *)p);

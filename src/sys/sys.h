@@ -7,7 +7,7 @@
  * may be named in src/arch, src/skiplist, src/queue or src/store.
  *
  *   data       u8 u16 u32 u64 bool, likely unlikely, container_of, ARRAY_SIZE, min max
- *   bits       __ffs64 fls64 hweight64
+ *   bits       __ffs64 __fls64 fls64 hweight64
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
  *              cmpxchg_acquire  prefetch  memcpy memmove memset
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait

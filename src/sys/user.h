@@ -62,8 +62,9 @@ typedef int64_t s64;
 		_a > _b ? _a : _b;      \
 	})
 
-/* lowest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set bits */
+/* lowest and highest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set bits */
 #define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
+#define __fls64(x) (63u ^ (unsigned int)__builtin_clzll(x))
 #define fls64(x) ((x) ? 64u - (unsigned int)__builtin_clzll(x) : 0u)
 static inline unsigned int hweight64(u64 x)
 {
