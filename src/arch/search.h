@@ -26,6 +26,24 @@ static inline unsigned int lath_prefix(u64 mask)
 	return ~mask ? __ffs64(~mask) : 64;
 }
 
+/* About n * part / whole, less than n whatever the arguments are. */
+static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
+{
+#ifdef __KERNEL__ /* no floating point */
+	unsigned int bits = fls64(whole);
+
+	if (bits > 24) {
+		part >>= bits - 24;
+		whole >>= bits - 24;
+	}
+	return part <= whole ? (u32)part * n / ((u32)whole + 1) : n - 1;
+#else
+	float f = (float)(s64)(part >> 1) * (float)n / (float)(s64)(whole >> 1 | 1);
+
+	return f < (float)n ? (unsigned int)f : n - 1;
+#endif
+}
+
 #if defined(__x86_64__) && !defined(__KERNEL__) && !defined(LATH_SCALAR) && !LATH_CHECKED
 #define LATH_X86_VECTORS 1
 #include <emmintrin.h>

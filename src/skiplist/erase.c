@@ -9,6 +9,7 @@
  * the parent in the same locked section. So whoever meets the DEAD node and starts anew does not
  * meet it again.
  */
+#include "skiplist/finger.h"
 #include "skiplist/list.h"
 
 /* Merge only what leaves a quarter free, or an empty node. */
@@ -107,18 +108,24 @@ void leaf_became_sparse(struct skiplist *list, u64 key)
 		merge_at(list, earlier, 0);
 }
 
-int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
+/* Erase entry i of a locked leaf and unlock. True: the leaf has just become sparse. */
+static bool erase_entry(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
 {
 	unsigned int count;
-	u64 key;
 
 	if (old)
 		item_of(leaf, (unsigned int)i, list->ranges, old);
-	key = node_key(leaf, (unsigned int)i);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
 	node_unlock(leaf);
-	if (unlikely(count == NODE_CAP / 4 || !count))
+	return count == NODE_CAP / 4 || !count;
+}
+
+int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
+{
+	u64 key = node_key(leaf, (unsigned int)i);
+
+	if (unlikely(erase_entry(list, leaf, i, old)))
 		leaf_became_sparse(list, key);
 	return 0;
 }
@@ -132,7 +139,7 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		leaf = find_leaf(list, key, &word);
+		leaf = walk_to_leaf(list, key, &word);
 		i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
 		if (i >= 0 && node_trylock(leaf, word))
 			return erase_locked(list, leaf, i, old);
@@ -147,24 +154,46 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	return -ENOENT;
 }
 
+/* Erase in a leaf used lately, without a reader. -EAGAIN: not there, or it was being changed. */
+int erase_by_finger(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
+{
+	u64 word;
+	struct node *leaf = finger_try(list, key, &word);
+	int i;
+
+	if (!leaf)
+		return -EAGAIN;
+	i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
+	if (i < 0)
+		return node_valid(leaf, word) ? -ENOENT : -EAGAIN;
+	if (!node_trylock(leaf, word))
+		return -EAGAIN;
+	if (unlikely(erase_entry(list, leaf, i, old))) {
+		lath_reader_enter(list->rcu);
+		leaf_became_sparse(list, key);
+		lath_reader_exit(list->rcu);
+	}
+	return 0;
+}
+
+static int erase(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
+{
+	int ret = erase_by_finger(list, key, exact, old);
+
+	if (ret != -EAGAIN)
+		return ret;
+	lath_reader_enter(list->rcu);
+	ret = erase_item(list, key, exact, old);
+	lath_reader_exit(list->rcu);
+	return ret;
+}
+
 int lath_skiplist_erase_item(struct lath_skiplist *list, uint64_t key, struct lath_item *old)
 {
-	const struct lath_rcu *rcu = list_of(list)->rcu;
-	int ret;
-
-	lath_reader_enter(rcu);
-	ret = erase_item(list_of(list), key, true, old);
-	lath_reader_exit(rcu);
-	return ret;
+	return erase(list_of(list), key, true, old);
 }
 
 int lath_skiplist_erase_item_at(struct lath_skiplist *list, uint64_t point, struct lath_item *old)
 {
-	const struct lath_rcu *rcu = list_of(list)->rcu;
-	int ret;
-
-	lath_reader_enter(rcu);
-	ret = erase_item(list_of(list), point, false, old);
-	lath_reader_exit(rcu);
-	return ret;
+	return erase(list_of(list), point, false, old);
 }

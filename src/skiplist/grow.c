@@ -3,7 +3,7 @@
  * grow.c - room for a full leaf.
  *
  * A full leaf first gives entries to its right neighbours (as in the B*-tree, Knuth vol. 3, 6.2.4):
- * only when GROUP leaves are full together, one more leaf joins them, so that random inserts leave
+ * only when SPLIT_GROUP leaves are full together, one more leaf joins them, so that random inserts leave
  * leaves about 86 % full instead of 69 %. Entries only ever move to the right: then the low fence of
  * a leaf only falls, and no walk can land too far right. Appending at the end leaves full leaves.
  *
@@ -13,7 +13,7 @@
 #include "skiplist/list.h"
 
 /* Leaves that fill up together before one is added. More: fuller leaves, dearer splits. */
-#define GROUP 3
+#define SPLIT_GROUP 3
 /* Free entries each leaf must gain for a share to be worth it. */
 #define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
 
@@ -235,17 +235,19 @@ static bool appends(const struct node *leaf, u64 key, bool ranges)
 
 int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve *reserve)
 {
-	struct node *group[GROUP + 1] = { leaf };
+	struct node *group[SPLIT_GROUP + 1] = { leaf };
 	unsigned int n = 1, total = node_count(leaf), i;
 	struct node *fresh = NULL;
 	bool append = appends(leaf, key, list->ranges);
 
-	while (!append && n < GROUP && total + n * SHARE_ROOM > n * NODE_CAP) {
-		struct node *right = lock_right(group[n - 1]);
+	while (!append && n < SPLIT_GROUP && total + n * SHARE_ROOM > n * NODE_CAP) {
+		struct node *right = READ_ONCE(group[n - 1]->right);
 
 		if (!right)
 			break;
-		if (READ_ONCE(right->word) & NODE_VOID) {
+		node_prefetch(right); /* all of it will be moved */
+		node_lock(right);
+		if (right->word & NODE_VOID) {
 			node_unlock_clean(right);
 			break;
 		}

@@ -7,6 +7,7 @@
  * all keys from its first one on go to the leaf that covers its last one (cover_from), which keeps
  * the rule and lets a lookup answer from one leaf, always.
  */
+#include "skiplist/finger.h"
 #include "skiplist/list.h"
 
 void cover_from(struct node *first, struct node *last, u64 key)
@@ -93,8 +94,12 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
  * Insert into the locked leaf that covers item->key, or across its right fence. Unlocks, except on
  * -EAGAIN: then [leaf, *full] are still locked and *full has no room.
  */
-int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_item *item,
-		  struct lath_item *conflict, struct node **full)
+/*
+ * Insert between the fences of the locked leaf. 0 | -EEXIST: unlocked | -EAGAIN: still locked, the range
+ * crosses the right fence or the leaf is full.
+ */
+static inline int insert_inside(struct skiplist *list, struct node *leaf, const struct lath_item *item,
+				struct lath_item *conflict)
 {
 	u64 key = item->key, end = key + item->size - 1;
 	unsigned int rank = node_rank(leaf, key);
@@ -102,8 +107,8 @@ int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_it
 	bool ranges = list->ranges;
 	int hit = -1;
 
-	if (ranges && below && node_end(leaf, fls64(below) - 1, true) >= key)
-		hit = (int)fls64(below) - 1;
+	if (ranges && below && node_end(leaf, __fls64(below), true) >= key)
+		hit = (int)__fls64(below);
 	else if (above && node_key(leaf, __ffs64(above)) <= end)
 		hit = (int)__ffs64(above);
 	if (unlikely(hit >= 0)) {
@@ -113,15 +118,26 @@ int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_it
 		return -EEXIST;
 	}
 	lath_delay("insert: leaf locked");
-	if (unlikely(end > leaf->last))
-		return insert_across(list, leaf, item, conflict, full);
-	if (unlikely(node_full(leaf))) {
-		*full = leaf;
+	if (unlikely(end > leaf->last || node_full(leaf)))
 		return -EAGAIN;
-	}
 	node_insert(leaf, rank, key, item->size, item->value, ranges);
 	node_unlock(leaf);
 	return 0;
+}
+
+/*
+ * Insert into the locked leaf that covers item->key, or across its right fence. Unlocks, except on
+ * -EAGAIN: then [leaf, *full] are still locked and *full has no room.
+ */
+int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_item *item,
+		  struct lath_item *conflict, struct node **full)
+{
+	int ret = insert_inside(list, leaf, item, conflict);
+
+	*full = leaf;
+	if (ret == -EAGAIN && item->key + item->size - 1 > leaf->last)
+		ret = insert_across(list, leaf, item, conflict, full);
+	return ret;
 }
 
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
@@ -139,6 +155,21 @@ int insert_item(struct skiplist *list, const struct lath_item *item, struct lath
 	}
 }
 
+/* Insert into a leaf used lately, without a reader. -EAGAIN: not there, or it takes more than that. */
+int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict)
+{
+	u64 word;
+	struct node *leaf = finger_try(list, item->key, &word);
+	int ret;
+
+	if (!leaf || !node_trylock(leaf, word))
+		return -EAGAIN;
+	ret = insert_inside(list, leaf, item, conflict);
+	if (unlikely(ret == -EAGAIN))
+		node_unlock_clean(leaf);
+	return ret;
+}
+
 int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_item *item,
 			      struct lath_item *conflict)
 {
@@ -146,8 +177,11 @@ int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_it
 	struct reserve reserve = { 0 };
 	int ret;
 
-	if (!item_valid(list, item->key, item->size))
+	if (unlikely(!item_valid(list, item->key, item->size)))
 		return -EINVAL;
+	ret = insert_by_finger(list, item, conflict);
+	if (ret != -EAGAIN)
+		return ret;
 	lath_reader_enter(list->rcu);
 	ret = insert_item(list, item, conflict, &reserve);
 	lath_reader_exit(list->rcu);

@@ -6,7 +6,7 @@
 #include "skiplist/list.h"
 
 #ifndef __KERNEL__
-__thread struct finger lath_finger __attribute__((tls_model("initial-exec")));
+__thread struct fingers lath_fingers __attribute__((tls_model("initial-exec")));
 #endif
 
 static u64 next_list_id = 1;

@@ -109,9 +109,11 @@ static inline void node_open(struct node *node)
 
 /* ---- walk.c ---- */
 
-/* The leaf that covers key, and its word as it was when that was so. Inside a reader. */
+/* The leaf that covers key, and its word as it was when that was so. Inside a reader. find_leaf looks at
+ * the leaves the thread has used lately first. */
+struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word);
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word);
-/* The same, locked. */
+/* The same by the walk, locked. */
 struct node *lock_leaf(struct skiplist *list, u64 key);
 /* The node of this level that covers key, locked; NULL if the list is not that high. */
 struct node *lock_level(struct skiplist *list, u64 key, unsigned int level);
@@ -149,6 +151,9 @@ void unlock_clean_through(struct node *first, struct node *last);
 
 /* ---- lookup.c, erase.c: the calls inside a reader ---- */
 int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
+/* In a leaf the thread has used lately. -EAGAIN: not there, or it takes more than that. */
+int erase_by_finger(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
+int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict);
 int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
 
 /* Erase entry i of a locked leaf; unlocks. */

@@ -7,6 +7,7 @@
  * when the last one has been read, then all of them were true at that moment, hit and miss alike.
  * A read that failed READ_TRIES times does the same walk with the leaves locked, left to right.
  */
+#include "skiplist/finger.h"
 #include "skiplist/list.h"
 
 /* What was read without a lock, and must still be so at the end. */
@@ -56,7 +57,7 @@ int lookup_item(struct skiplist *list, u64 point, struct lath_item *found)
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		leaf = find_leaf(list, point, &word);
+		leaf = walk_to_leaf(list, point, &word);
 		i = node_cover(leaf, point, list->ranges);
 		if (i >= 0)
 			item_of(leaf, (unsigned int)i, list->ranges, found);
@@ -76,14 +77,32 @@ int lath_skiplist_lookup_item_rcu(struct lath_skiplist *list, uint64_t point, st
 	return lookup_item(list_of(list), point, found);
 }
 
-int lath_skiplist_lookup_item(struct lath_skiplist *list, uint64_t point, struct lath_item *found)
+/* Answer from a leaf used lately, without a reader. False: not there, or it was being changed. */
+static bool lookup_by_finger(struct skiplist *list, u64 point, struct lath_item *found, int *ret)
 {
-	const struct lath_rcu *rcu = list_of(list)->rcu;
+	u64 word;
+	struct node *leaf = finger_try(list, point, &word);
+	int i;
+
+	if (!leaf)
+		return false;
+	i = node_cover(leaf, point, list->ranges);
+	if (i >= 0)
+		item_of(leaf, (unsigned int)i, list->ranges, found);
+	*ret = i >= 0 ? 0 : -ENOENT;
+	return node_valid(leaf, word);
+}
+
+int lath_skiplist_lookup_item(struct lath_skiplist *public, uint64_t point, struct lath_item *found)
+{
+	struct skiplist *list = list_of(public);
 	int ret;
 
-	lath_reader_enter(rcu);
-	ret = lookup_item(list_of(list), point, found);
-	lath_reader_exit(rcu);
+	if (lookup_by_finger(list, point, found, &ret))
+		return ret;
+	lath_reader_enter(list->rcu);
+	ret = lookup_item(list, point, found);
+	lath_reader_exit(list->rcu);
 	return ret;
 }
 

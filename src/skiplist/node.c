@@ -118,31 +118,16 @@ unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned 
 	return from;
 }
 
-/* Entries with an equal head stand together, behind all that have a lower one. The masks of a node
- * that is being changed may say anything; the numbers made of them stay within the node. */
-static unsigned int match_rank(const struct node *node, struct lath_match m, u64 key)
-{
-	u64 there = node_mask_below(READ_ONCE(node->used));
-	unsigned int from = lath_prefix(m.lt & there), to = fls64(m.eq & there);
-
-	return node_tie_rank(node, from, to > from ? to - from : 0, key);
-}
-
-unsigned int node_rank(const struct node *node, u64 key)
-{
-	return match_rank(node, node_match(node, key), key);
-}
-
 int node_find_tied(const struct node *node, struct lath_match m, u64 key)
 {
-	unsigned int i = match_rank(node, m, key);
+	unsigned int i = node_match_rank(node, m, key);
 
 	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (int)i : -1;
 }
 
 int node_floor_tied(const struct node *node, struct lath_match m, u64 key)
 {
-	unsigned int i = match_rank(node, m, key);
+	unsigned int i = node_match_rank(node, m, key);
 	u64 live = READ_ONCE(node->live);
 
 	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)

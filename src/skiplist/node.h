@@ -136,6 +136,16 @@ static inline void node_unlock_clean(struct node *node)
 
 /* ---- one node ---- */
 
+/* Ask memory for all of it but the sizes. */
+static inline void node_prefetch(const struct node *node)
+{
+	const char *p = (const char *)node;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(struct node); i += 64)
+		prefetch(p + i);
+}
+
 static inline u64 node_mask_below(unsigned int i)
 {
 	return i < 64 ? (1ull << i) - 1 : ~0ull;
@@ -268,8 +278,26 @@ static inline int node_before(const struct node *node, int i)
 	return (int)fls64(READ_ONCE(node->live) & node_mask_below((unsigned int)i)) - 1;
 }
 
-/* How many entries, live or dead, have a key below this one. */
-unsigned int node_rank(const struct node *node, u64 key);
+/*
+ * How many entries, live or dead, have a key below this one. Entries with an equal head stand
+ * together, behind all that have a lower one. The masks of a node that is being changed may say
+ * anything; the number made of them stays within the node.
+ */
+static inline unsigned int node_match_rank(const struct node *node, struct lath_match m, u64 key)
+{
+	u64 there = node_mask_below(READ_ONCE(node->used)), eq = m.eq & there;
+	unsigned int from = lath_prefix(m.lt & there), to;
+
+	if (likely(!eq))
+		return from;
+	to = __fls64(eq) + 1;
+	return node_tie_rank(node, from, to > from ? to - from : 0, key);
+}
+
+static inline unsigned int node_rank(const struct node *node, u64 key)
+{
+	return node_match_rank(node, node_match(node, key), key);
+}
 
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 	       unsigned int shift);

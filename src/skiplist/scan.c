@@ -12,27 +12,18 @@
 /* Leaves to ask for ahead at the start. */
 #define AHEAD 2
 
-static void prefetch_whole_leaf(const struct node *node)
-{
-	const char *p = (const char *)node;
-	unsigned int i;
-
-	for (i = 0; i < sizeof(struct node); i += 64)
-		prefetch(p + i);
-}
-
 /* As find_leaf, but asks for the leaf's right neighbours too: pure hints, never followed. */
 static struct node *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
 {
 	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
 
 	while (node && node_level(node) > 1)
-		node = walk_step(node, key, false);
+		node = walk_step(node, key, WALK_ON);
 	if (node && node_level(node) == 1) {
 		int i = (int)inner_slot(node, key), ahead;
 
 		for (ahead = 0; ahead <= AHEAD && i >= 0; ahead++, i = node_after(node, i))
-			prefetch_whole_leaf(node_child(node, (unsigned int)i));
+			node_prefetch(node_child(node, (unsigned int)i));
 	}
 	return find_leaf(list, key, word);
 }
@@ -68,7 +59,7 @@ static size_t scan(struct skiplist *list, u64 from, u64 last, struct lath_item *
 		size_t m;
 
 		if (right)
-			prefetch_whole_leaf(right);
+			node_prefetch(right);
 		m = copy_leaf(leaf, list->ranges, from, last, items + n, max - n);
 		end = READ_ONCE(leaf->last);
 		if (unlikely(!node_valid(leaf, word))) {

@@ -11,7 +11,7 @@
 #include "skiplist/finger.h"
 #include "skiplist/walk.h"
 
-static struct node *descend(struct skiplist *list, u64 key, u64 *word)
+static inline struct node *descend(struct skiplist *list, u64 key, u64 *word, enum walk_for use)
 {
 	struct node *node;
 	unsigned int level;
@@ -19,7 +19,7 @@ static struct node *descend(struct skiplist *list, u64 key, u64 *word)
 restart:
 	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
 	for (level = node_level(node); level; level = node_level(node)) {
-		node = walk_step(node, key, false);
+		node = walk_step(node, key, level == 1 ? use : WALK_ON);
 		if (unlikely(!node))
 			goto again;
 	}
@@ -42,15 +42,19 @@ again:
 	goto restart;
 }
 
+struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word)
+{
+	struct node *leaf = descend(list, key, word, WALK_TO_READ);
+
+	finger_set(list, leaf);
+	return leaf;
+}
+
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word)
 {
 	struct node *leaf = finger_try(list, key, word);
 
-	if (leaf)
-		return leaf;
-	leaf = descend(list, key, word);
-	finger_set(list, leaf);
-	return leaf;
+	return leaf ? leaf : walk_to_leaf(list, key, word);
 }
 
 struct node *lock_leaf(struct skiplist *list, u64 key)
@@ -59,9 +63,10 @@ struct node *lock_leaf(struct skiplist *list, u64 key)
 	u64 word;
 
 	do {
-		leaf = find_leaf(list, key, &word);
+		leaf = descend(list, key, &word, WALK_TO_WRITE);
 		/* fences read after the word belong to it, if it has not changed by now */
 	} while (!node_trylock(leaf, word));
+	finger_set(list, leaf);
 	return leaf;
 }
 
@@ -73,7 +78,7 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 		if (node_level(node) < level)
 			return NULL;
 		while (node && node_level(node) > level)
-			node = walk_step(node, key, false);
+			node = walk_step(node, key, WALK_ON);
 		while (node) {
 			u64 word = node_read(node);
 			struct node *right;

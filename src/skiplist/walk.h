@@ -7,32 +7,41 @@
 
 #include "skiplist/list.h"
 
-/* Bring in what a search of the child at entry i begins with: header and heads. */
-static inline void prefetch_node(const struct node *node)
-{
-	prefetch((const char *)node);
-	prefetch((const char *)node + 64);
-}
+/* What the next node will be used for, if it is a leaf: nothing to guess, a lookup, an insert. */
+enum walk_for { WALK_ON, WALK_TO_READ, WALK_TO_WRITE };
 
-/* And the pair line for key, guessed by interpolation between the separators. */
-static inline void prefetch_pair(const struct node *inner, unsigned int i, const struct node *child, u64 key)
-{
-	u64 sep = node_key(inner, i);
-	u64 next = i + 1u < READ_ONCE(inner->used) && i + 1 < NODE_CAP ? node_key(inner, i + 1)
-								       : READ_ONCE(inner->last);
-	u64 span = next - sep, off = key - sep;
-	unsigned int bits = fls64(span);
+/* Entries of an average leaf. */
+#define NODE_FILL (NODE_CAP * 27 / 32)
 
-	if (bits > 24) {
-		span >>= bits - 24;
-		off >>= bits - 24;
+/*
+ * Ask memory for what a search of the child at entry i begins with, its header and heads, and for the
+ * pairs it will need then: guessed by interpolation between the separators, else they would be a
+ * second wait. A lookup takes the two lines around the guess, an insert also what it will move.
+ */
+static inline void prefetch_child(const struct node *inner, unsigned int i, const struct node *child, u64 key,
+				  enum walk_for use)
+{
+	u64 sep, next;
+	const char *pair, *end;
+
+	prefetch((const char *)child);
+	prefetch((const char *)child + 64);
+	if (use == WALK_ON)
+		return;
+	sep = node_key(inner, i);
+	next = i + 1 < NODE_CAP ? node_key(inner, i + 1) : READ_ONCE(inner->last);
+	pair = (const char *)&child->pair[lath_part(key - sep, next - sep, NODE_FILL)];
+	prefetch(pair - 32);
+	prefetch(pair + 32);
+	if (use == WALK_TO_WRITE) {
+		end = (const char *)&child->pair[NODE_FILL];
+		for (pair += 96; pair < end; pair += 64)
+			prefetch(pair);
 	}
-	if (span && off <= span) /* neighbours are 13/16 full on average */
-		prefetch((const char *)&child->pair[(u32)off * (NODE_CAP * 13 / 16) / ((u32)span + 1)]);
 }
 
-/* One step down or right from an inner node; guess: ask for the pair line too. NULL: start anew. */
-static inline struct node *walk_step(struct node *node, u64 key, bool guess)
+/* One step down or right from an inner node. NULL: start anew. */
+static inline struct node *walk_step(struct node *node, u64 key, enum walk_for use)
 {
 	for (;;) {
 		u64 word = node_read(node);
@@ -46,9 +55,7 @@ static inline struct node *walk_step(struct node *node, u64 key, bool guess)
 			unsigned int i = inner_slot(node, key);
 
 			next = node_child(node, i);
-			prefetch_node(next);
-			if (guess)
-				prefetch_pair(node, i, next, key);
+			prefetch_child(node, i, next, key, use);
 		}
 		if (node_valid(node, word))
 			return next;
