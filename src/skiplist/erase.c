@@ -21,7 +21,7 @@ static bool nodes_fit(unsigned int a, unsigned int b)
 /* Two locked neighbours, right.low == left.last + 1 or one of them VOID: all to the left one. */
 static void merge(struct node *left, struct node *right, bool ranges)
 {
-	u64 left_void = READ_ONCE(left->word) & NODE_VOID, right_void = READ_ONCE(right->word) & NODE_VOID;
+	bool left_void = node_void(left), right_void = node_void(right);
 
 	if (node_count(right)) {
 		node_compact(left, ranges);

@@ -247,7 +247,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 			break;
 		node_prefetch(right); /* all of it will be moved */
 		node_lock(right);
-		if (right->word & NODE_VOID) {
+		if (node_void(right)) {
 			node_unlock_clean(right);
 			break;
 		}

@@ -15,7 +15,7 @@ void cover_from(struct node *first, struct node *last, u64 key)
 	struct node *leaf;
 
 	for (leaf = first; leaf != last; leaf = leaf_right(leaf)) {
-		if (leaf->low < key && !(READ_ONCE(leaf->word) & NODE_VOID))
+		if (leaf->low < key && !node_void(leaf))
 			WRITE_ONCE(leaf->last, key - 1);
 		else
 			WRITE_ONCE(leaf->word, READ_ONCE(leaf->word) | NODE_VOID);
@@ -39,7 +39,7 @@ struct node *lock_across(struct node *first, u64 end, int *hit)
 	struct node *last = first;
 
 	*hit = -1;
-	while (end > last->last || leaf_void(last)) {
+	while (end > last->last || node_void(last)) {
 		last = lock_right(last); /* there is one: the rightmost leaf ends at the last key */
 		*hit = node_after(last, -1);
 		if (*hit >= 0 && node_key(last, (unsigned int)*hit) <= end)

@@ -127,11 +127,6 @@ static inline struct node *lock_right(struct node *node)
 	return right;
 }
 
-static inline bool leaf_void(const struct node *leaf)
-{
-	return READ_ONCE(leaf->word) & NODE_VOID;
-}
-
 static inline struct node *leaf_right(struct node *leaf)
 {
 	struct node *right = READ_ONCE(leaf->right);

@@ -148,7 +148,7 @@ static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last
 	i = node_after(leaf, i);
 	if (i >= 0)
 		return node_key(leaf, (unsigned int)i) <= last ? i : -2;
-	return last <= READ_ONCE(leaf->last) && !(READ_ONCE(leaf->word) & NODE_VOID) ? -2 : -1;
+	return last <= READ_ONCE(leaf->last) && !node_void(leaf) ? -2 : -1;
 }
 
 /* 0 | -ENOENT | -EAGAIN: something changed, or too many leaves */
@@ -294,13 +294,13 @@ static int seek_left_locked(struct skiplist *list, u64 key, struct lath_item *fo
 		int best = -1;
 
 		for (;;) {
-			int i = READ_ONCE(leaf->word) & NODE_VOID ? -1 : node_floor(leaf, key);
+			int i = node_void(leaf) ? -1 : node_floor(leaf, key);
 
 			if (i >= 0) {
 				best = i;
 				item_of(leaf, (unsigned int)i, list->ranges, found);
 			}
-			if (key <= leaf->last && !(READ_ONCE(leaf->word) & NODE_VOID))
+			if (key <= leaf->last && !node_void(leaf))
 				break;
 			lock_right(leaf);
 			leaf = leaf_right(leaf);

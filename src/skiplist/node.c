@@ -79,10 +79,13 @@ static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 
 
 static void pad_heads(struct node *node)
 {
-	unsigned int i;
-
-	for (i = node->used; i < 64; i++)
-		WRITE_ONCE(node->head[i], 255);
+	unsigned int n = node->used;
+#if LATH_CHECKED
+	for (; n < 64; n++)
+		WRITE_ONCE(node->head[n], 255);
+#else
+	memset(node->head + n, 255, 64 - n);
+#endif
 }
 
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
@@ -137,11 +140,11 @@ int node_floor_tied(const struct node *node, struct lath_match m, u64 key)
 
 void node_scale(struct node *node, u64 base, unsigned int shift)
 {
-	unsigned int i;
+	unsigned int n = node->used, i;
 
 	WRITE_ONCE(node->base, base);
 	WRITE_ONCE(node->shift, (u8)shift);
-	for (i = 0; i < node->used; i++)
+	for (i = 0; i < n; i++)
 		WRITE_ONCE(node->head[i], node_head(base, shift, node_key(node, i)));
 	pad_heads(node);
 }

@@ -156,6 +156,11 @@ static inline unsigned int node_level(const struct node *node)
 	return READ_ONCE(node->level);
 }
 
+static inline bool node_void(const struct node *node)
+{
+	return READ_ONCE(node->word) & NODE_VOID;
+}
+
 static inline bool node_full(const struct node *node)
 {
 	return node->live == node_mask_below(NODE_CAP);

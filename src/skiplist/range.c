@@ -136,7 +136,7 @@ static int store(struct skiplist *list, const struct lath_item *item, lath_item_
 		unsigned int count;
 		int ret;
 
-		while (end > last->last || leaf_void(last))
+		while (end > last->last || node_void(last))
 			last = lock_right(last);
 		overlay_leaf(last, ranges, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
