@@ -70,6 +70,8 @@ struct lath_blocks {
 	u32 count;
 	u64 finger_end;	 /* separator of the block after it */
 	u64 finger_open; /* ~0 when there is none after it */
+	u64 low_sep;	 /* separator of `low` */
+	u32 low;	 /* block that grew downwards last; 0 for none */
 	const struct lath_block_ops *ops;
 	struct lath_page *page;
 	struct lath_page *only; /* the page, while there is but one */
@@ -87,6 +89,7 @@ struct lath_blocks {
 #define LATH_PLACE_FULL (1ull << 63) /* nothing was inserted */
 #define LATH_PLACE_STREAM_BIT 62     /* the second append in a row to its block */
 #define LATH_PLACE_STREAM (1ull << LATH_PLACE_STREAM_BIT)
+#define LATH_PLACE_LOW (1ull << 61) /* the block grew downwards */
 #define LATH_PLACE(id, p, d) ((u64)(id) | (u64)(p) << 32 | (u64)(d) << 40)
 #define LATH_PLACE_BLOCK(w) ((u32)(w))
 #define LATH_PLACE_INDEX(w) ((u32)((w) >> 32) & 255)

@@ -55,6 +55,7 @@ static u64 place(struct lath_blocks *b, u64 entry)
 	if (unlikely(s.p == info->lo && s.p)) { /* room below: no need to move */
 		info->lo = info->at = (u8)(s.p - 1);
 		e[s.p - 1] = entry;
+		w |= LATH_PLACE_LOW;
 	} else {
 		w |= (u64)((u32)(s.p == s.hi) & (u32)(info->at + 1u == s.p)) << LATH_PLACE_STREAM_BIT;
 		put(e, s.p, s.hi, entry);

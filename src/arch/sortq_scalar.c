@@ -5,18 +5,22 @@
  */
 #include "arch/sortq_block.h"
 
-/* Halving without branches on data: the number of steps depends on n alone. */
+/*
+ * Halving without branches on data: the number of steps depends on n alone. The empty asm keeps the
+ * compiler from making a branch of the choice, or arithmetic that is slower than a conditional move.
+ */
 static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
-	u32 at = 0;
+	const u64 *at = sep;
 
 	while (n > 1) {
 		u32 half = n / 2;
 
-		at += half & -(u32)(sep[at + half - 1] - base <= k);
+		at = at[half - 1] - base <= k ? at + half : at;
+		__asm__("" : "+r"(at));
 		n -= half;
 	}
-	return at + (n && sep[at] - base <= k);
+	return (u32)(at - sep) + (n && *at - base <= k);
 }
 
 static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)

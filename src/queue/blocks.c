@@ -73,7 +73,7 @@ void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory)
 		free_page(b, i);
 	/* the sentinel looks full, so nothing is ever appended to it */
 	b->info[0].hi = LATH_BLOCK_CAP;
-	b->first = b->last = b->finger = 0;
+	b->first = b->last = b->finger = b->low = 0;
 	b->top_lo = b->top_hi = 0;
 	b->only = NULL;
 	b->count = 0;
@@ -230,6 +230,8 @@ u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, bool before, u6
 	if (before) {
 		/* the new block takes the old separator, `beside` gets a higher one */
 		info->page = page;
+		if (b->low == beside)
+			b->low = 0;
 		b->page[page].id[slot] = id;
 		page_insert(b, page, slot + 1, separator, beside);
 		info->prev = near->prev;
@@ -314,6 +316,8 @@ void lath_blocks_drop(struct lath_blocks *b, u32 id)
 		b->first = b->last = 0;
 	if (b->finger == id)
 		b->finger = 0;
+	if (b->low == id)
+		b->low = 0;
 	free_block(b, id);
 }
 
@@ -331,6 +335,8 @@ void lath_blocks_drop_first(struct lath_blocks *b)
 	}
 	if (b->finger == id)
 		b->finger = 0;
+	if (b->low == id)
+		b->low = 0;
 	free_block(b, id);
 	if (likely(next != LATH_NONE)) {
 		b->info[next].prev = LATH_NONE;
@@ -349,7 +355,7 @@ void lath_blocks_rebuild(struct lath_blocks *b)
 	for (i = b->top_lo; i < b->top_hi; i++)
 		free_page(b, b->top_id[i]);
 	b->top_lo = b->top_hi = 0;
-	b->finger = 0;
+	b->finger = b->low = 0;
 	if (!b->first)
 		return;
 	for (id = b->first; id != LATH_NONE; id = b->info[id].next) {

@@ -144,6 +144,21 @@ static u32 split_up(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 	return id;
 }
 
+/* Block id grew downwards: the next one below it needs no search. Not for the first block of a page, whose
+ * separator is in the top. */
+static void note_low(struct lath_blocks *b, u32 id)
+{
+	const struct lath_page *page = &b->page[b->info[id].page];
+	u32 slot = page->lo + 1;
+
+	while (slot < page->hi && page->id[slot] != id)
+		slot++;
+	if (slot < page->hi) {
+		b->low = id;
+		b->low_sep = page->sep[slot];
+	}
+}
+
 /* A stream grows downwards at index p: the entries from p on go to the top of a block. */
 static u32 split_down(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 {
@@ -165,6 +180,7 @@ static u32 split_down(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 	}
 	b->block[to].e[--b->info[to].lo] = entry;
 	b->info[to].at = b->info[to].lo;
+	note_low(b, to);
 	return to;
 }
 
@@ -195,6 +211,7 @@ static u32 insert_full(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
 		if (p == info->lo) {
 			e[--info->lo] = entry;
 			info->at = info->lo;
+			note_low(b, id);
 			return id;
 		}
 		p -= info->lo;
@@ -225,7 +242,9 @@ static noinline u32 insert_entry(struct sortq *q, u64 entry)
 	w = b->ops->place(b, entry);
 	id = LATH_PLACE_BLOCK(w);
 	if (likely(!(w & LATH_PLACE_FULL))) {
-		if (unlikely(w & LATH_PLACE_STREAM))
+		if (unlikely(w & LATH_PLACE_LOW))
+			note_low(b, id);
+		else if (unlikely(w & LATH_PLACE_STREAM))
 			lath_blocks_set_finger(b, id, LATH_PLACE_SLOT(w));
 		return id;
 	}
@@ -247,6 +266,15 @@ static inline bool at_finger(const struct lath_blocks *b, u32 id, u32 hi, u64 en
 	return (u32)(k >= rel(b, b->block[id].e[hi - 1])) & (u32)(k < end);
 }
 
+/* Does entry go right before the first of `low`, and is there room? */
+static inline bool below_low(const struct lath_blocks *b, u64 entry)
+{
+	u32 id = b->low, lo = b->info[id].lo;
+	u64 k = rel(b, entry | LATH_TAG_MASK);
+
+	return id && lo && k < rel(b, b->block[id].e[lo]) && k >= rel(b, b->low_sep);
+}
+
 void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
@@ -266,6 +294,13 @@ void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)
 			rq->where = lath_blocks_append(b, entry);
 			return;
 		}
+	}
+	if (below_low(b, entry)) {
+		id = b->low;
+		b->info[id].at = --b->info[id].lo;
+		b->block[id].e[b->info[id].lo] = entry;
+		rq->where = id;
+		return;
 	}
 	rq->where = insert_entry(q, entry);
 }
