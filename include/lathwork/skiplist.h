@@ -1,6 +1,72 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * lathwork/skiplist.h - a concurrent ordered index of disjoint ranges over 64-bit keys.
+ *
+ * Items are ranges [key, key + size) with a 64-bit value: a number, a pointer, or the address of a
+ * `struct lath_slot` inside the caller's object. No two items overlap. After the cache-friendly
+ * skiplist for index ranges of Chris Mason (2013: keys in arrays, slots in the caller's struct, RCU
+ * readers, a lock a node), with the levels of a B-link tree (Lehman and Yao 1981) in place of coins.
+ *
+ *   root   [ 0 ........ 4000 ........ 9000 ...... ]        separators, 64 a node
+ *            |            |             |
+ *   inner  [0 .. 700 ..] [4000 ......] [9000 ....] -> ...   every level is a chain:
+ *            |     |                                        a node covers [low, last], its right
+ *   leaf   [..] -> [..] -> [..] -> [..] -> [..] -> ...      neighbour begins at last + 1
+ *
+ *   a node: word low last right | live shift used base | head[64] | pair[64] {key, value} | size[64]
+ *           0                   32                     64         128                     1152
+ *
+ * Invariants (lath_skiplist_verify checks them; the number in brackets is the level that does)
+ *   I1  every node in a chain is unlocked or locked by one thread, and not DEAD                  [1]
+ *   I2  the leaves' fences cover 0 .. 2^64 - 1 without gap or overlap; a VOID leaf covers nothing [1]
+ *   I3  entries ascend by key; only entries below `used` are live                                [2]
+ *   I4  live ranges are disjoint, none is empty or wraps                                         [2]
+ *   I5  no range crosses its leaf's fences: one leaf answers a lookup                            [2]
+ *   I6  heads are the keys quantised to a byte, in order; 255 from `used` on                     [3]
+ *   I7  an inner level covers the key space like the leaves; its separators ascend strictly,
+ *       the first is the node's low fence                                                        [4]
+ *   I8  a child is one level down and not DEAD                                                   [4]
+ *   I9  a separator is never below its child's low fence, so a walk never lands too far right    [4]
+ *   I10 every item is found by the walk from the root                                            [5]
+ *
+ * Who may call what beside what. Nothing needs a lock of the caller's, but for the rows marked X:
+ *   lookup, get, overlap, ceiling, floor, first, last, scan, batch lookups, count   beside anything
+ *   insert, erase, replace, resize, split, erase_range, store_range, batches        beside anything
+ *   init, fini, create, destroy, load_sorted                                        X: alone
+ *   verify, dump                                                                    X: no writers
+ * One structure is used through one RCU flavour (lathwork/config.h). Calls enter a reader by themselves;
+ * the _rcu forms expect the caller to be in one. Do not wait for a grace period inside a reader.
+ *
+ * What the calls promise
+ *   P1  lookup, get, overlap, ceiling, floor, first, last, insert, erase, replace, resize, split,
+ *       store_range and each element of a batch take effect at one moment between call and return
+ *       (linearizable), hit and miss alike. Nothing has to be checked again by the caller.
+ *   P2  scan and scan_back take what each leaf has at one moment; an item that is there all the time
+ *       is seen, one that never is there is not. erase_range works leaf by leaf.
+ *   P3  a failed call changed nothing. Lookups, erase, replace and erase_range never allocate.
+ *   P4  progress: reads retry at most a few times when a writer is in the leaf, then wait for its lock;
+ *       writers wait only for writers of the same leaves. A thread that stops inside a call can hold up
+ *       writers of one leaf, and readers of that leaf.
+ *   P5  order: a call that begins after another one returned sees its effect, on whichever thread.
+ *
+ * Ownership: values and slots are the caller's. What an erase returns may still be looked at by readers
+ * that found it before: in slot mode free it after a grace period (lath_rcu_auto.call). A slot's key and
+ * size must not change while it is in a list; after resize, split and store_range bring them up to date.
+ *
+ * Cost: a point takes 18 bytes in a full leaf, a range 26; randomly filled leaves are 85 % full, appended
+ * ones 100 %. A lookup touches 3 lines a level. No random numbers: the same calls build the same list.
+ *
+ * Not for: keys longer than 64 bits, overlapping items, or a set so small that an array does. A hash
+ * table is faster for points where order does not matter.
+ *
+ *     struct lath_skiplist list;
+ *     struct lath_item item = { .key = 4096, .size = 8192, .value = 7 };
+ *
+ *     lath_skiplist_init(&list, NULL);
+ *     lath_skiplist_insert_item(&list, &item, NULL);
+ *     if (!lath_skiplist_lookup_item(&list, 5000, &item))
+ *             printf("%llu\n", (unsigned long long)item.value);
+ *     lath_skiplist_fini(&list, NULL, NULL);
  */
 #ifndef LATHWORK_SKIPLIST_H
 #define LATHWORK_SKIPLIST_H
@@ -25,7 +91,7 @@ struct lath_item {
 	uint64_t value;
 };
 
-/* Opaque, embeddable. */
+/* Opaque, embeddable; 64-byte aligned. */
 struct lath_skiplist {
 	uint64_t opaque[64];
 }
@@ -49,15 +115,21 @@ struct lath_skiplist_stats {
 	uint64_t huge_bytes; /* of bytes: asked to be on 2 MiB pages */
 };
 
+/* Told about an item; must not call the list unless the call that takes it says so. */
 typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
 
+/*
+ * An empty list. config may be NULL. init: 0 | -EINVAL (config) | -ENOMEM. create: NULL for either.
+ * fini and destroy end a list, wait for retired nodes (not inside a reader) and give all memory back.
+ */
 LATH_API int lath_skiplist_init(struct lath_skiplist *list, const struct lath_config *config);
 /* each: called for every item still there, or NULL. Excludes all other calls. */
 LATH_API void lath_skiplist_fini(struct lath_skiplist *list, lath_item_fn each, void *arg);
 LATH_API struct lath_skiplist *lath_skiplist_create(const struct lath_config *config);
 LATH_API void lath_skiplist_destroy(struct lath_skiplist *list, lath_item_fn each, void *arg);
 
-/* 0 | -EEXIST (*conflict: one item that overlaps) | -ENOMEM | -EINVAL (size 0, past 2^64, size != 1 in points) */
+/* 0 | -EEXIST (*conflict, if not NULL: an item that overlaps) | -ENOMEM
+ * | -EINVAL: size 0, a range past the last key 2^64 - 1, or size != 1 in the points layout */
 LATH_API int lath_skiplist_insert_item(struct lath_skiplist *list, const struct lath_item *item,
 				       struct lath_item *conflict);
 /*
@@ -106,8 +178,9 @@ LATH_API int lath_skiplist_split(struct lath_skiplist *list, uint64_t at, uint64
  * Leaf by leaf, not atomic as a whole. Returns the number erased or -EINVAL. Never allocates. */
 LATH_API int64_t lath_skiplist_erase_range(struct lath_skiplist *list, uint64_t key, uint64_t size,
 					   lath_item_fn each, void *arg);
-/* Insert item over whatever is there: covered items leave (each() sees them), partly covered
- * ones are cut, one that covers it on both sides is cut in two. Value mode; atomic. 0 | -EINVAL | -ENOMEM */
+/* Insert item over whatever is there: covered items leave (each() sees them, with the leaves still locked:
+ * it must not call the list), partly covered ones are cut, one that reaches out on both sides is cut in two
+ * with the same value. Value mode; atomic. 0 | -EINVAL | -ENOMEM */
 LATH_API int lath_skiplist_store_range(struct lath_skiplist *list, const struct lath_item *item,
 				       lath_item_fn each, void *arg);
 

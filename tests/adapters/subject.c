@@ -3,7 +3,8 @@
  * subject.c - the range index behind the interface of a concurrency rig: ordered disjoint ranges
  * with a tag each, items copied out inside the reader. Built with small nodes (LATH_NODE_CAP,
  * LATH_SPARSE_RING), one allocation a node, so that splits, merges and reclamation are everywhere
- * and every access to a freed node is seen.
+ * and every access to a freed node is seen; with -DSUBJECT_POOLS nodes come from pools as they do by
+ * default, and the threads' fingers are at work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,9 @@ subject *subject_new(void)
 	struct lath_config config = LATH_CONFIG_INIT;
 	subject *s;
 
+#ifndef SUBJECT_POOLS
 	config.flags = LATH_NODE_EACH;
+#endif
 	config.rcu = &lath_rcu_memb;
 	if (posix_memalign((void **)&s, 64, sizeof(*s)))
 		return NULL;
