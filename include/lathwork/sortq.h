@@ -29,7 +29,7 @@
  *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
  *
  * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
- * about 42 a request for the hybrid, and embeds a struct lath_request in each request. Requests come
+ * about 46 a request for the hybrid, and embeds a struct lath_request in each request. Requests come
  * from a pool (an array, any stride); several queues - two directions, priorities - may share one pool,
  * a request being in one queue at a time.
  *
