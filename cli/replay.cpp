@@ -139,9 +139,9 @@ void print(const request& ask, const trace::reader& in, std::size_t devices,
                     r.mean(t.seek_dispatch) / 2048, r.arrival_seek() / 2048, r.mean(t.depth_sum),
                     r.mean_latency(), r.latency(0.5), r.latency(0.99), t.end_ns / 1e9);
     }
-    std::printf(
-        "\nin, out: processor time of a request at depth 128, 32 at a time, without merges\n"
-        "seek: mean distance from request to request as sent; unsorted: as they came\n");
+    std::printf("\n"
+                "in, out: processor time of a request at depth 128, 32 at a time, without merges\n"
+                "seek: mean distance from request to request as sent; unsorted: as they came\n");
 }
 
 void write_json(const request& ask, const trace::reader& in, const std::vector<result>& results) {

@@ -47,8 +47,9 @@ struct sortq {
 	void *state;			  /* the engine's memory */
 	u64 head;			  /* sector */
 	u64 sweep;
-	u32 oldest, newest; /* tag + 1 */
-	u32 *ends;	    /* tags by hash of the end sector; only hints */
+	u32 oldest, newest;	     /* tag + 1 */
+	u32 *ends;		     /* tags by hash of the end sector; only hints */
+	struct lath_request *recent; /* the one whose end was noted last */
 	u32 ends_shift;
 	u32 parked_count;
 	struct lath_sorted_list parked;

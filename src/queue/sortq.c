@@ -173,16 +173,25 @@ static inline u32 *end_slot(const struct sortq *q, u64 sector)
 	return &q->ends[(sector * 0x9e3779b97f4a7c15ull) >> q->ends_shift];
 }
 
-static inline void remember_end(struct sortq *q, const struct lath_request *rq)
+static inline void remember_end(struct sortq *q, struct lath_request *rq)
 {
 	*end_slot(q, rq->sector + rq->sectors) = rq->tag;
+	q->recent = rq;
+}
+
+static inline bool grows_at(const struct sortq *q, const struct lath_request *rq, u64 sector)
+{
+	return rq->sector + rq->sectors == sector && rq->where && rq->owner == q->owner;
 }
 
 static inline struct lath_request *recall_end(const struct sortq *q, u64 sector)
 {
-	struct lath_request *rq = request_of(q, *end_slot(q, sector));
+	struct lath_request *rq = q->recent;
 
-	return rq->sector + rq->sectors == sector && rq->where && rq->owner == q->owner ? rq : NULL;
+	if (rq && grows_at(q, rq, sector))
+		return rq;
+	rq = request_of(q, *end_slot(q, sector));
+	return grows_at(q, rq, sector) ? rq : NULL;
 }
 
 /* ---- the engine's own calls */
