@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * writers.pml - what writers do to leaves and separators (grow.c, erase.c, insert.c).
+ *
+ * An item is one key, but for the one that a crossing insert brings: it covers CROSSED, the keys
+ * RANGE to RANGE_END, and moves as a whole.
+ */
+
+/* ---- separators ---- */
+
+/* grow.c post: let the parent know where n begins; fresh: add it if it is not there. */
+inline post(n, fresh)
+{
+	lock_up();
+	assert(!freed[n]);
+#ifdef BUG_SEPARATOR_LOW
+	left = (leaf[n].low > 0 -> leaf[n].low - 1 : 0);
+#else
+	left = leaf[n].low; /* read under the parent's lock; here `left` is just a variable */
+#endif
+	d_step {
+		inner_slot(left);
+		j = i;
+		do
+		:: j < KEYS && child[j] != n -> j++
+		:: else -> break
+		od
+	};
+	if
+	:: i == left || j == i -> up_word = up_word & ~LOCKED
+#ifndef BUG_POST_UNKNOWN
+	:: i != left && j == KEYS && !(fresh) -> up_word = up_word & ~LOCKED
+#endif
+	:: else ->
+		if
+		:: j < KEYS -> child[j] = NONE
+		:: else
+		fi;
+#ifdef BUG_SEPARATOR_LOW
+		child[left] = n;
+#else
+		set_child(left, n);
+#endif
+		unlock_up()
+	fi
+}
+
+/* ---- room: entries move to the right ---- */
+
+/* The highest item of `left`, `moved`, begins at key i; no item: the only one stays. */
+inline highest_item()
+{
+	d_step {
+		i = KEYS - 1;
+		do
+		:: i > 0 && !(leaf[left].items & BIT(i)) -> i--
+		:: else -> break
+		od;
+		moved = BIT(i);
+		if
+		:: moved & CROSSED -> moved = CROSSED; i = RANGE
+		:: else
+		fi;
+		if
+		:: (leaf[left].items & ~moved) -> skip
+		:: else -> moved = 0
+		fi
+	}
+}
+
+/* even_out for two leaves, locked: the highest item of left goes right, and the fence with it. */
+inline even_out()
+{
+	leaf[right].items = leaf[right].items | moved;
+	leaf[left].items = leaf[left].items & ~moved;
+	set_low(right, i);
+	leaf[left].last = i - 1
+}
+
+/* leaf_grow without a fresh leaf: share with the right neighbour of the leaf that covers key. */
+inline share(key)
+{
+	lock_leaf(key);
+	left = at;
+	right = leaf[left].right;
+	if
+	:: right == NONE -> node_unlock_clean(left)
+	:: else ->
+		highest_item();
+#ifdef BUG_POST_EARLY
+		lock_up();
+		d_step {
+			j = 0;
+			do
+			:: j < KEYS && child[j] != right -> j++
+			:: else -> break
+			od
+		};
+		if
+		:: j < KEYS && moved -> child[j] = NONE; child[i] = right
+		:: else
+		fi;
+		unlock_up();
+#endif
+		node_lock(right);
+		if
+		:: (leaf[right].word & VOID) || !moved ->
+			node_unlock_clean(right);
+			node_unlock_clean(left)
+		:: else ->
+#ifdef BUG_ONE_LOCK
+			node_unlock_clean(left);
+			even_out();
+			node_unlock(right);
+#else
+			even_out();
+			node_unlock(right);
+			node_unlock(left);
+#endif
+			post(right, false)
+		fi
+	fi
+}
+
+/* The wrong direction: the lowest item of the right leaf goes left, and low rises. */
+inline share_left(key)
+{
+	lock_leaf(key);
+	left = at;
+	right = leaf[left].right;
+	if
+	:: right == NONE -> node_unlock_clean(left)
+	:: else ->
+		node_lock(right);
+		d_step {
+			i = leaf[right].low;
+			moved = leaf[right].items & BIT(i)
+		};
+		if
+		:: !moved || leaf[right].last == i -> node_unlock_clean(right); node_unlock_clean(left)
+		:: else ->
+			leaf[left].items = leaf[left].items | moved;
+			leaf[right].items = leaf[right].items & ~moved;
+			leaf[left].last = i;
+			leaf[right].low = i + 1;
+			node_unlock(right);
+			node_unlock(left);
+			lock_up();
+			if
+			:: child[i] == right -> child[i] = NONE; child[i + 1] = right
+			:: else
+			fi;
+			unlock_up()
+		fi
+	fi
+}
+
+/* leaf_grow with a fresh leaf: linked behind, filled, opened; posted when no leaf is locked. */
+inline split(key)
+{
+	node_alloc(right);
+	lock_leaf(key);
+	left = at;
+	highest_item();
+	if
+	:: !moved ->
+		node_unlock_clean(left);
+		freed[right] = 1
+	:: else ->
+#ifdef BUG_OPENED_EARLY
+		node_open(right);
+#endif
+		leaf[right].low = leaf[left].last;
+		leaf[right].last = leaf[left].last;
+		leaf[right].right = leaf[left].right;
+		leaf[right].items = 0;
+		leaf[left].right = right;
+		even_out();
+#ifndef BUG_OPENED_EARLY
+		node_open(right);
+#endif
+		node_unlock(left);
+		post(right, true)
+	fi
+}
+
+/* ---- merging (erase.c) ---- */
+
+/* merge_children for the children with separators i and j; at: the dead one, or NONE. */
+inline merge_children()
+{
+	at = NONE;
+	left = child[i];
+	right = child[j];
+	node_lock(left);
+	if
+	:: leaf[left].right != right -> node_unlock_clean(left)
+	:: else ->
+		node_lock(right);
+		leaf[left].items = leaf[left].items | leaf[right].items;
+		leaf[right].items = 0;
+		if
+		:: !(leaf[right].word & VOID) ->
+			leaf[left].last = leaf[right].last;
+			if
+			:: leaf[left].word & VOID ->
+				if
+				:: leaf[right].low < leaf[left].low -> set_low(left, leaf[right].low)
+				:: else
+				fi;
+				leaf[left].word = leaf[left].word & ~VOID
+			:: else
+			fi
+		:: else
+		fi;
+		leaf[left].right = leaf[right].right;
+#ifndef BUG_NOT_DEAD
+		leaf[right].word = leaf[right].word | DEAD;
+#endif
+#if !defined(BUG_SEPARATOR_STAYS) && !defined(BUG_NO_PARENT_LOCK)
+		child[j] = NONE;
+#endif
+		node_unlock(right);
+		node_unlock(left);
+		at = right
+	fi
+}
+
+/* merge_at: the leaf that covers key with its right neighbour under the parent, or its left one. */
+inline merge_at(key)
+{
+#ifdef BUG_NO_PARENT_LOCK
+	(!(up_word & LOCKED));
+#else
+	lock_up();
+#endif
+	d_step {
+		inner_slot(key);
+		j = i + 1;
+		do
+		:: j < KEYS && child[j] == NONE -> j++
+		:: else -> break
+		od;
+		if
+		:: j == KEYS -> /* none on the right: with the left neighbour */
+			j = i;
+			do
+			:: i > 0 -> i--;
+				if
+				:: child[i] != NONE -> break
+				:: else
+				fi
+			:: else -> break
+			od
+		:: else
+		fi
+	};
+#ifdef BUG_RETIRE_EARLY
+	/* after it was chosen, before it is out of reach: another reader can still get there */
+	up_word = up_word & ~LOCKED;
+	if
+	:: i != j -> right = child[j]; call_rcu(right)
+	:: else
+	fi;
+	lock_up();
+#endif
+	if
+	:: i == j || child[i] == NONE || child[j] == NONE -> at = NONE
+	:: else -> merge_children()
+	fi;
+#ifdef BUG_NO_PARENT_LOCK
+	if
+	:: at != NONE ->
+		lock_up();
+		child[j] = NONE;
+		unlock_up()
+	:: else
+	fi;
+#else
+	unlock_up(); /* a version more when nothing has changed harms nobody */
+#endif
+#ifndef BUG_RETIRE_EARLY
+	if
+	:: at != NONE -> node_retire(at)
+	:: else
+	fi
+#endif
+}
+
+/* ---- a range across fences (insert.c) ---- */
+
+/* insert_across: [RANGE, RANGE_END]; all keys from RANGE on go to the leaf that covers the end. */
+inline insert_range()
+{
+	lock_leaf(RANGE);
+	left = at;
+	right = at;
+	do
+	:: RANGE_END > leaf[right].last || (leaf[right].word & VOID) ->
+		right = leaf[right].right;
+		node_lock(right)
+	:: else -> break
+	od;
+	j = left;
+	do
+	:: j != right ->
+		if
+		:: leaf[j].low < RANGE && !(leaf[j].word & VOID) -> leaf[j].last = RANGE - 1
+#ifdef BUG_VOID_FORGOTTEN
+		:: else
+#else
+		:: else -> leaf[j].word = leaf[j].word | VOID
+#endif
+		fi;
+		j = leaf[j].right
+	:: else -> break
+	od;
+	if
+	:: left != right -> set_low(right, RANGE)
+	:: else
+	fi;
+	leaf[right].items = leaf[right].items | CROSSED;
+	moved = (left != right);
+	do
+	:: left != right -> next = leaf[left].right; node_unlock(left); left = next
+	:: else -> break
+	od;
+	node_unlock(right);
+	stored = stored | CROSSED;
+	if
+	:: moved -> post(right, false)
+	:: else
+	fi
+}
