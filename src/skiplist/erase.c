@@ -139,7 +139,7 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		leaf = walk_to_leaf(list, key, &word);
+		leaf = walk_to_erase(list, key, &word);
 		i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
 		if (i >= 0 && node_trylock(leaf, word))
 			return erase_locked(list, leaf, i, old);

@@ -14,6 +14,8 @@
 
 /* Leaves that fill up together before one is added. More: fuller leaves, dearer splits. */
 #define SPLIT_GROUP 3
+/* So many inserts in a row at a leaf's end are a stream: one in 10^14 random leaves looks like one. */
+#define STREAM 8
 /* Free entries each leaf must gain for a share to be worth it. */
 #define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
 
@@ -215,7 +217,7 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 	WRITE_ONCE(left->right, fresh);
 }
 
-/* The new key goes behind everything: begin a new leaf there and leave this one full. */
+/* The new key goes behind all of the leaf: begin a new leaf there and leave this one full. */
 static void append_leaf(struct skiplist *list, struct node *leaf, struct node *fresh, u64 key,
 			struct reserve *reserve)
 {
@@ -228,9 +230,10 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	post(list, fresh, 1, true, reserve);
 }
 
+/* At the end of all, or in a stream of ascending keys somewhere before it. */
 static bool appends(const struct node *leaf, u64 key, bool ranges)
 {
-	return !leaf->right && node_end(leaf, fls64(leaf->live) - 1, ranges) < key;
+	return (!leaf->right || leaf->run >= STREAM) && node_end(leaf, __fls64(leaf->live), ranges) < key;
 }
 
 int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve *reserve)

@@ -112,6 +112,7 @@ static inline void node_open(struct node *node)
 /* The leaf that covers key, and its word as it was when that was so. Inside a reader. find_leaf looks at
  * the leaves the thread has used lately first. */
 struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word);
+struct node *walk_to_erase(struct skiplist *list, u64 key, u64 *word);
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word);
 /* The same by the walk, locked. */
 struct node *lock_leaf(struct skiplist *list, u64 key);

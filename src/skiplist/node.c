@@ -99,6 +99,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->level, (u16)level);
 	WRITE_ONCE(node->shift, (u8)shift);
 	WRITE_ONCE(node->used, 0);
+	WRITE_ONCE(node->run, 0);
 	pad_heads(node);
 }
 
@@ -214,12 +215,14 @@ static unsigned int open_slot(struct node *node, unsigned int i, bool ranges)
 
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, bool ranges)
 {
+	u8 run = rank == node->used ? node->run + (node->run < 255) : 0;
 	unsigned int i = open_slot(node, rank, ranges);
 	u8 h = node_head(node->base, node->shift, key);
 
 	put_entry(node, i, key, size, value, ranges);
 	WRITE_ONCE(node->head[i], h);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
+	WRITE_ONCE(node->run, run);
 	if (unlikely(h == 255 || h == 0))
 		relieve_saturation(node, i);
 }

@@ -10,7 +10,7 @@
  * separator and the child that holds the keys from there on.
  *
  *   +0     word low last right        fences [low, last] and the right neighbour
- *   +32    live level shift used base live: bit i = entry i is there; base, shift: the heads' scale
+ *   +32    live level shift used run base  live: bit i = entry i is there; base, shift: the heads' scale
  *   +64    head[64]                   one byte an entry, ascending with the keys
  *   +128   pair[64] {key, value}      ascending by key; dead entries keep their key
  *   +1152  size[64]                   leaves in the ranges layout; a column of its own, so that a
@@ -62,7 +62,8 @@ struct node {
 	u16 level; /* 0 = leaf */
 	u8 shift;
 	u8 used; /* entries [0, used) have keys, live or dead */
-	u32 spare;
+	u8 run;	 /* so many inserts in a row went behind all entries: a stream of ascending keys */
+	u8 spare[3];
 	union {
 		struct {
 			u64 base;

@@ -50,6 +50,14 @@ struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word)
 	return leaf;
 }
 
+struct node *walk_to_erase(struct skiplist *list, u64 key, u64 *word)
+{
+	struct node *leaf = descend(list, key, word, WALK_TO_ERASE);
+
+	finger_set(list, leaf);
+	return leaf;
+}
+
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word)
 {
 	struct node *leaf = finger_try(list, key, word);
@@ -63,7 +71,7 @@ struct node *lock_leaf(struct skiplist *list, u64 key)
 	u64 word;
 
 	do {
-		leaf = descend(list, key, &word, WALK_TO_WRITE);
+		leaf = descend(list, key, &word, WALK_TO_INSERT);
 		/* fences read after the word belong to it, if it has not changed by now */
 	} while (!node_trylock(leaf, word));
 	finger_set(list, leaf);

@@ -7,8 +7,8 @@
 
 #include "skiplist/list.h"
 
-/* What the next node will be used for, if it is a leaf: nothing to guess, a lookup, an insert. */
-enum walk_for { WALK_ON, WALK_TO_READ, WALK_TO_WRITE };
+/* What the next node is wanted for: more walking, or, being a leaf, a lookup, an erase, an insert. */
+enum walk_for { WALK_ON, WALK_TO_READ, WALK_TO_ERASE, WALK_TO_INSERT };
 
 /* Entries of an average leaf. */
 #define NODE_FILL (NODE_CAP * 27 / 32)
@@ -24,20 +24,29 @@ static inline void prefetch_child(const struct node *inner, unsigned int i, cons
 	u64 sep, next;
 	const char *pair, *end;
 
-	prefetch((const char *)child);
-	prefetch((const char *)child + 64);
-	if (use == WALK_ON)
+	if (use == WALK_ON) {
+		prefetch((const char *)child);
+		prefetch((const char *)child + 64);
 		return;
+	}
 	sep = node_key(inner, i);
 	next = i + 1 < NODE_CAP ? node_key(inner, i + 1) : READ_ONCE(inner->last);
 	pair = (const char *)&child->pair[lath_part(key - sep, next - sep, NODE_FILL)];
-	prefetch(pair - 32);
-	prefetch(pair + 32);
-	if (use == WALK_TO_WRITE) {
-		end = (const char *)&child->pair[NODE_FILL];
-		for (pair += 96; pair < end; pair += 64)
-			prefetch(pair);
+	if (use != WALK_TO_INSERT) {
+		if (use == WALK_TO_ERASE)
+			prefetchw(child);
+		else
+			prefetch((const char *)child);
+		prefetch((const char *)child + 64);
+		prefetch(pair - 32);
+		prefetch(pair + 32);
+		return;
 	}
+	prefetchw((const char *)child);
+	prefetchw((const char *)child + 64);
+	end = (const char *)&child->pair[NODE_FILL];
+	for (pair -= 32; pair < end; pair += 64)
+		prefetchw(pair);
 }
 
 /* One step down or right from an inner node. NULL: start anew. */

@@ -9,7 +9,7 @@
  *   data       u8 u16 u32 u64 bool, likely unlikely, container_of, ARRAY_SIZE, min max
  *   bits       __ffs64 __fls64 fls64 hweight64
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
- *              cmpxchg_acquire  prefetch  memcpy memmove memset
+ *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_unlock
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end

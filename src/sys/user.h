@@ -112,6 +112,15 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 }
 
 #define prefetch(p) __builtin_prefetch(p)
+/* The same for a line that will be written: take it from the other caches at once. */
+static inline void prefetchw(const void *p)
+{
+#ifdef __x86_64__
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); /* gcc would want -mprfchw */
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
 
 static inline void cpu_relax(void)
 {
