@@ -8,8 +8,11 @@ template <class E>
 std::vector<scan_entry<E>> scan_pointers() {
     return {
         scan_entry_of<E, element_array<E>>("vector", "the elements, always in memory order"),
-        scan_entry_of<E, pointer_vector<E, false>>("vector-ptr"),
-        scan_entry_of<E, pointer_vector<E, true>>("vector-ptr-prefetch", "16 elements ahead"),
+        scan_entry_of<E, pointer_vector<E, prefetching::none>>("vector-ptr"),
+        scan_entry_of<E, pointer_vector<E, prefetching::near>>("vector-ptr-prefetch",
+                                                               "16 elements ahead"),
+        scan_entry_of<E, pointer_vector<E, prefetching::far>>(
+            "vector-ptr-far", "32 elements ahead, into the second-level cache", true),
         scan_entry_of<E, circular<E, false>>("circular"),
         scan_entry_of<E, circular<E, true>>("circular-prefetch", "16 elements ahead, pops too"),
         scan_entry_of<E, chunked_fifo<E>>("chunked-fifo", "128 pointers a chunk"),

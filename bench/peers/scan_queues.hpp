@@ -18,10 +18,15 @@ namespace lathbench {
 // Elements ahead of the current one that the -prefetch variants ask for.
 inline constexpr std::size_t prefetch_distance = 16;
 
-template <class E>
+inline constexpr std::size_t far_distance = 32;
+
+enum class prefetching { none, near, far }; // far: into the second-level cache
+
+template <prefetching Into = prefetching::near, class E>
 [[gnu::always_inline]] inline void prefetch_element(const E* e) {
     for (unsigned i = 0; i < E::lines; ++i)
-        __builtin_prefetch(reinterpret_cast<const char*>(e) + 64 * i);
+        __builtin_prefetch(reinterpret_cast<const char*>(e) + 64 * i, 0,
+                           Into == prefetching::far ? 2 : 3);
 }
 
 // The elements themselves, in memory order whatever the order asked for: what a scan costs at least.
@@ -43,16 +48,18 @@ private:
     std::size_t size_ = 0;
 };
 
-template <class E, bool Prefetch>
+template <class E, prefetching Prefetch>
 class pointer_vector {
 public:
     void push_back(E& e) { v_.push_back(&e); }
     template <class Fn>
     void scan(Fn f) const {
         std::size_t i = 0;
-        if constexpr (Prefetch) {
-            for (; i + prefetch_distance < v_.size(); ++i) {
-                prefetch_element(v_[i + prefetch_distance]);
+        if constexpr (Prefetch != prefetching::none) {
+            constexpr std::size_t distance =
+                Prefetch == prefetching::far ? far_distance : prefetch_distance;
+            for (; i + distance < v_.size(); ++i) {
+                prefetch_element<Prefetch>(v_[i + distance]);
                 f(*v_[i]);
             }
             for (; i < v_.size(); ++i)

@@ -123,6 +123,11 @@ struct split_list_policy {
     // pop_front; 0 = none. One costs about 0.1 ns when the element is in the first-level cache
     // already, and saves a miss whenever the body is too long for the processor to look past it.
     static constexpr unsigned prefetch_lines = 1;
+    // Longer lists are taken to lie in memory, or in the last-level cache at best: for_each and
+    // find_if then ask for elements in the second-level cache only. More misses can be under way
+    // there than in the first level, where 32 lanes are too many: on a million elements it takes a
+    // third less time. On elements in the second-level cache it would take a third more.
+    static constexpr std::size_t far_size = std::size_t{1} << 17;
 };
 
 // For lists known to be in the first-level cache, where prefetching only costs.
@@ -348,13 +353,15 @@ public:
 private:
     static constexpr std::size_t lane(std::size_t position) noexcept { return position & mask; }
 
-    // Inlined by force: gcc 12 takes a function that only prefetches for one without effect, and
+    // Far: into the second-level cache. Inlined by force: gcc 12 takes a function that only prefetches for one without effect, and
     // leaves out calls to it that it did not inline early.
+    template <bool Far = false>
     LATH_SPLIT_LIST_INLINE static constexpr void prefetch(const T* element) noexcept {
         constexpr unsigned line = 64;
+        constexpr int locality = Far ? 2 : 3;
         if (!std::is_constant_evaluated()) {
             for (unsigned i = 0; i < Policy::prefetch_lines; ++i)
-                __builtin_prefetch(reinterpret_cast<const char*>(element) + i * line);
+                __builtin_prefetch(reinterpret_cast<const char*>(element) + i * line, 0, locality);
         }
     }
 
@@ -387,21 +394,33 @@ private:
     }
 
     // Hands out the element under a cursor after moving the cursor to the next of its lane.
-    template <class Element, class Visit>
+    template <class Element, bool Far, class Visit>
     LATH_SPLIT_LIST_INLINE static constexpr T* step(T*& cursor, Visit& visit) {
         T* const element = cursor;
         T* const ahead = element->*Next;
-        prefetch(ahead);
+        prefetch<Far>(ahead);
         cursor = ahead;
         return visit(static_cast<Element&>(*element)) ? nullptr : element;
     }
 
-    template <class Element, class Visit, std::size_t... I>
+    template <class Element, bool Far, class Visit, std::size_t... I>
     LATH_SPLIT_LIST_INLINE static constexpr T* step_group(T** cursors, Visit& visit,
                                                           std::index_sequence<I...>) {
         T* stop = nullptr;
-        ((stop = step<Element>(cursors[I], visit)) || ...);
+        ((stop = step<Element, Far>(cursors[I], visit)) || ...);
         return stop;
+    }
+
+    // All whole rows of elements that have a link; links is what remains of them.
+    template <class Element, bool Far, class Visit>
+    LATH_SPLIT_LIST_INLINE static constexpr T* step_rows(T** cursors, size_type& links,
+                                                         Visit& visit) {
+        for (; links >= F; links -= F)
+            for (std::size_t i = 0; i < F; i += unroll)
+                if (T* stop = step_group<Element, Far>(cursors + i, visit,
+                                                       std::make_index_sequence<unroll>{}))
+                    return stop;
+        return nullptr;
     }
 
     // Visits elements until visit says false, and returns that one; nullptr at the end. The last F
@@ -419,7 +438,7 @@ class intrusive_split_list<T, F, Next, Policy>::basic_iterator {
     friend basic_iterator<true>;
 
     T* cursors_[F];
-    T* element_;
+    T* element_; // nullptr at the end
     std::size_t lane_;
     size_type rest_; // elements from this one to the end
 
@@ -427,17 +446,20 @@ class intrusive_split_list<T, F, Next, Policy>::basic_iterator {
         const intrusive_split_list& list) noexcept
         : element_(nullptr), lane_(lane(list.head_)), rest_(list.size()) {
         copy_lanes(cursors_, list.first_);
-        if (rest_ != 0)
-            fetch();
+        fetch();
     }
 
+    // With a null pointer for the end, the usual path has one test: the compiler knows that what
+    // was dereferenced is not null. gcc 12 takes a sixth less time than with a test of rest_.
     LATH_SPLIT_LIST_INLINE constexpr void fetch() noexcept {
-        T*& cursor = cursors_[lane_];
-        element_ = cursor;
-        if (rest_ > F) {
+        if (rest_ > F) [[likely]] {
+            T*& cursor = cursors_[lane_];
+            element_ = cursor;
             T* const ahead = element_->*Next;
             prefetch(ahead);
             cursor = ahead;
+        } else {
+            element_ = rest_ == 0 ? nullptr : cursors_[lane_];
         }
     }
 
@@ -461,8 +483,8 @@ public:
 
     LATH_SPLIT_LIST_INLINE constexpr basic_iterator& operator++() noexcept {
         lane_ = lane(lane_ + 1);
-        if (--rest_ != 0)
-            fetch();
+        --rest_;
+        fetch();
         return *this;
     }
     constexpr basic_iterator operator++(int) noexcept {
@@ -473,10 +495,10 @@ public:
 
     // Of iterators over one list: equal when they show the same element or both are at the end.
     friend constexpr bool operator==(const basic_iterator& a, const basic_iterator& b) noexcept {
-        return a.rest_ == b.rest_ && (a.rest_ == 0 || a.element_ == b.element_);
+        return a.element_ == b.element_;
     }
     friend constexpr bool operator==(const basic_iterator& a, std::default_sentinel_t) noexcept {
-        return a.rest_ == 0;
+        return a.element_ == nullptr;
     }
     friend constexpr difference_type operator-(std::default_sentinel_t,
                                                const basic_iterator& a) noexcept {
@@ -499,16 +521,14 @@ constexpr T* intrusive_split_list<T, F, Next, Policy>::walk(Visit visit) const {
     size_type links = n > F ? n - F : 0;
     // the rest of the first row
     for (; l != 0 && l < F && links != 0; ++l, --links)
-        if (T* stop = step<Element>(cursors[l], visit))
+        if (T* stop = step<Element, false>(cursors[l], visit))
             return stop;
     l = lane(l);
-    for (; links >= F; links -= F)
-        for (std::size_t i = 0; i < F; i += unroll)
-            if (T* stop =
-                    step_group<Element>(cursors + i, visit, std::make_index_sequence<unroll>{}))
-                return stop;
+    if (T* stop = n > Policy::far_size ? step_rows<Element, true>(cursors, links, visit)
+                                       : step_rows<Element, false>(cursors, links, visit))
+        return stop;
     for (; links != 0; ++l, --links)
-        if (T* stop = step<Element>(cursors[l], visit))
+        if (T* stop = step<Element, false>(cursors[l], visit))
             return stop;
 
     for (size_type rest = n < F ? n : F; rest != 0; --rest, ++l)
