@@ -43,6 +43,7 @@ json context_of(const std::deque<session>& done, const options& opt) {
         context[name] = value;
     context["effort"] = opt.quick() ? "quick" : opt.full() ? "full" : "default";
     context["seed"] = opt.seed;
+    context["parameters"] = opt.parameters;
     context["input"] = opt.input.empty() ? "made-up keys" : opt.input;
     json remarks = json::array(), absent = json::array(), errors = json::array();
     for (const auto& s : done) {

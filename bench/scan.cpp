@@ -11,6 +11,7 @@
 //
 // Metrics: time in ns and cycles of the time stamp counter, an element. Before each sample the queue is filled
 // anew and one scan, which also warms up, is compared with the oracle, as is every timed result.
+#include "parameters.hpp"
 #include "table.hpp"
 #include "timing.hpp"
 
@@ -50,6 +51,12 @@ constexpr work_name narrow_works[] = {
 };
 constexpr work_name wide_works[] = {{"line2", scan_work::second_line, 2}};
 
+std::vector<work_name> all_works() {
+    std::vector<work_name> works(std::begin(narrow_works), std::end(narrow_works));
+    works.insert(works.end(), std::begin(wide_works), std::end(wide_works));
+    return works;
+}
+
 struct kind_name {
     const char* name;
     queue_kind kind;
@@ -61,8 +68,6 @@ constexpr kind_name kinds[] = {
     {"work20", queue_kind::work20, 20}, {"work100", queue_kind::work100, 100},
     {"mix", queue_kind::mix, 5},        {"burst", queue_kind::burst, 3},
 };
-
-constexpr double sample_ns = 400000;
 
 struct clocks {
     std::uint64_t ns, tsc;
@@ -181,18 +186,30 @@ private:
     std::deque<E*> d_;
 };
 
+// The sizes that go by the name of a parameter: it, or else --n, or else by mode.
+std::vector<std::uint64_t> sizes(const options& opt, const char* name,
+                                 std::vector<std::uint64_t> quick,
+                                 std::vector<std::uint64_t> normal) {
+    return size_list(opt, name, !opt.n.empty() ? opt.n : opt.quick() ? quick : normal);
+}
+
 std::vector<std::uint64_t> scan_sizes(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    return opt.quick() ? std::vector<std::uint64_t>{1000, 10000, 1000000}
-                       : std::vector<std::uint64_t>{100, 1000, 10000, 100000, 1000000};
+    return sizes(opt, "list_sizes", {1000, 10000, 1000000}, {100, 1000, 10000, 100000, 1000000});
 }
 
 std::vector<std::uint64_t> queue_sizes(const options& opt) {
-    if (!opt.n.empty())
-        return opt.n;
-    return opt.quick() ? std::vector<std::uint64_t>{10, 1000, 100000}
-                       : std::vector<std::uint64_t>{10, 100, 1000, 10000, 100000};
+    return sizes(opt, "queue_sizes", {10, 1000, 100000}, {10, 100, 1000, 10000, 100000});
+}
+
+bool wants_scan(const options& opt, bool shuffled, const char* work) {
+    return wants_word(opt, "order", shuffled ? "shuffled" : "in-order") &&
+           wants_word(opt, "work", work);
+}
+
+std::uint64_t rounds_of(const options& opt, double ns) {
+    auto sample_us = size_list(opt, "sample_us", {400}).front();
+    return std::max<std::uint64_t>(
+        static_cast<std::uint64_t>(static_cast<double>(sample_us) * 1000 / ns), 1);
 }
 
 std::string scan_case(std::uint64_t n, bool shuffled, const char* work) {
@@ -255,7 +272,8 @@ private:
     void scans(std::uint64_t n, bool shuffled, std::vector<work_name> works) {
         using E = scan_element<Lines>;
         std::erase_if(works, [&](const work_name& w) {
-            return !chosen(session_, scan_case(n, shuffled, w.name), quick_scan(shuffled, w.work));
+            return !wants_scan(session_.opt(), shuffled, w.name) ||
+                   !chosen(session_, scan_case(n, shuffled, w.name), quick_scan(shuffled, w.work));
         });
         if (works.empty() || session_.stopped())
             return;
@@ -294,8 +312,7 @@ private:
         if (known.second)
             known.first->second = scan_oracle(w.work, all.order);
         std::uint64_t expected = known.first->second;
-        auto rounds = static_cast<std::uint64_t>(sample_ns / (w.ns * static_cast<double>(what.n)));
-        rounds = std::max<std::uint64_t>(rounds, 1);
+        auto rounds = rounds_of(session_.opt(), w.ns * static_cast<double>(what.n));
         std::uint64_t warm = subject.scan(w.work, 1);
         if (!comparable)
             expected = warm;
@@ -311,12 +328,12 @@ private:
         std::unique_ptr<population<E>> all;
         for (const auto& k : kinds) {
             std::string case_name = queue_case(n, k.name);
-            if (!chosen(session_, case_name, quick_queue(k.kind)) || session_.stopped())
+            if (!wants_word(session_.opt(), "kind", k.name) ||
+                !chosen(session_, case_name, quick_queue(k.kind)) || session_.stopped())
                 continue;
             if (!all)
                 all = std::make_unique<population<E>>(n, true, session_.seed(n));
-            auto rounds = static_cast<std::uint64_t>(sample_ns / (k.ns * static_cast<double>(n)));
-            std::uint64_t turns = n * std::max<std::uint64_t>(rounds, 1);
+            std::uint64_t turns = n * rounds_of(session_.opt(), k.ns * static_cast<double>(n));
             queue_oracle<E> plain(k.kind == queue_kind::burst ? std::vector<E*>() : all->order);
             run_queue_kind(plain, k.kind, n, all->order);
             std::uint64_t expected = run_queue_kind(plain, k.kind, turns, all->order);
@@ -367,16 +384,32 @@ std::vector<std::string> scan_cases(const options& opt) {
     };
     for (std::uint64_t n : scan_sizes(opt)) {
         for (bool shuffled : {true, false}) {
-            for (const auto& w : narrow_works)
-                add(scan_case(n, shuffled, w.name), quick_scan(shuffled, w.work));
-            for (const auto& w : wide_works)
-                add(scan_case(n, shuffled, w.name), quick_scan(shuffled, w.work));
+            for (const auto& w : all_works())
+                if (wants_scan(opt, shuffled, w.name))
+                    add(scan_case(n, shuffled, w.name), quick_scan(shuffled, w.work));
         }
     }
     for (std::uint64_t n : queue_sizes(opt))
         for (const auto& k : kinds)
-            add(queue_case(n, k.name), quick_queue(k.kind));
+            if (wants_word(opt, "kind", k.name))
+                add(queue_case(n, k.name), quick_queue(k.kind));
     return names;
+}
+
+std::vector<parameter> scan_parameters() {
+    std::vector<std::string> works, kind_names;
+    for (const auto& w : all_works())
+        works.emplace_back(w.name);
+    for (const auto& k : kinds)
+        kind_names.emplace_back(k.name);
+    return {
+        sizes_parameter("list_sizes", "elements scanned", "--n, or 100 to 1e6 by mode"),
+        sizes_parameter("queue_sizes", "tasks in a run-queue", "--n, or 10 to 1e5 by mode"),
+        words_parameter("order", "of the queue in memory", {"shuffled", "in-order"}),
+        words_parameter("work", "done on each element of a scan", works),
+        words_parameter("kind", "of run-queue workload", kind_names),
+        size_parameter("sample_us", "length of a sample, at least one scan", "400"),
+    };
 }
 
 } // namespace
@@ -390,6 +423,7 @@ table scan_table() {
         t.subjects.push_back(
             {e.name, e.variant ? e.note + "; with --full or by name" : e.note, ""});
     t.cases = scan_cases;
+    t.parameters = scan_parameters();
     t.run = [](session& s) { runner(s).run(); };
     return t;
 }

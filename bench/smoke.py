@@ -17,7 +17,7 @@ FIELDS = {
     "better": str, "median": (int, float), "min": (int, float), "mad": (int, float), "samples": list,
     "verified": bool,
 }
-CONTEXT = ["date", "machine", "cpus", "memory", "kernel", "compiler", "flags", "pages", "commit", "seed"]
+CONTEXT = ["parameters", "date", "machine", "cpus", "memory", "kernel", "compiler", "flags", "pages", "commit", "seed"]
 SMALL = ["--quick", "--reps", "2", "--n", "2000", "--threads", "1,2"]
 EXTENTS = {"extents": [{"physical": i * 12288, "length": 4096 * (1 + i % 3)} for i in range(2000)]}
 
@@ -31,14 +31,16 @@ def run(lath, *args, code=0):
 
 def listing(lath, args):
     """table -> (cases, {subject: missing?}) from --list"""
-    tables, current = {}, None
+    tables, current, section = {}, None, None
     for line in run(lath, "--list", *args).stdout.splitlines():
         words = line.split()
         if not line.startswith(" "):
             current = tables[words[0]] = ([], {})
         elif words[0] == "cases:":
             current[0].extend(words[1:])
-        elif words[0] != "subjects:":
+        elif words[0] in ("subjects:", "parameters:"):
+            section = words[0]
+        elif section == "subjects:":
             current[1][words[0]] = "(skipped:" in line
     return tables
 
@@ -70,6 +72,27 @@ def check_complete(document, tables, problems):
                 where = (table, "*" if missing else case, subject)
                 if (table, case, subject) not in have and where not in absent:
                     problems.append(f"{table} {case}: {subject} has neither a row nor a reason")
+
+
+def check_parameters(lath, path):
+    """--parameter: sets exactly the cases asked for, and wrong ones are refused by name"""
+    asked = ["--parameter", "list_sizes=300,4e2", "--parameter", "queue_sizes=20", "--parameter", "work=0,5",
+             "--parameter", "order=in-order", "--parameter", "kind=mix", "--parameter", "sample_us=50"]
+    wanted = {f"scan/{n}/in-order/{work}" for n in (300, 400) for work in (0, 5)} | {"queue/20/mix"}
+    if set(listing(lath, ["scan", *asked])["scan"][0]) != wanted:
+        sys.exit("--list --parameter: not the cases asked for")
+    run(lath, *asked, "scan", "--reps", "1", "--subjects", "lathwork,circular", "--json", path)
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    if {row["case"] for row in document["rows"]} != wanted:
+        sys.exit("--parameter: not the cases asked for")
+    if document["context"]["parameters"].get("list_sizes") != "300,4e2":
+        sys.exit("--parameter: not in the context of the JSON")
+    for table, wrong in (("scan", "no_such=1"), ("scan", "list_sizes"), ("scan", "list_sizes=1.5"), ("scan", "order="),
+                         ("scan", "work=0,none"), ("ranges", "list_sizes=100")):
+        if wrong not in run(lath, table, "--parameter", wrong, code=1).stderr:
+            sys.exit(f"--parameter {wrong}: the error does not name it")
+    run(lath, "scan", "--parameter", "kind=mix", "--parameter", "kind=burst", code=1)
 
 
 def check_run(lath, args, tables, path):
@@ -111,6 +134,8 @@ def main():
         with open(extents, "w", encoding="utf-8") as file:
             json.dump(EXTENTS, file)
         check_run(lath, [*SMALL, "--subjects", "lathwork,std-map", "--input", extents], ["ranges", "index"], path)
+
+        check_parameters(lath, path)
 
         with open(extents, "w", encoding="utf-8") as file:
             file.write('{"extents":[{"physical":1}]}')

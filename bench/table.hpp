@@ -37,6 +37,7 @@ struct options {
     std::uint64_t seed = 1;
     int reps = 0; // 0: by mode
     std::string input; // JSON with "extents": the key set instead of made-up keys
+    std::map<std::string, std::string> parameters; // --parameter, checked (parameters.hpp)
     bool quick() const { return mode == effort::quick; }
     bool full() const { return mode == effort::full; }
 };
@@ -45,6 +46,15 @@ struct subject {
     std::string name;
     std::string note; // what differs from the others ("exact keys only"), or empty
     std::string missing; // why it is not in this build ("package libtbb-dev not found"), or empty
+};
+
+// What `--parameter NAME=VALUE` may set in a table; parameters.hpp makes and reads them.
+struct parameter {
+    std::string name;
+    std::string summary;
+    std::string by_default; // as --list shows it
+    // Throws std::runtime_error that begins with what, when the value is no good.
+    std::function<void(const std::string& what, const std::string& value)> check;
 };
 
 // What one column of samples measures.
@@ -73,6 +83,7 @@ struct table {
     std::vector<subject> subjects; // ours first: names that begin with "lathwork"
     std::function<std::vector<std::string>(const options&)> cases;
     std::function<void(session&)> run;
+    std::vector<parameter> parameters; // may be empty
     // Cases no peer has, compared with another case of the peers: "lookup-batch" -> "lookup".
     std::map<std::string, std::string> compare_with;
     // A table in its own shape, printed before the general ones; may be empty.

@@ -4,13 +4,12 @@
 #include "commands.hpp"
 
 #include "interrupt.hpp"
+#include "parameters.hpp"
 #include "report.hpp"
 #include "table.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <stdexcept>
@@ -26,14 +25,15 @@ using lathbench::session;
 using lathbench::table;
 
 struct request {
-    std::vector<std::string> tables, n;
+    std::vector<std::string> tables, n, parameters;
     options opt;
     std::string json, csv;
     bool quick = false, full = false, list = false;
 };
 
-void print_list(const std::vector<table>& tables, const options& opt) {
-    for (const auto& t : tables) {
+void print_list(const std::vector<const table*>& tables, const options& opt) {
+    for (const table* each : tables) {
+        const table& t = *each;
         std::printf("%s - %s\n  cases:", t.name.c_str(), t.summary.c_str());
         for (const auto& c : t.cases(opt))
             std::printf(" %s", c.c_str());
@@ -46,16 +46,12 @@ void print_list(const std::vector<table>& tables, const options& opt) {
                 std::printf("  (%s)", s.note.c_str());
             std::printf("\n");
         }
+        if (!t.parameters.empty())
+            std::printf("  parameters:\n");
+        for (const auto& p : t.parameters)
+            std::printf("    %s  (%s; default %s)\n", p.name.c_str(), p.summary.c_str(),
+                        p.by_default.c_str());
     }
-}
-
-// "1000000", "1e6"
-std::uint64_t parse_size(const std::string& text) {
-    char* end = nullptr;
-    double value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || *end || !(value >= 1) || value > 1e12 || value != std::floor(value))
-        throw std::runtime_error("--n " + text + ": not a whole number from 1 to 1e12");
-    return static_cast<std::uint64_t>(value);
 }
 
 const table& find_table(const std::vector<table>& tables, const std::string& name) {
@@ -111,17 +107,17 @@ int run(request& asked) {
                      : asked.full ? lathbench::effort::full
                                   : lathbench::effort::normal;
     for (const auto& text : asked.n)
-        asked.opt.n.push_back(parse_size(text));
+        asked.opt.n.push_back(lathbench::parse_size("--n " + text, text));
     std::vector<const table*> chosen;
     chosen.reserve(asked.tables.size());
     for (const auto& name : asked.tables)
         chosen.push_back(&find_table(tables, name));
+    if (asked.list && chosen.empty())
+        for (const auto& t : tables)
+            chosen.push_back(&t);
+    lathbench::set_parameters(chosen, asked.parameters, asked.opt);
     if (asked.list) {
-        std::vector<table> shown;
-        shown.reserve(chosen.size());
-        for (const table* t : chosen)
-            shown.push_back(*t);
-        print_list(chosen.empty() ? tables : shown, asked.opt);
+        print_list(chosen, asked.opt);
         return 0;
     }
     if (chosen.empty())
@@ -161,6 +157,11 @@ void add_bench(CLI::App& app) {
         ->delimiter(',');
     bench->add_option("--reps", asked->opt.reps, "repetitions (default 7; 3 with --quick)")
         ->check(CLI::Range(1, 1000));
+    bench
+        ->add_option("--parameter", asked->parameters,
+                     "set what a table declares (--list names it); may be given again")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
     bench->add_option("--json", asked->json, "write all samples there")->type_name("FILE");
     bench->add_option("--csv", asked->csv, "write the rows there")->type_name("FILE");
     bench
