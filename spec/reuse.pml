@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * reuse.pml - a finger and a cursor beside a merge and a split that takes the merged leaf's node.
+ * reuse.pml - fingers and a cursor beside a merge and a split that takes the merged leaf's node.
  *
- * The finger points to a leaf remembered in an earlier call, the cursor remembers a leaf and its
- * word; neither kept a reader since. The memory may be another leaf by now; it is never anything else.
+ * A finger points to a leaf used in an earlier call, a cursor remembers a leaf and its word; neither
+ * holds a reader. The memory may be in the pool or another leaf by now; it is never anything else.
  */
 #define PROCS 3
 #define ALWAYS 53 /* 0 2 4 5 */
-#define NEVER 10  /* 1 3 */
-#define RANGE 0
-#define CROSSED 0
+#define NEVER 2   /* 1 */
+#define RANGE 3
+#define CROSSED 8 /* inserted by a finger */
 
 #include "level.pml"
 #include "writers.pml"
 
 #define REMEMBERED 1
 
-/* finger_try, and the walk if it gives nothing; then the search as in a lookup */
-proctype finger(byte me)
+/* finger_try: found says whether the leaf covers key under the word w. */
+inline finger_try(key)
 {
-	LOCALS;
-	byte key, hit;
+	at = REMEMBERED;
+	w = leaf[at].word;
+	found = (key >= leaf[at].low);
+	found = found && key <= leaf[at].last && !(w & (LOCKED | DEAD | VOID))
+}
+
+/* lookup_by_finger: no reader; what it cannot answer is the walk's business (the other models) */
+proctype finger()
+{
+	byte at, w, key, hit, before, found;
 
 	atomic {
 		if
@@ -31,29 +39,43 @@ proctype finger(byte me)
 		:: key = 4
 		:: key = 5
 		fi;
-		enter()
+		before = stored
 	};
-	do
-	:: at = REMEMBERED;
-		w = leaf[at].word;
+	finger_try(key);
+	hit = leaf[at].items & BIT(key);
+	if
+	:: atomic {
+		found && leaf[at].word == w ->
+		assert(hit || !((ALWAYS | before) & BIT(key)));
+		assert(!hit || !(NEVER & BIT(key)))
+	   }
+	:: else
+	fi
+}
+
+/* insert_by_finger: a lock taken without a reader, in a leaf that counts and goes on to count */
+proctype inserter()
+{
+	byte at, w, found;
+
+	finger_try(RANGE);
+	if
+	:: found ->
 		if
-		:: (w & (LOCKED | DEAD | VOID)) || key < leaf[at].low ->
-			find_leaf(key)
-		:: else ->
-			if
-			:: key > leaf[at].last -> find_leaf(key)
-			:: else
-			fi
-		fi;
-		hit = leaf[at].items & BIT(key);
-		if
-		:: leaf[at].word == w -> break
+#ifdef BUG_LOCK_BLIND
+		:: atomic { !(leaf[at].word & LOCKED) -> leaf[at].word = leaf[at].word | LOCKED };
+#else
+		:: d_step { leaf[at].word == w -> leaf[at].word = w | LOCKED };
+#endif
+			leaf[at].items = leaf[at].items | BIT(RANGE);
+			node_unlock(at);
+			stored = stored | BIT(RANGE)
+#ifndef BUG_LOCK_BLIND
 		:: else
+#endif
 		fi
-	od;
-	assert(hit || !(ALWAYS & BIT(key)));
-	assert(!hit || !(NEVER & BIT(key)));
-	leave()
+	:: else
+	fi
 }
 
 /* cursor.c step_in_leaf: no reader; entries under an unchanged word are those of the leaf it stood on. */
@@ -109,5 +131,13 @@ init
 		child[0] = 0; child[1] = NONE; child[2] = 1; child[3] = NONE; child[4] = 2; child[5] = NONE;
 		stands[0] = NONE; stands[1] = NONE; stands[2] = NONE
 	}
-	atomic { run finger(0); run cursor(); run merger(1); run splitter(2) }
+	atomic {
+		run merger(1);
+		run splitter(2);
+		if
+		:: run cursor()
+		:: run inserter(); run finger()
+		:: run inserter(); run reader(0, 1)
+		fi
+	}
 }
