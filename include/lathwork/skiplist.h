@@ -205,7 +205,8 @@ LATH_API int lath_skiplist_load_sorted(struct lath_skiplist *list, size_t n, con
 LATH_API int lath_skiplist_get(struct lath_skiplist *list, uint64_t point, uint64_t *value);
 
 /* Copy up to max items that start in [from, last], in order: the number copied. Each leaf is read
- * consistently; between leaves others may write. *next: the key to go on from, valid if the count == max. */
+ * consistently; between leaves others may write. *next, if
+ * the count == max: the key to go on from, behind the last item; 0 if that one ends at the last key. */
 LATH_API size_t lath_skiplist_scan(struct lath_skiplist *list, uint64_t from, uint64_t last,
 				   struct lath_item *items, size_t max, uint64_t *next);
 

@@ -67,29 +67,71 @@ static struct node *merge_children(struct skiplist *list, struct node *up, int i
 	return right;
 }
 
-/* Merge the node of this level that covers key with a neighbour; then perhaps its parent, and so on. */
-static void merge_at(struct skiplist *list, u64 key, unsigned int level)
+static bool child_empty(const struct node *up, int i)
 {
-	bool sparse = true;
+	return !READ_ONCE(node_child(up, (unsigned int)i)->live);
+}
 
-	for (; sparse; level++) {
+/* Merge the child of a locked node that covers key with a neighbour. The DEAD node or NULL; *more: one of
+ * the two was empty, so there may be another like it. */
+static struct node *merge_one(struct skiplist *list, struct node *up, u64 key, bool *more)
+{
+	int i = (int)inner_slot(up, key), j = node_after(up, i), h = node_before(up, i);
+	struct node *dead;
+
+	*more = j >= 0 && (child_empty(up, j) || child_empty(up, i));
+	dead = merge_children(list, up, i, j);
+	if (dead)
+		return dead;
+	*more = h >= 0 && (child_empty(up, h) || child_empty(up, i));
+	return merge_children(list, up, h, i);
+}
+
+/* Merge the node of this level that covers key with its neighbours; then perhaps its parent, and so on.
+ * Returns the last key of the first parent. */
+static u64 merge_at(struct skiplist *list, u64 key, unsigned int level)
+{
+	bool merged = false, first = true, more;
+	u64 last = KEY_MAX;
+
+	for (;;) {
 		struct node *up = lock_level(list, key, level + 1), *dead;
-		int i;
+		bool sparse;
 
 		if (!up)
-			return;
-		i = (int)inner_slot(up, key);
-		dead = merge_children(list, up, i, node_after(up, i));
-		if (!dead)
-			dead = merge_children(list, up, node_before(up, i), i);
-		sparse = dead && node_sparse(node_count(up));
-		if (!dead) {
+			return last;
+		if (first)
+			last = up->last;
+		first = false;
+		dead = merge_one(list, up, key, &more);
+		sparse = node_sparse(node_count(up));
+		if (dead)
+			node_unlock(up);
+		else
 			node_unlock_clean(up);
-			return;
+		if (dead) {
+			node_retire(list, level ? POOL_INNER : POOL_LEAF, dead);
+			lath_fetch_add(&list->merges, 1);
+			merged = true;
+			if (more)
+				continue;
 		}
-		node_unlock(up);
-		node_retire(list, level ? POOL_INNER : POOL_LEAF, dead);
-		lath_fetch_add(&list->merges, 1);
+		if (!merged || !sparse)
+			return last;
+		merged = false;
+		level++;
+	}
+}
+
+void merge_void(struct skiplist *list, u64 key, u64 end)
+{
+	u64 last;
+
+	for (;;) {
+		last = merge_at(list, key, 0);
+		if (last >= end)
+			return;
+		key = last + 1;
 	}
 }
 

@@ -61,6 +61,17 @@ int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 
 	return leaf_grow(list, last, key > last->low ? key : last->low, reserve);
 }
 
+void after_cover(struct skiplist *list, struct node *first, struct node *last, u64 key, u64 end)
+{
+	bool apart = leaf_right(first) != last || node_void(first);
+
+	unlock_through(first, last);
+	if (apart) /* the VOID ones stand before last in the parent too: no separator moves past them */
+		merge_void(list, key, end);
+	else
+		post_low(list, last);
+}
+
 /*
  * The range begins in the locked leaf, behind all its entries, and ends beyond its fence.
  * 0 | -EEXIST | -EAGAIN: the last leaf is full (returned locked with all before it). Else unlocks.
@@ -84,9 +95,7 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
 	}
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
-	unlock_through(first, last);
-	post_low(list, last);
-	leaf_became_sparse(list, item->key);
+	after_cover(list, first, last, item->key, end);
 	return 0;
 }
 

@@ -175,6 +175,8 @@ struct node *lock_across(struct node *first, u64 end, int *hit);
 int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_item *item,
 		  struct lath_item *conflict, struct node **full);
 int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 key, struct reserve *reserve);
+/* After cover_from and what was put into last: unlock, and tell the level above. */
+void after_cover(struct skiplist *list, struct node *first, struct node *last, u64 key, u64 end);
 /* Unlock the leaves [first, last], changed. */
 void unlock_through(struct node *first, struct node *last);
 /*
@@ -201,6 +203,8 @@ void post_low(struct skiplist *list, struct node *node);
 
 /* ---- erase.c ---- */
 
+/* A range [key, end] has just been put across fences, and leaves may have become VOID: merge them. */
+void merge_void(struct skiplist *list, u64 key, u64 end);
 /* A leaf that holds `key` has become sparse: remember it, look at one remembered earlier. No locks held. */
 void leaf_became_sparse(struct skiplist *list, u64 key);
 

@@ -157,11 +157,10 @@ static int store(struct skiplist *list, const struct lath_item *item, lath_item_
 			node_insert(last, node_rank(last, over.right.key), over.right.key, over.right.size,
 				    over.right.value, ranges);
 		node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
-		unlock_through(first, last);
-		if (first != last) {
-			post_low(list, last);
-			leaf_became_sparse(list, key);
-		}
+		if (first == last)
+			node_unlock(first);
+		else
+			after_cover(list, first, last, key, end);
 		return 0;
 	}
 }
@@ -223,9 +222,7 @@ static int resize(struct skiplist *list, u64 key, u64 size, struct reserve *rese
 		node_erase(first, (unsigned int)i);
 		cover_from(first, last, key);
 		node_insert(last, node_rank(last, key), key, size, item.value, true);
-		unlock_through(first, last);
-		post_low(list, last);
-		leaf_became_sparse(list, key);
+		after_cover(list, first, last, key, end);
 		return 0;
 	}
 }

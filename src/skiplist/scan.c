@@ -68,7 +68,7 @@ static size_t scan(struct skiplist *list, u64 from, u64 last, struct lath_item *
 		}
 		n += m;
 		if (n == max) {
-			from = items[n - 1].key + 1;
+			from = items[n - 1].key + items[n - 1].size; /* what came out stays disjoint */
 			break;
 		}
 		if (!(word & NODE_VOID)) { /* a VOID leaf covers nothing */

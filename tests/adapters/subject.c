@@ -109,7 +109,7 @@ size_t subject_scan(subject *s, uint64_t lo, uint64_t hi, subject_item *out, siz
 
 		for (i = 0; i < got; i++)
 			copy(0, &items[i], &out[n++]);
-		if (got < want)
+		if (got < want || !lo)
 			break;
 	}
 	return n;

@@ -485,7 +485,7 @@ static int play_scan(struct tape *tape)
 	for (i = 0; i < n; i++, there++)
 		EXPECT(tape, there && there < tape->model.item + tape->model.count && same(there, &items[i]));
 	EXPECT(tape, n == max || !there || there == tape->model.item + tape->model.count);
-	EXPECT(tape, n < max || next == items[n - 1].key + 1);
+	EXPECT(tape, n < max || next == last_of(&items[n - 1]) + 1);
 	there = model_floor(&tape->model, from);
 	n = lath_skiplist_scan_back(&tape->list, from, 0, items, max, &next);
 	for (i = 0; i < n; i++, there--)

@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include "lathwork/cursor.h"
+#include "skiplist/node.h"
 
 int skiplist_test(void);
 
@@ -115,6 +116,31 @@ static int range_over_emptied_leaves(void)
 	for (i = 100; i < 1800; i++)
 		CHECK(put(i * 10, 10, i) == 0);
 	return sound() ? 0 : __LINE__;
+}
+
+/* What a long range put out of use is merged away at once, as long as it had one parent. */
+static int void_leaves_are_merged(void)
+{
+	struct lath_skiplist_stats stats;
+	u64 turn, i;
+
+	if (NODE_CAP < 64)
+		return 0; /* 2000 items have several parents then */
+	for (turn = 0; turn < 6; turn++) {
+		struct lath_item wide = { 1001, 19998, 7 };
+
+		for (i = 0; i < 2000; i++)
+			CHECK(put(1000 + 10 * i, 5, i) == 0);
+		lath_skiplist_get_stats(list, &stats);
+		CHECK(stats.leaves > 30);
+		CHECK(lath_skiplist_store_range(list, &wide, NULL, NULL) == 0 && sound());
+		CHECK(lath_skiplist_erase_range(list, 0, ~0ull, NULL, NULL) >= 2);
+		lath_retire_drain(&lath_rcu_auto);
+		unit_breathe();
+	}
+	lath_skiplist_get_stats(list, &stats);
+	CHECK(stats.leaves < 8 && sound());
+	return 0;
 }
 
 /* The first leaf of all can be bypassed too: nothing is left of key 0. */
@@ -260,9 +286,9 @@ int skiplist_test(void)
 	static int (*const cases[])(void) = {
 		edges_of_the_key_space,		 no_false_miss_between_leaves,
 		overlap_across_a_fence,		 range_over_emptied_leaves,
-		range_from_key_zero_over_leaves, erase_at_the_end_of_full_leaves,
-		drained_leaves_are_used_again,	 key_patterns_cost_the_same,
-		preload_needs_no_memory,
+		void_leaves_are_merged,		 range_from_key_zero_over_leaves,
+		erase_at_the_end_of_full_leaves, drained_leaves_are_used_again,
+		key_patterns_cost_the_same,	 preload_needs_no_memory,
 	};
 	unsigned int i;
 	int line;
