@@ -32,7 +32,7 @@ static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, s
 		}
 	}
 	for (i = 0; i < n; i++)
-		leaf[i] = node[i] ? node[i] : NULL;
+		leaf[i] = node[i];
 }
 
 /* One leaf of a batched lookup. */
@@ -52,7 +52,7 @@ static void probe_heads(struct probe *probe, struct node *leaf, u64 key, bool ra
 	if (unlikely(!leaf))
 		return;
 	word = smp_load_acquire(&leaf->word); /* pairs with node_unlock */
-	if (unlikely(word & (NODE_LOCKED | NODE_DEAD | NODE_VOID) || key > READ_ONCE(leaf->last)))
+	if (unlikely(word & NODE_FLAGS || key > READ_ONCE(leaf->last)))
 		return;
 	probe->leaf = leaf;
 	probe->word = word;

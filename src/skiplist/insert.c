@@ -100,10 +100,6 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
 }
 
 /*
- * Insert into the locked leaf that covers item->key, or across its right fence. Unlocks, except on
- * -EAGAIN: then [leaf, *full] are still locked and *full has no room.
- */
-/*
  * Insert between the fences of the locked leaf. 0 | -EEXIST: unlocked | -EAGAIN: still locked, the range
  * crosses the right fence or the leaf is full.
  */
