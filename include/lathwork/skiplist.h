@@ -38,7 +38,7 @@
  * the _rcu forms expect the caller to be in one. Do not wait for a grace period inside a reader.
  *
  * What the calls promise
- *   P1  lookup, get, overlap, ceiling, floor, first, last, insert, erase, replace, resize, split,
+ *   P1  lookup, get, overlap, ceiling, floor, first, last, insert, erase, replace, the _if forms, resize, split,
  *       store_range and each element of a batch take effect at one moment between call and return
  *       (linearizable), hit and miss alike. Nothing has to be checked again by the caller.
  *   P2  scan and scan_back take what each leaf has at one moment; an item that is there all the time
@@ -151,6 +151,12 @@ LATH_API int lath_skiplist_erase_item_at(struct lath_skiplist *list, uint64_t po
 /* Exchange the value of the item that starts at key: 0 | -ENOENT */
 LATH_API int lath_skiplist_replace_item(struct lath_skiplist *list, uint64_t key, uint64_t value,
 					struct lath_item *old);
+/* The same only while the item's value is `expected`: 0 | -ENOENT | -EAGAIN (*there: the item as it is) */
+LATH_API int lath_skiplist_replace_if(struct lath_skiplist *list, uint64_t key, uint64_t expected,
+				      uint64_t value, struct lath_item *there);
+/* Erase the item that starts at key only while its value is `expected`: results as above. Never allocates. */
+LATH_API int lath_skiplist_erase_if(struct lath_skiplist *list, uint64_t key, uint64_t expected,
+				    struct lath_item *there);
 /* The item that covers point: 0 | -ENOENT */
 LATH_API int lath_skiplist_lookup_item(struct lath_skiplist *list, uint64_t point, struct lath_item *found);
 /* The first item that overlaps [key, key + size): 0 | -ENOENT | -EINVAL */

@@ -239,3 +239,26 @@ int lath_skiplist_erase_item_at(struct lath_skiplist *list, uint64_t point, stru
 {
 	return erase(list_of(list), point, false, old);
 }
+
+int lath_skiplist_erase_if(struct lath_skiplist *public, uint64_t key, uint64_t expected,
+			   struct lath_item *there)
+{
+	struct skiplist *list = list_of(public);
+	struct node *leaf;
+	int i, ret = -ENOENT;
+
+	lath_reader_enter(list->rcu);
+	leaf = lock_leaf(list, key);
+	i = node_find(leaf, key);
+	if (i >= 0 && node_value(leaf, (unsigned int)i) != expected) {
+		if (there)
+			item_of(leaf, (unsigned int)i, list->ranges, there);
+		ret = -EAGAIN;
+	}
+	if (i >= 0 && ret == -ENOENT)
+		ret = erase_locked(list, leaf, i, there);
+	else
+		node_unlock_clean(leaf);
+	lath_reader_exit(list->rcu);
+	return ret;
+}

@@ -246,12 +246,10 @@ int lath_skiplist_insert_preloaded(struct lath_skiplist *public, const struct la
 	return ret;
 }
 
-int lath_skiplist_replace_item(struct lath_skiplist *public, uint64_t key, uint64_t value,
-			       struct lath_item *old)
+static int replace(struct skiplist *list, u64 key, const u64 *expected, u64 value, struct lath_item *old)
 {
-	struct skiplist *list = list_of(public);
 	struct node *leaf;
-	int i;
+	int i, ret = -ENOENT;
 
 	lath_reader_enter(list->rcu);
 	leaf = lock_leaf(list, key);
@@ -259,11 +257,26 @@ int lath_skiplist_replace_item(struct lath_skiplist *public, uint64_t key, uint6
 	if (i >= 0) {
 		if (old)
 			item_of(leaf, (unsigned int)i, list->ranges, old);
+		ret = expected && node_value(leaf, (unsigned int)i) != *expected ? -EAGAIN : 0;
+	}
+	if (!ret) {
 		WRITE_ONCE(leaf->pair[i].value, value);
 		node_unlock(leaf);
 	} else {
 		node_unlock_clean(leaf);
 	}
 	lath_reader_exit(list->rcu);
-	return i >= 0 ? 0 : -ENOENT;
+	return ret;
+}
+
+int lath_skiplist_replace_item(struct lath_skiplist *list, uint64_t key, uint64_t value,
+			       struct lath_item *old)
+{
+	return replace(list_of(list), key, NULL, value, old);
+}
+
+int lath_skiplist_replace_if(struct lath_skiplist *list, uint64_t key, uint64_t expected, uint64_t value,
+			     struct lath_item *there)
+{
+	return replace(list_of(list), key, &expected, value, there);
 }

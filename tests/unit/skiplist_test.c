@@ -281,14 +281,38 @@ static int preload_needs_no_memory(void)
 	return 0;
 }
 
+/* The _if forms change nothing unless the value is the expected one. */
+static int changes_on_condition(void)
+{
+	CHECK(lath_skiplist_replace_if(list, 5, 0, 1, &got) == -ENOENT);
+	CHECK(lath_skiplist_erase_if(list, 5, 0, &got) == -ENOENT);
+	CHECK(put(5, 2, 7) == 0 && put(9, 1, 8) == 0);
+	CHECK(lath_skiplist_replace_if(list, 5, 8, 1, &got) == -EAGAIN && got.value == 7);
+	CHECK(lath_skiplist_erase_if(list, 5, 8, &got) == -EAGAIN && got.value == 7 && got.size == 2);
+	CHECK(lath_skiplist_replace_if(list, 6, 7, 1, &got) == -ENOENT); /* covered, but not the start */
+	CHECK(lath_skiplist_replace_if(list, 5, 7, 1, NULL) == 0);
+	CHECK(lath_skiplist_lookup_item(list, 6, &got) == 0 && got.value == 1);
+	CHECK(lath_skiplist_erase_if(list, 5, 7, NULL) == -EAGAIN);
+	CHECK(lath_skiplist_erase_if(list, 5, 1, &got) == 0 && got.value == 1);
+	CHECK(lath_skiplist_lookup_item(list, 6, &got) == -ENOENT && lath_skiplist_count(list) == 1);
+	CHECK(sound());
+	return 0;
+}
+
 int skiplist_test(void)
 {
 	static int (*const cases[])(void) = {
-		edges_of_the_key_space,		 no_false_miss_between_leaves,
-		overlap_across_a_fence,		 range_over_emptied_leaves,
-		void_leaves_are_merged,		 range_from_key_zero_over_leaves,
-		erase_at_the_end_of_full_leaves, drained_leaves_are_used_again,
-		key_patterns_cost_the_same,	 preload_needs_no_memory,
+		edges_of_the_key_space,
+		no_false_miss_between_leaves,
+		overlap_across_a_fence,
+		range_over_emptied_leaves,
+		void_leaves_are_merged,
+		range_from_key_zero_over_leaves,
+		erase_at_the_end_of_full_leaves,
+		drained_leaves_are_used_again,
+		key_patterns_cost_the_same,
+		preload_needs_no_memory,
+		changes_on_condition,
 	};
 	unsigned int i;
 	int line;
