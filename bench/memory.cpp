@@ -25,6 +25,13 @@ std::uint64_t kilobytes(const char* path, const std::string& name) {
 // smaps_rollup walks the page tables: slow, but free of the per-thread counters' delay.
 std::uint64_t resident_bytes() { return kilobytes("/proc/self/smaps_rollup", "Rss:"); }
 
+std::uint64_t huge_page_bytes() {
+    return kilobytes("/proc/self/smaps_rollup", "AnonHugePages:") +
+           kilobytes("/proc/self/smaps_rollup", "ShmemPmdMapped:") +
+           kilobytes("/proc/self/smaps_rollup", "Private_Hugetlb:") +
+           kilobytes("/proc/self/smaps_rollup", "Shared_Hugetlb:");
+}
+
 std::uint64_t heap_bytes() {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;

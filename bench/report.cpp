@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace lathbench {
@@ -22,31 +24,78 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::ofstream open_output(const std::string& path) {
-    std::ofstream out(path);
-    if (!out)
-        throw std::runtime_error(path + ": " + std::strerror(errno));
-    return out;
-}
+// A regular file is written beside its place and then moved there.
+class output {
+public:
+    explicit output(const std::string& path) : path_(path), name_(path) {
+        struct stat now = {};
+        if (stat(path.c_str(), &now) != 0 || S_ISREG(now.st_mode))
+            name_ += ".part";
+        file_.open(name_);
+        if (!file_)
+            throw std::runtime_error(path + ": " + std::strerror(errno));
+    }
+    std::ostream& stream() { return file_; }
+    void close() {
+        file_.close();
+        if (!file_)
+            throw std::runtime_error(path_ + ": could not be written");
+        if (name_ != path_ && std::rename(name_.c_str(), path_.c_str()) != 0)
+            throw std::runtime_error(path_ + ": " + std::strerror(errno));
+    }
 
-void close_output(std::ofstream& out, const std::string& path) {
-    out.close();
-    if (!out)
-        throw std::runtime_error(path + ": could not be written");
-}
+private:
+    std::string path_, name_;
+    std::ofstream file_;
+};
 
 const char* better(const row& r) { return r.what.higher_is_better ? "higher" : "lower"; }
 
-json context_of(const std::deque<session>& done, const options& opt) {
+json asked_for(const options& opt) {
+    json asked = {{"effort", opt.quick()  ? "quick"
+                             : opt.full() ? "full"
+                                          : "default"},
+                  {"seed", opt.seed},
+                  {"parameters", opt.parameters},
+                  {"input", opt.input.empty() ? "made-up keys" : opt.input}};
+    json limits = {{"n", opt.n},
+                   {"threads", opt.threads},
+                   {"subjects", opt.subjects},
+                   {"cases", opt.cases},
+                   {"reps", opt.reps}};
+    asked["only"] = limits;
+    return asked;
+}
+
+json noise_of(const noise& n) {
+    auto percent = [](double x) { return x < 0 ? json(nullptr) : json(std::round(x * 100) / 100); };
+    return {{"verdict", verdict(n)},
+            {"other_programs_percent", percent(n.others)},
+            {"stolen_percent", percent(n.stolen)},
+            {"loop_spread_percent", percent(n.loop_spread)},
+            {"loop_lost_percent", percent(n.loop_lost)},
+            {"preempted", n.preempted}};
+}
+
+json context_of(const std::deque<run>& done, const options& opt) {
     json context;
     for (const auto& [name, value] : machine_context())
         context[name] = value;
-    context["effort"] = opt.quick() ? "quick" : opt.full() ? "full" : "default";
-    context["seed"] = opt.seed;
-    context["parameters"] = opt.parameters;
-    context["input"] = opt.input.empty() ? "made-up keys" : opt.input;
-    json remarks = json::array(), absent = json::array(), errors = json::array();
-    for (const auto& s : done) {
+    context.update(asked_for(opt));
+    json remarks = json::array(), absent = json::array(), errors = json::array(),
+         tables = json::array();
+    for (const auto& each : done) {
+        const session& s = each.measured;
+        const noise& n = each.circumstances;
+        tables.push_back({{"name", s.of().name},
+                          {"summary", s.of().summary},
+                          {"named_peer", s.of().named_peer},
+                          {"complete", each.complete},
+                          {"resumed_cases", s.kept().size()},
+                          {"seconds", std::round(n.seconds * 10) / 10},
+                          {"noise", noise_of(n)},
+                          {"huge_page_bytes", n.huge_bytes},
+                          {"resident_bytes", n.resident_bytes}});
         for (const auto& text : s.remarks())
             remarks.push_back(s.of().name + ": " + text);
         for (const auto& a : s.absences())
@@ -63,17 +112,56 @@ json context_of(const std::deque<session>& done, const options& opt) {
         for (const auto& e : s.errors())
             errors.push_back(e);
     }
+    context["tables"] = tables;
     context["remarks"] = remarks;
     context["not_available"] = absent;
     context["errors"] = errors;
     return context;
 }
 
+bool is_ours(const std::string& subject) { return subject.compare(0, 8, "lathwork") == 0; }
+
+// "lookup-batch/1000000/2" is compared with the peers' "lookup/1000000/2" where the table says so.
+std::string peer_case(const table& t, const std::string& name) {
+    auto slash = name.find('/');
+    auto it = t.compare_with.find(name.substr(0, slash));
+    return it == t.compare_with.end() || slash == std::string::npos
+               ? name
+               : it->second + name.substr(slash);
+}
+
+// Ours to each peer, in the same run: all that may be called faster or slower.
+void add_ratios(json& ratios, const session& s) {
+    for (const auto& ours : s.rows()) {
+        if (!ours.verified || ours.subject != "lathwork")
+            continue;
+        auto theirs = peer_case(s.of(), ours.what.name);
+        for (const auto& r : s.rows()) {
+            if (!r.verified || is_ours(r.subject) || r.what.name != theirs ||
+                r.what.metric != ours.what.metric)
+                continue;
+            ratio q = ratio_of(ours.samples, r.samples);
+            if (q.value > 0)
+                ratios.push_back({{"table", s.of().name},
+                                  {"case", ours.what.name},
+                                  {"metric", ours.what.metric},
+                                  {"peer", r.subject},
+                                  {"peer_case", theirs},
+                                  {"ratio", q.value},
+                                  {"low", q.low},
+                                  {"high", q.high},
+                                  {"tie", q.tie}});
+        }
+    }
+}
+
 } // namespace
 
-void write_json(const std::string& path, const std::deque<session>& done, const options& opt) {
-    json rows = json::array();
-    for (const auto& s : done) {
+void write_json(const std::string& path, const std::deque<run>& done, const options& opt) {
+    json rows = json::array(), ratios = json::array();
+    for (const auto& each : done) {
+        const session& s = each.measured;
+        add_ratios(ratios, s);
         for (const auto& r : s.rows()) {
             if (!r.verified)
                 continue;
@@ -93,33 +181,83 @@ void write_json(const std::string& path, const std::deque<session>& done, const 
                             {"verified", true}});
         }
     }
-    auto out = open_output(path);
-    out << json{{"context", context_of(done, opt)}, {"rows", rows}}.dump(1) << '\n';
-    close_output(out, path);
+    output out(path);
+    out.stream()
+        << json{{"context", context_of(done, opt)}, {"rows", rows}, {"ratios", ratios}}.dump(1)
+        << '\n';
+    out.close();
 }
 
-void write_csv(const std::string& path, const std::deque<session>& done) {
-    auto out = open_output(path);
-    out << "table,case,subject,n,threads,metric,unit,better,median,min,mad,samples\n";
-    for (const auto& s : done) {
+void write_csv(const std::string& path, const std::deque<run>& done) {
+    output out(path);
+    out.stream() << "table,case,subject,n,threads,metric,unit,better,median,min,mad,samples\n";
+    for (const auto& each : done) {
+        const session& s = each.measured;
         for (const auto& r : s.rows()) {
             if (!r.verified)
                 continue;
             summary sum = summarise(r.samples);
-            out << s.of().name << ',' << r.what.name << ',' << r.subject << ',' << r.what.n << ','
-                << r.what.threads << ',' << r.what.metric << ',' << r.what.unit << ',' << better(r)
-                << ',' << sum.median << ',' << sum.min << ',' << sum.mad << ',';
+            out.stream() << s.of().name << ',' << r.what.name << ',' << r.subject << ',' << r.what.n
+                         << ',' << r.what.threads << ',' << r.what.metric << ',' << r.what.unit
+                         << ',' << better(r) << ',' << sum.median << ',' << sum.min << ','
+                         << sum.mad << ',';
             for (std::size_t i = 0; i < r.samples.size(); i++)
-                out << (i ? ";" : "") << r.samples[i];
-            out << '\n';
+                out.stream() << (i ? ";" : "") << r.samples[i];
+            out.stream() << '\n';
         }
     }
-    close_output(out, path);
+    out.close();
 }
 
 namespace {
 
-bool is_ours(const std::string& subject) { return subject.compare(0, 8, "lathwork") == 0; }
+// Differences that forbid mixing samples.
+void check_circumstances(const std::string& path, const json& was, const options& opt) {
+    json now = asked_for(opt);
+    for (const auto& [name, value] : machine_context())
+        now[name] = value;
+    for (const char* name : {"machine", "cpus", "kernel", "compiler", "flags", "commit", "effort",
+                             "seed", "parameters", "input", "only"})
+        if (was.value(name, json()) != now[name])
+            throw std::runtime_error(path + ": was measured with another " + name + " (" +
+                                     was.value(name, json()).dump() + ", now " + now[name].dump() +
+                                     "): it cannot be resumed");
+}
+
+} // namespace
+
+session::former read_former(const std::string& path, const std::string& table, const options& opt) {
+    std::ifstream in(path);
+    if (!in)
+        throw std::runtime_error(path + ": " + std::strerror(errno));
+    session::former found;
+    try {
+        json file = json::parse(in);
+        check_circumstances(path, file.at("context"), opt);
+        for (const auto& r : file.at("rows")) {
+            if (r.at("table") != table)
+                continue;
+            row each;
+            each.what = {r.at("case"),   r.at("n"),    r.at("threads"),
+                         r.at("metric"), r.at("unit"), r.at("better") == "higher"};
+            each.subject = r.at("subject");
+            each.samples = r.at("samples").get<std::vector<double>>();
+            found.rows.push_back(std::move(each));
+        }
+        for (const auto& a : file.at("context").at("not_available"))
+            if (a.at("table") == table && a.at("case") != "*")
+                found.absences.push_back({a.at("case"), a.at("subject"), a.at("why")});
+        for (const auto& r : file.at("context").at("remarks"))
+            if (auto text = r.get<std::string>();
+                text.compare(0, table.size() + 2, table + ": ") == 0)
+                found.remarks.push_back(text.substr(table.size() + 2));
+    } catch (const json::exception& e) {
+        throw std::runtime_error(path + ": not a file of lath bench: " + e.what());
+    }
+    return found;
+}
+
+namespace {
 
 bool colours(std::FILE* out) { return isatty(fileno(out)) && !std::getenv("NO_COLOR"); }
 
@@ -164,15 +302,6 @@ int case_width(const std::vector<std::string>& cases) {
     return static_cast<int>(width);
 }
 
-// "lookup-batch/1000000/2" is compared with the peers' "lookup/1000000/2" where the table says so.
-std::string peer_key(const session& s, const std::string& key) {
-    auto slash = key.find('/');
-    auto it = s.of().compare_with.find(key.substr(0, slash));
-    return it == s.of().compare_with.end() || slash == std::string::npos
-               ? key
-               : it->second + key.substr(slash);
-}
-
 // One line a reason; cases by their first word.
 void print_absences(std::FILE* out, const session& s) {
     std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> by_reason;
@@ -206,7 +335,8 @@ struct contest {
 
 contest contestants(const session& s, const std::string& key) {
     contest c = {find_row(s, key, "lathwork"), nullptr, nullptr};
-    std::string theirs = peer_key(s, key);
+    std::string theirs =
+        peer_case(s.of(), key.substr(0, key.find('\n'))) + key.substr(key.find('\n'));
     c.named = find_row(s, theirs, s.of().named_peer);
     for (const auto& r : s.rows()) {
         if (!r.verified || is_ours(r.subject) || r.what.name + '\n' + r.what.metric != theirs)
@@ -221,17 +351,14 @@ contest contestants(const session& s, const std::string& key) {
 
 // ours / theirs; below 1 is good where lower is better
 std::string ratio_text(std::FILE* out, const row* ours, const row* theirs) {
-    if (!ours || !theirs)
+    ratio q = ours && theirs ? ratio_of(ours->samples, theirs->samples) : ratio{};
+    if (q.value <= 0)
         return "       -    ";
-    summary a = summarise(ours->samples), b = summarise(theirs->samples);
-    if (b.median == 0)
-        return "       -    ";
-    double ratio = a.median / b.median;
-    bool tie = is_tie(a, b), ahead = ours->what.higher_is_better ? ratio > 1 : ratio < 1;
+    bool ahead = ours->what.higher_is_better ? q.value > 1 : q.value < 1;
     char text[64];
-    const char* word = tie ? "tie " : ahead ? "    " : "loss";
-    const char* colour = !colours(out) || tie ? "" : ahead ? "\033[32m" : "\033[31m";
-    std::snprintf(text, sizeof(text), "%s%7.3f %s%s", colour, ratio, word,
+    const char* word = q.tie ? "tie " : ahead ? "    " : "loss";
+    const char* colour = !colours(out) || q.tie ? "" : ahead ? "\033[32m" : "\033[31m";
+    std::snprintf(text, sizeof(text), "%s%7.3f %s%s", colour, q.value, word,
                   *colour ? "\033[0m" : "");
     return text;
 }

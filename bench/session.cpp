@@ -5,12 +5,63 @@
 #include "table.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <unistd.h>
+#include <utility>
 
 namespace lathbench {
 
+namespace {
+std::string key_of(const cell& what, const std::string& subject) {
+    return what.name + '\n' + subject + '\n' + what.metric;
+}
+} // namespace
+
 session::session(const table& t, const options& o) : table_(t), opt_(o) {}
+
+void session::keep(former measured) {
+    auto wanted = subjects();
+    auto enough = static_cast<std::size_t>(reps());
+    std::map<std::string, std::set<std::string>> settled; // case -> subjects
+    for (const auto& r : measured.rows)
+        if (r.samples.size() >= enough || r.what.unit == "B") // sizes are taken once
+            settled[r.what.name].insert(r.subject);
+    for (const auto& a : measured.absences)
+        settled[a.case_name].insert(a.subject);
+    for (const auto& [name, have] : settled)
+        if (wants_case(name) &&
+            std::all_of(wanted.begin(), wanted.end(),
+                        [&, &of = have](auto& subject) { return of.count(subject) != 0; }))
+            kept_.insert(name);
+    for (auto& r : measured.rows) {
+        if (!kept_.count(r.what.name))
+            continue;
+        index_[key_of(r.what, r.subject)] = rows_.size();
+        rows_.push_back(std::move(r));
+    }
+    for (const auto& a : measured.absences)
+        if (kept_.count(a.case_name))
+            absences_.push_back(a);
+    if (!kept_.empty())
+        remarks_ = std::move(measured.remarks);
+    settled_ = kept_.size() * wanted.size() * enough;
+}
+
+bool session::all_kept() const {
+    auto all = table_.cases(opt_);
+    return !kept_.empty() && std::none_of(all.begin(), all.end(),
+                                          [&](const std::string& c) { return wants_case(c); });
+}
+
+void session::on_progress(std::function<void(const session&, const std::string&)> watcher) {
+    watcher_ = std::move(watcher);
+}
+
+double session::done_share() const {
+    std::size_t all = 0;
+    for (const auto& name : table_.cases(opt_))
+        all += opt_.cases.empty() || wants_case(name) || kept_.count(name);
+    all *= subjects().size() * static_cast<std::size_t>(reps());
+    return all ? std::min(1.0, static_cast<double>(settled_) / static_cast<double>(all)) : 1;
+}
 
 int session::reps() const {
     if (opt_.reps > 0)
@@ -29,6 +80,8 @@ bool session::wants_subject(const std::string& name) const {
 }
 
 bool session::wants_case(const std::string& name) const {
+    if (kept_.count(name))
+        return false;
     if (opt_.cases.empty())
         return true;
     return std::any_of(opt_.cases.begin(), opt_.cases.end(), [&](const std::string& c) {
@@ -62,12 +115,18 @@ std::uint64_t session::seed(std::uint64_t purpose) const {
 }
 
 void session::sample(const cell& what, const std::string& subject, double value, bool correct) {
-    auto [it, fresh] =
-        index_.try_emplace(what.name + '\n' + subject + '\n' + what.metric, rows_.size());
+    auto [it, fresh] = index_.try_emplace(key_of(what, subject), rows_.size());
     if (fresh)
         rows_.push_back({what, subject, {}, true});
     row& r = rows_[it->second];
     r.samples.push_back(value);
+    taken_++;
+    // cells with several metrics count once
+    int& seen = cells_[what.name + '\n' + subject];
+    if (static_cast<int>(r.samples.size()) > seen && seen < reps()) {
+        seen++;
+        settled_++;
+    }
     if (!correct && r.verified) {
         r.verified = false;
         errors_.push_back(table_.name + " " + what.name + ": " + subject + " gave a wrong result");
@@ -86,8 +145,11 @@ void session::not_available(const std::string& case_name, const std::string& sub
     bool known = std::any_of(absences_.begin(), absences_.end(), [&](const absence& a) {
         return a.case_name == case_name && a.subject == subject;
     });
-    if (!known)
-        absences_.push_back({case_name, subject, why});
+    if (known)
+        return;
+    absences_.push_back({case_name, subject, why});
+    if (wants_case(case_name) && wants_subject(subject))
+        settled_ += static_cast<std::size_t>(reps());
 }
 
 void session::remark(const std::string& text) {
@@ -96,8 +158,8 @@ void session::remark(const std::string& text) {
 }
 
 void session::progress(const std::string& text) {
-    if (isatty(STDERR_FILENO))
-        std::fprintf(stderr, "\r\033[K%s", text.c_str());
+    if (watcher_)
+        watcher_(*this, text);
 }
 
 bool session::stopped() const { return interrupted(); }

@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,25 @@ class session {
 public:
     session(const table& t, const options& o);
 
+    struct absence {
+        std::string case_name, subject, why;
+    };
+    // What an interrupted run left of this table.
+    struct former {
+        std::vector<row> rows;
+        std::vector<absence> absences;
+        std::vector<std::string> remarks;
+    };
+    // Cases that are complete in it are taken over and not measured again; the rest is dropped.
+    void keep(former measured);
+    const std::set<std::string>& kept() const { return kept_; } // cases
+    bool all_kept() const; // nothing is left to measure
+    // Called by progress(), between timed pieces.
+    void on_progress(std::function<void(const session&, const std::string&)> watcher);
+    // Of all samples this run will take, as far as the table's list of cases tells; 0 to 1.
+    double done_share() const;
+    std::size_t samples_taken() const { return taken_; }
+
     const options& opt() const { return opt_; }
     // Repetitions: --reps, or 3 (quick), 7 (default and full).
     int reps() const;
@@ -117,16 +137,13 @@ public:
                        const std::string& why);
     // A remark printed under the table and kept in the JSON context.
     void remark(const std::string& text);
-    void progress(const std::string& text); // one changing line, on a terminal only
+    void progress(const std::string& text); // what comes next; shown on a terminal
     bool stopped() const; // SIGINT: leave loops early
 
     // reps rounds over the subjects, each round beginning with another one.
     void each_interleaved(int reps, const std::vector<std::string>& subjects,
                           const std::function<void(const std::string&, int)>& body);
 
-    struct absence {
-        std::string case_name, subject, why;
-    };
     const table& of() const { return table_; }
     const std::vector<row>& rows() const { return rows_; }
     const std::vector<absence>& absences() const { return absences_; }
@@ -141,6 +158,10 @@ private:
     std::vector<absence> absences_;
     std::vector<std::string> remarks_;
     std::vector<std::string> errors_;
+    std::set<std::string> kept_; // cases
+    std::map<std::string, int> cells_; // case and subject -> samples of its first metric
+    std::function<void(const session&, const std::string&)> watcher_;
+    std::size_t taken_ = 0, settled_ = 0;
 };
 
 } // namespace lathbench

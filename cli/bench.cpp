@@ -3,6 +3,8 @@
 // lath bench TABLE...: runs benchmark tables (bench/) and reports them.
 #include "commands.hpp"
 
+#include "progress.hpp"
+
 #include "interrupt.hpp"
 #include "parameters.hpp"
 #include "report.hpp"
@@ -28,8 +30,11 @@ struct request {
     std::vector<std::string> tables, n, parameters;
     options opt;
     std::string json, csv;
-    bool quick = false, full = false, list = false;
+    bool quick = false, full = false, list = false, resume = false;
 };
+
+// Where `all` leaves its samples, and `report` finds them.
+constexpr const char* default_file = "lath-bench.json";
 
 void print_list(const std::vector<const table*>& tables, const options& opt) {
     for (const table* each : tables) {
@@ -78,28 +83,65 @@ void check_subjects(const std::vector<const table*>& chosen, const options& opt)
     }
 }
 
-int report(const request& asked, const std::deque<session>& done) {
-    bool failed = false;
+void save(const request& asked, const std::deque<lathbench::run>& done) {
     if (!asked.json.empty())
         lathbench::write_json(asked.json, done, asked.opt);
     if (!asked.csv.empty())
         lathbench::write_csv(asked.csv, done);
-    for (const auto& s : done)
-        lathbench::print_medians(stdout, s);
-    for (const auto& s : done)
-        lathbench::print_ratios(stdout, s);
-    for (const auto& s : done) {
-        for (const auto& e : s.errors()) {
+}
+
+int report(const request& asked, const std::deque<lathbench::run>& done) {
+    bool failed = false;
+    for (const auto& each : done)
+        lathbench::print_medians(stdout, each.measured);
+    for (const auto& each : done)
+        lathbench::print_ratios(stdout, each.measured);
+    std::printf("\n");
+    for (const auto& each : done)
+        std::printf("%s was %s\n", each.measured.of().name.c_str(),
+                    lathbench::describe(each.circumstances).c_str());
+    for (const auto& each : done) {
+        for (const auto& e : each.measured.errors()) {
             std::fprintf(stderr, "lath: NOT VERIFIED: %s\n", e.c_str());
             failed = true;
         }
     }
     if (lathbench::interrupted()) {
-        std::fprintf(stderr, "lath: interrupted: the tables above are incomplete\n");
+        std::fprintf(stderr, "lath: interrupted: the tables above are incomplete%s%s%s\n",
+                     asked.json.empty() ? "" : "; go on with --resume --json ", asked.json.c_str(),
+                     asked.json.empty() ? " (with --json FILE a run can be resumed)" : "");
         return 130;
     }
+    if (!asked.json.empty())
+        std::fprintf(stderr, "samples: %s\n", asked.json.c_str());
     return failed ? 2 : 0;
 }
+
+// Everything the chosen tables need, checked before the first is run.
+std::vector<const table*> choose(request& asked, const std::vector<table>& tables) {
+    std::vector<const table*> chosen;
+    for (const auto& name : asked.tables) {
+        if (name == "all") {
+            for (const auto& t : tables)
+                chosen.push_back(&t);
+            if (asked.json.empty() && !asked.list)
+                asked.json = default_file;
+        } else {
+            chosen.push_back(&find_table(tables, name));
+        }
+    }
+    if (asked.list && chosen.empty())
+        for (const auto& t : tables)
+            chosen.push_back(&t);
+    std::vector<const table*> once;
+    for (const table* t : chosen)
+        if (std::find(once.begin(), once.end(), t) == once.end())
+            once.push_back(t);
+    return once;
+}
+
+// A table none of whose subjects was asked for is left out.
+bool takes_part(const session& s) { return !s.subjects().empty(); }
 
 int run(request& asked) {
     auto tables = lathbench::all_tables();
@@ -108,29 +150,46 @@ int run(request& asked) {
                                   : lathbench::effort::normal;
     for (const auto& text : asked.n)
         asked.opt.n.push_back(lathbench::parse_size("--n " + text, text));
-    std::vector<const table*> chosen;
-    chosen.reserve(asked.tables.size());
-    for (const auto& name : asked.tables)
-        chosen.push_back(&find_table(tables, name));
-    if (asked.list && chosen.empty())
-        for (const auto& t : tables)
-            chosen.push_back(&t);
+    auto chosen = choose(asked, tables);
     lathbench::set_parameters(chosen, asked.parameters, asked.opt);
     if (asked.list) {
         print_list(chosen, asked.opt);
         return 0;
     }
     if (chosen.empty())
-        throw std::runtime_error("bench: which table? (lath bench --list names them)");
+        throw std::runtime_error(
+            "bench: which table? (lath bench --list names them; all runs them all)");
     check_subjects(chosen, asked.opt);
-    lathbench::catch_interrupt();
-    std::deque<session> done;
+    if (asked.resume && asked.json.empty())
+        throw std::runtime_error(
+            "bench: --resume needs --json FILE, the file of the interrupted run");
+    std::deque<lathbench::run> done;
     for (const table* t : chosen) {
+        lathbench::run each(*t, asked.opt);
+        if (!takes_part(each.measured))
+            continue;
+        if (asked.resume)
+            each.measured.keep(lathbench::read_former(asked.json, t->name, asked.opt));
+        done.push_back(std::move(each));
+    }
+    lathbench::catch_interrupt();
+    std::size_t turn = 0;
+    for (auto& each : done) {
+        turn++;
         if (lathbench::interrupted())
             break;
-        done.emplace_back(*t, asked.opt);
-        t->run(done.back());
-        done.back().progress("");
+        progress_line line(each.measured, turn, done.size());
+        lathbench::noise_watch watch;
+        each.measured.on_progress([&](const session& s, const std::string& what) {
+            watch.look();
+            line.show(s, what);
+        });
+        if (!each.measured.all_kept())
+            each.measured.of().run(each.measured);
+        each.circumstances = watch.finish();
+        each.complete = !lathbench::interrupted();
+        line.done(each.circumstances);
+        save(asked, done);
     }
     return report(asked, done);
 }
@@ -141,7 +200,7 @@ void add_bench(CLI::App& app) {
     auto asked = std::make_shared<request>();
     CLI::App* bench =
         app.add_subcommand("bench", "measure our structures beside their peers, results verified");
-    bench->add_option("tables", asked->tables, "the tables to run")->type_name("TABLE");
+    bench->add_option("tables", asked->tables, "the tables to run, or all")->type_name("TABLE");
     bench->add_flag("--list", asked->list,
                     "name tables, cases and subjects, and what is missing and why");
     auto* quick = bench->add_flag("--quick", asked->quick,
@@ -162,7 +221,12 @@ void add_bench(CLI::App& app) {
                      "set what a table declares (--list names it); may be given again")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
-    bench->add_option("--json", asked->json, "write all samples there")->type_name("FILE");
+    bench
+        ->add_option("--json", asked->json,
+                     std::string("write all samples there (with all: ") + default_file + ")")
+        ->type_name("FILE");
+    bench->add_flag("--resume", asked->resume,
+                    "measure only what an interrupted run did not write to the --json file");
     bench->add_option("--csv", asked->csv, "write the rows there")->type_name("FILE");
     bench
         ->add_option("--input", asked->opt.input,

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// How much else the machine did during a run, and how large the pages were that the run really got.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lathbench {
+
+// Shares are of all processors' time, in percent; < 0: the system does not say.
+struct noise {
+    double seconds = 0;
+    double others = -1; // spent in other programs and the kernel's own work
+    double stolen = -1; // taken by the hypervisor
+    double loop_spread = 0; // a fixed loop of 20 us: standard deviation (from the MAD)
+    double loop_lost = 0; // its time beyond the median: interruptions
+    std::uint64_t preempted = 0; // involuntary context switches of ours
+    std::uint64_t huge_bytes = 0,
+                  resident_bytes = 0; // at the moment with most memory in 2 MiB pages
+};
+
+// "quiet", "fair" or "noisy"
+const char* verdict(const noise& n);
+std::string describe(const noise& n);
+
+// Begins with its construction.
+class noise_watch {
+public:
+    noise_watch();
+    // Between timed pieces: looks at the pages, at most once in two seconds.
+    void look();
+    noise finish();
+
+private:
+    struct ticks {
+        double busy = 0, stolen = 0, all = 0, own = 0;
+        std::uint64_t preempted = 0;
+    };
+    static ticks now();
+    void loop();
+
+    noise noise_;
+    ticks begin_;
+    std::uint64_t started_ns_, looked_ns_ = 0;
+    double loops_ = 0;
+};
+
+} // namespace lathbench
