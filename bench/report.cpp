@@ -295,10 +295,15 @@ std::string figure(double value) {
     return text;
 }
 
-int case_width(const std::vector<std::string>& cases) {
+// "lookup/1000000", "4k/16 p99"
+std::string label(const cell& what) {
+    return what.metric == "time" ? what.name : what.name + " " + what.metric;
+}
+
+int case_width(const session& s) {
     std::size_t width = 8;
-    for (const auto& c : cases)
-        width = std::max(width, c.find('\n'));
+    for (const auto& r : s.rows())
+        width = std::max(width, label(r.what).size());
     return static_cast<int>(width);
 }
 
@@ -372,7 +377,7 @@ void print_medians(std::FILE* out, const session& s) {
         return;
     }
     auto cases = case_order(s);
-    int width = case_width(cases);
+    int width = case_width(s);
     std::vector<std::string> names;
     for (const auto& p : s.of().subjects)
         if (std::any_of(s.rows().begin(), s.rows().end(),
@@ -409,7 +414,7 @@ void print_medians(std::FILE* out, const session& s) {
             }
         }
         if (any)
-            std::fprintf(out, "%-*s %-4s%s %5.1f%%\n", width, any->what.name.c_str(),
+            std::fprintf(out, "%-*s %-4s%s %5.1f%%\n", width, label(any->what).c_str(),
                          any->what.unit.c_str(), cells.c_str(), noise * 100);
     }
     print_absences(out, s);
@@ -417,7 +422,7 @@ void print_medians(std::FILE* out, const session& s) {
 
 void print_ratios(std::FILE* out, const session& s) {
     auto cases = case_order(s);
-    int width = case_width(cases) + (s.of().print ? 3 : 0);
+    int width = case_width(s);
     std::fprintf(out,
                  "\n%s: lathwork / peer (%s; a tie is within the noise)\n%-*s %10s %-4s %7s  %-12s "
                  "%-12s %s\n",
@@ -428,15 +433,12 @@ void print_ratios(std::FILE* out, const session& s) {
         if (!c.ours)
             continue;
         summary sum = summarise(c.ours->samples);
-        std::string label = c.ours->what.name;
-        if (c.ours->what.metric != "time")
-            label += " " + c.ours->what.metric;
         std::string against = c.best ? c.best->subject : "no peer has it";
         if (c.best && c.best->what.name != c.ours->what.name)
             against += " (" + c.best->what.name + ")";
-        std::fprintf(out, "%-*s %10s %-4s %6.1f%%  %-12s %-12s %s\n", width, label.c_str(),
-                     figure(sum.median).c_str(), c.ours->what.unit.c_str(),
-                     sum.median > 0 ? sum.mad / sum.median * 100 : 0,
+        std::fprintf(out, "%-*s %10s %-4s %6.1f%%  %-12s %-12s %s\n", width,
+                     label(c.ours->what).c_str(), figure(sum.median).c_str(),
+                     c.ours->what.unit.c_str(), sum.median > 0 ? sum.mad / sum.median * 100 : 0,
                      ratio_text(out, c.ours, c.named).c_str(),
                      ratio_text(out, c.ours, c.best).c_str(), against.c_str());
     }

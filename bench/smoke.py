@@ -119,7 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "out.json")
         problems = []
-        document = check_run(lath, SMALL, tables, path)
+        document = check_run(lath, [*SMALL, "--parameter", "window_ms=4"], tables, path)
         check_complete(document, tables, problems)
         if problems:
             sys.exit("\n".join(problems[:30]))

@@ -6,6 +6,7 @@
 namespace lathbench {
 
 table index_table();
+table iova_table();
 table ranges_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
@@ -14,8 +15,7 @@ table sort_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),
-        index_table(),
+        ranges_table(), index_table(), iova_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif

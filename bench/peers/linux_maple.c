@@ -222,6 +222,28 @@ void *linux_maple_erase(struct linux_maple *maple, uint64_t point)
 	return mtree_erase(&maple->tree, point);
 }
 
+int linux_maple_alloc(struct linux_maple *maple, uint64_t first, uint64_t last, uint64_t size, uint64_t align,
+		      uint64_t *start)
+{
+	MA_STATE(mas, &maple->tree, 0, 0);
+	int failed;
+
+	spin_lock(&maple->tree.ma_lock);
+	failed = mas_empty_area_rev(&mas, first, last, size);
+	/* the tree knows sizes only: ask for a place with room to align in */
+	if (!failed && ((mas.last + 1 - size) & (align - 1))) {
+		mas_reset(&mas);
+		failed = mas_empty_area_rev(&mas, first, last, size + align - 1);
+	}
+	if (!failed) {
+		*start = (mas.last + 1 - size) & ~(align - 1);
+		mas_set_range(&mas, *start, *start + size - 1);
+		failed = mas_store_gfp(&mas, xa_mk_value(1), GFP_KERNEL);
+	}
+	spin_unlock(&maple->tree.ma_lock);
+	return !failed;
+}
+
 int linux_maple_update(struct linux_maple *maple, uint64_t key, void *entry)
 {
 	MA_STATE(mas, &maple->tree, key, key);

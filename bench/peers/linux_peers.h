@@ -47,6 +47,9 @@ uint64_t linux_maple_bytes(void); /* in nodes of all maple trees */
 int linux_maple_insert(struct linux_maple *tree, uint64_t first, uint64_t last, void *entry);
 void *linux_maple_load(struct linux_maple *tree, uint64_t point);
 void *linux_maple_erase(struct linux_maple *tree, uint64_t point);
+/* the highest aligned gap of size in [first, last], found and filled under the lock: 1, or 0 */
+int linux_maple_alloc(struct linux_maple *tree, uint64_t first, uint64_t last, uint64_t size, uint64_t align,
+		      uint64_t *start);
 int linux_maple_update(struct linux_maple *tree, uint64_t key, void *entry);
 int linux_maple_floor(struct linux_maple *tree, uint64_t point, uint64_t *key, uint64_t *value);
 void linux_maple_scan(struct linux_maple *tree, uint64_t from, size_t length, linux_visit visit, void *arg);
