@@ -31,6 +31,13 @@ extern "C" {
 #define LATH_API
 #endif
 
+/* Size of an opaque list; the locks of a kernel that checks locks are larger. */
+#if defined(__KERNEL__) && defined(CONFIG_DEBUG_LOCK_ALLOC)
+#define LATH_LIST_WORDS 128
+#else
+#define LATH_LIST_WORDS 64
+#endif
+
 /*
  * An RCU flavour: how readers announce themselves and how memory waits for them.
  * The library enters readers through it and uses call() to retire its own nodes;

@@ -93,7 +93,7 @@ struct lath_item {
 
 /* Opaque, embeddable; 64-byte aligned. */
 struct lath_skiplist {
-	uint64_t opaque[64];
+	uint64_t opaque[LATH_LIST_WORDS];
 }
 #ifdef __GNUC__
 __attribute__((aligned(64)))

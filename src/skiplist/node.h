@@ -107,29 +107,32 @@ static inline bool node_trylock(struct node *node, u64 word)
 	preempt_disable();
 	if (likely(cmpxchg_acquire(&node->word, word, word | NODE_LOCKED) == word)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
+		lath_word_locked(READ_ONCE(node->level));
 		return true;
 	}
 	preempt_enable();
 	return false;
 }
 
-static inline void node_lock(struct node *node)
+static inline void node_lock(struct node *node) __acquires(node)
 {
 	while (!node_trylock(node, node_read(node)))
 		;
 }
 
 /* Leave a changed node. */
-static inline void node_unlock(struct node *node)
+static inline void node_unlock(struct node *node) __releases(node)
 {
+	lath_word_unlocked(READ_ONCE(node->level));
 	/* pairs with node_read */
 	smp_store_release(&node->word, (READ_ONCE(node->word) & ~(u64)NODE_LOCKED) + NODE_VERSION);
 	preempt_enable();
 }
 
 /* Leave a node that was not changed: readers under way stay valid. */
-static inline void node_unlock_clean(struct node *node)
+static inline void node_unlock_clean(struct node *node) __releases(node)
 {
+	lath_word_unlocked(READ_ONCE(node->level));
 	/* pairs with node_read */
 	smp_store_release(&node->word, READ_ONCE(node->word) & ~(u64)NODE_LOCKED);
 	preempt_enable();

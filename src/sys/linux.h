@@ -2,9 +2,11 @@
 /*
  * linux.h - the words of sys.h in the kernel: its own headers, and the few that are ours.
  *
- * The core may be called from process context and softirqs, not from hard interrupts: its locks
- * keep softirqs away, because RCU callbacks (softirqs) put nodes back into the pools. Memory is
- * asked for without sleeping where the caller may not sleep, see lath_gfp().
+ * The core may be called from process context; reads also from softirqs. A writer holds off
+ * preemption but not softirqs while nodes are locked, so softirqs may not write to, and may not wait
+ * for, a list that a process writes to. The pools' locks do keep softirqs away: RCU callbacks put
+ * nodes back into the pools. Memory is asked for without sleeping where the caller may not sleep,
+ * see lath_gfp().
  */
 #ifndef LATH_SYS_LINUX_H
 #define LATH_SYS_LINUX_H
@@ -16,6 +18,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/prefetch.h>
@@ -48,6 +51,24 @@ static inline void lath_spin_wait(unsigned int *rounds)
 	++*rounds;
 	cpu_relax();
 }
+
+/*
+ * lockdep does not know a lock that is a bit in a word of 64: tell it. One class a level of the
+ * index, so that taking a node above one that is held is an inversion; several nodes of a level
+ * are one nested hold, because they are always taken left to right (linux.c).
+ */
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+void lath_word_locked(unsigned int level);
+void lath_word_unlocked(unsigned int level);
+#else
+static inline void lath_word_locked(unsigned int level)
+{
+}
+
+static inline void lath_word_unlocked(unsigned int level)
+{
+}
+#endif
 
 struct lath_spinlock {
 	spinlock_t lock;

@@ -146,6 +146,10 @@ static inline void lath_spin_wait(unsigned int *rounds)
 
 #define preempt_disable() ((void)0)
 #define preempt_enable() ((void)0)
+#define lath_word_locked(level) ((void)0)
+#define lath_word_unlocked(level) ((void)0)
+#define __acquires(lock)
+#define __releases(lock)
 
 struct lath_spinlock {
 	u64 held;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * linux.c - what the seam needs in the kernel that is no inline: lockdep's view of node locks.
+ */
+#include "sys/sys.h"
+
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+/* Higher ones count as the last: no list in memory is that high. */
+#define LEVELS 4
+
+static struct lock_class_key key[LEVELS], any_key;
+static struct lockdep_map map[LEVELS] = {
+	STATIC_LOCKDEP_MAP_INIT("lath_leaf", &key[0]),
+	STATIC_LOCKDEP_MAP_INIT("lath_inner_1", &key[1]),
+	STATIC_LOCKDEP_MAP_INIT("lath_inner_2", &key[2]),
+	STATIC_LOCKDEP_MAP_INIT("lath_inner_3", &key[3]),
+};
+/* Held while any node is: what the nodes of a level nest in, so that lockdep counts them in one entry. */
+static struct lockdep_map any = STATIC_LOCKDEP_MAP_INIT("lath_node", &any_key);
+
+void lath_word_locked(unsigned int level)
+{
+	if (!lock_is_held(&any))
+		lock_acquire(&any, 0, 0, 1, 0, NULL, _RET_IP_);
+	lock_acquire(&map[min_t(unsigned int, level, LEVELS - 1)], 0, 0, 0, 1, &any, _RET_IP_);
+}
+
+void lath_word_unlocked(unsigned int level)
+{
+	unsigned int i;
+
+	lock_release(&map[min_t(unsigned int, level, LEVELS - 1)], _RET_IP_);
+	for (i = 0; i < LEVELS; i++)
+		if (lock_is_held(&map[i]))
+			return;
+	lock_release(&any, _RET_IP_);
+}
+#endif
