@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork_test.ko - runs tests/unit inside the kernel while it loads; loading fails if a test
- * does. The list of tests is made by Kbuild from the directory.
+ * lathwork_test.ko - tests/unit inside the kernel, over lathwork.ko: a KUnit suite where the kernel
+ * has KUnit, else run while loading, which then fails if a test does. Kbuild makes the list of
+ * tests from the directory.
+ *
+ * wrong_order=1 holds a leaf and takes inner nodes, against doc/locking.md: lockdep must say so.
  */
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -9,9 +12,79 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 
+#include "lathwork/cursor.h"
+
 #define UNIT(name) int name(void);
 LATH_UNITS
 #undef UNIT
+
+static bool wrong_order;
+module_param(wrong_order, bool, 0444);
+MODULE_PARM_DESC(wrong_order, "take locks in the wrong order and nothing else");
+
+static int take_wrong_order(void)
+{
+	struct lath_item item = { .size = 1 };
+	struct lath_skiplist *held = lath_skiplist_create(NULL), *grows = lath_skiplist_create(NULL);
+	struct lath_cursor cursor;
+	int ret = -ENOMEM;
+
+	if (!held || !grows)
+		goto out;
+	for (; item.key < 10000; item.key++) /* inner before leaf: merges do it */
+		lath_skiplist_insert_item(grows, &item, NULL);
+	lath_skiplist_erase_range(grows, 0, 10000, NULL, NULL);
+	lath_cursor_init(&cursor, held);
+	ret = lath_cursor_lock(&cursor, 0, NULL, NULL);
+	if (ret)
+		goto out;
+	for (; item.key < 20000; item.key++)
+		lath_skiplist_insert_item(grows, &item, NULL);
+	lath_cursor_unlock(&cursor);
+out:
+	if (held)
+		lath_skiplist_destroy(held, NULL, NULL);
+	if (grows)
+		lath_skiplist_destroy(grows, NULL, NULL);
+	return ret;
+}
+
+#if IS_ENABLED(CONFIG_KUNIT)
+#include <kunit/test.h>
+
+#define UNIT(name)                                                             \
+	static void name##_case(struct kunit *test)                            \
+	{                                                                      \
+		int line = name();                                             \
+		KUNIT_EXPECT_EQ_MSG(test, line, 0, #name ": line %d\n", line); \
+	}
+LATH_UNITS
+#undef UNIT
+
+static void lath_suite_exit(struct kunit *test)
+{
+	rcu_barrier();
+}
+
+static struct kunit_case lath_cases[] = {
+#define UNIT(name) KUNIT_CASE(name##_case),
+	LATH_UNITS{}
+#undef UNIT
+};
+
+static struct kunit_suite lath_suite = {
+	.name = "lathwork",
+	.exit = lath_suite_exit,
+	.test_cases = lath_cases,
+};
+kunit_test_suite(lath_suite);
+
+static int run_units(void)
+{
+	return 0; /* KUnit does */
+}
+
+#else
 
 static const struct {
 	const char *name;
@@ -19,9 +92,10 @@ static const struct {
 } units[] = {
 #define UNIT(name) { #name, name },
 	LATH_UNITS
+#undef UNIT
 };
 
-static int __init lath_test_init(void)
+static int run_units(void)
 {
 	unsigned int failed = 0, i;
 	int line;
@@ -38,10 +112,15 @@ static int __init lath_test_init(void)
 	}
 	return failed ? -EINVAL : 0;
 }
+#endif
+
+static int __init lath_test_init(void)
+{
+	return wrong_order ? take_wrong_order() : run_units();
+}
 
 static void __exit lath_test_exit(void)
 {
-	/* callbacks of nodes still on their way are code of this module */
 	rcu_barrier();
 }
 

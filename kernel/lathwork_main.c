@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork.ko - the core, for other modules: what lathwork/{skiplist,cursor,hole,sortq}.h declare.
+ * Kbuild includes those headers here and makes the list of calls from them.
+ */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+
+#define EXPORT(name) EXPORT_SYMBOL_GPL(name);
+LATH_EXPORTS
+#undef EXPORT
+
+static int __init lathwork_init(void)
+{
+	return 0;
+}
+
+static void __exit lathwork_exit(void)
+{
+	/* callbacks of nodes still on their way are code of this module */
+	rcu_barrier();
+}
+
+module_init(lathwork_init);
+module_exit(lathwork_exit);
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_VERSION(LATH_VERSION);
+MODULE_DESCRIPTION("Concurrent ordered index of ranges; sort queue");

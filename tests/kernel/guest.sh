@@ -1,0 +1,39 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# Init of the test guest (tools/kernel-run): run the stages named in /stages, one line of verdict
+# each, and power off. A stage is a function below; it fails by its exit code.
+/bin/busybox --install -s /bin
+export PATH=/bin:/
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+
+# The unit tests of the core. With KUnit a failed test does not fail the load: its report says so.
+stage_units() {
+	local round
+	for round in 1 2; do
+		insmod /lathwork.ko && insmod /lathwork_test.ko || return
+		rmmod lathwork_test && rmmod lathwork || return
+	done
+	! dmesg | grep -E '^(\[[^]]*\] )? *not ok '
+}
+
+# Does lockdep see a wrong order of our locks? Last: it reports once and goes to sleep.
+stage_lockdep() {
+	echo "guest: complaints are wanted from here on"
+	insmod /lathwork.ko && insmod /lathwork_test.ko wrong_order=1 || return
+	dmesg | grep 'possible circular locking dependency' && dmesg | grep 'lath_leaf' >/dev/null
+}
+
+# What the log says before this line is not about us (User Mode Linux 6.1 forks with a complaint).
+echo "guest: start" | cat
+for stage in $(cat /stages); do
+	if "stage_$stage"; then
+		echo "guest: pass $stage"
+	else
+		echo "guest: FAIL $stage"
+	fi
+done
+echo "guest: done"
+poweroff -f
