@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * arena.c - runs of units, and the blocks under them. (Slots: slab.c. Pages: pages.c.)
+ *
+ * Free runs hang in lists by the logarithm of their length and carry their length at both ends, so
+ * that neighbours are joined in constant time (Knuth, boundary tags).
+ */
+#include "store/arena.h"
+
+#include <stdlib.h>
+
+#include "store/pages.h"
+
+bool (*lath_store_refuse)(void);
+
+bool store_refused(void)
+{
+	return lath_store_refuse && lath_store_refuse();
+}
+
+#define RESERVE_DEFAULT_MIN (16ull << 30)
+#define RESERVE_MAX (8ull << 40) /* 43 bits of place */
+
+static u64 round_up(u64 n, u64 to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* A limited store needs room for its blocks to be anywhere; an unlimited one twice what the machine has. */
+static u64 wanted_reserve(const struct lath_store_options *options)
+{
+	u64 want = options->reserve;
+
+	if (!want)
+		want = options->limit ? options->limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
+	if (options->limit && want < options->limit)
+		want = options->limit;
+	return min(round_up(want, BLOCK) + 2 * BLOCK, RESERVE_MAX);
+}
+
+int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
+	       char *why, size_t why_size)
+{
+	u64 table;
+	int ret, i;
+
+	memset(arena, 0, sizeof(*arena));
+	arena->limit = options->limit;
+	arena->rcu = rcu;
+	arena->small_pages = options->pages == LATH_PAGES_SMALL;
+	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
+	arena->reserved = wanted_reserve(options);
+	ret = pages_reserve(&arena->base, &arena->reserved, options, why, why_size);
+	if (ret)
+		return ret;
+	arena->units = (u32)(arena->reserved >> UNIT_SHIFT);
+	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
+	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
+	arena->unit = (struct unit *)(void *)arena->base;
+	arena->block = store_refused() ? NULL : calloc(arena->reserved / BLOCK, 1);
+	if (!arena->block || arena->first_unit >= arena->units) {
+		free(arena->block);
+		pages_release(arena->base, arena->reserved);
+		return arena->block ? -EINVAL : -ENOMEM;
+	}
+	pthread_mutex_init(&arena->lock, NULL);
+	for (i = 0; i < SHARDS; i++)
+		lath_spin_init(&arena->shard[i].lock);
+	return 0;
+}
+
+void arena_fini(struct arena *arena)
+{
+	arena_flush(arena);
+	lath_retire_drain(arena->rcu);
+	pthread_mutex_destroy(&arena->lock);
+	free(arena->block);
+	pages_release(arena->base, arena->reserved);
+}
+
+/* ---- runs; arena->lock held ---- */
+
+static void run_unlink(struct arena *arena, u32 first)
+{
+	struct unit *u = &arena->unit[first];
+
+	if (u->prev)
+		arena->unit[u->prev].next = u->next;
+	else
+		arena->run[__fls64(u->len)] = u->next;
+	if (u->next)
+		arena->unit[u->next].prev = u->prev;
+	arena->free_units -= u->len;
+}
+
+static void run_link(struct arena *arena, u32 first, u32 len)
+{
+	struct unit *u = &arena->unit[first], *end = u + len - 1;
+	u32 *head = &arena->run[__fls64(len)];
+
+	end->kind = UNIT_END;
+	end->back = len - 1;
+	u->kind = UNIT_FREE;
+	u->len = len;
+	u->back = 0;
+	u->prev = NO_UNIT;
+	u->next = *head;
+	if (*head)
+		arena->unit[*head].prev = first;
+	*head = first;
+	arena->free_units += len;
+}
+
+/* A free run of at least len: the first that fits of its own size class, or any of a larger one. */
+static u32 run_find(const struct arena *arena, u32 len)
+{
+	unsigned int bucket = __fls64(len);
+	unsigned int looked = 0;
+	u32 first;
+
+	for (first = arena->run[bucket]; first && looked < 64; first = arena->unit[first].next, looked++)
+		if (arena->unit[first].len >= len)
+			return first;
+	while (++bucket < RUN_BUCKETS)
+		if (arena->run[bucket])
+			return arena->run[bucket];
+	return NO_UNIT;
+}
+
+/* Take what is not there yet of the blocks under [first, first + len). */
+static int commit(struct arena *arena, u32 first, u32 len)
+{
+	u64 b = first / UNITS_A_BLOCK, end = (first + len - 1ul) / UNITS_A_BLOCK + 1, need = 0, i;
+
+	for (i = b; i < end; i++)
+		need += !arena->block[i];
+	if (!need)
+		return 0;
+	if (arena->limit && arena->committed + need * BLOCK > arena->limit)
+		return -ENOSPC;
+	if (store_refused())
+		return -ENOMEM;
+	for (i = b; i < end; i++) {
+		if (arena->block[i])
+			continue;
+		if (arena->hugetlb)
+			pages_try_hugetlb(arena->base + i * BLOCK);
+		arena->block[i] = 1;
+	}
+	arena->committed += need * BLOCK;
+	return 0;
+}
+
+static int run_take(struct arena *arena, u32 len, u32 *out)
+{
+	u32 first = run_find(arena, len), have;
+	int ret;
+
+	if (!first) {
+		if (len > arena->units - arena->fresh_unit)
+			return arena->limit ? -ENOSPC : -ENOMEM;
+		ret = commit(arena, arena->fresh_unit, len);
+		if (ret)
+			return ret;
+		*out = arena->fresh_unit;
+		arena->fresh_unit += len;
+		return 0;
+	}
+	ret = commit(arena, first, len);
+	if (ret)
+		return ret;
+	have = arena->unit[first].len;
+	run_unlink(arena, first);
+	if (have > len)
+		run_link(arena, first + len, have - len);
+	*out = first;
+	return 0;
+}
+
+int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
+{
+	struct unit *u;
+	u32 i;
+	int ret;
+
+	pthread_mutex_lock(&arena->lock);
+	ret = run_take(arena, len, out);
+	if (!ret) {
+		u = &arena->unit[*out];
+		*u = *as;
+		u->len = len;
+		if (as->kind == UNIT_SLAB) {
+			for (i = 1; i < len; i++) {
+				u[i].kind = UNIT_BODY;
+				u[i].back = i;
+			}
+			arena->slab_bytes += (u64)len << UNIT_SHIFT;
+		} else {
+			if (len > 1)
+				u[len - 1].kind = UNIT_NONE; /* no free run ends here */
+			arena->large_bytes += (u64)len << UNIT_SHIFT;
+		}
+	}
+	pthread_mutex_unlock(&arena->lock);
+	return ret;
+}
+
+void run_free(struct arena *arena, u32 first)
+{
+	struct unit *u = &arena->unit[first];
+	u32 len, next;
+
+	pthread_mutex_lock(&arena->lock);
+	len = u->len;
+	*(u->kind == UNIT_SLAB ? &arena->slab_bytes : &arena->large_bytes) -= (u64)len << UNIT_SHIFT;
+	next = first + len;
+	if (next < arena->fresh_unit && arena->unit[next].kind == UNIT_FREE) {
+		len += arena->unit[next].len;
+		run_unlink(arena, next);
+	}
+	if (first > arena->first_unit &&
+	    (arena->unit[first - 1].kind == UNIT_END ||
+	     (arena->unit[first - 1].kind == UNIT_FREE && arena->unit[first - 1].len == 1))) {
+		u32 before = first - 1 -
+			     (arena->unit[first - 1].kind == UNIT_END ? arena->unit[first - 1].back : 0);
+
+		len += arena->unit[before].len;
+		run_unlink(arena, before);
+		u->kind = UNIT_NONE;
+		first = before;
+	}
+	run_link(arena, first, len);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+/* ---- large values and index nodes ---- */
+
+int arena_alloc(struct arena *arena, u64 size, u64 *place)
+{
+	static const struct unit as = { .kind = UNIT_RUN };
+	u32 first;
+	int ret;
+
+	if (likely(size <= SLOT_MAX))
+		return slot_alloc(arena, size, place);
+	if (size > arena->reserved)
+		return arena->limit ? -ENOSPC : -ENOMEM;
+	ret = run_alloc(arena, (u32)((size + UNIT - 1) >> UNIT_SHIFT), &as, &first);
+	if (!ret)
+		*place = (u64)first << UNIT_SHIFT;
+	return ret;
+}
+
+void arena_free(struct arena *arena, u64 place)
+{
+	u32 first = (u32)(place >> UNIT_SHIFT);
+	const struct unit *u = &arena->unit[first];
+
+	if (u->kind == UNIT_RUN)
+		run_free(arena, first);
+	else
+		slot_free(arena, first - (u->kind == UNIT_BODY ? u->back : 0), place);
+}
+
+u64 arena_size(const struct arena *arena, u64 place)
+{
+	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
+
+	if (u->kind == UNIT_BODY)
+		u -= u->back;
+	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : slot_size(u->class);
+}
+
+void *arena_node_alloc(void *ctx, size_t size, size_t align)
+{
+	struct arena *arena = ctx;
+	u64 place;
+
+	/* classes of multiples of 64 have slots on lines */
+	size = round_up(size, align);
+	if (arena_alloc(arena, size, &place))
+		return NULL;
+	__atomic_fetch_add(&arena->index_bytes, arena_size(arena, place), __ATOMIC_RELAXED);
+	return arena_at(arena, place);
+}
+
+void arena_node_free(void *ctx, void *block, size_t size)
+{
+	struct arena *arena = ctx;
+	u64 place = (u64)((char *)block - arena->base);
+
+	(void)size;
+	__atomic_fetch_sub(&arena->index_bytes, arena_size(arena, place), __ATOMIC_RELAXED);
+	arena_free(arena, place);
+}
+
+bool arena_is_full(struct arena *arena)
+{
+	bool full;
+
+	if (!arena->limit)
+		return false;
+	pthread_mutex_lock(&arena->lock);
+	full = arena->committed + BLOCK > arena->limit;
+	pthread_mutex_unlock(&arena->lock);
+	return full;
+}
+
+/* ---- the machine's side ---- */
+
+u64 arena_release(struct arena *arena)
+{
+	u64 given = 0, b;
+	unsigned int i;
+	u32 first;
+
+	pthread_mutex_lock(&arena->lock);
+	for (i = __fls64(UNITS_A_BLOCK); i < RUN_BUCKETS; i++) {
+		for (first = arena->run[i]; first; first = arena->unit[first].next) {
+			u64 from = (first + UNITS_A_BLOCK - 1) / UNITS_A_BLOCK;
+			u64 to = (first + (u64)arena->unit[first].len) / UNITS_A_BLOCK;
+
+			for (b = from; b < to; b++) {
+				if (!arena->block[b] || pages_give_back(arena->base + b * BLOCK, BLOCK))
+					continue;
+				arena->block[b] = 0;
+				arena->committed -= BLOCK;
+				given += BLOCK;
+			}
+		}
+	}
+	pthread_mutex_unlock(&arena->lock);
+	return given;
+}
+
+int arena_prefault(struct arena *arena, u64 bytes)
+{
+	u64 from, len;
+	int ret = 0;
+
+	pthread_mutex_lock(&arena->lock);
+	from = (u64)arena->fresh_unit << UNIT_SHIFT;
+	len = min(round_up(bytes, BLOCK), (arena->reserved - from) / BLOCK * BLOCK);
+	if (len)
+		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
+	pthread_mutex_unlock(&arena->lock);
+	if (!ret && len) {
+		/* and the part of the table that will describe them */
+		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;
+		u64 table_end = round_up(((from + len) >> UNIT_SHIFT) * sizeof(struct unit), BLOCK);
+
+		ret = pages_populate(arena->base + from, len, !arena->small_pages);
+		if (!ret)
+			ret = pages_populate(arena->base + table, table_end - table, !arena->small_pages);
+	}
+	return ret;
+}
+
+void arena_numbers(struct arena *arena, struct arena_numbers *n)
+{
+	unsigned int i, class;
+
+	memset(n, 0, sizeof(*n));
+	pthread_mutex_lock(&arena->lock);
+	n->committed = arena->committed;
+	n->large_bytes = arena->large_bytes;
+	n->index_bytes = __atomic_load_n(&arena->index_bytes, __ATOMIC_RELAXED);
+	n->pending = __atomic_load_n(&arena->pending, __ATOMIC_RELAXED);
+	n->lost = __atomic_load_n(&arena->lost, __ATOMIC_RELAXED);
+	n->record_bytes = 0;
+	for (i = 0; i < SHARDS; i++) {
+		lath_spin_lock(&arena->shard[i].lock);
+		for (class = 0; class < CLASSES; class ++)
+			n->record_bytes += (u64)arena->shard[i].slots[class] * slot_size(class);
+		lath_spin_unlock(&arena->shard[i].lock);
+	}
+	n->free_bytes = arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
+	pthread_mutex_unlock(&arena->lock);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * batch.c - many keys: their misses overlapped, in the index (its batched calls) and then in the records.
+ */
+#include "store/engine.h"
+
+#define GROUP 64
+
+/* ---- mget ---- */
+
+static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words, const u8 *hits,
+		      struct lath_store_ref *refs)
+{
+	size_t found = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (hits[i])
+			value_prefetch(store, words[i]);
+	for (i = 0; i < n; i++) {
+		refs[i].data = NULL;
+		if (!hits[i])
+			continue;
+		value_ref(store, words[i], &refs[i]);
+		if (ref_expired(&refs[i]))
+			refs[i].data = NULL;
+		else
+			found++;
+	}
+	return found;
+}
+
+size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_t *keys,
+			       struct lath_store_ref *refs)
+{
+	size_t found = 0, i, j;
+	u64 words[GROUP];
+	u8 hits[GROUP];
+
+	if (unlikely(store->keys != LATH_STORE_NUMBERS || store->backend)) {
+		for (j = 0; j < n; j++) {
+			struct lath_store_key key = lath_key_number(keys[j]);
+
+			found += lath_store_mget(store, 1, &key, &refs[j]);
+		}
+		return found;
+	}
+	for (i = 0; i < n; i += GROUP) {
+		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP);
+
+		lath_skiplist_get_batch(&store->root.list, m, keys + i, words, hits);
+		found += refs_of(store, m, words, hits, refs + i);
+	}
+	return found;
+}
+
+/* Byte keys: layer by layer. Keys whose words lead into one layer go on together. */
+struct descent {
+	struct layer *layer[GROUP]; /* NULL: has arrived */
+	u64 slice[GROUP], word[GROUP];
+};
+
+static void descend_together(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
+			     struct descent *d)
+{
+	u64 slices[GROUP], words[GROUP];
+	unsigned char who[GROUP];
+	u8 hits[GROUP];
+	unsigned int i, m;
+
+	for (;;) {
+		struct layer *layer = NULL;
+
+		for (i = 0, m = 0; i < n; i++) {
+			if (!d->layer[i] || (layer && d->layer[i] != layer))
+				continue;
+			layer = d->layer[i];
+			slices[m] = d->slice[i];
+			who[m++] = (unsigned char)i;
+		}
+		if (!m)
+			return;
+		lath_skiplist_get_batch(&layer->list, m, slices, words, hits);
+		while (m--) {
+			struct lath_store_key key = keys[who[m]];
+
+			i = who[m];
+			d->word[i] = hits[m] ? words[m] : 0;
+			d->layer[i] = NULL;
+			if (!hits[m])
+				continue;
+			value_prefetch(store, words[m]);
+			if (word_form(words[m]) != WORD_LAYER)
+				continue;
+			layer = word_layer(store, words[m]);
+			if (key.n < layer->depth || memcmp(key.data, layer->prefix, layer->depth)) {
+				d->word[i] = 0;
+				continue;
+			}
+			d->layer[i] = layer;
+			d->slice[i] = slice_of(key.data, key.n, layer->depth);
+		}
+	}
+}
+
+static size_t mget_bytes(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
+			 struct lath_store_ref *refs)
+{
+	struct descent d;
+	size_t found = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		bool good = !key_check(store, keys[i]);
+
+		d.layer[i] = good ? &store->root : NULL;
+		d.slice[i] = good ? slice_of(keys[i].data, keys[i].n, 0) : 0;
+		d.word[i] = 0;
+	}
+	descend_together(store, n, keys, &d);
+	for (i = 0; i < n; i++) {
+		struct place place = { .slice = d.slice[i] };
+
+		refs[i].data = NULL;
+		if (!d.word[i])
+			continue;
+		layer_find_from(store, keys[i], &store->root, d.word[i], &place);
+		if (!place.value)
+			continue;
+		value_ref(store, place.value, &refs[i]);
+		if (ref_expired(&refs[i]))
+			refs[i].data = NULL;
+		else
+			found++;
+	}
+	return found;
+}
+
+size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       struct lath_store_ref *refs)
+{
+	size_t found = 0, i;
+	u64 numbers[GROUP], words[GROUP];
+	u8 hits[GROUP];
+
+	if (unlikely(store->backend))
+		return store->backend->mget(store, n, keys, refs);
+	for (i = 0; i < n; i += GROUP) {
+		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
+
+		if (store->keys == LATH_STORE_BYTES) {
+			found += mget_bytes(store, m, keys + i, refs + i);
+			continue;
+		}
+		for (j = 0; j < m; j++)
+			numbers[j] = keys[i + j].n;
+		lath_skiplist_get_batch(&store->root.list, m, numbers, words, hits);
+		for (j = 0; j < m; j++)
+			hits[j] &= !keys[i + j].data;
+		found += refs_of(store, m, words, hits, refs + i);
+	}
+	return found;
+}
+
+/* ---- mset, mdel ---- */
+
+static int decide_entry(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	const struct lath_store_entry *entry = arg;
+
+	(void)old;
+	change->action = LATH_STORE_PUT;
+	change->value = entry->value;
+	change->size = entry->size;
+	change->expires = entry->expires;
+	return 0;
+}
+
+static int set_entry(struct lath_store *store, const struct lath_store_entry *entry)
+{
+	return lath_store_update(store, entry->key, decide_entry, (void *)(uintptr_t)entry);
+}
+
+/* A later entry of the same key takes the place of the first one. */
+static bool superseded(const struct lath_store_entry *entries, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 1; i < n; i++)
+		if (entries[i].key.n == entries[0].key.n)
+			return true;
+	return false;
+}
+
+/* Put a word where a key is already. */
+static int exchange(struct lath_store *store, const struct lath_item *item)
+{
+	struct lath_item old;
+	int ret;
+
+	do {
+		ret = lath_skiplist_replace_item(&store->root.list, item->key, item->value, &old);
+		if (!ret)
+			value_retire(store, old.value);
+		else
+			ret = lath_skiplist_insert_item(&store->root.list, item, NULL);
+	} while (ret == -EEXIST);
+	return ret;
+}
+
+/* New keys all at once, then in their order those that are there already. What needs room goes by itself. */
+static size_t mset_numbers(struct lath_store *store, unsigned int n, const struct lath_store_entry *entries,
+			   int *results)
+{
+	struct lath_item items[GROUP];
+	unsigned char who[GROUP];
+	int inserted[GROUP];
+	unsigned int i, j, m = 0, built;
+	size_t done = 0;
+
+	for (i = 0; i < n; i++) {
+		struct lath_store_change change = {
+			LATH_STORE_PUT, entries[i].value, entries[i].size, NULL, 0, entries[i].expires
+		};
+
+		results[i] = key_check(store, entries[i].key);
+		if (results[i])
+			continue;
+		results[i] = value_build(store, entries[i].key, &change, &items[m].value);
+		if (results[i] == -ENOMEM || results[i] == -ENOSPC)
+			break;
+		if (results[i])
+			continue;
+		items[m].key = entries[i].key.n;
+		items[m].size = 1;
+		who[m++] = (unsigned char)i;
+	}
+	built = i;
+	lath_skiplist_insert_batch(&store->root.list, m, items, inserted);
+	for (j = 0; j < m; j++) {
+		int ret = inserted[j];
+
+		i = who[j];
+		if (ret == -EEXIST)
+			ret = exchange(store, &items[j]);
+		if (ret)
+			value_drop(store, items[j].value);
+		if (ret && !superseded(entries + i, built - i))
+			ret = set_entry(store, &entries[i]);
+		else
+			ret = 0;
+		results[i] = ret;
+	}
+	for (i = built; i < n; i++)
+		results[i] = set_entry(store, &entries[i]);
+	for (i = 0; i < n; i++)
+		done += !results[i];
+	return done;
+}
+
+/* Bring the indexes' lines in; the words do not matter. */
+static void warm(struct lath_store *store, unsigned int n, const struct lath_store_key *keys)
+{
+	struct descent d;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		bool good = !key_check(store, keys[i]);
+
+		d.layer[i] = good ? &store->root : NULL;
+		d.slice[i] = !good ? 0 : keys[i].data ? slice_of(keys[i].data, keys[i].n, 0) : keys[i].n;
+	}
+	lath_reader_enter(store->rcu);
+	if (store->keys == LATH_STORE_BYTES) {
+		descend_together(store, n, keys, &d);
+	} else {
+		u64 words[GROUP];
+		u8 hits[GROUP];
+
+		lath_skiplist_get_batch(&store->root.list, n, d.slice, words, hits);
+	}
+	lath_reader_exit(store->rcu);
+}
+
+size_t lath_store_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+		       int *results)
+{
+	struct lath_store_key keys[GROUP];
+	int own[GROUP];
+	size_t done = 0, i;
+
+	if (unlikely(store->backend))
+		return store->backend->mset(store, n, entries, results);
+	for (i = 0; i < n; i += GROUP) {
+		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
+		int *out = results ? results + i : own;
+
+		if (store->plain) {
+			done += mset_numbers(store, m, entries + i, out);
+			continue;
+		}
+		for (j = 0; j < m; j++)
+			keys[j] = entries[i + j].key;
+		warm(store, m, keys);
+		for (j = 0; j < m; j++) {
+			out[j] = set_entry(store, &entries[i + j]);
+			done += !out[j];
+		}
+	}
+	return done;
+}
+
+size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results)
+{
+	size_t done = 0, i;
+
+	if (unlikely(store->backend))
+		return store->backend->mdel(store, n, keys, results);
+	for (i = 0; i < n; i += GROUP) {
+		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
+
+		warm(store, m, keys + i);
+		for (j = 0; j < m; j++) {
+			int ret = lath_store_delete(store, keys[i + j]);
+
+			done += !ret;
+			if (results)
+				results[i + j] = ret;
+		}
+	}
+	return done;
+}

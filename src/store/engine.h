@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * engine.h - a store from inside: words, records, layers, and the place of a key.
+ */
+#ifndef LATH_STORE_ENGINE_H
+#define LATH_STORE_ENGINE_H
+
+#include "lathwork/skiplist.h"
+#include "lathwork/store.h"
+
+#include "store/arena.h"
+
+/*
+ * The 64-bit word a key has in an index. The low byte says what it is:
+ *   INLINE   bits 3..5 length; the bytes from bit 8 on
+ *   NIBBLES  bits 3..6 length; 4 bits a character from bit 8 on
+ *   BARE     bits 48..63 length; place / 8 in bits 8..47: the bytes alone
+ *   RECORD, BUCKET, LAYER   place / 8 in bits 8..47
+ * 0 is no word.
+ */
+enum word_form { WORD_INLINE = 1, WORD_NIBBLES, WORD_BARE, WORD_RECORD, WORD_BUCKET, WORD_LAYER };
+
+#define INLINE_MAX 7
+#define NIBBLES_MAX 14
+#define BARE_MAX 65535u
+#define KEY_MAX 65535u
+
+static inline enum word_form word_form(u64 word)
+{
+	return (enum word_form)(word & 7);
+}
+
+static inline bool word_has_place(u64 word)
+{
+	return (word & 7) >= WORD_BARE;
+}
+
+static inline u64 word_place(u64 word)
+{
+	return (word >> 8 & ((1ull << 40) - 1)) << 3;
+}
+
+static inline u64 place_word(u64 place, enum word_form form)
+{
+	return place >> 3 << 8 | form;
+}
+
+/* A value with what belongs to it, written before its word is published and never after. */
+struct record {
+	u64 version;
+	u64 meta;  /* bits 0..39 length of the value, 40..55 of the key, 56 has a time of expiry */
+	u8 data[]; /* expiry (8 bytes) if any, key, value */
+};
+
+#define RECORD_EXPIRES (1ull << 56)
+
+static inline u64 record_value_size(const struct record *record)
+{
+	return record->meta & ((1ull << 40) - 1);
+}
+
+static inline u32 record_key_size(const struct record *record)
+{
+	return record->meta >> 40 & 0xffff;
+}
+
+static inline const u8 *record_key(const struct record *record)
+{
+	return record->data + (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
+}
+
+/* Up to BUCKET_MAX records of byte keys that agree in all an index has looked at, in key order. */
+#define BUCKET_MAX 16
+struct bucket {
+	u64 count;
+	u64 word[];
+};
+
+/*
+ * An index of byte keys that agree in their first `depth` bytes, a multiple of 7. Its 64-bit keys are slices:
+ * the next 7 bytes, zeros behind the end, and in the low byte how many there are, 8 for more than 7.
+ * So slices ascend as the keys do, and only slices that end with 8 can belong to several keys.
+ * (After the layers of Masstree: Mao, Kohler, Morris, EuroSys 2012.) Layers stay until the store ends.
+ */
+#define SLICE 7
+struct layer {
+	struct lath_skiplist list;
+	u32 depth;
+	u8 prefix[]; /* depth bytes */
+};
+
+struct store_backend;
+
+struct lath_store {
+	struct layer root; /* numbers: the index by number */
+	struct arena arena;
+	const struct lath_rcu *rcu;
+	const struct store_backend *backend; /* NULL: the store is here */
+	void *backend_data;
+	enum lath_store_keys keys;
+	unsigned int flags;
+	bool plain; /* numbers without versions: values need no record */
+	char *path; /* file: */
+	u64 layers, evicted, expired;
+	/* eviction goes round: the key after which it looks next */
+	pthread_mutex_t evict_lock, compact_lock;
+	u64 hand_number;
+	u8 *hand;
+	size_t hand_size;
+};
+
+/* Where a key is or belongs: valid inside the reader it was found in. */
+struct place {
+	struct layer *layer;
+	u64 slice;
+	u64 word;  /* in the index under slice; 0: none */
+	u64 value; /* the key's own word; 0: not there */
+	u32 index; /* of the key in a bucket, or where it belongs */
+	u32 agree; /* a layer is there whose prefix agrees with the key in so many bytes only */
+};
+
+/* Not an error of the caller's: something changed, look again. */
+#define RETRY 1
+
+static inline bool key_fits(const struct lath_store *store, struct lath_store_key key)
+{
+	return (store->keys == LATH_STORE_BYTES) == !!key.data;
+}
+
+/* 0 | -EINVAL | -E2BIG */
+static inline int key_check(const struct lath_store *store, struct lath_store_key key)
+{
+	if (unlikely(!key_fits(store, key)))
+		return -EINVAL;
+	return unlikely(key.data && key.n > KEY_MAX) ? -E2BIG : 0;
+}
+
+/* value.c */
+int value_build(struct lath_store *store, struct lath_store_key key, const struct lath_store_change *change,
+		u64 *word);
+/* What no reader has seen. */
+void value_drop(struct lath_store *store, u64 word);
+void value_retire(struct lath_store *store, u64 word);
+void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
+
+static inline bool ref_expired(const struct lath_store_ref *ref)
+{
+	return unlikely(ref->expires) && ref->expires <= lath_store_now();
+}
+
+/* Ask memory for what a word points at. */
+static inline void value_prefetch(const struct lath_store *store, u64 word)
+{
+	if (word_has_place(word))
+		prefetch(arena_at(&store->arena, word_place(word)));
+}
+
+/* layer.c: byte keys */
+u64 slice_of(const u8 *key, u64 size, u64 depth);
+void layer_find(struct lath_store *store, struct lath_store_key key, struct place *place);
+/* Go on below a word found under slice in layer. */
+void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer, u64 word,
+		     struct place *place);
+int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 value);
+int layer_remove(struct lath_store *store, const struct place *place);
+int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags);
+int key_compare(const u8 *a, u64 a_size, const u8 *b, u64 b_size);
+
+static inline struct record *word_record(const struct lath_store *store, u64 word)
+{
+	return arena_at(&store->arena, word_place(word));
+}
+
+static inline struct bucket *word_bucket(const struct lath_store *store, u64 word)
+{
+	return arena_at(&store->arena, word_place(word));
+}
+
+static inline struct layer *word_layer(const struct lath_store *store, u64 word)
+{
+	return arena_at(&store->arena, word_place(word));
+}
+
+/* iter.c: as lath_store_iter_next, expired entries too. *word stays the caller's between calls. */
+int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word);
+
+/* update.c */
+void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
+/* evict.c: the limit was hit. True: try again. Not inside a reader. */
+bool make_room(struct lath_store *store, unsigned int *round);
+
+/* The store lives somewhere else (dev:). Each member as the public call of its name; update may be made of
+ * get_ref and set_if. */
+struct store_backend {
+	const char *scheme; /* "dev" */
+	int (*open)(struct lath_store *store, const char *rest, const struct lath_store_options *options);
+	int (*close)(struct lath_store *store);
+	int64_t (*get)(struct lath_store *store, struct lath_store_key key, void *buf, size_t room);
+	int (*get_ref)(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref);
+	int (*update)(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg);
+	size_t (*mget)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       struct lath_store_ref *refs);
+	size_t (*mset)(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+		       int *results);
+	size_t (*mdel)(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results);
+	/* the first entry at or after (backward: at or before) key: 0 | -ENOENT; *found until the next call */
+	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
+		    struct lath_store_key *found, struct lath_store_ref *value);
+	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
+};
+
+/* The kernel's store; a NULL open: not in this build. */
+extern const struct store_backend store_dev_backend;
+
+#endif /* LATH_STORE_ENGINE_H */

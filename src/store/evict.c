@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * evict.c - room in a full store; expired entries; compaction.
+ *
+ * Readers write nothing, so nobody knows which entry was read last. Eviction goes round the keys like the hand
+ * of a clock and of each window of entries takes the expired ones and the quarter with the oldest versions;
+ * where there are no versions, any quarter.
+ */
+#include "store/engine.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+uint64_t lath_store_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
+}
+
+#define WINDOW 16
+
+struct candidate {
+	struct lath_store_key key;
+	u64 word, age;
+	bool expired;
+};
+
+static int by_age(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return (x->age > y->age) - (x->age < y->age);
+}
+
+/* The next WINDOW entries from the hand on; at the end it starts anew. The iterator's section holds them. */
+static unsigned int look(struct lath_store *store, struct candidate *window, struct lath_store_iter **iter)
+{
+	struct lath_store_key from = store->keys == LATH_STORE_NUMBERS
+					     ? lath_key_number(store->hand_number)
+					     : lath_key_bytes(store->hand, store->hand_size);
+	struct lath_store_range range = { &from, NULL, NULL, 0 };
+	unsigned int n = 0;
+
+	*iter = NULL;
+	if (lath_store_iter_begin(store, &range, iter))
+		return 0;
+	while (n < WINDOW) {
+		struct lath_store_ref ref;
+		u64 word = 0;
+
+		if (iter_next_word(*iter, &window[n].key, &word) <= 0)
+			break;
+		value_ref(store, word, &ref);
+		window[n].word = word;
+		window[n].expired = ref_expired(&ref);
+		window[n].age = window[n].expired ? 0
+				: ref.version	  ? ref.version
+						  : (window[n].key.n ^ word) * 0x9e3779b97f4a7c15ull | 1;
+		n++;
+	}
+	if (n < WINDOW) {
+		store->hand_number = 0;
+		store->hand_size = 0;
+	} else if (store->keys == LATH_STORE_NUMBERS) {
+		store->hand_number = window[n - 1].key.n + 1;
+	} else {
+		store->hand_size = window[n - 1].key.n;
+		memcpy(store->hand, window[n - 1].key.data, store->hand_size);
+	}
+	return n;
+}
+
+static int decide_evict(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	const struct candidate *candidate = arg;
+
+	/* written meanwhile: let it live */
+	if (old && old->version && old->version != candidate->age)
+		return 0;
+	change->action = LATH_STORE_REMOVE;
+	return 0;
+}
+
+static u64 evict(struct lath_store *store, u64 want)
+{
+	struct candidate window[WINDOW];
+	unsigned int empty = 0;
+	u64 gone = 0;
+
+	pthread_mutex_lock(&store->evict_lock);
+	while (gone < want && empty < 2) {
+		struct lath_store_iter *iter;
+		unsigned int n = look(store, window, &iter), take, i;
+
+		empty = n ? 0 : empty + 1;
+		qsort(window, n, sizeof(*window), by_age);
+		take = (n + 3) / 4;
+		for (i = 0; i < n && (i < take || window[i].expired); i++) {
+			bool expired = window[i].expired;
+
+			if (lath_store_update(store, window[i].key, decide_evict, &window[i]))
+				continue;
+			lath_fetch_add(expired ? &store->expired : &store->evicted, 1);
+			gone++;
+		}
+		lath_store_iter_end(iter);
+	}
+	pthread_mutex_unlock(&store->evict_lock);
+	return gone;
+}
+
+static void wait_a_little(void)
+{
+	struct timespec ms = { 0, 1000000 };
+
+	nanosleep(&ms, NULL);
+}
+
+static u64 pending(struct lath_store *store)
+{
+	return __atomic_load_n(&store->arena.pending, __ATOMIC_RELAXED);
+}
+
+static u64 compact(struct lath_store *store);
+
+#define ROUNDS 60
+
+bool make_room(struct lath_store *store, unsigned int *round)
+{
+	static __thread bool inside; /* removing from a bucket asks for memory too */
+	u64 before, gone = 0;
+	unsigned int i;
+
+	if (inside || ++*round > ROUNDS)
+		return false;
+	if (store->flags & LATH_STORE_EVICT) {
+		inside = true;
+		gone = evict(store, 64ull << min(*round, 10u));
+		if (*round % 4 == 3 && !pthread_mutex_trylock(&store->compact_lock)) {
+			compact(store);
+			pthread_mutex_unlock(&store->compact_lock);
+		}
+		inside = false;
+	}
+	arena_flush(&store->arena);
+	before = pending(store);
+	if (!before)
+		return gone || *round == 1;
+	for (i = 0; i < 20 && pending(store) >= before; i++)
+		wait_a_little();
+	return pending(store) < before || gone;
+}
+
+/* ---- expired entries ---- */
+
+static int decide_sweep(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	*(bool *)arg = !old;
+	if (!old)
+		change->action = LATH_STORE_REMOVE;
+	return 0;
+}
+
+int64_t lath_store_sweep(struct lath_store *store)
+{
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	struct lath_store_ref ref;
+	int64_t gone = 0;
+	u64 word = 0;
+	int ret = lath_store_iter_begin(store, NULL, &iter);
+
+	if (ret)
+		return ret;
+	while ((ret = iter_next_word(iter, &key, &word)) > 0) {
+		bool expired;
+
+		value_ref(store, word, &ref);
+		if (!ref_expired(&ref))
+			continue;
+		ret = lath_store_update(store, key, decide_sweep, &expired);
+		if (ret)
+			break;
+		gone += expired;
+	}
+	lath_store_iter_end(iter);
+	lath_fetch_add(&store->expired, (u64)gone);
+	return ret < 0 ? ret : gone;
+}
+
+/* ---- compaction ---- */
+
+/* The same value again: in a slot of its own. */
+static int decide_same(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	(void)arg;
+	if (!old)
+		return 0;
+	change->action = LATH_STORE_PUT;
+	change->value = old->data;
+	change->size = old->size;
+	return 0;
+}
+
+static u64 compact(struct lath_store *store)
+{
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	u64 word = 0;
+	int i;
+
+	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
+		while (iter_next_word(iter, &key, &word) > 0)
+			if (word_has_place(word) && arena_draining(&store->arena, word_place(word)) &&
+			    lath_store_update(store, key, decide_same, NULL))
+				break;
+		lath_store_iter_end(iter);
+	}
+	arena_flush(&store->arena);
+	for (i = 0; i < 20 && pending(store); i++)
+		wait_a_little();
+	arena_unmark(&store->arena);
+	return arena_release(&store->arena);
+}
+
+int64_t lath_store_compact(struct lath_store *store)
+{
+	u64 given;
+
+	if (store->backend)
+		return -EOPNOTSUPP;
+	pthread_mutex_lock(&store->compact_lock);
+	given = compact(store);
+	pthread_mutex_unlock(&store->compact_lock);
+	return (int64_t)given;
+}

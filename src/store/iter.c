@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * iter.c - in key order, both ways; count and rank.
+ *
+ * Byte keys: a stack of layers and buckets, from the root to where the iterator is. It is good while the section
+ * lasts; every REFRESH steps the iterator leaves its section, so that what others replaced can be freed, and
+ * seeks its last key anew.
+ */
+#include "store/engine.h"
+
+#include <stdlib.h>
+
+#define CHUNK 32
+#define REFRESH 512
+
+struct frame {
+	const struct layer *layer; /* NULL: a bucket */
+	const u64 *words;	   /* of the bucket */
+	u64 from;		   /* where the layer goes on */
+	u32 i, n;
+	bool more;
+	struct lath_item item[CHUNK];
+};
+
+/* A bound of bytes, copied. */
+struct bound {
+	u8 *data;
+	u64 size;
+	bool set;
+};
+
+struct lath_store_iter {
+	struct lath_store *store;
+	bool backward;
+	bool seeking; /* what comes may still be on the wrong side of `near` */
+	unsigned int steps;
+	u64 at; /* the word under the last key */
+	/* numbers */
+	u64 number, number_end;
+	bool number_done;
+	u32 i, n;
+	struct lath_item item[CHUNK];
+	/* bytes: near is where it starts, far where it ends */
+	struct bound low, high, last; /* low inclusive, high exclusive */
+	size_t last_room;
+	struct frame **stack;
+	u32 depth, room;
+};
+
+/* ---- bounds ---- */
+
+static int bound_set(struct bound *bound, const void *data, u64 size)
+{
+	u8 *copy;
+
+	if (size > KEY_MAX)
+		return -E2BIG;
+	copy = store_refused() ? NULL : malloc(size + 1);
+	if (!copy)
+		return -ENOMEM;
+	if (size)
+		memcpy(copy, data, size);
+	free(bound->data);
+	bound->data = copy;
+	bound->size = size;
+	bound->set = true;
+	return 0;
+}
+
+static bool before(const struct bound *a, const struct bound *b)
+{
+	return key_compare(a->data, a->size, b->data, b->size) < 0;
+}
+
+/* The prefix narrows both bounds. */
+static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_key *prefix)
+{
+	struct bound low = { 0 }, high = { 0 };
+	u64 size = prefix->n;
+	int ret = bound_set(&low, prefix->data, size);
+
+	if (ret)
+		return ret;
+	if (!iter->low.set || before(&iter->low, &low)) {
+		free(iter->low.data);
+		iter->low = low;
+	} else {
+		free(low.data);
+	}
+	while (size && ((const u8 *)prefix->data)[size - 1] == 0xff)
+		size--;
+	if (!size)
+		return 0;
+	ret = bound_set(&high, prefix->data, size);
+	if (ret)
+		return ret;
+	high.data[size - 1]++;
+	if (!iter->high.set || before(&high, &iter->high)) {
+		free(iter->high.data);
+		iter->high = high;
+	} else {
+		free(high.data);
+	}
+	return 0;
+}
+
+/* ---- the stack ---- */
+
+static struct frame *push(struct lath_store_iter *iter)
+{
+	if (iter->depth == iter->room) {
+		u32 room = iter->room ? iter->room * 2 : 4;
+		struct frame **stack =
+			store_refused() ? NULL : realloc(iter->stack, room * sizeof(struct frame *));
+
+		if (!stack)
+			return NULL;
+		memset(stack + iter->room, 0, (room - iter->room) * sizeof(struct frame *));
+		iter->stack = stack;
+		iter->room = room;
+	}
+	if (!iter->stack[iter->depth]) {
+		iter->stack[iter->depth] = store_refused() ? NULL : malloc(sizeof(struct frame));
+		if (!iter->stack[iter->depth])
+			return NULL;
+	}
+	return iter->stack[iter->depth++];
+}
+
+static void frame_fill(struct lath_store_iter *iter, struct frame *frame)
+{
+	struct lath_skiplist *list = (struct lath_skiplist *)(uintptr_t)&frame->layer->list;
+	u64 next;
+
+	frame->i = 0;
+	if (iter->backward) {
+		frame->n = (u32)lath_skiplist_scan_back(list, frame->from, 0, frame->item, CHUNK, &next);
+		frame->more = frame->n == CHUNK && frame->item[CHUNK - 1].key;
+		frame->from = frame->more ? frame->item[CHUNK - 1].key - 1 : 0;
+	} else {
+		frame->n = (u32)lath_skiplist_scan(list, frame->from, ~0ull, frame->item, CHUNK, &next);
+		frame->more = frame->n == CHUNK && next;
+		frame->from = next;
+	}
+}
+
+/* Where a seek starts in a layer: 0 nothing of it is wanted, 1 from the slice, 2 all of it. */
+static int layer_start(const struct lath_store_iter *iter, const struct layer *layer, u64 *slice)
+{
+	const struct bound *near = iter->last.set ? &iter->last : iter->backward ? &iter->high : &iter->low;
+	int c;
+
+	if (!iter->seeking || !near->set)
+		return 2;
+	c = memcmp(near->data, layer->prefix, min(near->size, (u64)layer->depth));
+	if (!c && near->size < layer->depth)
+		c = -1; /* the bound is before all its extensions */
+	if (!c) {
+		*slice = slice_of(near->data, near->size, layer->depth);
+		return 1;
+	}
+	return (c < 0) != iter->backward ? 2 : 0;
+}
+
+static int push_layer(struct lath_store_iter *iter, const struct layer *layer)
+{
+	u64 slice = 0;
+	int start = layer_start(iter, layer, &slice);
+	struct frame *frame;
+
+	if (!start)
+		return 0;
+	frame = push(iter);
+	if (!frame)
+		return -ENOMEM;
+	frame->layer = layer;
+	frame->from = start == 1 ? slice : iter->backward ? ~0ull : 0;
+	if (start == 2)
+		iter->seeking = false;
+	frame_fill(iter, frame);
+	return 0;
+}
+
+static int push_bucket(struct lath_store_iter *iter, u64 word)
+{
+	const struct bucket *bucket = word_bucket(iter->store, word);
+	struct frame *frame = push(iter);
+
+	if (!frame)
+		return -ENOMEM;
+	frame->layer = NULL;
+	frame->words = bucket->word;
+	frame->i = 0;
+	frame->n = (u32)bucket->count;
+	frame->more = false;
+	return 0;
+}
+
+/* ---- steps ---- */
+
+/* Is the record on the wanted side of where the seek began? */
+static bool wanted(struct lath_store_iter *iter, const struct record *record)
+{
+	const struct bound *near = iter->last.set ? &iter->last : iter->backward ? &iter->high : &iter->low;
+	int c;
+
+	if (!iter->seeking || !near->set)
+		return true;
+	c = key_compare(record_key(record), record_key_size(record), near->data, near->size);
+	if (iter->backward ? c >= 0 : iter->last.set ? c <= 0 : c < 0)
+		return false;
+	iter->seeking = false;
+	return true;
+}
+
+static bool beyond(const struct lath_store_iter *iter, const struct record *record)
+{
+	const struct bound *far = iter->backward ? &iter->low : &iter->high;
+	int c;
+
+	if (!far->set)
+		return false;
+	c = key_compare(record_key(record), record_key_size(record), far->data, far->size);
+	return iter->backward ? c < 0 : c >= 0;
+}
+
+/* The next record: 1 | 0 | -ENOMEM */
+static int next_record(struct lath_store_iter *iter, u64 *out)
+{
+	while (iter->depth) {
+		struct frame *frame = iter->stack[iter->depth - 1];
+		u64 word;
+		int ret = 0;
+
+		if (frame->i == frame->n) {
+			if (frame->layer && frame->more)
+				frame_fill(iter, frame);
+			else
+				iter->depth--;
+			continue;
+		}
+		if (frame->layer)
+			word = frame->item[frame->i].value;
+		else
+			word = frame->words[iter->backward ? frame->n - 1 - frame->i : frame->i];
+		frame->i++;
+		switch (word_form(word)) {
+		case WORD_RECORD:
+			if (!wanted(iter, word_record(iter->store, word)))
+				continue;
+			if (beyond(iter, word_record(iter->store, word)))
+				return 0;
+			*out = word;
+			return 1;
+		case WORD_BUCKET:
+			ret = push_bucket(iter, word);
+			break;
+		default:
+			/* a step aside ends the seek there */
+			ret = push_layer(iter, word_layer(iter->store, word));
+		}
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Leave and enter the section, and seek where we were. Without memory for that it goes on in the old one. */
+static int refresh(struct lath_store_iter *iter, const struct record *at)
+{
+	u32 size = record_key_size(at);
+
+	iter->steps = 0;
+	if (size > iter->last_room || !iter->last.data) {
+		u8 *data = store_refused() ? NULL : realloc(iter->last.data, size + 64);
+
+		if (!data)
+			return 0;
+		iter->last.data = data;
+		iter->last_room = size + 64;
+	}
+	memcpy(iter->last.data, record_key(at), size);
+	iter->last.size = size;
+	iter->last.set = true;
+	lath_reader_exit(iter->store->rcu);
+	lath_reader_enter(iter->store->rcu);
+	iter->depth = 0;
+	iter->seeking = true;
+	return push_layer(iter, &iter->store->root);
+}
+
+static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
+{
+	if (iter->i == iter->n) {
+		u64 next = 0;
+
+		if (iter->number_done)
+			return 0;
+		lath_reader_exit(iter->store->rcu);
+		lath_reader_enter(iter->store->rcu);
+		if (iter->backward)
+			iter->n = (u32)lath_skiplist_scan_back(&iter->store->root.list, iter->number,
+							       iter->number_end, iter->item, CHUNK, &next);
+		else
+			iter->n = (u32)lath_skiplist_scan(&iter->store->root.list, iter->number,
+							  iter->number_end, iter->item, CHUNK, &next);
+		iter->i = 0;
+		iter->number_done = iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
+		iter->number = next;
+		if (!iter->n)
+			return 0;
+	}
+	*key = iter->item[iter->i].key;
+	*word = iter->item[iter->i++].value;
+	return 1;
+}
+
+int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word)
+{
+	const struct record *record;
+	int ret;
+
+	if (iter->store->keys == LATH_STORE_NUMBERS) {
+		key->data = NULL;
+		return next_number(iter, &key->n, word);
+	}
+	if (unlikely(iter->steps++ == REFRESH)) {
+		ret = refresh(iter, word_record(iter->store, *word));
+		if (ret)
+			return ret;
+	}
+	ret = next_record(iter, word);
+	if (ret <= 0)
+		return ret;
+	record = word_record(iter->store, *word);
+	*key = lath_key_bytes(record_key(record), record_key_size(record));
+	return 1;
+}
+
+int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *key,
+			 struct lath_store_ref *value)
+{
+	int ret;
+
+	do {
+		ret = iter_next_word(iter, key, &iter->at);
+		if (ret <= 0)
+			return ret;
+		value_ref(iter->store, iter->at, value);
+	} while (ref_expired(value));
+	return 1;
+}
+
+static int start_numbers(struct lath_store_iter *iter, const struct lath_store_range *range)
+{
+	u64 low = range->from ? range->from->n : 0, high = ~0ull;
+
+	if (range->prefix || (range->from && range->from->data) || (range->to && range->to->data))
+		return -EINVAL;
+	if (range->to) {
+		iter->number_done = !range->to->n;
+		high = range->to->n - 1;
+	}
+	iter->number_done |= low > high;
+	iter->number = iter->backward ? high : low;
+	iter->number_end = iter->backward ? low : high;
+	return 0;
+}
+
+static int start_bytes(struct lath_store_iter *iter, const struct lath_store_range *range)
+{
+	int ret = 0;
+
+	if ((range->prefix && !range->prefix->data) || (range->from && !range->from->data) ||
+	    (range->to && !range->to->data))
+		return -EINVAL;
+	if (range->from)
+		ret = bound_set(&iter->low, range->from->data, range->from->n);
+	if (!ret && range->to)
+		ret = bound_set(&iter->high, range->to->data, range->to->n);
+	if (!ret && range->prefix)
+		ret = bound_prefix(iter, range->prefix);
+	iter->seeking = true;
+	return ret;
+}
+
+int lath_store_iter_begin(struct lath_store *store, const struct lath_store_range *range,
+			  struct lath_store_iter **out)
+{
+	static const struct lath_store_range everything;
+	struct lath_store_iter *iter;
+	int ret;
+
+	if (store->backend)
+		return -EOPNOTSUPP;
+	iter = store_refused() ? NULL : calloc(1, sizeof(*iter));
+	if (!iter)
+		return -ENOMEM;
+	if (!range)
+		range = &everything;
+	iter->store = store;
+	iter->backward = range->backward;
+	lath_reader_enter(store->rcu);
+	ret = store->keys == LATH_STORE_NUMBERS ? start_numbers(iter, range) : start_bytes(iter, range);
+	if (!ret && store->keys == LATH_STORE_BYTES)
+		ret = push_layer(iter, &store->root);
+	if (ret) {
+		lath_store_iter_end(iter);
+		return ret;
+	}
+	*out = iter;
+	return 0;
+}
+
+void lath_store_iter_end(struct lath_store_iter *iter)
+{
+	u32 i;
+
+	if (!iter)
+		return;
+	lath_reader_exit(iter->store->rcu);
+	for (i = 0; i < iter->room && iter->stack; i++)
+		free(iter->stack[i]);
+	free(iter->stack);
+	free(iter->low.data);
+	free(iter->high.data);
+	free(iter->last.data);
+	free(iter);
+}
+
+/* ---- many at once ---- */
+
+size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
+			       struct lath_store_ref *refs, size_t max, uint64_t *next)
+{
+	struct lath_item items[64];
+	size_t n = 0, i, m;
+	u64 go_on = from;
+
+	if (store->keys != LATH_STORE_NUMBERS || store->backend)
+		return 0;
+	while (n < max) {
+		size_t want = min(max - n, ARRAY_SIZE(items));
+
+		m = lath_skiplist_scan(&store->root.list, go_on, last, items, want, &go_on);
+		for (i = 0; i < m; i++) {
+			keys[n] = items[i].key;
+			value_ref(store, items[i].value, &refs[n]);
+			n += !ref_expired(&refs[n]);
+		}
+		if (m < want || !go_on || go_on > last) {
+			go_on = 0;
+			break;
+		}
+	}
+	if (next)
+		*next = go_on;
+	return n;
+}
+
+static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
+{
+	struct lath_item items[256];
+	int64_t count = 0;
+	size_t n;
+
+	do {
+		n = lath_skiplist_scan(&store->root.list, from, last, items, ARRAY_SIZE(items), &from);
+		count += (int64_t)n;
+	} while (n == ARRAY_SIZE(items) && from);
+	return count;
+}
+
+int64_t lath_store_count(struct lath_store *store, const struct lath_store_range *range)
+{
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	int64_t count = 0;
+	u64 word = 0;
+	int ret;
+
+	ret = lath_store_iter_begin(store, range, &iter);
+	if (ret)
+		return ret;
+	if (store->keys == LATH_STORE_NUMBERS) {
+		if (!iter->number_done)
+			count = count_numbers(store, min(iter->number, iter->number_end),
+					      max(iter->number, iter->number_end));
+	} else {
+		while ((ret = iter_next_word(iter, &key, &word)) > 0)
+			count++;
+	}
+	lath_store_iter_end(iter);
+	return ret < 0 ? ret : count;
+}
+
+int64_t lath_store_rank(struct lath_store *store, struct lath_store_key key)
+{
+	struct lath_store_range range = { NULL, &key, NULL, 0 };
+	int ret = key_check(store, key);
+
+	return ret ? ret : lath_store_count(store, &range);
+}

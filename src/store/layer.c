@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * layer.c - byte keys: from slice to slice.
+ *
+ * Each change of what keys map to is one compare-and-swap of one word in one index, so a reader sees the
+ * state before or after it:
+ *
+ *   nothing -> record            insert
+ *   record  -> record            replace_if        two keys agree in a slice: record -> bucket
+ *   bucket  -> bucket            a copy, with a record more, less or another
+ *   bucket  -> layer             one record too many: all of them in a new index behind what they agree in
+ *   layer   -> layer             a key leaves the agreed prefix: a new index where it does, the old one below
+ *   record, bucket of two        erase_if, or the record that is left
+ *
+ * What was replaced is retired. A layer in use is never replaced by anything but a layer above it, so who
+ * is in it stays in the right one.
+ */
+#include "store/engine.h"
+
+u64 slice_of(const u8 *key, u64 size, u64 depth)
+{
+	u64 left = size - depth, bytes = 0;
+	unsigned int i, n = left < SLICE ? (unsigned int)left : SLICE;
+
+	if (likely(left >= 8)) {
+		memcpy(&bytes, key + depth, 8);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		bytes = __builtin_bswap64(bytes);
+#endif
+		return (bytes & ~0xffull) | 8;
+	}
+	for (i = 0; i < n; i++)
+		bytes |= (u64)key[depth + i] << (56 - 8 * i);
+	return bytes | left;
+}
+
+static bool slice_is_shared(u64 slice)
+{
+	return (slice & 0xff) == 8;
+}
+
+int key_compare(const u8 *a, u64 a_size, const u8 *b, u64 b_size)
+{
+	int c = memcmp(a, b, min(a_size, b_size));
+
+	return c ? c : (a_size > b_size) - (a_size < b_size);
+}
+
+static int compare_record(const struct lath_store *store, u64 word, struct lath_store_key key)
+{
+	const struct record *record = word_record(store, word);
+
+	return key_compare(key.data, key.n, record_key(record), record_key_size(record));
+}
+
+/* In how many bytes, at most `most`, do these agree from `from` on? They do before it. */
+static u32 agree(const u8 *a, const u8 *b, u32 from, u64 most)
+{
+	while (from < most && a[from] == b[from])
+		from++;
+	return from;
+}
+
+static void find_in_bucket(struct lath_store *store, struct lath_store_key key, struct place *place)
+{
+	const struct bucket *bucket = word_bucket(store, place->word);
+	u32 low = 0, high = (u32)bucket->count;
+
+	while (low < high) {
+		u32 mid = (low + high) / 2;
+		int c = compare_record(store, bucket->word[mid], key);
+
+		if (!c) {
+			place->index = mid;
+			place->value = bucket->word[mid];
+			return;
+		}
+		if (c < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	place->index = low;
+}
+
+void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer, u64 word,
+		     struct place *place)
+{
+	u32 from = layer->depth + SLICE; /* the key and what is below agree so far */
+
+	place->layer = layer;
+	place->word = word;
+	place->value = 0;
+	place->agree = 0;
+	while (place->word) {
+		u64 most;
+
+		switch (word_form(place->word)) {
+		case WORD_RECORD:
+			if (!slice_is_shared(place->slice) || !compare_record(store, place->word, key))
+				place->value = place->word;
+			return;
+		case WORD_BUCKET:
+			find_in_bucket(store, key, place);
+			return;
+		default:
+			layer = word_layer(store, place->word);
+		}
+		most = min((u64)layer->depth, key.n);
+		place->agree = agree(key.data, layer->prefix, from, most);
+		if (place->agree < layer->depth)
+			return;
+		place->agree = 0;
+		place->layer = layer;
+		place->slice = slice_of(key.data, key.n, layer->depth);
+		from = layer->depth + SLICE;
+		if (!lath_skiplist_get(&layer->list, place->slice, &place->word))
+			place->word = 0;
+	}
+}
+
+void layer_find(struct lath_store *store, struct lath_store_key key, struct place *place)
+{
+	u64 word;
+
+	place->slice = slice_of(key.data, key.n, 0);
+	if (!lath_skiplist_get(&store->root.list, place->slice, &word))
+		word = 0;
+	layer_find_from(store, key, &store->root, word, place);
+}
+
+/* ---- building ---- */
+
+int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags)
+{
+	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->arena };
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	config.layout = LATH_POINTS;
+	config.flags = flags;
+	config.rcu = store->rcu;
+	config.allocator = &allocator;
+	return lath_skiplist_init(&layer->list, &config);
+}
+
+static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, struct layer **out)
+{
+	u64 size = (sizeof(struct layer) + depth + 63) & ~63ull, place; /* on a line */
+	struct layer *layer;
+	int ret;
+
+	ret = arena_alloc(&store->arena, size, &place);
+	if (ret)
+		return ret;
+	layer = arena_at(&store->arena, place);
+	layer->depth = depth;
+	memcpy(layer->prefix, prefix, depth);
+	/* most layers are small: nodes one by one */
+	ret = layer_init(store, layer, LATH_NODE_EACH);
+	if (ret) {
+		arena_free(&store->arena, place);
+		return ret;
+	}
+	*out = layer;
+	return 0;
+}
+
+/* One that nobody has seen. */
+static void layer_drop(struct lath_store *store, struct layer *layer)
+{
+	lath_skiplist_fini(&layer->list, NULL, NULL);
+	arena_free(&store->arena, (u64)((char *)layer - store->arena.base));
+}
+
+static u64 layer_word(const struct lath_store *store, const struct layer *layer)
+{
+	return place_word((u64)((const char *)layer - store->arena.base), WORD_LAYER);
+}
+
+static int bucket_new(struct lath_store *store, const u64 *words, u64 count, u64 *out)
+{
+	struct bucket *bucket;
+	u64 place;
+	int ret = arena_alloc(&store->arena, sizeof(*bucket) + count * sizeof(u64), &place);
+
+	if (ret)
+		return ret;
+	bucket = arena_at(&store->arena, place);
+	bucket->count = count;
+	memcpy(bucket->word, words, count * sizeof(u64));
+	*out = place_word(place, WORD_BUCKET);
+	return 0;
+}
+
+static int insert_word(struct layer *layer, u64 slice, u64 word)
+{
+	struct lath_item item = { slice, 1, word };
+
+	return lath_skiplist_insert_item(&layer->list, &item, NULL);
+}
+
+static void drop_bucket(void *arg, const struct lath_item *item)
+{
+	struct lath_store *store = arg;
+
+	if (word_form(item->value) == WORD_BUCKET)
+		arena_free(&store->arena, word_place(item->value));
+}
+
+/* Records in key order, more than fit into a bucket, that agree in more than `from` bytes. */
+static int layer_of_records(struct lath_store *store, const u64 *words, u32 count, u32 from, u64 *out)
+{
+	const struct record *first = word_record(store, words[0]),
+			    *last = word_record(store, words[count - 1]);
+	u32 depth = agree(record_key(first), record_key(last), from,
+			  min(record_key_size(first), record_key_size(last)));
+	struct layer *layer;
+	u32 i, end;
+	int ret;
+
+	ret = layer_new(store, record_key(first), depth / SLICE * SLICE, &layer);
+	if (ret)
+		return ret;
+	for (i = 0; i < count && !ret; i = end) {
+		const struct record *record = word_record(store, words[i]);
+		u64 slice = slice_of(record_key(record), record_key_size(record), layer->depth),
+		    word = words[i];
+
+		for (end = i + 1; end < count; end++) {
+			record = word_record(store, words[end]);
+			if (slice_of(record_key(record), record_key_size(record), layer->depth) != slice)
+				break;
+		}
+		if (end - i > 1)
+			ret = bucket_new(store, words + i, end - i, &word);
+		if (ret)
+			break;
+		ret = insert_word(layer, slice, word);
+		if (ret && end - i > 1)
+			arena_free(&store->arena, word_place(word));
+	}
+	if (ret) {
+		lath_skiplist_fini(&layer->list, drop_bucket, store);
+		arena_free(&store->arena, (u64)((char *)layer - store->arena.base));
+		return ret;
+	}
+	*out = layer_word(store, layer);
+	return 0;
+}
+
+/* An index above an old one, where the key leaves its prefix. */
+static int layer_above(struct lath_store *store, struct lath_store_key key, const struct place *place,
+		       u64 value, u64 *out)
+{
+	const struct layer *below = word_layer(store, place->word);
+	struct layer *layer;
+	int ret = layer_new(store, below->prefix, place->agree / SLICE * SLICE, &layer);
+
+	if (ret)
+		return ret;
+	ret = insert_word(layer, (slice_of(below->prefix, below->depth, layer->depth) & ~0xffull) | 8,
+			  place->word);
+	if (!ret)
+		ret = insert_word(layer, slice_of(key.data, key.n, layer->depth), value);
+	if (ret) {
+		layer_drop(store, layer);
+		return ret;
+	}
+	*out = layer_word(store, layer);
+	return 0;
+}
+
+/* ---- changes ---- */
+
+/* The word under the place's slice becomes another one: 0 | RETRY */
+static int swap_word(const struct place *place, u64 word)
+{
+	return lath_skiplist_replace_if(&place->layer->list, place->slice, place->word, word, NULL) ? RETRY
+												    : 0;
+}
+
+/* A copy of the place's words (a record is a bucket of one) with value added or exchanged. */
+static u32 words_with(const struct lath_store *store, const struct place *place, struct lath_store_key key,
+		      u64 value, u64 *words)
+{
+	u32 count = 1, index = place->index, rest;
+
+	words[0] = place->word;
+	if (word_form(place->word) == WORD_BUCKET) {
+		const struct bucket *bucket = word_bucket(store, place->word);
+
+		count = (u32)bucket->count;
+		memcpy(words, bucket->word, count * sizeof(u64));
+	} else if (!place->value) {
+		index = compare_record(store, place->word, key) > 0;
+	}
+	if (!place->value) {
+		rest = count - index;
+		memmove(words + index + 1, words + index, rest * sizeof(u64));
+		count++;
+	}
+	words[index] = value;
+	return count;
+}
+
+int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 value)
+{
+	u64 words[BUCKET_MAX + 1], word = value;
+	bool layered = false;
+	u32 count;
+	int ret = 0;
+
+	if (!place->word) {
+		ret = insert_word(place->layer, place->slice, value);
+		return ret == -EEXIST ? RETRY : ret;
+	}
+	if (word_form(place->word) == WORD_LAYER) {
+		layered = true;
+		ret = layer_above(store, key, place, value, &word);
+	} else if (word_form(place->word) == WORD_BUCKET || !place->value) {
+		count = words_with(store, place, key, value, words);
+		layered = count > BUCKET_MAX;
+		ret = layered ? layer_of_records(store, words, count, place->layer->depth + SLICE, &word)
+			      : bucket_new(store, words, count, &word);
+	}
+	if (ret)
+		return ret;
+	ret = swap_word(place, word);
+	if (ret) {
+		if (word_form(word) == WORD_BUCKET) {
+			arena_free(&store->arena, word_place(word));
+		} else if (word_form(word) == WORD_LAYER) {
+			lath_skiplist_fini(&word_layer(store, word)->list, drop_bucket, store);
+			arena_free(&store->arena, word_place(word));
+		}
+		return ret;
+	}
+	if (layered)
+		lath_fetch_add(&store->layers, 1);
+	if (word_form(place->word) == WORD_BUCKET)
+		arena_retire(&store->arena, word_place(place->word));
+	return 0;
+}
+
+int layer_remove(struct lath_store *store, const struct place *place)
+{
+	struct bucket *bucket;
+	u64 words[BUCKET_MAX], word;
+	u32 count;
+	int ret;
+
+	if (word_form(place->word) != WORD_BUCKET)
+		return lath_skiplist_erase_if(&place->layer->list, place->slice, place->word, NULL) ? RETRY
+												    : 0;
+	bucket = word_bucket(store, place->word);
+	count = (u32)bucket->count - 1;
+	memcpy(words, bucket->word, place->index * sizeof(u64));
+	memcpy(words + place->index, bucket->word + place->index + 1, (count - place->index) * sizeof(u64));
+	word = words[0];
+	if (count > 1) {
+		ret = bucket_new(store, words, count, &word);
+		if (ret)
+			return ret;
+	}
+	ret = swap_word(place, word);
+	if (ret) {
+		if (count > 1)
+			arena_free(&store->arena, word_place(word));
+		return ret;
+	}
+	arena_retire(&store->arena, word_place(place->word));
+	return 0;
+}

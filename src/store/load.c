@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * load.c - read a snapshot: once to see that it is whole, and once more into the store.
+ *
+ * Nothing in the file is believed: every length is held against what is left of its block, every block
+ * against what is left of the file, before memory is asked for.
+ */
+#include "store/engine.h"
+#include "store/snapshot.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define GROUP 64
+
+struct reader {
+	struct lath_store *store;
+	int fd;
+	bool apply;
+	char *why;
+	size_t why_size;
+	u64 size, at; /* of the file */
+	u8 *buf;
+	size_t room;
+	u64 blocks, entries, checksum;
+	/* the key before; over the whole file they ascend */
+	bool any;
+	u64 number;
+	u8 *key;
+	u64 key_size;
+	/* numbers wait for company */
+	struct lath_store_entry group[GROUP];
+	unsigned int waiting;
+};
+
+static int damaged(struct reader *r, const char *what)
+{
+	if (r->why_size)
+		snprintf(r->why, r->why_size, "damaged at byte %llu: %s", (unsigned long long)r->at, what);
+	return -EBADMSG;
+}
+
+static int failed(struct reader *r, int error)
+{
+	if (r->why_size)
+		snprintf(r->why, r->why_size, "%s", strerror(-error));
+	return error;
+}
+
+static int read_all(struct reader *r, void *data, u64 size)
+{
+	u8 *to = data;
+
+	if (size > r->size - r->at)
+		return damaged(r, "the file ends too early");
+	while (size) {
+		ssize_t n = pread(r->fd, to, size, (off_t)r->at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return failed(r, -errno);
+		if (!n)
+			return damaged(r, "the file has become shorter");
+		to += n;
+		size -= (u64)n;
+		r->at += (u64)n;
+	}
+	return 0;
+}
+
+/* ---- entries ---- */
+
+struct cursor {
+	const u8 *at, *end;
+	bool bad;
+};
+
+static u64 take_number(struct cursor *c)
+{
+	u64 n = 0;
+	unsigned int shift;
+
+	for (shift = 0; shift < 64 && c->at < c->end; shift += 7) {
+		u8 byte = *c->at++;
+
+		if (shift == 63 && byte > 1)
+			break;
+		n |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return n;
+	}
+	c->bad = true;
+	return 0;
+}
+
+static const u8 *take_bytes(struct cursor *c, u64 size)
+{
+	const u8 *bytes = c->at;
+
+	if (c->bad || size > (u64)(c->end - c->at)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->at += size;
+	return bytes;
+}
+
+/* The key of an entry into r->number or r->key. False: none, or not behind the one before. */
+static bool take_key(struct reader *r, struct cursor *c, bool first)
+{
+	const u8 *rest;
+	u64 n = take_number(c), size, common;
+	int order;
+
+	if (r->store->keys == LATH_STORE_NUMBERS) {
+		if (!first) {
+			if (c->bad || n >= ~0ull - r->number)
+				return false;
+			n += r->number + 1;
+		}
+		if (c->bad || (r->any && n <= r->number))
+			return false;
+		r->number = n;
+		return true;
+	}
+	size = take_number(c);
+	if (c->bad || n > r->key_size || (first && n) || size > KEY_MAX || n + size > KEY_MAX)
+		return false;
+	rest = take_bytes(c, size);
+	if (!rest)
+		return false;
+	common = min(r->key_size - n, size);
+	order = memcmp(rest, r->key + n, common);
+	if (r->any && (order < 0 || (!order && size <= r->key_size - n)))
+		return false;
+	memcpy(r->key + n, rest, size);
+	r->key_size = n + size;
+	return true;
+}
+
+static int flush_group(struct reader *r)
+{
+	int results[GROUP];
+	unsigned int i, n = r->waiting;
+
+	r->waiting = 0;
+	if (lath_store_mset(r->store, n, r->group, results) == n)
+		return 0;
+	for (i = 0; i < n && !results[i]; i++)
+		;
+	return failed(r, results[i]);
+}
+
+static int put_entry(struct reader *r, struct lath_store_entry *entry)
+{
+	int ret;
+
+	if (r->store->keys == LATH_STORE_BYTES) {
+		entry->key = lath_key_bytes(r->key, r->key_size);
+		return lath_store_mset(r->store, 1, entry, &ret) ? 0 : failed(r, ret);
+	}
+	entry->key = lath_key_number(r->number);
+	r->group[r->waiting++] = *entry;
+	return r->waiting == GROUP ? flush_group(r) : 0;
+}
+
+static int take_entries(struct reader *r, const struct snapshot_block *block)
+{
+	struct cursor c = { r->buf, r->buf + block->bytes, false };
+	u64 i;
+
+	for (i = 0; i < block->entries; i++) {
+		struct lath_store_entry entry = { { NULL, 0 }, NULL, 0, 0 };
+		const u8 *expires = NULL;
+		u64 size;
+		int ret;
+
+		if (!take_key(r, &c, !i))
+			return damaged(r, "a key");
+		r->any = true;
+		size = take_number(&c);
+		if (size & 1)
+			expires = take_bytes(&c, 8);
+		entry.size = size >> 1;
+		entry.value = take_bytes(&c, entry.size);
+		if (c.bad)
+			return damaged(r, "a value");
+		if (expires)
+			memcpy(&entry.expires, expires, 8);
+		if (!r->apply)
+			continue;
+		ret = put_entry(r, &entry);
+		if (ret)
+			return ret;
+	}
+	if (c.at != c.end)
+		return damaged(r, "bytes behind the entries of a block");
+	return r->waiting ? flush_group(r) : 0; /* values lie in the buffer */
+}
+
+/* ---- blocks ---- */
+
+static int read_block(struct reader *r, struct snapshot_block *block)
+{
+	u8 *buf;
+	int ret = read_all(r, block, sizeof(*block));
+
+	if (ret)
+		return ret;
+	if (block->own_checksum != XXH3_64bits(block, 24))
+		return damaged(r, "the head of a block");
+	if (!block->bytes)
+		return 0;
+	if (block->bytes > r->size - r->at)
+		return damaged(r, "the file ends too early");
+	if (block->bytes > r->room) {
+		buf = store_refused() ? NULL : realloc(r->buf, block->bytes);
+		if (!buf)
+			return failed(r, -ENOMEM);
+		r->buf = buf;
+		r->room = block->bytes;
+	}
+	ret = read_all(r, r->buf, block->bytes);
+	if (ret)
+		return ret;
+	if (block->checksum != XXH3_64bits_withSeed(r->buf, block->bytes, r->blocks))
+		return damaged(r, "a block");
+	r->checksum = XXH3_64bits_withSeed(&block->checksum, 8, r->checksum);
+	return 0;
+}
+
+static int read_header(struct reader *r)
+{
+	struct snapshot_header header;
+	int ret = read_all(r, &header, sizeof(header));
+
+	if (ret)
+		return ret;
+	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56)) {
+		r->at = 0;
+		return damaged(r, "not a snapshot");
+	}
+	if (header.version != SNAPSHOT_VERSION || header.keys != (u32)r->store->keys) {
+		if (r->why_size)
+			snprintf(r->why, r->why_size,
+				 header.version != SNAPSHOT_VERSION  ? "a snapshot of version %u"
+				 : header.keys == LATH_STORE_NUMBERS ? "a snapshot of numbers"
+								     : "a snapshot of byte keys",
+				 header.version);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int read_file(struct reader *r, lath_store_progress_fn progress, void *arg)
+{
+	struct snapshot_block block;
+	int ret;
+
+	r->at = r->blocks = r->entries = r->checksum = 0;
+	r->any = false;
+	r->key_size = 0;
+	ret = read_header(r);
+	while (!ret) {
+		ret = read_block(r, &block);
+		if (ret || !block.bytes)
+			break;
+		ret = take_entries(r, &block);
+		r->blocks++;
+		r->entries += block.entries;
+		if (!ret && progress && progress(arg, r->apply ? r->entries : 0, r->at))
+			ret = failed(r, -EINTR);
+	}
+	if (ret)
+		return ret;
+	if (block.entries != r->entries || block.checksum != r->checksum)
+		return damaged(r, "the end does not fit what is before it");
+	if (r->at != r->size)
+		return damaged(r, "bytes behind the end");
+	return 0;
+}
+
+/* Nothing half done: what had come in leaves. */
+static void empty(struct lath_store *store)
+{
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	u64 word = 0;
+
+	if (lath_store_iter_begin(store, NULL, &iter))
+		return;
+	while (iter_next_word(iter, &key, &word) > 0)
+		lath_store_delete(store, key);
+	lath_store_iter_end(iter);
+}
+
+static bool is_empty(struct lath_store *store)
+{
+	struct lath_item item;
+
+	return lath_skiplist_first_item(&store->root.list, &item) != 0;
+}
+
+static int load_open(struct reader *r, lath_store_progress_fn progress, void *arg)
+{
+	struct stat stat;
+	int ret;
+
+	if (fstat(r->fd, &stat))
+		return failed(r, -errno);
+	if (!S_ISREG(stat.st_mode))
+		return damaged(r, "not a regular file");
+	r->size = (u64)stat.st_size;
+	r->key = store_refused() ? NULL : malloc(KEY_MAX);
+	if (!r->key)
+		return failed(r, -ENOMEM);
+	ret = read_file(r, progress, arg);
+	if (ret)
+		return ret;
+	r->apply = true;
+	ret = read_file(r, progress, arg);
+	if (ret)
+		empty(r->store);
+	return ret;
+}
+
+int snapshot_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg,
+		  char *why, size_t why_size)
+{
+	struct reader *r;
+	int ret;
+
+	r = store_refused() ? NULL : calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->store = store;
+	r->why = why;
+	r->why_size = why_size;
+	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r->fd < 0) {
+		ret = failed(r, -errno);
+	} else {
+		ret = load_open(r, progress, arg);
+		close(r->fd);
+	}
+	free(r->buf);
+	free(r->key);
+	free(r);
+	return ret;
+}
+
+int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
+{
+	if (store->backend)
+		return -EOPNOTSUPP;
+	return is_empty(store) ? snapshot_load(store, path, progress, arg, NULL, 0) : -ENOTEMPTY;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * save.c - write a snapshot beside the old one and move it over.
+ */
+#define _GNU_SOURCE
+#include "store/engine.h"
+#include "store/snapshot.h"
+
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+struct writer {
+	int fd;
+	int error;
+	u8 *buf;
+	size_t size, room;
+	u64 entries;
+	u64 blocks, all_entries, all_bytes, all_checksum;
+	u8 *last; /* the key before, in the block */
+	u64 last_size, last_number;
+};
+
+static void write_all(struct writer *w, const void *data, size_t size)
+{
+	const u8 *at = data;
+
+	while (size && !w->error) {
+		ssize_t n = write(w->fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			w->error = n ? -errno : -EIO;
+			break;
+		}
+		at += n;
+		size -= (size_t)n;
+		w->all_bytes += (u64)n;
+	}
+}
+
+static void write_block(struct writer *w)
+{
+	struct snapshot_block block = { w->size, w->entries, w->all_checksum, 0 };
+
+	if (w->entries) {
+		block.checksum = XXH3_64bits_withSeed(w->buf, w->size, w->blocks);
+		w->all_checksum = XXH3_64bits_withSeed(&block.checksum, 8, w->all_checksum);
+	} else {
+		block.entries = w->all_entries;
+	}
+	block.own_checksum = XXH3_64bits(&block, 24);
+	write_all(w, &block, sizeof(block));
+	write_all(w, w->buf, w->size);
+	w->all_entries += w->entries;
+	w->blocks++;
+	w->size = 0;
+	w->entries = 0;
+}
+
+static bool room_for(struct writer *w, u64 size)
+{
+	size_t want = w->size + size + 64;
+	u8 *buf;
+
+	if (want <= w->room)
+		return true;
+	want += SNAPSHOT_BLOCK;
+	buf = store_refused() ? NULL : realloc(w->buf, want);
+	if (!buf) {
+		w->error = -ENOMEM;
+		return false;
+	}
+	w->buf = buf;
+	w->room = want;
+	return true;
+}
+
+static void put_number(struct writer *w, u64 n)
+{
+	for (; n >= 0x80; n >>= 7)
+		w->buf[w->size++] = (u8)(n | 0x80);
+	w->buf[w->size++] = (u8)n;
+}
+
+static void put_bytes(struct writer *w, const void *data, u64 size)
+{
+	if (size)
+		memcpy(w->buf + w->size, data, size);
+	w->size += size;
+}
+
+static void put_key(struct writer *w, struct lath_store_key key)
+{
+	const u8 *data = key.data;
+	u64 shared = 0;
+
+	if (!data) {
+		put_number(w, w->entries ? key.n - w->last_number - 1 : key.n);
+		w->last_number = key.n;
+		return;
+	}
+	if (w->entries)
+		while (shared < min(key.n, w->last_size) && data[shared] == w->last[shared])
+			shared++;
+	put_number(w, shared);
+	put_number(w, key.n - shared);
+	put_bytes(w, data + shared, key.n - shared);
+	memcpy(w->last, data, key.n);
+	w->last_size = key.n;
+}
+
+static void put_entry(struct writer *w, struct lath_store_key key, const struct lath_store_ref *value)
+{
+	if (!room_for(w, (key.data ? key.n : 0) + value->size))
+		return;
+	put_key(w, key);
+	put_number(w, value->size * 2 + !!value->expires);
+	if (value->expires)
+		put_bytes(w, &value->expires, 8);
+	put_bytes(w, value->data, value->size);
+	w->entries++;
+	if (w->size >= SNAPSHOT_BLOCK)
+		write_block(w);
+}
+
+static int write_store(struct lath_store *store, struct writer *w, lath_store_progress_fn progress, void *arg)
+{
+	struct snapshot_header header = { .version = SNAPSHOT_VERSION, .keys = store->keys };
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	struct lath_store_ref value;
+	int ret;
+
+	memcpy(header.magic, SNAPSHOT_MAGIC, 8);
+	header.checksum = XXH3_64bits(&header, 56);
+	write_all(w, &header, sizeof(header));
+	ret = lath_store_iter_begin(store, NULL, &iter);
+	if (ret)
+		return ret;
+	while (!w->error && (ret = lath_store_iter_next(iter, &key, &value)) > 0) {
+		put_entry(w, key, &value);
+		if (progress && !w->entries && progress(arg, w->all_entries, w->all_bytes))
+			w->error = -EINTR;
+	}
+	lath_store_iter_end(iter);
+	if (!w->error && ret >= 0 && w->entries)
+		write_block(w);
+	if (!w->error && ret >= 0)
+		write_block(w); /* the end */
+	return w->error ? w->error : min(ret, 0);
+}
+
+/* Ours alone: whoever has it locked and finds it still at its name. */
+static int open_beside(const char *path)
+{
+	struct stat there, mine;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		ret = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	else if (fstat(fd, &mine) || stat(path, &there))
+		ret = errno == ENOENT ? -EBUSY : -errno;
+	else if (mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
+		ret = -EBUSY;
+	else if (ftruncate(fd, 0))
+		ret = -errno;
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+static int sync_directory(char *path)
+{
+	int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static int save_to(struct lath_store *store, const char *path, char *beside, struct writer *w,
+		   lath_store_progress_fn progress, void *arg)
+{
+	struct stat old;
+	int ret;
+
+	w->fd = open_beside(beside);
+	if (w->fd < 0)
+		return w->fd;
+	if (!stat(path, &old) && fchmod(w->fd, old.st_mode & 0777))
+		ret = -errno;
+	else
+		ret = write_store(store, w, progress, arg);
+	if (!ret && fsync(w->fd))
+		ret = -errno;
+	if (!ret && rename(beside, path))
+		ret = -errno;
+	if (ret)
+		unlink(beside);
+	else
+		ret = sync_directory(beside);
+	if (close(w->fd) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
+{
+	struct writer w = { .fd = -1 };
+	size_t size = strlen(path) + sizeof(".tmp");
+	char *beside;
+	int ret = -ENOMEM;
+
+	if (store->backend)
+		return -EOPNOTSUPP;
+	beside = store_refused() ? NULL : malloc(size);
+	w.last = store_refused() ? NULL : malloc(KEY_MAX);
+	if (beside && w.last) {
+		snprintf(beside, size, "%s.tmp", path);
+		ret = save_to(store, path, beside, &w, progress, arg);
+	}
+	free(w.buf);
+	free(w.last);
+	free(beside);
+	return ret;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * slab.c - slots of 88 sizes, and what waits for readers.
+ *
+ * Sizes go by eighths of a power of two from 128 bytes on, so at most 12 % of a slot is unused.
+ */
+#include "store/arena.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CHECK_ADDRESSES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHECK_ADDRESSES 1
+#endif
+#endif
+#ifdef CHECK_ADDRESSES
+#include <sanitizer/asan_interface.h>
+#define poison(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define unpoison(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define poison(p, n) ((void)0)
+#define unpoison(p, n) ((void)0)
+#endif
+
+static unsigned int class_of(u64 size)
+{
+	unsigned int bits;
+
+	if (size <= 128)
+		return size ? (unsigned int)((size + 7) / 8 - 1) : 0;
+	bits = fls64(size - 1);
+	return 16 + (bits - 8) * 8 + (unsigned int)(((size - 1) >> (bits - 4)) - 8);
+}
+
+u32 slot_size(unsigned int class)
+{
+	if (class < 16)
+		return (class + 1) * 8;
+	class -= 16;
+	return (class % 8 + 9) << (class / 8 + 4);
+}
+
+static u32 slab_units(u32 size)
+{
+	return size <= 2048 ? 1 : size <= 8192 ? 4 : 16;
+}
+
+static u32 slab_slots(const struct unit *slab)
+{
+	return (u32)(((u64)slab->len << UNIT_SHIFT) / slot_size(slab->class));
+}
+
+/* Threads are spread over the shards in the order in which they come. */
+static unsigned int shard_number(void)
+{
+	static unsigned int threads;
+	static __thread unsigned int mine __attribute__((tls_model("initial-exec")));
+
+	if (unlikely(!mine))
+		mine = 1 + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % SHARDS;
+	return mine - 1;
+}
+
+struct arena_shard *arena_shard(struct arena *arena)
+{
+	return &arena->shard[shard_number()];
+}
+
+u64 arena_version(struct arena *arena)
+{
+	unsigned int n = shard_number();
+
+	return (__atomic_add_fetch(&arena->shard[n].next_version, 1, __ATOMIC_RELAXED) * SHARDS) + n;
+}
+
+/* ---- slabs with room; the shard's lock held ---- */
+
+static void partial_link(struct arena *arena, struct arena_shard *shard, u32 first)
+{
+	struct unit *slab = &arena->unit[first];
+	u32 *head = &shard->partial[slab->class];
+
+	slab->prev = NO_UNIT;
+	slab->next = *head;
+	if (*head)
+		arena->unit[*head].prev = first;
+	*head = first;
+	WRITE_ONCE(slab->flags, slab->flags | SLAB_LINKED);
+}
+
+static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 first)
+{
+	struct unit *slab = &arena->unit[first];
+
+	if (slab->prev)
+		arena->unit[slab->prev].next = slab->next;
+	else
+		shard->partial[slab->class] = slab->next;
+	if (slab->next)
+		arena->unit[slab->next].prev = slab->prev;
+	WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_LINKED));
+}
+
+static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned int class)
+{
+	u32 first = shard->partial[class], size = slot_size(class), i;
+	struct unit *slab = &arena->unit[first];
+	u64 place;
+
+	if (slab->free) {
+		i = slab->free - 1;
+		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
+		unpoison(arena_at(arena, place), size);
+		memcpy(&slab->free, arena_at(arena, place), sizeof(u32));
+	} else {
+		i = slab->fresh++;
+		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
+		unpoison(arena_at(arena, place), size);
+	}
+	slab->used++;
+	shard->slots[class]++;
+	if (!slab->free && slab->fresh == slab_slots(slab))
+		partial_unlink(arena, shard, first);
+	return place;
+}
+
+int slot_alloc(struct arena *arena, u64 size, u64 *place)
+{
+	unsigned int class = class_of(size), n = shard_number();
+	struct arena_shard *shard = &arena->shard[n];
+	int ret;
+	u32 first;
+
+	lath_spin_lock(&shard->lock);
+	while (unlikely(!shard->partial[class])) {
+		struct unit as = { .kind = UNIT_SLAB, .class = (u8) class, .shard = (u8)n };
+
+		lath_spin_unlock(&shard->lock);
+		ret = run_alloc(arena, slab_units(slot_size(class)), &as, &first);
+		if (ret)
+			return ret;
+		poison(arena_at(arena, (u64)first << UNIT_SHIFT), (u64)arena->unit[first].len << UNIT_SHIFT);
+		lath_spin_lock(&shard->lock);
+		partial_link(arena, shard, first);
+	}
+	*place = slot_take(arena, shard, class);
+	lath_spin_unlock(&shard->lock);
+	return 0;
+}
+
+void slot_free(struct arena *arena, u32 first, u64 place)
+{
+	struct unit *slab = &arena->unit[first];
+	struct arena_shard *shard = &arena->shard[slab->shard];
+	u32 size = slot_size(slab->class);
+	bool empty;
+
+	lath_spin_lock(&shard->lock);
+	memcpy(arena_at(arena, place), &slab->free, sizeof(u32));
+	poison(arena_at(arena, place), size);
+	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
+	slab->used--;
+	shard->slots[slab->class]--;
+	/* the last slab of a class with room stays, so that one slot in and out costs no run */
+	empty = !slab->used &&
+		((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) || slab->prev || slab->next);
+	if (empty) {
+		if (slab->flags & SLAB_LINKED)
+			partial_unlink(arena, shard, first);
+		WRITE_ONCE(slab->flags, SLAB_GONE);
+	} else if (!(slab->flags & (SLAB_LINKED | SLAB_DRAINING))) {
+		partial_link(arena, shard, first);
+	}
+	lath_spin_unlock(&shard->lock);
+	if (empty) {
+		unpoison(arena_at(arena, (u64)first << UNIT_SHIFT), (u64)slab->len << UNIT_SHIFT);
+		run_free(arena, first);
+	}
+}
+
+/* ---- retired slots ---- */
+
+/* Batches a shard keeps for later. */
+#define SPARE_MAX 4
+
+static struct retire_batch *batch_pop(struct arena_shard *shard)
+{
+	struct retire_batch *batch = shard->spare;
+
+	if (batch) {
+		shard->spare = batch->next;
+		shard->spares--;
+	}
+	return batch;
+}
+
+static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
+{
+	batch->next = shard->spare;
+	shard->spare = batch;
+	shard->spares++;
+}
+
+static void batch_done(struct lath_rcu_head *head)
+{
+	struct retire_batch *batch = container_of(head, struct retire_batch, rcu);
+	struct arena *arena = batch->arena;
+	struct arena_shard *shard = batch->shard;
+	bool keep;
+	u32 i;
+
+	lath_retired();
+	for (i = 0; i < batch->count; i++)
+		arena_free(arena, batch->place[i]);
+	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
+	lath_spin_lock(&shard->lock);
+	keep = shard->spares < SPARE_MAX;
+	if (keep)
+		batch_push(shard, batch);
+	lath_spin_unlock(&shard->lock);
+	if (!keep)
+		arena_free(arena, (u64)((char *)batch - arena->base));
+	lath_retired_end();
+}
+
+/* The batch of a locked shard, or NULL. May unlock for a while. */
+static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *shard)
+{
+	struct retire_batch *batch;
+	u64 place;
+
+	if (likely(shard->batch))
+		return shard->batch;
+	batch = batch_pop(shard);
+	if (!batch) {
+		lath_spin_unlock(&shard->lock);
+		if (!arena_alloc(arena, sizeof(*batch), &place))
+			batch = arena_at(arena, place);
+		lath_spin_lock(&shard->lock);
+		if (!batch)
+			return shard->batch;
+		if (shard->batch) { /* another thread of the shard was faster */
+			batch_push(shard, batch);
+			return shard->batch;
+		}
+	}
+	batch->arena = arena;
+	batch->shard = shard;
+	batch->count = 0;
+	batch->bytes = 0;
+	shard->batch = batch;
+	return batch;
+}
+
+void arena_retire(struct arena *arena, u64 place)
+{
+	struct arena_shard *shard = arena_shard(arena);
+	u64 bytes = arena_size(arena, place);
+	struct retire_batch *batch;
+
+	lath_spin_lock(&shard->lock);
+	batch = batch_open(arena, shard);
+	if (unlikely(!batch)) {
+		lath_spin_unlock(&shard->lock);
+		__atomic_fetch_add(&arena->lost, bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	batch->place[batch->count++] = place;
+	batch->bytes += bytes;
+	if (batch->count == RETIRE_MAX || batch->bytes >= RETIRE_BYTES)
+		shard->batch = NULL;
+	else
+		batch = NULL;
+	lath_spin_unlock(&shard->lock);
+	__atomic_fetch_add(&arena->pending, bytes, __ATOMIC_RELAXED);
+	if (batch)
+		lath_retire(arena->rcu, &batch->rcu, batch_done);
+}
+
+void arena_flush(struct arena *arena)
+{
+	unsigned int i;
+
+	for (i = 0; i < SHARDS; i++) {
+		struct arena_shard *shard = &arena->shard[i];
+		struct retire_batch *batch;
+
+		lath_spin_lock(&shard->lock);
+		batch = shard->batch;
+		shard->batch = NULL;
+		lath_spin_unlock(&shard->lock);
+		if (batch)
+			lath_retire(arena->rcu, &batch->rcu, batch_done);
+	}
+}
+
+/* ---- compaction ---- */
+
+/* Slabs less than half full are emptied, but for one a class and shard. */
+u64 arena_mark_sparse(struct arena *arena)
+{
+	bool kept[SHARDS][CLASSES];
+	u64 marked = 0;
+	u32 i;
+
+	memset(kept, 0, sizeof(kept));
+	pthread_mutex_lock(&arena->lock);
+	for (i = arena->first_unit; i < arena->fresh_unit; i++) {
+		struct unit *slab = &arena->unit[i];
+		struct arena_shard *shard;
+
+		if (slab->kind != UNIT_SLAB)
+			continue;
+		shard = &arena->shard[slab->shard];
+		lath_spin_lock(&shard->lock);
+		if ((slab->flags & SLAB_LINKED) && slab->used && slab->used * 2 < slab_slots(slab)) {
+			if (kept[slab->shard][slab->class]) {
+				partial_unlink(arena, shard, i);
+				WRITE_ONCE(slab->flags, slab->flags | SLAB_DRAINING);
+				marked++;
+			}
+			kept[slab->shard][slab->class] = true;
+		}
+		lath_spin_unlock(&shard->lock);
+	}
+	pthread_mutex_unlock(&arena->lock);
+	return marked;
+}
+
+bool arena_draining(const struct arena *arena, u64 place)
+{
+	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
+
+	if (u->kind == UNIT_BODY)
+		u -= u->back;
+	return u->kind == UNIT_SLAB && (READ_ONCE(u->flags) & SLAB_DRAINING);
+}
+
+void arena_unmark(struct arena *arena)
+{
+	u32 i;
+
+	pthread_mutex_lock(&arena->lock);
+	for (i = arena->first_unit; i < arena->fresh_unit; i++) {
+		struct unit *slab = &arena->unit[i];
+		struct arena_shard *shard;
+
+		if (slab->kind != UNIT_SLAB)
+			continue;
+		shard = &arena->shard[slab->shard];
+		lath_spin_lock(&shard->lock);
+		if (slab->flags & SLAB_DRAINING) {
+			WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_DRAINING));
+			partial_link(arena, shard, i);
+		}
+		lath_spin_unlock(&shard->lock);
+	}
+	pthread_mutex_unlock(&arena->lock);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * store.c - open, close, figures.
+ */
+#include "store/engine.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/pages.h"
+#include "store/snapshot.h"
+
+#define LIMIT_MIN (8ull << 20)
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct lath_store_options *options, int ret,
+							const char *format, ...)
+{
+	va_list args;
+
+	if (options->why && options->why_size) {
+		va_start(args, format);
+		vsnprintf(options->why, options->why_size, format, args);
+		va_end(args);
+	}
+	return ret;
+}
+
+/* What a caller with an older, shorter struct did not know has its default. */
+static void take_options(struct lath_store_options *mine, const struct lath_store_options *theirs)
+{
+	static const struct lath_store_options defaults = LATH_STORE_OPTIONS_INIT;
+
+	*mine = defaults;
+	if (theirs)
+		memcpy(mine, theirs, min(theirs->size, sizeof(*mine)));
+	if (mine->why && mine->why_size)
+		mine->why[0] = '\0';
+}
+
+static int check_options(const struct lath_store_options *options)
+{
+	if (options->limit && options->limit < LIMIT_MIN)
+		return refuse(options, -EINVAL, "limit %" PRIu64 ": at least %llu bytes", options->limit,
+			      LIMIT_MIN);
+	if ((options->flags & LATH_STORE_EVICT) && !options->limit)
+		return refuse(options, -EINVAL, "eviction needs a limit");
+	if (options->flags & ~(LATH_STORE_EVICT | LATH_STORE_VERSIONS) || options->keys > LATH_STORE_BYTES ||
+	    options->pages > LATH_PAGES_SMALL)
+		return refuse(options, -EINVAL, "unknown flag, kind of keys or of pages");
+	return 0;
+}
+
+/* ---- here ---- */
+
+static int open_here(struct lath_store *store, const struct lath_store_options *options)
+{
+	char unused[1];
+	int ret = arena_init(&store->arena, options, store->rcu, options->why ? options->why : unused,
+			     options->why ? options->why_size : 0);
+
+	if (ret)
+		return ret;
+	if (options->prefault)
+		ret = arena_prefault(&store->arena, options->prefault);
+	if (!ret)
+		ret = layer_init(store, &store->root, 0);
+	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
+		store->hand = store_refused() ? NULL : malloc(KEY_MAX);
+		ret = store->hand ? 0 : -ENOMEM;
+	}
+	if (ret) {
+		arena_fini(&store->arena);
+		return refuse(options, ret,
+			      ret == -ENOSPC ? "the limit is too small for prefault" : "no memory");
+	}
+	pthread_mutex_init(&store->evict_lock, NULL);
+	pthread_mutex_init(&store->compact_lock, NULL);
+	return 0;
+}
+
+/* The indexes lie in the arena and go with it, once nobody retires their nodes any more. */
+static void close_here(struct lath_store *store)
+{
+	arena_fini(&store->arena);
+	pthread_mutex_destroy(&store->evict_lock);
+	pthread_mutex_destroy(&store->compact_lock);
+	free(store->hand);
+}
+
+static int open_file(struct lath_store *store, const char *path, const struct lath_store_options *options)
+{
+	char why[160] = "";
+	int ret;
+
+	if (!*path)
+		return refuse(options, -EINVAL, "file: needs a path");
+	store->path = store_refused() ? NULL : strdup(path);
+	if (!store->path)
+		return refuse(options, -ENOMEM, "no memory");
+	ret = snapshot_load(store, path, NULL, NULL, why, sizeof(why));
+	if (ret == -ENOENT)
+		return 0;
+	return ret ? refuse(options, ret, "%s: %s", path, why) : 0;
+}
+
+static int open_backend(struct lath_store *store, const struct store_backend *backend, const char *rest,
+			const struct lath_store_options *options)
+{
+	if (!backend->open)
+		return refuse(options, -ENODEV, "%s:%s: this build has no kernel store", backend->scheme,
+			      rest);
+	store->backend = backend;
+	return backend->open(store, rest, options);
+}
+
+static int open_spec(struct lath_store *store, const char *spec, const struct lath_store_options *options)
+{
+	int ret;
+
+	if (!strncmp(spec, "dev:", 4))
+		return open_backend(store, &store_dev_backend, spec + 4, options);
+	if (!strncmp(spec, "shm:", 4))
+		return refuse(options, -EOPNOTSUPP, "%s: stores shared between processes are not supported",
+			      spec);
+	if (*spec && strcmp(spec, "mem:") && strncmp(spec, "file:", 5))
+		return refuse(options, -EINVAL, "%s: use mem:, file:PATH or dev:PATH", spec);
+	ret = open_here(store, options);
+	if (!ret && !strncmp(spec, "file:", 5)) {
+		ret = open_file(store, spec + 5, options);
+		if (ret)
+			close_here(store);
+	}
+	return ret;
+}
+
+int lath_store_open(struct lath_store **out, const char *spec, const struct lath_store_options *theirs)
+{
+	struct lath_store_options options;
+	struct lath_store *store;
+	int ret;
+
+	take_options(&options, theirs);
+	ret = check_options(&options);
+	if (ret)
+		return ret;
+	store = store_refused() ? NULL : lath_block_alloc(sizeof(*store));
+	if (!store)
+		return refuse(&options, -ENOMEM, "no memory");
+	memset(store, 0, sizeof(*store));
+	store->keys = options.keys;
+	store->flags = options.flags;
+	store->plain = options.keys == LATH_STORE_NUMBERS && !(options.flags & LATH_STORE_VERSIONS);
+	store->rcu = options.rcu ? options.rcu : &lath_rcu_auto;
+	ret = open_spec(store, spec ? spec : "", &options);
+	if (ret) {
+		free(store->path);
+		lath_block_free(store);
+		return ret;
+	}
+	*out = store;
+	return 0;
+}
+
+int lath_store_sync(struct lath_store *store)
+{
+	return store->path ? lath_store_save(store, store->path, NULL, NULL) : 0;
+}
+
+int lath_store_close(struct lath_store *store)
+{
+	int ret;
+
+	if (!store)
+		return 0;
+	ret = store->backend ? store->backend->close(store) : lath_store_sync(store);
+	if (!store->backend)
+		close_here(store);
+	free(store->path);
+	lath_block_free(store);
+	return ret;
+}
+
+enum lath_store_keys lath_store_kind(const struct lath_store *store)
+{
+	return store->keys;
+}
+
+static u64 items(struct lath_store *store)
+{
+	s64 sum = 0;
+	unsigned int i;
+
+	if (store->keys == LATH_STORE_NUMBERS)
+		return lath_skiplist_count(&store->root.list);
+	for (i = 0; i < SHARDS; i++)
+		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
+	return sum > 0 ? (u64)sum : 0; /* summed beside writers it may be off by some */
+}
+
+int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)
+{
+	struct pages_coverage coverage;
+	struct arena_numbers numbers;
+	int ret;
+
+	memset(stats, 0, sizeof(*stats));
+	if (store->backend)
+		return store->backend->stats(store, stats);
+	arena_numbers(&store->arena, &numbers);
+	stats->items = items(store);
+	stats->committed = numbers.committed;
+	stats->index_bytes = numbers.index_bytes;
+	stats->record_bytes = numbers.record_bytes + numbers.large_bytes - numbers.index_bytes;
+	stats->pending_bytes = numbers.pending;
+	stats->free_bytes = numbers.free_bytes;
+	stats->lost_bytes = numbers.lost;
+	stats->layers = READ_ONCE(store->layers);
+	stats->evicted = READ_ONCE(store->evicted);
+	stats->expired = READ_ONCE(store->expired);
+	stats->fragmentation_permille = numbers.committed ? numbers.free_bytes * 1000 / numbers.committed : 0;
+	ret = pages_coverage(store->arena.base, store->arena.reserved, &coverage);
+	stats->resident = coverage.resident;
+	stats->huge = coverage.huge;
+	return ret;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * update.c - single keys: reads, and changes as one loop of look, decide, build, compare-and-swap.
+ */
+#include "store/engine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void lath_store_read_begin(struct lath_store *store)
+{
+	lath_reader_enter(store->rcu);
+}
+
+void lath_store_read_end(struct lath_store *store)
+{
+	lath_reader_exit(store->rcu);
+}
+
+void place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
+{
+	if (store->keys == LATH_STORE_BYTES) {
+		layer_find(store, key, place);
+		return;
+	}
+	place->layer = &store->root;
+	place->slice = key.n;
+	if (!lath_skiplist_get(&store->root.list, key.n, &place->word))
+		place->word = 0;
+	place->value = place->word;
+}
+
+/* ---- reads ---- */
+
+int lath_store_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
+{
+	struct place place;
+	int ret = key_check(store, key);
+
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(store->backend))
+		return store->backend->get_ref(store, key, ref);
+	place_find(store, key, &place);
+	if (!place.value)
+		return -ENOENT;
+	value_ref(store, place.value, ref);
+	return ref_expired(ref) ? -ENOENT : 0;
+}
+
+static int64_t copy_out(const struct lath_store_ref *ref, void *buf, size_t room)
+{
+	if (room)
+		memcpy(buf, ref->data, min(ref->size, (u64)room));
+	return (int64_t)ref->size;
+}
+
+int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
+{
+	struct lath_store_ref ref;
+	int64_t ret;
+
+	if (unlikely(store->backend))
+		return store->backend->get(store, key, buf, room);
+	lath_reader_enter(store->rcu);
+	ret = lath_store_get_ref(store, key, &ref);
+	if (!ret)
+		ret = copy_out(&ref, buf, room);
+	lath_reader_exit(store->rcu);
+	return ret;
+}
+
+/* ---- changes ---- */
+
+static int publish(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 word)
+{
+	struct lath_item item = { key.n, 1, word };
+	int ret;
+
+	if (store->keys == LATH_STORE_BYTES)
+		return layer_put(store, key, place, word);
+	if (place->word) {
+		ret = lath_skiplist_replace_if(&store->root.list, key.n, place->word, word, NULL);
+		return ret ? RETRY : 0;
+	}
+	ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+	return ret == -EEXIST ? RETRY : ret;
+}
+
+static int withdraw(struct lath_store *store, const struct place *place)
+{
+	if (store->keys == LATH_STORE_BYTES)
+		return layer_remove(store, place);
+	return lath_skiplist_erase_if(&store->root.list, place->slice, place->word, NULL) ? RETRY : 0;
+}
+
+static void count_items(struct lath_store *store, s64 by)
+{
+	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
+}
+
+/* Put back what was there (compaction does): the version stays. */
+static bool same_content(const struct lath_store_change *change, const struct lath_store_ref *old)
+{
+	return change->value == old->data && change->size == old->size && !change->tail_size &&
+	       change->expires == old->expires;
+}
+
+/* One round, inside a reader: 0, RETRY, or an error. */
+static int try_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+{
+	struct lath_store_change change = { LATH_STORE_KEEP, NULL, 0, NULL, 0, 0 };
+	struct lath_store_ref ref;
+	struct place place;
+	bool there = false;
+	u64 word;
+	int ret;
+
+	place_find(store, key, &place);
+	if (place.value) {
+		value_ref(store, place.value, &ref);
+		there = !ref_expired(&ref);
+		change.expires = there ? ref.expires : 0;
+	}
+	ret = fn(arg, there ? &ref : NULL, &change);
+	if (ret < 0 || change.action == LATH_STORE_KEEP)
+		return min(ret, 0);
+	if (change.action == LATH_STORE_REMOVE) {
+		if (!place.value)
+			return 0;
+		ret = withdraw(store, &place);
+		if (!ret)
+			count_items(store, -1);
+	} else {
+		ret = value_build(store, key, &change, &word);
+		if (ret)
+			return ret;
+		if (there && ref.version && same_content(&change, &ref))
+			word_record(store, word)->version = ref.version;
+		ret = publish(store, key, &place, word);
+		if (ret)
+			value_drop(store, word);
+		else if (!place.value)
+			count_items(store, 1);
+	}
+	if (!ret && place.value)
+		value_retire(store, place.value);
+	return ret;
+}
+
+int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+{
+	unsigned int round = 0;
+	int ret = key_check(store, key);
+
+	if (unlikely(ret))
+		return ret;
+	if (unlikely(store->backend))
+		return store->backend->update(store, key, fn, arg);
+	do {
+		do {
+			lath_reader_enter(store->rcu);
+			ret = try_update(store, key, fn, arg);
+			lath_reader_exit(store->rcu);
+		} while (ret == RETRY);
+		if (ret == -ENOMEM && arena_is_full(&store->arena))
+			ret = -ENOSPC;
+	} while (ret == -ENOSPC && make_room(store, &round));
+	return ret;
+}
+
+/* ---- what the calls decide ---- */
+
+enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
+
+struct put {
+	enum put_mode mode;
+	const void *value;
+	u64 size;
+	/* cas, set_if */
+	const void *expected;
+	u64 expected_size, version;
+	/* get_or_set */
+	void *buf;
+	size_t room;
+	int64_t length;
+	int added;
+};
+
+static int put(struct lath_store_change *change, const void *value, u64 size, u64 expires)
+{
+	change->action = LATH_STORE_PUT;
+	change->value = value;
+	change->size = size;
+	change->expires = expires;
+	return 0;
+}
+
+static int decide_put(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	const struct put *want = arg;
+
+	if (want->mode == PUT_NEW && old)
+		return -EEXIST;
+	if (want->mode == PUT_OLD && !old)
+		return -ENOENT;
+	return put(change, want->value, want->size, 0);
+}
+
+/* A number's value without a look at the old one. */
+static int set_plain(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+{
+	struct lath_store_change change = { LATH_STORE_PUT, value, size, NULL, 0, 0 };
+	struct lath_item item = { key.n, 1, 0 }, old;
+	int ret;
+
+	ret = value_build(store, key, &change, &item.value);
+	if (ret)
+		return ret;
+	do {
+		old.value = 0;
+		ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+		if (ret == -EEXIST)
+			ret = lath_skiplist_replace_item(&store->root.list, key.n, item.value, &old);
+	} while (unlikely(ret == -ENOENT));
+	if (unlikely(ret))
+		value_drop(store, item.value);
+	else if (old.value)
+		value_retire(store, old.value);
+	return ret;
+}
+
+static int put_key(struct lath_store *store, struct lath_store_key key, enum put_mode mode, const void *value,
+		   size_t size)
+{
+	struct put want = { .mode = mode, .value = value, .size = size };
+
+	return lath_store_update(store, key, decide_put, &want);
+}
+
+int lath_store_set(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+{
+	int ret;
+
+	if (store->plain && !key.data && !store->backend) {
+		ret = set_plain(store, key, value, size);
+		if (likely(ret != -ENOMEM && ret != -ENOSPC))
+			return ret;
+	}
+	return put_key(store, key, PUT_ANY, value, size);
+}
+
+int lath_store_add(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+{
+	return put_key(store, key, PUT_NEW, value, size);
+}
+
+int lath_store_replace(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+{
+	return put_key(store, key, PUT_OLD, value, size);
+}
+
+static int decide_delete(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	int *seen = arg;
+
+	/* an expired entry leaves on this occasion */
+	*seen = !!old;
+	change->action = LATH_STORE_REMOVE;
+	return 0;
+}
+
+int lath_store_delete(struct lath_store *store, struct lath_store_key key)
+{
+	int seen = 0, ret = lath_store_update(store, key, decide_delete, &seen);
+
+	return ret ? ret : seen ? 0 : -ENOENT;
+}
+
+static int decide_get_or_set(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	struct put *want = arg;
+
+	want->added = !old;
+	if (!old) {
+		want->length = (int64_t)want->size;
+		return put(change, want->value, want->size, 0);
+	}
+	want->length = copy_out(old, want->buf, want->room);
+	return 0;
+}
+
+int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key key, const void *value,
+			      size_t size, void *buf, size_t room, int *added)
+{
+	struct put want = { .value = value, .size = size, .buf = buf, .room = room };
+	int ret = lath_store_update(store, key, decide_get_or_set, &want);
+
+	if (ret)
+		return ret;
+	if (added)
+		*added = want.added;
+	return want.length;
+}
+
+static int decide_cas(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	const struct put *want = arg;
+
+	if (!old)
+		return -ENOENT;
+	if (old->size != want->expected_size ||
+	    (old->size && memcmp(old->data, want->expected, want->expected_size)))
+		return -EAGAIN;
+	return put(change, want->value, want->size, change->expires);
+}
+
+int lath_store_cas(struct lath_store *store, struct lath_store_key key, const void *expected,
+		   size_t expected_size, const void *value, size_t size)
+{
+	struct put want = {
+		.value = value, .size = size, .expected = expected, .expected_size = expected_size
+	};
+
+	return lath_store_update(store, key, decide_cas, &want);
+}
+
+static int decide_set_if(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	const struct put *want = arg;
+
+	if (!old)
+		return -ENOENT;
+	if (old->version != want->version)
+		return -EAGAIN;
+	return put(change, want->value, want->size, change->expires);
+}
+
+int lath_store_set_if(struct lath_store *store, struct lath_store_key key, uint64_t version,
+		      const void *value, size_t size)
+{
+	struct put want = { .value = value, .size = size, .version = version };
+
+	if (store->plain)
+		return -EOPNOTSUPP;
+	return lath_store_update(store, key, decide_set_if, &want);
+}
+
+struct number {
+	enum { NUMBER_ADD, NUMBER_MIN, NUMBER_MAX } what;
+	int64_t by, now;
+	char text[24];
+};
+
+/* A whole decimal number: 0 | -EINVAL | -ERANGE. A NUL at the end may be there. */
+static int parse_number(const struct lath_store_ref *ref, int64_t *number)
+{
+	const char *text = ref->data;
+	u64 size = ref->size, i = 0, n = 0;
+	bool minus;
+
+	if (size && !text[size - 1])
+		size--;
+	minus = size && text[0] == '-';
+	i = minus;
+	if (i == size || size > 20)
+		return -EINVAL;
+	for (; i < size; i++) {
+		unsigned int digit = (unsigned int)(u8)text[i] - '0';
+
+		if (digit > 9)
+			return -EINVAL;
+		if (__builtin_mul_overflow(n, 10ull, &n) || __builtin_add_overflow(n, (u64)digit, &n))
+			return -ERANGE;
+	}
+	if (n > (u64)INT64_MAX + minus)
+		return -ERANGE;
+	*number = minus ? (int64_t)(0 - n) : (int64_t)n;
+	return 0;
+}
+
+static int decide_number(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	struct number *want = arg;
+	int64_t number = 0;
+	int ret;
+
+	if (old) {
+		ret = parse_number(old, &number);
+		if (ret)
+			return ret;
+	}
+	if (want->what == NUMBER_ADD) {
+		if (__builtin_add_overflow(number, want->by, &want->now))
+			return -ERANGE;
+	} else {
+		bool keep = old && (want->what == NUMBER_MIN ? number <= want->by : number >= want->by);
+
+		want->now = keep ? number : want->by;
+		if (keep)
+			return 0;
+	}
+	put(change, want->text, (u64)snprintf(want->text, sizeof(want->text), "%" PRId64, want->now),
+	    change->expires);
+	/* a C string stays one */
+	if (old && old->size && !((const char *)old->data)[old->size - 1])
+		change->size++;
+	return 0;
+}
+
+static int change_number(struct lath_store *store, struct lath_store_key key, struct number *want,
+			 int64_t *now)
+{
+	int ret = lath_store_update(store, key, decide_number, want);
+
+	if (!ret && now)
+		*now = want->now;
+	return ret;
+}
+
+int lath_store_incr(struct lath_store *store, struct lath_store_key key, int64_t by, int64_t *now)
+{
+	struct number want = { .what = NUMBER_ADD, .by = by };
+
+	return change_number(store, key, &want, now);
+}
+
+int lath_store_min(struct lath_store *store, struct lath_store_key key, int64_t by, int64_t *now)
+{
+	struct number want = { .what = NUMBER_MIN, .by = by };
+
+	return change_number(store, key, &want, now);
+}
+
+int lath_store_max(struct lath_store *store, struct lath_store_key key, int64_t by, int64_t *now)
+{
+	struct number want = { .what = NUMBER_MAX, .by = by };
+
+	return change_number(store, key, &want, now);
+}
+
+static int decide_append(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	struct put *want = arg;
+
+	change->action = LATH_STORE_PUT;
+	change->value = old ? old->data : NULL;
+	change->size = old ? old->size : 0;
+	change->tail = want->value;
+	change->tail_size = want->size;
+	want->length = (int64_t)(change->size + change->tail_size);
+	return 0;
+}
+
+int64_t lath_store_append(struct lath_store *store, struct lath_store_key key, const void *tail, size_t size)
+{
+	struct put want = { .value = tail, .size = size };
+	int ret = lath_store_update(store, key, decide_append, &want);
+
+	return ret ? ret : want.length;
+}
+
+static int decide_expire(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+{
+	const u64 *expires = arg;
+
+	return old ? put(change, old->data, old->size, *expires) : -ENOENT;
+}
+
+int lath_store_expire(struct lath_store *store, struct lath_store_key key, uint64_t expires)
+{
+	return lath_store_update(store, key, decide_expire, &expires);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * value.c - values as words and records.
+ *
+ * Short values lie in the index itself, so that a get touches nothing else: 7 bytes of anything, or 14
+ * characters of numbers, dates and addresses at 4 bits each.
+ */
+#include "store/engine.h"
+
+#define EACH_BYTE 0x0101010101010101ull
+
+static u64 little_endian(u64 x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return __builtin_bswap64(x);
+#else
+	return x;
+#endif
+}
+
+/* ---- 4 bits a character ---- */
+
+/* The top bit of each byte below 0x80 that is zero. */
+static u64 zero_bytes(u64 x)
+{
+	return ~(x + 0x7f * EACH_BYTE) & 0x80 * EACH_BYTE;
+}
+
+/*
+ * The low halves of 0..9 and of + , - . / are all different: 0..9 and 11..15. 10 is left for NUL.
+ * Eight at a time: the bytes of x hold a nibble each.
+ */
+static u64 nibbles_to_text(u64 x)
+{
+	u64 letters = (x + 6 * EACH_BYTE) >> 4 & EACH_BYTE; /* 10 and above are 0x2., not 0x3. */
+
+	return (x | 0x30 * EACH_BYTE) - (letters << 4) - (zero_bytes(x ^ 10 * EACH_BYTE) >> 7) * 0x2a;
+}
+
+/* The opposite; what it makes of other characters is wrong and does not come back the same. */
+static u64 text_to_nibbles(u64 text)
+{
+	return (text & 0x0f * EACH_BYTE) | (zero_bytes(text & 0x7f * EACH_BYTE) >> 7) * 10;
+}
+
+/* Bytes with a nibble each to nibbles side by side, and back. */
+static u64 squeeze(u64 x)
+{
+	x = (x | x >> 4) & 0x00ff00ff00ff00ffull;
+	x = (x | x >> 8) & 0x0000ffff0000ffffull;
+	return (x | x >> 16) & 0xffffffffull;
+}
+
+static u64 spread(u64 x)
+{
+	x = (x | x << 16) & 0x0000ffff0000ffffull;
+	x = (x | x << 8) & 0x00ff00ff00ff00ffull;
+	return (x | x << 4) & 0x0f0f0f0f0f0f0f0full;
+}
+
+static bool nibbles_word(const u8 *text, u64 size, u64 *word)
+{
+	u64 low, high = 0x30 * EACH_BYTE, nibbles;
+
+	memcpy(&low, text, 8);
+	memcpy(&high, text + 8, size - 8);
+	low = little_endian(low);
+	high = little_endian(high);
+	nibbles = text_to_nibbles(low);
+	if (nibbles_to_text(nibbles) != low)
+		return false;
+	*word = squeeze(nibbles) << 8;
+	nibbles = text_to_nibbles(high);
+	if (nibbles_to_text(nibbles) != high)
+		return false;
+	*word |= squeeze(nibbles) << 40 | size << 3 | WORD_NIBBLES;
+	return true;
+}
+
+/* A value of at most 14 bytes as a word. */
+static bool small_word(const u8 *value, u64 size, u64 *word)
+{
+	u64 bytes = 0;
+
+	if (size > INLINE_MAX)
+		return nibbles_word(value, size, word);
+	if (size)
+		memcpy(&bytes, value, size);
+	*word = little_endian(bytes) << 8 | size << 3 | WORD_INLINE;
+	return true;
+}
+
+/* ---- records ---- */
+
+static void put_parts(u8 *to, const struct lath_store_change *change)
+{
+	if (change->size)
+		memcpy(to, change->value, change->size);
+	if (change->tail_size)
+		memcpy(to + change->size, change->tail, change->tail_size);
+}
+
+static int bare_build(struct lath_store *store, const struct lath_store_change *change, u64 size, u64 *word)
+{
+	u64 place;
+	int ret = arena_alloc(&store->arena, size, &place);
+
+	if (ret)
+		return ret;
+	put_parts(arena_at(&store->arena, place), change);
+	*word = size << 48 | place_word(place, WORD_BARE);
+	return 0;
+}
+
+static int record_build(struct lath_store *store, struct lath_store_key key,
+			const struct lath_store_change *change, u64 size, u64 *word)
+{
+	u64 key_size = key.data ? key.n : 0, place;
+	struct record *record;
+	u8 *at;
+	int ret;
+
+	if (size >> 40)
+		return -E2BIG;
+	ret = arena_alloc(&store->arena,
+			  sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size, &place);
+	if (ret)
+		return ret;
+	record = arena_at(&store->arena, place);
+	record->version = arena_version(&store->arena);
+	record->meta = size | key_size << 40 | (change->expires ? RECORD_EXPIRES : 0);
+	at = record->data;
+	if (change->expires) {
+		memcpy(at, &change->expires, sizeof(u64));
+		at += sizeof(u64);
+	}
+	if (key_size)
+		memcpy(at, key.data, key_size);
+	put_parts(at + key_size, change);
+	*word = place_word(place, WORD_RECORD);
+	return 0;
+}
+
+int value_build(struct lath_store *store, struct lath_store_key key, const struct lath_store_change *change,
+		u64 *word)
+{
+	u64 size = change->size + change->tail_size;
+	u8 joined[NIBBLES_MAX];
+
+	if (unlikely(size < change->size))
+		return -E2BIG;
+	if (!store->plain || change->expires)
+		return record_build(store, key, change, size, word);
+	if (size <= NIBBLES_MAX) {
+		const u8 *value = change->value;
+
+		if (change->tail_size) {
+			put_parts(joined, change);
+			value = joined;
+		}
+		if (small_word(value, size, word))
+			return 0;
+	}
+	if (size <= BARE_MAX)
+		return bare_build(store, change, size, word);
+	return record_build(store, key, change, size, word);
+}
+
+void value_drop(struct lath_store *store, u64 word)
+{
+	if (word_has_place(word))
+		arena_free(&store->arena, word_place(word));
+}
+
+void value_retire(struct lath_store *store, u64 word)
+{
+	if (word_has_place(word))
+		arena_retire(&store->arena, word_place(word));
+}
+
+void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+{
+	const struct record *record;
+	u64 text;
+
+	ref->version = 0;
+	ref->expires = 0;
+	switch (word_form(word)) {
+	case WORD_INLINE:
+		ref->size = word >> 3 & 7;
+		text = little_endian(word >> 8);
+		memcpy(ref->small, &text, 8);
+		ref->data = ref->small;
+		return;
+	case WORD_NIBBLES:
+		ref->size = word >> 3 & 15;
+		text = little_endian(nibbles_to_text(spread(word >> 8 & 0xffffffffull)));
+		memcpy(ref->small, &text, 8);
+		text = little_endian(nibbles_to_text(spread(word >> 40)));
+		memcpy(ref->small + 8, &text, 8);
+		ref->data = ref->small;
+		return;
+	case WORD_BARE:
+		ref->size = word >> 48;
+		ref->data = arena_at(&store->arena, word_place(word));
+		return;
+	default:
+		record = word_record(store, word);
+		ref->size = record_value_size(record);
+		ref->version = record->version;
+		if (record->meta & RECORD_EXPIRES)
+			memcpy(&ref->expires, record->data, sizeof(u64));
+		ref->data = record_key(record) + record_key_size(record);
+	}
+}
