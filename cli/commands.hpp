@@ -13,5 +13,6 @@ namespace lathcli {
 void add_bench(CLI::App& app);
 void add_extents(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_report(CLI::App& app);
 
 } // namespace lathcli

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
 #ifdef LATH_HAVE_BENCH
     lathcli::add_bench(app);
 #endif
+    lathcli::add_report(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

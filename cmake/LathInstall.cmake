@@ -12,6 +12,10 @@ install(TARGETS lathwork lathwork_shared EXPORT lathwork
 if(TARGET lath)
   install(TARGETS lath RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(EXISTS ${PROJECT_SOURCE_DIR}/bench/report)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/report DESTINATION ${CMAKE_INSTALL_DATADIR}/lathwork
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.json" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/LICENSES/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lathwork)
