@@ -58,7 +58,7 @@ static void probe_heads(struct probe *probe, struct node *leaf, u64 key, bool ra
 	probe->word = word;
 	probe->match = node_match(leaf, key);
 	i = hweight64(probe->match.lt);
-	if (probe->match.eq & leaf->live)
+	if (probe->match.eq & READ_ONCE(leaf->live))
 		prefetch((char *)&leaf->pair[i < NODE_CAP ? i : NODE_CAP - 1]);
 	else if (!ranges)
 		return;
