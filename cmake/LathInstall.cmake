@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathwork DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 set_target_properties(lathwork_shared PROPERTIES EXPORT_NAME shared)
-install(TARGETS lathwork lathwork_shared EXPORT lathwork
+install(TARGETS lathwork lathwork_shared forrest forrest_shared EXPORT lathwork
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET lath)
   install(TARGETS lath RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

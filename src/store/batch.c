@@ -93,7 +93,7 @@ static void descend_together(struct lath_store *store, unsigned int n, const str
 			if (word_form(words[m]) != WORD_LAYER)
 				continue;
 			layer = word_layer(store, words[m]);
-			if (key.n < layer->depth || memcmp(key.data, layer->prefix, layer->depth)) {
+			if (key.n < layer->depth || memcmp(key.data, layer_prefix(layer), layer->depth)) {
 				d->word[i] = 0;
 				continue;
 			}

@@ -85,9 +85,13 @@ struct bucket {
 #define SLICE 7
 struct layer {
 	struct lath_skiplist list;
-	u32 depth;
-	u8 prefix[]; /* depth bytes */
+	u32 depth; /* so many bytes follow the struct */
 };
+
+static inline u8 *layer_prefix(const struct layer *layer)
+{
+	return (u8 *)(uintptr_t)(layer + 1);
+}
 
 struct store_backend;
 

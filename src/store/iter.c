@@ -152,7 +152,7 @@ static int layer_start(const struct lath_store_iter *iter, const struct layer *l
 
 	if (!iter->seeking || !near->set)
 		return 2;
-	c = memcmp(near->data, layer->prefix, min(near->size, (u64)layer->depth));
+	c = memcmp(near->data, layer_prefix(layer), min(near->size, (u64)layer->depth));
 	if (!c && near->size < layer->depth)
 		c = -1; /* the bound is before all its extensions */
 	if (!c) {

@@ -107,7 +107,7 @@ void layer_find_from(struct lath_store *store, struct lath_store_key key, struct
 			layer = word_layer(store, place->word);
 		}
 		most = min((u64)layer->depth, key.n);
-		place->agree = agree(key.data, layer->prefix, from, most);
+		place->agree = agree(key.data, layer_prefix(layer), from, most);
 		if (place->agree < layer->depth)
 			return;
 		place->agree = 0;
@@ -154,7 +154,7 @@ static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, stru
 		return ret;
 	layer = arena_at(&store->arena, place);
 	layer->depth = depth;
-	memcpy(layer->prefix, prefix, depth);
+	memcpy(layer_prefix(layer), prefix, depth);
 	/* most layers are small: nodes one by one */
 	ret = layer_init(store, layer, LATH_NODE_EACH);
 	if (ret) {
@@ -254,11 +254,11 @@ static int layer_above(struct lath_store *store, struct lath_store_key key, cons
 {
 	const struct layer *below = word_layer(store, place->word);
 	struct layer *layer;
-	int ret = layer_new(store, below->prefix, place->agree / SLICE * SLICE, &layer);
+	int ret = layer_new(store, layer_prefix(below), place->agree / SLICE * SLICE, &layer);
 
 	if (ret)
 		return ret;
-	ret = insert_word(layer, (slice_of(below->prefix, below->depth, layer->depth) & ~0xffull) | 8,
+	ret = insert_word(layer, (slice_of(layer_prefix(below), below->depth, layer->depth) & ~0xffull) | 8,
 			  place->word);
 	if (!ret)
 		ret = insert_word(layer, slice_of(key.data, key.n, layer->depth), value);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork/forrest.h - the calls of libforrest (2012), over lathwork/store.h.
+ *
+ * Programs written for llds and its library compile and link again (-lforrest). As there, all handles of a
+ * program lead to one set of entries, keys are 64-bit numbers, and results are the caller's to free, the value
+ * of a get too. The entries are in the program's own memory; with FORREST_STORE in the environment they are
+ * where lath_store_open() finds what it says ("file:PATH", "dev:/dev/llds"). They stay until forrest_rm_tree() or
+ * the program's end; a file: is written when the last handle is cleaned up.
+ *
+ * What differs from the library of 2012: result says what happened; vlen is the length of the value; an insert
+ * of a key that is there changes its value; a key that is not there has val NULL; values have any length up to
+ * INT_MAX and one NUL behind them; forrest_cleanup() closes; a key can be deleted; nothing is done for a NULL
+ * handle. All calls may run beside one another in any threads.
+ */
+#ifndef LATHWORK_FORREST_H
+#define LATHWORK_FORREST_H
+
+#include "lathwork/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SUCCESS 0
+
+/* Values may be longer; kept for programs that size buffers by it. */
+#ifndef FORREST_MAX_VAL_LEN
+#define FORREST_MAX_VAL_LEN 4096L
+#endif
+
+typedef struct llds_result_ent {
+	uint64_t key;
+	void *val;
+	int vlen;
+	int result; /* SUCCESS, or a negative errno: -ENOENT, -EINVAL, -ENOMEM, ... */
+} llds_result_ent;
+
+typedef struct forrest forrest;
+typedef forrest FORREST;
+
+/* NULL: no memory, or FORREST_STORE cannot be opened (errno). */
+LATH_API FORREST *forrest_alloc(void);
+/* Add the key or change its value; val is copied. */
+LATH_API llds_result_ent *forrest_insert_key(FORREST *handle, uint64_t key, void *val, int vlen);
+LATH_API llds_result_ent *forrest_get_key(FORREST *handle, uint64_t key);
+LATH_API llds_result_ent *forrest_delete_key(FORREST *handle, uint64_t key);
+/* Remove every entry. Others may go on reading and writing meanwhile. */
+LATH_API llds_result_ent *forrest_rm_tree(FORREST *handle);
+/* Give the handle back. Returns NULL. */
+LATH_API void *forrest_cleanup(FORREST *handle);
+
+/* MurmurHash2, 64 bits, variant A (Austin Appleby, public domain), for keys made from strings. It is not
+ * keyed: who chooses the strings can make them collide. lath_store_open() with LATH_STORE_BYTES keeps the strings. */
+LATH_API uint64_t ft_MurmurHash64A(const void *key, int len, unsigned int seed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LATHWORK_FORREST_H */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * forrest.c - libforrest over a store.
+ */
+#include "lathwork/forrest.h"
+#include "lathwork/store.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct forrest {
+	struct lath_store *store;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct lath_store *store; /* one for all handles */
+	unsigned long handles;
+} shared = { PTHREAD_MUTEX_INITIALIZER, NULL, 0 };
+
+FORREST *forrest_alloc(void)
+{
+	FORREST *handle = malloc(sizeof(*handle));
+	int ret = 0;
+
+	if (!handle)
+		return NULL;
+	pthread_mutex_lock(&shared.lock);
+	if (!shared.store)
+		ret = lath_store_open(&shared.store, getenv("FORREST_STORE"), NULL);
+	if (!ret) {
+		handle->store = shared.store;
+		shared.handles++;
+	}
+	pthread_mutex_unlock(&shared.lock);
+	if (ret) {
+		free(handle);
+		errno = -ret;
+		return NULL;
+	}
+	return handle;
+}
+
+void *forrest_cleanup(FORREST *handle)
+{
+	if (!handle)
+		return NULL;
+	pthread_mutex_lock(&shared.lock);
+	if (!--shared.handles)
+		lath_store_sync(shared.store);
+	pthread_mutex_unlock(&shared.lock);
+	free(handle);
+	return NULL;
+}
+
+static llds_result_ent *result_of(uint64_t key, int result)
+{
+	llds_result_ent *ent = malloc(sizeof(*ent));
+
+	if (!ent)
+		return NULL;
+	ent->key = key;
+	ent->val = NULL;
+	ent->vlen = 0;
+	ent->result = result;
+	return ent;
+}
+
+llds_result_ent *forrest_insert_key(FORREST *handle, uint64_t key, void *val, int vlen)
+{
+	llds_result_ent *ent;
+
+	if (!handle || vlen < 0 || (vlen && !val))
+		return result_of(key, -EINVAL);
+	ent = result_of(key, 0); /* before the change: a failure changes nothing */
+	if (!ent)
+		return NULL;
+	ent->val = val;
+	ent->vlen = vlen;
+	ent->result = lath_store_set(handle->store, lath_key_number(key), val, (size_t)vlen);
+	return ent;
+}
+
+llds_result_ent *forrest_get_key(FORREST *handle, uint64_t key)
+{
+	struct lath_store_ref ref;
+	llds_result_ent *ent = result_of(key, handle ? -ENOENT : -EINVAL);
+
+	if (!handle || !ent)
+		return ent;
+	lath_store_read_begin(handle->store);
+	ent->result = lath_store_get_ref(handle->store, lath_key_number(key), &ref);
+	if (!ent->result && ref.size > INT_MAX)
+		ent->result = -EOVERFLOW;
+	if (!ent->result) {
+		ent->val = malloc(ref.size + 1);
+		if (ent->val) {
+			memcpy(ent->val, ref.data, ref.size);
+			((char *)ent->val)[ref.size] = '\0';
+			ent->vlen = (int)ref.size;
+		} else {
+			ent->result = -ENOMEM;
+		}
+	}
+	lath_store_read_end(handle->store);
+	return ent;
+}
+
+llds_result_ent *forrest_delete_key(FORREST *handle, uint64_t key)
+{
+	llds_result_ent *ent = result_of(key, -EINVAL);
+
+	if (handle && ent)
+		ent->result = lath_store_delete(handle->store, lath_key_number(key));
+	return ent;
+}
+
+/* One after the other: nobody waits for the whole. */
+llds_result_ent *forrest_rm_tree(FORREST *handle)
+{
+	llds_result_ent *ent = result_of(0, handle ? SUCCESS : -EINVAL);
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	struct lath_store_ref ref;
+	int ret;
+
+	if (!handle || !ent)
+		return ent;
+	ret = lath_store_iter_begin(handle->store, NULL, &iter);
+	if (!ret) {
+		while ((ret = lath_store_iter_next(iter, &key, &ref)) > 0)
+			lath_store_delete(handle->store, key);
+		lath_store_iter_end(iter);
+	}
+	ent->result = ret;
+	return ent;
+}
+
+uint64_t ft_MurmurHash64A(const void *key, int len, unsigned int seed)
+{
+	const uint64_t m = 0xc6a4a7935bd1e995ull;
+	const unsigned char *at = key;
+	uint64_t h, k;
+	int i;
+
+	if (len < 0)
+		len = 0;
+	h = seed ^ (uint64_t)len * m;
+	for (; len >= 8; len -= 8, at += 8) {
+		k = 0;
+		for (i = 7; i >= 0; i--)
+			k = k << 8 | at[i];
+		k *= m;
+		k ^= k >> 47;
+		k *= m;
+		h ^= k;
+		h *= m;
+	}
+	if (len) {
+		k = 0;
+		for (i = len - 1; i >= 0; i--)
+			k = k << 8 | at[i];
+		h ^= k;
+		h *= m;
+	}
+	h ^= h >> 47;
+	h *= m;
+	return h ^ h >> 47;
+}
