@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * oracle.h - holes between items in a sorted array, looked at one by one: slow, and easy to see right.
+ */
+#ifndef LATH_TESTS_HOLE_ORACLE_H
+#define LATH_TESTS_HOLE_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lathwork/hole.h"
+
+#define ORACLE_MAX 8192
+
+struct oracle {
+	struct lath_item item[ORACLE_MAX]; /* disjoint, by key */
+	size_t count;
+};
+
+static inline uint64_t oracle_last(const struct lath_item *item)
+{
+	return item->key + (item->size - 1);
+}
+
+/* index of the first item that ends at or behind key; count: none */
+size_t oracle_at(const struct oracle *oracle, uint64_t key);
+void oracle_insert(struct oracle *oracle, struct lath_item item);
+void oracle_remove(struct oracle *oracle, size_t i);
+struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key);
+/* Nothing lies in the size keys from key on, which do not wrap. */
+bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size);
+
+/* 0 | -ENOSPC | -EINVAL, as the calls of hole.h must answer in a quiet list. */
+int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key);
+/* Is key an answer as good as the oracle's? Only NEAR leaves a choice, above or below at the same distance. */
+bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key);
+
+struct oracle_holes {
+	uint64_t largest, order, free, holes; /* order: 64 when no key is free */
+	uint64_t histogram[64];
+};
+
+/* What is free in [low, high), high 0: 2^64. Not for the whole empty key space, whose size is no uint64_t. */
+void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high, struct oracle_holes *holes);
+
+#endif /* LATH_TESTS_HOLE_ORACLE_H */
