@@ -15,6 +15,7 @@
 #include "table.hpp"
 #include "timing.hpp"
 
+#include "guest/queues.hpp"
 #include "peers/scan_subject.hpp"
 
 #include <algorithm>
@@ -128,7 +129,7 @@ private:
 template <class E>
 std::vector<scan_entry<E>> all_entries() {
     auto entries = scan_ours<E>();
-    for (auto&& more : {scan_pointers<E>(), scan_lists<E>()})
+    for (auto&& more : {scan_pointers<E>(), scan_lists<E>(), scan_guests<E>()})
         entries.insert(entries.end(), more.begin(), more.end());
     return entries;
 }

@@ -9,6 +9,7 @@
 //
 // It, Et, Tt: ns per request for insertion, extraction and both. No subject's order of extraction is
 // trusted: all are compared with std-multimap's.
+#include "guest/guests.hpp"
 #include "sort/sort_bench.hpp"
 #include "stats.hpp"
 #include "table.hpp"
@@ -27,6 +28,7 @@ const std::vector<sort_subject>& sort_subjects() {
         add_linux_sort(l);
         add_boost_sort(l);
         add_std_sort(l);
+        add_guest_sort(l);
         return l;
     }();
     return list;

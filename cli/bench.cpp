@@ -5,6 +5,7 @@
 
 #include "progress.hpp"
 
+#include "guest/guests.hpp"
 #include "interrupt.hpp"
 #include "parameters.hpp"
 #include "report.hpp"
@@ -27,7 +28,7 @@ using lathbench::session;
 using lathbench::table;
 
 struct request {
-    std::vector<std::string> tables, n, parameters;
+    std::vector<std::string> tables, n, parameters, vs;
     options opt;
     std::string json, csv;
     bool quick = false, full = false, list = false, resume = false;
@@ -144,6 +145,8 @@ std::vector<const table*> choose(request& asked, const std::vector<table>& table
 bool takes_part(const session& s) { return !s.subjects().empty(); }
 
 int run(request& asked) {
+    for (const auto& path : asked.vs)
+        lathbench::load_guest(path);
     auto tables = lathbench::all_tables();
     asked.opt.mode = asked.quick  ? lathbench::effort::quick
                      : asked.full ? lathbench::effort::full
@@ -220,6 +223,12 @@ void add_bench(CLI::App& app) {
         ->add_option("--parameter", asked->parameters,
                      "set what a table declares (--list names it); may be given again")
         ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    bench
+        ->add_option(
+            "--vs", asked->vs,
+            "a structure of your own, in a shared object (bench_adapter.h); may be given again")
+        ->type_name("FILE.so")
         ->allow_extra_args(false);
     bench
         ->add_option("--json", asked->json,

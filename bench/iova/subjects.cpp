@@ -3,6 +3,8 @@
 // All subjects of table `iova`, ours first. LATH_PEER_* say what the build found (bench/CMakeLists.txt).
 #include "subjects.hpp"
 
+#include "guest/guests.hpp"
+
 namespace lathbench {
 
 namespace {
@@ -30,6 +32,7 @@ std::vector<iova_subject> make_list() {
 #else
     list.push_back({"absl-btree", "", "package libabsl-dev not found", {}});
 #endif
+    add_guest_iova(list);
     return list;
 }
 

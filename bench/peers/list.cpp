@@ -3,6 +3,8 @@
 // All subjects, ours first. LATH_PEER_* say what the build found (bench/CMakeLists.txt).
 #include "peers.hpp"
 
+#include "guest/guests.hpp"
+
 namespace lathbench {
 
 peer lathwork_peer();
@@ -74,6 +76,7 @@ std::vector<peer> make_list() {
     list.push_back(missing("maple-rcu", LATH_PEER_LINUX_WHY));
 #endif
     list.push_back(design_2013_peer());
+    add_guest_peers(list);
     return list;
 }
 

@@ -19,6 +19,7 @@
 #include "spin.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lathbench {
 
@@ -54,7 +55,7 @@ private:
 };
 
 template <class Adapter>
-class map_bench_of final : public map_bench {
+class map_bench_of : public map_bench {
     static constexpr bool has_erase = requires(Adapter a, u64 k) { a.erase(k); };
     static constexpr bool has_floor = requires(Adapter a, u64 k) { a.floor(k, k, k); };
     static constexpr bool has_scan =
@@ -65,6 +66,8 @@ class map_bench_of final : public map_bench {
         requires(Adapter a, const u64* k) { a.insert_batch(k, 1); };
 
 public:
+    template <class... A>
+    explicit map_bench_of(A&&... arguments) : map_(std::forward<A>(arguments)...) {}
     void enter() override { map_.enter(); }
     void leave() override { map_.leave(); }
 

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace lathbench {
 
@@ -29,8 +30,10 @@ inline std::uint32_t next_random(std::uint64_t& state) {
 }
 
 template <class Adapter>
-class range_bench_of final : public range_bench {
+class range_bench_of : public range_bench {
 public:
+    template <class... A>
+    explicit range_bench_of(A&&... arguments) : index_(std::forward<A>(arguments)...) {}
     void enter() override { index_.enter(); }
     void leave() override { index_.leave(); }
     bool can_erase() const override { return erases; }

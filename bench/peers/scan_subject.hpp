@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathbench {
@@ -82,6 +83,8 @@ std::uint64_t run_queue_kind(Queue& queue, queue_kind kind, std::uint64_t turns,
 template <class E, class Container>
 class scan_subject_of final : public scan_subject<E> {
 public:
+    template <class... A>
+    explicit scan_subject_of(A&&... arguments) : container_(std::forward<A>(arguments)...) {}
     void push_back(E& e) override { container_.push_back(e); }
 
     std::uint64_t scan(scan_work work, std::uint64_t rounds) const override {

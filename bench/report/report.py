@@ -94,7 +94,8 @@ def seed_table(t, seed):
         rows.append(("then", [entry["label"], *then, "", ""]))
         here = here_cells(t, seed, entry)
         if here:
-            rows.append(("here", ["here: " + entry["case"], *here]))
+            metric = entry.get("metric", "time")
+            rows.append(("here", [f"here: {entry['case']}" + ("" if metric == "time" else f" {metric}"), *here]))
     return head, rows
 
 
