@@ -52,11 +52,14 @@ extern bool lath_have_avx512;
 #endif
 
 /*
- * Portable heads: 8 bytes a word. For bytes a, b: the carry-free difference (a | 0x80) - (b & 0x7f)
- * has its top bit set where the low seven bits of a are >= those of b; the top bits decide first.
+ * Portable heads. They ascend, so one word of eight holds the boundary: seven byte compares find it, and
+ * arithmetic on the whole word the place in it. For bytes a, b: the carry-free difference
+ * (a | 0x80) - (b & 0x7f) has its top bit set where the low seven bits of a are >= those of b; the top bits
+ * decide first. Heads that are being changed may not ascend: then the masks say anything.
  */
 #define LATH_BYTES(x) (0x0101010101010101ull * (x))
 
+/* the top bit of each byte: a >= b */
 static inline u64 lath_bytes_ge(u64 a, u64 b)
 {
 	u64 low = (a | LATH_BYTES(0x80)) - (b & LATH_BYTES(0x7f));
@@ -64,25 +67,34 @@ static inline u64 lath_bytes_ge(u64 a, u64 b)
 	return ((a & ~b) | (~(a ^ b) & low)) & LATH_BYTES(0x80);
 }
 
-/* top bits of eight bytes -> eight bits */
-static inline u64 lath_bytes_mask(u64 tops)
+/* the first byte whose top bit is set, 8 if none is */
+static inline unsigned int lath_first_byte(u64 tops)
 {
-	return ((tops >> 7) * 0x0102040810204080ull) >> 56;
+	return tops ? __ffs64(tops) >> 3 : 8;
+}
+
+static inline u64 lath_ones(unsigned int n)
+{
+	return n < 64 ? (1ull << n) - 1 : ~0ull;
 }
 
 static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 {
-	struct lath_match m = { 0, 0 };
-	u64 want = LATH_BYTES(h);
-	unsigned int i;
+	const u64 *words = (const u64 *)head;
+	u64 want = LATH_BYTES(h), x, above;
+	struct lath_match m;
+	unsigned int w = 0, i;
 
-	for (i = 0; i < 8; i++) {
-		u64 x = READ_ONCE(((const u64 *)head)[i]);
-		u64 ge = lath_bytes_ge(x, want), le = lath_bytes_ge(want, x);
-
-		m.lt |= lath_bytes_mask(ge ^ LATH_BYTES(0x80)) << (8 * i);
-		m.eq |= lath_bytes_mask(ge & le) << (8 * i);
+	for (i = 0; i < 7; i++)
+		w += READ_ONCE(head[8 * i + 7]) < h;
+	x = READ_ONCE(words[w]);
+	m.lt = lath_ones(8 * w + lath_first_byte(lath_bytes_ge(x, want)));
+	above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
+	while (unlikely(!above) && w < 7) { /* equal ones go on behind this word */
+		x = READ_ONCE(words[++w]);
+		above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
 	}
+	m.eq = lath_ones(8 * w + lath_first_byte(above)) & ~m.lt;
 	return m;
 }
 
