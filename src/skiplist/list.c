@@ -55,6 +55,7 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 	}
 	node_init(root, 0, 0, KEY_MAX, NULL, 0);
 	node_open(root);
+	fingers_init(list);
 	smp_store_release(&list->root, root); /* pairs with the load in walk.c descend */
 	return 0;
 }
@@ -105,6 +106,7 @@ void lath_skiplist_fini(struct lath_skiplist *public, lath_item_fn each, void *a
 	if (list->each)
 		free_nodes(list);
 	pools_fini(list);
+	fingers_fini(list);
 	list->root = NULL;
 }
 

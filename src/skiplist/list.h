@@ -55,6 +55,8 @@ struct pool {
 #endif
 #define SPARSE_RING LATH_SPARSE_RING
 
+struct fingers;
+
 struct skiplist {
 	/* read by every call, written when a root is added */
 	struct node *root;
@@ -64,7 +66,8 @@ struct skiplist {
 	bool retired; /* something was handed to reclamation: wait for it at the end */
 	u64 id;	      /* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
-	struct lath_allocator allocator; /* alloc == NULL: pages */
+	struct fingers __percpu *fingers; /* in the kernel, see finger.h */
+	struct lath_allocator allocator;  /* alloc == NULL: pages */
 
 	/* written now and then: on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));

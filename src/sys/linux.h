@@ -21,6 +21,7 @@
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/prefetch.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>

@@ -148,6 +148,7 @@ static inline void lath_spin_wait(unsigned int *rounds)
 #define preempt_enable() ((void)0)
 #define lath_word_locked(level) ((void)0)
 #define lath_word_unlocked(level) ((void)0)
+#define __percpu
 #define __acquires(lock)
 #define __releases(lock)
 
