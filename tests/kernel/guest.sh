@@ -19,6 +19,34 @@ stage_units() {
 	! dmesg | grep -E '^(\[[^]]*\] )? *not ok '
 }
 
+# The 2013 module test, every index, small: it counts its own errors and fails to load.
+stage_skiplist() {
+	local benchmark
+	insmod /lathwork.ko || return
+	for benchmark in 1 2 3 4; do
+		insmod /skiplist_test.ko items=5000 rounds=300 threads=3 keys=20000 benchmark=$benchmark || return
+		grep -q ' errors 0$' /sys/kernel/debug/skiplist_test || return
+		rmmod skiplist_test || return
+	done
+	rmmod lathwork
+}
+
+# Figures at native speed, on User Mode Linux only: one processor. Its memory is a file of the host, whose
+# pages are made when they are first touched: touch them before anything is timed.
+stage_figures() {
+	local benchmark repeat
+	mount -t tmpfs -o size=80% tmp /tmp && dd if=/dev/zero of=/tmp/touch bs=1M 2>/dev/null
+	umount /tmp
+	insmod /lathwork.ko || return
+	for repeat in 1 2 3 4 5; do
+		for benchmark in 1 2 3 4; do
+			insmod /skiplist_test.ko items=100000 rounds=${ROUNDS-20000} threads=1 keys=1000000 benchmark=$benchmark || return
+			rmmod skiplist_test || return
+		done
+	done
+	rmmod lathwork
+}
+
 # Does lockdep see a wrong order of our locks? Last: it reports once and goes to sleep.
 stage_lockdep() {
 	echo "guest: complaints are wanted from here on"
