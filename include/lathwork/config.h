@@ -96,6 +96,7 @@ enum {
 	LATH_HUGE_PAGES = 1u << 0, /* node memory in 2 MiB pages (madvise); ignored in the kernel */
 	LATH_NODE_EACH = 1u << 1,  /* one allocation a node, freed right after its grace period:
 					 * slower, but checkers (ASan, memcheck) see every misuse */
+	LATH_HOLES = 1u << 2, /* the list can be asked for free room (lathwork/hole.h); ranges only */
 };
 
 struct lath_config {

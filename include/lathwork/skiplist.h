@@ -28,6 +28,7 @@
  *   I8  a child is one level down and not DEAD                                                   [4]
  *   I9  a separator is never below its child's low fence, so a walk never lands too far right    [4]
  *   I10 every item is found by the walk from the root                                            [5]
+ *   I11 with LATH_HOLES, what is noted of free room hides no hole (lathwork/hole.h)              [5]
  *
  * Who may call what beside what. Nothing needs a lock of the caller's, but for the rows marked X:
  *   lookup, get, overlap, ceiling, floor, first, last, scan, batch lookups, count   beside anything

@@ -8,6 +8,7 @@
  * the rule and lets a lookup answer from one leaf, always.
  */
 #include "skiplist/finger.h"
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 void cover_from(struct node *first, struct node *last, u64 key)
@@ -64,12 +65,20 @@ int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 
 void after_cover(struct skiplist *list, struct node *first, struct node *last, u64 key, u64 end)
 {
 	bool apart = leaf_right(first) != last || node_void(first);
+	u64 from = first->low, to = last->last;
+	struct node *leaf;
 
+	for (leaf = first; list->holes && leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
+		gap_settle(list, leaf);
 	unlock_through(first, last);
 	if (apart) /* the VOID ones stand before last in the parent too: no separator moves past them */
 		merge_void(list, key, end);
 	else
 		post_low(list, last);
+	if (list->holes) {
+		gap_sync_span(list, from, to, 1, 1);
+		gap_end(list);
+	}
 }
 
 /*
@@ -93,6 +102,7 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
 		*full = last;
 		return -EAGAIN;
 	}
+	gap_cover_begin(list);
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
 	after_cover(list, first, last, item->key, end);

@@ -3,6 +3,7 @@
  * list.c - a list's beginning and end, loading sorted input, counts.
  */
 #include "skiplist/finger.h"
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 #ifndef __KERNEL__
@@ -24,7 +25,9 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	memcpy(to, from, from->size);
 	if (to->layout != LATH_RANGES && to->layout != LATH_POINTS)
 		return -EINVAL;
-	if (to->flags & ~(unsigned int)(LATH_HUGE_PAGES | LATH_NODE_EACH))
+	if (to->flags & ~(unsigned int)(LATH_HUGE_PAGES | LATH_NODE_EACH | LATH_HOLES))
+		return -EINVAL;
+	if (to->flags & LATH_HOLES && to->layout != LATH_RANGES)
 		return -EINVAL;
 	return 0;
 }
@@ -42,18 +45,22 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 	list->ranges = cfg.layout == LATH_RANGES;
 	list->each = cfg.flags & LATH_NODE_EACH;
 	list->huge = cfg.flags & LATH_HUGE_PAGES && !cfg.allocator;
+	list->holes = cfg.flags & LATH_HOLES;
+	list->inner_side = list->holes ? GAP_WORDS : 0;
 	list->rcu = cfg.rcu ? cfg.rcu : &lath_rcu_auto;
 	if (cfg.allocator)
 		list->allocator = *cfg.allocator;
 	list->id = lath_fetch_add(&next_list_id, 1);
 	lath_spin_init(&list->root_lock);
-	pools_init(list);
+	if (!pools_init(list))
+		return -ENOMEM;
 	root = node_alloc(list, POOL_LEAF);
 	if (!root) {
 		pools_fini(list);
 		return -ENOMEM;
 	}
 	node_init(root, 0, 0, KEY_MAX, NULL, 0);
+	gap_settle(list, root);
 	node_open(root);
 	fingers_init(list);
 	smp_store_release(&list->root, root); /* pairs with the load in walk.c descend */

@@ -214,6 +214,11 @@ static int first_item(struct skiplist *list, u64 key, u64 last, bool cover, stru
 	return seek_right_locked(list, key, last, cover, found);
 }
 
+int overlap_item(struct skiplist *list, u64 key, u64 last, struct lath_item *found)
+{
+	return first_item(list, key, last, true, found);
+}
+
 int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uint64_t size,
 				   struct lath_item *found)
 {
@@ -316,7 +321,7 @@ static int seek_left_locked(struct skiplist *list, u64 key, struct lath_item *fo
 	return ret;
 }
 
-static int last_item(struct skiplist *list, u64 key, struct lath_item *found)
+int floor_item(struct skiplist *list, u64 key, struct lath_item *found)
 {
 	unsigned int try;
 	int ret;
@@ -335,7 +340,7 @@ int lath_skiplist_floor_item(struct lath_skiplist *list, uint64_t key, struct la
 	int ret;
 
 	lath_reader_enter(rcu);
-	ret = last_item(list_of(list), key, found);
+	ret = floor_item(list_of(list), key, found);
 	lath_reader_exit(rcu);
 	return ret;
 }

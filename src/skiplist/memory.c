@@ -47,15 +47,17 @@ static void block_free(struct skiplist *list, void *block, size_t size)
 		lath_pages_free(block, size);
 }
 
-static size_t leaf_bytes(const struct skiplist *list)
+/* A node whose entries have so many words beside the pairs. */
+static size_t node_bytes(const struct skiplist *list, size_t side)
 {
-	size_t size = sizeof(struct node) + (list->ranges ? NODE_CAP * sizeof(u64) : 0);
+	size_t words = NODE_CAP * side + (list->holes ? GAP_WORDS : 0);
 
-	return (size + 63) & ~63ul;
+	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }
 
-void pools_init(struct skiplist *list)
+bool pools_init(struct skiplist *list)
 {
+	size_t stripes = GAP_STRIPES * sizeof(struct stripe);
 	int kind;
 
 	for (kind = 0; kind < POOL_KINDS; kind++) {
@@ -64,8 +66,15 @@ void pools_init(struct skiplist *list)
 		memset(pool, 0, sizeof(*pool));
 		lath_spin_init(&pool->lock);
 		pool->list = list;
-		pool->node_size = kind == POOL_LEAF ? leaf_bytes(list) : (sizeof(struct node) + 63) & ~63ul;
+		pool->node_size = node_bytes(list, kind == POOL_LEAF ? list->ranges : list->inner_side);
 	}
+	if (!list->holes)
+		return true;
+	list->stripe = list->allocator.alloc ? list->allocator.alloc(list->allocator.ctx, stripes, 64)
+					     : lath_block_alloc(stripes);
+	if (list->stripe)
+		memset(list->stripe, 0, stripes);
+	return list->stripe;
 }
 
 void pools_fini(struct skiplist *list)
@@ -82,6 +91,10 @@ void pools_fini(struct skiplist *list)
 			block_free(list, chunk, chunk->size);
 		}
 	}
+	if (list->stripe && list->allocator.alloc)
+		list->allocator.free(list->allocator.ctx, list->stripe, GAP_STRIPES * sizeof(struct stripe));
+	else if (list->stripe)
+		lath_block_free(list->stripe);
 }
 
 /* A node from what the pool has, or NULL. */

@@ -14,7 +14,8 @@
  *   +64    head[64]                   one byte an entry, ascending with the keys
  *   +128   pair[64] {key, value}      ascending by key; dead entries keep their key
  *   +1152  size[64]                   leaves in the ranges layout; a column of its own, so that a
- *                                     miss never loads it
+ *                                     miss never loads it. In a list asked for holes inner nodes
+ *                                     have gap[64] here, and every node its own gap behind (gap.h)
  *
  * The word: a lock bit, two states, and a version that grows with every change.
  *   LOCKED  a writer is inside
@@ -73,8 +74,13 @@ struct node {
 	};
 	u8 head[64];
 	struct pair pair[NODE_CAP];
-	u64 size[]; /* NODE_CAP of them in leaves of the ranges layout */
+	u64 size[]; /* `side` words an entry: see below */
 };
+
+/* The column beside the pairs has so many words an entry: none in the points layout, one (the size) in
+ * leaves of ranges, GAP_WORDS (what lies free below the child, gap.h) in inner nodes of a list that is
+ * asked for holes. Calls that move entries take that number as `side`. */
+#define GAP_WORDS 4
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
 _Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152, "18 lines of 64 bytes for 64 entries");
@@ -311,23 +317,25 @@ static inline unsigned int node_rank(const struct node *node, u64 key)
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 	       unsigned int shift);
 /* Put an entry of this rank into a node that is not full and has nothing overlapping. */
-void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, bool ranges);
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side);
 /* Append to a node being filled in order; the caller rescales once at the end. */
-void node_append(struct node *node, u64 key, u64 size, u64 value, bool ranges);
+void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side);
 static inline void node_erase(struct node *node, unsigned int i)
 {
 	WRITE_ONCE(node->live, node->live & ~(1ull << i));
 }
+/* Nothing is known of what lies free below entry i of an inner node: anything may. */
+void node_forget_gap(struct node *node, unsigned int i);
 void node_clear(struct node *node);
 /* Drop dead entries. */
-void node_compact(struct node *node, bool ranges);
+void node_compact(struct node *node, unsigned int side);
 /* Write all heads for this scale / for the best scale for the keys there. */
 void node_scale(struct node *node, u64 base, unsigned int shift);
 void node_rescale(struct node *node);
 /* Move the n highest entries of left to the front of right / the n lowest of right to the end of left.
  * Both compacted; the caller rescales both and sets fences. */
-void node_move_up(struct node *left, struct node *right, unsigned int n, bool ranges);
-void node_move_down(struct node *left, struct node *right, unsigned int n, bool ranges);
+void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side);
+void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side);
 
 /* ---- inner nodes ---- */
 

@@ -78,7 +78,7 @@ struct node *lock_leaf(struct skiplist *list, u64 key)
 	return leaf;
 }
 
-struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
+struct node *level_node(struct skiplist *list, u64 key, unsigned int level, u64 *word)
 {
 	for (;;) {
 		struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
@@ -88,21 +88,31 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 		while (node && node_level(node) > level)
 			node = walk_step(node, key, WALK_ON);
 		while (node) {
-			u64 word = node_read(node);
+			u64 w = node_read(node);
 			struct node *right;
 
-			if (word & NODE_DEAD)
+			if (w & NODE_DEAD)
 				break;
-			if (key <= READ_ONCE(node->last) && !(word & NODE_VOID)) {
-				if (node_trylock(node, word))
-					return node;
-				continue;
+			if (key <= READ_ONCE(node->last) && !(w & NODE_VOID)) {
+				*word = w;
+				return node;
 			}
 			right = READ_ONCE(node->right);
-			if (node_valid(node, word))
+			if (node_valid(node, w))
 				node = right;
 		}
 	}
+}
+
+struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
+{
+	struct node *node;
+	u64 word;
+
+	do
+		node = level_node(list, key, level, &word);
+	while (node && !node_trylock(node, word));
+	return node;
 }
 
 void unlock_clean_through(struct node *first, struct node *last)

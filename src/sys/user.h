@@ -111,6 +111,20 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
 }
 
+/* the same, after all stores before it */
+static inline u64 lath_fetch_add_release(u64 *p, u64 n)
+{
+	return __atomic_fetch_add(p, n, __ATOMIC_RELEASE);
+}
+
+/* A number for this thread, to spread counters by. */
+extern __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+unsigned int lath_number_thread(void);
+static inline unsigned int lath_stripe(void)
+{
+	return likely(lath_thread_number) ? lath_thread_number : lath_number_thread();
+}
+
 #define prefetch(p) __builtin_prefetch(p)
 /* The same for a line that will be written: take it from the other caches at once. */
 static inline void prefetchw(const void *p)
