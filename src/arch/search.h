@@ -2,7 +2,8 @@
 /*
  * search.h - the search inside a node, in whatever the processor does best.
  *
- *   lath_heads_match(head, h)     which of 64 bytes are below h, which equal h: two 64-bit masks
+ *   lath_heads_match(head, h)     which of 64 ascending bytes are below h, which equal h: two 64-bit masks
+ *   lath_bytes_match(bytes, b)    the same for bytes in any order
  *
  * Nodes are searched while writers change them: any answer is allowed then, since the caller
  * checks the node's version afterwards; reading past the arrays is not. Three forms: AVX-512
@@ -148,6 +149,25 @@ static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
 	return lath_heads_match_sse2(head, h);
 #else
 	return lath_heads_match_c(head, h);
+#endif
+}
+
+/* The same for 64 bytes in any order. */
+static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
+{
+#ifdef LATH_X86_VECTORS
+	return lath_heads_match(bytes, b);
+#else
+	struct lath_match m = { 0, 0 };
+	unsigned int i;
+
+	for (i = 0; i < 64; i++) {
+		u8 byte = READ_ONCE(bytes[i]);
+
+		m.lt |= (u64)(byte < b) << i;
+		m.eq |= (u64)(byte == b) << i;
+	}
+	return m;
 #endif
 }
 

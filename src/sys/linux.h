@@ -92,6 +92,11 @@ static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 	spin_lock_bh(&l->lock);
 }
 
+static inline bool lath_spin_trylock(struct lath_spinlock *l)
+{
+	return spin_trylock_bh(&l->lock);
+}
+
 static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock)
 {
 	spin_unlock_bh(&l->lock);

@@ -11,7 +11,8 @@
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
  *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
- *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_unlock
+ *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
+ *              lath_spin_unlock
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: a node's lock was taken, is let go
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf

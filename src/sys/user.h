@@ -183,6 +183,11 @@ static inline void lath_spin_lock(struct lath_spinlock *lock)
 		lath_spin_wait(&rounds);
 }
 
+static inline bool lath_spin_trylock(struct lath_spinlock *lock)
+{
+	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, 1);
+}
+
 static inline void lath_spin_unlock(struct lath_spinlock *lock)
 {
 	smp_store_release(&lock->held, 0); /* pairs with cmpxchg_acquire in lath_spin_lock */
