@@ -46,6 +46,7 @@ struct pool {
 	struct chunk *chunks;
 	struct skiplist *list;
 	u64 bytes;
+	u64 huge_bytes;
 	u64 nodes; /* handed out and not come back */
 };
 
@@ -62,7 +63,8 @@ struct skiplist {
 	struct node *root;
 	bool ranges;
 	bool each; /* LATH_NODE_EACH */
-	bool huge;
+	bool huge;  /* all memory on huge pages */
+	bool small; /* none */
 	bool retired; /* something was handed to reclamation: wait for it at the end */
 	u64 id;	      /* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
@@ -99,7 +101,7 @@ void node_free(struct skiplist *list, enum pool_kind kind, struct node *node);
 /* Hand an unlinked node, DEAD by now, to reclamation. */
 void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node);
 
-void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes);
+void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
 
 /* The node is complete: from now on it counts. Its version goes on from its former life. */
 static inline void node_open(struct node *node)
