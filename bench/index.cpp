@@ -580,6 +580,8 @@ table index_table() {
     for (const auto& p : all_peers())
         if (p.map || !p.missing.empty())
             t.subjects.push_back({p.name, p.map_note.empty() ? p.note : p.map_note, p.missing});
+    t.more = {"lathwork-huge", "linux-rbtree", "boost-rbtree", "std-map",    "tbb",
+              "libcds",        "maple-lock",   "maple-rcu",    "design-2013"};
     t.cases = index_cases;
     t.run = run_index;
     t.compare_with = {{"lookup-batch", "lookup"}, {"insert-batch", "insert"}};

@@ -189,6 +189,8 @@ table ranges_table() {
         if (p.ranges || !p.missing.empty())
             t.subjects.push_back(
                 {p.name, p.ranges_note.empty() ? p.note : p.ranges_note, p.missing});
+    t.more = {"lathwork-huge", "boost-rbtree", "std-map",  "tbb",
+              "libcds",        "maple-lock",   "maple-rcu"};
     t.cases = ranges_cases;
     t.run = [](session& s) { runner(s).run(); };
     return t;

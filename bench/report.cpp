@@ -58,11 +58,8 @@ json asked_for(const options& opt) {
                   {"seed", opt.seed},
                   {"parameters", opt.parameters},
                   {"input", opt.input.empty() ? "made-up keys" : opt.input}};
-    json limits = {{"n", opt.n},
-                   {"threads", opt.threads},
-                   {"subjects", opt.subjects},
-                   {"cases", opt.cases},
-                   {"reps", opt.reps}};
+    json limits = {{"n", opt.n},         {"threads", opt.threads}, {"subjects", opt.subjects},
+                   {"cases", opt.cases}, {"reps", opt.reps},       {"brief", opt.brief}};
     asked["only"] = limits;
     return asked;
 }
@@ -87,7 +84,11 @@ json context_of(const std::deque<run>& done, const options& opt) {
     for (const auto& each : done) {
         const session& s = each.measured;
         const noise& n = each.circumstances;
+        json declared = json::array();
+        for (const auto& p : s.of().parameters)
+            declared.push_back(p.name);
         tables.push_back({{"name", s.of().name},
+                          {"parameters", declared},
                           {"summary", s.of().summary},
                           {"named_peer", s.of().named_peer},
                           {"complete", each.complete},

@@ -423,6 +423,7 @@ table scan_table() {
     for (const auto& e : all_entries<scan_element<1>>())
         t.subjects.push_back(
             {e.name, e.variant ? e.note + "; with --full or by name" : e.note, ""});
+    t.more = {"lathwork-iterator", "lathwork-hot", "circular-prefetch", "deque", "boost-list"};
     t.cases = scan_cases;
     t.parameters = scan_parameters();
     t.run = [](session& s) { runner(s).run(); };

@@ -76,6 +76,9 @@ bool session::wants_subject(const std::string& name) const {
     if (it == known.end() || !it->missing.empty())
         return false;
     const auto& asked = opt_.subjects;
+    if (opt_.brief && asked.empty() &&
+        std::find(table_.more.begin(), table_.more.end(), name) != table_.more.end())
+        return false;
     return asked.empty() || std::find(asked.begin(), asked.end(), name) != asked.end();
 }
 

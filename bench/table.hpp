@@ -37,6 +37,7 @@ struct options {
     std::vector<std::string> cases; // empty: all; a filter matches a case or its first words
     std::uint64_t seed = 1;
     int reps = 0; // 0: by mode
+    bool brief = false; // without table::more
     std::string input; // JSON with "extents": the key set instead of made-up keys
     std::map<std::string, std::string> parameters; // --parameter, checked (parameters.hpp)
     bool quick() const { return mode == effort::quick; }
@@ -82,6 +83,7 @@ struct table {
     std::string summary;
     std::string named_peer; // the ratio column beside "best peer"
     std::vector<subject> subjects; // ours first: names that begin with "lathwork"
+    std::vector<std::string> more; // of them, what --brief leaves out
     std::function<std::vector<std::string>(const options&)> cases;
     std::function<void(session&)> run;
     std::vector<parameter> parameters; // may be empty

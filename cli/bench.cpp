@@ -101,6 +101,8 @@ int report(const request& asked, const std::deque<lathbench::run>& done) {
     for (const auto& each : done)
         std::printf("%s was %s\n", each.measured.of().name.c_str(),
                     lathbench::describe(each.circumstances).c_str());
+    if (asked.opt.brief)
+        std::printf("--brief: some peers were left out; lath bench --list names all\n");
     for (const auto& each : done) {
         for (const auto& e : each.measured.errors()) {
             std::fprintf(stderr, "lath: NOT VERIFIED: %s\n", e.c_str());
@@ -209,6 +211,8 @@ void add_bench(CLI::App& app) {
     auto* quick = bench->add_flag("--quick", asked->quick,
                                   "smaller sizes and fewer repetitions: under a minute a table");
     bench->add_flag("--full", asked->full, "all sizes, all rounds")->excludes(quick);
+    bench->add_flag("--brief", asked->opt.brief,
+                    "without the subjects that say least beside the others");
     bench->add_option("--threads", asked->opt.threads, "numbers of threads")
         ->delimiter(',')
         ->check(CLI::Range(1, 1024));

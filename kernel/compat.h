@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * compat.h - differences between kernel releases, and nothing else. Included before every file
- * of the modules. The code is written for 6.1 and later; 6.1 needs nothing here.
+ * of the modules. The code is written for 6.1 and later.
  */
 #ifndef LATH_KERNEL_COMPAT_H
 #define LATH_KERNEL_COMPAT_H
@@ -10,6 +10,28 @@
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "lathwork needs Linux 6.1 or later"
+#endif
+
+/* io_uring commands: a header of their own since 6.8, the payload behind a function since 6.6. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#include <linux/io_uring/cmd.h>
+#else
+#include <linux/io_uring.h>
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define lath_uring_payload(ioucmd) io_uring_sqe_cmd((ioucmd)->sqe)
+#else
+#define lath_uring_payload(ioucmd) ((ioucmd)->cmd)
+#endif
+
+/* 6.4 gave the one-argument kvfree_rcu a name of its own; 6.12 dropped no_llseek for NULL. */
+#include <linux/rcupdate.h>
+#ifndef kvfree_rcu_mightsleep
+#define kvfree_rcu_mightsleep(ptr) kvfree_rcu(ptr)
+#endif
+#include <linux/fs.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && !defined(no_llseek)
+#define no_llseek NULL
 #endif
 
 #endif /* LATH_KERNEL_COMPAT_H */

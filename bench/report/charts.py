@@ -17,9 +17,9 @@ THEMES = {
 TIME_LABEL = ("datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
               "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
               "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs' : format(datum.value, '~g') + ' ns'")
-COUNT_LABEL = ("datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' G' : "
+COUNT_LABEL = ("(datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' G' : "
                "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' M' : "
-               "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' k' : format(datum.value, '~g')")
+               "datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' k' : format(datum.value, '~g'))")
 
 
 def themed(spec, theme):
@@ -30,7 +30,7 @@ def themed(spec, theme):
 
 
 def label_of(unit):
-    return TIME_LABEL if unit in NS else COUNT_LABEL
+    return TIME_LABEL if unit in NS else f"{COUNT_LABEL} + ' {unit}'"
 
 
 def plain(value, unit):
@@ -156,7 +156,7 @@ def lines(series, unit, named, axis, title, better):
     first, last = xs[0], xs[-1]
     reach = last / first if last > first else 2
     x = alt.X("x:Q", title={"n": "items", "threads": "threads", "depth": "requests in the queue"}.get(axis, axis),
-              scale=alt.Scale(type="log", domain=[first / reach ** 0.04, last * reach ** 0.85], nice=False),
+              scale=alt.Scale(type="log", domain=[first / reach ** 0.04, last * reach ** 0.7], nice=False),
               axis=alt.Axis(values=xs, labelExpr=COUNT_LABEL, grid=False))
     y = alt.Y("value:Q", title=None, scale=alt.Scale(type="log", domain=[low, high], nice=False),
               axis=alt.Axis(values=ticks(low, high, 6), labelExpr=label_of(unit), grid=True))

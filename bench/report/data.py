@@ -4,6 +4,8 @@ import json
 import re
 
 OURS = "lathwork"
+# bounds, not structures: no peer to be faster than
+BOUNDS = ("off",)
 NS = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -32,7 +34,8 @@ class Table:
     def best_peer(self, case, metric):
         """The row of the fastest subject that is not ours, of the case that the ratios compare with."""
         peer_case = next((q["peer_case"] for q in self.ratios if q["case"] == case and q["metric"] == metric), case)
-        peers = [r for r in self.rows_of(peer_case, metric) if not r["subject"].startswith(OURS)]
+        peers = [r for r in self.rows_of(peer_case, metric)
+                 if not r["subject"].startswith(OURS) and r["subject"] not in BOUNDS]
         if not peers:
             return None
         return (max if peers[0]["better"] == "higher" else min)(peers, key=lambda r: r["median"])
@@ -51,6 +54,8 @@ class Table:
         only, words = self.context.get("only", {}), ["lath bench", self.name]
         if self.context.get("effort") in ("quick", "full"):
             words.append("--" + self.context["effort"])
+        if only.get("brief"):
+            words.append("--brief")
         for option in ("n", "threads", "subjects", "cases"):
             if only.get(option):
                 words.append(f"--{option} " + ",".join(str(v) for v in only[option]))
@@ -58,8 +63,10 @@ class Table:
             words.append(f"--reps {only['reps']}")
         if self.context.get("seed", 1) != 1:
             words.append(f"--seed {self.context['seed']}")
+        declared = self.info.get("parameters", [])
         for name, value in (self.context.get("parameters") or {}).items():
-            words.append(f"--parameter {name}={value}")
+            if name in declared:
+                words.append(f"--parameter {name}={value}")
         return " ".join(words)
 
 

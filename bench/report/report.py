@@ -133,7 +133,7 @@ def line_chart(t, title, family, axis, metric):
             series.setdefault(r["subject"], []).append((x, r["median"]))
             unit, better = r["unit"], r["better"]
     series = {s: p for s, p in series.items() if len(p) == len(found)}
-    if OURS not in series:
+    if not series:
         return None
     spec, rest = charts.lines({s: p for s, p in series.items() if s == OURS or not s.startswith(OURS)}, unit,
                               t.named_peer, axis, title, better)
@@ -152,7 +152,7 @@ def section_charts(page, t, section):
         bars = [(f"{c}{'' if m == 'time' else ' ' + m}", c, m) for c, m in largest_cases(t)]
     for title, case, metric in bars:
         rows = t.rows_of(case, metric)
-        if len(rows) > 1 and t.row(case, metric, OURS):
+        if len(rows) > 1:
             rows = [r for r in rows if r["subject"] == OURS or not r["subject"].startswith(OURS)][:40]
             word = "higher is better" if rows[0]["better"] == "higher" else "lower is better"
             figures.append(page.chart(charts.dots(rows, t.named_peer, title), f"{title} ({word})"))
@@ -260,6 +260,16 @@ def write_pictures(directory, entries):
     return written
 
 
+def summary(entries):
+    """The picture in words."""
+    lines = []
+    for entry in entries:
+        parts = [f"{number(times(q, entry['better'])[0])}x {q['peer']}" + (" (tie)" if q["tie"] else "")
+                 for q in entry["ratios"]]
+        lines.append(f"{entry['title']:<46} {', '.join(parts)}")
+    return ["lathwork is faster by (above 1x):", *lines, ""] if lines else []
+
+
 def main():
     arguments = argparse.ArgumentParser(prog="lath report", description=__doc__.split(": ", 1)[1])
     arguments.add_argument("--output", default=".", metavar="DIR")
@@ -279,7 +289,7 @@ def main():
         sys.exit(f"lath report: {problem}")
     except OSError as error:
         sys.exit(f"lath report: {error.filename}: {error.strerror}")
-    print("\n".join(written))
+    print("\n".join(summary(entries) + written))
 
 
 if __name__ == "__main__":

@@ -28,13 +28,14 @@
  *   I8  a child is one level down and not DEAD                                                   [4]
  *   I9  a separator is never below its child's low fence, so a walk never lands too far right    [4]
  *   I10 every item is found by the walk from the root                                            [5]
+ *   I11 with LATH_HOLES, what is noted of free room hides no hole (lathwork/hole.h)              [5]
  *
  * Who may call what beside what. Nothing needs a lock of the caller's, but for the rows marked X:
  *   lookup, get, overlap, ceiling, floor, first, last, scan, batch lookups, count   beside anything
  *   insert, erase, replace, resize, split, erase_range, store_range, batches        beside anything
  *   init, fini, create, destroy, load_sorted                                        X: alone
  *   verify, dump                                                                    X: no writers
- * One structure is used through one RCU flavour (lathwork/config.h). Calls enter a reader by themselves where they need one;
+ * One structure is used through one RCU flavour (lathwork/config.h). Calls enter a reader by themselves;
  * the _rcu forms expect the caller to be in one. Do not wait for a grace period inside a reader.
  *
  * What the calls promise

@@ -10,6 +10,7 @@
  * meet it again.
  */
 #include "skiplist/finger.h"
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 /* Merge only what leaves a quarter free, or an empty node. */
@@ -19,14 +20,15 @@ static bool nodes_fit(unsigned int a, unsigned int b)
 }
 
 /* Two locked neighbours, right.low == left.last + 1 or one of them VOID: all to the left one. */
-static void merge(struct node *left, struct node *right, bool ranges)
+static void merge(struct skiplist *list, struct node *left, struct node *right)
 {
 	bool left_void = node_void(left), right_void = node_void(right);
+	unsigned int side = node_level(left) ? list->inner_side : list->ranges;
 
 	if (node_count(right)) {
-		node_compact(left, ranges);
-		node_compact(right, ranges);
-		node_move_down(left, right, right->used, ranges);
+		node_compact(left, side);
+		node_compact(right, side);
+		node_move_down(left, right, right->used, side);
 		node_rescale(left);
 	}
 	if (!right_void)
@@ -40,7 +42,7 @@ static void merge(struct node *left, struct node *right, bool ranges)
 }
 
 /* Children i and j of a locked node, neighbours there: merge j into i? Returns j's node, DEAD, or NULL. */
-static struct node *merge_children(struct skiplist *list, struct node *up, int i, int j)
+static struct node *merge_children(struct skiplist *list, struct node *up, int i, int j, u64 span[2])
 {
 	struct node *left, *right;
 
@@ -59,8 +61,14 @@ static struct node *merge_children(struct skiplist *list, struct node *up, int i
 		node_unlock_clean(left);
 		return NULL;
 	}
-	merge(left, right, list->ranges && up->level == 1);
+	merge(list, left, right);
 	node_erase(up, (unsigned int)j);
+	if (list->holes) {
+		gap_settle(list, left);
+		node_forget_gap(up, (unsigned int)i);
+	}
+	span[0] = left->low;
+	span[1] = left->last;
 	lath_delay("merged, locks still held");
 	node_unlock(right);
 	node_unlock(left);
@@ -74,17 +82,17 @@ static bool child_empty(const struct node *up, int i)
 
 /* Merge the child of a locked node that covers key with a neighbour. The DEAD node or NULL; *more: one of
  * the two was empty, so there may be another like it. */
-static struct node *merge_one(struct skiplist *list, struct node *up, u64 key, bool *more)
+static struct node *merge_one(struct skiplist *list, struct node *up, u64 key, bool *more, u64 span[2])
 {
 	int i = (int)inner_slot(up, key), j = node_after(up, i), h = node_before(up, i);
 	struct node *dead;
 
 	*more = j >= 0 && (child_empty(up, j) || child_empty(up, i));
-	dead = merge_children(list, up, i, j);
+	dead = merge_children(list, up, i, j, span);
 	if (dead)
 		return dead;
 	*more = h >= 0 && (child_empty(up, h) || child_empty(up, i));
-	return merge_children(list, up, h, i);
+	return merge_children(list, up, h, i, span);
 }
 
 /* Merge the node of this level that covers key with its neighbours; then perhaps its parent, and so on.
@@ -92,7 +100,7 @@ static struct node *merge_one(struct skiplist *list, struct node *up, u64 key, b
 static u64 merge_at(struct skiplist *list, u64 key, unsigned int level)
 {
 	bool merged = false, first = true, more;
-	u64 last = KEY_MAX;
+	u64 last = KEY_MAX, span[2];
 
 	for (;;) {
 		struct node *up = lock_level(list, key, level + 1), *dead;
@@ -103,12 +111,19 @@ static u64 merge_at(struct skiplist *list, u64 key, unsigned int level)
 		if (first)
 			last = up->last;
 		first = false;
-		dead = merge_one(list, up, key, &more);
+		if (list->holes)
+			gap_begin(list);
+		dead = merge_one(list, up, key, &more, span);
 		sparse = node_sparse(node_count(up));
 		if (dead)
 			node_unlock(up);
 		else
 			node_unlock_clean(up);
+		if (list->holes) {
+			if (dead)
+				gap_sync_span(list, span[0], span[1], level + 1, level + 1);
+			gap_end(list);
+		}
 		if (dead) {
 			node_retire(list, level ? POOL_INNER : POOL_LEAF, dead);
 			lath_fetch_add(&list->merges, 1);
@@ -153,13 +168,28 @@ void leaf_became_sparse(struct skiplist *list, u64 key)
 /* Erase entry i of a locked leaf and unlock. True: the leaf has just become sparse. */
 static bool erase_entry(struct skiplist *list, struct node *leaf, int i, struct lath_item *old)
 {
+	u64 key = node_key(leaf, (unsigned int)i);
 	unsigned int count;
+	bool claimed = true;
 
 	if (old)
 		item_of(leaf, (unsigned int)i, list->ranges, old);
+	if (list->holes)
+		gap_begin(list);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
+	if (list->holes)
+		claimed = gap_claims(list, leaf, (unsigned int)i);
 	node_unlock(leaf);
+	if (list->holes) {
+		lath_delay("erased, hole not yet claimed");
+		if (!claimed) {
+			lath_reader_enter(list->rcu);
+			gap_sync(list, key, 0);
+			lath_reader_exit(list->rcu);
+		}
+		gap_end(list);
+	}
 	return count == NODE_CAP / 4 || !count;
 }
 
@@ -167,23 +197,9 @@ int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_it
 {
 	u64 key = node_key(leaf, (unsigned int)i);
 
-	if (unlikely(erase_entry(list, leaf, i, old))) {
-		lath_reader_enter(list->rcu);
+	if (unlikely(erase_entry(list, leaf, i, old)))
 		leaf_became_sparse(list, key);
-		lath_reader_exit(list->rcu);
-	}
 	return 0;
-}
-
-/* Erase in this leaf if it is so still. -EAGAIN: it is not. */
-int erase_under(struct skiplist *list, struct node *leaf, u64 word, u64 key, bool exact,
-		struct lath_item *old)
-{
-	int i = (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges));
-
-	if (i < 0)
-		return node_valid(leaf, word) ? -ENOENT : -EAGAIN;
-	return node_trylock(leaf, word) ? erase_locked(list, leaf, i, old) : -EAGAIN;
 }
 
 /* exact: the item must start at key. A miss is answered without the lock. */
@@ -195,12 +211,12 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		int ret;
-
 		leaf = walk_to_erase(list, key, &word);
-		ret = erase_under(list, leaf, word, key, exact, old);
-		if (likely(ret != -EAGAIN))
-			return ret;
+		i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
+		if (i >= 0 && node_trylock(leaf, word))
+			return erase_locked(list, leaf, i, old);
+		if (i < 0 && node_valid(leaf, word))
+			return -ENOENT;
 	}
 	leaf = lock_leaf(list, key);
 	i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
@@ -210,21 +226,37 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	return -ENOENT;
 }
 
+/* Erase in a leaf used lately, without a reader. -EAGAIN: not there, or it was being changed. */
+int erase_by_finger(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
+{
+	u64 word;
+	struct node *leaf = finger_try(list, key, &word);
+	int i;
+
+	if (!leaf)
+		return -EAGAIN;
+	i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
+	if (i < 0)
+		return node_valid(leaf, word) ? -ENOENT : -EAGAIN;
+	if (!node_trylock(leaf, word))
+		return -EAGAIN;
+	if (unlikely(erase_entry(list, leaf, i, old))) {
+		lath_reader_enter(list->rcu);
+		leaf_became_sparse(list, key);
+		lath_reader_exit(list->rcu);
+	}
+	return 0;
+}
+
 static int erase(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
 {
-	struct node *leaf;
-	u64 word;
-	int ret;
+	int ret = erase_by_finger(list, key, exact, old);
 
-	leaf = finger_try(list, key, &word);
-	if (leaf) {
-		ret = erase_under(list, leaf, word, key, exact, old);
-		if (ret != -EAGAIN)
-			return ret;
-	}
-	walker_enter(list);
+	if (ret != -EAGAIN)
+		return ret;
+	lath_reader_enter(list->rcu);
 	ret = erase_item(list, key, exact, old);
-	walker_exit(list);
+	lath_reader_exit(list->rcu);
 	return ret;
 }
 
@@ -245,7 +277,7 @@ int lath_skiplist_erase_if(struct lath_skiplist *public, uint64_t key, uint64_t 
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	walker_enter(list);
+	lath_reader_enter(list->rcu);
 	leaf = lock_leaf(list, key);
 	i = node_find(leaf, key);
 	if (i >= 0 && node_value(leaf, (unsigned int)i) != expected) {
@@ -257,6 +289,6 @@ int lath_skiplist_erase_if(struct lath_skiplist *public, uint64_t key, uint64_t 
 		ret = erase_locked(list, leaf, i, there);
 	else
 		node_unlock_clean(leaf);
-	walker_exit(list);
+	lath_reader_exit(list->rcu);
 	return ret;
 }

@@ -10,6 +10,7 @@
  * Separators are posted afterwards, one level at a time, with no lock held below. Until then, and
  * for ever if memory for an inner node is missing, the new node is reached from its left neighbour.
  */
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 /* Leaves that fill up together before one is added. More: fuller leaves, dearer splits. */
@@ -33,9 +34,9 @@ void reserve_release(struct skiplist *list, struct reserve *reserve)
 
 /* ---- separators ---- */
 
-static void inner_insert(struct node *inner, u64 low, struct node *child)
+static void inner_insert(struct skiplist *list, struct node *inner, u64 low, struct node *child)
 {
-	node_insert(inner, node_rank(inner, low), low, 0, (u64)(uintptr_t)child, false);
+	node_insert(inner, node_rank(inner, low), low, 0, (u64)(uintptr_t)child, list->inner_side);
 }
 
 /* An inner node: a preloaded one, or a new one. No lock held. */
@@ -66,7 +67,8 @@ static bool add_root(struct skiplist *list, unsigned int level, struct reserve *
 	root = READ_ONCE(list->root);
 	if (node_level(root) < level) {
 		node_init(node, level, 0, KEY_MAX, NULL, 56);
-		inner_insert(node, 0, root);
+		inner_insert(list, node, 0, root);
+		gap_settle(list, node);
 		node_open(node);
 		smp_store_release(&list->root, node); /* pairs with the load in walk.c descend */
 		node = NULL;
@@ -78,7 +80,8 @@ static bool add_root(struct skiplist *list, unsigned int level, struct reserve *
 }
 
 /* Split a full, locked inner node in favour of (low, child) and insert it. Unlocks. */
-static void inner_split(struct node *inner, struct node *right, u64 low, struct node *child)
+static void inner_split(struct skiplist *list, struct node *inner, struct node *right, u64 low,
+			struct node *child)
 {
 	/* appends leave full nodes behind */
 	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
@@ -86,7 +89,7 @@ static void inner_split(struct node *inner, struct node *right, u64 low, struct 
 	unsigned int shift = inner->shift;
 
 	node_init(right, inner->level, 0, inner->last, inner->right, shift);
-	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, false);
+	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, list->inner_side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(inner->last, right->low - 1);
 	WRITE_ONCE(inner->right, right);
@@ -96,16 +99,18 @@ static void inner_split(struct node *inner, struct node *right, u64 low, struct 
 		node_rescale(right);
 	node_rescale(inner);
 	target = low >= right->low ? right : inner;
-	inner_insert(target, low, child);
+	inner_insert(list, target, low, child);
+	gap_settle(list, inner);
+	gap_settle(list, right);
 	node_open(right);
 	lath_delay("inner split, separator not yet posted");
 	node_unlock(inner);
 }
 
 /* Where child stands at entry i or later, or -1. */
-static int inner_find(const struct node *inner, int i, const struct node *child)
+static int inner_find(const struct node *inner, unsigned int i, const struct node *child)
 {
-	int j = i;
+	int j = (int)i;
 
 	while (j >= 0 && node_child(inner, (unsigned int)j) != child)
 		j = node_after(inner, j);
@@ -121,10 +126,13 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 {
 	struct node *spare = NULL;
 
+	if (list->holes)
+		gap_begin(list);
 	for (;;) {
 		u64 low = READ_ONCE(node->low);
 		struct node *up = lock_level(list, low, level);
-		int i, j;
+		unsigned int i;
+		int j;
 
 		if (!up) {
 			if (!fresh || !add_root(list, level, reserve))
@@ -136,21 +144,27 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 			node_unlock_clean(up);
 			continue;
 		}
-		i = (int)inner_slot(up, low);
-		j = inner_find(up, i, node); /* i >= 0: up covers low */
-		if (node_key(up, (unsigned int)i) == low || j == i || (j < 0 && !fresh)) {
+		i = inner_slot(up, low);
+		j = inner_find(up, i, node);
+		if (node_key(up, i) == low || j == (int)i || (j < 0 && !fresh)) {
 			node_unlock_clean(up); /* known well enough */
 			break;
 		}
 		if (j >= 0)
 			node_erase(up, (unsigned int)j); /* to come back further left */
 		if (!node_full(up)) {
-			inner_insert(up, low, node);
+			inner_insert(list, up, low, node);
 			node_unlock(up);
+			if (list->holes)
+				gap_sync_span(list, low ? low - 1 : 0, low, level, level);
 			break;
 		}
 		if (spare) {
-			inner_split(up, spare, low, node);
+			u64 left = up->low;
+
+			inner_split(list, up, spare, low, node);
+			if (list->holes)
+				gap_sync_span(list, left, low, level, level + 1);
 			node = spare;
 			spare = NULL;
 			level++;
@@ -161,6 +175,8 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 		if (!spare)
 			break;
 	}
+	if (list->holes)
+		gap_end(list);
 	if (spare)
 		node_free(list, POOL_INNER, spare);
 }
@@ -220,13 +236,22 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 static void append_leaf(struct skiplist *list, struct node *leaf, struct node *fresh, u64 key,
 			struct reserve *reserve)
 {
+	u64 first = leaf->low, last = leaf->last;
+
+	if (list->holes)
+		gap_begin(list);
 	link_leaf(leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);
+	gap_settle(list, fresh);
 	node_open(fresh);
 	lath_delay("leaf appended, separator not yet posted");
 	node_unlock(leaf);
 	lath_fetch_add(&list->splits, 1);
 	post(list, fresh, 1, true, reserve);
+	if (list->holes) {
+		gap_sync_span(list, first, last, 1, 1);
+		gap_end(list);
+	}
 }
 
 /* At the end of all, or in a stream of ascending keys somewhere before it. */
@@ -241,6 +266,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	unsigned int n = 1, total = node_count(leaf), i;
 	struct node *fresh = NULL;
 	bool append = appends(leaf, key, list->ranges);
+	u64 first, last;
 
 	while (!append && n < SPLIT_GROUP && total + n * SHARE_ROOM > n * NODE_CAP) {
 		struct node *right = READ_ONCE(group[n - 1]->right);
@@ -275,7 +301,13 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		link_leaf(group[n - 1], fresh, group[n - 1]->last);
 		group[n++] = fresh;
 	}
+	if (list->holes)
+		gap_begin(list);
+	first = leaf->low;
+	last = group[n - 1]->last;
 	even_out(group, n, list->ranges);
+	for (i = 0; i < n; i++)
+		gap_settle(list, group[i]);
 	if (fresh)
 		node_open(fresh);
 	lath_delay("leaves evened out, separators not yet posted");
@@ -284,5 +316,9 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	lath_fetch_add(fresh ? &list->splits : &list->shares, 1);
 	for (i = 1; i < n; i++)
 		post(list, group[i], 1, group[i] == fresh, reserve);
+	if (list->holes) {
+		gap_sync_span(list, first, last, 1, 1);
+		gap_end(list);
+	}
 	return 0;
 }

@@ -8,6 +8,7 @@
  * the rule and lets a lookup answer from one leaf, always.
  */
 #include "skiplist/finger.h"
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 void cover_from(struct node *first, struct node *last, u64 key)
@@ -64,12 +65,20 @@ int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 
 void after_cover(struct skiplist *list, struct node *first, struct node *last, u64 key, u64 end)
 {
 	bool apart = leaf_right(first) != last || node_void(first);
+	u64 from = first->low, to = last->last;
+	struct node *leaf;
 
+	for (leaf = first; list->holes && leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
+		gap_settle(list, leaf);
 	unlock_through(first, last);
 	if (apart) /* the VOID ones stand before last in the parent too: no separator moves past them */
 		merge_void(list, key, end);
 	else
 		post_low(list, last);
+	if (list->holes) {
+		gap_sync_span(list, from, to, 1, 1);
+		gap_end(list);
+	}
 }
 
 /*
@@ -93,6 +102,7 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
 		*full = last;
 		return -EAGAIN;
 	}
+	gap_cover_begin(list);
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
 	after_cover(list, first, last, item->key, end);
@@ -145,49 +155,29 @@ int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_it
 	return ret;
 }
 
-/* The locked leaf has no room, or the item does not end in it. */
-static int insert_beyond(struct skiplist *list, struct node *leaf, const struct lath_item *item,
-			 struct lath_item *conflict, struct reserve *reserve)
-{
-	struct node *full;
-	int ret;
-
-	lath_reader_enter(list->rcu);
-	for (;;) {
-		ret = insert_locked(list, leaf, item, conflict, &full);
-		if (ret != -EAGAIN)
-			break;
-		ret = grow_last(list, leaf, full, item->key, reserve);
-		if (ret)
-			break;
-		leaf = lock_leaf(list, item->key);
-	}
-	lath_reader_exit(list->rcu);
-	return ret;
-}
-
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve)
 {
-	struct node *leaf;
-	int ret;
+	for (;;) {
+		struct node *leaf = lock_leaf(list, item->key), *full;
+		int ret = insert_locked(list, leaf, item, conflict, &full);
 
-	walker_enter(list);
-	leaf = lock_leaf(list, item->key);
-	ret = insert_inside(list, leaf, item, conflict);
-	if (unlikely(ret == -EAGAIN))
-		ret = insert_beyond(list, leaf, item, conflict, reserve);
-	walker_exit(list);
-	return ret;
+		if (likely(ret != -EAGAIN))
+			return ret;
+		ret = grow_last(list, leaf, full, item->key, reserve);
+		if (ret)
+			return ret;
+	}
 }
 
-/* Insert into this leaf if it is so still. -EAGAIN: it is not, or it takes more than that. */
-int insert_under(struct skiplist *list, struct node *leaf, u64 word, const struct lath_item *item,
-		 struct lath_item *conflict)
+/* Insert into a leaf used lately, without a reader. -EAGAIN: not there, or it takes more than that. */
+int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict)
 {
+	u64 word;
+	struct node *leaf = finger_try(list, item->key, &word);
 	int ret;
 
-	if (!node_trylock(leaf, word))
+	if (!leaf || !node_trylock(leaf, word))
 		return -EAGAIN;
 	ret = insert_inside(list, leaf, item, conflict);
 	if (unlikely(ret == -EAGAIN))
@@ -200,19 +190,16 @@ int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_it
 {
 	struct skiplist *list = list_of(public);
 	struct reserve reserve = { 0 };
-	struct node *leaf;
-	u64 word;
 	int ret;
 
 	if (unlikely(!item_valid(list, item->key, item->size)))
 		return -EINVAL;
-	leaf = finger_try(list, item->key, &word);
-	if (leaf) {
-		ret = insert_under(list, leaf, word, item, conflict);
-		if (ret != -EAGAIN)
-			return ret;
-	}
+	ret = insert_by_finger(list, item, conflict);
+	if (ret != -EAGAIN)
+		return ret;
+	lath_reader_enter(list->rcu);
 	ret = insert_item(list, item, conflict, &reserve);
+	lath_reader_exit(list->rcu);
 	reserve_release(list, &reserve);
 	return ret;
 }
@@ -260,7 +247,9 @@ int lath_skiplist_insert_preloaded(struct lath_skiplist *public, const struct la
 	if (!item_valid(list, item->key, item->size))
 		return -EINVAL;
 	reserve_from(&reserve, preload);
+	lath_reader_enter(list->rcu);
 	ret = insert_item(list, item, conflict, &reserve);
+	lath_reader_exit(list->rcu);
 	preload->node[0] = reserve.leaf;
 	preload->node[1] = reserve.inner[0];
 	preload->node[2] = reserve.inner[1];
@@ -272,7 +261,7 @@ static int replace(struct skiplist *list, u64 key, const u64 *expected, u64 valu
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	walker_enter(list);
+	lath_reader_enter(list->rcu);
 	leaf = lock_leaf(list, key);
 	i = node_find(leaf, key);
 	if (i >= 0) {
@@ -286,7 +275,7 @@ static int replace(struct skiplist *list, u64 key, const u64 *expected, u64 valu
 	} else {
 		node_unlock_clean(leaf);
 	}
-	walker_exit(list);
+	lath_reader_exit(list->rcu);
 	return ret;
 }
 

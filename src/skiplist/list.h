@@ -10,6 +10,7 @@
  *   range.c    calls that change stretches: erase_range, store_range, resize, split
  *   batch.c    the interleaved forms
  *   scan.c     copying items out;  cursor.c  iteration, the locked leaf
+ *   gap.c      what lies free below a node;  hole.c  the search for a hole
  *   list.c     init, fini, stats;  load.c, verify.c, dump.c
  *
  * One level is a list of blocks with fences, as in a B-link tree (Lehman and Yao 1981): a node
@@ -46,7 +47,6 @@ struct pool {
 	struct chunk *chunks;
 	struct skiplist *list;
 	u64 bytes;
-	u64 huge_bytes;
 	u64 nodes; /* handed out and not come back */
 };
 
@@ -58,18 +58,29 @@ struct pool {
 
 struct fingers;
 
+/* Sections (gap.h) are counted in stripes, a thread or processor its own. */
+#define GAP_STRIPES 16
+struct stripe {
+	u64 begun;
+	u64 ended;
+	u64 pad[6];
+};
+
 struct skiplist {
 	/* read by every call, written when a root is added */
 	struct node *root;
 	bool ranges;
 	bool each; /* LATH_NODE_EACH */
-	bool huge;  /* all memory on huge pages */
-	bool small; /* none */
-	bool retired; /* something was handed to reclamation: wait for it at the end */
-	u64 id;	      /* never used again: a thread's finger recognises its list by it */
+	bool huge;
+	bool holes;    /* LATH_HOLES: nodes have gaps */
+	u8 inner_side; /* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
+	bool retired;  /* something was handed to reclamation: wait for it at the end */
+	u64 id;	       /* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
 	struct fingers __percpu *fingers; /* in the kernel, see finger.h */
 	struct lath_allocator allocator;  /* alloc == NULL: pages */
+
+	struct stripe *stripe; /* GAP_STRIPES of them, or NULL */
 
 	/* written now and then: on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
@@ -91,7 +102,8 @@ static inline struct skiplist *list_of(struct lath_skiplist *list)
 
 /* ---- memory.c ---- */
 
-void pools_init(struct skiplist *list);
+/* False: no memory. */
+bool pools_init(struct skiplist *list);
 /* Wait for retired nodes, give all memory back. */
 void pools_fini(struct skiplist *list);
 /* A node nobody else sees, DEAD until node_open, or NULL. No lock held. */
@@ -101,7 +113,7 @@ void node_free(struct skiplist *list, enum pool_kind kind, struct node *node);
 /* Hand an unlinked node, DEAD by now, to reclamation. */
 void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node);
 
-void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
+void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes);
 
 /* The node is complete: from now on it counts. Its version goes on from its former life. */
 static inline void node_open(struct node *node)
@@ -114,36 +126,15 @@ static inline void node_open(struct node *node)
 
 /* ---- walk.c ---- */
 
-/*
- * Calls that trust a node only under its word, and follow no link of a node whose word they have not
- * compared since, need no reader: node memory keeps its kind (descend in walk.h). Where nodes are freed
- * they enter one, and in the kernel, where that costs nothing.
- */
-static inline void walker_enter(struct skiplist *list)
-{
-#ifndef __KERNEL__
-	if (likely(!list->each))
-		return;
-#endif
-	lath_reader_enter(list->rcu);
-}
-
-static inline void walker_exit(struct skiplist *list)
-{
-#ifndef __KERNEL__
-	if (likely(!list->each))
-		return;
-#endif
-	lath_reader_exit(list->rcu);
-}
-
-/* The leaf that covers key, and its word as it was when that was so. As a walker, or in a reader.
- * find_leaf looks at the leaves the thread has used lately first. */
+/* The leaf that covers key, and its word as it was when that was so. Inside a reader. find_leaf looks at
+ * the leaves the thread has used lately first. */
 struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word);
 struct node *walk_to_erase(struct skiplist *list, u64 key, u64 *word);
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word);
 /* The same by the walk, locked. */
 struct node *lock_leaf(struct skiplist *list, u64 key);
+/* The node of this level that covers key, and its word then; NULL if the list is not that high. Inside a reader. */
+struct node *level_node(struct skiplist *list, u64 key, unsigned int level, u64 *word);
 /* The node of this level that covers key, locked; NULL if the list is not that high. */
 struct node *lock_level(struct skiplist *list, u64 key, unsigned int level);
 /* Lock the right neighbour of a locked node. */
@@ -175,11 +166,12 @@ void unlock_clean_through(struct node *first, struct node *last);
 
 /* ---- lookup.c, erase.c: the calls inside a reader ---- */
 int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
-/* In a leaf that covers the key under this word. -EAGAIN: it has changed, or it takes more than that. */
-int erase_under(struct skiplist *list, struct node *leaf, u64 word, u64 key, bool exact,
-		struct lath_item *old);
-int insert_under(struct skiplist *list, struct node *leaf, u64 word, const struct lath_item *item,
-		 struct lath_item *conflict);
+/* The first item that overlaps [key, last] / the last that begins at or before key: 0 | -ENOENT */
+int overlap_item(struct skiplist *list, u64 key, u64 last, struct lath_item *found);
+int floor_item(struct skiplist *list, u64 key, struct lath_item *found);
+/* In a leaf the thread has used lately. -EAGAIN: not there, or it takes more than that. */
+int erase_by_finger(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
+int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict);
 int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
 
 /* Erase entry i of a locked leaf; unlocks. */
@@ -194,7 +186,7 @@ static inline bool item_valid(const struct skiplist *list, u64 key, u64 size)
 }
 
 struct reserve;
-/* As lath_skiplist_insert_item. */
+/* Insert inside a reader: as lath_skiplist_insert_item. */
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve);
 /*

@@ -2,6 +2,7 @@
 /*
  * load.c - fill an empty list from sorted items: full leaves, full inner nodes, no searching.
  */
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 static int check_items(const struct skiplist *list, size_t n, const struct lath_item *items, size_t *bad)
@@ -57,6 +58,7 @@ static bool load_leaves(struct skiplist *list, struct node *leaf, size_t n, cons
 	for (i = 0; i < n; i++) {
 		if (leaf->used == NODE_CAP) {
 			node_rescale(leaf);
+			gap_settle(list, leaf);
 			leaf = add_right(list, leaf, POOL_LEAF, 0, items[i].key);
 			if (!leaf)
 				return false;
@@ -64,6 +66,7 @@ static bool load_leaves(struct skiplist *list, struct node *leaf, size_t n, cons
 		node_append(leaf, items[i].key, items[i].size, items[i].value, list->ranges);
 	}
 	node_rescale(leaf);
+	gap_settle(list, leaf);
 	return true;
 }
 
@@ -76,14 +79,18 @@ static struct node *load_inner(struct skiplist *list, struct node *below)
 	for (; below && node; below = below->right) {
 		if (node->used == NODE_CAP) {
 			node_rescale(node);
+			gap_settle(list, node);
 			node = add_right(list, node, POOL_INNER, level, below->low);
 			if (!node)
 				break;
 		}
-		node_append(node, below->low, 0, (u64)(uintptr_t)below, false);
+		node_append(node, below->low, 0, (u64)(uintptr_t)below, list->inner_side);
+		if (list->holes)
+			gap_adopt(list, node, node->used - 1);
 	}
 	if (node) {
 		node_rescale(node);
+		gap_settle(list, node);
 		return first;
 	}
 	drop_level(list, POOL_INNER, first);
@@ -116,6 +123,7 @@ no_memory:
 	}
 	drop_level(list, POOL_LEAF, leaf->right);
 	node_clear(leaf);
+	gap_settle(list, leaf);
 	WRITE_ONCE(leaf->right, NULL);
 	WRITE_ONCE(leaf->last, KEY_MAX);
 	return -ENOMEM;

@@ -17,14 +17,11 @@ struct chunk {
 
 #define CHUNK_MIN (16ul << 10)
 #define CHUNK_MAX (2ul << 20)
-/* From here on a pool is given huge pages if nobody minds: small ones would miss the TLB at every leaf, and
- * the half of a huge page that is not yet used is no longer much. */
-#define HUGE_FROM (32ul << 20)
 
 /* Chunks grow with the pool: never more than a quarter of it lies unused. */
-static size_t chunk_size(const struct skiplist *list, size_t bytes)
+static size_t chunk_size(const struct skiplist *list, const struct pool *pool)
 {
-	size_t size = CHUNK_MIN;
+	size_t size = CHUNK_MIN, bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
 
 	if (list->huge)
 		return CHUNK_MAX;
@@ -33,11 +30,11 @@ static size_t chunk_size(const struct skiplist *list, size_t bytes)
 	return size;
 }
 
-static void *block_alloc(struct skiplist *list, size_t size, bool huge)
+static void *block_alloc(struct skiplist *list, size_t size)
 {
 	if (list->allocator.alloc)
 		return list->allocator.alloc(list->allocator.ctx, size, 64);
-	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
+	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, list->huge);
 }
 
 static void block_free(struct skiplist *list, void *block, size_t size)
@@ -50,15 +47,17 @@ static void block_free(struct skiplist *list, void *block, size_t size)
 		lath_pages_free(block, size);
 }
 
-static size_t leaf_bytes(const struct skiplist *list)
+/* A node whose entries have so many words beside the pairs. */
+static size_t node_bytes(const struct skiplist *list, size_t side)
 {
-	size_t size = sizeof(struct node) + (list->ranges ? NODE_CAP * sizeof(u64) : 0);
+	size_t words = NODE_CAP * side + (list->holes ? GAP_WORDS : 0);
 
-	return (size + 63) & ~63ul;
+	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }
 
-void pools_init(struct skiplist *list)
+bool pools_init(struct skiplist *list)
 {
+	size_t stripes = GAP_STRIPES * sizeof(struct stripe);
 	int kind;
 
 	for (kind = 0; kind < POOL_KINDS; kind++) {
@@ -67,8 +66,15 @@ void pools_init(struct skiplist *list)
 		memset(pool, 0, sizeof(*pool));
 		lath_spin_init(&pool->lock);
 		pool->list = list;
-		pool->node_size = kind == POOL_LEAF ? leaf_bytes(list) : (sizeof(struct node) + 63) & ~63ul;
+		pool->node_size = node_bytes(list, kind == POOL_LEAF ? list->ranges : list->inner_side);
 	}
+	if (!list->holes)
+		return true;
+	list->stripe = list->allocator.alloc ? list->allocator.alloc(list->allocator.ctx, stripes, 64)
+					     : lath_block_alloc(stripes);
+	if (list->stripe)
+		memset(list->stripe, 0, stripes);
+	return list->stripe;
 }
 
 void pools_fini(struct skiplist *list)
@@ -85,6 +91,10 @@ void pools_fini(struct skiplist *list)
 			block_free(list, chunk, chunk->size);
 		}
 	}
+	if (list->stripe && list->allocator.alloc)
+		list->allocator.free(list->allocator.ctx, list->stripe, GAP_STRIPES * sizeof(struct stripe));
+	else if (list->stripe)
+		lath_block_free(list->stripe);
 }
 
 /* A node from what the pool has, or NULL. */
@@ -119,11 +129,8 @@ static void pool_give(struct pool *pool, struct node *node)
 /* Two threads may come here at once and both add a chunk: the second serves later. */
 static bool pool_extend(struct pool *pool)
 {
-	struct skiplist *list = pool->list;
-	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
-	size_t size = chunk_size(list, bytes);
-	bool huge = list->huge || (!list->small && bytes >= HUGE_FROM);
-	struct chunk *chunk = block_alloc(list, size, huge);
+	size_t size = chunk_size(pool->list, pool);
+	struct chunk *chunk = block_alloc(pool->list, size);
 
 	if (!chunk)
 		return false;
@@ -132,7 +139,6 @@ static bool pool_extend(struct pool *pool)
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
 	WRITE_ONCE(pool->bytes, pool->bytes + size);
-	pool->huge_bytes += huge ? size : 0;
 	/* the rest of the former chunk becomes free nodes, so that nothing is lost */
 	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
 		struct node *node = (struct node *)(void *)pool->fresh;
@@ -149,7 +155,7 @@ static bool pool_extend(struct pool *pool)
 
 static struct node *node_alloc_each(struct skiplist *list, struct pool *pool)
 {
-	struct node *node = block_alloc(list, pool->node_size, false);
+	struct node *node = block_alloc(list, pool->node_size);
 
 	if (!node)
 		return NULL;
@@ -211,11 +217,10 @@ void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)
 	lath_retire(list->rcu, &node->rcu, node_retired);
 }
 
-void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
+void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes)
 {
 	lath_spin_lock(&pool->lock);
 	*bytes += pool->bytes;
-	*huge_bytes += pool->huge_bytes;
 	*nodes = pool->nodes;
 	lath_spin_unlock(&pool->lock);
 }

@@ -43,13 +43,13 @@ static void move_words(u64 *dst, const u64 *src, size_t n)
 }
 
 static void move_entries(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
-			 unsigned int n, bool ranges)
+			 unsigned int n, unsigned int side)
 {
 	if (!n)
 		return;
 	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
-	if (ranges)
-		move_words(&to->size[dst], &from->size[src], n);
+	if (side)
+		move_words(&to->size[dst * side], &from->size[src * side], n * (size_t)side);
 }
 
 /* Heads are bytes, but readers load them eight at a time: keep every byte store a store of its own
@@ -69,12 +69,22 @@ static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 #endif
 }
 
-static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value, bool ranges)
+void node_forget_gap(struct node *node, unsigned int i)
+{
+	unsigned int w;
+
+	for (w = 0; w < GAP_WORDS; w++)
+		WRITE_ONCE(node->size[i * GAP_WORDS + w], ~0ull);
+}
+
+static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value, unsigned int side)
 {
 	WRITE_ONCE(node->pair[i].key, key);
 	WRITE_ONCE(node->pair[i].value, value);
-	if (ranges)
+	if (side == 1)
 		WRITE_ONCE(node->size[i], size);
+	else if (side)
+		node_forget_gap(node, i);
 }
 
 static void pad_heads(struct node *node)
@@ -122,38 +132,21 @@ unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned 
 	return from;
 }
 
-long node_find_tied(const struct node *node, u64 among, u64 key)
+int node_find_tied(const struct node *node, struct lath_match m, u64 key)
 {
-	unsigned int tries = NODE_TIE, i;
+	unsigned int i = node_match_rank(node, m, key);
 
-	for (; among && tries; among &= among - 1, tries--) {
-		i = __ffs64(among);
-		if (node_key(node, i) == key)
-			return (long)i;
-	}
-	if (!among)
-		return -1;
-	i = node_rank(node, key);
-	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i : -1;
+	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (int)i : -1;
 }
 
-long node_floor_tied(const struct node *node, u64 among, u64 key)
+int node_floor_tied(const struct node *node, struct lath_match m, u64 key)
 {
-	unsigned int tries = NODE_TIE, i;
-	u64 live;
+	unsigned int i = node_match_rank(node, m, key);
+	u64 live = READ_ONCE(node->live);
 
-	for (; among && tries; among &= ~(1ull << i), tries--) {
-		i = __fls64(among);
-		if (node_key(node, i) <= key)
-			return (long)i;
-	}
-	if (!among)
-		return -1;
-	i = node_rank(node, key);
-	live = READ_ONCE(node->live);
 	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
-		return (long)i;
-	return (long)fls64(live & node_mask_below(i)) - 1;
+		return (int)i;
+	return (int)fls64(live & node_mask_below(i)) - 1;
 }
 
 void node_scale(struct node *node, u64 base, unsigned int shift)
@@ -201,7 +194,7 @@ static void relieve_saturation(struct node *node, unsigned int i)
 
 /* Make slot i free for an entry between i - 1 and i by moving what stands up to the nearest dead
  * entry; returns the slot to write. */
-static unsigned int open_slot(struct node *node, unsigned int i, bool ranges)
+static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
 {
 	unsigned int used = node->used, up, down;
 	u64 dead = ~node->live & node_mask_below(used);
@@ -213,7 +206,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, bool ranges)
 		unsigned int n = i - 1 - down;
 		u64 moved = node_mask_below(i) & ~node_mask_below(down + 1);
 
-		move_entries(node, down, node, down + 1, n, ranges);
+		move_entries(node, down, node, down + 1, n, side);
 		move_heads(node->head + down, node->head + down + 1, n);
 		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
 		return i - 1;
@@ -221,7 +214,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, bool ranges)
 	if (up > i) {
 		u64 moved = node_mask_below(up) & ~node_mask_below(i);
 
-		move_entries(node, i + 1, node, i, up - i, ranges);
+		move_entries(node, i + 1, node, i, up - i, side);
 		move_heads(node->head + i + 1, node->head + i, up - i);
 		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved) << 1);
 	}
@@ -230,13 +223,13 @@ static unsigned int open_slot(struct node *node, unsigned int i, bool ranges)
 	return i;
 }
 
-void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, bool ranges)
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side)
 {
 	u8 run = rank == node->used ? node->run + (node->run < 255) : 0;
-	unsigned int i = open_slot(node, rank, ranges);
+	unsigned int i = open_slot(node, rank, side);
 	u8 h = node_head(node->base, node->shift, key);
 
-	put_entry(node, i, key, size, value, ranges);
+	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->head[i], h);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->run, run);
@@ -244,11 +237,11 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 		relieve_saturation(node, i);
 }
 
-void node_append(struct node *node, u64 key, u64 size, u64 value, bool ranges)
+void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
 {
 	unsigned int i = node->used;
 
-	put_entry(node, i, key, size, value, ranges);
+	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->used, (u8)(i + 1));
 }
@@ -260,7 +253,7 @@ void node_clear(struct node *node)
 	pad_heads(node);
 }
 
-void node_compact(struct node *node, bool ranges)
+void node_compact(struct node *node, unsigned int side)
 {
 	unsigned int n = 0, i;
 	u64 live = node->live;
@@ -270,7 +263,7 @@ void node_compact(struct node *node, bool ranges)
 			if (!(live >> i & 1))
 				continue;
 			if (n < i) {
-				move_entries(node, n, node, i, 1, ranges);
+				move_entries(node, n, node, i, 1, side);
 				WRITE_ONCE(node->head[n], node->head[i]);
 			}
 			n++;
@@ -287,22 +280,22 @@ static void set_count(struct node *node, unsigned int n)
 	WRITE_ONCE(node->live, node_mask_below(n));
 }
 
-void node_move_up(struct node *left, struct node *right, unsigned int n, bool ranges)
+void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side)
 {
 	unsigned int l = left->used, r = right->used;
 
-	move_entries(right, n, right, 0, r, ranges);
-	move_entries(right, 0, left, l - n, n, ranges);
+	move_entries(right, n, right, 0, r, side);
+	move_entries(right, 0, left, l - n, n, side);
 	set_count(left, l - n);
 	set_count(right, r + n);
 }
 
-void node_move_down(struct node *left, struct node *right, unsigned int n, bool ranges)
+void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side)
 {
 	unsigned int l = left->used, r = right->used;
 
-	move_entries(left, l, right, 0, n, ranges);
-	move_entries(right, 0, right, n, r - n, ranges);
+	move_entries(left, l, right, 0, n, side);
+	move_entries(right, 0, right, n, r - n, side);
 	set_count(left, l + n);
 	set_count(right, r - n);
 }

@@ -5,6 +5,7 @@
  * A stretch within one leaf needs that leaf's lock. A longer one locks its leaves left to right and
  * keeps them, so that store_range and resize happen at one moment.
  */
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 /* Items carried out of a locked leaf at a time. */
@@ -27,6 +28,8 @@ static unsigned int erase_some(struct skiplist *list, u64 key, u64 last, struct 
 	unsigned int n = 0, count;
 	int i = first_overlap(leaf, list->ranges, key, last);
 
+	if (list->holes)
+		gap_begin(list);
 	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last; i = node_after(leaf, i)) {
 		item_of(leaf, (unsigned int)i, list->ranges, &carry[n++]);
 		node_erase(leaf, (unsigned int)i);
@@ -37,6 +40,11 @@ static unsigned int erase_some(struct skiplist *list, u64 key, u64 last, struct 
 		node_unlock(leaf);
 	else
 		node_unlock_clean(leaf);
+	if (list->holes) {
+		if (n)
+			gap_sync(list, carry[0].key, 0);
+		gap_end(list);
+	}
 	if (n && node_sparse(count) && !node_sparse(count + n))
 		leaf_became_sparse(list, key);
 	else if (n && !count)
@@ -146,6 +154,8 @@ static int store(struct skiplist *list, const struct lath_item *item, lath_item_
 				return ret;
 			continue;
 		}
+		if (first != last)
+			gap_cover_begin(list);
 		for (leaf = first;; leaf = leaf_right(leaf)) {
 			clear_leaf(leaf, ranges, key, end, each, arg);
 			if (leaf == last)
@@ -207,8 +217,16 @@ static int resize(struct skiplist *list, u64 key, u64 size, struct reserve *rese
 			return -EEXIST;
 		}
 		if (first == last) {
+			bool shrinks = list->holes && size < first->size[i];
+
+			if (shrinks)
+				gap_begin(list);
 			WRITE_ONCE(first->size[i], size);
 			node_unlock(first);
+			if (shrinks) {
+				gap_sync(list, key, 0);
+				gap_end(list);
+			}
 			return 0;
 		}
 		if (node_full(last)) {
@@ -218,6 +236,7 @@ static int resize(struct skiplist *list, u64 key, u64 size, struct reserve *rese
 			continue;
 		}
 		/* the item moves to the leaf its new end lies in, and the fence before it */
+		gap_cover_begin(list);
 		item_of(first, (unsigned int)i, true, &item);
 		node_erase(first, (unsigned int)i);
 		cover_from(first, last, key);

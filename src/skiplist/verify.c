@@ -8,7 +8,9 @@
  *   3  I6:    heads and masks say what the keys say
  *   4  I7-I9: inner nodes
  *   5  I10:   every item is found by the walk from the root
+ *      I11:   no claim hides a hole from a search (lists made with LATH_HOLES)
  */
+#include "skiplist/gap.h"
 #include "skiplist/list.h"
 
 struct report {
@@ -155,7 +157,7 @@ static const struct node *walk_to(struct skiplist *list, u64 key)
 		if (key > node->last || node->word & NODE_VOID)
 			node = node->right;
 		else if (node_level(node))
-			node = node_child(node, (unsigned int)max(inner_slot(node, key), 0l));
+			node = node_child(node, inner_slot(node, key));
 		else
 			break;
 	}
@@ -180,6 +182,30 @@ static int check_walks(struct skiplist *list, struct node *leaf, struct report *
 	return 0;
 }
 
+static int check_holes(struct skiplist *list, struct node *leaf, struct report *report)
+{
+	u64 free = 0; /* the hole before the next item begins here */
+	bool full = false;
+
+	for (; leaf; leaf = leaf_right(leaf)) {
+		u64 live = leaf->live;
+
+		for (; live; live &= live - 1) {
+			unsigned int i = __ffs64(live);
+			u64 key = node_key(leaf, i);
+
+			if (key > free && !gap_finds(list, free, key - 1))
+				BROKEN(report, 11, "no search finds the hole [%llx, %llx]", U(free),
+				       U(key - 1));
+			full = node_end(leaf, i, true) == KEY_MAX;
+			free = node_end(leaf, i, true) + 1;
+		}
+	}
+	if (!full && !gap_finds(list, free, KEY_MAX))
+		BROKEN(report, 11, "no search finds the hole from %llx on", U(free));
+	return 0;
+}
+
 int lath_skiplist_verify(struct lath_skiplist *public, int level, char *text, size_t text_size)
 {
 	struct skiplist *list = list_of(public);
@@ -197,5 +223,7 @@ int lath_skiplist_verify(struct lath_skiplist *public, int level, char *text, si
 	ret = check_leaves(list, node, level, &report);
 	if (!ret && level >= 5)
 		ret = check_walks(list, node, &report);
+	if (!ret && level >= 5 && list->holes)
+		ret = check_holes(list, node, &report);
 	return ret;
 }

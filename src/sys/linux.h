@@ -46,6 +46,16 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 	return (u64)atomic64_fetch_add_relaxed((s64)n, (atomic64_t *)p);
 }
 
+static inline u64 lath_fetch_add_release(u64 *p, u64 n)
+{
+	return (u64)atomic64_fetch_add_release((s64)n, (atomic64_t *)p);
+}
+
+static inline unsigned int lath_stripe(void)
+{
+	return raw_smp_processor_id();
+}
+
 /* A holder of a node's lock is on a processor and keeps it: spinning is enough. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {
@@ -80,6 +90,11 @@ struct lath_spinlock {
 static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 {
 	spin_lock_bh(&l->lock);
+}
+
+static inline bool lath_spin_trylock(struct lath_spinlock *l)
+{
+	return spin_trylock_bh(&l->lock);
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock)

@@ -20,6 +20,14 @@ void lath_yield(void)
 	sched_yield();
 }
 
+__thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+static unsigned int threads;
+
+unsigned int lath_number_thread(void)
+{
+	return lath_thread_number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) | 1u << 31;
+}
+
 #define HUGE_PAGE (2ul << 20)
 
 /* mmap aligns to a small page only: ask for one huge page more and give the ends back. */

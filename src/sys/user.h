@@ -45,9 +45,6 @@ typedef int64_t s64;
 #endif
 #endif
 
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
@@ -114,6 +111,20 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
 }
 
+/* the same, after all stores before it */
+static inline u64 lath_fetch_add_release(u64 *p, u64 n)
+{
+	return __atomic_fetch_add(p, n, __ATOMIC_RELEASE);
+}
+
+/* A number for this thread, to spread counters by. */
+extern __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+unsigned int lath_number_thread(void);
+static inline unsigned int lath_stripe(void)
+{
+	return likely(lath_thread_number) ? lath_thread_number : lath_number_thread();
+}
+
 #define prefetch(p) __builtin_prefetch(p)
 /* The same for a line that will be written: take it from the other caches at once. */
 static inline void prefetchw(const void *p)
@@ -170,6 +181,11 @@ static inline void lath_spin_lock(struct lath_spinlock *lock)
 
 	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, 1))
 		lath_spin_wait(&rounds);
+}
+
+static inline bool lath_spin_trylock(struct lath_spinlock *lock)
+{
+	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, 1);
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *lock)

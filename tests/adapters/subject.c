@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lathwork/skiplist.h"
+#include "lathwork/hole.h"
 #include "subject.h"
 
 struct subject {
@@ -21,8 +21,9 @@ subject *subject_new(void)
 	struct lath_config config = LATH_CONFIG_INIT;
 	subject *s;
 
+	config.flags = LATH_HOLES;
 #ifndef SUBJECT_POOLS
-	config.flags = LATH_NODE_EACH;
+	config.flags |= LATH_NODE_EACH;
 #endif
 	config.rcu = &lath_rcu_memb;
 	if (posix_memalign((void **)&s, 64, sizeof(*s)))
@@ -96,6 +97,16 @@ int subject_overlap(subject *s, uint64_t key, uint64_t size, subject_item *out)
 	struct lath_item item;
 
 	return copy(lath_skiplist_overlap_item(&s->list, key, size, &item), &item, out);
+}
+
+int subject_hole(subject *s, uint64_t lo, uint64_t hi, uint64_t size, uint64_t val, uint64_t *key)
+{
+	static const enum lath_hole_policy policies[] = { LATH_HOLE_FIRST, LATH_HOLE_LAST, LATH_HOLE_BEST,
+							  LATH_HOLE_NEXT, LATH_HOLE_NEAR };
+	struct lath_hole_request want = { .size = size, .low = lo, .high = hi, .hint = lo };
+
+	want.policy = policies[val % 5];
+	return lath_skiplist_insert_hole(&s->list, &want, val, key);
 }
 
 size_t subject_scan(subject *s, uint64_t lo, uint64_t hi, subject_item *out, size_t max)

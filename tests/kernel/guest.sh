@@ -7,6 +7,9 @@
 export PATH=/bin:/
 mount -t proc proc /proc
 mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+. /settings
 mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 
 # The unit tests of the core. With KUnit a failed test does not fail the load: its report says so.
@@ -29,6 +32,52 @@ stage_skiplist() {
 		rmmod skiplist_test || return
 	done
 	rmmod lathwork
+}
+
+# /dev/llds: the node is there after insmod, gone after rmmod; what users do leaves no line in the log.
+stage_llds() {
+	local lines
+	insmod /lathwork.ko && insmod /llds.ko || return
+	[ "$(stat -c '%a %u' /dev/llds)" = '600 0' ] || return
+	lines=$(dmesg | wc -l)
+	llds_test || return
+	[ "$(dmesg | wc -l)" = "$lines" ] || return
+	rmmod llds && rmmod lathwork && [ ! -e /dev/llds ]
+}
+
+# Random calls; FUZZ says how many.
+stage_fuzz() {
+	insmod /lathwork.ko && insmod /llds.ko || return
+	llds_fuzz ${FUZZ-100000} ${SEED-1} || return
+	rmmod llds && rmmod lathwork
+}
+
+# Loading and unloading while the device is used: refused while it is open or a name is kept, and nothing
+# is left behind when it is not.
+stage_unload() {
+	local round
+	insmod /lathwork.ko || return
+	for round in $(seq ${ROUNDS-50}); do
+		insmod /llds.ko || return
+		llds_hold wait /tmp/held &
+		until [ -e /tmp/held ]; do usleep 1000; done
+		for try in $(seq 20); do
+			! rmmod llds 2>/dev/null || return
+		done
+		rm /tmp/held
+		wait $! || return
+		! rmmod llds 2>/dev/null || return # a name is kept
+		llds_hold remove || return
+		rmmod llds || return
+	done
+	rmmod lathwork
+}
+
+# Many entries go without holding anybody up: close returns at once, no stall is reported.
+stage_wipe() {
+	insmod /lathwork.ko && insmod /llds.ko || return
+	llds_hold fill ${ITEMS-1000000} || return
+	rmmod llds && rmmod lathwork # waits for the worker
 }
 
 # Figures at native speed, on User Mode Linux only: one processor. Its memory is a file of the host, whose

@@ -20,6 +20,8 @@
  *  - The token of skiplist_preload() names one of 64 sets of nodes the list keeps; skiplist_insert()
  *    gives it back. Each token is used once. With all sets taken, or used up by splits elsewhere,
  *    the insertion allocates by itself. skiplist_preload() also reports a failed sl_init_list().
+ *  - skiplist_insert_hole() sets slot->key after the slot is in the list: a reader beside it that finds the slot
+ *    takes the key from where it found it.
  *  - sl_fini_list() is new: it gives the memory of an empty or a full list back.
  */
 #ifndef LATHWORK_COMPAT_SKIPLIST_H
@@ -29,7 +31,7 @@
 #error "lathwork/compat/skiplist.h is for user space"
 #endif
 
-#include "lathwork/skiplist.h"
+#include "lathwork/hole.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -101,6 +103,8 @@ struct sl_list {
 
 static inline void sl_init_list(struct sl_list *list, gfp_t gfp_mask)
 {
+	struct lath_config config = LATH_CONFIG_INIT;
+
 	(void)gfp_mask;
 	list->head = &list->first;
 	list->first.ptrs[0].prev = NULL;
@@ -110,7 +114,8 @@ static inline void sl_init_list(struct sl_list *list, gfp_t gfp_mask)
 	list->lock = 0;
 	list->taken = 0;
 	memset(list->preload, 0, sizeof(list->preload));
-	list->error = lath_skiplist_init(&list->index, NULL);
+	config.flags = LATH_HOLES;
+	list->error = lath_skiplist_init(&list->index, &config);
 }
 
 static inline void sl_fini_list(struct sl_list *list)
@@ -183,6 +188,32 @@ static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, in
 		sl_give_preload(list, preload_token);
 	}
 	return ret == -EAGAIN ? lath_skiplist_insert_item(&list->index, &item, NULL) : ret;
+}
+
+/*
+ * Find a free range of this size and alignment (a power of two, or 0) at the hint or behind it, else from 0 on,
+ * with its last key not above limit, and insert the slot there: slot->key and slot->size are set.
+ * 0 | -ENOSPC | -EINVAL | -ENOMEM; never -EAGAIN: what is stolen meanwhile is looked for anew inside.
+ */
+static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint, unsigned long limit,
+				       unsigned long size, unsigned long align, struct sl_slot *slot,
+				       gfp_t gfp_mask)
+{
+	struct lath_hole_request want = { 0 };
+	uint64_t key;
+	int ret;
+
+	(void)gfp_mask;
+	want.size = size;
+	want.align = align;
+	want.high = (uint64_t)limit + 1;
+	want.hint = hint;
+	want.policy = LATH_HOLE_NEXT;
+	slot->size = size;
+	ret = lath_skiplist_insert_hole(&list->index, &want, (uint64_t)(uintptr_t)slot, &key);
+	if (!ret)
+		slot->key = key;
+	return ret;
 }
 
 /* The first slot that overlaps [key, key + size), or NULL. */

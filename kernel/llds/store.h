@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * store.h - a store inside the kernel (store.c, batch.c), and the names of stores (names.c).
+ *
+ *   file --> store --> tree --> index of lathwork.ko: key -> entry
+ *              |         |
+ *            users      refs: the store's own, and calls that bring nodes along
+ *
+ * A store lives while a descriptor or its name uses it; then, or when it is cleared, its tree goes to
+ * a worker that frees it in peace. Entries never change: a new value is a new entry, exchanged in the
+ * index while the old one is what it was made from. Readers find an entry inside an RCU reader; a
+ * value that does not fit on the stack is held by a count while it is copied to the user.
+ */
+#ifndef LLDS_STORE_H
+#define LLDS_STORE_H
+
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+#include "../uapi/llds.h"
+#include "lathwork/skiplist.h"
+
+struct llds_entry {
+	refcount_t refs;
+	u32 size;
+	u64 version;
+	u64 expires;
+	u8 data[];
+};
+
+struct llds_tree {
+	struct lath_skiplist list;
+	struct llds_store *store;
+	atomic64_t items;
+	bool begun; /* has its first block of nodes */
+	refcount_t refs;
+	struct rcu_work work;
+};
+
+struct llds_store {
+	struct llds_tree __rcu *tree;
+	refcount_t users; /* descriptors and the name */
+	refcount_t refs;  /* users as one, and trees */
+	atomic64_t bytes;
+	atomic64_t index_bytes; /* of them */
+	atomic64_t version;
+	u64 limit;
+	bool refused; /* the limit was what made the last allocation of a node fail */
+	struct mutex clear_lock;
+
+	/* of a named store; under names.c's lock */
+	struct list_head link;
+	char name[LLDS_NAME_MAX + 1];
+	kuid_t owner;
+	kgid_t group;
+	umode_t mode;
+	bool named;
+};
+
+/* What a change looks like to llds_change. */
+struct llds_op {
+	u64 key;
+	u32 flags;
+	u64 version;		/* LLDS_IF_VERSION */
+	u64 new_version;	/* out */
+	struct llds_entry *new; /* taken over if the change succeeds; NULL: delete */
+};
+
+int llds_store_init(void);
+void llds_store_exit(void);
+
+struct llds_store *llds_store_new(u64 limit);
+void llds_store_get(struct llds_store *store);
+void llds_store_put(struct llds_store *store);
+
+/* An entry with room for size bytes, or ERR_PTR: -E2BIG, -ENOMEM, -ENOSPC. */
+struct llds_entry *llds_entry_new(struct llds_store *store, u32 size);
+void llds_entry_free(struct llds_store *store, struct llds_entry *entry);
+void llds_entry_put(struct llds_entry *entry);
+bool llds_entry_seen(const struct llds_entry *entry);
+
+/* The entry, held, or NULL. */
+struct llds_entry *llds_find(struct llds_store *store, u64 key);
+/* The same for at most 16. */
+void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys, struct llds_entry **found);
+/* Held entries of [from, last] in order, at most max (16); the number, and where to go on. */
+unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backward, unsigned int max,
+		       u64 *keys, struct llds_entry **found, u64 *next, bool *more);
+int llds_change(struct llds_store *store, struct llds_op *op);
+int llds_clear(struct llds_store *store);
+void llds_fill_stats(struct llds_store *store, struct llds_stats *stats);
+
+/* names.c */
+extern unsigned long llds_limit;
+int llds_attach(const struct llds_attach *ask, fmode_t fmode, struct llds_store **store);
+int llds_remove(const char *name);
+bool llds_may_manage(const struct llds_store *store);
+
+/* single.c: one element, in kernel memory */
+int llds_get_one(struct llds_store *store, struct llds_get *get);
+/* Copy a held entry to where get says. */
+int llds_copy_out(struct llds_entry *entry, struct llds_get *get);
+int llds_set_one(struct llds_store *store, struct llds_set *set);
+int llds_delete_one(struct llds_store *store, const struct llds_delete *del);
+int llds_cas_one(struct llds_store *store, struct llds_cas *cas);
+int llds_incr_one(struct llds_store *store, struct llds_incr *incr);
+
+/* batch.c */
+long llds_mget(struct llds_store *store, struct llds_batch *batch);
+long llds_mset(struct llds_store *store, struct llds_batch *batch);
+long llds_mdelete(struct llds_store *store, struct llds_batch *batch);
+long llds_iterate(struct llds_store *store, struct llds_iterate *it);
+
+#endif /* LLDS_STORE_H */

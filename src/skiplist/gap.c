@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * gap.c - keeping the claims of gap.h.
+ */
+#include "skiplist/gap.h"
+
+static const struct gap gap_unknown = { ~0ull, ~0ull, ~0ull, ~0ull };
+
+static void gap_add_run(struct gap *sum, u64 first, u64 last)
+{
+	unsigned int order;
+
+	if (first > last)
+		return;
+	order = run_order(first, last);
+	sum->wide = max(sum->wide, last - first + 1);
+	sum->order = max(sum->order & 255, (u64)order) | GAP_ITEMS;
+}
+
+/* Put the gap of what stands to the right of all that sum has so far behind it. */
+static void gap_append(struct gap *sum, const struct gap *gap)
+{
+	if (!gap_items(gap))
+		return;
+	if (!gap_items(sum))
+		sum->head = gap->head;
+	else if (gap->head > gap_tail(sum))
+		gap_add_run(sum, gap_tail(sum) + 1, gap->head - 1);
+	sum->wide = max(sum->wide, gap->wide);
+	sum->order = max(sum->order & 255, gap->order & 255) | GAP_ITEMS;
+	sum->rtail = gap->rtail;
+}
+
+void gap_measure(struct node *node, struct gap *gap)
+{
+	bool leaf = !node_level(node);
+	u64 live = READ_ONCE(node->live);
+
+	*gap = (struct gap){ 0, 0, KEY_MAX, KEY_MAX };
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		struct gap one = { 0, GAP_ITEMS, 0, 0 };
+
+		if (i >= NODE_CAP)
+			break;
+		if (leaf) {
+			one.head = node_key(node, i);
+			one.rtail = ~node_end(node, i, true);
+		} else {
+			gap_read(gap_child(node, i), &one);
+		}
+		gap_append(gap, &one);
+	}
+}
+
+/* True: it was another. */
+static bool gap_write(u64 *words, const struct gap *gap)
+{
+	struct gap old;
+
+	gap_read(words, &old);
+	if (!memcmp(&old, gap, sizeof(old)))
+		return false;
+	WRITE_ONCE(words[0], gap->wide);
+	WRITE_ONCE(words[1], gap->order);
+	WRITE_ONCE(words[2], gap->head);
+	WRITE_ONCE(words[3], gap->rtail);
+	return true;
+}
+
+void gap_settle(const struct skiplist *list, struct node *node)
+{
+	struct gap gap;
+
+	if (!list->holes)
+		return;
+	gap_measure(node, &gap);
+	gap_write(gap_own(list, node), &gap);
+}
+
+void gap_adopt(const struct skiplist *list, struct node *inner, unsigned int i)
+{
+	struct gap gap;
+
+	gap_read(gap_own(list, node_child(inner, i)), &gap);
+	gap_write(gap_child(inner, i), &gap);
+}
+
+bool gap_claims(const struct skiplist *list, struct node *leaf, unsigned int i)
+{
+	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
+	struct gap own;
+	u64 first, last;
+
+	gap_read(gap_own(list, leaf), &own);
+	if (!gap_items(&own))
+		return true;
+	if (before < 0 && after < 0)
+		return false;
+	if (before < 0)
+		return own.head >= node_key(leaf, (unsigned int)after);
+	first = node_end(leaf, (unsigned int)before, true) + 1;
+	if (after < 0)
+		return gap_tail(&own) < first;
+	last = node_key(leaf, (unsigned int)after) - 1;
+	if (last < own.head || first > gap_tail(&own)) /* before the first or behind the last claimed item */
+		return true;
+	return own.wide > last - first && (own.order & 255) >= run_order(first, last);
+}
+
+/* A child's region may begin left of it, and nodes the parent does not know may follow it. More of them than
+ * this: unknown. */
+#define CHAIN 16
+
+/* What is claimed by the nodes that cover keys of [first, last], from child on. */
+static struct gap region_claims(const struct skiplist *list, struct node *child, u64 first, u64 last)
+{
+	struct gap sum = { 0, 0, KEY_MAX, KEY_MAX }, gap;
+	unsigned int n;
+
+	for (n = 0; child && n < CHAIN; n++) {
+		struct node *right;
+		u64 word, end;
+
+		do {
+			word = node_read(child);
+			gap_read(gap_own(list, child), &gap);
+			right = READ_ONCE(child->right);
+			end = READ_ONCE(child->last);
+		} while (!node_valid(child, word));
+		if (!(word & NODE_VOID)) {
+			if (end >= first)
+				gap_append(&sum, &gap);
+			if (end >= last)
+				return sum;
+		}
+		child = right;
+	}
+	return gap_unknown;
+}
+
+/* Copy the claims of the region of entry i of a locked node. True: they were others. */
+static bool copy_claims(const struct skiplist *list, struct node *up, unsigned int i)
+{
+	int next = node_after(up, (int)i);
+	u64 last = next >= 0 ? node_key(up, (unsigned int)next) - 1 : up->last;
+	struct gap gap = region_claims(list, node_child(up, i), node_key(up, i), last);
+
+	return gap_write(gap_child(up, i), &gap);
+}
+
+/* Copy the claims of all regions with keys of [*first, last] to this level, and widen both to the nodes that
+ * changed. False: none did; or there is no such level. */
+static bool sync_level(struct skiplist *list, u64 *first, u64 *last, unsigned int level, bool *there)
+{
+	u64 key = *first, until = *last;
+	bool changed = false;
+
+	for (;;) {
+		struct node *up = lock_level(list, key, level);
+		bool copied = false, own;
+		struct gap gap;
+		u64 end;
+		int i;
+
+		*there = up;
+		if (!up)
+			return false;
+		i = (int)inner_slot(up, key);
+		do {
+			copied |= copy_claims(list, up, (unsigned int)i);
+			i = node_after(up, i);
+		} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
+		gap_measure(up, &gap);
+		own = gap_write(gap_own(list, up), &gap);
+		if (key == *first)
+			*first = up->low;
+		*last = end = up->last;
+		if (copied || own)
+			node_unlock(up);
+		else
+			node_unlock_clean(up);
+		changed |= own;
+		if (end >= until)
+			return changed;
+		key = end + 1;
+	}
+}
+
+void gap_sync_span(struct skiplist *list, u64 first, u64 last, unsigned int from, unsigned int level)
+{
+	bool changed, there;
+
+	do
+		changed = sync_level(list, &first, &last, from++, &there);
+	while (there && (changed || from <= level));
+}
+
+void gap_sync(struct skiplist *list, u64 key, unsigned int level)
+{
+	struct node *leaf = lock_leaf(list, key);
+	u64 first = leaf->low, last = leaf->last;
+	struct gap gap;
+	bool changed;
+
+	gap_measure(leaf, &gap);
+	changed = gap_write(gap_own(list, leaf), &gap);
+	if (changed)
+		node_unlock(leaf);
+	else
+		node_unlock_clean(leaf);
+	lath_delay("leaf's gap set, not yet the parent's copy");
+	if (changed || level)
+		gap_sync_span(list, first, last, 1, level);
+}
+
+/* A search for the run [first, last], as hole.c does it, in one node: it finds it, passes it by, or goes on. */
+enum sight { SEEN, MISSED, AHEAD };
+
+static enum sight look_in(struct node *node, u64 first, u64 last)
+{
+	int i = node_floor(node, first), next;
+
+	if (!node_level(node)) /* the run's end is in this leaf, or to its right */
+		return !node_void(node) && node_after(node, i) >= 0 ? SEEN : AHEAD;
+	for (i = max(i, 0); i >= 0; i = next) {
+		struct node *child = node_child(node, (unsigned int)i);
+		enum sight sight = AHEAD;
+		struct gap gap;
+		u64 end;
+
+		next = node_after(node, i);
+		end = next >= 0 ? node_key(node, (unsigned int)next) - 1 : node->last;
+		gap_read(gap_child(node, (unsigned int)i), &gap);
+		if (gap_items(&gap) && gap.head > last)
+			return SEEN;
+		if (gap.wide > last - first && (gap.order & 255) >= run_order(first, last))
+			for (; child && sight == AHEAD; child = child->right) {
+				sight = look_in(child, first, last);
+				if (!node_void(child) && child->last >= end)
+					break;
+			}
+		if (sight != AHEAD)
+			return sight;
+		if (gap_has_tail(&gap) && gap_tail(&gap) >= first)
+			return MISSED;
+	}
+	return AHEAD;
+}
+
+bool gap_finds(const struct skiplist *list, u64 first, u64 last)
+{
+	struct node *node = list->root;
+
+	for (; node; node = node->right) {
+		enum sight sight = look_in(node, first, last);
+
+		if (sight != AHEAD)
+			return sight == SEEN;
+	}
+	return true;
+}
+
+u64 gap_begun(struct skiplist *list)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	smp_rmb(); /* what the search read, it read before this */
+	for (i = 0; i < GAP_STRIPES; i++)
+		sum += smp_load_acquire(&list->stripe[i].begun);
+	return sum;
+}
+
+u64 gap_ended(struct skiplist *list)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < GAP_STRIPES; i++)
+		sum += smp_load_acquire(&list->stripe[i].ended); /* pairs with gap_end */
+	return sum;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * arena.c - the bits of one arena (arena.h).
+ */
+#include "sys/sys.h"
+
+#include "space/arena.h"
+
+/* Multiples of 2^i below 64. */
+static const u64 multiples[7] = {
+	~0ull,
+	0x5555555555555555ull,
+	0x1111111111111111ull,
+	0x0101010101010101ull,
+	0x0001000100010001ull,
+	0x0000000100000001ull,
+	1,
+};
+
+static u8 grade(u64 n, u64 round)
+{
+	unsigned int c = log2_up(n);
+	u64 half;
+
+	if (!c)
+		return 1;
+	half = 1ull << (c - 1);
+	return (u8)(1 + 16 * (c - 1) + ((n - half) * 16 + (round ? half - 1 : 0)) / half);
+}
+
+u8 grade_needed(u64 n)
+{
+	return grade(n, 1);
+}
+
+/* Where runs of n ones begin, 0 < n <= 64. */
+static u64 run_starts(u64 word, u64 n)
+{
+	u64 have = 1;
+
+	while (have < n) {
+		u64 step = min(have, n - have);
+
+		word &= word >> step;
+		have += step;
+	}
+	return word;
+}
+
+static inline unsigned int ones(u64 word)
+{
+	return ~word ? __ffs64(~word) : 64;
+}
+
+/* The largest c for which an aligned block of 2^c ones is there, and where such blocks begin; word != 0. */
+static unsigned int largest_block(u64 word, u64 *starts)
+{
+	unsigned int c = 0;
+
+	*starts = word;
+	while (c < 6) {
+		u64 next = *starts & *starts >> (1u << c) & multiples[c + 1];
+
+		if (!next)
+			break;
+		*starts = next;
+		c++;
+	}
+	return c;
+}
+
+static u8 word_grade(u64 word)
+{
+	u64 starts, longest;
+	unsigned int c;
+
+	if (!word)
+		return 0;
+	c = largest_block(word, &starts);
+	longest = 1ull << c;
+	if (c && c < 6) /* a block that could be the first half of a larger one: and some of the other half */
+		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
+			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
+	return grade(longest, 0);
+}
+
+static u8 arena_grade(const struct arena *arena)
+{
+	u64 starts, longest;
+	unsigned int c, i;
+	u8 best = 0;
+
+	if (!arena->whole) {
+		for (i = 0; i < ARENA_WORDS; i++)
+			best = max(best, arena->grade[i]);
+		return best;
+	}
+	c = largest_block(arena->whole, &starts);
+	longest = 64ull << c;
+	for (starts &= c < 6 ? multiples[c + 1] : 0; starts; starts &= starts - 1) {
+		unsigned int from = __ffs64(starts), n = ones(arena->whole >> from);
+		u64 units = 64ull * n + (from + n < ARENA_WORDS ? ones(arena->map[from + n]) : 0);
+
+		longest = max(longest, units);
+	}
+	return grade(longest, 0);
+}
+
+/* Word i has become this. */
+static void set_word(struct arena *arena, unsigned int i, u64 word)
+{
+	arena->free += hweight64(word);
+	arena->free -= hweight64(arena->map[i]);
+	arena->map[i] = word;
+	arena->grade[i] = word_grade(word);
+	arena->whole = ~word ? arena->whole & ~(1ull << i) : arena->whole | 1ull << i;
+}
+
+static void show(struct arena *arena)
+{
+	u8 best = arena_grade(arena);
+
+	if (*arena->shown != best)
+		WRITE_ONCE(*arena->shown, best);
+}
+
+void arena_open(struct arena *arena, u64 block)
+{
+	unsigned int i;
+
+	arena->free = 0;
+	for (i = 0; i < ARENA_WORDS; i++) {
+		arena->map[i] = 0;
+		set_word(arena, i, ~0ull);
+	}
+	arena->block = block;
+	show(arena);
+}
+
+/* The bits of word i that belong to [unit, unit + n). */
+static u64 bits_of(unsigned int i, u64 unit, u64 n)
+{
+	u64 from = max(unit, 64ull * i) - 64ull * i, to = min(unit + n, 64ull * i + 64) - 64ull * i;
+
+	return (to < 64 ? (1ull << to) - 1 : ~0ull) & ~0ull << from;
+}
+
+/* The units are free, or taken, all of them: exchange that. */
+static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
+{
+	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64), i;
+
+	for (i = first; i <= last; i++)
+		if ((taken ? arena->map[i] : ~arena->map[i]) & bits_of(i, unit, n))
+			return false;
+	for (i = first; i <= last; i++)
+		set_word(arena, i, arena->map[i] ^ bits_of(i, unit, n));
+	show(arena);
+	return true;
+}
+
+bool arena_take_at(struct arena *arena, u64 unit, u64 n)
+{
+	return flip(arena, unit, n, false);
+}
+
+bool arena_give(struct arena *arena, u64 unit, u64 n)
+{
+	return flip(arena, unit, n, true);
+}
+
+bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
+{
+	u64 at = (first + align - 1) & ~(align - 1);
+
+	for (; at <= last && last - at >= n - 1; at += align)
+		if (arena_take_at(arena, at, n)) {
+			*unit = at;
+			return true;
+		}
+	return false;
+}
+
+/* The word that serves this grade: one that has just that, else the first that has more. */
+static int find_word(const struct arena *arena, u8 need)
+{
+	struct lath_match m = lath_bytes_match(arena->grade, need);
+	u64 good = m.eq ? m.eq : ~m.lt;
+
+	return good ? (int)__ffs64(good) : -1;
+}
+
+static bool take_words(struct arena *arena, u64 n, u64 *unit)
+{
+	u64 starts = run_starts(arena->whole, n / 64), rest = n % 64;
+
+	for (starts &= multiples[log2_up(n) - 6]; starts; starts &= starts - 1) {
+		unsigned int from = __ffs64(starts), next = from + (unsigned int)(n / 64);
+
+		if (!rest || (next < ARENA_WORDS && ones(arena->map[next]) >= rest)) {
+			*unit = 64ull * from;
+			return arena_take_at(arena, *unit, n);
+		}
+	}
+	return false;
+}
+
+bool arena_take(struct arena *arena, u64 n, u64 *unit)
+{
+	u64 starts;
+	int i;
+
+	if (n > 64)
+		return take_words(arena, n, unit);
+	i = find_word(arena, grade_needed(n));
+	if (i < 0)
+		return false;
+	starts = run_starts(arena->map[i], n) & multiples[log2_up(n)];
+	if (!starts)
+		return false;
+	*unit = 64ull * (unsigned int)i + __ffs64(starts);
+	return arena_take_at(arena, *unit, n);
+}
+
+unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most, u64 *unit)
+{
+	unsigned int n = 0;
+	u64 size = 1ull << order;
+
+	while (n < most) {
+		int i = find_word(arena, grade_needed(size));
+		u64 word, starts;
+
+		if (i < 0)
+			break;
+		word = arena->map[i];
+		for (starts = run_starts(word, size) & multiples[order]; starts && n < most;
+		     starts &= starts - 1) {
+			unsigned int at = __ffs64(starts);
+
+			unit[n++] = 64ull * (unsigned int)i + at;
+			word &= ~((size < 64 ? (1ull << size) - 1 : ~0ull) << at);
+		}
+		set_word(arena, (unsigned int)i, word);
+	}
+	show(arena);
+	return n;
+}
+
+bool arena_sound(const struct arena *arena)
+{
+	u64 free = 0, whole = 0;
+	unsigned int i;
+
+	for (i = 0; i < ARENA_WORDS; i++) {
+		free += hweight64(arena->map[i]);
+		whole |= (u64) !~arena->map[i] << i;
+		if (arena->grade[i] != word_grade(arena->map[i]))
+			return false;
+	}
+	return free == arena->free && whole == arena->whole && *arena->shown == arena_grade(arena);
+}
