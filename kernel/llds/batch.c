@@ -65,7 +65,7 @@ long llds_mget(struct llds_store *store, struct llds_batch *batch)
 
 	if (ret)
 		return ret;
-	s = kmalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	s = kmalloc(sizeof(*s), LLDS_GFP);
 	if (!s)
 		return -ENOMEM;
 	batch->done = 0;

@@ -198,7 +198,7 @@ static int llds_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 static int llds_open(struct inode *inode, struct file *file)
 {
-	struct llds_file *f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
+	struct llds_file *f = kzalloc(sizeof(*f), LLDS_GFP);
 
 	if (!f)
 		return -ENOMEM;

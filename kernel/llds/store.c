@@ -44,7 +44,7 @@ struct llds_entry *llds_entry_new(struct llds_store *store, u32 size)
 		return ERR_PTR(-E2BIG);
 	if (charge(store, entry_cost(size)))
 		return ERR_PTR(-ENOSPC);
-	entry = kvmalloc(struct_size(entry, data, size), GFP_KERNEL_ACCOUNT);
+	entry = kvmalloc(struct_size(entry, data, size), LLDS_GFP);
 	if (!entry) {
 		uncharge(store, entry_cost(size));
 		return ERR_PTR(-ENOMEM);
@@ -99,7 +99,7 @@ static void *node_memory(void *ctx, size_t size, size_t align)
 		WRITE_ONCE(store->refused, true);
 		return NULL;
 	}
-	block = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	block = kvmalloc(size, LLDS_GFP);
 	if (block)
 		atomic64_add(size, &store->index_bytes);
 	else
@@ -149,7 +149,7 @@ static void tree_put(struct llds_tree *tree)
 
 static struct llds_tree *tree_new(struct llds_store *store)
 {
-	struct llds_tree *tree = kzalloc(sizeof(*tree), GFP_KERNEL_ACCOUNT);
+	struct llds_tree *tree = kzalloc(sizeof(*tree), LLDS_GFP);
 	const struct lath_allocator allocator = { node_memory, node_memory_free, tree };
 	struct lath_config config = LATH_CONFIG_INIT;
 
@@ -170,7 +170,7 @@ static struct llds_tree *tree_new(struct llds_store *store)
 
 struct llds_store *llds_store_new(u64 limit)
 {
-	struct llds_store *store = kzalloc(sizeof(*store), GFP_KERNEL_ACCOUNT);
+	struct llds_store *store = kzalloc(sizeof(*store), LLDS_GFP);
 	struct llds_tree *tree;
 
 	if (!store)

@@ -15,6 +15,7 @@
 #define LLDS_STORE_H
 
 #include <linux/cred.h>
+#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
@@ -23,6 +24,9 @@
 
 #include "../uapi/llds.h"
 #include "lathwork/skiplist.h"
+
+/* Charged to the cgroup of who asks; what users ask for leaves no line in the log. */
+#define LLDS_GFP (GFP_KERNEL_ACCOUNT | __GFP_NOWARN)
 
 struct llds_entry {
 	refcount_t refs;

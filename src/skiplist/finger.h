@@ -29,7 +29,7 @@ struct fingers {
 static inline void fingers_init(struct skiplist *list)
 {
 	if (!list->each)
-		list->fingers = alloc_percpu_gfp(struct fingers, lath_gfp());
+		list->fingers = alloc_percpu_gfp(struct fingers, lath_gfp() | __GFP_NOWARN);
 }
 
 static inline void fingers_fini(struct skiplist *list)

@@ -27,7 +27,7 @@ stage_skiplist() {
 	local benchmark
 	insmod /lathwork.ko || return
 	for benchmark in 1 2 3 4; do
-		insmod /skiplist_test.ko items=5000 rounds=300 threads=3 keys=20000 benchmark=$benchmark || return
+		insmod /skiplist_test.ko items=5000 rounds=100 threads=3 keys=5000 benchmark=$benchmark || return
 		grep -q ' errors 0$' /sys/kernel/debug/skiplist_test || return
 		rmmod skiplist_test || return
 	done
@@ -41,6 +41,11 @@ stage_llds() {
 	[ "$(stat -c '%a %u' /dev/llds)" = '600 0' ] || return
 	lines=$(dmesg | wc -l)
 	llds_test || return
+	if [ -e /proc/sys/abi/vsyscall32 ]; then # the kernel runs 32-bit programs
+		llds_32 || return
+	else
+		echo "skipped: llds_32: no 32-bit programs here"
+	fi
 	[ "$(dmesg | wc -l)" = "$lines" ] || return
 	rmmod llds && rmmod lathwork && [ ! -e /dev/llds ]
 }
@@ -78,6 +83,57 @@ stage_wipe() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	llds_hold fill ${ITEMS-1000000} || return
 	rmmod llds && rmmod lathwork # waits for the worker
+}
+
+# Random calls while memory and copies fail, in kernels that can be told to.
+stage_failing() {
+	local what
+	[ -d /sys/kernel/debug/failslab ] || return
+	insmod /lathwork.ko && insmod /llds.ko || return
+	for what in failslab fail_page_alloc fail_usercopy; do
+		cd /sys/kernel/debug/$what || return
+		echo 3 >probability
+		echo -1 >times
+		echo Y >task-filter
+		echo 0 >verbose
+		[ ! -e ignore-gfp-wait ] || echo N >ignore-gfp-wait
+		[ ! -e cache-filter ] || echo N >cache-filter
+		[ ! -e min-order ] || echo 0 >min-order
+	done
+	cd /
+	for what in 1 2 3; do
+		llds_fuzz $((${FUZZ-100000} / 5)) $what failing || return
+	done
+	for what in failslab fail_page_alloc fail_usercopy; do
+		echo 0 >/sys/kernel/debug/$what/probability
+	done
+	rmmod llds && rmmod lathwork
+}
+
+# What was allocated by us and is known to nobody any more, after all stages before.
+stage_leaks() {
+	local scan
+	for scan in 1 2 3; do
+		sleep 6 # younger blocks are not reported
+		echo scan >/sys/kernel/debug/kmemleak || return
+	done
+	! grep -E 'unreferenced|lath|llds|skiplist' /sys/kernel/debug/kmemleak
+}
+
+# Memory is charged to the cgroup of who asks for it. Last: the limit of a cgroup ends in a long message.
+stage_cgroup() {
+	mkdir -p /tmp/cg && mount -t cgroup2 cg /tmp/cg && echo +memory >/tmp/cg/cgroup.subtree_control || return
+	mkdir /tmp/cg/small && echo 64M >/tmp/cg/small/memory.max || return
+	insmod /lathwork.ko && insmod /llds.ko || return
+	(read -r pid _ </proc/self/stat && echo $pid >/tmp/cg/small/cgroup.procs && exec llds_hold fill 100000) || return
+	[ "$(cat /tmp/cg/small/memory.peak 2>/dev/null || echo 9999999)" -ge 5000000 ] || return
+	echo "guest: complaints are wanted from here on"
+	if (read -r pid _ </proc/self/stat && echo $pid >/tmp/cg/small/cgroup.procs && exec llds_hold fill 3000000); then
+		return 1
+	fi
+	grep -E '^(oom|oom_kill) [1-9]' /tmp/cg/small/memory.events || return
+	llds_hold fill 10000 || return # others are not touched
+	rmmod llds && rmmod lathwork
 }
 
 # Figures at native speed, on User Mode Linux only: one processor. Its memory is a file of the host, whose

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * llds_fuzz CALLS [SEED] - random calls on /dev/llds from two threads: known and unknown numbers, structs
+ * llds_fuzz CALLS [SEED [failing]] - random calls on /dev/llds from two threads: known and unknown numbers, structs
  * filled with what is likely to be near an edge, addresses good and bad, descriptors of all kinds, mmap, read,
  * close and open meanwhile. It checks that errors are among the documented ones and that no call writes
- * behind what it may; the kernel's own checkers do the rest. One seed, one sequence a thread.
+ * behind what it may; the kernel's own checkers do the rest. One seed, one sequence a thread. failing: memory
+ * and descriptors may be missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ struct worker {
 	int fd[FDS];
 	unsigned char *arena; /* ends before a page that is not there */
 	int failed;
+	int failing;
 };
 
 static uint64_t next(struct worker *w)
@@ -214,7 +216,14 @@ static void *work(void *arg)
 	struct worker *w = arg;
 	uint64_t *word;
 	unsigned int i;
+	int self;
 
+	if (w->failing) {
+		self = open("/proc/thread-self/make-it-fail", O_WRONLY);
+		if (write(self, "1", 1) != 1)
+			w->failed = 1;
+		close(self);
+	}
 	for (; w->done < w->count && !w->failed; w->done++) {
 		i = next(w) % FDS;
 		if (next(w) % 64 == 0)
@@ -242,6 +251,7 @@ int main(int argc, char **argv)
 
 		w->state = (seed * 2 + (unsigned int)t + 1) * 0x9e3779b97f4a7c15ull;
 		w->count = calls_wanted / 2;
+		w->failing = argc > 3;
 		w->arena =
 			mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(w->arena + ARENA, 4096);
