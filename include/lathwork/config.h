@@ -93,10 +93,13 @@ enum lath_layout {
 
 /* lath_config.flags */
 enum {
-	LATH_HUGE_PAGES = 1u << 0, /* node memory in 2 MiB pages (madvise); ignored in the kernel */
-	LATH_NODE_EACH = 1u << 1,  /* one allocation a node, freed right after its grace period:
+	/* Node memory in 2 MiB pages (madvise); ignored in the kernel. Without either flag what a list takes
+	 * beyond 32 MiB is, with the second one nothing: for programs that fork and go on writing. */
+	LATH_HUGE_PAGES = 1u << 0,
+	LATH_SMALL_PAGES = 1u << 3,
+	LATH_NODE_EACH = 1u << 1, /* one allocation a node, freed right after its grace period:
 					 * slower, but checkers (ASan, memcheck) see every misuse */
-	LATH_HOLES = 1u << 2, /* the list can be asked for free room (lathwork/hole.h); ranges only */
+	LATH_HOLES = 1u << 2,	  /* the list can be asked for free room (lathwork/hole.h); ranges only */
 };
 
 struct lath_config {

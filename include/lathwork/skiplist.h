@@ -35,7 +35,7 @@
  *   insert, erase, replace, resize, split, erase_range, store_range, batches        beside anything
  *   init, fini, create, destroy, load_sorted                                        X: alone
  *   verify, dump                                                                    X: no writers
- * One structure is used through one RCU flavour (lathwork/config.h). Calls enter a reader by themselves;
+ * One structure is used through one RCU flavour (lathwork/config.h). Calls enter a reader by themselves where they need one;
  * the _rcu forms expect the caller to be in one. Do not wait for a grace period inside a reader.
  *
  * What the calls promise

@@ -4,6 +4,8 @@
  *
  *   lath_heads_match(head, h)     which of 64 ascending bytes are below h, which equal h: two 64-bit masks
  *   lath_bytes_match(bytes, b)    the same for bytes in any order
+ *   lath_heads_equal(head, h)     only the second
+ *   lath_heads_floor(head, h, live)  the last of some bytes that is not above h
  *
  * Nodes are searched while writers change them: any answer is allowed then, since the caller
  * checks the node's version afterwards; reading past the arrays is not. Three forms: AVX-512
@@ -49,7 +51,7 @@ static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
 #define LATH_X86_VECTORS 1
 #include <emmintrin.h>
 /* set once by a constructor in search.c */
-extern bool lath_have_avx512;
+extern bool lath_have_avx512 __attribute__((visibility("hidden")));
 #endif
 
 /*
@@ -124,6 +126,18 @@ static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 #define LATH_AVX512_CLOBBERS "cc"
 #endif
 
+/* One comparison of all heads with h: a mask in a general register. */
+#define LATH_AVX512_COMPARE(compare, head, h)                                       \
+	({                                                                          \
+		u64 _mask;                                                          \
+		__asm__("vpbroadcastb %k[h_], %%zmm16\n\t" compare                  \
+			" %[head_], %%zmm16, %%k1\n\tkmovq %%k1, %[mask_]"          \
+			: [mask_] "=r"(_mask)                                       \
+			: [head_] "m"(*(const u8(*)[64])(head)), [h_] "r"((u32)(h)) \
+			: LATH_AVX512_CLOBBERS);                                    \
+		_mask;                                                              \
+	})
+
 static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
 {
 	struct lath_match m;
@@ -169,6 +183,34 @@ static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 	}
 	return m;
 #endif
+}
+
+static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
+{
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512))
+		return LATH_AVX512_COMPARE("vpcmpeqb", head, h);
+#endif
+	return lath_heads_match(head, h).eq;
+}
+
+/* The highest bit of `live` whose head is not above h, or -1; *upto: all such bits. */
+static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *upto)
+{
+	struct lath_match m;
+
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512)) { /* has lzcnt too; bsr is slow where lzcnt is not */
+		long above;
+
+		*upto = LATH_AVX512_COMPARE("vpcmpnltub", head, h) & live;
+		__asm__("lzcntq %1, %0" : "=r"(above) : "r"(*upto) : "cc");
+		return 63 - above;
+	}
+#endif
+	m = lath_heads_match(head, h);
+	*upto = (m.lt | m.eq) & live;
+	return (long)fls64(*upto) - 1;
 }
 
 #endif /* LATH_ARCH_SEARCH_H */

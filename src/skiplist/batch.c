@@ -4,107 +4,114 @@
  *
  * The walks of a group go down level by level: each touches what the one before it has asked
  * memory for a round earlier. Some 20 misses can be under way at once; a single lookup has one or
- * two. Each call of a batch is then an ordinary call on warm lines, with its leaf as the thread's
- * finger; it takes effect by itself.
+ * two. Each call of a batch is then an ordinary call on warm lines; it takes effect by itself.
  * (Interleaving: Kocberber et al., "Asynchronous memory access chaining", VLDB 2015.)
  */
-#include "skiplist/finger.h"
 #include "skiplist/walk.h"
 
 /* 16 to 32 are best on what we measured; half or twice as many cost 30 to 70 % more. */
 #define BATCH_GROUP 16
 
-/* The leaves for n <= BATCH_GROUP keys, header and heads on their way into the cache. NULL: take the walk. */
-static void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
-			struct node **leaf)
+/* The leaves for n <= BATCH_GROUP keys, header and heads on their way into the cache: nobody has looked at
+ * them yet. NULL: take the walk. */
+static __always_inline void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
+					struct node **leaf)
 {
-	struct node *node[BATCH_GROUP], *root = smp_load_acquire(&list->root); /* pairs with add_root */
+	struct node *root = smp_load_acquire(&list->root); /* pairs with add_root */
 	unsigned int level = node_level(root), i;
 
 	for (i = 0; i < n; i++)
-		node[i] = root;
+		leaf[i] = root;
 	for (; level; level--) {
 		for (i = 0; i < n; i++) {
 			u64 k = *(const u64 *)((const char *)key + i * stride);
+			struct node *node = leaf[i];
+			enum step step;
 
-			while (node[i] && node_level(node[i]) == level)
-				node[i] = walk_step(node[i], k, WALK_ON);
+			if (unlikely(!node))
+				continue;
+			do
+				step = node_level(node) == level ? walk_step(&node, k, WALK_ON) : STEP_ANEW;
+			while (unlikely(step == STEP_RIGHT));
+			leaf[i] = likely(step == STEP_DOWN) ? node : NULL;
 		}
 	}
-	for (i = 0; i < n; i++)
-		leaf[i] = node[i];
 }
+
+/* Is it a leaf, and does it cover key? */
+static __always_inline bool leaf_holds(const struct node *leaf, u64 key, u64 *word)
+{
+	return likely(leaf) && likely(!node_level(leaf)) && likely(node_holds(leaf, key, word));
+}
+
+/* ---- lookups ---- */
 
 /* One leaf of a batched lookup. */
 struct probe {
 	struct node *leaf;
 	u64 word;
-	struct lath_match match;
+	u64 equal; /* entries whose head is the key's; in the ranges layout not used */
 };
 
 /* Search the heads and ask for the pair. A leaf that does not cover the key any more is left out. */
-static void probe_heads(struct probe *probe, struct node *leaf, u64 key, bool ranges)
+static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 key, bool ranges)
 {
-	u64 word;
-	unsigned int i;
+	u8 h;
 
 	probe->leaf = NULL;
-	if (unlikely(!leaf))
-		return;
-	word = smp_load_acquire(&leaf->word); /* pairs with node_unlock */
-	if (unlikely(word & NODE_FLAGS || key > READ_ONCE(leaf->last)))
+	if (!leaf_holds(leaf, key, &probe->word))
 		return;
 	probe->leaf = leaf;
-	probe->word = word;
-	probe->match = node_match(leaf, key);
-	i = hweight64(probe->match.lt);
-	if (probe->match.eq & READ_ONCE(leaf->live))
-		prefetch((char *)&leaf->pair[i < NODE_CAP ? i : NODE_CAP - 1]);
-	else if (!ranges)
-		return;
-	if (ranges) {
-		i = i ? i - 1 : 0;
-		prefetch((char *)&leaf->pair[i < NODE_CAP ? i : NODE_CAP - 1]);
-		prefetch((char *)&leaf->size[i < NODE_CAP ? i : NODE_CAP - 1]);
+	h = node_head_of(leaf, key);
+	if (!ranges) {
+		probe->equal = lath_heads_equal(leaf->head, h);
+		if (probe->equal & READ_ONCE(leaf->live))
+			prefetch((char *)&leaf->pair[__ffs64(probe->equal) % NODE_CAP]);
+	} else {
+		u64 upto;
+		long i = lath_heads_floor(leaf->head, h, READ_ONCE(leaf->live), &upto);
+
+		if (i < 0)
+			return;
+		prefetch((char *)&leaf->pair[i]);
+		prefetch((char *)&leaf->size[i]);
 	}
 }
 
 /* The entry that covers key, or -1. */
-static inline int probe_entry(const struct probe *probe, u64 key, bool ranges)
+static __always_inline long probe_entry(const struct probe *probe, u64 key, bool ranges)
 {
-	const struct node *leaf = probe->leaf;
-	int i;
-
-	if (!ranges)
-		return node_find_match(leaf, probe->match, key);
-	i = node_floor_match(leaf, probe->match, key);
-	return i >= 0 && key - node_key(leaf, (unsigned int)i) < READ_ONCE(leaf->size[i]) ? i : -1;
+	return ranges ? node_cover(probe->leaf, key, true) : node_find_equal(probe->leaf, probe->equal, key);
 }
 
-static bool probe_valid(const struct probe *probe)
-{
-	return node_valid(probe->leaf, probe->word);
-}
-
-static size_t lookup_group(struct skiplist *list, unsigned int n, const u64 *points, struct lath_item *found)
+static __always_inline void probe_group(struct skiplist *list, unsigned int n, const u64 *points,
+					struct probe *probe)
 {
 	struct node *leaf[BATCH_GROUP];
-	struct probe probe[BATCH_GROUP];
-	size_t hits = 0;
 	unsigned int i;
 
 	find_leaves(list, n, points, sizeof(*points), leaf);
 	for (i = 0; i < n; i++)
 		probe_heads(&probe[i], leaf[i], points[i], list->ranges);
+}
+
+static size_t lookup_group(struct skiplist *list, unsigned int n, const u64 *points, struct lath_item *found)
+{
+	struct probe probe[BATCH_GROUP];
+	size_t hits = 0;
+	unsigned int i;
+
+	probe_group(list, n, points, probe);
 	for (i = 0; i < n; i++) {
-		int e = -1;
+		const struct node *leaf = probe[i].leaf;
 
 		found[i].size = 0;
-		if (likely(probe[i].leaf)) {
-			e = probe_entry(&probe[i], points[i], list->ranges);
+		if (likely(leaf)) {
+			long e = probe_entry(&probe[i], points[i], list->ranges);
+
 			if (e >= 0)
-				item_of(probe[i].leaf, (unsigned int)e, list->ranges, &found[i]);
-			if (likely(probe_valid(&probe[i]))) {
+				item_of(leaf, (unsigned int)e, list->ranges, &found[i]);
+			if (likely(node_valid(probe[i].leaf, probe[i].word))) {
 				hits += e >= 0;
 				continue;
 			}
@@ -119,23 +126,21 @@ static size_t lookup_group(struct skiplist *list, unsigned int n, const u64 *poi
 
 static size_t get_group(struct skiplist *list, unsigned int n, const u64 *points, u64 *values, u8 *hit)
 {
-	struct node *leaf[BATCH_GROUP];
 	struct probe probe[BATCH_GROUP];
 	size_t hits = 0;
 	unsigned int i;
 
-	find_leaves(list, n, points, sizeof(*points), leaf);
-	for (i = 0; i < n; i++)
-		probe_heads(&probe[i], leaf[i], points[i], list->ranges);
+	probe_group(list, n, points, probe);
 	for (i = 0; i < n; i++) {
+		const struct node *leaf = probe[i].leaf;
 		struct lath_item item;
-		int e;
 
-		if (likely(probe[i].leaf)) {
-			e = probe_entry(&probe[i], points[i], list->ranges);
+		if (likely(leaf)) {
+			long e = probe_entry(&probe[i], points[i], list->ranges);
+
 			if (e >= 0)
-				values[i] = node_value(probe[i].leaf, (unsigned int)e);
-			if (likely(probe_valid(&probe[i]))) {
+				values[i] = READ_ONCE(leaf->pair[e].value);
+			if (likely(node_valid(probe[i].leaf, probe[i].word))) {
 				hit[i] = e >= 0;
 				hits += e >= 0;
 				continue;
@@ -158,9 +163,9 @@ size_t lath_skiplist_lookup_batch(struct lath_skiplist *public, size_t n, const 
 	for (i = 0; i < n; i += BATCH_GROUP) {
 		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
 
-		lath_reader_enter(list->rcu);
+		walker_enter(list);
 		hits += lookup_group(list, m, points + i, found + i);
-		lath_reader_exit(list->rcu);
+		walker_exit(list);
 	}
 	return hits;
 }
@@ -174,9 +179,9 @@ size_t lath_skiplist_get_batch(struct lath_skiplist *public, size_t n, const uin
 	for (i = 0; i < n; i += BATCH_GROUP) {
 		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
 
-		lath_reader_enter(list->rcu);
+		walker_enter(list);
 		hits += get_group(list, m, points + i, values + i, hit + i);
-		lath_reader_exit(list->rcu);
+		walker_exit(list);
 	}
 	return hits;
 }
@@ -207,26 +212,28 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 	for (i = 0; i < n; i += BATCH_GROUP) {
 		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
 
-		lath_reader_enter(list->rcu);
+		walker_enter(list);
 		find_leaves(list, m, &items[i].key, sizeof(*items), leaf);
 		for (j = 0; j < m; j++)
 			if (leaf[j])
 				prefetch_entries(leaf[j], items[i + j].key, list->ranges);
 		for (j = 0; j < m; j++) {
+			const struct lath_item *item = &items[i + j];
 			int ret = -EINVAL;
+			u64 word;
 
-			if (leaf[j])
-				finger_set(list, leaf[j]);
-			if (item_valid(list, items[i + j].key, items[i + j].size)) {
-				ret = insert_by_finger(list, &items[i + j], NULL);
+			if (item_valid(list, item->key, item->size)) {
+				ret = -EAGAIN;
+				if (leaf_holds(leaf[j], item->key, &word))
+					ret = insert_under(list, leaf[j], word, item, NULL);
 				if (ret == -EAGAIN)
-					ret = insert_item(list, &items[i + j], NULL, &reserve);
+					ret = insert_item(list, item, NULL, &reserve);
 			}
 			done += !ret;
 			if (results)
 				results[i + j] = ret;
 		}
-		lath_reader_exit(list->rcu);
+		walker_exit(list);
 	}
 	reserve_release(list, &reserve);
 	return done;
@@ -243,23 +250,23 @@ size_t lath_skiplist_erase_batch(struct lath_skiplist *public, size_t n, const u
 		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
 		struct probe probe;
 
-		lath_reader_enter(list->rcu);
+		walker_enter(list);
 		find_leaves(list, m, &keys[i], sizeof(*keys), leaf);
 		for (j = 0; j < m; j++)
 			probe_heads(&probe, leaf[j], keys[i + j], false);
 		for (j = 0; j < m; j++) {
-			int ret;
+			int ret = -EAGAIN;
+			u64 word;
 
-			if (leaf[j])
-				finger_set(list, leaf[j]);
-			ret = erase_by_finger(list, keys[i + j], true, NULL);
+			if (leaf_holds(leaf[j], keys[i + j], &word))
+				ret = erase_under(list, leaf[j], word, keys[i + j], true, NULL);
 			if (ret == -EAGAIN)
 				ret = erase_item(list, keys[i + j], true, NULL);
 			done += !ret;
 			if (results)
 				results[i + j] = ret;
 		}
-		lath_reader_exit(list->rcu);
+		walker_exit(list);
 	}
 	return done;
 }

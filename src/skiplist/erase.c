@@ -197,9 +197,23 @@ int erase_locked(struct skiplist *list, struct node *leaf, int i, struct lath_it
 {
 	u64 key = node_key(leaf, (unsigned int)i);
 
-	if (unlikely(erase_entry(list, leaf, i, old)))
+	if (unlikely(erase_entry(list, leaf, i, old))) {
+		lath_reader_enter(list->rcu);
 		leaf_became_sparse(list, key);
+		lath_reader_exit(list->rcu);
+	}
 	return 0;
+}
+
+/* Erase in this leaf if it is so still. -EAGAIN: it is not. */
+int erase_under(struct skiplist *list, struct node *leaf, u64 word, u64 key, bool exact,
+		struct lath_item *old)
+{
+	int i = (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges));
+
+	if (i < 0)
+		return node_valid(leaf, word) ? -ENOENT : -EAGAIN;
+	return node_trylock(leaf, word) ? erase_locked(list, leaf, i, old) : -EAGAIN;
 }
 
 /* exact: the item must start at key. A miss is answered without the lock. */
@@ -211,12 +225,12 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
+		int ret;
+
 		leaf = walk_to_erase(list, key, &word);
-		i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
-		if (i >= 0 && node_trylock(leaf, word))
-			return erase_locked(list, leaf, i, old);
-		if (i < 0 && node_valid(leaf, word))
-			return -ENOENT;
+		ret = erase_under(list, leaf, word, key, exact, old);
+		if (likely(ret != -EAGAIN))
+			return ret;
 	}
 	leaf = lock_leaf(list, key);
 	i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
@@ -226,37 +240,21 @@ int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old
 	return -ENOENT;
 }
 
-/* Erase in a leaf used lately, without a reader. -EAGAIN: not there, or it was being changed. */
-int erase_by_finger(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
-{
-	u64 word;
-	struct node *leaf = finger_try(list, key, &word);
-	int i;
-
-	if (!leaf)
-		return -EAGAIN;
-	i = exact ? node_find(leaf, key) : node_cover(leaf, key, list->ranges);
-	if (i < 0)
-		return node_valid(leaf, word) ? -ENOENT : -EAGAIN;
-	if (!node_trylock(leaf, word))
-		return -EAGAIN;
-	if (unlikely(erase_entry(list, leaf, i, old))) {
-		lath_reader_enter(list->rcu);
-		leaf_became_sparse(list, key);
-		lath_reader_exit(list->rcu);
-	}
-	return 0;
-}
-
 static int erase(struct skiplist *list, u64 key, bool exact, struct lath_item *old)
 {
-	int ret = erase_by_finger(list, key, exact, old);
+	struct node *leaf;
+	u64 word;
+	int ret;
 
-	if (ret != -EAGAIN)
-		return ret;
-	lath_reader_enter(list->rcu);
+	leaf = finger_try(list, key, &word);
+	if (leaf) {
+		ret = erase_under(list, leaf, word, key, exact, old);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	walker_enter(list);
 	ret = erase_item(list, key, exact, old);
-	lath_reader_exit(list->rcu);
+	walker_exit(list);
 	return ret;
 }
 
@@ -277,7 +275,7 @@ int lath_skiplist_erase_if(struct lath_skiplist *public, uint64_t key, uint64_t 
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	lath_reader_enter(list->rcu);
+	walker_enter(list);
 	leaf = lock_leaf(list, key);
 	i = node_find(leaf, key);
 	if (i >= 0 && node_value(leaf, (unsigned int)i) != expected) {
@@ -289,6 +287,6 @@ int lath_skiplist_erase_if(struct lath_skiplist *public, uint64_t key, uint64_t 
 		ret = erase_locked(list, leaf, i, there);
 	else
 		node_unlock_clean(leaf);
-	lath_reader_exit(list->rcu);
+	walker_exit(list);
 	return ret;
 }

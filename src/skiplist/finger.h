@@ -44,6 +44,10 @@ static inline bool fingers_there(const struct skiplist *list)
 
 #define finger_leaf(list, i) this_cpu_read((list)->fingers->leaf[i])
 
+static inline void finger_judge(bool good)
+{
+}
+
 static inline void finger_set(struct skiplist *list, struct node *leaf)
 {
 	if (unlikely(!list->fingers))
@@ -52,12 +56,17 @@ static inline void finger_set(struct skiplist *list, struct node *leaf)
 	this_cpu_write(list->fingers->leaf[0], leaf);
 }
 #else
+/* So many misses in a row, and fingers are not looked at until a walk ends where one is: calls at
+ * random places would only pay for them. */
+#define FINGER_TRUST 8
+
 struct fingers {
 	u64 list_id;
+	u64 trust;
 	struct node *leaf[FINGERS];
 };
 
-extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec")));
+extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static inline void fingers_init(struct skiplist *list)
 {
@@ -71,26 +80,45 @@ static inline void fingers_fini(struct skiplist *list)
 
 static inline bool fingers_there(const struct skiplist *list)
 {
-	return lath_fingers.list_id == list->id;
+	return lath_fingers.list_id == list->id && lath_fingers.trust;
 }
 
 #define finger_leaf(list, i) (lath_fingers.leaf[i])
 
+static inline void finger_judge(bool good)
+{
+	lath_fingers.trust = good ? FINGER_TRUST : lath_fingers.trust - 1;
+}
+
 static inline void finger_set(struct skiplist *list, struct node *leaf)
 {
-	if (unlikely(lath_fingers.list_id != list->id)) {
+	struct fingers *f = &lath_fingers;
+
+	if (unlikely(f->list_id != list->id)) {
 		if (list->each)
 			return;
-		lath_fingers.list_id = list->id;
-		lath_fingers.leaf[0] = leaf;
+		f->list_id = list->id;
+		f->leaf[0] = leaf;
+		f->leaf[1] = leaf;
 	}
-	lath_fingers.leaf[1] = lath_fingers.leaf[0];
-	lath_fingers.leaf[0] = leaf;
+	if (unlikely(leaf == f->leaf[0] || leaf == f->leaf[1]))
+		f->trust = FINGER_TRUST;
+	if (leaf != f->leaf[0]) {
+		f->leaf[1] = f->leaf[0];
+		f->leaf[0] = leaf;
+	}
 }
 #endif
 
+/* The leaf the thread's next call will want. */
+static inline void finger_point(struct skiplist *list, struct node *leaf)
+{
+	finger_set(list, leaf);
+	finger_judge(true);
+}
+
 /* A leaf used lately, if it covers key; what is read in it is to be validated by *word. */
-static inline struct node *finger_try(struct skiplist *list, u64 key, u64 *word)
+static __always_inline struct node *finger_try(struct skiplist *list, u64 key, u64 *word)
 {
 	unsigned int i;
 
@@ -98,16 +126,15 @@ static inline struct node *finger_try(struct skiplist *list, u64 key, u64 *word)
 		return NULL;
 	for (i = 0; i < FINGERS; i++) {
 		struct node *leaf = finger_leaf(list, i);
-		u64 w;
 
 		if (unlikely(!leaf))
 			return NULL;
-		w = smp_load_acquire(&leaf->word); /* pairs with node_unlock */
-		if (key < READ_ONCE(leaf->low) || key > READ_ONCE(leaf->last) || unlikely(w & NODE_FLAGS))
-			continue;
-		*word = w;
-		return leaf;
+		if (node_holds(leaf, key, word)) {
+			finger_judge(true);
+			return leaf;
+		}
 	}
+	finger_judge(false);
 	return NULL;
 }
 

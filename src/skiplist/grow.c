@@ -108,9 +108,9 @@ static void inner_split(struct skiplist *list, struct node *inner, struct node *
 }
 
 /* Where child stands at entry i or later, or -1. */
-static int inner_find(const struct node *inner, unsigned int i, const struct node *child)
+static int inner_find(const struct node *inner, int i, const struct node *child)
 {
-	int j = (int)i;
+	int j = i;
 
 	while (j >= 0 && node_child(inner, (unsigned int)j) != child)
 		j = node_after(inner, j);
@@ -131,8 +131,7 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 	for (;;) {
 		u64 low = READ_ONCE(node->low);
 		struct node *up = lock_level(list, low, level);
-		unsigned int i;
-		int j;
+		int i, j;
 
 		if (!up) {
 			if (!fresh || !add_root(list, level, reserve))
@@ -144,9 +143,9 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 			node_unlock_clean(up);
 			continue;
 		}
-		i = inner_slot(up, low);
-		j = inner_find(up, i, node);
-		if (node_key(up, i) == low || j == (int)i || (j < 0 && !fresh)) {
+		i = (int)inner_slot(up, low);
+		j = inner_find(up, i, node); /* i >= 0: up covers low */
+		if (node_key(up, (unsigned int)i) == low || j == i || (j < 0 && !fresh)) {
 			node_unlock_clean(up); /* known well enough */
 			break;
 		}

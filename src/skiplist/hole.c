@@ -145,7 +145,7 @@ static enum result leaf_up(struct search *s, struct node *leaf)
 		return HOLE_AGAIN;
 	}
 	if (ret == HOLE_HIT)
-		finger_set(s->list, leaf);
+		finger_point(s->list, leaf);
 	return ret;
 }
 
@@ -276,7 +276,7 @@ static enum result leaf_down(struct search *s, struct node *leaf)
 		return HOLE_AGAIN;
 	}
 	if (ret == HOLE_HIT)
-		finger_set(s->list, leaf);
+		finger_point(s->list, leaf);
 	return ret;
 }
 

@@ -97,7 +97,7 @@ int lath_skiplist_hole_stats(struct lath_skiplist *public, uint64_t low, uint64_
 	memset(stats, 0, sizeof(*stats));
 	stats->largest = largest_run(public, low, high);
 	stats->largest_order = largest_order(public, low, high, stats->largest);
-	pool_stats(&list->pool[POOL_LEAF], &bytes, &leaves);
+	pool_stats(&list->pool[POOL_LEAF], &bytes, &bytes, &leaves);
 	if (lath_skiplist_lookup_item(public, low, &item))
 		add_run(public, low, last, stats);
 	if (!max_leaves || leaves <= max_leaves) {

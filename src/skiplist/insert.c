@@ -155,34 +155,62 @@ int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_it
 	return ret;
 }
 
+/* The locked leaf has no room, or the item does not end in it. */
+static int insert_beyond(struct skiplist *list, struct node *leaf, const struct lath_item *item,
+			 struct lath_item *conflict, struct reserve *reserve)
+{
+	struct node *full;
+	int ret;
+
+	lath_reader_enter(list->rcu);
+	for (;;) {
+		ret = insert_locked(list, leaf, item, conflict, &full);
+		if (ret != -EAGAIN)
+			break;
+		ret = grow_last(list, leaf, full, item->key, reserve);
+		if (ret)
+			break;
+		leaf = lock_leaf(list, item->key);
+	}
+	lath_reader_exit(list->rcu);
+	return ret;
+}
+
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve)
 {
-	for (;;) {
-		struct node *leaf = lock_leaf(list, item->key), *full;
-		int ret = insert_locked(list, leaf, item, conflict, &full);
-
-		if (likely(ret != -EAGAIN))
-			return ret;
-		ret = grow_last(list, leaf, full, item->key, reserve);
-		if (ret)
-			return ret;
-	}
-}
-
-/* Insert into a leaf used lately, without a reader. -EAGAIN: not there, or it takes more than that. */
-int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict)
-{
-	u64 word;
-	struct node *leaf = finger_try(list, item->key, &word);
+	struct node *leaf;
 	int ret;
 
-	if (!leaf || !node_trylock(leaf, word))
+	walker_enter(list);
+	leaf = lock_leaf(list, item->key);
+	ret = insert_inside(list, leaf, item, conflict);
+	if (unlikely(ret == -EAGAIN))
+		ret = insert_beyond(list, leaf, item, conflict, reserve);
+	walker_exit(list);
+	return ret;
+}
+
+/* Insert into this leaf if it is so still. -EAGAIN: it is not, or it takes more than that. */
+int insert_under(struct skiplist *list, struct node *leaf, u64 word, const struct lath_item *item,
+		 struct lath_item *conflict)
+{
+	int ret;
+
+	if (!node_trylock(leaf, word))
 		return -EAGAIN;
 	ret = insert_inside(list, leaf, item, conflict);
 	if (unlikely(ret == -EAGAIN))
 		node_unlock_clean(leaf);
 	return ret;
+}
+
+int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict)
+{
+	u64 word;
+	struct node *leaf = finger_try(list, item->key, &word);
+
+	return leaf ? insert_under(list, leaf, word, item, conflict) : -EAGAIN;
 }
 
 int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_item *item,
@@ -197,10 +225,9 @@ int lath_skiplist_insert_item(struct lath_skiplist *public, const struct lath_it
 	ret = insert_by_finger(list, item, conflict);
 	if (ret != -EAGAIN)
 		return ret;
-	lath_reader_enter(list->rcu);
 	ret = insert_item(list, item, conflict, &reserve);
-	lath_reader_exit(list->rcu);
-	reserve_release(list, &reserve);
+	if (reserve.leaf || reserve.inner[0] || reserve.inner[1])
+		reserve_release(list, &reserve);
 	return ret;
 }
 
@@ -247,9 +274,7 @@ int lath_skiplist_insert_preloaded(struct lath_skiplist *public, const struct la
 	if (!item_valid(list, item->key, item->size))
 		return -EINVAL;
 	reserve_from(&reserve, preload);
-	lath_reader_enter(list->rcu);
 	ret = insert_item(list, item, conflict, &reserve);
-	lath_reader_exit(list->rcu);
 	preload->node[0] = reserve.leaf;
 	preload->node[1] = reserve.inner[0];
 	preload->node[2] = reserve.inner[1];
@@ -261,7 +286,7 @@ static int replace(struct skiplist *list, u64 key, const u64 *expected, u64 valu
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	lath_reader_enter(list->rcu);
+	walker_enter(list);
 	leaf = lock_leaf(list, key);
 	i = node_find(leaf, key);
 	if (i >= 0) {
@@ -275,7 +300,7 @@ static int replace(struct skiplist *list, u64 key, const u64 *expected, u64 valu
 	} else {
 		node_unlock_clean(leaf);
 	}
-	lath_reader_exit(list->rcu);
+	walker_exit(list);
 	return ret;
 }
 

@@ -25,7 +25,9 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	memcpy(to, from, from->size);
 	if (to->layout != LATH_RANGES && to->layout != LATH_POINTS)
 		return -EINVAL;
-	if (to->flags & ~(unsigned int)(LATH_HUGE_PAGES | LATH_NODE_EACH | LATH_HOLES))
+	if (to->flags & ~(unsigned int)(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES))
+		return -EINVAL;
+	if (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES)
 		return -EINVAL;
 	if (to->flags & LATH_HOLES && to->layout != LATH_RANGES)
 		return -EINVAL;
@@ -45,6 +47,7 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 	list->ranges = cfg.layout == LATH_RANGES;
 	list->each = cfg.flags & LATH_NODE_EACH;
 	list->huge = cfg.flags & LATH_HUGE_PAGES && !cfg.allocator;
+	list->small = cfg.flags & LATH_SMALL_PAGES || cfg.allocator;
 	list->holes = cfg.flags & LATH_HOLES;
 	list->inner_side = list->holes ? GAP_WORDS : 0;
 	list->rcu = cfg.rcu ? cfg.rcu : &lath_rcu_auto;
@@ -173,8 +176,8 @@ void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_
 
 	memset(stats, 0, sizeof(*stats));
 	stats->items = lath_skiplist_count(public);
-	pool_stats(&list->pool[POOL_LEAF], &stats->bytes, &stats->leaves);
-	pool_stats(&list->pool[POOL_INNER], &stats->bytes, &stats->inner_nodes);
+	pool_stats(&list->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
+	pool_stats(&list->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
 	lath_reader_enter(list->rcu);
 	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
 	lath_reader_exit(list->rcu);
@@ -184,5 +187,4 @@ void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_
 	stats->splits = READ_ONCE(list->splits);
 	stats->shares = READ_ONCE(list->shares);
 	stats->merges = READ_ONCE(list->merges);
-	stats->huge_bytes = list->huge ? stats->bytes : 0;
 }

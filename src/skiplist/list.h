@@ -47,6 +47,7 @@ struct pool {
 	struct chunk *chunks;
 	struct skiplist *list;
 	u64 bytes;
+	u64 huge_bytes;
 	u64 nodes; /* handed out and not come back */
 };
 
@@ -70,8 +71,9 @@ struct skiplist {
 	/* read by every call, written when a root is added */
 	struct node *root;
 	bool ranges;
-	bool each; /* LATH_NODE_EACH */
-	bool huge;
+	bool each;     /* LATH_NODE_EACH */
+	bool huge;     /* all memory on huge pages */
+	bool small;    /* none */
 	bool holes;    /* LATH_HOLES: nodes have gaps */
 	u8 inner_side; /* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
 	bool retired;  /* something was handed to reclamation: wait for it at the end */
@@ -113,7 +115,7 @@ void node_free(struct skiplist *list, enum pool_kind kind, struct node *node);
 /* Hand an unlinked node, DEAD by now, to reclamation. */
 void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node);
 
-void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes);
+void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
 
 /* The node is complete: from now on it counts. Its version goes on from its former life. */
 static inline void node_open(struct node *node)
@@ -126,8 +128,31 @@ static inline void node_open(struct node *node)
 
 /* ---- walk.c ---- */
 
-/* The leaf that covers key, and its word as it was when that was so. Inside a reader. find_leaf looks at
- * the leaves the thread has used lately first. */
+/*
+ * Calls that trust a node only under its word, and follow no link of a node whose word they have not
+ * compared since, need no reader: node memory keeps its kind (descend in walk.h). Where nodes are freed
+ * they enter one, and in the kernel, where that costs nothing.
+ */
+static inline void walker_enter(struct skiplist *list)
+{
+#ifndef __KERNEL__
+	if (likely(!list->each))
+		return;
+#endif
+	lath_reader_enter(list->rcu);
+}
+
+static inline void walker_exit(struct skiplist *list)
+{
+#ifndef __KERNEL__
+	if (likely(!list->each))
+		return;
+#endif
+	lath_reader_exit(list->rcu);
+}
+
+/* The leaf that covers key, and its word as it was when that was so. As a walker, or in a reader.
+ * find_leaf looks at the leaves the thread has used lately first. */
 struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word);
 struct node *walk_to_erase(struct skiplist *list, u64 key, u64 *word);
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word);
@@ -169,8 +194,12 @@ int lookup_item(struct skiplist *list, u64 point, struct lath_item *found);
 /* The first item that overlaps [key, last] / the last that begins at or before key: 0 | -ENOENT */
 int overlap_item(struct skiplist *list, u64 key, u64 last, struct lath_item *found);
 int floor_item(struct skiplist *list, u64 key, struct lath_item *found);
-/* In a leaf the thread has used lately. -EAGAIN: not there, or it takes more than that. */
-int erase_by_finger(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
+/* In a leaf that covers the key under this word. -EAGAIN: it has changed, or it takes more than that. */
+int erase_under(struct skiplist *list, struct node *leaf, u64 word, u64 key, bool exact,
+		struct lath_item *old);
+int insert_under(struct skiplist *list, struct node *leaf, u64 word, const struct lath_item *item,
+		 struct lath_item *conflict);
+/* In a leaf the thread has used lately; -EAGAIN as before, and if there is none. */
 int insert_by_finger(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict);
 int erase_item(struct skiplist *list, u64 key, bool exact, struct lath_item *old);
 
@@ -186,7 +215,7 @@ static inline bool item_valid(const struct skiplist *list, u64 key, u64 size)
 }
 
 struct reserve;
-/* Insert inside a reader: as lath_skiplist_insert_item. */
+/* As lath_skiplist_insert_item. */
 int insert_item(struct skiplist *list, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve);
 /*

@@ -8,7 +8,7 @@
  * A read that failed READ_TRIES times does the same walk with the leaves locked, left to right.
  */
 #include "skiplist/finger.h"
-#include "skiplist/list.h"
+#include "skiplist/walk.h"
 
 /* What was read without a lock, and must still be so at the end. */
 #define WALK_MAX 8
@@ -100,32 +100,58 @@ int lath_skiplist_lookup_item(struct lath_skiplist *public, uint64_t point, stru
 
 	if (lookup_by_finger(list, point, found, &ret))
 		return ret;
-	lath_reader_enter(list->rcu);
+	walker_enter(list);
 	ret = lookup_item(list, point, found);
-	lath_reader_exit(list->rcu);
+	walker_exit(list);
 	return ret;
+}
+
+/* The value of the item that covers point, in a leaf trusted under word: 1 | 0 | -EAGAIN: it has changed. */
+static __always_inline int get_in_leaf(const struct skiplist *list, struct node *leaf, u64 word, u64 point,
+				       uint64_t *value)
+{
+	long i = node_cover(leaf, point, list->ranges);
+	u64 there = 0;
+
+	if (i >= 0)
+		there = READ_ONCE(leaf->pair[i].value);
+	if (unlikely(!node_valid(leaf, word)))
+		return -EAGAIN;
+	if (i >= 0)
+		*value = there;
+	return i >= 0;
+}
+
+static int get_slowly(struct skiplist *list, u64 point, uint64_t *value)
+{
+	struct lath_item item;
+
+	if (lookup_item(list, point, &item))
+		return 0;
+	*value = item.value;
+	return 1;
 }
 
 int lath_skiplist_get(struct lath_skiplist *public, uint64_t point, uint64_t *value)
 {
 	struct skiplist *list = list_of(public);
-	struct lath_item item;
 	struct node *leaf;
-	int i, ret;
 	u64 word;
+	int ret;
 
-	lath_reader_enter(list->rcu);
-	leaf = find_leaf(list, point, &word);
-	i = node_cover(leaf, point, list->ranges);
-	if (i >= 0)
-		*value = node_value(leaf, (unsigned int)i);
-	ret = i >= 0;
-	if (unlikely(!node_valid(leaf, word))) {
-		ret = !lookup_item(list, point, &item);
-		if (ret)
-			*value = item.value;
+	leaf = finger_try(list, point, &word);
+	if (leaf) {
+		ret = get_in_leaf(list, leaf, word, point, value);
+		if (likely(ret != -EAGAIN))
+			return ret;
 	}
-	lath_reader_exit(list->rcu);
+	walker_enter(list);
+	leaf = descend(list, point, &word, WALK_TO_READ);
+	finger_set(list, leaf);
+	ret = get_in_leaf(list, leaf, word, point, value);
+	if (unlikely(ret == -EAGAIN))
+		ret = get_slowly(list, point, value);
+	walker_exit(list);
 	return ret;
 }
 
@@ -230,23 +256,21 @@ int lath_skiplist_overlap_item_rcu(struct lath_skiplist *list, uint64_t key, uin
 int lath_skiplist_overlap_item(struct lath_skiplist *list, uint64_t key, uint64_t size,
 			       struct lath_item *found)
 {
-	const struct lath_rcu *rcu = list_of(list)->rcu;
 	int ret;
 
-	lath_reader_enter(rcu);
+	walker_enter(list_of(list));
 	ret = lath_skiplist_overlap_item_rcu(list, key, size, found);
-	lath_reader_exit(rcu);
+	walker_exit(list_of(list));
 	return ret;
 }
 
 int lath_skiplist_ceiling_item(struct lath_skiplist *list, uint64_t key, struct lath_item *found)
 {
-	const struct lath_rcu *rcu = list_of(list)->rcu;
 	int ret;
 
-	lath_reader_enter(rcu);
+	walker_enter(list_of(list));
 	ret = first_item(list_of(list), key, KEY_MAX, false, found);
-	lath_reader_exit(rcu);
+	walker_exit(list_of(list));
 	return ret;
 }
 
@@ -336,12 +360,11 @@ int floor_item(struct skiplist *list, u64 key, struct lath_item *found)
 
 int lath_skiplist_floor_item(struct lath_skiplist *list, uint64_t key, struct lath_item *found)
 {
-	const struct lath_rcu *rcu = list_of(list)->rcu;
 	int ret;
 
-	lath_reader_enter(rcu);
+	walker_enter(list_of(list));
 	ret = floor_item(list_of(list), key, found);
-	lath_reader_exit(rcu);
+	walker_exit(list_of(list));
 	return ret;
 }
 

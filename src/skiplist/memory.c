@@ -17,11 +17,14 @@ struct chunk {
 
 #define CHUNK_MIN (16ul << 10)
 #define CHUNK_MAX (2ul << 20)
+/* From here on a pool is given huge pages if nobody minds: small ones would miss the TLB at every leaf, and
+ * the half of a huge page that is not yet used is no longer much. */
+#define HUGE_FROM (32ul << 20)
 
 /* Chunks grow with the pool: never more than a quarter of it lies unused. */
-static size_t chunk_size(const struct skiplist *list, const struct pool *pool)
+static size_t chunk_size(const struct skiplist *list, size_t bytes)
 {
-	size_t size = CHUNK_MIN, bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
+	size_t size = CHUNK_MIN;
 
 	if (list->huge)
 		return CHUNK_MAX;
@@ -30,11 +33,11 @@ static size_t chunk_size(const struct skiplist *list, const struct pool *pool)
 	return size;
 }
 
-static void *block_alloc(struct skiplist *list, size_t size)
+static void *block_alloc(struct skiplist *list, size_t size, bool huge)
 {
 	if (list->allocator.alloc)
 		return list->allocator.alloc(list->allocator.ctx, size, 64);
-	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, list->huge);
+	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
 }
 
 static void block_free(struct skiplist *list, void *block, size_t size)
@@ -129,8 +132,11 @@ static void pool_give(struct pool *pool, struct node *node)
 /* Two threads may come here at once and both add a chunk: the second serves later. */
 static bool pool_extend(struct pool *pool)
 {
-	size_t size = chunk_size(pool->list, pool);
-	struct chunk *chunk = block_alloc(pool->list, size);
+	struct skiplist *list = pool->list;
+	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
+	size_t size = chunk_size(list, bytes);
+	bool huge = list->huge || (!list->small && bytes >= HUGE_FROM);
+	struct chunk *chunk = block_alloc(list, size, huge);
 
 	if (!chunk)
 		return false;
@@ -139,6 +145,7 @@ static bool pool_extend(struct pool *pool)
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
 	WRITE_ONCE(pool->bytes, pool->bytes + size);
+	pool->huge_bytes += huge ? size : 0;
 	/* the rest of the former chunk becomes free nodes, so that nothing is lost */
 	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
 		struct node *node = (struct node *)(void *)pool->fresh;
@@ -155,7 +162,7 @@ static bool pool_extend(struct pool *pool)
 
 static struct node *node_alloc_each(struct skiplist *list, struct pool *pool)
 {
-	struct node *node = block_alloc(list, pool->node_size);
+	struct node *node = block_alloc(list, pool->node_size, false);
 
 	if (!node)
 		return NULL;
@@ -217,10 +224,11 @@ void node_retire(struct skiplist *list, enum pool_kind kind, struct node *node)
 	lath_retire(list->rcu, &node->rcu, node_retired);
 }
 
-void pool_stats(struct pool *pool, u64 *bytes, u64 *nodes)
+void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 {
 	lath_spin_lock(&pool->lock);
 	*bytes += pool->bytes;
+	*huge_bytes += pool->huge_bytes;
 	*nodes = pool->nodes;
 	lath_spin_unlock(&pool->lock);
 }

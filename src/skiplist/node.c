@@ -132,21 +132,38 @@ unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned 
 	return from;
 }
 
-int node_find_tied(const struct node *node, struct lath_match m, u64 key)
+long node_find_tied(const struct node *node, u64 among, u64 key)
 {
-	unsigned int i = node_match_rank(node, m, key);
+	unsigned int tries = NODE_TIE, i;
 
-	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (int)i : -1;
+	for (; among && tries; among &= among - 1, tries--) {
+		i = __ffs64(among);
+		if (node_key(node, i) == key)
+			return (long)i;
+	}
+	if (!among)
+		return -1;
+	i = node_rank(node, key);
+	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i : -1;
 }
 
-int node_floor_tied(const struct node *node, struct lath_match m, u64 key)
+long node_floor_tied(const struct node *node, u64 among, u64 key)
 {
-	unsigned int i = node_match_rank(node, m, key);
-	u64 live = READ_ONCE(node->live);
+	unsigned int tries = NODE_TIE, i;
+	u64 live;
 
+	for (; among && tries; among &= ~(1ull << i), tries--) {
+		i = __fls64(among);
+		if (node_key(node, i) <= key)
+			return (long)i;
+	}
+	if (!among)
+		return -1;
+	i = node_rank(node, key);
+	live = READ_ONCE(node->live);
 	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
-		return (int)i;
-	return (int)fls64(live & node_mask_below(i)) - 1;
+		return (long)i;
+	return (long)fls64(live & node_mask_below(i)) - 1;
 }
 
 void node_scale(struct node *node, u64 base, unsigned int shift)

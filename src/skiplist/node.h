@@ -144,6 +144,15 @@ static inline void node_unlock_clean(struct node *node) __releases(node)
 	preempt_enable();
 }
 
+/* Does the node count, and cover key? What is read in it from here on is to be validated by *word. */
+static __always_inline bool node_holds(const struct node *node, u64 key, u64 *word)
+{
+	u64 w = smp_load_acquire(&node->word); /* pairs with node_unlock */
+
+	*word = w;
+	return key >= READ_ONCE(node->low) && key <= READ_ONCE(node->last) && likely(!(w & NODE_FLAGS));
+}
+
 /* ---- one node ---- */
 
 /* Ask memory for all of it but the sizes. */
@@ -209,10 +218,15 @@ static inline u8 node_head(u64 base, unsigned int shift, u64 key)
 	return h < 255 ? (u8)h : 255;
 }
 
+/* The head that stands for key in this node. */
+static inline u8 node_head_of(const struct node *node, u64 key)
+{
+	return node_head(READ_ONCE(node->base), READ_ONCE(node->shift) & 63, key);
+}
+
 static inline struct lath_match node_match(const struct node *node, u64 key)
 {
-	return lath_heads_match(node->head,
-				node_head(READ_ONCE(node->base), READ_ONCE(node->shift) & 63, key));
+	return lath_heads_match(node->head, node_head_of(node, key));
 }
 
 /* More entries than this with one head: search them by halves. */
@@ -220,63 +234,52 @@ static inline struct lath_match node_match(const struct node *node, u64 key)
 
 /* How many of the entries [from, from + n) have a key below this one; all within the node. */
 unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key);
-/* node_find and node_floor for leaves whose keys are so uneven that many share a head. */
-int node_find_tied(const struct node *node, struct lath_match m, u64 key);
-int node_floor_tied(const struct node *node, struct lath_match m, u64 key);
+/* node_find among candidates that share a head. */
+long node_find_tied(const struct node *node, u64 among, u64 key);
+/* The last of the entries `among` with a key <= this one, or -1. */
+long node_floor_tied(const struct node *node, u64 among, u64 key);
 
-/* The live entry with exactly this key, or -1; match is node_match(node, key). */
-static inline int node_find_match(const struct node *node, struct lath_match match, u64 key)
+/* The live entry with exactly this key, or -1; equal: the entries with its head. Most often there is one,
+ * or none. */
+static __always_inline long node_find_equal(const struct node *node, u64 equal, u64 key)
 {
-	u64 m = match.eq & READ_ONCE(node->live);
-	unsigned int i, tries = NODE_TIE;
+	u64 m = equal & READ_ONCE(node->live);
+	unsigned long i;
 
-	for (; m; m &= m - 1) {
-		i = __ffs64(m);
-		if (likely(node_key(node, i) == key))
-			return (int)i;
-		if (unlikely(!--tries))
-			return node_find_tied(node, match, key);
-	}
-	return -1;
+	if (!m)
+		return -1;
+	i = __ffs64(m);
+	if (likely(READ_ONCE(node->pair[i].key) == key))
+		return (long)i;
+	m &= m - 1;
+	return m ? node_find_tied(node, m, key) : -1;
 }
 
-static inline int node_find(const struct node *node, u64 key)
+static __always_inline long node_find(const struct node *node, u64 key)
 {
-	return node_find_match(node, node_match(node, key), key);
+	return node_find_equal(node, lath_heads_equal(node->head, node_head_of(node, key)), key);
 }
 
-/* The last live entry with key <= this one, or -1; m is node_match(node, key). Most often the highest
- * entry whose head is not above is the one: looking at its key first saves a branch on `eq`. */
-static inline int node_floor_match(const struct node *node, struct lath_match m, u64 key)
+/* The last live entry with key <= this one, or -1. Most often it is the last with its head or a lower one. */
+static __always_inline long node_floor(const struct node *node, u64 key)
 {
-	u64 live = READ_ONCE(node->live), there = (m.lt | m.eq) & live;
-	unsigned int tries = NODE_TIE, i;
+	u64 upto;
+	long i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live), &upto);
 
-	while (there) {
-		i = __fls64(there);
-		if (likely(node_key(node, i) <= key))
-			return (int)i;
-		there &= ~(1ull << i);
-		if (unlikely(!--tries))
-			return node_floor_tied(node, m, key);
-	}
-	return -1;
-}
-
-static inline int node_floor(const struct node *node, u64 key)
-{
-	return node_floor_match(node, node_match(node, key), key);
+	if (unlikely(i < 0) || likely(READ_ONCE(node->pair[i].key) <= key))
+		return i;
+	return node_floor_tied(node, upto & ~(1ull << i), key);
 }
 
 /* The live entry that covers key, or -1. */
-static inline int node_cover(const struct node *node, u64 key, bool ranges)
+static __always_inline long node_cover(const struct node *node, u64 key, bool ranges)
 {
-	int i;
+	long i;
 
 	if (!ranges)
 		return node_find(node, key);
 	i = node_floor(node, key);
-	return i >= 0 && key - node_key(node, (unsigned int)i) < READ_ONCE(node->size[i]) ? i : -1;
+	return i >= 0 && key - READ_ONCE(node->pair[i].key) < READ_ONCE(node->size[i]) ? i : -1;
 }
 
 /* The first live entry after i (i may be -1), or -1. */
@@ -344,13 +347,11 @@ static inline struct node *node_child(const struct node *node, unsigned int i)
 	return (struct node *)(uintptr_t)READ_ONCE(node->pair[i].value);
 }
 
-/* The entry whose child to go to for key: the last one whose separator is <= key. The first separator
- * is the node's low fence, so there is one, but for what a racing writer makes us see. */
-static inline unsigned int inner_slot(const struct node *node, u64 key)
+/* The entry whose child to go to for key: the last one whose separator is <= key; -1 if the node begins
+ * behind key, for the first separator is its low fence. */
+static __always_inline long inner_slot(const struct node *node, u64 key)
 {
-	int i = node_floor(node, key);
-
-	return likely(i > 0) ? (unsigned int)i : 0;
+	return node_floor(node, key);
 }
 
 #endif /* LATH_SKIPLIST_NODE_H */

@@ -17,9 +17,10 @@ static struct node *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
 {
 	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
 
-	while (node && node_level(node) > 1)
-		node = walk_step(node, key, WALK_ON);
-	if (node && node_level(node) == 1) {
+	while (node_level(node) > 1)
+		if (!walk_step(&node, key, WALK_ON))
+			break;
+	if (node_level(node) == 1) {
 		int i = (int)inner_slot(node, key), ahead;
 
 		for (ahead = 0; ahead <= AHEAD && i >= 0; ahead++, i = node_after(node, i))

@@ -157,7 +157,7 @@ static const struct node *walk_to(struct skiplist *list, u64 key)
 		if (key > node->last || node->word & NODE_VOID)
 			node = node->right;
 		else if (node_level(node))
-			node = node_child(node, inner_slot(node, key));
+			node = node_child(node, (unsigned int)max(inner_slot(node, key), 0l));
 		else
 			break;
 	}

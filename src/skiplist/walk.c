@@ -4,43 +4,12 @@
  *
  * A step: read the node's word, search, read the word again. Unchanged means that the child was
  * right for the key at that moment; it can only be too far left by the time we get there, and then
- * we move right. A DEAD node was merged into its left neighbour: start anew. Nothing shared is
- * written.
+ * we move right (or, without a reader, it is another node by then, and its fences tell). A DEAD node
+ * was merged into its left neighbour: start anew. Nothing shared is written.
  */
 #include "skiplist/list.h"
 #include "skiplist/finger.h"
 #include "skiplist/walk.h"
-
-static inline struct node *descend(struct skiplist *list, u64 key, u64 *word, enum walk_for use)
-{
-	struct node *node;
-	unsigned int level;
-
-restart:
-	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
-	for (level = node_level(node); level; level = node_level(node)) {
-		node = walk_step(node, key, level == 1 ? use : WALK_ON);
-		if (unlikely(!node))
-			goto again;
-	}
-	for (;;) {
-		u64 w = node_read(node);
-		struct node *right;
-
-		if (unlikely(w & NODE_DEAD))
-			goto again;
-		if (likely(key <= READ_ONCE(node->last) && !(w & NODE_VOID))) {
-			*word = w;
-			return node;
-		}
-		right = READ_ONCE(node->right);
-		if (node_valid(node, w))
-			node = right;
-	}
-again:
-	lath_fetch_add(&list->restarts, 1);
-	goto restart;
-}
 
 struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word)
 {
@@ -85,9 +54,10 @@ struct node *level_node(struct skiplist *list, u64 key, unsigned int level, u64 
 
 		if (node_level(node) < level)
 			return NULL;
-		while (node && node_level(node) > level)
-			node = walk_step(node, key, WALK_ON);
-		while (node) {
+		while (node_level(node) > level)
+			if (!walk_step(&node, key, WALK_ON))
+				break;
+		while (node_level(node) == level) {
 			u64 w = node_read(node);
 			struct node *right;
 

@@ -18,19 +18,19 @@ enum walk_for { WALK_ON, WALK_TO_READ, WALK_TO_ERASE, WALK_TO_INSERT };
  * pairs it will need then: guessed by interpolation between the separators, else they would be a
  * second wait. A lookup takes the two lines around the guess, an insert also what it will move.
  */
-static inline void prefetch_child(const struct node *inner, unsigned int i, const struct node *child, u64 key,
-				  enum walk_for use)
+static __always_inline void prefetch_child(const struct node *inner, const struct pair *slot,
+					   const struct node *child, u64 key, enum walk_for use)
 {
-	u64 sep, next;
 	const char *pair, *end;
+	u64 sep, next;
 
 	if (use == WALK_ON) {
 		prefetch((const char *)child);
 		prefetch((const char *)child + 64);
 		return;
 	}
-	sep = node_key(inner, i);
-	next = i + 1 < NODE_CAP ? node_key(inner, i + 1) : READ_ONCE(inner->last);
+	sep = READ_ONCE(slot->key);
+	next = slot + 1 < inner->pair + NODE_CAP ? READ_ONCE(slot[1].key) : READ_ONCE(inner->last);
 	pair = (const char *)&child->pair[lath_part(key - sep, next - sep, NODE_FILL)];
 	if (use != WALK_TO_INSERT) {
 		if (use == WALK_TO_ERASE)
@@ -49,26 +49,92 @@ static inline void prefetch_child(const struct node *inner, unsigned int i, cons
 		prefetchw(pair);
 }
 
-/* One step down or right from an inner node. NULL: start anew. */
-static inline struct node *walk_step(struct node *node, u64 key, enum walk_for use)
+enum step { STEP_ANEW, STEP_DOWN, STEP_RIGHT };
+
+/* One step down or right from an inner node; STEP_ANEW: begin at the root again. */
+static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_for use)
 {
+	struct node *node = *at, *next;
+	enum step step;
+
 	for (;;) {
-		u64 word = node_read(node);
-		struct node *next;
+		u64 word = smp_load_acquire(&node->word); /* pairs with node_unlock */
 
-		if (unlikely(word & NODE_DEAD))
-			return NULL;
-		if (unlikely(key > READ_ONCE(node->last))) {
-			next = READ_ONCE(node->right);
-		} else {
-			unsigned int i = inner_slot(node, key);
-
-			next = node_child(node, i);
-			prefetch_child(node, i, next, key, use);
+		if (unlikely(word & (NODE_LOCKED | NODE_DEAD))) {
+			word = node_read(node);
+			if (word & NODE_DEAD)
+				return STEP_ANEW;
 		}
-		if (node_valid(node, word))
-			return next;
+		if (unlikely(key > READ_ONCE(node->last))) {
+			step = STEP_RIGHT;
+			next = READ_ONCE(node->right);
+			if (!next) /* being changed: the rightmost covers all keys */
+				continue;
+		} else {
+			const struct pair *slot;
+			long i = inner_slot(node, key);
+
+			if (unlikely(i < 0))
+				return STEP_ANEW;
+			step = STEP_DOWN;
+			slot = &node->pair[i];
+			next = (struct node *)(uintptr_t)READ_ONCE(slot->value);
+			prefetch_child(node, slot, next, key, use);
+		}
+		if (node_valid(node, word)) {
+			*at = next;
+			return step;
+		}
 	}
+}
+
+/*
+ * The walk from the root to the leaf that covers key, and the leaf's word as it was when that was so.
+ * Right without a reader too, where node memory keeps its kind: a node that died under us and was used
+ * again is another live node of this list, so at worst the walk ends in a leaf elsewhere, and its
+ * fences, read under its word, tell.
+ */
+static __always_inline struct node *descend(struct skiplist *list, u64 key, u64 *word, enum walk_for use)
+{
+	struct node *node, *right;
+	unsigned int level;
+	u64 w;
+
+restart:
+	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
+	while ((level = node_level(node)) > 1)
+		if (unlikely(!walk_step(&node, key, WALK_ON)))
+			goto again;
+	while (level == 1) {
+		if (unlikely(!walk_step(&node, key, use)))
+			goto again;
+		level = node_level(node);
+	}
+	if (unlikely(level)) /* used again higher up */
+		goto again;
+	for (;;) {
+		w = smp_load_acquire(&node->word); /* pairs with node_unlock */
+		if (unlikely(w & NODE_FLAGS)) {
+			w = node_read(node);
+			if (w & NODE_DEAD)
+				goto again;
+			if (w & NODE_VOID)
+				goto right;
+		}
+		if (unlikely(key < READ_ONCE(node->low)))
+			goto again;
+		if (likely(key <= READ_ONCE(node->last))) {
+			*word = w;
+			return node;
+		}
+right:
+		right = READ_ONCE(node->right);
+		if (node_valid(node, w))
+			node = right;
+	}
+again:
+	lath_fetch_add(&list->restarts, 1);
+	goto restart;
 }
 
 #endif /* LATH_SKIPLIST_WALK_H */

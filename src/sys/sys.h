@@ -6,7 +6,7 @@
  * (linux.h fills in the few that are ours), user space through user.h. Nothing else of a host
  * may be named in src/arch, src/skiplist or src/queue. (src/store is for user space: pages, files.)
  *
- *   data       u8 u16 u32 u64 bool, likely unlikely, container_of, ARRAY_SIZE, min max
+ *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min max
  *   bits       __ffs64 __fls64 fls64 hweight64
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
  *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset

@@ -45,6 +45,9 @@ typedef int64_t s64;
 #endif
 #endif
 
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
