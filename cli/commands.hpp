@@ -11,6 +11,7 @@
 namespace lathcli {
 
 void add_bench(CLI::App& app);
+void add_completion(CLI::App& app);
 void add_extents(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_report(CLI::App& app);

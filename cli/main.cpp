@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
     lathcli::add_bench(app);
 #endif
     lathcli::add_report(app);
+    lathcli::add_completion(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -2,10 +2,21 @@
 /*
  * A program outside the tree that uses the installed library.
  */
-#include <lathwork/config.h>
+#include <lathwork/skiplist.h>
+#include <lathwork/store.h>
 #include <string.h>
 
 int main(void)
 {
-	return strcmp(lath_rcu_auto.name, "auto") != 0;
+	struct lath_item item = { .key = 10, .size = 20, .value = 7 };
+	struct lath_skiplist list;
+	int wrong;
+
+	if (lath_skiplist_init(&list, NULL))
+		return 1;
+	wrong = lath_skiplist_insert_item(&list, &item, NULL) ||
+		lath_skiplist_lookup_item(&list, 15, &item) || item.value != 7 ||
+		strcmp(lath_rcu_auto.name, "auto") != 0;
+	lath_skiplist_fini(&list, NULL, NULL);
+	return wrong;
 }
