@@ -7,7 +7,7 @@
  * several engines:
  *
  *   engine             insert     dispatch    remove     search   equal sectors
- *   HYBRID (default)   O(log n)   O(1)        O(1)       yes      first come, first out
+ *   HYBRID (default)   O(1) a     O(1) a      O(log n)   yes      first come, first out
  *   LIST               O(n)       O(1)        O(1)       O(n)     first come, first out
  *   RBTREE, AVL        O(log n)   O(1)..      O(log n)   yes      first come, first out
  *   SKIPLIST           O(log n)   O(1)        O(log n)   yes      first come, first out
@@ -18,18 +18,19 @@
  * (a: amortised.) "search" is what lath_sortq_lookup, _first_from, _first_in_zone, _next and _prev need;
  * an engine without it answers NULL, and lath_sortq_lookup finds back merges only.
  *
- * The hybrid: blocks of 16 one-word entries under a directory, compared and moved a block at a time.
- * A stream that grows at its end is appended without a search, wherever in the order it lies; one that
- * grows downwards fills its blocks downwards.
+ * The hybrid: blocks of 64 one-word entries under a directory. Arrivals are noted unsorted; when there
+ * are 32, or when the order is asked for, they are ranked against each other all at once and merged
+ * into the blocks a run at a time, with work that depends on counts alone and not on what is sorted.
+ * (Then O(log n) for each, thus "amortised" above.)
  *
  * Invariants (lath_sortq_verify returns the number of a broken one):
  *   S1 entries are in order from the head, equal ones in order of arrival;
  *   S2 every entry of a block lies between the block's separator and the next block's;
- *   S3 a queued request's `where` names the block that holds its entry;
+ *   S3 an entry names its request and that request's sector;
  *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
  *
  * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
- * about 46 a request for the hybrid, and embeds a struct lath_request in each request. Requests come
+ * about 25 a request and 6 KiB for the hybrid, and embeds a struct lath_request in each request. Requests come
  * from a pool (an array, any stride); several queues - two directions, priorities - may share one pool,
  * a request being in one queue at a time.
  *
@@ -37,10 +38,12 @@
  * share a pool need no common lock. No call sleeps; all may run in interrupt context. In the kernel the
  * vector forms are not built.
  *
- * Bounds: insert is a search, one block moved and, once in eight or so, a directory page moved: no
- * single insert touches more than some 3 KiB at any depth, but for an adversary's patterns of
- * removal, after which one insert in n/8 repacks the blocks in O(n).
- * lath_sortq_set_head is O(n/8); passing a barrier costs O(requests behind it).
+ * Bounds: of 32 inserts 31 store a word, and one sorts and merges 32 entries: at most 32 searches, each
+ * with one block and at times a directory page moved, at any depth; but for an adversary's patterns of
+ * removal, after which one insert in n/24 repacks the blocks in O(n). The first dispatch, search or
+ * removal after an insert may do that work for the fewer entries there are. Removal walks along
+ * requests of the same sector in queues without LATH_SORTQ_AGES and LATH_SORTQ_MERGES.
+ * lath_sortq_set_head is O(n/32); passing a barrier costs O(requests behind it).
  *
  * Limits: 2^20 - 1 requests a pool, sectors below 2^44.
  *
@@ -138,7 +141,7 @@ struct lath_sortq_config {
 
 /* Opaque, embeddable. */
 struct lath_sortq {
-	uint64_t opaque[48];
+	uint64_t opaque[88];
 }
 #ifdef __GNUC__
 __attribute__((aligned(64)))
@@ -208,7 +211,7 @@ LATH_API struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue,
 LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *request);
 LATH_API struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *request);
 
-/* The sweep goes on from sector. 0 | -EINVAL (LATH_SORTQ_LOWEST, or sector too large). O(n / 8). */
+/* The sweep goes on from sector. 0 | -EINVAL (LATH_SORTQ_LOWEST, or sector too large). O(n / 32). */
 LATH_API int lath_sortq_set_head(struct lath_sortq *queue, uint64_t sector);
 LATH_API uint64_t lath_sortq_head(const struct lath_sortq *queue);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_avx2.c - the block steps of the hybrid sort queue with AVX2: a block is four registers.
+ * sortq_avx2.c - the block steps of the hybrid sort queue with AVX2: search and sort; the rest is as without.
  * AVX2 compares signed words only; with the sign bit flipped in base and key they compare right.
  */
 #include "arch/sortq_block.h"
 
 #ifdef LATH_SORTQ_X86
 #include <immintrin.h>
+
+#include "arch/sortq_plain.h"
 
 #define SIGN (1ull << 63)
 
@@ -41,82 +43,86 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (u32)__builtin_popcount(below16(sep, b, v) & ((1u << n) - 1));
 }
 
-static __always_inline u32 at_most(const u64 *e, u64 base, u64 k)
-{
-	return below16(e, _mm256_set1_epi64x((long long)(base ^ SIGN)),
-		       _mm256_set1_epi64x((long long)(k ^ SIGN)));
-}
-
 static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 {
-	return lo + (u32)__builtin_popcount(at_most(e, base, k) & ((1u << hi) - (1u << lo)));
+	return lo + rank(e + lo, hi - lo, base, k);
 }
 
-static __always_inline __m256i index4(u32 from)
+static __always_inline u32 before16(const u64 *key, __m256i k)
 {
-	return _mm256_add_epi64(_mm256_set1_epi64x(from), _mm256_set_epi64x(3, 2, 1, 0));
-}
-
-static __always_inline void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
-{
-	__m256i v = _mm256_set1_epi64x((long long)entry), at = _mm256_set1_epi64x(p);
-	__m256i last = _mm256_setzero_si256();
-	u32 i;
-
-	for (i = 0; i < LATH_BLOCK_CAP; i += 4) {
-		__m256i x = _mm256_load_si256((const __m256i *)(e + i)), index = index4(i);
-		__m256i turned = _mm256_permute4x64_epi64(x, 0x93); /* 3 0 1 2 */
-		__m256i up = _mm256_blend_epi32(turned, last, 3);
-		__m256i y = _mm256_blendv_epi8(x, up, _mm256_cmpgt_epi64(index, at));
-
-		y = _mm256_blendv_epi8(y, v, _mm256_cmpeq_epi64(index, at));
-		_mm256_store_si256((__m256i *)(e + i), y);
-		last = turned;
-	}
-}
-
-static void split(u64 *e, u64 *to, u32 p, u64 entry)
-{
-	u32 i, half = LATH_BLOCK_CAP / 2, left = p <= half;
-
-	for (i = 0; i < half; i++)
-		to[i] = e[half + i];
-	put(left ? e : to, left ? p : p - half, half, entry);
-}
-
-static __always_inline void cut(u64 *e, u32 p, u32 hi __maybe_unused)
-{
-	__m256i at = _mm256_set1_epi64x((long long)p - 1), x = _mm256_load_si256((const __m256i *)e);
-	u32 i;
-
-	for (i = 0; i < LATH_BLOCK_CAP; i += 4) {
-		__m256i next = x, turned = _mm256_permute4x64_epi64(x, 0x39), down; /* 1 2 3 0 */
-
-		if (i + 4 < LATH_BLOCK_CAP)
-			next = _mm256_load_si256((const __m256i *)(e + i + 4));
-		down = _mm256_blend_epi32(turned, _mm256_permute4x64_epi64(next, 0), 0xc0);
-		down = _mm256_blendv_epi8(x, down, _mm256_cmpgt_epi64(index4(i), at));
-		_mm256_store_si256((__m256i *)(e + i), down);
-		x = next;
-	}
-}
-
-static __always_inline u32 find(const u64 *e, u64 tag)
-{
-	__m256i mask = _mm256_set1_epi64x((long long)LATH_TAG_MASK), v = _mm256_set1_epi64x((long long)tag);
 	u32 m = 0, i;
 
-	for (i = 0; i < LATH_BLOCK_CAP; i += 4) {
-		__m256i x = _mm256_and_si256(_mm256_load_si256((const __m256i *)(e + i)), mask);
+	for (i = 0; i < 16; i += 4) {
+		__m256i x = _mm256_cmpgt_epi64(k, _mm256_load_si256((const __m256i *)(key + i)));
 
-		m |= (u32)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, v))) << i;
+		m |= (u32)_mm256_movemask_pd(_mm256_castsi256_pd(x)) << i;
 	}
 	return m;
 }
 
-#include "arch/sortq_place.h"
+/* Each entry's rank is the number of those before it. */
+static void sort(u64 *out, const u64 *in, u32 n, u64 base)
+{
+	u64 key[LATH_FRESH_CAP] __attribute__((aligned(32)));
+	bool rising = true;
+	u32 i;
 
-const struct lath_block_ops lath_block_avx2 = { "avx2", place, seek, put, cut, split, find };
+	for (i = 0; i < LATH_FRESH_CAP; i++) {
+		/* the tail comes after everything */
+		key[i] = i < n ? (((in[i] - base) & ~LATH_TAG_MASK) | i) ^ SIGN : SIGN - 1;
+		rising &= !i || (long long)key[i - 1] <= (long long)key[i];
+	}
+	if (rising) {
+		for (i = 0; i < n; i++)
+			out[i] = in[i];
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		__m256i k = _mm256_set1_epi64x((long long)key[i]);
+		u32 m = before16(key, k);
+
+		if (n > 16)
+			m |= before16(key + 16, k) << 16;
+		out[__builtin_popcount(m)] = in[i];
+	}
+}
+
+static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
+{
+	plain_merge(out, e, n, s, m, base);
+}
+
+static void put(u64 *e, u32 p, u32 hi, u64 entry)
+{
+	plain_put(e, p, hi, entry);
+}
+
+static void cut(u64 *e, u32 p, u32 hi)
+{
+	plain_cut(e, p, hi);
+}
+
+static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)
+{
+	plain_put(e, behind(e, lo, hi, base, (entry | LATH_TAG_MASK) - base), hi, entry);
+}
+
+static u32 locate(const u64 *e, u64 entry)
+{
+	return plain_locate(e, entry);
+}
+
+#include "arch/sortq_seek.h"
+
+static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->base);
+}
+
+const struct lath_block_ops lath_block_avx2 = { "avx2", sort, find, seek, locate, merge, add, put, cut };
 #else
 extern int lath_no_avx2;
 #endif

@@ -1,22 +1,91 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_avx512.c - the block steps of the hybrid sort queue with AVX-512: a block is two registers.
+ * sortq_avx512.c - the block steps of the hybrid sort queue with AVX-512: a block is eight registers.
  */
 #include "arch/sortq_block.h"
 
 #ifdef LATH_SORTQ_X86
 #include <immintrin.h>
 
+#include "arch/sortq_plain.h"
+
 static __always_inline u32 below8(const u64 *s, __m512i base, __m512i k)
 {
 	return _mm512_cmple_epu64_mask(_mm512_sub_epi64(_mm512_loadu_si512(s), base), k);
 }
 
-/* May read up to 15 words past n: pages and the top are padded. */
+static __always_inline u64 all8(const __mmask8 *m)
+{
+	return _mm512_kunpackd(_mm512_kunpackw(_mm512_kunpackb(m[7], m[6]), _mm512_kunpackb(m[5], m[4])),
+			       _mm512_kunpackw(_mm512_kunpackb(m[3], m[2]), _mm512_kunpackb(m[1], m[0])));
+}
+
+/* Which of 64 words are at most k? */
+static __always_inline u64 at_most(const __m512i *x, __m512i k)
+{
+	__mmask8 m[8];
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		m[i] = _mm512_cmple_epu64_mask(x[i], k);
+	return all8(m);
+}
+
+static __always_inline void load(__m512i *x, const u64 *e)
+{
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		x[i] = _mm512_load_si512(e + 8 * i);
+}
+
+static __always_inline void load_rel(__m512i *x, const u64 *e, u64 base)
+{
+	u32 i;
+
+	load(x, e);
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		x[i] = _mm512_sub_epi64(x[i], _mm512_set1_epi64((long long)base));
+}
+
+static __always_inline u64 between(u32 lo, u32 hi)
+{
+	return ~0ull >> (64 - hi) & ~0ull << lo;
+}
+
+/* Words in `up` move up by one, into the lowest of them goes entry: in registers, since a word stored over
+ * part of a vector would hold up the next load of that vector. */
+static __always_inline void move_up(u64 *e, const __m512i *x, u64 up, u64 entry)
+{
+	u64 one = up & -up;
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++) {
+		__m512i before = i ? x[i - 1] : x[0];
+
+		before = _mm512_mask_alignr_epi64(x[i], (__mmask8)(up >> 8 * i), x[i], before, 7);
+		_mm512_store_si512(e + 8 * i, _mm512_mask_set1_epi64(before, (__mmask8)(one >> 8 * i),
+								     (long long)entry));
+	}
+}
+
+static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
+{
+	__m512i x[8];
+
+	load_rel(x, e, base);
+	return lo + (u32)__builtin_popcountll(at_most(x, _mm512_set1_epi64((long long)k)) & between(lo, hi));
+}
+
+/* How many of n ascending words, of which n may be 0, are at most k from base? Reads up to 7 words past n. */
 static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	__m512i b = _mm512_set1_epi64((long long)base), v = _mm512_set1_epi64((long long)k);
-	u32 at = 0, m;
+	u32 at = 0;
 
 	while (n > 64) {
 		u32 half = n / 2;
@@ -24,72 +93,188 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 		at += half & -(u32)(sep[at + half - 1] - base <= k);
 		n -= half;
 	}
-	for (sep += at; n > 16; n -= 16, sep += 16) {
-		m = below8(sep, b, v) | below8(sep + 8, b, v) << 8;
-		at += (u32)__builtin_popcount(m);
+	for (sep += at; n > 8; n -= 8, sep += 8)
+		at += (u32)__builtin_popcount(below8(sep, b, v));
+	return at + (u32)__builtin_popcount(_bzhi_u32(below8(sep, b, v), n));
+}
+
+/* A page is held in registers as long as the next entry belongs to it. */
+static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
+{
+	const struct lath_page *page = &b->page[b->top_id[b->top_lo]], *next = page;
+	u64 base = b->base, live = between(page->lo, page->hi);
+	__m512i x[8];
+	u32 i;
+
+	load_rel(x, page->sep, base);
+	for (i = 0; i < n; i++) {
+		u64 k = (entries[i] | LATH_TAG_MASK) - base, below;
+
+		if (!b->only) {
+			u32 t = b->top_lo;
+
+			t += rank(b->top_sep + t + 1, b->top_hi - t - 1, base, k);
+			next = &b->page[b->top_id[t]];
+		}
+		if (unlikely(next != page)) {
+			page = next;
+			load_rel(x, page->sep, base);
+			live = between(page->lo, page->hi);
+		}
+		/* the first is not looked at */
+		below = at_most(x, _mm512_set1_epi64((long long)k)) & live & (live - 1);
+		below = page->lo + (u32)__builtin_popcountll(below);
+		places[i] = LATH_PLACE(page->id[below], 0, below);
 	}
-	m = below8(sep, b, v) | below8(sep + 8, b, v) << 8;
-	return at + (u32)__builtin_popcount(m & ((1u << n) - 1));
 }
 
-static __always_inline u32 at_most(const u64 *e, u64 base, u64 k)
+/* Which of n keys, 8 to a register, come before k? */
+static __always_inline u32 before32(const __m512i *key, __m512i k)
 {
-	__m512i b = _mm512_set1_epi64((long long)base), v = _mm512_set1_epi64((long long)k);
+	__mmask16 a = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[1], k), _mm512_cmplt_epu64_mask(key[0], k));
+	__mmask16 b = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[3], k), _mm512_cmplt_epu64_mask(key[2], k));
 
-	return below8(e, b, v) | below8(e + 8, b, v) << 8;
+	return _mm512_kunpackw(b, a);
 }
 
-static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
+/* Each entry's rank is the number of those before it. */
+static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
-	return lo + (u32)__builtin_popcount(at_most(e, base, k) & ((1u << hi) - (1u << lo)));
+	u64 word[LATH_FRESH_CAP] __attribute__((aligned(64)));
+	__m512i b = _mm512_set1_epi64((long long)base), key[5];
+	u32 i, rises = 0, pairs = (1u << (n - 1)) - 1;
+
+	for (i = 0; i < 4; i++) {
+		__m512i at =
+			_mm512_add_epi64(_mm512_set1_epi64(8 * i), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+		__m512i x = _mm512_sub_epi64(_mm512_load_si512(in + 8 * i), b);
+
+		x = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi64(LATH_TAG_MASK), x), at);
+		/* the tail comes after everything */
+		key[i] = _mm512_mask_mov_epi64(_mm512_set1_epi64(-1),
+					       _mm512_cmplt_epu64_mask(at, _mm512_set1_epi64(n)), x);
+		_mm512_store_si512(word + 8 * i, key[i]);
+	}
+	key[4] = _mm512_set1_epi64(-1);
+	for (i = 0; i < 4; i++)
+		rises |= (u32)_mm512_cmplt_epu64_mask(key[i], _mm512_alignr_epi64(key[i + 1], key[i], 1))
+			 << 8 * i;
+	rises &= pairs;
+	if (rises == pairs) {
+		for (i = 0; i < 4; i++)
+			_mm512_storeu_si512(out + 8 * i, _mm512_load_si512(in + 8 * i));
+	} else if (!rises) {
+		for (i = 0; i < n; i++)
+			out[n - 1 - i] = in[i];
+	} else if (n <= 8) {
+		for (i = 0; i < n; i++)
+			out[__builtin_popcount(_mm512_cmplt_epu64_mask(
+				key[0], _mm512_set1_epi64((long long)word[i])))] = in[i];
+	} else {
+		for (i = 0; i < n; i++)
+			out[__builtin_popcount(before32(key, _mm512_set1_epi64((long long)word[i])))] = in[i];
+	}
 }
 
-static __always_inline void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
+/* Where k goes in e[0..n): first among every eighth word, then in one register. */
+static __always_inline u32 rank_in_block(const u64 *e, u32 n, __m512i ends, __mmask8 eighths, u64 base,
+					 u64 entry)
 {
-	__m512i x0 = _mm512_load_si512(e), x1 = _mm512_load_si512(e + 8);
+	__m512i k = _mm512_set1_epi64((long long)((entry | LATH_TAG_MASK) - base));
+	u32 p = 8 * (u32)__builtin_popcount(_mm512_mask_cmple_epu64_mask(eighths, ends, k));
+
+	return p + (u32)__builtin_popcount(
+			   _bzhi_u32(below8(e + p, _mm512_set1_epi64((long long)base), k), n - p));
+}
+
+/*
+ * out's words are marked that come from s, and both sides are spread to their places a register at a time,
+ * from the end down. A stream's run lies in one gap: two ranks are enough then.
+ */
+static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
+{
+	const __m512i b = _mm512_set1_epi64((long long)base),
+		      each8 = _mm512_set_epi64(63, 55, 47, 39, 31, 23, 15, 7);
+	__mmask8 eighths = (__mmask8)((1u << n / 8) - 1);
+	__m512i ends = _mm512_sub_epi64(_mm512_mask_i64gather_epi64(b, eighths, each8, e, 8), b);
+	u32 i, end = n + m, p = rank_in_block(e, n, ends, eighths, base, s[0]);
+	u64 low = 0, high = 0, bit, upper;
+
+	if (p == rank_in_block(e, n, ends, eighths, base, s[m - 1])) {
+		bit = (1ull << m) - 1;
+		low = p < 64 ? bit << p : 0;
+		high = p < 64 ? bit >> 1 >> (63 - p) : bit;
+	} else {
+		for (i = 0; i < m; i++) {
+			p = i + rank_in_block(e, n, ends, eighths, base, s[i]);
+			bit = 1ull << (p & 63);
+			upper = -(u64)(p >> 6);
+			low |= bit & ~upper;
+			high |= bit & upper;
+		}
+	}
+	for (i = (end - 1) & ~7u; i <= end; i -= 8) {
+		__mmask8 mine = (__mmask8)((i < 64 ? low : high) >> (i & 63));
+		__m512i x, y;
+
+		m -= (u32)__builtin_popcount(mine);
+		x = _mm512_loadu_si512(e + i - m);
+		y = _mm512_loadu_si512(s + m);
+		x = _mm512_maskz_expand_epi64((__mmask8)~mine, x);
+		_mm512_storeu_si512(out + i, _mm512_mask_expand_epi64(x, mine, y));
+	}
+}
+
+static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)
+{
+	__m512i x[8], y[8];
+	u64 up;
+
+	load(x, e);
+	load_rel(y, e, base);
+	up = ~at_most(y, _mm512_set1_epi64((long long)((entry | LATH_TAG_MASK) - base)));
+	move_up(e, x, (up | ~0ull << hi) & ~0ull << lo, entry);
+}
+
+static void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
+{
+	__m512i x[8];
+
+	load(x, e);
+	move_up(e, x, ~0ull << p, entry);
+}
+
+static void cut(u64 *e, u32 p, u32 hi __maybe_unused)
+{
+	u64 down = -1ull << p;
+	__m512i x[8];
+	u32 i;
+
+	load(x, e);
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++) {
+		__m512i next = i < 7 ? x[i + 1] : x[7];
+
+		_mm512_store_si512(e + 8 * i,
+				   _mm512_mask_alignr_epi64(x[i], (__mmask8)(down >> 8 * i), next, x[i], 1));
+	}
+}
+
+static u32 locate(const u64 *e, u64 entry)
+{
 	__m512i v = _mm512_set1_epi64((long long)entry);
-	__m512i s0 = _mm512_alignr_epi64(x0, x0, 7), s1 = _mm512_alignr_epi64(x1, x0, 7);
-	u32 one = 1u << p, up = -2u << p;
+	__mmask8 m[8];
+	u32 i;
 
-	x0 = _mm512_mask_mov_epi64(x0, (__mmask8)up, s0);
-	x1 = _mm512_mask_mov_epi64(x1, (__mmask8)(up >> 8), s1);
-	_mm512_store_si512(e, _mm512_mask_mov_epi64(x0, (__mmask8)one, v));
-	_mm512_store_si512(e + 8, _mm512_mask_mov_epi64(x1, (__mmask8)(one >> 8), v));
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		m[i] = _mm512_cmpeq_epu64_mask(_mm512_load_si512(e + 8 * i), v);
+	return (u32)_tzcnt_u64(all8(m));
 }
 
-static void split(u64 *e, u64 *to, u32 p, u64 entry)
-{
-	__m512i x1 = _mm512_load_si512(e + 8);
+#include "arch/sortq_seek.h"
 
-	put(e, p, LATH_BLOCK_CAP, entry);
-	_mm512_store_si512(to, p <= 8 ? x1 : _mm512_load_si512(e + 8));
-	/* what fell over the end: the last of the old ones, or entry itself */
-	x1 = _mm512_alignr_epi64(x1, x1, 7);
-	_mm512_store_si512(to + 8, p == LATH_BLOCK_CAP ? _mm512_set1_epi64((long long)entry) : x1);
-}
-
-static __always_inline void cut(u64 *e, u32 p, u32 hi __maybe_unused)
-{
-	__m512i x0 = _mm512_load_si512(e), x1 = _mm512_load_si512(e + 8);
-	__m512i s0 = _mm512_alignr_epi64(x1, x0, 1), s1 = _mm512_alignr_epi64(x1, x1, 1);
-	u32 down = -1u << p;
-
-	_mm512_store_si512(e, _mm512_mask_mov_epi64(x0, (__mmask8)down, s0));
-	_mm512_store_si512(e + 8, _mm512_mask_mov_epi64(x1, (__mmask8)(down >> 8), s1));
-}
-
-static __always_inline u32 find(const u64 *e, u64 tag)
-{
-	__m512i mask = _mm512_set1_epi64((long long)LATH_TAG_MASK), v = _mm512_set1_epi64((long long)tag);
-	__m512i x0 = _mm512_and_si512(_mm512_load_si512(e), mask);
-	__m512i x1 = _mm512_and_si512(_mm512_load_si512(e + 8), mask);
-
-	return _mm512_cmpeq_epi64_mask(x0, v) | (u32)_mm512_cmpeq_epi64_mask(x1, v) << 8;
-}
-
-#include "arch/sortq_place.h"
-
-const struct lath_block_ops lath_block_avx512 = { "avx512", place, seek, put, cut, split, find };
+const struct lath_block_ops lath_block_avx512 = { "avx512", sort, find, seek, locate, merge, add, put, cut };
 #else
 extern int lath_no_avx512;
 #endif

@@ -3,17 +3,19 @@
  * sortq_block.h - memory of the hybrid sort queue, and the few steps worth writing once per
  * instruction set.
  *
- *   top    sep|id   one (separator, page) pair per page, in order      only above ~700 requests
+ *   fresh  e[32]    entries in order of arrival, not yet sorted
+ *   top    sep|id   one (separator, page) pair per page, in order      only above ~2500 requests
  *   page   sep|id   up to 64 (separator, block) pairs
- *   block  e[16]    entries in order, the live ones in [lo, hi)
+ *   block  e[64]    entries in order, the live ones in [lo, hi)
  *
  * An entry is one word, sector << 20 | tag. Entries are ordered by their distance from the head,
  * (entry - base) as an unsigned number with base = head << 20: circular, so a one-way sweep never
  * ends and needs no second queue. A search key has all tag bits set: it comes after its equals.
  *
- * What wins here is fixed work: at 128 requests a tree spends its time in mispredicted branches, not
- * in cache misses. So a whole block is compared, shifted in registers and stored, whatever the
- * position; dead entries are masked out, never branched around.
+ * What wins here is work without branches on data: at 128 requests a tree spends its time in
+ * mispredicted branches, not in cache misses. 32 arrivals are ranked against each other all at once,
+ * and a run of sorted arrivals is merged into a block with vector moves whose number depends on
+ * counts alone.
  */
 #ifndef LATH_ARCH_SORTQ_BLOCK_H
 #define LATH_ARCH_SORTQ_BLOCK_H
@@ -22,17 +24,17 @@
 
 #define LATH_TAG_BITS 20 /* a million requests, 2^44 sectors = 8 PiB of 512 bytes */
 #define LATH_TAG_MASK ((1ull << LATH_TAG_BITS) - 1)
-#define LATH_BLOCK_CAP 16 /* two AVX-512 registers; 32 and 64 are slower on random data */
+#define LATH_BLOCK_CAP 64
 #define LATH_PAGE_CAP 64
+#define LATH_FRESH_CAP 32
+#define LATH_PAD 8 /* words past the end that a vector may read or write */
 
 struct lath_block {
-	u64 e[LATH_BLOCK_CAP];
+	u64 e[LATH_BLOCK_CAP + LATH_PAD];
 } __attribute__((aligned(64)));
 
 struct lath_block_info {
 	u8 lo, hi; /* live entries */
-	u8 at;	   /* index of the entry inserted last */
-	u8 spare;
 	u32 page;
 	u32 prev, next; /* blocks in order; LATH_NONE at the ends */
 };
@@ -61,18 +63,23 @@ struct lath_page {
 struct lath_block_ops;
 
 struct lath_blocks {
+	/*
+	 * The window: live entries of the first block that may leave one after the other without a look
+	 * at anything else. While it is open the counts, the first block's lo and base are those of the
+	 * time when it was opened. An arrival before its end closes it: stop = 0.
+	 */
+	u64 *next;
+	uintptr_t stop;
+	u64 *opened;
+	u64 window_end; /* distance from base of the window's last position */
+	u32 fresh_count;
+	u32 count; /* entries in blocks */
 	u64 base;
 	u64 sweep_mask; /* ~LATH_TAG_MASK, or 0: the head stays at 0 */
+	const struct lath_block_ops *ops;
 	struct lath_block *block;
 	struct lath_block_info *info;
-	u32 first, last; /* blocks; 0, the sentinel, when there are no requests */
-	u32 finger;	 /* block that got an append last; 0 for none */
-	u32 count;
-	u64 finger_end;	 /* separator of the block after it */
-	u64 finger_open; /* ~0 when there is none after it */
-	u64 low_sep;	 /* separator of `low` */
-	u32 low;	 /* block that grew downwards last; 0 for none */
-	const struct lath_block_ops *ops;
+	u32 first, last; /* blocks; 0 when there are none */
 	struct lath_page *page;
 	struct lath_page *only; /* the page, while there is but one */
 	u64 *top_sep;
@@ -80,16 +87,13 @@ struct lath_blocks {
 	u32 top_lo, top_hi, top_cap;
 	u32 free_block, free_page; /* chains */
 	u32 blocks, pages;	   /* allotted */
+	u64 fresh[LATH_FRESH_CAP] __attribute__((aligned(64)));
 };
 
 /*
  * Where an entry belongs. The word is passed in a register: block id in bits 0-31, index in the block
- * in 32-39, index in its page in 40-47, flags.
+ * in 32-39, index in its page in 40-47.
  */
-#define LATH_PLACE_FULL (1ull << 63) /* nothing was inserted */
-#define LATH_PLACE_STREAM_BIT 62     /* the second append in a row to its block */
-#define LATH_PLACE_STREAM (1ull << LATH_PLACE_STREAM_BIT)
-#define LATH_PLACE_LOW (1ull << 61) /* the block grew downwards */
 #define LATH_PLACE(id, p, d) ((u64)(id) | (u64)(p) << 32 | (u64)(d) << 40)
 #define LATH_PLACE_BLOCK(w) ((u32)(w))
 #define LATH_PLACE_INDEX(w) ((u32)((w) >> 32) & 255)
@@ -97,19 +101,22 @@ struct lath_blocks {
 
 struct lath_block_ops {
 	const char *name;
-	/* insert entry behind its equals */
-	u64 (*place)(struct lath_blocks *b, u64 entry);
+	/* n <= LATH_FRESH_CAP entries of `in` in order to `out`, equal positions as they were */
+	void (*sort)(u64 *out, const u64 *in, u32 n, u64 base);
+	/* the blocks that may take n entries, without the index in them */
+	void (*find)(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places);
 	/* the place behind every entry whose distance from base is <= key - base */
 	u64 (*seek)(const struct lath_blocks *b, u64 key);
+	/* where in a block's words, dead ones too, entry comes first; >= LATH_BLOCK_CAP: nowhere */
+	u32 (*locate)(const u64 *e, u64 entry);
+	/* e[0..n) and the younger s[0..m) to out[0..n+m); out may be e; n <= 64, 0 < m <= 32 */
+	void (*merge)(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base);
+	/* entry behind its equals in e[lo..hi) */
+	void (*add)(u64 *e, u32 lo, u32 hi, u64 entry, u64 base);
 	/* e[p..hi) up by one, entry to e[p] */
 	void (*put)(u64 *e, u32 p, u32 hi, u64 entry);
 	/* e[p+1..hi) down by one */
 	void (*cut)(u64 *e, u32 p, u32 hi);
-	/* e is full: its upper half moves to the block `to`, and entry goes to index p of the whole; to the
-	 * left part if p <= 8. e has 9 or 8 entries then, `to` 8 or 9. */
-	void (*split)(u64 *e, u64 *to, u32 p, u64 entry);
-	/* bit i: the tag of e[i] is `tag` */
-	u32 (*find)(const u64 *e, u64 tag);
 };
 
 extern const struct lath_block_ops lath_block_scalar;

@@ -4,72 +4,90 @@
  * for processors without the vector forms; and the choice between the forms.
  */
 #include "arch/sortq_block.h"
+#include "arch/sortq_plain.h"
 
-/*
- * Halving without branches on data: the number of steps depends on n alone. The empty asm keeps the
- * compiler from making a branch of the choice, or arithmetic that is slower than a conditional move.
- */
 static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
-	const u64 *at = sep;
-
-	while (n > 1) {
-		u32 half = n / 2;
-
-		at = at[half - 1] - base <= k ? at + half : at;
-		__asm__("" : "+r"(at));
-		n -= half;
-	}
-	return (u32)(at - sep) + (n && *at - base <= k);
+	return halve(sep, n, base, k);
 }
 
 static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 {
-	return lo + rank(e + lo, hi - lo, base, k);
+	return lo + halve(e + lo, hi - lo, base, k);
 }
 
-static __always_inline void put(u64 *e, u32 p, u32 hi, u64 entry)
+/* Each entry's rank is the number of those before it. */
+static void sort(u64 *out, const u64 *in, u32 n, u64 base)
+{
+	u64 key[LATH_FRESH_CAP];
+	bool rising = true, falling = true;
+	u32 i, j;
+
+	for (i = 0; i < n; i++) {
+		key[i] = ((in[i] - base) & ~LATH_TAG_MASK) | i;
+		rising &= !i || key[i - 1] < key[i];
+		falling &= !i || key[i - 1] > key[i];
+	}
+	if (rising || falling) {
+		for (i = 0; i < n; i++)
+			out[rising ? i : n - 1 - i] = in[i];
+		return;
+	}
+	for (i = n; i & 3; i++)
+		key[i] = ~0ull;
+	for (i = 0; i < n; i += 4) {
+		u64 k0 = key[i], k1 = key[i + 1], k2 = key[i + 2], k3 = key[i + 3];
+		u32 r0 = 0, r1 = 0, r2 = 0, r3 = 0;
+
+		for (j = 0; j < n; j++) {
+			r0 += key[j] < k0;
+			r1 += key[j] < k1;
+			r2 += key[j] < k2;
+			r3 += key[j] < k3;
+		}
+		out[r0] = in[i];
+		out[r1] = in[i + 1];
+		out[r2] = in[i + 2];
+		out[r3] = in[i + 3];
+	}
+}
+
+static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
+{
+	plain_merge(out, e, n, s, m, base);
+}
+
+static void put(u64 *e, u32 p, u32 hi, u64 entry)
+{
+	plain_put(e, p, hi, entry);
+}
+
+static void cut(u64 *e, u32 p, u32 hi)
+{
+	plain_cut(e, p, hi);
+}
+
+static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)
+{
+	plain_put(e, behind(e, lo, hi, base, (entry | LATH_TAG_MASK) - base), hi, entry);
+}
+
+static u32 locate(const u64 *e, u64 entry)
+{
+	return plain_locate(e, entry);
+}
+
+#include "arch/sortq_seek.h"
+
+static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
 {
 	u32 i;
 
-	for (i = hi; i > p; i--) {
-		e[i] = e[i - 1];
-		barrier(); /* or the compiler calls memmove, which costs more than it moves */
-	}
-	e[p] = entry;
+	for (i = 0; i < n; i++)
+		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->base);
 }
 
-static void split(u64 *e, u64 *to, u32 p, u64 entry)
-{
-	u32 i, half = LATH_BLOCK_CAP / 2, left = p <= half;
-
-	for (i = 0; i < half; i++)
-		to[i] = e[half + i];
-	put(left ? e : to, left ? p : p - half, half, entry);
-}
-
-static __always_inline void cut(u64 *e, u32 p, u32 hi)
-{
-	u32 i;
-
-	for (i = p; i + 1 < hi; i++) {
-		e[i] = e[i + 1];
-		barrier();
-	}
-}
-
-static __always_inline u32 find(const u64 *e, u64 tag)
-{
-	u32 m = 0, i;
-
-	for (i = 0; i < LATH_BLOCK_CAP; i++)
-		m |= (u32)(!((e[i] ^ tag) & LATH_TAG_MASK)) << i;
-	return m;
-}
-
-#include "arch/sortq_place.h"
-
-const struct lath_block_ops lath_block_scalar = { "scalar", place, seek, put, cut, split, find };
+const struct lath_block_ops lath_block_scalar = { "scalar", sort, find, seek, locate, merge, add, put, cut };
 
 const struct lath_block_ops *lath_block_ops(unsigned int level)
 {
@@ -77,7 +95,8 @@ const struct lath_block_ops *lath_block_ops(unsigned int level)
 	if (level == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
 		return &lath_block_avx2;
 	if (level == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-	    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"))
+	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+	    __builtin_cpu_supports("bmi2"))
 		return &lath_block_avx512;
 #endif
 	return level ? NULL : &lath_block_scalar;

@@ -6,9 +6,9 @@
  * directory but to drop a block. The directory's first separator is not looked at at all, thus whatever
  * comes before everything lands in the first block.
  *
- * Blocks come from a fixed stock of n/4 + 8. Removal joins blocks that together fill half of one, so the
+ * Blocks come from a fixed stock of n/24 + 8. Removal joins blocks that together fill half of one, so the
  * stock lasts, but for patterns made to break it; then hybrid.c joins all that can be joined, after which
- * at most 2n/17 + 1 blocks are in use. Pages likewise: when they run out the directory is written anew.
+ * at most 2n/65 + 1 blocks are in use. Pages likewise: when they run out the directory is written anew.
  */
 #include "queue/queue.h"
 
@@ -18,7 +18,7 @@
 
 static u32 blocks_for(u32 requests)
 {
-	return requests / 4 + 8;
+	return requests / 24 + 8;
 }
 
 static u32 pages_for(u32 blocks)
@@ -38,6 +38,7 @@ size_t lath_blocks_memsize(u32 requests)
 
 static void free_block(struct lath_blocks *b, u32 id)
 {
+	b->info[id].lo = b->info[id].hi = 0; /* a stale hint must find nothing here */
 	b->info[id].next = b->free_block;
 	b->free_block = id;
 }
@@ -71,12 +72,12 @@ void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory)
 		free_block(b, i);
 	for (i = b->pages; i--;)
 		free_page(b, i);
-	/* the sentinel looks full, so nothing is ever appended to it */
-	b->info[0].hi = LATH_BLOCK_CAP;
-	b->first = b->last = b->finger = b->low = 0;
+	b->first = b->last = 0;
 	b->top_lo = b->top_hi = 0;
 	b->only = NULL;
-	b->count = 0;
+	b->count = b->fresh_count = 0;
+	b->next = b->opened = NULL;
+	b->stop = 0;
 }
 
 static u32 take_block(struct lath_blocks *b)
@@ -84,7 +85,6 @@ static u32 take_block(struct lath_blocks *b)
 	u32 id = b->free_block;
 
 	b->free_block = b->info[id].next;
-	b->info[id].lo = b->info[id].hi = b->info[id].at = 0;
 	return id;
 }
 
@@ -222,53 +222,22 @@ static void page_insert(struct lath_blocks *b, u32 page_id, u32 slot, u64 separa
 }
 
 /* Needs a free block and, for the page that may split, a free page. */
-u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, bool before, u64 separator)
+u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, u64 separator)
 {
-	u32 id = take_block(b), page = b->info[beside].page;
+	u32 id = take_block(b);
 	struct lath_block_info *info = &b->info[id], *near = &b->info[beside];
 
-	if (before) {
-		/* the new block takes the old separator, `beside` gets a higher one */
-		info->page = page;
-		if (b->low == beside)
-			b->low = 0;
-		b->page[page].id[slot] = id;
-		page_insert(b, page, slot + 1, separator, beside);
-		info->prev = near->prev;
-		info->next = beside;
-		near->prev = id;
-		*(info->prev == LATH_NONE ? &b->first : &b->info[info->prev].next) = id;
-	} else {
-		page_insert(b, page, slot + 1, separator, id);
-		info->next = near->next;
-		info->prev = beside;
-		near->next = id;
-		*(info->next == LATH_NONE ? &b->last : &b->info[info->next].prev) = id;
-		if (b->finger == beside)
-			b->finger = 0;
-	}
+	page_insert(b, near->page, slot + 1, separator, id);
+	info->next = near->next;
+	info->prev = beside;
+	near->next = id;
+	*(info->next == LATH_NONE ? &b->last : &b->info[info->next].prev) = id;
 	return id;
 }
 
-void lath_blocks_set_finger(struct lath_blocks *b, u32 id, u32 slot)
+u32 lath_blocks_first(struct lath_blocks *b)
 {
-	const struct lath_page *page = &b->page[b->info[id].page];
-
-	if (id == b->last) {
-		b->finger_end = 0;
-		b->finger_open = ~0ull;
-	} else if (slot + 1 < page->hi) {
-		b->finger_end = page->sep[slot + 1];
-		b->finger_open = 0;
-	} else {
-		return; /* its bound is in another page: not worth the walk */
-	}
-	b->finger = id;
-}
-
-static void only_block(struct lath_blocks *b, u32 id)
-{
-	u32 i = top_insert(b, b->top_lo, 0), page = b->top_id[i];
+	u32 id = take_block(b), page = b->top_id[top_insert(b, b->top_lo, 0)];
 
 	b->page[page].id[0] = id;
 	b->page[page].sep[0] = 0;
@@ -276,32 +245,6 @@ static void only_block(struct lath_blocks *b, u32 id)
 	b->info[id].page = page;
 	b->info[id].prev = b->info[id].next = LATH_NONE;
 	b->first = b->last = id;
-}
-
-/* The queue is empty. */
-void lath_blocks_first(struct lath_blocks *b, u64 entry)
-{
-	u32 id = take_block(b);
-
-	only_block(b, id);
-	b->block[id].e[0] = entry;
-	b->info[id].hi = 1;
-	b->finger = id;
-	b->finger_end = 0;
-	b->finger_open = ~0ull;
-}
-
-/* entry goes behind the last block, which is full. Needs a free block and page. */
-u32 lath_blocks_append(struct lath_blocks *b, u64 entry)
-{
-	u32 beside = b->last, slot = b->page[b->info[beside].page].hi - 1;
-	u32 id = lath_blocks_add(b, beside, slot, false, entry & ~LATH_TAG_MASK);
-
-	b->block[id].e[0] = entry;
-	b->info[id].hi = 1;
-	b->finger = id;
-	b->finger_end = 0;
-	b->finger_open = ~0ull;
 	return id;
 }
 
@@ -314,10 +257,6 @@ void lath_blocks_drop(struct lath_blocks *b, u32 id)
 	*(info->next == LATH_NONE ? &b->last : &b->info[info->next].prev) = info->prev;
 	if (b->first == LATH_NONE)
 		b->first = b->last = 0;
-	if (b->finger == id)
-		b->finger = 0;
-	if (b->low == id)
-		b->low = 0;
 	free_block(b, id);
 }
 
@@ -333,10 +272,6 @@ void lath_blocks_drop_first(struct lath_blocks *b)
 			b->top_lo = b->top_hi = 0;
 		note_only(b);
 	}
-	if (b->finger == id)
-		b->finger = 0;
-	if (b->low == id)
-		b->low = 0;
 	free_block(b, id);
 	if (likely(next != LATH_NONE)) {
 		b->info[next].prev = LATH_NONE;
@@ -355,7 +290,6 @@ void lath_blocks_rebuild(struct lath_blocks *b)
 	for (i = b->top_lo; i < b->top_hi; i++)
 		free_page(b, b->top_id[i]);
 	b->top_lo = b->top_hi = 0;
-	b->finger = b->low = 0;
 	if (!b->first)
 		return;
 	for (id = b->first; id != LATH_NONE; id = b->info[id].next) {

@@ -2,24 +2,17 @@
 /*
  * hybrid.c - the default engine: sorted blocks of one-word entries (arch/sortq_block.h).
  *
- * insert   finger? append there : one descent that inserts (ops->place) : split where the data ask for it
- * pop      next entry of the first block; the head is the entry popped
- * remove   the request names its block, the tag is found in it by one comparison of the block
- *
- * The finger is the block that got an append last. A stream's next request falls between that block's
- * last entry and the next block's separator, and is appended without a search; a stream at the very
- * end - sequential data - is the same case.
- *
- * A full block splits where the stream in it grows: upwards at the insert point, so that the stream
- * goes on at a block's end; downwards into a block filled from its top; without a stream in the
- * middle. `at`, the index of the insert before, tells.
+ * insert   note the entry among the fresh ones; when there are 32, or when the order is asked for:
+ * settle   sort the fresh ones, merge them into the blocks a run at a time
+ * pop      the next entry of the window; the head is the entry popped
+ * remove   one search for the sector, then along its equals
  */
 #include "queue/queue.h"
 
 /* blocks that together have so few entries become one */
 #define JOIN (LATH_BLOCK_CAP / 2)
-/* a dead prefix worth closing rather than splitting */
-#define CLOSE 4
+/* so many entries lie in few blocks */
+#define FEW 512
 
 static inline u64 rel(const struct lath_blocks *b, u64 entry)
 {
@@ -43,28 +36,30 @@ void lath_hybrid_init(struct sortq *q, void *memory)
 	lath_blocks_init(&q->b, q->requests_max, memory);
 }
 
-/* Requests of e[lo..hi) of block id learn where they are. */
+static inline u32 live(const struct lath_blocks *b, u32 id)
+{
+	return b->info[id].hi - b->info[id].lo;
+}
+
+/* Eight at a time: may write LATH_PAD - 1 words past the end. */
+static __always_inline void copy(u64 *to, const u64 *from, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i += 8)
+		memcpy(to + i, from + i, 8 * sizeof(u64));
+}
+
+/* Requests of e[lo..hi) of block id learn where they are: a hint for removal, kept up where the order is not all. */
 static void tell(struct sortq *q, u32 id)
 {
 	const struct lath_block_info *info = &q->b.info[id];
 	u32 i;
 
+	if (q->plain)
+		return;
 	for (i = info->lo; i < info->hi; i++)
 		request_of(q, q->b.block[id].e[i])->where = id;
-}
-
-/* Move e[from..hi) of block id to the empty block `to`, against its end if `top`. */
-static void move_tail(struct sortq *q, u32 id, u32 from, u32 to, bool top)
-{
-	struct lath_block_info *a = &q->b.info[id], *c = &q->b.info[to];
-	u32 n = a->hi - from;
-
-	c->lo = (u8)(top ? LATH_BLOCK_CAP - n : 0);
-	c->hi = (u8)(c->lo + n);
-	c->at = c->lo;
-	memcpy(q->b.block[to].e + c->lo, q->b.block[id].e + from, n * sizeof(u64));
-	a->hi = (u8)from;
-	tell(q, to);
 }
 
 /* Join block id with the one behind it. */
@@ -73,20 +68,14 @@ static void join_next(struct sortq *q, u32 id)
 	struct lath_blocks *b = &q->b;
 	struct lath_block_info *a = &b->info[id], *c = &b->info[a->next];
 	u64 *e = b->block[id].e;
-	u32 n = a->hi - a->lo, m = c->hi - c->lo, next = a->next;
+	u32 n = live(b, id), m = c->hi - c->lo, next = a->next;
 
 	memmove(e, e + a->lo, n * sizeof(u64));
 	memcpy(e + n, b->block[next].e + c->lo, m * sizeof(u64));
 	a->lo = 0;
 	a->hi = (u8)(n + m);
-	a->at = a->hi;
 	lath_blocks_drop(b, next);
 	tell(q, id);
-}
-
-static inline u32 live(const struct lath_blocks *b, u32 id)
-{
-	return b->info[id].hi - b->info[id].lo;
 }
 
 /* Out of blocks or pages: join all neighbours that fit in one. O(n), see blocks.c. */
@@ -108,259 +97,224 @@ static inline bool short_of_room(const struct lath_blocks *b)
 	return b->free_block == LATH_NONE || b->free_page == LATH_NONE;
 }
 
-/* The block has dead room below: move it down. */
-static void close_up(struct lath_blocks *b, u32 id)
+/* s[0..m) belong behind all of block id: up to its top, or else to a new block. Returns how many went. */
+static u32 append_run(struct lath_blocks *b, u32 id, u32 slot, const u64 *s, u32 m)
 {
+	struct lath_block_info *info = &b->info[id];
+	u32 hi = info->hi;
+
+	if (hi == LATH_BLOCK_CAP) {
+		id = lath_blocks_add(b, id, slot, position(s[0]));
+		info = &b->info[id];
+		hi = 0;
+	}
+	m = min(m, LATH_BLOCK_CAP - hi);
+	copy(b->block[id].e + hi, s, m);
+	info->hi = (u8)(hi + m);
+	return m;
+}
+
+/* No room at the block's top: through `out` back to its bottom, or half and half to two blocks. */
+static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
+{
+	u64 out[LATH_BLOCK_CAP + LATH_FRESH_CAP + LATH_PAD] __attribute__((aligned(64)));
+	struct lath_blocks *b = &q->b;
+	struct lath_block_info *info = &b->info[id];
+	u32 n = live(b, id) + m, half = n, right;
+
+	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->base);
+	if (n > LATH_BLOCK_CAP) {
+		half = n / 2;
+		right = lath_blocks_add(b, id, slot, position(out[half]));
+		copy(b->block[right].e, out + half, n - half);
+		b->info[right].hi = (u8)(n - half);
+		tell(q, right);
+	}
+	copy(b->block[id].e, out, half);
+	info->lo = 0;
+	info->hi = (u8)half;
+}
+
+/* s[0..m), in order, belong to block id. Returns how many it took. Needs a free block and page. */
+static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
+{
+	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
 	u64 *e = b->block[id].e;
 
-	memmove(e, e + info->lo, live(b, id) * sizeof(u64));
-	info->hi -= info->lo;
-	info->at = info->at > info->lo ? info->at - info->lo : 0;
-	info->lo = 0;
-}
-
-/* A stream grows upwards at index p of the full block id: what is behind goes to a block of its own. */
-static u32 split_up(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
-{
-	struct lath_blocks *b = &q->b;
-	u64 *e = b->block[id].e;
-	u32 right;
-
-	if (p == LATH_BLOCK_CAP) {
-		id = lath_blocks_add(b, id, slot, false, position(entry));
-		b->block[id].e[0] = entry;
-		b->info[id].hi = 1;
-		return id;
+	if (rel(b, s[0] | LATH_TAG_MASK) >= rel(b, e[info->hi - 1]))
+		return append_run(b, id, slot, s, m);
+	if (unlikely(info->hi + m > LATH_BLOCK_CAP)) {
+		merge_apart(q, id, slot, s, m);
+		return m;
 	}
-	b->finger_end = position(e[p]);
-	b->finger_open = 0;
-	right = lath_blocks_add(b, id, slot, false, b->finger_end);
-	b->finger = id;
-	move_tail(q, id, p, right, false);
-	e[p] = entry;
-	b->info[id].hi++;
-	b->info[id].at = (u8)p;
-	return id;
+	if (m == 1)
+		b->ops->add(e, info->lo, info->hi, s[0], b->base);
+	else
+		b->ops->merge(e + info->lo, e + info->lo, info->hi - info->lo, s, m, b->base);
+	info->hi += (u8)m;
+	return m;
 }
 
-/* Block id grew downwards: the next one below it needs no search. Not for the first block of a page, whose
- * separator is in the top. */
-static void note_low(struct lath_blocks *b, u32 id)
+/* How many of s[0..n), of which the first belongs to block id, belong there? */
+static inline u32 run_length(const struct lath_blocks *b, u32 id, u32 slot, const u64 *s, u32 n)
 {
 	const struct lath_page *page = &b->page[b->info[id].page];
-	u32 slot = page->lo + 1;
+	u32 m = 1;
+	u64 end;
 
-	while (slot < page->hi && page->id[slot] != id)
-		slot++;
-	if (slot < page->hi) {
-		b->low = id;
-		b->low_sep = page->sep[slot];
-	}
+	if (id == b->last)
+		return n;
+	if (unlikely(slot + 1 == page->hi))
+		return 1; /* its bound is in another page */
+	end = rel(b, page->sep[slot + 1]);
+	while (m < n && rel(b, s[m]) < end)
+		m++;
+	return m;
 }
 
-/* A stream grows downwards at index p: the entries from p on go to the top of a block. */
-static u32 split_down(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
+/* Few blocks: a search for each run. */
+static void place_runs(struct sortq *q, const u64 *s, u32 n)
 {
 	struct lath_blocks *b = &q->b;
-	u64 *e = b->block[id].e, separator;
-	u32 to;
-
-	if (p == b->info[id].lo) {
-		/* alone in a new block before this one, which is told apart by its first entry */
-		to = lath_blocks_add(b, id, slot, true, position(e[p]));
-		b->info[to].lo = b->info[to].hi = LATH_BLOCK_CAP;
-	} else {
-		/* as low as the block before allows: what comes next still belongs to the new block */
-		separator = position(e[p - 1]) + LATH_TAG_MASK + 1;
-		if (rel(b, separator) > rel(b, entry))
-			separator = position(entry);
-		to = lath_blocks_add(b, id, slot, false, separator);
-		move_tail(q, id, p, to, true);
-	}
-	b->block[to].e[--b->info[to].lo] = entry;
-	b->info[to].at = b->info[to].lo;
-	note_low(b, to);
-	return to;
-}
-
-/* No stream: half and half. Among equals the entry goes behind those on its left. */
-static u32 split_even(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
-{
-	struct lath_blocks *b = &q->b;
-	const u32 half = LATH_BLOCK_CAP / 2;
-	u32 right = lath_blocks_add(b, id, slot, false, position(b->block[id].e[half]));
-	bool left = p <= half;
-
-	b->ops->split(b->block[id].e, b->block[right].e, p, entry);
-	b->info[id].hi = (u8)(half + left);
-	b->info[right].hi = (u8)(half + !left);
-	b->info[left ? id : right].at = (u8)(left ? p : p - half);
-	tell(q, right);
-	return left ? id : right;
-}
-
-/* entry belongs at index p of block id, whose hi is at the top. Returns the block it went to. */
-static u32 insert_full(struct sortq *q, u32 id, u32 slot, u32 p, u64 entry)
-{
-	struct lath_blocks *b = &q->b;
-	struct lath_block_info *info = &b->info[id];
-	u64 *e = b->block[id].e;
-
-	if (info->lo) {
-		if (p == info->lo) {
-			e[--info->lo] = entry;
-			info->at = info->lo;
-			note_low(b, id);
-			return id;
-		}
-		p -= info->lo;
-		close_up(b, id);
-		b->ops->put(e, p, info->hi, entry);
-		info->hi++;
-		info->at = (u8)p;
-		return id;
-	}
-	if (p && info->at == p - 1)
-		return split_up(q, id, slot, p, entry);
-	if (info->at == p)
-		return split_down(q, id, slot, p, entry);
-	return split_even(q, id, slot, p, entry);
-}
-
-/* The finger did not hold. */
-static noinline u32 insert_entry(struct sortq *q, u64 entry)
-{
-	struct lath_blocks *b = &q->b;
+	u32 i = 0, id, slot;
 	u64 w;
-	u32 id;
 
-	if (unlikely(!b->first)) {
-		lath_blocks_first(b, entry);
-		return b->first;
+	while (i < n) {
+		if (unlikely(short_of_room(b)))
+			squeeze(q);
+		id = b->last;
+		if (rel(b, s[i] | LATH_TAG_MASK) >= rel(b, b->block[id].e[b->info[id].hi - 1])) {
+			i += append_run(b, id, b->page[b->info[id].page].hi - 1, s + i, n - i);
+			continue;
+		}
+		b->ops->find(b, s + i, 1, &w);
+		id = LATH_PLACE_BLOCK(w);
+		slot = LATH_PLACE_SLOT(w);
+		i += place_run(q, id, slot, s + i, run_length(b, id, slot, s + i, n - i));
 	}
-	w = b->ops->place(b, entry);
-	id = LATH_PLACE_BLOCK(w);
-	if (likely(!(w & LATH_PLACE_FULL))) {
-		if (unlikely(w & LATH_PLACE_LOW))
-			note_low(b, id);
-		else if (unlikely(w & LATH_PLACE_STREAM))
-			lath_blocks_set_finger(b, id, LATH_PLACE_SLOT(w));
-		return id;
-	}
-	if (unlikely(short_of_room(b))) {
-		squeeze(q);
-		return insert_entry(q, entry);
-	}
-	return insert_full(q, id, LATH_PLACE_SLOT(w), LATH_PLACE_INDEX(w), entry);
 }
 
-/* Does entry go right behind the finger's last entry? The block may be full. */
-static inline bool at_finger(const struct lath_blocks *b, u32 id, u32 hi, u64 entry)
-{
-	u64 k = rel(b, entry | LATH_TAG_MASK);
-
-	u64 end = rel(b, b->finger_end) | b->finger_open;
-
-	/* one branch instead of two */
-	return (u32)(k >= rel(b, b->block[id].e[hi - 1])) & (u32)(k < end);
-}
-
-/* Does entry go right before the first of `low`, and is there room? */
-static inline bool below_low(const struct lath_blocks *b, u64 entry)
-{
-	u32 id = b->low, lo = b->info[id].lo;
-	u64 k = rel(b, entry | LATH_TAG_MASK);
-
-	return id && lo && k < rel(b, b->block[id].e[lo]) && k >= rel(b, b->low_sep);
-}
-
-void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)
+/* Many blocks: searches side by side, and all blocks are asked for before the first is needed. */
+static void place_spread(struct sortq *q, const u64 *s, u32 n)
 {
 	struct lath_blocks *b = &q->b;
-	u64 entry = entry_of(rq);
-	u32 id = b->finger, hi = b->info[id].hi;
+	u32 i = 0, m, id, free_block, line;
+	u64 w[LATH_FRESH_CAP];
 
-	b->count++;
-	if (at_finger(b, id, hi, entry)) {
-		if (likely(hi < LATH_BLOCK_CAP)) {
-			b->block[id].e[hi] = entry;
-			b->info[id].at = (u8)hi;
-			b->info[id].hi = (u8)(hi + 1);
-			rq->where = id;
-			return;
+	while (i < n) {
+		if (unlikely(short_of_room(b)))
+			squeeze(q);
+		b->ops->find(b, s + i, n - i, w + i);
+		for (m = q->far ? i : n; m < n; m++) {
+			for (line = 0; line < LATH_BLOCK_CAP; line += 8)
+				prefetch(b->block[LATH_PLACE_BLOCK(w[m])].e + line);
 		}
-		if (likely(id == b->last && id && !short_of_room(b))) {
-			rq->where = lath_blocks_append(b, entry);
-			return;
+		free_block = b->free_block;
+		/* until a split makes the places wrong */
+		while (i < n && free_block == b->free_block) {
+			id = LATH_PLACE_BLOCK(w[i]);
+			for (m = 1; i + m < n && LATH_PLACE_BLOCK(w[i + m]) == id; m++)
+				;
+			i += place_run(q, id, LATH_PLACE_SLOT(w[i]), s + i, m);
 		}
 	}
-	if (below_low(b, entry)) {
-		id = b->low;
-		b->info[id].at = --b->info[id].lo;
-		b->block[id].e[b->info[id].lo] = entry;
-		rq->where = id;
-		return;
-	}
-	rq->where = insert_entry(q, entry);
 }
 
+/* The fresh entries go to their blocks. */
+static void merge_fresh(struct sortq *q)
+{
+	struct lath_blocks *b = &q->b;
+	u64 s[LATH_FRESH_CAP + LATH_PAD];
+	u32 n = b->fresh_count, id;
+
+	if (n > 1)
+		b->ops->sort(s, b->fresh, n, b->base);
+	else
+		s[0] = b->fresh[0];
+	b->fresh_count = 0;
+	b->count += n;
+	if (!b->first) {
+		id = lath_blocks_first(b);
+		copy(b->block[id].e, s, n);
+		b->info[id].hi = (u8)n;
+	} else if (b->count <= FEW) {
+		place_runs(q, s, n);
+	} else {
+		place_spread(q, s, n);
+	}
+}
+
+static void close_window(struct lath_blocks *b)
+{
+	u32 gone = (u32)(b->next - b->opened);
+	struct lath_block_info *info = &b->info[b->first];
+
+	if (gone) {
+		b->base = b->next[-1] & b->sweep_mask;
+		b->count -= gone;
+		info->lo += (u8)gone;
+		if (info->lo == info->hi)
+			lath_blocks_drop_first(b);
+	}
+	b->next = b->opened = NULL;
+	b->stop = 0;
+}
+
+/* All in blocks, all counts true. */
+static noinline void settle(struct sortq *q)
+{
+	close_window(&q->b);
+	if (q->b.fresh_count)
+		merge_fresh(q);
+}
+
+/* False: there are no requests. */
+noinline bool lath_hybrid_open(struct sortq *q)
+{
+	struct lath_blocks *b = &q->b;
+
+	settle(q);
+	if (!b->first)
+		return false;
+	b->next = b->opened = b->block[b->first].e + b->info[b->first].lo;
+	b->stop = (uintptr_t)(b->block[b->first].e + b->info[b->first].hi);
+	b->window_end = rel(b, position(((u64 *)b->stop)[-1]));
+	return true;
+}
+
+/* With all in blocks and the place known an entry needs no detour. */
 void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
-	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place), slot = LATH_PLACE_SLOT(place);
+	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place);
 	struct lath_block_info *info = &b->info[id];
-	u64 entry = entry_of(rq);
+	u64 entry[1 + LATH_PAD] = { entry_of(rq) };
 
 	if (unlikely(!b->first || (info->hi == LATH_BLOCK_CAP && short_of_room(b)))) {
 		lath_hybrid_insert(q, rq);
 		return;
 	}
 	b->count++;
-	if (unlikely(info->hi == LATH_BLOCK_CAP)) {
-		if (p == LATH_BLOCK_CAP && id == b->last)
-			rq->where = lath_blocks_append(b, entry);
-		else
-			rq->where = insert_full(q, id, slot, p, entry);
-		return;
-	}
 	rq->where = id;
 	if (p == info->lo && p) {
-		b->block[id].e[--info->lo] = entry;
-		info->at = info->lo;
-		return;
+		b->block[id].e[--info->lo] = entry[0];
+	} else if (likely(info->hi < LATH_BLOCK_CAP)) {
+		b->ops->put(b->block[id].e, p, info->hi, entry[0]);
+		info->hi++;
+	} else {
+		place_run(q, id, LATH_PLACE_SLOT(place), entry, 1);
 	}
-	if (p == info->hi)
-		lath_blocks_set_finger(b, id, slot);
-	b->ops->put(b->block[id].e, p, info->hi, entry);
-	info->hi++;
-	info->at = (u8)p;
 }
 
-/* The block has run empty with this entry. */
-static noinline struct lath_request *pop_last(struct sortq *q, u64 entry)
+struct lath_request *lath_hybrid_first(struct sortq *q)
 {
-	lath_blocks_drop_first(&q->b);
-	return request_of(q, entry);
+	return (uintptr_t)q->b.next < q->b.stop || lath_hybrid_open(q) ? request_of(q, *q->b.next) : NULL;
 }
 
-struct lath_request *lath_hybrid_pop(struct sortq *q)
+noinline struct lath_request *lath_hybrid_pop_slow(struct sortq *q)
 {
-	struct lath_blocks *b = &q->b;
-	u32 id = b->first;
-	struct lath_block_info *info = &b->info[id];
-	u32 lo = info->lo;
-	u64 entry = b->block[id].e[lo];
-
-	if (unlikely(q->far) && lo + 3u < info->hi)
-		prefetch(request_of(q, b->block[id].e[lo + 3]));
-	b->base = entry & b->sweep_mask;
-	b->count--;
-	lo++;
-	info->lo = (u8)lo;
-	if (unlikely(lo == info->hi))
-		return pop_last(q, entry);
-	return request_of(q, entry);
+	return lath_hybrid_open(q) ? request_of(q, *q->b.next++) : NULL;
 }
 
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n)
@@ -368,11 +322,9 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 	struct lath_blocks *b = &q->b;
 	size_t done = 0;
 
-	n = min(n, (size_t)b->count);
-	while (done < n) {
-		u32 id = b->first, lo = b->info[id].lo;
-		const u64 *e = b->block[id].e + lo;
-		u32 take = (u32)min(n - done, (size_t)(b->info[id].hi - lo)), i;
+	while (done < n && ((uintptr_t)b->next < b->stop || lath_hybrid_open(q))) {
+		const u64 *e = b->next;
+		u32 take = (u32)min(n - done, (size_t)((u64 *)b->stop - e)), i;
 
 		if (unlikely(q->far)) {
 			for (i = 0; i < take; i++)
@@ -380,38 +332,60 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 		}
 		for (i = 0; i < take; i++)
 			out[done++] = request_of(q, e[i]);
-		b->base = e[take - 1] & b->sweep_mask;
-		b->info[id].lo = (u8)(lo + take);
-		if (lo + take == b->info[id].hi)
-			lath_blocks_drop_first(b);
+		b->next += take;
 	}
-	b->count -= (u32)n;
-	return n;
+	return done;
 }
 
-static inline u32 index_of(const struct sortq *q, const struct lath_request *rq)
+u64 lath_hybrid_seek(struct sortq *q, u64 key)
 {
-	const struct lath_block_info *info = &q->b.info[rq->where];
-	u32 found = q->b.ops->find(q->b.block[rq->where].e, rq->tag);
+	settle(q);
+	return q->b.ops->seek(&q->b, key);
+}
 
-	/* popped entries below lo may carry a tag that came back */
-	return __ffs64(found & ((1u << info->hi) - (1u << info->lo)));
+/* Where the hint says, or else from the first at its sector along its equals. */
+u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
+{
+	struct lath_blocks *b = &q->b;
+	u64 entry = entry_of(rq), w;
+	u32 id = rq->where, p, slot;
+
+	settle(q);
+	if (likely(id < b->blocks)) {
+		p = b->ops->locate(b->block[id].e, entry);
+		if (likely(p >= b->info[id].lo && p < b->info[id].hi))
+			return LATH_PLACE(id, p, 0);
+	}
+	/* before the first entry there is no place to start at */
+	w = position(entry) == b->base ? LATH_PLACE(b->first, b->info[b->first].lo, 0)
+				       : b->ops->seek(b, position(entry) - 1);
+	id = LATH_PLACE_BLOCK(w);
+	p = LATH_PLACE_INDEX(w);
+	slot = LATH_PLACE_SLOT(w);
+	for (;;) {
+		for (; p < b->info[id].hi; p++) {
+			if (b->block[id].e[p] == entry)
+				return LATH_PLACE(id, p, slot);
+		}
+		id = b->info[id].next;
+		p = b->info[id].lo;
+		slot = 0; /* not known, nor needed */
+	}
 }
 
 void lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
-	u32 id = rq->where, p = index_of(q, rq), n;
+	u64 place = lath_hybrid_place_of(q, rq);
+	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place), n;
 	struct lath_block_info *info = &b->info[id];
 
-	rq->where = 0;
 	b->count--;
 	if (p == info->lo) {
 		info->lo++;
 	} else {
 		b->ops->cut(b->block[id].e, p, info->hi);
 		info->hi--;
-		info->at -= p < info->at;
 	}
 	n = live(b, id);
 	if (!n)
@@ -427,8 +401,9 @@ void lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
 {
 	struct lath_blocks *b = &q->b;
-	u32 id = rq->where, p = index_of(q, rq);
-	u64 *e = b->block[id].e, moved = sector << LATH_TAG_BITS | rq->tag;
+	u64 place = lath_hybrid_place_of(q, rq), moved = sector << LATH_TAG_BITS | rq->tag;
+	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place);
+	u64 *e = b->block[id].e;
 
 	/* it may pass neither the entry before it nor the head, nor leave its block */
 	if (p == b->info[id].lo || rel(b, moved) > rel(b, e[p]) ||
@@ -466,9 +441,11 @@ struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place)
 	return request_of(q, b->block[id].e[p]);
 }
 
-u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
+u64 lath_hybrid_head(const struct sortq *q)
 {
-	return LATH_PLACE(rq->where, index_of(q, rq), 0);
+	const struct lath_blocks *b = &q->b;
+
+	return (b->next != b->opened ? b->next[-1] & b->sweep_mask : b->base) >> LATH_TAG_BITS;
 }
 
 /* The first block whose first entry is the first at or after the new head; it may have to be cut. */
@@ -476,14 +453,18 @@ static u32 block_at_head(struct sortq *q, u64 sector)
 {
 	struct lath_blocks *b = &q->b;
 	u64 w = b->ops->seek(b, (sector << LATH_TAG_BITS) - 1);
-	u32 id = LATH_PLACE_BLOCK(w), p = LATH_PLACE_INDEX(w), right;
+	u32 id = LATH_PLACE_BLOCK(w), p = LATH_PLACE_INDEX(w), n, right;
 
 	if (p == b->info[id].lo)
 		return id;
 	if (p == b->info[id].hi)
 		return b->info[id].next == LATH_NONE ? b->first : b->info[id].next;
-	right = lath_blocks_add(b, id, LATH_PLACE_SLOT(w), false, position(b->block[id].e[p]));
-	move_tail(q, id, p, right, false);
+	n = b->info[id].hi - p;
+	right = lath_blocks_add(b, id, LATH_PLACE_SLOT(w), position(b->block[id].e[p]));
+	copy(b->block[right].e, b->block[id].e + p, n);
+	b->info[right].hi = (u8)n;
+	b->info[id].hi = (u8)p;
+	tell(q, right);
 	return right;
 }
 
@@ -494,6 +475,7 @@ void lath_hybrid_set_head(struct sortq *q, u64 sector)
 	u64 base = sector << LATH_TAG_BITS;
 	u32 id;
 
+	settle(q);
 	if (b->first && base != b->base) {
 		if (short_of_room(b))
 			squeeze(q);
@@ -517,6 +499,11 @@ int lath_hybrid_verify(struct sortq *q)
 	u32 id, i, n = 0, last_tag = 0;
 	u64 last = 0;
 
+	for (i = 0; i < b->fresh_count; i++) {
+		if (entry_of(request_of(q, b->fresh[i])) != b->fresh[i])
+			return 3;
+	}
+	close_window(&q->b);
 	for (id = b->first ? b->first : LATH_NONE; id != LATH_NONE; id = b->info[id].next) {
 		for (i = b->info[id].lo; i < b->info[id].hi; i++) {
 			u64 entry = b->block[id].e[i], at = rel(b, position(entry));
@@ -524,7 +511,7 @@ int lath_hybrid_verify(struct sortq *q)
 
 			if (n && (at < last || (last_tag == rq->tag)))
 				return 1;
-			if (rq->where != id || entry_of(rq) != entry)
+			if (entry_of(rq) != entry)
 				return 3;
 			last = at;
 			last_tag = rq->tag;

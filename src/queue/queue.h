@@ -11,7 +11,7 @@
 #include "queue/order.h"
 
 #define LATH_PARKED (~0u) /* lath_request.where: behind a barrier */
-#define LATH_QUEUED 1u	  /* in an engine that keeps no place */
+#define LATH_QUEUED 1u
 #define LATH_NO_SLOT (~0ull)
 
 struct sortq;
@@ -35,10 +35,11 @@ struct lath_engine {
 };
 
 struct sortq {
-	struct lath_blocks b; /* the hybrid; count serves all engines */
+	struct lath_blocks b; /* the hybrid; its count serves all engines */
 	char *requests;	      /* the pool's base */
 	u64 stride;
-	bool plain; /* hybrid, no flags, no barrier pending: the short way */
+	bool plain; /* hybrid, no flags, no barrier pending: the short way in */
+	bool quick; /* plain and not far: the short way out */
 	bool far;   /* so many requests that they are cold when dispatched: prefetch */
 	u16 flags;
 	u32 owner;
@@ -73,31 +74,63 @@ static inline u64 entry_of(const struct lath_request *rq)
 
 extern const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES];
 
+/* Requests in the engine, that is not behind a barrier. */
+static inline u32 held(const struct sortq *q)
+{
+	return q->b.count - (u32)(q->b.next - q->b.opened) + q->b.fresh_count;
+}
+
 size_t lath_hybrid_memsize(u32 requests);
 void lath_hybrid_init(struct sortq *q, void *memory);
-void lath_hybrid_insert(struct sortq *q, struct lath_request *rq);
-void lath_hybrid_insert_sorted(struct sortq *q, const u64 *entries, size_t n);
+bool lath_hybrid_open(struct sortq *q);
 void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq);
-struct lath_request *lath_hybrid_pop(struct sortq *q);
+/* NULL when empty */
+struct lath_request *lath_hybrid_first(struct sortq *q);
+struct lath_request *lath_hybrid_pop_slow(struct sortq *q);
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n);
 void lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
 /* Change the sector in place: true unless the order would change. */
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector);
+/* A place is good until the next change of the queue. */
+u64 lath_hybrid_seek(struct sortq *q, u64 key);
+u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq);
 /* The requests on both sides of a place; NULL at the ends. */
 struct lath_request *lath_hybrid_before(struct sortq *q, u64 place);
 struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place);
-u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq);
+u64 lath_hybrid_head(const struct sortq *q);
 void lath_hybrid_set_head(struct sortq *q, u64 sector);
 int lath_hybrid_verify(struct sortq *q);
 
+static inline void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)
+{
+	u32 n = q->b.fresh_count;
+
+	u64 entry = entry_of(rq);
+
+	q->b.fresh[n++] = entry;
+	q->b.fresh_count = n;
+	q->b.stop &= -(uintptr_t)(entry - q->b.base >= q->b.window_end);
+	if (unlikely(n == LATH_FRESH_CAP))
+		lath_hybrid_open(q);
+}
+
+static inline struct lath_request *lath_hybrid_pop(struct sortq *q)
+{
+	u64 *next = q->b.next;
+
+	if (unlikely((uintptr_t)next >= q->b.stop))
+		return lath_hybrid_pop_slow(q);
+	q->b.next = next + 1;
+	return request_of(q, *next);
+}
+
 /* blocks.c: blocks and their directory */
-void lath_blocks_first(struct lath_blocks *b, u64 entry);
-u32 lath_blocks_append(struct lath_blocks *b, u64 entry);
+/* The only block of an empty queue. */
+u32 lath_blocks_first(struct lath_blocks *b);
+/* A new, empty block in the order behind `beside`, which is at `slot` of its page. */
+u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, u64 separator);
 void lath_blocks_drop(struct lath_blocks *b, u32 id);
 void lath_blocks_drop_first(struct lath_blocks *b);
-/* A new, empty block in the order behind (or before) the block at the slot of `place`; separator as given. */
-u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, bool before, u64 separator);
-void lath_blocks_set_finger(struct lath_blocks *b, u32 id, u32 slot);
 void lath_blocks_rebuild(struct lath_blocks *b);
 int lath_blocks_verify(const struct lath_blocks *b);
 size_t lath_blocks_memsize(u32 requests);

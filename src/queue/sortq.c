@@ -90,6 +90,7 @@ static void update_plain(struct sortq *q)
 {
 	q->plain = !q->engine && !(q->flags & (LATH_SORTQ_AGES | LATH_SORTQ_MERGES)) && !q->parked_count &&
 		   !q->barriers;
+	q->quick = q->plain && !q->far;
 }
 
 int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *given,
@@ -203,12 +204,12 @@ static inline u64 key_of(const struct sortq *q, u64 sector)
 
 static void engine_insert(struct sortq *q, struct lath_request *rq)
 {
+	rq->where = LATH_QUEUED;
 	if (!q->engine) {
 		lath_hybrid_insert(q, rq);
 		return;
 	}
 	q->engine->insert(q, rq, key_of(q, rq->sector));
-	rq->where = LATH_QUEUED;
 	q->b.count++;
 }
 
@@ -216,11 +217,11 @@ static void engine_remove(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->engine) {
 		lath_hybrid_remove(q, rq);
-		return;
+	} else {
+		q->engine->remove(q, rq);
+		q->b.count--;
 	}
-	q->engine->remove(q, rq);
 	rq->where = 0;
-	q->b.count--;
 }
 
 /* The queue is not empty. */
@@ -229,17 +230,18 @@ static struct lath_request *engine_pop(struct sortq *q)
 	struct lath_request *rq;
 
 	if (!q->engine) {
+		if (q->far && q->b.next)
+			prefetch(request_of(q, q->b.next[3]));
 		rq = lath_hybrid_pop(q);
-		rq->where = 0; /* a stale hint must see that it left */
 	} else {
 		rq = q->engine->pop(q);
-		rq->where = 0;
 		q->b.count--;
 		if (!(q->flags & LATH_SORTQ_LOWEST)) {
 			q->sweep = q->engine->key(q, rq) >> LATH_SORTQ_SECTOR_BITS;
 			q->head = rq->sector;
 		}
 	}
+	rq->where = 0; /* a stale hint must see that it left */
 	if (q->flags & LATH_SORTQ_AGES)
 		age_remove(q, rq);
 	return rq;
@@ -268,7 +270,7 @@ static void pass_barrier(struct sortq *q)
 {
 	u64 passed;
 
-	if (q->b.count || !q->parked_count)
+	if (held(q) || !q->parked_count)
 		return;
 	passed = q->parked.first->key;
 	while (q->parked.first && q->parked.first->key == passed) {
@@ -287,7 +289,7 @@ static bool behind_barrier(struct sortq *q)
 {
 	if (likely(!q->barriers))
 		return false;
-	if (q->b.count || q->parked_count)
+	if (held(q) || q->parked_count)
 		return true;
 	q->barriers = 0;
 	update_plain(q);
@@ -298,10 +300,10 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
 
-	if (!q->b.count && !q->parked_count)
+	if (!held(q) && !q->parked_count)
 		return;
 	q->barriers++;
-	q->plain = false;
+	update_plain(q);
 }
 
 /* ---- insert and merge */
@@ -315,10 +317,12 @@ static noinline void insert_full(struct sortq *q, struct lath_request *rq, u64 p
 		remember_end(q, rq);
 	if (unlikely(behind_barrier(q)))
 		park(q, rq);
-	else if (place != LATH_NO_SLOT && !q->engine)
-		lath_hybrid_insert_at(q, place, rq);
-	else
+	else if (place == LATH_NO_SLOT || q->engine)
 		engine_insert(q, rq);
+	else {
+		rq->where = LATH_QUEUED;
+		lath_hybrid_insert_at(q, place, rq);
+	}
 }
 
 void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *rq)
@@ -333,10 +337,15 @@ void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *rq)
 
 void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
 {
+	struct sortq *q = queue_of(queue);
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		lath_sortq_insert(queue, requests[i]);
+	for (i = 0; i < n; i++) {
+		if (likely(q->plain))
+			lath_hybrid_insert(q, requests[i]);
+		else
+			insert_full(q, requests[i], LATH_NO_SLOT);
+	}
 }
 
 void lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
@@ -366,10 +375,10 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 			found->back = NULL;
 		return;
 	}
-	if ((found->back && !(flags & LATH_SORTQ_LOOK_ALL)) || !q->b.count)
+	if ((found->back && !(flags & LATH_SORTQ_LOOK_ALL)) || !held(q))
 		return;
 	if (!q->engine) {
-		found->slot = q->b.ops->seek(&q->b, start << LATH_TAG_BITS | LATH_TAG_MASK);
+		found->slot = lath_hybrid_seek(q, start << LATH_TAG_BITS | LATH_TAG_MASK);
 		back = lath_hybrid_before(q, found->slot);
 		front = lath_hybrid_behind(q, found->slot);
 	} else if (q->engine->ceiling) {
@@ -424,21 +433,19 @@ struct lath_request *lath_sortq_first(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
 
-	if (unlikely(!q->b.count)) {
+	if (unlikely(!held(q))) {
 		pass_barrier(q);
-		if (!q->b.count)
+		if (!held(q))
 			return NULL;
 	}
-	if (q->engine)
-		return q->engine->first(q);
-	return request_of(q, q->b.block[q->b.first].e[q->b.info[q->b.first].lo]);
+	return q->engine ? q->engine->first(q) : lath_hybrid_first(q);
 }
 
 static noinline struct lath_request *dispatch_full(struct sortq *q)
 {
-	if (!q->b.count) {
+	if (!held(q)) {
 		pass_barrier(q);
-		if (!q->b.count)
+		if (!held(q))
 			return NULL;
 	}
 	return engine_pop(q);
@@ -448,7 +455,7 @@ struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
 
-	return likely(q->plain && q->b.count) ? lath_hybrid_pop(q) : dispatch_full(q);
+	return likely(q->quick) ? lath_hybrid_pop(q) : dispatch_full(q);
 }
 
 size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n)
@@ -456,7 +463,7 @@ size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request *
 	struct sortq *q = queue_of(queue);
 	size_t done;
 
-	if (likely(q->plain && q->b.count))
+	if (likely(q->plain))
 		return lath_hybrid_pop_batch(q, out, n);
 	for (done = 0; done < n; done++) {
 		out[done] = lath_sortq_dispatch(queue);
@@ -472,9 +479,9 @@ static struct lath_request *hybrid_from(struct sortq *q, u64 sector)
 {
 	u64 key = sector << LATH_TAG_BITS;
 
-	if (key == q->b.base)
-		return lath_sortq_first((struct lath_sortq *)q);
-	return lath_hybrid_behind(q, q->b.ops->seek(&q->b, key - 1));
+	if (sector == lath_hybrid_head(q))
+		return lath_hybrid_first(q);
+	return lath_hybrid_behind(q, lath_hybrid_seek(q, key - 1));
 }
 
 struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector)
@@ -483,7 +490,7 @@ struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t se
 	struct lath_request *rq = NULL;
 
 	pass_barrier(q);
-	if (!q->b.count || sector >= SECTOR_LIMIT)
+	if (!held(q) || sector >= SECTOR_LIMIT)
 		return NULL;
 	if (!q->engine)
 		rq = hybrid_from(q, sector);
@@ -569,7 +576,7 @@ uint64_t lath_sortq_head(const struct lath_sortq *queue)
 {
 	const struct sortq *q = queue_of(queue);
 
-	return q->engine ? q->head : q->b.base >> LATH_TAG_BITS;
+	return q->engine ? q->head : lath_hybrid_head(q);
 }
 
 /* ---- ages, counts */
@@ -592,7 +599,7 @@ uint32_t lath_sortq_count(const struct lath_sortq *queue)
 {
 	const struct sortq *q = queue_of(queue);
 
-	return q->b.count + q->parked_count;
+	return held(q) + q->parked_count;
 }
 
 int lath_sortq_verify(struct lath_sortq *queue)

@@ -82,7 +82,7 @@ TEST_CASE("the worst single insert at depth 65536") {
     }
     double worst = *std::max_element(least.begin(), least.end());
     MESSAGE("worst single insert at depth 65536: " << worst << " us");
-    CHECK(worst < 100); // measured 0.4; an O(n) step would take 300
+    CHECK(worst < 100); // measured 3; an O(n) step would take 300
 }
 
 // Leave one request in each block and fill up again, so that blocks run short and are joined.
@@ -121,7 +121,7 @@ TEST_CASE("bad arguments are refused") {
     std::array<request, 4> items{};
     lath_request_pool pool{};
     lath_sortq q;
-    alignas(64) static char memory[8192];
+    alignas(64) static char memory[16384];
     CHECK(lath_request_pool_init(&pool, nullptr, sizeof(request), 4) == -EINVAL);
     CHECK(lath_request_pool_init(&pool, &items[0].hook, sizeof(request), 0) == -EINVAL);
     CHECK(lath_request_pool_init(&pool, &items[0].hook, 8, 4) == -EINVAL);

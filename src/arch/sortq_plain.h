@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sortq_plain.h - the block steps that need no more than general registers: all of the scalar form, what
+ * AVX2 does no better. No branches on data but the ends of loops.
+ */
+
+/* Halving: the number of steps depends on n alone. The mask is what compilers do not turn into a branch. */
+static __always_inline u32 halve(const u64 *sep, u32 n, u64 base, u64 k)
+{
+	u32 at = 0;
+
+	while (n > 1) {
+		u32 half = n / 2, go = -(u32)(sep[at + half - 1] - base <= k);
+
+		__asm__("" : "+r"(go));
+		at += half & go;
+		n -= half;
+	}
+	return at + (n && sep[at] - base <= k);
+}
+
+static __always_inline void plain_put(u64 *e, u32 p, u32 hi, u64 entry)
+{
+	u32 i;
+
+	for (i = hi; i > p; i--) {
+		e[i] = e[i - 1];
+		barrier(); /* or the compiler calls memmove, which costs more than it moves */
+	}
+	e[p] = entry;
+}
+
+static __always_inline u32 plain_locate(const u64 *e, u64 entry)
+{
+	u32 i = 0;
+
+	while (i < LATH_BLOCK_CAP && e[i] != entry)
+		i++;
+	return i;
+}
+
+static __always_inline void plain_cut(u64 *e, u32 p, u32 hi)
+{
+	u32 i;
+
+	for (i = p; i + 1 < hi; i++) {
+		e[i] = e[i + 1];
+		barrier();
+	}
+}
+
+/* From the end down: the later of the two last goes to the end. */
+static __always_inline void plain_merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
+{
+	u32 first = halve(e, n, base, (s[0] | LATH_TAG_MASK) - base), i;
+
+	if (first == halve(e, n, base, (s[m - 1] | LATH_TAG_MASK) - base)) {
+		/* a stream's run lies in one gap */
+		for (i = n; i-- > first;) {
+			out[i + m] = e[i];
+			barrier();
+		}
+		n = first;
+	}
+	while (n > first && m) {
+		u64 a = e[n - 1], c = s[m - 1];
+		u64 older = a - base > ((c | LATH_TAG_MASK) - base);
+
+		out[n + m - 1] = older ? a : c;
+		n -= (u32)older;
+		m -= (u32)!older;
+	}
+	while (m--) {
+		out[n + m] = s[m];
+		barrier();
+	}
+	if (out != e) {
+		while (n--) {
+			out[n] = e[n];
+			barrier();
+		}
+	}
+}

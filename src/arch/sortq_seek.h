@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sortq_seek.h - the descent, written once. The including file supplies, inlined, for its
+ * instruction set:
+ *
+ *   rank(sep, n, base, k)   how many of n ascending words have word - base <= k
+ *   behind(e, lo, hi, base, k)   the index behind those of e[lo..hi) with e - base <= k
+ */
+static __always_inline u64 descend(const struct lath_blocks *b, u64 k)
+{
+	const struct lath_page *page = b->only;
+	u32 d, n;
+
+	if (unlikely(!page)) {
+		u32 t = b->top_lo;
+
+		t += rank(b->top_sep + t + 1, b->top_hi - t - 1, b->base, k);
+		page = &b->page[b->top_id[t]];
+	}
+	d = page->lo;
+	n = page->hi - d;
+	if (likely(n > 1))
+		d += rank(page->sep + d + 1, n - 1, b->base, k);
+	return LATH_PLACE(page->id[d], 0, d);
+}
+
+static u64 seek(const struct lath_blocks *b, u64 key)
+{
+	u64 w = descend(b, key - b->base);
+	u32 id = LATH_PLACE_BLOCK(w);
+	const struct lath_block_info *info = &b->info[id];
+
+	return w | (u64)behind(b->block[id].e, info->lo, info->hi, b->base, key - b->base) << 32;
+}
