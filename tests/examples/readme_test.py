@@ -8,7 +8,7 @@ import sys
 root = pathlib.Path(sys.argv[1])
 blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (root / "README.md").read_text(), re.S | re.M)
 wrong = 0
-for language in ("c", "cpp"):
+for language in ("c", "cpp", "sh"):
     file = root / "examples" / f"quickstart.{language}"
     code = "".join(line for line in file.read_text().splitlines(True) if "SPDX" not in line)
     if code not in [text for kind, text in blocks if kind == language]:
