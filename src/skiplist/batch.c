@@ -93,6 +93,7 @@ static __always_inline void probe_group(struct skiplist *list, unsigned int n, c
 	find_leaves(list, n, points, sizeof(*points), leaf);
 	for (i = 0; i < n; i++)
 		probe_heads(&probe[i], leaf[i], points[i], list->ranges);
+	lath_delay("batch: leaves searched");
 }
 
 static size_t lookup_group(struct skiplist *list, unsigned int n, const u64 *points, struct lath_item *found)

@@ -131,6 +131,7 @@ static __always_inline struct node *finger_try(struct skiplist *list, u64 key, u
 			return NULL;
 		if (node_holds(leaf, key, word)) {
 			finger_judge(true);
+			lath_delay("finger: leaf found");
 			return leaf;
 		}
 	}

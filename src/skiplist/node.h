@@ -102,6 +102,7 @@ static inline u64 node_read(struct node *node)
 /* End it: did nothing change since node_read gave `word`? Pairs with smp_wmb in node_trylock. */
 static inline bool node_valid(struct node *node, u64 word)
 {
+	lath_delay("read, not yet looked at the word again");
 	smp_rmb(); /* pairs with smp_wmb in node_trylock */
 	return likely(READ_ONCE(node->word) == word);
 }

@@ -124,6 +124,7 @@ restart:
 		if (unlikely(key < READ_ONCE(node->low)))
 			goto again;
 		if (likely(key <= READ_ONCE(node->last))) {
+			lath_delay("walk: leaf found");
 			*word = w;
 			return node;
 		}
