@@ -53,12 +53,7 @@ struct node *lock_across(struct node *first, u64 end, int *hit)
 /* Unlock all but the last, which has no room, and make it some. 0: try again | -ENOMEM | -EAGAIN */
 int grow_last(struct skiplist *list, struct node *first, struct node *last, u64 key, struct reserve *reserve)
 {
-	while (first != last) {
-		struct node *next = leaf_right(first);
-
-		node_unlock_clean(first);
-		first = next;
-	}
+	unlock_clean_before(first, last);
 	return leaf_grow(list, last, key > last->low ? key : last->low, reserve);
 }
 

@@ -186,7 +186,8 @@ static inline void item_of(const struct node *leaf, unsigned int i, bool ranges,
 	item->value = node_value(leaf, i);
 }
 
-/* Leaves [first, last] of a locked stretch: unlock them, unchanged. */
+/* Leaves [first, last) / [first, last] of a locked stretch: unlock them, unchanged. */
+void unlock_clean_before(struct node *first, struct node *last);
 void unlock_clean_through(struct node *first, struct node *last);
 
 /* ---- lookup.c, erase.c: the calls inside a reader ---- */

@@ -85,7 +85,7 @@ struct node *lock_level(struct skiplist *list, u64 key, unsigned int level)
 	return node;
 }
 
-void unlock_clean_through(struct node *first, struct node *last)
+void unlock_clean_before(struct node *first, struct node *last)
 {
 	while (first != last) {
 		struct node *next = leaf_right(first);
@@ -93,5 +93,10 @@ void unlock_clean_through(struct node *first, struct node *last)
 		node_unlock_clean(first);
 		first = next;
 	}
+}
+
+void unlock_clean_through(struct node *first, struct node *last)
+{
+	unlock_clean_before(first, last);
 	node_unlock_clean(last);
 }

@@ -10,37 +10,8 @@
 #endif
 #include <urcu/urcu-bp.h>
 
-_Static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head),
-	       "lath_rcu_head has the layout of liburcu's rcu_head");
-
-static void enter(void)
-{
-	urcu_bp_read_lock();
-}
-
-static void leave(void)
-{
-	lath_tsan_before();
-	urcu_bp_read_unlock();
-}
-
-static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
-{
-	lath_tsan_before();
-	urcu_bp_call_rcu((struct rcu_head *)head, (void (*)(struct rcu_head *))func);
-}
-
-static void wait_for_readers(void)
-{
-	urcu_bp_synchronize_rcu();
-	lath_tsan_after();
-}
-
-static void drain(void)
-{
-	urcu_bp_barrier();
-	lath_tsan_after();
-}
+#define URCU(call) urcu_bp_##call
+#include "sys/rcu_urcu.h"
 
 const struct lath_rcu lath_rcu_auto = {
 	.name = "auto",

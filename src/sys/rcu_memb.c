@@ -9,37 +9,8 @@
 #endif
 #include <urcu/urcu-memb.h>
 
-_Static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head),
-	       "lath_rcu_head has the layout of liburcu's rcu_head");
-
-static void enter(void)
-{
-	urcu_memb_read_lock();
-}
-
-static void leave(void)
-{
-	lath_tsan_before();
-	urcu_memb_read_unlock();
-}
-
-static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
-{
-	lath_tsan_before();
-	urcu_memb_call_rcu((struct rcu_head *)head, (void (*)(struct rcu_head *))func);
-}
-
-static void wait_for_readers(void)
-{
-	urcu_memb_synchronize_rcu();
-	lath_tsan_after();
-}
-
-static void drain(void)
-{
-	urcu_memb_barrier();
-	lath_tsan_after();
-}
+#define URCU(call) urcu_memb_##call
+#include "sys/rcu_urcu.h"
 
 static void announce(void)
 {
