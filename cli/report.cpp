@@ -73,6 +73,7 @@ std::string content(const fs::path& path) {
 
 [[noreturn]] void replace_by(const std::vector<std::string>& command) {
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const auto& word : command)
         words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);

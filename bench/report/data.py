@@ -50,6 +50,13 @@ class Table:
                 found[int(match.group(1))] = r["case"]
         return sorted(found.items())
 
+    def largest(self, case, metric):
+        """A case with * in place of a number: the case with the largest one, and that number."""
+        if "*" not in case:
+            return case, 0
+        found = self.family(case, metric)
+        return (found[-1][1], found[-1][0]) if found else (case, 0)
+
     def command(self):
         only, words = self.context.get("only", {}), ["lath bench", self.name]
         if self.context.get("effort") in ("quick", "full"):

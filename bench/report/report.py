@@ -14,8 +14,8 @@ try:
 except ImportError as missing:
     sys.exit(f"lath report: {missing}; `lath report --setup` installs what is needed (requirements.txt)")
 
-from data import OURS, Problem, figure, load, number, times, verdict
-from sections import SECTIONS, section_of
+from data import OURS, Problem, count, figure, load, number, times, verdict
+from sections import ABOUT, SECTIONS, section_of
 
 ORDER = list(SECTIONS)
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -48,10 +48,19 @@ def overview_entries(tables):
     return entries
 
 
+def concrete(t, entries):
+    """(title, case, metric) with the largest number in place of *, which the title may name."""
+    found = []
+    for title, case, metric in entries:
+        case, n = t.largest(case, metric)
+        found.append((title.format(n=count(n)), case, metric))
+    return found
+
+
 def headline_of(t):
     section = section_of(t.name, t.info.get("summary", t.name))
     if section["headline"]:
-        return section["headline"]
+        return concrete(t, section["headline"])
     # a table we know nothing about: its cases that are furthest from its named peer, both ways
     named = sorted((q for q in t.ratios if q["peer"] == t.named_peer), key=lambda q: q["ratio"])
     picks = named[:1] + named[-1:] if len(named) > 1 else named
@@ -68,7 +77,8 @@ def interval(ratio, better):
 
 def here_cells(t, seed, entry):
     """The figures of this run in the seed's columns, ours, and today's best peer."""
-    case, metric = entry.get("case"), entry.get("metric", "time")
+    metric = entry.get("metric", "time")
+    case = t.largest(entry.get("case", ""), metric)[0]
     if not case or not t.rows_of(case, metric):
         return None
     base = t.row(case, metric, seed["relative_to"]) if seed.get("relative_to") else None
@@ -95,7 +105,8 @@ def seed_table(t, seed):
         here = here_cells(t, seed, entry)
         if here:
             metric = entry.get("metric", "time")
-            rows.append(("here", [f"here: {entry['case']}" + ("" if metric == "time" else f" {metric}"), *here]))
+            case = t.largest(entry["case"], metric)[0]
+            rows.append(("here", [f"here: {case}" + ("" if metric == "time" else f" {metric}"), *here]))
     return head, rows
 
 
@@ -147,7 +158,7 @@ def section_charts(page, t, section):
         drawn = line_chart(t, *entry)
         if drawn:
             figures.append(page.chart(*drawn))
-    bars = section["bars"]
+    bars = concrete(t, section["bars"])
     if not figures and not bars:
         bars = [(f"{c}{'' if m == 'time' else ' ' + m}", c, m) for c, m in largest_cases(t)]
     for title, case, metric in bars:
@@ -207,6 +218,9 @@ def write_page(path, tables, seeds, entries):
         figures = section_charts(page, t, section)
         if figures:
             page.add("<div class=\"charts\">" + "".join(figures) + "</div>")
+        named = [f"{s} is {ABOUT[s]}" for s in dict.fromkeys(r["subject"] for r in t.rows) if s in ABOUT]
+        if named:
+            page.add(f"<p class=\"key\">{text('; '.join(named))}.</p>")
         if seed:
             page.add(f"<p class=\"key\">In grey what was published: {text(seed['source'])}. {text(seed['what'])}. "
                      "Below each line, the same on this machine.</p>" + table(*seed_table(t, seed)))

@@ -2,7 +2,7 @@
 """What the report says and draws of each table. A table without an entry gets one made from its rows."""
 
 # headline: (title, case, metric) in the picture of the README
-# bars:     (title, case, metric): all subjects of one case
+# bars:     (title, case, metric): all subjects of one case; * is the largest number there, {n} in the title
 # lines:    (title, family, axis, metric): a family of cases over "n", "threads" or "depth"; * stands for the number
 SECTIONS = {
     "ranges": {
@@ -23,15 +23,15 @@ SECTIONS = {
         "why": "A single lookup waits for memory, in any structure; a batch keeps a dozen misses in flight. "
                "Scans run along arrays, and an erase clears a bit. A btree for one thread, all in cache, "
                "is as fast for single lookups, and JudyL takes fewer bytes a key.",
-        "headline": [("Ordered map, 10⁶ keys: lookups, 256 a call", "lookup-batch/1000000", "time"),
-                     ("Ordered map, 10⁶ keys: single lookup", "lookup/1000000", "time"),
-                     ("Ordered map, 10⁶ keys: scan of 100", "scan100/1000000", "time"),
-                     ("Ordered map, 10⁶ keys: insert, 2 threads", "insert/1000000/2", "time")],
+        "headline": [("Ordered map, {n} keys: lookups, 256 a call", "lookup-batch/*", "time"),
+                     ("Ordered map, {n} keys: single lookup", "lookup/*", "time"),
+                     ("Ordered map, {n} keys: scan of 100", "scan100/*", "time"),
+                     ("Ordered map, {n} keys: insert, 2 threads", "insert/*/2", "time")],
         "lines": [("Lookup, one thread", "lookup/*", "n", "time"), ("Insert, one thread", "insert/*", "n", "time"),
                   ("Scan of 100, one thread", "scan100/*", "n", "time"),
                   ("Lookup, two threads", "lookup/*/2", "n", "time")],
-        "bars": [("erase, 10⁶ keys", "erase/1000000", "time"), ("mixed, 10⁶ keys, 2 threads", "mixed/1000000/2", "time"),
-                 ("bytes a key, 10⁶ keys", "bytes/1000000", "bytes")],
+        "bars": [("erase, {n} keys", "erase/*", "time"), ("mixed, {n} keys, 2 threads", "mixed/*/2", "time"),
+                 ("bytes a key, {n} keys", "bytes/*", "bytes")],
     },
     "iova": {
         "title": "Address ranges for devices",
@@ -75,18 +75,24 @@ SECTIONS = {
         "job": "values of any length under 64-bit keys, larger than the cache",
         "why": "Large pages spare walks of the page table, dense leaves spare misses, batches overlap those that "
                "remain. A tree of malloc'ed nodes pays one miss, and often one page walk, a level.",
-        "headline": [],
-        "lines": [],
-        "bars": [],
+        "headline": [("Store, {n} items: set and get", "set+get/*/1", "cpu"),
+                     ("Store, {n} items: set and get, 64 a call", "mset+mget/*/1", "cpu")],
+        "lines": [("Set and get", "set+get/*/1", "n", "cpu"), ("Set and get, 64 a call", "mset+mget/*/1", "n", "cpu")],
+        "bars": [("set and get, {n} items", "set+get/*/1", "cpu"), ("with 2 threads", "set+get/*/2", "wall"),
+                 ("full scan in order", "scan/*/1", "cpu"), ("bytes an item", "bytes/*", "bytes")],
     },
 }
 
-# a line says what kind of thing a subject is; others are drawn by their name alone
+# who is who, told once a section
 ABOUT = {
-    "linux-rbtree": "Linux 6.1 lib/rbtree.c", "boost-rbtree": "Boost.Intrusive", "absl-btree": "Abseil btree_map",
-    "maple-lock": "Linux maple tree, locked", "maple-rcu": "Linux maple tree, RCU mode",
-    "design-2013": "the 2013 skiplist, written anew", "tbb": "oneTBB concurrent_map", "libcds": "libcds SkipListMap",
-    "judy": "JudyL", "lathwork": "ours",
+    "linux-rbtree": "lib/rbtree.c of Linux 6.1", "boost-rbtree": "Boost.Intrusive's set",
+    "absl-btree": "Abseil's btree_map", "maple-lock": "Linux's maple tree behind a lock",
+    "maple-rcu": "the maple tree in RCU mode", "design-2013": "the skiplist of the 2013 patches, written anew",
+    "tbb": "oneTBB's concurrent_map", "libcds": "libcds's SkipListMap", "judy": "JudyL",
+    "maple": "Linux's maple tree", "rbtree-2013": "the allocator of Linux in 2013",
+    "rbtree-rcache": "that of Linux 6.1 with its magazines", "off": "no allocator at all: the bound",
+    "calendar": "1,024 buckets fixed to the device's size", "vector-ptr": "std::vector<T*>",
+    "split-list-seed": "the split list as first proposed", "vector": "std::vector<T>, which cannot be a queue",
 }
 
 
