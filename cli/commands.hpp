@@ -10,6 +10,7 @@
 
 namespace lathcli {
 
+void add_alloc(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_extents(CLI::App& app);

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
     CLI::App app{"lathwork: ordered in-memory structures, measured and put to use", "lath"};
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
+    lathcli::add_alloc(app);
     lathcli::add_extents(app);
     lathcli::add_replay(app);
 #ifdef LATH_HAVE_BENCH

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "pool.hpp"
+
+#include "trace.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+namespace lathcli::alloc {
+
+span parse_span(const std::string& text) {
+    auto fail = [&](const char* why) { throw std::runtime_error("'" + text + "': " + why); };
+    auto dash = text.find('-');
+    if (dash == std::string::npos)
+        fail("not a span (A-B: from A up to, not including, B; A-: up to 2^64)");
+    auto first = parse_number(std::string_view(text).substr(0, dash));
+    if (!first)
+        fail("A is not a number below 2^64");
+    if (dash + 1 == text.size())
+        return {*first, UINT64_MAX};
+    auto end = parse_number(std::string_view(text).substr(dash + 1));
+    if (!end)
+        fail("B is not a number below 2^64");
+    if (*end <= *first)
+        fail("empty, B must be greater than A");
+    return {*first, *end - 1};
+}
+
+pool make_pool(std::vector<span> spans) {
+    std::sort(spans.begin(), spans.end(),
+              [](const span& a, const span& b) { return a.first < b.first; });
+    pool made;
+    for (const span& s : spans) {
+        if (!made.empty() && s.first <= made.back().last)
+            throw std::runtime_error("the ranges of the pool overlap at " +
+                                     std::to_string(s.first));
+        if (!made.empty() && s.first - 1 == made.back().last)
+            made.back().last = s.last;
+        else
+            made.push_back(s);
+    }
+    return made;
+}
+
+pool trim(const pool& of, std::uint64_t unit) {
+    pool trimmed;
+    std::uint64_t mask = unit - 1;
+    for (span s : of) {
+        if (s.first > UINT64_MAX - mask)
+            continue;
+        s.first = (s.first + mask) & ~mask;
+        if ((s.last & mask) != mask) { // its last unit is not whole
+            if (s.last < unit)
+                continue;
+            s.last = (s.last & ~mask) - 1;
+        }
+        if (s.first <= s.last)
+            trimmed.push_back(s);
+    }
+    return trimmed;
+}
+
+pool without(const pool& of, std::vector<span> taken) {
+    std::sort(taken.begin(), taken.end(),
+              [](const span& a, const span& b) { return a.first < b.first; });
+    std::vector<span> blocks; // disjoint
+    for (const span& t : taken) {
+        if (blocks.empty() || t.first > blocks.back().last)
+            blocks.push_back(t);
+        else
+            blocks.back().last = std::max(blocks.back().last, t.last);
+    }
+    pool left;
+    for (span s : of) {
+        auto b = std::partition_point(blocks.begin(), blocks.end(),
+                                      [&](const span& t) { return t.last < s.first; });
+        bool open = true; // [s.first, s.last] is not decided on yet
+        for (; open && b != blocks.end() && b->first <= s.last; ++b) {
+            if (b->first > s.first)
+                left.push_back({s.first, b->first - 1});
+            open = b->last < s.last;
+            s.first = open ? b->last + 1 : s.first;
+        }
+        if (open)
+            left.push_back(s);
+    }
+    return left;
+}
+
+std::vector<span> read_extents(const std::string& name, std::istream& in) {
+    std::vector<span> taken;
+    try {
+        auto document = nlohmann::json::parse(in);
+        const auto& extents = document.at("extents");
+        if (document.contains("context") && document["context"].contains("devices") &&
+            document["context"]["devices"].size() > 1)
+            throw std::runtime_error(name + ": extents of more than one device");
+        for (const auto& e : extents) {
+            auto first = e.at("physical").get<std::uint64_t>();
+            auto length = e.at("length").get<std::uint64_t>();
+            if (length == 0)
+                continue;
+            if (length - 1 > UINT64_MAX - first)
+                throw std::runtime_error(name + ": an extent at " + std::to_string(first) +
+                                         " ends beyond 2^64");
+            taken.push_back({first, first + (length - 1)});
+        }
+    } catch (const nlohmann::json::exception& e) {
+        throw std::runtime_error(name + ": not the JSON of `lath extents --json`: " + e.what());
+    }
+    return taken;
+}
+
+std::vector<span> read_extents(const std::string& path) {
+    std::ifstream in(path);
+    if (!in)
+        throw std::runtime_error(path + ": " + std::strerror(errno));
+    return read_extents(path, in);
+}
+
+std::uint64_t size_of(const pool& of) {
+    std::uint64_t sum = 0;
+    for (const span& s : of) {
+        std::uint64_t size = s.last - s.first;
+        if (size == UINT64_MAX || sum > UINT64_MAX - (size + 1))
+            return UINT64_MAX;
+        sum += size + 1;
+    }
+    return sum;
+}
+
+} // namespace lathcli::alloc

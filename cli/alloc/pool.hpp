@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Pools of addresses: from a specification, and what a dump of extents leaves free of it.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <vector>
+
+namespace lathcli::alloc {
+
+// [first, last]; both belong to it, so that the end of the address space needs no special number.
+struct span {
+    std::uint64_t first = 0, last = 0;
+    friend bool operator==(const span&, const span&) = default;
+};
+
+using pool = std::vector<span>; // disjoint, in order, never adjacent
+
+// "A-B": from A up to, not including, B; "A-": up to 2^64. Throws std::runtime_error naming the text.
+span parse_span(const std::string& text);
+// Puts spans in order. Throws std::runtime_error when two overlap.
+pool make_pool(std::vector<span> spans);
+// What is left of each span when its edges go inward to multiples of unit (a power of two).
+pool trim(const pool& of, std::uint64_t unit);
+// of without taken, which may overlap and lie anywhere.
+pool without(const pool& of, std::vector<span> taken);
+
+// What the JSON of `lath extents --json` says is taken, in its order. Throws std::runtime_error naming it.
+std::vector<span> read_extents(const std::string& path);
+std::vector<span> read_extents(const std::string& name, std::istream& in);
+
+// Addresses in the pool. Saturates at 2^64 - 1.
+std::uint64_t size_of(const pool& of);
+
+} // namespace lathcli::alloc

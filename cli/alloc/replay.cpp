@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "replay.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace lathcli::alloc {
+
+namespace {
+
+std::uint64_t now_ns() {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+} // namespace
+
+void latencies::add(std::uint64_t ns) {
+    unsigned log = ns < 16 ? 4 : 63 - static_cast<unsigned>(std::countl_zero(ns));
+    counts_[(log - 4) * 16 + (ns >> (log - 4))]++; // 16 .. 31 behind the shift, but for small ones
+    count_++;
+    max_ = std::max(max_, ns);
+}
+
+double latencies::quantile(double part) const {
+    auto wanted = static_cast<std::uint64_t>(part * static_cast<double>(count_));
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < counts_.size(); i++) {
+        seen += counts_[i];
+        if (seen <= wanted)
+            continue;
+        if (i < 32)
+            return static_cast<double>(i);
+        std::size_t step = i / 16 - 1;
+        return std::min(max(), static_cast<double>((i - step * 16) << step));
+    }
+    return max();
+}
+
+double state::fragmentation() const {
+    return free ? 100 * (1 - static_cast<double>(largest) / static_cast<double>(free)) : 0;
+}
+
+replayer::replayer(const pool& of, const replay_options& options)
+    : options_(options), pool_bytes_(size_of(of)), whole_{of.front().first, of.back().last} {
+    lath_config config = LATH_CONFIG_INIT;
+    config.flags = LATH_HOLES;
+    list_ = lath_skiplist_create(&config);
+    if (!list_)
+        throw std::bad_alloc();
+    for (std::size_t i = 1; i < of.size(); i++) {
+        lath_item gap{of[i - 1].last + 1, of[i].first - of[i - 1].last - 1, 0};
+        if (lath_skiplist_insert_item(list_, &gap, nullptr) != 0) {
+            lath_skiplist_destroy(list_, nullptr, nullptr);
+            throw std::bad_alloc();
+        }
+    }
+    hull_ = {std::max(whole_.first, options.limits.first),
+             std::min(whole_.last, options.limits.last)};
+}
+
+replayer::~replayer() { lath_skiplist_destroy(list_, nullptr, nullptr); }
+
+replayer::placed replayer::allocate(const operation& o) {
+    std::uint64_t mask = options_.unit - 1;
+    lath_hole_request want{};
+    want.align = std::max(o.align, options_.unit);
+    want.low = hull_.first;
+    want.high = hull_.last + 1; // 0 is 2^64
+    want.below = options_.below;
+    want.policy = options_.policy;
+    want.hint = o.hint.value_or(next_hint_);
+    placed where;
+    std::uint64_t begin = now_ns();
+    int error = -ENOSPC;
+    if (o.size <= UINT64_MAX - mask && hull_.first <= hull_.last) {
+        want.size = (o.size + mask) & ~mask;
+        error = lath_skiplist_insert_hole(list_, &want, o.slot + 1, &where.key);
+    }
+    allocating_.add(now_ns() - begin);
+    if (error == -ENOMEM)
+        throw std::bad_alloc();
+    if (error != 0 && error != -ENOSPC)
+        throw std::logic_error("insert_hole: error " + std::to_string(error));
+    if (error != 0) {
+        without_room_++;
+        return where;
+    }
+    where.size = want.size;
+    used_ += where.size;
+    next_hint_ = where.key + where.size;
+    if (options_.policy == LATH_HOLE_NEAR)
+        next_hint_ = where.key;
+    return where;
+}
+
+replayer::placed replayer::release(const operation& o) {
+    placed where = live_[o.slot];
+    live_[o.slot] = {};
+    if (where.size == 0)
+        return where;
+    std::uint64_t begin = now_ns();
+    int error = lath_skiplist_erase_item(list_, where.key, nullptr);
+    freeing_.add(now_ns() - begin);
+    if (error != 0)
+        throw std::logic_error("what was allocated at " + std::to_string(where.key) +
+                               " is not there any more");
+    used_ -= where.size;
+    return where;
+}
+
+replayer::placed replayer::play(const operation& o) {
+    placed where;
+    if (o.slot >= live_.size())
+        live_.resize(o.slot + 1);
+    if (o.is_free)
+        where = release(o);
+    else
+        where = live_[o.slot] = allocate(o);
+    if (++operations_ % every_ == 0)
+        remember();
+    return where;
+}
+
+state replayer::now() const {
+    lath_hole_stats stats{};
+    int error = lath_skiplist_hole_stats(list_, whole_.first, whole_.last + 1, 0, &stats);
+    if (error != 0)
+        throw std::logic_error("hole_stats: error " + std::to_string(error));
+    state s;
+    s.operations = operations_;
+    s.used = used_;
+    s.free = pool_bytes_ - used_;
+    s.largest = stats.largest;
+    s.holes = stats.holes;
+    s.largest_order = stats.largest_order < 64 ? static_cast<int>(stats.largest_order) : -1;
+    s.without_room = without_room_;
+    std::copy(std::begin(stats.histogram), std::end(stats.histogram), s.histogram.begin());
+    return s;
+}
+
+void replayer::remember() {
+    history_.push_back(now());
+    if (history_.size() < most)
+        return;
+    // half as many, twice as far apart
+    for (std::size_t i = 0; 2 * i + 1 < history_.size(); i++)
+        history_[i] = history_[2 * i + 1];
+    history_.resize(history_.size() / 2);
+    every_ *= 2;
+}
+
+std::vector<state> replayer::history() const {
+    std::vector<state> all = history_;
+    if (all.empty() || all.back().operations != operations_)
+        all.push_back(now());
+    return all;
+}
+
+} // namespace lathcli::alloc

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What `lath alloc` says about a replay: text, JSON, CSV and SVG over time.
+#pragma once
+
+#include "replay.hpp"
+
+#include <iosfwd>
+#include <string>
+
+namespace lathcli::alloc {
+
+struct outcome {
+    std::string trace, policy;
+    pool space;
+    replay_options options;
+    reader::counters counts;
+    std::string last_error; // of the lines skipped
+    std::vector<state> history; // never empty
+    const latencies *allocating = nullptr, *freeing = nullptr;
+    bool interrupted = false;
+};
+
+std::string size_text(std::uint64_t bytes); // "1.5 Mi"
+
+void print_text(std::ostream& out, const outcome& o);
+void print_json(std::ostream& out, const outcome& o);
+void print_csv(std::ostream& out, const outcome& o); // a line a state
+void print_svg(std::ostream& out, const outcome& o); // used, fragmentation over operations
+
+} // namespace lathcli::alloc

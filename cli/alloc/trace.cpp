@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "trace.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace lathcli::alloc {
+
+namespace {
+
+constexpr std::size_t longest_id = 200;
+
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    text = text.substr(0, text.find('#'));
+    for (;;) {
+        auto begin = text.find_first_not_of(" \t\r");
+        if (begin == std::string_view::npos)
+            return words;
+        text.remove_prefix(begin);
+        auto end = text.find_first_of(" \t\r");
+        words.push_back(text.substr(0, end));
+        if (end == std::string_view::npos)
+            return words;
+        text.remove_prefix(end);
+    }
+}
+
+// What an error message shows of a word that came from a file.
+std::string quoted(std::string_view word) {
+    std::string shown = "'";
+    for (char c : word.substr(0, 40))
+        shown += c >= ' ' && c <= '~' ? c : '?';
+    return shown + (word.size() > 40 ? "...'" : "'");
+}
+
+} // namespace
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+    bool hex = text.starts_with("0x") || text.starts_with("0X");
+    if (hex)
+        text.remove_prefix(2);
+    std::uint64_t value = 0;
+    auto [rest, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+    if (error != std::errc())
+        return {};
+    std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+    if (suffix.empty())
+        return value;
+    constexpr std::string_view units = "KMGTPE";
+    auto unit = units.find(suffix[0]);
+    if (hex || unit == std::string_view::npos || (suffix.size() > 1 && suffix.substr(1) != "i"))
+        return {};
+    auto shift = 10 * (unit + 1);
+    if (value > UINT64_MAX >> shift)
+        return {};
+    return value << shift;
+}
+
+void reader::complain(const std::string& what) const {
+    throw trace::bad_input(in_.name() + ":" + std::to_string(in_.line_number()) + ": " + what);
+}
+
+std::uint64_t reader::number(const char* what, std::string_view text) const {
+    auto value = parse_number(text);
+    if (!value)
+        complain(std::string(what) + " " + quoted(text) + " is not a number below 2^64");
+    return *value;
+}
+
+void reader::read_allocation(operation& o, const std::vector<std::string_view>& words) {
+    if (words.size() < 3 || words.size() > 5)
+        complain("an allocation is: a ID SIZE [ALIGN [HINT]]");
+    o.size = number("size", words[2]);
+    if (o.size == 0)
+        complain("size 0");
+    if (words.size() > 3)
+        o.align = number("alignment", words[3]);
+    if (o.align & (o.align - 1))
+        complain("alignment " + quoted(words[3]) + " is not a power of two");
+    if (words.size() > 4)
+        o.hint = number("hint", words[4]);
+    std::string id(words[1]);
+    if (live_.contains(id))
+        complain("ID " + quoted(id) + " is in use");
+    if (unused_.empty()) {
+        unused_.push_back(names_.size());
+        names_.emplace_back();
+    }
+    o.slot = unused_.back();
+    unused_.pop_back();
+    names_[o.slot] = id;
+    live_.emplace(std::move(id), o.slot);
+    counts_.allocations++;
+}
+
+bool reader::line(operation& o, std::string_view text) {
+    if (in_.too_long() || in_.has_nul())
+        complain(in_.too_long() ? "a line too long for a trace" : "a zero byte");
+    auto words = words_of(text);
+    if (words.empty())
+        return false;
+    o = {};
+    if (words[0] != "a" && words[0] != "f")
+        complain(quoted(words[0]) + " is no operation (a or f)");
+    if (words.size() > 1 && words[1].size() > longest_id)
+        complain("an ID of more than " + std::to_string(longest_id) + " bytes");
+    if (words[0] == "a") {
+        read_allocation(o, words);
+        return true;
+    }
+    if (words.size() != 2)
+        complain("a free is: f ID");
+    auto it = live_.find(std::string(words[1]));
+    if (it == live_.end())
+        complain("ID " + quoted(words[1]) + " is not allocated");
+    o.is_free = true;
+    o.slot = it->second;
+    live_.erase(it);
+    unused_.push_back(o.slot);
+    counts_.frees++;
+    return true;
+}
+
+bool reader::next(operation& o) {
+    std::string_view text;
+    while (in_.line(text)) {
+        try {
+            if (line(o, text))
+                return true;
+        } catch (const trace::bad_input& e) {
+            if (!skip_bad_)
+                throw;
+            counts_.bad++;
+            last_error_ = e.what();
+        }
+    }
+    return false;
+}
+
+} // namespace lathcli::alloc

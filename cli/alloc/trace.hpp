@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Allocation traces, read as a stream. One operation a line:
+//
+//   a ID SIZE [ALIGN [HINT]]    allocate; ALIGN is a power of two
+//   f ID                        free what ID names
+//   # a comment, as is everything behind a # in a line
+//
+// ID is any word; it may be used again once it was freed. Numbers: 4096, 0x1000, 4Ki, 4K, 1Mi, 2G (all by 1024).
+#pragma once
+
+#include "../trace/trace.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lathcli::alloc {
+
+// "4Ki"; nothing when it is no number or not below 2^64.
+std::optional<std::uint64_t> parse_number(std::string_view text);
+
+struct operation {
+    bool is_free = false;
+    std::size_t slot = 0; // stands for the ID: small numbers, used again
+    std::uint64_t size = 0, align = 0;
+    std::optional<std::uint64_t> hint;
+};
+
+class reader {
+public:
+    struct counters {
+        std::uint64_t allocations = 0, frees = 0, bad = 0;
+    };
+
+    // skip_bad: lines that make no sense are counted and passed by.
+    reader(trace::input in, bool skip_bad) : in_(std::move(in)), skip_bad_(skip_bad) {}
+    // false at the end; throws trace::bad_input "FILE:LINE: what is wrong", and goes on behind it when called again.
+    bool next(operation& o);
+    const counters& counts() const { return counts_; }
+    const std::string& last_error() const { return last_error_; }
+    const std::string& name_of(std::size_t slot) const { return names_[slot]; }
+    const std::string& input_name() const { return in_.name(); }
+
+private:
+    bool line(operation& o, std::string_view text); // false: nothing on it
+    void read_allocation(operation& o, const std::vector<std::string_view>& words);
+    std::uint64_t number(const char* what, std::string_view text) const;
+    [[noreturn]] void complain(const std::string& what) const;
+
+    trace::input in_;
+    bool skip_bad_;
+    counters counts_;
+    std::string last_error_;
+    std::unordered_map<std::string, std::size_t> live_;
+    std::vector<std::string> names_; // of each slot
+    std::vector<std::size_t> unused_;
+};
+
+} // namespace lathcli::alloc

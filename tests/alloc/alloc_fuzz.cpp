@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Any bytes as a trace and as an extents dump: operations within their limits, slots that are live once, errors as
+// exceptions, and skipping bad lines finds at least what stopping at them found.
+#include "alloc/pool.hpp"
+#include "alloc/trace.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <string>
+
+using namespace lathcli;
+
+namespace {
+
+void expect(bool holds) {
+    if (!holds)
+        std::abort();
+}
+
+std::uint64_t read_all(std::string_view bytes, bool skip_bad) {
+    alloc::reader in(trace::input("fuzz", trace::from_memory(bytes)), skip_bad);
+    std::set<std::size_t> live;
+    std::uint64_t operations = 0;
+    try {
+        for (alloc::operation o; in.next(o); operations++) {
+            if (o.is_free) {
+                expect(live.erase(o.slot) == 1);
+                continue;
+            }
+            expect(o.size > 0 && (o.align & (o.align - 1)) == 0);
+            expect(live.insert(o.slot).second && !in.name_of(o.slot).empty());
+        }
+    } catch (const trace::bad_input& e) {
+        expect(!skip_bad && std::string(e.what()).starts_with("fuzz:"));
+    }
+    expect(in.counts().allocations + in.counts().frees == operations);
+    return operations;
+}
+
+// Whatever is taken, what is left lies in the pool, in order, and holds nothing taken.
+void check_pool(const std::vector<alloc::span>& taken) {
+    alloc::pool whole = {{4096, 99999}, {1u << 20, UINT64_MAX}};
+    auto left = alloc::without(whole, taken);
+    for (std::size_t i = 0; i < left.size(); i++) {
+        expect(left[i].first <= left[i].last && (i == 0 || left[i - 1].last < left[i].first));
+        for (const auto& t : taken)
+            expect(t.last < left[i].first || t.first > left[i].last);
+    }
+    for (const auto& s : alloc::trim(left, 4096))
+        expect(s.first % 4096 == 0 && s.last % 4096 == 4095 && s.first <= s.last);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    expect(read_all(bytes, true) >= read_all(bytes, false));
+    try {
+        alloc::parse_span(std::string(bytes));
+    } catch (const std::runtime_error&) {
+    }
+    std::vector<alloc::span> taken;
+    try {
+        std::istringstream in{std::string(bytes)};
+        taken = alloc::read_extents("fuzz", in);
+    } catch (const std::runtime_error&) {
+        for (std::size_t i = 0; i + 1 < size && i < 200; i += 2)
+            taken.push_back({data[i] * 1000u, data[i] * 1000u + data[i + 1] * 64u});
+    }
+    if (taken.size() < 1000)
+        check_pool(taken);
+    return 0;
+}

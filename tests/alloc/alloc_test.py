@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""alloc_test.py LATH SAMPLES: `lath alloc` against golden placements, a model, and wrong input."""
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+LATH, SAMPLES = sys.argv[1:3]
+POLICIES = ["first", "last", "best", "near", "next"]
+failures = 0
+
+
+def check(what, ok, detail=""):
+    global failures
+    if not ok:
+        failures += 1
+        print(f"FAILED {what} {detail}")
+
+
+def lath(*args, expect=0, stdin=None):
+    out = subprocess.run([LATH, "alloc", *map(str, args)], capture_output=True, text=True, input=stdin, timeout=60)
+    check(f"exit code of {args}", out.returncode == expect, f"{out.returncode}, expected {expect}: {out.stderr}")
+    return out
+
+
+class Model:
+    """Holes looked at one by one. near allows one of two keys at the same distance."""
+
+    def __init__(self, ranges, unit, policy, limits, below):
+        self.free = [list(r) for r in ranges]  # [first, last]
+        self.unit, self.policy, self.limits, self.below = unit, policy, limits, below
+        self.hint = 0
+
+    def up(self, n, align):
+        return (n + align - 1) // align * align
+
+    def places(self, size, align, limits):
+        """(lowest, highest, length) of each hole that serves"""
+        for first, last in self.free:
+            first, last = max(first, limits[0]), min(last, limits[1])
+            low, high = self.up(first, align), (last + 1 - size) // align * align
+            if first <= last and low <= high and low + size - 1 <= last:
+                yield low, high, last - first
+
+    def choose(self, size, align, hint, limits):
+        found = list(self.places(size, align, limits))
+        if not found:
+            return []
+        if self.policy == "first":
+            return [found[0][0]]
+        if self.policy == "last":
+            return [found[-1][1]]
+        if self.policy == "best":
+            return [min(found, key=lambda f: f[2])[0]]
+        up, down = self.up(hint, align), hint // align * align
+        if self.policy == "next":
+            behind = [max(low, up) for low, high, _ in found if high >= up]
+            return [behind[0] if behind else found[0][0]]
+        near = [min(max(at, low), high) for low, high, _ in found for at in (up, down)]
+        best = min(abs(n - hint) for n in near)
+        return [n for n in near if abs(n - hint) == best]
+
+    def allocate(self, size, align, hint, got):
+        """Is got (None: no room) right? Takes it."""
+        size, align = self.up(size, self.unit), max(align, self.unit)
+        hint = self.hint if hint is None else hint
+        right = []
+        if self.below:
+            right = self.choose(size, align, hint, (self.limits[0], min(self.below - 1, self.limits[1])))
+        right = right or self.choose(size, align, hint, self.limits)
+        if got is None or got not in right:
+            return got is None and not right
+        self.hint = got if self.policy == "near" else got + size
+        for i, (first, last) in enumerate(self.free):
+            if first <= got <= last:
+                self.free[i : i + 1] = [r for r in ([first, got - 1], [got + size, last]) if r[0] <= r[1]]
+        return True
+
+    def release(self, key, size):
+        self.free = sorted(self.free + [[key, key + size - 1]])
+        merged = []
+        for first, last in self.free:
+            if merged and merged[-1][1] + 1 == first:
+                merged[-1][1] = last
+            else:
+                merged.append([first, last])
+        self.free = merged
+
+
+def golden():
+    for policy in ("first", "last", "near"):
+        with open(f"{SAMPLES}/small.{policy}", encoding="utf-8") as file:
+            want = file.read()
+        got = lath("--pool", "4K-1M", "--unit", "4K", "--policy", policy, "--placement", "-", f"{SAMPLES}/small.txt")
+        check(f"golden {policy}", got.stdout == want, f"\n{got.stdout}")
+
+
+def random_trace(rng, length, unit, pool_bytes):
+    lines, live = [], []
+    for i in range(length):
+        if live and rng.random() < 0.45:
+            lines.append(f"f {live.pop(rng.randrange(len(live)))}")
+            continue
+        align = rng.choice(["", "", str(unit), str(unit * 4), str(unit << rng.randrange(8))])
+        hint = f" {rng.randrange(pool_bytes)}" if align and rng.random() < 0.3 else ""
+        lines.append(f"a n{i} {rng.randrange(1, unit * rng.choice([2, 8, 40]))} {align}{hint}")
+        live.append(f"n{i}")
+    return lines
+
+
+def against_model(scratch):
+    rng = random.Random(1)
+    for turn in range(20):
+        policy, unit = POLICIES[turn % 5], rng.choice([1, 16, 4096])
+        ranges = [(unit * a, unit * b - 1) for a, b in ((1, 60), (64, 200), (333, 600))]
+        limits, below = (0, 2**64 - 1), 0
+        options = []
+        if turn % 3 == 1:
+            limits = (unit * 20, unit * 500 - 1)
+            options += ["--limits", f"{limits[0]}-{limits[1] + 1}"]
+        if turn % 2:
+            below = unit * 150
+            options += ["--below", below]
+        lines = random_trace(rng, 600, unit, unit * 600)
+        trace = os.path.join(scratch, "trace")
+        with open(trace, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+        pool = ",".join(f"{a}-{b + 1}" for a, b in ranges)
+        report = os.path.join(scratch, "report.json")
+        done = subprocess.run([LATH, "alloc", "--pool", pool, "--unit", str(unit), "--policy", policy, "--placement", "-",
+                               "--json", report, *map(str, options), trace], capture_output=True, text=True, timeout=60)
+        model = Model(ranges, unit, policy, limits, below)
+        placed, without = {}, 0
+        for line, answer in zip(lines, done.stdout.splitlines(), strict=True):
+            words, got = line.split(), answer.split()
+            if words[0] == "f":
+                if placed[words[1]]:
+                    model.release(*placed[words[1]])
+                continue
+            key = None if got[2] == "-" else int(got[2], 16)
+            placed[words[1]] = key is not None and (key, int(got[3], 16))
+            without += key is None
+            right = model.allocate(int(words[2]), int(words[3]) if len(words) > 3 else 1,
+                                   int(words[4]) if len(words) > 4 else None, key)
+            check(f"{policy} {line}", right, f"turn {turn}: {answer}; free {model.free}")
+            if not right:
+                return
+        check("exit code", done.returncode == (4 if without else 0), done.stderr)
+        with open(report, encoding="utf-8") as file:
+            end = json.load(file)["end"]
+        sizes = [last - first + 1 for first, last in model.free]
+        check("state", (end["free"], end["holes"], end["largest"], end["without_room"]) ==
+              (sum(sizes), len(sizes), max(sizes), without), str(end))
+
+
+def outputs(scratch):
+    files = {kind: os.path.join(scratch, f"out.{kind}") for kind in ("json", "csv", "svg")}
+    text = lath("--pool", "4K-1M", "--unit", "4K", f"{SAMPLES}/small.txt",
+                *(word for kind, path in files.items() for word in (f"--{kind}", path))).stdout
+    for word in ("8 allocations (0 without room), 3 frees", "fragmentation", "largest aligned block 512 Ki", "p99.9"):
+        check(f"report has {word}", word in text, text)
+    with open(files["json"], encoding="utf-8") as file:
+        report = json.load(file)
+    with open(files["csv"], encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    check("csv and json agree", [int(r["used"]) for r in rows] == [s["used"] for s in report["history"]])
+    check("eleven states", len(rows) == 11 and report["latency_ns"]["allocate"]["count"] == 8)
+    curves = xml.etree.ElementTree.parse(files["svg"]).getroot().findall("{http://www.w3.org/2000/svg}polyline")
+    check("two curves", len(curves) == 2 and all(len(c.get("points").split()) == 11 for c in curves))
+
+    used = os.path.join(scratch, "used.json")
+    with open(used, "w", encoding="utf-8") as file:
+        json.dump({"extents": [{"physical": 4096 * n, "length": 6000} for n in (9, 1, 5, 5)]}, file)
+    places = lath("--extents", used, "--unit", "4K", "--placement", "-", "-", stdin="a x 8K\na y 8K\na z 8K\n", expect=4)
+    check("between extents", [line.split()[2] for line in places.stdout.splitlines()] == ["0x3000", "0x7000", "-"])
+    places = lath("--extents", used, "--pool", "16K-", "--policy", "last", "--placement", "-", "-", stdin="a x 8K 8K")
+    check("up to 2^64", places.stdout == "a x 0xffffffffffffe000 0x2000\n", places.stdout)
+
+
+def wrong_input(scratch):
+    pool = ("--pool", "0-1M")
+    for line, message in (("a x", "an allocation is"), ("a x 0", "size 0"), ("a x 12 3", "not a power of two"),
+                          ("a x 9Q", "not a number"), ("a x 1 1 1 1", "an allocation is"), ("b x", "no operation"),
+                          ("f x", "not allocated"), ("f", "a free is"), ("a x 4\na x 4", "in use"),
+                          ("a x 16E", "below 2^64"), ("a " + "i" * 300 + " 4", "ID of more")):
+        text = "# line one\n" + line + "\na good 4\n"
+        bad = f"-:{text.count(chr(10)) - 1}:"
+        out = lath(*pool, "-", stdin=text, expect=1)
+        check(f"'{line}' is named", message in out.stderr and bad in out.stderr, out.stderr)
+        out = lath(*pool, "--skip-bad", "--json", "-", "-", stdin=text)
+        report = json.loads(out.stdout)
+        check(f"'{line}' is skipped", report["bad_lines"] == 1 and report["allocations"] == text.count("a x 4") + 1 - (
+            line == "a x 4\na x 4") , out.stdout[:300])
+    trace = f"{SAMPLES}/small.txt"
+    for args, message in ((["--pool", "5-5"], "B must be greater"), (["--pool", "x-5"], "A is not a number"),
+                          (["--pool", "0-10,5-20"], "overlap"), ([], "no pool"), (["--pool", "7"], "not a span"),
+                          (["--pool", "1-9", "--unit", "4K"], "pool is empty"), (["--pool", "0-9", "--unit", "3"], "power of two"),
+                          (["--extents", "/nonexistent"], "/nonexistent: "), (["--pool", "0-9", "--below", "z"], "--below z"),
+                          (["--extents", trace], "not the JSON")):
+        out = lath(*args, trace, expect=1)
+        check(f"{args} is refused", message in out.stderr, out.stderr)
+    out = lath(*pool, os.path.join(scratch, "none"), expect=1)
+    check("a missing trace is named", "none: " in out.stderr, out.stderr)
+    out = lath(*pool, "--json", os.path.join(scratch, "no", "dir"), trace, expect=1)
+    check("an output that cannot be is named", os.path.join("no", "dir") in out.stderr, out.stderr)
+    lath(*pool, "--policy", "worst", trace, expect=105)
+
+
+def interrupt():
+    """what came until the signal is reported"""
+    child = subprocess.Popen([LATH, "alloc", "--pool", "0-1M", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child.stdin.write("a x 4K\n" * 1)
+    child.stdin.flush()
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    out = child.communicate(timeout=20)[0]
+    check("interrupted", child.returncode == 130 and "interrupted there" in out, f"{child.returncode} {out}")
+
+
+with tempfile.TemporaryDirectory() as where:
+    golden()
+    against_model(where)
+    outputs(where)
+    wrong_input(where)
+    interrupt()
+sys.exit(1 if failures else 0)
