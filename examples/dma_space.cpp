@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Bus addresses for devices on lathwork::range_allocator: a window is reserved, buffers are aligned
+// to their size, a 32-bit device stays below 4 GiB, and a mapping ends with its owner. The program
+// checks its own result.
+#include <lathwork/cxx/hole.hpp>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+constexpr std::uint64_t page = 4096, four_gib = std::uint64_t{1} << 32;
+
+void expect(bool holds, const char* what) {
+    if (holds)
+        return;
+    std::fprintf(stderr, "dma_space: not so: %s\n", what);
+    std::exit(1);
+}
+
+} // namespace
+
+int main() {
+    // address 0 means "none"
+    lathwork::range_allocator space(page, std::uint64_t{1} << 36);
+    enum cookie : std::uint64_t { interrupts = 1, network, disk };
+
+    expect(space.reserve({0xfee00000, 0x100000}, interrupts) == 0, "the window is free at first");
+    auto ring = space.hold({.size = 16 * page,
+                            .align = 16 * page,
+                            .high = four_gib,
+                            .policy = lathwork::placement::last},
+                           network);
+    expect(ring && ring->last() < four_gib, "a 32-bit device gets an address below 4 GiB");
+    {
+        auto buffer = space.hold({.size = 2 << 20, .align = 2 << 20, .below = four_gib}, disk);
+        expect(buffer && space.owner(buffer->key + 5000)->value == disk, "an address has an owner");
+        std::printf("disk buffer at %#" PRIx64 "\n", buffer->key);
+    }
+    expect(space.size() == 2, "the buffer went with its owner");
+    expect(space.free({ring->key + 8 * page, 8 * page}) == 0, "half of the ring goes back");
+    for (auto [where, owner] : space)
+        std::printf("%#" PRIx64 " + %#" PRIx64 ": device %" PRIu64 "\n", where.key, where.size,
+                    owner);
+    for (lathwork::range hole : space.holes())
+        std::printf("free: %#" PRIx64 " + %#" PRIx64 "\n", hole.key, hole.size);
+    std::printf("largest hole: %" PRIu64 " GiB\n", space.stats().largest >> 30);
+    return 0;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/hole.hpp - range_allocator: address ranges handed out of a space (lathwork/hole.h).
+//
+//     lathwork::range_allocator dma(4096, 1ull << 36); // page 0 is nobody's
+//     if (auto got = dma.allocate({.size = 8192, .align = 8192, .below = 1ull << 32}))
+//         program(got->key, got->size);
+//
+//       0    4096                                                     2^36
+//            |#### 1 ####|      hole      |## 2 ##|       hole        |
+//            begin() ... end(): what is allocated; holes(): what is not
+//
+// Threads: const members and those that allocate, free and reserve may run at the same time.
+// Construction, destruction and move exclude all else.
+// Ownership: what allocate() gave is the caller's until free(); hold() gives it an owner that frees
+// it. Each allocation carries a cookie, whatever the caller wants to find again by an address.
+// Errors are values, 0 or a negative errno; -EAGAIN is none of them. An allocator whose memory
+// could not be had, or that was moved from, is empty and answers -ENOMEM; operator bool tells.
+// Progress and cost: as lath_skiplist_insert_hole; free of a whole allocation never allocates.
+#ifndef LATHWORK_CXX_HOLE_HPP
+#define LATHWORK_CXX_HOLE_HPP
+
+#include "lathwork/cxx/skiplist.hpp"
+#include "lathwork/hole.h"
+
+namespace lathwork {
+
+using hole_stats = lath_hole_stats;
+
+enum class placement {
+    first = LATH_HOLE_FIRST, // the lowest place
+    last = LATH_HOLE_LAST, // the highest
+    best = LATH_HOLE_BEST, // in the shortest hole
+    next = LATH_HOLE_NEXT, // the lowest from hint on, then from the beginning
+    near = LATH_HOLE_NEAR, // the nearest to hint
+    exact = LATH_HOLE_EXACT, // at hint or not at all
+};
+
+struct hole_request {
+    std::uint64_t size = 0;
+    std::uint64_t align = 1; // a power of two
+    std::uint64_t low = 0, high = 0; // within [low, high), and within the space; high 0: no limit
+    std::uint64_t below = 0; // below this address first; 0: no
+    std::uint64_t hint = 0;
+    placement policy = placement::first;
+};
+
+// A range, or why there is none: -ENOSPC | -EINVAL | -ENOMEM.
+struct hole_result {
+    int error = 0;
+    range where{};
+    explicit operator bool() const { return error == 0; }
+    const range& operator*() const { return where; }
+    const range* operator->() const { return &where; }
+    range value_or(range other) const { return error == 0 ? where : other; }
+};
+
+class range_allocator {
+    using map = range_map<std::uint64_t>;
+
+public:
+    using value_type = entry<std::uint64_t>; // the range and its cookie
+    using iterator = map::iterator;
+    using const_iterator = iterator;
+    class allocation;
+    class hole_view;
+
+    // The space [first, end); end 0 is 2^64. A space without addresses gives nothing.
+    range_allocator(std::uint64_t first, std::uint64_t end, const config& how = default_config())
+        : map_(with_holes(how)), first_(first), last_(end - 1) {}
+
+    explicit operator bool() const { return static_cast<bool>(map_); }
+    lath_skiplist* native() const { return map_.native(); }
+
+    // Where there is room now; another thread may take it a moment later.
+    hole_result find(const hole_request& want) const {
+        return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
+            return lath_skiplist_find_hole(native(), &in, &key);
+        });
+    }
+    hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
+        return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
+            return lath_skiplist_insert_hole(native(), &in, cookie, &key);
+        });
+    }
+    hole_result allocate(std::uint64_t size, std::uint64_t align = 1) {
+        return allocate(hole_request{.size = size, .align = align});
+    }
+    // The same, freed when its owner goes.
+    allocation hold(const hole_request& want, std::uint64_t cookie = 0);
+
+    // Give back one allocation or a part of it: 0 | -ENOENT, where is no part of one allocation
+    // | -ENOMEM, a part in the middle (nothing changed). What stays keeps its cookie.
+    int free(range where) {
+        auto there = where.size ? map_.find_entry(where.key) : std::nullopt;
+        if (!there || where.size - 1 > there->where.last() - where.key)
+            return -ENOENT;
+        bool at_front = where.key == there->where.key;
+        if (where.last() != there->where.last())
+            if (int error = map_.split(where.last() + 1, there->value))
+                return error;
+        if (at_front)
+            return map_.erase(where.key) ? 0 : -ENOENT;
+        return map_.resize(there->where.key, where.key - there->where.key);
+    }
+
+    // Take this very range: 0 | -EEXIST: some of it is taken | -EINVAL: not in the space | -ENOMEM
+    int reserve(range where, std::uint64_t cookie = 0) {
+        if (where.size == 0 || where.key < first_ || where.key > last_ ||
+            where.size - 1 > last_ - where.key)
+            return -EINVAL;
+        return map_.insert(where, cookie).error;
+    }
+    int unreserve(range where) { return free(where); }
+
+    // Who has this address.
+    std::optional<value_type> owner(std::uint64_t address) const {
+        return map_.find_entry(address);
+    }
+    // What is allocated or reserved, in order; as the iterators of range_map.
+    iterator begin() const { return map_.begin(); }
+    iterator end() const { return map_.end(); }
+    std::uint64_t size() const { return map_.size(); }
+    bool empty() const { return map_.empty(); }
+    // What is free, in order.
+    hole_view holes() const;
+    // max_leaves: look at no more leaves for the histogram; 0: at all.
+    hole_stats stats(std::uint64_t max_leaves = 0) const {
+        hole_stats s{};
+        if (*this && first_ <= last_)
+            lath_skiplist_hole_stats(native(), first_, last_ + 1, max_leaves, &s);
+        return s;
+    }
+    void clear() { map_.clear(); }
+
+private:
+    static config with_holes(config how) {
+        how.flags |= LATH_HOLES;
+        return how;
+    }
+    template <typename Call>
+    hole_result ask(const hole_request& want, Call call) const {
+        lath_hole_request in{};
+        in.size = want.size;
+        in.align = want.align;
+        in.low = std::max(want.low, first_);
+        in.high = want.high && want.high - 1 < last_ ? want.high : last_ + 1;
+        in.below = want.below;
+        in.hint = want.hint;
+        in.policy = static_cast<lath_hole_policy>(want.policy);
+        hole_result out{-ENOMEM, {0, want.size}};
+        if (!*this)
+            return out;
+        if (want.size && (in.low > last_ || (in.high && in.low >= in.high)))
+            out.error = want.high && want.low >= want.high ? -EINVAL : -ENOSPC;
+        else
+            out.error = call(in, out.where.key);
+        return out;
+    }
+
+    map map_;
+    std::uint64_t first_, last_;
+};
+
+// One allocation with its owner; empty when there was no room, see error().
+class range_allocator::allocation {
+public:
+    allocation() = default;
+    allocation(allocation&& other) noexcept
+        : from_(std::exchange(other.from_, nullptr)), got_(other.got_) {}
+    allocation& operator=(allocation&& other) noexcept {
+        std::swap(from_, other.from_);
+        std::swap(got_, other.got_);
+        return *this;
+    }
+    ~allocation() {
+        if (from_)
+            from_->free(got_.where);
+    }
+
+    explicit operator bool() const { return from_ != nullptr; }
+    int error() const { return from_ ? 0 : got_.error; }
+    const range& operator*() const { return got_.where; }
+    const range* operator->() const { return &got_.where; }
+    // Keep the range; free it by hand.
+    range release() {
+        from_ = nullptr;
+        return got_.where;
+    }
+
+private:
+    friend range_allocator;
+    allocation(range_allocator* from, hole_result got) : from_(got ? from : nullptr), got_(got) {}
+    range_allocator* from_ = nullptr;
+    hole_result got_{-ENOENT, {}};
+};
+
+inline range_allocator::allocation range_allocator::hold(const hole_request& want,
+                                                         std::uint64_t cookie) {
+    return {this, allocate(want, cookie)};
+}
+
+// Holes as they are when the iterator comes to them.
+class range_allocator::hole_view : public std::ranges::view_interface<hole_view> {
+public:
+    class iterator {
+    public:
+        using value_type = range;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::forward_iterator_tag;
+
+        iterator() = default;
+        range operator*() const { return hole_; }
+        iterator& operator++() {
+            std::uint64_t last = hole_.last();
+            hole_ = {};
+            if (last < of_->last_)
+                seek(last + 1);
+            return *this;
+        }
+        iterator operator++(int) {
+            iterator old = *this;
+            ++*this;
+            return old;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.hole_ == b.hole_; }
+
+    private:
+        friend hole_view;
+        explicit iterator(const range_allocator* of) : of_(of) {
+            if (*of && of->first_ <= of->last_)
+                seek(of->first_);
+        }
+        // The first hole at or behind key.
+        void seek(std::uint64_t key) {
+            for (;;) {
+                auto item = of_->map_.ceiling(key);
+                if (!item || item->where.key > key) {
+                    std::uint64_t end = item ? item->where.key - 1 : of_->last_;
+                    hole_ = {key, end - key + 1};
+                    return;
+                }
+                if (item->where.last() >= of_->last_)
+                    return;
+                key = item->where.last() + 1;
+            }
+        }
+        const range_allocator* of_ = nullptr;
+        range hole_{}; // of size 0: the end
+    };
+
+    hole_view() = default;
+    explicit hole_view(const range_allocator* of) : of_(of) {}
+    iterator begin() const { return of_ ? iterator(of_) : iterator(); }
+    iterator end() const { return {}; }
+
+private:
+    const range_allocator* of_ = nullptr;
+};
+
+inline range_allocator::hole_view range_allocator::holes() const { return hole_view(this); }
+
+} // namespace lathwork
+
+#endif // LATHWORK_CXX_HOLE_HPP
