@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* fuzz.c - the tape under libFuzzer: bytes chosen for coverage, compared with the oracle. */
+#include <stdlib.h>
+
+#include "space_tape.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct space_tape_options options = { NULL, false };
+
+	if (space_tape_run(bytes, size, &options))
+		abort();
+	return 0;
+}
