@@ -10,8 +10,7 @@ namespace lathbench {
 namespace {
 
 std::vector<iova_subject> make_list() {
-    std::vector<iova_subject> list;
-    list.push_back({"lathwork", "", "the allocator is not in this tree", {}});
+    std::vector<iova_subject> list = lathwork_iova();
     list.push_back({"off", "maps nothing: the rest of the loop and the device alone", "", {}});
 #if LATH_PEER_LINUX
     for (auto& s : linux_iova_subjects())

@@ -7,6 +7,7 @@
 
 namespace lathbench {
 
+std::vector<iova_subject> lathwork_iova();
 std::vector<iova_subject> linux_iova_subjects();
 iova_subject bitmap_iova();
 iova_subject buddy_iova();
