@@ -232,7 +232,11 @@ void add_alloc(CLI::App& app) {
     auto* sub = app.add_subcommand("alloc", "an allocation trace in a pool of addresses");
     sub->footer(epilogue);
     sub->add_option("TRACE", ask->trace, "The operations")->required();
-    sub->add_option("--pool", ask->pool, "Ranges of addresses")->type_name("A-B")->delimiter(',');
+    sub->add_option("--pool", ask->pool, "Ranges of addresses")
+        ->type_name("A-B")
+        ->delimiter(',')
+        ->take_all()
+        ->allow_extra_args(false);
     sub->add_option("--extents", ask->extents,
                     "Take away what this JSON of `lath extents` says is taken")
         ->type_name("FILE");

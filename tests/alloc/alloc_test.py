@@ -180,6 +180,8 @@ def outputs(scratch):
         json.dump({"extents": [{"physical": 4096 * n, "length": 6000} for n in (9, 1, 5, 5)]}, file)
     places = lath("--extents", used, "--unit", "4K", "--placement", "-", "-", stdin="a x 8K\na y 8K\na z 8K\n", expect=4)
     check("between extents", [line.split()[2] for line in places.stdout.splitlines()] == ["0x3000", "0x7000", "-"])
+    two = lath("--pool", "0-8K", "--pool", "12K-16K", "--unit", "4K", "--placement", "-", "-", stdin="a x 4K\na y 8K\na z 4K\n", expect=4)
+    check("two pools", [line.split()[2] for line in two.stdout.splitlines()] == ["0x0", "-", "0x1000"], two.stdout)
     places = lath("--extents", used, "--pool", "16K-", "--policy", "last", "--placement", "-", "-", stdin="a x 8K 8K")
     check("up to 2^64", places.stdout == "a x 0xffffffffffffe000 0x2000\n", places.stdout)
 
@@ -207,7 +209,7 @@ def wrong_input(scratch):
         out = lath(*args, trace, expect=1)
         check(f"{args} is refused", message in out.stderr, out.stderr)
     out = lath(*pool, os.path.join(scratch, "none"), expect=1)
-    check("a missing trace is named", "none: " in out.stderr, out.stderr)
+    check("a missing trace is named", "none: No such file" in out.stderr, out.stderr)
     out = lath(*pool, "--json", os.path.join(scratch, "no", "dir"), trace, expect=1)
     check("an output that cannot be is named", os.path.join("no", "dir") in out.stderr, out.stderr)
     lath(*pool, "--policy", "worst", trace, expect=105)
