@@ -13,11 +13,6 @@
 
 bool (*lath_store_refuse)(void);
 
-bool store_refused(void)
-{
-	return lath_store_refuse && lath_store_refuse();
-}
-
 #define RESERVE_DEFAULT_MIN (16ull << 30)
 #define RESERVE_MAX (8ull << 40) /* 43 bits of place */
 
@@ -39,7 +34,7 @@ static u64 wanted_reserve(const struct lath_store_options *options)
 }
 
 int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       char *why, size_t why_size)
+	       u64 *all_committed, char *why, size_t why_size)
 {
 	u64 table;
 	int ret, i;
@@ -47,6 +42,7 @@ int arena_init(struct arena *arena, const struct lath_store_options *options, co
 	memset(arena, 0, sizeof(*arena));
 	arena->limit = options->limit;
 	arena->rcu = rcu;
+	arena->all_committed = all_committed;
 	arena->small_pages = options->pages == LATH_PAGES_SMALL;
 	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
 	arena->reserved = wanted_reserve(options);
@@ -71,8 +67,17 @@ int arena_init(struct arena *arena, const struct lath_store_options *options, co
 
 void arena_fini(struct arena *arena)
 {
+	struct retire_batch *batch;
+	unsigned int i;
+
 	arena_flush(arena);
 	lath_retire_drain(arena->rcu);
+	for (i = 0; i < SHARDS; i++) {
+		while ((batch = arena->shard[i].spare)) {
+			arena->shard[i].spare = batch->next;
+			lath_block_free(batch);
+		}
+	}
 	pthread_mutex_destroy(&arena->lock);
 	free(arena->block);
 	pages_release(arena->base, arena->reserved);
@@ -90,7 +95,6 @@ static void run_unlink(struct arena *arena, u32 first)
 		arena->run[__fls64(u->len)] = u->next;
 	if (u->next)
 		arena->unit[u->next].prev = u->prev;
-	arena->free_units -= u->len;
 }
 
 static void run_link(struct arena *arena, u32 first, u32 len)
@@ -108,7 +112,6 @@ static void run_link(struct arena *arena, u32 first, u32 len)
 	if (*head)
 		arena->unit[*head].prev = first;
 	*head = first;
-	arena->free_units += len;
 }
 
 /* A free run of at least len: the first that fits of its own size class, or any of a larger one. */
@@ -136,10 +139,13 @@ static int commit(struct arena *arena, u32 first, u32 len)
 		need += !arena->block[i];
 	if (!need)
 		return 0;
-	if (arena->limit && arena->committed + need * BLOCK > arena->limit)
-		return -ENOSPC;
 	if (store_refused())
 		return -ENOMEM;
+	if (__atomic_add_fetch(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED) > arena->limit &&
+	    arena->limit) {
+		__atomic_fetch_sub(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED);
+		return -ENOSPC;
+	}
 	for (i = b; i < end; i++) {
 		if (arena->block[i])
 			continue;
@@ -194,7 +200,6 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 				u[i].kind = UNIT_BODY;
 				u[i].back = i;
 			}
-			arena->slab_bytes += (u64)len << UNIT_SHIFT;
 		} else {
 			if (len > 1)
 				u[len - 1].kind = UNIT_NONE; /* no free run ends here */
@@ -212,7 +217,8 @@ void run_free(struct arena *arena, u32 first)
 
 	pthread_mutex_lock(&arena->lock);
 	len = u->len;
-	*(u->kind == UNIT_SLAB ? &arena->slab_bytes : &arena->large_bytes) -= (u64)len << UNIT_SHIFT;
+	if (u->kind == UNIT_RUN)
+		arena->large_bytes -= (u64)len << UNIT_SHIFT;
 	next = first + len;
 	if (next < arena->fresh_unit && arena->unit[next].kind == UNIT_FREE) {
 		len += arena->unit[next].len;
@@ -241,6 +247,8 @@ int arena_alloc(struct arena *arena, u64 size, u64 *place)
 	u32 first;
 	int ret;
 
+	if (unlikely(store_refused()))
+		return -ENOMEM;
 	if (likely(size <= SLOT_MAX))
 		return slot_alloc(arena, size, place);
 	if (size > arena->reserved)
@@ -280,7 +288,6 @@ void *arena_node_alloc(void *ctx, size_t size, size_t align)
 	size = round_up(size, align);
 	if (arena_alloc(arena, size, &place))
 		return NULL;
-	__atomic_fetch_add(&arena->index_bytes, arena_size(arena, place), __ATOMIC_RELAXED);
 	return arena_at(arena, place);
 }
 
@@ -290,20 +297,12 @@ void arena_node_free(void *ctx, void *block, size_t size)
 	u64 place = (u64)((char *)block - arena->base);
 
 	(void)size;
-	__atomic_fetch_sub(&arena->index_bytes, arena_size(arena, place), __ATOMIC_RELAXED);
 	arena_free(arena, place);
 }
 
 bool arena_is_full(struct arena *arena)
 {
-	bool full;
-
-	if (!arena->limit)
-		return false;
-	pthread_mutex_lock(&arena->lock);
-	full = arena->committed + BLOCK > arena->limit;
-	pthread_mutex_unlock(&arena->lock);
-	return full;
+	return arena->limit && __atomic_load_n(arena->all_committed, __ATOMIC_RELAXED) + BLOCK > arena->limit;
 }
 
 /* ---- the machine's side ---- */
@@ -325,6 +324,7 @@ u64 arena_release(struct arena *arena)
 					continue;
 				arena->block[b] = 0;
 				arena->committed -= BLOCK;
+				__atomic_fetch_sub(arena->all_committed, BLOCK, __ATOMIC_RELAXED);
 				given += BLOCK;
 			}
 		}
@@ -364,7 +364,6 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 	pthread_mutex_lock(&arena->lock);
 	n->committed = arena->committed;
 	n->large_bytes = arena->large_bytes;
-	n->index_bytes = __atomic_load_n(&arena->index_bytes, __ATOMIC_RELAXED);
 	n->pending = __atomic_load_n(&arena->pending, __ATOMIC_RELAXED);
 	n->lost = __atomic_load_n(&arena->lost, __ATOMIC_RELAXED);
 	n->record_bytes = 0;

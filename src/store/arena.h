@@ -86,7 +86,6 @@ struct arena_numbers {
 	u64 committed;	  /* taken from the machine */
 	u64 record_bytes; /* slots handed out, by their size */
 	u64 large_bytes;  /* runs handed out */
-	u64 index_bytes;  /* of both: index nodes */
 	u64 pending;	  /* of both: retired, waiting for readers */
 	u64 lost;	  /* retired while memory for the waiting list was missing */
 	u64 free_bytes;	  /* committed, neither handed out nor table */
@@ -100,12 +99,13 @@ struct arena {
 	u32 first_unit; /* behind the table */
 	u32 fresh_unit; /* from here on never used */
 	u8 *block;	/* one a block: committed */
-	u64 limit;	/* of committed; 0: none */
+	u64 limit;	/* of all that the store's arenas have committed; 0: none */
+	u64 *all_committed;
 	const struct lath_rcu *rcu;
 	bool hugetlb, small_pages;
 	pthread_mutex_t lock; /* the runs and all above */
 	u32 run[RUN_BUCKETS]; /* free runs by the logarithm of their length */
-	u64 committed, large_bytes, slab_bytes, free_units, index_bytes, pending, lost;
+	u64 committed, large_bytes, pending, lost;
 	struct arena_shard shard[SHARDS];
 };
 
@@ -113,7 +113,7 @@ struct arena {
 extern bool (*lath_store_refuse)(void);
 
 int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       char *why, size_t why_size);
+	       u64 *all_committed, char *why, size_t why_size);
 /* Waits for retired slots; no reader may be active. */
 void arena_fini(struct arena *arena);
 
@@ -123,7 +123,10 @@ void run_free(struct arena *arena, u32 first);
 u32 slot_size(unsigned int class);
 int slot_alloc(struct arena *arena, u64 size, u64 *place);
 void slot_free(struct arena *arena, u32 first, u64 place);
-bool store_refused(void);
+static inline bool store_refused(void)
+{
+	return unlikely(lath_store_refuse) && lath_store_refuse();
+}
 
 /* 0 and a place | -ENOMEM | -ENOSPC (the limit) */
 int arena_alloc(struct arena *arena, u64 size, u64 *place);
@@ -136,13 +139,16 @@ void *arena_node_alloc(void *ctx, size_t size, size_t align);
 void arena_node_free(void *ctx, void *block, size_t size);
 
 struct arena_shard *arena_shard(struct arena *arena);
+/* The calling thread takes slots from this shard now: the number of its own. */
+unsigned int arena_borrow_shard(unsigned int number);
+unsigned int arena_shard_of(const struct arena *arena, u64 place);
 u64 arena_version(struct arena *arena);
 /* Bytes a slot or run really has. */
 u64 arena_size(const struct arena *arena, u64 place);
 /* The limit is why the last allocation of this size failed, or would fail. */
 bool arena_is_full(struct arena *arena);
 
-/* Compaction: mark slabs that are mostly empty; is this place in one of them; end of the marking. */
+/* Compaction: mark the slabs that would not be needed if the others were full; is this place in one of them; end of the marking. */
 u64 arena_mark_sparse(struct arena *arena);
 bool arena_draining(const struct arena *arena, u64 place);
 void arena_unmark(struct arena *arena);

@@ -236,6 +236,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 		who[m++] = (unsigned char)i;
 	}
 	built = i;
+	store_changed(store);
 	lath_skiplist_insert_batch(&store->root.list, m, items, inserted);
 	for (j = 0; j < m; j++) {
 		int ret = inserted[j];

@@ -85,7 +85,8 @@ struct bucket {
 #define SLICE 7
 struct layer {
 	struct lath_skiplist list;
-	u32 depth; /* so many bytes follow the struct */
+	struct layer *next; /* while the store is cleared */
+	u32 depth;	    /* so many bytes follow the struct */
 };
 
 static inline u8 *layer_prefix(const struct layer *layer)
@@ -96,8 +97,10 @@ static inline u8 *layer_prefix(const struct layer *layer)
 struct store_backend;
 
 struct lath_store {
-	struct layer root; /* numbers: the index by number */
-	struct arena arena;
+	struct layer root;  /* numbers: the index by number */
+	struct arena arena; /* records, buckets */
+	struct arena index; /* index nodes, layers: they cannot be moved, so they do not lie between */
+	u64 committed;	    /* of both */
 	const struct lath_rcu *rcu;
 	const struct store_backend *backend; /* NULL: the store is here */
 	void *backend_data;
@@ -105,6 +108,7 @@ struct lath_store {
 	unsigned int flags;
 	bool plain; /* numbers without versions: values need no record */
 	char *path; /* file: */
+	u8 changed; /* since it was read or written */
 	u64 layers, evicted, expired;
 	/* eviction goes round: the key after which it looks next */
 	pthread_mutex_t evict_lock, compact_lock;
@@ -152,10 +156,17 @@ static inline bool ref_expired(const struct lath_store_ref *ref)
 	return unlikely(ref->expires) && ref->expires <= lath_store_now();
 }
 
+/* A file: will have to be written. Others: nothing, so that writers share no word. */
+static inline void store_changed(struct lath_store *store)
+{
+	if (unlikely(store->path) && !READ_ONCE(store->changed))
+		WRITE_ONCE(store->changed, 1);
+}
+
 /* Ask memory for what a word points at. */
 static inline void value_prefetch(const struct lath_store *store, u64 word)
 {
-	if (word_has_place(word))
+	if (word_has_place(word) && word_form(word) != WORD_LAYER)
 		prefetch(arena_at(&store->arena, word_place(word)));
 }
 
@@ -168,6 +179,8 @@ void layer_find_from(struct lath_store *store, struct lath_store_key key, struct
 int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 value);
 int layer_remove(struct lath_store *store, const struct place *place);
 int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags);
+/* Remove everything, without asking for memory. Nobody else may be in the store. */
+void layer_clear(struct lath_store *store);
 int key_compare(const u8 *a, u64 a_size, const u8 *b, u64 b_size);
 
 static inline struct record *word_record(const struct lath_store *store, u64 word)
@@ -182,7 +195,7 @@ static inline struct bucket *word_bucket(const struct lath_store *store, u64 wor
 
 static inline struct layer *word_layer(const struct lath_store *store, u64 word)
 {
-	return arena_at(&store->arena, word_place(word));
+	return arena_at(&store->index, word_place(word));
 }
 
 /* iter.c: as lath_store_iter_next, expired entries too. *word stays the caller's between calls. */

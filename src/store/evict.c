@@ -111,46 +111,52 @@ static u64 evict(struct lath_store *store, u64 want)
 	return gone;
 }
 
-static void wait_a_little(void)
-{
-	struct timespec ms = { 0, 1000000 };
-
-	nanosleep(&ms, NULL);
-}
-
 static u64 pending(struct lath_store *store)
 {
 	return __atomic_load_n(&store->arena.pending, __ATOMIC_RELAXED);
 }
 
+/* Until readers are done with something, half a second at most: the caller may be one of them. */
+static bool wait_for_readers(struct lath_store *store)
+{
+	const struct timespec ms = { 0, 1000000 };
+	u64 before = pending(store);
+	unsigned int i;
+
+	arena_flush(&store->arena);
+	for (i = 0; before && i < 500; i++) {
+		if (pending(store) < before)
+			return true;
+		nanosleep(&ms, NULL);
+	}
+	return false;
+}
+
 static u64 compact(struct lath_store *store);
 
-#define ROUNDS 60
+#define ROUNDS 100
 
 bool make_room(struct lath_store *store, unsigned int *round)
 {
 	static __thread bool inside; /* removing from a bucket asks for memory too */
-	u64 before, gone = 0;
-	unsigned int i;
+	u64 gone = 0;
+	bool waited;
 
 	if (inside || ++*round > ROUNDS)
 		return false;
-	if (store->flags & LATH_STORE_EVICT) {
-		inside = true;
+	if (*round == 1 && wait_for_readers(store))
+		return true;
+	inside = true;
+	if (store->flags & LATH_STORE_EVICT)
 		gone = evict(store, 64ull << min(*round, 10u));
-		if (*round % 4 == 3 && !pthread_mutex_trylock(&store->compact_lock)) {
-			compact(store);
-			pthread_mutex_unlock(&store->compact_lock);
-		}
-		inside = false;
+	waited = wait_for_readers(store);
+	/* what is free may be in slots of other sizes, or in the other arena */
+	if (*round % 4 == 2 && !pthread_mutex_trylock(&store->compact_lock)) {
+		gone += compact(store);
+		pthread_mutex_unlock(&store->compact_lock);
 	}
-	arena_flush(&store->arena);
-	before = pending(store);
-	if (!before)
-		return gone || *round == 1;
-	for (i = 0; i < 20 && pending(store) >= before; i++)
-		wait_a_little();
-	return pending(store) < before || gone;
+	inside = false;
+	return waited || gone;
 }
 
 /* ---- expired entries ---- */
@@ -209,20 +215,25 @@ static u64 compact(struct lath_store *store)
 	struct lath_store_iter *iter;
 	struct lath_store_key key;
 	u64 word = 0;
-	int i;
 
 	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
-		while (iter_next_word(iter, &key, &word) > 0)
-			if (word_has_place(word) && arena_draining(&store->arena, word_place(word)) &&
-			    lath_store_update(store, key, decide_same, NULL))
+		while (iter_next_word(iter, &key, &word) > 0) {
+			unsigned int own;
+			int ret;
+
+			if (!word_has_place(word) || !arena_draining(&store->arena, word_place(word)))
+				continue;
+			own = arena_borrow_shard(arena_shard_of(&store->arena, word_place(word)));
+			ret = lath_store_update(store, key, decide_same, NULL);
+			arena_borrow_shard(own);
+			if (ret)
 				break;
+		}
 		lath_store_iter_end(iter);
 	}
-	arena_flush(&store->arena);
-	for (i = 0; i < 20 && pending(store); i++)
-		wait_a_little();
+	wait_for_readers(store);
 	arena_unmark(&store->arena);
-	return arena_release(&store->arena);
+	return arena_release(&store->arena) + arena_release(&store->index);
 }
 
 int64_t lath_store_compact(struct lath_store *store)
@@ -232,7 +243,12 @@ int64_t lath_store_compact(struct lath_store *store)
 	if (store->backend)
 		return -EOPNOTSUPP;
 	pthread_mutex_lock(&store->compact_lock);
+	arena_flush(&store->arena);
+	lath_retire_drain(store->rcu);
 	given = compact(store);
+	arena_flush(&store->arena);
+	lath_retire_drain(store->rcu);
+	given += arena_release(&store->arena) + arena_release(&store->index);
 	pthread_mutex_unlock(&store->compact_lock);
 	return (int64_t)given;
 }

@@ -133,7 +133,7 @@ void layer_find(struct lath_store *store, struct lath_store_key key, struct plac
 
 int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags)
 {
-	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->arena };
+	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->index };
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	config.layout = LATH_POINTS;
@@ -149,16 +149,16 @@ static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, stru
 	struct layer *layer;
 	int ret;
 
-	ret = arena_alloc(&store->arena, size, &place);
+	ret = arena_alloc(&store->index, size, &place);
 	if (ret)
 		return ret;
-	layer = arena_at(&store->arena, place);
+	layer = arena_at(&store->index, place);
 	layer->depth = depth;
 	memcpy(layer_prefix(layer), prefix, depth);
 	/* most layers are small: nodes one by one */
 	ret = layer_init(store, layer, LATH_NODE_EACH);
 	if (ret) {
-		arena_free(&store->arena, place);
+		arena_free(&store->index, place);
 		return ret;
 	}
 	*out = layer;
@@ -169,12 +169,12 @@ static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, stru
 static void layer_drop(struct lath_store *store, struct layer *layer)
 {
 	lath_skiplist_fini(&layer->list, NULL, NULL);
-	arena_free(&store->arena, (u64)((char *)layer - store->arena.base));
+	arena_free(&store->index, (u64)((char *)layer - store->index.base));
 }
 
 static u64 layer_word(const struct lath_store *store, const struct layer *layer)
 {
-	return place_word((u64)((const char *)layer - store->arena.base), WORD_LAYER);
+	return place_word((u64)((const char *)layer - store->index.base), WORD_LAYER);
 }
 
 static int bucket_new(struct lath_store *store, const u64 *words, u64 count, u64 *out)
@@ -241,7 +241,7 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 	}
 	if (ret) {
 		lath_skiplist_fini(&layer->list, drop_bucket, store);
-		arena_free(&store->arena, (u64)((char *)layer - store->arena.base));
+		arena_free(&store->index, (u64)((char *)layer - store->index.base));
 		return ret;
 	}
 	*out = layer_word(store, layer);
@@ -331,7 +331,7 @@ int layer_put(struct lath_store *store, struct lath_store_key key, const struct 
 			arena_free(&store->arena, word_place(word));
 		} else if (word_form(word) == WORD_LAYER) {
 			lath_skiplist_fini(&word_layer(store, word)->list, drop_bucket, store);
-			arena_free(&store->arena, word_place(word));
+			arena_free(&store->index, word_place(word));
 		}
 		return ret;
 	}
@@ -370,4 +370,55 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	}
 	arena_retire(&store->arena, word_place(place->word));
 	return 0;
+}
+
+/* ---- the end of all ---- */
+
+struct clearing {
+	struct lath_store *store;
+	struct layer *below; /* still to be cleared */
+};
+
+static void clear_word(void *arg, const struct lath_item *item)
+{
+	struct clearing *clearing = arg;
+	struct lath_store *store = clearing->store;
+	u64 i;
+
+	if (word_form(item->value) == WORD_LAYER) {
+		struct layer *layer = word_layer(store, item->value);
+
+		layer->next = clearing->below;
+		clearing->below = layer;
+		return;
+	}
+	if (word_form(item->value) == WORD_BUCKET) {
+		const struct bucket *bucket = word_bucket(store, item->value);
+
+		for (i = 0; i < bucket->count; i++)
+			value_drop(store, bucket->word[i]);
+	}
+	value_drop(store, item->value);
+}
+
+void layer_clear(struct lath_store *store)
+{
+	struct clearing clearing = { store, NULL };
+	struct lath_item last;
+	unsigned int i;
+
+	/* the range cannot hold the last key */
+	lath_skiplist_erase_range(&store->root.list, 0, ~0ull, clear_word, &clearing);
+	if (!lath_skiplist_erase_item(&store->root.list, ~0ull, &last))
+		clear_word(&clearing, &last);
+	while (clearing.below) {
+		struct layer *layer = clearing.below;
+
+		clearing.below = layer->next;
+		lath_skiplist_fini(&layer->list, clear_word, &clearing);
+		arena_free(&store->index, (u64)((char *)layer - store->index.base));
+	}
+	store->layers = 0;
+	for (i = 0; i < SHARDS; i++)
+		store->arena.shard[i].items = 0;
 }

@@ -286,20 +286,6 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	return 0;
 }
 
-/* Nothing half done: what had come in leaves. */
-static void empty(struct lath_store *store)
-{
-	struct lath_store_iter *iter;
-	struct lath_store_key key;
-	u64 word = 0;
-
-	if (lath_store_iter_begin(store, NULL, &iter))
-		return;
-	while (iter_next_word(iter, &key, &word) > 0)
-		lath_store_delete(store, key);
-	lath_store_iter_end(iter);
-}
-
 static bool is_empty(struct lath_store *store)
 {
 	struct lath_item item;
@@ -326,7 +312,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	r->apply = true;
 	ret = read_file(r, progress, arg);
 	if (ret)
-		empty(r->store);
+		layer_clear(r->store); /* nothing half done */
 	return ret;
 }
 

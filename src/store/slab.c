@@ -50,15 +50,31 @@ static u32 slab_slots(const struct unit *slab)
 	return (u32)(((u64)slab->len << UNIT_SHIFT) / slot_size(slab->class));
 }
 
+static __thread unsigned int mine __attribute__((tls_model("initial-exec"))); /* number + 1 */
+
 /* Threads are spread over the shards in the order in which they come. */
 static unsigned int shard_number(void)
 {
 	static unsigned int threads;
-	static __thread unsigned int mine __attribute__((tls_model("initial-exec")));
 
 	if (unlikely(!mine))
 		mine = 1 + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % SHARDS;
 	return mine - 1;
+}
+
+unsigned int arena_borrow_shard(unsigned int number)
+{
+	unsigned int own = shard_number();
+
+	mine = number + 1;
+	return own;
+}
+
+unsigned int arena_shard_of(const struct arena *arena, u64 place)
+{
+	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
+
+	return u->kind == UNIT_BODY ? (u - u->back)->shard : u->shard;
 }
 
 struct arena_shard *arena_shard(struct arena *arena)
@@ -219,7 +235,7 @@ static void batch_done(struct lath_rcu_head *head)
 		batch_push(shard, batch);
 	lath_spin_unlock(&shard->lock);
 	if (!keep)
-		arena_free(arena, (u64)((char *)batch - arena->base));
+		lath_block_free(batch);
 	lath_retired_end();
 }
 
@@ -227,15 +243,14 @@ static void batch_done(struct lath_rcu_head *head)
 static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *shard)
 {
 	struct retire_batch *batch;
-	u64 place;
 
 	if (likely(shard->batch))
 		return shard->batch;
 	batch = batch_pop(shard);
 	if (!batch) {
 		lath_spin_unlock(&shard->lock);
-		if (!arena_alloc(arena, sizeof(*batch), &place))
-			batch = arena_at(arena, place);
+		/* not from the arena: a full one must be able to retire */
+		batch = store_refused() ? NULL : lath_block_alloc(sizeof(*batch));
 		lath_spin_lock(&shard->lock);
 		if (!batch)
 			return shard->batch;
@@ -296,30 +311,49 @@ void arena_flush(struct arena *arena)
 
 /* ---- compaction ---- */
 
-/* Slabs less than half full are emptied, but for one a class and shard. */
+/*
+ * Of each class and shard the lowest slabs stay, as many as hold all its slots; the others are emptied into them.
+ * Classes that would not lose a quarter of their slabs are left alone.
+ */
 u64 arena_mark_sparse(struct arena *arena)
 {
-	bool kept[SHARDS][CLASSES];
+	u32 slabs[SHARDS][CLASSES], stay[SHARDS][CLASSES];
+	unsigned int s, c;
 	u64 marked = 0;
 	u32 i;
 
-	memset(kept, 0, sizeof(kept));
+	memset(slabs, 0, sizeof(slabs));
 	pthread_mutex_lock(&arena->lock);
+	for (i = arena->first_unit; i < arena->fresh_unit; i++)
+		if (arena->unit[i].kind == UNIT_SLAB)
+			slabs[arena->unit[i].shard][arena->unit[i].class]++;
+	for (s = 0; s < SHARDS; s++) {
+		lath_spin_lock(&arena->shard[s].lock);
+		for (c = 0; c < CLASSES; c++) {
+			u32 slots = (u32)(((u64)slab_units(slot_size(c)) << UNIT_SHIFT) / slot_size(c));
+
+			stay[s][c] = (arena->shard[s].slots[c] + slots - 1) / slots + 1;
+			if (stay[s][c] * 4 > slabs[s][c] * 3)
+				stay[s][c] = slabs[s][c];
+		}
+		lath_spin_unlock(&arena->shard[s].lock);
+	}
 	for (i = arena->first_unit; i < arena->fresh_unit; i++) {
 		struct unit *slab = &arena->unit[i];
 		struct arena_shard *shard;
 
 		if (slab->kind != UNIT_SLAB)
 			continue;
+		if (stay[slab->shard][slab->class]) {
+			stay[slab->shard][slab->class]--;
+			continue;
+		}
 		shard = &arena->shard[slab->shard];
 		lath_spin_lock(&shard->lock);
-		if ((slab->flags & SLAB_LINKED) && slab->used && slab->used * 2 < slab_slots(slab)) {
-			if (kept[slab->shard][slab->class]) {
-				partial_unlink(arena, shard, i);
-				WRITE_ONCE(slab->flags, slab->flags | SLAB_DRAINING);
-				marked++;
-			}
-			kept[slab->shard][slab->class] = true;
+		if ((slab->flags & SLAB_LINKED) && slab->used) {
+			partial_unlink(arena, shard, i);
+			WRITE_ONCE(slab->flags, slab->flags | SLAB_DRAINING);
+			marked++;
 		}
 		lath_spin_unlock(&shard->lock);
 	}

@@ -54,16 +54,41 @@ static int check_options(const struct lath_store_options *options)
 
 /* ---- here ---- */
 
-static int open_here(struct lath_store *store, const struct lath_store_options *options)
+/* What a plain store of numbers takes is index; of others about half is. */
+static int prefault(struct lath_store *store, u64 bytes)
+{
+	int ret;
+
+	if (!bytes)
+		return 0;
+	if (store->plain)
+		return arena_prefault(&store->index, bytes);
+	ret = arena_prefault(&store->index, bytes / 2);
+	return ret ? ret : arena_prefault(&store->arena, bytes / 2);
+}
+
+static int open_arenas(struct lath_store *store, const struct lath_store_options *options)
 {
 	char unused[1];
-	int ret = arena_init(&store->arena, options, store->rcu, options->why ? options->why : unused,
-			     options->why ? options->why_size : 0);
+	char *why = options->why ? options->why : unused;
+	size_t why_size = options->why ? options->why_size : 0;
+	int ret = arena_init(&store->index, options, store->rcu, &store->committed, why, why_size);
 
 	if (ret)
 		return ret;
-	if (options->prefault)
-		ret = arena_prefault(&store->arena, options->prefault);
+	ret = arena_init(&store->arena, options, store->rcu, &store->committed, why, why_size);
+	if (ret)
+		arena_fini(&store->index);
+	return ret;
+}
+
+static int open_here(struct lath_store *store, const struct lath_store_options *options)
+{
+	int ret = open_arenas(store, options);
+
+	if (ret)
+		return ret;
+	ret = prefault(store, options->prefault);
 	if (!ret)
 		ret = layer_init(store, &store->root, 0);
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
@@ -72,6 +97,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	}
 	if (ret) {
 		arena_fini(&store->arena);
+		arena_fini(&store->index);
 		return refuse(options, ret,
 			      ret == -ENOSPC ? "the limit is too small for prefault" : "no memory");
 	}
@@ -80,10 +106,11 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	return 0;
 }
 
-/* The indexes lie in the arena and go with it, once nobody retires their nodes any more. */
+/* The indexes lie in their arena and go with it, once nobody retires their nodes any more. */
 static void close_here(struct lath_store *store)
 {
 	arena_fini(&store->arena);
+	arena_fini(&store->index);
 	pthread_mutex_destroy(&store->evict_lock);
 	pthread_mutex_destroy(&store->compact_lock);
 	free(store->hand);
@@ -100,6 +127,7 @@ static int open_file(struct lath_store *store, const char *path, const struct la
 	if (!store->path)
 		return refuse(options, -ENOMEM, "no memory");
 	ret = snapshot_load(store, path, NULL, NULL, why, sizeof(why));
+	store->changed = 0;
 	if (ret == -ENOENT)
 		return 0;
 	return ret ? refuse(options, ret, "%s: %s", path, why) : 0;
@@ -165,7 +193,15 @@ int lath_store_open(struct lath_store **out, const char *spec, const struct lath
 
 int lath_store_sync(struct lath_store *store)
 {
-	return store->path ? lath_store_save(store, store->path, NULL, NULL) : 0;
+	int ret;
+
+	if (!store->path || !READ_ONCE(store->changed))
+		return 0;
+	WRITE_ONCE(store->changed, 0); /* what changes from here on may be missing in the file */
+	ret = lath_store_save(store, store->path, NULL, NULL);
+	if (ret)
+		WRITE_ONCE(store->changed, 1);
+	return ret;
 }
 
 int lath_store_close(struct lath_store *store)
@@ -201,27 +237,32 @@ static u64 items(struct lath_store *store)
 
 int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
-	struct pages_coverage coverage;
-	struct arena_numbers numbers;
+	struct pages_coverage records, index;
+	struct arena_numbers numbers, nodes;
 	int ret;
 
 	memset(stats, 0, sizeof(*stats));
 	if (store->backend)
 		return store->backend->stats(store, stats);
 	arena_numbers(&store->arena, &numbers);
+	arena_numbers(&store->index, &nodes);
 	stats->items = items(store);
-	stats->committed = numbers.committed;
-	stats->index_bytes = numbers.index_bytes;
-	stats->record_bytes = numbers.record_bytes + numbers.large_bytes - numbers.index_bytes;
+	stats->committed = numbers.committed + nodes.committed;
+	stats->index_bytes = nodes.record_bytes + nodes.large_bytes;
+	stats->record_bytes = numbers.record_bytes + numbers.large_bytes;
 	stats->pending_bytes = numbers.pending;
-	stats->free_bytes = numbers.free_bytes;
+	stats->free_bytes = numbers.free_bytes + nodes.free_bytes;
 	stats->lost_bytes = numbers.lost;
 	stats->layers = READ_ONCE(store->layers);
 	stats->evicted = READ_ONCE(store->evicted);
 	stats->expired = READ_ONCE(store->expired);
-	stats->fragmentation_permille = numbers.committed ? numbers.free_bytes * 1000 / numbers.committed : 0;
-	ret = pages_coverage(store->arena.base, store->arena.reserved, &coverage);
-	stats->resident = coverage.resident;
-	stats->huge = coverage.huge;
-	return ret;
+	stats->fragmentation_permille = stats->committed ? stats->free_bytes * 1000 / stats->committed : 0;
+	ret = pages_coverage(store->arena.base, store->arena.reserved, &records);
+	if (!ret)
+		ret = pages_coverage(store->index.base, store->index.reserved, &index);
+	if (ret)
+		return ret;
+	stats->resident = records.resident + index.resident;
+	stats->huge = records.huge + index.huge;
+	return 0;
 }

@@ -143,6 +143,8 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 		else if (!place.value)
 			count_items(store, 1);
 	}
+	if (!ret)
+		store_changed(store);
 	if (!ret && place.value)
 		value_retire(store, place.value);
 	return ret;
@@ -223,11 +225,14 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 		if (ret == -EEXIST)
 			ret = lath_skiplist_replace_item(&store->root.list, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
-	if (unlikely(ret))
+	if (unlikely(ret)) {
 		value_drop(store, item.value);
-	else if (old.value)
+		return ret;
+	}
+	store_changed(store);
+	if (old.value)
 		value_retire(store, old.value);
-	return ret;
+	return 0;
 }
 
 static int put_key(struct lath_store *store, struct lath_store_key key, enum put_mode mode, const void *value,

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Edges: what is refused and with which words, limits and eviction, expiry, versions, keys made to hurt.
+#include "model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace storetest;
+
+namespace {
+
+lath_store_options with(lath_store_keys keys) {
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    options.keys = keys;
+    return options;
+}
+
+int set(lath_store* s, lath_store_key key, const std::string& v) {
+    return lath_store_set(s, key, v.data(), v.size());
+}
+lath_store_key bytes(const std::string& s) { return lath_key_bytes(s.data(), s.size()); }
+
+std::string get(lath_store* s, lath_store_key key) {
+    std::string v(1 << 20, '\0');
+    std::int64_t n = lath_store_get(s, key, v.data(), v.size());
+    v.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+    return n < 0 ? "-" : v;
+}
+
+lath_store_stats stats(lath_store* s) {
+    lath_store_stats st;
+    REQUIRE(lath_store_get_stats(s, &st) == 0);
+    return st;
+}
+
+} // namespace
+
+TEST_CASE("what cannot be opened is refused in words") {
+    struct {
+        const char* spec;
+        int error;
+        const char* word;
+    } const wrong[] = {
+        {"shm:x", -EOPNOTSUPP, "shared between processes"},
+        {"dev:/dev/llds", -ENODEV, "/dev/llds"},
+        {"file:", -EINVAL, "path"},
+        {"file:/no/such/dir/", -EBADMSG, "/no/such/dir/"},
+        {"redis://x", -EINVAL, "redis://x"},
+    };
+    for (const auto& w : wrong) {
+        char why[200] = "";
+        auto options = with(LATH_STORE_NUMBERS);
+        options.why = why;
+        options.why_size = sizeof why;
+        lath_store* s = nullptr;
+        int ret = lath_store_open(&s, w.spec, &options);
+        CAPTURE(w.spec);
+        CAPTURE(why);
+        if (ret == 0) // a path below a missing directory fails when it is written
+            CHECK(lath_store_close(s) == 0);
+        else {
+            CHECK(ret == w.error);
+            CHECK(std::strstr(why, w.word));
+        }
+    }
+    auto options = with(LATH_STORE_NUMBERS);
+    options.limit = 1;
+    CHECK(!open_store(options));
+    options.limit = 0;
+    options.flags = LATH_STORE_EVICT;
+    CHECK(!open_store(options));
+    options.flags = 1u << 30;
+    CHECK(!open_store(options));
+    options.flags = 0;
+    options.numa = "everywhere";
+    CHECK(!open_store(options));
+}
+
+TEST_CASE("a program compiled with a shorter options struct gets the defaults") {
+    auto options = with(LATH_STORE_BYTES);
+    options.size = offsetof(lath_store_options, pages);
+    options.limit = 1; // beyond what that program knew
+    CHECK(open_store(options));
+}
+
+TEST_CASE("keys of the wrong kind and too long ones are refused") {
+    auto numbers = open_store(with(LATH_STORE_NUMBERS));
+    auto strings = open_store(with(LATH_STORE_BYTES));
+    CHECK(set(numbers.get(), bytes("a"), "v") == -EINVAL);
+    CHECK(set(strings.get(), lath_key_number(1), "v") == -EINVAL);
+    CHECK(lath_store_get(numbers.get(), bytes("a"), nullptr, 0) == -EINVAL);
+    CHECK(set(strings.get(), bytes(std::string(65536, 'k')), "v") == -E2BIG);
+    CHECK(set(strings.get(), bytes(std::string(65535, 'k')), "v") == 0);
+    CHECK(set(strings.get(), bytes(""), "empty") == 0);
+    CHECK(get(strings.get(), bytes("")) == "empty");
+    lath_store_iter* iter = nullptr;
+    lath_store_key n = lath_key_number(1);
+    lath_store_range range{&n, nullptr, nullptr, 0};
+    CHECK(lath_store_iter_begin(strings.get(), &range, &iter) == -EINVAL);
+    CHECK(lath_store_set_if(numbers.get(), n, 1, "v", 1) == -EOPNOTSUPP);
+}
+
+TEST_CASE("the ends of the number space") {
+    auto s = open_store(with(LATH_STORE_NUMBERS));
+    for (std::uint64_t k : {std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0} - 1})
+        REQUIRE(set(s.get(), lath_key_number(k), "v") == 0);
+    CHECK(lath_store_count(s.get(), nullptr) == 3);
+    lath_store_key last = lath_key_number(~std::uint64_t{0}), first = lath_key_number(0);
+    lath_store_range range{&last, nullptr, nullptr, 0};
+    CHECK(lath_store_count(s.get(), &range) == 1);
+    range = {nullptr, &first, nullptr, 0};
+    CHECK(lath_store_count(s.get(), &range) == 0);
+    CHECK(lath_store_rank(s.get(), last) == 2);
+}
+
+TEST_CASE("numbers: counters") {
+    auto s = open_store(with(LATH_STORE_NUMBERS));
+    lath_store_key k = lath_key_number(1);
+    std::int64_t now = 0;
+    CHECK(lath_store_incr(s.get(), k, INT64_MAX, &now) == 0);
+    CHECK(now == INT64_MAX);
+    CHECK(lath_store_incr(s.get(), k, 1, &now) == -ERANGE);
+    CHECK(get(s.get(), k) == "9223372036854775807");
+    REQUIRE(set(s.get(), k, "-9223372036854775808") == 0);
+    CHECK(lath_store_incr(s.get(), k, -1, &now) == -ERANGE);
+    CHECK(lath_store_incr(s.get(), k, 1, &now) == 0);
+    CHECK(now == INT64_MIN + 1);
+    for (const char* bad :
+         {"", "-", "x", "1x", " 1", "+1", "99999999999999999999999", "9223372036854775808"}) {
+        CAPTURE(bad);
+        REQUIRE(set(s.get(), k, bad) == 0);
+        CHECK(lath_store_incr(s.get(), k, 1, &now) < 0);
+        CHECK(get(s.get(), k) == bad);
+    }
+    REQUIRE(lath_store_set(s.get(), k, "41", 3) == 0); // with its NUL
+    CHECK(lath_store_incr(s.get(), k, 1, &now) == 0);
+    CHECK(get(s.get(), k) == std::string("42", 3));
+}
+
+TEST_CASE("a limit holds, and deleting makes room again") {
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        auto options = with(kind);
+        options.limit = 16 << 20;
+        auto s = open_store(options);
+        REQUIRE(s);
+        auto key = [&](std::uint64_t i, std::string& text) {
+            text = "key" + std::to_string(i);
+            return kind == LATH_STORE_NUMBERS ? lath_key_number(i) : bytes(text);
+        };
+        std::string v(1000, 'v'), t;
+        std::uint64_t n = 0;
+        int ret = 0;
+        while (n < 100000 && !(ret = set(s.get(), key(n, t), v)))
+            ++n;
+        CHECK(ret == -ENOSPC);
+        CHECK(n > 8000);
+        CHECK(stats(s.get()).committed <= options.limit);
+        CHECK(get(s.get(), key(n, t)) == "-");
+        CHECK(get(s.get(), key(n - 1, t)) == v);
+        for (std::uint64_t i = 0; i < n / 2; ++i)
+            REQUIRE(lath_store_delete(s.get(), key(i, t)) == 0);
+        std::uint64_t again = 0;
+        while (again < n && !set(s.get(), key(n + again, t), v))
+            ++again;
+        CHECK(again > n / 3);
+        // one key written over and over lives on what readers give back
+        for (int i = 0; i < 3000; ++i)
+            if (set(s.get(), key(n - 1, t), v + std::to_string(i % 10)) == 0)
+                v.back() = 'w';
+        CHECK(stats(s.get()).committed <= options.limit);
+    }
+}
+
+TEST_CASE("a store that evicts takes everything and stays below its limit") {
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        auto options = with(kind);
+        options.limit = 16 << 20;
+        options.flags = LATH_STORE_EVICT;
+        auto s = open_store(options);
+        REQUIRE(s);
+        constexpr std::uint64_t n = 60000;
+        for (std::uint64_t i = 0; i < n; ++i) {
+            std::string text = "user:" + std::to_string(i * 7919 % n), v(500 + i % 700, 'v');
+            lath_store_key k = kind == LATH_STORE_NUMBERS ? lath_key_number(i) : bytes(text);
+            REQUIRE(set(s.get(), k, v) == 0);
+            REQUIRE(get(s.get(), k) == v);
+        }
+        auto st = stats(s.get());
+        CHECK(st.committed <= options.limit);
+        CHECK(st.evicted > n / 2);
+        CHECK(st.items + st.evicted == n);
+        CHECK(st.items > 3000);
+    }
+}
+
+TEST_CASE("entries expire") {
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        auto s = open_store(with(kind));
+        std::string a = "first", b = "second";
+        lath_store_key x = kind == LATH_STORE_NUMBERS ? lath_key_number(1) : bytes(a);
+        lath_store_key y = kind == LATH_STORE_NUMBERS ? lath_key_number(2) : bytes(b);
+        std::uint64_t past = lath_store_now() - 1, future = lath_store_now() + 1000000;
+        lath_store_entry entries[] = {{x, "1", 1, past}, {y, "2", 1, future}};
+        REQUIRE(lath_store_mset(s.get(), 2, entries, nullptr) == 2);
+        CHECK(get(s.get(), x) == "-");
+        CHECK(get(s.get(), y) == "2");
+        lath_store_key keys[] = {x, y};
+        lath_store_ref refs[2];
+        lath_store_read_begin(s.get());
+        CHECK(lath_store_mget(s.get(), 2, keys, refs) == 1);
+        CHECK(refs[0].data == nullptr);
+        CHECK(refs[1].expires == future);
+        lath_store_read_end(s.get());
+        CHECK(lath_store_replace(s.get(), x, "3", 1) == -ENOENT);
+        CHECK(lath_store_expire(s.get(), x, future) == -ENOENT);
+        lath_store_iter* iter = nullptr;
+        lath_store_key k;
+        REQUIRE(lath_store_iter_begin(s.get(), nullptr, &iter) == 0);
+        CHECK(lath_store_iter_next(iter, &k, refs) == 1);
+        CHECK(lath_store_iter_next(iter, &k, refs) == 0);
+        lath_store_iter_end(iter);
+        CHECK(stats(s.get()).items == 2);
+        CHECK(lath_store_sweep(s.get()) == 1);
+        CHECK(stats(s.get()).items == 1);
+        std::int64_t now = 0; // a counter keeps its time, a set takes it away
+        CHECK(lath_store_incr(s.get(), y, 1, &now) == 0);
+        lath_store_read_begin(s.get());
+        CHECK(lath_store_get_ref(s.get(), y, refs) == 0);
+        CHECK(refs[0].expires == future);
+        CHECK(set(s.get(), y, "4") == 0);
+        CHECK(lath_store_get_ref(s.get(), y, refs) == 0);
+        CHECK(refs[0].expires == 0);
+        lath_store_read_end(s.get());
+        CHECK(lath_store_expire(s.get(), y, past) == 0);
+        CHECK(lath_store_add(s.get(), y, "5", 1) == 0);
+        CHECK(lath_store_delete(s.get(), y) == 0);
+        CHECK(stats(s.get()).items == 0);
+    }
+}
+
+TEST_CASE("versions: set_if sees every write between, compaction is none") {
+    auto options = with(LATH_STORE_BYTES);
+    auto s = open_store(options);
+    std::string name = "k";
+    lath_store_key k = bytes(name);
+    REQUIRE(set(s.get(), k, "a") == 0);
+    lath_store_ref ref;
+    lath_store_read_begin(s.get());
+    REQUIRE(lath_store_get_ref(s.get(), k, &ref) == 0);
+    std::uint64_t version = ref.version;
+    lath_store_read_end(s.get());
+    CHECK(version);
+    CHECK(lath_store_compact(s.get()) >= 0);
+    CHECK(lath_store_set_if(s.get(), k, version, "b", 1) == 0);
+    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -EAGAIN);
+    REQUIRE(set(s.get(), k, "a") ==
+            0); // the old value again, or gone and there again: another version
+    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -EAGAIN);
+    REQUIRE(lath_store_delete(s.get(), k) == 0);
+    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -ENOENT);
+    REQUIRE(set(s.get(), k, "a") == 0);
+    CHECK(lath_store_set_if(s.get(), k, version, "c", 1) == -EAGAIN);
+}
+
+TEST_CASE("compaction gives memory back and keeps everything") {
+    auto s = open_store(with(LATH_STORE_BYTES));
+    std::string v(300, 'v');
+    for (int i = 0; i < 40000; ++i)
+        REQUIRE(set(s.get(), bytes("key" + std::to_string(i)), v) == 0);
+    for (int i = 0; i < 40000; ++i)
+        if (i % 16)
+            REQUIRE(lath_store_delete(s.get(), bytes("key" + std::to_string(i))) == 0);
+    auto before = stats(s.get());
+    std::int64_t given = 0;
+    for (int i = 0; i < 3; ++i)
+        given += lath_store_compact(s.get());
+    auto after = stats(s.get());
+    CHECK(given >= 4 << 20);
+    CHECK(after.committed <= before.committed * 3 / 4);
+    CHECK(after.items == 2500);
+    for (int i = 0; i < 40000; i += 16)
+        REQUIRE(get(s.get(), bytes("key" + std::to_string(i))) == v);
+}
+
+TEST_CASE("keys made to agree cost bounded memory and time") {
+    auto s = open_store(with(LATH_STORE_BYTES));
+    SUBCASE("in 60000 bytes") {
+        std::string stem(60000, 'x');
+        for (int i = 0; i < 200; ++i)
+            REQUIRE(set(s.get(), bytes(stem + std::to_string(i)), "v") == 0);
+        CHECK(stats(s.get()).index_bytes < 1 << 20);
+        CHECK(stats(s.get()).layers <= 2);
+        CHECK(lath_store_count(s.get(), nullptr) == 200);
+    }
+    SUBCASE("in fewer and fewer bytes, a layer each") {
+        std::string stem(7 * 600, 'x');
+        for (int i = 0; i < 40; ++i)
+            REQUIRE(set(s.get(), bytes(stem + std::to_string(i)), "v") == 0);
+        for (std::size_t i = 599; i > 0; --i) {
+            REQUIRE(set(s.get(), bytes(stem.substr(0, i * 7) + "y"), "v") == 0);
+            REQUIRE(get(s.get(), bytes(stem.substr(0, i * 7) + "y")) == "v");
+        }
+        CHECK(lath_store_count(s.get(), nullptr) == 639);
+        CHECK(stats(s.get()).index_bytes < 600 * 8192);
+    }
+    SUBCASE("in many short pieces") {
+        for (int i = 0; i < 100000; ++i)
+            REQUIRE(set(s.get(), bytes("session:" + std::to_string(1000000 + i)), "v") == 0);
+        auto st = stats(s.get());
+        CHECK((st.index_bytes + st.record_bytes) / st.items < 120);
+    }
+}
+
+TEST_CASE("figures fit one another") {
+    auto options = with(LATH_STORE_NUMBERS);
+    options.prefault = 8 << 20;
+    auto s = open_store(options);
+    REQUIRE(s);
+    std::string v(100, 'v');
+    for (std::uint64_t i = 0; i < 20000; ++i)
+        REQUIRE(set(s.get(), lath_key_number(i), v) == 0);
+    auto st = stats(s.get());
+    CHECK(st.items == 20000);
+    CHECK(st.record_bytes >= 20000 * 100);
+    CHECK(st.record_bytes < 20000 * 112 + (1 << 20));
+    CHECK(st.index_bytes >= 20000 * 18);
+    CHECK(st.committed >= st.index_bytes + st.record_bytes);
+    CHECK(st.committed == st.index_bytes + st.record_bytes + st.free_bytes);
+    CHECK(st.resident > 8 << 20);
+    CHECK(st.huge <= st.resident);
+}

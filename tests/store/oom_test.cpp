@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// For each n: the n-th request for memory is refused, once, and then all from the n-th on. Every call does what it
+// should, or says -ENOMEM and has changed nothing.
+#include "model.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+extern "C" bool (*lath_store_refuse)(void);
+
+using namespace storetest;
+
+namespace {
+
+unsigned long calls, fail_at;
+bool and_after;
+
+bool refuse() {
+    unsigned long n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    return n == fail_at || (and_after && n > fail_at);
+}
+
+[[noreturn]] void die(const char* what, int line) {
+    std::fprintf(stderr, "oom_test:%d: request %lu%s: %s\n", line, fail_at,
+                 and_after ? " and all after it" : "", what);
+    std::exit(1);
+}
+#define MUST(x) ((x) ? void() : die(#x, __LINE__))
+
+void compare(lath_store* s, const model& m) {
+    auto* hook = lath_store_refuse;
+    lath_store_refuse = nullptr;
+    lath_store_iter* iter = nullptr;
+    lath_store_key key;
+    lath_store_ref value;
+    MUST(lath_store_iter_begin(s, nullptr, &iter) == 0);
+    for (const auto& [k, v] : m.map) {
+        MUST(lath_store_iter_next(iter, &key, &value) == 1);
+        MUST(m.text(key) == k && view(value) == v);
+    }
+    MUST(lath_store_iter_next(iter, &key, &value) == 0);
+    lath_store_iter_end(iter);
+    lath_store_refuse = hook;
+}
+
+void tape(lath_store_keys kind, const std::string& path) {
+    std::mt19937_64 random(11);
+    key_maker keys(kind, 150);
+    model m{kind, {}};
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    options.keys = kind;
+    options.reserve = 64 << 20;
+    lath_store* s = nullptr;
+    int ret = lath_store_open(&s, "mem:", &options);
+    MUST(ret == 0 || ret == -ENOMEM);
+    if (ret)
+        return;
+    for (int i = 0; i < 400; ++i) {
+        std::string k = keys(random), v = make_value(random);
+        v.resize(std::min<std::size_t>(v.size(), 3000));
+        switch (random() % 6) {
+        case 0:
+            ret = lath_store_delete(s, m.key(k));
+            MUST(ret == -ENOMEM || ret == (m.map.count(k) ? 0 : -ENOENT));
+            if (!ret)
+                m.map.erase(k);
+            break;
+        case 1: {
+            std::int64_t n = lath_store_append(s, m.key(k), v.data(), v.size());
+            MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map[k].size() + v.size()));
+            if (n >= 0)
+                m.map[k] += v;
+            else if (m.map[k].empty() && lath_store_get(s, m.key(k), nullptr, 0) < 0)
+                m.map.erase(k);
+            break;
+        }
+        case 2: {
+            std::vector<std::string> names(20), values(20);
+            std::vector<lath_store_entry> entries;
+            for (std::size_t j = 0; j < names.size(); ++j) {
+                names[j] = keys(random);
+                values[j] = make_value(random).substr(0, 200);
+            }
+            for (std::size_t j = 0; j < names.size(); ++j)
+                entries.push_back({m.key(names[j]), values[j].data(), values[j].size(), 0});
+            int results[20];
+            lath_store_mset(s, 20, entries.data(), results);
+            for (std::size_t j = 0; j < names.size(); ++j) {
+                MUST(results[j] == 0 || results[j] == -ENOMEM);
+                if (!results[j])
+                    m.map[names[j]] = values[j];
+            }
+            break;
+        }
+        default:
+            ret = lath_store_set(s, m.key(k), v.data(), v.size());
+            MUST(ret == 0 || ret == -ENOMEM);
+            if (!ret)
+                m.map[k] = v;
+        }
+    }
+    compare(s, m);
+    std::int64_t n = lath_store_count(s, nullptr);
+    MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map.size()));
+    MUST(lath_store_compact(s) >= 0);
+    compare(s, m);
+    ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
+    MUST(ret == 0 || ret == -ENOMEM);
+    lath_store_close(s);
+    if (ret || lath_store_open(&s, "mem:", &options))
+        return;
+    ret = lath_store_load(s, path.c_str(), nullptr, nullptr);
+    MUST(ret == 0 || ret == -ENOMEM);
+    compare(s, ret ? model{kind, {}} : m);
+    lath_store_close(s);
+}
+
+} // namespace
+
+int main() {
+    char dir[] = "/tmp/lath-oom-XXXXXX";
+    if (!mkdtemp(dir))
+        return 1;
+    std::string path = std::string(dir) + "/s";
+    unsigned long sites = 0;
+    bool all = std::getenv("LATH_LONG") != nullptr;
+    lath_store_refuse = refuse;
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        calls = 0;
+        fail_at = 0;
+        and_after = false;
+        tape(kind, path);
+        unsigned long requests = calls;
+        // the beginning request by request, the rest in steps
+        for (unsigned long n = 1; n <= requests; n += all || n < 40 ? 1 : 23) {
+            for (bool after : {false, true}) {
+                calls = 0;
+                fail_at = n;
+                and_after = after;
+                tape(kind, path);
+                ++sites;
+            }
+        }
+    }
+    lath_store_refuse = nullptr;
+    unlink(path.c_str());
+    unlink((path + ".tmp").c_str());
+    rmdir(dir);
+    std::printf("oom_test: %lu refusals\n", sites);
+    return sites ? 0 : 1;
+}
