@@ -15,6 +15,7 @@ void add_bench(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_extents(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_store(CLI::App& app);
 void add_report(CLI::App& app);
 
 } // namespace lathcli

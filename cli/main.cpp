@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     lathcli::add_alloc(app);
     lathcli::add_extents(app);
     lathcli::add_replay(app);
+    lathcli::add_store(app);
 #ifdef LATH_HAVE_BENCH
     lathcli::add_bench(app);
 #endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "store_commands.hpp"
+#include "store_text.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <stdexcept>
+#include <unistd.h>
+
+#ifdef LATH_HAVE_EDITLINE
+#include <editline/readline.h>
+#endif
+
+namespace lathcli {
+
+namespace {
+
+#ifdef LATH_HAVE_EDITLINE
+store_session* completing;
+
+// Commands as the first word, keys after it.
+char* complete(const char* text, int state) {
+    static std::vector<std::string> found;
+    static std::size_t next;
+    if (!state) {
+        next = 0;
+        std::string begun(text);
+        bool first = std::string(rl_line_buffer).find(' ') == std::string::npos;
+        found = first ? std::vector<std::string>() : completing->keys_like(begun, 50);
+        if (first)
+            for (const auto& c : store_session::commands())
+                if (std::string_view(c.name).substr(0, begun.size()) == begun)
+                    found.emplace_back(c.name);
+    }
+    return next < found.size() ? strdup(found[next++].c_str()) : nullptr;
+}
+
+class terminal_lines {
+public:
+    terminal_lines(store_session& session, std::string history) : history_(std::move(history)) {
+        completing = &session;
+        rl_readline_name = const_cast<char*>("lath");
+        rl_initialize();
+        rl_completion_entry_function = complete;
+        using_history();
+        if (!history_.empty())
+            read_history(history_.c_str());
+    }
+    ~terminal_lines() {
+        if (!history_.empty())
+            write_history(history_.c_str());
+    }
+    bool next(std::string& line) {
+        char* got = readline("store> ");
+        if (!got)
+            return false;
+        line = got;
+        std::free(got);
+        if (!line.empty())
+            add_history(line.c_str());
+        return true;
+    }
+
+private:
+    std::string history_;
+};
+#else
+class terminal_lines {
+public:
+    terminal_lines(store_session&, const std::string&) {}
+    bool next(std::string& line) {
+        std::fputs("store> ", stdout);
+        std::fflush(stdout);
+        return static_cast<bool>(std::getline(std::cin, line));
+    }
+};
+#endif
+
+enum class step { good, bad, quit };
+
+step one(store_session& session, const std::string& line, const std::string& where) {
+    std::vector<std::string> words;
+    if (auto error = parse_words(line, words)) {
+        std::fprintf(stderr, "%scolumn %zu: %s\n", where.c_str(), error->column,
+                     error->what.c_str());
+        return step::bad;
+    }
+    if (words.empty() || words[0][0] == '#')
+        return step::good;
+    try {
+        auto outcome = session.run(words);
+        return outcome == store_session::outcome::quit       ? step::quit
+               : outcome == store_session::outcome::negative ? step::bad
+                                                             : step::good;
+    } catch (const std::runtime_error& e) {
+        std::fprintf(stderr, "%s%s\n", where.c_str(), e.what());
+        return step::bad;
+    }
+}
+
+} // namespace
+
+int store_shell(store_session& session, const std::string& history_file) {
+    std::string line;
+    if (isatty(STDIN_FILENO)) {
+        terminal_lines lines(session, history_file);
+        std::printf("help names the commands; quit or ctrl-D leaves\n");
+        while (lines.next(line)) {
+            store_interrupt::clear();
+            if (one(session, line, "") == step::quit)
+                break;
+        }
+        std::printf("\n");
+        return 0;
+    }
+    bool bad = false;
+    for (std::uint64_t number = 1; std::getline(std::cin, line) && !store_interrupt::seen();
+         ++number) {
+        step s = one(session, line, "line " + std::to_string(number) + ": ");
+        bad |= s == step::bad;
+        if (s == step::quit)
+            break;
+    }
+    return bad ? 1 : 0;
+}
+
+} // namespace lathcli

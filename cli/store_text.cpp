@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "store_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+
+namespace lathcli {
+
+namespace {
+
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = static_cast<char>(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// The escape at text[at] == '\\'; at moves behind it.
+std::optional<text_error> unescape(std::string_view text, std::size_t& at, std::string& out) {
+    static constexpr std::string_view letters = "tnr0\\\"", bytes{"\t\n\r\0\\\"", 6};
+    std::size_t begin = at++;
+    if (at == text.size())
+        return text_error{begin + 1, "a \\ at the end"};
+    char c = text[at++];
+    if (auto i = letters.find(c); i != std::string_view::npos) {
+        out += bytes[i];
+        return std::nullopt;
+    }
+    if (c != 'x' || text.size() - at < 2 || hex_digit(text[at]) < 0 || hex_digit(text[at + 1]) < 0)
+        return text_error{begin + 1,
+                          "an unknown escape (there are \\t \\n \\r \\0 \\\\ \\\" \\xHH)"};
+    out += static_cast<char>(hex_digit(text[at]) * 16 + hex_digit(text[at + 1]));
+    at += 2;
+    return std::nullopt;
+}
+
+std::optional<text_error> unescape_field(std::string_view line, std::size_t begin, std::size_t end,
+                                         std::string& out) {
+    out.clear();
+    for (std::size_t at = begin; at < end;) {
+        if (line[at] != '\\') {
+            out += line[at++];
+        } else if (auto bad = unescape(line.substr(0, end), at, out)) {
+            return bad;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string escape(std::string_view bytes, std::string_view also) {
+    static const char digits[] = "0123456789abcdef";
+    std::string out;
+    for (char c : bytes) {
+        auto u = static_cast<unsigned char>(c);
+        if (c == '\t')
+            out += "\\t";
+        else if (c == '\n')
+            out += "\\n";
+        else if (c == '\r')
+            out += "\\r";
+        else if (c == '\\' || also.find(c) != std::string_view::npos)
+            (out += '\\') += c;
+        else if (u < 0x20 || u == 0x7f)
+            ((out += "\\x") += digits[u >> 4]) += digits[u & 15];
+        else
+            out += c;
+    }
+    return out;
+}
+
+bool is_utf8(std::string_view s) {
+    for (std::size_t i = 0; i < s.size();) {
+        auto c = static_cast<unsigned char>(s[i]);
+        std::size_t more = c < 0x80                ? 0
+                           : c >= 0xc2 && c < 0xe0 ? 1
+                           : c >= 0xe0 && c < 0xf0 ? 2
+                           : c >= 0xf0 && c < 0xf5 ? 3
+                                                   : 9;
+        if (more > 3 || s.size() - i <= more)
+            return false;
+        std::uint32_t code = more ? c & (0x3fu >> more) : c;
+        for (std::size_t j = 1; j <= more; ++j) {
+            auto d = static_cast<unsigned char>(s[i + j]);
+            if ((d & 0xc0) != 0x80)
+                return false;
+            code = code << 6 | (d & 0x3f);
+        }
+        if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
+            (more == 3 && (code < 0x10000 || code > 0x10ffff)))
+            return false;
+        i += more + 1;
+    }
+    return true;
+}
+
+std::string to_hex(std::string_view bytes) {
+    static const char digits[] = "0123456789abcdef";
+    std::string out;
+    for (char c : bytes) {
+        out += digits[static_cast<unsigned char>(c) >> 4];
+        out += digits[static_cast<unsigned char>(c) & 15];
+    }
+    return out;
+}
+
+bool from_hex(std::string_view text, std::string& out) {
+    out.clear();
+    if (text.size() % 2)
+        return false;
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+        int high = hex_digit(text[i]), low = hex_digit(text[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out += static_cast<char>(high * 16 + low);
+    }
+    return true;
+}
+
+// A member as text: a string, a number, or NAME_hex.
+bool take_member(const nlohmann::json& object, const std::string& name, std::string& out) {
+    auto it = object.find(name);
+    if (it == object.end()) {
+        it = object.find(name + "_hex");
+        return it != object.end() && it->is_string() &&
+               from_hex(it->get_ref<const std::string&>(), out);
+    }
+    if (it->is_string())
+        out = it->get<std::string>();
+    else if (it->is_number())
+        out = it->dump();
+    else
+        return false;
+    return true;
+}
+
+std::optional<text_error> parse_json(std::string_view line, text_entry& entry) {
+    nlohmann::json object;
+    try {
+        object = nlohmann::json::parse(line);
+    } catch (const nlohmann::json::parse_error& e) {
+        return text_error{e.byte ? e.byte : 1, "no JSON"};
+    } catch (const nlohmann::json::exception&) {
+        return text_error{1, "a number out of range"};
+    }
+    if (!object.is_object())
+        return text_error{1, "no JSON object"};
+    if (!take_member(object, "key", entry.key))
+        return text_error{1, "no \"key\" (a string or a number) or \"key_hex\""};
+    if (!take_member(object, "value", entry.value))
+        return text_error{1, "no \"value\" (a string or a number) or \"value_hex\""};
+    entry.expires = 0;
+    if (auto it = object.find("expires"); it != object.end()) {
+        if (!it->is_number_unsigned())
+            return text_error{1, "\"expires\" is no time in ms since 1970"};
+        entry.expires = it->get<std::uint64_t>();
+    }
+    return std::nullopt;
+}
+
+template <class Number>
+std::optional<Number> parse_whole(std::string_view text) {
+    Number n{};
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return n;
+}
+
+} // namespace
+
+text_format format_of(std::string_view path) {
+    for (std::string_view end : {".jsonl", ".ndjson", ".json"})
+        if (path.size() >= end.size() && path.substr(path.size() - end.size()) == end)
+            return text_format::jsonl;
+    return text_format::tsv;
+}
+
+std::optional<text_error> parse_entry(std::string_view line, text_format format,
+                                      text_entry& entry) {
+    if (!line.empty() && line.back() == '\r')
+        line.remove_suffix(1);
+    if (format == text_format::jsonl)
+        return parse_json(line, entry);
+    std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos)
+        return text_error{line.size() + 1, "no tab between key and value"};
+    if (auto extra = line.find('\t', tab + 1); extra != std::string_view::npos)
+        return text_error{extra + 1, "a second tab (write it as \\t)"};
+    entry.expires = 0;
+    if (auto bad = unescape_field(line, 0, tab, entry.key))
+        return bad;
+    return unescape_field(line, tab + 1, line.size(), entry.value);
+}
+
+std::string format_entry(const text_entry& entry, text_format format) {
+    if (format == text_format::tsv)
+        return escape(entry.key, "") + "\t" + escape(entry.value, "");
+    nlohmann::ordered_json object;
+    for (const auto& [name, bytes] :
+         {std::pair<std::string, const std::string&>{"key", entry.key},
+          std::pair<std::string, const std::string&>{"value", entry.value}}) {
+        if (is_utf8(bytes))
+            object[name] = bytes;
+        else
+            object[name + "_hex"] = to_hex(bytes);
+    }
+    if (entry.expires)
+        object["expires"] = entry.expires;
+    return object.dump();
+}
+
+std::optional<text_error> parse_words(std::string_view line, std::vector<std::string>& words) {
+    words.clear();
+    for (std::size_t at = 0;;) {
+        while (at < line.size() && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r'))
+            ++at;
+        if (at == line.size())
+            return std::nullopt;
+        std::string word;
+        char quote = 0;
+        std::size_t opened = at;
+        for (; at < line.size();) {
+            char c = line[at];
+            if (!quote && (c == ' ' || c == '\t' || c == '\r'))
+                break;
+            if (c == quote) {
+                quote = 0;
+                ++at;
+            } else if (!quote && (c == '"' || c == '\'')) {
+                quote = c;
+                opened = at++;
+            } else if (quote == '"' && c == '\\') {
+                if (auto bad = unescape(line, at, word))
+                    return bad;
+            } else {
+                word += c;
+                ++at;
+            }
+        }
+        if (quote)
+            return text_error{opened + 1, "a quote that does not end"};
+        words.push_back(std::move(word));
+    }
+}
+
+std::string printable(std::string_view bytes) {
+    if (is_utf8(bytes))
+        return escape(bytes, "");
+    std::string out;
+    for (char c : bytes)
+        out += static_cast<unsigned char>(c) < 0x80 ? escape(std::string_view(&c, 1), "")
+                                                    : "\\x" + to_hex(std::string_view(&c, 1));
+    return out;
+}
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
+    return parse_whole<std::uint64_t>(text);
+}
+std::optional<std::int64_t> parse_signed(std::string_view text) {
+    return parse_whole<std::int64_t>(text);
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+    unsigned shift = 0;
+    if (!text.empty()) {
+        static constexpr std::string_view units = "KMGT";
+        if (auto i = units.find(text.back()); i != std::string_view::npos) {
+            shift = 10 * (static_cast<unsigned>(i) + 1);
+            text.remove_suffix(1);
+        }
+    }
+    auto n = parse_unsigned(text);
+    if (!n || *n << shift >> shift != *n)
+        return std::nullopt;
+    return *n << shift;
+}
+
+} // namespace lathcli
