@@ -12,6 +12,7 @@ table ranges_table();
 table scan_table();
 #endif
 table sort_table();
+table store_table();
 
 std::vector<table> all_tables() {
     return {
@@ -20,6 +21,7 @@ std::vector<table> all_tables() {
         scan_table(),
 #endif
         sort_table(),
+        store_table(),
     };
 }
 
