@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/store.hpp - the key-value store for C++.
+//
+//   lathwork::byte_store store;                        // or number_store; ("file:/tmp/db", options)
+//   store.set("apple", "red");
+//   std::optional<std::string> v = store.get("apple");
+//   for (auto [key, value] : store.range({.prefix = "ap"}))
+//       use(key, value);                               // string_views, good until the next step
+//
+// Threads, costs and meanings as in lathwork/store.h. Calls that can only say yes or no return bool; what a caller does
+// not expect (no memory, a full store, a key of a wrong size, a damaged file) is thrown as std::system_error.
+#pragma once
+
+#include "lathwork/store.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lathwork {
+
+// The fields of lath_store_options by name.
+struct store_options {
+    std::uint64_t limit = 0;
+    bool evict = false;
+    bool versions = false;
+    lath_store_pages pages = LATH_PAGES_HUGE;
+    std::uint64_t reserve = 0;
+    std::uint64_t prefault = 0;
+    const char* numa = nullptr;
+    const lath_rcu* rcu = nullptr;
+};
+
+// Key: std::uint64_t or std::string_view.
+template <class Key>
+class basic_store {
+    static constexpr bool numbers = std::is_same_v<Key, std::uint64_t>;
+    static_assert(numbers || std::is_same_v<Key, std::string_view>,
+                  "lathwork::basic_store: Key is std::uint64_t or std::string_view");
+
+public:
+    using key_type = Key;
+
+    explicit basic_store(const std::string& spec = "mem:", const store_options& options = {}) {
+        char why[256] = "";
+        lath_store_options o = LATH_STORE_OPTIONS_INIT;
+        o.keys = numbers ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
+        o.pages = options.pages;
+        if (options.evict)
+            o.flags |= LATH_STORE_EVICT;
+        if (options.versions)
+            o.flags |= LATH_STORE_VERSIONS;
+        o.limit = options.limit;
+        o.reserve = options.reserve;
+        o.prefault = options.prefault;
+        o.numa = options.numa;
+        o.rcu = options.rcu;
+        o.why = why;
+        o.why_size = sizeof why;
+        lath_store* s = nullptr;
+        if (int ret = lath_store_open(&s, spec.c_str(), &o))
+            throw std::system_error(-ret, std::generic_category(),
+                                    "lathwork::basic_store: " + std::string(why));
+        store_.reset(s);
+    }
+
+    // What a section's references point at stays until it ends. Sections nest; one thread.
+    class section {
+    public:
+        explicit section(const basic_store& s) : store_(s.get_handle()) {
+            lath_store_read_begin(store_);
+        }
+        section(const section&) = delete;
+        section& operator=(const section&) = delete;
+        ~section() { lath_store_read_end(store_); }
+
+    private:
+        lath_store* store_;
+    };
+
+    std::optional<std::string> get(Key key) const {
+        std::optional<std::string> value;
+        visit(key, [&](const lath_store_ref& ref) { value.emplace(view(ref)); });
+        return value;
+    }
+    // fn(const lath_store_ref&) on the value in place, inside a section. Whether the key is there.
+    template <class Fn>
+    bool visit(Key key, Fn&& fn) const {
+        section inside(*this);
+        lath_store_ref ref;
+        if (!check(lath_store_get_ref(handle(), to_key(key), &ref), -ENOENT))
+            return false;
+        std::forward<Fn>(fn)(std::as_const(ref));
+        return true;
+    }
+    bool contains(Key key) const {
+        return visit(key, [](const lath_store_ref&) {});
+    }
+    // One element a key; empty where it is not there.
+    std::vector<std::optional<std::string>> get_all(std::span<const Key> keys) const {
+        std::vector<lath_store_key> wanted;
+        std::vector<lath_store_ref> refs(keys.size());
+        std::vector<std::optional<std::string>> values(keys.size());
+        wanted.reserve(keys.size());
+        for (const Key& k : keys)
+            wanted.push_back(to_key(k));
+        section inside(*this);
+        lath_store_mget(handle(), wanted.size(), wanted.data(), refs.data());
+        for (std::size_t i = 0; i < refs.size(); ++i)
+            if (refs[i].data)
+                values[i].emplace(view(refs[i]));
+        return values;
+    }
+
+    void set(Key key, std::string_view value) {
+        check(lath_store_set(handle(), to_key(key), value.data(), value.size()), 0);
+    }
+    bool add(Key key, std::string_view value) {
+        return check(lath_store_add(handle(), to_key(key), value.data(), value.size()), -EEXIST);
+    }
+    bool replace(Key key, std::string_view value) {
+        return check(lath_store_replace(handle(), to_key(key), value.data(), value.size()),
+                     -ENOENT);
+    }
+    bool erase(Key key) { return check(lath_store_delete(handle(), to_key(key)), -ENOENT); }
+    bool compare_exchange(Key key, std::string_view expected, std::string_view value) {
+        int ret = lath_store_cas(handle(), to_key(key), expected.data(), expected.size(),
+                                 value.data(), value.size());
+        return ret != -ENOENT && check(ret, -EAGAIN);
+    }
+    std::int64_t increment(Key key, std::int64_t by = 1) {
+        std::int64_t now = 0;
+        check(lath_store_incr(handle(), to_key(key), by, &now), 0);
+        return now;
+    }
+    void append(Key key, std::string_view tail) {
+        std::int64_t n = lath_store_append(handle(), to_key(key), tail.data(), tail.size());
+        check(n < 0 ? static_cast<int>(n) : 0, 0);
+    }
+    // ms since 1970, lath_store_now() + ...; 0: never
+    bool expire(Key key, std::uint64_t when) {
+        return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
+    }
+    // Puts all; throws for the first that could not be put, the others are in.
+    void set_all(std::span<const std::pair<Key, std::string_view>> entries) {
+        std::vector<lath_store_entry> all;
+        std::vector<int> results(entries.size());
+        all.reserve(entries.size());
+        for (const auto& [key, value] : entries)
+            all.push_back({to_key(key), value.data(), value.size(), 0});
+        lath_store_mset(handle(), all.size(), all.data(), results.data());
+        for (int ret : results)
+            check(ret, 0);
+    }
+
+    struct bounds {
+        std::optional<Key> from = std::nullopt; // this one or later
+        std::optional<Key> to = std::nullopt; // before this one
+        std::optional<Key> prefix = std::nullopt; // byte keys
+        bool backward = false;
+    };
+
+    struct entry {
+        Key key;
+        std::string_view value;
+    };
+
+    // An input range: once through, in key order.
+    class view_range {
+    public:
+        class iterator {
+        public:
+            using iterator_concept = std::input_iterator_tag;
+            using value_type = entry;
+            using difference_type = std::ptrdiff_t;
+            const entry& operator*() const { return range_->now_; }
+            iterator& operator++() {
+                range_->step();
+                return *this;
+            }
+            void operator++(int) { range_->step(); }
+            bool operator==(std::default_sentinel_t) const { return range_->end_; }
+
+        private:
+            friend class view_range;
+            explicit iterator(view_range* r) : range_(r) {}
+            view_range* range_;
+        };
+        iterator begin() {
+            step();
+            return iterator(this);
+        }
+        std::default_sentinel_t end() const { return {}; }
+
+    private:
+        friend class basic_store;
+        view_range(lath_store* s, const bounds& b) {
+            lath_store_key keys[3];
+            lath_store_range range{};
+            auto put = [](const std::optional<Key>& from, lath_store_key& k) {
+                return from ? (k = to_key(*from), &k) : nullptr;
+            };
+            range.from = put(b.from, keys[0]);
+            range.to = put(b.to, keys[1]);
+            range.prefix = put(b.prefix, keys[2]);
+            range.backward = b.backward;
+            lath_store_iter* iter = nullptr;
+            check(lath_store_iter_begin(s, &range, &iter), 0);
+            iter_.reset(iter);
+        }
+        void step() {
+            lath_store_key key;
+            int ret = lath_store_iter_next(iter_.get(), &key, &ref_);
+            end_ = ret == 0;
+            check(ret < 0 ? ret : 0, 0);
+            if (end_)
+                return;
+            if constexpr (numbers)
+                now_.key = key.n;
+            else
+                now_.key = {static_cast<const char*>(key.data), key.n};
+            now_.value = view(ref_);
+        }
+        struct closer {
+            void operator()(lath_store_iter* i) const { lath_store_iter_end(i); }
+        };
+        std::unique_ptr<lath_store_iter, closer> iter_;
+        lath_store_ref ref_{};
+        entry now_{};
+        bool end_ = false;
+    };
+
+    view_range range(const bounds& b = {}) const { return view_range(handle(), b); }
+
+    lath_store_stats stats() const {
+        lath_store_stats s;
+        check(lath_store_get_stats(handle(), &s), 0);
+        return s;
+    }
+    void save(const std::string& path) const {
+        check(lath_store_save(handle(), path.c_str(), nullptr, nullptr), 0);
+    }
+    void load(const std::string& path) {
+        check(lath_store_load(handle(), path.c_str(), nullptr, nullptr), 0);
+    }
+    void sync() { check(lath_store_sync(handle()), 0); }
+    // As the destructor, but says when a file: could not be written.
+    void close() { check(lath_store_close(store_.release()), 0); }
+
+    lath_store* get_handle() const { return store_.get(); }
+
+private:
+    static lath_store_key to_key(Key key) {
+        if constexpr (numbers)
+            return lath_key_number(key);
+        else
+            return lath_key_bytes(key.data(), key.size());
+    }
+    static std::string_view view(const lath_store_ref& ref) {
+        return {static_cast<const char*>(ref.data), ref.size};
+    }
+    // true: done; false: the expected no
+    static bool check(int ret, int no) {
+        if (ret == 0)
+            return true;
+        if (ret == no)
+            return false;
+        throw std::system_error(-ret, std::generic_category(), "lathwork::basic_store");
+    }
+    lath_store* handle() const { return store_.get(); }
+
+    struct closer {
+        void operator()(lath_store* s) const { lath_store_close(s); }
+    };
+    std::unique_ptr<lath_store, closer> store_;
+};
+
+using number_store = basic_store<std::uint64_t>;
+using byte_store = basic_store<std::string_view>;
+
+} // namespace lathwork
