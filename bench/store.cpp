@@ -176,10 +176,11 @@ std::vector<std::string> cases_of(const options& opt, std::uint64_t n, item_keys
 
 // Sizes with the keys they are measured with.
 std::vector<std::pair<std::uint64_t, item_keys>> plan(const options& opt) {
+    auto counts = item_counts(opt);
     std::vector<std::pair<std::uint64_t, item_keys>> all;
-    for (std::uint64_t n : item_counts(opt))
+    for (std::uint64_t n : counts)
         all.emplace_back(n, item_keys::mixed);
-    std::uint64_t least = *std::min_element(item_counts(opt).begin(), item_counts(opt).end());
+    std::uint64_t least = *std::min_element(counts.begin(), counts.end());
     all.emplace_back(std::min(least, path_most), item_keys::path);
     return all;
 }

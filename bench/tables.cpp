@@ -12,6 +12,7 @@ table ranges_table();
 table scan_table();
 #endif
 table sort_table();
+table pages_table();
 table store_table();
 
 std::vector<table> all_tables() {
@@ -20,8 +21,7 @@ std::vector<table> all_tables() {
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        sort_table(),
-        store_table(),
+        sort_table(),   pages_table(), store_table(),
     };
 }
 
