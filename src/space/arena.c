@@ -17,6 +17,9 @@ static const u64 multiples[7] = {
 	1,
 };
 
+/* of a word that is all free */
+#define WHOLE_GRADE (1 + 16 * 6)
+
 static u8 grade(u64 n, u64 round)
 {
 	unsigned int c = log2_up(n);
@@ -91,7 +94,14 @@ static u8 arena_grade(const struct arena *arena)
 	u8 best = 0;
 
 	if (!arena->whole) {
-		for (i = 0; i < ARENA_WORDS; i++)
+		best = *arena->shown; /* most often another word serves as much */
+		if (best && best < WHOLE_GRADE) {
+			struct lath_match m = lath_bytes_match(arena->grade, best);
+
+			if (m.eq && !(~m.lt & ~m.eq))
+				return best;
+		}
+		for (best = 0, i = 0; i < ARENA_WORDS; i++)
 			best = max(best, arena->grade[i]);
 		return best;
 	}
@@ -114,6 +124,15 @@ static void set_word(struct arena *arena, unsigned int i, u64 word)
 	arena->map[i] = word;
 	arena->grade[i] = word_grade(word);
 	arena->whole = ~word ? arena->whole & ~(1ull << i) : arena->whole | 1ull << i;
+}
+
+/* All of word i has become free, or taken. */
+static void set_whole(struct arena *arena, unsigned int i, bool free)
+{
+	arena->map[i] = free ? ~0ull : 0;
+	arena->grade[i] = free ? WHOLE_GRADE : 0;
+	arena->free += free ? 64 : -64;
+	arena->whole ^= 1ull << i;
 }
 
 static void show(struct arena *arena)
@@ -153,8 +172,14 @@ static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 	for (i = first; i <= last; i++)
 		if ((taken ? arena->map[i] : ~arena->map[i]) & bits_of(i, unit, n))
 			return false;
-	for (i = first; i <= last; i++)
-		set_word(arena, i, arena->map[i] ^ bits_of(i, unit, n));
+	for (i = first; i <= last; i++) {
+		u64 bits = bits_of(i, unit, n);
+
+		if (~bits)
+			set_word(arena, i, arena->map[i] ^ bits);
+		else
+			set_whole(arena, i, taken);
+	}
 	show(arena);
 	return true;
 }

@@ -24,8 +24,8 @@
 #define ARENA_MOST (ARENA_UNITS / 4)
 
 /* Blocks a slot keeps of each order: at most 256 units, 2,048 of the large ones. */
-static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 16, 16, 8, 8, 8 };
-#define MAGAZINES 536 /* their sum */
+static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
+#define MAGAZINES 640 /* their sum */
 
 struct group {
 	u8 shown[64]; /* grades, 0: cannot serve anything */
@@ -442,7 +442,7 @@ static int free_range(struct lath_space *space, u64 key, u64 size)
 
 static u64 *magazine(struct slot *slot, unsigned int order)
 {
-	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 496, 512, 520, 528 };
+	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
 
 	return slot->key + begin[order];
 }
