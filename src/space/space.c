@@ -6,71 +6,10 @@
  * bits of an arena that shows a sufficient grade, else a new arena, else a hole of the index. Everything
  * else is the index's. Keys below config.below are one set of arenas, the rest another, and the first is used up
  * before the second.
- *
- * Locks: a slot's, inside it an arena's; the index is called with neither held. An arena's struct is never
- * freed while the space lives: who found it by a key that is an arena's no more sees another block number
- * once he has the lock.
  */
-#include "lathwork/space.h"
-#include "space/arena.h"
+#include "space/space.h"
 
-#define GROUPS 1024 /* of 64 arenas, in each set */
-#define SLOTS 32
-#define ORDERS 9 /* magazines hold blocks of 1 .. 256 units */
-#define RECENT 256
-/* Blocks that leave a magazine at a time. */
-#define FLUSH 32
-/* Arenas serve up to a quarter of their size. */
-#define ARENA_MOST (ARENA_UNITS / 4)
-
-/* Blocks a slot keeps of each order: at most 256 units, 2,048 of the large ones. */
-static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
-#define MAGAZINES 640 /* their sum */
-
-struct group {
-	u8 shown[64]; /* grades, 0: cannot serve anything */
-	struct arena *arena[64];
-};
-
-struct set {
-	u64 low, high; /* 0 is 2^64 */
-	u64 count;     /* arenas that ever were */
-	u64 stuck;     /* `freed` when there was no room for another arena */
-	struct lath_spinlock lock;
-	struct arena *unused; /* linked by next */
-	struct group *group[GROUPS];
-};
-
-struct slot {
-	struct lath_spinlock lock;
-	u32 held; /* units in its magazines */
-	u32 home[2];
-	u16 count[ORDERS];
-	u64 key[MAGAZINES];
-} __attribute__((aligned(64)));
-
-struct lath_space {
-	struct lath_skiplist index;
-	struct lath_skiplist arenas; /* block number -> struct arena */
-	struct lath_allocator allocator;
-	struct lath_space_config config;
-	u64 arena_size; /* keys */
-	unsigned int unit_shift;
-	unsigned int sets;
-	struct set set[2];
-	struct slot *slots; /* SLOTS of them */
-	bool magazines;
-	struct arena *recent[RECENT]; /* by block number: saves the lookup */
-	u64 index_keys;		      /* in ranges of the index that are no arenas */
-	u64 ranges;
-	u64 freed; /* grows with every range the index gets back */
-	u64 bytes;
-	u64 bad_frees;
-};
-
-/* ---- memory ---- */
-
-static void *space_alloc(struct lath_space *space, size_t size)
+void *space_alloc(struct lath_space *space, size_t size)
 {
 	void *p = space->allocator.alloc ? space->allocator.alloc(space->allocator.ctx, size, 64)
 					 : lath_block_alloc(size);
@@ -82,7 +21,7 @@ static void *space_alloc(struct lath_space *space, size_t size)
 	return p;
 }
 
-static void space_free(struct lath_space *space, void *p, size_t size)
+void space_free(struct lath_space *space, void *p, size_t size)
 {
 	if (!p)
 		return;
@@ -90,256 +29,6 @@ static void space_free(struct lath_space *space, void *p, size_t size)
 		space->allocator.free(space->allocator.ctx, p, size);
 	else
 		lath_block_free(p);
-}
-
-static u64 units_of(const struct lath_space *space, u64 size)
-{
-	return size >> space->unit_shift;
-}
-
-/* ---- arenas ---- */
-
-static struct arena *set_arena(struct set *set, u64 i)
-{
-	return set->group[i / 64]->arena[i % 64];
-}
-
-/* An arena struct that serves no block, or NULL. No lock held. */
-static struct arena *arena_obtain(struct lath_space *space, struct set *set)
-{
-	struct arena *arena;
-	struct group *fresh = NULL;
-	u64 i;
-
-	lath_spin_lock(&set->lock);
-	arena = set->unused;
-	if (arena)
-		set->unused = arena->next;
-	lath_spin_unlock(&set->lock);
-	if (arena)
-		return arena;
-	arena = space_alloc(space, sizeof(*arena));
-	if (!arena)
-		return NULL;
-	if (space->config.flags & LATH_SPACE_OWNERS) {
-		arena->owner = space_alloc(space, ARENA_UNITS * sizeof(u64));
-		if (!arena->owner)
-			goto fail;
-	}
-	lath_spin_init(&arena->lock);
-	arena->block = NO_BLOCK;
-	fresh = space_alloc(space, sizeof(*fresh)); /* perhaps needed */
-	if (!fresh)
-		goto fail;
-	lath_spin_lock(&set->lock);
-	i = set->count;
-	if (i < 64ull * GROUPS) {
-		if (!set->group[i / 64]) {
-			set->group[i / 64] = fresh;
-			fresh = NULL;
-		}
-		set->group[i / 64]->arena[i % 64] = arena;
-		arena->shown = &set->group[i / 64]->shown[i % 64];
-		smp_store_release(&set->count, i + 1); /* pairs with take_from_set */
-	}
-	lath_spin_unlock(&set->lock);
-	if (fresh) {
-		space_free(space, fresh, sizeof(*fresh));
-		lath_fetch_add(&space->bytes, -sizeof(*fresh));
-	}
-	if (i < 64ull * GROUPS)
-		return arena;
-fail:
-	lath_fetch_add(&space->bytes, -sizeof(*arena) - (arena->owner ? ARENA_UNITS * sizeof(u64) : 0));
-	space_free(space, arena->owner, ARENA_UNITS * sizeof(u64));
-	space_free(space, arena, sizeof(*arena));
-	return NULL;
-}
-
-static void arena_disuse(struct set *set, struct arena *arena)
-{
-	lath_spin_lock(&set->lock);
-	arena->next = set->unused;
-	set->unused = arena;
-	lath_spin_unlock(&set->lock);
-}
-
-/* Get one more arena for the set from the index. */
-static bool set_grow(struct lath_space *space, struct set *set)
-{
-	struct lath_hole_request want = {
-		.size = space->arena_size, .align = space->arena_size, .low = set->low, .high = set->high
-	};
-	struct lath_item entry = { .size = 1 };
-	u64 freed = READ_ONCE(space->freed), key;
-	struct arena *arena;
-
-	if (READ_ONCE(set->stuck) == freed + 1)
-		return false; /* nothing came back since there was no room */
-	arena = arena_obtain(space, set);
-	if (!arena)
-		return false;
-	if (lath_skiplist_insert_hole(&space->index, &want, (u64)(uintptr_t)arena, &key)) {
-		WRITE_ONCE(set->stuck, freed + 1);
-		arena_disuse(set, arena);
-		return false;
-	}
-	entry.key = key / space->arena_size;
-	entry.value = (u64)(uintptr_t)arena;
-	if (lath_skiplist_insert_item(&space->arenas, &entry, NULL)) {
-		lath_skiplist_erase_item(&space->index, key, NULL);
-		arena_disuse(set, arena);
-		return false;
-	}
-	lath_spin_lock(&arena->lock);
-	arena_open(arena, entry.key);
-	lath_spin_unlock(&arena->lock);
-	return true;
-}
-
-/* The arena that has key, its lock held, or NULL. */
-static struct arena *arena_lock(struct lath_space *space, u64 key)
-{
-	u64 block = key >> space->unit_shift >> 12, value;
-	struct arena **recent = &space->recent[block % RECENT], *arena = READ_ONCE(*recent);
-
-	if (arena) {
-		lath_spin_lock(&arena->lock);
-		if (likely(arena->block == block))
-			return arena;
-		lath_spin_unlock(&arena->lock);
-	}
-	while (lath_skiplist_get(&space->arenas, block, &value)) {
-		arena = (struct arena *)(uintptr_t)value;
-		lath_spin_lock(&arena->lock);
-		if (arena->block == block) {
-			WRITE_ONCE(*recent, arena);
-			return arena;
-		}
-		lath_spin_unlock(&arena->lock);
-	}
-	return NULL;
-}
-
-static u64 arena_key(const struct lath_space *space, const struct arena *arena, u64 unit)
-{
-	return (arena->block * ARENA_UNITS + unit) << space->unit_shift;
-}
-
-static void set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
-{
-	for (; arena->owner && n; n--)
-		arena->owner[unit++] = cookie;
-}
-
-/* Take `most` blocks of n units from one arena: how many it had. */
-static unsigned int take_locked(struct lath_space *space, struct arena *arena, u64 n, unsigned int most,
-				u64 cookie, u64 *key)
-{
-	unsigned int got = 0, i;
-
-	if (arena->block == NO_BLOCK)
-		return 0;
-	if (most > 1 && n <= 64)
-		got = arena_take_blocks(arena, log2_up(n), most, key);
-	else
-		while (got < most && arena_take(arena, n, &key[got]))
-			got++;
-	for (i = 0; i < got; i++) {
-		set_owner(arena, key[i], n, cookie);
-		key[i] = arena_key(space, arena, key[i]);
-	}
-	return got;
-}
-
-/* From some arena of the set: the one used last if it can, else one with just the grade needed. */
-static unsigned int take_from_set(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
-				  unsigned int most, u64 cookie, u64 *key)
-{
-	u64 count = smp_load_acquire(&set->count), g,
-	    groups = (count + 63) / 64; /* pairs with arena_obtain */
-	u32 *home = &slot->home[set - space->set];
-	u64 from = READ_ONCE(*home);
-	u8 need = grade_needed(n);
-	bool wait = false, busy;
-	unsigned int got;
-
-	do {
-		busy = false;
-		for (g = 0; g < groups; g++) {
-			u64 at = from / 64 + g < groups ? from / 64 + g : from / 64 + g - groups;
-			struct group *group = set->group[at];
-			struct lath_match m = lath_bytes_match(group->shown, need);
-			u64 good = ~m.lt;
-
-			if (!g && good >> from % 64 & 1)
-				m.eq = 1ull << from % 64;
-			while (good) {
-				unsigned int i = __ffs64(m.eq ? m.eq : good);
-				struct arena *arena = group->arena[i];
-
-				good &= ~(1ull << i);
-				m.eq &= ~(1ull << i);
-				if (wait)
-					lath_spin_lock(&arena->lock);
-				else if (!lath_spin_trylock(&arena->lock)) {
-					busy = true;
-					continue;
-				}
-				got = take_locked(space, arena, n, most, cookie, key);
-				lath_spin_unlock(&arena->lock);
-				if (got) {
-					if (from != 64 * at + i)
-						WRITE_ONCE(*home, (u32)(64 * at + i));
-					return got;
-				}
-			}
-		}
-		wait = true;
-	} while (busy);
-	return 0;
-}
-
-/* Return units of one block to their arena. 1: it is none of an arena; 0 | -EINVAL */
-static int give_to_arena(struct lath_space *space, u64 key, u64 n)
-{
-	struct arena *arena = arena_lock(space, key);
-	bool right;
-
-	if (!arena)
-		return 1;
-	right = arena_give(arena, units_of(space, key) % ARENA_UNITS, n);
-	lath_spin_unlock(&arena->lock);
-	return right ? 0 : -EINVAL;
-}
-
-/* Empty arenas go back to the index. True: there was one. */
-static bool release_arenas(struct lath_space *space, struct set *set)
-{
-	u64 count = smp_load_acquire(&set->count), i; /* pairs with arena_obtain */
-	bool any = false;
-
-	for (i = 0; i < count; i++) {
-		struct arena *arena = set_arena(set, i);
-		u64 block;
-
-		lath_spin_lock(&arena->lock);
-		block = arena->free == ARENA_UNITS ? arena->block : NO_BLOCK;
-		if (block != NO_BLOCK) {
-			arena->block = NO_BLOCK;
-			arena->free = 0;
-			WRITE_ONCE(*arena->shown, 0);
-		}
-		lath_spin_unlock(&arena->lock);
-		if (block == NO_BLOCK)
-			continue;
-		lath_skiplist_erase_item(&space->arenas, block, NULL);
-		lath_skiplist_erase_item(&space->index, block * space->arena_size, NULL);
-		lath_fetch_add(&space->freed, 1);
-		arena_disuse(set, arena);
-		any = true;
-	}
-	return any;
 }
 
 /* ---- the index ---- */
@@ -420,7 +109,7 @@ static u64 piece_of(const struct lath_space *space, u64 key, u64 size)
 }
 
 /* Free what is not in a magazine: block by block where arenas are, else as it comes. */
-static int free_range(struct lath_space *space, u64 key, u64 size)
+int free_range(struct lath_space *space, u64 key, u64 size)
 {
 	u64 piece;
 	int ret;
@@ -429,7 +118,7 @@ static int free_range(struct lath_space *space, u64 key, u64 size)
 		return index_free(space, key, size);
 	for (; size; key += piece, size -= piece) {
 		piece = piece_of(space, key, size);
-		ret = give_to_arena(space, key, units_of(space, piece));
+		ret = arena_return(space, key, units_of(space, piece));
 		if (ret == 1)
 			ret = index_free(space, key, piece);
 		if (ret)
@@ -438,119 +127,15 @@ static int free_range(struct lath_space *space, u64 key, u64 size)
 	return 0;
 }
 
-/* ---- magazines ---- */
-
-static u64 *magazine(struct slot *slot, unsigned int order)
-{
-	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
-
-	return slot->key + begin[order];
-}
-
-static struct slot *slot_of(struct lath_space *space)
-{
-	return &space->slots[lath_stripe() % SLOTS];
-}
-
-/* The thread's slot, or a neighbour that nobody is in, locked. */
-static struct slot *slot_lock(struct lath_space *space)
-{
-	struct slot *slot = slot_of(space), *next = slot == space->slots ? slot + 1 : slot - 1;
-
-	if (likely(lath_spin_trylock(&slot->lock)))
-		return slot;
-	if (lath_spin_trylock(&next->lock))
-		return next;
-	lath_spin_lock(&slot->lock);
-	return slot;
-}
-
-static bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
-{
-	struct slot *slot = slot_lock(space);
-	unsigned int n = slot->count[order];
-	u64 *keys = magazine(slot, order);
-
-	if (!n) {
-		n = take_from_set(space, &space->set[0], slot, 1ull << order, magazine_size[order] / 4, 0,
-				  keys);
-		WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
-	}
-	if (n) {
-		slot->count[order] = (u16)(n - 1);
-		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
-		*key = keys[n - 1];
-	}
-	lath_spin_unlock(&slot->lock);
-	return n;
-}
-
-static void give_all(struct lath_space *space, const u64 *key, unsigned int n, u64 size)
-{
-	while (n--)
-		if (free_range(space, key[n], size))
-			lath_fetch_add(&space->bad_frees, 1);
-}
-
-/* Take the n oldest out of a locked slot's magazine. */
-static void magazine_shift(struct slot *slot, unsigned int order, u64 *out, unsigned int n)
-{
-	u64 *keys = magazine(slot, order);
-
-	memcpy(out, keys, n * sizeof(u64));
-	slot->count[order] = (u16)(slot->count[order] - n);
-	memmove(keys, keys + n, slot->count[order] * sizeof(u64));
-	WRITE_ONCE(slot->held, slot->held - (n << order));
-}
-
-static void magazine_give(struct lath_space *space, unsigned int order, u64 key)
-{
-	struct slot *slot = slot_lock(space);
-	unsigned int flushed = 0;
-	u64 out[FLUSH];
-
-	if (unlikely(slot->count[order] == magazine_size[order])) {
-		flushed = min((unsigned int)FLUSH, magazine_size[order] / 2u);
-		magazine_shift(slot, order, out, flushed);
-	}
-	magazine(slot, order)[slot->count[order]++] = key;
-	WRITE_ONCE(slot->held, slot->held + (1u << order));
-	lath_spin_unlock(&slot->lock);
-	give_all(space, out, flushed, space->config.unit << order);
-}
-
-/* Empty the magazines of all slots. True: there was something. */
-static bool drain_slots(struct lath_space *space)
-{
-	unsigned int i, order, n;
-	bool any = false;
-	u64 out[FLUSH];
-
-	for (i = 0; i < SLOTS; i++) {
-		struct slot *slot = &space->slots[i];
-
-		for (order = 0; READ_ONCE(slot->held) && order < ORDERS;) {
-			lath_spin_lock(&slot->lock);
-			n = min((unsigned int)FLUSH, (unsigned int)slot->count[order]);
-			magazine_shift(slot, order, out, n);
-			lath_spin_unlock(&slot->lock);
-			give_all(space, out, n, space->config.unit << order);
-			any |= n;
-			order += n < FLUSH;
-		}
-	}
-	return any;
-}
-
 /* ---- calls ---- */
 
 static bool press(struct lath_space *space)
 {
-	bool any = drain_slots(space);
+	bool any = magazines_drain(space);
 	unsigned int i;
 
 	for (i = 0; i < space->sets; i++)
-		any |= release_arenas(space, &space->set[i]);
+		any |= set_release(space, &space->set[i]);
 	return any;
 }
 
@@ -564,8 +149,8 @@ static bool take_from_arenas(struct lath_space *space, struct set *set, u64 n, u
 {
 	struct slot *slot = slot_of(space);
 
-	while (!take_from_set(space, set, slot, n, 1, cookie, key))
-		if (!set_grow(space, set) && !drain_slots(space))
+	while (!set_take(space, set, slot, n, 1, cookie, key))
+		if (!set_grow(space, set) && !magazines_drain(space))
 			return false;
 	return true;
 }
@@ -618,7 +203,7 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 							  units_of(space, end), &unit);
 			}
 			if (taken) {
-				set_owner(arena, unit, n, cookie);
+				arena_set_owner(arena, unit, n, cookie);
 				*key = arena_key(space, arena, unit);
 			}
 			lath_spin_unlock(&arena->lock);
@@ -692,7 +277,7 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 		if (arena) {
 			taken = arena_take_at(arena, unit, units_of(space, size));
 			if (taken)
-				set_owner(arena, unit, units_of(space, size), cookie);
+				arena_set_owner(arena, unit, units_of(space, size), cookie);
 			lath_spin_unlock(&arena->lock);
 			return taken ? 0 : -EBUSY;
 		}
@@ -714,7 +299,7 @@ int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, ui
 	if (!whole_units(space, key, size) || key < space->config.low || size - 1 > KEY_MAX - key ||
 	    key + (size - 1) > space->config.high - 1)
 		return -EINVAL;
-	drain_slots(space);
+	magazines_drain(space);
 	for (; left; at += piece, left -= piece) {
 		piece = space->config.flags & LATH_SPACE_NO_ARENAS ? left : piece_of(space, at, left);
 		ret = reserve_piece(space, at, piece, cookie);

@@ -199,11 +199,12 @@ static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint,
 				       unsigned long size, unsigned long align, struct sl_slot *slot,
 				       gfp_t gfp_mask)
 {
-	struct lath_hole_request want = { 0 };
+	struct lath_hole_request want;
 	uint64_t key;
 	int ret;
 
 	(void)gfp_mask;
+	memset(&want, 0, sizeof(want));
 	want.size = size;
 	want.align = align;
 	want.high = (uint64_t)limit + 1;

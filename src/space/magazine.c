@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * magazine.c - free blocks kept at hand, in slots that threads spread over.
+ *
+ * A thread takes the slot of its number, or the neighbour when somebody is in it. Magazines serve keys of the
+ * first set only.
+ */
+#include "space/space.h"
+
+/* Blocks a slot keeps of each order: at most 256 units, 2,048 of the large ones. */
+static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
+#define MAGAZINES 640 /* their sum */
+
+/* Blocks that leave a magazine at a time. */
+#define FLUSH 32
+
+static u64 *magazine(struct slot *slot, unsigned int order)
+{
+	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
+
+	return slot->key + begin[order];
+}
+
+struct slot *slot_of(struct lath_space *space)
+{
+	return &space->slots[lath_stripe() % SLOTS];
+}
+
+/* The thread's slot, or a neighbour that nobody is in, locked. */
+static struct slot *slot_lock(struct lath_space *space)
+{
+	struct slot *slot = slot_of(space), *next = slot == space->slots ? slot + 1 : slot - 1;
+
+	if (likely(lath_spin_trylock(&slot->lock)))
+		return slot;
+	if (lath_spin_trylock(&next->lock))
+		return next;
+	lath_spin_lock(&slot->lock);
+	return slot;
+}
+
+bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
+{
+	struct slot *slot = slot_lock(space);
+	unsigned int n = slot->count[order];
+	u64 *keys = magazine(slot, order);
+
+	if (!n) {
+		n = set_take(space, &space->set[0], slot, 1ull << order, magazine_size[order] / 4, 0, keys);
+		WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
+	}
+	if (n) {
+		slot->count[order] = (u16)(n - 1);
+		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
+		*key = keys[n - 1];
+	}
+	lath_spin_unlock(&slot->lock);
+	return n;
+}
+
+static void give_all(struct lath_space *space, const u64 *key, unsigned int n, u64 size)
+{
+	while (n--)
+		if (free_range(space, key[n], size))
+			lath_fetch_add(&space->bad_frees, 1);
+}
+
+/* Take the n oldest out of a locked slot's magazine. */
+static void magazine_shift(struct slot *slot, unsigned int order, u64 *out, unsigned int n)
+{
+	u64 *keys = magazine(slot, order);
+
+	memcpy(out, keys, n * sizeof(u64));
+	slot->count[order] = (u16)(slot->count[order] - n);
+	memmove(keys, keys + n, slot->count[order] * sizeof(u64));
+	WRITE_ONCE(slot->held, slot->held - (n << order));
+}
+
+void magazine_give(struct lath_space *space, unsigned int order, u64 key)
+{
+	struct slot *slot = slot_lock(space);
+	unsigned int flushed = 0;
+	u64 out[FLUSH];
+
+	if (unlikely(slot->count[order] == magazine_size[order])) {
+		flushed = min((unsigned int)FLUSH, magazine_size[order] / 2u);
+		magazine_shift(slot, order, out, flushed);
+	}
+	magazine(slot, order)[slot->count[order]++] = key;
+	WRITE_ONCE(slot->held, slot->held + (1u << order));
+	lath_spin_unlock(&slot->lock);
+	give_all(space, out, flushed, space->config.unit << order);
+}
+
+/* Empty the magazines of all slots. True: there was something. */
+bool magazines_drain(struct lath_space *space)
+{
+	unsigned int i, order, n;
+	bool any = false;
+	u64 out[FLUSH];
+
+	for (i = 0; i < SLOTS; i++) {
+		struct slot *slot = &space->slots[i];
+
+		for (order = 0; READ_ONCE(slot->held) && order < ORDERS;) {
+			lath_spin_lock(&slot->lock);
+			n = min((unsigned int)FLUSH, (unsigned int)slot->count[order]);
+			magazine_shift(slot, order, out, n);
+			lath_spin_unlock(&slot->lock);
+			give_all(space, out, n, space->config.unit << order);
+			any |= n;
+			order += n < FLUSH;
+		}
+	}
+	return any;
+}
