@@ -268,7 +268,7 @@ u64 gap_begun(struct skiplist *list)
 
 	smp_rmb(); /* what the search read, it read before this */
 	for (i = 0; i < GAP_STRIPES; i++)
-		sum += smp_load_acquire(&list->stripe[i].begun);
+		sum += smp_load_acquire(&list->stripe[i].begun); /* begun before what was seen */
 	return sum;
 }
 

@@ -62,7 +62,7 @@ static unsigned int largest_block(u64 word, u64 *starts)
 
 	*starts = word;
 	while (c < 6) {
-		u64 next = *starts & *starts >> (1u << c) & multiples[c + 1];
+		u64 next = *starts & (*starts >> (1u << c)) & multiples[c + 1];
 
 		if (!next)
 			break;

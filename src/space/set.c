@@ -154,8 +154,8 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n, unsigned int most,
 		      u64 cookie, u64 *key)
 {
-	u64 count = smp_load_acquire(&set->count), g,
-	    groups = (count + 63) / 64; /* pairs with arena_obtain */
+	u64 count = smp_load_acquire(&set->count); /* pairs with arena_obtain */
+	u64 groups = (count + 63) / 64, g;
 	u32 *home = &slot->home[set - space->set];
 	u64 from = READ_ONCE(*home);
 	u8 need = grade_needed(n);
