@@ -349,7 +349,8 @@ table iova_table() {
     t.name = "iova";
     t.summary = "address ranges for IOMMU mappings: I/Os of 20 MiB mapped and unmapped by threads";
     t.named_peer = "maple";
-    t.more = {"rbtree-6.1", "bitmap", "buddy", "icl", "absl-btree"};
+    t.more = {"lathwork-arenas", "lathwork-plain", "rbtree-6.1", "bitmap", "buddy", "icl",
+              "absl-btree"};
     for (const auto& s : iova_subjects())
         t.subjects.push_back({s.name, s.note, s.missing});
     t.cases = iova_cases;

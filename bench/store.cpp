@@ -330,6 +330,9 @@ table store_table() {
     for (const auto& s : subjects())
         t.subjects.push_back(
             {s.name, s.note, s.make ? "" : std::string("package ") + s.package + " not found"});
+    t.more = {"lathwork-4k",     "lathwork-records", "rbtree-malloc-thp", "rbtree-mimalloc",
+              "rbtree-jemalloc", "absl-btree-4k",    "judy-4k",           "lmdb",
+              "flat-hash"};
     t.cases = store_cases;
     t.compare_with = {{"mset", "set"},           {"mget", "get"},
                       {"mset+mget", "set+get"},  {"path-mset", "path-set"},
