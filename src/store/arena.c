@@ -358,7 +358,7 @@ int arena_prefault(struct arena *arena, u64 bytes)
 
 void arena_numbers(struct arena *arena, struct arena_numbers *n)
 {
-	unsigned int i, class;
+	unsigned int i, c;
 
 	memset(n, 0, sizeof(*n));
 	pthread_mutex_lock(&arena->lock);
@@ -369,8 +369,8 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 	n->record_bytes = 0;
 	for (i = 0; i < SHARDS; i++) {
 		lath_spin_lock(&arena->shard[i].lock);
-		for (class = 0; class < CLASSES; class ++)
-			n->record_bytes += (u64)arena->shard[i].slots[class] * slot_size(class);
+		for (c = 0; c < CLASSES; c++)
+			n->record_bytes += (u64)arena->shard[i].slots[c] * slot_size(c);
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
 	n->free_bytes = arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);

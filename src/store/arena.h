@@ -148,7 +148,8 @@ u64 arena_size(const struct arena *arena, u64 place);
 /* The limit is why the last allocation of this size failed, or would fail. */
 bool arena_is_full(struct arena *arena);
 
-/* Compaction: mark the slabs that would not be needed if the others were full; is this place in one of them; end of the marking. */
+/* Compaction: mark the slabs that would not be needed if the others were full; is this place in one of
+ * them; end of the marking. */
 u64 arena_mark_sparse(struct arena *arena);
 bool arena_draining(const struct arena *arena, u64 place);
 void arena_unmark(struct arena *arena);

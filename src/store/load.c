@@ -38,7 +38,7 @@ struct reader {
 	unsigned int waiting;
 };
 
-static int damaged(struct reader *r, const char *what)
+static int bad_file(struct reader *r, const char *what)
 {
 	if (r->why_size)
 		snprintf(r->why, r->why_size, "damaged at byte %llu: %s", (unsigned long long)r->at, what);
@@ -57,7 +57,7 @@ static int read_all(struct reader *r, void *data, u64 size)
 	u8 *to = data;
 
 	if (size > r->size - r->at)
-		return damaged(r, "the file ends too early");
+		return bad_file(r, "the file ends too early");
 	while (size) {
 		ssize_t n = pread(r->fd, to, size, (off_t)r->at);
 
@@ -66,7 +66,7 @@ static int read_all(struct reader *r, void *data, u64 size)
 		if (n < 0)
 			return failed(r, -errno);
 		if (!n)
-			return damaged(r, "the file has become shorter");
+			return bad_file(r, "the file has become shorter");
 		to += n;
 		size -= (u64)n;
 		r->at += (u64)n;
@@ -182,7 +182,7 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 		int ret;
 
 		if (!take_key(r, &c, !i))
-			return damaged(r, "a key");
+			return bad_file(r, "a key");
 		r->any = true;
 		size = take_number(&c);
 		if (size & 1)
@@ -190,7 +190,7 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 		entry.size = size >> 1;
 		entry.value = take_bytes(&c, entry.size);
 		if (c.bad)
-			return damaged(r, "a value");
+			return bad_file(r, "a value");
 		if (expires)
 			memcpy(&entry.expires, expires, 8);
 		if (!r->apply)
@@ -200,7 +200,7 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 			return ret;
 	}
 	if (c.at != c.end)
-		return damaged(r, "bytes behind the entries of a block");
+		return bad_file(r, "bytes behind the entries of a block");
 	return r->waiting ? flush_group(r) : 0; /* values lie in the buffer */
 }
 
@@ -214,11 +214,11 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 	if (ret)
 		return ret;
 	if (block->own_checksum != XXH3_64bits(block, 24))
-		return damaged(r, "the head of a block");
+		return bad_file(r, "the head of a block");
 	if (!block->bytes)
 		return 0;
 	if (block->bytes > r->size - r->at)
-		return damaged(r, "the file ends too early");
+		return bad_file(r, "the file ends too early");
 	if (block->bytes > r->room) {
 		buf = store_refused() ? NULL : realloc(r->buf, block->bytes);
 		if (!buf)
@@ -230,7 +230,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 	if (ret)
 		return ret;
 	if (block->checksum != XXH3_64bits_withSeed(r->buf, block->bytes, r->blocks))
-		return damaged(r, "a block");
+		return bad_file(r, "a block");
 	r->checksum = XXH3_64bits_withSeed(&block->checksum, 8, r->checksum);
 	return 0;
 }
@@ -244,7 +244,7 @@ static int read_header(struct reader *r)
 		return ret;
 	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56)) {
 		r->at = 0;
-		return damaged(r, "not a snapshot");
+		return bad_file(r, "not a snapshot");
 	}
 	if (header.version != SNAPSHOT_VERSION || header.keys != (u32)r->store->keys) {
 		if (r->why_size)
@@ -280,9 +280,9 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (ret)
 		return ret;
 	if (block.entries != r->entries || block.checksum != r->checksum)
-		return damaged(r, "the end does not fit what is before it");
+		return bad_file(r, "the end does not fit what is before it");
 	if (r->at != r->size)
-		return damaged(r, "bytes behind the end");
+		return bad_file(r, "bytes behind the end");
 	return 0;
 }
 
@@ -301,7 +301,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (fstat(r->fd, &stat))
 		return failed(r, -errno);
 	if (!S_ISREG(stat.st_mode))
-		return damaged(r, "not a regular file");
+		return bad_file(r, "not a regular file");
 	r->size = (u64)stat.st_size;
 	r->key = store_refused() ? NULL : malloc(KEY_MAX);
 	if (!r->key)
