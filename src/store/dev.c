@@ -1,7 +1,428 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dev.c - the kernel's store. Without its module there is none.
+ * dev.c - the kernel's store, through the calls of /dev/llds (kernel/uapi/llds.h).
+ *
+ * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside the
+ * caller's section: so it is there until the section ends, and nobody has to give it back.
  */
 #include "store/engine.h"
 
-const struct store_backend store_dev_backend = { .scheme = "dev" };
+#include "../../kernel/uapi/llds.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define GROUP 64
+/* What a value is asked for with; a longer one takes a second call. */
+#define FIRST_ROOM 512
+
+struct dev {
+	int fd;
+};
+
+struct copy {
+	struct lath_rcu_head rcu;
+	u64 spare; /* records are aligned to 16 bytes behind it, as malloc's blocks are */
+	u8 data[];
+};
+
+static int dev_call(const struct lath_store *store, unsigned long call, void *arg)
+{
+	const struct dev *dev = store->backend_data;
+	int ret;
+
+	do
+		ret = ioctl(dev->fd, call, arg);
+	while (ret < 0 && errno == EINTR);
+	return ret < 0 ? -errno : 0;
+}
+
+/* ---- opening ---- */
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct lath_store_options *options, int ret,
+							const char *format, ...)
+{
+	va_list args;
+
+	if (options->why && options->why_size) {
+		va_start(args, format);
+		vsnprintf(options->why, options->why_size, format, args);
+		va_end(args);
+	}
+	return ret;
+}
+
+/* PATH or PATH#NAME, the store of that name, made if it is not there. */
+static int dev_prepare(struct lath_store *store, const char *name, const struct lath_store_options *options)
+{
+	struct llds_attach attach = { .limit = options->limit, .mode = 0600, .flags = LLDS_CREATE };
+	u64 limit = options->limit;
+	__u32 abi = 0;
+	int ret = dev_call(store, LLDS_GET_ABI, &abi);
+
+	if (ret || abi != LLDS_ABI)
+		return refuse(options, -ENODEV, "not this version's llds device");
+	if (name) {
+		if (strlen(name) > LLDS_NAME_MAX)
+			return refuse(options, -EINVAL, "%s: a name has at most %u characters", name,
+				      LLDS_NAME_MAX);
+		memcpy(attach.name, name, strlen(name));
+		ret = dev_call(store, LLDS_ATTACH, &attach);
+		return ret ? refuse(options, ret, "store %s: %s", name, strerror(-ret)) : 0;
+	}
+	ret = limit ? dev_call(store, LLDS_SET_LIMIT, &limit) : 0;
+	return ret ? refuse(options, ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret)) : 0;
+}
+
+static int dev_close(struct lath_store *store)
+{
+	struct dev *dev = store->backend_data;
+
+	close(dev->fd);
+	free(dev);
+	return 0;
+}
+
+static int dev_open(struct lath_store *store, const char *rest, const struct lath_store_options *options)
+{
+	const char *name = strchr(rest, '#');
+	char *path = strndup(*rest && *rest != '#' ? rest : "/dev/llds",
+			     *rest && name && name != rest ? (size_t)(name - rest) : (size_t)4096);
+	struct dev *dev = malloc(sizeof(*dev));
+	int ret;
+
+	if (!dev || !path)
+		ret = refuse(options, -ENOMEM, "no memory");
+	else if (options->keys != LATH_STORE_NUMBERS || options->flags & LATH_STORE_EVICT)
+		ret = refuse(options, -EOPNOTSUPP,
+			     "the kernel's store has numbers for keys and evicts nothing");
+	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
+		ret = refuse(options, -errno, "%s: %s", path, strerror(errno));
+	else {
+		store->backend_data = dev;
+		ret = dev_prepare(store, name ? name + 1 : NULL, options);
+		if (ret)
+			close(dev->fd);
+	}
+	free(path);
+	if (ret)
+		free(dev);
+	return ret;
+}
+
+/* ---- reading ---- */
+
+static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
+{
+	struct llds_get get = { .key = key.n, .value = (uintptr_t)buf };
+	int ret;
+
+	if (key.data)
+		return -EINVAL;
+	get.room = (u32)min(room, (size_t)LLDS_VALUE_MAX);
+	ret = dev_call(store, LLDS_GET, &get);
+	return ret && ret != -ERANGE ? ret : (int64_t)get.size;
+}
+
+static void copy_free(struct lath_rcu_head *head)
+{
+	lath_retired();
+	free(container_of(head, struct copy, rcu));
+	lath_retired_end();
+}
+
+/* Give ref what get says of a value that is at data. */
+static int ref_fill(struct lath_store *store, const struct llds_get *get, const void *data,
+		    struct lath_store_ref *ref)
+{
+	struct copy *copy;
+
+	ref->size = get->size;
+	ref->version = get->version;
+	ref->expires = get->expires;
+	ref->data = ref->small;
+	if (get->size <= sizeof(ref->small)) {
+		memcpy(ref->small, data, get->size);
+		return 0;
+	}
+	copy = malloc(sizeof(*copy) + get->size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy->data, data, get->size);
+	ref->data = copy->data;
+	lath_retire(store->rcu, &copy->rcu, copy_free);
+	return 0;
+}
+
+static int dev_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
+{
+	u8 first[FIRST_ROOM], *data = first, *more;
+	struct llds_get get = { .key = key.n, .room = sizeof(first) };
+	int ret;
+
+	for (;;) {
+		get.value = (uintptr_t)data;
+		ret = dev_call(store, LLDS_GET, &get);
+		if (ret != -ERANGE)
+			break;
+		get.room = get.size;
+		more = realloc(data == first ? NULL : data, get.room);
+		ret = -ENOMEM;
+		if (!more)
+			break;
+		data = more;
+	}
+	if (!ret)
+		ret = ref_fill(store, &get, data, ref);
+	if (data != first)
+		free(data);
+	return ret;
+}
+
+static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       struct lath_store_ref *refs)
+{
+	struct llds_get get[GROUP];
+	u8 data[GROUP][64];
+	size_t found = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP);
+		struct llds_batch batch = { .elements = (uintptr_t)get };
+
+		for (j = 0; j < m; j++)
+			get[j] = (struct llds_get){ .key = keys[i + j].n,
+						    .value = (uintptr_t)data[j],
+						    .room = sizeof(data[j]),
+						    .error = -EAGAIN };
+		batch.count = (u32)m;
+		if (dev_call(store, LLDS_MGET, &batch))
+			batch.done = 0;
+		for (j = 0; j < m; j++) {
+			struct lath_store_ref *ref = &refs[i + j];
+			int ret = keys[i + j].data ? -EINVAL : get[j].error;
+
+			/* too long for here, or not come to */
+			if (ret == -ERANGE || (!keys[i + j].data && j >= batch.done))
+				ret = dev_get_ref(store, keys[i + j], ref);
+			else if (!ret)
+				ret = ref_fill(store, &get[j], data[j], ref);
+			if (ret)
+				ref->data = NULL;
+			found += !ret;
+		}
+	}
+	return found;
+}
+
+/* ---- writing ---- */
+
+static int dev_put(struct lath_store *store, u64 key, const struct lath_store_ref *old,
+		   const struct lath_store_change *change)
+{
+	struct llds_set set = { .key = key, .value = (uintptr_t)change->value, .expires = change->expires };
+	u64 size = change->size + change->tail_size;
+	u8 *whole = NULL;
+	int ret;
+
+	if (size > LLDS_VALUE_MAX)
+		return -E2BIG;
+	if (change->tail_size) {
+		whole = malloc(size);
+		if (!whole)
+			return -ENOMEM;
+		if (change->size)
+			memcpy(whole, change->value, change->size);
+		memcpy(whole + change->size, change->tail, change->tail_size);
+		set.value = (uintptr_t)whole;
+	}
+	set.size = (u32)size;
+	set.flags = old ? LLDS_IF_VERSION : LLDS_ADD;
+	set.version = old ? old->version : 0;
+	ret = dev_call(store, LLDS_SET, &set);
+	free(whole);
+	return ret;
+}
+
+static int dev_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+{
+	int ret;
+
+	do { /* -EAGAIN, -EEXIST, -ENOENT of a change: it is not what fn saw any more */
+		struct lath_store_change change = { LATH_STORE_KEEP, NULL, 0, NULL, 0, 0 };
+		struct llds_delete del = { .key = key.n, .flags = LLDS_IF_VERSION };
+		struct lath_store_ref ref, *old = &ref;
+
+		lath_reader_enter(store->rcu);
+		ret = dev_get_ref(store, key, &ref);
+		if (ret == -ENOENT)
+			old = NULL;
+		else if (ret)
+			goto out;
+		change.expires = old ? ref.expires : 0;
+		ret = fn(arg, old, &change);
+		if (ret < 0 || change.action == LATH_STORE_KEEP) {
+			ret = min(ret, 0);
+			goto out;
+		}
+		if (change.action == LATH_STORE_PUT) {
+			ret = dev_put(store, key.n, old, &change);
+		} else if (old) {
+			del.version = ref.version;
+			ret = dev_call(store, LLDS_DELETE, &del);
+		} else {
+			ret = 0;
+		}
+		lath_reader_exit(store->rcu);
+	} while (ret == -EAGAIN || ret == -EEXIST || ret == -ENOENT);
+	return ret;
+out:
+	lath_reader_exit(store->rcu);
+	return ret;
+}
+
+/* A batch call, to its end; elements not come to keep their error. */
+static void dev_batch(struct lath_store *store, unsigned long call, void *elements, size_t each, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		struct llds_batch batch = { .elements = (uintptr_t)elements + i * each,
+					    .count = (u32)(n - i) };
+
+		if (dev_call(store, call, &batch) || !batch.done)
+			return;
+		i += batch.done;
+	}
+}
+
+static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+		       int *results)
+{
+	struct llds_set set[GROUP];
+	size_t good = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP);
+
+		for (j = 0; j < m; j++) {
+			const struct lath_store_entry *e = &entries[i + j];
+
+			/* an impossible length is refused by the kernel; a key of bytes must be, too */
+			set[j] = (struct llds_set){ .key = e->key.n,
+						    .value = (uintptr_t)e->value,
+						    .size = (u32)min(e->size, (u64)LLDS_VALUE_MAX + 1),
+						    .flags = e->key.data ? ~0u : 0,
+						    .expires = e->expires,
+						    .error = -ENOMEM };
+		}
+		dev_batch(store, LLDS_MSET, set, sizeof(*set), m);
+		for (j = 0; j < m; j++) {
+			if (results)
+				results[i + j] = set[j].error;
+			good += !set[j].error;
+		}
+	}
+	return good;
+}
+
+static size_t dev_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results)
+{
+	struct llds_delete del[GROUP];
+	size_t good = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP);
+
+		for (j = 0; j < m; j++)
+			del[j] = (struct llds_delete){ .key = keys[i + j].n,
+						       .flags = keys[i + j].data ? ~0u : 0,
+						       .error = -ENOMEM };
+		dev_batch(store, LLDS_MDELETE, del, sizeof(*del), m);
+		for (j = 0; j < m; j++) {
+			if (results)
+				results[i + j] = del[j].error;
+			good += !del[j].error;
+		}
+	}
+	return good;
+}
+
+/* ---- in order ---- */
+
+static int dev_seek(struct lath_store *store, struct lath_store_key key, int backward,
+		    struct lath_store_key *found, struct lath_store_ref *value)
+{
+	_Alignas(8) u8 first[FIRST_ROOM];
+	struct llds_iterate it = { .from = key.n, .last = backward ? 0 : ~0ull };
+	u8 *buffer = first, *more;
+	u32 room = sizeof(first);
+	int ret;
+
+	for (;;) {
+		it.buffer = (uintptr_t)buffer;
+		it.room = room;
+		it.count = 1;
+		it.flags = backward ? LLDS_BACKWARD : 0;
+		it.more = 0;
+		ret = dev_call(store, LLDS_ITERATE, &it);
+		if (!ret && !it.count && it.more) { /* stopped early */
+			it.from = it.next;
+			continue;
+		}
+		if (ret != -ERANGE)
+			break;
+		room = it.used;
+		more = realloc(buffer == first ? NULL : buffer, room);
+		ret = -ENOMEM;
+		if (!more)
+			break;
+		buffer = more;
+	}
+	if (!ret && !it.count)
+		ret = -ENOENT;
+	if (!ret) {
+		const struct llds_record *record = (const void *)buffer;
+		struct llds_get get = { .size = record->size,
+					.version = record->version,
+					.expires = record->expires };
+
+		*found = lath_key_number(record->key);
+		ret = ref_fill(store, &get, buffer + sizeof(*record), value);
+	}
+	if (buffer != first)
+		free(buffer);
+	return ret;
+}
+
+static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
+{
+	struct llds_stats there;
+	int ret = dev_call(store, LLDS_STATS, &there);
+
+	if (ret)
+		return ret;
+	memset(stats, 0, sizeof(*stats));
+	stats->items = there.items;
+	stats->committed = there.bytes;
+	stats->index_bytes = there.index_bytes;
+	stats->record_bytes = there.bytes - there.index_bytes;
+	return 0;
+}
+
+const struct store_backend store_dev_backend = {
+	.scheme = "dev",
+	.open = dev_open,
+	.close = dev_close,
+	.get = dev_get,
+	.get_ref = dev_get_ref,
+	.update = dev_update,
+	.mget = dev_mget,
+	.mset = dev_mset,
+	.mdel = dev_mdel,
+	.seek = dev_seek,
+	.stats = dev_stats,
+};

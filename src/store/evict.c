@@ -241,7 +241,7 @@ int64_t lath_store_compact(struct lath_store *store)
 	u64 given;
 
 	if (store->backend)
-		return -EOPNOTSUPP;
+		return 0;
 	pthread_mutex_lock(&store->compact_lock);
 	arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);

@@ -337,11 +337,34 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 	return 1;
 }
 
+/* A store that lives somewhere else: numbers, one at a time, each in a section of its own. */
+static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *key,
+			  struct lath_store_ref *value)
+{
+	struct lath_store *store = iter->store;
+	int ret;
+
+	if (iter->number_done)
+		return 0;
+	lath_reader_exit(store->rcu);
+	lath_reader_enter(store->rcu);
+	ret = store->backend->seek(store, lath_key_number(iter->number), iter->backward, key, value);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	if (iter->backward ? key->n < iter->number_end : key->n > iter->number_end)
+		return 0;
+	iter->number_done = key->n == iter->number_end;
+	iter->number = iter->backward ? key->n - 1 : key->n + 1;
+	return 1;
+}
+
 int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *key,
 			 struct lath_store_ref *value)
 {
 	int ret;
 
+	if (unlikely(iter->store->backend))
+		return next_elsewhere(iter, key, value);
 	do {
 		ret = iter_next_word(iter, key, &iter->at);
 		if (ret <= 0)
@@ -391,7 +414,7 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 	struct lath_store_iter *iter;
 	int ret;
 
-	if (store->backend)
+	if (store->backend && !store->backend->seek)
 		return -EOPNOTSUPP;
 	iter = store_refused() ? NULL : calloc(1, sizeof(*iter));
 	if (!iter)
@@ -430,6 +453,23 @@ void lath_store_iter_end(struct lath_store_iter *iter)
 
 /* ---- many at once ---- */
 
+static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint64_t *keys,
+			     struct lath_store_ref *refs, size_t max, uint64_t *next)
+{
+	struct lath_store_key key = lath_key_number(from);
+	size_t n = 0;
+
+	while (n < max && key.n <= last && !store->backend->seek(store, key, 0, &key, &refs[n]) &&
+	       key.n <= last) {
+		keys[n++] = key.n++;
+		if (!key.n)
+			break;
+	}
+	if (next)
+		*next = key.n;
+	return n;
+}
+
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
 			       struct lath_store_ref *refs, size_t max, uint64_t *next)
 {
@@ -437,8 +477,10 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 	size_t n = 0, i, m;
 	u64 go_on = from;
 
-	if (store->keys != LATH_STORE_NUMBERS || store->backend)
+	if (store->keys != LATH_STORE_NUMBERS)
 		return 0;
+	if (store->backend)
+		return scan_elsewhere(store, from, last, keys, refs, max, next);
 	while (n < max) {
 		size_t want = min(max - n, ARRAY_SIZE(items));
 
@@ -482,7 +524,12 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 	ret = lath_store_iter_begin(store, range, &iter);
 	if (ret)
 		return ret;
-	if (store->keys == LATH_STORE_NUMBERS) {
+	if (store->backend) {
+		struct lath_store_ref ref;
+
+		while ((ret = next_elsewhere(iter, &key, &ref)) > 0)
+			count++;
+	} else if (store->keys == LATH_STORE_NUMBERS) {
 		if (!iter->number_done)
 			count = count_numbers(store, min(iter->number, iter->number_end),
 					      max(iter->number, iter->number_end));

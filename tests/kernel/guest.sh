@@ -50,6 +50,14 @@ stage_llds() {
 	rmmod llds && rmmod lathwork && [ ! -e /dev/llds ]
 }
 
+# The tests of lathwork/store.h, on the kernel's store: number keys.
+stage_store() {
+	insmod /lathwork.ko && insmod /llds.ko || return
+	export LATH_STORE_SPEC=dev:/dev/llds
+	store_model --subcase='numbers*' && store_concurrent --subcase='numbers*' || return
+	rmmod llds && rmmod lathwork
+}
+
 # Random calls; FUZZ says how many.
 stage_fuzz() {
 	insmod /lathwork.ko && insmod /llds.ko || return
@@ -143,9 +151,16 @@ stage_figures() {
 	mount -t tmpfs -o size=80% tmp /tmp && dd if=/dev/zero of=/tmp/touch bs=1M 2>/dev/null
 	umount /tmp
 	insmod /lathwork.ko || return
-	for repeat in 1 2 3 4 5; do
+	for repeat in 1 2 3 4 5 6 7; do
 		for benchmark in 1 2 3 4; do
-			insmod /skiplist_test.ko items=100000 rounds=${ROUNDS-20000} threads=1 keys=1000000 benchmark=$benchmark || return
+			insmod /skiplist_test.ko items=100000 rounds=$([ $benchmark = 4 ] && echo 2000 || echo 20000) threads=1 \
+				keys=0 benchmark=$benchmark || return
+			rmmod skiplist_test || return
+		done
+	done
+	for repeat in 1 2 3 4 5; do
+		for benchmark in 1 3 4; do
+			insmod /skiplist_test.ko items=1000 rounds=10 threads=1 keys=1000000 benchmark=$benchmark || return
 			rmmod skiplist_test || return
 		done
 	done

@@ -6,6 +6,7 @@
 #include "lathwork/store.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
@@ -34,8 +35,12 @@ struct closer {
 };
 using store_ptr = std::unique_ptr<lath_store, closer>;
 
-inline store_ptr open_store(const lath_store_options& options, const char* spec = "mem:") {
+// LATH_STORE_SPEC=dev:/dev/llds: the same tests on another store
+inline store_ptr open_store(const lath_store_options& options, const char* spec = nullptr) {
+    const char* elsewhere = std::getenv("LATH_STORE_SPEC");
     lath_store* s = nullptr;
+    if (!spec)
+        spec = elsewhere ? elsewhere : "mem:";
     return store_ptr(lath_store_open(&s, spec, &options) ? nullptr : s);
 }
 
