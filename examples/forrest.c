@@ -9,16 +9,16 @@
 
 int main(void)
 {
-	FORREST *forrest = forrest_alloc();
+	FORREST *handle = forrest_alloc();
 	uint64_t key = ft_MurmurHash64A("hello", 5, 9);
 	char text[] = "world";
 	llds_result_ent *set, *get;
 	int ok;
 
-	if (!forrest)
+	if (!handle)
 		return 1;
-	set = forrest_insert_key(forrest, key, text, sizeof(text));
-	get = forrest_get_key(forrest, key);
+	set = forrest_insert_key(handle, key, text, sizeof(text));
+	get = forrest_get_key(handle, key);
 	ok = set && get && set->result == SUCCESS && get->result == SUCCESS && get->vlen == sizeof(text) &&
 	     !strcmp(get->val, "world");
 	if (ok)
@@ -27,7 +27,7 @@ int main(void)
 		free(get->val);
 	free(get);
 	free(set);
-	free(forrest_rm_tree(forrest));
-	forrest_cleanup(forrest);
+	free(forrest_rm_tree(handle));
+	forrest_cleanup(handle);
 	return !ok;
 }
