@@ -103,8 +103,7 @@ void load_guest(const std::string& path) {
     void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!object)
         check.fail(dlerror());
-    const auto* adapter =
-        static_cast<const lath_bench_adapter*>(dlsym(object, "lath_bench_guest"));
+    const auto* adapter = static_cast<const lath_bench_adapter*>(dlsym(object, "lath_bench_guest"));
     if (!adapter)
         check.fail("does not export lath_bench_guest (see bench_adapter.h)");
     check.check(*adapter);

@@ -194,8 +194,8 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 	return lath_heads_match(head, h).eq;
 }
 
-/* The highest bit of `live` whose head is not above h, or -1; *upto: all such bits. */
-static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *upto)
+/* The highest bit of `live` whose head is not above h, or -1; *below_or_at: all such bits. */
+static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *below_or_at)
 {
 	struct lath_match m;
 
@@ -203,14 +203,14 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 	if (likely(lath_have_avx512)) { /* has lzcnt too; bsr is slow where lzcnt is not */
 		long above;
 
-		*upto = LATH_AVX512_COMPARE("vpcmpnltub", head, h) & live;
-		__asm__("lzcntq %1, %0" : "=r"(above) : "r"(*upto) : "cc");
+		*below_or_at = LATH_AVX512_COMPARE("vpcmpnltub", head, h) & live;
+		__asm__("lzcntq %1, %0" : "=r"(above) : "r"(*below_or_at) : "cc");
 		return 63 - above;
 	}
 #endif
 	m = lath_heads_match(head, h);
-	*upto = (m.lt | m.eq) & live;
-	return (long)fls64(*upto) - 1;
+	*below_or_at = (m.lt | m.eq) & live;
+	return (long)fls64(*below_or_at) - 1;
 }
 
 #endif /* LATH_ARCH_SEARCH_H */

@@ -68,8 +68,8 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 		if (probe->equal & READ_ONCE(leaf->live))
 			prefetch((char *)&leaf->pair[__ffs64(probe->equal) % NODE_CAP]);
 	} else {
-		u64 upto;
-		long i = lath_heads_floor(leaf->head, h, READ_ONCE(leaf->live), &upto);
+		u64 below_or_at;
+		long i = lath_heads_floor(leaf->head, h, READ_ONCE(leaf->live), &below_or_at);
 
 		if (i < 0)
 			return;

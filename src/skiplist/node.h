@@ -264,12 +264,12 @@ static __always_inline long node_find(const struct node *node, u64 key)
 /* The last live entry with key <= this one, or -1. Most often it is the last with its head or a lower one. */
 static __always_inline long node_floor(const struct node *node, u64 key)
 {
-	u64 upto;
-	long i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live), &upto);
+	u64 below_or_at;
+	long i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live), &below_or_at);
 
 	if (unlikely(i < 0) || likely(READ_ONCE(node->pair[i].key) <= key))
 		return i;
-	return node_floor_tied(node, upto & ~(1ull << i), key);
+	return node_floor_tied(node, below_or_at & ~(1ull << i), key);
 }
 
 /* The live entry that covers key, or -1. */
