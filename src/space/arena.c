@@ -152,7 +152,7 @@ void arena_open(struct arena *arena, u64 block)
 		arena->map[i] = 0;
 		set_word(arena, i, ~0ull);
 	}
-	arena->block = block;
+	WRITE_ONCE(arena->block, block);
 	show(arena);
 }
 
@@ -196,13 +196,31 @@ bool arena_give(struct arena *arena, u64 unit, u64 n)
 
 bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
 {
-	u64 at = (first + align - 1) & ~(align - 1);
+	u64 begin = first, at, stop;
 
-	for (; at <= last && last - at >= n - 1; at += align)
-		if (arena_take_at(arena, at, n)) {
-			*unit = at;
-			return true;
+	/* from one free run to the next */
+	while (arena->free >= n && begin <= last) {
+		u64 word = arena->map[begin / 64] >> begin % 64;
+
+		if (!word) {
+			begin = (begin | 63) + 1;
+			continue;
 		}
+		begin += __ffs64(word);
+		for (stop = begin; stop <= last;) {
+			u64 more = ones(arena->map[stop / 64] >> stop % 64);
+
+			stop += more;
+			if (!more || stop % 64)
+				break;
+		}
+		at = (begin + align - 1) & ~(align - 1);
+		if (at + n <= stop && at + n - 1 <= last) {
+			*unit = at;
+			return arena_take_at(arena, at, n);
+		}
+		begin = stop + 1;
+	}
 	return false;
 }
 

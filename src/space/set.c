@@ -96,6 +96,7 @@ bool set_grow(struct lath_space *space, struct set *set)
 	}
 	lath_spin_lock(&arena->lock);
 	arena_open(arena, entry.key);
+	arena_count_empty(space, arena, 0);
 	lath_spin_unlock(&arena->lock);
 	return true;
 }
@@ -135,6 +136,7 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 				u64 cookie, u64 *key)
 {
 	unsigned int got = 0, i;
+	u64 free = arena->free;
 
 	if (arena->block == NO_BLOCK)
 		return 0;
@@ -143,6 +145,7 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 	else
 		while (got < most && arena_take(arena, n, &key[got]))
 			got++;
+	arena_count_empty(space, arena, free);
 	for (i = 0; i < got; i++) {
 		arena_set_owner(arena, key[i], n, cookie);
 		key[i] = arena_key(space, arena, key[i]);
@@ -202,11 +205,14 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 int arena_return(struct lath_space *space, u64 key, u64 n)
 {
 	struct arena *arena = arena_lock(space, key);
+	u64 free;
 	bool right;
 
 	if (!arena)
 		return 1;
+	free = arena->free;
 	right = arena_give(arena, units_of(space, key) % ARENA_UNITS, n);
+	arena_count_empty(space, arena, free);
 	lath_spin_unlock(&arena->lock);
 	return right ? 0 : -EINVAL;
 }
@@ -224,8 +230,9 @@ bool set_release(struct lath_space *space, struct set *set)
 		lath_spin_lock(&arena->lock);
 		block = arena->free == ARENA_UNITS ? arena->block : NO_BLOCK;
 		if (block != NO_BLOCK) {
-			arena->block = NO_BLOCK;
+			WRITE_ONCE(arena->block, NO_BLOCK);
 			arena->free = 0;
+			arena_count_empty(space, arena, ARENA_UNITS);
 			WRITE_ONCE(*arena->shown, 0);
 		}
 		lath_spin_unlock(&arena->lock);

@@ -58,7 +58,8 @@ static bool index_covers(struct lath_space *space, u64 key, u64 size)
 	return false;
 }
 
-/* Free what the item that covers key has of [key, key + size). *freed: how much. */
+/* Free what the item that covers key has of [key, key + size). *freed: how much. Only a tail that stays takes
+ * memory: it is cut off first. */
 static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
 	struct lath_item item;
@@ -67,22 +68,21 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 	if (lath_skiplist_lookup_item(&space->index, key, &item))
 		return -EINVAL;
 	*freed = min(size, item.size - (key - item.key));
-	if (item.key < key) {
-		ret = lath_skiplist_split(&space->index, key, item.value);
-		if (ret)
-			return ret;
-		lath_fetch_add(&space->ranges, 1);
-	}
 	if (key - item.key + *freed < item.size) {
 		ret = lath_skiplist_split(&space->index, key + *freed, item.value);
 		if (ret)
 			return ret;
 		lath_fetch_add(&space->ranges, 1);
 	}
-	if (lath_skiplist_erase_item(&space->index, key, NULL))
+	if (item.key < key) {
+		ret = lath_skiplist_resize(&space->index, item.key, key - item.key);
+	} else {
+		ret = lath_skiplist_erase_item(&space->index, key, NULL);
+		lath_fetch_add(&space->ranges, -1ull);
+	}
+	if (ret)
 		return -EINVAL;
 	lath_fetch_add(&space->index_keys, -*freed);
-	lath_fetch_add(&space->ranges, -1ull);
 	lath_fetch_add(&space->freed, 1);
 	return 0;
 }
@@ -134,7 +134,7 @@ static bool press(struct lath_space *space)
 	bool any = magazines_drain(space);
 	unsigned int i;
 
-	for (i = 0; i < space->sets; i++)
+	for (i = 0; i < space->sets && READ_ONCE(space->empty); i++)
 		any |= set_release(space, &space->set[i]);
 	return any;
 }
@@ -186,11 +186,15 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 
 	if (n > ARENA_UNITS || align > ARENA_UNITS || want->policy == LATH_HOLE_EXACT)
 		return false;
+	/* powers of two at their own alignment: the grades have said it all */
+	if (!(n & (n - 1)) && align == n && want->low == space->config.low &&
+	    want->high == space->config.high)
+		return false;
 	for (k = 0; k < space->sets; k++) {
 		count = smp_load_acquire(&space->set[k].count); /* pairs with arena_obtain */
 		for (i = 0; i < count; i++) {
 			struct arena *arena = set_arena(&space->set[k], i);
-			u64 first, end, unit;
+			u64 first, end, unit, free;
 			bool taken = false;
 
 			lath_spin_lock(&arena->lock);
@@ -199,8 +203,10 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 			if (arena->block != NO_BLOCK && first <= last && end >= want->low) {
 				first = max(first, want->low) - first;
 				end = min(end, last) - arena_key(space, arena, 0);
+				free = arena->free;
 				taken = arena_take_within(arena, n, align, units_of(space, first),
 							  units_of(space, end), &unit);
+				arena_count_empty(space, arena, free);
 			}
 			if (taken) {
 				arena_set_owner(arena, unit, n, cookie);
@@ -275,7 +281,10 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 		int ret;
 
 		if (arena) {
+			u64 free = arena->free;
+
 			taken = arena_take_at(arena, unit, units_of(space, size));
+			arena_count_empty(space, arena, free);
 			if (taken)
 				arena_set_owner(arena, unit, units_of(space, size), cookie);
 			lath_spin_unlock(&arena->lock);
@@ -321,7 +330,7 @@ int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
 		return -EINVAL;
 	order = log2_up(n);
 	if (space->magazines && order < ORDERS && n == 1ull << order && !(units_of(space, key) & (n - 1)) &&
-	    (!space->config.below || key < space->config.below)) {
+	    (!space->config.below || key < space->config.below) && arena_known(space, key)) {
 		magazine_give(space, order, key);
 		return 0;
 	}

@@ -58,6 +58,7 @@ struct lath_space {
 	struct slot *slots; /* SLOTS of them */
 	bool magazines;
 	struct arena *recent[RECENT]; /* by block number: saves the lookup */
+	u64 empty;		      /* arenas that are all free */
 	u64 index_keys;		      /* in ranges of the index that are no arenas */
 	u64 ranges;
 	u64 freed; /* grows with every range the index gets back */
@@ -98,6 +99,22 @@ bool set_release(struct lath_space *space, struct set *set);
  * the grade needed. */
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n, unsigned int most,
 		      u64 cookie, u64 *key);
+/* A locked arena had so many free units before: is it all free now, or no longer? */
+static inline void arena_count_empty(struct lath_space *space, const struct arena *arena, u64 free)
+{
+	if ((free == ARENA_UNITS) != (arena->free == ARENA_UNITS))
+		lath_fetch_add(&space->empty, free == ARENA_UNITS ? -1ull : 1);
+}
+
+/* Is key known to lie in an arena? If not, it may still. */
+static inline bool arena_known(struct lath_space *space, u64 key)
+{
+	u64 block = key >> space->unit_shift >> 12;
+	struct arena *arena = READ_ONCE(space->recent[block % RECENT]);
+
+	return arena && READ_ONCE(arena->block) == block;
+}
+
 /* The arena that has key, locked, or NULL. */
 struct arena *arena_lock(struct lath_space *space, u64 key);
 /* Return units of one block to their arena. 0 | -EINVAL | 1: no arena has them */
