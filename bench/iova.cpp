@@ -63,7 +63,7 @@ std::string io_case(const char* kind, int threads) {
     return std::string(kind) + "/" + std::to_string(threads);
 }
 
-u64 pages_per_io(const options& opt) { return opt.n.empty() ? io_pages : opt.n.front(); }
+u64 pages_per_io(const options& opt) { return size_list(opt, "io_pages", {io_pages})[0]; }
 
 const iova_subject& find_subject(const std::string& name) {
     for (const auto& s : iova_subjects())
@@ -141,8 +141,6 @@ class runner {
 public:
     explicit runner(session& s) : session_(s) {
         const options& opt = s.opt();
-        if (opt.n.size() > 1)
-            throw std::runtime_error("iova: --n is the pages of an I/O: one value");
         window_ms_ = size_list(opt, "window_ms",
                                {opt.quick()  ? 60u
                                 : opt.full() ? 1000u
@@ -356,6 +354,7 @@ table iova_table() {
     t.cases = iova_cases;
     t.run = [](session& s) { runner(s).run(); };
     t.parameters = {
+        size_parameter("io_pages", "pages of 4 KiB an I/O", "5120: 20 MiB"),
         size_parameter("window_ms", "length of a measurement", "60, 250 or 1000 by mode"),
         size_parameter("fill_ms", "longest time to fill the space", "400, 1500 or 10000 by mode"),
         size_parameter("device_gbps", "bandwidth of the modelled device, GB/s", "28"),

@@ -100,7 +100,7 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 		ret = refuse(options, -EOPNOTSUPP,
 			     "the kernel's store has numbers for keys and evicts nothing");
 	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
-		ret = refuse(options, -errno, "%s: %s", path, strerror(errno));
+		ret = refuse(options, errno == ENOENT ? -ENODEV : -errno, "%s: %s", path, strerror(errno));
 	else {
 		store->backend_data = dev;
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);

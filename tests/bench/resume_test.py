@@ -10,6 +10,7 @@ import tempfile
 import time
 
 SMALL = ["--quick", "--reps", "2", "--n", "2000", "--threads", "1,2"]
+SHORT = ["--parameter", "window_ms=5", "--parameter", "fill_ms=20", "--parameter", "io_pages=500"]
 
 
 def bench(lath, *args, code=0):
@@ -30,7 +31,7 @@ def samples(document):
 
 def interrupted(lath, path):
     """A run of all tables, stopped by SIGINT once the first table is in the file."""
-    command = [lath, "bench", "all", *SMALL, "--json", path]
+    command = [lath, "bench", "all", *SMALL, *SHORT, "--json", path]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
         deadline = time.monotonic() + 60
         while not os.path.exists(path) and time.monotonic() < deadline:
@@ -50,7 +51,7 @@ def main():
         parts = {t["name"]: t["complete"] for t in before["context"]["tables"]}
         if all(parts.values()) or not any(parts.values()):
             sys.exit(f"interrupted: expected some tables complete and some not: {parts}")
-        bench(lath, "all", *SMALL, "--json", path, "--resume")
+        bench(lath, "all", *SMALL, *SHORT, "--json", path, "--resume")
         after = read(path)
         if not all(t["complete"] for t in after["context"]["tables"]):
             sys.exit("resumed: a table is still incomplete")
@@ -73,7 +74,7 @@ def main():
         hit["samples"] = hit["samples"][:1]
         with open(path, "w", encoding="utf-8") as file:
             json.dump(broken, file)
-        bench(lath, "all", *SMALL, "--json", path, "--resume")
+        bench(lath, "all", *SMALL, *SHORT, "--json", path, "--resume")
         again = samples(read(path))
         changed = {key[:2] for key in new if new[key] != again[key]}
         if changed != {("sort", "random")}:
@@ -86,7 +87,7 @@ def main():
                 sys.exit(f"--resume {' '.join(args)}: the error does not name {word}")
         with open(path, "w", encoding="utf-8") as file:
             file.write("{")
-        if path not in bench(lath, "all", *SMALL, "--json", path, "--resume", code=1).stderr:
+        if path not in bench(lath, "all", *SMALL, *SHORT, "--json", path, "--resume", code=1).stderr:
             sys.exit("--resume: a broken file is not named")
         bench(lath, "sort", "--resume", code=1)
     print("interrupted, resumed, compared")

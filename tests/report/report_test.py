@@ -15,7 +15,8 @@ import xml.etree.ElementTree as tree
 
 from browser import Browser
 
-SMALL = ["--quick", "--reps", "3", "--n", "2000,8000", "--threads", "1,2"]
+SMALL = ["--quick", "--reps", "3", "--n", "2000,8000", "--threads", "1,2", "--parameter", "window_ms=5",
+         "--parameter", "fill_ms=20", "--parameter", "io_pages=500"]
 READY = "document.body && document.body.dataset.drawn !== undefined"
 
 # id, marks that are drawn (paths and texts with a place and a size), and how far the chart reaches
