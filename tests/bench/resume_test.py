@@ -60,7 +60,7 @@ def main():
             if parts[table] and new.get((table, case, subject, metric)) != values:
                 sys.exit(f"resumed: {table} {case} {subject} {metric} was measured again")
         whole = os.path.join(scratch, "whole.json")
-        bench(lath, "all", *SMALL, "--json", whole)
+        bench(lath, "all", *SMALL, *SHORT, "--json", whole)
         differ = samples(read(whole)).keys() ^ new.keys()
         # bytes have no row where an allocator used old memory again
         if differ := {key for key in differ if not key[1].startswith("bytes")}:
@@ -83,7 +83,7 @@ def main():
         # wrong use is named
         for args, word in ((["--json", path, "--seed", "5"], "seed"), (["--json", path, "--cases", "random"], "only"),
                            (["--json", os.path.join(scratch, "none.json")], "none.json")):
-            if word not in bench(lath, "all", *SMALL, *args, "--resume", code=1).stderr:
+            if word not in bench(lath, "all", *SMALL, *SHORT, *args, "--resume", code=1).stderr:
                 sys.exit(f"--resume {' '.join(args)}: the error does not name {word}")
         with open(path, "w", encoding="utf-8") as file:
             file.write("{")
