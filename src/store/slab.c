@@ -220,12 +220,14 @@ static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
 static void batch_done(struct lath_rcu_head *head)
 {
 	struct retire_batch *batch = container_of(head, struct retire_batch, rcu);
-	struct arena *arena = batch->arena;
-	struct arena_shard *shard = batch->shard;
+	struct arena_shard *shard;
+	struct arena *arena;
 	bool keep;
 	u32 i;
 
-	lath_retired();
+	lath_retired(); /* nothing of the batch may be read before */
+	arena = batch->arena;
+	shard = batch->shard;
 	for (i = 0; i < batch->count; i++)
 		arena_free(arena, batch->place[i]);
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
