@@ -182,6 +182,18 @@ static bool locked_lookup(u64 point)
 	return hit;
 }
 
+/* Nodes are freed at once in this mode of the maple tree: a reader takes its lock too. */
+static bool maple_lookup(u64 point)
+{
+	MA_STATE(mas, &maple, point, point);
+	bool hit;
+
+	mtree_lock(&maple);
+	hit = mas_walk(&mas);
+	mtree_unlock(&maple);
+	return hit;
+}
+
 static bool index_lookup(u64 point)
 {
 	u64 value;
@@ -198,7 +210,7 @@ static bool index_lookup(u64 point)
 		spin_unlock(&tree_lock);
 		return hit;
 	default:
-		return mtree_load(&maple, point);
+		return maple_lookup(point);
 	}
 }
 
