@@ -475,6 +475,7 @@ template <class Body>
 double rate(unsigned threads, std::uint64_t items, Body body) {
     auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> all;
+    all.reserve(static_cast<std::size_t>(threads));
     for (unsigned t = 0; t < threads; ++t)
         all.emplace_back([&, t] { body(items * t / threads, items * (t + 1) / threads); });
     for (auto& t : all)
