@@ -20,6 +20,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -182,6 +183,17 @@ private:
             }
             session_.progress("pages: touching " + std::to_string(n) + " of " + name);
             touch(name, r->base, n);
+            // fresh pages for every repetition; the last ones stay
+            for (int rep = 1;
+                 rep < session_.reps() && session_.wants_case("touch/" + std::to_string(n)) &&
+                 !session_.stopped();
+                 ++rep) {
+                r.reset();
+                r = std::make_unique<region>(b, n);
+                if (!r->base)
+                    throw std::runtime_error("pages: " + name + ": " + r->why);
+                touch(name, r->base, n);
+            }
             if (b.advice == MADV_HUGEPAGE)
                 session_.remark(std::to_string((huge_page_bytes() - huge) >> 20) + " MiB of " +
                                 std::to_string(n * page >> 20) + " really on huge pages");
