@@ -7,8 +7,9 @@
  * leaves about 86 % full instead of 69 %. Entries only ever move to the right: then the low fence of
  * a leaf only falls, and no walk can land too far right. Appending at the end leaves full leaves.
  *
- * Separators are posted afterwards, one level at a time, with no lock held below. Until then, and
- * for ever if memory for an inner node is missing, the new node is reached from its left neighbour.
+ * Separators are posted afterwards, one level at a time, with no lock held below. Until then the new
+ * node is reached from its left neighbour. If memory for an inner node is missing, that lasts until a leaf
+ * near it grows again.
  */
 #include "skiplist/gap.h"
 #include "skiplist/list.h"
@@ -33,6 +34,13 @@ void reserve_release(struct skiplist *list, struct reserve *reserve)
 }
 
 /* ---- separators ---- */
+
+static void link_unposted(struct skiplist *list, struct node *left, struct node *fresh)
+{
+	WRITE_ONCE(fresh->unposted, 1);
+	WRITE_ONCE(left->right, fresh);
+	lath_fetch_add(&list->unposted, 1);
+}
 
 static void inner_insert(struct skiplist *list, struct node *inner, u64 low, struct node *child)
 {
@@ -92,7 +100,7 @@ static void inner_split(struct skiplist *list, struct node *inner, struct node *
 	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, list->inner_side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(inner->last, right->low - 1);
-	WRITE_ONCE(inner->right, right);
+	link_unposted(list, inner, right);
 	if (append) /* what comes will lie as close as what is there */
 		node_scale(right, right->low, shift);
 	else
@@ -117,18 +125,44 @@ static int inner_find(const struct node *inner, int i, const struct node *child)
 	return j;
 }
 
+/* True for one of all who want to post this node; it stays alive as long as nobody has. */
+static bool take_posting(struct skiplist *list, struct node *node)
+{
+	if (!lath_fetch_clear(&node->unposted))
+		return false;
+	lath_fetch_add(&list->unposted, -1ull);
+	return true;
+}
+
+/* The separator that stands for node in a locked parent leads to another, whose low fence has fallen past this
+ * parent: let it lead to node. The other one, to be posted further left, or NULL: somebody else posted node. */
+static struct node *adopt(struct skiplist *list, struct node *up, unsigned int i, struct node *node)
+{
+	struct node *other = node_child(up, i);
+
+	if (!take_posting(list, node))
+		return NULL;
+	WRITE_ONCE(other->unposted, 1); /* alive, for it is posted and up is locked */
+	lath_fetch_add(&list->unposted, 1);
+	WRITE_ONCE(up->pair[i].value, (u64)(uintptr_t)node);
+	if (list->holes)
+		node_forget_gap(up, i);
+	return other;
+}
+
 /*
- * Let the level above know where node begins: lower its separator if it is there, add it if it is
- * `fresh`. A separator may stay too high (the walk then moves right), never become too low.
+ * Let the level above know where node begins: lower its separator if it is there, add it if it has none
+ * yet and there is a reserve to draw on. A separator may stay too high (the walk then moves right), never
+ * become too low. Inside a reader, so that no node met here is used again meanwhile.
  */
-static void post(struct skiplist *list, struct node *node, unsigned int level, bool fresh,
-		 struct reserve *reserve)
+static void post(struct skiplist *list, struct node *node, unsigned int level, struct reserve *reserve)
 {
 	struct node *spare = NULL;
 
 	if (list->holes)
 		gap_begin(list);
 	for (;;) {
+		bool fresh = reserve && READ_ONCE(node->unposted);
 		u64 low = READ_ONCE(node->low);
 		struct node *up = lock_level(list, low, level);
 		int i, j;
@@ -145,20 +179,35 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 		}
 		i = (int)inner_slot(up, low);
 		j = inner_find(up, i, node); /* i >= 0: up covers low */
+		if (j < 0 && fresh && node_key(up, (unsigned int)i) == low) {
+			struct node *other = adopt(list, up, (unsigned int)i, node);
+
+			node_unlock(up);
+			if (list->holes)
+				gap_sync_span(list, low, low, level, level);
+			if (!other)
+				break;
+			node = other;
+			continue;
+		}
 		if (node_key(up, (unsigned int)i) == low || j == i || (j < 0 && !fresh)) {
 			node_unlock_clean(up); /* known well enough */
 			break;
 		}
-		if (j >= 0)
+		if (j < 0 && node_full(up) && !spare) {
+			node_unlock_clean(up);
+			spare = take_inner(list, reserve);
+			if (!spare)
+				break;
+			continue;
+		}
+		if (j >= 0) {
 			node_erase(up, (unsigned int)j); /* to come back further left */
-		if (!node_full(up)) {
-			inner_insert(list, up, low, node);
-			node_unlock(up);
-			if (list->holes)
-				gap_sync_span(list, low ? low - 1 : 0, low, level, level);
+		} else if (!take_posting(list, node)) {
+			node_unlock_clean(up);
 			break;
 		}
-		if (spare) {
+		if (node_full(up)) {
 			u64 left = up->low;
 
 			inner_split(list, up, spare, low, node);
@@ -166,13 +215,16 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 				gap_sync_span(list, left, low, level, level + 1);
 			node = spare;
 			spare = NULL;
-			level++;
-			continue;
+		} else {
+			inner_insert(list, up, low, node);
+			node_unlock(up);
+			if (list->holes)
+				gap_sync_span(list, low ? low - 1 : 0, low, level, level);
+			if (!reserve || !READ_ONCE(up->unposted))
+				break;
+			node = up;
 		}
-		node_unlock_clean(up);
-		spare = take_inner(list, reserve);
-		if (!spare)
-			break;
+		level++;
 	}
 	if (list->holes)
 		gap_end(list);
@@ -182,7 +234,23 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, b
 
 void post_low(struct skiplist *list, struct node *node)
 {
-	post(list, node, 1, false, NULL); /* needs no memory */
+	post(list, node, 1, NULL); /* needs no memory */
+}
+
+/* Leaves to the right that found no memory for their separators earlier: some of them now. */
+static void post_more(struct skiplist *list, struct node *leaf, struct reserve *reserve)
+{
+	unsigned int n;
+
+	for (n = 0; n < 8; n++) {
+		u64 word = node_read(leaf);
+		struct node *right = READ_ONCE(leaf->right);
+
+		if (!node_valid(leaf, word) || word & NODE_DEAD || !right || !READ_ONCE(right->unposted))
+			return;
+		post(list, right, 1, reserve);
+		leaf = right;
+	}
 }
 
 /* ---- leaves ---- */
@@ -225,10 +293,10 @@ static void even_out(struct node **leaf, unsigned int n, bool ranges)
 }
 
 /* Link the fresh leaf behind the last of the group. */
-static void link_leaf(struct node *left, struct node *fresh, u64 low)
+static void link_leaf(struct skiplist *list, struct node *left, struct node *fresh, u64 low)
 {
 	node_init(fresh, 0, low, left->last, left->right, left->shift);
-	WRITE_ONCE(left->right, fresh);
+	link_unposted(list, left, fresh);
 }
 
 /* The new key goes behind all of the leaf: begin a new leaf there and leave this one full. */
@@ -239,14 +307,14 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 
 	if (list->holes)
 		gap_begin(list);
-	link_leaf(leaf, fresh, key);
+	link_leaf(list, leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);
 	gap_settle(list, fresh);
 	node_open(fresh);
 	lath_delay("leaf appended, separator not yet posted");
 	node_unlock(leaf);
 	lath_fetch_add(&list->splits, 1);
-	post(list, fresh, 1, true, reserve);
+	post(list, fresh, 1, reserve);
 	if (list->holes) {
 		gap_sync_span(list, first, last, 1, 1);
 		gap_end(list);
@@ -297,7 +365,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		return 0;
 	}
 	if (fresh) {
-		link_leaf(group[n - 1], fresh, group[n - 1]->last);
+		link_leaf(list, group[n - 1], fresh, group[n - 1]->last);
 		group[n++] = fresh;
 	}
 	if (list->holes)
@@ -313,8 +381,9 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	for (i = fresh ? n - 1 : n; i-- > 0;)
 		node_unlock(group[i]);
 	lath_fetch_add(fresh ? &list->splits : &list->shares, 1);
-	for (i = 1; i < n; i++)
-		post(list, group[i], 1, group[i] == fresh, reserve);
+	for (i = READ_ONCE(leaf->unposted) ? 0 : 1; i < n; i++)
+		post(list, group[i], 1, reserve);
+	post_more(list, group[n - 1], reserve);
 	if (list->holes) {
 		gap_sync_span(list, first, last, 1, 1);
 		gap_end(list);

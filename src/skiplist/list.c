@@ -187,4 +187,5 @@ void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_
 	stats->splits = READ_ONCE(list->splits);
 	stats->shares = READ_ONCE(list->shares);
 	stats->merges = READ_ONCE(list->merges);
+	stats->unposted = READ_ONCE(list->unposted);
 }

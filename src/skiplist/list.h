@@ -94,6 +94,7 @@ struct skiplist {
 	u64 splits;
 	u64 shares;
 	u64 merges;
+	u64 unposted; /* nodes whose separator is not there */
 };
 _Static_assert(sizeof(struct skiplist) <= sizeof(struct lath_skiplist), "fits the public struct");
 

@@ -110,6 +110,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->shift, (u8)shift);
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
+	WRITE_ONCE(node->unposted, 0);
 	pad_heads(node);
 }
 

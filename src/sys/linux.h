@@ -51,6 +51,11 @@ static inline u64 lath_fetch_add_release(u64 *p, u64 n)
 	return (u64)atomic64_fetch_add_release((s64)n, (atomic64_t *)p);
 }
 
+static inline u8 lath_fetch_clear(u8 *p)
+{
+	return xchg_relaxed(p, 0);
+}
+
 static inline unsigned int lath_stripe(void)
 {
 	return raw_smp_processor_id();

@@ -17,7 +17,7 @@
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf
  *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add
- *              lath_fetch_add_release  lath_stripe
+ *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *   tests      lath_delay(point)
  *
  * In user space READ_ONCE, WRITE_ONCE and the smp_ words are __atomic operations, so that

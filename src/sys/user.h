@@ -120,6 +120,12 @@ static inline u64 lath_fetch_add_release(u64 *p, u64 n)
 	return __atomic_fetch_add(p, n, __ATOMIC_RELEASE);
 }
 
+/* Set to 0; what it was before. */
+static inline u8 lath_fetch_clear(u8 *p)
+{
+	return __atomic_exchange_n(p, 0, __ATOMIC_RELAXED);
+}
+
 /* A number for this thread, to spread counters by. */
 extern __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
 unsigned int lath_number_thread(void);

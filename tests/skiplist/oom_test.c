@@ -3,9 +3,11 @@
  * oom_test.c - for each tape and each n: the n-th allocation fails, once, and then all from the n-th on.
  * Every call either does what it should or says -ENOMEM and changes nothing; nothing leaks.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lathwork/skiplist.h"
 #include "tape.h"
 
 struct failing {
@@ -55,6 +57,57 @@ static long run(const uint8_t *bytes, size_t size, unsigned long fail_at, bool f
 	return (long)failing.calls;
 }
 
+#define KEYS 30000u
+
+static int insert_key(struct lath_skiplist *list, uint64_t i)
+{
+	struct lath_item item = { i * 0x9e3779b97f4a7c15ull, 1, i };
+
+	return lath_skiplist_insert_item(list, &item, NULL);
+}
+
+/* Leaves whose separators found no memory get them once there is some again. */
+static int memory_comes_back(void)
+{
+	struct failing failing = { 0, ~0ul, false, 0, 0 };
+	struct lath_allocator allocator = { failing_alloc, failing_free, &failing };
+	struct lath_config config = { .size = sizeof(config),
+				      .flags = LATH_NODE_EACH,
+				      .allocator = &allocator };
+	struct lath_skiplist_stats before, after;
+	struct lath_skiplist list;
+	char text[200] = "";
+	uint64_t i;
+
+	if (lath_skiplist_init(&list, &config))
+		return -1;
+	for (i = 1; i <= KEYS; i++) {
+		int ret;
+
+		do { /* the one that gets memory for its leaf gets no more than that */
+			failing.fail_at = failing.calls + 2;
+			failing.from_then_on = true;
+			ret = insert_key(&list, i);
+		} while (ret == -ENOMEM);
+		if (ret)
+			return -1;
+	}
+	lath_skiplist_get_stats(&list, &before);
+	failing.from_then_on = false;
+	for (; i <= 3 * KEYS; i++)
+		if (insert_key(&list, i))
+			return -1;
+	lath_skiplist_get_stats(&list, &after);
+	if (before.unposted < 3 || after.unposted || lath_skiplist_verify(&list, 5, text, sizeof(text))) {
+		fprintf(stderr, "oom_test: unposted without memory %llu, with it %llu; %s\n",
+			(unsigned long long)before.unposted, (unsigned long long)after.unposted, text);
+		return -1;
+	}
+	lath_skiplist_fini(&list, NULL, NULL);
+	printf("oom_test: %llu nodes posted when memory came back\n", (unsigned long long)before.unposted);
+	return failing.outstanding ? -1 : 0;
+}
+
 int main(void)
 {
 	unsigned long tapes = getenv("LATH_LONG") ? 200 : 6, i;
@@ -83,5 +136,5 @@ int main(void)
 		sites += (unsigned long)calls;
 	}
 	printf("oom_test: %lu tapes, %lu allocations failed in turn\n", tapes, sites);
-	return sites ? 0 : 1;
+	return sites && !memory_comes_back() ? 0 : 1;
 }
