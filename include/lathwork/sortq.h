@@ -16,7 +16,7 @@
  *   FIFO               O(1)       O(1)        O(1)       no       order of arrival: for flash
  *
  * (a: amortised.) "search" is what lath_sortq_lookup, _first_from, _first_in_zone, _next and _prev need;
- * an engine without it answers NULL, and lath_sortq_lookup finds back merges only.
+ * an engine without it answers NULL. With LATH_SORTQ_MERGES lath_sortq_lookup needs no search.
  *
  * The hybrid: blocks of 64 one-word entries under a directory. Arrivals are noted unsorted; when there
  * are 32, or when the order is asked for, they are ranked against each other all at once and merged
@@ -30,7 +30,7 @@
  *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
  *
  * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
- * about 25 a request and 6 KiB for the hybrid, and embeds a struct lath_request in each request. Requests come
+ * about 25 a request and 6 KiB for the hybrid, 32 a request for ages, up to 64 for merges, and embeds a struct lath_request in each request. Requests come
  * from a pool (an array, any stride); several queues - two directions, priorities - may share one pool,
  * a request being in one queue at a time.
  *
@@ -82,10 +82,8 @@ struct lath_request {
 	uint32_t sectors; /* length; for the merge calls */
 	uint32_t tag;	  /* index in the pool */
 	uint32_t where;	  /* the queue's */
-	uint32_t owner;
-	uint32_t older, newer; /* tag + 1 in order of arrival */
-	uint64_t time;	       /* the caller's, e.g. the deadline; read by lath_sortq_expired */
-	union {		       /* not touched by the hybrid, but for requests behind a barrier */
+	uint64_t time;	  /* the caller's, e.g. the deadline; read by lath_sortq_expired */
+	union {		  /* not touched by the hybrid, but for requests behind a barrier */
 		struct lath_list_node list;
 		struct lath_rb_node rb;
 		struct lath_avl_node avl;
@@ -99,7 +97,6 @@ struct lath_request_pool {
 	void *base;	 /* hook of request 0 */
 	uint64_t stride; /* bytes from hook to hook */
 	uint32_t count;
-	uint32_t queues; /* made so far; numbers them */
 };
 
 enum lath_sortq_engine {
@@ -119,7 +116,7 @@ enum lath_sortq_engine {
 enum {
 	LATH_SORTQ_LOWEST = 1u << 0, /* lowest sector first: the head stays at 0 */
 	LATH_SORTQ_AGES = 1u << 1,   /* keep the order of arrival: oldest, expired */
-	LATH_SORTQ_MERGES = 1u << 2, /* remember ends: back merges of streams without a search */
+	LATH_SORTQ_MERGES = 1u << 2, /* hash starts and ends: lookups without a search */
 };
 
 /* Which form of the hybrid's inner steps. All give the same order. */
@@ -172,12 +169,13 @@ LATH_API void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_requ
 struct lath_sortq_merge {
 	struct lath_request *back;  /* ends at start: may grow at its end */
 	struct lath_request *front; /* starts at end: may grow at its start */
-	uint64_t slot;		    /* the queue's: where start belongs; ~0: not looked for */
+	uint64_t slot;		    /* the queue's: where start belongs, or ~0 */
 };
 
 /*
- * One search for all three. With LATH_SORTQ_MERGES a back merge found by its end is returned alone,
- * front and slot not looked for; LATH_SORTQ_LOOK_ALL wants them all the same.
+ * With LATH_SORTQ_MERGES any request that ends at start, or starts at end without being in the sweep before
+ * start; when there is a back merge, a front merge is looked for with LATH_SORTQ_LOOK_ALL only. Without it
+ * one search, which looks at the two neighbours of start.
  */
 enum {
 	LATH_SORTQ_LOOK_ALL = 1u << 0,

@@ -50,16 +50,20 @@ static __always_inline void copy(u64 *to, const u64 *from, u32 n)
 		memcpy(to + i, from + i, 8 * sizeof(u64));
 }
 
-/* Requests of e[lo..hi) of block id learn where they are: a hint for removal, kept up where the order is not all. */
-static void tell(struct sortq *q, u32 id)
+/* e[0..n) are in block id: a hint for removal. */
+static void tell(struct sortq *q, u32 id, const u64 *e, u32 n)
 {
-	const struct lath_block_info *info = &q->b.info[id];
 	u32 i;
 
-	if (q->plain)
+	if (!q->notes)
 		return;
-	for (i = info->lo; i < info->hi; i++)
-		request_of(q, q->b.block[id].e[i])->where = id;
+	for (i = 0; i < n; i++)
+		note_of(q, e[i] & LATH_TAG_MASK)->block = id;
+}
+
+static void tell_all(struct sortq *q, u32 id)
+{
+	tell(q, id, q->b.block[id].e + q->b.info[id].lo, live(&q->b, id));
 }
 
 /* Join block id with the one behind it. */
@@ -75,7 +79,7 @@ static void join_next(struct sortq *q, u32 id)
 	a->lo = 0;
 	a->hi = (u8)(n + m);
 	lath_blocks_drop(b, next);
-	tell(q, id);
+	tell_all(q, id);
 }
 
 /* Out of blocks or pages: join all neighbours that fit in one. O(n), see blocks.c. */
@@ -98,8 +102,9 @@ static inline bool short_of_room(const struct lath_blocks *b)
 }
 
 /* s[0..m) belong behind all of block id: up to its top, or else to a new block. Returns how many went. */
-static u32 append_run(struct lath_blocks *b, u32 id, u32 slot, const u64 *s, u32 m)
+static u32 append_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 {
+	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
 	u32 hi = info->hi;
 
@@ -111,6 +116,7 @@ static u32 append_run(struct lath_blocks *b, u32 id, u32 slot, const u64 *s, u32
 	m = min(m, LATH_BLOCK_CAP - hi);
 	copy(b->block[id].e + hi, s, m);
 	info->hi = (u8)(hi + m);
+	tell(q, id, s, m);
 	return m;
 }
 
@@ -128,11 +134,12 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 		right = lath_blocks_add(b, id, slot, position(out[half]));
 		copy(b->block[right].e, out + half, n - half);
 		b->info[right].hi = (u8)(n - half);
-		tell(q, right);
+		tell_all(q, right);
 	}
 	copy(b->block[id].e, out, half);
 	info->lo = 0;
 	info->hi = (u8)half;
+	tell_all(q, id);
 }
 
 /* s[0..m), in order, belong to block id. Returns how many it took. Needs a free block and page. */
@@ -143,7 +150,7 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	u64 *e = b->block[id].e;
 
 	if (rel(b, s[0] | LATH_TAG_MASK) >= rel(b, e[info->hi - 1]))
-		return append_run(b, id, slot, s, m);
+		return append_run(q, id, slot, s, m);
 	if (unlikely(info->hi + m > LATH_BLOCK_CAP)) {
 		merge_apart(q, id, slot, s, m);
 		return m;
@@ -153,6 +160,7 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	else
 		b->ops->merge(e + info->lo, e + info->lo, info->hi - info->lo, s, m, b->base);
 	info->hi += (u8)m;
+	tell(q, id, s, m);
 	return m;
 }
 
@@ -185,7 +193,7 @@ static void place_runs(struct sortq *q, const u64 *s, u32 n)
 			squeeze(q);
 		id = b->last;
 		if (rel(b, s[i] | LATH_TAG_MASK) >= rel(b, b->block[id].e[b->info[id].hi - 1])) {
-			i += append_run(b, id, b->page[b->info[id].page].hi - 1, s + i, n - i);
+			i += append_run(q, id, b->page[b->info[id].page].hi - 1, s + i, n - i);
 			continue;
 		}
 		b->ops->find(b, s + i, 1, &w);
@@ -238,6 +246,7 @@ static void merge_fresh(struct sortq *q)
 		id = lath_blocks_first(b);
 		copy(b->block[id].e, s, n);
 		b->info[id].hi = (u8)n;
+		tell_all(q, id);
 	} else if (b->count <= FEW) {
 		place_runs(q, s, n);
 	} else {
@@ -296,7 +305,8 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 		return;
 	}
 	b->count++;
-	rq->where = id;
+	if (q->notes)
+		note_of(q, rq->tag)->block = id;
 	if (p == info->lo && p) {
 		b->block[id].e[--info->lo] = entry[0];
 	} else if (likely(info->hi < LATH_BLOCK_CAP)) {
@@ -348,7 +358,7 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
 	u64 entry = entry_of(rq), w;
-	u32 id = rq->where, p, slot;
+	u32 id = q->notes ? note_of(q, rq->tag)->block : LATH_NONE, p, slot;
 
 	settle(q);
 	if (likely(id < b->blocks)) {
@@ -464,7 +474,7 @@ static u32 block_at_head(struct sortq *q, u64 sector)
 	copy(b->block[right].e, b->block[id].e + p, n);
 	b->info[right].hi = (u8)n;
 	b->info[id].hi = (u8)p;
-	tell(q, right);
+	tell_all(q, right);
 	return right;
 }
 

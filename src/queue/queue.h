@@ -11,7 +11,6 @@
 #include "queue/order.h"
 
 #define LATH_PARKED (~0u) /* lath_request.where: behind a barrier */
-#define LATH_QUEUED 1u
 #define LATH_NO_SLOT (~0ull)
 
 struct sortq;
@@ -34,6 +33,19 @@ struct lath_engine {
 	int (*verify)(struct sortq *q);
 };
 
+enum { START, END };
+
+/*
+ * What a queue with ages or merges knows of a request. Notes are numbered tag + 1: 0 is the end of every
+ * chain, and the note 0 closes the ring of ages and takes what is written behind a chain's end.
+ */
+struct lath_note {
+	u32 older, newer;
+	u32 next[2], prev[2]; /* with the same hash of the start, of the end */
+	u32 sectors;	      /* the length last told */
+	u32 block;	      /* of the hybrid; a hint */
+};
+
 struct sortq {
 	struct lath_blocks b; /* the hybrid; its count serves all engines */
 	char *requests;	      /* the pool's base */
@@ -42,16 +54,16 @@ struct sortq {
 	bool quick; /* plain and not far: the short way out */
 	bool far;   /* so many requests that they are cold when dispatched: prefetch */
 	u16 flags;
-	u32 owner;
 	u32 requests_max;
 	const struct lath_engine *engine; /* NULL: the hybrid */
 	void *state;			  /* the engine's memory */
 	u64 head;			  /* sector */
 	u64 sweep;
-	u32 oldest, newest;	     /* tag + 1 */
-	u32 *ends;		     /* tags by hash of the end sector; only hints */
-	struct lath_request *recent; /* the one whose end was noted last */
-	u32 ends_shift;
+	struct lath_note *notes;
+	u32 *edges[2]; /* first notes by hash of the sector where requests start, where they end */
+	u64 grown_end; /* of the request `grown`, not among the ends */
+	u32 grown;
+	u32 edges_shift;
 	u32 parked_count;
 	struct lath_sorted_list parked;
 	u64 barriers;
@@ -70,6 +82,11 @@ static inline struct lath_request *request_of(const struct sortq *q, u64 entry)
 static inline u64 entry_of(const struct lath_request *rq)
 {
 	return rq->sector << LATH_TAG_BITS | rq->tag;
+}
+
+static inline struct lath_note *note_of(const struct sortq *q, u32 tag)
+{
+	return &q->notes[tag + 1];
 }
 
 extern const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES];

@@ -12,8 +12,8 @@ _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one wo
 
 /* beyond this many requests their lines have left the nearer caches by the time they are dispatched */
 #define FAR 2048
-/* the table of ends: two slots a request, up to 16 KiB */
-#define ENDS_MAX_BITS 12
+/* no request ends there */
+#define NO_END (~0ull)
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
 
 int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride, uint32_t count)
@@ -26,12 +26,11 @@ int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uin
 	pool->base = first_hook;
 	pool->stride = stride;
 	pool->count = count;
-	pool->queues = 0;
 	for (i = 0; i < count; i++) {
 		struct lath_request *rq = (struct lath_request *)((char *)first_hook + i * stride);
 
 		rq->tag = i;
-		rq->where = rq->owner = rq->older = rq->newer = 0;
+		rq->where = 0;
 	}
 	return 0;
 }
@@ -48,11 +47,17 @@ static bool read_config(const struct lath_sortq_config *given, struct lath_sortq
 	       !(config->flags & ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES));
 }
 
-static u32 ends_bits(u32 requests)
+/* four to eight chains a request */
+static u32 edges_bits(u32 requests)
 {
-	u32 bits = fls64(requests) + 1;
+	return fls64(requests) + 2;
+}
 
-	return min(bits, (u32)ENDS_MAX_BITS);
+static size_t notes_memsize(const struct lath_sortq_config *config, u32 requests)
+{
+	size_t bytes = (requests + 1) * sizeof(struct lath_note);
+
+	return config->flags & (LATH_SORTQ_AGES | LATH_SORTQ_MERGES) ? (bytes + 63) & ~(size_t)63 : 0;
 }
 
 static size_t engine_memsize(const struct lath_sortq_config *config, u32 requests)
@@ -66,12 +71,13 @@ static size_t engine_memsize(const struct lath_sortq_config *config, u32 request
 size_t lath_sortq_memsize(const struct lath_sortq_config *given, const struct lath_request_pool *pool)
 {
 	struct lath_sortq_config config;
-	size_t ends;
+	size_t edges;
 
 	if (!pool || !read_config(given, &config))
 		return 0;
-	ends = config.flags & LATH_SORTQ_MERGES ? sizeof(u32) << ends_bits(pool->count) : 0;
-	return engine_memsize(&config, pool->count) + ((ends + 63) & ~(size_t)63);
+	edges = config.flags & LATH_SORTQ_MERGES ? 2 * sizeof(u32) << edges_bits(pool->count) : 0;
+	return engine_memsize(&config, pool->count) + notes_memsize(&config, pool->count) +
+	       ((edges + 63) & ~(size_t)63);
 }
 
 static const struct lath_block_ops *choose_ops(enum lath_simd simd)
@@ -88,8 +94,7 @@ static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 
 static void update_plain(struct sortq *q)
 {
-	q->plain = !q->engine && !(q->flags & (LATH_SORTQ_AGES | LATH_SORTQ_MERGES)) && !q->parked_count &&
-		   !q->barriers;
+	q->plain = !q->engine && !q->notes && !q->parked_count && !q->barriers;
 	q->quick = q->plain && !q->far;
 }
 
@@ -98,6 +103,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 {
 	struct lath_sortq_config config;
 	struct sortq *q = queue_of(queue);
+	char *at = memory;
 
 	if (!queue || !pool || !memory || (uintptr_t)memory % 64 || !read_config(given, &config))
 		return -EINVAL;
@@ -108,7 +114,6 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->requests = pool->base;
 	q->stride = pool->stride;
 	q->requests_max = pool->count;
-	q->owner = ++pool->queues;
 	q->flags = (u16)config.flags;
 	q->far = pool->count > FAR;
 	q->state = memory;
@@ -119,10 +124,18 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 		q->engine->init(q, pool->count);
 	}
 	lath_list_init(&q->parked);
+	at += engine_memsize(&config, pool->count);
+	if (notes_memsize(&config, pool->count)) {
+		q->notes = (struct lath_note *)at;
+		memset(q->notes, 0, sizeof(*q->notes));
+		at += notes_memsize(&config, pool->count);
+	}
 	if (q->flags & LATH_SORTQ_MERGES) {
-		q->ends = (u32 *)((char *)memory + engine_memsize(&config, pool->count));
-		q->ends_shift = 64 - ends_bits(pool->count);
-		memset(q->ends, 0, sizeof(u32) << ends_bits(pool->count));
+		q->edges[START] = (u32 *)at;
+		q->edges[END] = q->edges[START] + (1ull << edges_bits(pool->count));
+		q->grown_end = NO_END;
+		q->edges_shift = 64 - edges_bits(pool->count);
+		memset(at, 0, 2 * sizeof(u32) << edges_bits(pool->count));
 	}
 	update_plain(q);
 	return 0;
@@ -142,57 +155,108 @@ const char *lath_sortq_simd_name(const struct lath_sortq *queue)
 	return q->engine ? "none" : q->b.ops->name;
 }
 
-/* ---- ages: a list by tags, so that it costs the hook eight bytes */
+/* ---- ages: a ring of notes */
 
-static void age_add(struct sortq *q, struct lath_request *rq)
+static inline void age_add(struct sortq *q, u32 tag)
 {
-	rq->older = q->newest;
-	rq->newer = 0;
-	if (q->newest)
-		request_of(q, q->newest - 1)->newer = rq->tag + 1;
+	struct lath_note *n = q->notes;
+	u32 i = tag + 1;
+
+	n[i].older = n->older;
+	n[i].newer = 0;
+	n[n->older].newer = i;
+	n->older = i;
+}
+
+static inline void age_remove(struct sortq *q, u32 tag)
+{
+	struct lath_note *n = q->notes, *note = note_of(q, tag);
+
+	n[note->older].newer = note->newer;
+	n[note->newer].older = note->older;
+}
+
+/* ---- edges: requests by hash of the sectors where they start and end, so that a lookup needs no search */
+
+static inline u32 *edge_head(const struct sortq *q, int side, u64 sector)
+{
+	return &q->edges[side][(sector * 0x9e3779b97f4a7c15ull) >> q->edges_shift];
+}
+
+static inline void edge_add(struct sortq *q, int side, u64 sector, u32 tag)
+{
+	u32 *head = edge_head(q, side, sector);
+	struct lath_note *note = note_of(q, tag);
+
+	note->next[side] = *head;
+	note->prev[side] = 0;
+	q->notes[*head].prev[side] = tag + 1;
+	*head = tag + 1;
+}
+
+static inline void edge_remove(struct sortq *q, int side, u64 sector, u32 tag)
+{
+	struct lath_note *note = note_of(q, tag);
+	u32 prev = note->prev[side], next = note->next[side];
+
+	*(prev ? &q->notes[prev].next[side] : edge_head(q, side, sector)) = next;
+	q->notes[next].prev[side] = prev;
+}
+
+static inline u64 edge_of(const struct sortq *q, int side, const struct lath_request *rq)
+{
+	return rq->sector + (side == END ? note_of(q, rq->tag)->sectors : 0);
+}
+
+static inline struct lath_request *edge_find(const struct sortq *q, int side, u64 sector)
+{
+	u32 i;
+
+	for (i = *edge_head(q, side, sector); i; i = q->notes[i].next[side]) {
+		struct lath_request *rq = request_of(q, i - 1);
+
+		if (edge_of(q, side, rq) == sector)
+			return rq;
+	}
+	return NULL;
+}
+
+/* The request that came or grew last may grow again: its end is kept apart, and moves without touching the chains. */
+static void grow(struct sortq *q, struct lath_request *rq)
+{
+	if (q->grown_end != NO_END)
+		edge_add(q, END, q->grown_end, q->grown);
+	q->grown = rq->tag;
+	q->grown_end = rq->sector + rq->sectors;
+}
+
+static void arrive(struct sortq *q, struct lath_request *rq)
+{
+	if (!q->notes)
+		return;
+	age_add(q, rq->tag);
+	if (q->edges[START]) {
+		note_of(q, rq->tag)->sectors = rq->sectors;
+		edge_add(q, START, rq->sector, rq->tag);
+		grow(q, rq);
+	}
+}
+
+static inline void leave(struct sortq *q, u64 entry)
+{
+	u32 tag = entry & LATH_TAG_MASK;
+	u64 sector = entry >> LATH_TAG_BITS;
+
+	if (!q->notes)
+		return;
+	age_remove(q, tag);
+	if (!q->edges[START])
+		return;
+	edge_remove(q, START, sector, tag);
+	if (unlikely(tag == q->grown))
+		q->grown_end = NO_END;
 	else
-		q->oldest = rq->tag + 1;
-	q->newest = rq->tag + 1;
-}
-
-static void age_remove(struct sortq *q, struct lath_request *rq)
-{
-	if (rq->older)
-		request_of(q, rq->older - 1)->newer = rq->newer;
-	else
-		q->oldest = rq->newer;
-	if (rq->newer)
-		request_of(q, rq->newer - 1)->older = rq->older;
-	else
-		q->newest = rq->older;
-}
-
-/* ---- ends: the last request seen to end at a sector, by hash; checked when used, never cleaned */
-
-static inline u32 *end_slot(const struct sortq *q, u64 sector)
-{
-	return &q->ends[(sector * 0x9e3779b97f4a7c15ull) >> q->ends_shift];
-}
-
-static inline void remember_end(struct sortq *q, struct lath_request *rq)
-{
-	*end_slot(q, rq->sector + rq->sectors) = rq->tag;
-	q->recent = rq;
-}
-
-static inline bool grows_at(const struct sortq *q, const struct lath_request *rq, u64 sector)
-{
-	return rq->sector + rq->sectors == sector && rq->where && rq->owner == q->owner;
-}
-
-static inline struct lath_request *recall_end(const struct sortq *q, u64 sector)
-{
-	struct lath_request *rq = q->recent;
-
-	if (rq && grows_at(q, rq, sector))
-		return rq;
-	rq = request_of(q, *end_slot(q, sector));
-	return grows_at(q, rq, sector) ? rq : NULL;
+		edge_remove(q, END, sector + note_of(q, tag)->sectors, tag);
 }
 
 /* ---- the engine's own calls */
@@ -204,7 +268,6 @@ static inline u64 key_of(const struct sortq *q, u64 sector)
 
 static void engine_insert(struct sortq *q, struct lath_request *rq)
 {
-	rq->where = LATH_QUEUED;
 	if (!q->engine) {
 		lath_hybrid_insert(q, rq);
 		return;
@@ -217,33 +280,27 @@ static void engine_remove(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->engine) {
 		lath_hybrid_remove(q, rq);
-	} else {
-		q->engine->remove(q, rq);
-		q->b.count--;
+		return;
 	}
-	rq->where = 0;
+	q->engine->remove(q, rq);
+	q->b.count--;
 }
 
-/* The queue is not empty. */
-static struct lath_request *engine_pop(struct sortq *q)
+/* NULL when empty */
+static inline struct lath_request *engine_pop(struct sortq *q)
 {
 	struct lath_request *rq;
 
-	if (!q->engine) {
-		if (q->far && q->b.next)
-			prefetch(request_of(q, q->b.next[3]));
-		rq = lath_hybrid_pop(q);
-	} else {
-		rq = q->engine->pop(q);
-		q->b.count--;
-		if (!(q->flags & LATH_SORTQ_LOWEST)) {
-			q->sweep = q->engine->key(q, rq) >> LATH_SORTQ_SECTOR_BITS;
-			q->head = rq->sector;
-		}
+	if (!q->engine)
+		return lath_hybrid_pop(q);
+	if (!q->b.count)
+		return NULL;
+	rq = q->engine->pop(q);
+	q->b.count--;
+	if (!(q->flags & LATH_SORTQ_LOWEST)) {
+		q->sweep = q->engine->key(q, rq) >> LATH_SORTQ_SECTOR_BITS;
+		q->head = rq->sector;
 	}
-	rq->where = 0; /* a stale hint must see that it left */
-	if (q->flags & LATH_SORTQ_AGES)
-		age_remove(q, rq);
 	return rq;
 }
 
@@ -261,6 +318,7 @@ static void park(struct sortq *q, struct lath_request *rq)
 static void unpark(struct sortq *q, struct lath_request *rq)
 {
 	lath_list_remove(&q->parked, &rq->node.list);
+	rq->where = 0;
 	q->parked_count--;
 	update_plain(q);
 }
@@ -310,19 +368,13 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 
 static noinline void insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 {
-	rq->owner = q->owner;
-	if (q->flags & LATH_SORTQ_AGES)
-		age_add(q, rq);
-	if (q->flags & LATH_SORTQ_MERGES)
-		remember_end(q, rq);
+	arrive(q, rq);
 	if (unlikely(behind_barrier(q)))
 		park(q, rq);
 	else if (place == LATH_NO_SLOT || q->engine)
 		engine_insert(q, rq);
-	else {
-		rq->where = LATH_QUEUED;
+	else
 		lath_hybrid_insert_at(q, place, rq);
-	}
 }
 
 void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *rq)
@@ -354,28 +406,19 @@ void lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merg
 	insert_full(queue_of(queue), rq, found->slot);
 }
 
-static inline bool ends_at(const struct lath_request *rq, u64 sector)
+/* Would a request at start, grown to end, stay where it is in the sweep, or pass the head? */
+static bool passes_head(const struct lath_sortq *queue, u64 start, u64 end)
 {
-	return rq && rq->sector + rq->sectors == sector;
+	u64 head = lath_sortq_head(queue), mask = SECTOR_LIMIT - 1;
+
+	return ((start - head) & mask) > ((end - head) & mask);
 }
 
-void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
-		       struct lath_sortq_merge *found)
+static void search_neighbours(struct sortq *q, u64 start, u64 end, struct lath_sortq_merge *found)
 {
-	struct sortq *q = queue_of(queue);
-	struct lath_request *back = NULL, *front = NULL;
+	struct lath_request *back, *front;
 
-	found->slot = LATH_NO_SLOT;
-	found->back = q->flags & LATH_SORTQ_MERGES ? recall_end(q, start) : NULL;
-	found->front = NULL;
-	if (unlikely(behind_barrier(q))) {
-		/* nothing may merge across the barrier */
-		if (found->back &&
-		    (found->back->where != LATH_PARKED || found->back->node.list.key != q->barriers))
-			found->back = NULL;
-		return;
-	}
-	if ((found->back && !(flags & LATH_SORTQ_LOOK_ALL)) || !held(q))
+	if (!held(q))
 		return;
 	if (!q->engine) {
 		found->slot = lath_hybrid_seek(q, start << LATH_TAG_BITS | LATH_TAG_MASK);
@@ -384,19 +427,54 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 	} else if (q->engine->ceiling) {
 		front = q->engine->ceiling(q, key_of(q, start) + 1);
 		back = front ? q->engine->prev(q, front) : q->engine->last(q);
+	} else {
+		return;
 	}
-	if (!found->back && ends_at(back, start))
+	if (back && back->sector + back->sectors == start)
 		found->back = back;
 	if (front && front->sector == end)
 		found->front = front;
+}
+
+void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
+		       struct lath_sortq_merge *found)
+{
+	struct sortq *q = queue_of(queue);
+
+	found->slot = LATH_NO_SLOT;
+	found->back = found->front = NULL;
+	if (q->edges[START]) {
+		found->back = start == q->grown_end ? request_of(q, q->grown) : edge_find(q, END, start);
+		if (!found->back || flags & LATH_SORTQ_LOOK_ALL)
+			found->front = edge_find(q, START, end);
+	}
+	if (unlikely(behind_barrier(q))) {
+		/* nothing may merge across the barrier */
+		found->front = NULL;
+		if (found->back &&
+		    (found->back->where != LATH_PARKED || found->back->node.list.key != q->barriers))
+			found->back = NULL;
+		return;
+	}
+	if (!q->edges[START])
+		search_neighbours(q, start, end, found);
+	if (found->front && unlikely(passes_head(queue, start, end)))
+		found->front = NULL;
 }
 
 void lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
-	if (q->flags & LATH_SORTQ_MERGES)
-		remember_end(q, rq);
+	if (!q->edges[START])
+		return;
+	if (rq->tag == q->grown) {
+		q->grown_end = rq->sector + rq->sectors;
+	} else {
+		edge_remove(q, END, edge_of(q, END, rq), rq->tag);
+		grow(q, rq);
+	}
+	note_of(q, rq->tag)->sectors = rq->sectors;
 }
 
 void lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, uint64_t new_sector)
@@ -404,6 +482,11 @@ void lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, 
 	struct sortq *q = queue_of(queue);
 	u32 grown = (u32)(rq->sector - new_sector);
 
+	if (q->edges[START]) {
+		edge_remove(q, START, rq->sector, rq->tag);
+		edge_add(q, START, new_sector, rq->tag);
+		note_of(q, rq->tag)->sectors += grown;
+	}
 	if (rq->where != LATH_PARKED && (q->engine || !lath_hybrid_move(q, rq, new_sector))) {
 		engine_remove(q, rq);
 		rq->sector = new_sector;
@@ -419,14 +502,11 @@ void lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
-	if (q->flags & LATH_SORTQ_AGES)
-		age_remove(q, rq);
-	if (unlikely(rq->where == LATH_PARKED)) {
+	leave(q, entry_of(rq));
+	if (unlikely(rq->where == LATH_PARKED))
 		unpark(q, rq);
-		rq->where = 0;
-		return;
-	}
-	engine_remove(q, rq);
+	else
+		engine_remove(q, rq);
 }
 
 struct lath_request *lath_sortq_first(struct lath_sortq *queue)
@@ -443,12 +523,25 @@ struct lath_request *lath_sortq_first(struct lath_sortq *queue)
 
 static noinline struct lath_request *dispatch_full(struct sortq *q)
 {
-	if (!held(q)) {
+	struct lath_request *rq;
+
+	if (likely((uintptr_t)q->b.next < q->b.stop)) {
+		u64 entry = *q->b.next++;
+
+		if (q->far)
+			prefetch(request_of(q, q->b.next[2]));
+		leave(q, entry);
+		return request_of(q, entry);
+	}
+	rq = engine_pop(q);
+	if (unlikely(!rq)) {
 		pass_barrier(q);
-		if (!held(q))
+		rq = engine_pop(q);
+		if (!rq)
 			return NULL;
 	}
-	return engine_pop(q);
+	leave(q, entry_of(rq));
+	return rq;
 }
 
 struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
@@ -555,7 +648,7 @@ static void engine_set_head(struct sortq *q, u64 sector)
 		rq = request_of(q, next);
 		next = rq->where;
 		q->engine->insert(q, rq, key_of(q, rq->sector));
-		rq->where = LATH_QUEUED;
+		rq->where = 0;
 	}
 }
 
@@ -584,8 +677,9 @@ uint64_t lath_sortq_head(const struct lath_sortq *queue)
 struct lath_request *lath_sortq_oldest(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
+	u32 oldest = q->notes ? q->notes->newer : 0;
 
-	return q->oldest ? request_of(q, q->oldest - 1) : NULL;
+	return oldest ? request_of(q, oldest - 1) : NULL;
 }
 
 struct lath_request *lath_sortq_expired(struct lath_sortq *queue, uint64_t now)
@@ -606,14 +700,14 @@ int lath_sortq_verify(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
 	const struct lath_list_node *n;
-	u32 parked = 0, ages = 0, tag;
+	u32 parked = 0, ages = 0, i;
 
 	for (n = q->parked.first; n; n = n->next)
 		parked++;
 	if (parked != q->parked_count)
 		return 4;
-	if (q->flags & LATH_SORTQ_AGES) {
-		for (tag = q->oldest; tag; tag = request_of(q, tag - 1)->newer)
+	if (q->notes) {
+		for (i = q->notes->newer; i; i = q->notes[i].newer)
 			ages++;
 		if (ages != lath_sortq_count(queue))
 			return 4;

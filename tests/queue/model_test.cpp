@@ -157,7 +157,7 @@ private:
         }
     }
 
-        // What the search says must be true, and with a search nothing may be missed.
+    // What the lookup says must be true, and no neighbour may be missed.
     void lookup_and_insert() {
         auto t = take();
         auto& h = requests_[t].hook;
@@ -197,7 +197,12 @@ private:
             behind >= 0 && mirror_[static_cast<std::size_t>(behind)].sector == h.sector + h.sectors;
         if (back)
             CHECK(found.back != nullptr);
-        CHECK((found.front != nullptr) == front);
+        if (front)
+            CHECK(found.front != nullptr);
+        if (found.front) // must not be sent to the next sweep
+            CHECK(key(h.sector) <= key(h.sector + h.sectors));
+        if (!(setup_.flags & LATH_SORTQ_MERGES))
+            CHECK((found.front != nullptr) == front);
     }
 
     void dispatch() {
