@@ -244,23 +244,7 @@ static void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
 	move_up(e, x, ~0ull << p, entry);
 }
 
-static void cut(u64 *e, u32 p, u32 hi __maybe_unused)
-{
-	u64 down = -1ull << p;
-	__m512i x[8];
-	u32 i;
-
-	load(x, e);
-#pragma GCC unroll 8
-	for (i = 0; i < 8; i++) {
-		__m512i next = i < 7 ? x[i + 1] : x[7];
-
-		_mm512_store_si512(e + 8 * i,
-				   _mm512_mask_alignr_epi64(x[i], (__mmask8)(down >> 8 * i), next, x[i], 1));
-	}
-}
-
-static u32 locate(const u64 *e, u64 entry)
+static __always_inline u64 equal(const __m512i *x, u64 entry)
 {
 	__m512i v = _mm512_set1_epi64((long long)entry);
 	__mmask8 m[8];
@@ -268,8 +252,38 @@ static u32 locate(const u64 *e, u64 entry)
 
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
-		m[i] = _mm512_cmpeq_epu64_mask(_mm512_load_si512(e + 8 * i), v);
-	return (u32)_tzcnt_u64(all8(m));
+		m[i] = _mm512_cmpeq_epu64_mask(x[i], v);
+	return all8(m);
+}
+
+static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
+{
+	__m512i x[8];
+	u64 here, down;
+	u32 i;
+
+	load(x, e);
+	here = equal(x, entry) & between(info->lo, info->hi);
+	if (unlikely(!here))
+		return false;
+	info->hi--;
+	down = -here;
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++) {
+		__m512i next = i < 7 ? x[i + 1] : x[7];
+
+		_mm512_store_si512(e + 8 * i,
+				   _mm512_mask_alignr_epi64(x[i], (__mmask8)(down >> 8 * i), next, x[i], 1));
+	}
+	return true;
+}
+
+static u32 locate(const u64 *e, u64 entry)
+{
+	__m512i x[8];
+
+	load(x, e);
+	return (u32)_tzcnt_u64(equal(x, entry));
 }
 
 #include "arch/sortq_seek.h"

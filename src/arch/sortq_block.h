@@ -115,8 +115,8 @@ struct lath_block_ops {
 	void (*add)(u64 *e, u32 lo, u32 hi, u64 entry, u64 base);
 	/* e[p..hi) up by one, entry to e[p] */
 	void (*put)(u64 *e, u32 p, u32 hi, u64 entry);
-	/* e[p+1..hi) down by one */
-	void (*cut)(u64 *e, u32 p, u32 hi);
+	/* entry out of a block; false: it is not there */
+	bool (*cut)(u64 *e, struct lath_block_info *info, u64 entry);
 };
 
 extern const struct lath_block_ops lath_block_scalar;

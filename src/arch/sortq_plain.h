@@ -39,14 +39,29 @@ static __always_inline u32 plain_locate(const u64 *e, u64 entry)
 	return i;
 }
 
-static __always_inline void plain_cut(u64 *e, u32 p, u32 hi)
+/* The shorter side closes the gap. */
+static __always_inline bool plain_cut(u64 *e, struct lath_block_info *info, u64 entry)
 {
-	u32 i;
+	u32 lo = info->lo, hi = info->hi, p = lo;
 
-	for (i = p; i + 1 < hi; i++) {
-		e[i] = e[i + 1];
-		barrier();
+	while (p < hi && e[p] != entry)
+		p++;
+	if (p >= hi)
+		return false;
+	if (p - lo < hi - p) {
+		info->lo++;
+		for (; p > lo; p--) {
+			e[p] = e[p - 1];
+			barrier();
+		}
+	} else {
+		info->hi--;
+		for (; p + 1 < hi; p++) {
+			e[p] = e[p + 1];
+			barrier();
+		}
 	}
+	return true;
 }
 
 /* From the end down: the later of the two last goes to the end. */

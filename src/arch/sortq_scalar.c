@@ -62,9 +62,9 @@ static void put(u64 *e, u32 p, u32 hi, u64 entry)
 	plain_put(e, p, hi, entry);
 }
 
-static void cut(u64 *e, u32 p, u32 hi)
+static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 {
-	plain_cut(e, p, hi);
+	return plain_cut(e, info, entry);
 }
 
 static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)

@@ -386,17 +386,14 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 void lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
-	u64 place = lath_hybrid_place_of(q, rq);
-	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place), n;
-	struct lath_block_info *info = &b->info[id];
+	struct lath_block_info *info;
+	u32 id, n;
 
+	settle(q);
+	id = q->notes ? note_of(q, rq->tag)->block : LATH_PLACE_BLOCK(lath_hybrid_place_of(q, rq));
+	info = &b->info[id];
+	b->ops->cut(b->block[id].e, info, entry_of(rq));
 	b->count--;
-	if (p == info->lo) {
-		info->lo++;
-	} else {
-		b->ops->cut(b->block[id].e, p, info->hi);
-		info->hi--;
-	}
 	n = live(b, id);
 	if (!n)
 		lath_blocks_drop(b, id);

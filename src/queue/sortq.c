@@ -521,19 +521,10 @@ struct lath_request *lath_sortq_first(struct lath_sortq *queue)
 	return q->engine ? q->engine->first(q) : lath_hybrid_first(q);
 }
 
-static noinline struct lath_request *dispatch_full(struct sortq *q)
+static noinline struct lath_request *dispatch_slow(struct sortq *q)
 {
-	struct lath_request *rq;
+	struct lath_request *rq = engine_pop(q);
 
-	if (likely((uintptr_t)q->b.next < q->b.stop)) {
-		u64 entry = *q->b.next++;
-
-		if (q->far)
-			prefetch(request_of(q, q->b.next[2]));
-		leave(q, entry);
-		return request_of(q, entry);
-	}
-	rq = engine_pop(q);
 	if (unlikely(!rq)) {
 		pass_barrier(q);
 		rq = engine_pop(q);
@@ -547,8 +538,17 @@ static noinline struct lath_request *dispatch_full(struct sortq *q)
 struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
+	u64 entry;
 
-	return likely(q->quick) ? lath_hybrid_pop(q) : dispatch_full(q);
+	if (likely(q->quick))
+		return lath_hybrid_pop(q);
+	if (unlikely((uintptr_t)q->b.next >= q->b.stop))
+		return dispatch_slow(q);
+	entry = *q->b.next++;
+	if (q->far)
+		prefetch(request_of(q, q->b.next[2]));
+	leave(q, entry);
+	return request_of(q, entry);
 }
 
 size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n)
