@@ -54,7 +54,7 @@ void add_linux_sort(std::vector<sort_subject>& list);
 void add_boost_sort(std::vector<sort_subject>& list);
 void add_std_sort(std::vector<sort_subject>& list);
 
-// Arrivals by name: random, sequential, seq95, reverse, mixN, half, zipf, window.
+// Arrivals by name: random, sequential, seq95, reverse, mixN, half, zipf, window, fio-JOB.
 std::vector<std::uint64_t> sort_input(const std::string& name, std::size_t n, std::uint64_t seed);
 
 } // namespace lathbench
