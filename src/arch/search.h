@@ -76,6 +76,7 @@ static inline unsigned int lath_first_byte(u64 tops)
 	return tops ? __ffs64(tops) >> 3 : 8;
 }
 
+/* the n lowest bits */
 static inline u64 lath_ones(unsigned int n)
 {
 	return n < 64 ? (1ull << n) - 1 : ~0ull;

@@ -111,19 +111,16 @@ static u64 merge_at(struct skiplist *list, u64 key, unsigned int level)
 		if (first)
 			last = up->last;
 		first = false;
-		if (list->holes)
-			gap_begin(list);
+		gap_begin(list);
 		dead = merge_one(list, up, key, &more, span);
 		sparse = node_sparse(node_count(up));
 		if (dead)
 			node_unlock(up);
 		else
 			node_unlock_clean(up);
-		if (list->holes) {
-			if (dead)
-				gap_sync_span(list, span[0], span[1], level + 1, level + 1);
-			gap_end(list);
-		}
+		if (dead)
+			gap_sync_span(list, span[0], span[1], level + 1, level + 1);
+		gap_end(list);
 		if (dead) {
 			node_retire(list, level ? POOL_INNER : POOL_LEAF, dead);
 			lath_fetch_add(&list->merges, 1);
@@ -170,26 +167,22 @@ static bool erase_entry(struct skiplist *list, struct node *leaf, int i, struct 
 {
 	u64 key = node_key(leaf, (unsigned int)i);
 	unsigned int count;
-	bool claimed = true;
+	bool claimed;
 
 	if (old)
 		item_of(leaf, (unsigned int)i, list->ranges, old);
-	if (list->holes)
-		gap_begin(list);
+	gap_begin(list);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
-	if (list->holes)
-		claimed = gap_claims(list, leaf, (unsigned int)i);
+	claimed = !list->holes || gap_claims(list, leaf, (unsigned int)i);
 	node_unlock(leaf);
-	if (list->holes) {
-		lath_delay("erased, hole not yet claimed");
-		if (!claimed) {
-			lath_reader_enter(list->rcu);
-			gap_sync(list, key, 0);
-			lath_reader_exit(list->rcu);
-		}
-		gap_end(list);
+	lath_delay("erased, hole not yet claimed");
+	if (!claimed) {
+		lath_reader_enter(list->rcu);
+		gap_sync(list, key, 0);
+		lath_reader_exit(list->rcu);
 	}
+	gap_end(list);
 	return count == NODE_CAP / 4 || !count;
 }
 

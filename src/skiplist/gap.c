@@ -82,6 +82,8 @@ void gap_adopt(const struct skiplist *list, struct node *inner, unsigned int i)
 {
 	struct gap gap;
 
+	if (!list->holes)
+		return;
 	gap_read(gap_own(list, node_child(inner, i)), &gap);
 	gap_write(gap_child(inner, i), &gap);
 }
@@ -191,6 +193,8 @@ void gap_sync_span(struct skiplist *list, u64 first, u64 last, unsigned int from
 {
 	bool changed, there;
 
+	if (!list->holes)
+		return;
 	do
 		changed = sync_level(list, &first, &last, from++, &there);
 	while (there && (changed || from <= level));
@@ -198,11 +202,16 @@ void gap_sync_span(struct skiplist *list, u64 first, u64 last, unsigned int from
 
 void gap_sync(struct skiplist *list, u64 key, unsigned int level)
 {
-	struct node *leaf = lock_leaf(list, key);
-	u64 first = leaf->low, last = leaf->last;
+	struct node *leaf;
+	u64 first, last;
 	struct gap gap;
 	bool changed;
 
+	if (!list->holes)
+		return;
+	leaf = lock_leaf(list, key);
+	first = leaf->low;
+	last = leaf->last;
 	gap_measure(leaf, &gap);
 	changed = gap_write(gap_own(list, leaf), &gap);
 	if (changed)

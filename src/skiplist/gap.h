@@ -8,7 +8,7 @@
  *   wide    no free run between two items below is longer
  *   order   no naturally aligned free block between two items below is larger than 2^(order - 1);
  *           0: none. GAP_ITEMS is set unless there is no item below at all
- *   head    nothing below begins at or after the low fence and before... the first item begins here or earlier
+ *   head    the first item below begins here or earlier
  *   rtail   ~ the last key of the last item, which ends here or later
  *
  * So all ones say "anything may be free". What lies between two children, [tail of the one + 1,
@@ -93,7 +93,7 @@ static inline unsigned int run_order(u64 first, u64 last)
 
 /* Exactly what lies free in a node: locked, or to be validated. */
 void gap_measure(struct node *node, struct gap *gap);
-/* Set a locked or unseen node's own gap to that. */
+/* Set a locked or unseen node's own gap to that. As all that follows: nothing to do in a list without holes. */
 void gap_settle(const struct skiplist *list, struct node *node);
 /* Copy what the child at entry i claims; nobody else is there. */
 void gap_adopt(const struct skiplist *list, struct node *inner, unsigned int i);
@@ -114,20 +114,14 @@ bool gap_finds(const struct skiplist *list, u64 first, u64 last);
 static inline void gap_begin(struct skiplist *list)
 {
 	/* counted before the change can be seen: the change is released by a node's unlock */
-	lath_fetch_add(&list->stripe[lath_stripe() % GAP_STRIPES].begun, 1);
+	if (list->holes)
+		lath_fetch_add(&list->stripe[lath_stripe() % GAP_STRIPES].begun, 1);
 }
 
 static inline void gap_end(struct skiplist *list)
 {
-	/* pairs with the acquire in gap_ended */
-	lath_fetch_add_release(&list->stripe[lath_stripe() % GAP_STRIPES].ended, 1);
-}
-
-/* A range is about to be put across the locked leaves; after_cover ends the section. */
-static inline void gap_cover_begin(struct skiplist *list)
-{
-	if (list->holes)
-		gap_begin(list);
+	if (list->holes) /* pairs with the acquire in gap_ended */
+		lath_fetch_add_release(&list->stripe[lath_stripe() % GAP_STRIPES].ended, 1);
 }
 
 u64 gap_begun(struct skiplist *list);

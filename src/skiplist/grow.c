@@ -159,8 +159,7 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, s
 {
 	struct node *spare = NULL;
 
-	if (list->holes)
-		gap_begin(list);
+	gap_begin(list);
 	for (;;) {
 		bool fresh = reserve && READ_ONCE(node->unposted);
 		u64 low = READ_ONCE(node->low);
@@ -179,12 +178,12 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, s
 		}
 		i = (int)inner_slot(up, low);
 		j = inner_find(up, i, node); /* i >= 0: up covers low */
-		if (j < 0 && fresh && node_key(up, (unsigned int)i) == low) {
+		if (j < 0 && fresh && node_key(up, (unsigned int)i) == low &&
+		    READ_ONCE(node_child(up, (unsigned int)i)->low) < low) {
 			struct node *other = adopt(list, up, (unsigned int)i, node);
 
 			node_unlock(up);
-			if (list->holes)
-				gap_sync_span(list, low, low, level, level);
+			gap_sync_span(list, low, low, level, level);
 			if (!other)
 				break;
 			node = other;
@@ -211,23 +210,20 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, s
 			u64 left = up->low;
 
 			inner_split(list, up, spare, low, node);
-			if (list->holes)
-				gap_sync_span(list, left, low, level, level + 1);
+			gap_sync_span(list, left, low, level, level + 1);
 			node = spare;
 			spare = NULL;
 		} else {
 			inner_insert(list, up, low, node);
 			node_unlock(up);
-			if (list->holes)
-				gap_sync_span(list, low ? low - 1 : 0, low, level, level);
+			gap_sync_span(list, low ? low - 1 : 0, low, level, level);
 			if (!reserve || !READ_ONCE(up->unposted))
 				break;
 			node = up;
 		}
 		level++;
 	}
-	if (list->holes)
-		gap_end(list);
+	gap_end(list);
 	if (spare)
 		node_free(list, POOL_INNER, spare);
 }
@@ -305,8 +301,7 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 {
 	u64 first = leaf->low, last = leaf->last;
 
-	if (list->holes)
-		gap_begin(list);
+	gap_begin(list);
 	link_leaf(list, leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);
 	gap_settle(list, fresh);
@@ -315,10 +310,8 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	node_unlock(leaf);
 	lath_fetch_add(&list->splits, 1);
 	post(list, fresh, 1, reserve);
-	if (list->holes) {
-		gap_sync_span(list, first, last, 1, 1);
-		gap_end(list);
-	}
+	gap_sync_span(list, first, last, 1, 1);
+	gap_end(list);
 }
 
 /* At the end of all, or in a stream of ascending keys somewhere before it. */
@@ -368,8 +361,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		link_leaf(list, group[n - 1], fresh, group[n - 1]->last);
 		group[n++] = fresh;
 	}
-	if (list->holes)
-		gap_begin(list);
+	gap_begin(list);
 	first = leaf->low;
 	last = group[n - 1]->last;
 	even_out(group, n, list->ranges);
@@ -384,9 +376,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	for (i = READ_ONCE(leaf->unposted) ? 0 : 1; i < n; i++)
 		post(list, group[i], 1, reserve);
 	post_more(list, group[n - 1], reserve);
-	if (list->holes) {
-		gap_sync_span(list, first, last, 1, 1);
-		gap_end(list);
-	}
+	gap_sync_span(list, first, last, 1, 1);
+	gap_end(list);
 	return 0;
 }

@@ -70,10 +70,8 @@ void after_cover(struct skiplist *list, struct node *first, struct node *last, u
 		merge_void(list, key, end);
 	else
 		post_low(list, last);
-	if (list->holes) {
-		gap_sync_span(list, from, to, 1, 1);
-		gap_end(list);
-	}
+	gap_sync_span(list, from, to, 1, 1);
+	gap_end(list);
 }
 
 /*
@@ -97,7 +95,7 @@ static int insert_across(struct skiplist *list, struct node *first, const struct
 		*full = last;
 		return -EAGAIN;
 	}
-	gap_cover_begin(list);
+	gap_begin(list);
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
 	after_cover(list, first, last, item->key, end);
@@ -113,7 +111,7 @@ static inline int insert_inside(struct skiplist *list, struct node *leaf, const 
 {
 	u64 key = item->key, end = key + item->size - 1;
 	unsigned int rank = node_rank(leaf, key);
-	u64 below = leaf->live & node_mask_below(rank), above = leaf->live & ~node_mask_below(rank);
+	u64 below = leaf->live & lath_ones(rank), above = leaf->live & ~lath_ones(rank);
 	bool ranges = list->ranges;
 	int hit = -1;
 

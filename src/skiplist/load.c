@@ -85,8 +85,7 @@ static struct node *load_inner(struct skiplist *list, struct node *below)
 				break;
 		}
 		node_append(node, below->low, 0, (u64)(uintptr_t)below, list->inner_side);
-		if (list->holes)
-			gap_adopt(list, node, node->used - 1);
+		gap_adopt(list, node, node->used - 1);
 	}
 	if (node) {
 		node_rescale(node);

@@ -164,7 +164,7 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 	live = READ_ONCE(node->live);
 	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
 		return (long)i;
-	return (long)fls64(live & node_mask_below(i)) - 1;
+	return (long)fls64(live & lath_ones(i)) - 1;
 }
 
 void node_scale(struct node *node, u64 base, unsigned int shift)
@@ -215,14 +215,14 @@ static void relieve_saturation(struct node *node, unsigned int i)
 static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
 {
 	unsigned int used = node->used, up, down;
-	u64 dead = ~node->live & node_mask_below(used);
-	u64 above = dead & ~node_mask_below(i), below = dead & node_mask_below(i);
+	u64 dead = ~node->live & lath_ones(used);
+	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
 
 	up = above ? __ffs64(above) : used; /* == used: grow at the end */
 	down = below ? fls64(below) - 1 : 64;
 	if (down < 64 && (up >= NODE_CAP || i - 1 - down < up - i)) {
 		unsigned int n = i - 1 - down;
-		u64 moved = node_mask_below(i) & ~node_mask_below(down + 1);
+		u64 moved = lath_ones(i) & ~lath_ones(down + 1);
 
 		move_entries(node, down, node, down + 1, n, side);
 		move_heads(node->head + down, node->head + down + 1, n);
@@ -230,7 +230,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 		return i - 1;
 	}
 	if (up > i) {
-		u64 moved = node_mask_below(up) & ~node_mask_below(i);
+		u64 moved = lath_ones(up) & ~lath_ones(i);
 
 		move_entries(node, i + 1, node, i, up - i, side);
 		move_heads(node->head + i + 1, node->head + i, up - i);
@@ -276,7 +276,7 @@ void node_compact(struct node *node, unsigned int side)
 	unsigned int n = 0, i;
 	u64 live = node->live;
 
-	if (live != node_mask_below(node->used)) {
+	if (live != lath_ones(node->used)) {
 		for (i = 0; i < node->used; i++) {
 			if (!(live >> i & 1))
 				continue;
@@ -287,7 +287,7 @@ void node_compact(struct node *node, unsigned int side)
 			n++;
 		}
 		WRITE_ONCE(node->used, (u8)n);
-		WRITE_ONCE(node->live, node_mask_below(n));
+		WRITE_ONCE(node->live, lath_ones(n));
 		pad_heads(node);
 	}
 }
@@ -295,7 +295,7 @@ void node_compact(struct node *node, unsigned int side)
 static void set_count(struct node *node, unsigned int n)
 {
 	WRITE_ONCE(node->used, (u8)n);
-	WRITE_ONCE(node->live, node_mask_below(n));
+	WRITE_ONCE(node->live, lath_ones(n));
 }
 
 void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side)

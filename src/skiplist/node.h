@@ -167,11 +167,6 @@ static inline void node_prefetch(const struct node *node)
 		prefetch(p + i);
 }
 
-static inline u64 node_mask_below(unsigned int i)
-{
-	return i < 64 ? (1ull << i) - 1 : ~0ull;
-}
-
 static inline unsigned int node_level(const struct node *node)
 {
 	return READ_ONCE(node->level);
@@ -184,7 +179,7 @@ static inline bool node_void(const struct node *node)
 
 static inline bool node_full(const struct node *node)
 {
-	return node->live == node_mask_below(NODE_CAP);
+	return node->live == lath_ones(NODE_CAP);
 }
 
 static inline unsigned int node_count(const struct node *node)
@@ -287,7 +282,7 @@ static __always_inline long node_cover(const struct node *node, u64 key, bool ra
 /* The first live entry after i (i may be -1), or -1. */
 static inline int node_after(const struct node *node, int i)
 {
-	u64 m = READ_ONCE(node->live) & ~node_mask_below((unsigned int)(i + 1));
+	u64 m = READ_ONCE(node->live) & ~lath_ones((unsigned int)(i + 1));
 
 	return m ? (int)__ffs64(m) : -1;
 }
@@ -295,7 +290,7 @@ static inline int node_after(const struct node *node, int i)
 /* The last live entry before i, or -1. */
 static inline int node_before(const struct node *node, int i)
 {
-	return (int)fls64(READ_ONCE(node->live) & node_mask_below((unsigned int)i)) - 1;
+	return (int)fls64(READ_ONCE(node->live) & lath_ones((unsigned int)i)) - 1;
 }
 
 /*
@@ -305,7 +300,7 @@ static inline int node_before(const struct node *node, int i)
  */
 static inline unsigned int node_match_rank(const struct node *node, struct lath_match m, u64 key)
 {
-	u64 there = node_mask_below(READ_ONCE(node->used)), eq = m.eq & there;
+	u64 there = lath_ones(READ_ONCE(node->used)), eq = m.eq & there;
 	unsigned int from = lath_prefix(m.lt & there), to;
 
 	if (likely(!eq))

@@ -28,8 +28,7 @@ static unsigned int erase_some(struct skiplist *list, u64 key, u64 last, struct 
 	unsigned int n = 0, count;
 	int i = first_overlap(leaf, list->ranges, key, last);
 
-	if (list->holes)
-		gap_begin(list);
+	gap_begin(list);
 	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last; i = node_after(leaf, i)) {
 		item_of(leaf, (unsigned int)i, list->ranges, &carry[n++]);
 		node_erase(leaf, (unsigned int)i);
@@ -40,11 +39,9 @@ static unsigned int erase_some(struct skiplist *list, u64 key, u64 last, struct 
 		node_unlock(leaf);
 	else
 		node_unlock_clean(leaf);
-	if (list->holes) {
-		if (n)
-			gap_sync(list, carry[0].key, 0);
-		gap_end(list);
-	}
+	if (n)
+		gap_sync(list, carry[0].key, 0);
+	gap_end(list);
 	if (n && node_sparse(count) && !node_sparse(count + n))
 		leaf_became_sparse(list, key);
 	else if (n && !count)
@@ -155,7 +152,7 @@ static int store(struct skiplist *list, const struct lath_item *item, lath_item_
 			continue;
 		}
 		if (first != last)
-			gap_cover_begin(list);
+			gap_begin(list);
 		for (leaf = first;; leaf = leaf_right(leaf)) {
 			clear_leaf(leaf, ranges, key, end, each, arg);
 			if (leaf == last)
@@ -236,7 +233,7 @@ static int resize(struct skiplist *list, u64 key, u64 size, struct reserve *rese
 			continue;
 		}
 		/* the item moves to the leaf its new end lies in, and the fence before it */
-		gap_cover_begin(list);
+		gap_begin(list);
 		item_of(first, (unsigned int)i, true, &item);
 		node_erase(first, (unsigned int)i);
 		cover_from(first, last, key);

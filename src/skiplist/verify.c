@@ -34,7 +34,7 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 	bool any = false, any_live = false;
 	u64 end = 0;
 
-	if (leaf->used > NODE_CAP || leaf->live & ~node_mask_below(leaf->used))
+	if (leaf->used > NODE_CAP || leaf->live & ~lath_ones(leaf->used))
 		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->low), U(leaf->live),
 		       leaf->used);
 	for (i = 0; i < leaf->used; i++) {

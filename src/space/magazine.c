@@ -7,9 +7,8 @@
  */
 #include "space/space.h"
 
-/* Blocks a slot keeps of each order: at most 256 units, 2,048 of the large ones. */
+/* Blocks a slot keeps of each order: 256 units of the small ones, up to 8,192 of the largest. */
 static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
-#define MAGAZINES 640 /* their sum */
 
 /* Blocks that leave a magazine at a time. */
 #define FLUSH 32

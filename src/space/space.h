@@ -22,7 +22,7 @@
 /* Arenas serve up to a quarter of their size. */
 #define ARENA_MOST (ARENA_UNITS / 4)
 
-#define MAGAZINES 640 /* magazine_size, in all */
+#define MAGAZINES 640 /* the sum of magazine_size */
 
 struct group {
 	u8 shown[64]; /* grades, 0: cannot serve anything */
