@@ -92,6 +92,19 @@ pool without(const pool& of, std::vector<span> taken) {
     return left;
 }
 
+namespace {
+
+// get() would take fractions, negative numbers and numbers beyond 2^64 for others.
+std::uint64_t bytes_of(const nlohmann::json& extent, const char* member, const std::string& name) {
+    const auto& value = extent.at(member);
+    if (!value.is_number_unsigned())
+        throw std::runtime_error(name + ": \"" + member +
+                                 "\" of an extent is not a number below 2^64");
+    return value.get<std::uint64_t>();
+}
+
+} // namespace
+
 std::vector<span> read_extents(const std::string& name, std::istream& in) {
     std::vector<span> taken;
     try {
@@ -101,8 +114,8 @@ std::vector<span> read_extents(const std::string& name, std::istream& in) {
             document["context"]["devices"].size() > 1)
             throw std::runtime_error(name + ": extents of more than one device");
         for (const auto& e : extents) {
-            auto first = e.at("physical").get<std::uint64_t>();
-            auto length = e.at("length").get<std::uint64_t>();
+            auto first = bytes_of(e, "physical", name);
+            auto length = bytes_of(e, "length", name);
             if (length == 0)
                 continue;
             if (length - 1 > UINT64_MAX - first)

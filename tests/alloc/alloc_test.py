@@ -208,6 +208,12 @@ def wrong_input(scratch):
                           (["--extents", trace], "not the JSON")):
         out = lath(*args, trace, expect=1)
         check(f"{args} is refused", message in out.stderr, out.stderr)
+    dump = os.path.join(scratch, "wrong.json")
+    for number in ("-1", "1.5", "18446744073709551616", "true"):
+        with open(dump, "w", encoding="utf-8") as file:
+            file.write('{"extents":[{"physical":%s,"length":1}]}' % number)
+        out = lath("--extents", dump, trace, expect=1)
+        check(f"an extent at {number} is refused", 'wrong.json: "physical"' in out.stderr, out.stderr)
     out = lath(*pool, os.path.join(scratch, "none"), expect=1)
     check("a missing trace is named", "none: No such file" in out.stderr, out.stderr)
     out = lath(*pool, "--json", os.path.join(scratch, "no", "dir"), trace, expect=1)
