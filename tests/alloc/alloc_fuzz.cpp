@@ -49,8 +49,24 @@ void check_pool(const std::vector<alloc::span>& taken) {
         for (const auto& t : taken)
             expect(t.last < left[i].first || t.first > left[i].last);
     }
+    expect(alloc::size_of(left) <= alloc::size_of(whole));
     for (const auto& s : alloc::trim(left, 4096))
         expect(s.first % 4096 == 0 && s.last % 4096 == 4095 && s.first <= s.last);
+}
+
+// The same spans as a pool: in order and apart, of the size they have together; or two of them overlap.
+void check_made(const std::vector<alloc::span>& spans) {
+    std::uint64_t bytes = 0;
+    for (const auto& s : spans)
+        bytes = alloc::size_of({s}) > UINT64_MAX - bytes ? UINT64_MAX : bytes + alloc::size_of({s});
+    try {
+        auto made = alloc::make_pool(spans);
+        for (std::size_t i = 1; i < made.size(); i++)
+            expect(made[i].first > made[i - 1].last && made[i].first - 1 > made[i - 1].last);
+        expect(alloc::size_of(made) == bytes);
+    } catch (const std::runtime_error&) {
+        expect(spans.size() > 1);
+    }
 }
 
 } // namespace
@@ -70,7 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (std::size_t i = 0; i + 1 < size && i < 200; i += 2)
             taken.push_back({data[i] * 1000u, data[i] * 1000u + data[i + 1] * 64u});
     }
-    if (taken.size() < 1000)
+    if (taken.size() < 1000) {
         check_pool(taken);
+        check_made(taken);
+    }
     return 0;
 }
