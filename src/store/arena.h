@@ -149,7 +149,7 @@ u64 arena_size(const struct arena *arena, u64 place);
 bool arena_is_full(struct arena *arena);
 
 /* Compaction: mark the slabs that would not be needed if the others were full; is this place in one of
- * them; end of the marking. */
+ * them; end of the marking, and no slab without a used slot is kept. */
 u64 arena_mark_sparse(struct arena *arena);
 bool arena_draining(const struct arena *arena, u64 place);
 void arena_unmark(struct arena *arena);

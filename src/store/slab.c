@@ -164,6 +164,13 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 	return 0;
 }
 
+/* One that is GONE. */
+static void slab_give_back(struct arena *arena, u32 first)
+{
+	unpoison(arena_at(arena, (u64)first << UNIT_SHIFT), (u64)arena->unit[first].len << UNIT_SHIFT);
+	run_free(arena, first);
+}
+
 void slot_free(struct arena *arena, u32 first, u64 place)
 {
 	struct unit *slab = &arena->unit[first];
@@ -188,10 +195,8 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 		partial_link(arena, shard, first);
 	}
 	lath_spin_unlock(&shard->lock);
-	if (empty) {
-		unpoison(arena_at(arena, (u64)first << UNIT_SHIFT), (u64)slab->len << UNIT_SHIFT);
-		run_free(arena, first);
-	}
+	if (empty)
+		slab_give_back(arena, first);
 }
 
 /* ---- retired slots ---- */
@@ -372,24 +377,41 @@ bool arena_draining(const struct arena *arena, u64 place)
 	return u->kind == UNIT_SLAB && (READ_ONCE(u->flags) & SLAB_DRAINING);
 }
 
+/* A slab that stayed for the next slot of its class, and is empty: it would hold a whole block. */
+static bool slab_idle(struct arena *arena, u32 first)
+{
+	struct unit *slab = &arena->unit[first];
+	struct arena_shard *shard = &arena->shard[slab->shard];
+	bool idle;
+
+	lath_spin_lock(&shard->lock);
+	if (slab->flags & SLAB_DRAINING) {
+		WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_DRAINING));
+		partial_link(arena, shard, first);
+	}
+	idle = (slab->flags & SLAB_LINKED) && !slab->used;
+	if (idle) {
+		partial_unlink(arena, shard, first);
+		WRITE_ONCE(slab->flags, SLAB_GONE);
+	}
+	lath_spin_unlock(&shard->lock);
+	return idle;
+}
+
 void arena_unmark(struct arena *arena)
 {
-	u32 i;
+	u32 idle[64], i = arena->first_unit, n;
+	bool more;
 
-	pthread_mutex_lock(&arena->lock);
-	for (i = arena->first_unit; i < arena->fresh_unit; i++) {
-		struct unit *slab = &arena->unit[i];
-		struct arena_shard *shard;
-
-		if (slab->kind != UNIT_SLAB)
-			continue;
-		shard = &arena->shard[slab->shard];
-		lath_spin_lock(&shard->lock);
-		if (slab->flags & SLAB_DRAINING) {
-			WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_DRAINING));
-			partial_link(arena, shard, i);
-		}
-		lath_spin_unlock(&shard->lock);
-	}
-	pthread_mutex_unlock(&arena->lock);
+	do {
+		n = 0;
+		pthread_mutex_lock(&arena->lock);
+		for (; i < arena->fresh_unit && n < ARRAY_SIZE(idle); i++)
+			if (arena->unit[i].kind == UNIT_SLAB && slab_idle(arena, i))
+				idle[n++] = i;
+		more = i < arena->fresh_unit;
+		pthread_mutex_unlock(&arena->lock);
+		while (n--)
+			slab_give_back(arena, idle[n]);
+	} while (more);
 }
