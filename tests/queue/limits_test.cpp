@@ -145,6 +145,25 @@ TEST_CASE("bad arguments are refused") {
     CHECK_THROWS_AS(queue(std::span<request>{}), std::invalid_argument);
 }
 
+TEST_CASE("the wrapper: options that cannot be, a merge at the front") {
+    std::vector<request> items(8);
+    CHECK_THROWS_AS(queue(items, {LATH_SORTQ_HYBRID, 1u << 9}), std::invalid_argument);
+    queue q(items, {LATH_SORTQ_HYBRID, LATH_SORTQ_MERGES});
+    for (std::size_t i = 0; i < items.size(); i++) {
+        items[i].hook.sector = 100 + i * 10;
+        items[i].hook.sectors = 4;
+        q.insert(items[i]);
+    }
+    q.merge_front(items[3], 126);
+    CHECK(items[3].hook.sector == 126);
+    CHECK(items[3].hook.sectors == 8);
+    q.merge_front(items[5], 118); // over others: its place changes
+    CHECK(q.verify() == 0);
+    CHECK(q.lookup(110, 118).front == &items[5]);
+    CHECK(q.next(items[1]) == &items[5]);
+    CHECK(q.next(items[5]) == &items[2]);
+}
+
 TEST_CASE("two queues over one pool, through the wrapper") {
     std::vector<request> items(64);
     auto pool = std::make_shared<queue::pool_type>(items);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * broken_test.c - verify of the trees and of the hybrid sees each thing broken.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "queue/queue.h"
+
+#define N 1000u
+#define RED 1u
+
+static void expect(int got, int wanted, int line)
+{
+	if (got == wanted)
+		return;
+	fprintf(stderr, "line %d: %d expected, got %d\n", line, wanted, got);
+	abort();
+}
+
+/* Another value for a while. */
+#define BREAK(verify, wanted, place, value)           \
+	do {                                          \
+		__typeof__(place) _old = (place);     \
+		(place) = (__typeof__(place))(value); \
+		expect(verify, wanted, __LINE__);     \
+		(place) = _old;                       \
+		expect(verify, 0, __LINE__);          \
+	} while (0)
+
+static void rbtree(void)
+{
+	static struct lath_rb_node node[N];
+	struct lath_rb_node *n, *red = NULL, *under_red = NULL;
+	struct lath_rb_tree tree;
+	u32 i;
+
+	lath_rb_init(&tree);
+	for (i = 0; i < N; i++) {
+		node[i].key = i * 7919 % 2003;
+		lath_rb_insert(&tree, &node[i]);
+	}
+	expect(lath_rb_verify(&tree), 0, __LINE__);
+	for (n = lath_rb_first(&tree); n; n = lath_rb_next(n)) {
+		if ((n->up & RED) && !red)
+			red = n;
+		if ((n->up & RED) && n->child[1])
+			under_red = n->child[1];
+	}
+	assert(red && under_red);
+	BREAK(lath_rb_verify(&tree), 1, tree.root->up, tree.root->up | RED);
+	BREAK(lath_rb_verify(&tree), 2, under_red->up, under_red->up | RED);
+	BREAK(lath_rb_verify(&tree), 3, red->up, red->up & ~(uintptr_t)RED);
+	BREAK(lath_rb_verify(&tree), 4, tree.end[0]->key, 5000);
+	n = tree.root->child[1];
+	BREAK(lath_rb_verify(&tree), 5, n->child[1]->up, (uintptr_t)tree.root | (n->child[1]->up & RED));
+	BREAK(lath_rb_verify(&tree), 5, tree.end[1], tree.root);
+}
+
+static void avl(void)
+{
+	static struct lath_avl_node node[N];
+	struct lath_avl_node *n;
+	struct lath_avl_tree tree;
+	u32 i;
+
+	lath_avl_init(&tree);
+	for (i = 0; i < N; i++) {
+		node[i].key = i * 7919 % 2003;
+		lath_avl_insert(&tree, &node[i]);
+	}
+	expect(lath_avl_verify(&tree), 0, __LINE__);
+	BREAK(lath_avl_verify(&tree), 1, tree.root->child[1], NULL);
+	BREAK(lath_avl_verify(&tree), 2, tree.end[0]->up, tree.end[0]->up ^ 3);
+	BREAK(lath_avl_verify(&tree), 4, tree.end[0]->key, 5000);
+	n = tree.root->child[1];
+	BREAK(lath_avl_verify(&tree), 5, n->child[1]->up, (uintptr_t)tree.root | (n->child[1]->up & 3));
+	BREAK(lath_avl_verify(&tree), 5, tree.end[1], tree.root);
+}
+
+static struct lath_request request[N];
+
+static void hybrid(enum lath_simd simd, const char *name)
+{
+	struct lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
+	struct lath_request_pool pool;
+	static struct lath_sortq queue;
+	struct sortq *q = queue_of(&queue);
+	struct lath_blocks *b = &q->b;
+	struct lath_block_info *second;
+	void *memory;
+	u64 *e;
+	u32 i;
+
+	config.simd = simd;
+	assert(!lath_request_pool_init(&pool, request, sizeof(*request), N));
+	memory = aligned_alloc(64, lath_sortq_memsize(&config, &pool));
+	assert(memory);
+	i = (u32)lath_sortq_init(&queue, &config, &pool, memory);
+	if (i == (u32)-EOPNOTSUPP) { /* not on this processor */
+		assert(simd > LATH_SIMD_NONE);
+		free(memory);
+		return;
+	}
+	assert(!i && (simd == LATH_SIMD_BEST || !strcmp(lath_sortq_simd_name(&queue), name)));
+	for (i = 0; i < N; i++) {
+		request[i].sector = 1000 + i * 7919 % 2003;
+		lath_sortq_insert(&queue, &request[i]);
+	}
+	assert(b->fresh_count);
+	BREAK(lath_sortq_verify(&queue), 3, request[N - 1].sector, 9);
+	lath_sortq_first(&queue); /* all into blocks */
+	assert(b->first && !b->fresh_count && b->info[b->first].next != LATH_NONE);
+	expect(lath_sortq_verify(&queue), 0, __LINE__);
+	BREAK(lath_sortq_verify(&queue), 3, request[5].sector, 9);
+	second = &b->info[b->info[b->first].next];
+	e = b->block[b->first].e;
+	BREAK(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo], e[b->info[b->first].lo + 1]);
+	BREAK(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo + 1], e[b->info[b->first].lo]);
+	BREAK(lath_blocks_verify(b), 5, second->prev, LATH_NONE);
+	BREAK(lath_blocks_verify(b), 5, second->page, second->page + 1);
+	BREAK(lath_blocks_verify(b), 5, b->page[b->top_id[b->top_lo]].hi, 0);
+	BREAK(lath_blocks_verify(b), 5, b->last, b->first);
+	BREAK(lath_blocks_verify(b), 4, second->hi, second->lo);
+	BREAK(lath_blocks_verify(b), 2,
+	      b->page[b->top_id[b->top_lo]].sep[b->page[b->top_id[b->top_lo]].lo + 1], 1ull << 62);
+	BREAK(lath_sortq_verify(&queue), 4, b->count, b->count + 1);
+	free(memory);
+}
+
+int main(void)
+{
+	rbtree();
+	avl();
+	hybrid(LATH_SIMD_BEST, NULL);
+	hybrid(LATH_SIMD_NONE, "scalar");
+	hybrid(LATH_SIMD_AVX2, "avx2");
+	hybrid(LATH_SIMD_AVX512, "avx512");
+	return 0;
+}
