@@ -38,8 +38,8 @@
  * share a pool need no common lock. No call sleeps; all may run in interrupt context. In the kernel the
  * vector forms are not built.
  *
- * Bounds: of 32 inserts 31 store a word, and one sorts and merges 32 entries: at most 32 searches, each
- * with one block and at times a directory page moved, at any depth; but for an adversary's patterns of
+ * Bounds: of 32 inserts (8 in pools of more than 2048) all but one store a word, and one sorts and merges
+ * them: at most so many searches, each with one block and at times a directory page moved; but for an adversary's patterns of
  * removal, after which one insert in n/24 repacks the blocks in O(n). The first dispatch, search or
  * removal after an insert may do that work for the fewer entries there are. Removal walks along
  * requests of the same sector in queues without LATH_SORTQ_AGES and LATH_SORTQ_MERGES.

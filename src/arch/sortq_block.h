@@ -72,7 +72,7 @@ struct lath_blocks {
 	uintptr_t stop;
 	u64 *opened;
 	u64 window_end; /* distance from base of the window's last position */
-	u32 fresh_count;
+	u32 fresh_count, fresh_cap;
 	u32 count; /* entries in blocks */
 	u64 base;
 	u64 sweep_mask; /* ~LATH_TAG_MASK, or 0: the head stays at 0 */

@@ -2,7 +2,7 @@
 /*
  * hybrid.c - the default engine: sorted blocks of one-word entries (arch/sortq_block.h).
  *
- * insert   note the entry among the fresh ones; when there are 32, or when the order is asked for:
+ * insert   note the entry among the fresh ones; when there are 32 (8 in large queues), or when the order is asked for:
  * settle   sort the fresh ones, merge them into the blocks a run at a time
  * pop      the next entry of the window; the head is the entry popped
  * remove   one search for the sector, then along its equals
@@ -196,9 +196,12 @@ static void place_runs(struct sortq *q, const u64 *s, u32 n)
 			i += append_run(q, id, b->page[b->info[id].page].hi - 1, s + i, n - i);
 			continue;
 		}
-		b->ops->find(b, s + i, 1, &w);
-		id = LATH_PLACE_BLOCK(w);
-		slot = LATH_PLACE_SLOT(w);
+		slot = b->page[b->info[id].page].lo;
+		if (b->first != b->last) {
+			b->ops->find(b, s + i, 1, &w);
+			id = LATH_PLACE_BLOCK(w);
+			slot = LATH_PLACE_SLOT(w);
+		}
 		i += place_run(q, id, slot, s + i, run_length(b, id, slot, s + i, n - i));
 	}
 }

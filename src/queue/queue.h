@@ -127,7 +127,7 @@ static inline void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)
 	q->b.fresh[n++] = entry;
 	q->b.fresh_count = n;
 	q->b.stop &= -(uintptr_t)(entry - q->b.base >= q->b.window_end);
-	if (unlikely(n == LATH_FRESH_CAP))
+	if (unlikely(n == q->b.fresh_cap))
 		lath_hybrid_open(q);
 }
 

@@ -12,6 +12,8 @@ _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one wo
 
 /* beyond this many requests their lines have left the nearer caches by the time they are dispatched */
 #define FAR 2048
+/* there gathering more buys nothing, and the insert that sorts them is the worst one */
+#define FAR_FRESH 8
 /* no request ends there */
 #define NO_END (~0ull)
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
@@ -116,6 +118,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->requests_max = pool->count;
 	q->flags = (u16)config.flags;
 	q->far = pool->count > FAR;
+	q->b.fresh_cap = q->far ? FAR_FRESH : LATH_FRESH_CAP;
 	q->state = memory;
 	if (config.engine == LATH_SORTQ_HYBRID) {
 		lath_hybrid_init(q, memory);
