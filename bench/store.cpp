@@ -13,7 +13,7 @@
 // Metrics: cpu and wall, ns an operation (wall: of all threads together). Peers take one reader-writer lock, as in the
 // seed. Every engine runs in a process of its own (store/worker.hpp). Gets add up the first characters of the values;
 // the sum is checked each time, and 200 values whole after each set.
-#include "store/worker.hpp"
+#include "guest/guests.hpp"
 
 #include "memory.hpp"
 #include "parameters.hpp"
@@ -30,29 +30,29 @@ namespace lathbench {
 namespace {
 
 #ifdef LATH_PEER_BOOST
-constexpr make_engine rbtree_malloc = make_rbtree_malloc, rbtree_arena = make_rbtree_arena;
+const make_engine rbtree_malloc = make_rbtree_malloc, rbtree_arena = make_rbtree_arena;
 #else
-constexpr make_engine rbtree_malloc = nullptr, rbtree_arena = nullptr;
+const make_engine rbtree_malloc = nullptr, rbtree_arena = nullptr;
 #endif
 #ifdef LATH_PEER_ABSL
-constexpr make_engine absl_btree = make_absl_btree_store, flat_hash = make_flat_hash_store;
+const make_engine absl_btree = make_absl_btree_store, flat_hash = make_flat_hash_store;
 #else
-constexpr make_engine absl_btree = nullptr, flat_hash = nullptr;
+const make_engine absl_btree = nullptr, flat_hash = nullptr;
 #endif
 #ifdef LATH_PEER_JUDY
-constexpr make_engine judy = make_judy_store;
+const make_engine judy = make_judy_store;
 #else
-constexpr make_engine judy = nullptr;
+const make_engine judy = nullptr;
 #endif
 #ifdef LATH_PEER_LMDB
-constexpr make_engine lmdb = make_lmdb_store;
+const make_engine lmdb = make_lmdb_store;
 #else
-constexpr make_engine lmdb = nullptr;
+const make_engine lmdb = nullptr;
 #endif
 
 const std::vector<store_subject>& subjects() {
     const std::string thp = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
-    static const std::vector<store_subject> all = {
+    static const std::vector<store_subject> ours = {
         {"lathwork",
          "2 MiB pages; short values lie in the index",
          make_lathwork_store,
@@ -135,6 +135,11 @@ const std::vector<store_subject>& subjects() {
          nullptr,
          false},
     };
+    static const std::vector<store_subject> all = [] {
+        auto list = ours;
+        add_guest_stores(list);
+        return list;
+    }();
     return all;
 }
 

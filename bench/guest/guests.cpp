@@ -17,6 +17,11 @@ std::vector<const lath_bench_adapter*>& list() {
     return guests;
 }
 
+std::vector<std::string>& files() {
+    static std::vector<std::string> names;
+    return names;
+}
+
 class checker {
 public:
     explicit checker(const std::string& path) : path_(path) {}
@@ -36,7 +41,7 @@ public:
             fail("its size member is " + std::to_string(a.size) +
                  ", not sizeof(struct lath_bench_adapter), " + std::to_string(sizeof(a)));
         check_name(a.name);
-        if (!a.ranges && !a.map && !a.queue && !a.sorter && !a.holes)
+        if (!a.ranges && !a.map && !a.queue && !a.sorter && !a.holes && !a.store)
             fail("all its groups are NULL: there is nothing to measure");
         check_groups(a);
     }
@@ -89,6 +94,12 @@ private:
             need("holes", "alloc", g->alloc);
             need("holes", "free", g->free);
         }
+        if (const auto* g = a.store) {
+            need("store", "create", g->create);
+            need("store", "destroy", g->destroy);
+            need("store", "set", g->set);
+            need("store", "get", g->get);
+        }
     }
 
     std::string path_;
@@ -108,9 +119,12 @@ void load_guest(const std::string& path) {
         check.fail("does not export lath_bench_guest (see bench_adapter.h)");
     check.check(*adapter);
     list().push_back(adapter); // stays loaded to the end
+    files().push_back(file);
 }
 
 const std::vector<const lath_bench_adapter*>& guests() { return list(); }
+
+const std::vector<std::string>& guest_files() { return files(); }
 
 void guest_broke(const char* name, const char* what) {
     throw std::runtime_error(std::string("--vs: ") + name + ": " + what);

@@ -8,6 +8,7 @@
 #include "iova/allocator.hpp"
 #include "peers/peers.hpp"
 #include "sort/sort_bench.hpp"
+#include "store/worker.hpp"
 
 #include <string>
 #include <vector>
@@ -17,11 +18,13 @@ namespace lathbench {
 // Before the first table is asked for. Throws std::runtime_error naming the file and what is wrong with it.
 void load_guest(const std::string& path);
 const std::vector<const lath_bench_adapter*>& guests();
+const std::vector<std::string>& guest_files(); // in the same order
 
 // For the lists of subjects.
 void add_guest_peers(std::vector<peer>& list);
 void add_guest_sort(std::vector<sort_subject>& list);
 void add_guest_iova(std::vector<iova_subject>& list);
+void add_guest_stores(std::vector<store_subject>& list);
 
 // Throws: a structure that breaks its contract in a way that nothing could be measured behind.
 [[noreturn]] void guest_broke(const char* name, const char* what);

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,11 @@ struct scan_result {
     bool ordered = true;
 };
 
+// An engine that does not keep its contract; other exceptions say that it cannot run here.
+struct engine_broken : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 class store_engine {
 public:
     virtual ~store_engine() = default;
@@ -131,7 +138,7 @@ private:
     pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
-using make_engine = std::unique_ptr<store_engine> (*)();
+using make_engine = std::function<std::unique_ptr<store_engine>()>;
 
 std::unique_ptr<store_engine> make_lathwork_store();
 std::unique_ptr<store_engine> make_lathwork_store_4k();

@@ -153,6 +153,8 @@ void serve_if_worker(const std::vector<store_subject>& subjects) {
         for (const auto& s : subjects)
             if (s.name == job.subject && s.make)
                 service(s, job).run();
+    } catch (const engine_broken& e) {
+        std::printf("broken %s\n", e.what());
     } catch (const std::exception& e) {
         std::printf("missing %s\n", e.what());
     }
@@ -176,7 +178,10 @@ worker::worker(const store_subject& subject, const store_job& job) {
         env.push_back(const_cast<char*>(e.c_str()));
     env.push_back(text.data());
     env.push_back(nullptr);
-    const char* args[] = {"lath", "bench", "store", nullptr};
+    std::vector<const char*> args = {"lath", "bench", "store"};
+    for (const auto& a : subject.arguments)
+        args.push_back(a.c_str());
+    args.push_back(nullptr);
     bool small_pages = subject.small_pages;
     pid_ = fork();
     if (pid_ < 0)
@@ -187,7 +192,7 @@ worker::worker(const store_subject& subject, const store_job& job) {
         dup2(up[1], 1);
         if (small_pages)
             prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-        execve("/proc/self/exe", const_cast<char**>(args), env.data());
+        execve("/proc/self/exe", const_cast<char**>(args.data()), env.data());
         _exit(127);
     }
     close(down[0]);
@@ -220,6 +225,8 @@ std::optional<std::string> worker::ready() {
     if (word == "ready" && in >> bytes_ >> huge_)
         return std::nullopt;
     std::getline(in >> std::ws, rest);
+    if (word == "broken")
+        throw std::runtime_error(rest);
     return rest;
 }
 

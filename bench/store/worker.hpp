@@ -18,12 +18,13 @@ namespace lathbench {
 struct store_subject {
     const char* name;
     const char* note;
-    make_engine make; // nullptr: not in this build
+    make_engine make; // empty: not in this build
     const char* package; // it would take
     std::vector<std::string> environment; // NAME=VALUE
     const char* proof; // a symbol that must be there then, or nullptr
     bool small_pages; // no huge pages for this process
     bool many_threads = true;
+    std::vector<std::string> arguments = {}; // of lath bench store
 };
 
 struct store_job {

@@ -14,6 +14,7 @@
  *	queue    scan     a queue of objects, scanned and used as a run-queue
  *	sorter   sort     requests by key, lowest first
  *	holes    iova     free address ranges, aligned, taken and given back
+ *	store    store    uint64_t -> bytes: set and get, a call an item
  *
  * Its figures then stand beside all others: the same process, the same work, in turns, every result
  * compared with the oracle. A structure that answers wrongly is reported and has no row.
@@ -96,6 +97,19 @@ struct lath_bench_holes {
 	unsigned int flags;
 };
 
+/* Values of up to 28 bytes; the structure keeps copies. scan may be absent: no order. */
+struct lath_bench_store {
+	void *(*create)(void);
+	void (*destroy)(void *s);
+	int (*set)(void *s, uint64_t key, const void *value, size_t size); /* added or replaced: 0 */
+	/* up to `room` bytes of the value copied; its size, or -1: no such key */
+	int (*get)(void *s, uint64_t key, void *value, size_t room);
+	/* all, by ascending key */
+	void (*scan)(void *s, void (*each)(void *context, uint64_t key, const void *value, size_t size),
+		     void *context);
+	unsigned int flags;
+};
+
 struct lath_bench_adapter {
 	uint32_t abi;	  /* LATH_BENCH_ABI */
 	uint32_t size;	  /* sizeof(struct lath_bench_adapter) */
@@ -106,6 +120,7 @@ struct lath_bench_adapter {
 	const struct lath_bench_queue *queue;
 	const struct lath_bench_sorter *sorter;
 	const struct lath_bench_holes *holes;
+	const struct lath_bench_store *store;
 };
 
 /* What the shared object exports. */

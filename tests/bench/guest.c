@@ -167,6 +167,94 @@ static void holes_free(void *s, uint64_t at, uint64_t pages)
 
 static const struct lath_bench_holes holes = { holes_create, free, holes_alloc, holes_free, 0 };
 
+/* --- store: a sorted array that grows ---------------------------------------------------------- */
+
+struct entry {
+	uint64_t key;
+	unsigned char size;
+	char value[31];
+};
+
+struct entries {
+	size_t count, room;
+	struct entry *entry;
+};
+
+static void *store_create(void)
+{
+	return calloc(1, sizeof(struct entries));
+}
+
+static void store_destroy(void *s)
+{
+	free(((struct entries *)s)->entry);
+	free(s);
+}
+
+/* where the first key >= this one stands */
+static size_t store_rank(const struct entries *e, uint64_t key)
+{
+	size_t low = 0, high = e->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (e->entry[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int store_set(void *s, uint64_t key, const void *value, size_t size)
+{
+	struct entries *e = s;
+	size_t i = store_rank(e, key);
+
+	if (i == e->count || e->entry[i].key != key) {
+		if (e->count == e->room) {
+			struct entry *more = realloc(e->entry, (2 * e->room + 64) * sizeof(*more));
+
+			if (!more)
+				return -1;
+			e->entry = more;
+			e->room = 2 * e->room + 64;
+		}
+		memmove(e->entry + i + 1, e->entry + i, (e->count++ - i) * sizeof(*e->entry));
+		e->entry[i].key = key;
+	}
+	e->entry[i].size = (unsigned char)size;
+	memcpy(e->entry[i].value, value, size);
+	if (BREAK == 14)
+		e->entry[i].value[0] = '0';
+	return BREAK == 15;
+}
+
+static int store_get(void *s, uint64_t key, void *value, size_t room)
+{
+	struct entries *e = s;
+	size_t i = store_rank(e, key);
+
+	if (i == e->count || e->entry[i].key != key)
+		return -1;
+	memcpy(value, e->entry[i].value, e->entry[i].size < room ? e->entry[i].size : room);
+	return e->entry[i].size;
+}
+
+static void store_scan(void *s, void (*each)(void *context, uint64_t key, const void *value, size_t size),
+		       void *context)
+{
+	struct entries *e = s;
+	size_t i;
+
+	for (i = 0; i < e->count; i++)
+		each(context, e->entry[i].key, e->entry[i].value, e->entry[i].size);
+}
+
+static const struct lath_bench_store store = { store_create, store_destroy, store_set,
+					       store_get,    store_scan,    0 };
+
 /* --- map: what is lost shows ------------------------------------------------------------------ */
 
 static int forgetful_insert(void *s, uint64_t key, uint64_t value)
@@ -202,5 +290,6 @@ LATH_BENCH_EXPORT const struct lath_bench_adapter lath_bench_guest = {
 	.queue = BREAK == 13 ? NULL : &queue,
 	.sorter = BREAK == 13 ? NULL : &sorter,
 	.holes = BREAK == 13 ? NULL : &holes,
+	.store = BREAK == 13 ? NULL : &store,
 	.map = BREAK == 7 || BREAK == 8 ? &map : NULL,
 };
