@@ -2,7 +2,7 @@
 /*
  * tape.c - see tape.h. Erases, cuts and stores of every kind must raise the bounds that searches go by.
  */
-#include "tape.h"
+#include "tape/tape.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static const struct space spaces[] = {
 
 struct tape {
 	const uint8_t *at, *end;
-	const struct hole_tape_options *options;
+	const struct tape_options *options;
 	struct lath_skiplist list;
 	struct oracle oracle;
 	const struct space *space;
@@ -430,7 +430,16 @@ static int play_all(struct tape *tape)
 	return check(tape);
 }
 
-int hole_tape_run(const uint8_t *bytes, size_t size, const struct hole_tape_options *options)
+static void begin(uint8_t *bytes, unsigned long i, bool failing)
+{
+	bytes[0] = failing ? 1 : (uint8_t)i; /* one allocation a node: many places to fail */
+	bytes[1] = (uint8_t)(failing ? i % 6
+				     : i / 2); /* with memory gone for good the largest space takes minutes */
+}
+
+const struct tape_plan tape_plan = { 70, 6000, 7, 900, begin };
+
+int tape_run(const uint8_t *bytes, size_t size, const struct tape_options *options)
 {
 	struct tape *tape = aligned_alloc(64, (sizeof(*tape) + 63) & ~(size_t)63);
 	struct lath_config config = LATH_CONFIG_INIT;

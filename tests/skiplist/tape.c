@@ -2,7 +2,7 @@
 /*
  * tape.c - see tape.h. The oracle is an array of items in key order, searched from the front.
  */
-#include "tape.h"
+#include "tape/tape.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -620,6 +620,15 @@ static int play_all(struct tape *tape)
 	}
 	return check(tape);
 }
+
+static void begin(uint8_t *bytes, unsigned long i, bool failing)
+{
+	bytes[0] = (uint8_t)i; /* every layout, shape and allocation in turn */
+	bytes[1] = (uint8_t)(i / (failing ? 2 : 3));
+	bytes[2] = (uint8_t)(failing ? 1 : i / 15); /* one allocation a node: many places to fail */
+}
+
+const struct tape_plan tape_plan = { 60, 12000, 6, 3000, begin };
 
 int tape_run(const uint8_t *bytes, size_t size, const struct tape_options *options)
 {
