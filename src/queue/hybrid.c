@@ -340,8 +340,8 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 		u32 take = (u32)min(n - done, (size_t)((u64 *)b->stop - e)), i;
 
 		if (unlikely(q->far)) {
-			for (i = 0; i < take; i++)
-				prefetch(request_of(q, e[i]));
+			for (i = 0; i < take + 3; i++)
+				prefetch(request_of(q, e[i])); /* three that come next, too */
 		}
 		for (i = 0; i < take; i++)
 			out[done++] = request_of(q, e[i]);

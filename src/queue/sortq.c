@@ -127,6 +127,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 		q->engine->init(q, pool->count);
 	}
 	lath_list_init(&q->parked);
+	q->grown_end = NO_END;
 	at += engine_memsize(&config, pool->count);
 	if (notes_memsize(&config, pool->count)) {
 		q->notes = (struct lath_note *)at;
@@ -136,7 +137,6 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	if (q->flags & LATH_SORTQ_MERGES) {
 		q->edges[START] = (u32 *)at;
 		q->edges[END] = q->edges[START] + (1ull << edges_bits(pool->count));
-		q->grown_end = NO_END;
 		q->edges_shift = 64 - edges_bits(pool->count);
 		memset(at, 0, 2 * sizeof(u32) << edges_bits(pool->count));
 	}
@@ -439,13 +439,12 @@ static void search_neighbours(struct sortq *q, u64 start, u64 end, struct lath_s
 		found->front = front;
 }
 
-void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
-		       struct lath_sortq_merge *found)
+static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, unsigned int flags,
+				 struct lath_sortq_merge *found)
 {
 	struct sortq *q = queue_of(queue);
 
-	found->slot = LATH_NO_SLOT;
-	found->back = found->front = NULL;
+	found->back = NULL;
 	if (q->edges[START]) {
 		found->back = start == q->grown_end ? request_of(q, q->grown) : edge_find(q, END, start);
 		if (!found->back || flags & LATH_SORTQ_LOOK_ALL)
@@ -463,6 +462,19 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 		search_neighbours(q, start, end, found);
 	if (found->front && unlikely(passes_head(queue, start, end)))
 		found->front = NULL;
+}
+
+void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
+		       struct lath_sortq_merge *found)
+{
+	struct sortq *q = queue_of(queue);
+
+	found->front = NULL;
+	found->slot = LATH_NO_SLOT;
+	if (start == q->grown_end && !flags && likely(!q->barriers))
+		found->back = request_of(q, q->grown);
+	else
+		lookup_full(queue, start, end, flags, found);
 }
 
 void lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
