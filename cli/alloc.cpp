@@ -3,11 +3,11 @@
 // lath alloc TRACE: allocations and frees replayed in a pool of addresses.
 #include "alloc/report.hpp"
 #include "commands.hpp"
+#include "stop_on_signal.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -41,29 +41,6 @@ constexpr const char* epilogue =
     "  lath extents / --json used.json; lath alloc --extents used.json --pool 0-100G trace.txt\n"
     "Exit codes: 0 done, 1 failed, 4 some requests found no room, 130 interrupted (what was done\n"
     "until then is reported), 100 and above wrong usage.";
-
-volatile std::sig_atomic_t stop_asked = 0;
-
-// SIGINT and SIGTERM end the replay for the length of a scope; a second one kills.
-class stop_on_signal {
-public:
-    stop_on_signal() {
-        struct sigaction act{};
-        act.sa_handler = [](int) { stop_asked = 1; };
-        act.sa_flags = static_cast<int>(SA_RESETHAND);
-        sigaction(SIGINT, &act, &interrupt_);
-        sigaction(SIGTERM, &act, &terminate_);
-    }
-    ~stop_on_signal() {
-        sigaction(SIGINT, &interrupt_, nullptr);
-        sigaction(SIGTERM, &terminate_, nullptr);
-    }
-    stop_on_signal(const stop_on_signal&) = delete;
-    stop_on_signal& operator=(const stop_on_signal&) = delete;
-
-private:
-    struct sigaction interrupt_{}, terminate_{};
-};
 
 struct request {
     std::string trace, extents, policy = "first", limits, below, unit = "1";

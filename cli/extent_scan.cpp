@@ -2,12 +2,12 @@
 //
 // One thread walks (names and inodes are cheap), then all threads read extents and index them.
 #include "extent_scan.hpp"
+#include "stop_on_signal.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -33,31 +33,6 @@ namespace lathcli {
 namespace {
 
 constexpr unsigned max_devices = 256; // a key has 8 bits for them
-
-std::atomic<bool> stop_asked = false;
-static_assert(std::atomic<bool>::is_always_lock_free); // set by a signal handler
-
-// SIGINT and SIGTERM end the scan for the length of a scope; a second one kills.
-class stop_on_signal {
-public:
-    stop_on_signal() {
-        stop_asked = false;
-        struct sigaction act{};
-        act.sa_handler = [](int) { stop_asked = true; };
-        act.sa_flags = static_cast<int>(SA_RESETHAND);
-        sigaction(SIGINT, &act, &interrupt_);
-        sigaction(SIGTERM, &act, &terminate_);
-    }
-    ~stop_on_signal() {
-        sigaction(SIGINT, &interrupt_, nullptr);
-        sigaction(SIGTERM, &terminate_, nullptr);
-    }
-    stop_on_signal(const stop_on_signal&) = delete;
-    stop_on_signal& operator=(const stop_on_signal&) = delete;
-
-private:
-    struct sigaction interrupt_{}, terminate_{};
-};
 
 // The file system and its source as /proc/self/mountinfo tells them.
 std::pair<std::string, std::string> mount_of(dev_t id) {

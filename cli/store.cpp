@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lath store: a store by its spec, and one command or a shell on it.
+#include "stop_on_signal.hpp"
 #include "commands.hpp"
 #include "store_commands.hpp"
 #include "store_text.hpp"
@@ -64,7 +65,7 @@ void run(const request& asked) {
     int code = 0;
     std::string failure;
     {
-        store_interrupt interrupt;
+        stop_on_signal stop;
         store_session session(store, asked.spec);
         try {
             if (asked.command.empty() || asked.command[0] == "shell")
@@ -75,7 +76,7 @@ void run(const request& asked) {
             failure = e.what();
         }
         // what was interrupted is not written: the file stays as it was
-        if (store_interrupt::seen()) {
+        if (stop_asked) {
             std::fflush(stdout);
             std::fprintf(stderr, "lath: %s\n", failure.empty() ? "interrupted" : failure.c_str());
             _exit(130);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "store_commands.hpp"
 
+#include "stop_on_signal.hpp"
 #include "store_text.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cinttypes>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -23,14 +23,6 @@ namespace lathcli {
 
 namespace {
 
-volatile std::sig_atomic_t interrupted;
-
-void on_interrupt(int) {
-    if (interrupted)
-        _exit(130);
-    interrupted = 1;
-}
-
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
 [[noreturn]] void fail_status(const std::string& what, std::int64_t status) {
@@ -38,7 +30,7 @@ void on_interrupt(int) {
 }
 
 void stop_if_interrupted(const std::string& what) {
-    if (store_interrupt::seen())
+    if (stop_asked)
         fail("interrupted: " + what);
 }
 
@@ -98,19 +90,6 @@ void need(const std::vector<std::string>& words, std::size_t least, std::size_t 
 }
 
 } // namespace
-
-store_interrupt::store_interrupt() {
-    struct sigaction act{};
-    act.sa_handler = on_interrupt;
-    sigaction(SIGINT, &act, nullptr);
-    sigaction(SIGTERM, &act, nullptr);
-}
-store_interrupt::~store_interrupt() {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-}
-bool store_interrupt::seen() { return interrupted != 0; }
-void store_interrupt::clear() { interrupted = 0; }
 
 const std::vector<store_command>& store_session::commands() {
     static const std::vector<store_command> all = {
@@ -599,7 +578,7 @@ store_session::outcome store_session::run(arguments words) {
         progress_line line(what + " " + words[1]);
         auto progress = [](void* arg, std::uint64_t items, std::uint64_t bytes) {
             static_cast<progress_line*>(arg)->at(items, bytes, 0);
-            return store_interrupt::seen() ? 1 : 0;
+            return stop_asked ? 1 : 0;
         };
         int ret = (what == "save" ? lath_store_save : lath_store_load)(store_, words[1].c_str(),
                                                                        progress, &line);

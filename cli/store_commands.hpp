@@ -52,15 +52,6 @@ private:
     std::string spec_;
 };
 
-// SIGINT sets a flag that long commands look at; a second one ends the program.
-class store_interrupt {
-public:
-    store_interrupt();
-    ~store_interrupt();
-    static bool seen();
-    static void clear();
-};
-
 // Read commands: with history and completion on a terminal, else line by line; errors name the line.
 // Returns the exit code.
 int store_shell(store_session& session, const std::string& history_file);

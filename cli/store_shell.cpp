@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "store_commands.hpp"
+#include "stop_on_signal.hpp"
 #include "store_text.hpp"
 
 #include <cstdio>
@@ -108,7 +109,7 @@ int store_shell(store_session& session, const std::string& history_file) {
         terminal_lines lines(session, history_file);
         std::printf("help names the commands; quit or ctrl-D leaves\n");
         while (lines.next(line)) {
-            store_interrupt::clear();
+            stop_asked = false;
             if (one(session, line, "") == step::quit)
                 break;
         }
@@ -116,8 +117,7 @@ int store_shell(store_session& session, const std::string& history_file) {
         return 0;
     }
     bool bad = false;
-    for (std::uint64_t number = 1; std::getline(std::cin, line) && !store_interrupt::seen();
-         ++number) {
+    for (std::uint64_t number = 1; std::getline(std::cin, line) && !stop_asked; ++number) {
         step s = one(session, line, "line " + std::to_string(number) + ": ");
         bad |= s == step::bad;
         if (s == step::quit)
