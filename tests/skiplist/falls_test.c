@@ -172,13 +172,14 @@ int main(void)
 		lath_skiplist_erase_item(&list, (u64)i * STEP, NULL);
 	check(3);
 
-	/* an erase that is disturbed: once it gave up it locks the leaf */
+	/* erases: of an item, of none where a miss is not believed eight times, of the item that covers a point */
 	assert(!lath_skiplist_ceiling_item(&list, 2000u * STEP, &found));
-	key = found.key;
-	near_key = key;
+	near_key = key = found.key;
 	falls_before = list_of(&list)->lock_falls;
 	disturbances = FOREVER;
-	assert(!lath_skiplist_erase_item(&list, key, &found) && found.value == key / STEP);
+	assert(lath_skiplist_erase_item(&list, key + 1, &found) == -ENOENT);
+	assert(lath_skiplist_erase_item_at(&list, key + STEP - 1, &found) == -ENOENT);
+	assert(!lath_skiplist_erase_item_at(&list, key + 1, &found) && found.value == key / STEP);
 	disturbances = 0;
 	assert(lath_skiplist_lookup_item(&list, key, &found) == -ENOENT);
 	assert(!lath_skiplist_verify(&list, 5, NULL, 0));

@@ -197,6 +197,7 @@ struct fixture {
         now = &dev;
     }
     ~fixture() {
+        lath_rcu_auto.drain(); // copies that were handed out
         now = nullptr;
         close(dev.fd);
     }

@@ -121,6 +121,33 @@ void tape(lath_store_keys kind, const std::string& path) {
     lath_store_close(s);
 }
 
+// Keys that agree in many bytes, then in fewer and fewer: buckets become layers, layers get others above them.
+void layers() {
+    model m{LATH_STORE_BYTES, {}};
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    options.keys = LATH_STORE_BYTES;
+    options.reserve = 64 << 20;
+    lath_store* s = nullptr;
+    int ret = lath_store_open(&s, "mem:", &options);
+    MUST(ret == 0 || ret == -ENOMEM);
+    if (ret)
+        return;
+    auto put = [&](const std::string& k) {
+        ret = lath_store_set(s, m.key(k), k.data(), k.size());
+        MUST(ret == 0 || ret == -ENOMEM);
+        if (!ret)
+            m.map[k] = k;
+    };
+    std::string stem(100, 'x');
+    for (int i = 0; i < 40; ++i)
+        put(stem + std::to_string(i % 20) + (i < 20 ? "" : std::string(30, 'y')));
+    for (std::size_t n = 13; n > 0; n -= 4)
+        for (int i = 0; i < 20; ++i)
+            put(stem.substr(0, n * 7) + std::to_string(i));
+    compare(s, m);
+    lath_store_close(s);
+}
+
 } // namespace
 
 int main() {
@@ -148,6 +175,17 @@ int main() {
             }
         }
     }
+    calls = fail_at = 0;
+    and_after = false;
+    layers();
+    for (unsigned long n = 1, requests = calls; n <= requests; ++n)
+        for (bool after : {false, true}) {
+            calls = 0;
+            fail_at = n;
+            and_after = after;
+            layers();
+            ++sites;
+        }
     lath_store_refuse = nullptr;
     unlink(path.c_str());
     unlink((path + ".tmp").c_str());
