@@ -113,7 +113,7 @@ struct lath_skiplist_stats {
 	uint64_t splits;
 	uint64_t shares; /* a full leaf gave entries to its right neighbours */
 	uint64_t merges;
-	uint64_t unposted; /* nodes reached from their left neighbour only, until memory for an inner node is there */
+	uint64_t unposted;   /* nodes that found no memory for a separator: reached from the left only */
 	uint64_t huge_bytes; /* of bytes: asked to be on 2 MiB pages */
 };
 
