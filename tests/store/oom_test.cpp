@@ -141,7 +141,7 @@ void layers() {
     std::string stem(100, 'x');
     for (int i = 0; i < 40; ++i)
         put(stem + std::to_string(i % 20) + (i < 20 ? "" : std::string(30, 'y')));
-    for (std::size_t n = 13; n > 0; n -= 4)
+    for (std::size_t n : {13, 9, 5, 1})
         for (int i = 0; i < 20; ++i)
             put(stem.substr(0, n * 7) + std::to_string(i));
     compare(s, m);
@@ -178,7 +178,7 @@ int main() {
     calls = fail_at = 0;
     and_after = false;
     layers();
-    for (unsigned long n = 1, requests = calls; n <= requests; n += all ? 1 : 5)
+    for (unsigned long n = 1, requests = calls; n <= requests; ++n)
         for (bool after : {false, true}) {
             calls = 0;
             fail_at = n;
