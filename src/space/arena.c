@@ -143,10 +143,42 @@ static void show(struct arena *arena)
 		WRITE_ONCE(*arena->shown, best);
 }
 
+/* A free run of so many units has come up. */
+static void raise_most(struct arena *arena, u64 units)
+{
+	unsigned int k;
+
+	for (k = 0; k < ARENA_ORDERS; k++)
+		arena->most[k] = max(arena->most[k], (u16)units);
+}
+
+/* There are no more than so many at multiples of 2^order. */
+static void lower_most(struct arena *arena, unsigned int order, u64 units)
+{
+	unsigned int k;
+
+	for (k = order; k < ARENA_ORDERS; k++)
+		arena->most[k] = min(arena->most[k], (u16)units);
+}
+
+/* Length of the free run around a free unit. */
+static u64 run_around(const struct arena *arena, u64 unit)
+{
+	unsigned int i = (unsigned int)(unit / 64), j = i;
+	u64 below = ~arena->map[i] & lath_ones(unit % 64), above = ~arena->map[i] & ~lath_ones(unit % 64);
+
+	while (!below && i)
+		below = ~arena->map[--i];
+	while (!above && ++j < ARENA_WORDS)
+		above = ~arena->map[j];
+	return (above ? 64ull * j + __ffs64(above) : ARENA_UNITS) - (below ? 64ull * i + fls64(below) : 0);
+}
+
 void arena_open(struct arena *arena, u64 block)
 {
 	unsigned int i;
 
+	raise_most(arena, ARENA_UNITS);
 	arena->free = 0;
 	for (i = 0; i < ARENA_WORDS; i++) {
 		arena->map[i] = 0;
@@ -191,15 +223,22 @@ bool arena_take_at(struct arena *arena, u64 unit, u64 n)
 
 bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
-	return flip(arena, unit, n, true);
+	if (!flip(arena, unit, n, true))
+		return false;
+	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* else nothing is known */
+		raise_most(arena, run_around(arena, unit));
+	return true;
 }
 
-bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
+/* The first n free units at a multiple of align within [first, last]; *most: none, but so many are there. */
+static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit,
+			 u64 *most)
 {
 	u64 begin = first, at, stop;
 
+	*most = 0;
 	/* from one free run to the next */
-	while (arena->free >= n && begin <= last) {
+	while (begin <= last) {
 		u64 word = arena->map[begin / 64] >> begin % 64;
 
 		if (!word) {
@@ -217,10 +256,26 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 		at = (begin + align - 1) & ~(align - 1);
 		if (at + n <= stop && at + n - 1 <= last) {
 			*unit = at;
-			return arena_take_at(arena, at, n);
+			return true;
 		}
+		if (at < stop)
+			*most = max(*most, stop - at);
 		begin = stop + 1;
 	}
+	return false;
+}
+
+bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
+{
+	unsigned int order = log2_up(align);
+	u64 most;
+
+	if (n > arena->most[order])
+		return false;
+	if (place_within(arena, n, align, first, last, unit, &most))
+		return arena_take_at(arena, *unit, n);
+	if (!first && last == ARENA_UNITS - 1)
+		lower_most(arena, order, most);
 	return false;
 }
 
@@ -292,9 +347,12 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 
 bool arena_sound(const struct arena *arena)
 {
-	u64 free = 0, whole = 0;
+	u64 free = 0, whole = 0, unit, most;
 	unsigned int i;
 
+	for (i = 0; i < ARENA_ORDERS; i++)
+		if (place_within(arena, arena->most[i] + 1ull, 1ull << i, 0, ARENA_UNITS - 1, &unit, &most))
+			return false;
 	for (i = 0; i < ARENA_WORDS; i++) {
 		free += hweight64(arena->map[i]);
 		whole |= (u64) !~arena->map[i] << i;

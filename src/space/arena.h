@@ -19,6 +19,7 @@
 
 #define ARENA_WORDS 64
 #define ARENA_UNITS 4096
+#define ARENA_ORDERS 16 /* multiples of 1 .. 4096 units, and three to make it a whole vector */
 
 struct arena {
 	struct lath_spinlock lock;
@@ -30,6 +31,9 @@ struct arena {
 	struct arena *next; /* unused too */
 	u8 grade[64] __attribute__((aligned(64))); /* of each word */
 	u64 map[ARENA_WORDS];			   /* 1: free */
+	/* No more units than this have a place at a multiple of 2^k: exact after a search that failed, raised by
+	 * what is given back. */
+	u16 most[ARENA_ORDERS];
 };
 #define NO_BLOCK (~0ull)
 #define KEY_MAX (~0ull)
