@@ -17,11 +17,6 @@ std::vector<const lath_bench_adapter*>& list() {
     return guests;
 }
 
-std::vector<std::string>& files() {
-    static std::vector<std::string> names;
-    return names;
-}
-
 class checker {
 public:
     explicit checker(const std::string& path) : path_(path) {}
@@ -119,15 +114,12 @@ void load_guest(const std::string& path) {
         check.fail("does not export lath_bench_guest (see bench_adapter.h)");
     check.check(*adapter);
     list().push_back(adapter); // stays loaded to the end
-    files().push_back(file);
 }
 
 const std::vector<const lath_bench_adapter*>& guests() { return list(); }
 
-const std::vector<std::string>& guest_files() { return files(); }
-
 void guest_broke(const char* name, const char* what) {
-    throw std::runtime_error(std::string("--vs: ") + name + ": " + what);
+    throw engine_broken(std::string("--vs: ") + name + ": " + what);
 }
 
 } // namespace lathbench

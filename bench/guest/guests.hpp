@@ -18,7 +18,6 @@ namespace lathbench {
 // Before the first table is asked for. Throws std::runtime_error naming the file and what is wrong with it.
 void load_guest(const std::string& path);
 const std::vector<const lath_bench_adapter*>& guests();
-const std::vector<std::string>& guest_files(); // in the same order
 
 // For the lists of subjects.
 void add_guest_peers(std::vector<peer>& list);

@@ -3,6 +3,8 @@
 // Guests in the table store.
 #include "guests.hpp"
 
+#include <dlfcn.h>
+
 namespace lathbench {
 
 namespace {
@@ -25,7 +27,7 @@ public:
             if (locked_)
                 lock_.done();
             if (ret)
-                throw engine_broken(std::string("--vs: ") + name_ + ": store->set() failed");
+                guest_broke(name_, "store->set() failed");
         }
     }
     u64 get(u64 first, u64 last, item_keys keys) override {
@@ -83,16 +85,16 @@ private:
 } // namespace
 
 void add_guest_stores(std::vector<store_subject>& list) {
-    for (std::size_t i = 0; i < guests().size(); ++i) {
-        const auto* a = guests()[i];
-        if (!a->store)
+    for (const auto* a : guests()) {
+        Dl_info object; // its file, for the process of its own
+        if (!a->store || !dladdr(a, &object))
             continue;
         store_subject subject{};
         subject.name = a->name;
         subject.note = a->note ? a->note : "";
         subject.make = [a] { return std::make_unique<guest_store>(*a); };
         subject.package = "";
-        subject.arguments = {"--vs", guest_files()[i]};
+        subject.arguments = {"--vs", object.dli_fname};
         list.push_back(subject);
     }
 }

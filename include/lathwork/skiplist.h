@@ -251,25 +251,25 @@ static inline int lath_skiplist_insert(struct lath_skiplist *list, struct lath_s
 	return ret;
 }
 
-/* The erases ask memory for the slot: what is taken out is most often put back elsewhere, or freed. */
+/* Ask memory for a slot taken out: most often it is put back elsewhere, or freed. */
+static inline struct lath_slot *lath_item_taken(const struct lath_item *item)
+{
+	__builtin_prefetch(lath_item_slot(item));
+	return lath_item_slot(item);
+}
+
 static inline struct lath_slot *lath_skiplist_erase(struct lath_skiplist *list, uint64_t key)
 {
 	struct lath_item old;
 
-	if (lath_skiplist_erase_item(list, key, &old))
-		return NULL;
-	__builtin_prefetch(lath_item_slot(&old));
-	return lath_item_slot(&old);
+	return lath_skiplist_erase_item(list, key, &old) ? NULL : lath_item_taken(&old);
 }
 
 static inline struct lath_slot *lath_skiplist_erase_at(struct lath_skiplist *list, uint64_t point)
 {
 	struct lath_item old;
 
-	if (lath_skiplist_erase_item_at(list, point, &old))
-		return NULL;
-	__builtin_prefetch(lath_item_slot(&old));
-	return lath_item_slot(&old);
+	return lath_skiplist_erase_item_at(list, point, &old) ? NULL : lath_item_taken(&old);
 }
 
 static inline struct lath_slot *lath_skiplist_lookup(struct lath_skiplist *list, uint64_t point)

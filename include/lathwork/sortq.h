@@ -30,18 +30,18 @@
  *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
  *
  * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
- * about 25 a request and 6 KiB for the hybrid, 32 a request for ages, up to 64 for merges, and embeds a struct lath_request in each request. Requests come
- * from a pool (an array, any stride); several queues - two directions, priorities - may share one pool,
- * a request being in one queue at a time.
+ * about 25 a request and 6 KiB for the hybrid, 32 a request for ages, up to 64 for merges, and embeds a
+ * struct lath_request in each request. Requests come from a pool (an array, any stride); several queues -
+ * two directions, priorities - may share one pool, a request being in one queue at a time.
  *
  * Synchronisation: none. Calls on one queue exclude each other (the scheduler's lock); queues that
  * share a pool need no common lock. No call sleeps; all may run in interrupt context. In the kernel the
  * vector forms are not built.
  *
  * Bounds: of 32 inserts (8 in pools of more than 2048) all but one store a word, and one sorts and merges
- * them: at most so many searches, each with one block and at times a directory page moved; but for an adversary's patterns of
- * removal, after which one insert in n/24 repacks the blocks in O(n). The first dispatch, search or
- * removal after an insert may do that work for the fewer entries there are. Removal walks along
+ * them: at most so many searches, each with one block and at times a directory page moved; but for an
+ * adversary's patterns of removal, after which one insert in n/24 repacks the blocks in O(n). The first
+ * dispatch, search or removal after an insert may do that work for the fewer entries there are. Removal walks along
  * requests of the same sector in queues without LATH_SORTQ_AGES and LATH_SORTQ_MERGES.
  * lath_sortq_set_head is O(n/32); passing a barrier costs O(requests behind it).
  *

@@ -93,7 +93,8 @@ static inline unsigned int run_order(u64 first, u64 last)
 
 /* Exactly what lies free in a node: locked, or to be validated. */
 void gap_measure(struct node *node, struct gap *gap);
-/* Set a locked or unseen node's own gap to that. As all that follows: nothing to do in a list without holes. */
+/* Set a locked or unseen node's own gap to that. This, gap_adopt, the syncs and the sections have nothing to do in
+ * a list without holes. */
 void gap_settle(const struct skiplist *list, struct node *node);
 /* Copy what the child at entry i claims; nobody else is there. */
 void gap_adopt(const struct skiplist *list, struct node *inner, unsigned int i);

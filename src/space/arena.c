@@ -193,7 +193,7 @@ static u64 bits_of(unsigned int i, u64 unit, u64 n)
 {
 	u64 from = max(unit, 64ull * i) - 64ull * i, to = min(unit + n, 64ull * i + 64) - 64ull * i;
 
-	return (to < 64 ? (1ull << to) - 1 : ~0ull) & ~0ull << from;
+	return lath_ones((unsigned int)to) & ~lath_ones((unsigned int)from);
 }
 
 /* The units are free, or taken, all of them: exchange that. */
@@ -337,7 +337,7 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 			unsigned int at = __ffs64(starts);
 
 			unit[n++] = 64ull * (unsigned int)i + at;
-			word &= ~((size < 64 ? (1ull << size) - 1 : ~0ull) << at);
+			word &= ~(lath_ones((unsigned int)size) << at);
 		}
 		set_word(arena, (unsigned int)i, word);
 	}

@@ -17,7 +17,7 @@ static int insert_key(struct lath_skiplist *list, uint64_t i)
 
 int main(void)
 {
-	struct failing failing = { 0, 0, false, 0 };
+	struct failing failing = { 0 };
 	struct lath_allocator allocator = { failing_alloc, failing_free, &failing };
 	struct lath_config config = { .size = sizeof(config),
 				      .flags = LATH_NODE_EACH,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lathwork/space.h"
+#include "tape/failing.h"
 
 #define UNIT 4096ull
 
@@ -95,45 +96,14 @@ static void wrong_frees(void)
 	lath_space_destroy(space);
 }
 
-struct memory {
-	unsigned long calls, fail_at;
-	unsigned long failures;
-	long outstanding;
-};
-
-static void *memory_alloc(void *ctx, size_t size, size_t align)
-{
-	struct memory *memory = ctx;
-	void *block;
-
-	if (__atomic_add_fetch(&memory->calls, 1, __ATOMIC_RELAXED) == memory->fail_at) {
-		memory->failures++;
-		return NULL;
-	}
-	if (posix_memalign(&block, align < 64 ? 64 : align, size))
-		return NULL;
-	__atomic_fetch_add(&memory->outstanding, 1, __ATOMIC_RELAXED);
-	return block;
-}
-
-static void memory_free(void *ctx, void *block, size_t size)
-{
-	struct memory *memory = ctx;
-
-	(void)size;
-	if (block)
-		__atomic_fetch_sub(&memory->outstanding, 1, __ATOMIC_RELAXED);
-	free(block);
-}
-
 #define RANGES 6000u
 
 /* Fill several arenas and the index, free every other one, reserve some; with the n-th allocation failing. */
 static unsigned long one_failure(unsigned int flags, unsigned long fail_at)
 {
 	static uint64_t key[RANGES], size[RANGES];
-	struct memory memory = { .fail_at = fail_at };
-	const struct lath_allocator allocator = { memory_alloc, memory_free, &memory };
+	struct failing memory = { .fail_at = fail_at };
+	const struct lath_allocator allocator = { failing_alloc, failing_free, &memory };
 	struct lath_space_config config = { .unit = UNIT, .flags = flags, .allocator = &allocator };
 	struct lath_space_stats stats;
 	struct lath_space *space;

@@ -12,6 +12,7 @@ struct failing {
 	unsigned long calls, fail_at; /* the first is 1; 0: none fails */
 	bool from_then_on;
 	long outstanding;
+	unsigned long failures;
 };
 
 static void *failing_alloc(void *ctx, size_t size, size_t align)
@@ -21,8 +22,10 @@ static void *failing_alloc(void *ctx, size_t size, size_t align)
 	void *block;
 
 	if (failing->fail_at &&
-	    (call == failing->fail_at || (failing->from_then_on && call > failing->fail_at)))
+	    (call == failing->fail_at || (failing->from_then_on && call > failing->fail_at))) {
+		failing->failures++;
 		return NULL;
+	}
 	if (posix_memalign(&block, align < 64 ? 64 : align, size))
 		return NULL;
 	__atomic_fetch_add(&failing->outstanding, 1, __ATOMIC_RELAXED);

@@ -11,7 +11,7 @@
 /* Allocations the tape makes, or -1. */
 static long run(const uint8_t *bytes, size_t size, unsigned long fail_at, bool from_then_on)
 {
-	struct failing failing = { 0, fail_at, from_then_on, 0 };
+	struct failing failing = { .fail_at = fail_at, .from_then_on = from_then_on };
 	struct lath_allocator allocator = { failing_alloc, failing_free, &failing };
 	struct tape_options options = { &allocator, fail_at != 0, 97 };
 
