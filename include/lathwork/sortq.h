@@ -74,6 +74,14 @@ extern "C" {
 
 #define LATH_SORTQ_MAX_REQUESTS ((1u << 20) - 1)
 #define LATH_SORTQ_SECTOR_BITS 44
+#define LATH_TAG_BITS (64 - LATH_SORTQ_SECTOR_BITS)
+#define LATH_TAG_MASK ((1ull << LATH_TAG_BITS) - 1)
+
+#ifdef __GNUC__
+#define LATH_ALIGNED64 __attribute__((aligned(64)))
+#else
+#define LATH_ALIGNED64
+#endif
 
 /* The hook. sector and sectors are the caller's and stay as they are while the request is queued,
  * except through the calls below; the rest is the queue's. */
@@ -136,14 +144,28 @@ struct lath_sortq_config {
 
 #define LATH_SORTQ_CONFIG_INIT { sizeof(struct lath_sortq_config), LATH_SORTQ_HYBRID, 0, LATH_SIMD_BEST }
 
-/* Opaque, embeddable. */
+#define LATH_SORTQ_FRESH 32 /* arrivals gathered before they are sorted */
+
+/*
+ * The near end of the hybrid, where a request comes and goes with a few instructions: private to the inline calls
+ * below. An entry is one word, sector << 20 | tag, and its distance is entry - base.
+ */
+struct lath_sortq_gate {
+	uint64_t *next; /* the sweep's next entry; behind the last of its block a word that no limit admits */
+	uint64_t limit; /* an entry at a smaller distance leaves without a look at anything else */
+	uint64_t base;	/* entries are ordered by their distance from it */
+	char *requests; /* the pool */
+	uint64_t stride;
+	uint32_t fresh_count, fresh_cap;
+	uint8_t quick_in, quick_out; /* the hybrid, and nothing but the order is asked for */
+	uint64_t fresh[LATH_SORTQ_FRESH] LATH_ALIGNED64; /* in order of arrival, not yet sorted */
+};
+
+/* Embeddable, not to be moved once it is initialised; opaque but to the calls below. */
 struct lath_sortq {
-	uint64_t opaque[88];
-}
-#ifdef __GNUC__
-__attribute__((aligned(64)))
-#endif
-;
+	struct lath_sortq_gate gate;
+	uint64_t opaque[48];
+} LATH_ALIGNED64;
 
 /* Numbers the requests; clears their queue fields. 0 | -EINVAL. */
 LATH_API int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride,
@@ -160,8 +182,46 @@ LATH_API const char *lath_sortq_engine_name(enum lath_sortq_engine engine);
 /* "scalar", "avx2" or "avx512" for the hybrid, "none" for the others. */
 LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
+/* The inline calls below are these two when nothing but the order is asked for, and else the slow ones. */
+LATH_API void lath_sortq_settle(struct lath_sortq *queue);
+LATH_API void lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *request);
+LATH_API struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue);
+
+static inline void lath_sortq_gather(struct lath_sortq *queue, const struct lath_request *request)
+{
+	struct lath_sortq_gate *gate = &queue->gate;
+	uint64_t entry = request->sector << LATH_TAG_BITS | request->tag;
+	uint64_t distance = (entry | LATH_TAG_MASK) - gate->base;
+	uint32_t n = gate->fresh_count;
+
+	gate->fresh[n++] = entry;
+	gate->fresh_count = n;
+	gate->limit = distance < gate->limit ? distance : gate->limit;
+	if (n == gate->fresh_cap)
+		lath_sortq_settle(queue);
+}
+
+/* NULL: the next one is not known yet, or there is none. */
+static inline struct lath_request *lath_sortq_take(struct lath_sortq *queue)
+{
+	struct lath_sortq_gate *gate = &queue->gate;
+	uint64_t entry = *gate->next;
+
+	if (entry - gate->base >= gate->limit)
+		return NULL;
+	gate->next++;
+	return (struct lath_request *)(void *)(gate->requests + (entry & LATH_TAG_MASK) * gate->stride);
+}
+
 /* request->sector < 2^44, the request in no queue. Cannot fail. */
-LATH_API void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *request);
+static inline void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *request)
+{
+	if (queue->gate.quick_in)
+		lath_sortq_gather(queue, request);
+	else
+		lath_sortq_insert_slow(queue, request);
+}
+
 /* A plug flush: n requests, as if inserted one by one, in order of arrival. */
 LATH_API void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n);
 
@@ -197,7 +257,13 @@ LATH_API void lath_sortq_remove(struct lath_sortq *queue, struct lath_request *r
 /* The next request of the sweep, or NULL; stays queued. */
 LATH_API struct lath_request *lath_sortq_first(struct lath_sortq *queue);
 /* Removes and returns it; the head moves to its sector. NULL when empty. */
-LATH_API struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue);
+static inline struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
+{
+	struct lath_request *request = queue->gate.quick_out ? lath_sortq_take(queue) : NULL;
+
+	return request ? request : lath_sortq_dispatch_slow(queue);
+}
+
 /* Up to n of them; the number dispatched. */
 LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n);
 /* The queued request with the least sector >= sector, or NULL; does not go round. */

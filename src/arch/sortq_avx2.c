@@ -63,11 +63,11 @@ static __always_inline u32 before16(const u64 *key, __m256i k)
 /* Each entry's rank is the number of those before it. */
 static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
-	u64 key[LATH_FRESH_CAP] __attribute__((aligned(32)));
+	u64 key[LATH_SORTQ_FRESH] __attribute__((aligned(32)));
 	bool rising = true;
 	u32 i;
 
-	for (i = 0; i < LATH_FRESH_CAP; i++) {
+	for (i = 0; i < LATH_SORTQ_FRESH; i++) {
 		/* the tail comes after everything */
 		key[i] = i < n ? (((in[i] - base) & ~LATH_TAG_MASK) | i) ^ SIGN : SIGN - 1;
 		rising &= !i || (long long)key[i - 1] <= (long long)key[i];
@@ -119,7 +119,7 @@ static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *pl
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->base);
+		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->gate.base);
 }
 
 const struct lath_block_ops lath_block_avx2 = { "avx2", sort, find, seek, locate, merge, add, put, cut };

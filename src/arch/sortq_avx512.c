@@ -102,7 +102,7 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
 {
 	const struct lath_page *page = &b->page[b->top_id[b->top_lo]], *next = page;
-	u64 base = b->base, live = between(page->lo, page->hi);
+	u64 base = b->gate.base, live = between(page->lo, page->hi);
 	__m512i x[8];
 	u32 i;
 
@@ -140,7 +140,7 @@ static __always_inline u32 before32(const __m512i *key, __m512i k)
 /* Each entry's rank is the number of those before it. */
 static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
-	u64 word[LATH_FRESH_CAP] __attribute__((aligned(64)));
+	u64 word[LATH_SORTQ_FRESH] __attribute__((aligned(64)));
 	__m512i b = _mm512_set1_epi64((long long)base), key[5];
 	u32 i, rises = 0, pairs = (1u << (n - 1)) - 1;
 

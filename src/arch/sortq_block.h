@@ -3,7 +3,7 @@
  * sortq_block.h - memory of the hybrid sort queue, and the few steps worth writing once per
  * instruction set.
  *
- *   fresh  e[32]    entries in order of arrival, not yet sorted
+ *   gate   e[32]    entries in order of arrival, not yet sorted: lathwork/sortq.h
  *   top    sep|id   one (separator, page) pair per page, in order      only above ~2500 requests
  *   page   sep|id   up to 64 (separator, block) pairs
  *   block  e[64]    entries in order, the live ones in [lo, hi)
@@ -20,13 +20,11 @@
 #ifndef LATH_ARCH_SORTQ_BLOCK_H
 #define LATH_ARCH_SORTQ_BLOCK_H
 
+#include "lathwork/sortq.h"
 #include "sys/sys.h"
 
-#define LATH_TAG_BITS 20 /* a million requests, 2^44 sectors = 8 PiB of 512 bytes */
-#define LATH_TAG_MASK ((1ull << LATH_TAG_BITS) - 1)
 #define LATH_BLOCK_CAP 64
 #define LATH_PAGE_CAP 64
-#define LATH_FRESH_CAP 32
 #define LATH_PAD 8 /* words past the end that a vector may read or write */
 
 struct lath_block {
@@ -64,17 +62,13 @@ struct lath_block_ops;
 
 struct lath_blocks {
 	/*
-	 * The window: live entries of the first block that may leave one after the other without a look
-	 * at anything else. While it is open the counts, the first block's lo and base are those of the
-	 * time when it was opened. An arrival before its end closes it: stop = 0.
+	 * The window: live entries of the first block that may leave one after the other, as far as no fresh
+	 * one comes before them. While it is open the counts, the first block's lo and base are those of the
+	 * time when it was opened. Closed: limit = 0, next = opened = fresh.
 	 */
-	u64 *next;
-	uintptr_t stop;
+	struct lath_sortq_gate gate;
 	u64 *opened;
-	u64 window_end; /* distance from base of the window's last position */
-	u32 fresh_count, fresh_cap;
-	u32 count; /* entries in blocks */
-	u64 base;
+	u32 count;	/* entries in blocks */
 	u64 sweep_mask; /* ~LATH_TAG_MASK, or 0: the head stays at 0 */
 	const struct lath_block_ops *ops;
 	struct lath_block *block;
@@ -87,7 +81,6 @@ struct lath_blocks {
 	u32 top_lo, top_hi, top_cap;
 	u32 free_block, free_page; /* chains */
 	u32 blocks, pages;	   /* allotted */
-	u64 fresh[LATH_FRESH_CAP] __attribute__((aligned(64)));
 };
 
 /*
@@ -101,7 +94,7 @@ struct lath_blocks {
 
 struct lath_block_ops {
 	const char *name;
-	/* n <= LATH_FRESH_CAP entries of `in` in order to `out`, equal positions as they were */
+	/* n <= LATH_SORTQ_FRESH entries of `in` in order to `out`, equal positions as they were */
 	void (*sort)(u64 *out, const u64 *in, u32 n, u64 base);
 	/* the blocks that may take n entries, without the index in them */
 	void (*find)(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places);

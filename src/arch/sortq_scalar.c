@@ -19,7 +19,7 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 /* Each entry's rank is the number of those before it. */
 static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
-	u64 key[LATH_FRESH_CAP];
+	u64 key[LATH_SORTQ_FRESH];
 	bool rising = true, falling = true;
 	u32 i, j;
 
@@ -84,7 +84,7 @@ static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *pl
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->base);
+		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->gate.base);
 }
 
 const struct lath_block_ops lath_block_scalar = { "scalar", sort, find, seek, locate, merge, add, put, cut };

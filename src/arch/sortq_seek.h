@@ -14,21 +14,21 @@ static __always_inline u64 descend(const struct lath_blocks *b, u64 k)
 	if (unlikely(!page)) {
 		u32 t = b->top_lo;
 
-		t += rank(b->top_sep + t + 1, b->top_hi - t - 1, b->base, k);
+		t += rank(b->top_sep + t + 1, b->top_hi - t - 1, b->gate.base, k);
 		page = &b->page[b->top_id[t]];
 	}
 	d = page->lo;
 	n = page->hi - d;
 	if (likely(n > 1))
-		d += rank(page->sep + d + 1, n - 1, b->base, k);
+		d += rank(page->sep + d + 1, n - 1, b->gate.base, k);
 	return LATH_PLACE(page->id[d], 0, d);
 }
 
 static u64 seek(const struct lath_blocks *b, u64 key)
 {
-	u64 w = descend(b, key - b->base);
+	u64 w = descend(b, key - b->gate.base);
 	u32 id = LATH_PLACE_BLOCK(w);
 	const struct lath_block_info *info = &b->info[id];
 
-	return w | (u64)behind(b->block[id].e, info->lo, info->hi, b->base, key - b->base) << 32;
+	return w | (u64)behind(b->block[id].e, info->lo, info->hi, b->gate.base, key - b->gate.base) << 32;
 }

@@ -75,9 +75,6 @@ void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory)
 	b->first = b->last = 0;
 	b->top_lo = b->top_hi = 0;
 	b->only = NULL;
-	b->count = b->fresh_count = 0;
-	b->next = b->opened = NULL;
-	b->stop = 0;
 }
 
 static u32 take_block(struct lath_blocks *b)
@@ -307,13 +304,13 @@ void lath_blocks_rebuild(struct lath_blocks *b)
 static bool separates(const struct lath_blocks *b, u32 id, u64 separator)
 {
 	const struct lath_block_info *info = &b->info[id], *before;
-	u64 bound = separator - b->base;
+	u64 bound = separator - b->gate.base;
 
 	if (info->prev == LATH_NONE)
 		return true;
 	before = &b->info[info->prev];
-	return b->block[id].e[info->lo] - b->base >= bound &&
-	       (b->block[info->prev].e[before->hi - 1] & ~LATH_TAG_MASK) - b->base <= bound;
+	return b->block[id].e[info->lo] - b->gate.base >= bound &&
+	       (b->block[info->prev].e[before->hi - 1] & ~LATH_TAG_MASK) - b->gate.base <= bound;
 }
 
 /* S2, S5, and that no block is empty. */

@@ -16,7 +16,7 @@
 
 static inline u64 rel(const struct lath_blocks *b, u64 entry)
 {
-	return entry - b->base;
+	return entry - b->gate.base;
 }
 
 static inline u64 position(u64 entry)
@@ -31,7 +31,7 @@ size_t lath_hybrid_memsize(u32 requests)
 
 void lath_hybrid_init(struct sortq *q, void *memory)
 {
-	q->b.base = 0;
+	q->b.gate.base = 0;
 	q->b.sweep_mask = q->flags & LATH_SORTQ_LOWEST ? 0 : ~LATH_TAG_MASK;
 	lath_blocks_init(&q->b, q->requests_max, memory);
 }
@@ -123,12 +123,12 @@ static u32 append_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 /* No room at the block's top: through `out` back to its bottom, or half and half to two blocks. */
 static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 {
-	u64 out[LATH_BLOCK_CAP + LATH_FRESH_CAP + LATH_PAD] __attribute__((aligned(64)));
+	u64 out[LATH_BLOCK_CAP + LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64)));
 	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
 	u32 n = live(b, id) + m, half = n, right;
 
-	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->base);
+	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->gate.base);
 	if (n > LATH_BLOCK_CAP) {
 		half = n / 2;
 		right = lath_blocks_add(b, id, slot, position(out[half]));
@@ -156,9 +156,9 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 		return m;
 	}
 	if (m == 1)
-		b->ops->add(e, info->lo, info->hi, s[0], b->base);
+		b->ops->add(e, info->lo, info->hi, s[0], b->gate.base);
 	else
-		b->ops->merge(e + info->lo, e + info->lo, info->hi - info->lo, s, m, b->base);
+		b->ops->merge(e + info->lo, e + info->lo, info->hi - info->lo, s, m, b->gate.base);
 	info->hi += (u8)m;
 	tell(q, id, s, m);
 	return m;
@@ -211,7 +211,7 @@ static void place_spread(struct sortq *q, const u64 *s, u32 n)
 {
 	struct lath_blocks *b = &q->b;
 	u32 i = 0, m, id, free_block, line;
-	u64 w[LATH_FRESH_CAP];
+	u64 w[LATH_SORTQ_FRESH];
 
 	while (i < n) {
 		if (unlikely(short_of_room(b)))
@@ -236,14 +236,14 @@ static void place_spread(struct sortq *q, const u64 *s, u32 n)
 static void merge_fresh(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
-	u64 s[LATH_FRESH_CAP + LATH_PAD];
-	u32 n = b->fresh_count, id;
+	u64 s[LATH_SORTQ_FRESH + LATH_PAD];
+	u32 n = b->gate.fresh_count, id;
 
 	if (n > 1)
-		b->ops->sort(s, b->fresh, n, b->base);
+		b->ops->sort(s, b->gate.fresh, n, b->gate.base);
 	else
-		s[0] = b->fresh[0];
-	b->fresh_count = 0;
+		s[0] = b->gate.fresh[0];
+	b->gate.fresh_count = 0;
 	b->count += n;
 	if (!b->first) {
 		id = lath_blocks_first(b);
@@ -259,25 +259,25 @@ static void merge_fresh(struct sortq *q)
 
 static void close_window(struct lath_blocks *b)
 {
-	u32 gone = (u32)(b->next - b->opened);
+	u32 gone = (u32)(b->gate.next - b->opened);
 	struct lath_block_info *info = &b->info[b->first];
 
 	if (gone) {
-		b->base = b->next[-1] & b->sweep_mask;
+		b->gate.base = b->gate.next[-1] & b->sweep_mask;
 		b->count -= gone;
 		info->lo += (u8)gone;
 		if (info->lo == info->hi)
 			lath_blocks_drop_first(b);
 	}
-	b->next = b->opened = NULL;
-	b->stop = 0;
+	b->gate.next = b->opened = b->gate.fresh;
+	b->gate.limit = 0;
 }
 
 /* All in blocks, all counts true. */
 static noinline void settle(struct sortq *q)
 {
 	close_window(&q->b);
-	if (q->b.fresh_count)
+	if (q->b.gate.fresh_count)
 		merge_fresh(q);
 }
 
@@ -289,9 +289,9 @@ noinline bool lath_hybrid_open(struct sortq *q)
 	settle(q);
 	if (!b->first)
 		return false;
-	b->next = b->opened = b->block[b->first].e + b->info[b->first].lo;
-	b->stop = (uintptr_t)(b->block[b->first].e + b->info[b->first].hi);
-	b->window_end = rel(b, position(((u64 *)b->stop)[-1]));
+	b->gate.next = b->opened = b->block[b->first].e + b->info[b->first].lo;
+	b->block[b->first].e[b->info[b->first].hi] = b->gate.base - 1; /* the greatest distance */
+	b->gate.limit = ~0ull;
 	return true;
 }
 
@@ -304,7 +304,7 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 	u64 entry[1 + LATH_PAD] = { entry_of(rq) };
 
 	if (unlikely(!b->first || (info->hi == LATH_BLOCK_CAP && short_of_room(b)))) {
-		lath_hybrid_insert(q, rq);
+		lath_sortq_gather(public_of(q), rq);
 		return;
 	}
 	b->count++;
@@ -322,12 +322,12 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 
 struct lath_request *lath_hybrid_first(struct sortq *q)
 {
-	return (uintptr_t)q->b.next < q->b.stop || lath_hybrid_open(q) ? request_of(q, *q->b.next) : NULL;
+	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next) : NULL;
 }
 
-noinline struct lath_request *lath_hybrid_pop_slow(struct sortq *q)
+struct lath_request *lath_hybrid_pop(struct sortq *q)
 {
-	return lath_hybrid_open(q) ? request_of(q, *q->b.next++) : NULL;
+	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next++) : NULL;
 }
 
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n)
@@ -335,17 +335,20 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 	struct lath_blocks *b = &q->b;
 	size_t done = 0;
 
-	while (done < n && ((uintptr_t)b->next < b->stop || lath_hybrid_open(q))) {
-		const u64 *e = b->next;
-		u32 take = (u32)min(n - done, (size_t)((u64 *)b->stop - e)), i;
+	while (done < n && (lath_window_has_next(b) || lath_hybrid_open(q))) {
+		const u64 *e = b->gate.next;
+		u64 limit = b->gate.limit;
+		u32 take = 1, i;
 
+		while (take < n - done && rel(b, e[take]) < limit)
+			take++;
 		if (unlikely(q->far)) {
 			for (i = 0; i < take + 3; i++)
 				prefetch(request_of(q, e[i])); /* three that come next, too */
 		}
 		for (i = 0; i < take; i++)
 			out[done++] = request_of(q, e[i]);
-		b->next += take;
+		b->gate.next += take;
 	}
 	return done;
 }
@@ -370,8 +373,8 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 			return LATH_PLACE(id, p, 0);
 	}
 	/* before the first entry there is no place to start at */
-	w = position(entry) == b->base ? LATH_PLACE(b->first, b->info[b->first].lo, 0)
-				       : b->ops->seek(b, position(entry) - 1);
+	w = position(entry) == b->gate.base ? LATH_PLACE(b->first, b->info[b->first].lo, 0)
+					    : b->ops->seek(b, position(entry) - 1);
 	id = LATH_PLACE_BLOCK(w);
 	p = LATH_PLACE_INDEX(w);
 	slot = LATH_PLACE_SLOT(w);
@@ -455,7 +458,7 @@ u64 lath_hybrid_head(const struct sortq *q)
 {
 	const struct lath_blocks *b = &q->b;
 
-	return (b->next != b->opened ? b->next[-1] & b->sweep_mask : b->base) >> LATH_TAG_BITS;
+	return (b->gate.next != b->opened ? b->gate.next[-1] & b->sweep_mask : b->gate.base) >> LATH_TAG_BITS;
 }
 
 /* The first block whose first entry is the first at or after the new head; it may have to be cut. */
@@ -486,7 +489,7 @@ void lath_hybrid_set_head(struct sortq *q, u64 sector)
 	u32 id;
 
 	settle(q);
-	if (b->first && base != b->base) {
+	if (b->first && base != b->gate.base) {
 		if (short_of_room(b))
 			squeeze(q);
 		id = block_at_head(q, sector);
@@ -497,10 +500,10 @@ void lath_hybrid_set_head(struct sortq *q, u64 sector)
 			b->first = id;
 			b->info[id].prev = b->info[b->last].next = LATH_NONE;
 		}
-		b->base = base;
+		b->gate.base = base;
 		lath_blocks_rebuild(b);
 	}
-	b->base = base;
+	b->gate.base = base;
 }
 
 int lath_hybrid_verify(struct sortq *q)
@@ -509,8 +512,8 @@ int lath_hybrid_verify(struct sortq *q)
 	u32 id, i, n = 0, last_tag = 0;
 	u64 last = 0;
 
-	for (i = 0; i < b->fresh_count; i++) {
-		if (entry_of(request_of(q, b->fresh[i])) != b->fresh[i])
+	for (i = 0; i < b->gate.fresh_count; i++) {
+		if (entry_of(request_of(q, b->gate.fresh[i])) != b->gate.fresh[i])
 			return 3;
 	}
 	close_window(&q->b);

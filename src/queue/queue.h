@@ -48,11 +48,7 @@ struct lath_note {
 
 struct sortq {
 	struct lath_blocks b; /* the hybrid; its count serves all engines */
-	char *requests;	      /* the pool's base */
-	u64 stride;
-	bool plain; /* hybrid, no flags, no barrier pending: the short way in */
-	bool quick; /* plain and not far: the short way out */
-	bool far;   /* so many requests that they are cold when dispatched: prefetch */
+	bool far;	      /* so many requests that they are cold when dispatched: prefetch */
 	u16 flags;
 	u32 requests_max;
 	const struct lath_engine *engine; /* NULL: the hybrid */
@@ -74,9 +70,14 @@ static inline struct sortq *queue_of(const struct lath_sortq *queue)
 	return (struct sortq *)queue;
 }
 
+static inline struct lath_sortq *public_of(struct sortq *q)
+{
+	return (struct lath_sortq *)q;
+}
+
 static inline struct lath_request *request_of(const struct sortq *q, u64 entry)
 {
-	return (struct lath_request *)(q->requests + (entry & LATH_TAG_MASK) * q->stride);
+	return (struct lath_request *)(q->b.gate.requests + (entry & LATH_TAG_MASK) * q->b.gate.stride);
 }
 
 static inline u64 entry_of(const struct lath_request *rq)
@@ -91,10 +92,15 @@ static inline struct lath_note *note_of(const struct sortq *q, u32 tag)
 
 extern const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES];
 
+static inline bool lath_window_has_next(const struct lath_blocks *b)
+{
+	return *b->gate.next - b->gate.base < b->gate.limit;
+}
+
 /* Requests in the engine, that is not behind a barrier. */
 static inline u32 held(const struct sortq *q)
 {
-	return q->b.count - (u32)(q->b.next - q->b.opened) + q->b.fresh_count;
+	return q->b.count - (u32)(q->b.gate.next - q->b.opened) + q->b.gate.fresh_count;
 }
 
 size_t lath_hybrid_memsize(u32 requests);
@@ -103,7 +109,7 @@ bool lath_hybrid_open(struct sortq *q);
 void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq);
 /* NULL when empty */
 struct lath_request *lath_hybrid_first(struct sortq *q);
-struct lath_request *lath_hybrid_pop_slow(struct sortq *q);
+struct lath_request *lath_hybrid_pop(struct sortq *q);
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n);
 void lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
 /* Change the sector in place: true unless the order would change. */
@@ -117,29 +123,6 @@ struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place);
 u64 lath_hybrid_head(const struct sortq *q);
 void lath_hybrid_set_head(struct sortq *q, u64 sector);
 int lath_hybrid_verify(struct sortq *q);
-
-static inline void lath_hybrid_insert(struct sortq *q, struct lath_request *rq)
-{
-	u32 n = q->b.fresh_count;
-
-	u64 entry = entry_of(rq);
-
-	q->b.fresh[n++] = entry;
-	q->b.fresh_count = n;
-	q->b.stop &= -(uintptr_t)(entry - q->b.base >= q->b.window_end);
-	if (unlikely(n == q->b.fresh_cap))
-		lath_hybrid_open(q);
-}
-
-static inline struct lath_request *lath_hybrid_pop(struct sortq *q)
-{
-	u64 *next = q->b.next;
-
-	if (unlikely((uintptr_t)next >= q->b.stop))
-		return lath_hybrid_pop_slow(q);
-	q->b.next = next + 1;
-	return request_of(q, *next);
-}
 
 /* blocks.c: blocks and their directory */
 /* The only block of an empty queue. */

@@ -3,7 +3,7 @@
  * sortq.c - the calls of lathwork/sortq.h: the engine of the queue's choice, and around it what a
  * scheduler needs besides the order - ages, merges by end, barriers, the head.
  *
- * A queue of the hybrid without any of these is `plain` and goes straight to it.
+ * A queue of the hybrid without any of these is `quick` and goes straight to it.
  */
 #include "queue/queue.h"
 
@@ -94,10 +94,10 @@ static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 	return ops;
 }
 
-static void update_plain(struct sortq *q)
+static void update_quick(struct sortq *q)
 {
-	q->plain = !q->engine && !q->notes && !q->parked_count && !q->barriers;
-	q->quick = q->plain && !q->far;
+	q->b.gate.quick_in = !q->engine && !q->notes && !q->parked_count && !q->barriers;
+	q->b.gate.quick_out = q->b.gate.quick_in && !q->far;
 }
 
 int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *given,
@@ -113,12 +113,13 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->b.ops = choose_ops(config.simd);
 	if (!q->b.ops)
 		return -EOPNOTSUPP;
-	q->requests = pool->base;
-	q->stride = pool->stride;
+	q->b.gate.next = q->b.opened = q->b.gate.fresh;
+	q->b.gate.requests = pool->base;
+	q->b.gate.stride = pool->stride;
 	q->requests_max = pool->count;
 	q->flags = (u16)config.flags;
 	q->far = pool->count > FAR;
-	q->b.fresh_cap = q->far ? FAR_FRESH : LATH_FRESH_CAP;
+	q->b.gate.fresh_cap = q->far ? FAR_FRESH : LATH_SORTQ_FRESH;
 	q->state = memory;
 	if (config.engine == LATH_SORTQ_HYBRID) {
 		lath_hybrid_init(q, memory);
@@ -140,7 +141,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 		q->edges_shift = 64 - edges_bits(pool->count);
 		memset(at, 0, 2 * sizeof(u32) << edges_bits(pool->count));
 	}
-	update_plain(q);
+	update_quick(q);
 	return 0;
 }
 
@@ -272,7 +273,7 @@ static inline u64 key_of(const struct sortq *q, u64 sector)
 static void engine_insert(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->engine) {
-		lath_hybrid_insert(q, rq);
+		lath_sortq_gather(public_of(q), rq);
 		return;
 	}
 	q->engine->insert(q, rq, key_of(q, rq->sector));
@@ -287,6 +288,11 @@ static void engine_remove(struct sortq *q, struct lath_request *rq)
 	}
 	q->engine->remove(q, rq);
 	q->b.count--;
+}
+
+void lath_sortq_settle(struct lath_sortq *queue)
+{
+	lath_hybrid_open(queue_of(queue));
 }
 
 /* NULL when empty */
@@ -315,7 +321,7 @@ static void park(struct sortq *q, struct lath_request *rq)
 	lath_list_insert_after(&q->parked, &rq->node.list, q->parked.last);
 	rq->where = LATH_PARKED;
 	q->parked_count++;
-	update_plain(q);
+	update_quick(q);
 }
 
 static void unpark(struct sortq *q, struct lath_request *rq)
@@ -323,7 +329,7 @@ static void unpark(struct sortq *q, struct lath_request *rq)
 	lath_list_remove(&q->parked, &rq->node.list);
 	rq->where = 0;
 	q->parked_count--;
-	update_plain(q);
+	update_quick(q);
 }
 
 /* If the engine is empty the requests up to the next barrier move in. */
@@ -342,7 +348,7 @@ static void pass_barrier(struct sortq *q)
 	}
 	if (q->barriers == passed)
 		q->barriers = 0;
-	update_plain(q);
+	update_quick(q);
 }
 
 /* Must what comes now wait? A barrier with nothing left before it is gone. */
@@ -353,7 +359,7 @@ static bool behind_barrier(struct sortq *q)
 	if (held(q) || q->parked_count)
 		return true;
 	q->barriers = 0;
-	update_plain(q);
+	update_quick(q);
 	return false;
 }
 
@@ -364,12 +370,12 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 	if (!held(q) && !q->parked_count)
 		return;
 	q->barriers++;
-	update_plain(q);
+	update_quick(q);
 }
 
 /* ---- insert and merge */
 
-static noinline void insert_full(struct sortq *q, struct lath_request *rq, u64 place)
+static void insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 {
 	arrive(q, rq);
 	if (unlikely(behind_barrier(q)))
@@ -380,27 +386,17 @@ static noinline void insert_full(struct sortq *q, struct lath_request *rq, u64 p
 		lath_hybrid_insert_at(q, place, rq);
 }
 
-void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *rq)
+void lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
 {
-	struct sortq *q = queue_of(queue);
-
-	if (likely(q->plain))
-		lath_hybrid_insert(q, rq);
-	else
-		insert_full(q, rq, LATH_NO_SLOT);
+	insert_full(queue_of(queue), rq, LATH_NO_SLOT);
 }
 
 void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
 {
-	struct sortq *q = queue_of(queue);
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		if (likely(q->plain))
-			lath_hybrid_insert(q, requests[i]);
-		else
-			insert_full(q, requests[i], LATH_NO_SLOT);
-	}
+	for (i = 0; i < n; i++)
+		lath_sortq_insert(queue, requests[i]);
 }
 
 void lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
@@ -536,10 +532,20 @@ struct lath_request *lath_sortq_first(struct lath_sortq *queue)
 	return q->engine ? q->engine->first(q) : lath_hybrid_first(q);
 }
 
-static noinline struct lath_request *dispatch_slow(struct sortq *q)
+struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
 {
-	struct lath_request *rq = engine_pop(q);
+	struct sortq *q = queue_of(queue);
+	struct lath_request *rq;
+	u64 entry;
 
+	if (likely(lath_window_has_next(&q->b))) {
+		entry = *q->b.gate.next++;
+		if (q->far)
+			prefetch(request_of(q, q->b.gate.next[2]));
+		leave(q, entry);
+		return request_of(q, entry);
+	}
+	rq = engine_pop(q);
 	if (unlikely(!rq)) {
 		pass_barrier(q);
 		rq = engine_pop(q);
@@ -550,28 +556,12 @@ static noinline struct lath_request *dispatch_slow(struct sortq *q)
 	return rq;
 }
 
-struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
-{
-	struct sortq *q = queue_of(queue);
-	u64 entry;
-
-	if (likely(q->quick))
-		return lath_hybrid_pop(q);
-	if (unlikely((uintptr_t)q->b.next >= q->b.stop))
-		return dispatch_slow(q);
-	entry = *q->b.next++;
-	if (q->far)
-		prefetch(request_of(q, q->b.next[2]));
-	leave(q, entry);
-	return request_of(q, entry);
-}
-
 size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n)
 {
 	struct sortq *q = queue_of(queue);
 	size_t done;
 
-	if (likely(q->plain))
+	if (likely(q->b.gate.quick_in))
 		return lath_hybrid_pop_batch(q, out, n);
 	for (done = 0; done < n; done++) {
 		out[done] = lath_sortq_dispatch(queue);

@@ -110,10 +110,10 @@ static void hybrid(enum lath_simd simd, const char *name)
 		request[i].sector = 1000 + i * 7919 % 2003;
 		lath_sortq_insert(&queue, &request[i]);
 	}
-	assert(b->fresh_count);
+	assert(b->gate.fresh_count);
 	BREAK(lath_sortq_verify(&queue), 3, request[N - 1].sector, 9);
 	lath_sortq_first(&queue); /* all into blocks */
-	assert(b->first && !b->fresh_count && b->info[b->first].next != LATH_NONE);
+	assert(b->first && !b->gate.fresh_count && b->info[b->first].next != LATH_NONE);
 	expect(lath_sortq_verify(&queue), 0, __LINE__);
 	BREAK(lath_sortq_verify(&queue), 3, request[5].sector, 9);
 	second = &b->info[b->info[b->first].next];
