@@ -21,7 +21,6 @@ thread_local const lath_bench_adapter* current;
 class guest_queue {
 public:
     using request = guest_request;
-    static constexpr bool direct = true;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
 

@@ -35,7 +35,6 @@ template <class Tree>
 class intrusive {
 public:
     using request = typename Tree::value_type;
-    static constexpr bool direct = false;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     intrusive(const sort_plan&, request*, std::uint32_t) {}
@@ -69,7 +68,6 @@ struct by_priority {
 class treap {
 public:
     using request = item<bst_hook>;
-    static constexpr bool direct = false;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     treap(const sort_plan&, request*, std::uint32_t) {}
@@ -109,7 +107,6 @@ template <class Heap>
 class allocating {
 public:
     using request = item<no_hook>;
-    static constexpr bool direct = false;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     allocating(const sort_plan&, request*, std::uint32_t) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The timed loops of table `sort`, compiled once per subject so that header-only peers are inlined into
-// their one push and one pop, as a user's would be. Each of these is one call that is not inlined.
+// The timed loops of table `sort`, compiled once per subject so that what a subject has in its headers is
+// inlined, as it would be for its user.
 //
 // A subject Q has: a request type Q::request of 256 bytes whose first line holds the key and the hook;
 // Q(plan, pool, count); push(request*), request* pop(); touch(request*), a word of the line that its hook
@@ -133,35 +133,22 @@ private:
     std::size_t head_ = 0, tail_ = 0;
 };
 
-// Subjects whose calls are out of line by themselves say so with `static constexpr bool direct`.
 template <class Q>
 concept takes_batches = requires(Q q, typename Q::request** r) { q.push_batch(r, 1u); };
 
+// The timed loops: functions of their own, so that what lies around them takes none of their registers.
 template <class Q>
-LATH_BENCH_CALL void one_push(Q& q, typename Q::request* r) {
-    q.push(r);
-}
-
-template <class Q>
-LATH_BENCH_CALL typename Q::request* one_pop(Q& q) {
-    return q.pop();
-}
-
-template <class Q>
-inline void push_all(Q& q, typename Q::request** r, std::uint32_t n) {
+LATH_BENCH_CALL void push_all(Q& q, typename Q::request** r, std::uint32_t n) {
     if constexpr (takes_batches<Q>)
         q.push_batch(r, n);
-    else if constexpr (Q::direct)
-        for (std::uint32_t i = 0; i < n; i++)
-            q.push(r[i]);
     else
         for (std::uint32_t i = 0; i < n; i++)
-            one_push(q, r[i]);
+            q.push(r[i]);
 }
 
 // The caller of a pop reads the request, as a driver would.
 template <class Q>
-inline std::uint64_t pop_all(Q& q, typename Q::request** r, std::uint32_t n) {
+LATH_BENCH_CALL std::uint64_t pop_all(Q& q, typename Q::request** r, std::uint32_t n) {
     std::uint64_t sum = 0;
     if constexpr (takes_batches<Q>) {
         q.pop_batch(r, n);
@@ -169,10 +156,7 @@ inline std::uint64_t pop_all(Q& q, typename Q::request** r, std::uint32_t n) {
             sum += Q::touch(r[i]);
     } else {
         for (std::uint32_t i = 0; i < n; i++) {
-            if constexpr (Q::direct)
-                r[i] = q.pop();
-            else
-                r[i] = one_pop(q);
+            r[i] = q.pop();
             sum += Q::touch(r[i]);
         }
     }
@@ -200,7 +184,7 @@ sort_result run_sort(const sort_plan& plan) {
     for (auto key : first) {
         request* r = ring.take();
         Q::set_key(r, key);
-        one_push(*queue, r);
+        queue->push(r);
     }
     batch_times inserts, extracts;
     std::vector<request*> batch(plan.batch);
@@ -229,7 +213,7 @@ sort_result run_sort(const sort_plan& plan) {
         }
     }
     for (std::uint32_t i = 0; i < plan.depth - plan.batch; i++)
-        one_pop(*queue);
+        queue->pop();
     return {inserts.per_request_ns(), extracts.per_request_ns(), sum};
 }
 

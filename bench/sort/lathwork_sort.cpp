@@ -26,7 +26,6 @@ struct released {
 class queue_base {
 public:
     using request = lath_item;
-    static constexpr bool direct = true;
     static void set_key(request* r, std::uint64_t key) {
         r->key = key;
         r->hook.sector = key & sector_mask & lath_sectors;

@@ -16,7 +16,6 @@ namespace {
 class plain_tree {
 public:
     using request = linux_item;
-    static constexpr bool direct = true;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     plain_tree(const sort_plan&, request*, std::uint32_t) {}
@@ -30,7 +29,6 @@ private:
 class hinted_tree {
 public:
     using request = linux_item;
-    static constexpr bool direct = true;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     hinted_tree(const sort_plan&, request*, std::uint32_t) {}

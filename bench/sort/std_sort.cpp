@@ -26,7 +26,6 @@ struct entry {
 class std_heap {
 public:
     using request = item;
-    static constexpr bool direct = false;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     std_heap(const sort_plan&, request*, std::uint32_t count) {
@@ -48,7 +47,6 @@ private:
 class std_tree {
 public:
     using request = item;
-    static constexpr bool direct = false;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     std_tree(const sort_plan&, request*, std::uint32_t) {}
@@ -68,7 +66,6 @@ private:
 class calendar {
 public:
     using request = item;
-    static constexpr bool direct = false;
     static void set_key(request* r, std::uint64_t key) { r->key = key; }
     static std::uint64_t touch(const request* r) { return r->key; }
     calendar(const sort_plan&, request*, std::uint32_t) {}

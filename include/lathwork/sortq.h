@@ -182,7 +182,7 @@ LATH_API const char *lath_sortq_engine_name(enum lath_sortq_engine engine);
 /* "scalar", "avx2" or "avx512" for the hybrid, "none" for the others. */
 LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
-/* The inline calls below are these two when nothing but the order is asked for, and else the slow ones. */
+/* What the inline calls leave to others: all that happens seldom, and queues that keep more than the order. */
 LATH_API void lath_sortq_settle(struct lath_sortq *queue);
 LATH_API void lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *request);
 LATH_API struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue);
@@ -199,18 +199,6 @@ static inline void lath_sortq_gather(struct lath_sortq *queue, const struct lath
 	gate->limit = distance < gate->limit ? distance : gate->limit;
 	if (n == gate->fresh_cap)
 		lath_sortq_settle(queue);
-}
-
-/* NULL: the next one is not known yet, or there is none. */
-static inline struct lath_request *lath_sortq_take(struct lath_sortq *queue)
-{
-	struct lath_sortq_gate *gate = &queue->gate;
-	uint64_t entry = *gate->next;
-
-	if (entry - gate->base >= gate->limit)
-		return NULL;
-	gate->next++;
-	return (struct lath_request *)(void *)(gate->requests + (entry & LATH_TAG_MASK) * gate->stride);
 }
 
 /* request->sector < 2^44, the request in no queue. Cannot fail. */
@@ -259,9 +247,13 @@ LATH_API struct lath_request *lath_sortq_first(struct lath_sortq *queue);
 /* Removes and returns it; the head moves to its sector. NULL when empty. */
 static inline struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
 {
-	struct lath_request *request = queue->gate.quick_out ? lath_sortq_take(queue) : NULL;
+	struct lath_sortq_gate *gate = &queue->gate;
+	uint64_t entry = *gate->next;
 
-	return request ? request : lath_sortq_dispatch_slow(queue);
+	if (!gate->quick_out || entry - gate->base >= gate->limit)
+		return lath_sortq_dispatch_slow(queue);
+	gate->next++;
+	return (struct lath_request *)(void *)(gate->requests + (entry & LATH_TAG_MASK) * gate->stride);
 }
 
 /* Up to n of them; the number dispatched. */
