@@ -4,67 +4,121 @@
  */
 #include "skiplist/gap.h"
 
-static const struct gap gap_unknown = { ~0ull, ~0ull, ~0ull, ~0ull };
+static const struct gap gap_unknown = { ~0ull, ~0ull, ~0ull, ~0ull, { ~0ull, ~0ull, ~0ull, ~0ull } };
+static const struct gap gap_nothing = { .head = KEY_MAX, .rtail = KEY_MAX };
 
+#define BYTE_TOPS 0x8080808080808080ull
+
+/* The larger of each two bytes. */
+static u64 max_bytes(u64 a, u64 b)
+{
+	u64 low = (a | BYTE_TOPS) - (b & ~BYTE_TOPS); /* top bit: the seven bits below it are not less */
+	u64 tops = ((a & ~b) | (~(a ^ b) & low)) & BYTE_TOPS, all = (tops << 1) - (tops >> 7);
+
+	return (a & all) | (b & ~all);
+}
+
+/* While a gap is being summed up, a byte of its room is right for the best alignment a run has at a place; gap_sum
+ * hands it down to those below. */
 static void gap_add_run(struct gap *sum, u64 first, u64 last)
 {
-	unsigned int order;
+	u64 at;
 
 	if (first > last)
 		return;
-	order = run_order(first, last);
 	sum->wide = max(sum->wide, last - first + 1);
-	sum->order = max(sum->order & 255, (u64)order) | GAP_ITEMS;
+	for_each_entry(at, first, last)
+	{
+		unsigned int slot = gap_slot(at & -at);
+		u8 code = gap_code(last - at + 1);
+
+		if (gap_room(sum, slot) < code)
+			sum->room[slot / 8] += (u64)(code - gap_room(sum, slot)) << slot % 8 * 8;
+	}
 }
 
 /* Put the gap of what stands to the right of all that sum has so far behind it. */
 static void gap_append(struct gap *sum, const struct gap *gap)
 {
+	unsigned int w;
+
 	if (!gap_items(gap))
 		return;
 	if (!gap_items(sum))
 		sum->head = gap->head;
 	else if (gap->head > gap_tail(sum))
 		gap_add_run(sum, gap_tail(sum) + 1, gap->head - 1);
-	sum->wide = max(sum->wide, gap->wide);
-	sum->order = max(sum->order & 255, gap->order & 255) | GAP_ITEMS;
 	sum->rtail = gap->rtail;
+	sum->items = 1;
+	sum->wide = max(sum->wide, gap->wide);
+	for (w = 0; w < GAP_ALIGNS / 8; w++)
+		sum->room[w] = max_bytes(sum->room[w], gap->room[w]);
+}
+
+static void gap_sum(struct gap *sum)
+{
+	u64 above = 0;
+	unsigned int w;
+
+	for (w = GAP_ALIGNS / 8; w--;) {
+		u64 room = max_bytes(sum->room[w], above << 56);
+
+		room = max_bytes(room, room >> 8);
+		room = max_bytes(room, room >> 16);
+		room = max_bytes(room, room >> 32);
+		sum->room[w] = room;
+		above = room & 255;
+	}
+}
+
+static void measure_leaf(struct node *leaf, struct gap *sum)
+{
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP);
+
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+
+		if (!sum->items)
+			sum->head = node_key(leaf, i);
+		else
+			gap_add_run(sum, gap_tail(sum) + 1, node_key(leaf, i) - 1);
+		sum->rtail = ~node_end(leaf, i, true);
+		sum->items = 1;
+	}
 }
 
 void gap_measure(struct node *node, struct gap *gap)
 {
-	bool leaf = !node_level(node);
-	u64 live = READ_ONCE(node->live);
+	u64 live = READ_ONCE(node->live) & lath_ones(NODE_CAP);
+	struct gap one;
 
-	*gap = (struct gap){ 0, 0, KEY_MAX, KEY_MAX };
-	for (; live; live &= live - 1) {
-		unsigned int i = __ffs64(live);
-		struct gap one = { 0, GAP_ITEMS, 0, 0 };
-
-		if (i >= NODE_CAP)
-			break;
-		if (leaf) {
-			one.head = node_key(node, i);
-			one.rtail = ~node_end(node, i, true);
-		} else {
-			gap_read(gap_child(node, i), &one);
+	*gap = gap_nothing;
+	if (!node_level(node)) {
+		measure_leaf(node, gap);
+	} else {
+		for (; live; live &= live - 1) {
+			gap_read(gap_child(node, __ffs64(live)), &one);
+			gap_append(gap, &one);
 		}
-		gap_append(gap, &one);
 	}
+	gap_sum(gap);
 }
 
 /* True: it was another. */
 static bool gap_write(u64 *words, const struct gap *gap)
 {
 	struct gap old;
+	unsigned int w;
 
 	gap_read(words, &old);
 	if (!memcmp(&old, gap, sizeof(old)))
 		return false;
 	WRITE_ONCE(words[0], gap->wide);
-	WRITE_ONCE(words[1], gap->order);
-	WRITE_ONCE(words[2], gap->head);
-	WRITE_ONCE(words[3], gap->rtail);
+	WRITE_ONCE(words[1], gap->head);
+	WRITE_ONCE(words[2], gap->rtail);
+	WRITE_ONCE(words[3], gap->items);
+	for (w = 0; w < GAP_ALIGNS / 8; w++)
+		WRITE_ONCE(words[4 + w], gap->room[w]);
 	return true;
 }
 
@@ -107,7 +161,7 @@ bool gap_claims(const struct skiplist *list, struct node *leaf, unsigned int i)
 	last = node_key(leaf, (unsigned int)after) - 1;
 	if (last < own.head || first > gap_tail(&own)) /* before the first or behind the last claimed item */
 		return true;
-	return own.wide > last - first && (own.order & 255) >= run_order(first, last);
+	return gap_has_run(&own, first, last);
 }
 
 /* A child's region may begin left of it, and nodes the parent does not know may follow it. More of them than
@@ -117,7 +171,7 @@ bool gap_claims(const struct skiplist *list, struct node *leaf, unsigned int i)
 /* What is claimed by the nodes that cover keys of [first, last], from child on. */
 static struct gap region_claims(const struct skiplist *list, struct node *child, u64 first, u64 last)
 {
-	struct gap sum = { 0, 0, KEY_MAX, KEY_MAX }, gap;
+	struct gap sum = gap_nothing, gap;
 	unsigned int n;
 
 	for (n = 0; child && n < CHAIN; n++) {
@@ -133,8 +187,10 @@ static struct gap region_claims(const struct skiplist *list, struct node *child,
 		if (!(word & NODE_VOID)) {
 			if (end >= first)
 				gap_append(&sum, &gap);
-			if (end >= last)
+			if (end >= last) {
+				gap_sum(&sum);
 				return sum;
+			}
 		}
 		child = right;
 	}
@@ -243,7 +299,7 @@ static enum sight look_in(struct node *node, u64 first, u64 last)
 		gap_read(gap_child(node, (unsigned int)i), &gap);
 		if (gap_items(&gap) && gap.head > last)
 			return SEEN;
-		if (gap.wide > last - first && (gap.order & 255) >= run_order(first, last))
+		if (gap_has_run(&gap, first, last))
 			for (; child && sight == AHEAD; child = child->right) {
 				sight = look_in(child, first, last);
 				if (!node_void(child) && child->last >= end)

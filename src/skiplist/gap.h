@@ -6,10 +6,11 @@
  * each child's. A gap is a claim that may promise too much and never too little:
  *
  *   wide    no free run between two items below is longer
- *   order   no naturally aligned free block between two items below is larger than 2^(order - 1);
- *           0: none. GAP_ITEMS is set unless there is no item below at all
+ *   room    byte k: from a multiple of 2^k on (the last byte: of 2^31) no such run goes on for longer than this
+ *           (gap_code); 0: none has one. So the bytes never ascend
  *   head    the first item below begins here or earlier
  *   rtail   ~ the last key of the last item, which ends here or later
+ *   items   0: there is no item below at all
  *
  * So all ones say "anything may be free". What lies between two children, [tail of the one + 1,
  * head of the next - 1], needs no fence and no third field.
@@ -31,13 +32,14 @@
 
 #include "skiplist/list.h"
 
-#define GAP_ITEMS 256ull
+#define GAP_ALIGNS 32
 
 struct gap {
 	u64 wide;
-	u64 order;
 	u64 head;
 	u64 rtail;
+	u64 items;
+	u64 room[GAP_ALIGNS / 8]; /* byte k is in bits 8 * (k % 8) of word k / 8 */
 };
 _Static_assert(sizeof(struct gap) == GAP_WORDS * sizeof(u64), "a gap is one entry of the side column");
 
@@ -56,14 +58,24 @@ static inline u64 *gap_child(struct node *inner, unsigned int i)
 static inline void gap_read(const u64 *words, struct gap *gap)
 {
 	gap->wide = READ_ONCE(words[0]);
-	gap->order = READ_ONCE(words[1]);
-	gap->head = READ_ONCE(words[2]);
-	gap->rtail = READ_ONCE(words[3]);
+	gap->head = READ_ONCE(words[1]);
+	gap->rtail = READ_ONCE(words[2]);
+	gap->items = READ_ONCE(words[3]);
+	gap->room[0] = READ_ONCE(words[4]);
+	gap->room[1] = READ_ONCE(words[5]);
+	gap->room[2] = READ_ONCE(words[6]);
+	gap->room[3] = READ_ONCE(words[7]);
+}
+
+/* What it says of multiples of 2^slot. */
+static inline u8 gap_room(const struct gap *gap, unsigned int slot)
+{
+	return (u8)(gap->room[slot / 8] >> slot % 8 * 8);
 }
 
 static inline bool gap_items(const struct gap *gap)
 {
-	return gap->order & GAP_ITEMS;
+	return gap->items;
 }
 
 /* Items up to a known tail, from a known head: all ones is no claim. */
@@ -82,13 +94,43 @@ static inline u64 gap_tail(const struct gap *gap)
 	return ~gap->rtail;
 }
 
-/* 1 + log2 of the largest naturally aligned block in [first, last]; not the whole key space */
-static inline unsigned int run_order(u64 first, u64 last)
+/* A length (not 0) in a byte, rounded down: the place of its first bit and the two bits behind. A run that is too
+ * short by less than a quarter may pass for long enough. */
+static inline u8 gap_code(u64 length)
 {
-	unsigned int k = fls64(last - first + 1) - 1;
-	u64 mask = (1ull << k) - 1, at = (first + mask) & ~mask;
+	unsigned int k = __fls64(length);
+	u64 behind = k < 2 ? length << (2 - k) : length >> (k - 2);
 
-	return at >= first && at <= last && last - at >= mask ? k + 1 : k;
+	return (u8)(k ? 4 * k + (behind & 3) : 1);
+}
+
+/* Nothing shorter has this code. */
+static inline bool gap_exact(u64 length)
+{
+	unsigned int k = __fls64(length);
+
+	return k < 3 || !(length & ((1ull << (k - 2)) - 1));
+}
+
+/* The byte that tells of multiples of align, a power of two. */
+static inline unsigned int gap_slot(u64 align)
+{
+	return min(__ffs64(align), GAP_ALIGNS - 1u);
+}
+
+/* The places in a run where it can be entered at a better alignment than before: the lowest bit of each. */
+#define for_each_entry(at, first, last) for ((at) = (first); (at) && (at) <= (last); (at) += (at) & -(at))
+
+/* Does the gap claim this run? */
+static inline bool gap_has_run(const struct gap *gap, u64 first, u64 last)
+{
+	u64 at;
+
+	if (gap->wide <= last - first)
+		return false;
+	for_each_entry(at, first,
+		       last) if (gap_room(gap, gap_slot(at & -at)) < gap_code(last - at + 1)) return false;
+	return true;
 }
 
 /* Exactly what lies free in a node: locked, or to be validated. */

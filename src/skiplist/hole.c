@@ -24,8 +24,10 @@ struct search {
 	u64 align; /* mask */
 	u64 low;   /* the hole lies in [low, last] */
 	u64 last;
-	u64 order; /* the smallest gap.order that can serve */
-	u64 at;	   /* upwards: first key of the present run; downwards: its last */
+	unsigned int slot; /* of gap.room, and what has to be there */
+	u8 need;
+	bool exact; /* a run that has it there has a place */
+	u64 at;	    /* upwards: first key of the present run; downwards: its last */
 	bool best;
 	u64 found;
 	u64 found_room; /* BEST: last - first of the run it lies in */
@@ -35,20 +37,9 @@ struct search {
 /* ON: not here; END: nowhere; AGAIN: something moved, or a claim was corrected: from the root, from `at` on. */
 enum result { HOLE_ON, HOLE_HIT, HOLE_END, HOLE_AGAIN };
 
-/* Every place for the request contains a naturally aligned block of at least this order (1 + log2). */
-static u64 order_needed(u64 size, u64 align)
-{
-	unsigned int k = fls64(size) - 1;
-
-	/* a block of 2^k is aligned wherever the request may begin, or there is room to shift it */
-	while (k && 1ull << k > align && size - (1ull << k) < (1ull << k) - align)
-		k--;
-	return k + 1;
-}
-
 static bool serves(const struct search *s, const struct gap *gap)
 {
-	return gap->wide >= s->size && (gap->order & 255) >= s->order;
+	return gap->wide >= s->size && gap_room(gap, s->slot) >= s->need;
 }
 
 /* The first place in the run [first, last]. */
@@ -165,14 +156,25 @@ static enum result look_up(struct search *s, unsigned int level)
 	return HOLE_AGAIN;
 }
 
-/* The child was looked through and had nothing, though its copy in the parent promised it: is it the copy? */
+/* The child was looked through and had nothing, though its copy in the parent promised it. Searching what is below an
+ * inner node has corrected that: there it can only be the copy. */
 static void check_claim(struct search *s, struct node *child, unsigned int level)
 {
-	struct gap gap;
 	u64 word = node_read(child), low = READ_ONCE(child->low);
+	struct gap own, gap;
 
-	gap_measure(child, &gap);
-	if (node_valid(child, word) && !(word & (NODE_DEAD | NODE_VOID)) && !serves(s, &gap))
+	gap_read(gap_own(s->list, child), &own);
+	if (serves(s, &own)) {
+		if (level > 1)
+			return;
+		if (!s->exact) {
+			gap_measure(child, &gap);
+			if (serves(s, &gap))
+				return;
+		}
+		level = 0;
+	}
+	if (node_valid(child, word) && !(word & (NODE_DEAD | NODE_VOID)))
 		gap_sync(s->list, low, level);
 }
 
@@ -376,9 +378,12 @@ static int search_begin(struct search *s, struct skiplist *list, const struct la
 
 	if (!list->holes || !want->size || align & (align - 1) || (want->high && want->low >= want->high))
 		return -EINVAL;
-	*s = (struct search){
-		.list = list, .size = want->size, .align = align - 1, .order = order_needed(want->size, align)
-	};
+	*s = (struct search){ .list = list,
+			      .size = want->size,
+			      .align = align - 1,
+			      .slot = gap_slot(align),
+			      .need = gap_code(want->size),
+			      .exact = align >> gap_slot(align) == 1 && gap_exact(want->size) };
 	if (want->policy == LATH_HOLE_EXACT &&
 	    (want->hint & s->align || want->hint < want->low || want->hint > want->high - 1 ||
 	     want->high - 1 - want->hint < want->size - 1))

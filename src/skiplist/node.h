@@ -81,7 +81,7 @@ struct node {
 /* The column beside the pairs has so many words an entry: none in the points layout, one (the size) in
  * leaves of ranges, GAP_WORDS (what lies free below the child, gap.h) in inner nodes of a list that is
  * asked for holes. Calls that move entries take that number as `side`. */
-#define GAP_WORDS 4
+#define GAP_WORDS 8
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
 _Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152, "18 lines of 64 bytes for 64 entries");

@@ -148,8 +148,8 @@ static void raise_most(struct arena *arena, u64 units)
 {
 	unsigned int k;
 
-	for (k = 0; k < ARENA_ORDERS; k++)
-		arena->most[k] = max(arena->most[k], (u16)units);
+	for (k = ARENA_ORDERS; k && arena->most[k - 1] < units; k--)
+		WRITE_ONCE(arena->most[k - 1], (u16)units);
 }
 
 /* There are no more than so many at multiples of 2^order. */
@@ -157,8 +157,8 @@ static void lower_most(struct arena *arena, unsigned int order, u64 units)
 {
 	unsigned int k;
 
-	for (k = order; k < ARENA_ORDERS; k++)
-		arena->most[k] = min(arena->most[k], (u16)units);
+	for (k = order; k < ARENA_ORDERS && arena->most[k] > units; k++)
+		WRITE_ONCE(arena->most[k], (u16)units);
 }
 
 /* Length of the free run around a free unit. */

@@ -19,21 +19,21 @@
 
 #define ARENA_WORDS 64
 #define ARENA_UNITS 4096
-#define ARENA_ORDERS 16 /* multiples of 1 .. 4096 units, and three to make it a whole vector */
+#define ARENA_ORDERS 13 /* multiples of 1 .. 4096 units */
 
 struct arena {
 	struct lath_spinlock lock;
-	u64 block;	    /* which of the space's blocks; NO_BLOCK: none at present */
-	u64 *owner;	    /* a cookie a unit, or NULL */
-	u8 *shown;	    /* where its grade is shown to others */
-	u64 whole;	    /* words that are all free */
-	u64 free;	    /* units */
-	struct arena *next; /* unused too */
+	u64 block;  /* which of the space's blocks; NO_BLOCK: none at present */
+	u64 *owner; /* a cookie a unit, or NULL */
+	u8 *shown;  /* its grade, and the next, where others look for an arena */
+	/* No more units than this have a place at a multiple of 2^k: exact after a search that failed, raised by
+	 * what is given back. So they never ascend. */
+	u16 *most;
+	u64 whole;				   /* words that are all free */
+	u64 free;				   /* units */
+	struct arena *next;			   /* unused too */
 	u8 grade[64] __attribute__((aligned(64))); /* of each word */
 	u64 map[ARENA_WORDS];			   /* 1: free */
-	/* No more units than this have a place at a multiple of 2^k: exact after a search that failed, raised by
-	 * what is given back. */
-	u16 most[ARENA_ORDERS];
 };
 #define NO_BLOCK (~0ull)
 #define KEY_MAX (~0ull)

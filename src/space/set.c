@@ -43,6 +43,7 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 		}
 		set->group[i / 64]->arena[i % 64] = arena;
 		arena->shown = &set->group[i / 64]->shown[i % 64];
+		arena->most = set->group[i / 64]->most[i % 64];
 		smp_store_release(&set->count, i + 1); /* pairs with set_take */
 	}
 	lath_spin_unlock(&set->lock);

@@ -155,65 +155,73 @@ static bool take_from_arenas(struct lath_space *space, struct set *set, u64 n, u
 	return true;
 }
 
-/* A small request, naturally aligned. False: only the index, and pressure, can help. */
-static bool take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
+/* A small request, naturally aligned. -ENOSPC: only pressure can help, or a range that lies in both sets. */
+static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
 {
 	u64 n = units_of(space, size);
 	unsigned int order = log2_up(n), i;
 	struct lath_hole_request want = { .size = size, .align = space->config.unit << order };
+	int ret = -ENOSPC;
 
 	if (space->magazines && order < ORDERS && n == 1ull << order && magazine_take(space, order, key))
-		return true;
-	for (i = 0; i < space->sets; i++) {
+		return 0;
+	for (i = 0; i < space->sets && ret == -ENOSPC; i++) {
 		if (take_from_arenas(space, &space->set[i], n, cookie, key))
-			return true;
+			return 0;
 		want.low = space->set[i].low; /* between arenas */
 		want.high = space->set[i].high;
-		if (!index_take(space, &want, cookie, key))
-			return true;
+		ret = index_take(space, &want, cookie, key);
 	}
-	return false;
+	return ret;
+}
+
+/* From this arena, if any unit of [low, last] will do. */
+static bool take_within(struct lath_space *space, struct arena *arena, const struct lath_hole_request *want,
+			u64 cookie, u64 *key)
+{
+	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
+	u64 first, end, last = want->high - 1, unit, free;
+	bool taken = false;
+
+	lath_spin_lock(&arena->lock);
+	first = arena_key(space, arena, 0);
+	end = first + (space->arena_size - 1);
+	if (arena->block != NO_BLOCK && first <= last && end >= want->low) {
+		first = max(first, want->low) - first;
+		end = min(end, last) - arena_key(space, arena, 0);
+		free = arena->free;
+		taken = arena_take_within(arena, n, align, units_of(space, first), units_of(space, end),
+					  &unit);
+		arena_count_empty(space, arena, free);
+	}
+	if (taken) {
+		arena_set_owner(arena, unit, n, cookie);
+		*key = arena_key(space, arena, unit);
+	}
+	lath_spin_unlock(&arena->lock);
+	return taken;
 }
 
 /* Within the limits, in any arena, by looking at every place: for what found no room otherwise. */
 static bool take_anywhere(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
 			  u64 *key)
 {
-	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull),
-	    last = want->high - 1;
-	u64 count, i;
-	unsigned int k;
+	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull), count, i;
+	unsigned int k, order = log2_up(align);
 
 	if (n > ARENA_UNITS || align > ARENA_UNITS || want->policy == LATH_HOLE_EXACT)
 		return false;
-	/* powers of two at their own alignment: the grades have said it all */
-	if (!(n & (n - 1)) && align == n && want->low == space->config.low &&
+	/* naturally aligned, and their grade is exact: the grades have said it all */
+	if (order == log2_up(n) && (n <= 32 || n == align) && want->low == space->config.low &&
 	    want->high == space->config.high)
 		return false;
 	for (k = 0; k < space->sets; k++) {
 		count = smp_load_acquire(&space->set[k].count); /* pairs with arena_obtain */
 		for (i = 0; i < count; i++) {
-			struct arena *arena = set_arena(&space->set[k], i);
-			u64 first, end, unit, free;
-			bool taken = false;
+			struct group *group = space->set[k].group[i / 64];
 
-			lath_spin_lock(&arena->lock);
-			first = arena_key(space, arena, 0);
-			end = first + (space->arena_size - 1);
-			if (arena->block != NO_BLOCK && first <= last && end >= want->low) {
-				first = max(first, want->low) - first;
-				end = min(end, last) - arena_key(space, arena, 0);
-				free = arena->free;
-				taken = arena_take_within(arena, n, align, units_of(space, first),
-							  units_of(space, end), &unit);
-				arena_count_empty(space, arena, free);
-			}
-			if (taken) {
-				arena_set_owner(arena, unit, n, cookie);
-				*key = arena_key(space, arena, unit);
-			}
-			lath_spin_unlock(&arena->lock);
-			if (taken)
+			if (READ_ONCE(group->most[i % 64][order]) >= n &&
+			    take_within(space, group->arena[i % 64], want, cookie, key))
 				return true;
 		}
 	}
@@ -225,15 +233,23 @@ static bool whole_units(const struct lath_space *space, u64 key, u64 size)
 	return size && !((key | size) & (space->config.unit - 1));
 }
 
-static int take_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
+/* The index has no room: make some, or look elsewhere. */
+static int take_pressed(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
-	int ret = index_take(space, want, cookie, key);
+	int ret = -ENOSPC;
 
-	if (ret == -ENOSPC && press(space))
+	if (press(space))
 		ret = index_take(space, want, cookie, key);
 	if (ret == -ENOSPC && take_anywhere(space, want, cookie, key))
 		ret = 0;
 	return ret;
+}
+
+static int take_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
+{
+	int ret = index_take(space, want, cookie, key);
+
+	return ret == -ENOSPC ? take_pressed(space, want, cookie, key) : ret;
 }
 
 int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie, uint64_t *key)
@@ -243,14 +259,18 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 					  .low = space->config.low,
 					  .high = space->config.high,
 					  .below = space->config.below };
+	u64 natural = space->config.unit << log2_up(units_of(space, size));
+	int ret;
 
 	if (!whole_units(space, 0, size) || align & (align - 1))
 		return -EINVAL;
-	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && units_of(space, size) <= ARENA_MOST &&
-	    units_of(space, want.align) <= 1ull << log2_up(units_of(space, size)) &&
-	    take_small(space, size, cookie, key))
-		return 0;
-	return take_request(space, &want, cookie, key);
+	if (space->config.flags & LATH_SPACE_NO_ARENAS || units_of(space, size) > ARENA_MOST ||
+	    want.align > natural)
+		return take_request(space, &want, cookie, key);
+	ret = take_small(space, size, cookie, key);
+	if (ret == -ENOSPC && want.align == natural && space->sets == 1) /* it has asked just that */
+		return take_pressed(space, &want, cookie, key);
+	return ret == -ENOSPC ? take_request(space, &want, cookie, key) : ret;
 }
 
 int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *request,

@@ -27,6 +27,7 @@
 struct group {
 	u8 shown[64]; /* grades, 0: cannot serve anything */
 	struct arena *arena[64];
+	u16 most[64][ARENA_ORDERS];
 };
 
 struct set {

@@ -157,7 +157,7 @@ static void holes(void)
 	claim = gap_child(root(), 0);
 	gap_read(claim, &gap);
 	/* items from the first key to far behind the first hole, and nothing free between them */
-	none = (struct gap){ 0, GAP_ITEMS, 0, ~(u64)(STEP * 10) };
+	none = (struct gap){ .rtail = ~(u64)(STEP * 10), .items = 1 };
 	memcpy(claim, &none, sizeof(none));
 	expect_broken(5, 11, __LINE__);
 	memcpy(claim, &gap, sizeof(gap));
