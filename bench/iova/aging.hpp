@@ -20,7 +20,7 @@ struct aging_options {
     std::uint64_t percent = 90;
     std::uint64_t requests =
         100000; // measured, behind half as many again that fill and age the space
-    std::uint64_t limit_ms = 1000; // for each of the two
+    std::uint64_t limit_ms = 1000; // inside the allocator, for each of the two
     std::uint64_t pages = std::uint64_t{1} << 20;
 };
 

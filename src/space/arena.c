@@ -230,37 +230,45 @@ bool arena_give(struct arena *arena, u64 unit, u64 n)
 	return true;
 }
 
+/* Behind the free run that this free unit is in. */
+static u64 run_end(const struct arena *arena, u64 unit)
+{
+	u64 i = unit / 64, more = ones(arena->map[i] >> unit % 64);
+
+	if (unit % 64 + more < 64)
+		return unit + more;
+	while (++i < ARENA_WORDS && !~arena->map[i])
+		;
+	return 64 * i + (i < ARENA_WORDS ? ones(arena->map[i]) : 0);
+}
+
 /* The first n free units at a multiple of align within [first, last]; *most: none, but so many are there. */
 static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit,
 			 u64 *most)
 {
-	u64 begin = first, at, stop;
+	u64 step = max(align / 64, 1ull), grid = multiples[min(log2_up(align), 6u)];
+	u64 i = (first / 64 + step - 1) & ~(step - 1);
 
 	*most = 0;
-	/* from one free run to the next */
-	while (begin <= last) {
-		u64 word = arena->map[begin / 64] >> begin % 64;
+	for (; i <= last / 64; i += step) {
+		u64 starts = arena->map[i] & grid, at, end;
 
-		if (!word) {
-			begin = (begin | 63) + 1;
-			continue;
-		}
-		begin += __ffs64(word);
-		for (stop = begin; stop <= last;) {
-			u64 more = ones(arena->map[stop / 64] >> stop % 64);
-
-			stop += more;
-			if (!more || stop % 64)
+		if (64 * i < first)
+			starts &= ~lath_ones((unsigned int)(first % 64));
+		while (starts) {
+			at = 64 * i + __ffs64(starts);
+			if (at > last)
+				return false;
+			end = min(run_end(arena, at), last + 1);
+			if (end - at >= n) {
+				*unit = at;
+				return true;
+			}
+			*most = max(*most, end - at);
+			if (end >= 64 * i + 64)
 				break;
+			starts &= ~lath_ones((unsigned int)(end % 64));
 		}
-		at = (begin + align - 1) & ~(align - 1);
-		if (at + n <= stop && at + n - 1 <= last) {
-			*unit = at;
-			return true;
-		}
-		if (at < stop)
-			*most = max(*most, stop - at);
-		begin = stop + 1;
 	}
 	return false;
 }

@@ -3,7 +3,8 @@
  * magazine.c - free blocks kept at hand, in slots that threads spread over.
  *
  * A thread takes the slot of its number, or the neighbour when somebody is in it. Magazines serve keys of the
- * first set only.
+ * first set only. They are small after they had to be emptied because a request found no room, and double
+ * whenever one has run over: in a space that is full little is kept from others, and emptying is short.
  */
 #include "space/space.h"
 
@@ -12,6 +13,13 @@ static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 
 
 /* Blocks that leave a magazine at a time. */
 #define FLUSH 32
+/* Halvings after a slot was emptied. */
+#define TIGHT 5
+
+static unsigned int capacity(const struct slot *slot, unsigned int order)
+{
+	return magazine_size[order] >> slot->tight;
+}
 
 static u64 *magazine(struct slot *slot, unsigned int order)
 {
@@ -45,7 +53,8 @@ bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
 	u64 *keys = magazine(slot, order);
 
 	if (!n) {
-		n = set_take(space, &space->set[0], slot, 1ull << order, magazine_size[order] / 4, 0, keys);
+		n = set_take(space, &space->set[0], slot, 1ull << order, (capacity(slot, order) + 3) / 4, 0,
+			     keys);
 		WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	}
 	if (n) {
@@ -81,9 +90,10 @@ void magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	unsigned int flushed = 0;
 	u64 out[FLUSH];
 
-	if (unlikely(slot->count[order] == magazine_size[order])) {
-		flushed = min((unsigned int)FLUSH, magazine_size[order] / 2u);
+	if (unlikely(slot->count[order] >= capacity(slot, order))) {
+		flushed = min((unsigned int)FLUSH, (slot->count[order] + 1u) / 2);
 		magazine_shift(slot, order, out, flushed);
+		slot->tight -= slot->tight > 0;
 	}
 	magazine(slot, order)[slot->count[order]++] = key;
 	WRITE_ONCE(slot->held, slot->held + (1u << order));
@@ -103,6 +113,7 @@ bool magazines_drain(struct lath_space *space)
 
 		for (order = 0; READ_ONCE(slot->held) && order < ORDERS;) {
 			lath_spin_lock(&slot->lock);
+			slot->tight = TIGHT;
 			n = min((unsigned int)FLUSH, (unsigned int)slot->count[order]);
 			magazine_shift(slot, order, out, n);
 			lath_spin_unlock(&slot->lock);

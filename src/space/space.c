@@ -202,12 +202,21 @@ static bool take_within(struct lath_space *space, struct arena *arena, const str
 	return taken;
 }
 
+/* n units at a multiple of align contain a naturally aligned block of so many. */
+static u64 block_within(u64 n, u64 align)
+{
+	u64 whole = n / align;
+
+	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
+}
+
 /* Within the limits, in any arena, by looking at every place: for what found no room otherwise. */
 static bool take_anywhere(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
 			  u64 *key)
 {
 	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull), count, i;
 	unsigned int k, order = log2_up(align);
+	u8 need;
 
 	if (n > ARENA_UNITS || align > ARENA_UNITS || want->policy == LATH_HOLE_EXACT)
 		return false;
@@ -215,14 +224,20 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 	if (order == log2_up(n) && (n <= 32 || n == align) && want->low == space->config.low &&
 	    want->high == space->config.high)
 		return false;
+	need = grade_needed(block_within(n, align));
 	for (k = 0; k < space->sets; k++) {
 		count = smp_load_acquire(&space->set[k].count); /* pairs with arena_obtain */
-		for (i = 0; i < count; i++) {
+		for (i = 0; i < count; i += 64) {
 			struct group *group = space->set[k].group[i / 64];
+			u64 good = ~lath_bytes_match(group->shown, need).lt;
 
-			if (READ_ONCE(group->most[i % 64][order]) >= n &&
-			    take_within(space, group->arena[i % 64], want, cookie, key))
-				return true;
+			for (; good; good &= good - 1) {
+				unsigned int at = __ffs64(good);
+
+				if (READ_ONCE(group->most[at][order]) >= n &&
+				    take_within(space, group->arena[at], want, cookie, key))
+					return true;
+			}
 		}
 	}
 	return false;

@@ -44,6 +44,7 @@ struct slot {
 	u32 held; /* units in its magazines */
 	u32 home[2];
 	u16 count[ORDERS];
+	u8 tight; /* magazines are so many halvings smaller */
 	u64 key[MAGAZINES];
 } __attribute__((aligned(64)));
 
