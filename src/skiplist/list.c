@@ -5,6 +5,7 @@
 #include "skiplist/finger.h"
 #include "skiplist/gap.h"
 #include "skiplist/list.h"
+#include "skiplist/share.h"
 
 #ifndef __KERNEL__
 __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec")));
@@ -68,6 +69,19 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 	fingers_init(list);
 	smp_store_release(&list->root, root); /* pairs with the load in walk.c descend */
 	return 0;
+}
+
+void lath_skiplist_share(struct lath_skiplist *public, const struct lath_allocator *allocator, u64 id)
+{
+	struct skiplist *list = list_of(public);
+
+	list->shared = allocator;
+	list->id = id;
+}
+
+u32 lath_skiplist_node_cap(void)
+{
+	return NODE_CAP;
 }
 
 static struct node *first_leaf(struct skiplist *list)

@@ -79,8 +79,9 @@ struct skiplist {
 	bool retired;  /* something was handed to reclamation: wait for it at the end */
 	u64 id;	       /* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
-	struct fingers __percpu *fingers; /* in the kernel, see finger.h */
-	struct lath_allocator allocator;  /* alloc == NULL: pages */
+	struct fingers __percpu *fingers;    /* in the kernel, see finger.h */
+	struct lath_allocator allocator;     /* alloc == NULL: pages */
+	const struct lath_allocator *shared; /* instead of it, see share.h */
 
 	struct stripe *stripe; /* GAP_STRIPES of them, or NULL */
 

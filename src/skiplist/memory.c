@@ -33,17 +33,26 @@ static size_t chunk_size(const struct skiplist *list, size_t bytes)
 	return size;
 }
 
+static const struct lath_allocator *allocator_of(const struct skiplist *list)
+{
+	return unlikely(list->shared) ? list->shared : &list->allocator;
+}
+
 static void *block_alloc(struct skiplist *list, size_t size, bool huge)
 {
-	if (list->allocator.alloc)
-		return list->allocator.alloc(list->allocator.ctx, size, 64);
+	const struct lath_allocator *allocator = allocator_of(list);
+
+	if (allocator->alloc)
+		return allocator->alloc(allocator->ctx, size, 64);
 	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
 }
 
 static void block_free(struct skiplist *list, void *block, size_t size)
 {
-	if (list->allocator.alloc)
-		list->allocator.free(list->allocator.ctx, block, size);
+	const struct lath_allocator *allocator = allocator_of(list);
+
+	if (allocator->alloc)
+		allocator->free(allocator->ctx, block, size);
 	else if (list->each)
 		lath_block_free(block);
 	else

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * share.h - a list in memory that several processes have at one address.
+ *
+ * Its nodes are linked by addresses, so they mean the same everywhere; functions lie elsewhere in each process.
+ * So the list's RCU flavour (lath_config.rcu) and this allocator must be structs that each process has for
+ * itself, at one address too. And each process counts the ids of its own lists: that of a shared one comes
+ * from outside and is never used again, as a thread's finger knows the list by it.
+ */
+#ifndef LATH_SKIPLIST_SHARE_H
+#define LATH_SKIPLIST_SHARE_H
+
+#include "lathwork/skiplist.h"
+#include "sys/sys.h"
+
+/* A list just made with a copy of this allocator. */
+void lath_skiplist_share(struct lath_skiplist *list, const struct lath_allocator *allocator, u64 id);
+
+/* Entries of a node: what else but their structs decides how lists of this build lie in memory. */
+u32 lath_skiplist_node_cap(void);
+
+#endif /* LATH_SKIPLIST_SHARE_H */
