@@ -20,7 +20,7 @@ namespace {
 
 struct request {
     std::string spec, keys = "bytes", pages = "huge", limit, prefault, numa;
-    bool evict = false, versions = false;
+    bool evict = false, versions = false, remove = false;
     std::vector<std::string> command;
 };
 
@@ -40,6 +40,15 @@ std::string history_file() {
     if (state && *state)
         return std::string(state) + "/lath_history";
     return home && *home ? std::string(home) + "/.lath_history" : "";
+}
+
+void remove(const request& asked) {
+    char why[256] = "";
+    if (!asked.command.empty())
+        throw std::runtime_error("--remove takes no command");
+    if (int ret = lath_store_remove(asked.spec.c_str(), why, sizeof why))
+        throw std::runtime_error("cannot remove " + asked.spec + ": " +
+                                 (*why ? why : std::strerror(-ret)));
 }
 
 void run(const request& asked) {
@@ -97,7 +106,8 @@ void add_store(CLI::App& app) {
     CLI::App* sub =
         app.add_subcommand("store", "an ordered key-value store: one command, or a shell");
     sub->add_option("spec", asked->spec,
-                    "mem:, file:PATH (a snapshot: read, and written back when changed), dev:PATH")
+                    "mem:, file:PATH (a snapshot: read, and written back when changed), shm:NAME "
+                    "(shared by processes, stays until --remove), dev:PATH")
         ->required();
     sub->add_option(
         "command", asked->command,
@@ -115,8 +125,9 @@ void add_store(CLI::App& app) {
         ->capture_default_str();
     sub->add_option("--prefault", asked->prefault, "touch so many bytes at the start");
     sub->add_option("--numa", asked->numa, "local, interleave[:NODES] or bind:NODES");
+    sub->add_flag("--remove", asked->remove, "shm: give the name up; who is attached goes on");
     sub->positionals_at_end();
-    sub->callback([asked] { run(*asked); });
+    sub->callback([asked] { asked->remove ? remove(*asked) : run(*asked); });
 }
 
 } // namespace lathcli

@@ -123,7 +123,7 @@ struct lath_store_options {
  *   mem:       a new, empty store (also "")
  *   file:PATH  the same, filled from the snapshot PATH if there is one; sync and close write it
  *   dev:PATH   the kernel's store
- *   shm:NAME   refused
+ *   shm:NAME   a store in a POSIX shared object: attached, or made if there is none (see below)
  * 0 | -EINVAL | -ENOMEM | -ENODEV | -EOPNOTSUPP | -EBADMSG and others as lath_store_load
  */
 LATH_API int lath_store_open(struct lath_store **store, const char *spec,
@@ -132,6 +132,28 @@ LATH_API int lath_store_open(struct lath_store **store, const char *spec,
 LATH_API int lath_store_close(struct lath_store *store);
 /* file: write it now. Others: 0. */
 LATH_API int lath_store_sync(struct lath_store *store);
+
+/*
+ * shm:NAME - one store, attached by any number of processes of one machine, by threads of them, and by children
+ * that fork() leaves with a handle. It lies in the POSIX shared object /NAME and stays until it is removed or the
+ * machine stops; access is by the object's mode (0600 at first). Who comes first makes it: his keys, limit (0: 4 GiB),
+ * flags, reserve, prefault and numa hold; later ones must want the same keys. It is mapped at the same addresses in
+ * each process, which the maker chose.
+ *   P1  a process may be killed at any instruction, in any call: what calls reported stays, the call that was cut off
+ *       happened wholly or not at all, and the others go on. (Its batches: each element for itself.)
+ *   P2  calls of one store go one after another, readers too: a lock is passed on, by the kernel if its holder
+ *       dies. S1 and S3 hold, S4 does not. A holder that is stopped (SIGSTOP) stops all.
+ *   P3  who takes the lock from a dead writer puts the store in order first: some microseconds for each entry.
+ * refs, and what iterators give, are copies, good until their section ends or the next step. All values have
+ * versions; set_if works with numbers too. A callback of update that calls the store gets -EDEADLK.
+ * Not with hugetlb pages or an RCU flavour of the caller's. Opening and calls also say
+ *   -EADDRINUSE the process has something else at the store's addresses   -EACCES
+ *   -EBADMSG another object, version or build, truncated; or what is in it makes no sense
+ */
+
+/* shm:NAME: the name is free at once; who is attached goes on. 0 | -EINVAL | -ENOENT and others of the system.
+ * why (may be NULL) gets the reason in words. */
+LATH_API int lath_store_remove(const char *spec, char *why, size_t why_size);
 
 /* ---- reading ---- */
 

@@ -33,36 +33,91 @@ static u64 wanted_reserve(const struct lath_store_options *options)
 	return min(round_up(want, BLOCK) + 2 * BLOCK, RESERVE_MAX);
 }
 
-int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       u64 *all_committed, char *why, size_t why_size)
+/* The part of beginning that needs no memory. */
+static void arena_setup(struct arena *arena, const struct lath_store_options *options,
+			const struct lath_rcu *rcu, u64 *all_committed)
 {
-	u64 table;
-	int ret, i;
-
 	memset(arena, 0, sizeof(*arena));
 	arena->limit = options->limit;
 	arena->rcu = rcu;
 	arena->all_committed = all_committed;
 	arena->small_pages = options->pages == LATH_PAGES_SMALL;
 	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
-	arena->reserved = wanted_reserve(options);
-	ret = pages_reserve(&arena->base, &arena->reserved, options, why, why_size);
-	if (ret)
-		return ret;
+}
+
+static void arena_layout(struct arena *arena)
+{
+	u64 table;
+
 	arena->units = (u32)(arena->reserved >> UNIT_SHIFT);
 	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
 	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
 	arena->unit = (struct unit *)(void *)arena->base;
+}
+
+static void locks_init(struct arena *arena)
+{
+	int i;
+
+	pthread_mutex_init(&arena->lock, NULL);
+	for (i = 0; i < SHARDS; i++)
+		lath_spin_init(&arena->shard[i].lock);
+}
+
+int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
+	       u64 *all_committed, char *why, size_t why_size)
+{
+	int ret;
+
+	arena_setup(arena, options, rcu, all_committed);
+	arena->reserved = wanted_reserve(options);
+	ret = pages_reserve(&arena->base, &arena->reserved, options, why, why_size);
+	if (ret)
+		return ret;
+	arena_layout(arena);
 	arena->block = store_refused() ? NULL : calloc(arena->reserved / BLOCK, 1);
 	if (!arena->block || arena->first_unit >= arena->units) {
 		free(arena->block);
 		pages_release(arena->base, arena->reserved);
 		return arena->block ? -EINVAL : -ENOMEM;
 	}
-	pthread_mutex_init(&arena->lock, NULL);
-	for (i = 0; i < SHARDS; i++)
-		lath_spin_init(&arena->shard[i].lock);
+	locks_init(arena);
 	return 0;
+}
+
+int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
+		      const struct arena_backing *backing, const struct lath_store_options *options,
+		      const struct lath_rcu *rcu, u64 *all_committed)
+{
+	arena_setup(arena, options, rcu, all_committed);
+	arena->hugetlb = false;
+	arena->base = base;
+	arena->reserved = reserved;
+	arena->block = block;
+	arena->backing = backing;
+	arena_layout(arena);
+	locks_init(arena);
+	return arena->first_unit < arena->units ? 0 : -EINVAL;
+}
+
+void arena_restart(struct arena *arena, u32 fresh)
+{
+	unsigned int i;
+	u64 b;
+
+	locks_init(arena);
+	memset(arena->run, 0, sizeof(arena->run));
+	arena->fresh_unit = fresh;
+	arena->large_bytes = arena->pending = arena->lost = arena->committed = 0;
+	for (b = 0; b < arena->reserved / BLOCK; b++)
+		arena->committed += arena->block[b] ? BLOCK : 0;
+	for (i = 0; i < SHARDS; i++) {
+		struct arena_shard *shard = &arena->shard[i];
+		u64 version = shard->next_version; /* never used twice */
+
+		memset(shard, 0, sizeof(*shard));
+		shard->next_version = version;
+	}
 }
 
 void arena_fini(struct arena *arena)
@@ -83,6 +138,12 @@ void arena_fini(struct arena *arena)
 	pages_release(arena->base, arena->reserved);
 }
 
+static int block_give_back(struct arena *arena, u64 b)
+{
+	return arena->backing ? arena->backing->give_back(arena, b)
+			      : pages_give_back(arena->base + b * BLOCK, BLOCK);
+}
+
 /* ---- runs; arena->lock held ---- */
 
 static void run_unlink(struct arena *arena, u32 first)
@@ -97,7 +158,7 @@ static void run_unlink(struct arena *arena, u32 first)
 		arena->unit[u->next].prev = u->prev;
 }
 
-static void run_link(struct arena *arena, u32 first, u32 len)
+void run_link(struct arena *arena, u32 first, u32 len)
 {
 	struct unit *u = &arena->unit[first], *end = u + len - 1;
 	u32 *head = &arena->run[__fls64(len)];
@@ -149,12 +210,16 @@ static int commit(struct arena *arena, u32 first, u32 len)
 	for (i = b; i < end; i++) {
 		if (arena->block[i])
 			continue;
+		if (arena->backing && arena->backing->take(arena, i))
+			break;
 		if (arena->hugetlb)
 			pages_try_hugetlb(arena->base + i * BLOCK);
 		arena->block[i] = 1;
+		arena->committed += BLOCK;
+		need--;
 	}
-	arena->committed += need * BLOCK;
-	return 0;
+	__atomic_fetch_sub(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED);
+	return need ? -ENOMEM : 0;
 }
 
 static int run_take(struct arena *arena, u32 len, u32 *out)
@@ -320,7 +385,7 @@ u64 arena_release(struct arena *arena)
 			u64 to = (first + (u64)arena->unit[first].len) / UNITS_A_BLOCK;
 
 			for (b = from; b < to; b++) {
-				if (!arena->block[b] || pages_give_back(arena->base + b * BLOCK, BLOCK))
+				if (!arena->block[b] || block_give_back(arena, b))
 					continue;
 				arena->block[b] = 0;
 				arena->committed -= BLOCK;

@@ -91,15 +91,25 @@ struct arena_numbers {
 	u64 free_bytes;	  /* committed, neither handed out nor table */
 };
 
+struct arena;
+
+/* Memory that several processes share. Each has its own copy of this, at one address. */
+struct arena_backing {
+	/* all that block b needs, from the machine: 0 | -ENOMEM; and back to it: 0 | -errno */
+	int (*take)(struct arena *arena, u64 b);
+	int (*give_back)(struct arena *arena, u64 b);
+};
+
 struct arena {
 	char *base;
 	u64 reserved;
 	struct unit *unit;
-	u32 units;	/* in the reservation */
-	u32 first_unit; /* behind the table */
-	u32 fresh_unit; /* from here on never used */
-	u8 *block;	/* one a block: committed */
-	u64 limit;	/* of all that the store's arenas have committed; 0: none */
+	u32 units;			     /* in the reservation */
+	u32 first_unit;			     /* behind the table */
+	u32 fresh_unit;			     /* from here on never used */
+	u8 *block;			     /* one a block: committed */
+	const struct arena_backing *backing; /* NULL: this process' own memory */
+	u64 limit;			     /* of all that the store's arenas have committed; 0: none */
 	u64 *all_committed;
 	const struct lath_rcu *rcu;
 	bool hugetlb, small_pages;
@@ -114,15 +124,24 @@ extern bool (*lath_store_refuse)(void);
 
 int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
 	       u64 *all_committed, char *why, size_t why_size);
+/* The same in memory that is there: what is at base is 0, and so are the bytes at block, one a block. */
+int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
+		      const struct arena_backing *backing, const struct lath_store_options *options,
+		      const struct lath_rcu *rcu, u64 *all_committed);
+/* After a death: locks are free, lists and counts empty, no unit was ever used but those before `fresh`. */
+void arena_restart(struct arena *arena, u32 fresh);
 /* Waits for retired slots; no reader may be active. */
 void arena_fini(struct arena *arena);
 
 /* Runs (arena.c) and slots (slab.c), for one another. */
 int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *first);
 void run_free(struct arena *arena, u32 first);
+void run_link(struct arena *arena, u32 first, u32 len);
 u32 slot_size(unsigned int class);
 int slot_alloc(struct arena *arena, u64 size, u64 *place);
 void slot_free(struct arena *arena, u32 first, u64 place);
+u32 slab_slots(const struct unit *slab);
+void slab_restore(struct arena *arena, u32 first, const u64 *mark);
 static inline bool store_refused(void)
 {
 	return unlikely(lath_store_refuse) && lath_store_refuse();
@@ -158,6 +177,14 @@ u64 arena_release(struct arena *arena);
 /* Take this much more from the machine at once and touch it. */
 int arena_prefault(struct arena *arena, u64 bytes);
 void arena_numbers(struct arena *arena, struct arena_numbers *numbers);
+
+/* Which places hold a record that is there: a bit each 8 bytes. */
+#define MARKS_A_BLOCK (BLOCK / 8 / 64)
+static inline bool place_marked(const u64 *mark, u64 place)
+{
+	return READ_ONCE(mark[place >> 9]) >> (place >> 3 & 63) & 1;
+}
+
 static inline void *arena_at(const struct arena *arena, u64 place)
 {
 	return arena->base + place;

@@ -115,6 +115,10 @@ struct lath_store {
 	u64 hand_number;
 	u8 *hand;
 	size_t hand_size;
+	/* in shared memory (shm.h), else NULL */
+	const struct lath_allocator *allocator; /* of index nodes, this process' own */
+	u64 list_id;				/* the next index gets it */
+	u64 *mark;				/* of the arena's records, see place_marked */
 };
 
 /* Where a key is or belongs: valid inside the reader it was found in. */
@@ -163,6 +167,20 @@ static inline void store_changed(struct lath_store *store)
 		WRITE_ONCE(store->changed, 1);
 }
 
+/*
+ * In shared memory a record is there if and only if it is marked; all else can be made anew from them
+ * (recover.c). It is complete before, and its slot is not used again until the mark is gone.
+ */
+static inline void record_mark(struct lath_store *store, u64 word, bool there)
+{
+	u64 place = word_place(word), bit = 1ull << (place >> 3 & 63), *marks;
+
+	if (likely(!store->mark) || word_form(word) != WORD_RECORD)
+		return;
+	marks = &store->mark[place >> 9];
+	smp_store_release(marks, there ? *marks | bit : *marks & ~bit); /* one writer at a time */
+}
+
 /* Ask memory for what a word points at. */
 static inline void value_prefetch(const struct lath_store *store, u64 word)
 {
@@ -203,6 +221,9 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 
 /* update.c */
 void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
+/* The word of a key from now on: 0 | RETRY | -ENOMEM, -ENOSPC */
+int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 word);
+void store_count_items(struct lath_store *store, s64 by);
 /* evict.c: the limit was hit. True: try again. Not inside a reader. */
 bool make_room(struct lath_store *store, unsigned int *round);
 
@@ -225,9 +246,26 @@ struct store_backend {
 	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
 		    struct lath_store_key *found, struct lath_store_ref *value);
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
+	/* NULL: iterators are made of seek, and the calls made of them; no sweep, compact, load, save */
+	int (*iter_begin)(struct lath_store *store, const struct lath_store_range *range, void **iter);
+	int (*iter_next)(void *iter, struct lath_store_key *key, struct lath_store_ref *value);
+	void (*iter_end)(void *iter);
+	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
+		       struct lath_store_ref *refs, size_t max, uint64_t *next);
+	int64_t (*count)(struct lath_store *store, const struct lath_store_range *range);
+	int64_t (*sweep)(struct lath_store *store);
+	int64_t (*compact)(struct lath_store *store);
+	int (*clear)(struct lath_store *store);
 };
 
 /* The kernel's store; a NULL open: not in this build. */
 extern const struct store_backend store_dev_backend;
+extern const struct store_backend store_shm_backend;
+
+/* store.c: what failed, in words */
+__attribute__((format(printf, 3, 4))) int store_refuse(const struct lath_store_options *options, int ret,
+						       const char *format, ...);
+/* Figures of a store that is here, without what only the machine knows. */
+void store_figures(struct lath_store *store, struct lath_store_stats *stats);
 
 #endif /* LATH_STORE_ENGINE_H */

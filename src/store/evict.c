@@ -176,8 +176,11 @@ int64_t lath_store_sweep(struct lath_store *store)
 	struct lath_store_ref ref;
 	int64_t gone = 0;
 	u64 word = 0;
-	int ret = lath_store_iter_begin(store, NULL, &iter);
+	int ret;
 
+	if (store->backend)
+		return store->backend->sweep ? store->backend->sweep(store) : -EOPNOTSUPP;
+	ret = lath_store_iter_begin(store, NULL, &iter);
 	if (ret)
 		return ret;
 	while ((ret = iter_next_word(iter, &key, &word)) > 0) {
@@ -241,7 +244,7 @@ int64_t lath_store_compact(struct lath_store *store)
 	u64 given;
 
 	if (store->backend)
-		return 0;
+		return store->backend->compact ? store->backend->compact(store) : 0;
 	pthread_mutex_lock(&store->compact_lock);
 	arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);

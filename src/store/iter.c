@@ -34,7 +34,8 @@ struct lath_store_iter {
 	bool backward;
 	bool seeking; /* what comes may still be on the wrong side of `near` */
 	unsigned int steps;
-	u64 at; /* the word under the last key */
+	u64 at;		 /* the word under the last key */
+	void *elsewhere; /* the backend's own */
 	/* numbers */
 	u64 number, number_end;
 	bool number_done;
@@ -363,6 +364,8 @@ int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *ke
 {
 	int ret;
 
+	if (unlikely(iter->elsewhere))
+		return iter->store->backend->iter_next(iter->elsewhere, key, value);
 	if (unlikely(iter->store->backend))
 		return next_elsewhere(iter, key, value);
 	do {
@@ -414,8 +417,6 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 	struct lath_store_iter *iter;
 	int ret;
 
-	if (store->backend && !store->backend->seek)
-		return -EOPNOTSUPP;
 	iter = store_refused() ? NULL : calloc(1, sizeof(*iter));
 	if (!iter)
 		return -ENOMEM;
@@ -424,8 +425,12 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 	iter->store = store;
 	iter->backward = range->backward;
 	lath_reader_enter(store->rcu);
-	ret = store->keys == LATH_STORE_NUMBERS ? start_numbers(iter, range) : start_bytes(iter, range);
-	if (!ret && store->keys == LATH_STORE_BYTES)
+	if (store->backend && store->backend->iter_begin)
+		ret = store->backend->iter_begin(store, range, &iter->elsewhere);
+	else
+		ret = store->keys == LATH_STORE_NUMBERS ? start_numbers(iter, range)
+							: start_bytes(iter, range);
+	if (!ret && !store->backend && store->keys == LATH_STORE_BYTES)
 		ret = push_layer(iter, &store->root);
 	if (ret) {
 		lath_store_iter_end(iter);
@@ -442,6 +447,8 @@ void lath_store_iter_end(struct lath_store_iter *iter)
 	if (!iter)
 		return;
 	lath_reader_exit(iter->store->rcu);
+	if (iter->elsewhere)
+		iter->store->backend->iter_end(iter->elsewhere);
 	for (i = 0; i < iter->room && iter->stack; i++)
 		free(iter->stack[i]);
 	free(iter->stack);
@@ -479,6 +486,8 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 
 	if (store->keys != LATH_STORE_NUMBERS)
 		return 0;
+	if (store->backend && store->backend->scan)
+		return store->backend->scan(store, from, last, keys, refs, max, next);
 	if (store->backend)
 		return scan_elsewhere(store, from, last, keys, refs, max, next);
 	while (n < max) {
@@ -521,6 +530,8 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 	u64 word = 0;
 	int ret;
 
+	if (store->backend && store->backend->count)
+		return store->backend->count(store, range);
 	ret = lath_store_iter_begin(store, range, &iter);
 	if (ret)
 		return ret;

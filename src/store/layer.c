@@ -15,6 +15,7 @@
  * What was replaced is retired. A layer in use is never replaced by anything but a layer above it, so who
  * is in it stays in the right one.
  */
+#include "skiplist/share.h"
 #include "store/engine.h"
 
 u64 slice_of(const u8 *key, u64 size, u64 depth)
@@ -135,12 +136,16 @@ int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags
 {
 	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->index };
 	struct lath_config config = LATH_CONFIG_INIT;
+	int ret;
 
 	config.layout = LATH_POINTS;
 	config.flags = flags;
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
-	return lath_skiplist_init(&layer->list, &config);
+	ret = lath_skiplist_init(&layer->list, &config);
+	if (!ret && store->allocator)
+		lath_skiplist_share(&layer->list, store->allocator, store->list_id++);
+	return ret;
 }
 
 static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, struct layer **out)

@@ -290,6 +290,8 @@ static bool is_empty(struct lath_store *store)
 {
 	struct lath_item item;
 
+	if (store->backend)
+		return !store->backend->count(store, NULL);
 	return lath_skiplist_first_item(&store->root.list, &item) != 0;
 }
 
@@ -311,8 +313,10 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 		return ret;
 	r->apply = true;
 	ret = read_file(r, progress, arg);
-	if (ret)
-		layer_clear(r->store); /* nothing half done */
+	if (ret && r->store->backend) /* nothing half done */
+		r->store->backend->clear(r->store);
+	else if (ret)
+		layer_clear(r->store);
 	return ret;
 }
 
@@ -343,7 +347,7 @@ int snapshot_load(struct lath_store *store, const char *path, lath_store_progres
 
 int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
 {
-	if (store->backend)
+	if (store->backend && !store->backend->clear)
 		return -EOPNOTSUPP;
 	return is_empty(store) ? snapshot_load(store, path, progress, arg, NULL, 0) : -ENOTEMPTY;
 }

@@ -31,7 +31,7 @@ u64 pages_physical(void)
 }
 
 /* "interleave", "interleave:0,1", "bind:0-3", "local" */
-static int numa_policy(char *base, u64 size, const char *text, char *why, size_t why_size)
+int pages_numa(char *base, u64 size, const char *text, char *why, size_t why_size)
 {
 	struct bitmask *nodes = NULL;
 	const char *list;
@@ -97,7 +97,7 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	madvise(*base, *size, options->pages == LATH_PAGES_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	madvise(*base, *size, MADV_DONTDUMP);
 	if (options->numa) {
-		ret = numa_policy(*base, *size, options->numa, why, why_size);
+		ret = pages_numa(*base, *size, options->numa, why, why_size);
 		if (ret) {
 			munmap(*base, *size);
 			return ret;
@@ -165,6 +165,8 @@ int pages_coverage(const char *base, u64 size, struct pages_coverage *coverage)
 			if (sscanf(line, "Rss: %" SCNu64 " kB", &kb) == 1)
 				coverage->resident += kb << 10;
 			else if (sscanf(line, "AnonHugePages: %" SCNu64 " kB", &kb) == 1)
+				coverage->huge += kb << 10;
+			else if (sscanf(line, "ShmemPmdMapped: %" SCNu64 " kB", &kb) == 1)
 				coverage->huge += kb << 10;
 			else if (sscanf(line, "Private_Hugetlb: %" SCNu64 " kB", &kb) == 1)
 				coverage->huge += kb << 10, coverage->resident += kb << 10;

@@ -13,6 +13,8 @@ u64 pages_physical(void);
  * below options->limit. 0 | -ENOMEM | -EINVAL (NUMA text) | -EOPNOTSUPP (no NUMA), with a reason in why. */
 int pages_reserve(char **base, u64 *size, const struct lath_store_options *options, char *why,
 		  size_t why_size);
+/* Where pages of this stretch shall come from, as lath_store_options.numa says: 0 | as above. */
+int pages_numa(char *base, u64 size, const char *text, char *why, size_t why_size);
 void pages_release(char *base, u64 size);
 /* Put one reserved huge page under a block nobody has touched; without one left it keeps the pages it has. */
 void pages_try_hugetlb(char *block);

@@ -227,7 +227,7 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	char *beside;
 	int ret = -ENOMEM;
 
-	if (store->backend)
+	if (store->backend && !store->backend->iter_begin)
 		return -EOPNOTSUPP;
 	beside = store_refused() ? NULL : malloc(size);
 	w.last = store_refused() ? NULL : malloc(KEY_MAX);

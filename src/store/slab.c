@@ -15,11 +15,12 @@
 #endif
 #ifdef CHECK_ADDRESSES
 #include <sanitizer/asan_interface.h>
-#define poison(p, n) ASAN_POISON_MEMORY_REGION(p, n)
-#define unpoison(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+/* Another process does not know what this one has poisoned. */
+#define poison(a, p, n) ((a)->backing ? (void)0 : ASAN_POISON_MEMORY_REGION(p, n))
+#define unpoison(a, p, n) ((a)->backing ? (void)0 : ASAN_UNPOISON_MEMORY_REGION(p, n))
 #else
-#define poison(p, n) ((void)0)
-#define unpoison(p, n) ((void)0)
+#define poison(a, p, n) ((void)0)
+#define unpoison(a, p, n) ((void)0)
 #endif
 
 static unsigned int class_of(u64 size)
@@ -45,7 +46,7 @@ static u32 slab_units(u32 size)
 	return size <= 2048 ? 1 : size <= 8192 ? 4 : 16;
 }
 
-static u32 slab_slots(const struct unit *slab)
+u32 slab_slots(const struct unit *slab)
 {
 	return (u32)(((u64)slab->len << UNIT_SHIFT) / slot_size(slab->class));
 }
@@ -126,12 +127,12 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 	if (slab->free) {
 		i = slab->free - 1;
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
-		unpoison(arena_at(arena, place), size);
+		unpoison(arena, arena_at(arena, place), size);
 		memcpy(&slab->free, arena_at(arena, place), sizeof(u32));
 	} else {
 		i = slab->fresh++;
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
-		unpoison(arena_at(arena, place), size);
+		unpoison(arena, arena_at(arena, place), size);
 	}
 	slab->used++;
 	shard->slots[class]++;
@@ -155,7 +156,8 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 		ret = run_alloc(arena, slab_units(slot_size(class)), &as, &first);
 		if (ret)
 			return ret;
-		poison(arena_at(arena, (u64)first << UNIT_SHIFT), (u64)arena->unit[first].len << UNIT_SHIFT);
+		poison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
+		       (u64)arena->unit[first].len << UNIT_SHIFT);
 		lath_spin_lock(&shard->lock);
 		partial_link(arena, shard, first);
 	}
@@ -167,7 +169,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 /* One that is GONE. */
 static void slab_give_back(struct arena *arena, u32 first)
 {
-	unpoison(arena_at(arena, (u64)first << UNIT_SHIFT), (u64)arena->unit[first].len << UNIT_SHIFT);
+	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT), (u64)arena->unit[first].len << UNIT_SHIFT);
 	run_free(arena, first);
 }
 
@@ -180,7 +182,7 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 
 	lath_spin_lock(&shard->lock);
 	memcpy(arena_at(arena, place), &slab->free, sizeof(u32));
-	poison(arena_at(arena, place), size);
+	poison(arena, arena_at(arena, place), size);
 	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
 	slab->used--;
 	shard->slots[slab->class]--;
@@ -197,6 +199,32 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	lath_spin_unlock(&shard->lock);
 	if (empty)
 		slab_give_back(arena, first);
+}
+
+/* After a death: the marked slots are handed out, the others free. */
+void slab_restore(struct arena *arena, u32 first, const u64 *mark)
+{
+	struct unit *slab = &arena->unit[first];
+	struct arena_shard *shard = &arena->shard[0];
+	u32 size = slot_size(slab->class), slots = slab_slots(slab), i;
+	u64 base = (u64)first << UNIT_SHIFT;
+
+	slab->shard = slab->flags = 0;
+	slab->used = slab->free = 0;
+	for (i = slots; i && !place_marked(mark, base + (i - 1ull) * size); i--)
+		;
+	slab->fresh = i;
+	for (; i; i--) {
+		if (place_marked(mark, base + (i - 1ull) * size)) {
+			slab->used++;
+			continue;
+		}
+		memcpy(arena_at(arena, base + (i - 1ull) * size), &slab->free, sizeof(u32));
+		slab->free = i;
+	}
+	shard->slots[slab->class] += slab->used;
+	if (slab->free || slab->fresh < slots)
+		partial_link(arena, shard, first);
 }
 
 /* ---- retired slots ---- */
@@ -237,7 +265,7 @@ static void batch_done(struct lath_rcu_head *head)
 		arena_free(arena, batch->place[i]);
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
 	lath_spin_lock(&shard->lock);
-	keep = shard->spares < SPARE_MAX;
+	keep = shard->spares < SPARE_MAX && !arena->backing; /* batches are of this process' memory */
 	if (keep)
 		batch_push(shard, batch);
 	lath_spin_unlock(&shard->lock);

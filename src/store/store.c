@@ -14,8 +14,7 @@
 
 #define LIMIT_MIN (8ull << 20)
 
-__attribute__((format(printf, 3, 4))) static int refuse(const struct lath_store_options *options, int ret,
-							const char *format, ...)
+int store_refuse(const struct lath_store_options *options, int ret, const char *format, ...)
 {
 	va_list args;
 
@@ -42,13 +41,13 @@ static void take_options(struct lath_store_options *mine, const struct lath_stor
 static int check_options(const struct lath_store_options *options)
 {
 	if (options->limit && options->limit < LIMIT_MIN)
-		return refuse(options, -EINVAL, "limit %" PRIu64 ": at least %llu bytes", options->limit,
-			      LIMIT_MIN);
+		return store_refuse(options, -EINVAL, "limit %" PRIu64 ": at least %llu bytes",
+				    options->limit, LIMIT_MIN);
 	if ((options->flags & LATH_STORE_EVICT) && !options->limit)
-		return refuse(options, -EINVAL, "eviction needs a limit");
+		return store_refuse(options, -EINVAL, "eviction needs a limit");
 	if (options->flags & ~(LATH_STORE_EVICT | LATH_STORE_VERSIONS) || options->keys > LATH_STORE_BYTES ||
 	    options->pages > LATH_PAGES_SMALL)
-		return refuse(options, -EINVAL, "unknown flag, kind of keys or of pages");
+		return store_refuse(options, -EINVAL, "unknown flag, kind of keys or of pages");
 	return 0;
 }
 
@@ -98,8 +97,8 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	if (ret) {
 		arena_fini(&store->arena);
 		arena_fini(&store->index);
-		return refuse(options, ret,
-			      ret == -ENOSPC ? "the limit is too small for prefault" : "no memory");
+		return store_refuse(options, ret,
+				    ret == -ENOSPC ? "the limit is too small for prefault" : "no memory");
 	}
 	pthread_mutex_init(&store->evict_lock, NULL);
 	pthread_mutex_init(&store->compact_lock, NULL);
@@ -122,23 +121,23 @@ static int open_file(struct lath_store *store, const char *path, const struct la
 	int ret;
 
 	if (!*path)
-		return refuse(options, -EINVAL, "file: needs a path");
+		return store_refuse(options, -EINVAL, "file: needs a path");
 	store->path = store_refused() ? NULL : strdup(path);
 	if (!store->path)
-		return refuse(options, -ENOMEM, "no memory");
+		return store_refuse(options, -ENOMEM, "no memory");
 	ret = snapshot_load(store, path, NULL, NULL, why, sizeof(why));
 	store->changed = 0;
 	if (ret == -ENOENT)
 		return 0;
-	return ret ? refuse(options, ret, "%s: %s", path, why) : 0;
+	return ret ? store_refuse(options, ret, "%s: %s", path, why) : 0;
 }
 
 static int open_backend(struct lath_store *store, const struct store_backend *backend, const char *rest,
 			const struct lath_store_options *options)
 {
 	if (!backend->open)
-		return refuse(options, -ENODEV, "%s:%s: this build has no kernel store", backend->scheme,
-			      rest);
+		return store_refuse(options, -ENODEV, "%s:%s: this build has no kernel store",
+				    backend->scheme, rest);
 	store->backend = backend;
 	return backend->open(store, rest, options);
 }
@@ -150,10 +149,9 @@ static int open_spec(struct lath_store *store, const char *spec, const struct la
 	if (!strncmp(spec, "dev:", 4))
 		return open_backend(store, &store_dev_backend, spec + 4, options);
 	if (!strncmp(spec, "shm:", 4))
-		return refuse(options, -EOPNOTSUPP, "%s: stores shared between processes are not supported",
-			      spec);
+		return open_backend(store, &store_shm_backend, spec + 4, options);
 	if (*spec && strcmp(spec, "mem:") && strncmp(spec, "file:", 5))
-		return refuse(options, -EINVAL, "%s: use mem:, file:PATH or dev:PATH", spec);
+		return store_refuse(options, -EINVAL, "%s: use mem:, file:PATH, shm:NAME or dev:PATH", spec);
 	ret = open_here(store, options);
 	if (!ret && !strncmp(spec, "file:", 5)) {
 		ret = open_file(store, spec + 5, options);
@@ -175,7 +173,7 @@ int lath_store_open(struct lath_store **out, const char *spec, const struct lath
 		return ret;
 	store = store_refused() ? NULL : lath_block_alloc(sizeof(*store));
 	if (!store)
-		return refuse(&options, -ENOMEM, "no memory");
+		return store_refuse(&options, -ENOMEM, "no memory");
 	memset(store, 0, sizeof(*store));
 	store->keys = options.keys;
 	store->flags = options.flags;
@@ -235,15 +233,11 @@ static u64 items(struct lath_store *store)
 	return sum > 0 ? (u64)sum : 0; /* summed beside writers it may be off by some */
 }
 
-int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)
+void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 {
-	struct pages_coverage records, index;
 	struct arena_numbers numbers, nodes;
-	int ret;
 
 	memset(stats, 0, sizeof(*stats));
-	if (store->backend)
-		return store->backend->stats(store, stats);
 	arena_numbers(&store->arena, &numbers);
 	arena_numbers(&store->index, &nodes);
 	stats->items = items(store);
@@ -257,6 +251,17 @@ int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stat
 	stats->evicted = READ_ONCE(store->evicted);
 	stats->expired = READ_ONCE(store->expired);
 	stats->fragmentation_permille = stats->committed ? stats->free_bytes * 1000 / stats->committed : 0;
+}
+
+int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)
+{
+	struct pages_coverage records, index;
+	int ret;
+
+	memset(stats, 0, sizeof(*stats));
+	if (store->backend)
+		return store->backend->stats(store, stats);
+	store_figures(store, stats);
 	ret = pages_coverage(store->arena.base, store->arena.reserved, &records);
 	if (!ret)
 		ret = pages_coverage(store->index.base, store->index.reserved, &index);

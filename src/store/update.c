@@ -72,7 +72,7 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 
 /* ---- changes ---- */
 
-static int publish(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 word)
+int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 word)
 {
 	struct lath_item item = { key.n, 1, word };
 	int ret;
@@ -94,7 +94,7 @@ static int withdraw(struct lath_store *store, const struct place *place)
 	return lath_skiplist_erase_if(&store->root.list, place->slice, place->word, NULL) ? RETRY : 0;
 }
 
-static void count_items(struct lath_store *store, s64 by)
+void store_count_items(struct lath_store *store, s64 by)
 {
 	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
 }
@@ -130,18 +130,21 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 			return 0;
 		ret = withdraw(store, &place);
 		if (!ret)
-			count_items(store, -1);
+			store_count_items(store, -1);
 	} else {
 		ret = value_build(store, key, &change, &word);
 		if (ret)
 			return ret;
 		if (there && ref.version && same_content(&change, &ref))
 			word_record(store, word)->version = ref.version;
-		ret = publish(store, key, &place, word);
-		if (ret)
+		ret = place_publish(store, key, &place, word);
+		if (ret) {
 			value_drop(store, word);
-		else if (!place.value)
-			count_items(store, 1);
+			return ret;
+		}
+		record_mark(store, word, true);
+		if (!place.value)
+			store_count_items(store, 1);
 	}
 	if (!ret)
 		store_changed(store);

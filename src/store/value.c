@@ -115,7 +115,7 @@ static int bare_build(struct lath_store *store, const struct lath_store_change *
 static int record_build(struct lath_store *store, struct lath_store_key key,
 			const struct lath_store_change *change, u64 size, u64 *word)
 {
-	u64 key_size = key.data ? key.n : 0, place;
+	u64 key_size = key.data ? key.n : store->mark ? sizeof(u64) : 0, place;
 	struct record *record;
 	u8 *at;
 	int ret;
@@ -135,7 +135,7 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 		at += sizeof(u64);
 	}
 	if (key_size)
-		memcpy(at, key.data, key_size);
+		memcpy(at, key.data ? key.data : &key.n, key_size);
 	put_parts(at + key_size, change);
 	*word = place_word(place, WORD_RECORD);
 	return 0;
@@ -168,12 +168,14 @@ int value_build(struct lath_store *store, struct lath_store_key key, const struc
 
 void value_drop(struct lath_store *store, u64 word)
 {
+	record_mark(store, word, false);
 	if (word_has_place(word))
 		arena_free(&store->arena, word_place(word));
 }
 
 void value_retire(struct lath_store *store, u64 word)
 {
+	record_mark(store, word, false);
 	if (word_has_place(word))
 		arena_retire(&store->arena, word_place(word));
 }

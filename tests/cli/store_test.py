@@ -103,7 +103,17 @@ def shell(scratch):
     has("other kind", run(numbers, "count", code=1).stderr, "snapshot of numbers")
     has("limit", run("--limit", "1K", "mem:", "count", code=1).stderr, "limit 1024")
     has("limit", run("--limit", "lots", "mem:", "count", code=1).stderr, "lots")
-    has("shm", run("shm:x", "count", code=1).stderr, "shared between processes")
+    has("shm", run("shm:a/b", "count", code=1).stderr, "a name")
+    shared = f"shm:lath-cli-{os.getpid()}"
+    run(shared, "set", "k", "v")
+    try:
+        expect("shm", run(shared, "get", "k").stdout, "v\n")
+        has("shm, other kind", run("--keys", "numbers", shared, "count", code=1).stderr, "byte keys")
+    finally:
+        run("--remove", shared)
+    has("removed", run("--remove", shared, code=1).stderr, "No such file")
+    has("remove", run("--remove", "mem:", code=1).stderr, "only shm:NAME")
+    has("remove", run("--remove", shared, "count", code=1).stderr, "no command")
     has("bench", run("mem:", "bench", "2000", "2").stdout, "mget")
     full = run("--limit", "8M", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)), code=1)
     has("a full store", full.stderr, "No space left")

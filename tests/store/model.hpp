@@ -5,6 +5,7 @@
 
 #include "lathwork/store.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -12,6 +13,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 
 namespace storetest {
 
@@ -35,13 +37,24 @@ struct closer {
 };
 using store_ptr = std::unique_ptr<lath_store, closer>;
 
-// LATH_STORE_SPEC=dev:/dev/llds: the same tests on another store
+// LATH_STORE_SPEC=dev:/dev/llds, or shm:: the same tests on another store
+inline std::string_view elsewhere() {
+    const char* spec = std::getenv("LATH_STORE_SPEC");
+    return spec ? spec : "mem:";
+}
+
 inline store_ptr open_store(const lath_store_options& options, const char* spec = nullptr) {
-    const char* elsewhere = std::getenv("LATH_STORE_SPEC");
     lath_store* s = nullptr;
     if (!spec)
-        spec = elsewhere ? elsewhere : "mem:";
-    return store_ptr(lath_store_open(&s, spec, &options) ? nullptr : s);
+        spec = elsewhere().data();
+    if (std::string_view(spec) != "shm:")
+        return store_ptr(lath_store_open(&s, spec, &options) ? nullptr : s);
+    // a new one each time, whose name is gone before the test is
+    static std::atomic<unsigned> count;
+    std::string name = "shm:lath-test-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+    int ret = lath_store_open(&s, name.c_str(), &options);
+    lath_store_remove(name.c_str(), nullptr, 0);
+    return store_ptr(ret ? nullptr : s);
 }
 
 struct model {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * recover.c - a shared store after a death in it: everything anew from the marked records (shm.h).
+ *
+ *   1. the record arena: slabs and runs with marked records stay, all between them becomes free runs
+ *   2. the index arena: empty, its blocks stay taken
+ *   3. each marked record into the index; of two of one key the one with the lower version goes
+ */
+#include "store/shm.h"
+
+enum shm_fault lath_shm_fault;
+
+/* The unit table's word on a place: the first unit of its slab or run; NO_UNIT: there is none such. */
+static u32 head_of(const struct arena *arena, u64 place)
+{
+	u64 first = place >> UNIT_SHIFT;
+	const struct unit *u = &arena->unit[first];
+	u64 start, size;
+
+	if (first < arena->first_unit || first >= arena->fresh_unit)
+		return NO_UNIT;
+	if (u->kind == UNIT_BODY) {
+		if (u->back > first - arena->first_unit)
+			return NO_UNIT;
+		first -= u->back;
+		u = &arena->unit[first];
+	}
+	start = place - (first << UNIT_SHIFT);
+	if (u->len > arena->fresh_unit - first)
+		return NO_UNIT;
+	size = (u64)u->len << UNIT_SHIFT;
+	if (u->kind == UNIT_RUN)
+		return start ? NO_UNIT : (u32)first;
+	if (u->kind != UNIT_SLAB || u->class >= CLASSES || start >= size || start % slot_size(u->class))
+		return NO_UNIT;
+	return (u32)first;
+}
+
+static bool record_fits(const struct lath_store *store, u64 place)
+{
+	const struct record *record = arena_at(&store->arena, place);
+	u64 size = sizeof(*record) + record_value_size(record) + record_key_size(record) +
+		   (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
+
+	return size <= arena_size(&store->arena, place) &&
+	       (store->keys == LATH_STORE_BYTES || record_key_size(record) == sizeof(u64));
+}
+
+/* fn on every marked place: 0, or what fn says instead. */
+static int each_mark(struct lath_store *store, int (*fn)(struct lath_store *store, u64 place))
+{
+	u64 blocks = store->arena.reserved / BLOCK, b, i;
+	int ret;
+
+	for (b = 0; b < blocks; b++) {
+		if (!store->arena.block[b])
+			continue;
+		for (i = b * MARKS_A_BLOCK; i < (b + 1) * MARKS_A_BLOCK; i++) {
+			u64 marks = store->mark[i];
+
+			for (; marks; marks &= marks - 1) {
+				ret = fn(store, i << 9 | (u64)__ffs64(marks) << 3);
+				if (ret)
+					return ret;
+			}
+		}
+	}
+	return 0;
+}
+
+static int count_in_head(struct lath_store *store, u64 place)
+{
+	u32 first = head_of(&store->arena, place);
+
+	if (!first || !record_fits(store, place))
+		return -EBADMSG;
+	store->arena.unit[first].used++;
+	return 0;
+}
+
+static int restore_records(struct lath_store *store)
+{
+	struct arena *arena = &store->arena;
+	u32 fresh = arena->fresh_unit, hole = NO_UNIT, i;
+	int ret;
+
+	arena_restart(arena, fresh);
+	for (i = arena->first_unit; i < fresh; i++)
+		arena->unit[i].used = 0;
+	ret = each_mark(store, count_in_head);
+	if (ret)
+		return ret;
+	for (i = arena->first_unit; i < fresh; i += arena->unit[i].len) {
+		if (!arena->unit[i].used) {
+			hole = hole ? hole : i;
+			arena->unit[i].len = 1;
+			continue;
+		}
+		if (hole)
+			run_link(arena, hole, i - hole);
+		hole = NO_UNIT;
+		if (arena->unit[i].kind == UNIT_SLAB)
+			slab_restore(arena, i, store->mark);
+		else
+			arena->large_bytes += (u64)arena->unit[i].len << UNIT_SHIFT;
+	}
+	if (hole)
+		run_link(arena, hole, fresh - hole);
+	return 0;
+}
+
+static int restore_index(struct lath_store *store)
+{
+	memset(&store->root, 0, sizeof(store->root));
+	store->layers = 0;
+	arena_restart(&store->index, store->index.first_unit);
+	store->committed = store->arena.committed + store->index.committed;
+	return layer_init(store, &store->root, 0);
+}
+
+static int adopt(struct lath_store *store, u64 at)
+{
+	u64 word = place_word(at, WORD_RECORD);
+	const struct record *record = word_record(store, word), *other;
+	struct lath_store_key key = lath_key_bytes(record_key(record), record_key_size(record));
+	struct place place;
+	int ret;
+
+	if (store->keys == LATH_STORE_NUMBERS) {
+		key.data = NULL;
+		memcpy(&key.n, record_key(record), sizeof(u64));
+	}
+	place_find(store, key, &place);
+	if (place.value) {
+		other = word_record(store, place.value);
+		if (lath_shm_fault == SHM_FAULT_KEEP_BOTH)
+			return 0;
+		if (other->version >= record->version) {
+			value_drop(store, word);
+			return 0;
+		}
+	}
+	ret = place_publish(store, key, &place, word);
+	if (!ret && place.value)
+		value_drop(store, place.value);
+	else if (!ret)
+		store_count_items(store, 1);
+	return ret;
+}
+
+int shm_recover(struct shm_head *head)
+{
+	struct lath_store *store = &head->store;
+	int ret;
+
+	head->generation++;
+	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
+		return 0;
+	pthread_mutex_init(&store->evict_lock, NULL);
+	pthread_mutex_init(&store->compact_lock, NULL);
+	store->hand_number = store->hand_size = 0;
+	/* what is there has room: the index may come out a little larger than it was */
+	store->arena.limit = store->index.limit = 0;
+	ret = lath_shm_fault == SHM_FAULT_OLD_SLABS ? 0 : restore_records(store);
+	if (!ret)
+		ret = restore_index(store);
+	if (!ret)
+		ret = each_mark(store, adopt);
+	store->arena.limit = store->index.limit = head->limit;
+	return ret;
+}

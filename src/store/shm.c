@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * shm.c - shm:NAME: each call is the call of the same name on the store inside, by whoever holds the lock.
+ *
+ * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside the
+ * caller's section: so it is there until the section ends, and nobody has to give it back.
+ */
+#include "store/shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/pages.h"
+
+/* Elements of a batch under one lock. */
+#define GROUP 64
+
+/* ---- the lock ---- */
+
+static __thread struct shm *inside __attribute__((tls_model("initial-exec")));
+static __thread unsigned int own_shard __attribute__((tls_model("initial-exec")));
+
+void shm_reclaim(struct shm *shm)
+{
+	struct lath_rcu_head *head;
+
+	while ((head = shm->own->retired)) {
+		shm->own->retired = head->next;
+		head->func(head);
+	}
+}
+
+int shm_enter(struct shm *shm, bool write)
+{
+	struct shm_head *head = shm->head;
+	int ret;
+
+	if (inside == shm) /* a callback of update calls the store */
+		return -EDEADLK;
+	ret = pthread_mutex_lock(&head->lock);
+	if (unlikely(ret == EOWNERDEAD))
+		ret = pthread_mutex_consistent(&head->lock); /* `dirty` knows whether he left work behind */
+	if (unlikely(ret))
+		return -ret;
+	inside = shm;
+	own_shard = arena_borrow_shard(0);
+	shm->own->readers = 0; /* of another thread, if this process was forked from it */
+	shm->own->retired = NULL;
+	if (unlikely(head->dirty)) {
+		ret = shm_recover(head);
+		arena_flush(&head->store.arena);
+		shm_reclaim(shm);
+		if (ret) {
+			arena_borrow_shard(own_shard);
+			inside = NULL;
+			pthread_mutex_unlock(&head->lock);
+			return ret;
+		}
+		smp_store_release(&head->dirty, 0);
+	}
+	if (write)
+		WRITE_ONCE(head->dirty, 1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void shm_leave(struct shm *shm)
+{
+	if (shm->head->dirty) {
+		arena_flush(&shm->head->store.arena);
+		shm_reclaim(shm);
+		smp_store_release(&shm->head->dirty, 0);
+	}
+	arena_borrow_shard(own_shard);
+	inside = NULL;
+	pthread_mutex_unlock(&shm->head->lock);
+}
+
+/* ---- RCU for the one who is inside: readers are his own, what they may see waits for their end ---- */
+
+static void reader_enter(void)
+{
+	inside->own->readers++;
+}
+
+static void reclaim_if_alone(void)
+{
+	if (!inside->own->readers)
+		shm_reclaim(inside);
+}
+
+static void reader_exit(void)
+{
+	inside->own->readers--;
+	reclaim_if_alone();
+}
+
+static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	head->func = func;
+	head->next = inside->own->retired;
+	inside->own->retired = head;
+	reclaim_if_alone();
+}
+
+void shm_flavour(struct shm_own *own)
+{
+	own->rcu = (struct lath_rcu){
+		.name = "shm",
+		.read_lock = reader_enter,
+		.read_unlock = reader_exit,
+		.call = retire,
+		.synchronize = reclaim_if_alone,
+		.drain = reclaim_if_alone,
+	};
+}
+
+/* ---- copies ---- */
+
+struct copies {
+	struct lath_rcu_head rcu;
+	u8 data[];
+};
+
+static void copies_free(struct lath_rcu_head *head)
+{
+	lath_retired();
+	free(container_of(head, struct copies, rcu));
+	lath_retired_end();
+}
+
+static u64 room_of(const struct lath_store_ref *ref)
+{
+	return ref->data && ref->data != ref->small && ref->size ? (ref->size + 7) & ~7ull : 0;
+}
+
+/* Let these refs point at copies; in the lock. NULL: of nothing, or no memory (then *ret). */
+static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
+{
+	struct copies *copies;
+	u64 size = 0, at = 0;
+	size_t i;
+
+	*ret = 0;
+	for (i = 0; i < n; i++)
+		size += room_of(&refs[i]);
+	if (!size)
+		return NULL;
+	copies = store_refused() ? NULL : malloc(sizeof(*copies) + size);
+	if (!copies) {
+		*ret = -ENOMEM;
+		return NULL;
+	}
+	for (i = 0; i < n; i++) {
+		u64 room = room_of(&refs[i]);
+
+		if (!room)
+			continue;
+		memcpy(copies->data + at, refs[i].data, refs[i].size);
+		refs[i].data = copies->data + at;
+		at += room;
+	}
+	return copies;
+}
+
+static void keep_for_section(struct lath_store *store, struct copies *copies)
+{
+	if (copies)
+		lath_retire(store->rcu, &copies->rcu, copies_free);
+}
+
+/* An empty value lies nowhere in the store that stays. */
+static void point_empty(struct lath_store_ref *refs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (refs[i].data && !refs[i].size)
+			refs[i].data = refs[i].small;
+}
+
+/* ---- reading ---- */
+
+static int64_t shm_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
+{
+	int64_t n = shm_enter(shm_of(store), false);
+
+	if (n)
+		return n;
+	n = lath_store_get(shm_inside(store), key, buf, room);
+	shm_leave(shm_of(store));
+	return n;
+}
+
+static int shm_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
+{
+	struct copies *copies = NULL;
+	int ret = shm_enter(shm_of(store), false);
+
+	if (ret)
+		return ret;
+	ret = lath_store_get_ref(shm_inside(store), key, ref);
+	if (!ret)
+		copies = copy_refs(ref, 1, &ret);
+	shm_leave(shm_of(store));
+	point_empty(ref, !ret);
+	keep_for_section(store, copies);
+	return ret;
+}
+
+static size_t shm_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       struct lath_store_ref *refs)
+{
+	size_t found = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP), here = 0;
+		struct copies *copies = NULL;
+		int ret = shm_enter(shm_of(store), false);
+
+		if (!ret) {
+			here = lath_store_mget(shm_inside(store), m, keys + i, refs + i);
+			copies = copy_refs(refs + i, m, &ret);
+			shm_leave(shm_of(store));
+		}
+		for (j = 0; ret && j < m; j++)
+			refs[i + j].data = NULL;
+		point_empty(refs + i, m);
+		found += ret ? 0 : here;
+		keep_for_section(store, copies);
+	}
+	return found;
+}
+
+static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
+		       struct lath_store_ref *refs, size_t max, uint64_t *next)
+{
+	struct copies *copies;
+	uint64_t go_on = from;
+	size_t n;
+	int ret = shm_enter(shm_of(store), false);
+
+	if (next)
+		*next = from;
+	if (ret)
+		return 0;
+	n = lath_store_scan_numbers(shm_inside(store), from, last, keys, refs, max, &go_on);
+	copies = copy_refs(refs, n, &ret);
+	shm_leave(shm_of(store));
+	if (ret)
+		return 0;
+	if (next)
+		*next = go_on;
+	point_empty(refs, n);
+	keep_for_section(store, copies);
+	return n;
+}
+
+static int64_t shm_count(struct lath_store *store, const struct lath_store_range *range)
+{
+	int64_t n = shm_enter(shm_of(store), false);
+
+	if (n)
+		return n;
+	n = lath_store_count(shm_inside(store), range);
+	shm_leave(shm_of(store));
+	return n;
+}
+
+/* ---- writing ---- */
+
+static int shm_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+{
+	int ret = shm_enter(shm_of(store), true);
+
+	if (ret)
+		return ret;
+	ret = lath_store_update(shm_inside(store), key, fn, arg);
+	shm_leave(shm_of(store));
+	return ret;
+}
+
+static size_t shm_mset(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
+		       int *results)
+{
+	size_t done = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP);
+		int ret = shm_enter(shm_of(store), true);
+
+		if (!ret) {
+			done += lath_store_mset(shm_inside(store), m, entries + i,
+						results ? results + i : NULL);
+			shm_leave(shm_of(store));
+		}
+		for (j = 0; ret && results && j < m; j++)
+			results[i + j] = ret;
+	}
+	return done;
+}
+
+static size_t shm_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results)
+{
+	size_t done = 0, i, j;
+
+	for (i = 0; i < n; i += GROUP) {
+		size_t m = min(n - i, (size_t)GROUP);
+		int ret = shm_enter(shm_of(store), true);
+
+		if (!ret) {
+			done += lath_store_mdel(shm_inside(store), m, keys + i, results ? results + i : NULL);
+			shm_leave(shm_of(store));
+		}
+		for (j = 0; ret && results && j < m; j++)
+			results[i + j] = ret;
+	}
+	return done;
+}
+
+/* ---- the whole ---- */
+
+static int64_t shm_sweep(struct lath_store *store)
+{
+	int64_t n = shm_enter(shm_of(store), true);
+
+	if (n)
+		return n;
+	n = lath_store_sweep(shm_inside(store));
+	shm_leave(shm_of(store));
+	return n;
+}
+
+static int64_t shm_compact(struct lath_store *store)
+{
+	int64_t n = shm_enter(shm_of(store), true);
+
+	if (n)
+		return n;
+	n = lath_store_compact(shm_inside(store));
+	shm_leave(shm_of(store));
+	return n;
+}
+
+static int shm_clear(struct lath_store *store)
+{
+	int ret = shm_enter(shm_of(store), true);
+
+	if (ret)
+		return ret;
+	layer_clear(shm_inside(store));
+	shm_leave(shm_of(store));
+	return 0;
+}
+
+static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
+{
+	struct shm_head *head = shm_of(store)->head;
+	struct pages_coverage pages;
+	int ret = shm_enter(shm_of(store), false);
+
+	if (ret)
+		return ret;
+	store_figures(&head->store, stats);
+	shm_leave(shm_of(store));
+	ret = pages_coverage((const char *)head, head->size, &pages);
+	stats->resident = pages.resident;
+	stats->huge = pages.huge;
+	return ret;
+}
+
+static int shm_open_store(struct lath_store *store, const char *name,
+			  const struct lath_store_options *options)
+{
+	struct shm *shm;
+	int ret = shm_attach(name, options, &shm);
+
+	if (ret)
+		return ret;
+	store->backend_data = shm;
+	store->keys = shm->head->store.keys;
+	store->flags = shm->head->store.flags;
+	store->plain = false;
+	store->rcu = &lath_rcu_auto;
+	return 0;
+}
+
+static int shm_close(struct lath_store *store)
+{
+	shm_detach(shm_of(store));
+	return 0;
+}
+
+int lath_store_remove(const char *spec, char *why, size_t why_size)
+{
+	struct lath_store_options options = LATH_STORE_OPTIONS_INIT;
+
+	options.why = why;
+	options.why_size = why_size;
+	if (strncmp(spec, "shm:", 4) != 0)
+		return store_refuse(&options, -EINVAL, "%s: only shm:NAME can be removed", spec);
+	return shm_remove(spec + 4, &options);
+}
+
+const struct store_backend store_shm_backend = {
+	.scheme = "shm",
+	.open = shm_open_store,
+	.close = shm_close,
+	.get = shm_get,
+	.get_ref = shm_get_ref,
+	.update = shm_update,
+	.mget = shm_mget,
+	.mset = shm_mset,
+	.mdel = shm_mdel,
+	.stats = shm_stats,
+	.iter_begin = shm_iter_begin,
+	.iter_next = shm_iter_next,
+	.iter_end = shm_iter_end,
+	.scan = shm_scan,
+	.count = shm_count,
+	.sweep = shm_sweep,
+	.compact = shm_compact,
+	.clear = shm_clear,
+};

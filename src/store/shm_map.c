@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * shm_map.c - a shared object: made, mapped where its creator said, unmapped, removed.
+ */
+#define _GNU_SOURCE
+#include "store/shm.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "skiplist/share.h"
+#include "store/pages.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/*
+ * Where objects are put: between where programs and where libraries lie on 64-bit machines, however they are
+ * randomised. ThreadSanitizer leaves programs no addresses there.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define CHECK_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CHECK_THREADS 1
+#endif
+#endif
+#ifdef CHECK_THREADS
+#define WINDOW 0x7a8000000000ull
+#define WINDOW_SIZE (3ull << 40)
+#else
+#define WINDOW 0x660000000000ull
+#define WINDOW_SIZE (8ull << 40)
+#endif
+#define WINDOW_TRIES 64
+
+/* Handles of one process share what is mapped. */
+static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shm *attached;
+
+static u64 round_up(u64 n, u64 to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* ---- who may use it ---- */
+
+static u32 layout_of_this_build(void)
+{
+	const u64 parts[] = { sizeof(struct shm_head),
+			      sizeof(pthread_mutex_t),
+			      sizeof(struct lath_skiplist),
+			      sizeof(void *),
+			      lath_skiplist_node_cap(),
+			      SHARDS,
+			      CLASSES,
+			      LATH_VERSION_MAJOR,
+			      LATH_VERSION_MINOR,
+			      LATH_VERSION_PATCH };
+	u64 hash = 0x9e3779b97f4a7c15ull;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		hash = (hash ^ parts[i]) * 0xff51afd7ed558ccdull;
+	return (u32)(hash >> 32);
+}
+
+static bool name_good(const char *name)
+{
+	size_t size = strlen(name), i;
+
+	for (i = 0; i < size; i++)
+		if (name[i] == '/' || (u8)name[i] < ' ')
+			return false;
+	return size && size <= SHM_NAME_MAX && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static int check_name(const char *name, char *path, const struct lath_store_options *options)
+{
+	if (!name_good(name))
+		return store_refuse(options, -EINVAL,
+				    "shm:%s: a name has 1 to %d characters, none of them '/'", name,
+				    SHM_NAME_MAX);
+	snprintf(path, SHM_NAME_MAX + 2, "/%s", name);
+	return 0;
+}
+
+static int check_options(const char *name, const struct lath_store_options *options)
+{
+	if (options->pages == LATH_PAGES_HUGETLB)
+		return store_refuse(options, -EOPNOTSUPP, "shm:%s: no hugetlb pages in a shared object",
+				    name);
+	if (options->rcu && options->rcu != &lath_rcu_auto)
+		return store_refuse(options, -EOPNOTSUPP, "shm:%s: no RCU flavour of the caller's", name);
+	return 0;
+}
+
+/* What the head of an object says, before anything of it is mapped. */
+static int check_head(const char *name, const struct shm_head *head, u64 size,
+		      const struct lath_store_options *options)
+{
+	if (memcmp(head->magic, SHM_MAGIC, sizeof(head->magic)))
+		return store_refuse(options, -EBADMSG, "shm:%s: a shared object, but not a store", name);
+	if (head->version != SHM_VERSION)
+		return store_refuse(options, -EBADMSG, "shm:%s: a store of version %u, this is version %u",
+				    name, head->version, SHM_VERSION);
+	if (head->layout != layout_of_this_build())
+		return store_refuse(options, -EBADMSG, "shm:%s: made by another build of lathwork", name);
+	if (size < head->size)
+		return store_refuse(options, -EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes",
+				    name, size, head->size);
+	if (head->store.keys != options->keys)
+		return store_refuse(options, -EINVAL, "shm:%s: a store of %s", name,
+				    head->store.keys == LATH_STORE_NUMBERS ? "numbers" : "byte keys");
+	return 0;
+}
+
+/* ---- mapping ---- */
+
+static void *map_exactly(u64 address, u64 size, int flags, int fd)
+{
+	void *want = (void *)(uintptr_t)address;
+	void *map = mmap(want, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (map == MAP_FAILED || map == want)
+		return map == want ? map : NULL;
+	munmap(map, size); /* kernels that take the address for a wish */
+	errno = EEXIST;
+	return NULL;
+}
+
+static void unmap(struct shm *shm)
+{
+	if (shm->head)
+		munmap(shm->head, shm->head->size);
+	if (shm->own)
+		munmap(shm->own, SHM_OWN);
+	shm->head = NULL;
+	shm->own = NULL;
+}
+
+/* 0 | -EEXIST: something is there | -ENOMEM */
+static int map_object(struct shm *shm, u64 address, u64 size, int fd)
+{
+	void *own = map_exactly(address - SHM_OWN, SHM_OWN, MAP_PRIVATE | MAP_ANONYMOUS, -1), *head;
+	int ret;
+
+	if (!own)
+		return -errno;
+	head = map_exactly(address, size, MAP_SHARED | MAP_NORESERVE, fd);
+	if (!head) {
+		ret = -errno;
+		munmap(own, SHM_OWN);
+		return ret;
+	}
+	shm->own = own;
+	shm->head = head;
+	madvise(head, size, MADV_DONTDUMP);
+	return 0;
+}
+
+/* ---- what the store inside asks of the machine ---- */
+
+static u64 offset_in(const struct shm_head *head, const void *at)
+{
+	return (u64)((const char *)at - (const char *)head);
+}
+
+static int take(int fd, u64 from, u64 size)
+{
+	int ret;
+
+	do
+		ret = fallocate(fd, 0, (off_t)from, (off_t)size);
+	while (ret && errno == EINTR);
+	return ret ? -ENOMEM : 0;
+}
+
+static struct shm_head *head_of(const struct arena *arena)
+{
+	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
+
+	return (struct shm_head *)(void *)((char *)(uintptr_t)own + SHM_OWN);
+}
+
+/* The block itself, its stretch of the unit table, and of the marks: a fault later could not be refused. */
+static int take_block(struct arena *arena, u64 b)
+{
+	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
+	struct shm_head *head = head_of(arena);
+	u64 base = offset_in(head, arena->base), table = UNITS_A_BLOCK * sizeof(struct unit);
+	int ret = take(own->fd, base + b * BLOCK, BLOCK);
+
+	if (!ret)
+		ret = take(own->fd, base + b * table, table);
+	if (!ret && arena == &head->store.arena)
+		ret = take(own->fd, offset_in(head, head->store.mark + b * MARKS_A_BLOCK), BLOCK / 64);
+	return ret;
+}
+
+static int give_block_back(struct arena *arena, u64 b)
+{
+	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
+	u64 from = offset_in(head_of(arena), arena->base) + b * BLOCK;
+
+	return fallocate(own->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, BLOCK) ? -errno
+												  : 0;
+}
+
+static void own_init(struct shm *shm, int fd)
+{
+	struct shm_own *own = shm->own;
+
+	shm_flavour(own);
+	own->allocator.alloc = arena_node_alloc;
+	own->allocator.free = arena_node_free;
+	own->allocator.ctx = &shm->head->store.index;
+	own->backing.take = take_block;
+	own->backing.give_back = give_block_back;
+	own->fd = fd;
+}
+
+/* ---- making ---- */
+
+struct geometry {
+	u64 reserve;		 /* of each arena */
+	u64 hand, blocks, marks; /* offsets */
+	u64 arena, index, size;
+};
+
+static void measure(struct geometry *g, const struct lath_store_options *options)
+{
+	u64 n, reserve = options->reserve ? options->reserve : options->limit * 2;
+
+	/* half of the reservation above the limit: free addresses are found when all is full of holes */
+	reserve = max(reserve, options->limit);
+	g->reserve = min(round_up(reserve, BLOCK) + 2 * BLOCK, 1ull << 40);
+	n = g->reserve / BLOCK;
+	g->hand = round_up(sizeof(struct shm_head), 4096);
+	g->blocks = g->hand + round_up(KEY_MAX, 4096);
+	g->arena = round_up(g->blocks + 2 * n, BLOCK);
+	g->index = g->arena + g->reserve;
+	g->marks = g->index + g->reserve;
+	g->size = g->marks + round_up(g->reserve / 64, BLOCK);
+}
+
+static int map_somewhere(struct shm *shm, const char *name, const struct geometry *g, int fd)
+{
+	u64 hash = 0xcbf29ce484222325ull, slots = (WINDOW_SIZE - g->size) / (64 * BLOCK);
+	unsigned int i;
+	int ret = -EEXIST;
+
+	for (; *name; name++)
+		hash = (hash ^ (u8)*name) * 0x100000001b3ull;
+	for (i = 0; i < WINDOW_TRIES && ret == -EEXIST; i++) {
+		hash ^= hash >> 29;
+		hash *= 0xbf58476d1ce4e5b9ull;
+		ret = map_object(shm, WINDOW + SHM_OWN + (hash >> 20) % slots * (64 * BLOCK), g->size, fd);
+	}
+	return ret;
+}
+
+/* Everything but the index, which the first call makes as after a death. */
+static int fill(struct shm *shm, const struct geometry *g, const struct lath_store_options *options)
+{
+	struct shm_head *head = shm->head;
+	struct lath_store *store = &head->store;
+	char *base = (char *)head;
+	pthread_mutexattr_t attr;
+	int ret;
+
+	head->version = SHM_VERSION;
+	head->layout = layout_of_this_build();
+	head->address = (uintptr_t)head;
+	head->size = g->size;
+	head->limit = options->limit;
+	head->dirty = 1;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	ret = -pthread_mutex_init(&head->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	if (ret)
+		return ret;
+	store->keys = options->keys;
+	store->flags = options->flags;
+	store->rcu = &shm->own->rcu;
+	store->allocator = &shm->own->allocator;
+	store->mark = (u64 *)(void *)(base + g->marks);
+	store->hand = (u8 *)base + g->hand;
+	if (getrandom(&store->list_id, sizeof(store->list_id), 0) != sizeof(store->list_id))
+		return -EIO;
+	store->list_id |= 1ull << 63; /* processes count theirs from 1 */
+	ret = arena_init_shared(&store->arena, base + g->arena, g->reserve, (u8 *)base + g->blocks,
+				&shm->own->backing, options, store->rcu, &store->committed);
+	if (ret)
+		return ret;
+	return arena_init_shared(&store->index, base + g->index, g->reserve,
+				 (u8 *)base + g->blocks + g->reserve / BLOCK, &shm->own->backing, options,
+				 store->rcu, &store->committed);
+}
+
+/* The object is empty, or what someone left who died making it; its lock is ours. */
+static int make(struct shm *shm, const char *name, int fd, const struct lath_store_options *theirs)
+{
+	struct lath_store_options options = *theirs;
+	struct geometry g;
+	char numa[160] = "";
+	int ret;
+
+	options.limit = options.limit ? options.limit : SHM_LIMIT_DEFAULT;
+	measure(&g, &options);
+	if (pwrite(fd, SHM_MAKING, sizeof(SHM_MAKING), 0) != sizeof(SHM_MAKING) || ftruncate(fd, 4096) ||
+	    ftruncate(fd, (off_t)g.size) || take(fd, 0, g.arena))
+		return store_refuse(theirs, -ENOMEM, "shm:%s: %s", name, strerror(errno));
+	ret = map_somewhere(shm, name, &g, fd);
+	if (ret)
+		return store_refuse(theirs, ret, "shm:%s: no %" PRIu64 " MiB of addresses: %s", name,
+				    g.size >> 20, strerror(-ret));
+	memset((char *)shm->head + sizeof(shm->head->magic), 0, g.arena - sizeof(shm->head->magic));
+	own_init(shm, fd);
+	ret = fill(shm, &g, &options);
+	if (!ret && options.numa)
+		ret = pages_numa((char *)shm->head, g.size, options.numa, numa, sizeof(numa));
+	if (ret) {
+		unmap(shm);
+		return store_refuse(theirs, ret, "shm:%s: %s", name, *numa ? numa : strerror(-ret));
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	memcpy(shm->head->magic, SHM_MAGIC, sizeof(shm->head->magic));
+	return 0;
+}
+
+static int map_made(struct shm *shm, const char *name, int fd, const struct shm_head *head,
+		    const struct lath_store_options *options)
+{
+	int ret = map_object(shm, head->address, head->size, fd);
+
+	if (ret == -EEXIST)
+		return store_refuse(options, -EADDRINUSE,
+				    "shm:%s: lies at addresses 0x%" PRIx64 "-0x%" PRIx64
+				    ", where this process has something else",
+				    name, head->address - SHM_OWN, head->address + head->size);
+	if (ret)
+		return store_refuse(options, ret, "shm:%s: %s", name, strerror(-ret));
+	own_init(shm, fd);
+	return 0;
+}
+
+/* ---- attaching ---- */
+
+/* Without O_CREAT first: with it the kernel refuses objects of others in a directory like /dev/shm. */
+static int open_object(const char *path)
+{
+	int fd;
+
+	do {
+		fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
+		if (fd < 0 && errno == ENOENT)
+			fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
+	return fd < 0 ? -errno : fd;
+}
+
+/* Open, locked, and still under its name. */
+static int open_locked(const char *path, struct stat *stat)
+{
+	int fd, ret;
+
+	for (;;) {
+		fd = open_object(path);
+		if (fd < 0)
+			return fd;
+		do
+			ret = flock(fd, LOCK_EX);
+		while (ret && errno == EINTR);
+		if (!ret)
+			ret = fstat(fd, stat);
+		if (!ret && stat->st_nlink)
+			return fd;
+		ret = ret ? -errno : 0;
+		close(fd);
+		if (ret)
+			return ret;
+	}
+}
+
+static struct shm *find_attached(const struct stat *stat)
+{
+	struct shm *shm;
+
+	for (shm = attached; shm; shm = shm->next)
+		if (shm->dev == stat->st_dev && shm->ino == stat->st_ino)
+			return shm;
+	return NULL;
+}
+
+/* The first handle of this process: map it, make it if there is nothing yet. */
+static int attach_first(struct shm *shm, const char *name, int fd, const struct stat *stat,
+			const struct lath_store_options *options)
+{
+	struct shm_head *head = lath_block_alloc(sizeof(*head));
+	bool made = false;
+	int ret = -ENOMEM;
+
+	if (!head)
+		return store_refuse(options, ret, "no memory");
+	memset(head, 0, sizeof(*head));
+	if (!stat->st_size || (pread(fd, head, sizeof(*head), 0) >= (ssize_t)sizeof(head->magic) &&
+			       !memcmp(head->magic, SHM_MAKING, sizeof(head->magic)))) {
+		made = true;
+		ret = make(shm, name, fd, options);
+	} else {
+		ret = check_head(name, head, (u64)stat->st_size, options);
+		if (!ret)
+			ret = map_made(shm, name, fd, head, options);
+	}
+	lath_block_free(head);
+	if (ret)
+		return ret;
+	if (options->pages == LATH_PAGES_HUGE)
+		madvise(shm->head, shm->head->size, MADV_HUGEPAGE);
+	ret = shm_enter(shm, true);
+	if (!ret) {
+		if (made && options->prefault) {
+			ret = arena_prefault(&shm->head->store.index, options->prefault / 2);
+			ret = ret ? ret : arena_prefault(&shm->head->store.arena, options->prefault / 2);
+		}
+		shm_leave(shm);
+	}
+	if (ret) {
+		unmap(shm);
+		store_refuse(options, ret, "shm:%s: %s", name,
+			     ret == -EBADMSG  ? "damaged"
+			     : ret == -ENOSPC ? "the limit is too small for prefault"
+					      : strerror(-ret));
+	}
+	return ret;
+}
+
+static int attach_locked(const char *name, const char *path, const struct lath_store_options *options,
+			 struct shm **out)
+{
+	struct stat stat;
+	struct shm *shm;
+	int fd = open_locked(path, &stat), ret;
+
+	if (fd < 0)
+		return store_refuse(options, fd, "shm:%s: %s", name, strerror(-fd));
+	shm = find_attached(&stat);
+	if (shm) {
+		ret = check_head(name, shm->head, (u64)stat.st_size, options);
+		close(fd);
+		shm->handles += !ret;
+		*out = shm;
+		return ret;
+	}
+	shm = calloc(1, sizeof(*shm));
+	ret = shm ? attach_first(shm, name, fd, &stat, options) : store_refuse(options, -ENOMEM, "no memory");
+	if (ret) {
+		if (!stat.st_size)
+			shm_unlink(path); /* it was ours to make */
+		free(shm);
+		close(fd);
+		return ret;
+	}
+	flock(fd, LOCK_UN);
+	shm->dev = stat.st_dev;
+	shm->ino = stat.st_ino;
+	shm->handles = 1;
+	shm->next = attached;
+	attached = shm;
+	*out = shm;
+	return 0;
+}
+
+int shm_attach(const char *name, const struct lath_store_options *options, struct shm **out)
+{
+	char path[SHM_NAME_MAX + 2];
+	int ret = check_name(name, path, options);
+
+	if (!ret)
+		ret = check_options(name, options);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&attached_lock);
+	ret = attach_locked(name, path, options, out);
+	pthread_mutex_unlock(&attached_lock);
+	return ret;
+}
+
+void shm_detach(struct shm *shm)
+{
+	struct shm **at = &attached;
+
+	pthread_mutex_lock(&attached_lock);
+	if (!--shm->handles) {
+		while (*at != shm)
+			at = &(*at)->next;
+		*at = shm->next;
+		close(shm->own->fd);
+		unmap(shm);
+		free(shm);
+	}
+	pthread_mutex_unlock(&attached_lock);
+}
+
+int shm_remove(const char *name, const struct lath_store_options *options)
+{
+	char path[SHM_NAME_MAX + 2], magic[8] = "";
+	int ret = check_name(name, path, options), fd;
+
+	if (ret)
+		return ret;
+	fd = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return store_refuse(options, -errno, "shm:%s: %s", name, strerror(errno));
+	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* nothing in it: someone died making it */
+	close(fd);
+	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) && memcmp(magic, SHM_MAKING, sizeof(magic)))
+		return store_refuse(options, -EBADMSG, "shm:%s: a shared object, but not a store", name);
+	if (shm_unlink(path))
+		return store_refuse(options, -errno, "shm:%s: %s", name, strerror(errno));
+	return 0;
+}
