@@ -71,10 +71,11 @@ struct skiplist {
 	/* read by every call, written when a root is added */
 	struct node *root;
 	bool ranges;
-	bool each;     /* LATH_NODE_EACH */
-	bool huge;     /* all memory on huge pages */
-	bool small;    /* none */
-	bool holes;    /* LATH_HOLES: nodes have gaps */
+	bool each;  /* LATH_NODE_EACH */
+	bool huge;  /* all memory on huge pages */
+	bool small; /* none */
+	bool holes; /* LATH_HOLES: nodes have gaps */
+	u8 guess_from; /* children of nodes of this level and below are asked for with the pairs they will need */
 	u8 inner_side; /* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
 	bool retired;  /* something was handed to reclamation: wait for it at the end */
 	u64 id;	       /* never used again: a thread's finger recognises its list by it */

@@ -21,12 +21,15 @@ struct chunk {
  * the half of a huge page that is not yet used is no longer much. */
 #define HUGE_FROM (32ul << 20)
 
+/* Inner nodes beyond this (1 MiB) are no longer all in a processor's own cache; tests with small nodes get there too. */
+#define GUESS_FROM (NODE_CAP * (16ul << 10))
+
 /* Chunks grow with the pool: never more than a quarter of it lies unused. */
-static size_t chunk_size(const struct skiplist *list, size_t bytes)
+static size_t chunk_size(size_t bytes, bool huge)
 {
 	size_t size = CHUNK_MIN;
 
-	if (list->huge)
+	if (huge)
 		return CHUNK_MAX;
 	while (size < CHUNK_MAX && size < bytes / 8)
 		size *= 2;
@@ -72,6 +75,7 @@ bool pools_init(struct skiplist *list)
 	size_t stripes = GAP_STRIPES * sizeof(struct stripe);
 	int kind;
 
+	list->guess_from = 1;
 	for (kind = 0; kind < POOL_KINDS; kind++) {
 		struct pool *pool = &list->pool[kind];
 
@@ -143,8 +147,8 @@ static bool pool_extend(struct pool *pool)
 {
 	struct skiplist *list = pool->list;
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
-	size_t size = chunk_size(list, bytes);
-	bool huge = list->huge || (!list->small && bytes >= HUGE_FROM);
+	bool huge = list->huge || (!list->small && READ_ONCE(list->pool[POOL_LEAF].bytes) >= HUGE_FROM);
+	size_t size = chunk_size(bytes, huge);
 	struct chunk *chunk = block_alloc(list, size, huge);
 
 	if (!chunk)
@@ -163,6 +167,8 @@ static bool pool_extend(struct pool *pool)
 		WRITE_ONCE(node->right, pool->free);
 		pool->free = node;
 	}
+	if (pool == &list->pool[POOL_INNER] && pool->bytes > GUESS_FROM)
+		WRITE_ONCE(list->guess_from, 2);
 	pool->fresh = (char *)chunk + 64; /* nodes begin on a line */
 	pool->end = (char *)chunk + size;
 	lath_spin_unlock(&pool->lock);

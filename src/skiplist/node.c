@@ -273,23 +273,24 @@ void node_clear(struct node *node)
 
 void node_compact(struct node *node, unsigned int side)
 {
-	unsigned int n = 0, i;
+	unsigned int n = 0;
 	u64 live = node->live;
 
-	if (live != lath_ones(node->used)) {
-		for (i = 0; i < node->used; i++) {
-			if (!(live >> i & 1))
-				continue;
-			if (n < i) {
-				move_entries(node, n, node, i, 1, side);
-				WRITE_ONCE(node->head[n], node->head[i]);
-			}
-			n++;
+	if (live == lath_ones(node->used))
+		return;
+	while (live) {
+		unsigned int from = __ffs64(live), run = lath_prefix(live >> from);
+
+		if (n < from) {
+			move_entries(node, n, node, from, run, side);
+			move_heads(node->head + n, node->head + from, run);
 		}
-		WRITE_ONCE(node->used, (u8)n);
-		WRITE_ONCE(node->live, lath_ones(n));
-		pad_heads(node);
+		n += run;
+		live &= ~lath_ones(from + run);
 	}
+	WRITE_ONCE(node->used, (u8)n);
+	WRITE_ONCE(node->live, lath_ones(n));
+	pad_heads(node);
 }
 
 static void set_count(struct node *node, unsigned int n)

@@ -22,6 +22,7 @@ static __always_inline void prefetch_child(const struct node *inner, const struc
 					   const struct node *child, u64 key, enum walk_for use)
 {
 	const char *pair, *end;
+	unsigned int i;
 	u64 sep, next;
 
 	if (use == WALK_ON) {
@@ -44,9 +45,11 @@ static __always_inline void prefetch_child(const struct node *inner, const struc
 	}
 	prefetchw((const char *)child);
 	prefetchw((const char *)child + 64);
-	end = (const char *)&child->pair[NODE_FILL];
-	for (pair -= 32; pair < end; pair += 64)
-		prefetchw(pair);
+	end = (const char *)&child->pair[NODE_CAP] - 64;
+	/* a number of lines that depended on the guess would cost a misprediction more than it saves */
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		prefetchw(min(pair - 32 + 64 * i, end));
 }
 
 enum step { STEP_ANEW, STEP_DOWN, STEP_RIGHT };
@@ -102,9 +105,14 @@ static __always_inline struct node *descend(struct skiplist *list, u64 key, u64 
 
 restart:
 	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
-	while ((level = node_level(node)) > 1)
+	while ((level = node_level(node)) > READ_ONCE(list->guess_from))
 		if (unlikely(!walk_step(&node, key, WALK_ON)))
 			goto again;
+	while (level == 2) {
+		if (unlikely(!walk_step(&node, key, WALK_TO_READ)))
+			goto again;
+		level = node_level(node);
+	}
 	while (level == 1) {
 		if (unlikely(!walk_step(&node, key, use)))
 			goto again;
