@@ -164,7 +164,7 @@ struct lath_sortq_gate {
 /* Embeddable, not to be moved once it is initialised; opaque but to the calls below. */
 struct lath_sortq {
 	struct lath_sortq_gate gate;
-	uint64_t opaque[48];
+	uint64_t opaque[120];
 } LATH_ALIGNED64;
 
 /* Numbers the requests; clears their queue fields. 0 | -EINVAL. */

@@ -273,10 +273,40 @@ static void close_window(struct lath_blocks *b)
 	b->gate.limit = 0;
 }
 
+static void cut_entry(struct sortq *q, u32 id, u64 entry)
+{
+	struct lath_blocks *b = &q->b;
+	struct lath_block_info *info = &b->info[id];
+	u32 n;
+
+	b->ops->cut(b->block[id].e, info, entry);
+	n = live(b, id);
+	if (!n)
+		lath_blocks_drop(b, id);
+	else if (n >= JOIN)
+		return;
+	else if (info->next != LATH_NONE && n + live(b, info->next) <= JOIN)
+		join_next(q, id);
+	else if (info->prev != LATH_NONE && n + live(b, info->prev) <= JOIN)
+		join_next(q, info->prev);
+}
+
+/* A request removed may have come again: its note keeps the old block until the fresh ones get theirs. */
+static void cut_removed(struct sortq *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->removed_count; i++)
+		cut_entry(q, note_of(q, q->removed[i] & LATH_TAG_MASK)->block, q->removed[i]);
+	q->removed_count = 0;
+}
+
 /* All in blocks, all counts true. */
 static noinline void settle(struct sortq *q)
 {
 	close_window(&q->b);
+	if (q->removed_count)
+		cut_removed(q);
 	if (q->b.gate.fresh_count)
 		merge_fresh(q);
 }
@@ -389,26 +419,34 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 	}
 }
 
+/* Without notes there is no hint, and where a fresh entry will be nobody knows. */
+static bool knows_block(const struct sortq *q, u64 entry)
+{
+	const struct lath_sortq_gate *gate = &q->b.gate;
+	u32 i = 0;
+
+	while (i < gate->fresh_count && gate->fresh[i] != entry)
+		i++;
+	return q->notes && i == gate->fresh_count;
+}
+
 void lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
-	struct lath_block_info *info;
-	u32 id, n;
+	u64 entry = entry_of(rq);
 
-	settle(q);
-	id = q->notes ? note_of(q, rq->tag)->block : LATH_PLACE_BLOCK(lath_hybrid_place_of(q, rq));
-	info = &b->info[id];
-	b->ops->cut(b->block[id].e, info, entry_of(rq));
-	b->count--;
-	n = live(b, id);
-	if (!n)
-		lath_blocks_drop(b, id);
-	else if (n >= JOIN)
+	if (unlikely(!knows_block(q, entry))) {
+		u32 id = LATH_PLACE_BLOCK(lath_hybrid_place_of(q, rq));
+
+		b->count--;
+		cut_entry(q, id, entry);
 		return;
-	else if (info->next != LATH_NONE && n + live(b, info->next) <= JOIN)
-		join_next(q, id);
-	else if (info->prev != LATH_NONE && n + live(b, info->prev) <= JOIN)
-		join_next(q, info->prev);
+	}
+	if (unlikely(q->removed_count == LATH_REMOVED_CAP))
+		settle(q);
+	q->removed[q->removed_count++] = entry;
+	b->count--;
+	b->gate.limit = min(b->gate.limit, rel(b, entry));
 }
 
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
@@ -517,6 +555,7 @@ int lath_hybrid_verify(struct sortq *q)
 			return 3;
 	}
 	close_window(&q->b);
+	cut_removed(q);
 	for (id = b->first ? b->first : LATH_NONE; id != LATH_NONE; id = b->info[id].next) {
 		for (i = b->info[id].lo; i < b->info[id].hi; i++) {
 			u64 entry = b->block[id].e[i], at = rel(b, position(entry));

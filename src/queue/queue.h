@@ -46,6 +46,9 @@ struct lath_note {
 	u32 block;	      /* of the hybrid; a hint */
 };
 
+#define LATH_DEPARTURES 64
+#define LATH_REMOVED_CAP 16
+
 struct sortq {
 	struct lath_blocks b; /* the hybrid; its count serves all engines */
 	bool far;	      /* so many requests that they are cold when dispatched: prefetch */
@@ -61,8 +64,11 @@ struct sortq {
 	u32 grown;
 	u32 edges_shift;
 	u32 parked_count;
+	u32 departure_count, removed_count;
 	struct lath_sorted_list parked;
 	u64 barriers;
+	u64 removed[LATH_REMOVED_CAP];	/* from the hybrid: entries still in their blocks */
+	u64 departure[LATH_DEPARTURES]; /* entries whose edges are still in the tables */
 };
 
 static inline struct sortq *queue_of(const struct lath_sortq *queue)

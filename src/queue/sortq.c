@@ -234,33 +234,58 @@ static void grow(struct sortq *q, struct lath_request *rq)
 	q->grown_end = rq->sector + rq->sectors;
 }
 
+static inline void edges_remove(struct sortq *q, u64 entry)
+{
+	u32 tag = entry & LATH_TAG_MASK;
+	u64 sector = entry >> LATH_TAG_BITS;
+
+	edge_remove(q, START, sector, tag);
+	if (unlikely(tag == q->grown))
+		q->grown_end = NO_END;
+	else
+		edge_remove(q, END, sector + note_of(q, tag)->sectors, tag);
+}
+
+/* Before the edges are looked at or a request comes: it may be one of them. */
+static noinline void see_off_all(struct sortq *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->departure_count; i++)
+		edges_remove(q, q->departure[i]);
+	q->departure_count = 0;
+}
+
+static inline void see_off(struct sortq *q)
+{
+	if (unlikely(q->departure_count))
+		see_off_all(q);
+}
+
+/* What a dispatch leaves in the tables the next submission takes out: it has more time than an interrupt. */
+static inline void depart(struct sortq *q, u64 entry)
+{
+	if (!q->notes)
+		return;
+	age_remove(q, entry & LATH_TAG_MASK);
+	if (!q->edges[START])
+		return;
+	if (unlikely(q->departure_count == LATH_DEPARTURES))
+		see_off_all(q);
+	q->departure[q->departure_count++] = entry;
+}
+
 static void arrive(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->notes)
 		return;
+	see_off(q);
 	age_add(q, rq->tag);
 	if (q->edges[START]) {
 		note_of(q, rq->tag)->sectors = rq->sectors;
 		edge_add(q, START, rq->sector, rq->tag);
 		grow(q, rq);
 	}
-}
-
-static inline void leave(struct sortq *q, u64 entry)
-{
-	u32 tag = entry & LATH_TAG_MASK;
-	u64 sector = entry >> LATH_TAG_BITS;
-
-	if (!q->notes)
-		return;
-	age_remove(q, tag);
-	if (!q->edges[START])
-		return;
-	edge_remove(q, START, sector, tag);
-	if (unlikely(tag == q->grown))
-		q->grown_end = NO_END;
-	else
-		edge_remove(q, END, sector + note_of(q, tag)->sectors, tag);
 }
 
 /* ---- the engine's own calls */
@@ -467,6 +492,7 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 
 	found->front = NULL;
 	found->slot = LATH_NO_SLOT;
+	see_off(q);
 	if (start == q->grown_end && !flags && likely(!q->barriers))
 		found->back = request_of(q, q->grown);
 	else
@@ -513,7 +539,7 @@ void lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
-	leave(q, entry_of(rq));
+	depart(q, entry_of(rq));
 	if (unlikely(rq->where == LATH_PARKED))
 		unpark(q, rq);
 	else
@@ -542,7 +568,7 @@ struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
 		entry = *q->b.gate.next++;
 		if (q->far)
 			prefetch(request_of(q, q->b.gate.next[2]));
-		leave(q, entry);
+		depart(q, entry);
 		return request_of(q, entry);
 	}
 	rq = engine_pop(q);
@@ -552,7 +578,7 @@ struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
 		if (!rq)
 			return NULL;
 	}
-	leave(q, entry_of(rq));
+	depart(q, entry_of(rq));
 	return rq;
 }
 
@@ -683,7 +709,6 @@ struct lath_request *lath_sortq_oldest(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
 	u32 oldest = q->notes ? q->notes->newer : 0;
-
 	return oldest ? request_of(q, oldest - 1) : NULL;
 }
 
