@@ -267,6 +267,7 @@ static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 	if (unlikely(!here))
 		return false;
 	info->hi--;
+	info->sorted -= _tzcnt_u64(here) < info->sorted;
 	down = -here;
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++) {
@@ -288,7 +289,8 @@ static u32 locate(const u64 *e, u64 entry)
 
 #include "arch/sortq_seek.h"
 
-const struct lath_block_ops lath_block_avx512 = { "avx512", sort, find, seek, locate, merge, add, put, cut };
+const struct lath_block_ops lath_block_avx512 = { "avx512", 384,   sort, find, seek,
+						  locate,   merge, add,	 put,  cut };
 #else
 extern int lath_no_avx512;
 #endif

@@ -33,6 +33,7 @@ struct lath_block {
 
 struct lath_block_info {
 	u8 lo, hi; /* live entries */
+	u8 sorted; /* those below are in order, those from it on came late and lie as they came */
 	u32 page;
 	u32 prev, next; /* blocks in order; LATH_NONE at the ends */
 };
@@ -94,6 +95,7 @@ struct lath_blocks {
 
 struct lath_block_ops {
 	const char *name;
+	u32 few; /* up to so many entries are sorted and merged at once, beyond it late */
 	/* n <= LATH_SORTQ_FRESH entries of `in` in order to `out`, equal positions as they were */
 	void (*sort)(u64 *out, const u64 *in, u32 n, u64 base);
 	/* the blocks that may take n entries, without the index in them */

@@ -50,12 +50,14 @@ static __always_inline bool plain_cut(u64 *e, struct lath_block_info *info, u64 
 		return false;
 	if (p - lo < hi - p) {
 		info->lo++;
+		info->sorted += p >= info->sorted;
 		for (; p > lo; p--) {
 			e[p] = e[p - 1];
 			barrier();
 		}
 	} else {
 		info->hi--;
+		info->sorted -= p < info->sorted;
 		for (; p + 1 < hi; p++) {
 			e[p] = e[p + 1];
 			barrier();

@@ -38,7 +38,7 @@ size_t lath_blocks_memsize(u32 requests)
 
 static void free_block(struct lath_blocks *b, u32 id)
 {
-	b->info[id].lo = b->info[id].hi = 0; /* a stale hint must find nothing here */
+	b->info[id].lo = b->info[id].hi = b->info[id].sorted = 0; /* a stale hint must find nothing here */
 	b->info[id].next = b->free_block;
 	b->free_block = id;
 }

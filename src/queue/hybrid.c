@@ -11,8 +11,6 @@
 
 /* blocks that together have so few entries become one */
 #define JOIN (LATH_BLOCK_CAP / 2)
-/* so many entries lie in few blocks */
-#define FEW 512
 
 static inline u64 rel(const struct lath_blocks *b, u64 entry)
 {
@@ -50,6 +48,34 @@ static __always_inline void copy(u64 *to, const u64 *from, u32 n)
 		memcpy(to + i, from + i, 8 * sizeof(u64));
 }
 
+/* The late entries of a block to their places. */
+static noinline void sort_late(struct lath_blocks *b, u32 id)
+{
+	u64 late[LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64))), s[LATH_SORTQ_FRESH + LATH_PAD];
+	struct lath_block_info *info = &b->info[id];
+	u64 *e = b->block[id].e;
+	u32 n = info->hi - info->sorted;
+
+	copy(late, e + info->sorted, n);
+	b->ops->sort(s, late, n, b->gate.base);
+	b->ops->merge(e + info->lo, e + info->lo, info->sorted - info->lo, s, n, b->gate.base);
+	info->sorted = info->hi;
+}
+
+static inline void tidy(struct lath_blocks *b, u32 id)
+{
+	if (b->info[id].sorted != b->info[id].hi)
+		sort_late(b, id);
+}
+
+static void tidy_all(struct lath_blocks *b)
+{
+	u32 id;
+
+	for (id = b->first ? b->first : LATH_NONE; id != LATH_NONE; id = b->info[id].next)
+		tidy(b, id);
+}
+
 /* e[0..n) are in block id: a hint for removal. */
 static void tell(struct sortq *q, u32 id, const u64 *e, u32 n)
 {
@@ -74,10 +100,12 @@ static void join_next(struct sortq *q, u32 id)
 	u64 *e = b->block[id].e;
 	u32 n = live(b, id), m = c->hi - c->lo, next = a->next;
 
+	tidy(b, id);
+	tidy(b, next);
 	memmove(e, e + a->lo, n * sizeof(u64));
 	memcpy(e + n, b->block[next].e + c->lo, m * sizeof(u64));
 	a->lo = 0;
-	a->hi = (u8)(n + m);
+	a->hi = a->sorted = (u8)(n + m);
 	lath_blocks_drop(b, next);
 	tell_all(q, id);
 }
@@ -93,6 +121,7 @@ static void squeeze(struct sortq *q)
 		       live(b, id) + live(b, b->info[id].next) <= LATH_BLOCK_CAP)
 			join_next(q, id);
 	}
+	tidy_all(b);
 	lath_blocks_rebuild(b);
 }
 
@@ -115,7 +144,7 @@ static u32 append_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	}
 	m = min(m, LATH_BLOCK_CAP - hi);
 	copy(b->block[id].e + hi, s, m);
-	info->hi = (u8)(hi + m);
+	info->hi = info->sorted = (u8)(hi + m);
 	tell(q, id, s, m);
 	return m;
 }
@@ -133,12 +162,12 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 		half = n / 2;
 		right = lath_blocks_add(b, id, slot, position(out[half]));
 		copy(b->block[right].e, out + half, n - half);
-		b->info[right].hi = (u8)(n - half);
+		b->info[right].hi = b->info[right].sorted = (u8)(n - half);
 		tell_all(q, right);
 	}
 	copy(b->block[id].e, out, half);
 	info->lo = 0;
-	info->hi = (u8)half;
+	info->hi = info->sorted = (u8)half;
 	tell_all(q, id);
 }
 
@@ -149,6 +178,7 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	struct lath_block_info *info = &b->info[id];
 	u64 *e = b->block[id].e;
 
+	tidy(b, id);
 	if (rel(b, s[0] | LATH_TAG_MASK) >= rel(b, e[info->hi - 1]))
 		return append_run(q, id, slot, s, m);
 	if (unlikely(info->hi + m > LATH_BLOCK_CAP)) {
@@ -160,6 +190,7 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	else
 		b->ops->merge(e + info->lo, e + info->lo, info->hi - info->lo, s, m, b->gate.base);
 	info->hi += (u8)m;
+	info->sorted = info->hi;
 	tell(q, id, s, m);
 	return m;
 }
@@ -192,6 +223,7 @@ static void place_runs(struct sortq *q, const u64 *s, u32 n)
 		if (unlikely(short_of_room(b)))
 			squeeze(q);
 		id = b->last;
+		tidy(b, id);
 		if (rel(b, s[i] | LATH_TAG_MASK) >= rel(b, b->block[id].e[b->info[id].hi - 1])) {
 			i += append_run(q, id, b->page[b->info[id].page].hi - 1, s + i, n - i);
 			continue;
@@ -206,54 +238,99 @@ static void place_runs(struct sortq *q, const u64 *s, u32 n)
 	}
 }
 
-/* Many blocks: searches side by side, and all blocks are asked for before the first is needed. */
-static void place_spread(struct sortq *q, const u64 *s, u32 n)
+/* A full block gets room at its top, or gives its upper half to a new one. */
+static noinline void make_room(struct sortq *q, u32 id, u32 slot)
 {
 	struct lath_blocks *b = &q->b;
-	u32 i = 0, m, id, free_block, line;
+	struct lath_block_info *info = &b->info[id];
+	u64 *e = b->block[id].e;
+	u32 n = live(b, id), half = n > LATH_BLOCK_CAP * 3 / 4 ? n / 2 : n, right;
+
+	tidy(b, id);
+	memmove(e, e + info->lo, n * sizeof(u64));
+	if (half < n) {
+		right = lath_blocks_add(b, id, slot, position(e[half]));
+		copy(b->block[right].e, e + half, n - half);
+		b->info[right].hi = b->info[right].sorted = (u8)(n - half);
+		tell_all(q, right);
+	}
+	info->lo = 0;
+	info->hi = info->sorted = (u8)half;
+}
+
+/*
+ * Many blocks: each entry behind the others of its block, to be sorted when the block's order is asked for. That
+ * writes one line of the block, and what has come by then is sorted and merged at once.
+ */
+static void place_late(struct sortq *q, const u64 *s, u32 n)
+{
+	struct lath_blocks *b = &q->b;
 	u64 w[LATH_SORTQ_FRESH];
+	u32 i = 0, m, id, free_block;
 
 	while (i < n) {
 		if (unlikely(short_of_room(b)))
 			squeeze(q);
 		b->ops->find(b, s + i, n - i, w + i);
-		for (m = q->far ? i : n; m < n; m++) {
-			for (line = 0; line < LATH_BLOCK_CAP; line += 8)
-				prefetch(b->block[LATH_PLACE_BLOCK(w[m])].e + line);
+		if (q->far) {
+			for (m = i; m < n; m++)
+				prefetch(&b->info[LATH_PLACE_BLOCK(w[m])]);
+			for (m = i; m < n; m++)
+				prefetchw(b->block[LATH_PLACE_BLOCK(w[m])].e +
+					  b->info[LATH_PLACE_BLOCK(w[m])].hi);
 		}
-		free_block = b->free_block;
 		/* until a split makes the places wrong */
-		while (i < n && free_block == b->free_block) {
+		for (free_block = b->free_block; i < n && free_block == b->free_block; i++) {
+			struct lath_block_info *info;
+
 			id = LATH_PLACE_BLOCK(w[i]);
-			for (m = 1; i + m < n && LATH_PLACE_BLOCK(w[i + m]) == id; m++)
-				;
-			i += place_run(q, id, LATH_PLACE_SLOT(w[i]), s + i, m);
+			info = &b->info[id];
+			if (unlikely(info->hi == LATH_BLOCK_CAP)) {
+				make_room(q, id, LATH_PLACE_SLOT(w[i]));
+				if (free_block != b->free_block)
+					break;
+			}
+			b->block[id].e[info->hi++] = s[i];
+			if (q->notes)
+				note_of(q, s[i] & LATH_TAG_MASK)->block = id;
+			if (unlikely(info->hi - info->sorted == LATH_SORTQ_FRESH))
+				sort_late(b, id);
 		}
 	}
 }
 
-/* The fresh entries go to their blocks. */
-static void merge_fresh(struct sortq *q)
+/* No entry in a block lies further away; if the last block has late ones, who knows. */
+static u64 last_distance(const struct lath_blocks *b)
+{
+	const struct lath_block_info *info = &b->info[b->last];
+
+	return info->sorted == info->hi ? rel(b, b->block[b->last].e[info->hi - 1]) : ~0ull;
+}
+
+/* The fresh entries go to their blocks; the nearest is at the distance `nearest`, if that is not 0. */
+static void merge_fresh(struct sortq *q, u64 nearest)
 {
 	struct lath_blocks *b = &q->b;
 	u64 s[LATH_SORTQ_FRESH + LATH_PAD];
 	u32 n = b->gate.fresh_count, id;
 
+	b->gate.fresh_count = 0;
+	b->count += n;
+	if (b->count > b->ops->few && b->first && nearest < last_distance(b)) {
+		place_late(q, b->gate.fresh, n);
+		return;
+	}
 	if (n > 1)
 		b->ops->sort(s, b->gate.fresh, n, b->gate.base);
 	else
 		s[0] = b->gate.fresh[0];
-	b->gate.fresh_count = 0;
-	b->count += n;
 	if (!b->first) {
 		id = lath_blocks_first(b);
 		copy(b->block[id].e, s, n);
-		b->info[id].hi = (u8)n;
+		b->info[id].hi = b->info[id].sorted = (u8)n;
 		tell_all(q, id);
-	} else if (b->count <= FEW) {
-		place_runs(q, s, n);
 	} else {
-		place_spread(q, s, n);
+		place_runs(q, s, n);
 	}
 }
 
@@ -304,11 +381,13 @@ static void cut_removed(struct sortq *q)
 /* All in blocks, all counts true. */
 static noinline void settle(struct sortq *q)
 {
+	u64 base = q->b.gate.base, nearest = q->b.gate.limit;
+
 	close_window(&q->b);
 	if (q->removed_count)
 		cut_removed(q);
 	if (q->b.gate.fresh_count)
-		merge_fresh(q);
+		merge_fresh(q, nearest + base - q->b.gate.base);
 }
 
 /* False: there are no requests. */
@@ -319,6 +398,7 @@ noinline bool lath_hybrid_open(struct sortq *q)
 	settle(q);
 	if (!b->first)
 		return false;
+	tidy(b, b->first);
 	b->gate.next = b->opened = b->block[b->first].e + b->info[b->first].lo;
 	b->block[b->first].e[b->info[b->first].hi] = b->gate.base - 1; /* the greatest distance */
 	b->gate.limit = ~0ull;
@@ -344,7 +424,7 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 		b->block[id].e[--info->lo] = entry[0];
 	} else if (likely(info->hi < LATH_BLOCK_CAP)) {
 		b->ops->put(b->block[id].e, p, info->hi, entry[0]);
-		info->hi++;
+		info->sorted = ++info->hi;
 	} else {
 		place_run(q, id, LATH_PLACE_SLOT(place), entry, 1);
 	}
@@ -385,8 +465,15 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 
 u64 lath_hybrid_seek(struct sortq *q, u64 key)
 {
+	u64 place;
+
 	settle(q);
-	return q->b.ops->seek(&q->b, key);
+	place = q->b.ops->seek(&q->b, key);
+	if (unlikely(q->b.info[LATH_PLACE_BLOCK(place)].sorted != q->b.info[LATH_PLACE_BLOCK(place)].hi)) {
+		sort_late(&q->b, LATH_PLACE_BLOCK(place));
+		place = q->b.ops->seek(&q->b, key);
+	}
+	return place;
 }
 
 /* Where the hint says, or else from the first at its sector along its equals. */
@@ -398,17 +485,19 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 
 	settle(q);
 	if (likely(id < b->blocks)) {
+		tidy(b, id);
 		p = b->ops->locate(b->block[id].e, entry);
 		if (likely(p >= b->info[id].lo && p < b->info[id].hi))
 			return LATH_PLACE(id, p, 0);
 	}
 	/* before the first entry there is no place to start at */
 	w = position(entry) == b->gate.base ? LATH_PLACE(b->first, b->info[b->first].lo, 0)
-					    : b->ops->seek(b, position(entry) - 1);
+					    : lath_hybrid_seek(q, position(entry) - 1);
 	id = LATH_PLACE_BLOCK(w);
 	p = LATH_PLACE_INDEX(w);
 	slot = LATH_PLACE_SLOT(w);
 	for (;;) {
+		tidy(b, id);
 		for (; p < b->info[id].hi; p++) {
 			if (b->block[id].e[p] == entry)
 				return LATH_PLACE(id, p, slot);
@@ -473,6 +562,7 @@ struct lath_request *lath_hybrid_before(struct sortq *q, u64 place)
 		id = b->info[id].prev;
 		if (id == LATH_NONE)
 			return NULL;
+		tidy(b, id);
 		p = b->info[id].hi;
 	}
 	return request_of(q, b->block[id].e[p - 1]);
@@ -487,6 +577,7 @@ struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place)
 		id = b->info[id].next;
 		if (id == LATH_NONE)
 			return NULL;
+		tidy(b, id);
 		p = b->info[id].lo;
 	}
 	return request_of(q, b->block[id].e[p]);
@@ -503,7 +594,7 @@ u64 lath_hybrid_head(const struct sortq *q)
 static u32 block_at_head(struct sortq *q, u64 sector)
 {
 	struct lath_blocks *b = &q->b;
-	u64 w = b->ops->seek(b, (sector << LATH_TAG_BITS) - 1);
+	u64 w = lath_hybrid_seek(q, (sector << LATH_TAG_BITS) - 1);
 	u32 id = LATH_PLACE_BLOCK(w), p = LATH_PLACE_INDEX(w), n, right;
 
 	if (p == b->info[id].lo)
@@ -513,8 +604,8 @@ static u32 block_at_head(struct sortq *q, u64 sector)
 	n = b->info[id].hi - p;
 	right = lath_blocks_add(b, id, LATH_PLACE_SLOT(w), position(b->block[id].e[p]));
 	copy(b->block[right].e, b->block[id].e + p, n);
-	b->info[right].hi = (u8)n;
-	b->info[id].hi = (u8)p;
+	b->info[right].hi = b->info[right].sorted = (u8)n;
+	b->info[id].hi = b->info[id].sorted = (u8)p;
 	tell_all(q, right);
 	return right;
 }
@@ -538,6 +629,7 @@ void lath_hybrid_set_head(struct sortq *q, u64 sector)
 			b->first = id;
 			b->info[id].prev = b->info[b->last].next = LATH_NONE;
 		}
+		tidy_all(b);
 		b->gate.base = base;
 		lath_blocks_rebuild(b);
 	}
@@ -556,6 +648,7 @@ int lath_hybrid_verify(struct sortq *q)
 	}
 	close_window(&q->b);
 	cut_removed(q);
+	tidy_all(&q->b);
 	for (id = b->first ? b->first : LATH_NONE; id != LATH_NONE; id = b->info[id].next) {
 		for (i = b->info[id].lo; i < b->info[id].hi; i++) {
 			u64 entry = b->block[id].e[i], at = rel(b, position(entry));
