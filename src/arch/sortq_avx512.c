@@ -98,33 +98,37 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (u32)__builtin_popcount(_bzhi_u32(below8(sep, b, v), n));
 }
 
-/* A page is held in registers as long as the next entry belongs to it. */
+static __always_inline u64 find_in_page(const struct lath_page *page, const __m512i *x, u64 k)
+{
+	u64 live = between(page->lo, page->hi), below = at_most(x, _mm512_set1_epi64((long long)k));
+	u32 slot = page->lo +
+		   (u32)__builtin_popcountll(below & live & (live - 1)); /* the first is not looked at */
+
+	return LATH_PLACE(page->id[slot], 0, slot);
+}
+
+/* A lone page is held in registers. */
 static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
 {
-	const struct lath_page *page = &b->page[b->top_id[b->top_lo]], *next = page;
-	u64 base = b->gate.base, live = between(page->lo, page->hi);
+	u64 base = b->gate.base;
 	__m512i x[8];
 	u32 i;
 
-	load_rel(x, page->sep, base);
+	if (b->only) {
+		load_rel(x, b->only->sep, base);
+		for (i = 0; i < n; i++)
+			places[i] = find_in_page(b->only, x, (entries[i] | LATH_TAG_MASK) - base);
+		return;
+	}
 	for (i = 0; i < n; i++) {
-		u64 k = (entries[i] | LATH_TAG_MASK) - base, below;
+		u64 k = (entries[i] | LATH_TAG_MASK) - base;
+		u32 t = b->top_lo;
+		const struct lath_page *page;
 
-		if (!b->only) {
-			u32 t = b->top_lo;
-
-			t += rank(b->top_sep + t + 1, b->top_hi - t - 1, base, k);
-			next = &b->page[b->top_id[t]];
-		}
-		if (unlikely(next != page)) {
-			page = next;
-			load_rel(x, page->sep, base);
-			live = between(page->lo, page->hi);
-		}
-		/* the first is not looked at */
-		below = at_most(x, _mm512_set1_epi64((long long)k)) & live & (live - 1);
-		below = page->lo + (u32)__builtin_popcountll(below);
-		places[i] = LATH_PLACE(page->id[below], 0, below);
+		t += rank(b->top_sep + t + 1, b->top_hi - t - 1, base, k);
+		page = &b->page[b->top_id[t]];
+		load_rel(x, page->sep, base);
+		places[i] = find_in_page(page, x, k);
 	}
 }
 

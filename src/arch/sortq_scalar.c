@@ -87,9 +87,8 @@ static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *pl
 		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->gate.base);
 }
 
-const struct lath_block_ops lath_block_scalar = {
-	"scalar", 160, sort, find, seek, locate, merge, add, put, cut
-};
+const struct lath_block_ops lath_block_scalar = { "scalar", 160,   sort, find, seek,
+						  locate,   merge, add,	 put,  cut };
 
 const struct lath_block_ops *lath_block_ops(unsigned int level)
 {
