@@ -480,7 +480,7 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
 			       struct lath_store_ref *refs, size_t max, uint64_t *next)
 {
-	struct lath_item items[64];
+	struct lath_item items[128];
 	size_t n = 0, i, m;
 	u64 go_on = from;
 

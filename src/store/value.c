@@ -43,7 +43,7 @@ static u64 text_to_nibbles(u64 text)
 	return (text & 0x0f * EACH_BYTE) | (zero_bytes(text & 0x7f * EACH_BYTE) >> 7) * 10;
 }
 
-/* Bytes with a nibble each to nibbles side by side, and back. */
+/* Bytes with a nibble each to nibbles side by side. */
 static u64 squeeze(u64 x)
 {
 	x = (x | x >> 4) & 0x00ff00ff00ff00ffull;
@@ -51,11 +51,18 @@ static u64 squeeze(u64 x)
 	return (x | x >> 16) & 0xffffffffull;
 }
 
-static u64 spread(u64 x)
+/* The two characters of a byte. */
+#define NIBBLE_TEXT(n) ((n) < 10 ? '0' + (n) : (n) == 10 ? 0 : '+' + (n) - 11)
+#define PAIR(h, l) (NIBBLE_TEXT(l) | NIBBLE_TEXT(h) << 8)
+#define PAIRS_4(h, l) PAIR(h, l), PAIR(h, (l) + 1), PAIR(h, (l) + 2), PAIR(h, (l) + 3)
+#define PAIRS_16(h) PAIRS_4(h, 0), PAIRS_4(h, 4), PAIRS_4(h, 8), PAIRS_4(h, 12)
+#define PAIRS_64(h) PAIRS_16(h), PAIRS_16((h) + 1), PAIRS_16((h) + 2), PAIRS_16((h) + 3)
+static const u16 pair_text[256] = { PAIRS_64(0), PAIRS_64(4), PAIRS_64(8), PAIRS_64(12) };
+
+static u64 word_text(u32 word)
 {
-	x = (x | x << 16) & 0x0000ffff0000ffffull;
-	x = (x | x << 8) & 0x00ff00ff00ff00ffull;
-	return (x | x << 4) & 0x0f0f0f0f0f0f0f0full;
+	return little_endian(pair_text[word & 255] | (u64)pair_text[word >> 8 & 255] << 16 |
+			     (u64)pair_text[word >> 16 & 255] << 32 | (u64)pair_text[word >> 24] << 48);
 }
 
 static bool nibbles_word(const u8 *text, u64 size, u64 *word)
@@ -196,9 +203,9 @@ void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *
 		return;
 	case WORD_NIBBLES:
 		ref->size = word >> 3 & 15;
-		text = little_endian(nibbles_to_text(spread(word >> 8 & 0xffffffffull)));
+		text = word_text((u32)(word >> 8));
 		memcpy(ref->small, &text, 8);
-		text = little_endian(nibbles_to_text(spread(word >> 40)));
+		text = word_text((u32)(word >> 40));
 		memcpy(ref->small + 8, &text, 8);
 		ref->data = ref->small;
 		return;
