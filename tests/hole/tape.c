@@ -381,11 +381,6 @@ static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
 
-#define PLAY(name, expression)       \
-	do {                         \
-		tape->call = name;   \
-		return (expression); \
-	} while (0)
 	if (op < 90)
 		PLAY("insert_hole", play_insert_hole(tape));
 	if (op < 130)
@@ -405,7 +400,6 @@ static int play_one(struct tape *tape)
 	if (op < 246)
 		PLAY("store_range", play_store_range(tape));
 	PLAY("hole_stats", play_stats(tape));
-#undef PLAY
 }
 
 static int check(struct tape *tape)

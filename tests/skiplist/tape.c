@@ -528,11 +528,6 @@ static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
 
-#define PLAY(name, expression)       \
-	do {                         \
-		tape->call = name;   \
-		return (expression); \
-	} while (0)
 	if (op < 90)
 		PLAY("insert", play_insert(tape, 0));
 	if (op < 96)
@@ -562,7 +557,6 @@ static int play_one(struct tape *tape)
 	if (op < 240)
 		PLAY("scan", play_scan(tape));
 	PLAY("cursor", play_cursor(tape));
-#undef PLAY
 }
 
 static int check(struct tape *tape)

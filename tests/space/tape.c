@@ -273,11 +273,6 @@ static int play_one(struct tape *tape)
 {
 	uint32_t op = next_byte(tape);
 
-#define PLAY(name, expression)       \
-	do {                         \
-		tape->call = name;   \
-		return (expression); \
-	} while (0)
 	if (op < 90)
 		PLAY("alloc", play_alloc(tape));
 	if (op < 200)
@@ -291,7 +286,6 @@ static int play_one(struct tape *tape)
 	if (op < 244)
 		lath_space_trim(tape->space);
 	return op < 252 ? 0 : check(tape);
-#undef PLAY
 }
 
 static int play_all(struct tape *tape)

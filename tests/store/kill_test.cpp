@@ -3,6 +3,7 @@
 // A program that saves over and over is killed at random moments: the snapshot is always whole, and never older than
 // the last save it reported.
 #include "model.hpp"
+#include "scratch.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -81,10 +82,8 @@ std::uint64_t generation(const char* path) {
 int main(int argc, char** argv) {
     if (argc == 3)
         return child(argv[2]);
-    char dir[] = "/tmp/lath-kill-XXXXXX";
-    if (!mkdtemp(dir))
-        return 1;
-    std::string path = std::string(dir) + "/s";
+    scratch_dir dir;
+    std::string path = dir.path("s");
     std::mt19937 random(42);
     int rounds = std::getenv("LATH_LONG") ? 1000 : 12, saved = 0;
     for (int r = 0; r < rounds; ++r) {
@@ -118,9 +117,6 @@ int main(int argc, char** argv) {
         }
         saved += found > 0;
     }
-    unlink(path.c_str());
-    unlink((path + ".tmp").c_str());
-    rmdir(dir);
     std::printf("kill_test: killed %d times, %d times a snapshot was there\n", rounds, saved);
     return saved ? 0 : 1;
 }

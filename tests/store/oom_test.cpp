@@ -3,13 +3,13 @@
 // For each n: the n-th request for memory is refused, once, and then all from the n-th on. Every call does what it
 // should, or says -ENOMEM and has changed nothing.
 #include "model.hpp"
+#include "scratch.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 extern "C" bool (*lath_store_refuse)(void);
@@ -148,48 +148,36 @@ void layers() {
     lath_store_close(s);
 }
 
-} // namespace
-
-int main() {
-    char dir[] = "/tmp/lath-oom-XXXXXX";
-    if (!mkdtemp(dir))
-        return 1;
-    std::string path = std::string(dir) + "/s";
-    unsigned long sites = 0;
-    bool all = std::getenv("LATH_LONG") != nullptr;
-    lath_store_refuse = refuse;
-    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
-        calls = 0;
-        fail_at = 0;
-        and_after = false;
-        tape(kind, path);
-        unsigned long requests = calls;
-        // the beginning request by request, the rest in steps
-        for (unsigned long n = 1; n <= requests; n += all || n < 40 ? 1 : 23) {
-            for (bool after : {false, true}) {
-                calls = 0;
-                fail_at = n;
-                and_after = after;
-                tape(kind, path);
-                ++sites;
-            }
-        }
-    }
+// Play once with all the memory it wants, then with each request refused, alone and with all that follow;
+// from `dense` on in steps. How often it was played with one refused.
+template <class Play>
+unsigned long sweep(Play play, unsigned long dense) {
     calls = fail_at = 0;
     and_after = false;
-    layers();
-    for (unsigned long n = 1, requests = calls; n <= requests; ++n)
+    play();
+    unsigned long times = 0;
+    for (unsigned long n = 1, requests = calls; n <= requests; n += n < dense ? 1 : 23)
         for (bool after : {false, true}) {
             calls = 0;
             fail_at = n;
             and_after = after;
-            layers();
-            ++sites;
+            play();
+            ++times;
         }
+    return times;
+}
+
+} // namespace
+
+int main() {
+    scratch_dir dir;
+    std::string path = dir.path("s");
+    unsigned long sites = 0, dense = std::getenv("LATH_LONG") ? ~0ul : 40;
+    lath_store_refuse = refuse;
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
+        sites += sweep([&] { tape(kind, path); }, dense);
+    sites += sweep(layers, ~0ul);
     lath_store_refuse = nullptr;
-    unlink(path.c_str());
-    unlink((path + ".tmp").c_str());
-    rmdir(dir);
     std::printf("oom_test: %lu refusals\n", sites);
     return sites ? 0 : 1;
 }

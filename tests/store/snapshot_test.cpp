@@ -2,6 +2,7 @@
 //
 // Snapshots: what was saved comes back; a damaged file never does.
 #include "model.hpp"
+#include "scratch.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,23 +19,6 @@
 using namespace storetest;
 
 namespace {
-
-struct scratch {
-    std::string dir;
-    scratch() {
-        // file systems on disks write a truncated file out at once, and here are thousands
-        for (std::string name : {"/dev/shm/lath-store-XXXXXX", "/tmp/lath-store-XXXXXX"})
-            if (dir.empty() && mkdtemp(name.data()))
-                dir = name;
-        REQUIRE(!dir.empty());
-    }
-    ~scratch() {
-        for (const char* f : {"/s", "/s.tmp", "/t", "/t.tmp"})
-            unlink((dir + f).c_str());
-        rmdir(dir.c_str());
-    }
-    std::string path(const char* name) const { return dir + "/" + name; }
-};
 
 std::string read_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -78,7 +62,7 @@ void expect(lath_store* s, const model& m) {
 } // namespace
 
 TEST_CASE("what was saved comes back") {
-    scratch dir;
+    scratch_dir dir;
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
         for (int n : {0, 1, 200, 5000}) {
             auto s = fresh(kind);
@@ -99,7 +83,7 @@ TEST_CASE("what was saved comes back") {
 }
 
 TEST_CASE("times of expiry are saved; expired entries are not") {
-    scratch dir;
+    scratch_dir dir;
     auto s = fresh(LATH_STORE_NUMBERS);
     std::uint64_t future = lath_store_now() + 100000;
     lath_store_entry entries[] = {{lath_key_number(1), "1", 1, lath_store_now() - 1},
@@ -117,7 +101,7 @@ TEST_CASE("times of expiry are saved; expired entries are not") {
 }
 
 TEST_CASE("every truncation and every changed byte is found, and nothing is left in the store") {
-    scratch dir;
+    scratch_dir dir;
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
         auto s = fresh(kind);
         model m{kind, {}};
@@ -145,17 +129,17 @@ TEST_CASE("every truncation and every changed byte is found, and nothing is left
 }
 
 TEST_CASE("a snapshot of the other kind is refused as such") {
-    scratch dir;
+    scratch_dir dir;
     auto s = fresh(LATH_STORE_NUMBERS);
     REQUIRE(lath_store_save(s.get(), dir.path("s").c_str(), nullptr, nullptr) == 0);
     auto t = fresh(LATH_STORE_BYTES);
     CHECK(lath_store_load(t.get(), dir.path("s").c_str(), nullptr, nullptr) == -EINVAL);
     CHECK(lath_store_load(t.get(), dir.path("none").c_str(), nullptr, nullptr) == -ENOENT);
-    CHECK(lath_store_load(t.get(), dir.dir.c_str(), nullptr, nullptr) == -EBADMSG);
+    CHECK(lath_store_load(t.get(), dir.path(".").c_str(), nullptr, nullptr) == -EBADMSG);
 }
 
 TEST_CASE("a save that fails leaves the old file") {
-    scratch dir;
+    scratch_dir dir;
     auto s = fresh(LATH_STORE_NUMBERS);
     write_file(dir.path("s"), "old");
     for (std::uint64_t i = 0; i < 100000; ++i)
@@ -175,7 +159,7 @@ TEST_CASE("a save that fails leaves the old file") {
 }
 
 TEST_CASE("file: is read when opened and written when closed, if something changed") {
-    scratch dir;
+    scratch_dir dir;
     std::string spec = "file:" + dir.path("s");
     fresh(LATH_STORE_BYTES, spec.c_str());
     CHECK(access(dir.path("s").c_str(), F_OK) != 0);

@@ -48,4 +48,11 @@ static inline void tape_make(uint8_t *bytes, size_t size, uint64_t seed)
 
 #define TAPE_MOST 12000 /* bytes */
 
+/* In a function that plays one call of its `tape`: that is its name, and this is how. */
+#define PLAY(name, expression)       \
+	do {                         \
+		tape->call = name;   \
+		return (expression); \
+	} while (0)
+
 #endif /* LATH_TESTS_TAPE_H */
