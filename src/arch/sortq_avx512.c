@@ -107,26 +107,47 @@ static __always_inline u64 find_in_page(const struct lath_page *page, const __m5
 	return LATH_PLACE(page->id[slot], 0, slot);
 }
 
-/* A lone page is held in registers. */
+/* First among every eighth separator, which are held in a register, then in the eight. */
+static void find_in_only(const struct lath_page *page, const u64 *entries, u32 n, u64 base, u64 *places)
+{
+	const __m512i b = _mm512_set1_epi64((long long)base),
+		      each8 = _mm512_set_epi64(63, 55, 47, 39, 31, 23, 15, 7);
+	/* the first is not looked at, nor what is dead behind the last */
+	u64 low = (2ull << page->lo) - 1, live = ~0ull >> (64 - page->hi);
+	u32 low8 = (u32)_pext_u64(low, 0x0080808080808080), live8 = (u32)_pext_u64(live, 0x0080808080808080);
+	__m512i ends = _mm512_sub_epi64(_mm512_i64gather_epi64(each8, page->sep, 8), b);
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		__m512i k = _mm512_set1_epi64((long long)((entries[i] | LATH_TAG_MASK) - base));
+		u32 slot = 8 * (u32)__builtin_popcount((_mm512_cmple_epu64_mask(ends, k) | low8) & live8);
+		u32 below = (below8(page->sep + slot, b, k) | (u32)(low >> slot)) & (u32)(live >> slot) & 255;
+
+		slot += (u32)__builtin_popcount(below) - 1;
+		places[i] = LATH_PLACE(page->id[slot], 0, slot);
+	}
+}
+
 static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
 {
+	const struct lath_page *page = b->only;
 	u64 base = b->gate.base;
 	__m512i x[8];
 	u32 i;
 
-	if (b->only) {
-		load_rel(x, b->only->sep, base);
-		for (i = 0; i < n; i++)
-			places[i] = find_in_page(b->only, x, (entries[i] | LATH_TAG_MASK) - base);
+	if (page && n > 4) {
+		find_in_only(page, entries, n, base, places);
 		return;
 	}
 	for (i = 0; i < n; i++) {
 		u64 k = (entries[i] | LATH_TAG_MASK) - base;
-		u32 t = b->top_lo;
-		const struct lath_page *page;
 
-		t += rank(b->top_sep + t + 1, b->top_hi - t - 1, base, k);
-		page = &b->page[b->top_id[t]];
+		if (!b->only) {
+			u32 t = b->top_lo;
+
+			t += rank(b->top_sep + t + 1, b->top_hi - t - 1, base, k);
+			page = &b->page[b->top_id[t]];
+		}
 		load_rel(x, page->sep, base);
 		places[i] = find_in_page(page, x, k);
 	}
