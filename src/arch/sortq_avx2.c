@@ -30,14 +30,8 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	__m256i b = _mm256_set1_epi64x((long long)(base ^ SIGN)),
 		v = _mm256_set1_epi64x((long long)(k ^ SIGN));
-	u32 at = 0;
+	u32 at = narrow(sep, &n, 32, base, k);
 
-	while (n > 32) {
-		u32 half = n / 2;
-
-		at += half & -(u32)(sep[at + half - 1] - base <= k);
-		n -= half;
-	}
 	for (sep += at; n > 16; n -= 16, sep += 16)
 		at += (u32)__builtin_popcount(below16(sep, b, v));
 	return at + (u32)__builtin_popcount(below16(sep, b, v) & ((1u << n) - 1));
@@ -85,41 +79,6 @@ static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 			m |= before16(key + 16, k) << 16;
 		out[__builtin_popcount(m)] = in[i];
 	}
-}
-
-static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
-{
-	plain_merge(out, e, n, s, m, base);
-}
-
-static void put(u64 *e, u32 p, u32 hi, u64 entry)
-{
-	plain_put(e, p, hi, entry);
-}
-
-static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
-{
-	return plain_cut(e, info, entry);
-}
-
-static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)
-{
-	plain_put(e, behind(e, lo, hi, base, (entry | LATH_TAG_MASK) - base), hi, entry);
-}
-
-static u32 locate(const u64 *e, u64 entry)
-{
-	return plain_locate(e, entry);
-}
-
-#include "arch/sortq_seek.h"
-
-static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
-{
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->gate.base);
 }
 
 const struct lath_block_ops lath_block_avx2 = { "avx2", 160, sort, find, seek, locate, merge, add, put, cut };

@@ -7,7 +7,7 @@
 #ifdef LATH_SORTQ_X86
 #include <immintrin.h>
 
-#include "arch/sortq_plain.h"
+#include "arch/sortq_seek.h"
 
 static __always_inline u32 below8(const u64 *s, __m512i base, __m512i k)
 {
@@ -20,17 +20,17 @@ static __always_inline u64 all8(const __mmask8 *m)
 			       _mm512_kunpackw(_mm512_kunpackb(m[3], m[2]), _mm512_kunpackb(m[1], m[0])));
 }
 
-/* Which of 64 words are at most k? */
-static __always_inline u64 at_most(const __m512i *x, __m512i k)
-{
-	__mmask8 m[8];
-	u32 i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < 8; i++)
-		m[i] = _mm512_cmple_epu64_mask(x[i], k);
-	return all8(m);
-}
+/* Which of 64 words compare so with k? */
+#define WHICH(name, compare)                                                             \
+	static __always_inline u64 name(const __m512i *x, __m512i k)                     \
+	{                                                                                \
+		__mmask8 m[8];                                                           \
+		u32 i;                                                                   \
+		_Pragma("GCC unroll 8") for (i = 0; i < 8; i++) m[i] = compare(x[i], k); \
+		return all8(m);                                                          \
+	}
+WHICH(at_most, _mm512_cmple_epu64_mask)
+WHICH(equal, _mm512_cmpeq_epu64_mask)
 
 static __always_inline void load(__m512i *x, const u64 *e)
 {
@@ -85,14 +85,8 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	__m512i b = _mm512_set1_epi64((long long)base), v = _mm512_set1_epi64((long long)k);
-	u32 at = 0;
+	u32 at = narrow(sep, &n, 64, base, k);
 
-	while (n > 64) {
-		u32 half = n / 2;
-
-		at += half & -(u32)(sep[at + half - 1] - base <= k);
-		n -= half;
-	}
 	for (sep += at; n > 8; n -= 8, sep += 8)
 		at += (u32)__builtin_popcount(below8(sep, b, v));
 	return at + (u32)__builtin_popcount(_bzhi_u32(below8(sep, b, v), n));
@@ -269,18 +263,6 @@ static void put(u64 *e, u32 p, u32 hi __maybe_unused, u64 entry)
 	move_up(e, x, ~0ull << p, entry);
 }
 
-static __always_inline u64 equal(const __m512i *x, u64 entry)
-{
-	__m512i v = _mm512_set1_epi64((long long)entry);
-	__mmask8 m[8];
-	u32 i;
-
-#pragma GCC unroll 8
-	for (i = 0; i < 8; i++)
-		m[i] = _mm512_cmpeq_epu64_mask(x[i], v);
-	return all8(m);
-}
-
 static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 {
 	__m512i x[8];
@@ -288,7 +270,7 @@ static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 	u32 i;
 
 	load(x, e);
-	here = equal(x, entry) & between(info->lo, info->hi);
+	here = equal(x, _mm512_set1_epi64((long long)entry)) & between(info->lo, info->hi);
 	if (unlikely(!here))
 		return false;
 	info->hi--;
@@ -309,10 +291,8 @@ static u32 locate(const u64 *e, u64 entry)
 	__m512i x[8];
 
 	load(x, e);
-	return (u32)_tzcnt_u64(equal(x, entry));
+	return (u32)_tzcnt_u64(equal(x, _mm512_set1_epi64((long long)entry)));
 }
-
-#include "arch/sortq_seek.h"
 
 const struct lath_block_ops lath_block_avx512 = { "avx512", 384,   sort, find, seek,
 						  locate,   merge, add,	 put,  cut };

@@ -4,22 +4,16 @@
  * AVX2 does no better. No branches on data but the ends of loops.
  */
 
-/* Halving: the number of steps depends on n alone. The mask is what compilers do not turn into a branch. */
+#include "arch/sortq_seek.h"
+
 static __always_inline u32 halve(const u64 *sep, u32 n, u64 base, u64 k)
 {
-	u32 at = 0;
+	u32 at = narrow(sep, &n, 1, base, k);
 
-	while (n > 1) {
-		u32 half = n / 2, go = -(u32)(sep[at + half - 1] - base <= k);
-
-		__asm__("" : "+r"(go));
-		at += half & go;
-		n -= half;
-	}
 	return at + (n && sep[at] - base <= k);
 }
 
-static __always_inline void plain_put(u64 *e, u32 p, u32 hi, u64 entry)
+static void put(u64 *e, u32 p, u32 hi, u64 entry)
 {
 	u32 i;
 
@@ -30,7 +24,7 @@ static __always_inline void plain_put(u64 *e, u32 p, u32 hi, u64 entry)
 	e[p] = entry;
 }
 
-static __always_inline u32 plain_locate(const u64 *e, u64 entry)
+static u32 locate(const u64 *e, u64 entry)
 {
 	u32 i = 0;
 
@@ -40,7 +34,7 @@ static __always_inline u32 plain_locate(const u64 *e, u64 entry)
 }
 
 /* The shorter side closes the gap. */
-static __always_inline bool plain_cut(u64 *e, struct lath_block_info *info, u64 entry)
+static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 {
 	u32 lo = info->lo, hi = info->hi, p = lo;
 
@@ -67,7 +61,7 @@ static __always_inline bool plain_cut(u64 *e, struct lath_block_info *info, u64 
 }
 
 /* From the end down: the later of the two last goes to the end. */
-static __always_inline void plain_merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
+static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
 {
 	u32 first = halve(e, n, base, (s[0] | LATH_TAG_MASK) - base), i;
 
@@ -97,4 +91,17 @@ static __always_inline void plain_merge(u64 *out, const u64 *e, u32 n, const u64
 			barrier();
 		}
 	}
+}
+
+static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)
+{
+	put(e, behind(e, lo, hi, base, (entry | LATH_TAG_MASK) - base), hi, entry);
+}
+
+static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->gate.base);
 }

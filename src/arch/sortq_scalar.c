@@ -52,41 +52,6 @@ static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 	}
 }
 
-static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
-{
-	plain_merge(out, e, n, s, m, base);
-}
-
-static void put(u64 *e, u32 p, u32 hi, u64 entry)
-{
-	plain_put(e, p, hi, entry);
-}
-
-static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
-{
-	return plain_cut(e, info, entry);
-}
-
-static void add(u64 *e, u32 lo, u32 hi, u64 entry, u64 base)
-{
-	plain_put(e, behind(e, lo, hi, base, (entry | LATH_TAG_MASK) - base), hi, entry);
-}
-
-static u32 locate(const u64 *e, u64 entry)
-{
-	return plain_locate(e, entry);
-}
-
-#include "arch/sortq_seek.h"
-
-static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places)
-{
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		places[i] = descend(b, (entries[i] | LATH_TAG_MASK) - b->gate.base);
-}
-
 const struct lath_block_ops lath_block_scalar = { "scalar", 160,   sort, find, seek,
 						  locate,   merge, add,	 put,  cut };
 
