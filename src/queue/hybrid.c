@@ -299,24 +299,32 @@ static void place_late(struct sortq *q, const u64 *s, u32 n)
 	}
 }
 
-/* No entry in a block lies further away; if the last block has late ones, who knows. */
-static u64 last_distance(const struct lath_blocks *b)
+/* Do the fresh entries come behind all that are in order? */
+static bool all_behind(const struct lath_blocks *b)
 {
 	const struct lath_block_info *info = &b->info[b->last];
+	u64 end = rel(b, b->block[b->last].e[info->hi - 1]);
+	u32 i = 0;
 
-	return info->sorted == info->hi ? rel(b, b->block[b->last].e[info->hi - 1]) : ~0ull;
+	if (info->sorted != info->hi)
+		return false;
+	while (i < b->gate.fresh_count && rel(b, b->gate.fresh[i] | LATH_TAG_MASK) >= end)
+		i++;
+	return i == b->gate.fresh_count;
 }
 
-/* The fresh entries go to their blocks; the nearest is at the distance `nearest`, if that is not 0. */
-static void merge_fresh(struct sortq *q, u64 nearest)
+/* The fresh entries go to their blocks. */
+static void merge_fresh(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
 	u64 s[LATH_SORTQ_FRESH + LATH_PAD];
 	u32 n = b->gate.fresh_count, id;
+	bool late;
 
-	b->gate.fresh_count = 0;
 	b->count += n;
-	if (b->count > b->ops->few && b->first && nearest < last_distance(b)) {
+	late = b->count > b->ops->few && b->first && !all_behind(b);
+	b->gate.fresh_count = 0;
+	if (late) {
 		place_late(q, b->gate.fresh, n);
 		return;
 	}
@@ -381,13 +389,11 @@ static void cut_removed(struct sortq *q)
 /* All in blocks, all counts true. */
 static noinline void settle(struct sortq *q)
 {
-	u64 base = q->b.gate.base, nearest = q->b.gate.limit;
-
 	close_window(&q->b);
 	if (q->removed_count)
 		cut_removed(q);
 	if (q->b.gate.fresh_count)
-		merge_fresh(q, nearest + base - q->b.gate.base);
+		merge_fresh(q);
 }
 
 /* False: there are no requests. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - verify of the trees and of the hybrid sees each thing broken.
+ * broken_test.c - verify of the trees and of the hybrid sees each thing broken; and blocks that run short.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -131,6 +131,65 @@ static void hybrid(enum lath_simd simd, const char *name)
 	free(memory);
 }
 
+#define MANY 4096u
+static struct lath_request many[MANY];
+
+/*
+ * No two neighbours fit in half a block, nothing is joined, and yet every second block has one entry: the stock of
+ * blocks runs out. Then all that fit in one are joined.
+ */
+static void out_of_blocks(void)
+{
+	struct lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
+	struct lath_request_pool pool;
+	static struct lath_sortq queue;
+	struct lath_blocks *b = &queue_of(&queue)->b;
+	u32 in, out = 0, free_tags[MANY], n_free = MANY, i, j, blocks = 0;
+	u32 before[LATH_BLOCK_CAP], filled[LATH_BLOCK_CAP];
+	struct lath_request *rq;
+	u64 sector = 1000, last = 0;
+	void *memory;
+
+	assert(!lath_request_pool_init(&pool, many, sizeof(*many), MANY));
+	memory = aligned_alloc(64, lath_sortq_memsize(&config, &pool));
+	assert(memory && !lath_sortq_init(&queue, &config, &pool, memory));
+	for (i = 0; i < MANY; i++)
+		free_tags[i] = MANY - 1 - i;
+	for (i = 0; b->free_block != LATH_NONE; i++) {
+		/* a stream fills a block to its top; the one before, no longer the last, keeps 33 or 1 */
+		if (i % LATH_BLOCK_CAP == 0) {
+			lath_sortq_first(&queue); /* all into blocks */
+			for (j = blocks++ % 2 ? 1 : LATH_BLOCK_CAP / 2 + 1;
+			     i >= 2 * LATH_BLOCK_CAP && j < LATH_BLOCK_CAP; j++) {
+				lath_sortq_remove(&queue, &many[before[j]]);
+				free_tags[n_free++] = before[j];
+			}
+			memcpy(before, filled, sizeof(before));
+		}
+		assert(n_free);
+		rq = &many[filled[i % LATH_BLOCK_CAP] = free_tags[--n_free]];
+		rq->sector = sector++;
+		lath_sortq_insert(&queue, rq);
+	}
+	expect(lath_sortq_verify(&queue), 0, __LINE__);
+	in = lath_sortq_count(&queue);
+	for (i = 0; i < LATH_BLOCK_CAP; i++) {
+		rq = &many[free_tags[--n_free]];
+		rq->sector = sector++;
+		lath_sortq_insert(&queue, rq);
+	}
+	lath_sortq_first(&queue);
+	expect(lath_sortq_verify(&queue), 0, __LINE__);
+	assert(b->free_block != LATH_NONE);
+	while ((rq = lath_sortq_dispatch(&queue))) {
+		assert(rq->sector > last);
+		last = rq->sector;
+		out++;
+	}
+	assert(out == in + LATH_BLOCK_CAP);
+	free(memory);
+}
+
 int main(void)
 {
 	rbtree();
@@ -139,5 +198,6 @@ int main(void)
 	hybrid(LATH_SIMD_NONE, "scalar");
 	hybrid(LATH_SIMD_AVX2, "avx2");
 	hybrid(LATH_SIMD_AVX512, "avx512");
+	out_of_blocks();
 	return 0;
 }
