@@ -9,6 +9,8 @@
  */
 #include "queue/queue.h"
 
+/* so many fresh entries are looked through one by one */
+#define FEW_FRESH 8
 /* blocks that together have so few entries become one */
 #define JOIN (LATH_BLOCK_CAP / 2)
 
@@ -342,18 +344,24 @@ static void merge_fresh(struct sortq *q)
 	}
 }
 
-static void close_window(struct lath_blocks *b)
+/* What went through the window is not counted any more, and base is the head. */
+static void count_gone(struct lath_blocks *b)
 {
 	u32 gone = (u32)(b->gate.next - b->opened);
-	struct lath_block_info *info = &b->info[b->first];
 
-	if (gone) {
-		b->gate.base = b->gate.next[-1] & b->sweep_mask;
-		b->count -= gone;
-		info->lo += (u8)gone;
-		if (info->lo == info->hi)
-			lath_blocks_drop_first(b);
-	}
+	if (!gone)
+		return;
+	b->gate.base = b->gate.next[-1] & b->sweep_mask;
+	b->count -= gone;
+	b->info[b->first].lo += (u8)gone;
+	b->opened = b->gate.next;
+}
+
+static void close_window(struct lath_blocks *b)
+{
+	count_gone(b);
+	if (b->opened != b->gate.fresh && b->info[b->first].lo == b->info[b->first].hi)
+		lath_blocks_drop_first(b);
 	b->gate.next = b->opened = b->gate.fresh;
 	b->gate.limit = 0;
 }
@@ -441,9 +449,66 @@ struct lath_request *lath_hybrid_first(struct sortq *q)
 	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next) : NULL;
 }
 
+/* fresh[at] out; the others stay in order of arrival. */
+static inline u64 take_fresh(struct lath_sortq_gate *gate, u32 at)
+{
+	u64 entry = gate->fresh[at];
+	u32 i;
+
+	for (i = 0; i < FEW_FRESH; i++)
+		gate->fresh[i] = gate->fresh[i + (i >= at)];
+	gate->fresh_count--;
+	return entry;
+}
+
+/*
+ * The window has entries, but one of a few fresh ones may come before them: it goes without all being sorted. The two
+ * nearest are found by distance and, for equals, by arrival. NULL: this is not so.
+ */
+static struct lath_request *pop_few(struct sortq *q)
+{
+	struct lath_blocks *b = &q->b;
+	struct lath_sortq_gate *gate = &b->gate;
+	u64 first = ~0ull, second = ~0ull, further, key, entry;
+	u64 *end = b->block[b->first].e + b->info[b->first].hi;
+	u32 i;
+
+	if (b->opened == gate->fresh || gate->next == end || gate->fresh_count > FEW_FRESH ||
+	    q->removed_count)
+		return NULL;
+	count_gone(b);
+	for (i = 0; i < FEW_FRESH; i++) {
+		key = i < gate->fresh_count ? rel(b, position(gate->fresh[i])) | i : ~0ull;
+		further = max(first, key);
+		first = min(first, key);
+		second = min(second, further);
+	}
+	if (rel(b, *gate->next) < (first | LATH_TAG_MASK)) {
+		entry = *gate->next++;
+		key = first;
+	} else {
+		entry = take_fresh(gate, first & LATH_TAG_MASK);
+		first = position(entry) & b->sweep_mask;
+		key = second == ~0ull ? second : second - (first - gate->base);
+		gate->base = first;
+	}
+	gate->limit = key | LATH_TAG_MASK;
+	*end = gate->base - 1;
+	return request_of(q, entry);
+}
+
 struct lath_request *lath_hybrid_pop(struct sortq *q)
 {
-	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next++) : NULL;
+	struct lath_request *rq;
+
+	if (!lath_window_has_next(&q->b)) {
+		rq = pop_few(q);
+		if (rq)
+			return rq;
+		if (!lath_hybrid_open(q))
+			return NULL;
+	}
+	return request_of(q, *q->b.gate.next++);
 }
 
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n)
