@@ -58,18 +58,13 @@ static __always_inline u32 before16(const u64 *key, __m256i k)
 static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH] __attribute__((aligned(32)));
-	bool rising = true;
 	u32 i;
 
+	if (sort_stream(out, in, n, base))
+		return;
 	for (i = 0; i < LATH_SORTQ_FRESH; i++) {
 		/* the tail comes after everything */
 		key[i] = i < n ? (((in[i] - base) & ~LATH_TAG_MASK) | i) ^ SIGN : SIGN - 1;
-		rising &= !i || (long long)key[i - 1] <= (long long)key[i];
-	}
-	if (rising) {
-		for (i = 0; i < n; i++)
-			out[i] = in[i];
-		return;
 	}
 	for (i = 0; i < n; i++) {
 		__m256i k = _mm256_set1_epi64x((long long)key[i]);

@@ -20,20 +20,13 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH];
-	bool rising = true, falling = true;
 	u32 i, j;
 
-	for (i = 0; i < n; i++) {
-		key[i] = ((in[i] - base) & ~LATH_TAG_MASK) | i;
-		rising &= !i || key[i - 1] < key[i];
-		falling &= !i || key[i - 1] > key[i];
-	}
-	if (rising || falling) {
-		for (i = 0; i < n; i++)
-			out[rising ? i : n - 1 - i] = in[i];
+	if (sort_stream(out, in, n, base))
 		return;
-	}
-	for (i = n; i & 3; i++)
+	for (i = 0; i < n; i++)
+		key[i] = ((in[i] - base) & ~LATH_TAG_MASK) | i;
+	for (; i & 3; i++)
 		key[i] = ~0ull;
 	for (i = 0; i < n; i += 4) {
 		u64 k0 = key[i], k1 = key[i + 1], k2 = key[i + 2], k3 = key[i + 3];
