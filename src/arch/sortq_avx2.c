@@ -55,13 +55,15 @@ static __always_inline u32 before16(const u64 *key, __m256i k)
 }
 
 /* Each entry's rank is the number of those before it. */
-static void sort(u64 *out, const u64 *in, u32 n, u64 base)
+static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH] __attribute__((aligned(32)));
 	u32 i;
 
-	if (sort_stream(out, in, n, base))
-		return;
+	const u64 *stream = sort_stream(out, in, n, base);
+
+	if (stream)
+		return stream;
 	for (i = 0; i < LATH_SORTQ_FRESH; i++) {
 		/* the tail comes after everything */
 		key[i] = i < n ? (((in[i] - base) & ~LATH_TAG_MASK) | i) ^ SIGN : SIGN - 1;
@@ -74,6 +76,7 @@ static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 			m |= before16(key + 16, k) << 16;
 		out[__builtin_popcount(m)] = in[i];
 	}
+	return out;
 }
 
 const struct lath_block_ops lath_block_avx2 = { "avx2", 160, sort, find, seek, locate, merge, add, put, cut };

@@ -157,7 +157,7 @@ static __always_inline u32 before32(const __m512i *key, __m512i k)
 }
 
 /* Each entry's rank is the number of those before it. */
-static void sort(u64 *out, const u64 *in, u32 n, u64 base)
+static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 word[LATH_SORTQ_FRESH] __attribute__((aligned(64)));
 	__m512i b = _mm512_set1_epi64((long long)base), key[5];
@@ -179,10 +179,9 @@ static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 		rises |= (u32)_mm512_cmplt_epu64_mask(key[i], _mm512_alignr_epi64(key[i + 1], key[i], 1))
 			 << 8 * i;
 	rises &= pairs;
-	if (rises == pairs) {
-		for (i = 0; i < 4; i++)
-			_mm512_storeu_si512(out + 8 * i, _mm512_load_si512(in + 8 * i));
-	} else if (!rises) {
+	if (rises == pairs)
+		return in;
+	if (!rises) {
 		for (i = 0; i < n; i++)
 			out[n - 1 - i] = in[i];
 	} else if (n <= 8) {
@@ -193,6 +192,7 @@ static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 		for (i = 0; i < n; i++)
 			out[__builtin_popcount(before32(key, _mm512_set1_epi64((long long)word[i])))] = in[i];
 	}
+	return out;
 }
 
 /* Where k goes in e[0..n): first among every eighth word, then in one register. */

@@ -96,8 +96,8 @@ struct lath_blocks {
 struct lath_block_ops {
 	const char *name;
 	u32 few; /* up to so many entries are sorted and merged at once, beyond it late */
-	/* n <= LATH_SORTQ_FRESH entries of `in` in order to `out`, equal positions as they were */
-	void (*sort)(u64 *out, const u64 *in, u32 n, u64 base);
+	/* n <= LATH_SORTQ_FRESH entries in order, equal positions as they were: `in` if it is so, or else `out` */
+	const u64 *(*sort)(u64 *out, const u64 *in, u32 n, u64 base);
 	/* the blocks that may take n entries, without the index in them */
 	void (*find)(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places);
 	/* the place behind every entry whose distance from base is <= key - base */

@@ -13,26 +13,23 @@ static __always_inline u32 halve(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (n && sep[at] - base <= k);
 }
 
-/* Streams come in order, or in reverse: in[0..n) to out, and true, if it is so. */
-static bool sort_stream(u64 *out, const u64 *in, u32 n, u64 base)
+/* Streams come in order, or in reverse. NULL: this is no stream. */
+static const u64 *sort_stream(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u32 i = 1;
 
 	if ((in[0] - base) >> LATH_TAG_BITS <= (in[n - 1] - base) >> LATH_TAG_BITS) {
 		while (i < n && (in[i - 1] - base) >> LATH_TAG_BITS <= (in[i] - base) >> LATH_TAG_BITS)
 			i++;
-		if (i < n)
-			return false;
-		memcpy(out, in, n * sizeof(u64));
-		return true;
+		return i == n ? in : NULL;
 	}
 	while (i < n && (in[i - 1] - base) >> LATH_TAG_BITS > (in[i] - base) >> LATH_TAG_BITS)
 		i++;
 	if (i < n)
-		return false;
+		return NULL;
 	for (i = 0; i < n; i++)
 		out[n - 1 - i] = in[i];
-	return true;
+	return out;
 }
 
 static void put(u64 *e, u32 p, u32 hi, u64 entry)

@@ -17,13 +17,15 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 }
 
 /* Each entry's rank is the number of those before it. */
-static void sort(u64 *out, const u64 *in, u32 n, u64 base)
+static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH];
 	u32 i, j;
 
-	if (sort_stream(out, in, n, base))
-		return;
+	const u64 *stream = sort_stream(out, in, n, base);
+
+	if (stream)
+		return stream;
 	for (i = 0; i < n; i++)
 		key[i] = ((in[i] - base) & ~LATH_TAG_MASK) | i;
 	for (; i & 3; i++)
@@ -43,6 +45,7 @@ static void sort(u64 *out, const u64 *in, u32 n, u64 base)
 		out[r2] = in[i + 2];
 		out[r3] = in[i + 3];
 	}
+	return out;
 }
 
 const struct lath_block_ops lath_block_scalar = { "scalar", 160,   sort, find, seek,

@@ -53,14 +53,14 @@ static __always_inline void copy(u64 *to, const u64 *from, u32 n)
 /* The late entries of a block to their places. */
 static noinline void sort_late(struct lath_blocks *b, u32 id)
 {
-	u64 late[LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64))), s[LATH_SORTQ_FRESH + LATH_PAD];
+	u64 late[LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64))), out[LATH_SORTQ_FRESH + LATH_PAD];
 	struct lath_block_info *info = &b->info[id];
 	u64 *e = b->block[id].e;
 	u32 n = info->hi - info->sorted;
 
 	copy(late, e + info->sorted, n);
-	b->ops->sort(s, late, n, b->gate.base);
-	b->ops->merge(e + info->lo, e + info->lo, info->sorted - info->lo, s, n, b->gate.base);
+	b->ops->merge(e + info->lo, e + info->lo, info->sorted - info->lo,
+		      b->ops->sort(out, late, n, b->gate.base), n, b->gate.base);
 	info->sorted = info->hi;
 }
 
@@ -319,7 +319,8 @@ static bool all_behind(const struct lath_blocks *b)
 static void merge_fresh(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
-	u64 s[LATH_SORTQ_FRESH + LATH_PAD];
+	u64 out[LATH_SORTQ_FRESH + LATH_PAD];
+	const u64 *s;
 	u32 n = b->gate.fresh_count, id;
 	bool late;
 
@@ -330,10 +331,7 @@ static void merge_fresh(struct sortq *q)
 		place_late(q, b->gate.fresh, n);
 		return;
 	}
-	if (n > 1)
-		b->ops->sort(s, b->gate.fresh, n, b->gate.base);
-	else
-		s[0] = b->gate.fresh[0];
+	s = n > 1 ? b->ops->sort(out, b->gate.fresh, n, b->gate.base) : b->gate.fresh;
 	if (!b->first) {
 		id = lath_blocks_first(b);
 		copy(b->block[id].e, s, n);
