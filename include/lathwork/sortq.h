@@ -41,8 +41,10 @@
  * Bounds: of 32 inserts (8 in pools of more than 2048) all but one store a word, and one sorts and merges
  * them: at most so many searches, each with one block and at times a directory page moved; but for an
  * adversary's patterns of removal, after which one insert in n/24 repacks the blocks in O(n). The first
- * dispatch, search or removal after an insert may do that work for the fewer entries there are. Removal walks along
- * requests of the same sector in queues without LATH_SORTQ_AGES and LATH_SORTQ_MERGES.
+ * dispatch, search or removal after an insert may do that work for the fewer entries there are. With
+ * LATH_SORTQ_MERGES a lookup or insert may take up to 64 dispatched requests out of the tables. Removal is
+ * noted, and 16 at once cut out of their blocks, in queues with LATH_SORTQ_AGES or LATH_SORTQ_MERGES; in
+ * others it walks along requests of the same sector.
  * lath_sortq_set_head is O(n/32); passing a barrier costs O(requests behind it).
  *
  * Limits: 2^20 - 1 requests a pool, sectors below 2^44.
@@ -147,8 +149,8 @@ struct lath_sortq_config {
 #define LATH_SORTQ_FRESH 32 /* arrivals gathered before they are sorted */
 
 /*
- * The near end of the hybrid, where a request comes and goes with a few instructions: private to the inline calls
- * below. An entry is one word, sector << 20 | tag, and its distance is entry - base.
+ * The near end of the hybrid, where a request comes and goes with a few instructions: private to the inline
+ * calls below. An entry is one word, sector << 20 | tag, and its distance is entry - base.
  */
 struct lath_sortq_gate {
 	uint64_t *next; /* the sweep's next entry; behind the last of its block a word that no limit admits */
@@ -182,7 +184,7 @@ LATH_API const char *lath_sortq_engine_name(enum lath_sortq_engine engine);
 /* "scalar", "avx2" or "avx512" for the hybrid, "none" for the others. */
 LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
-/* What the inline calls leave to others: all that happens seldom, and queues that keep more than the order. */
+/* What the inline calls leave to others: what happens seldom, and queues that keep more than the order. */
 LATH_API void lath_sortq_settle(struct lath_sortq *queue);
 LATH_API void lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *request);
 LATH_API struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue);

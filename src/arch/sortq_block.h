@@ -6,11 +6,14 @@
  *   gate   e[32]    entries in order of arrival, not yet sorted: lathwork/sortq.h
  *   top    sep|id   one (separator, page) pair per page, in order      only above ~2500 requests
  *   page   sep|id   up to 64 (separator, block) pairs
- *   block  e[64]    entries in order, the live ones in [lo, hi)
+ *   block  e[64]    entries, the live ones in [lo, hi), in order up to `sorted`
  *
  * An entry is one word, sector << 20 | tag. Entries are ordered by their distance from the head,
  * (entry - base) as an unsigned number with base = head << 20: circular, so a one-way sweep never
  * ends and needs no second queue. A search key has all tag bits set: it comes after its equals.
+ *
+ * A block's entries from `sorted` on came late and lie as they came: deep queues store there, which touches
+ * one line, and sort what has come by the time the block is the first, is searched, or is full.
  *
  * What wins here is work without branches on data: at 128 requests a tree spends its time in
  * mispredicted branches, not in cache misses. 32 arrivals are ranked against each other all at once,
@@ -33,7 +36,7 @@ struct lath_block {
 
 struct lath_block_info {
 	u8 lo, hi; /* live entries */
-	u8 sorted; /* those below are in order, those from it on came late and lie as they came */
+	u8 sorted; /* those before it are in order */
 	u32 page;
 	u32 prev, next; /* blocks in order; LATH_NONE at the ends */
 };

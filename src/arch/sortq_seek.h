@@ -9,8 +9,8 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k);
 static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k);
 
 /*
- * Halves *n ascending words until `few` are left; returns how many come before these. The number of steps depends on
- * *n alone. The mask is what compilers do not turn into a branch.
+ * Halves *n ascending words until `few` are left; returns how many come before these. The number of steps
+ * depends on *n alone. The mask is what compilers do not turn into a branch.
  */
 static __always_inline u32 narrow(const u64 *sep, u32 *n, u32 few, u64 base, u64 k)
 {

@@ -2,10 +2,13 @@
 /*
  * hybrid.c - the default engine: sorted blocks of one-word entries (arch/sortq_block.h).
  *
- * insert   note the entry among the fresh ones; when there are 32 (8 in large queues), or when the order is asked for:
- * settle   sort the fresh ones, merge them into the blocks a run at a time
- * pop      the next entry of the window; the head is the entry popped
- * remove   one search for the sector, then along its equals
+ * insert   note the entry among the fresh ones; when there are 32 (8 in large queues), or when the order is
+ *          asked for:
+ * settle   sort the fresh ones, merge them into the blocks a run at a time; in deep queues each goes behind
+ *          the others of its block, a late one, and they are sorted when the block's order is asked for
+ * pop      the next entry of the window, or one of a few fresh ones before it; the head is the entry popped
+ * remove   with notes: note the entry among the removed ones, for the next settling to cut out of its block;
+ *          without: one search for the sector, then along its equals
  */
 #include "queue/queue.h"
 
@@ -39,6 +42,12 @@ void lath_hybrid_init(struct sortq *q, void *memory)
 static inline u32 live(const struct lath_blocks *b, u32 id)
 {
 	return b->info[id].hi - b->info[id].lo;
+}
+
+static inline void set_live(struct lath_block_info *info, u32 lo, u32 hi)
+{
+	info->lo = (u8)lo;
+	info->hi = info->sorted = (u8)hi;
 }
 
 /* Eight at a time: may write LATH_PAD - 1 words past the end. */
@@ -106,8 +115,7 @@ static void join_next(struct sortq *q, u32 id)
 	tidy(b, next);
 	memmove(e, e + a->lo, n * sizeof(u64));
 	memcpy(e + n, b->block[next].e + c->lo, m * sizeof(u64));
-	a->lo = 0;
-	a->hi = a->sorted = (u8)(n + m);
+	set_live(a, 0, n + m);
 	lath_blocks_drop(b, next);
 	tell_all(q, id);
 }
@@ -125,6 +133,18 @@ static void squeeze(struct sortq *q)
 	}
 	tidy_all(b);
 	lath_blocks_rebuild(b);
+}
+
+/* e[0..n), the upper part of block id, to a new block behind it. */
+static u32 split_off(struct sortq *q, u32 id, u32 slot, const u64 *e, u32 n)
+{
+	struct lath_blocks *b = &q->b;
+	u32 right = lath_blocks_add(b, id, slot, position(e[0]));
+
+	copy(b->block[right].e, e, n);
+	set_live(&b->info[right], 0, n);
+	tell_all(q, right);
+	return right;
 }
 
 static inline bool short_of_room(const struct lath_blocks *b)
@@ -157,19 +177,15 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 	u64 out[LATH_BLOCK_CAP + LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64)));
 	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
-	u32 n = live(b, id) + m, half = n, right;
+	u32 n = live(b, id) + m, half = n;
 
 	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->gate.base);
 	if (n > LATH_BLOCK_CAP) {
 		half = n / 2;
-		right = lath_blocks_add(b, id, slot, position(out[half]));
-		copy(b->block[right].e, out + half, n - half);
-		b->info[right].hi = b->info[right].sorted = (u8)(n - half);
-		tell_all(q, right);
+		split_off(q, id, slot, out + half, n - half);
 	}
 	copy(b->block[id].e, out, half);
-	info->lo = 0;
-	info->hi = info->sorted = (u8)half;
+	set_live(info, 0, half);
 	tell_all(q, id);
 }
 
@@ -246,23 +262,18 @@ static noinline void make_room(struct sortq *q, u32 id, u32 slot)
 	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
 	u64 *e = b->block[id].e;
-	u32 n = live(b, id), half = n > LATH_BLOCK_CAP * 3 / 4 ? n / 2 : n, right;
+	u32 n = live(b, id), half = n > LATH_BLOCK_CAP * 3 / 4 ? n / 2 : n;
 
 	tidy(b, id);
 	memmove(e, e + info->lo, n * sizeof(u64));
-	if (half < n) {
-		right = lath_blocks_add(b, id, slot, position(e[half]));
-		copy(b->block[right].e, e + half, n - half);
-		b->info[right].hi = b->info[right].sorted = (u8)(n - half);
-		tell_all(q, right);
-	}
-	info->lo = 0;
-	info->hi = info->sorted = (u8)half;
+	if (half < n)
+		split_off(q, id, slot, e + half, n - half);
+	set_live(info, 0, half);
 }
 
 /*
- * Many blocks: each entry behind the others of its block, to be sorted when the block's order is asked for. That
- * writes one line of the block, and what has come by then is sorted and merged at once.
+ * Many blocks: each entry behind the others of its block, to be sorted when the block's order is asked for.
+ * That writes one line of the block, and what has come by then is sorted and merged at once.
  */
 static void place_late(struct sortq *q, const u64 *s, u32 n)
 {
@@ -335,7 +346,7 @@ static void merge_fresh(struct sortq *q)
 	if (!b->first) {
 		id = lath_blocks_first(b);
 		copy(b->block[id].e, s, n);
-		b->info[id].hi = b->info[id].sorted = (u8)n;
+		set_live(&b->info[id], 0, n);
 		tell_all(q, id);
 	} else {
 		place_runs(q, s, n);
@@ -460,8 +471,8 @@ static inline u64 take_fresh(struct lath_sortq_gate *gate, u32 at)
 }
 
 /*
- * The window has entries, but one of a few fresh ones may come before them: it goes without all being sorted. The two
- * nearest are found by distance and, for equals, by arrival. NULL: this is not so.
+ * The window has entries, but one of a few fresh ones may come before them: it goes without all being sorted.
+ * The two nearest are found by distance and, for equals, by arrival. NULL: this is not so.
  */
 static struct lath_request *pop_few(struct sortq *q)
 {
@@ -664,18 +675,14 @@ static u32 block_at_head(struct sortq *q, u64 sector)
 {
 	struct lath_blocks *b = &q->b;
 	u64 w = lath_hybrid_seek(q, (sector << LATH_TAG_BITS) - 1);
-	u32 id = LATH_PLACE_BLOCK(w), p = LATH_PLACE_INDEX(w), n, right;
+	u32 id = LATH_PLACE_BLOCK(w), p = LATH_PLACE_INDEX(w), right;
 
 	if (p == b->info[id].lo)
 		return id;
 	if (p == b->info[id].hi)
 		return b->info[id].next == LATH_NONE ? b->first : b->info[id].next;
-	n = b->info[id].hi - p;
-	right = lath_blocks_add(b, id, LATH_PLACE_SLOT(w), position(b->block[id].e[p]));
-	copy(b->block[right].e, b->block[id].e + p, n);
-	b->info[right].hi = b->info[right].sorted = (u8)n;
-	b->info[id].hi = b->info[id].sorted = (u8)p;
-	tell_all(q, right);
+	right = split_off(q, id, LATH_PLACE_SLOT(w), b->block[id].e + p, b->info[id].hi - p);
+	set_live(&b->info[id], b->info[id].lo, p);
 	return right;
 }
 

@@ -225,7 +225,7 @@ static inline struct lath_request *edge_find(const struct sortq *q, int side, u6
 	return NULL;
 }
 
-/* The request that came or grew last may grow again: its end is kept apart, and moves without touching the chains. */
+/* The request that came or grew last may grow again: its end is kept apart, not in a chain. */
 static void grow(struct sortq *q, struct lath_request *rq)
 {
 	if (q->grown_end != NO_END)

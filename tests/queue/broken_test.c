@@ -135,8 +135,8 @@ static void hybrid(enum lath_simd simd, const char *name)
 static struct lath_request many[MANY];
 
 /*
- * No two neighbours fit in half a block, nothing is joined, and yet every second block has one entry: the stock of
- * blocks runs out. Then all that fit in one are joined.
+ * No two neighbours fit in half a block, nothing is joined, and yet every second block has one entry: the
+ * stock of blocks runs out. Then all that fit in one are joined.
  */
 static void out_of_blocks(void)
 {
