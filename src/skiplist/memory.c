@@ -151,6 +151,11 @@ static bool pool_extend(struct pool *pool)
 	size_t size = chunk_size(bytes, huge);
 	struct chunk *chunk = block_alloc(list, size, huge);
 
+	if (!chunk && size > CHUNK_MIN && !list->huge) { /* nothing that large in one piece */
+		size = CHUNK_MIN;
+		huge = false;
+		chunk = block_alloc(list, size, huge);
+	}
 	if (!chunk)
 		return false;
 	chunk->size = size;

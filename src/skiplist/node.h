@@ -41,6 +41,12 @@ _Static_assert(NODE_CAP >= 4 && NODE_CAP <= 64, "live is one 64-bit mask");
 
 #define KEY_MAX (~0ull)
 
+/* A link as it stands in memory -> the node to go to. Another place only for who walks a list that lives in
+ * another address space (peek.h). */
+#ifndef LATH_LINK
+#define LATH_LINK(node) (node)
+#endif
+
 enum {
 	NODE_LOCKED = 1,
 	NODE_DEAD = 2,

@@ -70,7 +70,7 @@ static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_
 		}
 		if (unlikely(key > READ_ONCE(node->last))) {
 			step = STEP_RIGHT;
-			next = READ_ONCE(node->right);
+			next = LATH_LINK(READ_ONCE(node->right));
 			if (!next) /* being changed: the rightmost covers all keys */
 				continue;
 		} else {
@@ -81,7 +81,7 @@ static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_
 				return STEP_ANEW;
 			step = STEP_DOWN;
 			slot = &node->pair[i];
-			next = (struct node *)(uintptr_t)READ_ONCE(slot->value);
+			next = LATH_LINK((struct node *)(uintptr_t)READ_ONCE(slot->value));
 			prefetch_child(node, slot, next, key, use);
 		}
 		if (node_valid(node, word)) {
@@ -104,7 +104,7 @@ static __always_inline struct node *descend(struct skiplist *list, u64 key, u64 
 	u64 w;
 
 restart:
-	node = smp_load_acquire(&list->root); /* pairs with the store in grow.c add_root */
+	node = LATH_LINK(smp_load_acquire(&list->root)); /* pairs with the store in grow.c add_root */
 	while ((level = node_level(node)) > READ_ONCE(list->guess_from))
 		if (unlikely(!walk_step(&node, key, WALK_ON)))
 			goto again;
@@ -137,7 +137,7 @@ restart:
 			return node;
 		}
 right:
-		right = READ_ONCE(node->right);
+		right = LATH_LINK(READ_ONCE(node->right));
 		if (node_valid(node, w))
 			node = right;
 	}
