@@ -24,14 +24,16 @@
 #define lath_uring_payload(ioucmd) ((ioucmd)->cmd)
 #endif
 
-/* 6.4 gave the one-argument kvfree_rcu a name of its own; 6.12 dropped no_llseek for NULL. */
-#include <linux/rcupdate.h>
-#ifndef kvfree_rcu_mightsleep
-#define kvfree_rcu_mightsleep(ptr) kvfree_rcu(ptr)
-#endif
+/* 6.12 dropped no_llseek for NULL. */
 #include <linux/fs.h>
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && !defined(no_llseek)
 #define no_llseek NULL
+#endif
+
+/* 6.3: flags of a mapping are changed by functions. */
+#include <linux/mm.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define vm_flags_mod(vma, set, clear) ((vma)->vm_flags = ((vma)->vm_flags | (set)) & ~(clear))
 #endif
 
 #endif /* LATH_KERNEL_COMPAT_H */

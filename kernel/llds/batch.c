@@ -34,7 +34,8 @@ struct get_scratch {
 	u64 keys[AT_ONCE];
 };
 
-static u64 answer_gets(struct get_scratch *s, unsigned int n, struct llds_batch *batch)
+static u64 answer_gets(struct llds_store *store, struct get_scratch *s, unsigned int n,
+		       struct llds_batch *batch)
 {
 	u64 bytes = 0;
 	unsigned int i;
@@ -49,7 +50,7 @@ static u64 answer_gets(struct get_scratch *s, unsigned int n, struct llds_batch 
 			get->error = llds_copy_out(s->found[i], get);
 		if (s->found[i]) {
 			bytes += s->found[i]->size;
-			llds_entry_put(s->found[i]);
+			llds_entry_put(store, s->found[i]);
 		}
 		batch->good += !get->error;
 	}
@@ -82,7 +83,7 @@ long llds_mget(struct llds_store *store, struct llds_batch *batch)
 		for (i = 0; i < n; i++)
 			s->keys[i] = s->get[i].key;
 		llds_find_batch(store, n, s->keys, s->found);
-		bytes += answer_gets(s, n, batch);
+		bytes += answer_gets(store, s, n, batch);
 		if (copy_to_user(user + batch->done, s->get, n * sizeof(*user)))
 			break;
 		batch->done += n;
@@ -163,8 +164,8 @@ static int put_record(const struct llds_iterate *it, u64 key, const struct llds_
 }
 
 /* The entries of one scan. 0 | 1: stop, *next is where | -EFAULT, -ERANGE */
-static int put_records(struct llds_iterate *it, unsigned int n, const u64 *keys, struct llds_entry **found,
-		       u32 room)
+static int put_records(struct llds_store *store, struct llds_iterate *it, unsigned int n, const u64 *keys,
+		       struct llds_entry **found, u32 room)
 {
 	unsigned int i;
 	int ret = 0;
@@ -186,7 +187,7 @@ static int put_records(struct llds_iterate *it, unsigned int n, const u64 *keys,
 				ret = -ERANGE;
 			}
 		}
-		llds_entry_put(found[i]);
+		llds_entry_put(store, found[i]);
 	}
 	return ret;
 }
@@ -217,7 +218,7 @@ long llds_iterate(struct llds_store *store, struct llds_iterate *it)
 			break;
 		}
 		n = llds_scan(store, from, it->last, backward, most - it->count, keys, found, &from, &more);
-		ret = put_records(it, n, keys, found, room);
+		ret = put_records(store, it, n, keys, found, room);
 		if (ret)
 			return ret < 0 ? ret : 0;
 	}

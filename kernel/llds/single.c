@@ -34,7 +34,7 @@ int llds_get_one(struct llds_store *store, struct llds_get *get)
 	if (!entry)
 		return -ENOENT;
 	ret = llds_copy_out(entry, get);
-	llds_entry_put(entry);
+	llds_entry_put(store, entry);
 	return ret;
 }
 
@@ -115,7 +115,7 @@ int llds_cas_one(struct llds_store *store, struct llds_cas *cas)
 		}
 		op.version = old->version;
 		ret = same_as_user(old, cas->expected, cas->expected_size);
-		llds_entry_put(old);
+		llds_entry_put(store, old);
 		if (ret <= 0) {
 			ret = ret ?: -EAGAIN;
 			break;
@@ -160,7 +160,7 @@ int llds_incr_one(struct llds_store *store, struct llds_incr *incr)
 			op.flags = LLDS_IF_VERSION | LLDS_KEEP_EXPIRES;
 			op.version = old->version;
 			ret = parse_number(old, &number);
-			llds_entry_put(old);
+			llds_entry_put(store, old);
 			if (ret)
 				return ret;
 		}

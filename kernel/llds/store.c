@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * store.c - entries, trees, and changes of one key.
+ * store.c - entries, trees, and changes of one key; room at the limit.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -11,74 +11,108 @@
 #include "store.h"
 
 #define SCAN_MAX 16
+/* At the limit, with others changing the store: look for room so often. */
+#define ROOM_TRIES 4
 
 static struct workqueue_struct *teardown;
+static atomic_t stores = ATOMIC_INIT(0);
 
-/* ---- memory, counted against the store's limit ---- */
+static void note_expires(struct llds_store *store, u64 expires);
+/* A set found the limit: are there entries that are nobody's any more? They are freed then. Sleeps. */
+static bool make_room(struct llds_store *store);
 
-static int charge(struct llds_store *store, u64 bytes)
+static void store_unref(struct llds_store *store)
 {
-	if (atomic64_add_return(bytes, &store->bytes) <= READ_ONCE(store->limit))
-		return 0;
-	atomic64_sub(bytes, &store->bytes);
-	return -ENOSPC;
+	if (!refcount_dec_and_test(&store->refs))
+		return;
+	llds_map_end(store);
+	llds_memory_end(store);
+	kfree(store);
+	atomic_dec(&stores);
 }
 
-static void uncharge(struct llds_store *store, u64 bytes)
+/* ---- burials ---- */
+
+static void bury(struct llds_store *store)
 {
-	atomic64_sub(bytes, &store->bytes);
+	if (test_and_set_bit(0, &store->burying))
+		return; /* there will be another round */
+	refcount_inc(&store->refs);
+	store->waiting = llist_del_all(&store->buried);
+	queue_rcu_work(teardown, &store->burial);
 }
 
-static size_t entry_cost(u32 size)
+/* Who might look at the counts of `waiting` has left. */
+static void burial_work(struct work_struct *work)
 {
-	size_t bytes = struct_size((struct llds_entry *)NULL, data, size);
+	struct llds_store *store = container_of(to_rcu_work(work), struct llds_store, burial);
+	struct llds_entry *entry, *next;
 
-	return bytes <= KMALLOC_MAX_CACHE_SIZE ? kmalloc_size_roundup(bytes) : PAGE_ALIGN(bytes);
+	llist_for_each_entry_safe(entry, next, store->waiting, buried)
+	{
+		llds_entry_free(store, entry);
+		cond_resched();
+	}
+	store->waiting = llist_del_all(&store->buried);
+	if (store->waiting) {
+		queue_rcu_work(teardown, &store->burial);
+		return;
+	}
+	clear_bit_unlock(0, &store->burying);
+	smp_mb__after_atomic(); /* who buried one and saw the bit set: it is seen here */
+	if (!llist_empty(&store->buried))
+		bury(store);
+	store_unref(store);
+}
+
+/* ---- entries ---- */
+
+static u64 now(void)
+{
+	return ktime_get_real_ns() / NSEC_PER_MSEC;
+}
+
+bool llds_entry_seen(const struct llds_entry *entry)
+{
+	return likely(!entry->expires) || entry->expires > now();
+}
+
+static size_t entry_bytes(u32 size)
+{
+	return max(offsetof(struct llds_entry, data) + size, sizeof(struct llds_entry));
 }
 
 struct llds_entry *llds_entry_new(struct llds_store *store, u32 size)
 {
 	struct llds_entry *entry;
+	unsigned int tries = ROOM_TRIES;
 
 	if (size > LLDS_VALUE_MAX)
 		return ERR_PTR(-E2BIG);
-	if (charge(store, entry_cost(size)))
-		return ERR_PTR(-ENOSPC);
-	entry = kvmalloc(struct_size(entry, data, size), LLDS_GFP);
-	if (!entry) {
-		uncharge(store, entry_cost(size));
-		return ERR_PTR(-ENOMEM);
-	}
+	do
+		entry = llds_memory_new(store, entry_bytes(size));
+	while (entry == ERR_PTR(-ENOSPC) && tries-- && make_room(store));
+	if (IS_ERR(entry))
+		return entry;
 	refcount_set(&entry->refs, 1);
 	entry->size = size;
 	entry->expires = 0;
 	return entry;
 }
 
-/* Nobody else has seen it. */
+/* Nobody else sees it. */
 void llds_entry_free(struct llds_store *store, struct llds_entry *entry)
 {
-	uncharge(store, entry_cost(entry->size));
-	kvfree(entry);
+	llds_memory_free(store, entry, entry_bytes(entry->size));
 }
 
-/* Sleeps. Readers that look at the count of an entry they have just found may still be there. */
-void llds_entry_put(struct llds_entry *entry)
+/* Readers that look at the count of an entry they have just found may still be there. */
+void llds_entry_put(struct llds_store *store, struct llds_entry *entry)
 {
-	if (refcount_dec_and_test(&entry->refs))
-		kvfree_rcu_mightsleep(entry);
-}
-
-/* It has left the index. */
-static void entry_gone(struct llds_store *store, struct llds_entry *entry)
-{
-	uncharge(store, entry_cost(entry->size));
-	llds_entry_put(entry);
-}
-
-bool llds_entry_seen(const struct llds_entry *entry)
-{
-	return likely(!entry->expires) || entry->expires > ktime_get_real_ns() / NSEC_PER_MSEC;
+	if (!refcount_dec_and_test(&entry->refs))
+		return;
+	llist_add(&entry->buried, &store->buried);
+	bury(store);
 }
 
 /*
@@ -89,21 +123,13 @@ static void *node_memory(void *ctx, size_t size, size_t align)
 {
 	struct llds_tree *tree = ctx;
 	struct llds_store *store = tree->store;
-	void *block;
+	void *block = llds_pages_new(store, size, !tree->begun);
 
-	WRITE_ONCE(store->refused, false);
-	if (!tree->begun) {
-		tree->begun = true;
-		atomic64_add(size, &store->bytes);
-	} else if (charge(store, size)) {
-		WRITE_ONCE(store->refused, true);
+	tree->begun = true;
+	WRITE_ONCE(store->refused, block == ERR_PTR(-ENOSPC));
+	if (IS_ERR(block))
 		return NULL;
-	}
-	block = kvmalloc(size, LLDS_GFP);
-	if (block)
-		atomic64_add(size, &store->index_bytes);
-	else
-		uncharge(store, size);
+	atomic64_add(size, &store->index_bytes);
 	return block;
 }
 
@@ -111,23 +137,20 @@ static void node_memory_free(void *ctx, void *block, size_t size)
 {
 	struct llds_store *store = ((struct llds_tree *)ctx)->store;
 
-	kvfree(block);
 	atomic64_sub(size, &store->index_bytes);
-	uncharge(store, size);
+	llds_pages_free(store, block, size);
 	cond_resched();
 }
 
 /* ---- trees and stores ---- */
 
-static void store_unref(struct llds_store *store)
-{
-	if (refcount_dec_and_test(&store->refs))
-		kfree(store);
-}
-
 static void drop_item(void *arg, const struct lath_item *item)
 {
-	entry_gone(arg, (struct llds_entry *)(uintptr_t)item->value);
+	struct llds_entry *entry = (struct llds_entry *)(uintptr_t)item->value;
+
+	/* readers have left; somebody may hold it */
+	if (refcount_dec_and_test(&entry->refs))
+		llds_entry_free(arg, entry);
 	cond_resched();
 }
 
@@ -175,14 +198,21 @@ struct llds_store *llds_store_new(u64 limit)
 
 	if (!store)
 		return NULL;
+	atomic_inc(&stores);
 	store->limit = limit;
 	refcount_set(&store->users, 1);
 	refcount_set(&store->refs, 1);
-	mutex_init(&store->clear_lock);
+	mutex_init(&store->map_lock);
+	mutex_init(&store->sweep_lock);
+	spin_lock_init(&store->head_lock);
+	init_llist_head(&store->buried);
+	INIT_RCU_WORK(&store->burial, burial_work);
+	store->first_expires = ~0ull;
 	INIT_LIST_HEAD(&store->link);
+	llds_memory_init(store);
 	tree = tree_new(store);
 	if (!tree) {
-		kfree(store);
+		store_unref(store);
 		return NULL;
 	}
 	RCU_INIT_POINTER(store->tree, tree);
@@ -204,14 +234,11 @@ void llds_store_put(struct llds_store *store)
 
 int llds_clear(struct llds_store *store)
 {
-	struct llds_tree *fresh = tree_new(store), *old;
+	struct llds_tree *fresh = tree_new(store);
 
 	if (!fresh)
 		return -ENOMEM;
-	mutex_lock(&store->clear_lock);
-	old = rcu_replace_pointer(store->tree, fresh, lockdep_is_held(&store->clear_lock));
-	mutex_unlock(&store->clear_lock);
-	tree_put(old);
+	tree_put(llds_map_replace(store, fresh));
 	return 0;
 }
 
@@ -362,20 +389,24 @@ static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_pr
 	}
 	if (op->flags & LLDS_KEEP_EXPIRES)
 		op->new->expires = seen ? seen->expires : 0;
+	note_expires(tree->store, op->new->expires);
 	op->new_version = op->new->version = atomic64_inc_return(&tree->store->version);
 	if (*old)
 		return lath_skiplist_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value, NULL)
 			       ? AGAIN
 			       : 0;
 	ret = lath_skiplist_insert_preloaded(&tree->list, &item, nodes, NULL);
-	if (!ret)
+	if (!ret) {
 		atomic64_inc(&tree->items);
+		llds_map_root(tree->store, tree);
+	}
 	return ret == -EEXIST ? AGAIN : ret == -EAGAIN ? NODES : ret;
 }
 
 int llds_change(struct llds_store *store, struct llds_op *op)
 {
 	struct bring bring = { NULL };
+	unsigned int tries = ROOM_TRIES;
 	struct llds_entry *old;
 	int ret;
 
@@ -391,8 +422,11 @@ int llds_change(struct llds_store *store, struct llds_op *op)
 		}
 		ret = try_change(tree, op, &bring.nodes, &old);
 		rcu_read_unlock();
-		if (ret == NODES)
+		if (ret == NODES) {
 			ret = bring_nodes(store, &bring) ?: AGAIN;
+			if (ret == -ENOSPC && tries-- && make_room(store))
+				ret = AGAIN;
+		}
 		if (ret != AGAIN)
 			break;
 		cond_resched();
@@ -401,8 +435,78 @@ int llds_change(struct llds_store *store, struct llds_op *op)
 	if (ret)
 		return ret;
 	if (old)
-		entry_gone(store, old);
+		llds_entry_put(store, old);
 	return 0;
+}
+
+/* ---- room at the limit ---- */
+
+static void note_expires(struct llds_store *store, u64 expires)
+{
+	u64 first = READ_ONCE(store->first_expires);
+
+	while (expires && expires < first && !try_cmpxchg64(&store->first_expires, &first, expires))
+		;
+}
+
+/* Delete expired entries of [from, ...]; where to go on, or 0: the end. */
+static u64 sweep_some(struct llds_store *store, u64 from, bool *found)
+{
+	struct lath_item items[SCAN_MAX];
+	struct llds_entry *dead[SCAN_MAX];
+	struct llds_tree *tree;
+	unsigned int i, n = 0;
+	size_t got;
+	u64 next;
+
+	rcu_read_lock();
+	tree = rcu_dereference(store->tree);
+	got = lath_skiplist_scan(&tree->list, from, ~0ull, items, SCAN_MAX, &next);
+	for (i = 0; i < got; i++) {
+		struct llds_entry *entry = (struct llds_entry *)(uintptr_t)items[i].value;
+
+		if (llds_entry_seen(entry)) {
+			note_expires(store, entry->expires);
+		} else if (!lath_skiplist_erase_if(&tree->list, items[i].key, items[i].value, NULL)) {
+			atomic64_dec(&tree->items);
+			dead[n++] = entry;
+		}
+	}
+	rcu_read_unlock();
+	*found |= n;
+	while (n)
+		llds_entry_put(store, dead[--n]);
+	return got == SCAN_MAX ? items[got - 1].key + 1 : 0;
+}
+
+static bool sweep(struct llds_store *store)
+{
+	bool found = false;
+	u64 from = 0;
+
+	if (READ_ONCE(store->first_expires) > now() || !mutex_trylock(&store->sweep_lock))
+		return false;
+	WRITE_ONCE(store->first_expires, ~0ull);
+	do {
+		cond_resched();
+		from = sweep_some(store, from, &found);
+	} while (from && !fatal_signal_pending(current));
+	if (from)
+		note_expires(store, 1);
+	mutex_unlock(&store->sweep_lock);
+	return found;
+}
+
+static bool make_room(struct llds_store *store)
+{
+	bool found = sweep(store);
+
+	if (!found && !test_bit(0, &store->burying))
+		return false;
+	/* one round for what waits, one for what came after it */
+	flush_rcu_work(&store->burial);
+	flush_rcu_work(&store->burial);
+	return !fatal_signal_pending(current);
 }
 
 void llds_fill_stats(struct llds_store *store, struct llds_stats *stats)
@@ -418,13 +522,24 @@ void llds_fill_stats(struct llds_store *store, struct llds_stats *stats)
 
 int llds_store_init(void)
 {
+	int ret;
+
 	teardown = alloc_workqueue("llds", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return teardown ? 0 : -ENOMEM;
+	if (!teardown)
+		return -ENOMEM;
+	ret = llds_map_init();
+	if (ret)
+		destroy_workqueue(teardown);
+	return ret;
 }
 
-/* Trees of stores that were closed are freed before the module goes. */
+/* Stores that were closed end before the module goes: works queue each other through RCU. */
 void llds_store_exit(void)
 {
-	rcu_barrier(); /* queue_rcu_work */
+	while (atomic_read(&stores)) {
+		rcu_barrier();
+		flush_workqueue(teardown);
+	}
 	destroy_workqueue(teardown);
+	llds_map_exit();
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * store.h - a store inside the kernel (store.c, batch.c), and the names of stores (names.c).
+ * store.h - a store inside the kernel (store.c, memory.c), calls on it (single.c, batch.c, map.c), and the
+ * names of stores (names.c).
  *
  *   file --> store --> tree --> index of lathwork.ko: key -> entry
  *              |         |
  *            users      refs: the store's own, and calls that bring nodes along
  *
- * A store lives while a descriptor or its name uses it; then, or when it is cleared, its tree goes to
+ * A store lives while a descriptor, a mapping or its name uses it; then, or when it is cleared, its tree goes to
  * a worker that frees it in peace. Entries never change: a new value is a new entry, exchanged in the
  * index while the old one is what it was made from. Readers find an entry inside an RCU reader; a
- * value that does not fit on the stack is held by a count while it is copied to the user.
+ * value that does not fit on the stack is held by a count while it is copied to the user. Whose count has
+ * gone to 0 is buried: freed when all readers have left that may look at the count.
  */
 #ifndef LLDS_STORE_H
 #define LLDS_STORE_H
@@ -17,10 +19,13 @@
 #include <linux/cred.h>
 #include <linux/gfp.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/rwsem.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "../uapi/llds.h"
 #include "lathwork/skiplist.h"
@@ -33,8 +38,15 @@ struct llds_entry {
 	u32 size;
 	u64 version;
 	u64 expires;
-	u8 data[];
+	union {
+		struct llist_node buried; /* nobody holds it any more */
+		DECLARE_FLEX_ARRAY(u8, data);
+	};
 };
+static_assert(offsetof(struct llds_entry, size) == offsetof(struct llds_shown, size));
+static_assert(offsetof(struct llds_entry, version) == offsetof(struct llds_shown, version));
+static_assert(offsetof(struct llds_entry, expires) == offsetof(struct llds_shown, expires));
+static_assert(offsetof(struct llds_entry, data) == offsetof(struct llds_shown, data));
 
 struct llds_tree {
 	struct lath_skiplist list;
@@ -45,16 +57,43 @@ struct llds_tree {
 	struct rcu_work work;
 };
 
+/* Entries of a size: pages that have room (memory.c). */
+#define LLDS_CLASSES 22
+struct llds_class {
+	spinlock_t lock;
+	struct list_head partial;
+};
+
 struct llds_store {
-	struct llds_tree __rcu *tree;
-	refcount_t users; /* descriptors and the name */
-	refcount_t refs;  /* users as one, and trees */
+	struct llds_tree __rcu *tree; /* replaced under head_lock */
+	refcount_t users;	      /* descriptors, mappings and the name */
+	refcount_t refs;	      /* users as one, trees, and the burial under way */
 	atomic64_t bytes;
 	atomic64_t index_bytes; /* of them */
 	atomic64_t version;
 	u64 limit;
 	bool refused; /* the limit was what made the last allocation of a node fail */
-	struct mutex clear_lock;
+
+	/* memory.c */
+	struct rw_semaphore pages_lock;
+	struct xarray pages; /* by page frame */
+	bool voids;	     /* a mapping may show zeros where there is a page now */
+	struct llds_class class[LLDS_CLASSES];
+
+	/* map.c */
+	struct mutex map_lock;
+	spinlock_t head_lock;
+	struct llds_head *head; /* NULL: never mapped */
+	struct inode *inode;
+
+	/* buried entries: new ones, and those whose readers are waited for */
+	struct llist_head buried;
+	struct llist_node *waiting;
+	unsigned long burying; /* bit 0: the work is under way */
+	struct rcu_work burial;
+
+	u64 first_expires; /* no entry expires before */
+	struct mutex sweep_lock;
 
 	/* of a named store; under names.c's lock */
 	struct list_head link;
@@ -81,10 +120,10 @@ struct llds_store *llds_store_new(u64 limit);
 void llds_store_get(struct llds_store *store);
 void llds_store_put(struct llds_store *store);
 
-/* An entry with room for size bytes, or ERR_PTR: -E2BIG, -ENOMEM, -ENOSPC. */
+/* An entry with room for size bytes, or ERR_PTR: -E2BIG, -ENOMEM, -ENOSPC. Sleeps. */
 struct llds_entry *llds_entry_new(struct llds_store *store, u32 size);
 void llds_entry_free(struct llds_store *store, struct llds_entry *entry);
-void llds_entry_put(struct llds_entry *entry);
+void llds_entry_put(struct llds_store *store, struct llds_entry *entry);
 bool llds_entry_seen(const struct llds_entry *entry);
 
 /* The entry, held, or NULL. */
@@ -97,6 +136,27 @@ unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backwa
 int llds_change(struct llds_store *store, struct llds_op *op);
 int llds_clear(struct llds_store *store);
 void llds_fill_stats(struct llds_store *store, struct llds_stats *stats);
+
+/* memory.c: zeroed pages of the store's own, at most 2 MiB; always: never -ENOSPC. ERR_PTR: -ENOSPC, -ENOMEM */
+void *llds_pages_new(struct llds_store *store, size_t size, bool always);
+void llds_pages_free(struct llds_store *store, void *pages, size_t size);
+/* Memory of an entry. */
+void *llds_memory_new(struct llds_store *store, size_t bytes);
+void llds_memory_free(struct llds_store *store, void *p, size_t bytes);
+void llds_memory_init(struct llds_store *store);
+void llds_memory_end(struct llds_store *store);
+
+/* map.c */
+int llds_map_init(void);
+void llds_map_exit(void);
+long llds_map(struct llds_store *store, struct llds_map __user *user);
+/* These frames belong to the store, or do not, since now: what mappings show of them goes. Sleeps. */
+void llds_map_forget(struct llds_store *store, unsigned long frame, unsigned long n);
+/* The tree may have got a new root. Inside a reader. */
+void llds_map_root(struct llds_store *store, struct llds_tree *tree);
+/* Exchange the store's tree; the old one. */
+struct llds_tree *llds_map_replace(struct llds_store *store, struct llds_tree *fresh);
+void llds_map_end(struct llds_store *store);
 
 /* names.c */
 extern unsigned long llds_limit;

@@ -3,11 +3,11 @@
  * dev.c - the kernel's store, through the calls of /dev/llds (kernel/uapi/llds.h).
  *
  * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside the
- * caller's section: so it is there until the section ends, and nobody has to give it back.
+ * caller's section: so it is there until the section ends, and nobody has to give it back. Single and batched
+ * lookups go through a mapping where the kernel gives one (dev_map.h), else through calls.
  */
 #include "store/engine.h"
-
-#include "../../kernel/uapi/llds.h"
+#include "store/dev_map.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,12 +15,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define GROUP 64
+#define GROUP STORE_MAP_GROUP
 /* What a value is asked for with; a longer one takes a second call. */
 #define FIRST_ROOM 512
 
 struct dev {
 	int fd;
+	bool mapped;
+	struct store_map map;
 };
 
 struct copy {
@@ -81,6 +83,8 @@ static int dev_close(struct lath_store *store)
 {
 	struct dev *dev = store->backend_data;
 
+	if (dev->mapped)
+		store_map_close(&dev->map);
 	close(dev->fd);
 	free(dev);
 	return 0;
@@ -106,6 +110,8 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);
 		if (ret)
 			close(dev->fd);
+		else
+			dev->mapped = store_map_open(&dev->map, dev->fd);
 	}
 	free(path);
 	if (ret)
@@ -115,6 +121,26 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 
 /* ---- reading ---- */
 
+static int read_one(const struct lath_store *store, struct llds_get *get)
+{
+	struct dev *dev = store->backend_data;
+	int ret = dev->mapped ? store_map_get(&dev->map, get) : -EAGAIN;
+
+	return ret == -EAGAIN ? dev_call(store, LLDS_GET, get) : ret;
+}
+
+/* 0: the errors in get say the rest. A negative one: nothing is known of any. */
+static int read_many(const struct lath_store *store, unsigned int n, struct llds_get *get)
+{
+	struct llds_batch batch = { .elements = (uintptr_t)get, .count = n };
+	struct dev *dev = store->backend_data;
+
+	if (!dev->mapped)
+		return dev_call(store, LLDS_MGET, &batch);
+	store_map_mget(&dev->map, n, get);
+	return 0;
+}
+
 static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
 {
 	struct llds_get get = { .key = key.n, .value = (uintptr_t)buf };
@@ -123,7 +149,7 @@ static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void
 	if (key.data)
 		return -EINVAL;
 	get.room = (u32)min(room, (size_t)LLDS_VALUE_MAX);
-	ret = dev_call(store, LLDS_GET, &get);
+	ret = read_one(store, &get);
 	return ret && ret != -ERANGE ? ret : (int64_t)get.size;
 }
 
@@ -165,7 +191,7 @@ static int dev_get_ref(struct lath_store *store, struct lath_store_key key, stru
 
 	for (;;) {
 		get.value = (uintptr_t)data;
-		ret = dev_call(store, LLDS_GET, &get);
+		ret = read_one(store, &get);
 		if (ret != -ERANGE)
 			break;
 		get.room = get.size;
@@ -191,22 +217,21 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 
 	for (i = 0; i < n; i += GROUP) {
 		size_t m = min(n - i, (size_t)GROUP);
-		struct llds_batch batch = { .elements = (uintptr_t)get };
-
 		for (j = 0; j < m; j++)
 			get[j] = (struct llds_get){ .key = keys[i + j].n,
 						    .value = (uintptr_t)data[j],
 						    .room = sizeof(data[j]),
 						    .error = -EAGAIN };
-		batch.count = (u32)m;
-		if (dev_call(store, LLDS_MGET, &batch))
-			batch.done = 0;
+		if (read_many(store, (unsigned int)m, get)) {
+			for (j = 0; j < m; j++)
+				get[j].error = -EAGAIN;
+		}
 		for (j = 0; j < m; j++) {
 			struct lath_store_ref *ref = &refs[i + j];
 			int ret = keys[i + j].data ? -EINVAL : get[j].error;
 
 			/* too long for here, or not come to */
-			if (ret == -ERANGE || (!keys[i + j].data && j >= batch.done))
+			if (ret == -ERANGE || ret == -EAGAIN)
 				ret = dev_get_ref(store, keys[i + j], ref);
 			else if (!ret)
 				ret = ref_fill(store, &get[j], data[j], ref);
@@ -400,6 +425,7 @@ static int dev_seek(struct lath_store *store, struct lath_store_key key, int bac
 
 static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
+	const struct dev *dev = store->backend_data;
 	struct llds_stats there;
 	int ret = dev_call(store, LLDS_STATS, &there);
 
@@ -410,6 +436,8 @@ static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 	stats->committed = there.bytes;
 	stats->index_bytes = there.index_bytes;
 	stats->record_bytes = there.bytes - there.index_bytes;
+	stats->mapped = dev->mapped;
+	stats->map_falls = dev->mapped ? READ_ONCE(dev->map.falls) : 0;
 	return 0;
 }
 

@@ -40,7 +40,7 @@ stage_llds() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	[ "$(stat -c '%a %u' /dev/llds)" = '600 0' ] || return
 	lines=$(dmesg | wc -l)
-	llds_test || return
+	llds_test && llds_map || return
 	if [ -e /proc/sys/abi/vsyscall32 ]; then # the kernel runs 32-bit programs
 		llds_32 || return
 	else
@@ -54,7 +54,11 @@ stage_llds() {
 stage_store() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	export LATH_STORE_SPEC=dev:/dev/llds
-	store_model --subcase='numbers*' && store_concurrent --subcase='numbers*' || return
+	local map
+	for map in 1 0; do # lookups by mapping, and by calls
+		echo $map >/sys/module/llds/parameters/map
+		store_model --subcase='numbers*' && store_concurrent --subcase='numbers*' || return
+	done
 	rmmod llds && rmmod lathwork
 }
 
@@ -100,9 +104,9 @@ stage_failing() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	for what in failslab fail_page_alloc fail_usercopy; do
 		cd /sys/kernel/debug/$what || return
+		echo Y >task-filter # first: this shell is not to fail
 		echo 3 >probability
 		echo -1 >times
-		echo Y >task-filter
 		echo 0 >verbose
 		[ ! -e ignore-gfp-wait ] || echo N >ignore-gfp-wait
 		[ ! -e cache-filter ] || echo N >cache-filter
