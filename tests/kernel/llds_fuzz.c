@@ -182,7 +182,7 @@ static void map_at_random(struct worker *w, const struct llds_map *map)
 	}
 	if (r % 16 == 1)
 		size = (size_t)number(w);
-	at = mmap(NULL, size, prot, type, map->fd, (off_t)from);
+	at = mmap(NULL, size, prot, type | MAP_NORESERVE, map->fd, (off_t)from);
 	close(map->fd);
 	if (at == MAP_FAILED)
 		return;

@@ -416,7 +416,7 @@ static void *race_read(void *arg)
 	return NULL;
 }
 
-static void race_with(uint64_t limit)
+static void race_with(uint64_t limit, unsigned int changes)
 {
 	struct race race[WRITERS + READERS];
 	pthread_t thread[WRITERS + READERS];
@@ -432,7 +432,7 @@ static void race_with(uint64_t limit)
 		race[i].stop = &stop;
 		CHECK(!pthread_create(&thread[i], NULL, i < WRITERS ? race_write : race_read, &race[i]));
 	}
-	while (__atomic_load_n(&race[0].done, __ATOMIC_RELAXED) < (unsigned long)tries * 5 && !race[0].wrong)
+	while (__atomic_load_n(&race[0].done, __ATOMIC_RELAXED) < changes && !race[0].wrong)
 		usleep(10000);
 	atomic_store(&stop, 1);
 	for (i = 0; i < WRITERS + READERS; i++) {
@@ -451,12 +451,12 @@ static void race_with(uint64_t limit)
 
 static void readers_beside_writers(void)
 {
-	race_with(64 << 20);
+	race_with(64 << 20, 5 * tries);
 }
 
 static void readers_at_the_limit(void)
 {
-	race_with(80 << 10);
+	race_with(80 << 10, tries / 8); /* many wait for a grace period */
 }
 
 #define TEST(name) { #name, name }
