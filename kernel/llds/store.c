@@ -304,7 +304,11 @@ unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backwa
 	for (i = 0; i < got; i++) {
 		struct llds_entry *entry = (struct llds_entry *)(uintptr_t)items[i].value;
 
-		if (!llds_entry_seen(entry) || !refcount_inc_not_zero(&entry->refs))
+		if (!llds_entry_seen(entry))
+			continue;
+		if (!refcount_inc_not_zero(&entry->refs)) /* replaced meanwhile, or deleted */
+			entry = llds_find(store, items[i].key);
+		if (!entry)
 			continue;
 		keys[n] = items[i].key;
 		found[n++] = entry;
