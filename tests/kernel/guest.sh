@@ -99,7 +99,7 @@ stage_wipe() {
 
 # Random calls while memory and copies fail, in kernels that can be told to.
 stage_failing() {
-	local what
+	local what how
 	[ -d /sys/kernel/debug/failslab ] || return
 	insmod /lathwork.ko && insmod /llds.ko || return
 	for what in failslab fail_page_alloc fail_usercopy; do
@@ -113,8 +113,11 @@ stage_failing() {
 		[ ! -e min-order ] || echo 0 >min-order
 	done
 	cd /
+	# User Mode Linux panics when a copy to or from a process finds no memory for a page table: no mappings there
+	how=failing
+	! grep -q 'User Mode Linux' /proc/cpuinfo || how=unmapped
 	for what in 1 2 3; do
-		llds_fuzz $((${FUZZ-100000} / 5)) $what failing || return
+		llds_fuzz $((${FUZZ-100000} / 5)) $what $how || return
 	done
 	for what in failslab fail_page_alloc fail_usercopy; do
 		echo 0 >/sys/kernel/debug/$what/probability

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * llds_fuzz CALLS [SEED [failing]] - random calls on /dev/llds from two threads: known and unknown numbers, structs
+ * llds_fuzz CALLS [SEED [failing | unmapped]] - random calls on /dev/llds from two threads: known and unknown numbers, structs
  * filled with what is likely to be near an edge, addresses good and bad, descriptors of all kinds, read, close and
  * open meanwhile; stores mapped, mappings moved, cut and read, keys looked up in them. It checks that errors are among the documented ones and that no call writes
  * behind what it may; the kernel's own checkers do the rest. One seed, one sequence a thread. failing: memory
- * and descriptors may be missing.
+ * and descriptors may be missing; unmapped: nothing is mapped then.
  */
 #define _GNU_SOURCE /* mremap */
 #include <errno.h>
@@ -41,6 +41,7 @@ struct worker {
 	size_t part_size;
 	int failed;
 	int failing;
+	int unmapped;
 };
 
 void lath_yield(void)
@@ -182,7 +183,7 @@ static void map_at_random(struct worker *w, const struct llds_map *map)
 	}
 	if (r % 16 == 1)
 		size = (size_t)number(w);
-	at = mmap(NULL, size, prot, type | MAP_NORESERVE, map->fd, (off_t)from);
+	at = w->unmapped ? MAP_FAILED : mmap(NULL, size, prot, type | MAP_NORESERVE, map->fd, (off_t)from);
 	close(map->fd);
 	if (at == MAP_FAILED)
 		return;
@@ -385,6 +386,7 @@ int main(int argc, char **argv)
 		w->state = (seed * 2 + (unsigned int)t + 1) * 0x9e3779b97f4a7c15ull;
 		w->count = calls_wanted / 2;
 		w->failing = argc > 3;
+		w->unmapped = argc > 3 && !strcmp(argv[3], "unmapped");
 		w->arena =
 			mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(w->arena + ARENA, 4096);
