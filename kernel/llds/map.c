@@ -137,7 +137,8 @@ struct llds_tree *llds_map_replace(struct llds_store *store, struct llds_tree *f
 	}
 	old = rcu_replace_pointer(store->tree, fresh, lockdep_is_held(&store->head_lock));
 	if (head)
-		smp_store_release(&head->turn, head->turn + 1); /* pairs with the load in src/store/dev_map.c */
+		smp_store_release(&head->turn,
+				  head->turn + 1); /* pairs with the load in src/store/dev_map.c */
 	spin_unlock(&store->head_lock);
 	return old;
 }
@@ -160,8 +161,8 @@ static int prepare(struct llds_store *store)
 	}
 	spin_lock(&store->head_lock);
 	head->root = lath_peek_root(&rcu_dereference_protected(store->tree, true)->list);
-	smp_store_release(&store->head, head);
-	smp_store_release(&store->inode, inode);
+	smp_store_release(&store->head, head);	 /* pairs with llds_map_root */
+	smp_store_release(&store->inode, inode); /* pairs with llds_map_forget */
 	spin_unlock(&store->head_lock);
 	return 0;
 }

@@ -46,11 +46,11 @@ static void bury(struct llds_store *store)
 static void burial_work(struct work_struct *work)
 {
 	struct llds_store *store = container_of(to_rcu_work(work), struct llds_store, burial);
-	struct llds_entry *entry, *next;
+	struct llist_node *node, *next;
 
-	llist_for_each_entry_safe(entry, next, store->waiting, buried)
-	{
-		llds_entry_free(store, entry);
+	for (node = store->waiting; node; node = next) {
+		next = node->next;
+		llds_entry_free(store, llist_entry(node, struct llds_entry, buried));
 		cond_resched();
 	}
 	store->waiting = llist_del_all(&store->buried);
