@@ -526,19 +526,18 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 	size_t done = 0;
 
 	while (done < n && (lath_window_has_next(b) || lath_hybrid_open(q))) {
-		const u64 *e = b->gate.next;
-		u64 limit = b->gate.limit;
-		u32 take = 1, i;
+		u64 *e = b->gate.next, limit = b->gate.limit;
+		const u64 *at, *end = b->block[b->first].e + b->info[b->first].hi;
 
-		while (take < n - done && rel(b, e[take]) < limit)
-			take++;
 		if (unlikely(q->far)) {
-			for (i = 0; i < take + 3; i++)
-				prefetch(request_of(q, e[i])); /* three that come next, too */
+			/* with what follows, for the next call */
+			for (at = e; at < min(e + (n - done) + 3, end); at++)
+				prefetch(request_of(q, *at));
 		}
-		for (i = 0; i < take; i++)
-			out[done++] = request_of(q, e[i]);
-		b->gate.next += take;
+		do {
+			out[done++] = request_of(q, *e++);
+		} while (done < n && rel(b, *e) < limit);
+		b->gate.next = e;
 	}
 	return done;
 }
