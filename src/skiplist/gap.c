@@ -7,13 +7,10 @@
 static const struct gap gap_unknown = { ~0ull, ~0ull, ~0ull, ~0ull, { ~0ull, ~0ull, ~0ull, ~0ull } };
 static const struct gap gap_nothing = { .head = KEY_MAX, .rtail = KEY_MAX };
 
-#define BYTE_TOPS 0x8080808080808080ull
-
 /* The larger of each two bytes. */
 static u64 max_bytes(u64 a, u64 b)
 {
-	u64 low = (a | BYTE_TOPS) - (b & ~BYTE_TOPS); /* top bit: the seven bits below it are not less */
-	u64 tops = ((a & ~b) | (~(a ^ b) & low)) & BYTE_TOPS, all = (tops << 1) - (tops >> 7);
+	u64 tops = lath_bytes_ge(a, b), all = (tops << 1) - (tops >> 7);
 
 	return (a & all) | (b & ~all);
 }
