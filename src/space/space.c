@@ -274,13 +274,15 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 					  .low = space->config.low,
 					  .high = space->config.high,
 					  .below = space->config.below };
-	u64 natural = space->config.unit << log2_up(units_of(space, size));
+	u64 n = units_of(space, size), natural;
 	int ret;
 
 	if (!whole_units(space, 0, size) || align & (align - 1))
 		return -EINVAL;
-	if (space->config.flags & LATH_SPACE_NO_ARENAS || units_of(space, size) > ARENA_MOST ||
-	    want.align > natural)
+	if (space->config.flags & LATH_SPACE_NO_ARENAS || n > ARENA_MOST)
+		return take_request(space, &want, cookie, key);
+	natural = space->config.unit << log2_up(n);
+	if (want.align > natural)
 		return take_request(space, &want, cookie, key);
 	ret = take_small(space, size, cookie, key);
 	if (ret == -ENOSPC && want.align == natural && space->sets == 1) /* it has asked just that */
