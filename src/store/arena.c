@@ -113,10 +113,12 @@ void arena_restart(struct arena *arena, u32 fresh)
 		arena->committed += arena->block[b] ? BLOCK : 0;
 	for (i = 0; i < SHARDS; i++) {
 		struct arena_shard *shard = &arena->shard[i];
-		u64 version = shard->next_version; /* never used twice */
-
-		memset(shard, 0, sizeof(*shard));
-		shard->next_version = version;
+		/* but next_version: none is used twice */
+		memset(shard->partial, 0, sizeof(shard->partial));
+		memset(shard->slots, 0, sizeof(shard->slots));
+		shard->batch = shard->spare = NULL;
+		shard->spares = 0;
+		shard->items = 0;
 	}
 }
 

@@ -93,6 +93,8 @@ static int restore_records(struct lath_store *store)
 	for (i = arena->first_unit; i < fresh; i += arena->unit[i].len) {
 		if (!arena->unit[i].used) {
 			hole = hole ? hole : i;
+			/* compaction looks for slabs in all units */
+			arena->unit[i].kind = UNIT_NONE;
 			arena->unit[i].len = 1;
 			continue;
 		}

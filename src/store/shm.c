@@ -357,7 +357,7 @@ static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
 	struct shm_head *head = shm_of(store)->head;
 	struct pages_coverage pages;
-	int ret = shm_enter(shm_of(store), false);
+	int ret = shm_enter(shm_of(store), true); /* takes the arenas' locks */
 
 	if (ret)
 		return ret;

@@ -113,7 +113,7 @@ static int check_head(const char *name, const struct shm_head *head, u64 size,
 				    name, head->version, SHM_VERSION);
 	if (head->layout != layout_of_this_build())
 		return store_refuse(options, -EBADMSG, "shm:%s: made by another build of lathwork", name);
-	if (size < head->size)
+	if (size < sizeof(*head) || size < head->size)
 		return store_refuse(options, -EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes",
 				    name, size, head->size);
 	if (head->store.keys != options->keys)

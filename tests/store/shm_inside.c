@@ -142,7 +142,7 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 
 int shm_inside_verify(struct lath_store *store, char *why, size_t why_size)
 {
-	int ret = shm_enter(shm_of(store), false);
+	int ret = shm_enter(shm_of(store), true); /* the arenas' locks */
 
 	if (ret) {
 		snprintf(why, why_size, "recovery: %d", ret);
