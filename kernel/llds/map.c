@@ -137,8 +137,7 @@ struct llds_tree *llds_map_replace(struct llds_store *store, struct llds_tree *f
 	}
 	old = rcu_replace_pointer(store->tree, fresh, lockdep_is_held(&store->head_lock));
 	if (head)
-		smp_store_release(&head->turn,
-				  head->turn + 1); /* pairs with the load in src/store/dev_map.c */
+		smp_store_release(&head->turn, head->turn + 1); /* pairs with find() of dev_map.c */
 	spin_unlock(&store->head_lock);
 	return old;
 }
