@@ -143,7 +143,7 @@ LATH_API int lath_store_sync(struct lath_store *store);
  *       happened wholly or not at all, and the others go on. (Its batches: each element for itself.)
  *   P2  calls of one store go one after another, readers too: a lock is passed on, by the kernel if its holder
  *       dies. S1 and S3 hold, S4 does not. A holder that is stopped (SIGSTOP) stops all.
- *   P3  who takes the lock from a dead writer puts the store in order first: some microseconds for each entry.
+ *   P3  who takes the lock from a dead writer puts the store in order first: below a microsecond for each entry.
  * refs, and what iterators give, are copies, good until their section ends or the next step. All values have
  * versions; set_if works with numbers too. A callback of update that calls the store gets -EDEADLK.
  * Not with hugetlb pages or an RCU flavour of the caller's. Opening and calls also say
