@@ -137,7 +137,7 @@ TEST_CASE("every kind of pages holds the same") {
 }
 
 TEST_CASE("a scan over numbers gives what is there, piece by piece, without what has expired") {
-    auto s = open_store(with(LATH_STORE_NUMBERS), "mem:");
+    auto s = open_store(with(LATH_STORE_NUMBERS), here());
     for (std::uint64_t i = 0; i < 1000; ++i)
         REQUIRE(set(s.get(), lath_key_number(i * 3), std::to_string(i)) == 0);
     REQUIRE(set(s.get(), lath_key_number(~std::uint64_t{0}), "end") == 0);
@@ -168,7 +168,7 @@ TEST_CASE("a scan over numbers gives what is there, piece by piece, without what
     CHECK(lath_store_scan_numbers(s.get(), 31, 60, keys.data(), refs.data(), 2000, nullptr) == 10);
     CHECK(lath_store_scan_numbers(s.get(), 31, 32, keys.data(), refs.data(), 2000, &next) == 0);
     lath_store_read_end(s.get());
-    auto strings = open_store(with(LATH_STORE_BYTES), "mem:");
+    auto strings = open_store(with(LATH_STORE_BYTES), here());
     CHECK(lath_store_scan_numbers(strings.get(), 0, 9, keys.data(), refs.data(), 9, &next) == 0);
     CHECK(lath_store_mget_numbers(strings.get(), 2, keys.data(), refs.data()) == 0);
     CHECK(!refs[1].data);
@@ -176,7 +176,7 @@ TEST_CASE("a scan over numbers gives what is there, piece by piece, without what
 
 TEST_CASE("of equal keys in a batch the last wins; one that cannot be is refused alone") {
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
-        auto s = open_store(with(kind), "mem:");
+        auto s = open_store(with(kind), here());
         std::string text[3] = {"a", "b", "c"};
         auto key = [&](int i) {
             return kind == LATH_STORE_NUMBERS ? lath_key_number(static_cast<std::uint64_t>(i))

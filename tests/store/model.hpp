@@ -43,6 +43,9 @@ inline std::string_view elsewhere() {
     return spec ? spec : "mem:";
 }
 
+// What dev: cannot: on mem:, or on shm:
+inline const char* here() { return elsewhere() == "shm:" ? "shm:" : "mem:"; }
+
 inline store_ptr open_store(const lath_store_options& options, const char* spec = nullptr) {
     lath_store* s = nullptr;
     if (!spec)

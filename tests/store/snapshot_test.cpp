@@ -28,7 +28,7 @@ void write_file(const std::string& path, const std::string& content) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
-store_ptr fresh(lath_store_keys kind, const char* spec = "mem:") {
+store_ptr fresh(lath_store_keys kind, const char* spec = here()) {
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
     options.keys = kind;
     return open_store(options, spec);
