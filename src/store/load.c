@@ -286,13 +286,16 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	return 0;
 }
 
-static bool is_empty(struct lath_store *store)
+/* 0 | -ENOTEMPTY | why that cannot be said */
+static int check_empty(struct lath_store *store)
 {
 	struct lath_item item;
+	int64_t count;
 
-	if (store->backend)
-		return !store->backend->count(store, NULL);
-	return lath_skiplist_first_item(&store->root.list, &item) != 0;
+	if (!store->backend)
+		return lath_skiplist_first_item(&store->root.list, &item) ? 0 : -ENOTEMPTY;
+	count = store->backend->count(store, NULL);
+	return count > 0 ? -ENOTEMPTY : (int)count;
 }
 
 static int load_open(struct reader *r, lath_store_progress_fn progress, void *arg)
@@ -347,7 +350,10 @@ int snapshot_load(struct lath_store *store, const char *path, lath_store_progres
 
 int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
 {
+	int ret;
+
 	if (store->backend && !store->backend->clear)
 		return -EOPNOTSUPP;
-	return is_empty(store) ? snapshot_load(store, path, progress, arg, NULL, 0) : -ENOTEMPTY;
+	ret = check_empty(store);
+	return ret ? ret : snapshot_load(store, path, progress, arg, NULL, 0);
 }

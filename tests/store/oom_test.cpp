@@ -33,6 +33,17 @@ bool refuse() {
 }
 #define MUST(x) ((x) ? void() : die(#x, __LINE__))
 
+// On mem:, or on a store in shared memory whose name is gone at once.
+int open_empty(lath_store** s, const lath_store_options& options) {
+    std::string spec = here();
+    if (spec == "shm:")
+        spec += "lath-oom-" + std::to_string(getpid());
+    int ret = lath_store_open(s, spec.c_str(), &options);
+    if (spec != "mem:")
+        lath_store_remove(spec.c_str(), nullptr, 0);
+    return ret;
+}
+
 void compare(lath_store* s, const model& m) {
     auto* hook = lath_store_refuse;
     lath_store_refuse = nullptr;
@@ -57,7 +68,7 @@ void tape(lath_store_keys kind, const std::string& path) {
     options.keys = kind;
     options.reserve = 64 << 20;
     lath_store* s = nullptr;
-    int ret = lath_store_open(&s, "mem:", &options);
+    int ret = open_empty(&s, options);
     MUST(ret == 0 || ret == -ENOMEM);
     if (ret)
         return;
@@ -113,7 +124,7 @@ void tape(lath_store_keys kind, const std::string& path) {
     ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
     lath_store_close(s);
-    if (ret || lath_store_open(&s, "mem:", &options))
+    if (ret || open_empty(&s, options))
         return;
     ret = lath_store_load(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
@@ -128,7 +139,7 @@ void layers() {
     options.keys = LATH_STORE_BYTES;
     options.reserve = 64 << 20;
     lath_store* s = nullptr;
-    int ret = lath_store_open(&s, "mem:", &options);
+    int ret = open_empty(&s, options);
     MUST(ret == 0 || ret == -ENOMEM);
     if (ret)
         return;
