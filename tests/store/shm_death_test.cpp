@@ -34,6 +34,19 @@ namespace {
 }
 #define MUST(x) ((x) ? void() : die(#x, __LINE__))
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_STEPS 1
+#elif __has_feature(address_sanitizer)
+#define FEW_STEPS 1
+#endif
+#endif
+#ifdef FEW_STEPS
+constexpr bool few = true; // each is many more instructions
+#else
+constexpr bool few = false;
+#endif
+
 bool long_run() { return std::getenv("LATH_LONG") != nullptr; }
 
 // A store under a name of this test's, gone when the test is.
@@ -361,7 +374,7 @@ bool steps_of(const scene& sc) {
         return false;
     MUST(p.before.map != p.after.map || !std::strcmp(sc.name, "expire") ||
          !std::strcmp(sc.name, "compact"));
-    auto v = judge(p.store.get(), p.m, *img, p.start, p.states, p.before, p.after, 1);
+    auto v = judge(p.store.get(), p.m, *img, p.start, p.states, p.before, p.after, few ? 5 : 1);
     if (!v.wrong.empty())
         die(std::string(sc.name) + ": " + v.wrong, __LINE__);
     std::printf("%-28s %5zu states, %5zu as before, %5zu as after\n", sc.name, v.states, v.before,
@@ -436,23 +449,10 @@ void faults_are_noticed() {
 
 } // namespace
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define NO_STEPS 1
-#elif __has_feature(address_sanitizer)
-#define FEW_STEPS 1
-#endif
-#endif
-
 int main(int argc, char** argv) {
 #ifdef NO_STEPS
     std::printf("shm_death_test: not under ThreadSanitizer\n");
     return 0;
-#endif
-#ifdef FEW_STEPS
-    bool few = true; // each is many more instructions
-#else
-    bool few = false;
 #endif
     std::string which = argc > 1 ? argv[1] : "";
     bool can = true;
