@@ -24,8 +24,7 @@ static void gap_add_run(struct gap *sum, u64 first, u64 last)
 	if (first > last)
 		return;
 	sum->wide = max(sum->wide, last - first + 1);
-	for_each_entry(at, first, last)
-	{
+	for_each_entry(at, first, last) {
 		unsigned int slot = gap_slot(at & -at);
 		u8 code = gap_code(last - at + 1);
 

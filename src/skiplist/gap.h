@@ -128,8 +128,10 @@ static inline bool gap_has_run(const struct gap *gap, u64 first, u64 last)
 
 	if (gap->wide <= last - first)
 		return false;
-	for_each_entry(at, first,
-		       last) if (gap_room(gap, gap_slot(at & -at)) < gap_code(last - at + 1)) return false;
+	for_each_entry(at, first, last) {
+		if (gap_room(gap, gap_slot(at & -at)) < gap_code(last - at + 1))
+			return false;
+	}
 	return true;
 }
 

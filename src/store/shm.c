@@ -56,7 +56,7 @@ int shm_enter(struct shm *shm, bool write)
 			pthread_mutex_unlock(&head->lock);
 			return ret;
 		}
-		smp_store_release(&head->dirty, 0);
+		smp_store_release(&head->dirty, 0); /* after all that was made anew; read under the lock */
 	}
 	if (write)
 		WRITE_ONCE(head->dirty, 1);
@@ -69,7 +69,7 @@ void shm_leave(struct shm *shm)
 	if (shm->head->dirty) {
 		arena_flush(&shm->head->store.arena);
 		shm_reclaim(shm);
-		smp_store_release(&shm->head->dirty, 0);
+		smp_store_release(&shm->head->dirty, 0); /* after the change; read under the lock */
 	}
 	arena_borrow_shard(own_shard);
 	inside = NULL;
