@@ -12,6 +12,26 @@
 /* 16 to 32 are best on what we measured; half or twice as many cost 30 to 70 % more. */
 #define BATCH_GROUP 16
 
+/* All from this level to the next. */
+static __always_inline void step_down(unsigned int n, const u64 *key, size_t stride, unsigned int level,
+				      enum walk_for use, struct node **at)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		u64 k = *(const u64 *)((const char *)key + i * stride);
+		struct node *node = at[i];
+		enum step step;
+
+		if (unlikely(!node))
+			continue;
+		do
+			step = node_level(node) == level ? walk_step(&node, k, use) : STEP_ANEW;
+		while (unlikely(step == STEP_RIGHT));
+		at[i] = likely(step == STEP_DOWN) ? node : NULL;
+	}
+}
+
 /* The leaves for n <= BATCH_GROUP keys, header and heads on their way into the cache: nobody has looked at
  * them yet. NULL: take the walk. */
 static __always_inline void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
@@ -22,20 +42,12 @@ static __always_inline void find_leaves(struct skiplist *list, unsigned int n, c
 
 	for (i = 0; i < n; i++)
 		leaf[i] = root;
-	for (; level; level--) {
-		for (i = 0; i < n; i++) {
-			u64 k = *(const u64 *)((const char *)key + i * stride);
-			struct node *node = leaf[i];
-			enum step step;
-
-			if (unlikely(!node))
-				continue;
-			do
-				step = node_level(node) == level ? walk_step(&node, k, WALK_ON) : STEP_ANEW;
-			while (unlikely(step == STEP_RIGHT));
-			leaf[i] = likely(step == STEP_DOWN) ? node : NULL;
-		}
-	}
+	for (; level > READ_ONCE(list->guess_from); level--)
+		step_down(n, key, stride, level, WALK_ON, leaf);
+	if (level == 2)
+		step_down(n, key, stride, level--, WALK_TO_READ, leaf);
+	if (level)
+		step_down(n, key, stride, level, WALK_ON, leaf);
 }
 
 /* Is it a leaf, and does it cover key? */
