@@ -259,13 +259,15 @@ def write_markdown(path, tables, seeds):
         file.write("\n".join(parts) + "\n")
 
 
-def write_pictures(directory, entries):
-    spec = charts.overview(entries)
+def write_pictures(directory, name, spec):
+    """A picture in both themes, as SVG and PNG."""
+    if not spec:
+        return []
     spec.update(width=620, autosize={"type": "pad"}, padding=12)
     written = []
     for theme in ("light", "dark"):
         drawn = json.dumps(charts.themed(spec, theme))
-        base = os.path.join(directory, f"report-{theme}")
+        base = os.path.join(directory, f"{name}-{theme}")
         with open(base + ".svg", "w", encoding="utf-8") as file:
             file.write(vl_convert.vegalite_to_svg(drawn))
         with open(base + ".png", "wb") as file:
@@ -298,7 +300,11 @@ def main():
         page, notes = os.path.join(asked.output, "report.html"), os.path.join(asked.output, "report.md")
         write_page(page, tables, seeds, entries)
         write_markdown(notes, tables, seeds)
-        written = [page, notes] + (write_pictures(asked.output, entries) if entries else [])
+        written = [page, notes]
+        if entries:
+            written += write_pictures(asked.output, "report", charts.overview(entries))
+        if "pages" in tables:
+            written += write_pictures(asked.output, "pages", charts.pages(tables["pages"].rows))
     except Problem as problem:
         sys.exit(f"lath report: {problem}")
     except OSError as error:

@@ -21,16 +21,23 @@ static __always_inline u64 all8(const __mmask8 *m)
 }
 
 /* Which of 64 words compare so with k? */
-#define WHICH(name, compare)                                                                                \
-	static __always_inline u64 name(const __m512i *x, __m512i k)                                        \
-	{                                                                                                   \
-		__mmask8 m[8] = { compare(x[0], k), compare(x[1], k), compare(x[2], k), compare(x[3], k),   \
-				  compare(x[4], k), compare(x[5], k), compare(x[6], k), compare(x[7], k) }; \
-                                                                                                            \
-		return all8(m);                                                                             \
-	}
-WHICH(at_most, _mm512_cmple_epu64_mask)
-WHICH(equal, _mm512_cmpeq_epu64_mask)
+#define EACH(compare, x, k)                                                       \
+	{ compare(x[0], k), compare(x[1], k), compare(x[2], k), compare(x[3], k), \
+	  compare(x[4], k), compare(x[5], k), compare(x[6], k), compare(x[7], k) }
+
+static __always_inline u64 at_most(const __m512i *x, __m512i k)
+{
+	__mmask8 m[8] = EACH(_mm512_cmple_epu64_mask, x, k);
+
+	return all8(m);
+}
+
+static __always_inline u64 equal(const __m512i *x, __m512i k)
+{
+	__mmask8 m[8] = EACH(_mm512_cmpeq_epu64_mask, x, k);
+
+	return all8(m);
+}
 
 static __always_inline void load(__m512i *x, const u64 *e)
 {

@@ -237,7 +237,7 @@ static u64 run_end(const struct arena *arena, u64 unit)
 
 	if (unit % 64 + more < 64)
 		return unit + more;
-	while (++i < ARENA_WORDS && !~arena->map[i])
+	for (i++; i < ARENA_WORDS && !~arena->map[i]; i++)
 		;
 	return 64 * i + (i < ARENA_WORDS ? ones(arena->map[i]) : 0);
 }

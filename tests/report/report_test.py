@@ -84,11 +84,11 @@ def check_files(directory, document):
     for table in {row["table"] for row in document["rows"]}:
         check(f"lath bench {table}" in text, f"report.md: no command for {table}")
     check("37.0 ms" in text and "LWN" in text, "report.md: the published figures of ranges are missing")
-    for theme in ("light", "dark"):
-        picture = tree.parse(os.path.join(directory, f"report-{theme}.svg")).getroot()
-        check(len(list(picture.iter())) > 30, f"report-{theme}.svg: nearly empty")
-        with open(os.path.join(directory, f"report-{theme}.png"), "rb") as file:
-            check(file.read(8) == b"\x89PNG\r\n\x1a\n", f"report-{theme}.png: not a PNG")
+    for name in ("report-light", "report-dark", "pages-light", "pages-dark"):
+        picture = tree.parse(os.path.join(directory, f"{name}.svg")).getroot()
+        check(len(list(picture.iter())) > 30, f"{name}.svg: nearly empty")
+        with open(os.path.join(directory, f"{name}.png"), "rb") as file:
+            check(file.read(8) == b"\x89PNG\r\n\x1a\n", f"{name}.png: not a PNG")
 
 
 def check_wrong_input(lath, scratch):
