@@ -99,6 +99,8 @@ def main():
             rows.append(row)
             print(f"| {engine} | {call} | {row['instructions']:.0f} | " +
                   " | ".join(f"{row[k]:.2f}" for k in ("l1", "l3", "dtlb_4k", "l2tlb_4k", "dtlb_2m")) + " |")
+    if not rows:
+        sys.exit("misses: nothing was counted")
     if asked.json:
         with open(asked.json, "w", encoding="utf-8") as file:
             json.dump({"items": asked.items, "operations": asked.operations, "rows": rows}, file, indent=1)
