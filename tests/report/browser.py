@@ -12,7 +12,8 @@ class Browser:
     """with Browser("chromium") as b: b.open(url, width, dark); b.evaluate("..."); b.complaints"""
 
     def __init__(self, program):
-        self.profile = tempfile.TemporaryDirectory()
+        # its helpers may still be writing there when it has ended
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self.out = os.pipe()
         self.inp, to_write = os.pipe()
 
