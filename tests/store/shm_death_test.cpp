@@ -8,6 +8,7 @@
 // that recovers. The same with recovery made wrong: then it must be noticed.
 // kills: children write and are killed (SIGKILL) at random moments; everything they reported is there.
 #include "model.hpp"
+#include "must.hpp"
 #include "shm_inside.h"
 
 #include <array>
@@ -27,12 +28,6 @@
 using namespace storetest;
 
 namespace {
-
-[[noreturn]] void die(const std::string& what, int line) {
-    std::fprintf(stderr, "shm_death_test:%d: %s\n", line, what.c_str());
-    std::exit(1);
-}
-#define MUST(x) ((x) ? void() : die(#x, __LINE__))
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -376,7 +371,7 @@ bool steps_of(const scene& sc) {
          !std::strcmp(sc.name, "compact"));
     auto v = judge(p.store.get(), p.m, *img, p.start, p.states, p.before, p.after, few ? 5 : 1);
     if (!v.wrong.empty())
-        die(std::string(sc.name) + ": " + v.wrong, __LINE__);
+        die(std::string(sc.name) + ": " + v.wrong);
     std::printf("%-28s %5zu states, %5zu as before, %5zu as after\n", sc.name, v.states, v.before,
                 v.after);
     return true;
@@ -413,7 +408,7 @@ void steps_of_recovery(const scene& sc, std::size_t stride) {
         MUST(then.map == p.before.map || then.map == p.after.map);
         auto v = judge(p.store.get(), p.m, *img, image_then, states, then, then, stride);
         if (!v.wrong.empty())
-            die(std::string("recovery from ") + sc.name + ": " + v.wrong, __LINE__);
+            die(std::string("recovery from ") + sc.name + ": " + v.wrong);
         std::printf("recovery from %-14s %5zu states of %zu\n", sc.name, v.states, states.size());
     }
 }

@@ -3,6 +3,7 @@
 // Shared stores and processes: who may attach and who may not; several processes at once; processes that are killed
 // at random moments, whose reported calls must be there, whole.
 #include "model.hpp"
+#include "must.hpp"
 #include "shm_inside.h"
 
 #include <array>
@@ -27,12 +28,6 @@ extern "C" bool (*lath_store_refuse)(void);
 using namespace storetest;
 
 namespace {
-
-[[noreturn]] void die(const std::string& what, int line) {
-    std::fprintf(stderr, "shm_test:%d: %s\n", line, what.c_str());
-    std::exit(1);
-}
-#define MUST(x) ((x) ? void() : die(#x, __LINE__))
 
 // A name that is free at the beginning and at the end.
 class name {
@@ -63,7 +58,7 @@ store_ptr attach(const std::string& spec, const lath_store_options& options) {
     o.why = why;
     o.why_size = sizeof why;
     if (int ret = lath_store_open(&s, spec.c_str(), &o))
-        die(spec + ": " + why + " (" + std::to_string(ret) + ")", __LINE__);
+        die(spec + ": " + why + " (" + std::to_string(ret) + ")");
     return store_ptr(s);
 }
 
@@ -77,8 +72,7 @@ void refused(const std::string& spec, const lath_store_options& options, int err
     int ret = lath_store_open(&s, spec.c_str(), &o);
     if (ret != error || !std::strstr(why, word))
         die(spec + ": " + std::to_string(ret) + ", " + why + "; wanted " + std::to_string(error) +
-                ", " + word,
-            __LINE__);
+            ", " + word);
 }
 
 const std::string gone = "(no such key)";
@@ -97,7 +91,7 @@ std::string get(lath_store* s, lath_store_key key) {
 void whole(lath_store* s) {
     char why[200] = "";
     if (shm_inside_verify(s, why, sizeof why))
-        die(why, __LINE__);
+        die(why);
 }
 
 template <class Fn>
@@ -439,9 +433,8 @@ void settle(lath_store* s, work& w, std::uint64_t& known, ledger::line& line) {
                         now = get(s, w.m.key(k));
             if (now != old && now != v)
                 die("call " + std::to_string(known) + " of " + std::to_string(w.who) + ": '" +
-                        now.substr(0, 40) + "', before '" + old.substr(0, 40) + "', after '" +
-                        v.substr(0, 40) + "'",
-                    __LINE__);
+                    now.substr(0, 40) + "', before '" + old.substr(0, 40) + "', after '" +
+                    v.substr(0, 40) + "'");
             w.apply({{k, now}});
         }
         line.done = ++known;
@@ -449,9 +442,8 @@ void settle(lath_store* s, work& w, std::uint64_t& known, ledger::line& line) {
     for (const auto& [k, v] : w.m.map)
         if (std::string now = get(s, w.m.key(k)); now != v)
             die("call " + std::to_string(known) + " of " + std::to_string(w.who) +
-                    " was reported and is lost: " + std::to_string(v.size()) + " bytes, now " +
-                    now.substr(0, 40),
-                __LINE__);
+                " was reported and is lost: " + std::to_string(v.size()) + " bytes, now " +
+                now.substr(0, 40));
 }
 
 void compare_all(lath_store* s, const std::vector<work>& all) {
