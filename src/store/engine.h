@@ -23,7 +23,7 @@ enum word_form { WORD_INLINE = 1, WORD_NIBBLES, WORD_BARE, WORD_RECORD, WORD_BUC
 #define INLINE_MAX 7
 #define NIBBLES_MAX 14
 #define BARE_MAX 65535u
-#define KEY_MAX 65535u
+#define KEY_BYTES_MAX 65535u
 
 static inline enum word_form word_form(u64 word)
 {
@@ -144,7 +144,7 @@ static inline int key_check(const struct lath_store *store, struct lath_store_ke
 {
 	if (unlikely(!key_fits(store, key)))
 		return -EINVAL;
-	return unlikely(key.data && key.n > KEY_MAX) ? -E2BIG : 0;
+	return unlikely(key.data && key.n > KEY_BYTES_MAX) ? -E2BIG : 0;
 }
 
 /* value.c */

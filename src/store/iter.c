@@ -54,7 +54,7 @@ static int bound_set(struct bound *bound, const void *data, u64 size)
 {
 	u8 *copy;
 
-	if (size > KEY_MAX)
+	if (size > KEY_BYTES_MAX)
 		return -E2BIG;
 	copy = store_refused() ? NULL : malloc(size + 1);
 	if (!copy)

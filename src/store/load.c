@@ -130,7 +130,7 @@ static bool take_key(struct reader *r, struct cursor *c, bool first)
 		return true;
 	}
 	size = take_number(c);
-	if (c->bad || n > r->key_size || (first && n) || size > KEY_MAX || n + size > KEY_MAX)
+	if (c->bad || n > r->key_size || (first && n) || size > KEY_BYTES_MAX || n + size > KEY_BYTES_MAX)
 		return false;
 	rest = take_bytes(c, size);
 	if (!rest)
@@ -308,7 +308,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (!S_ISREG(stat.st_mode))
 		return bad_file(r, "not a regular file");
 	r->size = (u64)stat.st_size;
-	r->key = store_refused() ? NULL : malloc(KEY_MAX);
+	r->key = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
 	if (!r->key)
 		return failed(r, -ENOMEM);
 	ret = read_file(r, progress, arg);

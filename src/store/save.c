@@ -230,7 +230,7 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	if (store->backend && !store->backend->iter_begin)
 		return -EOPNOTSUPP;
 	beside = store_refused() ? NULL : malloc(size);
-	w.last = store_refused() ? NULL : malloc(KEY_MAX);
+	w.last = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
 	if (beside && w.last) {
 		snprintf(beside, size, "%s.tmp", path);
 		ret = save_to(store, path, beside, &w, progress, arg);

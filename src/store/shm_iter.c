@@ -38,7 +38,7 @@ static int bound_set(struct bound *bound, const struct lath_store_key *key)
 	u8 *data = NULL;
 
 	if (key->data) {
-		if (key->n > KEY_MAX)
+		if (key->n > KEY_BYTES_MAX)
 			return -E2BIG;
 		data = store_refused() ? NULL : malloc(key->n + 1);
 		if (!data)

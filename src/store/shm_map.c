@@ -244,7 +244,7 @@ static void measure(struct geometry *g, const struct lath_store_options *options
 	g->reserve = min(round_up(reserve, BLOCK) + 2 * BLOCK, 1ull << 40);
 	n = g->reserve / BLOCK;
 	g->hand = round_up(sizeof(struct shm_head), 4096);
-	g->blocks = g->hand + round_up(KEY_MAX, 4096);
+	g->blocks = g->hand + round_up(KEY_BYTES_MAX, 4096);
 	g->arena = round_up(g->blocks + 2 * n, BLOCK);
 	g->index = g->arena + g->reserve;
 	g->marks = g->index + g->reserve;

@@ -91,7 +91,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	if (!ret)
 		ret = layer_init(store, &store->root, 0);
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
-		store->hand = store_refused() ? NULL : malloc(KEY_MAX);
+		store->hand = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
 		ret = store->hand ? 0 : -ENOMEM;
 	}
 	if (ret) {
