@@ -289,7 +289,7 @@ private:
             threads == 1 && keys_ == item_keys::mixed && wants(case_of("scan", keys_, n_, 1));
         auto figures = w.run(threads, scan);
         if (figures.empty() && !session_.stopped())
-            session_.wrong(name, "its process ended");
+            session_.wrong(name, w.why());
         std::map<std::string, phase_figure> by_phase;
         for (const auto& f : figures) {
             record(f.phase, name, threads, f.cpu, f.wall, f.right);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <exception>
 #include <fcntl.h>
 #include <sstream>
 #include <stdexcept>
@@ -67,11 +68,19 @@ private:
                Body body) {
         std::atomic<std::uint64_t> sum{0};
         std::uint64_t slice = job_.timed / static_cast<std::uint64_t>(threads);
+        std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(threads));
         auto times = run_threads(threads, [&](int t) {
             std::uint64_t from = first + slice * static_cast<std::uint64_t>(t);
             std::uint64_t to = t + 1 == threads ? first + job_.timed : from + slice;
-            sum += body(from, to);
+            try {
+                sum += body(from, to);
+            } catch (...) {
+                thrown[static_cast<std::size_t>(t)] = std::current_exception();
+            }
         });
+        for (const auto& e : thrown)
+            if (e)
+                std::rethrow_exception(e);
         std::uint64_t cpu = 0;
         for (std::uint64_t c : times.cpu)
             cpu += c;
@@ -217,17 +226,26 @@ std::string worker::line() {
     return s;
 }
 
-std::optional<std::string> worker::ready() {
-    std::istringstream in(line());
+// What the worker says instead of a figure: why it ended. Throws when the engine is broken.
+std::string worker::complaint(const std::string& text) {
+    std::istringstream in(text);
     std::string word, rest;
     if (!(in >> word))
-        return "its process ended while it was filled";
-    if (word == "ready" && in >> bytes_ >> huge_)
-        return std::nullopt;
+        return "its process ended";
     std::getline(in >> std::ws, rest);
     if (word == "broken")
         throw std::runtime_error(rest);
     return rest;
+}
+
+std::optional<std::string> worker::ready() {
+    std::string text = line(), word;
+    if (text.empty())
+        return "its process ended while it was filled";
+    std::istringstream in(text);
+    if (in >> word && word == "ready" && in >> bytes_ >> huge_)
+        return std::nullopt;
+    return complaint(text);
 }
 
 std::vector<phase_figure> worker::run(int threads, bool scan) {
@@ -241,8 +259,10 @@ std::vector<phase_figure> worker::run(int threads, bool scan) {
         std::istringstream in(text);
         phase_figure f{};
         int right = 0;
-        if (!(in >> f.phase >> f.cpu >> f.wall >> right))
+        if (!(in >> f.phase >> f.cpu >> f.wall >> right)) {
+            why_ = complaint(text);
             return {};
+        }
         f.right = right == 1;
         figures.push_back(f);
     }

@@ -50,15 +50,18 @@ public:
     std::optional<std::string> ready();
     double bytes_per_item() const { return bytes_; }
     double huge_share() const { return huge_; }
-    // One repetition of all phases; empty when the worker ended.
+    // One repetition of all phases; empty when the worker ended: why() says why.
     std::vector<phase_figure> run(int threads, bool scan);
+    const std::string& why() const { return why_; }
 
 private:
     std::string line();
+    static std::string complaint(const std::string& text);
 
     pid_t pid_ = -1;
     FILE *to_ = nullptr, *from_ = nullptr;
     double bytes_ = 0, huge_ = 0;
+    std::string why_;
 };
 
 // In a process that worker started: does the job and does not return. Else returns at once.

@@ -228,7 +228,7 @@ static int store_set(void *s, uint64_t key, const void *value, size_t size)
 	memcpy(e->entry[i].value, value, size);
 	if (BREAK == 14)
 		e->entry[i].value[0] = '0';
-	return BREAK == 15;
+	return BREAK == 15 || (BREAK == 16 && e->count > 2000); /* 16: what is timed */
 }
 
 static int store_get(void *s, uint64_t key, void *value, size_t room)

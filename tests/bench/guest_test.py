@@ -26,6 +26,7 @@ BROKEN = [
     (13, ["sort"], 1, "nothing to measure"),
     (14, ["store"], 2, "plain"),
     (15, ["store"], 1, "store->set() failed"),
+    (16, ["store"], 1, "store->set() failed"),
 ]
 
 
