@@ -4,6 +4,7 @@
 // at random moments, whose reported calls must be there, whole.
 #include "model.hpp"
 #include "must.hpp"
+#include "scratch.hpp"
 #include "shm_inside.h"
 
 #include <array>
@@ -22,7 +23,6 @@
 #include <unistd.h>
 #include <vector>
 
-extern char** environ;
 extern "C" bool (*lath_store_refuse)(void);
 
 using namespace storetest;
@@ -32,7 +32,7 @@ namespace {
 // A name that is free at the beginning and at the end.
 class name {
 public:
-    name() : text_("lath-shm-" + std::to_string(getpid()) + "-" + std::to_string(++count_)) {}
+    name() : text_(all() + std::to_string(++count_)) {}
     name(const name&) = delete;
     name& operator=(const name&) = delete;
     ~name() { shm_unlink(path().c_str()); }
@@ -40,6 +40,15 @@ public:
     std::string path() const { return "/" + text_; }
 
 private:
+    static const std::string& all() {
+        static const std::string text = [] {
+            std::string mine = "lath-shm-" + std::to_string(getpid()) + "-";
+            remove_at_end("/dev/shm/" + mine);
+            return mine;
+        }();
+        return text;
+    }
+
     static inline int count_ = 0;
     std::string text_;
 };
