@@ -150,6 +150,29 @@ static struct node *adopt(struct skiplist *list, struct node *up, unsigned int i
 	return other;
 }
 
+/* The separator of node is the first one of the locked up's right neighbour, and node begins in up by now: let the
+ * neighbour begin there too, or every walk to what is between ends too far left. Unlocks up if it did; the neighbour,
+ * whose low fence has fallen, or NULL. */
+static struct node *move_border(struct skiplist *list, struct node *up, const struct node *node, u64 low)
+{
+	struct node *right = lock_right(up);
+
+	if (!right)
+		return NULL;
+	if (node_child(right, __ffs64(right->live)) != node || node_key(up, __fls64(up->live)) >= low) {
+		node_unlock_clean(right);
+		return NULL;
+	}
+	node_compact(right, list->inner_side); /* dead entries in front may have keys from low on */
+	WRITE_ONCE(right->pair[0].key, low);
+	WRITE_ONCE(right->head[0], node_head_of(right, low));
+	WRITE_ONCE(right->low, low);
+	WRITE_ONCE(up->last, low - 1);
+	node_unlock(right);
+	node_unlock(up);
+	return right;
+}
+
 /*
  * Let the level above know where node begins: lower its separator if it is there, add it if it has none
  * yet and there is a reserve to draw on. A separator may stay too high (the walk then moves right), never
@@ -157,7 +180,7 @@ static struct node *adopt(struct skiplist *list, struct node *up, unsigned int i
  */
 static void post(struct skiplist *list, struct node *node, unsigned int level, struct reserve *reserve)
 {
-	struct node *spare = NULL;
+	struct node *spare = NULL, *next;
 
 	gap_begin(list);
 	for (;;) {
@@ -188,6 +211,14 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, s
 				break;
 			node = other;
 			continue;
+		}
+		if (j < 0 && !fresh && node_key(up, (unsigned int)i) != low) {
+			next = move_border(list, up, node, low);
+			if (next) {
+				node = next;
+				level++;
+				continue;
+			}
 		}
 		if (node_key(up, (unsigned int)i) == low || j == i || (j < 0 && !fresh)) {
 			node_unlock_clean(up); /* known well enough */
