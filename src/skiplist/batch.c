@@ -26,7 +26,7 @@ static __always_inline void step_down(unsigned int n, const u64 *key, size_t str
 		if (unlikely(!node))
 			continue;
 		do
-			step = node_level(node) == level ? walk_step(&node, k, use) : STEP_ANEW;
+			step = node_level(node) == level ? walk_step(&node, k, use, NODE_CAP) : STEP_ANEW;
 		while (unlikely(step == STEP_RIGHT));
 		at[i] = likely(step == STEP_DOWN) ? node : NULL;
 	}
@@ -45,7 +45,7 @@ static __always_inline void find_leaves(struct skiplist *list, unsigned int n, c
 	for (; level > READ_ONCE(list->guess_from); level--)
 		step_down(n, key, stride, level, WALK_ON, leaf);
 	if (level == 2)
-		step_down(n, key, stride, level--, WALK_TO_READ, leaf);
+		step_down(n, key, stride, level--, WALK_TO_INNER, leaf);
 	if (level)
 		step_down(n, key, stride, level, WALK_ON, leaf);
 }

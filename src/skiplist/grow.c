@@ -87,6 +87,14 @@ static bool add_root(struct skiplist *list, unsigned int level, struct reserve *
 	return true;
 }
 
+/* So that walks guess well where a key's entry is. */
+static void inner_spread(const struct skiplist *list, struct node *inner)
+{
+	if (!list->holes) /* gaps would have to move too */
+		node_spread(inner, 0);
+	node_rescale(inner);
+}
+
 /* Split a full, locked inner node in favour of (low, child) and insert it. Unlocks. */
 static void inner_split(struct skiplist *list, struct node *inner, struct node *right, u64 low,
 			struct node *child)
@@ -104,8 +112,8 @@ static void inner_split(struct skiplist *list, struct node *inner, struct node *
 	if (append) /* what comes will lie as close as what is there */
 		node_scale(right, right->low, shift);
 	else
-		node_rescale(right);
-	node_rescale(inner);
+		inner_spread(list, right);
+	inner_spread(list, inner);
 	target = low >= right->low ? right : inner;
 	inner_insert(list, target, low, child);
 	gap_settle(list, inner);
@@ -163,7 +171,8 @@ static struct node *move_border(struct skiplist *list, struct node *up, const st
 		node_unlock_clean(right);
 		return NULL;
 	}
-	node_compact(right, list->inner_side); /* dead entries in front may have keys from low on */
+	if (!(right->live & 1)) /* dead entries in front may have keys from low on */
+		node_compact(right, list->inner_side);
 	WRITE_ONCE(right->pair[0].key, low);
 	WRITE_ONCE(right->head[0], node_head_of(right, low));
 	WRITE_ONCE(right->low, low);

@@ -293,6 +293,40 @@ void node_compact(struct node *node, unsigned int side)
 	pad_heads(node);
 }
 
+/* Dead entries want keys of their own between their neighbours': there are none where nothing can come. */
+static u64 spread_slots(const struct node *node)
+{
+	unsigned int n = node->used, i, at = 0;
+	u64 slots = 0;
+
+	for (i = 0; i < n; i++) {
+		unsigned int next = i + 1 + (i + 1) * (NODE_CAP - n) / n;
+
+		slots |= 1ull << at++;
+		if (i + 1 < n && next > at)
+			at += (unsigned int)min((u64)(next - at), node_key(node, i + 1) - node_key(node, i) - 1);
+	}
+	return slots;
+}
+
+void node_spread(struct node *node, unsigned int side)
+{
+	u64 live = spread_slots(node), rest = live, key, above = 0;
+	unsigned int i = node->used, end = fls64(live), slot, gap;
+
+	if (live == lath_ones(i))
+		return;
+	WRITE_ONCE(node->live, live);
+	WRITE_ONCE(node->used, (u8)end);
+	for (; rest; rest &= ~(1ull << slot), end = slot, above = key) {
+		slot = __fls64(rest);
+		key = node_key(node, --i);
+		put_entry(node, slot, key, node_size(node, i, side == 1), node_value(node, i), side);
+		for (gap = end - slot - 1; gap; gap--)
+			put_entry(node, slot + gap, key + (above - key) / (end - slot) * gap, 0, 0, side);
+	}
+}
+
 static void set_count(struct node *node, unsigned int n)
 {
 	WRITE_ONCE(node->used, (u8)n);

@@ -335,6 +335,9 @@ void node_forget_gap(struct node *node, unsigned int i);
 void node_clear(struct node *node);
 /* Drop dead entries. */
 void node_compact(struct node *node, unsigned int side);
+/* The opposite, in a node without dead entries: put some between the others, so that these are spread over all slots
+ * and what comes finds a free slot near. The caller rescales. */
+void node_spread(struct node *node, unsigned int side);
 /* Write all heads for this scale / for the best scale for the keys there. */
 void node_scale(struct node *node, u64 base, unsigned int shift);
 void node_rescale(struct node *node);

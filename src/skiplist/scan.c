@@ -18,7 +18,7 @@ static struct node *find_leaf_ahead(struct skiplist *list, u64 key, u64 *word)
 	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
 
 	while (node_level(node) > 1)
-		if (!walk_step(&node, key, WALK_ON))
+		if (!walk_step(&node, key, WALK_ON, 0))
 			break;
 	if (node_level(node) == 1) {
 		int i = (int)inner_slot(node, key), ahead;

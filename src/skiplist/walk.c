@@ -55,7 +55,7 @@ struct node *level_node(struct skiplist *list, u64 key, unsigned int level, u64 
 		if (node_level(node) < level)
 			return NULL;
 		while (node_level(node) > level)
-			if (!walk_step(&node, key, WALK_ON))
+			if (!walk_step(&node, key, WALK_ON, 0))
 				break;
 		while (node_level(node) == level) {
 			u64 w = node_read(node);
