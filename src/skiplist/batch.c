@@ -201,15 +201,20 @@ size_t lath_skiplist_get_batch(struct lath_skiplist *public, size_t n, const uin
 
 /* ---- changes ---- */
 
-/* Ask for the entries an insert will move: from where key belongs to the end. */
-static void prefetch_entries(const struct node *leaf, u64 key, bool ranges)
+/* Ask for the entries an insert will move: from where key belongs to the end, or, where they are spread, those near. */
+static void prefetch_entries(const struct skiplist *list, const struct node *leaf, u64 key)
 {
 	unsigned int used = READ_ONCE(leaf->used), i = hweight64(node_match(leaf, key).lt);
 
+	if (list->loose) {
+		prefetchw((const char *)&leaf->pair[i] - 32);
+		prefetchw((const char *)&leaf->pair[i] + 32);
+		return;
+	}
 	used = used < NODE_CAP ? used : NODE_CAP - 1;
 	for (; i <= used; i += 64 / sizeof(struct pair))
 		prefetch((const char *)&leaf->pair[i]);
-	if (ranges)
+	if (list->ranges)
 		prefetch((const char *)&leaf->size[used / 2]);
 }
 
@@ -229,7 +234,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 		find_leaves(list, m, &items[i].key, sizeof(*items), leaf);
 		for (j = 0; j < m; j++)
 			if (leaf[j])
-				prefetch_entries(leaf[j], items[i + j].key, list->ranges);
+				prefetch_entries(list, leaf[j], items[i + j].key);
 		for (j = 0; j < m; j++) {
 			const struct lath_item *item = &items[i + j];
 			int ret = -EINVAL;

@@ -292,7 +292,7 @@ static void post_more(struct skiplist *list, struct node *leaf, struct reserve *
 /* ---- leaves ---- */
 
 /* Entries [0, n) of the group's counts, evened out, moving to the right only. */
-static void even_out(struct node **leaf, unsigned int n, bool ranges)
+static void even_out(struct node **leaf, unsigned int n, bool ranges, bool loose)
 {
 	unsigned int total = 0, i, share, rest, above, want;
 	bool moved;
@@ -324,8 +324,11 @@ static void even_out(struct node **leaf, unsigned int n, bool ranges)
 			moved = true;
 		}
 	} while (moved);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		if (loose)
+			node_spread(leaf[i], ranges);
 		node_rescale(leaf[i]);
+	}
 }
 
 /* Link the fresh leaf behind the last of the group. */
@@ -363,12 +366,12 @@ static bool appends(const struct node *leaf, u64 key, bool ranges)
 int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve *reserve)
 {
 	struct node *group[SPLIT_GROUP + 1] = { leaf };
-	unsigned int n = 1, total = node_count(leaf), i;
+	unsigned int n = 1, most = list->loose ? 1 : SPLIT_GROUP, total = node_count(leaf), i;
 	struct node *fresh = NULL;
 	bool append = appends(leaf, key, list->ranges);
 	u64 first, last;
 
-	while (!append && n < SPLIT_GROUP && total + n * SHARE_ROOM > n * NODE_CAP) {
+	while (!append && n < most && total + n * SHARE_ROOM > n * NODE_CAP) {
 		struct node *right = READ_ONCE(group[n - 1]->right);
 
 		if (!right)
@@ -404,7 +407,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	gap_begin(list);
 	first = leaf->low;
 	last = group[n - 1]->last;
-	even_out(group, n, list->ranges);
+	even_out(group, n, list->ranges, list->loose);
 	for (i = 0; i < n; i++)
 		gap_settle(list, group[i]);
 	if (fresh)

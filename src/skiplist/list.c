@@ -79,6 +79,11 @@ void lath_skiplist_share(struct lath_skiplist *public, const struct lath_allocat
 	list->id = id;
 }
 
+void lath_skiplist_loosen(struct lath_skiplist *public)
+{
+	list_of(public)->loose = true;
+}
+
 u32 lath_skiplist_node_cap(void)
 {
 	return NODE_CAP;

@@ -75,6 +75,7 @@ struct skiplist {
 	bool huge;  /* all memory on huge pages */
 	bool small; /* none */
 	bool holes; /* LATH_HOLES: nodes have gaps */
+	bool loose; /* leaves are split in halves, their entries spread over all slots (share.h) */
 	u8 guess_from; /* children of nodes of this level and below are asked for with the pairs they will need */
 	u8 inner_side; /* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
 	bool retired;  /* something was handed to reclamation: wait for it at the end */

@@ -304,7 +304,8 @@ static u64 spread_slots(const struct node *node)
 
 		slots |= 1ull << at++;
 		if (i + 1 < n && next > at)
-			at += (unsigned int)min((u64)(next - at), node_key(node, i + 1) - node_key(node, i) - 1);
+			at += (unsigned int)min((u64)(next - at),
+						node_key(node, i + 1) - node_key(node, i) - 1);
 	}
 	return slots;
 }

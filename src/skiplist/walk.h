@@ -11,8 +11,11 @@
  * an erase, an insert. */
 enum walk_for { WALK_ON, WALK_TO_INNER, WALK_TO_READ, WALK_TO_ERASE, WALK_TO_INSERT };
 
-/* Entries of an average leaf. */
-#define LEAF_FILL (NODE_CAP * 27 / 32)
+/* Slots an average leaf uses. */
+static __always_inline unsigned int leaf_fill(const struct skiplist *list)
+{
+	return READ_ONCE(list->loose) ? NODE_CAP : NODE_CAP * 27 / 32;
+}
 
 /*
  * Ask memory for what a search of the child at entry i begins with, its header and heads, and for the
@@ -54,6 +57,8 @@ static __always_inline void prefetch_child(const struct node *inner, const struc
 	}
 	prefetchw((const char *)child);
 	prefetchw((const char *)child + 64);
+	if (fill == NODE_CAP) /* spread: a free slot is near, on either side */
+		pair -= 160;
 	end = (const char *)&child->pair[NODE_CAP] - 64;
 	/* a number of lines that depended on the guess would cost a misprediction more than it saves */
 #pragma GCC unroll 8
@@ -64,8 +69,7 @@ static __always_inline void prefetch_child(const struct node *inner, const struc
 enum step { STEP_ANEW, STEP_DOWN, STEP_RIGHT };
 
 /* One step down or right from an inner node; STEP_ANEW: begin at the root again. */
-static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_for use,
-					   unsigned int fill)
+static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_for use, unsigned int fill)
 {
 	struct node *node = *at, *next;
 	enum step step;
@@ -110,7 +114,7 @@ static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_
 static __always_inline struct node *descend(struct skiplist *list, u64 key, u64 *word, enum walk_for use)
 {
 	struct node *node, *right;
-	unsigned int level;
+	unsigned int level, fill = leaf_fill(list);
 	u64 w;
 
 restart:
@@ -124,7 +128,7 @@ restart:
 		level = node_level(node);
 	}
 	while (level == 1) {
-		if (unlikely(!walk_step(&node, key, use, LEAF_FILL)))
+		if (unlikely(!walk_step(&node, key, use, fill)))
 			goto again;
 		level = node_level(node);
 	}

@@ -143,6 +143,8 @@ int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
 	ret = lath_skiplist_init(&layer->list, &config);
+	if (!ret && store->keys == LATH_STORE_NUMBERS)
+		lath_skiplist_loosen(&layer->list);
 	if (!ret && store->allocator)
 		lath_skiplist_share(&layer->list, store->allocator, store->list_id++);
 	return ret;
