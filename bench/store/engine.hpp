@@ -100,7 +100,7 @@ public:
     virtual scan_result scan() { return {}; }
     // The whole value of a key, to verify; empty when it is not there.
     virtual std::string value(std::uint64_t key) = 0;
-    // After the fill: have the memory at hand that the timed sets will take, where the engine has a say.
+    // Have the memory at hand that so many timed sets will take, where the engine has a say.
     virtual void prepare(std::uint64_t) {}
 };
 

@@ -11,6 +11,8 @@ namespace lathbench {
 namespace {
 
 constexpr std::size_t group = 64;
+constexpr std::uint64_t room =
+    80; // bytes that suffice for an item, a record with its place in the index
 
 class lathwork_engine : public store_engine {
 public:
@@ -42,6 +44,10 @@ public:
             if (lath_store_get(store_, lath_key_number(item_key(i, keys)), buf, sizeof buf) > 0)
                 sum += static_cast<unsigned char>(buf[0]);
         return sum;
+    }
+    void prepare(std::uint64_t items) override {
+        if (lath_store_prefault(store_, items * room))
+            throw std::runtime_error("lathwork: no memory");
     }
     bool batched() const override { return true; }
     void mset(std::uint64_t first, std::uint64_t last, item_keys keys) override {

@@ -31,7 +31,10 @@ struct key_of_node {
     const std::uint64_t& operator()(const node& n) const { return n.key; }
 };
 
+constexpr std::size_t cache_line = 64;
+
 struct from_malloc {
+    void prepare(std::size_t) {} // malloc has no such call
     void* get(std::size_t size, std::size_t) {
         void* p = std::malloc(size);
         if (!p)
@@ -40,7 +43,8 @@ struct from_malloc {
     }
 };
 
-// Bumped; a chunk a thread, so that the lock is not needed for memory.
+// Bumped; chunks a thread has for itself, so that the lock is not needed for memory. Nodes begin on a cache line, as
+// those of llds do, and values lie apart from them.
 class from_arena {
 public:
     from_arena() {
@@ -51,10 +55,17 @@ public:
             throw std::runtime_error("rbtree-arena-thp: cannot reserve memory");
         at_ = reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(map) + huge - 1) &
                                       ~(huge - 1));
+        end_ = at_ + (room - huge);
         madvise(at_, room - huge, MADV_HUGEPAGE);
     }
+    void prepare(std::size_t size) {
+        madvise(at_, std::min(size, static_cast<std::size_t>(end_ - at_)), MADV_POPULATE_WRITE);
+    }
     void* get(std::size_t size, std::size_t align) {
-        thread_local char *from = nullptr, *end = nullptr;
+        thread_local struct {
+            char *from, *end;
+        } of_kind[2] = {};
+        auto& [from, end] = of_kind[align > 1];
         auto p = (reinterpret_cast<std::uintptr_t>(from) + align - 1) & ~(align - 1);
         if (!from || p + size > reinterpret_cast<std::uintptr_t>(end)) {
             from = __atomic_fetch_add(&at_, chunk, __ATOMIC_RELAXED);
@@ -67,7 +78,7 @@ public:
 
 private:
     static constexpr std::size_t chunk = std::size_t{1} << 20;
-    char* at_;
+    char *at_, *end_;
 };
 
 template <class Memory>
@@ -75,7 +86,7 @@ struct rbtree {
     static constexpr bool is_ordered = true;
 
     node* make(std::uint64_t key, const char* value, int size) {
-        node* n = new (memory.get(sizeof(node), alignof(node))) node;
+        node* n = new (memory.get(sizeof(node), cache_line)) node;
         n->value = static_cast<char*>(memory.get(static_cast<std::size_t>(size), 1));
         n->key = key;
         n->size = size;
@@ -125,6 +136,9 @@ struct rbtree {
 template <class Memory>
 class rbtree_engine : public single_engine<rbtree<Memory>> {
 public:
+    void prepare(std::uint64_t items) override {
+        this->map.memory.prepare(static_cast<std::size_t>(items) * 80);
+    }
     void fill(std::uint64_t first, std::uint64_t last, item_keys keys) override {
         std::vector<std::pair<std::uint64_t, node*>> all;
         all.reserve(static_cast<std::size_t>(last - first));

@@ -54,10 +54,12 @@ static int check_options(const struct lath_store_options *options)
 /* ---- here ---- */
 
 /* What a plain store of numbers takes is index; of others about half is. */
-static int prefault(struct lath_store *store, u64 bytes)
+int lath_store_prefault(struct lath_store *store, uint64_t bytes)
 {
 	int ret;
 
+	if (store->backend)
+		return -EOPNOTSUPP;
 	if (!bytes)
 		return 0;
 	if (store->plain)
@@ -87,7 +89,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 
 	if (ret)
 		return ret;
-	ret = prefault(store, options->prefault);
+	ret = lath_store_prefault(store, options->prefault);
 	if (!ret)
 		ret = layer_init(store, &store->root, 0);
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {

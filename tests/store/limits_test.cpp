@@ -438,6 +438,24 @@ TEST_CASE("keys made to agree cost bounded memory and time") {
     }
 }
 
+TEST_CASE("prefault takes memory at once, within the limit") {
+    auto options = with(LATH_STORE_NUMBERS);
+    options.limit = 64 << 20;
+    auto s = open_store(options);
+    REQUIRE(s);
+    auto before = stats(s.get());
+    CHECK(lath_store_prefault(s.get(), 0) == 0);
+    CHECK(lath_store_prefault(s.get(), 20 << 20) == 0);
+    auto after = stats(s.get());
+    CHECK(after.committed >= before.committed + (20 << 20));
+    CHECK(after.resident >= before.resident + (20 << 20));
+    CHECK(lath_store_prefault(s.get(), 64 << 20) == -ENOSPC);
+    CHECK(stats(s.get()).committed == after.committed);
+    for (std::uint64_t i = 0; i < 100000; ++i)
+        REQUIRE(set(s.get(), lath_key_number(i), "v") == 0);
+    CHECK(stats(s.get()).committed == after.committed);
+}
+
 TEST_CASE("figures fit one another") {
     auto options = with(LATH_STORE_NUMBERS);
     options.prefault = 8 << 20;
