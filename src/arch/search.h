@@ -102,6 +102,66 @@ static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 	return m;
 }
 
+/*
+ * The two questions of a walk, without the other half of the answer: few instructions here let the processor
+ * begin the next lookup while this one waits for memory.
+ */
+
+/* the first word whose last byte is not below h */
+static __always_inline unsigned int lath_heads_word(const u8 *head, unsigned int h)
+{
+	unsigned int w = 0, i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 7; i++)
+		w += READ_ONCE(head[8 * i + 7]) < h;
+	return w;
+}
+
+/* bit i: byte i is h, of a word of eight times h; the carry-free test for zero bytes, then tops to bits */
+static __always_inline u64 lath_bytes_equal(u64 x, u64 want)
+{
+	u64 y = x ^ want, other = ((y & LATH_BYTES(0x7f)) + LATH_BYTES(0x7f)) | y;
+
+	return ((~other & LATH_BYTES(0x80)) >> 7) * 0x0102040810204080ull >> 56;
+}
+
+/* how many are below h */
+static __always_inline unsigned int lath_heads_below_c(const u8 *head, u8 h)
+{
+	const u64 *words = (const u64 *)head;
+	unsigned int w = lath_heads_word(head, h);
+
+	return 8 * w + lath_first_byte(lath_bytes_ge(READ_ONCE(words[w]), LATH_BYTES(h)));
+}
+
+static __always_inline u64 lath_heads_equal_c(const u8 *head, u8 h)
+{
+	const u64 *words = (const u64 *)head;
+	u64 want = LATH_BYTES(h), eq, more;
+	unsigned int w = lath_heads_word(head, h), next = w < 7 ? w + 1 : 7;
+
+	/* equal ones go on in the next word so often that a branch would cost more than looking */
+	eq = lath_bytes_equal(READ_ONCE(words[w]), want) << 8 * w;
+	more = lath_bytes_equal(READ_ONCE(words[next]), want);
+	eq |= more << 8 * next;
+	while (unlikely(more >> 7) && next < 7) {
+		more = lath_bytes_equal(READ_ONCE(words[++next]), want);
+		eq |= more << 8 * next;
+	}
+	return eq;
+}
+
+static __always_inline long lath_heads_floor_c(const u8 *head, u8 h, u64 live, u64 *below_or_at)
+{
+	const u64 *words = (const u64 *)head;
+	unsigned int w = lath_heads_word(head, h + 1u);
+	u64 above = lath_bytes_ge(LATH_BYTES(h), READ_ONCE(words[w])) ^ LATH_BYTES(0x80);
+
+	*below_or_at = lath_ones(8 * w + lath_first_byte(above)) & live;
+	return (long)fls64(*below_or_at) - 1;
+}
+
 #ifdef LATH_X86_VECTORS
 static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 {
@@ -191,16 +251,18 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512))
 		return LATH_AVX512_COMPARE("vpcmpeqb", head, h);
+	return lath_heads_match_sse2(head, h).eq;
+#else
+	return lath_heads_equal_c(head, h);
 #endif
-	return lath_heads_match(head, h).eq;
 }
 
 /* The highest bit of `live` whose head is not above h, or -1; *below_or_at: all such bits. */
 static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *below_or_at)
 {
+#ifdef LATH_X86_VECTORS
 	struct lath_match m;
 
-#ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512)) { /* has lzcnt too; bsr is slow where lzcnt is not */
 		long above;
 
@@ -208,10 +270,12 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 		__asm__("lzcntq %1, %0" : "=r"(above) : "r"(*below_or_at) : "cc");
 		return 63 - above;
 	}
-#endif
-	m = lath_heads_match(head, h);
+	m = lath_heads_match_sse2(head, h);
 	*below_or_at = (m.lt | m.eq) & live;
 	return (long)fls64(*below_or_at) - 1;
+#else
+	return lath_heads_floor_c(head, h, live, below_or_at);
+#endif
 }
 
 #endif /* LATH_ARCH_SEARCH_H */
