@@ -34,6 +34,9 @@ namespace {
 #define FEW_STEPS 1
 #endif
 #endif
+#ifndef __OPTIMIZE__
+#define FEW_STEPS 1
+#endif
 #ifdef FEW_STEPS
 constexpr bool few = true; // each is many more instructions
 #else

@@ -431,6 +431,14 @@ pid_t start(const std::string& spec, const work& w, int fd, std::uint64_t until)
     return pid;
 }
 
+// It ended by this signal, or had done all its work.
+void end(pid_t pid, int signal) {
+    int status = 0;
+    kill(pid, signal);
+    MUST(waitpid(pid, &status, 0) == pid);
+    MUST(status == signal || status == 0);
+}
+
 // The model up to what was reported; the call that was cut off: each of its keys as before or as after.
 void settle(lath_store* s, work& w, std::uint64_t& known, ledger::line& line) {
     for (; known < line.done; ++known)
@@ -475,7 +483,8 @@ void compare_all(lath_store* s, const std::vector<work>& all) {
     whole(s);
 }
 
-// kills == 0: they work to their end.
+// kills == 0: they work to their end. Else each has so many calls a life that it seldom comes to its end, and that
+// following them here takes no longer than making them.
 void processes(lath_store_keys kind, unsigned count, int kills) {
     name n;
     auto s = attach(n.spec(), with(kind));
@@ -483,7 +492,7 @@ void processes(lath_store_keys kind, unsigned count, int kills) {
     MUST(fd >= 0 && !ftruncate(fd, sizeof(ledger)));
     auto* book = static_cast<ledger*>(
         mmap(nullptr, sizeof(ledger), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
-    std::uint64_t until = kills ? ~std::uint64_t{0} >> 1 : 4000;
+    const std::uint64_t calls_a_life = kills ? 2000 : 4000;
     std::vector<work> all;
     std::vector<pid_t> pids;
     std::vector<std::uint64_t> known(count);
@@ -491,26 +500,18 @@ void processes(lath_store_keys kind, unsigned count, int kills) {
     auto generation = shm_inside_generation(s.get());
     for (unsigned i = 0; i < count; ++i) {
         all.emplace_back(kind, i, random() % 1000000);
-        pids.push_back(start(n.spec(), all[i], fd, until));
+        pids.push_back(start(n.spec(), all[i], fd, calls_a_life));
     }
     for (int k = 0; k < kills; ++k) {
         auto i = static_cast<unsigned>(random() % count);
         usleep(static_cast<useconds_t>(1000 + random() % 12000));
-        kill(pids[i], SIGKILL);
-        int status = 0;
-        waitpid(pids[i], &status, 0);
-        MUST(WIFSIGNALED(status));
+        end(pids[i], SIGKILL);
         whole(s.get());
         settle(s.get(), all[i], known[i], book->of[i]);
-        pids[i] = start(n.spec(), all[i], fd, until);
+        pids[i] = start(n.spec(), all[i], fd, known[i] + calls_a_life);
     }
-    for (unsigned i = 0; i < count; ++i) {
-        int status = 0;
-        if (kills)
-            kill(pids[i], SIGKILL);
-        waitpid(pids[i], &status, 0);
-        MUST(kills || (WIFEXITED(status) && !WEXITSTATUS(status)));
-    }
+    for (pid_t pid : pids)
+        end(pid, kills ? SIGKILL : 0);
     std::uint64_t calls = 0;
     for (unsigned i = 0; i < count; ++i) {
         settle(s.get(), all[i], known[i], book->of[i]);
@@ -519,7 +520,7 @@ void processes(lath_store_keys kind, unsigned count, int kills) {
     compare_all(s.get(), all);
     if (!kills && kind == LATH_STORE_NUMBERS)
         MUST(get(s.get(), lath_key_number(~std::uint64_t{0})) ==
-             std::to_string(count * (until / 16)));
+             std::to_string(count * (calls_a_life / 16)));
     std::printf("%u processes, %d kills: %llu calls, %llu recoveries\n", count, kills,
                 static_cast<unsigned long long>(calls),
                 static_cast<unsigned long long>(shm_inside_generation(s.get()) - generation));
