@@ -163,7 +163,8 @@ static int insert_beyond(struct skiplist *list, struct node *leaf, const struct 
 		ret = grow_last(list, leaf, full, item->key, reserve);
 		if (ret)
 			break;
-		leaf = lock_leaf(list, item->key);
+		leaf = lock_level(list, item->key,
+				  0); /* not by lock_leaf: that this leaf was used lately says nothing */
 	}
 	lath_reader_exit(list->rcu);
 	return ret;

@@ -9,6 +9,7 @@
  * arrays was half the cost.
  */
 #include "skiplist/node.h"
+#include "arch/move.h"
 
 /* A tie of more saturated heads than this makes an insert choose the scale anew. */
 #define SATURATED_RUN 4
@@ -89,6 +90,22 @@ static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 #else
 	memmove(dst, src, n);
 #endif
+}
+
+/* Entries [i, i + n) one further up. */
+static void entries_up(struct node *node, unsigned int i, unsigned int n, unsigned int side)
+{
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512) && side <= 1) {
+		lath_words_up(&node->pair[i + 1].key, &node->pair[i].key, 2 * n);
+		if (side)
+			lath_words_up(&node->size[i + 1], &node->size[i], n);
+		lath_bytes_up(node->head + i, n);
+		return;
+	}
+#endif
+	move_entries(node, i + 1, node, i, n, side);
+	move_heads(node->head + i + 1, node->head + i, n);
 }
 
 void node_forget_gap(struct node *node, unsigned int i)
@@ -192,12 +209,14 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 void node_scale(struct node *node, u64 base, unsigned int shift)
 {
 	unsigned int n = node->used, i;
+	u8 head[64];
 
 	WRITE_ONCE(node->base, base);
 	WRITE_ONCE(node->shift, (u8)shift);
 	for (i = 0; i < n; i++)
-		WRITE_ONCE(node->head[i], node_head(base, shift, node_key(node, i)));
-	pad_heads(node);
+		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
+	memset(head + n, 255, 64 - n);
+	move_heads(node->head, head, 64);
 }
 
 /* The finest scale that tells 256 steps between first and last. */
@@ -240,6 +259,12 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 	u64 dead = ~node->live & lath_ones(used);
 	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
 
+	if (likely(!dead)) { /* what an insert into a list that only grows meets */
+		entries_up(node, i, used - i, side);
+		WRITE_ONCE(node->used, (u8)(used + 1));
+		WRITE_ONCE(node->live, lath_ones(used + 1));
+		return i;
+	}
 	up = above ? __ffs64(above) : used; /* == used: grow at the end */
 	down = below ? fls64(below) - 1 : 64;
 	if (down < 64 && (up >= NODE_CAP || i - 1 - down < up - i)) {
@@ -254,8 +279,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 	if (up > i) {
 		u64 moved = lath_ones(up) & ~lath_ones(i);
 
-		move_entries(node, i + 1, node, i, up - i, side);
-		move_heads(node->head + i + 1, node->head + i, up - i);
+		entries_up(node, i, up - i, side);
 		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved) << 1);
 	}
 	if (up == used)

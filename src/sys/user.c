@@ -53,7 +53,8 @@ void *lath_pages_alloc(size_t size, bool huge)
 
 	if (huge)
 		return map_huge(size);
-	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* all pages at once cost half of what they cost one fault at a time */
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	return map == MAP_FAILED ? NULL : map;
 }
 
