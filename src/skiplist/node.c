@@ -290,11 +290,16 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side)
 {
 	u8 run = rank == node->used ? node->run + (node->run < 255) : 0;
-	unsigned int i = open_slot(node, rank, side);
+	unsigned int i = rank;
 	u8 h = node_head(node->base, node->shift, key);
 
+	if (rank >= node->used || node->live >> rank & 1) {
+		i = open_slot(node, rank, side);
+		WRITE_ONCE(node->head[i], h);
+	} else if (node->head[i] != h) {
+		WRITE_ONCE(node->head[i], h); /* what was erased often comes back: then the next search need not wait for this */
+	}
 	put_entry(node, i, key, size, value, side);
-	WRITE_ONCE(node->head[i], h);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->run, run);
 	if (unlikely(h == 255 || h == 0))
