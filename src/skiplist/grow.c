@@ -35,11 +35,10 @@ void reserve_release(struct skiplist *list, struct reserve *reserve)
 
 /* ---- separators ---- */
 
-static void link_unposted(struct skiplist *list, struct node *left, struct node *fresh)
+static void link_unposted(struct node *left, struct node *fresh)
 {
 	WRITE_ONCE(fresh->unposted, 1);
 	WRITE_ONCE(left->right, fresh);
-	lath_fetch_add(&list->unposted, 1);
 }
 
 static void inner_insert(struct skiplist *list, struct node *inner, u64 low, struct node *child)
@@ -108,7 +107,7 @@ static void inner_split(struct skiplist *list, struct node *inner, struct node *
 	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, list->inner_side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(inner->last, right->low - 1);
-	link_unposted(list, inner, right);
+	link_unposted(inner, right);
 	if (append) /* what comes will lie as close as what is there */
 		node_scale(right, right->low, shift);
 	else
@@ -134,12 +133,9 @@ static int inner_find(const struct node *inner, int i, const struct node *child)
 }
 
 /* True for one of all who want to post this node; it stays alive as long as nobody has. */
-static bool take_posting(struct skiplist *list, struct node *node)
+static bool take_posting(struct node *node)
 {
-	if (!lath_fetch_clear(&node->unposted))
-		return false;
-	lath_fetch_add(&list->unposted, -1ull);
-	return true;
+	return lath_fetch_clear(&node->unposted);
 }
 
 /* The separator that stands for node in a locked parent leads to another, whose low fence has fallen past this
@@ -148,10 +144,9 @@ static struct node *adopt(struct skiplist *list, struct node *up, unsigned int i
 {
 	struct node *other = node_child(up, i);
 
-	if (!take_posting(list, node))
+	if (!take_posting(node))
 		return NULL;
 	WRITE_ONCE(other->unposted, 1); /* alive, for it is posted and up is locked */
-	lath_fetch_add(&list->unposted, 1);
 	WRITE_ONCE(up->pair[i].value, (u64)(uintptr_t)node);
 	if (list->holes)
 		node_forget_gap(up, i);
@@ -242,7 +237,7 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, s
 		}
 		if (j >= 0) {
 			node_erase(up, (unsigned int)j); /* to come back further left */
-		} else if (!take_posting(list, node)) {
+		} else if (!take_posting(node)) {
 			node_unlock_clean(up);
 			break;
 		}
@@ -332,10 +327,10 @@ static void even_out(struct node **leaf, unsigned int n, bool ranges, bool loose
 }
 
 /* Link the fresh leaf behind the last of the group. */
-static void link_leaf(struct skiplist *list, struct node *left, struct node *fresh, u64 low)
+static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
 	node_init(fresh, 0, low, left->last, left->right, left->shift);
-	link_unposted(list, left, fresh);
+	link_unposted(left, fresh);
 }
 
 /* The new key goes behind all of the leaf: begin a new leaf there and leave this one full. */
@@ -345,7 +340,7 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	u64 first = leaf->low, last = leaf->last;
 
 	gap_begin(list);
-	link_leaf(list, leaf, fresh, key);
+	link_leaf(leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);
 	gap_settle(list, fresh);
 	node_open(fresh);
@@ -401,7 +396,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		return 0;
 	}
 	if (fresh) {
-		link_leaf(list, group[n - 1], fresh, group[n - 1]->last);
+		link_leaf(group[n - 1], fresh, group[n - 1]->last);
 		group[n++] = fresh;
 	}
 	gap_begin(list);
@@ -415,7 +410,8 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	lath_delay("leaves evened out, separators not yet posted");
 	for (i = fresh ? n - 1 : n; i-- > 0;)
 		node_unlock(group[i]);
-	lath_fetch_add(fresh ? &list->splits : &list->shares, 1);
+	if (fresh)
+		lath_fetch_add(&list->splits, 1);
 	for (i = READ_ONCE(leaf->unposted) ? 0 : 1; i < n; i++)
 		post(list, group[i], 1, reserve);
 	post_more(list, group[n - 1], reserve);

@@ -158,33 +158,41 @@ void lath_skiplist_destroy(struct lath_skiplist *list, lath_item_fn each, void *
 	lath_block_free(list);
 }
 
+/* Live entries of the nodes of a level, and how many of these nodes no parent knows. */
+static void count_level(struct skiplist *list, unsigned int level, u64 *entries, u64 *unposted)
+{
+	struct node *node;
+	u64 word;
+
+begin:
+	*entries = *unposted = 0;
+	for (node = level_node(list, 0, level, &word); node;) {
+		struct node *next;
+		unsigned int n, alone;
+
+		word = node_read(node);
+		n = node_count(node);
+		alone = READ_ONCE(node->unposted);
+		next = leaf_right(node);
+		if (unlikely(word & NODE_DEAD)) /* its entries are further left */
+			goto begin;
+		if (next)
+			prefetch((char *)next);
+		if (!node_valid(node, word))
+			continue;
+		*entries += n;
+		*unposted += alone;
+		node = next;
+	}
+}
+
 uint64_t lath_skiplist_count(struct lath_skiplist *public)
 {
 	struct skiplist *list = list_of(public);
-	struct node *leaf;
-	u64 count = 0, word;
+	u64 count, unposted;
 
 	lath_reader_enter(list->rcu);
-	leaf = find_leaf(list, 0, &word);
-	while (leaf) {
-		struct node *next;
-		unsigned int n;
-
-		word = node_read(leaf);
-		n = node_count(leaf);
-		next = leaf_right(leaf);
-		if (unlikely(word & NODE_DEAD)) { /* its items are further left: begin again */
-			leaf = find_leaf(list, 0, &word);
-			count = 0;
-			continue;
-		}
-		if (next)
-			prefetch((char *)next);
-		if (!node_valid(leaf, word))
-			continue;
-		count += n;
-		leaf = next;
-	}
+	count_level(list, 0, &count, &unposted);
 	lath_reader_exit(list->rcu);
 	return count;
 }
@@ -192,19 +200,22 @@ uint64_t lath_skiplist_count(struct lath_skiplist *public)
 void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_stats *stats)
 {
 	struct skiplist *list = list_of(public);
+	unsigned int level;
+	u64 unposted;
 
 	memset(stats, 0, sizeof(*stats));
-	stats->items = lath_skiplist_count(public);
 	pool_stats(&list->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
 	pool_stats(&list->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
 	lath_reader_enter(list->rcu);
 	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
+	for (level = stats->levels; level-- > 0;) {
+		count_level(list, level, &stats->items, &unposted);
+		stats->unposted += unposted;
+	}
 	lath_reader_exit(list->rcu);
 	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * NODE_CAP) : 0;
 	stats->restarts = READ_ONCE(list->restarts);
 	stats->lock_falls = READ_ONCE(list->lock_falls);
 	stats->splits = READ_ONCE(list->splits);
-	stats->shares = READ_ONCE(list->shares);
 	stats->merges = READ_ONCE(list->merges);
-	stats->unposted = READ_ONCE(list->unposted);
 }

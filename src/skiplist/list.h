@@ -95,9 +95,7 @@ struct skiplist {
 	u64 restarts;
 	u64 lock_falls;
 	u64 splits;
-	u64 shares;
 	u64 merges;
-	u64 unposted; /* nodes whose separator is not there */
 };
 _Static_assert(sizeof(struct skiplist) <= sizeof(struct lath_skiplist), "fits the public struct");
 
@@ -178,9 +176,7 @@ static inline struct node *lock_right(struct node *node)
 
 static inline struct node *leaf_right(struct node *leaf)
 {
-	struct node *right = READ_ONCE(leaf->right);
-
-	return right ? right : NULL;
+	return READ_ONCE(leaf->right);
 }
 
 static inline void item_of(const struct node *leaf, unsigned int i, bool ranges, struct lath_item *item)
