@@ -71,6 +71,8 @@ json noise_of(const noise& n) {
             {"stolen_percent", percent(n.stolen)},
             {"loop_spread_percent", percent(n.loop_spread)},
             {"loop_lost_percent", percent(n.loop_lost)},
+            {"line_least_ns", std::round(n.line_least_ns * 10) / 10},
+            {"line_most_ns", std::round(n.line_most_ns * 10) / 10},
             {"preempted", n.preempted}};
 }
 

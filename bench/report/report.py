@@ -190,10 +190,12 @@ def machine_facts(tables):
         noise = t.info.get("noise")
         if noise:
             others = noise.get("other_programs_percent")
+            line = (f"; a line goes to another processor in {number(noise['line_least_ns'])} to "
+                    f"{number(noise['line_most_ns'])} ns" if noise.get("line_most_ns") else "")
             facts.append((f"{t.name} was {noise['verdict']}",
                           f"other programs had {number(others or 0)} % of the processors, a fixed loop lost "
                           f"{number(noise['loop_lost_percent'] or 0)} %; {t.info.get('seconds', 0)} s; at most "
-                          f"{number(t.info.get('huge_page_bytes', 0) / 2**20)} MiB in 2 MiB pages"))
+                          f"{number(t.info.get('huge_page_bytes', 0) / 2**20)} MiB in 2 MiB pages{line}"))
     return facts
 
 

@@ -60,9 +60,15 @@ TEST_CASE("the noise of a run is bounded and described") {
     CHECK(n.loop_lost >= 0);
     CHECK(n.loop_lost < 100);
     CHECK(n.resident_bytes > 0);
+    CHECK(n.line_least_ns >= 0);
+    CHECK(n.line_most_ns >= n.line_least_ns);
+    CHECK(n.line_most_ns < 1e6);
     CHECK(std::string(lathbench::verdict({})) == "quiet");
     lathbench::noise bad;
     bad.others = 40;
+    bad.line_least_ns = 28;
+    bad.line_most_ns = 190;
     CHECK(std::string(lathbench::verdict(bad)) == "noisy");
     CHECK(lathbench::describe(bad).find("40.0 %") != std::string::npos);
+    CHECK(lathbench::describe(bad).find("in 28 to 190 ns") != std::string::npos);
 }
