@@ -5,14 +5,19 @@
 #include "scratch.hpp"
 
 #include <doctest/doctest.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -57,6 +62,20 @@ void expect(lath_store* s, const model& m) {
     }
     CHECK(lath_store_iter_next(iter, &key, &value) == 0);
     lath_store_iter_end(iter);
+}
+
+// A snapshot of these entries, whole by all its checksums (src/store/snapshot.h has the format).
+std::string sealed(lath_store_keys kind, const std::string& entries, std::uint64_t count) {
+    auto raw = [](auto n) { return std::string(reinterpret_cast<const char*>(&n), sizeof n); };
+    auto closed = [&](const std::string& part) {
+        return part + raw(XXH3_64bits(part.data(), part.size()));
+    };
+    std::uint64_t sum = XXH3_64bits_withSeed(entries.data(), entries.size(), 0),
+                  sums = XXH3_64bits_withSeed(&sum, 8, 0);
+    return closed("lathsnap" + raw(std::uint32_t{1}) + raw(static_cast<std::uint32_t>(kind)) +
+                  std::string(40, '\0')) +
+           closed(raw(std::uint64_t{entries.size()}) + raw(count) + raw(sum)) + entries +
+           closed(raw(std::uint64_t{0}) + raw(count) + raw(sums));
 }
 
 } // namespace
@@ -128,6 +147,39 @@ TEST_CASE("every truncation and every changed byte is found, and nothing is left
     }
 }
 
+TEST_CASE("entries that no save writes are refused, and nothing is left in the store") {
+    using namespace std::string_literals;
+    scratch_dir dir;
+    auto load = [&](lath_store_keys kind, const std::string& entries, std::uint64_t count) {
+        write_file(dir.path("s"), sealed(kind, entries, count));
+        auto s = fresh(kind);
+        int ret = lath_store_load(s.get(), dir.path("s").c_str(), nullptr, nullptr);
+        CHECK(lath_store_count(s.get(), nullptr) == (ret ? 0 : static_cast<std::int64_t>(count)));
+        return ret;
+    };
+    const auto n = LATH_STORE_NUMBERS, b = LATH_STORE_BYTES;
+    const std::string most(9, '\xff'); // with \1 behind it: 2^64 - 1
+    CHECK(load(n, "\7\2v"s + "\0\2w"s, 2) == 0);
+    CHECK(load(n, most + "\1\2v", 1) == 0);
+    CHECK(load(n, "\7\2v" + most + "\1\2w", 2) == -EBADMSG); // a key above 64 bits
+    CHECK(load(n, most + "\2\2v", 1) == -EBADMSG); // a number above 64 bits
+    CHECK(load(n, most, 1) == -EBADMSG); // one without an end
+    CHECK(load(n, "\7\2v", 2) == -EBADMSG); // fewer entries than are said
+    CHECK(load(n, "\7\4v", 1) == -EBADMSG); // a value beyond the block
+    CHECK(load(n, "\7\3v", 1) == -EBADMSG); // a time beyond it
+    CHECK(load(n, "\7\2vx", 1) == -EBADMSG); // something behind the last
+    CHECK(load(b, "\0\2ab\2v"s + "\1\1c\2w", 2) == 0);
+    CHECK(load(b, "\1\1a\2v", 1) == -EBADMSG); // shares with nothing
+    CHECK(load(b, "\0\2ab\2v"s + "\3\1c\2w", 2) == -EBADMSG); // shares more than there is
+    CHECK(load(b, "\0\2ab\2v"s + "\1\1a\2w", 2) == -EBADMSG); // not behind the one before
+    CHECK(load(b, "\0\2ab\2v"s + "\1\0\2w"s, 2) == -EBADMSG); // its beginning
+    CHECK(load(b, "\0\2ab\2v"s + "\2\0\2w"s, 2) == -EBADMSG); // the same
+    CHECK(load(b, "\0\5ab"s, 1) == -EBADMSG); // a key beyond the block
+    const std::string longest(65535, 'k');
+    CHECK(load(b, "\0\xff\xff\3"s + longest + "\2v", 1) == 0);
+    CHECK(load(b, "\0\x80\x80\4"s + longest + "k\2v", 1) == -EBADMSG); // too long
+}
+
 TEST_CASE("a snapshot of the other kind is refused as such") {
     scratch_dir dir;
     auto s = fresh(LATH_STORE_NUMBERS);
@@ -150,6 +202,17 @@ TEST_CASE("a save that fails leaves the old file") {
     CHECK(access(dir.path("s.tmp").c_str(), F_OK) != 0);
     CHECK(lath_store_save(s.get(), "/no/such/dir/s", nullptr, nullptr) == -ENOENT);
     CHECK(lath_store_save(s.get(), "/dev/full/s", nullptr, nullptr) == -ENOTDIR);
+    rlimit before{}; // no room for the file
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    rlimit little{300000, before.rlim_max};
+    auto* handler = std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+    int ret = lath_store_save(s.get(), dir.path("s").c_str(), nullptr, nullptr);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    CHECK(ret == -EFBIG);
+    CHECK(read_file(dir.path("s")) == "old");
+    CHECK(access(dir.path("s.tmp").c_str(), F_OK) != 0);
     int fd = open(dir.path("s.tmp").c_str(), O_CREAT | O_RDWR, 0600); // another save runs
     REQUIRE(flock(fd, LOCK_EX) == 0);
     CHECK(lath_store_save(s.get(), dir.path("s").c_str(), nullptr, nullptr) == -EBUSY);
