@@ -350,6 +350,7 @@ struct work {
                 values[j] = now.count(names[j]) ? now[names[j]] : std::to_string(random());
                 now[names[j]] = values[j];
             }
+            entries.reserve(names.size());
             for (std::size_t j = 0; j < names.size(); ++j)
                 entries.push_back({m.key(names[j]), values[j].data(), values[j].size(), 0});
             if (s)
@@ -423,6 +424,7 @@ pid_t start(const std::string& spec, const work& w, int fd, std::uint64_t until)
                                       std::to_string(fd),
                                       std::to_string(until)};
     std::vector<char*> args;
+    args.reserve(words.size() + 1);
     for (auto& word : words)
         args.push_back(word.data());
     args.push_back(nullptr);
@@ -498,6 +500,8 @@ void processes(lath_store_keys kind, unsigned count, int kills) {
     std::vector<std::uint64_t> known(count);
     std::mt19937_64 random(kills ? 5 : 6);
     auto generation = shm_inside_generation(s.get());
+    all.reserve(count);
+    pids.reserve(count);
     for (unsigned i = 0; i < count; ++i) {
         all.emplace_back(kind, i, random() % 1000000);
         pids.push_back(start(n.spec(), all[i], fd, calls_a_life));
