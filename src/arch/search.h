@@ -126,15 +126,6 @@ static __always_inline u64 lath_bytes_equal(u64 x, u64 want)
 	return ((~other & LATH_BYTES(0x80)) >> 7) * 0x0102040810204080ull >> 56;
 }
 
-/* how many are below h */
-static __always_inline unsigned int lath_heads_below_c(const u8 *head, u8 h)
-{
-	const u64 *words = (const u64 *)head;
-	unsigned int w = lath_heads_word(head, h);
-
-	return 8 * w + lath_first_byte(lath_bytes_ge(READ_ONCE(words[w]), LATH_BYTES(h)));
-}
-
 static __always_inline u64 lath_heads_equal_c(const u8 *head, u8 h)
 {
 	const u64 *words = (const u64 *)head;

@@ -28,12 +28,11 @@ struct fingers {
 #ifndef __KERNEL__
 	u64 list_id;
 #endif
-	u64 trust;
+	s64 trust; /* 0 or less: none */
 	struct node *leaf[FINGERS];
 };
 
 #ifdef __KERNEL__
-
 /* Without memory there are no fingers. */
 static inline void fingers_init(struct skiplist *list)
 {
@@ -48,13 +47,15 @@ static inline void fingers_fini(struct skiplist *list)
 
 static inline bool fingers_there(const struct skiplist *list)
 {
-	return list->fingers && this_cpu_read(list->fingers->trust);
+	return list->fingers && this_cpu_read(list->fingers->trust) > 0;
 }
 
 #define finger_leaf(list, i) this_cpu_read((list)->fingers->leaf[i])
 
 static inline void finger_judge(struct skiplist *list, bool good)
 {
+	if (unlikely(!list->fingers))
+		return;
 	if (good)
 		this_cpu_write(list->fingers->trust, FINGER_TRUST);
 	else
@@ -70,8 +71,10 @@ static inline void finger_set(struct skiplist *list, struct node *leaf)
 	first = this_cpu_read(list->fingers->leaf[0]);
 	if (unlikely(leaf == first || leaf == this_cpu_read(list->fingers->leaf[1])))
 		finger_judge(list, true);
-	this_cpu_write(list->fingers->leaf[1], first);
-	this_cpu_write(list->fingers->leaf[0], leaf);
+	if (leaf != first) {
+		this_cpu_write(list->fingers->leaf[1], first);
+		this_cpu_write(list->fingers->leaf[0], leaf);
+	}
 }
 #else
 extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec"), visibility("hidden")));

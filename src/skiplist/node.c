@@ -43,34 +43,12 @@ static void move_words(u64 *dst, const u64 *src, size_t n)
 #endif
 }
 
-/* The same for pairs. The kernel's memmove is a call and a ladder of sizes, without vectors: for the some
- * twenty pairs of an insert a loop is faster. */
-static void move_pairs(struct pair *dst, const struct pair *src, size_t n)
-{
-#if LATH_CHECKED || defined(__KERNEL__)
-	size_t i;
-
-	if (dst < src)
-		for (i = 0; i < n; i++) {
-			WRITE_ONCE(dst[i].key, READ_ONCE(src[i].key));
-			WRITE_ONCE(dst[i].value, READ_ONCE(src[i].value));
-		}
-	else
-		for (i = n; i-- > 0;) {
-			WRITE_ONCE(dst[i].value, READ_ONCE(src[i].value));
-			WRITE_ONCE(dst[i].key, READ_ONCE(src[i].key));
-		}
-#else
-	memmove(dst, src, n * sizeof(*dst));
-#endif
-}
-
 static void move_entries(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
 			 unsigned int n, unsigned int side)
 {
 	if (!n)
 		return;
-	move_pairs(&to->pair[dst], &from->pair[src], n);
+	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
 	if (side)
 		move_words(&to->size[dst * side], &from->size[src * side], n * (size_t)side);
 }

@@ -317,13 +317,6 @@ static inline unsigned int node_match_rank(const struct node *node, struct lath_
 
 static inline unsigned int node_rank(const struct node *node, u64 key)
 {
-#ifndef LATH_X86_VECTORS /* the equal ones are dear: most often the key of the first to come tells */
-	unsigned int used = min((unsigned int)READ_ONCE(node->used), (unsigned int)NODE_CAP);
-	unsigned int from = min(lath_heads_below_c(node->head, node_head_of(node, key)), used);
-
-	if (likely(from == used || node_key(node, from) >= key))
-		return from;
-#endif
 	return node_match_rank(node, node_match(node, key), key);
 }
 

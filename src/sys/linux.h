@@ -152,14 +152,14 @@ static inline gfp_t lath_gfp(void)
 	return GFP_NOWAIT | __GFP_NOWARN;
 }
 
-/* Memory aligned to a page, or NULL. Physically contiguous if at hand. */
+/* Zeroed memory, aligned to a page, or NULL. Physically contiguous if at hand. */
 static inline void *lath_pages_alloc(size_t size, bool huge)
 {
 	gfp_t gfp = lath_gfp();
 
 	if (gfpflags_allow_blocking(gfp))
-		return kvmalloc(size, gfp);
-	return kmalloc(size, gfp);
+		return kvzalloc(size, gfp);
+	return kzalloc(size, gfp);
 }
 
 static inline void lath_pages_free(void *pages, size_t size)
