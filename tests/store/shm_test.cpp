@@ -16,7 +16,9 @@
 #include <functional>
 #include <signal.h>
 #include <spawn.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -193,12 +195,77 @@ void what_is_refused() {
         MUST(lath_store_remove(n.spec().c_str(), why, sizeof why) == -EBADMSG);
         MUST(std::strstr(why, "not a store"));
     }
-    if (geteuid()) {
-        name n;
-        attach(n.spec(), numbers);
+}
+
+// Root may do everything: nobody tries in its place.
+void without_permission() {
+    name n;
+    auto options = with(LATH_STORE_NUMBERS);
+    auto s = attach(n.spec(), options);
+    MUST(set(s.get(), lath_key_number(1), "one") == 0);
+    if (geteuid())
         MUST(chmod(object_of(n).c_str(), 0) == 0);
-        refused(n.spec(), numbers, -EACCES, "denied");
-    }
+    int status = in_child([&] {
+        if (!geteuid())
+            MUST(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+        refused(n.spec(), options, -EACCES, "denied");
+        if (!access("/dev/shm", W_OK))
+            MUST(lath_store_remove(n.spec().c_str(), nullptr, 0) == -EACCES);
+    });
+    MUST(WIFEXITED(status) && !WEXITSTATUS(status));
+    MUST(chmod(object_of(n).c_str(), 0600) == 0);
+    MUST(get(attach(n.spec(), options).get(), lath_key_number(1)) == "one");
+}
+
+// A small /dev/shm, of a process that has its own mounts. False: that is not allowed here.
+bool small_shm(const char* size) {
+    return !unshare(CLONE_NEWNS) && !mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) &&
+           !mount("tmpfs", "/dev/shm", "tmpfs", 0, size);
+}
+
+std::string value_of(std::uint64_t key) { return std::to_string(key) + std::string(1000, 'v'); }
+
+void in_a_full_file_system(lath_store_keys kind) {
+    name n, other;
+    auto s = attach(n.spec(), with(kind, 256 << 20));
+    auto key = [&](std::uint64_t i, std::string& text) {
+        text = std::to_string(i);
+        return kind == LATH_STORE_NUMBERS ? lath_key_number(i)
+                                          : lath_key_bytes(text.data(), text.size());
+    };
+    std::string text;
+    std::uint64_t count = 0;
+    int ret = 0;
+    while (!(ret = set(s.get(), key(count, text), value_of(count))))
+        ++count;
+    MUST(ret == -ENOMEM && count > 1000);
+    MUST(get(s.get(), key(count, text)) == gone);
+    whole(s.get());
+    refused(other.spec(), with(kind), -ENOMEM, "");
+    MUST(access(object_of(other).c_str(), F_OK) && errno == ENOENT);
+    for (std::uint64_t i = 0; i < count; ++i)
+        MUST(get(s.get(), key(i, text)) == value_of(i));
+    for (std::uint64_t i = 0; i < count; i += 2)
+        MUST(lath_store_delete(s.get(), key(i, text)) == 0);
+    for (std::uint64_t i = 0; i < count / 4; ++i)
+        MUST(set(s.get(), key(2 * i, text), value_of(i)) == 0);
+    for (std::uint64_t i = 1; i < count; i += 2)
+        MUST(get(s.get(), key(i, text)) == value_of(i));
+    whole(s.get());
+}
+
+void a_full_file_system() {
+    int status = in_child([] {
+        if (!small_shm("size=24m"))
+            _exit(77);
+        in_a_full_file_system(LATH_STORE_NUMBERS);
+        in_a_full_file_system(LATH_STORE_BYTES);
+    });
+    MUST(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        std::printf("a full /dev/shm: left out, no mounts of one's own here\n");
+    else
+        MUST(!WEXITSTATUS(status));
 }
 
 void its_addresses_are_taken() {
@@ -561,6 +628,8 @@ int main(int argc, char** argv) {
     bool many = std::getenv("LATH_LONG") != nullptr;
     stays_until_removed();
     what_is_refused();
+    without_permission();
+    a_full_file_system();
     its_addresses_are_taken();
     a_dead_maker();
     a_callback_that_calls_the_store();
