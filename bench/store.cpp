@@ -68,6 +68,13 @@ const std::vector<store_subject>& subjects() {
          {},
          nullptr,
          false},
+        {"lathwork-shm",
+         "in a shared object: every value a record, one call at a time",
+         make_lathwork_store_shm,
+         "",
+         {},
+         nullptr,
+         false},
         {"rbtree-malloc-4k",
          "the seed's user-space peer",
          rbtree_malloc,
@@ -335,8 +342,9 @@ table store_table() {
     for (const auto& s : subjects())
         t.subjects.push_back(
             {s.name, s.note, s.make ? "" : std::string("package ") + s.package + " not found"});
-    t.more = {"lathwork-4k",     "lathwork-records", "rbtree-malloc-thp", "rbtree-mimalloc",
-              "rbtree-jemalloc", "absl-btree-4k",    "judy-4k",           "lmdb",
+    t.more = {"lathwork-4k",       "lathwork-records", "lathwork-shm",
+              "rbtree-malloc-thp", "rbtree-mimalloc",  "rbtree-jemalloc",
+              "absl-btree-4k",     "judy-4k",          "lmdb",
               "flat-hash"};
     t.cases = store_cases;
     t.compare_with = {{"mset", "set"},           {"mget", "get"},

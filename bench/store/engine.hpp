@@ -143,6 +143,7 @@ using make_engine = std::function<std::unique_ptr<store_engine>()>;
 std::unique_ptr<store_engine> make_lathwork_store();
 std::unique_ptr<store_engine> make_lathwork_store_4k();
 std::unique_ptr<store_engine> make_lathwork_store_records();
+std::unique_ptr<store_engine> make_lathwork_store_shm();
 std::unique_ptr<store_engine> make_rbtree_malloc();
 std::unique_ptr<store_engine> make_rbtree_arena();
 std::unique_ptr<store_engine> make_absl_btree_store();

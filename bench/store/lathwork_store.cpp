@@ -4,7 +4,9 @@
 #include "lathwork/store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace lathbench {
 
@@ -16,12 +18,16 @@ constexpr std::uint64_t room =
 
 class lathwork_engine : public store_engine {
 public:
-    lathwork_engine(lath_store_pages pages, unsigned flags) {
+    lathwork_engine(lath_store_pages pages, unsigned flags, const std::string& spec = "mem:") {
         lath_store_options options = LATH_STORE_OPTIONS_INIT;
+        char why[200] = "";
         options.pages = pages;
         options.flags = flags;
-        if (lath_store_open(&store_, "mem:", &options))
-            throw std::runtime_error("lathwork: cannot open a store");
+        options.limit = spec == "mem:" ? 0 : std::uint64_t{64} << 30;
+        options.why = why;
+        options.why_size = sizeof why;
+        if (lath_store_open(&store_, spec.c_str(), &options))
+            throw std::runtime_error(spec + ": " + why);
     }
     ~lathwork_engine() override { lath_store_close(store_); }
 
@@ -46,7 +52,7 @@ public:
         return sum;
     }
     void prepare(std::uint64_t items) override {
-        if (lath_store_prefault(store_, items * room))
+        if (lath_store_prefault(store_, items * room) == -ENOMEM)
             throw std::runtime_error("lathwork: no memory");
     }
     bool batched() const override { return true; }
@@ -118,6 +124,13 @@ std::unique_ptr<store_engine> make_lathwork_store_4k() {
 }
 std::unique_ptr<store_engine> make_lathwork_store_records() {
     return std::make_unique<lathwork_engine>(LATH_PAGES_HUGE, LATH_STORE_VERSIONS);
+}
+// The object loses its name at once, so that it goes when the process does.
+std::unique_ptr<store_engine> make_lathwork_store_shm() {
+    std::string spec = "shm:lath-bench-" + std::to_string(getpid());
+    auto engine = std::make_unique<lathwork_engine>(LATH_PAGES_HUGE, 0, spec);
+    lath_store_remove(spec.c_str(), nullptr, 0);
+    return engine;
 }
 
 } // namespace lathbench
