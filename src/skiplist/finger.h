@@ -20,19 +20,11 @@
 /* Two, so that work at two places (the front and the back of a queue) finds both. */
 #define FINGERS 2
 
-/* So many misses in a row, and fingers are not looked at until a walk ends where one is: calls at
- * random places would only pay for them. */
-#define FINGER_TRUST 8
-
+#ifdef __KERNEL__
 struct fingers {
-#ifndef __KERNEL__
-	u64 list_id;
-#endif
-	s64 trust; /* 0 or less: none */
 	struct node *leaf[FINGERS];
 };
 
-#ifdef __KERNEL__
 /* Without memory there are no fingers. */
 static inline void fingers_init(struct skiplist *list)
 {
@@ -47,36 +39,33 @@ static inline void fingers_fini(struct skiplist *list)
 
 static inline bool fingers_there(const struct skiplist *list)
 {
-	return list->fingers && this_cpu_read(list->fingers->trust) > 0;
+	return list->fingers;
 }
 
 #define finger_leaf(list, i) this_cpu_read((list)->fingers->leaf[i])
 
-static inline void finger_judge(struct skiplist *list, bool good)
+static inline void finger_judge(bool good)
 {
-	if (unlikely(!list->fingers))
-		return;
-	if (good)
-		this_cpu_write(list->fingers->trust, FINGER_TRUST);
-	else
-		this_cpu_dec(list->fingers->trust);
 }
 
 static inline void finger_set(struct skiplist *list, struct node *leaf)
 {
-	struct node *first;
-
 	if (unlikely(!list->fingers))
 		return;
-	first = this_cpu_read(list->fingers->leaf[0]);
-	if (unlikely(leaf == first || leaf == this_cpu_read(list->fingers->leaf[1])))
-		finger_judge(list, true);
-	if (leaf != first) {
-		this_cpu_write(list->fingers->leaf[1], first);
-		this_cpu_write(list->fingers->leaf[0], leaf);
-	}
+	this_cpu_write(list->fingers->leaf[1], this_cpu_read(list->fingers->leaf[0]));
+	this_cpu_write(list->fingers->leaf[0], leaf);
 }
 #else
+/* So many misses in a row, and fingers are not looked at until a walk ends where one is: calls at
+ * random places would only pay for them. */
+#define FINGER_TRUST 8
+
+struct fingers {
+	u64 list_id;
+	u64 trust;
+	struct node *leaf[FINGERS];
+};
+
 extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static inline void fingers_init(struct skiplist *list)
@@ -96,9 +85,8 @@ static inline bool fingers_there(const struct skiplist *list)
 
 #define finger_leaf(list, i) (lath_fingers.leaf[i])
 
-static inline void finger_judge(struct skiplist *list, bool good)
+static inline void finger_judge(bool good)
 {
-	(void)list;
 	lath_fingers.trust = good ? FINGER_TRUST : lath_fingers.trust - 1;
 }
 
@@ -126,7 +114,7 @@ static inline void finger_set(struct skiplist *list, struct node *leaf)
 static inline void finger_point(struct skiplist *list, struct node *leaf)
 {
 	finger_set(list, leaf);
-	finger_judge(list, true);
+	finger_judge(true);
 }
 
 /* A leaf used lately, if it covers key; what is read in it is to be validated by *word. */
@@ -142,12 +130,12 @@ static __always_inline struct node *finger_try(struct skiplist *list, u64 key, u
 		if (unlikely(!leaf))
 			return NULL;
 		if (node_holds(leaf, key, word)) {
-			finger_judge(list, true);
+			finger_judge(true);
 			lath_delay("finger: leaf found");
 			return leaf;
 		}
 	}
-	finger_judge(list, false);
+	finger_judge(false);
 	return NULL;
 }
 
