@@ -75,7 +75,9 @@ static void entries_up(struct node *node, unsigned int i, unsigned int n, unsign
 {
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512) && side <= 1) {
-		lath_words_up(&node->pair[i + 1].key, &node->pair[i].key, 2 * n);
+		u64 *pair = &node->pair[i].key; /* the next one may be behind the last */
+
+		lath_words_up(pair + 2, pair, 2 * n);
 		if (side)
 			lath_words_up(&node->size[i + 1], &node->size[i], n);
 		lath_bytes_up(node->head + i, n);
