@@ -152,7 +152,7 @@ int insert_locked(struct skiplist *list, struct node *leaf, const struct lath_it
 static int insert_beyond(struct skiplist *list, struct node *leaf, const struct lath_item *item,
 			 struct lath_item *conflict, struct reserve *reserve)
 {
-	struct node *full;
+	struct node *first = leaf, *full;
 	int ret;
 
 	lath_reader_enter(list->rcu);
@@ -163,8 +163,10 @@ static int insert_beyond(struct skiplist *list, struct node *leaf, const struct 
 		ret = grow_last(list, leaf, full, item->key, reserve);
 		if (ret)
 			break;
-		leaf = lock_level(list, item->key,
-				  0); /* not by lock_leaf: that this leaf was used lately says nothing */
+		/* not by lock_leaf: that this leaf was used lately says nothing of the next call */
+		leaf = lock_level(list, item->key, 0);
+		if (leaf != first)
+			finger_set(list, leaf);
 	}
 	lath_reader_exit(list->rcu);
 	return ret;

@@ -98,6 +98,7 @@ static inline int find(const struct store_map *map, u64 key, struct hit *hit)
 	walk_in.steps = STEPS;
 	list.root = (struct node *)(uintptr_t)READ_ONCE(map->head->root);
 	list.guess_from = GUESS_FROM;
+	list.loose = false;
 	list.restarts = 0;
 	hit->leaf = descend(&list, key, &hit->word, WALK_TO_READ);
 	i = node_find(hit->leaf, key);

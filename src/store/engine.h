@@ -153,7 +153,58 @@ int value_build(struct lath_store *store, struct lath_store_key key, const struc
 /* What no reader has seen. */
 void value_drop(struct lath_store *store, u64 word);
 void value_retire(struct lath_store *store, u64 word);
-void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
+void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
+
+static inline u64 little_endian(u64 x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return __builtin_bswap64(x);
+#else
+	return x;
+#endif
+}
+
+/* 14 characters and two zero nibbles' from the nibbles of a word, all at once. */
+static inline void nibbles_text(u64 word, unsigned char *text)
+{
+	typedef signed char v16 __attribute__((vector_size(16)));
+	typedef unsigned long long v2 __attribute__((vector_size(16)));
+	const v2 nibbles = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
+	v2 x = { little_endian(word >> 8), 0 };
+	v16 low = (v16)(x & nibbles), high = (v16)(x >> 4 & nibbles), n;
+
+	n = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+	/* 0..9 are digits, 10 is NUL, 11 and above are + , - . / */
+	n = ((n | '0') - ((n > 9) & 16)) & (n != 10);
+	memcpy(text, &n, 16);
+}
+
+static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+{
+	u64 bytes;
+
+	ref->version = 0;
+	ref->expires = 0;
+	switch (word_form(word)) {
+	case WORD_NIBBLES:
+		ref->size = word >> 3 & 15;
+		nibbles_text(word, ref->small);
+		ref->data = ref->small;
+		return;
+	case WORD_INLINE:
+		ref->size = word >> 3 & 7;
+		bytes = little_endian(word >> 8);
+		memcpy(ref->small, &bytes, 8);
+		ref->data = ref->small;
+		return;
+	case WORD_BARE:
+		ref->size = word >> 48;
+		ref->data = arena_at(&store->arena, word_place(word));
+		return;
+	default:
+		value_ref_record(store, word, ref);
+	}
+}
 
 static inline bool ref_expired(const struct lath_store_ref *ref)
 {

@@ -9,15 +9,6 @@
 
 #define EACH_BYTE 0x0101010101010101ull
 
-static u64 little_endian(u64 x)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return __builtin_bswap64(x);
-#else
-	return x;
-#endif
-}
-
 /* ---- 4 bits a character ---- */
 
 /* The top bit of each byte below 0x80 that is zero. */
@@ -49,20 +40,6 @@ static u64 squeeze(u64 x)
 	x = (x | x >> 4) & 0x00ff00ff00ff00ffull;
 	x = (x | x >> 8) & 0x0000ffff0000ffffull;
 	return (x | x >> 16) & 0xffffffffull;
-}
-
-/* The two characters of a byte. */
-#define NIBBLE_TEXT(n) ((n) < 10 ? '0' + (n) : (n) == 10 ? 0 : '+' + (n) - 11)
-#define PAIR(h, l) (NIBBLE_TEXT(l) | NIBBLE_TEXT(h) << 8)
-#define PAIRS_4(h, l) PAIR(h, l), PAIR(h, (l) + 1), PAIR(h, (l) + 2), PAIR(h, (l) + 3)
-#define PAIRS_16(h) PAIRS_4(h, 0), PAIRS_4(h, 4), PAIRS_4(h, 8), PAIRS_4(h, 12)
-#define PAIRS_64(h) PAIRS_16(h), PAIRS_16((h) + 1), PAIRS_16((h) + 2), PAIRS_16((h) + 3)
-static const u16 pair_text[256] = { PAIRS_64(0), PAIRS_64(4), PAIRS_64(8), PAIRS_64(12) };
-
-static u64 word_text(u32 word)
-{
-	return little_endian(pair_text[word & 255] | (u64)pair_text[word >> 8 & 255] << 16 |
-			     (u64)pair_text[word >> 16 & 255] << 32 | (u64)pair_text[word >> 24] << 48);
 }
 
 static bool nibbles_word(const u8 *text, u64 size, u64 *word)
@@ -187,38 +164,13 @@ void value_retire(struct lath_store *store, u64 word)
 		arena_retire(&store->arena, word_place(word));
 }
 
-void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
 {
-	const struct record *record;
-	u64 text;
+	const struct record *record = word_record(store, word);
 
-	ref->version = 0;
-	ref->expires = 0;
-	switch (word_form(word)) {
-	case WORD_INLINE:
-		ref->size = word >> 3 & 7;
-		text = little_endian(word >> 8);
-		memcpy(ref->small, &text, 8);
-		ref->data = ref->small;
-		return;
-	case WORD_NIBBLES:
-		ref->size = word >> 3 & 15;
-		text = word_text((u32)(word >> 8));
-		memcpy(ref->small, &text, 8);
-		text = word_text((u32)(word >> 40));
-		memcpy(ref->small + 8, &text, 8);
-		ref->data = ref->small;
-		return;
-	case WORD_BARE:
-		ref->size = word >> 48;
-		ref->data = arena_at(&store->arena, word_place(word));
-		return;
-	default:
-		record = word_record(store, word);
-		ref->size = record_value_size(record);
-		ref->version = record->version;
-		if (record->meta & RECORD_EXPIRES)
-			memcpy(&ref->expires, record->data, sizeof(u64));
-		ref->data = record_key(record) + record_key_size(record);
-	}
+	ref->size = record_value_size(record);
+	ref->version = record->version;
+	if (record->meta & RECORD_EXPIRES)
+		memcpy(&ref->expires, record->data, sizeof(u64));
+	ref->data = record_key(record) + record_key_size(record);
 }
