@@ -24,14 +24,15 @@ struct chunk {
 /* Inner nodes beyond this (1 MiB) are no longer all in a processor's own cache; tests with small nodes get there too. */
 #define GUESS_FROM (NODE_CAP * (16ul << 10))
 
-/* Chunks grow with the pool: never more than a quarter of it lies unused. */
+/* Chunks grow with the pool: beyond the first few not much more than a hundredth of it lies unused, and no insert waits
+ * long for one to be populated. */
 static size_t chunk_size(size_t bytes, bool huge)
 {
 	size_t size = CHUNK_MIN;
 
 	if (huge)
 		return CHUNK_MAX;
-	while (size < CHUNK_MAX && size < bytes / 8)
+	while (size < CHUNK_MAX && size * 2 <= bytes / 64)
 		size *= 2;
 	return size;
 }
