@@ -15,6 +15,7 @@ struct chunk {
 	size_t size;
 };
 
+#define CHUNK_HEAD 64ul /* nodes begin on a line */
 #define CHUNK_MIN (16ul << 10)
 #define CHUNK_MAX (2ul << 20)
 /* From here on a pool is given huge pages if nobody minds: small ones would miss the TLB at every leaf, and
@@ -24,17 +25,23 @@ struct chunk {
 /* Inner nodes beyond this (1 MiB) are no longer all in a processor's own cache; tests with small nodes get there too. */
 #define GUESS_FROM (NODE_CAP * (16ul << 10))
 
-/* Chunks grow with the pool: beyond the first few not much more than a hundredth of it lies unused, and no insert waits
- * long for one to be populated. */
-static size_t chunk_size(size_t bytes, bool huge)
+#define CHUNK_STEP 4096ul
+
+/* Chunks grow with the pool, so that about a hundredth of it is unused and no insert waits long for one to be populated;
+ * and of the sizes near that the one that nodes fill best. */
+static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
 {
-	size_t size = CHUNK_MIN;
+	size_t size = CHUNK_MIN, best, n;
 
 	if (huge)
 		return CHUNK_MAX;
-	while (size < CHUNK_MAX && size * 2 <= bytes / 64)
+	while (size < CHUNK_MAX && size * 2 <= bytes / 128)
 		size *= 2;
-	return size;
+	best = size;
+	for (n = size; n > size / 2; n -= CHUNK_STEP)
+		if ((n - CHUNK_HEAD) % node_size * best < (best - CHUNK_HEAD) % node_size * n)
+			best = n;
+	return best;
 }
 
 static const struct lath_allocator *allocator_of(const struct skiplist *list)
@@ -149,7 +156,7 @@ static bool pool_extend(struct pool *pool)
 	struct skiplist *list = pool->list;
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
 	bool huge = list->huge || (!list->small && READ_ONCE(list->pool[POOL_LEAF].bytes) >= HUGE_FROM);
-	size_t size = chunk_size(bytes, huge);
+	size_t size = chunk_size(bytes, pool->node_size, huge);
 	struct chunk *chunk = block_alloc(list, size, huge);
 
 	if (!chunk && size > CHUNK_MIN && !list->huge) { /* nothing that large in one piece */
@@ -175,7 +182,7 @@ static bool pool_extend(struct pool *pool)
 	}
 	if (pool == &list->pool[POOL_INNER] && pool->bytes > GUESS_FROM)
 		WRITE_ONCE(list->guess_from, 2);
-	pool->fresh = (char *)chunk + 64; /* nodes begin on a line */
+	pool->fresh = (char *)chunk + CHUNK_HEAD;
 	pool->end = (char *)chunk + size;
 	lath_spin_unlock(&pool->lock);
 	return true;
