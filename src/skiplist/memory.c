@@ -17,6 +17,7 @@ struct chunk {
 
 #define CHUNK_HEAD 64ul /* nodes begin on a line */
 #define CHUNK_MIN (16ul << 10)
+#define CHUNK_SMALL (64ul << 10)
 #define CHUNK_MAX (2ul << 20)
 /* From here on a pool is given huge pages if nobody minds: small ones would miss the TLB at every leaf, and
  * the half of a huge page that is not yet used is no longer much. */
@@ -27,15 +28,15 @@ struct chunk {
 
 #define CHUNK_STEP 4096ul
 
-/* Chunks grow with the pool, so that about a hundredth of it is unused and no insert waits long for one to be populated;
- * and of the sizes near that the one that nodes fill best. */
+/* Chunks grow with the pool, so that a hundredth of it is unused, of a small one an eighth, and no insert waits long for one
+ * to be populated; and of the sizes near that the one that nodes fill best. */
 static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
 {
 	size_t size = CHUNK_MIN, best, n;
 
 	if (huge)
 		return CHUNK_MAX;
-	while (size < CHUNK_MAX && size * 2 <= bytes / 128)
+	while (size < CHUNK_MAX && size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128))
 		size *= 2;
 	best = size;
 	for (n = size; n > size / 2; n -= CHUNK_STEP)

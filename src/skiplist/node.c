@@ -73,6 +73,8 @@ static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 /* Entries [i, i + n) one further up. */
 static void entries_up(struct node *node, unsigned int i, unsigned int n, unsigned int side)
 {
+	if (!n) /* a stream of ascending keys */
+		return;
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512) && side <= 1) {
 		u64 *pair = &node->pair[i].key; /* the next one may be behind the last */
@@ -276,8 +278,9 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	if (rank >= node->used || node->live >> rank & 1) {
 		i = open_slot(node, rank, side);
 		WRITE_ONCE(node->head[i], h);
-	} else if (node->head[i] != h) {
-		WRITE_ONCE(node->head[i], h); /* what was erased often comes back: then the next search need not wait for this */
+	} else if (node->head[i] !=
+		   h) { /* what was erased often comes back: the next search need not wait for a store */
+		WRITE_ONCE(node->head[i], h);
 	}
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
