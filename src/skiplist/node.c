@@ -278,8 +278,8 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	if (rank >= node->used || node->live >> rank & 1) {
 		i = open_slot(node, rank, side);
 		WRITE_ONCE(node->head[i], h);
-	} else if (node->head[i] !=
-		   h) { /* what was erased often comes back: the next search need not wait for a store */
+	} else if (node->head[i] != h) {
+		/* else nothing to do: what was erased often comes back, and the next search need not wait for a store */
 		WRITE_ONCE(node->head[i], h);
 	}
 	put_entry(node, i, key, size, value, side);
