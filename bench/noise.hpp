@@ -32,7 +32,7 @@ std::string describe(const noise& n);
 class noise_watch {
 public:
     noise_watch();
-    // Between timed pieces, at most once in two seconds: looks at the pages, hands a line to and fro.
+    // Between timed pieces, at most once in two seconds: looks at the pages, hands a line back and forth.
     void look();
     noise finish();
 

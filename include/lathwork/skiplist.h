@@ -110,7 +110,7 @@ struct lath_skiplist_stats {
 	uint64_t fill_permille; /* live entries / leaf capacity */
 	uint64_t restarts;	/* descents begun anew because a node had been merged away */
 	uint64_t lock_falls;	/* readers that gave up on versions and took the lock */
-	uint64_t splits; /* leaves added to full ones */
+	uint64_t splits;	/* leaves added to full ones */
 	uint64_t merges;
 	uint64_t unposted;   /* nodes without a separator, for want of memory: reached from the left only */
 	uint64_t huge_bytes; /* of bytes: asked to be on 2 MiB pages */

@@ -167,13 +167,13 @@ static inline u64 little_endian(u64 x)
 /* 14 characters and two zero nibbles' from the nibbles of a word, all at once. */
 static inline void nibbles_text(u64 word, unsigned char *text)
 {
-	typedef signed char v16 __attribute__((vector_size(16)));
-	typedef unsigned long long v2 __attribute__((vector_size(16)));
-	const v2 nibbles = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
-	v2 x = { little_endian(word >> 8), 0 };
-	v16 low = (v16)(x & nibbles), high = (v16)(x >> 4 & nibbles), n;
+	const unsigned long long nibbles
+		__attribute__((vector_size(16))) = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
+	unsigned long long x __attribute__((vector_size(16))) = { little_endian(word >> 8), 0 };
+	signed char n __attribute__((vector_size(16)));
 
-	n = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+	n = __builtin_shufflevector((__typeof__(n))(x & nibbles), (__typeof__(n))(x >> 4 & nibbles), 0, 16, 1,
+				    17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 	/* 0..9 are digits, 10 is NUL, 11 and above are + , - . / */
 	n = ((n | '0') - ((n > 9) & 16)) & (n != 10);
 	memcpy(text, &n, 16);
