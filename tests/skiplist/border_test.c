@@ -9,7 +9,7 @@
 
 #include "skiplist/walk.h"
 
-#define KEYS 200000u
+#define KEYS 50000u
 
 static u64 mix(u64 x)
 {
