@@ -216,7 +216,8 @@ static void post(struct skiplist *list, struct node *node, unsigned int level, s
 			node = other;
 			continue;
 		}
-		if (j < 0 && !fresh && node_key(up, (unsigned int)i) != low) {
+		/* the claims of holes would have to move too */
+		if (!list->holes && j < 0 && !fresh && node_key(up, (unsigned int)i) != low) {
 			next = move_border(list, up, node, low);
 			if (next) {
 				node = next;

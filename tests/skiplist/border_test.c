@@ -32,7 +32,7 @@ static u64 moves_right(struct skiplist *list, u64 key)
 
 int main(void)
 {
-	static const unsigned int flags[] = { 0, LATH_HOLES };
+	static const unsigned int flags[] = { 0, LATH_NODE_EACH };
 	unsigned int f, round;
 
 	for (f = 0; f < ARRAY_SIZE(flags); f++) {
