@@ -33,21 +33,20 @@ static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words
 size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_t *keys,
 			       struct lath_store_ref *refs)
 {
+	struct lath_store_key numbers[GROUP];
 	size_t found = 0, i, j;
 	u64 words[GROUP];
 	u8 hits[GROUP];
 
-	if (unlikely(store->keys != LATH_STORE_NUMBERS || store->backend)) {
-		for (j = 0; j < n; j++) {
-			struct lath_store_key key = lath_key_number(keys[j]);
-
-			found += lath_store_mget(store, 1, &key, &refs[j]);
-		}
-		return found;
-	}
 	for (i = 0; i < n; i += GROUP) {
 		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP);
 
+		if (unlikely(store->keys != LATH_STORE_NUMBERS || store->backend)) {
+			for (j = 0; j < m; j++)
+				numbers[j] = lath_key_number(keys[i + j]);
+			found += lath_store_mget(store, m, numbers, refs + i);
+			continue;
+		}
 		lath_skiplist_get_batch(&store->root.list, m, keys + i, words, hits);
 		found += refs_of(store, m, words, hits, refs + i);
 	}

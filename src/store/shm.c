@@ -2,8 +2,9 @@
 /*
  * shm.c - shm:NAME: each call is the call of the same name on the store inside, by whoever holds the lock.
  *
- * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside the
- * caller's section: so it is there until the section ends, and nobody has to give it back.
+ * A ref points at a copy in this process: in the ref itself if it is short. Other copies, one block a call, are handed
+ * to reclamation as soon as they are made, inside the caller's section: so they are there until the section ends,
+ * and nobody has to give them back.
  */
 #include "store/shm.h"
 
@@ -129,12 +130,16 @@ static void copies_free(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
+/* What a value takes among the copies: nothing, if it fits into its ref. */
 static u64 room_of(const struct lath_store_ref *ref)
 {
-	return ref->data && ref->data != ref->small && ref->size ? (ref->size + 7) & ~7ull : 0;
+	return ref->data && ref->size > sizeof(ref->small) ? (ref->size + 7) & ~7ull : 0;
 }
 
-/* Let these refs point at copies; in the lock. NULL: of nothing, or no memory (then *ret). */
+/*
+ * Let these refs point at copies: short values' are in the refs themselves, the others' in one block. In the lock.
+ * NULL: no block, or no memory for it (then *ret).
+ */
 static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
 {
 	struct copies *copies;
@@ -142,8 +147,15 @@ static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
 	size_t i;
 
 	*ret = 0;
-	for (i = 0; i < n; i++)
-		size += room_of(&refs[i]);
+	for (i = 0; i < n; i++) {
+		u64 room = room_of(&refs[i]);
+
+		size += room;
+		if (!room && refs[i].data && refs[i].data != refs[i].small) {
+			memcpy(refs[i].small, refs[i].data, refs[i].size);
+			refs[i].data = refs[i].small;
+		}
+	}
 	if (!size)
 		return NULL;
 	copies = store_refused() ? NULL : malloc(sizeof(*copies) + size);
@@ -167,16 +179,6 @@ static void keep_for_section(struct lath_store *store, struct copies *copies)
 {
 	if (copies)
 		lath_retire(store->rcu, &copies->rcu, copies_free);
-}
-
-/* An empty value lies nowhere in the store that stays. */
-static void point_empty(struct lath_store_ref *refs, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (refs[i].data && !refs[i].size)
-			refs[i].data = refs[i].small;
 }
 
 /* ---- reading ---- */
@@ -203,7 +205,6 @@ static int shm_get_ref(struct lath_store *store, struct lath_store_key key, stru
 	if (!ret)
 		copies = copy_refs(ref, 1, &ret);
 	shm_leave(shm_of(store));
-	point_empty(ref, !ret);
 	keep_for_section(store, copies);
 	return ret;
 }
@@ -225,7 +226,6 @@ static size_t shm_mget(struct lath_store *store, size_t n, const struct lath_sto
 		}
 		for (j = 0; ret && j < m; j++)
 			refs[i + j].data = NULL;
-		point_empty(refs + i, m);
 		found += ret ? 0 : here;
 		keep_for_section(store, copies);
 	}
@@ -251,7 +251,6 @@ static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, u
 		return 0;
 	if (next)
 		*next = go_on;
-	point_empty(refs, n);
 	keep_for_section(store, copies);
 	return n;
 }

@@ -208,7 +208,15 @@ private:
         std::vector<lath_store_ref> refs(some.size());
         std::size_t found = 0;
         lath_store_read_begin(store_);
-        std::size_t n = lath_store_mget(store_, wanted.size(), wanted.data(), refs.data());
+        std::size_t n;
+        if (model_.kind == LATH_STORE_NUMBERS && random_() % 2) {
+            std::vector<std::uint64_t> numbers;
+            for (auto& k : wanted)
+                numbers.push_back(k.n);
+            n = lath_store_mget_numbers(store_, numbers.size(), numbers.data(), refs.data());
+        } else {
+            n = lath_store_mget(store_, wanted.size(), wanted.data(), refs.data());
+        }
         for (std::size_t i = 0; i < some.size(); ++i) {
             auto there = model_.map.find(some[i]);
             found += there != model_.map.end();
