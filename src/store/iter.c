@@ -7,6 +7,7 @@
  * seeks its last key anew.
  */
 #include "store/engine.h"
+#include "store/scan.h"
 
 #include <stdlib.h>
 
@@ -480,9 +481,9 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
 			       struct lath_store_ref *refs, size_t max, uint64_t *next)
 {
-	struct lath_item items[128];
+	struct number_scan scan;
+	u64 words[64];
 	size_t n = 0, i, m;
-	u64 go_on = from;
 
 	if (store->keys != LATH_STORE_NUMBERS)
 		return 0;
@@ -490,22 +491,26 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 		return store->backend->scan(store, from, last, keys, refs, max, next);
 	if (store->backend)
 		return scan_elsewhere(store, from, last, keys, refs, max, next);
+	lath_reader_enter(store->rcu);
+	number_scan_begin(&scan, store, from, last, max);
 	while (n < max) {
-		size_t want = min(max - n, ARRAY_SIZE(items));
+		u64 *here = keys + n;
 
-		m = lath_skiplist_scan(&store->root.list, go_on, last, items, want, &go_on);
+		m = number_scan_next(&scan, here, words, min(max - n, ARRAY_SIZE(words)));
+		if (!m)
+			break;
+		if (word_has_place(words[0])) /* values of one store are most often alike */
+			for (i = 0; i < m; i++)
+				value_prefetch(store, words[i]);
 		for (i = 0; i < m; i++) {
-			keys[n] = items[i].key;
-			value_ref(store, items[i].value, &refs[n]);
+			keys[n] = here[i];
+			value_ref(store, words[i], &refs[n]);
 			n += !ref_expired(&refs[n]);
 		}
-		if (m < want || !go_on || go_on > last) {
-			go_on = 0;
-			break;
-		}
 	}
+	lath_reader_exit(store->rcu);
 	if (next)
-		*next = go_on;
+		*next = scan.ended ? 0 : scan.from;
 	return n;
 }
 

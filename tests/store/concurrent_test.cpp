@@ -352,3 +352,80 @@ TEST_CASE("a walk beside writers sees what stays, in order") {
         t.join();
     tidy.join();
 }
+
+TEST_CASE("scans of numbers beside writers see what stays, in order, within their bounds") {
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    unsigned shift = 0;
+    SUBCASE("near together") { shift = 3; }
+    SUBCASE("far apart, up to the last number") { shift = 64 - 14; }
+    auto store = open_store(options);
+    REQUIRE(store);
+    constexpr std::uint64_t n = 1 << 14, step = 32;
+    // every number of value k begins with "k "; some are in the index, some are records
+    auto text = [](std::uint64_t i, unsigned form) {
+        return std::to_string(i) + std::string(form % 3 * 9 + 1, form % 2 ? '-' : ' ');
+    };
+    auto key = [&](std::uint64_t i) {
+        return lath_key_number(i == n - 1 ? ~std::uint64_t{0} >> (shift == 3 ? 40 : 0)
+                                          : i << shift);
+    };
+    auto put = [&](std::uint64_t i, unsigned form) {
+        std::string v = text(i, form);
+        return lath_store_set(store.get(), key(i), v.data(), v.size());
+    };
+    for (std::uint64_t i = 0; i < n; ++i)
+        if (i % step == 0 || i == n - 1)
+            REQUIRE(put(i, 0) == 0);
+    int stretches = std::getenv("LATH_LONG") ? 20000 : std::getenv("LATH_STORE_SPEC") ? 50 : 800;
+    std::atomic<bool> done{false};
+    // stretches come and go: leaves split and merge under the scans
+    std::thread writer([&] {
+        std::mt19937 random(1);
+        for (int k = 0; k < stretches; ++k) {
+            std::uint64_t from = random() % (n - 2000), size = random() % 2000;
+            bool come = random() % 2;
+            unsigned form = static_cast<unsigned>(random());
+            for (std::uint64_t i = from; i < from + size; ++i)
+                if (come || i % step == 0)
+                    put(i, form + static_cast<unsigned>(i));
+                else
+                    lath_store_delete(store.get(), key(i));
+        }
+        done = true;
+    });
+    std::mt19937 random(2);
+    std::vector<std::uint64_t> keys(700);
+    std::vector<lath_store_ref> refs(700);
+    bool ordered = true, right = true, complete = true;
+    for (int s = 0; !done; ++s) {
+        std::uint64_t first = s % 3 ? random() % n : 0, end = s % 4 ? first + random() % n : n - 1;
+        end = std::min(end, n - 1);
+        std::uint64_t from = key(first).n, last = key(end).n, next = 0, before = 0, seen = 0;
+        bool any = false;
+        do {
+            std::size_t piece = 1 + random() % 700;
+            lath_store_read_begin(store.get());
+            std::size_t got = lath_store_scan_numbers(store.get(), from, last, keys.data(),
+                                                      refs.data(), piece, &next);
+            complete = complete && (got == piece || !next);
+            for (std::size_t i = 0; i < got; ++i) {
+                std::uint64_t number = keys[i] >= key(n - 1).n ? n - 1 : keys[i] >> shift;
+                ordered =
+                    ordered && keys[i] >= from && keys[i] <= last && (!any || keys[i] > before);
+                std::string v(view(refs[i]));
+                right = right && v.substr(0, v.find_first_of(" -")) == std::to_string(number);
+                seen += number % step == 0 || number == n - 1;
+                before = keys[i];
+                any = true;
+            }
+            lath_store_read_end(store.get());
+            from = next;
+        } while (next);
+        std::uint64_t stay = end / step - (first + step - 1) / step + 1 + (end == n - 1);
+        complete = complete && seen == stay;
+    }
+    writer.join();
+    CHECK(ordered);
+    CHECK(right);
+    CHECK(complete);
+}
