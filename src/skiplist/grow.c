@@ -118,8 +118,8 @@ static void inner_split(struct skiplist *list, struct node *inner, struct node *
 	gap_settle(list, inner);
 	gap_settle(list, right);
 	node_open(right);
-	lath_delay("inner split, separator not yet posted");
 	node_unlock(inner);
+	lath_delay("inner split, separator not yet posted");
 }
 
 /* Where child stands at entry i or later, or -1. */
@@ -343,10 +343,11 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	gap_begin(list);
 	link_leaf(leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);
+	gap_settle(list, leaf); /* an erase on its way to settle it would come to the fresh one */
 	gap_settle(list, fresh);
 	node_open(fresh);
-	lath_delay("leaf appended, separator not yet posted");
 	node_unlock(leaf);
+	lath_delay("leaf appended, separator not yet posted");
 	lath_fetch_add(&list->splits, 1);
 	post(list, fresh, 1, reserve);
 	gap_sync_span(list, first, last, 1, 1);
@@ -408,9 +409,9 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		gap_settle(list, group[i]);
 	if (fresh)
 		node_open(fresh);
-	lath_delay("leaves evened out, separators not yet posted");
 	for (i = fresh ? n - 1 : n; i-- > 0;)
 		node_unlock(group[i]);
+	lath_delay("leaves evened out, separators not yet posted");
 	if (fresh)
 		lath_fetch_add(&list->splits, 1);
 	for (i = READ_ONCE(leaf->unposted) ? 0 : 1; i < n; i++)
