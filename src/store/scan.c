@@ -25,7 +25,11 @@ static const struct node *hint(struct number_scan *scan)
 	if (!parent)
 		return NULL;
 	if (!scan->children) {
-		parent = scan->parent = READ_ONCE(parent->right);
+		const struct node *right = READ_ONCE(parent->right);
+
+		smp_rmb(); /* a retired node's right link is something else; its lock was taken before that was written */
+		scan->parent = READ_ONCE(parent->word) & (NODE_LOCKED | NODE_DEAD) ? NULL : right;
+		parent = scan->parent;
 		if (!parent)
 			return NULL;
 		scan->children = READ_ONCE(parent->live);
