@@ -20,7 +20,9 @@
  *   erase      if the run it makes is more than its leaf claims: gap_sync, from the leaf up to the first
  *              node that claims as much already
  *   search     finds a claim too high: gap_sync, which lowers it
- *   moves      (shares, splits, merges, ranges stored over others) gap_sync for each node moved from or to
+ *   moves      (shares, splits, appended leaves, merges, ranges stored over others) every node whose fences move
+ *              settles its own claim in the same locked section, for an erase that is on its way to correct it, by
+ *              key, may come to the node on the other side; then gap_sync_span for the levels above
  *
  * Every step of gap_sync takes one lock and copies what the child claims at that moment; so raising
  * and lowering may meet in any order and the copy is never below the child's claim once both are through.
