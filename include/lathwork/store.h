@@ -34,9 +34,9 @@
  *   or not a number   -ERANGE a number left 64 bits   -E2BIG key above 65535 bytes   -ENOMEM the machine has no more
  *   -ENOSPC the store's limit is reached and nothing may or can be evicted   -EOPNOTSUPP see each call
  *
- * Cost: a number with a small value takes 26 bytes in all at random fill, 18 when filled in order; a value of
+ * Cost: a number with a small value takes 28 bytes in all at random fill, 18 when filled in order; a value of
  * its own the length rounded up (at most an eighth) more. A byte key takes about 21 bytes, a record of 16 and key
- * and value. mget and mset overlap the cache misses of 16 keys.
+ * and value. mget and mset overlap the cache misses of 64 numbers, of 16 byte keys.
  *
  * Not for: data larger than memory, transactions over several keys, durability of every write.
  *

@@ -6,6 +6,7 @@
  * against what is left of the file, before memory is asked for.
  */
 #include "store/engine.h"
+#include "store/guide.h"
 #include "store/snapshot.h"
 
 #include <fcntl.h>
@@ -341,6 +342,10 @@ int snapshot_load(struct lath_store *store, const char *path, lath_store_progres
 	} else {
 		ret = load_open(r, progress, arg);
 		close(r->fd);
+	}
+	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend) {
+		guide_go_round(store);
+		guide_go_round(store);
 	}
 	free(r->buf);
 	free(r->key);

@@ -3,6 +3,7 @@
  * update.c - single keys: reads, and changes as one loop of look, decide, build, compare-and-swap.
  */
 #include "store/engine.h"
+#include "store/guide.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,8 +26,9 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 	}
 	place->layer = &store->root;
 	place->slice = key.n;
-	if (!lath_skiplist_get(&store->root.list, key.n, &place->word))
-		place->word = 0;
+	place->word = 0;
+	if (guide_get(store, key.n, &place->word) == GUIDE_NONE)
+		lath_skiplist_get(&store->root.list, key.n, &place->word);
 	place->value = place->word;
 }
 
@@ -84,6 +86,7 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 		return ret ? RETRY : 0;
 	}
 	ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+	guide_turn(store, 1);
 	return ret == -EEXIST ? RETRY : ret;
 }
 
@@ -217,6 +220,7 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 {
 	struct lath_store_change change = { LATH_STORE_PUT, value, size, NULL, 0, 0 };
 	struct lath_item item = { key.n, 1, 0 }, old;
+	struct node *leaf = guide_leaf(store, key.n);
 	int ret;
 
 	ret = value_build(store, key, &change, &item.value);
@@ -224,7 +228,13 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 		return ret;
 	do {
 		old.value = 0;
-		ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+		ret = leaf ? guide_insert(store, leaf, &item) : -EAGAIN;
+		if (ret == -EAGAIN) {
+			ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+			if (leaf && !ret)
+				guide_repair(store, key.n);
+		}
+		leaf = NULL;
 		if (ret == -EEXIST)
 			ret = lath_skiplist_replace_item(&store->root.list, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
@@ -233,6 +243,7 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 		return ret;
 	}
 	store_changed(store);
+	guide_turn(store, 1);
 	if (old.value)
 		value_retire(store, old.value);
 	return 0;
