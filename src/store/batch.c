@@ -205,7 +205,9 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	int ret;
 
 	do {
-		ret = lath_skiplist_replace_item(&store->root.list, item->key, item->value, &old);
+		ret = guide_replace(store, item->key, item->value, &old.value);
+		if (ret == -EAGAIN)
+			ret = lath_skiplist_replace_item(&store->root.list, item->key, item->value, &old);
 		if (!ret)
 			value_retire(store, old.value);
 		else
@@ -288,7 +290,7 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 		u64 words[GROUP];
 		u8 hits[GROUP];
 
-		get_words(store, n, d.slice, words, hits);
+		lath_skiplist_get_batch(&store->root.list, n, d.slice, words, hits); /* changes walk */
 	}
 	lath_reader_exit(store->rcu);
 }

@@ -228,6 +228,7 @@ enum guide_order guide_insert_batch(struct lath_store *store, unsigned int n, co
 	struct skiplist *list = list_of(&store->root.list);
 	struct lath_item left[GUIDE_GROUP];
 	struct led led[GUIDE_GROUP];
+	enum guide_order order = GUIDE_IN_ORDER;
 	int left_result[GUIDE_GROUP];
 	const struct guide *guide;
 	u8 who[GUIDE_GROUP];
@@ -258,8 +259,14 @@ enum guide_order guide_insert_batch(struct lath_store *store, unsigned int n, co
 	}
 	if (m)
 		lath_skiplist_insert_batch(&store->root.list, m, left, left_result);
-	for (i = 0; i < m; i++)
+	for (i = 0; i < m; i++) {
+		unsigned int j;
+
 		results[who[i]] = left_result[i];
+		for (j = 0; j < who[i]; j++) /* one that comes before comes behind */
+			if (items[j].key == left[i].key && led[j].leaf)
+				order = GUIDE_ANY_ORDER;
+	}
 	for (i = 0; i < n; i++) {
 		u64 word;
 
@@ -275,7 +282,35 @@ enum guide_order guide_insert_batch(struct lath_store *store, unsigned int n, co
 				guide_repair(store, items[i].key);
 		}
 	}
-	return m ? GUIDE_ANY_ORDER : GUIDE_IN_ORDER;
+	return order;
+}
+
+int guide_replace(struct lath_store *store, u64 key, u64 value, u64 *old)
+{
+	const struct guide *guide;
+	struct node *leaf = NULL;
+	const char *pair;
+	u64 word;
+	long i;
+
+	lath_reader_enter(store->rcu);
+	guide = guide_for_many(store);
+	if (guide)
+		leaf = look(guide, key, &pair);
+	lath_reader_exit(store->rcu);
+	if (leaf)
+		leaf = settle(leaf, key, &word);
+	if (!leaf || !node_trylock(leaf, word))
+		return -EAGAIN;
+	i = node_find(leaf, key);
+	if (i < 0) {
+		node_unlock_clean(leaf);
+		return -ENOENT;
+	}
+	*old = node_value(leaf, (unsigned int)i);
+	WRITE_ONCE(leaf->pair[i].value, value);
+	node_unlock(leaf);
+	return 0;
 }
 
 /* ---- keeping ---- */

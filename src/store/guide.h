@@ -26,6 +26,8 @@ enum guide_answer guide_get(struct lath_store *store, u64 key, u64 *word);
 struct node *guide_leaf(struct lath_store *store, u64 key);
 /* Insert there: 0 | -EEXIST | -EAGAIN: by a walk */
 int guide_insert(struct lath_store *store, struct node *leaf, const struct lath_item *item);
+/* Put another word where a key is, in a leaf that was looked at just now: 0 and the old one | -ENOENT | -EAGAIN: by a walk */
+int guide_replace(struct lath_store *store, u64 key, u64 value, u64 *old);
 /*
  * Up to GUIDE_GROUP at once, as lath_skiplist_get_batch and lath_skiplist_insert_batch do it. The get inside a
  * reader. False, NOT_DONE: there is no guide.

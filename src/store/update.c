@@ -26,9 +26,8 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 	}
 	place->layer = &store->root;
 	place->slice = key.n;
-	place->word = 0;
-	if (guide_get(store, key.n, &place->word) == GUIDE_NONE)
-		lath_skiplist_get(&store->root.list, key.n, &place->word);
+	if (!lath_skiplist_get(&store->root.list, key.n, &place->word))
+		place->word = 0;
 	place->value = place->word;
 }
 
@@ -36,6 +35,7 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 
 int lath_store_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
 {
+	enum guide_answer answer = GUIDE_NONE;
 	struct place place;
 	int ret = key_check(store, key);
 
@@ -43,8 +43,11 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key, stru
 		return ret;
 	if (unlikely(store->backend))
 		return store->backend->get_ref(store, key, ref);
-	place_find(store, key, &place);
-	if (!place.value)
+	if (!key.data)
+		answer = guide_get(store, key.n, &place.value);
+	if (answer == GUIDE_NONE)
+		place_find(store, key, &place); /* changes do it always: they will walk there again */
+	if (answer == GUIDE_ABSENT || !place.value)
 		return -ENOENT;
 	value_ref(store, place.value, ref);
 	return ref_expired(ref) ? -ENOENT : 0;

@@ -97,6 +97,25 @@ static void check(u64 (*key)(u64), unsigned int least, unsigned int most)
 	}
 }
 
+static void replace(void)
+{
+	struct lath_store *store = fill(mixed, false);
+	u64 old = 0, there, done = 0, i;
+
+	for (i = 0; i < N; i += 13) {
+		assert(lath_skiplist_get(&store->root.list, mixed(i), &there));
+		if (guide_replace(store, mixed(i), there + 8, &old))
+			continue;
+		assert(old == there);
+		assert(guide_replace(store, mixed(i + N), there, &old) != 0);
+		assert(lath_skiplist_get(&store->root.list, mixed(i), &old) && old == there + 8);
+		assert(guide_replace(store, mixed(i), there, &old) == 0 && old == there + 8);
+		done++;
+	}
+	assert(done > N / 13 / 2);
+	assert(!lath_store_close(store));
+}
+
 /* ---- beside writers ---- */
 
 static int done;
@@ -139,6 +158,7 @@ int main(void)
 	check(mixed, N * 17 / 20, N);
 	check(dense, N * 17 / 20, N);
 	check(uneven, 0, N);
+	replace();
 	beside_writers();
 	return 0;
 }
