@@ -90,7 +90,7 @@ enum guide_answer guide_get(struct lath_store *store, u64 key, u64 *word)
 	const struct guide *guide = guide_of(store);
 	struct node *leaf;
 	const char *pair;
-	u64 state;
+	u64 state, found = 0;
 	long i;
 
 	if (!guide)
@@ -109,10 +109,13 @@ enum guide_answer guide_get(struct lath_store *store, u64 key, u64 *word)
 		return GUIDE_NONE;
 	i = node_find(leaf, key);
 	if (i >= 0)
-		*word = node_value(leaf, (unsigned int)i);
+		found = node_value(leaf, (unsigned int)i);
 	if (unlikely(!node_valid(leaf, state)))
 		return GUIDE_NONE;
-	return i >= 0 ? GUIDE_THERE : GUIDE_ABSENT;
+	if (i < 0)
+		return GUIDE_ABSENT;
+	*word = found;
+	return GUIDE_THERE;
 }
 
 struct node *guide_leaf(struct lath_store *store, u64 key)

@@ -20,7 +20,7 @@
 /* NONE: it does not know, walk. */
 enum guide_answer { GUIDE_NONE, GUIDE_THERE, GUIDE_ABSENT };
 
-/* Inside a reader. The word of a number. */
+/* Inside a reader. The word of a number; untouched unless it is THERE. */
 enum guide_answer guide_get(struct lath_store *store, u64 key, u64 *word);
 /* The leaf where a number may belong, asked for to be written; or NULL. Outside a reader too. */
 struct node *guide_leaf(struct lath_store *store, u64 key);
