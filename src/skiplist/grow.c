@@ -5,7 +5,8 @@
  * A full leaf first gives entries to its right neighbours (as in the B*-tree, Knuth vol. 3, 6.2.4):
  * only when SPLIT_GROUP leaves are full together, one more leaf joins them, so that random inserts leave
  * leaves about 86 % full instead of 69 %. Entries only ever move to the right: then the low fence of
- * a leaf only falls, and no walk can land too far right. Appending at the end leaves full leaves.
+ * a leaf only falls, and no walk can land too far right. Streams of ascending keys, at the end or in front of others,
+ * leave full leaves.
  *
  * Separators are posted afterwards, one level at a time, with no lock held below. Until then the new
  * node is reached from its left neighbour. If memory for an inner node is missing, that lasts until a leaf
@@ -16,8 +17,8 @@
 
 /* Leaves that fill up together before one is added. More: fuller leaves, dearer splits. */
 #define SPLIT_GROUP 3
-/* So many inserts in a row at a leaf's end are a stream: one in 10^14 random leaves looks like one. */
-#define STREAM 8
+/* So many inserts in a row, each behind the one before, are a stream: one in 10^14 random leaves looks like one. */
+#define STREAM (NODE_CAP / 8 > 2 ? NODE_CAP / 8 : 2)
 /* Free entries each leaf must gain for a share to be worth it. */
 #define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
 
@@ -327,6 +328,17 @@ static void even_out(struct node **leaf, unsigned int n, bool ranges, bool loose
 	}
 }
 
+/* Where a stream goes on in front of other entries, as where each thread fills a region of its own, these go to
+ * the fresh leaf: what comes finds room, and then appends. */
+static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank, bool ranges)
+{
+	node_move_up(leaf, fresh, leaf->used - rank, ranges);
+	WRITE_ONCE(fresh->low, node_key(fresh, 0));
+	WRITE_ONCE(leaf->last, fresh->low - 1);
+	node_rescale(leaf);
+	node_rescale(fresh);
+}
+
 /* Link the fresh leaf behind the last of the group. */
 static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
@@ -354,18 +366,16 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	gap_end(list);
 }
 
-/* At the end of all, or in a stream of ascending keys somewhere before it. */
-static bool appends(const struct node *leaf, u64 key, bool ranges)
-{
-	return (!leaf->right || leaf->run >= STREAM) && node_end(leaf, __fls64(leaf->live), ranges) < key;
-}
-
 int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve *reserve)
 {
 	struct node *group[SPLIT_GROUP + 1] = { leaf };
-	unsigned int n = 1, most = list->loose ? 1 : SPLIT_GROUP, total = node_count(leaf), i;
+	unsigned int n = 1, total = node_count(leaf), i;
 	struct node *fresh = NULL;
-	bool append = appends(leaf, key, list->ranges);
+	unsigned int rank = node_rank(leaf, key);
+	/* at the end of all, or in a stream of ascending keys somewhere before it */
+	bool stream = leaf->run >= STREAM && rank == leaf->at + 1u;
+	bool append = (stream || !leaf->right) && node_end(leaf, __fls64(leaf->live), list->ranges) < key;
+	unsigned int most = list->loose || stream ? 1 : SPLIT_GROUP;
 	u64 first, last;
 
 	while (!append && n < most && total + n * SHARE_ROOM > n * NODE_CAP) {
@@ -404,7 +414,10 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 	gap_begin(list);
 	first = leaf->low;
 	last = group[n - 1]->last;
-	even_out(group, n, list->ranges, list->loose);
+	if (stream && rank < leaf->used && node_full(leaf)) /* so there is a fresh one, and none is dead */
+		split_stream(leaf, fresh, rank, list->ranges);
+	else
+		even_out(group, n, list->ranges, list->loose);
 	for (i = 0; i < n; i++)
 		gap_settle(list, group[i]);
 	if (fresh)

@@ -131,6 +131,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->shift, (u8)shift);
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
+	WRITE_ONCE(node->at, (u8)-1);
 	WRITE_ONCE(node->unposted, 0);
 	pad_heads(node);
 }
@@ -271,7 +272,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side)
 {
-	u8 run = rank == node->used ? node->run + (node->run < 255) : 0;
+	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
 	unsigned int i = rank;
 	u8 h = node_head(node->base, node->shift, key);
 
@@ -285,6 +286,7 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->run, run);
+	WRITE_ONCE(node->at, (u8)i);
 	if (unlikely(h == 255 || h == 0))
 		relieve_saturation(node, i);
 }

@@ -69,9 +69,10 @@ struct node {
 	u16 level; /* 0 = leaf */
 	u8 shift;
 	u8 used;     /* entries [0, used) have keys, live or dead */
-	u8 run;	     /* so many inserts in a row went behind all entries: a stream of ascending keys */
+	u8 run;	     /* so many inserts in a row went each behind the one before: a stream of ascending keys */
 	u8 unposted; /* its parent does not know it yet; whoever clears this posts it (grow.c) */
-	u8 spare[2];
+	u8 at;	     /* where the last insert went: a hint, entries may have moved since */
+	u8 spare;
 	union {
 		struct {
 			u64 base;
