@@ -68,8 +68,8 @@ struct node {
 	u64 live;
 	u16 level; /* 0 = leaf */
 	u8 shift;
-	u8 used;     /* entries [0, used) have keys, live or dead */
-	u8 run;	     /* so many inserts in a row went each behind the one before: a stream of ascending keys */
+	u8 used; /* entries [0, used) have keys, live or dead */
+	u8 run;	 /* so many inserts in a row went each behind the one before: a stream of ascending keys */
 	u8 unposted; /* its parent does not know it yet; whoever clears this posts it (grow.c) */
 	u8 at;	     /* where the last insert went: a hint, entries may have moved since */
 	u8 spare;
