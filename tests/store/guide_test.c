@@ -102,6 +102,8 @@ static void replace(void)
 	struct lath_store *store = fill(mixed, false);
 	u64 old = 0, there, done = 0, i;
 
+	guide_go_round(store);
+	guide_go_round(store);
 	for (i = 0; i < N; i += 13) {
 		assert(lath_skiplist_get(&store->root.list, mixed(i), &there));
 		if (guide_replace(store, mixed(i), there + 8, &old))
