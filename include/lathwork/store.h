@@ -267,7 +267,7 @@ LATH_API int lath_store_iter_next(struct lath_store_iter *iter, struct lath_stor
 				  struct lath_store_ref *value);
 LATH_API void lath_store_iter_end(struct lath_store_iter *iter);
 /* Numbers: keys and values of up to max entries of [from, last], in order, in one section of the caller's.
- * *next: where to go on; 0 when the key space is at its end. The fastest way through a store. */
+ * *next: where to go on; 0 when there is nothing more up to last. The fastest way through a store. */
 LATH_API size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last,
 					uint64_t *keys, struct lath_store_ref *refs, size_t max,
 					uint64_t *next);

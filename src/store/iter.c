@@ -464,17 +464,21 @@ void lath_store_iter_end(struct lath_store_iter *iter)
 static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint64_t *keys,
 			     struct lath_store_ref *refs, size_t max, uint64_t *next)
 {
-	struct lath_store_key key = lath_key_number(from);
+	bool ended = from > last;
 	size_t n = 0;
 
-	while (n < max && key.n <= last && !store->backend->seek(store, key, 0, &key, &refs[n]) &&
-	       key.n <= last) {
-		keys[n++] = key.n++;
-		if (!key.n)
+	while (n < max && !ended) {
+		struct lath_store_key key = lath_key_number(from);
+
+		ended = store->backend->seek(store, key, 0, &key, &refs[n]) || key.n > last;
+		if (ended)
 			break;
+		keys[n++] = key.n;
+		ended = key.n == last;
+		from = key.n + 1;
 	}
 	if (next)
-		*next = key.n;
+		*next = ended ? 0 : from;
 	return n;
 }
 

@@ -423,6 +423,7 @@ TEST_CASE("in order, and the whole") {
     lath_store_ref refs[10];
     lath_store_read_begin(s.get());
     CHECK(lath_store_scan_numbers(s.get(), 1, 999, keys, refs, 10, &next) == 2);
+    CHECK(next == 0); // or a loop up to there would go on for ever
     CHECK(lath_store_scan_numbers(s.get(), 0, ~0ull, keys, refs, 3, &next) == 3);
     CHECK(next == 6);
     CHECK(lath_store_scan_numbers(s.get(), next, ~0ull, keys, refs, 10, &next) == 3);
