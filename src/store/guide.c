@@ -36,10 +36,16 @@ static unsigned int part_shift(const struct guide *guide)
 
 /* ---- looking ---- */
 
+/* How far behind the beginning of the table. */
+static __always_inline u64 offset_of(const struct guide *guide, u64 key)
+{
+	return key > guide->base ? key - guide->base : 0;
+}
+
 /* The leaf for a key, and about where the key is among its slots. */
 static __always_inline struct node *look(const struct guide *guide, u64 key, const char **pair)
 {
-	u64 at = key > guide->base ? key - guide->base : 0, i = at >> guide->shift, slot;
+	u64 at = offset_of(guide, key), i = at >> guide->shift, slot;
 	s64 part;
 	struct node *leaf;
 
@@ -56,13 +62,19 @@ static __always_inline struct node *look(const struct guide *guide, u64 key, con
 	return leaf;
 }
 
-/* Calls at neighbouring keys find their leaves by the fingers, in the cache. */
-static __always_inline const struct guide *guide_of(struct lath_store *store)
+static __always_inline const struct guide *guide_for_many(struct lath_store *store)
 {
 	const struct guide *guide = smp_load_acquire(&store->guide); /* pairs with the store in renew */
 
-	return likely(guide) && READ_ONCE(store->guided) && !fingers_there(list_of(&store->root.list)) ? guide
-												       : NULL;
+	return likely(guide) && READ_ONCE(store->guided) ? guide : NULL;
+}
+
+/* Calls at neighbouring keys find their leaves by the fingers, in the cache. */
+static __always_inline const struct guide *guide_for_one(struct lath_store *store)
+{
+	const struct guide *guide = guide_for_many(store);
+
+	return guide && !fingers_there(list_of(&store->root.list)) ? guide : NULL;
 }
 
 /*
@@ -87,7 +99,7 @@ static __always_inline struct node *settle(struct node *leaf, u64 key, u64 *word
 
 enum guide_answer guide_get(struct lath_store *store, u64 key, u64 *word)
 {
-	const struct guide *guide = guide_of(store);
+	const struct guide *guide = guide_for_one(store);
 	struct node *leaf;
 	const char *pair;
 	u64 state, found = 0;
@@ -126,7 +138,7 @@ struct node *guide_leaf(struct lath_store *store, u64 key)
 	unsigned int i;
 
 	lath_reader_enter(store->rcu); /* the table may be replaced; leaves stay leaves */
-	guide = guide_of(store);
+	guide = guide_for_one(store);
 	if (guide)
 		leaf = look(guide, key, &pair);
 	lath_reader_exit(store->rcu);
@@ -155,8 +167,7 @@ static void look_all(const struct guide *guide, unsigned int n, const u64 *key, 
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		u64 k = *(const u64 *)((const char *)key + i * stride);
-		u64 at = k > guide->base ? k - guide->base : 0;
+		u64 at = offset_of(guide, *(const u64 *)((const char *)key + i * stride));
 
 		prefetch(&guide->slot[min(at >> guide->shift, (1ull << guide->bits) - 1)]);
 	}
@@ -169,13 +180,6 @@ static void look_all(const struct guide *guide, unsigned int n, const u64 *key, 
 		prefetch((const char *)led[i].leaf);
 		prefetch((const char *)led[i].leaf + 64);
 	}
-}
-
-static const struct guide *guide_for_many(struct lath_store *store)
-{
-	const struct guide *guide = smp_load_acquire(&store->guide); /* pairs with the store in renew */
-
-	return guide && READ_ONCE(store->guided) ? guide : NULL;
 }
 
 bool guide_get_batch(struct lath_store *store, unsigned int n, const u64 *keys, u64 *words, u8 *hits)
@@ -389,7 +393,7 @@ static void renew(struct lath_store *store, unsigned int bits, u64 base, unsigne
 	guide->bits = bits;
 	guide->shift = shift;
 	guide->place = place;
-	smp_store_release(&store->guide, guide); /* pairs with guide_of */
+	smp_store_release(&store->guide, guide); /* pairs with guide_for_many */
 	if (old)
 		arena_retire(&store->index, old->place);
 }
