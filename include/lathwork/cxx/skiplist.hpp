@@ -117,7 +117,13 @@ public:
     reader(const reader&) = delete;
     reader& operator=(const reader&) = delete;
 
-    // First thing in a callback that runs after a grace period.
+    // fn(head) after a grace period; its first statement is retired().
+    static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period);
+#endif
+        rcu->call(head, fn);
+    }
     static void retired() {
 #ifdef LATHWORK_TSAN
         __tsan_acquire(&grace_period);
@@ -648,7 +654,8 @@ private:
     }
     void retire(const lath_item& item) {
         if constexpr (!direct)
-            h_.rcu->call(&items::of(item.value)->head, detail::box<T>::after_grace_period);
+            detail::reader::retire(h_.rcu, &items::of(item.value)->head,
+                                   detail::box<T>::after_grace_period);
     }
     static void retire_each(void* self, const lath_item* item) {
         static_cast<range_map*>(self)->retire(*item);
