@@ -54,7 +54,7 @@
  * that found it before: in slot mode free it after a grace period (lath_rcu_auto.call). A slot's key and
  * size must not change while it is in a list; after resize, split and store_range bring them up to date.
  *
- * Cost: a point takes 18 bytes in a full leaf, a range 26; randomly filled leaves are 85 % full, appended
+ * Cost: a point takes 18 bytes in a full leaf, a range 26; randomly filled leaves are 87 % full, appended
  * ones 100 %. A lookup touches 3 lines a level. No random numbers: the same calls build the same list.
  *
  * Not for: keys longer than 64 bits, overlapping items, or a set so small that an array does. A hash

@@ -7,10 +7,21 @@
  * two. Each call of a batch is then an ordinary call on warm lines; it takes effect by itself.
  * (Interleaving: Kocberber et al., "Asynchronous memory access chaining", VLDB 2015.)
  */
-#include "skiplist/walk.h"
+#include "skiplist/guide.h"
 
-/* 16 to 32 are best on what we measured; half or twice as many cost 30 to 70 % more. */
-#define BATCH_GROUP 16
+/* Walks at once: 16 to 32 are best on what we measured; half or twice as many cost 30 to 70 % more. */
+#define WALK_GROUP 16
+/* Keys at once, most of which the guide leads to their leaves, if there is one. */
+#ifdef __KERNEL__
+#define BATCH_GROUP WALK_GROUP
+#else
+#define BATCH_GROUP 64
+#endif
+
+static unsigned int group_size(const struct skiplist *list, size_t left)
+{
+	return (unsigned int)min(left, (size_t)(guide_of(list) ? BATCH_GROUP : WALK_GROUP));
+}
 
 /* All from this level to the next. */
 static __always_inline void step_down(unsigned int n, const u64 *key, size_t stride, unsigned int level,
@@ -32,10 +43,9 @@ static __always_inline void step_down(unsigned int n, const u64 *key, size_t str
 	}
 }
 
-/* The leaves for n <= BATCH_GROUP keys, header and heads on their way into the cache: nobody has looked at
- * them yet. NULL: take the walk. */
-static __always_inline void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
-					struct node **leaf)
+/* The leaves for n keys, header and heads on their way into the cache: nobody has looked at them yet. NULL: none. */
+static __always_inline void walk_all(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
+				     struct node **leaf)
 {
 	struct node *root = smp_load_acquire(&list->root); /* pairs with add_root */
 	unsigned int level = node_level(root), i;
@@ -50,10 +60,40 @@ static __always_inline void find_leaves(struct skiplist *list, unsigned int n, c
 		step_down(n, key, stride, level, WALK_ON, leaf);
 }
 
-/* Is it a leaf, and does it cover key? */
-static __always_inline bool leaf_holds(const struct node *leaf, u64 key, u64 *word)
+/* A leaf somebody led to: is it one, and does it or the next one cover key? */
+static __always_inline struct node *settle(struct node *leaf, u64 key, u64 *word)
 {
-	return likely(leaf) && likely(!node_level(leaf)) && likely(node_holds(leaf, key, word));
+	return likely(leaf) && likely(!node_level(leaf)) ? leaf_settle(leaf, key, word) : NULL;
+}
+
+/* The leaves that cover n <= BATCH_GROUP keys, and their words then. NULL: take the walk. */
+static __always_inline void find_leaves(struct skiplist *list, unsigned int n, const u64 *key, size_t stride,
+					struct node **leaf, u64 *word)
+{
+	const struct guide *guide = guide_of(list);
+	struct node *walked[WALK_GROUP];
+	unsigned int i, m = 0;
+	u64 left[WALK_GROUP];
+	u8 who[WALK_GROUP];
+
+	if (guide)
+		guide_ask_all(guide, n, key, stride, leaf);
+	else
+		walk_all(list, n, key, stride, leaf);
+	for (i = 0; i < n; i++) {
+		u64 k = *(const u64 *)((const char *)key + i * stride);
+
+		leaf[i] = settle(leaf[i], k, &word[i]);
+		if (unlikely(!leaf[i]) && guide && m < WALK_GROUP) {
+			left[m] = k;
+			who[m++] = (u8)i;
+		}
+	}
+	if (!m)
+		return;
+	walk_all(list, m, left, sizeof(*left), walked);
+	for (i = 0; i < m; i++)
+		leaf[who[i]] = settle(walked[i], left[i], &word[who[i]]);
 }
 
 /* ---- lookups ---- */
@@ -65,15 +105,16 @@ struct probe {
 	u64 equal; /* entries whose head is the key's; in the ranges layout not used */
 };
 
-/* Search the heads and ask for the pair. A leaf that does not cover the key any more is left out. */
-static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 key, bool ranges)
+/* Search the heads and ask for the pair. */
+static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 word, u64 key,
+					bool ranges)
 {
 	u8 h;
 
-	probe->leaf = NULL;
-	if (!leaf_holds(leaf, key, &probe->word))
-		return;
 	probe->leaf = leaf;
+	probe->word = word;
+	if (unlikely(!leaf))
+		return;
 	h = node_head_of(leaf, key);
 	if (!ranges) {
 		probe->equal = lath_heads_equal(leaf->head, h);
@@ -100,11 +141,12 @@ static __always_inline void probe_group(struct skiplist *list, unsigned int n, c
 					struct probe *probe)
 {
 	struct node *leaf[BATCH_GROUP];
+	u64 word[BATCH_GROUP];
 	unsigned int i;
 
-	find_leaves(list, n, points, sizeof(*points), leaf);
+	find_leaves(list, n, points, sizeof(*points), leaf, word);
 	for (i = 0; i < n; i++)
-		probe_heads(&probe[i], leaf[i], points[i], list->ranges);
+		probe_heads(&probe[i], leaf[i], word[i], points[i], list->ranges);
 	lath_delay("batch: leaves searched");
 }
 
@@ -172,10 +214,10 @@ size_t lath_skiplist_lookup_batch(struct lath_skiplist *public, size_t n, const 
 {
 	struct skiplist *list = list_of(public);
 	size_t hits = 0, i;
+	unsigned int m;
 
-	for (i = 0; i < n; i += BATCH_GROUP) {
-		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
-
+	for (i = 0; i < n; i += m) {
+		m = group_size(list, n - i);
 		walker_enter(list);
 		hits += lookup_group(list, m, points + i, found + i);
 		walker_exit(list);
@@ -188,10 +230,10 @@ size_t lath_skiplist_get_batch(struct lath_skiplist *public, size_t n, const uin
 {
 	struct skiplist *list = list_of(public);
 	size_t hits = 0, i;
+	unsigned int m;
 
-	for (i = 0; i < n; i += BATCH_GROUP) {
-		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
-
+	for (i = 0; i < n; i += m) {
+		m = group_size(list, n - i);
 		walker_enter(list);
 		hits += get_group(list, m, points + i, values + i, hit + i);
 		walker_exit(list);
@@ -224,14 +266,14 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 	struct skiplist *list = list_of(public);
 	struct reserve reserve = { 0 };
 	struct node *leaf[BATCH_GROUP];
+	u64 words[BATCH_GROUP];
 	size_t done = 0, i;
-	unsigned int j;
+	unsigned int j, m;
 
-	for (i = 0; i < n; i += BATCH_GROUP) {
-		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
-
+	for (i = 0; i < n; i += m) {
+		m = group_size(list, n - i);
 		walker_enter(list);
-		find_leaves(list, m, &items[i].key, sizeof(*items), leaf);
+		find_leaves(list, m, &items[i].key, sizeof(*items), leaf, words);
 		for (j = 0; j < m; j++)
 			if (leaf[j])
 				prefetch_entries(list, leaf[j], items[i + j].key);
@@ -242,7 +284,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 
 			if (item_valid(list, item->key, item->size)) {
 				ret = -EAGAIN;
-				if (leaf_holds(leaf[j], item->key, &word))
+				if (leaf[j] && node_holds(leaf[j], item->key, &word))
 					ret = insert_under(list, leaf[j], word, item, NULL);
 				if (ret == -EAGAIN)
 					ret = insert_item(list, item, NULL, &reserve);
@@ -252,6 +294,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 				results[i + j] = ret;
 		}
 		walker_exit(list);
+		guide_turn(list, m);
 	}
 	reserve_release(list, &reserve);
 	return done;
@@ -261,22 +304,23 @@ size_t lath_skiplist_erase_batch(struct lath_skiplist *public, size_t n, const u
 {
 	struct skiplist *list = list_of(public);
 	struct node *leaf[BATCH_GROUP];
+	u64 words[BATCH_GROUP];
 	size_t done = 0, i;
-	unsigned int j;
+	unsigned int j, m;
 
-	for (i = 0; i < n; i += BATCH_GROUP) {
-		unsigned int m = n - i < BATCH_GROUP ? (unsigned int)(n - i) : BATCH_GROUP;
+	for (i = 0; i < n; i += m) {
 		struct probe probe;
 
+		m = group_size(list, n - i);
 		walker_enter(list);
-		find_leaves(list, m, &keys[i], sizeof(*keys), leaf);
+		find_leaves(list, m, &keys[i], sizeof(*keys), leaf, words);
 		for (j = 0; j < m; j++)
-			probe_heads(&probe, leaf[j], keys[i + j], false);
+			probe_heads(&probe, leaf[j], words[j], keys[i + j], false);
 		for (j = 0; j < m; j++) {
 			int ret = -EAGAIN;
 			u64 word;
 
-			if (leaf_holds(leaf[j], keys[i + j], &word))
+			if (leaf[j] && node_holds(leaf[j], keys[i + j], &word))
 				ret = erase_under(list, leaf[j], word, keys[i + j], true, NULL);
 			if (ret == -EAGAIN)
 				ret = erase_item(list, keys[i + j], true, NULL);
@@ -285,6 +329,7 @@ size_t lath_skiplist_erase_batch(struct lath_skiplist *public, size_t n, const u
 				results[i + j] = ret;
 		}
 		walker_exit(list);
+		guide_turn(list, m);
 	}
 	return done;
 }

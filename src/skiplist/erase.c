@@ -9,9 +9,8 @@
  * the parent in the same locked section. So whoever meets the DEAD node and starts anew does not
  * meet it again.
  */
-#include "skiplist/finger.h"
 #include "skiplist/gap.h"
-#include "skiplist/list.h"
+#include "skiplist/guide.h"
 
 /* Merge only what leaves a quarter free, or an empty node. */
 static bool nodes_fit(unsigned int a, unsigned int b)
@@ -248,6 +247,7 @@ static int erase(struct skiplist *list, u64 key, bool exact, struct lath_item *o
 	walker_enter(list);
 	ret = erase_item(list, key, exact, old);
 	walker_exit(list);
+	guide_turn(list, 1);
 	return ret;
 }
 

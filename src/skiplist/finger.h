@@ -64,6 +64,7 @@ struct fingers {
 	u64 list_id;
 	u64 trust;
 	struct node *leaf[FINGERS];
+	u64 turns; /* of all lists: see guide_turn */
 };
 
 extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -7,9 +7,8 @@
  * all keys from its first one on go to the leaf that covers its last one (cover_from), which keeps
  * the rule and lets a lookup answer from one leaf, always.
  */
-#include "skiplist/finger.h"
 #include "skiplist/gap.h"
-#include "skiplist/list.h"
+#include "skiplist/guide.h"
 
 void cover_from(struct node *first, struct node *last, u64 key)
 {
@@ -184,6 +183,7 @@ int insert_item(struct skiplist *list, const struct lath_item *item, struct lath
 	if (unlikely(ret == -EAGAIN))
 		ret = insert_beyond(list, leaf, item, conflict, reserve);
 	walker_exit(list);
+	guide_turn(list, 1);
 	return ret;
 }
 

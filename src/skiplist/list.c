@@ -2,8 +2,8 @@
 /*
  * list.c - a list's beginning and end, loading sorted input, counts.
  */
-#include "skiplist/finger.h"
 #include "skiplist/gap.h"
+#include "skiplist/guide.h"
 #include "skiplist/list.h"
 #include "skiplist/share.h"
 
@@ -56,6 +56,7 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 		list->allocator = *cfg.allocator;
 	list->id = lath_fetch_add(&next_list_id, 1);
 	lath_spin_init(&list->root_lock);
+	lath_spin_init(&list->guide_lock);
 	if (!pools_init(list))
 		return -ENOMEM;
 	root = node_alloc(list, POOL_LEAF);
@@ -82,6 +83,16 @@ void lath_skiplist_share(struct lath_skiplist *public, const struct lath_allocat
 void lath_skiplist_loosen(struct lath_skiplist *public)
 {
 	list_of(public)->loose = true;
+}
+
+void lath_skiplist_expect(struct lath_skiplist *list, u64 key)
+{
+	guide_ask(list_of(list), key);
+}
+
+void lath_skiplist_prepare(struct lath_skiplist *list)
+{
+	guide_make(list_of(list));
 }
 
 u32 lath_skiplist_node_cap(void)
@@ -134,6 +145,7 @@ void lath_skiplist_fini(struct lath_skiplist *public, lath_item_fn each, void *a
 	}
 	if (list->each)
 		free_nodes(list);
+	guide_fini(list);
 	pools_fini(list);
 	fingers_fini(list);
 	list->root = NULL;
@@ -206,6 +218,7 @@ void lath_skiplist_get_stats(struct lath_skiplist *public, struct lath_skiplist_
 	memset(stats, 0, sizeof(*stats));
 	pool_stats(&list->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
 	pool_stats(&list->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
+	stats->bytes += guide_bytes(list);
 	lath_reader_enter(list->rcu);
 	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
 	for (level = stats->levels; level-- > 0;) {

@@ -10,6 +10,7 @@
  *   range.c    calls that change stretches: erase_range, store_range, resize, split
  *   batch.c    the interleaved forms
  *   scan.c     copying items out;  cursor.c  iteration, the locked leaf
+ *   guide.c    a table that saves most walks
  *   gap.c      what lies free below a node;  hole.c  the search for a hole
  *   list.c     init, fini, stats;  load.c, verify.c, dump.c
  *
@@ -86,10 +87,13 @@ struct skiplist {
 	const struct lath_allocator *shared; /* instead of it, see share.h */
 
 	struct stripe *stripe; /* GAP_STRIPES of them, or NULL */
+	struct guide *guide;   /* keys to leaves without a walk (guide.h), or NULL: not worth a look */
 
 	/* written now and then: on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
 	struct pool pool[POOL_KINDS];
+	struct guide *guide_made; /* worth a look or not */
+	struct lath_spinlock guide_lock;
 	u64 sparse_turn;
 	u64 sparse[SPARSE_RING];
 	u64 restarts;
@@ -106,6 +110,9 @@ static inline struct skiplist *list_of(struct lath_skiplist *list)
 
 /* ---- memory.c ---- */
 
+/* Memory that the list keeps until its end, and says how much of it there is; NULL: none. No lock that readers wait for held. */
+void *list_block_alloc(struct skiplist *list, size_t size, bool huge);
+void list_block_free(struct skiplist *list, void *block, size_t size);
 /* False: no memory. */
 bool pools_init(struct skiplist *list);
 /* Wait for retired nodes, give all memory back. */

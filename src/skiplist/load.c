@@ -3,7 +3,7 @@
  * load.c - fill an empty list from sorted items: full leaves, full inner nodes, no searching.
  */
 #include "skiplist/gap.h"
-#include "skiplist/list.h"
+#include "skiplist/guide.h"
 
 static int check_items(const struct skiplist *list, size_t n, const struct lath_item *items, size_t *bad)
 {
@@ -134,5 +134,9 @@ int lath_skiplist_load_sorted(struct lath_skiplist *public, size_t n, const stru
 	struct skiplist *list = list_of(public);
 	int ret = check_items(list, n, items, bad);
 
-	return ret ? ret : load(list, n, items);
+	if (!ret)
+		ret = load(list, n, items);
+	if (!ret)
+		guide_make(list);
+	return ret;
 }

@@ -7,8 +7,7 @@
  * when the last one has been read, then all of them were true at that moment, hit and miss alike.
  * A read that failed READ_TRIES times does the same walk with the leaves locked, left to right.
  */
-#include "skiplist/finger.h"
-#include "skiplist/walk.h"
+#include "skiplist/guide.h"
 
 /* What was read without a lock, and must still be so at the end. */
 #define WALK_MAX 8
@@ -146,7 +145,7 @@ int lath_skiplist_get(struct lath_skiplist *public, uint64_t point, uint64_t *va
 			return ret;
 	}
 	walker_enter(list);
-	leaf = descend(list, point, &word, WALK_TO_READ);
+	leaf = reach_leaf(list, point, &word, WALK_TO_READ);
 	finger_set(list, leaf);
 	ret = get_in_leaf(list, leaf, word, point, value);
 	if (unlikely(ret == -EAGAIN))

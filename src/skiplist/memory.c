@@ -50,7 +50,7 @@ static const struct lath_allocator *allocator_of(const struct skiplist *list)
 	return unlikely(list->shared) ? list->shared : &list->allocator;
 }
 
-static void *block_alloc(struct skiplist *list, size_t size, bool huge)
+void *list_block_alloc(struct skiplist *list, size_t size, bool huge)
 {
 	const struct lath_allocator *allocator = allocator_of(list);
 
@@ -59,7 +59,7 @@ static void *block_alloc(struct skiplist *list, size_t size, bool huge)
 	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
 }
 
-static void block_free(struct skiplist *list, void *block, size_t size)
+void list_block_free(struct skiplist *list, void *block, size_t size)
 {
 	const struct lath_allocator *allocator = allocator_of(list);
 
@@ -113,7 +113,7 @@ void pools_fini(struct skiplist *list)
 
 		for (; chunk; chunk = next) {
 			next = chunk->next;
-			block_free(list, chunk, chunk->size);
+			list_block_free(list, chunk, chunk->size);
 		}
 	}
 	if (list->stripe && list->allocator.alloc)
@@ -158,12 +158,12 @@ static bool pool_extend(struct pool *pool)
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
 	bool huge = list->huge || (!list->small && READ_ONCE(list->pool[POOL_LEAF].bytes) >= HUGE_FROM);
 	size_t size = chunk_size(bytes, pool->node_size, huge);
-	struct chunk *chunk = block_alloc(list, size, huge);
+	struct chunk *chunk = list_block_alloc(list, size, huge);
 
 	if (!chunk && size > CHUNK_MIN && !list->huge) { /* nothing that large in one piece */
 		size = CHUNK_MIN;
 		huge = false;
-		chunk = block_alloc(list, size, huge);
+		chunk = list_block_alloc(list, size, huge);
 	}
 	if (!chunk)
 		return false;
@@ -191,7 +191,7 @@ static bool pool_extend(struct pool *pool)
 
 static struct node *node_alloc_each(struct skiplist *list, struct pool *pool)
 {
-	struct node *node = block_alloc(list, pool->node_size, false);
+	struct node *node = list_block_alloc(list, pool->node_size, false);
 
 	if (!node)
 		return NULL;
@@ -227,7 +227,7 @@ static void pool_return(struct pool *pool, struct node *node)
 	pool->nodes--;
 	WRITE_ONCE(pool->bytes, pool->bytes - pool->node_size);
 	lath_spin_unlock(&pool->lock);
-	block_free(pool->list, node, pool->node_size);
+	list_block_free(pool->list, node, pool->node_size);
 }
 
 void node_free(struct skiplist *list, enum pool_kind kind, struct node *node)

@@ -21,6 +21,12 @@ void lath_skiplist_share(struct lath_skiplist *list, const struct lath_allocator
  * third of the lines, and the list takes a fifth more memory. */
 void lath_skiplist_loosen(struct lath_skiplist *list);
 
+/* An insert of this key will come soon: ask memory for what it needs. */
+void lath_skiplist_expect(struct lath_skiplist *list, u64 key);
+
+/* What was put in one after the other will be read in any order: prepare for that (guide.h). */
+void lath_skiplist_prepare(struct lath_skiplist *list);
+
 /* Entries of a node: what else but their structs decides how lists of this build lie in memory. */
 u32 lath_skiplist_node_cap(void);
 

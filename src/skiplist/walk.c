@@ -8,12 +8,11 @@
  * was merged into its left neighbour: start anew. Nothing shared is written.
  */
 #include "skiplist/list.h"
-#include "skiplist/finger.h"
-#include "skiplist/walk.h"
+#include "skiplist/guide.h"
 
 struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word)
 {
-	struct node *leaf = descend(list, key, word, WALK_TO_READ);
+	struct node *leaf = reach_leaf(list, key, word, WALK_TO_READ);
 
 	finger_set(list, leaf);
 	return leaf;
@@ -21,7 +20,7 @@ struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word)
 
 struct node *walk_to_erase(struct skiplist *list, u64 key, u64 *word)
 {
-	struct node *leaf = descend(list, key, word, WALK_TO_ERASE);
+	struct node *leaf = reach_leaf(list, key, word, WALK_TO_ERASE);
 
 	finger_set(list, leaf);
 	return leaf;
@@ -37,12 +36,18 @@ struct node *find_leaf(struct skiplist *list, u64 key, u64 *word)
 struct node *lock_leaf(struct skiplist *list, u64 key)
 {
 	struct node *leaf;
+	bool led;
 	u64 word;
 
 	do {
-		leaf = descend(list, key, &word, WALK_TO_INSERT);
+		leaf = guide_leaf(list, key, &word, WALK_TO_INSERT);
+		led = leaf;
+		if (!led)
+			leaf = descend(list, key, &word, WALK_TO_INSERT);
 		/* fences read after the word belong to it, if it has not changed by now */
 	} while (!node_trylock(leaf, word));
+	if (!led)
+		guide_lead(list, leaf);
 	finger_set(list, leaf);
 	return leaf;
 }

@@ -14,33 +14,21 @@ enum walk_for { WALK_ON, WALK_TO_INNER, WALK_TO_READ, WALK_TO_ERASE, WALK_TO_INS
 /* Slots an average leaf uses. */
 static __always_inline unsigned int leaf_fill(const struct skiplist *list)
 {
-	return READ_ONCE(list->loose) ? NODE_CAP : NODE_CAP * 27 / 32;
+	return READ_ONCE(list->loose) ? NODE_CAP : NODE_CAP * 7 / 8;
 }
 
 /*
- * Ask memory for what a search of the child at entry i begins with, its header and heads, and for the
- * pairs it will need then: guessed by interpolation between the separators, else they would be a
- * second wait. `fill`: entries that are used in such a child, on average. Random keys stray: two lines around the
- * guess hit 7 times of 10 in a leaf and 9 of 10 in an inner node, whose entries are spread; four lines 9 of 10
- * in a leaf. An insert takes eight, for what it will move.
+ * Ask memory for what a search of a child begins with, its header and heads, and for the pairs it will need then, or
+ * they would be a second wait: `pair` is where the key's may be. Random keys stray: two lines around the guess hit 7 times
+ * of 10 in a leaf and 9 of 10 in an inner node, whose entries are spread; four lines 9 of 10 in a leaf. An
+ * insert takes eight, for what it will move. `fill`: entries that are used in such a child, on average.
  */
-static __always_inline void prefetch_child(const struct node *inner, const struct pair *slot,
-					   const struct node *child, u64 key, enum walk_for use,
-					   unsigned int fill)
+static __always_inline void prefetch_leaf(const struct node *child, const char *pair, enum walk_for use,
+					  unsigned int fill)
 {
-	const char *pair, *end;
+	const char *end;
 	unsigned int i;
-	u64 sep, next, behind;
 
-	if (use == WALK_ON) {
-		prefetch((const char *)child);
-		prefetch((const char *)child + 64);
-		return;
-	}
-	sep = READ_ONCE(slot->key);
-	behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
-	next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
-	pair = (const char *)&child->pair[lath_part(key - sep, next - sep, fill)];
 	if (use != WALK_TO_INSERT) {
 		if (use == WALK_TO_ERASE)
 			prefetchw(child);
@@ -64,6 +52,24 @@ static __always_inline void prefetch_child(const struct node *inner, const struc
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
 		prefetchw(min(pair - 32 + 64 * i, end));
+}
+
+/* The same for the child at an entry of an inner node; where in it the key is, is guessed between the separators. */
+static __always_inline void prefetch_child(const struct node *inner, const struct pair *slot,
+					   const struct node *child, u64 key, enum walk_for use,
+					   unsigned int fill)
+{
+	u64 sep, next, behind;
+
+	if (use == WALK_ON) {
+		prefetch((const char *)child);
+		prefetch((const char *)child + 64);
+		return;
+	}
+	sep = READ_ONCE(slot->key);
+	behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
+	next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
+	prefetch_leaf(child, (const char *)&child->pair[lath_part(key - sep, next - sep, fill)], use, fill);
 }
 
 enum step { STEP_ANEW, STEP_DOWN, STEP_RIGHT };
@@ -158,6 +164,26 @@ right:
 again:
 	lath_fetch_add(&list->restarts, 1);
 	goto restart;
+}
+
+/*
+ * The leaf that holds key and its word: this one, or the one at its right, where the upper half of a leaf has gone that
+ * was split since; or NULL.
+ */
+static __always_inline struct node *leaf_settle(struct node *leaf, u64 key, u64 *word)
+{
+	struct node *right;
+
+	if (likely(node_holds(leaf, key, word)))
+		return leaf;
+	if (*word & NODE_FLAGS || key < READ_ONCE(leaf->low))
+		return NULL;
+	right = leaf_right(leaf);
+	if (!node_valid(leaf, *word) || !right)
+		return NULL;
+	prefetch((const char *)right->head);
+	lath_delay("a leaf to the right");
+	return node_holds(right, key, word) ? right : NULL;
 }
 
 #endif /* LATH_SKIPLIST_WALK_H */

@@ -3,9 +3,8 @@
  * batch.c - many keys: their misses overlapped, in the index (its batched calls) and then in the records.
  */
 #include "store/engine.h"
-#include "store/guide.h"
 
-#define GROUP GUIDE_GROUP
+#define GROUP 64 /* as many as the index takes at once */
 
 /* ---- mget ---- */
 
@@ -31,12 +30,6 @@ static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words
 	return found;
 }
 
-static void get_words(struct lath_store *store, unsigned int n, const u64 *keys, u64 *words, u8 *hits)
-{
-	if (!guide_get_batch(store, n, keys, words, hits))
-		lath_skiplist_get_batch(&store->root.list, n, keys, words, hits);
-}
-
 size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_t *keys,
 			       struct lath_store_ref *refs)
 {
@@ -54,7 +47,7 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 			found += lath_store_mget(store, m, numbers, refs + i);
 			continue;
 		}
-		get_words(store, m, keys + i, words, hits);
+		lath_skiplist_get_batch(&store->root.list, m, keys + i, words, hits);
 		found += refs_of(store, m, words, hits, refs + i);
 	}
 	return found;
@@ -160,7 +153,7 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 		}
 		for (j = 0; j < m; j++)
 			numbers[j] = keys[i + j].n;
-		get_words(store, m, numbers, words, hits);
+		lath_skiplist_get_batch(&store->root.list, m, numbers, words, hits);
 		for (j = 0; j < m; j++)
 			hits[j] &= !keys[i + j].data;
 		found += refs_of(store, m, words, hits, refs + i);
@@ -205,9 +198,7 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	int ret;
 
 	do {
-		ret = guide_replace(store, item->key, item->value, &old.value);
-		if (ret == -EAGAIN)
-			ret = lath_skiplist_replace_item(&store->root.list, item->key, item->value, &old);
+		ret = lath_skiplist_replace_item(&store->root.list, item->key, item->value, &old);
 		if (!ret)
 			value_retire(store, old.value);
 		else
@@ -225,7 +216,6 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 	int inserted[GROUP];
 	unsigned int i, j, m = 0, built;
 	size_t done = 0;
-	enum guide_order order;
 
 	for (i = 0; i < n; i++) {
 		struct lath_store_change change = {
@@ -246,15 +236,12 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 	}
 	built = i;
 	store_changed(store);
-	order = guide_insert_batch(store, m, items, inserted);
-	if (order == GUIDE_NOT_DONE)
-		lath_skiplist_insert_batch(&store->root.list, m, items, inserted);
-	guide_turn(store, m);
+	lath_skiplist_insert_batch(&store->root.list, m, items, inserted);
 	for (j = 0; j < m; j++) {
 		int ret = inserted[j];
 
 		i = who[j];
-		if (ret == -EEXIST && !(order == GUIDE_ANY_ORDER && superseded(entries + i, built - i)))
+		if (ret == -EEXIST)
 			ret = exchange(store, &items[j]);
 		if (ret)
 			value_drop(store, items[j].value);

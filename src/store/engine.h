@@ -96,11 +96,6 @@ static inline u8 *layer_prefix(const struct layer *layer)
 
 struct store_backend;
 
-/* Where the refreshing of the guide is (guide.c), and what it saw on its way. */
-struct guide_round {
-	u64 hand, leaves, led, first, last;
-};
-
 struct lath_store {
 	struct layer root;  /* numbers: the index by number */
 	struct arena arena; /* records, buckets */
@@ -115,11 +110,6 @@ struct lath_store {
 	char *path; /* file: */
 	u8 changed; /* since it was read or written */
 	u64 layers, evicted, expired;
-	/* numbers to leaves (guide.h), or NULL; and is it worth a look */
-	struct guide *guide;
-	bool guided;
-	struct lath_spinlock guide_lock;
-	struct guide_round guide_round;
 	/* eviction goes round: the key after which it looks next */
 	pthread_mutex_t evict_lock, compact_lock;
 	u64 hand_number;

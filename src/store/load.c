@@ -6,7 +6,7 @@
  * against what is left of the file, before memory is asked for.
  */
 #include "store/engine.h"
-#include "store/guide.h"
+#include "skiplist/share.h"
 #include "store/snapshot.h"
 
 #include <fcntl.h>
@@ -343,10 +343,8 @@ int snapshot_load(struct lath_store *store, const char *path, lath_store_progres
 		ret = load_open(r, progress, arg);
 		close(r->fd);
 	}
-	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend) {
-		guide_go_round(store);
-		guide_go_round(store);
-	}
+	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend)
+		lath_skiplist_prepare(&store->root.list);
 	free(r->buf);
 	free(r->key);
 	free(r);

@@ -104,7 +104,6 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	}
 	pthread_mutex_init(&store->evict_lock, NULL);
 	pthread_mutex_init(&store->compact_lock, NULL);
-	lath_spin_init(&store->guide_lock);
 	return 0;
 }
 

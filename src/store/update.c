@@ -3,7 +3,7 @@
  * update.c - single keys: reads, and changes as one loop of look, decide, build, compare-and-swap.
  */
 #include "store/engine.h"
-#include "store/guide.h"
+#include "skiplist/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +35,6 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 
 int lath_store_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
 {
-	enum guide_answer answer = GUIDE_NONE;
 	struct place place;
 	int ret = key_check(store, key);
 
@@ -43,11 +42,8 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key, stru
 		return ret;
 	if (unlikely(store->backend))
 		return store->backend->get_ref(store, key, ref);
-	if (!key.data)
-		answer = guide_get(store, key.n, &place.value);
-	if (answer == GUIDE_NONE)
-		place_find(store, key, &place); /* changes do it always: they will walk there again */
-	if (answer == GUIDE_ABSENT || !place.value)
+	place_find(store, key, &place);
+	if (!place.value)
 		return -ENOENT;
 	value_ref(store, place.value, ref);
 	return ref_expired(ref) ? -ENOENT : 0;
@@ -89,7 +85,6 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 		return ret ? RETRY : 0;
 	}
 	ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
-	guide_turn(store, 1);
 	return ret == -EEXIST ? RETRY : ret;
 }
 
@@ -223,21 +218,15 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 {
 	struct lath_store_change change = { LATH_STORE_PUT, value, size, NULL, 0, 0 };
 	struct lath_item item = { key.n, 1, 0 }, old;
-	struct node *leaf = guide_leaf(store, key.n);
 	int ret;
 
+	lath_skiplist_expect(&store->root.list, key.n);
 	ret = value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;
 	do {
 		old.value = 0;
-		ret = leaf ? guide_insert(store, leaf, &item) : -EAGAIN;
-		if (ret == -EAGAIN) {
-			ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
-			if (leaf && !ret)
-				guide_repair(store, key.n);
-		}
-		leaf = NULL;
+		ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
 		if (ret == -EEXIST)
 			ret = lath_skiplist_replace_item(&store->root.list, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
@@ -246,7 +235,6 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 		return ret;
 	}
 	store_changed(store);
-	guide_turn(store, 1);
 	if (old.value)
 		value_retire(store, old.value);
 	return 0;

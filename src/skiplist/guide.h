@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * guide.h - keys to leaves without a walk: a table over the range of the keys, in equal steps.
+ *
+ * A slot says which leaf covers its middle, where in the slot that leaf begins, and how wide it is, so that a search
+ * can ask for the leaf's header and for the pairs it will need at once, after one miss instead of one a level.
+ * All of it is a hint, as a finger is (finger.h): the leaf's memory stays a leaf's of this list, and its word and
+ * fences tell whether it is the right one. Where keys do not lie evenly the table is not used.
+ *
+ * Nobody waits for it. Writers refresh it: whoever had to walk, the leaf it found; whoever moved entries between leaves,
+ * these; and every GUIDE_TURN changes somebody the leaves of one parent, in turn. It takes 12 to 24 bytes a
+ * leaf, one part in 70 of a list, and is never given back while the list lives, so that looking at it needs no reader.
+ *
+ * Not with LATH_NODE_EACH (there a leaf's memory does not stay one's), not in shared memory, not in the kernel.
+ */
+#ifndef LATH_SKIPLIST_GUIDE_H
+#define LATH_SKIPLIST_GUIDE_H
+
+#include "skiplist/finger.h"
+#include "skiplist/walk.h"
+
+#ifdef __KERNEL__
+static inline const struct guide *guide_of(const struct skiplist *list)
+{
+	return NULL;
+}
+
+static inline struct node *guide_leaf(const struct skiplist *list, u64 key, u64 *word, enum walk_for use)
+{
+	return NULL;
+}
+
+static inline void guide_ask(const struct skiplist *list, u64 key)
+{
+}
+
+static inline void guide_ask_all(const struct guide *guide, unsigned int n, const u64 *key, size_t stride,
+				 struct node **leaf)
+{
+}
+
+static inline void guide_lead(struct skiplist *list, const struct node *leaf)
+{
+}
+
+static inline void guide_turn(struct skiplist *list, unsigned int changes)
+{
+}
+
+static inline void guide_make(struct skiplist *list)
+{
+}
+
+static inline u64 guide_bytes(struct skiplist *list)
+{
+	return 0;
+}
+
+static inline void guide_fini(struct skiplist *list)
+{
+}
+#else
+
+/* A position is a key's place in the table, in parts of a slot. */
+#define GUIDE_PARTS 5
+/* A slot: leaf / 64 in bits 0..41; then, in parts, where in the slot the leaf begins, and its width. */
+#define GUIDE_LEAF 42
+#define GUIDE_PART 11
+#define GUIDE_PART_MAX ((1u << GUIDE_PART) - 1)
+#define GUIDE_BEGIN (1 << (GUIDE_PART - 1)) /* this: where the slot begins */
+_Static_assert(sizeof(struct node) % 64 == 0 || NODE_CAP % 4, "addresses of leaves end in six zeros");
+
+/* The table grows in segments: the first has 2^GUIDE_SEGMENT slots, each further one as many as all before it. */
+#define GUIDE_SEGMENT 10
+#define GUIDE_SEGMENTS 20
+
+#define GUIDE_SAMPLES 256
+
+struct guide {
+	u64 base;
+	u64 scale;			   /* position = (key - base) * scale >> (64 - GUIDE_PARTS) */
+	u64 slots;			   /* their segments are there */
+	uintptr_t segment[GUIDE_SEGMENTS]; /* where slot 0 would be if all were in one piece */
+	/* under list->guide_lock */
+	u64 last;
+	unsigned int segments;
+	struct guide_round { /* what was seen on the way from the first parent to the last */
+		u64 hand, leaves, led;
+		unsigned int samples, stride; /* the latter's logarithm */
+		u64 sample[GUIDE_SAMPLES];
+	} round;
+};
+
+/* Is there one, and is it worth a look? */
+static __always_inline const struct guide *guide_of(const struct skiplist *list)
+{
+	return smp_load_acquire(&list->guide); /* pairs with the store in guide.c end_round */
+}
+
+static __always_inline u64 guide_position(const struct guide *guide, u64 key)
+{
+	u64 base = READ_ONCE(guide->base), at = key > base ? key - base : 0;
+
+	return (u64)((unsigned __int128)at * READ_ONCE(guide->scale) >> (64 - GUIDE_PARTS));
+}
+
+/* Slot i, below the number of slots. */
+static __always_inline u64 *guide_slot(const struct guide *guide, u64 i)
+{
+	return (u64 *)(guide->segment[fls64(i >> GUIDE_SEGMENT)] + i * sizeof(u64));
+}
+
+/* The leaf for a key, or NULL, and about where the key is among the `fill` slots it uses. */
+static __always_inline struct node *guide_look(const struct guide *guide, u64 key, unsigned int fill,
+					       const char **pair)
+{
+	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in guide.c grow */
+	u64 at = guide_position(guide, key), i = at >> GUIDE_PARTS, slot, width;
+	struct node *leaf;
+	s64 part;
+
+	if (unlikely(i >= slots))
+		return NULL;
+	slot = READ_ONCE(*guide_slot(guide, i));
+	part = (s64)(at - (i << GUIDE_PARTS)) + GUIDE_BEGIN - (s64)(slot >> GUIDE_LEAF & GUIDE_PART_MAX);
+	width = slot >> (GUIDE_LEAF + GUIDE_PART);
+	if (unlikely((u64)part >
+		     width)) { /* the slot has the border of two leaves, and this one is the other's */
+		i = part < 0 ? i - 1 : i + 1;
+		if (unlikely(!slot || i >= slots))
+			return NULL;
+		slot = READ_ONCE(*guide_slot(guide, i));
+		part = (s64)(at - (i << GUIDE_PARTS)) + GUIDE_BEGIN -
+		       (s64)(slot >> GUIDE_LEAF & GUIDE_PART_MAX);
+		part = max(part, (s64)0);
+		width = slot >> (GUIDE_LEAF + GUIDE_PART);
+	}
+	leaf = (struct node *)(uintptr_t)((slot & ((1ull << GUIDE_LEAF) - 1)) << 6);
+	*pair = (const char *)&leaf->pair[lath_part((u64)part, width, fill)];
+	return leaf;
+}
+
+/* The leaf that covers key, and its word as it was when that was so; NULL: by a walk. */
+static __always_inline struct node *guide_leaf(const struct skiplist *list, u64 key, u64 *word,
+					       enum walk_for use)
+{
+	const struct guide *guide = guide_of(list);
+	struct node *leaf;
+	const char *pair;
+
+	if (!guide)
+		return NULL;
+	leaf = guide_look(guide, key, leaf_fill(list), &pair);
+	if (unlikely(!leaf))
+		return NULL;
+	prefetch_leaf(leaf, pair, use, leaf_fill(list));
+	return leaf_settle(leaf, key, word);
+}
+
+/* An insert of key will come: ask memory for what it needs. */
+static inline void guide_ask(const struct skiplist *list, u64 key)
+{
+	const struct guide *guide = guide_of(list);
+	struct node *leaf = NULL;
+	const char *pair;
+
+	if (guide &&
+	    !fingers_there(list)) /* neighbouring keys find their leaves by the fingers, in the cache */
+		leaf = guide_look(guide, key, leaf_fill(list), &pair);
+	if (leaf)
+		prefetch_leaf(leaf, pair, WALK_TO_INSERT, leaf_fill(list));
+}
+
+/* The leaves for n keys, their headers and heads asked for: leaf_settle is to look at them. NULL: by a walk. */
+static __always_inline void guide_ask_all(const struct guide *guide, unsigned int n, const u64 *key,
+					  size_t stride, struct node **leaf)
+{
+	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in guide.c grow */
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		u64 at = guide_position(guide, *(const u64 *)((const char *)key + i * stride));
+
+		prefetch((const char *)guide_slot(guide, min(at >> GUIDE_PARTS, slots - 1)));
+	}
+	for (i = 0; i < n; i++) {
+		const char *pair;
+
+		leaf[i] = guide_look(guide, *(const u64 *)((const char *)key + i * stride), NODE_CAP, &pair);
+		if (unlikely(!leaf[i]))
+			continue;
+		prefetch((const char *)leaf[i]);
+		prefetch((const char *)leaf[i] + 64);
+	}
+}
+
+/* Walks between two steps of the keeping: while there is a guide, and while there is none yet. */
+#ifndef LATH_GUIDE_TURN
+#define LATH_GUIDE_TURN 1024
+#endif
+#define GUIDE_TURN LATH_GUIDE_TURN
+#define GUIDE_TURN_FIRST (GUIDE_TURN / 16)
+
+void guide_keep(struct skiplist *list);
+void guide_lead_slow(struct skiplist *list, const struct node *leaf);
+/* The whole table at once, for a list that has just been loaded. */
+void guide_make(struct skiplist *list);
+u64 guide_bytes(struct skiplist *list);
+void guide_fini(struct skiplist *list);
+
+/* A locked leaf's fences are new, or the guide did not know it: let it. */
+static inline void guide_lead(struct skiplist *list, const struct node *leaf)
+{
+	if (guide_of(list))
+		guide_lead_slow(list, leaf);
+}
+
+/* So many changes went to leaves found by the walk or the guide. */
+static inline void guide_turn(struct skiplist *list, unsigned int changes)
+{
+	lath_fingers.turns += changes;
+	if (unlikely(lath_fingers.turns >= (guide_of(list) ? GUIDE_TURN : GUIDE_TURN_FIRST)))
+		guide_keep(list);
+}
+
+/* Leaves from which on there is a guide: what fits the caches is walked to as fast. Tests begin at once. */
+extern unsigned int lath_guide_least;
+#endif
+
+/* The leaf that covers key, and its word as it was when that was so: by the guide, or else by the walk. */
+static __always_inline struct node *reach_leaf(struct skiplist *list, u64 key, u64 *word, enum walk_for use)
+{
+	struct node *leaf = guide_leaf(list, key, word, use);
+
+	return likely(leaf) ? leaf : descend(list, key, word, use);
+}
+
+#endif /* LATH_SKIPLIST_GUIDE_H */

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The guide: what it says is what a walk finds; keys spread evenly it knows, others it leaves alone; it follows keys that
+ * move; it is content with the memory it gets; and beside writers under whose hands leaves split.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "skiplist/guide.h"
+
+#define N (LATH_CHECKED ? 9000u : 60000u)
+
+static u64 mixed(u64 i)
+{
+	i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9ull;
+	i = (i ^ i >> 27) * 0x94d049bb133111ebull;
+	return i ^ i >> 31;
+}
+
+static u64 dense(u64 i)
+{
+	return 1000000 + i * 3;
+}
+
+/* all numbers from 0 to the last there is, some steps apart */
+static u64 whole(u64 i)
+{
+	return i % N * (KEY_MAX / (N - 1)) + (i >= N);
+}
+
+/* Half of them at one end, in a handful of places at the other. */
+static u64 uneven(u64 i)
+{
+	return i % 2 ? mixed(i) >> 40 << 17 | i : ~0ull - (mixed(i) >> 50 << 30) - i;
+}
+
+/* Far apart, so that no finger helps; every one of n once. */
+static u64 nth(u64 i, u64 n)
+{
+	return i * 7919 % n;
+}
+
+static struct skiplist *fill(struct lath_skiplist *list, const struct lath_config *config, u64 (*key)(u64),
+			     bool batched)
+{
+	struct lath_item item[256];
+	unsigned int i;
+
+	assert(!lath_skiplist_init(list, config));
+	for (i = 0; i < N; i++) {
+		item[i % 256] = (struct lath_item){ key(nth(i, N)), 1, nth(i, N) };
+		if (!batched)
+			assert(!lath_skiplist_insert_item(list, &item[i % 256], NULL));
+		else if (i % 256 == 255 || i + 1 == N)
+			assert(lath_skiplist_insert_batch(list, i % 256 + 1, item, NULL) == i % 256 + 1);
+	}
+	return list_of(list);
+}
+
+/* How many of the keys of [first, last) it knows; it never says anything but what a walk finds. */
+static unsigned int known(struct skiplist *list, u64 (*key)(u64), unsigned int first, unsigned int last)
+{
+	unsigned int i, count = 0;
+
+	for (i = first; i < last; i++) {
+		u64 k = key(i), word, walked;
+		struct node *leaf = guide_leaf(list, k, &word, WALK_TO_READ);
+
+		if (!leaf)
+			continue;
+		assert(leaf == descend(list, k, &walked, WALK_TO_READ));
+		assert(word == walked);
+		count++;
+	}
+	return count;
+}
+
+static void look_at_all(struct lath_skiplist *list, u64 (*key)(u64), unsigned int step)
+{
+	u64 keys[200], values[200];
+	unsigned int i, j;
+	u8 hits[200];
+
+	for (i = 0; i < 2 * N; i += 200) {
+		for (j = 0; j < 200; j++)
+			keys[j] = key((i + j) % N + (i >= N ? N : 0));
+		lath_skiplist_get_batch(list, 200, keys, values, hits);
+		for (j = 0; j < 200; j++) {
+			u64 value = ~0ull, number = (i + j) % N;
+			bool there = i < N && number % step == 0;
+
+			assert(lath_skiplist_get(list, keys[j], &value) == there);
+			assert(hits[j] == there);
+			assert(!there || (value == number && values[j] == number));
+		}
+	}
+}
+
+static void check(u64 (*key)(u64), enum lath_layout layout, unsigned int least, unsigned int most)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_skiplist public;
+	struct lath_skiplist_stats before, after;
+	int batched;
+
+	config.layout = layout;
+	for (batched = 0; batched < 2; batched++) {
+		struct skiplist *list = fill(&public, &config, key, batched);
+		unsigned int i, n = known(list, key, 0, N);
+
+		fprintf(stderr, "of %u known %u", N, n);
+		guide_make(list);
+		n = known(list, key, 0, N);
+		fprintf(stderr, ", all at once %u\n", n);
+		assert(n >= least && n <= most);
+		known(list, key, N, 2 * N); /* not there */
+		look_at_all(&public, key, 1);
+		for (i = 0; i < N; i++)
+			if (nth(i, N) % 8)
+				assert(!lath_skiplist_erase_item(&public, key(nth(i, N)), NULL));
+		known(list, key, 0, N);
+		look_at_all(&public, key, 8);
+		lath_skiplist_get_stats(&public, &before);
+		for (i = 0; i < N; i++)
+			if (nth(i, N) % 8)
+				assert(!lath_skiplist_insert_item(
+					&public, &(struct lath_item){ key(nth(i, N)), 1, nth(i, N) }, NULL));
+		known(list, key, 0, N);
+		look_at_all(&public, key, 1);
+		lath_skiplist_get_stats(&public, &after);
+		assert(after.bytes >= before.bytes);
+		assert(!lath_skiplist_verify(&public, 5, NULL, 0));
+		lath_skiplist_fini(&public, NULL, NULL);
+	}
+}
+
+/* Keys that come in another place than those that went: the table follows. */
+static u64 elsewhere(u64 i)
+{
+	return dense(i) + (1ull << 40);
+}
+
+static void moves(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_skiplist public;
+	struct skiplist *list = fill(&public, &config, dense, false);
+	unsigned int i;
+
+	assert(known(list, dense, 0, N) > N / 2);
+	for (i = 0; i < N; i++) {
+		u64 k = nth(i, N);
+
+		assert(!lath_skiplist_erase_item(&public, dense(k), NULL));
+		assert(!lath_skiplist_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k }, NULL));
+	}
+	for (i = 0; i < 2 * N; i++) { /* and stay there for a while */
+		u64 k = nth(i % N, N);
+
+		assert(!lath_skiplist_erase_item(&public, elsewhere(k), NULL));
+		assert(!lath_skiplist_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k }, NULL));
+	}
+	i = known(list, elsewhere, 0, N);
+	fprintf(stderr, "moved: %u\n", i);
+	assert(i > N / 2);
+	lath_skiplist_fini(&public, NULL, NULL);
+}
+
+/* ---- memory that ends ---- */
+
+static unsigned int large_left;
+
+static void *alloc_some(void *ctx, size_t size, size_t align)
+{
+	void *block;
+
+	(void)ctx;
+	if (size == sizeof(struct guide) || (size & (size - 1)) == 0) {
+		if (!large_left)
+			return NULL;
+		large_left--;
+	}
+	return posix_memalign(&block, align, size) ? NULL : block;
+}
+
+static void free_some(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(block);
+}
+
+static void memory_ends(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_allocator memory = { alloc_some, free_some, NULL };
+	unsigned int left;
+
+	config.allocator = &memory;
+	for (left = 0; left < 5; left++) {
+		struct lath_skiplist public;
+		struct skiplist *list;
+
+		/* chunks of nodes may be so large too: what they take is not counted below */
+		large_left = 1000;
+		assert(!lath_skiplist_init(&public, &config));
+		lath_skiplist_fini(&public, NULL, NULL);
+		large_left = left;
+		assert(!lath_skiplist_init(&public, &config) || !left);
+		if (!left)
+			continue;
+		list = list_of(&public);
+		for (unsigned int i = 0; i < N; i++)
+			if (lath_skiplist_insert_item(&public, &(struct lath_item){ mixed(i), 1, i }, NULL))
+				break;
+		known(list, mixed, 0, N);
+		assert(!lath_skiplist_verify(&public, 5, NULL, 0));
+		lath_skiplist_fini(&public, NULL, NULL);
+	}
+}
+
+/* ---- beside writers ---- */
+
+static int done;
+
+static void *writer(void *arg)
+{
+	struct lath_skiplist *list = arg;
+	u64 i;
+
+	for (i = N; i < 3 * N; i++)
+		assert(!lath_skiplist_insert_item(list, &(struct lath_item){ mixed(i), 1, i }, NULL));
+	for (i = N; i < 3 * N; i++)
+		assert(!lath_skiplist_erase_item(list, mixed(i), NULL));
+	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void beside_writers(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_skiplist public;
+	pthread_t thread;
+	u64 i = 0, value;
+
+	fill(&public, &config, mixed, false);
+	assert(!pthread_create(&thread, NULL, writer, &public));
+	while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+		i = (i + 7919) % N;
+		assert(lath_skiplist_get(&public, mixed(i), &value) == 1 && value == i);
+		assert(lath_skiplist_get(&public, mixed(i) ^ 1, &value) == 0);
+	}
+	assert(!pthread_join(thread, NULL));
+	assert(!lath_skiplist_verify(&public, 5, NULL, 0));
+	lath_skiplist_fini(&public, NULL, NULL);
+}
+
+int main(void)
+{
+	lath_guide_least = 4;
+	check(mixed, LATH_POINTS, N * 17 / 20, N);
+	check(mixed, LATH_RANGES, N * 17 / 20, N);
+	check(dense, LATH_RANGES, N * 17 / 20, N);
+	check(whole, LATH_POINTS, N * 17 / 20, N);
+	check(uneven, LATH_POINTS, 0, N);
+	if (!LATH_CHECKED) /* a few leaves that stay where the others were are too many among few */
+		moves();
+	memory_ends();
+	beside_writers();
+	return 0;
+}
