@@ -77,7 +77,7 @@ static __always_inline void find_leaves(struct skiplist *list, unsigned int n, c
 	u8 who[WALK_GROUP];
 
 	if (guide)
-		guide_ask_all(guide, n, key, stride, leaf);
+		guide_ask_all(guide, leaf_fill(list), n, key, stride, leaf);
 	else
 		walk_all(list, n, key, stride, leaf);
 	for (i = 0; i < n; i++) {

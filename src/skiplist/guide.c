@@ -23,27 +23,28 @@ static u64 slots_for(u64 leaves)
 	return 1ull << fls64(leaves * 3 / 2);
 }
 
-/* Let the slots whose middles are in [low, last] lead to a leaf: are there any? */
-static bool lead(const struct guide *guide, u64 low, u64 last, const struct node *leaf)
+/* Let the slots whose middles are in [low, last] lead to a leaf with about `fill` entries: are there any? */
+static bool lead(const struct guide *guide, u64 low, u64 last, const struct node *leaf, unsigned int fill)
 {
-	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in grow */
+	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in aim */
 	u64 from = guide_position(guide, low), to = guide_position(guide, last),
 	    half = 1ull << GUIDE_PARTS >> 1;
 	u64 i = (from + half - 1) >> GUIDE_PARTS, end = (to + half) >> GUIDE_PARTS;
-	u64 width = min(to - from, (u64)GUIDE_PART_MAX);
+	u64 dense = ((u64)fill << GUIDE_DENSE) / (to - from + 1);
 
 	if (last < READ_ONCE(guide->base))
 		return false;
 	end = min(end, slots);
 	if (i >= end)
 		return false;
+	dense = max(min(dense, (u64)GUIDE_PART_MAX), (u64)1) << (GUIDE_LEAF + GUIDE_PART);
 	for (end = min(end, i + SLOTS_MOST); i < end; i++) {
 		s64 begin = (s64)(from - (i << GUIDE_PARTS));
 
 		begin = max(begin, (s64)-GUIDE_BEGIN) + GUIDE_BEGIN;
 		WRITE_ONCE(*guide_slot(guide, i), (u64)(uintptr_t)leaf >> 6 |
 							  (u64)min(begin, (s64)GUIDE_PART_MAX) << GUIDE_LEAF |
-							  width << (GUIDE_LEAF + GUIDE_PART));
+							  dense);
 	}
 	return true;
 }
@@ -53,7 +54,7 @@ void guide_lead_slow(struct skiplist *list, const struct node *leaf)
 	const struct guide *guide = guide_of(list);
 
 	if (guide && !node_void(leaf))
-		lead(guide, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf);
+		lead(guide, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf, leaf_fill(list));
 }
 
 /* ---- in turn; the lock held ---- */
@@ -164,7 +165,8 @@ static bool step(struct skiplist *list, struct guide *guide)
 		u64 end = i + 1 < n ? pair[i + 1].key - 1 : last;
 
 		take_sample(round, pair[i].key);
-		round->led += lead(guide, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value);
+		round->led += lead(guide, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value,
+				   leaf_fill(list));
 	}
 	round->hand = last + 1;
 	if (!round->hand)

@@ -34,8 +34,8 @@ static inline void guide_ask(const struct skiplist *list, u64 key)
 {
 }
 
-static inline void guide_ask_all(const struct guide *guide, unsigned int n, const u64 *key, size_t stride,
-				 struct node **leaf)
+static inline void guide_ask_all(const struct guide *guide, unsigned int fill, unsigned int n, const u64 *key,
+				 size_t stride, struct node **leaf)
 {
 }
 
@@ -63,10 +63,12 @@ static inline void guide_fini(struct skiplist *list)
 
 /* A position is a key's place in the table, in parts of a slot. */
 #define GUIDE_PARTS 5
-/* A slot: leaf / 64 in bits 0..41; then, in parts, where in the slot the leaf begins, and its width. */
+/* A slot: leaf / 64 in bits 0..41; then, in parts, where in the slot the leaf begins; and how many of its entries, in
+ * 1 / 2^GUIDE_DENSE, there are to a part. */
 #define GUIDE_LEAF 42
 #define GUIDE_PART 11
 #define GUIDE_PART_MAX ((1u << GUIDE_PART) - 1)
+#define GUIDE_DENSE 7
 #define GUIDE_BEGIN (1 << (GUIDE_PART - 1)) /* this: where the slot begins */
 _Static_assert(sizeof(struct node) % 64 == 0 || NODE_CAP % 4, "addresses of leaves end in six zeros");
 
@@ -110,33 +112,43 @@ static __always_inline u64 *guide_slot(const struct guide *guide, u64 i)
 	return (u64 *)(guide->segment[fls64(i >> GUIDE_SEGMENT)] + i * sizeof(u64));
 }
 
-/* The leaf for a key, or NULL, and about where the key is among the `fill` slots it uses. */
+/* About where in the leaf a slot leads to a position is: the number of an entry, below 0 left of the leaf, above those it has
+ * to its right. */
+static __always_inline s64 guide_entry(u64 slot, s64 part)
+{
+	part += GUIDE_BEGIN - (s64)(slot >> GUIDE_LEAF & GUIDE_PART_MAX);
+	return part * (s64)(slot >> (GUIDE_LEAF + GUIDE_PART)) >> GUIDE_DENSE;
+}
+
+/* The leaf for a key, or NULL, and about where the key is among the `fill` entries it has. */
 static __always_inline struct node *guide_look(const struct guide *guide, u64 key, unsigned int fill,
 					       const char **pair)
 {
-	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in guide.c grow */
-	u64 at = guide_position(guide, key), i = at >> GUIDE_PARTS, slot, width;
+	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in guide.c aim */
+	u64 at = guide_position(guide, key), i = at >> GUIDE_PARTS, slot;
+	s64 part = (s64)(at - (i << GUIDE_PARTS)), entry;
 	struct node *leaf;
-	s64 part;
 
 	if (unlikely(i >= slots))
 		return NULL;
 	slot = READ_ONCE(*guide_slot(guide, i));
-	part = (s64)(at - (i << GUIDE_PARTS)) + GUIDE_BEGIN - (s64)(slot >> GUIDE_LEAF & GUIDE_PART_MAX);
-	width = slot >> (GUIDE_LEAF + GUIDE_PART);
-	if (unlikely((u64)part >
-		     width)) { /* the slot has the border of two leaves, and this one is the other's */
-		i = part < 0 ? i - 1 : i + 1;
-		if (unlikely(!slot || i >= slots))
+	entry = guide_entry(slot, part);
+	if (unlikely((u64)entry >
+		     fill)) { /* the slot has the border of two leaves, and this one is the other's */
+		bool left = entry < 0;
+
+		i += left ? -1ull : 1;
+		if (unlikely(i >= slots))
 			return NULL;
 		slot = READ_ONCE(*guide_slot(guide, i));
-		part = (s64)(at - (i << GUIDE_PARTS)) + GUIDE_BEGIN -
-		       (s64)(slot >> GUIDE_LEAF & GUIDE_PART_MAX);
-		part = max(part, (s64)0);
-		width = slot >> (GUIDE_LEAF + GUIDE_PART);
+		entry = guide_entry(slot, part + (left ? 1 : -1) * (1 << GUIDE_PARTS));
+		entry = max(entry, (s64)0);
+		entry = min(entry, (s64)NODE_CAP - 1);
 	}
 	leaf = (struct node *)(uintptr_t)((slot & ((1ull << GUIDE_LEAF) - 1)) << 6);
-	*pair = (const char *)&leaf->pair[lath_part((u64)part, width, fill)];
+	if (unlikely(!leaf))
+		return NULL;
+	*pair = (const char *)&leaf->pair[entry];
 	return leaf;
 }
 
@@ -172,10 +184,10 @@ static inline void guide_ask(const struct skiplist *list, u64 key)
 }
 
 /* The leaves for n keys, their headers and heads asked for: leaf_settle is to look at them. NULL: by a walk. */
-static __always_inline void guide_ask_all(const struct guide *guide, unsigned int n, const u64 *key,
-					  size_t stride, struct node **leaf)
+static __always_inline void guide_ask_all(const struct guide *guide, unsigned int fill, unsigned int n,
+					  const u64 *key, size_t stride, struct node **leaf)
 {
-	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in guide.c grow */
+	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in guide.c aim */
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
@@ -186,7 +198,7 @@ static __always_inline void guide_ask_all(const struct guide *guide, unsigned in
 	for (i = 0; i < n; i++) {
 		const char *pair;
 
-		leaf[i] = guide_look(guide, *(const u64 *)((const char *)key + i * stride), NODE_CAP, &pair);
+		leaf[i] = guide_look(guide, *(const u64 *)((const char *)key + i * stride), fill, &pair);
 		if (unlikely(!leaf[i]))
 			continue;
 		prefetch((const char *)leaf[i]);
