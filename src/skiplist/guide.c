@@ -37,7 +37,8 @@ static bool lead(const struct guide *guide, u64 low, u64 last, const struct node
 	end = min(end, slots);
 	if (i >= end)
 		return false;
-	dense = max(min(dense, (u64)GUIDE_PART_MAX), (u64)1) << (GUIDE_LEAF + GUIDE_PART);
+	dense = min(dense, (u64)GUIDE_PART_MAX);
+	dense = max(dense, (u64)1) << (GUIDE_LEAF + GUIDE_PART);
 	for (end = min(end, i + SLOTS_MOST); i < end; i++) {
 		s64 begin = (s64)(from - (i << GUIDE_PARTS));
 
