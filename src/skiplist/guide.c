@@ -92,7 +92,7 @@ static u64 grow(struct skiplist *list, struct guide *guide, u64 slots)
 	return min(slots, room(guide));
 }
 
-/* Nothing is known any more: so many slots for the keys from first to last. */
+/* Nothing is known any more: so many slots, which there are, for the keys from first to last. */
 static void aim(struct skiplist *list, struct guide *guide, u64 slots, u64 first, u64 last)
 {
 	__extension__ typedef unsigned __int128 u128;
@@ -101,12 +101,12 @@ static void aim(struct skiplist *list, struct guide *guide, u64 slots, u64 first
 	WRITE_ONCE(list->guide, NULL); /* who looks all the same finds no leaf, or a wrong one */
 	for (i = 0; i < guide->slots; i++)
 		WRITE_ONCE(*guide_slot(guide, i), 0);
-	slots = grow(list, guide, slots);
 	guide->last = last;
 	WRITE_ONCE(guide->base, first);
 	WRITE_ONCE(guide->scale,
 		   last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
 	smp_store_release(&guide->slots, slots); /* pairs with guide_look */
+	WRITE_ONCE(list->guide_turn, GUIDE_TURN_FIRST);
 }
 
 /* All parents have been seen once. */
@@ -115,15 +115,24 @@ static void end_round(struct skiplist *list, struct guide *guide)
 	struct guide_round *round = &guide->round;
 	u64 first = round->sample[round->samples / OUTER];
 	u64 last = round->sample[round->samples - 1 - round->samples / OUTER];
-	u64 span = last - first, margin = span / min(round->leaves, OUTER / 3ull);
-	bool enough = round->led >= round->leaves - round->leaves / 4;
-	u64 slots = slots_for(round->leaves);
+	u64 span = last - first, margin = span / min(round->leaves, OUTER / 3ull), below = margin,
+	    above = margin;
+	u64 slots = grow(list, guide, max(slots_for(round->leaves), guide->slots));
+	bool left = first<guide->base, right = last> guide->last;
+	bool fits = !left && !right && span >= (guide->last - guide->base) / 2;
 
-	if (slots > guide->slots || first < guide->base || last > guide->last ||
-	    span < (guide->last - guide->base) / 2)
-		aim(list, guide, slots, first - min(margin, first), last + min(margin, KEY_MAX - last));
-	else
+	WRITE_ONCE(list->guide_turn, GUIDE_TURN);
+	if (slots > guide->slots || (!fits && round->led < round->leaves - round->leaves / 8)) {
+		if (guide->slots && left) /* they move: be there before them */
+			below = span / 2;
+		if (guide->slots && right)
+			above = span / 2;
+		aim(list, guide, slots, first - min(below, first), last + min(above, KEY_MAX - last));
+	} else {
+		bool enough = round->led >= round->leaves - round->leaves / 4;
+
 		smp_store_release(&list->guide, enough ? guide : NULL); /* pairs with guide_of */
+	}
 	memset(round, 0, offsetof(struct guide_round, sample));
 }
 

@@ -19,6 +19,13 @@
 #include "skiplist/finger.h"
 #include "skiplist/walk.h"
 
+/* Changes between two steps of the keeping, and while there is no guide yet, or the table is new. */
+#ifndef LATH_GUIDE_TURN
+#define LATH_GUIDE_TURN 1024
+#endif
+#define GUIDE_TURN LATH_GUIDE_TURN
+#define GUIDE_TURN_FIRST (GUIDE_TURN / 16)
+
 #ifdef __KERNEL__
 static inline const struct guide *guide_of(const struct skiplist *list)
 {
@@ -206,13 +213,6 @@ static __always_inline void guide_ask_all(const struct guide *guide, unsigned in
 	}
 }
 
-/* Walks between two steps of the keeping: while there is a guide, and while there is none yet. */
-#ifndef LATH_GUIDE_TURN
-#define LATH_GUIDE_TURN 1024
-#endif
-#define GUIDE_TURN LATH_GUIDE_TURN
-#define GUIDE_TURN_FIRST (GUIDE_TURN / 16)
-
 void guide_keep(struct skiplist *list);
 void guide_lead_slow(struct skiplist *list, const struct node *leaf);
 /* The whole table at once, for a list that has just been loaded. */
@@ -231,7 +231,7 @@ static inline void guide_lead(struct skiplist *list, const struct node *leaf)
 static inline void guide_turn(struct skiplist *list, unsigned int changes)
 {
 	lath_fingers.turns += changes;
-	if (unlikely(lath_fingers.turns >= (guide_of(list) ? GUIDE_TURN : GUIDE_TURN_FIRST)))
+	if (unlikely(lath_fingers.turns >= READ_ONCE(list->guide_turn)))
 		guide_keep(list);
 }
 

@@ -57,6 +57,7 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 	list->id = lath_fetch_add(&next_list_id, 1);
 	lath_spin_init(&list->root_lock);
 	lath_spin_init(&list->guide_lock);
+	list->guide_turn = GUIDE_TURN_FIRST;
 	if (!pools_init(list))
 		return -ENOMEM;
 	root = node_alloc(list, POOL_LEAF);

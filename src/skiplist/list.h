@@ -78,9 +78,10 @@ struct skiplist {
 	bool holes; /* LATH_HOLES: nodes have gaps */
 	bool loose; /* leaves are split in halves, their entries spread over all slots (share.h) */
 	u8 guess_from; /* children of nodes of this level and below are asked for with the pairs they will need */
-	u8 inner_side; /* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
-	bool retired;  /* something was handed to reclamation: wait for it at the end */
-	u64 id;	       /* never used again: a thread's finger recognises its list by it */
+	u8 inner_side;	/* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
+	u16 guide_turn; /* changes between two steps of the guide's keeping */
+	bool retired;	/* something was handed to reclamation: wait for it at the end */
+	u64 id;		/* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
 	struct fingers __percpu *fingers;    /* in the kernel, see finger.h */
 	struct lath_allocator allocator;     /* alloc == NULL: pages */
