@@ -323,7 +323,7 @@ constexpr unsigned all_flags[] = {0, LATH_SORTQ_LOWEST, LATH_SORTQ_AGES,
                                   LATH_SORTQ_AGES | LATH_SORTQ_MERGES,
                                   LATH_SORTQ_AGES | LATH_SORTQ_MERGES | LATH_SORTQ_LOWEST};
 
-#ifdef LATH_COVERAGE // not optimised, and counting: fewer steps reach the same lines
+#if defined(LATH_COVERAGE) || defined(LATH_FEW_STEPS) // fewer reach the same lines
 constexpr int step_divisor = 8;
 #else
 constexpr int step_divisor = 1;

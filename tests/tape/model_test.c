@@ -14,6 +14,9 @@ int main(int argc, char **argv)
 
 	if (getenv("LATH_LONG"))
 		tapes *= 100;
+#ifdef LATH_FEW_STEPS
+	tapes = tapes / 4 + 1;
+#endif
 	for (i = 0; i < tapes; i++) {
 		tape_make(bytes, tape_plan.size, seed + i);
 		tape_plan.begin(bytes, i, false);

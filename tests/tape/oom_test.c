@@ -30,6 +30,9 @@ int main(void)
 	unsigned long sites = 0;
 	static uint8_t bytes[TAPE_MOST];
 
+#ifdef LATH_FEW_STEPS
+	tapes = (tapes + 1) / 2;
+#endif
 	for (i = 0; i < tapes; i++) {
 		long calls, n;
 
