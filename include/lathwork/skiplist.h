@@ -103,7 +103,7 @@ __attribute__((aligned(64)))
 
 struct lath_skiplist_stats {
 	uint64_t items;
-	uint64_t bytes; /* node memory obtained, all of it */
+	uint64_t bytes; /* memory obtained, all of it: nodes, and the table that saves walks */
 	uint64_t leaves;
 	uint64_t inner_nodes;
 	uint64_t levels;	/* 1 = a single leaf */

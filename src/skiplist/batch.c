@@ -294,7 +294,7 @@ size_t lath_skiplist_insert_batch(struct lath_skiplist *public, size_t n, const 
 				results[i + j] = ret;
 		}
 		walker_exit(list);
-		guide_turn(list, m);
+		guide_turn(list, m, true);
 	}
 	reserve_release(list, &reserve);
 	return done;
@@ -329,7 +329,7 @@ size_t lath_skiplist_erase_batch(struct lath_skiplist *public, size_t n, const u
 				results[i + j] = ret;
 		}
 		walker_exit(list);
-		guide_turn(list, m);
+		guide_turn(list, m, false);
 	}
 	return done;
 }

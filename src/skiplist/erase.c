@@ -68,6 +68,8 @@ static struct node *merge_children(struct skiplist *list, struct node *up, int i
 	}
 	span[0] = left->low;
 	span[1] = left->last;
+	if (!node_level(left))
+		guide_lead(list, left, span[0]);
 	lath_delay("merged, locks still held");
 	node_unlock(right);
 	node_unlock(left);
@@ -247,7 +249,7 @@ static int erase(struct skiplist *list, u64 key, bool exact, struct lath_item *o
 	walker_enter(list);
 	ret = erase_item(list, key, exact, old);
 	walker_exit(list);
-	guide_turn(list, 1);
+	guide_turn(list, 1, false);
 	return ret;
 }
 

@@ -357,8 +357,8 @@ static void append_leaf(struct skiplist *list, struct node *leaf, struct node *f
 	WRITE_ONCE(leaf->last, key - 1);
 	gap_settle(list, leaf); /* an erase on its way to settle it would come to the fresh one */
 	gap_settle(list, fresh);
-	guide_lead(list, leaf);
-	guide_lead(list, fresh);
+	guide_lead(list, leaf, leaf->low);
+	guide_lead(list, fresh, key);
 	node_open(fresh);
 	node_unlock(leaf);
 	lath_delay("leaf appended, separator not yet posted");
@@ -422,7 +422,7 @@ int leaf_grow(struct skiplist *list, struct node *leaf, u64 key, struct reserve 
 		even_out(group, n, list->ranges, list->loose);
 	for (i = 0; i < n; i++) {
 		gap_settle(list, group[i]);
-		guide_lead(list, group[i]);
+		guide_lead(list, group[i], group[i]->low);
 	}
 	if (fresh)
 		node_open(fresh);

@@ -11,7 +11,9 @@
 #ifndef __KERNEL__
 unsigned int lath_guide_least = GUIDE_TURN > 1 ? 1024 : 1;
 
-#define SLOTS_MOST 4096u /* of one leaf that are written */
+/* Slots of one leaf that are written: in a round, and by who comes by. */
+#define SLOTS_MOST 4096u
+#define SLOTS_NEAR 32u
 #define HUGE_SEGMENT (4ul << 20)
 /* One leaf of so many, on either side, may lie far from the others: the table is for where the rest would lead one to
  * expect them. */
@@ -23,23 +25,27 @@ static u64 slots_for(u64 leaves)
 	return 1ull << fls64(leaves * 3 / 2);
 }
 
-/* Let the slots whose middles are in [low, last] lead to a leaf with about `fill` entries: are there any? */
-static bool lead(const struct guide *guide, u64 low, u64 last, const struct node *leaf, unsigned int fill)
+/* Let the slots of [first, end) whose middles are in [low, last] lead to a leaf with about `fill` entries: does it
+ * cover the middle of any slot? The table may be aimed anew meanwhile. */
+static bool lead(const struct guide *guide, u64 low, u64 last, const struct node *leaf, unsigned int fill,
+		 u64 first, u64 most)
 {
 	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in aim */
-	u64 from = guide_position(guide, low), to = guide_position(guide, last),
-	    half = 1ull << GUIDE_PARTS >> 1;
-	u64 i = (from + half - 1) >> GUIDE_PARTS, end = (to + half) >> GUIDE_PARTS;
-	u64 dense = ((u64)fill << GUIDE_DENSE) / (to - from + 1);
+	u64 from = guide_position(guide, low), to = guide_position(guide, last);
+	u64 half = 1ull << GUIDE_PARTS >> 1, dense, i, end;
 
-	if (last < READ_ONCE(guide->base))
+	if (last < READ_ONCE(guide->base) || (u64)(uintptr_t)leaf >> (GUIDE_LEAF + 6))
 		return false;
+	i = (from + half - 1) >> GUIDE_PARTS;
+	end = (to + half) >> GUIDE_PARTS;
 	end = min(end, slots);
 	if (i >= end)
 		return false;
+	dense = ((u64)fill << GUIDE_DENSE) / (to - from + 1); /* to >= from: else end would not be above i */
 	dense = min(dense, (u64)GUIDE_PART_MAX);
 	dense = max(dense, (u64)1) << (GUIDE_LEAF + GUIDE_PART);
-	for (end = min(end, i + SLOTS_MOST); i < end; i++) {
+	i = max(i, first);
+	for (end = min(end, i + most); i < end; i++) {
 		s64 begin = (s64)(from - (i << GUIDE_PARTS));
 
 		begin = max(begin, (s64)-GUIDE_BEGIN) + GUIDE_BEGIN;
@@ -50,17 +56,21 @@ static bool lead(const struct guide *guide, u64 low, u64 last, const struct node
 	return true;
 }
 
-void guide_lead_slow(struct skiplist *list, const struct node *leaf)
+void guide_lead_near(struct skiplist *list, const struct node *leaf, u64 key)
 {
 	const struct guide *guide = guide_of(list);
+	u64 at;
 
-	if (guide && !node_void(leaf))
-		lead(guide, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf, leaf_fill(list));
+	if (!guide || node_void(leaf))
+		return;
+	at = guide_position(guide, key) >> GUIDE_PARTS;
+	lead(guide, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf, leaf_fill(list),
+	     at > SLOTS_NEAR ? at - SLOTS_NEAR : 0, 2 * SLOTS_NEAR);
 }
 
-/* ---- in turn; the lock held ---- */
+/* ---- memory: no lock and no reader held, and only from calls that may allocate ---- */
 
-/* The slots before a segment, and in the segments there are. */
+/* The slots before a segment. */
 static u64 slots_before(unsigned int segment)
 {
 	return segment ? 1ull << (GUIDE_SEGMENT + segment - 1) : 0;
@@ -68,7 +78,7 @@ static u64 slots_before(unsigned int segment)
 
 static u64 room(const struct guide *guide)
 {
-	return slots_before(guide->segments);
+	return slots_before(READ_ONCE(guide->segments));
 }
 
 static size_t segment_bytes(unsigned int segment)
@@ -76,37 +86,94 @@ static size_t segment_bytes(unsigned int segment)
 	return (slots_before(segment + 1) - slots_before(segment)) * sizeof(u64);
 }
 
-/* Segments for so many slots, or as many of these as there is memory for. */
-static u64 grow(struct skiplist *list, struct guide *guide, u64 slots)
+/* Zeroed, or NULL. */
+static void *get_memory(struct skiplist *list, size_t size)
 {
-	while (room(guide) < slots && guide->segments < GUIDE_SEGMENTS) {
-		size_t size = segment_bytes(guide->segments);
-		void *at = list_block_alloc(list, size, size >= HUGE_SEGMENT && !list->small);
+	void *at = list_block_alloc(list, size, size >= HUGE_SEGMENT && !list->small);
 
-		if (!at)
-			break;
+	if (at && list->allocator.alloc)
 		memset(at, 0, size);
-		guide->segment[guide->segments] = (uintptr_t)at - room(guide) * sizeof(u64);
-		guide->segments++;
-	}
-	return min(slots, room(guide));
+	return at;
 }
+
+static bool provide_guide(struct skiplist *list)
+{
+	struct guide *fresh = get_memory(list, sizeof(*fresh));
+
+	if (!fresh)
+		return false;
+	if (lath_spin_trylock(&list->guide_lock)) {
+		if (!list->guide_made) {
+			smp_store_release(&list->guide_made, fresh); /* pairs with guide_bytes */
+			fresh = NULL;
+		}
+		lath_spin_unlock(&list->guide_lock);
+	}
+	if (fresh)
+		list_block_free(list, fresh, sizeof(*fresh));
+	return true;
+}
+
+static void aim_if_due(struct skiplist *list, struct guide *guide);
+
+/* One segment more. False: there is no memory, or somebody else is at it. */
+static bool provide_segment(struct skiplist *list, struct guide *guide)
+{
+	unsigned int n = READ_ONCE(guide->segments);
+	void *fresh = n < GUIDE_SEGMENTS ? get_memory(list, segment_bytes(n)) : NULL;
+
+	if (!fresh)
+		return false;
+	if (lath_spin_trylock(&list->guide_lock)) {
+		if (guide->segments == n) {
+			guide->memory[n] = fresh;
+			guide->segment[n] = (uintptr_t)fresh - slots_before(n) * sizeof(u64);
+			WRITE_ONCE(guide->segments, n + 1);
+			fresh = NULL;
+			aim_if_due(list, guide);
+		}
+		lath_spin_unlock(&list->guide_lock);
+	}
+	if (fresh)
+		list_block_free(list, fresh, segment_bytes(n));
+	return !fresh;
+}
+
+/* What the last round found to be missing. */
+static void provide(struct skiplist *list)
+{
+	struct guide *guide = smp_load_acquire(&list->guide_made); /* pairs with provide_guide */
+
+	if (!guide && !provide_guide(list))
+		return;
+	while (guide && room(guide) < READ_ONCE(guide->want) && provide_segment(list, guide))
+		;
+}
+
+/* ---- in turn; the lock held ---- */
 
 /* Nothing is known any more: so many slots, which there are, for the keys from first to last. */
 static void aim(struct skiplist *list, struct guide *guide, u64 slots, u64 first, u64 last)
 {
-	__extension__ typedef unsigned __int128 u128;
 	u64 i;
 
 	WRITE_ONCE(list->guide, NULL); /* who looks all the same finds no leaf, or a wrong one */
 	for (i = 0; i < guide->slots; i++)
 		WRITE_ONCE(*guide_slot(guide, i), 0);
-	guide->last = last;
 	WRITE_ONCE(guide->base, first);
 	WRITE_ONCE(guide->scale,
 		   last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
 	smp_store_release(&guide->slots, slots); /* pairs with guide_look */
+	guide->last = last;
+	WRITE_ONCE(guide->want, 0);
+	memset(&guide->round, 0, offsetof(struct guide_round, sample));
 	WRITE_ONCE(list->guide_turn, GUIDE_TURN_FIRST);
+}
+
+static void aim_if_due(struct skiplist *list, struct guide *guide)
+{
+	if (guide->want && room(guide) >= guide->want)
+		aim(list, guide, guide->want, guide->aim_first, guide->aim_last);
 }
 
 /* All parents have been seen once. */
@@ -115,25 +182,31 @@ static void end_round(struct skiplist *list, struct guide *guide)
 	struct guide_round *round = &guide->round;
 	u64 first = round->sample[round->samples / OUTER];
 	u64 last = round->sample[round->samples - 1 - round->samples / OUTER];
-	u64 span = last - first, margin = span / min(round->leaves, OUTER / 3ull), below = margin,
-	    above = margin;
-	u64 slots = grow(list, guide, max(slots_for(round->leaves), guide->slots));
-	bool left = first<guide->base, right = last> guide->last;
+	u64 span = last - first, below = span / min(round->leaves, OUTER / 3ull), above = below;
+	u64 want = slots_for(round->leaves);
+	bool left = first < guide->base;
+	bool right = last > guide->last;
 	bool fits = !left && !right && span >= (guide->last - guide->base) / 2;
+	bool enough = round->led >= round->leaves - round->leaves / 4;
+	bool lost = !fits && round->led < round->leaves - round->leaves / 8;
+	bool starved = guide->want; /* no memory since the round before this one */
 
-	WRITE_ONCE(list->guide_turn, GUIDE_TURN);
-	if (slots > guide->slots || (!fits && round->led < round->leaves - round->leaves / 8)) {
-		if (guide->slots && left) /* they move: be there before them */
-			below = span / 2;
-		if (guide->slots && right)
-			above = span / 2;
-		aim(list, guide, slots, first - min(below, first), last + min(above, KEY_MAX - last));
-	} else {
-		bool enough = round->led >= round->leaves - round->leaves / 4;
-
-		smp_store_release(&list->guide, enough ? guide : NULL); /* pairs with guide_of */
-	}
 	memset(round, 0, offsetof(struct guide_round, sample));
+	smp_store_release(&list->guide, enough ? guide : NULL); /* pairs with guide_of */
+	WRITE_ONCE(list->guide_turn, GUIDE_TURN);
+	WRITE_ONCE(guide->want, 0);
+	if (want <= guide->slots && !lost)
+		return;
+	if (guide->slots && left) /* they move: be there before them */
+		below = span / 2;
+	if (guide->slots && right)
+		above = span / 2;
+	guide->aim_first = first - min(below, first);
+	guide->aim_last = last + min(above, KEY_MAX - last);
+	WRITE_ONCE(guide->want, max(want, guide->slots));
+	aim_if_due(list, guide);
+	if (guide->want && starved && lost && guide->slots) /* then with what there is */
+		aim(list, guide, guide->slots, guide->aim_first, guide->aim_last);
 }
 
 /* Every stride-th leaf's first key; the stride doubles when there are too many. */
@@ -176,7 +249,7 @@ static bool step(struct skiplist *list, struct guide *guide)
 
 		take_sample(round, pair[i].key);
 		round->led += lead(guide, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value,
-				   leaf_fill(list));
+				   leaf_fill(list), 0, SLOTS_MOST);
 	}
 	round->hand = last + 1;
 	if (!round->hand)
@@ -184,75 +257,75 @@ static bool step(struct skiplist *list, struct guide *guide)
 	return true;
 }
 
-/* The guide of a list that is large enough, and its lock; or NULL. */
-static struct guide *lock_guide(struct skiplist *list)
+void guide_keep(struct skiplist *list, bool may_allocate)
 {
-	const struct pool *leaves = &list->pool[POOL_LEAF];
-
-	if (list->each || list->shared || READ_ONCE(leaves->bytes) < lath_guide_least * leaves->node_size)
-		return NULL;
-	if (!lath_spin_trylock(&list->guide_lock))
-		return NULL;
-	if (!list->guide_made) {
-		list->guide_made = list_block_alloc(list, sizeof(struct guide), false);
-		if (list->guide_made)
-			memset(list->guide_made, 0, sizeof(struct guide));
-	}
-	if (!list->guide_made)
-		lath_spin_unlock(&list->guide_lock);
-	return list->guide_made;
-}
-
-void guide_keep(struct skiplist *list)
-{
-	struct guide *guide = lock_guide(list);
+	struct guide *guide;
 
 	lath_fingers.turns = 0;
-	if (!guide)
+	if (may_allocate)
+		provide(list);
+	if (!lath_spin_trylock(&list->guide_lock))
 		return;
-	lath_reader_enter(list->rcu);
-	step(list, guide);
-	lath_reader_exit(list->rcu);
+	guide = list->guide_made;
+	if (guide) {
+		lath_reader_enter(list->rcu);
+		step(list, guide);
+		lath_reader_exit(list->rcu);
+	}
 	lath_spin_unlock(&list->guide_lock);
 }
 
 void guide_make(struct skiplist *list)
 {
-	struct guide *guide = lock_guide(list);
-	unsigned int rounds = 0;
+	unsigned int rounds;
+	struct guide *guide;
 
-	if (!guide)
+	if (!READ_ONCE(list->guide_turn))
 		return;
-	lath_reader_enter(list->rcu);
-	memset(&guide->round, 0, offsetof(struct guide_round, sample));
-	while (rounds < 2 && step(list, guide)) /* one counts, the other fills */
-		rounds += !guide->round.hand;
-	lath_reader_exit(list->rcu);
-	lath_spin_unlock(&list->guide_lock);
+	for (rounds = 0; rounds < 2; rounds++) { /* one counts, the other fills */
+		bool whole = false;
+
+		provide(list);
+		if (!lath_spin_trylock(&list->guide_lock))
+			return;
+		guide = list->guide_made;
+		if (guide) {
+			lath_reader_enter(list->rcu);
+			memset(&guide->round, 0, offsetof(struct guide_round, sample));
+			while (!whole && step(list, guide))
+				whole = !guide->round.hand;
+			lath_reader_exit(list->rcu);
+		}
+		lath_spin_unlock(&list->guide_lock);
+	}
 }
 
-u64 guide_bytes(struct skiplist *list)
+u64 guide_bytes(const struct skiplist *list)
 {
-	u64 bytes = 0;
+	const struct guide *guide = smp_load_acquire(&list->guide_made); /* pairs with provide_guide */
 
-	lath_spin_lock(&list->guide_lock);
-	if (list->guide_made)
-		bytes = sizeof(struct guide) + room(list->guide_made) * sizeof(u64);
-	lath_spin_unlock(&list->guide_lock);
-	return bytes;
+	return guide ? sizeof(*guide) + room(guide) * sizeof(u64) : 0;
 }
 
 void guide_fini(struct skiplist *list)
 {
 	struct guide *guide = list->guide_made;
+	unsigned int i;
 
 	if (!guide)
 		return;
-	while (guide->segments) {
-		void *at = guide_slot(guide, slots_before(--guide->segments));
-
-		list_block_free(list, at, segment_bytes(guide->segments));
-	}
+	for (i = 0; i < guide->segments; i++)
+		list_block_free(list, guide->memory[i], segment_bytes(i));
 	list_block_free(list, guide, sizeof(*guide));
+}
+
+/* Leaves have come to need so much memory. */
+void guide_allow(struct skiplist *list, u64 bytes)
+{
+	const struct pool *leaves = &list->pool[POOL_LEAF];
+
+	if (!READ_ONCE(list->guide_turn) && !list->each && !list->shared &&
+	    bytes >= lath_guide_least * leaves->node_size)
+		WRITE_ONCE(list->guide_turn, GUIDE_TURN_FIRST);
 }
 #endif

@@ -2,14 +2,15 @@
 /*
  * guide.h - keys to leaves without a walk: a table over the range of the keys, in equal steps.
  *
- * A slot says which leaf covers its middle, where in the slot that leaf begins, and how wide it is, so that a search
- * can ask for the leaf's header and for the pairs it will need at once, after one miss instead of one a level.
+ * A slot says which leaf covers its middle, where in the slot that leaf begins, and how dense its entries are, so that a
+ * search can ask for the leaf's header and for the pairs it will need at once, after one miss instead of one a level.
  * All of it is a hint, as a finger is (finger.h): the leaf's memory stays a leaf's of this list, and its word and
  * fences tell whether it is the right one. Where keys do not lie evenly the table is not used.
  *
- * Nobody waits for it. Writers refresh it: whoever had to walk, the leaf it found; whoever moved entries between leaves,
- * these; and every GUIDE_TURN changes somebody the leaves of one parent, in turn. It takes 12 to 24 bytes a
- * leaf, one part in 70 of a list, and is never given back while the list lives, so that looking at it needs no reader.
+ * Nobody waits for it. Writers refresh it: whoever had to walk to a leaf and locks it, and whoever moves fences, lets the slots near
+ * lead there; and every GUIDE_TURN changes somebody refreshes the leaves of one parent, in turn. It takes 12 to 24 bytes a
+ * leaf, one part in 70 of a list, asked for by inserts alone; it is never given back while the list lives, so that
+ * looking at it needs no reader.
  *
  * Not with LATH_NODE_EACH (there a leaf's memory does not stay one's), not in shared memory, not in the kernel.
  */
@@ -24,7 +25,8 @@
 #define LATH_GUIDE_TURN 1024
 #endif
 #define GUIDE_TURN LATH_GUIDE_TURN
-#define GUIDE_TURN_FIRST (GUIDE_TURN / 16)
+#define GUIDE_TURN_FIRST (GUIDE_TURN < 16 ? 1 : GUIDE_TURN / 16)
+_Static_assert(GUIDE_TURN < 65536, "list->guide_turn");
 
 #ifdef __KERNEL__
 static inline const struct guide *guide_of(const struct skiplist *list)
@@ -46,11 +48,15 @@ static inline void guide_ask_all(const struct guide *guide, unsigned int fill, u
 {
 }
 
-static inline void guide_lead(struct skiplist *list, const struct node *leaf)
+static inline void guide_lead(struct skiplist *list, const struct node *leaf, u64 key)
 {
 }
 
-static inline void guide_turn(struct skiplist *list, unsigned int changes)
+static inline void guide_turn(struct skiplist *list, unsigned int changes, bool may_allocate)
+{
+}
+
+static inline void guide_allow(struct skiplist *list, u64 bytes)
 {
 }
 
@@ -58,7 +64,7 @@ static inline void guide_make(struct skiplist *list)
 {
 }
 
-static inline u64 guide_bytes(struct skiplist *list)
+static inline u64 guide_bytes(const struct skiplist *list)
 {
 	return 0;
 }
@@ -77,7 +83,6 @@ static inline void guide_fini(struct skiplist *list)
 #define GUIDE_PART_MAX ((1u << GUIDE_PART) - 1)
 #define GUIDE_DENSE 7
 #define GUIDE_BEGIN (1 << (GUIDE_PART - 1)) /* this: where the slot begins */
-_Static_assert(sizeof(struct node) % 64 == 0 || NODE_CAP % 4, "addresses of leaves end in six zeros");
 
 /* The table grows in segments: the first has 2^GUIDE_SEGMENT slots, each further one as many as all before it. */
 #define GUIDE_SEGMENT 10
@@ -90,10 +95,12 @@ struct guide {
 	u64 scale;			   /* position = (key - base) * scale >> (64 - GUIDE_PARTS) */
 	u64 slots;			   /* their segments are there */
 	uintptr_t segment[GUIDE_SEGMENTS]; /* where slot 0 would be if all were in one piece */
-	/* under list->guide_lock */
+	/* written under list->guide_lock */
 	u64 last;
 	unsigned int segments;
-	struct guide_round { /* what was seen on the way from the first parent to the last */
+	void *memory[GUIDE_SEGMENTS];  /* of the segments */
+	u64 want, aim_first, aim_last; /* so many slots for these keys as soon as there is memory; 0: none */
+	struct guide_round {	       /* what was seen on the way from the first parent to the last */
 		u64 hand, leaves, led;
 		unsigned int samples, stride; /* the latter's logarithm */
 		u64 sample[GUIDE_SAMPLES];
@@ -109,8 +116,11 @@ static __always_inline const struct guide *guide_of(const struct skiplist *list)
 static __always_inline u64 guide_position(const struct guide *guide, u64 key)
 {
 	u64 base = READ_ONCE(guide->base), at = key > base ? key - base : 0;
+	u128 product = (u128)at * READ_ONCE(guide->scale);
 
-	return (u64)((unsigned __int128)at * READ_ONCE(guide->scale) >> (64 - GUIDE_PARTS));
+	if (unlikely((u64)(product >> 64) >> (63 - GUIDE_PARTS))) /* far behind the table */
+		return KEY_MAX >> 1;
+	return (u64)(product >> (64 - GUIDE_PARTS));
 }
 
 /* Slot i, below the number of slots. */
@@ -213,26 +223,32 @@ static __always_inline void guide_ask_all(const struct guide *guide, unsigned in
 	}
 }
 
-void guide_keep(struct skiplist *list);
-void guide_lead_slow(struct skiplist *list, const struct node *leaf);
+void guide_keep(struct skiplist *list, bool may_allocate);
+void guide_lead_near(struct skiplist *list, const struct node *leaf, u64 key);
 /* The whole table at once, for a list that has just been loaded. */
 void guide_make(struct skiplist *list);
-u64 guide_bytes(struct skiplist *list);
+u64 guide_bytes(const struct skiplist *list);
 void guide_fini(struct skiplist *list);
+/* The leaves' pool has so many bytes now: is the list large enough to have one? */
+void guide_allow(struct skiplist *list, u64 bytes);
 
-/* A locked leaf's fences are new, or the guide did not know it: let it. */
-static inline void guide_lead(struct skiplist *list, const struct node *leaf)
+/* A locked leaf's fences are new, or the guide did not lead to it for key: let it. */
+static inline void guide_lead(struct skiplist *list, const struct node *leaf, u64 key)
 {
 	if (guide_of(list))
-		guide_lead_slow(list, leaf);
+		guide_lead_near(list, leaf, key);
 }
 
-/* So many changes went to leaves found by the walk or the guide. */
-static inline void guide_turn(struct skiplist *list, unsigned int changes)
+/* So many changes went to leaves found by the walk or the guide. No lock held. */
+static inline void guide_turn(struct skiplist *list, unsigned int changes, bool may_allocate)
 {
+	unsigned int turn = READ_ONCE(list->guide_turn);
+
+	if (!turn)
+		return;
 	lath_fingers.turns += changes;
-	if (unlikely(lath_fingers.turns >= READ_ONCE(list->guide_turn)))
-		guide_keep(list);
+	if (unlikely(lath_fingers.turns >= turn))
+		guide_keep(list, may_allocate);
 }
 
 /* Leaves from which on there is a guide: what fits the caches is walked to as fast. Tests begin at once. */

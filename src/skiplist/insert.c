@@ -64,6 +64,7 @@ void after_cover(struct skiplist *list, struct node *first, struct node *last, u
 
 	for (leaf = first; list->holes && leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
 		gap_settle(list, leaf);
+	guide_lead(list, last, key);
 	unlock_through(first, last);
 	if (apart) /* the VOID ones stand before last in the parent too: no separator moves past them */
 		merge_void(list, key, end);
@@ -183,7 +184,7 @@ int insert_item(struct skiplist *list, const struct lath_item *item, struct lath
 	if (unlikely(ret == -EAGAIN))
 		ret = insert_beyond(list, leaf, item, conflict, reserve);
 	walker_exit(list);
-	guide_turn(list, 1);
+	guide_turn(list, 1, !reserve->fixed);
 	return ret;
 }
 

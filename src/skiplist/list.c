@@ -56,8 +56,9 @@ int lath_skiplist_init(struct lath_skiplist *public, const struct lath_config *c
 		list->allocator = *cfg.allocator;
 	list->id = lath_fetch_add(&next_list_id, 1);
 	lath_spin_init(&list->root_lock);
+#ifndef __KERNEL__
 	lath_spin_init(&list->guide_lock);
-	list->guide_turn = GUIDE_TURN_FIRST;
+#endif
 	if (!pools_init(list))
 		return -ENOMEM;
 	root = node_alloc(list, POOL_LEAF);
@@ -78,6 +79,7 @@ void lath_skiplist_share(struct lath_skiplist *public, const struct lath_allocat
 	struct skiplist *list = list_of(public);
 
 	list->shared = allocator;
+	list->guide_turn = 0;
 	list->id = id;
 }
 

@@ -79,7 +79,7 @@ struct skiplist {
 	bool loose; /* leaves are split in halves, their entries spread over all slots (share.h) */
 	u8 guess_from; /* children of nodes of this level and below are asked for with the pairs they will need */
 	u8 inner_side;	/* words an entry beside the pairs of inner nodes: 0, or GAP_WORDS */
-	u16 guide_turn; /* changes between two steps of the guide's keeping */
+	u16 guide_turn; /* changes between two steps of the guide's keeping; 0: too small for one */
 	bool retired;	/* something was handed to reclamation: wait for it at the end */
 	u64 id;		/* never used again: a thread's finger recognises its list by it */
 	const struct lath_rcu *rcu;
@@ -93,8 +93,10 @@ struct skiplist {
 	/* written now and then: on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
 	struct pool pool[POOL_KINDS];
+#ifndef __KERNEL__
 	struct guide *guide_made; /* worth a look or not */
 	struct lath_spinlock guide_lock;
+#endif
 	u64 sparse_turn;
 	u64 sparse[SPARSE_RING];
 	u64 restarts;
@@ -166,7 +168,7 @@ static inline void walker_exit(struct skiplist *list)
 struct node *walk_to_leaf(struct skiplist *list, u64 key, u64 *word);
 struct node *walk_to_erase(struct skiplist *list, u64 key, u64 *word);
 struct node *find_leaf(struct skiplist *list, u64 key, u64 *word);
-/* The same by the walk, locked. */
+/* The same without the fingers, locked. */
 struct node *lock_leaf(struct skiplist *list, u64 key);
 /* The node of this level that covers key, and its word then; NULL if the list is not that high. Inside a reader. */
 struct node *level_node(struct skiplist *list, u64 key, unsigned int level, u64 *word);

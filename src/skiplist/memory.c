@@ -8,7 +8,7 @@
  * node is one allocation, freed at the end of its grace period: no fingers then, but checkers see
  * every access.
  */
-#include "skiplist/list.h"
+#include "skiplist/guide.h"
 
 struct chunk {
 	struct chunk *next;
@@ -181,6 +181,8 @@ static bool pool_extend(struct pool *pool)
 		WRITE_ONCE(node->right, pool->free);
 		pool->free = node;
 	}
+	if (pool == &list->pool[POOL_LEAF])
+		guide_allow(list, pool->bytes);
 	if (pool == &list->pool[POOL_INNER] && pool->bytes > GUESS_FROM)
 		WRITE_ONCE(list->guess_from, 2);
 	pool->fresh = (char *)chunk + CHUNK_HEAD;

@@ -47,7 +47,7 @@ struct node *lock_leaf(struct skiplist *list, u64 key)
 		/* fences read after the word belong to it, if it has not changed by now */
 	} while (!node_trylock(leaf, word));
 	if (!led)
-		guide_lead(list, leaf);
+		guide_lead(list, leaf, key);
 	finger_set(list, leaf);
 	return leaf;
 }

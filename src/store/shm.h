@@ -27,7 +27,7 @@
 
 #define SHM_MAGIC "lathshm"
 #define SHM_MAKING "lathnew" /* whoever makes it holds the file's lock: unlocked, he died */
-#define SHM_VERSION 1u
+#define SHM_VERSION 2u
 #define SHM_NAME_MAX 200
 #define SHM_LIMIT_DEFAULT (4ull << 30)
 /* What is of this process alone, in front of the object. */

@@ -22,6 +22,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+__extension__ typedef unsigned __int128 u128;
 typedef int64_t s64;
 
 #if defined(__SANITIZE_THREAD__)

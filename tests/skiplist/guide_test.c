@@ -168,7 +168,62 @@ static void moves(void)
 	lath_skiplist_fini(&public, NULL, NULL);
 }
 
-/* ---- memory that ends ---- */
+/* ---- memory, and who asks for it ---- */
+
+static struct lath_skiplist *asking;
+static unsigned int asked;
+
+/* Nothing of the list is locked when it asks: it may be looked at. */
+static void *alloc_and_look(void *ctx, size_t size, size_t align)
+{
+	struct lath_skiplist_stats stats;
+	void *block;
+
+	(void)ctx;
+	asked++;
+	if (asking)
+		lath_skiplist_get_stats(asking, &stats);
+	return posix_memalign(&block, align, size) ? NULL : block;
+}
+
+static void free_block(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(block);
+}
+
+static void only_inserts_ask(void)
+{
+	struct lath_allocator memory = { alloc_and_look, free_block, NULL };
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_preload preload = { { NULL } };
+	struct lath_skiplist public;
+	unsigned int i, before;
+
+	config.allocator = &memory;
+	assert(!lath_skiplist_init(&public, &config));
+	asking = &public;
+	for (i = 0; i < N; i++) {
+		struct lath_item item = { mixed(i), 1, i };
+
+		assert(!lath_skiplist_preload(&public, &preload));
+		before = asked;
+		assert(!lath_skiplist_insert_preloaded(&public, &item, &preload, NULL));
+		assert(asked == before);
+	}
+	lath_skiplist_preload_release(&public, &preload);
+	assert(!known(list_of(&public), mixed, 0, N)); /* there was no memory for it */
+	before = asked;
+	for (i = 0; i < N; i += 2)
+		assert(!lath_skiplist_erase_item(&public, mixed(i), NULL));
+	assert(asked == before);
+	for (i = 0; i < N; i += 2)
+		assert(!lath_skiplist_insert_item(&public, &(struct lath_item){ mixed(i), 1, i }, NULL));
+	assert(known(list_of(&public), mixed, 0, N) > N / 2);
+	asking = NULL;
+	lath_skiplist_fini(&public, NULL, NULL);
+}
 
 static unsigned int large_left;
 
@@ -185,17 +240,10 @@ static void *alloc_some(void *ctx, size_t size, size_t align)
 	return posix_memalign(&block, align, size) ? NULL : block;
 }
 
-static void free_some(void *ctx, void *block, size_t size)
-{
-	(void)ctx;
-	(void)size;
-	free(block);
-}
-
 static void memory_ends(void)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
-	struct lath_allocator memory = { alloc_some, free_some, NULL };
+	struct lath_allocator memory = { alloc_some, free_block, NULL };
 	unsigned int left;
 
 	config.allocator = &memory;
@@ -267,6 +315,7 @@ int main(void)
 	check(uneven, LATH_POINTS, 0, N);
 	if (!LATH_CHECKED) /* a few leaves that stay where the others were are too many among few */
 		moves();
+	only_inserts_ask();
 	memory_ends();
 	beside_writers();
 	return 0;

@@ -51,10 +51,9 @@ int ioctl(int fd, unsigned long request, ...)
 
 static void *node_memory(void *ctx, size_t size, size_t align)
 {
-	u64 at = lath_fetch_add(&memory_end, size);
+	u64 at = lath_fetch_add(&memory_end, (size + align - 1) / align * align);
 
 	(void)ctx;
-	(void)align;
 	return at + size <= MEMORY ? memory + at : NULL;
 }
 
