@@ -55,7 +55,8 @@
  * size must not change while it is in a list; after resize, split and store_range bring them up to date.
  *
  * Cost: a point takes 18 bytes in a full leaf, a range 26; randomly filled leaves are 87 % full, appended
- * ones 100 %. A lookup touches 3 lines a level. No random numbers: the same calls build the same list.
+ * ones 100 %. A lookup touches 3 lines a level; from some 50,000 items on, in user space and where keys lie evenly, a table of
+ * a third of a byte an item leads past the levels. No random numbers: the same calls build the same list.
  *
  * Not for: keys longer than 64 bits, overlapping items, or a set so small that an array does. A hash
  * table is faster for points where order does not matter.
