@@ -14,7 +14,7 @@ unsigned int lath_guide_least = GUIDE_TURN > 1 ? 1024 : 1;
 /* Slots of one leaf that are written: in a round, and by who comes by. */
 #define SLOTS_MOST 4096u
 #define SLOTS_NEAR 32u
-#define HUGE_SEGMENT (4ul << 20)
+#define HUGE_SEGMENT (2ul << 20)
 /* One leaf of so many, on either side, may lie far from the others: the table is for where the rest would lead one to
  * expect them. */
 #define OUTER (GUIDE_SAMPLES / 2)
@@ -47,11 +47,13 @@ static bool lead(const struct guide *guide, u64 low, u64 last, const struct node
 	i = max(i, first);
 	for (end = min(end, i + most); i < end; i++) {
 		s64 begin = (s64)(from - (i << GUIDE_PARTS));
+		u64 *slot = guide_slot(guide, i), word;
 
 		begin = max(begin, (s64)-GUIDE_BEGIN) + GUIDE_BEGIN;
-		WRITE_ONCE(*guide_slot(guide, i), (u64)(uintptr_t)leaf >> 6 |
-							  (u64)min(begin, (s64)GUIDE_PART_MAX) << GUIDE_LEAF |
-							  dense);
+		begin = min(begin, (s64)GUIDE_PART_MAX);
+		word = (u64)(uintptr_t)leaf >> 6 | (u64)begin << GUIDE_LEAF | dense;
+		if (READ_ONCE(*slot) != word) /* other threads have the line too */
+			WRITE_ONCE(*slot, word);
 	}
 	return true;
 }

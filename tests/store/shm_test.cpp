@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <fcntl.h>
 #include <functional>
 #include <signal.h>
@@ -170,11 +171,11 @@ void what_is_refused() {
         refused(n.spec(), strings, -EINVAL, "a store of numbers");
         struct stat st;
         MUST(!stat(object_of(n).c_str(), &st) && (st.st_mode & 0777) == 0600);
-        std::uint32_t version = 77;
+        std::uint32_t ours = 0, version = 77;
+        std::ifstream(object_of(n)).seekg(8).read(reinterpret_cast<char*>(&ours), sizeof ours);
         write_at(n, 8, &version, sizeof version);
         refused(n.spec(), numbers, -EBADMSG, "version 77");
-        version = 1;
-        write_at(n, 8, &version, sizeof version);
+        write_at(n, 8, &ours, sizeof ours);
         attach(n.spec(), numbers);
         write_at(n, 12, &version, sizeof version);
         refused(n.spec(), numbers, -EBADMSG, "another build");
