@@ -20,7 +20,8 @@
  * Threads: both calls beside anything, like an insert. What find_hole found may be taken a moment later;
  * insert_hole takes it or looks on, and -EAGAIN never reaches the caller.
  * Ordering: insert_hole is linearizable, and so is its -ENOSPC: at some moment of the call no hole was
- * there. FIRST and LAST are exact when nobody writes meanwhile; beside writers they are as the search met them.
+ * there. Which of several holes is taken is exactly the policy's when nobody writes meanwhile; beside writers it is as the
+ * search met them.
  * Progress: as an insert's. To say -ENOSPC, a call waits for erases that are under way.
  * Cost: FIRST, LAST, NEXT, NEAR about two walks; what the bounds cannot tell (an alignment above the size,
  * or a size that is no power of two with an alignment) is found by trying the candidates in turn. BEST looks

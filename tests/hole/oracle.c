@@ -199,6 +199,12 @@ int oracle_find(const struct oracle *oracle, const struct lath_hole_request *wan
 	return find_between(oracle, want, last, key) ? 0 : -ENOSPC;
 }
 
+bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key)
+{
+	return !(want->align && key & (want->align - 1)) && key >= want->low && key <= want->high - 1 &&
+	       want->size - 1 <= want->high - 1 - key && oracle_is_free(oracle, key, want->size);
+}
+
 bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key)
 {
 	uint64_t best, mine, others;
@@ -207,8 +213,7 @@ bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request 
 		return false;
 	if (key == best)
 		return true;
-	if (want->policy != LATH_HOLE_NEAR || (want->align && key & (want->align - 1)) || key < want->low ||
-	    want->size - 1 > want->high - 1 - key || !oracle_is_free(oracle, key, want->size))
+	if (want->policy != LATH_HOLE_NEAR || !oracle_serves(oracle, want, key))
 		return false;
 	mine = key > want->hint ? key - want->hint : want->hint - key;
 	others = best > want->hint ? best - want->hint : want->hint - best;

@@ -33,6 +33,8 @@ bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size);
 
 /* 0 | -ENOSPC | -EINVAL, as the calls of hole.h must answer in a quiet list. */
 int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key);
+/* Is what is asked for free from key on, and within the limits? */
+bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key);
 /* Is key an answer as good as the oracle's? Only NEAR leaves a choice, above or below at the same distance. */
 bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key);
 
