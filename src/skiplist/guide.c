@@ -25,8 +25,8 @@ static u64 slots_for(u64 leaves)
 	return 1ull << fls64(leaves * 3 / 2);
 }
 
-/* Let the slots of [first, end) whose middles are in [low, last] lead to a leaf with about `fill` entries: does it
- * cover the middle of any slot? The table may be aimed anew meanwhile. */
+/* Let the slots whose middles are in [low, last], from slot `first` on and so many at most, lead to a leaf with about `fill`
+ * entries: does it cover the middle of any slot? The table may be aimed anew meanwhile. */
 static bool lead(const struct guide *guide, u64 low, u64 last, const struct node *leaf, unsigned int fill,
 		 u64 first, u64 most)
 {
@@ -98,12 +98,12 @@ static void *get_memory(struct skiplist *list, size_t size)
 	return at;
 }
 
-static bool provide_guide(struct skiplist *list)
+static void provide_guide(struct skiplist *list)
 {
 	struct guide *fresh = get_memory(list, sizeof(*fresh));
 
 	if (!fresh)
-		return false;
+		return;
 	if (lath_spin_trylock(&list->guide_lock)) {
 		if (!list->guide_made) {
 			smp_store_release(&list->guide_made, fresh); /* pairs with guide_bytes */
@@ -113,7 +113,6 @@ static bool provide_guide(struct skiplist *list)
 	}
 	if (fresh)
 		list_block_free(list, fresh, sizeof(*fresh));
-	return true;
 }
 
 static void aim_if_due(struct skiplist *list, struct guide *guide);
@@ -146,13 +145,18 @@ static void provide(struct skiplist *list)
 {
 	struct guide *guide = smp_load_acquire(&list->guide_made); /* pairs with provide_guide */
 
-	if (!guide && !provide_guide(list))
-		return;
+	if (!guide)
+		provide_guide(list); /* a round over it comes first */
 	while (guide && room(guide) < READ_ONCE(guide->want) && provide_segment(list, guide))
 		;
 }
 
 /* ---- in turn; the lock held ---- */
+
+static void begin_round(struct guide *guide)
+{
+	memset(&guide->round, 0, offsetof(struct guide_round, sample));
+}
 
 /* Nothing is known any more: so many slots, which there are, for the keys from first to last. */
 static void aim(struct skiplist *list, struct guide *guide, u64 slots, u64 first, u64 last)
@@ -168,7 +172,7 @@ static void aim(struct skiplist *list, struct guide *guide, u64 slots, u64 first
 	smp_store_release(&guide->slots, slots); /* pairs with guide_look */
 	guide->last = last;
 	WRITE_ONCE(guide->want, 0);
-	memset(&guide->round, 0, offsetof(struct guide_round, sample));
+	begin_round(guide);
 	WRITE_ONCE(list->guide_turn, GUIDE_TURN_FIRST);
 }
 
@@ -193,7 +197,7 @@ static void end_round(struct skiplist *list, struct guide *guide)
 	bool lost = !fits && round->led < round->leaves - round->leaves / 8;
 	bool starved = guide->want; /* no memory since the round before this one */
 
-	memset(round, 0, offsetof(struct guide_round, sample));
+	begin_round(guide);
 	smp_store_release(&list->guide, enough ? guide : NULL); /* pairs with guide_of */
 	WRITE_ONCE(list->guide_turn, GUIDE_TURN);
 	WRITE_ONCE(guide->want, 0);
@@ -259,46 +263,42 @@ static bool step(struct skiplist *list, struct guide *guide)
 	return true;
 }
 
-void guide_keep(struct skiplist *list, bool may_allocate)
+/* One step, or one round from its beginning, unless somebody else is at it. */
+static void go_on(struct skiplist *list, bool whole)
 {
 	struct guide *guide;
 
-	lath_fingers.turns = 0;
-	if (may_allocate)
-		provide(list);
 	if (!lath_spin_trylock(&list->guide_lock))
 		return;
 	guide = list->guide_made;
 	if (guide) {
 		lath_reader_enter(list->rcu);
-		step(list, guide);
+		if (whole)
+			begin_round(guide);
+		while (step(list, guide) && whole && guide->round.hand)
+			;
 		lath_reader_exit(list->rcu);
 	}
 	lath_spin_unlock(&list->guide_lock);
 }
 
+void guide_keep(struct skiplist *list, bool may_allocate)
+{
+	lath_fingers.turns = 0;
+	if (may_allocate)
+		provide(list);
+	go_on(list, false);
+}
+
 void guide_make(struct skiplist *list)
 {
 	unsigned int rounds;
-	struct guide *guide;
 
 	if (!READ_ONCE(list->guide_turn))
 		return;
 	for (rounds = 0; rounds < 2; rounds++) { /* one counts, the other fills */
-		bool whole = false;
-
 		provide(list);
-		if (!lath_spin_trylock(&list->guide_lock))
-			return;
-		guide = list->guide_made;
-		if (guide) {
-			lath_reader_enter(list->rcu);
-			memset(&guide->round, 0, offsetof(struct guide_round, sample));
-			while (!whole && step(list, guide))
-				whole = !guide->round.hand;
-			lath_reader_exit(list->rcu);
-		}
-		lath_spin_unlock(&list->guide_lock);
+		go_on(list, true);
 	}
 }
 

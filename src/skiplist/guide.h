@@ -150,8 +150,8 @@ static __always_inline struct node *guide_look(const struct guide *guide, u64 ke
 		return NULL;
 	slot = READ_ONCE(*guide_slot(guide, i));
 	entry = guide_entry(slot, part);
-	if (unlikely((u64)entry >
-		     fill)) { /* the slot has the border of two leaves, and this one is the other's */
+	/* the slot has the border of two leaves, and the key is the other one's */
+	if (unlikely((u64)entry > fill)) {
 		bool left = entry < 0;
 
 		i += left ? -1ull : 1;
@@ -193,8 +193,8 @@ static inline void guide_ask(const struct skiplist *list, u64 key)
 	struct node *leaf = NULL;
 	const char *pair;
 
-	if (guide &&
-	    !fingers_there(list)) /* neighbouring keys find their leaves by the fingers, in the cache */
+	/* neighbouring keys find their leaves by the fingers, in the cache */
+	if (guide && !fingers_there(list))
 		leaf = guide_look(guide, key, leaf_fill(list), &pair);
 	if (leaf)
 		prefetch_leaf(leaf, pair, WALK_TO_INSERT, leaf_fill(list));
