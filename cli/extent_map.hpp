@@ -10,7 +10,7 @@
 
 #include "fiemap.hpp"
 
-#include "lathwork/cxx/skiplist.hpp"
+#include "lathwork/cxx/index.hpp"
 
 #include <cstdint>
 #include <vector>

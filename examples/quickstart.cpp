@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include <iostream>
-#include <lathwork/cxx/skiplist.hpp>
+#include <lathwork/cxx/index.hpp>
 
 int main() {
     lathwork::range_map<int> map;

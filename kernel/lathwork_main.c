@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork.ko - the core, for other modules: what lathwork/{skiplist,cursor,hole,space,sortq}.h declare.
+ * lathwork.ko - the core, for other modules: what lathwork/{index,cursor,hole,space,sortq}.h declare.
  * Kbuild includes those headers here and makes the list of calls from them.
  */
 #include <linux/module.h>

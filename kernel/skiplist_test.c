@@ -62,7 +62,7 @@ struct extent {
 	struct rcu_head rcu;
 };
 
-static struct lath_skiplist list;
+static struct lath_index list;
 static struct rb_root tree = RB_ROOT;
 static DEFINE_SPINLOCK(tree_lock);
 static struct maple_tree maple;
@@ -76,7 +76,7 @@ static int index_init(enum lath_layout layout)
 
 	config.layout = layout;
 	if (benchmark <= SKIPLIST_LOCKING)
-		return lath_skiplist_init(&list, &config);
+		return lath_index_init(&list, &config);
 	tree = RB_ROOT;
 	mt_init_flags(&maple, 0);
 	return 0;
@@ -86,7 +86,7 @@ static int index_init(enum lath_layout layout)
 static void index_fini(void)
 {
 	if (benchmark <= SKIPLIST_LOCKING)
-		lath_skiplist_fini(&list, NULL, NULL);
+		lath_index_fini(&list, NULL, NULL);
 	else if (benchmark == MAPLE)
 		mtree_destroy(&maple);
 }
@@ -135,7 +135,7 @@ static int index_insert(struct extent *e)
 	switch (benchmark) {
 	case SKIPLIST_RCU:
 	case SKIPLIST_LOCKING:
-		return lath_skiplist_insert(&list, &e->slot, NULL);
+		return lath_index_insert(&list, &e->slot, NULL);
 	case RBTREE:
 		spin_lock(&tree_lock);
 		ret = tree_insert(e);
@@ -154,7 +154,7 @@ static struct extent *index_erase(u64 point)
 	switch (benchmark) {
 	case SKIPLIST_RCU:
 	case SKIPLIST_LOCKING:
-		slot = lath_skiplist_erase_at(&list, point);
+		slot = lath_index_erase_at(&list, point);
 		return slot ? container_of(slot, struct extent, slot) : NULL;
 	case RBTREE:
 		spin_lock(&tree_lock);
@@ -201,7 +201,7 @@ static bool index_lookup(u64 point)
 
 	switch (benchmark) {
 	case SKIPLIST_RCU:
-		return lath_skiplist_get(&list, point, &value);
+		return lath_index_get(&list, point, &value);
 	case SKIPLIST_LOCKING:
 		return locked_lookup(point);
 	case RBTREE:
@@ -382,7 +382,7 @@ static void random_batches(void)
 		n = min(BATCH, keys - i);
 		for (j = 0; j < n; j++)
 			points[j] = nth_key(i + j);
-		count_error(lath_skiplist_get_batch(&list, n, points, values, there) != (size_t)n);
+		count_error(lath_index_get_batch(&list, n, points, values, there) != (size_t)n);
 	}
 	nanoseconds[RANDOM_BATCH] = ktime_get_ns() - start;
 }

@@ -25,27 +25,27 @@ MODULE_PARM_DESC(wrong_order, "take locks in the wrong order and nothing else");
 static int take_wrong_order(void)
 {
 	struct lath_item item = { .size = 1 };
-	struct lath_skiplist *held = lath_skiplist_create(NULL), *grows = lath_skiplist_create(NULL);
+	struct lath_index *held = lath_index_create(NULL), *grows = lath_index_create(NULL);
 	struct lath_cursor cursor;
 	int ret = -ENOMEM;
 
 	if (!held || !grows)
 		goto out;
 	for (; item.key < 10000; item.key++) /* inner before leaf: merges do it */
-		lath_skiplist_insert_item(grows, &item, NULL);
-	lath_skiplist_erase_range(grows, 0, 10000, NULL, NULL);
+		lath_index_insert_item(grows, &item, NULL);
+	lath_index_erase_range(grows, 0, 10000, NULL, NULL);
 	lath_cursor_init(&cursor, held);
 	ret = lath_cursor_lock(&cursor, 0, NULL, NULL);
 	if (ret)
 		goto out;
 	for (; item.key < 20000; item.key++)
-		lath_skiplist_insert_item(grows, &item, NULL);
+		lath_index_insert_item(grows, &item, NULL);
 	lath_cursor_unlock(&cursor);
 out:
 	if (held)
-		lath_skiplist_destroy(held, NULL, NULL);
+		lath_index_destroy(held, NULL, NULL);
 	if (grows)
-		lath_skiplist_destroy(grows, NULL, NULL);
+		lath_index_destroy(grows, NULL, NULL);
 	return ret;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * level.pml - one level of leaves under one parent, as src/skiplist does it.
+ * level.pml - one level of leaves under one parent, as src/index does it.
  *
  * Every shared field is one variable and every load or store of it one step, so a reader can come
  * between any two stores of a writer. Simplified: a leaf's items are one mask (bit k: an item covers

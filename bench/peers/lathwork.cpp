@@ -4,7 +4,7 @@
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 
 #include <array>
 #include <system_error>
@@ -21,16 +21,16 @@ public:
         lath_config config = LATH_CONFIG_INIT;
         config.layout = Layout;
         config.flags = Flags;
-        if (int error = lath_skiplist_init(&list_, &config))
-            throw std::system_error(-error, std::generic_category(), "lath_skiplist_init");
+        if (int error = lath_index_init(&list_, &config))
+            throw std::system_error(-error, std::generic_category(), "lath_index_init");
     }
-    ~owned_list() { lath_skiplist_fini(&list_, nullptr, nullptr); }
+    ~owned_list() { lath_index_fini(&list_, nullptr, nullptr); }
     owned_list(const owned_list&) = delete;
     owned_list& operator=(const owned_list&) = delete;
-    operator lath_skiplist*() { return &list_; }
+    operator lath_index*() { return &list_; }
 
 private:
-    lath_skiplist list_;
+    lath_index list_;
 };
 
 // The hook is the extent's own key and size.
@@ -49,9 +49,9 @@ public:
     static constexpr bool exact_keys = false;
     void enter() {}
     void leave() {}
-    bool insert(extent* item) { return lath_skiplist_insert(list_, slot_of(item), nullptr) == 0; }
-    extent* lookup(u64 point) { return extent_of(lath_skiplist_lookup(list_, point)); }
-    extent* erase(u64 point) { return extent_of(lath_skiplist_erase_at(list_, point)); }
+    bool insert(extent* item) { return lath_index_insert(list_, slot_of(item), nullptr) == 0; }
+    extent* lookup(u64 point) { return extent_of(lath_index_lookup(list_, point)); }
+    extent* erase(u64 point) { return extent_of(lath_index_erase_at(list_, point)); }
 
 private:
     owned_list<Flags, LATH_RANGES> list_;
@@ -65,18 +65,18 @@ public:
 
     bool insert(u64 key, u64 value) {
         lath_item item = {key, 1, value};
-        return lath_skiplist_insert_item(list_, &item, nullptr) == 0;
+        return lath_index_insert_item(list_, &item, nullptr) == 0;
     }
 
-    bool get(u64 key, u64& value) { return lath_skiplist_get(list_, key, &value); }
+    bool get(u64 key, u64& value) { return lath_index_get(list_, key, &value); }
     bool update(u64 key, u64 value) {
-        return lath_skiplist_replace_item(list_, key, value, nullptr) == 0;
+        return lath_index_replace_item(list_, key, value, nullptr) == 0;
     }
-    bool erase(u64 key) { return lath_skiplist_erase_item(list_, key, nullptr) == 0; }
+    bool erase(u64 key) { return lath_index_erase_item(list_, key, nullptr) == 0; }
 
     bool floor(u64 point, u64& key, u64& value) {
         lath_item item;
-        if (lath_skiplist_floor_item(list_, point, &item))
+        if (lath_index_floor_item(list_, point, &item))
             return false;
         key = item.key;
         value = item.value;
@@ -86,7 +86,7 @@ public:
     void scan(u64 from, std::size_t length, tally& t) {
         std::array<lath_item, batch_size> items;
         u64 next = 0;
-        std::size_t count = lath_skiplist_scan(list_, from, ~u64{0}, items.data(),
+        std::size_t count = lath_index_scan(list_, from, ~u64{0}, items.data(),
                                                std::min(length, batch_size), &next);
         for (std::size_t i = 0; i < count; i++)
             t.add(items[i].key, items[i].value);
@@ -95,7 +95,7 @@ public:
     void get_batch(const u64* keys, std::size_t n, tally& t) {
         std::array<u64, batch_size> values;
         std::array<std::uint8_t, batch_size> hits;
-        lath_skiplist_get_batch(list_, n, keys, values.data(), hits.data());
+        lath_index_get_batch(list_, n, keys, values.data(), hits.data());
         for (std::size_t i = 0; i < n; i++)
             if (hits[i])
                 t.add(keys[i], values[i]);
@@ -108,7 +108,7 @@ public:
         std::array<lath_item, batch_size> items;
         for (std::size_t i = 0; i < n; i++)
             items[i] = {keys[i], 1, value_of(keys[i])};
-        return lath_skiplist_insert_batch(list_, n, items.data(), nullptr);
+        return lath_index_insert_batch(list_, n, items.data(), nullptr);
     }
 
 private:

@@ -49,13 +49,13 @@ replayer::replayer(const pool& of, const replay_options& options)
     : options_(options), pool_bytes_(size_of(of)), whole_{of.front().first, of.back().last} {
     lath_config config = LATH_CONFIG_INIT;
     config.flags = LATH_HOLES;
-    list_ = lath_skiplist_create(&config);
+    list_ = lath_index_create(&config);
     if (!list_)
         throw std::bad_alloc();
     for (std::size_t i = 1; i < of.size(); i++) {
         lath_item gap{of[i - 1].last + 1, of[i].first - of[i - 1].last - 1, 0};
-        if (lath_skiplist_insert_item(list_, &gap, nullptr) != 0) {
-            lath_skiplist_destroy(list_, nullptr, nullptr);
+        if (lath_index_insert_item(list_, &gap, nullptr) != 0) {
+            lath_index_destroy(list_, nullptr, nullptr);
             throw std::bad_alloc();
         }
     }
@@ -63,7 +63,7 @@ replayer::replayer(const pool& of, const replay_options& options)
              std::min(whole_.last, options.limits.last)};
 }
 
-replayer::~replayer() { lath_skiplist_destroy(list_, nullptr, nullptr); }
+replayer::~replayer() { lath_index_destroy(list_, nullptr, nullptr); }
 
 replayer::placed replayer::allocate(const operation& o) {
     std::uint64_t mask = options_.unit - 1;
@@ -79,7 +79,7 @@ replayer::placed replayer::allocate(const operation& o) {
     int error = -ENOSPC;
     if (o.size <= UINT64_MAX - mask && hull_.first <= hull_.last) {
         want.size = (o.size + mask) & ~mask;
-        error = lath_skiplist_insert_hole(list_, &want, o.slot + 1, &where.key);
+        error = lath_index_insert_hole(list_, &want, o.slot + 1, &where.key);
     }
     allocating_.add(now_ns() - begin);
     if (error == -ENOMEM)
@@ -104,7 +104,7 @@ replayer::placed replayer::release(const operation& o) {
     if (where.size == 0)
         return where;
     std::uint64_t begin = now_ns();
-    int error = lath_skiplist_erase_item(list_, where.key, nullptr);
+    int error = lath_index_erase_item(list_, where.key, nullptr);
     freeing_.add(now_ns() - begin);
     if (error != 0)
         throw std::logic_error("what was allocated at " + std::to_string(where.key) +
@@ -128,7 +128,7 @@ replayer::placed replayer::play(const operation& o) {
 
 state replayer::now() const {
     lath_hole_stats stats{};
-    int error = lath_skiplist_hole_stats(list_, whole_.first, whole_.last + 1, 0, &stats);
+    int error = lath_index_hole_stats(list_, whole_.first, whole_.last + 1, 0, &stats);
     if (error != 0)
         throw std::logic_error("hole_stats: error " + std::to_string(error));
     state s;

@@ -68,7 +68,7 @@ private:
 
     static constexpr std::size_t most = 512;
     replay_options options_;
-    lath_skiplist* list_;
+    lath_index* list_;
     span hull_; // of the pool within the limits
     std::uint64_t pool_bytes_, used_ = 0, operations_ = 0, without_room_ = 0, next_hint_ = 0;
     std::uint64_t every_ = 1; // operations from one remembered state to the next

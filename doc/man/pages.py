@@ -203,7 +203,7 @@ def command_page(told, version):
             out += option_lines(option)
     for title in ("EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"):
         add(title)
-    out += [".SH SEE ALSO", ".BR lathwork_skiplist (3)"]
+    out += [".SH SEE ALSO", ".BR lathwork_index (3)"]
     return tidy(out)
 
 

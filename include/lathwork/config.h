@@ -33,9 +33,9 @@ extern "C" {
 
 /* Size of an opaque list; the locks of a kernel that checks locks are larger. */
 #if defined(__KERNEL__) && defined(CONFIG_DEBUG_LOCK_ALLOC)
-#define LATH_LIST_WORDS 128
+#define LATH_INDEX_WORDS 128
 #else
-#define LATH_LIST_WORDS 64
+#define LATH_INDEX_WORDS 64
 #endif
 
 /*

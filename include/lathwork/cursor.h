@@ -32,14 +32,14 @@
 #ifndef LATHWORK_CURSOR_H
 #define LATHWORK_CURSOR_H
 
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct lath_cursor {
-	struct lath_skiplist *list;
+	struct lath_index *list;
 	void *leaf;
 	uint64_t word;
 	uint64_t key; /* of the item it stands on */
@@ -48,7 +48,7 @@ struct lath_cursor {
 	struct lath_preload preload;
 };
 
-LATH_API void lath_cursor_init(struct lath_cursor *cursor, struct lath_skiplist *list);
+LATH_API void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *list);
 
 /*
  * Move to the first item with key >= `key` / the last with key <= `key` / the one after / before the item

@@ -13,8 +13,8 @@
  *     uint64_t key;
  *
  *     config.flags = LATH_HOLES;
- *     lath_skiplist_init(&list, &config);
- *     if (!lath_skiplist_insert_hole(&list, &want, 7, &key))
+ *     lath_index_init(&list, &config);
+ *     if (!lath_index_insert_hole(&list, &want, 7, &key))
  *             printf("[%llu, +8192) is ours\n", (unsigned long long)key);
  *
  * Threads: both calls beside anything, like an insert. What find_hole found may be taken a moment later;
@@ -30,7 +30,7 @@
 #ifndef LATHWORK_HOLE_H
 #define LATHWORK_HOLE_H
 
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,11 +57,11 @@ struct lath_hole_request {
 
 /* Where there is room: 0 (*key set) | -ENOSPC | -EINVAL: size 0, align no power of two, low >= high, an EXACT
  * hint not aligned or outside the limits, or a list made without LATH_HOLES. */
-LATH_API int lath_skiplist_find_hole(struct lath_skiplist *list, const struct lath_hole_request *want,
+LATH_API int lath_index_find_hole(struct lath_index *list, const struct lath_hole_request *want,
 				     uint64_t *key);
 /* Find room and insert an item of that size with this value there, as one step. As find_hole, or -ENOMEM
  * (nothing changed). */
-LATH_API int lath_skiplist_insert_hole(struct lath_skiplist *list, const struct lath_hole_request *want,
+LATH_API int lath_index_insert_hole(struct lath_index *list, const struct lath_hole_request *want,
 				       uint64_t value, uint64_t *key);
 
 /* What is free in [low, high), as far as told without reading every leaf. */
@@ -77,7 +77,7 @@ struct lath_hole_stats {
 
 /* 0 | -EINVAL (limits, or a list made without LATH_HOLES). Looks at no more than max_leaves leaves (0: all of
  * them) for the histogram, spread evenly; `largest` and `largest_order` are always exact in a quiet list. */
-LATH_API int lath_skiplist_hole_stats(struct lath_skiplist *list, uint64_t low, uint64_t high,
+LATH_API int lath_index_hole_stats(struct lath_index *list, uint64_t low, uint64_t high,
 				      uint64_t max_leaves, struct lath_hole_stats *stats);
 
 #ifdef __cplusplus

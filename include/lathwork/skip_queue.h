@@ -4,7 +4,7 @@
  *
  * Level 0 links all nodes; a node of level l reaches level l + 1 with probability 1/4, decided by a
  * generator inside the queue. Expected O(log n) insert and remove, O(1) removal of the first node.
- * (The concurrent blocked skiplist is lathwork/skiplist.h; this one is the textbook's.)
+ * (The concurrent blocked skiplist is lathwork/index.h; this one is the textbook's.)
  *
  * Keys, equal keys and locking as in lathwork/rbtree.h; removal walks over equal keys one by one. No
  * allocation: every node has room for the tallest tower. 88 bytes a node. After Pugh, "Skip lists: a

@@ -8,7 +8,7 @@
  *      |        slot, so most calls touch nothing shared (after Bonwick and Adams, "Magazines and Vmem", 2001)
  *   arenas      aligned blocks of 4096 units, a bit a unit, a lock each; every arena shows in one byte the
  *      |        largest aligned request it can serve, and 64 such bytes are compared at once
- *   index       a lath_skiplist made with LATH_HOLES: whole arenas, and what is large, limited, placed or
+ *   index       a lath_index made with LATH_HOLES: whole arenas, and what is large, limited, placed or
  *               oddly aligned (lathwork/hole.h)
  *
  *     struct lath_space_config config = LATH_SPACE_CONFIG_INIT;

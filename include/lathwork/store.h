@@ -5,7 +5,7 @@
  * Keys are 64-bit numbers or byte strings, chosen when the store is opened; values are byte strings of any
  * length. Everything lies in one arena on 2 MiB pages. After llds (2012), which kept a red-black tree in the
  * kernel because the kernel's memory is mapped by large pages: the pages are asked for here without a
- * kernel module, and the tree is the blocked index of lathwork/skiplist.h.
+ * kernel module, and the tree is the blocked index of lathwork/index.h.
  *
  *   numbers   index: key -> word       word: up to 7 bytes, or 14 characters of 0-9 + , - . / and NUL, themselves;
  *                                            else where the record is

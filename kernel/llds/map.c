@@ -9,7 +9,7 @@
  * freed, and zeros leave them before a page that is new to the store is used.
  *
  * A reader holds up nobody: it trusts what it read after it has looked at the leaf's word again
- * (src/skiplist/peek.h). When the store is cleared, `turn` tells it; an odd one: ask the kernel.
+ * (src/index/tree/peek.h). When the store is cleared, `turn` tells it; an odd one: ask the kernel.
  *
  * Every store that is mapped has an inode, because mappings are found by it. It comes from a file system of
  * our own that nobody can mount.
@@ -25,7 +25,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "skiplist/peek.h"
+#include "index/tree/peek.h"
 #include "store.h"
 
 #define AROUND 16 /* pages a fault looks at */

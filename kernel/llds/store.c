@@ -159,7 +159,7 @@ static void tree_work(struct work_struct *work)
 {
 	struct llds_tree *tree = container_of(to_rcu_work(work), struct llds_tree, work);
 
-	lath_skiplist_fini(&tree->list, drop_item, tree->store);
+	lath_index_fini(&tree->list, drop_item, tree->store);
 	store_unref(tree->store);
 	kfree(tree);
 }
@@ -181,7 +181,7 @@ static struct llds_tree *tree_new(struct llds_store *store)
 	tree->store = store;
 	config.layout = LATH_POINTS;
 	config.allocator = &allocator;
-	if (lath_skiplist_init(&tree->list, &config)) {
+	if (lath_index_init(&tree->list, &config)) {
 		kfree(tree);
 		return NULL;
 	}
@@ -248,7 +248,7 @@ static struct llds_entry *entry_at(struct llds_tree *tree, u64 key)
 {
 	u64 value;
 
-	return lath_skiplist_get(&tree->list, key, &value) ? (struct llds_entry *)(uintptr_t)value : NULL;
+	return lath_index_get(&tree->list, key, &value) ? (struct llds_entry *)(uintptr_t)value : NULL;
 }
 
 struct llds_entry *llds_find(struct llds_store *store, u64 key)
@@ -273,7 +273,7 @@ void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys, 
 	unsigned int i;
 
 	rcu_read_lock();
-	lath_skiplist_get_batch(&rcu_dereference(store->tree)->list, n, keys, value, hit);
+	lath_index_get_batch(&rcu_dereference(store->tree)->list, n, keys, value, hit);
 	for (i = 0; i < n; i++) {
 		found[i] = hit[i] ? (struct llds_entry *)(uintptr_t)value[i] : NULL;
 		if (!found[i])
@@ -298,9 +298,9 @@ unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backwa
 	rcu_read_lock();
 	tree = rcu_dereference(store->tree);
 	if (backward)
-		got = lath_skiplist_scan_back(&tree->list, from, last, items, max, next);
+		got = lath_index_scan_back(&tree->list, from, last, items, max, next);
 	else
-		got = lath_skiplist_scan(&tree->list, from, last, items, max, next);
+		got = lath_index_scan(&tree->list, from, last, items, max, next);
 	for (i = 0; i < got; i++) {
 		struct llds_entry *entry = (struct llds_entry *)(uintptr_t)items[i].value;
 
@@ -348,7 +348,7 @@ static void bring_end(struct bring *bring)
 {
 	if (!bring->tree)
 		return;
-	lath_skiplist_preload_release(&bring->tree->list, &bring->nodes);
+	lath_index_preload_release(&bring->tree->list, &bring->nodes);
 	tree_put(bring->tree);
 	bring->tree = NULL;
 }
@@ -363,7 +363,7 @@ static int bring_nodes(struct llds_store *store, struct bring *bring)
 		while (!refcount_inc_not_zero(&bring->tree->refs));
 		rcu_read_unlock();
 	}
-	if (!lath_skiplist_preload(&bring->tree->list, &bring->nodes))
+	if (!lath_index_preload(&bring->tree->list, &bring->nodes))
 		return 0;
 	return READ_ONCE(store->refused) ? -ENOSPC : -ENOMEM;
 }
@@ -386,7 +386,7 @@ static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_pr
 		return ret;
 	}
 	if (!op->new) {
-		ret = lath_skiplist_erase_if(&tree->list, op->key, (uintptr_t)*old, NULL);
+		ret = lath_index_erase_if(&tree->list, op->key, (uintptr_t)*old, NULL);
 		if (!ret)
 			atomic64_dec(&tree->items);
 		return ret ? AGAIN : 0;
@@ -396,10 +396,10 @@ static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_pr
 	note_expires(tree->store, op->new->expires);
 	op->new_version = op->new->version = atomic64_inc_return(&tree->store->version);
 	if (*old)
-		return lath_skiplist_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value, NULL)
+		return lath_index_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value, NULL)
 			       ? AGAIN
 			       : 0;
-	ret = lath_skiplist_insert_preloaded(&tree->list, &item, nodes, NULL);
+	ret = lath_index_insert_preloaded(&tree->list, &item, nodes, NULL);
 	if (!ret) {
 		atomic64_inc(&tree->items);
 		llds_map_root(tree->store, tree);
@@ -465,13 +465,13 @@ static u64 sweep_some(struct llds_store *store, u64 from, bool *found)
 
 	rcu_read_lock();
 	tree = rcu_dereference(store->tree);
-	got = lath_skiplist_scan(&tree->list, from, ~0ull, items, SCAN_MAX, &next);
+	got = lath_index_scan(&tree->list, from, ~0ull, items, SCAN_MAX, &next);
 	for (i = 0; i < got; i++) {
 		struct llds_entry *entry = (struct llds_entry *)(uintptr_t)items[i].value;
 
 		if (llds_entry_seen(entry)) {
 			note_expires(store, entry->expires);
-		} else if (!lath_skiplist_erase_if(&tree->list, items[i].key, items[i].value, NULL)) {
+		} else if (!lath_index_erase_if(&tree->list, items[i].key, items[i].value, NULL)) {
 			atomic64_dec(&tree->items);
 			dead[n++] = entry;
 		}

@@ -28,7 +28,7 @@
 #include <linux/xarray.h>
 
 #include "../uapi/llds.h"
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 
 /* Charged to the cgroup of who asks; what users ask for leaves no line in the log. */
 #define LLDS_GFP (GFP_KERNEL_ACCOUNT | __GFP_NOWARN)
@@ -49,7 +49,7 @@ static_assert(offsetof(struct llds_entry, expires) == offsetof(struct llds_shown
 static_assert(offsetof(struct llds_entry, data) == offsetof(struct llds_shown, data));
 
 struct llds_tree {
-	struct lath_skiplist list;
+	struct lath_index list;
 	struct llds_store *store;
 	atomic64_t items;
 	bool begun; /* has its first block of nodes */

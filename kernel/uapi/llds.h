@@ -145,7 +145,7 @@ struct llds_name {
  * CAP_SYSLOG only (module parameter map). Any number of threads; forked children share it. It keeps the store,
  * not its name, until it is unmapped.
  *
- * A reader takes turn and root from the head, walks down (src/skiplist/peek.h: the nodes are not described
+ * A reader takes turn and root from the head, walks down (src/index/tree/peek.h: the nodes are not described
  * here, layout says which they are), copies what the entry says, and then looks at the leaf's word and at turn
  * again: if both are unchanged, the copy is whole and was the key's value. Else, or if turn is odd, or what it met
  * is not possible, it begins again or asks with LLDS_GET. Entries above 32 KiB are outside of it.

@@ -83,15 +83,15 @@ bool set_grow(struct lath_space *space, struct set *set)
 	arena = arena_obtain(space, set);
 	if (!arena)
 		return false;
-	if (lath_skiplist_insert_hole(&space->index, &want, (u64)(uintptr_t)arena, &key)) {
+	if (lath_index_insert_hole(&space->index, &want, (u64)(uintptr_t)arena, &key)) {
 		WRITE_ONCE(set->stuck, freed + 1);
 		arena_disuse(set, arena);
 		return false;
 	}
 	entry.key = key / space->arena_size;
 	entry.value = (u64)(uintptr_t)arena;
-	if (lath_skiplist_insert_item(&space->arenas, &entry, NULL)) {
-		lath_skiplist_erase_item(&space->index, key, NULL);
+	if (lath_index_insert_item(&space->arenas, &entry, NULL)) {
+		lath_index_erase_item(&space->index, key, NULL);
 		arena_disuse(set, arena);
 		return false;
 	}
@@ -114,7 +114,7 @@ struct arena *arena_lock(struct lath_space *space, u64 key)
 			return arena;
 		lath_spin_unlock(&arena->lock);
 	}
-	while (lath_skiplist_get(&space->arenas, block, &value)) {
+	while (lath_index_get(&space->arenas, block, &value)) {
 		arena = (struct arena *)(uintptr_t)value;
 		lath_spin_lock(&arena->lock);
 		if (arena->block == block) {
@@ -239,8 +239,8 @@ bool set_release(struct lath_space *space, struct set *set)
 		lath_spin_unlock(&arena->lock);
 		if (block == NO_BLOCK)
 			continue;
-		lath_skiplist_erase_item(&space->arenas, block, NULL);
-		lath_skiplist_erase_item(&space->index, block * space->arena_size, NULL);
+		lath_index_erase_item(&space->arenas, block, NULL);
+		lath_index_erase_item(&space->index, block * space->arena_size, NULL);
 		lath_fetch_add(&space->freed, 1);
 		arena_disuse(set, arena);
 		any = true;

@@ -35,7 +35,7 @@ void space_free(struct lath_space *space, void *p, size_t size)
 
 static int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
-	int ret = lath_skiplist_insert_hole(&space->index, want, cookie, key);
+	int ret = lath_index_insert_hole(&space->index, want, cookie, key);
 
 	if (!ret) {
 		lath_fetch_add(&space->index_keys, want->size);
@@ -50,7 +50,7 @@ static bool index_covers(struct lath_space *space, u64 key, u64 size)
 	u64 last = key + size - 1;
 	struct lath_item item;
 
-	while (!lath_skiplist_lookup_item(&space->index, key, &item)) {
+	while (!lath_index_lookup_item(&space->index, key, &item)) {
 		if (item.key + (item.size - 1) >= last)
 			return true;
 		key = item.key + item.size;
@@ -65,19 +65,19 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 	struct lath_item item;
 	int ret;
 
-	if (lath_skiplist_lookup_item(&space->index, key, &item))
+	if (lath_index_lookup_item(&space->index, key, &item))
 		return -EINVAL;
 	*freed = min(size, item.size - (key - item.key));
 	if (key - item.key + *freed < item.size) {
-		ret = lath_skiplist_split(&space->index, key + *freed, item.value);
+		ret = lath_index_split(&space->index, key + *freed, item.value);
 		if (ret)
 			return ret;
 		lath_fetch_add(&space->ranges, 1);
 	}
 	if (item.key < key) {
-		ret = lath_skiplist_resize(&space->index, item.key, key - item.key);
+		ret = lath_index_resize(&space->index, item.key, key - item.key);
 	} else {
-		ret = lath_skiplist_erase_item(&space->index, key, NULL);
+		ret = lath_index_erase_item(&space->index, key, NULL);
 		lath_fetch_add(&space->ranges, -1ull);
 	}
 	if (ret)
@@ -332,7 +332,7 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 			return ret;
 		/* taken; or it has become an arena's just now */
 		block = key / space->arena_size;
-		if (!lath_skiplist_get(&space->arenas, block, &value))
+		if (!lath_index_get(&space->arenas, block, &value))
 			return -EBUSY;
 	}
 }
@@ -381,7 +381,7 @@ int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *i
 	bool taken;
 
 	if (!arena)
-		return lath_skiplist_lookup_item(&space->index, key, item);
+		return lath_index_lookup_item(&space->index, key, item);
 	taken = arena->owner && !(arena->map[unit / 64] >> unit % 64 & 1);
 	if (taken) {
 		item->key = arena_key(space, arena, unit);
@@ -421,14 +421,14 @@ static int open_indexes(struct lath_space *space)
 	config.rcu = space->config.rcu;
 	config.allocator = space->config.allocator;
 	config.flags = LATH_HOLES;
-	ret = lath_skiplist_init(&space->index, &config);
+	ret = lath_index_init(&space->index, &config);
 	if (ret)
 		return ret;
 	config.flags = 0;
 	config.layout = LATH_POINTS;
-	ret = lath_skiplist_init(&space->arenas, &config);
+	ret = lath_index_init(&space->arenas, &config);
 	if (ret)
-		lath_skiplist_fini(&space->index, NULL, NULL);
+		lath_index_fini(&space->index, NULL, NULL);
 	return ret;
 }
 
@@ -461,8 +461,8 @@ int lath_space_create(struct lath_space **out, const struct lath_space_config *c
 		goto fail;
 	space->slots = space_alloc(space, SLOTS * sizeof(*space->slots));
 	if (!space->slots) {
-		lath_skiplist_fini(&space->arenas, NULL, NULL);
-		lath_skiplist_fini(&space->index, NULL, NULL);
+		lath_index_fini(&space->arenas, NULL, NULL);
+		lath_index_fini(&space->index, NULL, NULL);
 		ret = -ENOMEM;
 		goto fail;
 	}
@@ -498,8 +498,8 @@ void lath_space_destroy(struct lath_space *space)
 			space_free(space, set->group[i], sizeof(*set->group[i]));
 	}
 	space_free(space, space->slots, SLOTS * sizeof(*space->slots));
-	lath_skiplist_fini(&space->arenas, NULL, NULL);
-	lath_skiplist_fini(&space->index, NULL, NULL);
+	lath_index_fini(&space->arenas, NULL, NULL);
+	lath_index_fini(&space->index, NULL, NULL);
 	lath_block_free(space);
 }
 
@@ -507,7 +507,7 @@ void lath_space_destroy(struct lath_space *space)
 
 void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats)
 {
-	struct lath_skiplist_stats list;
+	struct lath_index_stats list;
 	u64 i, units = 0, held = 0;
 	unsigned int k;
 
@@ -535,21 +535,21 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 	stats->allocated = READ_ONCE(space->index_keys) + stats->arenas * space->arena_size -
 			   stats->arena_free - stats->cached;
 	stats->bytes = READ_ONCE(space->bytes) + sizeof(*space);
-	lath_skiplist_get_stats(&space->index, &list);
+	lath_index_get_stats(&space->index, &list);
 	stats->bytes += list.bytes;
-	lath_skiplist_get_stats(&space->arenas, &list);
+	lath_index_get_stats(&space->arenas, &list);
 	stats->bytes += list.bytes;
-	lath_skiplist_hole_stats(&space->index, space->config.low, space->config.high, 1024, &stats->holes);
+	lath_index_hole_stats(&space->index, space->config.low, space->config.high, 1024, &stats->holes);
 }
 
 int lath_space_verify(struct lath_space *space, char *report, size_t report_size)
 {
 	unsigned int k;
 	u64 i, value;
-	int ret = lath_skiplist_verify(&space->index, 5, report, report_size);
+	int ret = lath_index_verify(&space->index, 5, report, report_size);
 
 	if (!ret)
-		ret = lath_skiplist_verify(&space->arenas, 5, report, report_size);
+		ret = lath_index_verify(&space->arenas, 5, report, report_size);
 	for (k = 0; k < space->sets && !ret; k++)
 		for (i = 0; i < space->set[k].count && !ret; i++) {
 			struct arena *arena = set_arena(&space->set[k], i);
@@ -558,7 +558,7 @@ int lath_space_verify(struct lath_space *space, char *report, size_t report_size
 				ret = *arena->shown ? 20 : 0;
 			else if (!arena_sound(arena))
 				ret = 21;
-			else if (!lath_skiplist_get(&space->arenas, arena->block, &value) ||
+			else if (!lath_index_get(&space->arenas, arena->block, &value) ||
 				 value != (u64)(uintptr_t)arena)
 				ret = 22;
 			if (ret && report_size)

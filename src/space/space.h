@@ -49,8 +49,8 @@ struct slot {
 } __attribute__((aligned(64)));
 
 struct lath_space {
-	struct lath_skiplist index;
-	struct lath_skiplist arenas; /* block number -> struct arena */
+	struct lath_index index;
+	struct lath_index arenas; /* block number -> struct arena */
 	struct lath_allocator allocator;
 	struct lath_space_config config;
 	u64 arena_size; /* keys */

@@ -47,7 +47,7 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 			found += lath_store_mget(store, m, numbers, refs + i);
 			continue;
 		}
-		lath_skiplist_get_batch(&store->root.list, m, keys + i, words, hits);
+		lath_index_get_batch(&store->root.list, m, keys + i, words, hits);
 		found += refs_of(store, m, words, hits, refs + i);
 	}
 	return found;
@@ -79,7 +79,7 @@ static void descend_together(struct lath_store *store, unsigned int n, const str
 		}
 		if (!m)
 			return;
-		lath_skiplist_get_batch(&layer->list, m, slices, words, hits);
+		lath_index_get_batch(&layer->list, m, slices, words, hits);
 		while (m--) {
 			struct lath_store_key key = keys[who[m]];
 
@@ -153,7 +153,7 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 		}
 		for (j = 0; j < m; j++)
 			numbers[j] = keys[i + j].n;
-		lath_skiplist_get_batch(&store->root.list, m, numbers, words, hits);
+		lath_index_get_batch(&store->root.list, m, numbers, words, hits);
 		for (j = 0; j < m; j++)
 			hits[j] &= !keys[i + j].data;
 		found += refs_of(store, m, words, hits, refs + i);
@@ -198,11 +198,11 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	int ret;
 
 	do {
-		ret = lath_skiplist_replace_item(&store->root.list, item->key, item->value, &old);
+		ret = lath_index_replace_item(&store->root.list, item->key, item->value, &old);
 		if (!ret)
 			value_retire(store, old.value);
 		else
-			ret = lath_skiplist_insert_item(&store->root.list, item, NULL);
+			ret = lath_index_insert_item(&store->root.list, item, NULL);
 	} while (ret == -EEXIST);
 	return ret;
 }
@@ -236,7 +236,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 	}
 	built = i;
 	store_changed(store);
-	lath_skiplist_insert_batch(&store->root.list, m, items, inserted);
+	lath_index_insert_batch(&store->root.list, m, items, inserted);
 	for (j = 0; j < m; j++) {
 		int ret = inserted[j];
 
@@ -277,7 +277,7 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 		u64 words[GROUP];
 		u8 hits[GROUP];
 
-		lath_skiplist_get_batch(&store->root.list, n, d.slice, words, hits); /* changes walk */
+		lath_index_get_batch(&store->root.list, n, d.slice, words, hits); /* changes walk */
 	}
 	lath_reader_exit(store->rcu);
 }

@@ -13,8 +13,8 @@ static struct node *place_of(const struct node *link);
 /* a reader of garbage must not wait for it */
 #define node_wait map_node_wait
 #include "store/dev_map.h"
-#include "skiplist/peek.h"
-#include "skiplist/walk.h"
+#include "index/tree/peek.h"
+#include "index/tree/descend.h"
 
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -84,7 +84,7 @@ static inline const struct llds_shown *entry_of(const struct store_map *map, u64
 /* 0 | -ENOENT | -EAGAIN */
 static inline int find(const struct store_map *map, u64 key, struct hit *hit)
 {
-	struct skiplist list;
+	struct tree list;
 	u64 value = 0;
 	long i;
 

@@ -5,7 +5,7 @@
 #ifndef LATH_STORE_ENGINE_H
 #define LATH_STORE_ENGINE_H
 
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 #include "lathwork/store.h"
 
 #include "store/arena.h"
@@ -84,7 +84,7 @@ struct bucket {
  */
 #define SLICE 7
 struct layer {
-	struct lath_skiplist list;
+	struct lath_index list;
 	struct layer *next; /* while the store is cleared */
 	u32 depth;	    /* so many bytes follow the struct */
 };

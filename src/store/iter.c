@@ -131,16 +131,16 @@ static struct frame *push(struct lath_store_iter *iter)
 
 static void frame_fill(struct lath_store_iter *iter, struct frame *frame)
 {
-	struct lath_skiplist *list = (struct lath_skiplist *)(uintptr_t)&frame->layer->list;
+	struct lath_index *list = (struct lath_index *)(uintptr_t)&frame->layer->list;
 	u64 next;
 
 	frame->i = 0;
 	if (iter->backward) {
-		frame->n = (u32)lath_skiplist_scan_back(list, frame->from, 0, frame->item, CHUNK, &next);
+		frame->n = (u32)lath_index_scan_back(list, frame->from, 0, frame->item, CHUNK, &next);
 		frame->more = frame->n == CHUNK && frame->item[CHUNK - 1].key;
 		frame->from = frame->more ? frame->item[CHUNK - 1].key - 1 : 0;
 	} else {
-		frame->n = (u32)lath_skiplist_scan(list, frame->from, ~0ull, frame->item, CHUNK, &next);
+		frame->n = (u32)lath_index_scan(list, frame->from, ~0ull, frame->item, CHUNK, &next);
 		frame->more = frame->n == CHUNK && next;
 		frame->from = next;
 	}
@@ -301,10 +301,10 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 		lath_reader_exit(iter->store->rcu);
 		lath_reader_enter(iter->store->rcu);
 		if (iter->backward)
-			iter->n = (u32)lath_skiplist_scan_back(&iter->store->root.list, iter->number,
+			iter->n = (u32)lath_index_scan_back(&iter->store->root.list, iter->number,
 							       iter->number_end, iter->item, CHUNK, &next);
 		else
-			iter->n = (u32)lath_skiplist_scan(&iter->store->root.list, iter->number,
+			iter->n = (u32)lath_index_scan(&iter->store->root.list, iter->number,
 							  iter->number_end, iter->item, CHUNK, &next);
 		iter->i = 0;
 		iter->number_done = iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
@@ -525,7 +525,7 @@ static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
 	size_t n;
 
 	do {
-		n = lath_skiplist_scan(&store->root.list, from, last, items, ARRAY_SIZE(items), &from);
+		n = lath_index_scan(&store->root.list, from, last, items, ARRAY_SIZE(items), &from);
 		count += (int64_t)n;
 	} while (n == ARRAY_SIZE(items) && from);
 	return count;

@@ -15,7 +15,7 @@
  * What was replaced is retired. A layer in use is never replaced by anything but a layer above it, so who
  * is in it stays in the right one.
  */
-#include "skiplist/share.h"
+#include "index/tree/share.h"
 #include "store/engine.h"
 
 u64 slice_of(const u8 *key, u64 size, u64 depth)
@@ -115,7 +115,7 @@ void layer_find_from(struct lath_store *store, struct lath_store_key key, struct
 		place->layer = layer;
 		place->slice = slice_of(key.data, key.n, layer->depth);
 		from = layer->depth + SLICE;
-		if (!lath_skiplist_get(&layer->list, place->slice, &place->word))
+		if (!lath_index_get(&layer->list, place->slice, &place->word))
 			place->word = 0;
 	}
 }
@@ -125,7 +125,7 @@ void layer_find(struct lath_store *store, struct lath_store_key key, struct plac
 	u64 word;
 
 	place->slice = slice_of(key.data, key.n, 0);
-	if (!lath_skiplist_get(&store->root.list, place->slice, &word))
+	if (!lath_index_get(&store->root.list, place->slice, &word))
 		word = 0;
 	layer_find_from(store, key, &store->root, word, place);
 }
@@ -142,11 +142,11 @@ int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags
 	config.flags = flags;
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
-	ret = lath_skiplist_init(&layer->list, &config);
+	ret = lath_index_init(&layer->list, &config);
 	if (!ret && store->keys == LATH_STORE_NUMBERS)
-		lath_skiplist_loosen(&layer->list);
+		lath_index_loosen(&layer->list);
 	if (!ret && store->allocator)
-		lath_skiplist_share(&layer->list, store->allocator, store->list_id++);
+		lath_index_share(&layer->list, store->allocator, store->list_id++);
 	return ret;
 }
 
@@ -175,7 +175,7 @@ static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, stru
 /* One that nobody has seen. */
 static void layer_drop(struct lath_store *store, struct layer *layer)
 {
-	lath_skiplist_fini(&layer->list, NULL, NULL);
+	lath_index_fini(&layer->list, NULL, NULL);
 	arena_free(&store->index, (u64)((char *)layer - store->index.base));
 }
 
@@ -203,7 +203,7 @@ static int insert_word(struct layer *layer, u64 slice, u64 word)
 {
 	struct lath_item item = { slice, 1, word };
 
-	return lath_skiplist_insert_item(&layer->list, &item, NULL);
+	return lath_index_insert_item(&layer->list, &item, NULL);
 }
 
 static void drop_bucket(void *arg, const struct lath_item *item)
@@ -247,7 +247,7 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 			arena_free(&store->arena, word_place(word));
 	}
 	if (ret) {
-		lath_skiplist_fini(&layer->list, drop_bucket, store);
+		lath_index_fini(&layer->list, drop_bucket, store);
 		arena_free(&store->index, (u64)((char *)layer - store->index.base));
 		return ret;
 	}
@@ -282,7 +282,7 @@ static int layer_above(struct lath_store *store, struct lath_store_key key, cons
 /* The word under the place's slice becomes another one: 0 | RETRY */
 static int swap_word(const struct place *place, u64 word)
 {
-	return lath_skiplist_replace_if(&place->layer->list, place->slice, place->word, word, NULL) ? RETRY
+	return lath_index_replace_if(&place->layer->list, place->slice, place->word, word, NULL) ? RETRY
 												    : 0;
 }
 
@@ -337,7 +337,7 @@ int layer_put(struct lath_store *store, struct lath_store_key key, const struct 
 		if (word_form(word) == WORD_BUCKET) {
 			arena_free(&store->arena, word_place(word));
 		} else if (word_form(word) == WORD_LAYER) {
-			lath_skiplist_fini(&word_layer(store, word)->list, drop_bucket, store);
+			lath_index_fini(&word_layer(store, word)->list, drop_bucket, store);
 			arena_free(&store->index, word_place(word));
 		}
 		return ret;
@@ -357,7 +357,7 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	int ret;
 
 	if (word_form(place->word) != WORD_BUCKET)
-		return lath_skiplist_erase_if(&place->layer->list, place->slice, place->word, NULL) ? RETRY
+		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL) ? RETRY
 												    : 0;
 	bucket = word_bucket(store, place->word);
 	count = (u32)bucket->count - 1;
@@ -415,14 +415,14 @@ void layer_clear(struct lath_store *store)
 	unsigned int i;
 
 	/* the range cannot hold the last key */
-	lath_skiplist_erase_range(&store->root.list, 0, ~0ull, clear_word, &clearing);
-	if (!lath_skiplist_erase_item(&store->root.list, ~0ull, &last))
+	lath_index_erase_range(&store->root.list, 0, ~0ull, clear_word, &clearing);
+	if (!lath_index_erase_item(&store->root.list, ~0ull, &last))
 		clear_word(&clearing, &last);
 	while (clearing.below) {
 		struct layer *layer = clearing.below;
 
 		clearing.below = layer->next;
-		lath_skiplist_fini(&layer->list, clear_word, &clearing);
+		lath_index_fini(&layer->list, clear_word, &clearing);
 		arena_free(&store->index, (u64)((char *)layer - store->index.base));
 	}
 	store->layers = 0;

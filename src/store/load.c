@@ -6,7 +6,7 @@
  * against what is left of the file, before memory is asked for.
  */
 #include "store/engine.h"
-#include "skiplist/share.h"
+#include "index/tree/share.h"
 #include "store/snapshot.h"
 
 #include <fcntl.h>
@@ -294,7 +294,7 @@ static int check_empty(struct lath_store *store)
 	int64_t count;
 
 	if (!store->backend)
-		return lath_skiplist_first_item(&store->root.list, &item) ? 0 : -ENOTEMPTY;
+		return lath_index_first_item(&store->root.list, &item) ? 0 : -ENOTEMPTY;
 	count = store->backend->count(store, NULL);
 	return count > 0 ? -ENOTEMPTY : (int)count;
 }
@@ -344,7 +344,7 @@ int snapshot_load(struct lath_store *store, const char *path, lath_store_progres
 		close(r->fd);
 	}
 	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend)
-		lath_skiplist_prepare(&store->root.list);
+		lath_index_prepare(&store->root.list);
 	free(r->buf);
 	free(r->key);
 	free(r);

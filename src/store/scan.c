@@ -2,14 +2,14 @@
 /*
  * scan.c - numbers and their words in order, straight from the leaves.
  *
- * As lath_skiplist_scan does it: each leaf is copied under its version. But keys go where the caller wants them and
+ * As lath_index_scan does it: each leaf is copied under its version. But keys go where the caller wants them and
  * words beside them, without an item in between; and the leaves ahead are asked for from their parents' lists, whole
  * and several at a time, for a right link is known only when its leaf has come. What a parent says is a hint,
  * never followed.
  */
 #include "store/scan.h"
 
-#include "skiplist/finger.h"
+#include "index/hint/finger.h"
 
 /* Leaves asked for ahead of the one that is read. */
 #define AHEAD 4
@@ -77,7 +77,7 @@ void number_scan_begin(struct number_scan *scan, struct lath_store *store, u64 f
 {
 	unsigned int ahead = most / LEAF_LEAST < AHEAD ? (unsigned int)(most / LEAF_LEAST) : AHEAD;
 
-	scan->list = list_of(&store->root.list);
+	scan->list = tree_of(&store->root.list);
 	scan->from = from;
 	scan->last = last;
 	scan->ended = from > last;

@@ -7,12 +7,12 @@
 
 #include "store/engine.h"
 
-struct skiplist;
+struct tree;
 struct node;
 
 /* Good inside one reader. */
 struct number_scan {
-	struct skiplist *list;
+	struct tree *list;
 	struct node *leaf; /* to be read next, trusted under word */
 	u64 word;
 	u64 from, last; /* what is left, unless it has ended */

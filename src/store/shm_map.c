@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "skiplist/share.h"
+#include "index/tree/share.h"
 #include "store/pages.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -56,9 +56,9 @@ static u32 layout_of_this_build(void)
 {
 	const u64 parts[] = { sizeof(struct shm_head),
 			      sizeof(pthread_mutex_t),
-			      sizeof(struct lath_skiplist),
+			      sizeof(struct lath_index),
 			      sizeof(void *),
-			      lath_skiplist_node_cap(),
+			      lath_index_node_cap(),
 			      SHARDS,
 			      CLASSES,
 			      LATH_VERSION_MAJOR,

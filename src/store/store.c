@@ -229,7 +229,7 @@ static u64 items(struct lath_store *store)
 	unsigned int i;
 
 	if (store->keys == LATH_STORE_NUMBERS)
-		return lath_skiplist_count(&store->root.list);
+		return lath_index_count(&store->root.list);
 	for (i = 0; i < SHARDS; i++)
 		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
 	return sum > 0 ? (u64)sum : 0; /* summed beside writers it may be off by some */

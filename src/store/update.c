@@ -3,7 +3,7 @@
  * update.c - single keys: reads, and changes as one loop of look, decide, build, compare-and-swap.
  */
 #include "store/engine.h"
-#include "skiplist/share.h"
+#include "index/tree/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 	}
 	place->layer = &store->root;
 	place->slice = key.n;
-	if (!lath_skiplist_get(&store->root.list, key.n, &place->word))
+	if (!lath_index_get(&store->root.list, key.n, &place->word))
 		place->word = 0;
 	place->value = place->word;
 }
@@ -81,10 +81,10 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 	if (store->keys == LATH_STORE_BYTES)
 		return layer_put(store, key, place, word);
 	if (place->word) {
-		ret = lath_skiplist_replace_if(&store->root.list, key.n, place->word, word, NULL);
+		ret = lath_index_replace_if(&store->root.list, key.n, place->word, word, NULL);
 		return ret ? RETRY : 0;
 	}
-	ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+	ret = lath_index_insert_item(&store->root.list, &item, NULL);
 	return ret == -EEXIST ? RETRY : ret;
 }
 
@@ -92,7 +92,7 @@ static int withdraw(struct lath_store *store, const struct place *place)
 {
 	if (store->keys == LATH_STORE_BYTES)
 		return layer_remove(store, place);
-	return lath_skiplist_erase_if(&store->root.list, place->slice, place->word, NULL) ? RETRY : 0;
+	return lath_index_erase_if(&store->root.list, place->slice, place->word, NULL) ? RETRY : 0;
 }
 
 void store_count_items(struct lath_store *store, s64 by)
@@ -220,15 +220,15 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	struct lath_item item = { key.n, 1, 0 }, old;
 	int ret;
 
-	lath_skiplist_expect(&store->root.list, key.n);
+	lath_index_expect(&store->root.list, key.n);
 	ret = value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;
 	do {
 		old.value = 0;
-		ret = lath_skiplist_insert_item(&store->root.list, &item, NULL);
+		ret = lath_index_insert_item(&store->root.list, &item, NULL);
 		if (ret == -EEXIST)
-			ret = lath_skiplist_replace_item(&store->root.list, key.n, item.value, &old);
+			ret = lath_index_replace_item(&store->root.list, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
 	if (unlikely(ret)) {
 		value_drop(store, item.value);

@@ -4,7 +4,7 @@
  *
  * The core speaks the kernel's words; this is the whole list. The kernel supplies them itself
  * (linux.h fills in the few that are ours), user space through user.h. Nothing else of a host
- * may be named in src/arch, src/skiplist or src/queue. (src/store is for user space: pages, files.)
+ * may be named in src/arch, src/index or src/queue. (src/store is for user space: pages, files.)
  *
  *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min max
  *   bits       __ffs64 __fls64 fls64 hweight64

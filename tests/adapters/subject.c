@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 #include "lathwork/hole.h"
-#include "skiplist/guide.h"
+#include "index/hint/hint.h"
 #include "subject.h"
 
 struct subject {
-	struct lath_skiplist list;
+	struct lath_index list;
 };
 
 subject *subject_new(void)
@@ -30,7 +30,7 @@ subject *subject_new(void)
 	config.rcu = &lath_rcu_memb;
 	if (posix_memalign((void **)&s, 64, sizeof(*s)))
 		return NULL;
-	if (lath_skiplist_init(&s->list, &config)) {
+	if (lath_index_init(&s->list, &config)) {
 		free(s);
 		return NULL;
 	}
@@ -39,14 +39,14 @@ subject *subject_new(void)
 
 void subject_free(subject *s)
 {
-	lath_skiplist_fini(&s->list, NULL, NULL);
+	lath_index_fini(&s->list, NULL, NULL);
 	free(s);
 }
 
 void subject_thread_begin(subject *s)
 {
 	lath_rcu_memb.register_thread();
-	guide_make((struct skiplist *)(void *)&s->list);
+	guide_make((struct tree *)(void *)&s->list);
 }
 
 void subject_thread_end(subject *s)
@@ -70,35 +70,35 @@ int subject_insert(subject *s, uint64_t key, uint64_t size, uint64_t val)
 {
 	struct lath_item item = { key, size, val };
 
-	return lath_skiplist_insert_item(&s->list, &item, NULL);
+	return lath_index_insert_item(&s->list, &item, NULL);
 }
 
 int subject_erase(subject *s, uint64_t key, subject_item *out)
 {
 	struct lath_item item;
 
-	return copy(lath_skiplist_erase_item(&s->list, key, &item), &item, out);
+	return copy(lath_index_erase_item(&s->list, key, &item), &item, out);
 }
 
 int subject_lookup(subject *s, uint64_t point, subject_item *out)
 {
 	struct lath_item item;
 
-	return copy(lath_skiplist_lookup_item(&s->list, point, &item), &item, out);
+	return copy(lath_index_lookup_item(&s->list, point, &item), &item, out);
 }
 
 int subject_next(subject *s, uint64_t point, subject_item *out)
 {
 	struct lath_item item;
 
-	return copy(lath_skiplist_ceiling_item(&s->list, point, &item), &item, out);
+	return copy(lath_index_ceiling_item(&s->list, point, &item), &item, out);
 }
 
 int subject_overlap(subject *s, uint64_t key, uint64_t size, subject_item *out)
 {
 	struct lath_item item;
 
-	return copy(lath_skiplist_overlap_item(&s->list, key, size, &item), &item, out);
+	return copy(lath_index_overlap_item(&s->list, key, size, &item), &item, out);
 }
 
 int subject_hole(subject *s, uint64_t lo, uint64_t hi, uint64_t size, uint64_t val, uint64_t *key)
@@ -108,7 +108,7 @@ int subject_hole(subject *s, uint64_t lo, uint64_t hi, uint64_t size, uint64_t v
 	struct lath_hole_request want = { .size = size, .low = lo, .high = hi, .hint = lo };
 
 	want.policy = policies[val % 5];
-	return lath_skiplist_insert_hole(&s->list, &want, val, key);
+	return lath_index_insert_hole(&s->list, &want, val, key);
 }
 
 size_t subject_scan(subject *s, uint64_t lo, uint64_t hi, subject_item *out, size_t max)
@@ -118,7 +118,7 @@ size_t subject_scan(subject *s, uint64_t lo, uint64_t hi, subject_item *out, siz
 
 	while (n < max && lo < hi) {
 		size_t want = max - n < 16 ? max - n : 16, i;
-		size_t got = lath_skiplist_scan(&s->list, lo, hi - 1, items, want, &lo);
+		size_t got = lath_index_scan(&s->list, lo, hi - 1, items, want, &lo);
 
 		for (i = 0; i < got; i++)
 			copy(0, &items[i], &out[n++]);
@@ -131,7 +131,7 @@ size_t subject_scan(subject *s, uint64_t lo, uint64_t hi, subject_item *out, siz
 int subject_check(subject *s)
 {
 	char report[200];
-	int broken = lath_skiplist_verify(&s->list, 5, report, sizeof(report));
+	int broken = lath_index_verify(&s->list, 5, report, sizeof(report));
 
 	if (broken)
 		fprintf(stderr, "%s\n", report);
@@ -140,5 +140,5 @@ int subject_check(subject *s)
 
 uint64_t subject_count(subject *s)
 {
-	return lath_skiplist_count(&s->list);
+	return lath_index_count(&s->list);
 }

@@ -206,7 +206,7 @@ int main(void)
 		CHECK(tear_down(&list) == sizes[i] - 1);
 		CHECK(alive == 0);
 		CHECK(!sl_first_leaf(&list));
-		CHECK(lath_skiplist_count(&list.index) == 0);
+		CHECK(lath_index_count(&list.index) == 0);
 	}
 	/* the last key */
 	CHECK(add(&list, &top) == 0);

@@ -56,12 +56,12 @@ struct index_policy : split_list_policy {
 };
 
 template <unsigned F, class Index = std::size_t>
-using list_of = intrusive_split_list<node, F, &node::next, index_policy<Index>>;
+using tree_of = intrusive_split_list<node, F, &node::next, index_policy<Index>>;
 
 template <unsigned F, class Index>
 class model {
 public:
-    using list = list_of<F, Index>;
+    using list = tree_of<F, Index>;
 
     model(unsigned seed, Index position) : random_(seed), list_(position) {}
 
@@ -279,7 +279,7 @@ TEST_CASE_TEMPLATE("operations agree with std::deque, wrap-around included", Ind
 }
 
 TEST_CASE("push_front on an empty list wraps below zero at once") {
-    list_of<4, std::uint32_t> list;
+    tree_of<4, std::uint32_t> list;
     numbers some(10);
     for (auto& n : some.nodes)
         list.push_front(n);
@@ -295,7 +295,7 @@ TEST_CASE("push_front on an empty list wraps below zero at once") {
 }
 
 TEST_CASE("positions pass 2^32 while the queue is in use") {
-    list_of<16, std::uint32_t> list(0xffffffffu - 20);
+    tree_of<16, std::uint32_t> list(0xffffffffu - 20);
     numbers some(50);
     some.append_to(list);
     for (int round = 0; round < 500; ++round)
@@ -305,7 +305,7 @@ TEST_CASE("positions pass 2^32 while the queue is in use") {
 }
 
 TEST_CASE("an 8-bit list holds 255 elements and no index wraps wrongly") {
-    list_of<8, std::uint8_t> list(200);
+    tree_of<8, std::uint8_t> list(200);
     CHECK(list.max_size() == 255);
     numbers some(255);
     some.append_to(list);
@@ -314,7 +314,7 @@ TEST_CASE("an 8-bit list holds 255 elements and no index wraps wrongly") {
 }
 
 TEST_CASE("types: iterators, ranges, noexcept, triviality") {
-    using list = list_of<8>;
+    using list = tree_of<8>;
     static_assert(std::forward_iterator<list::iterator>);
     static_assert(std::forward_iterator<list::const_iterator>);
     static_assert(std::convertible_to<list::iterator, list::const_iterator>);
@@ -341,10 +341,10 @@ TEST_CASE("types: iterators, ranges, noexcept, triviality") {
 
 TEST_CASE("iterator laws") {
     for (int n : {0, 1, 7, 8, 9, 40}) {
-        list_of<8> list;
+        tree_of<8> list;
         numbers some(n);
         some.append_to(list);
-        using iterator = list_of<8>::iterator;
+        using iterator = tree_of<8>::iterator;
         CHECK(iterator() == iterator());
         CHECK(std::ranges::distance(list) == n);
         CHECK(list.end() - list.begin() == n);
@@ -361,7 +361,7 @@ TEST_CASE("iterator laws") {
             CHECK(++old == a);
             CHECK(++b == a);
             CHECK((i + 1 == n || &*b == &*a));
-            list_of<8>::const_iterator as_const = a;
+            tree_of<8>::const_iterator as_const = a;
             CHECK((as_const == list.end()) == (i + 1 == n));
         }
         CHECK(a == list.end());
@@ -370,7 +370,7 @@ TEST_CASE("iterator laws") {
 }
 
 TEST_CASE("std::ranges algorithms and views") {
-    list_of<16> list;
+    tree_of<16> list;
     numbers some(100);
     some.append_to(list);
     auto found = std::ranges::find(list, 77, &node::value);
@@ -392,7 +392,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
         std::vector<int> seen;
 
         SUBCASE("for_each: push at both ends") {
-            list_of<8> list;
+            tree_of<8> list;
             some.append_to(list);
             std::size_t used = 0;
             list.for_each([&](node& e) {
@@ -403,7 +403,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
             CHECK(list.size() == static_cast<std::size_t>(3 * n));
         }
         SUBCASE("iterator: push at both ends") {
-            list_of<8> list;
+            tree_of<8> list;
             some.append_to(list);
             std::size_t used = 0;
             for (node& e : list) {
@@ -414,7 +414,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
             CHECK(list.size() == static_cast<std::size_t>(3 * n));
         }
         SUBCASE("for_each: pop the current element and queue it again") {
-            list_of<8> list;
+            tree_of<8> list;
             some.append_to(list);
             list.for_each([&](node& e) {
                 seen.push_back(e.value);
@@ -424,7 +424,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
             CHECK(values(list) == iota(0, n));
         }
         SUBCASE("iterator: pop the current element and queue it again") {
-            list_of<8> list;
+            tree_of<8> list;
             some.append_to(list);
             for (node& e : list) {
                 seen.push_back(e.value);
@@ -434,7 +434,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
             CHECK(values(list) == iota(0, n));
         }
         SUBCASE("pop and free the current element") {
-            list_of<8> list;
+            tree_of<8> list;
             for (int i = 0; i < n; ++i)
                 list.push_back(*new node(i));
             bool internal = n % 2 == 0;
@@ -452,7 +452,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
             CHECK(list.empty());
         }
         SUBCASE("move and splice the list away") {
-            list_of<8> list, other, target;
+            tree_of<8> list, other, target;
             some.append_to(list);
             more.append_to(target);
             for (node& e : list) {
@@ -468,7 +468,7 @@ TEST_CASE("a scan visits what was queued at its start, whatever its body does") 
 }
 
 TEST_CASE_TEMPLATE("find_if stops at the element it returns", Index, std::uint32_t, std::uint64_t) {
-    list_of<8, Index> list;
+    tree_of<8, Index> list;
     numbers some(50);
     some.append_to(list);
     for (int wanted = 0; wanted < 50; ++wanted) {
@@ -484,7 +484,7 @@ TEST_CASE_TEMPLATE("find_if stops at the element it returns", Index, std::uint32
 }
 
 TEST_CASE("self-move and swap with itself keep the elements") {
-    list_of<4> list;
+    tree_of<4> list;
     numbers some(11);
     some.append_to(list);
     auto& same = list;
@@ -591,7 +591,7 @@ TEST_CASE("elements: abstract, not movable, over-aligned, in a union, in two lis
 
 TEST_CASE("nothing is allocated") {
     numbers some(1000);
-    list_of<16> list, other;
+    tree_of<16> list, other;
     std::size_t before = allocations;
     for (auto& n : some.nodes)
         list.push_back(n);
@@ -604,7 +604,7 @@ TEST_CASE("nothing is allocated") {
     list.splice_front(other);
     list.unlink(some.nodes[500]);
     list.remove_if([](const node& n) { return n.value % 2 == 0; });
-    list_of<16> moved(std::move(list));
+    tree_of<16> moved(std::move(list));
     moved.clear();
     std::size_t after = allocations;
     CHECK(after == before);

@@ -2,21 +2,21 @@
 /*
  * A program outside the tree that uses the installed library.
  */
-#include <lathwork/skiplist.h>
+#include <lathwork/index.h>
 #include <lathwork/store.h>
 #include <string.h>
 
 int main(void)
 {
 	struct lath_item item = { .key = 10, .size = 20, .value = 7 };
-	struct lath_skiplist list;
+	struct lath_index list;
 	int wrong;
 
-	if (lath_skiplist_init(&list, NULL))
+	if (lath_index_init(&list, NULL))
 		return 1;
-	wrong = lath_skiplist_insert_item(&list, &item, NULL) ||
-		lath_skiplist_lookup_item(&list, 15, &item) || item.value != 7 ||
+	wrong = lath_index_insert_item(&list, &item, NULL) ||
+		lath_index_lookup_item(&list, 15, &item) || item.value != 7 ||
 		strcmp(lath_rcu_auto.name, "auto") != 0;
-	lath_skiplist_fini(&list, NULL, NULL);
+	lath_index_fini(&list, NULL, NULL);
 	return wrong;
 }

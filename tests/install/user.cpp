@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // A C++ program outside the tree that uses the installed headers and library.
-#include <lathwork/cxx/skiplist.hpp>
+#include <lathwork/cxx/index.hpp>
 #include <lathwork/cxx/split_list.hpp>
 
 int main() {

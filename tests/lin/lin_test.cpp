@@ -7,7 +7,7 @@
 // locked, between finding a leaf and believing what is in it.
 #include "checker.hpp"
 
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 
 extern "C" void (*lath_delay_hook)(const char* point);
 
@@ -64,7 +64,7 @@ item seen(bool found, const lath_item& it) {
 
 class worker {
 public:
-    worker(lath_skiplist* list, unsigned id, std::uint64_t seed)
+    worker(lath_index* list, unsigned id, std::uint64_t seed)
         : list_(list), id_(id), random_{seed} {}
 
     void run() {
@@ -100,33 +100,33 @@ private:
         switch (c.what) {
         case op::insert:
             it = {key_of(c.key), c.size * stride, c.value};
-            ret = lath_skiplist_insert_item(list_, &it, nullptr);
+            ret = lath_index_insert_item(list_, &it, nullptr);
             break;
         case op::erase:
-            ret = lath_skiplist_erase_item(list_, key_of(c.key), &it);
+            ret = lath_index_erase_item(list_, key_of(c.key), &it);
             break;
         case op::replace:
-            ret = lath_skiplist_replace_item(list_, key_of(c.key), c.value, &it);
+            ret = lath_index_replace_item(list_, key_of(c.key), c.value, &it);
             break;
         case op::resize:
-            ret = lath_skiplist_resize(list_, key_of(c.key), c.size * stride);
+            ret = lath_index_resize(list_, key_of(c.key), c.size * stride);
             break;
         case op::lookup: // alone or in a batch, by the walk or by a finger
             if (random_.below(2)) {
-                ret = lath_skiplist_lookup_item(list_, key_of(c.key) + random_.below(stride), &it);
+                ret = lath_index_lookup_item(list_, key_of(c.key) + random_.below(stride), &it);
             } else {
                 std::uint64_t point = key_of(c.key);
-                ret = lath_skiplist_lookup_batch(list_, 1, &point, &it) ? 0 : -ENOENT;
+                ret = lath_index_lookup_batch(list_, 1, &point, &it) ? 0 : -ENOENT;
             }
             break;
         case op::overlap:
-            ret = lath_skiplist_overlap_item(list_, key_of(c.key), c.size * stride, &it);
+            ret = lath_index_overlap_item(list_, key_of(c.key), c.size * stride, &it);
             break;
         case op::floor:
-            ret = lath_skiplist_floor_item(list_, key_of(c.key), &it);
+            ret = lath_index_floor_item(list_, key_of(c.key), &it);
             break;
         case op::ceiling:
-            ret = lath_skiplist_ceiling_item(list_, key_of(c.key), &it);
+            ret = lath_index_ceiling_item(list_, key_of(c.key), &it);
             break;
         }
         c.returned = now.fetch_add(1);
@@ -147,25 +147,25 @@ private:
         std::uint64_t base = above ? key_of(points) : window - fillers * filler_gap;
         if (random_.below(3) == 0) {
             for (std::uint64_t i = 0; i < fillers; i++)
-                lath_skiplist_erase_item(list_, base + i * filler_gap + id_, nullptr);
+                lath_index_erase_item(list_, base + i * filler_gap + id_, nullptr);
             return;
         }
         for (unsigned n = random_.below(fillers); n; n--) {
             lath_item it{base + random_.below(fillers) * filler_gap + id_, 1, 65535};
-            lath_skiplist_insert_item(list_, &it, nullptr);
+            lath_index_insert_item(list_, &it, nullptr);
         }
     }
 
-    lath_skiplist* list_;
+    lath_index* list_;
     unsigned id_;
     random_source random_;
     unsigned next_value_ = 0;
 };
 
-state state_of(lath_skiplist* list) {
+state state_of(lath_index* list) {
     std::array<lath_item, points> items;
     std::size_t n =
-        lath_skiplist_scan(list, window, key_of(points) - 1, items.data(), items.size(), nullptr);
+        lath_index_scan(list, window, key_of(points) - 1, items.data(), items.size(), nullptr);
     state s{};
     for (std::size_t i = 0; i < n; i++) {
         item it = seen(true, items[i]);
@@ -192,7 +192,7 @@ void print(const state& s, const std::vector<call>& history) {
 bool run(unsigned flags, std::uint64_t seed, std::chrono::seconds duration) {
     lath_config config = LATH_CONFIG_INIT;
     config.flags = flags;
-    lath_skiplist* list = lath_skiplist_create(&config);
+    lath_index* list = lath_index_create(&config);
     std::vector<worker> workers;
     std::vector<std::thread> running;
     unsigned long rounds = 0, overlapping = 0;
@@ -232,18 +232,18 @@ bool run(unsigned flags, std::uint64_t seed, std::chrono::seconds duration) {
     for (auto& t : running)
         t.join();
     char report[200] = "";
-    if (right && lath_skiplist_verify(list, 5, report, sizeof(report))) {
+    if (right && lath_index_verify(list, 5, report, sizeof(report))) {
         std::fprintf(stderr, "lin_test: verify: %s\n", report);
         right = false;
     }
-    lath_skiplist_stats stats;
-    lath_skiplist_get_stats(list, &stats);
+    lath_index_stats stats;
+    lath_index_get_stats(list, &stats);
     std::printf(
         "lin_test: flags %u: %lu histories of %u calls, %lu pairs overlapped; %llu splits, %llu "
         "merges\n",
         flags, rounds, threads * calls, overlapping, static_cast<unsigned long long>(stats.splits),
         static_cast<unsigned long long>(stats.merges));
-    lath_skiplist_destroy(list, nullptr, nullptr);
+    lath_index_destroy(list, nullptr, nullptr);
     if (right && !overlapping) {
         std::fprintf(stderr, "lin_test: no two calls ever overlapped: nothing was tested\n");
         right = false;

@@ -17,7 +17,7 @@
 
 using namespace storetest;
 
-// leaves from which on numbers are led to theirs (src/skiplist/guide.h)
+// leaves from which on numbers are led to theirs (src/index/hint/hint.h)
 extern "C" unsigned lath_guide_least;
 
 namespace {

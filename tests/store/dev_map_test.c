@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "skiplist/peek.h"
+#include "index/tree/peek.h"
 #include "store/dev_map.h"
 
 #define MEMORY (64ul << 20)
@@ -24,7 +24,7 @@
 static char *memory; /* head, slots, nodes */
 static int memory_fd, refuse;
 static struct llds_head *head;
-static struct lath_skiplist list;
+static struct lath_index list;
 static u64 memory_end, free_slots[SLOTS], slots_free, version;
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -71,7 +71,7 @@ static void list_begin(void)
 	config.layout = LATH_POINTS;
 	config.allocator = &allocator;
 	memory_end = 4096 + SLOTS * SLOT;
-	assert(!lath_skiplist_init(&list, &config));
+	assert(!lath_index_init(&list, &config));
 }
 
 static struct llds_shown *slot_take(void)
@@ -119,11 +119,11 @@ static u64 set(u64 key, u64 count, u64 expires)
 	entry->version = v;
 	entry->expires = expires;
 	entry->size = prove(entry->data, key, count);
-	if (lath_skiplist_get(&list, key, &old)) { /* each key has one writer */
-		assert(!lath_skiplist_replace_if(&list, key, old, item.value, NULL));
+	if (lath_index_get(&list, key, &old)) { /* each key has one writer */
+		assert(!lath_index_replace_if(&list, key, old, item.value, NULL));
 		slot_give(old);
 	} else {
-		assert(!lath_skiplist_insert_item(&list, &item, NULL));
+		assert(!lath_index_insert_item(&list, &item, NULL));
 	}
 	if (READ_ONCE(head->root) != lath_peek_root(&list))
 		WRITE_ONCE(head->root, lath_peek_root(&list));
@@ -134,8 +134,8 @@ static void delete(u64 key)
 {
 	u64 old;
 
-	if (lath_skiplist_get(&list, key, &old)) {
-		assert(!lath_skiplist_erase_if(&list, key, old, NULL));
+	if (lath_index_get(&list, key, &old)) {
+		assert(!lath_index_erase_if(&list, key, old, NULL));
 		slot_give(old);
 	}
 }
@@ -151,7 +151,7 @@ static void clear(void)
 {
 	WRITE_ONCE(head->turn, head->turn + 1);
 	smp_wmb(); /* pairs with the barrier before the reader looks at it again */
-	lath_skiplist_fini(&list, give_item, NULL);
+	lath_index_fini(&list, give_item, NULL);
 	list_begin();
 	WRITE_ONCE(head->root, lath_peek_root(&list));
 	smp_store_release(&head->turn, head->turn + 1); /* pairs with the load in dev_map.c */

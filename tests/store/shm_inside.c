@@ -70,7 +70,7 @@ struct census {
 	u64 records, buckets, bytes, unmarked;
 };
 
-static void count_words(struct census *c, struct lath_skiplist *list);
+static void count_words(struct census *c, struct lath_index *list);
 
 static void count_word(struct census *c, u64 word)
 {
@@ -91,14 +91,14 @@ static void count_word(struct census *c, u64 word)
 	c->unmarked += !place_marked(c->store->mark, word_place(word));
 }
 
-static void count_words(struct census *c, struct lath_skiplist *list)
+static void count_words(struct census *c, struct lath_index *list)
 {
 	struct lath_item items[16];
 	size_t n, i;
 	u64 next = 0;
 
 	do {
-		n = lath_skiplist_scan(list, next, ~0ull, items, ARRAY_SIZE(items), &next);
+		n = lath_index_scan(list, next, ~0ull, items, ARRAY_SIZE(items), &next);
 		for (i = 0; i < n; i++)
 			count_word(c, items[i].value);
 	} while (n == ARRAY_SIZE(items) && next);
@@ -120,7 +120,7 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 	struct arena_numbers numbers;
 	u64 marks;
 
-	if (lath_skiplist_verify(&in->root.list, 5, why, why_size))
+	if (lath_index_verify(&in->root.list, 5, why, why_size))
 		return -1;
 	count_words(&c, &in->root.list);
 	marks = count_marks(in);

@@ -2,7 +2,7 @@
 /*
  * tape.h - a tape of bytes, run as calls on a structure and on a plain oracle, and compared.
  *
- * A structure brings tape_plan and tape_run (skiplist/tape.c, hole/tape.c, space/tape.c). Three hosts run them:
+ * A structure brings tape_plan and tape_run (index/tape.c, holes/tape.c, space/tape.c). Three hosts run them:
  * random tapes (model_test.c), tapes with a failing allocation (oom_test.c), tapes chosen by coverage (fuzz.c).
  */
 #ifndef LATH_TESTS_TAPE_H

@@ -9,28 +9,28 @@ import tempfile
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/check-layers"
 GOOD = {
     "include/lathwork/config.h": "#include <stdint.h>\n",
-    "include/lathwork/skiplist.h": '#include "lathwork/config.h"\n',
-    "include/lathwork/cxx/skiplist.hpp": "#include <vector>\n#include <lathwork/skiplist.h>\n",
+    "include/lathwork/index.h": '#include "lathwork/config.h"\n',
+    "include/lathwork/cxx/index.hpp": "#include <vector>\n#include <lathwork/index.h>\n",
     "src/sys/sys.h": '#include "lathwork/config.h"\n#include <urcu.h>\n',
     "src/arch/search.h": '#include "sys/sys.h"\n#include <emmintrin.h>\n',
-    "src/skiplist/node.h": '#include "arch/search.h"\n#include "lathwork/skiplist.h"\n',
-    "src/skiplist/node.c": '#include "skiplist/node.h"\n',
-    "src/skiplist/index.h": '#include "skiplist/node.h"\n',
-    "src/queue/sortq.c": '#include "sys/sys.h"\n#include "skiplist/node.h"\n',
+    "src/index/block/node.h": '#include "arch/search.h"\n#include "lathwork/index.h"\n',
+    "src/index/block/node.c": '#include "index/block/node.h"\n',
+    "src/index/index.h": '#include "index/block/node.h"\n',
+    "src/queue/sortq.c": '#include "sys/sys.h"\n#include "index/block/node.h"\n',
     "bench/peers/peer.h": "",
-    "bench/main.cpp": '#include "peers/peer.h"\n#include <lathwork/skiplist.h>\n',
+    "bench/main.cpp": '#include "peers/peer.h"\n#include <lathwork/index.h>\n',
     "tests/unit/x_test.c": '#include "skiplist/index.h"\n',
 }
 BAD = {
     "include/lathwork/bad1.h": "#include <pthread.h>\n",
     "include/lathwork/bad2.h": '#include "../../src/sys/sys.h"\n',
-    "src/sys/bad3.c": '#include "skiplist/node.h"\n',
-    "src/skiplist/node.bad4.c": '#include "skiplist/index.h"\n',
-    "src/skiplist/bad5.c": "#include <urcu.h>\n",
+    "src/sys/bad3.c": '#include "index/block/node.h"\n',
+    "src/index/block/node.bad4.c": '#include "skiplist/index.h"\n',
+    "src/index/bad5.c": "#include <urcu.h>\n",
     "src/queue/bad6.c": '#include "skiplist/index.h"\n',
     "cli/bad7.cpp": '#include "sys/sys.h"\n',
-    "bench/bad8.cpp": '#include "../src/skiplist/node.h"\n',
-    "include/lathwork/cxx/bad9.hpp": '#include "skiplist/node.h"\n',
+    "bench/bad8.cpp": '#include "../src/index/block/node.h"\n',
+    "include/lathwork/cxx/bad9.hpp": '#include "index/block/node.h"\n',
 }
 
 

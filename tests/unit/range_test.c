@@ -4,7 +4,7 @@
  * a layout; the structure is verified on the way.
  */
 #include "unit.h"
-#include "lathwork/skiplist.h"
+#include "lathwork/index.h"
 
 #define POINTS 4096
 #define CALLS 60000
@@ -12,7 +12,7 @@
 int range_test(void);
 
 struct model {
-	struct lath_skiplist list;
+	struct lath_index list;
 	u16 owner[POINTS]; /* 1 + the start of the range there, or 0 */
 	u16 size[POINTS];  /* of the range that starts here, or 0 */
 	u64 count;
@@ -30,7 +30,7 @@ static int try_insert(struct model *m, u32 key, u32 size)
 {
 	struct lath_item item = { key, size, key * 7ull + 1 }, there = { 0, 0, 0 };
 	u32 at, first = 0;
-	int ret = lath_skiplist_insert_item(&m->list, &item, &there);
+	int ret = lath_index_insert_item(&m->list, &item, &there);
 
 	for (at = key; at < key + size && !first; at++)
 		first = m->owner[at];
@@ -52,7 +52,7 @@ static int try_erase(struct model *m, u32 point)
 {
 	struct lath_item old;
 	u32 at, key = m->owner[point];
-	int ret = lath_skiplist_erase_item_at(&m->list, point, &old);
+	int ret = lath_index_erase_item_at(&m->list, point, &old);
 
 	if (!key) {
 		CHECK(ret == -ENOENT);
@@ -72,19 +72,19 @@ static int try_reads(struct model *m, u32 point)
 	struct lath_item found;
 	u64 value;
 	u32 at, key = m->owner[point];
-	int ret = lath_skiplist_lookup_item(&m->list, point, &found);
+	int ret = lath_index_lookup_item(&m->list, point, &found);
 
 	CHECK(ret == (key ? 0 : -ENOENT));
 	CHECK(ret || (found.key == key - 1 && found.size == m->size[key - 1]));
-	CHECK(lath_skiplist_get(&m->list, point, &value) == !!key);
+	CHECK(lath_index_get(&m->list, point, &value) == !!key);
 	CHECK(!key || value == (key - 1) * 7ull + 1);
 	for (at = point; at < POINTS && !m->size[at]; at++)
 		;
-	ret = lath_skiplist_ceiling_item(&m->list, point, &found);
+	ret = lath_index_ceiling_item(&m->list, point, &found);
 	CHECK(at < POINTS ? ret == 0 && found.key == at : ret == -ENOENT);
 	for (at = point + 1; at && !m->size[at - 1]; at--)
 		;
-	ret = lath_skiplist_floor_item(&m->list, point, &found);
+	ret = lath_index_floor_item(&m->list, point, &found);
 	CHECK(at ? ret == 0 && found.key == at - 1 : ret == -ENOENT);
 	return 0;
 }
@@ -107,8 +107,8 @@ static int tape(struct model *m)
 		if (line)
 			return line;
 		if (i % 2000 == 0) {
-			CHECK(lath_skiplist_verify(&m->list, 5, report, sizeof(report)) == 0);
-			CHECK(lath_skiplist_count(&m->list) == m->count);
+			CHECK(lath_index_verify(&m->list, 5, report, sizeof(report)) == 0);
+			CHECK(lath_index_count(&m->list) == m->count);
 			unit_breathe();
 		}
 	}
@@ -119,8 +119,8 @@ static int refusals(struct model *m)
 {
 	struct lath_item none = { 1, 0, 0 }, wraps = { ~0ull - 1, 3, 0 };
 
-	CHECK(lath_skiplist_insert_item(&m->list, &none, NULL) == -EINVAL);
-	CHECK(lath_skiplist_insert_item(&m->list, &wraps, NULL) == -EINVAL);
+	CHECK(lath_index_insert_item(&m->list, &none, NULL) == -EINVAL);
+	CHECK(lath_index_insert_item(&m->list, &wraps, NULL) == -EINVAL);
 	return 0;
 }
 
@@ -132,11 +132,11 @@ static int run(struct model *m, enum lath_layout layout)
 	config.layout = layout;
 	m->points = layout == LATH_POINTS;
 	m->random = 1 + (u64)layout;
-	CHECK(lath_skiplist_init(&m->list, &config) == 0);
+	CHECK(lath_index_init(&m->list, &config) == 0);
 	line = refusals(m);
 	if (!line)
 		line = tape(m);
-	lath_skiplist_fini(&m->list, NULL, NULL);
+	lath_index_fini(&m->list, NULL, NULL);
 	return line;
 }
 

@@ -16,11 +16,11 @@
 // it. Each allocation carries a cookie, whatever the caller wants to find again by an address.
 // Errors are values, 0 or a negative errno; -EAGAIN is none of them. An allocator whose memory
 // could not be had, or that was moved from, is empty and answers -ENOMEM; operator bool tells.
-// Progress and cost: as lath_skiplist_insert_hole; free of a whole allocation never allocates.
+// Progress and cost: as lath_index_insert_hole; free of a whole allocation never allocates.
 #ifndef LATHWORK_CXX_HOLE_HPP
 #define LATHWORK_CXX_HOLE_HPP
 
-#include "lathwork/cxx/skiplist.hpp"
+#include "lathwork/cxx/index.hpp"
 #include "lathwork/hole.h"
 
 namespace lathwork {
@@ -70,17 +70,17 @@ public:
         : map_(with_holes(how)), first_(first), last_(end - 1) {}
 
     explicit operator bool() const { return static_cast<bool>(map_); }
-    lath_skiplist* native() const { return map_.native(); }
+    lath_index* native() const { return map_.native(); }
 
     // Where there is room now; another thread may take it a moment later.
     hole_result find(const hole_request& want) const {
         return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
-            return lath_skiplist_find_hole(native(), &in, &key);
+            return lath_index_find_hole(native(), &in, &key);
         });
     }
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
         return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
-            return lath_skiplist_insert_hole(native(), &in, cookie, &key);
+            return lath_index_insert_hole(native(), &in, cookie, &key);
         });
     }
     hole_result allocate(std::uint64_t size, std::uint64_t align = 1) {
@@ -128,7 +128,7 @@ public:
     hole_stats stats(std::uint64_t max_leaves = 0) const {
         hole_stats s{};
         if (*this && first_ <= last_)
-            lath_skiplist_hole_stats(native(), first_, last_ + 1, max_leaves, &s);
+            lath_index_hole_stats(native(), first_, last_ + 1, max_leaves, &s);
         return s;
     }
     void clear() { map_.clear(); }

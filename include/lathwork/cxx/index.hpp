@@ -1,0 +1,806 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/index.hpp - the range index (lathwork/index.h) as C++20 containers.
+//
+//   range_map<T>                       disjoint ranges, each with a T
+//   range_set                          disjoint ranges alone
+//   intrusive_range_set<T, &T::slot>   the caller's objects, found through an embedded lath_slot
+//
+// Values. A trivially copyable T of at most 8 bytes lives in the index itself. Any other T lives
+// in a box of its own: readers copy it out inside an RCU reader, and a box that leaves the map is
+// destroyed after a grace period, so a reader never sees a dead T.
+//
+// Threads. All const members and all members that insert, erase or replace may run at the same
+// time on one container. Construction, destruction, move, swap and clear exclude all else.
+// With a flavour other than the default the threads register with it (lath_rcu_memb).
+//
+// Iterators are positions, not pointers: they copy what they show, stay valid whatever happens
+// to the container (but not beyond its life), and step to the next item that is there when they
+// step. Without writers they are multi-pass and bidirectional. A step reads up to `chunk` items
+// ahead and shows these as they were then (16 for values in the index, 1 for boxes and for the
+// caller's objects). Forward they cost one descent a chunk, backward one a step.
+//
+// Errors are values: 0 or a negative errno, as in C. A container whose memory could not be had, or
+// that was moved from, is empty for readers and answers -ENOMEM to writers; operator bool tells.
+// Cost of a boxed value: sizeof(T) + 24 bytes and one cache miss more.
+#ifndef LATHWORK_CXX_INDEX_HPP
+#define LATHWORK_CXX_INDEX_HPP
+
+#include "lathwork/index.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#define LATHWORK_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LATHWORK_TSAN 1
+#endif
+#endif
+#ifdef LATHWORK_TSAN
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace lathwork {
+
+using config = lath_config;
+using stats = lath_index_stats;
+
+// The defaults: ranges, memory from anonymous pages, threads register by themselves.
+inline config default_config() { return LATH_CONFIG_INIT; }
+
+// [key, key + size). size 0 is no range; key + size may be 2^64 and no more.
+struct range {
+    std::uint64_t key = 0;
+    std::uint64_t size = 0;
+
+    // [first, end)
+    static constexpr range between(std::uint64_t first, std::uint64_t end) {
+        return {first, end > first ? end - first : 0};
+    }
+    constexpr std::uint64_t last() const { return key + (size - 1); }
+    constexpr bool contains(std::uint64_t point) const { return point - key < size; }
+    constexpr bool overlaps(const range& other) const {
+        return contains(other.key) || other.contains(key);
+    }
+    friend constexpr bool operator==(const range&, const range&) = default;
+};
+
+// What a range_map shows: `auto [where, value] = ...`
+template <typename T>
+struct entry {
+    range where;
+    T value;
+};
+
+// What insert did. there: on -EEXIST one range that is in the way.
+struct insert_result {
+    int error = 0;
+    range there{};
+    explicit operator bool() const { return error == 0; }
+};
+
+template <typename T>
+concept stored_directly = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t);
+
+namespace detail {
+
+// An RCU reader of a flavour for the length of a scope.
+class reader {
+public:
+    explicit reader(const lath_rcu* rcu) : rcu_(rcu) {
+        if (rcu_->read_lock)
+            rcu_->read_lock();
+    }
+    ~reader() {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period); // pairs with retired(): liburcu is not instrumented
+#endif
+        if (rcu_->read_unlock)
+            rcu_->read_unlock();
+    }
+    reader(const reader&) = delete;
+    reader& operator=(const reader&) = delete;
+
+    // fn(head) after a grace period; its first statement is retired().
+    static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period);
+#endif
+        rcu->call(head, fn);
+    }
+    static void retired() {
+#ifdef LATHWORK_TSAN
+        __tsan_acquire(&grace_period);
+#endif
+    }
+
+private:
+    static inline char grace_period = 0;
+    const lath_rcu* rcu_;
+};
+
+// A T on its own, with what is needed to give it back.
+template <typename T>
+struct box {
+    lath_rcu_head head; // first: a callback gets its address
+    const lath_allocator* allocator;
+    T value;
+
+    template <typename... Args>
+    static box* make(const lath_allocator* allocator, Args&&... args) {
+        void* memory =
+            allocator ? allocator->alloc(allocator->ctx, sizeof(box), alignof(box))
+                      : ::operator new(sizeof(box), std::align_val_t(alignof(box)), std::nothrow);
+        if (!memory)
+            return nullptr;
+        struct guard { // T's constructor may throw
+            void* memory;
+            const lath_allocator* allocator;
+            ~guard() {
+                if (memory)
+                    give_back(memory, allocator);
+            }
+        } hold{memory, allocator};
+        box* made = new (memory) box{{}, allocator, T(std::forward<Args>(args)...)};
+        hold.memory = nullptr;
+        return made;
+    }
+    static void give_back(void* memory, const lath_allocator* allocator) {
+        if (allocator)
+            allocator->free(allocator->ctx, memory, sizeof(box));
+        else
+            ::operator delete(memory, std::align_val_t(alignof(box)), std::nothrow);
+    }
+    void destroy() {
+        const lath_allocator* from = allocator;
+        this->~box();
+        give_back(this, from);
+    }
+    static void after_grace_period(lath_rcu_head* head) {
+        reader::retired();
+        reinterpret_cast<box*>(head)->destroy();
+    }
+};
+
+// How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
+template <typename T>
+struct direct_items {
+    using shown = entry<T>;
+    using value_type = shown;
+    using reference = shown;
+    using result = std::optional<shown>;
+    static constexpr std::size_t chunk = 16;
+    static std::uint64_t pack(const T& value) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, &value, sizeof value);
+        return word;
+    }
+    static T unpack(std::uint64_t word) {
+        std::array<unsigned char, sizeof(T)> bytes;
+        std::memcpy(bytes.data(), &word, sizeof(T));
+        return std::bit_cast<T>(bytes);
+    }
+    static shown show(const lath_item& item) { return {{item.key, item.size}, unpack(item.value)}; }
+    static reference give(const shown& e) { return e; }
+};
+
+template <typename T>
+struct boxed_items {
+    using shown = entry<T>;
+    using value_type = shown;
+    using reference = shown;
+    using result = std::optional<shown>;
+    static constexpr std::size_t chunk = 1; // copied inside the reader that found it
+    static box<T>* of(std::uint64_t word) {
+        return reinterpret_cast<box<T>*>(static_cast<std::uintptr_t>(word));
+    }
+    static std::uint64_t word(box<T>* b) { return reinterpret_cast<std::uintptr_t>(b); }
+    static shown show(const lath_item& item) {
+        return {{item.key, item.size}, of(item.value)->value};
+    }
+    static reference give(const shown& e) { return e; }
+};
+
+struct bare_items {
+    using shown = range;
+    using value_type = range;
+    using reference = range;
+    using result = std::optional<range>;
+    static constexpr std::size_t chunk = 16;
+    static shown show(const lath_item& item) { return {item.key, item.size}; }
+    static reference give(const shown& r) { return r; }
+};
+
+template <typename T, lath_slot T::* Slot>
+struct slot_items {
+    using shown = T*;
+    using value_type = T;
+    using reference = T&;
+    using result = T*;
+    static constexpr std::size_t chunk = 1; // an object erased behind us is never shown
+    static T* of(std::uint64_t word) {
+        return reinterpret_cast<T*>(static_cast<std::uintptr_t>(word));
+    }
+    static std::uint64_t word(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
+    static shown show(const lath_item& item) { return of(item.value); }
+    static reference give(shown object) { return *object; }
+};
+
+// The list with what its members need of the configuration.
+struct handle {
+    lath_index* list = nullptr;
+    const lath_rcu* rcu = nullptr;
+    const lath_allocator* allocator = nullptr;
+
+    explicit handle(const config& how)
+        : list(new(std::nothrow) lath_index), rcu(how.rcu ? how.rcu : &lath_rcu_auto),
+          allocator(how.allocator) {
+        if (list && lath_index_init(list, &how) != 0) {
+            delete list;
+            list = nullptr;
+        }
+    }
+    handle(handle&& other) noexcept
+        : list(std::exchange(other.list, nullptr)), rcu(other.rcu), allocator(other.allocator) {}
+    handle& operator=(handle&& other) noexcept {
+        std::swap(list, other.list);
+        std::swap(rcu, other.rcu);
+        std::swap(allocator, other.allocator);
+        return *this;
+    }
+};
+
+// A position among the items that start in [first, last].
+template <typename Items>
+class item_iterator {
+public:
+    using value_type = typename Items::value_type;
+    using reference = typename Items::reference;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::bidirectional_iterator_tag;
+    using iterator_category = std::input_iterator_tag; // its references may be values
+
+    struct arrow {
+        reference shown;
+        auto* operator->() { return std::addressof(shown); }
+    };
+
+    item_iterator() = default;
+    // The end of [first, last].
+    item_iterator(const handle& of, std::uint64_t first, std::uint64_t last)
+        : list_(of.list), rcu_(of.rcu), first_(first), last_(last) {}
+
+    reference operator*() const {
+        return Items::give(*ahead_[at_]); // NOLINT(bugprone-unchecked-optional-access): not the end
+    }
+    arrow operator->() const { return {**this}; }
+    item_iterator& operator++() {
+        std::uint64_t shown = keys_[at_];
+        if (++at_ < count_)
+            return *this;
+        if (shown >= last_)
+            count_ = at_ = 0;
+        else
+            fill(shown + 1);
+        return *this;
+    }
+    item_iterator operator++(int) {
+        item_iterator old = *this;
+        ++*this;
+        return old;
+    }
+    // Before the first item it stays where it is.
+    item_iterator& operator--() {
+        if (at_ < count_ && at_ > 0) {
+            --at_;
+            return *this;
+        }
+        if (!list_ || (at_ < count_ && keys_[at_] == 0))
+            return *this;
+        std::uint64_t from = at_ < count_ ? keys_[at_] - 1 : last_;
+        lath_item item;
+        reader inside(rcu_);
+        if (lath_index_floor_item(list_, from, &item) == 0 && item.key >= first_)
+            take(&item, 1);
+        return *this;
+    }
+    item_iterator operator--(int) {
+        item_iterator old = *this;
+        --*this;
+        return old;
+    }
+    friend bool operator==(const item_iterator& a, const item_iterator& b) {
+        bool a_ends = a.at_ >= a.count_, b_ends = b.at_ >= b.count_;
+        return a_ends || b_ends ? a_ends == b_ends : a.keys_[a.at_] == b.keys_[b.at_];
+    }
+
+    // Go to the first item that starts at or after key.
+    void fill(std::uint64_t key) {
+        std::array<lath_item, Items::chunk> items;
+        std::uint64_t next;
+        reader inside(rcu_); // boxes are copied before it ends
+        take(items.data(),
+             lath_index_scan(list_, key, last_, items.data(), items.size(), &next));
+    }
+
+private:
+    void take(const lath_item* items, std::size_t n) {
+        for (std::size_t i = 0; i < n; i++) {
+            keys_[i] = items[i].key;
+            ahead_[i].emplace(Items::show(items[i]));
+        }
+        count_ = static_cast<std::uint32_t>(n);
+        at_ = 0;
+    }
+
+    lath_index* list_ = nullptr;
+    const lath_rcu* rcu_ = nullptr;
+    std::uint64_t first_ = 0, last_ = 0;
+    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
+    std::array<std::uint64_t, Items::chunk> keys_{};
+    std::array<std::optional<typename Items::shown>, Items::chunk> ahead_{};
+};
+
+// The items that start in [first, last], as a view.
+template <typename Items>
+class item_view : public std::ranges::view_interface<item_view<Items>> {
+public:
+    using iterator = item_iterator<Items>;
+    item_view() = default;
+    item_view(const handle& of, std::uint64_t first, std::uint64_t last)
+        : end_(of, first, last), first_(first), any_(of.list && first <= last) {}
+    iterator begin() const {
+        iterator it = end_;
+        if (any_)
+            it.fill(first_);
+        return it;
+    }
+    iterator end() const { return end_; }
+
+private:
+    iterator end_;
+    std::uint64_t first_ = 0;
+    bool any_ = false;
+};
+
+// What all containers share: looking, stepping, counting.
+template <typename Items>
+class index {
+public:
+    using value_type = typename Items::value_type;
+    using result =
+        typename Items::result; // std::optional<value_type>; T* where objects are the caller's
+    using iterator = item_iterator<Items>;
+    using const_iterator = iterator;
+    using view = item_view<Items>;
+
+    explicit operator bool() const { return h_.list != nullptr; }
+    lath_index* native() const { return h_.list; }
+    const lath_rcu* rcu() const { return h_.rcu; }
+    std::uint64_t size() const { return h_.list ? lath_index_count(h_.list) : 0; }
+    bool empty() const { return size() == 0; }
+
+    iterator begin() const { return view(h_, 0, UINT64_MAX).begin(); }
+    iterator end() const { return view(h_, 0, UINT64_MAX).end(); }
+
+    // Items that overlap where, in order. O(log n) to begin, then as iteration.
+    view overlapping(range where) const {
+        lath_item item;
+        if (!h_.list || lath_index_overlap_item(h_.list, where.key, where.size, &item) != 0)
+            return {};
+        return view(h_, item.key, where.last());
+    }
+    view overlapping(std::uint64_t first, std::uint64_t end) const {
+        return overlapping(range::between(first, end));
+    }
+    // The item with the lowest key >= key, and the one with the highest key <= key.
+    result ceiling(std::uint64_t key) const { return one(lath_index_ceiling_item, key); }
+    result floor(std::uint64_t key) const { return one(lath_index_floor_item, key); }
+    result first() const { return ceiling(0); }
+    result last() const { return floor(UINT64_MAX); }
+    bool contains(std::uint64_t point) const {
+        std::uint64_t value;
+        return h_.list && lath_index_get(h_.list, point, &value) != 0;
+    }
+    stats get_stats() const {
+        stats s{};
+        if (h_.list)
+            lath_index_get_stats(h_.list, &s);
+        return s;
+    }
+    // 0 or the number of the broken invariant. No writer may be at work.
+    int verify(int level) const {
+        return h_.list ? lath_index_verify(h_.list, level, nullptr, 0) : 0;
+    }
+    // Change the size of the range that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM
+    int resize(std::uint64_t key, std::uint64_t size) {
+        return h_.list ? lath_index_resize(h_.list, key, size) : -ENOMEM;
+    }
+
+protected:
+    explicit index(const config& how) : h_(how) {}
+    index(index&&) noexcept = default;
+    index& operator=(index&&) noexcept = default;
+    ~index() = default;
+
+    using finder = int (*)(lath_index*, std::uint64_t, lath_item*);
+    result one(finder find, std::uint64_t at) const {
+        lath_item item;
+        reader inside(h_.rcu);
+        if (!h_.list || find(h_.list, at, &item) != 0)
+            return result{};
+        return Items::show(item);
+    }
+    insert_result insert_item(range where, std::uint64_t value,
+                              std::uint64_t* in_the_way = nullptr) {
+        lath_item item{where.key, where.size, value}, there{};
+        insert_result done;
+        done.error = h_.list ? lath_index_insert_item(h_.list, &item, &there) : -ENOMEM;
+        if (done.error == -EEXIST) {
+            done.there = {there.key, there.size};
+            if (in_the_way)
+                *in_the_way = there.value;
+        }
+        return done;
+    }
+    // Erase all that overlaps where, each()'d. Returns how many, or -EINVAL.
+    std::int64_t erase_all(range where, lath_item_fn each, void* arg) {
+        if (!h_.list)
+            return where.size ? 0 : -EINVAL;
+        return lath_index_erase_range(h_.list, where.key, where.size, each, arg);
+    }
+    void destroy(lath_item_fn each, void* arg) {
+        if (h_.list)
+            lath_index_fini(h_.list, each, arg);
+        delete std::exchange(h_.list, nullptr);
+    }
+    // The whole key space is one longer than a range can say.
+    void erase_everything(lath_item_fn each, void* arg) {
+        erase_all({0, UINT64_MAX}, each, arg);
+        erase_all({UINT64_MAX, 1}, each, arg);
+    }
+
+    handle h_;
+};
+
+} // namespace detail
+
+template <typename T>
+class range_map
+    : public detail::index<
+          std::conditional_t<stored_directly<T>, detail::direct_items<T>, detail::boxed_items<T>>> {
+    static constexpr bool direct = stored_directly<T>;
+    using items = std::conditional_t<direct, detail::direct_items<T>, detail::boxed_items<T>>;
+    using base = detail::index<items>;
+    using base::h_;
+
+public:
+    explicit range_map(const config& how = default_config()) : base(how) {}
+    range_map(range_map&&) noexcept = default;
+    range_map& operator=(range_map&& other) noexcept {
+        if (this != &other) {
+            finish();
+            base::operator=(std::move(other));
+        }
+        return *this;
+    }
+    // Waits until every T that left the map is destroyed; not from within a reader.
+    ~range_map() { finish(); }
+
+    // 0 | -EEXIST, with one range that overlaps | -EINVAL (size 0, past 2^64) | -ENOMEM
+    insert_result insert(range where, T value) {
+        if constexpr (direct) {
+            return base::insert_item(where, items::pack(value));
+        } else {
+            auto* b = h_.list ? detail::box<T>::make(h_.allocator, std::move(value)) : nullptr;
+            if (!b)
+                return {-ENOMEM, {}};
+            insert_result done = base::insert_item(where, items::word(b));
+            if (!done)
+                b->destroy();
+            return done;
+        }
+    }
+    // A copy of the value of the range that covers point.
+    std::optional<T> find(std::uint64_t point) const {
+        if constexpr (direct) {
+            std::uint64_t word;
+            if (!h_.list || !lath_index_get(h_.list, point, &word))
+                return std::nullopt;
+            return items::unpack(word);
+        } else {
+            std::optional<T> found;
+            visit(point, [&](range, const T& value) { found.emplace(value); });
+            return found;
+        }
+    }
+    // The same with the range.
+    std::optional<entry<T>> find_entry(std::uint64_t point) const {
+        return base::one(lath_index_lookup_item, point);
+    }
+    // fn(range, const T&) on the value in place, inside a reader: fn must not block on writers.
+    template <typename Fn>
+    bool visit(std::uint64_t point, Fn&& fn) const {
+        lath_item item;
+        detail::reader inside(h_.rcu);
+        if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &item) != 0)
+            return false;
+        if constexpr (direct) {
+            const T value = items::unpack(item.value);
+            fn(range{item.key, item.size}, value);
+        } else {
+            fn(range{item.key, item.size}, std::as_const(items::of(item.value)->value));
+        }
+        return true;
+    }
+    // Values of many points, with many cache misses under way at once: out[i] belongs to points[i].
+    // Looks at min(points.size(), out.size()) points and returns how many were found.
+    std::size_t find_batch(std::span<const std::uint64_t> points,
+                           std::span<std::optional<T>> out) const {
+        constexpr std::size_t step = 256;
+        std::array<lath_item, step> found;
+        std::size_t n = std::min(points.size(), out.size()), hits = 0;
+        for (std::size_t at = 0; at < n; at += step) {
+            std::size_t part = std::min(step, n - at);
+            detail::reader inside(h_.rcu);
+            if (h_.list)
+                hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
+            for (std::size_t i = 0; i < part; i++) {
+                if (h_.list && found[i].size)
+                    out[at + i].emplace(items::show(found[i]).value);
+                else
+                    out[at + i].reset();
+            }
+        }
+        return hits;
+    }
+    // Insert many; results[i] as insert(entries[i]).error, or no results. Returns how many went in.
+    std::size_t insert_batch(std::span<const entry<T>> entries, std::span<int> results = {})
+        requires stored_directly<T>
+    {
+        constexpr std::size_t step = 256;
+        std::array<lath_item, step> in;
+        std::array<int, step> codes;
+        std::size_t done = 0;
+        for (std::size_t at = 0; at < entries.size(); at += step) {
+            std::size_t part = std::min(step, entries.size() - at);
+            for (std::size_t i = 0; i < part; i++) {
+                const entry<T>& e = entries[at + i];
+                in[i] = {e.where.key, e.where.size, items::pack(e.value)};
+            }
+            codes.fill(-ENOMEM);
+            if (h_.list)
+                done += lath_index_insert_batch(h_.list, part, in.data(), codes.data());
+            for (std::size_t i = 0; i < part && at + i < results.size(); i++)
+                results[at + i] = codes[i];
+        }
+        return done;
+    }
+    // Exchange the value of the range that starts at key: 0 | -ENOENT | -ENOMEM
+    int replace(std::uint64_t key, T value) {
+        if (!h_.list)
+            return -ENOMEM;
+        if constexpr (direct) {
+            return lath_index_replace_item(h_.list, key, items::pack(value), nullptr);
+        } else {
+            auto* b = detail::box<T>::make(h_.allocator, std::move(value));
+            if (!b)
+                return -ENOMEM;
+            lath_item old;
+            int error = lath_index_replace_item(h_.list, key, items::word(b), &old);
+            if (error)
+                b->destroy();
+            else
+                retire(old);
+            return error;
+        }
+    }
+    // Cut the range that covers `at`; the right part starts there and has `value`:
+    // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
+    int split(std::uint64_t at, T value) {
+        if (!h_.list)
+            return -ENOMEM;
+        if constexpr (direct) {
+            return lath_index_split(h_.list, at, items::pack(value));
+        } else {
+            auto* b = detail::box<T>::make(h_.allocator, std::move(value));
+            int error = b ? lath_index_split(h_.list, at, items::word(b)) : -ENOMEM;
+            if (error && b)
+                b->destroy();
+            return error;
+        }
+    }
+    // Put value on `where` whatever is there: covered ranges go, partly covered ones are cut.
+    // Atomic. 0 | -EINVAL | -ENOMEM. (Both parts of a range cut in two keep its value, so boxes,
+    // which have one owner, have no such call.)
+    int store_range(range where, const T& value)
+        requires stored_directly<T>
+    {
+        lath_item item{where.key, where.size, items::pack(value)};
+        return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : -ENOMEM;
+    }
+    // Erase the range that starts at key / covers point. Never allocates.
+    bool erase(std::uint64_t key) { return gone(lath_index_erase_item, key); }
+    bool erase_at(std::uint64_t point) { return gone(lath_index_erase_item_at, point); }
+    // Erase every range that overlaps where, one by one. Returns how many, or -EINVAL.
+    std::int64_t erase_range(range where) {
+        return base::erase_all(where, direct ? nullptr : retire_each, this);
+    }
+    void clear() { base::erase_everything(direct ? nullptr : retire_each, this); }
+
+private:
+    bool gone(int (*take)(lath_index*, std::uint64_t, lath_item*), std::uint64_t at) {
+        lath_item old;
+        if (!h_.list || take(h_.list, at, &old) != 0)
+            return false;
+        retire(old);
+        return true;
+    }
+    void retire(const lath_item& item) {
+        if constexpr (!direct)
+            detail::reader::retire(h_.rcu, &items::of(item.value)->head,
+                                   detail::box<T>::after_grace_period);
+    }
+    static void retire_each(void* self, const lath_item* item) {
+        static_cast<range_map*>(self)->retire(*item);
+    }
+    static void destroy_each(void*, const lath_item* item) {
+        if constexpr (!direct)
+            items::of(item->value)->destroy();
+    }
+    void finish() {
+        if (!h_.list)
+            return;
+        base::destroy(direct ? nullptr : destroy_each, nullptr);
+        if constexpr (!direct)
+            h_.rcu->drain();
+    }
+};
+
+class range_set : public detail::index<detail::bare_items> {
+    using base = detail::index<detail::bare_items>;
+
+public:
+    explicit range_set(const config& how = default_config()) : base(how) {}
+    range_set(range_set&&) noexcept = default;
+    range_set& operator=(range_set&& other) noexcept {
+        if (this != &other) {
+            destroy(nullptr, nullptr);
+            base::operator=(std::move(other));
+        }
+        return *this;
+    }
+    ~range_set() { destroy(nullptr, nullptr); }
+
+    // As range_map<T>, without values.
+    insert_result insert(range where) { return insert_item(where, 0); }
+    std::optional<range> find(std::uint64_t point) const {
+        return one(lath_index_lookup_item, point);
+    }
+    std::size_t find_batch(std::span<const std::uint64_t> points,
+                           std::span<std::optional<range>> out) const {
+        constexpr std::size_t step = 256;
+        std::array<lath_item, step> found;
+        std::size_t n = std::min(points.size(), out.size()), hits = 0;
+        for (std::size_t at = 0; at < n; at += step) {
+            std::size_t part = std::min(step, n - at);
+            if (h_.list)
+                hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
+            for (std::size_t i = 0; i < part; i++) {
+                if (h_.list && found[i].size)
+                    out[at + i] = range{found[i].key, found[i].size};
+                else
+                    out[at + i].reset();
+            }
+        }
+        return hits;
+    }
+    int store_range(range where) {
+        lath_item item{where.key, where.size, 0};
+        return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : -ENOMEM;
+    }
+    int split(std::uint64_t at) { return h_.list ? lath_index_split(h_.list, at, 0) : -ENOMEM; }
+    bool erase(std::uint64_t key) {
+        return h_.list && lath_index_erase_item(h_.list, key, nullptr) == 0;
+    }
+    bool erase_at(std::uint64_t point) {
+        return h_.list && lath_index_erase_item_at(h_.list, point, nullptr) == 0;
+    }
+    std::int64_t erase_range(range where) { return erase_all(where, nullptr, nullptr); }
+    void clear() { erase_everything(nullptr, nullptr); }
+};
+
+// The caller's objects by the range in their slot. The set owns nothing: an object stays the
+// caller's, who keeps it until it is erased and, if others may still look at it, for a grace
+// period more (rcu()->call). Pointers that find and iterators give are good inside a reader
+// (set.read()) or while nobody erases.
+template <typename T, lath_slot T::* Slot>
+class intrusive_range_set : public detail::index<detail::slot_items<T, Slot>> {
+    using items = detail::slot_items<T, Slot>;
+    using base = detail::index<items>;
+    using base::h_;
+
+public:
+    // in_the_way: on -EEXIST one object whose range overlaps.
+    struct inserted {
+        int error = 0;
+        T* in_the_way = nullptr;
+        explicit operator bool() const { return error == 0; }
+    };
+
+    explicit intrusive_range_set(const config& how = default_config()) : base(how) {}
+    intrusive_range_set(intrusive_range_set&&) noexcept = default;
+    intrusive_range_set& operator=(intrusive_range_set&& other) noexcept {
+        if (this != &other) {
+            base::destroy(nullptr, nullptr);
+            base::operator=(std::move(other));
+        }
+        return *this;
+    }
+    ~intrusive_range_set() { base::destroy(nullptr, nullptr); }
+
+    // A reader for the length of a scope.
+    detail::reader read() const { return detail::reader(h_.rcu); }
+
+    inserted insert(T& object) {
+        std::uint64_t there = 0;
+        const lath_slot& slot = object.*Slot;
+        inserted done;
+        done.error = base::insert_item({slot.key, slot.size}, items::word(&object), &there).error;
+        done.in_the_way = items::of(there);
+        return done;
+    }
+    T* find(std::uint64_t point) const { return base::one(lath_index_lookup_item, point); }
+    // The object that left, or nullptr.
+    T* erase(std::uint64_t key) { return base::one(lath_index_erase_item, key); }
+    T* erase_at(std::uint64_t point) { return base::one(lath_index_erase_item_at, point); }
+    // Change an object's size in the set and in its slot.
+    int resize(T& object, std::uint64_t size) {
+        int error = base::resize((object.*Slot).key, size);
+        if (error == 0)
+            (object.*Slot).size = size;
+        return error;
+    }
+    // fn(T&) on each object that overlapped where, after it left. Returns how many, or -EINVAL.
+    template <typename Fn>
+    std::int64_t erase_range(range where, Fn&& fn) {
+        return base::erase_all(where, each<Fn>, address(fn));
+    }
+    template <typename Fn>
+    void clear(Fn&& fn) {
+        base::erase_everything(each<Fn>, address(fn));
+    }
+
+private:
+    template <typename Fn>
+    static void* address(Fn& fn) {
+        return const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
+    }
+    template <typename Fn>
+    static void each(void* fn, const lath_item* item) {
+        (*static_cast<std::remove_reference_t<Fn>*>(fn))(*items::of(item->value));
+    }
+};
+
+} // namespace lathwork
+
+template <typename Items>
+inline constexpr bool std::ranges::enable_borrowed_range<lathwork::detail::item_view<Items>> = true;
+
+#endif // LATHWORK_CXX_INDEX_HPP

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * node.c - changes to one node, or between two neighbours, under the caller's locks.
+ *
+ * Every store goes where readers may be looking. They find out by the node's version, so order
+ * inside a locked section does not matter; the stores are WRITE_ONCE so that each is whole.
+ * The live mask (erase clears a bit, insert sets one, entries move only as far as the nearest
+ * dead one) follows from the erase and re-insert rounds of the 2013 skiplist test, where shifting
+ * arrays was half the cost.
+ */
+#include "index/block/node.h"
+#include "arch/move.h"
+
+/* A tie of more saturated heads than this makes an insert choose the scale anew. */
+#define SATURATED_RUN 4
+
+u64 node_wait(struct node *node)
+{
+	unsigned int rounds = 0;
+	u64 word;
+
+	do {
+		lath_spin_wait(&rounds);
+		word = smp_load_acquire(&node->word); /* pairs with node_unlock */
+	} while (word & NODE_LOCKED);
+	return word;
+}
+
+/* Copy n words to where readers look. Upwards (dst > src) starts at the far end. */
+static void move_words(u64 *dst, const u64 *src, size_t n)
+{
+#if LATH_CHECKED
+	size_t i;
+
+	if (dst < src)
+		for (i = 0; i < n; i++)
+			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
+	else
+		for (i = n; i-- > 0;)
+			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
+#else
+	memmove(dst, src, n * sizeof(u64));
+#endif
+}
+
+static void move_entries(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
+			 unsigned int n, unsigned int side)
+{
+	if (!n)
+		return;
+	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
+	if (side)
+		move_words(&to->size[dst * side], &from->size[src * side], n * (size_t)side);
+}
+
+/* Heads are bytes, but readers load them eight at a time: keep every byte store a store of its own
+ * in checked builds, and let the compiler do its best elsewhere. */
+static void move_heads(u8 *dst, const u8 *src, unsigned int n)
+{
+#if LATH_CHECKED
+	u8 copy[64];
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		copy[i] = READ_ONCE(src[i]);
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(dst[i], copy[i]);
+#else
+	memmove(dst, src, n);
+#endif
+}
+
+/* Entries [i, i + n) one further up. */
+static void entries_up(struct node *node, unsigned int i, unsigned int n, unsigned int side)
+{
+	if (!n) /* a stream of ascending keys */
+		return;
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512) && side <= 1) {
+		u64 *pair = &node->pair[i].key; /* the next one may be behind the last */
+
+		lath_words_up(pair + 2, pair, 2 * n);
+		if (side)
+			lath_words_up(&node->size[i + 1], &node->size[i], n);
+		lath_bytes_up(node->head + i, n);
+		return;
+	}
+#endif
+	move_entries(node, i + 1, node, i, n, side);
+	move_heads(node->head + i + 1, node->head + i, n);
+}
+
+void node_forget_gap(struct node *node, unsigned int i)
+{
+	unsigned int w;
+
+	for (w = 0; w < GAP_WORDS; w++)
+		WRITE_ONCE(node->size[i * GAP_WORDS + w], ~0ull);
+}
+
+static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value, unsigned int side)
+{
+	WRITE_ONCE(node->pair[i].key, key);
+	WRITE_ONCE(node->pair[i].value, value);
+	if (side == 1)
+		WRITE_ONCE(node->size[i], size);
+	else if (side)
+		node_forget_gap(node, i);
+}
+
+static void pad_heads(struct node *node)
+{
+	unsigned int n = node->used;
+#if LATH_CHECKED
+	for (; n < 64; n++)
+		WRITE_ONCE(node->head[n], 255);
+#else
+	memset(node->head + n, 255, 64 - n);
+#endif
+}
+
+void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
+	       unsigned int shift)
+{
+	WRITE_ONCE(node->low, low);
+	WRITE_ONCE(node->last, last);
+	WRITE_ONCE(node->right, right);
+	WRITE_ONCE(node->live, 0);
+	WRITE_ONCE(node->base, low);
+	WRITE_ONCE(node->level, (u16)level);
+	WRITE_ONCE(node->shift, (u8)shift);
+	WRITE_ONCE(node->used, 0);
+	WRITE_ONCE(node->run, 0);
+	WRITE_ONCE(node->at, (u8)-1);
+	WRITE_ONCE(node->unposted, 0);
+	pad_heads(node);
+}
+
+unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key)
+{
+	while (n > NODE_TIE) {
+		unsigned int half = n / 2;
+
+		if (node_key(node, from + half - 1) < key) {
+			from += half;
+			n -= half;
+		} else {
+			n = half;
+		}
+	}
+	while (n && node_key(node, from) < key) {
+		from++;
+		n--;
+	}
+	return from;
+}
+
+long node_find_tied(const struct node *node, u64 among, u64 key)
+{
+	unsigned int tries = NODE_TIE, i;
+
+	for (; among && tries; among &= among - 1, tries--) {
+		i = __ffs64(among);
+		if (node_key(node, i) == key)
+			return (long)i;
+	}
+	if (!among)
+		return -1;
+	i = node_rank(node, key);
+	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i : -1;
+}
+
+long node_floor_tied(const struct node *node, u64 among, u64 key)
+{
+	unsigned int tries = NODE_TIE, i;
+	u64 live;
+
+	for (; among && tries; among &= ~(1ull << i), tries--) {
+		i = __fls64(among);
+		if (node_key(node, i) <= key)
+			return (long)i;
+	}
+	if (!among)
+		return -1;
+	i = node_rank(node, key);
+	live = READ_ONCE(node->live);
+	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
+		return (long)i;
+	return (long)fls64(live & lath_ones(i)) - 1;
+}
+
+void node_scale(struct node *node, u64 base, unsigned int shift)
+{
+	unsigned int n = node->used, i;
+	u8 head[64];
+
+	WRITE_ONCE(node->base, base);
+	WRITE_ONCE(node->shift, (u8)shift);
+	for (i = 0; i < n; i++)
+		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
+	memset(head + n, 255, 64 - n);
+	move_heads(node->head, head, 64);
+}
+
+/* The finest scale that tells 256 steps between first and last. */
+static void scale_to(struct node *node, u64 first, u64 last)
+{
+	unsigned int bits = fls64(last - first);
+
+	node_scale(node, first, bits > 8 ? bits - 8 : 0);
+}
+
+void node_rescale(struct node *node)
+{
+	if (node->used)
+		scale_to(node, node_key(node, 0), node_key(node, node->used - 1));
+	else
+		pad_heads(node);
+}
+
+/* The entry at i has a saturated head: if many tie with it, choose a scale with room on that side. */
+static void relieve_saturation(struct node *node, unsigned int i)
+{
+	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
+	u8 h = node->head[i];
+
+	if (h == 255 && i >= SATURATED_RUN && node->head[i - SATURATED_RUN] == 255) {
+		more = last - first;
+		scale_to(node, first, last < KEY_MAX - more ? last + more : KEY_MAX);
+	} else if (h == 0 && i + SATURATED_RUN < node->used && node->head[i + SATURATED_RUN] == 0 &&
+		   first < node->base) {
+		more = last - first;
+		scale_to(node, first > more ? first - more : 0, last);
+	}
+}
+
+/* Make slot i free for an entry between i - 1 and i by moving what stands up to the nearest dead
+ * entry; returns the slot to write. */
+static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
+{
+	unsigned int used = node->used, up, down;
+	u64 dead = ~node->live & lath_ones(used);
+	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
+
+	if (likely(!dead)) { /* what an insert into a list that only grows meets */
+		entries_up(node, i, used - i, side);
+		WRITE_ONCE(node->used, (u8)(used + 1));
+		WRITE_ONCE(node->live, lath_ones(used + 1));
+		return i;
+	}
+	up = above ? __ffs64(above) : used; /* == used: grow at the end */
+	down = below ? fls64(below) - 1 : 64;
+	if (down < 64 && (up >= NODE_CAP || i - 1 - down < up - i)) {
+		unsigned int n = i - 1 - down;
+		u64 moved = lath_ones(i) & ~lath_ones(down + 1);
+
+		move_entries(node, down, node, down + 1, n, side);
+		move_heads(node->head + down, node->head + down + 1, n);
+		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
+		return i - 1;
+	}
+	if (up > i) {
+		u64 moved = lath_ones(up) & ~lath_ones(i);
+
+		entries_up(node, i, up - i, side);
+		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved) << 1);
+	}
+	if (up == used)
+		WRITE_ONCE(node->used, (u8)(used + 1));
+	return i;
+}
+
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side)
+{
+	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
+	unsigned int i = rank;
+	u8 h = node_head(node->base, node->shift, key);
+
+	if (rank >= node->used || node->live >> rank & 1) {
+		i = open_slot(node, rank, side);
+		WRITE_ONCE(node->head[i], h);
+	} else if (node->head[i] != h) {
+		/* else nothing to do: what was erased often comes back, and the next search need not wait for a store */
+		WRITE_ONCE(node->head[i], h);
+	}
+	put_entry(node, i, key, size, value, side);
+	WRITE_ONCE(node->live, node->live | 1ull << i);
+	WRITE_ONCE(node->run, run);
+	WRITE_ONCE(node->at, (u8)i);
+	if (unlikely(h == 255 || h == 0))
+		relieve_saturation(node, i);
+}
+
+void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
+{
+	unsigned int i = node->used;
+
+	put_entry(node, i, key, size, value, side);
+	WRITE_ONCE(node->live, node->live | 1ull << i);
+	WRITE_ONCE(node->used, (u8)(i + 1));
+}
+
+void node_clear(struct node *node)
+{
+	WRITE_ONCE(node->live, 0);
+	WRITE_ONCE(node->used, 0);
+	pad_heads(node);
+}
+
+void node_compact(struct node *node, unsigned int side)
+{
+	unsigned int n = 0;
+	u64 live = node->live;
+
+	if (live == lath_ones(node->used))
+		return;
+	while (live) {
+		unsigned int from = __ffs64(live), run = lath_prefix(live >> from);
+
+		if (n < from) {
+			move_entries(node, n, node, from, run, side);
+			move_heads(node->head + n, node->head + from, run);
+		}
+		n += run;
+		live &= ~lath_ones(from + run);
+	}
+	WRITE_ONCE(node->used, (u8)n);
+	WRITE_ONCE(node->live, lath_ones(n));
+	pad_heads(node);
+}
+
+/* Dead entries want keys of their own between their neighbours': there are none where nothing can come. */
+static u64 spread_slots(const struct node *node)
+{
+	unsigned int n = node->used, i, at = 0;
+	u64 slots = 0;
+
+	for (i = 0; i < n; i++) {
+		unsigned int next = i + 1 + (i + 1) * (NODE_CAP - n) / n;
+
+		slots |= 1ull << at++;
+		if (i + 1 < n && next > at)
+			at += (unsigned int)min((u64)(next - at),
+						node_key(node, i + 1) - node_key(node, i) - 1);
+	}
+	return slots;
+}
+
+void node_spread(struct node *node, unsigned int side)
+{
+	u64 live = spread_slots(node), rest = live, key, above = 0;
+	unsigned int i = node->used, end = fls64(live), slot, gap;
+
+	if (live == lath_ones(i))
+		return;
+	WRITE_ONCE(node->live, live);
+	WRITE_ONCE(node->used, (u8)end);
+	for (; rest; rest &= ~(1ull << slot), end = slot, above = key) {
+		slot = __fls64(rest);
+		key = node_key(node, --i);
+		put_entry(node, slot, key, node_size(node, i, side == 1), node_value(node, i), side);
+		for (gap = end - slot - 1; gap; gap--)
+			put_entry(node, slot + gap, key + (above - key) / (end - slot) * gap, 0, 0, side);
+	}
+}
+
+static void set_count(struct node *node, unsigned int n)
+{
+	WRITE_ONCE(node->used, (u8)n);
+	WRITE_ONCE(node->live, lath_ones(n));
+}
+
+void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side)
+{
+	unsigned int l = left->used, r = right->used;
+
+	move_entries(right, n, right, 0, r, side);
+	move_entries(right, 0, left, l - n, n, side);
+	set_count(left, l - n);
+	set_count(right, r + n);
+}
+
+void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side)
+{
+	unsigned int l = left->used, r = right->used;
+
+	move_entries(left, l, right, 0, n, side);
+	move_entries(right, 0, right, n, r - n, side);
+	set_count(left, l + n);
+	set_count(right, r - n);
+}

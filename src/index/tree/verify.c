@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * verify.c - the numbered invariants of lathwork/index.h as code.
+ *
+ * For a list nobody is changing. Each level includes the ones below it:
+ *   1  I1-I2: the leaves form one chain that covers the key space
+ *   2  I3-I5: entries ascend, are disjoint, and stay between the fences
+ *   3  I6:    heads and masks say what the keys say
+ *   4  I7-I9: inner nodes
+ *   5  I10:   every item is found by the walk from the root
+ *      I11:   no claim hides a hole from a search (lists made with LATH_HOLES)
+ */
+#include "index/holes/gap.h"
+#include "index/tree/tree.h"
+
+struct report {
+	char *text;
+	size_t size;
+};
+
+#define BROKEN(report, number, ...)                                                             \
+	do {                                                                                    \
+		if ((report)->text && (report)->size)                                           \
+			snprintf((report)->text, (report)->size, "I" #number ": " __VA_ARGS__); \
+		return number;                                                                  \
+	} while (0)
+
+#define U(x) ((unsigned long long)(x))
+
+static int check_entries(const struct node *leaf, bool ranges, struct report *report)
+{
+	unsigned int i;
+	u64 prev = 0;
+	bool any = false, any_live = false;
+	u64 end = 0;
+
+	if (leaf->used > NODE_CAP || leaf->live & ~lath_ones(leaf->used))
+		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->low), U(leaf->live),
+		       leaf->used);
+	for (i = 0; i < leaf->used; i++) {
+		u64 key = node_key(leaf, i);
+
+		if (any && key <= prev)
+			BROKEN(report, 3, "entry %u: key %llx not above %llx", i, U(key), U(prev));
+		prev = key;
+		any = true;
+		if (!(leaf->live >> i & 1))
+			continue;
+		if (any_live && key <= end)
+			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i, U(key),
+			       U(end));
+		end = node_end(leaf, i, ranges);
+		any_live = true;
+		if (end < key)
+			BROKEN(report, 4, "entry %u: key %llx has size 0 or wraps", i, U(key));
+		if (key < leaf->low || end > leaf->last)
+			BROKEN(report, 5, "entry %u: [%llx, %llx] outside the fences [%llx, %llx]", i, U(key),
+			       U(end), U(leaf->low), U(leaf->last));
+	}
+	return 0;
+}
+
+static int check_heads(const struct node *leaf, struct report *report)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++) {
+		u8 want = i < leaf->used ? node_head(leaf->base, leaf->shift, node_key(leaf, i)) : 255;
+
+		if (leaf->head[i] != want)
+			BROKEN(report, 6, "leaf %llx: head %u is %u, should be %u", U(leaf->low), i,
+			       leaf->head[i], want);
+	}
+	return 0;
+}
+
+static int check_leaves(struct tree *list, struct node *leaf, int level, struct report *report)
+{
+	u64 next_low = 0;
+	bool ended = false;
+	int ret = 0;
+
+	for (; leaf && !ret; leaf = leaf_right(leaf)) {
+		struct node *node = leaf;
+
+		if (node->word & (NODE_LOCKED | NODE_DEAD) || node_level(node))
+			BROKEN(report, 1, "leaf %llx: word %llx in the chain", U(node->low), U(node->word));
+		if (!(node->word & NODE_VOID)) {
+			if (ended || node->low != next_low || node->last < node->low)
+				BROKEN(report, 2, "leaf [%llx, %llx] where %llx should begin", U(node->low),
+				       U(node->last), U(next_low));
+			next_low = node->last + 1;
+			ended = node->last == KEY_MAX;
+		} else if (leaf->live) {
+			BROKEN(report, 2, "a VOID leaf has entries");
+		}
+		if (level >= 2)
+			ret = check_entries(leaf, list->ranges, report);
+		if (level >= 3 && !ret)
+			ret = check_heads(leaf, report);
+	}
+	if (!ret && !ended)
+		BROKEN(report, 2, "the chain ends before the last key");
+	return ret;
+}
+
+static int check_inner(const struct node *inner, struct report *report)
+{
+	u64 live = inner->live;
+	int ret = check_heads(inner, report);
+
+	if (ret)
+		return ret;
+	if (!live || node_key(inner, __ffs64(live)) != inner->low)
+		BROKEN(report, 7, "inner node %llx has no child, or does not begin with its low fence",
+		       U(inner->low));
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		const struct node *child = node_child(inner, i);
+
+		if (i && node_key(inner, i) <= node_key(inner, i - 1))
+			BROKEN(report, 7, "separator %u: %llx not above the one before", i,
+			       U(node_key(inner, i)));
+		if (node_level(child) + 1 != inner->level || child->word & NODE_DEAD)
+			BROKEN(report, 8, "child %u of %llx: level %u, word %llx", i, U(inner->low),
+			       node_level(child), U(child->word));
+		if (child->low > node_key(inner, i))
+			BROKEN(report, 9, "separator %llx is below its child's low fence %llx",
+			       U(node_key(inner, i)), U(child->low));
+	}
+	return 0;
+}
+
+static int check_inners(struct node *node, struct report *report)
+{
+	u64 next_low = 0;
+	int ret = 0;
+
+	for (; node && !ret; node = node->right) {
+		if (node->low != next_low || node->word & (NODE_LOCKED | NODE_DEAD | NODE_VOID))
+			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin", U(node->low),
+			       U(node->last), U(next_low));
+		next_low = node->last + 1;
+		ret = check_inner(node, report);
+	}
+	if (!ret && next_low)
+		BROKEN(report, 7, "an inner level ends before the last key");
+	return ret;
+}
+
+/* Walk down as a reader would, not by the thread's finger. */
+static const struct node *walk_to(struct tree *list, u64 key)
+{
+	struct node *node = list->root;
+
+	while (node) {
+		if (key > node->last || node->word & NODE_VOID)
+			node = node->right;
+		else if (node_level(node))
+			node = node_child(node, (unsigned int)max(inner_slot(node, key), 0l));
+		else
+			break;
+	}
+	return node ? node : NULL;
+}
+
+static int check_walks(struct tree *list, struct node *leaf, struct report *report)
+{
+	for (; leaf; leaf = leaf_right(leaf)) {
+		u64 live = leaf->live;
+
+		for (; live; live &= live - 1) {
+			unsigned int i = __ffs64(live);
+			u64 key = node_key(leaf, i);
+			const struct node *at = walk_to(list, key);
+
+			if (at != leaf || node_find(leaf, key) != (int)i ||
+			    node_cover(leaf, node_end(leaf, i, list->ranges), list->ranges) != (int)i)
+				BROKEN(report, 10, "key %llx is there but not found", U(key));
+		}
+	}
+	return 0;
+}
+
+static int check_holes(struct tree *list, struct node *leaf, struct report *report)
+{
+	u64 free = 0; /* the hole before the next item begins here */
+	bool full = false;
+
+	for (; leaf; leaf = leaf_right(leaf)) {
+		u64 live = leaf->live;
+
+		for (; live; live &= live - 1) {
+			unsigned int i = __ffs64(live);
+			u64 key = node_key(leaf, i);
+
+			if (key > free && !gap_finds(list, free, key - 1))
+				BROKEN(report, 11, "no search finds the hole [%llx, %llx]", U(free),
+				       U(key - 1));
+			full = node_end(leaf, i, true) == KEY_MAX;
+			free = node_end(leaf, i, true) + 1;
+		}
+	}
+	if (!full && !gap_finds(list, free, KEY_MAX))
+		BROKEN(report, 11, "no search finds the hole from %llx on", U(free));
+	return 0;
+}
+
+int lath_index_verify(struct lath_index *public, int level, char *text, size_t text_size)
+{
+	struct tree *list = tree_of(public);
+	struct report report = { text, text_size };
+	struct node *node = list->root;
+	int ret = 0;
+
+	while (node_level(node)) {
+		if (level >= 4)
+			ret = check_inners(node, &report);
+		if (ret)
+			return ret;
+		node = node_child(node, __ffs64(node->live));
+	}
+	ret = check_leaves(list, node, level, &report);
+	if (!ret && level >= 5)
+		ret = check_walks(list, node, &report);
+	if (!ret && level >= 5 && list->holes)
+		ret = check_holes(list, node, &report);
+	return ret;
+}

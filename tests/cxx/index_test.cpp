@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// range_map, range_set and intrusive_range_set: each call, ownership, concepts.
+#include "lathwork/cxx/index.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace lathwork;
+
+namespace {
+
+struct job {
+    int id = 0;
+    lath_slot slot{};
+    job(int i, std::uint64_t key, std::uint64_t size) : id(i), slot{key, size} {}
+};
+using job_set = intrusive_range_set<job, &job::slot>;
+
+using number_map = range_map<std::uint64_t>;
+using text_map = range_map<std::string>;
+
+static_assert(stored_directly<int*> && stored_directly<double> && !stored_directly<std::string>);
+static_assert(std::ranges::bidirectional_range<const number_map>);
+static_assert(std::ranges::bidirectional_range<const text_map>);
+static_assert(std::ranges::bidirectional_range<const range_set>);
+static_assert(std::ranges::bidirectional_range<const job_set>);
+static_assert(std::ranges::common_range<number_map> && std::ranges::common_range<job_set>);
+static_assert(std::same_as<std::ranges::range_reference_t<job_set>, job&>);
+static_assert(std::ranges::view<number_map::view> && std::ranges::borrowed_range<number_map::view>);
+static_assert(std::bidirectional_iterator<text_map::iterator>);
+static_assert(std::is_nothrow_move_constructible_v<number_map>);
+static_assert(!std::is_copy_constructible_v<number_map> && !std::is_copy_assignable_v<range_set>);
+
+// Counts the living.
+struct counted {
+    static inline std::atomic<int> alive = 0;
+    std::array<int, 8> payload{};
+    explicit counted(int v) { payload.fill(v), ++alive; }
+    counted(const counted& o) : payload(o.payload) { ++alive; }
+    ~counted() { --alive; }
+};
+
+struct counting_allocator {
+    std::atomic<std::int64_t> bytes = 0;
+    std::atomic<std::int64_t> calls = 0;
+    std::int64_t fail_from = INT64_MAX; // calls beyond this many answer nullptr
+    lath_allocator hooks{take, give, this};
+
+    static void* take(void* ctx, std::size_t size, std::size_t align) {
+        auto* self = static_cast<counting_allocator*>(ctx);
+        if (++self->calls > self->fail_from)
+            return nullptr;
+        self->bytes += static_cast<std::int64_t>(size);
+        return std::aligned_alloc(align, (size + align - 1) / align * align);
+    }
+    static void give(void* ctx, void* block, std::size_t size) {
+        static_cast<counting_allocator*>(ctx)->bytes -= static_cast<std::int64_t>(size);
+        std::free(block);
+    }
+};
+
+std::vector<std::uint64_t> keys_of(auto&& items) {
+    std::vector<std::uint64_t> keys;
+    for (auto [where, value] : items)
+        keys.push_back(where.key);
+    return keys;
+}
+
+} // namespace
+
+TEST_CASE("range") {
+    CHECK(range::between(10, 30) == range{10, 20});
+    CHECK(range::between(30, 10).size == 0);
+    CHECK(range{10, 20}.last() == 29);
+    CHECK(range{UINT64_MAX, 1}.last() == UINT64_MAX);
+    CHECK(range{10, 20}.contains(29));
+    CHECK_FALSE(range{10, 20}.contains(30));
+    CHECK(range{10, 20}.overlaps({0, 11}));
+    CHECK_FALSE(range{10, 20}.overlaps({0, 10}));
+}
+
+TEST_CASE("range_map of numbers") {
+    number_map m;
+    REQUIRE(m);
+    CHECK(m.empty());
+    CHECK(m.begin() == m.end());
+    CHECK(m.insert({10, 20}, 1));
+    CHECK(m.insert({40, 5}, 2));
+    CHECK(m.insert({UINT64_MAX, 1}, 3));
+    CHECK(m.size() == 3);
+    auto taken = m.insert({25, 10}, 4);
+    CHECK(taken.error == -EEXIST);
+    CHECK(taken.there == range{10, 20});
+    CHECK(m.insert({5, 0}, 4).error == -EINVAL);
+    CHECK(m.insert({UINT64_MAX, 2}, 4).error == -EINVAL);
+
+    CHECK(m.find(29) == 1);
+    CHECK(m.find(UINT64_MAX) == 3);
+    CHECK_FALSE(m.find(30));
+    CHECK(m.contains(44));
+    CHECK_FALSE(m.contains(45));
+    CHECK(m.find_entry(41)->where == range{40, 5});
+    CHECK(m.floor(39)->where.key == 10);
+    CHECK_FALSE(m.floor(9));
+    CHECK(m.ceiling(11)->value == 2);
+    CHECK(m.first()->where.key == 10);
+    CHECK(m.last()->where.key == UINT64_MAX);
+    CHECK(m.visit(12, [](range where, std::uint64_t v) {
+        CHECK(where.size == 20);
+        CHECK(v == 1);
+    }));
+    CHECK_FALSE(m.visit(2, [](range, std::uint64_t) {}));
+
+    CHECK(keys_of(m) == std::vector<std::uint64_t>{10, 40, UINT64_MAX});
+    CHECK(keys_of(m | std::views::reverse) == std::vector<std::uint64_t>{UINT64_MAX, 40, 10});
+    CHECK(keys_of(m.overlapping(29, 41)) == std::vector<std::uint64_t>{10, 40});
+    CHECK(keys_of(m.overlapping(29, 41) | std::views::reverse) ==
+          std::vector<std::uint64_t>{40, 10});
+    CHECK(m.overlapping(30, 40).empty());
+    CHECK(m.overlapping(30, 30).empty());
+    CHECK(m.begin()->value == 1);
+
+    CHECK(m.replace(40, 7) == 0);
+    CHECK(m.replace(41, 7) == -ENOENT);
+    CHECK(m.find(40) == 7);
+    CHECK(m.resize(40, 8) == 0);
+    CHECK(m.find(47) == 7);
+    CHECK(m.split(44, 8) == 0);
+    CHECK(m.split(44, 8) == -EEXIST);
+    CHECK(m.split(5, 8) == -ENOENT);
+    CHECK(m.find(43) == 7);
+    CHECK(m.find(44) == 8);
+    CHECK(m.store_range({20, 25}, 9) == 0);
+    CHECK(keys_of(m) == std::vector<std::uint64_t>{10, 20, 45, UINT64_MAX});
+    CHECK(m.find(45) == 8);
+    CHECK_FALSE(m.erase(11));
+    CHECK(m.erase_at(11));
+    CHECK(m.erase(20));
+    CHECK(m.erase_range({0, UINT64_MAX}) == 1);
+    CHECK(m.erase_range({0, 0}) == -EINVAL);
+    m.clear();
+    CHECK(m.empty());
+}
+
+TEST_CASE("small values keep their bits") {
+    struct pair16 {
+        std::int16_t a, b;
+    };
+    range_map<pair16> m;
+    CHECK(m.insert({1, 1}, {-1, 2}));
+    CHECK(m.find(1)->a == -1);
+    range_map<double> d;
+    CHECK(d.insert({1, 1}, -0.5));
+    CHECK(d.find(1) == -0.5);
+}
+
+TEST_CASE("batches") {
+    number_map m;
+    std::vector<entry<std::uint64_t>> in;
+    for (std::uint64_t i = 0; i < 1000; i++)
+        in.push_back({{i * 10, 5}, i});
+    in.push_back({{3, 1}, 0});
+    std::vector<int> codes(in.size(), 99);
+    CHECK(m.insert_batch(in, codes) == 1000);
+    CHECK(codes.back() == -EEXIST);
+    CHECK(std::count(codes.begin(), codes.end(), 0) == 1000);
+    std::vector<std::uint64_t> points;
+    for (std::uint64_t i = 0; i < 2000; i++)
+        points.push_back(i * 5);
+    std::vector<std::optional<std::uint64_t>> out(points.size(), 77);
+    CHECK(m.find_batch(points, out) == 1000);
+    for (std::uint64_t i = 0; i < 2000; i++)
+        CHECK(out[i] == (i % 2 ? std::nullopt : std::optional(i / 2)));
+
+    text_map t;
+    CHECK(t.insert({0, 5}, "zero"));
+    std::vector<std::optional<std::string>> texts(3);
+    std::uint64_t where[] = {9, 4, 0};
+    CHECK(t.find_batch(where, texts) == 2);
+    CHECK_FALSE(texts[0]);
+    CHECK(texts[1] == "zero");
+
+    range_set s;
+    CHECK(s.insert({4, 1}));
+    std::vector<std::optional<range>> ranges(3);
+    CHECK(s.find_batch(where, ranges) == 1);
+    CHECK(ranges[1] == range{4, 1});
+}
+
+TEST_CASE("boxed values live as long as they must and no longer") {
+    counted::alive = 0;
+    {
+        range_map<counted> m;
+        for (int i = 0; i < 100; i++)
+            CHECK(m.insert({static_cast<std::uint64_t>(i) * 10, 10}, counted(i)));
+        CHECK(counted::alive == 100);
+        CHECK(m.insert({5, 1}, counted(0)).error == -EEXIST);
+        CHECK(counted::alive == 100);
+        CHECK(m.find(55)->payload[7] == 5);
+        CHECK(m.replace(50, counted(500)) == 0);
+        CHECK(m.replace(51, counted(500)) == -ENOENT);
+        CHECK(m.split(55, counted(55)) == 0);
+        CHECK(m.find(54)->payload[0] == 500);
+        CHECK(m.find(55)->payload[0] == 55);
+        CHECK(m.erase(0));
+        CHECK(m.erase_at(15));
+        CHECK(m.erase_range({20, 15}) == 2);
+        CHECK(m.size() == 97);
+        int sum = 0;
+        for (auto [where, value] : m)
+            sum += value.payload[0];
+        CHECK(sum == 4950 - 1 - 2 - 3 - 5 + 500 + 55);
+        m.rcu()->drain();
+        CHECK(counted::alive == 97);
+    }
+    CHECK(counted::alive == 0);
+}
+
+TEST_CASE("values that only move") {
+    range_map<std::unique_ptr<int>> m;
+    CHECK(m.insert({1, 1}, std::make_unique<int>(5)));
+    int seen = 0;
+    CHECK(m.visit(1, [&](range, const std::unique_ptr<int>& p) { seen = *p; }));
+    CHECK(seen == 5);
+    m.clear();
+    CHECK(m.empty());
+}
+
+TEST_CASE_TEMPLATE("moving", Map, number_map, range_map<counted>) {
+    counted::alive = 0;
+    auto value = [](int v) {
+        if constexpr (std::is_same_v<Map, number_map>)
+            return static_cast<std::uint64_t>(v);
+        else
+            return counted(v);
+    };
+    {
+        Map a;
+        CHECK(a.insert({1, 1}, value(1)));
+        Map b = std::move(a);
+        CHECK_FALSE(a);
+        CHECK(a.empty());
+        CHECK(a.begin() == a.end());
+        CHECK(a.insert({1, 1}, value(1)).error == -ENOMEM);
+        CHECK(a.replace(1, value(1)) == -ENOMEM);
+        CHECK(a.split(1, value(1)) == -ENOMEM);
+        CHECK_FALSE(a.find(1));
+        CHECK_FALSE(a.erase(1));
+        CHECK_FALSE(a.first());
+        CHECK(a.erase_range({0, 5}) == 0);
+        CHECK(a.overlapping(0, 5).empty());
+        CHECK(b.contains(1));
+        Map c;
+        CHECK(c.insert({2, 1}, value(2)));
+        c = std::move(b);
+        CHECK(c.contains(1));
+        CHECK_FALSE(c.contains(2));
+        Map& self = c;
+        c = std::move(self);
+        CHECK(c.contains(1));
+        a = std::move(c);
+        CHECK(a.size() == 1);
+    }
+    CHECK(counted::alive == 0);
+}
+
+TEST_CASE("range_set") {
+    range_set s;
+    CHECK(s.insert({10, 10}));
+    CHECK(s.insert({19, 2}).there == range{10, 10});
+    CHECK(s.find(19) == range{10, 10});
+    CHECK(s.split(15) == 0);
+    CHECK(s.find(19) == range{15, 5});
+    CHECK(s.store_range({12, 5}) == 0);
+    std::vector<range> all(s.begin(), s.end());
+    CHECK(all == std::vector<range>{{10, 2}, {12, 5}, {17, 3}});
+    CHECK(s.erase(12));
+    CHECK(s.erase_at(11));
+    CHECK(s.floor(100) == range{17, 3});
+    range_set t = std::move(s);
+    CHECK(t.erase_range({0, 100}) == 1);
+    t.clear();
+    s = range_set();
+    CHECK(s);
+}
+
+TEST_CASE("intrusive_range_set") {
+    job a(1, 100, 10), b(2, 200, 10), c(3, 205, 1);
+    job_set s;
+    CHECK(s.insert(a));
+    CHECK(s.insert(b));
+    CHECK(s.insert(c).error == -EEXIST);
+    CHECK(s.insert(c).in_the_way == &b);
+    CHECK(s.find(109) == &a);
+    CHECK(s.find(110) == nullptr);
+    CHECK(s.floor(300) == &b);
+    CHECK(s.ceiling(0) == &a);
+    CHECK(s.resize(b, 5) == 0);
+    CHECK(b.slot.size == 5);
+    CHECK(s.insert(c));
+    int sum = 0;
+    {
+        auto inside = s.read();
+        for (job& j : s)
+            sum = sum * 10 + j.id;
+        CHECK(std::ranges::find(s, 3, &job::id)->slot.key == 205);
+    }
+    CHECK(sum == 123);
+    CHECK(s.erase(100) == &a);
+    CHECK(s.erase_at(100) == nullptr);
+    std::vector<int> gone;
+    CHECK(s.erase_range({200, 5}, [&](job& j) { gone.push_back(j.id); }) == 1);
+    CHECK(gone == std::vector{2});
+    job_set t = std::move(s);
+    t.clear([&](job& j) { gone.push_back(j.id); });
+    CHECK(gone == std::vector{2, 3});
+    CHECK(t.empty());
+}
+
+TEST_CASE("a caller's allocator") {
+    counting_allocator memory;
+    config how = default_config();
+    how.allocator = &memory.hooks;
+    {
+        range_map<std::string> m(how);
+        REQUIRE(m);
+        CHECK(m.insert({1, 2}, "one"));
+        CHECK(m.find(2) == "one");
+        CHECK(memory.bytes > 0);
+        memory.fail_from = memory.calls;
+        CHECK(m.insert({10, 1}, "ten").error == -ENOMEM);
+        CHECK(m.replace(1, "uno") == -ENOMEM);
+        CHECK(m.split(2, "two") == -ENOMEM);
+        CHECK(m.find(1) == "one");
+        CHECK(m.erase(1)); // erasing never allocates
+    }
+    CHECK(memory.bytes == 0);
+    memory.fail_from = 0;
+    range_set none(how);
+    CHECK(none.insert({1, 1}).error == -ENOMEM);
+}
+
+TEST_CASE("readers beside a writer never see a dead value") {
+    text_map m;
+    const std::string low(40, 'a'), high(40, 'b');
+    std::atomic<bool> stop = false;
+    std::atomic<int> bad = 0;
+    for (std::uint64_t k = 0; k < 64; k++)
+        CHECK(m.insert({k * 4, 4}, low));
+    std::thread reader([&] {
+        for (std::uint64_t i = 0; !stop; i++) {
+            auto v = m.find(i % 256);
+            bad += v && *v != low && *v != high;
+            if (i % 64 == 0)
+                for (auto [where, value] : m)
+                    bad += value != low && value != high;
+        }
+    });
+    for (int i = 0; i < 20000; i++) {
+        std::uint64_t key = static_cast<std::uint64_t>(i * 7 % 64) * 4;
+        if (i % 3 == 0)
+            m.replace(key, high);
+        else if (m.erase(key))
+            CHECK(m.insert({key, 4}, low));
+    }
+    stop = true;
+    reader.join();
+    CHECK(bad == 0);
+    CHECK(m.size() == 64);
+}

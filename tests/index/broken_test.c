@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * broken_test.c - verify sees each invariant broken; dump; and what init, load and a flavour of RCU are given.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "index/holes/gap.h"
+#include "index/tree/tree.h"
+
+#include "lathwork/index.h"
+
+#define ITEMS 20000u
+#define STEP 100u
+#define SIZE 10u
+
+static struct lath_index list;
+
+static void fill(enum lath_layout layout, unsigned int flags)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	u32 i;
+
+	config.layout = layout;
+	config.flags = flags;
+	assert(!lath_index_init(&list, &config));
+	for (i = 0; i < ITEMS; i++) {
+		struct lath_item item = { (u64)i * STEP, layout == LATH_RANGES ? SIZE : 1, i };
+
+		assert(!lath_index_insert_item(&list, &item, NULL));
+	}
+	assert(!lath_index_verify(&list, 5, NULL, 0));
+}
+
+static void drop(void)
+{
+	lath_index_fini(&list, NULL, NULL);
+}
+
+static struct node *root(void)
+{
+	return tree_of(&list)->root;
+}
+
+static struct node *child(struct node *inner, int i)
+{
+	return node_child(inner, (unsigned int)i);
+}
+
+static struct node *first_leaf(void)
+{
+	struct node *node = root();
+
+	while (node_level(node))
+		node = child(node, __ffs64(node->live));
+	return node;
+}
+
+/* verify at this level names this invariant, and says so in words */
+static void expect_broken(int level, int invariant, int line)
+{
+	char text[200] = "", start[8];
+	int got = lath_index_verify(&list, level, text, sizeof(text));
+
+	snprintf(start, sizeof(start), "I%d: ", invariant);
+	if (got != invariant || strncmp(text, start, strlen(start))) {
+		fprintf(stderr, "line %d: I%d expected, got %d: %s\n", line, invariant, got, text);
+		abort();
+	}
+	assert(lath_index_verify(&list, level, NULL, 0) == invariant);
+}
+
+/* Another value for a while. */
+#define BREAK(level, invariant, place, value)                         \
+	do {                                                          \
+		__typeof__(place) _old = (place);                     \
+		(place) = (__typeof__(place))(value);                 \
+		expect_broken(level, invariant, __LINE__);            \
+		(place) = _old;                                       \
+		assert(!lath_index_verify(&list, level, NULL, 0)); \
+	} while (0)
+
+static void leaves(void)
+{
+	struct node *first, *second;
+	u64 rest;
+
+	fill(LATH_RANGES, LATH_HOLES);
+	first = first_leaf();
+	second = first->right;
+	BREAK(1, 1, first->word, first->word | NODE_DEAD);
+	BREAK(1, 1, second->word, second->word | NODE_LOCKED);
+	BREAK(1, 1, second->level, 1);
+	BREAK(1, 2, first->last, first->last + 1);
+	BREAK(1, 2, second->low, second->low - 1);
+	BREAK(1, 2, first->word, first->word | NODE_VOID);
+	BREAK(1, 2, first->right, NULL);
+	BREAK(2, 3, first->used, NODE_CAP + 1);
+	BREAK(2, 3, first->used, 1);
+	BREAK(2, 3, first->pair[1].key, first->pair[0].key);
+	BREAK(2, 4, first->size[0], STEP + 1);
+	BREAK(2, 4, first->size[1], 0);
+	rest = KEY_MAX - first->pair[1].key + 2;
+	BREAK(2, 4, first->size[1], rest);
+	BREAK(2, 5, second->pair[0].key, second->low - 1);
+	BREAK(2, 5, first->size[first->used - 1], first->last - first->pair[first->used - 1].key + 2);
+	BREAK(3, 6, first->head[0], first->head[0] ^ 1);
+	BREAK(3, 6, first->head[63], first->used == 64 ? first->head[63] ^ 1 : 0);
+	drop();
+}
+
+static void inner_nodes(void)
+{
+	struct node *top, *inner;
+	u64 last, live;
+
+	fill(LATH_POINTS, 0);
+	top = root();
+	assert(node_level(top) >= 2);
+	inner = child(top, 0);
+	BREAK(4, 7, top->low, 1);
+	BREAK(4, 7, top->last, KEY_MAX - 1);
+	BREAK(4, 7, top->live, 0);
+	BREAK(4, 7, inner->word, inner->word | NODE_VOID);
+	BREAK(4, 7, inner->right, NULL);
+	BREAK(4, 6, inner->head[1], inner->head[1] ^ 1);
+	BREAK(4, 8, child(top, 1)->level, 7);
+	BREAK(4, 8, child(inner, 1)->word, child(inner, 1)->word | NODE_DEAD);
+	BREAK(4, 9, child(inner, 1)->low, child(inner, 1)->low + 1);
+
+	/* a separator that is there twice, its head too */
+	last = inner->pair[2].key;
+	live = inner->head[2];
+	inner->pair[2].key = inner->pair[1].key;
+	inner->head[2] = inner->head[1];
+	expect_broken(4, 7, __LINE__);
+	inner->pair[2].key = last;
+	inner->head[2] = (u8)live;
+
+	/* a child that another one's entry names: its items are there, and no walk finds those of the other */
+	last = inner->pair[1].value;
+	inner->pair[1].value = inner->pair[0].value;
+	assert(!lath_index_verify(&list, 5, NULL, 0)); /* only further to walk */
+	inner->pair[1].value = last;
+	drop();
+}
+
+static void holes(void)
+{
+	struct gap gap, none;
+	u64 *claim;
+
+	fill(LATH_RANGES, LATH_HOLES);
+	assert(node_level(root()));
+	claim = gap_child(root(), 0);
+	gap_read(claim, &gap);
+	/* items from the first key to far behind the first hole, and nothing free between them */
+	none = (struct gap){ .rtail = ~(u64)(STEP * 10), .items = 1 };
+	memcpy(claim, &none, sizeof(none));
+	expect_broken(5, 11, __LINE__);
+	memcpy(claim, &gap, sizeof(gap));
+	assert(!lath_index_verify(&list, 5, NULL, 0));
+	drop();
+}
+
+static char *text;
+static size_t text_size;
+
+static void append(void *arg, const char *piece)
+{
+	size_t n = strlen(piece);
+
+	assert(arg == &list);
+	text = realloc(text, text_size + n + 1);
+	assert(text);
+	memcpy(text + text_size, piece, n + 1);
+	text_size += n;
+}
+
+static unsigned int count(const char *word)
+{
+	unsigned int n = 0;
+	const char *at = text;
+
+	while ((at = strstr(at, word))) {
+		at += strlen(word);
+		n++;
+	}
+	return n;
+}
+
+static void dumps(void)
+{
+	struct lath_index_stats stats;
+	const struct node *leaf;
+	unsigned int leaves_seen = 0;
+
+	fill(LATH_RANGES, 0);
+	for (leaf = first_leaf(); leaf; leaf = leaf->right)
+		leaves_seen++;
+	lath_index_get_stats(&list, &stats);
+
+	lath_index_dump(&list, LATH_DUMP_TEXT, append, &list);
+	assert(count(" -> ") == ITEMS && count("level 0 ") == leaves_seen);
+	assert(count("level 1 ") > 0 && strstr(text, "    [64, +a) -> 1\n"));
+	free(text);
+	text = NULL;
+	text_size = 0;
+
+	lath_index_dump(&list, LATH_DUMP_DOT, append, &list);
+	assert(!strncmp(text, "digraph lathwork {\n", 19) && !strcmp(text + text_size - 2, "}\n"));
+	/* each node but the root hangs on one arrow; each but the last of its level has one to the right */
+	assert(count("[shape=box") == stats.leaves + stats.inner_nodes);
+	assert(count("constraint=false") == stats.leaves + stats.inner_nodes - stats.levels);
+	assert(count(" -> ") - count("constraint=false") == stats.leaves + stats.inner_nodes - 1);
+	free(text);
+	text = NULL;
+	text_size = 0;
+	drop();
+}
+
+static int init_with(size_t size, unsigned int layout, unsigned int flags)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	config.size = size;
+	config.layout = layout;
+	config.flags = flags;
+	assert(!lath_index_create(&config) || !"created");
+	return lath_index_init(&list, &config);
+}
+
+static void *no_memory(void *ctx, size_t size, size_t align)
+{
+	(void)ctx, (void)size, (void)align;
+	return NULL;
+}
+
+static void not_called(void *ctx, void *block, size_t size)
+{
+	(void)ctx, (void)block, (void)size;
+	abort();
+}
+
+static void configs(void)
+{
+	const struct lath_allocator empty = { no_memory, not_called, NULL };
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	assert(init_with(1, LATH_RANGES, 0) == -EINVAL);
+	assert(init_with(sizeof(config) + 8, LATH_RANGES, 0) == -EINVAL);
+	assert(init_with(sizeof(config), 7, 0) == -EINVAL);
+	assert(init_with(sizeof(config), LATH_RANGES, 1u << 20) == -EINVAL);
+	assert(init_with(sizeof(config), LATH_RANGES, LATH_HUGE_PAGES | LATH_SMALL_PAGES) == -EINVAL);
+	assert(init_with(sizeof(config), LATH_POINTS, LATH_HOLES) == -EINVAL);
+	config.allocator = &empty;
+	assert(lath_index_init(&list, &config) == -ENOMEM);
+	assert(!lath_index_create(&config));
+	lath_index_destroy(NULL, NULL, NULL);
+}
+
+/* Sorted items that fill several levels; items that are not sorted; a list that is not empty. */
+static void loads(void)
+{
+	enum { N = 300000 };
+	struct lath_item *items = calloc(N, sizeof(*items)), found;
+	struct lath_config config = LATH_CONFIG_INIT;
+	size_t bad = 0;
+	u32 i;
+
+	assert(items);
+	for (i = 0; i < N; i++)
+		items[i] = (struct lath_item){ (u64)i * STEP, SIZE, i };
+	config.flags = LATH_HOLES | LATH_HUGE_PAGES;
+	assert(!lath_index_init(&list, &config));
+	items[777].key = items[776].key + SIZE - 1;
+	assert(lath_index_load_sorted(&list, N, items, &bad) == -EINVAL && bad == 777);
+	assert(lath_index_load_sorted(&list, N, items, NULL) == -EINVAL);
+	items[777].key = 777 * STEP;
+	items[5].size = 0;
+	assert(lath_index_load_sorted(&list, N, items, &bad) == -EINVAL && bad == 5);
+	items[5].size = SIZE;
+	assert(!lath_index_count(&list));
+	assert(!lath_index_load_sorted(&list, N, items, &bad));
+	assert(lath_index_load_sorted(&list, N, items, &bad) == -EBUSY);
+	assert(!lath_index_verify(&list, 5, NULL, 0) && lath_index_count(&list) == N);
+	assert(node_level(root()) >= 2);
+	for (i = 0; i < N; i += 13)
+		assert(!lath_index_lookup_item(&list, (u64)i * STEP + 9, &found) && found.value == i);
+	drop();
+	free(items);
+}
+
+/* A thread that announces itself reads beside a writer and is waited for. */
+static void announced(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_item found;
+	u32 i;
+
+	config.rcu = &lath_rcu_memb;
+	config.flags = LATH_NODE_EACH;
+	lath_rcu_memb.register_thread();
+	assert(!lath_index_init(&list, &config));
+	for (i = 0; i < ITEMS; i++) {
+		struct lath_item item = { i, 1, i };
+
+		assert(!lath_index_insert_item(&list, &item, NULL));
+	}
+	lath_rcu_memb.read_lock();
+	assert(!lath_index_lookup_item_rcu(&list, 7, &found) && found.value == 7);
+	lath_rcu_memb.read_unlock();
+	for (i = 0; i < ITEMS; i++)
+		assert(!lath_index_erase_item(&list, i, NULL));
+	lath_rcu_memb.synchronize();
+	assert(!lath_index_verify(&list, 5, NULL, 0) && !lath_index_count(&list));
+	drop();
+	lath_rcu_memb.unregister_thread();
+}
+
+int main(void)
+{
+	leaves();
+	inner_nodes();
+	holes();
+	dumps();
+	configs();
+	loads();
+	announced();
+	return 0;
+}
