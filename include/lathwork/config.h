@@ -99,6 +99,9 @@ enum {
 	LATH_SMALL_PAGES = 1u << 3,
 	LATH_NODE_EACH = 1u << 1, /* one allocation a node, freed right after its grace period:
 					 * slower, but checkers (ASan, memcheck) see every misuse */
+	/* In memory that several processes map at one address: rcu and allocator point to structs that each of
+	 * them has at that address, and are used in place, not copied; id is set and never used again. */
+	LATH_SHARED = 1u << 4,
 	LATH_HOLES = 1u << 2,	  /* the list can be asked for free room (lathwork/hole.h); ranges only */
 };
 
@@ -108,9 +111,10 @@ struct lath_config {
 	unsigned int flags;
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto; ignored in the kernel */
 	const struct lath_allocator *allocator; /* NULL: anonymous pages */
+	uint64_t id;				/* LATH_SHARED only */
 };
 
-#define LATH_CONFIG_INIT { sizeof(struct lath_config), LATH_RANGES, 0, NULL, NULL }
+#define LATH_CONFIG_INIT { sizeof(struct lath_config), LATH_RANGES, 0, NULL, NULL, 0 }
 
 #ifdef __cplusplus
 }

@@ -39,9 +39,9 @@ extern "C" {
 #endif
 
 struct lath_cursor {
-	struct lath_index *list;
+	struct lath_index *index;
 	void *leaf;
-	uint64_t word;
+	uint64_t lockword;
 	uint64_t key; /* of the item it stands on */
 	int entry;    /* of the leaf, -1 if it stands nowhere */
 	int locked;

@@ -113,7 +113,7 @@ struct lath_index_stats {
 	uint64_t lock_falls;	/* readers that gave up on versions and took the lock */
 	uint64_t splits;	/* leaves added to full ones */
 	uint64_t merges;
-	uint64_t unposted;   /* nodes without a separator, for want of memory: reached from the left only */
+	uint64_t no_downlink; /* nodes without a parent entry, for want of memory: found by moving right */
 	uint64_t huge_bytes; /* of bytes: asked to be on 2 MiB pages */
 };
 
@@ -218,9 +218,21 @@ LATH_API int lath_index_get(struct lath_index *list, uint64_t point, uint64_t *v
 LATH_API size_t lath_index_scan(struct lath_index *list, uint64_t from, uint64_t last,
 				   struct lath_item *items, size_t max, uint64_t *next);
 
+/* The same, keys and values in arrays of their own. */
+LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last, uint64_t *keys,
+				       uint64_t *values, size_t max, uint64_t *next);
+
 /* The same to the left: items that start in [first, from], the highest first. */
 LATH_API size_t lath_index_scan_back(struct lath_index *list, uint64_t from, uint64_t first,
 					struct lath_item *items, size_t max, uint64_t *next);
+
+/* An insert of key will come soon: prefetch what it needs. Changes nothing. */
+LATH_API void lath_index_prefetch(struct lath_index *index, uint64_t key);
+/* The items were inserted in order and will be read in any order: build at once what makes that fast. Never needed;
+ * may allocate, and does nothing if there is no memory. Concurrently with anything. */
+LATH_API void lath_index_prepare(struct lath_index *index);
+/* A number that differs between builds of the library whose indexes lie differently in memory (LATH_SHARED). */
+LATH_API uint32_t lath_index_layout(void);
 
 LATH_API uint64_t lath_index_count(struct lath_index *list);
 LATH_API void lath_index_get_stats(struct lath_index *list, struct lath_index_stats *stats);

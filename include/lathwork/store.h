@@ -291,8 +291,6 @@ struct lath_store_stats {
 	uint64_t layers;	/* byte keys: further indexes */
 	uint64_t evicted, expired;	 /* entries that left so */
 	uint64_t fragmentation_permille; /* free of committed */
-	uint64_t mapped;		 /* dev: 1 if get, get_ref and mget read a mapping, without calls */
-	uint64_t map_falls;		 /* of them: so many asked the kernel all the same */
 };
 
 LATH_API int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats);

@@ -27,7 +27,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-#include "../uapi/llds.h"
+#include "lathwork/uapi/llds.h"
 #include "lathwork/index.h"
 
 /* Charged to the cgroup of who asks; what users ask for leaves no line in the log. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dev.c - the kernel's store, through the calls of /dev/llds (kernel/uapi/llds.h).
+ * dev.c - the kernel's store, through the calls of /dev/llds (lathwork/uapi/llds.h).
  *
  * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside the
- * caller's section: so it is there until the section ends, and nobody has to give it back. Single and batched
- * lookups go through a mapping where the kernel gives one (dev_map.h), else through calls.
+ * caller's section: so it is there until the section ends, and nobody has to give it back.
  */
 #include "store/engine.h"
-#include "store/dev_map.h"
+#include "lathwork/uapi/llds.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -15,14 +14,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define GROUP STORE_MAP_GROUP
+/* Keys per LLDS_MGET. */
+#define GROUP 64
 /* What a value is asked for with; a longer one takes a second call. */
 #define FIRST_ROOM 512
 
 struct dev {
 	int fd;
-	bool mapped;
-	struct store_map map;
 };
 
 struct copy {
@@ -83,8 +81,6 @@ static int dev_close(struct lath_store *store)
 {
 	struct dev *dev = store->backend_data;
 
-	if (dev->mapped)
-		store_map_close(&dev->map);
 	close(dev->fd);
 	free(dev);
 	return 0;
@@ -110,8 +106,6 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);
 		if (ret)
 			close(dev->fd);
-		else
-			dev->mapped = store_map_open(&dev->map, dev->fd);
 	}
 	free(path);
 	if (ret)
@@ -123,22 +117,15 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 
 static int read_one(const struct lath_store *store, struct llds_get *get)
 {
-	struct dev *dev = store->backend_data;
-	int ret = dev->mapped ? store_map_get(&dev->map, get) : -EAGAIN;
-
-	return ret == -EAGAIN ? dev_call(store, LLDS_GET, get) : ret;
+	return dev_call(store, LLDS_GET, get);
 }
 
 /* 0: the errors in get say the rest. A negative one: nothing is known of any. */
 static int read_many(const struct lath_store *store, unsigned int n, struct llds_get *get)
 {
 	struct llds_batch batch = { .elements = (uintptr_t)get, .count = n };
-	struct dev *dev = store->backend_data;
 
-	if (!dev->mapped)
-		return dev_call(store, LLDS_MGET, &batch);
-	store_map_mget(&dev->map, n, get);
-	return 0;
+	return dev_call(store, LLDS_MGET, &batch);
 }
 
 static int64_t dev_get(struct lath_store *store, struct lath_store_key key, void *buf, size_t room)
@@ -425,7 +412,6 @@ static int dev_seek(struct lath_store *store, struct lath_store_key key, int bac
 
 static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
-	const struct dev *dev = store->backend_data;
 	struct llds_stats there;
 	int ret = dev_call(store, LLDS_STATS, &there);
 
@@ -436,8 +422,6 @@ static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 	stats->committed = there.bytes;
 	stats->index_bytes = there.index_bytes;
 	stats->record_bytes = there.bytes - there.index_bytes;
-	stats->mapped = dev->mapped;
-	stats->map_falls = dev->mapped ? READ_ONCE(dev->map.falls) : 0;
 	return 0;
 }
 

@@ -7,7 +7,6 @@
  * seeks its last key anew.
  */
 #include "store/engine.h"
-#include "store/scan.h"
 
 #include <stdlib.h>
 
@@ -485,8 +484,8 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
 			       struct lath_store_ref *refs, size_t max, uint64_t *next)
 {
-	struct number_scan scan;
-	u64 words[64];
+	u64 words[512];
+	bool ended = false;
 	size_t n = 0, i, m;
 
 	if (store->keys != LATH_STORE_NUMBERS)
@@ -496,14 +495,13 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 	if (store->backend)
 		return scan_elsewhere(store, from, last, keys, refs, max, next);
 	lath_reader_enter(store->rcu);
-	number_scan_begin(&scan, store, from, last, max);
-	while (n < max) {
+	while (n < max && !ended) {
+		size_t room = min(max - n, ARRAY_SIZE(words));
 		u64 *here = keys + n;
 
-		m = number_scan_next(&scan, here, words, min(max - n, ARRAY_SIZE(words)));
-		if (!m)
-			break;
-		if (word_has_place(words[0])) /* values of one store are most often alike */
+		m = lath_index_scan_values(&store->root.list, from, last, here, words, room, &from);
+		ended = m < room || !from || from > last;
+		if (m && word_has_place(words[0])) /* values of one store are most often alike */
 			for (i = 0; i < m; i++)
 				value_prefetch(store, words[i]);
 		for (i = 0; i < m; i++) {
@@ -514,7 +512,7 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 	}
 	lath_reader_exit(store->rcu);
 	if (next)
-		*next = scan.ended ? 0 : scan.from;
+		*next = ended ? 0 : from;
 	return n;
 }
 

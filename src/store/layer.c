@@ -15,7 +15,6 @@
  * What was replaced is retired. A layer in use is never replaced by anything but a layer above it, so who
  * is in it stays in the right one.
  */
-#include "index/tree/share.h"
 #include "store/engine.h"
 
 u64 slice_of(const u8 *key, u64 size, u64 depth)
@@ -136,18 +135,17 @@ int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags
 {
 	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->index };
 	struct lath_config config = LATH_CONFIG_INIT;
-	int ret;
 
 	config.layout = LATH_POINTS;
 	config.flags = flags;
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
-	ret = lath_index_init(&layer->list, &config);
-	if (!ret && store->keys == LATH_STORE_NUMBERS)
-		lath_index_loosen(&layer->list);
-	if (!ret && store->allocator)
-		lath_index_share(&layer->list, store->allocator, store->list_id++);
-	return ret;
+	if (store->allocator) {
+		config.flags |= LATH_SHARED;
+		config.allocator = store->allocator;
+		config.id = store->list_id++;
+	}
+	return lath_index_init(&layer->list, &config);
 }
 
 static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, struct layer **out)

@@ -6,7 +6,6 @@
  * against what is left of the file, before memory is asked for.
  */
 #include "store/engine.h"
-#include "index/tree/share.h"
 #include "store/snapshot.h"
 
 #include <fcntl.h>

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "index/tree/share.h"
 #include "store/pages.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -58,7 +57,7 @@ static u32 layout_of_this_build(void)
 			      sizeof(pthread_mutex_t),
 			      sizeof(struct lath_index),
 			      sizeof(void *),
-			      lath_index_node_cap(),
+			      lath_index_layout(),
 			      SHARDS,
 			      CLASSES,
 			      LATH_VERSION_MAJOR,

@@ -3,7 +3,6 @@
  * update.c - single keys: reads, and changes as one loop of look, decide, build, compare-and-swap.
  */
 #include "store/engine.h"
-#include "index/tree/share.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -220,7 +219,7 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	struct lath_item item = { key.n, 1, 0 }, old;
 	int ret;
 
-	lath_index_expect(&store->root.list, key.n);
+	lath_index_prefetch(&store->root.list, key.n);
 	ret = value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;

@@ -178,6 +178,13 @@ static inline void lath_block_free(void *block)
 	kfree(block);
 }
 
+/* As in user.h; in kernels that look for faults anyway. */
+#if defined(CONFIG_DEBUG_LIST) || defined(CONFIG_PROVE_LOCKING)
+#define LATH_ASSERT(condition) BUG_ON(!(condition))
+#else
+#define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
+#endif
+
 #define lath_delay(point) ((void)0)
 
 #endif /* LATH_SYS_LINUX_H */

@@ -18,7 +18,7 @@
  *   text       snprintf
  *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
- *   tests      lath_delay(point)
+ *   tests      LATH_ASSERT(condition)  lath_delay(point)
  *
  * In user space READ_ONCE, WRITE_ONCE and the smp_ words are __atomic operations, so that
  * ThreadSanitizer understands every shared access; there the fences are empty and the accesses

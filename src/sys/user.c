@@ -15,6 +15,14 @@ char lath_grace_period_tag;
 void (*lath_delay_hook)(const char *point);
 #endif
 
+#ifdef LATH_ASSERTIONS
+_Noreturn void lath_assert_failed(const char *condition, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: lathwork: assertion failed: %s\n", file, line, condition);
+	abort();
+}
+#endif
+
 void lath_yield(void)
 {
 	sched_yield();

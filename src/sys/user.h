@@ -270,6 +270,19 @@ void lath_pages_free(void *pages, size_t size);
 void *lath_block_alloc(size_t size);
 void lath_block_free(void *block);
 
+/* What a function promises or expects, checked in builds with LATH_ASSERTIONS: a false condition ends the program
+ * with a sentence. Elsewhere the condition is compiled but not evaluated. */
+#ifdef LATH_ASSERTIONS
+_Noreturn void lath_assert_failed(const char *condition, const char *file, int line);
+#define LATH_ASSERT(condition)                                                   \
+	do {                                                                     \
+		if (unlikely(!(condition)))                                      \
+			lath_assert_failed(#condition, __FILE__, __LINE__);      \
+	} while (0)
+#else
+#define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
+#endif
+
 /* Named points where a test build may pause a thread. */
 #ifdef LATH_DELAYS
 extern void (*lath_delay_hook)(const char *point);

@@ -4,7 +4,7 @@
  * with a tag each, items copied out inside the reader. Built with small nodes (LATH_NODE_CAP,
  * LATH_SPARSE_RING), one allocation a node, so that splits, merges and reclamation are everywhere
  * and every access to a freed node is seen; with -DSUBJECT_POOLS nodes come from pools as they do by
- * default, and the threads' fingers and the guide are at work.
+ * default, and the threads' fingers and the hint table are at work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ subject *subject_new(void)
 	struct lath_config config = LATH_CONFIG_INIT;
 	subject *s;
 
-	lath_guide_least = 1;
+	lath_hint_least = 1;
 	config.flags = LATH_HOLES;
 #ifndef SUBJECT_POOLS
 	config.flags |= LATH_NODE_EACH;
@@ -46,7 +46,7 @@ void subject_free(subject *s)
 void subject_thread_begin(subject *s)
 {
 	lath_rcu_memb.register_thread();
-	guide_make((struct tree *)(void *)&s->list);
+	hint_build((struct tree *)(void *)&s->list);
 }
 
 void subject_thread_end(subject *s)

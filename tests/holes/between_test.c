@@ -40,13 +40,12 @@ static uint64_t below(uint64_t n)
 static bool lock_free(const char *point)
 {
 	static const char *const points[] = {
-		"erased, hole not yet claimed",
-		"leaf's gap set, not yet the parent's copy",
-		"claims copied to one level",
-		"leaf appended, separator not yet posted",
-		"leaves evened out, separators not yet posted",
-		"inner split, separator not yet posted",
-		"walk: leaf found",
+		"erased, summaries not yet raised",
+		"leaf's summary set, not yet the parent's copy",
+		"summaries copied to one level",
+		"leaves changed, separators not yet posted",
+		"inner node split, right half not yet posted",
+		"descend: leaf found",
 		"finger: leaf found",
 	};
 	size_t i;
@@ -175,7 +174,7 @@ static void insert_keys(const uint64_t *keys, size_t n)
 
 static void append_once(const char *point)
 {
-	if (!strcmp(point, "erased, hole not yet claimed") && !inside) {
+	if (!strcmp(point, "erased, summaries not yet raised") && !inside) {
 		inside = true;
 		insert_keys((const uint64_t[]){ 55, 75 }, 2); /* fills the leaf; begins the next one */
 	}

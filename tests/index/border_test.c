@@ -23,7 +23,7 @@ static u64 moves_right(struct tree *list, u64 key)
 	u64 n = 0;
 
 	while (node_level(node))
-		if (walk_step(&node, key, WALK_ON, 0) == STEP_RIGHT)
+		if (descend_step(&node, key, false, FOR_READ) == STEP_RIGHT)
 			n++;
 	for (; key > node->last; node = node->right)
 		n++;

@@ -90,12 +90,12 @@ static void leaves(void)
 	fill(LATH_RANGES, LATH_HOLES);
 	first = first_leaf();
 	second = first->right;
-	BREAK(1, 1, first->word, first->word | NODE_DEAD);
-	BREAK(1, 1, second->word, second->word | NODE_LOCKED);
+	BREAK(1, 1, first->lockword, first->lockword | NODE_DEAD);
+	BREAK(1, 1, second->lockword, second->lockword | NODE_LOCKED);
 	BREAK(1, 1, second->level, 1);
 	BREAK(1, 2, first->last, first->last + 1);
 	BREAK(1, 2, second->low, second->low - 1);
-	BREAK(1, 2, first->word, first->word | NODE_VOID);
+	BREAK(1, 2, first->lockword, first->lockword | NODE_HALF_DEAD);
 	BREAK(1, 2, first->right, NULL);
 	BREAK(2, 3, first->used, NODE_CAP + 1);
 	BREAK(2, 3, first->used, 1);
@@ -123,11 +123,11 @@ static void inner_nodes(void)
 	BREAK(4, 7, top->low, 1);
 	BREAK(4, 7, top->last, KEY_MAX - 1);
 	BREAK(4, 7, top->live, 0);
-	BREAK(4, 7, inner->word, inner->word | NODE_VOID);
+	BREAK(4, 7, inner->lockword, inner->lockword | NODE_HALF_DEAD);
 	BREAK(4, 7, inner->right, NULL);
 	BREAK(4, 6, inner->head[1], inner->head[1] ^ 1);
 	BREAK(4, 8, child(top, 1)->level, 7);
-	BREAK(4, 8, child(inner, 1)->word, child(inner, 1)->word | NODE_DEAD);
+	BREAK(4, 8, child(inner, 1)->lockword, child(inner, 1)->lockword | NODE_DEAD);
 	BREAK(4, 9, child(inner, 1)->low, child(inner, 1)->low + 1);
 
 	/* a separator that is there twice, its head too */

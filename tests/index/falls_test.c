@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "index/tree/tree.h"
+#include "index/tree/locate.h"
 
 #include "lathwork/index.h"
 
@@ -34,7 +34,7 @@ static void disturb(const char *point)
 		return;
 	inside = true;
 	disturbances--;
-	leaf = lock_leaf(tree_of(&list), near_key);
+	leaf = locate_far_locked(tree_of(&list), near_key);
 	node_unlock(leaf);
 	inside = false;
 }
@@ -152,7 +152,7 @@ int main(void)
 		check(key);
 
 	/* at both sides of fences: the answer is in the leaf beside */
-	for (leaf = find_leaf(tree_of(&list), 0, &key); leaf; leaf = next) {
+	for (leaf = locate(tree_of(&list), 0, FOR_READ, &key); leaf; leaf = next) {
 		u64 low = leaf->low, last = leaf->last;
 
 		next = leaf_right(leaf);

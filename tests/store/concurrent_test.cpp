@@ -18,11 +18,11 @@
 using namespace storetest;
 
 // leaves from which on numbers are led to theirs (src/index/hint/hint.h)
-extern "C" unsigned lath_guide_least;
+extern "C" unsigned lath_hint_least;
 
 namespace {
 
-[[maybe_unused]] const unsigned led = lath_guide_least = 1;
+[[maybe_unused]] const unsigned led = lath_hint_least = 1;
 
 constexpr std::int64_t absent = -1;
 

@@ -15,11 +15,11 @@
 using namespace storetest;
 
 // leaves from which on numbers are led to theirs (src/index/hint/hint.h)
-extern "C" unsigned lath_guide_least;
+extern "C" unsigned lath_hint_least;
 
 namespace {
 
-[[maybe_unused]] const unsigned led = lath_guide_least = 1;
+[[maybe_unused]] const unsigned led = lath_hint_least = 1;
 
 std::optional<std::int64_t> number_of(std::string s) {
     if (!s.empty() && s.back() == '\0')

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * node.c - changes to one node, or between two neighbours, under the caller's locks.
+ * node.c - changes to one node, or to two siblings, under the caller's locks.
  *
- * Every store goes where readers may be looking. They find out by the node's version, so order
- * inside a locked section does not matter; the stores are WRITE_ONCE so that each is whole.
- * The live mask (erase clears a bit, insert sets one, entries move only as far as the nearest
- * dead one) follows from the erase and re-insert rounds of the 2013 skiplist test, where shifting
- * arrays was half the cost.
+ * Readers may look at a node while it changes. They notice by its version, so the order of stores within a
+ * locked section does not matter; WRITE_ONCE keeps each store whole. The live mask (erase clears a bit,
+ * insert sets one, entries move only as far as the nearest erased one) makes erasing and inserting again
+ * cheap: shifting arrays was half the cost of the 2013 test, which does just that.
  */
 #include "index/block/node.h"
 #include "arch/move.h"
 
-/* A tie of more saturated heads than this makes an insert choose the scale anew. */
+/* An insert rescales its node if more heads than this are saturated at one end. */
 #define SATURATED_RUN 4
 
 u64 node_wait(struct node *node)
 {
 	unsigned int rounds = 0;
-	u64 word;
+	u64 lockword;
 
 	do {
 		lath_spin_wait(&rounds);
-		word = smp_load_acquire(&node->word); /* pairs with node_unlock */
-	} while (word & NODE_LOCKED);
-	return word;
+		lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
+	} while (lockword & NODE_LOCKED);
+	return lockword;
 }
 
-/* Copy n words to where readers look. Upwards (dst > src) starts at the far end. */
+/* Copy n words that readers may be reading; source and destination may overlap. */
 static void move_words(u64 *dst, const u64 *src, size_t n)
 {
 #if LATH_CHECKED
@@ -53,8 +52,7 @@ static void move_entries(struct node *to, unsigned int dst, const struct node *f
 		move_words(&to->size[dst * side], &from->size[src * side], n * (size_t)side);
 }
 
-/* Heads are bytes, but readers load them eight at a time: keep every byte store a store of its own
- * in checked builds, and let the compiler do its best elsewhere. */
+/* Readers load eight heads at a time. Checked builds store byte by byte, so that each store is atomic. */
 static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 {
 #if LATH_CHECKED
@@ -70,10 +68,10 @@ static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 #endif
 }
 
-/* Entries [i, i + n) one further up. */
+/* Move entries [i, i + n) one position up. */
 static void entries_up(struct node *node, unsigned int i, unsigned int n, unsigned int side)
 {
-	if (!n) /* a stream of ascending keys */
+	if (!n) /* the common case of ascending keys */
 		return;
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512) && side <= 1) {
@@ -90,7 +88,7 @@ static void entries_up(struct node *node, unsigned int i, unsigned int n, unsign
 	move_heads(node->head + i + 1, node->head + i, n);
 }
 
-void node_forget_gap(struct node *node, unsigned int i)
+void node_side_unknown(struct node *node, unsigned int i)
 {
 	unsigned int w;
 
@@ -105,7 +103,7 @@ static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 
 	if (side == 1)
 		WRITE_ONCE(node->size[i], size);
 	else if (side)
-		node_forget_gap(node, i);
+		node_side_unknown(node, i);
 }
 
 static void pad_heads(struct node *node)
@@ -132,7 +130,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
 	WRITE_ONCE(node->at, (u8)-1);
-	WRITE_ONCE(node->unposted, 0);
+	WRITE_ONCE(node->no_downlink, 0);
 	pad_heads(node);
 }
 
@@ -202,7 +200,7 @@ void node_scale(struct node *node, u64 base, unsigned int shift)
 	move_heads(node->head, head, 64);
 }
 
-/* The finest scale that tells 256 steps between first and last. */
+/* Rescale: 128 to 256 steps between first and last. */
 static void scale_to(struct node *node, u64 first, u64 last)
 {
 	unsigned int bits = fls64(last - first);
@@ -218,7 +216,7 @@ void node_rescale(struct node *node)
 		pad_heads(node);
 }
 
-/* The entry at i has a saturated head: if many tie with it, choose a scale with room on that side. */
+/* Entry i has a saturated head, 0 or 255. If many share it, choose a scale with room at that end. */
 static void relieve_saturation(struct node *node, unsigned int i)
 {
 	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
@@ -234,15 +232,15 @@ static void relieve_saturation(struct node *node, unsigned int i)
 	}
 }
 
-/* Make slot i free for an entry between i - 1 and i by moving what stands up to the nearest dead
- * entry; returns the slot to write. */
+/* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased one.
+ * Returns the position to write. */
 static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
 {
 	unsigned int used = node->used, up, down;
 	u64 dead = ~node->live & lath_ones(used);
 	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
 
-	if (likely(!dead)) { /* what an insert into a list that only grows meets */
+	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
 		entries_up(node, i, used - i, side);
 		WRITE_ONCE(node->used, (u8)(used + 1));
 		WRITE_ONCE(node->live, lath_ones(used + 1));
@@ -276,11 +274,15 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	unsigned int i = rank;
 	u8 h = node_head(node->base, node->shift, key);
 
+	LATH_ASSERT(node_is_locked(node) && !node_full(node));
+	LATH_ASSERT(rank <= node->used && node->used <= NODE_CAP);
+	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
+	LATH_ASSERT(rank == node->used || node_key(node, rank) >= key);
 	if (rank >= node->used || node->live >> rank & 1) {
 		i = open_slot(node, rank, side);
 		WRITE_ONCE(node->head[i], h);
 	} else if (node->head[i] != h) {
-		/* else nothing to do: what was erased often comes back, and the next search need not wait for a store */
+		/* an equal head is not written: the next search need not wait for the store */
 		WRITE_ONCE(node->head[i], h);
 	}
 	put_entry(node, i, key, size, value, side);
@@ -295,6 +297,7 @@ void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int s
 {
 	unsigned int i = node->used;
 
+	LATH_ASSERT(i < NODE_CAP && (!i || node_key(node, i - 1) < key));
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->used, (u8)(i + 1));
@@ -312,6 +315,7 @@ void node_compact(struct node *node, unsigned int side)
 	unsigned int n = 0;
 	u64 live = node->live;
 
+	LATH_ASSERT(node_is_locked(node));
 	if (live == lath_ones(node->used))
 		return;
 	while (live) {
@@ -329,41 +333,6 @@ void node_compact(struct node *node, unsigned int side)
 	pad_heads(node);
 }
 
-/* Dead entries want keys of their own between their neighbours': there are none where nothing can come. */
-static u64 spread_slots(const struct node *node)
-{
-	unsigned int n = node->used, i, at = 0;
-	u64 slots = 0;
-
-	for (i = 0; i < n; i++) {
-		unsigned int next = i + 1 + (i + 1) * (NODE_CAP - n) / n;
-
-		slots |= 1ull << at++;
-		if (i + 1 < n && next > at)
-			at += (unsigned int)min((u64)(next - at),
-						node_key(node, i + 1) - node_key(node, i) - 1);
-	}
-	return slots;
-}
-
-void node_spread(struct node *node, unsigned int side)
-{
-	u64 live = spread_slots(node), rest = live, key, above = 0;
-	unsigned int i = node->used, end = fls64(live), slot, gap;
-
-	if (live == lath_ones(i))
-		return;
-	WRITE_ONCE(node->live, live);
-	WRITE_ONCE(node->used, (u8)end);
-	for (; rest; rest &= ~(1ull << slot), end = slot, above = key) {
-		slot = __fls64(rest);
-		key = node_key(node, --i);
-		put_entry(node, slot, key, node_size(node, i, side == 1), node_value(node, i), side);
-		for (gap = end - slot - 1; gap; gap--)
-			put_entry(node, slot + gap, key + (above - key) / (end - slot) * gap, 0, 0, side);
-	}
-}
-
 static void set_count(struct node *node, unsigned int n)
 {
 	WRITE_ONCE(node->used, (u8)n);
@@ -374,6 +343,9 @@ void node_move_up(struct node *left, struct node *right, unsigned int n, unsigne
 {
 	unsigned int l = left->used, r = right->used;
 
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	LATH_ASSERT(left->live == lath_ones(l) && right->live == lath_ones(r));
+	LATH_ASSERT(n <= l && r + n <= NODE_CAP);
 	move_entries(right, n, right, 0, r, side);
 	move_entries(right, 0, left, l - n, n, side);
 	set_count(left, l - n);
@@ -384,6 +356,9 @@ void node_move_down(struct node *left, struct node *right, unsigned int n, unsig
 {
 	unsigned int l = left->used, r = right->used;
 
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	LATH_ASSERT(left->live == lath_ones(l) && right->live == lath_ones(r));
+	LATH_ASSERT(n <= r && l + n <= NODE_CAP);
 	move_entries(left, l, right, 0, n, side);
 	move_entries(right, 0, right, n, r - n, side);
 	set_count(left, l + n);

@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * node.h - the block the index is made of, and what can be done to one or two of them.
+ * node.h - a node of the tree: a block of up to 64 entries, and the operations on one or two nodes.
  *
- * Floor 1: nothing here takes a lock for longer than its name says, enters a reader or retires
- * memory. Functions that change a node want its lock held; functions that read one give an answer
- * that holds only if the node's word is unchanged afterwards (node_valid).
+ * Leaves and inner nodes have the same layout. An entry of a leaf is an item; an entry of an inner
+ * node is a separator key and the child that holds the keys from the separator on (a downlink).
  *
- * Leaves and inner nodes are the same block: in a leaf an entry is an item, in an inner node it is a
- * separator and the child that holds the keys from there on.
+ *   +0     lockword low last right    fence keys [low, last] and the right sibling
+ *   +32    live level shift used ...  live: bit i is set if entry i is live; base, shift: scale of the heads
+ *   +64    head[64]                   one byte per entry, ascending with the keys
+ *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
+ *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a miss never
+ *                                     loads it. Inner nodes with LATH_HOLES: a summary per child (holes/gap.h).
+ *                                     With LATH_HOLES a node's own summary follows
  *
- *   +0     word low last right        fences [low, last] and the right neighbour
- *   +32    live level shift used run base  live: bit i = entry i is there; base, shift: the heads' scale
- *   +64    head[64]                   one byte an entry, ascending with the keys
- *   +128   pair[64] {key, value}      ascending by key; dead entries keep their key
- *   +1152  size[64]                   leaves in the ranges layout; a column of its own, so that a
- *                                     miss never loads it. In a list asked for holes inner nodes
- *                                     have gap[64] here, and every node its own gap behind (gap.h)
+ * Version lock (optimistic lock coupling; Leis et al., "The ART of practical synchronization", DaMoN 2016).
+ * The lockword is a lock bit, two state bits and a version that grows with every change.
+ *   LOCKED     a writer holds the node
+ *   DEAD       the node was merged into its left sibling and unlinked; a reader that meets it starts again
+ *   HALF_DEAD  the node covers no key: its key space has moved to its right sibling (Lanin and Shasha 1986)
+ * A reader remembers the lockword (node_read), reads, and compares it afterwards (node_valid).
+ * node_trylock(node, lockword) succeeds only if the node has not changed since; then everything that was
+ * read under that lockword still holds. node_lock waits for the lock and gives no such guarantee.
  *
- * The word: a lock bit, two states, and a version that grows with every change.
- *   LOCKED  a writer is inside
- *   DEAD    merged into its left neighbour and unlinked; whoever gets here starts anew
- *   VOID    covers no key; what it covered has gone to the right
+ * Key heads: head = min(255, (key - base) >> shift), 0 below base. Keys in order have heads in order, so one
+ * compare of 64 bytes leaves the few entries with an equal head: most often one for a hit, none for a miss.
+ * Heads of the entries from `used` on are 255 and their live bits are clear.
  *
- * Heads: head = min(255, (key - base) >> shift), 0 below base. Ascending keys have ascending heads,
- * so one compare of 64 bytes leaves the few entries whose head is equal, most often one on a hit
- * and none on a miss. Heads of the entries from `used` on are 255 and their live bits clear.
+ * Functions that change a node require its lock, or a node that no other thread can reach yet. Functions that
+ * only read one may run without: what they return holds if node_valid says so afterwards. Nothing here
+ * allocates, retires memory or enters an RCU read-side critical section.
  */
 #ifndef LATH_INDEX_NODE_H
 #define LATH_INDEX_NODE_H
 
 #include "arch/search.h"
 
-/* Entries a node: 64 = one mask word and one line of heads. Tests build with small ones, so that
- * splits and merges are everywhere. */
+/* Entries per node: 64 fill one mask word and one line of heads. Tests build with fewer, so that splits
+ * and merges happen all the time. */
 #ifndef LATH_NODE_CAP
 #define LATH_NODE_CAP 64
 #endif
@@ -41,16 +45,10 @@ _Static_assert(NODE_CAP >= 4 && NODE_CAP <= 64, "live is one 64-bit mask");
 
 #define KEY_MAX (~0ull)
 
-/* A link as it stands in memory -> the node to go to. Another place only for who walks a list that lives in
- * another address space (peek.h). */
-#ifndef LATH_LINK
-#define LATH_LINK(node) (node)
-#endif
-
 enum {
 	NODE_LOCKED = 1,
 	NODE_DEAD = 2,
-	NODE_VOID = 4,
+	NODE_HALF_DEAD = 4,
 	NODE_FLAGS = 7,
 	NODE_VERSION = 8, /* one step of the version */
 };
@@ -61,7 +59,7 @@ struct pair {
 };
 
 struct node {
-	u64 word;
+	u64 lockword;
 	u64 low; /* only ever falls while the node lives */
 	u64 last;
 	struct node *right;
@@ -69,9 +67,9 @@ struct node {
 	u16 level; /* 0 = leaf */
 	u8 shift;
 	u8 used; /* entries [0, used) have keys, live or dead */
-	u8 run;	 /* so many inserts in a row went each behind the one before: a stream of ascending keys */
-	u8 unposted; /* its parent does not know it yet; whoever clears this posts it (grow.c) */
-	u8 at;	     /* where the last insert went: a hint, entries may have moved since */
+	u8 run;		/* inserts in a row, each right behind the one before: an ascending stream */
+	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it (tree/post.c) */
+	u8 at;		/* where the last insert went: a hint, entries may have moved since */
 	u8 spare;
 	union {
 		struct {
@@ -82,12 +80,12 @@ struct node {
 	};
 	u8 head[64];
 	struct pair pair[NODE_CAP];
-	u64 size[]; /* `side` words an entry: see below */
+	u64 size[]; /* the side column */
 };
 
-/* The column beside the pairs has so many words an entry: none in the points layout, one (the size) in
- * leaves of ranges, GAP_WORDS (what lies free below the child, gap.h) in inner nodes of a list that is
- * asked for holes. Calls that move entries take that number as `side`. */
+/* Words per entry of the side column: 0 in the points layout, 1 (the size) in leaves of ranges, GAP_WORDS
+ * (the summary of the child, holes/gap.h) in inner nodes of a tree with LATH_HOLES. Functions that move
+ * entries take this number as `side`. */
 #define GAP_WORDS 8
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
@@ -96,31 +94,32 @@ _Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
 
 /* ---- versions and locks ---- */
 
-/* Slow path of node_read: wait until the writer has left. */
+/* Wait until the node is not locked; returns its lockword then. */
 u64 node_wait(struct node *node);
 
-/* Begin an optimistic read: the word, not locked. Pairs with the release in node_unlock. */
+/* Begin an optimistic read. Returns the lockword, never a locked one: waits for a writer. */
 static inline u64 node_read(struct node *node)
 {
-	u64 word = smp_load_acquire(&node->word); /* pairs with node_unlock */
+	u64 lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
-	return likely(!(word & NODE_LOCKED)) ? word : node_wait(node);
+	return likely(!(lockword & NODE_LOCKED)) ? lockword : node_wait(node);
 }
 
-/* End it: did nothing change since node_read gave `word`? Pairs with smp_wmb in node_trylock. */
-static inline bool node_valid(struct node *node, u64 word)
+/* End an optimistic read. Returns true if the node has not changed since node_read returned `lockword`. */
+static inline bool node_valid(struct node *node, u64 lockword)
 {
-	lath_delay("read, not yet looked at the word again");
+	lath_delay("read, lockword not yet compared");
 	smp_rmb(); /* pairs with smp_wmb in node_trylock */
-	return likely(READ_ONCE(node->word) == word);
+	return likely(READ_ONCE(node->lockword) == lockword);
 }
 
-/* Take the lock if nothing changed since `word` was read. The write barrier keeps the stores that
- * follow behind the lock bit: a reader that sees one of them finds the word changed. */
-static inline bool node_trylock(struct node *node, u64 word)
+/* Lock the node if its lockword is still `lockword`; returns whether it did. The write barrier orders the
+ * lock bit before the stores that follow: a reader that sees one of them finds the lockword changed. */
+static inline bool node_trylock(struct node *node, u64 lockword)
 {
+	LATH_ASSERT(!(lockword & NODE_LOCKED));
 	preempt_disable();
-	if (likely(cmpxchg_acquire(&node->word, word, word | NODE_LOCKED) == word)) {
+	if (likely(cmpxchg_acquire(&node->lockword, lockword, lockword | NODE_LOCKED) == lockword)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
 		lath_word_locked(READ_ONCE(node->level));
 		return true;
@@ -129,42 +128,52 @@ static inline bool node_trylock(struct node *node, u64 word)
 	return false;
 }
 
+/* Does some thread hold the node's lock, or is the node not reachable yet? For assertions. */
+static inline bool node_is_locked(const struct node *node)
+{
+	return READ_ONCE(node->lockword) & (NODE_LOCKED | NODE_DEAD);
+}
+
+/* Lock the node; waits for other writers. The node may be DEAD by then: the caller knows why it is not. */
 static inline void node_lock(struct node *node) __acquires(node)
 {
 	while (!node_trylock(node, node_read(node)))
 		;
 }
 
-/* Leave a changed node. */
+/* Unlock a node that was changed: readers that began before find their lockword outdated. */
 static inline void node_unlock(struct node *node) __releases(node)
 {
+	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_LOCKED);
 	lath_word_unlocked(READ_ONCE(node->level));
 	/* pairs with node_read */
-	smp_store_release(&node->word, (READ_ONCE(node->word) & ~(u64)NODE_LOCKED) + NODE_VERSION);
+	smp_store_release(&node->lockword, (READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED) + NODE_VERSION);
 	preempt_enable();
 }
 
-/* Leave a node that was not changed: readers under way stay valid. */
+/* Unlock a node that was not changed: readers that began before stay valid. */
 static inline void node_unlock_clean(struct node *node) __releases(node)
 {
+	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_LOCKED);
 	lath_word_unlocked(READ_ONCE(node->level));
 	/* pairs with node_read */
-	smp_store_release(&node->word, READ_ONCE(node->word) & ~(u64)NODE_LOCKED);
+	smp_store_release(&node->lockword, READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED);
 	preempt_enable();
 }
 
-/* Does the node count, and cover key? What is read in it from here on is to be validated by *word. */
-static __always_inline bool node_holds(const struct node *node, u64 key, u64 *word)
+/* Begin an optimistic read of a leaf that may be any leaf by now. Returns true if it is alive, not locked
+ * and covers key; *lockword is to be validated afterwards. */
+static __always_inline bool node_holds(const struct node *node, u64 key, u64 *lockword)
 {
-	u64 w = smp_load_acquire(&node->word); /* pairs with node_unlock */
+	u64 w = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
-	*word = w;
+	*lockword = w;
 	return key >= READ_ONCE(node->low) && key <= READ_ONCE(node->last) && likely(!(w & NODE_FLAGS));
 }
 
 /* ---- one node ---- */
 
-/* Ask memory for all of it but the sizes. */
+/* Prefetch all of the node but the side column. */
 static inline void node_prefetch(const struct node *node)
 {
 	const char *p = (const char *)node;
@@ -179,9 +188,9 @@ static inline unsigned int node_level(const struct node *node)
 	return READ_ONCE(node->level);
 }
 
-static inline bool node_void(const struct node *node)
+static inline bool node_half_dead(const struct node *node)
 {
-	return READ_ONCE(node->word) & NODE_VOID;
+	return READ_ONCE(node->lockword) & NODE_HALF_DEAD;
 }
 
 static inline bool node_full(const struct node *node)
@@ -209,7 +218,7 @@ static inline u64 node_size(const struct node *node, unsigned int i, bool ranges
 	return ranges ? READ_ONCE(node->size[i]) : 1;
 }
 
-/* the last key entry i covers */
+/* The last key that entry i covers. */
 static inline u64 node_end(const struct node *node, unsigned int i, bool ranges)
 {
 	return node_key(node, i) + node_size(node, i, ranges) - 1;
@@ -222,7 +231,7 @@ static inline u8 node_head(u64 base, unsigned int shift, u64 key)
 	return h < 255 ? (u8)h : 255;
 }
 
-/* The head that stands for key in this node. */
+/* The head of key in this node's scale. */
 static inline u8 node_head_of(const struct node *node, u64 key)
 {
 	return node_head(READ_ONCE(node->base), READ_ONCE(node->shift) & 63, key);
@@ -233,17 +242,17 @@ static inline struct lath_match node_match(const struct node *node, u64 key)
 	return lath_heads_match(node->head, node_head_of(node, key));
 }
 
-/* More entries than this with one head: search them by halves. */
+/* If more entries than this share a head, binary search decides among them. */
 #define NODE_TIE 8
 
-/* How many of the entries [from, from + n) have a key below this one; all within the node. */
+/* Returns the first position in [from, from + n] whose entry's key is not below key. */
 unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key);
-/* node_find among candidates that share a head. */
+/* node_find among the entries of a mask, which share a head. */
 long node_find_tied(const struct node *node, u64 among, u64 key);
-/* The last of the entries `among` with a key <= this one, or -1. */
+/* The last entry of the mask with a key <= this one, or -1. */
 long node_floor_tied(const struct node *node, u64 among, u64 key);
 
-/* The live entry with exactly this key, or -1; equal: the entries with its head. Most often there is one,
+/* Returns the live entry with exactly this key, or -1. `equal`: the entries with its head, most often one
  * or none. */
 static __always_inline long node_find_equal(const struct node *node, u64 equal, u64 key)
 {
@@ -264,7 +273,7 @@ static __always_inline long node_find(const struct node *node, u64 key)
 	return node_find_equal(node, lath_heads_equal(node->head, node_head_of(node, key)), key);
 }
 
-/* The last live entry with key <= this one, or -1. Most often it is the last with its head or a lower one. */
+/* Returns the last live entry with a key <= this one, or -1. */
 static __always_inline long node_floor(const struct node *node, u64 key)
 {
 	u64 below_or_at;
@@ -275,7 +284,7 @@ static __always_inline long node_floor(const struct node *node, u64 key)
 	return node_floor_tied(node, below_or_at & ~(1ull << i), key);
 }
 
-/* The live entry that covers key, or -1. */
+/* Returns the live entry that covers key, or -1. */
 static __always_inline long node_cover(const struct node *node, u64 key, bool ranges)
 {
 	long i;
@@ -301,9 +310,9 @@ static inline int node_before(const struct node *node, int i)
 }
 
 /*
- * How many entries, live or dead, have a key below this one. Entries with an equal head stand
- * together, behind all that have a lower one. The masks of a node that is being changed may say
- * anything; the number made of them stays within the node.
+ * Returns the rank of key: the number of entries, live or erased, with a lower key. Entries with equal heads
+ * are adjacent and follow those with lower ones. In a node that is being changed the result may be wrong,
+ * but never points outside the node.
  */
 static inline unsigned int node_match_rank(const struct node *node, struct lath_match m, u64 key)
 {
@@ -321,29 +330,31 @@ static inline unsigned int node_rank(const struct node *node, u64 key)
 	return node_match_rank(node, node_match(node, key), key);
 }
 
+/* Make an empty node of a DEAD one; it stays DEAD until node_open (tree/pool.h). */
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 	       unsigned int shift);
-/* Put an entry of this rank into a node that is not full and has nothing overlapping. */
+/* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored unless side
+ * is 1; a summary is set to "unknown". */
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side);
-/* Append to a node being filled in order; the caller rescales once at the end. */
+/* Append an entry to a node that is filled in order; the caller rescales at the end. */
 void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side);
+/* Erase entry i: its live bit is cleared, its key stays. */
 static inline void node_erase(struct node *node, unsigned int i)
 {
+	LATH_ASSERT(node_is_locked(node) && i < NODE_CAP && node->live >> i & 1);
 	WRITE_ONCE(node->live, node->live & ~(1ull << i));
 }
-/* Nothing is known of what lies free below entry i of an inner node: anything may. */
-void node_forget_gap(struct node *node, unsigned int i);
+/* Set the summary of entry i to all ones, which claims nothing. */
+void node_side_unknown(struct node *node, unsigned int i);
+/* Erase all entries and forget their keys. */
 void node_clear(struct node *node);
-/* Drop dead entries. */
+/* Remove erased entries, so that the live ones are the first ones. */
 void node_compact(struct node *node, unsigned int side);
-/* The opposite, in a node without dead entries: put some between the others, so that these are spread over all slots
- * and what comes finds a free slot near. The caller rescales. */
-void node_spread(struct node *node, unsigned int side);
-/* Write all heads for this scale / for the best scale for the keys there. */
+/* Compute all heads for this scale / for the finest scale that covers the keys of the node. */
 void node_scale(struct node *node, u64 base, unsigned int shift);
 void node_rescale(struct node *node);
 /* Move the n highest entries of left to the front of right / the n lowest of right to the end of left.
- * Both compacted; the caller rescales both and sets fences. */
+ * Both nodes are compact. The caller rescales both and sets the fence keys. */
 void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side);
 void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side);
 
@@ -354,8 +365,8 @@ static inline struct node *node_child(const struct node *node, unsigned int i)
 	return (struct node *)(uintptr_t)READ_ONCE(node->pair[i].value);
 }
 
-/* The entry whose child to go to for key: the last one whose separator is <= key; -1 if the node begins
- * behind key, for the first separator is its low fence. */
+/* Returns the entry whose child a descent for key takes: the last one whose separator is <= key. -1 if key is
+ * below the node's low fence, which is its first separator. */
 static __always_inline long inner_slot(const struct node *node, u64 key)
 {
 	return node_floor(node, key);

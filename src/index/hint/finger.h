@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * finger.h - each thread, or processor, remembers the leaves used last and tries them before the walk.
+ * finger.h - each thread, or processor, remembers the two leaves it used last and tries them first.
  *
- * Neighbouring keys are used together; then the walk is saved, and the reader too: a leaf that is
- * locked, or whose word has not changed, is a leaf of this list. The finger is a hint: the leaf may
- * have been merged away, even have become another leaf of the same list. Its memory stays a leaf's
- * as long as the list lives, its word tells DEAD, and its version never repeats, so the fences read
- * under that word decide. The list is recognised by an id that is never used twice.
- * Not with LATH_NODE_EACH (there a retired leaf is freed).
+ * Neighbouring keys are used together; then a finger saves the descent. A finger is a hint: the leaf may have
+ * been merged away meanwhile, or even be another leaf of the same tree. Its memory stays a leaf's as long as
+ * the tree lives, its lockword says whether it is DEAD, and its version never repeats, so the fence keys read
+ * under its lockword decide. The tree is recognised by an id that is never used twice. With LATH_NODE_EACH,
+ * where a retired leaf is freed, there are no fingers.
  *
- * User space keeps the fingers of the list used last in each thread. The kernel keeps them in each
- * processor, for each list: whoever is moved or interrupted meanwhile finds another hint, that is all.
+ * User space keeps the fingers of the tree used last, per thread. The kernel keeps them per processor and tree:
+ * a caller that is moved or interrupted meanwhile finds another hint, which does no harm.
  */
 #ifndef LATH_INDEX_FINGER_H
 #define LATH_INDEX_FINGER_H
@@ -25,80 +24,83 @@ struct fingers {
 	struct node *leaf[FINGERS];
 };
 
-/* Without memory there are no fingers. */
-static inline void fingers_init(struct tree *list)
+/* Allocate the tree's fingers; without memory it has none. */
+static inline void fingers_init(struct tree *tree)
 {
-	if (!list->each)
-		list->fingers = alloc_percpu_gfp(struct fingers, lath_gfp() | __GFP_NOWARN);
+	if (!tree->each)
+		tree->fingers = alloc_percpu_gfp(struct fingers, lath_gfp() | __GFP_NOWARN);
 }
 
-static inline void fingers_fini(struct tree *list)
+static inline void fingers_fini(struct tree *tree)
 {
-	free_percpu(list->fingers);
+	free_percpu(tree->fingers);
 }
 
-static inline bool fingers_there(const struct tree *list)
+static inline bool fingers_trusted(const struct tree *tree)
 {
-	return list->fingers;
+	return tree->fingers;
 }
 
-#define finger_leaf(list, i) this_cpu_read((list)->fingers->leaf[i])
+#define finger_leaf(tree, i) this_cpu_read((tree)->fingers->leaf[i])
 
 static inline void finger_judge(bool good)
 {
 }
 
-static inline void finger_set(struct tree *list, struct node *leaf)
+static inline void finger_set(struct tree *tree, struct node *leaf)
 {
-	if (unlikely(!list->fingers))
+	if (unlikely(!tree->fingers))
 		return;
-	this_cpu_write(list->fingers->leaf[1], this_cpu_read(list->fingers->leaf[0]));
-	this_cpu_write(list->fingers->leaf[0], leaf);
+	this_cpu_write(tree->fingers->leaf[1], this_cpu_read(tree->fingers->leaf[0]));
+	this_cpu_write(tree->fingers->leaf[0], leaf);
 }
 #else
-/* So many misses in a row, and fingers are not looked at until a walk ends where one is: calls at
- * random places would only pay for them. */
+/* After so many misses in a row fingers are not tried until a descent ends at one: calls at random places
+ * would only pay for them. */
 #define FINGER_TRUST 8
 
 struct fingers {
-	u64 list_id;
+	u64 tree_id;
 	u64 trust;
 	struct node *leaf[FINGERS];
-	u64 turns; /* of all lists: see guide_turn */
+	u64 changes; /* of all trees, since this thread maintained a hint table (hint_tick) */
 };
 
 extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-static inline void fingers_init(struct tree *list)
+static inline void fingers_init(struct tree *tree)
 {
-	(void)list;
+	(void)tree;
 }
 
-static inline void fingers_fini(struct tree *list)
+static inline void fingers_fini(struct tree *tree)
 {
-	(void)list;
+	(void)tree;
 }
 
-static inline bool fingers_there(const struct tree *list)
+/* Are this thread's fingers on this tree, and did they help lately? */
+static inline bool fingers_trusted(const struct tree *tree)
 {
-	return lath_fingers.list_id == list->id && lath_fingers.trust;
+	return lath_fingers.tree_id == tree->id && lath_fingers.trust;
 }
 
-#define finger_leaf(list, i) (lath_fingers.leaf[i])
+#define finger_leaf(tree, i) (lath_fingers.leaf[i])
 
+/* The finger led to the right leaf, or neither did. */
 static inline void finger_judge(bool good)
 {
 	lath_fingers.trust = good ? FINGER_TRUST : lath_fingers.trust - 1;
 }
 
-static inline void finger_set(struct tree *list, struct node *leaf)
+/* Remember a leaf that was found without a finger. */
+static inline void finger_set(struct tree *tree, struct node *leaf)
 {
 	struct fingers *f = &lath_fingers;
 
-	if (unlikely(f->list_id != list->id)) {
-		if (list->each)
+	if (unlikely(f->tree_id != tree->id)) {
+		if (tree->each)
 			return;
-		f->list_id = list->id;
+		f->tree_id = tree->id;
 		f->leaf[0] = leaf;
 		f->leaf[1] = leaf;
 	}
@@ -111,26 +113,26 @@ static inline void finger_set(struct tree *list, struct node *leaf)
 }
 #endif
 
-/* The leaf the thread's next call will want. */
-static inline void finger_point(struct tree *list, struct node *leaf)
+/* Remember the leaf that the thread's next call will want. */
+static inline void finger_expect(struct tree *tree, struct node *leaf)
 {
-	finger_set(list, leaf);
+	finger_set(tree, leaf);
 	finger_judge(true);
 }
 
-/* A leaf used lately, if it covers key; what is read in it is to be validated by *word. */
-static __always_inline struct node *finger_try(struct tree *list, u64 key, u64 *word)
+/* Returns a leaf used lately that covers key, with its lockword, which the caller validates; or NULL. */
+static __always_inline struct node *finger_find(struct tree *tree, u64 key, u64 *lockword)
 {
 	unsigned int i;
 
-	if (!fingers_there(list))
+	if (!fingers_trusted(tree))
 		return NULL;
 	for (i = 0; i < FINGERS; i++) {
-		struct node *leaf = finger_leaf(list, i);
+		struct node *leaf = finger_leaf(tree, i);
 
 		if (unlikely(!leaf))
 			return NULL;
-		if (node_holds(leaf, key, word)) {
+		if (node_holds(leaf, key, lockword)) {
 			finger_judge(true);
 			lath_delay("finger: leaf found");
 			return leaf;

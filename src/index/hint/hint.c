@@ -1,86 +1,87 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * guide.c - keeping the table of guide.h.
+ * hint.c - maintaining the hint table.
  *
- * Rounds: a hand goes from parent to parent and lets the slots lead to their leaves. At the end of a round it
- * is known how many leaves there are, between which keys they lie and how many of them got a slot: enough did, and the
- * table is used; the table is too small for the leaves, or the keys lie elsewhere, and it is made anew.
+ * Maintenance runs in passes: a cursor goes from one level-1 node to the next and updates the slots of its leaves. At
+ * the end of a pass it is known how many leaves there are, between which keys they lie, and how many of them
+ * cover the middle of a slot. If most do, the table is used. If it is too small, or the keys lie elsewhere, it is
+ * remapped: all hints are discarded and the slots cover another range.
  */
 #include "index/hint/hint.h"
+#include "index/tree/pool.h"
 
 #ifndef __KERNEL__
-unsigned int lath_guide_least = GUIDE_TURN > 1 ? 1024 : 1;
+unsigned int lath_hint_least = HINT_INTERVAL > 1 ? 1024 : 1;
 
-/* Slots of one leaf that are written: in a round, and by who comes by. */
+/* Most slots written for one leaf: by a pass, and by a writer. */
 #define SLOTS_MOST 4096u
 #define SLOTS_NEAR 32u
 #define HUGE_SEGMENT (2ul << 20)
-/* One leaf of so many, on either side, may lie far from the others: the table is for where the rest would lead one to
- * expect them. */
-#define OUTER (GUIDE_SAMPLES / 2)
+/* Ignore the outermost 1/OUTER of the sampled keys at each end, so that outliers do not stretch the range. */
+#define OUTER (HINT_SAMPLES / 2)
 
-/* Three halves of a slot a leaf at least; at most twice as many. */
+/* Next power of two above 1.5 slots per leaf: 1.5 to 3 slots per leaf. */
 static u64 slots_for(u64 leaves)
 {
 	return 1ull << fls64(leaves * 3 / 2);
 }
 
-/* Let the slots whose middles are in [low, last], from slot `first` on and so many at most, lead to a leaf with about `fill`
- * entries: does it cover the middle of any slot? The table may be aimed anew meanwhile. */
-static bool lead(const struct guide *guide, u64 low, u64 last, const struct node *leaf, unsigned int fill,
-		 u64 first, u64 most)
+/* Point the slots whose middles lie in [low, last] at `leaf`; write at most `most` slots, from slot `first` on. Returns
+ * true if the leaf covers the middle of any slot. The table may be remapped concurrently. */
+static bool publish(const struct hint *hint, u64 low, u64 last, const struct node *leaf, u64 first, u64 most)
 {
-	u64 slots = smp_load_acquire(&guide->slots); /* pairs with the store in aim */
-	u64 from = guide_position(guide, low), to = guide_position(guide, last);
-	u64 half = 1ull << GUIDE_PARTS >> 1, dense, i, end;
+	u64 slots = smp_load_acquire(&hint->slots); /* pairs with the store in remap */
+	u64 from = hint_position(hint, low), to = hint_position(hint, last);
+	u64 half = 1ull << HINT_PARTS >> 1, dense, i, end;
 
-	if (last < READ_ONCE(guide->base) || (u64)(uintptr_t)leaf >> (GUIDE_LEAF + 6))
+	if (last < READ_ONCE(hint->base) || (u64)(uintptr_t)leaf >> (HINT_LEAF + 6))
 		return false;
-	i = (from + half - 1) >> GUIDE_PARTS;
-	end = (to + half) >> GUIDE_PARTS;
+	i = (from + half - 1) >> HINT_PARTS;
+	end = (to + half) >> HINT_PARTS;
 	end = min(end, slots);
 	if (i >= end)
 		return false;
-	dense = ((u64)fill << GUIDE_DENSE) / (to - from + 1); /* to >= from: else end would not be above i */
-	dense = min(dense, (u64)GUIDE_PART_MAX);
-	dense = max(dense, (u64)1) << (GUIDE_LEAF + GUIDE_PART);
+	dense = ((u64)LEAF_FILL << HINT_DENSE) / (to - from + 1); /* to >= from, or else end <= i */
+	dense = min(dense, (u64)HINT_PART_MAX);
+	dense = max(dense, (u64)1) << (HINT_LEAF + HINT_PART);
 	i = max(i, first);
 	for (end = min(end, i + most); i < end; i++) {
-		s64 begin = (s64)(from - (i << GUIDE_PARTS));
-		u64 *slot = guide_slot(guide, i), word;
+		s64 begin = (s64)(from - (i << HINT_PARTS));
+		u64 *slot = hint_slot(hint, i), word;
 
-		begin = max(begin, (s64)-GUIDE_BEGIN) + GUIDE_BEGIN;
-		begin = min(begin, (s64)GUIDE_PART_MAX);
-		word = (u64)(uintptr_t)leaf >> 6 | (u64)begin << GUIDE_LEAF | dense;
-		if (READ_ONCE(*slot) != word) /* other threads have the line too */
+		begin = max(begin, (s64)-HINT_BEGIN) + HINT_BEGIN;
+		begin = min(begin, (s64)HINT_PART_MAX);
+		word = (u64)(uintptr_t)leaf >> 6 | (u64)begin << HINT_LEAF | dense;
+		if (READ_ONCE(*slot) != word) /* other threads cache the line */
 			WRITE_ONCE(*slot, word);
 	}
 	return true;
 }
 
-void guide_lead_near(struct tree *list, const struct node *leaf, u64 key)
+void hint_publish_near(struct tree *tree, const struct node *leaf, u64 key)
 {
-	const struct guide *guide = guide_of(list);
+	const struct hint *hint = hint_of(tree);
 	u64 at;
 
-	if (!guide || node_void(leaf))
+	if (!hint || node_half_dead(leaf))
 		return;
-	at = guide_position(guide, key) >> GUIDE_PARTS;
-	lead(guide, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf, leaf_fill(list),
-	     at > SLOTS_NEAR ? at - SLOTS_NEAR : 0, 2 * SLOTS_NEAR);
+	at = hint_position(hint, key) >> HINT_PARTS;
+	publish(hint, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf,
+		at > SLOTS_NEAR ? at - SLOTS_NEAR : 0, 2 * SLOTS_NEAR);
 }
 
-/* ---- memory: no lock and no reader held, and only from calls that may allocate ---- */
+/* ---- memory: no lock held, and only from calls that may allocate ---- */
 
-/* The slots before a segment. */
+/* Slots before a segment. */
 static u64 slots_before(unsigned int segment)
 {
-	return segment ? 1ull << (GUIDE_SEGMENT + segment - 1) : 0;
+	return segment ? 1ull << (HINT_SEGMENT + segment - 1) : 0;
 }
 
-static u64 room(const struct guide *guide)
+/* Slots for which there is memory. */
+static u64 capacity(const struct hint *hint)
 {
-	return slots_before(READ_ONCE(guide->segments));
+	return slots_before(READ_ONCE(hint->segments));
 }
 
 static size_t segment_bytes(unsigned int segment)
@@ -88,158 +89,184 @@ static size_t segment_bytes(unsigned int segment)
 	return (slots_before(segment + 1) - slots_before(segment)) * sizeof(u64);
 }
 
-/* Zeroed, or NULL. */
-static void *get_memory(struct tree *list, size_t size)
+/* Returns zeroed memory, or NULL. */
+static void *zeroed_memory(struct tree *tree, size_t size)
 {
-	void *at = list_block_alloc(list, size, size >= HUGE_SEGMENT && !list->small);
+	void *at = tree_block_alloc(tree, size, size >= HUGE_SEGMENT && !tree->small);
 
-	if (at && list->allocator.alloc)
+	if (at && tree->allocator.alloc)
 		memset(at, 0, size);
 	return at;
 }
 
-static void provide_guide(struct tree *list)
+/* Allocate the table without slots, unless another thread has. */
+static void allocate_table(struct tree *tree)
 {
-	struct guide *fresh = get_memory(list, sizeof(*fresh));
+	struct hint *fresh = zeroed_memory(tree, sizeof(*fresh));
 
 	if (!fresh)
 		return;
-	if (lath_spin_trylock(&list->guide_lock)) {
-		if (!list->guide_made) {
-			smp_store_release(&list->guide_made, fresh); /* pairs with guide_bytes */
+	if (lath_spin_trylock(&tree->hint_lock)) {
+		if (!tree->hint_made) {
+			smp_store_release(&tree->hint_made, fresh); /* pairs with hint_bytes */
 			fresh = NULL;
 		}
-		lath_spin_unlock(&list->guide_lock);
+		lath_spin_unlock(&tree->hint_lock);
 	}
 	if (fresh)
-		list_block_free(list, fresh, sizeof(*fresh));
+		tree_block_free(tree, fresh, sizeof(*fresh));
 }
 
-static void aim_if_due(struct tree *list, struct guide *guide);
+static void remap_if_due(struct tree *tree, struct hint *hint);
 
-/* One segment more. False: there is no memory, or somebody else is at it. */
-static bool provide_segment(struct tree *list, struct guide *guide)
+/* Add a segment. Returns false if there is no memory or another thread maintains the table. */
+static bool allocate_segment(struct tree *tree, struct hint *hint)
 {
-	unsigned int n = READ_ONCE(guide->segments);
-	void *fresh = n < GUIDE_SEGMENTS ? get_memory(list, segment_bytes(n)) : NULL;
+	unsigned int n = READ_ONCE(hint->segments);
+	void *fresh = n < HINT_SEGMENTS ? zeroed_memory(tree, segment_bytes(n)) : NULL;
 
 	if (!fresh)
 		return false;
-	if (lath_spin_trylock(&list->guide_lock)) {
-		if (guide->segments == n) {
-			guide->memory[n] = fresh;
-			guide->segment[n] = (uintptr_t)fresh - slots_before(n) * sizeof(u64);
-			WRITE_ONCE(guide->segments, n + 1);
+	if (lath_spin_trylock(&tree->hint_lock)) {
+		if (hint->segments == n) {
+			hint->memory[n] = fresh;
+			hint->segment[n] = (uintptr_t)fresh - slots_before(n) * sizeof(u64);
+			WRITE_ONCE(hint->segments, n + 1);
 			fresh = NULL;
-			aim_if_due(list, guide);
+			remap_if_due(tree, hint);
 		}
-		lath_spin_unlock(&list->guide_lock);
+		lath_spin_unlock(&tree->hint_lock);
 	}
 	if (fresh)
-		list_block_free(list, fresh, segment_bytes(n));
+		tree_block_free(tree, fresh, segment_bytes(n));
 	return !fresh;
 }
 
-/* What the last round found to be missing. */
-static void provide(struct tree *list)
+/* Allocate what the last pass found to be missing. */
+static void allocate_wanted(struct tree *tree)
 {
-	struct guide *guide = smp_load_acquire(&list->guide_made); /* pairs with provide_guide */
+	struct hint *hint = smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
 
-	if (!guide)
-		provide_guide(list); /* a round over it comes first */
-	while (guide && room(guide) < READ_ONCE(guide->want) && provide_segment(list, guide))
+	if (!hint)
+		allocate_table(tree); /* the next pass counts the leaves */
+	while (hint && capacity(hint) < READ_ONCE(hint->want) && allocate_segment(tree, hint))
 		;
 }
 
-/* ---- in turn; the lock held ---- */
+/* ---- passes; tree->hint_lock held ---- */
 
-static void begin_round(struct guide *guide)
+static void begin_pass(struct hint *hint)
 {
-	memset(&guide->round, 0, offsetof(struct guide_round, sample));
+	memset(&hint->pass, 0, offsetof(struct hint_pass, sample));
 }
 
-/* Nothing is known any more: so many slots, which there are, for the keys from first to last. */
-static void aim(struct tree *list, struct guide *guide, u64 slots, u64 first, u64 last)
+/* Discard all hints and remap the table: `slots` slots, which are allocated, over the keys [first, last]. */
+static void remap(struct tree *tree, struct hint *hint, u64 slots, u64 first, u64 last)
 {
 	u64 i;
 
-	WRITE_ONCE(list->guide, NULL); /* who looks all the same finds no leaf, or a wrong one */
-	for (i = 0; i < guide->slots; i++)
-		WRITE_ONCE(*guide_slot(guide, i), 0);
-	WRITE_ONCE(guide->base, first);
-	WRITE_ONCE(guide->scale,
+	WRITE_ONCE(tree->hint, NULL); /* a thread that has it already finds no leaf, or a wrong one */
+	for (i = 0; i < hint->slots; i++)
+		WRITE_ONCE(*hint_slot(hint, i), 0);
+	WRITE_ONCE(hint->base, first);
+	WRITE_ONCE(hint->scale,
 		   last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
-	smp_store_release(&guide->slots, slots); /* pairs with guide_look */
-	guide->last = last;
-	WRITE_ONCE(guide->want, 0);
-	begin_round(guide);
-	WRITE_ONCE(list->guide_turn, GUIDE_TURN_FIRST);
+	smp_store_release(&hint->slots, slots); /* pairs with hint_predict */
+	hint->last = last;
+	WRITE_ONCE(hint->want, 0);
+	begin_pass(hint);
+	WRITE_ONCE(tree->hint_interval, HINT_INTERVAL_FIRST);
 }
 
-static void aim_if_due(struct tree *list, struct guide *guide)
+/* Remap as the last pass decided, if there is memory for it now. */
+static void remap_if_due(struct tree *tree, struct hint *hint)
 {
-	if (guide->want && room(guide) >= guide->want)
-		aim(list, guide, guide->want, guide->aim_first, guide->aim_last);
+	if (hint->want && capacity(hint) >= hint->want)
+		remap(tree, hint, hint->want, hint->want_first, hint->want_last);
 }
 
-/* All parents have been seen once. */
-static void end_round(struct tree *list, struct guide *guide)
+/* What a pass found out about the keys. */
+struct extent {
+	u64 first, last, span; /* of the sampled keys without outliers */
+	bool left, right;      /* keys lie outside the table at that end */
+};
+
+static struct extent sampled_extent(const struct hint *hint)
 {
-	struct guide_round *round = &guide->round;
-	u64 first = round->sample[round->samples / OUTER];
-	u64 last = round->sample[round->samples - 1 - round->samples / OUTER];
-	u64 span = last - first, below = span / min(round->leaves, OUTER / 3ull), above = below;
-	u64 want = slots_for(round->leaves);
-	bool left = first < guide->base;
-	bool right = last > guide->last;
-	bool fits = !left && !right && span >= (guide->last - guide->base) / 2;
-	bool enough = round->led >= round->leaves - round->leaves / 4;
-	bool lost = !fits && round->led < round->leaves - round->leaves / 8;
-	bool starved = guide->want; /* no memory since the round before this one */
+	const struct hint_pass *pass = &hint->pass;
+	struct extent e = { .first = pass->sample[pass->samples / OUTER],
+			    .last = pass->sample[pass->samples - 1 - pass->samples / OUTER] };
 
-	begin_round(guide);
-	smp_store_release(&list->guide, enough ? guide : NULL); /* pairs with guide_of */
-	WRITE_ONCE(list->guide_turn, GUIDE_TURN);
-	WRITE_ONCE(guide->want, 0);
-	if (want <= guide->slots && !lost)
-		return;
-	if (guide->slots && left) /* they move: be there before them */
-		below = span / 2;
-	if (guide->slots && right)
-		above = span / 2;
-	guide->aim_first = first - min(below, first);
-	guide->aim_last = last + min(above, KEY_MAX - last);
-	WRITE_ONCE(guide->want, max(want, guide->slots));
-	aim_if_due(list, guide);
-	if (guide->want && starved && lost && guide->slots) /* then with what there is */
-		aim(list, guide, guide->slots, guide->aim_first, guide->aim_last);
+	e.span = e.last - e.first;
+	e.left = e.first < hint->base;
+	e.right = e.last > hint->last;
+	return e;
 }
 
-/* Every stride-th leaf's first key; the stride doubles when there are too many. */
-static void take_sample(struct guide_round *round, u64 key)
+/* Decide to remap to `slots` slots over these keys. On the side where keys have left the table they are moving:
+ * leave room for half as many again. */
+static void want_remap(struct hint *hint, u64 slots, const struct extent *e)
+{
+	u64 below = e->span / min(hint->pass.leaves, OUTER / 3ull), above = below;
+
+	if (hint->slots && e->left)
+		below = e->span / 2;
+	if (hint->slots && e->right)
+		above = e->span / 2;
+	hint->want_first = e->first - min(below, e->first);
+	hint->want_last = e->last + min(above, KEY_MAX - e->last);
+	WRITE_ONCE(hint->want, max(slots, hint->slots));
+}
+
+/* The cursor has passed the last key: decide whether to use the table and whether to remap it. */
+static void end_pass(struct tree *tree, struct hint *hint)
+{
+	u64 leaves = hint->pass.leaves, hinted = hint->pass.hinted, slots = slots_for(leaves);
+	struct extent e = sampled_extent(hint);
+	bool fits = !e.left && !e.right && e.span >= (hint->last - hint->base) / 2;
+	bool lost = !fits && hinted < leaves - leaves / 8;
+	bool starved = hint->want; /* there was no memory since the pass before this one */
+
+	smp_store_release(&tree->hint, hinted >= leaves - leaves / 4 ? hint : NULL); /* pairs with hint_of */
+	WRITE_ONCE(tree->hint_interval, HINT_INTERVAL);
+	WRITE_ONCE(hint->want, 0);
+	if (slots > hint->slots || lost) {
+		want_remap(hint, slots, &e);
+		begin_pass(hint);
+		remap_if_due(tree, hint);
+		if (hint->want && starved && lost && hint->slots) /* make do with the memory there is */
+			remap(tree, hint, hint->slots, hint->want_first, hint->want_last);
+	} else {
+		begin_pass(hint);
+	}
+}
+
+/* Sample every 2^stride-th leaf's first key; the stride grows when there are too many samples. */
+static void take_sample(struct hint_pass *pass, u64 key)
 {
 	unsigned int i;
 
-	if (round->samples == GUIDE_SAMPLES) {
-		for (i = 0; i < GUIDE_SAMPLES / 2; i++)
-			round->sample[i] = round->sample[2 * i];
-		round->samples = GUIDE_SAMPLES / 2;
-		round->stride++;
+	if (pass->samples == HINT_SAMPLES) {
+		for (i = 0; i < HINT_SAMPLES / 2; i++)
+			pass->sample[i] = pass->sample[2 * i];
+		pass->samples = HINT_SAMPLES / 2;
+		pass->stride++;
 	}
-	if (!(round->leaves++ & lath_ones(round->stride)))
-		round->sample[round->samples++] = key;
+	if (!(pass->leaves++ & lath_ones(pass->stride)))
+		pass->sample[pass->samples++] = key;
 }
 
-/* The next parent's leaves. False: there are none, or they are being changed. Inside a reader. */
-static bool step(struct tree *list, struct guide *guide)
+/* Update the slots of the leaves below the next level-1 node. Returns false if there is no such node or it is
+ * being changed. In a read-side critical section. */
+static bool refresh_next(struct tree *tree, struct hint *hint)
 {
-	struct guide_round *round = &guide->round;
+	struct hint_pass *pass = &hint->pass;
 	struct pair pair[NODE_CAP];
 	unsigned int n = 0, i;
 	struct node *parent;
-	u64 word, live, last;
+	u64 lockword, live, last;
 
-	parent = level_node(list, round->hand, 1, &word);
+	parent = level_find(tree, pass->cursor, 1, &lockword);
 	if (!parent)
 		return false;
 	for (live = READ_ONCE(parent->live); live && n < NODE_CAP; live &= live - 1) {
@@ -248,86 +275,86 @@ static bool step(struct tree *list, struct guide *guide)
 		pair[n++].value = node_value(parent, i);
 	}
 	last = READ_ONCE(parent->last);
-	if (!node_valid(parent, word) || !n)
+	if (!node_valid(parent, lockword) || !n)
 		return false;
 	for (i = 0; i < n; i++) {
 		u64 end = i + 1 < n ? pair[i + 1].key - 1 : last;
 
-		take_sample(round, pair[i].key);
-		round->led += lead(guide, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value,
-				   leaf_fill(list), 0, SLOTS_MOST);
+		take_sample(pass, pair[i].key);
+		pass->hinted += publish(hint, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value, 0, SLOTS_MOST);
 	}
-	round->hand = last + 1;
-	if (!round->hand)
-		end_round(list, guide);
+	pass->cursor = last + 1;
+	if (!pass->cursor)
+		end_pass(tree, hint);
 	return true;
 }
 
-/* One step, or one round from its beginning, unless somebody else is at it. */
-static void go_on(struct tree *list, bool whole)
+/* Do one step, or a whole pass, unless another thread maintains the table. May spin on a locked level-1 node; no node
+ * lock is held. */
+static void refresh(struct tree *tree, bool whole)
 {
-	struct guide *guide;
+	struct hint *hint;
 
-	if (!lath_spin_trylock(&list->guide_lock))
+	if (!lath_spin_trylock(&tree->hint_lock))
 		return;
-	guide = list->guide_made;
-	if (guide) {
-		lath_reader_enter(list->rcu);
+	hint = tree->hint_made;
+	if (hint) {
+		lath_reader_enter(tree->rcu);
 		if (whole)
-			begin_round(guide);
-		while (step(list, guide) && whole && guide->round.hand)
+			begin_pass(hint);
+		while (refresh_next(tree, hint) && whole && hint->pass.cursor)
 			;
-		lath_reader_exit(list->rcu);
+		lath_reader_exit(tree->rcu);
 	}
-	lath_spin_unlock(&list->guide_lock);
+	lath_spin_unlock(&tree->hint_lock);
 }
 
-void guide_keep(struct tree *list, bool may_allocate)
+void hint_maintain(struct tree *tree, bool may_allocate)
 {
-	lath_fingers.turns = 0;
+	lath_fingers.changes = 0;
 	if (may_allocate)
-		provide(list);
-	go_on(list, false);
+		allocate_wanted(tree);
+	refresh(tree, false);
 }
 
-void guide_make(struct tree *list)
+void hint_build(struct tree *tree)
 {
-	unsigned int rounds;
+	unsigned int passes;
 
-	if (!READ_ONCE(list->guide_turn))
+	hint_consider(tree);
+	if (!READ_ONCE(tree->hint_interval))
 		return;
-	for (rounds = 0; rounds < 2; rounds++) { /* one counts, the other fills */
-		provide(list);
-		go_on(list, true);
+	for (passes = 0; passes < 2; passes++) { /* one counts, the other fills */
+		allocate_wanted(tree);
+		refresh(tree, true);
 	}
 }
 
-u64 guide_bytes(const struct tree *list)
+u64 hint_bytes(const struct tree *tree)
 {
-	const struct guide *guide = smp_load_acquire(&list->guide_made); /* pairs with provide_guide */
+	const struct hint *hint = smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
 
-	return guide ? sizeof(*guide) + room(guide) * sizeof(u64) : 0;
+	return hint ? sizeof(*hint) + capacity(hint) * sizeof(u64) : 0;
 }
 
-void guide_fini(struct tree *list)
+void hint_fini(struct tree *tree)
 {
-	struct guide *guide = list->guide_made;
+	struct hint *hint = tree->hint_made;
 	unsigned int i;
 
-	if (!guide)
+	if (!hint)
 		return;
-	for (i = 0; i < guide->segments; i++)
-		list_block_free(list, guide->memory[i], segment_bytes(i));
-	list_block_free(list, guide, sizeof(*guide));
+	for (i = 0; i < hint->segments; i++)
+		tree_block_free(tree, hint->memory[i], segment_bytes(i));
+	tree_block_free(tree, hint, sizeof(*hint));
 }
 
-/* Leaves have come to need so much memory. */
-void guide_allow(struct tree *list, u64 bytes)
+void hint_consider(struct tree *tree)
 {
-	const struct pool *leaves = &list->pool[POOL_LEAF];
+	const struct pool *leaves = &tree->pool[POOL_LEAF];
 
-	if (!READ_ONCE(list->guide_turn) && !list->each && !list->shared &&
-	    bytes >= lath_guide_least * leaves->node_size)
-		WRITE_ONCE(list->guide_turn, GUIDE_TURN_FIRST);
+	if (!READ_ONCE(tree->hint_interval) && !tree->each && !tree->shared_allocator &&
+	    READ_ONCE(leaves->bytes) >= lath_hint_least * leaves->node_size)
+		WRITE_ONCE(tree->hint_interval, HINT_INTERVAL_FIRST);
 }
 #endif

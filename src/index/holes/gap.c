@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * gap.c - keeping the claims of gap.h.
+ * gap.c - computing summaries and keeping them true.
  */
 #include "index/holes/gap.h"
+#include "index/tree/locate.h"
 
 static const struct gap gap_unknown = { ~0ull, ~0ull, ~0ull, ~0ull, { ~0ull, ~0ull, ~0ull, ~0ull } };
 static const struct gap gap_nothing = { .head = KEY_MAX, .rtail = KEY_MAX };
 
-/* The larger of each two bytes. */
+/* The larger of each pair of bytes. */
 static u64 max_bytes(u64 a, u64 b)
 {
 	u64 tops = lath_bytes_ge(a, b), all = (tops << 1) - (tops >> 7);
@@ -15,8 +16,8 @@ static u64 max_bytes(u64 a, u64 b)
 	return (a & all) | (b & ~all);
 }
 
-/* While a gap is being summed up, a byte of its room is right for the best alignment a run has at a place; gap_sum
- * hands it down to those below. */
+/* Add a run to a summary under construction. There room[k] counts only keys aligned to exactly 2^k; gap_sum()
+ * then extends each value to the smaller alignments. */
 static void gap_add_run(struct gap *sum, u64 first, u64 last)
 {
 	u64 at;
@@ -33,7 +34,7 @@ static void gap_add_run(struct gap *sum, u64 first, u64 last)
 	}
 }
 
-/* Put the gap of what stands to the right of all that sum has so far behind it. */
+/* Extend a summary under construction by that of a node to the right. */
 static void gap_append(struct gap *sum, const struct gap *gap)
 {
 	unsigned int w;
@@ -51,6 +52,7 @@ static void gap_append(struct gap *sum, const struct gap *gap)
 		sum->room[w] = max_bytes(sum->room[w], gap->room[w]);
 }
 
+/* Finish a summary under construction: the maximum of each byte and those above it. */
 static void gap_sum(struct gap *sum)
 {
 	u64 above = 0;
@@ -100,7 +102,7 @@ void gap_measure(struct node *node, struct gap *gap)
 	gap_sum(gap);
 }
 
-/* True: it was another. */
+/* Returns true if the summary was another one. */
 static bool gap_write(u64 *words, const struct gap *gap)
 {
 	struct gap old;
@@ -118,33 +120,33 @@ static bool gap_write(u64 *words, const struct gap *gap)
 	return true;
 }
 
-void gap_settle(const struct tree *list, struct node *node)
+void gap_recompute(const struct tree *tree, struct node *node)
 {
 	struct gap gap;
 
-	if (!list->holes)
+	if (!tree->holes)
 		return;
 	gap_measure(node, &gap);
-	gap_write(gap_own(list, node), &gap);
+	gap_write(gap_own(tree, node), &gap);
 }
 
-void gap_adopt(const struct tree *list, struct node *inner, unsigned int i)
+void gap_copy_child(const struct tree *tree, struct node *inner, unsigned int i)
 {
 	struct gap gap;
 
-	if (!list->holes)
+	if (!tree->holes)
 		return;
-	gap_read(gap_own(list, node_child(inner, i)), &gap);
+	gap_read(gap_own(tree, node_child(inner, i)), &gap);
 	gap_write(gap_child(inner, i), &gap);
 }
 
-bool gap_claims(const struct tree *list, struct node *leaf, unsigned int i)
+bool gap_promises(const struct tree *tree, struct node *leaf, unsigned int i)
 {
 	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
 	struct gap own;
 	u64 first, last;
 
-	gap_read(gap_own(list, leaf), &own);
+	gap_read(gap_own(tree, leaf), &own);
 	if (!gap_items(&own))
 		return true;
 	if (before < 0 && after < 0)
@@ -155,32 +157,31 @@ bool gap_claims(const struct tree *list, struct node *leaf, unsigned int i)
 	if (after < 0)
 		return gap_tail(&own) < first;
 	last = node_key(leaf, (unsigned int)after) - 1;
-	if (last < own.head || first > gap_tail(&own)) /* before the first or behind the last claimed item */
+	if (last < own.head || first > gap_tail(&own)) /* before the first or behind the last promised item */
 		return true;
 	return gap_has_run(&own, first, last);
 }
 
-/* A child's region may begin left of it, and nodes the parent does not know may follow it. More of them than
- * this: unknown. */
+/* Nodes without a downlink may follow a child in its region. If there are more than this, the summary is unknown. */
 #define CHAIN 16
 
-/* What is claimed by the nodes that cover keys of [first, last], from child on. */
-static struct gap region_claims(const struct tree *list, struct node *child, u64 first, u64 last)
+/* The summary of all nodes that cover keys of [first, last], from child on. */
+static struct gap region_summary(const struct tree *tree, struct node *child, u64 first, u64 last)
 {
 	struct gap sum = gap_nothing, gap;
 	unsigned int n;
 
 	for (n = 0; child && n < CHAIN; n++) {
 		struct node *right;
-		u64 word, end;
+		u64 lockword, end;
 
 		do {
-			word = node_read(child);
-			gap_read(gap_own(list, child), &gap);
+			lockword = node_read(child);
+			gap_read(gap_own(tree, child), &gap);
 			right = READ_ONCE(child->right);
 			end = READ_ONCE(child->last);
-		} while (!node_valid(child, word));
-		if (!(word & NODE_VOID)) {
+		} while (!node_valid(child, lockword));
+		if (!(lockword & NODE_HALF_DEAD)) {
 			if (end >= first)
 				gap_append(&sum, &gap);
 			if (end >= last) {
@@ -193,25 +194,25 @@ static struct gap region_claims(const struct tree *list, struct node *child, u64
 	return gap_unknown;
 }
 
-/* Copy the claims of the region of entry i of a locked node. True: they were others. */
-static bool copy_claims(const struct tree *list, struct node *up, unsigned int i)
+/* Copy the summary of the region of entry i of a locked node. Returns true if it was another one. */
+static bool copy_summary(const struct tree *tree, struct node *up, unsigned int i)
 {
 	int next = node_after(up, (int)i);
 	u64 last = next >= 0 ? node_key(up, (unsigned int)next) - 1 : up->last;
-	struct gap gap = region_claims(list, node_child(up, i), node_key(up, i), last);
+	struct gap gap = region_summary(tree, node_child(up, i), node_key(up, i), last);
 
 	return gap_write(gap_child(up, i), &gap);
 }
 
-/* Copy the claims of all regions with keys of [*first, last] to this level, and widen both to the nodes that
- * changed. False: none did; or there is no such level. */
-static bool sync_level(struct tree *list, u64 *first, u64 *last, unsigned int level, bool *there)
+/* Update the copies of all regions with keys of [*first, *last] on one level, and the nodes' own summaries. Widens both
+ * to the fence keys of these nodes. Returns true if a node's own summary changed; *there: the level exists. */
+static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level, bool *there)
 {
 	u64 key = *first, until = *last;
 	bool changed = false;
 
 	for (;;) {
-		struct node *up = lock_level(list, key, level);
+		struct node *up = level_lock(tree, key, level);
 		bool copied = false, own;
 		struct gap gap;
 		u64 end;
@@ -222,11 +223,11 @@ static bool sync_level(struct tree *list, u64 *first, u64 *last, unsigned int le
 			return false;
 		i = (int)inner_slot(up, key);
 		do {
-			copied |= copy_claims(list, up, (unsigned int)i);
+			copied |= copy_summary(tree, up, (unsigned int)i);
 			i = node_after(up, i);
 		} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
 		gap_measure(up, &gap);
-		own = gap_write(gap_own(list, up), &gap);
+		own = gap_write(gap_own(tree, up), &gap);
 		if (key == *first)
 			*first = up->low;
 		*last = end = up->last;
@@ -241,42 +242,38 @@ static bool sync_level(struct tree *list, u64 *first, u64 *last, unsigned int le
 	}
 }
 
-void gap_sync_span(struct tree *list, u64 first, u64 last, unsigned int from, unsigned int level)
+void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level)
 {
 	bool changed, there;
 
-	if (!list->holes)
-		return;
 	do {
-		changed = sync_level(list, &first, &last, from++, &there);
-		lath_delay("claims copied to one level");
+		changed = propagate_level(tree, &first, &last, from++, &there);
+		lath_delay("summaries copied to one level");
 	} while (there && (changed || from <= level));
 }
 
-void gap_sync(struct tree *list, u64 key, unsigned int level)
+void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 {
 	struct node *leaf;
 	u64 first, last;
 	struct gap gap;
 	bool changed;
 
-	if (!list->holes)
-		return;
-	leaf = lock_leaf(list, key);
+	leaf = locate_locked(tree, key);
 	first = leaf->low;
 	last = leaf->last;
 	gap_measure(leaf, &gap);
-	changed = gap_write(gap_own(list, leaf), &gap);
+	changed = gap_write(gap_own(tree, leaf), &gap);
 	if (changed)
 		node_unlock(leaf);
 	else
 		node_unlock_clean(leaf);
-	lath_delay("leaf's gap set, not yet the parent's copy");
+	lath_delay("leaf's summary set, not yet the parent's copy");
 	if (changed || level)
-		gap_sync_span(list, first, last, 1, level);
+		gap_propagate(tree, first, last, 1, level);
 }
 
-/* A search for the run [first, last], as hole.c does it, in one node: it finds it, passes it by, or goes on. */
+/* A search for the run [first, last] in one node, as search.c does it: it finds the run, skips it, or goes on. */
 enum sight { SEEN, MISSED, AHEAD };
 
 static enum sight look_in(struct node *node, u64 first, u64 last)
@@ -284,7 +281,7 @@ static enum sight look_in(struct node *node, u64 first, u64 last)
 	int i = node_floor(node, first), next;
 
 	if (!node_level(node)) /* the run's end is in this leaf, or to its right */
-		return !node_void(node) && node_after(node, i) >= 0 ? SEEN : AHEAD;
+		return !node_half_dead(node) && node_after(node, i) >= 0 ? SEEN : AHEAD;
 	for (i = max(i, 0); i >= 0; i = next) {
 		struct node *child = node_child(node, (unsigned int)i);
 		enum sight sight = AHEAD;
@@ -299,7 +296,7 @@ static enum sight look_in(struct node *node, u64 first, u64 last)
 		if (gap_has_run(&gap, first, last))
 			for (; child && sight == AHEAD; child = child->right) {
 				sight = look_in(child, first, last);
-				if (!node_void(child) && child->last >= end)
+				if (!node_half_dead(child) && child->last >= end)
 					break;
 			}
 		if (sight != AHEAD)
@@ -310,9 +307,9 @@ static enum sight look_in(struct node *node, u64 first, u64 last)
 	return AHEAD;
 }
 
-bool gap_finds(const struct tree *list, u64 first, u64 last)
+bool gap_finds(const struct tree *tree, u64 first, u64 last)
 {
-	struct node *node = list->root;
+	struct node *node = tree->root;
 
 	for (; node; node = node->right) {
 		enum sight sight = look_in(node, first, last);
@@ -323,23 +320,23 @@ bool gap_finds(const struct tree *list, u64 first, u64 last)
 	return true;
 }
 
-u64 gap_begun(struct tree *list)
+u64 gap_begun(struct tree *tree)
 {
 	u64 sum = 0;
 	unsigned int i;
 
-	smp_rmb(); /* what the search read, it read before this */
+	smp_rmb(); /* after all reads of the search; pairs with the release in node_unlock */
 	for (i = 0; i < GAP_STRIPES; i++)
-		sum += smp_load_acquire(&list->stripe[i].begun); /* begun before what was seen */
+		sum += smp_load_acquire(&tree->stripe[i].begun); /* begun before what was seen */
 	return sum;
 }
 
-u64 gap_ended(struct tree *list)
+u64 gap_ended(struct tree *tree)
 {
 	u64 sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < GAP_STRIPES; i++)
-		sum += smp_load_acquire(&list->stripe[i].ended); /* pairs with gap_end */
+		sum += smp_load_acquire(&tree->stripe[i].ended); /* pairs with gap_change_end */
 	return sum;
 }

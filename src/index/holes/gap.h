@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * gap.h - what lies free below a node, so that a search for a hole passes by what cannot hold it.
+ * gap.h - summaries of the free space below a node, so that a search for a hole skips what cannot hold it.
  *
- * Only in lists made with LATH_HOLES. Every node has a gap of its own, and an inner node a copy of
- * each child's. A gap is a claim that may promise too much and never too little:
+ * Only in trees made with LATH_HOLES. Every node has a summary of its own, and an inner node has a copy of each
+ * child's in its side column. A summary is an upper bound: it may promise too much, never too little.
  *
  *   wide    no free run between two items below is longer
- *   room    byte k: from a multiple of 2^k on (the last byte: of 2^31) no such run goes on for longer than this
- *           (gap_code); 0: none has one. So the bytes never ascend
+ *   room    room[k] bounds how far any such run extends past a multiple of 2^k, rounded (gap_code); 0: no run
+ *           contains a multiple of 2^k. The last byte stands for 2^31. Non-increasing in k
  *   head    the first item below begins here or earlier
- *   rtail   ~ the last key of the last item, which ends here or later
- *   items   0: there is no item below at all
+ *   rtail   ~ the last key of the last item below, which ends here or later
+ *   items   0: there is no item below
  *
- * So all ones say "anything may be free". What lies between two children, [tail of the one + 1,
- * head of the next - 1], needs no fence and no third field.
+ * All ones therefore means "unknown: anything may be free". The run between two siblings, from the tail of
+ * the one to the head of the next, follows from these and needs no field.
  *
- * Who keeps it true
- *   insert     nothing: less is free than claimed
- *   erase      if the run it makes is more than its leaf claims: gap_sync, from the leaf up to the first
- *              node that claims as much already
- *   search     finds a claim too high: gap_sync, which lowers it
- *   moves      (shares, splits, appended leaves, merges, ranges stored over others) every node whose fences move
- *              settles its own claim in the same locked section, for an erase that is on its way to correct it, by
- *              key, may come to the node on the other side; then gap_sync_span for the levels above
+ * How summaries are kept true
+ *   insert     changes nothing: less is free than promised
+ *   erase      if the run it makes exceeds what its leaf promises, gap_propagate_leaf corrects the leaf and then
+ *              upwards, until a node promises as much already
+ *   search     a summary that promised too much is corrected the same way, which lowers it
+ *   structure  (redistribution, splits, merges, ranges stored over others) each node whose fence keys change
+ *              recomputes its own summary before it is unlocked, because a concurrent erase finds its node by key
+ *              and may reach the sibling instead; gap_propagate then corrects the levels above
  *
- * Every step of gap_sync takes one lock and copies what the child claims at that moment; so raising
- * and lowering may meet in any order and the copy is never below the child's claim once both are through.
- * What is not through yet is inside a section: the counters of sections begun and ended tell a search
- * that found nothing whether it may say so (hole.c).
+ * Each step of gap_propagate holds one lock and copies what the child promises at that moment. So raising and
+ * lowering may meet in any order: when both are through, no copy is below its child's summary. Until then
+ * the change is in flight: the counters of changes begun and ended tell a search that found nothing whether
+ * it may report that (search.c).
  */
 #ifndef LATH_INDEX_GAP_H
 #define LATH_INDEX_GAP_H
@@ -43,15 +43,15 @@ struct gap {
 	u64 items;
 	u64 room[GAP_ALIGNS / 8]; /* byte k is in bits 8 * (k % 8) of word k / 8 */
 };
-_Static_assert(sizeof(struct gap) == GAP_WORDS * sizeof(u64), "a gap is one entry of the side column");
+_Static_assert(sizeof(struct gap) == GAP_WORDS * sizeof(u64), "one entry of the side column");
 
-/* The node's own gap stands behind its column. */
-static inline u64 *gap_own(const struct tree *list, struct node *node)
+/* The node's own summary; it follows the side column. */
+static inline u64 *gap_own(const struct tree *tree, struct node *node)
 {
-	return node->size + NODE_CAP * (node_level(node) ? (size_t)list->inner_side : 1);
+	return node->size + NODE_CAP * (node_level(node) ? (size_t)tree->inner_side : 1);
 }
 
-/* An inner node's copy of what the child at entry i claims. */
+/* An inner node's copy of the summary of the child at entry i. */
 static inline u64 *gap_child(struct node *inner, unsigned int i)
 {
 	return inner->size + (size_t)i * GAP_WORDS;
@@ -69,7 +69,7 @@ static inline void gap_read(const u64 *words, struct gap *gap)
 	gap->room[3] = READ_ONCE(words[7]);
 }
 
-/* What it says of multiples of 2^slot. */
+/* The byte for multiples of 2^slot. */
 static inline u8 gap_room(const struct gap *gap, unsigned int slot)
 {
 	return (u8)(gap->room[slot / 8] >> slot % 8 * 8);
@@ -80,7 +80,7 @@ static inline bool gap_items(const struct gap *gap)
 	return gap->items;
 }
 
-/* Items up to a known tail, from a known head: all ones is no claim. */
+/* Is the tail, the head of the last, first item known? All ones is unknown. */
 static inline bool gap_has_tail(const struct gap *gap)
 {
 	return gap_items(gap) && ~gap->rtail;
@@ -96,8 +96,8 @@ static inline u64 gap_tail(const struct gap *gap)
 	return ~gap->rtail;
 }
 
-/* A length (not 0) in a byte, rounded down: the place of its first bit and the two bits behind. A run that is too
- * short by less than a quarter may pass for long enough. */
+/* A length (not 0) as a byte, rounded down: the position of its highest bit and the next two bits. A run that is too
+ * short by less than a quarter may thus pass for long enough. */
 static inline u8 gap_code(u64 length)
 {
 	unsigned int k = __fls64(length);
@@ -106,7 +106,7 @@ static inline u8 gap_code(u64 length)
 	return (u8)(k ? 4 * k + (behind & 3) : 1);
 }
 
-/* Nothing shorter has this code. */
+/* Is this the shortest length with its code? */
 static inline bool gap_exact(u64 length)
 {
 	unsigned int k = __fls64(length);
@@ -114,16 +114,16 @@ static inline bool gap_exact(u64 length)
 	return k < 3 || !(length & ((1ull << (k - 2)) - 1));
 }
 
-/* The byte that tells of multiples of align, a power of two. */
+/* The byte for multiples of align, a power of two. */
 static inline unsigned int gap_slot(u64 align)
 {
 	return min(__ffs64(align), GAP_ALIGNS - 1u);
 }
 
-/* The places in a run where it can be entered at a better alignment than before: the lowest bit of each. */
+/* All keys of a run that are aligned better than every key of the run before them. */
 #define for_each_entry(at, first, last) for ((at) = (first); (at) && (at) <= (last); (at) += (at) & -(at))
 
-/* Does the gap claim this run? */
+/* Does the summary promise the run [first, last]? */
 static inline bool gap_has_run(const struct gap *gap, u64 first, u64 last)
 {
 	u64 at;
@@ -137,41 +137,43 @@ static inline bool gap_has_run(const struct gap *gap, u64 first, u64 last)
 	return true;
 }
 
-/* Exactly what lies free in a node: locked, or to be validated. */
+/* Compute the exact summary of a node, which is locked or whose lockword the caller validates; an inner node's from
+ * its copies. */
 void gap_measure(struct node *node, struct gap *gap);
-/* Set a locked or unseen node's own gap to that. This, gap_adopt, the syncs and the sections have nothing to do in
- * a list without holes. */
-void gap_settle(const struct tree *list, struct node *node);
-/* Copy what the child at entry i claims; nobody else is there. */
-void gap_adopt(const struct tree *list, struct node *inner, unsigned int i);
-/* Does the locked leaf claim the run around its entry i, which has just been erased? */
-bool gap_claims(const struct tree *list, struct node *leaf, unsigned int i);
-/* Correct the claims about the node that covers key, from the leaf up; at least up to this level, then as long
- * as something changes. Inside a reader, no lock held. */
-void gap_sync(struct tree *list, u64 key, unsigned int level);
-/* The same from level `from` on, for all that covers [first, last]; the nodes below have settled their own. */
-void gap_sync_span(struct tree *list, u64 first, u64 last, unsigned int from, unsigned int level);
+/* Set the summary of a node, which is locked or not reachable yet, to that. Does nothing without LATH_HOLES. */
+void gap_recompute(const struct tree *tree, struct node *node);
+/* Copy the summary of the child at entry i. No other thread sees the nodes. Does nothing without LATH_HOLES. */
+void gap_copy_child(const struct tree *tree, struct node *inner, unsigned int i);
+/* Does the locked leaf's summary promise the run around its entry i, which has just been erased? */
+bool gap_promises(const struct tree *tree, struct node *leaf, unsigned int i);
+/* Correct the summaries of the leaf that covers key and of the nodes above it, at least up to `level` and then as long
+ * as something changes. In a read-side critical section, no lock held. */
+void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level);
+/* The same from level `from` on, for all nodes that cover keys of [first, last]. */
+void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level);
 
-/* Would a search that believes every claim find the free run [first, last] between two items? Quiescent lists. */
-bool gap_finds(const struct tree *list, u64 first, u64 last);
+/* Would a search that believes every summary find the free run [first, last] between two items? Quiescent trees. */
+bool gap_finds(const struct tree *tree, u64 first, u64 last);
 
-/* ---- sections ---- */
+/* ---- changes in flight ---- */
 
-/* Between begin and end claims may be too low. */
-static inline void gap_begin(struct tree *list)
+/* From here to gap_change_end summaries may be too low. Counted before the change can be seen: the change is
+ * released by a node's unlock. */
+static inline void gap_change_begin(struct tree *tree)
 {
-	/* counted before the change can be seen: the change is released by a node's unlock */
-	if (list->holes)
-		lath_fetch_add(&list->stripe[lath_stripe() % GAP_STRIPES].begun, 1);
+	if (tree->holes)
+		lath_fetch_add(&tree->stripe[lath_stripe() % GAP_STRIPES].begun, 1);
 }
 
-static inline void gap_end(struct tree *list)
+static inline void gap_change_end(struct tree *tree)
 {
-	if (list->holes) /* pairs with the acquire in gap_ended */
-		lath_fetch_add_release(&list->stripe[lath_stripe() % GAP_STRIPES].ended, 1);
+	if (tree->holes) /* pairs with the acquire in gap_ended */
+		lath_fetch_add_release(&tree->stripe[lath_stripe() % GAP_STRIPES].ended, 1);
 }
 
-u64 gap_begun(struct tree *list);
-u64 gap_ended(struct tree *list);
+/* Changes begun, ended so far. A search that read `ended` before it began and finds `begun` equal to it afterwards ran
+ * while no change was in flight. */
+u64 gap_begun(struct tree *tree);
+u64 gap_ended(struct tree *tree);
 
 #endif /* LATH_INDEX_GAP_H */

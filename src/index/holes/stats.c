@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * hole_stats.c - what is free, in numbers, without reading every leaf.
+ * stats.c - statistics of the free space, without reading every leaf.
  *
- * The largest run and block are found by asking for ever larger ones: some 120 searches. The histogram
- * comes from leaves at evenly spaced keys; a leaf is met as often as it is wide, so what it holds counts
- * for its width's share of the whole (Horvitz and Thompson 1952). Few leaves: all of them.
+ * The largest run and block are found by searching for larger and larger ones: some 120 searches. The histogram
+ * samples leaves at evenly spaced keys; a leaf is sampled as often as it is wide, so what it holds is weighted
+ * by the inverse of its width (Horvitz and Thompson 1952). If there are few leaves, all are read.
  */
 #include "lathwork/hole.h"
-#include "index/tree/tree.h"
+#include "index/tree/locate.h"
+#include "index/tree/pool.h"
 
 /* The largest size for which there is a hole, bit by bit. */
-static u64 largest_run(struct lath_index *list, u64 low, u64 high)
+static u64 largest_run(struct lath_index *index, u64 low, u64 high)
 {
 	struct lath_hole_request want = { .low = low, .high = high };
 	u64 size = 0, at;
@@ -18,13 +19,13 @@ static u64 largest_run(struct lath_index *list, u64 low, u64 high)
 
 	for (bit = 63; bit >= 0; bit--) {
 		want.size = size | 1ull << bit;
-		if (!lath_index_find_hole(list, &want, &at))
+		if (!lath_index_find_hole(index, &want, &at))
 			size = want.size;
 	}
 	return size;
 }
 
-static u64 largest_order(struct lath_index *list, u64 low, u64 high, u64 largest)
+static u64 largest_order(struct lath_index *index, u64 low, u64 high, u64 largest)
 {
 	struct lath_hole_request want = { .low = low, .high = high };
 	int k = (int)fls64(largest) - 1;
@@ -32,19 +33,19 @@ static u64 largest_order(struct lath_index *list, u64 low, u64 high, u64 largest
 
 	for (; k >= 0; k--) {
 		want.size = want.align = 1ull << k;
-		if (!lath_index_find_hole(list, &want, &at))
+		if (!lath_index_find_hole(index, &want, &at))
 			return (u64)k;
 	}
 	return 64;
 }
 
 /* Add the free run that begins at `at`, where no item is that began before, if there is one. */
-static void add_run(struct lath_index *list, u64 at, u64 last, struct lath_hole_stats *sum)
+static void add_run(struct lath_index *index, u64 at, u64 last, struct lath_hole_stats *sum)
 {
 	u64 end = KEY_MAX, size;
 	struct lath_item item;
 
-	if (!lath_index_ceiling_item(list, at, &item)) {
+	if (!lath_index_ceiling_item(index, at, &item)) {
 		if (item.key == at)
 			return;
 		end = item.key - 1;
@@ -62,18 +63,18 @@ static void add_run(struct lath_index *list, u64 at, u64 last, struct lath_hole_
 static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last, struct lath_hole_stats *sum,
 		     u64 *first, u64 *end)
 {
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(public);
 	struct lath_item item;
 	struct node *leaf;
-	u64 word, at;
+	u64 lockword, at;
 
-	lath_reader_enter(list->rcu);
+	lath_reader_enter(tree->rcu);
 	do {
-		leaf = walk_to_leaf(list, key, &word);
+		leaf = locate_far(tree, key, FOR_READ, &lockword);
 		*first = READ_ONCE(leaf->low);
 		*end = READ_ONCE(leaf->last);
-	} while (!node_valid(leaf, word));
-	lath_reader_exit(list->rcu);
+	} while (!node_valid(leaf, lockword));
+	lath_reader_exit(tree->rcu);
 	for (at = *first; !lath_index_ceiling_item(public, at, &item) && item.key <= *end;) {
 		at = item.key + item.size;
 		if (!at) /* it ended with the last key */
@@ -88,16 +89,16 @@ static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last, stru
 int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high, uint64_t max_leaves,
 			     struct lath_hole_stats *stats)
 {
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(public);
 	struct lath_item item;
 	u64 last = high - 1, bytes = 0, leaves, first, end, i, key; /* high 0 is 2^64 */
 
-	if (!list->holes || low > last)
+	if (!tree->holes || low > last)
 		return -EINVAL;
 	memset(stats, 0, sizeof(*stats));
 	stats->largest = largest_run(public, low, high);
 	stats->largest_order = largest_order(public, low, high, stats->largest);
-	pool_stats(&list->pool[POOL_LEAF], &bytes, &bytes, &leaves);
+	pool_stats(&tree->pool[POOL_LEAF], &bytes, &bytes, &leaves);
 	if (lath_index_lookup_item(public, low, &item))
 		add_run(public, low, last, stats);
 	if (!max_leaves || leaves <= max_leaves) {

@@ -2,98 +2,104 @@
 /*
  * batch.c - many calls with their cache misses overlapped.
  *
- * The walks of a group go down level by level: each touches what the one before it has asked
- * memory for a round earlier. Some 20 misses can be under way at once; a single lookup has one or
- * two. Each call of a batch is then an ordinary call on warm lines; it takes effect by itself.
- * (Interleaving: Kocberber et al., "Asynchronous memory access chaining", VLDB 2015.)
+ * The leaves of a group of keys are looked up together: each step prefetches for one key and goes on to the next key,
+ * so that some 20 misses are under way at once instead of one or two. Each call of the batch is then an ordinary
+ * call on warm cache lines, and takes effect by itself. (Interleaving: Kocberber et al., "Asynchronous memory access
+ * chaining", VLDB 2015.)
  */
-#include "index/hint/hint.h"
+#include "index/tree/erase.h"
+#include "index/tree/insert.h"
+#include "index/tree/locate.h"
+#include "index/tree/lookup.h"
 
-/* Walks at once: 16 to 32 are best on what we measured; half or twice as many cost 30 to 70 % more. */
-#define WALK_GROUP 16
-/* Keys at once, most of which the guide leads to their leaves, if there is one. */
+/* Descents at a time: 16 to 32 are best where we measured; half or twice as many cost 30 to 70 % more. */
+#define DESCENT_GROUP 16
+/* Keys at a time if there is a hint table, by which most of them find their leaves. */
 #ifdef __KERNEL__
-#define BATCH_GROUP WALK_GROUP
+#define BATCH_GROUP DESCENT_GROUP
 #else
 #define BATCH_GROUP 64
 #endif
 
-static unsigned int group_size(const struct tree *list, size_t left)
+static unsigned int group_size(const struct tree *tree, size_t left)
 {
-	return (unsigned int)min(left, (size_t)(guide_of(list) ? BATCH_GROUP : WALK_GROUP));
+	return (unsigned int)min(left, (size_t)(hint_of(tree) ? BATCH_GROUP : DESCENT_GROUP));
 }
 
-/* All from this level to the next. */
+static __always_inline u64 key_at(const u64 *key, size_t stride, unsigned int i)
+{
+	return *(const u64 *)((const char *)key + i * stride);
+}
+
+/* ---- leaves for a group of keys ---- */
+
+/* Take all descents from this level to the next. at[i] becomes NULL if one has to begin again. */
 static __always_inline void step_down(unsigned int n, const u64 *key, size_t stride, unsigned int level,
-				      enum walk_for use, struct node **at)
+				      struct node **at)
 {
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		u64 k = *(const u64 *)((const char *)key + i * stride);
 		struct node *node = at[i];
 		enum step step;
 
 		if (unlikely(!node))
 			continue;
 		do
-			step = node_level(node) == level ? walk_step(&node, k, use, NODE_CAP) : STEP_ANEW;
+			step = node_level(node) != level ? STEP_RESTART :
+							   descend_step(&node, key_at(key, stride, i), false, FOR_READ);
 		while (unlikely(step == STEP_RIGHT));
 		at[i] = likely(step == STEP_DOWN) ? node : NULL;
 	}
 }
 
-/* The leaves for n keys, header and heads on their way into the cache: nobody has looked at them yet. NULL: none. */
-static __always_inline void walk_all(struct tree *list, unsigned int n, const u64 *key, size_t stride,
-				     struct node **leaf)
+/* Descend for n keys. leaf[i]: where the descent arrived, header and heads being prefetched; or NULL. */
+static __always_inline void descend_all(struct tree *tree, unsigned int n, const u64 *key, size_t stride,
+					struct node **leaf)
 {
-	struct node *root = smp_load_acquire(&list->root); /* pairs with add_root */
-	unsigned int level = node_level(root), i;
+	struct node *root = smp_load_acquire(&tree->root); /* pairs with add_root */
+	unsigned int level, i;
 
 	for (i = 0; i < n; i++)
 		leaf[i] = root;
-	for (; level > READ_ONCE(list->guess_from); level--)
-		step_down(n, key, stride, level, WALK_ON, leaf);
-	if (level == 2)
-		step_down(n, key, stride, level--, WALK_TO_INNER, leaf);
-	if (level)
-		step_down(n, key, stride, level, WALK_ON, leaf);
+	for (level = node_level(root); level; level--)
+		step_down(n, key, stride, level, leaf);
 }
 
-/* A leaf somebody led to: is it one, and does it or the next one cover key? */
-static __always_inline struct node *settle(struct node *leaf, u64 key, u64 *word)
+/* A predicted leaf, or where a descent arrived: as leaf_check, but it may be NULL or an inner node. */
+static __always_inline struct node *check_leaf(struct node *leaf, u64 key, u64 *lockword)
 {
-	return likely(leaf) && likely(!node_level(leaf)) ? leaf_settle(leaf, key, word) : NULL;
+	return likely(leaf) && likely(!node_level(leaf)) ? leaf_check(leaf, key, lockword) : NULL;
 }
 
-/* The leaves that cover n <= BATCH_GROUP keys, and their words then. NULL: take the walk. */
-static __always_inline void find_leaves(struct tree *list, unsigned int n, const u64 *key, size_t stride,
-					struct node **leaf, u64 *word)
+/* The leaves that cover n <= BATCH_GROUP keys, with their lockwords then. NULL: the caller locates it. */
+static __always_inline void locate_all(struct tree *tree, unsigned int n, const u64 *key, size_t stride,
+				       struct node **leaf, u64 *lockword)
 {
-	const struct guide *guide = guide_of(list);
-	struct node *walked[WALK_GROUP];
+	const struct hint *hint = hint_of(tree);
+	struct node *arrived[DESCENT_GROUP];
+	u64 missed[DESCENT_GROUP];
 	unsigned int i, m = 0;
-	u64 left[WALK_GROUP];
-	u8 who[WALK_GROUP];
+	u8 who[DESCENT_GROUP];
 
-	if (guide)
-		guide_ask_all(guide, leaf_fill(list), n, key, stride, leaf);
+	if (hint)
+		hint_predict_all(hint, n, key, stride, leaf);
 	else
-		walk_all(list, n, key, stride, leaf);
+		descend_all(tree, n, key, stride, leaf);
 	for (i = 0; i < n; i++) {
-		u64 k = *(const u64 *)((const char *)key + i * stride);
+		u64 k = key_at(key, stride, i);
 
-		leaf[i] = settle(leaf[i], k, &word[i]);
-		if (unlikely(!leaf[i]) && guide && m < WALK_GROUP) {
-			left[m] = k;
+		leaf[i] = check_leaf(leaf[i], k, &lockword[i]);
+		if (unlikely(!leaf[i]) && hint && m < DESCENT_GROUP) {
+			missed[m] = k;
 			who[m++] = (u8)i;
 		}
 	}
 	if (!m)
 		return;
-	walk_all(list, m, left, sizeof(*left), walked);
+	descend_all(tree, m, missed, sizeof(*missed), arrived);
 	for (i = 0; i < m; i++)
-		leaf[who[i]] = settle(walked[i], left[i], &word[who[i]]);
+		leaf[who[i]] = check_leaf(arrived[i], missed[i], &lockword[who[i]]);
 }
 
 /* ---- lookups ---- */
@@ -101,18 +107,18 @@ static __always_inline void find_leaves(struct tree *list, unsigned int n, const
 /* One leaf of a batched lookup. */
 struct probe {
 	struct node *leaf;
-	u64 word;
-	u64 equal; /* entries whose head is the key's; in the ranges layout not used */
+	u64 lockword;
+	u64 equal; /* points layout: the entries whose head is the key's */
 };
 
-/* Search the heads and ask for the pair. */
-static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 word, u64 key,
+/* Search the heads, and prefetch the pair. */
+static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 lockword, u64 key,
 					bool ranges)
 {
 	u8 h;
 
 	probe->leaf = leaf;
-	probe->word = word;
+	probe->lockword = lockword;
 	if (unlikely(!leaf))
 		return;
 	h = node_head_of(leaf, key);
@@ -131,205 +137,204 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 	}
 }
 
-/* The entry that covers key, or -1. */
+/* Returns the entry that covers key, or -1. */
 static __always_inline long probe_entry(const struct probe *probe, u64 key, bool ranges)
 {
 	return ranges ? node_cover(probe->leaf, key, true) : node_find_equal(probe->leaf, probe->equal, key);
 }
 
-static __always_inline void probe_group(struct tree *list, unsigned int n, const u64 *points,
-					struct probe *probe)
+/* Where results go: whole items, or values and hits. */
+struct found {
+	struct lath_item *items; /* or NULL */
+	u64 *values;
+	u8 *hits;
+};
+
+/* Look up one key in the leaf that was probed for it. Returns false if that leaf has changed, or there is none. */
+static __always_inline bool probe_result(const struct tree *tree, const struct probe *probe, u64 key,
+					 const struct found *found, size_t at, bool *hit)
 {
+	long i;
+
+	if (unlikely(!probe->leaf))
+		return false;
+	i = probe_entry(probe, key, tree->ranges);
+	if (i >= 0 && found->items)
+		item_of(probe->leaf, (unsigned int)i, tree->ranges, &found->items[at]);
+	else if (i >= 0)
+		found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
+	*hit = i >= 0;
+	return likely(node_valid(probe->leaf, probe->lockword));
+}
+
+/* Look up one key by itself. */
+static bool lookup_again(struct tree *tree, u64 key, const struct found *found, size_t at)
+{
+	struct lath_item item;
+
+	if (lookup_item(tree, key, &item))
+		return false;
+	if (found->items)
+		found->items[at] = item;
+	else
+		found->values[at] = item.value;
+	return true;
+}
+
+static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, const u64 *points,
+					   const struct found *found, size_t at)
+{
+	struct probe probe[BATCH_GROUP];
 	struct node *leaf[BATCH_GROUP];
-	u64 word[BATCH_GROUP];
+	u64 lockword[BATCH_GROUP];
+	size_t hits = 0;
 	unsigned int i;
 
-	find_leaves(list, n, points, sizeof(*points), leaf, word);
+	locate_all(tree, n, points, sizeof(*points), leaf, lockword);
 	for (i = 0; i < n; i++)
-		probe_heads(&probe[i], leaf[i], word[i], points[i], list->ranges);
+		probe_heads(&probe[i], leaf[i], lockword[i], points[i], tree->ranges);
 	lath_delay("batch: leaves searched");
-}
-
-static size_t lookup_group(struct tree *list, unsigned int n, const u64 *points, struct lath_item *found)
-{
-	struct probe probe[BATCH_GROUP];
-	size_t hits = 0;
-	unsigned int i;
-
-	probe_group(list, n, points, probe);
 	for (i = 0; i < n; i++) {
-		const struct node *leaf = probe[i].leaf;
+		bool hit;
 
-		found[i].size = 0;
-		if (likely(leaf)) {
-			long e = probe_entry(&probe[i], points[i], list->ranges);
-
-			if (e >= 0)
-				item_of(leaf, (unsigned int)e, list->ranges, &found[i]);
-			if (likely(node_valid(probe[i].leaf, probe[i].word))) {
-				hits += e >= 0;
-				continue;
-			}
-		}
-		if (!lookup_item(list, points[i], &found[i]))
-			hits++;
-		else
-			found[i].size = 0;
+		if (unlikely(!probe_result(tree, &probe[i], points[i], found, at + i, &hit)))
+			hit = lookup_again(tree, points[i], found, at + i);
+		if (!found->items)
+			found->hits[at + i] = hit;
+		else if (!hit)
+			found->items[at + i].size = 0;
+		hits += hit;
 	}
 	return hits;
 }
 
-static size_t get_group(struct tree *list, unsigned int n, const u64 *points, u64 *values, u8 *hit)
+static __always_inline size_t lookup_batch(struct tree *tree, size_t n, const u64 *points,
+					   const struct found *found)
 {
-	struct probe probe[BATCH_GROUP];
-	size_t hits = 0;
-	unsigned int i;
-
-	probe_group(list, n, points, probe);
-	for (i = 0; i < n; i++) {
-		const struct node *leaf = probe[i].leaf;
-		struct lath_item item;
-
-		if (likely(leaf)) {
-			long e = probe_entry(&probe[i], points[i], list->ranges);
-
-			if (e >= 0)
-				values[i] = READ_ONCE(leaf->pair[e].value);
-			if (likely(node_valid(probe[i].leaf, probe[i].word))) {
-				hit[i] = e >= 0;
-				hits += e >= 0;
-				continue;
-			}
-		}
-		hit[i] = !lookup_item(list, points[i], &item);
-		if (hit[i])
-			values[i] = item.value;
-		hits += hit[i];
-	}
-	return hits;
-}
-
-size_t lath_index_lookup_batch(struct lath_index *public, size_t n, const uint64_t *points,
-				  struct lath_item *found)
-{
-	struct tree *list = tree_of(public);
 	size_t hits = 0, i;
 	unsigned int m;
 
 	for (i = 0; i < n; i += m) {
-		m = group_size(list, n - i);
-		walker_enter(list);
-		hits += lookup_group(list, m, points + i, found + i);
-		walker_exit(list);
+		m = group_size(tree, n - i);
+		section_enter(tree);
+		hits += lookup_group(tree, m, points + i, found, i);
+		section_exit(tree);
 	}
 	return hits;
 }
 
-size_t lath_index_get_batch(struct lath_index *public, size_t n, const uint64_t *points,
-			       uint64_t *values, uint8_t *hit)
+size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_t *points,
+			       struct lath_item *items)
 {
-	struct tree *list = tree_of(public);
-	size_t hits = 0, i;
-	unsigned int m;
+	struct found found = { .items = items };
 
-	for (i = 0; i < n; i += m) {
-		m = group_size(list, n - i);
-		walker_enter(list);
-		hits += get_group(list, m, points + i, values + i, hit + i);
-		walker_exit(list);
-	}
-	return hits;
+	return lookup_batch(tree_of(index), n, points, &found);
+}
+
+size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points, uint64_t *values,
+			    uint8_t *hits)
+{
+	struct found found = { .values = values, .hits = hits };
+
+	return lookup_batch(tree_of(index), n, points, &found);
 }
 
 /* ---- changes ---- */
 
-/* Ask for the entries an insert will move: from where key belongs to the end, or, where they are spread, those near. */
-static void prefetch_entries(const struct tree *list, const struct node *leaf, u64 key)
+/* Prefetch the entries that an insert will move: from where key belongs to the end. */
+static void prefetch_entries(const struct tree *tree, const struct node *leaf, u64 key)
 {
 	unsigned int used = READ_ONCE(leaf->used), i = hweight64(node_match(leaf, key).lt);
 
-	if (list->loose) {
-		prefetchw((const char *)&leaf->pair[i] - 32);
-		prefetchw((const char *)&leaf->pair[i] + 32);
-		return;
-	}
 	used = used < NODE_CAP ? used : NODE_CAP - 1;
 	for (; i <= used; i += 64 / sizeof(struct pair))
 		prefetch((const char *)&leaf->pair[i]);
-	if (list->ranges)
+	if (tree->ranges)
 		prefetch((const char *)&leaf->size[used / 2]);
 }
 
-size_t lath_index_insert_batch(struct lath_index *public, size_t n, const struct lath_item *items,
-				  int *results)
+/* Insert an item whose leaf was located before, if that leaf is still the right one; else wherever it belongs.
+ * 0 or an error as lath_index_insert_item. */
+static int insert_located(struct tree *tree, struct node *leaf, const struct lath_item *item,
+			  struct reserve *reserve)
 {
-	struct tree *list = tree_of(public);
+	u64 lockword;
+
+	if (!item_valid(tree, item->key, item->size))
+		return -EINVAL;
+	if (leaf && node_holds(leaf, item->key, &lockword) && node_trylock(leaf, lockword))
+		return insert_into(tree, leaf, item, NULL, reserve);
+	return insert_item(tree, item, NULL, reserve);
+}
+
+size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct lath_item *items, int *results)
+{
+	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };
 	struct node *leaf[BATCH_GROUP];
-	u64 words[BATCH_GROUP];
+	u64 lockwords[BATCH_GROUP];
 	size_t done = 0, i;
 	unsigned int j, m;
 
 	for (i = 0; i < n; i += m) {
-		m = group_size(list, n - i);
-		walker_enter(list);
-		find_leaves(list, m, &items[i].key, sizeof(*items), leaf, words);
+		m = group_size(tree, n - i);
+		section_enter(tree);
+		locate_all(tree, m, &items[i].key, sizeof(*items), leaf, lockwords);
 		for (j = 0; j < m; j++)
 			if (leaf[j])
-				prefetch_entries(list, leaf[j], items[i + j].key);
+				prefetch_entries(tree, leaf[j], items[i + j].key);
 		for (j = 0; j < m; j++) {
-			const struct lath_item *item = &items[i + j];
-			int ret = -EINVAL;
-			u64 word;
+			int ret = insert_located(tree, leaf[j], &items[i + j], &reserve);
 
-			if (item_valid(list, item->key, item->size)) {
-				ret = -EAGAIN;
-				if (leaf[j] && node_holds(leaf[j], item->key, &word))
-					ret = insert_under(list, leaf[j], word, item, NULL);
-				if (ret == -EAGAIN)
-					ret = insert_item(list, item, NULL, &reserve);
-			}
 			done += !ret;
 			if (results)
 				results[i + j] = ret;
 		}
-		walker_exit(list);
-		guide_turn(list, m, true);
+		section_exit(tree);
+		hint_tick(tree, m, true);
 	}
-	reserve_release(list, &reserve);
+	reserve_release(tree, &reserve);
 	return done;
 }
 
-size_t lath_index_erase_batch(struct lath_index *public, size_t n, const uint64_t *keys, int *results)
+static int erase_located(struct tree *tree, struct node *leaf, u64 key)
 {
-	struct tree *list = tree_of(public);
+	u64 lockword;
+
+	if (leaf && node_holds(leaf, key, &lockword)) {
+		enum leaf_result result = leaf_erase_if(tree, leaf, lockword, key, true, NULL);
+
+		if (likely(result != LEAF_STALE))
+			return leaf_error(result);
+	}
+	return erase_item(tree, key, true, NULL);
+}
+
+size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t *keys, int *results)
+{
+	struct tree *tree = tree_of(index);
 	struct node *leaf[BATCH_GROUP];
-	u64 words[BATCH_GROUP];
+	u64 lockwords[BATCH_GROUP];
 	size_t done = 0, i;
 	unsigned int j, m;
 
 	for (i = 0; i < n; i += m) {
 		struct probe probe;
 
-		m = group_size(list, n - i);
-		walker_enter(list);
-		find_leaves(list, m, &keys[i], sizeof(*keys), leaf, words);
+		m = group_size(tree, n - i);
+		section_enter(tree);
+		locate_all(tree, m, &keys[i], sizeof(*keys), leaf, lockwords);
 		for (j = 0; j < m; j++)
-			probe_heads(&probe, leaf[j], words[j], keys[i + j], false);
+			probe_heads(&probe, leaf[j], lockwords[j], keys[i + j], false);
 		for (j = 0; j < m; j++) {
-			int ret = -EAGAIN;
-			u64 word;
+			int ret = erase_located(tree, leaf[j], keys[i + j]);
 
-			if (leaf[j] && node_holds(leaf[j], keys[i + j], &word))
-				ret = erase_under(list, leaf[j], word, keys[i + j], true, NULL);
-			if (ret == -EAGAIN)
-				ret = erase_item(list, keys[i + j], true, NULL);
 			done += !ret;
 			if (results)
 				results[i + j] = ret;
 		}
-		walker_exit(list);
-		guide_turn(list, m, false);
+		section_exit(tree);
+		hint_tick(tree, m, false);
 	}
 	return done;
 }

@@ -2,51 +2,54 @@
 /*
  * cursor.c - iteration and the locked leaf (lathwork/cursor.h).
  *
- * A step stays in the leaf if its word is the one the cursor remembers: the version never repeats,
- * so neither has the leaf changed nor has its memory become another leaf. With LATH_NODE_EACH the
- * memory may be gone, and every step goes by key.
+ * A step stays in the leaf if its lockword is the one the cursor remembers. The version never repeats, so the leaf
+ * has not changed, nor has its memory become another leaf. With LATH_NODE_EACH the memory may have been freed,
+ * and every step goes by key.
  */
 #include "lathwork/cursor.h"
-#include "index/tree/tree.h"
+#include "index/tree/erase.h"
+#include "index/tree/insert.h"
+#include "index/tree/locate.h"
+#include "index/tree/redistribute.h"
 
-void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *list)
+void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *index)
 {
 	memset(cursor, 0, sizeof(*cursor));
-	cursor->list = list;
+	cursor->index = index;
 	cursor->entry = -1;
 }
 
-/* Stand on the item with this key: remember its leaf. */
-static void stand_on(struct lath_cursor *cursor, struct tree *list, u64 key)
+/* Stand on the item with this key, and remember its leaf. */
+static void stand_on(struct lath_cursor *cursor, struct tree *tree, u64 key)
 {
 	struct node *leaf;
 
 	cursor->key = key;
 	cursor->leaf = NULL;
-	if (!list->each) {
-		leaf = find_leaf(list, key, &cursor->word);
+	if (!tree->each) {
+		leaf = locate(tree, key, FOR_READ, &cursor->lockword);
 		cursor->leaf = leaf;
-		cursor->entry = node_find(leaf, key);
-		if (cursor->entry >= 0 && node_valid(leaf, cursor->word))
+		cursor->entry = (int)node_find(leaf, key);
+		if (cursor->entry >= 0 && node_valid(leaf, cursor->lockword))
 			return;
 		cursor->leaf = NULL;
 	}
 	cursor->entry = 0;
 }
 
-/* The neighbour in the remembered leaf. False: not there, or the leaf has changed. */
-static bool step_in_leaf(struct lath_cursor *cursor, struct tree *list, bool up, struct lath_item *item)
+/* Step to the neighbour in the remembered leaf. Returns false if it is not there, or the leaf has changed. */
+static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up, struct lath_item *item)
 {
 	struct node *leaf = cursor->leaf;
 	int i;
 
-	if (!leaf || smp_load_acquire(&leaf->word) != cursor->word) /* pairs with node_unlock */
+	if (!leaf || smp_load_acquire(&leaf->lockword) != cursor->lockword) /* pairs with node_unlock */
 		return false;
 	i = up ? node_after(leaf, cursor->entry) : node_before(leaf, cursor->entry);
 	if (i < 0)
 		return false;
-	item_of(leaf, (unsigned int)i, list->ranges, item);
-	if (!node_valid(leaf, cursor->word))
+	item_of(leaf, (unsigned int)i, tree->ranges, item);
+	if (!node_valid(leaf, cursor->lockword))
 		return false;
 	cursor->entry = i;
 	cursor->key = item->key;
@@ -55,31 +58,31 @@ static bool step_in_leaf(struct lath_cursor *cursor, struct tree *list, bool up,
 
 static int stand_or_stay(struct lath_cursor *cursor, int ret, const struct lath_item *item)
 {
-	struct tree *list = tree_of(cursor->list);
+	struct tree *tree = tree_of(cursor->index);
 
 	if (ret)
 		return 0;
-	lath_reader_enter(list->rcu);
-	stand_on(cursor, list, item->key);
-	lath_reader_exit(list->rcu);
+	lath_reader_enter(tree->rcu);
+	stand_on(cursor, tree, item->key);
+	lath_reader_exit(tree->rcu);
 	return 1;
 }
 
 int lath_cursor_seek(struct lath_cursor *cursor, uint64_t key, struct lath_item *item)
 {
-	return stand_or_stay(cursor, lath_index_ceiling_item(cursor->list, key, item), item);
+	return stand_or_stay(cursor, lath_index_ceiling_item(cursor->index, key, item), item);
 }
 
 int lath_cursor_seek_floor(struct lath_cursor *cursor, uint64_t key, struct lath_item *item)
 {
-	return stand_or_stay(cursor, lath_index_floor_item(cursor->list, key, item), item);
+	return stand_or_stay(cursor, lath_index_floor_item(cursor->index, key, item), item);
 }
 
 int lath_cursor_next(struct lath_cursor *cursor, struct lath_item *item)
 {
 	if (cursor->entry < 0)
 		return lath_cursor_seek(cursor, 0, item);
-	if (step_in_leaf(cursor, tree_of(cursor->list), true, item))
+	if (step_in_leaf(cursor, tree_of(cursor->index), true, item))
 		return 1;
 	return cursor->key < KEY_MAX ? lath_cursor_seek(cursor, cursor->key + 1, item) : 0;
 }
@@ -88,7 +91,7 @@ int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item)
 {
 	if (cursor->entry < 0)
 		return lath_cursor_seek_floor(cursor, KEY_MAX, item);
-	if (step_in_leaf(cursor, tree_of(cursor->list), false, item))
+	if (step_in_leaf(cursor, tree_of(cursor->index), false, item))
 		return 1;
 	return cursor->key ? lath_cursor_seek_floor(cursor, cursor->key - 1, item) : 0;
 }
@@ -97,14 +100,14 @@ int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item)
 
 int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, uint64_t *last)
 {
-	struct tree *list = tree_of(cursor->list);
+	struct tree *tree = tree_of(cursor->index);
 	struct node *leaf;
-	int ret = lath_index_preload(cursor->list, &cursor->preload);
+	int ret = lath_index_preload(cursor->index, &cursor->preload);
 
 	if (ret)
 		return ret;
-	lath_reader_enter(list->rcu);
-	leaf = lock_leaf(list, key);
+	lath_reader_enter(tree->rcu);
+	leaf = locate_locked(tree, key);
 	cursor->leaf = leaf;
 	cursor->locked = 1;
 	if (low)
@@ -117,69 +120,69 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, struct lath_item *item)
 {
 	const struct node *leaf = cursor->leaf;
-	int i = node_floor(leaf, key);
+	int i = (int)node_floor(leaf, key);
 
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree_of(cursor->list)->ranges, item);
+		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
 	return i >= 0;
 }
 
 int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key, struct lath_item *item)
 {
 	const struct node *leaf = cursor->leaf;
-	int i = node_find(leaf, key);
+	int i = (int)node_find(leaf, key);
 
 	if (i < 0)
-		i = node_after(leaf, node_floor(leaf, key));
+		i = node_after(leaf, (int)node_floor(leaf, key));
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree_of(cursor->list)->ranges, item);
+		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
 	return i >= 0;
 }
 
-/* The leaf has been unlocked: leave the reader, give back what was not needed. */
+/* The leaf has been unlocked: leave the critical section, free what was not needed. */
 static void after_unlock(struct lath_cursor *cursor)
 {
 	cursor->locked = 0;
 	cursor->leaf = NULL;
-	lath_reader_exit(tree_of(cursor->list)->rcu);
-	lath_index_preload_release(cursor->list, &cursor->preload);
+	lath_reader_exit(tree_of(cursor->index)->rcu);
+	lath_index_preload_release(cursor->index, &cursor->preload);
 }
 
 int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item, struct lath_item *conflict)
 {
-	struct tree *list = tree_of(cursor->list);
+	struct tree *tree = tree_of(cursor->index);
 	struct node *leaf = cursor->leaf, *full;
-	int ret;
+	enum leaf_result result;
 
-	if (!item_valid(list, item->key, item->size) || item->key < leaf->low || item->key > leaf->last) {
+	if (!item_valid(tree, item->key, item->size) || item->key < leaf->low || item->key > leaf->last) {
 		lath_cursor_unlock(cursor);
 		return -EINVAL;
 	}
-	ret = insert_locked(list, leaf, item, conflict, &full);
-	if (ret == -EAGAIN) {
+	result = insert_from(tree, leaf, item, conflict, &full);
+	if (result == LEAF_FULL_LOCKED) {
 		struct reserve reserve = { cursor->preload.node[0],
 					   { cursor->preload.node[1], cursor->preload.node[2] },
 					   true };
 
-		grow_last(list, leaf, full, item->key, &reserve); /* whatever comes of it: look again */
+		make_room(tree, leaf, full, item->key, &reserve); /* whatever it returns, the caller looks again */
 		cursor->preload.node[0] = reserve.leaf;
 		cursor->preload.node[1] = reserve.inner[0];
 		cursor->preload.node[2] = reserve.inner[1];
 	}
 	after_unlock(cursor);
-	return ret;
+	return result == LEAF_FULL_LOCKED ? -EAGAIN : leaf_error(result);
 }
 
 int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item *old)
 {
-	struct tree *list = tree_of(cursor->list);
-	int i = node_find(cursor->leaf, key);
+	struct tree *tree = tree_of(cursor->index);
+	int i = (int)node_find(cursor->leaf, key);
 
 	if (i < 0) {
 		lath_cursor_unlock(cursor);
 		return -ENOENT;
 	}
-	erase_locked(list, cursor->leaf, i, old);
+	leaf_erase(tree, cursor->leaf, i, old);
 	after_unlock(cursor);
 	return 0;
 }

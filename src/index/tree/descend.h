@@ -1,110 +1,111 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * walk.h - one step of the walk from the root to a leaf (walk.c, batch.c, scan.c).
+ * descend.h - from the root to a node: one step, all steps, and what to prefetch on the way.
+ *
+ * A step reads the node's lockword, searches, and compares the lockword. Unchanged means that the child was the
+ * right one at that moment. By the time the descent gets there, it can only be too far left, and then the
+ * descent moves right. A DEAD node was merged into its left sibling: begin again. Nothing shared is written.
+ *
+ * A descent is right without an RCU read-side critical section too, where node memory is type-stable: a node
+ * that was retired and reused meanwhile is another live node of this tree, so at worst the descent ends in
+ * another leaf, whose fence keys, read under its lockword, tell.
  */
-#ifndef LATH_INDEX_WALK_H
-#define LATH_INDEX_WALK_H
+#ifndef LATH_INDEX_DESCEND_H
+#define LATH_INDEX_DESCEND_H
 
 #include "index/tree/tree.h"
 
-/* What the next node is wanted for: more walking, in a large inner node with its pairs; or, being a leaf, a lookup,
- * an erase, an insert. */
-enum walk_for { WALK_ON, WALK_TO_INNER, WALK_TO_READ, WALK_TO_ERASE, WALK_TO_INSERT };
+/* What a leaf is wanted for. It decides what is prefetched. */
+enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };
 
-/* Slots an average leaf uses. */
-static __always_inline unsigned int leaf_fill(const struct tree *list)
-{
-	return READ_ONCE(list->loose) ? NODE_CAP : NODE_CAP * 7 / 8;
-}
+/* Entries of an average leaf: 7/8 of the capacity, see redistribute.c. */
+#define LEAF_FILL (NODE_CAP * 7 / 8)
 
 /*
- * Ask memory for what a search of a child begins with, its header and heads, and for the pairs it will need then, or
- * they would be a second wait: `pair` is where the key's may be. Random keys stray: two lines around the guess hit 7 times
- * of 10 in a leaf and 9 of 10 in an inner node, whose entries are spread; four lines 9 of 10 in a leaf. An
- * insert takes eight, for what it will move. `fill`: entries that are used in such a child, on average.
+ * Prefetch what a search of the leaf reads first, its header and heads, together with the lines that predictably hold the
+ * key's pair; fetched later, they would add a second miss. `pair`: the predicted address. Random keys stray from
+ * the prediction: two lines around it hold the pair 7 times in 10, four lines 9 times in 10. An insert takes
+ * eight lines, for the entries it will move.
  */
-static __always_inline void prefetch_leaf(const struct node *child, const char *pair, enum walk_for use,
-					  unsigned int fill)
+static __always_inline void prefetch_leaf(const struct node *leaf, const char *pair, enum intent intent)
 {
 	const char *end;
 	unsigned int i;
 
-	if (use != WALK_TO_INSERT) {
-		if (use == WALK_TO_ERASE)
-			prefetchw(child);
+	if (intent != FOR_INSERT) {
+		if (intent == FOR_ERASE)
+			prefetchw(leaf);
 		else
-			prefetch((const char *)child);
-		prefetch((const char *)child + 64);
+			prefetch((const char *)leaf);
+		prefetch((const char *)leaf + 64);
 		prefetch(pair - 32);
 		prefetch(pair + 32);
-		if (use != WALK_TO_INNER) {
-			prefetch(pair - 96);
-			prefetch(pair + 96);
-		}
+		prefetch(pair - 96);
+		prefetch(pair + 96);
 		return;
 	}
-	prefetchw((const char *)child);
-	prefetchw((const char *)child + 64);
-	if (fill == NODE_CAP) /* spread: a free slot is near, on either side */
-		pair -= 160;
-	end = (const char *)&child->pair[NODE_CAP] - 64;
-	/* a number of lines that depended on the guess would cost a misprediction more than it saves */
+	prefetchw((const char *)leaf);
+	prefetchw((const char *)leaf + 64);
+	end = (const char *)&leaf->pair[NODE_CAP] - 64;
+	/* a number of lines that depended on the prediction would cost more in mispredicted branches than it saves */
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
 		prefetchw(min(pair - 32 + 64 * i, end));
 }
 
-/* The same for the child at an entry of an inner node; where in it the key is, is guessed between the separators. */
+/* The same for the leaf below an entry of a level-1 node; where in it the key is, is interpolated between the
+ * separators. */
 static __always_inline void prefetch_child(const struct node *inner, const struct pair *slot,
-					   const struct node *child, u64 key, enum walk_for use,
-					   unsigned int fill)
+					   const struct node *child, u64 key, enum intent intent)
 {
-	u64 sep, next, behind;
+	u64 sep = READ_ONCE(slot->key), behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
+	u64 next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
 
-	if (use == WALK_ON) {
-		prefetch((const char *)child);
-		prefetch((const char *)child + 64);
-		return;
-	}
-	sep = READ_ONCE(slot->key);
-	behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
-	next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
-	prefetch_leaf(child, (const char *)&child->pair[lath_part(key - sep, next - sep, fill)], use, fill);
+	prefetch_leaf(child, (const char *)&child->pair[lath_part(key - sep, next - sep, LEAF_FILL)], intent);
 }
 
-enum step { STEP_ANEW, STEP_DOWN, STEP_RIGHT };
+enum step { STEP_RESTART, STEP_DOWN, STEP_RIGHT };
 
-/* One step down or right from an inner node; STEP_ANEW: begin at the root again. */
-static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_for use, unsigned int fill)
+/*
+ * One step from an inner node, down to the child for key or right to the sibling; *at becomes that node.
+ * STEP_RESTART: the node is DEAD, or key is below it; *at is unchanged. leaf_next: the child is a leaf, prefetch
+ * it for `intent`.
+ */
+static __always_inline enum step descend_step(struct node **at, u64 key, bool leaf_next, enum intent intent)
 {
 	struct node *node = *at, *next;
 	enum step step;
 
 	for (;;) {
-		u64 word = smp_load_acquire(&node->word); /* pairs with node_unlock */
+		u64 lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
-		if (unlikely(word & (NODE_LOCKED | NODE_DEAD))) {
-			word = node_read(node);
-			if (word & NODE_DEAD)
-				return STEP_ANEW;
+		if (unlikely(lockword & (NODE_LOCKED | NODE_DEAD))) {
+			lockword = node_read(node);
+			if (lockword & NODE_DEAD)
+				return STEP_RESTART;
 		}
 		if (unlikely(key > READ_ONCE(node->last))) {
 			step = STEP_RIGHT;
-			next = LATH_LINK(READ_ONCE(node->right));
-			if (!next) /* being changed: the rightmost covers all keys */
+			next = READ_ONCE(node->right);
+			if (!next) /* it is being changed: the rightmost node covers all keys */
 				continue;
 		} else {
 			const struct pair *slot;
 			long i = inner_slot(node, key);
 
 			if (unlikely(i < 0))
-				return STEP_ANEW;
+				return STEP_RESTART;
 			step = STEP_DOWN;
 			slot = &node->pair[i];
-			next = LATH_LINK((struct node *)(uintptr_t)READ_ONCE(slot->value));
-			prefetch_child(node, slot, next, key, use, fill);
+			next = (struct node *)(uintptr_t)READ_ONCE(slot->value);
+			if (leaf_next) {
+				prefetch_child(node, slot, next, key, intent);
+			} else {
+				prefetch((const char *)next);
+				prefetch((const char *)next + 64);
+			}
 		}
-		if (node_valid(node, word)) {
+		if (node_valid(node, lockword)) {
 			*at = next;
 			return step;
 		}
@@ -112,78 +113,79 @@ static __always_inline enum step walk_step(struct node **at, u64 key, enum walk_
 }
 
 /*
- * The walk from the root to the leaf that covers key, and the leaf's word as it was when that was so.
- * Right without a reader too, where node memory keeps its kind: a node that died under us and was used
- * again is another live node of this list, so at worst the walk ends in a leaf elsewhere, and its
- * fences, read under its word, tell.
+ * From a leaf to the one that covers key, moving right. Returns it with its lockword; NULL: begin at the root again.
  */
-static __always_inline struct node *descend(struct tree *list, u64 key, u64 *word, enum walk_for use)
+static __always_inline struct node *move_right(struct node *leaf, u64 key, u64 *lockword)
 {
-	struct node *node, *right;
-	unsigned int level, fill = leaf_fill(list);
-	u64 w;
-
-restart:
-	node = LATH_LINK(smp_load_acquire(&list->root)); /* pairs with the store in grow.c add_root */
-	while ((level = node_level(node)) > READ_ONCE(list->guess_from))
-		if (unlikely(!walk_step(&node, key, WALK_ON, 0)))
-			goto again;
-	while (level == 2) {
-		if (unlikely(!walk_step(&node, key, WALK_TO_INNER, NODE_CAP)))
-			goto again;
-		level = node_level(node);
-	}
-	while (level == 1) {
-		if (unlikely(!walk_step(&node, key, use, fill)))
-			goto again;
-		level = node_level(node);
-	}
-	if (unlikely(level)) /* used again higher up */
-		goto again;
 	for (;;) {
-		w = smp_load_acquire(&node->word); /* pairs with node_unlock */
-		if (unlikely(w & NODE_FLAGS)) {
-			w = node_read(node);
-			if (w & NODE_DEAD)
-				goto again;
-			if (w & NODE_VOID)
-				goto right;
+		u64 word = smp_load_acquire(&leaf->lockword); /* pairs with node_unlock */
+		struct node *right;
+
+		if (unlikely(word & NODE_FLAGS)) {
+			word = node_read(leaf);
+			if (word & NODE_DEAD)
+				return NULL;
 		}
-		if (unlikely(key < READ_ONCE(node->low)))
-			goto again;
-		if (likely(key <= READ_ONCE(node->last))) {
-			lath_delay("walk: leaf found");
-			*word = w;
-			return node;
+		if (likely(!(word & NODE_HALF_DEAD))) {
+			if (unlikely(key < READ_ONCE(leaf->low)))
+				return NULL;
+			if (likely(key <= READ_ONCE(leaf->last))) {
+				lath_delay("descend: leaf found");
+				*lockword = word;
+				return leaf;
+			}
 		}
-right:
-		right = LATH_LINK(READ_ONCE(node->right));
-		if (node_valid(node, w))
-			node = right;
+		right = READ_ONCE(leaf->right);
+		if (node_valid(leaf, word))
+			leaf = right;
 	}
-again:
-	lath_fetch_add(&list->restarts, 1);
-	goto restart;
+}
+
+/* Descend to the leaf that covers key. Returns it with its lockword as it was when that was so. */
+static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *lockword, enum intent intent)
+{
+	for (;;) {
+		struct node *node = smp_load_acquire(&tree->root); /* pairs with the store in post.c add_root */
+		enum step step = STEP_DOWN;
+		unsigned int level;
+
+		while (step && (level = node_level(node)) > 1)
+			step = descend_step(&node, key, false, intent);
+		while (step && node_level(node) == 1)
+			step = descend_step(&node, key, true, intent);
+		if (likely(step && !node_level(node))) { /* else its memory is an inner node's again */
+			node = move_right(node, key, lockword);
+			if (likely(node))
+				return node;
+		}
+		lath_fetch_add(&tree->restarts, 1);
+	}
 }
 
 /*
- * The leaf that holds key and its word: this one, or the one at its right, where the upper half of a leaf has gone that
- * was split since; or NULL.
+ * Begin an optimistic read of a leaf that probably covers key, or whose upper half has moved to its right sibling since.
+ * Returns the leaf that covers key with its lockword, which the caller validates; NULL if neither does.
  */
-static __always_inline struct node *leaf_settle(struct node *leaf, u64 key, u64 *word)
+static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *lockword)
 {
 	struct node *right;
 
-	if (likely(node_holds(leaf, key, word)))
+	if (likely(node_holds(leaf, key, lockword)))
 		return leaf;
-	if (*word & NODE_FLAGS || key < READ_ONCE(leaf->low))
+	if (*lockword & NODE_FLAGS || key < READ_ONCE(leaf->low))
 		return NULL;
 	right = leaf_right(leaf);
-	if (!node_valid(leaf, *word) || !right)
+	if (!node_valid(leaf, *lockword) || !right)
 		return NULL;
 	prefetch((const char *)right->head);
 	lath_delay("a leaf to the right");
-	return node_holds(right, key, word) ? right : NULL;
+	return node_holds(right, key, lockword) ? right : NULL;
 }
 
-#endif /* LATH_INDEX_WALK_H */
+/* The node of this level that covers key, with its lockword then; NULL if the tree has no such level.
+ * In a read-side critical section. */
+struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *lockword);
+/* The same, locked. */
+struct node *level_lock(struct tree *tree, u64 key, unsigned int level);
+
+#endif /* LATH_INDEX_DESCEND_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dump.c - the list as text, or as a graph for dot(1). For lists nobody is changing.
+ * dump.c - the tree as text, or as a graph for dot(1). For a tree that no thread is changing.
  */
 #include "index/tree/tree.h"
 
 struct dump {
-	struct tree *list;
+	struct tree *tree;
 	bool dot;
 	void (*write)(void *arg, const char *text);
 	void *arg;
@@ -30,7 +30,7 @@ static void dump_entries(const struct dump *dump, const struct node *node)
 	for (; live; live &= live - 1) {
 		struct lath_item item;
 
-		item_of(node, __ffs64(live), dump->list->ranges, &item);
+		item_of(node, __ffs64(live), dump->tree->ranges, &item);
 		PRINT(dump, "    [%llx, +%llx) -> %llx\n", U(item.key), U(item.size), U(item.value));
 	}
 }
@@ -49,7 +49,7 @@ static void dump_links(const struct dump *dump, const struct node *node)
 
 static void dump_node(const struct dump *dump, const struct node *node)
 {
-	const char *state = node->word & NODE_VOID ? " void" : "";
+	const char *state = node->lockword & NODE_HALF_DEAD ? " half-dead" : "";
 
 	if (dump->dot) {
 		PRINT(dump, "  n%llx [shape=box, label=\"L%u%s\\n[%llx, %llx]\\n%u of %u, shift %u\"];\n",
@@ -60,16 +60,16 @@ static void dump_node(const struct dump *dump, const struct node *node)
 	}
 	PRINT(dump, "level %u%s [%llx, %llx] %u entries, %u used, base %llx, shift %u, version %llu\n",
 	      node_level(node), state, U(node->low), U(node->last), node_count(node), node->used,
-	      U(node->base), node->shift, U(node->word / NODE_VERSION));
+	      U(node->base), node->shift, U(node->lockword / NODE_VERSION));
 	if (!node_level(node))
 		dump_entries(dump, node);
 }
 
-void lath_index_dump(struct lath_index *public, enum lath_dump_format format,
+void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
 			void (*write)(void *arg, const char *text), void *arg)
 {
-	struct dump dump = { tree_of(public), format == LATH_DUMP_DOT, write, arg };
-	const struct node *level = dump.list->root, *node;
+	struct dump dump = { tree_of(index), format == LATH_DUMP_DOT, write, arg };
+	const struct node *level = dump.tree->root, *node;
 
 	if (dump.dot)
 		write(arg, "digraph lathwork {\n");

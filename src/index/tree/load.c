@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * load.c - fill an empty list from sorted items: full leaves, full inner nodes, no searching.
+ * load.c - fill an empty tree from sorted items: full leaves, full inner nodes, no searching. Excludes all other calls.
  */
-#include "index/holes/gap.h"
-#include "index/hint/hint.h"
+#include "index/tree/change.h"
+#include "index/tree/pool.h"
 
-static int check_items(const struct tree *list, size_t n, const struct lath_item *items, size_t *bad)
+/* 0 | -EINVAL (*bad: the index of the first item out of order, overlapping or invalid) */
+static int check_items(const struct tree *tree, size_t n, const struct lath_item *items, size_t *bad)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		bool wrong = !item_valid(list, items[i].key, items[i].size);
+		bool wrong = !item_valid(tree, items[i].key, items[i].size);
 
 		if (i && !wrong)
 			wrong = items[i].key <= items[i - 1].key + (items[i - 1].size - 1);
@@ -23,22 +24,23 @@ static int check_items(const struct tree *list, size_t n, const struct lath_item
 	return 0;
 }
 
-/* Give back a level, from this node on. */
-static void drop_level(struct tree *list, enum pool_kind kind, struct node *node)
+/* Free this node and all right of it. */
+static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node)
 {
 	while (node) {
 		struct node *right = node->right;
 
-		WRITE_ONCE(node->word, node->word | NODE_DEAD);
-		node_free(list, kind, node);
+		WRITE_ONCE(node->lockword, node->lockword | NODE_DEAD);
+		node_free(tree, kind, node);
 		node = right;
 	}
 }
 
-static struct node *add_right(struct tree *list, struct node *left, enum pool_kind kind,
+/* Add a node that begins at `low` right of `left`, or the first one of a level. NULL: no memory. */
+static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind,
 			      unsigned int level, u64 low)
 {
-	struct node *node = node_alloc(list, kind);
+	struct node *node = node_alloc(tree, kind);
 
 	if (!node)
 		return NULL;
@@ -51,92 +53,94 @@ static struct node *add_right(struct tree *list, struct node *left, enum pool_ki
 	return node;
 }
 
-static bool load_leaves(struct tree *list, struct node *leaf, size_t n, const struct lath_item *items)
+/* Fill the leaf and as many right of it as it takes. Returns false if there is no memory. */
+static bool load_leaves(struct tree *tree, struct node *leaf, size_t n, const struct lath_item *items)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		if (leaf->used == NODE_CAP) {
 			node_rescale(leaf);
-			gap_settle(list, leaf);
-			leaf = add_right(list, leaf, POOL_LEAF, 0, items[i].key);
+			gap_recompute(tree, leaf);
+			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
 			if (!leaf)
 				return false;
 		}
-		node_append(leaf, items[i].key, items[i].size, items[i].value, list->ranges);
+		node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
 	}
 	node_rescale(leaf);
-	gap_settle(list, leaf);
+	gap_recompute(tree, leaf);
 	return true;
 }
 
-/* One level over `below`: its first node, or NULL. */
-static struct node *load_inner(struct tree *list, struct node *below)
+/* Build the level above the one that begins with `below`. Returns its first node, or NULL: no memory. */
+static struct node *load_inner(struct tree *tree, struct node *below)
 {
 	unsigned int level = node_level(below) + 1;
-	struct node *first = add_right(list, NULL, POOL_INNER, level, 0), *node = first;
+	struct node *first = add_right(tree, NULL, POOL_INNER, level, 0), *node = first;
 
 	for (; below && node; below = below->right) {
 		if (node->used == NODE_CAP) {
 			node_rescale(node);
-			gap_settle(list, node);
-			node = add_right(list, node, POOL_INNER, level, below->low);
+			gap_recompute(tree, node);
+			node = add_right(tree, node, POOL_INNER, level, below->low);
 			if (!node)
 				break;
 		}
-		node_append(node, below->low, 0, (u64)(uintptr_t)below, list->inner_side);
-		gap_adopt(list, node, node->used - 1);
+		node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
+		gap_copy_child(tree, node, node->used - 1);
 	}
 	if (node) {
 		node_rescale(node);
-		gap_settle(list, node);
+		gap_recompute(tree, node);
 		return first;
 	}
-	drop_level(list, POOL_INNER, first);
+	drop_level(tree, POOL_INNER, first);
 	return NULL;
 }
 
-static int load(struct tree *list, size_t n, const struct lath_item *items)
+/* 0 | -EBUSY (not empty) | -ENOMEM (the tree stays empty) */
+static int load(struct tree *tree, size_t n, const struct lath_item *items)
 {
-	struct node *leaf = list->root, *top = leaf, *down;
+	struct node *leaf = tree->root, *top = leaf, *down;
 
 	if (node_level(leaf) || leaf->live)
 		return -EBUSY;
 	node_clear(leaf);
-	if (!load_leaves(list, leaf, n, items))
+	if (!load_leaves(tree, leaf, n, items))
 		goto no_memory;
 	while (top->right) {
-		struct node *above = load_inner(list, top);
+		struct node *above = load_inner(tree, top);
 
 		if (!above)
 			goto no_memory;
 		top = above;
 	}
-	smp_store_release(&list->root, top); /* pairs with the load in walk.c descend */
+	smp_store_release(&tree->root, top); /* pairs with the load in descend */
 	return 0;
 
 no_memory:
 	for (; node_level(top); top = down) {
 		down = node_child(top, 0);
-		drop_level(list, POOL_INNER, top);
+		drop_level(tree, POOL_INNER, top);
 	}
-	drop_level(list, POOL_LEAF, leaf->right);
+	drop_level(tree, POOL_LEAF, leaf->right);
 	node_clear(leaf);
-	gap_settle(list, leaf);
+	gap_recompute(tree, leaf);
 	WRITE_ONCE(leaf->right, NULL);
 	WRITE_ONCE(leaf->last, KEY_MAX);
 	return -ENOMEM;
 }
 
-int lath_index_load_sorted(struct lath_index *public, size_t n, const struct lath_item *items,
+int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
 			      size_t *bad)
 {
-	struct tree *list = tree_of(public);
-	int ret = check_items(list, n, items, bad);
+	struct tree *tree = tree_of(index);
+	int ret = check_items(tree, n, items, bad);
 
 	if (!ret)
-		ret = load(list, n, items);
+		ret = load(tree, n, items);
 	if (!ret)
-		guide_make(list);
+		hint_build(tree);
 	return ret;
 }

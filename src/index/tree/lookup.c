@@ -1,165 +1,132 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lookup.c - reads: the item at a point, the first in a stretch, the neighbours of a key.
+ * lookup.c - reads: the item at a point, the first one in a key range, the neighbours of a key.
  *
- * One leaf answers most of them: find it, search it, check its word. A read whose first leaf has no
- * answer goes on to the next one and remembers the words of all it saw; if none of them has changed
- * when the last one has been read, then all of them were true at that moment, hit and miss alike.
- * A read that failed READ_TRIES times does the same walk with the leaves locked, left to right.
+ * One leaf answers most of them: locate it, search it, validate its lockword. A read whose first leaf has no answer
+ * goes on to the next one and remembers the lockwords of all it read, its read set. If none of them has changed when
+ * the last leaf has been read, then all of them held at that moment, for a hit and for a miss. A read that
+ * failed READ_TRIES times takes the same way with the leaves locked, from left to right.
  */
-#include "index/hint/hint.h"
+#include "index/tree/lookup.h"
+#include "index/tree/fence.h"
+#include "index/tree/leaf.h"
+#include "index/tree/locate.h"
 
-/* What was read without a lock, and must still be so at the end. */
-#define WALK_MAX 8
+/* Leaves that were read without a lock, and must not have changed at the end. */
+#define READ_SET_MAX 8
 
-struct walk {
+struct read_set {
 	unsigned int count;
 	struct {
 		struct node *node;
-		u64 word;
-	} seen[WALK_MAX];
+		u64 lockword;
+	} leaf[READ_SET_MAX];
 };
 
-static bool walk_add(struct walk *walk, struct node *leaf, u64 word)
+static bool read_set_add(struct read_set *set, struct node *leaf, u64 lockword)
 {
-	if (walk->count == WALK_MAX)
+	if (set->count == READ_SET_MAX)
 		return false;
-	walk->seen[walk->count].node = leaf;
-	walk->seen[walk->count].word = word;
-	walk->count++;
+	set->leaf[set->count].node = leaf;
+	set->leaf[set->count].lockword = lockword;
+	set->count++;
 	return true;
 }
 
-static bool walk_valid(const struct walk *walk)
+static bool read_set_valid(const struct read_set *set)
 {
 	unsigned int i;
 
-	for (i = 0; i < walk->count; i++)
-		if (!node_valid(walk->seen[i].node, walk->seen[i].word))
+	for (i = 0; i < set->count; i++)
+		if (!node_valid(set->leaf[i].node, set->leaf[i].lockword))
 			return false;
 	return true;
 }
 
-static struct node *lock_after(struct tree *list, u64 key)
+/* The leaf that covers key, locked: a read gave up on validation. */
+static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
-	lath_fetch_add(&list->lock_falls, 1);
-	return lock_leaf(list, key);
+	lath_fetch_add(&tree->lock_falls, 1);
+	return locate_locked(tree, key);
 }
 
 /* ---- a point ---- */
 
-int lookup_item(struct tree *list, u64 point, struct lath_item *found)
+int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
 {
 	unsigned int try;
 	struct node *leaf;
-	u64 word;
+	u64 lockword;
 	int i;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		leaf = walk_to_leaf(list, point, &word);
-		i = node_cover(leaf, point, list->ranges);
+		leaf = locate(tree, point, FOR_READ, &lockword);
+		i = (int)node_cover(leaf, point, tree->ranges);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, list->ranges, found);
-		if (node_valid(leaf, word))
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
+		if (node_valid(leaf, lockword))
 			return i >= 0 ? 0 : -ENOENT;
 	}
-	leaf = lock_after(list, point);
-	i = node_cover(leaf, point, list->ranges);
+	leaf = lock_after_tries(tree, point);
+	i = (int)node_cover(leaf, point, tree->ranges);
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, list->ranges, found);
+		item_of(leaf, (unsigned int)i, tree->ranges, found);
 	node_unlock_clean(leaf);
 	return i >= 0 ? 0 : -ENOENT;
 }
 
-int lath_index_lookup_item_rcu(struct lath_index *list, uint64_t point, struct lath_item *found)
+int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct lath_item *found)
 {
-	return lookup_item(tree_of(list), point, found);
+	return lookup_item(tree_of(index), point, found);
 }
 
-/* Answer from a leaf used lately, without a reader. False: not there, or it was being changed. */
-static bool lookup_by_finger(struct tree *list, u64 point, struct lath_item *found, int *ret)
+int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found)
 {
-	u64 word;
-	struct node *leaf = finger_try(list, point, &word);
-	int i;
-
-	if (!leaf)
-		return false;
-	i = node_cover(leaf, point, list->ranges);
-	if (i >= 0)
-		item_of(leaf, (unsigned int)i, list->ranges, found);
-	*ret = i >= 0 ? 0 : -ENOENT;
-	return node_valid(leaf, word);
-}
-
-int lath_index_lookup_item(struct lath_index *public, uint64_t point, struct lath_item *found)
-{
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(index);
 	int ret;
 
-	if (lookup_by_finger(list, point, found, &ret))
-		return ret;
-	walker_enter(list);
-	ret = lookup_item(list, point, found);
-	walker_exit(list);
+	section_enter(tree);
+	ret = lookup_item(tree, point, found);
+	section_exit(tree);
 	return ret;
 }
 
-/* The value of the item that covers point, in a leaf trusted under word: 1 | 0 | -EAGAIN: it has changed. */
-static __always_inline int get_in_leaf(const struct tree *list, struct node *leaf, u64 word, u64 point,
-				       uint64_t *value)
-{
-	long i = node_cover(leaf, point, list->ranges);
-	u64 there = 0;
-
-	if (i >= 0)
-		there = READ_ONCE(leaf->pair[i].value);
-	if (unlikely(!node_valid(leaf, word)))
-		return -EAGAIN;
-	if (i >= 0)
-		*value = there;
-	return i >= 0;
-}
-
-static int get_slowly(struct tree *list, u64 point, uint64_t *value)
+static int get_after_change(struct tree *tree, u64 point, uint64_t *value)
 {
 	struct lath_item item;
 
-	if (lookup_item(list, point, &item))
+	if (lookup_item(tree, point, &item))
 		return 0;
 	*value = item.value;
 	return 1;
 }
 
-int lath_index_get(struct lath_index *public, uint64_t point, uint64_t *value)
+int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 {
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(index);
+	u64 lockword, there = 0;
 	struct node *leaf;
-	u64 word;
 	int ret;
+	long i;
 
-	leaf = finger_try(list, point, &word);
-	if (leaf) {
-		ret = get_in_leaf(list, leaf, word, point, value);
-		if (likely(ret != -EAGAIN))
-			return ret;
-	}
-	walker_enter(list);
-	leaf = reach_leaf(list, point, &word, WALK_TO_READ);
-	finger_set(list, leaf);
-	ret = get_in_leaf(list, leaf, word, point, value);
-	if (unlikely(ret == -EAGAIN))
-		ret = get_slowly(list, point, value);
-	walker_exit(list);
+	section_enter(tree);
+	leaf = locate(tree, point, FOR_READ, &lockword);
+	i = node_cover(leaf, point, tree->ranges);
+	if (i >= 0)
+		there = READ_ONCE(leaf->pair[i].value);
+	ret = i >= 0;
+	if (unlikely(!node_valid(leaf, lockword)))
+		ret = get_after_change(tree, point, &there);
+	section_exit(tree);
+	if (ret)
+		*value = there;
 	return ret;
 }
 
-/* ---- a stretch, to the right ---- */
+/* ---- a key range, to the right ---- */
 
-/*
- * The first item of a leaf that matters for [key, last]: with `cover` also one that begins before
- * key and reaches it. Returns its index, -1 for none here, -2 for none here or further right.
- */
+/* Returns the first item of a leaf that starts in [key, last], or with `cover` one that starts before key and reaches
+ * it; -1: not in this leaf; -2: neither in this leaf nor further right. */
 static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last, bool cover)
 {
 	int i = node_floor(leaf, key);
@@ -173,201 +140,202 @@ static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last
 	i = node_after(leaf, i);
 	if (i >= 0)
 		return node_key(leaf, (unsigned int)i) <= last ? i : -2;
-	return last <= READ_ONCE(leaf->last) && !node_void(leaf) ? -2 : -1;
+	return last <= READ_ONCE(leaf->last) && !node_half_dead(leaf) ? -2 : -1;
 }
 
-/* 0 | -ENOENT | -EAGAIN: something changed, or too many leaves */
-static int seek_right(struct tree *list, u64 key, u64 last, bool cover, struct lath_item *found)
+/* LEAF_DONE | LEAF_ABSENT | LEAF_STALE: something changed, or too many leaves were read */
+static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool cover, struct lath_item *found)
 {
-	struct walk walk = { .count = 0 };
+	struct read_set set = { .count = 0 };
 	struct node *leaf;
-	u64 word;
+	u64 lockword;
 	int i;
 
-	leaf = find_leaf(list, key, &word);
+	leaf = locate(tree, key, FOR_READ, &lockword);
 	for (;;) {
 		struct node *next;
 
-		i = first_in_leaf(leaf, list->ranges, key, last, cover);
+		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, list->ranges, found);
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
 		next = leaf_right(leaf);
-		if (!node_valid(leaf, word))
-			return -EAGAIN;
+		if (!node_valid(leaf, lockword))
+			return LEAF_STALE;
 		if (i != -1 || !next)
 			break;
-		if (!walk_add(&walk, leaf, word))
-			return -EAGAIN;
+		if (!read_set_add(&set, leaf, lockword))
+			return LEAF_STALE;
 		leaf = next;
-		word = node_read(leaf);
-		if (word & NODE_DEAD)
-			return -EAGAIN;
+		lockword = node_read(leaf);
+		if (lockword & NODE_DEAD)
+			return LEAF_STALE;
 	}
-	if (!walk_valid(&walk))
-		return -EAGAIN;
-	return i >= 0 ? 0 : -ENOENT;
+	if (!read_set_valid(&set))
+		return LEAF_STALE;
+	return i >= 0 ? LEAF_DONE : LEAF_ABSENT;
 }
 
-/* The same with every leaf on the way locked. */
-static int seek_right_locked(struct tree *list, u64 key, u64 last, bool cover, struct lath_item *found)
+/* The same with every leaf on the way locked: 0 | -ENOENT */
+static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover, struct lath_item *found)
 {
-	struct node *first = lock_after(list, key), *leaf = first;
+	struct node *first = lock_after_tries(tree, key), *leaf = first;
 	int i;
 
 	for (;;) {
-		i = first_in_leaf(leaf, list->ranges, key, last, cover);
+		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
 		if (i != -1 || !lock_right(leaf))
 			break;
 		leaf = leaf_right(leaf);
 	}
 	if (i >= 0)
-		item_of(leaf, (unsigned int)i, list->ranges, found);
-	unlock_clean_through(first, leaf);
+		item_of(leaf, (unsigned int)i, tree->ranges, found);
+	unlock_clean(first, leaf);
 	return i >= 0 ? 0 : -ENOENT;
 }
 
-static int first_item(struct tree *list, u64 key, u64 last, bool cover, struct lath_item *found)
+static int first_item(struct tree *tree, u64 key, u64 last, bool cover, struct lath_item *found)
 {
 	unsigned int try;
-	int ret;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		ret = seek_right(list, key, last, cover, found);
-		if (ret != -EAGAIN)
-			return ret;
+		enum leaf_result result = seek_right(tree, key, last, cover, found);
+
+		if (result != LEAF_STALE)
+			return leaf_error(result);
 	}
-	return seek_right_locked(list, key, last, cover, found);
+	return seek_right_locked(tree, key, last, cover, found);
 }
 
-int overlap_item(struct tree *list, u64 key, u64 last, struct lath_item *found)
+int overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found)
 {
-	return first_item(list, key, last, true, found);
+	return first_item(tree, key, last, true, found);
 }
 
-int lath_index_overlap_item_rcu(struct lath_index *list, uint64_t key, uint64_t size,
+int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
 				   struct lath_item *found)
 {
 	if (!size || size - 1 > KEY_MAX - key)
 		return -EINVAL;
-	return first_item(tree_of(list), key, key + size - 1, true, found);
+	return first_item(tree_of(index), key, key + size - 1, true, found);
 }
 
-int lath_index_overlap_item(struct lath_index *list, uint64_t key, uint64_t size,
+int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
 			       struct lath_item *found)
 {
 	int ret;
 
-	walker_enter(tree_of(list));
-	ret = lath_index_overlap_item_rcu(list, key, size, found);
-	walker_exit(tree_of(list));
+	section_enter(tree_of(index));
+	ret = lath_index_overlap_item_rcu(index, key, size, found);
+	section_exit(tree_of(index));
 	return ret;
 }
 
-int lath_index_ceiling_item(struct lath_index *list, uint64_t key, struct lath_item *found)
+int lath_index_ceiling_item(struct lath_index *index, uint64_t key, struct lath_item *found)
 {
 	int ret;
 
-	walker_enter(tree_of(list));
-	ret = first_item(tree_of(list), key, KEY_MAX, false, found);
-	walker_exit(tree_of(list));
+	section_enter(tree_of(index));
+	ret = first_item(tree_of(index), key, KEY_MAX, false, found);
+	section_exit(tree_of(index));
 	return ret;
 }
 
-int lath_index_first_item(struct lath_index *list, struct lath_item *found)
+int lath_index_first_item(struct lath_index *index, struct lath_item *found)
 {
-	return lath_index_ceiling_item(list, 0, found);
+	return lath_index_ceiling_item(index, 0, found);
 }
 
 /* ---- to the left ---- */
 
-/* A leaf knows only its right neighbour: the left one is the leaf that covers low - 1. */
-static int seek_left(struct tree *list, u64 key, struct lath_item *found)
+/* Results as seek_right. A leaf has no link to its left sibling, which is the leaf that covers low - 1. */
+static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *found)
 {
-	struct walk walk = { .count = 0 };
+	struct read_set set = { .count = 0 };
 	struct node *leaf;
-	u64 word, low;
+	u64 lockword, low;
 	int i;
 
 	for (;;) {
-		leaf = find_leaf(list, key, &word);
+		leaf = locate(tree, key, FOR_READ, &lockword);
 		i = node_floor(leaf, key);
 		if (i >= 0)
-			item_of(leaf, (unsigned int)i, list->ranges, found);
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
 		low = READ_ONCE(leaf->low);
-		if (!node_valid(leaf, word))
-			return -EAGAIN;
+		if (!node_valid(leaf, lockword))
+			return LEAF_STALE;
 		if (i >= 0 || !low)
 			break;
-		if (!walk_add(&walk, leaf, word))
-			return -EAGAIN;
+		if (!read_set_add(&set, leaf, lockword))
+			return LEAF_STALE;
 		key = low - 1;
 	}
-	if (!walk_valid(&walk))
-		return -EAGAIN;
-	return i >= 0 ? 0 : -ENOENT;
+	if (!read_set_valid(&set))
+		return LEAF_STALE;
+	return i >= 0 ? LEAF_DONE : LEAF_ABSENT;
 }
 
-/*
- * Locks go left to right: begin one leaf further left each time, and lock from there up to the leaf
- * that covers key.
- */
-static int seek_left_locked(struct tree *list, u64 key, struct lath_item *found)
+/* Lock the leaves from the one that covers `from` up to the one that covers key, and find the last item at or before key
+ * in them: LEAF_DONE | LEAF_ABSENT | LEAF_STALE: not in these leaves, *low is the first key they cover. */
+static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struct lath_item *found, u64 *low)
 {
-	u64 from = key;
-	int ret = -EAGAIN;
+	struct node *first = locate_locked(tree, from), *leaf = first;
+	enum leaf_result result = first->low ? LEAF_STALE : LEAF_ABSENT;
 
-	lath_fetch_add(&list->lock_falls, 1);
-	while (ret == -EAGAIN) {
-		struct node *first = lock_leaf(list, from), *leaf = first;
-		int best = -1;
+	*low = first->low;
+	for (;;) {
+		int i = node_half_dead(leaf) ? -1 : (int)node_floor(leaf, key);
 
-		for (;;) {
-			int i = node_void(leaf) ? -1 : node_floor(leaf, key);
-
-			if (i >= 0) {
-				best = i;
-				item_of(leaf, (unsigned int)i, list->ranges, found);
-			}
-			if (key <= leaf->last && !node_void(leaf))
-				break;
-			lock_right(leaf);
-			leaf = leaf_right(leaf);
+		if (i >= 0) {
+			result = LEAF_DONE;
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
 		}
-		if (best >= 0)
-			ret = 0;
-		else if (!first->low)
-			ret = -ENOENT;
-		else
-			from = first->low - 1;
-		unlock_clean_through(first, leaf);
+		if (key <= leaf->last && !node_half_dead(leaf))
+			break;
+		leaf = lock_right(leaf);
 	}
-	return ret;
+	unlock_clean(first, leaf);
+	return result;
 }
 
-int floor_item(struct tree *list, u64 key, struct lath_item *found)
+/* Leaves are locked from left to right: begin one leaf further left each time. 0 | -ENOENT */
+static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
+{
+	enum leaf_result result;
+	u64 from = key, low;
+
+	lath_fetch_add(&tree->lock_falls, 1);
+	for (;;) {
+		result = floor_locked(tree, from, key, found, &low);
+		if (result != LEAF_STALE)
+			return leaf_error(result);
+		from = low - 1;
+	}
+}
+
+int floor_item(struct tree *tree, u64 key, struct lath_item *found)
 {
 	unsigned int try;
-	int ret;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		ret = seek_left(list, key, found);
-		if (ret != -EAGAIN)
-			return ret;
+		enum leaf_result result = seek_left(tree, key, found);
+
+		if (result != LEAF_STALE)
+			return leaf_error(result);
 	}
-	return seek_left_locked(list, key, found);
+	return seek_left_locked(tree, key, found);
 }
 
-int lath_index_floor_item(struct lath_index *list, uint64_t key, struct lath_item *found)
+int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_item *found)
 {
 	int ret;
 
-	walker_enter(tree_of(list));
-	ret = floor_item(tree_of(list), key, found);
-	walker_exit(tree_of(list));
+	section_enter(tree_of(index));
+	ret = floor_item(tree_of(index), key, found);
+	section_exit(tree_of(index));
 	return ret;
 }
 
-int lath_index_last_item(struct lath_index *list, struct lath_item *found)
+int lath_index_last_item(struct lath_index *index, struct lath_item *found)
 {
-	return lath_index_floor_item(list, KEY_MAX, found);
+	return lath_index_floor_item(index, KEY_MAX, found);
 }

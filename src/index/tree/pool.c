@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * memory.c - where nodes come from and where they go.
+ * pool.c - memory for nodes.
  *
- * A pool a node kind: chunks from the host or the caller's allocator, cut into nodes, and a list
- * of nodes that came back after their grace period. A node keeps its version while it lies in the
- * pool and is DEAD, so that a finger that still points at it finds out. With LATH_NODE_EACH every
- * node is one allocation, freed at the end of its grace period: no fingers then, but checkers see
- * every access.
+ * There is one pool per kind of node: chunks from the host or the caller's allocator, cut into nodes, and a
+ * list of nodes that came back after their grace period. A node in the pool is DEAD and keeps its version, so
+ * a hint that still points at it finds out. With LATH_NODE_EACH every node is an allocation of its own, freed
+ * after its grace period: for the many small trees of a store, and for memory checkers, which then see every
+ * access to a freed node. Hints are off in that mode.
  */
-#include "index/hint/hint.h"
+#include "index/tree/pool.h"
 
 struct chunk {
 	struct chunk *next;
@@ -19,17 +19,15 @@ struct chunk {
 #define CHUNK_MIN (16ul << 10)
 #define CHUNK_SMALL (64ul << 10)
 #define CHUNK_MAX (2ul << 20)
-/* From here on a pool is given huge pages if nobody minds: small ones would miss the TLB at every leaf, and
- * the half of a huge page that is not yet used is no longer much. */
+/* From this size on a pool takes huge pages unless LATH_SMALL_PAGES forbids it: small pages would miss the TLB at
+ * every leaf, and the unused part of a huge page no longer matters. */
 #define HUGE_FROM (32ul << 20)
-
-/* Inner nodes beyond this (1 MiB) are no longer all in a processor's own cache; tests with small nodes get there too. */
-#define GUESS_FROM (NODE_CAP * (16ul << 10))
 
 #define CHUNK_STEP 4096ul
 
-/* Chunks grow with the pool, so that a hundredth of it is unused, of a small one an eighth, and no insert waits long for one
- * to be populated; and of the sizes near that the one that nodes fill best. */
+/* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it is small) may be
+ * unused and populating a chunk never stalls an insert for long. Among nearby sizes it is the one that wastes
+ * least after division into nodes. */
 static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
 {
 	size_t size = CHUNK_MIN, best, n;
@@ -45,84 +43,83 @@ static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
 	return best;
 }
 
-static const struct lath_allocator *allocator_of(const struct tree *list)
+static const struct lath_allocator *allocator_of(const struct tree *tree)
 {
-	return unlikely(list->shared) ? list->shared : &list->allocator;
+	return unlikely(tree->shared_allocator) ? tree->shared_allocator : &tree->allocator;
 }
 
-void *list_block_alloc(struct tree *list, size_t size, bool huge)
+void *tree_block_alloc(struct tree *tree, size_t size, bool huge)
 {
-	const struct lath_allocator *allocator = allocator_of(list);
+	const struct lath_allocator *allocator = allocator_of(tree);
 
 	if (allocator->alloc)
 		return allocator->alloc(allocator->ctx, size, 64);
-	return list->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
+	return tree->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
 }
 
-void list_block_free(struct tree *list, void *block, size_t size)
+void tree_block_free(struct tree *tree, void *block, size_t size)
 {
-	const struct lath_allocator *allocator = allocator_of(list);
+	const struct lath_allocator *allocator = allocator_of(tree);
 
 	if (allocator->alloc)
 		allocator->free(allocator->ctx, block, size);
-	else if (list->each)
+	else if (tree->each)
 		lath_block_free(block);
 	else
 		lath_pages_free(block, size);
 }
 
-/* A node whose entries have so many words beside the pairs. */
-static size_t node_bytes(const struct tree *list, size_t side)
+/* The size of a node whose side column has `side` words per entry. */
+static size_t node_bytes(const struct tree *tree, size_t side)
 {
-	size_t words = NODE_CAP * side + (list->holes ? GAP_WORDS : 0);
+	size_t words = NODE_CAP * side + (tree->holes ? GAP_WORDS : 0);
 
 	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }
 
-bool pools_init(struct tree *list)
+bool pools_init(struct tree *tree)
 {
 	size_t stripes = GAP_STRIPES * sizeof(struct stripe);
 	int kind;
 
-	list->guess_from = 1;
 	for (kind = 0; kind < POOL_KINDS; kind++) {
-		struct pool *pool = &list->pool[kind];
+		struct pool *pool = &tree->pool[kind];
 
 		memset(pool, 0, sizeof(*pool));
 		lath_spin_init(&pool->lock);
-		pool->list = list;
-		pool->node_size = node_bytes(list, kind == POOL_LEAF ? list->ranges : list->inner_side);
+		pool->tree = tree;
+		pool->node_size = node_bytes(tree, kind == POOL_LEAF ? tree->ranges : tree->inner_side);
 	}
-	if (!list->holes)
+	if (!tree->holes)
 		return true;
-	list->stripe = list->allocator.alloc ? list->allocator.alloc(list->allocator.ctx, stripes, 64)
+	tree->stripe = tree->allocator.alloc ? tree->allocator.alloc(tree->allocator.ctx, stripes, 64)
 					     : lath_block_alloc(stripes);
-	if (list->stripe)
-		memset(list->stripe, 0, stripes);
-	return list->stripe;
+	if (tree->stripe)
+		memset(tree->stripe, 0, stripes);
+	return tree->stripe;
 }
 
-void pools_fini(struct tree *list)
+void pools_fini(struct tree *tree)
 {
 	int kind;
 
-	if (READ_ONCE(list->retired))
-		lath_retire_drain(list->rcu);
+	if (READ_ONCE(tree->retired))
+		lath_retire_drain(tree->rcu);
 	for (kind = 0; kind < POOL_KINDS; kind++) {
-		struct chunk *chunk = list->pool[kind].chunks, *next;
+		struct chunk *chunk = tree->pool[kind].chunks, *next;
 
 		for (; chunk; chunk = next) {
 			next = chunk->next;
-			list_block_free(list, chunk, chunk->size);
+			tree_block_free(tree, chunk, chunk->size);
 		}
 	}
-	if (list->stripe && list->allocator.alloc)
-		list->allocator.free(list->allocator.ctx, list->stripe, GAP_STRIPES * sizeof(struct stripe));
-	else if (list->stripe)
-		lath_block_free(list->stripe);
+	if (tree->stripe && tree->allocator.alloc)
+		tree->allocator.free(tree->allocator.ctx, tree->stripe, GAP_STRIPES * sizeof(struct stripe));
+	else if (tree->stripe)
+		lath_block_free(tree->stripe);
 }
 
-/* A node from what the pool has, or NULL. */
+/* Take a node from the pool; NULL if it is empty. */
 static struct node *pool_take(struct pool *pool)
 {
 	struct node *node;
@@ -134,7 +131,7 @@ static struct node *pool_take(struct pool *pool)
 	} else if (pool->fresh && pool->fresh + pool->node_size <= pool->end) {
 		node = (struct node *)(void *)pool->fresh;
 		pool->fresh += pool->node_size;
-		WRITE_ONCE(node->word, NODE_DEAD);
+		WRITE_ONCE(node->lockword, NODE_DEAD);
 	}
 	if (node)
 		pool->nodes++;
@@ -151,19 +148,31 @@ static void pool_give(struct pool *pool, struct node *node)
 	lath_spin_unlock(&pool->lock);
 }
 
-/* Two threads may come here at once and both add a chunk: the second serves later. */
+/* Put the unused rest of the pool's current chunk on the free list. Pool locked. */
+static void pool_free_rest(struct pool *pool)
+{
+	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
+		struct node *node = (struct node *)(void *)pool->fresh;
+
+		WRITE_ONCE(node->lockword, NODE_DEAD);
+		WRITE_ONCE(node->right, pool->free);
+		pool->free = node;
+	}
+}
+
+/* Add a chunk; returns false if there is no memory. Two threads may both add one: the second serves later. */
 static bool pool_extend(struct pool *pool)
 {
-	struct tree *list = pool->list;
+	struct tree *tree = pool->tree;
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
-	bool huge = list->huge || (!list->small && READ_ONCE(list->pool[POOL_LEAF].bytes) >= HUGE_FROM);
+	bool huge = tree->huge || (!tree->small && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= HUGE_FROM);
 	size_t size = chunk_size(bytes, pool->node_size, huge);
-	struct chunk *chunk = list_block_alloc(list, size, huge);
+	struct chunk *chunk = tree_block_alloc(tree, size, huge);
 
-	if (!chunk && size > CHUNK_MIN && !list->huge) { /* nothing that large in one piece */
+	if (!chunk && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
 		size = CHUNK_MIN;
 		huge = false;
-		chunk = list_block_alloc(list, size, huge);
+		chunk = tree_block_alloc(tree, size, huge);
 	}
 	if (!chunk)
 		return false;
@@ -173,32 +182,21 @@ static bool pool_extend(struct pool *pool)
 	pool->chunks = chunk;
 	WRITE_ONCE(pool->bytes, pool->bytes + size);
 	pool->huge_bytes += huge ? size : 0;
-	/* the rest of the former chunk becomes free nodes, so that nothing is lost */
-	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
-		struct node *node = (struct node *)(void *)pool->fresh;
-
-		WRITE_ONCE(node->word, NODE_DEAD);
-		WRITE_ONCE(node->right, pool->free);
-		pool->free = node;
-	}
-	if (pool == &list->pool[POOL_LEAF])
-		guide_allow(list, pool->bytes);
-	if (pool == &list->pool[POOL_INNER] && pool->bytes > GUESS_FROM)
-		WRITE_ONCE(list->guess_from, 2);
+	pool_free_rest(pool);
 	pool->fresh = (char *)chunk + CHUNK_HEAD;
 	pool->end = (char *)chunk + size;
 	lath_spin_unlock(&pool->lock);
 	return true;
 }
 
-static struct node *node_alloc_each(struct tree *list, struct pool *pool)
+static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
 {
-	struct node *node = list_block_alloc(list, pool->node_size, false);
+	struct node *node = tree_block_alloc(tree, pool->node_size, false);
 
 	if (!node)
 		return NULL;
 	memset(node, 0, pool->node_size);
-	node->word = NODE_DEAD;
+	node->lockword = NODE_DEAD;
 	lath_spin_lock(&pool->lock);
 	pool->nodes++;
 	WRITE_ONCE(pool->bytes, pool->bytes + pool->node_size);
@@ -206,13 +204,13 @@ static struct node *node_alloc_each(struct tree *list, struct pool *pool)
 	return node;
 }
 
-struct node *node_alloc(struct tree *list, enum pool_kind kind)
+struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 {
-	struct pool *pool = &list->pool[kind];
+	struct pool *pool = &tree->pool[kind];
 	struct node *node;
 
-	if (list->each)
-		return node_alloc_each(list, pool);
+	if (tree->each)
+		return node_alloc_each(tree, pool);
 	while (!(node = pool_take(pool)))
 		if (!pool_extend(pool))
 			return NULL;
@@ -221,7 +219,7 @@ struct node *node_alloc(struct tree *list, enum pool_kind kind)
 
 static void pool_return(struct pool *pool, struct node *node)
 {
-	if (!pool->list->each) {
+	if (!pool->tree->each) {
 		pool_give(pool, node);
 		return;
 	}
@@ -229,12 +227,12 @@ static void pool_return(struct pool *pool, struct node *node)
 	pool->nodes--;
 	WRITE_ONCE(pool->bytes, pool->bytes - pool->node_size);
 	lath_spin_unlock(&pool->lock);
-	list_block_free(pool->list, node, pool->node_size);
+	tree_block_free(pool->tree, node, pool->node_size);
 }
 
-void node_free(struct tree *list, enum pool_kind kind, struct node *node)
+void node_free(struct tree *tree, enum pool_kind kind, struct node *node)
 {
-	pool_return(&list->pool[kind], node);
+	pool_return(&tree->pool[kind], node);
 }
 
 static void node_retired(struct lath_rcu_head *head)
@@ -246,13 +244,14 @@ static void node_retired(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-void node_retire(struct tree *list, enum pool_kind kind, struct node *node)
+void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 {
-	if (!READ_ONCE(list->retired))
-		WRITE_ONCE(list->retired, true);
-	/* nobody follows the right link of a DEAD node: it leads the node home */
-	WRITE_ONCE(node->right, (struct node *)(void *)&list->pool[kind]);
-	lath_retire(list->rcu, &node->rcu, node_retired);
+	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_DEAD && !(READ_ONCE(node->lockword) & NODE_LOCKED));
+	if (!READ_ONCE(tree->retired))
+		WRITE_ONCE(tree->retired, true);
+	/* no reader follows the right link of a DEAD node: store the pool it goes back to there */
+	WRITE_ONCE(node->right, (struct node *)(void *)&tree->pool[kind]);
+	lath_retire(tree->rcu, &node->rcu, node_retired);
 }
 
 void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
@@ -262,4 +261,31 @@ void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 	*huge_bytes += pool->huge_bytes;
 	*nodes = pool->nodes;
 	lath_spin_unlock(&pool->lock);
+}
+
+void reserve_release(struct tree *tree, struct reserve *reserve)
+{
+	unsigned int i;
+
+	if (reserve->leaf)
+		node_free(tree, POOL_LEAF, reserve->leaf);
+	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++)
+		if (reserve->inner[i])
+			node_free(tree, POOL_INNER, reserve->inner[i]);
+	reserve->leaf = reserve->inner[0] = reserve->inner[1] = NULL;
+}
+
+struct node *reserve_take_inner(struct tree *tree, struct reserve *reserve)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++) {
+		struct node *node = reserve->inner[i];
+
+		if (node) {
+			reserve->inner[i] = NULL;
+			return node;
+		}
+	}
+	return reserve->fixed ? NULL : node_alloc(tree, POOL_INNER);
 }

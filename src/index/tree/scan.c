@@ -1,103 +1,201 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * scan.c - copy items out in order, a leaf at a time.
+ * scan.c - copy items out in order, leaf by leaf.
  *
- * Each leaf is copied under its version: what comes out of one leaf was there together. The next
- * leaves are asked for before they are needed: the first ones by their addresses in the parent,
- * so that their misses overlap, later ones by the right link of the leaf before.
+ * Each leaf is copied under its lockword: what comes out of one leaf was there together. A scan to the right prefetches
+ * several leaves ahead. It takes their addresses from their parents, because a right link is known only
+ * when its leaf has arrived; what a parent says serves as a prefetch hint only and is never followed.
  */
-#include "index/hint/finger.h"
-#include "index/tree/descend.h"
+#include "index/tree/locate.h"
 
-/* Leaves to ask for ahead at the start. */
-#define AHEAD 2
+/* Leaves prefetched ahead of the one that is copied. */
+#define AHEAD 4
+/* An average leaf has more entries than this: a short scan does not prefetch leaves it will not read. */
+#define LEAF_LEAST (NODE_CAP / 2)
 
-/* As find_leaf, but asks for the leaf's right neighbours too: pure hints, never followed. */
-static struct node *find_leaf_ahead(struct tree *list, u64 key, u64 *word)
+struct scan {
+	struct tree *tree;
+	struct node *leaf; /* to be copied next, trusted under lockword */
+	u64 lockword;
+	u64 from, last;		   /* what is left to scan */
+	const struct node *parent; /* of the leaves ahead, or NULL */
+	u64 children;		   /* its entries whose children have not been prefetched */
+};
+
+/* Prefetch the next leaf ahead. */
+static void prefetch_ahead(struct scan *scan)
 {
-	struct node *node = smp_load_acquire(&list->root); /* pairs with add_root */
+	const struct node *parent = scan->parent;
+	unsigned int i;
 
-	while (node_level(node) > 1)
-		if (!walk_step(&node, key, WALK_ON, 0))
-			break;
-	if (node_level(node) == 1) {
-		int i = (int)inner_slot(node, key), ahead;
+	if (!parent)
+		return;
+	if (!scan->children) {
+		const struct node *right = READ_ONCE(parent->right);
 
-		for (ahead = 0; ahead <= AHEAD && i >= 0; ahead++, i = node_after(node, i))
-			node_prefetch(node_child(node, (unsigned int)i));
+		/* a retired node's right link is something else; it was DEAD before that was written */
+		smp_rmb(); /* pairs with smp_wmb in node_trylock */
+		scan->parent = READ_ONCE(parent->lockword) & (NODE_LOCKED | NODE_DEAD) ? NULL : right;
+		parent = scan->parent;
+		if (!parent)
+			return;
+		scan->children = READ_ONCE(parent->live);
+		if (!scan->children)
+			return;
 	}
-	return find_leaf(list, key, word);
+	i = __ffs64(scan->children) % NODE_CAP;
+	scan->children &= scan->children - 1;
+	node_prefetch(node_child(parent, i));
 }
 
-/* The items of one leaf that start in [from, last]: how many of them fit. */
-static size_t copy_leaf(const struct node *leaf, bool ranges, u64 from, u64 last, struct lath_item *items,
-			size_t max)
+/* The leaf for scan->from as its parent says, with the leaves behind it prefetched; NULL: the caller locates it. */
+static struct node *first_leaf(struct scan *scan, unsigned int ahead)
 {
-	u64 live = READ_ONCE(leaf->live);
-	size_t n = 0;
+	struct node *parent, *leaf;
+	u64 lockword;
+	long i;
+
+	parent = level_find(scan->tree, scan->from, 1, &lockword);
+	if (!parent)
+		return NULL;
+	i = inner_slot(parent, scan->from);
+	if (i < 0)
+		return NULL;
+	leaf = node_child(parent, (unsigned int)i);
+	if (!node_valid(parent, lockword))
+		return NULL;
+	node_prefetch(leaf);
+	scan->parent = parent;
+	scan->children = READ_ONCE(parent->live) & ~lath_ones((unsigned int)i + 1);
+	while (ahead--)
+		prefetch_ahead(scan);
+	return leaf;
+}
+
+/* Begin a scan of [from, last] that wants at most max items. In a read-side critical section. */
+static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last, size_t max)
+{
+	unsigned int ahead = (unsigned int)min(max / LEAF_LEAST, (size_t)AHEAD);
+
+	*scan = (struct scan){ .tree = tree, .from = from, .last = last };
+	scan->leaf = ahead ? first_leaf(scan, ahead) : NULL;
+	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
+		scan->leaf = locate(tree, from, FOR_READ, &scan->lockword);
+}
+
+/* The entries of the current leaf that start in [scan->from, scan->last], as a mask. */
+static __always_inline u64 wanted(const struct scan *scan, u64 end)
+{
+	const struct node *leaf = scan->leaf;
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP);
+
+	if (READ_ONCE(leaf->low) < scan->from)
+		live &= ~lath_ones(node_rank(leaf, scan->from));
+	if (end > scan->last)
+		live &= lath_ones(node_rank(leaf, scan->last + 1));
+	return live;
+}
+
+/* Where a scan puts items: whole ones, or keys and values in columns of their own. */
+struct sink {
+	struct lath_item *items; /* or NULL */
+	u64 *keys, *values;
+};
+
+static __always_inline size_t copy_entries(const struct scan *scan, u64 live, const struct sink *sink, size_t n,
+					   size_t max)
+{
+	const struct node *leaf = scan->leaf;
 
 	for (; live && n < max; live &= live - 1) {
 		unsigned int i = __ffs64(live);
-		u64 key = node_key(leaf, i);
 
-		if (key < from)
-			continue;
-		if (key > last)
-			break;
-		item_of(leaf, i, ranges, &items[n++]);
+		if (sink->items) {
+			item_of(leaf, i, scan->tree->ranges, &sink->items[n++]);
+		} else {
+			sink->keys[n] = node_key(leaf, i);
+			sink->values[n++] = node_value(leaf, i);
+		}
 	}
 	return n;
 }
 
-static size_t scan(struct tree *list, u64 from, u64 last, struct lath_item *items, size_t max, u64 *next)
+/* Go on to the leaf at the right, or find the place again. */
+static void scan_right(struct scan *scan, struct node *right)
 {
-	size_t n = 0;
-	u64 word, end;
-	struct node *leaf = find_leaf_ahead(list, from, &word);
+	scan->leaf = right;
+	scan->lockword = node_read(right);
+	if (unlikely(scan->lockword & NODE_DEAD))
+		scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
+}
 
-	while (n < max) {
-		struct node *right = leaf_right(leaf);
-		size_t m;
+/* Copy at most max items. Returns their number; if it is max, *next is where to go on. */
+static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *sink, size_t max, u64 *next)
+{
+	size_t n = 0, m;
 
-		if (right)
-			node_prefetch(right);
-		m = copy_leaf(leaf, list->ranges, from, last, items + n, max - n);
-		end = READ_ONCE(leaf->last);
-		if (unlikely(!node_valid(leaf, word))) {
-			leaf = find_leaf(list, from, &word);
+	for (;;) {
+		struct node *leaf = scan->leaf, *right = leaf_right(leaf);
+		u64 end = READ_ONCE(leaf->last), behind = 0;
+
+		prefetch_ahead(scan);
+		m = copy_entries(scan, wanted(scan, end), sink, n, max);
+		if (m == max) /* what comes next is behind the end of the last item */
+			behind = sink->items ? sink->items[m - 1].key + sink->items[m - 1].size :
+					       sink->keys[m - 1] + 1;
+		if (unlikely(!node_valid(leaf, scan->lockword))) {
+			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 			continue;
 		}
-		n += m;
+		n = m;
 		if (n == max) {
-			from = items[n - 1].key + items[n - 1].size; /* what came out stays disjoint */
-			break;
+			*next = behind;
+			return n;
 		}
-		if (!(word & NODE_VOID)) { /* a VOID leaf covers nothing */
-			if (end >= last || !right)
-				break;
-			from = max(from, end + 1); /* fences may have moved left since */
+		if (!(scan->lockword & NODE_HALF_DEAD)) { /* a half-dead leaf covers nothing */
+			if (end >= scan->last || !right)
+				return n;
+			scan->from = max(scan->from, end + 1); /* fences may have moved left since */
 		}
-		leaf = right;
-		word = node_read(leaf);
-		if (unlikely(word & NODE_DEAD))
-			leaf = find_leaf(list, from, &word);
+		scan_right(scan, right);
 	}
-	*next = from;
-	return n;
 }
 
-size_t lath_index_scan(struct lath_index *public, uint64_t from, uint64_t last, struct lath_item *items,
-			  size_t max, uint64_t *next)
+size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last, struct lath_item *items,
+		       size_t max, uint64_t *next)
 {
-	struct tree *list = tree_of(public);
-	size_t n;
+	struct tree *tree = tree_of(index);
+	struct sink sink = { .items = items };
 	u64 go_on = from;
+	struct scan scan;
+	size_t n;
 
 	if (!max || from > last)
 		return 0;
-	lath_reader_enter(list->rcu);
-	n = scan(list, from, last, items, max, &go_on);
-	lath_reader_exit(list->rcu);
+	lath_reader_enter(tree->rcu);
+	scan_begin(&scan, tree, from, last, max);
+	n = scan_leaves(&scan, &sink, max, &go_on);
+	lath_reader_exit(tree->rcu);
+	if (next)
+		*next = go_on;
+	return n;
+}
+
+size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last, uint64_t *keys,
+			      uint64_t *values, size_t max, uint64_t *next)
+{
+	struct tree *tree = tree_of(index);
+	struct sink sink = { .keys = keys, .values = values };
+	u64 go_on = from;
+	struct scan scan;
+	size_t n;
+
+	if (!max || from > last)
+		return 0;
+	lath_reader_enter(tree->rcu);
+	scan_begin(&scan, tree, from, last, max);
+	n = scan_leaves(&scan, &sink, max, &go_on);
+	lath_reader_exit(tree->rcu);
 	if (next)
 		*next = go_on;
 	return n;
@@ -105,11 +203,11 @@ size_t lath_index_scan(struct lath_index *public, uint64_t from, uint64_t last, 
 
 /* ---- to the left ---- */
 
-/* The items of one leaf that start in [first, from], the highest first: how many of them fit. */
+/* Copy the items of one leaf that start in [first, from], the highest first. Returns their number. */
 static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64 first,
 			     struct lath_item *items, size_t max)
 {
-	int i = node_floor(leaf, from);
+	int i = (int)node_floor(leaf, from);
 	size_t n = 0;
 
 	for (; i >= 0 && n < max; i = node_before(leaf, i)) {
@@ -120,18 +218,17 @@ static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64
 	return n;
 }
 
-static size_t scan_back(struct tree *list, u64 from, u64 first, struct lath_item *items, size_t max,
-			u64 *next)
+static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item *items, size_t max, u64 *next)
 {
 	size_t n = 0;
 
 	for (;;) {
-		u64 word, low;
-		struct node *leaf = find_leaf(list, from, &word);
-		size_t m = copy_leaf_back(leaf, list->ranges, from, first, items + n, max - n);
+		u64 lockword, low;
+		struct node *leaf = locate(tree, from, FOR_READ, &lockword);
+		size_t m = copy_leaf_back(leaf, tree->ranges, from, first, items + n, max - n);
 
 		low = READ_ONCE(leaf->low);
-		if (unlikely(!node_valid(leaf, word)))
+		if (unlikely(!node_valid(leaf, lockword)))
 			continue;
 		n += m;
 		if (n == max) {
@@ -144,18 +241,18 @@ static size_t scan_back(struct tree *list, u64 from, u64 first, struct lath_item
 	}
 }
 
-size_t lath_index_scan_back(struct lath_index *public, uint64_t from, uint64_t first,
-			       struct lath_item *items, size_t max, uint64_t *next)
+size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first, struct lath_item *items,
+			    size_t max, uint64_t *next)
 {
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(index);
 	u64 go_on = from;
 	size_t n;
 
 	if (!max || from < first)
 		return 0;
-	lath_reader_enter(list->rcu);
-	n = scan_back(list, from, first, items, max, &go_on);
-	lath_reader_exit(list->rcu);
+	lath_reader_enter(tree->rcu);
+	n = scan_back(tree, from, first, items, max, &go_on);
+	lath_reader_exit(tree->rcu);
 	if (next)
 		*next = go_on;
 	return n;

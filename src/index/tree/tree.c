@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * list.c - a list's beginning and end, loading sorted input, counts.
+ * tree.c - the beginning and the end of a tree; counts and statistics.
  */
-#include "index/holes/gap.h"
-#include "index/hint/hint.h"
-#include "index/tree/tree.h"
-#include "index/tree/share.h"
+#include "index/tree/change.h"
+#include "index/tree/pool.h"
 
 #ifndef __KERNEL__
 __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec")));
 #endif
 
-static u64 next_list_id = 1;
+static u64 next_id = 1;
 
 static const struct lath_config default_config = LATH_CONFIG_INIT;
 
-/* A caller compiled with an older, shorter struct gets the defaults for what it does not know. */
+#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED)
+
+/* Copy and check a configuration: 0 | -EINVAL. A caller compiled with an older, shorter struct gets the defaults
+ * for what it does not know. */
 static int read_config(struct lath_config *to, const struct lath_config *from)
 {
 	*to = default_config;
@@ -26,96 +27,91 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	memcpy(to, from, from->size);
 	if (to->layout != LATH_RANGES && to->layout != LATH_POINTS)
 		return -EINVAL;
-	if (to->flags & ~(unsigned int)(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES))
+	if (to->flags & ~(unsigned int)KNOWN_FLAGS)
 		return -EINVAL;
 	if (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES)
 		return -EINVAL;
 	if (to->flags & LATH_HOLES && to->layout != LATH_RANGES)
 		return -EINVAL;
+	if (to->flags & LATH_SHARED && (!to->rcu || !to->allocator || !to->id))
+		return -EINVAL;
 	return 0;
 }
 
-int lath_index_init(struct lath_index *public, const struct lath_config *config)
+static void apply_config(struct tree *tree, const struct lath_config *config)
 {
-	struct tree *list = tree_of(public);
-	struct lath_config cfg;
+	memset(tree, 0, sizeof(*tree));
+	tree->ranges = config->layout == LATH_RANGES;
+	tree->each = config->flags & LATH_NODE_EACH;
+	tree->huge = config->flags & LATH_HUGE_PAGES && !config->allocator;
+	tree->small = config->flags & LATH_SMALL_PAGES || config->allocator;
+	tree->holes = config->flags & LATH_HOLES;
+	tree->inner_side = tree->holes ? GAP_WORDS : 0;
+	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
+	if (config->allocator)
+		tree->allocator = *config->allocator;
+	if (config->flags & LATH_SHARED)
+		tree->shared_allocator = config->allocator;
+	tree->id = config->flags & LATH_SHARED ? config->id : lath_fetch_add(&next_id, 1);
+	lath_spin_init(&tree->root_lock);
+#ifndef __KERNEL__
+	lath_spin_init(&tree->hint_lock);
+#endif
+}
+
+int lath_index_init(struct lath_index *index, const struct lath_config *config)
+{
+	struct tree *tree = tree_of(index);
+	struct lath_config checked;
 	struct node *root;
-	int ret = read_config(&cfg, config);
+	int ret = read_config(&checked, config);
 
 	if (ret)
 		return ret;
-	memset(list, 0, sizeof(*list));
-	list->ranges = cfg.layout == LATH_RANGES;
-	list->each = cfg.flags & LATH_NODE_EACH;
-	list->huge = cfg.flags & LATH_HUGE_PAGES && !cfg.allocator;
-	list->small = cfg.flags & LATH_SMALL_PAGES || cfg.allocator;
-	list->holes = cfg.flags & LATH_HOLES;
-	list->inner_side = list->holes ? GAP_WORDS : 0;
-	list->rcu = cfg.rcu ? cfg.rcu : &lath_rcu_auto;
-	if (cfg.allocator)
-		list->allocator = *cfg.allocator;
-	list->id = lath_fetch_add(&next_list_id, 1);
-	lath_spin_init(&list->root_lock);
-#ifndef __KERNEL__
-	lath_spin_init(&list->guide_lock);
-#endif
-	if (!pools_init(list))
+	apply_config(tree, &checked);
+	if (!pools_init(tree))
 		return -ENOMEM;
-	root = node_alloc(list, POOL_LEAF);
+	root = node_alloc(tree, POOL_LEAF);
 	if (!root) {
-		pools_fini(list);
+		pools_fini(tree);
 		return -ENOMEM;
 	}
 	node_init(root, 0, 0, KEY_MAX, NULL, 0);
-	gap_settle(list, root);
+	change_node(tree, root);
 	node_open(root);
-	fingers_init(list);
-	smp_store_release(&list->root, root); /* pairs with the load in walk.c descend */
+	fingers_init(tree);
+	smp_store_release(&tree->root, root); /* pairs with the load in descend */
 	return 0;
 }
 
-void lath_index_share(struct lath_index *public, const struct lath_allocator *allocator, u64 id)
+uint32_t lath_index_layout(void)
 {
-	struct tree *list = tree_of(public);
-
-	list->shared = allocator;
-	list->guide_turn = 0;
-	list->id = id;
+	return (u32)sizeof(struct tree) << 16 | (u32)sizeof(struct node) << 1 | (NODE_CAP == 64);
 }
 
-void lath_index_loosen(struct lath_index *public)
+void lath_index_prefetch(struct lath_index *index, uint64_t key)
 {
-	tree_of(public)->loose = true;
+	hint_prefetch(tree_of(index), key);
 }
 
-void lath_index_expect(struct lath_index *list, u64 key)
+void lath_index_prepare(struct lath_index *index)
 {
-	guide_ask(tree_of(list), key);
+	hint_build(tree_of(index));
 }
 
-void lath_index_prepare(struct lath_index *list)
+static struct node *first_leaf(struct tree *tree)
 {
-	guide_make(tree_of(list));
-}
-
-u32 lath_index_node_cap(void)
-{
-	return NODE_CAP;
-}
-
-static struct node *first_leaf(struct tree *list)
-{
-	struct node *node = list->root;
+	struct node *node = tree->root;
 
 	while (node_level(node))
 		node = node_child(node, __ffs64(node->live));
 	return node;
 }
 
-/* In `each` mode nodes are given back one by one, level by level. */
-static void free_nodes(struct tree *list)
+/* Free all nodes one by one, level by level (LATH_NODE_EACH). */
+static void free_nodes(struct tree *tree)
 {
-	struct node *down = list->root;
+	struct node *down = tree->root;
 
 	while (down) {
 		struct node *node = down, *right;
@@ -124,114 +120,121 @@ static void free_nodes(struct tree *list)
 		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
 		for (; node; node = right) {
 			right = node->right;
-			node_free(list, kind, node);
+			node_free(tree, kind, node);
 		}
 	}
 }
 
-void lath_index_fini(struct lath_index *public, lath_item_fn each, void *arg)
+static void call_for_items(struct tree *tree, lath_item_fn each, void *arg)
 {
-	struct tree *list = tree_of(public);
 	struct node *leaf;
 
-	if (each) {
-		for (leaf = first_leaf(list); leaf; leaf = leaf_right(leaf)) {
-			u64 live = leaf->live;
+	for (leaf = first_leaf(tree); leaf; leaf = leaf_right(leaf)) {
+		u64 live = leaf->live;
 
-			for (; live; live &= live - 1) {
-				struct lath_item item;
+		for (; live; live &= live - 1) {
+			struct lath_item item;
 
-				item_of(leaf, __ffs64(live), list->ranges, &item);
-				each(arg, &item);
-			}
+			item_of(leaf, __ffs64(live), tree->ranges, &item);
+			each(arg, &item);
 		}
 	}
-	if (list->each)
-		free_nodes(list);
-	guide_fini(list);
-	pools_fini(list);
-	fingers_fini(list);
-	list->root = NULL;
+}
+
+void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
+{
+	struct tree *tree = tree_of(index);
+
+	if (each)
+		call_for_items(tree, each, arg);
+	if (tree->each)
+		free_nodes(tree);
+	hint_fini(tree);
+	pools_fini(tree);
+	fingers_fini(tree);
+	tree->root = NULL;
 }
 
 struct lath_index *lath_index_create(const struct lath_config *config)
 {
-	struct lath_index *list = lath_block_alloc(sizeof(*list));
+	struct lath_index *index = lath_block_alloc(sizeof(*index));
 
-	if (list && lath_index_init(list, config)) {
-		lath_block_free(list);
-		list = NULL;
+	if (index && lath_index_init(index, config)) {
+		lath_block_free(index);
+		index = NULL;
 	}
-	return list;
+	return index;
 }
 
-void lath_index_destroy(struct lath_index *list, lath_item_fn each, void *arg)
+void lath_index_destroy(struct lath_index *index, lath_item_fn each, void *arg)
 {
-	if (!list)
+	if (!index)
 		return;
-	lath_index_fini(list, each, arg);
-	lath_block_free(list);
+	lath_index_fini(index, each, arg);
+	lath_block_free(index);
 }
 
-/* Live entries of the nodes of a level, and how many of these nodes no parent knows. */
-static void count_level(struct tree *list, unsigned int level, u64 *entries, u64 *unposted)
+/* ---- counts ---- */
+
+/* Count the live entries of a level, and its nodes without a downlink. In a read-side critical section. */
+static void count_level(struct tree *tree, unsigned int level, u64 *entries, u64 *no_downlink)
 {
 	struct node *node;
-	u64 word;
+	u64 lockword;
 
 begin:
-	*entries = *unposted = 0;
-	for (node = level_node(list, 0, level, &word); node;) {
+	*entries = *no_downlink = 0;
+	for (node = level_find(tree, 0, level, &lockword); node;) {
 		struct node *next;
 		unsigned int n, alone;
 
-		word = node_read(node);
+		lockword = node_read(node);
 		n = node_count(node);
-		alone = READ_ONCE(node->unposted);
+		alone = READ_ONCE(node->no_downlink);
 		next = leaf_right(node);
-		if (unlikely(word & NODE_DEAD)) /* its entries are further left */
+		if (unlikely(lockword & NODE_DEAD)) /* its entries have moved to the left */
 			goto begin;
 		if (next)
 			prefetch((char *)next);
-		if (!node_valid(node, word))
+		if (!node_valid(node, lockword))
 			continue;
 		*entries += n;
-		*unposted += alone;
+		*no_downlink += alone;
 		node = next;
 	}
 }
 
-uint64_t lath_index_count(struct lath_index *public)
+uint64_t lath_index_count(struct lath_index *index)
 {
-	struct tree *list = tree_of(public);
-	u64 count, unposted;
+	struct tree *tree = tree_of(index);
+	u64 count, no_downlink;
 
-	lath_reader_enter(list->rcu);
-	count_level(list, 0, &count, &unposted);
-	lath_reader_exit(list->rcu);
+	lath_reader_enter(tree->rcu);
+	count_level(tree, 0, &count, &no_downlink);
+	lath_reader_exit(tree->rcu);
 	return count;
 }
 
-void lath_index_get_stats(struct lath_index *public, struct lath_index_stats *stats)
+void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats)
 {
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(index);
 	unsigned int level;
-	u64 unposted;
+	u64 no_downlink;
 
 	memset(stats, 0, sizeof(*stats));
-	pool_stats(&list->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
-	pool_stats(&list->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
-	stats->bytes += guide_bytes(list);
-	lath_reader_enter(list->rcu);
-	stats->levels = node_level(smp_load_acquire(&list->root)) + 1; /* pairs with add_root */
+	pool_stats(&tree->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
+	pool_stats(&tree->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
+	stats->bytes += hint_bytes(tree);
+	lath_reader_enter(tree->rcu);
+	stats->levels = node_level(smp_load_acquire(&tree->root)) + 1; /* pairs with add_root */
 	for (level = stats->levels; level-- > 0;) {
-		count_level(list, level, &stats->items, &unposted);
-		stats->unposted += unposted;
+		count_level(tree, level, &stats->items, &no_downlink);
+		stats->no_downlink += no_downlink;
 	}
-	lath_reader_exit(list->rcu);
+	lath_reader_exit(tree->rcu);
 	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * NODE_CAP) : 0;
-	stats->restarts = READ_ONCE(list->restarts);
-	stats->lock_falls = READ_ONCE(list->lock_falls);
-	stats->splits = READ_ONCE(list->splits);
-	stats->merges = READ_ONCE(list->merges);
+	stats->restarts = READ_ONCE(tree->restarts);
+	stats->lock_falls = READ_ONCE(tree->lock_falls);
+	stats->splits = READ_ONCE(tree->splits);
+	stats->merges = READ_ONCE(tree->merges);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * verify.c - the numbered invariants of lathwork/index.h as code.
+ * verify.c - checks the numbered invariants of lathwork/index.h.
  *
- * For a list nobody is changing. Each level includes the ones below it:
+ * For a tree that no thread is changing. Each level includes the ones below it:
  *   1  I1-I2: the leaves form one chain that covers the key space
- *   2  I3-I5: entries ascend, are disjoint, and stay between the fences
- *   3  I6:    heads and masks say what the keys say
+ *   2  I3-I5: entries ascend, are disjoint, and stay between the fence keys
+ *   3  I6:    heads and masks agree with the keys
  *   4  I7-I9: inner nodes
- *   5  I10:   every item is found by the walk from the root
- *      I11:   no claim hides a hole from a search (lists made with LATH_HOLES)
+ *   5  I10:   every item is found by a descent from the root
+ *      I11:   no summary hides a hole from a search (LATH_HOLES)
  */
 #include "index/holes/gap.h"
 #include "index/tree/tree.h"
@@ -74,7 +74,7 @@ static int check_heads(const struct node *leaf, struct report *report)
 	return 0;
 }
 
-static int check_leaves(struct tree *list, struct node *leaf, int level, struct report *report)
+static int check_leaves(struct tree *tree, struct node *leaf, int level, struct report *report)
 {
 	u64 next_low = 0;
 	bool ended = false;
@@ -83,19 +83,19 @@ static int check_leaves(struct tree *list, struct node *leaf, int level, struct 
 	for (; leaf && !ret; leaf = leaf_right(leaf)) {
 		struct node *node = leaf;
 
-		if (node->word & (NODE_LOCKED | NODE_DEAD) || node_level(node))
-			BROKEN(report, 1, "leaf %llx: word %llx in the chain", U(node->low), U(node->word));
-		if (!(node->word & NODE_VOID)) {
+		if (node->lockword & (NODE_LOCKED | NODE_DEAD) || node_level(node))
+			BROKEN(report, 1, "leaf %llx: lockword %llx in the chain", U(node->low), U(node->lockword));
+		if (!(node->lockword & NODE_HALF_DEAD)) {
 			if (ended || node->low != next_low || node->last < node->low)
 				BROKEN(report, 2, "leaf [%llx, %llx] where %llx should begin", U(node->low),
 				       U(node->last), U(next_low));
 			next_low = node->last + 1;
 			ended = node->last == KEY_MAX;
 		} else if (leaf->live) {
-			BROKEN(report, 2, "a VOID leaf has entries");
+			BROKEN(report, 2, "a half-dead leaf has entries");
 		}
 		if (level >= 2)
-			ret = check_entries(leaf, list->ranges, report);
+			ret = check_entries(leaf, tree->ranges, report);
 		if (level >= 3 && !ret)
 			ret = check_heads(leaf, report);
 	}
@@ -121,9 +121,9 @@ static int check_inner(const struct node *inner, struct report *report)
 		if (i && node_key(inner, i) <= node_key(inner, i - 1))
 			BROKEN(report, 7, "separator %u: %llx not above the one before", i,
 			       U(node_key(inner, i)));
-		if (node_level(child) + 1 != inner->level || child->word & NODE_DEAD)
-			BROKEN(report, 8, "child %u of %llx: level %u, word %llx", i, U(inner->low),
-			       node_level(child), U(child->word));
+		if (node_level(child) + 1 != inner->level || child->lockword & NODE_DEAD)
+			BROKEN(report, 8, "child %u of %llx: level %u, lockword %llx", i, U(inner->low),
+			       node_level(child), U(child->lockword));
 		if (child->low > node_key(inner, i))
 			BROKEN(report, 9, "separator %llx is below its child's low fence %llx",
 			       U(node_key(inner, i)), U(child->low));
@@ -137,7 +137,7 @@ static int check_inners(struct node *node, struct report *report)
 	int ret = 0;
 
 	for (; node && !ret; node = node->right) {
-		if (node->low != next_low || node->word & (NODE_LOCKED | NODE_DEAD | NODE_VOID))
+		if (node->low != next_low || node->lockword & (NODE_LOCKED | NODE_DEAD | NODE_HALF_DEAD))
 			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin", U(node->low),
 			       U(node->last), U(next_low));
 		next_low = node->last + 1;
@@ -148,13 +148,13 @@ static int check_inners(struct node *node, struct report *report)
 	return ret;
 }
 
-/* Walk down as a reader would, not by the thread's finger. */
-static const struct node *walk_to(struct tree *list, u64 key)
+/* Descend as a reader would, without fingers and hints. */
+static const struct node *descend_to(struct tree *tree, u64 key)
 {
-	struct node *node = list->root;
+	struct node *node = tree->root;
 
 	while (node) {
-		if (key > node->last || node->word & NODE_VOID)
+		if (key > node->last || node->lockword & NODE_HALF_DEAD)
 			node = node->right;
 		else if (node_level(node))
 			node = node_child(node, (unsigned int)max(inner_slot(node, key), 0l));
@@ -164,7 +164,7 @@ static const struct node *walk_to(struct tree *list, u64 key)
 	return node ? node : NULL;
 }
 
-static int check_walks(struct tree *list, struct node *leaf, struct report *report)
+static int check_descents(struct tree *tree, struct node *leaf, struct report *report)
 {
 	for (; leaf; leaf = leaf_right(leaf)) {
 		u64 live = leaf->live;
@@ -172,17 +172,17 @@ static int check_walks(struct tree *list, struct node *leaf, struct report *repo
 		for (; live; live &= live - 1) {
 			unsigned int i = __ffs64(live);
 			u64 key = node_key(leaf, i);
-			const struct node *at = walk_to(list, key);
+			const struct node *at = descend_to(tree, key);
 
 			if (at != leaf || node_find(leaf, key) != (int)i ||
-			    node_cover(leaf, node_end(leaf, i, list->ranges), list->ranges) != (int)i)
+			    node_cover(leaf, node_end(leaf, i, tree->ranges), tree->ranges) != (int)i)
 				BROKEN(report, 10, "key %llx is there but not found", U(key));
 		}
 	}
 	return 0;
 }
 
-static int check_holes(struct tree *list, struct node *leaf, struct report *report)
+static int check_holes(struct tree *tree, struct node *leaf, struct report *report)
 {
 	u64 free = 0; /* the hole before the next item begins here */
 	bool full = false;
@@ -194,23 +194,23 @@ static int check_holes(struct tree *list, struct node *leaf, struct report *repo
 			unsigned int i = __ffs64(live);
 			u64 key = node_key(leaf, i);
 
-			if (key > free && !gap_finds(list, free, key - 1))
+			if (key > free && !gap_finds(tree, free, key - 1))
 				BROKEN(report, 11, "no search finds the hole [%llx, %llx]", U(free),
 				       U(key - 1));
 			full = node_end(leaf, i, true) == KEY_MAX;
 			free = node_end(leaf, i, true) + 1;
 		}
 	}
-	if (!full && !gap_finds(list, free, KEY_MAX))
+	if (!full && !gap_finds(tree, free, KEY_MAX))
 		BROKEN(report, 11, "no search finds the hole from %llx on", U(free));
 	return 0;
 }
 
-int lath_index_verify(struct lath_index *public, int level, char *text, size_t text_size)
+int lath_index_verify(struct lath_index *index, int level, char *text, size_t text_size)
 {
-	struct tree *list = tree_of(public);
+	struct tree *tree = tree_of(index);
 	struct report report = { text, text_size };
-	struct node *node = list->root;
+	struct node *node = tree->root;
 	int ret = 0;
 
 	while (node_level(node)) {
@@ -220,10 +220,10 @@ int lath_index_verify(struct lath_index *public, int level, char *text, size_t t
 			return ret;
 		node = node_child(node, __ffs64(node->live));
 	}
-	ret = check_leaves(list, node, level, &report);
+	ret = check_leaves(tree, node, level, &report);
 	if (!ret && level >= 5)
-		ret = check_walks(list, node, &report);
-	if (!ret && level >= 5 && list->holes)
-		ret = check_holes(list, node, &report);
+		ret = check_descents(tree, node, &report);
+	if (!ret && level >= 5 && tree->holes)
+		ret = check_holes(tree, node, &report);
 	return ret;
 }

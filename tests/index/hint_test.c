@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The guide: what it says is what a walk finds; keys spread evenly it knows, others it leaves alone; it follows keys that
+ * The hint table: what it says is what a descent finds. It serves evenly spread keys and leaves others alone; it follows keys that
  * move; it is content with the memory it gets; and beside writers under whose hands leaves split.
  */
 #include <assert.h>
@@ -66,11 +66,11 @@ static unsigned int known(struct tree *list, u64 (*key)(u64), unsigned int first
 
 	for (i = first; i < last; i++) {
 		u64 k = key(i), word, walked;
-		struct node *leaf = guide_leaf(list, k, &word, WALK_TO_READ);
+		struct node *leaf = hint_find(list, k, &word, FOR_READ);
 
 		if (!leaf)
 			continue;
-		assert(leaf == descend(list, k, &walked, WALK_TO_READ));
+		assert(leaf == descend(list, k, &walked, FOR_READ));
 		assert(word == walked);
 		count++;
 	}
@@ -111,7 +111,7 @@ static void check(u64 (*key)(u64), enum lath_layout layout, unsigned int least, 
 		unsigned int i, n = known(list, key, 0, N);
 
 		fprintf(stderr, "of %u known %u", N, n);
-		guide_make(list);
+		hint_build(list);
 		n = known(list, key, 0, N);
 		fprintf(stderr, ", all at once %u\n", n);
 		assert(n >= least && n <= most);
@@ -232,7 +232,7 @@ static void *alloc_some(void *ctx, size_t size, size_t align)
 	void *block;
 
 	(void)ctx;
-	if (size == sizeof(struct guide) || (size & (size - 1)) == 0) {
+	if (size == sizeof(struct hint) || (size & (size - 1)) == 0) {
 		if (!large_left)
 			return NULL;
 		large_left--;
@@ -302,7 +302,7 @@ static void beside_writers(void)
 
 int main(void)
 {
-	lath_guide_least = 4;
+	lath_hint_least = 4;
 	check(mixed, LATH_POINTS, N * 17 / 20, N);
 	check(mixed, LATH_RANGES, N * 17 / 20, N);
 	check(dense, LATH_RANGES, N * 17 / 20, N);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * merge.c - see merge.h.
+ *
+ * What is erased is often inserted again soon (the 2013 test pops 128 neighbours and puts them back), so a leaf that
+ * became sparse is only remembered. It is looked at again SPARSE_RING such events later. If it is still sparse, it
+ * is merged with a sibling under the same parent: parent, left and right node are locked, the right one dies, and
+ * its downlink leaves the parent in the same locked section. So a descent that meets the DEAD node and starts
+ * again does not meet it a second time.
+ */
+#include "index/tree/merge.h"
+#include "index/tree/change.h"
+#include "index/tree/locate.h"
+#include "index/tree/pool.h"
+
+/* May two nodes with so many entries become one? A quarter of it must stay free, unless one is empty. */
+static bool nodes_fit(unsigned int a, unsigned int b)
+{
+	return a + b <= NODE_CAP - NODE_CAP / 4 || !a || !b;
+}
+
+/* Move everything from the right to the left one of two locked siblings, and mark the right one DEAD. Either may be
+ * half-dead. */
+static void merge_nodes(struct tree *tree, struct node *left, struct node *right)
+{
+	bool left_half_dead = node_half_dead(left), right_half_dead = node_half_dead(right);
+	unsigned int side = node_level(left) ? tree->inner_side : tree->ranges;
+
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right) && left->right == right);
+	if (node_count(right)) {
+		node_compact(left, side);
+		node_compact(right, side);
+		node_move_down(left, right, right->used, side);
+		node_rescale(left);
+	}
+	if (!right_half_dead)
+		WRITE_ONCE(left->last, right->last);
+	if (!right_half_dead && left_half_dead) {
+		WRITE_ONCE(left->low, min(left->low, right->low));
+		WRITE_ONCE(left->lockword, READ_ONCE(left->lockword) & ~(u64)NODE_HALF_DEAD);
+	}
+	WRITE_ONCE(left->right, right->right);
+	WRITE_ONCE(right->lockword, READ_ONCE(right->lockword) | NODE_DEAD);
+}
+
+/* A merge under way. */
+struct merging {
+	struct tree *tree;
+	struct node *up; /* the parent, locked */
+	u64 first, last; /* fence keys of what was merged */
+};
+
+/* Merge the child at entry j of m->up into the one before it, at entry i. Returns the DEAD node, or NULL: they are no
+ * neighbours, or too full. */
+static struct node *merge_children(struct merging *m, int i, int j)
+{
+	struct node *left, *right;
+
+	if (i < 0 || j < 0)
+		return NULL;
+	left = node_child(m->up, (unsigned int)i);
+	right = node_child(m->up, (unsigned int)j);
+	node_lock(left);
+	if (left->right != right) { /* a node without a downlink is between them */
+		node_unlock_clean(left);
+		return NULL;
+	}
+	node_lock(right);
+	if (!nodes_fit(node_count(left), node_count(right))) {
+		node_unlock_clean(right);
+		node_unlock_clean(left);
+		return NULL;
+	}
+	merge_nodes(m->tree, left, right);
+	node_erase(m->up, (unsigned int)j);
+	change_node(m->tree, left);
+	change_child(m->tree, m->up, (unsigned int)i);
+	m->first = left->low;
+	m->last = left->last;
+	lath_delay("merged, locks still held");
+	node_unlock(right);
+	node_unlock(left);
+	return right;
+}
+
+static bool child_empty(const struct node *up, int i)
+{
+	return !READ_ONCE(node_child(up, (unsigned int)i)->live);
+}
+
+/* Merge the child that covers key with a sibling. Returns the DEAD node or NULL; *more: one of the two was empty, so
+ * there may be another like it. */
+static struct node *merge_one(struct merging *m, u64 key, bool *more)
+{
+	int i = (int)inner_slot(m->up, key), next = node_after(m->up, i), before = node_before(m->up, i);
+	struct node *dead;
+
+	*more = next >= 0 && (child_empty(m->up, next) || child_empty(m->up, i));
+	dead = merge_children(m, i, next);
+	if (dead)
+		return dead;
+	*more = before >= 0 && (child_empty(m->up, before) || child_empty(m->up, i));
+	return merge_children(m, before, i);
+}
+
+struct merge_result {
+	bool merged;
+	bool more;   /* there may be another one to merge */
+	bool sparse; /* the parent has few entries now */
+	u64 last;    /* the last key of the parent */
+};
+
+/* Merge the node of this level that covers key with a sibling. Returns false if the level has no parents. */
+static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct merge_result *result)
+{
+	struct merging m = { .tree = tree, .up = level_lock(tree, key, level + 1) };
+	struct node *dead;
+
+	if (!m.up)
+		return false;
+	result->last = m.up->last;
+	change_begin(tree);
+	dead = merge_one(&m, key, &result->more);
+	result->merged = dead;
+	result->sparse = node_sparse(node_count(m.up));
+	if (dead) {
+		node_unlock(m.up);
+		change_levels(tree, m.first, m.last, level + 1, level + 1);
+	} else {
+		node_unlock_clean(m.up);
+	}
+	change_end(tree);
+	if (dead) {
+		node_retire(tree, level ? POOL_INNER : POOL_LEAF, dead);
+		lath_fetch_add(&tree->merges, 1);
+	}
+	return true;
+}
+
+/* Merge the leaf that covers key with its siblings; then its parent if that has become sparse, and so on. Returns the
+ * last key of the leaf's parent. */
+static u64 merge_at(struct tree *tree, u64 key)
+{
+	struct merge_result result;
+	u64 last = KEY_MAX;
+	unsigned int level;
+
+	for (level = 0;; level++) {
+		bool any = false, first = !level;
+
+		do {
+			if (!merge_step(tree, key, level, &result))
+				return last;
+			if (first)
+				last = result.last;
+			first = false;
+			any |= result.merged;
+		} while (result.merged && result.more);
+		if (!any || !result.sparse)
+			return last;
+	}
+}
+
+void merge_half_dead(struct tree *tree, u64 key, u64 end)
+{
+	u64 last;
+
+	for (;;) {
+		last = merge_at(tree, key);
+		if (last >= end)
+			return;
+		key = last + 1;
+	}
+}
+
+void merge_later(struct tree *tree, u64 key)
+{
+	u64 turn = lath_fetch_add(&tree->sparse_turn, 1);
+	u64 *slot = &tree->sparse[turn % SPARSE_RING];
+	u64 earlier = READ_ONCE(*slot), lockword;
+	struct node *leaf;
+
+	WRITE_ONCE(*slot, key);
+	if (turn < SPARSE_RING)
+		return;
+	leaf = locate(tree, earlier, FOR_READ, &lockword);
+	if (node_sparse(node_count(leaf)))
+		merge_at(tree, earlier);
+}
