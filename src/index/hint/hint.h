@@ -56,7 +56,11 @@ static inline void hint_publish(struct tree *tree, const struct node *leaf, u64 
 {
 }
 
-static inline void hint_tick(struct tree *tree, unsigned int changes, bool may_allocate)
+static inline void hint_count(struct tree *tree, unsigned int changes)
+{
+}
+
+static inline void hint_tick(struct tree *tree, bool may_allocate)
 {
 }
 
@@ -244,16 +248,22 @@ static inline void hint_publish(struct tree *tree, const struct node *leaf, u64 
 		hint_publish_near(tree, leaf, key);
 }
 
-/* Count changes that were made by this thread, and maintain the table when it is due. No lock held. */
-static inline void hint_tick(struct tree *tree, unsigned int changes, bool may_allocate)
+/* Count changes that this thread makes without a finger. */
+static inline void hint_count(struct tree *tree, unsigned int changes)
 {
-	unsigned int interval = READ_ONCE(tree->hint_interval);
+	if (READ_ONCE(tree->hint_interval))
+		lath_fingers.changes += changes;
+}
 
-	if (!interval)
-		return;
-	lath_fingers.changes += changes;
-	if (unlikely(lath_fingers.changes >= interval))
-		hint_maintain(tree, may_allocate);
+/* Maintain the table if enough changes were counted. No lock held. */
+static inline void hint_tick(struct tree *tree, bool may_allocate)
+{
+	if (unlikely(lath_fingers.changes >= HINT_INTERVAL_FIRST)) {
+		unsigned int interval = READ_ONCE(tree->hint_interval);
+
+		if (interval && lath_fingers.changes >= interval)
+			hint_maintain(tree, may_allocate);
+	}
 }
 
 /* Leaves from which on a tree has a table: what fits the caches is descended as fast. Tests set it to 1. */

@@ -291,7 +291,8 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 				results[i + j] = ret;
 		}
 		section_exit(tree);
-		hint_tick(tree, m, true);
+		hint_count(tree, m);
+		hint_tick(tree, true);
 	}
 	reserve_release(tree, &reserve);
 	return done;
@@ -334,7 +335,8 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 				results[i + j] = ret;
 		}
 		section_exit(tree);
-		hint_tick(tree, m, false);
+		hint_count(tree, m);
+		hint_tick(tree, false);
 	}
 	return done;
 }

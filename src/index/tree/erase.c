@@ -95,7 +95,7 @@ static int erase(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 	section_enter(tree);
 	ret = erase_item(tree, key, exact, old);
 	section_exit(tree);
-	hint_tick(tree, 1, false);
+	hint_tick(tree, false);
 	return ret;
 }
 
@@ -130,5 +130,6 @@ int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expecte
 	else
 		leaf_erase(tree, leaf, i, there);
 	section_exit(tree);
+	hint_tick(tree, false);
 	return ret;
 }

@@ -105,7 +105,7 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 	section_exit(tree);
 	if (unlikely(reserve.leaf || reserve.inner[0] || reserve.inner[1]))
 		reserve_release(tree, &reserve);
-	hint_tick(tree, 1, true);
+	hint_tick(tree, true);
 	return ret;
 }
 
@@ -155,7 +155,7 @@ int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item
 	section_enter(tree);
 	ret = insert_item(tree, item, conflict, &reserve);
 	section_exit(tree);
-	hint_tick(tree, 1, false);
+	hint_tick(tree, false);
 	preload->node[0] = reserve.leaf;
 	preload->node[1] = reserve.inner[0];
 	preload->node[2] = reserve.inner[1];

@@ -20,6 +20,7 @@ struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *loc
 	/* each intent has a descent of its own, with nothing to decide on the way */
 	if (intent == FOR_READ)
 		return find(tree, key, FOR_READ, lockword);
+	hint_count(tree, 1);
 	if (intent == FOR_ERASE)
 		return find(tree, key, FOR_ERASE, lockword);
 	return find(tree, key, FOR_INSERT, lockword);
@@ -31,6 +32,7 @@ struct node *locate_far_locked(struct tree *tree, u64 key)
 	bool hinted;
 	u64 lockword;
 
+	hint_count(tree, 1);
 	do {
 		leaf = hint_find(tree, key, &lockword, FOR_INSERT);
 		hinted = leaf;

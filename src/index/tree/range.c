@@ -197,5 +197,6 @@ int lath_index_store_range(struct lath_index *index, const struct lath_item *ite
 	ret = store(tree, item, each, arg, &reserve);
 	lath_reader_exit(tree->rcu);
 	reserve_release(tree, &reserve);
+	hint_tick(tree, true);
 	return ret;
 }

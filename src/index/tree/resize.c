@@ -89,6 +89,7 @@ int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size)
 	ret = resize(tree, key, size, &reserve);
 	lath_reader_exit(tree->rcu);
 	reserve_release(tree, &reserve);
+	hint_tick(tree, true);
 	return ret;
 }
 
@@ -129,5 +130,6 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	ret = split(tree, at, value, &reserve);
 	lath_reader_exit(tree->rcu);
 	reserve_release(tree, &reserve);
+	hint_tick(tree, true);
 	return ret;
 }

@@ -20,6 +20,7 @@ struct scan {
 	u64 from, last;		   /* what is left to scan */
 	const struct node *parent; /* of the leaves ahead, or NULL */
 	u64 children;		   /* its entries whose children have not been prefetched */
+	size_t wanted;		   /* leaves to prefetch yet */
 };
 
 /* Prefetch the next leaf ahead. */
@@ -28,8 +29,9 @@ static void prefetch_ahead(struct scan *scan)
 	const struct node *parent = scan->parent;
 	unsigned int i;
 
-	if (!parent)
+	if (!parent || !scan->wanted)
 		return;
+	scan->wanted--;
 	if (!scan->children) {
 		const struct node *right = READ_ONCE(parent->right);
 
@@ -77,7 +79,7 @@ static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last,
 {
 	unsigned int ahead = (unsigned int)min(max / LEAF_LEAST, (size_t)AHEAD);
 
-	*scan = (struct scan){ .tree = tree, .from = from, .last = last };
+	*scan = (struct scan){ .tree = tree, .from = from, .last = last, .wanted = max / LEAF_LEAST };
 	scan->leaf = ahead ? first_leaf(scan, ahead) : NULL;
 	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
 		scan->leaf = locate(tree, from, FOR_READ, &scan->lockword);

@@ -26,6 +26,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, s
 		node_unlock_clean(leaf);
 	}
 	section_exit(tree);
+	hint_tick(tree, false);
 	return ret;
 }
 
