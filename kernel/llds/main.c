@@ -107,7 +107,6 @@ static int call_needs(unsigned int cmd)
 	case LLDS_GET:
 	case LLDS_MGET:
 	case LLDS_ITERATE:
-	case LLDS_MAP:
 		return (__force int)FMODE_READ;
 	case LLDS_SET:
 	case LLDS_DELETE:
@@ -150,17 +149,6 @@ static long call(struct file *file, unsigned int cmd, void *arg)
 	return IS_ERR(store) ? PTR_ERR(store) : call_store(store, cmd, arg);
 }
 
-/* It answers by itself: a descriptor is given away only when the answer has arrived. */
-static long call_map(struct file *file, struct llds_map __user *user)
-{
-	struct llds_store *store;
-
-	if (!(file->f_mode & FMODE_READ))
-		return -EBADF;
-	store = file_store(file);
-	return IS_ERR(store) ? PTR_ERR(store) : llds_map(store, user);
-}
-
 static long llds_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 {
 	union {
@@ -182,8 +170,6 @@ static long llds_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 
 	if (call_needs(cmd) < 0)
 		return -ENOTTY;
-	if (cmd == LLDS_MAP)
-		return call_map(file, (void __user *)user);
 	memset(&arg, 0, sizeof(arg));
 	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&arg, (void __user *)user, size))
 		return -EFAULT;

@@ -2,15 +2,12 @@
 /*
  * memory.c - the memory of a store, counted against its limit.
  *
- * Whole pages that hold nothing but this store's nodes and entries, so that they can be shown to a process
- * (map.c): the store knows the page frames that are its own.
- *
- *   nodes                       blocks the index asks for
- *   entries up to 2,048 bytes   objects of some sizes, pages of one size each
+ *   nodes                       blocks that the index asks for
+ *   entries up to 2,048 bytes   objects of a few sizes; a page holds objects of one size
  *            up to 32 KiB       pages of their own
- *            above              vmalloc: outside what can be mapped
+ *            above              vmalloc
  *
- * Pages come zeroed. A page whose last object goes is given back, after the mappings have let go of it.
+ * Pages are zeroed when they are allocated. A page is freed when its last object is.
  */
 #include <linux/kmemleak.h>
 #include <linux/mm.h>
@@ -42,18 +39,10 @@ static void uncharge(struct llds_store *store, u64 bytes)
 
 /* ---- pages ---- */
 
-static void forget_pages(struct llds_store *store, unsigned long frame, unsigned long n)
-{
-	while (n--)
-		xa_erase(&store->pages, frame + n);
-}
-
 void *llds_pages_new(struct llds_store *store, size_t size, bool always)
 {
-	unsigned long n = size >> PAGE_SHIFT, i, frame;
 	gfp_t gfp = LLDS_GFP | __GFP_ZERO;
 	void *pages;
-	int ret = 0;
 
 	if (charge(store, size, always))
 		return ERR_PTR(-ENOSPC);
@@ -64,31 +53,11 @@ void *llds_pages_new(struct llds_store *store, size_t size, bool always)
 		uncharge(store, size);
 		return ERR_PTR(-ENOMEM);
 	}
-	frame = page_to_pfn(virt_to_page(pages));
-	down_write(&store->pages_lock);
-	for (i = 0; i < n && !ret; i++)
-		ret = xa_err(xa_store(&store->pages, frame + i, xa_mk_value(1), LLDS_GFP));
-	if (ret)
-		forget_pages(store, frame, i);
-	up_write(&store->pages_lock);
-	if (ret) {
-		free_pages_exact(pages, size);
-		uncharge(store, size);
-		return ERR_PTR(ret);
-	}
-	if (READ_ONCE(store->voids)) /* a mapping may show nothing here */
-		llds_map_forget(store, frame, n);
 	return pages;
 }
 
 void llds_pages_free(struct llds_store *store, void *pages, size_t size)
 {
-	unsigned long n = size >> PAGE_SHIFT, frame = page_to_pfn(virt_to_page(pages));
-
-	down_write(&store->pages_lock);
-	forget_pages(store, frame, n);
-	up_write(&store->pages_lock);
-	llds_map_forget(store, frame, n);
 	free_pages_exact(pages, size);
 	uncharge(store, size);
 }
@@ -221,8 +190,6 @@ void llds_memory_init(struct llds_store *store)
 {
 	unsigned int c;
 
-	init_rwsem(&store->pages_lock);
-	xa_init(&store->pages);
 	for (c = 0; c < LLDS_CLASSES; c++) {
 		spin_lock_init(&store->class[c].lock);
 		INIT_LIST_HEAD(&store->class[c].partial);
@@ -232,5 +199,4 @@ void llds_memory_init(struct llds_store *store)
 void llds_memory_end(struct llds_store *store)
 {
 	WARN_ONCE(atomic64_read(&store->bytes), "llds: a store ended and has memory\n");
-	xa_destroy(&store->pages);
 }

@@ -25,7 +25,6 @@ static void store_unref(struct llds_store *store)
 {
 	if (!refcount_dec_and_test(&store->refs))
 		return;
-	llds_map_end(store);
 	llds_memory_end(store);
 	kfree(store);
 	atomic_dec(&stores);
@@ -202,9 +201,7 @@ struct llds_store *llds_store_new(u64 limit)
 	store->limit = limit;
 	refcount_set(&store->users, 1);
 	refcount_set(&store->refs, 1);
-	mutex_init(&store->map_lock);
 	mutex_init(&store->sweep_lock);
-	spin_lock_init(&store->head_lock);
 	init_llist_head(&store->buried);
 	INIT_RCU_WORK(&store->burial, burial_work);
 	store->first_expires = ~0ull;
@@ -238,7 +235,7 @@ int llds_clear(struct llds_store *store)
 
 	if (!fresh)
 		return -ENOMEM;
-	tree_put(llds_map_replace(store, fresh));
+	tree_put(unrcu_pointer(xchg(&store->tree, RCU_INITIALIZER(fresh)))); /* two clears may meet */
 	return 0;
 }
 
@@ -400,10 +397,8 @@ static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_pr
 			       ? AGAIN
 			       : 0;
 	ret = lath_index_insert_preloaded(&tree->list, &item, nodes, NULL);
-	if (!ret) {
+	if (!ret)
 		atomic64_inc(&tree->items);
-		llds_map_root(tree->store, tree);
-	}
 	return ret == -EEXIST ? AGAIN : ret == -EAGAIN ? NODES : ret;
 }
 
@@ -526,15 +521,8 @@ void llds_fill_stats(struct llds_store *store, struct llds_stats *stats)
 
 int llds_store_init(void)
 {
-	int ret;
-
 	teardown = alloc_workqueue("llds", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!teardown)
-		return -ENOMEM;
-	ret = llds_map_init();
-	if (ret)
-		destroy_workqueue(teardown);
-	return ret;
+	return teardown ? 0 : -ENOMEM;
 }
 
 /* Stores that were closed end before the module goes: works queue each other through RCU. */
@@ -545,5 +533,4 @@ void llds_store_exit(void)
 		flush_workqueue(teardown);
 	}
 	destroy_workqueue(teardown);
-	llds_map_exit();
 }

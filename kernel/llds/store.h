@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * store.h - a store inside the kernel (store.c, memory.c), calls on it (single.c, batch.c, map.c), and the
+ * store.h - a store inside the kernel (store.c, memory.c), calls on it (single.c, batch.c), and the
  * names of stores (names.c).
  *
  *   file --> store --> tree --> index of lathwork.ko: key -> entry
  *              |         |
  *            users      refs: the store's own, and calls that bring nodes along
  *
- * A store lives while a descriptor, a mapping or its name uses it; then, or when it is cleared, its tree goes to
+ * A store lives while a descriptor or its name uses it; then, or when it is cleared, its tree goes to
  * a worker that frees it in peace. Entries never change: a new value is a new entry, exchanged in the
  * index while the old one is what it was made from. Readers find an entry inside an RCU reader; a
  * value that does not fit on the stack is held by a count while it is copied to the user. Whose count has
@@ -22,10 +22,8 @@
 #include <linux/llist.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
-#include <linux/rwsem.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include "lathwork/uapi/llds.h"
 #include "lathwork/index.h"
@@ -43,10 +41,6 @@ struct llds_entry {
 		DECLARE_FLEX_ARRAY(u8, data);
 	};
 };
-static_assert(offsetof(struct llds_entry, size) == offsetof(struct llds_shown, size));
-static_assert(offsetof(struct llds_entry, version) == offsetof(struct llds_shown, version));
-static_assert(offsetof(struct llds_entry, expires) == offsetof(struct llds_shown, expires));
-static_assert(offsetof(struct llds_entry, data) == offsetof(struct llds_shown, data));
 
 struct llds_tree {
 	struct lath_index list;
@@ -65,8 +59,8 @@ struct llds_class {
 };
 
 struct llds_store {
-	struct llds_tree __rcu *tree; /* replaced under head_lock */
-	refcount_t users;	      /* descriptors, mappings and the name */
+	struct llds_tree __rcu *tree;
+	refcount_t users; /* descriptors and the name */
 	refcount_t refs;	      /* users as one, trees, and the burial under way */
 	atomic64_t bytes;
 	atomic64_t index_bytes; /* of them */
@@ -74,17 +68,7 @@ struct llds_store {
 	u64 limit;
 	bool refused; /* the limit was what made the last allocation of a node fail */
 
-	/* memory.c */
-	struct rw_semaphore pages_lock;
-	struct xarray pages; /* by page frame */
-	bool voids;	     /* a mapping may show zeros where there is a page now */
-	struct llds_class class[LLDS_CLASSES];
-
-	/* map.c */
-	struct mutex map_lock;
-	spinlock_t head_lock;
-	struct llds_head *head; /* NULL: never mapped */
-	struct inode *inode;
+	struct llds_class class[LLDS_CLASSES]; /* memory.c */
 
 	/* buried entries: new ones, and those whose readers are waited for */
 	struct llist_head buried;
@@ -145,18 +129,6 @@ void *llds_memory_new(struct llds_store *store, size_t bytes);
 void llds_memory_free(struct llds_store *store, void *p, size_t bytes);
 void llds_memory_init(struct llds_store *store);
 void llds_memory_end(struct llds_store *store);
-
-/* map.c */
-int llds_map_init(void);
-void llds_map_exit(void);
-long llds_map(struct llds_store *store, struct llds_map __user *user);
-/* These frames belong to the store, or do not, since now: what mappings show of them goes. Sleeps. */
-void llds_map_forget(struct llds_store *store, unsigned long frame, unsigned long n);
-/* The tree may have got a new root. Inside a reader. */
-void llds_map_root(struct llds_store *store, struct llds_tree *tree);
-/* Exchange the store's tree; the old one. */
-struct llds_tree *llds_map_replace(struct llds_store *store, struct llds_tree *fresh);
-void llds_map_end(struct llds_store *store);
 
 /* names.c */
 extern unsigned long llds_limit;

@@ -45,7 +45,7 @@ stage_llds() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	[ "$(stat -c '%a %u' /dev/llds)" = '600 0' ] || return
 	lines=$(log_lines)
-	llds_test && llds_map || return
+	llds_test || return
 	if [ -e /proc/sys/abi/vsyscall32 ]; then # the kernel runs 32-bit programs
 		llds_32 || return
 	else
@@ -59,11 +59,7 @@ stage_llds() {
 stage_store() {
 	insmod /lathwork.ko && insmod /llds.ko || return
 	export LATH_STORE_SPEC=dev:/dev/llds
-	local map
-	for map in 1 0; do # lookups by mapping, and by calls
-		echo $map >/sys/module/llds/parameters/map
-		store_model --subcase='numbers*' && store_concurrent --subcase='numbers*' || return
-	done
+	store_model --subcase='numbers*' && store_concurrent --subcase='numbers*' || return
 	rmmod llds && rmmod lathwork
 }
 
@@ -118,11 +114,8 @@ stage_failing() {
 		[ ! -e min-order ] || echo 0 >min-order
 	done
 	cd /
-	# User Mode Linux panics when a copy to or from a process finds no memory for a page table: no mappings there
-	how=failing
-	! grep -q 'User Mode Linux' /proc/cpuinfo || how=unmapped
 	for what in 1 2 3; do
-		llds_fuzz $((${FUZZ-100000} / 5)) $what $how || return
+		llds_fuzz $((${FUZZ-100000} / 5)) $what failing || return
 	done
 	for what in failslab fail_page_alloc fail_usercopy; do
 		echo 0 >/sys/kernel/debug/$what/probability

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * llds_fuzz CALLS [SEED [failing | unmapped]] - random calls on /dev/llds from two threads: known and unknown numbers, structs
- * filled with what is likely to be near an edge, addresses good and bad, descriptors of all kinds, read, close and
- * open meanwhile; stores mapped, mappings moved, cut and read, keys looked up in them. It checks that errors are among the documented ones and that no call writes
- * behind what it may; the kernel's own checkers do the rest. One seed, one sequence a thread. failing: memory
- * and descriptors may be missing; unmapped: nothing is mapped then.
+ * llds_fuzz CALLS [SEED [failing]] - random calls on /dev/llds from two threads: known and unknown call numbers,
+ * structs filled with values near an edge, good and bad addresses, descriptors of all kinds that are read, closed and
+ * opened meanwhile. It checks that errors are among the documented ones and that no call writes beyond its struct;
+ * the kernel's own checkers do the rest. A seed determines the sequence of each thread. failing: allocations may fail.
  */
-#define _GNU_SOURCE /* mremap */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/dev_map.h"
+#include "llds.h"
 
 #define FDS 8
 #define ARENA (1 << 18)
@@ -28,7 +27,7 @@
 static const unsigned int calls[] = { LLDS_GET,	    LLDS_SET,	 LLDS_DELETE,  LLDS_CAS,
 				      LLDS_INCR,    LLDS_MGET,	 LLDS_MSET,    LLDS_MDELETE,
 				      LLDS_ITERATE, LLDS_STATS,	 LLDS_CLEAR,   LLDS_SET_LIMIT,
-				      LLDS_ATTACH,  LLDS_REMOVE, LLDS_GET_ABI, LLDS_MAP };
+				      LLDS_ATTACH,  LLDS_REMOVE, LLDS_GET_ABI };
 
 struct worker {
 	uint64_t state;
@@ -36,17 +35,9 @@ struct worker {
 	unsigned long done, good;
 	int fd[FDS];
 	unsigned char *arena; /* ends before a page that is not there */
-	struct store_map map; /* whole; at 0: none */
-	unsigned char *part;  /* of one, or NULL */
-	size_t part_size;
 	int failed;
 	int failing;
-	int unmapped;
 };
-
-void lath_yield(void)
-{
-}
 
 static uint64_t next(struct worker *w)
 {
@@ -156,122 +147,6 @@ static int known(int error)
 	return 0;
 }
 
-static void drop_part(struct worker *w)
-{
-	if (w->part)
-		munmap(w->part, w->part_size);
-	w->part = NULL;
-}
-
-/* Map what a descriptor shows, some way or other; the right way sometimes. */
-static void map_at_random(struct worker *w, const struct llds_map *map)
-{
-	static const int types[] = { MAP_SHARED,
-				     MAP_SHARED,
-				     MAP_SHARED,
-				     MAP_PRIVATE,
-				     MAP_SHARED | MAP_POPULATE,
-				     MAP_PRIVATE | MAP_POPULATE };
-	uint64_t r = next(w);
-	int prot = r % 4 ? PROT_READ : (int)(r >> 8 & 7), type = types[(r >> 16) % 6];
-	size_t size = map->size, from = 0;
-	unsigned char *at;
-
-	if (r % 3 == 0) {
-		from = (next(w) % (map->size >> 11)) << 12;
-		size = (1 + next(w) % 512) << 12;
-	}
-	if (r % 16 == 1)
-		size = (size_t)number(w);
-	at = w->unmapped ? MAP_FAILED : mmap(NULL, size, prot, type | MAP_NORESERVE, map->fd, (off_t)from);
-	close(map->fd);
-	if (at == MAP_FAILED)
-		return;
-	if (prot & (PROT_WRITE | PROT_EXEC) || type & MAP_PRIVATE || from + size > map->size) {
-		printf("llds_fuzz: mapped %#zx at %#zx, protection %d, flags %#x\n", size, from, prot, type);
-		w->failed = 1;
-	}
-	if (!mprotect(at, size, PROT_READ | PROT_WRITE) || !mprotect(at, size, PROT_READ | PROT_EXEC)) {
-		printf("llds_fuzz: made writable\n");
-		w->failed = 1;
-	}
-	drop_part(w);
-	if (size != map->size || !(prot & PROT_READ)) {
-		w->part = prot & PROT_READ ? at : NULL;
-		w->part_size = size;
-		if (!w->part)
-			munmap(at, size);
-		return;
-	}
-	if (w->map.at)
-		store_map_close(&w->map);
-	w->map.at = (uintptr_t)at;
-	w->map.base = map->base;
-	w->map.size = map->size;
-	w->map.head = (const void *)(at + map->head);
-}
-
-/* Look at a mapping, and change its shape. */
-static void use_map(struct worker *w)
-{
-	static __thread unsigned char value[5000];
-	uint64_t r = next(w);
-	struct llds_get get[8];
-	unsigned char *moved;
-	unsigned int i;
-	int ret;
-
-	if (w->map.at && r % 4) {
-		for (i = 0; i < 8; i++)
-			get[i] = (struct llds_get){
-				number(w), (uintptr_t)value, (uint32_t)(next(w) % 5000), 0, 0, 0, 0, 0
-			};
-		if (r % 8 == 1)
-			store_map_mget(&w->map, 8, get);
-		ret = store_map_get(&w->map, &get[0]);
-		if (ret && ret != -ENOENT && ret != -EAGAIN && ret != -ERANGE)
-			w->failed = 1;
-		/* any address */
-		*(volatile unsigned char *)(w->map.at + next(w) % w->map.size);
-	}
-	if (!w->part)
-		return;
-	for (i = 0; i < 4; i++)
-		*(volatile unsigned char *)(w->part + next(w) % w->part_size);
-	switch (r >> 8 & 15) {
-	case 0:
-		moved = mremap(w->part, w->part_size, w->part_size, MREMAP_MAYMOVE);
-		break;
-	case 1:
-		moved = mremap(w->part, w->part_size, w->part_size + 4096, MREMAP_MAYMOVE); /* refused */
-		if (moved != MAP_FAILED)
-			w->failed = 1;
-		return;
-	case 2:
-		if (w->part_size < 8192)
-			return;
-		munmap(w->part + (w->part_size & ~8191ul) / 2, w->part_size - (w->part_size & ~8191ul) / 2);
-		w->part_size = (w->part_size & ~8191ul) / 2;
-		return;
-	case 3:
-		drop_part(w);
-		return;
-	case 4: /* somewhere else, over what is there */
-		moved = mmap(NULL, w->part_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (moved == MAP_FAILED)
-			return;
-		moved = mremap(w->part, w->part_size, w->part_size, MREMAP_MAYMOVE | MREMAP_FIXED, moved);
-		break;
-	case 5:
-		madvise(w->part, w->part_size, (int)(r >> 16 & 31));
-		return;
-	default:
-		return;
-	}
-	if (moved != MAP_FAILED)
-		w->part = moved;
-}
-
 static void one_ioctl(struct worker *w, int fd)
 {
 	static __thread struct {
@@ -291,13 +166,7 @@ static void one_ioctl(struct worker *w, int fd)
 	memset(box.after, 0x5a, GUARD);
 	fill(w, cmd, box.arg);
 	errno = 0;
-	/* LLDS_MAP answers with a descriptor: it must not get lost */
-	if (cmd == LLDS_MAP || r % 64 != 2)
-		ret = ioctl(fd, cmd, cmd == LLDS_MAP && r % 8 == 3 ? (void *)8 : (void *)box.arg);
-	else
-		ret = ioctl(fd, cmd, (void *)(uintptr_t)address(w));
-	if (cmd == LLDS_MAP && !ret)
-		map_at_random(w, (const void *)box.arg);
+	ret = ioctl(fd, cmd, r % 64 == 2 ? (void *)(uintptr_t)address(w) : (void *)box.arg);
 	w->good += !ret;
 	if (ret > 0 || (ret < 0 && !known(errno))) {
 		printf("llds_fuzz: cmd %#x: %d, errno %d\n", cmd, ret, errno);
@@ -360,8 +229,6 @@ static void *work(void *arg)
 		i = next(w) % FDS;
 		if (next(w) % 64 == 0)
 			other_call(w, (int)i);
-		else if (next(w) % 8 == 0)
-			use_map(w);
 		else
 			one_ioctl(w, w->fd[i]);
 		/* what batches and values point at */
@@ -386,7 +253,6 @@ int main(int argc, char **argv)
 		w->state = (seed * 2 + (unsigned int)t + 1) * 0x9e3779b97f4a7c15ull;
 		w->count = calls_wanted / 2;
 		w->failing = argc > 3;
-		w->unmapped = argc > 3 && !strcmp(argv[3], "unmapped");
 		w->arena =
 			mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(w->arena + ARENA, 4096);
@@ -402,9 +268,6 @@ int main(int argc, char **argv)
 		failed |= workers[t].failed;
 		for (i = 0; i < FDS; i++)
 			close(workers[t].fd[i]);
-		drop_part(&workers[t]);
-		if (workers[t].map.at)
-			store_map_close(&workers[t].map);
 	}
 	i = open("/dev/llds", O_RDWR);
 	for (t = 0; t < 4; t++) {

@@ -7,8 +7,8 @@
  * Every call takes one struct by address. All fields have fixed widths, pointers are 64-bit numbers,
  * so 32-bit programs use the same layout. Fields called reserved, and flags not listed, must be 0.
  *
- * Any thread may make any call at any time. Calls on one key are linearizable, lookups by mapping (LLDS_MAP)
- * included. A call that fails changed nothing. Errors:
+ * Any thread may make any call at any time. Calls on one key are linearizable. A call that fails changes
+ * nothing. Errors:
  *   ENOENT no such key or name   EEXIST add; name   EAGAIN cas, if_version: it is another one   EBADF the
  *   descriptor is not open for that   ENOSPC the store's limit, nothing there has expired   ENOMEM   EFAULT   EINVAL
  *   E2BIG above a maximum below   ERANGE no room (size says how much is needed), or a number left 64 bits
@@ -137,43 +137,6 @@ struct llds_name {
 	char name[LLDS_NAME_MAX + 1];
 };
 
-/*
- * Looking up keys without a call. The answer has a descriptor, close-on-exec, to be mapped from offset 0:
- * MAP_SHARED, PROT_READ, size bytes; nothing else works. An address A of the kernel's, in a link or as the value of a
- * key in the index, is at A - base in the mapping. No address there faults; pages that are not (no longer) the
- * store's read as zeros. It shows kernel addresses, and bytes of values that were deleted, so it is given to
- * CAP_SYSLOG only (module parameter map). Any number of threads; forked children share it. It keeps the store,
- * not its name, until it is unmapped.
- *
- * A reader takes turn and root from the head, walks down (src/index/tree/peek.h: the nodes are not described
- * here, layout says which they are), copies what the entry says, and then looks at the leaf's word and at turn
- * again: if both are unchanged, the copy is whole and was the key's value. Else, or if turn is odd, or what it met
- * is not possible, it begins again or asks with LLDS_GET. Entries above 32 KiB are outside of it.
- * Errors: EPERM, EBADF not open for reading, ENOSPC the limit (the head counts), ENOMEM, EMFILE.
- */
-struct llds_map {
-	__u64 base; /* out, all of it: the kernel's address of offset 0 */
-	__u64 size;
-	__u64 head; /* where struct llds_head is in the mapping */
-	__u64 layout;
-	__s32 fd;
-	__u32 reserved;
-};
-
-struct llds_head {
-	__u64 turn; /* another one when the store has been cleared; odd meanwhile */
-	__u64 root; /* of the index */
-};
-
-/* What the index has for a key: an entry. It never changes while it is there. */
-struct llds_shown {
-	__u32 reserved;
-	__u32 size;
-	__u64 version;
-	__u64 expires;
-	__u8 data[];
-};
-
 #define LLDS_MAGIC 0xb6
 #define LLDS_GET _IOWR(LLDS_MAGIC, 1, struct llds_get)
 #define LLDS_SET _IOWR(LLDS_MAGIC, 2, struct llds_set)
@@ -190,7 +153,6 @@ struct llds_shown {
 #define LLDS_ATTACH _IOW(LLDS_MAGIC, 13, struct llds_attach)
 #define LLDS_REMOVE _IOW(LLDS_MAGIC, 14, struct llds_name)
 #define LLDS_GET_ABI _IOR(LLDS_MAGIC, 15, __u32)
-#define LLDS_MAP _IOR(LLDS_MAGIC, 16, struct llds_map)
 
 /* io_uring: IORING_OP_URING_CMD with one of the numbers above as cmd_op and this as its 16 bytes. */
 struct llds_uring {
