@@ -7,7 +7,7 @@
 //   order/N/K   the same with the pages in order
 //   touch/N     the first write to each of N 4 KiB pages (ns a page)
 //
-// Subjects are the pages behind the memory: `lathwork` 2 MiB by madvise, as the store's arenas have them; 4k;
+// Subjects are the pages behind the memory: `thp-2m` 2 MiB by madvise, as the store's arenas have them; 4k;
 // hugetlb-2m and hugetlb-1g when the machine has reserved such pages. The sum of what was read is checked.
 #include "memory.hpp"
 #include "table.hpp"
@@ -45,7 +45,7 @@ struct backing {
 };
 
 constexpr backing backings[] = {
-    {"lathwork", "2 MiB by madvise, as the store asks for them", 0, MADV_HUGEPAGE,
+    {"thp-2m", "2 MiB by madvise, as the store asks for them", 0, MADV_HUGEPAGE,
      std::size_t{2} << 20},
     {"4k", "4 KiB", 0, MADV_NOHUGEPAGE, page},
     {"hugetlb-2m", "reserved 2 MiB pages", MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, 0,
@@ -257,6 +257,7 @@ table pages_table() {
     table t;
     t.name = "pages";
     t.summary = "what virtual memory costs, by page size and access pattern";
+    t.ours = "thp-2m";
     t.named_peer = "4k";
     for (const auto& b : backings)
         t.subjects.push_back({b.name, b.note, ""});

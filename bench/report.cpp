@@ -92,6 +92,7 @@ json context_of(const std::deque<run>& done, const options& opt) {
         tables.push_back({{"name", s.of().name},
                           {"parameters", declared},
                           {"summary", s.of().summary},
+                          {"ours", s.of().ours},
                           {"named_peer", s.of().named_peer},
                           {"complete", each.complete},
                           {"resumed_cases", s.kept().size()},
@@ -122,7 +123,9 @@ json context_of(const std::deque<run>& done, const options& opt) {
     return context;
 }
 
-bool is_ours(const std::string& subject) { return subject.compare(0, 8, "lathwork") == 0; }
+bool is_ours(const table& t, const std::string& subject) {
+    return subject == t.ours || subject.compare(0, 8, "lathwork") == 0;
+}
 
 // "lookup-batch/1000000/2" is compared with the peers' "lookup/1000000/2" where the table says so.
 std::string peer_case(const table& t, const std::string& name) {
@@ -136,11 +139,11 @@ std::string peer_case(const table& t, const std::string& name) {
 // Ours to each peer, in the same run: all that may be called faster or slower.
 void add_ratios(json& ratios, const session& s) {
     for (const auto& ours : s.rows()) {
-        if (!ours.verified || ours.subject != "lathwork")
+        if (!ours.verified || ours.subject != s.of().ours)
             continue;
         auto theirs = peer_case(s.of(), ours.what.name);
         for (const auto& r : s.rows()) {
-            if (!r.verified || is_ours(r.subject) || r.what.name != theirs ||
+            if (!r.verified || is_ours(s.of(), r.subject) || r.what.name != theirs ||
                 r.what.metric != ours.what.metric)
                 continue;
             ratio q = ratio_of(ours.samples, r.samples);
@@ -342,12 +345,13 @@ struct contest {
 };
 
 contest contestants(const session& s, const std::string& key) {
-    contest c = {find_row(s, key, "lathwork"), nullptr, nullptr};
+    contest c = {find_row(s, key, s.of().ours), nullptr, nullptr};
     std::string theirs =
         peer_case(s.of(), key.substr(0, key.find('\n'))) + key.substr(key.find('\n'));
     c.named = find_row(s, theirs, s.of().named_peer);
     for (const auto& r : s.rows()) {
-        if (!r.verified || is_ours(r.subject) || r.what.name + '\n' + r.what.metric != theirs)
+        if (!r.verified || is_ours(s.of(), r.subject) ||
+            r.what.name + '\n' + r.what.metric != theirs)
             continue;
         double mine = summarise(r.samples).median,
                champion = c.best ? summarise(c.best->samples).median : 0;
@@ -427,10 +431,11 @@ void print_ratios(std::FILE* out, const session& s) {
     auto cases = case_order(s);
     int width = case_width(s);
     std::fprintf(out,
-                 "\n%s: lathwork / peer (%s; a tie is within the noise)\n%-*s %10s %-4s %7s  %-12s "
+                 "\n%s: %s / peer (%s; a tie is within the noise)\n%-*s %10s %-4s %7s  %-12s "
                  "%-12s %s\n",
-                 s.of().name.c_str(), "below 1 is ahead where lower is better", width, "case",
-                 "lathwork", "unit", "+-", s.of().named_peer.c_str(), "best peer", "");
+                 s.of().name.c_str(), s.of().ours.c_str(), "below 1 is ahead where lower is better",
+                 width, "case", s.of().ours.c_str(), "unit", "+-", s.of().named_peer.c_str(),
+                 "best peer", "");
     for (const auto& key : cases) {
         contest c = contestants(s, key);
         if (!c.ours)

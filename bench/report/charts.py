@@ -5,14 +5,14 @@ import math
 
 import altair as alt
 
-from data import NS, OURS, figure, number, times
+from data import NS, count, factor, figure
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 THEMES = {
     "light": {"$accent": "#d6450b", "$ink": "#1c2230", "$muted": "#626b7a", "$faint": "#a9b1bd", "$grid": "#e6e8ec",
-              "$paper": "#ffffff"},
+              "$paper": "#ffffff", "$lost": "#a3005c"},
     "dark": {"$accent": "#ff8b4d", "$ink": "#e9ebef", "$muted": "#a3acb9", "$faint": "#6b7482", "$grid": "#2b313b",
-             "$paper": "#14171c"},
+             "$paper": "#14171c", "$lost": "#ff7ab8"},
 }
 TIME_LABEL = ("datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
               "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
@@ -39,77 +39,83 @@ def plain(value, unit):
 
 
 def ticks(low, high, most=5):
-    """Round numbers of a log axis: 1, 2, 5 or powers of ten, a few of them."""
-    for steps in ((1, 2, 5), (1, 3), (1,)):
+    """Round numbers of a log axis, at least two of them: powers of ten, or finer steps where the axis is short."""
+    tenths = tuple(n / 10 for n in range(10, 100))
+    for steps in ((1, 2, 5), (1, 3), (1,), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8), tenths):
         found = [step * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
                  for step in steps if low <= step * 10.0 ** e <= high]
-        if len(found) <= most:
-            break
-    else:
-        found = found[::math.ceil(len(found) / most)]
-    return found or [low]
+        if 2 <= len(found) <= most:
+            return found
+    return found[::math.ceil(len(found) / most)] if len(found) > 1 else [low, high]
 
 
 def finish(chart, description, height):
-    """Fills its container; one look for all."""
+    """Fills its container; one look for all. The description has the figures: it stands for the picture."""
     chart = chart.properties(width="container", height=height, description=description,
                              autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), padding=4)
-    return chart.configure(font=FONT, background="$paper").configure_view(stroke=None).configure_axis(
+    return chart.configure(font=FONT, background="$paper", aria=False).configure_view(stroke=None).configure_axis(
         labelColor="$muted", titleColor="$muted", gridColor="$grid", domain=False, ticks=False, labelFontSize=11,
         titleFontSize=11, titleFontWeight="normal", labelPadding=5,
     ).configure_text(font=FONT, fontSize=11, color="$ink").to_dict()
 
 
-def log_x(values, room, unit, title=None):
-    """A log axis with room at its right for labels (share of the width)."""
+def log_scale(low, high, room):
+    """A log scale along x that leaves room at its right for labels, in pixels."""
+    return alt.Scale(type="log", domain=[low, high], nice=False, range=[0, {"expr": f"width - {room}"}])
+
+
+def log_x(values, unit):
+    """The axis of figures along x."""
     low, high = min(values) / 1.15, max(values) * 1.05
     if high / low < 3:
         low, high = low / 1.3, high * 1.3
-    end = high * (high / low) ** (room / (1 - room))
-    return alt.X("value:Q", title=title, scale=alt.Scale(type="log", domain=[low, end], nice=False),
+    return alt.X("value:Q", title="log scale", scale=log_scale(low, high, 70),
                  axis=alt.Axis(values=ticks(low, high, 4), labelExpr=label_of(unit), grid=True, tickCount=4))
 
 
-def role(subject, named):
-    if subject == OURS:
-        return "ours"
-    if subject == named:
-        return "named"
-    return "variant" if subject.startswith(OURS) else "peer"
+def role(table, subject):
+    return "ours" if subject == table.ours else "named" if subject == table.named_peer else "peer"
 
 
-ROLE_COLOUR = alt.Color("role:N", legend=None, scale=alt.Scale(
-    domain=["ours", "variant", "named", "peer"], range=["$accent", "$accent", "$ink", "$faint"]))
+def by_role(peers):
+    return alt.Color("role:N", legend=None, scale=alt.Scale(domain=["ours", "named", "peer"],
+                                                            range=["$accent", "$ink", peers]))
 
 
-def dots(rows, named, title):
-    """All subjects of one case, the best on top; the line is the range of the samples."""
+def repetitions(rows):
+    """How many repetitions the rows have: "3 repetitions", "1 to 3 repetitions"."""
+    counts = sorted({len(r["samples"]) for r in rows})
+    return f"{' to '.join(map(str, counts[:1] + counts[1:][-1:]))} repetition{'s' if counts[-1] > 1 else ''}"
+
+
+def samples_layer(table, places, unit, **encoding):
+    """Every repetition, small and faint, under the medians. places: [(x, row)]"""
+    single = [{"subject": r["subject"], "role": role(table, r["subject"]), "x": x, "value": plain(s, unit)}
+              for x, r in places for s in r["samples"] if s > 0]
+    return alt.Chart(alt.Data(values=single)).mark_point(filled=True, size=12, opacity=0.4).encode(
+        color=by_role("$faint"), **encoding)
+
+
+def dots(table, rows, title):
+    """All subjects of one case, the best on top: the medians, and each repetition as a small point."""
     unit, higher = rows[0]["unit"], rows[0]["better"] == "higher"
-    values = []
-    for r in sorted(rows, key=lambda r: r["median"], reverse=higher):
-        values.append({"subject": r["subject"], "role": role(r["subject"], named), "value": plain(r["median"], unit),
-                       "low": plain(min(r["samples"]), unit), "high": plain(max(r["samples"]), unit),
-                       "label": figure(r["median"], unit)})
-    values = [v for v in values if v["low"] > 0]
-    order = [v["subject"] for v in values]
-    ours_or = lambda yes, no: {"condition": {"test": f"datum.value === '{OURS}'", "value": yes}, "value": no}
+    rows = sorted(rows, key=lambda r: r["median"], reverse=higher)
+    values = [{"subject": r["subject"], "role": role(table, r["subject"]), "value": plain(r["median"], unit),
+               "end": plain(max(r["samples"]), unit), "label": figure(r["median"], unit)}
+              for r in rows]
+    words = f"{title}, median of {repetitions(rows)}, best first: " + \
+        ", ".join(f"{v['subject']} {v['label']}" for v in values)
+    ours_or = lambda yes, no: {"condition": {"test": f"datum.value === '{table.ours}'", "value": yes}, "value": no}
+    y = alt.Y("subject:N", sort=[v["subject"] for v in values], title=None, scale=alt.Scale(paddingOuter=0.3),
+              axis=alt.Axis(labelColor=ours_or("$accent", "$ink"), labelFontWeight=ours_or("bold", "normal"),
+                            labelLimit=130))
+    x = log_x([plain(s, unit) for r in rows for s in r["samples"] if s > 0], unit)
+    single = samples_layer(table, [(0, r) for r in rows], unit, x=x, y=y)
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("subject:N", sort=order, title=None, scale=alt.Scale(paddingOuter=0.3),
-                axis=alt.Axis(labelColor=ours_or("$accent", "$ink"), labelFontWeight=ours_or("bold", "normal"),
-                              labelLimit=130)),
-        color=ROLE_COLOUR,
-        tooltip=[alt.Tooltip("subject:N", title="structure"), alt.Tooltip("label:N", title=title)])
-    x = log_x([v["low"] for v in values] + [v["high"] for v in values], 0.24, unit)
-    span = base.mark_rule(strokeWidth=1.5, opacity=0.55).encode(x=alt.X("low:Q"), x2="high:Q")
-    dot = base.mark_point(filled=True, size=64, opacity=1).encode(x=x)
-    text = base.mark_text(align="left", dx=8, fontSize=11).encode(x=alt.X("high:Q"), text="label:N",
-                                                               color=text_colour())
-    return finish(alt.layer(span, dot, text).resolve_scale(color="independent"), title, 18 * len(values) + 8)
-
-
-def text_colour():
-    return alt.Color("role:N", legend=None, scale=alt.Scale(
-        domain=["ours", "variant", "named", "peer"], range=["$accent", "$accent", "$ink", "$muted"]))
+        y=y, tooltip=[alt.Tooltip("subject:N", title="structure"), alt.Tooltip("label:N", title=title)])
+    dot = base.mark_point(filled=True, size=64, opacity=1).encode(x=x, color=by_role("$faint"))
+    text = base.mark_text(align="left", dx=8).encode(x=alt.X("end:Q"), text="label:N", color=by_role("$muted"))
+    return finish(alt.layer(single, dot, text).resolve_scale(color="independent"), words, 18 * len(values) + 8)
 
 
 def spread_labels(ends, low, high, height, gap=14):
@@ -128,89 +134,112 @@ def spread_labels(ends, low, high, height, gap=14):
     return {subject: low * math.exp(at / scale) for subject, at in placed.items()}
 
 
-def shown_lines(series, named, higher, most=6):
+def shown_lines(table, series, higher, most=6):
     """Ours and its named peer always; then the best at the far end."""
-    ends = {s: points[-1][1] for s, points in series.items()}
-    peers = sorted((s for s in ends if not s.startswith(OURS) and s != named), key=ends.get, reverse=higher)
-    labelled = [s for s in (OURS, named) if s in ends]
+    ends = {s: rows[-1][1]["median"] for s, rows in series.items()}
+    peers = sorted((s for s in ends if s not in (table.ours, table.named_peer)), key=ends.get, reverse=higher)
+    labelled = [s for s in (table.ours, table.named_peer) if s in ends]
     return labelled + peers[:most - len(labelled)], peers[most - len(labelled):]
 
 
-def lines(series, unit, named, axis, title, better):
-    """Cost over a size, log against log, labelled at the ends. series: subject -> [(x, value)]"""
-    height, higher = 250, better == "higher"
-    labelled, rest = shown_lines(series, named, higher)
+def lines(table, series, axis, title):
+    """Cost over a size, log against log, labelled at the ends. series: subject -> [(x, row)]"""
+    rows = [r for points in series.values() for _, r in points]
+    unit, height = rows[0]["unit"], 250
+    labelled, rest = shown_lines(table, series, rows[0]["better"] == "higher")
     thick = {"ours": 3, "named": 2}
-    values = [{"subject": s, "role": role(s, named), "thick": thick.get(role(s, named), 1.25), "x": x,
-               "value": plain(v, unit), "label": figure(v, unit)}
-              for s in labelled + rest for x, v in series[s] if v > 0]
+    values = [{"subject": s, "role": role(table, s), "thick": thick.get(role(table, s), 1.25), "x": x,
+               "value": plain(r["median"], unit), "label": figure(r["median"], unit)}
+              for s in labelled + rest for x, r in series[s]]
+    words = f"{title}, medians of {repetitions(rows)} by number of {axis}: " + "; ".join(
+        f"{s} " + ", ".join(f"{figure(r['median'], unit)} at {count(x)}" for x, r in series[s]) for s in labelled + rest)
     xs = sorted({v["x"] for v in values})
-    ys = [v["value"] for v in values]
+    ys = [plain(s, unit) for r in rows for s in r["samples"] if s > 0]
     low, high = min(ys) / 1.25, max(ys) * 1.25
     if high / low < 4:
         low, high = low / 1.6, high * 1.6
-    ends = {s: plain(series[s][-1][1], unit) for s in labelled}
-    at = spread_labels(ends, low, high, height)
-    notes = [{"subject": s, "role": role(s, named), "x": series[s][-1][0], "value": at[s],
-              "label": f"{s} {figure(series[s][-1][1], unit)}"} for s in labelled]
-    first, last = xs[0], xs[-1]
-    reach = last / first if last > first else 2
-    x = alt.X("x:Q", title={"n": "items", "threads": "threads", "depth": "requests in the queue"}.get(axis, axis),
-              scale=alt.Scale(type="log", domain=[first / reach ** 0.04, last * reach ** 0.7], nice=False),
+    at = spread_labels({s: plain(series[s][-1][1]["median"], unit) for s in labelled}, low, high, height)
+    notes = [{"subject": s, "role": role(table, s), "x": series[s][-1][0], "value": at[s],
+              "label": f"{s} {figure(series[s][-1][1]['median'], unit)}"} for s in labelled]
+    x = alt.X("x:Q", title=f"{axis}, log scale",
+              scale=log_scale(xs[0] / (xs[-1] / xs[0]) ** 0.04, xs[-1], 150),
               axis=alt.Axis(values=xs, labelExpr=COUNT_LABEL, grid=False))
-    y = alt.Y("value:Q", title=None, scale=alt.Scale(type="log", domain=[low, high], nice=False),
+    y = alt.Y("value:Q", title="log scale", scale=alt.Scale(type="log", domain=[low, high], nice=False),
               axis=alt.Axis(values=ticks(low, high, 6), labelExpr=label_of(unit), grid=True))
+    single = samples_layer(table, [point for s in labelled for point in series[s]], unit, x=x, y=y)
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=x, y=y, detail="subject:N", color=ROLE_COLOUR,
+        x=x, y=y, detail="subject:N", color=by_role("$faint"),
         tooltip=[alt.Tooltip("subject:N", title="structure"), alt.Tooltip("x:Q", title=axis),
                  alt.Tooltip("label:N", title=title)])
     line = base.mark_line(opacity=0.9).encode(size=alt.Size("thick:Q", scale=None, legend=None))
     dot = base.mark_point(filled=True, opacity=1, size=30)
-    text = alt.Chart(alt.Data(values=notes)).mark_text(align="left", dx=7, fontSize=11).encode(
-        x=x, y=y, text="label:N", color=text_colour())
-    return finish(alt.layer(line, dot, text).resolve_scale(color="independent"), title, height), rest
+    text = alt.Chart(alt.Data(values=notes)).mark_text(align="left", dx=7).encode(
+        x=x, y=y, text="label:N", color=by_role("$muted"))
+    return finish(alt.layer(single, line, dot, text).resolve_scale(color="independent"), words, height), rest
+
+
+def against(c):
+    """The label of a comparison; what is no win says so."""
+    word = {"tie": " (tie)", "behind": " ▼ slower"}.get(c.verdict, "")
+    return f"{factor(c.value)} {c.peer}{word}"
 
 
 def overview(entries):
-    """How many times faster: a filled dot against the structure of the seed, a ring against the best of today."""
-    step, values, titles = 20, [], []
+    """How many times faster: a filled dot against the structure of the seed, a ring against the best of today.
+
+    entries: [(title, comparisons)]. The interval is drawn where there is one, else the single repetitions.
+    """
+    step, values, titles, single = 20, [], [], []
     at = 0
-    for entry in entries:
-        titles.append({"y": at, "label": entry["title"]})
+    for title, comparisons in entries:
+        titles.append({"y": at, "label": title})
         at += step * 0.95
-        for q in entry["ratios"]:
-            word = " (tie)" if q["tie"] else ""
-            value, low, high = times(q, entry["better"])
-            values.append({"y": at, "value": value, "low": low, "high": high, "kind": q["kind"], "peer": q["peer"],
-                           "label": f"{number(value)}× {q['peer']}{word}", "title": entry["title"]})
+        for c in comparisons:
+            reach = [c.low, c.high] if c.has_interval else c.points or [c.value]
+            kind = "behind" if c.verdict == "behind" else "fine"
+            values.append({"y": at, "value": c.value, "low": min(reach), "high": max(reach), "kind": c.kind,
+                           "verdict": kind, "label": against(c), "title": title})
+            if c.has_interval:
+                single += [{"y": at, "value": c.low, "end": c.high, "verdict": kind}]
+            else:
+                single += [{"y": at, "value": p, "end": p, "verdict": kind} for p in c.points]
             at += step * 0.85
         at += step * 0.55
+    words = "lathwork against its peers, above 1 it is faster: " + "; ".join(
+        f"{title}: " + ", ".join(against(c) for c in comparisons) for title, comparisons in entries)
     lowest, highest = min(v["low"] for v in values), max(v["high"] for v in values)
     low, high = min(lowest / 1.1, 0.6), max(highest * 1.1, 4)
-    end = high * (high / low) ** 0.5
     for t in titles:
         t["value"] = low
-    x = alt.X("value:Q", title=None, scale=alt.Scale(type="log", domain=[low, end], nice=False),
+    x = alt.X("value:Q", title="times faster, log scale", scale=log_scale(low, high, 140),
               axis=alt.Axis(values=[v for v in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= v <= high],
                             labelExpr="format(datum.value, '~g') + '×'", grid=True, orient="top", labelOverlap="greedy"))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-12, at - 6], reverse=True, nice=False))
+    colours = {"legend": None, "scale": alt.Scale(domain=["fine", "behind"], range=["$accent", "$lost"])}
     base = alt.Chart(alt.Data(values=values)).encode(y=y, tooltip=[
         alt.Tooltip("title:N", title="job"), alt.Tooltip("label:N", title="lathwork is faster by")])
     even = alt.Chart(alt.Data(values=[{"value": 1}])).mark_rule(color="$muted", strokeDash=[3, 3]).encode(x=x)
-    span = base.mark_rule(color="$accent", opacity=0.45, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
-    dot = base.mark_point(size=75, opacity=1, strokeWidth=2, stroke="$accent").encode(
-        x=x, fill=alt.Fill("kind:N", legend=None, scale=alt.Scale(domain=["seed", "best"], range=["$accent", "$paper"])))
-    text = base.mark_text(align="left", dx=10, color="$ink", fontSize=11).encode(x=alt.X("high:Q"), text="label:N")
+    few = alt.Chart(alt.Data(values=single)).encode(x=x, y=y)
+    span = few.mark_rule(opacity=0.45, strokeWidth=2).encode(x2="end:Q", color=alt.Color("verdict:N", **colours))
+    point = few.transform_filter("datum.value === datum.end").mark_point(filled=True, size=14, opacity=0.5).encode(
+        color=alt.Color("verdict:N", **colours))
+    dot = base.mark_point(size=75, opacity=1, strokeWidth=2).encode(
+        x=x, stroke=alt.Stroke("verdict:N", **colours),
+        fill=alt.condition("datum.kind === 'best'", alt.value("$paper"), alt.Fill("verdict:N", **colours)))
+    text = base.mark_text(align="left", dx=10, fontSize=11).encode(
+        x=alt.X("high:Q"), text="label:N",
+        color=alt.condition("datum.verdict === 'behind'", alt.value("$lost"), alt.value("$ink")))
     head = alt.Chart(alt.Data(values=titles)).encode(x=x, y=y, text="label:N")
     look = {"align": "left", "fontWeight": "bold", "fontSize": 12, "dx": 2}
     # the grid does not run through the letters
     halo = head.mark_text(stroke="$paper", strokeWidth=5, strokeJoin="round", color="$paper", **look)
-    return finish(alt.layer(even, halo, span, dot, text, head.mark_text(color="$ink", **look)), "lathwork against its peers, times faster", at)
+    layers = alt.layer(even, halo, span, point, dot, text, head.mark_text(color="$ink", **look))
+    return finish(layers.resolve_scale(color="independent", stroke="independent", fill="independent"), words, at)
 
 
 def pages(rows):
     """Reads of memory on small and large pages: a dot each, and the way from one to the other."""
-    names = {"4k": "small", "lathwork": "large"}
+    names = {"4k": "small", "thp-2m": "large"}
     cases = {}
     for r in rows:
         if r["subject"] in names and r["metric"] == "cpu" and not r["case"].startswith("touch/"):
@@ -226,8 +255,8 @@ def pages(rows):
     if not values:
         return None
     low, high = min(v["large"] for v in values) / 1.3, max(max(v["small"], v["large"]) for v in values) * 1.1
-    x = alt.X("large:Q", title="ns a read: ring 4 KiB pages, dot 2 MiB pages",
-              scale=alt.Scale(type="log", domain=[low, high * (high / low) ** 0.3], nice=False),
+    x = alt.X("large:Q", title="ns per read, log scale: ring 4 KiB pages, dot 2 MiB pages",
+              scale=log_scale(low, high, 110),
               axis=alt.Axis(values=ticks(low, high, 6), grid=True))
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("case:N", sort=[v["case"] for v in values], title=None,
@@ -238,4 +267,5 @@ def pages(rows):
     ring = base.mark_point(size=64, opacity=1, stroke="$muted", fill="$paper").encode(x=alt.X("small:Q"))
     text = base.transform_calculate(end="max(datum.small, datum.large)").mark_text(
         align="left", dx=9, color="$ink").encode(x=alt.X("end:Q"), text="label:N")
-    return finish(alt.layer(span, ring, dot, text), "what a read costs by page size", 20 * len(values) + 8)
+    words = "What a read costs on 4 KiB → 2 MiB pages: " + "; ".join(f"{v['case']} {v['label']}" for v in values)
+    return finish(alt.layer(span, ring, dot, text), words, 20 * len(values) + 8)

@@ -6,6 +6,7 @@ import json
 import vl_convert
 
 from charts import THEMES
+from data import save
 
 STYLE = """
 :root { color-scheme: light dark; LIGHT }
@@ -22,31 +23,47 @@ p { margin: 8px 0; max-width: 46em; }
 .job { color: var(--muted); margin-top: 0; }
 .key { color: var(--muted); font-size: 14px; }
 .accent { color: var(--accent); font-weight: 600; }
+.lost { color: var(--lost); font-weight: 600; }
+.notice { border-left: 4px solid var(--faint); padding: 2px 0 2px 12px; margin: 12px 0; }
+.notice.warn { border-color: var(--lost); }
+a { color: inherit; text-underline-offset: 2px; }
 .charts { display: grid; gap: 26px 36px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr));
   margin: 20px 0; }
-figure { margin: 0; min-width: 0; } figure.narrow { max-width: 680px; }
+/* no row is half empty: what is alone in its row takes all of it */
+.charts > figure:last-child:nth-child(odd) { grid-column: 1 / -1; }
+figure { margin: 0; min-width: 0; }
+.split { display: grid; gap: 20px 36px; }
+@media (min-width: 900px) { .split { grid-template-columns: 640px 1fr; } }
 .chart { width: 100%; min-width: 0; }
 .chart svg { display: block; max-width: 100%; }
 figcaption { color: var(--muted); font-size: 13px; }
 .scroll { overflow-x: auto; margin: 16px 0; }
-table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; min-width: 100%; }
+.scroll.wide::before { content: "more columns to the right →"; position: sticky; left: 0; color: var(--muted); font-size: 13px; }
+table { border-collapse: separate; border-spacing: 0; font-size: 14px; font-variant-numeric: tabular-nums; min-width: 100%; }
 th, td { padding: 4px 12px 4px 0; text-align: right; white-space: nowrap; vertical-align: top; }
 th { color: var(--muted); font-weight: 500; border-bottom: 1px solid var(--grid); }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--paper) padding-box; }
 tr.here td { border-bottom: 1px solid var(--grid); padding-bottom: 8px; }
 tr.then td { color: var(--muted); padding-top: 8px; }
-td.ours { color: var(--accent); font-weight: 600; }
+.ours { color: var(--accent); font-weight: 600; background: var(--paper) padding-box; }
+td.lost { color: var(--lost); }
 pre, code { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
-pre { background: var(--grid); padding: 10px 12px; border-radius: 6px; overflow-x: auto; margin: 12px 0; }
+pre { background: var(--grid); padding: 10px 12px; border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; margin: 12px 0; }
 details { margin: 12px 0; } summary { cursor: pointer; color: var(--muted); font-size: 14px; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; font-size: 14px; }
-dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
+dl { font-size: 14px; margin: 12px 0; display: grid; gap: 2px 36px; align-content: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); }
+dl.facts { grid-template-columns: 1fr; }
+dt { display: inline; font-weight: 600; } dt::after { content: ": "; }
+dd { display: inline; margin: 0; color: var(--muted); overflow-wrap: anywhere; }
 footer { color: var(--muted); font-size: 14px; padding: 40px 20px; }
-@media (max-width: 520px) { main, header, footer { padding-left: 14px; padding-right: 14px; } h1 { font-size: 25px; }
-  dl { grid-template-columns: 1fr; } dt { margin-top: 6px; } }
+/* the case and our figure stay in sight while the rest scrolls */
+@media (max-width: 700px) { th:first-child, td:first-child { min-width: 118px; max-width: 118px; white-space: normal; overflow-wrap: anywhere; }
+  th.ours, td.ours { position: sticky; left: 118px; } }
+@media (max-width: 520px) { main, header, footer { padding-left: 14px; padding-right: 14px; } h1 { font-size: 25px; } }
 """
 
-# Draws every chart in the colours of the day, and again when the day changes.
+# Draws every chart in the colours of the day, and again when the day changes. The words that stand in its place until
+# then become its text alternative.
 SCRIPT = """
 const charts = JSON.parse(document.getElementById('charts').textContent);
 const themes = JSON.parse(document.getElementById('themes').textContent);
@@ -54,11 +71,22 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 async function draw() {
   const theme = themes[dark.matches ? 'dark' : 'light'];
   for (const [id, spec] of Object.entries(charts)) {
-    const text = JSON.stringify(spec).replace(/[$](?:accent|ink|muted|faint|grid|paper)/g, name => theme[name]);
-    await vegaEmbed('#' + id, JSON.parse(text), {renderer: 'svg', actions: false});
+    const text = JSON.stringify(spec).replace(/[$](?:accent|ink|muted|faint|grid|paper|lost)/g, name => theme[name]);
+    const place = document.getElementById(id);
+    const words = place.dataset.words ??= place.textContent;
+    await vegaEmbed(place, JSON.parse(text), {renderer: 'svg', actions: false});
+    const svg = place.querySelector('svg');
+    svg.setAttribute('role', 'img');
+    svg.setAttribute('aria-label', words);
   }
   document.body.dataset.drawn = Object.keys(charts).length;
 }
+function hint() {
+  for (const e of document.querySelectorAll('.scroll')) e.classList.toggle('wide', e.scrollWidth > e.clientWidth);
+}
+document.addEventListener('toggle', hint, true);
+addEventListener('resize', hint);
+hint();
 dark.addEventListener('change', draw);
 draw();
 """
@@ -73,8 +101,16 @@ def script_json(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
 
 
+class Markup(str):
+    """What is HTML already."""
+
+
 def text(value):
-    return html.escape(str(value))
+    return value if isinstance(value, Markup) else html.escape(str(value))
+
+
+def link(target, words, kind=""):
+    return Markup(f'<a href="#{text(target)}"{f" class={kind}" if kind else ""}>{text(words)}</a>')
 
 
 class Page:
@@ -86,12 +122,13 @@ class Page:
     def add(self, markup):
         self.parts.append(markup)
 
-    def chart(self, spec, title="", note="", kind=""):
+    def chart(self, spec, title="", note=""):
         name = f"chart{len(self.charts) + 1}"
+        words = spec.pop("description")
         self.charts[name] = spec
         head = f"<h3>{text(title)}</h3>" if title else ""
         foot = f"<figcaption>{text(note)}</figcaption>" if note else ""
-        return f'<figure class="{kind}">{head}<div class="chart" id="{name}"></div>{foot}</figure>'
+        return f'<figure>{head}<div class="chart" id="{name}">{text(words)}</div>{foot}</figure>'
 
     def write(self, path):
         style = STYLE.replace("LIGHT", colours("light")).replace("DARK", colours("dark"))
@@ -107,7 +144,7 @@ class Page:
 <style>{style}</style>
 <body>
 {body}
-<noscript><p>The charts are drawn by a script in this file; the tables hold the same figures.</p></noscript>
+<noscript><p>The charts are drawn by a script in this file; without it their figures stand in their places.</p></noscript>
 <script type="application/json" id="charts">{script_json(self.charts)}</script>
 <script type="application/json" id="themes">{script_json(THEMES)}</script>
 <script>{library}</script>
@@ -115,17 +152,22 @@ class Page:
 </body>
 </html>
 """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+        save(path, page)
 
 
-def table(head, rows):
-    """rows: (class, cells); a cell is text, or (class, text)"""
-    def cell(value):
+def table(head, rows, label):
+    """rows: (class, cells); a cell, of the head too, is text, or (class, text)"""
+    def cell(tag, value):
         kind, shown = value if isinstance(value, tuple) else ("", value)
-        return f'<td class="{kind}">{text(shown)}</td>' if kind else f"<td>{text(shown)}</td>"
+        return f'<{tag}{f" class={chr(34)}{kind}{chr(34)}" if kind else ""}>{text(shown)}</{tag}>'
 
-    lines = ["<tr>" + "".join(f"<th>{text(h)}</th>" for h in head) + "</tr>"]
+    lines = ["<tr>" + "".join(cell("th", h) for h in head) + "</tr>"]
     for kind, cells in rows:
-        lines.append((f'<tr class="{kind}">' if kind else "<tr>") + "".join(map(cell, cells)) + "</tr>")
-    return '<div class="scroll"><table>' + "\n".join(lines) + "</table></div>"
+        lines.append((f'<tr class="{kind}">' if kind else "<tr>") + "".join(cell("td", c) for c in cells) + "</tr>")
+    return (f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}"><table>' + "\n".join(lines) +
+            "</table></div>")
+
+
+def definitions(pairs, kind=""):
+    items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in pairs)
+    return f'<dl class="{kind}">{items}</dl>'

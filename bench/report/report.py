@@ -10,42 +10,22 @@ try:
     import vl_convert
 
     import charts
-    from page import Page, table, text
+    from page import Markup, Page, definitions, link, table, text
 except ImportError as missing:
     sys.exit(f"lath report: {missing}; `lath report --setup` installs what is needed (requirements.txt)")
 
-from data import OURS, Problem, count, figure, load, number, times, verdict
+from data import ENOUGH, OURS, Problem, count, factor, figure, load, number, save
 from sections import ABOUT, SECTIONS, section_of
 
 ORDER = list(SECTIONS)
 HERE = os.path.dirname(os.path.abspath(__file__))
+MARK = {"behind": "▼ lost", "tie": "= tie", "ahead": "ahead", "alone": "no peer"}
 
 
-def comparisons(t, case, metric):
-    """[(kind, ratio, better)]: against the named peer and, when it is another, the best one."""
-    ours = t.row(case, metric, OURS)
-    if not ours:
-        return []
-    best = t.best_peer(case, metric)
-    found = []
-    for kind, peer in (("seed", t.named_peer), ("best", best["subject"] if best else "")):
-        ratio = t.ratio(case, metric, peer)
-        if ratio and peer not in [r["peer"] for r in found]:
-            found.append({**ratio, "kind": kind, "better": ours["better"]})
-    return found
-
-
-def overview_entries(tables):
-    entries = []
-    for name in ORDER:
-        if name not in tables:
-            continue
-        t = tables[name]
-        for title, case, metric in headline_of(t):
-            ratios = comparisons(t, case, metric)
-            if ratios:
-                entries.append({"title": title, "ratios": ratios, "better": ratios[0]["better"]})
-    return entries
+def in_order(tables):
+    """[(table, its section)] in the order of the page."""
+    names = [n for n in ORDER if n in tables] + [n for n in tables if n not in ORDER]
+    return [(tables[n], section_of(n, tables[n].info.get("summary", n))) for n in names]
 
 
 def concrete(t, entries):
@@ -57,29 +37,83 @@ def concrete(t, entries):
     return found
 
 
-def headline_of(t):
-    section = section_of(t.name, t.info.get("summary", t.name))
-    if section["headline"]:
-        return concrete(t, section["headline"])
-    # a table we know nothing about: its cases that are furthest from its named peer, both ways
-    named = sorted((q for q in t.ratios if q["peer"] == t.named_peer), key=lambda q: q["ratio"])
-    picks = named[:1] + named[-1:] if len(named) > 1 else named
-    return [(f"{section['title']}: {q['case']}", q["case"], q["metric"]) for q in picks]
+def overview_entries(tables):
+    """[(title, comparisons)] of the picture on top"""
+    entries = [(title, t.comparisons(case, metric)) for t, section in in_order(tables)
+               for title, case, metric in concrete(t, section["headline"])]
+    return [entry for entry in entries if entry[1]]
 
 
-def interval(ratio, better):
-    value, low, high = times(ratio, better)
-    return f"{number(value)}×" if low == high else f"{number(value)}× ({number(low)} – {number(high)})"
+def who_is_who(subjects):
+    return [(s, ABOUT[s]) for s in dict.fromkeys(subjects) if s in ABOUT]
+
+
+# --- what must be known before a figure is believed -----------------------------------------
+
+
+def noise_of(t):
+    """How much else the machine did meanwhile."""
+    noise = t.info.get("noise")
+    if not noise:
+        return "measured without a record of the noise"
+    others, lost = noise.get("other_programs_percent"), noise.get("loop_lost_percent")
+    line = (f"; a cache line goes to another processor in {number(noise['line_least_ns'])} to "
+            f"{number(noise['line_most_ns'])} ns" if noise.get("line_most_ns") else "")
+    return f"{noise['verdict']}: other programs had {number(others or 0)} % of the processors, a fixed loop lost " \
+           f"{number(lost or 0)} % of its time{line}"
+
+
+def is_noisy(t):
+    return t.info.get("noise", {}).get("verdict") == "noisy"
+
+
+def notices(tables):
+    """[(warning, head, text)] for the top of the page."""
+    found, all_tables = [], list(tables.values())
+    noisy = [t for t in all_tables if is_noisy(t)]
+    shares = [t.info["noise"].get("other_programs_percent") or 0 for t in all_tables if t.info.get("noise")]
+    had = f"Other programs had {number(min(shares))} to {number(max(shares))} % of the processors." if shares else ""
+    found.append((bool(noisy), f"Noisy: {len(noisy)} of {len(all_tables)} tables.", had + (
+        " Small differences there mean little: repeat them on an idle machine." if noisy else "")))
+    ours = [s for t in all_tables if t.ours == OURS for s in t.standings]
+    number_of = {v: sum(s.verdict == v for s in ours) for v in MARK}
+    if ours:
+        found.append((number_of["behind"] > 0, f"▼ Lost: {number_of['behind']} of {len(ours)} rows.",
+                      "There lathwork is worse than the named or the best peer, beyond the noise. "
+                      f"Ahead: {number_of['ahead']}; ties: {number_of['tie']}; without a peer: {number_of['alone']}. "
+                      "Each section begins with the rows it lost."))
+    contexts = list({id(t.context): t.context for t in all_tables}.values())
+    for error in [e for context in contexts for e in context.get("errors", [])]:
+        found.append((True, "Not verified, left out:", error))
+    for t in all_tables:
+        if not t.info.get("complete", True):
+            found.append((True, "Interrupted:", f"{t.name} was not measured to its end."))
+    if any(context.get("only", {}).get("brief") for context in contexts):
+        found.append((False, "Brief:", "some peers were left out; the best peer is the best of those measured."))
+    return found
+
+
+def contents(tables):
+    """The head and the cells of one row for each table: what was lost where."""
+    head = ["table", "run", "lost", "tie", "ahead", "largest loss"]
+    rows = []
+    for t, section in in_order(tables):
+        counts = [sum(s.verdict == v for s in t.standings) for v in ("behind", "tie", "ahead")]
+        worst = next((s for s in t.standings if s.verdict == "behind"), None)
+        c = min(worst.comparisons, key=lambda c: c.value) if worst else None
+        whose = "" if t.ours == OURS else f" ({t.ours})"
+        rows.append((t.name, [section["title"] + whose, t.info.get("noise", {}).get("verdict", "–"),
+                              f"▼ {counts[0]} of {len(t.standings)}" if counts[0] else "0", *map(str, counts[1:]),
+                              f"{worst.name}: {factor(c.value)} {c.peer}" if c else "–"]))
+    return head, rows
 
 
 # --- the seed's own table, and the same measured here ---------------------------------------
 
 
-def here_cells(t, seed, entry):
-    """The figures of this run in the seed's columns, ours, and today's best peer."""
-    metric = entry.get("metric", "time")
-    case = t.largest(entry.get("case", ""), metric)[0]
-    if not case or not t.rows_of(case, metric):
+def here_cells(t, seed, case, metric):
+    """Ours, the figures of this run in the seed's columns, and today's best peer."""
+    if not t.rows_of(case, metric):
         return None
     base = t.row(case, metric, seed["relative_to"]) if seed.get("relative_to") else None
 
@@ -90,91 +124,107 @@ def here_cells(t, seed, entry):
             return number(row["median"] / base["median"]) if base else "–"
         return figure(row["median"], row["unit"])
 
-    cells = [shown(t.row(case, metric, c["subject"])) if c["subject"] else "–" for c in seed["columns"]]
+    lost = any(s.verdict == "behind" and (s.row["case"], s.row["metric"]) == (case, metric) for s in t.standings)
     best = t.best_peer(case, metric)
-    return cells + [("ours", shown(t.row(case, metric, OURS))), f"{shown(best)} {best['subject']}" if best else "–"]
+    ours = ("ours lost", shown(t.row(case, metric, t.ours)) + " ▼") if lost else ("ours", shown(t.row(case, metric, t.ours)))
+    return [ours, *(shown(t.row(case, metric, c["subject"])) if c["subject"] else "–" for c in seed["columns"]),
+            f"{shown(best)} {best['subject']}" if best else "–"]
 
 
 def seed_table(t, seed):
-    head = [""] + [c["name"] for c in seed["columns"]] + ["lathwork", "best peer today"]
+    head = ["", ("ours", t.ours), *(c["name"] for c in seed["columns"]), "best peer today"]
     rows = []
     for entry in seed["rows"]:
-        unit = entry.get("unit", "")
+        unit, metric = entry.get("unit", ""), entry.get("metric", "time")
         then = [figure(v, unit) if unit else number(v) for v in entry["values"]]
-        rows.append(("then", [entry["label"], *then, "", ""]))
-        here = here_cells(t, seed, entry)
+        rows.append(("then", [entry["label"], ("ours", ""), *then, ""]))
+        case = t.largest(entry.get("case", ""), metric)[0]
+        here = here_cells(t, seed, case, metric)
         if here:
-            metric = entry.get("metric", "time")
-            case = t.largest(entry["case"], metric)[0]
             rows.append(("here", [f"here: {case}" + ("" if metric == "time" else f" {metric}"), *here]))
     return head, rows
 
 
-def ratio_table(t):
-    head = ["case", "lathwork", "against " + t.named_peer, "", "against the best peer", "", ""]
+def ratio_table(t, standings):
+    head = ["case", ("ours", t.ours), "verdict", "against " + t.named_peer, "against the best peer", "best peer", "n"]
     rows = []
-    seen = set()
-    for r in t.rows:
-        key = (r["case"], r["metric"])
-        if r["subject"] != OURS or key in seen or r["metric"] == "cycles":
-            continue
-        seen.add(key)
-        best = t.best_peer(*key)
-        cells = [r["case"] if r["metric"] == "time" else f"{r['case']} {r['metric']}",
-                 ("ours", figure(r["median"], r["unit"]))]
-        for peer in (t.named_peer, best["subject"] if best else ""):
-            q = t.ratio(*key, peer)
-            cells += [interval(q, r["better"]), verdict(q, r["better"])] if q else ["–", ""]
-        q = best and t.ratio(*key, best["subject"])
-        against = q["peer"] + (f" ({q['peer_case']})" if q["peer_case"] != r["case"] else "") if q else "no peer has it"
-        rows.append(("", cells + [against]))
+    for s in standings:
+        by_kind = {c.kind: c for c in s.comparisons}
+        named, best = by_kind.get("named"), by_kind.get("best")
+        peer = t.best_peer(s.row["case"], s.row["metric"])
+        who = "–" if not peer else peer["subject"] + (f" ({peer['case']})" if peer["case"] != s.row["case"] else "")
+        same = named and peer and peer["subject"] == named.peer
+        lost = " lost" if s.verdict == "behind" else ""
+        rows.append(("", [s.name, ("ours" + lost, figure(s.row["median"], s.row["unit"])), (lost.strip(), MARK[s.verdict]),
+                          named.text() if named else "–", "the same" if same else best.text() if best else "–", who,
+                          str(min((c.n for c in s.comparisons), default=len(s.row["samples"])))]))
     return head, rows
+
+
+def lost_and_rest(t):
+    lost = [s for s in t.standings if s.verdict == "behind"]
+    return lost, t.standings[len(lost):]
 
 
 # --- charts ----------------------------------------------------------------------------------
 
 
-def line_chart(t, title, family, axis, metric):
-    found = t.family(family, metric)
-    if len(found) < 2:
-        return None
-    series, unit, better = {}, "", "lower"
+def chart_title(t, title, rows, cases):
+    """With the direction, and whether ours lost there. cases: [(what a reader calls it, case)]"""
+    word = "higher is better" if rows[0]["better"] == "higher" else "lower is better"
+    behind = {s.row["case"]: min(s.comparisons, key=lambda c: c.value).peer for s in t.standings
+              if s.verdict == "behind" and s.row["metric"] == rows[0]["metric"]}
+    lost = [f"{behind[case]}{' at ' + where if where else ''}" for where, case in cases if case in behind]
+    mark = Markup(f' <span class="lost">▼ lost to {text(", ".join(lost))}</span>') if lost else ""
+    return Markup(f"{text(f'{title} ({word})')}{mark}")
+
+
+def drawn(t, case, metric):
+    """The rows of a chart: a log axis has no place for 0, and ours in another form is not drawn."""
+    return [r for r in t.rows_of(case, metric) if r["median"] > 0 and not t.is_variant(r["subject"])]
+
+
+def bar_chart(page, t, title, case, metric):
+    rows = drawn(t, case, metric)[:40]
+    if len(rows) < 2:
+        return ""
+    return page.chart(charts.dots(t, rows, title), chart_title(t, title, rows, [("", case)]))
+
+
+def line_chart(page, t, title, found, axis, metric):
+    series = {}
     for x, case in found:
-        for r in t.rows_of(case, metric):
-            series.setdefault(r["subject"], []).append((x, r["median"]))
-            unit, better = r["unit"], r["better"]
-    series = {s: p for s, p in series.items() if len(p) == len(found)}
-    if not series:
-        return None
-    spec, rest = charts.lines({s: p for s, p in series.items() if s == OURS or not s.startswith(OURS)}, unit,
-                              t.named_peer, axis, title, better)
+        for r in drawn(t, case, metric):
+            series.setdefault(r["subject"], []).append((x, r))
+    spec, rest = charts.lines(t, series, axis, title)
     note = f"also drawn, in grey: {', '.join(rest)}" if rest else ""
-    return spec, f"{title} ({'higher' if better == 'higher' else 'lower'} is better)", note
+    cases = [(count(x), case) for x, case in found]
+    return page.chart(spec, chart_title(t, title, t.rows_of(found[0][1], metric), cases), note)
 
 
 def section_charts(page, t, section):
-    figures = []
-    for entry in section["lines"]:
-        drawn = line_chart(t, *entry)
-        if drawn:
-            figures.append(page.chart(*drawn))
-    bars = concrete(t, section["bars"])
-    if not figures and not bars:
-        bars = [(f"{c}{'' if m == 'time' else ' ' + m}", c, m) for c, m in largest_cases(t)]
-    for title, case, metric in bars:
-        rows = t.rows_of(case, metric)
-        if len(rows) > 1:
-            rows = [r for r in rows if r["subject"] == OURS or not r["subject"].startswith(OURS)][:40]
-            word = "higher is better" if rows[0]["better"] == "higher" else "lower is better"
-            figures.append(page.chart(charts.dots(rows, t.named_peer, title), f"{title} ({word})"))
-    return figures
+    """A grid of lines and one of bars."""
+    lines, asked = [], {}
+    for title, family, axis, metric in section["lines"]:
+        found = [(x, case) for x, case in t.family(family, metric) if drawn(t, case, metric)]
+        if len(found) > 2:
+            lines.append(line_chart(page, t, title, found, axis, metric))
+        else: # a line would only seem to join them
+            asked.update({(case, metric): f"{title}, {axis}: {count(x)}" for x, case in found})
+    if t.name == "pages" and (spec := charts.pages(t.rows)):
+        lines.append(page.chart(spec, "Reads (lower is better)"))
+    asked.update({(case, metric): title for title, case, metric in concrete(t, section["bars"])})
+    if not lines and not asked:
+        asked = {(c, m): f"{c}{'' if m == 'time' else ' ' + m}" for c, m in largest_cases(t)}
+    bars = [bar_chart(page, t, title, *which) for which, title in asked.items()]
+    return "".join(f'<div class="charts">{figures}</div>' for figures in ("".join(lines), "".join(bars)) if figures)
 
 
 def largest_cases(t, most=6):
     """One case a name, the one with most items and threads."""
     best = {}
     for r in t.rows:
-        if r["subject"] == OURS:
+        if r["subject"] == t.ours:
             key = (r["case"].split("/")[0], r["metric"])
             size = (r["n"], r["threads"])
             if key not in best or size >= best[key][0]:
@@ -184,24 +234,42 @@ def largest_cases(t, most=6):
 
 def machine_facts(tables):
     context = next(iter(tables.values())).context
-    facts = [(name, context[name]) for name in ("machine", "cpus", "memory", "kernel", "compiler", "flags", "pages",
-                                                "commit", "date") if name in context]
-    for t in tables.values():
-        noise = t.info.get("noise")
-        if noise:
-            others = noise.get("other_programs_percent")
-            line = (f"; a line goes to another processor in {number(noise['line_least_ns'])} to "
-                    f"{number(noise['line_most_ns'])} ns" if noise.get("line_most_ns") else "")
-            facts.append((f"{t.name} was {noise['verdict']}",
-                          f"other programs had {number(others or 0)} % of the processors, a fixed loop lost "
-                          f"{number(noise['loop_lost_percent'] or 0)} %; {t.info.get('seconds', 0)} s; at most "
-                          f"{number(t.info.get('huge_page_bytes', 0) / 2**20)} MiB in 2 MiB pages{line}"))
-    return facts
+    return [(name, context[name]) for name in ("machine", "cpus", "memory", "kernel", "compiler", "flags", "pages",
+                                               "commit", "date") if name in context]
+
+
+def run_facts(t):
+    huge = number(t.info.get("huge_page_bytes", 0) / 2**20)
+    return f"This table was {noise_of(t)}; {t.info.get('seconds', 0)} s; at most {huge} MiB in 2 MiB pages."
 
 
 KEY = ("<p class=\"key\"><span class=\"accent\">●</span> against the structure the table names, the one its source "
-       "measured against; <span class=\"accent\">○</span> against the best of today's peers. Lines are 95 % intervals; a tie "
-       "lies within the noise. Left of 1×, lathwork is slower.</p>")
+       "measured against; <span class=\"accent\">○</span> against the best of today's peers. "
+       f"A line is a 95 % interval, drawn of {ENOUGH} repetitions or more; of fewer, each repetition is a small point. A tie "
+       "lies within the noise. Left of 1×, <span class=\"lost\">▼ lathwork is slower</span>.</p>")
+
+
+def write_section(page, t, section, seed):
+    lost, rest = lost_and_rest(t)
+    page.add(f'<section id="{text(t.name)}"><h2>{text(section["title"])}</h2><p class="job">{text(section["job"])}</p>'
+             f'<p>{text(section["why"])}</p>')
+    page.add(f'<p class="notice{" warn" if is_noisy(t) else ""}">{text(run_facts(t))}</p>')
+    page.add(definitions(who_is_who(r["subject"] for r in t.rows)))
+    if lost:
+        page.add(f'<h3 id="{text(t.name)}-lost" class="lost">▼ Lost: {len(lost)} of {len(t.standings)} rows</h3>' +
+                 table(*ratio_table(t, lost), f"{section['title']}: lost rows"))
+    page.add(section_charts(page, t, section))
+    if seed:
+        page.add(f"<p class=\"key\">In grey what was published: {text(seed['source'])}. {text(seed['what'])}. "
+                 "Below each line, the same on this machine.</p>" +
+                 table(*seed_table(t, seed), f"{section['title']}: published figures"))
+    page.add(f"<details><summary>The other {len(rest)} rows</summary>" +
+             table(*ratio_table(t, rest), f"{section['title']}: other rows") + "</details>")
+    remarks = t.remarks()
+    if remarks:
+        page.add("<details><summary>Notes of the run</summary><ul>" +
+                 "".join(f"<li>{text(r)}</li>" for r in remarks) + "</ul></details>")
+    page.add(f"<pre>{text(t.command())}</pre></section>")
 
 
 def write_page(path, tables, seeds, entries):
@@ -210,29 +278,21 @@ def write_page(path, tables, seeds, entries):
     page.add(f"<header><h1>lathwork, measured</h1><p class=\"job\">{text(context.get('machine', ''))}, "
              f"{text(context.get('cpus', '?'))} processors, {text(context.get('compiler', ''))}. Every result was checked "
              "before it was timed; peers ran in the same process, in turns.</p></header><main>")
+    for warning, head, words in notices(tables):
+        page.add(f'<p class="notice{" warn" if warning else ""}"><b>{text(head)}</b> {text(words)}</p>')
+    head, rows = contents(tables)
+    linked = [("", [link(name, cells[0]), cells[1], link(f"{name}-lost", cells[2], "lost") if "▼" in cells[2] else cells[2],
+                    *cells[3:]]) for name, cells in rows]
+    page.add("<nav>" + table(head, linked, "Contents") + "</nav>")
     if entries:
-        page.add("<h2>How many times faster</h2>" + KEY + page.chart(charts.overview(entries), kind="narrow"))
-    for name in [n for n in ORDER if n in tables] + [n for n in tables if n not in ORDER]:
-        t = tables[name]
-        section, seed = section_of(name, t.info.get("summary", name)), seeds.get(name)
-        page.add(f"<h2 id=\"{text(name)}\">{text(section['title'])}</h2><p class=\"job\">{text(section['job'])}</p>"
-                 f"<p>{text(section['why'])}</p>")
-        figures = section_charts(page, t, section)
-        if figures:
-            page.add("<div class=\"charts\">" + "".join(figures) + "</div>")
-        named = [f"{s} is {ABOUT[s]}" for s in dict.fromkeys(r["subject"] for r in t.rows) if s in ABOUT]
-        if named:
-            page.add(f"<p class=\"key\">{text('; '.join(named))}.</p>")
-        if seed:
-            page.add(f"<p class=\"key\">In grey what was published: {text(seed['source'])}. {text(seed['what'])}. "
-                     "Below each line, the same on this machine.</p>" + table(*seed_table(t, seed)))
-        page.add("<details><summary>All cases, ratios with their intervals</summary>" + table(*ratio_table(t)) +
-                 f"</details><pre>{text(t.command())}</pre>")
-    facts = "".join(f"<dt>{text(k)}</dt><dd>{text(v)}</dd>" for k, v in machine_facts(tables))
-    page.add(f"<h2>The machine and the run</h2><dl>{facts}</dl></main><footer>Made by <code>lath report</code> from the "
-             "samples of <code>lath bench</code>.</footer>")
+        peers = who_is_who(c.peer for _, comparisons in entries for c in comparisons)
+        page.add('<h2>How many times faster</h2><div class="split">' + page.chart(charts.overview(entries)) +
+                 f"<div>{KEY}{definitions(peers)}</div></div>")
+    for t, section in in_order(tables):
+        write_section(page, t, section, seeds.get(t.name))
+    page.add(f"<h2>The machine</h2>{definitions(machine_facts(tables), 'facts')}</main><footer>Made by "
+             "<code>lath report</code> from the samples of <code>lath bench</code>.</footer>")
     page.write(path)
-    return page
 
 
 # --- Markdown and pictures --------------------------------------------------------------------
@@ -242,50 +302,73 @@ def markdown_table(head, rows):
     def plain(cell):
         return str(cell[1] if isinstance(cell, tuple) else cell).replace("|", "\\|")
 
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(plain(c) for c in cells) + " |" for _, cells in rows]
-    return "\n".join(lines)
+    lines = [head, ["---"] * len(head)] + [cells for _, cells in rows]
+    return "\n".join("| " + " | ".join(map(plain, cells)) + " |" for cells in lines) + "\n"
 
 
 def write_markdown(path, tables, seeds):
     parts = ["# lathwork, measured\n"]
+    parts += [f"- **{head}** {words}" for _, head, words in notices(tables)]
+    parts += ["", markdown_table(*contents(tables))]
     parts += [f"- {k}: {v}" for k, v in machine_facts(tables)]
-    for name, t in tables.items():
-        section, seed = section_of(name, t.info.get("summary", name)), seeds.get(name)
-        parts.append(f"\n## {section['title']}\n\n{section['job']}\n\n    {t.command()}\n")
+    for t, section in in_order(tables):
+        lost, rest = lost_and_rest(t)
+        seed = seeds.get(t.name)
+        parts.append(f"\n## {section['title']}\n\n{section['job']}\n\n    {t.command()}\n\n{run_facts(t)}\n")
+        parts += [f"- {name}: {about}" for name, about in who_is_who(r["subject"] for r in t.rows)]
+        if lost:
+            parts.append(f"\n### ▼ Lost: {len(lost)} of {len(t.standings)} rows\n\n" + markdown_table(*ratio_table(t, lost)))
         if seed:
-            parts.append(f"{seed['source']}. {seed['what']}. Published figures; below each, the same here.\n")
-            parts.append(markdown_table(*seed_table(t, seed)) + "\n")
-        parts.append(markdown_table(*ratio_table(t)))
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(parts) + "\n")
+            parts.append(f"\n{seed['source']}. {seed['what']}. Published figures; below each, the same here.\n")
+            parts.append(markdown_table(*seed_table(t, seed)))
+        parts.append("\n" + markdown_table(*ratio_table(t, rest)))
+        parts += [f"- {remark}" for remark in t.remarks()]
+    save(path, "\n".join(parts) + "\n")
 
 
-def write_pictures(directory, name, spec):
-    """A picture in both themes, as SVG and PNG."""
+def write_pictures(directory, name, spec, below=()):
+    """A picture in both themes, as SVG and PNG. below: lines of text under it"""
     if not spec:
         return []
+    words = text(spec.pop("description"))
     spec.update(width=620, autosize={"type": "pad"}, padding=12)
+    if below:
+        spec["title"] = {"text": list(below), "orient": "bottom", "anchor": "start", "fontSize": 11, "lineHeight": 15,
+                         "fontWeight": "normal", "color": "$muted", "offset": 14}
     written = []
     for theme in ("light", "dark"):
         drawn = json.dumps(charts.themed(spec, theme))
         base = os.path.join(directory, f"{name}-{theme}")
-        with open(base + ".svg", "w", encoding="utf-8") as file:
-            file.write(vl_convert.vegalite_to_svg(drawn))
-        with open(base + ".png", "wb") as file:
-            file.write(vl_convert.vegalite_to_png(drawn, scale=2))
+        svg = vl_convert.vegalite_to_svg(drawn).replace(
+            "<svg ", '<svg role="img" aria-labelledby="about" ', 1).replace(">", f'><title id="about">{words}</title>', 1)
+        save(base + ".svg", svg)
+        save(base + ".png", vl_convert.vegalite_to_png(drawn, scale=2))
         written += [base + ".svg", base + ".png"]
     return written
 
 
+def picture_notes(tables, entries):
+    """What the picture for a README says under itself: how far it may be believed, and who the peers are."""
+    notes = [f"{head} {words.split('. ')[0].rstrip('.')}." for _, head, words in notices(tables)[:2]]
+    peers = who_is_who(c.peer for _, comparisons in entries for c in comparisons)
+    return notes + [f"{name}: {about}" for name, about in peers]
+
+
 def summary(entries):
     """The picture in words."""
-    lines = []
-    for entry in entries:
-        parts = [f"{number(times(q, entry['better'])[0])}x {q['peer']}" + (" (tie)" if q["tie"] else "")
-                 for q in entry["ratios"]]
-        lines.append(f"{entry['title']:<46} {', '.join(parts)}")
-    return ["lathwork is faster by (above 1x):", *lines, ""] if lines else []
+    lines = [f"{title:<46} {', '.join(charts.against(c) for c in comparisons)}" for title, comparisons in entries]
+    return ["lathwork against its peers (above 1× it is faster):", *lines, ""] if lines else []
+
+
+def say(lines):
+    """To standard output, which may not know every sign, or be full."""
+    try:
+        sys.stdout.reconfigure(errors="replace")
+        print("\n".join(lines), flush=True)
+    except OSError as error:
+        # the rest of its buffer cannot be written at the end either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(f"lath report: standard output: {error.strerror}")
 
 
 def main():
@@ -304,14 +387,14 @@ def main():
         write_markdown(notes, tables, seeds)
         written = [page, notes]
         if entries:
-            written += write_pictures(asked.output, "report", charts.overview(entries))
+            written += write_pictures(asked.output, "report", charts.overview(entries), picture_notes(tables, entries))
         if "pages" in tables:
             written += write_pictures(asked.output, "pages", charts.pages(tables["pages"].rows))
     except Problem as problem:
         sys.exit(f"lath report: {problem}")
     except OSError as error:
         sys.exit(f"lath report: {error.filename}: {error.strerror}")
-    print("\n".join(summary(entries) + written))
+    say(summary(entries) + written)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 
 # headline: (title, case, metric) in the picture of the README
 # bars:     (title, case, metric): all subjects of one case; * is the largest number there, {n} in the title
-# lines:    (title, family, axis, metric): a family of cases over "n", "threads" or "depth"; * stands for the number
+# lines:    (title, family, axis, metric): a family of cases over items, threads, ...; * stands for the number;
+#           a family of less than three cases is drawn as bars
 SECTIONS = {
     "ranges": {
         "title": "Range index",
@@ -27,9 +28,9 @@ SECTIONS = {
                      ("Ordered map, {n} keys: single lookup", "lookup/*", "time"),
                      ("Ordered map, {n} keys: scan of 100", "scan100/*", "time"),
                      ("Ordered map, {n} keys: insert, 2 threads", "insert/*/2", "time")],
-        "lines": [("Lookup, one thread", "lookup/*", "n", "time"), ("Insert, one thread", "insert/*", "n", "time"),
-                  ("Scan of 100, one thread", "scan100/*", "n", "time"),
-                  ("Lookup, two threads", "lookup/*/2", "n", "time")],
+        "lines": [("Lookup, one thread", "lookup/*", "items", "time"), ("Insert, one thread", "insert/*", "items", "time"),
+                  ("Scan of 100, one thread", "scan100/*", "items", "time"),
+                  ("Lookup, two threads", "lookup/*/2", "items", "time")],
         "bars": [("erase, {n} keys", "erase/*", "time"), ("mixed, {n} keys, 2 threads", "mixed/*/2", "time"),
                  ("bytes a key, {n} keys", "bytes/*", "bytes")],
     },
@@ -52,7 +53,7 @@ SECTIONS = {
                "experiment wished for.",
         "headline": [("Sorted requests, random arrivals", "random", "Tt"),
                      ("Sorted requests, sequential arrivals", "sequential", "Tt")],
-        "lines": [("Random arrivals: insert and extract", "random/d*/b32", "depth", "Tt")],
+        "lines": [("Random arrivals: insert and extract", "random/d*/b32", "requests in the queue", "Tt")],
         "bars": [("random: insert and extract", "random", "Tt"), ("sequential", "sequential", "Tt"),
                  ("95 % sequential", "seq95", "Tt"), ("zipf", "zipf", "Tt")],
     },
@@ -64,10 +65,10 @@ SECTIONS = {
                "learn of the next; arrays of pointers allocate.",
         "headline": [("Scan of 10⁶ objects, 20 ns work each", "scan/1000000/shuffled/20", "time"),
                      ("Scan of 10,000 objects", "scan/10000/shuffled/0", "time")],
-        "lines": [("Scan, shuffled in memory", "scan/*/shuffled/0", "n", "time"),
-                  ("Scan, 20 ns of work each", "scan/*/shuffled/20", "n", "time"),
-                  ("Run-queue, one kind of task", "queue/*/steady", "n", "time"),
-                  ("Run-queue, 16 kinds of task", "queue/*/types16", "n", "time")],
+        "lines": [("Scan, shuffled in memory", "scan/*/shuffled/0", "items", "time"),
+                  ("Scan, 20 ns of work each", "scan/*/shuffled/20", "items", "time"),
+                  ("Run-queue, one kind of task", "queue/*/steady", "items", "time"),
+                  ("Run-queue, 16 kinds of task", "queue/*/types16", "items", "time")],
         "bars": [],
     },
     "store": {
@@ -77,22 +78,53 @@ SECTIONS = {
                "remain. A tree of malloc'ed nodes pays one miss, and often one page walk, a level.",
         "headline": [("Store, {n} items: set and get", "set+get/*/1", "cpu"),
                      ("Store, {n} items: set and get, 64 a call", "mset+mget/*/1", "cpu")],
-        "lines": [("Set and get", "set+get/*/1", "n", "cpu"), ("Set and get, 64 a call", "mset+mget/*/1", "n", "cpu")],
+        "lines": [("Set and get", "set+get/*/1", "items", "cpu"), ("Set and get, 64 a call", "mset+mget/*/1", "items", "cpu")],
         "bars": [("set and get, {n} items", "set+get/*/1", "cpu"), ("with 2 threads", "set+get/*/2", "wall"),
                  ("full scan in order", "scan/*/1", "cpu"), ("bytes an item", "bytes/*", "bytes")],
     },
+    "pages": {
+        "title": "Page sizes",
+        "job": "what a read of memory costs on 4 KiB and on 2 MiB pages; no structure of lathwork is measured here",
+        "why": "A read outside of the translation cache walks the page table first. Large pages shorten the walk, "
+               "several reads at a time overlap it.",
+        "headline": [], "lines": [], "bars": [("first touch, a 4 KiB page", "touch/*", "cpu")],
+    },
 }
 
-# who is who, told once a section
+# Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
-    "linux-rbtree": "lib/rbtree.c of Linux 6.1", "boost-rbtree": "Boost.Intrusive's set",
-    "absl-btree": "Abseil's btree_map", "maple-lock": "Linux's maple tree behind a lock",
-    "maple-rcu": "the maple tree in RCU mode", "design-2013": "the skiplist of the 2013 patches, written anew",
-    "tbb": "oneTBB's concurrent_map", "libcds": "libcds's SkipListMap", "judy": "JudyL",
-    "maple": "Linux's maple tree", "rbtree-2013": "the allocator of Linux in 2013",
-    "rbtree-rcache": "that of Linux 6.1 with its magazines", "off": "no allocator at all: the bound",
-    "calendar": "1,024 buckets fixed to the device's size", "vector-ptr": "std::vector<T*>",
-    "split-list-seed": "the split list as first proposed", "vector": "std::vector<T>, which cannot be a queue",
+    "absl-btree": "Abseil's btree_map",
+    "absl-btree-4k": "Abseil's btree_map with malloc'ed values", "absl-btree-thp": "Abseil's btree_map with malloc on 2 MiB pages",
+    "bitmap": "a bit per page, searched word by word", "boost-avl": "Boost.Intrusive's AVL tree",
+    "boost-dary4": "Boost.Heap, four children per node, in an array", "boost-fibonacci": "Boost.Heap's Fibonacci heap",
+    "boost-list": "Boost.Intrusive's doubly linked list", "boost-pairing": "Boost.Heap's pairing heap",
+    "boost-rbtree": "Boost.Intrusive's red-black tree", "boost-slist": "Boost.Intrusive's singly linked list",
+    "boost-splay": "Boost.Intrusive's splay tree", "boost-treap": "Boost.Intrusive's treap",
+    "buddy": "a buddy allocator, powers of two only", "calendar": "1,024 buckets fixed to the size of the device",
+    "chunked-fifo": "a queue of chunks of 128 pointers", "circular": "a ring of pointers",
+    "circular-prefetch": "a ring of pointers that fetches 16 elements ahead", "deque": "std::deque of pointers",
+    "design-2013": "the skiplist of the 2013 patches, written anew", "flat-hash": "Abseil's hash table, without order",
+    "icl": "Boost.ICL's interval_set of free ranges", "judy": "JudyL, a digital tree that compresses its nodes",
+    "judy-4k": "JudyL with malloc'ed values", "judy-thp": "JudyL with malloc on 2 MiB pages",
+    "libcds": "libcds's SkipListMap", "linux-rbtree": "lib/rbtree.c of Linux 6.1",
+    "linux-rbtree-hint": "lib/rbtree.c, the greatest node looked at first", "lmdb": "LMDB in shared memory, without syncing",
+    "maple": "Linux's maple tree", "maple-lock": "Linux's maple tree behind a lock",
+    "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
+    "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
+    "rbtree-rcache": "the IOMMU's allocator of Linux 6.1 with its magazines",
+    "rbtree-arena-thp": "a red-black tree in one arena on 2 MiB pages",
+    "rbtree-jemalloc": "a red-black tree with jemalloc on 2 MiB pages",
+    "rbtree-malloc-4k": "a red-black tree of malloc'ed nodes on 4 KiB pages",
+    "rbtree-malloc-thp": "a red-black tree of malloc'ed nodes on 2 MiB pages",
+    "rbtree-mimalloc": "a red-black tree with mimalloc on large pages",
+    "split-list-seed": "the split list as first proposed", "std-map": "std::map",
+    "split-list-seed-f5": "the first split list, 5 chains", "split-list-seed-f17": "the first split list, 17 chains",
+    "std-multimap": "std::multimap", "std-priority-queue": "std::priority_queue, a binary heap",
+    "tbb": "oneTBB's concurrent_map", "vector": "std::vector<T>, which cannot be a queue",
+    "vector-ptr": "std::vector<T*>", "vector-ptr-prefetch": "std::vector<T*>, fetching 16 ahead",
+    "vector-ptr-far": "std::vector<T*>, fetching 32 ahead",
+    "thp-2m": "2 MiB pages by madvise", "4k": "4 KiB pages", "hugetlb-2m": "reserved 2 MiB pages",
+    "hugetlb-1g": "reserved 1 GiB pages",
 }
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""report_test.py LATH [--keep DIR]: a report of a tiny run, opened in a browser without a network.
+"""report_test.py LATH [--keep DIR]: reports of a tiny run and of made up samples, opened in a browser without a network.
 
-At 400 and 1200 pixels, light and dark: no complaint on the console, nothing requested, every chart drawn and not
-empty, nothing wider than the screen. Then the Markdown and the pictures, and what wrong input is answered.
+At 400 and 1280 pixels, light and dark: no complaint on the console, nothing requested, every chart drawn and not
+empty, nothing wider than the screen; and of the made up samples what a page must say, and where (POINTS). Then the
+Markdown and the pictures, and what wrong input is answered.
 """
 import json
 import os
@@ -13,9 +14,13 @@ import sys
 import tempfile
 import xml.etree.ElementTree as tree
 
+import made_up
 from browser import Browser
 
-SMALL = ["--quick", "--reps", "3", "--n", "2000,8000", "--threads", "1,2", "--parameter", "window_ms=5",
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "report"))
+from sections import ABOUT
+
+SMALL = ["--quick", "--brief", "--reps", "3", "--n", "2000,8000", "--threads", "1,2", "--parameter", "window_ms=5",
          "--parameter", "fill_ms=20", "--parameter", "io_pages=500"]
 READY = "document.body && document.body.dataset.drawn !== undefined"
 
@@ -31,6 +36,106 @@ CHARTS = """[...document.querySelectorAll('.chart')].map(e => {
 
 problems = []
 
+# What a reader must find on the page of made_up.py: (name, widths, expression that is true then, or names what is wrong)
+FIRST = """const first = document.querySelector('figure'), before = e =>
+  !!(first.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_PRECEDING);
+  const top = [...document.querySelectorAll('main > p, main > nav')].filter(before).map(e => e.innerText).join(' ');"""
+POINTS = [
+    ("the noise is told before the first picture", (400, 1280),
+     FIRST + "/Noisy: 1 of 5 tables/.test(top) && /49/.test(top) || top"),
+    ("the number of lost rows is told before the first picture", (400, 1280),
+     FIRST + "/▼ Lost: 3 of 13 rows/.test(top) || top"),
+    ("rows left out and tables cut short are told before the first picture", (1280,),
+     FIRST + "/2 of 100 extents/.test(top) && /ranges was not measured to its end/.test(top) || top"),
+    ("contents with links that lead somewhere", (400, 1280),
+     """const links = [...document.querySelectorAll('nav a')], to = links.map(a => a.getAttribute('href'));
+     ['#ranges', '#index', '#iova', '#pages', '#own', '#ranges-lost', '#index-lost'].every(x => to.includes(x)) &&
+     to.every(x => document.querySelector(x)) || String(to)"""),
+    ("lost rows come first and in the open", (400, 1280),
+     """const list = document.querySelector('#ranges-lost ~ .scroll'), chart = document.querySelector('#ranges figure');
+     !!list && !list.closest('details') && list.querySelectorAll('tr').length === 3 &&
+     !!(list.compareDocumentPosition(chart) & Node.DOCUMENT_POSITION_FOLLOWING) &&
+     ![...document.querySelectorAll('details td')].some(e => e.textContent.includes('▼'))"""),
+    ("a lost row has a mark and a colour of its own", (1280,),
+     """const colour = e => getComputedStyle(e).color, lost = document.querySelector('#ranges td.lost'),
+     won = document.querySelector('#ranges td.ours:not(.lost)');
+     !!lost && /▼ lost/.test(lost.parentElement.innerText) && colour(lost) !== colour(won)"""),
+    ("a chart says that it is lost, and to which peer", (1280,),
+     "/▼ lost to design-2013/.test([...document.querySelectorAll('h3')].find(e => e.innerText.startsWith('fill')).innerText)"),
+    ("a loss in the top picture has a mark", (1280,),
+     "[...document.querySelectorAll('#chart1 text')].some(e => /0.80× design-2013 ▼/.test(e.textContent))"),
+    ("peers are explained beside the top picture", (400, 1280),
+     """const known = e => [...e.querySelectorAll('dt')].map(d => d.innerText.replace(':', ''));
+     const split = document.querySelector('.split');
+     !!split && ['linux-rbtree', 'design-2013', 'absl-btree'].every(x => known(split).includes(x)) || 'not explained'"""),
+    ("peers are explained before they appear in a section", (400, 1280),
+     """const late = [];
+     for (const dt of document.querySelectorAll('section dt'))
+       for (const e of dt.closest('section').querySelectorAll('figure text, td'))
+         if (e.textContent.includes(dt.textContent) && e.compareDocumentPosition(dt) & Node.DOCUMENT_POSITION_FOLLOWING)
+           late.push(dt.textContent);
+     document.querySelectorAll('section dt').length >= 8 && !late.length || 'late: ' + late"""),
+    ("every chart has its figures in words", (400, 1280),
+     """const bad = [];
+     for (const svg of document.querySelectorAll('.chart svg')) {
+       const words = svg.getAttribute('aria-label') || '';
+       for (const t of svg.querySelectorAll('.mark-text.role-mark text'))
+         for (const figure of t.textContent.match(/[0-9.]+/g) || [])
+           if (!words.includes(figure)) bad.push(t.textContent);
+       if (svg.getAttribute('role') !== 'img' || words.length < 30) bad.push(words);
+     }
+     !bad.length || 'no words for ' + bad"""),
+    ("without the script the figures are there", (1280,),
+     """const page = new DOMParser().parseFromString(window.source, 'text/html');
+     [...page.querySelectorAll('.chart')].every(e => /[0-9]/.test(e.textContent))"""),
+    ("our column stays in sight while a table scrolls", (400,),
+     """const out = [];
+     for (const scroll of document.querySelectorAll('main .scroll')) {
+       for (let e = scroll; e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
+       scroll.scrollLeft = 0;
+       for (const left of [0, 10000]) {
+         scroll.scrollLeft = left;
+         for (const td of scroll.querySelectorAll('td.ours')) {
+           const box = td.getBoundingClientRect(), name = td.parentElement.firstChild.getBoundingClientRect();
+           if (box.left < 0 || box.right > innerWidth || name.left < 0 || name.right > box.left + 1)
+             out.push(td.parentElement.innerText);
+         }
+       }
+     }
+     document.querySelectorAll('td.ours').length > 10 && !out.length || 'out of sight: ' + out[0]"""),
+    ("a table that scrolls says so, and only that one", (400, 1280),
+     """const wrong = [...document.querySelectorAll('.scroll')].filter(e => e.clientWidth &&
+       (e.scrollWidth > e.clientWidth) !== /columns/.test(getComputedStyle(e, '::before').content));
+     !wrong.length && (innerWidth > 500 || !!document.querySelector('.scroll.wide')) || wrong[0].innerText"""),
+    ("no row of the page is half empty", (1280,),
+     """const empty = [], right = document.querySelector('main').getBoundingClientRect().right - 20;
+     for (const figure of document.querySelectorAll('figure')) {
+       const box = figure.getBoundingClientRect(), middle = box.top + 30;
+       const reach = [...figure.parentElement.children].map(e => e.getBoundingClientRect())
+         .filter(b => b.top <= middle && b.bottom >= middle).map(b => b.right);
+       if (Math.max(...reach) < right - 10) empty.push(figure.innerText.slice(0, 40));
+     }
+     !empty.length || 'beside ' + empty"""),
+    ("log axes are named", (1280,),
+     "[...document.querySelectorAll('.chart svg')].every(e => /log scale/.test(e.textContent))"),
+    ("every axis has two ticks", (400, 1280),
+     """const one = [...document.querySelectorAll('.role-axis-label')].filter(e =>
+       [...e.querySelectorAll('text')].filter(t => t.getAttribute('opacity') !== '0' && t.textContent).length < 2);
+     !one.length || one.map(e => e.textContent)"""),
+    ("two cases are not joined by a line", (1280,),
+     """[...document.querySelectorAll('.mark-line path')].every(p => p.getAttribute('d').match(/[ML]/g).length > 2) &&
+     document.querySelectorAll('.mark-line path').length === 3"""),
+    ("few repetitions: their number and each of them instead of an interval", (1280,),
+     """const rows = [...document.querySelectorAll('#ranges tr')].map(r => [...r.children].map(c => c.textContent));
+     const few = rows.find(r => r[0] === 'fill' && r.length > 6), many = rows.find(r => r[0] === 'check' && r.length > 6);
+     few[6] === '3' && /[(].+, .+, .+[)]/.test(few[4]) && many[6] === '12' && / – /.test(many[3]) || String(few)"""),
+    ("each repetition is a point", (1280,),
+     """const chart = [...document.querySelectorAll('figure')].find(f => f.innerText.startsWith('fill'));
+     chart.querySelectorAll('.mark-symbol path').length === 3 * (3 + 1)"""),
+    ("page sizes are not called by the name of the product", (1280,),
+     """const names = [...document.querySelectorAll('#pages text, #pages th')].map(e => e.textContent);
+     names.includes('thp-2m') && !names.some(x => /lathwork/.test(x)) || String(names)"""),
+]
 
 def check(true, what):
     if not true:
@@ -66,16 +171,34 @@ def look_at(browser, page, width, dark, keep):
             file.write(browser.picture())
 
 
-def check_browser(program, page, keep):
+def check_points(browser, page):
+    with open(page, encoding="utf-8") as file:
+        source = json.dumps(file.read().split('<script type="application/json"')[0])
+    for width in (400, 1280):
+        browser.look(width, False)
+        browser.open("file://" + page, READY)
+        browser.evaluate(f"window.source = {source}; 0")
+        for name, widths, expression in POINTS:
+            if width not in widths:
+                continue
+            try:
+                found = browser.evaluate("{" + expression + "}")
+            except RuntimeError as error:
+                found = str(error)[-300:]
+            check(found is True, f"{width} px: not so: {name}: {found}")
+
+
+def check_browser(program, page, made, keep):
     with Browser(program) as browser:
-        for width in (400, 1200):
+        for width in (400, 1280):
             for dark in (False, True):
                 look_at(browser, page, width, dark, keep)
         # the day ends while the page is open
         browser.evaluate("document.body.removeAttribute('data-drawn')")
-        browser.look(1200, False)
+        browser.look(1280, False)
         browser.wait(READY)
         check(not browser.complaints, f"after a change of colours the console says {browser.complaints}")
+        check_points(browser, made)
 
 
 def check_files(directory, document):
@@ -84,21 +207,78 @@ def check_files(directory, document):
     for table in {row["table"] for row in document["rows"]}:
         check(f"lath bench {table}" in text, f"report.md: no command for {table}")
     check("37.0 ms" in text and "LWN" in text, "report.md: the published figures of ranges are missing")
+    check(not [r for r in document["rows"] if r["table"] == "pages" and r["subject"].startswith("lathwork")],
+          "the samples call page sizes lathwork")
     for name in ("report-light", "report-dark", "pages-light", "pages-dark"):
         picture = tree.parse(os.path.join(directory, f"{name}.svg")).getroot()
         check(len(list(picture.iter())) > 30, f"{name}.svg: nearly empty")
+        title = picture.findtext("{http://www.w3.org/2000/svg}title") or ""
+        check(picture.get("role") == "img" and any(c.isdigit() for c in title), f"{name}.svg: no figures in words")
         with open(os.path.join(directory, f"{name}.png"), "rb") as file:
             check(file.read(8) == b"\x89PNG\r\n\x1a\n", f"{name}.png: not a PNG")
 
 
+def check_made_up(lath, scratch):
+    """The page of made_up.py; its words, and the Markdown's, are looked at here"""
+    samples = os.path.join(scratch, "made_up.json")
+    with open(samples, "w", encoding="utf-8") as file:
+        json.dump(made_up.DOCUMENT, file)
+    said = run(lath, "report", samples, "--output", scratch).stdout
+    check("is faster by" not in said and "0.80× design-2013 ▼ slower" in said, f"the summary names no loss: {said}")
+    with open(os.path.join(scratch, "report.md"), encoding="utf-8") as file:
+        text = file.read()
+    marks = ["Noisy: 1 of 5", "Lost: 3 of 13 rows", "| Range index |", "Lost: 2 of 5 rows", "| fill | 8.30 ms | ▼ lost |",
+             "| check |"]
+    places = [text.find(mark) for mark in marks]
+    check(-1 not in places and places == sorted(places), f"report.md: not in this order: {list(zip(marks, places))}")
+    with open(os.path.join(scratch, "report-light.svg"), encoding="utf-8") as file:
+        picture = file.read()
+    for words in ("Lost: 3 of 13 rows", "Noisy: 1 of 5", "the skiplist of the 2013 patches"):
+        check(words in picture, f"report-light.svg: does not say {words!r}")
+    return os.path.join(scratch, "report.html")
+
+
+def check_subjects(lath):
+    """No subject of any table is without a word on what it is"""
+    for line in run(lath, "bench", "--list").stdout.splitlines():
+        words = line.split()
+        if words[0] in ("subjects:", "parameters:"):
+            section = words[0]
+        elif line.startswith("    ") and section == "subjects:" and not words[0].startswith("lathwork"):
+            check(words[0] in ABOUT, f"{words[0]}: not in ABOUT of sections.py")
+
+
 def check_wrong_input(lath, scratch):
     broken = os.path.join(scratch, "broken.json")
-    for content, word in (("{", "not a file"), ('{"context":{},"rows":[]}', "no rows"),
-                          ('{"context":{},"rows":[{"table":"x"}]}', "not a file")):
-        with open(broken, "w", encoding="utf-8") as file:
-            file.write(content)
+    row = made_up.DOCUMENT["rows"][0]
+    wrong = [("{", "not a file"), ("[]", "the file has no context"), ('{"context":{},"rows":[]}', "no rows"),
+             ('{"context":{},"rows":[{"table":"x"}]}', "row 0 has no case"), (b"\xff\xfe", "not a file"),
+             ('{"context":{"tables":[7]},"rows":[]}', "a table of the context has no name"),
+             (json.dumps({"context": {}, "rows": [row | {"samples": ["x"]}]}), "row 0 has samples that are no figures"),
+             (json.dumps({"context": {}, "rows": [row | {"median": float("nan")}]}), "NaN is not a figure"),
+             (json.dumps({"context": {}, "rows": [row], "ratios": [{}]}), "ratio 0 has no table")]
+    for content, word in wrong:
+        with open(broken, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
         said = run(lath, "report", broken, "-o", scratch, code=1).stderr
-        check(broken in said and word in said, f"{content}: answered by {said!r}")
+        check(broken in said and word in said and "Error" not in said, f"{content}: answered by {said!r}")
+    samples = os.path.join(scratch, "made_up.json")
+    with open(samples, "w", encoding="utf-8") as file:
+        json.dump(made_up.DOCUMENT, file)
+    # a picture that cannot be written is named with the reason
+    taken = os.path.join(scratch, "taken")
+    os.makedirs(os.path.join(taken, "report.md"))
+    said = run(lath, "report", samples, "-o", taken, code=1).stderr
+    check("report.md: Is a directory" in said and "Error" not in said, f"a file that cannot be written: {said!r}")
+    other = os.path.join(scratch, "other")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([lath, "report", samples, "-o", other], stdout=full, stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 1 and done.stderr == "lath report: standard output: No space left on device\n",
+          f"a full standard output: {done.returncode} {done.stderr!r}")
+    # a terminal that knows Latin-1 only
+    done = subprocess.run([lath, "report", samples, "-o", other], capture_output=True,
+                          env=os.environ | {"PYTHONIOENCODING": "latin-1"})
+    check(done.returncode == 0 and b"report.html" in done.stdout, f"a Latin-1 terminal: {done.stderr!r}")
     missing = os.path.join(scratch, "none.json")
     check(missing in run(lath, "report", missing, code=1).stderr, "a missing file is not named")
 
@@ -116,16 +296,20 @@ def main():
         run(lath, "report", samples, "--output", scratch)
         with open(samples, encoding="utf-8") as file:
             check_files(scratch, json.load(file))
+        other = os.path.join(scratch, "made_up")
+        os.mkdir(other)
+        made = check_made_up(lath, other)
         check_wrong_input(lath, scratch)
+        check_subjects(lath)
         program = shutil.which("chromium")
         if program:
-            check_browser(program, os.path.join(scratch, "report.html"), keep)
+            check_browser(program, os.path.join(scratch, "report.html"), made, keep)
     if problems:
-        sys.exit("\n".join(problems[:20]))
+        sys.exit("\n".join(problems[:40]))
     if not program:
         print("skipped: no chromium to look at the page with")
         sys.exit(77)
-    print("drawn at 400 and 1200 pixels, light and dark")
+    print("drawn at 400 and 1280 pixels, light and dark")
 
 
 main()
