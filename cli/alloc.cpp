@@ -172,6 +172,9 @@ void run(const request& ask) {
     o.space = pool_of(ask, o.options.unit);
     o.trace = ask.trace;
     o.policy = ask.policy;
+    bool to_stdout = ask.json == "-" || ask.csv == "-" || ask.svg == "-" || ask.placement == "-";
+    bool text = !to_stdout && !ask.quiet;
+    o.options.history = text || !ask.json.empty() || !ask.csv.empty() || !ask.svg.empty();
     alloc::reader in(trace::input(ask.trace, trace::open_file(ask.trace)), ask.skip_bad);
     alloc::replayer pool(o.space, o.options);
     auto bytes = static_cast<double>(alloc::size_of(o.space));
@@ -185,7 +188,8 @@ void run(const request& ask) {
     o.interrupted = stop_asked;
     o.counts = in.counts();
     o.last_error = in.last_error();
-    o.history = pool.history();
+    if (o.options.history)
+        o.history = pool.history();
     o.allocating = &pool.allocating();
     o.freeing = &pool.freeing();
     for (auto [path, print] : {std::pair{&ask.json, &alloc::print_json},
@@ -193,8 +197,7 @@ void run(const request& ask) {
                                {&ask.svg, &alloc::print_svg}})
         if (!path->empty())
             write(*path, [&, p = print](std::ostream& out) { p(out, o); });
-    bool to_stdout = ask.json == "-" || ask.csv == "-" || ask.svg == "-" || ask.placement == "-";
-    if (!to_stdout && !ask.quiet)
+    if (text)
         write("-", [&](std::ostream& out) { alloc::print_text(out, o); });
     if (o.interrupted)
         throw CLI::RuntimeError(interrupted);

@@ -4,7 +4,7 @@
 // File names that are not UTF-8 have U+FFFD where the bytes do not fit.
 #include "extent_report.hpp"
 
-#include "lathwork/config.h"
+#include "lathwork/error.h"
 
 #include <algorithm>
 #include <ostream>
@@ -31,9 +31,7 @@ json context(const scan_result& scan, const scan_options& how) {
     for (const device& d : scan.devices)
         devices.push_back(device_json(d));
     return {{"tool", "lath extents"},
-            {"version", std::to_string(LATH_VERSION_MAJOR) + "." +
-                            std::to_string(LATH_VERSION_MINOR) + "." +
-                            std::to_string(LATH_VERSION_PATCH)},
+            {"version", lath_version()},
             {"kernel", std::string(host.sysname) + " " + host.release},
             {"machine", host.machine},
             {"paths", how.paths},

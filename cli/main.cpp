@@ -4,7 +4,7 @@
 // 2 figures or answers that did not verify, 100 and above wrong usage (as CLI11 numbers it).
 #include "commands.hpp"
 
-#include "lathwork/config.h"
+#include "lathwork/error.h"
 
 #include <cstdio>
 #include <exception>
@@ -12,10 +12,7 @@
 
 namespace {
 
-std::string version_text() {
-    return "lath " + std::to_string(LATH_VERSION_MAJOR) + "." + std::to_string(LATH_VERSION_MINOR) +
-           "." + std::to_string(LATH_VERSION_PATCH);
-}
+std::string version_text() { return std::string("lath ") + lath_version(); }
 
 } // namespace
 

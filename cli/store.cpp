@@ -6,6 +6,7 @@
 #include "store_commands.hpp"
 #include "store_text.hpp"
 
+#include "lathwork/error.h"
 #include "lathwork/store.h"
 
 #include <cstdlib>
@@ -48,7 +49,7 @@ void remove(const request& asked) {
         throw std::runtime_error("--remove takes no command");
     if (int ret = lath_store_remove(asked.spec.c_str(), why, sizeof why))
         throw std::runtime_error("cannot remove " + asked.spec + ": " +
-                                 (*why ? why : std::strerror(-ret)));
+                                 (*why ? why : lath_strerror(ret)));
 }
 
 void run(const request& asked) {
@@ -70,7 +71,7 @@ void run(const request& asked) {
     lath_store* store = nullptr;
     if (int ret = lath_store_open(&store, asked.spec.c_str(), &options))
         throw std::runtime_error("cannot open " + asked.spec + ": " +
-                                 (*why ? why : std::strerror(-ret)));
+                                 (*why ? why : lath_strerror(ret)));
     int code = 0;
     std::string failure;
     {

@@ -4,6 +4,8 @@
 #include "stop_on_signal.hpp"
 #include "store_text.hpp"
 
+#include "lathwork/error.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -26,7 +28,7 @@ namespace {
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
 [[noreturn]] void fail_status(const std::string& what, std::int64_t status) {
-    fail(what + ": " + std::strerror(static_cast<int>(-status)));
+    fail(what + ": " + lath_strerror(static_cast<int>(status)));
 }
 
 void stop_if_interrupted(const std::string& what) {

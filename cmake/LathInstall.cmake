@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# cmake --install: headers, both libraries, lathwork.pc, a CMake package (lathwork::lathwork,
+# cmake --install: headers, the libraries, lathwork.pc, forrest.pc, a CMake package (lathwork::lathwork,
 # lathwork::shared), the command with its completions and report, manual pages, the licences.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathwork DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(FILES ${PROJECT_SOURCE_DIR}/include/forrest.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set_target_properties(lathwork_shared PROPERTIES EXPORT_NAME shared)
 install(TARGETS lathwork lathwork_shared forrest forrest_shared EXPORT lathwork
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -58,5 +59,7 @@ install(FILES ${PROJECT_BINARY_DIR}/lathwork-config.cmake ${PROJECT_BINARY_DIR}/
 
 # relative to the file, so that the installed tree can be moved
 file(RELATIVE_PATH pc_to_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/lathwork.pc.in ${PROJECT_BINARY_DIR}/lathwork.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/lathwork.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name lathwork forrest)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

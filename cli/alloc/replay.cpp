@@ -41,6 +41,12 @@ double latencies::quantile(double part) const {
     return max();
 }
 
+void hole_counts::count(const span& hole, std::uint64_t by) {
+    std::uint64_t size = hole.last - hole.first + 1; // 0 is 2^64
+    histogram_[size ? 63 - static_cast<unsigned>(std::countl_zero(size)) : 63] += by;
+    total_ += by;
+}
+
 double state::fragmentation() const {
     return free ? 100 * (1 - static_cast<double>(largest) / static_cast<double>(free)) : 0;
 }
@@ -61,9 +67,28 @@ replayer::replayer(const pool& of, const replay_options& options)
     }
     hull_ = {std::max(whole_.first, options.limits.first),
              std::min(whole_.last, options.limits.last)};
+    for (const span& s : of)
+        holes_.add(s);
 }
 
 replayer::~replayer() { lath_index_destroy(list_, nullptr, nullptr); }
+
+// `where` was taken out of a hole, or makes one with what is free on both sides of it: `whole` is told of that hole,
+// `part` of what is left of it, or was there, on each side.
+void replayer::count_holes(const placed& where, hole_change whole, hole_change part) {
+    span hole = whole_;
+    lath_item item;
+    std::uint64_t last = where.key + (where.size - 1);
+    if (where.key > whole_.first && lath_index_floor_item(list_, where.key - 1, &item) == 0)
+        hole.first = item.key + item.size;
+    if (last < whole_.last && lath_index_ceiling_item(list_, last + 1, &item) == 0)
+        hole.last = item.key - 1;
+    (holes_.*whole)(hole);
+    if (hole.first < where.key)
+        (holes_.*part)({hole.first, where.key - 1});
+    if (last < hole.last)
+        (holes_.*part)({last + 1, hole.last});
+}
 
 replayer::placed replayer::allocate(const operation& o) {
     std::uint64_t mask = options_.unit - 1;
@@ -92,6 +117,8 @@ replayer::placed replayer::allocate(const operation& o) {
     }
     where.size = want.size;
     used_ += where.size;
+    if (options_.history)
+        count_holes(where, &hole_counts::remove, &hole_counts::add);
     next_hint_ = where.key + where.size;
     if (options_.policy == LATH_HOLE_NEAR)
         next_hint_ = where.key;
@@ -110,6 +137,8 @@ replayer::placed replayer::release(const operation& o) {
         throw std::logic_error("what was allocated at " + std::to_string(where.key) +
                                " is not there any more");
     used_ -= where.size;
+    if (options_.history)
+        count_holes(where, &hole_counts::add, &hole_counts::remove);
     return where;
 }
 
@@ -121,14 +150,16 @@ replayer::placed replayer::play(const operation& o) {
         where = release(o);
     else
         where = live_[o.slot] = allocate(o);
-    if (++operations_ % every_ == 0)
+    operations_++;
+    if (options_.history && operations_ % every_ == 0)
         remember();
     return where;
 }
 
 state replayer::now() const {
     lath_hole_stats stats{};
-    int error = lath_index_hole_stats(list_, whole_.first, whole_.last + 1, 0, &stats);
+    // `largest` and `largest_order` are exact however few leaves are read for the rest
+    int error = lath_index_hole_stats(list_, whole_.first, whole_.last + 1, 1, &stats);
     if (error != 0)
         throw std::logic_error("hole_stats: error " + std::to_string(error));
     state s;
@@ -136,10 +167,10 @@ state replayer::now() const {
     s.used = used_;
     s.free = pool_bytes_ - used_;
     s.largest = stats.largest;
-    s.holes = stats.holes;
+    s.holes = holes_.total();
     s.largest_order = stats.largest_order < 64 ? static_cast<int>(stats.largest_order) : -1;
     s.without_room = without_room_;
-    std::copy(std::begin(stats.histogram), std::end(stats.histogram), s.histogram.begin());
+    s.histogram = holes_.histogram();
     return s;
 }
 

@@ -19,6 +19,7 @@ struct replay_options {
     std::uint64_t unit = 1; // sizes and alignments are rounded up to it
     span limits{0, UINT64_MAX};
     std::uint64_t below = 0; // tried first; 0: no
+    bool history = true;     // keep states over time, and count holes for them
 };
 
 // Times in ns, kept by size: 16 steps from one power of two to the next.
@@ -32,6 +33,21 @@ public:
 private:
     std::array<std::uint64_t, 64 * 16> counts_{};
     std::uint64_t count_ = 0, max_ = 0;
+};
+
+// Holes by size, kept up to date with each change: reading them off the list would be O(n) for every state.
+class hole_counts {
+public:
+    void add(const span& hole) { count(hole, 1); }
+    void remove(const span& hole) { count(hole, UINT64_MAX); }
+    std::uint64_t total() const { return total_; }
+    const std::array<std::uint64_t, 64>& histogram() const { return histogram_; }
+
+private:
+    void count(const span& hole, std::uint64_t by);
+
+    std::array<std::uint64_t, 64> histogram_{}; // [i]: holes of 2^i to 2^(i+1) - 1 bytes
+    std::uint64_t total_ = 0;
 };
 
 // The pool after so many operations.
@@ -54,8 +70,9 @@ public:
         std::uint64_t key = 0, size = 0; // size 0: there was no room
     };
     placed play(const operation& o); // of a free: what was freed
+    // Needs options.history, as history() does. At most `most` states over the whole run, evenly spread, the last
+    // of them now().
     state now() const;
-    // At most `most` states over the whole run, evenly spread, the last of them now().
     std::vector<state> history() const;
     const latencies& allocating() const { return allocating_; }
     const latencies& freeing() const { return freeing_; }
@@ -64,6 +81,8 @@ public:
 private:
     placed allocate(const operation& o);
     placed release(const operation& o);
+    using hole_change = void (hole_counts::*)(const span&);
+    void count_holes(const placed& where, hole_change whole, hole_change part);
     void remember();
 
     static constexpr std::size_t most = 512;
@@ -76,6 +95,7 @@ private:
     std::vector<state> history_;
     latencies allocating_, freeing_;
     span whole_; // of the pool
+    hole_counts holes_;
 };
 
 } // namespace lathcli::alloc

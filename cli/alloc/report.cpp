@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "report.hpp"
 
-#include "lathwork/config.h"
+#include "lathwork/error.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -130,8 +130,7 @@ void print_json(std::ostream& out, const outcome& o) {
             holes.push_back({{"from", std::uint64_t{1} << i}, {"holes", end.histogram[i]}});
     json j{{"context",
             {{"tool", "lath alloc"},
-             {"version",
-              format("%d.%d.%d", LATH_VERSION_MAJOR, LATH_VERSION_MINOR, LATH_VERSION_PATCH)},
+             {"version", lath_version()},
              {"trace", o.trace},
              {"policy", o.policy},
              {"unit", o.options.unit},

@@ -16,7 +16,7 @@ struct outcome {
     replay_options options;
     reader::counters counts;
     std::string last_error; // of the lines skipped
-    std::vector<state> history; // never empty
+    std::vector<state> history; // of the prints: never empty
     const latencies *allocating = nullptr, *freeing = nullptr;
     bool interrupted = false;
 };

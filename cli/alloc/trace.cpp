@@ -82,17 +82,16 @@ void reader::read_allocation(operation& o, const std::vector<std::string_view>& 
         complain("alignment " + quoted(words[3]) + " is not a power of two");
     if (words.size() > 4)
         o.hint = number("hint", words[4]);
-    std::string id(words[1]);
-    if (live_.contains(id))
-        complain("ID " + quoted(id) + " is in use");
+    auto [place, fresh] = live_.try_emplace(std::string(words[1]));
+    if (!fresh)
+        complain("ID " + quoted(words[1]) + " is in use");
     if (unused_.empty()) {
         unused_.push_back(names_.size());
         names_.emplace_back();
     }
-    o.slot = unused_.back();
+    o.slot = place->second = unused_.back();
     unused_.pop_back();
-    names_[o.slot] = id;
-    live_.emplace(std::move(id), o.slot);
+    names_[o.slot] = place->first;
     counts_.allocations++;
 }
 

@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+/* Of these headers; lath_version() (lathwork/error.h) is that of the library. Here and nowhere else. */
 #define LATH_VERSION_MAJOR 0
 #define LATH_VERSION_MINOR 1
 #define LATH_VERSION_PATCH 0

@@ -8,6 +8,9 @@
  * where lath_store_open() finds what it says ("file:PATH", "dev:/dev/llds"). They stay until forrest_rm_tree() or
  * the program's end; a file: is written when the last handle is cleaned up.
  *
+ * Build with what `pkg-config --cflags --libs forrest` says: "forrest.h" lies beside lathwork/, and like the
+ * header of 2012 it brings the standard ones that programs rely on.
+ *
  * What differs from the library of 2012: result says what happened; vlen is the length of the value; an insert
  * of a key that is there changes its value; a key that is not there has val NULL; values have any length up to
  * INT_MAX and one NUL behind them; forrest_cleanup() closes; a key can be deleted; nothing is done for a NULL
@@ -15,6 +18,17 @@
  */
 #ifndef LATHWORK_FORREST_H
 #define LATHWORK_FORREST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "lathwork/config.h"
 

@@ -97,7 +97,8 @@ struct lath_item {
 	uint64_t value;
 };
 
-/* Opaque; to be embedded. Aligned to 64 bytes. */
+/* Opaque; to be embedded. Aligned to 64 bytes: malloc() aligns to 16 only, so allocate one, or what embeds
+ * one, with aligned_alloc(). It must not be moved between init and fini. */
 struct lath_index {
 	uint64_t opaque[LATH_INDEX_WORDS];
 }
@@ -125,9 +126,12 @@ struct lath_index_stats {
 typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
 
 /*
- * Make an empty index. config may be NULL. init: 0 | -EINVAL (config) | -ENOMEM. create: NULL for
- * either. fini and destroy end an index: they wait for retired nodes, so not in a read-side critical
- * section, and free all memory.
+ * Make an empty index. config may be NULL. init: 0 | -EINVAL (config, or an index that is NULL or
+ * misaligned) | -ENOMEM. create: NULL for either. fini and destroy end an index: they wait for retired
+ * nodes, so not in a read-side critical section, and free all memory.
+ * Misuse. Every call but destroy, which ignores NULL, needs an index between init and fini: NULL, an index that
+ * was never initialised, and an index after its fini (a second fini too) are not checked. After fini, init begins
+ * anew. Pointers for results may be NULL only where a call says so.
  */
 LATH_API int lath_index_init(struct lath_index *index, const struct lath_config *config);
 /* each: called for every item that is still there, or NULL. Excludes all other calls. */

@@ -27,10 +27,11 @@
  *   S1 entries are in order from the head, equal ones in order of arrival;
  *   S2 every entry of a block lies between the block's separator and the next block's;
  *   S3 an entry names its request and that request's sector;
- *   S4 counts agree; S5 chains and directory name the same blocks in the same order.
+ *   S4 counts agree; S5 chains and directory name the same blocks in the same order;
+ *   S6 no request is in the queue twice.
  *
  * Memory: nothing is allocated after lath_sortq_init. The caller gives lath_sortq_memsize() bytes,
- * about 25 a request and 6 KiB for the hybrid, 32 a request for ages, up to 64 for merges, and embeds a
+ * about 25 a request and 6 KiB for the hybrid, 32 a request for ages or checks, up to 64 for merges, and embeds a
  * struct lath_request in each request. Requests come from a pool (an array, any stride); several queues -
  * two directions, priorities - may share one pool, a request being in one queue at a time.
  *
@@ -48,6 +49,19 @@
  * lath_sortq_set_head is O(n/32); passing a barrier costs O(requests behind it).
  *
  * Limits: 2^20 - 1 requests a pool, sectors below 2^44.
+ *
+ * Misuse. What is refused, with nothing changed:
+ *
+ *   insert of a request that is queued, or of a sector    -EEXIST, -EINVAL, -ENOENT: all engines but the
+ *   of 2^44 or more; back merge of one not in this queue  hybrid; the hybrid with LATH_SORTQ_CHECKED. O(1)
+ *   removal, front merge, next and prev of one that is    -ENOENT, NULL: all. O(1); in a hybrid without AGES,
+ *   not in this queue                                     MERGES and CHECKED by the search that the call makes
+ *
+ * The hybrid's insert is a few stores that touch nothing of the request. LATH_SORTQ_CHECKED, for tests and the
+ * search for a mistake, makes it look; lath_sortq_verify reports a second insert without it (S6). Not noticed: the
+ * insert into a hybrid of a request that another hybrid holds; a sector that the caller changed while the request was
+ * queued (lath_sortq_verify: S3); a request that lath_request_pool_init never saw or saw for another pool; a
+ * lookup's slot used after another change of the queue.
  *
  * Example:
  *	struct lath_request_pool pool;
@@ -91,7 +105,7 @@ struct lath_request {
 	uint64_t sector;
 	uint32_t sectors; /* length; for the merge calls */
 	uint32_t tag;	  /* index in the pool */
-	uint32_t where;	  /* the queue's */
+	uintptr_t where;  /* the queue's: which one holds it, where the hybrid's blocks do not say so */
 	uint64_t time;	  /* the caller's, e.g. the deadline; read by lath_sortq_expired */
 	union {		  /* not touched by the hybrid, but for requests behind a barrier */
 		struct lath_list_node list;
@@ -124,9 +138,10 @@ enum lath_sortq_engine {
 
 /* lath_sortq_config.flags */
 enum {
-	LATH_SORTQ_LOWEST = 1u << 0, /* lowest sector first: the head stays at 0 */
-	LATH_SORTQ_AGES = 1u << 1,   /* keep the order of arrival: oldest, expired */
-	LATH_SORTQ_MERGES = 1u << 2, /* hash starts and ends: lookups without a search */
+	LATH_SORTQ_LOWEST = 1u << 0,  /* lowest sector first: the head stays at 0 */
+	LATH_SORTQ_AGES = 1u << 1,    /* keep the order of arrival: oldest, expired */
+	LATH_SORTQ_MERGES = 1u << 2,  /* hash starts and ends: lookups without a search */
+	LATH_SORTQ_CHECKED = 1u << 3, /* the hybrid, too, refuses a request that is queued already */
 };
 
 /* Which form of the hybrid's inner steps. All give the same order. */
@@ -169,14 +184,20 @@ struct lath_sortq {
 	uint64_t opaque[120];
 } LATH_ALIGNED64;
 
-/* Numbers the requests; clears their queue fields. 0 | -EINVAL. */
+/* Numbers the requests and marks them as not queued; no queue may hold one of them. first_hook is aligned as a
+ * struct lath_request is. 0 | -EINVAL. */
 LATH_API int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride,
 				    uint32_t count);
 
 /* Bytes that lath_sortq_init wants, aligned to 64; 0 when config or pool is invalid. */
 LATH_API size_t lath_sortq_memsize(const struct lath_sortq_config *config,
 				   const struct lath_request_pool *pool);
-/* 0 | -EINVAL | -EOPNOTSUPP (the processor or build lacks config->simd). NULL config: the defaults. */
+/*
+ * An empty queue in *queue, which is aligned to 64 bytes, with memory of lath_sortq_memsize() bytes, aligned
+ * likewise. NULL config: the defaults. A queue needs no end; it may be initialised anew once it is empty, or
+ * before lath_request_pool_init has marked its requests as free again.
+ * 0 | -EINVAL: config, a NULL or misaligned pointer | -EOPNOTSUPP: the processor or build lacks config->simd
+ */
 LATH_API int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *config,
 			     struct lath_request_pool *pool, void *memory);
 /* "hybrid", "rbtree", ...; "?" for an unknown number. Never NULL. */
@@ -186,7 +207,7 @@ LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
 /* What the inline calls leave to others: what happens seldom, and queues that keep more than the order. */
 LATH_API void lath_sortq_settle(struct lath_sortq *queue);
-LATH_API void lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *request);
+LATH_API int lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *request);
 LATH_API struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue);
 
 static inline void lath_sortq_gather(struct lath_sortq *queue, const struct lath_request *request)
@@ -203,17 +224,19 @@ static inline void lath_sortq_gather(struct lath_sortq *queue, const struct lath
 		lath_sortq_settle(queue);
 }
 
-/* request->sector < 2^44, the request in no queue. Cannot fail. */
-static inline void lath_sortq_insert(struct lath_sortq *queue, struct lath_request *request)
+/* The request in no queue, its sector below 2^44. 0 | -EEXIST, -EINVAL: see Misuse above; always 0 from a hybrid
+ * without LATH_SORTQ_CHECKED. */
+static inline int lath_sortq_insert(struct lath_sortq *queue, struct lath_request *request)
 {
-	if (queue->gate.quick_in)
-		lath_sortq_gather(queue, request);
-	else
-		lath_sortq_insert_slow(queue, request);
+	if (!queue->gate.quick_in)
+		return lath_sortq_insert_slow(queue, request);
+	lath_sortq_gather(queue, request);
+	return 0;
 }
 
-/* A plug flush: n requests, as if inserted one by one, in order of arrival. */
-LATH_API void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n);
+/* A plug flush: n requests, as if inserted one by one, in order of arrival. The number inserted: if it is
+ * less than n, lath_sortq_insert refuses requests[number], and those behind it have not been tried. */
+LATH_API size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n);
 
 /* What lath_sortq_lookup found for [start, end). */
 struct lath_sortq_merge {
@@ -232,17 +255,19 @@ enum {
 };
 LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
 				struct lath_sortq_merge *found);
-/* Insert with what a lookup of [request->sector, ...) found; the queue unchanged since. */
-LATH_API void lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
-				   struct lath_request *request);
-/* request->sectors grew at the end. */
-LATH_API void lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *request);
-/* request grows at its start: sets sector and sectors; the order is kept without a new search if it can be. */
-LATH_API void lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *request,
-				      uint64_t new_sector);
+/* Insert with what a lookup of [request->sector, ...) found; the queue unchanged since. As lath_sortq_insert. */
+LATH_API int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
+				  struct lath_request *request);
+/* request->sectors grew at the end. 0 | -ENOENT: not in this queue (see Misuse above; without LATH_SORTQ_MERGES
+ * there is nothing to do, and always 0). */
+LATH_API int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *request);
+/* request grows at its start: sets sector and sectors; the order is kept without a new search if it can be.
+ * 0 | -ENOENT: not in this queue | -EINVAL: new_sector is behind request->sector */
+LATH_API int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *request,
+				     uint64_t new_sector);
 
-/* Take a queued request out: cancelled, expired, merged away. */
-LATH_API void lath_sortq_remove(struct lath_sortq *queue, struct lath_request *request);
+/* Take a queued request out: cancelled, expired, merged away. 0 | -ENOENT: not in this queue. */
+LATH_API int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *request);
 
 /* The next request of the sweep, or NULL; stays queued. */
 LATH_API struct lath_request *lath_sortq_first(struct lath_sortq *queue);
@@ -265,7 +290,7 @@ LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, ui
 /* As first_from, but NULL unless it starts before zone + zone_sectors. zone is the zone's first sector. */
 LATH_API struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
 						       uint64_t zone_sectors);
-/* In sweep order, not past a barrier; NULL at the end. */
+/* In sweep order, not past a barrier; NULL at the end, and for a request that is not in this queue. */
 LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *request);
 LATH_API struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *request);
 

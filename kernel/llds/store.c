@@ -2,6 +2,7 @@
 /*
  * store.c - entries, trees, and changes of one key; room at the limit.
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
@@ -171,7 +172,8 @@ static void tree_put(struct llds_tree *tree)
 
 static struct llds_tree *tree_new(struct llds_store *store)
 {
-	struct llds_tree *tree = kzalloc(sizeof(*tree), LLDS_GFP);
+	/* of a power of two, so that kmalloc aligns the list in it */
+	struct llds_tree *tree = kzalloc(roundup_pow_of_two(sizeof(*tree)), LLDS_GFP);
 	const struct lath_allocator allocator = { node_memory, node_memory_free, tree };
 	struct lath_config config = LATH_CONFIG_INIT;
 

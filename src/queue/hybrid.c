@@ -429,7 +429,7 @@ noinline bool lath_hybrid_open(struct sortq *q)
 }
 
 /* With all in blocks and the place known an entry needs no detour. */
-void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
+int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
 	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place);
@@ -438,7 +438,7 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 
 	if (unlikely(!b->first || (info->hi == LATH_BLOCK_CAP && short_of_room(b)))) {
 		lath_sortq_gather(public_of(q), rq);
-		return;
+		return 0;
 	}
 	b->count++;
 	if (q->notes)
@@ -451,6 +451,7 @@ void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 	} else {
 		place_run(q, id, LATH_PLACE_SLOT(place), entry, 1);
 	}
+	return 0;
 }
 
 struct lath_request *lath_hybrid_first(struct sortq *q)
@@ -569,6 +570,8 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 		if (likely(p >= b->info[id].lo && p < b->info[id].hi))
 			return LATH_PLACE(id, p, 0);
 	}
+	if (unlikely(!b->first))
+		return LATH_NO_SLOT;
 	/* before the first entry there is no place to start at */
 	w = position(entry) == b->gate.base ? LATH_PLACE(b->first, b->info[b->first].lo, 0)
 					    : lath_hybrid_seek(q, position(entry) - 1);
@@ -580,8 +583,12 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 		for (; p < b->info[id].hi; p++) {
 			if (b->block[id].e[p] == entry)
 				return LATH_PLACE(id, p, slot);
+			if (position(b->block[id].e[p]) != position(entry))
+				return LATH_NO_SLOT;
 		}
 		id = b->info[id].next;
+		if (id == LATH_NONE)
+			return LATH_NO_SLOT;
 		p = b->info[id].lo;
 		slot = 0; /* not known, nor needed */
 	}
@@ -598,23 +605,25 @@ static bool knows_block(const struct sortq *q, u64 entry)
 	return q->notes && i == gate->fresh_count;
 }
 
-void lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
+bool lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
-	u64 entry = entry_of(rq);
+	u64 entry = entry_of(rq), place;
 
 	if (unlikely(!knows_block(q, entry))) {
-		u32 id = LATH_PLACE_BLOCK(lath_hybrid_place_of(q, rq));
-
+		place = lath_hybrid_place_of(q, rq);
+		if (unlikely(place == LATH_NO_SLOT))
+			return false;
 		b->count--;
-		cut_entry(q, id, entry);
-		return;
+		cut_entry(q, LATH_PLACE_BLOCK(place), entry);
+		return true;
 	}
 	if (unlikely(q->removed_count == LATH_REMOVED_CAP))
 		settle(q);
 	q->removed[q->removed_count++] = entry;
 	b->count--;
 	b->gate.limit = min(b->gate.limit, rel(b, entry));
+	return true;
 }
 
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
@@ -622,8 +631,11 @@ bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
 	struct lath_blocks *b = &q->b;
 	u64 place = lath_hybrid_place_of(q, rq), moved = sector << LATH_TAG_BITS | rq->tag;
 	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place);
-	u64 *e = b->block[id].e;
+	u64 *e;
 
+	if (unlikely(place == LATH_NO_SLOT))
+		return false;
+	e = b->block[id].e;
 	/* it may pass neither the entry before it nor the head, nor leave its block */
 	if (p == b->info[id].lo || rel(b, moved) > rel(b, e[p]) ||
 	    rel(b, position(moved)) < rel(b, position(e[p - 1])))
@@ -711,11 +723,36 @@ void lath_hybrid_set_head(struct sortq *q, u64 sector)
 	b->gate.base = base;
 }
 
+static bool mark(struct lath_request *rq, bool value)
+{
+	bool was = rq->where;
+
+	rq->where = value;
+	return was;
+}
+
+/* `where` of the requests of all entries becomes value: was it anything else than 0 for one of them? */
+static bool mark_all(struct sortq *q, bool value)
+{
+	const struct lath_blocks *b = &q->b;
+	bool was = false;
+	u32 id, i;
+
+	for (i = 0; i < b->gate.fresh_count; i++)
+		was |= mark(request_of(q, b->gate.fresh[i]), value);
+	for (id = b->first ? b->first : LATH_NONE; id != LATH_NONE; id = b->info[id].next) {
+		for (i = b->info[id].lo; i < b->info[id].hi; i++)
+			was |= mark(request_of(q, b->block[id].e[i]), value);
+	}
+	return was;
+}
+
 int lath_hybrid_verify(struct sortq *q)
 {
 	const struct lath_blocks *b = &q->b;
-	u32 id, i, n = 0, last_tag = 0;
+	u32 id, i, n = 0;
 	u64 last = 0;
+	bool twice;
 
 	for (i = 0; i < b->gate.fresh_count; i++) {
 		if (entry_of(request_of(q, b->gate.fresh[i])) != b->gate.fresh[i])
@@ -729,16 +766,17 @@ int lath_hybrid_verify(struct sortq *q)
 			u64 entry = b->block[id].e[i], at = rel(b, position(entry));
 			const struct lath_request *rq = request_of(q, entry);
 
-			if (n && (at < last || (last_tag == rq->tag)))
+			if (n && at < last)
 				return 1;
 			if (entry_of(rq) != entry)
 				return 3;
 			last = at;
-			last_tag = rq->tag;
 			n++;
 		}
 	}
 	if (n != b->count)
 		return 4;
-	return lath_blocks_verify(b);
+	twice = mark_all(q, true);
+	mark_all(q, false);
+	return twice ? 6 : lath_blocks_verify(b);
 }

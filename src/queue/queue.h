@@ -10,7 +10,11 @@
 #include "arch/sortq_block.h"
 #include "queue/order.h"
 
-#define LATH_PARKED (~0u) /* lath_request.where: behind a barrier */
+/*
+ * lath_request.where: 0, or the queue that holds the request, with LATH_PARKED if it is behind a barrier. Of the
+ * hybrid's requests only those behind a barrier say so: for the others the notes do, or the blocks.
+ */
+#define LATH_PARKED 1ul
 #define LATH_NO_SLOT (~0ull)
 
 struct sortq;
@@ -52,6 +56,7 @@ struct lath_note {
 struct sortq {
 	struct lath_blocks b; /* the hybrid; its count serves all engines */
 	bool far;	      /* so many requests that they are cold when dispatched: prefetch */
+	bool checked;	      /* inserts and back merges are looked at */
 	u16 flags;
 	u32 requests_max;
 	const struct lath_engine *engine; /* NULL: the hybrid */
@@ -112,16 +117,19 @@ static inline u32 held(const struct sortq *q)
 size_t lath_hybrid_memsize(u32 requests);
 void lath_hybrid_init(struct sortq *q, void *memory);
 bool lath_hybrid_open(struct sortq *q);
-void lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq);
+/* 0, which makes it the last call of an insert. */
+int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq);
 /* NULL when empty */
 struct lath_request *lath_hybrid_first(struct sortq *q);
 struct lath_request *lath_hybrid_pop(struct sortq *q);
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n);
-void lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
+/* False: it is not there. Told with certainty in a queue without notes only. */
+bool lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
 /* Change the sector in place: true unless the order would change. */
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector);
 /* A place is good until the next change of the queue. */
 u64 lath_hybrid_seek(struct sortq *q, u64 key);
+/* LATH_NO_SLOT: it is not there. */
 u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq);
 /* The requests on both sides of a place; NULL at the ends. */
 struct lath_request *lath_hybrid_before(struct sortq *q, u64 place);

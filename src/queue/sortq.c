@@ -23,7 +23,8 @@ int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uin
 	u32 i;
 
 	if (!first_hook || !count || count > LATH_SORTQ_MAX_REQUESTS ||
-	    stride < sizeof(struct lath_request) || stride % _Alignof(struct lath_request))
+	    stride < sizeof(struct lath_request) ||
+	    (stride | (uintptr_t)first_hook) % _Alignof(struct lath_request))
 		return -EINVAL;
 	pool->base = first_hook;
 	pool->stride = stride;
@@ -43,10 +44,14 @@ static const struct lath_sortq_config defaults = LATH_SORTQ_CONFIG_INIT;
 static bool read_config(const struct lath_sortq_config *given, struct lath_sortq_config *config)
 {
 	*config = defaults;
+	if (given &&
+	    (given->size < offsetof(struct lath_sortq_config, simd) || given->size > sizeof(*config)))
+		return false;
 	if (given)
-		memcpy(config, given, min(given->size, sizeof(*config)));
+		memcpy(config, given, given->size);
 	return (u32)config->engine < LATH_SORTQ_ENGINES && (u32)config->simd <= LATH_SIMD_AVX512 &&
-	       !(config->flags & ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES));
+	       !(config->flags &
+		 ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES | LATH_SORTQ_CHECKED));
 }
 
 /* four to eight chains a request */
@@ -59,6 +64,8 @@ static size_t notes_memsize(const struct lath_sortq_config *config, u32 requests
 {
 	size_t bytes = (requests + 1) * sizeof(struct lath_note);
 
+	if (config->engine == LATH_SORTQ_HYBRID && config->flags & LATH_SORTQ_CHECKED)
+		return (bytes + 63) & ~(size_t)63;
 	return config->flags & (LATH_SORTQ_AGES | LATH_SORTQ_MERGES) ? (bytes + 63) & ~(size_t)63 : 0;
 }
 
@@ -107,7 +114,8 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	struct sortq *q = queue_of(queue);
 	char *at = memory;
 
-	if (!queue || !pool || !memory || (uintptr_t)memory % 64 || !read_config(given, &config))
+	if (!queue || !pool || !memory || ((uintptr_t)queue | (uintptr_t)memory) % 64 ||
+	    !read_config(given, &config))
 		return -EINVAL;
 	memset(q, 0, sizeof(*q));
 	q->b.ops = choose_ops(config.simd);
@@ -119,6 +127,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->requests_max = pool->count;
 	q->flags = (u16)config.flags;
 	q->far = pool->count > FAR;
+	q->checked = config.engine != LATH_SORTQ_HYBRID || config.flags & LATH_SORTQ_CHECKED;
 	q->b.gate.fresh_cap = q->far ? FAR_FRESH : LATH_SORTQ_FRESH;
 	q->state = memory;
 	if (config.engine == LATH_SORTQ_HYBRID) {
@@ -132,7 +141,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	at += engine_memsize(&config, pool->count);
 	if (notes_memsize(&config, pool->count)) {
 		q->notes = (struct lath_note *)at;
-		memset(q->notes, 0, sizeof(*q->notes));
+		memset(q->notes, 0, notes_memsize(&config, pool->count)); /* in no ring */
 		at += notes_memsize(&config, pool->count);
 	}
 	if (q->flags & LATH_SORTQ_MERGES) {
@@ -178,6 +187,12 @@ static inline void age_remove(struct sortq *q, u32 tag)
 
 	n[note->older].newer = note->newer;
 	n[note->newer].older = note->older;
+}
+
+/* In the ring? Only the arrival of a request makes another one's `newer` name it, and its departure unmakes it. */
+static inline bool age_known(const struct sortq *q, u32 tag)
+{
+	return q->notes[note_of(q, tag)->older].newer == tag + 1;
 }
 
 /* ---- edges: requests by hash of the sectors where they start and end, so that a lookup needs no search */
@@ -302,17 +317,27 @@ static void engine_insert(struct sortq *q, struct lath_request *rq)
 		return;
 	}
 	q->engine->insert(q, rq, key_of(q, rq->sector));
+	rq->where = (uintptr_t)q;
 	q->b.count++;
 }
 
-static void engine_remove(struct sortq *q, struct lath_request *rq)
+/* False: it is not there; of the hybrid without notes, as holds() has told for the others. */
+static bool engine_remove(struct sortq *q, struct lath_request *rq)
 {
-	if (!q->engine) {
-		lath_hybrid_remove(q, rq);
-		return;
-	}
+	if (!q->engine)
+		return lath_hybrid_remove(q, rq);
 	q->engine->remove(q, rq);
+	rq->where = 0;
 	q->b.count--;
+	return true;
+}
+
+/* Is rq in this queue? True also if only a search of the blocks can tell. */
+static bool holds(const struct sortq *q, const struct lath_request *rq)
+{
+	if (q->engine || rq->where)
+		return (rq->where & ~LATH_PARKED) == (uintptr_t)q;
+	return !q->notes || age_known(q, rq->tag);
 }
 
 void lath_sortq_settle(struct lath_sortq *queue)
@@ -330,6 +355,7 @@ static inline struct lath_request *engine_pop(struct sortq *q)
 	if (!q->b.count)
 		return NULL;
 	rq = q->engine->pop(q);
+	rq->where = 0;
 	q->b.count--;
 	if (!(q->flags & LATH_SORTQ_LOWEST)) {
 		q->sweep = q->engine->key(q, rq) >> LATH_SORTQ_SECTOR_BITS;
@@ -340,11 +366,16 @@ static inline struct lath_request *engine_pop(struct sortq *q)
 
 /* ---- barriers: what comes behind one waits in a list until the engine has run empty */
 
+static inline bool parked(const struct lath_request *rq)
+{
+	return rq->where & LATH_PARKED;
+}
+
 static void park(struct sortq *q, struct lath_request *rq)
 {
 	rq->node.list.key = q->barriers;
 	lath_list_insert_after(&q->parked, &rq->node.list, q->parked.last);
-	rq->where = LATH_PARKED;
+	rq->where = (uintptr_t)q | LATH_PARKED;
 	q->parked_count++;
 	update_quick(q);
 }
@@ -400,34 +431,49 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 
 /* ---- insert and merge */
 
-static void insert_full(struct sortq *q, struct lath_request *rq, u64 place)
+static noinline int refuse_insert(const struct sortq *q, const struct lath_request *rq)
 {
+	if (rq->sector >= SECTOR_LIMIT)
+		return -EINVAL;
+	return rq->where || (q->notes && age_known(q, rq->tag)) ? -EEXIST : 0;
+}
+
+static int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
+{
+	if (unlikely(q->checked)) {
+		int ret = refuse_insert(q, rq);
+
+		if (ret)
+			return ret;
+	}
 	arrive(q, rq);
 	if (unlikely(behind_barrier(q)))
 		park(q, rq);
 	else if (place == LATH_NO_SLOT || q->engine)
 		engine_insert(q, rq);
 	else
-		lath_hybrid_insert_at(q, place, rq);
+		return lath_hybrid_insert_at(q, place, rq);
+	return 0;
 }
 
-void lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
+int lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
 {
-	insert_full(queue_of(queue), rq, LATH_NO_SLOT);
+	return insert_full(queue_of(queue), rq, LATH_NO_SLOT);
 }
 
-void lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
+size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		lath_sortq_insert(queue, requests[i]);
+	for (i = 0; i < n && !lath_sortq_insert(queue, requests[i]); i++)
+		;
+	return i;
 }
 
-void lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
-			  struct lath_request *rq)
+int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
+			 struct lath_request *rq)
 {
-	insert_full(queue_of(queue), rq, found->slot);
+	return insert_full(queue_of(queue), rq, found->slot);
 }
 
 /* Would a request at start, grown to end, stay where it is in the sweep, or pass the head? */
@@ -474,8 +520,7 @@ static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, u
 	if (unlikely(behind_barrier(q))) {
 		/* nothing may merge across the barrier */
 		found->front = NULL;
-		if (found->back &&
-		    (found->back->where != LATH_PARKED || found->back->node.list.key != q->barriers))
+		if (found->back && (!parked(found->back) || found->back->node.list.key != q->barriers))
 			found->back = NULL;
 		return;
 	}
@@ -499,12 +544,14 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 		lookup_full(queue, start, end, flags, found);
 }
 
-void lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
+int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
 	if (!q->edges[START])
-		return;
+		return 0;
+	if (unlikely(q->checked) && !holds(q, rq))
+		return -ENOENT;
 	if (rq->tag == q->grown) {
 		q->grown_end = rq->sector + rq->sectors;
 	} else {
@@ -512,38 +559,48 @@ void lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
 		grow(q, rq);
 	}
 	note_of(q, rq->tag)->sectors = rq->sectors;
+	return 0;
 }
 
-void lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, uint64_t new_sector)
+int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, uint64_t new_sector)
 {
 	struct sortq *q = queue_of(queue);
 	u32 grown = (u32)(rq->sector - new_sector);
 
+	if (unlikely(!holds(q, rq)))
+		return -ENOENT;
+	if (unlikely(new_sector > rq->sector))
+		return -EINVAL;
 	if (q->edges[START]) {
 		edge_remove(q, START, rq->sector, rq->tag);
 		edge_add(q, START, new_sector, rq->tag);
 		note_of(q, rq->tag)->sectors += grown;
 	}
-	if (rq->where != LATH_PARKED && (q->engine || !lath_hybrid_move(q, rq, new_sector))) {
-		engine_remove(q, rq);
+	if (!parked(rq) && (q->engine || !lath_hybrid_move(q, rq, new_sector))) {
+		if (unlikely(!engine_remove(q, rq)))
+			return -ENOENT;
 		rq->sector = new_sector;
 		engine_insert(q, rq);
 	}
 	rq->sector = new_sector;
 	rq->sectors += grown;
+	return 0;
 }
 
 /* ---- removal and dispatch */
 
-void lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
+int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
+	if (unlikely(!holds(q, rq)))
+		return -ENOENT;
 	depart(q, entry_of(rq));
-	if (unlikely(rq->where == LATH_PARKED))
+	if (unlikely(parked(rq)))
 		unpark(q, rq);
-	else
-		engine_remove(q, rq);
+	else if (unlikely(!engine_remove(q, rq)))
+		return -ENOENT;
+	return 0;
 }
 
 struct lath_request *lath_sortq_first(struct lath_sortq *queue)
@@ -638,23 +695,27 @@ struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t
 struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
+	u64 place;
 
-	if (rq->where == LATH_PARKED)
+	if (!holds(q, rq) || parked(rq))
 		return NULL;
 	if (q->engine)
 		return q->engine->next ? q->engine->next(q, rq) : NULL;
-	return lath_hybrid_behind(q, lath_hybrid_place_of(q, rq) + LATH_PLACE(0, 1, 0));
+	place = lath_hybrid_place_of(q, rq);
+	return place == LATH_NO_SLOT ? NULL : lath_hybrid_behind(q, place + LATH_PLACE(0, 1, 0));
 }
 
 struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
+	u64 place;
 
-	if (rq->where == LATH_PARKED)
+	if (!holds(q, rq) || parked(rq))
 		return NULL;
 	if (q->engine)
 		return q->engine->prev ? q->engine->prev(q, rq) : NULL;
-	return lath_hybrid_before(q, lath_hybrid_place_of(q, rq));
+	place = lath_hybrid_place_of(q, rq);
+	return place == LATH_NO_SLOT ? NULL : lath_hybrid_before(q, place);
 }
 
 /* ---- the head */
@@ -665,7 +726,8 @@ struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_reque
  */
 static void engine_set_head(struct sortq *q, u64 sector)
 {
-	u32 n = q->b.count, i, next = 0, *end = &next;
+	uintptr_t next = 0, *end = &next;
+	u32 n = q->b.count, i;
 	struct lath_request *rq;
 
 	for (i = 0; i < n; i++) {
@@ -679,7 +741,7 @@ static void engine_set_head(struct sortq *q, u64 sector)
 		rq = request_of(q, next);
 		next = rq->where;
 		q->engine->insert(q, rq, key_of(q, rq->sector));
-		rq->where = 0;
+		rq->where = (uintptr_t)q;
 	}
 }
 

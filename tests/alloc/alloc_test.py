@@ -221,6 +221,21 @@ def wrong_input(scratch):
     lath(*pool, "--policy", "worst", trace, expect=105)
 
 
+def long_trace(scratch):
+    """many live ranges: what is said of them over time costs no walk over all of them"""
+    trace = os.path.join(scratch, "long.trace")
+    lines = [f"a i{i} 4096" for i in range(200000)]
+    with open(trace, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    text = lath("--pool", "0-", "--unit", "4K", trace).stdout
+    check("200000 live ranges", "200000 allocations (0 without room)" in text, text)
+    lines[100000] = "bogus"
+    with open(trace, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    out = lath("--pool", "0-", "--unit", "4K", "--csv", "/dev/null", trace, expect=1)
+    check("the bad line in the middle is named", "long.trace:100001: " in out.stderr, out.stderr)
+
+
 def interrupt():
     """what came until the signal is reported"""
     child = subprocess.Popen([LATH, "alloc", "--pool", "0-1M", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -238,5 +253,6 @@ with tempfile.TemporaryDirectory() as where:
     against_model(where)
     outputs(where)
     wrong_input(where)
+    long_trace(where)
     interrupt()
 sys.exit(1 if failures else 0)

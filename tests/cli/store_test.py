@@ -116,7 +116,7 @@ def shell(scratch):
     has("remove", run("--remove", shared, "count", code=1).stderr, "no command")
     has("bench", run("mem:", "bench", "2000", "2").stdout, "mget")
     full = run("--limit", "8M", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)), code=1)
-    has("a full store", full.stderr, "No space left")
+    has("a full store", full.stderr, "there is no room")
     run("--limit", "8M", "--evict", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)))
 
 

@@ -180,6 +180,18 @@ static void check_holes(struct sl_list *list)
 	CHECK(skiplist_delete(list, 0, 256) == &slot[0] && skiplist_delete(list, 0, 256) == &slot[2]);
 }
 
+/* malloc() aligns to 16 only. */
+static void check_alignment(void)
+{
+	static char place[sizeof(struct sl_list) + 64] __attribute__((aligned(64)));
+	struct sl_list *list = (struct sl_list *)(void *)(place + 16);
+
+	sl_init_list(list, GFP_KERNEL);
+	fill(list, 100);
+	CHECK(tear_down(list) == 100);
+	sl_fini_list(list);
+}
+
 int main(void)
 {
 	static const int sizes[] = { 10, 32, 33, 1000 };
@@ -188,6 +200,7 @@ int main(void)
 	struct sl_leaf *leaf;
 	size_t i;
 
+	check_alignment();
 	sl_init_list(&list, GFP_ATOMIC);
 	CHECK(!sl_first_leaf(&list));
 	CHECK(!sl_last_leaf(&list));
@@ -206,7 +219,7 @@ int main(void)
 		CHECK(tear_down(&list) == sizes[i] - 1);
 		CHECK(alive == 0);
 		CHECK(!sl_first_leaf(&list));
-		CHECK(lath_index_count(&list.index) == 0);
+		CHECK(lath_index_count(list.index) == 0);
 	}
 	/* the last key */
 	CHECK(add(&list, &top) == 0);

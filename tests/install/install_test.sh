@@ -32,6 +32,7 @@ done
 pc=$(find "$root" -name lathwork.pc -printf '%h')
 lib=$(dirname "$pc")
 export PKG_CONFIG_PATH=$pc
+[[ $(pkg-config --modversion lathwork) == "$(pkg-config --modversion forrest)" ]] || fail "two versions"
 read -ra flags < <(pkg-config --cflags --libs lathwork)
 gcc "$here/user.c" "${flags[@]}" -o "$work/user_pc"
 LD_LIBRARY_PATH=$lib "$work/user_pc"
@@ -43,6 +44,16 @@ gcc "$here/user.c" "${flags[@]}" -o "$work/user_static"
 if ldd "$work/user_static" | grep -q liblathwork; then
 	fail "the static program needs liblathwork.so"
 fi
+
+# a program of 2012, with forrest.pc's own include path alone; newer compilers refuse undeclared calls by themselves
+read -r include _ < <(pkg-config --cflags-only-I forrest) # what follows is of the libraries below
+read -ra libs < <(pkg-config --libs forrest)
+for cc in gcc gcc-12 gcc-13 gcc-14 clang clang-19; do
+	command -v "$cc" >/dev/null || continue
+	"$cc" -std=gnu11 -Wall -Werror=implicit-function-declaration -Werror=int-conversion "$here/forrest.c" \
+		"$include" "${libs[@]}" -Wl,-rpath-link,"$lib" -o "$work/forrest"
+	LD_LIBRARY_PATH=$lib "$work/forrest"
+done
 
 # the shared library
 so=$lib/liblathwork.so

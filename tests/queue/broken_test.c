@@ -118,8 +118,9 @@ static void hybrid(enum lath_simd simd, const char *name)
 	BREAK(lath_sortq_verify(&queue), 3, request[5].sector, 9);
 	second = &b->info[b->info[b->first].next];
 	e = b->block[b->first].e;
-	BREAK(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo], e[b->info[b->first].lo + 1]);
-	BREAK(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo + 1], e[b->info[b->first].lo]);
+	BREAK(lath_sortq_verify(&queue), 1, e[b->info[b->first].lo], e[b->info[b->first].lo + 2]);
+	BREAK(lath_sortq_verify(&queue), 6, e[b->info[b->first].lo], e[b->info[b->first].lo + 1]);
+	BREAK(lath_sortq_verify(&queue), 6, e[b->info[b->first].lo + 1], e[b->info[b->first].lo]);
 	BREAK(lath_blocks_verify(b), 5, second->prev, LATH_NONE);
 	BREAK(lath_blocks_verify(b), 5, second->page, second->page + 1);
 	BREAK(lath_blocks_verify(b), 5, b->page[b->top_id[b->top_lo]].hi, 0);

@@ -126,11 +126,25 @@ TEST_CASE("bad arguments are refused") {
     CHECK(lath_request_pool_init(&pool, &items[0].hook, sizeof(request), 0) == -EINVAL);
     CHECK(lath_request_pool_init(&pool, &items[0].hook, 8, 4) == -EINVAL);
     CHECK(lath_request_pool_init(&pool, &items[0].hook, sizeof(request), 1u << 20) == -EINVAL);
+    alignas(lath_request) static char raw[2 * sizeof(lath_request)];
+    auto* skewed = reinterpret_cast<lath_request*>(raw + 4);
+    CHECK(lath_request_pool_init(&pool, skewed, sizeof(lath_request), 1) == -EINVAL);
     REQUIRE(lath_request_pool_init(&pool, &items[0].hook, sizeof(request), 4) == 0);
     lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
     REQUIRE(lath_sortq_memsize(&config, &pool) <= sizeof(memory));
     CHECK(lath_sortq_init(&q, &config, &pool, memory + 8) == -EINVAL);
     CHECK(lath_sortq_init(&q, &config, &pool, nullptr) == -EINVAL);
+    for (std::size_t size : {std::size_t{0}, sizeof(std::size_t), sizeof(config) + 8}) {
+        config.size = size;
+        CHECK(lath_sortq_memsize(&config, &pool) == 0);
+        CHECK(lath_sortq_init(&q, &config, &pool, memory) == -EINVAL);
+    }
+    config.size = sizeof(config);
+    alignas(64) static char place[sizeof(lath_sortq) + 64];
+    for (std::size_t off : {1, 8, 16, 32, 63}) {
+        auto* misaligned = reinterpret_cast<lath_sortq*>(place + off);
+        CHECK(lath_sortq_init(misaligned, &config, &pool, memory) == -EINVAL);
+    }
     CHECK(lath_sortq_init(&q, nullptr, &pool, memory) == 0);
     CHECK(lath_sortq_set_head(&q, 1ull << 44) == -EINVAL);
     config.flags = 1u << 9;

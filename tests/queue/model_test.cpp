@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <random>
@@ -44,6 +45,7 @@ public:
         memory_.reset(std::aligned_alloc(64, lath_sortq_memsize(&config, &pool_)));
         int rc = lath_sortq_init(&queue_, &config, &pool_, memory_.get());
         supported_ = rc == 0;
+        notices_ = s.engine != LATH_SORTQ_HYBRID || (s.flags & LATH_SORTQ_CHECKED) != 0;
         if (!supported_)
             REQUIRE(rc == -95); // EOPNOTSUPP
         for (std::uint32_t i = 0; i < s.pool; i++)
@@ -141,7 +143,9 @@ private:
         auto kind = below(10);
         if (kind < 6) {
             auto t = take();
-            lath_sortq_insert(&queue_, &requests_[t].hook);
+            CHECK(lath_sortq_insert(&queue_, &requests_[t].hook) == 0);
+            if (notices_)
+                CHECK(lath_sortq_insert(&queue_, &requests_[t].hook) == -EEXIST);
             model_.insert(t);
         } else if (kind < 9) {
             lookup_and_insert();
@@ -153,7 +157,7 @@ private:
                 batch.push_back(&requests_[t].hook);
                 model_.insert(t);
             }
-            lath_sortq_insert_batch(&queue_, batch.data(), batch.size());
+            CHECK(lath_sortq_insert_batch(&queue_, batch.data(), batch.size()) == batch.size());
         }
     }
 
@@ -176,7 +180,9 @@ private:
         bool searches = setup_.engine <= LATH_SORTQ_SKIPLIST;
         if (searches && !model_.barrier_pending())
             expect_neighbours(h, found);
-        lath_sortq_insert_at(&queue_, &found, &h);
+        CHECK(lath_sortq_insert_at(&queue_, &found, &h) == 0);
+        if (notices_)
+            CHECK(lath_sortq_insert_at(&queue_, &found, &h) == -EEXIST);
         model_.insert(t);
     }
 
@@ -232,7 +238,8 @@ private:
 
     void remove() {
         auto t = model_.ages()[below(model_.count())];
-        lath_sortq_remove(&queue_, &requests_[t].hook);
+        CHECK(lath_sortq_remove(&queue_, &requests_[t].hook) == 0);
+        CHECK(lath_sortq_remove(&queue_, &requests_[t].hook) == -ENOENT);
         model_.remove(t);
         free_.push_back(t);
     }
@@ -243,7 +250,7 @@ private:
         if (h.sector < 64)
             return;
         std::uint64_t to = h.sector - 1 - below(63);
-        lath_sortq_front_merged(&queue_, &h, to);
+        CHECK(lath_sortq_front_merged(&queue_, &h, to) == 0);
         model_.move(t, to);
         CHECK(h.sector == mirror_[t].sector);
         CHECK(h.sectors == mirror_[t].sectors);
@@ -314,6 +321,7 @@ private:
     std::vector<std::uint32_t> free_;
     std::uint64_t at_ = 1u << 30, stream_[4]{}, clock_ = 100, target_ = 40;
     bool supported_ = false;
+    bool notices_ = false; // a second insert of a request
 };
 
 constexpr shape all_shapes[] = {shape::spread,  shape::narrow, shape::rising, shape::falling,

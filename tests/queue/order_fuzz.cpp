@@ -6,6 +6,7 @@
 
 #include "lathwork/sortq.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 
@@ -25,7 +26,7 @@ void play(const std::uint8_t* at, const std::uint8_t* end, lath_simd simd) {
         return;
     lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
     config.simd = simd;
-    config.flags = *at++ & 7u;
+    config.flags = *at++ & 15u;
     std::vector<lath_request> requests(1u + *at++ % 200);
     auto count = static_cast<std::uint32_t>(requests.size());
     lath_request_pool pool{};
@@ -53,7 +54,9 @@ void play(const std::uint8_t* at, const std::uint8_t* end, lath_simd simd) {
                 lath_sortq_lookup(&queue, sector, sector + 4, LATH_SORTQ_LOOK_ALL, &found);
             expect(!found.back || found.back->sector + found.back->sectors == sector);
             expect(!found.front || found.front->sector == sector + 4);
-            lath_sortq_insert_at(&queue, &found, &r);
+            expect(lath_sortq_insert_at(&queue, &found, &r) == 0);
+            if (config.flags & LATH_SORTQ_CHECKED)
+                expect(lath_sortq_insert(&queue, &r) == -EEXIST);
             model.insert(r.tag);
         } else if (at[0] < 200) {
             auto tag = model.dispatch();
@@ -64,12 +67,13 @@ void play(const std::uint8_t* at, const std::uint8_t* end, lath_simd simd) {
         } else if (at[0] < 230 && model.count()) {
             auto tag = model.ages()[sector % model.count()];
             if (at[0] & 1) {
-                lath_sortq_remove(&queue, &requests[tag]);
+                expect(lath_sortq_remove(&queue, &requests[tag]) == 0);
+                expect(lath_sortq_remove(&queue, &requests[tag]) == -ENOENT);
                 model.remove(tag);
                 free.push_back(tag);
             } else if (requests[tag].sector >= 4) {
                 auto to = requests[tag].sector - 4;
-                lath_sortq_front_merged(&queue, &requests[tag], to);
+                expect(lath_sortq_front_merged(&queue, &requests[tag], to) == 0);
                 model.move(tag, to);
             }
         } else if (at[0] < 240 && !(config.flags & LATH_SORTQ_LOWEST)) {

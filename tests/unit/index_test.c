@@ -299,6 +299,23 @@ static int changes_on_condition(void)
 	return 0;
 }
 
+/* At any other address init fails before it writes there. */
+static int misaligned_lists_are_refused(void)
+{
+	static char place[2 * sizeof(struct lath_index)] __attribute__((aligned(64)));
+	uintptr_t off;
+	size_t i;
+
+	for (off = 1; off < 64; off++)
+		CHECK(lath_index_init((struct lath_index *)((uintptr_t)place + off), NULL) == -EINVAL);
+	for (i = 0; i < sizeof(place); i++)
+		CHECK(!place[i]);
+	CHECK(lath_index_init(NULL, NULL) == -EINVAL);
+	CHECK(lath_index_init((struct lath_index *)(uintptr_t)place, NULL) == 0);
+	lath_index_fini((struct lath_index *)(uintptr_t)place, NULL, NULL);
+	return 0;
+}
+
 int index_test(void)
 {
 	static int (*const cases[])(void) = {
@@ -313,6 +330,7 @@ int index_test(void)
 		key_patterns_cost_the_same,
 		preload_needs_no_memory,
 		changes_on_condition,
+		misaligned_lists_are_refused,
 	};
 	unsigned int i;
 	int line;

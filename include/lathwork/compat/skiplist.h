@@ -94,7 +94,7 @@ struct sl_list {
 	char lock;
 	uint64_t taken; /* bit i: preload[i] is in use */
 	struct lath_preload preload[SL_PRELOADS];
-	struct lath_index index;
+	struct lath_index *index; /* not embedded: a struct sl_list may come from malloc() */
 };
 
 #define sl_container(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
@@ -115,7 +115,8 @@ static inline void sl_init_list(struct sl_list *list, gfp_t gfp_mask)
 	list->taken = 0;
 	memset(list->preload, 0, sizeof(list->preload));
 	config.flags = LATH_HOLES;
-	list->error = lath_index_init(&list->index, &config);
+	list->index = lath_index_create(&config);
+	list->error = list->index ? 0 : -ENOMEM;
 }
 
 static inline void sl_fini_list(struct sl_list *list)
@@ -125,8 +126,8 @@ static inline void sl_fini_list(struct sl_list *list)
 	if (list->error)
 		return;
 	for (i = 0; i < SL_PRELOADS; i++)
-		lath_index_preload_release(&list->index, &list->preload[i]);
-	lath_index_fini(&list->index, NULL, NULL);
+		lath_index_preload_release(list->index, &list->preload[i]);
+	lath_index_destroy(list->index, NULL, NULL);
 	list->error = -EINVAL;
 }
 
@@ -167,7 +168,7 @@ static inline int skiplist_preload(struct sl_list *list, gfp_t gfp_mask)
 	i = sl_take_preload(list);
 	if (i == SL_PRELOADS)
 		return i;
-	ret = lath_index_preload(&list->index, &list->preload[i]);
+	ret = lath_index_preload(list->index, &list->preload[i]);
 	if (!ret)
 		return i;
 	sl_give_preload(list, i);
@@ -183,11 +184,10 @@ static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, in
 	if (preload_token < 0)
 		return preload_token;
 	if (preload_token < SL_PRELOADS) {
-		ret = lath_index_insert_preloaded(&list->index, &item, &list->preload[preload_token],
-						     NULL);
+		ret = lath_index_insert_preloaded(list->index, &item, &list->preload[preload_token], NULL);
 		sl_give_preload(list, preload_token);
 	}
-	return ret == -EAGAIN ? lath_index_insert_item(&list->index, &item, NULL) : ret;
+	return ret == -EAGAIN ? lath_index_insert_item(list->index, &item, NULL) : ret;
 }
 
 /*
@@ -211,7 +211,7 @@ static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint,
 	want.hint = hint;
 	want.policy = LATH_HOLE_NEXT;
 	slot->size = size;
-	ret = lath_index_insert_hole(&list->index, &want, (uint64_t)(uintptr_t)slot, &key);
+	ret = lath_index_insert_hole(list->index, &want, (uint64_t)(uintptr_t)slot, &key);
 	if (!ret)
 		slot->key = key;
 	return ret;
@@ -222,14 +222,14 @@ static inline struct sl_slot *skiplist_lookup(struct sl_list *list, unsigned lon
 {
 	struct lath_item item;
 
-	return lath_index_overlap_item(&list->index, key, size, &item) ? NULL : sl_item_slot(&item);
+	return lath_index_overlap_item(list->index, key, size, &item) ? NULL : sl_item_slot(&item);
 }
 
 static inline struct sl_slot *skiplist_lookup_rcu(struct sl_list *list, unsigned long key, unsigned long size)
 {
 	struct lath_item item;
 
-	return lath_index_overlap_item_rcu(&list->index, key, size, &item) ? NULL : sl_item_slot(&item);
+	return lath_index_overlap_item_rcu(list->index, key, size, &item) ? NULL : sl_item_slot(&item);
 }
 
 /* Delete the first slot that overlaps [key, key + size); returns it, or NULL. */
@@ -237,11 +237,11 @@ static inline struct sl_slot *skiplist_delete(struct sl_list *list, unsigned lon
 {
 	struct lath_item item;
 
-	while (!lath_index_overlap_item(&list->index, key, size, &item)) {
+	while (!lath_index_overlap_item(list->index, key, size, &item)) {
 		/* a point inside both; another thread may have been faster */
 		uint64_t point = item.key > key ? item.key : key;
 
-		if (!lath_index_erase_item_at(&list->index, point, &item))
+		if (!lath_index_erase_item_at(list->index, point, &item))
 			return sl_item_slot(&item);
 	}
 	return NULL;
@@ -280,7 +280,7 @@ static inline struct sl_leaf *sl_copy_leaf(struct sl_list *list, struct sl_leaf 
 	uint64_t next;
 
 	return sl_fill_leaf(leaf, items,
-			    lath_index_scan(&list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE,
+			    lath_index_scan(list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE,
 					       &next));
 }
 
@@ -301,7 +301,7 @@ static inline struct sl_leaf *sl_last_leaf(struct sl_list *list)
 	size_t at = SKIP_KEYS_PER_NODE;
 	uint64_t key = UINT64_MAX;
 
-	while (at && !lath_index_floor_item(&list->index, key, &items[at - 1])) {
+	while (at && !lath_index_floor_item(list->index, key, &items[at - 1])) {
 		key = items[--at].key;
 		if (!key--)
 			break;
@@ -353,9 +353,9 @@ static inline void sl_drop_leaves(struct sl_list *list)
 	size_t i, n;
 
 	do {
-		n = lath_index_scan(&list->index, 0, list->handed_out, items, SKIP_KEYS_PER_NODE, &next);
+		n = lath_index_scan(list->index, 0, list->handed_out, items, SKIP_KEYS_PER_NODE, &next);
 		for (i = 0; i < n; i++)
-			lath_index_erase_item(&list->index, items[i].key, NULL);
+			lath_index_erase_item(list->index, items[i].key, NULL);
 	} while (n);
 }
 

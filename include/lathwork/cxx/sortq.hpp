@@ -88,20 +88,24 @@ public:
     sort_queue(const sort_queue&) = delete;
     sort_queue& operator=(const sort_queue&) = delete;
 
-    void insert(T& r) noexcept { lath_sortq_insert(&queue_, &(r.*Hook)); }
-    // Any range of T*: a plug flush.
+    // False, nothing changed: refused, see "Misuse" in lathwork/sortq.h.
+    bool insert(T& r) noexcept { return lath_sortq_insert(&queue_, &(r.*Hook)) == 0; }
+    // Any range of T*: a plug flush. The number inserted, from the front up to one that insert refuses.
     template <class Range>
-    void insert_batch(Range&& requests) noexcept {
+    std::size_t insert_batch(Range&& requests) noexcept {
         lath_request* some[32];
-        std::size_t n = 0;
+        std::size_t n = 0, done = 0;
         for (T* r : requests) {
             some[n++] = &(r->*Hook);
-            if (n == std::size(some)) {
-                lath_sortq_insert_batch(&queue_, some, n);
-                n = 0;
-            }
+            if (n < std::size(some))
+                continue;
+            std::size_t in = lath_sortq_insert_batch(&queue_, some, n);
+            done += in;
+            if (in < n)
+                return done;
+            n = 0;
         }
-        lath_sortq_insert_batch(&queue_, some, n);
+        return done + lath_sortq_insert_batch(&queue_, some, n);
     }
 
     merge lookup(uint64_t start, uint64_t end, bool all = false) noexcept {
@@ -111,18 +115,24 @@ public:
         m.front = pool_->item(m.raw.front);
         return m;
     }
-    void insert_at(const merge& m, T& r) noexcept {
-        lath_sortq_insert_at(&queue_, &m.raw, &(r.*Hook));
+    // As insert; the queue unchanged since the lookup.
+    bool insert_at(const merge& m, T& r) noexcept {
+        return lath_sortq_insert_at(&queue_, &m.raw, &(r.*Hook)) == 0;
     }
-    // r grows by `sectors` at its end, or at its start to new_sector.
-    void merge_back(T& r, uint32_t sectors) noexcept {
+    // r grows by `sectors` at its end, or at its start to new_sector. False, nothing changed: r is not in this
+    // queue, or new_sector lies behind its start.
+    bool merge_back(T& r, uint32_t sectors) noexcept {
         (r.*Hook).sectors += sectors;
-        lath_sortq_back_merged(&queue_, &(r.*Hook));
+        if (lath_sortq_back_merged(&queue_, &(r.*Hook)) == 0)
+            return true;
+        (r.*Hook).sectors -= sectors;
+        return false;
     }
-    void merge_front(T& r, uint64_t new_sector) noexcept {
-        lath_sortq_front_merged(&queue_, &(r.*Hook), new_sector);
+    bool merge_front(T& r, uint64_t new_sector) noexcept {
+        return lath_sortq_front_merged(&queue_, &(r.*Hook), new_sector) == 0;
     }
-    void remove(T& r) noexcept { lath_sortq_remove(&queue_, &(r.*Hook)); }
+    // False: r is not in this queue.
+    bool remove(T& r) noexcept { return lath_sortq_remove(&queue_, &(r.*Hook)) == 0; }
 
     T* first() noexcept { return pool_->item(lath_sortq_first(&queue_)); }
     T* dispatch() noexcept { return pool_->item(lath_sortq_dispatch(&queue_)); }

@@ -66,6 +66,8 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 	struct node *root;
 	int ret = read_config(&checked, config);
 
+	if (!index || (uintptr_t)index % _Alignof(struct lath_index))
+		return -EINVAL;
 	if (ret)
 		return ret;
 	apply_config(tree, &checked);
