@@ -69,11 +69,38 @@ struct lath_rcu {
 };
 
 #ifndef __KERNEL__
-/* liburcu with sys_membarrier; threads call register_thread()/unregister_thread() themselves. */
-extern LATH_API const struct lath_rcu lath_rcu_memb;
-/* The same, but a thread registers by itself on its first call and unregisters when it ends.
- * The default: nothing to forget. */
+/* The library's own, over membarrier(2): a section costs two stores. A thread registers by itself on its first use
+ * and unregisters when it ends. The default: nothing to forget. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
+/* The same, and a thread may register and unregister itself: the first section is then as cheap as the others. A thread
+ * that does not call register_thread() is registered on its first use all the same. */
+extern LATH_API const struct lath_rcu lath_rcu_memb;
+
+/*
+ * fork()
+ *
+ * After a fork the parent and the child both go on: every call works in both, init to fini, open to close, whatever other
+ * threads of the parent were doing. The child has its own copy of each structure; a store shm:NAME or dev:PATH
+ * stays one for both. On its first use the library registers handlers with pthread_atfork(). Before a fork they
+ * hold new changes up and wait for the calls that other threads are in, so the child finds each structure
+ * whole and each lock free. They do not wait for read-side sections: those of other threads do not exist in the child,
+ * those of the thread that forks go on in both processes, with what they protect. Iterators and cursors likewise.
+ *
+ *   F1  Do not fork between lath_cursor_lock() and the call that unlocks, in the `each` of lath_index_store_range(),
+ *       in a function of lath_allocator, or in a callback of lath_store_update() on shm:NAME. Other callbacks may fork.
+ *   F2  fork() waits for calls of other threads, so for the callbacks they run and their lath_allocator. A thread that
+ *       forks must not hold what these wait for. With fork handlers for a lock of your own: if it is taken inside calls
+ *       (by an allocator, a callback), register them before the first use of the library; if it is held around
+ *       calls, after it.
+ *   F3  With an RCU flavour of the caller's, fork only while no other thread is in a call or in a section, and prepare that
+ *       flavour as its own manual says (liburcu: call_rcu_before_fork() and its relatives). The built-in flavours need
+ *       none of that and are not disturbed by it.
+ *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need nothing of this. _Fork() and clone() do
+ *       not run the handlers: then only exec() or _exit() may follow.
+ *
+ * The thread that reclaims memory is started in the child when something is first retired there. daemon() is a fork whose
+ * parent ends: open the store before or after. ThreadSanitizer lets a child make threads only with die_after_fork=0.
+ */
 #endif
 
 /*

@@ -21,9 +21,26 @@ static struct {
 	unsigned long handles;
 } shared = { PTHREAD_MUTEX_INITIALIZER, NULL, 0 };
 
+static void before_fork(void)
+{
+	pthread_mutex_lock(&shared.lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&shared.lock);
+}
+
+/* The lock is held around calls of the store: its handlers are registered after the store's, so fork() takes it first. */
+static void watch_forks(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 FORREST *forrest_alloc(void)
 {
 	FORREST *handle = malloc(sizeof(*handle));
+	static pthread_once_t watched = PTHREAD_ONCE_INIT;
 	int ret = 0;
 
 	if (!handle)
@@ -31,6 +48,8 @@ FORREST *forrest_alloc(void)
 	pthread_mutex_lock(&shared.lock);
 	if (!shared.store)
 		ret = lath_store_open(&shared.store, getenv("FORREST_STORE"), NULL);
+	if (!ret)
+		pthread_once(&watched, watch_forks);
 	if (!ret) {
 		handle->store = shared.store;
 		shared.handles++;

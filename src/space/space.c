@@ -141,7 +141,9 @@ static bool press(struct lath_space *space)
 
 void lath_space_trim(struct lath_space *space)
 {
+	lath_call_enter();
 	press(space);
+	lath_call_exit();
 }
 
 /* From the arenas of a set, making room for it. */
@@ -267,18 +269,16 @@ static int take_request(struct lath_space *space, const struct lath_hole_request
 	return ret == -ENOSPC ? take_pressed(space, want, cookie, key) : ret;
 }
 
-int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie, uint64_t *key)
+static int take(struct lath_space *space, u64 size, u64 align, u64 cookie, u64 *key)
 {
 	struct lath_hole_request want = { .size = size,
-					  .align = max((u64)align, space->config.unit),
+					  .align = max(align, space->config.unit),
 					  .low = space->config.low,
 					  .high = space->config.high,
 					  .below = space->config.below };
 	u64 n = units_of(space, size), natural;
 	int ret;
 
-	if (!whole_units(space, 0, size) || align & (align - 1))
-		return -EINVAL;
 	if (space->config.flags & LATH_SPACE_NO_ARENAS || n > ARENA_MOST)
 		return take_request(space, &want, cookie, key);
 	natural = space->config.unit << log2_up(n);
@@ -290,17 +290,33 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 	return ret == -ENOSPC ? take_request(space, &want, cookie, key) : ret;
 }
 
+int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie, uint64_t *key)
+{
+	int ret;
+
+	if (!whole_units(space, 0, size) || align & (align - 1))
+		return -EINVAL;
+	lath_call_enter();
+	ret = take(space, size, align, cookie, key);
+	lath_call_exit();
+	return ret;
+}
+
 int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *request,
 			     uint64_t cookie, uint64_t *key)
 {
 	struct lath_hole_request want = *request;
+	int ret;
 
 	want.align = max((u64)want.align, space->config.unit);
 	want.low = max((u64)want.low, space->config.low);
 	want.high = min(want.high - 1, space->config.high - 1) + 1; /* 0 is 2^64 */
 	if (!whole_units(space, want.low | want.high, want.size) || request->align & (request->align - 1))
 		return -EINVAL;
-	return take_request(space, &want, cookie, key);
+	lath_call_enter();
+	ret = take_request(space, &want, cookie, key);
+	lath_call_exit();
+	return ret;
 }
 
 /* Take one piece of a block, in its arena or from the index. */
@@ -337,14 +353,11 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 	}
 }
 
-int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie)
+static int reserve(struct lath_space *space, u64 key, u64 size, u64 cookie)
 {
 	u64 at = key, left = size, piece;
 	int ret;
 
-	if (!whole_units(space, key, size) || key < space->config.low || size - 1 > KEY_MAX - key ||
-	    key + (size - 1) > space->config.high - 1)
-		return -EINVAL;
 	magazines_drain(space);
 	for (; left; at += piece, left -= piece) {
 		piece = space->config.flags & LATH_SPACE_NO_ARENAS ? left : piece_of(space, at, left);
@@ -358,14 +371,24 @@ int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, ui
 	return 0;
 }
 
-int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
+int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie)
+{
+	int ret;
+
+	if (!whole_units(space, key, size) || key < space->config.low || size - 1 > KEY_MAX - key ||
+	    key + (size - 1) > space->config.high - 1)
+		return -EINVAL;
+	lath_call_enter();
+	ret = reserve(space, key, size, cookie);
+	lath_call_exit();
+	return ret;
+}
+
+static int give(struct lath_space *space, u64 key, u64 size)
 {
 	u64 n = units_of(space, size);
-	unsigned int order;
+	unsigned int order = log2_up(n);
 
-	if (!whole_units(space, key, size) || size - 1 > KEY_MAX - key)
-		return -EINVAL;
-	order = log2_up(n);
 	if (space->magazines && order < ORDERS && n == 1ull << order && !(units_of(space, key) & (n - 1)) &&
 	    (!space->config.below || key < space->config.below) && arena_known(space, key)) {
 		magazine_give(space, order, key);
@@ -374,7 +397,19 @@ int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
 	return free_range(space, key, size);
 }
 
-int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item)
+int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
+{
+	int ret;
+
+	if (!whole_units(space, key, size) || size - 1 > KEY_MAX - key)
+		return -EINVAL;
+	lath_call_enter();
+	ret = give(space, key, size);
+	lath_call_exit();
+	return ret;
+}
+
+static int owner(struct lath_space *space, u64 key, struct lath_item *item)
 {
 	struct arena *arena = space->config.flags & LATH_SPACE_NO_ARENAS ? NULL : arena_lock(space, key);
 	u64 unit = units_of(space, key) % ARENA_UNITS;
@@ -390,6 +425,16 @@ int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *i
 	}
 	lath_spin_unlock(&arena->lock);
 	return taken ? 0 : -ENOENT;
+}
+
+int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item)
+{
+	int ret;
+
+	lath_call_enter();
+	ret = owner(space, key, item);
+	lath_call_exit();
+	return ret;
 }
 
 /* ---- beginning and end ---- */
@@ -518,12 +563,14 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 		for (i = 0; i < count; i++) {
 			struct arena *arena = set_arena(&space->set[k], i);
 
+			lath_call_enter();
 			lath_spin_lock(&arena->lock);
 			if (arena->block != NO_BLOCK) {
 				stats->arenas++;
 				units += arena->free;
 			}
 			lath_spin_unlock(&arena->lock);
+			lath_call_exit();
 		}
 	}
 	for (i = 0; i < SLOTS; i++)

@@ -256,7 +256,7 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 	u32 i;
 	int ret;
 
-	pthread_mutex_lock(&arena->lock);
+	runs_lock(arena);
 	ret = run_take(arena, len, out);
 	if (!ret) {
 		u = &arena->unit[*out];
@@ -273,7 +273,7 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 			arena->large_bytes += (u64)len << UNIT_SHIFT;
 		}
 	}
-	pthread_mutex_unlock(&arena->lock);
+	runs_unlock(arena);
 	return ret;
 }
 
@@ -282,7 +282,7 @@ void run_free(struct arena *arena, u32 first)
 	struct unit *u = &arena->unit[first];
 	u32 len, next;
 
-	pthread_mutex_lock(&arena->lock);
+	runs_lock(arena);
 	len = u->len;
 	if (u->kind == UNIT_RUN)
 		arena->large_bytes -= (u64)len << UNIT_SHIFT;
@@ -303,7 +303,7 @@ void run_free(struct arena *arena, u32 first)
 		first = before;
 	}
 	run_link(arena, first, len);
-	pthread_mutex_unlock(&arena->lock);
+	runs_unlock(arena);
 }
 
 /* ---- large values and index nodes ---- */
@@ -316,8 +316,12 @@ int arena_alloc(struct arena *arena, u64 size, u64 *place)
 
 	if (unlikely(store_refused()))
 		return -ENOMEM;
-	if (likely(size <= SLOT_MAX))
-		return slot_alloc(arena, size, place);
+	if (likely(size <= SLOT_MAX)) {
+		lath_call_enter();
+		ret = slot_alloc(arena, size, place);
+		lath_call_exit();
+		return ret;
+	}
 	if (size > arena->reserved)
 		return arena->limit ? -ENOSPC : -ENOMEM;
 	ret = run_alloc(arena, (u32)((size + UNIT - 1) >> UNIT_SHIFT), &as, &first);
@@ -331,10 +335,12 @@ void arena_free(struct arena *arena, u64 place)
 	u32 first = (u32)(place >> UNIT_SHIFT);
 	const struct unit *u = &arena->unit[first];
 
+	lath_call_enter();
 	if (u->kind == UNIT_RUN)
 		run_free(arena, first);
 	else
 		slot_free(arena, first - (u->kind == UNIT_BODY ? u->back : 0), place);
+	lath_call_exit();
 }
 
 u64 arena_size(const struct arena *arena, u64 place)
@@ -380,7 +386,7 @@ u64 arena_release(struct arena *arena)
 	unsigned int i;
 	u32 first;
 
-	pthread_mutex_lock(&arena->lock);
+	runs_lock(arena);
 	for (i = __fls64(UNITS_A_BLOCK); i < RUN_BUCKETS; i++) {
 		for (first = arena->run[i]; first; first = arena->unit[first].next) {
 			u64 from = (first + UNITS_A_BLOCK - 1) / UNITS_A_BLOCK;
@@ -396,7 +402,7 @@ u64 arena_release(struct arena *arena)
 			}
 		}
 	}
-	pthread_mutex_unlock(&arena->lock);
+	runs_unlock(arena);
 	return given;
 }
 
@@ -405,12 +411,12 @@ int arena_prefault(struct arena *arena, u64 bytes)
 	u64 from, len;
 	int ret = 0;
 
-	pthread_mutex_lock(&arena->lock);
+	runs_lock(arena);
 	from = (u64)arena->fresh_unit << UNIT_SHIFT;
 	len = min(round_up(bytes, BLOCK), (arena->reserved - from) / BLOCK * BLOCK);
 	if (len)
 		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
-	pthread_mutex_unlock(&arena->lock);
+	runs_unlock(arena);
 	if (!ret && len) {
 		/* and the part of the table that will describe them */
 		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;
@@ -428,7 +434,7 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 	unsigned int i, c;
 
 	memset(n, 0, sizeof(*n));
-	pthread_mutex_lock(&arena->lock);
+	runs_lock(arena);
 	n->committed = arena->committed;
 	n->large_bytes = arena->large_bytes;
 	n->pending = __atomic_load_n(&arena->pending, __ATOMIC_RELAXED);
@@ -441,5 +447,5 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
 	n->free_bytes = arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
-	pthread_mutex_unlock(&arena->lock);
+	runs_unlock(arena);
 }

@@ -157,6 +157,19 @@ void arena_flush(struct arena *arena);
 void *arena_node_alloc(void *ctx, size_t size, size_t align);
 void arena_node_free(void *ctx, void *block, size_t size);
 
+/* The lock of the runs, in a call. */
+static inline void runs_lock(struct arena *arena)
+{
+	lath_call_enter();
+	pthread_mutex_lock(&arena->lock);
+}
+
+static inline void runs_unlock(struct arena *arena)
+{
+	pthread_mutex_unlock(&arena->lock);
+	lath_call_exit();
+}
+
 struct arena_shard *arena_shard(struct arena *arena);
 /* The calling thread takes slots from this shard now: the number of its own. */
 unsigned int arena_borrow_shard(unsigned int number);

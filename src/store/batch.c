@@ -217,6 +217,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 	unsigned int i, j, m = 0, built;
 	size_t done = 0;
 
+	lath_call_enter();
 	for (i = 0; i < n; i++) {
 		struct lath_store_change change = {
 			LATH_STORE_PUT, entries[i].value, entries[i].size, NULL, 0, entries[i].expires
@@ -245,12 +246,14 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 			ret = exchange(store, &items[j]);
 		if (ret)
 			value_drop(store, items[j].value);
-		if (ret && !superseded(entries + i, built - i))
-			ret = set_entry(store, &entries[i]);
-		else
-			ret = 0;
-		results[i] = ret;
+		results[i] = 0;
+		if (ret && !superseded(entries + i, built - i)) {
+			lath_call_exit(); /* it may wait for room */
+			results[i] = set_entry(store, &entries[i]);
+			lath_call_enter();
+		}
 	}
+	lath_call_exit();
 	for (i = built; i < n; i++)
 		results[i] = set_entry(store, &entries[i]);
 	for (i = 0; i < n; i++)

@@ -111,7 +111,8 @@ struct lath_store {
 	u8 changed; /* since it was read or written */
 	u64 layers, evicted, expired;
 	/* eviction goes round: the key after which it looks next */
-	pthread_mutex_t evict_lock, compact_lock;
+	pthread_mutex_t evict_lock;
+	struct lath_turn compact_turn;
 	u64 hand_number;
 	u8 *hand;
 	size_t hand_size;

@@ -89,6 +89,7 @@ static u64 evict(struct lath_store *store, u64 want)
 	unsigned int empty = 0;
 	u64 gone = 0;
 
+	lath_call_enter();
 	pthread_mutex_lock(&store->evict_lock);
 	while (gone < want && empty < 2) {
 		struct lath_store_iter *iter;
@@ -108,6 +109,7 @@ static u64 evict(struct lath_store *store, u64 want)
 		lath_store_iter_end(iter);
 	}
 	pthread_mutex_unlock(&store->evict_lock);
+	lath_call_exit();
 	return gone;
 }
 
@@ -151,9 +153,9 @@ bool make_room(struct lath_store *store, unsigned int *round)
 		gone = evict(store, 64ull << min(*round, 10u));
 	waited = wait_for_readers(store);
 	/* what is free may be in slots of other sizes, or in the other arena */
-	if (*round % 4 == 2 && !pthread_mutex_trylock(&store->compact_lock)) {
+	if (*round % 4 == 2 && lath_turn_trylock(&store->compact_turn)) {
 		gone += compact(store);
-		pthread_mutex_unlock(&store->compact_lock);
+		lath_turn_unlock(&store->compact_turn);
 	}
 	inside = false;
 	return waited || gone;
@@ -245,13 +247,13 @@ int64_t lath_store_compact(struct lath_store *store)
 
 	if (store->backend)
 		return store->backend->compact ? store->backend->compact(store) : 0;
-	pthread_mutex_lock(&store->compact_lock);
+	lath_turn_lock(&store->compact_turn);
 	arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);
 	given = compact(store);
 	arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);
 	given += arena_release(&store->arena) + arena_release(&store->index);
-	pthread_mutex_unlock(&store->compact_lock);
+	lath_turn_unlock(&store->compact_turn);
 	return (int64_t)given;
 }

@@ -159,7 +159,7 @@ int shm_recover(struct shm_head *head)
 	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
 		return 0;
 	pthread_mutex_init(&store->evict_lock, NULL);
-	pthread_mutex_init(&store->compact_lock, NULL);
+	lath_turn_init(&store->compact_turn);
 	store->hand_number = store->hand_size = 0;
 	/* what is there has room: the index may come out a little larger than it was */
 	store->arena.limit = store->index.limit = 0;

@@ -43,6 +43,7 @@ int shm_enter(struct shm *shm, bool write)
 		ret = pthread_mutex_consistent(&head->lock); /* `dirty` knows whether he left work behind */
 	if (unlikely(ret))
 		return -ret;
+	lath_call_enter(); /* not before: other processes may keep the lock */
 	inside = shm;
 	own_shard = arena_borrow_shard(0);
 	shm->own->readers = 0; /* of another thread, if this process was forked from it */
@@ -54,6 +55,7 @@ int shm_enter(struct shm *shm, bool write)
 		if (ret) {
 			arena_borrow_shard(own_shard);
 			inside = NULL;
+			lath_call_exit();
 			pthread_mutex_unlock(&head->lock);
 			return ret;
 		}
@@ -74,6 +76,7 @@ void shm_leave(struct shm *shm)
 	}
 	arena_borrow_shard(own_shard);
 	inside = NULL;
+	lath_call_exit();
 	pthread_mutex_unlock(&shm->head->lock);
 }
 

@@ -489,9 +489,11 @@ int shm_attach(const char *name, const struct lath_store_options *options, struc
 		ret = check_options(name, options);
 	if (ret)
 		return ret;
+	lath_call_enter();
 	pthread_mutex_lock(&attached_lock);
 	ret = attach_locked(name, path, options, out);
 	pthread_mutex_unlock(&attached_lock);
+	lath_call_exit();
 	return ret;
 }
 
@@ -499,6 +501,7 @@ void shm_detach(struct shm *shm)
 {
 	struct shm **at = &attached;
 
+	lath_call_enter();
 	pthread_mutex_lock(&attached_lock);
 	if (!--shm->handles) {
 		while (*at != shm)
@@ -509,6 +512,7 @@ void shm_detach(struct shm *shm)
 		free(shm);
 	}
 	pthread_mutex_unlock(&attached_lock);
+	lath_call_exit();
 }
 
 int shm_remove(const char *name, const struct lath_store_options *options)

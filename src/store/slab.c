@@ -259,6 +259,7 @@ static void batch_done(struct lath_rcu_head *head)
 	u32 i;
 
 	lath_retired(); /* nothing of the batch may be read before */
+	lath_call_enter();
 	arena = batch->arena;
 	shard = batch->shard;
 	for (i = 0; i < batch->count; i++)
@@ -271,6 +272,7 @@ static void batch_done(struct lath_rcu_head *head)
 	lath_spin_unlock(&shard->lock);
 	if (!keep)
 		lath_block_free(batch);
+	lath_call_exit();
 	lath_retired_end();
 }
 
@@ -335,12 +337,14 @@ void arena_flush(struct arena *arena)
 		struct arena_shard *shard = &arena->shard[i];
 		struct retire_batch *batch;
 
+		lath_call_enter();
 		lath_spin_lock(&shard->lock);
 		batch = shard->batch;
 		shard->batch = NULL;
 		lath_spin_unlock(&shard->lock);
 		if (batch)
 			lath_retire(arena->rcu, &batch->rcu, batch_done);
+		lath_call_exit();
 	}
 }
 
@@ -358,7 +362,7 @@ u64 arena_mark_sparse(struct arena *arena)
 	u32 i;
 
 	memset(slabs, 0, sizeof(slabs));
-	pthread_mutex_lock(&arena->lock);
+	runs_lock(arena);
 	for (i = arena->first_unit; i < arena->fresh_unit; i++)
 		if (arena->unit[i].kind == UNIT_SLAB)
 			slabs[arena->unit[i].shard][arena->unit[i].class]++;
@@ -392,7 +396,7 @@ u64 arena_mark_sparse(struct arena *arena)
 		}
 		lath_spin_unlock(&shard->lock);
 	}
-	pthread_mutex_unlock(&arena->lock);
+	runs_unlock(arena);
 	return marked;
 }
 
@@ -433,12 +437,12 @@ void arena_unmark(struct arena *arena)
 
 	do {
 		n = 0;
-		pthread_mutex_lock(&arena->lock);
+		runs_lock(arena);
 		for (; i < arena->fresh_unit && n < ARRAY_SIZE(idle); i++)
 			if (arena->unit[i].kind == UNIT_SLAB && slab_idle(arena, i))
 				idle[n++] = i;
 		more = i < arena->fresh_unit;
-		pthread_mutex_unlock(&arena->lock);
+		runs_unlock(arena);
 		while (n--)
 			slab_give_back(arena, idle[n]);
 	} while (more);

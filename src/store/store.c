@@ -103,7 +103,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 				    ret == -ENOSPC ? "the limit is too small for prefault" : "no memory");
 	}
 	pthread_mutex_init(&store->evict_lock, NULL);
-	pthread_mutex_init(&store->compact_lock, NULL);
+	lath_turn_init(&store->compact_turn);
 	return 0;
 }
 
@@ -113,7 +113,6 @@ static void close_here(struct lath_store *store)
 	arena_fini(&store->arena);
 	arena_fini(&store->index);
 	pthread_mutex_destroy(&store->evict_lock);
-	pthread_mutex_destroy(&store->compact_lock);
 	free(store->hand);
 }
 

@@ -164,9 +164,11 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 		return store->backend->update(store, key, fn, arg);
 	do {
 		do {
+			lath_call_enter();
 			lath_reader_enter(store->rcu);
 			ret = try_update(store, key, fn, arg);
 			lath_reader_exit(store->rcu);
+			lath_call_exit();
 		} while (ret == RETRY);
 		if (ret == -ENOMEM && arena_is_full(&store->arena))
 			ret = -ENOSPC;
@@ -252,7 +254,9 @@ int lath_store_set(struct lath_store *store, struct lath_store_key key, const vo
 	int ret;
 
 	if (store->plain && !key.data && !store->backend) {
+		lath_call_enter();
 		ret = set_plain(store, key, value, size);
+		lath_call_exit();
 		if (likely(ret != -ENOMEM && ret != -ENOSPC))
 			return ret;
 	}

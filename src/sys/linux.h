@@ -185,6 +185,19 @@ static inline void lath_block_free(void *block)
 #define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
 #endif
 
+/* The kernel's threads do not fork. */
+static inline void lath_call_enter(void)
+{
+}
+
+static inline void lath_call_exit(void)
+{
+}
+
+static inline void lath_call_assert(void)
+{
+}
+
 #define lath_delay(point) ((void)0)
 
 #endif /* LATH_SYS_LINUX_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * user.h - the words of sys.h in user space, over __atomic and liburcu (user.c).
+ * user.h - the words of sys.h in user space, over __atomic (user.c), threads and RCU (thread.h, rcu.c).
  *
  * Checked builds (ThreadSanitizer, or a scheduler behind its instrumentation) cannot follow
  * stand-alone fences. There smp_rmb/smp_wmb are compiler barriers only, and READ_ONCE and
@@ -34,16 +34,6 @@ typedef int64_t s64;
 #endif
 #ifndef LATH_CHECKED
 #define LATH_CHECKED 0
-#endif
-
-/* Where liburcu's bodies may be inlined: not where a checker must see the calls, and not under
- * UBSan, which objects to the alignment of its reader records. */
-#define LATH_INLINE_URCU (!LATH_CHECKED)
-#ifdef __has_feature
-#if __has_feature(undefined_behavior_sanitizer)
-#undef LATH_INLINE_URCU
-#define LATH_INLINE_URCU 0
-#endif
 #endif
 
 #ifndef __always_inline
@@ -176,6 +166,21 @@ static inline void lath_spin_wait(unsigned int *rounds)
 #define __acquires(lock)
 #define __releases(lock)
 
+/* What a function promises or expects, checked in builds with LATH_ASSERTIONS: a false condition ends the program
+ * with a sentence. Elsewhere the condition is compiled but not evaluated. */
+#ifdef LATH_ASSERTIONS
+_Noreturn void lath_assert_failed(const char *condition, const char *file, int line);
+#define LATH_ASSERT(condition)                                                   \
+	do {                                                                     \
+		if (unlikely(!(condition)))                                      \
+			lath_assert_failed(#condition, __FILE__, __LINE__);      \
+	} while (0)
+#else
+#define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
+#endif
+
+#include "sys/thread.h"
+
 struct lath_spinlock {
 	u64 held;
 };
@@ -189,12 +194,14 @@ static inline void lath_spin_lock(struct lath_spinlock *lock)
 {
 	unsigned int rounds = 0;
 
+	lath_call_assert();
 	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, 1))
 		lath_spin_wait(&rounds);
 }
 
 static inline bool lath_spin_trylock(struct lath_spinlock *lock)
 {
+	lath_call_assert();
 	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, 1);
 }
 
@@ -204,9 +211,9 @@ static inline void lath_spin_unlock(struct lath_spinlock *lock)
 }
 
 /*
- * liburcu is not instrumented: tell ThreadSanitizer that the end of a reader, and the call that retires,
- * happen before the callback, and callbacks before the end of a drain (the flavours do their part in
- * rcu_*.c). The symbols are absent (NULL) in all other builds.
+ * An RCU flavour of the caller's may be one that ThreadSanitizer does not see into (liburcu): tell it that the
+ * end of a reader, and the call that retires, happen before the callback, and callbacks before the end of a
+ * drain. The symbols are absent (NULL) in all other builds.
  */
 extern void __tsan_acquire(void *addr) __attribute__((weak));
 extern void __tsan_release(void *addr) __attribute__((weak));
@@ -236,6 +243,7 @@ static inline void lath_reader_enter(const struct lath_rcu *rcu)
 
 static inline void lath_reader_exit(const struct lath_rcu *rcu)
 {
+	lath_tsan_before();
 	if (rcu->read_unlock)
 		rcu->read_unlock();
 }
@@ -244,6 +252,7 @@ static inline void lath_reader_exit(const struct lath_rcu *rcu)
 static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head *head,
 			       void (*func)(struct lath_rcu_head *head))
 {
+	lath_tsan_before();
 	rcu->call(head, func);
 }
 
@@ -261,6 +270,7 @@ static inline void lath_retired_end(void)
 static inline void lath_retire_drain(const struct lath_rcu *rcu)
 {
 	rcu->drain();
+	lath_tsan_after();
 }
 
 /* Zeroed anonymous memory, aligned to a page (to 2 MiB with huge), or NULL. */
@@ -269,19 +279,6 @@ void lath_pages_free(void *pages, size_t size);
 /* One small block, aligned to 64 bytes, or NULL. */
 void *lath_block_alloc(size_t size);
 void lath_block_free(void *block);
-
-/* What a function promises or expects, checked in builds with LATH_ASSERTIONS: a false condition ends the program
- * with a sentence. Elsewhere the condition is compiled but not evaluated. */
-#ifdef LATH_ASSERTIONS
-_Noreturn void lath_assert_failed(const char *condition, const char *file, int line);
-#define LATH_ASSERT(condition)                                                   \
-	do {                                                                     \
-		if (unlikely(!(condition)))                                      \
-			lath_assert_failed(#condition, __FILE__, __LINE__);      \
-	} while (0)
-#else
-#define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
-#endif
 
 /* Named points where a test build may pause a thread. */
 #ifdef LATH_DELAYS

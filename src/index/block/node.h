@@ -121,6 +121,7 @@ static inline bool node_trylock(struct node *node, u64 lockword)
 	preempt_disable();
 	if (likely(cmpxchg_acquire(&node->lockword, lockword, lockword | NODE_LOCKED) == lockword)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
+		lath_call_assert();
 		lath_word_locked(READ_ONCE(node->level));
 		return true;
 	}

@@ -312,9 +312,11 @@ static void refresh(struct tree *tree, bool whole)
 void hint_maintain(struct tree *tree, bool may_allocate)
 {
 	lath_fingers.changes = 0;
+	lath_call_enter();
 	if (may_allocate)
 		allocate_wanted(tree);
 	refresh(tree, false);
+	lath_call_exit();
 }
 
 void hint_build(struct tree *tree)
@@ -325,8 +327,10 @@ void hint_build(struct tree *tree)
 	if (!READ_ONCE(tree->hint_interval))
 		return;
 	for (passes = 0; passes < 2; passes++) { /* one counts, the other fills */
+		lath_call_enter();
 		allocate_wanted(tree);
 		refresh(tree, true);
+		lath_call_exit();
 	}
 }
 

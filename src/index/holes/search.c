@@ -399,9 +399,9 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 
 	if (ret)
 		return ret;
-	lath_reader_enter(tree->rcu);
+	linker_enter(tree);
 	ret = find(&s, want, value, insert ? &reserve : NULL);
-	lath_reader_exit(tree->rcu);
+	linker_exit(tree);
 	reserve_release(tree, &reserve);
 	if (!ret)
 		*key = s.found;

@@ -278,7 +278,7 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 
 	for (i = 0; i < n; i += m) {
 		m = group_size(tree, n - i);
-		section_enter(tree);
+		writer_enter(tree);
 		locate_all(tree, m, &items[i].key, sizeof(*items), leaf, lockwords);
 		for (j = 0; j < m; j++)
 			if (leaf[j])
@@ -290,7 +290,7 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 			if (results)
 				results[i + j] = ret;
 		}
-		section_exit(tree);
+		writer_exit(tree);
 		hint_count(tree, m);
 		hint_tick(tree, true);
 	}
@@ -323,7 +323,7 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 		struct probe probe;
 
 		m = group_size(tree, n - i);
-		section_enter(tree);
+		writer_enter(tree);
 		locate_all(tree, m, &keys[i], sizeof(*keys), leaf, lockwords);
 		for (j = 0; j < m; j++)
 			probe_heads(&probe, leaf[j], lockwords[j], keys[i + j], false);
@@ -334,7 +334,7 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 			if (results)
 				results[i + j] = ret;
 		}
-		section_exit(tree);
+		writer_exit(tree);
 		hint_count(tree, m);
 		hint_tick(tree, false);
 	}

@@ -92,9 +92,9 @@ static int erase(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
 	int ret;
 
-	section_enter(tree);
+	writer_enter(tree);
 	ret = erase_item(tree, key, exact, old);
-	section_exit(tree);
+	writer_exit(tree);
 	hint_tick(tree, false);
 	return ret;
 }
@@ -115,7 +115,7 @@ int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expecte
 	struct node *leaf;
 	int i, ret = 0;
 
-	section_enter(tree);
+	writer_enter(tree);
 	leaf = locate_locked(tree, key);
 	i = (int)node_find(leaf, key);
 	if (i < 0) {
@@ -129,7 +129,7 @@ int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expecte
 		node_unlock_clean(leaf);
 	else
 		leaf_erase(tree, leaf, i, there);
-	section_exit(tree);
+	writer_exit(tree);
 	hint_tick(tree, false);
 	return ret;
 }

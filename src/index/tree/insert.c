@@ -100,9 +100,9 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 
 	if (unlikely(!item_valid(tree, item->key, item->size)))
 		return -EINVAL;
-	section_enter(tree);
+	writer_enter(tree);
 	ret = insert_item(tree, item, conflict, &reserve);
-	section_exit(tree);
+	writer_exit(tree);
 	if (unlikely(reserve.leaf || reserve.inner[0] || reserve.inner[1]))
 		reserve_release(tree, &reserve);
 	hint_tick(tree, true);
@@ -152,9 +152,9 @@ int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item
 	if (!item_valid(tree, item->key, item->size))
 		return -EINVAL;
 	reserve_from(&reserve, preload);
-	section_enter(tree);
+	writer_enter(tree);
 	ret = insert_item(tree, item, conflict, &reserve);
-	section_exit(tree);
+	writer_exit(tree);
 	hint_tick(tree, false);
 	preload->node[0] = reserve.leaf;
 	preload->node[1] = reserve.inner[0];

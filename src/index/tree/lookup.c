@@ -43,9 +43,11 @@ static bool read_set_valid(const struct read_set *set)
 	return true;
 }
 
-/* The leaf that covers key, locked: a read gave up on validation. */
+/* The leaf that covers key, locked: a read gave up on validation. Begins a call, which the caller ends after it has
+ * unlocked. */
 static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
+	lath_call_enter();
 	lath_fetch_add(&tree->lock_falls, 1);
 	return locate_locked(tree, key);
 }
@@ -72,6 +74,7 @@ int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree->ranges, found);
 	node_unlock_clean(leaf);
+	lath_call_exit();
 	return i >= 0 ? 0 : -ENOENT;
 }
 
@@ -190,6 +193,7 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover, s
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree->ranges, found);
 	unlock_clean(first, leaf);
+	lath_call_exit();
 	return i >= 0 ? 0 : -ENOENT;
 }
 
@@ -303,13 +307,14 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 	enum leaf_result result;
 	u64 from = key, low;
 
+	lath_call_enter();
 	lath_fetch_add(&tree->lock_falls, 1);
-	for (;;) {
+	do {
 		result = floor_locked(tree, from, key, found, &low);
-		if (result != LEAF_STALE)
-			return leaf_error(result);
 		from = low - 1;
-	}
+	} while (result == LEAF_STALE);
+	lath_call_exit();
+	return leaf_error(result);
 }
 
 int floor_item(struct tree *tree, u64 key, struct lath_item *found)

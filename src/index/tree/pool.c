@@ -209,11 +209,13 @@ struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 	struct pool *pool = &tree->pool[kind];
 	struct node *node;
 
+	lath_call_enter();
 	if (tree->each)
-		return node_alloc_each(tree, pool);
-	while (!(node = pool_take(pool)))
-		if (!pool_extend(pool))
-			return NULL;
+		node = node_alloc_each(tree, pool);
+	else
+		while (!(node = pool_take(pool)) && pool_extend(pool))
+			;
+	lath_call_exit();
 	return node;
 }
 
@@ -232,7 +234,9 @@ static void pool_return(struct pool *pool, struct node *node)
 
 void node_free(struct tree *tree, enum pool_kind kind, struct node *node)
 {
+	lath_call_enter();
 	pool_return(&tree->pool[kind], node);
+	lath_call_exit();
 }
 
 static void node_retired(struct lath_rcu_head *head)
@@ -240,7 +244,9 @@ static void node_retired(struct lath_rcu_head *head)
 	struct node *node = container_of(head, struct node, rcu);
 
 	lath_retired();
+	lath_call_enter();
 	pool_return((struct pool *)(void *)READ_ONCE(node->right), node);
+	lath_call_exit();
 	lath_retired_end();
 }
 
@@ -256,11 +262,13 @@ void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 
 void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 {
+	lath_call_enter();
 	lath_spin_lock(&pool->lock);
 	*bytes += pool->bytes;
 	*huge_bytes += pool->huge_bytes;
 	*nodes = pool->nodes;
 	lath_spin_unlock(&pool->lock);
+	lath_call_exit();
 }
 
 void reserve_release(struct tree *tree, struct reserve *reserve)

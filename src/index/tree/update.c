@@ -11,7 +11,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, s
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	section_enter(tree);
+	writer_enter(tree);
 	leaf = locate_locked(tree, key);
 	i = (int)node_find(leaf, key);
 	if (i >= 0) {
@@ -25,7 +25,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, s
 	} else {
 		node_unlock_clean(leaf);
 	}
-	section_exit(tree);
+	writer_exit(tree);
 	hint_tick(tree, false);
 	return ret;
 }

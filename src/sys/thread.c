@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * thread.c - the registry of threads, and fork().
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sys/sys.h"
+
+__thread struct lath_thread lath_self
+	__attribute__((tls_model("initial-exec"), aligned(64))) = { .stop = 1, .slow = 1 };
+
+u64 lath_generation = 1;
+
+/* Lock order: fork_lock, registry_lock. The thread that forks holds both across the fork. */
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lath_thread *registry;
+static bool pending; /* somebody is about to fork */
+static bool membarriers;
+static pthread_key_t at_thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void die(const char *what, int err)
+{
+	fprintf(stderr, "lathwork: %s: %s\n", what, strerror(err));
+	abort();
+}
+
+void lath_nap(unsigned int *rounds)
+{
+	const struct timespec pause = { 0, *rounds < 32 ? 50000 : 1000000 };
+
+	if (++*rounds < 16)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
+}
+
+void lath_turn_lock(struct lath_turn *turn)
+{
+	unsigned int rounds = 0;
+
+	while (!lath_turn_trylock(turn))
+		lath_nap(&rounds);
+}
+
+static long membarrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0);
+}
+
+void lath_fence_threads(void)
+{
+	__atomic_thread_fence(
+		__ATOMIC_SEQ_CST); /* without membarrier(): pairs with the fences of slow threads */
+	if (membarriers && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+		die("membarrier", errno);
+}
+
+/* ---- registry ---- */
+
+static void link_self(void)
+{
+	struct lath_thread *self = &lath_self;
+
+	self->next = registry;
+	self->link = &registry;
+	if (registry)
+		registry->link = &self->next;
+	registry = self;
+}
+
+static void unlink_self(void)
+{
+	struct lath_thread *self = &lath_self;
+
+	*self->link = self->next;
+	if (self->next)
+		self->next->link = self->link;
+	self->link = NULL;
+}
+
+void lath_thread_unregister(void)
+{
+	struct lath_thread *self = &lath_self;
+
+	if (!self->link)
+		return;
+	pthread_mutex_lock(&registry_lock);
+	unlink_self();
+	pthread_mutex_unlock(&registry_lock);
+	self->slow = 1;
+	WRITE_ONCE(self->stop, 1);
+}
+
+/* Destructors that run after this one may use the library: then it runs again, as often as the host does so. */
+static void thread_ends(void *record)
+{
+	(void)record;
+	lath_self.ends++;
+	lath_thread_unregister();
+}
+
+static void before_fork(void);
+static void after_fork_in_parent(void);
+static void after_fork_in_child(void);
+
+static void begin(void)
+{
+	long commands = membarrier(MEMBARRIER_CMD_QUERY);
+	int err = pthread_key_create(&at_thread_end, thread_ends);
+
+	if (!err)
+		err = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	if (err)
+		die("cannot watch threads and forks", err);
+	membarriers = commands > 0 && (commands & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+		      !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+void lath_thread_register(void)
+{
+	struct lath_thread *self = &lath_self;
+	int err;
+
+	if (self->link || self->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
+		return;
+	pthread_once(&once, begin);
+	err = pthread_setspecific(at_thread_end, self);
+	if (err)
+		die("cannot watch a thread", err);
+	pthread_mutex_lock(&registry_lock);
+	link_self();
+	self->slow = !membarriers;
+	WRITE_ONCE(self->stop, self->slow || pending);
+	pthread_mutex_unlock(&registry_lock);
+}
+
+bool lath_section_before(u64 period)
+{
+	struct lath_thread *thread;
+
+	pthread_mutex_lock(&registry_lock);
+	for (thread = registry; thread; thread = thread->next) {
+		u64 section = smp_load_acquire(&thread->section); /* pairs with leave in rcu.c */
+
+		if (section && section < period)
+			break;
+	}
+	pthread_mutex_unlock(&registry_lock);
+	return thread;
+}
+
+/* ---- calls and fork ---- */
+
+void lath_call_look(void)
+{
+	struct lath_thread *self = &lath_self;
+
+	for (;;) {
+		if (!self->link) {
+			WRITE_ONCE(self->calls, 0);
+			lath_thread_register();
+			WRITE_ONCE(self->calls, 1);
+		}
+		__atomic_thread_fence(
+			__ATOMIC_SEQ_CST); /* without membarrier(): pairs with lath_fence_threads */
+		if (!__atomic_load_n(&pending, __ATOMIC_ACQUIRE) || self->forking)
+			return;
+		WRITE_ONCE(self->calls, 0);
+		pthread_mutex_lock(&fork_lock);
+		pthread_mutex_unlock(&fork_lock);
+		WRITE_ONCE(self->calls, 1);
+	}
+}
+
+/* registry_lock held */
+static bool others_in_calls(void)
+{
+	struct lath_thread *thread;
+
+	for (thread = registry; thread; thread = thread->next)
+		if (thread != &lath_self && smp_load_acquire(&thread->calls)) /* pairs with lath_call_exit */
+			return true;
+	return false;
+}
+
+static void set_pending(bool on)
+{
+	struct lath_thread *thread;
+
+	__atomic_store_n(&pending, on, __ATOMIC_RELEASE);
+	for (thread = registry; thread; thread = thread->next)
+		WRITE_ONCE(thread->stop, on || thread->slow);
+}
+
+static void before_fork(void)
+{
+	struct lath_thread *self = &lath_self;
+	u32 calls = self->calls;
+	unsigned int rounds = 0;
+
+	/* of two callbacks that fork at once neither waits for the other's call */
+	smp_store_release(&self->calls, 0); /* pairs with others_in_calls */
+	pthread_mutex_lock(&fork_lock);
+	WRITE_ONCE(self->calls, calls);
+	self->forking = true;
+	pthread_mutex_lock(&registry_lock);
+	set_pending(true);
+	lath_fence_threads();
+	while (others_in_calls()) {
+		pthread_mutex_unlock(&registry_lock);
+		lath_nap(&rounds);
+		pthread_mutex_lock(&registry_lock);
+	}
+}
+
+static void after_fork(void)
+{
+	set_pending(false);
+	lath_self.forking = false;
+	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&fork_lock);
+}
+
+static void after_fork_in_parent(void)
+{
+	after_fork();
+}
+
+/* The records of the other threads are memory of stacks that are free now. */
+static void after_fork_in_child(void)
+{
+	registry = NULL;
+	if (lath_self.link)
+		link_self();
+	lath_generation++;
+	if (membarriers && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+		die("membarrier", errno);
+	lath_rcu_after_fork();
+	after_fork();
+}
