@@ -399,10 +399,9 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 
 	if (ret)
 		return ret;
-	linker_enter(tree);
+	call_enter(tree);
 	ret = find(&s, want, value, insert ? &reserve : NULL);
-	linker_exit(tree);
-	reserve_release(tree, &reserve);
+	call_exit(tree);
 	if (!ret)
 		*key = s.found;
 	return ret;

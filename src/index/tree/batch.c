@@ -278,7 +278,8 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 
 	for (i = 0; i < n; i += m) {
 		m = group_size(tree, n - i);
-		writer_enter(tree);
+		lath_call_enter();
+		section_enter(tree);
 		locate_all(tree, m, &items[i].key, sizeof(*items), leaf, lockwords);
 		for (j = 0; j < m; j++)
 			if (leaf[j])
@@ -290,11 +291,11 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 			if (results)
 				results[i + j] = ret;
 		}
-		writer_exit(tree);
+		section_exit(tree);
+		lath_call_exit();
 		hint_count(tree, m);
 		hint_tick(tree, true);
 	}
-	reserve_release(tree, &reserve);
 	return done;
 }
 
@@ -323,7 +324,8 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 		struct probe probe;
 
 		m = group_size(tree, n - i);
-		writer_enter(tree);
+		lath_call_enter();
+		section_enter(tree);
 		locate_all(tree, m, &keys[i], sizeof(*keys), leaf, lockwords);
 		for (j = 0; j < m; j++)
 			probe_heads(&probe, leaf[j], lockwords[j], keys[i + j], false);
@@ -334,7 +336,8 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 			if (results)
 				results[i + j] = ret;
 		}
-		writer_exit(tree);
+		section_exit(tree);
+		lath_call_exit();
 		hint_count(tree, m);
 		hint_tick(tree, false);
 	}

@@ -106,7 +106,7 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 
 	if (ret)
 		return ret;
-	linker_enter(tree);
+	call_enter(tree);
 	leaf = locate_locked(tree, key);
 	cursor->leaf = leaf;
 	cursor->locked = 1;
@@ -144,7 +144,7 @@ static void after_unlock(struct lath_cursor *cursor)
 {
 	cursor->locked = 0;
 	cursor->leaf = NULL;
-	linker_exit(tree_of(cursor->index));
+	call_exit(tree_of(cursor->index));
 	lath_index_preload_release(cursor->index, &cursor->preload);
 }
 

@@ -22,7 +22,7 @@ static void note_sparse(struct tree *tree, u64 key)
 	lath_reader_exit(tree->rcu);
 }
 
-void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
+static __always_inline void erase_entry(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
 {
 	u64 key = node_key(leaf, (unsigned int)i);
 	unsigned int count;
@@ -44,6 +44,11 @@ void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *o
 		note_sparse(tree, key);
 }
 
+void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
+{
+	erase_entry(tree, leaf, i, old);
+}
+
 /* The entry to erase for key, or -1. */
 static int find_entry(const struct tree *tree, const struct node *leaf, u64 key, bool exact)
 {
@@ -59,25 +64,26 @@ enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockwor
 		return node_valid(leaf, lockword) ? LEAF_ABSENT : LEAF_STALE;
 	if (!node_trylock(leaf, lockword))
 		return LEAF_STALE;
-	leaf_erase(tree, leaf, i, old);
+	erase_entry(tree, leaf, i, old);
 	return LEAF_DONE;
 }
 
 int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
+	enum leaf_result result = LEAF_STALE;
 	unsigned int try;
 	struct node *leaf;
 	u64 lockword;
 	int i;
 
-	for (try = 0; try < READ_TRIES; try++) {
-		enum leaf_result result;
-
+	section_enter(tree);
+	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
 		leaf = locate(tree, key, FOR_ERASE, &lockword);
 		result = leaf_erase_if(tree, leaf, lockword, key, exact, old);
-		if (likely(result != LEAF_STALE))
-			return leaf_error(result);
 	}
+	section_exit(tree);
+	if (likely(result != LEAF_STALE))
+		return leaf_error(result);
 	leaf = locate_locked(tree, key);
 	i = find_entry(tree, leaf, key, exact);
 	if (i < 0) {
@@ -92,9 +98,9 @@ static int erase(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
 	int ret;
 
-	writer_enter(tree);
+	lath_call_enter();
 	ret = erase_item(tree, key, exact, old);
-	writer_exit(tree);
+	lath_call_exit();
 	hint_tick(tree, false);
 	return ret;
 }
@@ -115,7 +121,7 @@ int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expecte
 	struct node *leaf;
 	int i, ret = 0;
 
-	writer_enter(tree);
+	lath_call_enter();
 	leaf = locate_locked(tree, key);
 	i = (int)node_find(leaf, key);
 	if (i < 0) {
@@ -129,7 +135,7 @@ int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expecte
 		node_unlock_clean(leaf);
 	else
 		leaf_erase(tree, leaf, i, there);
-	writer_exit(tree);
+	lath_call_exit();
 	hint_tick(tree, false);
 	return ret;
 }

@@ -13,7 +13,7 @@ void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *o
  * LEAF_ABSENT | LEAF_STALE. A miss takes no lock. */
 enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key, bool exact,
 			       struct lath_item *old);
-/* The same wherever key is: 0 | -ENOENT. In a section, no lock held. */
+/* The same wherever key is: 0 | -ENOENT. In a call, no lock held. */
 int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old);
 
 #endif /* LATH_INDEX_ERASE_H */

@@ -52,7 +52,8 @@ enum leaf_result insert_from(struct tree *tree, struct node *leaf, const struct 
 	return result;
 }
 
-/* Insert although the locked leaf is full or the item ends beyond it. Unlocks. Results as insert_item. */
+/* Insert although the locked leaf is full or the item ends beyond it. Unlocks. Results as insert_item. What is left of a
+ * reserve that is not fixed is freed. */
 static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_item *item,
 		       struct lath_item *conflict, struct reserve *reserve)
 {
@@ -73,6 +74,8 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 		leaf = locate_locked(tree, item->key);
 	}
 	lath_reader_exit(tree->rcu);
+	if (!reserve->fixed)
+		reserve_release(tree, reserve);
 	return ret;
 }
 
@@ -100,11 +103,9 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 
 	if (unlikely(!item_valid(tree, item->key, item->size)))
 		return -EINVAL;
-	writer_enter(tree);
+	lath_call_enter();
 	ret = insert_item(tree, item, conflict, &reserve);
-	writer_exit(tree);
-	if (unlikely(reserve.leaf || reserve.inner[0] || reserve.inner[1]))
-		reserve_release(tree, &reserve);
+	lath_call_exit();
 	hint_tick(tree, true);
 	return ret;
 }
@@ -152,9 +153,9 @@ int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item
 	if (!item_valid(tree, item->key, item->size))
 		return -EINVAL;
 	reserve_from(&reserve, preload);
-	writer_enter(tree);
+	lath_call_enter();
 	ret = insert_item(tree, item, conflict, &reserve);
-	writer_exit(tree);
+	lath_call_exit();
 	hint_tick(tree, false);
 	preload->node[0] = reserve.leaf;
 	preload->node[1] = reserve.inner[0];

@@ -8,8 +8,8 @@
 #include "index/tree/leaf.h"
 #include "index/tree/pool.h"
 
-/* Insert a valid item: 0 | -EEXIST (*conflict) | -ENOMEM | -EAGAIN (a fixed reserve is used up). In a section, no lock
- * held. */
+/* Insert a valid item: 0 | -EEXIST (*conflict) | -ENOMEM | -EAGAIN (a fixed reserve is used up). In a call, no lock held. A
+ * reserve that is not fixed is empty afterwards. */
 int insert_item(struct tree *tree, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve);
 

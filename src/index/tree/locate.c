@@ -33,12 +33,14 @@ struct node *locate_far_locked(struct tree *tree, u64 key)
 	u64 lockword;
 
 	hint_count(tree, 1);
+	section_enter(tree);
 	do {
 		leaf = hint_find(tree, key, &lockword, FOR_INSERT);
 		hinted = leaf;
 		if (!hinted)
 			leaf = descend(tree, key, &lockword, FOR_INSERT);
 	} while (!node_trylock(leaf, lockword));
+	section_exit(tree); /* a locked leaf is not retired */
 	if (!hinted)
 		hint_publish(tree, leaf, key);
 	finger_set(tree, leaf);

@@ -7,7 +7,8 @@
  * returns is trusted only as far as the leaf's lockword says: the caller validates it after reading, or locks
  * the leaf under it. Batches look up many leaves at once (batch.c) and use the same parts.
  *
- * In a section (section_enter), no lock held; may run concurrently with anything.
+ * No lock held; may run concurrently with anything. For locate(), the caller is in a section (section_enter) until it has
+ * validated or locked the leaf; locate_locked() is called in a call (lath_call_enter).
  */
 #ifndef LATH_INDEX_LOCATE_H
 #define LATH_INDEX_LOCATE_H

@@ -64,9 +64,9 @@ int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t 
 		struct lath_item carry[CARRY];
 		unsigned int n, i;
 
-		linker_enter(tree);
+		call_enter(tree);
 		n = erase_some(tree, key, last, carry, &end);
-		linker_exit(tree);
+		call_exit(tree);
 		for (i = 0; each && i < n; i++)
 			each(arg, &carry[i]);
 		total += n;
@@ -193,9 +193,9 @@ int lath_index_store_range(struct lath_index *index, const struct lath_item *ite
 
 	if (!item_valid(tree, item->key, item->size))
 		return -EINVAL;
-	linker_enter(tree);
+	call_enter(tree);
 	ret = store(tree, item, each, arg, &reserve);
-	linker_exit(tree);
+	call_exit(tree);
 	reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;

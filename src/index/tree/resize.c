@@ -85,9 +85,9 @@ int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size)
 
 	if (!item_valid(tree, key, size) || !tree->ranges)
 		return -EINVAL;
-	linker_enter(tree);
+	call_enter(tree);
 	ret = resize(tree, key, size, &reserve);
-	linker_exit(tree);
+	call_exit(tree);
 	reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;
@@ -126,9 +126,9 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	struct reserve reserve = { 0 };
 	int ret;
 
-	linker_enter(tree);
+	call_enter(tree);
 	ret = split(tree, at, value, &reserve);
-	linker_exit(tree);
+	call_exit(tree);
 	reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;

@@ -129,27 +129,14 @@ static inline void section_exit(struct tree *tree)
 	lath_reader_exit(tree->rcu);
 }
 
-/* Around a call that takes locks: fork() waits for it (sys/thread.h). */
-static inline void writer_enter(struct tree *tree)
-{
-	lath_call_enter();
-	section_enter(tree);
-}
-
-static inline void writer_exit(struct tree *tree)
-{
-	section_exit(tree);
-	lath_call_exit();
-}
-
-/* The same with an RCU read-side critical section, for calls that follow links without locks. */
-static inline void linker_enter(struct tree *tree)
+/* Around a call that takes locks, which fork() waits for (sys/thread.h), and that follows links without locks. */
+static inline void call_enter(struct tree *tree)
 {
 	lath_call_enter();
 	lath_reader_enter(tree->rcu);
 }
 
-static inline void linker_exit(struct tree *tree)
+static inline void call_exit(struct tree *tree)
 {
 	lath_reader_exit(tree->rcu);
 	lath_call_exit();

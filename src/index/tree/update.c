@@ -11,7 +11,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, s
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	writer_enter(tree);
+	lath_call_enter();
 	leaf = locate_locked(tree, key);
 	i = (int)node_find(leaf, key);
 	if (i >= 0) {
@@ -25,7 +25,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, s
 	} else {
 		node_unlock_clean(leaf);
 	}
-	writer_exit(tree);
+	lath_call_exit();
 	hint_tick(tree, false);
 	return ret;
 }
