@@ -289,6 +289,19 @@ static bool refresh_next(struct tree *tree, struct hint *hint)
 	return true;
 }
 
+/* Grow the table as soon as there are too many leaves for it, without waiting for the end of the pass. */
+static void grow_if_due(struct tree *tree, struct hint *hint)
+{
+	u64 slots = slots_for(READ_ONCE(tree->pool[POOL_LEAF].nodes));
+
+	if (!hint->slots || hint->want || slots <= hint->slots)
+		return;
+	hint->want_first = hint->base;
+	hint->want_last = hint->last;
+	WRITE_ONCE(hint->want, slots);
+	remap_if_due(tree, hint);
+}
+
 /* Do one step, or a whole pass, unless another thread maintains the table. May spin on a locked level-1 node; no node
  * lock is held. */
 static void refresh(struct tree *tree, bool whole)
@@ -305,6 +318,8 @@ static void refresh(struct tree *tree, bool whole)
 		while (refresh_next(tree, hint) && whole && hint->pass.cursor)
 			;
 		lath_reader_exit(tree->rcu);
+		if (!whole)
+			grow_if_due(tree, hint);
 	}
 	lath_spin_unlock(&tree->hint_lock);
 }
