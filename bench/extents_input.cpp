@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "extents_input.hpp"
 
+#include "base/input_file.hpp"
+#include "base/json_text.hpp"
+
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -20,9 +19,11 @@ pairs parse(std::istream& in) {
     auto document = nlohmann::json::parse(in);
     for (const auto& e : document.at("extents")) {
         const auto& start = e.contains("physical") ? e.at("physical") : e.at("start");
-        auto length = e.at("length").get<std::uint64_t>();
-        if (length)
-            found.emplace_back(start.get<std::uint64_t>(), length);
+        const auto& length = e.at("length");
+        if (!start.is_number_unsigned() || !length.is_number_unsigned())
+            throw std::runtime_error("the place or length of an extent is not a number below 2^64");
+        if (length != 0)
+            found.emplace_back(start.get<std::uint64_t>(), length.get<std::uint64_t>());
     }
     return found;
 }
@@ -30,14 +31,13 @@ pairs parse(std::istream& in) {
 } // namespace
 
 extent_set read_extents(const std::string& path) {
-    std::ifstream in(path);
-    if (!in)
-        throw std::runtime_error(path + ": " + std::strerror(errno));
+    auto in = lathcli::open_stream(path);
     pairs found;
     try {
         found = parse(in);
     } catch (const nlohmann::json::exception& e) {
-        throw std::runtime_error(path + ": not the JSON of `lath extents --json`: " + e.what());
+        throw std::runtime_error(
+            path + ": not the JSON of `lath extents --json`: " + lathcli::json_problem(e));
     }
     std::sort(found.begin(), found.end());
     extent_set set;

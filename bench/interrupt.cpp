@@ -2,6 +2,7 @@
 #include "interrupt.hpp"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace lathbench {
 
@@ -14,7 +15,12 @@ void catch_interrupt() {
     struct sigaction action = {};
     action.sa_handler = note_interrupt;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction before = {};
+        sigaction(number, nullptr, &before);
+        if (before.sa_handler != SIG_IGN) // nohup
+            sigaction(number, &action, nullptr);
+    }
 }
 
 bool interrupted() { return seen != 0; }

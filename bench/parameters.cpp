@@ -3,10 +3,11 @@
 // --parameter NAME=VALUE: declared by tables, checked before anything runs.
 #include "parameters.hpp"
 
+#include "base/numbers.hpp"
+#include "base/text.hpp"
+#include "base/usage.hpp"
+
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <stdexcept>
 #include <utility>
 
 namespace lathbench {
@@ -22,13 +23,6 @@ std::vector<std::string> split(const std::string& list) {
     return parts;
 }
 
-std::string join(const std::vector<std::string>& parts) {
-    std::string list;
-    for (const auto& part : parts)
-        list += (list.empty() ? "" : ",") + part;
-    return list;
-}
-
 const parameter* find_parameter(const std::vector<const table*>& tables, const std::string& name) {
     for (const table* t : tables)
         for (const auto& p : t->parameters)
@@ -42,17 +36,13 @@ std::string known_names(const std::vector<const table*>& tables) {
     for (const table* t : tables)
         for (const auto& p : t->parameters)
             names.push_back(p.name);
-    return names.empty() ? "the chosen tables have none" : "there are: " + join(names);
+    return names.empty() ? "the chosen tables have none" : "there are: " + lathcli::join(names);
 }
 
 } // namespace
 
 std::uint64_t parse_size(const std::string& what, const std::string& text) {
-    char* end = nullptr;
-    double value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || *end || !(value >= 1) || value > 1e12 || value != std::floor(value))
-        throw std::runtime_error(what + ": '" + text + "' is not a whole number from 1 to 1e12");
-    return static_cast<std::uint64_t>(value);
+    return lathcli::number_of(what, text, 1, 1000000000000);
 }
 
 parameter size_parameter(std::string name, std::string summary, std::string by_default) {
@@ -69,12 +59,12 @@ parameter sizes_parameter(std::string name, std::string summary, std::string by_
 }
 
 parameter words_parameter(std::string name, std::string summary, std::vector<std::string> words) {
-    auto all = join(words);
+    auto all = lathcli::join(words, ",");
     auto check = [words = std::move(words), all](const std::string& what,
                                                  const std::string& value) {
         for (const auto& part : split(value))
             if (std::find(words.begin(), words.end(), part) == words.end())
-                throw std::runtime_error(what + ": '" + part + "' is none of " + all);
+                throw lathcli::usage_error(what + ": '" + part + "' is none of " + all);
     };
     return {std::move(name), std::move(summary), all, check};
 }
@@ -104,15 +94,15 @@ void set_parameters(const std::vector<const table*>& tables, const std::vector<s
         std::string what = "--parameter " + text;
         std::size_t equals = text.find('=');
         if (equals == std::string::npos || equals == 0)
-            throw std::runtime_error(what + ": not of the form NAME=VALUE");
+            throw lathcli::usage_error(what + ": not of the form NAME=VALUE");
         std::string name = text.substr(0, equals), value = text.substr(equals + 1);
         const parameter* known = find_parameter(tables, name);
         if (!known)
-            throw std::runtime_error(what + ": no parameter '" + name + "' (" +
-                                     known_names(tables) + ")");
+            throw lathcli::usage_error(what + ": no parameter '" + name + "' (" +
+                                       known_names(tables) + ")");
         known->check(what, value);
         if (!opt.parameters.try_emplace(name, value).second)
-            throw std::runtime_error(what + ": '" + name + "' is given twice");
+            throw lathcli::usage_error(what + ": '" + name + "' is given twice");
     }
 }
 

@@ -24,10 +24,10 @@ std::vector<std::uint64_t> size_list(const options& opt, const std::string& name
 // true: the word was asked for, or the parameter was not set.
 bool wants_word(const options& opt, const std::string& name, const std::string& word);
 
-// One size; throws std::runtime_error that begins with what: "--n abc: not a whole number...".
+// One size; throws usage_error that begins with what: "--n: 'abc' is not a whole number...".
 std::uint64_t parse_size(const std::string& what, const std::string& text);
 
-// Puts the "NAME=VALUE" texts into opt. Throws std::runtime_error naming the text that no table declares, whose
+// Puts the "NAME=VALUE" texts into opt. Throws usage_error naming the text that no table declares, whose
 // value the table refuses, or that is given twice.
 void set_parameters(const std::vector<const table*>& tables, const std::vector<std::string>& texts,
                     options& opt);

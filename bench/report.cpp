@@ -3,19 +3,17 @@
 // Files first (JSON, CSV), then the tables for people.
 #include "report.hpp"
 
+#include "base/input_file.hpp"
+#include "base/json_text.hpp"
 #include "context.hpp"
 #include "stats.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <ostream>
 #include <set>
 #include <stdexcept>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace lathbench {
@@ -23,31 +21,6 @@ namespace lathbench {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-// A regular file is written beside its place and then moved there.
-class output {
-public:
-    explicit output(const std::string& path) : path_(path), name_(path) {
-        struct stat now = {};
-        if (stat(path.c_str(), &now) != 0 || S_ISREG(now.st_mode))
-            name_ += ".part";
-        file_.open(name_);
-        if (!file_)
-            throw std::runtime_error(path + ": " + std::strerror(errno));
-    }
-    std::ostream& stream() { return file_; }
-    void close() {
-        file_.close();
-        if (!file_)
-            throw std::runtime_error(path_ + ": could not be written");
-        if (name_ != path_ && std::rename(name_.c_str(), path_.c_str()) != 0)
-            throw std::runtime_error(path_ + ": " + std::strerror(errno));
-    }
-
-private:
-    std::string path_, name_;
-    std::ofstream file_;
-};
 
 const char* better(const row& r) { return r.what.higher_is_better ? "higher" : "lower"; }
 
@@ -57,7 +30,7 @@ json asked_for(const options& opt) {
                                           : "default"},
                   {"seed", opt.seed},
                   {"parameters", opt.parameters},
-                  {"input", opt.input.empty() ? "made-up keys" : opt.input}};
+                  {"input", opt.input.empty() ? "made-up keys" : lathcli::printable(opt.input)}};
     json limits = {{"n", opt.n},         {"threads", opt.threads}, {"subjects", opt.subjects},
                    {"cases", opt.cases}, {"reps", opt.reps},       {"brief", opt.brief}};
     asked["only"] = limits;
@@ -163,7 +136,7 @@ void add_ratios(json& ratios, const session& s) {
 
 } // namespace
 
-void write_json(const std::string& path, const std::deque<run>& done, const options& opt) {
+void write_json(std::ostream& to, const std::deque<run>& done, const options& opt) {
     json rows = json::array(), ratios = json::array();
     for (const auto& each : done) {
         const session& s = each.measured;
@@ -187,32 +160,26 @@ void write_json(const std::string& path, const std::deque<run>& done, const opti
                             {"verified", true}});
         }
     }
-    output out(path);
-    out.stream()
-        << json{{"context", context_of(done, opt)}, {"rows", rows}, {"ratios", ratios}}.dump(1)
-        << '\n';
-    out.close();
+    json document = {{"context", context_of(done, opt)}, {"rows", rows}, {"ratios", ratios}};
+    to << lathcli::json_text(document, 1) << '\n';
 }
 
-void write_csv(const std::string& path, const std::deque<run>& done) {
-    output out(path);
-    out.stream() << "table,case,subject,n,threads,metric,unit,better,median,min,mad,samples\n";
+void write_csv(std::ostream& to, const std::deque<run>& done) {
+    to << "table,case,subject,n,threads,metric,unit,better,median,min,mad,samples\n";
     for (const auto& each : done) {
         const session& s = each.measured;
         for (const auto& r : s.rows()) {
             if (!r.verified)
                 continue;
             summary sum = summarise(r.samples);
-            out.stream() << s.of().name << ',' << r.what.name << ',' << r.subject << ',' << r.what.n
-                         << ',' << r.what.threads << ',' << r.what.metric << ',' << r.what.unit
-                         << ',' << better(r) << ',' << sum.median << ',' << sum.min << ','
-                         << sum.mad << ',';
+            to << s.of().name << ',' << r.what.name << ',' << r.subject << ',' << r.what.n << ','
+               << r.what.threads << ',' << r.what.metric << ',' << r.what.unit << ',' << better(r)
+               << ',' << sum.median << ',' << sum.min << ',' << sum.mad << ',';
             for (std::size_t i = 0; i < r.samples.size(); i++)
-                out.stream() << (i ? ";" : "") << r.samples[i];
-            out.stream() << '\n';
+                to << (i ? ";" : "") << r.samples[i];
+            to << '\n';
         }
     }
-    out.close();
 }
 
 namespace {
@@ -233,9 +200,7 @@ void check_circumstances(const std::string& path, const json& was, const options
 } // namespace
 
 session::former read_former(const std::string& path, const std::string& table, const options& opt) {
-    std::ifstream in(path);
-    if (!in)
-        throw std::runtime_error(path + ": " + std::strerror(errno));
+    auto in = lathcli::open_stream(path);
     session::former found;
     try {
         json file = json::parse(in);
@@ -258,7 +223,7 @@ session::former read_former(const std::string& path, const std::string& table, c
                 text.compare(0, table.size() + 2, table + ": ") == 0)
                 found.remarks.push_back(text.substr(table.size() + 2));
     } catch (const json::exception& e) {
-        throw std::runtime_error(path + ": not a file of lath bench: " + e.what());
+        throw std::runtime_error(path + ": not a file of lath bench: " + lathcli::json_problem(e));
     }
     return found;
 }

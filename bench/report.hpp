@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <deque>
+#include <iosfwd>
 #include <string>
 
 namespace lathbench {
@@ -20,10 +21,9 @@ struct run {
     bool complete = false; // not interrupted
 };
 
-// {"context":{...},"rows":[...],"ratios":[...]}. The file is replaced at once, or not at all; throws
-// std::runtime_error naming the path when it cannot be written.
-void write_json(const std::string& path, const std::deque<run>& done, const options& opt);
-void write_csv(const std::string& path, const std::deque<run>& done);
+// {"context":{...},"rows":[...],"ratios":[...]}
+void write_json(std::ostream& to, const std::deque<run>& done, const options& opt);
+void write_csv(std::ostream& to, const std::deque<run>& done);
 
 // What a file of write_json() holds of a table. Throws std::runtime_error naming the file when it cannot be read, and
 // what differs when it was measured in other circumstances: options, machine, compiler, commit.

@@ -97,9 +97,9 @@ def check_parameters(lath, path):
         sys.exit("--parameter: not in the context of the JSON")
     for table, wrong in (("scan", "no_such=1"), ("scan", "list_sizes"), ("scan", "list_sizes=1.5"), ("scan", "order="),
                          ("scan", "work=0,none"), ("ranges", "list_sizes=100")):
-        if wrong not in run(lath, table, "--parameter", wrong, code=1).stderr:
+        if wrong not in run(lath, table, "--parameter", wrong, code=105).stderr:
             sys.exit(f"--parameter {wrong}: the error does not name it")
-    run(lath, "scan", "--parameter", "kind=mix", "--parameter", "kind=burst", code=1)
+    run(lath, "scan", "--parameter", "kind=mix", "--parameter", "kind=burst", code=105)
 
 
 def check_run(lath, args, tables, path):
@@ -151,9 +151,9 @@ def main():
             file.write('{"extents":[{"physical":1}]}')
         if extents not in run(lath, "ranges", "--input", extents, code=1).stderr:
             sys.exit("a broken input file is not named")
-        run(lath, "no-such-table", code=1)
-        run(lath, "ranges", "--n", "0", code=1)
-        run(lath, "ranges", "--subjects", "no-such-subject", code=1)
+        run(lath, "no-such-table", code=105)
+        run(lath, "ranges", "--n", "0", code=105)
+        run(lath, "ranges", "--subjects", "no-such-subject", code=105)
         run(lath, "ranges", *SMALL, "--json", os.path.join(scratch, "no", "such", "dir"), code=1)
     print(f"{len(document['rows'])} rows of {len(tables)} tables fit the schema")
 

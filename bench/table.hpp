@@ -55,7 +55,7 @@ struct parameter {
     std::string name;
     std::string summary;
     std::string by_default; // as --list shows it
-    // Throws std::runtime_error that begins with what, when the value is no good.
+    // Throws usage_error that begins with what, when the value is no good.
     std::function<void(const std::string& what, const std::string& value)> check;
 };
 

@@ -2,36 +2,39 @@
 //
 // lath alloc TRACE: allocations and frees replayed in a pool of addresses.
 #include "alloc/report.hpp"
+#include "base/numbers.hpp"
+#include "base/output.hpp"
+#include "base/status_line.hpp"
+#include "base/stop_on_signal.hpp"
+#include "base/usage.hpp"
 #include "commands.hpp"
-#include "stop_on_signal.hpp"
+#include "options.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <functional>
 #include <iostream>
 #include <memory>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 namespace lathcli {
 
 namespace {
 
-constexpr int no_room = 4, interrupted = 130;
+constexpr int no_room = 4;
 
 constexpr const char* epilogue =
-    "TRACE, a line an operation (- is standard input; # begins a comment):\n"
+    "TRACE, one operation per line (- is standard input; # begins a comment):\n"
     "  a ID SIZE [ALIGN [HINT]]   allocate; ALIGN is a power of two, HINT serves near and next\n"
     "  f ID                       free\n"
-    "Numbers: 4096, 0x1000, 4Ki or 4K, 1Mi, 2G, by 1024. A-B is from A up to, not including, B;\n"
-    "A- goes up to 2^64.\n"
+    "Numbers: 4096, 0x1000, 1e6; 4K or 4Ki, 1Mi, 2G by 1024. A-B is from A up to, not including, "
+    "B;\n"
+    "A- goes up to 2^64. Without --pool the pool goes from the first of the --extents to the end "
+    "of the\n"
+    "last: what is before the first is the file system's own.\n"
     "Policies: first and last are the lowest and the highest place; best is the shortest hole; "
     "near\n"
     "is nearest to the hint or else to the place before; next goes on behind it, then from the "
@@ -43,7 +46,8 @@ constexpr const char* epilogue =
     "until then is reported), 100 and above wrong usage.";
 
 struct request {
-    std::string trace, extents, policy = "first", limits, below, unit = "1";
+    std::string trace, extents, policy = "first", limits;
+    std::uint64_t below = 0, unit = 1;
     std::vector<std::string> pool;
     std::string json, csv, svg, placement;
     bool skip_bad = false, quiet = false;
@@ -54,22 +58,12 @@ constexpr std::pair<const char*, lath_hole_policy> policies[] = {
     {"near", LATH_HOLE_NEAR},   {"next", LATH_HOLE_NEXT},
 };
 
-std::uint64_t number(const std::string& option, const std::string& text) {
-    auto value = alloc::parse_number(text);
-    if (!value)
-        throw std::runtime_error(option + " " + text + ": not a number below 2^64");
-    return *value;
-}
-
 alloc::replay_options options_of(const request& ask) {
     alloc::replay_options options;
-    options.unit = number("--unit", ask.unit);
-    if (!std::has_single_bit(options.unit))
-        throw std::runtime_error("--unit " + ask.unit + ": not a power of two");
+    options.unit = ask.unit;
     if (!ask.limits.empty())
         options.limits = alloc::parse_span(ask.limits);
-    if (!ask.below.empty())
-        options.below = number("--below", ask.below);
+    options.below = ask.below;
     for (auto [name, policy] : policies)
         if (ask.policy == name)
             options.policy = policy;
@@ -80,82 +74,48 @@ alloc::pool pool_of(const request& ask, std::uint64_t unit) {
     std::vector<alloc::span> spans, taken;
     for (const auto& text : ask.pool)
         spans.push_back(alloc::parse_span(text));
+    if (spans.empty() && ask.extents.empty())
+        throw usage_error("alloc: no pool: give --pool, --extents or both");
     if (!ask.extents.empty())
         taken = alloc::read_extents(ask.extents);
     if (spans.empty()) {
         if (taken.empty())
-            throw std::runtime_error(ask.extents.empty()
-                                         ? "no pool: give --pool, --extents or both"
-                                         : ask.extents + ": no extents, so --pool is needed");
-        std::uint64_t last = 0;
+            throw usage_error(ask.extents + ": no extents, so --pool is needed");
+        alloc::span all = taken.front();
         for (const auto& t : taken)
-            last = std::max(last, t.last);
-        spans.push_back({0, last});
+            all = {std::min(all.first, t.first), std::max(all.last, t.last)};
+        spans.push_back(all);
     }
     auto made = alloc::trim(alloc::without(alloc::make_pool(spans), taken), unit);
     if (made.empty())
-        throw std::runtime_error("the pool is empty");
+        throw usage_error("the pool is empty: nothing of it is free and as long as --unit");
     return made;
 }
 
-// Writes to a file or, for "-", to standard output.
-void write(const std::string& path, const std::function<void(std::ostream&)>& print) {
-    if (path == "-") {
-        print(std::cout);
-        std::cout.flush();
-        if (!std::cout)
-            throw std::runtime_error("standard output: write failed");
-        return;
-    }
-    std::ofstream file(path);
-    print(file);
-    file.close();
-    if (!file)
-        throw std::runtime_error(path + ": cannot be written");
+std::string status_text(std::uint64_t operations, double used) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%llu operations, %.1f %% used",
+                  static_cast<unsigned long long>(operations), used);
+    return text;
 }
-
-class progress {
-public:
-    explicit progress(bool wanted) : shown_(wanted && isatty(STDERR_FILENO)) {}
-    ~progress() {
-        if (shown_)
-            std::fprintf(stderr, "\r\033[K");
-    }
-    progress(const progress&) = delete;
-    progress& operator=(const progress&) = delete;
-    void at(std::uint64_t operations, double used) {
-        using clock = std::chrono::steady_clock;
-        if (!shown_ || operations % 1024 || clock::now() - last_ < std::chrono::milliseconds(200))
-            return;
-        last_ = clock::now();
-        std::fprintf(stderr, "\r\033[K%llu operations, %.1f %% used",
-                     static_cast<unsigned long long>(operations), used);
-    }
-
-private:
-    bool shown_;
-    std::chrono::steady_clock::time_point last_;
-};
 
 void replay(const request& ask, alloc::reader& in, alloc::replayer& pool, double pool_bytes,
             std::ostream* placement) {
-    progress shown(!ask.quiet);
+    status_line shown(!ask.quiet && ask.placement != "-");
     std::uint64_t operations = 0;
     double used = 0;
-    // a signal also ends a read that waits for more of the trace
     auto next = [&](alloc::operation& o) {
         try {
             return !stop_asked && in.next(o);
-        } catch (const std::runtime_error&) {
-            if (!stop_asked)
-                throw;
+        } catch (const stopped&) {
             return false;
         }
     };
     for (alloc::operation o; next(o);) {
         auto where = pool.play(o);
         used += o.is_free ? -static_cast<double>(where.size) : static_cast<double>(where.size);
-        shown.at(++operations, 100 * used / pool_bytes);
+        if (++operations % 1024 == 0 && shown.due())
+            shown.show(status_text(operations, 100 * used / pool_bytes));
         if (!placement)
             continue;
         *placement << (o.is_free ? "f " : "a ") << in.name_of(o.slot);
@@ -166,25 +126,41 @@ void replay(const request& ask, alloc::reader& in, alloc::replayer& pool, double
     }
 }
 
+// What a run writes, opened before it begins.
+struct outputs {
+    explicit outputs(const request& ask) {
+        check_distinct({{"--placement", ask.placement},
+                        {"--json", ask.json},
+                        {"--csv", ask.csv},
+                        {"--svg", ask.svg}});
+        std::vector<std::string> inputs = {ask.trace, ask.extents};
+        for (auto [path, file] : {std::pair{&ask.placement, &placement},
+                                  {&ask.json, &json},
+                                  {&ask.csv, &csv},
+                                  {&ask.svg, &svg}})
+            if (!path->empty()) {
+                file->emplace(*path, inputs);
+                to_stdout = to_stdout || (*file)->standard();
+            }
+    }
+    std::optional<output> placement, json, csv, svg;
+    bool to_stdout = false;
+};
+
 void run(const request& ask) {
     alloc::outcome o;
     o.options = options_of(ask);
     o.space = pool_of(ask, o.options.unit);
     o.trace = ask.trace;
     o.policy = ask.policy;
-    bool to_stdout = ask.json == "-" || ask.csv == "-" || ask.svg == "-" || ask.placement == "-";
-    bool text = !to_stdout && !ask.quiet;
-    o.options.history = text || !ask.json.empty() || !ask.csv.empty() || !ask.svg.empty();
+    stop_on_signal scope;
+    outputs files(ask);
+    bool text = !files.to_stdout && !ask.quiet;
+    o.options.history = text || files.json || files.csv || files.svg;
     alloc::reader in(trace::input(ask.trace, trace::open_file(ask.trace)), ask.skip_bad);
     alloc::replayer pool(o.space, o.options);
     auto bytes = static_cast<double>(alloc::size_of(o.space));
-    {
-        stop_on_signal scope;
-        if (ask.placement.empty())
-            replay(ask, in, pool, bytes, nullptr);
-        else
-            write(ask.placement, [&](std::ostream& out) { replay(ask, in, pool, bytes, &out); });
-    }
+    replay(ask, in, pool, bytes, files.placement ? &files.placement->stream() : nullptr);
     o.interrupted = stop_asked;
     o.counts = in.counts();
     o.last_error = in.last_error();
@@ -192,15 +168,19 @@ void run(const request& ask) {
         o.history = pool.history();
     o.allocating = &pool.allocating();
     o.freeing = &pool.freeing();
-    for (auto [path, print] : {std::pair{&ask.json, &alloc::print_json},
-                               {&ask.csv, &alloc::print_csv},
-                               {&ask.svg, &alloc::print_svg}})
-        if (!path->empty())
-            write(*path, [&, p = print](std::ostream& out) { p(out, o); });
+    if (files.placement)
+        files.placement->commit();
+    for (auto [file, print] : {std::pair{&files.json, &alloc::print_json},
+                               {&files.csv, &alloc::print_csv},
+                               {&files.svg, &alloc::print_svg}})
+        if (*file) {
+            print((*file)->stream(), o);
+            (*file)->commit();
+        }
     if (text)
-        write("-", [&](std::ostream& out) { alloc::print_text(out, o); });
+        alloc::print_text(std::cout, o);
     if (o.interrupted)
-        throw CLI::RuntimeError(interrupted);
+        throw CLI::RuntimeError(stop_on_signal::exit_code);
     if (pool.without_room())
         throw CLI::RuntimeError(no_room);
 }
@@ -209,10 +189,18 @@ void run(const request& ask) {
 
 void add_alloc(CLI::App& app) {
     auto ask = std::make_shared<request>();
+    auto span = parsed_by([](const std::string& text) { alloc::parse_span(text); });
+    auto power_of_two = CLI::Validator(
+        [](const std::string& text) {
+            auto n = parse_number(text);
+            return n && std::has_single_bit(*n) ? "" : "'" + text + "' is not a power of two";
+        },
+        "");
     auto* sub = app.add_subcommand("alloc", "an allocation trace in a pool of addresses");
     sub->footer(epilogue);
     sub->add_option("TRACE", ask->trace, "The operations")->required();
     sub->add_option("--pool", ask->pool, "Ranges of addresses")
+        ->check(span)
         ->type_name("A-B")
         ->delimiter(',')
         ->take_all()
@@ -222,20 +210,26 @@ void add_alloc(CLI::App& app) {
         ->type_name("FILE");
     sub->add_option("--unit", ask->unit, "Round sizes and alignments up to a multiple")
         ->type_name("N")
+        ->check(power_of_two)
+        ->transform(whole_number(1))
         ->capture_default_str();
     std::vector<std::string> names;
     for (auto [name, policy] : policies)
         names.emplace_back(name);
     sub->add_option("--policy", ask->policy, "Which place to take")
-        ->check(CLI::IsMember(names))
+        ->check(one_of(names))
         ->capture_default_str();
-    sub->add_option("--limits", ask->limits, "Allocate only there")->type_name("A-B");
-    sub->add_option("--below", ask->below, "Allocate below N first")->type_name("N");
+    sub->add_option("--limits", ask->limits, "Allocate only there")->type_name("A-B")->check(span);
+    sub->add_option("--below", ask->below, "Allocate below N first")
+        ->type_name("N")
+        ->transform(whole_number());
     sub->add_flag("--skip-bad", ask->skip_bad, "Go on behind bad lines, count them");
     sub->add_flag("--quiet", ask->quiet, "No report, no progress");
     sub->add_option("--placement", ask->placement, "Write where each ID came to lie")
         ->type_name("FILE");
-    sub->add_option("--json", ask->json, "Write the report as JSON")->type_name("FILE");
+    sub->add_option("--json", ask->json,
+                    "Write the report as JSON; - is standard output, in place of the text")
+        ->type_name("FILE");
     sub->add_option("--csv", ask->csv, "Write the state over time")->type_name("FILE");
     sub->add_option("--svg", ask->svg, "Plot the state over time")->type_name("FILE");
     sub->callback([ask] { run(*ask); });

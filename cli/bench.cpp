@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lath bench TABLE...: runs benchmark tables (bench/) and reports them.
+// lath-bench TABLE..., as `lath bench` calls it: runs benchmark tables (bench/) and reports them.
 #include "commands.hpp"
+#include "companions.hpp"
+#include "describe.hpp"
 
+#include "base/input_file.hpp"
+#include "base/output.hpp"
+#include "base/status_line.hpp"
+#include "base/stop_on_signal.hpp"
+#include "base/text.hpp"
+#include "base/usage.hpp"
+#include "options.hpp"
 #include "progress.hpp"
 
 #include "guest/guests.hpp"
@@ -15,8 +24,11 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lathcli {
@@ -61,14 +73,21 @@ void print_list(const std::vector<const table*>& tables, const options& opt) {
 }
 
 const table& find_table(const std::vector<table>& tables, const std::string& name) {
-    auto it =
-        std::find_if(tables.begin(), tables.end(), [&](const table& t) { return t.name == name; });
-    if (it == tables.end())
-        throw std::runtime_error("no table '" + name + "' (lath bench --list names them)");
-    return *it;
+    std::vector<std::string> names{"all"};
+    for (const table& t : tables) {
+        if (t.name == name)
+            return t;
+        names.push_back(t.name);
+    }
+    throw usage_error("bench: " + no_such("table", name, names));
 }
 
 void check_subjects(const std::vector<const table*>& chosen, const options& opt) {
+    std::vector<std::string> names;
+    for (const table* t : chosen)
+        for (const auto& s : t->subjects)
+            if (std::find(names.begin(), names.end(), s.name) == names.end())
+                names.push_back(s.name);
     for (const auto& name : opt.subjects) {
         const lathbench::subject* known = nullptr;
         for (const table* t : chosen)
@@ -76,23 +95,74 @@ void check_subjects(const std::vector<const table*>& chosen, const options& opt)
                 if (s.name == name && (!known || s.missing.empty()))
                     known = &s;
         if (!known)
-            throw std::runtime_error("no subject '" + name +
-                                     "' in the chosen tables (lath bench --list names them)");
+            throw usage_error("--subjects: " + no_such("subject", name, names));
         if (!known->missing.empty())
-            throw std::runtime_error("subject '" + name +
+            throw std::runtime_error("--subjects: '" + name +
                                      "' is not in this build: " + known->missing);
     }
 }
 
-void save(const request& asked, const std::deque<lathbench::run>& done) {
-    if (!asked.json.empty())
-        lathbench::write_json(asked.json, done, asked.opt);
-    if (!asked.csv.empty())
-        lathbench::write_csv(asked.csv, done);
+// Each filter must choose a case.
+void check_cases(const std::vector<const table*>& chosen, const options& opt) {
+    for (const auto& filter : opt.cases) {
+        options only = opt;
+        only.cases = {filter};
+        std::vector<std::string> names;
+        bool some = false;
+        for (const table* t : chosen) {
+            session one(*t, only);
+            for (const auto& name : t->cases(opt)) {
+                some = some || one.wants_case(name);
+                names.push_back(name);
+            }
+        }
+        if (!some)
+            throw usage_error("--cases: " + no_such("case", filter, names));
+    }
 }
 
-int report(const request& asked, const std::deque<lathbench::run>& done) {
-    bool failed = false;
+// The files of a run: opened at its beginning, and anew after each table, whose rows must not get lost.
+class outputs {
+public:
+    explicit outputs(const request& asked) : asked_(asked) {
+        check_distinct({{"--json", asked.json}, {"--csv", asked.csv}});
+        open();
+        to_stdout_ = (json_ && json_->standard()) || (csv_ && csv_->standard());
+    }
+    bool to_stdout() const { return to_stdout_; }
+    // After each table.
+    void save(const std::deque<lathbench::run>& done) {
+        write(done, false);
+        open();
+    }
+    // Standard output, once.
+    void finish(const std::deque<lathbench::run>& done) { write(done, true); }
+
+private:
+    void open() {
+        std::vector<std::string> inputs = asked_.vs;
+        inputs.push_back(asked_.opt.input);
+        if (!asked_.json.empty())
+            json_.emplace(asked_.json, inputs);
+        if (!asked_.csv.empty())
+            csv_.emplace(asked_.csv, inputs);
+    }
+    void write(const std::deque<lathbench::run>& done, bool standard) {
+        if (json_ && json_->standard() == standard) {
+            lathbench::write_json(json_->stream(), done, asked_.opt);
+            json_->commit();
+        }
+        if (csv_ && csv_->standard() == standard) {
+            lathbench::write_csv(csv_->stream(), done);
+            csv_->commit();
+        }
+    }
+    const request& asked_;
+    std::optional<output> json_, csv_;
+    bool to_stdout_ = false;
+};
+
+void print(const request& asked, const std::deque<lathbench::run>& done) {
     for (const auto& each : done)
         lathbench::print_medians(stdout, each.measured);
     for (const auto& each : done)
@@ -103,20 +173,24 @@ int report(const request& asked, const std::deque<lathbench::run>& done) {
                     lathbench::describe(each.circumstances).c_str());
     if (asked.opt.brief)
         std::printf("--brief: some peers were left out; lath bench --list names all\n");
+}
+
+int report(const request& asked, const std::deque<lathbench::run>& done) {
+    bool failed = false, in_file = !asked.json.empty() && asked.json != "-";
     for (const auto& each : done) {
         for (const auto& e : each.measured.errors()) {
-            std::fprintf(stderr, "lath: NOT VERIFIED: %s\n", e.c_str());
+            message("lath: NOT VERIFIED: " + e);
             failed = true;
         }
     }
     if (lathbench::interrupted()) {
-        std::fprintf(stderr, "lath: interrupted: the tables above are incomplete%s%s%s\n",
-                     asked.json.empty() ? "" : "; go on with --resume --json ", asked.json.c_str(),
-                     asked.json.empty() ? " (with --json FILE a run can be resumed)" : "");
-        return 130;
+        message("lath: interrupted: the tables are incomplete" +
+                (in_file ? "; go on with --resume --json " + asked.json
+                         : " (with --json FILE a run can be resumed)"));
+        return stop_on_signal::exit_code;
     }
-    if (!asked.json.empty())
-        std::fprintf(stderr, "samples: %s\n", asked.json.c_str());
+    if (in_file)
+        message("samples: " + asked.json);
     return failed ? 2 : 0;
 }
 
@@ -154,7 +228,7 @@ int run(request& asked) {
                      : asked.full ? lathbench::effort::full
                                   : lathbench::effort::normal;
     for (const auto& text : asked.n)
-        asked.opt.n.push_back(lathbench::parse_size("--n " + text, text));
+        asked.opt.n.push_back(lathbench::parse_size("--n", text));
     auto chosen = choose(asked, tables);
     lathbench::set_parameters(chosen, asked.parameters, asked.opt);
     if (asked.list) {
@@ -162,12 +236,11 @@ int run(request& asked) {
         return 0;
     }
     if (chosen.empty())
-        throw std::runtime_error(
-            "bench: which table? (lath bench --list names them; all runs them all)");
+        throw usage_error("bench: which table? (lath bench --list names them; all runs them all)");
     check_subjects(chosen, asked.opt);
-    if (asked.resume && asked.json.empty())
-        throw std::runtime_error(
-            "bench: --resume needs --json FILE, the file of the interrupted run");
+    check_cases(chosen, asked.opt);
+    if (asked.resume && (asked.json.empty() || asked.json == "-"))
+        throw usage_error("bench: --resume needs --json FILE, the file of the interrupted run");
     std::deque<lathbench::run> done;
     for (const table* t : chosen) {
         lathbench::run each(*t, asked.opt);
@@ -177,6 +250,12 @@ int run(request& asked) {
             each.measured.keep(lathbench::read_former(asked.json, t->name, asked.opt));
         done.push_back(std::move(each));
     }
+    if (done.empty())
+        throw usage_error("bench: none of the chosen tables has one of the --subjects");
+    if (!asked.opt.input.empty())
+        open_stream(asked.opt.input); // before the work
+    outputs files(asked);
+    std::optional<output_error> unsaved;
     lathbench::catch_interrupt();
     std::size_t turn = 0;
     for (auto& each : done) {
@@ -194,35 +273,68 @@ int run(request& asked) {
         each.circumstances = watch.finish();
         each.complete = !lathbench::interrupted();
         line.done(each.circumstances);
-        save(asked, done);
+        try {
+            files.save(done);
+        } catch (const output_error& e) { // the figures are shown all the same
+            unsaved = e;
+            break;
+        }
     }
-    return report(asked, done);
+    if (files.to_stdout())
+        files.finish(done);
+    else
+        print(asked, done);
+    int code = report(asked, done);
+    if (unsaved)
+        throw *unsaved;
+    return code;
 }
 
 } // namespace
 
-void add_bench(CLI::App& app) {
+void define_program(CLI::App& app, char**) {
     auto asked = std::make_shared<request>();
-    CLI::App* bench =
-        app.add_subcommand("bench", "measure our structures beside their peers, results verified");
+    CLI::App* bench = &app;
+    const companion& self = *find_companion("bench");
+    bench->name("lath bench");
+    bench->description(self.summary);
+    add_description(app, self.command, [](command_text& text) {
+        text.words = {"all"};
+        std::set<std::string> subjects;
+        for (const auto& t : lathbench::all_tables()) {
+            text.words.push_back(t.name);
+            for (const auto& s : t.subjects)
+                subjects.insert(s.name);
+        }
+        for (auto& o : text.options)
+            if (o.names.back() == "--subjects")
+                o.choices.assign(subjects.begin(), subjects.end());
+    });
     bench->add_option("tables", asked->tables, "the tables to run, or all")->type_name("TABLE");
     bench->add_flag("--list", asked->list,
                     "name tables, cases and subjects, and what is missing and why");
     auto* quick = bench->add_flag("--quick", asked->quick,
-                                  "smaller sizes and fewer repetitions: under a minute a table");
+                                  "smaller sizes and fewer repetitions: under a minute per table");
     bench->add_flag("--full", asked->full, "all sizes, all rounds")->excludes(quick);
     bench->add_flag("--brief", asked->opt.brief,
                     "without the subjects that say least beside the others");
     bench->add_option("--threads", asked->opt.threads, "numbers of threads")
         ->delimiter(',')
-        ->check(CLI::Range(1, 1024));
-    bench->add_option("--n", asked->n, "numbers of items (1000000 or 1e6)")->delimiter(',');
-    bench->add_option("--seed", asked->opt.seed, "seed of all made-up data")->capture_default_str();
+        ->type_name("N")
+        ->transform(whole_number(1, 1024));
+    bench->add_option("--n", asked->n, "numbers of items (1000000 or 1e6)")
+        ->type_name("N")
+        ->delimiter(',');
+    bench->add_option("--seed", asked->opt.seed, "seed of all made-up data")
+        ->type_name("N")
+        ->transform(whole_number())
+        ->capture_default_str();
     bench->add_option("--subjects", asked->opt.subjects, "only these")->delimiter(',');
     bench->add_option("--cases", asked->opt.cases, "only these (a case or its first words)")
         ->delimiter(',');
     bench->add_option("--reps", asked->opt.reps, "repetitions (default 7; 3 with --quick)")
-        ->check(CLI::Range(1, 1000));
+        ->type_name("N")
+        ->transform(whole_number(1, 1000));
     bench
         ->add_option("--parameter", asked->parameters,
                      "set what a table declares (--list names it); may be given again")
@@ -236,15 +348,17 @@ void add_bench(CLI::App& app) {
         ->allow_extra_args(false);
     bench
         ->add_option("--json", asked->json,
-                     std::string("write all samples there (with all: ") + default_file + ")")
+                     std::string("write all samples there (with all: ") + default_file +
+                         "); - is standard output, in place of the tables")
         ->type_name("FILE");
     bench->add_flag("--resume", asked->resume,
                     "measure only what an interrupted run did not write to the --json file");
-    bench->add_option("--csv", asked->csv, "write the rows there")->type_name("FILE");
+    bench->add_option("--csv", asked->csv, "write the rows there; - as for --json")
+        ->type_name("FILE");
     bench
         ->add_option("--input", asked->opt.input,
                      "extents (from `lath extents --json`) as the key set")
-        ->check(CLI::ExistingFile);
+        ->type_name("FILE");
     bench->callback([asked] {
         if (int code = run(*asked))
             throw CLI::RuntimeError(code);

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // The subcommands of `lath`. Each lives in a file of its own, cli/NAME.cpp, and adds itself to the
-// program in one function declared here and called in main.cpp. The callback of a subcommand throws
+// program in one function declared here and called in lath.cpp. The callback of a subcommand throws
 // std::runtime_error for a failure (main prints "lath: what" and exits with 1) or
 // CLI::RuntimeError(code) after it has said itself what is wrong.
+//
+// `lath bench` and `lath report` are programs of their own, lath-bench and lath-report (companions.hpp).
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace lathcli {
 
+// Called by main() before it parses: names the program and adds its options and subcommands.
+// Each program has its own definition: lath.cpp, bench.cpp, report.cpp.
+void define_program(CLI::App& app, char** argv);
+
 void add_alloc(CLI::App& app);
-void add_bench(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_extents(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_store(CLI::App& app);
-void add_report(CLI::App& app);
 
 } // namespace lathcli

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The JSON of `lath extents`. Extents are written one a line as they come: the list can be long.
-// File names that are not UTF-8 have U+FFFD where the bytes do not fit.
+// The JSON of `lath extents`. Extents are written one per line as they come: the list can be long. Names that are no
+// UTF-8 have their bytes beside them (base/json_text.hpp).
 #include "extent_report.hpp"
+
+#include "base/json_text.hpp"
 
 #include "lathwork/error.h"
 
 #include <algorithm>
 #include <ostream>
 
-#include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 
 namespace lathcli {
@@ -18,10 +19,14 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string dump(const json& j) { return json_text(j); }
 
 json device_json(const device& d) {
-    return {{"source", d.source}, {"file_system", d.file_system}, {"block_size", d.block_size}};
+    json j;
+    put_text(j, "source", d.source);
+    j["file_system"] = d.file_system;
+    j["block_size"] = d.block_size;
+    return j;
 }
 
 json context(const scan_result& scan, const scan_options& how) {
@@ -30,25 +35,26 @@ json context(const scan_result& scan, const scan_options& how) {
     json devices = json::array();
     for (const device& d : scan.devices)
         devices.push_back(device_json(d));
-    return {{"tool", "lath extents"},
-            {"version", lath_version()},
-            {"kernel", std::string(host.sysname) + " " + host.release},
-            {"machine", host.machine},
-            {"paths", how.paths},
-            {"threads", how.threads},
-            {"sync", how.sync},
-            {"devices", std::move(devices)},
-            {"seconds", scan.seconds},
-            {"unit", "bytes"}};
+    json j{{"tool", "lath extents"},
+           {"version", std::to_string(LATH_VERSION_MAJOR) + "." +
+                           std::to_string(LATH_VERSION_MINOR) + "." +
+                           std::to_string(LATH_VERSION_PATCH)},
+           {"kernel", std::string(host.sysname) + " " + host.release},
+           {"machine", host.machine},
+           {"threads", how.threads},
+           {"sync", how.sync},
+           {"devices", std::move(devices)},
+           {"seconds", scan.seconds},
+           {"unit", "bytes"}};
+    put_texts(j, "paths", how.paths);
+    return j;
 }
 
 json extent_json(const scan_result& scan, owner who) {
     const file_record& file = scan.files[who.file];
     const extent& e = file.extents[who.extent];
-    json j{{"physical", e.physical},
-           {"length", e.length},
-           {"logical", e.logical},
-           {"file", file.path}};
+    json j{{"physical", e.physical}, {"length", e.length}, {"logical", e.logical}};
+    put_text(j, "file", file.path);
     if (scan.devices.size() > 1)
         j["device"] = file.device;
     if (auto names = flag_names(e.flags); !names.empty())
@@ -61,9 +67,11 @@ json segment_json(const scan_result& scan, const segment& s) {
     for (owner who : s.owners) {
         const file_record& file = scan.files[who.file];
         const extent& e = file.extents[who.extent];
-        json o{{"file", file.path}, {"logical", e.logical + (s.physical - e.physical)}};
+        json o;
+        put_text(o, "file", file.path);
+        o["logical"] = e.logical + (s.physical - e.physical);
         if (!file.links.empty())
-            o["links"] = file.links;
+            put_texts(o, "links", file.links);
         owners.push_back(std::move(o));
     }
     json j{{"physical", s.physical}, {"length", s.length}};
@@ -113,11 +121,12 @@ json summary_json(const scan_result& scan, const answers& a) {
 
 json worst_json(const scan_result& scan, const answers& a) {
     json list = json::array();
-    for (const fragmentation& f : a.worst)
-        list.push_back({{"file", scan.files[f.file].path},
-                        {"fragments", f.fragments},
-                        {"extents", f.extents},
-                        {"bytes", f.bytes}});
+    for (const fragmentation& f : a.worst) {
+        json j;
+        put_text(j, "file", scan.files[f.file].path);
+        j.update({{"fragments", f.fragments}, {"extents", f.extents}, {"bytes", f.bytes}});
+        list.push_back(std::move(j));
+    }
     return list;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "extent_report.hpp"
 
+#include "base/numbers.hpp"
+#include "base/text.hpp"
+#include "base/usage.hpp"
+
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <ostream>
-#include <stdexcept>
 
 namespace lathcli {
 
@@ -39,22 +41,6 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
     std::snprintf(text.data(), text.size(), "%.2f %%",
                   whole ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
     return text.data();
-}
-
-// Control characters in file names must not reach the terminal.
-std::string printable(const std::string& path) {
-    std::string out;
-    for (char c : path) {
-        auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f) {
-            out += c;
-            continue;
-        }
-        std::array<char, 8> text{};
-        std::snprintf(text.data(), text.size(), "\\x%02x", byte);
-        out += text.data();
-    }
-    return out;
 }
 
 class text_report {
@@ -115,7 +101,7 @@ void text_report::fragmented() {
     out_ << "in one piece: " << grouped(a_.in_one_piece) << " of " << grouped(a_.files)
          << " files (" << percent(a_.in_one_piece, a_.files) << "), ";
     std::array<char, 64> mean{};
-    std::snprintf(mean.data(), mean.size(), "%.3f fragments a file\n",
+    std::snprintf(mean.data(), mean.size(), "%.3f fragments per file\n",
                   a_.files ? static_cast<double>(a_.fragments) / static_cast<double>(a_.files) : 0);
     out_ << mean.data();
     if (a_.worst.empty())
@@ -222,42 +208,22 @@ std::uint64_t place::bytes(std::uint64_t block_size) const {
 }
 
 place parse_place(const std::string& text) {
-    auto fail = [&](const char* why) -> std::runtime_error {
-        return std::runtime_error("'" + text + "': " + why);
-    };
-    place p{text};
-    const char* end = text.data() + text.size();
-    bool hex = text.starts_with("0x");
-    auto [rest, error] = std::from_chars(text.data() + (hex ? 2 : 0), end, p.number, hex ? 16 : 10);
-    if (error == std::errc::result_out_of_range)
-        throw fail("beyond 2^64");
-    if (error != std::errc())
-        throw fail(
-            "not an offset (a whole number, then nothing, Ki, Mi, Gi, Ti, Pi, or b for blocks)");
-    std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-    constexpr std::array<std::string_view, 6> units{"", "Ki", "Mi", "Gi", "Ti", "Pi"};
-    if (unit == "b") {
-        p.blocks = true;
-        return p;
-    }
-    auto* found = std::ranges::find(units, unit.ends_with("iB") ? unit.substr(0, 2) : unit);
-    if (found == units.end())
-        throw fail("unknown unit (Ki, Mi, Gi, Ti, Pi, or b for blocks)");
-    auto shift = static_cast<unsigned>(10 * (found - units.begin()));
-    if (p.number > UINT64_MAX >> shift)
-        throw fail("beyond 2^64");
-    p.number <<= shift;
-    return p;
+    bool blocks = text.ends_with('b') && !text.starts_with("0x");
+    auto number = parse_number(blocks ? text.substr(0, text.size() - 1) : text);
+    if (!number)
+        throw usage_error(
+            "'" + text +
+            "' is not an offset below 2^64 (4096, 0x1000, 4Ki, 2G, or 123b for a block)");
+    return {text, *number, blocks};
 }
 
 std::pair<place, place> parse_span(const std::string& text) {
     auto dash = text.find('-');
     if (dash == std::string::npos)
-        throw std::runtime_error("'" + text +
-                                 "': not a span (A-B: from A up to, not including, B)");
+        throw usage_error("'" + text + "': not a span (A-B: from A up to, not including, B)");
     auto span = std::pair{parse_place(text.substr(0, dash)), parse_place(text.substr(dash + 1))};
     if (span.first.blocks == span.second.blocks && span.first.number >= span.second.number)
-        throw std::runtime_error("'" + text + "': empty, B must be greater than A");
+        throw usage_error("'" + text + "': empty, B must be greater than A");
     return span;
 }
 

@@ -20,8 +20,7 @@ struct place {
     std::uint64_t bytes(std::uint64_t block_size) const;
 };
 
-// "4096", "0x1000", "4Ki", "1.5Gi" is not taken: whole numbers only. "123b" is block 123.
-// Throws std::runtime_error that names the text.
+// A number as base/numbers.hpp reads it; "123b" is block 123. Throws usage_error that names the text.
 place parse_place(const std::string& text);
 // "A-B": from A up to but not including B.
 std::pair<place, place> parse_span(const std::string& text);
@@ -51,9 +50,9 @@ struct answers {
     std::vector<query> at, overlap;
     std::vector<gap> gaps;
     std::vector<fragmentation> worst; // most fragments first
-    std::vector<segment> shared;      // longest first
+    std::vector<segment> shared; // longest first
     std::uint64_t files = 0, extents = 0, fragments = 0, in_one_piece = 0;
-    std::uint64_t bytes = 0;        // sum over files
+    std::uint64_t bytes = 0; // sum over files
     std::uint64_t device_bytes = 0; // bytes of the devices that are owned
     std::uint64_t shared_segments = 0, shared_bytes = 0;
 

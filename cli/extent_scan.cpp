@@ -2,7 +2,10 @@
 //
 // One thread walks (names and inodes are cheap), then all threads read extents and index them.
 #include "extent_scan.hpp"
-#include "stop_on_signal.hpp"
+
+#include "base/status_line.hpp"
+#include "base/stop_on_signal.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -52,6 +55,13 @@ std::pair<std::string, std::string> mount_of(dev_t id) {
     return {"unknown file system", ""};
 }
 
+// A link without an end that can be read.
+std::string why_no_target(const char* path) {
+    struct stat st{};
+    return "a symbolic link: " +
+           (stat(path, &st) ? std::generic_category().message(errno) : "changed meanwhile");
+}
+
 class scanner {
 public:
     scanner(const scan_options& options, scan_result& result) : opt_(options), out_(result) {}
@@ -67,13 +77,13 @@ private:
         int fatal = 0;
     };
     void visit(FTSENT* entry);
+    void failed(const char* path, const std::string& why);
     int device_of(const std::string& path, const struct stat& st);
     void enter(const char* path, const struct stat& st);
     void work(share& mine);
     void read_one(std::uint32_t number, share& mine);
     void file_failed(const file_record& file, int error, share& mine);
     void progress(const char* what, std::uint64_t done, std::uint64_t of);
-    void clear_progress();
     void complain(const std::string& path, const std::string& why);
 
     const scan_options& opt_;
@@ -84,31 +94,18 @@ private:
     std::mutex say_;
     std::atomic<std::uint32_t> next_ = 0;
     std::atomic<bool> failed_ = false;
-    bool line_open_ = false;
+    status_line line_;
 };
 
 void scanner::progress(const char* what, std::uint64_t done, std::uint64_t of) {
-    if (!opt_.progress)
-        return;
     std::scoped_lock lock(say_);
-    if (of)
-        std::fprintf(stderr, "\r%s: %llu of %llu files", what,
-                     static_cast<unsigned long long>(done), static_cast<unsigned long long>(of));
-    else
-        std::fprintf(stderr, "\r%s: %llu files", what, static_cast<unsigned long long>(done));
-    line_open_ = true;
-}
-
-void scanner::clear_progress() {
-    if (line_open_)
-        std::fputs("\r\033[K", stderr);
-    line_open_ = false;
+    if (line_.due())
+        line_.show(std::string(what) + ": " + std::to_string(done) +
+                   (of ? " of " + std::to_string(of) : "") + " files");
 }
 
 void scanner::complain(const std::string& path, const std::string& why) {
-    std::scoped_lock lock(say_);
-    clear_progress();
-    std::fprintf(stderr, "lath extents: %s: %s\n", path.c_str(), why.c_str());
+    message("lath extents: cannot read " + printable(path) + ": " + why);
 }
 
 // The number of the device, or -1 if it is not to be looked at.
@@ -157,7 +154,15 @@ void scanner::enter(const char* path, const struct stat& st) {
         file.links.emplace_back(path);
 }
 
+// What the walk should have seen and could not.
+void scanner::failed(const char* path, const std::string& why) {
+    complain(path, why);
+    out_.skipped_files[why]++;
+    out_.errors++;
+}
+
 void scanner::visit(FTSENT* entry) {
+    bool named = entry->fts_level == FTS_ROOTLEVEL;
     switch (entry->fts_info) {
     case FTS_F:
         enter(entry->fts_path, *entry->fts_statp);
@@ -166,23 +171,22 @@ void scanner::visit(FTSENT* entry) {
         break;
     case FTS_SL:
     case FTS_SLNONE:
-        out_.skipped_files["symbolic link"]++;
+        if (named)
+            failed(entry->fts_path, why_no_target(entry->fts_path));
+        else
+            out_.skipped_files["symbolic link"]++;
         break;
     case FTS_DEFAULT:
-        out_.skipped_files["not a regular file"]++;
+        if (named)
+            failed(entry->fts_path, "neither a regular file nor a directory");
+        else
+            out_.skipped_files["not a regular file"]++;
         break;
     case FTS_NS:
     case FTS_ERR:
-    case FTS_DNR: {
-        if (entry->fts_level == FTS_ROOTLEVEL)
-            throw std::runtime_error(std::string(entry->fts_path) + ": " +
-                                     std::generic_category().message(entry->fts_errno));
-        std::string why = std::generic_category().message(entry->fts_errno);
-        complain(entry->fts_path, why);
-        out_.skipped_files[entry->fts_info == FTS_DNR ? "directory: " + why : why]++;
-        out_.errors++;
+    case FTS_DNR:
+        failed(entry->fts_path, std::generic_category().message(entry->fts_errno));
         break;
-    }
     default: // directories, before and after
         break;
     }
@@ -212,8 +216,8 @@ void scanner::walk() {
         bool regular = entry->fts_info == FTS_D || entry->fts_info == FTS_F;
         if (regular && entry->fts_level == FTS_ROOTLEVEL &&
             device_of(entry->fts_path, *entry->fts_statp) < 0) {
-            complain(entry->fts_path, "on another device than " + opt_.paths.front() +
-                                          ", skipped; --all-devices takes it in");
+            complain(entry->fts_path, "it is on another device than " + opt_.paths.front() +
+                                          "; --all-devices takes it in");
             out_.errors++;
         }
         if (entry->fts_info == FTS_D && device_of(entry->fts_path, *entry->fts_statp) < 0) {
@@ -294,7 +298,7 @@ void scanner::read() {
             threads.emplace_back([this, &mine = shares[i]] { work(mine); });
         work(shares[0]);
     }
-    clear_progress();
+    line_.clear();
     std::vector<extent_map::pending> later;
     int fatal = 0;
     for (share& s : shares) {
@@ -315,7 +319,6 @@ void scanner::read() {
 
 void scan(const scan_options& options, scan_result& result) {
     auto begin = std::chrono::steady_clock::now();
-    stop_on_signal signals;
     scanner s(options, result);
     s.walk();
     if (!stop_asked)

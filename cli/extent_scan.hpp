@@ -18,7 +18,6 @@ struct scan_options {
     unsigned threads = 1;
     bool all_devices = false; // else only the device of the first path
     bool sync = false;
-    bool progress = false; // a line on stderr
 };
 
 struct device {
@@ -48,7 +47,8 @@ struct scan_result {
 };
 
 // Complaints go to stderr and name the path; a reason that holds for a whole file system is told
-// once. Throws std::runtime_error where nothing can be done: a path that does not exist, no memory.
+// once. Throws std::runtime_error where nothing can be done: no memory. A signal in the caller's stop_on_signal
+// ends it.
 void scan(const scan_options& options, scan_result& result);
 
 } // namespace lathcli

@@ -1,41 +1,91 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lath: the command-line door of lathwork. Exit codes: 0 done, 1 failed (the message names the input),
-// 2 figures or answers that did not verify, 100 and above wrong usage (as CLI11 numbers it).
+// main() of lath, lath-bench and lath-report; each program defines define_program() in a file of its own.
+// Exit codes: 0 done, 1 failed (the message names the input), 2 figures or answers that did not verify, 3 and 4 as the
+// subcommand says, 130 interrupted, 100 and above wrong usage (as CLI11 numbers it).
+#include "base/output.hpp"
+#include "base/text.hpp"
+#include "base/usage.hpp"
 #include "commands.hpp"
 
 #include "lathwork/error.h"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
+#include <vector>
+
+// libnuma would print its complaints, and lets a program take this function's place. Who asks for nodes that are not there is
+// told so by lath_store_open().
+extern "C" [[gnu::visibility("default")]] void numa_warn(int, char*, ...) {}
 
 namespace {
 
+using lathcli::usage_error;
+
 std::string version_text() { return std::string("lath ") + lath_version(); }
 
-} // namespace
+int wrong_usage(const std::string& what, int code = usage_error::code) {
+    std::fprintf(stderr, "lath: %s (lath --help, lath COMMAND --help)\n", what.c_str());
+    return code;
+}
 
-int main(int argc, char** argv) {
-    CLI::App app{"lathwork: ordered in-memory structures, measured and put to use", "lath"};
-    app.set_version_flag("--version", version_text());
-    app.require_subcommand(1);
-    lathcli::add_alloc(app);
-    lathcli::add_extents(app);
-    lathcli::add_replay(app);
-    lathcli::add_store(app);
-#ifdef LATH_HAVE_BENCH
-    lathcli::add_bench(app);
-#endif
-    lathcli::add_report(app);
-    lathcli::add_completion(app);
+// The first word is the command. "": none is missing, or none is unknown.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(sub->get_name());
+    if (names.empty())
+        return "";
+    if (argc < 2)
+        return "which command? There are: " + lathcli::join(names);
+    for (const auto& name : names)
+        if (name == argv[1])
+            return "";
+    return argv[1][0] == '-' ? "" : lathcli::no_such("command", argv[1], names);
+}
+
+int run(CLI::App& app, int argc, char** argv) {
     try {
+        lathcli::define_program(app, argv);
+        if (auto what = unknown_command(app, argc, argv); !what.empty())
+            return wrong_usage(what);
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e);
+        // help, version, and what a subcommand has said already
+        if (e.get_exit_code() == 0 || dynamic_cast<const CLI::RuntimeError*>(&e))
+            return app.exit(e);
+        return wrong_usage(e.what(), e.get_exit_code());
+    } catch (const usage_error& e) {
+        return wrong_usage(e.what());
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "lath: out of memory\n");
+        return 1;
+    } catch (const lathcli::output_error&) {
+        throw; // main's
     } catch (const std::exception& e) {
         std::fprintf(stderr, "lath: %s\n", e.what());
         return 1;
     }
     return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    lathcli::prepare_standard_files();
+    CLI::App app;
+    app.set_version_flag("--version", version_text());
+    try {
+        int code = run(app, argc, argv);
+        lathcli::check_standard_output();
+        return code;
+    } catch (const lathcli::output_error& e) {
+        if (e.broken_pipe)
+            std::raise(SIGPIPE); // ends us, unless the caller has it ignored
+        std::fprintf(stderr, "lath: %s\n", e.what());
+        return 1;
+    }
 }

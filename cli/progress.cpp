@@ -6,10 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace lathcli {
 
@@ -25,35 +21,20 @@ std::string duration(double seconds) {
     return text;
 }
 
-// Longer lines would wrap and not be overwritten.
-std::size_t columns() {
-    winsize size = {};
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-        return size.ws_col - 1u;
-    return 79;
-}
-
-bool dumb() {
-    const char* kind = std::getenv("TERM");
-    return kind && std::string_view(kind) == "dumb";
-}
-
 } // namespace
 
 progress_line::progress_line(const lathbench::session& s, std::size_t turn, std::size_t of)
-    : session_(s), share_at_start_(s.done_share()), started_ns_(lathbench::wall_ns()),
-      terminal_(isatty(STDERR_FILENO) && !dumb()) {
+    : session_(s), share_at_start_(s.done_share()), started_ns_(lathbench::wall_ns()) {
     head_ = s.of().name;
     if (of > 1)
         head_ = std::to_string(turn) + "/" + std::to_string(of) + " " + head_;
 }
 
 void progress_line::show(const lathbench::session& s, const std::string& what) {
-    std::uint64_t now = lathbench::wall_ns();
-    if (!terminal_ || now - shown_ns_ < 100000000u)
+    if (!line_.due())
         return;
-    shown_ns_ = now;
-    double seconds = static_cast<double>(now - started_ns_) / 1e9, share = s.done_share();
+    double seconds = static_cast<double>(lathbench::wall_ns() - started_ns_) / 1e9,
+           share = s.done_share();
     char text[96];
     std::snprintf(text, sizeof(text), " %3.0f %%, %.0f samples/s, ", share * 100,
                   static_cast<double>(s.samples_taken()) / std::max(seconds, 0.001));
@@ -64,14 +45,13 @@ void progress_line::show(const lathbench::session& s, const std::string& what) {
     // tables begin their text with their name
     std::string prefix = s.of().name + ": ";
     line += what.compare(0, prefix.size(), prefix) == 0 ? what.substr(prefix.size()) : what;
-    std::fprintf(stderr, "\r\033[K%s", line.substr(0, columns()).c_str());
+    line_.show(line);
 }
 
 void progress_line::done(const lathbench::noise& n) {
-    if (!terminal_)
-        return;
-    std::fprintf(stderr, "\r\033[K%s: %zu samples in %s (%s)\n", head_.c_str(),
-                 session_.samples_taken(), duration(n.seconds).c_str(), lathbench::verdict(n));
+    if (line_.on())
+        message(head_ + ": " + std::to_string(session_.samples_taken()) + " samples in " +
+                duration(n.seconds) + " (" + lathbench::verdict(n) + ")");
 }
 
 } // namespace lathcli

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// One line a table while `lath bench` measures: what comes next, rate, time left. On a terminal only.
+// One line per table while `lath bench` measures: what comes next, rate, time left. On a terminal only.
 #pragma once
 
+#include "base/status_line.hpp"
 #include "noise.hpp"
 #include "table.hpp"
 
@@ -22,8 +23,8 @@ private:
     std::string head_;
     const lathbench::session& session_;
     double share_at_start_;
-    std::uint64_t started_ns_, shown_ns_ = 0;
-    bool terminal_;
+    std::uint64_t started_ns_;
+    status_line line_;
 };
 
 } // namespace lathcli

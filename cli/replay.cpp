@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lath replay FILE: a real trace through the sort queue's engines.
+#include "base/json_text.hpp"
+#include "base/output.hpp"
+#include "base/status_line.hpp"
+#include "base/stop_on_signal.hpp"
 #include "commands.hpp"
+#include "options.hpp"
 #include "replay_model.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <deque>
-#include <fstream>
-#include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +26,9 @@ constexpr std::size_t most_devices = 256;
 constexpr const char* epilogue =
     "Formats, found by looking: fio iolog 2 and 3, blktrace (either byte order), blkparse text,\n"
     "MSR-Cambridge CSV, SPC. - is standard input.\n"
-    "Exit codes: 0 done, 1 failed, 2 an engine gave requests out of order.";
+    "Exit codes: 0 done, 1 failed, 2 an engine gave requests out of order, 130 interrupted (what "
+    "was\n"
+    "read until then is reported), 100 and above wrong usage.";
 
 struct request {
     std::string file;
@@ -37,19 +42,22 @@ struct request {
 std::vector<lath_sortq_engine> engines_of(const std::vector<std::string>& names) {
     std::vector<lath_sortq_engine> engines;
     for (const auto& name : names) {
-        bool known = false;
         for (int i = 0; i < LATH_SORTQ_ENGINES; i++) {
             auto e = static_cast<lath_sortq_engine>(i);
             if (name != "all" && name != lath_sortq_engine_name(e))
                 continue;
-            known = true;
             if (std::find(engines.begin(), engines.end(), e) == engines.end())
                 engines.push_back(e);
         }
-        if (!known)
-            throw std::runtime_error("--engine " + name + ": no such engine");
     }
     return engines;
+}
+
+std::vector<std::string> engine_names() {
+    std::vector<std::string> names{"all"};
+    for (int i = 0; i < LATH_SORTQ_ENGINES; i++)
+        names.emplace_back(lath_sortq_engine_name(static_cast<lath_sortq_engine>(i)));
+    return names;
 }
 
 // One engine, in front of every device of the trace.
@@ -85,36 +93,49 @@ struct result {
     std::string engine;
     replay_totals totals;
     double share(double part, double whole) const { return whole > 0 ? part / whole : 0; }
-    double latency(double quantile) const {
+    // Nothing where no request is beyond it: with fewer than 1 / (1 - quantile).
+    std::optional<double> latency(double quantile) const {
         const auto& l = totals.latency_ms;
-        if (l.empty())
-            return 0;
-        return l[static_cast<std::size_t>(quantile * static_cast<double>(l.size() - 1))];
+        auto n = static_cast<double>(l.size());
+        if (l.empty() ||
+            (quantile < 1 && n * (1 - quantile) < 0.9999)) // 0.99 is no binary fraction
+            return std::nullopt;
+        return l[static_cast<std::size_t>(std::ceil(quantile * n - 1e-9)) - 1];
     }
-    double mean_latency() const {
+    std::optional<double> mean_latency() const {
+        if (totals.latency_ms.empty())
+            return std::nullopt;
         double sum = 0;
         for (float l : totals.latency_ms)
             sum += l;
-        return share(sum, static_cast<double>(totals.latency_ms.size()));
+        return sum / static_cast<double>(totals.latency_ms.size());
     }
     double mean(double sum) const { return share(sum, static_cast<double>(totals.dispatched)); }
     double arrival_seek() const {
         return share(totals.seek_arrival, static_cast<double>(totals.arrivals));
     }
-    double insert_ns() const {
-        return share(totals.insert_ns, static_cast<double>(totals.timed_requests));
-    }
-    double extract_ns() const {
-        return share(totals.extract_ns, static_cast<double>(totals.timed_requests));
+    // Nothing where too few came to fill the queue once.
+    std::optional<double> ns_each(double sum) const {
+        if (!totals.timed_requests)
+            return std::nullopt;
+        return sum / static_cast<double>(totals.timed_requests);
     }
 };
+
+std::string cell(std::optional<double> figure, int digits) {
+    char text[40] = "-";
+    if (figure)
+        std::snprintf(text, sizeof text, "%.*f", digits, *figure);
+    return text;
+}
 
 void print(const request& ask, const trace::reader& in, std::size_t devices,
            const std::vector<result>& results) {
     const auto& n = in.counts();
-    std::printf("%s: %s, %llu requests on %zu device%s, %llu other records\n", ask.file.c_str(),
-                trace::name_of(in.kind()), static_cast<unsigned long long>(n.events), devices,
-                devices == 1 ? "" : "s", static_cast<unsigned long long>(n.other));
+    std::printf("%s: %s, %llu requests on %zu device%s, %llu other records%s\n",
+                printable(ask.file).c_str(), trace::name_of(in.kind()),
+                static_cast<unsigned long long>(n.events), devices, devices == 1 ? "" : "s",
+                static_cast<unsigned long long>(n.other), stop_asked ? "; interrupted there" : "");
     if (n.bad)
         std::printf("%llu bad lines skipped, the last one %s\n",
                     static_cast<unsigned long long>(n.bad), in.last_error().c_str());
@@ -131,26 +152,35 @@ void print(const request& ask, const trace::reader& in, std::size_t devices,
                 "end s");
     for (const auto& r : results) {
         const auto& t = r.totals;
-        std::printf("%-9s %7.1f %7.1f %9llu %7.1f%% %9.1f %10.1f %8.1f %9.3f %9.3f %9.3f %9.3f\n",
-                    r.engine.c_str(), r.insert_ns(), r.extract_ns(),
+        std::printf("%-9s %7s %7s %9llu %7.1f%% %9.1f %10.1f %8.1f %9s %9s %9s %9.3f\n",
+                    r.engine.c_str(), cell(r.ns_each(t.insert_ns), 1).c_str(),
+                    cell(r.ns_each(t.extract_ns), 1).c_str(),
                     static_cast<unsigned long long>(t.dispatched),
                     100 * r.share(static_cast<double>(t.back_merges + t.front_merges),
                                   static_cast<double>(t.arrivals)),
                     r.mean(t.seek_dispatch) / 2048, r.arrival_seek() / 2048, r.mean(t.depth_sum),
-                    r.mean_latency(), r.latency(0.5), r.latency(0.99), t.end_ns / 1e9);
+                    cell(r.mean_latency(), 3).c_str(), cell(r.latency(0.5), 3).c_str(),
+                    cell(r.latency(0.99), 3).c_str(), t.end_ns / 1e9);
     }
     std::printf("\n"
                 "in, out: processor time of a request at depth 128, 32 at a time, without merges\n"
-                "seek: mean distance from request to request as sent; unsorted: as they came\n");
+                "seek: mean distance from request to request as sent; unsorted: as they came\n"
+                "-: too few requests to know it: p50 takes 2, p99 100, in and out %zu\n",
+                replay_cost::depth);
 }
 
-void write_json(const request& ask, const trace::reader& in, const std::vector<result>& results) {
+nlohmann::json or_null(std::optional<double> figure) {
+    return figure ? nlohmann::json(*figure) : nlohmann::json();
+}
+
+void print_json(std::ostream& to, const request& ask, const trace::reader& in,
+                const std::vector<result>& results) {
     nlohmann::json rows = nlohmann::json::array();
     for (const auto& r : results) {
         const auto& t = r.totals;
         rows.push_back({{"engine", r.engine},
-                        {"insert_ns", r.insert_ns()},
-                        {"extract_ns", r.extract_ns()},
+                        {"insert_ns", or_null(r.ns_each(t.insert_ns))},
+                        {"extract_ns", or_null(r.ns_each(t.extract_ns))},
                         {"arrivals", t.arrivals},
                         {"back_merges", t.back_merges},
                         {"front_merges", t.front_merges},
@@ -160,28 +190,58 @@ void write_json(const request& ask, const trace::reader& in, const std::vector<r
                         {"seek_sectors_unsorted", r.arrival_seek()},
                         {"queue_depth", r.mean(t.depth_sum)},
                         {"latency_ms",
-                         {{"mean", r.mean_latency()},
-                          {"p50", r.latency(0.5)},
-                          {"p99", r.latency(0.99)},
-                          {"max", r.latency(1)}}},
+                         {{"mean", or_null(r.mean_latency())},
+                          {"p50", or_null(r.latency(0.5))},
+                          {"p99", or_null(r.latency(0.99))},
+                          {"max", or_null(r.latency(1))}}},
                         {"end_s", t.end_ns / 1e9},
                         {"order_errors", t.order_errors}});
     }
     const auto& n = in.counts();
-    nlohmann::json out = {{"file", ask.file},      {"format", trace::name_of(in.kind())},
-                          {"requests", n.events},  {"other_records", n.other},
-                          {"bad_lines", n.bad},    {"doubles", n.doubles},
-                          {"device", ask.device},  {"depth", ask.depth},
-                          {"timed", !ask.untimed}, {"engines", rows}};
-    std::ofstream file(ask.json);
-    file << out.dump(1) << '\n';
-    if (!file.flush())
-        throw std::runtime_error(ask.json + ": cannot write");
+    nlohmann::json out = {{"format", trace::name_of(in.kind())},
+                          {"requests", n.events},
+                          {"other_records", n.other},
+                          {"bad_lines", n.bad},
+                          {"doubles", n.doubles},
+                          {"device", ask.device},
+                          {"depth", ask.depth},
+                          {"timed", !ask.untimed},
+                          {"interrupted", stop_asked.load()},
+                          {"engines", rows}};
+    put_text(out, "file", ask.file);
+    to << json_text(out, 1) << '\n';
+}
+
+// Every request of the trace to every lane, until it ends or a signal comes. How many devices it has.
+std::size_t feed(const request& ask, trace::reader& in, std::deque<lane>& lanes) {
+    std::size_t devices = 0;
+    trace::event e;
+    try {
+        for (std::uint64_t n = 0; (!ask.limit || n < ask.limit) && !stop_asked && in.next(e); n++) {
+            devices = std::max<std::size_t>(devices, e.device + 1u);
+            if (devices > most_devices)
+                throw std::runtime_error(ask.file + ": more than 256 devices");
+            for (auto& l : lanes)
+                l.push(e);
+        }
+    } catch (const stopped&) {
+    }
+    return devices;
 }
 
 void run(request ask) {
-    auto reader = trace::open(trace::input(ask.file, trace::open_file(ask.file)),
-                              {ask.skip_bad, ask.drop_doubles});
+    stop_on_signal scope;
+    std::optional<output> json;
+    if (!ask.json.empty())
+        json.emplace(ask.json, std::vector{ask.file});
+    std::unique_ptr<trace::reader> reader;
+    try {
+        reader = trace::open(trace::input(ask.file, trace::open_file(ask.file)),
+                             {ask.skip_bad, ask.drop_doubles});
+    } catch (const stopped& e) {
+        message(std::string("lath replay: ") + e.what());
+        throw CLI::RuntimeError(stop_on_signal::exit_code);
+    }
     ask.untimed = ask.untimed || !reader->has_times();
     replay_options options;
     options.device = ask.device == "flash" ? device_kind::flash : device_kind::disk;
@@ -193,16 +253,8 @@ void run(request ask) {
         options.engine = engine;
         lanes.emplace_back(options);
     }
-    std::size_t devices = 0;
-    trace::event e;
-    for (std::uint64_t n = 0; (!ask.limit || n < ask.limit) && reader->next(e); n++) {
-        devices = std::max<std::size_t>(devices, e.device + 1u);
-        if (devices > most_devices)
-            throw std::runtime_error(ask.file + ": more than 256 devices");
-        for (auto& l : lanes)
-            l.push(e);
-    }
-    if (devices == 0)
+    std::size_t devices = feed(ask, *reader, lanes);
+    if (devices == 0 && !stop_asked)
         throw std::runtime_error(ask.file + ": no requests in it");
     std::vector<result> results;
     bool in_order = true;
@@ -210,13 +262,18 @@ void run(request ask) {
         results.push_back({lath_sortq_engine_name(l.engine()), l.finish()});
         in_order = in_order && results.back().totals.order_errors == 0;
     }
-    print(ask, *reader, devices, results);
-    if (!ask.json.empty())
-        write_json(ask, *reader, results);
+    if (!json || !json->standard())
+        print(ask, *reader, devices, results);
+    if (json) {
+        print_json(json->stream(), ask, *reader, results);
+        json->commit();
+    }
     if (!in_order) {
-        std::fprintf(stderr, "lath replay: an engine gave requests out of order\n");
+        message("lath replay: an engine gave requests out of order");
         throw CLI::RuntimeError(2);
     }
+    if (stop_asked)
+        throw CLI::RuntimeError(stop_on_signal::exit_code);
 }
 
 } // namespace
@@ -229,22 +286,29 @@ void add_replay(CLI::App& app) {
     sub->add_option("--engine", ask->engines, "Engines, or all")
         ->type_name("NAME")
         ->delimiter(',')
+        ->check(one_of(engine_names()))
         ->capture_default_str();
     sub->add_option("--device", ask->device, "The model behind the queue")
-        ->check(CLI::IsMember({"disk", "flash"}))
+        ->check(one_of({"disk", "flash"}))
         ->capture_default_str();
     sub->add_option("--depth", ask->depth, "Requests the queue may hold")
-        ->check(CLI::Range(1u, LATH_SORTQ_MAX_REQUESTS))
+        ->type_name("N")
+        ->transform(whole_number(1, LATH_SORTQ_MAX_REQUESTS))
         ->capture_default_str();
     sub->add_option("--merge-limit", ask->merge_kib, "A request grows to N KiB; 0: no merges")
-        ->check(CLI::Range(0u, 1u << 20))
+        ->type_name("N")
+        ->transform(whole_number(0, 1u << 20))
         ->capture_default_str();
     sub->add_flag("--untimed", ask->untimed, "Ignore the times: the queue is always full");
     sub->add_flag("--skip-bad", ask->skip_bad, "Go on behind bad lines, count them");
     sub->add_flag("--drop-doubles", ask->drop_doubles,
                   "Drop a request equal to the one before it (fio's null engine logs twice)");
-    sub->add_option("--limit", ask->limit, "Stop after N requests");
-    sub->add_option("--json", ask->json, "Write the figures there as well")->type_name("FILE");
+    sub->add_option("--limit", ask->limit, "Stop after N requests; 0: at the end of the trace")
+        ->type_name("N")
+        ->transform(whole_number());
+    sub->add_option("--json", ask->json,
+                    "Write the figures there as well; - is standard output, in place of the text")
+        ->type_name("FILE");
     sub->callback([ask] { run(*ask); });
 }
 

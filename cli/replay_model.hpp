@@ -78,6 +78,7 @@ private:
 // What the engine itself costs: the same arrivals, without merges, 32 in and 32 out at a depth of 128.
 class replay_cost {
 public:
+    static constexpr std::size_t depth = 128, batch = 32;
     explicit replay_cost(const replay_options& options);
     void push(std::uint64_t sector);
     void add_to(replay_totals& totals) const;
@@ -87,7 +88,6 @@ private:
         lathwork::sort_hook hook;
     };
     using queue = lathwork::sort_queue<request, &request::hook>;
-    static constexpr std::size_t depth = 128, batch = 32;
     std::vector<request> pool_;
     queue queue_;
     std::vector<request*> free_;

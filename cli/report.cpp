@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lath report [FILE...]: hands files of `lath bench --json` to the Python program that draws them (bench/report),
+// lath-report [FILE...], as `lath report` calls it: hands files of `lath bench --json` to the Python program that draws them (bench/report),
 // in an environment of its own with pinned packages, which --setup makes.
+#include "base/output.hpp"
 #include "commands.hpp"
+#include "companions.hpp"
+#include "describe.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -56,13 +59,17 @@ fs::path cache_directory() {
 places find_places() {
     std::error_code none;
     fs::path self = fs::read_symlink("/proc/self/exe", none);
-    fs::path installed = self.parent_path().parent_path() / LATH_DATA_DIR / "report" / "report.py";
-    if (fs::exists(installed, none))
-        return {installed, cache_directory() / "lathwork" / "report-venv"};
+    // in bin, or in libexec/lathwork
+    fs::path prefix = self.parent_path().parent_path();
+    for (const fs::path& each : {prefix, prefix.parent_path()}) {
+        fs::path installed = each / LATH_DATA_DIR / "report" / "report.py";
+        if (fs::exists(installed, none))
+            return {installed, cache_directory() / "lathwork" / "report-venv"};
+    }
     fs::path source = fs::path(LATH_SOURCE_DIR) / "bench" / "report" / "report.py";
     if (fs::exists(source, none))
         return {source, fs::path(LATH_SOURCE_DIR) / "build" / "report-venv"};
-    throw std::runtime_error("report: " + installed.string() +
+    throw std::runtime_error("report: " + (prefix / LATH_DATA_DIR / "report").string() +
                              " is missing: the installation is not whole");
 }
 
@@ -108,7 +115,9 @@ void set_up(const places& at) {
     step({"python3", "-m", "venv", at.environment.string()});
     step({at.python().string(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
           "--requirement", at.requirements().string()});
-    std::ofstream(at.stamp()) << content(at.requirements());
+    output stamp(at.stamp().string());
+    stamp.stream() << content(at.requirements());
+    stamp.commit();
     std::printf("packages for lath report: %s\n", at.environment.c_str());
 }
 
@@ -125,7 +134,7 @@ int run(request& asked) {
         asked.files.emplace_back("lath-bench.json");
     for (const auto& file : asked.files)
         if (access(file.c_str(), R_OK) != 0)
-            throw std::runtime_error(file + ": " + std::strerror(errno) +
+            throw std::runtime_error("cannot read " + file + ": " + std::strerror(errno) +
                                      " (lath bench all --quick writes lath-bench.json)");
     if (python.empty()) {
         if (content(at.stamp()) != content(at.requirements()))
@@ -138,16 +147,19 @@ int run(request& asked) {
     std::vector<std::string> command = {python, at.program.string(), "--output", asked.output,
                                         "--"};
     command.insert(command.end(), asked.files.begin(), asked.files.end());
-    std::fflush(nullptr);
+    check_standard_output();
     replace_by(command);
 }
 
 } // namespace
 
-void add_report(CLI::App& app) {
+void define_program(CLI::App& app, char**) {
     auto asked = std::make_shared<request>();
-    CLI::App* report = app.add_subcommand(
-        "report", "one page of charts and tables from files of `lath bench --json`");
+    CLI::App* report = &app;
+    const companion& self = *find_companion("report");
+    report->name("lath report");
+    report->description(self.summary);
+    add_description(app, self.command);
     report->add_option("files", asked->files, "what lath bench wrote (default lath-bench.json)")
         ->type_name("FILE");
     report

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "store_commands.hpp"
 
-#include "stop_on_signal.hpp"
+#include "base/numbers.hpp"
+#include "base/output.hpp"
+#include "base/status_line.hpp"
+#include "base/stop_on_signal.hpp"
+#include "base/usage.hpp"
 #include "store_text.hpp"
 
 #include "lathwork/error.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
-#include <unistd.h>
 
 namespace lathcli {
 
@@ -27,42 +29,25 @@ namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
+std::string reason(std::int64_t status) {
+    return status == -ENOSPC      ? "No space left: the store's limit is reached"
+           : status == -ENOTEMPTY ? "the store is not empty"
+           : status == -EBADMSG   ? "it is no snapshot, or a damaged one"
+           : status == -EINVAL    ? "the store does not take it: another kind of keys or snapshot"
+                                  : std::strerror(static_cast<int>(-status));
+}
+
 [[noreturn]] void fail_status(const std::string& what, std::int64_t status) {
-    fail(what + ": " + lath_strerror(static_cast<int>(status)));
+    fail(what + ": " + reason(status));
 }
 
-void stop_if_interrupted(const std::string& what) {
-    if (stop_asked)
-        fail("interrupted: " + what);
+std::string progress_text(const std::string& what, std::uint64_t items, std::uint64_t bytes,
+                          std::uint64_t of) {
+    std::string text = what + ": " + std::to_string(items) + " entries";
+    if (!of)
+        return text;
+    return text + ", " + std::to_string(std::min<std::uint64_t>(100, bytes * 100 / of)) + " %";
 }
-
-// One changing line on a terminal, now and then.
-class progress_line {
-public:
-    explicit progress_line(std::string what)
-        : what_(std::move(what)), on_(isatty(STDERR_FILENO) == 1) {}
-    ~progress_line() {
-        if (shown_)
-            std::fprintf(stderr, "\r\033[K");
-    }
-    void at(std::uint64_t items, std::uint64_t bytes, std::uint64_t of) {
-        auto now = std::chrono::steady_clock::now();
-        if (!on_ || now - last_ < std::chrono::milliseconds(200))
-            return;
-        last_ = now;
-        shown_ = true;
-        std::fprintf(stderr, "\r\033[K%s: %" PRIu64 " entries", what_.c_str(), items);
-        if (of)
-            std::fprintf(stderr, ", %.0f %%",
-                         100.0 * static_cast<double>(bytes) / static_cast<double>(of));
-        std::fflush(stderr);
-    }
-
-private:
-    std::string what_;
-    bool on_, shown_ = false;
-    std::chrono::steady_clock::time_point last_{};
-};
 
 std::string human(std::uint64_t bytes) {
     static const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -88,39 +73,47 @@ void need(const std::vector<std::string>& words, std::size_t least, std::size_t 
         return;
     for (const auto& c : store_session::commands())
         if (words[0] == c.name)
-            fail("usage: " + words[0] + " " + c.arguments);
+            throw usage_error("usage: " + words[0] + " " + c.arguments);
 }
+
+// A number among the words of a command.
+std::uint64_t number_word(const std::string& what, const std::string& text,
+                          std::uint64_t most = UINT64_MAX) {
+    return number_of(what + " " + text, text, 0, most);
+}
+
+constexpr std::uint64_t longest_ttl = 1ull << 40; // seconds
 
 } // namespace
 
 const std::vector<store_command>& store_session::commands() {
     static const std::vector<store_command> all = {
-        {"get", "KEY...", "print values, one a line"},
-        {"set", "KEY VALUE [ttl SECONDS]", "put"},
-        {"add", "KEY VALUE", "put, if the key is not there"},
-        {"replace", "KEY VALUE", "put, if the key is there"},
-        {"append", "KEY VALUE", "put behind what is there; prints the length"},
-        {"cas", "KEY EXPECTED VALUE", "put, if the value is the expected one"},
-        {"incr", "KEY [BY]", "add to a decimal number; prints it"},
-        {"decr", "KEY [BY]", "subtract"},
-        {"min", "KEY NUMBER", "lower to at most"},
-        {"max", "KEY NUMBER", "raise to at least"},
-        {"del", "KEY...", "delete"},
-        {"expire", "KEY SECONDS", "end it in so many seconds; 0: never"},
+        {"get", "KEY...", "print values, one per line", false},
+        {"set", "KEY VALUE [ttl SECONDS]", "put", true},
+        {"add", "KEY VALUE", "put, if the key is not there", true},
+        {"replace", "KEY VALUE", "put, if the key is there", true},
+        {"append", "KEY VALUE", "put behind what is there; prints the length", true},
+        {"cas", "KEY EXPECTED VALUE", "put, if the value is the expected one", true},
+        {"incr", "KEY [BY]", "add to a decimal number; prints it", true},
+        {"decr", "KEY [BY]", "subtract", true},
+        {"min", "KEY NUMBER", "lower to at most", true},
+        {"max", "KEY NUMBER", "raise to at least", true},
+        {"del", "KEY...", "delete", true},
+        {"expire", "KEY SECONDS", "end it in so many seconds; 0: never", true},
         {"scan", "[from KEY] [to KEY] [prefix TEXT] [reverse] [limit N]",
-         "keys and values in order; to is not included"},
-        {"count", "[from KEY] [to KEY] [prefix TEXT]", "how many"},
-        {"rank", "KEY", "how many are before"},
-        {"load", "FILE [tsv|jsonl]", "put entries of a file (- is standard input)"},
-        {"dump", "[FILE] [tsv|jsonl]", "write all entries as text"},
-        {"save", "FILE", "write a snapshot"},
-        {"restore", "FILE", "read a snapshot into the empty store"},
-        {"stats", "", "figures"},
-        {"sweep", "", "remove expired entries"},
-        {"compact", "", "give memory back"},
-        {"bench", "[ITEMS [THREADS]]", "set and get, in a store of its own"},
-        {"help", "", "this"},
-        {"quit", "", "leave"},
+         "keys and values in order; to is not included", false},
+        {"count", "[from KEY] [to KEY] [prefix TEXT]", "how many", false},
+        {"rank", "KEY", "how many are before", false},
+        {"load", "FILE [tsv|jsonl]", "put entries of a file (- is standard input)", true},
+        {"dump", "[FILE] [tsv|jsonl]", "write all entries as text", false},
+        {"save", "FILE", "write a snapshot", false},
+        {"restore", "FILE", "read a snapshot into the empty store", true},
+        {"stats", "", "figures", false},
+        {"sweep", "", "remove expired entries", true},
+        {"compact", "", "give memory back", false},
+        {"bench", "[ITEMS [THREADS]]", "set and get, in a store of its own", false},
+        {"help", "", "this", false},
+        {"quit", "", "leave", false},
     };
     return all;
 }
@@ -128,12 +121,12 @@ const std::vector<store_command>& store_session::commands() {
 lath_store_key store_session::key(const std::string& text) const {
     if (lath_store_kind(store_) == LATH_STORE_BYTES) {
         if (text.size() > 65535)
-            fail("key of " + std::to_string(text.size()) + " bytes: at most 65535");
+            throw usage_error("key of " + std::to_string(text.size()) + " bytes: at most 65535");
         return lath_key_bytes(text.data(), text.size());
     }
-    auto n = parse_unsigned(text);
+    auto n = parse_digits<std::uint64_t>(text);
     if (!n)
-        fail("key '" + text + "': this store has numbers, 0 to 2^64 - 1");
+        throw usage_error("key '" + printable(text) + "': this store has numbers, 0 to 2^64 - 1");
     return lath_key_number(*n);
 }
 
@@ -153,7 +146,7 @@ store_session::outcome store_session::answer(int status, const std::string& key)
                                            : nullptr;
     if (!what)
         fail_status("key '" + printable(key) + "'", status);
-    std::fprintf(stderr, "%s: %s\n", printable(key).c_str(), what);
+    message(printable(key) + ": " + what);
     return outcome::negative;
 }
 
@@ -171,6 +164,8 @@ store_session::outcome store_session::get(arguments words) {
         lath_store_read_end(store_);
         if (ret)
             all = answer(ret, words[i]);
+        else if (raw_values)
+            std::fwrite(value.data(), 1, value.size(), stdout);
         else
             std::printf("%s\n", printable(value).c_str());
     }
@@ -194,11 +189,9 @@ store_session::outcome store_session::put(arguments words) {
         return answer(lath_store_replace(store_, k, v.data(), v.size()), words[1]);
     lath_store_entry entry{k, v.data(), v.size(), 0};
     if (words.size() > 3) {
-        auto seconds =
-            words.size() == 5 && words[3] == "ttl" ? parse_unsigned(words[4]) : std::nullopt;
-        if (!seconds || *seconds > 1ull << 40)
-            fail("usage: set KEY VALUE [ttl SECONDS]");
-        entry.expires = lath_store_now() + *seconds * 1000;
+        if (words.size() != 5 || words[3] != "ttl")
+            need(words, SIZE_MAX, 0);
+        entry.expires = lath_store_now() + number_word("ttl", words[4], longest_ttl) * 1000;
     }
     int ret = 0;
     lath_store_mset(store_, 1, &entry, &ret);
@@ -217,9 +210,9 @@ store_session::outcome store_session::remove(arguments words) {
 store_session::outcome store_session::number(arguments words) {
     const std::string& what = words[0];
     need(words, what == "min" || what == "max" ? 2 : 1, 2);
-    auto by = words.size() > 2 ? parse_signed(words[2]) : 1;
+    auto by = words.size() > 2 ? parse_digits<std::int64_t>(words[2]) : 1;
     if (!by || (what == "decr" && *by == INT64_MIN))
-        fail("'" + words[2] + "' is no number of 64 bits");
+        throw usage_error(what + " " + words[1] + ": '" + words[2] + "' is no number of 64 bits");
     std::int64_t now = 0;
     lath_store_key k = key(words[1]);
     int ret = what == "min"   ? lath_store_min(store_, k, *by, &now)
@@ -239,11 +232,9 @@ store_session::outcome store_session::cas(arguments words) {
 
 store_session::outcome store_session::expire(arguments words) {
     need(words, 2, 2);
-    auto seconds = parse_unsigned(words[2]);
-    if (!seconds || *seconds > 1ull << 40)
-        fail("'" + words[2] + "' is no number of seconds");
+    std::uint64_t seconds = number_word("expire", words[2], longest_ttl);
     return answer(
-        lath_store_expire(store_, key(words[1]), *seconds ? lath_store_now() + *seconds * 1000 : 0),
+        lath_store_expire(store_, key(words[1]), seconds ? lath_store_now() + seconds * 1000 : 0),
         words[1]);
 }
 
@@ -267,15 +258,12 @@ store_session::outcome store_session::scan(arguments words) {
             range.to = &to_key;
         } else if (words[i] == "prefix" && more) {
             if (lath_store_kind(store_) != LATH_STORE_BYTES)
-                fail("prefix: this store has numbers");
+                throw usage_error("prefix: this store has numbers");
             prefix = words[++i];
             prefix_key = key(prefix);
             range.prefix = &prefix_key;
         } else if (words[i] == "limit" && more && !counting) {
-            auto n = parse_unsigned(words[++i]);
-            if (!n)
-                fail("limit '" + words[i] + "': not a number");
-            limit = *n;
+            limit = number_word("limit", words[++i]);
         } else {
             need(words, SIZE_MAX, 0);
         }
@@ -296,110 +284,126 @@ store_session::outcome store_session::scan(arguments words) {
     int ret = 0;
     while (limit-- && (ret = lath_store_iter_next(raw, &k, &value)) == 1) {
         std::printf("%s\t%s\n", printable(text(k)).c_str(), printable(view(value)).c_str());
-        stop_if_interrupted("scan");
+        if (stop_asked)
+            return outcome::done;
+        if (std::ferror(stdout))
+            check_standard_output();
     }
     if (ret < 0)
         fail_status("scan", ret);
     return outcome::done;
 }
 
+namespace {
+
+// The format named at the end of the words, or by the path.
+text_format format_word(const std::vector<std::string>& words, std::size_t at,
+                        const std::string& path) {
+    if (words.size() <= at)
+        return format_of(path);
+    if (words[at] != "tsv" && words[at] != "jsonl")
+        need(words, SIZE_MAX, 0);
+    return words[at] == "jsonl" ? text_format::jsonl : text_format::tsv;
+}
+
+} // namespace
+
+// Entries of a file, 64 at a time.
+class store_session::loader {
+public:
+    loader(const store_session& session, std::string path, text_format format)
+        : session_(session), path_(std::move(path)), format_(format), waiting_(group) {}
+
+    // True when it was the last of a group.
+    bool line(const std::string& text) {
+        ++number_;
+        if (text.empty() || text == "\r")
+            return false;
+        text_entry& entry = waiting_[entries_.size()];
+        if (auto error = parse_entry(text, format_, entry)) {
+            complain(error->column, error->what);
+            return false;
+        }
+        try {
+            entries_.push_back(
+                {session_.key(entry.key), entry.value.data(), entry.value.size(), entry.expires});
+        } catch (const usage_error& e) {
+            complain(1, e.what());
+            return false;
+        }
+        lines_[entries_.size() - 1] = number_;
+        if (entries_.size() < group)
+            return false;
+        flush();
+        return true;
+    }
+    void flush() {
+        std::array<int, group> results{};
+        lath_store_mset(session_.store_, entries_.size(), entries_.data(), results.data());
+        for (std::size_t i = 0; i < entries_.size(); ++i) {
+            if (results[i])
+                fail_status(path_ + ":" + std::to_string(lines_[i]) + ": cannot put the entry (" +
+                                std::to_string(good_) + " before it are in)",
+                            results[i]);
+            ++good_;
+        }
+        entries_.clear();
+    }
+    std::uint64_t good() const { return good_; }
+    std::uint64_t bad() const { return bad_; }
+    std::uint64_t number() const { return number_; }
+
+private:
+    static constexpr std::size_t group = 64;
+    void complain(std::size_t column, const std::string& what) {
+        if (++bad_ <= 10)
+            message(path_ + ":" + std::to_string(number_) + ":" + std::to_string(column) + ": " +
+                    what);
+    }
+
+    const store_session& session_;
+    std::string path_;
+    text_format format_;
+    std::vector<text_entry> waiting_; // what the entries point at
+    std::array<std::uint64_t, group> lines_{};
+    std::vector<lath_store_entry> entries_;
+    std::uint64_t number_ = 0, good_ = 0, bad_ = 0;
+};
+
 store_session::outcome store_session::load(arguments words) {
     need(words, 1, 2);
     const std::string& path = words[1];
-    text_format format = format_of(path);
-    if (words.size() > 2) {
-        if (words[2] != "tsv" && words[2] != "jsonl")
-            need(words, SIZE_MAX, 0);
-        format = words[2] == "jsonl" ? text_format::jsonl : text_format::tsv;
-    }
-    std::ifstream file;
+    std::optional<line_reader> file;
     if (path != "-")
-        file.open(path, std::ios::binary | std::ios::ate);
-    std::istream& in = path == "-" ? std::cin : file;
-    if (!in)
-        fail(path + ": " + std::strerror(errno));
-    std::uint64_t size = 0;
-    if (path != "-") {
-        auto end = file.tellg();
-        size = end > 0 ? static_cast<std::uint64_t>(end) : 0;
-        file.seekg(0);
-    }
-    progress_line progress("load " + path);
-    constexpr std::size_t group = 64;
-    std::vector<text_entry> waiting(group);
-    std::vector<std::uint64_t> lines(group);
-    std::vector<lath_store_entry> entries;
-    std::uint64_t number = 0, bytes = 0, good = 0, bad = 0;
-    auto complain = [&](std::size_t column, const std::string& what) {
-        if (++bad <= 10)
-            std::fprintf(stderr, "%s:%" PRIu64 ":%zu: %s\n", path.c_str(), number, column,
-                         what.c_str());
-    };
-    auto flush = [&] {
-        int results[group];
-        lath_store_mset(store_, entries.size(), entries.data(), results);
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-            if (results[i])
-                fail_status(path + ":" + std::to_string(lines[i]) + ": cannot put the entry (" +
-                                std::to_string(good) + " before it are in)",
-                            results[i]);
-            ++good;
-        }
-        entries.clear();
-    };
-    std::string line;
-    while (std::getline(in, line)) {
-        ++number;
+        file.emplace(path);
+    line_reader& in = file ? *file : standard_input();
+    loader into(*this, path, format_word(words, 2, path));
+    status_line status;
+    std::uint64_t bytes = 0;
+    for (std::string line; in.next(line);) {
         bytes += line.size() + 1;
-        if (line.empty() || line == "\r")
-            continue;
-        text_entry& entry = waiting[entries.size()];
-        if (auto error = parse_entry(line, format, entry)) {
-            complain(error->column, error->what);
-            continue;
-        }
-        lath_store_key k;
-        try {
-            k = key(entry.key);
-        } catch (const std::runtime_error& e) {
-            complain(1, e.what());
-            continue;
-        }
-        lines[entries.size()] = number;
-        entries.push_back({k, entry.value.data(), entry.value.size(), entry.expires});
-        if (entries.size() == group) {
-            flush();
-            progress.at(good, bytes, size);
-            stop_if_interrupted("load " + path + " after line " + std::to_string(number) + "; " +
-                                std::to_string(good) + " entries are in");
-        }
+        if (into.line(line) && status.due())
+            status.show(progress_text("load " + path, into.good(), bytes, in.size()));
+        if (stop_asked)
+            break;
     }
-    flush();
-    if (in.bad())
-        fail(path + ": reading failed after line " + std::to_string(number));
-    std::fprintf(stderr, "%s: %" PRIu64 " entries\n", path.c_str(), good);
-    if (bad)
-        fail(path + ": " + std::to_string(bad) + " bad lines left out");
+    into.flush();
+    std::string lines = stop_asked ? " of " + std::to_string(into.number()) + " lines" : "";
+    message(path + ": " + std::to_string(into.good()) + " entries" + lines);
+    if (into.bad())
+        fail(path + ": " + std::to_string(into.bad()) + " bad lines left out");
     return outcome::done;
 }
 
 store_session::outcome store_session::dump(arguments words) {
     need(words, 0, 2);
     std::string path = words.size() > 1 ? words[1] : "-";
-    text_format format = format_of(path);
-    if (words.back() == "tsv" || words.back() == "jsonl") {
-        format = words.back() == "jsonl" ? text_format::jsonl : text_format::tsv;
-        if (words.size() == 2)
-            path = "-";
-    }
-    std::ofstream file;
-    if (path != "-") {
-        file.open(path, std::ios::binary | std::ios::trunc);
-        if (!file)
-            fail(path + ": " + std::strerror(errno));
-    }
-    std::ostream& out = path == "-" ? std::cout : file;
-    progress_line progress("dump");
+    bool only_format = words.size() == 2 && (path == "tsv" || path == "jsonl");
+    text_format format = format_word(words, only_format ? 1 : 2, path);
+    if (only_format)
+        path = "-";
+    output out(path, {file_of(spec_)});
+    status_line status(!out.standard());
     lath_store_iter* raw = nullptr;
     if (int ret = lath_store_iter_begin(store_, nullptr, &raw))
         fail_status("dump", ret);
@@ -408,18 +412,19 @@ store_session::outcome store_session::dump(arguments words) {
     lath_store_ref value;
     std::uint64_t n = 0;
     int ret = 0;
-    while ((ret = lath_store_iter_next(raw, &k, &value)) == 1) {
-        out << format_entry({text(k), std::string(view(value)), value.expires}, format) << '\n';
-        if (++n % 1000 == 0) {
-            progress.at(n, 0, 0);
-            stop_if_interrupted("dump; " + path + " is incomplete");
-        }
+    while ((ret = lath_store_iter_next(raw, &k, &value)) == 1 && out.stream()) {
+        out.stream() << format_entry({text(k), std::string(view(value)), value.expires}, format)
+                     << '\n';
+        if (++n % 1000)
+            continue;
+        if (stop_asked)
+            fail("dump: " + (out.standard() ? "it is incomplete" : path + " is as it was"));
+        if (status.due())
+            status.show(progress_text("dump", n, 0, 0));
     }
-    out.flush();
     if (ret < 0)
         fail_status("dump", ret);
-    if (!out)
-        fail(path + ": writing failed");
+    out.commit();
     return outcome::done;
 }
 
@@ -441,7 +446,7 @@ store_session::outcome store_session::stats() {
     std::printf("%-14s %13.1f%%\n", "fragmentation",
                 static_cast<double>(s.fragmentation_permille) / 10);
     if (s.items)
-        std::printf("%-14s %14.1f\n", "bytes an item",
+        std::printf("%-14s %14.1f\n", "bytes per item",
                     static_cast<double>(s.index_bytes + s.record_bytes) /
                         static_cast<double>(s.items));
     std::printf("%-14s %14" PRIu64 "\n%-14s %14" PRIu64 "\n%-14s %14" PRIu64 "\n", "layers",
@@ -469,18 +474,15 @@ double rate(unsigned threads, std::uint64_t items, Body body) {
 
 store_session::outcome store_session::bench(arguments words) {
     need(words, 0, 2);
-    auto items = words.size() > 1 ? parse_bytes(words[1]) : 1000000,
-         wanted = words.size() > 2 ? parse_unsigned(words[2]) : 1;
-    if (!items || !*items || *items > 1ull << 36)
-        fail("bench: '" + words[1] + "' is no number of items");
-    if (!wanted || !*wanted || *wanted > 1024)
-        fail("bench: '" + words[2] + "' is no number of threads (1 to 1024)");
+    std::uint64_t items =
+        words.size() > 1 ? number_of("bench: ITEMS", words[1], 1, 1ull << 36) : 1000000;
+    auto threads = static_cast<unsigned>(
+        words.size() > 2 ? number_of("bench: THREADS", words[2], 1, 1024) : 1);
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
     lath_store* raw = nullptr;
     if (int ret = lath_store_open(&raw, "mem:", &options))
         fail_status("bench", ret);
     std::unique_ptr<lath_store, int (*)(lath_store*)> store(raw, lath_store_close);
-    auto threads = static_cast<unsigned>(*wanted);
     std::atomic<std::uint64_t> wrong{0};
     auto mixed = [](std::uint64_t x) { return x * 0x9e3779b97f4a7c15ull; };
     auto print = [](const char* name, double r) {
@@ -490,19 +492,19 @@ store_session::outcome store_session::bench(arguments words) {
     auto value = [](std::uint64_t i, char* buf) {
         return static_cast<std::size_t>(std::snprintf(buf, 24, "%" PRIu64, i));
     };
-    print("set", rate(threads, *items, [&](std::uint64_t from, std::uint64_t to) {
+    print("set", rate(threads, items, [&](std::uint64_t from, std::uint64_t to) {
               char buf[24];
               for (std::uint64_t i = from; i < to; ++i) {
                   std::size_t n = value(i, buf);
                   wrong += lath_store_set(raw, lath_key_number(mixed(i)), buf, n) != 0;
               }
           }));
-    print("get", rate(threads, *items, [&](std::uint64_t from, std::uint64_t to) {
+    print("get", rate(threads, items, [&](std::uint64_t from, std::uint64_t to) {
               char buf[24];
               for (std::uint64_t i = from; i < to; ++i)
                   wrong += lath_store_get(raw, lath_key_number(mixed(i)), buf, sizeof buf) <= 0;
           }));
-    print("mget", rate(threads, *items, [&](std::uint64_t from, std::uint64_t to) {
+    print("mget", rate(threads, items, [&](std::uint64_t from, std::uint64_t to) {
               std::uint64_t keys[group];
               lath_store_ref refs[group];
               for (std::uint64_t i = from; i < to; i += group) {
@@ -514,8 +516,8 @@ store_session::outcome store_session::bench(arguments words) {
                   lath_store_read_end(raw);
               }
           }));
-    print("scan", rate(1, *items, [&](std::uint64_t, std::uint64_t) {
-              wrong += lath_store_count(raw, nullptr) != static_cast<std::int64_t>(*items);
+    print("scan", rate(1, items, [&](std::uint64_t, std::uint64_t) {
+              wrong += lath_store_count(raw, nullptr) != static_cast<std::int64_t>(items);
           }));
     if (wrong)
         fail("bench: " + std::to_string(wrong) + " wrong answers");
@@ -540,8 +542,38 @@ std::vector<std::string> store_session::keys_like(const std::string& prefix,
     return keys;
 }
 
+void store_session::allow(const std::string& what) {
+    auto c = std::find_if(commands().begin(), commands().end(),
+                          [&](const store_command& each) { return what == each.name; });
+    if (c == commands().end()) {
+        if (what == "exit")
+            return;
+        std::vector<std::string> names;
+        for (const auto& each : commands())
+            names.emplace_back(each.name);
+        throw usage_error(no_such("command", what, names));
+    }
+    if (c->changes && !may_write_ && spec_.starts_with("file:")) {
+        check_replaceable(file_of(spec_));
+        may_write_ = true;
+    }
+}
+
+std::string store_session::file_of(const std::string& spec) {
+    auto colon = spec.find(':');
+    std::string kind = spec.substr(0, colon),
+                name = colon == std::string::npos ? "" : spec.substr(colon + 1);
+    return kind == "shm" ? "/dev/shm/" + name : kind == "mem" ? "" : name;
+}
+
+line_reader& store_session::standard_input() {
+    static line_reader lines("-");
+    return lines;
+}
+
 store_session::outcome store_session::run(arguments words) {
     const std::string& what = words[0];
+    allow(what);
     auto is = [&](std::initializer_list<const char*> names) {
         return std::any_of(names.begin(), names.end(), [&](const char* n) { return what == n; });
     };
@@ -577,15 +609,20 @@ store_session::outcome store_session::run(arguments words) {
     }
     if (is({"save", "restore"})) {
         need(words, 1, 1);
-        progress_line line(what + " " + words[1]);
-        auto progress = [](void* arg, std::uint64_t items, std::uint64_t bytes) {
-            static_cast<progress_line*>(arg)->at(items, bytes, 0);
+        std::pair<status_line, std::string> status(true, what + " " + words[1]);
+        auto progress = [](void* arg, std::uint64_t items, std::uint64_t) {
+            auto& [line, text] = *static_cast<std::pair<status_line, std::string>*>(arg);
+            if (line.due())
+                line.show(progress_text(text, items, 0, 0));
             return stop_asked ? 1 : 0;
         };
-        int ret = (what == "save" ? lath_store_save : lath_store_load)(store_, words[1].c_str(),
-                                                                       progress, &line);
+        bool saving = what == "save";
+        int ret = (saving ? lath_store_save : lath_store_load)(store_, words[1].c_str(), progress,
+                                                               &status);
+        if (ret && saving)
+            throw output_error(words[1], -ret);
         if (ret)
-            fail_status(words[1], ret);
+            fail_status("cannot read " + words[1], ret);
         return outcome::done;
     }
     if (is({"sweep", "compact"})) {
@@ -600,9 +637,7 @@ store_session::outcome store_session::run(arguments words) {
             std::printf("  %-8s %-56s %s\n", c.name, c.arguments, c.summary);
         return outcome::done;
     }
-    if (is({"quit", "exit"}))
-        return outcome::quit;
-    fail("no command '" + what + "' (help names them)");
+    return outcome::quit; // quit, exit: the others are not allowed
 }
 
 } // namespace lathcli

@@ -3,6 +3,8 @@
 // The commands of `lath store`, the same from the command line, a pipe and the interactive shell.
 #pragma once
 
+#include "base/input_file.hpp"
+
 #include "lathwork/store.h"
 
 #include <string>
@@ -14,6 +16,7 @@ struct store_command {
     const char* name;
     const char* arguments;
     const char* summary;
+    bool changes; // the store
 };
 
 class store_session {
@@ -23,19 +26,29 @@ public:
     static const std::vector<store_command>& commands();
 
     enum class outcome { done, negative, quit }; // negative: said so: no such key, another value
-    // Throws std::runtime_error with what is wrong.
+    // Throws std::runtime_error with what is wrong: usage_error for the words themselves, output_error.
+    // After a signal (base/stop_on_signal.hpp) it returns early; what is done is done.
     outcome run(const std::vector<std::string>& words);
+    bool raw_values = false; // get writes values as they are, with nothing between or behind them
+
+    // The file a spec names; "": none.
+    static std::string file_of(const std::string& spec);
+    // Commands and the entries of `load -` come from here.
+    static line_reader& standard_input();
 
     // For completion: up to max keys that begin so.
     std::vector<std::string> keys_like(const std::string& prefix, std::size_t max) const;
 
 private:
     using arguments = const std::vector<std::string>&;
+    class loader;
 
     lath_store_key key(const std::string& text) const;
     std::string text(const lath_store_key& key) const;
     outcome answer(int status, const std::string& key) const;
 
+    // Throws usage_error when there is no such command, output_error when its changes could not be saved.
+    void allow(const std::string& what);
     outcome get(arguments words);
     outcome put(arguments words);
     outcome remove(arguments words);
@@ -50,10 +63,11 @@ private:
 
     lath_store* store_;
     std::string spec_;
+    bool may_write_ = false; // looked at once
 };
 
-// Read commands: with history and completion on a terminal, else line by line; errors name the line.
-// Returns the exit code.
+// Read commands until they end or a signal comes: with history ("": none) and completion on a terminal, else line by
+// line; errors name the line. Returns the exit code. Throws output_error when answers are not taken.
 int store_shell(store_session& session, const std::string& history_file);
 
 } // namespace lathcli

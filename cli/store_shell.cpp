@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "store_commands.hpp"
-#include "stop_on_signal.hpp"
+
+#include "base/output.hpp"
+#include "base/status_line.hpp"
+#include "base/stop_on_signal.hpp"
 #include "store_text.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
 #include <stdexcept>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef LATH_HAVE_EDITLINE
@@ -51,7 +58,7 @@ public:
     }
     ~terminal_lines() {
         if (!history_.empty())
-            write_history(history_.c_str());
+            save_history();
     }
     bool next(std::string& line) {
         char* got = readline("store> ");
@@ -65,6 +72,15 @@ public:
     }
 
 private:
+    // Lines have values in them: for their owner alone, also where the file was made by an older version.
+    void save_history() {
+        int fd = open(history_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+        int error = fd < 0 || fchmod(fd, 0600) != 0 ? errno : write_history(history_.c_str());
+        if (fd >= 0)
+            close(fd);
+        if (error)
+            message(output_error(history_, error).what());
+    }
     std::string history_;
 };
 #else
@@ -74,7 +90,7 @@ public:
     bool next(std::string& line) {
         std::fputs("store> ", stdout);
         std::fflush(stdout);
-        return static_cast<bool>(std::getline(std::cin, line));
+        return store_session::standard_input().next(line);
     }
 };
 #endif
@@ -84,8 +100,7 @@ enum class step { good, bad, quit };
 step one(store_session& session, const std::string& line, const std::string& where) {
     std::vector<std::string> words;
     if (auto error = parse_words(line, words)) {
-        std::fprintf(stderr, "%scolumn %zu: %s\n", where.c_str(), error->column,
-                     error->what.c_str());
+        message(where + "column " + std::to_string(error->column) + ": " + error->what);
         return step::bad;
     }
     if (words.empty() || words[0][0] == '#')
@@ -96,7 +111,9 @@ step one(store_session& session, const std::string& line, const std::string& whe
                : outcome == store_session::outcome::negative ? step::bad
                                                              : step::good;
     } catch (const std::runtime_error& e) {
-        std::fprintf(stderr, "%s%s\n", where.c_str(), e.what());
+        if (std::ferror(stdout))
+            throw; // nobody reads on
+        message(where + e.what());
         return step::bad;
     }
 }
@@ -108,8 +125,12 @@ int store_shell(store_session& session, const std::string& history_file) {
     if (isatty(STDIN_FILENO)) {
         terminal_lines lines(session, history_file);
         std::printf("help names the commands; quit or ctrl-D leaves\n");
+        if (!history_file.empty())
+            std::printf("lines are kept in %s (LATH_HISTORY= keeps none)\n", history_file.c_str());
         while (lines.next(line)) {
-            stop_asked = false;
+            if (stop_signal == SIGTERM || stop_signal == SIGHUP)
+                break;
+            stop_on_signal::forget(); // ctrl-C ends a command or a line, not the shell
             if (one(session, line, "") == step::quit)
                 break;
         }
@@ -117,12 +138,18 @@ int store_shell(store_session& session, const std::string& history_file) {
         return 0;
     }
     bool bad = false;
-    for (std::uint64_t number = 1; std::getline(std::cin, line) && !stop_asked; ++number) {
+    std::uint64_t number = 0;
+    while (!stop_asked && store_session::standard_input().next(line)) {
+        ++number;
         step s = one(session, line, "line " + std::to_string(number) + ": ");
         bad |= s == step::bad;
+        if (std::ferror(stdout))
+            check_standard_output();
         if (s == step::quit)
             break;
     }
+    if (stop_asked)
+        message("interrupted after line " + std::to_string(number));
     return bad ? 1 : 0;
 }
 

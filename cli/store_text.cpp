@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "store_text.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/numbers.hpp"
 
-#include <charconv>
+#include <nlohmann/json.hpp>
 
 namespace lathcli {
 
 namespace {
+
+constexpr std::string_view expires_column = "expires=";
 
 int hex_digit(char c) {
     if (c >= '0' && c <= '9')
@@ -46,62 +48,6 @@ std::optional<text_error> unescape_field(std::string_view line, std::size_t begi
         }
     }
     return std::nullopt;
-}
-
-std::string escape(std::string_view bytes, std::string_view also) {
-    static const char digits[] = "0123456789abcdef";
-    std::string out;
-    for (char c : bytes) {
-        auto u = static_cast<unsigned char>(c);
-        if (c == '\t')
-            out += "\\t";
-        else if (c == '\n')
-            out += "\\n";
-        else if (c == '\r')
-            out += "\\r";
-        else if (c == '\\' || also.find(c) != std::string_view::npos)
-            (out += '\\') += c;
-        else if (u < 0x20 || u == 0x7f)
-            ((out += "\\x") += digits[u >> 4]) += digits[u & 15];
-        else
-            out += c;
-    }
-    return out;
-}
-
-bool is_utf8(std::string_view s) {
-    for (std::size_t i = 0; i < s.size();) {
-        auto c = static_cast<unsigned char>(s[i]);
-        std::size_t more = c < 0x80                ? 0
-                           : c >= 0xc2 && c < 0xe0 ? 1
-                           : c >= 0xe0 && c < 0xf0 ? 2
-                           : c >= 0xf0 && c < 0xf5 ? 3
-                                                   : 9;
-        if (more > 3 || s.size() - i <= more)
-            return false;
-        std::uint32_t code = more ? c & (0x3fu >> more) : c;
-        for (std::size_t j = 1; j <= more; ++j) {
-            auto d = static_cast<unsigned char>(s[i + j]);
-            if ((d & 0xc0) != 0x80)
-                return false;
-            code = code << 6 | (d & 0x3f);
-        }
-        if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
-            (more == 3 && (code < 0x10000 || code > 0x10ffff)))
-            return false;
-        i += more + 1;
-    }
-    return true;
-}
-
-std::string to_hex(std::string_view bytes) {
-    static const char digits[] = "0123456789abcdef";
-    std::string out;
-    for (char c : bytes) {
-        out += digits[static_cast<unsigned char>(c) >> 4];
-        out += digits[static_cast<unsigned char>(c) & 15];
-    }
-    return out;
 }
 
 bool from_hex(std::string_view text, std::string& out) {
@@ -158,15 +104,6 @@ std::optional<text_error> parse_json(std::string_view line, text_entry& entry) {
     return std::nullopt;
 }
 
-template <class Number>
-std::optional<Number> parse_whole(std::string_view text) {
-    Number n{};
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (error != std::errc() || end != text.data() + text.size() || text.empty())
-        return std::nullopt;
-    return n;
-}
-
 } // namespace
 
 text_format format_of(std::string_view path) {
@@ -185,9 +122,18 @@ std::optional<text_error> parse_entry(std::string_view line, text_format format,
     std::size_t tab = line.find('\t');
     if (tab == std::string_view::npos)
         return text_error{line.size() + 1, "no tab between key and value"};
-    if (auto extra = line.find('\t', tab + 1); extra != std::string_view::npos)
-        return text_error{extra + 1, "a second tab (write it as \\t)"};
     entry.expires = 0;
+    if (auto third = line.find('\t', tab + 1); third != std::string_view::npos) {
+        auto column = line.substr(third + 1);
+        auto time = column.starts_with(expires_column)
+                        ? parse_digits<std::uint64_t>(column.substr(expires_column.size()))
+                        : std::nullopt;
+        if (!time)
+            return text_error{third + 1,
+                              "a second tab (write it as \\t), and no expires=MS behind it"};
+        entry.expires = *time;
+        line = line.substr(0, third);
+    }
     if (auto bad = unescape_field(line, 0, tab, entry.key))
         return bad;
     return unescape_field(line, tab + 1, line.size(), entry.value);
@@ -195,7 +141,9 @@ std::optional<text_error> parse_entry(std::string_view line, text_format format,
 
 std::string format_entry(const text_entry& entry, text_format format) {
     if (format == text_format::tsv)
-        return escape(entry.key, "") + "\t" + escape(entry.value, "");
+        return printable(entry.key) + "\t" + printable(entry.value) +
+               (entry.expires ? "\t" + std::string(expires_column) + std::to_string(entry.expires)
+                              : "");
     nlohmann::ordered_json object;
     for (const auto& [name, bytes] :
          {std::pair<std::string, const std::string&>{"key", entry.key},
@@ -242,38 +190,6 @@ std::optional<text_error> parse_words(std::string_view line, std::vector<std::st
             return text_error{opened + 1, "a quote that does not end"};
         words.push_back(std::move(word));
     }
-}
-
-std::string printable(std::string_view bytes) {
-    if (is_utf8(bytes))
-        return escape(bytes, "");
-    std::string out;
-    for (char c : bytes)
-        out += static_cast<unsigned char>(c) < 0x80 ? escape(std::string_view(&c, 1), "")
-                                                    : "\\x" + to_hex(std::string_view(&c, 1));
-    return out;
-}
-
-std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
-    return parse_whole<std::uint64_t>(text);
-}
-std::optional<std::int64_t> parse_signed(std::string_view text) {
-    return parse_whole<std::int64_t>(text);
-}
-
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-    unsigned shift = 0;
-    if (!text.empty()) {
-        static constexpr std::string_view units = "KMGT";
-        if (auto i = units.find(text.back()); i != std::string_view::npos) {
-            shift = 10 * (static_cast<unsigned>(i) + 1);
-            text.remove_suffix(1);
-        }
-    }
-    auto n = parse_unsigned(text);
-    if (!n || *n << shift >> shift != *n)
-        return std::nullopt;
-    return *n << shift;
 }
 
 } // namespace lathcli

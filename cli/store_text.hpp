@@ -3,7 +3,7 @@
 // What `lath store` reads and writes as text: lines of TSV and JSON, words of a command line.
 #pragma once
 
-#include "lathwork/store.h"
+#include "base/text.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -28,20 +28,12 @@ enum class text_format { tsv, jsonl };
 // By the end of the file's name: .jsonl, .ndjson and .json are JSON, all else TSV.
 text_format format_of(std::string_view path);
 
-// KEY<tab>VALUE; \t \n \r \\ and \xHH stand for bytes. Or {"key":..,"value":..,"expires":..}, with "key_hex" and
-// "value_hex" for what is no UTF-8. An error leaves the entry as it may.
+// KEY<tab>VALUE, and <tab>expires=MS (ms since 1970) behind what expires; \t \n \r \\ and \xHH stand for bytes. Or
+// {"key":..,"value":..,"expires":..}, with "key_hex" and "value_hex" for what is no UTF-8. An error leaves the entry as it may.
 std::optional<text_error> parse_entry(std::string_view line, text_format format, text_entry& entry);
 std::string format_entry(const text_entry& entry, text_format format);
 
 // Words apart by blanks; '...' as it is, "..." with the escapes above and \".
 std::optional<text_error> parse_words(std::string_view line, std::vector<std::string>& words);
-// A value as a person reads it: as it is, or with escapes.
-std::string printable(std::string_view bytes);
-
-// The whole text is a number that fits.
-std::optional<std::uint64_t> parse_unsigned(std::string_view text);
-std::optional<std::int64_t> parse_signed(std::string_view text);
-// "64M": K, M, G, T are powers of 1024.
-std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 } // namespace lathcli

@@ -53,3 +53,12 @@ function(lath_simd file)
     set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
   endif()
 endfunction()
+
+# lath_need(PACKAGE DEBIAN_PACKAGE WHY): find_package, or an error that says what to install and what for.
+macro(lath_need package debian why)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} is not found (Debian: ${debian}): ${why}. "
+            "LATH_CLI=OFF, LATH_BENCH=OFF and LATH_TESTS=OFF build the library alone.")
+  endif()
+endmacro()

@@ -1,65 +1,99 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# cmake --install: headers, the libraries, lathwork.pc, forrest.pc, a CMake package (lathwork::lathwork,
-# lathwork::shared), the command with its completions and report, manual pages, the licences.
+# cmake --install BUILD [--component C]. Components, for distributions that split packages:
+#   lib    the shared libraries, the licences
+#   dev    headers, static libraries, lathwork.pc, forrest.pc, the CMake package (lathwork::lathwork,
+#          lathwork::shared, lathwork::forrest, lathwork::forrest_shared), manual pages of section 3, doc/
+#   tools  the command lath, its manual pages, completions
+#   bench  lath-bench and lath-report with their manual pages
+# The target lath_product builds all of them.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathwork DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES ${PROJECT_SOURCE_DIR}/include/forrest.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(libraries lathwork lathwork_shared forrest forrest_shared)
+set(tables "")
+if(TARGET lath-bench)
+  set(tables lath-bench lath-report)
+endif()
+add_custom_target(lath_product DEPENDS ${libraries} ${tables})
+if(TARGET lath)
+  add_dependencies(lath_product lath lath_completions)
+endif()
+
+include(LathManuals)
+if(TARGET lath_man)
+  add_dependencies(lath_product lath_man)
+endif()
+
+# Before anything is copied: is it built? A prefix that is filled half way serves nobody.
+function(lath_install_only_built component)
+  install(CODE "foreach(file ${ARGN})
+    if(NOT EXISTS \"\${file}\")
+      message(FATAL_ERROR \"nothing is installed: \${file} is not built. Build it first: \"
+              \"cmake --build ${PROJECT_BINARY_DIR} --target lath_product\")
+    endif()
+  endforeach()" COMPONENT ${component})
+endfunction()
+lath_install_only_built(lib "\"$<TARGET_FILE:lathwork_shared>\" \"$<TARGET_FILE:forrest_shared>\"")
+lath_install_only_built(dev "\"$<TARGET_FILE:lathwork>\" \"$<TARGET_FILE:forrest>\"")
+if(TARGET lath_man)
+  lath_install_only_built(dev "\"${man_dir}/made\"")
+endif()
+if(TARGET lath)
+  lath_install_only_built(tools "\"$<TARGET_FILE:lath>\" \"${PROJECT_BINARY_DIR}/completions/lath\"")
+endif()
+if(TARGET lath-bench)
+  lath_install_only_built(bench "\"$<TARGET_FILE:lath-bench>\" \"$<TARGET_FILE:lath-report>\"")
+endif()
+
+# lib and dev
 set_target_properties(lathwork_shared PROPERTIES EXPORT_NAME shared)
-install(TARGETS lathwork lathwork_shared forrest forrest_shared EXPORT lathwork
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET lath)
-  install(TARGETS lath RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-if(EXISTS ${PROJECT_SOURCE_DIR}/bench/report)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/report DESTINATION ${CMAKE_INSTALL_DATADIR}/lathwork
-          FILES_MATCHING PATTERN "*.py" PATTERN "*.json" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
-endif()
-
-# Manual pages from the headers' comments and from what the command says of itself.
-find_package(Python3 COMPONENTS Interpreter)
-set(man_dir ${PROJECT_BINARY_DIR}/man)
-if(Python3_Interpreter_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/doc/man/pages.py)
-  file(GLOB_RECURSE man_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/lathwork/*.h*)
-  string(TIMESTAMP today "%Y-%m-%d" UTC)
-  set(man_command ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/doc/man/pages.py ${man_dir} ${PROJECT_VERSION} ${today}
-      ${PROJECT_SOURCE_DIR}/include)
-  if(TARGET lath)
-    list(APPEND man_command $<TARGET_FILE:lath>)
-    list(APPEND man_sources lath)
-  endif()
-  add_custom_command(OUTPUT ${man_dir}/made COMMAND ${man_command} COMMAND ${CMAKE_COMMAND} -E touch ${man_dir}/made
-                     DEPENDS ${man_sources} ${PROJECT_SOURCE_DIR}/doc/man/pages.py ${PROJECT_SOURCE_DIR}/doc/man/lath.md
-                     COMMENT "manual pages" VERBATIM)
-  add_custom_target(lath_man ALL DEPENDS ${man_dir}/made)
-  foreach(section 1 3)
-    install(DIRECTORY ${man_dir}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} FILES_MATCHING PATTERN "*.${section}")
-  endforeach()
-elseif(NOT Python3_Interpreter_FOUND)
-  message(WARNING "no manual pages: python3 not found")
-endif()
-
-if(TARGET lath)
-  set(completions ${PROJECT_BINARY_DIR}/completions)
-  install(FILES ${completions}/lath DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${completions}/_lath DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES ${completions}/lath.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/LICENSES/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses)
+install(TARGETS ${libraries} EXPORT lathwork
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lib NAMELINK_COMPONENT dev)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT lib)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT lib)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathwork DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(FILES ${PROJECT_SOURCE_DIR}/include/forrest.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md)
+install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lathwork)
-install(EXPORT lathwork NAMESPACE lathwork:: FILE lathwork-targets.cmake DESTINATION ${package_dir})
+install(EXPORT lathwork NAMESPACE lathwork:: FILE lathwork-targets.cmake DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lathwork-config.cmake.in
                               ${PROJECT_BINARY_DIR}/lathwork-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lathwork-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/lathwork-config.cmake ${PROJECT_BINARY_DIR}/lathwork-config-version.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT dev)
 
 # relative to the file, so that the installed tree can be moved
 file(RELATIVE_PATH pc_to_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 foreach(name lathwork forrest)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()
+
+# tools and bench
+if(TARGET lath)
+  install(TARGETS lath RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  install(FILES ${completions}/lath DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
+  install(FILES ${completions}/_lath DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT tools)
+  install(FILES ${completions}/lath.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
+endif()
+if(TARGET lath-bench)
+  install(TARGETS lath-bench lath-report RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT bench)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/report DESTINATION ${CMAKE_INSTALL_DATADIR}/lathwork COMPONENT bench
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.json" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
+endif()
+if(TARGET lath_man)
+  install(DIRECTORY ${man_dir}/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev FILES_MATCHING PATTERN "*.3")
+endif()
+if(TARGET lath_man AND TARGET lath)
+  install(DIRECTORY ${man_dir}/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools
+          FILES_MATCHING PATTERN "*.1" PATTERN "lath-bench.1" EXCLUDE PATTERN "lath-report.1" EXCLUDE)
+  if(TARGET lath-bench)
+    install(DIRECTORY ${man_dir}/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT bench
+            FILES_MATCHING PATTERN "lath-bench.1" PATTERN "lath-report.1")
+  endif()
+endif()

@@ -205,7 +205,13 @@ def load(paths):
         try:
             tables.update(read(path))
         except OSError as error:
-            raise Problem(f"{path}: {error.strerror}") from error
+            raise Problem(f"cannot read {path}: {error.strerror}") from error
+        except json.JSONDecodeError as error:
+            raise Problem(f"{path}: not a file of `lath bench --json`: line {error.lineno}, "
+                          f"column {error.colno}: {error.msg}") from error
+        except UnicodeDecodeError as error:
+            raise Problem(f"{path}: not a file of `lath bench --json`: "
+                          f"byte {error.start} is not UTF-8") from error
         except ValueError as error:
             raise Problem(f"{path}: not a file of `lath bench --json`: {error}") from error
     if not tables:

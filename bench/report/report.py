@@ -360,15 +360,26 @@ def summary(entries):
     return ["lathwork against its peers (above 1× it is faster):", *lines, ""] if lines else []
 
 
-def say(lines):
-    """To standard output, which may not know every sign, or be full."""
-    try:
-        sys.stdout.reconfigure(errors="replace")
-        print("\n".join(lines), flush=True)
-    except OSError as error:
-        # the rest of its buffer cannot be written at the end either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(f"lath report: standard output: {error.strerror}")
+class writing:
+    """Names the file of an OSError that has none (a full device)."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, _kind, error, _trace):
+        if isinstance(error, OSError):
+            raise Problem(f"cannot write {error.filename or self.path}: {error.strerror}") from error
+
+
+def check_places(asked, places):
+    """No input is written over."""
+    for place in places:
+        for file in asked.files:
+            if os.path.exists(place) and os.path.exists(file) and os.path.samefile(place, file):
+                raise Problem(f"cannot write {place}: it is the same file as the input {file}")
 
 
 def main():
@@ -376,25 +387,34 @@ def main():
     arguments.add_argument("--output", default=".", metavar="DIR")
     arguments.add_argument("files", nargs="+", metavar="FILE")
     asked = arguments.parse_args()
+    page, notes = os.path.join(asked.output, "report.html"), os.path.join(asked.output, "report.md")
     try:
+        check_places(asked, [page, notes])
+        with writing(asked.output):
+            os.makedirs(asked.output, exist_ok=True)
         tables = load(asked.files)
         with open(os.path.join(HERE, "seeds.json"), encoding="utf-8") as file:
             seeds = json.load(file)
-        os.makedirs(asked.output, exist_ok=True)
         entries = overview_entries(tables)
-        page, notes = os.path.join(asked.output, "report.html"), os.path.join(asked.output, "report.md")
-        write_page(page, tables, seeds, entries)
-        write_markdown(notes, tables, seeds)
+        with writing(page):
+            write_page(page, tables, seeds, entries)
+        with writing(notes):
+            write_markdown(notes, tables, seeds)
         written = [page, notes]
-        if entries:
-            written += write_pictures(asked.output, "report", charts.overview(entries), picture_notes(tables, entries))
-        if "pages" in tables:
-            written += write_pictures(asked.output, "pages", charts.pages(tables["pages"].rows))
+        with writing(asked.output):
+            if entries:
+                written += write_pictures(asked.output, "report", charts.overview(entries),
+                                          picture_notes(tables, entries))
+            if "pages" in tables:
+                written += write_pictures(asked.output, "pages", charts.pages(tables["pages"].rows))
+        with writing("standard output"):
+            sys.stdout.reconfigure(errors="replace")  # it may not know every sign
+            print("\n".join(summary(entries) + written), flush=True)
     except Problem as problem:
+        sys.stdout = None  # nothing is left to be written at the end
         sys.exit(f"lath report: {problem}")
     except OSError as error:
-        sys.exit(f"lath report: {error.filename}: {error.strerror}")
-    say(summary(entries) + written)
+        sys.exit(f"lath report: cannot read {error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -46,13 +46,13 @@ def figures(path, operations):
                    "last": (c["DLmr"] + c["DLmw"]) / operations} for call, c in found.items()}
 
 
-def measure(lath, engine, model, items, operations, directory):
+def measure(program, engine, model, items, operations, directory):
     out = os.path.join(directory, f"{engine}.{model}")
     level1, last = MODELS[model]
     command = ["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--callgrind-out-file={out}", f"--D1={level1}",
                f"--LL={last}", "--zero-before=lathbench::huge_page_bytes()"]
     command += [f"--toggle-collect=*::{call}(unsigned long, unsigned long, lathbench::item_keys)" for call in CALLS]
-    worker = subprocess.run(command + [lath, "bench", "store"], input="r 1\n", stdout=subprocess.PIPE,
+    worker = subprocess.run(command + [program, "store"], input="r 1\n", stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True,
                             env=os.environ | {"LATH_BENCH_STORE_JOB": f"{engine} {items} {operations} 1 0"})
     answer = worker.stdout.splitlines()
@@ -65,7 +65,7 @@ def measure(lath, engine, model, items, operations, directory):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("lath", help="the program")
+    options.add_argument("program", metavar="LATH_BENCH", help="lath-bench")
     options.add_argument("--items", type=int, default=1000000, help="(default %(default)s)")
     options.add_argument("--operations", type=int, default=50000, help="of each kind (default %(default)s)")
     options.add_argument("--engines", nargs="+", default=ENGINES, metavar="ENGINE")
@@ -75,7 +75,7 @@ def main():
     if not shutil.which("valgrind"):
         sys.exit("misses: valgrind is not installed")
     with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(asked.jobs) as pool:
-        runs = {(engine, model): pool.submit(measure, asked.lath, engine, model, asked.items, asked.operations,
+        runs = {(engine, model): pool.submit(measure, asked.program, engine, model, asked.items, asked.operations,
                                              directory)
                 for engine in asked.engines for model in MODELS}
         result = {key: run.result() for key, run in runs.items()}

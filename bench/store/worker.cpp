@@ -187,7 +187,7 @@ worker::worker(const store_subject& subject, const store_job& job) {
         env.push_back(const_cast<char*>(e.c_str()));
     env.push_back(text.data());
     env.push_back(nullptr);
-    std::vector<const char*> args = {"lath", "bench", "store"};
+    std::vector<const char*> args = {"lath-bench", "store"};
     for (const auto& a : subject.arguments)
         args.push_back(a.c_str());
     args.push_back(nullptr);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "pool.hpp"
 
-#include "trace.hpp"
+#include "base/input_file.hpp"
+#include "base/json_text.hpp"
+#include "base/numbers.hpp"
+#include "base/usage.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 namespace lathcli::alloc {
 
 span parse_span(const std::string& text) {
-    auto fail = [&](const char* why) { throw std::runtime_error("'" + text + "': " + why); };
+    auto fail = [&](const char* why) { throw usage_error("'" + text + "': " + why); };
     auto dash = text.find('-');
     if (dash == std::string::npos)
         fail("not a span (A-B: from A up to, not including, B; A-: up to 2^64)");
@@ -37,8 +37,7 @@ pool make_pool(std::vector<span> spans) {
     pool made;
     for (const span& s : spans) {
         if (!made.empty() && s.first <= made.back().last)
-            throw std::runtime_error("the ranges of the pool overlap at " +
-                                     std::to_string(s.first));
+            throw usage_error("--pool: the ranges overlap at " + std::to_string(s.first));
         if (!made.empty() && s.first - 1 == made.back().last)
             made.back().last = s.last;
         else
@@ -124,15 +123,14 @@ std::vector<span> read_extents(const std::string& name, std::istream& in) {
             taken.push_back({first, first + (length - 1)});
         }
     } catch (const nlohmann::json::exception& e) {
-        throw std::runtime_error(name + ": not the JSON of `lath extents --json`: " + e.what());
+        throw std::runtime_error(name +
+                                 ": not the JSON of `lath extents --json`: " + json_problem(e));
     }
     return taken;
 }
 
 std::vector<span> read_extents(const std::string& path) {
-    std::ifstream in(path);
-    if (!in)
-        throw std::runtime_error(path + ": " + std::strerror(errno));
+    auto in = open_stream(path);
     return read_extents(path, in);
 }
 

@@ -18,9 +18,9 @@ struct span {
 
 using pool = std::vector<span>; // disjoint, in order, never adjacent
 
-// "A-B": from A up to, not including, B; "A-": up to 2^64. Throws std::runtime_error naming the text.
+// "A-B": from A up to, not including, B; "A-": up to 2^64. Throws usage_error naming the text.
 span parse_span(const std::string& text);
-// Puts spans in order. Throws std::runtime_error when two overlap.
+// Puts spans in order. Throws usage_error when two overlap.
 pool make_pool(std::vector<span> spans);
 // What is left of each span when its edges go inward to multiples of unit (a power of two).
 pool trim(const pool& of, std::uint64_t unit);

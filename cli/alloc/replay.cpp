@@ -26,7 +26,9 @@ void latencies::add(std::uint64_t ns) {
     max_ = std::max(max_, ns);
 }
 
-double latencies::quantile(double part) const {
+std::optional<double> latencies::quantile(double part) const {
+    if (static_cast<double>(count_) * (1 - part) < 0.9999) // parts of ten are no binary fractions
+        return std::nullopt;
     auto wanted = static_cast<std::uint64_t>(part * static_cast<double>(count_));
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < counts_.size(); i++) {

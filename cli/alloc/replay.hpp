@@ -9,7 +9,7 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <vector>
 
 namespace lathcli::alloc {
@@ -27,7 +27,8 @@ class latencies {
 public:
     void add(std::uint64_t ns);
     std::uint64_t count() const { return count_; }
-    double quantile(double part) const;
+    // Nothing where too few were counted for one to be beyond it: below 1 / (1 - part).
+    std::optional<double> quantile(double part) const;
     double max() const { return static_cast<double>(max_); }
 
 private:

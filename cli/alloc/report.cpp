@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "report.hpp"
 
+#include "base/json_text.hpp"
+
 #include "lathwork/error.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <ostream>
-
-#include <nlohmann/json.hpp>
 
 namespace lathcli::alloc {
 
@@ -35,16 +35,21 @@ unsigned long long print(std::uint64_t n) { return n; }
 
 std::string latency_text(const char* name, const latencies& l) {
     std::string text = format("%-8s", name);
-    for (double q : quantiles)
-        text += format(" %9.0f", l.quantile(q));
-    return text + format(" %9.0f  ns, %llu calls\n", l.max(), print(l.count()));
+    for (double q : quantiles) {
+        auto ns = l.quantile(q);
+        text += ns ? format(" %9.0f", *ns) : format(" %9s", "-");
+    }
+    text += l.count() ? format(" %9.0f", l.max()) : format(" %9s", "-");
+    return text + format("  ns, %llu calls\n", print(l.count()));
 }
 
 json latency_json(const latencies& l) {
     json j{{"count", l.count()}};
-    for (std::size_t i = 0; i < std::size(quantiles); i++)
-        j[quantile_names[i]] = l.quantile(quantiles[i]);
-    j["max"] = l.max();
+    for (std::size_t i = 0; i < std::size(quantiles); i++) {
+        auto ns = l.quantile(quantiles[i]);
+        j[quantile_names[i]] = ns ? json(*ns) : json();
+    }
+    j["max"] = l.count() ? json(l.max()) : json();
     return j;
 }
 
@@ -100,7 +105,7 @@ std::string size_text(std::uint64_t bytes) {
 
 void print_text(std::ostream& out, const outcome& o) {
     const state& end = o.history.back();
-    out << o.trace << ": "
+    out << printable(o.trace) << ": "
         << format("%llu allocations (%llu without room), %llu frees", print(o.counts.allocations),
                   print(end.without_room), print(o.counts.frees))
         << (o.interrupted ? "; interrupted there\n" : "\n");
@@ -116,6 +121,8 @@ void print_text(std::ostream& out, const outcome& o) {
         << "\n"
         << holes_text(end) << "\n             p50       p90       p99     p99.9       max\n"
         << latency_text("allocate", *o.allocating) << latency_text("free", *o.freeing);
+    if (std::min(o.allocating->count(), o.freeing->count()) < 1000)
+        out << "-: too few calls to know it: p50 takes 2, p90 10, p99 100, p99.9 1000\n";
 }
 
 void print_json(std::ostream& out, const outcome& o) {
@@ -131,7 +138,6 @@ void print_json(std::ostream& out, const outcome& o) {
     json j{{"context",
             {{"tool", "lath alloc"},
              {"version", lath_version()},
-             {"trace", o.trace},
              {"policy", o.policy},
              {"unit", o.options.unit},
              {"limits", {o.options.limits.first, o.options.limits.last}},
@@ -146,7 +152,8 @@ void print_json(std::ostream& out, const outcome& o) {
            {"latency_ns",
             {{"allocate", latency_json(*o.allocating)}, {"free", latency_json(*o.freeing)}}},
            {"history", history}};
-    out << j.dump(1, ' ', false, json::error_handler_t::replace) << '\n';
+    put_text(j["context"], "trace", o.trace);
+    out << json_text(j, 1) << '\n';
 }
 
 void print_csv(std::ostream& out, const outcome& o) {

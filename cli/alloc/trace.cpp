@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "trace.hpp"
 
-#include <array>
-#include <charconv>
+#include "base/numbers.hpp"
+
 #include <utility>
 
 namespace lathcli::alloc {
@@ -36,28 +36,6 @@ std::string quoted(std::string_view word) {
 }
 
 } // namespace
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-    bool hex = text.starts_with("0x") || text.starts_with("0X");
-    if (hex)
-        text.remove_prefix(2);
-    std::uint64_t value = 0;
-    auto [rest, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-    if (error != std::errc())
-        return {};
-    std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-    if (suffix.empty())
-        return value;
-    constexpr std::string_view units = "KMGTPE";
-    auto unit = units.find(suffix[0]);
-    if (hex || unit == std::string_view::npos || (suffix.size() > 1 && suffix.substr(1) != "i"))
-        return {};
-    auto shift = 10 * (unit + 1);
-    if (value > UINT64_MAX >> shift)
-        return {};
-    return value << shift;
-}
 
 void reader::complain(const std::string& what) const {
     throw trace::bad_input(in_.name() + ":" + std::to_string(in_.line_number()) + ": " + what);

@@ -6,7 +6,7 @@
 //   f ID                        free what ID names
 //   # a comment, as is everything behind a # in a line
 //
-// ID is any word; it may be used again once it was freed. Numbers: 4096, 0x1000, 4Ki, 4K, 1Mi, 2G (all by 1024).
+// ID is any word; it may be used again once it was freed. Numbers as base/numbers.hpp has them: 4096, 0x1000, 4Ki.
 #pragma once
 
 #include "../trace/trace.hpp"
@@ -19,9 +19,6 @@
 #include <vector>
 
 namespace lathcli::alloc {
-
-// "4Ki"; nothing when it is no number or not below 2^64.
-std::optional<std::uint64_t> parse_number(std::string_view text);
 
 struct operation {
     bool is_free = false;

@@ -3,7 +3,8 @@
 // Fields of a line of text.
 #pragma once
 
-#include <charconv>
+#include "base/numbers.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -56,11 +57,7 @@ private:
 
 // The whole text is a number, and it fits.
 inline std::optional<std::uint64_t> number(std::string_view text) {
-    std::uint64_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || text.empty())
-        return {};
-    return value;
+    return parse_digits<std::uint64_t>(text);
 }
 
 inline std::optional<std::uint64_t> number(std::optional<std::string_view> text) {

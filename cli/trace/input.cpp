@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "trace.hpp"
 
+#include "base/input_file.hpp"
+#include "base/stop_on_signal.hpp"
+
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 namespace lathcli::trace {
 
@@ -11,28 +12,16 @@ namespace {
 
 class file_source : public byte_source {
 public:
-    explicit file_source(const std::string& path)
-        : name_(path), file_(path == "-" ? stdin : std::fopen(path.c_str(), "rb")) {
-        if (!file_)
-            throw std::runtime_error(path + ": " + std::strerror(errno));
-    }
-    ~file_source() override {
-        if (file_ != stdin)
-            std::fclose(file_);
-    }
-    file_source(const file_source&) = delete;
-    file_source& operator=(const file_source&) = delete;
-
+    explicit file_source(const std::string& path) : file_(path) {}
     std::size_t read(char* to, std::size_t n) override {
-        std::size_t got = std::fread(to, 1, n, file_);
-        if (got == 0 && std::ferror(file_))
-            throw std::runtime_error(name_ + ": " + std::strerror(errno));
+        std::size_t got = file_.read(to, n);
+        if (!got && stop_asked)
+            throw stopped(); // what was read so far may end in half a line
         return got;
     }
 
 private:
-    std::string name_;
-    std::FILE* file_;
+    input_file file_;
 };
 
 class memory_source : public byte_source {
@@ -63,12 +52,12 @@ input::input(std::string name, std::unique_ptr<byte_source> source)
     : name_(std::move(name)), source_(std::move(source)),
       buffer_(std::make_unique_for_overwrite<char[]>(window)) {}
 
-// Move what is left to the front and read until the window is full or the input ends.
-void input::fill() {
+// Move what is left to the front and read until there are n bytes or the input ends.
+void input::fill(std::size_t n) {
     std::copy(buffer_.get() + from_, buffer_.get() + to_, buffer_.get());
     to_ -= from_;
     from_ = 0;
-    while (!ended_ && to_ < window) {
+    while (!ended_ && to_ < n) {
         std::size_t got = source_->read(buffer_.get() + to_, window - to_);
         to_ += got;
         ended_ = got == 0;
@@ -78,7 +67,7 @@ void input::fill() {
 std::string_view input::peek(std::size_t n) {
     n = std::min(n, window);
     if (to_ - from_ < n && !ended_)
-        fill();
+        fill(n);
     return {buffer_.get() + from_, std::min(n, to_ - from_)};
 }
 
@@ -93,9 +82,11 @@ bool input::line(std::string_view& text) {
         return false;
     all = {buffer_.get() + from_, to_ - from_};
     auto end = all.find('\n');
-    if (end == std::string_view::npos && !ended_) {
-        all = peek(window);
-        end = all.find('\n');
+    while (end == std::string_view::npos && !ended_ && all.size() < window) {
+        std::size_t seen = all.size();
+        fill(seen + 1);
+        all = {buffer_.get() + from_, to_ - from_};
+        end = all.find('\n', seen);
     }
     line_number_++;
     too_long_ = end == std::string_view::npos && all.size() == window;

@@ -50,7 +50,7 @@ public:
 class byte_source {
 public:
     virtual ~byte_source() = default;
-    // up to n bytes; 0 at the end; throws std::runtime_error that names the input
+    // up to n bytes; 0 at the end; throws std::runtime_error that names the input, stopped after a signal
     virtual std::size_t read(char* to, std::size_t n) = 0;
 };
 
@@ -76,7 +76,7 @@ public:
     bool has_nul() const { return has_nul_; } // in the last line
 
 private:
-    void fill();
+    void fill(std::size_t n);
     std::string name_;
     std::unique_ptr<byte_source> source_;
     std::unique_ptr<char[]> buffer_;

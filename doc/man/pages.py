@@ -1,123 +1,42 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""pages.py OUT VERSION DATE INCLUDE [LATH]: the manual pages.
+"""pages.py OUT VERSION DATE INCLUDE [LATH]: the manual pages, in OUT/man1 and OUT/man3.
 
-lathwork_NAME(3) of each public header, from its comments and declarations; lath(1) from doc/man/lath.md and from what
-the program LATH says of its own options. Nothing is written by hand twice.
+lathwork_NAME(3) of each public header, from its comments and declarations (declarations.py), and for each public function, variable
+and class a page that leads there. lath(1) and lath-COMMAND(1): the text from doc/man/PAGE.md, the options and commands from what the
+program LATH says of itself.
+
+PAGE.md: "# SECTION" headings and the markup of roff.markdown. "# OPTIONS" and "# COMMANDS" say where these lists stand. What they hold
+themselves, "NAME" and ": text", is said of an option in addition, and of a command in place of its summary; a name the program does not know is an
+error.
 """
 import json
 import pathlib
 import re
 import subprocess
 import sys
+import textwrap
+
+import declarations
+from roff import blocks, escape, example, inline, is_code, markdown, prose, tidy
 
 HERE = pathlib.Path(__file__).parent
+WIDTH = 74
 
 
-def escape(text):
-    """A line of text for roff; a dot or quote at its beginning is no request."""
-    text = text.replace("\\", "\\e").replace("-", "\\-").replace("~", "\\(ti").replace("^", "\\(ha").replace("`", "\\(ga")
-    text = "".join(c if ord(c) < 128 else f"\\[u{ord(c):04X}]" for c in text)
-    return "\\&" + text if text[:1] in (".", "'") else text
+def page_name(path, root):
+    return "lathwork_" + "_".join(path.relative_to(root / "lathwork").with_suffix("").parts)
 
 
-def example(lines):
-    return [".PP", ".in +4n", ".EX", *(escape(line.expandtabs(8)) for line in lines), ".EE", ".in"]
+def page_start(name, section, version, names, summary):
+    version, date = version
+    listed = [f"{escape(n)}," for n in names[:-1]] + [escape(names[-1])]
+    return [f'.TH {escape(name)} {section} {date} "lathwork {version}" "lathwork"', ".ad l", ".nh", ".SH NAME",
+            *textwrap.wrap(" ".join(listed) + " \\- " + escape(summary), 100, break_long_words=False, break_on_hyphens=False)]
 
 
-def prose(lines):
-    """Paragraphs; indented lines are kept as they are."""
-    out, block, kind = [], [], None
-
-    def flush():
-        nonlocal block
-        while block and not block[-1].strip():
-            block.pop()
-        if block and kind == "text":
-            out.extend([".PP", *(escape(line.strip()) for line in block)])
-        elif block:
-            short = min(len(line) - len(line.lstrip()) for line in block if line.strip())
-            out.extend(example([line[short:] for line in block]))
-        block = []
-
-    for line in (line.expandtabs(8) for line in lines):
-        if kind == "text" and re.match(r"[A-Z][\w ]{2,20}: ", line):
-            flush()
-        now = "text" if line[:1] not in (" ", "") else "kept"
-        if not line.strip():
-            if kind == "kept":
-                block.append("")
-            else:
-                flush()
-            continue
-        if now != kind:
-            flush()
-            kind = now
-        block.append(line.rstrip())
-    flush()
-    return out
-
-
-def comment_lines(text):
-    """What a comment says, without its frame."""
-    lines = []
-    for line in text.splitlines():
-        line = re.sub(r"^\s*(/\*+|\*/|\*|//)? ?", "", line, count=1).rstrip()
-        lines.append(re.sub(r"\s*\*/$", "", line))
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return lines
-
-
-def split_header(text):
-    """The leading comment, and the rest."""
-    text = re.sub(r"^(/\*|//) SPDX.*\n", "", text)
-    match = re.match(r"(?:\s*//\s*\n)?\s*(/\*.*?\*/|(?://.*\n)+)", text, re.S)
-    return match.group(1), text[match.end():]
-
-
-def without_guards(code):
-    """Declarations alone: no include guards, no C++ frames, no includes, no marks for the linker."""
-    code = re.sub(r"^(LATH_API|extern LATH_BENCH_EXPORT) ", "", code, flags=re.M)
-    code = re.sub(r"#ifdef __cplusplus\n.*?#endif\n", "", code, flags=re.S)
-    code = re.sub(r"#ifdef __KERNEL__\n(?:#include.*\n)+(?:#else\n(?:#include.*\n)+)?#endif\n", "", code)
-    code = re.sub(r"^#(include|ifndef LATHWORK_\w+_H|define LATHWORK_\w+_H|endif\s*(/\*.*)?$).*\n?", "", code, flags=re.M)
-    return code
-
-
-def declarations(code):
-    """[(comment lines, code lines)] in order: a block ends at an empty line outside braces."""
-    parts, words, lines, depth = [], [], [], 0
-
-    def flush():
-        nonlocal words, lines
-        if words or lines:
-            parts.append((words, lines))
-        words, lines = [], []
-
-    rest = code
-    while rest:
-        match = re.match(r"/\*.*?\*/[ \t]*\n", rest, re.S) if depth == 0 else None
-        if match:
-            flush()
-            words = comment_lines(match.group(0))
-            rest = rest[match.end():]
-            continue
-        line, _, rest = rest.partition("\n")
-        depth += line.count("{") - line.count("}")
-        if line.strip() or depth:
-            lines.append(line.rstrip())
-        elif depth == 0:
-            flush()
-    flush()
-    return parts
-
-
-def name_of(path, root):
-    parts = path.relative_to(root / "lathwork").with_suffix("").parts
-    return "lathwork_" + "_".join(parts)
+def see_also(names):
+    return [".SH SEE ALSO", *(f".BR {escape(n)} ({s}){',' if (n, s) != names[-1] else ''}" for n, s in names)] if names else []
 
 
 def summary_of(lines):
@@ -126,102 +45,304 @@ def summary_of(lines):
     return text.split(". ")[0].split("  ")[0].rstrip(".")
 
 
-def page_start(name, section, version, summary):
-    version, date = version
-    return [f'.TH {name} {section} {date} "lathwork {version}" "lathwork"', ".ad l", ".nh", ".SH NAME",
-            f"{name} \\- {escape(summary)}"]
+# ---- headers ----
 
-
-def header_page(path, root, version, others):
-    head, code = split_header(path.read_text(encoding="utf-8"))
-    lines = comment_lines(head)
-    first = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
-    include = path.relative_to(root)
-    out = page_start(name_of(path, root), 3, version, summary_of(lines))
-    out += [".SH SYNOPSIS", ".EX", f"#include <{escape(str(include))}>", ".EE"]
-    if path.suffix == ".h":
-        out += [".PP", "Link with", ".BR \\-llathwork ;", "see pkg\\-config lathwork."]
-    out += [".SH DESCRIPTION", *prose(lines[first:] or lines)]
-    parts = declarations(without_guards(code)) if path.suffix == ".h" else []
-    if any(code for _, code in parts):
-        out.append(".SH DECLARATIONS")
-    for words, body in parts:
-        out += prose(words) if words else []
-        out += example(body) if body else []
-    near = [n for n in others if n != name_of(path, root)][:12]
-    out += [".SH SEE ALSO", *(f".BR {n} (3){',' if n != near[-1] else ''}" for n in near)]
-    return tidy(out)
-
-
-def tidy(lines):
-    """No paragraph right behind a heading, none twice."""
-    kept = []
-    for line in lines:
-        if line == ".PP" and kept and (kept[-1].startswith(".SH") or kept[-1].startswith(".SS") or kept[-1] == ".PP"):
-            continue
-        kept.append(line)
-    return "\n".join(kept) + "\n"
-
-
-def bold(text):
-    return re.sub(r"\*\*(.+?)\*\*", r"\\fB\1\\fR", escape(text))
-
-
-def option_lines(option):
-    names = ", ".join(f"\\fB{escape(n)}\\fR" for n in option["names"])
-    argument = f" \\fI{escape(option['argument'])}\\fR" if option["argument"] else ""
-    return [".TP", names + argument, escape(option["description"]) or "\\&"]
-
-
-def command_page(told, version):
-    text = (HERE / "lath.md").read_text(encoding="utf-8")
-    sections = re.split(r"^# (.*)\n", text, flags=re.M)[1:]
-    prose_of = dict(zip(sections[::2], sections[1::2]))
-    out = page_start("lath", 1, version, told["summary"])
-    out += [".SH SYNOPSIS", ".B lath", "\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]"]
-
-    def add(title):
-        out.append(f".SH {title}")
-        for block in prose_of[title].strip().split("\n\n"):
-            lines = block.splitlines()
-            if lines[0].startswith("    "):
-                out.extend(example([line[4:] for line in lines]))
-            elif all(": " in line for line in lines):
-                for line in lines:
-                    term, meaning = line.split(": ", 1)
-                    out.extend([".TP", bold(term), bold(meaning)])
+def wrapped(text, indent=""):
+    """A declaration with its semicolon, broken behind commas."""
+    lines = []
+    for number, line in enumerate(text.split("\n")):
+        last = number == text.count("\n")
+        line += ";" if last and not line.endswith(":") else ""
+        pieces, now = re.split(r"(?<=,) ", line), indent
+        for i, piece in enumerate(pieces):
+            if i and len(now) + 1 + len(piece) > WIDTH:
+                lines.append(now)
+                now = indent + "        " + piece
             else:
-                out.extend([".PP", *(bold(line) for line in lines)])
+                now += (" " if i else "") + piece
+        lines.append(now)
+    return lines
 
-    add("DESCRIPTION")
-    out.append(".SH COMMANDS")
-    for command in told["commands"]:
-        arguments = " ".join(f"[\\fI{escape(p['names'][0].upper())}\\fR...]" for p in command["positionals"])
-        out += [f".SS lath {escape(command['name'])} [\\fIOPTION\\fR...] {arguments}".rstrip(),
-                escape(command["description"][:1].upper() + command["description"][1:]) + "."]
-        for option in command["options"]:
-            out += option_lines(option)
-    for title in ("EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES"):
-        add(title)
-    out += [".SH SEE ALSO", ".BR lathwork_index (3)"]
-    return tidy(out)
+
+def c_text(item):
+    """An item as C shows it."""
+    if item.kind == "macro":
+        return item.text.replace("\t", "    ").split("\n")
+    if item.kind == "type" and "{" in item.text:
+        return [*(item.text + ";").split("\n")]
+    return wrapped(item.text)
+
+
+def public(items):
+    return [item for item in items if item.access == "public" and item.kind != "prose"]
+
+
+def note(item):
+    """A comment short enough for the end of its line."""
+    return f" // {item.words[0]}" if item.kind in ("variable", "type") and len(item.words) == 1 else ""
+
+
+def class_text(item, indent=""):
+    lines = wrapped(item.text + " {:", indent)
+    lines[-1] = lines[-1].rstrip(":")
+    struct = re.search(r"\bstruct\b", item.text.split("\n")[-1])
+    inside = [] if struct else [indent + "public:"]
+    for member in public(item.members):
+        if member.kind == "class":
+            inside += class_text(member, indent + "    ")
+        else:
+            text = wrapped(member.text, indent + "    ")
+            if note(member) and len(text[-1]) + len(note(member)) > WIDTH + 14:
+                text.insert(0, indent + "    " + note(member).strip())
+            else:
+                text[-1] += note(member)
+            inside += text
+    return [*lines, *inside, indent + "};"]
+
+
+def cxx_synopsis(header):
+    out = ["namespace lathwork {", ""]
+    shared = {}  # members of hidden bases
+    for item in public(header.items):
+        if item.kind == "class":
+            for base in item.bases:
+                shared.setdefault(base, []).append(item.name)
+            out += class_text(item) + [""]
+        else:
+            out += (item.text + ";").split("\n") if "{" in item.text else wrapped(item.text)
+            if out[-1] != "":
+                out.append("")
+    for base, users in shared.items():
+        members = [m for m in public(header.hidden[base].members)] if base in header.hidden and len(users) > 1 else []
+        if members:
+            common = declarations.Item("class", "", f"/* public members of {listed(users)} */ struct", members=members)
+            out += [f"// public members of {listed(users)} as well"]
+            out += [line[4:] for line in class_text(common)[1:-1]] + [""]
+    return [*out, "} // namespace lathwork"]
+
+
+def listed(names):
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+
+
+def groups(items):
+    """[(items that share a comment, its lines)]"""
+    found = []
+    for item in items:
+        if item.follows and found and found[-1][1]:
+            found[-1][0].append(item)
+        else:
+            found.append(([item], item.words))
+    return found
+
+
+def described(items, cxx):
+    """What has a comment: the declarations, and indented what is said of them."""
+    out = []
+    for members, words in groups(items):
+        first = members[0]
+        if first.kind == "prose":
+            title = re.fullmatch(r"-+ (.*?) -+", words[0])
+            out += [f".SS {escape(title.group(1)[:1].upper() + title.group(1)[1:])}"] if title else prose(blocks(words))
+        elif (words and not (cxx and note(first))) or (not cxx and first.kind in ("type", "macro")):
+            text = [line for member in members for line in (wrapped(member.text) if cxx and "{" not in member.text else c_text(member))]
+            out += [".PP", ".EX", *(escape(line) for line in text), ".EE"]
+            if words:
+                out += [".RS 4", *prose(blocks(words)), ".RE"]
+    return out
+
+
+def classes(items, prefix=""):
+    """[(its qualified name, class)], the ones inside others behind them."""
+    for item in public(items):
+        if item.kind == "class":
+            yield prefix + item.name, item
+            yield from classes(item.members, prefix + item.name + "::")
+
+
+def cxx_described(header):
+    out = described([item for item in header.items if item.kind != "class"], True)
+    for name, item in classes(header.items):
+        inside = described([m for m in item.members if m.access == "public" and m.kind != "class"], True)
+        if item.words or inside:
+            out += [f".SS {escape(name)}", *prose(blocks(item.words)), *inside]
+    shared = {base: [i.name for _, i in classes(header.items) if base in i.bases] for _, c in classes(header.items) for base in c.bases}
+    for base, users in shared.items():
+        inside = described(public(header.hidden[base].members), True) if base in header.hidden and len(users) > 1 else []
+        out += [f".SS {escape('Members of ' + listed(users))}", *inside] if inside else []
+    return out
+
+
+def names_of(header, cxx):
+    """What is found under a name of its own."""
+    if cxx:  # classes, and other names for them
+        own = [item.name for item in public(header.items) if item.kind == "class" and "::" not in item.name]
+        same = [item.name for item in public(header.items) if re.search(r"^using \w+ = (\w+)<", item.text) and
+                re.search(r"= (\w+)<", item.text).group(1) in own]
+        return ["lathwork::" + name for name in own + same]
+    return list(dict.fromkeys(item.name for item in public(header.items) if item.kind in ("function", "variable")))
+
+
+def split_intro(lines):
+    """(description, errors, examples) of a header's leading comment."""
+    description, errors, examples = [], [], []
+    to = description
+    first = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
+    for kept, text in blocks(lines[first:] or lines):
+        if kept and is_code(text):
+            examples.append((kept, text))
+            continue
+        if not kept and text == ["Example:"]:
+            continue
+        if not kept and text[0].startswith("Errors: "):
+            to, begin = errors, text[0][len("Errors: "):]
+            text = [begin[:1].upper() + begin[1:], *text[1:]]
+        elif not kept:
+            to = description
+        to.append((kept, text))  # a list stays with what it is announced by
+    return description, errors, examples
+
+
+def header_page(path, root, version, header, related):
+    cxx = path.suffix == ".hpp"
+    name = page_name(path, root)
+    description, errors, examples = split_intro(header.intro)
+    out = page_start(name, 3, version, [name, *names_of(header, cxx)], summary_of(header.intro))
+    include = [f"#include <{path.relative_to(root)}>", ""]
+    if cxx:
+        shown = include + cxx_synopsis(header)
+    else:
+        shown = include + [line for item in public(header.items) if item.kind in ("function", "variable") for line in wrapped(item.text)]
+    out += [".SH SYNOPSIS", ".EX", *(escape(line) for line in shown), ".EE"]
+    out += [".PP", "Link with", ".BR \\-llathwork ;", "see pkg\\-config lathwork."] if path.suffix == ".h" else []
+    out += [".SH DESCRIPTION", *prose(description)]
+    more = cxx_described(header) if cxx else described(header.items, False)
+    out += [".SH DECLARATIONS", *more] if more else []
+    out += [".SH ERRORS", *prose(errors)] if errors else []
+    out += [".SH EXAMPLES", *prose(examples)] if examples else []
+    return tidy(out + see_also([(n, 3) for n in related]))
+
+
+def header_pages(out, root, version):
+    paths = sorted((root / "lathwork").rglob("*.h")) + sorted((root / "lathwork").rglob("*.hpp"))
+    annotations = set()
+    for path in paths:  # once for the macros that mean nothing to a reader
+        declarations.read(path.read_text(encoding="utf-8"), path.suffix == ".hpp", annotations)
+    headers = {path: declarations.read(path.read_text(encoding="utf-8"), path.suffix == ".hpp", annotations) for path in paths}
+    pages = {}
+
+    def add(name, text):
+        if name in pages:
+            sys.exit(f"pages.py: two pages of the name {name}(3)")
+        pages[name] = text
+
+    for path, header in headers.items():
+        name = page_name(path, root)
+        own = str(path.relative_to(root))
+        near = [p for p in paths if p != path and (str(p.relative_to(root)) in header.includes or own in headers[p].includes or
+                                                   p.stem == path.stem)]
+        add(name, header_page(path, root, version, header, [page_name(p, root) for p in near]))
+        for alias in names_of(header, path.suffix == ".hpp"):
+            add(alias, f".so man3/{name}.3\n")
+    for name, text in pages.items():
+        (out / f"{name}.3").write_text(text, encoding="utf-8")
+
+
+# ---- programs ----
+
+def sentence(text):
+    """With a capital and a full stop, unless it begins with a list of values."""
+    begins = re.match(r"[a-z]+ ", text + " ")
+    return (text[:1].upper() if begins else text[:1]) + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def option_lines(option, more):
+    names = ", ".join(f"\\fB{escape(n)}\\fR" for n in option["names"])
+    argument = f" \\fI{escape(option['argument'])}\\fR" if option["argument"] and option["names"][0][0] == "-" else ""
+    lines = [".TP", names + argument]
+    if not option["choices"] or not all(choice in option["description"] for choice in option["choices"]):
+        lines.append(escape(sentence(option["description"])))
+    if option["choices"]:
+        lines.append("One of " + listed([f"\\fB{escape(c)}\\fR" for c in option["choices"]]).replace(" and ", " or ") + ".")
+    if option["default"] not in ("", "[]", "false", '""'):
+        lines.append(f"Default: \\fB{escape(option['default'].strip('[]'))}\\fR.")
+    return lines + more
+
+
+def word_lines(word, text):
+    name = f"\\fB{escape(word['name'])}\\fR" + (f" \\fI{escape(word['arguments'])}\\fR" if word["arguments"] else "")
+    return [".TP", name, *(text or [escape(sentence(word["summary"]))])]
+
+
+def extra(lines, known, page):
+    """(what stands before, {name: more lines}) of a section whose names are the program's."""
+    names, before = {}, []
+    for block in re.split(r"\n\s*\n", "\n".join(lines).strip()):
+        text = block.split("\n")
+        if len(text) < 2 or not text[1].startswith(": "):
+            before += [*text, ""]
+        elif text[0] not in known:
+            sys.exit(f"{page}.md: {text[0]!r} is no option or command of the program")
+        else:
+            names[text[0]] = [inline(text[1][2:]), *(inline(line.strip()) for line in text[2:])]
+    return before, names
+
+
+def command_page(page, command, version, pages):
+    source = HERE / f"{page}.md"
+    if not source.exists():
+        sys.exit(f"pages.py: {source} is missing: the program describes {page}(1)")
+    text = re.sub(r"\A<!--.*?-->\s*", "", source.read_text(encoding="utf-8"), flags=re.S)
+    sections = re.split(r"^# (.*)\n", text, flags=re.M)[1:]
+    out = page_start(page, 1, version, [page], command["description"])
+    for title, body in zip(sections[::2], sections[1::2]):
+        lines = body.split("\n")
+        if title == "SEE ALSO":
+            continue
+        out.append(f".SH {title}")
+        if title == "SYNOPSIS":
+            lines = [inline(line) for line in lines if line]
+            out += [part for line in lines for part in (line, ".br")][:-1]
+            continue
+        if title == "OPTIONS":
+            before, terms = extra(lines, {n for o in command["options"] for n in o["names"]}, page)
+            out += markdown(before)
+            for option in command["options"]:
+                out += option_lines(option, [m for n in option["names"] for m in terms.get(n, [])])
+        elif title == "COMMANDS":
+            before, terms = extra(lines, {c["name"] for c in command["commands"]}, page)
+            out += markdown(before)
+            for own in command["commands"]:
+                there = f"{page}-{own['name']}"
+                out += word_lines(own, terms.get(own["name"], []))
+                out += ["See", f".BR {escape(there)} (1)."] if there in pages else []
+        else:
+            out += markdown(lines)
+    refs = re.findall(r"\*\*([\w-]+)\*\*\((\d)\)", dict(zip(sections[::2], sections[1::2])).get("SEE ALSO", ""))
+    there = [(n, int(s)) for n, s in refs if n in pages or not n.startswith("lath-")]  # a build may lack a program
+    return tidy(out + see_also(there))
+
+
+def command_pages(out, version, lath):
+    told = json.loads(subprocess.run([lath, "completion", "json"], check=True, capture_output=True).stdout)
+    # a command whose program is not there has nothing to say but --help
+    commands = [c for c in told["commands"] if c["positionals"] or len(c["options"]) > 1]
+    listed_there = [{"name": c["name"], "arguments": "", "summary": c["description"]} for c in told["commands"]]
+    pages = {f"lath-{command['name']}": command for command in commands}
+    pages["lath"] = {"description": told["summary"], "options": [], "commands": listed_there}
+    for page, command in pages.items():
+        (out / f"{page}.1").write_text(command_page(page, command, version, pages), encoding="utf-8")
 
 
 def main():
     out, version, root = pathlib.Path(sys.argv[1]), sys.argv[2:4], pathlib.Path(sys.argv[4])
-    out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("lath*.[13]"):
-        old.unlink()
-    headers = sorted((root / "lathwork").rglob("*.h")) + sorted((root / "lathwork").rglob("*.hpp"))
-    names = [name_of(h, root) for h in headers]
-    if len(set(names)) != len(names):
-        sys.exit(f"pages.py: two headers of one name: {sorted(n for n in names if names.count(n) > 1)}")
-    for header in headers:
-        page = out / (name_of(header, root) + ".3")
-        page.write_text(header_page(header, root, version, names), encoding="utf-8")
+    for section in ("man1", "man3"):
+        (out / section).mkdir(parents=True, exist_ok=True)
+        for old in (out / section).iterdir():
+            old.unlink()
+    header_pages(out / "man3", root, version)
     if len(sys.argv) > 5:
-        told = json.loads(subprocess.run([sys.argv[5], "completion", "json"], check=True, capture_output=True).stdout)
-        (out / "lath.1").write_text(command_page(told, version), encoding="utf-8")
+        command_pages(out / "man1", version, sys.argv[5])
 
 
 main()

@@ -29,7 +29,7 @@
  * good until lath_store_read_end() of the section it was taken in. Sections nest. Long sections keep replaced
  * values alive; in a store with a limit, write outside of them.
  *
- * Statuses: 0 (or a count, or a length) or a negative errno:
+ * Errors: calls return 0 (or a count, or a length) or a negative errno:
  *   -ENOENT no such key   -EEXIST add   -EAGAIN cas, set_if: the value is another one   -EINVAL wrong kind of key,
  *   or not a number   -ERANGE a number left 64 bits   -E2BIG key above 65535 bytes   -ENOMEM the machine has no more
  *   -ENOSPC the store's limit is reached and nothing may or can be evicted   -EOPNOTSUPP see each call
@@ -189,6 +189,7 @@ LATH_API int lath_store_add(struct lath_store *store, struct lath_store_key key,
 			    size_t size);
 LATH_API int lath_store_replace(struct lath_store *store, struct lath_store_key key, const void *value,
 				size_t size);
+/* 0 | -ENOENT */
 LATH_API int lath_store_delete(struct lath_store *store, struct lath_store_key key);
 /* Add, or copy out what is there, as get does: the length of the value that is there now; *added says whose. */
 LATH_API int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key key, const void *value,
@@ -316,6 +317,7 @@ LATH_API int lath_store_save(struct lath_store *store, const char *path, lath_st
 			     void *arg);
 LATH_API int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress,
 			     void *arg);
+/* The kind of keys the store was opened with. */
 LATH_API enum lath_store_keys lath_store_kind(const struct lath_store *store);
 /* ms since 1970, the clock of expires */
 LATH_API uint64_t lath_store_now(void);

@@ -204,8 +204,10 @@ def wrong_input(scratch):
     for args, message in ((["--pool", "5-5"], "B must be greater"), (["--pool", "x-5"], "A is not a number"),
                           (["--pool", "0-10,5-20"], "overlap"), ([], "no pool"), (["--pool", "7"], "not a span"),
                           (["--pool", "1-9", "--unit", "4K"], "pool is empty"), (["--pool", "0-9", "--unit", "3"], "power of two"),
-                          (["--extents", "/nonexistent"], "/nonexistent: "), (["--pool", "0-9", "--below", "z"], "--below z"),
-                          (["--extents", trace], "not the JSON")):
+                          (["--pool", "0-9", "--below", "z"], "--below: 'z'")):
+        out = lath(*args, trace, expect=105)
+        check(f"{args} is refused", message in out.stderr, out.stderr)
+    for args, message in ((["--extents", "/nonexistent"], "/nonexistent: "), (["--extents", trace], "not the JSON")):
         out = lath(*args, trace, expect=1)
         check(f"{args} is refused", message in out.stderr, out.stderr)
     dump = os.path.join(scratch, "wrong.json")

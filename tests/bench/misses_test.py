@@ -7,11 +7,11 @@ import subprocess
 import sys
 import tempfile
 
-script, lath = sys.argv[1:]
+script, program = sys.argv[1:]
 
 with tempfile.TemporaryDirectory() as directory:
     file = os.path.join(directory, "counts.json")
-    run = subprocess.run([sys.executable, script, lath, "--items", "3000", "--operations", "300", "--engines", "lathwork",
+    run = subprocess.run([sys.executable, script, program, "--items", "3000", "--operations", "300", "--engines", "lathwork",
                           "rbtree-malloc-4k", "no-such-engine", "--json", file], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, check=True)
     assert "no-such-engine" in run.stderr, run.stderr

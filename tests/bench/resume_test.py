@@ -65,7 +65,7 @@ def main():
         # bytes have no row where an allocator used old memory again
         if differ := {key for key in differ if not key[1].startswith("bytes")}:
             sys.exit(f"resumed: not the rows of a run in one piece: {sorted(differ)[:5]}")
-        if os.listdir(scratch).count("out.json.part"):
+        if any(name.endswith(".part") for name in os.listdir(scratch)):
             sys.exit("a half-written file is left behind")
 
         # a case that lost a sample is measured again, its neighbours are not
@@ -89,7 +89,7 @@ def main():
             file.write("{")
         if path not in bench(lath, "all", *SMALL, *SHORT, "--json", path, "--resume", code=1).stderr:
             sys.exit("--resume: a broken file is not named")
-        bench(lath, "sort", "--resume", code=1)
+        bench(lath, "sort", "--resume", code=105)
     print("interrupted, resumed, compared")
 
 

@@ -211,9 +211,32 @@ def bad_input(top):
         check(f"message of {args}", word in out.stderr, out.stderr)
 
     complains("/nonexistent/path", "/nonexistent/path", expect=1)
-    complains("12KB", top, "--at", "12KB", expect=1)
-    complains("9-3", top, "--overlap", "9-3", expect=1)
+    complains("12KB", top, "--at", "12KB", expect=105)
+    complains("9-3", top, "--overlap", "9-3", expect=105)
     complains("/nonexistent/out", top, "--json", "/nonexistent/out", expect=1)
+    # some paths cannot be read: the others are
+    complains("/nonexistent/path", "/nonexistent/path", top / "whole", expect=3)
+    complains("/nonexistent/path", top / "whole", "/nonexistent/path", expect=3)
+    for name, target, why in (("dangling", "nowhere", "No such file"), ("looping", "looping", "Too many levels")):
+        os.symlink(target, top / name)
+        complains(why, top / name, expect=1)
+        complains(str(top / name), top / name, top / "whole", expect=3)
+        os.unlink(top / name)
+    complains("neither a regular file", top / "fifo", expect=1)
+    odd = os.fsencode(top) + b"/odd\xff\xfename"
+    with open(odd, "wb") as f:
+        f.write(os.urandom(5000))
+    os.link(odd, odd + b"-too")
+    os.link(odd, os.fsencode(top) + b"/plain name")
+    data = lath_json(top, "--sync", "--gaps", 0)
+    e = next(e for e in data["extents"] if e.get("file_hex") or e["file"].endswith("plain name"))
+    owner = lath_json(top, "--sync", "--at", e["physical"])["at"][0]["found"][0]["owners"][0]
+    names = {bytes.fromhex(owner["file_hex"]) if "file_hex" in owner else os.fsencode(owner["file"])}
+    names |= {bytes.fromhex(link) for link in owner["links_hex"]}
+    check("names that are no UTF-8", names == {odd, odd + b"-too", os.fsencode(top) + b"/plain name"}, str(owner))
+    check("names that are UTF-8", all("file_hex" not in e for e in data["extents"] if "\ufffd" not in e["file"]))
+    for name in (odd, odd + b"-too", os.fsencode(top) + b"/plain name"):
+        os.unlink(name)
     shm = pathlib.Path("/dev/shm")
     kind = run("stat", "-f", "-c", "%T", shm).stdout.strip()
     if kind == "tmpfs" and os.access(shm, os.W_OK):

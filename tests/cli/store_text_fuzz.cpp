@@ -2,6 +2,7 @@
 //
 // Lines of TSV, JSON and commands: any bytes give an entry or an error inside the line, and what is an entry is read
 // back the same after it was written.
+#include "base/numbers.hpp"
 #include "store_text.hpp"
 
 #include <cstdint>
@@ -30,8 +31,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (auto bad = parse_words(line, words); bad && (bad->column < 1 || bad->column > size + 1))
         std::abort();
     printable(line);
-    parse_bytes(line);
-    parse_signed(line);
-    parse_unsigned(line);
+    parse_number(line);
     return 0;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
 # install_test.sh BUILD_DIR: an installed tree serves find_package and pkg-config, static and shared, C and C++;
-# the shared library has a versioned name and versioned symbols, lath_ ones alone; the pages and completions fit.
+# the shared library has a versioned name and versioned symbols, lath_ ones alone; the pages and completions fit. The
+# command needs no benchmark peer, components are complete, and what is not built is not installed by half.
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
@@ -16,6 +17,31 @@ fail() {
 }
 
 cmake --install "$build" --prefix "$root" >"$work/install.log"
+
+# as if a library had not been built: nothing is installed
+sed "s|\"$build/[^\"]*/liblathwork\.so[^\"]*\"|\"$build/absent.so\"|g" "$build/cmake_install.cmake" >"$work/cmake_install.cmake"
+if cmake -DCMAKE_INSTALL_PREFIX="$work/half" -P "$work/cmake_install.cmake" >/dev/null 2>"$work/error"; then
+	fail "an install without liblathwork.so succeeds"
+fi
+grep -q lath_product "$work/error" || fail "an install without liblathwork.so does not say what to build: $(cat "$work/error")"
+[[ ! -e $work/half ]] || fail "an install without liblathwork.so leaves $(find "$work/half" -type f | wc -l) files"
+
+# components: all files, each once
+for component in lib dev tools bench; do
+	cmake --install "$build" --prefix "$work/parts/$component" --component "$component" >"$work/install.log"
+	[[ ! -d $work/parts/$component ]] || (cd "$work/parts/$component" && find . ! -type d)
+done | sort >"$work/parts.list"
+(cd "$root" && find . ! -type d) | sort >"$work/root.list"
+diff "$work/root.list" "$work/parts.list" || fail "the components together are not the installed tree"
+
+# what the headers and the licence refer to
+docs=$root/share/doc/lathwork
+grep -rhoE 'doc/[a-z-]+\.md' "$root/include" | sort -u | while read -r doc; do
+	[[ -s $docs/${doc#doc/} ]] || fail "a header refers to $doc, which is not installed"
+done
+grep -oE 'LICENSES/[A-Z][^ ]*' "$docs/LICENSE" | while read -r text; do
+	[[ -s $docs/$text ]] || fail "$text is not installed"
+done
 
 # CMake
 mkdir "$work/consumer"
@@ -65,25 +91,25 @@ if nm -D --defined-only --with-symbol-versions "$so" | grep ' lath_' | grep -v '
 	fail "symbols above have no version"
 fi
 
-# a page for each header, without complaints
+# the pages that were made (tests/man looks at them), one for each header
 pages=$(find "$root" -name 'lathwork_*.3' | wc -l)
 headers=$(find "$root/include/lathwork" -name '*.h' -o -name '*.hpp' | wc -l)
 ((pages == headers)) || fail "$pages manual pages for $headers headers"
-find "$root" -name 'lath*.[13]' >"$work/pages"
-while read -r page; do
-	if command -v mandoc >/dev/null; then
-		mandoc -Tlint -Wwarning "$page" || fail "mandoc complains about $page"
-	fi
-	if command -v man >/dev/null && man --warnings --local-file -Tutf8 "$page" 2>&1 >/dev/null | grep .; then
-		fail "man complains about $page"
-	fi
-done <"$work/pages"
+for section in 1 3; do
+	diff -r "$build/man/man$section" "$(dirname "$(find "$root" -name "man$section")")/man$section"
+done
 
 [[ -x $root/bin/lath ]] || exit 0
-grep -q 'lath bench' "$(find "$root" -name lath.1)" || fail "lath.1 does not know lath bench"
-for option in $("$root/bin/lath" bench --help 2>/dev/null | grep -oE '^ +--[a-z]+' || true); do
-	grep -qF -- "\\-\\-${option#--}" "$(find "$root" -name lath.1)" || fail "lath.1 does not know $option"
+
+# The command needs no peer and finds the library without help. A new name here is a new dependency of every user.
+needed=' liburcu-memb.so liburcu-bp.so libnuma.so libedit.so libstdc++.so libgcc_s.so libm.so libc.so ld-linux-x86-64.so '
+readelf -d "$root/bin/lath" | sed -nE 's/.*\(NEEDED\).*\[(.*\.so)[^]]*\]/\1/p' | while read -r name; do
+	[[ $needed == *" $name "* ]] || fail "lath needs $name"
 done
+if ldd "$root/bin/lath" | grep -E 'not found|absl|tbb|libcds|Judy|lmdb|boost|jemalloc|mimalloc'; then
+	fail "lath needs the libraries above"
+fi
+env -i "$root/bin/lath" store mem: set a b || fail "an installed lath does not run with an empty environment"
 
 # completions
 complete_with() {
@@ -104,8 +130,12 @@ for shell in zsh fish; do
 	fi
 done
 
-# the report finds its program and its data
-if "$root/bin/lath" bench --help &>/dev/null; then
+# lath finds its companions, and the report its program and its data, also in libexec
+[[ -x $root/bin/lath-bench ]] || exit 0
+for place in bin libexec/lathwork; do
+	mkdir -p "$root/$place"
+	[[ $place == bin ]] || mv "$root"/bin/lath-{bench,report} "$root/$place"
+	"$root/bin/lath" bench --list sort >/dev/null || fail "an installed lath does not find lath-bench in $place"
 	said=$(HOME=$work XDG_CACHE_HOME='' "$root/bin/lath" report /dev/null 2>&1) || true
-	[[ $said == *--setup* ]] || fail "an installed lath report does not say what to do: $said"
-fi
+	[[ $said == *--setup*"$work"* ]] || fail "lath report in $place does not say what to do: $said"
+done

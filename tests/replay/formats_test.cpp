@@ -191,7 +191,8 @@ TEST_CASE("what is no trace") {
     CHECK(complaint("fio version 9 iolog\n") ==
           "it:1: a fio iolog of a version other than 2 and 3");
     CHECK(complaint("fio version 3 iologs\n") == "it:1: expected 'fio version 3 iolog'");
-    CHECK_THROWS_WITH(open_file("/no/such/file"), "/no/such/file: No such file or directory");
+    CHECK_THROWS_WITH(open_file("/no/such/file"),
+                      "cannot read /no/such/file: No such file or directory");
     CHECK_THROWS_AS(open(input("/", open_file("/")), {}), std::runtime_error);
 }
 

@@ -14,11 +14,15 @@
 // Construction, destruction and move exclude all else.
 // Ownership: what allocate() gave is the caller's until free(); hold() gives it an owner that frees
 // it. Each allocation carries a cookie, whatever the caller wants to find again by an address.
-// Errors are values, 0 or a negative errno; -EAGAIN is none of them. An allocator whose memory
+// Errors: calls return 0 or a negative errno, never -EAGAIN, and do not throw. An allocator whose memory
 // could not be had, or that was moved from, is empty and answers -ENOMEM; operator bool tells.
 // Progress and cost: as lath_index_insert_hole; free of a whole allocation never allocates.
 #ifndef LATHWORK_CXX_HOLE_HPP
 #define LATHWORK_CXX_HOLE_HPP
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
 
 #include "lathwork/cxx/index.hpp"
 #include "lathwork/hole.h"
@@ -78,6 +82,7 @@ public:
             return lath_index_find_hole(native(), &in, &key);
         });
     }
+    // Find room and take it.
     hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
         return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
             return lath_index_insert_hole(native(), &in, cookie, &key);
@@ -111,6 +116,7 @@ public:
             return -EINVAL;
         return map_.insert(where, cookie).error;
     }
+
     int unreserve(range where) { return free(where); }
 
     // Who has this address.
@@ -131,6 +137,7 @@ public:
             lath_index_hole_stats(native(), first_, last_ + 1, max_leaves, &s);
         return s;
     }
+
     void clear() { map_.clear(); }
 
 private:

@@ -20,11 +20,24 @@
 // ahead and shows these as they were then (16 for values in the index, 1 for boxes and for the
 // caller's objects). Forward they cost one descent a chunk, backward one a step.
 //
-// Errors are values: 0 or a negative errno, as in C. A container whose memory could not be had, or
-// that was moved from, is empty for readers and answers -ENOMEM to writers; operator bool tells.
+// Errors: calls return 0 or a negative errno, as in C, and throw nothing but what T throws. A
+// container whose memory could not be had, or that was moved from, is empty for readers and answers
+// -ENOMEM to writers; operator bool tells.
+//
+//   lathwork::range_map<std::string> owners;
+//   owners.insert({4096, 8192}, "journal");
+//   if (auto who = owners.find(5000))
+//       use(*who);
+//   for (const auto& [where, value] : owners.overlapping(0, 1 << 20))
+//       use(where.key, where.size, value);
+//
 // Cost of a boxed value: sizeof(T) + 24 bytes and one cache miss more.
 #ifndef LATHWORK_CXX_INDEX_HPP
 #define LATHWORK_CXX_INDEX_HPP
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
 
 #include "lathwork/index.h"
 
@@ -73,6 +86,7 @@ struct range {
     static constexpr range between(std::uint64_t first, std::uint64_t end) {
         return {first, end > first ? end - first : 0};
     }
+
     constexpr std::uint64_t last() const { return key + (size - 1); }
     constexpr bool contains(std::uint64_t point) const { return point - key < size; }
     constexpr bool overlaps(const range& other) const {
@@ -414,6 +428,7 @@ public:
     result floor(std::uint64_t key) const { return one(lath_index_floor_item, key); }
     result first() const { return ceiling(0); }
     result last() const { return floor(UINT64_MAX); }
+
     bool contains(std::uint64_t point) const {
         std::uint64_t value;
         return h_.list && lath_index_get(h_.list, point, &value) != 0;
@@ -642,6 +657,7 @@ public:
     std::int64_t erase_range(range where) {
         return base::erase_all(where, direct ? nullptr : retire_each, this);
     }
+
     void clear() { base::erase_everything(direct ? nullptr : retire_each, this); }
 
 private:
@@ -782,6 +798,7 @@ public:
     std::int64_t erase_range(range where, Fn&& fn) {
         return base::erase_all(where, each<Fn>, address(fn));
     }
+    // fn(T&) on each object, after it left.
     template <typename Fn>
     void clear(Fn&& fn) {
         base::erase_everything(each<Fn>, address(fn));

@@ -13,8 +13,22 @@
 // and I/O. The queue is whole at that moment; call run() again to go on.
 //
 // Not thread-safe: one queue a thread. Costs and limits are those of split_list.hpp.
+//
+// Errors: no call fails. What a task's body throws leaves run() as it is; the queue is whole.
+//
+//   struct task {
+//       virtual void step() = 0;
+//       task* next;
+//   };
+//   lathwork::run_queue<task, &task::next> queue;
+//   queue.push_back(first);
+//   queue.run([](task& t) { t.step(); });
 #ifndef LATHWORK_CXX_RUN_QUEUE_HPP
 #define LATHWORK_CXX_RUN_QUEUE_HPP
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
 
 #include <lathwork/cxx/split_list.hpp>
 

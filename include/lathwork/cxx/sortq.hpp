@@ -15,7 +15,14 @@
 // The pool is the caller's and outlives the queue. Queues that share requests (two directions, several
 // priorities) share a request_pool. The constructor allocates, once; nothing else does. Threads and costs
 // as in lathwork/sortq.h.
+//
+// Errors: constructors throw std::invalid_argument (a bad number of requests, bad options), std::runtime_error (this
+// processor lacks the vector form that was asked for) and std::bad_alloc. All other calls are noexcept.
 #pragma once
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
 
 #include "lathwork/sortq.h"
 

@@ -80,8 +80,11 @@
 // std::default_sentinel; std::views::common makes a pair for the old algorithms.
 //
 // Size limit: the largest value of Policy::index_type (std::size_t unless told otherwise).
-// Thread-safety: as a standard container; no call synchronises. Nothing throws, allocates, or
-// needs RTTI; destroying the list forgets its elements, which the caller owns.
+// Thread-safety: as a standard container; no call synchronises. Nothing allocates or needs RTTI;
+// destroying the list forgets its elements, which the caller owns.
+//
+// Errors: no call fails, and none throws but what the caller's own functions throw. What a call asks of
+// its caller is asserted: a list that is not empty, room for one more, an element in no list.
 //
 //     struct task {
 //         virtual void run() = 0;
@@ -96,6 +99,10 @@
 // [2] N. Kohout et al.: Multi-chain prefetching, PACT 2001
 #ifndef LATHWORK_CXX_SPLIT_LIST_HPP
 #define LATHWORK_CXX_SPLIT_LIST_HPP
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
 
 #include <algorithm>
 #include <cassert>
@@ -176,6 +183,7 @@ public:
     // An empty list whose first push_back gets this position: for tests of the wrap-around.
     explicit constexpr intrusive_split_list(index_type position) noexcept
         : head_(position), tail_(position) {}
+
     intrusive_split_list(const intrusive_split_list&) = delete;
     intrusive_split_list& operator=(const intrusive_split_list&) = delete;
 

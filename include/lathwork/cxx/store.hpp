@@ -8,9 +8,16 @@
 //   for (auto [key, value] : store.range({.prefix = "ap"}))
 //       use(key, value);                               // string_views, good until the next step
 //
-// Threads, costs and meanings as in lathwork/store.h. Calls that can only say yes or no return bool; what a caller does
-// not expect (no memory, a full store, a key of a wrong size, a damaged file) is thrown as std::system_error.
+// Threads, costs and meanings as in lathwork/store.h.
+//
+// Errors: calls that can only say yes or no return bool. What a caller does not expect (no memory, a full store, a key of a
+// wrong size, a value that is not a number, a file that is damaged or cannot be written) is thrown as std::system_error
+// with the errno of lathwork/store.h. The destructor does not throw: close() says whether a file: was written.
 #pragma once
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
 
 #include "lathwork/store.h"
 
@@ -88,6 +95,7 @@ public:
         lath_store* store_;
     };
 
+    // A copy of the value; empty: the key is not there.
     std::optional<std::string> get(Key key) const {
         std::optional<std::string> value;
         visit(key, [&](const lath_store_ref& ref) { value.emplace(view(ref)); });
@@ -103,6 +111,7 @@ public:
         std::forward<Fn>(fn)(std::as_const(ref));
         return true;
     }
+
     bool contains(Key key) const {
         return visit(key, [](const lath_store_ref&) {});
     }
@@ -122,32 +131,39 @@ public:
         return values;
     }
 
+    // Put, whether the key is there or not.
     void set(Key key, std::string_view value) {
         check(lath_store_set(handle(), to_key(key), value.data(), value.size()), 0);
     }
+    // Only if the key is not there. False: it is.
     bool add(Key key, std::string_view value) {
         return check(lath_store_add(handle(), to_key(key), value.data(), value.size()), -EEXIST);
     }
+    // Only if the key is there. False: it is not.
     bool replace(Key key, std::string_view value) {
         return check(lath_store_replace(handle(), to_key(key), value.data(), value.size()),
                      -ENOENT);
     }
+    // False: the key was not there.
     bool erase(Key key) { return check(lath_store_delete(handle(), to_key(key)), -ENOENT); }
+    // Put value while the key's value is `expected`. False: it is another one, or the key is not there.
     bool compare_exchange(Key key, std::string_view expected, std::string_view value) {
         int ret = lath_store_cas(handle(), to_key(key), expected.data(), expected.size(),
                                  value.data(), value.size());
         return ret != -ENOENT && check(ret, -EAGAIN);
     }
+    // Add to a decimal number, 0 if the key is not there; the sum.
     std::int64_t increment(Key key, std::int64_t by = 1) {
         std::int64_t now = 0;
         check(lath_store_incr(handle(), to_key(key), by, &now), 0);
         return now;
     }
+    // Put bytes behind the value; a key that is not there gets them.
     void append(Key key, std::string_view tail) {
         std::int64_t n = lath_store_append(handle(), to_key(key), tail.data(), tail.size());
         check(n < 0 ? static_cast<int>(n) : 0, 0);
     }
-    // ms since 1970, lath_store_now() + ...; 0: never
+    // The entry ends at this time, in ms since 1970 (lath_store_now() + ...); 0: never. False: the key is not there.
     bool expire(Key key, std::uint64_t when) {
         return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
     }
@@ -240,6 +256,7 @@ public:
         bool end_ = false;
     };
 
+    // The entries within bounds, in order.
     view_range range(const bounds& b = {}) const { return view_range(handle(), b); }
 
     lath_store_stats stats() const {
@@ -247,6 +264,7 @@ public:
         check(lath_store_get_stats(handle(), &s), 0);
         return s;
     }
+    // Write a snapshot; read one into the empty store; write a file: now.
     void save(const std::string& path) const {
         check(lath_store_save(handle(), path.c_str(), nullptr, nullptr), 0);
     }
@@ -257,6 +275,7 @@ public:
     // As the destructor, but says when a file: could not be written.
     void close() { check(lath_store_close(store_.release()), 0); }
 
+    // For the calls of lathwork/store.h.
     lath_store* get_handle() const { return store_.get(); }
 
 private:

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# options_test.sh SOURCE: LATH_CLI, LATH_BENCH and LATH_TESTS alone and in every combination configure, and ask for
+# packages of their own parts only; the library needs none of them, also in a subproject; what cannot work is refused
+# with a sentence. Nothing is compiled.
+set -euo pipefail
+source=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+
+fail() {
+	printf '%s\n' "$*" >&2
+	cat "$log" >&2
+	exit 1
+}
+
+# configure DIRECTORY ARGUMENTS...: and list the targets
+configure() {
+	cmake -G Ninja -S "$1" -B "$work/build" -Wno-dev -DLATH_LINUX_TARBALL=/nonexistent "${@:2}" >"$log" 2>&1 &&
+		cmake --build "$work/build" --target help >"$work/targets"
+}
+has() { grep -q "^$1: phony" "$work/targets"; }
+
+for bits in {0..7}; do
+	names=(CLI BENCH TESTS) on=() options=()
+	for i in 0 1 2; do
+		((on[i] = bits >> i & 1)) || true
+		options+=("-DLATH_${names[i]}=${on[i]}")
+	done
+	missing=()
+	((on[0] + on[1])) || missing+=(CLI11 nlohmann_json)
+	((on[1])) || missing+=(absl Boost TBB)
+	((on[2])) || missing+=(doctest)
+	disabled=()
+	for name in CLI11 nlohmann_json absl Boost TBB doctest; do
+		state=OFF
+		[[ " ${missing[*]-} " != *" $name "* ]] || state=ON
+		disabled+=("-DCMAKE_DISABLE_FIND_PACKAGE_$name=$state")
+	done
+	configure "$source" "${options[@]}" "${disabled[@]}" || fail "${options[*]} without ${missing[*]-}: cannot be configured"
+	for target in lath:0 lath-bench:1 lath-report:1 quickstart_c:2; do
+		name=${target%:*} wanted=${on[${target#*:}]}
+		if has "$name" && ((!wanted)); then fail "${options[*]}: $name is built"; fi
+		if ! has "$name" && ((wanted)); then fail "${options[*]}: $name is not built"; fi
+	done
+	has lath_product && has lathwork && has lathwork_shared || fail "${options[*]}: no library"
+done
+
+# what is missing is named, with its package
+if configure "$source" -DLATH_CLI=ON -DLATH_BENCH=OFF -DLATH_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON; then
+	fail "lath without CLI11 is configured"
+fi
+grep -q 'libcli11-dev' "$log" || fail "the package of CLI11 is not named"
+
+# a subproject gets the library alone
+mkdir "$work/user"
+cat >"$work/user/CMakeLists.txt" <<-END
+	cmake_minimum_required(VERSION 3.25)
+	project(user C)
+	include(FetchContent)
+	FetchContent_Declare(lathwork SOURCE_DIR "$source")
+	FetchContent_MakeAvailable(lathwork)
+	add_executable(user user.c)
+	target_link_libraries(user PRIVATE lathwork::lathwork)
+END
+cp "$source/tests/install/user.c" "$work/user"
+rm -rf "$work/build"
+flags=()
+for name in CLI11 nlohmann_json doctest absl Python3; do
+	flags+=("-DCMAKE_DISABLE_FIND_PACKAGE_$name=ON")
+done
+configure "$work/user" "${flags[@]}" || fail "a subproject needs more than the library does"
+if has lath || has quickstart_c || has lath_man; then fail "a subproject builds more than the library"; fi
+
+# refused
+refused() {
+	local sentence=$1
+	shift
+	rm -rf "$work/build"
+	if configure "$source" -DLATH_CLI=OFF -DLATH_TESTS=OFF "$@"; then fail "$*: is configured"; fi
+	tr -s ' \n' ' ' <"$log" | grep -qF "$sentence" || fail "$*: no word about \"$sentence\""
+}
+refused "lathwork needs Linux" -DCMAKE_SYSTEM_NAME=FreeBSD
+case $(uname -m) in
+x86_64) refused "lathwork needs a 64-bit target" -DCMAKE_{C,CXX}_FLAGS=-m32 -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY ;;
+esac
