@@ -216,15 +216,19 @@ void print_json(std::ostream& to, const request& ask, const trace::reader& in,
 std::size_t feed(const request& ask, trace::reader& in, std::deque<lane>& lanes) {
     std::size_t devices = 0;
     trace::event e;
-    try {
-        for (std::uint64_t n = 0; (!ask.limit || n < ask.limit) && !stop_asked && in.next(e); n++) {
-            devices = std::max<std::size_t>(devices, e.device + 1u);
-            if (devices > most_devices)
-                throw std::runtime_error(ask.file + ": more than 256 devices");
-            for (auto& l : lanes)
-                l.push(e);
+    auto next = [&] {
+        try {
+            return !stop_asked && in.next(e);
+        } catch (const stopped&) {
+            return false;
         }
-    } catch (const stopped&) {
+    };
+    for (std::uint64_t n = 0; (!ask.limit || n < ask.limit) && next(); n++) {
+        devices = std::max<std::size_t>(devices, e.device + 1u);
+        if (devices > most_devices)
+            throw std::runtime_error(ask.file + ": more than 256 devices");
+        for (auto& l : lanes)
+            l.push(e);
     }
     return devices;
 }

@@ -226,7 +226,7 @@ def save(path, content):
         with open(path, "wb") as file:
             file.write(data)
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror}") from error
+        raise Problem(f"cannot write {path}: {error.strerror}") from error
 
 
 def number(x):

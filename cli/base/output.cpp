@@ -37,7 +37,7 @@ std::string target_of(std::string path) {
         if (n < 0)
             return path; // no link, or nothing
         std::string to(text.data(), static_cast<std::size_t>(n));
-        path = to.starts_with('/') ? to : directory_of(path) + "/" + to;
+        path = to.starts_with('/') ? to : directory_of(path).append("/").append(to);
     }
     errno = ELOOP;
     return "";

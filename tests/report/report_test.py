@@ -271,16 +271,27 @@ def check_wrong_input(lath, scratch):
     said = run(lath, "report", samples, "-o", taken, code=1).stderr
     check("report.md: Is a directory" in said and "Error" not in said, f"a file that cannot be written: {said!r}")
     other = os.path.join(scratch, "other")
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([lath, "report", samples, "-o", other], stdout=full, stderr=subprocess.PIPE, text=True)
-    check(done.returncode == 1 and done.stderr == "lath report: standard output: No space left on device\n",
-          f"a full standard output: {done.returncode} {done.stderr!r}")
     # a terminal that knows Latin-1 only
     done = subprocess.run([lath, "report", samples, "-o", other], capture_output=True,
                           env=os.environ | {"PYTHONIOENCODING": "latin-1"})
     check(done.returncode == 0 and b"report.html" in done.stdout, f"a Latin-1 terminal: {done.stderr!r}")
     missing = os.path.join(scratch, "none.json")
     check(missing in run(lath, "report", missing, code=1).stderr, "a missing file is not named")
+    check_outputs(lath, scratch)
+
+
+def check_outputs(lath, scratch):
+    """What cannot be written is named, and no input is written over."""
+    samples, onto = os.path.join(scratch, "samples.json"), os.path.join(scratch, "report.md")
+    shutil.copy(samples, onto)
+    said = run(lath, "report", onto, "-o", scratch, code=1).stderr
+    check("same file" in said and onto in said, f"a report onto its input: {said!r}")
+    said = run(lath, "report", samples, "-o", os.path.join(samples, "x"), code=1).stderr
+    check("cannot write" in said and samples in said, f"a report into no directory: {said!r}")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([lath, "report", samples, "-o", scratch], stdout=full, stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 1 and "cannot write standard output: No space left" in done.stderr and "Traceback" not in done.stderr,
+          f"a report >/dev/full: {done.returncode} {done.stderr!r}")
 
 
 def main():
