@@ -9,7 +9,8 @@ import sys
 import tempfile
 import time
 
-SMALL = ["--quick", "--reps", "2", "--n", "2000", "--threads", "1,2"]
+# the smoke test measures every subject
+SMALL = ["--quick", "--brief", "--reps", "2", "--n", "2000", "--threads", "1,2"]
 SHORT = ["--parameter", "window_ms=5", "--parameter", "fill_ms=20", "--parameter", "io_pages=500"]
 
 
