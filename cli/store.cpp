@@ -11,12 +11,12 @@
 #include "options.hpp"
 #include "store_commands.hpp"
 
-#include "lathwork/error.h"
 #include "lathwork/store.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -29,7 +29,8 @@ namespace {
 struct request {
     std::string spec, keys = "bytes", pages = "huge", numa;
     std::uint64_t limit = 0, prefault = 0;
-    bool evict = false, versions = false, remove = false, raw = false;
+    bool evict = false, versions = false, read_only = false, foreign = false, remove = false,
+         raw = false;
     std::vector<std::string> command;
 };
 
@@ -68,13 +69,11 @@ void take_options(CLI::App& sub, std::vector<std::string>& words) {
     }
 }
 
-// The library's own words name the spec, or the part of it that is wrong.
-[[noreturn]] void refuse(const std::string& what, const request& asked, int status,
-                         const std::string& why) {
-    if (why.starts_with(asked.spec))
-        throw std::runtime_error(why);
-    throw std::runtime_error(what + " " + asked.spec + ": " +
-                             (why.empty() ? std::strerror(-status) : why));
+// A command that only reads makes nothing, waits for no writer, and needs no right to write.
+bool only_reads(const request& asked) {
+    static const char* const readers[] = {"get", "scan", "count", "rank", "dump", "save", "stats"};
+    return !asked.command.empty() &&
+           std::find(std::begin(readers), std::end(readers), asked.command[0]) != std::end(readers);
 }
 
 // What can be told from the words alone.
@@ -99,14 +98,12 @@ void check(const request& asked) {
 }
 
 void remove(const request& asked) {
-    char why[256] = "";
-    if (int ret = lath_store_remove(asked.spec.c_str(), why, sizeof why))
-        refuse("cannot remove", asked, ret, why);
+    if (lath_store_remove(asked.spec.c_str(), nullptr, 0))
+        throw std::runtime_error(lath_store_reason());
 }
 
 lath_store* open(const request& asked) {
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
-    char why[256] = "";
     options.keys = asked.keys == "numbers" ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
     options.pages = asked.pages == "small"     ? LATH_PAGES_SMALL
                     : asked.pages == "hugetlb" ? LATH_PAGES_HUGETLB
@@ -117,12 +114,14 @@ lath_store* open(const request& asked) {
         options.flags |= LATH_STORE_VERSIONS;
     options.limit = asked.limit;
     options.prefault = asked.prefault;
+    if (asked.read_only || only_reads(asked))
+        options.flags |= LATH_STORE_READ_ONLY;
+    if (asked.foreign)
+        options.flags |= LATH_STORE_FOREIGN;
     options.numa = asked.numa.empty() ? nullptr : asked.numa.c_str();
-    options.why = why;
-    options.why_size = sizeof why;
     lath_store* store = nullptr;
-    if (int ret = lath_store_open(&store, asked.spec.c_str(), &options))
-        refuse("cannot open", asked, ret, why);
+    if (lath_store_open(&store, asked.spec.c_str(), &options))
+        throw std::runtime_error(lath_store_reason());
     return store;
 }
 
@@ -151,11 +150,8 @@ void run(const request& asked) {
         failure = std::current_exception();
     }
     bool interrupted = stop_asked && !failure;
-    if (int ret = lath_store_close(store)) {
-        std::string path = store_session::file_of(asked.spec);
-        throw output_error(path.empty() ? asked.spec : path,
-                           std::string(std::strerror(-ret)) + "; no change is saved");
-    }
+    if (lath_store_close(store))
+        throw std::runtime_error(std::string(lath_store_reason()) + "; no change is saved");
     if (stop_asked && failure) {
         try {
             std::rethrow_exception(failure);
@@ -206,6 +202,12 @@ void add_store(CLI::App& app) {
         ->transform(whole_number());
     sub->add_option("--numa", asked->numa, "local, interleave[:NODES] or bind:NODES");
     sub->add_flag("--raw", asked->raw, "get: the bytes of the value as they are, and nothing else");
+    sub->add_flag(
+        "--read-only", asked->read_only,
+        "change nothing: a file: that another process writes can be read so. get, scan, count, "
+        "rank, dump, save and stats do it always");
+    sub->add_flag("--foreign", asked->foreign,
+                  "shm: use an object of another user, who can make this program do anything");
     sub->add_flag("--remove", asked->remove, "shm: give the name up; who is attached goes on");
     sub->positionals_at_end();
     std::vector<word_text> commands;

@@ -29,16 +29,8 @@ namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
-std::string reason(std::int64_t status) {
-    return status == -ENOSPC      ? "No space left: the store's limit is reached"
-           : status == -ENOTEMPTY ? "the store is not empty"
-           : status == -EBADMSG   ? "it is no snapshot, or a damaged one"
-           : status == -EINVAL    ? "the store does not take it: another kind of keys or snapshot"
-                                  : std::strerror(static_cast<int>(-status));
-}
-
 [[noreturn]] void fail_status(const std::string& what, std::int64_t status) {
-    fail(what + ": " + reason(status));
+    fail(what + ": " + lath_strerror(static_cast<int>(status)));
 }
 
 std::string progress_text(const std::string& what, std::uint64_t items, std::uint64_t bytes,
@@ -619,10 +611,8 @@ store_session::outcome store_session::run(arguments words) {
         bool saving = what == "save";
         int ret = (saving ? lath_store_save : lath_store_load)(store_, words[1].c_str(), progress,
                                                                &status);
-        if (ret && saving)
-            throw output_error(words[1], -ret);
         if (ret)
-            fail_status("cannot read " + words[1], ret);
+            fail(lath_store_reason());
         return outcome::done;
     }
     if (is({"sweep", "compact"})) {

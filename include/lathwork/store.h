@@ -32,7 +32,8 @@
  * Errors: calls return 0 (or a count, or a length) or a negative errno:
  *   -ENOENT no such key   -EEXIST add   -EAGAIN cas, set_if: the value is another one   -EINVAL wrong kind of key,
  *   or not a number   -ERANGE a number left 64 bits   -E2BIG key above 65535 bytes   -ENOMEM the machine has no more
- *   -ENOSPC the store's limit is reached and nothing may or can be evicted   -EOPNOTSUPP see each call
+ *   -ENOSPC the store's limit is reached and nothing may or can be evicted   -EROFS opened to be read only
+ *   -EOPNOTSUPP see each call. Calls on a whole store also leave a sentence: lath_store_reason().
  *
  * Cost: a number with a small value takes 28 bytes in all at random fill, 18 when filled in order; a value of
  * its own the length rounded up (at most an eighth) more. A byte key takes about 21 bytes, a record of 16 and key
@@ -89,16 +90,25 @@ enum lath_store_pages {
 enum {
 	LATH_STORE_EVICT = 1u << 0,    /* at the limit: expired entries go first, then old ones */
 	LATH_STORE_VERSIONS = 1u << 1, /* numbers: every value is a record with a version (16 bytes more) */
+	/*
+	 * This handle changes nothing: writing calls, sync and load return -EROFS (mset and mdel: each element), sweep too;
+	 * close returns 0. file: needs no lock, so it opens concurrently with a writer and in a directory that cannot be
+	 * written to, and has what was saved last when it was opened. Implies LATH_STORE_EXISTING.
+	 */
+	LATH_STORE_READ_ONLY = 1u << 2,
+	LATH_STORE_EXISTING =
+		1u << 3, /* -ENOENT if the file, shm:NAME or dev:PATH#NAME is not there; nothing is made */
+	LATH_STORE_FOREIGN = 1u << 4, /* shm: use an object of another user, see below */
 };
 
 struct lath_store_options {
-	size_t size; /* sizeof(struct lath_store_options) */
+	size_t size; /* sizeof(struct lath_store_options); less than up to pages, or more: -EINVAL */
 	enum lath_store_keys keys;
 	enum lath_store_pages pages;
 	unsigned int flags;
 	uint64_t limit;		    /* bytes taken from the machine; 0: none; else at least 8 MiB */
 	uint64_t reserve;	    /* bytes of address space; 0: twice the limit or the machine's memory */
-	uint64_t prefault;	    /* bytes to touch at once */
+	uint64_t prefault;	    /* bytes to touch at once; as lath_store_prefault */
 	const char *numa;	    /* NULL, "local", "interleave[:NODES]", "bind:NODES" */
 	const struct lath_rcu *rcu; /* NULL: lath_rcu_auto */
 	char *why;		    /* gets the reason in words when open or load fails; may be NULL */
@@ -121,24 +131,62 @@ struct lath_store_options {
 /*
  * Open what spec names; options may be NULL.
  *   mem:       a new, empty store (also "")
- *   file:PATH  the same, filled from the snapshot PATH if there is one; sync and close write it
+ *   file:PATH  the same, filled from the snapshot PATH if there is one; sync and close write it (see Files)
  *   dev:PATH   the kernel's store
  *   shm:NAME   a store in a POSIX shared object: attached, or made if there is none (see below)
- * 0 | -EINVAL | -ENOMEM | -ENODEV | -EOPNOTSUPP | -EBADMSG and others as lath_store_load
+ * 0 | -EINVAL | -ENOMEM | -ENODEV | -EOPNOTSUPP | -EBUSY: another process may write the file | -EBADMSG and others as
+ * lath_store_load, of which -ENOSPC says that the file needs more than the limit
  */
 LATH_API int lath_store_open(struct lath_store **store, const char *spec,
 			     const struct lath_store_options *options);
-/* file: 0, or why it could not be written; the store is gone in any case. No other call may run. */
+/*
+ * Close a store. No other call may run. file: saves it first if it has changed: 0, or the error of
+ * the save. The store is gone in both cases; call lath_store_sync() before to be able to retry.
+ */
 LATH_API int lath_store_close(struct lath_store *store);
-/* file: write it now. Others: 0. */
+/* file: save it now if it has changed since it was read or saved: 0 | as lath_store_save() |
+ * -ESTALE (see Files). Other stores: 0. */
 LATH_API int lath_store_sync(struct lath_store *store);
+
+/*
+ * Files. PATH is resolved once, when it is opened; symbolic links are followed, and stay links. A
+ * link of another user in a sticky directory that all may write to (/tmp) is refused: -EACCES.
+ *   PATH             a regular file, else -EINVAL. It is only replaced as a whole: a new file is
+ *                    written in the same directory, synced, and renamed over PATH; then the
+ *                    directory is synced. Owner, group, mode, access control list and user.*
+ *                    attributes are kept as far as the process is permitted to; a group that
+ *                    cannot be kept loses its rights. A first file has mode 0600. Other hard
+ *                    links to the old file keep the old content.
+ *   PATH.lock        exists while a store or a save may write PATH. It contains the process
+ *                    number as text and has PATH's owner and mode. Closing removes it. SIGKILL
+ *                    leaves it unlocked, and the next writer takes it over.
+ *   PATH.tmp-XXXXXX  exists during a save. A failed save removes it. After SIGKILL the next save
+ *                    removes it, if it is a regular, unlocked file of this user or of PATH's
+ *                    owner, with one link, that is empty or begins as a snapshot does.
+ * The last component of PATH has at most 244 bytes.
+ *
+ * One writer. file:PATH is locked from open to close, and lath_store_save() locks its PATH while it
+ * runs. Another open or save, in the same process too, returns -EBUSY; its sentence names the file
+ * and the process. The lock is advisory: it works between programs that use this library.
+ *
+ * fork(). The child has a copy of the store, which it may read and change. While the parent lives
+ * and has the store open, the child's sync and close return -EBUSY if the copy has changed.
+ * Parent and children hold the lock together, until the parent closes or all of them have ended or
+ * executed another program. After the parent has ended (daemon()) or closed, the first child
+ * that syncs becomes the writer. (daemon() returns in the child a moment before the parent has
+ * ended: a sync at once may still return -EBUSY.) If the file was written after that child was forked, sync returns
+ * -ESTALE and the file stays as it is; lath_store_save() to another path works. -EBADF: the
+ * process has closed descriptors that belong to the store.
+ */
 
 /*
  * shm:NAME - one store, attached by any number of processes of one machine, by threads of them, and by children
  * that fork() leaves with a handle. It lies in the POSIX shared object /NAME and stays until it is removed or the
- * machine stops; access is by the object's mode (0600 at first). Who comes first makes it: his keys, limit (0: 4 GiB),
- * flags, reserve, prefault and numa hold; later ones must want the same keys. It is mapped at the same addresses in
- * each process, which the maker chose.
+ * machine stops. The object contains addresses, so a user who may write to it controls every attached process: an
+ * object that belongs neither to the effective user nor to the superuser is refused (-EACCES), unless
+ * LATH_STORE_FOREIGN is set. Its mode is 0600 at first. The first process makes it: its keys, limit (0: 4 GiB),
+ * flags, reserve, prefault and numa hold; later ones must want the same keys. Open waits while another process makes
+ * the object. It is mapped at the same addresses in each process, which the maker chose.
  *   P1  a process may be killed at any instruction, in any call: what calls reported stays, the call that was cut off
  *       happened wholly or not at all, and the others go on. (Its batches: each element for itself.)
  *   P2  calls of one store go one after another, readers too: a lock is passed on, by the kernel if its holder
@@ -300,23 +348,34 @@ LATH_API int64_t lath_store_sweep(struct lath_store *store);
 /* Move records out of half-empty pages and give whole free blocks back to the machine: bytes given back.
  * Beside readers and writers. Waits for readers: not inside a section. */
 LATH_API int64_t lath_store_compact(struct lath_store *store);
-/* Take so many bytes more from the machine now and touch them, as the option does at the start: the writes that use them
- * meet no page fault. 0 | -ENOMEM | -ENOSPC: the limit | -EOPNOTSUPP: dev:, shm: */
+/*
+ * Take so many bytes more from the machine now and touch them, so that the writes that use them meet
+ * no page fault. Nothing is touched unless all of it fits: below the limit, and below what is
+ * available (MemAvailable of /proc/meminfo, the memory control groups; shm: also its file system).
+ * 0 | -ENOMEM | -ENOSPC: the limit | -EOPNOTSUPP: dev:, shm: (which take the option of open)
+ */
 LATH_API int lath_store_prefault(struct lath_store *store, uint64_t bytes);
 
 /*
- * Snapshots: one file with a checksum (XXH3) a block and one of the whole, written beside PATH and moved over
- * it when it is on the disk: PATH is the old file or the new one, whatever happens meanwhile. No fork.
- * save: 0 | -errno of the system; -EBUSY: another save to PATH runs. progress may be NULL: called now and then;
- * a result other than 0 stops with -EINTR.
- * load: fills an empty store. 0 | -ENOTEMPTY | -EBADMSG: damaged or no snapshot | -EINVAL: another kind of keys |
- * -errno of the system | -ENOSPC, -ENOMEM. After a failure the store is empty.
+ * Snapshots: one file with a checksum (XXH3) per block and one of the whole. PATH is the old file or
+ * the new one at any moment (see Files). No fork.
+ * save: 0 | -EBUSY: another process or thread may write PATH | -EINVAL: not a regular file | -errno
+ * of the system. After an error PATH is the old file; after an error of the directory's sync, the
+ * last step, it is the new one. progress may be NULL. It is called now and then, and a result
+ * other than 0 stops with -EINTR.
+ * load: fills an empty store. 0 | -ENOTEMPTY | -EBADMSG: damaged, or not a snapshot | -EINVAL:
+ * another kind of keys, or not a regular file | -ENOSPC: it needs more than the limit | -ENOMEM |
+ * -errno of the system. A load evicts nothing. What was saved under a limit loads under the same
+ * limit; for that a load may take one block of 2 MiB above it. After an error the store is empty.
  */
 typedef int (*lath_store_progress_fn)(void *arg, uint64_t items, uint64_t bytes);
 LATH_API int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress,
 			     void *arg);
 LATH_API int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress,
 			     void *arg);
+/* What is wrong with what, in words, after an error of open, close, sync, save, load, remove or
+ * prefault in the calling thread. Valid until the next of these calls in this thread. Never NULL. */
+LATH_API const char *lath_store_reason(void);
 /* The kind of keys the store was opened with. */
 LATH_API enum lath_store_keys lath_store_kind(const struct lath_store *store);
 /* ms since 1970, the clock of expires */

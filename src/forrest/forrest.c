@@ -2,6 +2,7 @@
 /*
  * forrest.c - libforrest over a store.
  */
+#define _GNU_SOURCE
 #include "lathwork/forrest.h"
 #include "lathwork/store.h"
 
@@ -19,7 +20,29 @@ static struct {
 	pthread_mutex_t lock;
 	struct lath_store *store; /* one for all handles */
 	unsigned long handles;
-} shared = { PTHREAD_MUTEX_INITIALIZER, NULL, 0 };
+	int outlives; /* the entries are somewhere else: nobody needs the store between the last handle and the next */
+} shared = { PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0 };
+
+/* A program with more rights than its user lets him choose no file. */
+static int open_shared(void)
+{
+	const char *spec = secure_getenv("FORREST_STORE");
+
+	shared.outlives = spec && *spec && strcmp(spec, "mem:") != 0;
+	return lath_store_open(&shared.store, spec, NULL);
+}
+
+/* What could not be written stays, for the next cleanup. */
+static int last_handle(void)
+{
+	int ret = lath_store_sync(shared.store);
+
+	if (ret || !shared.outlives)
+		return ret;
+	ret = lath_store_close(shared.store);
+	shared.store = NULL;
+	return ret;
+}
 
 static void before_fork(void)
 {
@@ -47,7 +70,7 @@ FORREST *forrest_alloc(void)
 		return NULL;
 	pthread_mutex_lock(&shared.lock);
 	if (!shared.store)
-		ret = lath_store_open(&shared.store, getenv("FORREST_STORE"), NULL);
+		ret = open_shared();
 	if (!ret)
 		pthread_once(&watched, watch_forks);
 	if (!ret) {
@@ -65,13 +88,17 @@ FORREST *forrest_alloc(void)
 
 void *forrest_cleanup(FORREST *handle)
 {
+	int ret = 0;
+
 	if (!handle)
 		return NULL;
 	pthread_mutex_lock(&shared.lock);
 	if (!--shared.handles)
-		lath_store_sync(shared.store);
+		ret = last_handle();
 	pthread_mutex_unlock(&shared.lock);
 	free(handle);
+	if (ret)
+		errno = -ret;
 	return NULL;
 }
 

@@ -16,6 +16,13 @@ bool (*lath_store_refuse)(void);
 #define RESERVE_DEFAULT_MIN (16ull << 30)
 #define RESERVE_MAX (8ull << 40) /* 43 bits of place */
 
+static __thread u64 allowance;
+
+void arena_allow(u64 bytes)
+{
+	allowance = bytes;
+}
+
 static u64 round_up(u64 n, u64 to)
 {
 	return (n + to - 1) / to * to;
@@ -24,13 +31,12 @@ static u64 round_up(u64 n, u64 to)
 /* A limited store needs room for its blocks to be anywhere; an unlimited one twice what the machine has. */
 static u64 wanted_reserve(const struct lath_store_options *options)
 {
-	u64 want = options->reserve;
+	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
 
 	if (!want)
-		want = options->limit ? options->limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
-	if (options->limit && want < options->limit)
-		want = options->limit;
-	return min(round_up(want, BLOCK) + 2 * BLOCK, RESERVE_MAX);
+		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
+	want = round_up(max(want, limit), BLOCK) + 2 * BLOCK;
+	return min(want, RESERVE_MAX);
 }
 
 /* The part of beginning that needs no memory. */
@@ -65,13 +71,13 @@ static void locks_init(struct arena *arena)
 }
 
 int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       u64 *all_committed, char *why, size_t why_size)
+	       u64 *all_committed)
 {
 	int ret;
 
 	arena_setup(arena, options, rcu, all_committed);
 	arena->reserved = wanted_reserve(options);
-	ret = pages_reserve(&arena->base, &arena->reserved, options, why, why_size);
+	ret = pages_reserve(&arena->base, &arena->reserved, options);
 	if (ret)
 		return ret;
 	arena_layout(arena);
@@ -204,7 +210,8 @@ static int commit(struct arena *arena, u32 first, u32 len)
 		return 0;
 	if (store_refused())
 		return -ENOMEM;
-	if (__atomic_add_fetch(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED) > arena->limit &&
+	if (__atomic_add_fetch(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED) >
+		    arena->limit + allowance &&
 	    arena->limit) {
 		__atomic_fetch_sub(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED);
 		return -ENOSPC;
@@ -375,7 +382,9 @@ void arena_node_free(void *ctx, void *block, size_t size)
 
 bool arena_is_full(struct arena *arena)
 {
-	return arena->limit && __atomic_load_n(arena->all_committed, __ATOMIC_RELAXED) + BLOCK > arena->limit;
+	u64 more = __atomic_load_n(arena->all_committed, __ATOMIC_RELAXED) + BLOCK;
+
+	return arena->limit && more > arena->limit + allowance;
 }
 
 /* ---- the machine's side ---- */
@@ -408,12 +417,14 @@ u64 arena_release(struct arena *arena)
 
 int arena_prefault(struct arena *arena, u64 bytes)
 {
-	u64 from, len;
-	int ret = 0;
+	u64 from, len = 0;
+	int ret;
 
 	runs_lock(arena);
 	from = (u64)arena->fresh_unit << UNIT_SHIFT;
-	len = min(round_up(bytes, BLOCK), (arena->reserved - from) / BLOCK * BLOCK);
+	ret = bytes > (arena->reserved - from) / BLOCK * BLOCK ? -ENOMEM : 0;
+	if (!ret)
+		len = round_up(bytes, BLOCK);
 	if (len)
 		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
 	runs_unlock(arena);

@@ -123,7 +123,7 @@ struct arena {
 extern bool (*lath_store_refuse)(void);
 
 int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       u64 *all_committed, char *why, size_t why_size);
+	       u64 *all_committed);
 /* The same in memory that is there: what is at base is 0, and so are the bytes at block, one a block. */
 int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
 		      const struct arena_backing *backing, const struct lath_store_options *options,
@@ -177,6 +177,8 @@ unsigned int arena_shard_of(const struct arena *arena, u64 place);
 u64 arena_version(struct arena *arena);
 /* Bytes a slot or run really has. */
 u64 arena_size(const struct arena *arena, u64 place);
+/* So much above limits the calling thread may take. */
+void arena_allow(u64 bytes);
 /* The limit is why the last allocation of this size failed, or would fail. */
 bool arena_is_full(struct arena *arena);
 
@@ -187,7 +189,7 @@ bool arena_draining(const struct arena *arena, u64 place);
 void arena_unmark(struct arena *arena);
 /* Give whole free blocks back to the machine: bytes given back. */
 u64 arena_release(struct arena *arena);
-/* Take this much more from the machine at once and touch it. */
+/* Take this much more from the machine at once and touch it: 0 | -ENOMEM | -ENOSPC (the limit) */
 int arena_prefault(struct arena *arena, u64 bytes);
 void arena_numbers(struct arena *arena, struct arena_numbers *numbers);
 

@@ -163,6 +163,15 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 
 /* ---- mset, mdel ---- */
 
+static size_t refuse_all(size_t n, int *results)
+{
+	size_t i;
+
+	for (i = 0; results && i < n; i++)
+		results[i] = -EROFS;
+	return 0;
+}
+
 static int decide_entry(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
 {
 	const struct lath_store_entry *entry = arg;
@@ -292,6 +301,8 @@ size_t lath_store_mset(struct lath_store *store, size_t n, const struct lath_sto
 	int own[GROUP];
 	size_t done = 0, i;
 
+	if (unlikely(store->read_only))
+		return refuse_all(n, results);
 	if (unlikely(store->backend))
 		return store->backend->mset(store, n, entries, results);
 	for (i = 0; i < n; i += GROUP) {
@@ -317,6 +328,8 @@ size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_sto
 {
 	size_t done = 0, i;
 
+	if (unlikely(store->read_only))
+		return refuse_all(n, results);
 	if (unlikely(store->backend))
 		return store->backend->mdel(store, n, keys, results);
 	for (i = 0; i < n; i += GROUP) {

@@ -9,7 +9,6 @@
 #include "lathwork/uapi/llds.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -42,39 +41,28 @@ static int dev_call(const struct lath_store *store, unsigned long call, void *ar
 
 /* ---- opening ---- */
 
-__attribute__((format(printf, 3, 4))) static int refuse(const struct lath_store_options *options, int ret,
-							const char *format, ...)
-{
-	va_list args;
-
-	if (options->why && options->why_size) {
-		va_start(args, format);
-		vsnprintf(options->why, options->why_size, format, args);
-		va_end(args);
-	}
-	return ret;
-}
-
 /* PATH or PATH#NAME, the store of that name, made if it is not there. */
 static int dev_prepare(struct lath_store *store, const char *name, const struct lath_store_options *options)
 {
-	struct llds_attach attach = { .limit = options->limit, .mode = 0600, .flags = LLDS_CREATE };
+	struct llds_attach attach = { .limit = options->limit, .mode = 0600 };
 	u64 limit = options->limit;
 	__u32 abi = 0;
 	int ret = dev_call(store, LLDS_GET_ABI, &abi);
 
 	if (ret || abi != LLDS_ABI)
-		return refuse(options, -ENODEV, "not this version's llds device");
+		return store_refuse(-ENODEV, "not this version's llds device");
 	if (name) {
 		if (strlen(name) > LLDS_NAME_MAX)
-			return refuse(options, -EINVAL, "%s: a name has at most %u characters", name,
-				      LLDS_NAME_MAX);
+			return store_refuse(-EINVAL, "%s: a name has at most %u characters", name,
+					    LLDS_NAME_MAX);
 		memcpy(attach.name, name, strlen(name));
+		if (!(options->flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING)))
+			attach.flags = LLDS_CREATE;
 		ret = dev_call(store, LLDS_ATTACH, &attach);
-		return ret ? refuse(options, ret, "store %s: %s", name, strerror(-ret)) : 0;
+		return ret ? store_refuse(ret, "store %s: %s", name, strerror(-ret)) : 0;
 	}
-	ret = limit ? dev_call(store, LLDS_SET_LIMIT, &limit) : 0;
-	return ret ? refuse(options, ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret)) : 0;
+	ret = limit && !(options->flags & LATH_STORE_READ_ONLY) ? dev_call(store, LLDS_SET_LIMIT, &limit) : 0;
+	return ret ? store_refuse(ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret)) : 0;
 }
 
 static int dev_close(struct lath_store *store)
@@ -95,12 +83,11 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 	int ret;
 
 	if (!dev || !path)
-		ret = refuse(options, -ENOMEM, "no memory");
+		ret = store_refuse(-ENOMEM, "no memory");
 	else if (options->keys != LATH_STORE_NUMBERS || options->flags & LATH_STORE_EVICT)
-		ret = refuse(options, -EOPNOTSUPP,
-			     "the kernel's store has numbers for keys and evicts nothing");
-	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
-		ret = refuse(options, errno == ENOENT ? -ENODEV : -errno, "%s: %s", path, strerror(errno));
+		ret = store_refuse(-EOPNOTSUPP, "the kernel's store has numbers for keys and evicts nothing");
+	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)) < 0)
+		ret = store_refuse(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path, strerror(errno));
 	else {
 		store->backend_data = dev;
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);

@@ -9,6 +9,9 @@
 #include "lathwork/store.h"
 
 #include "store/arena.h"
+#include "store/reason.h"
+
+#include <sys/types.h>
 
 /*
  * The 64-bit word a key has in an index. The low byte says what it is:
@@ -95,6 +98,7 @@ static inline u8 *layer_prefix(const struct layer *layer)
 }
 
 struct store_backend;
+struct store_file;
 
 struct lath_store {
 	struct layer root;  /* numbers: the index by number */
@@ -106,9 +110,12 @@ struct lath_store {
 	void *backend_data;
 	enum lath_store_keys keys;
 	unsigned int flags;
-	bool plain; /* numbers without versions: values need no record */
-	char *path; /* file: */
-	u8 changed; /* since it was read or written */
+	bool plain;		 /* numbers without versions: values need no record */
+	bool read_only;		 /* this handle's */
+	u8 changed;		 /* since it was read or written */
+	struct store_file *file; /* file:, if this handle may write */
+	pid_t saving;		 /* the process that writes it now, or one this was forked from */
+	u64 limit;
 	u64 layers, evicted, expired;
 	/* eviction goes round: the key after which it looks next */
 	pthread_mutex_t evict_lock;
@@ -221,7 +228,7 @@ static inline bool ref_expired(const struct lath_store_ref *ref)
 /* A file: will have to be written. Others: nothing, so that writers share no word. */
 static inline void store_changed(struct lath_store *store)
 {
-	if (unlikely(store->path) && !READ_ONCE(store->changed))
+	if (unlikely(store->file) && !READ_ONCE(store->changed))
 		WRITE_ONCE(store->changed, 1);
 }
 
@@ -284,6 +291,11 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 void store_count_items(struct lath_store *store, s64 by);
 /* evict.c: the limit was hit. True: try again. Not inside a reader. */
 bool make_room(struct lath_store *store, unsigned int *round);
+/*
+ * The calling thread fills an empty store: its changes evict nothing, and may take one block above the limit. What was saved
+ * by a store that was full to the last slot needs that, because buckets that grow leave slots of other sizes behind.
+ */
+void store_loading(bool on);
 
 /* The store lives somewhere else (dev:). Each member as the public call of its name; update may be made of
  * get_ref and set_if. */
@@ -320,9 +332,8 @@ struct store_backend {
 extern const struct store_backend store_dev_backend;
 extern const struct store_backend store_shm_backend;
 
-/* store.c: what failed, in words */
-__attribute__((format(printf, 3, 4))) int store_refuse(const struct lath_store_options *options, int ret,
-						       const char *format, ...);
+/* As lath_store_prefault, of a store that is here, if so much is available: with a sentence. */
+int store_prefault(struct lath_store *store, u64 bytes, u64 available);
 /* Figures of a store that is here, without what only the machine knows. */
 void store_figures(struct lath_store *store, struct lath_store_stats *stats);
 

@@ -138,6 +138,14 @@ static u64 compact(struct lath_store *store);
 
 #define ROUNDS 100
 
+static __thread bool suspended;
+
+void store_loading(bool on)
+{
+	suspended = on;
+	arena_allow(on ? BLOCK : 0);
+}
+
 bool make_room(struct lath_store *store, unsigned int *round)
 {
 	static __thread bool inside; /* removing from a bucket asks for memory too */
@@ -149,7 +157,7 @@ bool make_room(struct lath_store *store, unsigned int *round)
 	if (*round == 1 && wait_for_readers(store))
 		return true;
 	inside = true;
-	if (store->flags & LATH_STORE_EVICT)
+	if (store->flags & LATH_STORE_EVICT && !suspended)
 		gone = evict(store, 64ull << min(*round, 10u));
 	waited = wait_for_readers(store);
 	/* what is free may be in slots of other sizes, or in the other arena */
@@ -180,6 +188,8 @@ int64_t lath_store_sweep(struct lath_store *store)
 	u64 word = 0;
 	int ret;
 
+	if (store->read_only)
+		return -EROFS;
 	if (store->backend)
 		return store->backend->sweep ? store->backend->sweep(store) : -EOPNOTSUPP;
 	ret = lath_store_iter_begin(store, NULL, &iter);

@@ -6,11 +6,10 @@
  * against what is left of the file, before memory is asked for.
  */
 #include "store/engine.h"
+#include "store/file.h"
 #include "store/snapshot.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -20,14 +19,14 @@
 
 struct reader {
 	struct lath_store *store;
+	const struct store_file *file;
 	int fd;
 	bool apply;
-	char *why;
-	size_t why_size;
 	u64 size, at; /* of the file */
 	u8 *buf;
 	size_t room;
 	u64 blocks, entries, checksum;
+	u64 all_entries; /* once it was seen to be whole */
 	/* the key before; over the whole file they ascend */
 	bool any;
 	u64 number;
@@ -40,16 +39,25 @@ struct reader {
 
 static int bad_file(struct reader *r, const char *what)
 {
-	if (r->why_size)
-		snprintf(r->why, r->why_size, "damaged at byte %llu: %s", (unsigned long long)r->at, what);
-	return -EBADMSG;
+	return store_refuse(-EBADMSG, "%s: damaged at byte %llu: %s", r->file->label,
+			    (unsigned long long)r->at, what);
 }
 
 static int failed(struct reader *r, int error)
 {
-	if (r->why_size)
-		snprintf(r->why, r->why_size, "%s", strerror(-error));
-	return error;
+	return store_refuse(error, "%s: %s", r->file->label,
+			    error == -EINTR ? "interrupted" : strerror(-error));
+}
+
+/* What all need, by what a part of the file needed. */
+static int too_large(struct reader *r)
+{
+	const double mib = 1 << 20;
+	double limit = (double)r->store->limit;
+	double needed = (limit + (double)BLOCK) * (double)r->size / (double)r->at;
+
+	return store_refuse(-ENOSPC, "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
+			    r->file->label, (unsigned long long)r->all_entries, needed / mib, limit / mib);
 }
 
 static int read_all(struct reader *r, void *data, u64 size)
@@ -144,6 +152,11 @@ static bool take_key(struct reader *r, struct cursor *c, bool first)
 	return true;
 }
 
+static int not_put(struct reader *r, int error)
+{
+	return error == -ENOSPC && r->store->limit ? too_large(r) : failed(r, error);
+}
+
 static int flush_group(struct reader *r)
 {
 	int results[GROUP];
@@ -154,7 +167,7 @@ static int flush_group(struct reader *r)
 		return 0;
 	for (i = 0; i < n && !results[i]; i++)
 		;
-	return failed(r, results[i]);
+	return not_put(r, results[i]);
 }
 
 static int put_entry(struct reader *r, struct lath_store_entry *entry)
@@ -163,7 +176,7 @@ static int put_entry(struct reader *r, struct lath_store_entry *entry)
 
 	if (r->store->keys == LATH_STORE_BYTES) {
 		entry->key = lath_key_bytes(r->key, r->key_size);
-		return lath_store_mset(r->store, 1, entry, &ret) ? 0 : failed(r, ret);
+		return lath_store_mset(r->store, 1, entry, &ret) ? 0 : not_put(r, ret);
 	}
 	entry->key = lath_key_number(r->number);
 	r->group[r->waiting++] = *entry;
@@ -242,19 +255,13 @@ static int read_header(struct reader *r)
 
 	if (ret)
 		return ret;
-	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56)) {
-		r->at = 0;
-		return bad_file(r, "not a snapshot");
-	}
-	if (header.version != SNAPSHOT_VERSION || header.keys != (u32)r->store->keys) {
-		if (r->why_size)
-			snprintf(r->why, r->why_size,
-				 header.version != SNAPSHOT_VERSION  ? "a snapshot of version %u"
-				 : header.keys == LATH_STORE_NUMBERS ? "a snapshot of numbers"
-								     : "a snapshot of byte keys",
-				 header.version);
-		return -EINVAL;
-	}
+	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56))
+		return store_refuse(-EBADMSG, "%s: not a snapshot, or damaged at byte 0", r->file->label);
+	if (header.version != SNAPSHOT_VERSION)
+		return store_refuse(-EINVAL, "%s: a snapshot of version %u", r->file->label, header.version);
+	if (header.keys != (u32)r->store->keys)
+		return store_refuse(-EINVAL, "%s: a snapshot of %s", r->file->label,
+				    r->store->keys == LATH_STORE_BYTES ? "numbers" : "byte keys");
 	return 0;
 }
 
@@ -300,14 +307,8 @@ static int check_empty(struct lath_store *store)
 
 static int load_open(struct reader *r, lath_store_progress_fn progress, void *arg)
 {
-	struct stat stat;
 	int ret;
 
-	if (fstat(r->fd, &stat))
-		return failed(r, -errno);
-	if (!S_ISREG(stat.st_mode))
-		return bad_file(r, "not a regular file");
-	r->size = (u64)stat.st_size;
 	r->key = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
 	if (!r->key)
 		return failed(r, -ENOMEM);
@@ -315,7 +316,10 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (ret)
 		return ret;
 	r->apply = true;
+	r->all_entries = r->entries;
+	store_loading(true); /* what does not fit is refused, not thinned out */
 	ret = read_file(r, progress, arg);
+	store_loading(false);
 	if (ret && r->store->backend) /* nothing half done */
 		r->store->backend->clear(r->store);
 	else if (ret)
@@ -323,22 +327,21 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	return ret;
 }
 
-int snapshot_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg,
-		  char *why, size_t why_size)
+int snapshot_load(struct lath_store *store, struct store_file *file, lath_store_progress_fn progress,
+		  void *arg)
 {
-	struct reader *r;
+	struct reader *r = store_refused() ? NULL : calloc(1, sizeof(*r));
+	struct stat stat;
 	int ret;
 
-	r = store_refused() ? NULL : calloc(1, sizeof(*r));
 	if (!r)
-		return -ENOMEM;
+		return store_refuse(-ENOMEM, "%s: %s", file->label, strerror(ENOMEM));
 	r->store = store;
-	r->why = why;
-	r->why_size = why_size;
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (r->fd < 0) {
-		ret = failed(r, -errno);
-	} else {
+	r->file = file;
+	r->fd = ret = file_open(file, &stat);
+	if (ret >= 0) {
+		r->size = (u64)stat.st_size;
+		file->seen = file_id_of(&stat);
 		ret = load_open(r, progress, arg);
 		close(r->fd);
 	}
@@ -352,10 +355,22 @@ int snapshot_load(struct lath_store *store, const char *path, lath_store_progres
 
 int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
 {
+	struct store_file file;
 	int ret;
 
+	store_reason_begin();
+	if (store->read_only)
+		return store_refuse(-EROFS, "the store was opened to be read only");
 	if (store->backend && !store->backend->clear)
-		return -EOPNOTSUPP;
+		return store_refuse(-EOPNOTSUPP, "%s: a snapshot cannot be loaded into it",
+				    store->backend->scheme);
 	ret = check_empty(store);
-	return ret ? ret : snapshot_load(store, path, progress, arg, NULL, 0);
+	if (ret)
+		return store_refuse(ret, "%s: %s", path,
+				    ret == -ENOTEMPTY ? "the store is not empty" : strerror(-ret));
+	ret = file_resolve(&file, path);
+	if (!ret)
+		ret = snapshot_load(store, &file, progress, arg);
+	file_forget(&file);
+	return ret;
 }

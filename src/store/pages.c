@@ -6,12 +6,14 @@
 #include "store/pages.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <numa.h>
 #include <numaif.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "store/arena.h"
+#include "store/reason.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -30,17 +32,105 @@ u64 pages_physical(void)
 	return pages > 0 && size > 0 ? (u64)pages * (u64)size : 0;
 }
 
+/* ---- how much there is ---- */
+
+/* The number behind key in a file of lines; without a key, the first one. ~0: there is none ("max"). */
+static u64 number_in(const char *root, const char *dir, const char *name, const char *key)
+{
+	char path[PATH_MAX], line[256];
+	u64 n = ~0ull;
+	FILE *file;
+
+	if (snprintf(path, sizeof(path), "%s%s/%s", root, dir, name) >= (int)sizeof(path))
+		return n;
+	file = fopen(path, "re");
+	if (!file)
+		return n;
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, strlen(key)) && sscanf(line + strlen(key), " %" SCNu64, &n) == 1)
+			break;
+	fclose(file);
+	return n;
+}
+
+/* The files of a control group: version 2, or the memory controller of version 1. */
+struct group_files {
+	const char *mount, *limit, *used, *cache;
+};
+
+static const struct group_files group_files[] = {
+	{ "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file " },
+	{ "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file " },
+};
+
+/* What this group and those above it leave. In a container the group's own files may be the mount itself. */
+static u64 group_available(const char *root, const struct group_files *files, const char *group)
+{
+	char dir[PATH_MAX];
+	u64 least = ~0ull;
+	char *end;
+
+	if (snprintf(dir, sizeof(dir), "%s%s", files->mount, group) >= (int)sizeof(dir))
+		return least;
+	for (;;) {
+		u64 limit = number_in(root, dir, files->limit, ""), used = 0, cache;
+
+		if (limit != ~0ull) {
+			used = number_in(root, dir, files->used, "");
+			used = used == ~0ull ? 0 : used;
+			cache = number_in(root, dir, "memory.stat",
+					  files->cache); /* given back when asked for */
+			cache = cache == ~0ull ? 0 : min(cache, used);
+			used -= cache;
+			used = min(limit, used);
+			least = min(least, limit - used);
+		}
+		end = strrchr(dir, '/');
+		if ((size_t)(end - dir) < strlen(files->mount))
+			return least;
+		*end = '\0';
+	}
+}
+
+u64 pages_available(const char *root)
+{
+	u64 kb = number_in(root, "/proc", "meminfo", "MemAvailable:"), least = kb == ~0ull ? kb : kb << 10;
+	char path[PATH_MAX], line[PATH_MAX + 64];
+	FILE *file;
+
+	if (snprintf(path, sizeof(path), "%s/proc/self/cgroup", root) >= (int)sizeof(path))
+		return least;
+	file = fopen(path, "re");
+	if (!file)
+		return least;
+	/* NUMBER:CONTROLLERS:PATH */
+	while (fgets(line, sizeof(line), file)) {
+		char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;
+
+		if (!group)
+			continue;
+		*group++ = '\0';
+		group[strcspn(group, "\n")] = '\0';
+		if (!names[1])
+			least = min(least, group_available(root, &group_files[0], group));
+		else if (!strcmp(names + 1, "memory"))
+			least = min(least, group_available(root, &group_files[1], group));
+	}
+	fclose(file);
+	return least;
+}
+
+/* ---- addresses and pages ---- */
+
 /* "interleave", "interleave:0,1", "bind:0-3", "local" */
-int pages_numa(char *base, u64 size, const char *text, char *why, size_t why_size)
+int pages_numa(char *base, u64 size, const char *text)
 {
 	struct bitmask *nodes = NULL;
 	const char *list;
 	int mode, ret = 0;
 
-	if (numa_available() < 0) {
-		snprintf(why, why_size, "numa: this machine has no NUMA policy");
-		return -EOPNOTSUPP;
-	}
+	if (numa_available() < 0)
+		return store_refuse(-EOPNOTSUPP, "numa: this machine has no NUMA policy");
 	list = strchr(text, ':');
 	if (!strcmp(text, "local")) {
 		mode = MPOL_LOCAL;
@@ -49,30 +139,24 @@ int pages_numa(char *base, u64 size, const char *text, char *why, size_t why_siz
 	} else if (!strncmp(text, "bind:", 5)) {
 		mode = MPOL_BIND;
 	} else {
-		snprintf(why, why_size, "numa '%s': use local, interleave, interleave:NODES or bind:NODES",
-			 text);
-		return -EINVAL;
+		return store_refuse(-EINVAL,
+				    "numa '%s': use local, interleave, interleave:NODES or bind:NODES", text);
 	}
 	if (mode != MPOL_LOCAL) {
 		nodes = numa_parse_nodestring(list && list[1] ? list + 1 : "all");
-		if (!nodes) {
-			snprintf(why, why_size, "numa '%s': no such nodes here", text);
-			return -EINVAL;
-		}
+		if (!nodes)
+			return store_refuse(-EINVAL, "numa '%s': no such nodes here", text);
 	}
-	if (mbind(base, size, mode, nodes ? nodes->maskp : NULL, nodes ? nodes->size + 1 : 0, 0)) {
-		ret = -errno;
-		snprintf(why, why_size, "numa '%s': %s", text, strerror(errno));
-	}
+	if (mbind(base, size, mode, nodes ? nodes->maskp : NULL, nodes ? nodes->size + 1 : 0, 0))
+		ret = store_refuse(-errno, "numa '%s': %s", text, strerror(errno));
 	if (nodes)
 		numa_bitmask_free(nodes);
 	return ret;
 }
 
-int pages_reserve(char **base, u64 *size, const struct lath_store_options *options, char *why,
-		  size_t why_size)
+int pages_reserve(char **base, u64 *size, const struct lath_store_options *options)
 {
-	u64 least = options->limit ? options->limit + 2 * BLOCK : 64 * BLOCK;
+	u64 least = min(options->limit ? options->limit + 2 * BLOCK : 64 * BLOCK, *size);
 	char *map = MAP_FAILED;
 	size_t head;
 	int ret;
@@ -85,10 +169,8 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 				break;
 		}
 	}
-	if (map == MAP_FAILED) {
-		snprintf(why, why_size, "cannot reserve %" PRIu64 " MiB of addresses", *size >> 20);
-		return -ENOMEM;
-	}
+	if (map == MAP_FAILED)
+		return store_refuse(-ENOMEM, "cannot reserve %" PRIu64 " MiB of addresses", *size >> 20);
 	head = -(uintptr_t)map & (BLOCK - 1);
 	if (head)
 		munmap(map, head);
@@ -97,7 +179,7 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	madvise(*base, *size, options->pages == LATH_PAGES_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	madvise(*base, *size, MADV_DONTDUMP);
 	if (options->numa) {
-		ret = pages_numa(*base, *size, options->numa, why, why_size);
+		ret = pages_numa(*base, *size, options->numa);
 		if (ret) {
 			munmap(*base, *size);
 			return ret;

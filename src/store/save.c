@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * save.c - write a snapshot beside the old one and move it over.
+ * save.c - write a snapshot beside the old one, which it then replaces.
  */
-#define _GNU_SOURCE
 #include "store/engine.h"
+#include "store/file.h"
 #include "store/snapshot.h"
 
-#include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -158,85 +154,78 @@ static int write_store(struct lath_store *store, struct writer *w, lath_store_pr
 	return w->error ? w->error : min(ret, 0);
 }
 
-/* Ours alone: whoever has it locked and finds it still at its name. */
-static int open_beside(const char *path)
+/* The caller may write file now. */
+static int save_to(struct lath_store *store, struct store_file *file, lath_store_progress_fn progress,
+		   void *arg)
 {
-	struct stat there, mine;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	int ret = 0;
+	struct writer w = { .fd = -1 };
+	struct replacement new;
+	int ret = replace_begin(file, &new);
 
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB))
-		ret = errno == EWOULDBLOCK ? -EBUSY : -errno;
-	else if (fstat(fd, &mine) || stat(path, &there))
-		ret = errno == ENOENT ? -EBUSY : -errno;
-	else if (mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
-		ret = -EBUSY;
-	else if (ftruncate(fd, 0))
-		ret = -errno;
-	if (ret) {
-		close(fd);
+	if (ret)
 		return ret;
-	}
-	return fd;
+	w.fd = new.fd;
+	w.last = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
+	ret = w.last ? write_store(store, &w, progress, arg) : -ENOMEM;
+	free(w.buf);
+	free(w.last);
+	if (!ret)
+		return replace_commit(file, &new);
+	replace_abort(file, &new);
+	return store_refuse(ret, "%s: %s", file->label, ret == -EINTR ? "interrupted" : strerror(-ret));
 }
 
-static int sync_directory(char *path)
+/* One save at a time: else an older state could come over a newer one. After a fork the parent's does not count. */
+static int save_own(struct lath_store *store, lath_store_progress_fn progress, void *arg)
 {
-	int fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+	pid_t me = getpid(), other = __atomic_load_n(&store->saving, __ATOMIC_RELAXED);
+	int ret;
 
-	if (fd < 0)
-		return -errno;
-	if (fsync(fd))
-		ret = -errno;
-	close(fd);
+	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
+		return store_refuse(-EBUSY, "%s: another thread is writing it", store->file->label);
+	ret = file_own(store->file);
+	if (!ret)
+		ret = save_to(store, store->file, progress, arg);
+	__atomic_store_n(&store->saving, 0, __ATOMIC_RELEASE);
 	return ret;
 }
 
-static int save_to(struct lath_store *store, const char *path, char *beside, struct writer *w,
-		   lath_store_progress_fn progress, void *arg)
+int lath_store_sync(struct lath_store *store)
 {
-	struct stat old;
 	int ret;
 
-	w->fd = open_beside(beside);
-	if (w->fd < 0)
-		return w->fd;
-	if (!stat(path, &old) && fchmod(w->fd, old.st_mode & 0777))
-		ret = -errno;
-	else
-		ret = write_store(store, w, progress, arg);
-	if (!ret && fsync(w->fd))
-		ret = -errno;
-	if (!ret && rename(beside, path))
-		ret = -errno;
+	store_reason_begin();
+	if (store->read_only)
+		return store_refuse(-EROFS, "the store was opened to be read only");
+	if (!store->file || !READ_ONCE(store->changed))
+		return 0;
+	WRITE_ONCE(store->changed, 0); /* what changes from here on may be missing in the file */
+	ret = save_own(store, NULL, NULL);
 	if (ret)
-		unlink(beside);
-	else
-		ret = sync_directory(beside);
-	if (close(w->fd) && !ret)
-		ret = -errno;
+		WRITE_ONCE(store->changed, 1);
 	return ret;
 }
 
 int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
 {
-	struct writer w = { .fd = -1 };
-	size_t size = strlen(path) + sizeof(".tmp");
-	char *beside;
-	int ret = -ENOMEM;
+	struct store_file file;
+	int ret;
 
+	store_reason_begin();
 	if (store->backend && !store->backend->iter_begin)
-		return -EOPNOTSUPP;
-	beside = store_refused() ? NULL : malloc(size);
-	w.last = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
-	if (beside && w.last) {
-		snprintf(beside, size, "%s.tmp", path);
-		ret = save_to(store, path, beside, &w, progress, arg);
+		return store_refuse(-EOPNOTSUPP, "%s: cannot be saved", store->backend->scheme);
+	ret = file_resolve(&file, path);
+	if (!ret && store->file && file_same(&file.dir_id, &store->file->dir_id) &&
+	    !strcmp(file.name, store->file->name)) {
+		ret = save_own(store, progress, arg);
+	} else if (!ret) {
+		ret = file_lock(&file);
+		if (!ret) {
+			ret = save_to(store, &file, progress, arg);
+			file_unlock(&file);
+		}
 	}
-	free(w.buf);
-	free(w.last);
-	free(beside);
+	file_forget(&file);
 	return ret;
 }

@@ -382,6 +382,7 @@ static int shm_open_store(struct lath_store *store, const char *name,
 	store->backend_data = shm;
 	store->keys = shm->head->store.keys;
 	store->flags = shm->head->store.flags;
+	store->limit = shm->head->limit;
 	store->plain = false;
 	store->rcu = &lath_rcu_auto;
 	return 0;
@@ -395,13 +396,15 @@ static int shm_close(struct lath_store *store)
 
 int lath_store_remove(const char *spec, char *why, size_t why_size)
 {
-	struct lath_store_options options = LATH_STORE_OPTIONS_INIT;
+	int ret;
 
-	options.why = why;
-	options.why_size = why_size;
+	store_reason_begin();
 	if (strncmp(spec, "shm:", 4) != 0)
-		return store_refuse(&options, -EINVAL, "%s: only shm:NAME can be removed", spec);
-	return shm_remove(spec + 4, &options);
+		ret = store_refuse(-EINVAL, "%s: only shm:NAME can be removed", spec);
+	else
+		ret = shm_remove(spec + 4);
+	store_reason_copy(why, why_size);
+	return ret;
 }
 
 const struct store_backend store_shm_backend = {

@@ -67,7 +67,7 @@ struct shm {
 /* shm_map.c */
 int shm_attach(const char *name, const struct lath_store_options *options, struct shm **out);
 void shm_detach(struct shm *shm);
-int shm_remove(const char *name, const struct lath_store_options *options);
+int shm_remove(const char *name);
 
 /* shm.c: alone in the store: 0 | what recovery said. write: something may change. */
 int shm_enter(struct shm *shm, bool write);

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "store/pages.h"
@@ -39,6 +40,7 @@
 #define WINDOW_SIZE (8ull << 40)
 #endif
 #define WINDOW_TRIES 64
+#define ADDRESSES (1ull << 47) /* of a process, at least */
 
 /* Handles of one process share what is mapped. */
 static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,11 +83,10 @@ static bool name_good(const char *name)
 	return size && size <= SHM_NAME_MAX && strcmp(name, ".") && strcmp(name, "..");
 }
 
-static int check_name(const char *name, char *path, const struct lath_store_options *options)
+static int check_name(const char *name, char *path)
 {
 	if (!name_good(name))
-		return store_refuse(options, -EINVAL,
-				    "shm:%s: a name has 1 to %d characters, none of them '/'", name,
+		return store_refuse(-EINVAL, "shm:%s: a name has 1 to %d characters, none of them '/'", name,
 				    SHM_NAME_MAX);
 	snprintf(path, SHM_NAME_MAX + 2, "/%s", name);
 	return 0;
@@ -94,11 +95,24 @@ static int check_name(const char *name, char *path, const struct lath_store_opti
 static int check_options(const char *name, const struct lath_store_options *options)
 {
 	if (options->pages == LATH_PAGES_HUGETLB)
-		return store_refuse(options, -EOPNOTSUPP, "shm:%s: no hugetlb pages in a shared object",
-				    name);
+		return store_refuse(-EOPNOTSUPP, "shm:%s: no hugetlb pages in a shared object", name);
 	if (options->rcu && options->rcu != &lath_rcu_auto)
-		return store_refuse(options, -EOPNOTSUPP, "shm:%s: no RCU flavour of the caller's", name);
+		return store_refuse(-EOPNOTSUPP, "shm:%s: no RCU flavour of the caller's", name);
 	return 0;
+}
+
+/*
+ * Who may write to the object decides what this process does: it holds addresses. So it must be one of this user's or
+ * the superuser's, unless the caller trusts its owner.
+ */
+static int check_owner(const char *name, const struct stat *stat, const struct lath_store_options *options)
+{
+	if (!S_ISREG(stat->st_mode))
+		return store_refuse(-EBADMSG, "shm:%s: not a shared object", name);
+	if (stat->st_uid == geteuid() || !stat->st_uid || options->flags & LATH_STORE_FOREIGN)
+		return 0;
+	return store_refuse(-EACCES, "shm:%s: belongs to user %u, who could make this process do anything",
+			    name, (unsigned int)stat->st_uid);
 }
 
 /* What the head of an object says, before anything of it is mapped. */
@@ -106,17 +120,21 @@ static int check_head(const char *name, const struct shm_head *head, u64 size,
 		      const struct lath_store_options *options)
 {
 	if (memcmp(head->magic, SHM_MAGIC, sizeof(head->magic)))
-		return store_refuse(options, -EBADMSG, "shm:%s: a shared object, but not a store", name);
+		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
 	if (head->version != SHM_VERSION)
-		return store_refuse(options, -EBADMSG, "shm:%s: a store of version %u, this is version %u",
-				    name, head->version, SHM_VERSION);
+		return store_refuse(-EBADMSG, "shm:%s: a store of version %u, this is version %u", name,
+				    head->version, SHM_VERSION);
 	if (head->layout != layout_of_this_build())
-		return store_refuse(options, -EBADMSG, "shm:%s: made by another build of lathwork", name);
+		return store_refuse(-EBADMSG, "shm:%s: made by another build of lathwork", name);
 	if (size < sizeof(*head) || size < head->size)
-		return store_refuse(options, -EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes",
-				    name, size, head->size);
+		return store_refuse(-EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes", name,
+				    size, head->size);
+	if (head->size < sizeof(*head) || head->address % BLOCK || head->address <= SHM_OWN ||
+	    head->address > ADDRESSES || head->size > ADDRESSES - head->address)
+		return store_refuse(-EBADMSG, "shm:%s: damaged: lies at 0x%" PRIx64 ", %" PRIu64 " bytes",
+				    name, head->address, head->size);
 	if (head->store.keys != options->keys)
-		return store_refuse(options, -EINVAL, "shm:%s: a store of %s", name,
+		return store_refuse(-EINVAL, "shm:%s: a store of %s", name,
 				    head->store.keys == LATH_STORE_NUMBERS ? "numbers" : "byte keys");
 	return 0;
 }
@@ -236,11 +254,12 @@ struct geometry {
 
 static void measure(struct geometry *g, const struct lath_store_options *options)
 {
-	u64 n, reserve = options->reserve ? options->reserve : options->limit * 2;
+	const u64 most = 1ull << 40;
+	u64 limit = min(options->limit, most), reserve = min(options->reserve, most), n;
 
 	/* half of the reservation above the limit: free addresses are found when all is full of holes */
-	reserve = max(reserve, options->limit);
-	g->reserve = min(round_up(reserve, BLOCK) + 2 * BLOCK, 1ull << 40);
+	reserve = max(reserve ? reserve : limit * 2, limit);
+	g->reserve = min(round_up(reserve, BLOCK) + 2 * BLOCK, most);
 	n = g->reserve / BLOCK;
 	g->hand = round_up(sizeof(struct shm_head), 4096);
 	g->blocks = g->hand + round_up(KEY_BYTES_MAX, 4096);
@@ -311,44 +330,42 @@ static int make(struct shm *shm, const char *name, int fd, const struct lath_sto
 {
 	struct lath_store_options options = *theirs;
 	struct geometry g;
-	char numa[160] = "";
 	int ret;
 
 	options.limit = options.limit ? options.limit : SHM_LIMIT_DEFAULT;
 	measure(&g, &options);
 	if (pwrite(fd, SHM_MAKING, sizeof(SHM_MAKING), 0) != sizeof(SHM_MAKING) || ftruncate(fd, 4096) ||
 	    ftruncate(fd, (off_t)g.size) || take(fd, 0, g.arena))
-		return store_refuse(theirs, -ENOMEM, "shm:%s: %s", name, strerror(errno));
+		return store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(errno));
 	ret = map_somewhere(shm, name, &g, fd);
 	if (ret)
-		return store_refuse(theirs, ret, "shm:%s: no %" PRIu64 " MiB of addresses: %s", name,
-				    g.size >> 20, strerror(-ret));
+		return store_refuse(ret, "shm:%s: no %" PRIu64 " MiB of addresses: %s", name, g.size >> 20,
+				    strerror(-ret));
 	memset((char *)shm->head + sizeof(shm->head->magic), 0, g.arena - sizeof(shm->head->magic));
 	own_init(shm, fd);
 	ret = fill(shm, &g, &options);
 	if (!ret && options.numa)
-		ret = pages_numa((char *)shm->head, g.size, options.numa, numa, sizeof(numa));
+		ret = pages_numa((char *)shm->head, g.size, options.numa);
 	if (ret) {
 		unmap(shm);
-		return store_refuse(theirs, ret, "shm:%s: %s", name, *numa ? numa : strerror(-ret));
+		return store_refuse_if_silent(ret, "shm:%s: %s", name, strerror(-ret));
 	}
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	memcpy(shm->head->magic, SHM_MAGIC, sizeof(shm->head->magic));
 	return 0;
 }
 
-static int map_made(struct shm *shm, const char *name, int fd, const struct shm_head *head,
-		    const struct lath_store_options *options)
+static int map_made(struct shm *shm, const char *name, int fd, const struct shm_head *head)
 {
 	int ret = map_object(shm, head->address, head->size, fd);
 
 	if (ret == -EEXIST)
-		return store_refuse(options, -EADDRINUSE,
+		return store_refuse(-EADDRINUSE,
 				    "shm:%s: lies at addresses 0x%" PRIx64 "-0x%" PRIx64
 				    ", where this process has something else",
 				    name, head->address - SHM_OWN, head->address + head->size);
 	if (ret)
-		return store_refuse(options, ret, "shm:%s: %s", name, strerror(-ret));
+		return store_refuse(ret, "shm:%s: %s", name, strerror(-ret));
 	own_init(shm, fd);
 	return 0;
 }
@@ -356,38 +373,58 @@ static int map_made(struct shm *shm, const char *name, int fd, const struct shm_
 /* ---- attaching ---- */
 
 /* Without O_CREAT first: with it the kernel refuses objects of others in a directory like /dev/shm. */
-static int open_object(const char *path)
+static int open_object(const char *path, bool make)
 {
 	int fd;
 
 	do {
 		fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
-		if (fd < 0 && errno == ENOENT)
+		if (fd < 0 && errno == ENOENT && make)
 			fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
+	} while (fd < 0 && ((errno == EEXIST && make) || errno == EINTR));
 	return fd < 0 ? -errno : fd;
 }
 
-/* Open, locked, and still under its name. */
-static int open_locked(const char *path, struct stat *stat)
+/* On purpose: a child that was forked meanwhile has the lock too. */
+static void unlock_object(int fd)
 {
+	flock(fd, LOCK_UN);
+	close(fd);
+}
+
+static int lock_object(int fd)
+{
+	int ret;
+
+	do
+		ret = flock(fd, LOCK_EX);
+	while (ret && errno == EINTR);
+	return ret ? -errno : 0;
+}
+
+/* Open, locked (so long as somebody makes it, this waits), and still under its name. With a sentence. */
+static int open_locked(const char *name, const char *path, struct stat *stat,
+		       const struct lath_store_options *options)
+{
+	bool make = !(options->flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING));
 	int fd, ret;
 
 	for (;;) {
-		fd = open_object(path);
+		fd = open_object(path, make);
 		if (fd < 0)
-			return fd;
-		do
-			ret = flock(fd, LOCK_EX);
-		while (ret && errno == EINTR);
+			return store_refuse(fd, "shm:%s: %s", name, strerror(-fd));
+		ret = fstat(fd, stat) ? -errno : check_owner(name, stat, options);
 		if (!ret)
-			ret = fstat(fd, stat);
-		if (!ret && stat->st_nlink)
+			ret = lock_object(fd);
+		if (!ret && fstat(fd, stat))
+			ret = -errno;
+		if (!ret && stat->st_nlink && (stat->st_size || make))
 			return fd;
-		ret = ret ? -errno : 0;
-		close(fd);
+		if (!ret && stat->st_nlink)
+			ret = store_refuse(-ENOENT, "shm:%s: nobody has made it yet", name);
+		unlock_object(fd);
 		if (ret)
-			return ret;
+			return store_refuse_if_silent(ret, "shm:%s: %s", name, strerror(-ret));
 	}
 }
 
@@ -401,6 +438,17 @@ static struct shm *find_attached(const struct stat *stat)
 	return NULL;
 }
 
+/* Of the machine's memory, and of the file system the object is in, which may have a size (0 blocks: none). */
+static u64 available(int fd)
+{
+	u64 memory = pages_available("");
+	struct statvfs fs;
+
+	if (fstatvfs(fd, &fs) || !fs.f_blocks)
+		return memory;
+	return min(memory, (u64)fs.f_bavail * fs.f_frsize);
+}
+
 /* The first handle of this process: map it, make it if there is nothing yet. */
 static int attach_first(struct shm *shm, const char *name, int fd, const struct stat *stat,
 			const struct lath_store_options *options)
@@ -410,7 +458,7 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 	int ret = -ENOMEM;
 
 	if (!head)
-		return store_refuse(options, ret, "no memory");
+		return store_refuse(ret, "shm:%s: %s", name, strerror(-ret));
 	memset(head, 0, sizeof(*head));
 	if (!stat->st_size || (pread(fd, head, sizeof(*head), 0) >= (ssize_t)sizeof(head->magic) &&
 			       !memcmp(head->magic, SHM_MAKING, sizeof(head->magic)))) {
@@ -419,7 +467,7 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 	} else {
 		ret = check_head(name, head, (u64)stat->st_size, options);
 		if (!ret)
-			ret = map_made(shm, name, fd, head, options);
+			ret = map_made(shm, name, fd, head);
 	}
 	lath_block_free(head);
 	if (ret)
@@ -428,18 +476,13 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 		madvise(shm->head, shm->head->size, MADV_HUGEPAGE);
 	ret = shm_enter(shm, true);
 	if (!ret) {
-		if (made && options->prefault) {
-			ret = arena_prefault(&shm->head->store.index, options->prefault / 2);
-			ret = ret ? ret : arena_prefault(&shm->head->store.arena, options->prefault / 2);
-		}
+		if (made)
+			ret = store_prefault(&shm->head->store, options->prefault, available(fd));
 		shm_leave(shm);
 	}
 	if (ret) {
 		unmap(shm);
-		store_refuse(options, ret, "shm:%s: %s", name,
-			     ret == -EBADMSG  ? "damaged"
-			     : ret == -ENOSPC ? "the limit is too small for prefault"
-					      : strerror(-ret));
+		store_refuse_if_silent(ret, "shm:%s: %s", name, ret == -EBADMSG ? "damaged" : strerror(-ret));
 	}
 	return ret;
 }
@@ -449,25 +492,26 @@ static int attach_locked(const char *name, const char *path, const struct lath_s
 {
 	struct stat stat;
 	struct shm *shm;
-	int fd = open_locked(path, &stat), ret;
+	int fd = open_locked(name, path, &stat, options), ret;
 
 	if (fd < 0)
-		return store_refuse(options, fd, "shm:%s: %s", name, strerror(-fd));
+		return fd;
 	shm = find_attached(&stat);
 	if (shm) {
 		ret = check_head(name, shm->head, (u64)stat.st_size, options);
-		close(fd);
+		unlock_object(fd);
 		shm->handles += !ret;
 		*out = shm;
 		return ret;
 	}
 	shm = calloc(1, sizeof(*shm));
-	ret = shm ? attach_first(shm, name, fd, &stat, options) : store_refuse(options, -ENOMEM, "no memory");
+	ret = shm ? attach_first(shm, name, fd, &stat, options)
+		  : store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(ENOMEM));
 	if (ret) {
 		if (!stat.st_size)
 			shm_unlink(path); /* it was ours to make */
 		free(shm);
-		close(fd);
+		unlock_object(fd);
 		return ret;
 	}
 	flock(fd, LOCK_UN);
@@ -483,7 +527,7 @@ static int attach_locked(const char *name, const char *path, const struct lath_s
 int shm_attach(const char *name, const struct lath_store_options *options, struct shm **out)
 {
 	char path[SHM_NAME_MAX + 2];
-	int ret = check_name(name, path, options);
+	int ret = check_name(name, path);
 
 	if (!ret)
 		ret = check_options(name, options);
@@ -515,21 +559,21 @@ void shm_detach(struct shm *shm)
 	lath_call_exit();
 }
 
-int shm_remove(const char *name, const struct lath_store_options *options)
+int shm_remove(const char *name)
 {
 	char path[SHM_NAME_MAX + 2], magic[8] = "";
-	int ret = check_name(name, path, options), fd;
+	int ret = check_name(name, path), fd;
 
 	if (ret)
 		return ret;
 	fd = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
-		return store_refuse(options, -errno, "shm:%s: %s", name, strerror(errno));
+		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));
 	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* nothing in it: someone died making it */
 	close(fd);
 	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) && memcmp(magic, SHM_MAKING, sizeof(magic)))
-		return store_refuse(options, -EBADMSG, "shm:%s: a shared object, but not a store", name);
+		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
 	if (shm_unlink(path))
-		return store_refuse(options, -errno, "shm:%s: %s", name, strerror(errno));
+		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));
 	return 0;
 }

@@ -38,7 +38,10 @@ struct snapshot_block {
 _Static_assert(sizeof(struct snapshot_header) == 64, "as described");
 _Static_assert(sizeof(struct snapshot_block) == 32, "as described");
 
-int snapshot_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg,
-		  char *why, size_t why_size);
+struct store_file;
+
+/* Notes in file what was read. 0 | as lath_store_load, with a sentence */
+int snapshot_load(struct lath_store *store, struct store_file *file, lath_store_progress_fn progress,
+		  void *arg);
 
 #endif /* LATH_STORE_SNAPSHOT_H */

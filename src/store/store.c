@@ -5,79 +5,89 @@
 #include "store/engine.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/file.h"
 #include "store/pages.h"
 #include "store/snapshot.h"
 
 #define LIMIT_MIN (8ull << 20)
 
-int store_refuse(const struct lath_store_options *options, int ret, const char *format, ...)
-{
-	va_list args;
-
-	if (options->why && options->why_size) {
-		va_start(args, format);
-		vsnprintf(options->why, options->why_size, format, args);
-		va_end(args);
-	}
-	return ret;
-}
+#define KNOWN_FLAGS                                                                            \
+	(LATH_STORE_EVICT | LATH_STORE_VERSIONS | LATH_STORE_READ_ONLY | LATH_STORE_EXISTING | \
+	 LATH_STORE_FOREIGN)
 
 /* What a caller with an older, shorter struct did not know has its default. */
-static void take_options(struct lath_store_options *mine, const struct lath_store_options *theirs)
+static int take_options(struct lath_store_options *mine, const struct lath_store_options *theirs)
 {
 	static const struct lath_store_options defaults = LATH_STORE_OPTIONS_INIT;
 
 	*mine = defaults;
-	if (theirs)
-		memcpy(mine, theirs, min(theirs->size, sizeof(*mine)));
-	if (mine->why && mine->why_size)
-		mine->why[0] = '\0';
+	if (!theirs)
+		return 0;
+	if (theirs->size < offsetof(struct lath_store_options, pages) || theirs->size > sizeof(*mine))
+		return store_refuse(-EINVAL, "options.size %zu: begin with LATH_STORE_OPTIONS_INIT",
+				    theirs->size);
+	memcpy(mine, theirs, theirs->size);
+	return 0;
 }
 
 static int check_options(const struct lath_store_options *options)
 {
 	if (options->limit && options->limit < LIMIT_MIN)
-		return store_refuse(options, -EINVAL, "limit %" PRIu64 ": at least %llu bytes",
-				    options->limit, LIMIT_MIN);
+		return store_refuse(-EINVAL, "limit %" PRIu64 ": at least %llu bytes", options->limit,
+				    LIMIT_MIN);
 	if ((options->flags & LATH_STORE_EVICT) && !options->limit)
-		return store_refuse(options, -EINVAL, "eviction needs a limit");
-	if (options->flags & ~(LATH_STORE_EVICT | LATH_STORE_VERSIONS) || options->keys > LATH_STORE_BYTES ||
-	    options->pages > LATH_PAGES_SMALL)
-		return store_refuse(options, -EINVAL, "unknown flag, kind of keys or of pages");
+		return store_refuse(-EINVAL, "eviction needs a limit");
+	if (options->flags & ~KNOWN_FLAGS)
+		return store_refuse(-EINVAL, "flags 0x%x: unknown ones are set", options->flags);
+	if (options->keys > LATH_STORE_BYTES || options->pages > LATH_PAGES_SMALL)
+		return store_refuse(-EINVAL, "unknown kind of keys or of pages");
 	return 0;
 }
 
 /* ---- here ---- */
 
-/* What a plain store of numbers takes is index; of others about half is. */
-int lath_store_prefault(struct lath_store *store, uint64_t bytes)
+int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 {
+	u64 taken = READ_ONCE(store->committed), limit = store->index.limit;
 	int ret;
 
-	if (store->backend)
-		return -EOPNOTSUPP;
 	if (!bytes)
 		return 0;
-	if (store->plain)
-		return arena_prefault(&store->index, bytes);
-	ret = arena_prefault(&store->index, bytes / 2);
-	return ret ? ret : arena_prefault(&store->arena, bytes / 2);
+	if (limit && bytes > limit - min(limit, taken))
+		return store_refuse(-ENOSPC,
+				    "prefault of %" PRIu64 " bytes: the limit is %" PRIu64 ", %" PRIu64
+				    " are taken",
+				    bytes, limit, taken);
+	if (bytes > available)
+		return store_refuse(-ENOMEM,
+				    "prefault of %" PRIu64 " bytes: the machine has %" PRIu64 " available",
+				    bytes, available);
+	/* what a plain store of numbers takes is index; of others about half is */
+	ret = arena_prefault(&store->index, store->plain ? bytes : bytes / 2);
+	if (!ret && !store->plain)
+		ret = arena_prefault(&store->arena, bytes / 2);
+	return ret ? store_refuse(ret, "prefault of %" PRIu64 " bytes: %s", bytes, strerror(-ret)) : 0;
+}
+
+int lath_store_prefault(struct lath_store *store, uint64_t bytes)
+{
+	store_reason_begin();
+	if (store->backend)
+		return store_refuse(-EOPNOTSUPP, "%s: prefault is an option of open there",
+				    store->backend->scheme);
+	return store_prefault(store, bytes, pages_available(""));
 }
 
 static int open_arenas(struct lath_store *store, const struct lath_store_options *options)
 {
-	char unused[1];
-	char *why = options->why ? options->why : unused;
-	size_t why_size = options->why ? options->why_size : 0;
-	int ret = arena_init(&store->index, options, store->rcu, &store->committed, why, why_size);
+	int ret = arena_init(&store->index, options, store->rcu, &store->committed);
 
 	if (ret)
 		return ret;
-	ret = arena_init(&store->arena, options, store->rcu, &store->committed, why, why_size);
+	ret = arena_init(&store->arena, options, store->rcu, &store->committed);
 	if (ret)
 		arena_fini(&store->index);
 	return ret;
@@ -89,7 +99,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 
 	if (ret)
 		return ret;
-	ret = lath_store_prefault(store, options->prefault);
+	ret = store_prefault(store, options->prefault, pages_available(""));
 	if (!ret)
 		ret = layer_init(store, &store->root, 0);
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
@@ -99,8 +109,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	if (ret) {
 		arena_fini(&store->arena);
 		arena_fini(&store->index);
-		return store_refuse(options, ret,
-				    ret == -ENOSPC ? "the limit is too small for prefault" : "no memory");
+		return store_refuse_if_silent(ret, "%s", strerror(-ret));
 	}
 	pthread_mutex_init(&store->evict_lock, NULL);
 	lath_turn_init(&store->compact_turn);
@@ -116,29 +125,44 @@ static void close_here(struct lath_store *store)
 	free(store->hand);
 }
 
+/* A writer's file need not be there. */
+static int load_file(struct lath_store *store, struct store_file *file, unsigned int flags)
+{
+	bool may_be_new = !(flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING));
+	struct stat stat;
+
+	return may_be_new && file_look(file, &stat) == -ENOENT ? 0 : snapshot_load(store, file, NULL, NULL);
+}
+
 static int open_file(struct lath_store *store, const char *path, const struct lath_store_options *options)
 {
-	char why[160] = "";
+	struct store_file *file = store_refused() ? NULL : malloc(sizeof(*file));
+	bool writes = !(options->flags & LATH_STORE_READ_ONLY);
 	int ret;
 
-	if (!*path)
-		return store_refuse(options, -EINVAL, "file: needs a path");
-	store->path = store_refused() ? NULL : strdup(path);
-	if (!store->path)
-		return store_refuse(options, -ENOMEM, "no memory");
-	ret = snapshot_load(store, path, NULL, NULL, why, sizeof(why));
-	store->changed = 0;
-	if (ret == -ENOENT)
+	if (!file)
+		return store_refuse(-ENOMEM, "%s: %s", path, strerror(ENOMEM));
+	ret = file_resolve(file, path);
+	if (!ret && writes) /* before it is read: what is written later must be made of what was read now */
+		ret = file_lock_family(file);
+	if (!ret)
+		ret = load_file(store, file, options->flags);
+	if (!ret && writes) {
+		store->file = file;
 		return 0;
-	return ret ? store_refuse(options, ret, "%s: %s", path, why) : 0;
+	}
+	if (writes)
+		file_leave_family(file);
+	file_forget(file);
+	free(file);
+	return ret;
 }
 
 static int open_backend(struct lath_store *store, const struct store_backend *backend, const char *rest,
 			const struct lath_store_options *options)
 {
 	if (!backend->open)
-		return store_refuse(options, -ENODEV, "%s:%s: this build has no kernel store",
-				    backend->scheme, rest);
+		return store_refuse(-ENODEV, "%s:%s: this build has no kernel store", backend->scheme, rest);
 	store->backend = backend;
 	return backend->open(store, rest, options);
 }
@@ -152,7 +176,7 @@ static int open_spec(struct lath_store *store, const char *spec, const struct la
 	if (!strncmp(spec, "shm:", 4))
 		return open_backend(store, &store_shm_backend, spec + 4, options);
 	if (*spec && strcmp(spec, "mem:") && strncmp(spec, "file:", 5))
-		return store_refuse(options, -EINVAL, "%s: use mem:, file:PATH, shm:NAME or dev:PATH", spec);
+		return store_refuse(-EINVAL, "%s: use mem:, file:PATH, shm:NAME or dev:PATH", spec);
 	ret = open_here(store, options);
 	if (!ret && !strncmp(spec, "file:", 5)) {
 		ret = open_file(store, spec + 5, options);
@@ -162,57 +186,64 @@ static int open_spec(struct lath_store *store, const char *spec, const struct la
 	return ret;
 }
 
-int lath_store_open(struct lath_store **out, const char *spec, const struct lath_store_options *theirs)
+static int open_options(struct lath_store **out, const char *spec, const struct lath_store_options *options)
 {
-	struct lath_store_options options;
 	struct lath_store *store;
-	int ret;
+	int ret = check_options(options);
 
-	take_options(&options, theirs);
-	ret = check_options(&options);
 	if (ret)
 		return ret;
 	store = store_refused() ? NULL : lath_block_alloc(sizeof(*store));
 	if (!store)
-		return store_refuse(&options, -ENOMEM, "no memory");
+		return store_refuse(-ENOMEM, "%s: %s", spec, strerror(ENOMEM));
 	memset(store, 0, sizeof(*store));
-	store->keys = options.keys;
-	store->flags = options.flags;
-	store->plain = options.keys == LATH_STORE_NUMBERS && !(options.flags & LATH_STORE_VERSIONS);
-	store->rcu = options.rcu ? options.rcu : &lath_rcu_auto;
-	ret = open_spec(store, spec ? spec : "", &options);
+	store->keys = options->keys;
+	store->flags = options->flags;
+	store->limit = options->limit;
+	store->plain = options->keys == LATH_STORE_NUMBERS && !(options->flags & LATH_STORE_VERSIONS);
+	store->rcu = options->rcu ? options->rcu : &lath_rcu_auto;
+	ret = open_spec(store, spec, options);
 	if (ret) {
-		free(store->path);
 		lath_block_free(store);
 		return ret;
 	}
+	store->changed = 0;
+	store->read_only = options->flags & LATH_STORE_READ_ONLY;
 	*out = store;
 	return 0;
 }
 
-int lath_store_sync(struct lath_store *store)
+int lath_store_open(struct lath_store **out, const char *spec, const struct lath_store_options *theirs)
 {
+	struct lath_store_options options;
 	int ret;
 
-	if (!store->path || !READ_ONCE(store->changed))
-		return 0;
-	WRITE_ONCE(store->changed, 0); /* what changes from here on may be missing in the file */
-	ret = lath_store_save(store, store->path, NULL, NULL);
-	if (ret)
-		WRITE_ONCE(store->changed, 1);
+	store_reason_begin();
+	ret = take_options(&options, theirs);
+	if (!ret)
+		ret = open_options(out, spec ? spec : "", &options);
+	store_reason_copy(options.why, options.why_size);
 	return ret;
 }
 
 int lath_store_close(struct lath_store *store)
 {
-	int ret;
+	int ret = 0;
 
 	if (!store)
 		return 0;
-	ret = store->backend ? store->backend->close(store) : lath_store_sync(store);
-	if (!store->backend)
+	store_reason_begin();
+	if (store->backend) {
+		ret = store->backend->close(store);
+	} else {
+		ret = store->read_only ? 0 : lath_store_sync(store);
 		close_here(store);
-	free(store->path);
+	}
+	if (store->file) {
+		file_leave_family(store->file);
+		file_forget(store->file);
+		free(store->file);
+	}
 	lath_block_free(store);
 	return ret;
 }

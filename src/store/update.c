@@ -160,6 +160,8 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 
 	if (unlikely(ret))
 		return ret;
+	if (unlikely(store->read_only))
+		return -EROFS;
 	if (unlikely(store->backend))
 		return store->backend->update(store, key, fn, arg);
 	do {
@@ -253,7 +255,7 @@ int lath_store_set(struct lath_store *store, struct lath_store_key key, const vo
 {
 	int ret;
 
-	if (store->plain && !key.data && !store->backend) {
+	if (store->plain && !key.data && !store->backend && !store->read_only) {
 		lath_call_enter();
 		ret = set_plain(store, key, value, size);
 		lath_call_exit();

@@ -135,10 +135,34 @@ def shell(scratch):
     has("removed", run("--remove", shared, code=1).stderr, "No such file")
     has("remove", run("--remove", "mem:", code=105).stderr, "only shm:NAME")
     has("remove", run("--remove", shared, "count", code=105).stderr, "no command")
+    has("not made", run(shared, "get", "k", code=1).stderr, f"lath: {shared}: No such file or directory\n")
+    has("not made", run("--remove", shared, code=1).stderr, "No such file")
+    has("prefault", run("--prefault", "100T", "mem:", "set", "a", "b", code=1).stderr, "109951162777600 bytes", "available")
     has("bench", run("mem:", "bench", "2000", "2").stdout, "mget")
     full = run("--limit", "8M", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)), code=1)
     has("a full store", full.stderr, "there is no room")
     run("--limit", "8M", "--evict", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)))
+
+
+def two_writers(scratch):
+    path = os.path.join(scratch, "busy")
+    db = "file:" + path
+    has("missing", run(db, "get", "a", code=1).stderr, f"{path}: No such file")
+    first = subprocess.Popen([LATH, "store", db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    first.stdin.write("set a 1\nincr a\n")
+    first.stdin.flush()
+    expect("the first", first.stdout.readline(), "2\n")
+    has("the second", run(db, "set", "b", "2", code=1).stderr, f"{path}: in use by process {first.pid} (busy.lock)")
+    first.stdin.close()
+    expect("the first", first.wait(), 0)
+    first.stdout.close()
+    run(db, "set", "b", "2")
+    expect("both", run(db, "scan").stdout, "a\t2\nb\t2\n")
+    has("read only", run("--read-only", db, "set", "b", "3", code=1).stderr, "Read-only")
+    has("a pipe", run("mem:", "save", "/dev/stdout", code=1).stderr, "not a regular file")
+    for name in os.listdir(scratch):
+        if name.startswith("busy") and name != "busy":
+            sys.exit(f"left behind: {name}")
 
 
 def main():
@@ -147,6 +171,7 @@ def main():
         single_commands(db)
         files(db, scratch)
         shell(scratch)
+        two_writers(scratch)
     print("lath store: all answers as expected")
 
 

@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 using lathwork::byte_store;
@@ -80,4 +83,72 @@ TEST_CASE("byte_store: prefixes, snapshots, moves") {
     moved.close();
     std::remove(path.c_str());
     CHECK_THROWS_WITH(byte_store("shm:a/b"), doctest::Contains("a name"));
+}
+
+TEST_CASE("a closed store throws, whatever is asked of it") {
+    byte_store s, from;
+    s.set("a", "1");
+    CHECK(s.is_open());
+    s.close();
+    byte_store moved = std::move(from);
+    CHECK(moved.is_open());
+    for (byte_store* closed : {&s, &from}) { // NOLINT(bugprone-use-after-move)
+        CHECK(!closed->is_open());
+        CHECK(closed->get_handle() == nullptr);
+        auto refused = [](auto call) {
+            try {
+                call();
+            } catch (const std::system_error& e) {
+                return e.code() == std::errc::bad_file_descriptor;
+            }
+            return false;
+        };
+        std::string_view key = "a";
+        std::pair<std::string_view, std::string_view> entry("a", "b");
+        CHECK(refused([&] { (void)closed->get("a"); }));
+        CHECK(refused([&] { closed->contains("a"); }));
+        CHECK(refused([&] { (void)closed->get_all({&key, 1}); }));
+        CHECK(refused([&] { closed->set("a", "2"); }));
+        CHECK(refused([&] { closed->add("a", "2"); }));
+        CHECK(refused([&] { closed->replace("a", "2"); }));
+        CHECK(refused([&] { closed->erase("a"); }));
+        CHECK(refused([&] { closed->compare_exchange("a", "1", "2"); }));
+        CHECK(refused([&] { closed->increment("a"); }));
+        CHECK(refused([&] { closed->append("a", "2"); }));
+        CHECK(refused([&] { closed->expire("a", 0); }));
+        CHECK(refused([&] { closed->set_all({&entry, 1}); }));
+        CHECK(refused([&] { (void)closed->range(); }));
+        CHECK(refused([&] { (void)closed->stats(); }));
+        CHECK(refused([&] { closed->save("nowhere"); }));
+        CHECK(refused([&] { closed->load("nowhere"); }));
+        CHECK(refused([&] { closed->sync(); }));
+        CHECK(refused([&] { byte_store::section inside(*closed); }));
+        closed->close();
+    }
+}
+
+TEST_CASE("errors on files name them") {
+    std::string dir = "/tmp/cxx_store_test-XXXXXX";
+    REQUIRE(mkdtemp(dir.data()));
+    const std::string path = dir + "/s";
+    CHECK_THROWS_WITH(byte_store("file:" + dir + "/none/s"),
+                      doctest::Contains("none/s: No such file"));
+    byte_store s("file:" + path);
+    s.set("a", "1");
+    CHECK_THROWS_WITH(byte_store("file:" + path), doctest::Contains((path + ": in use").c_str()));
+    s.sync();
+    {
+        byte_store reader("file:" + path, {.read_only = true});
+        CHECK(reader.get("a") == "1");
+        CHECK_THROWS_AS(reader.set("a", "2"), std::system_error);
+    }
+    CHECK_THROWS_WITH(s.save(dir), doctest::Contains((dir + ": a directory").c_str()));
+    CHECK_THROWS_WITH(s.load(path), doctest::Contains("not empty"));
+    s.set("a", "2");
+    std::remove((path + ".lock").c_str());
+    std::remove(path.c_str());
+    rmdir(dir.c_str());
+    CHECK_THROWS_WITH(s.close(), doctest::Contains((path + ".lock: No such file").c_str()));
+    CHECK(!s.is_open());
+    CHECK_THROWS_WITH(byte_store(path, {.existing = true}), doctest::Contains("use mem:"));
 }

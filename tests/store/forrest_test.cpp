@@ -2,6 +2,7 @@
 //
 // libforrest: each case is a defect of the library and module of 2012 by name.
 #include "lathwork/forrest.h"
+#include "scratch.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,9 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -132,6 +135,31 @@ TEST_CASE("a store that cannot be opened gives no handle") {
     std::string cmd = "FORREST_STORE=shm:a/b " + std::string(std::getenv("FORREST_SELF")) +
                       " --test-case='a set on an existing*' >/dev/null 2>&1";
     CHECK(std::system(cmd.c_str()) != 0);
+}
+
+TEST_CASE("helper: two keys" * doctest::skip()) {
+    FORREST* h = forrest_alloc();
+    if (!h)
+        std::exit(2);
+    std::string before = get(h, 1), path = std::string(std::getenv("FORREST_STORE")).substr(5);
+    insert(h, 1, before + "x");
+    bool held = access((path + ".lock").c_str(), F_OK) == 0;
+    forrest_cleanup(h);
+    bool left = access((path + ".lock").c_str(), F_OK) == 0;
+    h = forrest_alloc(); // again
+    std::exit(h && held && !left && get(h, 1) == before + "x" && !forrest_cleanup(h) ? 0 : 3);
+}
+
+TEST_CASE("a file: is locked while there is a handle, and written with the last one") {
+    scratch_dir dir;
+    std::string cmd = "FORREST_STORE=file:" + dir.path("s") + " " +
+                      std::string(std::getenv("FORREST_SELF")) +
+                      " --test-case='helper: two keys' --no-skip >/dev/null 2>&1";
+    CHECK(std::system(cmd.c_str()) == 0);
+    CHECK(std::system(cmd.c_str()) == 0);
+    CHECK(dir.names() == "s");
+    std::string nowhere = "FORREST_STORE=file:/no/such/dir/s " + cmd.substr(cmd.find(' '));
+    CHECK(WEXITSTATUS(std::system(nowhere.c_str())) == 2);
 }
 
 TEST_CASE("a get copies while another thread removes everything") {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <set>
 #include <spawn.h>
 #include <stdexcept>
 #include <string>
@@ -47,6 +48,16 @@ public:
     scratch_dir(const scratch_dir&) = delete;
     scratch_dir& operator=(const scratch_dir&) = delete;
     std::string path(const char* name) const { return (dir_ / name).string(); }
+    // All that is in it, in order, a space between two.
+    std::string names() const {
+        std::set<std::string> all;
+        for (const auto& entry : std::filesystem::directory_iterator(dir_))
+            all.insert(entry.path().filename().string());
+        std::string text;
+        for (const auto& name : all)
+            text += (text.empty() ? "" : " ") + name;
+        return text;
+    }
 
 private:
     static std::string make() {

@@ -12,7 +12,9 @@
 //
 // Errors: calls that can only say yes or no return bool. What a caller does not expect (no memory, a full store, a key of a
 // wrong size, a value that is not a number, a file that is damaged or cannot be written) is thrown as std::system_error
-// with the errno of lathwork/store.h. The destructor does not throw: close() says whether a file: was written.
+// with the errno of lathwork/store.h. The destructor does not throw: close() says whether a file: was written. After
+// close() and after a move from it a store is closed: is_open() is false, and every other call but close() and
+// get_handle() throws EBADF.
 #pragma once
 
 #if __cplusplus <= 201703L
@@ -46,6 +48,9 @@ struct store_options {
     std::uint64_t prefault = 0;
     const char* numa = nullptr;
     const lath_rcu* rcu = nullptr;
+    bool read_only = false; // a file: beside its writer
+    bool existing = false; // open makes nothing new
+    bool foreign = false; // shm: trust an object of another user
 };
 
 // Key: std::uint64_t or std::string_view.
@@ -59,7 +64,6 @@ public:
     using key_type = Key;
 
     explicit basic_store(const std::string& spec = "mem:", const store_options& options = {}) {
-        char why[256] = "";
         lath_store_options o = LATH_STORE_OPTIONS_INIT;
         o.keys = numbers ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
         o.pages = options.pages;
@@ -67,24 +71,26 @@ public:
             o.flags |= LATH_STORE_EVICT;
         if (options.versions)
             o.flags |= LATH_STORE_VERSIONS;
+        if (options.read_only)
+            o.flags |= LATH_STORE_READ_ONLY;
+        if (options.existing)
+            o.flags |= LATH_STORE_EXISTING;
+        if (options.foreign)
+            o.flags |= LATH_STORE_FOREIGN;
         o.limit = options.limit;
         o.reserve = options.reserve;
         o.prefault = options.prefault;
         o.numa = options.numa;
         o.rcu = options.rcu;
-        o.why = why;
-        o.why_size = sizeof why;
         lath_store* s = nullptr;
-        if (int ret = lath_store_open(&s, spec.c_str(), &o))
-            throw std::system_error(-ret, std::generic_category(),
-                                    "lathwork::basic_store: " + std::string(why));
+        check_whole(lath_store_open(&s, spec.c_str(), &o));
         store_.reset(s);
     }
 
     // What a section's references point at stays until it ends. Sections nest; one thread.
     class section {
     public:
-        explicit section(const basic_store& s) : store_(s.get_handle()) {
+        explicit section(const basic_store& s) : store_(s.handle()) {
             lath_store_read_begin(store_);
         }
         section(const section&) = delete;
@@ -266,16 +272,17 @@ public:
     }
     // Write a snapshot; read one into the empty store; write a file: now.
     void save(const std::string& path) const {
-        check(lath_store_save(handle(), path.c_str(), nullptr, nullptr), 0);
+        check_whole(lath_store_save(handle(), path.c_str(), nullptr, nullptr));
     }
     void load(const std::string& path) {
-        check(lath_store_load(handle(), path.c_str(), nullptr, nullptr), 0);
+        check_whole(lath_store_load(handle(), path.c_str(), nullptr, nullptr));
     }
-    void sync() { check(lath_store_sync(handle()), 0); }
-    // As the destructor, but says when a file: could not be written.
-    void close() { check(lath_store_close(store_.release()), 0); }
+    void sync() { check_whole(lath_store_sync(handle())); }
+    // As the destructor, but throws when a file: could not be written; the store is closed all the same.
+    void close() { check_whole(lath_store_close(store_.release())); }
+    bool is_open() const { return store_ != nullptr; }
 
-    // For the calls of lathwork/store.h.
+    // For the calls of lathwork/store.h. nullptr: closed.
     lath_store* get_handle() const { return store_.get(); }
 
 private:
@@ -296,7 +303,18 @@ private:
             return false;
         throw std::system_error(-ret, std::generic_category(), "lathwork::basic_store");
     }
-    lath_store* handle() const { return store_.get(); }
+    // Calls on the whole store: with the reason, which names the file. (system_error adds what the errno is called.)
+    static void check_whole(int ret) {
+        if (ret)
+            throw std::system_error(-ret, std::generic_category(),
+                                    std::string("lathwork::basic_store: ") + lath_store_reason());
+    }
+    lath_store* handle() const {
+        if (!store_)
+            throw std::system_error(EBADF, std::generic_category(),
+                                    "lathwork::basic_store: the store is closed");
+        return store_.get();
+    }
 
     struct closer {
         void operator()(lath_store* s) const { lath_store_close(s); }

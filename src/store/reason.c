@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * reason.c - the last sentence of each thread.
+ */
+#include "store/reason.h"
+
+#include <stdarg.h>
+
+#include "lathwork/store.h"
+
+static __thread char reason[512];
+static __thread bool said; /* by the call that runs */
+
+int store_refuse(int ret, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	said = true;
+	return ret;
+}
+
+int store_refuse_if_silent(int ret, const char *format, ...)
+{
+	va_list args;
+
+	if (said)
+		return ret;
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	said = true;
+	return ret;
+}
+
+void store_reason_begin(void)
+{
+	said = false;
+}
+
+void store_reason_copy(char *why, size_t size)
+{
+	if (why && size)
+		snprintf(why, size, "%s", said ? reason : "");
+}
+
+const char *lath_store_reason(void)
+{
+	return reason;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * replace.c - a file beside the old one that takes its place when it is on the disk.
+ *
+ * The new file gets who may read it before it gets anything to read. A save that is killed leaves its file, NAME.tmp-XXXXXX;
+ * the next one removes it if it is certainly that: the name fits, it is a regular file of this user (or the
+ * snapshot's owner) with one name, nobody has it locked, and it begins as a snapshot does, or is empty.
+ */
+#define _GNU_SOURCE
+#include "store/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "store/arena.h"
+#include "store/reason.h"
+#include "store/snapshot.h"
+
+#define MIDDLE ".tmp-"
+#define TAIL 6 /* letters and digits behind it */
+#define TRIES 100
+#define ATTRIBUTE_MAX (64u << 10) /* the kernel's: of a list of names, and of a value */
+#define ACL "system.posix_acl_access"
+
+static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+static int failed(const struct store_file *file, const char *what, int error)
+{
+	return store_refuse(error, "%s: %s: %s", file->label, what, strerror(-error));
+}
+
+/* ---- files of saves that were killed ---- */
+
+static bool is_temporary(const struct store_file *file, const char *name)
+{
+	size_t size = strlen(file->name);
+
+	return !strncmp(name, file->name, size) && !strncmp(name + size, MIDDLE, sizeof(MIDDLE) - 1) &&
+	       strspn(name + size + sizeof(MIDDLE) - 1, digits) == TAIL &&
+	       strlen(name) == size + sizeof(MIDDLE) - 1 + TAIL;
+}
+
+static bool is_dead(int fd, const struct stat *stat, const struct stat *old)
+{
+	char magic[sizeof(SNAPSHOT_MAGIC) - 1];
+	ssize_t n;
+
+	if (!S_ISREG(stat->st_mode) || stat->st_nlink != 1 ||
+	    (stat->st_uid != geteuid() && (!old || stat->st_uid != old->st_uid)))
+		return false;
+	n = pread(fd, magic, sizeof(magic), 0);
+	return n >= 0 && !memcmp(magic, SNAPSHOT_MAGIC, (size_t)n) && !flock(fd, LOCK_EX | LOCK_NB);
+}
+
+static void remove_if_dead(const struct store_file *file, const char *name, const struct stat *old)
+{
+	int fd = openat(file->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	struct stat mine, there;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) &&
+	    !fstatat(file->dir, name, &there, AT_SYMLINK_NOFOLLOW) && mine.st_dev == there.st_dev &&
+	    mine.st_ino == there.st_ino)
+		unlinkat(file->dir, name, 0);
+	close(fd);
+}
+
+/* The lock is held: who made such a file is dead. What cannot be removed stays. */
+static void remove_dead(struct store_file *file, const struct stat *old)
+{
+	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *entry;
+	DIR *dir;
+
+	if (file->swept || fd < 0) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (is_temporary(file, entry->d_name))
+			remove_if_dead(file, entry->d_name, old);
+	closedir(dir);
+	file->swept = true;
+}
+
+/* ---- who may do what with it ---- */
+
+/* What is not allowed here is not an error. */
+static bool not_permitted(int error)
+{
+	return error == EPERM || error == EACCES || error == EOPNOTSUPP || error == EINVAL;
+}
+
+/* 0: as the old one has it, or none | 1: not permitted | -errno. value has room for ATTRIBUTE_MAX. */
+static int copy_attribute(int from, int to, const char *name, char *value)
+{
+	ssize_t n = fgetxattr(from, name, value, ATTRIBUTE_MAX);
+	int ret = -1;
+
+	if (n >= 0)
+		ret = fsetxattr(to, name, value, (size_t)n, 0);
+	else if (errno == ENODATA)
+		ret = fremovexattr(to, name); /* what the directory gives to new files */
+	if (!ret || errno == ENODATA || errno == EOPNOTSUPP)
+		return 0;
+	return not_permitted(errno) ? 1 : -errno;
+}
+
+static int copy_user_attributes(int from, int to, char *names, char *value)
+{
+	ssize_t size = flistxattr(from, names, ATTRIBUTE_MAX), at;
+	int ret = 0;
+
+	for (at = 0; at < size && ret >= 0; at += (ssize_t)strlen(names + at) + 1)
+		if (!strncmp(names + at, "user.", 5))
+			ret = copy_attribute(from, to, names + at, value);
+	return min(ret, 0);
+}
+
+/* 0 | 1: the list of rights (ACL) could not be copied | -errno */
+static int copy_attributes(const struct store_file *file, int to)
+{
+	int from = openat(file->dir, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	char *room;
+	int acl, ret;
+
+	if (from < 0)
+		return not_permitted(errno) ? 1 : -errno;
+	room = store_refused() ? NULL : malloc(2 * ATTRIBUTE_MAX);
+	acl = room ? copy_attribute(from, to, ACL, room) : -ENOMEM;
+	ret = acl < 0 ? acl : copy_user_attributes(from, to, room, room + ATTRIBUTE_MAX);
+	free(room);
+	close(from);
+	return ret ? ret : acl;
+}
+
+/* The group's rights, which with an ACL bound those of all that it names, go to nobody who had none. */
+static int copy_rights(const struct store_file *file, int to, const struct stat *old)
+{
+	mode_t mode = old->st_mode & 0777;
+	bool group = !fchown(to, old->st_uid, old->st_gid) || !fchown(to, (uid_t)-1, old->st_gid);
+	int ret = copy_attributes(file, to);
+
+	if (!group || ret > 0)
+		mode &= ~(mode_t)0070;
+	if (ret >= 0)
+		ret = fchmod(to, mode) && !not_permitted(errno) ? -errno : 0;
+	return ret ? failed(file, "owner, mode or attributes of the new file", ret) : 0;
+}
+
+/* ---- the new file ---- */
+
+static int make(const struct store_file *file, struct replacement *new)
+{
+	u8 random[TAIL];
+	unsigned int tries, i;
+	int n;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		char tail[TAIL + 1] = "";
+
+		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -EIO;
+		for (i = 0; i < TAIL; i++)
+			tail[i] = digits[random[i] % (sizeof(digits) - 1)];
+		n = snprintf(new->name, sizeof(new->name), "%s" MIDDLE "%s", file->name, tail);
+		if (n >= (int)sizeof(new->name))
+			return -ENAMETOOLONG;
+		new->fd = openat(file->dir, new->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				 0600);
+		if (new->fd >= 0)
+			return 0;
+		if (errno != EEXIST && errno != EINTR)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+int replace_begin(struct store_file *file, struct replacement *new)
+{
+	struct stat old;
+	bool there;
+	int ret = file_look(file, &old);
+
+	if (ret && ret != -ENOENT)
+		return ret;
+	there = !ret;
+	remove_dead(file, there ? &old : NULL);
+	ret = make(file, new);
+	if (ret)
+		return failed(file, "a new file beside it", ret);
+	if (flock(new->fd, LOCK_EX | LOCK_NB))
+		ret = failed(file, new->name, -errno);
+	else if (there)
+		ret = copy_rights(file, new->fd, &old);
+	if (ret)
+		replace_abort(file, new);
+	return ret;
+}
+
+void replace_abort(struct store_file *file, struct replacement *new)
+{
+	unlinkat(file->dir, new->name, 0);
+	close(new->fd);
+}
+
+static int sync_file(int fd)
+{
+	int ret;
+
+	do
+		ret = fsync(fd);
+	while (ret && errno == EINTR);
+	return ret ? -errno : 0;
+}
+
+/* Some file systems know nothing of it: their names need no sync. */
+static int sync_directory(const struct store_file *file)
+{
+	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = sync_file(fd);
+	close(fd);
+	return ret == -EINVAL ? 0 : ret;
+}
+
+int replace_commit(struct store_file *file, struct replacement *new)
+{
+	struct stat stat;
+	int ret = sync_file(new->fd);
+
+	if (ret)
+		ret = failed(file, "cannot be written to the disk", ret);
+	else
+		ret = file_look(file, &stat); /* what has come there since the beginning? */
+	if (!ret || ret == -ENOENT)
+		ret = renameat(file->dir, new->name, file->dir, file->name) ? failed(file, new->name, -errno)
+									    : 0;
+	if (ret) {
+		replace_abort(file, new);
+		return ret;
+	}
+	if (!fstat(new->fd, &stat))
+		file->seen = file_id_of(&stat);
+	close(new->fd);
+	ret = sync_directory(file);
+	return ret ? failed(file, "its directory cannot be written to the disk", ret) : 0;
+}
