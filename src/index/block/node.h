@@ -119,6 +119,7 @@ static inline bool node_trylock(struct node *node, u64 lockword)
 {
 	LATH_ASSERT(!(lockword & NODE_LOCKED));
 	preempt_disable();
+	/* pairs with node_unlock */
 	if (likely(cmpxchg_acquire(&node->lockword, lockword, lockword | NODE_LOCKED) == lockword)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
 		lath_call_assert();
