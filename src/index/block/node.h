@@ -66,7 +66,7 @@ struct node {
 	u64 live;
 	u16 level; /* 0 = leaf */
 	u8 shift;
-	u8 used; /* entries [0, used) have keys, live or dead */
+	u8 used;	/* entries [0, used) have keys, live or dead */
 	u8 run;		/* inserts in a row, each right behind the one before: an ascending stream */
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it (tree/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
