@@ -24,7 +24,7 @@ def node_layout():
          "one byte per key: one line"),
         ("128", [("key[0]", "box"), ("value[0]", "box"), ("...", "box"), ("key[63]", "box"), ("value[63]", "box")],
          "pairs: 16 lines"),
-        ("1152", [("size[0]", "box"), ("...", "box"), ("size[63]", "box")], "side column: ranges only, 8 lines"),
+        ("1152", [("size[0]", "box"), ("...", "box"), ("size[63]", "box")], "side column: sizes of ranges, 8 lines"),
     ]
     for i, (offset, cells, note) in enumerate(rows):
         y = 46 + 46 * i
