@@ -57,6 +57,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathwork DESTINATION ${CMAKE_INS
 install(FILES ${PROJECT_SOURCE_DIR}/include/forrest.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/doc/images DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev
+        FILES_MATCHING PATTERN "*.svg")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lathwork)
 install(EXPORT lathwork NAMESPACE lathwork:: FILE lathwork-targets.cmake DESTINATION ${package_dir} COMPONENT dev)

@@ -39,6 +39,9 @@ docs=$root/share/doc/lathwork
 grep -rhoE 'doc/[a-z-]+\.md' "$root/include" | sort -u | while read -r doc; do
 	[[ -s $docs/${doc#doc/} ]] || fail "a header refers to $doc, which is not installed"
 done
+grep -ohE 'images/[a-z-]+\.svg' "$docs"/*.md | sort -u | while read -r image; do
+	[[ -s $docs/$image ]] || fail "a document shows $image, which is not installed"
+done
 grep -oE 'LICENSES/[A-Z][^ ]*' "$docs/LICENSE" | while read -r text; do
 	[[ -s $docs/$text ]] || fail "$text is not installed"
 done

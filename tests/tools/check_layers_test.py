@@ -1,46 +1,88 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""tools/check-layers accepts a good tree and names every upward or sideways include of a bad one."""
+"""tools/check-layers accepts a good tree, names every upward or sideways include of a bad one, finds
+circles, and has no rule that this project does not use."""
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/check-layers"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = ROOT / "tools/check-layers"
 GOOD = {
     "include/lathwork/config.h": "#include <stdint.h>\n",
     "include/lathwork/index.h": '#include "lathwork/config.h"\n',
+    "include/lathwork/uapi/llds.h": "#include <linux/types.h>\n",
     "include/lathwork/cxx/index.hpp": "#include <vector>\n#include <lathwork/index.h>\n",
     "src/sys/sys.h": '#include "lathwork/config.h"\n#include <urcu.h>\n',
     "src/arch/search.h": '#include "sys/sys.h"\n#include <emmintrin.h>\n',
-    "src/index/block/node.h": '#include "arch/search.h"\n#include "lathwork/index.h"\n',
+    "src/index/block/node.h": '#include "arch/search.h"\n',
     "src/index/block/node.c": '#include "index/block/node.h"\n',
-    "src/index/index.h": '#include "index/block/node.h"\n',
-    "src/queue/sortq.c": '#include "sys/sys.h"\n#include "index/block/node.h"\n',
+    "src/index/tree/tree.h": '#include "lathwork/index.h"\n#include "index/block/node.h"\n',
+    "src/index/tree/descend.h": '#include "index/tree/tree.h"\n',
+    "src/index/hint/finger.h": '#include "index/tree/tree.h"\n',
+    "src/index/hint/hint.h": '#include "index/hint/finger.h"\n#include "index/tree/descend.h"\n',
+    "src/index/tree/locate.h": '#include "index/hint/hint.h"\n',
+    "src/index/holes/gap.h": '#include "index/tree/tree.h"\n',
+    "src/index/holes/gap.c": '#include "index/holes/gap.h"\n#include "index/tree/locate.h"\n',
+    "src/index/tree/change.h": '#include "index/hint/hint.h"\n#include "index/holes/gap.h"\n',
+    "src/index/tree/leaf.h": '#include "index/tree/tree.h"\n',
+    "src/index/tree/post.h": '#include "index/tree/tree.h"\n',
+    "src/index/tree/insert.h": '#include "index/tree/leaf.h"\n',
+    "src/index/tree/insert.c": '#include "index/tree/insert.h"\n#include "index/tree/change.h"\n',
+    "src/index/holes/search.c": '#include "index/tree/insert.h"\n#include "index/holes/gap.h"\n',
+    "src/queue/queue.h": '#include "sys/sys.h"\n',
+    "src/queue/sortq.c": '#include "queue/queue.h"\n#include "lathwork/index.h"\n',
+    "src/store/dev.c": '#include "lathwork/uapi/llds.h"\n',
     "bench/peers/peer.h": "",
-    "bench/main.cpp": '#include "peers/peer.h"\n#include <lathwork/index.h>\n',
-    "tests/unit/x_test.c": '#include "skiplist/index.h"\n',
+    "bench/main.cpp": '#include "peers/peer.h"\n#include <lathwork/index.h>\n#include <sys/mman.h>\n',
+    "kernel/llds/main.c": '#include "lathwork/uapi/llds.h"\n#include <linux/fs.h>\n',
+    "tests/unit/x_test.c": '#include "index/tree/tree.h"\n',
 }
 BAD = {
-    "include/lathwork/bad1.h": "#include <pthread.h>\n",
-    "include/lathwork/bad2.h": '#include "../../src/sys/sys.h"\n',
-    "src/sys/bad3.c": '#include "index/block/node.h"\n',
-    "src/index/block/node.bad4.c": '#include "skiplist/index.h"\n',
-    "src/index/bad5.c": "#include <urcu.h>\n",
-    "src/queue/bad6.c": '#include "skiplist/index.h"\n',
-    "cli/bad7.cpp": '#include "sys/sys.h"\n',
-    "bench/bad8.cpp": '#include "../src/index/block/node.h"\n',
-    "include/lathwork/cxx/bad9.hpp": '#include "index/block/node.h"\n',
+    # ground, public headers, doors, products
+    "include/lathwork/bad.h": "#include <pthread.h>\n",
+    "include/lathwork/up.h": '#include "../../src/sys/sys.h"\n',
+    "include/lathwork/cxx/bad.hpp": '#include "index/block/node.h"\n',
+    "src/sys/bad.c": '#include "index/block/node.h"\n',
+    "src/arch/bad.c": '#include "lathwork/index.h"\n',
+    "src/queue/bad.c": '#include "index/block/node.h"\n',
+    "src/store/bad.c": '#include "index/hint/finger.h"\n',
+    "src/space/bad.c": '#include "lathwork/uapi/llds.h"\n',
+    "src/forrest/bad.c": '#include "sys/sys.h"\n',
+    "cli/bad.cpp": '#include "sys/sys.h"\n',
+    "cli/bad2.cpp": '#include "../bench/peers/peer.h"\n',
+    "bench/bad.cpp": '#include "../src/index/block/node.h"\n',
+    "kernel/llds/bad.c": '#include "../../src/index/tree/descend.h"\n',
+    # within the index
+    "src/index/bad.c": '#include "index/tree/tree.h"\n',
+    "src/index/holes/bad.c": "#include <urcu.h>\n",
+    "src/index/block/bad.c": '#include "index/tree/tree.h"\n',
+    "src/index/tree/pool.c": '#include "index/tree/locate.h"\n',
+    "src/index/tree/descend.c": '#include "index/hint/finger.h"\n',
+    "src/index/hint/hint.c": '#include "index/tree/locate.h"\n',
+    "src/index/hint/bad.c": '#include "index/holes/gap.h"\n',
+    "src/index/tree/locate.c": '#include "index/tree/change.h"\n',
+    "src/index/holes/gap.c": '#include "index/tree/change.h"\n',
+    "src/index/tree/merge.c": '#include "index/holes/gap.h"\n',
+    "src/index/tree/fence.c": '#include "index/tree/insert.h"\n',
+    "src/index/tree/erase.c": '#include "index/hint/hint.h"\n',
+    "src/index/holes/stats.c": '#include "index/tree/post.h"\n',
+}
+CIRCLE = {
+    "src/store/a.h": '#include "store/b.h"\n',
+    "src/store/b.h": '#include "c.h"\n',
+    "src/store/c.h": '#include "store/a.h"\n',
 }
 
 
-def run(files):
+def run(files, *options):
     with tempfile.TemporaryDirectory() as root:
         for name, text in files.items():
             path = pathlib.Path(root, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        done = subprocess.run([TOOL, root], capture_output=True, text=True, check=False)
+        done = subprocess.run([TOOL, *options, root], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout
 
 
@@ -52,6 +94,15 @@ def main():
         code, out = run({**GOOD, name: text})
         if code != 1 or not out.startswith(name + ":1:"):
             sys.exit(f"{name}: {text.strip()} was not refused (exit {code})\n{out}")
+    code, out = run({**GOOD, **CIRCLE})
+    if code != 1 or out != "circle: src/store/a.h -> src/store/b.h -> src/store/c.h -> src/store/a.h\n":
+        sys.exit(f"a circle was not found (exit {code})\n{out}")
+    code, out = run(GOOD, "--unused")
+    if code != 1 or "which nothing uses" not in out or "no file for the rule" not in out:
+        sys.exit(f"unused rules were not reported (exit {code})\n{out}")
+    done = subprocess.run([TOOL, "--unused", ROOT], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"this project:\n{done.stdout}")
 
 
 main()

@@ -66,7 +66,7 @@ struct node {
 	u64 live;
 	u16 level; /* 0 = leaf */
 	u8 shift;
-	u8 used; /* entries [0, used) have keys, live or dead */
+	u8 used;	/* entries [0, used) have keys, live or dead */
 	u8 run;		/* inserts in a row, each right behind the one before: an ascending stream */
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it (tree/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
@@ -119,6 +119,7 @@ static inline bool node_trylock(struct node *node, u64 lockword)
 {
 	LATH_ASSERT(!(lockword & NODE_LOCKED));
 	preempt_disable();
+	/* pairs with node_unlock */
 	if (likely(cmpxchg_acquire(&node->lockword, lockword, lockword | NODE_LOCKED) == lockword)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
 		lath_call_assert();

@@ -327,7 +327,8 @@ u64 gap_begun(struct tree *tree)
 
 	smp_rmb(); /* after all reads of the search; pairs with the release in node_unlock */
 	for (i = 0; i < GAP_STRIPES; i++)
-		sum += smp_load_acquire(&tree->stripe[i].begun); /* begun before what was seen */
+		/* pairs with node_unlock: a change is counted before it is released */
+		sum += smp_load_acquire(&tree->stripe[i].begun);
 	return sum;
 }
 

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""draw.py [--check]: the figures of the book, doc/images/NAME.svg for each function below.
+
+--check writes nothing and fails if a file differs from what is drawn.
+"""
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+from svg import Canvas  # noqa: E402
+
+IMAGES = pathlib.Path(__file__).resolve().parents[1] / "images"
+CODE, SMALL = "code small", "small"
+
+
+def node_layout():
+    c = Canvas(760, 330, "A node: header, key heads, pairs, side column; and its lockword")
+    c.text(20, 26, "A node of 64 entries. Each row is a cache line or several.", "title")
+    rows = [
+        ("0", [("lockword", "amber"), ("low", "blue"), ("last", "blue"), ("right", "blue"), ("live", "box"),
+               ("level\nshift ..", "box"), ("base", "box"), ("", "box")], "header: one line"),
+        ("64", [("head[0]", "green"), ("head[1]", "green"), ("...", "green"), ("head[63]", "green")],
+         "one byte per key: one line"),
+        ("128", [("key[0]", "box"), ("value[0]", "box"), ("...", "box"), ("key[63]", "box"), ("value[63]", "box")],
+         "pairs: 16 lines"),
+        ("1152", [("size[0]", "box"), ("...", "box"), ("size[63]", "box")], "side column: sizes of ranges, 8 lines"),
+    ]
+    for i, (offset, cells, note) in enumerate(rows):
+        y = 46 + 46 * i
+        c.text(52, y + 22, offset, "small muted code", "end")
+        width = 480 / len(cells)
+        c.cells(60, y, 36, [(width, words, kind, CODE) for words, kind in cells])
+        c.text(552, y + 22, note, SMALL)
+    c.text(20, 256, "Its lockword", "title")
+    c.text(52, 286, "bit", "small muted code", "end")
+    c.cells(60, 266, 32, [(270, "version: grows with every change", "amber", SMALL), (80, "HALF_DEAD", "amber", CODE),
+                          (65, "DEAD", "amber", CODE), (65, "LOCKED", "amber", CODE)])
+    for x, bit in ((66, "63"), (322, "3"), (370, "2"), (442, "1"), (507, "0")):
+        c.text(x, 314, bit, "small muted code")
+    c.text(552, 286, "one 64-bit word", SMALL)
+    return c
+
+
+def tree():
+    c = Canvas(760, 318, "A tree of three levels with fence keys, downlinks and right links")
+    levels = [("level 2: the root", 46, [(290, 180, "[0, max]", "0   4000")]),
+              ("level 1", 140, [(110, 190, "[0, 3999]", "0   700  2000"), (470, 190, "[4000, max]", "4000   9000")]),
+              ("level 0: leaves", 244, [(20, 124, "[0, 699]", "items"), (170, 124, "[700, 1999]", "items"),
+                                        (320, 124, "[2000, 3999]", "items"), (470, 124, "[4000, 8999]", "items"),
+                                        (620, 124, "[9000, max]", "items")])]
+    for name, y, nodes in levels:
+        c.text(20, y - 40 if y > 200 else y + 20, name, "small muted")
+        for i, (x, w, fences, words) in enumerate(nodes):
+            if y == 140:  # downlinks leave below
+                c.node(x, y, w, "", words, "blue")
+                c.text(x, y - 6, fences, "small muted code")
+            else:
+                c.node(x, y, w, fences, words, "green" if y > 200 else "blue")
+            if i:
+                left = nodes[i - 1]
+                c.arrow([(left[0] + left[1], y + 15), (x, y + 15)])
+    for x1, x2 in ((340, 205), (410, 620)):
+        c.arrow([(x1, 76), (x2, 140)], "accent")
+    for x1, x2 in ((160, 82), (205, 232), (250, 382), (530, 532), (600, 682)):
+        c.arrow([(x1, 170), (x2, 244)], "accent")
+    c.text(20, 306, "Blue arrows: downlinks, one per separator.  Black arrows: right links.  "
+           "Grey, in brackets: fence keys [low, last].", SMALL)
+    return c
+
+
+def lookup():
+    c = Canvas(760, 372, "One lookup: from the key to its leaf, and the validated search of the leaf")
+    c.text(20, 26, "locate(): the first source that answers", "title")
+    c.box(20, 44, 90, 40, "key 4711", "amber", CODE)
+    sources = [("finger", "the two leaves this thread\nused last", "2 loads"),
+               ("hint table", "slot = (key - base) * scale", "1 cache miss"),
+               ("descent", "64 key heads per compare,\nfrom the root down", "3 lines per level")]
+    for i, (name, how, cost) in enumerate(sources):
+        y = 44 + 62 * i
+        c.box(180, y, 90, 40, name, "blue")
+        c.text(284, y + 16, how, SMALL)
+        c.text(470, y + 22, cost, "small muted")
+        c.arrow([(568, y + 20), (620, 110 + 12 * i)])
+        if i:
+            c.arrow([(225, y - 22), (225, y)], "dash", "no", (234, y - 6), "start")
+    c.arrow([(110, 64), (180, 64)])
+    c.box(620, 94, 120, 56, "leaf and its\nlockword", "green")
+    c.text(20, 240, "Then, without a lock", "title")
+    steps = [("1", "heads", "compare 64 bytes\nwith the key's head"), ("2", "pair", "one candidate as a rule:\ncompare its key"),
+             ("3", "value", "copy the pair"), ("4", "lockword", "the same as before?")]
+    for i, (number, name, how) in enumerate(steps):
+        x = 20 + 186 * i
+        c.box(x, 256, 140, 34, f"{number}  {name}", "green" if i < 3 else "amber")
+        c.text(x, 306, how, SMALL)
+        if i:
+            c.arrow([(x - 46, 273), (x, 273)])
+    c.text(578, 340, "yes: hit or miss was true\nno: again; after 8 tries, lock", SMALL)
+    return c
+
+
+def split_step(c, y, title, notes, up, leaves, right=None):
+    c.text(20, y, title, "title")
+    c.text(20, y + 18, notes, SMALL)
+    c.box(250, y + 30, 280, 28, up, "blue", CODE)
+    for i, (x, w, fences, words, kind) in enumerate(leaves):
+        c.node(x, y + 96, w, fences, words, kind)
+        if i:
+            left = leaves[i - 1]
+            c.arrow([(left[0] + left[1], y + 111), (x, y + 111)])
+    for x1, x2 in right or []:
+        c.arrow([(x1, y + 58), (x2, y + 96)], "accent")
+
+
+def split():
+    c = Canvas(760, 560, "Four full leaves become five: before, linked, posted")
+    four = [(20, 150, "[0, 99]"), (200, 150, "[100, 199]"), (380, 150, "[200, 299]"), (560, 150, "[300, 399]")]
+    split_step(c, 24, "1  Four siblings are full together.",
+               "Their locks are taken from left to right. The parent is not locked.", "0   100   200   300",
+               [(x, w, f, "64 items", "amber") for x, w, f in four],
+               [(290, 95), (345, 275), (425, 455), (495, 635)])
+    five = [(20, 118, "[0, 79]", "51"), (168, 118, "[80, 159]", "51"), (316, 118, "[160, 239]", "51"),
+            (464, 118, "[240, 319]", "51"), (612, 118, "[320, 399]", "52")]
+    split_step(c, 204, "2  Entries move right, into a fifth leaf that is linked behind them; then all are unlocked.",
+               "Low fences only fell, so no descent arrives too far right. A lookup of 90 arrives in [0, 79] and moves right.",
+               "0   100   200   300",
+               [(x, w, f, f"{n} items", "red" if f == "[320, 399]" else "green")
+                for x, w, f, n in five],
+               [(290, 79), (345, 227), (425, 375), (495, 523)])
+    c.text(671, 292, "no downlink", "small", "middle")
+    split_step(c, 384, "3  Posting: with no leaf locked, the parent is told.",
+               "Each separator is lowered to its leaf's low fence; the new leaf gets a separator and a downlink.",
+               "0   80   160   240   320", [(x, w, f, f"{n} items", "green") for x, w, f, n in five],
+               [(280, 79), (325, 227), (390, 375), (455, 523), (510, 671)])
+    return c
+
+
+def fence():
+    c = Canvas(760, 400, "A range put across two fences: all locked, the fence moves, half-dead leaves are merged")
+    width = [(20, 210), (270, 210), (520, 210)]
+    steps = [("1  Insert [90, 210). It begins in the first leaf and ends in the third: lock all three, left to right.",
+              [("[0, 99]", "10  40  70", "amber"), ("[100, 199]", "no item", "amber"),
+               ("[200, 299]", "220  260", "amber")]),
+             ("2  The leaf that covers the last key takes all keys from 90 on. The middle leaf covers nothing: half-dead.",
+              [("[0, 89]", "10  40  70", "green"), ("covers no key", "HALF_DEAD", "red"),
+               ("[90, 299]", "90..209  220  260", "green")]),
+             ("3  Unlocked, the half-dead leaf is merged with a sibling under the same parent.",
+              [("[0, 89]", "10  40  70", "green"), None, ("[90, 299]", "90..209  220  260", "green")])]
+    for s, (title, leaves) in enumerate(steps):
+        y = 26 + 130 * s
+        c.text(20, y, title)
+        last = None
+        for (x, w), leaf in zip(width, leaves):
+            if not leaf:
+                continue
+            c.node(x, y + 24, w, *leaf)
+            if last:
+                c.arrow([(last, y + 39), (x, y + 39)])
+            last = x + w
+    return c
+
+
+def merge():
+    c = Canvas(760, 330, "A merge: parent, left and right node locked; the right one dies")
+    for x, title in ((20, "Before: locked in this order"), (400, "After")):
+        c.text(x, 26, title, "title")
+    c.box(90, 50, 190, 30, "0   100   200", "amber", CODE)
+    c.text(290, 70, "1  parent", "small muted")
+    c.node(20, 150, 140, "[0, 99]", "10 items", "amber")
+    c.node(200, 150, 140, "[100, 199]", "4 items", "amber")
+    c.text(90, 212, "2  left", "small muted", "middle")
+    c.text(270, 212, "3  right", "small muted", "middle")
+    c.arrow([(110, 80), (90, 150)], "accent")
+    c.arrow([(185, 80), (270, 150)], "accent")
+    c.arrow([(160, 165), (200, 165)])
+    c.arrow([(340, 165), (372, 165)])
+    c.box(470, 50, 190, 30, "0   200", "green", CODE)
+    c.node(400, 150, 140, "[0, 199]", "14 items", "green")
+    c.node(580, 150, 140, "", "DEAD", "red")
+    c.arrow([(490, 80), (470, 150)], "accent")
+    c.arrow([(540, 165), (560, 165), (560, 140), (735, 140)], "", "right link past the dead node", (648, 132))
+    c.text(580, 200, "to RCU; back to its pool\nafter a grace period", "small muted")
+    c.text(20, 276, "The downlink leaves the parent in the same locked section in which the node dies. So a descent that\n"
+           "finds the DEAD node starts again from the root and does not meet it a second time.", SMALL)
+    return c
+
+
+def hint():
+    c = Canvas(760, 356, "The hint table: equal steps over the keys, a slot per step, a leaf per slot")
+    c.text(20, 26, "Slots divide the range of the keys into equal steps", "title")
+    for i in range(8):
+        c.box(40 + 85 * i, 44, 85, 30, f"slot {i}", "amber" if i == 4 else "blue", CODE)
+    leaves = [(40, 122), (162, 96), (258, 140), (398, 132), (530, 98), (628, 92)]
+    middle = [40 + 85 * i + 42.5 for i in range(8)]
+    for x, w in leaves:
+        c.box(x, 140, w, 30, "leaf", "green", SMALL)
+    for i, m in enumerate(middle):
+        c.arrow([(m, 74), (m, 140)], "accent" if i == 4 else "")
+    c.text(20, 190, "Each slot holds the leaf that covers the middle of its step.", SMALL)
+    c.text(20, 226, "One slot: 64 bits", "title")
+    c.cells(40, 240, 34, [(200, "entries per part: 11 bits", "box", SMALL), (200, "begin: 11 bits", "box", SMALL),
+                          (280, "address of the leaf / 64: 42 bits", "amber", SMALL)])
+    c.text(40, 298, "begin: where in the step the leaf begins, in 1/32 of a step.  Entry of a key = (its part - begin) x entries per part.\n"
+           "Below 0: the leaf to the left covers it; above a leaf's usual fill: the one to the right. Then the neighbouring\n"
+           "slot is used. The prediction decides what is prefetched; lockword and fence keys decide whether it is right.", SMALL)
+    return c
+
+
+def gap():
+    c = Canvas(760, 372, "The summary of a leaf's free runs, and its copy in the parent")
+    c.text(20, 26, "A leaf with three items and the free runs between them", "title")
+    scale, start = 24, 40
+
+    def span(first, last, words, kind):
+        c.box(start + scale * (first - 8), 44, scale * (last - first + 1), 30, words, kind, CODE)
+
+    span(10, 13, "item", "green")
+    span(14, 15, "", "none")
+    span(16, 19, "item", "green")
+    span(20, 27, "8 keys", "none")
+    span(28, 31, "item", "green")
+    for key in (10, 14, 16, 20, 24, 28, 31):
+        c.text(start + scale * (key - 8) + 12, 90, str(key), "small muted code", "middle")
+    c.text(20, 126, "Its summary: upper bounds", "title")
+    c.cells(40, 140, 44, [(100, "wide\n8", "blue", CODE), (90, "head\n10", "blue", CODE), (90, "tail\n31", "blue", CODE),
+                          (72, "room[0]\n8", "amber", CODE), (72, "room[1]\n8", "amber", CODE),
+                          (72, "room[2]\n8", "amber", CODE), (72, "room[3]\n4", "amber", CODE),
+                          (72, "room[4]\n0", "amber", CODE), (40, "...", "amber", CODE)])
+    c.text(40, 206, "room[k]: how far a free run extends past a multiple of 2^k. Multiples of 8: only 24 lies in a free run, 4 keys before\n"
+           "its end. Multiples of 16: none. So a request for 8 keys aligned to 8 skips this leaf: room[3] < 8.", SMALL)
+    c.text(20, 256, "The parent's copies", "title")
+    c.box(40, 270, 200, 34, "copy: head 10, tail 31", "blue", CODE)
+    c.box(330, 270, 200, 34, "copy: head 40, tail 63", "blue", CODE)
+    c.arrow([(240, 287), (330, 287)], "dash")
+    c.arrow([(330, 287), (240, 287)], "dash")
+    c.text(285, 322, "run [32, 39]", "small code", "middle")
+    c.text(40, 346, "The run between two children needs no field: it is [tail + 1, head - 1] of their copies.", SMALL)
+    return c
+
+
+FIGURES = {"node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
+           "hint": hint, "gap": gap}
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    stale = []
+    for name, figure in FIGURES.items():
+        path, text = IMAGES / f"{name}.svg", figure().svg()
+        if not check:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(f"{path}: differs from what doc/figures/draw.py draws")
+    print("\n".join(stale), end="\n" if stale else "")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
