@@ -4,6 +4,7 @@
 #include "base/stop_on_signal.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -37,6 +38,9 @@ input_file::~input_file() {
 
 std::size_t input_file::read(char* to, std::size_t n) {
     pollfd both[] = {{descriptor_, POLLIN, 0}, {stop_descriptor(), POLLIN, 0}};
+    // a program that feeds us line by line waits for the answers to its last lines
+    if (descriptor_ == STDIN_FILENO && poll(both, 2, 0) == 0)
+        std::fflush(stdout);
     while (!stop_asked) {
         if (poll(both, 2, -1) < 0 && errno != EINTR)
             cannot_read(path_, errno);

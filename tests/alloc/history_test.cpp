@@ -24,16 +24,16 @@ struct {
 } // namespace
 
 extern "C" {
-int __real_lath_skiplist_hole_stats(lath_index*, std::uint64_t, std::uint64_t, std::uint64_t,
+int __real_lath_index_hole_stats(lath_index*, std::uint64_t, std::uint64_t, std::uint64_t,
                                     lath_hole_stats*);
-int __wrap_lath_skiplist_hole_stats(lath_index* list, std::uint64_t low, std::uint64_t high,
+int __wrap_lath_index_hole_stats(lath_index* list, std::uint64_t low, std::uint64_t high,
                                     std::uint64_t max_leaves, lath_hole_stats* stats) {
     asked.calls++;
     asked.most_leaves =
         std::max<std::size_t>(asked.most_leaves, max_leaves ? max_leaves : SIZE_MAX);
     if (asked.compare)
-        REQUIRE(__real_lath_skiplist_hole_stats(list, low, high, 0, &asked.exact) == 0);
-    return __real_lath_skiplist_hole_stats(list, low, high, max_leaves, stats);
+        REQUIRE(__real_lath_index_hole_stats(list, low, high, 0, &asked.exact) == 0);
+    return __real_lath_index_hole_stats(list, low, high, max_leaves, stats);
 }
 }
 
