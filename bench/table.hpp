@@ -83,7 +83,8 @@ struct table {
     std::string summary;
     std::string named_peer; // the ratio column beside "best peer"
     std::string ours = "lathwork"; // the subject whose ratios to the others are printed
-    std::vector<subject> subjects; // ours first; names that begin with "lathwork" are variants of it
+    std::vector<subject>
+        subjects; // ours first; names that begin with "lathwork" are variants of it
     std::vector<std::string> more; // of them, what --brief leaves out
     std::function<std::vector<std::string>(const options&)> cases;
     std::function<void(session&)> run;

@@ -87,7 +87,7 @@ public:
         std::array<lath_item, batch_size> items;
         u64 next = 0;
         std::size_t count = lath_index_scan(list_, from, ~u64{0}, items.data(),
-                                               std::min(length, batch_size), &next);
+                                            std::min(length, batch_size), &next);
         for (std::size_t i = 0; i < count; i++)
             t.add(items[i].key, items[i].value);
     }

@@ -130,7 +130,7 @@ enum {
 	/* In memory that several processes map at one address: rcu and allocator point to structs that each of
 	 * them has at that address, and are used in place, not copied; id is set and never used again. */
 	LATH_SHARED = 1u << 4,
-	LATH_HOLES = 1u << 2,	  /* the list can be asked for free room (lathwork/hole.h); ranges only */
+	LATH_HOLES = 1u << 2, /* the list can be asked for free room (lathwork/hole.h); ranges only */
 };
 
 struct lath_config {

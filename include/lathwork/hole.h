@@ -58,11 +58,11 @@ struct lath_hole_request {
 /* Find a hole: 0 (*key set) | -ENOSPC | -EINVAL: size 0, align not a power of two, low >= high, an EXACT
  * hint that is not aligned or is outside the limits, or an index made without LATH_HOLES. */
 LATH_API int lath_index_find_hole(struct lath_index *index, const struct lath_hole_request *want,
-				     uint64_t *key);
+				  uint64_t *key);
 /* Find a hole and insert an item of that size with this value there, as one step. Results as find_hole,
  * or -ENOMEM (nothing changed). */
 LATH_API int lath_index_insert_hole(struct lath_index *index, const struct lath_hole_request *want,
-				       uint64_t value, uint64_t *key);
+				    uint64_t value, uint64_t *key);
 
 /* What is free in [low, high), without reading every leaf. */
 struct lath_hole_stats {
@@ -77,8 +77,8 @@ struct lath_hole_stats {
 
 /* 0 | -EINVAL (limits, or an index made without LATH_HOLES). Reads at most max_leaves leaves (0: all) for the
  * histogram, evenly spread. `largest` and `largest_order` are exact if no other thread writes. */
-LATH_API int lath_index_hole_stats(struct lath_index *index, uint64_t low, uint64_t high,
-				      uint64_t max_leaves, struct lath_hole_stats *stats);
+LATH_API int lath_index_hole_stats(struct lath_index *index, uint64_t low, uint64_t high, uint64_t max_leaves,
+				   struct lath_hole_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -119,7 +119,7 @@ struct lath_index_stats {
 	uint64_t splits;	/* leaves added to full ones */
 	uint64_t merges;
 	uint64_t no_downlink; /* nodes without a parent entry, for want of memory: found by moving right */
-	uint64_t huge_bytes; /* of bytes: asked to be on 2 MiB pages */
+	uint64_t huge_bytes;  /* of bytes: asked to be on 2 MiB pages */
 };
 
 /* Called for an item. It must not call the index, unless the function that takes it says so. */
@@ -142,7 +142,7 @@ LATH_API void lath_index_destroy(struct lath_index *index, lath_item_fn each, vo
 /* Insert an item: 0 | -EEXIST (*conflict, if not NULL: an item that overlaps) | -ENOMEM
  * | -EINVAL: size 0, a range past the last key 2^64 - 1, or size != 1 in the points layout */
 LATH_API int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
-				       struct lath_item *conflict);
+				    struct lath_item *conflict);
 /*
  * Insert without allocating: the caller brings the nodes along. preload() fills what is missing; zero
  * the struct before the first time. insert_preloaded() takes what it needs. It returns -EAGAIN, the
@@ -156,24 +156,24 @@ struct lath_preload {
 LATH_API int lath_index_preload(struct lath_index *index, struct lath_preload *preload);
 LATH_API void lath_index_preload_release(struct lath_index *index, struct lath_preload *preload);
 LATH_API int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item *item,
-					    struct lath_preload *preload, struct lath_item *conflict);
+					 struct lath_preload *preload, struct lath_item *conflict);
 /* Erase the item that starts at key / that covers point: 0 (*old filled if not NULL) | -ENOENT. Never allocates. */
 LATH_API int lath_index_erase_item(struct lath_index *index, uint64_t key, struct lath_item *old);
 LATH_API int lath_index_erase_item_at(struct lath_index *index, uint64_t point, struct lath_item *old);
 /* Change the value of the item that starts at key: 0 (*old, if not NULL: the item before) | -ENOENT */
 LATH_API int lath_index_replace_item(struct lath_index *index, uint64_t key, uint64_t value,
-					struct lath_item *old);
+				     struct lath_item *old);
 /* The same if the item's value is `expected`: 0 | -ENOENT | -EAGAIN (*there: the item as it is) */
-LATH_API int lath_index_replace_if(struct lath_index *index, uint64_t key, uint64_t expected,
-				      uint64_t value, struct lath_item *there);
+LATH_API int lath_index_replace_if(struct lath_index *index, uint64_t key, uint64_t expected, uint64_t value,
+				   struct lath_item *there);
 /* Erase the item that starts at key if its value is `expected`: results as above. Never allocates. */
 LATH_API int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
-				    struct lath_item *there);
+				 struct lath_item *there);
 /* Find the item that covers point: 0 | -ENOENT */
 LATH_API int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found);
 /* Find the first item that overlaps [key, key + size): 0 | -ENOENT | -EINVAL */
 LATH_API int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
-					struct lath_item *found);
+				     struct lath_item *found);
 /* Find the first item with item.key >= key / the last one with item.key <= key: 0 | -ENOENT */
 LATH_API int lath_index_ceiling_item(struct lath_index *index, uint64_t key, struct lath_item *found);
 LATH_API int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_item *found);
@@ -181,10 +181,9 @@ LATH_API int lath_index_first_item(struct lath_index *index, struct lath_item *f
 LATH_API int lath_index_last_item(struct lath_index *index, struct lath_item *found);
 
 /* The same reads for a caller in a read-side critical section of the index's flavour. */
-LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point,
-					   struct lath_item *found);
+LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct lath_item *found);
 LATH_API int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
-					    struct lath_item *found);
+					 struct lath_item *found);
 
 /* Change the size of the item that starts at key: 0 | -ENOENT | -EEXIST (it would overlap another
  * item) | -EINVAL | -ENOMEM. In slot mode the caller updates slot->size. */
@@ -196,31 +195,31 @@ LATH_API int lath_index_split(struct lath_index *index, uint64_t at, uint64_t va
  * each, if not NULL, is called for every item after it left the index. Returns the number of erased
  * items or -EINVAL. Never allocates. */
 LATH_API int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
-					   lath_item_fn each, void *arg);
+					lath_item_fn each, void *arg);
 /* Insert an item over whatever is there: items that it covers leave the index, items that it covers in
  * part are cut, one that extends beyond it on both sides becomes two with the same value. each, if not
  * NULL, is called for every item that leaves, while leaves are locked: it must not call the index.
  * For indexes of values, not of slots. Atomic. 0 | -EINVAL | -ENOMEM */
-LATH_API int lath_index_store_range(struct lath_index *index, const struct lath_item *item,
-				       lath_item_fn each, void *arg);
+LATH_API int lath_index_store_range(struct lath_index *index, const struct lath_item *item, lath_item_fn each,
+				    void *arg);
 
 /* Many calls with overlapped cache misses. Result i belongs to key i; each element is an operation of its
  * own. lookup: found[i].size == 0 means absent. get: hits[i] is 1 or 0, values[i] is set on a hit. Both
  * return the number of hits. insert, erase: results[i] as the single call's (results may be NULL); they
  * return the number of successes. */
 LATH_API size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_t *points,
-					   struct lath_item *found);
+					struct lath_item *found);
 LATH_API size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
-					uint64_t *values, uint8_t *hits);
-LATH_API size_t lath_index_insert_batch(struct lath_index *index, size_t n,
-					   const struct lath_item *items, int *results);
+				     uint64_t *values, uint8_t *hits);
+LATH_API size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct lath_item *items,
+					int *results);
 LATH_API size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t *keys,
-					  int *results);
+				       int *results);
 /* Fill an empty index from items sorted by key: 0 | -EINVAL (*bad: the number of the first item out of
  * order, overlapping or invalid; the index stays empty) | -EBUSY (not empty) | -ENOMEM (the index stays
  * empty). Excludes all other calls. */
 LATH_API int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
-				       size_t *bad);
+				    size_t *bad);
 
 /* Get the value of the item that covers point: 1 (*value set) | 0 (not there). The fastest lookup. */
 LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value);
@@ -229,7 +228,7 @@ LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *
  * at one moment; between leaves other threads may write. If the number is max, *next (if not NULL) is
  * the key to go on from, behind the last item; 0 if that one ends at the last key. */
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
-				   struct lath_item *items, size_t max, uint64_t *next);
+				struct lath_item *items, size_t max, uint64_t *next);
 
 /* The same, keys and values in arrays of their own. */
 LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last, uint64_t *keys,
@@ -237,7 +236,7 @@ LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, 
 
 /* The same to the left: items that start in [first, from], the highest first. */
 LATH_API size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first,
-					struct lath_item *items, size_t max, uint64_t *next);
+				     struct lath_item *items, size_t max, uint64_t *next);
 
 /* An insert of key will come soon: prefetch what it needs. Changes nothing. */
 LATH_API void lath_index_prefetch(struct lath_index *index, uint64_t key);
@@ -257,7 +256,7 @@ LATH_API int lath_index_verify(struct lath_index *index, int level, char *report
  * Concurrently with reads only. */
 enum lath_dump_format { LATH_DUMP_TEXT, LATH_DUMP_DOT };
 LATH_API void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
-				 void (*write)(void *arg, const char *text), void *arg);
+			      void (*write)(void *arg, const char *text), void *arg);
 
 /* Slot mode: the same calls on embedded slots. */
 static inline struct lath_slot *lath_item_slot(const struct lath_item *item)
@@ -266,7 +265,7 @@ static inline struct lath_slot *lath_item_slot(const struct lath_item *item)
 }
 
 static inline int lath_index_insert(struct lath_index *index, struct lath_slot *slot,
-				       struct lath_slot **conflict)
+				    struct lath_slot **conflict)
 {
 	struct lath_item item = { slot->key, slot->size, (uint64_t)(uintptr_t)slot };
 	struct lath_item there;

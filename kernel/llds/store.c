@@ -395,9 +395,8 @@ static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_pr
 	note_expires(tree->store, op->new->expires);
 	op->new_version = op->new->version = atomic64_inc_return(&tree->store->version);
 	if (*old)
-		return lath_index_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value, NULL)
-			       ? AGAIN
-			       : 0;
+		return lath_index_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value, NULL) ? AGAIN
+												      : 0;
 	ret = lath_index_insert_preloaded(&tree->list, &item, nodes, NULL);
 	if (!ret)
 		atomic64_inc(&tree->items);

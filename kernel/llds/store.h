@@ -61,7 +61,7 @@ struct llds_class {
 struct llds_store {
 	struct llds_tree __rcu *tree;
 	refcount_t users; /* descriptors and the name */
-	refcount_t refs;	      /* users as one, trees, and the burial under way */
+	refcount_t refs;  /* users as one, trees, and the burial under way */
 	atomic64_t bytes;
 	atomic64_t index_bytes; /* of them */
 	atomic64_t version;

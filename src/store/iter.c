@@ -301,10 +301,10 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 		lath_reader_enter(iter->store->rcu);
 		if (iter->backward)
 			iter->n = (u32)lath_index_scan_back(&iter->store->root.list, iter->number,
-							       iter->number_end, iter->item, CHUNK, &next);
+							    iter->number_end, iter->item, CHUNK, &next);
 		else
 			iter->n = (u32)lath_index_scan(&iter->store->root.list, iter->number,
-							  iter->number_end, iter->item, CHUNK, &next);
+						       iter->number_end, iter->item, CHUNK, &next);
 		iter->i = 0;
 		iter->number_done = iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
 		iter->number = next;

@@ -280,8 +280,7 @@ static int layer_above(struct lath_store *store, struct lath_store_key key, cons
 /* The word under the place's slice becomes another one: 0 | RETRY */
 static int swap_word(const struct place *place, u64 word)
 {
-	return lath_index_replace_if(&place->layer->list, place->slice, place->word, word, NULL) ? RETRY
-												    : 0;
+	return lath_index_replace_if(&place->layer->list, place->slice, place->word, word, NULL) ? RETRY : 0;
 }
 
 /* A copy of the place's words (a record is a bucket of one) with value added or exchanged. */
@@ -355,8 +354,7 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	int ret;
 
 	if (word_form(place->word) != WORD_BUCKET)
-		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL) ? RETRY
-												    : 0;
+		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL) ? RETRY : 0;
 	bucket = word_bucket(store, place->word);
 	count = (u32)bucket->count - 1;
 	memcpy(words, bucket->word, place->index * sizeof(u64));

@@ -170,10 +170,10 @@ static inline void lath_spin_wait(unsigned int *rounds)
  * with a sentence. Elsewhere the condition is compiled but not evaluated. */
 #ifdef LATH_ASSERTIONS
 _Noreturn void lath_assert_failed(const char *condition, const char *file, int line);
-#define LATH_ASSERT(condition)                                                   \
-	do {                                                                     \
-		if (unlikely(!(condition)))                                      \
-			lath_assert_failed(#condition, __FILE__, __LINE__);      \
+#define LATH_ASSERT(condition)                                              \
+	do {                                                                \
+		if (unlikely(!(condition)))                                 \
+			lath_assert_failed(#condition, __FILE__, __LINE__); \
 	} while (0)
 #else
 #define LATH_ASSERT(condition) ((void)sizeof(!(condition)))

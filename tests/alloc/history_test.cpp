@@ -25,9 +25,9 @@ struct {
 
 extern "C" {
 int __real_lath_index_hole_stats(lath_index*, std::uint64_t, std::uint64_t, std::uint64_t,
-                                    lath_hole_stats*);
+                                 lath_hole_stats*);
 int __wrap_lath_index_hole_stats(lath_index* list, std::uint64_t low, std::uint64_t high,
-                                    std::uint64_t max_leaves, lath_hole_stats* stats) {
+                                 std::uint64_t max_leaves, lath_hole_stats* stats) {
     asked.calls++;
     asked.most_leaves =
         std::max<std::size_t>(asked.most_leaves, max_leaves ? max_leaves : SIZE_MAX);

@@ -173,7 +173,7 @@ def outputs(scratch):
             done.kill()
             code = "waits for the trace"
         check(f"{command[0]} --json /nope/x is refused first", code == 1, str(code))
-    answers("store in no directory", run("store", "file:/nope/x.db", text="set a b\nget a\n"), 1, "cannot write /nope/x.db: ")
+    answers("store in no directory", run("store", "file:/nope/x.db", text="set a b\nget a\n"), 1, "/nope/x.db: No such file")
     check("it acknowledges nothing", run("store", "file:/nope/x.db", text="set a b\nget a\n").stdout == "")
     through = run(*pool, trace, "--json", "/dev/stdout")
     check("/dev/stdout", through.stdout.startswith("{"), through.stdout[:80])
@@ -203,7 +203,7 @@ def usage(scratch):
         (["alloc", "--pool", "garbage", trace], "--pool", "garbage"), (["alloc", trace], "--pool"),
         (["alloc", "--pool", "0-1M", "--unit", "3000", trace], "--unit", "3000"),
         (["alloc", "--pool", "0-1M", "--below", "-1", trace], "--below", "-1"),
-        (["alloc", "--pool", "0-1M", "--policy", "frist", trace], "--policy", "frist", "do you mean first"),
+        (["alloc", "--pool", "0-1M", "--policy", "firs", trace], "--policy", "firs", "do you mean first"),
         (["replay", TRACE, "--limit", "-1"], "--limit", "-1"),
         (["replay", TRACE, "--limit", "18446744073709551617"], "--limit", "18446744073709551617"),
         (["replay", TRACE, "--depth", "0"], "--depth", "'0'"), (["replay", TRACE, "--merge-limit", "x"], "--merge-limit", "'x'"),

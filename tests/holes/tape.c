@@ -213,8 +213,8 @@ static int play_erase(struct tape *tape, int how)
 	if (how == 0) {
 		EXPECT(tape, lath_index_erase_item(&tape->list, keys[0], &old) == 0);
 	} else if (how == 1) {
-		EXPECT(tape, lath_index_erase_item_at(&tape->list, oracle_last(&tape->oracle.item[i]),
-							 &old) == 0);
+		EXPECT(tape,
+		       lath_index_erase_item_at(&tape->list, oracle_last(&tape->oracle.item[i]), &old) == 0);
 	} else if (how == 2) {
 		EXPECT(tape,
 		       lath_index_erase_if(&tape->list, keys[0], tape->oracle.item[i].value, &old) == 0);

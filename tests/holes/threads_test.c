@@ -81,8 +81,7 @@ static void free_one(struct worker *w)
 	w->held[i] = w->held[--w->count];
 	for (unit = item.key; unit < item.key + item.size; unit++)
 		__atomic_store_n(&mark[unit], 0, __ATOMIC_RELAXED);
-	if (lath_index_erase_item(&list, item.key, &old) || old.size != item.size ||
-	    old.value != item.value)
+	if (lath_index_erase_item(&list, item.key, &old) || old.size != item.size || old.value != item.value)
 		FAULT("what was at %" PRIu64 " is gone or another\n", item.key);
 }
 

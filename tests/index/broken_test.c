@@ -73,12 +73,12 @@ static void expect_broken(int level, int invariant, int line)
 }
 
 /* Another value for a while. */
-#define BREAK(level, invariant, place, value)                         \
-	do {                                                          \
-		__typeof__(place) _old = (place);                     \
-		(place) = (__typeof__(place))(value);                 \
-		expect_broken(level, invariant, __LINE__);            \
-		(place) = _old;                                       \
+#define BREAK(level, invariant, place, value)                      \
+	do {                                                       \
+		__typeof__(place) _old = (place);                  \
+		(place) = (__typeof__(place))(value);              \
+		expect_broken(level, invariant, __LINE__);         \
+		(place) = _old;                                    \
 		assert(!lath_index_verify(&list, level, NULL, 0)); \
 	} while (0)
 

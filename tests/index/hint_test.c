@@ -43,7 +43,7 @@ static u64 nth(u64 i, u64 n)
 }
 
 static struct tree *fill(struct lath_index *list, const struct lath_config *config, u64 (*key)(u64),
-			     bool batched)
+			 bool batched)
 {
 	struct lath_item item[256];
 	unsigned int i;

@@ -90,8 +90,7 @@ static void write_one(unsigned int writer, unsigned int n, struct thing **own, u
 	slot = lath_index_lookup(&list, key + own[n]->slot.size - 1);
 	if (slot != &own[n]->slot)
 		FAULT("lookup %llx\n", (unsigned long long)key);
-	slot = random_number(state) % 2 ? lath_index_erase(&list, key)
-					: lath_index_erase_at(&list, key);
+	slot = random_number(state) % 2 ? lath_index_erase(&list, key) : lath_index_erase_at(&list, key);
 	if (slot != &own[n]->slot)
 		FAULT("erase %llx\n", (unsigned long long)key);
 	if (lath_index_lookup(&list, key))

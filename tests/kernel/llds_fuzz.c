@@ -24,10 +24,9 @@
 #define ARENA (1 << 18)
 #define GUARD 64
 
-static const unsigned int calls[] = { LLDS_GET,	    LLDS_SET,	 LLDS_DELETE,  LLDS_CAS,
-				      LLDS_INCR,    LLDS_MGET,	 LLDS_MSET,    LLDS_MDELETE,
-				      LLDS_ITERATE, LLDS_STATS,	 LLDS_CLEAR,   LLDS_SET_LIMIT,
-				      LLDS_ATTACH,  LLDS_REMOVE, LLDS_GET_ABI };
+static const unsigned int calls[] = { LLDS_GET,	  LLDS_SET,	  LLDS_DELETE,	LLDS_CAS,     LLDS_INCR,
+				      LLDS_MGET,  LLDS_MSET,	  LLDS_MDELETE, LLDS_ITERATE, LLDS_STATS,
+				      LLDS_CLEAR, LLDS_SET_LIMIT, LLDS_ATTACH,	LLDS_REMOVE,  LLDS_GET_ABI };
 
 struct worker {
 	uint64_t state;

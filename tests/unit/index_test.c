@@ -73,8 +73,7 @@ static int no_false_miss_between_leaves(void)
 	for (i = 0; i < 1000; i++)
 		CHECK(put(FIRST + i * 100, 50, i) == 0);
 	for (i = 1; i < 1000; i++) {
-		CHECK(lath_index_overlap_item(list, FIRST + i * 100 - 50, 51, &got) == 0 &&
-		      got.value == i);
+		CHECK(lath_index_overlap_item(list, FIRST + i * 100 - 50, 51, &got) == 0 && got.value == i);
 		CHECK(lath_index_overlap_item(list, FIRST + i * 100 - 50, 50, &got) == -ENOENT);
 		CHECK(lath_index_lookup_item(list, FIRST + i * 100 - 1, &got) == -ENOENT);
 	}
@@ -153,8 +152,7 @@ static int range_from_key_zero_over_leaves(void)
 	CHECK(lath_index_erase_range(list, 0, 400, NULL, NULL) == 400);
 	CHECK(put(0, 400, 9000) == 0 && sound());
 	CHECK(lath_index_first_item(list, &got) == 0 && got.value == 9000);
-	CHECK(lath_index_lookup_item(list, 0, &got) == 0 &&
-	      lath_index_lookup_item(list, 399, &got) == 0);
+	CHECK(lath_index_lookup_item(list, 0, &got) == 0 && lath_index_lookup_item(list, 399, &got) == 0);
 	CHECK(lath_index_erase_item(list, 0, &got) == 0 && sound());
 	for (i = 0; i < 400; i++)
 		CHECK(put(i, 1, i) == 0);

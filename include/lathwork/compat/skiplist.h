@@ -280,8 +280,7 @@ static inline struct sl_leaf *sl_copy_leaf(struct sl_list *list, struct sl_leaf 
 	uint64_t next;
 
 	return sl_fill_leaf(leaf, items,
-			    lath_index_scan(list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE,
-					       &next));
+			    lath_index_scan(list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE, &next));
 }
 
 static inline struct sl_leaf *sl_new_leaf(void)

@@ -349,8 +349,7 @@ public:
         std::array<lath_item, Items::chunk> items;
         std::uint64_t next;
         reader inside(rcu_); // boxes are copied before it ends
-        take(items.data(),
-             lath_index_scan(list_, key, last_, items.data(), items.size(), &next));
+        take(items.data(), lath_index_scan(list_, key, last_, items.data(), items.size(), &next));
     }
 
 private:

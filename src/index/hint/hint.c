@@ -169,8 +169,7 @@ static void remap(struct tree *tree, struct hint *hint, u64 slots, u64 first, u6
 	for (i = 0; i < hint->slots; i++)
 		WRITE_ONCE(*hint_slot(hint, i), 0);
 	WRITE_ONCE(hint->base, first);
-	WRITE_ONCE(hint->scale,
-		   last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
+	WRITE_ONCE(hint->scale, last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
 	smp_store_release(&hint->slots, slots); /* pairs with hint_predict */
 	hint->last = last;
 	WRITE_ONCE(hint->want, 0);
@@ -281,7 +280,8 @@ static bool refresh_next(struct tree *tree, struct hint *hint)
 		u64 end = i + 1 < n ? pair[i + 1].key - 1 : last;
 
 		take_sample(pass, pair[i].key);
-		pass->hinted += publish(hint, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value, 0, SLOTS_MOST);
+		pass->hinted += publish(hint, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value,
+					0, SLOTS_MOST);
 	}
 	pass->cursor = last + 1;
 	if (!pass->cursor)

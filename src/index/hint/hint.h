@@ -107,8 +107,9 @@ struct hint {
 	u64 last;
 	unsigned int segments;
 	void *memory[HINT_SEGMENTS];
-	u64 want, want_first, want_last; /* remap to so many slots over these keys once there is memory; 0: no */
-	struct hint_pass {		 /* what the current pass over all leaves has seen */
+	u64 want, want_first,
+		want_last; /* remap to so many slots over these keys once there is memory; 0: no */
+	struct hint_pass { /* what the current pass over all leaves has seen */
 		u64 cursor, leaves, hinted;
 		unsigned int samples, stride; /* the logarithm of the stride */
 		u64 sample[HINT_SAMPLES];

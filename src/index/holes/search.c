@@ -122,8 +122,8 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	for (; i >= 0 && ret == HOLE_ON; i = up ? node_after(leaf, i) : node_before(leaf, i)) {
 		u64 key = node_key(leaf, (unsigned int)i), end = node_end(leaf, (unsigned int)i, true);
 
-		if (up ? key > s->at && take_run(s, s->at, key - 1, up) :
-			 end < s->at && take_run(s, end + 1, s->at, up))
+		if (up ? key > s->at && take_run(s, s->at, key - 1, up)
+		       : end < s->at && take_run(s, end + 1, s->at, up))
 			ret = HOLE_HIT;
 		else if (!pass(s, key, end, up))
 			ret = HOLE_END;
@@ -148,7 +148,8 @@ static __always_inline enum result look(struct search *s, unsigned int level, bo
 	if (!some)
 		return take_run(s, up ? at : 0, up ? s->last : at, up) ? HOLE_HIT : HOLE_END;
 	end = item.key + (item.size - 1);
-	if (up ? item.key > at && take_run(s, at, item.key - 1, up) : end < at && take_run(s, end + 1, at, up))
+	if (up ? item.key > at && take_run(s, at, item.key - 1, up)
+	       : end < at && take_run(s, end + 1, at, up))
 		return HOLE_HIT;
 	if (!pass(s, item.key, end, up))
 		return HOLE_END;
@@ -224,8 +225,8 @@ static __always_inline enum result search_entry(struct search *s, struct node *c
 	enum result ret = HOLE_ON;
 	u64 from = s->at, key;
 
-	if (gap_items(gap) && (up ? gap->head > from && fit(s, from, gap->head - 1, up, &key) :
-				    gap_tail(gap) < from && fit(s, gap_tail(gap) + 1, from, up, &key)))
+	if (gap_items(gap) && (up ? gap->head > from && fit(s, from, gap->head - 1, up, &key)
+				  : gap_tail(gap) < from && fit(s, gap_tail(gap) + 1, from, up, &key)))
 		return look(s, level, up);
 	if (promises(s, gap)) {
 		ret = up ? region_up(s, child, last, level) : region_down(s, first, last, level - 1);
@@ -295,8 +296,8 @@ static bool search_span(struct search *s, u64 low, u64 last, bool up)
 	do {
 		struct node *root = smp_load_acquire(&s->tree->root); /* pairs with add_root */
 
-		ret = up ? region_up(s, root, KEY_MAX, node_level(root) + 1) :
-			   region_down(s, 0, KEY_MAX, node_level(root));
+		ret = up ? region_up(s, root, KEY_MAX, node_level(root) + 1)
+			 : region_down(s, 0, KEY_MAX, node_level(root));
 		if (ret == HOLE_ON)
 			ret = look(s, 1, up);
 	} while (ret == HOLE_AGAIN);

@@ -87,7 +87,7 @@ static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last, stru
 }
 
 int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high, uint64_t max_leaves,
-			     struct lath_hole_stats *stats)
+			  struct lath_hole_stats *stats)
 {
 	struct tree *tree = tree_of(public);
 	struct lath_item item;

@@ -46,8 +46,9 @@ static __always_inline void step_down(unsigned int n, const u64 *key, size_t str
 		if (unlikely(!node))
 			continue;
 		do
-			step = node_level(node) != level ? STEP_RESTART :
-							   descend_step(&node, key_at(key, stride, i), false, FOR_READ);
+			step = node_level(node) != level
+				       ? STEP_RESTART
+				       : descend_step(&node, key_at(key, stride, i), false, FOR_READ);
 		while (unlikely(step == STEP_RIGHT));
 		at[i] = likely(step == STEP_DOWN) ? node : NULL;
 	}
@@ -267,7 +268,8 @@ static int insert_located(struct tree *tree, struct node *leaf, const struct lat
 	return insert_item(tree, item, NULL, reserve);
 }
 
-size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct lath_item *items, int *results)
+size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct lath_item *items,
+			       int *results)
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };

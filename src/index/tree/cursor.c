@@ -164,7 +164,8 @@ int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 					   { cursor->preload.node[1], cursor->preload.node[2] },
 					   true };
 
-		make_room(tree, leaf, full, item->key, &reserve); /* whatever it returns, the caller looks again */
+		make_room(tree, leaf, full, item->key,
+			  &reserve); /* whatever it returns, the caller looks again */
 		cursor->preload.node[0] = reserve.leaf;
 		cursor->preload.node[1] = reserve.inner[0];
 		cursor->preload.node[2] = reserve.inner[1];

@@ -145,7 +145,8 @@ static __always_inline struct node *move_right(struct node *leaf, u64 key, u64 *
 static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *lockword, enum intent intent)
 {
 	for (;;) {
-		struct node *node = smp_load_acquire(&tree->root); /* pairs with the store in post.c add_root */
+		struct node *node =
+			smp_load_acquire(&tree->root); /* pairs with the store in post.c add_root */
 		enum step step = STEP_DOWN;
 		unsigned int level;
 

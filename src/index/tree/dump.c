@@ -66,7 +66,7 @@ static void dump_node(const struct dump *dump, const struct node *node)
 }
 
 void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
-			void (*write)(void *arg, const char *text), void *arg)
+		     void (*write)(void *arg, const char *text), void *arg)
 {
 	struct dump dump = { tree_of(index), format == LATH_DUMP_DOT, write, arg };
 	const struct node *level = dump.tree->root, *node;

@@ -79,8 +79,8 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 	return ret;
 }
 
-int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item, struct lath_item *conflict,
-		struct reserve *reserve)
+int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
+		struct lath_item *conflict, struct reserve *reserve)
 {
 	enum leaf_result result = leaf_insert(tree, leaf, item, conflict);
 

@@ -14,8 +14,8 @@ int insert_item(struct tree *tree, const struct lath_item *item, struct lath_ite
 		struct reserve *reserve);
 
 /* The same for an item that begins in the locked leaf. Unlocks. */
-int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item, struct lath_item *conflict,
-		struct reserve *reserve);
+int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
+		struct lath_item *conflict, struct reserve *reserve);
 
 /*
  * Insert an item that begins in the locked leaf, across the right fence if need be. LEAF_DONE | LEAF_CONFLICT

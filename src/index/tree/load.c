@@ -37,8 +37,8 @@ static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node
 }
 
 /* Add a node that begins at `low` right of `left`, or the first one of a level. NULL: no memory. */
-static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind,
-			      unsigned int level, u64 low)
+static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind, unsigned int level,
+			      u64 low)
 {
 	struct node *node = node_alloc(tree, kind);
 
@@ -132,8 +132,7 @@ no_memory:
 	return -ENOMEM;
 }
 
-int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
-			      size_t *bad)
+int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items, size_t *bad)
 {
 	struct tree *tree = tree_of(index);
 	int ret = check_items(tree, n, items, bad);

@@ -216,15 +216,14 @@ int overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found)
 }
 
 int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
-				   struct lath_item *found)
+				struct lath_item *found)
 {
 	if (!size || size - 1 > KEY_MAX - key)
 		return -EINVAL;
 	return first_item(tree_of(index), key, key + size - 1, true, found);
 }
 
-int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
-			       struct lath_item *found)
+int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size, struct lath_item *found)
 {
 	int ret;
 

@@ -35,7 +35,8 @@ static int inner_find(const struct node *inner, int i, const struct node *child)
 
 /* Split a full, locked inner node in favour of the new entry (low, child), with the right half in the unused node
  * `right`. Unlocks both. */
-static void inner_split(struct tree *tree, struct node *inner, struct node *right, u64 low, struct node *child)
+static void inner_split(struct tree *tree, struct node *inner, struct node *right, u64 low,
+			struct node *child)
 {
 	/* an entry behind all others at the right edge of the level: ascending keys leave full nodes behind */
 	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
@@ -89,7 +90,8 @@ static enum post_action post_decide(const struct tree *tree, const struct node *
 		return may_add && READ_ONCE(node_child(up, *at)->low) < low ? POST_REPLACE : POST_NOTHING;
 	if (may_add)
 		return POST_ADD;
-	return tree->holes ? POST_NOTHING : POST_BOUNDARY; /* summaries would have to move with the boundary */
+	return tree->holes ? POST_NOTHING
+			   : POST_BOUNDARY; /* summaries would have to move with the boundary */
 }
 
 /* ---- actions: `up` is locked before and unlocked after; true: post p->node next ---- */
@@ -264,7 +266,8 @@ void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
 		u64 lockword = node_read(leaf);
 		struct node *right = READ_ONCE(leaf->right);
 
-		if (!node_valid(leaf, lockword) || lockword & NODE_DEAD || !right || !READ_ONCE(right->no_downlink))
+		if (!node_valid(leaf, lockword) || lockword & NODE_DEAD || !right ||
+		    !READ_ONCE(right->no_downlink))
 			return;
 		post(tree, right, reserve);
 		leaf = right;

@@ -51,8 +51,8 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	return n;
 }
 
-int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
-				  lath_item_fn each, void *arg)
+int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size, lath_item_fn each,
+			       void *arg)
 {
 	struct tree *tree = tree_of(index);
 	u64 last = key + size - 1, end;
@@ -132,8 +132,8 @@ static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_it
 }
 
 /* Clear the locked leaves [first, last] of what a range [key, end] covers, and let `last` cover the range. */
-static void clear_leaves(struct node *first, struct node *last, bool ranges, u64 key, u64 end, lath_item_fn each,
-			 void *arg)
+static void clear_leaves(struct node *first, struct node *last, bool ranges, u64 key, u64 end,
+			 lath_item_fn each, void *arg)
 {
 	struct node *leaf = first;
 
@@ -185,7 +185,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 }
 
 int lath_index_store_range(struct lath_index *index, const struct lath_item *item, lath_item_fn each,
-			      void *arg)
+			   void *arg)
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };

@@ -107,7 +107,8 @@ static bool even_out_round(struct group *group, bool ranges)
 
 	for (i = group->n - 1; i > 0; i--) {
 		struct node *to = group->leaf[i], *from = group->leaf[i - 1];
-		unsigned int want = share * (group->n - i) + min(rest, group->n - i), m; /* odd ones go right */
+		unsigned int want = share * (group->n - i) + min(rest, group->n - i),
+			     m; /* odd ones go right */
 
 		right += to->used;
 		if (right >= want)

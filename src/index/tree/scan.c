@@ -104,8 +104,8 @@ struct sink {
 	u64 *keys, *values;
 };
 
-static __always_inline size_t copy_entries(const struct scan *scan, u64 live, const struct sink *sink, size_t n,
-					   size_t max)
+static __always_inline size_t copy_entries(const struct scan *scan, u64 live, const struct sink *sink,
+					   size_t n, size_t max)
 {
 	const struct node *leaf = scan->leaf;
 
@@ -143,8 +143,8 @@ static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *
 		prefetch_ahead(scan);
 		m = copy_entries(scan, wanted(scan, end), sink, n, max);
 		if (m == max) /* what comes next is behind the end of the last item */
-			behind = sink->items ? sink->items[m - 1].key + sink->items[m - 1].size :
-					       sink->keys[m - 1] + 1;
+			behind = sink->items ? sink->items[m - 1].key + sink->items[m - 1].size
+					     : sink->keys[m - 1] + 1;
 		if (unlikely(!node_valid(leaf, scan->lockword))) {
 			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 			continue;
@@ -220,7 +220,8 @@ static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64
 	return n;
 }
 
-static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item *items, size_t max, u64 *next)
+static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item *items, size_t max,
+			u64 *next)
 {
 	size_t n = 0;
 

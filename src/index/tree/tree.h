@@ -70,17 +70,17 @@ struct tree {
 	/* read by every call; written when a root is added */
 	struct node *root;
 	bool ranges;
-	bool each;	   /* LATH_NODE_EACH: one allocation per node */
-	bool huge;	   /* LATH_HUGE_PAGES */
-	bool small;	   /* LATH_SMALL_PAGES */
-	bool holes;	   /* LATH_HOLES: nodes have summaries of the free space below them */
-	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
-	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or GAP_WORDS */
+	bool each;     /* LATH_NODE_EACH: one allocation per node */
+	bool huge;     /* LATH_HUGE_PAGES */
+	bool small;    /* LATH_SMALL_PAGES */
+	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
+	bool retired;  /* a node was handed to reclamation: wait for it at the end */
+	u8 inner_side; /* words per entry of the side column of inner nodes: 0 or GAP_WORDS */
 	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the tree is small */
 	u64 id;		   /* never used again: a thread's fingers recognise their tree by it */
 	const struct lath_rcu *rcu;
-	struct fingers __percpu *fingers; /* in the kernel only (hint/finger.h) */
-	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
+	struct fingers __percpu *fingers;	       /* in the kernel only (hint/finger.h) */
+	struct lath_allocator allocator;	       /* alloc == NULL: anonymous pages */
 	const struct lath_allocator *shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
 	struct stripe *stripe;			       /* GAP_STRIPES of them with LATH_HOLES, else NULL */
 	struct hint *hint;			       /* the hint table while it is worth using, else NULL */

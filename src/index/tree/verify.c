@@ -84,7 +84,8 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 		struct node *node = leaf;
 
 		if (node->lockword & (NODE_LOCKED | NODE_DEAD) || node_level(node))
-			BROKEN(report, 1, "leaf %llx: lockword %llx in the chain", U(node->low), U(node->lockword));
+			BROKEN(report, 1, "leaf %llx: lockword %llx in the chain", U(node->low),
+			       U(node->lockword));
 		if (!(node->lockword & NODE_HALF_DEAD)) {
 			if (ended || node->low != next_low || node->last < node->low)
 				BROKEN(report, 2, "leaf [%llx, %llx] where %llx should begin", U(node->low),
