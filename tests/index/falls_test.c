@@ -34,8 +34,10 @@ static void disturb(const char *point)
 		return;
 	inside = true;
 	disturbances--;
+	lath_call_enter();
 	leaf = locate_far_locked(tree_of(&list), near_key);
 	node_unlock(leaf);
+	lath_call_exit();
 	inside = false;
 }
 
@@ -61,8 +63,7 @@ static void ask(u64 key, struct answer *a)
 	a->ret[5] = (int)lath_index_scan(&list, key, key + 3 * STEP, out, 8, &next);
 	for (i = 0; i < (unsigned int)a->ret[5]; i++)
 		a->number[1] = a->number[1] * 31 + out[i].key;
-	a->ret[6] =
-		(int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out, 8, &next);
+	a->ret[6] = (int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out, 8, &next);
 	for (i = 0; i < (unsigned int)a->ret[6]; i++)
 		a->number[2] = a->number[2] * 31 + out[i].key;
 	a->number[3] = lath_index_count(&list);
@@ -102,8 +103,7 @@ static void ask_disturbed(u64 key, int times, struct answer *a)
 	for (i = 0; i < (unsigned int)a->ret[5]; i++)
 		a->number[1] = a->number[1] * 31 + out[i].key;
 	DISTURBED(min(times, 20));
-	a->ret[6] =
-		(int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out, 8, &next);
+	a->ret[6] = (int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out, 8, &next);
 	for (i = 0; i < (unsigned int)a->ret[6]; i++)
 		a->number[2] = a->number[2] * 31 + out[i].key;
 	DISTURBED(min(times, 20));
