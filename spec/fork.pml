@@ -2,10 +2,11 @@
 /*
  * fork.pml - calls and fork() (src/sys/thread.h, thread.c).
  *
- * Three threads: one makes calls, one forks in a callback of its call, one forks outside of calls. A call takes a lock
- * of the library. At a fork no other thread may hold one, and no thread may wait for ever. A thread's stores to `calls` are
- * delayed in a buffer as long as the hardware likes, at most to its next release of a mutex. A membarrier waits until it has
- * seen the buffer of each thread empty; without membarrier() (slow) each call waits for its own buffer.
+ * Three threads: one makes calls, one forks in a callback of its call, one forks outside of calls.
+ * A call takes a lock of the library. At a fork no other thread may hold one, and no thread may
+ * wait for ever. A thread's stores to `calls` are delayed in a buffer as long as the hardware
+ * likes, at most to its next release of a mutex. A membarrier waits until it has seen the buffer
+ * of each thread empty; without membarrier() (slow) each call waits for its own buffer.
  */
 #define THREADS 3
 

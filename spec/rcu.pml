@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rcu.pml - read-side sections and grace periods of the library's own RCU flavours (src/sys/rcu.c, thread.c).
+ * rcu.pml - read-side sections and grace periods of the library's own RCU flavours (src/sys/rcu.c,
+ * thread.c).
  *
- * Each updater replaces the object, waits for readers and frees the old one. A reader's stores to its record are
- * delayed in a buffer as long as the hardware likes; its loads are not. A membarrier waits until it has seen the buffer of each
- * thread empty. Without membarrier() (slow) each section waits for its own buffer. Where two loads, or a load and a store, could
- * also change places, a BUG_... makes them do so.
+ * Each updater replaces the object, waits for readers and frees the old one. A reader's stores to
+ * its record are delayed in a buffer as long as the hardware likes; its loads are not. A
+ * membarrier waits until it has seen the buffer of each thread empty. Without membarrier() (slow)
+ * each section waits for its own buffer. Where two loads, or a load and a store, could also change
+ * places, a BUG_... makes them do so.
  */
 #define READERS 2
 #define OBJECTS 3 /* the first one, and one of each updater */

@@ -25,7 +25,7 @@ inline node_holds(key)
 	found = found && key <= leaf[at].last && !(w & (LOCKED | DEAD | HALF_DEAD))
 }
 
-/* lookup by a finger or by a slot of the hint table, without a section; a miss there descends (the other models) */
+/* Lookup by a finger or a slot of the hint table, without a section. A miss descends: other models. */
 proctype finger()
 {
 	byte at, w, key, hit, before, found;

@@ -197,7 +197,7 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 
 	head->func = func;
 	do
-		WRITE_ONCE(head->next, last); /* readers without locks may look at what lies there */
+		WRITE_ONCE(head->next, last); /* optimistic readers may load what it overlays */
 	while (!__atomic_compare_exchange_n(&retired, &last, head, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	if (unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
 		wake_worker();

@@ -211,7 +211,8 @@ static void before_fork(void)
 
 	/* of two callbacks that fork at once neither waits for the other's call */
 	smp_store_release(&self->calls, 0); /* pairs with others_in_calls */
-	lath_thread_register(); /* not later: fork handlers of the program may call, and registry_lock is held then */
+	/* here: with registry_lock held a fork handler of the program may make the first call */
+	lath_thread_register();
 	pthread_mutex_lock(&fork_lock);
 	WRITE_ONCE(self->calls, calls);
 	self->forking = true;

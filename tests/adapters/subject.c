@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * subject.c - the index behind the interface of a concurrency rig (subject.h of the rig: new, free, insert, erase,
- * lookup, next, overlap, hole, scan, check, count): ordered disjoint ranges with a tag each, copied out in the calls.
+ * subject.c - the index behind the interface of a concurrency rig (subject.h of the rig: new,
+ * free, insert, erase, lookup, next, overlap, hole, scan, check, count): ordered disjoint ranges
+ * with a tag each, copied out in the calls.
  *
- * Sources: this file; node.c of src/index/block, all of src/index/tree, src/index/hint and src/index/holes; user.c, thread.c,
- * rcu.c and error.c of src/sys; src/arch/search.c. Flags: -std=gnu11 -Iinclude -Isrc and the rig's directory;
- * -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1 -DLATH_HINT_INTERVAL=1 -DLATH_ASSERTIONS=1, so that splits, merges and
- * reclamation are everywhere. Libraries: -pthread -lnuma, and -lurcu-memb without SUBJECT_OWN_RCU. Variants:
+ * Sources: this file; node.c of src/index/block, all of src/index/tree, src/index/hint and
+ * src/index/holes; user.c, thread.c, rcu.c and error.c of src/sys; src/arch/search.c. Flags:
+ * -std=gnu11 -Iinclude -Isrc and the rig's directory; -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1
+ * -DLATH_HINT_INTERVAL=1 -DLATH_ASSERTIONS=1, so that splits, merges and reclamation are
+ * everywhere. Libraries: -pthread -lnuma, and -lurcu-memb without SUBJECT_OWN_RCU. Variants:
  *
- *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint table are at work. Without
- *                       it each node is an allocation of its own: every access to a freed node is seen.
- *   -DSUBJECT_OWN_RCU   lath_rcu_memb, for rigs with real threads. Without it liburcu's membarrier flavour, called out of
- *                       line: a rig with a scheduler of its own replaces urcu_memb_* by its model of RCU.
+ *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
+ *                       table are at work. Without it each node is an allocation of its own: every
+ *                       access to a freed node is seen.
+ *   -DSUBJECT_OWN_RCU   lath_rcu_memb, for rigs with real threads. Without it liburcu's membarrier
+ *                       flavour, called out of line: a rig with a scheduler of its own replaces
+ *                       urcu_memb_* by its model of RCU.
  *
- * A rig that runs one thread at a time replaces pthread_mutex_lock and its relatives too. A thread that waits there for
- * one that it does not run would wait for ever: so each thread registers with the library in subject_thread_begin(),
- * before it is scheduled, and stays registered until it ends.
+ * A rig that runs one thread at a time replaces pthread_mutex_lock and its relatives too. A thread
+ * that waits there for one that it does not run would wait for ever: so each thread registers with
+ * the library in subject_thread_begin(), before it is scheduled, and stays registered until it
+ * ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
