@@ -171,6 +171,8 @@ int subject_hole(subject *s, uint64_t lo, uint64_t hi, uint64_t size, uint64_t v
 	struct lath_hole_request want = { .size = size, .low = lo, .high = hi, .hint = lo };
 
 	want.policy = policies[val % 5];
+	if (lo >= hi) /* an empty window is -EINVAL here and full for the rig */
+		return -ENOSPC;
 	return lath_index_insert_hole(&s->list, &want, val, key);
 }
 
