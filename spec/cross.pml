@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * cross.pml - a reader beside a range that is inserted across fences: a leaf becomes VOID, low
- * falls; and beside a merge of the same leaves. Who has seen the range sees it ever after.
+ * cross.pml - a reader concurrently with a range that is inserted across fences (a leaf becomes half-dead, low
+ * falls), and with a merge of the same leaves. A range that was seen once is seen ever after.
  */
 #define PROCS 3
 #define ALWAYS 33 /* 0 5 */

@@ -18,7 +18,7 @@
 
 #define LOCKED 1
 #define DEAD 2
-#define VOID 4
+#define HALF_DEAD 4
 #define VERSION 8
 
 #define BIT(k) (1 << (k))
@@ -41,7 +41,7 @@ byte inside;         /* bit p: process p is inside a reader */
 byte waits[NODES];   /* bit p: a retired node waits for process p */
 bit retired[NODES];
 bit freed[NODES];
-byte stands[PROCS];  /* the leaf where a process's walk stands */
+byte stands[PROCS];  /* the leaf where a process's descent stands */
 
 #define READY(n) (retired[n] && !waits[n])
 
@@ -78,7 +78,7 @@ inline node_retire(n)
 	call_rcu(n)
 }
 
-/* The grace period is over: nobody may stand on the node any more. */
+/* The grace period is over: no process may stand on the node any more. */
 inline free_node(n)
 {
 	retired[n] = 0;
@@ -152,7 +152,7 @@ inline node_open(n)
 #ifdef BUG_VERSION_RESTARTS
 	leaf[n].word = VERSION
 #else
-	leaf[n].word = (leaf[n].word & ~(LOCKED | DEAD | VOID)) + VERSION
+	leaf[n].word = (leaf[n].word & ~(LOCKED | DEAD | HALF_DEAD)) + VERSION
 #endif
 }
 
@@ -188,7 +188,7 @@ inline inner_slot(k)
 	od
 }
 
-/* ---- the walk (walk.c) ---- */
+/* ---- the descent (descend.h) ---- */
 
 /* The leaf that covers key (at), and its word when that was so (w). */
 inline find_leaf(key)
@@ -216,10 +216,10 @@ inline find_leaf(key)
 #endif
 		:: else ->
 			if
-#ifdef BUG_VOID_ANSWERS
+#ifdef BUG_HALF_DEAD_ANSWERS
 			:: key <= leaf[at].last -> break
 #else
-			:: key <= leaf[at].last && !(w & VOID) -> break
+			:: key <= leaf[at].last && !(w & HALF_DEAD) -> break
 #endif
 			:: else ->
 				next = leaf[at].right;

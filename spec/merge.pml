@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * merge.pml - a reader beside two merges into the left neighbour, and a split that takes the node
+ * merge.pml - a reader concurrently with two merges into the left neighbour, and a split that takes the node
  * of a merged leaf once its grace period is over.
  */
 #define PROCS 4

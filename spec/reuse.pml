@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * reuse.pml - fingers and a cursor beside a merge and a split that takes the merged leaf's node.
+ * reuse.pml - fingers and a cursor concurrently with a merge and a split that takes the merged leaf's node.
  *
  * A finger points to a leaf used in an earlier call, a cursor remembers a leaf and its word; neither
  * holds a reader. The memory may be in the pool or another leaf by now; it is never anything else.
@@ -16,16 +16,16 @@
 
 #define REMEMBERED 1
 
-/* finger_try: found says whether the leaf covers key under the word w. */
-inline finger_try(key)
+/* node_holds: found says whether the leaf covers key under the word w. */
+inline node_holds(key)
 {
 	at = REMEMBERED;
 	w = leaf[at].word;
 	found = (key >= leaf[at].low);
-	found = found && key <= leaf[at].last && !(w & (LOCKED | DEAD | VOID))
+	found = found && key <= leaf[at].last && !(w & (LOCKED | DEAD | HALF_DEAD))
 }
 
-/* lookup_by_finger: no reader; what it cannot answer is the walk's business (the other models) */
+/* Lookup by a finger or a slot of the hint table, without a section. A miss descends: other models. */
 proctype finger()
 {
 	byte at, w, key, hit, before, found;
@@ -41,7 +41,7 @@ proctype finger()
 		fi;
 		before = stored
 	};
-	finger_try(key);
+	node_holds(key);
 	hit = leaf[at].items & BIT(key);
 	if
 	:: atomic {
@@ -53,12 +53,12 @@ proctype finger()
 	fi
 }
 
-/* insert_by_finger: a lock taken without a reader, in a leaf that counts and goes on to count */
+/* insert by a finger: a lock taken without a reader, in a leaf that counts and goes on to count */
 proctype inserter()
 {
 	byte at, w, found;
 
-	finger_try(RANGE);
+	node_holds(RANGE);
 	if
 	:: found ->
 		if

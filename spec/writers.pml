@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * writers.pml - what writers do to leaves and separators (grow.c, erase.c, insert.c).
+ * writers.pml - what writers do to leaves and separators (redistribute.c, post.c, merge.c, insert.c).
  *
  * An item is one key, but for the one that a crossing insert brings: it covers CROSSED, the keys
  * RANGE to RANGE_END, and moves as a whole.
@@ -8,7 +8,7 @@
 
 /* ---- separators ---- */
 
-/* grow.c post: let the parent know where n begins; fresh: add it if it is not there. */
+/* post.c: let the parent know where n begins; fresh: n has no downlink yet, add one. */
 inline post(n, fresh)
 {
 	lock_up();
@@ -77,7 +77,7 @@ inline even_out()
 	leaf[left].last = i - 1
 }
 
-/* leaf_grow without a fresh leaf: share with the right neighbour of the leaf that covers key. */
+/* leaf_make_room without a fresh leaf: share with the right neighbour of the leaf that covers key. */
 inline share(key)
 {
 	lock_leaf(key);
@@ -104,7 +104,7 @@ inline share(key)
 #endif
 		node_lock(right);
 		if
-		:: (leaf[right].word & VOID) || !moved ->
+		:: (leaf[right].word & HALF_DEAD) || !moved ->
 			node_unlock_clean(right);
 			node_unlock_clean(left)
 		:: else ->
@@ -155,7 +155,7 @@ inline share_left(key)
 	fi
 }
 
-/* leaf_grow with a fresh leaf: linked behind, filled, opened; posted when no leaf is locked. */
+/* leaf_make_room with a fresh leaf: linked behind, filled, opened; posted when no leaf is locked. */
 inline split(key)
 {
 	node_alloc(right);
@@ -184,7 +184,7 @@ inline split(key)
 	fi
 }
 
-/* ---- merging (erase.c) ---- */
+/* ---- merging (merge.c) ---- */
 
 /* merge_children for the children with separators i and j; at: the dead one, or NONE. */
 inline merge_children()
@@ -200,15 +200,15 @@ inline merge_children()
 		leaf[left].items = leaf[left].items | leaf[right].items;
 		leaf[right].items = 0;
 		if
-		:: !(leaf[right].word & VOID) ->
+		:: !(leaf[right].word & HALF_DEAD) ->
 			leaf[left].last = leaf[right].last;
 			if
-			:: leaf[left].word & VOID ->
+			:: leaf[left].word & HALF_DEAD ->
 				if
 				:: leaf[right].low < leaf[left].low -> set_low(left, leaf[right].low)
 				:: else
 				fi;
-				leaf[left].word = leaf[left].word & ~VOID
+				leaf[left].word = leaf[left].word & ~HALF_DEAD
 			:: else
 			fi
 		:: else
@@ -277,7 +277,7 @@ inline merge_at(key)
 	:: else
 	fi;
 #else
-	unlock_up(); /* a version more when nothing has changed harms nobody */
+	unlock_up(); /* a version more when nothing has changed does no harm */
 #endif
 #ifndef BUG_RETIRE_EARLY
 	if
@@ -287,7 +287,7 @@ inline merge_at(key)
 #endif
 }
 
-/* ---- a range across fences (insert.c) ---- */
+/* ---- a range across fences (insert.c, fence.c) ---- */
 
 /* insert_across: [RANGE, RANGE_END]; all keys from RANGE on go to the leaf that covers the end. */
 inline insert_range()
@@ -296,7 +296,7 @@ inline insert_range()
 	left = at;
 	right = at;
 	do
-	:: RANGE_END > leaf[right].last || (leaf[right].word & VOID) ->
+	:: RANGE_END > leaf[right].last || (leaf[right].word & HALF_DEAD) ->
 		right = leaf[right].right;
 		node_lock(right)
 	:: else -> break
@@ -305,11 +305,11 @@ inline insert_range()
 	do
 	:: j != right ->
 		if
-		:: leaf[j].low < RANGE && !(leaf[j].word & VOID) -> leaf[j].last = RANGE - 1
-#ifdef BUG_VOID_FORGOTTEN
+		:: leaf[j].low < RANGE && !(leaf[j].word & HALF_DEAD) -> leaf[j].last = RANGE - 1
+#ifdef BUG_HALF_DEAD_FORGOTTEN
 		:: else
 #else
-		:: else -> leaf[j].word = leaf[j].word | VOID
+		:: else -> leaf[j].word = leaf[j].word | HALF_DEAD
 #endif
 		fi;
 		j = leaf[j].right

@@ -97,6 +97,9 @@ extern LATH_API const struct lath_rcu lath_rcu_memb;
  *       none of that and are not disturbed by it.
  *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need nothing of this. _Fork() and clone() do
  *       not run the handlers: then only exec() or _exit() may follow.
+ *   F5  Fork handlers of the program may make calls, but none that waits for readers (fini, close,
+ *       lath_store_compact()): handlers registered before the first use of the library run while
+ *       it is held up.
  *
  * The thread that reclaims memory is started in the child when something is first retired there. daemon() is a fork whose
  * parent ends: open the store before or after. ThreadSanitizer lets a child make threads only with die_after_fork=0.

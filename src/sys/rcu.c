@@ -87,12 +87,12 @@ static void take_retired(void)
 
 	for (; head; head = next) {
 		next = head->next;
-		head->next = first;
+		WRITE_ONCE(head->next, first);
 		first = head;
 	}
 	while (*end) /* left behind by a thread that a fork did not copy */
 		end = &(*end)->next;
-	*end = first;
+	WRITE_ONCE(*end, first);
 }
 
 static void run_waiting(void)
@@ -197,7 +197,7 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 
 	head->func = func;
 	do
-		head->next = last;
+		WRITE_ONCE(head->next, last); /* optimistic readers may load what it overlays */
 	while (!__atomic_compare_exchange_n(&retired, &last, head, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 	if (unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
 		wake_worker();

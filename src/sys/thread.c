@@ -85,18 +85,18 @@ static void unlink_self(void)
 	*self->link = self->next;
 	if (self->next)
 		self->next->link = self->link;
-	self->link = NULL;
 }
 
 void lath_thread_unregister(void)
 {
 	struct lath_thread *self = &lath_self;
 
-	if (!self->link)
+	if (!self->registered)
 		return;
 	pthread_mutex_lock(&registry_lock);
 	unlink_self();
 	pthread_mutex_unlock(&registry_lock);
+	self->registered = false;
 	self->slow = 1;
 	WRITE_ONCE(self->stop, 1);
 }
@@ -131,12 +131,13 @@ void lath_thread_register(void)
 	struct lath_thread *self = &lath_self;
 	int err;
 
-	if (self->link || self->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
+	if (self->registered || self->ends >= PTHREAD_DESTRUCTOR_ITERATIONS)
 		return;
 	pthread_once(&once, begin);
 	err = pthread_setspecific(at_thread_end, self);
 	if (err)
 		die("cannot watch a thread", err);
+	self->registered = true;
 	pthread_mutex_lock(&registry_lock);
 	link_self();
 	self->slow = !membarriers;
@@ -166,7 +167,7 @@ void lath_call_look(void)
 	struct lath_thread *self = &lath_self;
 
 	for (;;) {
-		if (!self->link) {
+		if (!self->registered) {
 			WRITE_ONCE(self->calls, 0);
 			lath_thread_register();
 			WRITE_ONCE(self->calls, 1);
@@ -210,6 +211,8 @@ static void before_fork(void)
 
 	/* of two callbacks that fork at once neither waits for the other's call */
 	smp_store_release(&self->calls, 0); /* pairs with others_in_calls */
+	/* here: with registry_lock held a fork handler of the program may make the first call */
+	lath_thread_register();
 	pthread_mutex_lock(&fork_lock);
 	WRITE_ONCE(self->calls, calls);
 	self->forking = true;
@@ -240,7 +243,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
 	registry = NULL;
-	if (lath_self.link)
+	if (lath_self.registered)
 		link_self();
 	lath_generation++;
 	if (membarriers && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))

@@ -24,8 +24,9 @@ struct lath_thread {
 	u32 slow;    /* not registered, or the kernel lacks membarrier(): sections and calls need a fence */
 	u32 nesting; /* of read-side sections */
 	u64 section; /* the grace period in which the outermost section began; 0: not in one */
-	struct lath_thread *next, **link;
-	u32 ends;	 /* how often the end of the thread removed the record */
+	struct lath_thread *next, **link; /* of the registry; other threads write them */
+	u32 ends;			  /* how often the end of the thread removed the record */
+	bool registered;
 	bool forking;	 /* between the handlers of fork() */
 	bool reclaiming; /* runs what was retired */
 	bool worker;	 /* the thread that is there for that */

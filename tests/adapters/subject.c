@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * subject.c - the range index behind the interface of a concurrency rig: ordered disjoint ranges
- * with a tag each, items copied out inside the reader. Built with small nodes (LATH_NODE_CAP,
- * LATH_SPARSE_RING), one allocation a node, so that splits, merges and reclamation are everywhere
- * and every access to a freed node is seen; with -DSUBJECT_POOLS nodes come from pools as they do by
- * default, and the threads' fingers and the hint table are at work.
+ * subject.c - the index behind the interface of a concurrency rig (subject.h of the rig: new,
+ * free, insert, erase, lookup, next, overlap, hole, scan, check, count): ordered disjoint ranges
+ * with a tag each, copied out in the calls.
+ *
+ * Sources: this file; node.c of src/index/block, all of src/index/tree, src/index/hint and
+ * src/index/holes; user.c, thread.c, rcu.c and error.c of src/sys; src/arch/search.c. Flags:
+ * -std=gnu11 -Iinclude -Isrc and the rig's directory; -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1
+ * -DLATH_HINT_INTERVAL=1 -DLATH_ASSERTIONS=1, so that splits, merges and reclamation are
+ * everywhere. Libraries: -pthread -lnuma, and -lurcu-memb without SUBJECT_OWN_RCU. Variants:
+ *
+ *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
+ *                       table are at work. Without it each node is an allocation of its own: every
+ *                       access to a freed node is seen.
+ *   -DSUBJECT_OWN_RCU   lath_rcu_memb, for rigs with real threads. Without it liburcu's membarrier
+ *                       flavour, called out of line: a rig with a scheduler of its own replaces
+ *                       urcu_memb_* by its model of RCU.
+ *
+ * A rig that runs one thread at a time replaces pthread_mutex_lock and its relatives too. A thread
+ * that waits there for one that it does not run would wait for ever: so each thread registers with
+ * the library in subject_thread_begin(), before it is scheduled, and stays registered until it
+ * ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +28,52 @@
 #include "lathwork/hole.h"
 #include "index/hint/hint.h"
 #include "subject.h"
+
+#ifdef SUBJECT_OWN_RCU
+#define FLAVOUR lath_rcu_memb
+#else
+#include <urcu/urcu-memb.h>
+
+_Static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head),
+	       "lath_rcu_head has the layout of rcu_head");
+
+static void enter(void)
+{
+	urcu_memb_read_lock();
+}
+
+static void leave(void)
+{
+	urcu_memb_read_unlock();
+}
+
+static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	urcu_memb_call_rcu((struct rcu_head *)head, (void (*)(struct rcu_head *))func);
+}
+
+static void announce(void)
+{
+	urcu_memb_register_thread();
+}
+
+static void withdraw(void)
+{
+	urcu_memb_unregister_thread();
+}
+
+static const struct lath_rcu memb = {
+	.name = "liburcu-memb",
+	.read_lock = enter,
+	.read_unlock = leave,
+	.call = retire,
+	.synchronize = urcu_memb_synchronize_rcu,
+	.drain = urcu_memb_barrier,
+	.register_thread = announce,
+	.unregister_thread = withdraw,
+};
+#define FLAVOUR memb
+#endif
 
 struct subject {
 	struct lath_index list;
@@ -27,7 +89,7 @@ subject *subject_new(void)
 #ifndef SUBJECT_POOLS
 	config.flags |= LATH_NODE_EACH;
 #endif
-	config.rcu = &lath_rcu_memb;
+	config.rcu = &FLAVOUR;
 	if (posix_memalign((void **)&s, 64, sizeof(*s)))
 		return NULL;
 	if (lath_index_init(&s->list, &config)) {
@@ -45,14 +107,15 @@ void subject_free(subject *s)
 
 void subject_thread_begin(subject *s)
 {
-	lath_rcu_memb.register_thread();
+	FLAVOUR.register_thread();
+	lath_thread_register();
 	hint_build((struct tree *)(void *)&s->list);
 }
 
 void subject_thread_end(subject *s)
 {
 	(void)s;
-	lath_rcu_memb.unregister_thread();
+	FLAVOUR.unregister_thread();
 }
 
 /* copy out, if there is something to copy */
@@ -108,6 +171,8 @@ int subject_hole(subject *s, uint64_t lo, uint64_t hi, uint64_t size, uint64_t v
 	struct lath_hole_request want = { .size = size, .low = lo, .high = hi, .hint = lo };
 
 	want.policy = policies[val % 5];
+	if (lo >= hi) /* an empty window is -EINVAL here and full for the rig */
+		return -ENOSPC;
 	return lath_index_insert_hole(&s->list, &want, val, key);
 }
 

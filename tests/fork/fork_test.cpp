@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -15,116 +14,27 @@
 #include <urcu/urcu-memb.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "fork/children.hpp"
 #include "lathwork/cursor.h"
 #include "lathwork/forrest.h"
 #include "lathwork/hole.h"
 #include "lathwork/index.h"
 #include "lathwork/space.h"
 #include "lathwork/store.h"
-#include "store/must.hpp"
 
 // ThreadSanitizer ends a child that makes threads, unless told otherwise.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 
 namespace {
-
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define LATH_FEW_FORKS
-#endif
-#endif
-#if defined(LATH_FEW_STEPS) || defined(LATH_FEW_FORKS)
-#define CHECKER // has memory of its own, and copies it
-constexpr int rounds = 3, many = 50;
-#else
-constexpr int rounds = 10, many = 1000;
-#endif
-constexpr unsigned child_seconds = 100;
-
-int fork_child(const std::function<void()>& go_on) {
-    pid_t pid = fork();
-    MUST(pid >= 0);
-    if (pid)
-        return pid;
-    alarm(child_seconds);
-    go_on();
-    _exit(0);
-}
-
-void end_of(pid_t pid) {
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0)
-        MUST(errno == EINTR);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        die("the child hangs");
-    if (!WIFEXITED(status) || WEXITSTATUS(status))
-        die("the child failed, status " + std::to_string(status));
-}
-
-void in_child(const std::function<void()>& go_on) { end_of(fork_child(go_on)); }
-
-void nap(int ms) { poll(nullptr, 0, ms); }
-
-template <class Ready>
-bool soon(Ready ready) {
-    for (int i = 0; i < 4000; ++i) {
-        if (ready())
-            return true;
-        nap(5);
-    }
-    return false;
-}
-
-struct crowd {
-    std::atomic<bool> stop{false};
-    std::atomic<unsigned> turns{0};
-    std::vector<std::thread> threads;
-
-    template <class Work>
-    crowd(unsigned n, Work work) {
-        for (unsigned i = 0; i < n; ++i)
-            threads.emplace_back([this, i, work] {
-                for (unsigned turn = 0; !stop; ++turn) {
-                    work(i, turn);
-                    turns.fetch_add(1, std::memory_order_relaxed);
-                }
-            });
-        MUST(soon([&] { return turns > 100; }));
-    }
-    ~crowd() {
-        stop = true;
-        for (auto& t : threads)
-            t.join();
-    }
-};
-
-struct enrolled { // a thread of a flavour that wants to know its threads
-    const lath_rcu* rcu;
-    explicit enrolled(const lath_rcu* its) : rcu(its) {
-        if (rcu->register_thread)
-            rcu->register_thread();
-    }
-    ~enrolled() {
-        if (rcu->unregister_thread)
-            rcu->unregister_thread();
-    }
-};
-
-uint64_t mix(uint64_t x) {
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185ull;
-    return x ^ x >> 27;
-}
 
 // ---- lists ----
 
@@ -792,6 +702,35 @@ void a_daemon() {
     MUST(!lath_store_close(store));
 }
 
+// Fork handlers of the program that call the library while it is held up: those it registered before the library's
+// first use run after the library's before the fork, and before them afterwards.
+lath_index* handled;
+uint64_t handled_key;
+
+void change_in_handler() {
+    lath_item item = {handled_key += 16, 4, 1}, found;
+    MUST(!lath_index_insert_item(handled, &item, nullptr));
+    MUST(!lath_index_lookup_item(handled, item.key, &found));
+}
+
+void handlers() {
+    lath_index list;
+    handled = &list;
+    MUST(!pthread_atfork(change_in_handler, change_in_handler, change_in_handler));
+    // the thread that forks has made no call before
+    std::thread([&] { MUST(!lath_index_init(&list, nullptr)); }).join();
+    alarm(child_seconds);
+    for (uint64_t i = 0; i < 10; ++i) {
+        in_child([&] {
+            MUST(lath_index_count(&list) == 2 * i + 2);
+            lath_index_fini(&list, nullptr, nullptr);
+        });
+        MUST(lath_index_count(&list) == 2 * i + 2);
+    }
+    alarm(0);
+    lath_index_fini(&list, nullptr, nullptr);
+}
+
 void forrest_handles() {
     FORREST* first = forrest_alloc();
     MUST(first);
@@ -881,6 +820,7 @@ int main(int argc, char** argv) {
         {"at_once", at_once},
         {"thousand", thousand},
         {"daemon", a_daemon},
+        {"handlers", handlers},
         {"forrest", forrest_handles},
         {"own_flavour", own_flavour},
         {"no_membarrier", no_membarrier},

@@ -34,8 +34,10 @@ static void disturb(const char *point)
 		return;
 	inside = true;
 	disturbances--;
+	lath_call_enter();
 	leaf = locate_far_locked(tree_of(&list), near_key);
 	node_unlock(leaf);
+	lath_call_exit();
 	inside = false;
 }
 

@@ -134,7 +134,7 @@ static struct node *pool_take(struct pool *pool)
 		WRITE_ONCE(node->lockword, NODE_DEAD);
 	}
 	if (node)
-		pool->nodes++;
+		WRITE_ONCE(pool->nodes, pool->nodes + 1);
 	lath_spin_unlock(&pool->lock);
 	return node;
 }
@@ -144,7 +144,7 @@ static void pool_give(struct pool *pool, struct node *node)
 	lath_spin_lock(&pool->lock);
 	WRITE_ONCE(node->right, pool->free);
 	pool->free = node;
-	pool->nodes--;
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
 	lath_spin_unlock(&pool->lock);
 }
 
@@ -198,7 +198,7 @@ static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
 	memset(node, 0, pool->node_size);
 	node->lockword = NODE_DEAD;
 	lath_spin_lock(&pool->lock);
-	pool->nodes++;
+	WRITE_ONCE(pool->nodes, pool->nodes + 1);
 	WRITE_ONCE(pool->bytes, pool->bytes + pool->node_size);
 	lath_spin_unlock(&pool->lock);
 	return node;
@@ -226,7 +226,7 @@ static void pool_return(struct pool *pool, struct node *node)
 		return;
 	}
 	lath_spin_lock(&pool->lock);
-	pool->nodes--;
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
 	WRITE_ONCE(pool->bytes, pool->bytes - pool->node_size);
 	lath_spin_unlock(&pool->lock);
 	tree_block_free(pool->tree, node, pool->node_size);

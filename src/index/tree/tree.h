@@ -46,7 +46,7 @@ struct pool {
 	struct tree *tree;
 	u64 bytes;
 	u64 huge_bytes;
-	u64 nodes; /* handed out and not given back */
+	u64 nodes; /* handed out and not given back; read without the lock (hint.c) */
 };
 
 /* Sparse leaves that are remembered before the first of them is merged (merge.c). */
