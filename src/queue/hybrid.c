@@ -605,7 +605,7 @@ static bool knows_block(const struct sortq *q, u64 entry)
 	return q->notes && i == gate->fresh_count;
 }
 
-bool lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
+int lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
 	u64 entry = entry_of(rq), place;
@@ -613,17 +613,17 @@ bool lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 	if (unlikely(!knows_block(q, entry))) {
 		place = lath_hybrid_place_of(q, rq);
 		if (unlikely(place == LATH_NO_SLOT))
-			return false;
+			return -ENOENT;
 		b->count--;
 		cut_entry(q, LATH_PLACE_BLOCK(place), entry);
-		return true;
+		return 0;
 	}
 	if (unlikely(q->removed_count == LATH_REMOVED_CAP))
 		settle(q);
 	q->removed[q->removed_count++] = entry;
 	b->count--;
 	b->gate.limit = min(b->gate.limit, rel(b, entry));
-	return true;
+	return 0;
 }
 
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)

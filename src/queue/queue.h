@@ -5,10 +5,11 @@
 #ifndef LATH_QUEUE_QUEUE_H
 #define LATH_QUEUE_QUEUE_H
 
-#include "lathwork/skip_queue.h"
 #include "lathwork/sortq.h"
 #include "arch/sortq_block.h"
-#include "queue/order.h"
+#include "queue/bst.h"
+#include "queue/fibheap.h"
+#include "queue/sorted_list.h"
 
 /*
  * lath_request.where: 0, or the queue that holds the request, with LATH_PARKED if it is behind a barrier. Of the
@@ -28,7 +29,7 @@ struct lath_engine {
 	void (*remove)(struct sortq *q, struct lath_request *rq);
 	struct lath_request *(*first)(struct sortq *q);
 	struct lath_request *(*pop)(struct sortq *q); /* not on an empty queue */
-	u64 (*key)(struct sortq *q, const struct lath_request *rq);
+	u64 (*key)(struct sortq *q, struct lath_request *rq);
 	/* NULL in engines without search */
 	struct lath_request *(*last)(struct sortq *q);
 	struct lath_request *(*next)(struct sortq *q, struct lath_request *rq);
@@ -91,6 +92,24 @@ static inline struct lath_request *request_of(const struct sortq *q, u64 entry)
 	return (struct lath_request *)(q->b.gate.requests + (entry & LATH_TAG_MASK) * q->b.gate.stride);
 }
 
+/* What lath_request.node holds, by the engine of the queue. */
+union request_node {
+	struct lath_list_node list; /* of the hybrid too: behind a barrier */
+	struct lath_bst_node bst;
+	struct lath_fib_node fib;
+} __attribute__((may_alias));
+
+static inline union request_node *node_of(struct lath_request *rq)
+{
+	return (union request_node *)rq->node;
+}
+
+/* The request that a node is in. Every member of the union lies at its start. NULL gives NULL. */
+static inline struct lath_request *request_at(const void *node)
+{
+	return node ? container_of(node, struct lath_request, node) : NULL;
+}
+
 static inline u64 entry_of(const struct lath_request *rq)
 {
 	return rq->sector << LATH_TAG_BITS | rq->tag;
@@ -123,8 +142,8 @@ int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq);
 struct lath_request *lath_hybrid_first(struct sortq *q);
 struct lath_request *lath_hybrid_pop(struct sortq *q);
 size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t n);
-/* False: it is not there. Told with certainty in a queue without notes only. */
-bool lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
+/* Takes rq out. 0 | -ENOENT: not there (in a queue without notes; with notes the caller has checked). */
+int lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
 /* Change the sector in place: true unless the order would change. */
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector);
 /* A place is good until the next change of the queue. */

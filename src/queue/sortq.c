@@ -8,6 +8,8 @@
 #include "queue/queue.h"
 
 _Static_assert(sizeof(struct sortq) <= sizeof(struct lath_sortq), "struct lath_sortq is too small");
+_Static_assert(sizeof(union request_node) <= sizeof(((struct lath_request *)0)->node),
+	       "lath_request.node is too small");
 _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one word");
 
 /* beyond this many requests their lines have left the nearer caches by the time they are dispatched */
@@ -321,19 +323,19 @@ static void engine_insert(struct sortq *q, struct lath_request *rq)
 	q->b.count++;
 }
 
-/* False: it is not there; of the hybrid without notes, as holds() has told for the others. */
-static bool engine_remove(struct sortq *q, struct lath_request *rq)
+/* Takes rq out of the engine. 0 | -ENOENT: not there (the hybrid without notes only). */
+static int engine_remove(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->engine)
 		return lath_hybrid_remove(q, rq);
 	q->engine->remove(q, rq);
 	rq->where = 0;
 	q->b.count--;
-	return true;
+	return 0;
 }
 
-/* Is rq in this queue? True also if only a search of the blocks can tell. */
-static bool holds(const struct sortq *q, const struct lath_request *rq)
+/* Returns whether rq is in this queue; true also if only a search of the blocks can tell. */
+static __always_inline bool holds(const struct sortq *q, const struct lath_request *rq)
 {
 	if (q->engine || rq->where)
 		return (rq->where & ~LATH_PARKED) == (uintptr_t)q;
@@ -373,8 +375,8 @@ static inline bool parked(const struct lath_request *rq)
 
 static void park(struct sortq *q, struct lath_request *rq)
 {
-	rq->node.list.key = q->barriers;
-	lath_list_insert_after(&q->parked, &rq->node.list, q->parked.last);
+	node_of(rq)->list.key = q->barriers;
+	lath_list_insert_after(&q->parked, &node_of(rq)->list, q->parked.last);
 	rq->where = (uintptr_t)q | LATH_PARKED;
 	q->parked_count++;
 	update_quick(q);
@@ -382,7 +384,7 @@ static void park(struct sortq *q, struct lath_request *rq)
 
 static void unpark(struct sortq *q, struct lath_request *rq)
 {
-	lath_list_remove(&q->parked, &rq->node.list);
+	lath_list_remove(&q->parked, &node_of(rq)->list);
 	rq->where = 0;
 	q->parked_count--;
 	update_quick(q);
@@ -397,7 +399,7 @@ static void pass_barrier(struct sortq *q)
 		return;
 	passed = q->parked.first->key;
 	while (q->parked.first && q->parked.first->key == passed) {
-		struct lath_request *rq = container_of(q->parked.first, struct lath_request, node.list);
+		struct lath_request *rq = request_at(q->parked.first);
 
 		unpark(q, rq);
 		engine_insert(q, rq);
@@ -520,7 +522,7 @@ static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, u
 	if (unlikely(behind_barrier(q))) {
 		/* nothing may merge across the barrier */
 		found->front = NULL;
-		if (found->back && (!parked(found->back) || found->back->node.list.key != q->barriers))
+		if (found->back && (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
 			found->back = NULL;
 		return;
 	}
@@ -577,7 +579,7 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 		note_of(q, rq->tag)->sectors += grown;
 	}
 	if (!parked(rq) && (q->engine || !lath_hybrid_move(q, rq, new_sector))) {
-		if (unlikely(!engine_remove(q, rq)))
+		if (unlikely(engine_remove(q, rq)))
 			return -ENOENT;
 		rq->sector = new_sector;
 		engine_insert(q, rq);
@@ -589,6 +591,15 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 
 /* ---- removal and dispatch */
 
+/* rq, which is in this queue and has departed, is behind a barrier or in an engine. Returns 0. */
+static noinline int remove_marked(struct sortq *q, struct lath_request *rq)
+{
+	if (!parked(rq))
+		return engine_remove(q, rq);
+	unpark(q, rq);
+	return 0;
+}
+
 int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
@@ -596,11 +607,9 @@ int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 	if (unlikely(!holds(q, rq)))
 		return -ENOENT;
 	depart(q, entry_of(rq));
-	if (unlikely(parked(rq)))
-		unpark(q, rq);
-	else if (unlikely(!engine_remove(q, rq)))
-		return -ENOENT;
-	return 0;
+	if (rq->where)
+		return remove_marked(q, rq);
+	return lath_hybrid_remove(q, rq);
 }
 
 struct lath_request *lath_sortq_first(struct lath_sortq *queue)
