@@ -561,9 +561,11 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
 	u64 entry = entry_of(rq), w;
-	u32 id = q->notes ? note_of(q, rq->tag)->block : LATH_NONE, p, slot;
+	u32 id = LATH_NONE, p, slot;
 
 	settle(q);
+	if (q->notes)
+		id = note_of(q, rq->tag)->block;
 	if (likely(id < b->blocks)) {
 		tidy(b, id);
 		p = b->ops->locate(b->block[id].e, entry);
@@ -594,7 +596,7 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 	}
 }
 
-/* Without notes there is no hint, and where a fresh entry will be nobody knows. */
+/* Returns whether a note tells the block of an entry: fresh entries are in none yet. */
 static bool knows_block(const struct sortq *q, u64 entry)
 {
 	const struct lath_sortq_gate *gate = &q->b.gate;

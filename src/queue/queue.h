@@ -48,7 +48,7 @@ struct lath_note {
 	u32 older, newer;
 	u32 next[2], prev[2]; /* with the same hash of the start, of the end */
 	u32 sectors;	      /* the length last told */
-	u32 block;	      /* of the hybrid; a hint */
+	u32 block;	      /* the hybrid's block that holds it: a hint */
 };
 
 #define LATH_DEPARTURES 64
@@ -57,7 +57,8 @@ struct lath_note {
 struct sortq {
 	struct lath_blocks b; /* the hybrid; its count serves all engines */
 	bool far;	      /* so many requests that they are cold when dispatched: prefetch */
-	bool checked;	      /* inserts and back merges are looked at */
+	u8 checked : 1;	      /* inserts and back merges are checked */
+	u8 plain : 1;	      /* the hybrid, unchecked and without a barrier: inserts go straight to it */
 	u16 flags;
 	u32 requests_max;
 	const struct lath_engine *engine; /* NULL: the hybrid */

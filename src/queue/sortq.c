@@ -103,9 +103,42 @@ static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 	return ops;
 }
 
+/* ---- ages: a ring of notes */
+
+static inline void age_add(struct sortq *q, u32 tag)
+{
+	struct lath_note *n = q->notes;
+	u32 i = tag + 1;
+
+	n[i].older = n->older;
+	n[i].newer = 0;
+	n[n->older].newer = i;
+	n->older = i;
+}
+
+static inline void age_remove(struct sortq *q, u32 tag)
+{
+	struct lath_note *n = q->notes, *note = note_of(q, tag);
+
+	n[note->older].newer = note->newer;
+	n[note->newer].older = note->older;
+}
+
+/*
+ * Returns whether the request is in the ring: its arrival alone makes another note's `newer` name it, and its
+ * departure undoes that. Removals of the oldest request are told without a load that waits for its note.
+ */
+static inline bool age_known(const struct sortq *q, u32 tag)
+{
+	return q->notes->newer == tag + 1 || q->notes[note_of(q, tag)->older].newer == tag + 1;
+}
+
+/* ---- init */
+
 static void update_quick(struct sortq *q)
 {
-	q->b.gate.quick_in = !q->engine && !q->notes && !q->parked_count && !q->barriers;
+	q->plain = !q->checked && !q->parked_count && !q->barriers;
+	q->b.gate.quick_in = q->plain && !q->notes;
 	q->b.gate.quick_out = q->b.gate.quick_in && !q->far;
 }
 
@@ -129,7 +162,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->requests_max = pool->count;
 	q->flags = (u16)config.flags;
 	q->far = pool->count > FAR;
-	q->checked = config.engine != LATH_SORTQ_HYBRID || config.flags & LATH_SORTQ_CHECKED;
+	q->checked = config.engine != LATH_SORTQ_HYBRID || (config.flags & LATH_SORTQ_CHECKED);
 	q->b.gate.fresh_cap = q->far ? FAR_FRESH : LATH_SORTQ_FRESH;
 	q->state = memory;
 	if (config.engine == LATH_SORTQ_HYBRID) {
@@ -143,7 +176,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	at += engine_memsize(&config, pool->count);
 	if (notes_memsize(&config, pool->count)) {
 		q->notes = (struct lath_note *)at;
-		memset(q->notes, 0, notes_memsize(&config, pool->count)); /* in no ring */
+		memset(q->notes, 0, notes_memsize(&config, pool->count)); /* no request is in the ring */
 		at += notes_memsize(&config, pool->count);
 	}
 	if (q->flags & LATH_SORTQ_MERGES) {
@@ -168,33 +201,6 @@ const char *lath_sortq_simd_name(const struct lath_sortq *queue)
 	const struct sortq *q = queue_of(queue);
 
 	return q->engine ? "none" : q->b.ops->name;
-}
-
-/* ---- ages: a ring of notes */
-
-static inline void age_add(struct sortq *q, u32 tag)
-{
-	struct lath_note *n = q->notes;
-	u32 i = tag + 1;
-
-	n[i].older = n->older;
-	n[i].newer = 0;
-	n[n->older].newer = i;
-	n->older = i;
-}
-
-static inline void age_remove(struct sortq *q, u32 tag)
-{
-	struct lath_note *n = q->notes, *note = note_of(q, tag);
-
-	n[note->older].newer = note->newer;
-	n[note->newer].older = note->older;
-}
-
-/* In the ring? Only the arrival of a request makes another one's `newer` name it, and its departure unmakes it. */
-static inline bool age_known(const struct sortq *q, u32 tag)
-{
-	return q->notes[note_of(q, tag)->older].newer == tag + 1;
 }
 
 /* ---- edges: requests by hash of the sectors where they start and end, so that a lookup needs no search */
@@ -292,7 +298,7 @@ static inline void depart(struct sortq *q, u64 entry)
 	q->departure[q->departure_count++] = entry;
 }
 
-static void arrive(struct sortq *q, struct lath_request *rq)
+static inline void arrive(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->notes)
 		return;
@@ -335,7 +341,7 @@ static int engine_remove(struct sortq *q, struct lath_request *rq)
 }
 
 /* Returns whether rq is in this queue; true also if only a search of the blocks can tell. */
-static __always_inline bool holds(const struct sortq *q, const struct lath_request *rq)
+static bool holds(const struct sortq *q, const struct lath_request *rq)
 {
 	if (q->engine || rq->where)
 		return (rq->where & ~LATH_PARKED) == (uintptr_t)q;
@@ -440,14 +446,13 @@ static noinline int refuse_insert(const struct sortq *q, const struct lath_reque
 	return rq->where || (q->notes && age_known(q, rq->tag)) ? -EEXIST : 0;
 }
 
-static int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
+/* An insert into a queue that is not plain. 0 | -EINVAL, -EEXIST as refuse_insert(). */
+static noinline int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 {
-	if (unlikely(q->checked)) {
-		int ret = refuse_insert(q, rq);
+	int ret = q->checked ? refuse_insert(q, rq) : 0;
 
-		if (ret)
-			return ret;
-	}
+	if (ret)
+		return ret;
 	arrive(q, rq);
 	if (unlikely(behind_barrier(q)))
 		park(q, rq);
@@ -460,7 +465,13 @@ static int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 
 int lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
 {
-	return insert_full(queue_of(queue), rq, LATH_NO_SLOT);
+	struct sortq *q = queue_of(queue);
+
+	if (unlikely(!q->plain))
+		return insert_full(q, rq, LATH_NO_SLOT);
+	arrive(q, rq);
+	lath_sortq_gather(public_of(q), rq);
+	return 0;
 }
 
 size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
@@ -475,7 +486,14 @@ size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **r
 int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
 			 struct lath_request *rq)
 {
-	return insert_full(queue_of(queue), rq, found->slot);
+	struct sortq *q = queue_of(queue);
+
+	if (unlikely(!q->plain))
+		return insert_full(q, rq, found->slot);
+	if (found->slot == LATH_NO_SLOT)
+		return lath_sortq_insert_slow(queue, rq);
+	arrive(q, rq);
+	return lath_hybrid_insert_at(q, found->slot, rq);
 }
 
 /* Would a request at start, grown to end, stay where it is in the sweep, or pass the head? */
@@ -591,9 +609,11 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 
 /* ---- removal and dispatch */
 
-/* rq, which is in this queue and has departed, is behind a barrier or in an engine. Returns 0. */
-static noinline int remove_marked(struct sortq *q, struct lath_request *rq)
+static noinline int remove_full(struct sortq *q, struct lath_request *rq)
 {
+	if (!holds(q, rq))
+		return -ENOENT;
+	depart(q, entry_of(rq));
 	if (!parked(rq))
 		return engine_remove(q, rq);
 	unpark(q, rq);
@@ -604,11 +624,11 @@ int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
-	if (unlikely(!holds(q, rq)))
+	if (unlikely(!q->plain || !q->notes))
+		return remove_full(q, rq);
+	if (unlikely(!age_known(q, rq->tag)))
 		return -ENOENT;
 	depart(q, entry_of(rq));
-	if (rq->where)
-		return remove_marked(q, rq);
 	return lath_hybrid_remove(q, rq);
 }
 

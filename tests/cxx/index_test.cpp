@@ -189,7 +189,7 @@ TEST_CASE("point_map of numbers") {
     CHECK(m.within(10, 10).empty());
     CHECK(m.lower_bound(10)->key == 10);
     CHECK(m.upper_bound(10)->key == 20);
-    CHECK(std::prev(m.upper_bound(10))->key == 10);
+    CHECK(std::ranges::prev(m.upper_bound(10))->key == 10);
     CHECK(m.upper_bound(UINT64_MAX) == m.end());
     CHECK(m.lower_bound(UINT64_MAX)->value == 3);
     CHECK(m.floor(19)->key == 10);
