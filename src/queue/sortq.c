@@ -439,11 +439,14 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 
 /* ---- insert and merge */
 
-static noinline int refuse_insert(const struct sortq *q, const struct lath_request *rq)
+/* 0, or why a queue that checks its inserts refuses rq: -EINVAL (the sector) | -EEXIST (rq is queued). */
+static inline int refuse_insert(const struct sortq *q, const struct lath_request *rq)
 {
-	if (rq->sector >= SECTOR_LIMIT)
+	if (unlikely(rq->sector >= SECTOR_LIMIT))
 		return -EINVAL;
-	return rq->where || (q->notes && age_known(q, rq->tag)) ? -EEXIST : 0;
+	if (unlikely(rq->where || (q->notes && age_known(q, rq->tag))))
+		return -EEXIST;
+	return 0;
 }
 
 /* An insert into a queue that is not plain. 0 | -EINVAL, -EEXIST as refuse_insert(). */
