@@ -2,10 +2,10 @@
 /*
  * avl.h - the AVL tree: an engine of lathwork/sortq.h.
  *
- * Invariants: A1 the heights of a node's two subtrees differ by at most one; A2 the node's balance is
- * that difference. So the height is at most 1.44 log2(n): lower than a red-black tree's, for more
- * rotations. insert and remove are O(log n). After Adelson-Velsky and Landis, "An algorithm for the
- * organization of information", 1962.
+ * Invariants: A1 the heights of a node's two subtrees differ by at most one; A2 the node's balance
+ * is that difference. So the height is at most 1.44 log2(n): lower than a red-black tree's, for
+ * more rotations. insert and remove are O(log n). After Adelson-Velsky and Landis, "An algorithm
+ * for the organization of information", 1962.
  */
 #ifndef LATH_QUEUE_AVL_H
 #define LATH_QUEUE_AVL_H

@@ -4,8 +4,8 @@
  *
  * A node keeps its parent and, in the two low bits of the same word, what its tree balances by: the
  * colour (rbtree.c) or the difference of heights (avl.c). Left and right are child[0] and child[1],
- * so that each case is written once for both. Equal keys stay in order of arrival. No call allocates
- * or locks; the caller excludes other calls on the same tree.
+ * so that each case is written once for both. Equal keys stay in order of arrival. No call
+ * allocates or locks; the caller excludes other calls on the same tree.
  */
 #ifndef LATH_QUEUE_BST_H
 #define LATH_QUEUE_BST_H
@@ -13,7 +13,7 @@
 #include "queue/order.h"
 
 struct lath_bst_node {
-	u64 key;      /* set by the caller before the insert, constant while the node is in a tree */
+	u64 key;      /* set before the insert, constant while the node is in a tree */
 	uintptr_t up; /* parent | balance bits */
 	struct lath_bst_node *child[2];
 };
@@ -40,7 +40,8 @@ static inline void bst_set_parent(struct lath_bst_node *n, struct lath_bst_node 
 	n->up = (uintptr_t)parent | (n->up & BST_BITS);
 }
 
-/* Put `n` where `old` hangs below `parent`, or at the root if `parent` is NULL. n->up is the caller's. */
+/* Put `n` where `old` hangs below `parent`, or at the root if `parent` is NULL. n->up is the
+ * caller's. */
 static inline void bst_replace_child(struct lath_bst *tree, struct lath_bst_node *parent,
 				     struct lath_bst_node *old, struct lath_bst_node *n)
 {
@@ -110,8 +111,8 @@ static inline struct lath_bst_node *bst_step(const struct lath_bst_node *node, i
 	return n;
 }
 
-/* Where a removal left a subtree lower: below `parent` (NULL: the root) on the side `dir`. bits: the
- * balance bits of the place that is gone. */
+/* Where a removal left a subtree lower: below `parent` (NULL: the root) on the side `dir`. bits:
+ * the balance bits of the place that is gone. */
 struct bst_hole {
 	struct lath_bst_node *parent;
 	int dir;
@@ -180,7 +181,8 @@ static inline struct lath_bst_node *bst_ceiling(const struct lath_bst *tree, u64
 	return found;
 }
 
-/* Checks the order of `prev` and its next node n, and the links below n: 0, 4 (order) or 5 (a link). */
+/* Checks the order of `prev` and its next node n, and the links below n: 0, 4 (order) or 5 (a
+ * link). */
 static inline int bst_verify_node(const struct lath_bst_node *prev, const struct lath_bst_node *n)
 {
 	int dir;

@@ -3,8 +3,8 @@
  * engines.c - the engines other than the hybrid behind the interface of struct lath_engine.
  *
  * The sweep's number lies above the sector in their keys, so that a request behind the head has a
- * greater key than one before it. The node of a list or tree lies in lath_request.node; the skip list's
- * towers are too large for it and lie in the queue's memory, one per request of the pool.
+ * greater key than one before it. The node of a list or tree lies in lath_request.node; the skip
+ * list's towers are too large for it and lie in the queue's memory, one per request of the pool.
  */
 #include "queue/avl.h"
 #include "queue/queue.h"

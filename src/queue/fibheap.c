@@ -76,8 +76,8 @@ static void adopt(struct lath_fib_node *a, struct lath_fib_node *b)
 	a->degree++;
 }
 
-/* Links roots of equal degree until all degrees differ; `ring` is any root. Returns the first root in
- * key order. */
+/* Links roots of equal degree until all degrees differ; `ring` is any root. Returns the first root
+ * in key order. */
 static struct lath_fib_node *consolidate(struct lath_fib_node *ring)
 {
 	struct lath_fib_node *of_degree[MAX_DEGREE] = { NULL };

@@ -4,10 +4,10 @@
  *
  * A ring of heap-ordered trees. insert adds a node to the ring and does nothing else; the next pop
  * links trees of equal degree until all degrees differ. Amortised: insert O(1), pop and remove
- * O(log n); one pop may visit every node inserted since the previous one. The heap numbers its nodes,
- * so that equal keys leave in order of arrival (at most 2^31 inserts between two equal keys). After
- * Fredman and Tarjan, "Fibonacci heaps and their uses in improved network optimization algorithms",
- * 1987.
+ * O(log n); one pop may visit every node inserted since the previous one. The heap numbers its
+ * nodes, so that equal keys leave in order of arrival (at most 2^31 inserts between two equal
+ * keys). After Fredman and Tarjan, "Fibonacci heaps and their uses in improved network optimization
+ * algorithms", 1987.
  */
 #ifndef LATH_QUEUE_FIBHEAP_H
 #define LATH_QUEUE_FIBHEAP_H

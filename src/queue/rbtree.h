@@ -2,9 +2,10 @@
 /*
  * rbtree.h - the red-black tree: an engine of lathwork/sortq.h.
  *
- * Invariants: R1 the root is black; R2 a red node has no red child; R3 every path from a node down to
- * a leaf has the same number of black nodes. So the height is at most 2 log2(n + 1). insert and remove
- * are O(log n). After Guibas and Sedgewick, "A dichromatic framework for balanced trees", 1978.
+ * Invariants: R1 the root is black; R2 a red node has no red child; R3 every path from a node down
+ * to a leaf has the same number of black nodes. So the height is at most 2 log2(n + 1). insert and
+ * remove are O(log n). After Guibas and Sedgewick, "A dichromatic framework for balanced trees",
+ * 1978.
  */
 #ifndef LATH_QUEUE_RBTREE_H
 #define LATH_QUEUE_RBTREE_H

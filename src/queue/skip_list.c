@@ -23,7 +23,8 @@ static unsigned int random_levels(struct lath_skip_list *list)
 	return 1 + __ffs64(x | 1ull << (2 * (LATH_SKIP_LEVELS - 1))) / 2;
 }
 
-/* Sets at[i] to the last node of each level i in use that is before `key`, or with `equal` not after it. */
+/* Sets at[i] to the last node of each level i in use that is before `key`, or with `equal` not
+ * after it. */
 static void find(const struct lath_skip_list *list, u64 key, bool equal, struct lath_skip_node **at)
 {
 	struct lath_skip_node *n = (struct lath_skip_node *)&list->head, *next;

@@ -2,11 +2,11 @@
 /*
  * skip_list.h - the textbook's skip list: an engine of lathwork/sortq.h.
  *
- * Level 0 links all nodes. A node of level l is also on level l + 1 with probability 1/4, decided by a
- * random generator in the list. Expected O(log n) insert and remove, O(1) removal of the first node;
- * removal walks over equal keys one by one. Every node has room for the highest tower: 88 bytes. Equal
- * keys stay in order of arrival. After Pugh, "Skip lists: a probabilistic alternative to balanced
- * trees", 1990.
+ * Level 0 links all nodes. A node of level l is also on level l + 1 with probability 1/4, decided
+ * by a random generator in the list. Expected O(log n) insert and remove, O(1) removal of the first
+ * node; removal walks over equal keys one by one. Every node has room for the highest tower: 88
+ * bytes. Equal keys stay in order of arrival. After Pugh, "Skip lists: a probabilistic alternative
+ * to balanced trees", 1990.
  */
 #ifndef LATH_QUEUE_SKIP_LIST_H
 #define LATH_QUEUE_SKIP_LIST_H

@@ -3,8 +3,8 @@
  * sorted_list.h - a doubly linked list of embedded nodes in order of their keys: an engine of
  * lathwork/sortq.h, and the list of requests behind a barrier.
  *
- * insert walks from the end: O(1) for data that arrive nearly sorted, O(n) for random data. Removal is
- * O(1). Equal keys stay in order of arrival.
+ * insert walks from the end: O(1) for data that arrive nearly sorted, O(n) for random data. Removal
+ * is O(1). Equal keys stay in order of arrival.
  */
 #ifndef LATH_QUEUE_SORTED_LIST_H
 #define LATH_QUEUE_SORTED_LIST_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq.c - the calls of lathwork/sortq.h: the engine of the queue's choice, and around it what a
- * scheduler needs besides the order - ages, merges by end, barriers, the head.
+ * sortq.c - the calls of lathwork/sortq.h: the queue's engine, and what a scheduler needs besides
+ * the order: ages, merges by end, barriers, the head.
  *
- * A queue of the hybrid without any of these is `quick` and goes straight to it.
+ * The inline calls of a hybrid without any of these (gate.quick_in) go straight to it.
  */
 #include "queue/queue.h"
 
@@ -12,11 +12,11 @@ _Static_assert(sizeof(union request_node) <= sizeof(((struct lath_request *)0)->
 	       "lath_request.node is too small");
 _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one word");
 
-/* beyond this many requests their lines have left the nearer caches by the time they are dispatched */
+/* in larger pools a request has left the nearer caches by the time it is dispatched */
 #define FAR 2048
-/* there gathering more buys nothing, and the insert that sorts them is the worst one */
+/* in such pools more fresh entries gain nothing and make the worst insert slower */
 #define FAR_FRESH 8
-/* no request ends there */
+/* no request ends at this sector */
 #define NO_END (~0ull)
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
 
@@ -42,7 +42,8 @@ int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uin
 
 static const struct lath_sortq_config defaults = LATH_SORTQ_CONFIG_INIT;
 
-/* Fields a caller of an older version did not know have their defaults. */
+/* Copies *given, with defaults for fields that an older caller does not have. Returns false if it
+ * is invalid. */
 static bool read_config(const struct lath_sortq_config *given, struct lath_sortq_config *config)
 {
 	*config = defaults;
@@ -56,7 +57,7 @@ static bool read_config(const struct lath_sortq_config *given, struct lath_sortq
 		 ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES | LATH_SORTQ_CHECKED));
 }
 
-/* four to eight chains a request */
+/* log2 of the number of hash chains: four to eight per request */
 static u32 edges_bits(u32 requests)
 {
 	return fls64(requests) + 2;
@@ -103,7 +104,7 @@ static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 	return ops;
 }
 
-/* ---- ages: a ring of notes */
+/* ---- ages: a ring of notes in order of arrival */
 
 static inline void age_add(struct sortq *q, u32 tag)
 {
@@ -125,8 +126,9 @@ static inline void age_remove(struct sortq *q, u32 tag)
 }
 
 /*
- * Returns whether the request is in the ring: its arrival alone makes another note's `newer` name it, and its
- * departure undoes that. Removals of the oldest request are told without a load that waits for its note.
+ * Returns whether the request is in the ring, i.e. in the queue: age_add() makes the note before it
+ * name it as `newer`, age_remove() undoes that. The first comparison is for the oldest request: it
+ * does not wait for the load of the request's own note.
  */
 static inline bool age_known(const struct sortq *q, u32 tag)
 {
@@ -176,7 +178,8 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	at += engine_memsize(&config, pool->count);
 	if (notes_memsize(&config, pool->count)) {
 		q->notes = (struct lath_note *)at;
-		memset(q->notes, 0, notes_memsize(&config, pool->count)); /* no request is in the ring */
+		/* no request is in the ring */
+		memset(q->notes, 0, notes_memsize(&config, pool->count));
 		at += notes_memsize(&config, pool->count);
 	}
 	if (q->flags & LATH_SORTQ_MERGES) {
@@ -203,7 +206,7 @@ const char *lath_sortq_simd_name(const struct lath_sortq *queue)
 	return q->engine ? "none" : q->b.ops->name;
 }
 
-/* ---- edges: requests by hash of the sectors where they start and end, so that a lookup needs no search */
+/* ---- edges: requests hashed by the sectors where they start and end: lookups need no search */
 
 static inline u32 *edge_head(const struct sortq *q, int side, u64 sector)
 {
@@ -248,7 +251,8 @@ static inline struct lath_request *edge_find(const struct sortq *q, int side, u6
 	return NULL;
 }
 
-/* The request that came or grew last may grow again: its end is kept apart, not in a chain. */
+/* rq was inserted or grew: keeps its end in grown_end instead of a chain, since it will probably
+ * grow again, and puts the previous such end into its chain. */
 static void grow(struct sortq *q, struct lath_request *rq)
 {
 	if (q->grown_end != NO_END)
@@ -269,7 +273,8 @@ static inline void edges_remove(struct sortq *q, u64 entry)
 		edge_remove(q, END, sector + note_of(q, tag)->sectors, tag);
 }
 
-/* Before the edges are looked at or a request comes: it may be one of them. */
+/* Removes the dispatched requests from the edges. Runs before a lookup, and before an insert, which
+ * may be of one of them. */
 static noinline void see_off_all(struct sortq *q)
 {
 	u32 i;
@@ -285,7 +290,8 @@ static inline void see_off(struct sortq *q)
 		see_off_all(q);
 }
 
-/* What a dispatch leaves in the tables the next submission takes out: it has more time than an interrupt. */
+/* An entry leaves the queue: removes it from the ring of ages, and defers its removal from the
+ * edges to the next submission, which has more time than the interrupt that dispatches. */
 static inline void depart(struct sortq *q, u64 entry)
 {
 	if (!q->notes)
@@ -311,7 +317,7 @@ static inline void arrive(struct sortq *q, struct lath_request *rq)
 	}
 }
 
-/* ---- the engine's own calls */
+/* ---- the engine */
 
 static inline u64 key_of(const struct sortq *q, u64 sector)
 {
@@ -353,7 +359,7 @@ void lath_sortq_settle(struct lath_sortq *queue)
 	lath_hybrid_open(queue_of(queue));
 }
 
-/* NULL when empty */
+/* Removes and returns the engine's next request and moves the head. NULL if the engine is empty. */
 static inline struct lath_request *engine_pop(struct sortq *q)
 {
 	struct lath_request *rq;
@@ -372,7 +378,7 @@ static inline struct lath_request *engine_pop(struct sortq *q)
 	return rq;
 }
 
-/* ---- barriers: what comes behind one waits in a list until the engine has run empty */
+/* ---- barriers: requests behind one wait in a list until the engine is empty */
 
 static inline bool parked(const struct lath_request *rq)
 {
@@ -396,7 +402,7 @@ static void unpark(struct sortq *q, struct lath_request *rq)
 	update_quick(q);
 }
 
-/* If the engine is empty the requests up to the next barrier move in. */
+/* If the engine is empty, inserts the waiting requests up to the next barrier. */
 static void pass_barrier(struct sortq *q)
 {
 	u64 passed;
@@ -415,7 +421,7 @@ static void pass_barrier(struct sortq *q)
 	update_quick(q);
 }
 
-/* Must what comes now wait? A barrier with nothing left before it is gone. */
+/* Returns whether a new request must wait. Drops a barrier with no request before it. */
 static bool behind_barrier(struct sortq *q)
 {
 	if (likely(!q->barriers))
@@ -439,7 +445,8 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 
 /* ---- insert and merge */
 
-/* 0, or why a queue that checks its inserts refuses rq: -EINVAL (the sector) | -EEXIST (rq is queued). */
+/* 0, or why a queue that checks its inserts refuses rq: -EINVAL (the sector) | -EEXIST (rq is
+ * queued). */
 static inline int refuse_insert(const struct sortq *q, const struct lath_request *rq)
 {
 	if (unlikely(rq->sector >= SECTOR_LIMIT))
@@ -499,7 +506,8 @@ int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge
 	return lath_hybrid_insert_at(q, found->slot, rq);
 }
 
-/* Would a request at start, grown to end, stay where it is in the sweep, or pass the head? */
+/* Returns whether the head lies between start and end, so that a request of [start, end) followed
+ * by one at end would not be served in one pass. */
 static bool passes_head(const struct lath_sortq *queue, u64 start, u64 end)
 {
 	u64 head = lath_sortq_head(queue), mask = SECTOR_LIMIT - 1;
@@ -541,7 +549,7 @@ static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, u
 			found->front = edge_find(q, START, end);
 	}
 	if (unlikely(behind_barrier(q))) {
-		/* nothing may merge across the barrier */
+		/* no merge across a barrier */
 		found->front = NULL;
 		if (found->back && (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
 			found->back = NULL;
@@ -711,7 +719,7 @@ struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t se
 		rq = q->engine->ceiling(q, key_of(q, sector));
 	else
 		return NULL;
-	/* behind the sector, in sweep order, come the end of this sweep and the start of the next */
+	/* in sweep order the requests behind `sector` may belong to the next sweep */
 	if (!rq && sector < lath_sortq_head(queue))
 		rq = lath_sortq_first(queue);
 	return rq && rq->sector >= sector ? rq : NULL;
@@ -753,8 +761,9 @@ struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_reque
 /* ---- the head */
 
 /*
- * Other engines: all requests out and in again with their new keys. They leave in the old order, which
- * keeps equal sectors in order of arrival; `where` chains them meanwhile.
+ * Sets the head of an engine other than the hybrid: pops all requests and inserts them with their
+ * new keys. They leave in the old order, which keeps equal sectors in order of arrival; `where`
+ * chains them in between.
  */
 static void engine_set_head(struct sortq *q, u64 sector)
 {
