@@ -83,6 +83,7 @@ static u32 take_block(struct lath_blocks *b)
 {
 	u32 id = b->free_block;
 
+	LATH_ASSERT(id != LATH_NONE);
 	b->free_block = b->info[id].next;
 	return id;
 }
@@ -110,6 +111,7 @@ static u32 top_insert(struct lath_blocks *b, u32 i, u64 separator)
 	n = b->top_hi++ - i;
 	memmove(b->top_sep + i + 1, b->top_sep + i, n * sizeof(u64));
 	memmove(b->top_id + i + 1, b->top_id + i, n * sizeof(u32));
+	LATH_ASSERT(page != LATH_NONE);
 	b->free_page = b->page[page].next_free;
 	b->page[page].lo = b->page[page].hi = 0;
 	b->top_sep[i] = separator;
@@ -228,7 +230,6 @@ u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, u64 separator)
 	u32 id = take_block(b);
 	struct lath_block_info *info = &b->info[id], *near = &b->info[beside];
 
-	LATH_ASSERT(b->free_block != LATH_NONE && b->free_page != LATH_NONE);
 	page_insert(b, near->page, slot + 1, separator, id);
 	info->next = near->next;
 	info->prev = beside;
