@@ -27,6 +27,7 @@ const std::vector<sort_subject>& sort_subjects() {
         add_lathwork_sort(l);
         add_linux_sort(l);
         add_boost_sort(l);
+        add_heap_sort(l);
         add_std_sort(l);
         add_guest_sort(l);
         return l;

@@ -110,6 +110,7 @@ ABOUT = {
     "linux-rbtree-hint": "lib/rbtree.c, the greatest node looked at first", "lmdb": "LMDB in shared memory, without syncing",
     "maple": "Linux's maple tree", "maple-lock": "Linux's maple tree behind a lock",
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
+    "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
     "rbtree-rcache": "the IOMMU's allocator of Linux 6.1 with its magazines",
     "rbtree-arena-thp": "a red-black tree in one arena on 2 MiB pages",

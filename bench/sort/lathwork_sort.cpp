@@ -138,14 +138,14 @@ void add_form(std::vector<sort_subject>& list, const std::string& name, const st
 }
 
 template <lath_sortq_engine Engine>
-void add_engine(std::vector<sort_subject>& list, const std::string& note, bool monotone = false,
+void add_engine(std::vector<sort_subject>& list, const std::string& note,
                 std::uint32_t max_depth = ~0u) {
     list.push_back({std::string("lathwork-") + lath_sortq_engine_name(Engine),
                     note,
                     {},
                     run_sort<single<Engine>>,
                     {},
-                    monotone,
+                    false,
                     max_depth});
 }
 
@@ -165,13 +165,11 @@ void add_lathwork_sort(std::vector<sort_subject>& list) {
                     run_sort<batched<LATH_SIMD_NONE>>,
                     {}});
     add_form<LATH_SIMD_AVX2>(list, "lathwork-avx2", "hybrid with AVX2");
-    add_engine<LATH_SORTQ_LIST>(list, "sorted list, inserts from the end", false, 4096);
+    add_engine<LATH_SORTQ_LIST>(list, "sorted list, inserts from the end", 4096);
     add_engine<LATH_SORTQ_RBTREE>(list, "");
     add_engine<LATH_SORTQ_AVL>(list, "");
     add_engine<LATH_SORTQ_SKIPLIST>(list, "");
     add_engine<LATH_SORTQ_FIBHEAP>(list, "");
-    add_engine<LATH_SORTQ_PAIRING>(list, "");
-    add_engine<LATH_SORTQ_RADIX>(list, "one-way sweep only", true);
 }
 
 } // namespace lathbench

@@ -52,6 +52,7 @@ const std::vector<sort_subject>& sort_subjects();
 void add_lathwork_sort(std::vector<sort_subject>& list);
 void add_linux_sort(std::vector<sort_subject>& list);
 void add_boost_sort(std::vector<sort_subject>& list);
+void add_heap_sort(std::vector<sort_subject>& list);
 void add_std_sort(std::vector<sort_subject>& list);
 
 // Arrivals by name: random, sequential, seq95, reverse, mixN, half, zipf, window, fio-JOB.

@@ -2,14 +2,16 @@
 /*
  * lathwork/space.h - an allocator of ranges of keys: device addresses, disk blocks, identifiers.
  *
- * Three layers over one space [low, high); the upper two may be left out:
+ * Three layers over one space [low, high); the upper two can be switched off:
  *
- *   magazines   free blocks of 1, 2, 4 .. 256 units, a few of each for every slot; a thread uses one
- *      |        slot, so most calls touch nothing shared (after Bonwick and Adams, "Magazines and Vmem", 2001)
- *   arenas      aligned blocks of 4096 units, a bit a unit, a lock each; every arena shows in one byte the
- *      |        largest aligned request it can serve, and 64 such bytes are compared at once
- *   index       a lath_index made with LATH_HOLES: whole arenas, and what is large, limited, placed or
- *               oddly aligned (lathwork/hole.h)
+ *   magazines   caches of free blocks of 1, 2, 4 .. 256 units, per slot; a thread uses one slot, so
+ *      |        that most calls touch no shared memory (after Bonwick and Adams, "Magazines and
+ *      |        Vmem", 2001)
+ *   arenas      aligned blocks of 4096 units with one bit per unit and one lock each; one byte per
+ *      |        arena tells the largest aligned request it can serve, and 64 of these bytes are
+ *      |        compared at once
+ *   index       a lath_index made with LATH_HOLES: whole arenas, and ranges that are large, limited,
+ *               placed by the caller or not naturally aligned (lathwork/hole.h)
  *
  *     struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
  *     struct lath_space *space;
@@ -21,12 +23,12 @@
  *     if (!lath_space_create(&space, &config) && !lath_space_alloc(space, 8192, 8192, 0, &key))
  *             lath_space_free(space, key, 8192);
  *
- * Threads: all calls beside each other, but for destroy. Progress: by locks held for some tens of
- * instructions, a slot's and an arena's; nobody waits for memory inside one.
- * Pressure: when no room is found, the magazines of all slots and all empty arenas go back before
- * -ENOSPC is said. A hole that reaches across the border of a used arena is not used; without arenas
- * (LATH_SPACE_NO_ARENAS) every hole that exists is found.
- * Memory: 675 bytes an arena (0.16 bytes a unit), 29 to 38 bytes a range held in the index, 5 KiB a slot.
+ * Threads: all calls may run concurrently, except destroy. Progress: the locks of slots and arenas
+ * are held for some tens of instructions; no thread waits for memory while it holds one. Pressure:
+ * a request that finds no room returns the magazines of all slots and all empty arenas to the index
+ * and tries again before it fails with -ENOSPC. A hole that crosses the boundary of a used arena is
+ * not found; without arenas (LATH_SPACE_NO_ARENAS) every hole is. Memory: 675 bytes per arena (0.16
+ * bytes per unit), 29 to 38 bytes per range in the index, 5 KiB per slot.
  */
 #ifndef LATHWORK_SPACE_H
 #define LATHWORK_SPACE_H
@@ -41,10 +43,11 @@ struct lath_space;
 
 /* lath_space_config.flags */
 enum {
-	LATH_SPACE_NO_ARENAS = 1u << 0,	   /* neither: every range is an item of the index */
-	LATH_SPACE_NO_MAGAZINES = 1u << 1, /* a free is seen, and a wrong one refused, at once */
-	LATH_SPACE_OWNERS = 1u << 2, /* lath_space_owner tells every range's cookie: 8 bytes a unit of an
-					    * arena more, and no magazines */
+	LATH_SPACE_NO_ARENAS = 1u << 0,	   /* nor magazines: every range is an item of the index */
+	LATH_SPACE_NO_MAGAZINES = 1u << 1, /* frees take effect, and wrong ones are refused, at once */
+	/* lath_space_owner finds the cookie of every range: 8 bytes per unit of an arena more, and no
+	 * magazines */
+	LATH_SPACE_OWNERS = 1u << 2,
 };
 
 struct lath_space_config {
@@ -52,7 +55,7 @@ struct lath_space_config {
 	uint64_t low;	/* keys of [low, high); */
 	uint64_t high;	/* 0 is 2^64 */
 	uint64_t unit;	/* a power of two; ranges are multiples of it, and arenas 4096 of it */
-	uint64_t below; /* use up [low, below) first; 0: no */
+	uint64_t below; /* prefer [low, below) to the rest; 0: no preference */
 	unsigned int flags;
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto */
 	const struct lath_allocator *allocator; /* NULL: the host's */
@@ -62,42 +65,44 @@ struct lath_space_config {
 
 /* 0 | -EINVAL (limits, unit) | -ENOMEM */
 LATH_API int lath_space_create(struct lath_space **space, const struct lath_space_config *config);
-/* Alone. What is still allocated is forgotten. */
+/* Ends the space with all that is allocated in it. Excludes all other calls. */
 LATH_API void lath_space_destroy(struct lath_space *space);
 
 /* size: a multiple of the unit; align: a power of two (0: the unit); cookie: the caller's.
  * 0 (*key set) | -ENOSPC | -EINVAL | -ENOMEM */
 LATH_API int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie,
 			      uint64_t *key);
-/* The same with limits, policy and hint, taken from the index. */
+/* The same with limits, policy and hint; served by the index. */
 LATH_API int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *want,
 				      uint64_t cookie, uint64_t *key);
-/* Take exactly [key, key + size): 0 | -EBUSY (some of it is taken; nothing changed) | -EINVAL | -ENOMEM */
+/* Takes exactly [key, key + size): 0 | -EBUSY (a part of it is taken) | -EINVAL | -ENOMEM */
 LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie);
-/* Give back [key, key + size): what was allocated or reserved, whole, in parts, or several neighbours at once.
- * 0 | -EINVAL: some of it is not allocated (nothing changed in an arena or item that is not wholly; with magazines
- * a wrong free of a power of two may be noticed later only: stats.bad_frees) | -ENOMEM: a part of a range
- * in the index could not be cut off; that range is as it was */
+/* Frees [key, key + size): one or several adjacent allocations or reservations, or a part of one. 0
+ * | -EINVAL: a part of it is not allocated; arenas and items that this part lies in are unchanged
+ * (with magazines a wrong free of a power of two may be detected later only: stats.bad_frees) |
+ * -ENOMEM: a part of a range in the index could not be cut off; that range is unchanged */
 LATH_API int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size);
-/* Who has key: 0 (*item: the range, and its cookie) | -ENOENT. In arenas the unit alone, and with
- * LATH_SPACE_OWNERS only; ranges being freed by others at the same time may still show. */
+/* Finds the allocation that contains key: 0 (*item: the range and its cookie) | -ENOENT. In arenas
+ * with LATH_SPACE_OWNERS only, and the unit alone. A range that is being freed concurrently may be
+ * found. */
 LATH_API int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item);
-/* Give the magazines back to the arenas, and empty arenas to the index. */
+/* Returns the magazines' blocks to the arenas, and empty arenas to the index. */
 LATH_API void lath_space_trim(struct lath_space *space);
 
 struct lath_space_stats {
-	uint64_t allocated;  /* keys in ranges that were given out */
+	uint64_t allocated;  /* allocated keys */
 	uint64_t cached;     /* keys in magazines */
 	uint64_t arena_free; /* keys free in arenas */
 	uint64_t arenas;
-	uint64_t ranges; /* items of the index that are no arenas */
+	uint64_t ranges; /* items of the index that are not arenas */
 	uint64_t bytes;	 /* memory used */
 	uint64_t bad_frees;
-	struct lath_hole_stats holes; /* outside arenas, from at most 1024 leaves */
+	struct lath_hole_stats holes; /* outside arenas, estimated from at most 1024 leaves */
 };
 
 LATH_API void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats);
-/* 0, or a broken rule (report: text). No other call runs. */
+/* Returns 0, or the number of a broken rule, with a sentence in report. Excludes all other calls.
+ */
 LATH_API int lath_space_verify(struct lath_space *space, char *report, size_t report_size);
 
 #ifdef __cplusplus

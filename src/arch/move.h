@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * move.h - entries of a node moved up, to make room for one.
+ * move.h - moves entries of a node up, to make room for one.
  *
- *   lath_words_up(dst, src, n)   n words from src to dst, a little further up
- *   lath_bytes_up(p, n)          n < 64 bytes one further up
+ *   lath_words_up(dst, src, n)   moves n words from src up to dst; the areas overlap
+ *   lath_bytes_up(p, n)          moves n < 64 bytes up by one
  *
- * memmove guesses its number of bytes several times, and each guess is wrong half the time; with masked
- * stores one guess is left, and for bytes none. Where lath_have_avx512 says so; see search.h for the registers.
+ * memmove branches on its size several times, and the processor mispredicts half of these branches.
+ * With masked stores one branch remains for words and none for bytes. Used if lath_have_avx512;
+ * search.h explains the choice of registers.
  */
 #ifndef LATH_ARCH_MOVE_H
 #define LATH_ARCH_MOVE_H

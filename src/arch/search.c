@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * search.c - asks the processor once, before main(), which search to use.
+ * search.c - determines once, before main(), which search the processor supports.
  */
 #include "arch/search.h"
 

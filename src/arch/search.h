@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * search.h - the search inside a node, in whatever the processor does best.
+ * search.h - the search in a node's bytes, in the fastest form that the processor has.
  *
- *   lath_heads_match(head, h)     which of 64 ascending bytes are below h, which equal h: two 64-bit masks
- *   lath_bytes_match(bytes, b)    the same for bytes in any order
- *   lath_heads_equal(head, h)     only the second
- *   lath_heads_floor(head, h, live)  the last of some bytes that is not above h
+ *   lath_heads_match(head, h)        masks of the 64 ascending bytes below h and equal to h
+ *   lath_bytes_match(bytes, b)       the same for bytes in any order
+ *   lath_heads_equal(head, h)        the second mask alone
+ *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
  *
- * Nodes are searched while writers change them: any answer is allowed then, since the caller
- * checks the node's version afterwards; reading past the arrays is not. Three forms: AVX-512
- * (taken at run time where the processor has it; inline assembly on registers 16 and up, which
- * need no vzeroupper and which a compiler without -mavx512f never uses), SSE2 (every x86-64) and
- * portable C (the kernel, other processors, checked builds, -DLATH_SCALAR).
+ * A node may change during a search. The result is then arbitrary, and the caller rejects it when
+ * it validates the node's version; no form reads outside the arrays. Three forms: AVX-512 (chosen
+ * at run time; inline assembly on registers 16 and up, which need no vzeroupper and which a
+ * compiler without -mavx512f never uses), SSE2 (every x86-64) and portable C (the kernel, other
+ * processors, checked builds, -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -23,13 +23,13 @@ struct lath_match {
 	u64 eq; /* bit i: head[i] == h */
 };
 
-/* How many of the lowest bits are set without a gap: with ascending heads, the number below h. */
+/* Returns the number of consecutive set bits from bit 0: of ascending heads, the number below h. */
 static inline unsigned int lath_prefix(u64 mask)
 {
 	return ~mask ? __ffs64(~mask) : 64;
 }
 
-/* About n * part / whole, less than n whatever the arguments are. */
+/* Returns about n * part / whole; less than n for any arguments. */
 static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
 {
 #ifdef __KERNEL__ /* no floating point */
@@ -55,14 +55,15 @@ extern bool lath_have_avx512 __attribute__((visibility("hidden")));
 #endif
 
 /*
- * Portable heads. They ascend, so one word of eight holds the boundary: seven byte compares find it, and
- * arithmetic on the whole word the place in it. For bytes a, b: the carry-free difference
- * (a | 0x80) - (b & 0x7f) has its top bit set where the low seven bits of a are >= those of b; the top bits
- * decide first. Heads that are being changed may not ascend: then the masks say anything.
+ * Portable heads. They ascend, so one of eight words holds the boundary: seven byte compares find
+ * the word, and arithmetic on the whole word finds the position in it. For bytes a, b: the
+ * carry-free difference (a | 0x80) - (b & 0x7f) has its top bit set if the low seven bits of a are
+ * >= those of b; the top bits decide first. Heads that are being changed may not ascend; the masks
+ * are then arbitrary.
  */
 #define LATH_BYTES(x) (0x0101010101010101ull * (x))
 
-/* the top bit of each byte: a >= b */
+/* sets the top bit of each byte with a >= b */
 static inline u64 lath_bytes_ge(u64 a, u64 b)
 {
 	u64 low = (a | LATH_BYTES(0x80)) - (b & LATH_BYTES(0x7f));
@@ -70,7 +71,7 @@ static inline u64 lath_bytes_ge(u64 a, u64 b)
 	return ((a & ~b) | (~(a ^ b) & low)) & LATH_BYTES(0x80);
 }
 
-/* the first byte whose top bit is set, 8 if none is */
+/* returns the first byte whose top bit is set, or 8 */
 static inline unsigned int lath_first_byte(u64 tops)
 {
 	return tops ? __ffs64(tops) >> 3 : 8;
@@ -94,7 +95,7 @@ static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 	x = READ_ONCE(words[w]);
 	m.lt = lath_ones(8 * w + lath_first_byte(lath_bytes_ge(x, want)));
 	above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
-	while (unlikely(!above) && w < 7) { /* equal ones go on behind this word */
+	while (unlikely(!above) && w < 7) { /* equal ones continue behind this word */
 		x = READ_ONCE(words[++w]);
 		above = lath_bytes_ge(want, x) ^ LATH_BYTES(0x80);
 	}
@@ -103,8 +104,8 @@ static inline struct lath_match lath_heads_match_c(const u8 *head, u8 h)
 }
 
 /*
- * The two questions of a walk, without the other half of the answer: few instructions here let the processor
- * begin the next lookup while this one waits for memory.
+ * The two results that a descent needs, each alone: with fewer instructions the processor can begin
+ * the next lookup while this one waits for memory.
  */
 
 /* the first word whose last byte is not below h */
@@ -118,7 +119,8 @@ static __always_inline unsigned int lath_heads_word(const u8 *head, unsigned int
 	return w;
 }
 
-/* bit i: byte i is h, of a word of eight times h; the carry-free test for zero bytes, then tops to bits */
+/* Returns a mask of the bytes equal to h, given as a word of eight h: the carry-free test for zero
+ * bytes. */
 static __always_inline u64 lath_bytes_equal(u64 x, u64 want)
 {
 	u64 y = x ^ want, other = ((y & LATH_BYTES(0x7f)) + LATH_BYTES(0x7f)) | y;
@@ -132,7 +134,7 @@ static __always_inline u64 lath_heads_equal_c(const u8 *head, u8 h)
 	u64 want = LATH_BYTES(h), eq, more;
 	unsigned int w = lath_heads_word(head, h), next = w < 7 ? w + 1 : 7;
 
-	/* equal ones go on in the next word so often that a branch would cost more than looking */
+	/* equal ones often continue in the next word: comparing it is cheaper than a branch */
 	eq = lath_bytes_equal(READ_ONCE(words[w]), want) << 8 * w;
 	more = lath_bytes_equal(READ_ONCE(words[next]), want);
 	eq |= more << 8 * next;
@@ -178,7 +180,7 @@ static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 #define LATH_AVX512_CLOBBERS "cc"
 #endif
 
-/* One comparison of all heads with h: a mask in a general register. */
+/* Compares all heads with h at once; the mask goes to a general register. */
 #define LATH_AVX512_COMPARE(compare, head, h)                                       \
 	({                                                                          \
 		u64 _mask;                                                          \
@@ -248,13 +250,14 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 #endif
 }
 
-/* The highest bit of `live` whose head is not above h, or -1; *below_or_at: all such bits. */
+/* Returns the highest bit of `live` whose head is not above h, or -1. *below_or_at: all such bits.
+ */
 static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *below_or_at)
 {
 #ifdef LATH_X86_VECTORS
 	struct lath_match m;
 
-	if (likely(lath_have_avx512)) { /* has lzcnt too; bsr is slow where lzcnt is not */
+	if (likely(lath_have_avx512)) { /* such a processor has lzcnt, which is faster than bsr */
 		long above;
 
 		*below_or_at = LATH_AVX512_COMPARE("vpcmpnltub", head, h) & live;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_avx2.c - the block steps of the hybrid sort queue with AVX2: search and sort; the rest is as without.
- * AVX2 compares signed words only; with the sign bit flipped in base and key they compare right.
+ * sortq_avx2.c - the hybrid's block steps with AVX2: search and sort; the others are the scalar
+ * ones. AVX2 compares signed words only, so base and key have their sign bit flipped.
  */
 #include "arch/sortq_block.h"
 
@@ -54,7 +54,7 @@ static __always_inline u32 before16(const u64 *key, __m256i k)
 	return m;
 }
 
-/* Each entry's rank is the number of those before it. */
+/* Moves each entry to its rank, the number of entries before it. */
 static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH] __attribute__((aligned(32)));
@@ -65,7 +65,7 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 	if (stream)
 		return stream;
 	for (i = 0; i < LATH_SORTQ_FRESH; i++) {
-		/* the tail comes after everything */
+		/* padding, after all entries */
 		key[i] = i < n ? (((in[i] - base) & ~LATH_TAG_MASK) | i) ^ SIGN : SIGN - 1;
 	}
 	for (i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_avx512.c - the block steps of the hybrid sort queue with AVX-512: a block is eight registers.
+ * sortq_avx512.c - the hybrid's block steps with AVX-512: a block is eight registers.
  */
 #include "arch/sortq_block.h"
 
@@ -20,7 +20,7 @@ static __always_inline u64 all8(const __mmask8 *m)
 			       _mm512_kunpackw(_mm512_kunpackb(m[3], m[2]), _mm512_kunpackb(m[1], m[0])));
 }
 
-/* Which of 64 words compare so with k? */
+/* A mask of those of 64 words that compare so with k. */
 #define EACH(compare, x, k)                                                       \
 	{ compare(x[0], k), compare(x[1], k), compare(x[2], k), compare(x[3], k), \
 	  compare(x[4], k), compare(x[5], k), compare(x[6], k), compare(x[7], k) }
@@ -63,8 +63,8 @@ static __always_inline u64 between(u32 lo, u32 hi)
 	return ~0ull >> (64 - hi) & ~0ull << lo;
 }
 
-/* Words in `up` move up by one, into the lowest of them goes entry: in registers, since a word stored over
- * part of a vector would hold up the next load of that vector. */
+/* Moves the words in `up` up by one and puts entry at the lowest of them. In registers: a word
+ * stored into part of a vector would stall the next load of that vector. */
 static __always_inline void move_up(u64 *e, const __m512i *x, u64 up, u64 entry)
 {
 	u64 one = up & -up;
@@ -88,7 +88,8 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 	return lo + (u32)__builtin_popcountll(at_most(x, _mm512_set1_epi64((long long)k)) & between(lo, hi));
 }
 
-/* How many of n ascending words, of which n may be 0, are at most k from base? Reads up to 7 words past n. */
+/* Returns how many of n >= 0 ascending words are at a distance of at most k. Reads up to 7 words
+ * past n. */
 static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 {
 	__m512i b = _mm512_set1_epi64((long long)base), v = _mm512_set1_epi64((long long)k);
@@ -103,17 +104,17 @@ static __always_inline u64 find_in_page(const struct lath_page *page, const __m5
 {
 	u64 live = between(page->lo, page->hi), below = at_most(x, _mm512_set1_epi64((long long)k));
 	u32 slot = page->lo +
-		   (u32)__builtin_popcountll(below & live & (live - 1)); /* the first is not looked at */
+		   (u32)__builtin_popcountll(below & live & (live - 1)); /* skip the first */
 
 	return LATH_PLACE(page->id[slot], 0, slot);
 }
 
-/* First among every eighth separator, which are held in a register, then in the eight. */
+/* Searches every eighth separator, held in a register, then the eight between two of them. */
 static void find_in_only(const struct lath_page *page, const u64 *entries, u32 n, u64 base, u64 *places)
 {
 	const __m512i b = _mm512_set1_epi64((long long)base),
 		      each8 = _mm512_set_epi64(63, 55, 47, 39, 31, 23, 15, 7);
-	/* the first is not looked at, nor what is dead behind the last */
+	/* the first is not compared, nor are unused ones behind the last */
 	u64 low = (2ull << page->lo) - 1, live = ~0ull >> (64 - page->hi);
 	u32 low8 = (u32)_pext_u64(low, 0x0080808080808080), live8 = (u32)_pext_u64(live, 0x0080808080808080);
 	__m512i ends = _mm512_sub_epi64(_mm512_i64gather_epi64(each8, page->sep, 8), b);
@@ -154,7 +155,7 @@ static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *pl
 	}
 }
 
-/* Which of n keys, 8 to a register, come before k? */
+/* The number of n keys, 8 per register, that come before k. */
 static __always_inline u32 before32(const __m512i *key, __m512i k)
 {
 	__mmask16 a = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[1], k), _mm512_cmplt_epu64_mask(key[0], k));
@@ -163,7 +164,7 @@ static __always_inline u32 before32(const __m512i *key, __m512i k)
 	return _mm512_kunpackw(b, a);
 }
 
-/* Each entry's rank is the number of those before it. */
+/* Moves each entry to its rank, the number of entries before it. */
 static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 word[LATH_SORTQ_FRESH] __attribute__((aligned(64)));
@@ -176,7 +177,7 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 		__m512i x = _mm512_sub_epi64(_mm512_load_si512(in + 8 * i), b);
 
 		x = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi64(LATH_TAG_MASK), x), at);
-		/* the tail comes after everything */
+		/* padding, after all entries */
 		key[i] = _mm512_mask_mov_epi64(_mm512_set1_epi64(-1),
 					       _mm512_cmplt_epu64_mask(at, _mm512_set1_epi64(n)), x);
 		_mm512_store_si512(word + 8 * i, key[i]);
@@ -202,7 +203,7 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 	return out;
 }
 
-/* Where k goes in e[0..n): first among every eighth word, then in one register. */
+/* Returns the position of k in e[0..n): searches every eighth word, then one register. */
 static __always_inline u32 rank_in_block(const u64 *e, u32 n, __m512i ends, __mmask8 eighths, u64 base,
 					 u64 entry)
 {
@@ -214,8 +215,8 @@ static __always_inline u32 rank_in_block(const u64 *e, u32 n, __m512i ends, __mm
 }
 
 /*
- * out's words are marked that come from s, and both sides are spread to their places a register at a time,
- * from the end down. A stream's run lies in one gap: two ranks are enough then.
+ * Marks the words of out that come from s, then expands both inputs to their places, a register at
+ * a time from the end. The run of a stream lies in one gap: two ranks suffice for it.
  */
 static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_block.h - memory of the hybrid sort queue, and the few steps worth writing once per
- * instruction set.
+ * sortq_block.h - the memory of the hybrid engine, and its steps that have a form per instruction
+ * set.
  *
  *   gate   e[32]    entries in order of arrival, not yet sorted: lathwork/sortq.h
  *   top    sep|id   one (separator, page) pair per page, in order      only above ~2500 requests
@@ -12,13 +12,12 @@
  * (entry - base) as an unsigned number with base = head << 20: circular, so a one-way sweep never
  * ends and needs no second queue. A search key has all tag bits set: it comes after its equals.
  *
- * A block's entries from `sorted` on came late and lie as they came: deep queues store there, which touches
- * one line, and sort what has come by the time the block is the first, is searched, or is full.
+ * A block's entries from `sorted` on are late ones, in order of arrival: deep queues append them,
+ * which writes one cache line, and sort them when the block is the first, is searched, or is full.
  *
- * What wins here is work without branches on data: at 128 requests a tree spends its time in
- * mispredicted branches, not in cache misses. 32 arrivals are ranked against each other all at once,
- * and a run of sorted arrivals is merged into a block with vector moves whose number depends on
- * counts alone.
+ * The steps have no branches on data: at 128 requests a tree spends its time in mispredicted
+ * branches, not in cache misses. 32 arrivals are ranked against each other at once, and a run of
+ * sorted arrivals is merged into a block with vector moves whose number depends on counts alone.
  */
 #ifndef LATH_ARCH_SORTQ_BLOCK_H
 #define LATH_ARCH_SORTQ_BLOCK_H
@@ -36,13 +35,13 @@ struct lath_block {
 
 struct lath_block_info {
 	u8 lo, hi; /* live entries */
-	u8 sorted; /* those before it are in order */
+	u8 sorted; /* entries before it are in order */
 	u32 page;
 	u32 prev, next; /* blocks in order; LATH_NONE at the ends */
 };
 
 struct lath_page {
-	u64 sep[LATH_PAGE_CAP]; /* not after any entry of the block; the very first is not looked at */
+	u64 sep[LATH_PAGE_CAP]; /* lower bounds of the blocks; the very first is never compared */
 	u32 id[LATH_PAGE_CAP];
 	u64 pad[16]; /* vector loads may run over the end */
 	u32 lo, hi;  /* live pairs */
@@ -66,9 +65,9 @@ struct lath_block_ops;
 
 struct lath_blocks {
 	/*
-	 * The window: live entries of the first block that may leave one after the other, as far as no fresh
-	 * one comes before them. While it is open the counts, the first block's lo and base are those of the
-	 * time when it was opened. Closed: limit = 0, next = opened = fresh.
+	 * The window: live entries of the first block that may leave one after the other until a
+	 * fresh one comes before them. While it is open, the counts, base and the first block's lo
+	 * keep their values from when it was opened. Closed: limit = 0, next = opened = fresh.
 	 */
 	struct lath_sortq_gate gate;
 	u64 *opened;
@@ -79,17 +78,17 @@ struct lath_blocks {
 	struct lath_block_info *info;
 	u32 first, last; /* blocks; 0 when there are none */
 	struct lath_page *page;
-	struct lath_page *only; /* the page, while there is but one */
+	struct lath_page *only; /* the page, while there is one only */
 	u64 *top_sep;
 	u32 *top_id;
 	u32 top_lo, top_hi, top_cap;
-	u32 free_block, free_page; /* chains */
-	u32 blocks, pages;	   /* allotted */
+	u32 free_block, free_page; /* heads of chains */
+	u32 blocks, pages;	   /* their total numbers */
 };
 
 /*
- * Where an entry belongs. The word is passed in a register: block id in bits 0-31, index in the block
- * in 32-39, index in its page in 40-47.
+ * The place of an entry, in one word: block id in bits 0-31, index in the block in 32-39, index of
+ * the block in its page in 40-47.
  */
 #define LATH_PLACE(id, p, d) ((u64)(id) | (u64)(p) << 32 | (u64)(d) << 40)
 #define LATH_PLACE_BLOCK(w) ((u32)(w))
@@ -98,22 +97,25 @@ struct lath_blocks {
 
 struct lath_block_ops {
 	const char *name;
-	u32 few; /* up to so many entries are sorted and merged at once, beyond it late */
-	/* n <= LATH_SORTQ_FRESH entries in order, equal positions as they were: `in` if it is so, or else `out` */
+	u32 few; /* up to so many entries are merged at once; in larger queues they are late */
+	/* sorts n <= LATH_SORTQ_FRESH entries, stably; returns `in` if it is sorted already, else
+	 * `out` */
 	const u64 *(*sort)(u64 *out, const u64 *in, u32 n, u64 base);
-	/* the blocks that may take n entries, without the index in them */
+	/* finds the blocks of n entries; the index in the block is not set */
 	void (*find)(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *places);
-	/* the place behind every entry whose distance from base is <= key - base */
+	/* returns the place behind every entry whose distance from base is <= key - base */
 	u64 (*seek)(const struct lath_blocks *b, u64 key);
-	/* where in a block's words, dead ones too, entry comes first; >= LATH_BLOCK_CAP: nowhere */
+	/* returns the first index of entry in a block, unused words included; >= LATH_BLOCK_CAP:
+	 * none */
 	u32 (*locate)(const u64 *e, u64 entry);
-	/* e[0..n) and the younger s[0..m) to out[0..n+m); out may be e; n <= 64, 0 < m <= 32 */
+	/* merges e[0..n) and s[0..m), which is behind equals, to out, which may be e; n <= 64, 0 <
+	 * m <= 32 */
 	void (*merge)(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base);
-	/* entry behind its equals in e[lo..hi) */
+	/* inserts entry behind its equals in e[lo..hi) */
 	void (*add)(u64 *e, u32 lo, u32 hi, u64 entry, u64 base);
-	/* e[p..hi) up by one, entry to e[p] */
+	/* moves e[p..hi) up by one and puts entry at e[p] */
 	void (*put)(u64 *e, u32 p, u32 hi, u64 entry);
-	/* entry out of a block; false: it is not there */
+	/* removes entry from a block; false: it is not there */
 	bool (*cut)(u64 *e, struct lath_block_info *info, u64 entry);
 };
 
@@ -124,7 +126,7 @@ extern const struct lath_block_ops lath_block_avx2;
 extern const struct lath_block_ops lath_block_avx512;
 #endif
 
-/* 0 scalar, 1 AVX2, 2 AVX-512; NULL when the processor or the build has it not. */
+/* Level 0: scalar, 1: AVX2, 2: AVX-512. NULL if the processor or the build does not have it. */
 const struct lath_block_ops *lath_block_ops(unsigned int level);
 
 #endif /* LATH_ARCH_SORTQ_BLOCK_H */

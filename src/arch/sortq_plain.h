@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_plain.h - the block steps that need no more than general registers: all of the scalar form, what
- * AVX2 does no better. No branches on data but the ends of loops.
+ * sortq_plain.h - the block steps in general registers: all steps of the scalar form, and those
+ * that AVX2 would not make faster. Only the ends of loops branch on data.
  */
 
 #include "arch/sortq_seek.h"
@@ -13,7 +13,8 @@ static __always_inline u32 halve(const u64 *sep, u32 n, u64 base, u64 k)
 	return at + (n && sep[at] - base <= k);
 }
 
-/* Streams come in order, or in reverse. NULL: this is no stream. */
+/* Returns the entries in order if they ascend (`in`) or descend (`out`), as streams do; else NULL.
+ */
 static const u64 *sort_stream(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u32 i = 1;
@@ -38,7 +39,7 @@ static void put(u64 *e, u32 p, u32 hi, u64 entry)
 
 	for (i = hi; i > p; i--) {
 		e[i] = e[i - 1];
-		barrier(); /* or the compiler calls memmove, which costs more than it moves */
+		barrier(); /* no call of memmove, which is slower for so few words */
 	}
 	e[p] = entry;
 }
@@ -52,7 +53,7 @@ static u32 locate(const u64 *e, u64 entry)
 	return i;
 }
 
-/* The shorter side closes the gap. */
+/* Removes an entry: moves the shorter side into the gap. */
 static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 {
 	u32 lo = info->lo, hi = info->hi, p = lo;
@@ -79,13 +80,13 @@ static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 	return true;
 }
 
-/* From the end down: the later of the two last goes to the end. */
+/* Merges from the end: the later one of the two last entries goes to the end. */
 static void merge(u64 *out, const u64 *e, u32 n, const u64 *s, u32 m, u64 base)
 {
 	u32 first = halve(e, n, base, (s[0] | LATH_TAG_MASK) - base), i;
 
 	if (first == halve(e, n, base, (s[m - 1] | LATH_TAG_MASK) - base)) {
-		/* a stream's run lies in one gap */
+		/* the run of a stream lies in one gap */
 		for (i = n; i-- > first;) {
 			out[i + m] = e[i];
 			barrier();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_scalar.c - the block steps of the hybrid sort queue in general registers, for the kernel and
- * for processors without the vector forms; and the choice between the forms.
+ * sortq_scalar.c - the hybrid's block steps in general registers, for the kernel and for processors
+ * without the vector forms; and the choice of the form.
  */
 #include "arch/sortq_block.h"
 #include "arch/sortq_plain.h"
@@ -16,7 +16,7 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 	return lo + halve(e + lo, hi - lo, base, k);
 }
 
-/* Each entry's rank is the number of those before it. */
+/* Moves each entry to its rank, the number of entries before it. */
 static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH];

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_seek.h - the descent, written once. The including file supplies, inlined, for its instruction set:
+ * sortq_seek.h - the search of the directory, once for all instruction sets. The including file
+ * defines:
  *
- *   rank(sep, n, base, k)   how many of n ascending words have word - base <= k
- *   behind(e, lo, hi, base, k)   the index behind those of e[lo..hi) with e - base <= k
+ *   rank(sep, n, base, k)        returns how many of n ascending words have word - base <= k
+ *   behind(e, lo, hi, base, k)   returns the index behind those of e[lo..hi) with e - base <= k
  */
 static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k);
 static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k);
 
 /*
- * Halves *n ascending words until `few` are left; returns how many come before these. The number of steps
- * depends on *n alone. The mask is what compilers do not turn into a branch.
+ * Halves *n ascending words until `few` are left. Returns how many precede these. The number of
+ * steps depends on *n alone; the mask keeps compilers from generating a branch.
  */
 static __always_inline u32 narrow(const u64 *sep, u32 *n, u32 few, u64 base, u64 k)
 {

@@ -1,228 +1,93 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * avl.c - the AVL tree of lathwork/avl.h. As in rbtree.c a side is a number, so that every case is
- * written once; a side counts as -1 or +1 in a balance.
+ * avl.c - how the AVL tree of queue/avl.h restores its heights after a change.
+ *
+ * The balance bits are height(right) - height(left) + 1.
  */
-#include "lathwork/avl.h"
-#include "queue/order.h"
+#include "queue/avl.h"
 
-#define BALANCE ((uintptr_t)3)
+#define EVEN ((uintptr_t)1)
 
-static inline struct lath_avl_node *parent_of(const struct lath_avl_node *n)
+static inline int balance_of(const struct lath_bst_node *n)
 {
-	return (struct lath_avl_node *)(n->up & ~BALANCE);
+	return (int)(n->up & BST_BITS) - 1;
 }
 
-static inline int balance_of(const struct lath_avl_node *n)
+static inline void set_balance(struct lath_bst_node *n, int balance)
 {
-	return (int)(n->up & BALANCE) - 1;
+	n->up = (n->up & ~BST_BITS) | (uintptr_t)(balance + 1);
 }
 
-static inline void set_balance(struct lath_avl_node *n, int balance)
+/* The side `dir` of x is two higher than the other. Rotates; returns the new top of the subtree.
+ * lower: the subtree is now one lower than it was with x at its top. */
+static struct lath_bst_node *rebalance(struct lath_bst *tree, struct lath_bst_node *x, int dir, bool *lower)
 {
-	n->up = (n->up & ~BALANCE) | (uintptr_t)(balance + 1);
-}
-
-static inline void set_parent(struct lath_avl_node *n, struct lath_avl_node *parent)
-{
-	n->up = (uintptr_t)parent | (n->up & BALANCE);
-}
-
-static inline void replace_child(struct lath_avl_tree *tree, struct lath_avl_node *parent,
-				 struct lath_avl_node *old, struct lath_avl_node *n)
-{
-	if (!parent)
-		tree->root = n;
-	else
-		parent->child[parent->child[1] == old] = n;
-}
-
-/* x goes down to the side dir; balances are the caller's. */
-static struct lath_avl_node *rotate(struct lath_avl_tree *tree, struct lath_avl_node *x, int dir)
-{
-	struct lath_avl_node *y = x->child[!dir], *inner = y->child[dir], *parent = parent_of(x);
-
-	x->child[!dir] = inner;
-	if (inner)
-		set_parent(inner, x);
-	y->child[dir] = x;
-	replace_child(tree, parent, x, y);
-	set_parent(y, parent);
-	set_parent(x, y);
-	return y;
-}
-
-/*
- * x is two higher on the side dir. Returns the new top of the subtree; *shrunk tells whether it is
- * lower by one than x was.
- */
-static struct lath_avl_node *rebalance(struct lath_avl_tree *tree, struct lath_avl_node *x, int dir,
-				       bool *shrunk)
-{
-	struct lath_avl_node *y = x->child[dir], *z;
+	struct lath_bst_node *y = x->child[dir], *z;
 	int side = dir ? 1 : -1, b = balance_of(y);
 
-	*shrunk = b != 0;
+	*lower = b != 0;
 	if (b != -side) {
-		rotate(tree, x, !dir);
+		bst_rotate(tree, x, !dir);
 		set_balance(x, b ? 0 : side);
 		set_balance(y, b ? 0 : -side);
 		return y;
 	}
 	z = y->child[!dir];
 	b = balance_of(z);
-	rotate(tree, y, dir);
-	rotate(tree, x, !dir);
+	bst_rotate(tree, y, dir);
+	bst_rotate(tree, x, !dir);
 	set_balance(x, b == side ? -side : 0);
 	set_balance(y, b == -side ? side : 0);
 	set_balance(z, 0);
 	return z;
 }
 
-void lath_avl_insert(struct lath_avl_tree *tree, struct lath_avl_node *node)
+void lath_avl_insert(struct lath_bst *tree, struct lath_bst_node *node)
 {
-	struct lath_avl_node *p = NULL, *n = tree->root;
-	bool least = true, greatest = true, shrunk;
-	int dir = 0;
+	int dir = bst_link(tree, node, EVEN), b;
+	struct lath_bst_node *p, *up;
+	bool lower;
 
-	while (n) {
-		p = n;
-		dir = !lath_before(node->key, n->key);
-		if (dir)
-			least = false;
-		else
-			greatest = false;
-		n = n->child[dir];
-	}
-	node->up = (uintptr_t)p | 1;
-	node->child[0] = node->child[1] = NULL;
-	if (p)
-		p->child[dir] = node;
-	else
-		tree->root = node;
-	if (least)
-		tree->end[0] = node;
-	if (greatest)
-		tree->end[1] = node;
-	/* the side dir of p grew by one */
-	while (p) {
-		int b = balance_of(p) + (dir ? 1 : -1);
-
+	/* the side `dir` of p grew by one */
+	for (p = bst_parent(node); p; p = up) {
+		b = balance_of(p) + (dir ? 1 : -1);
 		if (b < -1 || b > 1) {
-			rebalance(tree, p, dir, &shrunk);
+			rebalance(tree, p, dir, &lower);
 			return;
 		}
 		set_balance(p, b);
 		if (!b)
 			return;
-		n = parent_of(p);
-		dir = n && n->child[1] == p;
-		p = n;
+		up = bst_parent(p);
+		dir = up && up->child[1] == p;
 	}
 }
 
-/* The side dir of p shrank by one. */
-static void repair_remove(struct lath_avl_tree *tree, struct lath_avl_node *p, int dir)
+void lath_avl_remove(struct lath_bst *tree, struct lath_bst_node *node)
 {
-	while (p) {
-		struct lath_avl_node *up = parent_of(p), *top = p;
-		int b = balance_of(p) + (dir ? -1 : 1);
-		bool shrunk = b == 0;
+	struct bst_hole hole = bst_unlink(tree, node);
+	struct lath_bst_node *p, *up, *top;
+	int dir = hole.dir, b;
+	bool lower;
 
+	/* the side `dir` of p is one lower than it was */
+	for (p = hole.parent; p; p = up) {
+		up = bst_parent(p);
+		b = balance_of(p) + (dir ? -1 : 1);
+		top = p;
+		lower = b == 0;
 		if (b < -1 || b > 1)
-			top = rebalance(tree, p, !dir, &shrunk);
+			top = rebalance(tree, p, !dir, &lower);
 		else
 			set_balance(p, b);
-		if (!shrunk)
+		if (!lower)
 			return;
 		dir = up && up->child[1] == top;
-		p = up;
 	}
 }
 
-void lath_avl_remove(struct lath_avl_tree *tree, struct lath_avl_node *node)
-{
-	struct lath_avl_node *hole, *next, *only;
-	int dir;
-
-	if (tree->end[0] == node)
-		tree->end[0] = lath_avl_next(node);
-	if (tree->end[1] == node)
-		tree->end[1] = lath_avl_prev(node);
-	hole = parent_of(node);
-	if (!node->child[0] || !node->child[1]) {
-		only = node->child[0] ? node->child[0] : node->child[1];
-		dir = hole && hole->child[1] == node;
-		replace_child(tree, hole, node, only);
-		if (only)
-			set_parent(only, hole);
-		repair_remove(tree, hole, dir);
-		return;
-	}
-	/* the successor takes the place and the balance of node */
-	next = node->child[1];
-	while (next->child[0])
-		next = next->child[0];
-	hole = parent_of(next);
-	dir = hole == node;
-	if (hole == node) {
-		hole = next;
-	} else {
-		only = next->child[1];
-		hole->child[0] = only;
-		if (only)
-			set_parent(only, hole);
-		next->child[1] = node->child[1];
-		set_parent(next->child[1], next);
-	}
-	next->child[0] = node->child[0];
-	set_parent(next->child[0], next);
-	replace_child(tree, parent_of(node), node, next);
-	next->up = node->up;
-	repair_remove(tree, hole, dir);
-}
-
-static struct lath_avl_node *step(const struct lath_avl_node *node, int dir)
-{
-	struct lath_avl_node *n = node->child[dir];
-
-	if (n) {
-		while (n->child[!dir])
-			n = n->child[!dir];
-		return n;
-	}
-	while ((n = parent_of(node)) && n->child[dir] == node)
-		node = n;
-	return n;
-}
-
-struct lath_avl_node *lath_avl_next(const struct lath_avl_node *node)
-{
-	return step(node, 1);
-}
-
-struct lath_avl_node *lath_avl_prev(const struct lath_avl_node *node)
-{
-	return step(node, 0);
-}
-
-struct lath_avl_node *lath_avl_ceiling(const struct lath_avl_tree *tree, uint64_t key)
-{
-	struct lath_avl_node *n = tree->root, *found = NULL;
-
-	while (n) {
-		if (lath_before(n->key, key)) {
-			n = n->child[1];
-		} else {
-			found = n;
-			n = n->child[0];
-		}
-	}
-	return found;
-}
-
-/* Follows the higher side of every node: right if the balances are. */
-static int height(const struct lath_avl_node *n)
+/* The height of a subtree with right balances: follows the higher side of every node. */
+static int height(const struct lath_bst_node *n)
 {
 	int h = 0;
 
@@ -231,23 +96,20 @@ static int height(const struct lath_avl_node *n)
 	return h;
 }
 
-int lath_avl_verify(const struct lath_avl_tree *tree)
+int lath_avl_verify(const struct lath_bst *tree)
 {
-	const struct lath_avl_node *n, *prev = NULL;
-	int d;
+	const struct lath_bst_node *n, *prev = NULL;
+	int d, broken;
 
-	for (n = tree->end[0]; n; prev = n, n = lath_avl_next(n)) {
+	for (n = tree->end[0]; n; prev = n, n = bst_step(n, 1)) {
 		d = height(n->child[1]) - height(n->child[0]);
 		if (d < -1 || d > 1)
 			return 1;
 		if (d != balance_of(n))
 			return 2;
-		if (prev && lath_before(n->key, prev->key))
-			return 4;
-		for (d = 0; d < 2; d++) {
-			if (n->child[d] && parent_of(n->child[d]) != n)
-				return 5;
-		}
+		broken = bst_verify_node(prev, n);
+		if (broken)
+			return broken;
 	}
 	return prev == tree->end[1] ? 0 : 5;
 }

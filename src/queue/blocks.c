@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * blocks.c - the blocks of the hybrid and the directory over them (arch/sortq_block.h has the picture).
+ * blocks.c - the blocks of the hybrid and the directory over them (arch/sortq_block.h has the
+ * picture).
  *
- * A separator is a lower bound of its block: it stays when entries leave, so dispatch never writes the
- * directory but to drop a block. The directory's first separator is not looked at at all, thus whatever
- * comes before everything lands in the first block.
+ * A separator is a lower bound of its block. It stays when entries leave, so dispatch writes the
+ * directory only to drop a block. The directory's first separator is never compared: an entry
+ * before all others goes to the first block.
  *
- * Blocks come from a fixed stock of n/24 + 8. Removal joins blocks that together fill half of one, so the
- * stock lasts, but for patterns made to break it; then hybrid.c joins all that can be joined, after which
- * at most 2n/65 + 1 blocks are in use. Pages likewise: when they run out the directory is written anew.
+ * There are n/24 + 8 blocks. Removal joins blocks that together fill half of one, so they suffice
+ * except for adversarial patterns. When none is free, hybrid.c joins all neighbours that fit in one
+ * block; then at most 2n/65 + 1 are in use. When no page is free, the directory is rebuilt.
  */
 #include "queue/queue.h"
 
-/* pairs in a page of a directory written anew: room to grow on both sides of a split */
+/* pairs per page of a rebuilt directory: leaves room on both sides of a split */
 #define PAGE_FILL 48
 #define TOP_PAD 16
 
@@ -38,7 +39,8 @@ size_t lath_blocks_memsize(u32 requests)
 
 static void free_block(struct lath_blocks *b, u32 id)
 {
-	b->info[id].lo = b->info[id].hi = b->info[id].sorted = 0; /* a stale hint must find nothing here */
+	/* a stale hint must find no entry here */
+	b->info[id].lo = b->info[id].hi = b->info[id].sorted = 0;
 	b->info[id].next = b->free_block;
 	b->free_block = id;
 }
@@ -81,17 +83,19 @@ static u32 take_block(struct lath_blocks *b)
 {
 	u32 id = b->free_block;
 
+	LATH_ASSERT(id != LATH_NONE);
 	b->free_block = b->info[id].next;
 	return id;
 }
 
-/* After every change of the top. */
+/* Updates b->only. To be called after each change of the top. */
 static void note_only(struct lath_blocks *b)
 {
 	b->only = b->top_hi - b->top_lo == 1 ? &b->page[b->top_id[b->top_lo]] : NULL;
 }
 
-/* Put a page with its separator into the top at index i; returns i, which may have moved. */
+/* Inserts a page with its separator at index i of the top. Returns its index, which may differ from
+ * i. */
 static u32 top_insert(struct lath_blocks *b, u32 i, u64 separator)
 {
 	u32 page = b->free_page, n;
@@ -107,6 +111,7 @@ static u32 top_insert(struct lath_blocks *b, u32 i, u64 separator)
 	n = b->top_hi++ - i;
 	memmove(b->top_sep + i + 1, b->top_sep + i, n * sizeof(u64));
 	memmove(b->top_id + i + 1, b->top_id + i, n * sizeof(u32));
+	LATH_ASSERT(page != LATH_NONE);
 	b->free_page = b->page[page].next_free;
 	b->page[page].lo = b->page[page].hi = 0;
 	b->top_sep[i] = separator;
@@ -150,7 +155,8 @@ static void page_remove(struct lath_blocks *b, u32 page_id, u32 slot)
 		return;
 	i = top_index(b, page_id);
 	if (page->lo != page->hi) {
-		/* what was here may live on in the block before, in another page: raise the bound */
+		/* the block before, in another page, may hold entries of this range: raise the
+		 * bound */
 		b->top_sep[i] = page->sep[page->lo];
 		return;
 	}
@@ -167,7 +173,7 @@ static void page_remove(struct lath_blocks *b, u32 page_id, u32 slot)
 	free_page(b, page_id);
 }
 
-/* The page is full: make room for a pair at *slot. Returns the page that now has the slot. */
+/* Splits a full page to make room for a pair at *slot. Returns the page that has the slot now. */
 static u32 page_split(struct lath_blocks *b, u32 page_id, u32 *slot, u64 separator)
 {
 	struct lath_page *page = &b->page[page_id], *right;
@@ -182,7 +188,7 @@ static u32 page_split(struct lath_blocks *b, u32 page_id, u32 *slot, u64 separat
 		page->hi = n;
 		return page_id;
 	}
-	/* at the end: a stream grows here, leave the full page full */
+	/* at the end, where a stream grows: leave the full page full */
 	half = *slot == LATH_PAGE_CAP ? LATH_PAGE_CAP : LATH_PAGE_CAP / 2;
 	n = LATH_PAGE_CAP - half;
 	i = top_insert(b, top_index(b, page_id) + 1, n ? page->sep[half] : separator);
@@ -211,14 +217,14 @@ static void page_insert(struct lath_blocks *b, u32 page_id, u32 slot, u64 separa
 	for (i = page->hi++; i > slot; i--) {
 		page->sep[i] = page->sep[i - 1];
 		page->id[i] = page->id[i - 1];
-		barrier(); /* a dozen pairs: less than a call to memmove */
+		barrier(); /* a dozen pairs: cheaper than a call to memmove */
 	}
 	page->sep[slot] = separator;
 	page->id[slot] = id;
 	b->info[id].page = page_id;
 }
 
-/* Needs a free block and, for the page that may split, a free page. */
+/* Needs a free block, and a free page in case the page splits. */
 u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, u64 separator)
 {
 	u32 id = take_block(b);
@@ -249,6 +255,7 @@ void lath_blocks_drop(struct lath_blocks *b, u32 id)
 {
 	struct lath_block_info *info = &b->info[id];
 
+	LATH_ASSERT(id < b->blocks && b->first);
 	page_remove(b, info->page, page_slot(b, id));
 	*(info->prev == LATH_NONE ? &b->first : &b->info[info->prev].next) = info->next;
 	*(info->next == LATH_NONE ? &b->last : &b->info[info->next].prev) = info->prev;
@@ -257,7 +264,7 @@ void lath_blocks_drop(struct lath_blocks *b, u32 id)
 	free_block(b, id);
 }
 
-/* The first block has run empty: the common case of dropping, without a search in the directory. */
+/* Drops the first block, which is empty: the common case, without a search of the directory. */
 void lath_blocks_drop_first(struct lath_blocks *b)
 {
 	u32 id = b->first, next = b->info[id].next, page_id = b->top_id[b->top_lo];
@@ -278,7 +285,7 @@ void lath_blocks_drop_first(struct lath_blocks *b)
 	}
 }
 
-/* Write the directory anew from the chain of blocks. */
+/* Rebuilds the directory from the chain of blocks. */
 void lath_blocks_rebuild(struct lath_blocks *b)
 {
 	struct lath_page *page = NULL;
@@ -300,7 +307,8 @@ void lath_blocks_rebuild(struct lath_blocks *b)
 	}
 }
 
-/* Is the separator a lower bound of block `id` and an upper one of the block before? */
+/* Returns whether the separator is a lower bound of block `id` and an upper bound of the one
+ * before. */
 static bool separates(const struct lath_blocks *b, u32 id, u64 separator)
 {
 	const struct lath_block_info *info = &b->info[id], *before;
@@ -313,7 +321,7 @@ static bool separates(const struct lath_blocks *b, u32 id, u64 separator)
 	       (b->block[info->prev].e[before->hi - 1] & ~LATH_TAG_MASK) - b->gate.base <= bound;
 }
 
-/* S2, S5, and that no block is empty. */
+/* Checks S2, S5, and that no block is empty. Returns 0 or the number of the broken invariant. */
 int lath_blocks_verify(const struct lath_blocks *b)
 {
 	u32 id = b->first ? b->first : LATH_NONE, prev = LATH_NONE, t, i;

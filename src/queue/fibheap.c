@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fibheap.c - the Fibonacci heap of lathwork/fibheap.h.
+ * fibheap.c - the Fibonacci heap of queue/fibheap.h.
  */
-#include "lathwork/fibheap.h"
-#include "queue/order.h"
+#include "queue/fibheap.h"
 
 /* A tree of degree d has at least Fibonacci(d + 2) nodes: 2^32 nodes stay below degree 46. */
 #define MAX_DEGREE 48
@@ -47,7 +46,7 @@ void lath_fib_insert(struct lath_fib_heap *heap, struct lath_fib_node *node)
 		heap->least = node;
 }
 
-/* The children of z become roots beside it. */
+/* Makes the children of z roots, next to it in its ring. */
 static void free_children(struct lath_fib_node *z)
 {
 	struct lath_fib_node *c = z->child, *next;
@@ -63,7 +62,7 @@ static void free_children(struct lath_fib_node *z)
 	z->degree = 0;
 }
 
-/* b, a root no more, becomes a child of a. */
+/* Makes b, which is in no ring any more, a child of a. */
 static void adopt(struct lath_fib_node *a, struct lath_fib_node *b)
 {
 	b->parent = a;
@@ -77,7 +76,8 @@ static void adopt(struct lath_fib_node *a, struct lath_fib_node *b)
 	a->degree++;
 }
 
-/* Link roots of equal degree until none are left; `ring` is any root. */
+/* Links roots of equal degree until all degrees differ; `ring` is any root. Returns the first root
+ * in key order. */
 static struct lath_fib_node *consolidate(struct lath_fib_node *ring)
 {
 	struct lath_fib_node *of_degree[MAX_DEGREE] = { NULL };
@@ -138,7 +138,7 @@ struct lath_fib_node *lath_fib_pop(struct lath_fib_heap *heap)
 	return z;
 }
 
-/* n leaves its parent and becomes a root. */
+/* Takes n from its parent and makes it a root. */
 static void cut(struct lath_fib_heap *heap, struct lath_fib_node *n)
 {
 	struct lath_fib_node *p = n->parent;
@@ -162,7 +162,7 @@ void lath_fib_remove(struct lath_fib_heap *heap, struct lath_fib_node *node)
 	}
 	if (p) {
 		cut(heap, node);
-		/* a parent that loses its second child is cut as well: keeps trees bushy */
+		/* a parent that loses its second child is cut too: this bounds the degrees */
 		for (; (up = p->parent); p = up) {
 			if (!p->marked) {
 				p->marked = 1;

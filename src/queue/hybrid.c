@@ -2,19 +2,21 @@
 /*
  * hybrid.c - the default engine: sorted blocks of one-word entries (arch/sortq_block.h).
  *
- * insert   note the entry among the fresh ones; when there are 32 (8 in large queues), or when the order is
- *          asked for:
- * settle   sort the fresh ones, merge them into the blocks a run at a time; in deep queues each goes behind
- *          the others of its block, a late one, and they are sorted when the block's order is asked for
- * pop      the next entry of the window, or one of a few fresh ones before it; the head is the entry popped
- * remove   with notes: note the entry among the removed ones, for the next settling to cut out of its block;
- *          without: one search for the sector, then along its equals
+ * insert   adds the entry to the fresh ones. When there are 32 (8 in large queues), or when a call
+ *          needs the order, they are settled.
+ * settle   sorts the fresh entries and merges them into the blocks in runs. In deep queues it
+ *          appends each to its block instead, as a late entry; a block's late entries are sorted
+ *          when a call needs the block's order.
+ * pop      takes the next entry of the window, or one of a few fresh entries that come before it;
+ *          the head moves to the popped entry.
+ * remove   with notes: adds the entry to the removed ones, which the next settle() cuts out of
+ *          their blocks. Without notes: searches for the sector, then among its entries.
  */
 #include "queue/queue.h"
 
-/* so many fresh entries are looked through one by one */
+/* up to this many fresh entries pop() compares one by one */
 #define FEW_FRESH 8
-/* blocks that together have so few entries become one */
+/* neighbouring blocks with no more entries than this together are joined */
 #define JOIN (LATH_BLOCK_CAP / 2)
 
 static inline u64 rel(const struct lath_blocks *b, u64 entry)
@@ -50,7 +52,7 @@ static inline void set_live(struct lath_block_info *info, u32 lo, u32 hi)
 	info->hi = info->sorted = (u8)hi;
 }
 
-/* Eight at a time: may write LATH_PAD - 1 words past the end. */
+/* Copies n words, eight at a time: may write LATH_PAD - 1 words past the end. */
 static __always_inline void copy(u64 *to, const u64 *from, u32 n)
 {
 	u32 i;
@@ -59,7 +61,7 @@ static __always_inline void copy(u64 *to, const u64 *from, u32 n)
 		memcpy(to + i, from + i, 8 * sizeof(u64));
 }
 
-/* The late entries of a block to their places. */
+/* Sorts a block's late entries and merges them with the others. */
 static noinline void sort_late(struct lath_blocks *b, u32 id)
 {
 	u64 late[LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64))), out[LATH_SORTQ_FRESH + LATH_PAD];
@@ -67,6 +69,7 @@ static noinline void sort_late(struct lath_blocks *b, u32 id)
 	u64 *e = b->block[id].e;
 	u32 n = info->hi - info->sorted;
 
+	LATH_ASSERT(n && n <= LATH_SORTQ_FRESH && info->hi <= LATH_BLOCK_CAP);
 	copy(late, e + info->sorted, n);
 	b->ops->merge(e + info->lo, e + info->lo, info->sorted - info->lo,
 		      b->ops->sort(out, late, n, b->gate.base), n, b->gate.base);
@@ -87,7 +90,7 @@ static void tidy_all(struct lath_blocks *b)
 		tidy(b, id);
 }
 
-/* e[0..n) are in block id: a hint for removal. */
+/* Notes for the requests of e[0..n) that block `id` holds them: a hint for removal. */
 static void tell(struct sortq *q, u32 id, const u64 *e, u32 n)
 {
 	u32 i;
@@ -103,7 +106,7 @@ static void tell_all(struct sortq *q, u32 id)
 	tell(q, id, q->b.block[id].e + q->b.info[id].lo, live(&q->b, id));
 }
 
-/* Join block id with the one behind it. */
+/* Joins block `id` with the next one; both fit in one block. */
 static void join_next(struct sortq *q, u32 id)
 {
 	struct lath_blocks *b = &q->b;
@@ -111,6 +114,7 @@ static void join_next(struct sortq *q, u32 id)
 	u64 *e = b->block[id].e;
 	u32 n = live(b, id), m = c->hi - c->lo, next = a->next;
 
+	LATH_ASSERT(a->next != LATH_NONE && n + m <= LATH_BLOCK_CAP);
 	tidy(b, id);
 	tidy(b, next);
 	memmove(e, e + a->lo, n * sizeof(u64));
@@ -120,7 +124,8 @@ static void join_next(struct sortq *q, u32 id)
 	tell_all(q, id);
 }
 
-/* Out of blocks or pages: join all neighbours that fit in one. O(n), see blocks.c. */
+/* There is no free block or page: joins all neighbours that fit in one block. O(n), see blocks.c.
+ */
 static void squeeze(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
@@ -135,12 +140,13 @@ static void squeeze(struct sortq *q)
 	lath_blocks_rebuild(b);
 }
 
-/* e[0..n), the upper part of block id, to a new block behind it. */
+/* Copies e[0..n), the upper part of block `id`, to a new block behind it. Returns the new block. */
 static u32 split_off(struct sortq *q, u32 id, u32 slot, const u64 *e, u32 n)
 {
 	struct lath_blocks *b = &q->b;
 	u32 right = lath_blocks_add(b, id, slot, position(e[0]));
 
+	LATH_ASSERT(n && n <= LATH_BLOCK_CAP);
 	copy(b->block[right].e, e, n);
 	set_live(&b->info[right], 0, n);
 	tell_all(q, right);
@@ -152,13 +158,15 @@ static inline bool short_of_room(const struct lath_blocks *b)
 	return b->free_block == LATH_NONE || b->free_page == LATH_NONE;
 }
 
-/* s[0..m) belong behind all of block id: up to its top, or else to a new block. Returns how many went. */
+/* s[0..m) belong behind all entries of block `id`: appends as many as fit, or, if it is full, puts
+ * them in a new block. Returns how many it placed. */
 static u32 append_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 {
 	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
 	u32 hi = info->hi;
 
+	LATH_ASSERT(m && info->sorted == info->hi);
 	if (hi == LATH_BLOCK_CAP) {
 		id = lath_blocks_add(b, id, slot, position(s[0]));
 		info = &b->info[id];
@@ -171,7 +179,8 @@ static u32 append_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	return m;
 }
 
-/* No room at the block's top: through `out` back to its bottom, or half and half to two blocks. */
+/* Merges s[0..m) into block `id` when they do not fit behind its last entry: moves the block's
+ * entries down to its start, or splits it into two halves. */
 static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 {
 	u64 out[LATH_BLOCK_CAP + LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64)));
@@ -179,6 +188,7 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 	struct lath_block_info *info = &b->info[id];
 	u32 n = live(b, id) + m, half = n;
 
+	LATH_ASSERT(m && n <= LATH_BLOCK_CAP + LATH_SORTQ_FRESH);
 	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->gate.base);
 	if (n > LATH_BLOCK_CAP) {
 		half = n / 2;
@@ -189,13 +199,15 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 	tell_all(q, id);
 }
 
-/* s[0..m), in order, belong to block id. Returns how many it took. Needs a free block and page. */
+/* Merges s[0..m), which are sorted and belong to block `id`. Returns how many it placed. Needs a
+ * free block and a free page. */
 static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 {
 	struct lath_blocks *b = &q->b;
 	struct lath_block_info *info = &b->info[id];
 	u64 *e = b->block[id].e;
 
+	LATH_ASSERT(m && b->free_block != LATH_NONE && b->free_page != LATH_NONE);
 	tidy(b, id);
 	if (rel(b, s[0] | LATH_TAG_MASK) >= rel(b, e[info->hi - 1]))
 		return append_run(q, id, slot, s, m);
@@ -213,7 +225,7 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	return m;
 }
 
-/* How many of s[0..n), of which the first belongs to block id, belong there? */
+/* Returns how many of s[0..n) belong to block `id`; the first one does. */
 static inline u32 run_length(const struct lath_blocks *b, u32 id, u32 slot, const u64 *s, u32 n)
 {
 	const struct lath_page *page = &b->page[b->info[id].page];
@@ -223,14 +235,14 @@ static inline u32 run_length(const struct lath_blocks *b, u32 id, u32 slot, cons
 	if (id == b->last)
 		return n;
 	if (unlikely(slot + 1 == page->hi))
-		return 1; /* its bound is in another page */
+		return 1; /* the upper bound is in another page */
 	end = rel(b, page->sep[slot + 1]);
 	while (m < n && rel(b, s[m]) < end)
 		m++;
 	return m;
 }
 
-/* Few blocks: a search for each run. */
+/* Places s[0..n), sorted, in few blocks: one search per run. */
 static void place_runs(struct sortq *q, const u64 *s, u32 n)
 {
 	struct lath_blocks *b = &q->b;
@@ -256,7 +268,7 @@ static void place_runs(struct sortq *q, const u64 *s, u32 n)
 	}
 }
 
-/* A full block gets room at its top, or gives its upper half to a new one. */
+/* Makes room at the top of a full block: moves its entries down, or splits off the upper half. */
 static noinline void make_room(struct sortq *q, u32 id, u32 slot)
 {
 	struct lath_blocks *b = &q->b;
@@ -272,8 +284,8 @@ static noinline void make_room(struct sortq *q, u32 id, u32 slot)
 }
 
 /*
- * Many blocks: each entry behind the others of its block, to be sorted when the block's order is asked for.
- * That writes one line of the block, and what has come by then is sorted and merged at once.
+ * Places s[0..n) in many blocks: appends each entry to its block as a late one. This writes one
+ * cache line of the block; all its late entries are later sorted and merged at once.
  */
 static void place_late(struct sortq *q, const u64 *s, u32 n)
 {
@@ -292,7 +304,7 @@ static void place_late(struct sortq *q, const u64 *s, u32 n)
 				prefetchw(b->block[LATH_PLACE_BLOCK(w[m])].e +
 					  b->info[LATH_PLACE_BLOCK(w[m])].hi);
 		}
-		/* until a split makes the places wrong */
+		/* until a split invalidates the places found */
 		for (free_block = b->free_block; i < n && free_block == b->free_block; i++) {
 			struct lath_block_info *info;
 
@@ -312,7 +324,7 @@ static void place_late(struct sortq *q, const u64 *s, u32 n)
 	}
 }
 
-/* Do the fresh entries come behind all that are in order? */
+/* Returns whether all fresh entries come behind all entries in blocks. */
 static bool all_behind(const struct lath_blocks *b)
 {
 	const struct lath_block_info *info = &b->info[b->last];
@@ -326,7 +338,7 @@ static bool all_behind(const struct lath_blocks *b)
 	return i == b->gate.fresh_count;
 }
 
-/* The fresh entries go to their blocks. */
+/* Moves all fresh entries into blocks. There is at least one. */
 static void merge_fresh(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
@@ -335,6 +347,7 @@ static void merge_fresh(struct sortq *q)
 	u32 n = b->gate.fresh_count, id;
 	bool late;
 
+	LATH_ASSERT(n && n <= b->gate.fresh_cap && b->gate.next == b->opened);
 	b->count += n;
 	late = b->count > b->ops->few && b->first && !all_behind(b);
 	b->gate.fresh_count = 0;
@@ -353,7 +366,7 @@ static void merge_fresh(struct sortq *q)
 	}
 }
 
-/* What went through the window is not counted any more, and base is the head. */
+/* Subtracts the entries that left through the window from the counts, and sets base to the head. */
 static void count_gone(struct lath_blocks *b)
 {
 	u32 gone = (u32)(b->gate.next - b->opened);
@@ -381,6 +394,7 @@ static void cut_entry(struct sortq *q, u32 id, u64 entry)
 	struct lath_block_info *info = &b->info[id];
 	u32 n;
 
+	LATH_ASSERT(id < b->blocks && live(b, id));
 	b->ops->cut(b->block[id].e, info, entry);
 	n = live(b, id);
 	if (!n)
@@ -393,7 +407,8 @@ static void cut_entry(struct sortq *q, u32 id, u64 entry)
 		join_next(q, info->prev);
 }
 
-/* A request removed may have come again: its note keeps the old block until the fresh ones get theirs. */
+/* Cuts the removed entries out of their blocks. Runs before the fresh entries are merged: a removed
+ * request may have been inserted again, and its note names its old block until then. */
 static void cut_removed(struct sortq *q)
 {
 	u32 i;
@@ -403,7 +418,7 @@ static void cut_removed(struct sortq *q)
 	q->removed_count = 0;
 }
 
-/* All in blocks, all counts true. */
+/* Brings all entries into blocks and all counts up to date; closes the window. */
 static noinline void settle(struct sortq *q)
 {
 	close_window(&q->b);
@@ -413,7 +428,7 @@ static noinline void settle(struct sortq *q)
 		merge_fresh(q);
 }
 
-/* False: there are no requests. */
+/* Settles all entries and opens the window on the first block. Returns false if there are none. */
 noinline bool lath_hybrid_open(struct sortq *q)
 {
 	struct lath_blocks *b = &q->b;
@@ -428,7 +443,8 @@ noinline bool lath_hybrid_open(struct sortq *q)
 	return true;
 }
 
-/* With all in blocks and the place known an entry needs no detour. */
+/* Inserts rq at a place that lath_hybrid_seek() found; the queue has not changed since. Returns 0.
+ */
 int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
@@ -436,6 +452,7 @@ int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 	struct lath_block_info *info = &b->info[id];
 	u64 entry[1 + LATH_PAD] = { entry_of(rq) };
 
+	LATH_ASSERT(!b->gate.fresh_count && !q->removed_count); /* as the seek left it */
 	if (unlikely(!b->first || (info->hi == LATH_BLOCK_CAP && short_of_room(b)))) {
 		lath_sortq_gather(public_of(q), rq);
 		return 0;
@@ -459,7 +476,7 @@ struct lath_request *lath_hybrid_first(struct sortq *q)
 	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next) : NULL;
 }
 
-/* fresh[at] out; the others stay in order of arrival. */
+/* Removes and returns fresh[at]; the others stay in order of arrival. */
 static inline u64 take_fresh(struct lath_sortq_gate *gate, u32 at)
 {
 	u64 entry = gate->fresh[at];
@@ -472,8 +489,9 @@ static inline u64 take_fresh(struct lath_sortq_gate *gate, u32 at)
 }
 
 /*
- * The window has entries, but one of a few fresh ones may come before them: it goes without all being sorted.
- * The two nearest are found by distance and, for equals, by arrival. NULL: this is not so.
+ * Pops from an open window when one of at most FEW_FRESH fresh entries may come before its next
+ * entry, without sorting them: finds the two nearest by distance and, among equals, by arrival.
+ * NULL if the window is closed or empty, or if there are too many fresh or any removed entries.
  */
 static struct lath_request *pop_few(struct sortq *q)
 {
@@ -531,7 +549,7 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 		const u64 *at, *end = b->block[b->first].e + b->info[b->first].hi;
 
 		if (unlikely(q->far)) {
-			/* with what follows, for the next call */
+			/* and three more for the next call */
 			for (at = e; at < min(e + (n - done) + 3, end); at++)
 				prefetch(request_of(q, *at));
 		}
@@ -556,14 +574,17 @@ u64 lath_hybrid_seek(struct sortq *q, u64 key)
 	return place;
 }
 
-/* Where the hint says, or else from the first at its sector along its equals. */
+/* Returns the place of rq: in the block that its note names, or by a search among the entries of
+ * its sector. LATH_NO_SLOT: rq is not in this queue. */
 u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
 	u64 entry = entry_of(rq), w;
-	u32 id = q->notes ? note_of(q, rq->tag)->block : LATH_NONE, p, slot;
+	u32 id = LATH_NONE, p, slot;
 
 	settle(q);
+	if (q->notes)
+		id = note_of(q, rq->tag)->block;
 	if (likely(id < b->blocks)) {
 		tidy(b, id);
 		p = b->ops->locate(b->block[id].e, entry);
@@ -572,7 +593,7 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 	}
 	if (unlikely(!b->first))
 		return LATH_NO_SLOT;
-	/* before the first entry there is no place to start at */
+	/* the smallest key has no predecessor to search for */
 	w = position(entry) == b->gate.base ? LATH_PLACE(b->first, b->info[b->first].lo, 0)
 					    : lath_hybrid_seek(q, position(entry) - 1);
 	id = LATH_PLACE_BLOCK(w);
@@ -590,11 +611,11 @@ u64 lath_hybrid_place_of(struct sortq *q, const struct lath_request *rq)
 		if (id == LATH_NONE)
 			return LATH_NO_SLOT;
 		p = b->info[id].lo;
-		slot = 0; /* not known, nor needed */
+		slot = 0; /* unknown; no caller uses it */
 	}
 }
 
-/* Without notes there is no hint, and where a fresh entry will be nobody knows. */
+/* Returns whether a note tells the block of an entry: fresh entries are in none yet. */
 static bool knows_block(const struct sortq *q, u64 entry)
 {
 	const struct lath_sortq_gate *gate = &q->b.gate;
@@ -605,25 +626,26 @@ static bool knows_block(const struct sortq *q, u64 entry)
 	return q->notes && i == gate->fresh_count;
 }
 
-bool lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
+int lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 {
 	struct lath_blocks *b = &q->b;
 	u64 entry = entry_of(rq), place;
 
+	LATH_ASSERT(rq->tag < q->requests_max && request_of(q, entry) == rq);
 	if (unlikely(!knows_block(q, entry))) {
 		place = lath_hybrid_place_of(q, rq);
 		if (unlikely(place == LATH_NO_SLOT))
-			return false;
+			return -ENOENT;
 		b->count--;
 		cut_entry(q, LATH_PLACE_BLOCK(place), entry);
-		return true;
+		return 0;
 	}
 	if (unlikely(q->removed_count == LATH_REMOVED_CAP))
 		settle(q);
 	q->removed[q->removed_count++] = entry;
 	b->count--;
 	b->gate.limit = min(b->gate.limit, rel(b, entry));
-	return true;
+	return 0;
 }
 
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
@@ -636,7 +658,7 @@ bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector)
 	if (unlikely(place == LATH_NO_SLOT))
 		return false;
 	e = b->block[id].e;
-	/* it may pass neither the entry before it nor the head, nor leave its block */
+	/* it must not pass the entry before it or the head, or leave its block */
 	if (p == b->info[id].lo || rel(b, moved) > rel(b, e[p]) ||
 	    rel(b, position(moved)) < rel(b, position(e[p - 1])))
 		return false;
@@ -681,7 +703,8 @@ u64 lath_hybrid_head(const struct sortq *q)
 	return (b->gate.next != b->opened ? b->gate.next[-1] & b->sweep_mask : b->gate.base) >> LATH_TAG_BITS;
 }
 
-/* The first block whose first entry is the first at or after the new head; it may have to be cut. */
+/* Returns the block whose first entry is the first one at or after the new head; splits a block if
+ * that entry lies inside one. */
 static u32 block_at_head(struct sortq *q, u64 sector)
 {
 	struct lath_blocks *b = &q->b;
@@ -697,7 +720,8 @@ static u32 block_at_head(struct sortq *q, u64 sector)
 	return right;
 }
 
-/* Turn the circle of blocks; the directory is written anew. */
+/* Rotates the chain of blocks so that it begins at the new head, and rebuilds the directory.
+ * O(n/32). */
 void lath_hybrid_set_head(struct sortq *q, u64 sector)
 {
 	struct lath_blocks *b = &q->b;
@@ -731,7 +755,7 @@ static bool mark(struct lath_request *rq, bool value)
 	return was;
 }
 
-/* `where` of the requests of all entries becomes value: was it anything else than 0 for one of them? */
+/* Sets `where` of all queued requests to value. Returns whether one of them was not 0 before. */
 static bool mark_all(struct sortq *q, bool value)
 {
 	const struct lath_blocks *b = &q->b;

@@ -1,58 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rbtree.c - the red-black tree of lathwork/rbtree.h.
- *
- * Left and right are one case each: child[dir] and child[!dir], so every repair is written once.
- * Rotations are drawn as "x goes down to the side dir".
+ * rbtree.c - how the red-black tree of queue/rbtree.h restores its colours after a change.
  */
-#include "lathwork/rbtree.h"
-#include "queue/order.h"
+#include "queue/rbtree.h"
 
-#define RED ((uintptr_t)1)
+#define RED ((uintptr_t)1) /* of the balance bits; 0 is black */
 
-static inline struct lath_rb_node *parent_of(const struct lath_rb_node *n)
-{
-	return (struct lath_rb_node *)(n->up & ~RED);
-}
-
-static inline bool is_red(const struct lath_rb_node *n)
+static inline bool is_red(const struct lath_bst_node *n)
 {
 	return n && (n->up & RED);
 }
 
-static inline void set_parent(struct lath_rb_node *n, struct lath_rb_node *parent)
-{
-	n->up = (uintptr_t)parent | (n->up & RED);
-}
-
-/* Hang `n` where `old` hung below `parent`. */
-static inline void replace_child(struct lath_rb_tree *tree, struct lath_rb_node *parent,
-				 struct lath_rb_node *old, struct lath_rb_node *n)
-{
-	if (!parent)
-		tree->root = n;
-	else
-		parent->child[parent->child[1] == old] = n;
-}
-
-static void rotate(struct lath_rb_tree *tree, struct lath_rb_node *x, int dir)
-{
-	struct lath_rb_node *y = x->child[!dir], *inner = y->child[dir], *parent = parent_of(x);
-
-	x->child[!dir] = inner;
-	if (inner)
-		set_parent(inner, x);
-	y->child[dir] = x;
-	replace_child(tree, parent, x, y);
-	set_parent(y, parent);
-	set_parent(x, y);
-}
-
-/* n is red; restore "a red node has no red child" upwards. */
-static void repair_insert(struct lath_rb_tree *tree, struct lath_rb_node *n)
+/* n is red. Restores "a red node has no red child" from n upwards. */
+static void repair_insert(struct lath_bst *tree, struct lath_bst_node *n)
 {
 	for (;;) {
-		struct lath_rb_node *p = parent_of(n), *g, *uncle;
+		struct lath_bst_node *p = bst_parent(n), *g, *uncle;
 		int dir;
 
 		if (!p) {
@@ -61,7 +24,7 @@ static void repair_insert(struct lath_rb_tree *tree, struct lath_rb_node *n)
 		}
 		if (!(p->up & RED))
 			return;
-		g = parent_of(p);
+		g = bst_parent(p);
 		dir = g->child[1] == p;
 		uncle = g->child[!dir];
 		if (is_red(uncle)) {
@@ -72,54 +35,32 @@ static void repair_insert(struct lath_rb_tree *tree, struct lath_rb_node *n)
 			continue;
 		}
 		if (n == p->child[!dir]) {
-			rotate(tree, p, dir);
+			bst_rotate(tree, p, dir);
 			p = n;
 		}
-		rotate(tree, g, !dir);
+		bst_rotate(tree, g, !dir);
 		p->up &= ~RED;
 		g->up |= RED;
 		return;
 	}
 }
 
-void lath_rb_insert(struct lath_rb_tree *tree, struct lath_rb_node *node)
+void lath_rb_insert(struct lath_bst *tree, struct lath_bst_node *node)
 {
-	struct lath_rb_node *parent = NULL, *n = tree->root;
-	bool least = true, greatest = true;
-	int dir = 0;
-
-	while (n) {
-		parent = n;
-		dir = !lath_before(node->key, n->key);
-		if (dir)
-			least = false;
-		else
-			greatest = false;
-		n = n->child[dir];
-	}
-	node->up = (uintptr_t)parent | RED;
-	node->child[0] = node->child[1] = NULL;
-	if (parent)
-		parent->child[dir] = node;
-	else
-		tree->root = node;
-	if (least)
-		tree->end[0] = node;
-	if (greatest)
-		tree->end[1] = node;
+	bst_link(tree, node, RED);
 	repair_insert(tree, node);
 }
 
-/* The side dir below p has one black node too few. */
-static void repair_remove(struct lath_rb_tree *tree, struct lath_rb_node *p, int dir)
+/* Paths through the side `dir` of p have one black node too few. */
+static void repair_remove(struct lath_bst *tree, struct lath_bst_node *p, int dir)
 {
 	while (p) {
-		struct lath_rb_node *s = p->child[!dir], *up;
+		struct lath_bst_node *s = p->child[!dir], *up;
 
 		if (s->up & RED) {
 			s->up &= ~RED;
 			p->up |= RED;
-			rotate(tree, p, dir);
+			bst_rotate(tree, p, dir);
 			s = p->child[!dir];
 		}
 		if (!is_red(s->child[0]) && !is_red(s->child[1])) {
@@ -128,7 +69,7 @@ static void repair_remove(struct lath_rb_tree *tree, struct lath_rb_node *p, int
 				p->up &= ~RED;
 				return;
 			}
-			up = parent_of(p);
+			up = bst_parent(p);
 			dir = up && up->child[1] == p;
 			p = up;
 			continue;
@@ -136,131 +77,47 @@ static void repair_remove(struct lath_rb_tree *tree, struct lath_rb_node *p, int
 		if (!is_red(s->child[!dir])) {
 			s->child[dir]->up &= ~RED;
 			s->up |= RED;
-			rotate(tree, s, !dir);
+			bst_rotate(tree, s, !dir);
 			s = p->child[!dir];
 		}
 		s->up = (s->up & ~RED) | (p->up & RED);
 		p->up &= ~RED;
 		s->child[!dir]->up &= ~RED;
-		rotate(tree, p, dir);
+		bst_rotate(tree, p, dir);
 		return;
 	}
 }
 
-/* node has two children: its successor takes its place and colour. Returns where a node went missing. */
-static struct lath_rb_node *swap_with_next(struct lath_rb_tree *tree, struct lath_rb_node *node, int *dir,
-					   bool *black)
+void lath_rb_remove(struct lath_bst *tree, struct lath_bst_node *node)
 {
-	struct lath_rb_node *next = node->child[1], *hole, *orphan;
+	struct bst_hole hole = bst_unlink(tree, node);
+	struct lath_bst_node *moved = hole.parent ? hole.parent->child[hole.dir] : tree->root;
 
-	while (next->child[0])
-		next = next->child[0];
-	*black = !(next->up & RED);
-	orphan = next->child[1];
-	hole = parent_of(next);
-	*dir = hole == node;
-	if (hole == node) {
-		hole = next;
-	} else {
-		hole->child[0] = orphan;
-		next->child[1] = node->child[1];
-		set_parent(next->child[1], next);
-		if (orphan)
-			set_parent(orphan, hole);
-	}
-	next->child[0] = node->child[0];
-	set_parent(next->child[0], next);
-	replace_child(tree, parent_of(node), node, next);
-	next->up = node->up;
-	return hole;
-}
-
-void lath_rb_remove(struct lath_rb_tree *tree, struct lath_rb_node *node)
-{
-	struct lath_rb_node *hole, *only;
-	bool black;
-	int dir;
-
-	if (tree->end[0] == node)
-		tree->end[0] = lath_rb_next(node);
-	if (tree->end[1] == node)
-		tree->end[1] = lath_rb_prev(node);
-	if (node->child[0] && node->child[1]) {
-		hole = swap_with_next(tree, node, &dir, &black);
-		only = hole->child[dir];
-	} else {
-		hole = parent_of(node);
-		only = node->child[0] ? node->child[0] : node->child[1];
-		black = !(node->up & RED);
-		dir = hole && hole->child[1] == node;
-		replace_child(tree, hole, node, only);
-		if (only)
-			set_parent(only, hole);
-	}
-	if (!black)
+	if (hole.bits & RED)
 		return;
-	if (is_red(only))
-		only->up &= ~RED;
+	if (is_red(moved))
+		moved->up &= ~RED;
 	else
-		repair_remove(tree, hole, dir);
+		repair_remove(tree, hole.parent, hole.dir);
 }
 
-static struct lath_rb_node *step(const struct lath_rb_node *node, int dir)
-{
-	struct lath_rb_node *n = node->child[dir];
-
-	if (n) {
-		while (n->child[!dir])
-			n = n->child[!dir];
-		return n;
-	}
-	while ((n = parent_of(node)) && n->child[dir] == node)
-		node = n;
-	return n;
-}
-
-struct lath_rb_node *lath_rb_next(const struct lath_rb_node *node)
-{
-	return step(node, 1);
-}
-
-struct lath_rb_node *lath_rb_prev(const struct lath_rb_node *node)
-{
-	return step(node, 0);
-}
-
-struct lath_rb_node *lath_rb_ceiling(const struct lath_rb_tree *tree, uint64_t key)
-{
-	struct lath_rb_node *n = tree->root, *found = NULL;
-
-	while (n) {
-		if (lath_before(n->key, key)) {
-			n = n->child[1];
-		} else {
-			found = n;
-			n = n->child[0];
-		}
-	}
-	return found;
-}
-
-static int black_depth(const struct lath_rb_node *n)
+static int black_depth(const struct lath_bst_node *n)
 {
 	int depth = 0;
 
-	for (; n; n = parent_of(n))
+	for (; n; n = bst_parent(n))
 		depth += !(n->up & RED);
 	return depth;
 }
 
-int lath_rb_verify(const struct lath_rb_tree *tree)
+int lath_rb_verify(const struct lath_bst *tree)
 {
-	const struct lath_rb_node *n, *prev = NULL;
-	int depth = -1, d;
+	const struct lath_bst_node *n, *prev = NULL;
+	int depth = -1, d, broken;
 
 	if (is_red(tree->root))
 		return 1;
-	for (n = tree->end[0]; n; prev = n, n = lath_rb_next(n)) {
+	for (n = tree->end[0]; n; prev = n, n = bst_step(n, 1)) {
 		if ((n->up & RED) && (is_red(n->child[0]) || is_red(n->child[1])))
 			return 2;
 		if (!n->child[0] || !n->child[1]) {
@@ -269,12 +126,9 @@ int lath_rb_verify(const struct lath_rb_tree *tree)
 				return 3;
 			depth = d;
 		}
-		if (prev && lath_before(n->key, prev->key))
-			return 4;
-		for (d = 0; d < 2; d++) {
-			if (n->child[d] && parent_of(n->child[d]) != n)
-				return 5;
-		}
+		broken = bst_verify_node(prev, n);
+		if (broken)
+			return broken;
 	}
 	return prev == tree->end[1] ? 0 : 5;
 }

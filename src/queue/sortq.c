@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq.c - the calls of lathwork/sortq.h: the engine of the queue's choice, and around it what a
- * scheduler needs besides the order - ages, merges by end, barriers, the head.
+ * sortq.c - the calls of lathwork/sortq.h: the queue's engine, and what a scheduler needs besides
+ * the order: ages, merges by end, barriers, the head.
  *
- * A queue of the hybrid without any of these is `quick` and goes straight to it.
+ * The inline calls of a hybrid without any of these (gate.quick_in) go straight to it.
  */
-#include "queue/queue.h"
+#include "queue/notes.h"
 
 _Static_assert(sizeof(struct sortq) <= sizeof(struct lath_sortq), "struct lath_sortq is too small");
+_Static_assert(sizeof(union request_node) <= sizeof(((struct lath_request *)0)->node),
+	       "lath_request.node is too small");
 _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one word");
 
-/* beyond this many requests their lines have left the nearer caches by the time they are dispatched */
+/* in larger pools a request has left the nearer caches by the time it is dispatched */
 #define FAR 2048
-/* there gathering more buys nothing, and the insert that sorts them is the worst one */
+/* in such pools more fresh entries gain nothing and make the worst insert slower */
 #define FAR_FRESH 8
-/* no request ends there */
-#define NO_END (~0ull)
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
 
 int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride, uint32_t count)
@@ -40,7 +40,8 @@ int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uin
 
 static const struct lath_sortq_config defaults = LATH_SORTQ_CONFIG_INIT;
 
-/* Fields a caller of an older version did not know have their defaults. */
+/* Copies *given, with defaults for fields that an older caller does not have. Returns false if it
+ * is invalid. */
 static bool read_config(const struct lath_sortq_config *given, struct lath_sortq_config *config)
 {
 	*config = defaults;
@@ -54,7 +55,7 @@ static bool read_config(const struct lath_sortq_config *given, struct lath_sortq
 		 ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES | LATH_SORTQ_CHECKED));
 }
 
-/* four to eight chains a request */
+/* log2 of the number of hash chains: four to eight per request */
 static u32 edges_bits(u32 requests)
 {
 	return fls64(requests) + 2;
@@ -101,9 +102,12 @@ static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 	return ops;
 }
 
+/* ---- init */
+
 static void update_quick(struct sortq *q)
 {
-	q->b.gate.quick_in = !q->engine && !q->notes && !q->parked_count && !q->barriers;
+	q->plain = !q->checked && !q->parked_count && !q->barriers;
+	q->b.gate.quick_in = q->plain && !q->notes;
 	q->b.gate.quick_out = q->b.gate.quick_in && !q->far;
 }
 
@@ -127,7 +131,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->requests_max = pool->count;
 	q->flags = (u16)config.flags;
 	q->far = pool->count > FAR;
-	q->checked = config.engine != LATH_SORTQ_HYBRID || config.flags & LATH_SORTQ_CHECKED;
+	q->checked = config.engine != LATH_SORTQ_HYBRID || (config.flags & LATH_SORTQ_CHECKED);
 	q->b.gate.fresh_cap = q->far ? FAR_FRESH : LATH_SORTQ_FRESH;
 	q->state = memory;
 	if (config.engine == LATH_SORTQ_HYBRID) {
@@ -141,7 +145,8 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	at += engine_memsize(&config, pool->count);
 	if (notes_memsize(&config, pool->count)) {
 		q->notes = (struct lath_note *)at;
-		memset(q->notes, 0, notes_memsize(&config, pool->count)); /* in no ring */
+		/* no request is in the ring */
+		memset(q->notes, 0, notes_memsize(&config, pool->count));
 		at += notes_memsize(&config, pool->count);
 	}
 	if (q->flags & LATH_SORTQ_MERGES) {
@@ -168,142 +173,7 @@ const char *lath_sortq_simd_name(const struct lath_sortq *queue)
 	return q->engine ? "none" : q->b.ops->name;
 }
 
-/* ---- ages: a ring of notes */
-
-static inline void age_add(struct sortq *q, u32 tag)
-{
-	struct lath_note *n = q->notes;
-	u32 i = tag + 1;
-
-	n[i].older = n->older;
-	n[i].newer = 0;
-	n[n->older].newer = i;
-	n->older = i;
-}
-
-static inline void age_remove(struct sortq *q, u32 tag)
-{
-	struct lath_note *n = q->notes, *note = note_of(q, tag);
-
-	n[note->older].newer = note->newer;
-	n[note->newer].older = note->older;
-}
-
-/* In the ring? Only the arrival of a request makes another one's `newer` name it, and its departure unmakes it. */
-static inline bool age_known(const struct sortq *q, u32 tag)
-{
-	return q->notes[note_of(q, tag)->older].newer == tag + 1;
-}
-
-/* ---- edges: requests by hash of the sectors where they start and end, so that a lookup needs no search */
-
-static inline u32 *edge_head(const struct sortq *q, int side, u64 sector)
-{
-	return &q->edges[side][(sector * 0x9e3779b97f4a7c15ull) >> q->edges_shift];
-}
-
-static inline void edge_add(struct sortq *q, int side, u64 sector, u32 tag)
-{
-	u32 *head = edge_head(q, side, sector);
-	struct lath_note *note = note_of(q, tag);
-
-	note->next[side] = *head;
-	note->prev[side] = 0;
-	q->notes[*head].prev[side] = tag + 1;
-	*head = tag + 1;
-}
-
-static inline void edge_remove(struct sortq *q, int side, u64 sector, u32 tag)
-{
-	struct lath_note *note = note_of(q, tag);
-	u32 prev = note->prev[side], next = note->next[side];
-
-	*(prev ? &q->notes[prev].next[side] : edge_head(q, side, sector)) = next;
-	q->notes[next].prev[side] = prev;
-}
-
-static inline u64 edge_of(const struct sortq *q, int side, const struct lath_request *rq)
-{
-	return rq->sector + (side == END ? note_of(q, rq->tag)->sectors : 0);
-}
-
-static inline struct lath_request *edge_find(const struct sortq *q, int side, u64 sector)
-{
-	u32 i;
-
-	for (i = *edge_head(q, side, sector); i; i = q->notes[i].next[side]) {
-		struct lath_request *rq = request_of(q, i - 1);
-
-		if (edge_of(q, side, rq) == sector)
-			return rq;
-	}
-	return NULL;
-}
-
-/* The request that came or grew last may grow again: its end is kept apart, not in a chain. */
-static void grow(struct sortq *q, struct lath_request *rq)
-{
-	if (q->grown_end != NO_END)
-		edge_add(q, END, q->grown_end, q->grown);
-	q->grown = rq->tag;
-	q->grown_end = rq->sector + rq->sectors;
-}
-
-static inline void edges_remove(struct sortq *q, u64 entry)
-{
-	u32 tag = entry & LATH_TAG_MASK;
-	u64 sector = entry >> LATH_TAG_BITS;
-
-	edge_remove(q, START, sector, tag);
-	if (unlikely(tag == q->grown))
-		q->grown_end = NO_END;
-	else
-		edge_remove(q, END, sector + note_of(q, tag)->sectors, tag);
-}
-
-/* Before the edges are looked at or a request comes: it may be one of them. */
-static noinline void see_off_all(struct sortq *q)
-{
-	u32 i;
-
-	for (i = 0; i < q->departure_count; i++)
-		edges_remove(q, q->departure[i]);
-	q->departure_count = 0;
-}
-
-static inline void see_off(struct sortq *q)
-{
-	if (unlikely(q->departure_count))
-		see_off_all(q);
-}
-
-/* What a dispatch leaves in the tables the next submission takes out: it has more time than an interrupt. */
-static inline void depart(struct sortq *q, u64 entry)
-{
-	if (!q->notes)
-		return;
-	age_remove(q, entry & LATH_TAG_MASK);
-	if (!q->edges[START])
-		return;
-	if (unlikely(q->departure_count == LATH_DEPARTURES))
-		see_off_all(q);
-	q->departure[q->departure_count++] = entry;
-}
-
-static void arrive(struct sortq *q, struct lath_request *rq)
-{
-	if (!q->notes)
-		return;
-	see_off(q);
-	age_add(q, rq->tag);
-	if (q->edges[START]) {
-		note_of(q, rq->tag)->sectors = rq->sectors;
-		edge_add(q, START, rq->sector, rq->tag);
-		grow(q, rq);
-	}
-}
-
-/* ---- the engine's own calls */
+/* ---- the engine */
 
 static inline u64 key_of(const struct sortq *q, u64 sector)
 {
@@ -321,18 +191,18 @@ static void engine_insert(struct sortq *q, struct lath_request *rq)
 	q->b.count++;
 }
 
-/* False: it is not there; of the hybrid without notes, as holds() has told for the others. */
-static bool engine_remove(struct sortq *q, struct lath_request *rq)
+/* Takes rq out of the engine. 0 | -ENOENT: not there (the hybrid without notes only). */
+static int engine_remove(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->engine)
 		return lath_hybrid_remove(q, rq);
 	q->engine->remove(q, rq);
 	rq->where = 0;
 	q->b.count--;
-	return true;
+	return 0;
 }
 
-/* Is rq in this queue? True also if only a search of the blocks can tell. */
+/* Returns whether rq is in this queue; true also if only a search of the blocks can tell. */
 static bool holds(const struct sortq *q, const struct lath_request *rq)
 {
 	if (q->engine || rq->where)
@@ -345,7 +215,7 @@ void lath_sortq_settle(struct lath_sortq *queue)
 	lath_hybrid_open(queue_of(queue));
 }
 
-/* NULL when empty */
+/* Removes and returns the engine's next request and moves the head. NULL if the engine is empty. */
 static inline struct lath_request *engine_pop(struct sortq *q)
 {
 	struct lath_request *rq;
@@ -364,7 +234,7 @@ static inline struct lath_request *engine_pop(struct sortq *q)
 	return rq;
 }
 
-/* ---- barriers: what comes behind one waits in a list until the engine has run empty */
+/* ---- barriers: requests behind one wait in a list until the engine is empty */
 
 static inline bool parked(const struct lath_request *rq)
 {
@@ -373,8 +243,8 @@ static inline bool parked(const struct lath_request *rq)
 
 static void park(struct sortq *q, struct lath_request *rq)
 {
-	rq->node.list.key = q->barriers;
-	lath_list_insert_after(&q->parked, &rq->node.list, q->parked.last);
+	node_of(rq)->list.key = q->barriers;
+	lath_list_insert_after(&q->parked, &node_of(rq)->list, q->parked.last);
 	rq->where = (uintptr_t)q | LATH_PARKED;
 	q->parked_count++;
 	update_quick(q);
@@ -382,13 +252,13 @@ static void park(struct sortq *q, struct lath_request *rq)
 
 static void unpark(struct sortq *q, struct lath_request *rq)
 {
-	lath_list_remove(&q->parked, &rq->node.list);
+	lath_list_remove(&q->parked, &node_of(rq)->list);
 	rq->where = 0;
 	q->parked_count--;
 	update_quick(q);
 }
 
-/* If the engine is empty the requests up to the next barrier move in. */
+/* If the engine is empty, inserts the waiting requests up to the next barrier. */
 static void pass_barrier(struct sortq *q)
 {
 	u64 passed;
@@ -397,7 +267,7 @@ static void pass_barrier(struct sortq *q)
 		return;
 	passed = q->parked.first->key;
 	while (q->parked.first && q->parked.first->key == passed) {
-		struct lath_request *rq = container_of(q->parked.first, struct lath_request, node.list);
+		struct lath_request *rq = request_at(q->parked.first);
 
 		unpark(q, rq);
 		engine_insert(q, rq);
@@ -407,7 +277,7 @@ static void pass_barrier(struct sortq *q)
 	update_quick(q);
 }
 
-/* Must what comes now wait? A barrier with nothing left before it is gone. */
+/* Returns whether a new request must wait. Drops a barrier with no request before it. */
 static bool behind_barrier(struct sortq *q)
 {
 	if (likely(!q->barriers))
@@ -431,21 +301,24 @@ void lath_sortq_barrier(struct lath_sortq *queue)
 
 /* ---- insert and merge */
 
-static noinline int refuse_insert(const struct sortq *q, const struct lath_request *rq)
+/* 0, or why a queue that checks its inserts refuses rq: -EINVAL (the sector) | -EEXIST (rq is
+ * queued). */
+static inline int refuse_insert(const struct sortq *q, const struct lath_request *rq)
 {
-	if (rq->sector >= SECTOR_LIMIT)
+	if (unlikely(rq->sector >= SECTOR_LIMIT))
 		return -EINVAL;
-	return rq->where || (q->notes && age_known(q, rq->tag)) ? -EEXIST : 0;
+	if (unlikely(rq->where || (q->notes && age_known(q, rq->tag))))
+		return -EEXIST;
+	return 0;
 }
 
-static int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
+/* An insert into a queue that is not plain. 0 | -EINVAL, -EEXIST as refuse_insert(). */
+static noinline int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 {
-	if (unlikely(q->checked)) {
-		int ret = refuse_insert(q, rq);
+	int ret = q->checked ? refuse_insert(q, rq) : 0;
 
-		if (ret)
-			return ret;
-	}
+	if (ret)
+		return ret;
 	arrive(q, rq);
 	if (unlikely(behind_barrier(q)))
 		park(q, rq);
@@ -458,7 +331,13 @@ static int insert_full(struct sortq *q, struct lath_request *rq, u64 place)
 
 int lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
 {
-	return insert_full(queue_of(queue), rq, LATH_NO_SLOT);
+	struct sortq *q = queue_of(queue);
+
+	if (unlikely(!q->plain))
+		return insert_full(q, rq, LATH_NO_SLOT);
+	arrive(q, rq);
+	lath_sortq_gather(public_of(q), rq);
+	return 0;
 }
 
 size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
@@ -473,10 +352,18 @@ size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **r
 int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
 			 struct lath_request *rq)
 {
-	return insert_full(queue_of(queue), rq, found->slot);
+	struct sortq *q = queue_of(queue);
+
+	if (unlikely(!q->plain))
+		return insert_full(q, rq, found->slot);
+	if (found->slot == LATH_NO_SLOT)
+		return lath_sortq_insert_slow(queue, rq);
+	arrive(q, rq);
+	return lath_hybrid_insert_at(q, found->slot, rq);
 }
 
-/* Would a request at start, grown to end, stay where it is in the sweep, or pass the head? */
+/* Returns whether the head lies between start and end, so that a request of [start, end) followed
+ * by one at end would not be served in one pass. */
 static bool passes_head(const struct lath_sortq *queue, u64 start, u64 end)
 {
 	u64 head = lath_sortq_head(queue), mask = SECTOR_LIMIT - 1;
@@ -518,9 +405,9 @@ static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, u
 			found->front = edge_find(q, START, end);
 	}
 	if (unlikely(behind_barrier(q))) {
-		/* nothing may merge across the barrier */
+		/* no merge across a barrier */
 		found->front = NULL;
-		if (found->back && (!parked(found->back) || found->back->node.list.key != q->barriers))
+		if (found->back && (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
 			found->back = NULL;
 		return;
 	}
@@ -577,7 +464,7 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 		note_of(q, rq->tag)->sectors += grown;
 	}
 	if (!parked(rq) && (q->engine || !lath_hybrid_move(q, rq, new_sector))) {
-		if (unlikely(!engine_remove(q, rq)))
+		if (unlikely(engine_remove(q, rq)))
 			return -ENOENT;
 		rq->sector = new_sector;
 		engine_insert(q, rq);
@@ -589,18 +476,27 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 
 /* ---- removal and dispatch */
 
+static noinline int remove_full(struct sortq *q, struct lath_request *rq)
+{
+	if (!holds(q, rq))
+		return -ENOENT;
+	depart(q, entry_of(rq));
+	if (!parked(rq))
+		return engine_remove(q, rq);
+	unpark(q, rq);
+	return 0;
+}
+
 int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
-	if (unlikely(!holds(q, rq)))
+	if (unlikely(!q->plain || !q->notes))
+		return remove_full(q, rq);
+	if (unlikely(!age_known(q, rq->tag)))
 		return -ENOENT;
 	depart(q, entry_of(rq));
-	if (unlikely(parked(rq)))
-		unpark(q, rq);
-	else if (unlikely(!engine_remove(q, rq)))
-		return -ENOENT;
-	return 0;
+	return lath_hybrid_remove(q, rq);
 }
 
 struct lath_request *lath_sortq_first(struct lath_sortq *queue)
@@ -679,7 +575,7 @@ struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t se
 		rq = q->engine->ceiling(q, key_of(q, sector));
 	else
 		return NULL;
-	/* behind the sector, in sweep order, come the end of this sweep and the start of the next */
+	/* in sweep order the requests behind `sector` may belong to the next sweep */
 	if (!rq && sector < lath_sortq_head(queue))
 		rq = lath_sortq_first(queue);
 	return rq && rq->sector >= sector ? rq : NULL;
@@ -721,8 +617,9 @@ struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_reque
 /* ---- the head */
 
 /*
- * Other engines: all requests out and in again with their new keys. They leave in the old order, which
- * keeps equal sectors in order of arrival; `where` chains them meanwhile.
+ * Sets the head of an engine other than the hybrid: pops all requests and inserts them with their
+ * new keys. They leave in the old order, which keeps equal sectors in order of arrival; `where`
+ * chains them in between.
  */
 static void engine_set_head(struct sortq *q, u64 sector)
 {

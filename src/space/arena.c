@@ -6,7 +6,7 @@
 
 #include "space/arena.h"
 
-/* Multiples of 2^i below 64. */
+/* masks[i]: the multiples of 2^i below 64 */
 static const u64 multiples[7] = {
 	~0ull,
 	0x5555555555555555ull,
@@ -17,7 +17,7 @@ static const u64 multiples[7] = {
 	1,
 };
 
-/* of a word that is all free */
+/* the grade of a word that is all free */
 #define WHOLE_GRADE (1 + 16 * 6)
 
 static u8 grade(u64 n, u64 round)
@@ -36,7 +36,7 @@ u8 grade_needed(u64 n)
 	return grade(n, 1);
 }
 
-/* Where runs of n ones begin, 0 < n <= 64. */
+/* Returns a mask of the bits where runs of n ones begin, 0 < n <= 64. */
 static u64 run_starts(u64 word, u64 n)
 {
 	u64 have = 1;
@@ -55,7 +55,8 @@ static inline unsigned int ones(u64 word)
 	return ~word ? __ffs64(~word) : 64;
 }
 
-/* The largest c for which an aligned block of 2^c ones is there, and where such blocks begin; word != 0. */
+/* Returns the largest c for which `word`, not 0, has an aligned block of 2^c ones, and where such
+ * blocks begin. */
 static unsigned int largest_block(u64 word, u64 *starts)
 {
 	unsigned int c = 0;
@@ -81,7 +82,7 @@ static u8 word_grade(u64 word)
 		return 0;
 	c = largest_block(word, &starts);
 	longest = 1ull << c;
-	if (c && c < 6) /* a block that could be the first half of a larger one: and some of the other half */
+	if (c && c < 6) /* blocks followed by a part of the other half of a larger block */
 		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
 			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
 	return grade(longest, 0);
@@ -94,7 +95,7 @@ static u8 arena_grade(const struct arena *arena)
 	u8 best = 0;
 
 	if (!arena->whole) {
-		best = *arena->shown; /* most often another word serves as much */
+		best = *arena->shown; /* usually another word has the same grade */
 		if (best && best < WHOLE_GRADE) {
 			struct lath_match m = lath_bytes_match(arena->grade, best);
 
@@ -116,7 +117,7 @@ static u8 arena_grade(const struct arena *arena)
 	return grade(longest, 0);
 }
 
-/* Word i has become this. */
+/* Sets word i and updates the counters and grades. */
 static void set_word(struct arena *arena, unsigned int i, u64 word)
 {
 	arena->free += hweight64(word);
@@ -126,7 +127,7 @@ static void set_word(struct arena *arena, unsigned int i, u64 word)
 	arena->whole = ~word ? arena->whole & ~(1ull << i) : arena->whole | 1ull << i;
 }
 
-/* All of word i has become free, or taken. */
+/* The same for a word that becomes all free or all taken. */
 static void set_whole(struct arena *arena, unsigned int i, bool free)
 {
 	arena->map[i] = free ? ~0ull : 0;
@@ -143,7 +144,7 @@ static void show(struct arena *arena)
 		WRITE_ONCE(*arena->shown, best);
 }
 
-/* A free run of so many units has come up. */
+/* A free run of `units` units has appeared: raises the bounds that it exceeds. */
 static void raise_most(struct arena *arena, u64 units)
 {
 	unsigned int k;
@@ -152,7 +153,7 @@ static void raise_most(struct arena *arena, u64 units)
 		WRITE_ONCE(arena->most[k - 1], (u16)units);
 }
 
-/* There are no more than so many at multiples of 2^order. */
+/* A search found no run longer than `units` at a multiple of 2^order: lowers the bounds. */
 static void lower_most(struct arena *arena, unsigned int order, u64 units)
 {
 	unsigned int k;
@@ -161,7 +162,7 @@ static void lower_most(struct arena *arena, unsigned int order, u64 units)
 		WRITE_ONCE(arena->most[k], (u16)units);
 }
 
-/* Length of the free run around a free unit. */
+/* Returns the length of the free run that contains a free unit. */
 static u64 run_around(const struct arena *arena, u64 unit)
 {
 	unsigned int i = (unsigned int)(unit / 64), j = i;
@@ -188,7 +189,7 @@ void arena_open(struct arena *arena, u64 block)
 	show(arena);
 }
 
-/* The bits of word i that belong to [unit, unit + n). */
+/* Returns the bits of word i that belong to [unit, unit + n). */
 static u64 bits_of(unsigned int i, u64 unit, u64 n)
 {
 	u64 from = max(unit, 64ull * i) - 64ull * i, to = min(unit + n, 64ull * i + 64) - 64ull * i;
@@ -196,7 +197,7 @@ static u64 bits_of(unsigned int i, u64 unit, u64 n)
 	return lath_ones((unsigned int)to) & ~lath_ones((unsigned int)from);
 }
 
-/* The units are free, or taken, all of them: exchange that. */
+/* Flips units that are all taken, or all free. Returns false, with nothing changed, if they are not. */
 static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 {
 	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64), i;
@@ -225,12 +226,12 @@ bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
 	if (!flip(arena, unit, n, true))
 		return false;
-	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* else nothing is known */
+	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* else the bounds are the greatest */
 		raise_most(arena, run_around(arena, unit));
 	return true;
 }
 
-/* Behind the free run that this free unit is in. */
+/* Returns the end of the free run that contains this free unit. */
 static u64 run_end(const struct arena *arena, u64 unit)
 {
 	u64 i = unit / 64, more = ones(arena->map[i] >> unit % 64);
@@ -242,7 +243,8 @@ static u64 run_end(const struct arena *arena, u64 unit)
 	return 64 * i + (i < ARENA_WORDS ? ones(arena->map[i]) : 0);
 }
 
-/* The first n free units at a multiple of align within [first, last]; *most: none, but so many are there. */
+/* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false if
+ * there are none; *most is then the longest run found. */
 static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit,
 			 u64 *most)
 {
@@ -287,7 +289,8 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 	return false;
 }
 
-/* The word that serves this grade: one that has just that, else the first that has more. */
+/* Returns a word that serves this grade: one with exactly this grade, else the first with a higher
+ * one. */
 static int find_word(const struct arena *arena, u8 need)
 {
 	struct lath_match m = lath_bytes_match(arena->grade, need);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * magazine.c - free blocks kept at hand, in slots that threads spread over.
+ * magazine.c - caches of free blocks, in slots over which the threads are distributed.
  *
- * A thread takes the slot of its number, or the neighbour when somebody is in it. Magazines serve keys of the
- * first set only. They are small after they had to be emptied because a request found no room, and double
- * whenever one has run over: in a space that is full little is kept from others, and emptying is short.
+ * A thread locks the slot of its number, or a neighbour if that one is locked. Magazines hold keys
+ * of the first set only. A slot's magazines become small when they had to be emptied because a
+ * request found no room, and double when one overflows: in a full space they hold little back and
+ * are quickly emptied.
  */
 #include "space/space.h"
 
-/* Blocks a slot keeps of each order: 256 units of the small ones, up to 8,192 of the largest. */
+/* Blocks per slot of each order: 256 units of the small ones, up to 8,192 of the largest. */
 static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
 
-/* Blocks that leave a magazine at a time. */
+/* Blocks moved out of a magazine at a time. */
 #define FLUSH 32
-/* Halvings after a slot was emptied. */
+/* How often a slot's size is halved when it is emptied. */
 #define TIGHT 5
 
 static unsigned int capacity(const struct slot *slot, unsigned int order)
@@ -33,7 +34,7 @@ struct slot *slot_of(struct lath_space *space)
 	return &space->slots[lath_stripe() % SLOTS];
 }
 
-/* The thread's slot, or a neighbour that nobody is in, locked. */
+/* Locks and returns the thread's slot, or a neighbour if another thread holds it. */
 static struct slot *slot_lock(struct lath_space *space)
 {
 	struct slot *slot = slot_of(space), *next = slot == space->slots ? slot + 1 : slot - 1;
@@ -73,7 +74,7 @@ static void give_all(struct lath_space *space, const u64 *key, unsigned int n, u
 			lath_fetch_add(&space->bad_frees, 1);
 }
 
-/* Take the n oldest out of a locked slot's magazine. */
+/* Removes the n oldest blocks from a magazine of a locked slot. */
 static void magazine_shift(struct slot *slot, unsigned int order, u64 *out, unsigned int n)
 {
 	u64 *keys = magazine(slot, order);
@@ -101,7 +102,7 @@ void magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	give_all(space, out, flushed, space->config.unit << order);
 }
 
-/* Empty the magazines of all slots. True: there was something. */
+/* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
 bool magazines_drain(struct lath_space *space)
 {
 	unsigned int i, order, n;

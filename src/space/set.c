@@ -2,12 +2,12 @@
 /*
  * set.c - the arenas of a space: keys below config.below are one set, the rest another.
  *
- * A set shows the grades of its arenas in lines of 64 bytes, so that the one to take from is found without
- * touching any other; what is shown is a hint, the arena's lock decides.
+ * A set keeps the grades of its arenas in arrays of 64 bytes, so that a search touches only the
+ * arena it selects. These grades are hints, validated under the arena's lock.
  */
 #include "space/space.h"
 
-/* An arena struct that serves no block, or NULL. No lock held. */
+/* Returns an arena struct that serves no block, or NULL (no memory). No lock held. */
 static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 {
 	struct arena *arena;
@@ -31,7 +31,7 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 	}
 	lath_spin_init(&arena->lock);
 	arena->block = NO_BLOCK;
-	fresh = space_alloc(space, sizeof(*fresh)); /* perhaps needed */
+	fresh = space_alloc(space, sizeof(*fresh)); /* may be needed */
 	if (!fresh)
 		goto fail;
 	lath_spin_lock(&set->lock);
@@ -68,7 +68,7 @@ static void arena_disuse(struct set *set, struct arena *arena)
 	lath_spin_unlock(&set->lock);
 }
 
-/* Get one more arena for the set from the index. */
+/* Takes one more arena for the set from the index. No lock held. */
 bool set_grow(struct lath_space *space, struct set *set)
 {
 	struct lath_hole_request want = {
@@ -79,7 +79,7 @@ bool set_grow(struct lath_space *space, struct set *set)
 	struct arena *arena;
 
 	if (READ_ONCE(set->stuck) == freed + 1)
-		return false; /* nothing came back since there was no room */
+		return false; /* nothing was freed to the index since it had no room */
 	arena = arena_obtain(space, set);
 	if (!arena)
 		return false;
@@ -102,7 +102,7 @@ bool set_grow(struct lath_space *space, struct set *set)
 	return true;
 }
 
-/* The arena that has key, its lock held, or NULL. */
+/* Locks and returns the arena that contains key, or NULL. */
 struct arena *arena_lock(struct lath_space *space, u64 key)
 {
 	u64 block = key >> space->unit_shift >> 12, value;
@@ -132,7 +132,7 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 		arena->owner[unit++] = cookie;
 }
 
-/* Take `most` blocks of n units from one arena: how many it had. */
+/* Takes up to `most` blocks of n units from one arena. Returns how many. */
 static unsigned int take_locked(struct lath_space *space, struct arena *arena, u64 n, unsigned int most,
 				u64 cookie, u64 *key)
 {
@@ -154,7 +154,8 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 	return got;
 }
 
-/* From some arena of the set: the one used last if it can, else one with just the grade needed. */
+/* Takes from one arena of the set: the one used last if it can, else one with exactly the grade
+ * needed. */
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n, unsigned int most,
 		      u64 cookie, u64 *key)
 {
@@ -202,7 +203,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	return 0;
 }
 
-/* Return units of one block to their arena. 1: it is none of an arena; 0 | -EINVAL */
+/* Returns units of one block to their arena. 0 | -EINVAL | 1: no arena has them */
 int arena_return(struct lath_space *space, u64 key, u64 n)
 {
 	struct arena *arena = arena_lock(space, key);
@@ -218,7 +219,7 @@ int arena_return(struct lath_space *space, u64 key, u64 n)
 	return right ? 0 : -EINVAL;
 }
 
-/* Empty arenas go back to the index. True: there was one. */
+/* Returns empty arenas to the index; true if there was one. No lock held. */
 bool set_release(struct lath_space *space, struct set *set)
 {
 	u64 count = smp_load_acquire(&set->count), i; /* pairs with arena_obtain */

@@ -17,7 +17,7 @@ const char *lath_version(void)
 	return TEXT(LATH_VERSION_MAJOR) "." TEXT(LATH_VERSION_MINOR) "." TEXT(LATH_VERSION_PATCH);
 }
 
-/* Indexed by errno. */
+/* Texts by errno. */
 static const char *const meaning[] = {
 	[ENOENT] = "there is no such key, item, request or name",
 	[EEXIST] = "it is there already: the key, a range that overlaps, or the queued request",

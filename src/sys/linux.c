@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * linux.c - what the seam needs in the kernel that is no inline: lockdep's view of node locks.
+ * linux.c - what sys.h needs in the kernel besides inline functions: lockdep's view of node locks.
  */
 #include "sys/sys.h"
 
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
-/* Higher ones count as the last: no list in memory is that high. */
+/* Higher levels share the last class: no index that fits in memory has so many. */
 #define LEVELS 4
 
 static struct lock_class_key key[LEVELS], any_key;
@@ -15,7 +15,8 @@ static struct lockdep_map map[LEVELS] = {
 	STATIC_LOCKDEP_MAP_INIT("lath_inner_2", &key[2]),
 	STATIC_LOCKDEP_MAP_INIT("lath_inner_3", &key[3]),
 };
-/* Held while any node is: what the nodes of a level nest in, so that lockdep counts them in one entry. */
+/* Held while a node is locked: the nodes of a level nest in it, so that lockdep counts them as one
+ * entry. */
 static struct lockdep_map any = STATIC_LOCKDEP_MAP_INIT("lath_node", &any_key);
 
 void lath_word_locked(unsigned int level)

@@ -38,7 +38,7 @@ unsigned int lath_number_thread(void)
 
 #define HUGE_PAGE (2ul << 20)
 
-/* mmap aligns to a small page only: ask for one huge page more and give the ends back. */
+/* mmap aligns to a small page only: maps one huge page more and unmaps both ends. */
 static void *map_huge(size_t size)
 {
 	size_t want = size + HUGE_PAGE;
@@ -61,7 +61,7 @@ void *lath_pages_alloc(size_t size, bool huge)
 
 	if (huge)
 		return map_huge(size);
-	/* all pages at once cost half of what they cost one fault at a time */
+	/* populating all pages at once costs half of faulting them in one by one */
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	return map == MAP_FAILED ? NULL : map;
 }

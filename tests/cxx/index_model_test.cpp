@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// range_map against a std::map that does the same, on random tapes.
+// range_map and point_map against a std::map that does the same, on random tapes.
 #include "lathwork/cxx/index.hpp"
 
 #include <doctest/doctest.h>
@@ -181,6 +181,65 @@ void run_tape(unsigned seed, std::uint64_t space, int steps) {
     check_all(map, m);
 }
 
+template <typename T>
+void check_points(const point_map<T>& map, const std::map<std::uint64_t, T>& m) {
+    REQUIRE(map.size() == m.size());
+    auto it = m.begin();
+    for (auto [key, value] : map) {
+        REQUIRE(it != m.end());
+        REQUIRE(key == it->first);
+        REQUIRE(value == it->second);
+        ++it;
+    }
+    REQUIRE(it == m.end());
+    REQUIRE(map.verify(5) == 0);
+}
+
+template <typename T>
+void run_point_tape(unsigned seed, std::uint64_t space, int steps) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    point_map<T> map;
+    std::map<std::uint64_t, T> m;
+    for (int step = 0; step < steps; step++) {
+        CAPTURE(step);
+        std::uint64_t key = random() % space;
+        T value = value_of<T>(static_cast<std::uint64_t>(step));
+        switch (random() % 8) {
+        case 0:
+            REQUIRE(map.insert_or_assign(key, value) == m.insert_or_assign(key, value).second);
+            break;
+        case 1: {
+            auto it = m.find(key);
+            REQUIRE(map.replace(key, value) == (it == m.end() ? -ENOENT : 0));
+            if (it != m.end())
+                it->second = value;
+            break;
+        }
+        case 2:
+            REQUIRE(map.erase(key) == (m.erase(key) == 1));
+            break;
+        case 3: {
+            auto from = m.lower_bound(key), to = m.lower_bound(key + 4);
+            REQUIRE(map.erase_range({key, 4}) == std::distance(from, to));
+            m.erase(from, to);
+            break;
+        }
+        default:
+            REQUIRE(map.insert(key, value).error == (m.emplace(key, value).second ? 0 : -EEXIST));
+        }
+        key = random() % space;
+        auto found = m.find(key), above = m.upper_bound(key);
+        REQUIRE(map.find(key) == (found == m.end() ? std::nullopt : std::optional(found->second)));
+        auto it = map.upper_bound(key);
+        REQUIRE((it == map.end()) == (above == m.end()));
+        if (above != m.end())
+            REQUIRE(it->key == above->first);
+        if (step % 1000 == 999)
+            check_points(map, m);
+    }
+}
+
 } // namespace
 
 TEST_CASE("tapes of numbers") {
@@ -191,4 +250,10 @@ TEST_CASE("tapes of numbers") {
 TEST_CASE("tapes of texts") {
     for (unsigned seed = 1; seed <= 2; seed++)
         run_tape<std::string>(seed, 20000, 6000);
+}
+
+TEST_CASE("tapes of points") {
+    run_point_tape<std::uint32_t>(1, 1000, 6000);
+    run_point_tape<std::uint32_t>(2, 20000, 12000);
+    run_point_tape<std::string>(3, 2000, 5000);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// range_map, range_set and intrusive_range_set: each call, ownership, concepts.
+// range_map, point_map, range_set and intrusive_range_set: each call, ownership, concepts.
 #include "lathwork/cxx/index.hpp"
 
 #include <doctest/doctest.h>
@@ -26,11 +26,14 @@ using job_set = intrusive_range_set<job, &job::slot>;
 
 using number_map = range_map<std::uint64_t>;
 using text_map = range_map<std::string>;
+using number_points = point_map<std::uint64_t>;
 
 static_assert(stored_directly<int*> && stored_directly<double> && !stored_directly<std::string>);
 static_assert(std::ranges::bidirectional_range<const number_map>);
 static_assert(std::ranges::bidirectional_range<const text_map>);
 static_assert(std::ranges::bidirectional_range<const range_set>);
+static_assert(std::ranges::bidirectional_range<const number_points>);
+static_assert(std::ranges::bidirectional_range<const point_map<std::string>>);
 static_assert(std::ranges::bidirectional_range<const job_set>);
 static_assert(std::ranges::common_range<number_map> && std::ranges::common_range<job_set>);
 static_assert(std::same_as<std::ranges::range_reference_t<job_set>, job&>);
@@ -71,6 +74,13 @@ std::vector<std::uint64_t> keys_of(auto&& items) {
     std::vector<std::uint64_t> keys;
     for (auto [where, value] : items)
         keys.push_back(where.key);
+    return keys;
+}
+
+std::vector<std::uint64_t> points_of(auto&& items) {
+    std::vector<std::uint64_t> keys;
+    for (auto [key, value] : items)
+        keys.push_back(key);
     return keys;
 }
 
@@ -148,6 +158,134 @@ TEST_CASE("range_map of numbers") {
     CHECK(m.erase_range({0, 0}) == -EINVAL);
     m.clear();
     CHECK(m.empty());
+}
+
+TEST_CASE("point_map of numbers") {
+    number_points m;
+    REQUIRE(m);
+    CHECK(m.empty());
+    CHECK(m.lower_bound(0) == m.end());
+    CHECK(m.insert(10, 1));
+    CHECK(m.insert(0, 0));
+    CHECK(m.insert(UINT64_MAX, 3));
+    auto taken = m.insert(10, 4);
+    CHECK(taken.error == -EEXIST);
+    CHECK(taken.there == range{10, 1});
+    CHECK(m.find(10) == 1);
+    CHECK_FALSE(m.find(11));
+    CHECK(m.contains(UINT64_MAX));
+    CHECK(m.insert_or_assign(10, 5) == 0);
+    CHECK(m.insert_or_assign(20, 2) == 1);
+    CHECK(m.find(10) == 5);
+    CHECK(m.replace(10, 1) == 0);
+    CHECK(m.replace(11, 1) == -ENOENT);
+    CHECK(m.visit(20, [](std::uint64_t key, std::uint64_t v) { CHECK(key == 10 * v); }));
+    CHECK_FALSE(m.visit(21, [](std::uint64_t, std::uint64_t) {}));
+
+    CHECK(points_of(m) == std::vector<std::uint64_t>{0, 10, 20, UINT64_MAX});
+    CHECK(points_of(m | std::views::reverse) == std::vector<std::uint64_t>{UINT64_MAX, 20, 10, 0});
+    CHECK(points_of(m.within(10, 20)) == std::vector<std::uint64_t>{10});
+    CHECK(points_of(m.within({11, UINT64_MAX - 10})) == std::vector<std::uint64_t>{20, UINT64_MAX});
+    CHECK(m.within(10, 10).empty());
+    CHECK(m.lower_bound(10)->key == 10);
+    CHECK(m.upper_bound(10)->key == 20);
+    CHECK(std::ranges::prev(m.upper_bound(10))->key == 10);
+    CHECK(m.upper_bound(UINT64_MAX) == m.end());
+    CHECK(m.lower_bound(UINT64_MAX)->value == 3);
+    CHECK(m.floor(19)->key == 10);
+    CHECK(m.ceiling(11)->value == 2);
+    CHECK(m.first()->key == 0);
+    CHECK(m.last()->key == UINT64_MAX);
+
+    CHECK_FALSE(m.erase(11));
+    CHECK(m.erase(10));
+    CHECK(m.erase_range({0, 20}) == 1);
+    CHECK(m.size() == 2);
+    CHECK(m.verify(5) == 0);
+    m.clear();
+    CHECK(m.empty());
+}
+
+TEST_CASE("point_map: batches") {
+    number_points m;
+    std::vector<point_entry<std::uint64_t>> in;
+    std::vector<std::uint64_t> keys;
+    for (std::uint64_t i = 0; i < 1000; i++) {
+        in.push_back({i * 3, i});
+        keys.push_back(i * 3);
+    }
+    in.push_back({3, 0});
+    std::vector<int> codes(in.size(), 99);
+    CHECK(m.insert_batch(in, codes) == 1000);
+    CHECK(codes.back() == -EEXIST);
+    std::vector<std::optional<std::uint64_t>> out(keys.size());
+    CHECK(m.find_batch(keys, out) == 1000);
+    for (std::uint64_t i = 0; i < 1000; i++)
+        CHECK(out[i] == i);
+    keys.push_back(1);
+    codes.assign(keys.size(), 99);
+    CHECK(m.erase_batch(keys, codes) == 1000);
+    CHECK(std::count(codes.begin(), codes.end(), 0) == 1000);
+    CHECK(codes.back() == -ENOENT);
+    CHECK(m.empty());
+    number_points moved = std::move(m);
+    CHECK(m.erase_batch(keys) == 0);
+    CHECK(m.insert_or_assign(1, 1) == -ENOMEM);
+    CHECK(m.lower_bound(0) == m.end());
+    CHECK(m.within(0, 10).empty());
+}
+
+TEST_CASE("point_map: boxed values live as long as they must and no longer") {
+    counted::alive = 0;
+    counting_allocator memory;
+    config how = default_config();
+    how.allocator = &memory.hooks;
+    {
+        point_map<counted> m(how);
+        for (int i = 0; i < 100; i++)
+            CHECK(m.insert_or_assign(static_cast<std::uint64_t>(i % 50), counted(i)) == (i < 50));
+        CHECK(m.insert(7, counted(0)).error == -EEXIST);
+        CHECK(m.find(7)->payload[0] == 57);
+        CHECK(m.erase(8));
+        CHECK(m.erase_range({10, 5}) == 5);
+        int sum = 0;
+        for (auto [key, value] : m.within(0, 10))
+            sum += value.payload[0];
+        CHECK(sum == 545 - 58);
+        m.rcu()->drain();
+        CHECK(counted::alive == 44);
+        memory.fail_from = memory.calls;
+        CHECK(m.insert_or_assign(7, counted(1)) == -ENOMEM);
+        CHECK(m.find(7)->payload[0] == 57);
+    }
+    CHECK(counted::alive == 0);
+    CHECK(memory.bytes == 0);
+}
+
+TEST_CASE("point_map: insert_or_assign by several threads loses no value") {
+    point_map<counted> m;
+    counted::alive = 0;
+    std::atomic<int> inserted = 0, erased = 0, bad = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < 4000; i++) {
+                std::uint64_t key = static_cast<std::uint64_t>(i * (t + 1)) % 16;
+                if (i % 3 == 0) {
+                    erased += m.erase(key);
+                } else {
+                    int done = m.insert_or_assign(key, counted(i));
+                    inserted += done;
+                    bad += done < 0;
+                }
+            }
+        });
+    for (auto& t : threads)
+        t.join();
+    CHECK(bad == 0);
+    CHECK(m.size() == static_cast<std::uint64_t>(inserted - erased));
+    m.rcu()->drain();
+    CHECK(counted::alive == static_cast<int>(m.size()));
 }
 
 TEST_CASE("small values keep their bits") {

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "queue/avl.h"
 #include "queue/queue.h"
+#include "queue/rbtree.h"
 
 #define N 1000u
 #define RED 1u
@@ -33,18 +35,18 @@ static void expect(int got, int wanted, int line)
 
 static void rbtree(void)
 {
-	static struct lath_rb_node node[N];
-	struct lath_rb_node *n, *red = NULL, *under_red = NULL;
-	struct lath_rb_tree tree;
+	static struct lath_bst_node node[N];
+	struct lath_bst_node *n, *red = NULL, *under_red = NULL;
+	struct lath_bst tree;
 	u32 i;
 
-	lath_rb_init(&tree);
+	bst_init(&tree);
 	for (i = 0; i < N; i++) {
 		node[i].key = i * 7919 % 2003;
 		lath_rb_insert(&tree, &node[i]);
 	}
 	expect(lath_rb_verify(&tree), 0, __LINE__);
-	for (n = lath_rb_first(&tree); n; n = lath_rb_next(n)) {
+	for (n = tree.end[0]; n; n = bst_step(n, 1)) {
 		if ((n->up & RED) && !red)
 			red = n;
 		if ((n->up & RED) && n->child[1])
@@ -62,12 +64,12 @@ static void rbtree(void)
 
 static void avl(void)
 {
-	static struct lath_avl_node node[N];
-	struct lath_avl_node *n;
-	struct lath_avl_tree tree;
+	static struct lath_bst_node node[N];
+	struct lath_bst_node *n;
+	struct lath_bst tree;
 	u32 i;
 
-	lath_avl_init(&tree);
+	bst_init(&tree);
 	for (i = 0; i < N; i++) {
 		node[i].key = i * 7919 % 2003;
 		lath_avl_insert(&tree, &node[i]);

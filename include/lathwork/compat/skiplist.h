@@ -3,26 +3,27 @@
  * lathwork/compat/skiplist.h - the calls of the 2013 kernel skiplist over lathwork/index.h.
  *
  * For code written against Chris Mason's patches, as described in "Skiplists II: API and
- * benchmarks" (LWN, June 2013). New code takes lathwork/index.h. User space only.
+ * benchmarks" (LWN, June 2013). New code should use lathwork/index.h. User space only.
  *
- * What differs from 2013:
+ * Differences from 2013:
  *  - Leaves are copies. sl_first_leaf() and sl_last_leaf() return a copy of up to 32 slots, in order;
- *    sl_next_leaf() takes the leaf it is given over, refills it, and frees it at the end of the
- *    list. Whoever stops before the end calls sl_free_leaf(). Only level 0 can be walked: the
- *    levels above are the core's own, so SKIP_MAXLEVEL is 1.
- *  - sl_lock_node(list->head) hangs the copies of all leaves on head->ptrs[0].next, for the walk that
- *    tears a list down. When that pointer is NULL at sl_unlock_node(list->head), the slots
- *    handed out leave the list; else they stay, and the copies are freed. Short of memory the chain
+ *    sl_next_leaf() takes over the leaf that it gets, refills it, and frees it at the end of the list.
+ *    A caller that stops before the end calls sl_free_leaf(). Only level 0 can be walked: the inner
+ *    levels are private to the index, so SKIP_MAXLEVEL is 1.
+ *  - sl_lock_node(list->head) links the copies of all leaves to head->ptrs[0].next, for the walk that
+ *    tears a list down. If that pointer is NULL at sl_unlock_node(list->head), the slots of these
+ *    copies leave the list; else they stay, and the copies are freed. Without enough memory the chain
  *    is shorter: repeat until lath_index_count() is 0. A teardown excludes all other calls.
- *  - skiplist_lookup_rcu() is right about misses too; nothing need be checked again. The caller is in
- *    a reader of lath_rcu_auto. skiplist_lookup() may be used anywhere, but as in 2013 keeping
- *    the slot alive is the caller's matter.
- *  - The token of skiplist_preload() names one of 64 sets of nodes the list keeps; skiplist_insert()
- *    gives it back. Each token is used once. With all sets taken, or used up by splits elsewhere,
- *    the insertion allocates by itself. skiplist_preload() also reports a failed sl_init_list().
- *  - skiplist_insert_hole() sets slot->key after the slot is in the list: a reader beside it that finds the slot
- *    takes the key from where it found it.
- *  - sl_fini_list() is new: it gives the memory of an empty or a full list back.
+ *  - skiplist_lookup_rcu() is linearizable for misses too: no second check is needed. The caller is in
+ *    a read-side critical section of lath_rcu_auto. skiplist_lookup() may be called anywhere, but as in
+ *    2013 the caller must keep the slot alive.
+ *  - The token of skiplist_preload() names one of 64 sets of nodes that the list keeps;
+ *    skiplist_insert() releases it. Each token is used once. If all sets are taken, or used up by
+ *    splits elsewhere, the insertion allocates. skiplist_preload() also reports a failed
+ *    sl_init_list().
+ *  - skiplist_insert_hole() sets slot->key after the slot is in the list: a concurrent reader that
+ *    finds the slot must take the key from the lookup, not from the slot.
+ *  - sl_fini_list() is new: it frees the memory of a list, empty or not.
  */
 #ifndef LATHWORK_COMPAT_SKIPLIST_H
 #define LATHWORK_COMPAT_SKIPLIST_H
@@ -136,7 +137,7 @@ static inline struct sl_slot *sl_item_slot(const struct lath_item *item)
 	return (struct sl_slot *)(uintptr_t)item->value;
 }
 
-/* A free set of nodes, now taken; SL_PRELOADS if there is none. */
+/* Takes a free set of nodes. Returns its number, or SL_PRELOADS if there is none. */
 static inline int sl_take_preload(struct sl_list *list)
 {
 	uint64_t old = __atomic_load_n(&list->taken, __ATOMIC_RELAXED);
@@ -157,7 +158,7 @@ static inline void sl_give_preload(struct sl_list *list, int i)
 	__atomic_fetch_and(&list->taken, ~((uint64_t)1 << i), __ATOMIC_RELEASE);
 }
 
-/* A token >= 0, or a negative errno. */
+/* Returns a token >= 0, or a negative errno. */
 static inline int skiplist_preload(struct sl_list *list, gfp_t gfp_mask)
 {
 	int i, ret;
@@ -191,9 +192,10 @@ static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, in
 }
 
 /*
- * Find a free range of this size and alignment (a power of two, or 0) at the hint or behind it, else from 0 on,
- * with its last key not above limit, and insert the slot there: slot->key and slot->size are set.
- * 0 | -ENOSPC | -EINVAL | -ENOMEM; never -EAGAIN: what is stolen meanwhile is looked for anew inside.
+ * Finds a free range of this size and alignment (a power of two, or 0) at or behind the hint, else
+ * from 0 on, with its last key not above limit. Inserts the slot there and sets slot->key and
+ * slot->size. 0 | -ENOSPC | -EINVAL | -ENOMEM; never -EAGAIN: if another thread takes the range,
+ * the call searches again.
  */
 static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint, unsigned long limit,
 				       unsigned long size, unsigned long align, struct sl_slot *slot,
@@ -252,7 +254,7 @@ static inline void sl_free_leaf(struct sl_leaf *leaf)
 	free(leaf);
 }
 
-/* Fill a leaf with n items; without items free it and return NULL. */
+/* Fills a leaf with n items; if n is 0, frees it and returns NULL. */
 static inline struct sl_leaf *sl_fill_leaf(struct sl_leaf *leaf, const struct lath_item *items, size_t n)
 {
 	size_t i;
@@ -308,7 +310,7 @@ static inline struct sl_leaf *sl_last_leaf(struct sl_list *list)
 	return sl_fill_leaf(sl_new_leaf(), items + at, SKIP_KEYS_PER_NODE - at);
 }
 
-/* Takes p's leaf over; NULL at the end, or above level 0. */
+/* Refills and returns the leaf p; NULL, with p freed, at the end. NULL above level 0. */
 static inline struct sl_leaf *sl_next_leaf(struct sl_list *list, struct sl_node *p, int l)
 {
 	struct sl_leaf *leaf;
@@ -325,7 +327,7 @@ static inline struct sl_leaf *sl_next_leaf(struct sl_list *list, struct sl_node 
 	return sl_copy_leaf(list, leaf, last + 1);
 }
 
-/* Hang copies of all leaves on the head. */
+/* Links copies of all leaves to the head. */
 static inline void sl_chain_leaves(struct sl_list *list)
 {
 	struct sl_node *end = list->head;
@@ -344,7 +346,7 @@ static inline void sl_chain_leaves(struct sl_list *list)
 	list->head->ptrs[0].prev = end == list->head ? NULL : end;
 }
 
-/* The slots handed out are the caller's again: their memory may be gone, so only keys are used. */
+/* Erases the slots that the copies hold. The caller may have freed them: only keys are used. */
 static inline void sl_drop_leaves(struct sl_list *list)
 {
 	struct lath_item items[SKIP_KEYS_PER_NODE];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/cxx/hole.hpp - range_allocator: address ranges handed out of a space (lathwork/hole.h).
+// lathwork/cxx/hole.hpp - range_allocator: allocates address ranges of a space (lathwork/hole.h).
 //
-//     lathwork::range_allocator dma(4096, 1ull << 36); // page 0 is nobody's
+//     lathwork::range_allocator dma(4096, 1ull << 36); // page 0 is never allocated
 //     if (auto got = dma.allocate({.size = 8192, .align = 8192, .below = 1ull << 32}))
 //         program(got->key, got->size);
 //
@@ -10,13 +10,14 @@
 //            |#### 1 ####|      hole      |## 2 ##|       hole        |
 //            begin() ... end(): what is allocated; holes(): what is not
 //
-// Threads: const members and those that allocate, free and reserve may run at the same time.
-// Construction, destruction and move exclude all else.
-// Ownership: what allocate() gave is the caller's until free(); hold() gives it an owner that frees
-// it. Each allocation carries a cookie, whatever the caller wants to find again by an address.
-// Errors: calls return 0 or a negative errno, never -EAGAIN, and do not throw. An allocator whose memory
-// could not be had, or that was moved from, is empty and answers -ENOMEM; operator bool tells.
-// Progress and cost: as lath_index_insert_hole; free of a whole allocation never allocates.
+// Threads: const members and those that allocate, free and reserve may run concurrently.
+// Construction, destruction and move exclude all other calls. Ownership: the caller owns what
+// allocate() returned until free(); hold() returns an owner that frees it. Each allocation has a
+// cookie, a word of the caller's that owner() finds by an address. Progress and cost: as
+// lath_index_insert_hole; free of a whole allocation never allocates.
+//
+// Errors: calls return 0 or a negative errno, never -EAGAIN, and do not throw. An allocator that got no
+// memory, or that was moved from, is empty, returns -ENOMEM and converts to false.
 #ifndef LATHWORK_CXX_HOLE_HPP
 #define LATHWORK_CXX_HOLE_HPP
 
@@ -69,14 +70,14 @@ public:
     class allocation;
     class hole_view;
 
-    // The space [first, end); end 0 is 2^64. A space without addresses gives nothing.
+    // The space [first, end); end 0 is 2^64. In an empty space every allocation fails.
     range_allocator(std::uint64_t first, std::uint64_t end, const config& how = default_config())
         : map_(with_holes(how)), first_(first), last_(end - 1) {}
 
     explicit operator bool() const { return static_cast<bool>(map_); }
     lath_index* native() const { return map_.native(); }
 
-    // Where there is room now; another thread may take it a moment later.
+    // Finds room without allocating it; another thread may take it at once.
     hole_result find(const hole_request& want) const {
         return ask(want, [&](const lath_hole_request& in, std::uint64_t& key) {
             return lath_index_find_hole(native(), &in, &key);
@@ -91,10 +92,10 @@ public:
     hole_result allocate(std::uint64_t size, std::uint64_t align = 1) {
         return allocate(hole_request{.size = size, .align = align});
     }
-    // The same, freed when its owner goes.
+    // The same; the returned owner frees it when it is destroyed.
     allocation hold(const hole_request& want, std::uint64_t cookie = 0);
 
-    // Give back one allocation or a part of it: 0 | -ENOENT, where is no part of one allocation
+    // Frees one allocation or a part of it: 0 | -ENOENT, where is not a part of one allocation
     // | -ENOMEM, a part in the middle (nothing changed). What stays keeps its cookie.
     int free(range where) {
         auto there = where.size ? map_.find_entry(where.key) : std::nullopt;
@@ -109,7 +110,8 @@ public:
         return map_.resize(there->where.key, where.key - there->where.key);
     }
 
-    // Take this very range: 0 | -EEXIST: some of it is taken | -EINVAL: not in the space | -ENOMEM
+    // Allocates this range: 0 | -EEXIST: a part of it is taken | -EINVAL: not in the space |
+    // -ENOMEM
     int reserve(range where, std::uint64_t cookie = 0) {
         if (where.size == 0 || where.key < first_ || where.key > last_ ||
             where.size - 1 > last_ - where.key)
@@ -119,18 +121,18 @@ public:
 
     int unreserve(range where) { return free(where); }
 
-    // Who has this address.
+    // Returns the allocation that contains this address.
     std::optional<value_type> owner(std::uint64_t address) const {
         return map_.find_entry(address);
     }
-    // What is allocated or reserved, in order; as the iterators of range_map.
+    // The allocated and reserved ranges, in order; iterators as those of range_map.
     iterator begin() const { return map_.begin(); }
     iterator end() const { return map_.end(); }
     std::uint64_t size() const { return map_.size(); }
     bool empty() const { return map_.empty(); }
-    // What is free, in order.
+    // The free ranges, in order.
     hole_view holes() const;
-    // max_leaves: look at no more leaves for the histogram; 0: at all.
+    // max_leaves: the most leaves to sample for the histogram; 0: all.
     hole_stats stats(std::uint64_t max_leaves = 0) const {
         hole_stats s{};
         if (*this && first_ <= last_)
@@ -169,7 +171,7 @@ private:
     std::uint64_t first_, last_;
 };
 
-// One allocation with its owner; empty when there was no room, see error().
+// Owns one allocation; empty if the allocation failed, see error().
 class range_allocator::allocation {
 public:
     allocation() = default;
@@ -189,7 +191,7 @@ public:
     int error() const { return from_ ? 0 : got_.error; }
     const range& operator*() const { return got_.where; }
     const range* operator->() const { return &got_.where; }
-    // Keep the range; free it by hand.
+    // Gives up ownership: the caller frees the range.
     range release() {
         from_ = nullptr;
         return got_.where;
@@ -207,7 +209,7 @@ inline range_allocator::allocation range_allocator::hold(const hole_request& wan
     return {this, allocate(want, cookie)};
 }
 
-// Holes as they are when the iterator comes to them.
+// Iterates over the holes; each is read when the iterator reaches it.
 class range_allocator::hole_view : public std::ranges::view_interface<hole_view> {
 public:
     class iterator {
@@ -238,7 +240,7 @@ public:
             if (*of && of->first_ <= of->last_)
                 seek(of->first_);
         }
-        // The first hole at or behind key.
+        // Moves to the first hole at or behind key.
         void seek(std::uint64_t key) {
             for (;;) {
                 auto item = of_->map_.ceiling(key);

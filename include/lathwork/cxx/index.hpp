@@ -3,6 +3,7 @@
 // lathwork/cxx/index.hpp - the range index (lathwork/index.h) as C++20 containers.
 //
 //   range_map<T>                       disjoint ranges, each with a T
+//   point_map<T>                       64-bit keys, each with a T
 //   range_set                          disjoint ranges alone
 //   intrusive_range_set<T, &T::slot>   the caller's objects, found through an embedded lath_slot
 //
@@ -102,6 +103,13 @@ struct entry {
     T value;
 };
 
+// What a point_map shows: `auto [key, value] = ...`
+template <typename T>
+struct point_entry {
+    std::uint64_t key;
+    T value;
+};
+
 // What insert did. there: on -EEXIST one range that is in the way.
 struct insert_result {
     int error = 0;
@@ -192,10 +200,28 @@ struct box {
     }
 };
 
-// How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
+// Where an entry of a map lies, as its user says it: a range, or a key alone.
 template <typename T>
+struct at_range {
+    using entry_type = entry<T>;
+    using shown_as = range;
+    static range of(const lath_item& item) { return {item.key, item.size}; }
+    static range extent(const entry_type& e) { return e.where; }
+};
+
+template <typename T>
+struct at_point {
+    using entry_type = point_entry<T>;
+    using shown_as = std::uint64_t;
+    static std::uint64_t of(const lath_item& item) { return item.key; }
+    static range extent(const entry_type& e) { return {e.key, 1}; }
+};
+
+// How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
+template <typename T, typename Place>
 struct direct_items {
-    using shown = entry<T>;
+    using place = Place;
+    using shown = typename Place::entry_type;
     using value_type = shown;
     using reference = shown;
     using result = std::optional<shown>;
@@ -210,13 +236,14 @@ struct direct_items {
         std::memcpy(bytes.data(), &word, sizeof(T));
         return std::bit_cast<T>(bytes);
     }
-    static shown show(const lath_item& item) { return {{item.key, item.size}, unpack(item.value)}; }
+    static shown show(const lath_item& item) { return {Place::of(item), unpack(item.value)}; }
     static reference give(const shown& e) { return e; }
 };
 
-template <typename T>
+template <typename T, typename Place>
 struct boxed_items {
-    using shown = entry<T>;
+    using place = Place;
+    using shown = typename Place::entry_type;
     using value_type = shown;
     using reference = shown;
     using result = std::optional<shown>;
@@ -225,9 +252,7 @@ struct boxed_items {
         return reinterpret_cast<box<T>*>(static_cast<std::uintptr_t>(word));
     }
     static std::uint64_t word(box<T>* b) { return reinterpret_cast<std::uintptr_t>(b); }
-    static shown show(const lath_item& item) {
-        return {{item.key, item.size}, of(item.value)->value};
-    }
+    static shown show(const lath_item& item) { return {Place::of(item), of(item.value)->value}; }
     static reference give(const shown& e) { return e; }
 };
 
@@ -412,16 +437,6 @@ public:
     iterator begin() const { return view(h_, 0, UINT64_MAX).begin(); }
     iterator end() const { return view(h_, 0, UINT64_MAX).end(); }
 
-    // Items that overlap where, in order. O(log n) to begin, then as iteration.
-    view overlapping(range where) const {
-        lath_item item;
-        if (!h_.list || lath_index_overlap_item(h_.list, where.key, where.size, &item) != 0)
-            return {};
-        return view(h_, item.key, where.last());
-    }
-    view overlapping(std::uint64_t first, std::uint64_t end) const {
-        return overlapping(range::between(first, end));
-    }
     // The item with the lowest key >= key, and the one with the highest key <= key.
     result ceiling(std::uint64_t key) const { return one(lath_index_ceiling_item, key); }
     result floor(std::uint64_t key) const { return one(lath_index_floor_item, key); }
@@ -441,10 +456,6 @@ public:
     // 0 or the number of the broken invariant. No writer may be at work.
     int verify(int level) const {
         return h_.list ? lath_index_verify(h_.list, level, nullptr, 0) : 0;
-    }
-    // Change the size of the range that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM
-    int resize(std::uint64_t key, std::uint64_t size) {
-        return h_.list ? lath_index_resize(h_.list, key, size) : -ENOMEM;
     }
 
 protected:
@@ -493,45 +504,48 @@ protected:
     handle h_;
 };
 
-} // namespace detail
+// What the containers of ranges share.
+template <typename Items>
+class ranges : public index<Items> {
+public:
+    using typename index<Items>::view;
 
-template <typename T>
-class range_map
-    : public detail::index<
-          std::conditional_t<stored_directly<T>, detail::direct_items<T>, detail::boxed_items<T>>> {
+    // Items that overlap where, in order. O(log n) to begin, then as iteration.
+    view overlapping(range where) const {
+        lath_item item;
+        if (!h_.list || lath_index_overlap_item(h_.list, where.key, where.size, &item) != 0)
+            return {};
+        return view(h_, item.key, where.last());
+    }
+    view overlapping(std::uint64_t first, std::uint64_t end) const {
+        return overlapping(range::between(first, end));
+    }
+    // Change the size of the range that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM
+    int resize(std::uint64_t key, std::uint64_t size) {
+        return h_.list ? lath_index_resize(h_.list, key, size) : -ENOMEM;
+    }
+
+protected:
+    using index<Items>::h_;
+    explicit ranges(const config& how) : index<Items>(how) {}
+};
+
+template <typename T, typename Place>
+using value_items =
+    std::conditional_t<stored_directly<T>, direct_items<T, Place>, boxed_items<T, Place>>;
+
+// What the maps share: they own values, in the index itself or in boxes. Base: index or ranges.
+template <typename T, typename Base, typename Items>
+class values : public Base {
+protected:
     static constexpr bool direct = stored_directly<T>;
-    using items = std::conditional_t<direct, detail::direct_items<T>, detail::boxed_items<T>>;
-    using base = detail::index<items>;
-    using base::h_;
+    using items = Items;
+    using place = typename Items::place;
+    using entry_type = typename place::entry_type;
+    using Base::h_;
 
 public:
-    explicit range_map(const config& how = default_config()) : base(how) {}
-    range_map(range_map&&) noexcept = default;
-    range_map& operator=(range_map&& other) noexcept {
-        if (this != &other) {
-            finish();
-            base::operator=(std::move(other));
-        }
-        return *this;
-    }
-    // Waits until every T that left the map is destroyed; not from within a reader.
-    ~range_map() { finish(); }
-
-    // 0 | -EEXIST, with one range that overlaps | -EINVAL (size 0, past 2^64) | -ENOMEM
-    insert_result insert(range where, T value) {
-        if constexpr (direct) {
-            return base::insert_item(where, items::pack(value));
-        } else {
-            auto* b = h_.list ? detail::box<T>::make(h_.allocator, std::move(value)) : nullptr;
-            if (!b)
-                return {-ENOMEM, {}};
-            insert_result done = base::insert_item(where, items::word(b));
-            if (!done)
-                b->destroy();
-            return done;
-        }
-    }
-    // A copy of the value of the range that covers point.
+    // A copy of the value of the entry that covers point.
     std::optional<T> find(std::uint64_t point) const {
         if constexpr (direct) {
             std::uint64_t word;
@@ -540,39 +554,35 @@ public:
             return items::unpack(word);
         } else {
             std::optional<T> found;
-            visit(point, [&](range, const T& value) { found.emplace(value); });
+            visit(point, [&](typename place::shown_as, const T& value) { found.emplace(value); });
             return found;
         }
     }
-    // The same with the range.
-    std::optional<entry<T>> find_entry(std::uint64_t point) const {
-        return base::one(lath_index_lookup_item, point);
-    }
-    // fn(range, const T&) on the value in place, inside a reader: fn must not block on writers.
+    // fn(range or key, const T&) on the value in place, in an RCU read-side critical section: fn must
+    // not wait for a writer or for a grace period. Returns whether an entry covers point.
     template <typename Fn>
     bool visit(std::uint64_t point, Fn&& fn) const {
         lath_item item;
-        detail::reader inside(h_.rcu);
+        reader inside(h_.rcu);
         if (!h_.list || lath_index_lookup_item_rcu(h_.list, point, &item) != 0)
             return false;
         if constexpr (direct) {
             const T value = items::unpack(item.value);
-            fn(range{item.key, item.size}, value);
+            fn(place::of(item), value);
         } else {
-            fn(range{item.key, item.size}, std::as_const(items::of(item.value)->value));
+            fn(place::of(item), std::as_const(items::of(item.value)->value));
         }
         return true;
     }
-    // Values of many points, with many cache misses under way at once: out[i] belongs to points[i].
-    // Looks at min(points.size(), out.size()) points and returns how many were found.
+    // Values of many points, with overlapped cache misses: out[i] belongs to points[i]. Looks up
+    // min(points.size(), out.size()) points and returns how many it found.
     std::size_t find_batch(std::span<const std::uint64_t> points,
                            std::span<std::optional<T>> out) const {
-        constexpr std::size_t step = 256;
         std::array<lath_item, step> found;
         std::size_t n = std::min(points.size(), out.size()), hits = 0;
         for (std::size_t at = 0; at < n; at += step) {
             std::size_t part = std::min(step, n - at);
-            detail::reader inside(h_.rcu);
+            reader inside(h_.rcu);
             if (h_.list)
                 hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
             for (std::size_t i = 0; i < part; i++) {
@@ -584,19 +594,18 @@ public:
         }
         return hits;
     }
-    // Insert many; results[i] as insert(entries[i]).error, or no results. Returns how many went in.
-    std::size_t insert_batch(std::span<const entry<T>> entries, std::span<int> results = {})
+    // Inserts many; results[i] as insert's error for entries[i], or no results. Returns how many went in.
+    std::size_t insert_batch(std::span<const entry_type> entries, std::span<int> results = {})
         requires stored_directly<T>
     {
-        constexpr std::size_t step = 256;
         std::array<lath_item, step> in;
         std::array<int, step> codes;
         std::size_t done = 0;
         for (std::size_t at = 0; at < entries.size(); at += step) {
             std::size_t part = std::min(step, entries.size() - at);
             for (std::size_t i = 0; i < part; i++) {
-                const entry<T>& e = entries[at + i];
-                in[i] = {e.where.key, e.where.size, items::pack(e.value)};
+                range r = place::extent(entries[at + i]);
+                in[i] = {r.key, r.size, items::pack(entries[at + i].value)};
             }
             codes.fill(-ENOMEM);
             if (h_.list)
@@ -606,39 +615,146 @@ public:
         }
         return done;
     }
-    // Exchange the value of the range that starts at key: 0 | -ENOENT | -ENOMEM
+    // Replaces the value of the entry that starts at key: 0 | -ENOENT | -ENOMEM
     int replace(std::uint64_t key, T value) {
-        if (!h_.list)
-            return -ENOMEM;
-        if constexpr (direct) {
-            return lath_index_replace_item(h_.list, key, items::pack(value), nullptr);
-        } else {
-            auto* b = detail::box<T>::make(h_.allocator, std::move(value));
-            if (!b)
-                return -ENOMEM;
-            lath_item old;
-            int error = lath_index_replace_item(h_.list, key, items::word(b), &old);
-            if (error)
-                b->destroy();
+        word_of made(h_, std::move(value));
+        return made ? replace_word(key, made) : -ENOMEM;
+    }
+    // Erases the entry that starts at key. Returns whether there was one. Never allocates.
+    bool erase(std::uint64_t key) { return gone(lath_index_erase_item, key); }
+    // Erases every entry that overlaps where, one by one. Returns how many, or -EINVAL.
+    std::int64_t erase_range(range where) {
+        return Base::erase_all(where, direct ? nullptr : retire_each, this);
+    }
+    void clear() { Base::erase_everything(direct ? nullptr : retire_each, this); }
+
+protected:
+    static constexpr std::size_t step = 256; // elements of a batch per call of the index
+
+    explicit values(const config& how) : Base(how) {}
+    values(values&&) noexcept = default;
+    values& operator=(values&& other) noexcept {
+        if (this != &other) {
+            finish();
+            Base::operator=(std::move(other));
+        }
+        return *this;
+    }
+    // Waits until every T that left the map is destroyed.
+    ~values() { finish(); }
+
+    // A value as the word that the index stores. Owns its box until the index has it. False: no memory.
+    class word_of {
+    public:
+        word_of(const handle& h, T&& value) {
+            if constexpr (direct)
+                word_ = items::pack(value);
             else
-                retire(old);
+                box_ = h.list ? box<T>::make(h.allocator, std::move(value)) : nullptr;
+            usable_ = h.list && (direct || box_);
+        }
+        ~word_of() {
+            if (box_)
+                box_->destroy();
+        }
+        word_of(const word_of&) = delete;
+        word_of& operator=(const word_of&) = delete;
+        explicit operator bool() const { return usable_; }
+        std::uint64_t get() const {
+            if constexpr (direct)
+                return word_;
+            else
+                return items::word(box_);
+        }
+        // Returns `error`; if it is 0 the index has the word.
+        int taken_if(int error) {
+            if (error == 0)
+                box_ = nullptr;
             return error;
         }
+
+    private:
+        box<T>* box_ = nullptr;
+        std::uint64_t word_ = 0;
+        bool usable_ = false;
+    };
+
+    insert_result insert_value(range where, T value) {
+        word_of made(h_, std::move(value));
+        return made ? insert_word(where, made) : insert_result{-ENOMEM, {}};
+    }
+    insert_result insert_word(range where, word_of& made) {
+        insert_result done = Base::insert_item(where, made.get());
+        made.taken_if(done.error);
+        return done;
+    }
+    int replace_word(std::uint64_t key, word_of& made) {
+        lath_item old;
+        int error = made.taken_if(
+            lath_index_replace_item(h_.list, key, made.get(), direct ? nullptr : &old));
+        if (!direct && error == 0)
+            retire(old);
+        return error;
+    }
+    bool gone(int (*take)(lath_index*, std::uint64_t, lath_item*), std::uint64_t at) {
+        lath_item old;
+        if (!h_.list || take(h_.list, at, &old) != 0)
+            return false;
+        retire(old);
+        return true;
+    }
+
+private:
+    void retire(const lath_item& item) {
+        if constexpr (!direct)
+            reader::retire(h_.rcu, &items::of(item.value)->head, box<T>::after_grace_period);
+    }
+    static void retire_each(void* self, const lath_item* item) {
+        static_cast<values*>(self)->retire(*item);
+    }
+    static void destroy_each(void*, const lath_item* item) {
+        if constexpr (!direct)
+            items::of(item->value)->destroy();
+    }
+    void finish() {
+        if (!h_.list)
+            return;
+        Base::destroy(direct ? nullptr : destroy_each, nullptr);
+        if constexpr (!direct)
+            h_.rcu->drain();
+    }
+};
+
+template <typename T>
+using range_values = values<T, ranges<value_items<T, at_range<T>>>, value_items<T, at_range<T>>>;
+template <typename T>
+using point_values = values<T, index<value_items<T, at_point<T>>>, value_items<T, at_point<T>>>;
+
+} // namespace detail
+
+// Ranges, each with a T. Its destructor waits for a grace period: not in a read-side critical section.
+template <typename T>
+class range_map : public detail::range_values<T> {
+    using base = detail::range_values<T>;
+    using items = typename base::items;
+    using base::h_;
+
+public:
+    explicit range_map(const config& how = default_config()) : base(how) {}
+
+    // 0 | -EEXIST, with one range that overlaps | -EINVAL (size 0, past 2^64) | -ENOMEM
+    insert_result insert(range where, T value) {
+        return base::insert_value(where, std::move(value));
+    }
+    // find() with the range.
+    std::optional<entry<T>> find_entry(std::uint64_t point) const {
+        return base::one(lath_index_lookup_item, point);
     }
     // Cut the range that covers `at`; the right part starts there and has `value`:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
     int split(std::uint64_t at, T value) {
-        if (!h_.list)
-            return -ENOMEM;
-        if constexpr (direct) {
-            return lath_index_split(h_.list, at, items::pack(value));
-        } else {
-            auto* b = detail::box<T>::make(h_.allocator, std::move(value));
-            int error = b ? lath_index_split(h_.list, at, items::word(b)) : -ENOMEM;
-            if (error && b)
-                b->destroy();
-            return error;
-        }
+        typename base::word_of made(h_, std::move(value));
+        return made ? made.taken_if(lath_index_split(h_.list, at, made.get())) : -ENOMEM;
     }
     // Put value on `where` whatever is there: covered ranges go, partly covered ones are cut.
     // Atomic. 0 | -EINVAL | -ENOMEM. (Both parts of a range cut in two keep its value, so boxes,
@@ -649,47 +765,85 @@ public:
         lath_item item{where.key, where.size, items::pack(value)};
         return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : -ENOMEM;
     }
-    // Erase the range that starts at key / covers point. Never allocates.
-    bool erase(std::uint64_t key) { return gone(lath_index_erase_item, key); }
-    bool erase_at(std::uint64_t point) { return gone(lath_index_erase_item_at, point); }
-    // Erase every range that overlaps where, one by one. Returns how many, or -EINVAL.
-    std::int64_t erase_range(range where) {
-        return base::erase_all(where, direct ? nullptr : retire_each, this);
+    // Erase the range that covers point. Never allocates.
+    bool erase_at(std::uint64_t point) { return base::gone(lath_index_erase_item_at, point); }
+};
+
+// 64-bit keys, each with a T, in order. As range_map without sizes: a third less memory per entry. The
+// layout that `how` names is not used.
+template <typename T>
+class point_map : public detail::point_values<T> {
+    using base = detail::point_values<T>;
+    using base::h_;
+
+public:
+    using typename base::iterator;
+    using typename base::view;
+
+    explicit point_map(config how = default_config()) : base(points(how)) {}
+
+    // 0 | -EEXIST (there: the key) | -ENOMEM
+    insert_result insert(std::uint64_t key, T value) {
+        return base::insert_value({key, 1}, std::move(value));
+    }
+    // Gives key this value, whether it is there or not, at one moment: 1 (inserted) | 0 (its value was
+    // replaced) | -ENOMEM
+    int insert_or_assign(std::uint64_t key, T value) {
+        typename base::word_of made(h_, std::move(value));
+        if (!made)
+            return -ENOMEM;
+        for (;;) { // again only if other threads erased the key and inserted it in between
+            int error = base::insert_word({key, 1}, made).error;
+            if (error != -EEXIST)
+                return error ? error : 1;
+            error = base::replace_word(key, made);
+            if (error != -ENOENT)
+                return error;
+        }
+    }
+    // The first entry with a key >= key / > key, or end().
+    iterator lower_bound(std::uint64_t key) const {
+        iterator at = base::end();
+        if (h_.list)
+            at.fill(key);
+        return at;
+    }
+    iterator upper_bound(std::uint64_t key) const {
+        return key == UINT64_MAX ? base::end() : lower_bound(key + 1);
+    }
+    // The entries with keys in `keys`, or in [first, end), in order.
+    view within(range keys) const { return keys.size ? view(h_, keys.key, keys.last()) : view(); }
+    view within(std::uint64_t first, std::uint64_t end) const {
+        return within(range::between(first, end));
+    }
+    // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it erased.
+    std::size_t erase_batch(std::span<const std::uint64_t> keys, std::span<int> results = {})
+        requires stored_directly<T>
+    {
+        std::array<int, base::step> codes;
+        std::size_t done = 0;
+        for (std::size_t at = 0; at < keys.size(); at += base::step) {
+            std::size_t part = std::min(base::step, keys.size() - at);
+            codes.fill(-ENOENT);
+            if (h_.list)
+                done += lath_index_erase_batch(h_.list, part, &keys[at], codes.data());
+            for (std::size_t i = 0; i < part && at + i < results.size(); i++)
+                results[at + i] = codes[i];
+        }
+        return done;
     }
 
     void clear() { base::erase_everything(direct ? nullptr : retire_each, this); }
 
 private:
-    bool gone(int (*take)(lath_index*, std::uint64_t, lath_item*), std::uint64_t at) {
-        lath_item old;
-        if (!h_.list || take(h_.list, at, &old) != 0)
-            return false;
-        retire(old);
-        return true;
-    }
-    void retire(const lath_item& item) {
-        if constexpr (!direct)
-            detail::reader::retire(h_.rcu, &items::of(item.value)->head,
-                                   detail::box<T>::after_grace_period);
-    }
-    static void retire_each(void* self, const lath_item* item) {
-        static_cast<range_map*>(self)->retire(*item);
-    }
-    static void destroy_each(void*, const lath_item* item) {
-        if constexpr (!direct)
-            items::of(item->value)->destroy();
-    }
-    void finish() {
-        if (!h_.list)
-            return;
-        base::destroy(direct ? nullptr : destroy_each, nullptr);
-        if constexpr (!direct)
-            h_.rcu->drain();
+    static config points(config how) {
+        how.layout = LATH_POINTS;
+        return how;
     }
 };
 
-class range_set : public detail::index<detail::bare_items> {
-    using base = detail::index<detail::bare_items>;
+class range_set : public detail::ranges<detail::bare_items> {
+    using base = detail::ranges<detail::bare_items>;
 
 public:
     explicit range_set(const config& how = default_config()) : base(how) {}
@@ -746,9 +900,9 @@ public:
 // period more (rcu()->call). Pointers that find and iterators give are good inside a reader
 // (set.read()) or while nobody erases.
 template <typename T, lath_slot T::* Slot>
-class intrusive_range_set : public detail::index<detail::slot_items<T, Slot>> {
+class intrusive_range_set : public detail::ranges<detail::slot_items<T, Slot>> {
     using items = detail::slot_items<T, Slot>;
-    using base = detail::index<items>;
+    using base = detail::ranges<items>;
     using base::h_;
 
 public:

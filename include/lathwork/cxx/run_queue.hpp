@@ -5,16 +5,16 @@
 // Tasks are objects of any type behind one base class; the queue uses one word inside them and
 // never allocates, so waking a task up cannot fail, not even in a wake-up storm or when memory is
 // short. New tasks go to the back, urgent ones to the front. While one task runs, the tasks of the
-// next F pops are on their way into the cache.
+// next F pops are being prefetched.
 //
 // run() is the scheduler's inner loop. A running task may push others and itself, may destroy
 // itself, and may call run() of the same queue again. The loop ends when the queue is empty, when
-// the budget is used up, or when the body says so by returning false: the moment to look at timers
-// and I/O. The queue is whole at that moment; call run() again to go on.
+// the budget is used up, or when the body returns false, e.g. to poll timers and I/O. The queue is
+// consistent then; call run() again to continue.
 //
-// Not thread-safe: one queue a thread. Costs and limits are those of split_list.hpp.
+// Not thread-safe: one queue per thread. Costs and limits are those of split_list.hpp.
 //
-// Errors: no call fails. What a task's body throws leaves run() as it is; the queue is whole.
+// Errors: no call fails. An exception of a task's body passes through run(); the queue stays consistent.
 //
 //   struct task {
 //       virtual void step() = 0;
@@ -61,8 +61,9 @@ public:
     [[nodiscard]] constexpr bool empty() const noexcept { return tasks_.empty(); }
     [[nodiscard]] constexpr size_type size() const noexcept { return tasks_.size(); }
 
-    // Pops up to budget tasks and calls body with each. Returns how many ran, the one whose body
-    // returned false included. When body throws, its task has left the queue and the rest is in it.
+    // Pops up to `budget` tasks and calls body with each. Returns how many ran, including the one
+    // for which body returned false. If body throws, its task has left the queue; the others are in
+    // it.
     template <class Body>
         requires std::invocable<Body&, Task&>
     constexpr size_type run(Body body, size_type budget = unlimited) {

@@ -12,9 +12,9 @@
 //   queue.insert(pool[7]);
 //   request* next = queue.dispatch();
 //
-// The pool is the caller's and outlives the queue. Queues that share requests (two directions, several
-// priorities) share a request_pool. The constructor allocates, once; nothing else does. Threads and costs
-// as in lathwork/sortq.h.
+// The pool belongs to the caller and outlives the queue. Queues that share requests (e.g. for two
+// directions or several priorities) share a request_pool. Only the constructor allocates. Threads
+// and costs as in lathwork/sortq.h.
 //
 // Errors: constructors throw std::invalid_argument (a bad number of requests, bad options), std::runtime_error (this
 // processor lacks the vector form that was asked for) and std::bad_alloc. All other calls are noexcept.
@@ -37,7 +37,7 @@ namespace lathwork {
 
 using sort_hook = ::lath_request;
 
-// What a queue is made of; the fields of lath_sortq_config by name.
+// The options of a queue: the fields of lath_sortq_config by name.
 struct sort_options {
     lath_sortq_engine engine = LATH_SORTQ_HYBRID;
     unsigned flags = 0; // LATH_SORTQ_LOWEST, _AGES, _MERGES
@@ -47,7 +47,7 @@ struct sort_options {
 template <class T, sort_hook T::* Hook>
 class request_pool {
 public:
-    // Throws std::invalid_argument: no requests, or more than 2^20 - 1.
+    // Throws std::invalid_argument if there are no requests or more than 2^20 - 1.
     explicit request_pool(std::span<T> requests) {
         if (requests.empty() || requests.size() > LATH_SORTQ_MAX_REQUESTS ||
             lath_request_pool_init(&pool_, &(requests[0].*Hook), sizeof(T),
@@ -68,7 +68,7 @@ class sort_queue {
 public:
     using pool_type = request_pool<T, Hook>;
 
-    // What a lookup found; back and front are requests that [start, end) may be merged into.
+    // The result of a lookup; back and front are requests that [start, end) may be merged into.
     struct merge {
         T* back = nullptr;
         T* front = nullptr;
@@ -95,9 +95,10 @@ public:
     sort_queue(const sort_queue&) = delete;
     sort_queue& operator=(const sort_queue&) = delete;
 
-    // False, nothing changed: refused, see "Misuse" in lathwork/sortq.h.
+    // Returns false, with nothing changed, if refused: see "Misuse" in lathwork/sortq.h.
     bool insert(T& r) noexcept { return lath_sortq_insert(&queue_, &(r.*Hook)) == 0; }
-    // Any range of T*: a plug flush. The number inserted, from the front up to one that insert refuses.
+    // Inserts a range of T*, e.g. when a plug is flushed, up to the first one that insert refuses.
+    // Returns the number inserted.
     template <class Range>
     std::size_t insert_batch(Range&& requests) noexcept {
         lath_request* some[32];
@@ -122,12 +123,12 @@ public:
         m.front = pool_->item(m.raw.front);
         return m;
     }
-    // As insert; the queue unchanged since the lookup.
+    // As insert, with the result of a lookup on the unchanged queue.
     bool insert_at(const merge& m, T& r) noexcept {
         return lath_sortq_insert_at(&queue_, &m.raw, &(r.*Hook)) == 0;
     }
-    // r grows by `sectors` at its end, or at its start to new_sector. False, nothing changed: r is not in this
-    // queue, or new_sector lies behind its start.
+    // r grows by `sectors` at its end, or at its start to new_sector. False, nothing changed: r is
+    // not in this queue, or new_sector lies behind its start.
     bool merge_back(T& r, uint32_t sectors) noexcept {
         (r.*Hook).sectors += sectors;
         if (lath_sortq_back_merged(&queue_, &(r.*Hook)) == 0)
@@ -138,12 +139,12 @@ public:
     bool merge_front(T& r, uint64_t new_sector) noexcept {
         return lath_sortq_front_merged(&queue_, &(r.*Hook), new_sector) == 0;
     }
-    // False: r is not in this queue.
+    // Returns false if r is not in this queue.
     bool remove(T& r) noexcept { return lath_sortq_remove(&queue_, &(r.*Hook)) == 0; }
 
     T* first() noexcept { return pool_->item(lath_sortq_first(&queue_)); }
     T* dispatch() noexcept { return pool_->item(lath_sortq_dispatch(&queue_)); }
-    // Fills out from the front; the number dispatched.
+    // Fills `out` from its start. Returns the number dispatched.
     std::size_t dispatch_batch(std::span<T*> out) noexcept {
         lath_request* some[32];
         std::size_t done = 0;
@@ -167,7 +168,7 @@ public:
     T* next(T& r) noexcept { return pool_->item(lath_sortq_next(&queue_, &(r.*Hook))); }
     T* prev(T& r) noexcept { return pool_->item(lath_sortq_prev(&queue_, &(r.*Hook))); }
 
-    // false: the queue takes the lowest sector first, or the sector is too large
+    // Returns false if the queue dispatches the lowest sector first, or if the sector is too large.
     bool set_head(uint64_t sector) noexcept { return lath_sortq_set_head(&queue_, sector) == 0; }
     uint64_t head() const noexcept { return lath_sortq_head(&queue_); }
     T* oldest() noexcept { return pool_->item(lath_sortq_oldest(&queue_)); }

@@ -2,7 +2,7 @@
 //
 // split_list.hpp - an intrusive queue that can be scanned as fast as an array of pointers.
 //
-// Why it exists
+// Purpose
 //
 // A run-queue holds objects of different types behind one base class. It needs push_back,
 // push_front, pop_front and, now and then, a scan of everything queued. An intrusive list costs
@@ -13,8 +13,8 @@
 //
 // How it works
 //
-// One list is split in F lanes. The element at position p stands in lane p mod F, and its one link
-// leads to position p + F. F = 4, positions from 6 to 15:
+// One list is split into F lanes. The element at position p is in lane p mod F, and its one link
+// points to position p + F. F = 4, positions from 6 to 15:
 //
 //      lane 0   first --------> [ 8] ------> [12] <------------ last
 //      lane 1   first --------> [ 9] ------> [13] <------------ last
@@ -22,17 +22,17 @@
 //      lane 3   first -> [ 7] ------> [11] ------> [15] <------- last
 //                      ^ head = 6 (lane 2)               tail = 16 (lane 0) is the next push_back
 //
-// A scan goes round the lanes. F addresses are known at any time, so F misses are under way at
-// once, and as soon as an element is reached its link names the element F steps ahead, which is
-// prefetched while the caller works on the elements between: the link of the list is at the same
-// time the jump pointer of Luk and Mowry's prefetching [1]. Splitting for memory parallelism is
-// also the idea of multi-chain prefetching [2]; as a container it was proposed by P. Emelyanov for
-// Seastar's task queue. Different here: prefetching (decisive once the scan does any work), lanes
-// ended by counting instead of by null links, and scans by rows of lanes.
+// A scan visits the lanes in turn. It knows F addresses at any time, so F cache misses overlap.
+// When it reaches an element, the element's link gives the address of the one F steps ahead, which
+// it prefetches while the caller works on the elements between: the link of the list is also the
+// jump pointer of Luk and Mowry's prefetching [1]. Splitting for memory parallelism is also the
+// idea of multi-chain prefetching [2]; P. Emelyanov proposed it as a container for Seastar's task
+// queue. This one adds prefetching (decisive once the scan does any work), lanes that end by count
+// instead of by a null link, and scans by rows of lanes.
 //
 //   I1  head and tail count positions and wrap around; size = tail - head.
-//   I2  Lane l is empty, or first[l] and last[l] are its elements with the smallest and the largest
-//       position. Of first and last of an empty lane nothing is said.
+//   I2  first[l] and last[l] are the elements of lane l with the smallest and the largest position;
+//       undefined if the lane is empty.
 //   I3  The link of the element at p is the element at p + F when p + F < tail. No other link is
 //       ever read. Nothing points into the list object: moving it is a plain copy.
 //
@@ -54,16 +54,17 @@
 // Choose another one when elements must be unlinked by reference in O(1) or popped at the back
 // (intrusive list), found by index (deque), when there are thousands of mostly empty queues (the
 // list object takes 16 F + 16 bytes; slist 16), or when the elements always lie in memory in list
-// order (slist: the hardware prefetcher does the work). Not to be confused with split-ordered
+// order (slist: the hardware prefetcher suffices). Not to be confused with split-ordered
 // lists, which are hash tables.
 //
-// F is the number of misses that can be under way. 8 are enough for elements in the second-level
-// cache, 16 for a run-queue, 32 for scans of memory; 64 bring nothing more. doc/split-list.md has
-// the figures.
+// F is the number of cache misses that can overlap. 8 suffice for elements in the second-level
+// cache, 16 for a run-queue, 32 for scans of memory; 64 are not faster. doc/split-list.md has the
+// figures.
 //
 // Cost: push_back, push_front, pop_front, front, back, size, clear O(1); move, swap, splice O(F);
 // unlink O(p + F), p its position; remove_and_dispose_if, clear_and_dispose O(n). With at most F
-// elements the list is a ring of pointers: no call but unlink and the scans' bodies touches an element.
+// elements the list is a ring of pointers: no call but unlink and the scans' bodies touches an
+// element.
 //
 // Iterators are snapshots. An iterator (and for_each) knows the F elements ahead and where the
 // list ended when begin() was called, holds no reference to the list, and reads the link of an
@@ -71,8 +72,8 @@
 //   push_back, push_front            allowed; the new elements are not visited
 //   pop_front                        allowed up to and including the current element, which may then
 //                                    also be freed, or queued again at either end
-//   move, swap                       allowed; iterators go on with the elements they came for
-//   clear                            allowed; the iterator goes on, so do not free what it will visit
+//   move, swap                       allowed; iterators continue with the same elements
+//   clear                            allowed; do not free elements that the iterator has yet to visit
 //   splice_back(o), splice_front(o)  allowed, for scans of either list
 //   unlink, remove_and_dispose_if,   every iterator is invalid afterwards
 //   clear_and_dispose
@@ -80,10 +81,10 @@
 // std::default_sentinel; std::views::common makes a pair for the old algorithms.
 //
 // Size limit: the largest value of Policy::index_type (std::size_t unless told otherwise).
-// Thread-safety: as a standard container; no call synchronises. Nothing allocates or needs RTTI;
-// destroying the list forgets its elements, which the caller owns.
+// Threads: as a standard container; no call synchronises. No call allocates or needs RTTI. The
+// caller owns the elements; the destructor does not touch them.
 //
-// Errors: no call fails, and none throws but what the caller's own functions throw. What a call asks of
+// Errors: no call fails or throws, except what the caller's own functions throw. What a call expects of
 // its caller is asserted: a list that is not empty, room for one more, an element in no list.
 //
 //     struct task {
@@ -122,18 +123,18 @@
 
 namespace lathwork {
 
-// What may be tuned. Derive and redefine.
+// Tunable constants: derive and redefine.
 struct split_list_policy {
     // Positions. A narrower type makes the list object a few bytes smaller and limits its size.
     using index_type = std::size_t;
-    // Cache lines of an element to ask for, F elements ahead, on every step of a scan and every
+    // Cache lines of an element to prefetch, F elements ahead, on every step of a scan and every
     // pop_front; 0 = none. One costs about 0.1 ns when the element is in the first-level cache
     // already, and saves a miss whenever the body is too long for the processor to look past it.
     static constexpr unsigned prefetch_lines = 1;
-    // Longer lists are taken to lie in memory, or in the last-level cache at best: for_each and
-    // find_if then ask for elements in the second-level cache only. More misses can be under way
-    // there than in the first level, where 32 lanes are too many: on a million elements it takes a
-    // third less time. On elements in the second-level cache it would take a third more.
+    // Longer lists are assumed to lie in memory, or in the last-level cache at best: for_each and
+    // find_if then prefetch into the second-level cache only. It supports more overlapping misses
+    // than the first level, for which 32 lanes are too many: a scan of a million elements takes a
+    // third less time. A scan of elements in the second-level cache would take a third more.
     static constexpr std::size_t far_size = std::size_t{1} << 17;
 };
 
@@ -160,7 +161,7 @@ class intrusive_split_list {
     T* first_[F]{};
     T* last_[F]{};
     index_type head_ = 0; // position of the front
-    index_type tail_ = 0; // position the next push_back gets
+    index_type tail_ = 0; // position of the next push_back
 
     template <bool Const>
     class basic_iterator;
@@ -290,12 +291,12 @@ public:
     constexpr void splice_back(intrusive_split_list&& other) noexcept { splice_back(other); }
     constexpr void splice_front(intrusive_split_list&& other) noexcept { splice_front(other); }
 
-    // Takes one element out, wherever it is. Its position is not known, so it is searched from the
-    // front, F misses at a time; then the lanes behind it move up by one. False: not in the list.
+    // Removes one element at any position: searches it from the front, F misses at a time, then
+    // moves the lanes behind it up by one. Returns false if it is not in the list.
     constexpr bool unlink(T& element) noexcept;
 
-    // Takes out what pred accepts, in one pass, and hands the addresses to dispose. Returns how
-    // many. pred must not throw, and must not change this list.
+    // Removes all elements that pred accepts, in one pass, and calls dispose with their addresses.
+    // Returns their number. pred must not throw, and must not change this list.
     template <class Pred, class Dispose>
         requires std::predicate<Pred&, const T&> && std::invocable<Dispose&, T*>
     constexpr size_type remove_and_dispose_if(Pred pred, Dispose dispose) {
@@ -317,8 +318,8 @@ public:
         return remove_and_dispose_if(std::move(pred), [](T*) noexcept {});
     }
 
-    // Calls f on every element, front to back: the fastest scan. What f may do to the list
-    // meanwhile is said at the top of this file.
+    // Calls f on every element, front to back: the fastest scan. The comment at the top of this
+    // file says what f may do to the list.
     template <class Fn>
         requires std::invocable<Fn&, T&>
     LATH_SPLIT_LIST_INLINE constexpr void for_each(Fn f) {
@@ -336,7 +337,7 @@ public:
         });
     }
 
-    // The first element that pred accepts, or nullptr.
+    // Returns the first element that pred accepts, or nullptr.
     template <class Pred>
         requires std::predicate<Pred&, const T&>
     [[nodiscard]] constexpr T* find_if(Pred pred) {
@@ -361,8 +362,8 @@ public:
 private:
     static constexpr std::size_t lane(std::size_t position) noexcept { return position & mask; }
 
-    // Far: into the second-level cache. Inlined by force: gcc 12 takes a function that only prefetches for one without effect, and
-    // leaves out calls to it that it did not inline early.
+    // Far: into the second-level cache. Always inlined: gcc 12 treats a function that only
+    // prefetches as one without effect, and drops calls to it that it did not inline early.
     template <bool Far = false>
     LATH_SPLIT_LIST_INLINE static constexpr void prefetch(const T* element) noexcept {
         constexpr unsigned line = 64;
@@ -373,7 +374,7 @@ private:
         }
     }
 
-    // By eight pointers, for gcc makes `rep movs` of one whole copy, which takes longer to start.
+    // By eight pointers: gcc turns one whole copy into `rep movs`, which takes longer to start.
     LATH_SPLIT_LIST_INLINE static constexpr void copy_lanes(T** to, T* const* from) noexcept {
         if (std::is_constant_evaluated()) {
             std::copy(from, from + F, to);
@@ -401,7 +402,7 @@ private:
             first_[l] = element;
     }
 
-    // Hands out the element under a cursor after moving the cursor to the next of its lane.
+    // Moves a cursor to the next element of its lane. Returns the element that it was on.
     template <class Element, bool Far, class Visit>
     LATH_SPLIT_LIST_INLINE static constexpr T* step(T*& cursor, Visit& visit) {
         T* const element = cursor;
@@ -419,7 +420,7 @@ private:
         return stop;
     }
 
-    // All whole rows of elements that have a link; links is what remains of them.
+    // Visits all whole rows of elements that have a link; `links` is the number of the others.
     template <class Element, bool Far, class Visit>
     LATH_SPLIT_LIST_INLINE static constexpr T* step_rows(T** cursors, size_type& links,
                                                          Visit& visit) {
@@ -431,8 +432,8 @@ private:
         return nullptr;
     }
 
-    // Visits elements until visit says false, and returns that one; nullptr at the end. The last F
-    // elements have no link, so their cursors are not moved.
+    // Visits elements until visit returns false. Returns that element, or nullptr at the end. The
+    // last F elements have no link, so their cursors are not moved.
     template <class Element, class Visit>
     LATH_SPLIT_LIST_INLINE constexpr T* walk(Visit visit) const;
 };
@@ -564,7 +565,7 @@ constexpr bool intrusive_split_list<T, F, Next, Policy>::unlink(T& element) noex
     if (p == n)
         return false;
 
-    // Each of the next F lanes goes on with what stood one lane further.
+    // Each of the next F lanes continues with the elements of the lane behind it.
     for (size_type j = 0; j < F && p + j + 1 < n; ++j) {
         const std::size_t l = lane(head_ + p + j);
         T* const successor = j + 1 < F ? cursors[lane(l + 1)] : element.*Next;

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork/sorted_list.h - doubly linked list of embedded nodes kept in order of a 64-bit key.
+ * sorted_list.h - a doubly linked list of embedded nodes in order of their keys: an engine of
+ * lathwork/sortq.h, and the list of requests behind a barrier.
  *
- * insert walks from the end, so data that arrive nearly sorted cost one comparison and random data
- * O(n); removal is O(1). Nothing beats its removal, and below some thirty nodes little beats it at
- * all. Keys, equal keys and locking as in lathwork/rbtree.h. 24 bytes a node.
+ * insert walks from the end: O(1) for data that arrive nearly sorted, O(n) for random data. Removal
+ * is O(1). Equal keys stay in order of arrival.
  */
-#ifndef LATHWORK_SORTED_LIST_H
-#define LATHWORK_SORTED_LIST_H
+#ifndef LATH_QUEUE_SORTED_LIST_H
+#define LATH_QUEUE_SORTED_LIST_H
 
-#include "lathwork/config.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "queue/order.h"
 
 struct lath_list_node {
-	uint64_t key;
+	u64 key;
 	struct lath_list_node *prev, *next;
 };
 
@@ -29,7 +25,7 @@ static inline void lath_list_init(struct lath_sorted_list *list)
 	list->first = list->last = NULL;
 }
 
-/* Put node behind `after`; NULL puts it first. The caller answers for the order. */
+/* Put `node` behind `after`, or first if `after` is NULL. The caller keeps the order of keys. */
 static inline void lath_list_insert_after(struct lath_sorted_list *list, struct lath_list_node *node,
 					  struct lath_list_node *after)
 {
@@ -43,7 +39,7 @@ static inline void lath_list_insert(struct lath_sorted_list *list, struct lath_l
 {
 	struct lath_list_node *after = list->last;
 
-	while (after && (int64_t)(node->key - after->key) < 0)
+	while (after && lath_before(node->key, after->key))
 		after = after->prev;
 	lath_list_insert_after(list, node, after);
 }
@@ -55,16 +51,13 @@ static inline void lath_list_remove(struct lath_sorted_list *list, struct lath_l
 }
 
 /* The first node whose key is not before `key`, or NULL. O(n). */
-static inline struct lath_list_node *lath_list_ceiling(const struct lath_sorted_list *list, uint64_t key)
+static inline struct lath_list_node *lath_list_ceiling(const struct lath_sorted_list *list, u64 key)
 {
 	struct lath_list_node *node = list->first;
 
-	while (node && (int64_t)(node->key - key) < 0)
+	while (node && lath_before(node->key, key))
 		node = node->next;
 	return node;
 }
 
-#ifdef __cplusplus
-}
-#endif
-#endif /* LATHWORK_SORTED_LIST_H */
+#endif /* LATH_QUEUE_SORTED_LIST_H */
