@@ -833,8 +833,6 @@ public:
         return done;
     }
 
-    void clear() { base::erase_everything(direct ? nullptr : retire_each, this); }
-
 private:
     static config points(config how) {
         how.layout = LATH_POINTS;
