@@ -3,7 +3,7 @@
 // The time index of a log on lathwork::point_map: at which byte does the entry of a given time begin? A
 // writer adds an entry per block of the log, readers look up times concurrently, and old entries go
 // when their blocks are deleted. The program checks its own result.
-#include <lathwork/cxx/index.hpp>
+#include <lathwork/cxx/point_map.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -103,8 +103,7 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 static __always_inline u64 find_in_page(const struct lath_page *page, const __m512i *x, u64 k)
 {
 	u64 live = between(page->lo, page->hi), below = at_most(x, _mm512_set1_epi64((long long)k));
-	u32 slot = page->lo +
-		   (u32)__builtin_popcountll(below & live & (live - 1)); /* skip the first */
+	u32 slot = page->lo + (u32)__builtin_popcountll(below & live & (live - 1)); /* skip the first */
 
 	return LATH_PLACE(page->id[slot], 0, slot);
 }

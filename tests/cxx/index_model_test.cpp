@@ -2,6 +2,7 @@
 //
 // range_map and point_map against a std::map that does the same, on random tapes.
 #include "lathwork/cxx/index.hpp"
+#include "lathwork/cxx/point_map.hpp"
 
 #include <doctest/doctest.h>
 

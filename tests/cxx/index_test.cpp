@@ -2,6 +2,7 @@
 //
 // range_map, point_map, range_set and intrusive_range_set: each call, ownership, concepts.
 #include "lathwork/cxx/index.hpp"
+#include "lathwork/cxx/point_map.hpp"
 
 #include <doctest/doctest.h>
 

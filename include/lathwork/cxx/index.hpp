@@ -3,7 +3,6 @@
 // lathwork/cxx/index.hpp - the range index (lathwork/index.h) as C++20 containers.
 //
 //   range_map<T>                       disjoint ranges, each with a T
-//   point_map<T>                       64-bit keys, each with a T
 //   range_set                          disjoint ranges alone
 //   intrusive_range_set<T, &T::slot>   the caller's objects, found through an embedded lath_slot
 //
@@ -727,8 +726,6 @@ private:
 
 template <typename T>
 using range_values = values<T, ranges<value_items<T, at_range<T>>>, value_items<T, at_range<T>>>;
-template <typename T>
-using point_values = values<T, index<value_items<T, at_point<T>>>, value_items<T, at_point<T>>>;
 
 } // namespace detail
 
@@ -767,77 +764,6 @@ public:
     }
     // Erase the range that covers point. Never allocates.
     bool erase_at(std::uint64_t point) { return base::gone(lath_index_erase_item_at, point); }
-};
-
-// 64-bit keys, each with a T, in order. As range_map without sizes: a third less memory per entry. The
-// layout that `how` names is not used.
-template <typename T>
-class point_map : public detail::point_values<T> {
-    using base = detail::point_values<T>;
-    using base::h_;
-
-public:
-    using typename base::iterator;
-    using typename base::view;
-
-    explicit point_map(config how = default_config()) : base(points(how)) {}
-
-    // 0 | -EEXIST (there: the key) | -ENOMEM
-    insert_result insert(std::uint64_t key, T value) {
-        return base::insert_value({key, 1}, std::move(value));
-    }
-    // Gives key this value, whether it is there or not, at one moment: 1 (inserted) | 0 (its value was
-    // replaced) | -ENOMEM
-    int insert_or_assign(std::uint64_t key, T value) {
-        typename base::word_of made(h_, std::move(value));
-        if (!made)
-            return -ENOMEM;
-        for (;;) { // again only if other threads erased the key and inserted it in between
-            int error = base::insert_word({key, 1}, made).error;
-            if (error != -EEXIST)
-                return error ? error : 1;
-            error = base::replace_word(key, made);
-            if (error != -ENOENT)
-                return error;
-        }
-    }
-    // The first entry with a key >= key / > key, or end().
-    iterator lower_bound(std::uint64_t key) const {
-        iterator at = base::end();
-        if (h_.list)
-            at.fill(key);
-        return at;
-    }
-    iterator upper_bound(std::uint64_t key) const {
-        return key == UINT64_MAX ? base::end() : lower_bound(key + 1);
-    }
-    // The entries with keys in `keys`, or in [first, end), in order.
-    view within(range keys) const { return keys.size ? view(h_, keys.key, keys.last()) : view(); }
-    view within(std::uint64_t first, std::uint64_t end) const {
-        return within(range::between(first, end));
-    }
-    // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it erased.
-    std::size_t erase_batch(std::span<const std::uint64_t> keys, std::span<int> results = {})
-        requires stored_directly<T>
-    {
-        std::array<int, base::step> codes;
-        std::size_t done = 0;
-        for (std::size_t at = 0; at < keys.size(); at += base::step) {
-            std::size_t part = std::min(base::step, keys.size() - at);
-            codes.fill(-ENOENT);
-            if (h_.list)
-                done += lath_index_erase_batch(h_.list, part, &keys[at], codes.data());
-            for (std::size_t i = 0; i < part && at + i < results.size(); i++)
-                results[at + i] = codes[i];
-        }
-        return done;
-    }
-
-private:
-    static config points(config how) {
-        how.layout = LATH_POINTS;
-        return how;
-    }
 };
 
 class range_set : public detail::ranges<detail::bare_items> {
