@@ -100,24 +100,39 @@ def class_text(item, indent=""):
     return [*lines, *inside, indent + "};"]
 
 
+def shared_members(header, items):
+    """Hidden base -> the classes that have its public members, through other hidden bases too."""
+    shared = {}
+    for item in items:
+        todo = list(item.bases)
+        seen = []
+        while todo:
+            base = todo.pop(0)
+            if base in seen or base not in header.hidden:
+                continue
+            seen.append(base)
+            behind = re.split(r"(?<!:):(?!:)", header.hidden[base].text, maxsplit=1)[1:]
+            todo += re.findall(r"\w+", behind[0]) if behind else []
+        for base in seen:
+            if public(header.hidden[base].members):
+                shared.setdefault(base, []).append(item.name)
+    return shared
+
+
 def cxx_synopsis(header):
     out = ["namespace lathwork {", ""]
-    shared = {}  # members of hidden bases
     for item in public(header.items):
         if item.kind == "class":
-            for base in item.bases:
-                shared.setdefault(base, []).append(item.name)
             out += class_text(item) + [""]
         else:
             out += (item.text + ";").split("\n") if "{" in item.text else wrapped(item.text)
             if out[-1] != "":
                 out.append("")
-    for base, users in shared.items():
-        members = [m for m in public(header.hidden[base].members)] if base in header.hidden and len(users) > 1 else []
-        if members:
-            common = declarations.Item("class", "", f"/* public members of {listed(users)} */ struct", members=members)
-            out += [f"// public members of {listed(users)} as well"]
-            out += [line[4:] for line in class_text(common)[1:-1]] + [""]
+    for base, users in shared_members(header, [i for i in public(header.items) if i.kind == "class"]).items():
+        members = public(header.hidden[base].members)
+        common = declarations.Item("class", "", f"/* public members of {listed(users)} */ struct", members=members)
+        out += [f"// public members of {listed(users)} as well"]
+        out += [line[4:] for line in class_text(common)[1:-1]] + [""]
     return [*out, "} // namespace lathwork"]
 
 
@@ -166,9 +181,8 @@ def cxx_described(header):
         inside = described([m for m in item.members if m.access == "public" and m.kind != "class"], True)
         if item.words or inside:
             out += [f".SS {escape(name)}", *prose(blocks(item.words)), *inside]
-    shared = {base: [i.name for _, i in classes(header.items) if base in i.bases] for _, c in classes(header.items) for base in c.bases}
-    for base, users in shared.items():
-        inside = described(public(header.hidden[base].members), True) if base in header.hidden and len(users) > 1 else []
+    for base, users in shared_members(header, [item for _, item in classes(header.items)]).items():
+        inside = described(public(header.hidden[base].members), True)
         out += [f".SS {escape('Members of ' + listed(users))}", *inside] if inside else []
     return out
 
@@ -229,6 +243,10 @@ def header_pages(out, root, version):
     for path in paths:  # once for the macros that mean nothing to a reader
         declarations.read(path.read_text(encoding="utf-8"), path.suffix == ".hpp", annotations)
     headers = {path: declarations.read(path.read_text(encoding="utf-8"), path.suffix == ".hpp", annotations) for path in paths}
+    for path, header in headers.items():  # a class may have bases of the headers it includes
+        for other in paths:
+            if str(other.relative_to(root)) in header.includes:
+                header.hidden = headers[other].hidden | header.hidden
     pages = {}
 
     def add(name, text):

@@ -154,11 +154,14 @@ def classes_are_shown(pages, header, include, tree):
     for node, where in tree:
         record = next((n for n in node.get("inner", []) if n["kind"] == "CXXRecordDecl"), node) \
             if node["kind"] == "ClassTemplateDecl" else node
-        if pathlib.Path(where).resolve() != header.resolve() or record["kind"] != "CXXRecordDecl" or "name" not in record:
+        if record["kind"] != "CXXRecordDecl" or "name" not in record:
             continue
         members = members_of(record)
         public = {name for name, access in members if access}
-        hidden_classes.setdefault(record["name"], public)
+        if str(include) in str(pathlib.Path(where).resolve()):
+            hidden_classes[record["name"]] = hidden_classes.get(record["name"], set()) | public
+        if pathlib.Path(where).resolve() != header.resolve():
+            continue
         if re.search(rf"\b(class|struct) {record['name']}\b", shown):
             seen = True
             bases |= {base for b in record.get("bases", []) for base in re.findall(r"detail::(\w+)<", b["type"]["qualType"])[:1]}

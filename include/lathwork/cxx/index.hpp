@@ -724,15 +724,14 @@ private:
     }
 };
 
-template <typename T>
-using range_values = values<T, ranges<value_items<T, at_range<T>>>, value_items<T, at_range<T>>>;
-
 } // namespace detail
 
 // Ranges, each with a T. Its destructor waits for a grace period: not in a read-side critical section.
 template <typename T>
-class range_map : public detail::range_values<T> {
-    using base = detail::range_values<T>;
+class range_map
+    : public detail::values<T, detail::ranges<detail::value_items<T, detail::at_range<T>>>,
+                            detail::value_items<T, detail::at_range<T>>> {
+    using base = typename range_map::values;
     using items = typename base::items;
     using base::h_;
 

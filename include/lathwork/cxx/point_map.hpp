@@ -17,18 +17,13 @@
 
 namespace lathwork {
 
-namespace detail {
-
-template <typename T>
-using point_values = values<T, index<value_items<T, at_point<T>>>, value_items<T, at_point<T>>>;
-
-} // namespace detail
-
 // 64-bit keys, each with a T, in order. As range_map without sizes: a third less memory per entry. The
 // layout that `how` names is not used.
 template <typename T>
-class point_map : public detail::point_values<T> {
-    using base = detail::point_values<T>;
+class point_map
+    : public detail::values<T, detail::index<detail::value_items<T, detail::at_point<T>>>,
+                            detail::value_items<T, detail::at_point<T>>> {
+    using base = typename point_map::values;
     using base::h_;
 
 public:
