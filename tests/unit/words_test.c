@@ -49,10 +49,12 @@ static int locks(void)
 	unsigned int rounds = 0, i;
 
 	lath_spin_init(&lock);
+	lath_call_enter();
 	for (i = 0; i < 2; i++) {
 		lath_spin_lock(&lock);
 		lath_spin_unlock(&lock);
 	}
+	lath_call_exit();
 	for (i = 0; i < 100; i++)
 		lath_spin_wait(&rounds);
 	CHECK(rounds == 100);
