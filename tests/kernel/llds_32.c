@@ -16,7 +16,6 @@ _Static_assert(sizeof(struct llds_delete) == 24 && sizeof(struct llds_cas) == 40
 _Static_assert(sizeof(struct llds_incr) == 32 && sizeof(struct llds_batch) == 24, "as in 64 bits");
 _Static_assert(sizeof(struct llds_iterate) == 56 && sizeof(struct llds_record) == 32, "as in 64 bits");
 _Static_assert(sizeof(struct llds_stats) == 64 && sizeof(struct llds_attach) == 80, "as in 64 bits");
-_Static_assert(sizeof(struct llds_map) == 40, "as in 64 bits");
 
 static int call(int number, long a, long b, long c)
 {

@@ -62,9 +62,14 @@ TEST_CASE("a snapshot above the limit is refused whole, with both figures") {
 TEST_CASE("what was saved under a limit loads under it") {
     scratch_dir dir;
     const std::string path = dir.path("s");
+#ifdef LATH_FEW_STEPS // one thread: the other kinds take them all
+    const std::initializer_list<unsigned> sizes = {4000};
+#else
+    const std::initializer_list<unsigned> sizes = {20, 4000};
+#endif
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
         for (unsigned flags : {0u, unsigned{LATH_STORE_EVICT}, unsigned{LATH_STORE_VERSIONS}})
-            for (unsigned largest : {20u, 4000u}) {
+            for (unsigned largest : sizes) {
                 lath_store_options options = LATH_STORE_OPTIONS_INIT;
                 options.keys = kind;
                 options.flags = flags;
@@ -118,7 +123,10 @@ TEST_CASE("prefault asks for no more than there is") {
                     CHECK((ret == -ENOMEM || ret == -ENOSPC));
                 else // shm: has a limit always
                     CHECK(ret == (limit || spec != "mem:" ? -ENOSPC : -ENOMEM));
-                CHECK(has(reason(), "prefault of " + std::to_string(bytes) + " bytes: "));
+#ifdef LATH_FEW_STEPS // a sanitizer leaves no room for 100 TiB of addresses, which is told first
+                if (limit != bytes)
+#endif
+                    CHECK(has(reason(), "prefault of " + std::to_string(bytes) + " bytes: "));
                 if (spec != "mem:")
                     CHECK(lath_store_remove(name.c_str(), nullptr, 0) == -ENOENT);
             }
