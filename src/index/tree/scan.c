@@ -163,11 +163,10 @@ static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *
 	}
 }
 
-size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last, struct lath_item *items,
-		       size_t max, uint64_t *next)
+/* Copy at most max items that start in [from, last] to the sink. Returns their number; *next as in lath_index_scan. */
+static __always_inline size_t scan_to(struct tree *tree, u64 from, u64 last, const struct sink *sink,
+				      size_t max, uint64_t *next)
 {
-	struct tree *tree = tree_of(index);
-	struct sink sink = { .items = items };
 	u64 go_on = from;
 	struct scan scan;
 	size_t n;
@@ -176,31 +175,27 @@ size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last, s
 		return 0;
 	lath_reader_enter(tree->rcu);
 	scan_begin(&scan, tree, from, last, max);
-	n = scan_leaves(&scan, &sink, max, &go_on);
+	n = scan_leaves(&scan, sink, max, &go_on);
 	lath_reader_exit(tree->rcu);
 	if (next)
 		*next = go_on;
 	return n;
 }
 
+size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last, struct lath_item *items,
+		       size_t max, uint64_t *next)
+{
+	struct sink sink = { .items = items };
+
+	return scan_to(tree_of(index), from, last, &sink, max, next);
+}
+
 size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last, uint64_t *keys,
 			      uint64_t *values, size_t max, uint64_t *next)
 {
-	struct tree *tree = tree_of(index);
 	struct sink sink = { .keys = keys, .values = values };
-	u64 go_on = from;
-	struct scan scan;
-	size_t n;
 
-	if (!max || from > last)
-		return 0;
-	lath_reader_enter(tree->rcu);
-	scan_begin(&scan, tree, from, last, max);
-	n = scan_leaves(&scan, &sink, max, &go_on);
-	lath_reader_exit(tree->rcu);
-	if (next)
-		*next = go_on;
-	return n;
+	return scan_to(tree_of(index), from, last, &sink, max, next);
 }
 
 /* ---- to the left ---- */
