@@ -2,13 +2,16 @@
 //
 // Table `index`: maps u64 -> u64 at several sizes, with one thread and more.
 //
-// For a size and a number of threads all subjects stand side by side. They are filled in lockstep, a slice
-// of the keys each in turn, so that every subject grows through the same moments of the machine; sample r of
-// an insert is the mean over every reps-th slice, from empty to full. (Small sizes are filled anew for each
-// sample: there a slice would mostly measure cold caches.) Then the cases run in interleaved repetitions on the
-// standing maps. What a call returned is compared with the oracle for every sample.
+// For a size and a number of threads all subjects stand side by side. They are filled in lockstep,
+// a slice of the keys each in turn, so that every subject grows through the same moments of the
+// machine; sample r of an insert is the mean over every reps-th slice, from empty to full. (Small
+// sizes are filled anew for each
+// sample: there a slice would mostly measure cold caches.) Then the cases run in interleaved
+// repetitions on the standing maps. What a call returned is compared with the oracle for every
+// sample.
 //
-// One thread: thread CPU time. Several: wall time from the first start to the last end, over all operations.
+// One thread: thread CPU time. Several: wall time from the first start to the last end, over all
+// operations.
 #include "extents_input.hpp"
 #include "memory.hpp"
 #include "table.hpp"
@@ -243,7 +246,8 @@ private:
 
     // ---- cases on the standing maps ----
 
-    // Subjects take turns, each with all cases in a row and its memory warm, as a program's own map is.
+    // Subjects take turns, each with all cases in a row and its memory warm, as a program's own map
+    // is.
     void repetition(int rep) {
         for (std::size_t i = 0; i < contenders_.size() && !session_.stopped(); i++) {
             turn_ = &contenders_[(i + static_cast<std::size_t>(rep)) % contenders_.size()];

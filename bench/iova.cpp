@@ -2,21 +2,25 @@
 //
 // Table `iova`: the IOMMU run of the skiplist patches of 2013, without the disks.
 //
-//   KIND/T    T threads keep 10 I/Os of 20 MiB each mapped (iova/workload.hpp has KIND). Ranges are aligned to their
-//             size rounded up to a power of two, below 4 GiB where there is room. 24 threads want 4.7 GiB.
+//   KIND/T    T threads keep 10 I/Os of 20 MiB each mapped (iova/workload.hpp has KIND). Ranges are
+//             aligned to their size rounded up to a power of two, below 4 GiB where there is room.
+//             24 threads want 4.7 GiB.
 //   aging/P   one thread allocates and frees in 4 GiB that stay P percent full (iova/aging.cpp)
 //
-// rate, p50, p99, p99.9: every thread unmaps one of its I/Os, in random order, and maps a new one, at once: what the
-// allocator can do at most. Latency is that of single allocations, with what else ran on their CPU.
-// gbps: the same I/Os through a device of `device_gbps`. It completes them in order; a completed one is unmapped,
-// mapped anew and sent again. `off` does all of that but for the mapping, so its gbps are the device's, as with the
-// IOMMU switched off, and gbps / gbps of `off` is the share that the patch mails give. The default, 28 GB/s, is two
-// SSDs on PCIe 5.0 x4, as the two SSDs of 2013 had 2.86 GB/s.
+// rate, p50, p99, p99.9: every thread unmaps one of its I/Os, in random order, and maps a new one,
+// at once: what the allocator can do at most. Latency is that of single allocations, with what else
+// ran on their CPU.
+// gbps: the same I/Os through a device of `device_gbps`. It completes them in order; a completed
+// one is unmapped, mapped anew and sent again. `off` does all of that but for the mapping, so its
+// gbps are the device's, as with the IOMMU switched off, and gbps / gbps of `off` is the share that
+// the patch mails give. The default, 28 GB/s, is two SSDs on PCIe 5.0 x4, as the two SSDs of 2013
+// had 2.86 GB/s.
 // spill: ranges that found no place below 4 GiB, percent; 24 threads cannot do with none.
 // waste: how much of the space below 4 GiB was free when a range went above, percent, mean.
 //
-// Each sample is one life: fill (no longer than `fill_ms`: slow peers are measured in an emptier space), the two
-// measurements, a while in which every page is claimed in a shadow map, all ranges compared, everything freed.
+// Each sample is one life: fill (no longer than `fill_ms`: slow peers are measured in an emptier
+// space), the two measurements, a while in which every page is claimed in a shadow map, all ranges
+// compared, everything freed.
 #include "iova/aging.hpp"
 #include "iova/workload.hpp"
 #include "parameters.hpp"
@@ -89,7 +93,8 @@ public:
     crew(const crew&) = delete;
     crew& operator=(const crew&) = delete;
 
-    // Everyone does work; after ms they are told to stop (0: never). Returns how long it took, in ns.
+    // Everyone does work; after ms they are told to stop (0: never). Returns how long it took, in
+    // ns.
     u64 phase(u64 ms, std::function<void(io_worker&)> work) {
         work_ = std::move(work);
         stop = false;

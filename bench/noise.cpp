@@ -28,7 +28,8 @@ std::uint64_t turn(std::uint64_t x) {
     return x;
 }
 
-// One line, written in turn by this thread and by one on another processor: ns a hand-over, 0 if that cannot be.
+// One line, written in turn by this thread and by one on another processor: ns a hand-over, 0 if
+// that cannot be.
 double line_ns() {
     constexpr std::uint64_t rounds = 1000;
     constexpr std::uint64_t patience_ns = 2000000; // one of the two is not running

@@ -15,8 +15,9 @@ struct noise {
     double stolen = -1; // taken by the hypervisor
     double loop_spread = 0; // a fixed loop of 20 us: standard deviation (from the MAD)
     double loop_lost = 0; // its time beyond the median: interruptions
-    // A cache line handed from one processor to another, once in two seconds: where both share a cache this is
-    // a few tens of ns; a guest whose processors are moved sees both, and figures of several threads follow.
+    // A cache line handed from one processor to another, once in two seconds: where both share a
+    // cache this is a few tens of ns; a guest whose processors are moved sees both, and figures of
+    // several threads follow.
     // 0: only one processor.
     double line_least_ns = 0, line_most_ns = 0;
     std::uint64_t preempted = 0; // involuntary context switches of ours
@@ -32,7 +33,8 @@ std::string describe(const noise& n);
 class noise_watch {
 public:
     noise_watch();
-    // Between timed pieces, at most once in two seconds: looks at the pages, hands a line back and forth.
+    // Between timed pieces, at most once in two seconds: looks at the pages, hands a line back and
+    // forth.
     void look();
     noise finish();
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Table `pages`: what virtual memory costs, by page size and access pattern (doc/virtual-memory.md).
+// Table `pages`: what virtual memory costs, by page size and access pattern
+// (doc/virtual-memory.md).
 //
-//   chain/N/K   a line of each of N 4 KiB pages in random order, each read says where the next one goes; K such chains
-//               side by side (ns a read)
+//   chain/N/K   a line of each of N 4 KiB pages in random order, each read says where the next one
+//               goes; K such chains side by side (ns a read)
 //   order/N/K   the same with the pages in order
 //   touch/N     the first write to each of N 4 KiB pages (ns a page)
 //
-// Subjects are the pages behind the memory: `thp-2m` 2 MiB by madvise, as the store's arenas have them; 4k;
-// hugetlb-2m and hugetlb-1g when the machine has reserved such pages. The sum of what was read is checked.
+// Subjects are the pages behind the memory: `thp-2m` 2 MiB by madvise, as the store's arenas have
+// them; 4k; hugetlb-2m and hugetlb-1g when the machine has reserved such pages. The sum of what was
+// read is checked.
 #include "memory.hpp"
 #include "table.hpp"
 #include "timing.hpp"
@@ -87,8 +89,8 @@ private:
     void* map_ = nullptr;
 };
 
-// The chain through the pages of `order`: in each a line of its own choosing that holds the offset of the next one.
-// Lines spread over the page, so that the sets of the caches are used evenly.
+// The chain through the pages of `order`: in each a line of its own choosing that holds the offset
+// of the next one. Lines spread over the page, so that the sets of the caches are used evenly.
 std::uint64_t& link_of(char* base, std::uint64_t p) {
     return *reinterpret_cast<std::uint64_t*>(base + p * page +
                                              p * 0x9e3779b97f4a7c15ull % (page / line) * line);
@@ -99,7 +101,8 @@ void make_chain(char* base, const std::vector<std::uint32_t>& order) {
         link_of(base, order[i]) = order[(i + 1) % order.size()];
 }
 
-// Chains begin at equal distances along the one circle and go a part of it each: together all pages once.
+// Chains begin at equal distances along the one circle and go a part of it each: together all pages
+// once.
 template <int K>
 std::uint64_t walk(char* base, const std::vector<std::uint32_t>& order) {
     std::uint64_t at[K], sum = 0;

@@ -2,10 +2,11 @@
 //
 // Table `ranges`: skiplist_test of 2013 (the table that LWN printed), phase by phase.
 //
-// A life of the structure: one thread fills it with n extents in ascending order, an object each; T threads
-// do their rounds (peers/range_bench.hpp); one thread checks every extent and deletes all, from both ends.
-// fill, check and delete are taken from the lives with one thread, thread/T is the average time of a thread,
-// scaled to 100,000 rounds. Every structure without locks of its own stands behind the same spinlock.
+// A life of the structure: one thread fills it with n extents in ascending order, an object each; T
+// threads do their rounds (peers/range_bench.hpp); one thread checks every extent and deletes all,
+// from both ends. fill, check and delete are taken from the lives with one thread, thread/T is the
+// average time of a thread, scaled to 100,000 rounds. Every structure without locks of its own
+// stands behind the same spinlock.
 #include "extents_input.hpp"
 #include "table.hpp"
 #include "timing.hpp"
@@ -40,8 +41,8 @@ extent_set made_up(std::size_t items) {
     return set;
 }
 
-// --full: all rounds. Else fewer rounds a thread with more threads (the whole work of a cell stays about the
-// same) and in sets smaller than the original's.
+// --full: all rounds. Else fewer rounds a thread with more threads (the whole work of a cell stays
+// about the same) and in sets smaller than the original's.
 std::uint64_t rounds_for(const options& opt, std::uint64_t items, int threads) {
     if (opt.full())
         return nominal_rounds;

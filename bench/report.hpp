@@ -25,8 +25,9 @@ struct run {
 void write_json(std::ostream& to, const std::deque<run>& done, const options& opt);
 void write_csv(std::ostream& to, const std::deque<run>& done);
 
-// What a file of write_json() holds of a table. Throws std::runtime_error naming the file when it cannot be read, and
-// what differs when it was measured in other circumstances: options, machine, compiler, commit.
+// What a file of write_json() holds of a table. Throws std::runtime_error naming the file when it
+// cannot be read, and what differs when it was measured in other circumstances: options, machine,
+// compiler, commit.
 session::former read_former(const std::string& path, const std::string& table, const options& opt);
 
 // All medians, then remarks and n/a cells; the ratio tables come last of all, from print_ratios().

@@ -2,15 +2,18 @@
 //
 // Table `scan`: full scans of queues of independent objects, and run-queues.
 //
-//   scan/N/ORDER/WORK  N elements of one cache line; ORDER of the queue in memory: shuffled or in-order; WORK on
-//                      each: 0 (add a value), 5, 20, 100 (ns of dependent multiplications), virtual (a call;
-//                      16 types in random order), line2 (elements of two lines, both read)
-//   queue/N/KIND       N tasks are popped, run and queued again: steady (a multiply and add), types16 (a virtual
-//                      call of one of 16 types), work20, work100 (ns), mix (types16, every 16th to the front);
+//   scan/N/ORDER/WORK  N elements of one cache line; ORDER of the queue in memory: shuffled or
+//                      in-order; WORK on
+//                      each: 0 (add a value), 5, 20, 100 (ns of dependent multiplications), virtual
+//                      (a call; 16 types in random order), line2 (elements of two lines, both read)
+//   queue/N/KIND       N tasks are popped, run and queued again: steady (a multiply and add),
+//                      types16 (a virtual call of one of 16 types), work20, work100 (ns), mix
+//                      (types16, every 16th to the front);
 //                      burst: N pushed on an empty queue, then popped
 //
-// Metrics: time in ns and cycles of the time stamp counter, an element. Before each sample the queue is filled
-// anew and one scan, which also warms up, is compared with the oracle, as is every timed result.
+// Metrics: time in ns and cycles of the time stamp counter, an element. Before each sample the
+// queue is filled anew and one scan, which also warms up, is compared with the oracle, as is every
+// timed result.
 #include "parameters.hpp"
 #include "table.hpp"
 #include "timing.hpp"
@@ -81,8 +84,8 @@ struct clocks {
     }
 };
 
-// n elements, side by side in memory on huge pages, so that the price of translation does not hide that of the
-// container; and the order in which they are queued.
+// n elements, side by side in memory on huge pages, so that the price of translation does not hide
+// that of the container; and the order in which they are queued.
 template <class E>
 class population {
 public:

@@ -7,7 +7,8 @@
 //   INPUT/dDEPTH/bBATCH  other depths and batches
 //   path/INPUT/mLIMIT    the whole way: merge lookups and insert (It), dispatch (Et), expiry (Xt)
 //
-// It, Et, Tt: ns per request for insertion, extraction and both. No subject's order of extraction is
+// It, Et, Tt: ns per request for insertion, extraction and both. No subject's order of extraction
+// is
 // trusted: all are compared with std-multimap's.
 #include "guest/guests.hpp"
 #include "sort/sort_bench.hpp"
@@ -68,8 +69,8 @@ std::vector<sort_case> all_cases(const options& opt) {
                             {input + "/d" + std::to_string(depth) + "/b" + std::to_string(batch),
                              input, depth, batch});
     }
-    // Random and zipf data only with a limit that forbids merges: where several requests qualify, which
-    // one is taken is a matter of taste, and the orders could not be compared.
+    // Random and zipf data only with a limit that forbids merges: where several requests qualify,
+    // which one is taken is a matter of taste, and the orders could not be compared.
     for (const char* input : {"random", "zipf", "mix8", "sequential"})
         cases.push_back({std::string("path/") + input + "/m8", input, 128, 32, false, 8});
     for (const char* input : {"mix8", "sequential"})
@@ -166,7 +167,8 @@ private:
     session& session_;
 };
 
-// Prints figures the way the tables of 2008 had them: relative to linux-rbtree, It Et Tt beside each other.
+// Prints figures the way the tables of 2008 had them: relative to linux-rbtree, It Et Tt beside
+// each other.
 class printer {
 public:
     printer(std::FILE* out, const session& s) : out_(out), session_(s) {}

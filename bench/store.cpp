@@ -2,17 +2,19 @@
 //
 // Table `store`: 64-bit keys to decimal strings, as the benchmark of llds has them.
 //
-//   set/N/T, get/N/T    into and from a store of N items, new keys and old ones in random key order, one call an
-//                       item, T threads with a slice each; set+get is the sum of both, the measure of the seed
+//   set/N/T, get/N/T    into and from a store of N items, new keys and old ones in random key
+//                       order, one call an item, T threads with a slice each; set+get is the sum of
+//                       both, the measure of the seed
 //   mset, mget, mset+mget   the same by groups of 64 calls
-//   path-...            with what the seed's program does for each item: the key's text formatted and hashed, the value
-//                       formatted
+//   path-...            with what the seed's program does for each item: the key's text formatted
+//                       and hashed, the value formatted
 //   scan/N/1            all items in key order
 //   bytes/N             resident memory of the filled store, an item
 //
-// Metrics: cpu and wall, ns an operation (wall: of all threads together). Peers take one reader-writer lock, as in the
-// seed. Every engine runs in a process of its own (store/worker.hpp). Gets add up the first characters of the values;
-// the sum is checked each time, and 200 values whole after each set.
+// Metrics: cpu and wall, ns an operation (wall: of all threads together). Peers take one
+// reader-writer lock, as in the seed. Every engine runs in a process of its own (store/worker.hpp).
+// Gets add up the first characters of the values; the sum is checked each time, and 200 values
+// whole after each set.
 #include "guest/guests.hpp"
 
 #include "memory.hpp"

@@ -10,7 +10,8 @@
 //
 //   session.each_interleaved(session.reps(), subjects, [&](const std::string &name, int rep) {
 //       ... build, work, compare with the oracle, take the time ...
-//       session.sample({.name = "scan/1000/0", .n = 1000}, name, ns_per_element, result == expected);
+//       session.sample({.name = "scan/1000/0", .n = 1000}, name, ns_per_element, result ==
+//       expected);
 //   });
 //
 // A subject that cannot do a case is reported by session.not_available(), never left out silently.
@@ -132,7 +133,8 @@ public:
     // A seed of its own for each purpose; the same for every subject.
     std::uint64_t seed(std::uint64_t purpose) const;
 
-    // Record one figure. correct: this very run's result agreed with the oracle. A row with one wrong
+    // Record one figure. correct: this very run's result agreed with the oracle. A row with one
+    // wrong
     // sample is never printed: it is an error, and the program fails at its end.
     void sample(const cell& what, const std::string& subject, double value, bool correct);
     // Any other disagreement with the oracle: takes all rows of the subject away.

@@ -13,7 +13,8 @@
 
 namespace lathbench {
 
-// An endless (made-up) or circular (given) sequence of distinct keys; a key's place in it is its ordinal.
+// An endless (made-up) or circular (given) sequence of distinct keys; a key's place in it is its
+// ordinal.
 class key_source {
 public:
     // Pseudo-random 63-bit keys, a function of ordinal and seed.
@@ -32,7 +33,8 @@ private:
     std::vector<std::uint64_t> given_;
 };
 
-// The keys in a map: ordinals [low, high). Inserts take the next at the high end, erases the lowest.
+// The keys in a map: ordinals [low, high). Inserts take the next at the high end, erases the
+// lowest.
 struct window {
     std::uint64_t low = 0, high = 0;
     std::uint64_t size() const { return high - low; }

@@ -121,7 +121,8 @@ void check_cases(const std::vector<const table*>& chosen, const options& opt) {
     }
 }
 
-// The files of a run: opened at its beginning, and anew after each table, whose rows must not get lost.
+// The files of a run: opened at its beginning, and anew after each table, whose rows must not get
+// lost.
 class outputs {
 public:
     explicit outputs(const request& asked) : asked_(asked) {

@@ -5,7 +5,8 @@
 // std::runtime_error for a failure (main prints "lath: what" and exits with 1) or
 // CLI::RuntimeError(code) after it has said itself what is wrong.
 //
-// `lath bench` and `lath report` are programs of their own, lath-bench and lath-report (companions.hpp).
+// `lath bench` and `lath report` are programs of their own, lath-bench and lath-report
+// (companions.hpp).
 #pragma once
 
 #include <CLI/CLI.hpp>

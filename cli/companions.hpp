@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Subcommands of `lath` that are programs of their own, so that lath links nothing they need:
-// `lath bench ARGS` becomes `lath-bench ARGS`. They are looked for beside lath, in libexec/lathwork of
-// the same prefix, and in PATH, in this order.
+// `lath bench ARGS` becomes `lath-bench ARGS`. They are looked for beside lath, in libexec/lathwork
+// of the same prefix, and in PATH, in this order.
 #pragma once
 
 #include <string>

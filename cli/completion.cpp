@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lath completion bash|zsh|fish|json: the program's own options, told to a shell; json is what doc/man/pages.py
-// makes lath(1) from. The options are read from the parser, so that nothing is listed twice.
+// lath completion bash|zsh|fish|json: the program's own options, told to a shell; json is what
+// doc/man/pages.py makes lath(1) from. The options are read from the parser, so that nothing is
+// listed twice.
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "companions.hpp"
@@ -45,7 +46,8 @@ std::string quoted(const std::string& text) {
     return "'" + safe + "'";
 }
 
-// One branch of the script below: what the subcommand has, and the values of the option in front of the cursor.
+// One branch of the script below: what the subcommand has, and the values of the option in front of
+// the cursor.
 std::string bash_case(const command_text& c) {
     std::vector<std::string> all, valued;
     std::string values;
@@ -65,8 +67,8 @@ std::string bash_case(const command_text& c) {
            "\n" + values + "\t\t;;\n";
 }
 
-// bash: words after `lath`, then options, their values and words of the subcommand; files for all else. Values may be a
-// list with commas.
+// bash: words after `lath`, then options, their values and words of the subcommand; files for all
+// else. Values may be a list with commas.
 void bash(const std::vector<command_text>& commands) {
     std::vector<std::string> names;
     std::string cases;

@@ -34,7 +34,8 @@ struct command_text {
     int behind = 0; // the words come after so many arguments
 };
 
-// The commands that a command takes as its arguments, for describe(). Called when the command is added.
+// The commands that a command takes as its arguments, for describe(). Called when the command is
+// added.
 void tell_commands(const CLI::App& app, std::vector<word_text> commands);
 
 command_text describe(const CLI::App& app);

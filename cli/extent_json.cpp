@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The JSON of `lath extents`. Extents are written one per line as they come: the list can be long. Names that are no
-// UTF-8 have their bytes beside them (base/json_text.hpp).
+// The JSON of `lath extents`. Extents are written one per line as they come: the list can be long.
+// Names that are no UTF-8 have their bytes beside them (base/json_text.hpp).
 #include "extent_report.hpp"
 
 #include "base/json_text.hpp"

@@ -20,7 +20,8 @@ struct place {
     std::uint64_t bytes(std::uint64_t block_size) const;
 };
 
-// A number as base/numbers.hpp reads it; "123b" is block 123. Throws usage_error that names the text.
+// A number as base/numbers.hpp reads it; "123b" is block 123. Throws usage_error that names the
+// text.
 place parse_place(const std::string& text);
 // "A-B": from A up to but not including B.
 std::pair<place, place> parse_span(const std::string& text);

@@ -47,8 +47,8 @@ struct scan_result {
 };
 
 // Complaints go to stderr and name the path; a reason that holds for a whole file system is told
-// once. Throws std::runtime_error where nothing can be done: no memory. A signal in the caller's stop_on_signal
-// ends it.
+// once. Throws std::runtime_error where nothing can be done: no memory. A signal in the caller's
+// stop_on_signal ends it.
 void scan(const scan_options& options, scan_result& result);
 
 } // namespace lathcli

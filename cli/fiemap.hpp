@@ -9,7 +9,8 @@
 
 namespace lathcli {
 
-// Bytes [logical, logical + length) of a file are bytes [physical, physical + length) of its device.
+// Bytes [logical, logical + length) of a file are bytes [physical, physical + length) of its
+// device.
 struct extent {
     std::uint64_t physical;
     std::uint64_t logical;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// main() of lath, lath-bench and lath-report; each program defines define_program() in a file of its own.
-// Exit codes: 0 done, 1 failed (the message names the input), 2 figures or answers that did not verify, 3 and 4 as the
-// subcommand says, 130 interrupted, 100 and above wrong usage (as CLI11 numbers it).
+// main() of lath, lath-bench and lath-report; each program defines define_program() in a file of
+// its own.
+// Exit codes: 0 done, 1 failed (the message names the input), 2 figures or answers that did not
+// verify, 3 and 4 as the subcommand says, 130 interrupted, 100 and above wrong usage (as CLI11
+// numbers it).
 #include "base/output.hpp"
 #include "base/text.hpp"
 #include "base/usage.hpp"
@@ -17,8 +19,8 @@
 #include <string>
 #include <vector>
 
-// libnuma would print its complaints, and lets a program take this function's place. Who asks for nodes that are not there is
-// told so by lath_store_open().
+// libnuma would print its complaints, and lets a program take this function's place. Who asks for
+// nodes that are not there is told so by lath_store_open().
 extern "C" [[gnu::visibility("default")]] void numa_warn(int, char*, ...) {}
 
 namespace {

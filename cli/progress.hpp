@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// One line per table while `lath bench` measures: what comes next, rate, time left. On a terminal only.
+// One line per table while `lath bench` measures: what comes next, rate, time left. On a terminal
+// only.
 #pragma once
 
 #include "base/status_line.hpp"

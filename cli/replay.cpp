@@ -212,7 +212,8 @@ void print_json(std::ostream& to, const request& ask, const trace::reader& in,
     to << json_text(out, 1) << '\n';
 }
 
-// Every request of the trace to every lane, until it ends or a signal comes. How many devices it has.
+// Every request of the trace to every lane, until it ends or a signal comes. How many devices it
+// has.
 std::size_t feed(const request& ask, trace::reader& in, std::deque<lane>& lanes) {
     std::size_t devices = 0;
     trace::event e;

@@ -99,8 +99,8 @@ double replay_device::service_ns(const request& r) {
     return seek + bytes / 0.2;
 }
 
-// A one-way sweep never gives out a sector between the one before and its own that is queued: the next
-// of the queue must not lie between them.
+// A one-way sweep never gives out a sector between the one before and its own that is queued: the
+// next of the queue must not lie between them.
 void replay_device::note_order(const request& r) {
     if (options_.engine == LATH_SORTQ_FIFO)
         return;

@@ -40,8 +40,9 @@ struct replay_totals {
 
 // One device. Requests arrive by push(); finish() dispatches the rest.
 //
-// The disk: one request at a time; a seek of 0.5 ms + 7.5 ms * sqrt(distance / capacity) and half a turn
-// of 7200/min, nothing where a request begins at the end of the one before; 200 MB/s; 2^32 sectors.
+// The disk: one request at a time; a seek of 0.5 ms + 7.5 ms * sqrt(distance / capacity) and half a
+// turn of 7200/min, nothing where a request begins at the end of the one before; 200 MB/s; 2^32
+// sectors.
 // The flash: 8 requests at a time, 80 us each, 2 GB/s.
 class replay_device {
 public:
@@ -75,7 +76,8 @@ private:
     replay_totals totals_;
 };
 
-// What the engine itself costs: the same arrivals, without merges, 32 in and 32 out at a depth of 128.
+// What the engine itself costs: the same arrivals, without merges, 32 in and 32 out at a depth of
+// 128.
 class replay_cost {
 public:
     static constexpr std::size_t depth = 128, batch = 32;

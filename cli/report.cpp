@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lath-report [FILE...], as `lath report` calls it: hands files of `lath bench --json` to the Python program that draws them (bench/report),
-// in an environment of its own with pinned packages, which --setup makes.
+// lath-report [FILE...], as `lath report` calls it: hands files of `lath bench --json` to the
+// Python program that draws them (bench/report), in an environment of its own with pinned packages,
+// which --setup makes.
 #include "base/output.hpp"
 #include "commands.hpp"
 #include "companions.hpp"

@@ -133,7 +133,8 @@ int work(const request& asked, store_session& session) {
     return code;
 }
 
-// What was done is saved, however the work ended: by its end, a failure, a signal, or an output nobody takes.
+// What was done is saved, however the work ended: by its end, a failure, a signal, or an output
+// nobody takes.
 void run(const request& asked) {
     check(asked);
     if (asked.remove)

@@ -26,8 +26,9 @@ public:
     static const std::vector<store_command>& commands();
 
     enum class outcome { done, negative, quit }; // negative: said so: no such key, another value
-    // Throws std::runtime_error with what is wrong: usage_error for the words themselves, output_error.
-    // After a signal (base/stop_on_signal.hpp) it returns early; what is done is done.
+    // Throws std::runtime_error with what is wrong: usage_error for the words themselves,
+    // output_error. After a signal (base/stop_on_signal.hpp) it returns early; what is done is
+    // done.
     outcome run(const std::vector<std::string>& words);
     bool raw_values = false; // get writes values as they are, with nothing between or behind them
 
@@ -47,7 +48,8 @@ private:
     std::string text(const lath_store_key& key) const;
     outcome answer(int status, const std::string& key) const;
 
-    // Throws usage_error when there is no such command, output_error when its changes could not be saved.
+    // Throws usage_error when there is no such command, output_error when its changes could not be
+    // saved.
     void allow(const std::string& what);
     outcome get(arguments words);
     outcome put(arguments words);
@@ -66,8 +68,9 @@ private:
     bool may_write_ = false; // looked at once
 };
 
-// Read commands until they end or a signal comes: with history ("": none) and completion on a terminal, else line by
-// line; errors name the line. Returns the exit code. Throws output_error when answers are not taken.
+// Read commands until they end or a signal comes: with history ("": none) and completion on a
+// terminal, else line by line; errors name the line. Returns the exit code. Throws output_error
+// when answers are not taken.
 int store_shell(store_session& session, const std::string& history_file);
 
 } // namespace lathcli

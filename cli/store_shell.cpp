@@ -72,7 +72,8 @@ public:
     }
 
 private:
-    // Lines have values in them: for their owner alone, also where the file was made by an older version.
+    // Lines have values in them: for their owner alone, also where the file was made by an older
+    // version.
     void save_history() {
         int fd = open(history_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
         int error = fd < 0 || fchmod(fd, 0600) != 0 ? errno : write_history(history_.c_str());

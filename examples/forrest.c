@@ -19,8 +19,8 @@ int main(void)
 		return 1;
 	set = forrest_insert_key(handle, key, text, sizeof(text));
 	get = forrest_get_key(handle, key);
-	ok = set && get && set->result == SUCCESS && get->result == SUCCESS && get->vlen == sizeof(text) &&
-	     !strcmp(get->val, "world");
+	ok = set && get && set->result == SUCCESS && get->result == SUCCESS &&
+	     get->vlen == sizeof(text) && !strcmp(get->val, "world");
 	if (ok)
 		printf("hello %s\n", (char *)get->val);
 	if (get)

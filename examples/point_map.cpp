@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The time index of a log on lathwork::point_map: at which byte does the entry of a given time begin? A
-// writer adds an entry per block of the log, readers look up times concurrently, and old entries go
-// when their blocks are deleted. The program checks its own result.
+// The time index of a log on lathwork::point_map: at which byte does the entry of a given time
+// begin? A writer adds an entry per block of the log, readers look up times concurrently, and old
+// entries go when their blocks are deleted. The program checks its own result.
 #include <lathwork/cxx/point_map.hpp>
 
 #include <cstdio>

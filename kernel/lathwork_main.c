@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork.ko - the core, for other modules: what lathwork/{index,cursor,hole,space,sortq}.h declare.
- * Kbuild includes those headers here and makes the list of calls from them.
+ * lathwork.ko - the core, for other modules: what lathwork/{index,cursor,hole,space,sortq}.h
+ * declare. Kbuild includes those headers here and makes the list of calls from them.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>

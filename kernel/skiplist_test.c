@@ -10,9 +10,9 @@
  *
  * The first thread fills in `items` extents of 4096 bytes, in order. Then each thread runs `rounds`
  * rounds: a random number; even: look one extent up; divisible by 3: erase up to 128 of the extents
- * that follow one by one, and insert them again one by one. The last thread out looks all up (check),
- * then erases and frees all, by turns from the front and the back (delete). Last, on a new index,
- * `keys` random 64-bit keys are inserted and looked up by one thread, singly and in batches.
+ * that follow one by one, and insert them again one by one. The last thread out looks all up
+ * (check), then erases and frees all, by turns from the front and the back (delete). Last, on a new
+ * index, `keys` random 64-bit keys are inserted and looked up by one thread, singly and in batches.
  *
  * Results: the kernel's log, and /sys/kernel/debug/skiplist_test while the module is loaded.
  */
@@ -38,7 +38,8 @@
 
 enum subject { SKIPLIST_RCU = 1, SKIPLIST_LOCKING, RBTREE, MAPLE, SUBJECTS };
 
-static const char *const names[SUBJECTS] = { NULL, "skiplist-rcu", "skiplist-locking", "rbtree", "maple" };
+static const char *const names[SUBJECTS] = { NULL, "skiplist-rcu", "skiplist-locking", "rbtree",
+					     "maple" };
 
 static int items = 100000;
 static int rounds = 100000;
@@ -142,7 +143,8 @@ static int index_insert(struct extent *e)
 		spin_unlock(&tree_lock);
 		return ret;
 	default:
-		return mtree_insert_range(&maple, e->slot.key, e->slot.key + e->slot.size - 1, e, GFP_KERNEL);
+		return mtree_insert_range(&maple, e->slot.key, e->slot.key + e->slot.size - 1, e,
+					  GFP_KERNEL);
 	}
 }
 
@@ -420,13 +422,14 @@ out:
 
 static int results_show(struct seq_file *m, void *unused)
 {
-	seq_printf(m, "benchmark %s items %d rounds %d threads %d\n", names[benchmark], items, rounds,
-		   threads);
-	seq_printf(m, "fill_us %llu check_us %llu delete_us %llu thread_us %llu\n", nanoseconds[FILL] / 1000,
-		   nanoseconds[CHECK] / 1000, nanoseconds[DELETE] / 1000, nanoseconds[THREAD] / 1000);
-	seq_printf(m, "lookups %lld hits %lld pops %lld victims %lld errors %lld\n", atomic64_read(&lookups),
-		   atomic64_read(&hits), atomic64_read(&pops), atomic64_read(&victims),
-		   atomic64_read(&errors));
+	seq_printf(m, "benchmark %s items %d rounds %d threads %d\n", names[benchmark], items,
+		   rounds, threads);
+	seq_printf(m, "fill_us %llu check_us %llu delete_us %llu thread_us %llu\n",
+		   nanoseconds[FILL] / 1000, nanoseconds[CHECK] / 1000, nanoseconds[DELETE] / 1000,
+		   nanoseconds[THREAD] / 1000);
+	seq_printf(m, "lookups %lld hits %lld pops %lld victims %lld errors %lld\n",
+		   atomic64_read(&lookups), atomic64_read(&hits), atomic64_read(&pops),
+		   atomic64_read(&victims), atomic64_read(&errors));
 	if (keys)
 		seq_printf(m, "keys %d insert_ns %llu lookup_ns %llu batch_ns %llu\n", keys,
 			   nanoseconds[RANDOM_INSERT] / keys, nanoseconds[RANDOM_LOOKUP] / keys,
@@ -439,10 +442,12 @@ static struct dentry *results_file;
 
 static void log_results(void)
 {
-	pr_info("skiplist_test: %s items %d rounds %d threads %d: fill %llu us check %llu us delete %llu us "
+	pr_info("skiplist_test: %s items %d rounds %d threads %d: fill %llu us check %llu us "
+		"delete %llu us "
 		"thread %llu us; %lld errors\n",
-		names[benchmark], items, rounds, threads, nanoseconds[FILL] / 1000, nanoseconds[CHECK] / 1000,
-		nanoseconds[DELETE] / 1000, nanoseconds[THREAD] / 1000, atomic64_read(&errors));
+		names[benchmark], items, rounds, threads, nanoseconds[FILL] / 1000,
+		nanoseconds[CHECK] / 1000, nanoseconds[DELETE] / 1000, nanoseconds[THREAD] / 1000,
+		atomic64_read(&errors));
 	if (keys)
 		pr_info("skiplist_test: %s keys %d: insert %llu ns lookup %llu ns batch %llu ns\n",
 			names[benchmark], keys, nanoseconds[RANDOM_INSERT] / keys,
@@ -480,7 +485,8 @@ static int __init skiplist_test_init(void)
 
 	if (items < 2 || rounds < 0 || threads < 1 || threads > 256 || keys < 0 || benchmark < 1 ||
 	    benchmark >= SUBJECTS) {
-		pr_err("skiplist_test: items >= 2, rounds >= 0, threads 1..256, keys >= 0, benchmark 1..4\n");
+		pr_err("skiplist_test: items >= 2, rounds >= 0, threads 1..256, keys >= 0, "
+		       "benchmark 1..4\n");
 		return -EINVAL;
 	}
 	extents = KMEM_CACHE(extent, 0);
@@ -496,7 +502,8 @@ static int __init skiplist_test_init(void)
 	if (!ret && atomic64_read(&errors))
 		ret = -EIO;
 	if (!ret)
-		results_file = debugfs_create_file("skiplist_test", 0444, NULL, NULL, &results_fops);
+		results_file =
+			debugfs_create_file("skiplist_test", 0444, NULL, NULL, &results_fops);
 	log_results();
 no_index:
 	kmem_cache_destroy(extents);

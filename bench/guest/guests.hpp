@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Structures from shared objects (--vs; include/lathwork/bench_adapter.h), and where they join the tables.
+// Structures from shared objects (--vs; include/lathwork/bench_adapter.h), and where they join the
+// tables.
 #pragma once
 
 #include "lathwork/bench_adapter.h"
@@ -15,7 +16,8 @@
 
 namespace lathbench {
 
-// Before the first table is asked for. Throws std::runtime_error naming the file and what is wrong with it.
+// Before the first table is asked for. Throws std::runtime_error naming the file and what is wrong
+// with it.
 void load_guest(const std::string& path);
 const std::vector<const lath_bench_adapter*>& guests();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Free ranges in two B-trees of Abseil, by address and by size: the smallest range with an aligned place serves.
+// Free ranges in two B-trees of Abseil, by address and by size: the smallest range with an aligned
+// place serves.
 #include "halves.hpp"
 #include "subjects.hpp"
 

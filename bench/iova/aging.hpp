@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// bench/iova/aging.hpp - one thread allocates and frees at random in a space that stays nearly full.
+// bench/iova/aging.hpp - one thread allocates and frees at random in a space that stays nearly
+// full.
 //
-// Sizes: 4 KiB to 2 MiB, every power of two as likely as the others, uniform between them. Alignment: the size
-// rounded up to a power of two; of each fourth request any of 4 KiB to 2 MiB. Before a request that would make the
-// space fuller than `percent`, ranges are freed at random until it would not; after 16 requests in a row without a place
-// one is freed, so that an allocator that cannot fill the space ages as the others do, if less full. A shadow bitmap checks every answer:
-// a range where something lies is an error; "no room" where an aligned hole was is counted as missed.
+// Sizes: 4 KiB to 2 MiB, every power of two as likely as the others, uniform between them.
+// Alignment: the size rounded up to a power of two; of each fourth request any of 4 KiB to 2 MiB.
+// Before a request that would make the space fuller than `percent`, ranges are freed at random
+// until it would not; after 16 requests in a row without a place one is freed, so that an allocator
+// that cannot fill the space ages as the others do, if less full. A shadow bitmap checks every
+// answer: a range where something lies is an error; "no room" where an aligned hole was is counted
+// as missed.
 #pragma once
 
 #include "allocator.hpp"

@@ -2,9 +2,10 @@
 //
 // bench/iova/allocator.hpp - allocators of address ranges, as table `iova` sees them.
 //
-// All figures are in pages of 4 KiB. The space is [first, low_end) and behind it [low_end, end); a request is
-// served below low_end where possible, as IOMMU drivers try 32-bit addresses first. Peers whose space is one
-// table (bitmap, buddy) take low_end to `tabled` and call the rest not theirs: no workload comes near it.
+// All figures are in pages of 4 KiB. The space is [first, low_end) and behind it [low_end, end); a
+// request is served below low_end where possible, as IOMMU drivers try 32-bit addresses first.
+// Peers whose space is one table (bitmap, buddy) take low_end to `tabled` and call the rest not
+// theirs: no workload comes near it.
 #pragma once
 
 #include <cstdint>

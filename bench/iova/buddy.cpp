@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Buddies (Knowlton 1965): free blocks of powers of two in a list an order, halved to serve, joined when both halves
-// are free. A request takes the power of two at or above both its size and its alignment.
+// Buddies (Knowlton 1965): free blocks of powers of two in a list an order, halved to serve, joined
+// when both halves are free. A request takes the power of two at or above both its size and its
+// alignment.
 #include "halves.hpp"
 #include "subjects.hpp"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// An allocator from a structure that knows one stretch of pages and no locks: one stretch below low_end, one above
-// it, and the benchmark's spinlock around both.
+// An allocator from a structure that knows one stretch of pages and no locks: one stretch below
+// low_end, one above it, and the benchmark's spinlock around both.
 //
-//   Part(first, end);  bool take(pages, align, first);  void give(first, pages, align);  u64 used();
+//   Part(first, end);  bool take(pages, align, first);  void give(first, pages, align);
+//   u64 used();
 #pragma once
 
 #include "allocator.hpp"

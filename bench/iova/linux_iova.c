@@ -2,12 +2,13 @@
 /*
  * linux_iova.c - address ranges in an rbtree behind one spinlock, from the top down.
  *
- * A search walks from range to range to lower addresses, one step a range, until the gap between two of them has room.
- * 2013: a search below 4 GiB starts at the range that was allocated last there (freeing a range above moves the
- * start up to the next one); any other search starts at the highest range of all.
- * 6.1: each of the two searches has a start of its own, a failed one remembers the smallest size that found no room
- * below 4 GiB (a free there forgets it), and before it fails it looks once more from the limit down.
- * A free looks the range up by its address.
+ * A search walks from range to range to lower addresses, one step a range, until the gap between
+ * two of them has room.
+ * 2013: a search below 4 GiB starts at the range that was allocated last there (freeing a range
+ * above moves the start up to the next one); any other search starts at the highest range of all.
+ * 6.1: each of the two searches has a start of its own, a failed one remembers the smallest size
+ * that found no room below 4 GiB (a free there forgets it), and before it fails it looks once more
+ * from the limit down. A free looks the range up by its address.
  */
 #include <stdlib.h>
 
@@ -34,7 +35,8 @@ static struct range *range_of(struct rb_node *node)
 	return rb_entry(node, struct range, node);
 }
 
-struct linux_iova *linux_iova_new(enum linux_iova_style style, uint64_t first, uint64_t low_end, uint64_t end)
+struct linux_iova *linux_iova_new(enum linux_iova_style style, uint64_t first, uint64_t low_end,
+				  uint64_t end)
 {
 	struct linux_iova *iova = aligned_alloc(64, (sizeof(*iova) + 63) / 64 * 64);
 
@@ -61,14 +63,16 @@ static void link_range(struct linux_iova *iova, struct range *range)
 
 	while (*link) {
 		parent = *link;
-		link = range->first < range_of(parent)->first ? &parent->rb_left : &parent->rb_right;
+		link = range->first < range_of(parent)->first ? &parent->rb_left
+							      : &parent->rb_right;
 	}
 	rb_link_node(&range->node, parent, link);
 	rb_insert_color(&range->node, &iova->root);
 	iova->used += range->last - range->first + 1;
 }
 
-/* The highest aligned place for pages below limit and above stop (NULL: all), walking down from node. 1: found. */
+/* The highest aligned place for pages below limit and above stop (NULL: all), walking down from
+ * node. 1: found. */
 static int walk_down(const struct linux_iova *iova, struct rb_node *node, struct rb_node *stop,
 		     uint64_t limit, uint64_t pages, uint64_t align, uint64_t *first)
 {
@@ -105,7 +109,8 @@ static struct rb_node *below(const struct linux_iova *iova, uint64_t limit)
 	return best;
 }
 
-static int find_2013(struct linux_iova *iova, uint64_t pages, uint64_t align, int low, uint64_t *first)
+static int find_2013(struct linux_iova *iova, uint64_t pages, uint64_t align, int low,
+		     uint64_t *first)
 {
 	uint64_t limit = low ? iova->low_end : iova->end;
 	struct rb_node *node;
@@ -116,14 +121,16 @@ static int find_2013(struct linux_iova *iova, uint64_t pages, uint64_t align, in
 	return walk_down(iova, rb_prev(node), NULL, range_of(node)->first, pages, align, first);
 }
 
-static int find_6_1(struct linux_iova *iova, uint64_t pages, uint64_t align, int low, uint64_t *first)
+static int find_6_1(struct linux_iova *iova, uint64_t pages, uint64_t align, int low,
+		    uint64_t *first)
 {
 	uint64_t limit = low ? iova->low_end : iova->end;
 	struct rb_node *start = low ? iova->start_low : iova->start_high;
 
 	if (low && pages >= iova->failed_size)
 		return 0;
-	if (start && walk_down(iova, rb_prev(start), NULL, range_of(start)->first, pages, align, first))
+	if (start &&
+	    walk_down(iova, rb_prev(start), NULL, range_of(start)->first, pages, align, first))
 		return 1;
 	if (walk_down(iova, below(iova, limit), start, limit, pages, align, first))
 		return 1;
@@ -141,7 +148,8 @@ static void set_start(struct linux_iova *iova, struct range *range, int low)
 		iova->start_high = &range->node;
 }
 
-int linux_iova_alloc(struct linux_iova *iova, uint64_t pages, uint64_t align, int low, uint64_t *first)
+int linux_iova_alloc(struct linux_iova *iova, uint64_t pages, uint64_t align, int low,
+		     uint64_t *first)
 {
 	struct range *range = malloc(sizeof(*range));
 	int found;
@@ -182,7 +190,8 @@ static struct range *find(struct linux_iova *iova, uint64_t first)
 	abort();
 }
 
-/* A start at or below the range that goes moves up behind it, or searches would never see the room. */
+/* A start at or below the range that goes moves up behind it, or searches would never see the
+ * room. */
 static void move_starts(struct linux_iova *iova, struct range *range)
 {
 	struct rb_node *next = rb_next(&range->node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The IOMMU address allocators of Linux: rbtree of 2013 and of 6.1, 6.1 behind magazines, and the maple tree.
+// The IOMMU address allocators of Linux: rbtree of 2013 and of 6.1, 6.1 behind magazines, and the
+// maple tree.
 #include "linux_peers.h"
 #include "subjects.hpp"
 
@@ -44,9 +45,10 @@ private:
     linux_iova* iova_;
 };
 
-// Freed ranges of up to 32 pages, rounded up to a power of two, kept by order: two magazines of 127 a thread, and
-// a depot of up to 32 full ones an order. A request takes one below its limit, if there is one. When the tree has
-// no room at all, everything kept goes back and it is asked once more. (In the kernel the two belong to a CPU.)
+// Freed ranges of up to 32 pages, rounded up to a power of two, kept by order: two magazines of 127
+// a thread, and a depot of up to 32 full ones an order. A request takes one below its limit, if
+// there is one. When the tree has no room at all, everything kept goes back and it is asked once
+// more. (In the kernel the two belong to a CPU.)
 class magazine_allocator final : public iova_allocator {
 public:
     explicit magazine_allocator(const iova_space& space)
@@ -186,7 +188,8 @@ private:
     static inline thread_local caches* mine_ = nullptr;
 };
 
-// The tree finds gaps by size alone: a place that is not aligned is asked for again, with room to spare.
+// The tree finds gaps by size alone: a place that is not aligned is asked for again, with room to
+// spare.
 class maple_allocator final : public iova_allocator {
 public:
     explicit maple_allocator(const iova_space& space) : space_(space), tree_(linux_maple_new(0)) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// All subjects of table `iova`, ours first. LATH_PEER_* say what the build found (bench/CMakeLists.txt).
+// All subjects of table `iova`, ours first. LATH_PEER_* say what the build found
+// (bench/CMakeLists.txt).
 #include "subjects.hpp"
 
 #include "guest/guests.hpp"

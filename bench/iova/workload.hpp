@@ -2,8 +2,10 @@
 //
 // bench/iova/workload.hpp - the I/Os of table `iova`: what a thread maps, holds and unmaps.
 //
-//   thread --> I/O 0..9: 20 MiB each, a set of ranges -----------> device: completes them one by one, in order
-//              a completed one: its ranges are unmapped in random order, new ones are mapped, it is sent again
+//   thread --> I/O 0..9: 20 MiB each, a set of ranges -----------> device: completes them one by
+//   one, in order
+//              a completed one: its ranges are unmapped in random order, new ones are mapped, it is
+//              sent again
 #pragma once
 
 #include "allocator.hpp"
@@ -52,7 +54,8 @@ private:
     std::atomic<std::uint64_t> ready_, idle_{0};
 };
 
-// Who holds each page. Every page is claimed by a compare-and-swap, so that two holders are seen at once.
+// Who holds each page. Every page is claimed by a compare-and-swap, so that two holders are seen at
+// once.
 class page_owners {
 public:
     explicit page_owners(const iova_space& space);
@@ -82,7 +85,8 @@ public:
     void drain();
 
     bool filled() const { return filled_; }
-    // Since the last call: ranges mapped; how many of them lie above low_end; how many got no place.
+    // Since the last call: ranges mapped; how many of them lie above low_end; how many got no
+    // place.
     struct counts {
         std::uint64_t mapped = 0, above = 0, failed = 0;
         double low_free = 0; // in check(): sum of low_free() over `above`

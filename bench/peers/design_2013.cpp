@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// design-2013: a skip list of leaves as it was described in 2013, written anew from the description, to
-// show its own curve beside its successors. 32 keys and 32 slot pointers a leaf, kept in order by shifting;
-// heights by coin with P = 0.5; a spinlock a node; readers without locks walk the levels under RCU and scan
-// the leaf while writers may shift it; the last leaf is cached for appending; an empty leaf is unlinked
-// at once. A new leaf not taller than its left neighbour becomes a lowest one.
+// design-2013: a skip list of leaves as it was described in 2013, written anew from the
+// description, to show its own curve beside its successors. 32 keys and 32 slot pointers a leaf,
+// kept in order by shifting; heights by coin with P = 0.5; a spinlock a node; readers without locks
+// walk the levels under RCU and scan the leaf while writers may shift it; the last leaf is cached
+// for appending; an empty leaf is unlinked at once. A new leaf not taller than its left neighbour
+// becomes a lowest one.
 //
-// Locks are taken from right to left (descending `low`), so no cycle can form: a split holds its leaf, then
-// takes the predecessors on upper levels; an unlink holds the dead leaf, then takes its predecessors.
+// Locks are taken from right to left (descending `low`), so no cycle can form: a split holds its
+// leaf, then takes the predecessors on upper levels; an unlink holds the dead leaf, then takes its
+// predecessors.
 //
-// A range belongs to the leaf of its start: one that reached over the end of its leaf would not be found there
-// (nor by the original; no table has such).
+// A range belongs to the leaf of its start: one that reached over the end of its leaf would not be
+// found there (nor by the original; no table has such).
 //
-// As in the original a hit is checked by the caller, but a reader that scans while an erase shifts can pass
-// over an entry that is there: with several threads a miss may be wrong. Calls that must find (the check, all
-// erases) run alone or lock the leaf, so no cell of the tables depends on it; the cells where a lookup beside
-// writers must be right (index, several threads) use its locked lookup.
+// As in the original a hit is checked by the caller, but a reader that scans while an erase shifts
+// can pass over an entry that is there: with several threads a miss may be wrong. Calls that must
+// find (the check, all erases) run alone or lock the leaf, so no cell of the tables depends on it;
+// the cells where a lookup beside writers must be right (index, several threads) use its locked
+// lookup.
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 
@@ -145,7 +148,8 @@ public:
         return s;
     }
 
-    // Visits from the first slot with key >= from on, leaf by leaf under its lock, until visit says stop.
+    // Visits from the first slot with key >= from on, leaf by leaf under its lock, until visit says
+    // stop.
     template <class Visit>
     void each_from(u64 from, const Visit& visit) {
         urcu_memb_read_lock();
@@ -258,7 +262,8 @@ private:
         l->count.store(n - 1, std::memory_order_release);
     }
 
-    // A full leaf: its upper half, or when appending the new slot alone, goes to a new leaf on its right.
+    // A full leaf: its upper half, or when appending the new slot alone, goes to a new leaf on its
+    // right.
     void split_and_put(leaf* l, unsigned i, slot* s) {
         bool append = i == leaf_keys;
         unsigned from = append ? leaf_keys : leaf_keys / 2;
@@ -313,8 +318,10 @@ private:
 
     static constexpr unsigned failed = ~0u;
 
-    // Lock the nodes in front of `low` on levels [from, to), right to left; `held` is locked already.
-    // target: what must follow each of them, or null for whatever does. Fails when the list has changed.
+    // Lock the nodes in front of `low` on levels [from, to), right to left; `held` is locked
+    // already.
+    // target: what must follow each of them, or null for whatever does. Fails when the list has
+    // changed.
     unsigned lock_predecessors(u64 low, const leaf* held, unsigned from, unsigned to, path& before,
                                path& locked, const leaf* target) const {
         leaf* l = head_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // libcds SkipListMap over its own RCU (general_buffered): a lock-free skip list, a node an entry.
-// It offers no search for a neighbour: no floor, no scan from a key, extents only by their exact start.
+// It offers no search for a neighbour: no floor, no scan from a key, extents only by their exact
+// start.
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * linux_maple.c - the kernel's maple tree in user space: lib/maple_tree.c is included as it is, over the
- * kernel's own test headers, liburcu, the benchmark's spinlock and a fair allocator.
+ * linux_maple.c - the kernel's maple tree in user space: lib/maple_tree.c is included as it is,
+ * over the kernel's own test headers, liburcu, the benchmark's spinlock and a fair allocator.
  *
- * The allocator of the kernel's tests (a mutex, poisoning, count x size bytes for each object of a bulk)
- * makes the tree look many times slower than it is. This one works like the kernel's slab: a free list a
- * thread, and full batches that travel through a depot, because nodes are freed by the RCU thread and
- * allocated by writers.
+ * The allocator of the kernel's tests (a mutex, poisoning, count x size bytes for each object of a
+ * bulk) makes the tree look many times slower than it is. This one works like the kernel's slab: a
+ * free list a thread, and full batches that travel through a depot, because nodes are freed by the
+ * RCU thread and allocated by writers.
  */
 #include "test.h"
 
@@ -222,8 +222,8 @@ void *linux_maple_erase(struct linux_maple *maple, uint64_t point)
 	return mtree_erase(&maple->tree, point);
 }
 
-int linux_maple_alloc(struct linux_maple *maple, uint64_t first, uint64_t last, uint64_t size, uint64_t align,
-		      uint64_t *start)
+int linux_maple_alloc(struct linux_maple *maple, uint64_t first, uint64_t last, uint64_t size,
+		      uint64_t align, uint64_t *start)
 {
 	MA_STATE(mas, &maple->tree, 0, 0);
 	int failed;
@@ -274,7 +274,8 @@ int linux_maple_floor(struct linux_maple *maple, uint64_t point, uint64_t *key, 
 	return entry != NULL;
 }
 
-void linux_maple_scan(struct linux_maple *maple, uint64_t from, size_t length, linux_visit visit, void *arg)
+void linux_maple_scan(struct linux_maple *maple, uint64_t from, size_t length, linux_visit visit,
+		      void *arg)
 {
 	MA_STATE(mas, &maple->tree, from, from);
 	void *entry;

@@ -56,7 +56,8 @@ void linux_rbtree_free_pairs(struct linux_rbtree *tree)
 }
 
 /* The hook of an extent holds the rb_node. */
-_Static_assert(sizeof(struct rb_node) <= sizeof(((struct linux_extent *)0)->hook), "hook too small");
+_Static_assert(sizeof(struct rb_node) <= sizeof(((struct linux_extent *)0)->hook),
+	       "hook too small");
 
 static struct linux_extent *extent_of(struct rb_node *node)
 {
@@ -65,7 +66,8 @@ static struct linux_extent *extent_of(struct rb_node *node)
 
 int linux_rbtree_insert_extent(struct linux_rbtree *tree, struct linux_extent *item)
 {
-	struct rb_node *node = (struct rb_node *)item->hook, *parent = NULL, **link = &tree->root.rb_node;
+	struct rb_node *node = (struct rb_node *)item->hook, *parent = NULL,
+		       **link = &tree->root.rb_node;
 	int inserted = 0;
 
 	lock(tree);
@@ -238,7 +240,8 @@ int linux_rbtree_floor(struct linux_rbtree *tree, uint64_t point, uint64_t *key,
 	return best != NULL;
 }
 
-void linux_rbtree_scan(struct linux_rbtree *tree, uint64_t from, size_t length, linux_visit visit, void *arg)
+void linux_rbtree_scan(struct linux_rbtree *tree, uint64_t from, size_t length, linux_visit visit,
+		       void *arg)
 {
 	struct rb_node *node, *start = NULL;
 

@@ -7,9 +7,9 @@
 //   and what the peer has of:
 //   bool erase(u64 key);
 //   bool floor(u64 point, u64 &key, u64 &value);        the last key <= point
-//   void scan(u64 from, size_t length, tally &);        up to length entries from the first key >= from on
-//   void get_batch(const u64 *keys, size_t n, tally &); u64 insert_batch(const u64 *keys, size_t n);
-//   static u64 memory();                   bytes of its kind of memory, unless that is malloc's
+//   void scan(u64 from, size_t length, tally &);        up to length entries, from `from` on
+//   void get_batch(const u64 *keys, size_t n, tally &); u64 insert_batch(const u64 *keys, size_t
+//   n); static u64 memory();                   bytes of its kind of memory, unless that is malloc's
 //   void enter(), leave();                 (per thread)
 #pragma once
 

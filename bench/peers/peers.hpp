@@ -3,9 +3,9 @@
 // bench/peers/peers.hpp - the structures under test, as the tables see them.
 //
 // A peer is one file here. It writes one or two small adapters and hands them to range_bench_of<>
-// (range_bench.hpp) and map_bench_of<> (map_bench.hpp), which are the timed loops, compiled per peer so that
-// calls into headers are inlined as a user's would be. To add one: the file, a line in list.cpp, a line
-// in bench/CMakeLists.txt.
+// (range_bench.hpp) and map_bench_of<> (map_bench.hpp), which are the timed loops, compiled per
+// peer so that calls into headers are inlined as a user's would be. To add one: the file, a line in
+// list.cpp, a line in bench/CMakeLists.txt.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace lathbench {
 
 // --- table ranges ---
 
-// What a user of a range index has: an object in memory that covers [key, key + size), with room for
-// an intrusive hook. All subjects index the same objects.
+// What a user of a range index has: an object in memory that covers [key, key + size), with room
+// for an intrusive hook. All subjects index the same objects.
 struct extent {
     void* hook[3];
     std::uint64_t key, size;
@@ -54,11 +54,13 @@ public:
 
 // --- table index ---
 
-// values are a function of the key that is linear modulo 2^64, so that sums of any set of entries can be
-// checked. They look like a shifted integer with bit 0 set (the maple tree keeps some patterns for itself).
+// values are a function of the key that is linear modulo 2^64, so that sums of any set of entries
+// can be checked. They look like a shifted integer with bit 0 set (the maple tree keeps some
+// patterns for itself).
 constexpr std::uint64_t value_of(std::uint64_t key) { return ~key << 2 | 1; }
 
-// Sums over the entries that operations returned. values + 4 * keys == -3 * entries holds for right pairs.
+// Sums over the entries that operations returned. values + 4 * keys == -3 * entries holds for right
+// pairs.
 struct tally {
     std::uint64_t entries = 0, keys = 0, values = 0;
     void add(std::uint64_t key, std::uint64_t value) {

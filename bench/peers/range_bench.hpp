@@ -7,9 +7,10 @@
 //   static constexpr bool exact_keys; (true: finds only the first point of an extent)
 //   void enter(), leave();            (per thread)
 //
-// A round: op = 32 random bits, i = op % items. Even op: look extent i up. op divisible by 3: a "pop": up
-// to 256 tries to erase the extents that follow i, one by one, until 128 (or half of all, in tiny sets)
-// are out; then each of them goes in again, one by one. An average round is half a lookup and 85 updates.
+// A round: op = 32 random bits, i = op % items. Even op: look extent i up. op divisible by 3: a
+// "pop": up to 256 tries to erase the extents that follow i, one by one, until 128 (or half of all,
+// in tiny sets) are out; then each of them goes in again, one by one. An average round is half a
+// lookup and 85 updates.
 #pragma once
 
 #include "peers.hpp"

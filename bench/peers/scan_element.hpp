@@ -2,8 +2,9 @@
 //
 // What the queues of table `scan` hold, and what a scan does with each element.
 //
-// An element is one cache line (or two), as in the table this one continues: larger than a value, so that no
-// scan profits from neighbours in a line. All hooks lie in the first line, beside the value.
+// An element is one cache line (or two), as in the table this one continues: larger than a value,
+// so that no scan profits from neighbours in a line. All hooks lie in the first line, beside the
+// value.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -39,7 +40,8 @@ struct alignas(64) scan_element {
 };
 static_assert(sizeof(scan_element<1>) == 64 && sizeof(scan_element<2>) == 128);
 
-// A chain of dependent multiplications: about a nanosecond each, and no processor can start the next one early.
+// A chain of dependent multiplications: about a nanosecond each, and no processor can start the
+// next one early.
 inline std::uint64_t chain(std::uint64_t a, unsigned steps) {
     for (unsigned i = 0; i < steps; ++i) {
         a = a * 0x9e3779b97f4a7c15u + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The peers of table `scan`: containers of pointers and intrusive lists. Each has push_back and scan; queues
-// also push_front, pop_front and empty.
+// The peers of table `scan`: containers of pointers and intrusive lists. Each has push_back and
+// scan; queues also push_front, pop_front and empty.
 #pragma once
 
 #include "scan_element.hpp"
@@ -29,7 +29,8 @@ template <prefetching Into = prefetching::near, class E>
                            Into == prefetching::far ? 2 : 3);
 }
 
-// The elements themselves, in memory order whatever the order asked for: what a scan costs at least.
+// The elements themselves, in memory order whatever the order asked for: what a scan costs at
+// least.
 template <class E>
 class element_array {
 public:
@@ -128,8 +129,8 @@ private:
     std::size_t capacity_ = 0, mask_ = 0, begin_ = 0, end_ = 0;
 };
 
-// Chunks of 128 pointers in a chain. A chunk is a ring of its own, freed when its last element leaves; one
-// free chunk is kept, so that a short queue does not allocate with every turn.
+// Chunks of 128 pointers in a chain. A chunk is a ring of its own, freed when its last element
+// leaves; one free chunk is kept, so that a short queue does not allocate with every turn.
 template <class E>
 class chunked_fifo {
 public:
@@ -259,8 +260,9 @@ using boost_slist = boost_queue<
                                       &E::slist_hook>>,
     E>;
 
-// The split list as its proposal describes it: F null-ended lists, the address of the last link of each, an
-// iterator of F cursors that reads the link after the body, no prefetching. Any F, to show what a division costs.
+// The split list as its proposal describes it: F null-ended lists, the address of the last link of
+// each, an iterator of F cursors that reads the link after the body, no prefetching. Any F, to show
+// what a division costs.
 template <class E, unsigned F>
 class seed_split_list {
 public:

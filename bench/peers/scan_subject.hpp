@@ -21,8 +21,8 @@ public:
     virtual void push_back(E& e) = 0;
     // The sum of `rounds` scans, each begun with 1.
     virtual std::uint64_t scan(scan_work work, std::uint64_t rounds) const = 0;
-    // `turns` turns of a queue workload on the elements pushed so far (burst: on `order`, from empty to
-    // empty). nothing: not a queue.
+    // `turns` turns of a queue workload on the elements pushed so far (burst: on `order`, from
+    // empty to empty). nothing: not a queue.
     virtual bool is_queue() const = 0;
     virtual std::uint64_t turn(queue_kind kind, std::uint64_t turns,
                                const std::vector<E*>& order) = 0;

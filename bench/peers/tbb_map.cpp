@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// oneTBB concurrent_map: a skip list, a node an entry. Its only erase is unsafe beside other calls, and
-// linear in the size of the map: cases that erase are n/a. It has no step backwards: no floor, and
-// extents only by their exact start.
+// oneTBB concurrent_map: a skip list, a node an entry. Its only erase is unsafe beside other calls,
+// and linear in the size of the map: cases that erase are n/a. It has no step backwards: no floor,
+// and extents only by their exact start.
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The timed loops of table `sort`, compiled once per subject so that what a subject has in its headers is
-// inlined, as it would be for its user.
+// The timed loops of table `sort`, compiled once per subject so that what a subject has in its
+// headers is inlined, as it would be for its user.
 //
-// A subject Q has: a request type Q::request of 256 bytes whose first line holds the key and the hook;
-// Q(plan, pool, count); push(request*), request* pop(); touch(request*), a word of the line that its hook
-// is in. The key is sweep << 48 | sector: a request behind
+// A subject Q has: a request type Q::request of 256 bytes whose first line holds the key and the
+// hook; Q(plan, pool, count); push(request*), request* pop(); touch(request*), a word of the line
+// that its hook is in. The key is sweep << 48 | sector: a request behind
 // the head belongs to the next sweep. All subjects see the same keys and must give the same order.
 #pragma once
 
@@ -136,7 +136,8 @@ private:
 template <class Q>
 concept takes_batches = requires(Q q, typename Q::request** r) { q.push_batch(r, 1u); };
 
-// The timed loops: functions of their own, so that what lies around them takes none of their registers.
+// The timed loops: functions of their own, so that what lies around them takes none of their
+// registers.
 template <class Q>
 LATH_BENCH_CALL void push_all(Q& q, typename Q::request** r, std::uint32_t n) {
     if constexpr (takes_batches<Q>)
@@ -218,7 +219,8 @@ sort_result run_sort(const sort_plan& plan) {
 }
 
 // One whole-path subject P: request with key, length and hook; P(plan, pool, count);
-// bool submit(request*, limit): true when merged and the request is free again; dispatch(); oldest().
+// bool submit(request*, limit): true when merged and the request is free again; dispatch();
+// oldest().
 template <class P>
 LATH_BENCH_CALL bool one_submit(P& p, typename P::request* r, std::uint32_t limit) {
     return p.submit(r, limit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Two heaps that no library here has in this form: a pairing heap of embedded nodes and a radix heap.
+// Two heaps that no library here has in this form: a pairing heap of embedded nodes and a radix
+// heap.
 #include "driver.hpp"
 
 #include <bit>
@@ -16,8 +17,8 @@ struct alignas(64) pairing_item {
     char data[256 - 32];
 };
 
-// Fredman, Sedgewick, Sleator and Tarjan 1986, the two-pass form: a push melds the item with the root, a
-// pop melds the root's children in pairs from the left, then the pairs from the right.
+// Fredman, Sedgewick, Sleator and Tarjan 1986, the two-pass form: a push melds the item with the
+// root, a pop melds the root's children in pairs from the left, then the pairs from the right.
 class pairing_heap {
 public:
     using request = pairing_item;
@@ -74,9 +75,9 @@ struct alignas(64) radix_item {
     char data[256 - 16];
 };
 
-// Ahuja, Mehlhorn, Orlin and Tarjan 1990: bucket i holds the keys whose highest bit that differs from the
-// key popped last is bit i - 1. A pop from an empty bucket 0 deals out the lowest bucket that is not
-// empty. Keys never fall behind the last one popped.
+// Ahuja, Mehlhorn, Orlin and Tarjan 1990: bucket i holds the keys whose highest bit that differs
+// from the key popped last is bit i - 1. A pop from an empty bucket 0 deals out the lowest bucket
+// that is not empty. Keys never fall behind the last one popped.
 class radix_heap {
 public:
     using request = radix_item;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The kernel's rbtree as an IO scheduler uses it, behind plain C calls: alone with the least node cached,
- * with a check of the greatest node first, and as the whole elevator path - tree, hash of ends, FIFO, last
- * merge.
+ * The kernel's rbtree as an IO scheduler uses it, behind plain C calls: alone with the least node
+ * cached, with a check of the greatest node first, and as the whole elevator path - tree, hash of
+ * ends, FIFO, last merge.
  */
 #ifndef LATH_BENCH_LINUX_SORT_H
 #define LATH_BENCH_LINUX_SORT_H

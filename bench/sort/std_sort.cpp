@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The standard library's heap and tree, and a calendar queue: the rival to beat on evenly spread data.
+// The standard library's heap and tree, and a calendar queue: the rival to beat on evenly spread
+// data.
 #include "driver.hpp"
 
 #include <bit>
@@ -61,8 +62,8 @@ private:
     std::multimap<std::uint64_t, request*> tree_;
 };
 
-// 1024 buckets over the device, each a sorted list, and a bitmap of those that are not empty. It knows the
-// device's size, which the others do not, and is as good as its buckets are even.
+// 1024 buckets over the device, each a sorted list, and a bitmap of those that are not empty. It
+// knows the device's size, which the others do not, and is as good as its buckets are even.
 class calendar {
 public:
     using request = item;

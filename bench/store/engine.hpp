@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What table `store` measures: a key-value store filled with items 0, 1, 2, ... Item i has a 64-bit key made from i
-// and, as value, i in decimal digits with a NUL, as in the benchmark of llds.
+// What table `store` measures: a key-value store filled with items 0, 1, 2, ... Item i has a 64-bit
+// key made from i and, as value, i in decimal digits with a NUL, as in the benchmark of llds.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@
 
 namespace lathbench {
 
-// mixed: a bijection of i. path: what the seed's program does for each item: format "key<i>", hash it, format i.
+// mixed: a bijection of i. path: what the seed's program does for each item: format "key<i>", hash
+// it, format i.
 enum class item_keys { mixed, path };
 
 struct item {
@@ -104,7 +105,8 @@ public:
     virtual void prepare(std::uint64_t) {}
 };
 
-// Engines that know single keys only: Map::set(key, value, size), Map::get(key) -> first character or 0.
+// Engines that know single keys only: Map::set(key, value, size), Map::get(key) -> first character
+// or 0.
 template <class Map>
 class single_engine : public store_engine {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// LMDB in shared memory, without syncing; a hundred thousand sets a transaction. One writer at a time is its rule,
-// so it takes part with one thread.
+// LMDB in shared memory, without syncing; a hundred thousand sets a transaction. One writer at a
+// time is its rule, so it takes part with one thread.
 #include "engine.hpp"
 
 #include <lmdb.h>

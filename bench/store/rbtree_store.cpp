@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The user-space peer of the llds benchmark: a red-black tree of nodes with a pointer to the value, one
-// reader-writer lock; the same tree with nodes and values in one arena on 2 MiB pages, which is what the kernel
-// gave llds.
+// The user-space peer of the llds benchmark: a red-black tree of nodes with a pointer to the value,
+// one reader-writer lock; the same tree with nodes and values in one arena on 2 MiB pages, which is
+// what the kernel gave llds.
 #include "engine.hpp"
 
 #include <boost/intrusive/set.hpp>
@@ -43,8 +43,8 @@ struct from_malloc {
     }
 };
 
-// Bumped; chunks a thread has for itself, so that the lock is not needed for memory. Nodes begin on a cache line, as
-// those of llds do, and values lie apart from them.
+// Bumped; chunks a thread has for itself, so that the lock is not needed for memory. Nodes begin on
+// a cache line, as those of llds do, and values lie apart from them.
 class from_arena {
 public:
     from_arena() {
@@ -132,7 +132,8 @@ struct rbtree {
     bi::set<node, bi::key_of_value<key_of_node>, bi::constant_time_size<false>> tree;
 };
 
-// Nodes are made in the order of arrival, as set does, but linked in key order: the same memory in less time.
+// Nodes are made in the order of arrival, as set does, but linked in key order: the same memory in
+// less time.
 template <class Memory>
 class rbtree_engine : public single_engine<rbtree<Memory>> {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// One engine in a process of its own: its malloc, its page size, its resident bytes. The program runs itself again
-// with the job in its environment; both talk in lines through two pipes.
+// One engine in a process of its own: its malloc, its page size, its resident bytes. The program
+// runs itself again with the job in its environment; both talk in lines through two pipes.
 #pragma once
 
 #include "engine.hpp"

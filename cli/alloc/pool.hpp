@@ -27,7 +27,8 @@ pool trim(const pool& of, std::uint64_t unit);
 // of without taken, which may overlap and lie anywhere.
 pool without(const pool& of, std::vector<span> taken);
 
-// What the JSON of `lath extents --json` says is taken, in its order. Throws std::runtime_error naming it.
+// What the JSON of `lath extents --json` says is taken, in its order. Throws std::runtime_error
+// naming it.
 std::vector<span> read_extents(const std::string& path);
 std::vector<span> read_extents(const std::string& name, std::istream& in);
 

@@ -75,8 +75,8 @@ replayer::replayer(const pool& of, const replay_options& options)
 
 replayer::~replayer() { lath_index_destroy(list_, nullptr, nullptr); }
 
-// `where` was taken out of a hole, or makes one with what is free on both sides of it: `whole` is told of that hole,
-// `part` of what is left of it, or was there, on each side.
+// `where` was taken out of a hole, or makes one with what is free on both sides of it: `whole` is
+// told of that hole, `part` of what is left of it, or was there, on each side.
 void replayer::count_holes(const placed& where, hole_change whole, hole_change part) {
     span hole = whole_;
     lath_item item;

@@ -36,7 +36,8 @@ private:
     std::uint64_t count_ = 0, max_ = 0;
 };
 
-// Holes by size, kept up to date with each change: reading them off the list would be O(n) for every state.
+// Holes by size, kept up to date with each change: reading them off the list would be O(n) for
+// every state.
 class hole_counts {
 public:
     void add(const span& hole) { count(hole, 1); }
@@ -71,8 +72,8 @@ public:
         std::uint64_t key = 0, size = 0; // size 0: there was no room
     };
     placed play(const operation& o); // of a free: what was freed
-    // Needs options.history, as history() does. At most `most` states over the whole run, evenly spread, the last
-    // of them now().
+    // Needs options.history, as history() does. At most `most` states over the whole run, evenly
+    // spread, the last of them now().
     state now() const;
     std::vector<state> history() const;
     const latencies& allocating() const { return allocating_; }

@@ -6,7 +6,8 @@
 //   f ID                        free what ID names
 //   # a comment, as is everything behind a # in a line
 //
-// ID is any word; it may be used again once it was freed. Numbers as base/numbers.hpp has them: 4096, 0x1000, 4Ki.
+// ID is any word; it may be used again once it was freed. Numbers as base/numbers.hpp has them:
+// 4096, 0x1000, 4Ki.
 #pragma once
 
 #include "../trace/trace.hpp"
@@ -35,7 +36,8 @@ public:
 
     // skip_bad: lines that make no sense are counted and passed by.
     reader(trace::input in, bool skip_bad) : in_(std::move(in)), skip_bad_(skip_bad) {}
-    // false at the end; throws trace::bad_input "FILE:LINE: what is wrong", and goes on behind it when called again.
+    // false at the end; throws trace::bad_input "FILE:LINE: what is wrong", and goes on behind it
+    // when called again.
     bool next(operation& o);
     const counters& counts() const { return counts_; }
     const std::string& last_error() const { return last_error_; }

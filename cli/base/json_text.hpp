@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Names of files in JSON, which knows UTF-8 alone: "file" is the name with U+FFFD for what is none, and then "file_hex"
-// has its bytes, two digits each. Without "file_hex" the name is exact.
+// Names of files in JSON, which knows UTF-8 alone: "file" is the name with U+FFFD for what is none,
+// and then "file_hex" has its bytes, two digits each. Without "file_hex" the name is exact.
 #pragma once
 
 #include "base/text.hpp"

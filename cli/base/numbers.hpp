@@ -21,7 +21,8 @@ std::optional<Number> parse_digits(std::string_view text) {
     return n;
 }
 
-// A whole number below 2^64: 4096, 0x1000, 1e6, 1.5e6; with K, M, G, T, P or E (also Ki, KiB, ...) times 1024, 1024^2, ...
+// A whole number below 2^64: 4096, 0x1000, 1e6, 1.5e6; with K, M, G, T, P or E (also Ki, KiB, ...)
+// times 1024, 1024^2, ...
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
 // "'lots' is not a whole number from 1 to 8 (1000, 0x1000, 4Ki, 1e6)"

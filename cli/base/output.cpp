@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// O_TMPFILE makes a file that vanishes with its descriptor: nothing is left behind by a kill. Where a file system has none,
-// the file has a name of its own from the start, made with O_EXCL.
+// O_TMPFILE makes a file that vanishes with its descriptor: nothing is left behind by a kill. Where
+// a file system has none, the file has a name of its own from the start, made with O_EXCL.
 #include "base/output.hpp"
 
 #include "base/usage.hpp"
@@ -56,7 +56,8 @@ bool stat_of(const std::string& path, int standard, struct stat& st) {
     return path == "-" ? fstat(standard, &st) == 0 : stat(path.c_str(), &st) == 0;
 }
 
-// What is at the end of the links may be replaced: sets st (st_nlink 0: nothing is there). 0 or errno.
+// What is at the end of the links may be replaced: sets st (st_nlink 0: nothing is there). 0 or
+// errno.
 int look_at(const std::string& path, std::string& target, struct stat& st) {
     target = target_of(path);
     if (target.empty())

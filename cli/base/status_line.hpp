@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// One changing line on standard error, where that is a terminal. What is to stay is said by message(), which takes the
-// line away first.
+// One changing line on standard error, where that is a terminal. What is to stay is said by
+// message(), which takes the line away first.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// SIGINT, SIGTERM and SIGHUP ask long work to stop, for the length of a scope; a second one kills. What was ignored when
-// the program began (nohup) stays ignored. SIGPIPE is ignored in the scope: a write to a closed pipe fails like any other.
+// SIGINT, SIGTERM and SIGHUP ask long work to stop, for the length of a scope; a second one kills.
+// What was ignored when the program began (nohup) stays ignored. SIGPIPE is ignored in the scope: a
+// write to a closed pipe fails like any other.
 #pragma once
 
 #include <array>

@@ -14,7 +14,8 @@ namespace lathcli {
 bool is_utf8(std::string_view bytes);
 // Two digits for each byte, in lower case.
 std::string to_hex(std::string_view bytes);
-// Without what moves a cursor or breaks a line: \t \n \r \\ and \xHH, the last for each byte that is no UTF-8 too.
+// Without what moves a cursor or breaks a line: \t \n \r \\ and \xHH, the last for each byte that
+// is no UTF-8 too.
 std::string printable(std::string_view bytes);
 
 std::string join(const std::vector<std::string>& words, std::string_view between = ", ");

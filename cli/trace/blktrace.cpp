@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// blktrace's binary records, as linux/blktrace_api.h lays them out: 48 bytes in the byte order of the
-// machine that wrote them, then pdu_len bytes. Action Q, a request queued, is the arrival. Sectors are of
-// 512 bytes. (Files of several processors, concatenated, are not in order of time: blkparse merges them.)
+// blktrace's binary records, as linux/blktrace_api.h lays them out: 48 bytes in the byte order of
+// the machine that wrote them, then pdu_len bytes. Action Q, a request queued, is the arrival.
+// Sectors are of 512 bytes. (Files of several processors, concatenated, are not in order of time:
+// blkparse merges them.)
 #include "formats.hpp"
 
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// fio's iolog. Version 2: "FILE ACTION [OFFSET LENGTH]"; version 3 has a time before it, microseconds since
-// the start (the manual does not say the unit; fio 3.33 writes these). The log is written when a request
-// is queued, so its order is that of arrival. Actions: add, open, close of a file; read, write, trim, and
-// sync, datasync, wait, which are no requests to sort.
+// fio's iolog. Version 2: "FILE ACTION [OFFSET LENGTH]"; version 3 has a time before it,
+// microseconds since the start (the manual does not say the unit; fio 3.33 writes these). The log
+// is written when a request is queued, so its order is that of arrival. Actions: add, open, close
+// of a file; read, write, trim, and sync, datasync, wait, which are no requests to sort.
 //
 // Files have no place on a device: they are laid out 1 TiB apart in the order in which they appear.
 #include "fields.hpp"

@@ -34,7 +34,8 @@ bool is_device(std::string_view word) {
            number(word.substr(comma + 1));
 }
 
-// "MAJ,MIN CPU SEQ SECONDS PID ACTION RWBS SECTOR + SECTORS [NAME]"; then a summary, from "CPU0 (8,0):"
+// "MAJ,MIN CPU SEQ SECONDS PID ACTION RWBS SECTOR + SECTORS [NAME]"; then a summary, from "CPU0
+// (8,0):"
 class blkparse : public lines {
 public:
     blkparse(input in, const reader_options& options)

@@ -50,7 +50,8 @@ public:
 class byte_source {
 public:
     virtual ~byte_source() = default;
-    // up to n bytes; 0 at the end; throws std::runtime_error that names the input, stopped after a signal
+    // up to n bytes; 0 at the end; throws std::runtime_error that names the input, stopped after a
+    // signal
     virtual std::size_t read(char* to, std::size_t n) = 0;
 };
 
@@ -67,8 +68,8 @@ public:
     // Up to n bytes from here, not taken; fewer only at the end.
     std::string_view peek(std::size_t n);
     void skip(std::size_t n); // at most what peek() showed
-    // The next line without its end; false at the end of the input. Sets too_long() and gives the start
-    // of a line that does not fit in the window.
+    // The next line without its end; false at the end of the input. Sets too_long() and gives the
+    // start of a line that does not fit in the window.
     bool line(std::string_view& text);
     bool too_long() const { return too_long_; }
     std::uint64_t line_number() const { return line_number_; }
@@ -90,8 +91,9 @@ struct reader_options {
     bool drop_doubles = false; // an event equal to the one before it but for its time
 };
 
-// One format. next() gives events until it returns false; a bad line or record throws bad_input, after
-// which next() may be called again and goes on behind it (not in binary traces, which have no lines).
+// One format. next() gives events until it returns false; a bad line or record throws bad_input,
+// after which next() may be called again and goes on behind it (not in binary traces, which have no
+// lines).
 class reader {
 public:
     struct counters {

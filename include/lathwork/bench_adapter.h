@@ -5,23 +5,22 @@
  *	cc -shared -fPIC -O2 my.c -o my.so
  *	lath bench index ranges --vs ./my.so
  *
- * my.c fills in struct lath_bench_adapter and exports it under the name lath_bench_guest. Each table
- * has a group of functions; a group that is NULL keeps the structure out of that table:
+ * my.c fills in struct lath_bench_adapter and exports it under the name lath_bench_guest. Each
+ * table has a group of functions; a group that is NULL keeps the structure out of that table:
  *
  *	group    table    what is measured
- *	ranges   ranges   extents: inserted, found by any point inside, erased, by one and more threads
- *	map      index    uint64_t -> uint64_t with order
- *	queue    scan     a queue of objects, scanned and used as a run-queue
- *	sorter   sort     requests by key, lowest first
- *	holes    iova     free address ranges, aligned, taken and given back
- *	store    store    uint64_t -> bytes: set and get, a call an item
+ *	ranges   ranges   extents: inserted, found by any point inside, erased, by one and more
+ *threads map      index    uint64_t -> uint64_t with order queue    scan     a queue of objects,
+ *scanned and used as a run-queue sorter   sort     requests by key, lowest first holes    iova free
+ *address ranges, aligned, taken and given back store    store    uint64_t -> bytes: set and get, a
+ *call an item
  *
  * Its figures then stand beside all others: the same process, the same work, in turns, every result
  * compared with the oracle. A structure that answers wrongly is reported and has no row.
  *
- * Threads: without LATH_BENCH_CONCURRENT calls stand behind the spinlock that all single-threaded peers
- * get; in table store behind their reader-writer lock, gets beside gets. Calls go through a pointer, 1 to
- * 2 ns each, which compiled-in peers do not pay.
+ * Threads: without LATH_BENCH_CONCURRENT calls stand behind the spinlock that all single-threaded
+ * peers get; in table store behind their reader-writer lock, gets beside gets. Calls go through a
+ * pointer, 1 to 2 ns each, which compiled-in peers do not pay.
  * Memory: create() returns NULL for "out of memory". What malloc() hands out counts as bytes a key.
  * Example: examples/bench_adapter.c.
  */
@@ -41,13 +40,14 @@ extern "C" {
 /* flags: any number of threads may call at once */
 #define LATH_BENCH_CONCURRENT 1u
 
-/* Extents [key, key + size) that never overlap; item is the caller's and is given back as it was. */
+/* Extents [key, key + size) that never overlap; item is the caller's and is given back as it
+ * was. */
 struct lath_bench_ranges {
 	void *(*create)(void);
 	void (*destroy)(void *s); /* items may still be inside; they are not to be freed */
 	int (*insert)(void *s, uint64_t key, uint64_t size, void *item); /* 0, or not 0: overlaps */
-	void *(*lookup)(void *s, uint64_t point);			 /* the item over point, or NULL */
-	void *(*erase)(void *s, uint64_t point); /* likewise, and takes it out; may be absent */
+	void *(*lookup)(void *s, uint64_t point); /* the item over point, or NULL */
+	void *(*erase)(void *s, uint64_t point);  /* likewise, and takes it out; may be absent */
 	unsigned int flags;
 };
 
@@ -59,7 +59,8 @@ struct lath_bench_map {
 	int (*get)(void *s, uint64_t key, uint64_t *value);   /* 1 found, 0 not */
 	int (*update)(void *s, uint64_t key, uint64_t value); /* 1 replaced, 0 no such key */
 	int (*erase)(void *s, uint64_t key);		      /* 1 erased, 0 no such key */
-	int (*floor)(void *s, uint64_t at, uint64_t *key, uint64_t *value); /* largest key <= at: 1, or 0 */
+	int (*floor)(void *s, uint64_t at, uint64_t *key,
+		     uint64_t *value); /* largest key <= at: 1, or 0 */
 	/* up to n entries from the first key >= from, ascending; returns how many */
 	size_t (*scan)(void *s, uint64_t from, size_t n, uint64_t *keys, uint64_t *values);
 	/* hit[i] = 1 and values[i] set, or hit[i] = 0 */
@@ -81,7 +82,8 @@ struct lath_bench_queue {
 	void (*scan)(void *s, void (*each)(void *context, void *object), void *context);
 };
 
-/* Requests by key; of equal keys any may be first. The hook is at the request's address, as above. */
+/* Requests by key; of equal keys any may be first. The hook is at the request's address, as
+ * above. */
 struct lath_bench_sorter {
 	void *(*create)(uint32_t most); /* so many at once, at most */
 	void (*destroy)(void *s);
@@ -102,11 +104,13 @@ struct lath_bench_holes {
 struct lath_bench_store {
 	void *(*create)(void);
 	void (*destroy)(void *s);
-	int (*set)(void *s, uint64_t key, const void *value, size_t size); /* added or replaced: 0 */
+	int (*set)(void *s, uint64_t key, const void *value,
+		   size_t size); /* added or replaced: 0 */
 	/* up to `room` bytes of the value copied; its size, or -1: no such key */
 	int (*get)(void *s, uint64_t key, void *value, size_t room);
 	/* all, by ascending key */
-	void (*scan)(void *s, void (*each)(void *context, uint64_t key, const void *value, size_t size),
+	void (*scan)(void *s,
+		     void (*each)(void *context, uint64_t key, const void *value, size_t size),
 		     void *context);
 	unsigned int flags;
 };

@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-/* Of these headers; lath_version() (lathwork/error.h) is that of the library. Here and nowhere else. */
+/* Of these headers; lath_version() (lathwork/error.h) is that of the library. Here and nowhere
+ * else. */
 #define LATH_VERSION_MAJOR 0
 #define LATH_VERSION_MINOR 1
 #define LATH_VERSION_PATCH 0
@@ -69,40 +70,47 @@ struct lath_rcu {
 };
 
 #ifndef __KERNEL__
-/* The library's own, over membarrier(2): a section costs two stores. A thread registers by itself on its first use
- * and unregisters when it ends. The default: nothing to forget. */
+/* The library's own, over membarrier(2): a section costs two stores. A thread registers by itself
+ * on its first use and unregisters when it ends. The default: nothing to forget. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
-/* The same, and a thread may register and unregister itself: the first section is then as cheap as the others. A thread
- * that does not call register_thread() is registered on its first use all the same. */
+/* The same, and a thread may register and unregister itself: the first section is then as cheap as
+ * the others. A thread that does not call register_thread() is registered on its first use all the
+ * same. */
 extern LATH_API const struct lath_rcu lath_rcu_memb;
 
 /*
  * fork()
  *
- * After a fork the parent and the child both go on: every call works in both, init to fini, open to close, whatever other
- * threads of the parent were doing. The child has its own copy of each structure; a store shm:NAME or dev:PATH
- * stays one for both. On its first use the library registers handlers with pthread_atfork(). Before a fork they
- * hold new changes up and wait for the calls that other threads are in, so the child finds each structure
- * whole and each lock free. They do not wait for read-side sections: those of other threads do not exist in the child,
- * those of the thread that forks go on in both processes, with what they protect. Iterators and cursors likewise.
+ * After a fork the parent and the child both go on: every call works in both, init to fini, open to
+ * close, whatever other threads of the parent were doing. The child has its own copy of each
+ * structure; a store shm:NAME or dev:PATH stays one for both. On its first use the library
+ * registers handlers with pthread_atfork(). Before a fork they hold new changes up and wait for the
+ * calls that other threads are in, so the child finds each structure whole and each lock free. They
+ * do not wait for read-side sections: those of other threads do not exist in the child, those of
+ * the thread that forks go on in both processes, with what they protect. Iterators and cursors
+ * likewise.
  *
- *   F1  Do not fork between lath_cursor_lock() and the call that unlocks, in the `each` of lath_index_store_range(),
- *       in a function of lath_allocator, or in a callback of lath_store_update() on shm:NAME. Other callbacks may fork.
- *   F2  fork() waits for calls of other threads, so for the callbacks they run and their lath_allocator. A thread that
- *       forks must not hold what these wait for. With fork handlers for a lock of your own: if it is taken inside calls
- *       (by an allocator, a callback), register them before the first use of the library; if it is held around
- *       calls, after it.
- *   F3  With an RCU flavour of the caller's, fork only while no other thread is in a call or in a section, and prepare that
- *       flavour as its own manual says (liburcu: call_rcu_before_fork() and its relatives). The built-in flavours need
- *       none of that and are not disturbed by it.
- *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need nothing of this. _Fork() and clone() do
+ *   F1  Do not fork between lath_cursor_lock() and the call that unlocks, in the `each` of
+ *       lath_index_store_range(), in a function of lath_allocator, or in a callback of
+ *       lath_store_update() on shm:NAME. Other callbacks may fork.
+ *   F2  fork() waits for calls of other threads, so for the callbacks they run and their
+ *       lath_allocator. A thread that forks must not hold what these wait for. With fork handlers
+ *       for a lock of your own: if it is taken inside calls (by an allocator, a callback), register
+ *       them before the first use of the library; if it is held around calls, after it.
+ *   F3  With an RCU flavour of the caller's, fork only while no other thread is in a call or in a
+ *       section, and prepare that flavour as its own manual says (liburcu: call_rcu_before_fork()
+ *       and its relatives). The built-in flavours need none of that and are not disturbed by it.
+ *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need nothing of this.
+ *       _Fork() and clone() do
  *       not run the handlers: then only exec() or _exit() may follow.
  *   F5  Fork handlers of the program may make calls, but none that waits for readers (fini, close,
  *       lath_store_compact()): handlers registered before the first use of the library run while
  *       it is held up.
  *
- * The thread that reclaims memory is started in the child when something is first retired there. daemon() is a fork whose
- * parent ends: open the store before or after. ThreadSanitizer lets a child make threads only with die_after_fork=0.
+ * The thread that reclaims memory is started in the child when something is first retired there.
+ * daemon() is a fork whose
+ * parent ends: open the store before or after. ThreadSanitizer lets a child make threads only with
+ * die_after_fork=0.
  */
 #endif
 
@@ -124,16 +132,19 @@ enum lath_layout {
 
 /* lath_config.flags */
 enum {
-	/* Node memory in 2 MiB pages (madvise); ignored in the kernel. Without either flag what a list takes
-	 * beyond 32 MiB is, with the second one nothing: for programs that fork and go on writing. */
+	/* Node memory in 2 MiB pages (madvise); ignored in the kernel. Without either flag what a
+	 * list takes beyond 32 MiB is, with the second one nothing: for programs that fork and go
+	 * on writing. */
 	LATH_HUGE_PAGES = 1u << 0,
 	LATH_SMALL_PAGES = 1u << 3,
 	LATH_NODE_EACH = 1u << 1, /* one allocation a node, freed right after its grace period:
-					 * slower, but checkers (ASan, memcheck) see every misuse */
-	/* In memory that several processes map at one address: rcu and allocator point to structs that each of
-	 * them has at that address, and are used in place, not copied; id is set and never used again. */
+				   * slower, but checkers (ASan, memcheck) see every misuse */
+	/* In memory that several processes map at one address: rcu and allocator point to structs
+	 * that each of them has at that address, and are used in place, not copied; id is set and
+	 * never used again. */
 	LATH_SHARED = 1u << 4,
-	LATH_HOLES = 1u << 2, /* the list can be asked for free room (lathwork/hole.h); ranges only */
+	LATH_HOLES =
+		1u << 2, /* the list can be asked for free room (lathwork/hole.h); ranges only */
 };
 
 struct lath_config {

@@ -2,23 +2,25 @@
 /*
  * lathwork/cursor.h - a position in an index: iteration both ways, and the locked leaf.
  *
- * Iteration. A cursor stands on an item, or nowhere. It may be moved while other threads write: each
- * step finds the neighbour as it is at that moment, without a search as long as no thread changed the
- * leaf, else by key. A cursor holds no read-side critical section between calls, and the item it
- * returns is a copy. In slot mode the caller protects what the copy points to, with a read-side critical
- * section of its own.
+ * Iteration. A cursor stands on an item, or nowhere. It may be moved while other threads write:
+ * each step finds the neighbour as it is at that moment, without a search as long as no thread
+ * changed the leaf, else by key. A cursor holds no read-side critical section between calls, and
+ * the item it returns is a copy. In slot mode the caller protects what the copy points to, with a
+ * read-side critical section of its own.
  *
  *     struct lath_cursor cursor;
  *     struct lath_item item;
  *
  *     lath_cursor_init(&cursor, index);
- *     for (int ok = lath_cursor_seek(&cursor, 100, &item); ok; ok = lath_cursor_next(&cursor, &item))
+ *     for (int ok = lath_cursor_seek(&cursor, 100, &item); ok; ok = lath_cursor_next(&cursor,
+ *     &item))
  *             use(&item);
  *
  * The locked leaf. File systems need to search and insert in two steps: lock the leaf that covers a
  * key, look at the neighbours, decide, insert or erase, unlock. No other thread changes the keys
- * [low, last] that lath_cursor_lock reports until then. Between lock and unlock the thread must make no
- * other call on the same index: it would wait for ever. In the kernel preemption is off meanwhile.
+ * [low, last] that lath_cursor_lock reports until then. Between lock and unlock the thread must
+ * make no other call on the same index: it would wait for ever. In the kernel preemption is off
+ * meanwhile.
  *
  *     ret = lath_cursor_lock(&cursor, key, NULL, NULL);
  *     if (!ret) {
@@ -52,30 +54,36 @@ struct lath_cursor {
 LATH_API void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *index);
 
 /*
- * Move to the first item with key >= `key` / the last one with key <= `key` / the item after / before the
- * one it stands on. Returns 1 (*item filled) or 0: there is none, and the cursor stays where it was.
- * From nowhere, next goes to the first item and prev to the last one.
+ * Move to the first item with key >= `key` / the last one with key <= `key` / the item after /
+ * before the one it stands on. Returns 1 (*item filled) or 0: there is none, and the cursor stays
+ * where it was. From nowhere, next goes to the first item and prev to the last one.
  */
 LATH_API int lath_cursor_seek(struct lath_cursor *cursor, uint64_t key, struct lath_item *item);
-LATH_API int lath_cursor_seek_floor(struct lath_cursor *cursor, uint64_t key, struct lath_item *item);
+LATH_API int lath_cursor_seek_floor(struct lath_cursor *cursor, uint64_t key,
+				    struct lath_item *item);
 LATH_API int lath_cursor_next(struct lath_cursor *cursor, struct lath_item *item);
 LATH_API int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item);
 
 /*
- * Lock the leaf that covers key; *low, *last (may be NULL): the keys it covers. Allocates what an insert
+ * Lock the leaf that covers key; *low, *last (may be NULL): the keys it covers. Allocates what an
+ * insert
  * may need first: 0 | -ENOMEM. Enters a read-side critical section, which unlock leaves.
  */
-LATH_API int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, uint64_t *last);
-/* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf. Returns 1, or
+LATH_API int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low,
+			      uint64_t *last);
+/* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf.
+ * Returns 1, or
  * 0: there is none in this leaf. */
-LATH_API int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, struct lath_item *item);
+LATH_API int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key,
+				      struct lath_item *item);
 LATH_API int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 					struct lath_item *item);
-/* Insert an item that begins in the locked leaf, and unlock in any case. 0 | -EEXIST (*conflict) | -EINVAL
- * | -EAGAIN: the leaf was full, and has room now: lock and look again. */
+/* Insert an item that begins in the locked leaf, and unlock in any case. 0 | -EEXIST (*conflict) |
+ * -EINVAL | -EAGAIN: the leaf was full, and has room now: lock and look again. */
 LATH_API int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 				struct lath_item *conflict);
-/* Erase the item of the locked leaf that starts at key, and unlock in any case. 0 (*old) | -ENOENT */
+/* Erase the item of the locked leaf that starts at key, and unlock in any case. 0 (*old) |
+ * -ENOENT */
 LATH_API int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item *old);
 LATH_API void lath_cursor_unlock(struct lath_cursor *cursor);
 

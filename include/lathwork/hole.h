@@ -2,10 +2,11 @@
 /*
  * lathwork/hole.h - find free space between the ranges of an index, and take it.
  *
- * A hole is a run of keys that no item covers. An index made with LATH_HOLES keeps a summary for every
- * node: upper bounds of the free runs below it, for each of 32 alignments. An erase raises them as far
- * as they grow, an insert does not touch them, and a search that finds one too high lowers it. So a
- * search skips what cannot hold the request, and no insert writes above its leaf. After
+ * A hole is a run of keys that no item covers. An index made with LATH_HOLES keeps a summary for
+ * every
+ * node: upper bounds of the free runs below it, for each of 32 alignments. An erase raises them as
+ * far as they grow, an insert does not touch them, and a search that finds one too high lowers it.
+ * So a search skips what cannot hold the request, and no insert writes above its leaf. After
  * skiplist_insert_hole of Chris Mason's skip list (2013), which visited the leaves one by one.
  *
  *     struct lath_config config = LATH_CONFIG_INIT;
@@ -19,13 +20,14 @@
  *
  * Threads: both calls may run concurrently with all that an insert may. What find_hole found may be
  * taken a moment later; insert_hole takes it or searches on, and -EAGAIN never reaches the caller.
- * Ordering: insert_hole is linearizable, and so is its -ENOSPC: at some moment of the call there was no
- * such hole. Which of several holes is taken is exactly the policy's choice if no other thread writes
- * meanwhile; otherwise it is the policy's choice among the holes the search met.
+ * Ordering: insert_hole is linearizable, and so is its -ENOSPC: at some moment of the call there
+ * was no such hole. Which of several holes is taken is exactly the policy's choice if no other
+ * thread writes meanwhile; otherwise it is the policy's choice among the holes the search met.
  * Progress: as an insert's. Before it reports -ENOSPC, a call waits for erases that are under way.
- * Cost: FIRST, LAST, NEXT and NEAR take about two descents. What a summary cannot tell (alignments above
- * 2^31, sizes between two codes, see the source) is found by testing candidates in turn. BEST looks at
- * every leaf that may hold the request. Memory: 64 bytes more per leaf, 4160 bytes more per inner node.
+ * Cost: FIRST, LAST, NEXT and NEAR take about two descents. What a summary cannot tell (alignments
+ * above 2^31, sizes between two codes, see the source) is found by testing candidates in turn. BEST
+ * looks at every leaf that may hold the request. Memory: 64 bytes more per leaf, 4160 bytes more
+ * per inner node.
  */
 #ifndef LATHWORK_HOLE_H
 #define LATHWORK_HOLE_H
@@ -55,30 +57,31 @@ struct lath_hole_request {
 	enum lath_hole_policy policy;
 };
 
-/* Find a hole: 0 (*key set) | -ENOSPC | -EINVAL: size 0, align not a power of two, low >= high, an EXACT
- * hint that is not aligned or is outside the limits, or an index made without LATH_HOLES. */
+/* Find a hole: 0 (*key set) | -ENOSPC | -EINVAL: size 0, align not a power of two, low >= high, an
+ * EXACT hint that is not aligned or is outside the limits, or an index made without LATH_HOLES. */
 LATH_API int lath_index_find_hole(struct lath_index *index, const struct lath_hole_request *want,
 				  uint64_t *key);
-/* Find a hole and insert an item of that size with this value there, as one step. Results as find_hole,
- * or -ENOMEM (nothing changed). */
+/* Find a hole and insert an item of that size with this value there, as one step. Results as
+ * find_hole, or -ENOMEM (nothing changed). */
 LATH_API int lath_index_insert_hole(struct lath_index *index, const struct lath_hole_request *want,
 				    uint64_t value, uint64_t *key);
 
 /* What is free in [low, high), without reading every leaf. */
 struct lath_hole_stats {
-	uint64_t largest;		 /* longest free run */
-	uint64_t largest_order;		 /* log2 of the largest naturally aligned free block; 64: none */
-	uint64_t free;			 /* keys in free runs: exact if `sampled` is 0, else an estimate */
-	uint64_t holes;			 /* number of free runs; likewise */
-	uint64_t histogram[64];		 /* [i]: runs of 2^i .. 2^(i+1) - 1 keys; likewise */
+	uint64_t largest;	/* longest free run */
+	uint64_t largest_order; /* log2 of the largest naturally aligned free block; 64: none */
+	uint64_t free;		/* keys in free runs: exact if `sampled` is 0, else an estimate */
+	uint64_t holes;		/* number of free runs; likewise */
+	uint64_t histogram[64]; /* [i]: runs of 2^i .. 2^(i+1) - 1 keys; likewise */
 	uint64_t fragmentation_permille; /* 1000 * (1 - largest / free) */
 	uint64_t sampled;		 /* 0, or the number of leaves it was estimated from */
 };
 
-/* 0 | -EINVAL (limits, or an index made without LATH_HOLES). Reads at most max_leaves leaves (0: all) for the
- * histogram, evenly spread. `largest` and `largest_order` are exact if no other thread writes. */
-LATH_API int lath_index_hole_stats(struct lath_index *index, uint64_t low, uint64_t high, uint64_t max_leaves,
-				   struct lath_hole_stats *stats);
+/* 0 | -EINVAL (limits, or an index made without LATH_HOLES). Reads at most max_leaves leaves (0:
+ * all) for the histogram, evenly spread. `largest` and `largest_order` are exact if no other thread
+ * writes. */
+LATH_API int lath_index_hole_stats(struct lath_index *index, uint64_t low, uint64_t high,
+				   uint64_t max_leaves, struct lath_hole_stats *stats);
 
 #ifdef __cplusplus
 }

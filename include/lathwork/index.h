@@ -13,37 +13,39 @@
  *            |     |                                        [low, last], its right sibling begins
  *   leaf   [..] -> [..] -> [..] -> [..] -> [..] -> ...      at last + 1
  *
- *   a node: lockword low last right | live shift used base | head[64] | pair[64] {key, value} | size[64]
- *           0                         32                     64         128                     1152
+ *   node   lockword low last right | live shift used base | head[64] | {key, value}[64] | size[64]
+ *          0                         32                     64         128                1152
  *
  * Invariants. lath_index_verify checks them; the number in brackets is the level that does.
- *   I1  every node in a chain is alive, and unlocked or locked by one thread                      [1]
+ *   I1  every node in a chain is alive, and unlocked or locked by one thread                   [1]
  *   I2  the leaves' fence keys cover 0 .. 2^64 - 1 without gap or overlap; a half-dead leaf
- *       covers nothing                                                                            [1]
- *   I3  entries ascend by key; only entries below `used` are live                                 [2]
- *   I4  live ranges are disjoint, none is empty or wraps                                          [2]
- *   I5  no range crosses its leaf's fences: one leaf answers a lookup                             [2]
- *   I6  heads are the keys quantised to a byte, in order; 255 from `used` on                      [3]
+ *       covers nothing                                                                         [1]
+ *   I3  entries ascend by key; only entries below `used` are live                              [2]
+ *   I4  live ranges are disjoint, none is empty or wraps                                       [2]
+ *   I5  no range crosses its leaf's fences: one leaf answers a lookup                          [2]
+ *   I6  heads are the keys quantised to a byte, in order; 255 from `used` on                   [3]
  *   I7  an inner level covers the key space as the leaves do; its separators ascend strictly, and
- *       the first is the node's low fence                                                         [4]
- *   I8  a child is one level down and alive                                                       [4]
- *   I9  a separator is never below its child's low fence: no descent arrives too far right        [4]
- *   I10 every item is found by a descent from the root                                            [5]
- *   I11 with LATH_HOLES, no summary of free space hides a hole (lathwork/hole.h)                  [5]
+ *       the first is the node's low fence                                                      [4]
+ *   I8  a child is one level down and alive                                                    [4]
+ *   I9  a separator is never below its child's low fence: no descent arrives too far right     [4]
+ *   I10 every item is found by a descent from the root                                         [5]
+ *   I11 with LATH_HOLES, no summary of free space hides a hole (lathwork/hole.h)               [5]
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
- *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count, prefetch   with all but X
- *   insert, erase, replace, resize, split, erase_range, store_range, batches, prepare          with all but X
- *   verify, dump                                                       with each other and with reads only
- *   init, fini, create, destroy, load_sorted                           X: with nothing
- * All threads use one index through one RCU flavour (lathwork/config.h). Calls enter an RCU read-side
- * critical section by themselves where they need one; for the _rcu forms the caller is in one. A
- * thread must not wait for a grace period within a read-side critical section.
+ *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
+ *   prefetch: with all but X
+ *   insert, erase, replace, resize, split, erase_range, store_range, batches,
+ *   prepare: with all but X
+ *   verify, dump: with each other and with reads only
+ *   init, fini, create, destroy, load_sorted: X, with nothing
+ * All threads use one index through one RCU flavour (lathwork/config.h). Calls enter an RCU
+ * read-side critical section by themselves where they need one; for the _rcu forms the caller is in
+ * one. A thread must not wait for a grace period within a read-side critical section.
  *
  * Guarantees
  *   P1  Lookup, get, overlap, ceiling, floor, first, last, insert, erase, replace, the _if forms,
- *       resize, split, store_range and each element of a batch are linearizable: they take effect at
- *       one moment between call and return, for a hit and for a miss.
+ *       resize, split, store_range and each element of a batch are linearizable: they take effect
+ *       at one moment between call and return, for a hit and for a miss.
  *   P2  A scan takes what each leaf holds at one moment. It sees every item that is there all the
  *       time, and none that never is. erase_range works leaf by leaf.
  *   P3  A failed call changes nothing. Reads, erase, replace and erase_range never allocate.
@@ -54,16 +56,16 @@
  *
  * Ownership. Values and slots belong to the caller. Readers that found an item before it was erased
  * may still look at it: in slot mode free it after a grace period (lath_rcu_auto.call). The caller
- * must not change a slot's key and size while it is in an index, and updates them after resize, split
- * and store_range.
+ * must not change a slot's key and size while it is in an index, and updates them after resize,
+ * split and store_range.
  *
  * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
  * ascending ones 100 %. A descent touches three cache lines per level. Above about 50,000 evenly
  * distributed keys (user space only) a hint table of 1/3 byte per item replaces it by two cache
  * misses. No random numbers are used: the same calls build the same index.
  *
- * Not for: keys longer than 64 bits, overlapping items, or a set so small that an array does. If order
- * does not matter, a hash table finds single keys faster.
+ * Not for: keys longer than 64 bits, overlapping items, or a set so small that an array does. If
+ * order does not matter, a hash table finds single keys faster.
  *
  *     struct lath_index index;
  *     struct lath_item item = { .key = 4096, .size = 8192, .value = 7 };
@@ -97,8 +99,8 @@ struct lath_item {
 	uint64_t value;
 };
 
-/* Opaque; to be embedded. Aligned to 64 bytes: malloc() aligns to 16 only, so allocate one, or what embeds
- * one, with aligned_alloc(). It must not be moved between init and fini. */
+/* Opaque; to be embedded. Aligned to 64 bytes: malloc() aligns to 16 only, so allocate one, or what
+ * embeds one, with aligned_alloc(). It must not be moved between init and fini. */
 struct lath_index {
 	uint64_t opaque[LATH_INDEX_WORDS];
 }
@@ -118,7 +120,8 @@ struct lath_index_stats {
 	uint64_t lock_falls;	/* reads that took the lock after some failed validations */
 	uint64_t splits;	/* leaves added to full ones */
 	uint64_t merges;
-	uint64_t no_downlink; /* nodes without a parent entry, for want of memory: found by moving right */
+	uint64_t no_downlink; /* nodes without a parent entry, for want of memory: found by moving
+				 right */
 	uint64_t huge_bytes;  /* of bytes: asked to be on 2 MiB pages */
 };
 
@@ -127,11 +130,12 @@ typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
 
 /*
  * Make an empty index. config may be NULL. init: 0 | -EINVAL (config, or an index that is NULL or
- * misaligned) | -ENOMEM. create: NULL for either. fini and destroy end an index: they wait for retired
- * nodes, so not in a read-side critical section, and free all memory.
- * Misuse. Every call but destroy, which ignores NULL, needs an index between init and fini: NULL, an index that
- * was never initialised, and an index after its fini (a second fini too) are not checked. After fini, init begins
- * anew. Pointers for results may be NULL only where a call says so.
+ * misaligned) | -ENOMEM. create: NULL for either. fini and destroy end an index: they wait for
+ * retired nodes, so not in a read-side critical section, and free all memory.
+ * Misuse. Every call but destroy, which ignores NULL, needs an index between init and fini: NULL,
+ * an index that was never initialised, and an index after its fini (a second fini too) are not
+ * checked. After fini, init begins anew. Pointers for results may be NULL only where a call says
+ * so.
  */
 LATH_API int lath_index_init(struct lath_index *index, const struct lath_config *config);
 /* each: called for every item that is still there, or NULL. Excludes all other calls. */
@@ -144,10 +148,10 @@ LATH_API void lath_index_destroy(struct lath_index *index, lath_item_fn each, vo
 LATH_API int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
 				    struct lath_item *conflict);
 /*
- * Insert without allocating: the caller brings the nodes along. preload() fills what is missing; zero
- * the struct before the first time. insert_preloaded() takes what it needs. It returns -EAGAIN, the
- * index unchanged, if that is not enough because other threads split the same leaf at the same time:
- * preload and try again.
+ * Insert without allocating: the caller brings the nodes along. preload() fills what is missing;
+ * zero the struct before the first time. insert_preloaded() takes what it needs. It returns
+ * -EAGAIN, the index unchanged, if that is not enough because other threads split the same leaf at
+ * the same time: preload and try again.
  */
 struct lath_preload {
 	void *node[3];
@@ -157,31 +161,38 @@ LATH_API int lath_index_preload(struct lath_index *index, struct lath_preload *p
 LATH_API void lath_index_preload_release(struct lath_index *index, struct lath_preload *preload);
 LATH_API int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item *item,
 					 struct lath_preload *preload, struct lath_item *conflict);
-/* Erase the item that starts at key / that covers point: 0 (*old filled if not NULL) | -ENOENT. Never allocates. */
+/* Erase the item that starts at key / that covers point: 0 (*old filled if not NULL) | -ENOENT.
+ * Never allocates. */
 LATH_API int lath_index_erase_item(struct lath_index *index, uint64_t key, struct lath_item *old);
-LATH_API int lath_index_erase_item_at(struct lath_index *index, uint64_t point, struct lath_item *old);
-/* Change the value of the item that starts at key: 0 (*old, if not NULL: the item before) | -ENOENT */
+LATH_API int lath_index_erase_item_at(struct lath_index *index, uint64_t point,
+				      struct lath_item *old);
+/* Change the value of the item that starts at key: 0 (*old, if not NULL: the item before) |
+ * -ENOENT */
 LATH_API int lath_index_replace_item(struct lath_index *index, uint64_t key, uint64_t value,
 				     struct lath_item *old);
 /* The same if the item's value is `expected`: 0 | -ENOENT | -EAGAIN (*there: the item as it is) */
-LATH_API int lath_index_replace_if(struct lath_index *index, uint64_t key, uint64_t expected, uint64_t value,
-				   struct lath_item *there);
-/* Erase the item that starts at key if its value is `expected`: results as above. Never allocates. */
+LATH_API int lath_index_replace_if(struct lath_index *index, uint64_t key, uint64_t expected,
+				   uint64_t value, struct lath_item *there);
+/* Erase the item that starts at key if its value is `expected`: results as above. Never
+ * allocates. */
 LATH_API int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
 				 struct lath_item *there);
 /* Find the item that covers point: 0 | -ENOENT */
-LATH_API int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found);
+LATH_API int lath_index_lookup_item(struct lath_index *index, uint64_t point,
+				    struct lath_item *found);
 /* Find the first item that overlaps [key, key + size): 0 | -ENOENT | -EINVAL */
 LATH_API int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
 				     struct lath_item *found);
 /* Find the first item with item.key >= key / the last one with item.key <= key: 0 | -ENOENT */
-LATH_API int lath_index_ceiling_item(struct lath_index *index, uint64_t key, struct lath_item *found);
+LATH_API int lath_index_ceiling_item(struct lath_index *index, uint64_t key,
+				     struct lath_item *found);
 LATH_API int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_item *found);
 LATH_API int lath_index_first_item(struct lath_index *index, struct lath_item *found);
 LATH_API int lath_index_last_item(struct lath_index *index, struct lath_item *found);
 
 /* The same reads for a caller in a read-side critical section of the index's flavour. */
-LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct lath_item *found);
+LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point,
+					struct lath_item *found);
 LATH_API int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
 					 struct lath_item *found);
 
@@ -191,48 +202,51 @@ LATH_API int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t 
 /* Cut the item that covers `at` in two; the right part starts at `at` and has the value `value`:
  * 0 | -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */
 LATH_API int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value);
-/* Erase every item that overlaps [key, key + size), in key order, leaf by leaf; not atomic as a whole.
- * each, if not NULL, is called for every item after it left the index. Returns the number of erased
- * items or -EINVAL. Never allocates. */
+/* Erase every item that overlaps [key, key + size), in key order, leaf by leaf; not atomic as a
+ * whole. each, if not NULL, is called for every item after it left the index. Returns the number of
+ * erased items or -EINVAL. Never allocates. */
 LATH_API int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
 					lath_item_fn each, void *arg);
-/* Insert an item over whatever is there: items that it covers leave the index, items that it covers in
- * part are cut, one that extends beyond it on both sides becomes two with the same value. each, if not
- * NULL, is called for every item that leaves, while leaves are locked: it must not call the index.
- * For indexes of values, not of slots. Atomic. 0 | -EINVAL | -ENOMEM */
-LATH_API int lath_index_store_range(struct lath_index *index, const struct lath_item *item, lath_item_fn each,
-				    void *arg);
+/* Insert an item over whatever is there: items that it covers leave the index, items that it covers
+ * in part are cut, one that extends beyond it on both sides becomes two with the same value. each,
+ * if not NULL, is called for every item that leaves, while leaves are locked: it must not call the
+ * index. For indexes of values, not of slots. Atomic. 0 | -EINVAL | -ENOMEM */
+LATH_API int lath_index_store_range(struct lath_index *index, const struct lath_item *item,
+				    lath_item_fn each, void *arg);
 
-/* Many calls with overlapped cache misses. Result i belongs to key i; each element is an operation of its
- * own. lookup: found[i].size == 0 means absent. get: hits[i] is 1 or 0, values[i] is set on a hit. Both
- * return the number of hits. insert, erase: results[i] as the single call's (results may be NULL); they
- * return the number of successes. */
+/* Many calls with overlapped cache misses. Result i belongs to key i; each element is an operation
+ * of its
+ * own. lookup: found[i].size == 0 means absent. get: hits[i] is 1 or 0, values[i] is set on a hit.
+ * Both return the number of hits. insert, erase: results[i] as the single call's (results may be
+ * NULL); they return the number of successes. */
 LATH_API size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_t *points,
 					struct lath_item *found);
 LATH_API size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
 				     uint64_t *values, uint8_t *hits);
-LATH_API size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct lath_item *items,
-					int *results);
+LATH_API size_t lath_index_insert_batch(struct lath_index *index, size_t n,
+					const struct lath_item *items, int *results);
 LATH_API size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t *keys,
 				       int *results);
-/* Fill an empty index from items sorted by key: 0 | -EINVAL (*bad: the number of the first item out of
- * order, overlapping or invalid; the index stays empty) | -EBUSY (not empty) | -ENOMEM (the index stays
- * empty). Excludes all other calls. */
-LATH_API int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
-				    size_t *bad);
+/* Fill an empty index from items sorted by key: 0 | -EINVAL (*bad: the number of the first item out
+ * of order, overlapping or invalid; the index stays empty) | -EBUSY (not empty) | -ENOMEM (the
+ * index stays empty). Excludes all other calls. */
+LATH_API int lath_index_load_sorted(struct lath_index *index, size_t n,
+				    const struct lath_item *items, size_t *bad);
 
-/* Get the value of the item that covers point: 1 (*value set) | 0 (not there). The fastest lookup. */
+/* Get the value of the item that covers point: 1 (*value set) | 0 (not there). The fastest
+ * lookup. */
 LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value);
 
-/* Copy up to max items that start in [from, last], in order. Returns the number copied. Each leaf is read
- * at one moment; between leaves other threads may write. If the number is max, *next (if not NULL) is
- * the key to go on from, behind the last item; 0 if that one ends at the last key. */
+/* Copy up to max items that start in [from, last], in order. Returns the number copied. Each leaf
+ * is read at one moment; between leaves other threads may write. If the number is max, *next (if
+ * not NULL) is the key to go on from, behind the last item; 0 if that one ends at the last key. */
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 				struct lath_item *items, size_t max, uint64_t *next);
 
 /* The same, keys and values in arrays of their own. */
-LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last, uint64_t *keys,
-				       uint64_t *values, size_t max, uint64_t *next);
+LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last,
+				       uint64_t *keys, uint64_t *values, size_t max,
+				       uint64_t *next);
 
 /* The same to the left: items that start in [first, from], the highest first. */
 LATH_API size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first,
@@ -240,17 +254,20 @@ LATH_API size_t lath_index_scan_back(struct lath_index *index, uint64_t from, ui
 
 /* An insert of key will come soon: prefetch what it needs. Changes nothing. */
 LATH_API void lath_index_prefetch(struct lath_index *index, uint64_t key);
-/* The items were inserted in order and will be read in any order: build at once what makes that fast. Never needed;
- * may allocate, and does nothing if there is no memory. Concurrently with anything. */
+/* The items were inserted in order and will be read in any order: build at once what makes that
+ * fast. Never needed; may allocate, and does nothing if there is no memory. Concurrently with
+ * anything. */
 LATH_API void lath_index_prepare(struct lath_index *index);
-/* A number that differs between builds of the library whose indexes lie differently in memory (LATH_SHARED). */
+/* A number that differs between builds of the library whose indexes lie differently in memory
+ * (LATH_SHARED). */
 LATH_API uint32_t lath_index_layout(void);
 
 LATH_API uint64_t lath_index_count(struct lath_index *index);
 LATH_API void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats);
-/* Returns 0, or the number of the first invariant found broken, with a sentence in report (report_size
- * bytes, may be NULL). Concurrently with reads only. */
-LATH_API int lath_index_verify(struct lath_index *index, int level, char *report, size_t report_size);
+/* Returns 0, or the number of the first invariant found broken, with a sentence in report
+ * (report_size bytes, may be NULL). Concurrently with reads only. */
+LATH_API int lath_index_verify(struct lath_index *index, int level, char *report,
+			       size_t report_size);
 
 /* Print the index for a person (LATH_DUMP_TEXT) or for Graphviz (LATH_DUMP_DOT), piece by piece.
  * Concurrently with reads only. */
@@ -311,7 +328,8 @@ static inline struct lath_slot *lath_index_lookup_rcu(struct lath_index *index, 
 	return lath_index_lookup_item_rcu(index, point, &item) ? NULL : lath_item_slot(&item);
 }
 
-static inline struct lath_slot *lath_index_overlap(struct lath_index *index, uint64_t key, uint64_t size)
+static inline struct lath_slot *lath_index_overlap(struct lath_index *index, uint64_t key,
+						   uint64_t size)
 {
 	struct lath_item item;
 

@@ -145,7 +145,8 @@ struct lath_sortq_config {
 	enum lath_simd simd;
 };
 
-#define LATH_SORTQ_CONFIG_INIT { sizeof(struct lath_sortq_config), LATH_SORTQ_HYBRID, 0, LATH_SIMD_BEST }
+#define LATH_SORTQ_CONFIG_INIT \
+	{ sizeof(struct lath_sortq_config), LATH_SORTQ_HYBRID, 0, LATH_SIMD_BEST }
 
 #define LATH_SORTQ_FRESH 32 /* arrivals gathered before they are sorted */
 
@@ -172,8 +173,8 @@ struct lath_sortq {
 
 /* Numbers the requests and marks them as not queued; no queue may hold one of them. first_hook must
  * be aligned as a struct lath_request is. 0 | -EINVAL. */
-LATH_API int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride,
-				    uint32_t count);
+LATH_API int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook,
+				    uint64_t stride, uint32_t count);
 
 /* Returns the bytes that lath_sortq_init needs, to be aligned to 64; 0 if config or pool is
  * invalid. */
@@ -224,7 +225,8 @@ static inline int lath_sortq_insert(struct lath_sortq *queue, struct lath_reques
 /* Inserts n requests in order of arrival, e.g. when a plug is flushed. Returns the number inserted:
  * if it is less than n, lath_sortq_insert refused requests[number] and did not try those behind it.
  */
-LATH_API size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n);
+LATH_API size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests,
+					size_t n);
 
 /* The result of lath_sortq_lookup for [start, end). */
 struct lath_sortq_merge {
@@ -242,8 +244,8 @@ struct lath_sortq_merge {
 enum {
 	LATH_SORTQ_LOOK_ALL = 1u << 0,
 };
-LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
-				struct lath_sortq_merge *found);
+LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end,
+				unsigned int flags, struct lath_sortq_merge *found);
 /* lath_sortq_insert with the result of a lookup of [request->sector, ...) on the unchanged queue.
  */
 LATH_API int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
@@ -272,11 +274,13 @@ static inline struct lath_request *lath_sortq_dispatch(struct lath_sortq *queue)
 	if (!gate->quick_out || entry - gate->base >= gate->limit)
 		return lath_sortq_dispatch_slow(queue);
 	gate->next++;
-	return (struct lath_request *)(void *)(gate->requests + (entry & LATH_TAG_MASK) * gate->stride);
+	return (struct lath_request *)(void *)(gate->requests +
+					       (entry & LATH_TAG_MASK) * gate->stride);
 }
 
 /* Dispatches up to n requests to out[]. Returns their number. */
-LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out, size_t n);
+LATH_API size_t lath_sortq_dispatch_batch(struct lath_sortq *queue, struct lath_request **out,
+					  size_t n);
 /* Returns the queued request with the lowest sector >= sector, or NULL; does not wrap to sector 0.
  */
 LATH_API struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector);
@@ -285,8 +289,10 @@ LATH_API struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue,
 						       uint64_t zone_sectors);
 /* Return the neighbour in sweep order, not across a barrier; NULL at the end, and for a request
  * that is not in this queue. */
-LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_request *request);
-LATH_API struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_request *request);
+LATH_API struct lath_request *lath_sortq_next(struct lath_sortq *queue,
+					      struct lath_request *request);
+LATH_API struct lath_request *lath_sortq_prev(struct lath_sortq *queue,
+					      struct lath_request *request);
 
 /* Sets the sector from which the sweep continues. 0 | -EINVAL (LATH_SORTQ_LOWEST, or sector too
  * large). O(n / 32). */

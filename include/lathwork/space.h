@@ -10,8 +10,8 @@
  *   arenas      aligned blocks of 4096 units with one bit per unit and one lock each; one byte per
  *      |        arena tells the largest aligned request it can serve, and 64 of these bytes are
  *      |        compared at once
- *   index       a lath_index made with LATH_HOLES: whole arenas, and ranges that are large, limited,
- *               placed by the caller or not naturally aligned (lathwork/hole.h)
+ *   index       a lath_index made with LATH_HOLES: whole arenas, and ranges that are large,
+ *               limited, placed by the caller or not naturally aligned (lathwork/hole.h)
  *
  *     struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
  *     struct lath_space *space;
@@ -43,10 +43,11 @@ struct lath_space;
 
 /* lath_space_config.flags */
 enum {
-	LATH_SPACE_NO_ARENAS = 1u << 0,	   /* nor magazines: every range is an item of the index */
-	LATH_SPACE_NO_MAGAZINES = 1u << 1, /* frees take effect, and wrong ones are refused, at once */
-	/* lath_space_owner finds the cookie of every range: 8 bytes per unit of an arena more, and no
-	 * magazines */
+	LATH_SPACE_NO_ARENAS = 1u << 0, /* nor magazines: every range is an item of the index */
+	LATH_SPACE_NO_MAGAZINES = 1u
+				  << 1, /* frees take effect, and wrong ones are refused, at once */
+	/* lath_space_owner finds the cookie of every range: 8 bytes per unit of an arena more, and
+	 * no magazines */
 	LATH_SPACE_OWNERS = 1u << 2,
 };
 
@@ -70,13 +71,15 @@ LATH_API void lath_space_destroy(struct lath_space *space);
 
 /* size: a multiple of the unit; align: a power of two (0: the unit); cookie: the caller's.
  * 0 (*key set) | -ENOSPC | -EINVAL | -ENOMEM */
-LATH_API int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie,
-			      uint64_t *key);
+LATH_API int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align,
+			      uint64_t cookie, uint64_t *key);
 /* The same with limits, policy and hint; served by the index. */
-LATH_API int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *want,
-				      uint64_t cookie, uint64_t *key);
+LATH_API int lath_space_alloc_request(struct lath_space *space,
+				      const struct lath_hole_request *want, uint64_t cookie,
+				      uint64_t *key);
 /* Takes exactly [key, key + size): 0 | -EBUSY (a part of it is taken) | -EINVAL | -ENOMEM */
-LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie);
+LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size,
+				uint64_t cookie);
 /* Frees [key, key + size): one or several adjacent allocations or reservations, or a part of one. 0
  * | -EINVAL: a part of it is not allocated; arenas and items that this part lies in are unchanged
  * (with magazines a wrong free of a power of two may be detected later only: stats.bad_frees) |

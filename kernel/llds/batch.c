@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * batch.c - many keys in one call, and records in order. A call takes at most LLDS_BATCH_MAX elements
- * and about LLDS_VALUE_MAX bytes, and stops early for a signal; the caller goes on behind `done`.
+ * batch.c - many keys in one call, and records in order. A call takes at most LLDS_BATCH_MAX
+ * elements and about LLDS_VALUE_MAX bytes, and stops early for a signal; the caller goes on behind
+ * `done`.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -103,7 +104,8 @@ long llds_mset(struct llds_store *store, struct llds_batch *batch)
 	if (ret)
 		return ret;
 	batch->good = 0;
-	for (batch->done = 0; batch->done < batch->count && bytes < LLDS_VALUE_MAX; batch->done++, user++) {
+	for (batch->done = 0; batch->done < batch->count && bytes < LLDS_VALUE_MAX;
+	     batch->done++, user++) {
 		ret = batch->done % AT_ONCE ? 0 : batch_pause(batch);
 		if (ret)
 			break;
@@ -148,7 +150,8 @@ long llds_mdelete(struct llds_store *store, struct llds_batch *batch)
 /* ---- records in order ---- */
 
 /* 0 | -EFAULT | 1: no room */
-static int put_record(const struct llds_iterate *it, u64 key, const struct llds_entry *entry, u32 room)
+static int put_record(const struct llds_iterate *it, u64 key, const struct llds_entry *entry,
+		      u32 room)
 {
 	struct llds_record record = { key, entry->version, entry->expires, entry->size, 0 };
 	u8 __user *to = u64_to_user_ptr(it->buffer) + it->used;
@@ -164,8 +167,8 @@ static int put_record(const struct llds_iterate *it, u64 key, const struct llds_
 }
 
 /* The entries of one scan. 0 | 1: stop, *next is where | -EFAULT, -ERANGE */
-static int put_records(struct llds_store *store, struct llds_iterate *it, unsigned int n, const u64 *keys,
-		       struct llds_entry **found, u32 room)
+static int put_records(struct llds_store *store, struct llds_iterate *it, unsigned int n,
+		       const u64 *keys, struct llds_entry **found, u32 room)
 {
 	unsigned int i;
 	int ret = 0;
@@ -217,7 +220,8 @@ long llds_iterate(struct llds_store *store, struct llds_iterate *it)
 				return -EINTR;
 			break;
 		}
-		n = llds_scan(store, from, it->last, backward, most - it->count, keys, found, &from, &more);
+		n = llds_scan(store, from, it->last, backward, most - it->count, keys, found, &from,
+			      &more);
 		ret = put_records(store, it, n, keys, found, room);
 		if (ret)
 			return ret < 0 ? ret : 0;

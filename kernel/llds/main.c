@@ -2,9 +2,9 @@
 /*
  * main.c - llds.ko: the device, its calls, its io_uring commands.
  *
- * The successor of llds (2012), whose module kept one red-black tree for everybody behind /dev/llds.
- * Every call's struct is copied in once, worked on in kernel memory, and copied out if there is an
- * answer; the user's memory is touched with no lock held.
+ * The successor of llds (2012), whose module kept one red-black tree for everybody behind
+ * /dev/llds. Every call's struct is copied in once, worked on in kernel memory, and copied out if
+ * there is an answer; the user's memory is touched with no lock held.
  */
 #include <linux/capability.h>
 #include <linux/fs.h>
@@ -23,7 +23,8 @@ struct llds_file {
 static struct llds_store *file_store(struct file *file)
 {
 	struct llds_file *f = file->private_data;
-	struct llds_store *store = smp_load_acquire(&f->store), *fresh; /* pairs with cmpxchg below */
+	struct llds_store *store = smp_load_acquire(&f->store),
+			  *fresh; /* pairs with cmpxchg below */
 
 	if (store)
 		return store;
@@ -100,7 +101,8 @@ static long call_store(struct llds_store *store, unsigned int cmd, void *arg)
 	return -ENOTTY;
 }
 
-/* FMODE_* a call needs, or -ENOTTY. Numbers carry the size of the struct: another size is another call. */
+/* FMODE_* a call needs, or -ENOTTY. Numbers carry the size of the struct: another size is another
+ * call. */
 static int call_needs(unsigned int cmd)
 {
 	switch (cmd) {
@@ -189,7 +191,8 @@ static int llds_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 	if (READ_ONCE(sqe->reserved))
 		return -EINVAL;
-	/* calls that ask for memory or copy much go to a worker rather than hold up the submitter */
+	/* calls that ask for memory or copy much go to a worker rather than hold up the
+	 * submitter */
 	if (issue_flags & IO_URING_F_NONBLOCK && cmd->cmd_op != LLDS_GET)
 		return -EAGAIN;
 	return llds_ioctl(cmd->file, cmd->cmd_op, argument);

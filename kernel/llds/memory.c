@@ -21,8 +21,9 @@
 #define FREE_BYTE 0x6b
 
 /* multiples of 8; the larger ones fill a page as well as they can */
-static const u16 class_bytes[LLDS_CLASSES] = { 32,  40,	 48,  56,  64,	80,  96,  112, 128,  160,  192,
-					       224, 256, 320, 384, 448, 576, 672, 816, 1024, 1360, 2048 };
+static const u16 class_bytes[LLDS_CLASSES] = { 32,  40,	 48,  56,   64,	  80,  96,  112,
+					       128, 160, 192, 224,  256,  320, 384, 448,
+					       576, 672, 816, 1024, 1360, 2048 };
 
 static int charge(struct llds_store *store, u64 bytes, bool always)
 {

@@ -2,9 +2,9 @@
 /*
  * names.c - stores that stay when their descriptors are closed: name, owner, mode.
  *
- * Names are the machine's, not a namespace's. Owners are compared as the kernel knows them, so a user
- * namespace sees its own users' stores; capabilities count in the initial user namespace only. A
- * name keeps the module loaded, as an open descriptor does.
+ * Names are the machine's, not a namespace's. Owners are compared as the kernel knows them, so a
+ * user namespace sees its own users' stores; capabilities count in the initial user namespace only.
+ * A name keeps the module loaded, as an open descriptor does.
  */
 #include <linux/capability.h>
 #include <linux/ctype.h>
@@ -20,7 +20,8 @@
 /* 32 bits hold it on every machine; 0 would be no store at all */
 unsigned long llds_limit = 1024;
 module_param_named(limit_mb, llds_limit, ulong, 0644);
-MODULE_PARM_DESC(limit_mb, "bytes of a store in MiB, unless it is given more by CAP_SYS_RESOURCE (1024)");
+MODULE_PARM_DESC(limit_mb,
+		 "bytes of a store in MiB, unless it is given more by CAP_SYS_RESOURCE (1024)");
 
 static unsigned int names_max = 1024;
 module_param(names_max, uint, 0644);
@@ -54,7 +55,8 @@ static struct llds_store *find_name(const char *name)
 
 static bool may_open(const struct llds_store *store, fmode_t fmode)
 {
-	umode_t want = (fmode & FMODE_READ ? 4 : 0) | (fmode & FMODE_WRITE ? 2 : 0), mode = store->mode;
+	umode_t want = (fmode & FMODE_READ ? 4 : 0) | (fmode & FMODE_WRITE ? 2 : 0),
+		mode = store->mode;
 
 	if (uid_eq(current_fsuid(), store->owner))
 		mode >>= 6;
@@ -99,7 +101,8 @@ int llds_attach(const struct llds_attach *ask, fmode_t fmode, struct llds_store 
 {
 	int ret = 0;
 
-	if (!name_valid(ask->name) || ask->flags & ~(LLDS_CREATE | LLDS_EXCLUSIVE) || ask->mode & ~0666)
+	if (!name_valid(ask->name) || ask->flags & ~(LLDS_CREATE | LLDS_EXCLUSIVE) ||
+	    ask->mode & ~0666)
 		return -EINVAL;
 	mutex_lock(&names_lock);
 	*store = find_name(ask->name);

@@ -55,7 +55,8 @@ int llds_set_one(struct llds_store *store, struct llds_set *set)
 	struct llds_op op = { .key = set->key, .flags = set->flags, .version = set->version };
 	int ret;
 
-	if (set->reserved || set->flags & ~(LLDS_ADD | LLDS_REPLACE | LLDS_IF_VERSION | LLDS_KEEP_EXPIRES) ||
+	if (set->reserved ||
+	    set->flags & ~(LLDS_ADD | LLDS_REPLACE | LLDS_IF_VERSION | LLDS_KEEP_EXPIRES) ||
 	    (set->flags & LLDS_ADD && set->flags & (LLDS_REPLACE | LLDS_IF_VERSION)))
 		return -EINVAL;
 	op.new = entry_from_user(store, set->value, set->size);
@@ -178,6 +179,7 @@ int llds_incr_one(struct llds_store *store, struct llds_incr *incr)
 			return 0;
 		}
 		llds_entry_free(store, op.new);
-	} while ((ret == -EAGAIN || ret == -ENOENT || ret == -EEXIST) && !fatal_signal_pending(current));
+	} while ((ret == -EAGAIN || ret == -ENOENT || ret == -EEXIST) &&
+		 !fatal_signal_pending(current));
 	return ret;
 }

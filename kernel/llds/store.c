@@ -19,7 +19,8 @@ static struct workqueue_struct *teardown;
 static atomic_t stores = ATOMIC_INIT(0);
 
 static void note_expires(struct llds_store *store, u64 expires);
-/* A set found the limit: are there entries that are nobody's any more? They are freed then. Sleeps. */
+/* A set found the limit: are there entries that are nobody's any more? They are freed then.
+ * Sleeps. */
 static bool make_room(struct llds_store *store);
 
 static void store_unref(struct llds_store *store)
@@ -116,8 +117,8 @@ void llds_entry_put(struct llds_store *store, struct llds_entry *entry)
 }
 
 /*
- * Nodes are only asked for by tree_new and preloads: sleeping is allowed. The first block of a tree is
- * not refused, so that a full store can be cleared.
+ * Nodes are only asked for by tree_new and preloads: sleeping is allowed. The first block of a tree
+ * is not refused, so that a full store can be cleared.
  */
 static void *node_memory(void *ctx, size_t size, size_t align)
 {
@@ -237,7 +238,8 @@ int llds_clear(struct llds_store *store)
 
 	if (!fresh)
 		return -ENOMEM;
-	tree_put(unrcu_pointer(xchg(&store->tree, RCU_INITIALIZER(fresh)))); /* two clears may meet */
+	tree_put(unrcu_pointer(
+		xchg(&store->tree, RCU_INITIALIZER(fresh)))); /* two clears may meet */
 	return 0;
 }
 
@@ -247,7 +249,8 @@ static struct llds_entry *entry_at(struct llds_tree *tree, u64 key)
 {
 	u64 value;
 
-	return lath_index_get(&tree->list, key, &value) ? (struct llds_entry *)(uintptr_t)value : NULL;
+	return lath_index_get(&tree->list, key, &value) ? (struct llds_entry *)(uintptr_t)value
+							: NULL;
 }
 
 struct llds_entry *llds_find(struct llds_store *store, u64 key)
@@ -265,7 +268,8 @@ struct llds_entry *llds_find(struct llds_store *store, u64 key)
 	return entry;
 }
 
-void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys, struct llds_entry **found)
+void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys,
+		     struct llds_entry **found)
 {
 	u64 value[SCAN_MAX];
 	u8 hit[SCAN_MAX];
@@ -285,8 +289,9 @@ void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys, 
 	rcu_read_unlock();
 }
 
-unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backward, unsigned int max,
-		       u64 *keys, struct llds_entry **found, u64 *next, bool *more)
+unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backward,
+		       unsigned int max, u64 *keys, struct llds_entry **found, u64 *next,
+		       bool *more)
 {
 	struct lath_item items[SCAN_MAX];
 	struct llds_tree *tree;
@@ -395,8 +400,10 @@ static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_pr
 	note_expires(tree->store, op->new->expires);
 	op->new_version = op->new->version = atomic64_inc_return(&tree->store->version);
 	if (*old)
-		return lath_index_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value, NULL) ? AGAIN
-												      : 0;
+		return lath_index_replace_if(&tree->list, op->key, (uintptr_t)*old, item.value,
+					     NULL)
+			       ? AGAIN
+			       : 0;
 	ret = lath_index_insert_preloaded(&tree->list, &item, nodes, NULL);
 	if (!ret)
 		atomic64_inc(&tree->items);

@@ -7,10 +7,11 @@
  *              |         |
  *            users      refs: the store's own, and calls that bring nodes along
  *
- * A store lives while a descriptor or its name uses it; then, or when it is cleared, its tree goes to
- * a worker that frees it in peace. Entries never change: a new value is a new entry, exchanged in the
- * index while the old one is what it was made from. Readers find an entry inside an RCU reader; a
- * value that does not fit on the stack is held by a count while it is copied to the user. Whose count has
+ * A store lives while a descriptor or its name uses it; then, or when it is cleared, its tree goes
+ * to a worker that frees it in peace. Entries never change: a new value is a new entry, exchanged
+ * in the index while the old one is what it was made from. Readers find an entry inside an RCU
+ * reader; a value that does not fit on the stack is held by a count while it is copied to the user.
+ * Whose count has
  * gone to 0 is buried: freed when all readers have left that may look at the count.
  */
 #ifndef LLDS_STORE_H
@@ -113,15 +114,18 @@ bool llds_entry_seen(const struct llds_entry *entry);
 /* The entry, held, or NULL. */
 struct llds_entry *llds_find(struct llds_store *store, u64 key);
 /* The same for at most 16. */
-void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys, struct llds_entry **found);
+void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys,
+		     struct llds_entry **found);
 /* Held entries of [from, last] in order, at most max (16); the number, and where to go on. */
-unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backward, unsigned int max,
-		       u64 *keys, struct llds_entry **found, u64 *next, bool *more);
+unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backward,
+		       unsigned int max, u64 *keys, struct llds_entry **found, u64 *next,
+		       bool *more);
 int llds_change(struct llds_store *store, struct llds_op *op);
 int llds_clear(struct llds_store *store);
 void llds_fill_stats(struct llds_store *store, struct llds_stats *stats);
 
-/* memory.c: zeroed pages of the store's own, at most 2 MiB; always: never -ENOSPC. ERR_PTR: -ENOSPC, -ENOMEM */
+/* memory.c: zeroed pages of the store's own, at most 2 MiB; always: never -ENOSPC. ERR_PTR:
+ * -ENOSPC, -ENOMEM */
 void *llds_pages_new(struct llds_store *store, size_t size, bool always);
 void llds_pages_free(struct llds_store *store, void *pages, size_t size);
 /* Memory of an entry. */

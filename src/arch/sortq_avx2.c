@@ -79,7 +79,8 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 	return out;
 }
 
-const struct lath_block_ops lath_block_avx2 = { "avx2", 160, sort, find, seek, locate, merge, add, put, cut };
+const struct lath_block_ops lath_block_avx2 = { "avx2", 160,   sort, find, seek,
+						locate, merge, add,  put,  cut };
 #else
 extern int lath_no_avx2;
 #endif

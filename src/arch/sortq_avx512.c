@@ -16,8 +16,9 @@ static __always_inline u32 below8(const u64 *s, __m512i base, __m512i k)
 
 static __always_inline u64 all8(const __mmask8 *m)
 {
-	return _mm512_kunpackd(_mm512_kunpackw(_mm512_kunpackb(m[7], m[6]), _mm512_kunpackb(m[5], m[4])),
-			       _mm512_kunpackw(_mm512_kunpackb(m[3], m[2]), _mm512_kunpackb(m[1], m[0])));
+	return _mm512_kunpackd(
+		_mm512_kunpackw(_mm512_kunpackb(m[7], m[6]), _mm512_kunpackb(m[5], m[4])),
+		_mm512_kunpackw(_mm512_kunpackb(m[3], m[2]), _mm512_kunpackb(m[1], m[0])));
 }
 
 /* A mask of those of 64 words that compare so with k. */
@@ -75,8 +76,9 @@ static __always_inline void move_up(u64 *e, const __m512i *x, u64 up, u64 entry)
 		__m512i before = i ? x[i - 1] : x[0];
 
 		before = _mm512_mask_alignr_epi64(x[i], (__mmask8)(up >> 8 * i), x[i], before, 7);
-		_mm512_store_si512(e + 8 * i, _mm512_mask_set1_epi64(before, (__mmask8)(one >> 8 * i),
-								     (long long)entry));
+		_mm512_store_si512(e + 8 * i,
+				   _mm512_mask_set1_epi64(before, (__mmask8)(one >> 8 * i),
+							  (long long)entry));
 	}
 }
 
@@ -85,7 +87,8 @@ static __always_inline u32 behind(const u64 *e, u32 lo, u32 hi, u64 base, u64 k)
 	__m512i x[8];
 
 	load_rel(x, e, base);
-	return lo + (u32)__builtin_popcountll(at_most(x, _mm512_set1_epi64((long long)k)) & between(lo, hi));
+	return lo + (u32)__builtin_popcountll(at_most(x, _mm512_set1_epi64((long long)k)) &
+					      between(lo, hi));
 }
 
 /* Returns how many of n >= 0 ascending words are at a distance of at most k. Reads up to 7 words
@@ -103,26 +106,31 @@ static __always_inline u32 rank(const u64 *sep, u32 n, u64 base, u64 k)
 static __always_inline u64 find_in_page(const struct lath_page *page, const __m512i *x, u64 k)
 {
 	u64 live = between(page->lo, page->hi), below = at_most(x, _mm512_set1_epi64((long long)k));
-	u32 slot = page->lo + (u32)__builtin_popcountll(below & live & (live - 1)); /* skip the first */
+	u32 slot = page->lo +
+		   (u32)__builtin_popcountll(below & live & (live - 1)); /* skip the first */
 
 	return LATH_PLACE(page->id[slot], 0, slot);
 }
 
 /* Searches every eighth separator, held in a register, then the eight between two of them. */
-static void find_in_only(const struct lath_page *page, const u64 *entries, u32 n, u64 base, u64 *places)
+static void find_in_only(const struct lath_page *page, const u64 *entries, u32 n, u64 base,
+			 u64 *places)
 {
 	const __m512i b = _mm512_set1_epi64((long long)base),
 		      each8 = _mm512_set_epi64(63, 55, 47, 39, 31, 23, 15, 7);
 	/* the first is not compared, nor are unused ones behind the last */
 	u64 low = (2ull << page->lo) - 1, live = ~0ull >> (64 - page->hi);
-	u32 low8 = (u32)_pext_u64(low, 0x0080808080808080), live8 = (u32)_pext_u64(live, 0x0080808080808080);
+	u32 low8 = (u32)_pext_u64(low, 0x0080808080808080),
+	    live8 = (u32)_pext_u64(live, 0x0080808080808080);
 	__m512i ends = _mm512_sub_epi64(_mm512_i64gather_epi64(each8, page->sep, 8), b);
 	u32 i;
 
 	for (i = 0; i < n; i++) {
 		__m512i k = _mm512_set1_epi64((long long)((entries[i] | LATH_TAG_MASK) - base));
-		u32 slot = 8 * (u32)__builtin_popcount((_mm512_cmple_epu64_mask(ends, k) | low8) & live8);
-		u32 below = (below8(page->sep + slot, b, k) | (u32)(low >> slot)) & (u32)(live >> slot) & 255;
+		u32 slot = 8 * (u32)__builtin_popcount((_mm512_cmple_epu64_mask(ends, k) | low8) &
+						       live8);
+		u32 below = (below8(page->sep + slot, b, k) | (u32)(low >> slot)) &
+			    (u32)(live >> slot) & 255;
 
 		slot += (u32)__builtin_popcount(below) - 1;
 		places[i] = LATH_PLACE(page->id[slot], 0, slot);
@@ -157,8 +165,10 @@ static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *pl
 /* The number of n keys, 8 per register, that come before k. */
 static __always_inline u32 before32(const __m512i *key, __m512i k)
 {
-	__mmask16 a = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[1], k), _mm512_cmplt_epu64_mask(key[0], k));
-	__mmask16 b = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[3], k), _mm512_cmplt_epu64_mask(key[2], k));
+	__mmask16 a = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[1], k),
+				      _mm512_cmplt_epu64_mask(key[0], k));
+	__mmask16 b = _mm512_kunpackb(_mm512_cmplt_epu64_mask(key[3], k),
+				      _mm512_cmplt_epu64_mask(key[2], k));
 
 	return _mm512_kunpackw(b, a);
 }
@@ -171,19 +181,21 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 	u32 i, rises = 0, pairs = (1u << (n - 1)) - 1;
 
 	for (i = 0; i < 4; i++) {
-		__m512i at =
-			_mm512_add_epi64(_mm512_set1_epi64(8 * i), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+		__m512i at = _mm512_add_epi64(_mm512_set1_epi64(8 * i),
+					      _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
 		__m512i x = _mm512_sub_epi64(_mm512_load_si512(in + 8 * i), b);
 
 		x = _mm512_or_si512(_mm512_andnot_si512(_mm512_set1_epi64(LATH_TAG_MASK), x), at);
 		/* padding, after all entries */
-		key[i] = _mm512_mask_mov_epi64(_mm512_set1_epi64(-1),
-					       _mm512_cmplt_epu64_mask(at, _mm512_set1_epi64(n)), x);
+		key[i] =
+			_mm512_mask_mov_epi64(_mm512_set1_epi64(-1),
+					      _mm512_cmplt_epu64_mask(at, _mm512_set1_epi64(n)), x);
 		_mm512_store_si512(word + 8 * i, key[i]);
 	}
 	key[4] = _mm512_set1_epi64(-1);
 	for (i = 0; i < 4; i++)
-		rises |= (u32)_mm512_cmplt_epu64_mask(key[i], _mm512_alignr_epi64(key[i + 1], key[i], 1))
+		rises |= (u32)_mm512_cmplt_epu64_mask(key[i],
+						      _mm512_alignr_epi64(key[i + 1], key[i], 1))
 			 << 8 * i;
 	rises &= pairs;
 	if (rises == pairs)
@@ -197,14 +209,15 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 				key[0], _mm512_set1_epi64((long long)word[i])))] = in[i];
 	} else {
 		for (i = 0; i < n; i++)
-			out[__builtin_popcount(before32(key, _mm512_set1_epi64((long long)word[i])))] = in[i];
+			out[__builtin_popcount(
+				before32(key, _mm512_set1_epi64((long long)word[i])))] = in[i];
 	}
 	return out;
 }
 
 /* Returns the position of k in e[0..n): searches every eighth word, then one register. */
-static __always_inline u32 rank_in_block(const u64 *e, u32 n, __m512i ends, __mmask8 eighths, u64 base,
-					 u64 entry)
+static __always_inline u32 rank_in_block(const u64 *e, u32 n, __m512i ends, __mmask8 eighths,
+					 u64 base, u64 entry)
 {
 	__m512i k = _mm512_set1_epi64((long long)((entry | LATH_TAG_MASK) - base));
 	u32 p = 8 * (u32)__builtin_popcount(_mm512_mask_cmple_epu64_mask(eighths, ends, k));
@@ -288,7 +301,8 @@ static bool cut(u64 *e, struct lath_block_info *info, u64 entry)
 		__m512i next = i < 7 ? x[i + 1] : x[7];
 
 		_mm512_store_si512(e + 8 * i,
-				   _mm512_mask_alignr_epi64(x[i], (__mmask8)(down >> 8 * i), next, x[i], 1));
+				   _mm512_mask_alignr_epi64(x[i], (__mmask8)(down >> 8 * i), next,
+							    x[i], 1));
 	}
 	return true;
 }

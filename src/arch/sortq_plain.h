@@ -20,7 +20,8 @@ static const u64 *sort_stream(u64 *out, const u64 *in, u32 n, u64 base)
 	u32 i = 1;
 
 	if ((in[0] - base) >> LATH_TAG_BITS <= (in[n - 1] - base) >> LATH_TAG_BITS) {
-		while (i < n && (in[i - 1] - base) >> LATH_TAG_BITS <= (in[i] - base) >> LATH_TAG_BITS)
+		while (i < n &&
+		       (in[i - 1] - base) >> LATH_TAG_BITS <= (in[i] - base) >> LATH_TAG_BITS)
 			i++;
 		return i == n ? in : NULL;
 	}

@@ -51,5 +51,6 @@ static u64 seek(const struct lath_blocks *b, u64 key)
 	u32 id = LATH_PLACE_BLOCK(w);
 	const struct lath_block_info *info = &b->info[id];
 
-	return w | (u64)behind(b->block[id].e, info->lo, info->hi, b->gate.base, key - b->gate.base) << 32;
+	return w | (u64)behind(b->block[id].e, info->lo, info->hi, b->gate.base, key - b->gate.base)
+			   << 32;
 }

@@ -20,7 +20,8 @@ static struct {
 	pthread_mutex_t lock;
 	struct lath_store *store; /* one for all handles */
 	unsigned long handles;
-	int outlives; /* the entries are somewhere else: nobody needs the store between the last handle and the next */
+	int outlives; /* the entries are somewhere else: nobody needs the store between the last
+			 handle and the next */
 } shared = { PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0 };
 
 /* A program with more rights than its user lets him choose no file. */
@@ -54,7 +55,8 @@ static void after_fork(void)
 	pthread_mutex_unlock(&shared.lock);
 }
 
-/* The lock is held around calls of the store: its handlers are registered after the store's, so fork() takes it first. */
+/* The lock is held around calls of the store: its handlers are registered after the store's, so
+ * fork() takes it first. */
 static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);

@@ -20,7 +20,8 @@ static inline void set_balance(struct lath_bst_node *n, int balance)
 
 /* The side `dir` of x is two higher than the other. Rotates; returns the new top of the subtree.
  * lower: the subtree is now one lower than it was with x at its top. */
-static struct lath_bst_node *rebalance(struct lath_bst *tree, struct lath_bst_node *x, int dir, bool *lower)
+static struct lath_bst_node *rebalance(struct lath_bst *tree, struct lath_bst_node *x, int dir,
+				       bool *lower)
 {
 	struct lath_bst_node *y = x->child[dir], *z;
 	int side = dir ? 1 : -1, b = balance_of(y);

@@ -9,7 +9,8 @@
 
 static inline bool comes_first(const struct lath_fib_node *a, const struct lath_fib_node *b)
 {
-	return lath_before(a->key, b->key) || (a->key == b->key && (int32_t)(a->arrival - b->arrival) < 0);
+	return lath_before(a->key, b->key) ||
+	       (a->key == b->key && (int32_t)(a->arrival - b->arrival) < 0);
 }
 
 static inline void make_ring(struct lath_fib_node *n)

@@ -64,7 +64,8 @@ static __always_inline void copy(u64 *to, const u64 *from, u32 n)
 /* Sorts a block's late entries and merges them with the others. */
 static noinline void sort_late(struct lath_blocks *b, u32 id)
 {
-	u64 late[LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64))), out[LATH_SORTQ_FRESH + LATH_PAD];
+	u64 late[LATH_SORTQ_FRESH + LATH_PAD] __attribute__((aligned(64))),
+		out[LATH_SORTQ_FRESH + LATH_PAD];
 	struct lath_block_info *info = &b->info[id];
 	u64 *e = b->block[id].e;
 	u32 n = info->hi - info->sorted;
@@ -473,7 +474,8 @@ int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 
 struct lath_request *lath_hybrid_first(struct sortq *q)
 {
-	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next) : NULL;
+	return lath_window_has_next(&q->b) || lath_hybrid_open(q) ? request_of(q, *q->b.gate.next)
+								  : NULL;
 }
 
 /* Removes and returns fresh[at]; the others stay in order of arrival. */
@@ -567,7 +569,8 @@ u64 lath_hybrid_seek(struct sortq *q, u64 key)
 
 	settle(q);
 	place = q->b.ops->seek(&q->b, key);
-	if (unlikely(q->b.info[LATH_PLACE_BLOCK(place)].sorted != q->b.info[LATH_PLACE_BLOCK(place)].hi)) {
+	if (unlikely(q->b.info[LATH_PLACE_BLOCK(place)].sorted !=
+		     q->b.info[LATH_PLACE_BLOCK(place)].hi)) {
 		sort_late(&q->b, LATH_PLACE_BLOCK(place));
 		place = q->b.ops->seek(&q->b, key);
 	}
@@ -700,7 +703,8 @@ u64 lath_hybrid_head(const struct sortq *q)
 {
 	const struct lath_blocks *b = &q->b;
 
-	return (b->gate.next != b->opened ? b->gate.next[-1] & b->sweep_mask : b->gate.base) >> LATH_TAG_BITS;
+	return (b->gate.next != b->opened ? b->gate.next[-1] & b->sweep_mask : b->gate.base) >>
+	       LATH_TAG_BITS;
 }
 
 /* Returns the block whose first entry is the first one at or after the new head; splits a block if

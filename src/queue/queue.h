@@ -91,7 +91,8 @@ static inline struct lath_sortq *public_of(struct sortq *q)
 
 static inline struct lath_request *request_of(const struct sortq *q, u64 entry)
 {
-	return (struct lath_request *)(q->b.gate.requests + (entry & LATH_TAG_MASK) * q->b.gate.stride);
+	return (struct lath_request *)(q->b.gate.requests +
+				       (entry & LATH_TAG_MASK) * q->b.gate.stride);
 }
 
 /* The contents of lath_request.node, by the engine of the queue. */

@@ -26,8 +26,8 @@ static inline void lath_list_init(struct lath_sorted_list *list)
 }
 
 /* Put `node` behind `after`, or first if `after` is NULL. The caller keeps the order of keys. */
-static inline void lath_list_insert_after(struct lath_sorted_list *list, struct lath_list_node *node,
-					  struct lath_list_node *after)
+static inline void lath_list_insert_after(struct lath_sorted_list *list,
+					  struct lath_list_node *node, struct lath_list_node *after)
 {
 	node->prev = after;
 	node->next = after ? after->next : list->first;

@@ -18,7 +18,8 @@ _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one wo
 #define FAR_FRESH 8
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
 
-int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride, uint32_t count)
+int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride,
+			   uint32_t count)
 {
 	u32 i;
 
@@ -45,8 +46,8 @@ static const struct lath_sortq_config defaults = LATH_SORTQ_CONFIG_INIT;
 static bool read_config(const struct lath_sortq_config *given, struct lath_sortq_config *config)
 {
 	*config = defaults;
-	if (given &&
-	    (given->size < offsetof(struct lath_sortq_config, simd) || given->size > sizeof(*config)))
+	if (given && (given->size < offsetof(struct lath_sortq_config, simd) ||
+		      given->size > sizeof(*config)))
 		return false;
 	if (given)
 		memcpy(config, given, given->size);
@@ -67,18 +68,21 @@ static size_t notes_memsize(const struct lath_sortq_config *config, u32 requests
 
 	if (config->engine == LATH_SORTQ_HYBRID && config->flags & LATH_SORTQ_CHECKED)
 		return (bytes + 63) & ~(size_t)63;
-	return config->flags & (LATH_SORTQ_AGES | LATH_SORTQ_MERGES) ? (bytes + 63) & ~(size_t)63 : 0;
+	return config->flags & (LATH_SORTQ_AGES | LATH_SORTQ_MERGES) ? (bytes + 63) & ~(size_t)63
+								     : 0;
 }
 
 static size_t engine_memsize(const struct lath_sortq_config *config, u32 requests)
 {
-	size_t bytes = config->engine == LATH_SORTQ_HYBRID ? lath_hybrid_memsize(requests)
-							   : lath_engines[config->engine]->memsize(requests);
+	size_t bytes = config->engine == LATH_SORTQ_HYBRID
+			       ? lath_hybrid_memsize(requests)
+			       : lath_engines[config->engine]->memsize(requests);
 
 	return (bytes + 63) & ~(size_t)63;
 }
 
-size_t lath_sortq_memsize(const struct lath_sortq_config *given, const struct lath_request_pool *pool)
+size_t lath_sortq_memsize(const struct lath_sortq_config *given,
+			  const struct lath_request_pool *pool)
 {
 	struct lath_sortq_config config;
 	size_t edges;
@@ -400,14 +404,16 @@ static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, u
 
 	found->back = NULL;
 	if (q->edges[START]) {
-		found->back = start == q->grown_end ? request_of(q, q->grown) : edge_find(q, END, start);
+		found->back =
+			start == q->grown_end ? request_of(q, q->grown) : edge_find(q, END, start);
 		if (!found->back || flags & LATH_SORTQ_LOOK_ALL)
 			found->front = edge_find(q, START, end);
 	}
 	if (unlikely(behind_barrier(q))) {
 		/* no merge across a barrier */
 		found->front = NULL;
-		if (found->back && (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
+		if (found->back &&
+		    (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
 			found->back = NULL;
 		return;
 	}
@@ -581,7 +587,8 @@ struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t se
 	return rq && rq->sector >= sector ? rq : NULL;
 }
 
-struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone, uint64_t zone_sectors)
+struct lath_request *lath_sortq_first_in_zone(struct lath_sortq *queue, uint64_t zone,
+					      uint64_t zone_sectors)
 {
 	struct lath_request *rq = lath_sortq_first_from(queue, zone);
 

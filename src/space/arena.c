@@ -166,13 +166,15 @@ static void lower_most(struct arena *arena, unsigned int order, u64 units)
 static u64 run_around(const struct arena *arena, u64 unit)
 {
 	unsigned int i = (unsigned int)(unit / 64), j = i;
-	u64 below = ~arena->map[i] & lath_ones(unit % 64), above = ~arena->map[i] & ~lath_ones(unit % 64);
+	u64 below = ~arena->map[i] & lath_ones(unit % 64),
+	    above = ~arena->map[i] & ~lath_ones(unit % 64);
 
 	while (!below && i)
 		below = ~arena->map[--i];
 	while (!above && ++j < ARENA_WORDS)
 		above = ~arena->map[j];
-	return (above ? 64ull * j + __ffs64(above) : ARENA_UNITS) - (below ? 64ull * i + fls64(below) : 0);
+	return (above ? 64ull * j + __ffs64(above) : ARENA_UNITS) -
+	       (below ? 64ull * i + fls64(below) : 0);
 }
 
 void arena_open(struct arena *arena, u64 block)
@@ -197,10 +199,12 @@ static u64 bits_of(unsigned int i, u64 unit, u64 n)
 	return lath_ones((unsigned int)to) & ~lath_ones((unsigned int)from);
 }
 
-/* Flips units that are all taken, or all free. Returns false, with nothing changed, if they are not. */
+/* Flips units that are all taken, or all free. Returns false, with nothing changed, if they are
+ * not. */
 static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 {
-	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64), i;
+	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64),
+		     i;
 
 	for (i = first; i <= last; i++)
 		if ((taken ? arena->map[i] : ~arena->map[i]) & bits_of(i, unit, n))
@@ -243,10 +247,10 @@ static u64 run_end(const struct arena *arena, u64 unit)
 	return 64 * i + (i < ARENA_WORDS ? ones(arena->map[i]) : 0);
 }
 
-/* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false if
- * there are none; *most is then the longest run found. */
-static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit,
-			 u64 *most)
+/* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false
+ * if there are none; *most is then the longest run found. */
+static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last,
+			 u64 *unit, u64 *most)
 {
 	u64 step = max(align / 64, 1ull), grid = multiples[min(log2_up(align), 6u)];
 	u64 i = (first / 64 + step - 1) & ~(step - 1);
@@ -331,7 +335,8 @@ bool arena_take(struct arena *arena, u64 n, u64 *unit)
 	return arena_take_at(arena, *unit, n);
 }
 
-unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most, u64 *unit)
+unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
+			       u64 *unit)
 {
 	unsigned int n = 0;
 	u64 size = 1ull << order;
@@ -362,7 +367,8 @@ bool arena_sound(const struct arena *arena)
 	unsigned int i;
 
 	for (i = 0; i < ARENA_ORDERS; i++)
-		if (place_within(arena, arena->most[i] + 1ull, 1ull << i, 0, ARENA_UNITS - 1, &unit, &most))
+		if (place_within(arena, arena->most[i] + 1ull, 1ull << i, 0, ARENA_UNITS - 1, &unit,
+				 &most))
 			return false;
 	for (i = 0; i < ARENA_WORDS; i++) {
 		free += hweight64(arena->map[i]);

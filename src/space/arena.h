@@ -53,7 +53,8 @@ void arena_open(struct arena *arena, u64 block);
 /* Takes n units at a multiple of the next power of two. False: no room. */
 bool arena_take(struct arena *arena, u64 n, u64 *unit);
 /* Takes up to `most` blocks of 2^order units, order <= 6. Returns the number taken. */
-unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most, u64 *unit);
+unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
+			       u64 *unit);
 /* Take exactly these units, or give them back. False, with nothing changed: not all are free, or
  * taken. */
 bool arena_take_at(struct arena *arena, u64 unit, u64 n);

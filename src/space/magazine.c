@@ -54,8 +54,8 @@ bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
 	u64 *keys = magazine(slot, order);
 
 	if (!n) {
-		n = set_take(space, &space->set[0], slot, 1ull << order, (capacity(slot, order) + 3) / 4, 0,
-			     keys);
+		n = set_take(space, &space->set[0], slot, 1ull << order,
+			     (capacity(slot, order) + 3) / 4, 0, keys);
 		WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	}
 	if (n) {

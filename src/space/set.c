@@ -54,7 +54,8 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 	if (i < 64ull * GROUPS)
 		return arena;
 fail:
-	lath_fetch_add(&space->bytes, -sizeof(*arena) - (arena->owner ? ARENA_UNITS * sizeof(u64) : 0));
+	lath_fetch_add(&space->bytes,
+		       -sizeof(*arena) - (arena->owner ? ARENA_UNITS * sizeof(u64) : 0));
 	space_free(space, arena->owner, ARENA_UNITS * sizeof(u64));
 	space_free(space, arena, sizeof(*arena));
 	return NULL;
@@ -71,9 +72,10 @@ static void arena_disuse(struct set *set, struct arena *arena)
 /* Takes one more arena for the set from the index. No lock held. */
 bool set_grow(struct lath_space *space, struct set *set)
 {
-	struct lath_hole_request want = {
-		.size = space->arena_size, .align = space->arena_size, .low = set->low, .high = set->high
-	};
+	struct lath_hole_request want = { .size = space->arena_size,
+					  .align = space->arena_size,
+					  .low = set->low,
+					  .high = set->high };
 	struct lath_item entry = { .size = 1 };
 	u64 freed = READ_ONCE(space->freed), key;
 	struct arena *arena;
@@ -133,8 +135,8 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 }
 
 /* Takes up to `most` blocks of n units from one arena. Returns how many. */
-static unsigned int take_locked(struct lath_space *space, struct arena *arena, u64 n, unsigned int most,
-				u64 cookie, u64 *key)
+static unsigned int take_locked(struct lath_space *space, struct arena *arena, u64 n,
+				unsigned int most, u64 cookie, u64 *key)
 {
 	unsigned int got = 0, i;
 	u64 free = arena->free;
@@ -156,8 +158,8 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 
 /* Takes from one arena of the set: the one used last if it can, else one with exactly the grade
  * needed. */
-unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n, unsigned int most,
-		      u64 cookie, u64 *key)
+unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
+		      unsigned int most, u64 cookie, u64 *key)
 {
 	u64 count = smp_load_acquire(&set->count); /* pairs with arena_obtain */
 	u64 groups = (count + 63) / 64, g;

@@ -2,10 +2,10 @@
 /*
  * space.c - magazines over arenas over the index (lathwork/space.h).
  *
- * A request that is small and naturally aligned goes down the layers: a block from a slot's magazine, else
- * bits of an arena that shows a sufficient grade, else a new arena, else a hole of the index. Everything
- * else is the index's. Keys below config.below are one set of arenas, the rest another, and the first is used up
- * before the second.
+ * A request that is small and naturally aligned goes down the layers: a block from a slot's
+ * magazine, else bits of an arena that shows a sufficient grade, else a new arena, else a hole of
+ * the index. Everything else is the index's. Keys below config.below are one set of arenas, the
+ * rest another, and the first is used up before the second.
  */
 #include "space/space.h"
 
@@ -33,7 +33,8 @@ void space_free(struct lath_space *space, void *p, size_t size)
 
 /* ---- the index ---- */
 
-static int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
+static int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+		      u64 *key)
 {
 	int ret = lath_index_insert_hole(&space->index, want, cookie, key);
 
@@ -58,7 +59,8 @@ static bool index_covers(struct lath_space *space, u64 key, u64 size)
 	return false;
 }
 
-/* Free what the item that covers key has of [key, key + size). *freed: how much. Only a tail that stays takes
+/* Free what the item that covers key has of [key, key + size). *freed: how much. Only a tail that
+ * stays takes
  * memory: it is cut off first. */
 static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
@@ -157,7 +159,8 @@ static bool take_from_arenas(struct lath_space *space, struct set *set, u64 n, u
 	return true;
 }
 
-/* A small request, naturally aligned. -ENOSPC: only pressure can help, or a range that lies in both sets. */
+/* A small request, naturally aligned. -ENOSPC: only pressure can help, or a range that lies in both
+ * sets. */
 static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
 {
 	u64 n = units_of(space, size);
@@ -165,7 +168,8 @@ static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
 	struct lath_hole_request want = { .size = size, .align = space->config.unit << order };
 	int ret = -ENOSPC;
 
-	if (space->magazines && order < ORDERS && n == 1ull << order && magazine_take(space, order, key))
+	if (space->magazines && order < ORDERS && n == 1ull << order &&
+	    magazine_take(space, order, key))
 		return 0;
 	for (i = 0; i < space->sets && ret == -ENOSPC; i++) {
 		if (take_from_arenas(space, &space->set[i], n, cookie, key))
@@ -178,8 +182,8 @@ static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
 }
 
 /* From this arena, if any unit of [low, last] will do. */
-static bool take_within(struct lath_space *space, struct arena *arena, const struct lath_hole_request *want,
-			u64 cookie, u64 *key)
+static bool take_within(struct lath_space *space, struct arena *arena,
+			const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
 	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
 	u64 first, end, last = want->high - 1, unit, free;
@@ -192,8 +196,8 @@ static bool take_within(struct lath_space *space, struct arena *arena, const str
 		first = max(first, want->low) - first;
 		end = min(end, last) - arena_key(space, arena, 0);
 		free = arena->free;
-		taken = arena_take_within(arena, n, align, units_of(space, first), units_of(space, end),
-					  &unit);
+		taken = arena_take_within(arena, n, align, units_of(space, first),
+					  units_of(space, end), &unit);
 		arena_count_empty(space, arena, free);
 	}
 	if (taken) {
@@ -213,10 +217,11 @@ static u64 block_within(u64 n, u64 align)
 }
 
 /* Within the limits, in any arena, by looking at every place: for what found no room otherwise. */
-static bool take_anywhere(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-			  u64 *key)
+static bool take_anywhere(struct lath_space *space, const struct lath_hole_request *want,
+			  u64 cookie, u64 *key)
 {
-	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull), count, i;
+	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull), count,
+	    i;
 	unsigned int k, order = log2_up(align);
 	u8 need;
 
@@ -251,7 +256,8 @@ static bool whole_units(const struct lath_space *space, u64 key, u64 size)
 }
 
 /* The index has no room: make some, or look elsewhere. */
-static int take_pressed(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
+static int take_pressed(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+			u64 *key)
 {
 	int ret = -ENOSPC;
 
@@ -262,7 +268,8 @@ static int take_pressed(struct lath_space *space, const struct lath_hole_request
 	return ret;
 }
 
-static int take_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
+static int take_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+			u64 *key)
 {
 	int ret = index_take(space, want, cookie, key);
 
@@ -285,12 +292,14 @@ static int take(struct lath_space *space, u64 size, u64 align, u64 cookie, u64 *
 	if (want.align > natural)
 		return take_request(space, &want, cookie, key);
 	ret = take_small(space, size, cookie, key);
-	if (ret == -ENOSPC && want.align == natural && space->sets == 1) /* it has asked just that */
+	if (ret == -ENOSPC && want.align == natural &&
+	    space->sets == 1) /* it has asked just that */
 		return take_pressed(space, &want, cookie, key);
 	return ret == -ENOSPC ? take_request(space, &want, cookie, key) : ret;
 }
 
-int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie, uint64_t *key)
+int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie,
+		     uint64_t *key)
 {
 	int ret;
 
@@ -311,7 +320,8 @@ int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_re
 	want.align = max((u64)want.align, space->config.unit);
 	want.low = max((u64)want.low, space->config.low);
 	want.high = min(want.high - 1, space->config.high - 1) + 1; /* 0 is 2^64 */
-	if (!whole_units(space, want.low | want.high, want.size) || request->align & (request->align - 1))
+	if (!whole_units(space, want.low | want.high, want.size) ||
+	    request->align & (request->align - 1))
 		return -EINVAL;
 	lath_call_enter();
 	ret = take_request(space, &want, cookie, key);
@@ -360,7 +370,8 @@ static int reserve(struct lath_space *space, u64 key, u64 size, u64 cookie)
 
 	magazines_drain(space);
 	for (; left; at += piece, left -= piece) {
-		piece = space->config.flags & LATH_SPACE_NO_ARENAS ? left : piece_of(space, at, left);
+		piece = space->config.flags & LATH_SPACE_NO_ARENAS ? left
+								   : piece_of(space, at, left);
 		ret = reserve_piece(space, at, piece, cookie);
 		if (ret) {
 			if (at > key)
@@ -389,7 +400,8 @@ static int give(struct lath_space *space, u64 key, u64 size)
 	u64 n = units_of(space, size);
 	unsigned int order = log2_up(n);
 
-	if (space->magazines && order < ORDERS && n == 1ull << order && !(units_of(space, key) & (n - 1)) &&
+	if (space->magazines && order < ORDERS && n == 1ull << order &&
+	    !(units_of(space, key) & (n - 1)) &&
 	    (!space->config.below || key < space->config.below) && arena_known(space, key)) {
 		magazine_give(space, order, key);
 		return 0;
@@ -411,7 +423,8 @@ int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
 
 static int owner(struct lath_space *space, u64 key, struct lath_item *item)
 {
-	struct arena *arena = space->config.flags & LATH_SPACE_NO_ARENAS ? NULL : arena_lock(space, key);
+	struct arena *arena =
+		space->config.flags & LATH_SPACE_NO_ARENAS ? NULL : arena_lock(space, key);
 	u64 unit = units_of(space, key) % ARENA_UNITS;
 	bool taken;
 
@@ -444,11 +457,13 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 	const struct lath_space_config defaults = LATH_SPACE_CONFIG_INIT;
 
 	*to = defaults;
-	if (from && (from->size < offsetof(struct lath_space_config, rcu) || from->size > sizeof(*from)))
+	if (from &&
+	    (from->size < offsetof(struct lath_space_config, rcu) || from->size > sizeof(*from)))
 		return -EINVAL;
 	if (from)
 		memcpy(to, from, from->size);
-	if (to->flags & ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS))
+	if (to->flags &
+	    ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS))
 		return -EINVAL;
 	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
 	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)
@@ -586,7 +601,8 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 	stats->bytes += list.bytes;
 	lath_index_get_stats(&space->arenas, &list);
 	stats->bytes += list.bytes;
-	lath_index_hole_stats(&space->index, space->config.low, space->config.high, 1024, &stats->holes);
+	lath_index_hole_stats(&space->index, space->config.low, space->config.high, 1024,
+			      &stats->holes);
 }
 
 int lath_space_verify(struct lath_space *space, char *report, size_t report_size)

@@ -3,7 +3,8 @@
  * space.h - the layers of a space, and the calls between its files.
  *
  *   space.c     the calls; the index layer;  magazine.c  slots and their magazines
- *   set.c       arenas in sets: found by grade or by key, obtained, released;  arena.c  the bits of one
+ *   set.c       arenas in sets: found by grade or by key, obtained, released;  arena.c  the bits of
+ *   one
  *
  * Lock order: a slot's lock, then an arena's; the index is called with neither held. The struct of
  * an arena is never freed before the space: a thread that found it by a key compares its block
@@ -100,8 +101,8 @@ bool set_grow(struct lath_space *space, struct set *set);
 bool set_release(struct lath_space *space, struct set *set);
 /* Takes up to `most` blocks of n units from one arena: the one that this slot used last if it can,
  * else one with exactly the grade needed. Returns how many. */
-unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n, unsigned int most,
-		      u64 cookie, u64 *key);
+unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
+		      unsigned int most, u64 cookie, u64 *key);
 /* Updates the count of empty arenas after a change of a locked arena that had `before` free units.
  */
 static inline void arena_count_empty(struct lath_space *space, const struct arena *arena, u64 free)

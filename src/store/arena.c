@@ -28,7 +28,8 @@ static u64 round_up(u64 n, u64 to)
 	return (n + to - 1) / to * to;
 }
 
-/* A limited store needs room for its blocks to be anywhere; an unlimited one twice what the machine has. */
+/* A limited store needs room for its blocks to be anywhere; an unlimited one twice what the machine
+ * has. */
 static u64 wanted_reserve(const struct lath_store_options *options)
 {
 	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
@@ -70,8 +71,8 @@ static void locks_init(struct arena *arena)
 		lath_spin_init(&arena->shard[i].lock);
 }
 
-int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       u64 *all_committed)
+int arena_init(struct arena *arena, const struct lath_store_options *options,
+	       const struct lath_rcu *rcu, u64 *all_committed)
 {
 	int ret;
 
@@ -190,7 +191,8 @@ static u32 run_find(const struct arena *arena, u32 len)
 	unsigned int looked = 0;
 	u32 first;
 
-	for (first = arena->run[bucket]; first && looked < 64; first = arena->unit[first].next, looked++)
+	for (first = arena->run[bucket]; first && looked < 64;
+	     first = arena->unit[first].next, looked++)
 		if (arena->unit[first].len >= len)
 			return first;
 	while (++bucket < RUN_BUCKETS)
@@ -301,8 +303,9 @@ void run_free(struct arena *arena, u32 first)
 	if (first > arena->first_unit &&
 	    (arena->unit[first - 1].kind == UNIT_END ||
 	     (arena->unit[first - 1].kind == UNIT_FREE && arena->unit[first - 1].len == 1))) {
-		u32 before = first - 1 -
-			     (arena->unit[first - 1].kind == UNIT_END ? arena->unit[first - 1].back : 0);
+		u32 before =
+			first - 1 -
+			(arena->unit[first - 1].kind == UNIT_END ? arena->unit[first - 1].back : 0);
 
 		len += arena->unit[before].len;
 		run_unlink(arena, before);
@@ -435,7 +438,8 @@ int arena_prefault(struct arena *arena, u64 bytes)
 
 		ret = pages_populate(arena->base + from, len, !arena->small_pages);
 		if (!ret)
-			ret = pages_populate(arena->base + table, table_end - table, !arena->small_pages);
+			ret = pages_populate(arena->base + table, table_end - table,
+					     !arena->small_pages);
 	}
 	return ret;
 }
@@ -457,6 +461,7 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 			n->record_bytes += (u64)arena->shard[i].slots[c] * slot_size(c);
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
-	n->free_bytes = arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
+	n->free_bytes =
+		arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
 	runs_unlock(arena);
 }

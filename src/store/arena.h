@@ -109,7 +109,7 @@ struct arena {
 	u32 fresh_unit;			     /* from here on never used */
 	u8 *block;			     /* one a block: committed */
 	const struct arena_backing *backing; /* NULL: this process' own memory */
-	u64 limit;			     /* of all that the store's arenas have committed; 0: none */
+	u64 limit; /* of all that the store's arenas have committed; 0: none */
 	u64 *all_committed;
 	const struct lath_rcu *rcu;
 	bool hugetlb, small_pages;
@@ -119,16 +119,19 @@ struct arena {
 	struct arena_shard shard[SHARDS];
 };
 
-/* Memory the tests refuse: called before anything is asked of the machine. NULL: nothing is refused. */
+/* Memory the tests refuse: called before anything is asked of the machine. NULL: nothing is
+ * refused. */
 extern bool (*lath_store_refuse)(void);
 
-int arena_init(struct arena *arena, const struct lath_store_options *options, const struct lath_rcu *rcu,
-	       u64 *all_committed);
-/* The same in memory that is there: what is at base is 0, and so are the bytes at block, one a block. */
+int arena_init(struct arena *arena, const struct lath_store_options *options,
+	       const struct lath_rcu *rcu, u64 *all_committed);
+/* The same in memory that is there: what is at base is 0, and so are the bytes at block, one a
+ * block. */
 int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
 		      const struct arena_backing *backing, const struct lath_store_options *options,
 		      const struct lath_rcu *rcu, u64 *all_committed);
-/* After a death: locks are free, lists and counts empty, no unit was ever used but those before `fresh`. */
+/* After a death: locks are free, lists and counts empty, no unit was ever used but those before
+ * `fresh`. */
 void arena_restart(struct arena *arena, u32 fresh);
 /* Waits for retired slots; no reader may be active. */
 void arena_fini(struct arena *arena);
@@ -182,8 +185,8 @@ void arena_allow(u64 bytes);
 /* The limit is why the last allocation of this size failed, or would fail. */
 bool arena_is_full(struct arena *arena);
 
-/* Compaction: mark the slabs that would not be needed if the others were full; is this place in one of
- * them; end of the marking, and no slab without a used slot is kept. */
+/* Compaction: mark the slabs that would not be needed if the others were full; is this place in one
+ * of them; end of the marking, and no slab without a used slot is kept. */
 u64 arena_mark_sparse(struct arena *arena);
 bool arena_draining(const struct arena *arena, u64 place);
 void arena_unmark(struct arena *arena);

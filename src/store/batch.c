@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * batch.c - many keys: their misses overlapped, in the index (its batched calls) and then in the records.
+ * batch.c - many keys: their misses overlapped, in the index (its batched calls) and then in the
+ * records.
  */
 #include "store/engine.h"
 
@@ -59,8 +60,8 @@ struct descent {
 	u64 slice[GROUP], word[GROUP];
 };
 
-static void descend_together(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
-			     struct descent *d)
+static void descend_together(struct lath_store *store, unsigned int n,
+			     const struct lath_store_key *keys, struct descent *d)
 {
 	u64 slices[GROUP], words[GROUP];
 	unsigned char who[GROUP];
@@ -92,7 +93,8 @@ static void descend_together(struct lath_store *store, unsigned int n, const str
 			if (word_form(words[m]) != WORD_LAYER)
 				continue;
 			layer = word_layer(store, words[m]);
-			if (key.n < layer->depth || memcmp(key.data, layer_prefix(layer), layer->depth)) {
+			if (key.n < layer->depth ||
+			    memcmp(key.data, layer_prefix(layer), layer->depth)) {
 				d->word[i] = 0;
 				continue;
 			}
@@ -102,8 +104,8 @@ static void descend_together(struct lath_store *store, unsigned int n, const str
 	}
 }
 
-static size_t mget_bytes(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
-			 struct lath_store_ref *refs)
+static size_t mget_bytes(struct lath_store *store, unsigned int n,
+			 const struct lath_store_key *keys, struct lath_store_ref *refs)
 {
 	struct descent d;
 	size_t found = 0;
@@ -172,7 +174,8 @@ static size_t refuse_all(size_t n, int *results)
 	return 0;
 }
 
-static int decide_entry(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_entry(void *arg, const struct lath_store_ref *old,
+			struct lath_store_change *change)
 {
 	const struct lath_store_entry *entry = arg;
 
@@ -216,9 +219,10 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	return ret;
 }
 
-/* New keys all at once, then in their order those that are there already. What needs room goes by itself. */
-static size_t mset_numbers(struct lath_store *store, unsigned int n, const struct lath_store_entry *entries,
-			   int *results)
+/* New keys all at once, then in their order those that are there already. What needs room goes by
+ * itself. */
+static size_t mset_numbers(struct lath_store *store, unsigned int n,
+			   const struct lath_store_entry *entries, int *results)
 {
 	struct lath_item items[GROUP];
 	unsigned char who[GROUP];
@@ -229,7 +233,8 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n, const struc
 	lath_call_enter();
 	for (i = 0; i < n; i++) {
 		struct lath_store_change change = {
-			LATH_STORE_PUT, entries[i].value, entries[i].size, NULL, 0, entries[i].expires
+			LATH_STORE_PUT,	   entries[i].value, entries[i].size, NULL, 0,
+			entries[i].expires
 		};
 
 		results[i] = key_check(store, entries[i].key);
@@ -280,7 +285,9 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 		bool good = !key_check(store, keys[i]);
 
 		d.layer[i] = good ? &store->root : NULL;
-		d.slice[i] = !good ? 0 : keys[i].data ? slice_of(keys[i].data, keys[i].n, 0) : keys[i].n;
+		d.slice[i] = !good	    ? 0
+			     : keys[i].data ? slice_of(keys[i].data, keys[i].n, 0)
+					    : keys[i].n;
 	}
 	lath_reader_enter(store->rcu);
 	if (store->keys == LATH_STORE_BYTES) {
@@ -324,7 +331,8 @@ size_t lath_store_mset(struct lath_store *store, size_t n, const struct lath_sto
 	return done;
 }
 
-size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results)
+size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       int *results)
 {
 	size_t done = 0, i;
 

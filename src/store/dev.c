@@ -2,8 +2,8 @@
 /*
  * dev.c - the kernel's store, through the calls of /dev/llds (lathwork/uapi/llds.h).
  *
- * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside the
- * caller's section: so it is there until the section ends, and nobody has to give it back.
+ * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside
+ * the caller's section: so it is there until the section ends, and nobody has to give it back.
  */
 #include "store/engine.h"
 #include "lathwork/uapi/llds.h"
@@ -42,7 +42,8 @@ static int dev_call(const struct lath_store *store, unsigned long call, void *ar
 /* ---- opening ---- */
 
 /* PATH or PATH#NAME, the store of that name, made if it is not there. */
-static int dev_prepare(struct lath_store *store, const char *name, const struct lath_store_options *options)
+static int dev_prepare(struct lath_store *store, const char *name,
+		       const struct lath_store_options *options)
 {
 	struct llds_attach attach = { .limit = options->limit, .mode = 0600 };
 	u64 limit = options->limit;
@@ -61,8 +62,11 @@ static int dev_prepare(struct lath_store *store, const char *name, const struct 
 		ret = dev_call(store, LLDS_ATTACH, &attach);
 		return ret ? store_refuse(ret, "store %s: %s", name, strerror(-ret)) : 0;
 	}
-	ret = limit && !(options->flags & LATH_STORE_READ_ONLY) ? dev_call(store, LLDS_SET_LIMIT, &limit) : 0;
-	return ret ? store_refuse(ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret)) : 0;
+	ret = limit && !(options->flags & LATH_STORE_READ_ONLY)
+		      ? dev_call(store, LLDS_SET_LIMIT, &limit)
+		      : 0;
+	return ret ? store_refuse(ret, "limit %llu: %s", (unsigned long long)limit, strerror(-ret))
+		   : 0;
 }
 
 static int dev_close(struct lath_store *store)
@@ -74,7 +78,8 @@ static int dev_close(struct lath_store *store)
 	return 0;
 }
 
-static int dev_open(struct lath_store *store, const char *rest, const struct lath_store_options *options)
+static int dev_open(struct lath_store *store, const char *rest,
+		    const struct lath_store_options *options)
 {
 	const char *name = strchr(rest, '#');
 	char *path = strndup(*rest && *rest != '#' ? rest : "/dev/llds",
@@ -85,9 +90,11 @@ static int dev_open(struct lath_store *store, const char *rest, const struct lat
 	if (!dev || !path)
 		ret = store_refuse(-ENOMEM, "no memory");
 	else if (options->keys != LATH_STORE_NUMBERS || options->flags & LATH_STORE_EVICT)
-		ret = store_refuse(-EOPNOTSUPP, "the kernel's store has numbers for keys and evicts nothing");
+		ret = store_refuse(-EOPNOTSUPP,
+				   "the kernel's store has numbers for keys and evicts nothing");
 	else if ((dev->fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)) < 0)
-		ret = store_refuse(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path, strerror(errno));
+		ret = store_refuse(errno == ENOENT ? -ENODEV : -errno, "%s: %s", path,
+				   strerror(errno));
 	else {
 		store->backend_data = dev;
 		ret = dev_prepare(store, name ? name + 1 : NULL, options);
@@ -157,7 +164,8 @@ static int ref_fill(struct lath_store *store, const struct llds_get *get, const 
 	return 0;
 }
 
-static int dev_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
+static int dev_get_ref(struct lath_store *store, struct lath_store_key key,
+		       struct lath_store_ref *ref)
 {
 	u8 first[FIRST_ROOM], *data = first, *more;
 	struct llds_get get = { .key = key.n, .room = sizeof(first) };
@@ -222,7 +230,9 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 static int dev_put(struct lath_store *store, u64 key, const struct lath_store_ref *old,
 		   const struct lath_store_change *change)
 {
-	struct llds_set set = { .key = key, .value = (uintptr_t)change->value, .expires = change->expires };
+	struct llds_set set = { .key = key,
+				.value = (uintptr_t)change->value,
+				.expires = change->expires };
 	u64 size = change->size + change->tail_size;
 	u8 *whole = NULL;
 	int ret;
@@ -246,7 +256,8 @@ static int dev_put(struct lath_store *store, u64 key, const struct lath_store_re
 	return ret;
 }
 
-static int dev_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+static int dev_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg)
 {
 	int ret;
 
@@ -284,7 +295,8 @@ out:
 }
 
 /* A batch call, to its end; elements not come to keep their error. */
-static void dev_batch(struct lath_store *store, unsigned long call, void *elements, size_t each, size_t n)
+static void dev_batch(struct lath_store *store, unsigned long call, void *elements, size_t each,
+		      size_t n)
 {
 	size_t i = 0;
 
@@ -310,10 +322,12 @@ static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_sto
 		for (j = 0; j < m; j++) {
 			const struct lath_store_entry *e = &entries[i + j];
 
-			/* an impossible length is refused by the kernel; a key of bytes must be, too */
+			/* an impossible length is refused by the kernel; a key of bytes must be,
+			 * too */
 			set[j] = (struct llds_set){ .key = e->key.n,
 						    .value = (uintptr_t)e->value,
-						    .size = (u32)min(e->size, (u64)LLDS_VALUE_MAX + 1),
+						    .size = (u32)min(e->size,
+								     (u64)LLDS_VALUE_MAX + 1),
 						    .flags = e->key.data ? ~0u : 0,
 						    .expires = e->expires,
 						    .error = -ENOMEM };
@@ -328,7 +342,8 @@ static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_sto
 	return good;
 }
 
-static size_t dev_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results)
+static size_t dev_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       int *results)
 {
 	struct llds_delete del[GROUP];
 	size_t good = 0, i, j;

@@ -80,10 +80,11 @@ struct bucket {
 };
 
 /*
- * An index of byte keys that agree in their first `depth` bytes, a multiple of 7. Its 64-bit keys are slices:
- * the next 7 bytes, zeros behind the end, and in the low byte how many there are, 8 for more than 7.
- * So slices ascend as the keys do, and only slices that end with 8 can belong to several keys.
- * (After the layers of Masstree: Mao, Kohler, Morris, EuroSys 2012.) Layers stay until the store ends.
+ * An index of byte keys that agree in their first `depth` bytes, a multiple of 7. Its 64-bit keys
+ * are slices: the next 7 bytes, zeros behind the end, and in the low byte how many there are, 8 for
+ * more than 7. So slices ascend as the keys do, and only slices that end with 8 can belong to
+ * several keys. (After the layers of Masstree: Mao, Kohler, Morris, EuroSys 2012.) Layers stay
+ * until the store ends.
  */
 #define SLICE 7
 struct layer {
@@ -103,8 +104,9 @@ struct store_file;
 struct lath_store {
 	struct layer root;  /* numbers: the index by number */
 	struct arena arena; /* records, buckets */
-	struct arena index; /* index nodes, layers: they cannot be moved, so they do not lie between */
-	u64 committed;	    /* of both */
+	struct arena
+		index; /* index nodes, layers: they cannot be moved, so they do not lie between */
+	u64 committed; /* of both */
 	const struct lath_rcu *rcu;
 	const struct store_backend *backend; /* NULL: the store is here */
 	void *backend_data;
@@ -156,8 +158,8 @@ static inline int key_check(const struct lath_store *store, struct lath_store_ke
 }
 
 /* value.c */
-int value_build(struct lath_store *store, struct lath_store_key key, const struct lath_store_change *change,
-		u64 *word);
+int value_build(struct lath_store *store, struct lath_store_key key,
+		const struct lath_store_change *change, u64 *word);
 /* What no reader has seen. */
 void value_drop(struct lath_store *store, u64 word);
 void value_retire(struct lath_store *store, u64 word);
@@ -172,13 +174,14 @@ static inline u64 little_endian(u64 x)
 #endif
 }
 
-/* 16 bytes as one value. (A typedef, or an attribute behind each name, is more than checkpatch reads.) */
+/* 16 bytes as one value. (A typedef, or an attribute behind each name, is more than checkpatch
+ * reads.) */
 #define BYTES_16(type) __typeof__(type __attribute__((vector_size(16))))
 
 /*
- * The bytes of a word that holds its value: 14 characters from nibbles, all at once, or 7 bytes, zeros behind them. Which
- * of both is chosen without a branch: where short numbers and longer ones stand side by side, one is mispredicted
- * every other time.
+ * The bytes of a word that holds its value: 14 characters from nibbles, all at once, or 7 bytes,
+ * zeros behind them. Which of both is chosen without a branch: where short numbers and longer ones
+ * stand side by side, one is mispredicted every other time.
  */
 static inline void word_text(u64 word, unsigned char *text)
 {
@@ -190,7 +193,8 @@ static inline void word_text(u64 word, unsigned char *text)
 
 	low = (BYTES_16(signed char))(x & nibbles);
 	high = (BYTES_16(signed char))(x >> 4 & nibbles);
-	c = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+	c = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
+				    23);
 	/* 0..9 are digits, 10 is NUL, 11 and above are + , - . / */
 	low = c != 10;
 	high = c > 9;
@@ -233,8 +237,8 @@ static inline void store_changed(struct lath_store *store)
 }
 
 /*
- * In shared memory a record is there if and only if it is marked; all else can be made anew from them
- * (recover.c). It is complete before, and its slot is not used again until the mark is gone.
+ * In shared memory a record is there if and only if it is marked; all else can be made anew from
+ * them (recover.c). It is complete before, and its slot is not used again until the mark is gone.
  */
 static inline void record_mark(struct lath_store *store, u64 word, bool there)
 {
@@ -257,9 +261,10 @@ static inline void value_prefetch(const struct lath_store *store, u64 word)
 u64 slice_of(const u8 *key, u64 size, u64 depth);
 void layer_find(struct lath_store *store, struct lath_store_key key, struct place *place);
 /* Go on below a word found under slice in layer. */
-void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer, u64 word,
-		     struct place *place);
-int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 value);
+void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer,
+		     u64 word, struct place *place);
+int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place,
+	      u64 value);
 int layer_remove(struct lath_store *store, const struct place *place);
 int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags);
 /* Remove everything, without asking for memory. Nobody else may be in the store. */
@@ -287,37 +292,45 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 /* update.c */
 void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
 /* The word of a key from now on: 0 | RETRY | -ENOMEM, -ENOSPC */
-int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 word);
+int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place,
+		  u64 word);
 void store_count_items(struct lath_store *store, s64 by);
 /* evict.c: the limit was hit. True: try again. Not inside a reader. */
 bool make_room(struct lath_store *store, unsigned int *round);
 /*
- * The calling thread fills an empty store: its changes evict nothing, and may take one block above the limit. What was saved
- * by a store that was full to the last slot needs that, because buckets that grow leave slots of other sizes behind.
+ * The calling thread fills an empty store: its changes evict nothing, and may take one block above
+ * the limit. What was saved by a store that was full to the last slot needs that, because buckets
+ * that grow leave slots of other sizes behind.
  */
 void store_loading(bool on);
 
-/* The store lives somewhere else (dev:). Each member as the public call of its name; update may be made of
- * get_ref and set_if. */
+/* The store lives somewhere else (dev:). Each member as the public call of its name; update may be
+ * made of get_ref and set_if. */
 struct store_backend {
 	const char *scheme; /* "dev" */
-	int (*open)(struct lath_store *store, const char *rest, const struct lath_store_options *options);
+	int (*open)(struct lath_store *store, const char *rest,
+		    const struct lath_store_options *options);
 	int (*close)(struct lath_store *store);
 	int64_t (*get)(struct lath_store *store, struct lath_store_key key, void *buf, size_t room);
-	int (*get_ref)(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref);
+	int (*get_ref)(struct lath_store *store, struct lath_store_key key,
+		       struct lath_store_ref *ref);
 	int (*update)(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg);
 	size_t (*mget)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       struct lath_store_ref *refs);
 	size_t (*mset)(struct lath_store *store, size_t n, const struct lath_store_entry *entries,
 		       int *results);
-	size_t (*mdel)(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results);
-	/* the first entry at or after (backward: at or before) key: 0 | -ENOENT; *found until the next call */
+	size_t (*mdel)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       int *results);
+	/* the first entry at or after (backward: at or before) key: 0 | -ENOENT; *found until the
+	 * next call */
 	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
 		    struct lath_store_key *found, struct lath_store_ref *value);
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
-	/* NULL: iterators are made of seek, and the calls made of them; no sweep, compact, load, save */
-	int (*iter_begin)(struct lath_store *store, const struct lath_store_range *range, void **iter);
+	/* NULL: iterators are made of seek, and the calls made of them; no sweep, compact, load,
+	 * save */
+	int (*iter_begin)(struct lath_store *store, const struct lath_store_range *range,
+			  void **iter);
 	int (*iter_next)(void *iter, struct lath_store_key *key, struct lath_store_ref *value);
 	void (*iter_end)(void *iter);
 	size_t (*scan)(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,

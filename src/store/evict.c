@@ -2,9 +2,9 @@
 /*
  * evict.c - room in a full store; expired entries; compaction.
  *
- * Readers write nothing, so nobody knows which entry was read last. Eviction goes round the keys like the hand
- * of a clock and of each window of entries takes the expired ones and the quarter with the oldest versions;
- * where there are no versions, any quarter.
+ * Readers write nothing, so nobody knows which entry was read last. Eviction goes round the keys
+ * like the hand of a clock and of each window of entries takes the expired ones and the quarter
+ * with the oldest versions; where there are no versions, any quarter.
  */
 #include "store/engine.h"
 
@@ -34,8 +34,10 @@ static int by_age(const void *a, const void *b)
 	return (x->age > y->age) - (x->age < y->age);
 }
 
-/* The next WINDOW entries from the hand on; at the end it starts anew. The iterator's section holds them. */
-static unsigned int look(struct lath_store *store, struct candidate *window, struct lath_store_iter **iter)
+/* The next WINDOW entries from the hand on; at the end it starts anew. The iterator's section holds
+ * them. */
+static unsigned int look(struct lath_store *store, struct candidate *window,
+			 struct lath_store_iter **iter)
 {
 	struct lath_store_key from = store->keys == LATH_STORE_NUMBERS
 					     ? lath_key_number(store->hand_number)
@@ -56,8 +58,9 @@ static unsigned int look(struct lath_store *store, struct candidate *window, str
 		window[n].word = word;
 		window[n].expired = ref_expired(&ref);
 		window[n].age = window[n].expired ? 0
-				: ref.version	  ? ref.version
-						  : (window[n].key.n ^ word) * 0x9e3779b97f4a7c15ull | 1;
+				: ref.version
+					? ref.version
+					: (window[n].key.n ^ word) * 0x9e3779b97f4a7c15ull | 1;
 		n++;
 	}
 	if (n < WINDOW) {
@@ -72,7 +75,8 @@ static unsigned int look(struct lath_store *store, struct candidate *window, str
 	return n;
 }
 
-static int decide_evict(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_evict(void *arg, const struct lath_store_ref *old,
+			struct lath_store_change *change)
 {
 	const struct candidate *candidate = arg;
 
@@ -171,7 +175,8 @@ bool make_room(struct lath_store *store, unsigned int *round)
 
 /* ---- expired entries ---- */
 
-static int decide_sweep(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_sweep(void *arg, const struct lath_store_ref *old,
+			struct lath_store_change *change)
 {
 	*(bool *)arg = !old;
 	if (!old)
@@ -214,7 +219,8 @@ int64_t lath_store_sweep(struct lath_store *store)
 /* ---- compaction ---- */
 
 /* The same value again: in a slot of its own. */
-static int decide_same(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_same(void *arg, const struct lath_store_ref *old,
+		       struct lath_store_change *change)
 {
 	(void)arg;
 	if (!old)
@@ -236,7 +242,8 @@ static u64 compact(struct lath_store *store)
 			unsigned int own;
 			int ret;
 
-			if (!word_has_place(word) || !arena_draining(&store->arena, word_place(word)))
+			if (!word_has_place(word) ||
+			    !arena_draining(&store->arena, word_place(word)))
 				continue;
 			own = arena_borrow_shard(arena_shard_of(&store->arena, word_place(word)));
 			ret = lath_store_update(store, key, decide_same, NULL);

@@ -46,7 +46,8 @@ static void take_label(struct store_file *file, const char *path)
 	if (size < sizeof(file->label))
 		memcpy(file->label, path, size + 1);
 	else
-		snprintf(file->label, sizeof(file->label), "...%s", path + size - sizeof(file->label) + 4);
+		snprintf(file->label, sizeof(file->label), "...%s",
+			 path + size - sizeof(file->label) + 4);
 }
 
 static int failed(const struct store_file *file, int error)
@@ -69,11 +70,14 @@ static int check_kind(const struct store_file *file, const struct stat *stat)
 					       : "something else");
 }
 
-/* Go on from file->dir (at first: the process') to the directory of this path; the last part becomes the name. */
+/* Go on from file->dir (at first: the process') to the directory of this path; the last part
+ * becomes the name. */
 static int enter(struct store_file *file, char *path)
 {
 	char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path, *dir = slash == path ? "/" : slash ? path : ".";
+	const char *name = slash ? slash + 1 : path, *dir = slash == path ? "/"
+							    : slash	  ? path
+									  : ".";
 	struct stat stat;
 	int fd;
 
@@ -94,7 +98,8 @@ static int enter(struct store_file *file, char *path)
 	return 0;
 }
 
-/* As fs.protected_symlinks of the kernel: in a directory like /tmp nobody is led elsewhere by another user. */
+/* As fs.protected_symlinks of the kernel: in a directory like /tmp nobody is led elsewhere by
+ * another user. */
 static int check_link(const struct store_file *file)
 {
 	const mode_t shared = S_ISVTX | 0002;
@@ -102,10 +107,12 @@ static int check_link(const struct store_file *file)
 
 	if (fstat(file->dir, &dir) || fstatat(file->dir, file->name, &link, AT_SYMLINK_NOFOLLOW))
 		return failed(file, -errno);
-	if ((dir.st_mode & shared) == shared && link.st_uid != geteuid() && link.st_uid != dir.st_uid)
-		return store_refuse(-EACCES,
-				    "%s: a symbolic link of user %u in a directory that all may write to",
-				    file->label, (unsigned int)link.st_uid);
+	if ((dir.st_mode & shared) == shared && link.st_uid != geteuid() &&
+	    link.st_uid != dir.st_uid)
+		return store_refuse(
+			-EACCES,
+			"%s: a symbolic link of user %u in a directory that all may write to",
+			file->label, (unsigned int)link.st_uid);
 	return 0;
 }
 
@@ -138,7 +145,8 @@ int file_resolve(struct store_file *file, const char *path)
 		return store_refuse(-EINVAL, "a file needs a path");
 	if (strlen(path) >= sizeof(at))
 		return failed(file, -ENAMETOOLONG);
-	/* a first look, before anything is made; links of /proc that are no paths (/dev/stdout) end here too */
+	/* a first look, before anything is made; links of /proc that are no paths (/dev/stdout) end
+	 * here too */
 	ret = stat(path, &there) ? 0 : check_kind(file, &there);
 	if (ret)
 		return ret;
@@ -148,7 +156,8 @@ int file_resolve(struct store_file *file, const char *path)
 		if (ret)
 			return failed(file, ret);
 		if (!file->name[0])
-			return store_refuse(-EINVAL, "%s: a directory, not a regular file", file->label);
+			return store_refuse(-EINVAL, "%s: a directory, not a regular file",
+					    file->label);
 		ret = read_link(file, at, sizeof(at));
 	} while (ret > 0 && ++links < LINKS_MAX);
 	return ret > 0 ? failed(file, -ELOOP) : ret;
@@ -175,7 +184,8 @@ int file_open(const struct store_file *file, struct stat *stat)
 
 	if (ret)
 		return ret == -ENOENT ? failed(file, ret) : ret;
-	fd = openat(file->dir, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	fd = openat(file->dir, file->name,
+		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return failed(file, -errno);
 	ret = fstat(fd, stat) ? failed(file, -errno) : check_kind(file, stat);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * file.h - the file of a snapshot: where it really is, which process may write it, and how it is replaced.
+ * file.h - the file of a snapshot: where it really is, which process may write it, and how it is
+ * replaced.
  *
- * All names are relative to the descriptor of one directory, which is opened once: no path is walked a second time, so
- * nobody can lead a save elsewhere by exchanging a part of the path, and a process may change its directory.
+ * All names are relative to the descriptor of one directory, which is opened once: no path is
+ * walked a second time, so nobody can lead a save elsewhere by exchanging a part of the path, and a
+ * process may change its directory.
  *
  *   NAME              the snapshot, a regular file; only ever replaced as a whole, by rename
  *   NAME.lock         while a store or a save may write NAME (file_lock.c)
@@ -18,7 +20,8 @@
 
 #include "sys/sys.h"
 
-/* Which file, and (of a snapshot) which content: replaced snapshots are other files. ino 0: none. */
+/* Which file, and (of a snapshot) which content: replaced snapshots are other files. ino 0:
+ * none. */
 struct file_id {
 	u64 dev, ino;
 	u64 size;
@@ -40,8 +43,8 @@ struct store_file {
 
 /* ---- file.c ---- */
 
-/* Symbolic links are followed, the last one too; NAME need not be there. 0 | -errno and a sentence; close it in both
- * cases. */
+/* Symbolic links are followed, the last one too; NAME need not be there. 0 | -errno and a sentence;
+ * close it in both cases. */
 int file_resolve(struct store_file *file, const char *path);
 /* The descriptors alone. */
 void file_forget(struct store_file *file);
@@ -61,7 +64,8 @@ bool file_still(int fd, const struct file_id *id);
 /* For this process alone, until file_unlock: 0 | -EBUSY | -errno; each with a sentence. */
 int file_lock(struct store_file *file);
 void file_unlock(struct store_file *file);
-/* For this process and those that it will be the parent of: file_own says which one may write. 0 | as file_lock */
+/* For this process and those that it will be the parent of: file_own says which one may write. 0 |
+ * as file_lock */
 int file_lock_family(struct store_file *file);
 /* May this process write now? 0 | -EBUSY | -ESTALE | -errno; each with a sentence. */
 int file_own(struct store_file *file);
@@ -75,9 +79,11 @@ struct replacement {
 	char name[NAME_MAX + 1];
 };
 
-/* A new, empty file with owner, group, mode and attributes of the old one. The caller holds the lock. 0 | -errno */
+/* A new, empty file with owner, group, mode and attributes of the old one. The caller holds the
+ * lock. 0 | -errno */
 int replace_begin(struct store_file *file, struct replacement *new);
-/* To the disk, and over the old one. Both end the replacement. 0 | -errno, and the old one is there */
+/* To the disk, and over the old one. Both end the replacement. 0 | -errno, and the old one is
+ * there */
 int replace_commit(struct store_file *file, struct replacement *new);
 void replace_abort(struct store_file *file, struct replacement *new);
 

@@ -18,9 +18,9 @@
  * The process number in NAME.lock is for people; no decision depends on it. The kernel drops both
  * locks with their holders, so the NAME.lock of a killed process is unlocked and is taken over.
  *
- * The holder removes NAME.lock before it unlocks. A process that locks a file which has lost its name
- * begins anew, so two processes never hold locks on two files of one name. A child that finds the
- * lock file without its name knows that its parent has closed the store.
+ * The holder removes NAME.lock before it unlocks. A process that locks a file which has lost its
+ * name begins anew, so two processes never hold locks on two files of one name. A child that finds
+ * the lock file without its name knows that its parent has closed the store.
  */
 #define _GNU_SOURCE
 #include "store/file.h"
@@ -42,7 +42,8 @@ static int lock_name(const struct store_file *file, char *name)
 	size_t size = strlen(file->name);
 
 	if (size + sizeof(end) > NAME_MAX + 1)
-		return store_refuse(-ENAMETOOLONG, "%s.lock: %s", file->label, strerror(ENAMETOOLONG));
+		return store_refuse(-ENAMETOOLONG, "%s.lock: %s", file->label,
+				    strerror(ENAMETOOLONG));
 	memcpy(name, file->name, size);
 	memcpy(name + size, end, sizeof(end));
 	return 0;
@@ -82,7 +83,8 @@ static int busy(const struct store_file *file, int fd)
 	if (pid)
 		return store_refuse(-EBUSY, "%s: in use by process %ld (%s.lock)", file->label, pid,
 				    file->name);
-	return store_refuse(-EBUSY, "%s: in use by another process (%s.lock)", file->label, file->name);
+	return store_refuse(-EBUSY, "%s: in use by another process (%s.lock)", file->label,
+			    file->name);
 }
 
 static int write_owner(struct store_file *file)
@@ -128,8 +130,9 @@ static int open_lock(const struct store_file *file, const char *name)
 		}
 	} while (fd < 0 && (errno == EEXIST || errno == EINTR));
 	if (fd < 0)
-		return errno == ELOOP ? store_refuse(-EINVAL, "%s.lock: a symbolic link", file->label)
-				      : failed(file, -errno);
+		return errno == ELOOP
+			       ? store_refuse(-EINVAL, "%s.lock: a symbolic link", file->label)
+			       : failed(file, -errno);
 	if (made)
 		share_with_users(file, fd);
 	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && stat.st_nlink <= 1 &&
@@ -189,7 +192,8 @@ void file_unlock(struct store_file *file)
 	if (file_still(file->lock, &file->lock_id)) {
 		if (!lock_name(file, name) && is_named(file, file->lock, name))
 			unlinkat(file->dir, name, 0);
-		set_lock(file->lock, F_OFD_SETLK, F_UNLCK); /* for children that have the description too */
+		set_lock(file->lock, F_OFD_SETLK,
+			 F_UNLCK); /* for children that have the description too */
 		close(file->lock);
 	}
 	file->lock = -1;
@@ -205,8 +209,9 @@ int file_lock_family(struct store_file *file)
 	if (ret)
 		return ret;
 	file->member = memfd_create("lathwork member", MFD_CLOEXEC);
-	ret = file->member < 0 || fstat(file->member, &stat) ? -errno
-							     : set_lock(file->member, F_SETLK, F_WRLCK);
+	ret = file->member < 0 || fstat(file->member, &stat)
+		      ? -errno
+		      : set_lock(file->member, F_SETLK, F_WRLCK);
 	if (!ret) {
 		file->member_id = file_id_of(&stat);
 		return 0;
@@ -233,8 +238,8 @@ static int be_member(const struct store_file *file)
 		return ret ? failed(file, ret) : 0;
 	if (fcntl(file->member, F_GETLK, &lock) || lock.l_type == F_UNLCK)
 		lock.l_pid = file->owner;
-	return store_refuse(-EBUSY, "%s: in use by process %ld, related to this one by fork()", file->label,
-			    (long)lock.l_pid);
+	return store_refuse(-EBUSY, "%s: in use by process %ld, related to this one by fork()",
+			    file->label, (long)lock.l_pid);
 }
 
 /* Does the family hold the lock? */

@@ -2,9 +2,9 @@
 /*
  * iter.c - in key order, both ways; count and rank.
  *
- * Byte keys: a stack of layers and buckets, from the root to where the iterator is. It is good while the section
- * lasts; every REFRESH steps the iterator leaves its section, so that what others replaced can be freed, and
- * seeks its last key anew.
+ * Byte keys: a stack of layers and buckets, from the root to where the iterator is. It is good
+ * while the section lasts; every REFRESH steps the iterator leaves its section, so that what others
+ * replaced can be freed, and seeks its last key anew.
  */
 #include "store/engine.h"
 
@@ -112,7 +112,8 @@ static struct frame *push(struct lath_store_iter *iter)
 	if (iter->depth == iter->room) {
 		u32 room = iter->room ? iter->room * 2 : 4;
 		struct frame **stack =
-			store_refused() ? NULL : realloc(iter->stack, room * sizeof(struct frame *));
+			store_refused() ? NULL
+					: realloc(iter->stack, room * sizeof(struct frame *));
 
 		if (!stack)
 			return NULL;
@@ -135,11 +136,13 @@ static void frame_fill(struct lath_store_iter *iter, struct frame *frame)
 
 	frame->i = 0;
 	if (iter->backward) {
-		frame->n = (u32)lath_index_scan_back(list, frame->from, 0, frame->item, CHUNK, &next);
+		frame->n =
+			(u32)lath_index_scan_back(list, frame->from, 0, frame->item, CHUNK, &next);
 		frame->more = frame->n == CHUNK && frame->item[CHUNK - 1].key;
 		frame->from = frame->more ? frame->item[CHUNK - 1].key - 1 : 0;
 	} else {
-		frame->n = (u32)lath_index_scan(list, frame->from, ~0ull, frame->item, CHUNK, &next);
+		frame->n =
+			(u32)lath_index_scan(list, frame->from, ~0ull, frame->item, CHUNK, &next);
 		frame->more = frame->n == CHUNK && next;
 		frame->from = next;
 	}
@@ -148,7 +151,9 @@ static void frame_fill(struct lath_store_iter *iter, struct frame *frame)
 /* Where a seek starts in a layer: 0 nothing of it is wanted, 1 from the slice, 2 all of it. */
 static int layer_start(const struct lath_store_iter *iter, const struct layer *layer, u64 *slice)
 {
-	const struct bound *near = iter->last.set ? &iter->last : iter->backward ? &iter->high : &iter->low;
+	const struct bound *near = iter->last.set   ? &iter->last
+				   : iter->backward ? &iter->high
+						    : &iter->low;
 	int c;
 
 	if (!iter->seeking || !near->set)
@@ -202,7 +207,9 @@ static int push_bucket(struct lath_store_iter *iter, u64 word)
 /* Is the record on the wanted side of where the seek began? */
 static bool wanted(struct lath_store_iter *iter, const struct record *record)
 {
-	const struct bound *near = iter->last.set ? &iter->last : iter->backward ? &iter->high : &iter->low;
+	const struct bound *near = iter->last.set   ? &iter->last
+				   : iter->backward ? &iter->high
+						    : &iter->low;
 	int c;
 
 	if (!iter->seeking || !near->set)
@@ -266,7 +273,8 @@ static int next_record(struct lath_store_iter *iter, u64 *out)
 	return 0;
 }
 
-/* Leave and enter the section, and seek where we were. Without memory for that it goes on in the old one. */
+/* Leave and enter the section, and seek where we were. Without memory for that it goes on in the
+ * old one. */
 static int refresh(struct lath_store_iter *iter, const struct record *at)
 {
 	u32 size = record_key_size(at);
@@ -301,12 +309,14 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 		lath_reader_enter(iter->store->rcu);
 		if (iter->backward)
 			iter->n = (u32)lath_index_scan_back(&iter->store->root.list, iter->number,
-							    iter->number_end, iter->item, CHUNK, &next);
+							    iter->number_end, iter->item, CHUNK,
+							    &next);
 		else
 			iter->n = (u32)lath_index_scan(&iter->store->root.list, iter->number,
 						       iter->number_end, iter->item, CHUNK, &next);
 		iter->i = 0;
-		iter->number_done = iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
+		iter->number_done =
+			iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
 		iter->number = next;
 		if (!iter->n)
 			return 0;
@@ -349,7 +359,8 @@ static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *k
 		return 0;
 	lath_reader_exit(store->rcu);
 	lath_reader_enter(store->rcu);
-	ret = store->backend->seek(store, lath_key_number(iter->number), iter->backward, key, value);
+	ret = store->backend->seek(store, lath_key_number(iter->number), iter->backward, key,
+				   value);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	if (iter->backward ? key->n < iter->number_end : key->n > iter->number_end)
@@ -481,8 +492,9 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 	return n;
 }
 
-size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last, uint64_t *keys,
-			       struct lath_store_ref *refs, size_t max, uint64_t *next)
+size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last,
+			       uint64_t *keys, struct lath_store_ref *refs, size_t max,
+			       uint64_t *next)
 {
 	u64 words[512];
 	bool ended = false;

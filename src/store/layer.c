@@ -2,18 +2,20 @@
 /*
  * layer.c - byte keys: from slice to slice.
  *
- * Each change of what keys map to is one compare-and-swap of one word in one index, so a reader sees the
- * state before or after it:
+ * Each change of what keys map to is one compare-and-swap of one word in one index, so a reader
+ * sees the state before or after it:
  *
  *   nothing -> record            insert
  *   record  -> record            replace_if        two keys agree in a slice: record -> bucket
  *   bucket  -> bucket            a copy, with a record more, less or another
- *   bucket  -> layer             one record too many: all of them in a new index behind what they agree in
- *   layer   -> layer             a key leaves the agreed prefix: a new index where it does, the old one below
+ *   bucket  -> layer             one record too many: all of them in a new index behind what they
+ *                                agree in
+ *   layer   -> layer             a key leaves the agreed prefix: a new index where it does, the old
+ *                                one below
  *   record, bucket of two        erase_if, or the record that is left
  *
- * What was replaced is retired. A layer in use is never replaced by anything but a layer above it, so who
- * is in it stays in the right one.
+ * What was replaced is retired. A layer in use is never replaced by anything but a layer above it,
+ * so who is in it stays in the right one.
  */
 #include "store/engine.h"
 
@@ -83,8 +85,8 @@ static void find_in_bucket(struct lath_store *store, struct lath_store_key key, 
 	place->index = low;
 }
 
-void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer, u64 word,
-		     struct place *place)
+void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer,
+		     u64 word, struct place *place)
 {
 	u32 from = layer->depth + SLICE; /* the key and what is below agree so far */
 
@@ -97,7 +99,8 @@ void layer_find_from(struct lath_store *store, struct lath_store_key key, struct
 
 		switch (word_form(place->word)) {
 		case WORD_RECORD:
-			if (!slice_is_shared(place->slice) || !compare_record(store, place->word, key))
+			if (!slice_is_shared(place->slice) ||
+			    !compare_record(store, place->word, key))
 				place->value = place->word;
 			return;
 		case WORD_BUCKET:
@@ -213,7 +216,8 @@ static void drop_bucket(void *arg, const struct lath_item *item)
 }
 
 /* Records in key order, more than fit into a bucket, that agree in more than `from` bytes. */
-static int layer_of_records(struct lath_store *store, const u64 *words, u32 count, u32 from, u64 *out)
+static int layer_of_records(struct lath_store *store, const u64 *words, u32 count, u32 from,
+			    u64 *out)
 {
 	const struct record *first = word_record(store, words[0]),
 			    *last = word_record(store, words[count - 1]);
@@ -233,7 +237,8 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 
 		for (end = i + 1; end < count; end++) {
 			record = word_record(store, words[end]);
-			if (slice_of(record_key(record), record_key_size(record), layer->depth) != slice)
+			if (slice_of(record_key(record), record_key_size(record), layer->depth) !=
+			    slice)
 				break;
 		}
 		if (end - i > 1)
@@ -254,8 +259,8 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 }
 
 /* An index above an old one, where the key leaves its prefix. */
-static int layer_above(struct lath_store *store, struct lath_store_key key, const struct place *place,
-		       u64 value, u64 *out)
+static int layer_above(struct lath_store *store, struct lath_store_key key,
+		       const struct place *place, u64 value, u64 *out)
 {
 	const struct layer *below = word_layer(store, place->word);
 	struct layer *layer;
@@ -263,8 +268,9 @@ static int layer_above(struct lath_store *store, struct lath_store_key key, cons
 
 	if (ret)
 		return ret;
-	ret = insert_word(layer, (slice_of(layer_prefix(below), below->depth, layer->depth) & ~0xffull) | 8,
-			  place->word);
+	ret = insert_word(
+		layer, (slice_of(layer_prefix(below), below->depth, layer->depth) & ~0xffull) | 8,
+		place->word);
 	if (!ret)
 		ret = insert_word(layer, slice_of(key.data, key.n, layer->depth), value);
 	if (ret) {
@@ -280,12 +286,14 @@ static int layer_above(struct lath_store *store, struct lath_store_key key, cons
 /* The word under the place's slice becomes another one: 0 | RETRY */
 static int swap_word(const struct place *place, u64 word)
 {
-	return lath_index_replace_if(&place->layer->list, place->slice, place->word, word, NULL) ? RETRY : 0;
+	return lath_index_replace_if(&place->layer->list, place->slice, place->word, word, NULL)
+		       ? RETRY
+		       : 0;
 }
 
 /* A copy of the place's words (a record is a bucket of one) with value added or exchanged. */
-static u32 words_with(const struct lath_store *store, const struct place *place, struct lath_store_key key,
-		      u64 value, u64 *words)
+static u32 words_with(const struct lath_store *store, const struct place *place,
+		      struct lath_store_key key, u64 value, u64 *words)
 {
 	u32 count = 1, index = place->index, rest;
 
@@ -307,7 +315,8 @@ static u32 words_with(const struct lath_store *store, const struct place *place,
 	return count;
 }
 
-int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 value)
+int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place,
+	      u64 value)
 {
 	u64 words[BUCKET_MAX + 1], word = value;
 	bool layered = false;
@@ -324,7 +333,8 @@ int layer_put(struct lath_store *store, struct lath_store_key key, const struct 
 	} else if (word_form(place->word) == WORD_BUCKET || !place->value) {
 		count = words_with(store, place, key, value, words);
 		layered = count > BUCKET_MAX;
-		ret = layered ? layer_of_records(store, words, count, place->layer->depth + SLICE, &word)
+		ret = layered ? layer_of_records(store, words, count, place->layer->depth + SLICE,
+						 &word)
 			      : bucket_new(store, words, count, &word);
 	}
 	if (ret)
@@ -354,11 +364,14 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	int ret;
 
 	if (word_form(place->word) != WORD_BUCKET)
-		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL) ? RETRY : 0;
+		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL)
+			       ? RETRY
+			       : 0;
 	bucket = word_bucket(store, place->word);
 	count = (u32)bucket->count - 1;
 	memcpy(words, bucket->word, place->index * sizeof(u64));
-	memcpy(words + place->index, bucket->word + place->index + 1, (count - place->index) * sizeof(u64));
+	memcpy(words + place->index, bucket->word + place->index + 1,
+	       (count - place->index) * sizeof(u64));
 	word = words[0];
 	if (count > 1) {
 		ret = bucket_new(store, words, count, &word);

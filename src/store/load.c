@@ -2,8 +2,8 @@
 /*
  * load.c - read a snapshot: once to see that it is whole, and once more into the store.
  *
- * Nothing in the file is believed: every length is held against what is left of its block, every block
- * against what is left of the file, before memory is asked for.
+ * Nothing in the file is believed: every length is held against what is left of its block, every
+ * block against what is left of the file, before memory is asked for.
  */
 #include "store/engine.h"
 #include "store/file.h"
@@ -56,8 +56,10 @@ static int too_large(struct reader *r)
 	double limit = (double)r->store->limit;
 	double needed = (limit + (double)BLOCK) * (double)r->size / (double)r->at;
 
-	return store_refuse(-ENOSPC, "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
-			    r->file->label, (unsigned long long)r->all_entries, needed / mib, limit / mib);
+	return store_refuse(-ENOSPC,
+			    "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
+			    r->file->label, (unsigned long long)r->all_entries, needed / mib,
+			    limit / mib);
 }
 
 static int read_all(struct reader *r, void *data, u64 size)
@@ -138,7 +140,8 @@ static bool take_key(struct reader *r, struct cursor *c, bool first)
 		return true;
 	}
 	size = take_number(c);
-	if (c->bad || n > r->key_size || (first && n) || size > KEY_BYTES_MAX || n + size > KEY_BYTES_MAX)
+	if (c->bad || n > r->key_size || (first && n) || size > KEY_BYTES_MAX ||
+	    n + size > KEY_BYTES_MAX)
 		return false;
 	rest = take_bytes(c, size);
 	if (!rest)
@@ -256,9 +259,11 @@ static int read_header(struct reader *r)
 	if (ret)
 		return ret;
 	if (memcmp(header.magic, SNAPSHOT_MAGIC, 8) || header.checksum != XXH3_64bits(&header, 56))
-		return store_refuse(-EBADMSG, "%s: not a snapshot, or damaged at byte 0", r->file->label);
+		return store_refuse(-EBADMSG, "%s: not a snapshot, or damaged at byte 0",
+				    r->file->label);
 	if (header.version != SNAPSHOT_VERSION)
-		return store_refuse(-EINVAL, "%s: a snapshot of version %u", r->file->label, header.version);
+		return store_refuse(-EINVAL, "%s: a snapshot of version %u", r->file->label,
+				    header.version);
 	if (header.keys != (u32)r->store->keys)
 		return store_refuse(-EINVAL, "%s: a snapshot of %s", r->file->label,
 				    r->store->keys == LATH_STORE_BYTES ? "numbers" : "byte keys");
@@ -327,8 +332,8 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	return ret;
 }
 
-int snapshot_load(struct lath_store *store, struct store_file *file, lath_store_progress_fn progress,
-		  void *arg)
+int snapshot_load(struct lath_store *store, struct store_file *file,
+		  lath_store_progress_fn progress, void *arg)
 {
 	struct reader *r = store_refused() ? NULL : calloc(1, sizeof(*r));
 	struct stat stat;
@@ -353,7 +358,8 @@ int snapshot_load(struct lath_store *store, struct store_file *file, lath_store_
 	return ret;
 }
 
-int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
+int lath_store_load(struct lath_store *store, const char *path, lath_store_progress_fn progress,
+		    void *arg)
 {
 	struct store_file file;
 	int ret;

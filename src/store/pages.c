@@ -34,7 +34,8 @@ u64 pages_physical(void)
 
 /* ---- how much there is ---- */
 
-/* The number behind key in a file of lines; without a key, the first one. ~0: there is none ("max"). */
+/* The number behind key in a file of lines; without a key, the first one. ~0: there is none
+ * ("max"). */
 static u64 number_in(const char *root, const char *dir, const char *name, const char *key)
 {
 	char path[PATH_MAX], line[256];
@@ -47,7 +48,8 @@ static u64 number_in(const char *root, const char *dir, const char *name, const 
 	if (!file)
 		return n;
 	while (fgets(line, sizeof(line), file))
-		if (!strncmp(line, key, strlen(key)) && sscanf(line + strlen(key), " %" SCNu64, &n) == 1)
+		if (!strncmp(line, key, strlen(key)) &&
+		    sscanf(line + strlen(key), " %" SCNu64, &n) == 1)
 			break;
 	fclose(file);
 	return n;
@@ -60,10 +62,12 @@ struct group_files {
 
 static const struct group_files group_files[] = {
 	{ "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file " },
-	{ "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file " },
+	{ "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+	  "total_inactive_file " },
 };
 
-/* What this group and those above it leave. In a container the group's own files may be the mount itself. */
+/* What this group and those above it leave. In a container the group's own files may be the mount
+ * itself. */
 static u64 group_available(const char *root, const struct group_files *files, const char *group)
 {
 	char dir[PATH_MAX];
@@ -94,7 +98,8 @@ static u64 group_available(const char *root, const struct group_files *files, co
 
 u64 pages_available(const char *root)
 {
-	u64 kb = number_in(root, "/proc", "meminfo", "MemAvailable:"), least = kb == ~0ull ? kb : kb << 10;
+	u64 kb = number_in(root, "/proc", "meminfo", "MemAvailable:"),
+	    least = kb == ~0ull ? kb : kb << 10;
 	char path[PATH_MAX], line[PATH_MAX + 64];
 	FILE *file;
 
@@ -139,8 +144,9 @@ int pages_numa(char *base, u64 size, const char *text)
 	} else if (!strncmp(text, "bind:", 5)) {
 		mode = MPOL_BIND;
 	} else {
-		return store_refuse(-EINVAL,
-				    "numa '%s': use local, interleave, interleave:NODES or bind:NODES", text);
+		return store_refuse(
+			-EINVAL, "numa '%s': use local, interleave, interleave:NODES or bind:NODES",
+			text);
 	}
 	if (mode != MPOL_LOCAL) {
 		nodes = numa_parse_nodestring(list && list[1] ? list + 1 : "all");
@@ -170,7 +176,8 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 		}
 	}
 	if (map == MAP_FAILED)
-		return store_refuse(-ENOMEM, "cannot reserve %" PRIu64 " MiB of addresses", *size >> 20);
+		return store_refuse(-ENOMEM, "cannot reserve %" PRIu64 " MiB of addresses",
+				    *size >> 20);
 	head = -(uintptr_t)map & (BLOCK - 1);
 	if (head)
 		munmap(map, head);
@@ -197,7 +204,8 @@ void pages_try_hugetlb(char *block)
 {
 	void *map =
 		mmap(block, BLOCK, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT), -1, 0);
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT),
+		     -1, 0);
 
 	/* a refused fixed mapping may have taken the old one away */
 	if (map == MAP_FAILED) {
@@ -215,7 +223,8 @@ int pages_populate(char *from, u64 size, bool huge)
 	if (madvise(from, size, MADV_POPULATE_WRITE)) {
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
 			return -ENOMEM;
-		for (i = 0; i < size; i += 4096) /* kernels before 5.14; an atomic: the arena is in use */
+		for (i = 0; i < size;
+		     i += 4096) /* kernels before 5.14; an atomic: the arena is in use */
 			__atomic_fetch_or(from + i, 0, __ATOMIC_RELAXED);
 	}
 	/* what was refused at the fault may be had by copying; failing changes nothing */

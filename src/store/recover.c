@@ -2,7 +2,8 @@
 /*
  * recover.c - a shared store after a death in it: everything anew from the marked records (shm.h).
  *
- *   1. the record arena: slabs and runs with marked records stay, all between them becomes free runs
+ *   1. the record arena: slabs and runs with marked records stay, all between them becomes free
+ *      runs
  *   2. the index arena: empty, its blocks stay taken
  *   3. each marked record into the index; of two of one key the one with the lower version goes
  */
@@ -10,7 +11,8 @@
 
 enum shm_fault lath_shm_fault;
 
-/* The unit table's word on a place: the first unit of its slab or run; NO_UNIT: there is none such. */
+/* The unit table's word on a place: the first unit of its slab or run; NO_UNIT: there is none
+ * such. */
 static u32 head_of(const struct arena *arena, u64 place)
 {
 	u64 first = place >> UNIT_SHIFT;
@@ -31,7 +33,8 @@ static u32 head_of(const struct arena *arena, u64 place)
 	size = (u64)u->len << UNIT_SHIFT;
 	if (u->kind == UNIT_RUN)
 		return start ? NO_UNIT : (u32)first;
-	if (u->kind != UNIT_SLAB || u->class >= CLASSES || start >= size || start % slot_size(u->class))
+	if (u->kind != UNIT_SLAB || u->class >= CLASSES || start >= size ||
+	    start % slot_size(u->class))
 		return NO_UNIT;
 	return (u32)first;
 }

@@ -2,9 +2,10 @@
 /*
  * replace.c - a file beside the old one that takes its place when it is on the disk.
  *
- * The new file gets who may read it before it gets anything to read. A save that is killed leaves its file, NAME.tmp-XXXXXX;
- * the next one removes it if it is certainly that: the name fits, it is a regular file of this user (or the
- * snapshot's owner) with one name, nobody has it locked, and it begins as a snapshot does, or is empty.
+ * The new file gets who may read it before it gets anything to read. A save that is killed leaves
+ * its file, NAME.tmp-XXXXXX; the next one removes it if it is certainly that: the name fits, it is
+ * a regular file of this user (or the snapshot's owner) with one name, nobody has it locked, and it
+ * begins as a snapshot does, or is empty.
  */
 #define _GNU_SOURCE
 #include "store/file.h"
@@ -40,7 +41,8 @@ static bool is_temporary(const struct store_file *file, const char *name)
 {
 	size_t size = strlen(file->name);
 
-	return !strncmp(name, file->name, size) && !strncmp(name + size, MIDDLE, sizeof(MIDDLE) - 1) &&
+	return !strncmp(name, file->name, size) &&
+	       !strncmp(name + size, MIDDLE, sizeof(MIDDLE) - 1) &&
 	       strspn(name + size + sizeof(MIDDLE) - 1, digits) == TAIL &&
 	       strlen(name) == size + sizeof(MIDDLE) - 1 + TAIL;
 }
@@ -103,7 +105,8 @@ static bool not_permitted(int error)
 	return error == EPERM || error == EACCES || error == EOPNOTSUPP || error == EINVAL;
 }
 
-/* 0: as the old one has it, or none | 1: not permitted | -errno. value has room for ATTRIBUTE_MAX. */
+/* 0: as the old one has it, or none | 1: not permitted | -errno. value has room for
+ * ATTRIBUTE_MAX. */
 static int copy_attribute(int from, int to, const char *name, char *value)
 {
 	ssize_t n = fgetxattr(from, name, value, ATTRIBUTE_MAX);
@@ -132,7 +135,8 @@ static int copy_user_attributes(int from, int to, char *names, char *value)
 /* 0 | 1: the list of rights (ACL) could not be copied | -errno */
 static int copy_attributes(const struct store_file *file, int to)
 {
-	int from = openat(file->dir, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int from = openat(file->dir, file->name,
+			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	char *room;
 	int acl, ret;
 
@@ -146,7 +150,8 @@ static int copy_attributes(const struct store_file *file, int to)
 	return ret ? ret : acl;
 }
 
-/* The group's rights, which with an ACL bound those of all that it names, go to nobody who had none. */
+/* The group's rights, which with an ACL bound those of all that it names, go to nobody who had
+ * none. */
 static int copy_rights(const struct store_file *file, int to, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 0777;
@@ -178,8 +183,8 @@ static int make(const struct store_file *file, struct replacement *new)
 		n = snprintf(new->name, sizeof(new->name), "%s" MIDDLE "%s", file->name, tail);
 		if (n >= (int)sizeof(new->name))
 			return -ENAMETOOLONG;
-		new->fd = openat(file->dir, new->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				 0600);
+		new->fd = openat(file->dir, new->name,
+				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (new->fd >= 0)
 			return 0;
 		if (errno != EEXIST && errno != EINTR)
@@ -248,8 +253,9 @@ int replace_commit(struct store_file *file, struct replacement *new)
 	else
 		ret = file_look(file, &stat); /* what has come there since the beginning? */
 	if (!ret || ret == -ENOENT)
-		ret = renameat(file->dir, new->name, file->dir, file->name) ? failed(file, new->name, -errno)
-									    : 0;
+		ret = renameat(file->dir, new->name, file->dir, file->name)
+			      ? failed(file, new->name, -errno)
+			      : 0;
 	if (ret) {
 		replace_abort(file, new);
 		return ret;

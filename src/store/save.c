@@ -113,7 +113,8 @@ static void put_key(struct writer *w, struct lath_store_key key)
 	w->last_size = key.n;
 }
 
-static void put_entry(struct writer *w, struct lath_store_key key, const struct lath_store_ref *value)
+static void put_entry(struct writer *w, struct lath_store_key key,
+		      const struct lath_store_ref *value)
 {
 	if (!room_for(w, (key.data ? key.n : 0) + value->size))
 		return;
@@ -127,7 +128,8 @@ static void put_entry(struct writer *w, struct lath_store_key key, const struct 
 		write_block(w);
 }
 
-static int write_store(struct lath_store *store, struct writer *w, lath_store_progress_fn progress, void *arg)
+static int write_store(struct lath_store *store, struct writer *w, lath_store_progress_fn progress,
+		       void *arg)
 {
 	struct snapshot_header header = { .version = SNAPSHOT_VERSION, .keys = store->keys };
 	struct lath_store_iter *iter;
@@ -155,8 +157,8 @@ static int write_store(struct lath_store *store, struct writer *w, lath_store_pr
 }
 
 /* The caller may write file now. */
-static int save_to(struct lath_store *store, struct store_file *file, lath_store_progress_fn progress,
-		   void *arg)
+static int save_to(struct lath_store *store, struct store_file *file,
+		   lath_store_progress_fn progress, void *arg)
 {
 	struct writer w = { .fd = -1 };
 	struct replacement new;
@@ -172,17 +174,19 @@ static int save_to(struct lath_store *store, struct store_file *file, lath_store
 	if (!ret)
 		return replace_commit(file, &new);
 	replace_abort(file, &new);
-	return store_refuse(ret, "%s: %s", file->label, ret == -EINTR ? "interrupted" : strerror(-ret));
+	return store_refuse(ret, "%s: %s", file->label,
+			    ret == -EINTR ? "interrupted" : strerror(-ret));
 }
 
-/* One save at a time: else an older state could come over a newer one. After a fork the parent's does not count. */
+/* One save at a time: else an older state could come over a newer one. After a fork the parent's
+ * does not count. */
 static int save_own(struct lath_store *store, lath_store_progress_fn progress, void *arg)
 {
 	pid_t me = getpid(), other = __atomic_load_n(&store->saving, __ATOMIC_RELAXED);
 	int ret;
 
-	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false, __ATOMIC_ACQUIRE,
-							__ATOMIC_RELAXED))
+	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return store_refuse(-EBUSY, "%s: another thread is writing it", store->file->label);
 	ret = file_own(store->file);
 	if (!ret)
@@ -207,7 +211,8 @@ int lath_store_sync(struct lath_store *store)
 	return ret;
 }
 
-int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress, void *arg)
+int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress,
+		    void *arg)
 {
 	struct store_file file;
 	int ret;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * shm.c - shm:NAME: each call is the call of the same name on the store inside, by whoever holds the lock.
+ * shm.c - shm:NAME: each call is the call of the same name on the store inside, by whoever holds
+ * the lock.
  *
- * A ref points at a copy in this process: in the ref itself if it is short. Other copies, one block a call, are handed
- * to reclamation as soon as they are made, inside the caller's section: so they are there until the section ends,
- * and nobody has to give them back.
+ * A ref points at a copy in this process: in the ref itself if it is short. Other copies, one block
+ * a call, are handed to reclamation as soon as they are made, inside the caller's section: so they
+ * are there until the section ends, and nobody has to give them back.
  */
 #include "store/shm.h"
 
@@ -40,7 +41,8 @@ int shm_enter(struct shm *shm, bool write)
 		return -EDEADLK;
 	ret = pthread_mutex_lock(&head->lock);
 	if (unlikely(ret == EOWNERDEAD))
-		ret = pthread_mutex_consistent(&head->lock); /* `dirty` knows whether he left work behind */
+		ret = pthread_mutex_consistent(
+			&head->lock); /* `dirty` knows whether he left work behind */
 	if (unlikely(ret))
 		return -ret;
 	lath_call_enter(); /* not before: other processes may keep the lock */
@@ -59,7 +61,8 @@ int shm_enter(struct shm *shm, bool write)
 			pthread_mutex_unlock(&head->lock);
 			return ret;
 		}
-		smp_store_release(&head->dirty, 0); /* after all that was made anew; read under the lock */
+		smp_store_release(&head->dirty,
+				  0); /* after all that was made anew; read under the lock */
 	}
 	if (write)
 		WRITE_ONCE(head->dirty, 1);
@@ -80,7 +83,8 @@ void shm_leave(struct shm *shm)
 	pthread_mutex_unlock(&shm->head->lock);
 }
 
-/* ---- RCU for the one who is inside: readers are his own, what they may see waits for their end ---- */
+/* ---- RCU for the one who is inside: readers are his own, what they may see waits for their end
+ * ---- */
 
 static void reader_enter(void)
 {
@@ -140,7 +144,8 @@ static u64 room_of(const struct lath_store_ref *ref)
 }
 
 /*
- * Let these refs point at copies: short values' are in the refs themselves, the others' in one block. In the lock.
+ * Let these refs point at copies: short values' are in the refs themselves, the others' in one
+ * block. In the lock.
  * NULL: no block, or no memory for it (then *ret).
  */
 static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
@@ -197,7 +202,8 @@ static int64_t shm_get(struct lath_store *store, struct lath_store_key key, void
 	return n;
 }
 
-static int shm_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
+static int shm_get_ref(struct lath_store *store, struct lath_store_key key,
+		       struct lath_store_ref *ref)
 {
 	struct copies *copies = NULL;
 	int ret = shm_enter(shm_of(store), false);
@@ -271,7 +277,8 @@ static int64_t shm_count(struct lath_store *store, const struct lath_store_range
 
 /* ---- writing ---- */
 
-static int shm_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+static int shm_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg)
 {
 	int ret = shm_enter(shm_of(store), true);
 
@@ -302,7 +309,8 @@ static size_t shm_mset(struct lath_store *store, size_t n, const struct lath_sto
 	return done;
 }
 
-static size_t shm_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys, int *results)
+static size_t shm_mdel(struct lath_store *store, size_t n, const struct lath_store_key *keys,
+		       int *results)
 {
 	size_t done = 0, i, j;
 
@@ -311,7 +319,8 @@ static size_t shm_mdel(struct lath_store *store, size_t n, const struct lath_sto
 		int ret = shm_enter(shm_of(store), true);
 
 		if (!ret) {
-			done += lath_store_mdel(shm_inside(store), m, keys + i, results ? results + i : NULL);
+			done += lath_store_mdel(shm_inside(store), m, keys + i,
+						results ? results + i : NULL);
 			shm_leave(shm_of(store));
 		}
 		for (j = 0; ret && results && j < m; j++)

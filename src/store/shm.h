@@ -2,23 +2,29 @@
 /*
  * shm.h - shm:NAME, a store in a POSIX shared object, attached by several processes.
  *
- *   own page | head: struct shm_head, hand, blocks | arena: records | arena: index | marks of the records
+ *   own page | head: struct shm_head, hand, blocks | arena: records | arena: index | marks of the
+ *   records
  *   private  | the object, mapped at the address that its creator chose
  *
- * The store inside (shm_head.store) is an ordinary one. Everything in it refers by address, to the object or to
- * the page in front of it; that page is each process' own and holds what differs: functions, the descriptor.
- * One robust mutex serves all calls, so whoever is in the store is alone; whoever dies there leaves `dirty`
- * set, and the next one makes everything anew from the marked records (recover.c).
+ * The store inside (shm_head.store) is an ordinary one. Everything in it refers by address, to the
+ * object or to the page in front of it; that page is each process' own and holds what differs:
+ * functions, the descriptor. One robust mutex serves all calls, so whoever is in the store is
+ * alone; whoever dies there leaves `dirty` set, and the next one makes everything anew from the
+ * marked records (recover.c).
  *
- *   M1  a record is there if and only if it is marked. Marking and unmarking is the store of one word.
- *   M2  a marked record is complete, and the unit table tells its slab or run. Neither is written while it is marked.
- *   M3  a change of a key marks the new record, then unmarks the old one. The new one has the higher version, or
- *       the same one and the same value.
+ *   M1  a record is there if and only if it is marked. Marking and unmarking is the store of one
+ *       word.
+ *   M2  a marked record is complete, and the unit table tells its slab or run. Neither is written
+ *       while it is marked.
+ *   M3  a change of a key marks the new record, then unmarks the old one. The new one has the
+ *       higher version, or the same one and the same value.
  *   M4  a call that changes something returns after both, with `dirty` off.
- *   M5  nothing else decides: recovery reads marks, marked records and their heads in the unit table, and which
- *       blocks were taken; it writes none of these but marks of what M3 left over. So it can be repeated.
+ *   M5  nothing else decides: recovery reads marks, marked records and their heads in the unit
+ *       table, and which blocks were taken; it writes none of these but marks of what M3 left over.
+ *       So it can be repeated.
  *
- * Death is of processes; stores of a process that is killed are all there or, from some one on, none.
+ * Death is of processes; stores of a process that is killed are all there or, from some one on,
+ * none.
  */
 #ifndef LATH_STORE_SHM_H
 #define LATH_STORE_SHM_H
@@ -89,7 +95,8 @@ static inline struct lath_store *shm_inside(const struct lath_store *store)
 
 /* recover.c: 0 | -ENOMEM | -EBADMSG, and can be called again */
 int shm_recover(struct shm_head *head);
-/* Tests leave a step out: nothing is done; slabs are believed; of two records of a key both stay marked. */
+/* Tests leave a step out: nothing is done; slabs are believed; of two records of a key both stay
+ * marked. */
 enum shm_fault { SHM_FAULT_NONE, SHM_FAULT_CLEAN, SHM_FAULT_OLD_SLABS, SHM_FAULT_KEEP_BOTH };
 extern enum shm_fault lath_shm_fault;
 

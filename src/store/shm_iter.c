@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * shm_iter.c - a shared store in key order: some entries at a time are copied out under the lock, and the next
- * ones are looked for behind the last of them.
+ * shm_iter.c - a shared store in key order: some entries at a time are copied out under the lock,
+ * and the next ones are looked for behind the last of them.
  */
 #include "store/shm.h"
 
@@ -64,7 +64,8 @@ static u64 put_bytes(struct shm_iter *iter, const void *data, u64 size)
 	return at;
 }
 
-static int copy_out(struct shm_iter *iter, const struct lath_store_key *key, const struct lath_store_ref *ref)
+static int copy_out(struct shm_iter *iter, const struct lath_store_key *key,
+		    const struct lath_store_ref *ref)
 {
 	u64 need = iter->used + (key->data ? key->n : 0) + ref->size + 16;
 	struct copied *to = &iter->entry[iter->n];
@@ -98,7 +99,8 @@ static int copy_some(struct shm_iter *iter)
 {
 	struct lath_store_range range = { iter->from.set ? &iter->from.key : NULL,
 					  iter->to.set ? &iter->to.key : NULL,
-					  iter->prefix.set ? &iter->prefix.key : NULL, iter->backward };
+					  iter->prefix.set ? &iter->prefix.key : NULL,
+					  iter->backward };
 	struct lath_store_iter *in;
 	struct lath_store_key key;
 	struct lath_store_ref ref;
@@ -126,8 +128,9 @@ static struct lath_store_key key_at(const struct shm_iter *iter, unsigned int i)
 {
 	const struct copied *e = &iter->entry[i];
 
-	return iter->store->keys == LATH_STORE_NUMBERS ? lath_key_number(e->key)
-						       : lath_key_bytes(iter->data + e->key, e->key_size);
+	return iter->store->keys == LATH_STORE_NUMBERS
+		       ? lath_key_number(e->key)
+		       : lath_key_bytes(iter->data + e->key, e->key_size);
 }
 
 static int fill(struct shm_iter *iter)

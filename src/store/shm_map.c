@@ -22,8 +22,8 @@
 #endif
 
 /*
- * Where objects are put: between where programs and where libraries lie on 64-bit machines, however they are
- * randomised. ThreadSanitizer leaves programs no addresses there.
+ * Where objects are put: between where programs and where libraries lie on 64-bit machines, however
+ * they are randomised. ThreadSanitizer leaves programs no addresses there.
  */
 #if defined(__SANITIZE_THREAD__)
 #define CHECK_THREADS 1
@@ -86,7 +86,8 @@ static bool name_good(const char *name)
 static int check_name(const char *name, char *path)
 {
 	if (!name_good(name))
-		return store_refuse(-EINVAL, "shm:%s: a name has 1 to %d characters, none of them '/'", name,
+		return store_refuse(-EINVAL,
+				    "shm:%s: a name has 1 to %d characters, none of them '/'", name,
 				    SHM_NAME_MAX);
 	snprintf(path, SHM_NAME_MAX + 2, "/%s", name);
 	return 0;
@@ -95,23 +96,26 @@ static int check_name(const char *name, char *path)
 static int check_options(const char *name, const struct lath_store_options *options)
 {
 	if (options->pages == LATH_PAGES_HUGETLB)
-		return store_refuse(-EOPNOTSUPP, "shm:%s: no hugetlb pages in a shared object", name);
+		return store_refuse(-EOPNOTSUPP, "shm:%s: no hugetlb pages in a shared object",
+				    name);
 	if (options->rcu && options->rcu != &lath_rcu_auto)
 		return store_refuse(-EOPNOTSUPP, "shm:%s: no RCU flavour of the caller's", name);
 	return 0;
 }
 
 /*
- * Who may write to the object decides what this process does: it holds addresses. So it must be one of this user's or
- * the superuser's, unless the caller trusts its owner.
+ * Who may write to the object decides what this process does: it holds addresses. So it must be one
+ * of this user's or the superuser's, unless the caller trusts its owner.
  */
-static int check_owner(const char *name, const struct stat *stat, const struct lath_store_options *options)
+static int check_owner(const char *name, const struct stat *stat,
+		       const struct lath_store_options *options)
 {
 	if (!S_ISREG(stat->st_mode))
 		return store_refuse(-EBADMSG, "shm:%s: not a shared object", name);
 	if (stat->st_uid == geteuid() || !stat->st_uid || options->flags & LATH_STORE_FOREIGN)
 		return 0;
-	return store_refuse(-EACCES, "shm:%s: belongs to user %u, who could make this process do anything",
+	return store_refuse(-EACCES,
+			    "shm:%s: belongs to user %u, who could make this process do anything",
 			    name, (unsigned int)stat->st_uid);
 }
 
@@ -122,20 +126,22 @@ static int check_head(const char *name, const struct shm_head *head, u64 size,
 	if (memcmp(head->magic, SHM_MAGIC, sizeof(head->magic)))
 		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
 	if (head->version != SHM_VERSION)
-		return store_refuse(-EBADMSG, "shm:%s: a store of version %u, this is version %u", name,
-				    head->version, SHM_VERSION);
+		return store_refuse(-EBADMSG, "shm:%s: a store of version %u, this is version %u",
+				    name, head->version, SHM_VERSION);
 	if (head->layout != layout_of_this_build())
 		return store_refuse(-EBADMSG, "shm:%s: made by another build of lathwork", name);
 	if (size < sizeof(*head) || size < head->size)
-		return store_refuse(-EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes", name,
-				    size, head->size);
+		return store_refuse(-EBADMSG, "shm:%s: truncated, %" PRIu64 " of %" PRIu64 " bytes",
+				    name, size, head->size);
 	if (head->size < sizeof(*head) || head->address % BLOCK || head->address <= SHM_OWN ||
 	    head->address > ADDRESSES || head->size > ADDRESSES - head->address)
-		return store_refuse(-EBADMSG, "shm:%s: damaged: lies at 0x%" PRIx64 ", %" PRIu64 " bytes",
+		return store_refuse(-EBADMSG,
+				    "shm:%s: damaged: lies at 0x%" PRIx64 ", %" PRIu64 " bytes",
 				    name, head->address, head->size);
 	if (head->store.keys != options->keys)
 		return store_refuse(-EINVAL, "shm:%s: a store of %s", name,
-				    head->store.keys == LATH_STORE_NUMBERS ? "numbers" : "byte keys");
+				    head->store.keys == LATH_STORE_NUMBERS ? "numbers"
+									   : "byte keys");
 	return 0;
 }
 
@@ -207,7 +213,8 @@ static struct shm_head *head_of(const struct arena *arena)
 	return (struct shm_head *)(void *)((char *)(uintptr_t)own + SHM_OWN);
 }
 
-/* The block itself, its stretch of the unit table, and of the marks: a fault later could not be refused. */
+/* The block itself, its stretch of the unit table, and of the marks: a fault later could not be
+ * refused. */
 static int take_block(struct arena *arena, u64 b)
 {
 	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
@@ -218,7 +225,8 @@ static int take_block(struct arena *arena, u64 b)
 	if (!ret)
 		ret = take(own->fd, base + b * table, table);
 	if (!ret && arena == &head->store.arena)
-		ret = take(own->fd, offset_in(head, head->store.mark + b * MARKS_A_BLOCK), BLOCK / 64);
+		ret = take(own->fd, offset_in(head, head->store.mark + b * MARKS_A_BLOCK),
+			   BLOCK / 64);
 	return ret;
 }
 
@@ -227,8 +235,9 @@ static int give_block_back(struct arena *arena, u64 b)
 	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
 	u64 from = offset_in(head_of(arena), arena->base) + b * BLOCK;
 
-	return fallocate(own->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, BLOCK) ? -errno
-												  : 0;
+	return fallocate(own->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, BLOCK)
+		       ? -errno
+		       : 0;
 }
 
 static void own_init(struct shm *shm, int fd)
@@ -257,7 +266,8 @@ static void measure(struct geometry *g, const struct lath_store_options *options
 	const u64 most = 1ull << 40;
 	u64 limit = min(options->limit, most), reserve = min(options->reserve, most), n;
 
-	/* half of the reservation above the limit: free addresses are found when all is full of holes */
+	/* half of the reservation above the limit: free addresses are found when all is full of
+	 * holes */
 	reserve = max(reserve ? reserve : limit * 2, limit);
 	g->reserve = min(round_up(reserve, BLOCK) + 2 * BLOCK, most);
 	n = g->reserve / BLOCK;
@@ -280,7 +290,8 @@ static int map_somewhere(struct shm *shm, const char *name, const struct geometr
 	for (i = 0; i < WINDOW_TRIES && ret == -EEXIST; i++) {
 		hash ^= hash >> 29;
 		hash *= 0xbf58476d1ce4e5b9ull;
-		ret = map_object(shm, WINDOW + SHM_OWN + (hash >> 20) % slots * (64 * BLOCK), g->size, fd);
+		ret = map_object(shm, WINDOW + SHM_OWN + (hash >> 20) % slots * (64 * BLOCK),
+				 g->size, fd);
 	}
 	return ret;
 }
@@ -321,8 +332,8 @@ static int fill(struct shm *shm, const struct geometry *g, const struct lath_sto
 	if (ret)
 		return ret;
 	return arena_init_shared(&store->index, base + g->index, g->reserve,
-				 (u8 *)base + g->blocks + g->reserve / BLOCK, &shm->own->backing, options,
-				 store->rcu, &store->committed);
+				 (u8 *)base + g->blocks + g->reserve / BLOCK, &shm->own->backing,
+				 options, store->rcu, &store->committed);
 }
 
 /* The object is empty, or what someone left who died making it; its lock is ours. */
@@ -334,13 +345,13 @@ static int make(struct shm *shm, const char *name, int fd, const struct lath_sto
 
 	options.limit = options.limit ? options.limit : SHM_LIMIT_DEFAULT;
 	measure(&g, &options);
-	if (pwrite(fd, SHM_MAKING, sizeof(SHM_MAKING), 0) != sizeof(SHM_MAKING) || ftruncate(fd, 4096) ||
-	    ftruncate(fd, (off_t)g.size) || take(fd, 0, g.arena))
+	if (pwrite(fd, SHM_MAKING, sizeof(SHM_MAKING), 0) != sizeof(SHM_MAKING) ||
+	    ftruncate(fd, 4096) || ftruncate(fd, (off_t)g.size) || take(fd, 0, g.arena))
 		return store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(errno));
 	ret = map_somewhere(shm, name, &g, fd);
 	if (ret)
-		return store_refuse(ret, "shm:%s: no %" PRIu64 " MiB of addresses: %s", name, g.size >> 20,
-				    strerror(-ret));
+		return store_refuse(ret, "shm:%s: no %" PRIu64 " MiB of addresses: %s", name,
+				    g.size >> 20, strerror(-ret));
 	memset((char *)shm->head + sizeof(shm->head->magic), 0, g.arena - sizeof(shm->head->magic));
 	own_init(shm, fd);
 	ret = fill(shm, &g, &options);
@@ -372,7 +383,8 @@ static int map_made(struct shm *shm, const char *name, int fd, const struct shm_
 
 /* ---- attaching ---- */
 
-/* Without O_CREAT first: with it the kernel refuses objects of others in a directory like /dev/shm. */
+/* Without O_CREAT first: with it the kernel refuses objects of others in a directory like
+ * /dev/shm. */
 static int open_object(const char *path, bool make)
 {
 	int fd;
@@ -402,7 +414,8 @@ static int lock_object(int fd)
 	return ret ? -errno : 0;
 }
 
-/* Open, locked (so long as somebody makes it, this waits), and still under its name. With a sentence. */
+/* Open, locked (so long as somebody makes it, this waits), and still under its name. With a
+ * sentence. */
 static int open_locked(const char *name, const char *path, struct stat *stat,
 		       const struct lath_store_options *options)
 {
@@ -438,7 +451,8 @@ static struct shm *find_attached(const struct stat *stat)
 	return NULL;
 }
 
-/* Of the machine's memory, and of the file system the object is in, which may have a size (0 blocks: none). */
+/* Of the machine's memory, and of the file system the object is in, which may have a size (0
+ * blocks: none). */
 static u64 available(int fd)
 {
 	u64 memory = pages_available("");
@@ -482,13 +496,14 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 	}
 	if (ret) {
 		unmap(shm);
-		store_refuse_if_silent(ret, "shm:%s: %s", name, ret == -EBADMSG ? "damaged" : strerror(-ret));
+		store_refuse_if_silent(ret, "shm:%s: %s", name,
+				       ret == -EBADMSG ? "damaged" : strerror(-ret));
 	}
 	return ret;
 }
 
-static int attach_locked(const char *name, const char *path, const struct lath_store_options *options,
-			 struct shm **out)
+static int attach_locked(const char *name, const char *path,
+			 const struct lath_store_options *options, struct shm **out)
 {
 	struct stat stat;
 	struct shm *shm;
@@ -569,9 +584,11 @@ int shm_remove(const char *name)
 	fd = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));
-	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* nothing in it: someone died making it */
+	ret = pread(fd, magic, sizeof(magic), 0) ? 0
+						 : 1; /* nothing in it: someone died making it */
 	close(fd);
-	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) && memcmp(magic, SHM_MAKING, sizeof(magic)))
+	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) &&
+	    memcmp(magic, SHM_MAKING, sizeof(magic)))
 		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);
 	if (shm_unlink(path))
 		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));

@@ -87,7 +87,8 @@ u64 arena_version(struct arena *arena)
 {
 	unsigned int n = shard_number();
 
-	return (__atomic_add_fetch(&arena->shard[n].next_version, 1, __ATOMIC_RELAXED) * SHARDS) + n;
+	return (__atomic_add_fetch(&arena->shard[n].next_version, 1, __ATOMIC_RELAXED) * SHARDS) +
+	       n;
 }
 
 /* ---- slabs with room; the shard's lock held ---- */
@@ -169,7 +170,8 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 /* One that is GONE. */
 static void slab_give_back(struct arena *arena, u32 first)
 {
-	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT), (u64)arena->unit[first].len << UNIT_SHIFT);
+	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
+		 (u64)arena->unit[first].len << UNIT_SHIFT);
 	run_free(arena, first);
 }
 
@@ -187,8 +189,8 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	slab->used--;
 	shard->slots[slab->class]--;
 	/* the last slab of a class with room stays, so that one slot in and out costs no run */
-	empty = !slab->used &&
-		((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) || slab->prev || slab->next);
+	empty = !slab->used && ((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) ||
+				slab->prev || slab->next);
 	if (empty) {
 		if (slab->flags & SLAB_LINKED)
 			partial_unlink(arena, shard, first);
@@ -266,7 +268,8 @@ static void batch_done(struct lath_rcu_head *head)
 		arena_free(arena, batch->place[i]);
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
 	lath_spin_lock(&shard->lock);
-	keep = shard->spares < SPARE_MAX && !arena->backing; /* batches are of this process' memory */
+	keep = shard->spares < SPARE_MAX &&
+	       !arena->backing; /* batches are of this process' memory */
 	if (keep)
 		batch_push(shard, batch);
 	lath_spin_unlock(&shard->lock);
@@ -351,8 +354,8 @@ void arena_flush(struct arena *arena)
 /* ---- compaction ---- */
 
 /*
- * Of each class and shard the lowest slabs stay, as many as hold all its slots; the others are emptied into them.
- * Classes that would not lose a quarter of their slabs are left alone.
+ * Of each class and shard the lowest slabs stay, as many as hold all its slots; the others are
+ * emptied into them. Classes that would not lose a quarter of their slabs are left alone.
  */
 u64 arena_mark_sparse(struct arena *arena)
 {
@@ -369,7 +372,8 @@ u64 arena_mark_sparse(struct arena *arena)
 	for (s = 0; s < SHARDS; s++) {
 		lath_spin_lock(&arena->shard[s].lock);
 		for (c = 0; c < CLASSES; c++) {
-			u32 slots = (u32)(((u64)slab_units(slot_size(c)) << UNIT_SHIFT) / slot_size(c));
+			u32 slots =
+				(u32)(((u64)slab_units(slot_size(c)) << UNIT_SHIFT) / slot_size(c));
 
 			stay[s][c] = (arena->shard[s].slots[c] + slots - 1) / slots + 1;
 			if (stay[s][c] * 4 > slabs[s][c] * 3)

@@ -26,7 +26,8 @@ static int take_options(struct lath_store_options *mine, const struct lath_store
 	*mine = defaults;
 	if (!theirs)
 		return 0;
-	if (theirs->size < offsetof(struct lath_store_options, pages) || theirs->size > sizeof(*mine))
+	if (theirs->size < offsetof(struct lath_store_options, pages) ||
+	    theirs->size > sizeof(*mine))
 		return store_refuse(-EINVAL, "options.size %zu: begin with LATH_STORE_OPTIONS_INIT",
 				    theirs->size);
 	memcpy(mine, theirs, theirs->size);
@@ -36,8 +37,8 @@ static int take_options(struct lath_store_options *mine, const struct lath_store
 static int check_options(const struct lath_store_options *options)
 {
 	if (options->limit && options->limit < LIMIT_MIN)
-		return store_refuse(-EINVAL, "limit %" PRIu64 ": at least %llu bytes", options->limit,
-				    LIMIT_MIN);
+		return store_refuse(-EINVAL, "limit %" PRIu64 ": at least %llu bytes",
+				    options->limit, LIMIT_MIN);
 	if ((options->flags & LATH_STORE_EVICT) && !options->limit)
 		return store_refuse(-EINVAL, "eviction needs a limit");
 	if (options->flags & ~KNOWN_FLAGS)
@@ -58,18 +59,20 @@ int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 		return 0;
 	if (limit && bytes > limit - min(limit, taken))
 		return store_refuse(-ENOSPC,
-				    "prefault of %" PRIu64 " bytes: the limit is %" PRIu64 ", %" PRIu64
-				    " are taken",
+				    "prefault of %" PRIu64 " bytes: the limit is %" PRIu64
+				    ", %" PRIu64 " are taken",
 				    bytes, limit, taken);
 	if (bytes > available)
 		return store_refuse(-ENOMEM,
-				    "prefault of %" PRIu64 " bytes: the machine has %" PRIu64 " available",
+				    "prefault of %" PRIu64 " bytes: the machine has %" PRIu64
+				    " available",
 				    bytes, available);
 	/* what a plain store of numbers takes is index; of others about half is */
 	ret = arena_prefault(&store->index, store->plain ? bytes : bytes / 2);
 	if (!ret && !store->plain)
 		ret = arena_prefault(&store->arena, bytes / 2);
-	return ret ? store_refuse(ret, "prefault of %" PRIu64 " bytes: %s", bytes, strerror(-ret)) : 0;
+	return ret ? store_refuse(ret, "prefault of %" PRIu64 " bytes: %s", bytes, strerror(-ret))
+		   : 0;
 }
 
 int lath_store_prefault(struct lath_store *store, uint64_t bytes)
@@ -131,10 +134,13 @@ static int load_file(struct lath_store *store, struct store_file *file, unsigned
 	bool may_be_new = !(flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING));
 	struct stat stat;
 
-	return may_be_new && file_look(file, &stat) == -ENOENT ? 0 : snapshot_load(store, file, NULL, NULL);
+	return may_be_new && file_look(file, &stat) == -ENOENT
+		       ? 0
+		       : snapshot_load(store, file, NULL, NULL);
 }
 
-static int open_file(struct lath_store *store, const char *path, const struct lath_store_options *options)
+static int open_file(struct lath_store *store, const char *path,
+		     const struct lath_store_options *options)
 {
 	struct store_file *file = store_refused() ? NULL : malloc(sizeof(*file));
 	bool writes = !(options->flags & LATH_STORE_READ_ONLY);
@@ -143,7 +149,8 @@ static int open_file(struct lath_store *store, const char *path, const struct la
 	if (!file)
 		return store_refuse(-ENOMEM, "%s: %s", path, strerror(ENOMEM));
 	ret = file_resolve(file, path);
-	if (!ret && writes) /* before it is read: what is written later must be made of what was read now */
+	if (!ret &&
+	    writes) /* before it is read: what is written later must be made of what was read now */
 		ret = file_lock_family(file);
 	if (!ret)
 		ret = load_file(store, file, options->flags);
@@ -158,16 +165,18 @@ static int open_file(struct lath_store *store, const char *path, const struct la
 	return ret;
 }
 
-static int open_backend(struct lath_store *store, const struct store_backend *backend, const char *rest,
-			const struct lath_store_options *options)
+static int open_backend(struct lath_store *store, const struct store_backend *backend,
+			const char *rest, const struct lath_store_options *options)
 {
 	if (!backend->open)
-		return store_refuse(-ENODEV, "%s:%s: this build has no kernel store", backend->scheme, rest);
+		return store_refuse(-ENODEV, "%s:%s: this build has no kernel store",
+				    backend->scheme, rest);
 	store->backend = backend;
 	return backend->open(store, rest, options);
 }
 
-static int open_spec(struct lath_store *store, const char *spec, const struct lath_store_options *options)
+static int open_spec(struct lath_store *store, const char *spec,
+		     const struct lath_store_options *options)
 {
 	int ret;
 
@@ -186,7 +195,8 @@ static int open_spec(struct lath_store *store, const char *spec, const struct la
 	return ret;
 }
 
-static int open_options(struct lath_store **out, const char *spec, const struct lath_store_options *options)
+static int open_options(struct lath_store **out, const char *spec,
+			const struct lath_store_options *options)
 {
 	struct lath_store *store;
 	int ret = check_options(options);
@@ -200,7 +210,8 @@ static int open_options(struct lath_store **out, const char *spec, const struct 
 	store->keys = options->keys;
 	store->flags = options->flags;
 	store->limit = options->limit;
-	store->plain = options->keys == LATH_STORE_NUMBERS && !(options->flags & LATH_STORE_VERSIONS);
+	store->plain =
+		options->keys == LATH_STORE_NUMBERS && !(options->flags & LATH_STORE_VERSIONS);
 	store->rcu = options->rcu ? options->rcu : &lath_rcu_auto;
 	ret = open_spec(store, spec, options);
 	if (ret) {
@@ -213,7 +224,8 @@ static int open_options(struct lath_store **out, const char *spec, const struct 
 	return 0;
 }
 
-int lath_store_open(struct lath_store **out, const char *spec, const struct lath_store_options *theirs)
+int lath_store_open(struct lath_store **out, const char *spec,
+		    const struct lath_store_options *theirs)
 {
 	struct lath_store_options options;
 	int ret;
@@ -282,7 +294,8 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 	stats->layers = READ_ONCE(store->layers);
 	stats->evicted = READ_ONCE(store->evicted);
 	stats->expired = READ_ONCE(store->expired);
-	stats->fragmentation_permille = stats->committed ? stats->free_bytes * 1000 / stats->committed : 0;
+	stats->fragmentation_permille =
+		stats->committed ? stats->free_bytes * 1000 / stats->committed : 0;
 }
 
 int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)

@@ -32,7 +32,8 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 
 /* ---- reads ---- */
 
-int lath_store_get_ref(struct lath_store *store, struct lath_store_key key, struct lath_store_ref *ref)
+int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
+		       struct lath_store_ref *ref)
 {
 	struct place place;
 	int ret = key_check(store, key);
@@ -72,7 +73,8 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 
 /* ---- changes ---- */
 
-int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place, u64 word)
+int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place,
+		  u64 word)
 {
 	struct lath_item item = { key.n, 1, word };
 	int ret;
@@ -107,7 +109,8 @@ static bool same_content(const struct lath_store_change *change, const struct la
 }
 
 /* One round, inside a reader: 0, RETRY, or an error. */
-static int try_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+static int try_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg)
 {
 	struct lath_store_change change = { LATH_STORE_KEEP, NULL, 0, NULL, 0, 0 };
 	struct lath_store_ref ref;
@@ -153,7 +156,8 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	return ret;
 }
 
-int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn, void *arg)
+int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
+		      void *arg)
 {
 	unsigned int round = 0;
 	int ret = key_check(store, key);
@@ -217,7 +221,8 @@ static int decide_put(void *arg, const struct lath_store_ref *old, struct lath_s
 }
 
 /* A number's value without a look at the old one. */
-static int set_plain(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+static int set_plain(struct lath_store *store, struct lath_store_key key, const void *value,
+		     size_t size)
 {
 	struct lath_store_change change = { LATH_STORE_PUT, value, size, NULL, 0, 0 };
 	struct lath_item item = { key.n, 1, 0 }, old;
@@ -243,15 +248,16 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	return 0;
 }
 
-static int put_key(struct lath_store *store, struct lath_store_key key, enum put_mode mode, const void *value,
-		   size_t size)
+static int put_key(struct lath_store *store, struct lath_store_key key, enum put_mode mode,
+		   const void *value, size_t size)
 {
 	struct put want = { .mode = mode, .value = value, .size = size };
 
 	return lath_store_update(store, key, decide_put, &want);
 }
 
-int lath_store_set(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+int lath_store_set(struct lath_store *store, struct lath_store_key key, const void *value,
+		   size_t size)
 {
 	int ret;
 
@@ -265,17 +271,20 @@ int lath_store_set(struct lath_store *store, struct lath_store_key key, const vo
 	return put_key(store, key, PUT_ANY, value, size);
 }
 
-int lath_store_add(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+int lath_store_add(struct lath_store *store, struct lath_store_key key, const void *value,
+		   size_t size)
 {
 	return put_key(store, key, PUT_NEW, value, size);
 }
 
-int lath_store_replace(struct lath_store *store, struct lath_store_key key, const void *value, size_t size)
+int lath_store_replace(struct lath_store *store, struct lath_store_key key, const void *value,
+		       size_t size)
 {
 	return put_key(store, key, PUT_OLD, value, size);
 }
 
-static int decide_delete(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_delete(void *arg, const struct lath_store_ref *old,
+			 struct lath_store_change *change)
 {
 	int *seen = arg;
 
@@ -292,7 +301,8 @@ int lath_store_delete(struct lath_store *store, struct lath_store_key key)
 	return ret ? ret : seen ? 0 : -ENOENT;
 }
 
-static int decide_get_or_set(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_get_or_set(void *arg, const struct lath_store_ref *old,
+			     struct lath_store_change *change)
 {
 	struct put *want = arg;
 
@@ -305,8 +315,8 @@ static int decide_get_or_set(void *arg, const struct lath_store_ref *old, struct
 	return 0;
 }
 
-int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key key, const void *value,
-			      size_t size, void *buf, size_t room, int *added)
+int64_t lath_store_get_or_set(struct lath_store *store, struct lath_store_key key,
+			      const void *value, size_t size, void *buf, size_t room, int *added)
 {
 	struct put want = { .value = value, .size = size, .buf = buf, .room = room };
 	int ret = lath_store_update(store, key, decide_get_or_set, &want);
@@ -340,7 +350,8 @@ int lath_store_cas(struct lath_store *store, struct lath_store_key key, const vo
 	return lath_store_update(store, key, decide_cas, &want);
 }
 
-static int decide_set_if(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_set_if(void *arg, const struct lath_store_ref *old,
+			 struct lath_store_change *change)
 {
 	const struct put *want = arg;
 
@@ -385,7 +396,8 @@ static int parse_number(const struct lath_store_ref *ref, int64_t *number)
 
 		if (digit > 9)
 			return -EINVAL;
-		if (__builtin_mul_overflow(n, 10ull, &n) || __builtin_add_overflow(n, (u64)digit, &n))
+		if (__builtin_mul_overflow(n, 10ull, &n) ||
+		    __builtin_add_overflow(n, (u64)digit, &n))
 			return -ERANGE;
 	}
 	if (n > (u64)INT64_MAX + minus)
@@ -394,7 +406,8 @@ static int parse_number(const struct lath_store_ref *ref, int64_t *number)
 	return 0;
 }
 
-static int decide_number(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_number(void *arg, const struct lath_store_ref *old,
+			 struct lath_store_change *change)
 {
 	struct number *want = arg;
 	int64_t number = 0;
@@ -409,14 +422,15 @@ static int decide_number(void *arg, const struct lath_store_ref *old, struct lat
 		if (__builtin_add_overflow(number, want->by, &want->now))
 			return -ERANGE;
 	} else {
-		bool keep = old && (want->what == NUMBER_MIN ? number <= want->by : number >= want->by);
+		bool keep =
+			old && (want->what == NUMBER_MIN ? number <= want->by : number >= want->by);
 
 		want->now = keep ? number : want->by;
 		if (keep)
 			return 0;
 	}
-	put(change, want->text, (u64)snprintf(want->text, sizeof(want->text), "%" PRId64, want->now),
-	    change->expires);
+	put(change, want->text,
+	    (u64)snprintf(want->text, sizeof(want->text), "%" PRId64, want->now), change->expires);
 	/* a C string stays one */
 	if (old && old->size && !((const char *)old->data)[old->size - 1])
 		change->size++;
@@ -454,7 +468,8 @@ int lath_store_max(struct lath_store *store, struct lath_store_key key, int64_t 
 	return change_number(store, key, &want, now);
 }
 
-static int decide_append(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_append(void *arg, const struct lath_store_ref *old,
+			 struct lath_store_change *change)
 {
 	struct put *want = arg;
 
@@ -467,7 +482,8 @@ static int decide_append(void *arg, const struct lath_store_ref *old, struct lat
 	return 0;
 }
 
-int64_t lath_store_append(struct lath_store *store, struct lath_store_key key, const void *tail, size_t size)
+int64_t lath_store_append(struct lath_store *store, struct lath_store_key key, const void *tail,
+			  size_t size)
 {
 	struct put want = { .value = tail, .size = size };
 	int ret = lath_store_update(store, key, decide_append, &want);
@@ -475,7 +491,8 @@ int64_t lath_store_append(struct lath_store *store, struct lath_store_key key, c
 	return ret ? ret : want.length;
 }
 
-static int decide_expire(void *arg, const struct lath_store_ref *old, struct lath_store_change *change)
+static int decide_expire(void *arg, const struct lath_store_ref *old,
+			 struct lath_store_change *change)
 {
 	const u64 *expires = arg;
 

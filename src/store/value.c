@@ -2,8 +2,8 @@
 /*
  * value.c - values as words and records.
  *
- * Short values lie in the index itself, so that a get touches nothing else: 7 bytes of anything, or 14
- * characters of numbers, dates and addresses at 4 bits each.
+ * Short values lie in the index itself, so that a get touches nothing else: 7 bytes of anything, or
+ * 14 characters of numbers, dates and addresses at 4 bits each.
  */
 #include "store/engine.h"
 
@@ -25,7 +25,8 @@ static u64 nibbles_to_text(u64 x)
 {
 	u64 letters = (x + 6 * EACH_BYTE) >> 4 & EACH_BYTE; /* 10 and above are 0x2., not 0x3. */
 
-	return (x | 0x30 * EACH_BYTE) - (letters << 4) - (zero_bytes(x ^ 10 * EACH_BYTE) >> 7) * 0x2a;
+	return (x | 0x30 * EACH_BYTE) - (letters << 4) -
+	       (zero_bytes(x ^ 10 * EACH_BYTE) >> 7) * 0x2a;
 }
 
 /* The opposite; what it makes of other characters is wrong and does not come back the same. */
@@ -84,7 +85,8 @@ static void put_parts(u8 *to, const struct lath_store_change *change)
 		memcpy(to + change->size, change->tail, change->tail_size);
 }
 
-static int bare_build(struct lath_store *store, const struct lath_store_change *change, u64 size, u64 *word)
+static int bare_build(struct lath_store *store, const struct lath_store_change *change, u64 size,
+		      u64 *word)
 {
 	u64 place;
 	int ret = arena_alloc(&store->arena, size, &place);
@@ -107,7 +109,8 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 	if (size >> 40)
 		return -E2BIG;
 	ret = arena_alloc(&store->arena,
-			  sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size, &place);
+			  sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size,
+			  &place);
 	if (ret)
 		return ret;
 	record = arena_at(&store->arena, place);
@@ -125,8 +128,8 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 	return 0;
 }
 
-int value_build(struct lath_store *store, struct lath_store_key key, const struct lath_store_change *change,
-		u64 *word)
+int value_build(struct lath_store *store, struct lath_store_key key,
+		const struct lath_store_change *change, u64 *word)
 {
 	u64 size = change->size + change->tail_size;
 	u8 joined[NIBBLES_MAX];

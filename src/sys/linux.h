@@ -3,10 +3,10 @@
  * linux.h - the words of sys.h in the kernel: its own headers, and the few that are ours.
  *
  * The core may be called from process context; reads also from softirqs. A writer holds off
- * preemption but not softirqs while nodes are locked, so softirqs may not write to, and may not wait
- * for, a list that a process writes to. The pools' locks do keep softirqs away: RCU callbacks put
- * nodes back into the pools. Memory is asked for without sleeping where the caller may not sleep,
- * see lath_gfp().
+ * preemption but not softirqs while nodes are locked, so softirqs may not write to, and may not
+ * wait for, a list that a process writes to. The pools' locks do keep softirqs away: RCU callbacks
+ * put nodes back into the pools. Memory is asked for without sleeping where the caller may not
+ * sleep, see lath_gfp().
  */
 #ifndef LATH_SYS_LINUX_H
 #define LATH_SYS_LINUX_H
@@ -107,7 +107,8 @@ static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock
 	spin_unlock_bh(&l->lock);
 }
 
-/* The kernel has one flavour, called directly: the caller's choice is ignored, this one has only a name. */
+/* The kernel has one flavour, called directly: the caller's choice is ignored, this one has only a
+ * name. */
 static const struct lath_rcu lath_rcu_auto __maybe_unused = { .name = "kernel" };
 
 static inline void lath_reader_enter(const struct lath_rcu *rcu) __acquires(RCU)

@@ -2,18 +2,20 @@
 /*
  * rcu.c - the RCU flavours of the library: read-side sections, grace periods, reclamation.
  *
- * A reader notes in its thread's record (thread.h) the number of the grace period in which its outermost section began. A
- * grace period takes the next number, lets each thread pass a barrier and waits until no record has a
- * lower one. Numbers have 64 bits and do not come round, so one pass is enough:
+ * A reader notes in its thread's record (thread.h) the number of the grace period in which its
+ * outermost section began. A grace period takes the next number, lets each thread pass a barrier
+ * and waits until no record has a lower one. Numbers have 64 bits and do not come round, so one
+ * pass is enough:
  *
- *   - a section whose note is not yet visible at the barrier begins after it: it does not see what was unlinked before;
+ *   - a section whose note is not yet visible at the barrier begins after it: it does not see what
+ *     was unlinked before;
  *   - a section that notes the new number read it with acquire: it does not either.
  *
- * What is retired waits in a list for a thread that runs it after a grace period: the worker, made on demand, or whoever
- * drains. Nothing of this waits for a thread that forks, and the thread that forks waits for no reader: in the child
- * the lists are as they were, the records of the other threads are gone, and a worker is made on demand again. liburcu's
- * flavours allow neither a fork inside a section nor two handlers of one fork, and all but one no fork
- * with registered threads.
+ * What is retired waits in a list for a thread that runs it after a grace period: the worker, made
+ * on demand, or whoever drains. Nothing of this waits for a thread that forks, and the thread that
+ * forks waits for no reader: in the child the lists are as they were, the records of the other
+ * threads are gone, and a worker is made on demand again. liburcu's flavours allow neither a fork
+ * inside a section nor two handlers of one fork, and all but one no fork with registered threads.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -82,8 +84,8 @@ static u32 worker;
 /* Move what is retired to the end of `waiting`, in the order in which it came. */
 static void take_retired(void)
 {
-	struct lath_rcu_head *head = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQUIRE), *first = NULL,
-			     *next, **end = &waiting;
+	struct lath_rcu_head *head = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQUIRE),
+			     *first = NULL, *next, **end = &waiting;
 
 	for (; head; head = next) {
 		next = head->next;
@@ -153,8 +155,8 @@ static void *work(void *unused)
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);
 		asleep = ASLEEP;
 		if (__atomic_load_n(&retired, __ATOMIC_SEQ_CST)) /* pairs with retire */
-			__atomic_compare_exchange_n(&worker, &asleep, AWAKE, false, __ATOMIC_RELAXED,
-						    __ATOMIC_RELAXED);
+			__atomic_compare_exchange_n(&worker, &asleep, AWAKE, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		while (READ_ONCE(worker) == ASLEEP)
 			futex(FUTEX_WAIT, ASLEEP);
 	}
@@ -176,17 +178,20 @@ static int start_worker(void)
 	return err;
 }
 
-/* Without a worker for want of memory what is retired waits for the next call of retire, or for a drain. */
+/* Without a worker for want of memory what is retired waits for the next call of retire, or for a
+ * drain. */
 static __attribute__((noinline)) void wake_worker(void)
 {
 	u32 was = ASLEEP;
 
-	if (__atomic_compare_exchange_n(&worker, &was, AWAKE, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+	if (__atomic_compare_exchange_n(&worker, &was, AWAKE, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED)) {
 		futex(FUTEX_WAKE, 1);
 		return;
 	}
 	was = NO_WORKER;
-	if (__atomic_compare_exchange_n(&worker, &was, AWAKE, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
+	if (__atomic_compare_exchange_n(&worker, &was, AWAKE, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED) &&
 	    start_worker())
 		WRITE_ONCE(worker, NO_WORKER);
 }
@@ -198,7 +203,8 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 	head->func = func;
 	do
 		WRITE_ONCE(head->next, last); /* optimistic readers may load what it overlays */
-	while (!__atomic_compare_exchange_n(&retired, &last, head, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	while (!__atomic_compare_exchange_n(&retired, &last, head, true, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED));
 	if (unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
 		wake_worker();
 }

@@ -6,7 +6,8 @@
  * (linux.h fills in the few that are ours), user space through user.h. Nothing else of a host
  * may be named in src/arch, src/index or src/queue. (src/store is for user space: pages, files.)
  *
- *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min max
+ *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min
+ *              max
  *   bits       __ffs64 __fls64 fls64 hweight64
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
  *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
@@ -14,7 +15,8 @@
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock
  *   fork       lath_call_enter lath_call_exit: around what takes locks; lath_call_assert
- *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: a node's lock was taken, is let go
+ *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: a node's lock
+ *                                              was taken, is let go
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf
  *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add

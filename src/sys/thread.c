@@ -101,7 +101,8 @@ void lath_thread_unregister(void)
 	WRITE_ONCE(self->stop, 1);
 }
 
-/* Destructors that run after this one may use the library: then it runs again, as often as the host does so. */
+/* Destructors that run after this one may use the library: then it runs again, as often as the host
+ * does so. */
 static void thread_ends(void *record)
 {
 	(void)record;
@@ -189,7 +190,8 @@ static bool others_in_calls(void)
 	struct lath_thread *thread;
 
 	for (thread = registry; thread; thread = thread->next)
-		if (thread != &lath_self && smp_load_acquire(&thread->calls)) /* pairs with lath_call_exit */
+		if (thread != &lath_self &&
+		    smp_load_acquire(&thread->calls)) /* pairs with lath_call_exit */
 			return true;
 	return false;
 }

@@ -62,7 +62,8 @@ void *lath_pages_alloc(size_t size, bool huge)
 	if (huge)
 		return map_huge(size);
 	/* populating all pages at once costs half of faulting them in one by one */
-	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+		   -1, 0);
 	return map == MAP_FAILED ? NULL : map;
 }
 

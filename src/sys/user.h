@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * user.h - the words of sys.h in user space, over __atomic (user.c), threads and RCU (thread.h, rcu.c).
+ * user.h - the words of sys.h in user space, over __atomic (user.c), threads and RCU (thread.h,
+ * rcu.c).
  *
  * Checked builds (ThreadSanitizer, or a scheduler behind its instrumentation) cannot follow
  * stand-alone fences. There smp_rmb/smp_wmb are compiler barriers only, and READ_ONCE and
@@ -56,7 +57,8 @@ typedef int64_t s64;
 		_a > _b ? _a : _b;      \
 	})
 
-/* lowest and highest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set bits */
+/* lowest and highest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set
+ * bits */
 #define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
 #define __fls64(x) (63u ^ (unsigned int)__builtin_clzll(x))
 #define fls64(x) ((x) ? 64u - (unsigned int)__builtin_clzll(x) : 0u)
@@ -65,7 +67,8 @@ static inline unsigned int hweight64(u64 x)
 #ifdef __POPCNT__
 	return (unsigned int)__builtin_popcountll(x);
 #else
-	/* without the instruction gcc calls a function with a table: sum pairs, nibbles, bytes instead */
+	/* without the instruction gcc calls a function with a table: sum pairs, nibbles, bytes
+	 * instead */
 	x -= x >> 1 & 0x5555555555555555ull;
 	x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
 	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
@@ -166,8 +169,8 @@ static inline void lath_spin_wait(unsigned int *rounds)
 #define __acquires(lock)
 #define __releases(lock)
 
-/* What a function promises or expects, checked in builds with LATH_ASSERTIONS: a false condition ends the program
- * with a sentence. Elsewhere the condition is compiled but not evaluated. */
+/* What a function promises or expects, checked in builds with LATH_ASSERTIONS: a false condition
+ * ends the program with a sentence. Elsewhere the condition is compiled but not evaluated. */
 #ifdef LATH_ASSERTIONS
 _Noreturn void lath_assert_failed(const char *condition, const char *file, int line);
 #define LATH_ASSERT(condition)                                              \
@@ -211,9 +214,9 @@ static inline void lath_spin_unlock(struct lath_spinlock *lock)
 }
 
 /*
- * An RCU flavour of the caller's may be one that ThreadSanitizer does not see into (liburcu): tell it that the
- * end of a reader, and the call that retires, happen before the callback, and callbacks before the end of a
- * drain. The symbols are absent (NULL) in all other builds.
+ * An RCU flavour of the caller's may be one that ThreadSanitizer does not see into (liburcu): tell
+ * it that the end of a reader, and the call that retires, happen before the callback, and callbacks
+ * before the end of a drain. The symbols are absent (NULL) in all other builds.
  */
 extern void __tsan_acquire(void *addr) __attribute__((weak));
 extern void __tsan_release(void *addr) __attribute__((weak));

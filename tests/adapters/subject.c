@@ -166,8 +166,9 @@ int subject_overlap(subject *s, uint64_t key, uint64_t size, subject_item *out)
 
 int subject_hole(subject *s, uint64_t lo, uint64_t hi, uint64_t size, uint64_t val, uint64_t *key)
 {
-	static const enum lath_hole_policy policies[] = { LATH_HOLE_FIRST, LATH_HOLE_LAST, LATH_HOLE_BEST,
-							  LATH_HOLE_NEXT, LATH_HOLE_NEAR };
+	static const enum lath_hole_policy policies[] = { LATH_HOLE_FIRST, LATH_HOLE_LAST,
+							  LATH_HOLE_BEST, LATH_HOLE_NEXT,
+							  LATH_HOLE_NEAR };
 	struct lath_hole_request want = { .size = size, .low = lo, .high = hi, .hint = lo };
 
 	want.policy = policies[val % 5];

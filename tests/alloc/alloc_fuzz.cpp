@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Any bytes as a trace and as an extents dump: operations within their limits, slots that are live once, errors as
-// exceptions, and skipping bad lines finds at least what stopping at them found.
+// Any bytes as a trace and as an extents dump: operations within their limits, slots that are live
+// once, errors as exceptions, and skipping bad lines finds at least what stopping at them found.
 #include "alloc/pool.hpp"
 #include "alloc/trace.hpp"
 
@@ -54,7 +54,8 @@ void check_pool(const std::vector<alloc::span>& taken) {
         expect(s.first % 4096 == 0 && s.last % 4096 == 4095 && s.first <= s.last);
 }
 
-// The same spans as a pool: in order and apart, of the size they have together; or two of them overlap.
+// The same spans as a pool: in order and apart, of the size they have together; or two of them
+// overlap.
 void check_made(const std::vector<alloc::span>& spans) {
     std::uint64_t bytes = 0;
     for (const auto& s : spans)

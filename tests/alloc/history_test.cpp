@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The states that a replay keeps: right at each moment, and not at the cost of a walk over the list for each.
+// The states that a replay keeps: right at each moment, and not at the cost of a walk over the list
+// for each.
 #include "alloc/replay.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * guest.c - the plainest structures for the tables scan, sort and iova behind bench_adapter.h. BREAK, a
- * number, makes one of them wrong (guest_test.py).
+ * guest.c - the plainest structures for the tables scan, sort and iova behind bench_adapter.h.
+ * BREAK, a number, makes one of them wrong (guest_test.py).
  */
 #if BREAK == 12
 #define lath_bench_guest another_name
@@ -76,7 +76,8 @@ static void scan(void *s, void (*each)(void *context, void *object), void *conte
 		each(context, l->first);
 }
 
-static const struct lath_bench_queue queue = { list_create, free, push_back, push_front, pop_front, scan };
+static const struct lath_bench_queue queue = { list_create, free,      push_back,
+					       push_front,  pop_front, scan };
 
 /* --- sorter: a sorted list ------------------------------------------------------------------- */
 
@@ -110,7 +111,8 @@ static void *sorter_pop(void *s)
 
 static const struct lath_bench_sorter sorter = { sorter_create, free, sorter_push, sorter_pop };
 
-/* --- holes: a byte a page, first fit ----------------------------------------------------------- */
+/* --- holes: a byte a page, first fit
+ * ----------------------------------------------------------- */
 
 struct pages {
 	uint64_t first, n, hint;
@@ -167,7 +169,8 @@ static void holes_free(void *s, uint64_t at, uint64_t pages)
 
 static const struct lath_bench_holes holes = { holes_create, free, holes_alloc, holes_free, 0 };
 
-/* --- store: a sorted array that grows ---------------------------------------------------------- */
+/* --- store: a sorted array that grows
+ * ---------------------------------------------------------- */
 
 struct entry {
 	uint64_t key;
@@ -242,7 +245,8 @@ static int store_get(void *s, uint64_t key, void *value, size_t room)
 	return e->entry[i].size;
 }
 
-static void store_scan(void *s, void (*each)(void *context, uint64_t key, const void *value, size_t size),
+static void store_scan(void *s,
+		       void (*each)(void *context, uint64_t key, const void *value, size_t size),
 		       void *context)
 {
 	struct entries *e = s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Lines of TSV, JSON and commands: any bytes give an entry or an error inside the line, and what is an entry is read
-// back the same after it was written.
+// Lines of TSV, JSON and commands: any bytes give an entry or an error inside the line, and what is
+// an entry is read back the same after it was written.
 #include "base/numbers.hpp"
 #include "store_text.hpp"
 

@@ -172,12 +172,15 @@ static void check_holes(struct sl_list *list)
 	CHECK(skiplist_insert_hole(list, 96, 4095, 64, 64, &slot[0], GFP_KERNEL) == 0);
 	CHECK(slot[0].key == 128 && slot[0].size == 64);
 	CHECK(skiplist_lookup(list, 191, 1) == &slot[0]);
-	CHECK(skiplist_insert_hole(list, 0, 255, 64, 64, &slot[1], GFP_KERNEL) == 0 && slot[1].key == 0);
-	CHECK(skiplist_insert_hole(list, 200, 255, 64, 64, &slot[2], GFP_KERNEL) == 0 && slot[2].key == 192);
+	CHECK(skiplist_insert_hole(list, 0, 255, 64, 64, &slot[1], GFP_KERNEL) == 0 &&
+	      slot[1].key == 0);
+	CHECK(skiplist_insert_hole(list, 200, 255, 64, 64, &slot[2], GFP_KERNEL) == 0 &&
+	      slot[2].key == 192);
 	CHECK(skiplist_insert_hole(list, 0, 255, 64, 64, &odd, GFP_KERNEL) == -ENOSPC);
 	CHECK(skiplist_insert_hole(list, 0, 255, 64, 48, &odd, GFP_KERNEL) == -EINVAL);
 	CHECK(skiplist_delete(list, 0, 256) == &slot[1] && skiplist_delete(list, 0, 256) == &taken);
-	CHECK(skiplist_delete(list, 0, 256) == &slot[0] && skiplist_delete(list, 0, 256) == &slot[2]);
+	CHECK(skiplist_delete(list, 0, 256) == &slot[0] &&
+	      skiplist_delete(list, 0, 256) == &slot[2]);
 }
 
 /* malloc() aligns to 16 only. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the compiler must refuse, with a message that says why. Compiled once a WRONG; with WRONG = 0
-// it must compile, or the other results would prove nothing.
+// What the compiler must refuse, with a message that says why. Compiled once a WRONG; with WRONG =
+// 0 it must compile, or the other results would prove nothing.
 #include <lathwork/cxx/split_list.hpp>
 
 struct item {

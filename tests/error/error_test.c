@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The version is one number everywhere; every error that the library returns has a meaning of its own.
+ * The version is one number everywhere; every error that the library returns has a meaning of its
+ * own.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -15,7 +16,8 @@ static void versions(void)
 {
 	char text[40];
 
-	snprintf(text, sizeof(text), "%d.%d.%d", LATH_VERSION_MAJOR, LATH_VERSION_MINOR, LATH_VERSION_PATCH);
+	snprintf(text, sizeof(text), "%d.%d.%d", LATH_VERSION_MAJOR, LATH_VERSION_MINOR,
+		 LATH_VERSION_PATCH);
 	assert(!strcmp(lath_version(), text));
 	assert(!strcmp(lath_version(), LATH_PROJECT_VERSION));
 }
@@ -31,11 +33,13 @@ static void meanings(void)
 		const char *text = lath_strerror(-ours[i]);
 
 		assert(*text && strcmp(text, strerror(ours[i])) && text[strlen(text) - 1] != '.');
-		assert(text == lath_strerror(-ours[i])); /* constant: no buffer that a thread writes */
+		assert(text ==
+		       lath_strerror(-ours[i])); /* constant: no buffer that a thread writes */
 		for (j = 0; j < i; j++)
 			assert(strcmp(text, lath_strerror(-ours[j])));
 	}
-	assert(!strcmp(lath_strerror(0), lath_strerror(17)) && strcmp(lath_strerror(0), lath_strerror(-17)));
+	assert(!strcmp(lath_strerror(0), lath_strerror(17)) &&
+	       strcmp(lath_strerror(0), lath_strerror(-17)));
 }
 
 static void any_number(void)

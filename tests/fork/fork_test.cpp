@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// fork(): parent and child go on with what they have, whatever other threads were doing. A child that does not
-// end within its time was left waiting for a thread that it does not have.
+// fork(): parent and child go on with what they have, whatever other threads were doing. A child
+// that does not end within its time was left waiting for a thread that it does not have.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -702,8 +702,9 @@ void a_daemon() {
     MUST(!lath_store_close(store));
 }
 
-// Fork handlers of the program that call the library while it is held up: those it registered before the library's
-// first use run after the library's before the fork, and before them afterwards.
+// Fork handlers of the program that call the library while it is held up: those it registered
+// before the library's first use run after the library's before the fork, and before them
+// afterwards.
 lath_index* handled;
 uint64_t handled_key;
 
@@ -748,7 +749,8 @@ void forrest_handles() {
     forrest_cleanup(first);
 }
 
-// A flavour of the caller's, at rest when the program forks: the program tells the flavour, and nothing else.
+// A flavour of the caller's, at rest when the program forks: the program tells the flavour, and
+// nothing else.
 const lath_rcu own = {
     "own",
     [] { urcu_memb_read_lock(); },

@@ -2,10 +2,11 @@
 /*
  * between_test.c - whole calls between two steps of another one.
  *
- * A call that stops where it holds no lock, while others begin and end, is two threads under one schedule;
- * so one thread plays it, at the library's delay points, and every run can be repeated by its seed. Tiny nodes, a
- * list with holes most often, now and then no memory: after each call all invariants must hold, that no claim hides a
- * hole among them. between_test [lists [first seed]]; LATH_LONG=1: a hundred times more lists.
+ * A call that stops where it holds no lock, while others begin and end, is two threads under one
+ * schedule; so one thread plays it, at the library's delay points, and every run can be repeated by
+ * its seed. Tiny nodes, a list with holes most often, now and then no memory: after each call all
+ * invariants must hold, that no claim hides a hole among them. between_test [lists [first seed]];
+ * LATH_LONG=1: a hundred times more lists.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -76,7 +77,8 @@ static void one_call(void)
 
 	want.high = want.low + 1 + below(universe);
 	want.policy = (enum lath_hole_policy)below(5);
-	switch (below(inside || !holes ? 8 : 10)) { /* a search may wait for the call it is inside of */
+	switch (below(inside || !holes ? 8
+				       : 10)) { /* a search may wait for the call it is inside of */
 	case 0:
 	case 1:
 	case 2:
@@ -147,7 +149,8 @@ static void one_list(uint64_t seed)
 		failing.fail_at = 0;
 		if (lath_index_verify(&list, 5, report, sizeof(report)) ||
 		    lath_index_count(&list) != (uint64_t)count) {
-			fprintf(stderr, "between_test: seed %llu, call %u: %s (%llu items, not %ld)\n",
+			fprintf(stderr,
+				"between_test: seed %llu, call %u: %s (%llu items, not %ld)\n",
 				(unsigned long long)seed, i, report,
 				(unsigned long long)lath_index_count(&list), count);
 			faults++;
@@ -176,12 +179,13 @@ static void append_once(const char *point)
 {
 	if (!strcmp(point, "erased, summaries not yet raised") && !inside) {
 		inside = true;
-		insert_keys((const uint64_t[]){ 55, 75 }, 2); /* fills the leaf; begins the next one */
+		insert_keys((const uint64_t[]){ 55, 75 },
+			    2); /* fills the leaf; begins the next one */
 	}
 }
 
-/* The last item of a leaf is erased, and before its hole is claimed a new leaf takes over its key: the claim
- * of the old leaf that its items end there must not stay. */
+/* The last item of a leaf is erased, and before its hole is claimed a new leaf takes over its key:
+ * the claim of the old leaf that its items end there must not stay. */
 static void fence_moves(void)
 {
 	struct lath_hole_request want = { .size = 15, .low = 51, .high = 80 };
@@ -221,7 +225,8 @@ int main(int argc, char **argv)
 	lath_delay_hook = others;
 	for (i = 0; i < lists && !faults; i++)
 		one_list(seed + i);
-	printf("between_test: %lu lists, %lu calls between the steps of others, %lu times no memory, %lu "
+	printf("between_test: %lu lists, %lu calls between the steps of others, %lu times no "
+	       "memory, %lu "
 	       "faults\n",
 	       i, between, failing.failures, faults);
 	return faults || !between || !failing.failures || failing.outstanding;

@@ -30,7 +30,8 @@ void oracle_insert(struct oracle *oracle, struct lath_item item)
 
 void oracle_remove(struct oracle *oracle, size_t i)
 {
-	memmove(&oracle->item[i], &oracle->item[i + 1], (--oracle->count - i) * sizeof(oracle->item[0]));
+	memmove(&oracle->item[i], &oracle->item[i + 1],
+		(--oracle->count - i) * sizeof(oracle->item[0]));
 }
 
 struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key)
@@ -50,7 +51,8 @@ bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size)
 /* A hole [first, last]. Call each of [low, last] in order; each returns whether to go on. */
 typedef bool (*hole_fn)(void *arg, uint64_t first, uint64_t last);
 
-static void each_hole(const struct oracle *oracle, uint64_t low, uint64_t last, hole_fn each, void *arg)
+static void each_hole(const struct oracle *oracle, uint64_t low, uint64_t last, hole_fn each,
+		      void *arg)
 {
 	size_t i = oracle_at(oracle, low);
 	uint64_t from = low;
@@ -161,8 +163,8 @@ static bool look(void *arg, uint64_t first, uint64_t last)
 	return !s->found;
 }
 
-static bool find_between(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t last,
-			 uint64_t *key)
+static bool find_between(const struct oracle *oracle, const struct lath_hole_request *want,
+			 uint64_t last, uint64_t *key)
 {
 	struct search s = { want, want->align ? want->align : 1, 0, 0, 0, false };
 	struct lath_hole_request from_start = *want;
@@ -179,12 +181,14 @@ static bool find_between(const struct oracle *oracle, const struct lath_hole_req
 
 static bool valid(const struct lath_hole_request *want)
 {
-	if (!want->size || (want->align & (want->align - 1)) || (want->high && want->low >= want->high))
+	if (!want->size || (want->align & (want->align - 1)) ||
+	    (want->high && want->low >= want->high))
 		return false;
 	if (want->policy != LATH_HOLE_EXACT)
 		return (unsigned int)want->policy < LATH_HOLE_EXACT;
 	return !(want->align && want->hint & (want->align - 1)) && want->hint >= want->low &&
-	       want->size - 1 <= want->high - 1 - want->hint && (!want->high || want->hint < want->high);
+	       want->size - 1 <= want->high - 1 - want->hint &&
+	       (!want->high || want->hint < want->high);
 }
 
 int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key)
@@ -201,8 +205,9 @@ int oracle_find(const struct oracle *oracle, const struct lath_hole_request *wan
 
 bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key)
 {
-	return !(want->align && key & (want->align - 1)) && key >= want->low && key <= want->high - 1 &&
-	       want->size - 1 <= want->high - 1 - key && oracle_is_free(oracle, key, want->size);
+	return !(want->align && key & (want->align - 1)) && key >= want->low &&
+	       key <= want->high - 1 && want->size - 1 <= want->high - 1 - key &&
+	       oracle_is_free(oracle, key, want->size);
 }
 
 bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key)
@@ -246,7 +251,8 @@ static bool add_hole(void *arg, uint64_t first, uint64_t last)
 	return true;
 }
 
-void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high, struct oracle_holes *holes)
+void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high,
+		    struct oracle_holes *holes)
 {
 	memset(holes, 0, sizeof(*holes));
 	holes->order = 64;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * oracle.h - holes between items in a sorted array, looked at one by one: slow, and easy to see right.
+ * oracle.h - holes between items in a sorted array, looked at one by one: slow, and easy to see
+ * right.
  */
 #ifndef LATH_TESTS_HOLE_ORACLE_H
 #define LATH_TESTS_HOLE_ORACLE_H
@@ -35,15 +36,19 @@ bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size);
 int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key);
 /* Is what is asked for free from key on, and within the limits? */
 bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key);
-/* Is key an answer as good as the oracle's? Only NEAR leaves a choice, above or below at the same distance. */
-bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key);
+/* Is key an answer as good as the oracle's? Only NEAR leaves a choice, above or below at the same
+ * distance. */
+bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want,
+		    uint64_t key);
 
 struct oracle_holes {
 	uint64_t largest, order, free, holes; /* order: 64 when no key is free */
 	uint64_t histogram[64];
 };
 
-/* What is free in [low, high), high 0: 2^64. Not for the whole empty key space, whose size is no uint64_t. */
-void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high, struct oracle_holes *holes);
+/* What is free in [low, high), high 0: 2^64. Not for the whole empty key space, whose size is no
+ * uint64_t. */
+void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high,
+		    struct oracle_holes *holes);
 
 #endif /* LATH_TESTS_HOLE_ORACLE_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * tape.c - see tape.h. Erases, cuts and stores of every kind must raise the bounds that searches go by.
+ * tape.c - see tape.h. Erases, cuts and stores of every kind must raise the bounds that searches go
+ * by.
  */
 #include "tape/tape.h"
 
@@ -45,11 +46,11 @@ static int differs(const struct tape *tape, const char *what, int line)
 	const struct lath_hole_request *w = &tape->want;
 
 	fprintf(stderr,
-		"hole tape: %s: not so: %s (tape.c:%d)\n  last request: size %#" PRIx64 " align %#" PRIx64
-		" in [%#" PRIx64 ", %#" PRIx64 ") below %#" PRIx64 " hint %#" PRIx64
-		" policy %d, %zu items\n",
-		tape->call, what, line, w->size, w->align, w->low, w->high, w->below, w->hint, (int)w->policy,
-		tape->oracle.count);
+		"hole tape: %s: not so: %s (tape.c:%d)\n  last request: size %#" PRIx64
+		" align %#" PRIx64 " in [%#" PRIx64 ", %#" PRIx64 ") below %#" PRIx64
+		" hint %#" PRIx64 " policy %d, %zu items\n",
+		tape->call, what, line, w->size, w->align, w->low, w->high, w->below, w->hint,
+		(int)w->policy, tape->oracle.count);
 	return -1;
 }
 
@@ -133,7 +134,8 @@ static struct lath_hole_request next_request(struct tape *tape)
 	return want;
 }
 
-/* Did the call run out of memory where it may? Then it changed nothing, and there is nothing to compare. */
+/* Did the call run out of memory where it may? Then it changed nothing, and there is nothing to
+ * compare. */
 static bool failed(const struct tape *tape, int ret)
 {
 	return ret == -ENOMEM && tape->options->may_fail;
@@ -213,11 +215,11 @@ static int play_erase(struct tape *tape, int how)
 	if (how == 0) {
 		EXPECT(tape, lath_index_erase_item(&tape->list, keys[0], &old) == 0);
 	} else if (how == 1) {
-		EXPECT(tape,
-		       lath_index_erase_item_at(&tape->list, oracle_last(&tape->oracle.item[i]), &old) == 0);
+		EXPECT(tape, lath_index_erase_item_at(
+				     &tape->list, oracle_last(&tape->oracle.item[i]), &old) == 0);
 	} else if (how == 2) {
-		EXPECT(tape,
-		       lath_index_erase_if(&tape->list, keys[0], tape->oracle.item[i].value, &old) == 0);
+		EXPECT(tape, lath_index_erase_if(&tape->list, keys[0], tape->oracle.item[i].value,
+						 &old) == 0);
 	} else if (how == 3) {
 		struct lath_cursor cursor;
 		int ret;
@@ -242,7 +244,8 @@ static int play_erase(struct tape *tape, int how)
 
 static int play_insert(struct tape *tape)
 {
-	struct lath_item item = { next_key(tape), next_units(tape) * tape->space->unit, ++tape->serial };
+	struct lath_item item = { next_key(tape), next_units(tape) * tape->space->unit,
+				  ++tape->serial };
 	int ret, expected = -EEXIST;
 
 	if (full(tape) || item.size - 1 > ~0ull - item.key)
@@ -274,8 +277,9 @@ static int play_resize(struct tape *tape)
 	ret = lath_index_resize(&tape->list, there->key, size);
 	if (failed(tape, ret))
 		return 0;
-	EXPECT(tape,
-	       ret == (rest && !oracle_is_free(&tape->oracle, oracle_last(there) + 1, rest) ? -EEXIST : 0));
+	EXPECT(tape, ret == (rest && !oracle_is_free(&tape->oracle, oracle_last(there) + 1, rest)
+				     ? -EEXIST
+				     : 0));
 	if (!ret)
 		there->size = size;
 	return 0;
@@ -311,10 +315,12 @@ static void clear(struct tape *tape, uint64_t key, uint64_t last, bool whole)
 
 		oracle_remove(oracle, i);
 		if (!whole && item.key < key)
-			oracle_insert(oracle, (struct lath_item){ item.key, key - item.key, item.value });
+			oracle_insert(oracle,
+				      (struct lath_item){ item.key, key - item.key, item.value });
 		if (!whole && oracle_last(&item) > last)
 			oracle_insert(oracle,
-				      (struct lath_item){ last + 1, oracle_last(&item) - last, item.value });
+				      (struct lath_item){ last + 1, oracle_last(&item) - last,
+							  item.value });
 	}
 }
 
@@ -333,7 +339,8 @@ static int play_erase_range(struct tape *tape)
 
 static int play_store_range(struct tape *tape)
 {
-	struct lath_item item = { next_key(tape), next_units(tape) * tape->space->unit, ++tape->serial };
+	struct lath_item item = { next_key(tape), next_units(tape) * tape->space->unit,
+				  ++tape->serial };
 	int ret;
 
 	if (full(tape) || item.size - 1 > ~0ull - item.key)
@@ -349,7 +356,8 @@ static int play_store_range(struct tape *tape)
 
 static int play_stats(struct tape *tape)
 {
-	uint64_t low = tape->space->low, high = end_of_space(tape), a = next_key(tape), b = next_key(tape);
+	uint64_t low = tape->space->low, high = end_of_space(tape), a = next_key(tape),
+		 b = next_key(tape);
 	struct lath_hole_stats stats;
 	struct oracle_holes holes;
 
@@ -358,8 +366,8 @@ static int play_stats(struct tape *tape)
 		high = a < b ? b : a;
 	}
 	if (low == high) {
-		EXPECT(tape,
-		       high == 0 || lath_index_hole_stats(&tape->list, low, high, 0, &stats) == -EINVAL);
+		EXPECT(tape, high == 0 || lath_index_hole_stats(&tape->list, low, high, 0,
+								&stats) == -EINVAL);
 		return 0;
 	}
 	if (low == 0 && high == 0 && !tape->oracle.count)
@@ -419,7 +427,8 @@ static int play_all(struct tape *tape)
 	while (tape->at < tape->end) {
 		if (play_one(tape))
 			return -1;
-		if (tape->options->verify_every && !(++turn % tape->options->verify_every) && check(tape))
+		if (tape->options->verify_every && !(++turn % tape->options->verify_every) &&
+		    check(tape))
 			return -1;
 	}
 	return check(tape);

@@ -2,11 +2,13 @@
 /*
  * threads_test.c - threads that allocate from one list at the same time.
  *
- * In the common part of the space every unit has a mark that an allocation sets and a free clears: two owners
- * of one unit meet there at once. Each thread also has stretches of its own, between those of the others, so
- * that their nodes are shared but nobody else takes or frees in them: there an oracle knows every answer, and a
- * hole that is there and not found is a fault. Which of several is found is the policy's choice as the search met them
- * (lathwork/hole.h): now and then, while neighbours are moved, another one than the oracle's. threads_test [rounds]; LATH_LONG=1: fifty times more.
+ * In the common part of the space every unit has a mark that an allocation sets and a free clears:
+ * two owners of one unit meet there at once. Each thread also has stretches of its own, between
+ * those of the others, so that their nodes are shared but nobody else takes or frees in them: there
+ * an oracle knows every answer, and a hole that is there and not found is a fault. Which of several
+ * is found is the policy's choice as the search met them (lathwork/hole.h): now and then, while
+ * neighbours are moved, another one than the oracle's. threads_test [rounds]; LATH_LONG=1: fifty
+ * times more.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +21,8 @@
 
 #define THREADS 4
 #define COMMON 3000u /* units from 0 on */
-#define STRETCH 64u  /* units; stretch s of thread t begins at COMMON + (s * THREADS + t) * STRETCH */
+#define STRETCH \
+	64u /* units; stretch s of thread t begins at COMMON + (s * THREADS + t) * STRETCH */
 #define STRETCHES 12u
 #define HELD 600u
 
@@ -39,7 +42,8 @@ struct worker {
 	uint64_t state;
 	struct lath_item held[HELD];
 	size_t count;
-	struct oracle own; /* what it holds in its stretches; all else is taken as far as it knows */
+	struct oracle
+		own; /* what it holds in its stretches; all else is taken as far as it knows */
 };
 
 static uint64_t random_number(struct worker *w)
@@ -50,7 +54,9 @@ static uint64_t random_number(struct worker *w)
 
 static struct lath_hole_request some_request(struct worker *w, uint64_t low, uint64_t high)
 {
-	struct lath_hole_request want = { .size = random_number(w) % 12 + 1, .low = low, .high = high };
+	struct lath_hole_request want = { .size = random_number(w) % 12 + 1,
+					  .low = low,
+					  .high = high };
 
 	if (random_number(w) % 8 == 0)
 		want.size = random_number(w) % 60 + 1;
@@ -81,7 +87,8 @@ static void free_one(struct worker *w)
 	w->held[i] = w->held[--w->count];
 	for (unit = item.key; unit < item.key + item.size; unit++)
 		__atomic_store_n(&mark[unit], 0, __ATOMIC_RELAXED);
-	if (lath_index_erase_item(&list, item.key, &old) || old.size != item.size || old.value != item.value)
+	if (lath_index_erase_item(&list, item.key, &old) || old.size != item.size ||
+	    old.value != item.value)
 		FAULT("what was at %" PRIu64 " is gone or another\n", item.key);
 }
 
@@ -105,7 +112,8 @@ static void common_round(struct worker *w)
 		return;
 	}
 	__atomic_fetch_add(&served, 1, __ATOMIC_RELAXED);
-	if (item.key >= COMMON || item.size > COMMON - item.key || (want.align && item.key % want.align)) {
+	if (item.key >= COMMON || item.size > COMMON - item.key ||
+	    (want.align && item.key % want.align)) {
 		FAULT("%" PRIu64 " is outside of the limits or not aligned\n", item.key);
 		return;
 	}
@@ -121,8 +129,8 @@ static void judge(struct worker *w, const char *call, const struct lath_hole_req
 	int expected = oracle_find(&w->own, want, &best);
 
 	if (ret != expected || (!ret && !oracle_serves(&w->own, want, key)))
-		FAULT("%s in an own stretch: %d %" PRIu64 ", not %d %" PRIu64 "\n", call, ret, key, expected,
-		      best);
+		FAULT("%s in an own stretch: %d %" PRIu64 ", not %d %" PRIu64 "\n", call, ret, key,
+		      expected, best);
 	__atomic_fetch_add(&answers, 1, __ATOMIC_RELAXED);
 	if (!ret && !oracle_accepts(&w->own, want, key))
 		__atomic_fetch_add(&others, 1, __ATOMIC_RELAXED);
@@ -218,7 +226,7 @@ int main(int argc, char **argv)
 	lath_index_fini(&list, NULL, NULL);
 	if (others > 2 + answers / 1000)
 		FAULT("%lu of %lu answers were not the policy's\n", others, answers);
-	printf("hole threads_test: %lu served, %lu refused, %lu faults, %lu of %lu another one\n", served,
-	       refused, faults, others, answers);
+	printf("hole threads_test: %lu served, %lu refused, %lu faults, %lu of %lu another one\n",
+	       served, refused, faults, others, answers);
 	return faults || !served || !refused;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * border_test.c - walks come down where they should: after inserts in any order, and erases, no walk has to move right.
+ * border_test.c - walks come down where they should: after inserts in any order, and erases, no
+ * walk has to move right.
  *
- * Full leaves give entries to their right neighbours, whose low fences fall. A separator that does not follow
- * costs no answer, only time: walks end too far left, further and further the longer the list lives.
+ * Full leaves give entries to their right neighbours, whose low fences fall. A separator that does
+ * not follow costs no answer, only time: walks end too far left, further and further the longer the
+ * list lives.
  */
 #include <stdio.h>
 
@@ -58,7 +60,8 @@ int main(void)
 		}
 		lath_index_fini(&list, NULL, NULL);
 		if (right) {
-			fprintf(stderr, "border_test: flags %u: %llu moves to the right in %u walks\n",
+			fprintf(stderr,
+				"border_test: flags %u: %llu moves to the right in %u walks\n",
 				flags[f], (unsigned long long)right, 2 * KEYS);
 			return 1;
 		}

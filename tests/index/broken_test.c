@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - verify sees each invariant broken; dump; and what init, load and a flavour of RCU are given.
+ * broken_test.c - verify sees each invariant broken; dump; and what init, load and a flavour of RCU
+ * are given.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -105,7 +106,8 @@ static void leaves(void)
 	rest = KEY_MAX - first->pair[1].key + 2;
 	BREAK(2, 4, first->size[1], rest);
 	BREAK(2, 5, second->pair[0].key, second->low - 1);
-	BREAK(2, 5, first->size[first->used - 1], first->last - first->pair[first->used - 1].key + 2);
+	BREAK(2, 5, first->size[first->used - 1],
+	      first->last - first->pair[first->used - 1].key + 2);
 	BREAK(3, 6, first->head[0], first->head[0] ^ 1);
 	BREAK(3, 6, first->head[63], first->used == 64 ? first->head[63] ^ 1 : 0);
 	drop();
@@ -139,7 +141,8 @@ static void inner_nodes(void)
 	inner->pair[2].key = last;
 	inner->head[2] = (u8)live;
 
-	/* a child that another one's entry names: its items are there, and no walk finds those of the other */
+	/* a child that another one's entry names: its items are there, and no walk finds those of
+	 * the other */
 	last = inner->pair[1].value;
 	inner->pair[1].value = inner->pair[0].value;
 	assert(!lath_index_verify(&list, 5, NULL, 0)); /* only further to walk */
@@ -211,7 +214,8 @@ static void dumps(void)
 
 	lath_index_dump(&list, LATH_DUMP_DOT, append, &list);
 	assert(!strncmp(text, "digraph lathwork {\n", 19) && !strcmp(text + text_size - 2, "}\n"));
-	/* each node but the root hangs on one arrow; each but the last of its level has one to the right */
+	/* each node but the root hangs on one arrow; each but the last of its level has one to the
+	 * right */
 	assert(count("[shape=box") == stats.leaves + stats.inner_nodes);
 	assert(count("constraint=false") == stats.leaves + stats.inner_nodes - stats.levels);
 	assert(count(" -> ") - count("constraint=false") == stats.leaves + stats.inner_nodes - 1);
@@ -253,7 +257,8 @@ static void configs(void)
 	assert(init_with(sizeof(config) + 8, LATH_RANGES, 0) == -EINVAL);
 	assert(init_with(sizeof(config), 7, 0) == -EINVAL);
 	assert(init_with(sizeof(config), LATH_RANGES, 1u << 20) == -EINVAL);
-	assert(init_with(sizeof(config), LATH_RANGES, LATH_HUGE_PAGES | LATH_SMALL_PAGES) == -EINVAL);
+	assert(init_with(sizeof(config), LATH_RANGES, LATH_HUGE_PAGES | LATH_SMALL_PAGES) ==
+	       -EINVAL);
 	assert(init_with(sizeof(config), LATH_POINTS, LATH_HOLES) == -EINVAL);
 	config.allocator = &empty;
 	assert(lath_index_init(&list, &config) == -ENOMEM);
@@ -288,7 +293,8 @@ static void loads(void)
 	assert(!lath_index_verify(&list, 5, NULL, 0) && lath_index_count(&list) == N);
 	assert(node_level(root()) >= 2);
 	for (i = 0; i < N; i += 13)
-		assert(!lath_index_lookup_item(&list, (u64)i * STEP + 9, &found) && found.value == i);
+		assert(!lath_index_lookup_item(&list, (u64)i * STEP + 9, &found) &&
+		       found.value == i);
 	drop();
 	free(items);
 }

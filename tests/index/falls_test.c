@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * falls_test.c - reads whose leaf changes each time they look. The index is built with its delay points: between
- * reading a leaf and looking at its word again the hook writes to a neighbour of the key, as another thread might.
- * A read that is disturbed for some time tries again; one that is disturbed always takes the lock. Both give what
- * an undisturbed one gives.
+ * falls_test.c - reads whose leaf changes each time they look. The index is built with its delay
+ * points: between reading a leaf and looking at its word again the hook writes to a neighbour of
+ * the key, as another thread might. A read that is disturbed for some time tries again; one that is
+ * disturbed always takes the lock. Both give what an undisturbed one gives.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -63,7 +63,8 @@ static void ask(u64 key, struct answer *a)
 	a->ret[5] = (int)lath_index_scan(&list, key, key + 3 * STEP, out, 8, &next);
 	for (i = 0; i < (unsigned int)a->ret[5]; i++)
 		a->number[1] = a->number[1] * 31 + out[i].key;
-	a->ret[6] = (int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out, 8, &next);
+	a->ret[6] = (int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out,
+					      8, &next);
 	for (i = 0; i < (unsigned int)a->ret[6]; i++)
 		a->number[2] = a->number[2] * 31 + out[i].key;
 	a->number[3] = lath_index_count(&list);
@@ -103,7 +104,8 @@ static void ask_disturbed(u64 key, int times, struct answer *a)
 	for (i = 0; i < (unsigned int)a->ret[5]; i++)
 		a->number[1] = a->number[1] * 31 + out[i].key;
 	DISTURBED(min(times, 20));
-	a->ret[6] = (int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out, 8, &next);
+	a->ret[6] = (int)lath_index_scan_back(&list, key, key > 3 * STEP ? key - 3 * STEP : 0, out,
+					      8, &next);
 	for (i = 0; i < (unsigned int)a->ret[6]; i++)
 		a->number[2] = a->number[2] * 31 + out[i].key;
 	DISTURBED(min(times, 20));
@@ -172,7 +174,8 @@ int main(void)
 		lath_index_erase_item(&list, (u64)i * STEP, NULL);
 	check(3);
 
-	/* erases: of an item, of none where a miss is not believed eight times, of the item that covers a point */
+	/* erases: of an item, of none where a miss is not believed eight times, of the item that
+	 * covers a point */
 	assert(!lath_index_ceiling_item(&list, 2000u * STEP, &found));
 	near_key = key = found.key;
 	falls_before = tree_of(&list)->lock_falls;

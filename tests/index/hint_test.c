@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The hint table: what it says is what a descent finds. It serves evenly spread keys and leaves others alone; it follows keys that
- * move; it is content with the memory it gets; and beside writers under whose hands leaves split.
+ * The hint table: what it says is what a descent finds. It serves evenly spread keys and leaves
+ * others alone; it follows keys that move; it is content with the memory it gets; and beside
+ * writers under whose hands leaves split.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -54,7 +55,8 @@ static struct tree *fill(struct lath_index *list, const struct lath_config *conf
 		if (!batched)
 			assert(!lath_index_insert_item(list, &item[i % 256], NULL));
 		else if (i % 256 == 255 || i + 1 == N)
-			assert(lath_index_insert_batch(list, i % 256 + 1, item, NULL) == i % 256 + 1);
+			assert(lath_index_insert_batch(list, i % 256 + 1, item, NULL) ==
+			       i % 256 + 1);
 	}
 	return tree_of(list);
 }
@@ -126,7 +128,8 @@ static void check(u64 (*key)(u64), enum lath_layout layout, unsigned int least, 
 		for (i = 0; i < N; i++)
 			if (nth(i, N) % 8)
 				assert(!lath_index_insert_item(
-					&public, &(struct lath_item){ key(nth(i, N)), 1, nth(i, N) }, NULL));
+					&public,
+					&(struct lath_item){ key(nth(i, N)), 1, nth(i, N) }, NULL));
 		known(list, key, 0, N);
 		look_at_all(&public, key, 1);
 		lath_index_get_stats(&public, &after);
@@ -154,13 +157,15 @@ static void moves(void)
 		u64 k = nth(i, N);
 
 		assert(!lath_index_erase_item(&public, dense(k), NULL));
-		assert(!lath_index_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k }, NULL));
+		assert(!lath_index_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k },
+					       NULL));
 	}
 	for (i = 0; i < 2 * N; i++) { /* and stay there for a while */
 		u64 k = nth(i % N, N);
 
 		assert(!lath_index_erase_item(&public, elsewhere(k), NULL));
-		assert(!lath_index_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k }, NULL));
+		assert(!lath_index_insert_item(&public, &(struct lath_item){ elsewhere(k), 1, k },
+					       NULL));
 	}
 	i = known(list, elsewhere, 0, N);
 	fprintf(stderr, "moved: %u\n", i);
@@ -219,7 +224,8 @@ static void only_inserts_ask(void)
 		assert(!lath_index_erase_item(&public, mixed(i), NULL));
 	assert(asked == before);
 	for (i = 0; i < N; i += 2)
-		assert(!lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i }, NULL));
+		assert(!lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i },
+					       NULL));
 	assert(known(tree_of(&public), mixed, 0, N) > N / 2);
 	asking = NULL;
 	lath_index_fini(&public, NULL, NULL);
@@ -256,7 +262,8 @@ static void memory_ends(void)
 			continue;
 		list = tree_of(&public);
 		for (unsigned int i = 0; i < N; i++)
-			if (lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i }, NULL))
+			if (lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i },
+						   NULL))
 				break;
 		known(list, mixed, 0, N);
 		assert(!lath_index_verify(&public, 5, NULL, 0));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * streams_test.c - ascending keys fill their leaves wherever they come: behind all others, in front of them, and
- * in several regions by turns, as where each thread or file has a region of its own.
+ * streams_test.c - ascending keys fill their leaves wherever they come: behind all others, in front
+ * of them, and in several regions by turns, as where each thread or file has a region of its own.
  */
 #include <stdio.h>
 
@@ -29,7 +29,8 @@ static void check(struct lath_index *list, const char *what, uint64_t keys)
 	if (lath_index_verify(list, 5, report, sizeof(report)) || lath_index_count(list) != keys ||
 	    stats.leaves * (NODE_CAP - NODE_CAP / 16) > keys + REGIONS * 4 * NODE_CAP) {
 		fprintf(stderr, "streams_test: %s: %llu keys in %llu leaves of %d; %s\n", what,
-			(unsigned long long)keys, (unsigned long long)stats.leaves, NODE_CAP, report);
+			(unsigned long long)keys, (unsigned long long)stats.leaves, NODE_CAP,
+			report);
 		faults++;
 	}
 }

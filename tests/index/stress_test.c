@@ -3,8 +3,8 @@
  * stress_test.c - threads on one list, each sure of its own items.
  *
  * Writer w owns the keys with key / STEP % WRITERS == w: neighbours belong to different threads, so
- * they meet in every leaf, but each knows exactly what its own items must look like. Slots are freed
- * through RCU; readers check a mark in each slot they find. Run it under ASan and TSan.
+ * they meet in every leaf, but each knows exactly what its own items must look like. Slots are
+ * freed through RCU; readers check a mark in each slot they find. Run it under ASan and TSan.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -90,7 +90,8 @@ static void write_one(unsigned int writer, unsigned int n, struct thing **own, u
 	slot = lath_index_lookup(&list, key + own[n]->slot.size - 1);
 	if (slot != &own[n]->slot)
 		FAULT("lookup %llx\n", (unsigned long long)key);
-	slot = random_number(state) % 2 ? lath_index_erase(&list, key) : lath_index_erase_at(&list, key);
+	slot = random_number(state) % 2 ? lath_index_erase(&list, key)
+					: lath_index_erase_at(&list, key);
 	if (slot != &own[n]->slot)
 		FAULT("erase %llx\n", (unsigned long long)key);
 	if (lath_index_lookup(&list, key))
@@ -126,7 +127,8 @@ static void *writer_main(void *arg)
 
 static void read_some(uint64_t *state)
 {
-	uint64_t key = random_number(state) % ((uint64_t)KEYS * WRITERS * STEP), next = key, last_end = 0;
+	uint64_t key = random_number(state) % ((uint64_t)KEYS * WRITERS * STEP), next = key,
+		 last_end = 0;
 	struct lath_item items[40], item;
 	struct lath_slot *slot;
 	struct lath_cursor cursor;
@@ -138,8 +140,8 @@ static void read_some(uint64_t *state)
 	if (slot && (thing_of(slot)->mark != ALIVE || key - slot->key >= slot->size))
 		FAULT("lookup %llx found something else\n", (unsigned long long)key);
 	slot = lath_index_overlap(&list, key, 3 * STEP);
-	if (slot &&
-	    (thing_of(slot)->mark != ALIVE || slot->key >= key + 3 * STEP || slot->key + slot->size <= key))
+	if (slot && (thing_of(slot)->mark != ALIVE || slot->key >= key + 3 * STEP ||
+		     slot->key + slot->size <= key))
 		FAULT("overlap %llx found something else\n", (unsigned long long)key);
 	lath_rcu_auto.read_unlock();
 	n = lath_index_scan(&list, key, ~0ull, items, 40, &next);
@@ -188,7 +190,8 @@ int main(void)
 			return 1;
 		writers_left = WRITERS;
 		for (i = 0; i < WRITERS + READERS; i++)
-			if (pthread_create(&thread[i], NULL, i < WRITERS ? writer_main : reader_main,
+			if (pthread_create(&thread[i], NULL,
+					   i < WRITERS ? writer_main : reader_main,
 					   (void *)(uintptr_t)i))
 				return 1;
 		for (i = 0; i < WRITERS + READERS; i++)
@@ -202,7 +205,8 @@ int main(void)
 		if (left != count)
 			FAULT("fini saw %lu of %lu items\n", left, count);
 		left = 0;
-		printf("stress_test: %s: %llu splits, %llu merges, %llu restarts, %llu lock falls\n",
+		printf("stress_test: %s: %llu splits, %llu merges, %llu restarts, %llu lock "
+		       "falls\n",
 		       pass ? "a block a node" : "pools", (unsigned long long)stats.splits,
 		       (unsigned long long)stats.merges, (unsigned long long)stats.restarts,
 		       (unsigned long long)stats.lock_falls);

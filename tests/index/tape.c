@@ -37,13 +37,13 @@ struct gone {
 	size_t count;
 };
 
-#define EXPECT(tape, condition)                                                                         \
-	do {                                                                                            \
-		if (!(condition)) {                                                                     \
-			fprintf(stderr, "tape: %s: not so: %s (tape.c:%d)\n", (tape)->call, #condition, \
-				__LINE__);                                                              \
-			return -1;                                                                      \
-		}                                                                                       \
+#define EXPECT(tape, condition)                                                             \
+	do {                                                                                \
+		if (!(condition)) {                                                         \
+			fprintf(stderr, "tape: %s: not so: %s (tape.c:%d)\n", (tape)->call, \
+				#condition, __LINE__);                                      \
+			return -1;                                                          \
+		}                                                                           \
 	} while (0)
 
 static uint8_t next_byte(struct tape *tape)
@@ -167,7 +167,8 @@ static void model_remove(struct model *model, struct lath_item *item)
 
 /* ---- one call each ---- */
 
-/* Did the call run out of memory where it may? Then it changed nothing, and there is nothing to compare. */
+/* Did the call run out of memory where it may? Then it changed nothing, and there is nothing to
+ * compare. */
 static bool failed(const struct tape *tape, int ret)
 {
 	return ret == -ENOMEM && tape->options->may_fail;
@@ -440,7 +441,8 @@ static int play_batch(struct tape *tape)
 		for (i = 0; i < n; i++) {
 			struct lath_item *there = model_overlap(&tape->model, keys[i], keys[i]);
 
-			EXPECT(tape, !!found[i].size == !!there && (!there || same(there, &found[i])));
+			EXPECT(tape,
+			       !!found[i].size == !!there && (!there || same(there, &found[i])));
 			EXPECT(tape, hit[i] == !!there && (!there || values[i] == there->value));
 			want += !!there;
 		}
@@ -483,7 +485,8 @@ static int play_scan(struct tape *tape)
 
 	n = lath_index_scan(&tape->list, from, ~0ull, items, max, &next);
 	for (i = 0; i < n; i++, there++)
-		EXPECT(tape, there && there < tape->model.item + tape->model.count && same(there, &items[i]));
+		EXPECT(tape, there && there < tape->model.item + tape->model.count &&
+				     same(there, &items[i]));
 	EXPECT(tape, n == max || !there || there == tape->model.item + tape->model.count);
 	EXPECT(tape, n < max || next == last_of(&items[n - 1]) + 1);
 	there = model_floor(&tape->model, from);
@@ -609,7 +612,8 @@ static int play_all(struct tape *tape)
 	while (tape->at < tape->end) {
 		if (play_one(tape))
 			return -1;
-		if (tape->options->verify_every && !(++turn % tape->options->verify_every) && check(tape))
+		if (tape->options->verify_every && !(++turn % tape->options->verify_every) &&
+		    check(tape))
 			return -1;
 	}
 	return check(tape);
@@ -647,7 +651,8 @@ int tape_run(const uint8_t *bytes, size_t size, const struct tape_options *optio
 		ret = play_all(tape);
 		lath_index_fini(&tape->list, count_item, &left);
 		if (!ret && left != tape->model.count) {
-			fprintf(stderr, "tape: fini saw %zu items of %zu\n", left, tape->model.count);
+			fprintf(stderr, "tape: fini saw %zu items of %zu\n", left,
+				tape->model.count);
 			ret = -1;
 		}
 	} else if (failed(tape, ret)) {

@@ -46,9 +46,11 @@ int main(void)
 		if (insert_key(&list, i))
 			return 1;
 	lath_index_get_stats(&list, &after);
-	if (before.no_downlink < 3 || after.no_downlink || lath_index_verify(&list, 5, text, sizeof(text))) {
+	if (before.no_downlink < 3 || after.no_downlink ||
+	    lath_index_verify(&list, 5, text, sizeof(text))) {
 		fprintf(stderr, "unposted_test: unposted without memory %llu, with it %llu; %s\n",
-			(unsigned long long)before.no_downlink, (unsigned long long)after.no_downlink, text);
+			(unsigned long long)before.no_downlink,
+			(unsigned long long)after.no_downlink, text);
 		return 1;
 	}
 	lath_index_fini(&list, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A program as they were written for libforrest in 2012: the header's plain name, and from it alone what
- * the standard library declares.
+ * A program as they were written for libforrest in 2012: the header's plain name, and from it alone
+ * what the standard library declares.
  */
 #include "forrest.h"
 

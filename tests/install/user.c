@@ -14,8 +14,9 @@ int main(void)
 
 	if (lath_index_init(&list, NULL))
 		return 1;
-	wrong = lath_index_insert_item(&list, &item, NULL) || lath_index_lookup_item(&list, 15, &item) ||
-		item.value != 7 || strcmp(lath_rcu_auto.name, "auto") != 0;
+	wrong = lath_index_insert_item(&list, &item, NULL) ||
+		lath_index_lookup_item(&list, 15, &item) || item.value != 7 ||
+		strcmp(lath_rcu_auto.name, "auto") != 0;
 	lath_index_fini(&list, NULL, NULL);
 	return wrong;
 }

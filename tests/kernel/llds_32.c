@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * llds_32 - a 32-bit program without a C library (tools/kernel-run builds it so): the structs of the
- * interface are the same for it. Exit code: 0, or the step that failed.
+ * llds_32 - a 32-bit program without a C library (tools/kernel-run builds it so): the structs of
+ * the interface are the same for it. Exit code: 0, or the step that failed.
  */
 #include "llds.h"
 
@@ -14,8 +14,10 @@ _Static_assert(sizeof(void *) == 4, "built for 32 bits");
 _Static_assert(sizeof(struct llds_get) == 48 && sizeof(struct llds_set) == 48, "as in 64 bits");
 _Static_assert(sizeof(struct llds_delete) == 24 && sizeof(struct llds_cas) == 40, "as in 64 bits");
 _Static_assert(sizeof(struct llds_incr) == 32 && sizeof(struct llds_batch) == 24, "as in 64 bits");
-_Static_assert(sizeof(struct llds_iterate) == 56 && sizeof(struct llds_record) == 32, "as in 64 bits");
-_Static_assert(sizeof(struct llds_stats) == 64 && sizeof(struct llds_attach) == 80, "as in 64 bits");
+_Static_assert(sizeof(struct llds_iterate) == 56 && sizeof(struct llds_record) == 32,
+	       "as in 64 bits");
+_Static_assert(sizeof(struct llds_stats) == 64 && sizeof(struct llds_attach) == 80,
+	       "as in 64 bits");
 
 static int call(int number, long a, long b, long c)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * llds_fuzz CALLS [SEED [failing]] - random calls on /dev/llds from two threads: known and unknown call numbers,
- * structs filled with values near an edge, good and bad addresses, descriptors of all kinds that are read, closed and
- * opened meanwhile. It checks that errors are among the documented ones and that no call writes beyond its struct;
- * the kernel's own checkers do the rest. A seed determines the sequence of each thread. failing: allocations may fail.
+ * llds_fuzz CALLS [SEED [failing]] - random calls on /dev/llds from two threads: known and unknown
+ * call numbers, structs filled with values near an edge, good and bad addresses, descriptors of all
+ * kinds that are read, closed and opened meanwhile. It checks that errors are among the documented
+ * ones and that no call writes beyond its struct; the kernel's own checkers do the rest. A seed
+ * determines the sequence of each thread. failing: allocations may fail.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,9 +25,10 @@
 #define ARENA (1 << 18)
 #define GUARD 64
 
-static const unsigned int calls[] = { LLDS_GET,	  LLDS_SET,	  LLDS_DELETE,	LLDS_CAS,     LLDS_INCR,
-				      LLDS_MGET,  LLDS_MSET,	  LLDS_MDELETE, LLDS_ITERATE, LLDS_STATS,
-				      LLDS_CLEAR, LLDS_SET_LIMIT, LLDS_ATTACH,	LLDS_REMOVE,  LLDS_GET_ABI };
+static const unsigned int calls[] = { LLDS_GET,	    LLDS_SET,	 LLDS_DELETE, LLDS_CAS,
+				      LLDS_INCR,    LLDS_MGET,	 LLDS_MSET,   LLDS_MDELETE,
+				      LLDS_ITERATE, LLDS_STATS,	 LLDS_CLEAR,  LLDS_SET_LIMIT,
+				      LLDS_ATTACH,  LLDS_REMOVE, LLDS_GET_ABI };
 
 struct worker {
 	uint64_t state;
@@ -48,11 +50,12 @@ static uint64_t next(struct worker *w)
 
 static uint64_t number(struct worker *w)
 {
-	static const uint64_t edges[] = {
-		0,	    1,		2,	    7,	   8,	       63,	  64,	   255,
-		1023,	    1024,	1025,	    4095,  4096,       65535,	  1 << 20, (1 << 20) + 1,
-		0x7fffffff, 0x80000000, 0xffffffff, ~0ull, 1ull << 63, ~0ull >> 1
-	};
+	static const uint64_t edges[] = { 0,	      1,	  2,	      7,
+					  8,	      63,	  64,	      255,
+					  1023,	      1024,	  1025,	      4095,
+					  4096,	      65535,	  1 << 20,    (1 << 20) + 1,
+					  0x7fffffff, 0x80000000, 0xffffffff, ~0ull,
+					  1ull << 63, ~0ull >> 1 };
 	uint64_t r = next(w);
 
 	switch (r & 7) {
@@ -136,8 +139,9 @@ static void fill(struct worker *w, unsigned int cmd, uint64_t *arg)
 
 static int known(int error)
 {
-	static const int errors[] = { ENOENT, EEXIST, EAGAIN, EBADF, ENOSPC, ENOMEM, EFAULT, EINVAL, E2BIG,
-				      ERANGE, EDOM,   EACCES, EPERM, ENOTTY, EBUSY,  EINTR,  EMFILE };
+	static const int errors[] = { ENOENT, EEXIST, EAGAIN, EBADF,  ENOSPC, ENOMEM,
+				      EFAULT, EINVAL, E2BIG,  ERANGE, EDOM,   EACCES,
+				      EPERM,  ENOTTY, EBUSY,  EINTR,  EMFILE };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(errors) / sizeof(*errors); i++)
@@ -188,7 +192,8 @@ static void other_call(struct worker *w, int i)
 	switch (next(w) % 5) {
 	case 0:
 		map = mmap(NULL, 4096u << (next(w) & 3), (int)(next(w) & 3),
-			   next(w) & 1 ? MAP_SHARED : MAP_PRIVATE, w->fd[i], (off_t)(next(w) & 0xff) << 12);
+			   next(w) & 1 ? MAP_SHARED : MAP_PRIVATE, w->fd[i],
+			   (off_t)(next(w) & 0xff) << 12);
 		if (map != MAP_FAILED) {
 			printf("llds_fuzz: mmap\n");
 			w->failed = 1;
@@ -241,7 +246,8 @@ int main(int argc, char **argv)
 {
 	static struct worker workers[2];
 	pthread_t thread[2];
-	unsigned long calls_wanted = argc > 1 ? strtoul(argv[1], NULL, 0) : 100000, done = 0, good = 0;
+	unsigned long calls_wanted = argc > 1 ? strtoul(argv[1], NULL, 0) : 100000, done = 0,
+		      good = 0;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	int t, i, failed = 0;
 	char name[16];
@@ -252,8 +258,8 @@ int main(int argc, char **argv)
 		w->state = (seed * 2 + (unsigned int)t + 1) * 0x9e3779b97f4a7c15ull;
 		w->count = calls_wanted / 2;
 		w->failing = argc > 3;
-		w->arena =
-			mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		w->arena = mmap(NULL, ARENA + 4096, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		munmap(w->arena + ARENA, 4096);
 		for (i = 0; i < FDS; i++)
 			w->fd[i] = open("/dev/llds", O_RDWR);
@@ -277,7 +283,7 @@ int main(int argc, char **argv)
 		ioctl(i, LLDS_REMOVE, &n);
 	}
 	close(i);
-	printf("llds_fuzz: seed %llu: %lu calls, %lu succeeded, %s\n", (unsigned long long)seed, done, good,
-	       failed ? "FAIL" : "pass");
+	printf("llds_fuzz: seed %llu: %lu calls, %lu succeeded, %s\n", (unsigned long long)seed,
+	       done, good, failed ? "FAIL" : "pass");
 	return failed;
 }

@@ -3,7 +3,8 @@
  * llds_hold - uses /dev/llds for other tests:
  *   llds_hold wait FILE   make the named store "held", make FILE, keep it open until FILE is gone
  *   llds_hold remove      remove the name
- *   llds_hold fill N      fill a store with N entries, check some, close it; says how long close took
+ *   llds_hold fill N      fill a store with N entries, check some, close it; says how long close
+ *                         took
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -72,8 +73,8 @@ static int fill(int fd, uint64_t n)
 		return 1;
 	start = now();
 	close(fd);
-	printf("llds_hold: %llu entries, %llu bytes each, closed in %.0f ms\n", (unsigned long long)n,
-	       (unsigned long long)(stats.bytes / n), (now() - start) * 1e3);
+	printf("llds_hold: %llu entries, %llu bytes each, closed in %.0f ms\n",
+	       (unsigned long long)n, (unsigned long long)(stats.bytes / n), (now() - start) * 1e3);
 	return now() - start > 0.5;
 }
 

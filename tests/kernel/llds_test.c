@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * llds_test - /dev/llds from a program. Tests whose name begins with hole_ are what the module of 2012 got
- * wrong, one each. usage: llds_test [NAME...]; "0 failed" at the end, or the failing lines. LLDS_TRIES=N:
- * how often races are tried.
+ * llds_test - /dev/llds from a program. Tests whose name begins with hole_ are what the module of
+ * 2012 got
+ * wrong, one each. usage: llds_test [NAME...]; "0 failed" at the end, or the failing lines.
+ * LLDS_TRIES=N: how often races are tried.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,13 +34,14 @@
 static int failures;
 static int tries = 4000;
 
-#define CHECK(condition)                                                                            \
-	do {                                                                                        \
-		if (!(condition)) {                                                                 \
-			printf("llds_test: line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
-			failures++;                                                                 \
-			return;                                                                     \
-		}                                                                                   \
+#define CHECK(condition)                                                                    \
+	do {                                                                                \
+		if (!(condition)) {                                                         \
+			printf("llds_test: line %d: %s (errno %d)\n", __LINE__, #condition, \
+			       errno);                                                      \
+			failures++;                                                         \
+			return;                                                             \
+		}                                                                           \
 	} while (0)
 #define FAILS(call, error) CHECK((call) == -1 && errno == (error))
 
@@ -59,7 +61,8 @@ static int store_fd(void)
 	return fd;
 }
 
-static int set(int fd, uint64_t key, const void *value, uint32_t size, uint32_t flags, uint64_t version)
+static int set(int fd, uint64_t key, const void *value, uint32_t size, uint32_t flags,
+	       uint64_t version)
 {
 	struct llds_set s = { key, address(value), size, flags, version, 0, 0, 0 };
 
@@ -140,7 +143,8 @@ static void one_key(void)
 	FAILS(get(fd, 1, NULL, 0), ENOENT);
 	CHECK(!put(fd, 1, "one") && is(fd, 1, "one"));
 	v = version_of(fd, 1);
-	CHECK(!set(fd, 1, "uno", 3, LLDS_IF_VERSION, v) && is(fd, 1, "uno") && version_of(fd, 1) > v);
+	CHECK(!set(fd, 1, "uno", 3, LLDS_IF_VERSION, v) && is(fd, 1, "uno") &&
+	      version_of(fd, 1) > v);
 	FAILS(set(fd, 1, "eins", 4, LLDS_IF_VERSION, v), EAGAIN);
 	FAILS(set(fd, 1, "eins", 4, LLDS_ADD, 0), EEXIST);
 	FAILS(set(fd, 2, "two", 3, LLDS_REPLACE, 0), ENOENT);
@@ -151,7 +155,8 @@ static void one_key(void)
 	CHECK(!del(fd, 1, 0, 0) && !del(fd, 2, LLDS_IF_VERSION, version_of(fd, 2)));
 	FAILS(del(fd, 1, 0, 0), ENOENT);
 	CHECK(stats(fd).items == 0);
-	CHECK(!set(fd, ~0ull, "", 0, 0, 0) && get(fd, ~0ull, NULL, 0) == 0 && !set(fd, 0, NULL, 0, 0, 0));
+	CHECK(!set(fd, ~0ull, "", 0, 0, 0) && get(fd, ~0ull, NULL, 0) == 0 &&
+	      !set(fd, 0, NULL, 0, 0, 0));
 	close(fd);
 }
 
@@ -215,8 +220,12 @@ static void batches(void)
 
 	for (i = 0; i < N; i++) {
 		snprintf(text[i], sizeof(text[i]), "%d", i);
-		sets[i] = (struct llds_set){ i * 7919ull, address(text[i]), strlen(text[i]), 0, 0, 0, 9, 0 };
-		gets[i] = (struct llds_get){ i * 7919ull + i % 2, address(out[i]), 16, 0, 0, 0, 9, 0 };
+		sets[i] = (struct llds_set){
+			i * 7919ull, address(text[i]), strlen(text[i]), 0, 0, 0, 9, 0
+		};
+		gets[i] = (struct llds_get){
+			i * 7919ull + i % 2, address(out[i]), 16, 0, 0, 0, 9, 0
+		};
 		dels[i] = (struct llds_delete){ i * 7919ull, 0, 0, 9 };
 	}
 	sets[5].value = KERNEL_ADDRESS;
@@ -302,10 +311,11 @@ static void in_order(void)
 
 static void hole_user_pointer_dereferenced(void)
 {
-	static const unsigned int calls[] = { LLDS_GET,	    LLDS_SET,	 LLDS_DELETE,	 LLDS_CAS,
-					      LLDS_INCR,    LLDS_MGET,	 LLDS_MSET,	 LLDS_MDELETE,
-					      LLDS_ITERATE, LLDS_STATS,	 LLDS_SET_LIMIT, LLDS_ATTACH,
-					      LLDS_REMOVE,  LLDS_GET_ABI };
+	static const unsigned int calls[] = { LLDS_GET,	   LLDS_SET,	   LLDS_DELETE,
+					      LLDS_CAS,	   LLDS_INCR,	   LLDS_MGET,
+					      LLDS_MSET,   LLDS_MDELETE,   LLDS_ITERATE,
+					      LLDS_STATS,  LLDS_SET_LIMIT, LLDS_ATTACH,
+					      LLDS_REMOVE, LLDS_GET_ABI };
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = store_fd();
 	unsigned int i;
@@ -493,7 +503,8 @@ static void hole_set_keeps_first_value(void)
 	bytes = stats(fd).bytes;
 	for (i = 0; i < 1000; i++)
 		CHECK(!put(fd, 1, i % 2 ? "third" : "secnd"));
-	CHECK(is(fd, 1, "third") && settles(fd, bytes) && stats(fd).items == 1); /* duplicates do not leak */
+	CHECK(is(fd, 1, "third") && settles(fd, bytes) &&
+	      stats(fd).items == 1); /* duplicates do not leak */
 	for (i = 0; i < 1000; i++)
 		FAILS(set(fd, 1, (void *)8, 5, 0, 0), EFAULT);
 	CHECK(is(fd, 1, "third") && settles(fd, bytes)); /* nor do failed copies */
@@ -649,7 +660,8 @@ static int other_user(int fd, int anonymous)
 	a.name[0] = 'u';
 	if (ioctl(fd, LLDS_ATTACH, &a) != -1 || errno != EPERM)
 		return 6;
-	return is(anonymous, 1, "passed on") ? 0 : 7; /* a descriptor passed on is a store passed on */
+	return is(anonymous, 1, "passed on") ? 0
+					     : 7; /* a descriptor passed on is a store passed on */
 }
 
 static void hole_no_permissions(void)
@@ -733,7 +745,8 @@ static void uring(void)
 		sqe->fd = fd;
 		sqe->cmd_op = i == 30 ? LLDS_CLEAR + 100 : i == 29 ? LLDS_STATS : LLDS_GET;
 		sqe->user_data = i;
-		u->argument = i == 28 ? KERNEL_ADDRESS : address(i == 29 ? (void *)out : (void *)&gets[i]);
+		u->argument = i == 28 ? KERNEL_ADDRESS
+				      : address(i == 29 ? (void *)out : (void *)&gets[i]);
 		u->reserved = i == 31;
 		((unsigned int *)(sq + p.sq_off.array))[i] = i;
 	}
@@ -807,8 +820,8 @@ int main(int argc, char **argv)
 		clock_gettime(CLOCK_MONOTONIC, &start);
 		tests[i].run();
 		clock_gettime(CLOCK_MONOTONIC, &end);
-		printf("llds_test: %s: %s (%ld s)\n", tests[i].name, failures == before ? "pass" : "FAIL",
-		       (long)(end.tv_sec - start.tv_sec));
+		printf("llds_test: %s: %s (%ld s)\n", tests[i].name,
+		       failures == before ? "pass" : "FAIL", (long)(end.tv_sec - start.tv_sec));
 		run++;
 	}
 	printf("llds_test: %u passed, %d failed\n", run - failures, failures);

@@ -2,10 +2,10 @@
 //
 // checker.hpp - is a recorded history of calls on a set of disjoint ranges linearizable?
 //
-// A history is one if the calls can be put in an order that keeps "returned before the other was called"
-// and in which every result is what a single thread would have got. The search is that of Wing and
-// Gong (1993) with Lowe's memory (2017): take any call that no unfinished one precedes, play it on the
-// state, go on; a pair of (calls done, state) that failed once is not tried again.
+// A history is one if the calls can be put in an order that keeps "returned before the other was
+// called" and in which every result is what a single thread would have got. The search is that of
+// Wing and Gong (1993) with Lowe's memory (2017): take any call that no unfinished one precedes,
+// play it on the state, go on; a pair of (calls done, state) that failed once is not tried again.
 //
 // The universe has a few points; values of live items differ from each other, 0 is none.
 #pragma once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Threads on a few points of one list, every call recorded with when it began and ended, and each history
-// put to the checker. On both sides of the points the threads insert and erase items of their own, which
-// nobody asks for: so the leaf under the points is split, shared and merged all the time. The index is built
-// with its delay points, where a thread often lets another one go on: in the middle of a split, with a leaf
-// locked, between finding a leaf and believing what is in it.
+// Threads on a few points of one list, every call recorded with when it began and ended, and each
+// history put to the checker. On both sides of the points the threads insert and erase items of
+// their own, which
+// nobody asks for: so the leaf under the points is split, shared and merged all the time. The index
+// is built with its delay points, where a thread often lets another one go on: in the middle of a
+// split, with a leaf locked, between finding a leaf and believing what is in it.
 #include "checker.hpp"
 
 #include "lathwork/index.h"

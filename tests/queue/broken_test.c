@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - verify of the trees and of the hybrid sees each thing broken; and blocks that run short.
+ * broken_test.c - verify of the trees and of the hybrid sees each thing broken; and blocks that run
+ * short.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -58,7 +59,8 @@ static void rbtree(void)
 	BREAK(lath_rb_verify(&tree), 3, red->up, red->up & ~(uintptr_t)RED);
 	BREAK(lath_rb_verify(&tree), 4, tree.end[0]->key, 5000);
 	n = tree.root->child[1];
-	BREAK(lath_rb_verify(&tree), 5, n->child[1]->up, (uintptr_t)tree.root | (n->child[1]->up & RED));
+	BREAK(lath_rb_verify(&tree), 5, n->child[1]->up,
+	      (uintptr_t)tree.root | (n->child[1]->up & RED));
 	BREAK(lath_rb_verify(&tree), 5, tree.end[1], tree.root);
 }
 
@@ -79,7 +81,8 @@ static void avl(void)
 	BREAK(lath_avl_verify(&tree), 2, tree.end[0]->up, tree.end[0]->up ^ 3);
 	BREAK(lath_avl_verify(&tree), 4, tree.end[0]->key, 5000);
 	n = tree.root->child[1];
-	BREAK(lath_avl_verify(&tree), 5, n->child[1]->up, (uintptr_t)tree.root | (n->child[1]->up & 3));
+	BREAK(lath_avl_verify(&tree), 5, n->child[1]->up,
+	      (uintptr_t)tree.root | (n->child[1]->up & 3));
 	BREAK(lath_avl_verify(&tree), 5, tree.end[1], tree.root);
 }
 
@@ -138,8 +141,8 @@ static void hybrid(enum lath_simd simd, const char *name)
 static struct lath_request many[MANY];
 
 /*
- * No two neighbours fit in half a block, nothing is joined, and yet every second block has one entry: the
- * stock of blocks runs out. Then all that fit in one are joined.
+ * No two neighbours fit in half a block, nothing is joined, and yet every second block has one
+ * entry: the stock of blocks runs out. Then all that fit in one are joined.
  */
 static void out_of_blocks(void)
 {
@@ -159,7 +162,8 @@ static void out_of_blocks(void)
 	for (i = 0; i < MANY; i++)
 		free_tags[i] = MANY - 1 - i;
 	for (i = 0; b->free_block != LATH_NONE; i++) {
-		/* a stream fills a block to its top; the one before, no longer the last, keeps 33 or 1 */
+		/* a stream fills a block to its top; the one before, no longer the last, keeps 33
+		 * or 1 */
 		if (i % LATH_BLOCK_CAP == 0) {
 			lath_sortq_first(&queue); /* all into blocks */
 			for (j = blocks++ % 2 ? 1 : LATH_BLOCK_CAP / 2 + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the sort queue promises besides the order: no memory after init, a bounded insert, refusal of bad
-// arguments, room that lasts; and the C++ wrapper.
+// What the sort queue promises besides the order: no memory after init, a bounded insert, refusal
+// of bad arguments, room that lasts; and the C++ wrapper.
 #include "lathwork/cxx/sortq.hpp"
 
 #include <doctest/doctest.h>
@@ -65,8 +65,8 @@ TEST_CASE("nothing is allocated after init") {
 TEST_CASE("the worst single insert at depth 65536") {
     using clock = std::chrono::steady_clock;
     std::vector<request> pool(65536);
-    // The same inserts in every round: the least time of each over the rounds is the queue's own, not that
-    // of a machine with other work.
+    // The same inserts in every round: the least time of each over the rounds is the queue's own,
+    // not that of a machine with other work.
     std::vector<double> least(pool.size(), 1e9);
     for (int round = 0; round < 9; round++) {
         queue q(pool);

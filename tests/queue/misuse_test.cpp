@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Requests inserted twice, taken out of a queue that does not hold them, or merged there: every engine refuses
-// them and stays as it was. Of second inserts the hybrid tells with LATH_SORTQ_CHECKED, or its verify.
+// Requests inserted twice, taken out of a queue that does not hold them, or merged there: every
+// engine refuses them and stays as it was. Of second inserts the hybrid tells with
+// LATH_SORTQ_CHECKED, or its verify.
 #include "lathwork/cxx/sortq.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Any bytes as a tape of calls on the hybrid, in every vector form: order, head, counts and merges as the
-// oracle has them.
+// Any bytes as a tape of calls on the hybrid, in every vector form: order, head, counts and merges
+// as the oracle has them.
 #include "model.hpp"
 
 #include "lathwork/sortq.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Any bytes as a trace: events within their limits, errors as bad_input, and skipping bad lines finds what
-// stopping at them found. Bytes that come a few at a time are the same trace; a line that does not fit in the
-// window is one bad line.
+// Any bytes as a trace: events within their limits, errors as bad_input, and skipping bad lines
+// finds what stopping at them found. Bytes that come a few at a time are the same trace; a line
+// that does not fit in the window is one bad line.
 #include "trace/formats.hpp"
 
 #include <sys/mman.h>
@@ -69,7 +69,8 @@ std::string stretch(std::string_view bytes) {
     return all;
 }
 
-// The reader that is chosen for the bytes, from a file: it gives what it gives from memory, whole or in crumbs.
+// The reader that is chosen for the bytes, from a file: it gives what it gives from memory, whole
+// or in crumbs.
 void read_chosen(std::string_view bytes) {
     static const int file = memfd_create("trace", 0);
     expect(file >= 0 && ftruncate(file, 0) == 0 &&

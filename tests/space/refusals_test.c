@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * refusals_test.c - what a space refuses, wrong frees that magazines hide for a while, and every allocation of memory
+ * refusals_test.c - what a space refuses, wrong frees that magazines hide for a while, and every
+ * allocation of memory
  * failing once: a call does what it should or says -ENOMEM and changes nothing.
  */
 #undef NDEBUG
@@ -27,12 +28,14 @@ static void configs(void)
 
 	assert(create(&space, (struct lath_space_config){ .size = 3, .unit = 1 }) == -EINVAL);
 	assert(create(&space, (struct lath_space_config){ .size = 4000, .unit = 1 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 1, .flags = 1u << 20 }) == -EINVAL);
+	assert(create(&space, (struct lath_space_config){ .unit = 1, .flags = 1u << 20 }) ==
+	       -EINVAL);
 	assert(create(&space, (struct lath_space_config){ .unit = 0 }) == -EINVAL);
 	assert(create(&space, (struct lath_space_config){ .unit = 3 }) == -EINVAL);
 	assert(create(&space, (struct lath_space_config){ .unit = 1ull << 52 }) == -EINVAL);
 	assert(create(&space, (struct lath_space_config){ .unit = 8, .low = 4 }) == -EINVAL);
-	assert(create(&space, (struct lath_space_config){ .unit = 8, .low = 64, .high = 64 }) == -EINVAL);
+	assert(create(&space, (struct lath_space_config){ .unit = 8, .low = 64, .high = 64 }) ==
+	       -EINVAL);
 	assert(!space);
 	lath_space_destroy(NULL);
 	assert(!lath_space_create(&space, NULL)); /* all keys, unit 1 */
@@ -52,7 +55,8 @@ static void requests(unsigned int flags)
 	assert(!create(&space, config));
 	assert(!lath_space_alloc_request(space, &want, 7, &key) && key % UNIT == 0 && key >= UNIT);
 	if (flags & LATH_SPACE_NO_ARENAS)
-		assert(!lath_space_owner(space, key + 4 * UNIT, &item) && item.key == key && item.value == 7);
+		assert(!lath_space_owner(space, key + 4 * UNIT, &item) && item.key == key &&
+		       item.value == 7);
 	want.align = 3 * UNIT;
 	assert(lath_space_alloc_request(space, &want, 7, &other) == -EINVAL);
 	want.align = 0;
@@ -68,7 +72,8 @@ static void requests(unsigned int flags)
 	assert(lath_space_free(space, 0 - 2 * UNIT, 4 * UNIT) == -EINVAL);
 	assert(lath_space_free(space, key, 0) == -EINVAL);
 	assert(lath_space_free(space, key, 6 * UNIT) == -EINVAL); /* more than was given */
-	assert(!lath_space_free(space, key, 2 * UNIT) && !lath_space_free(space, key + 2 * UNIT, 3 * UNIT));
+	assert(!lath_space_free(space, key, 2 * UNIT) &&
+	       !lath_space_free(space, key + 2 * UNIT, 3 * UNIT));
 	assert(lath_space_free(space, key, 5 * UNIT) == -EINVAL);
 	assert(!lath_space_verify(space, NULL, 0));
 	lath_space_destroy(space);
@@ -98,7 +103,8 @@ static void wrong_frees(void)
 
 #define RANGES 6000u
 
-/* Fill several arenas and the index, free every other one, reserve some; with the n-th allocation failing. */
+/* Fill several arenas and the index, free every other one, reserve some; with the n-th allocation
+ * failing. */
 static unsigned long one_failure(unsigned int flags, unsigned long fail_at)
 {
 	static uint64_t key[RANGES], size[RANGES];

@@ -2,10 +2,11 @@
 /*
  * space_test.c - an allocator of ranges against a mark a unit.
  *
- * Every allocation marks its units and every free takes the marks off: two owners of one unit meet there.
- * When all is free again, the statistics must say so, and the whole space must be one hole. Each
- * form of the space (arenas and magazines, arenas, owners, index alone) plays tapes of one thread, where a
- * wrong free must be refused, and of several. space_test [rounds]; LATH_LONG=1: twenty times more.
+ * Every allocation marks its units and every free takes the marks off: two owners of one unit meet
+ * there. When all is free again, the statistics must say so, and the whole space must be one hole.
+ * Each form of the space (arenas and magazines, arenas, owners, index alone) plays tapes of one
+ * thread, where a wrong free must be refused, and of several. space_test [rounds]; LATH_LONG=1:
+ * twenty times more.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,12 +23,13 @@
 #define BELOW_UNITS (3u * 4096u)
 #define HELD 3000u
 
-#define CHECK(what)                                                                                  \
-	do {                                                                                         \
-		if (!(what)) {                                                                       \
-			fprintf(stderr, "space_test.c:%d: %s (flags %u)\n", __LINE__, #what, flags); \
-			exit(1);                                                                     \
-		}                                                                                    \
+#define CHECK(what)                                                                          \
+	do {                                                                                 \
+		if (!(what)) {                                                               \
+			fprintf(stderr, "space_test.c:%d: %s (flags %u)\n", __LINE__, #what, \
+				flags);                                                      \
+			exit(1);                                                             \
+		}                                                                            \
 	} while (0)
 
 static uint8_t mark[UNITS];
@@ -62,7 +64,8 @@ static void set_marks(uint64_t key, uint64_t units, uint8_t to)
 
 static void take(struct worker *w)
 {
-	uint64_t units = 1ull << random_number(w) % 9, align = 0, key = 0, r = random_number(w) % 100;
+	uint64_t units = 1ull << random_number(w) % 9, align = 0, key = 0,
+		 r = random_number(w) % 100;
 	struct lath_hole_request want = { 0 };
 	int ret;
 
@@ -165,7 +168,8 @@ static void close_space(void)
 	CHECK(!lath_space_verify(space, text, sizeof(text)));
 	lath_space_trim(space);
 	lath_space_get_stats(space, &stats);
-	CHECK(!stats.allocated && !stats.cached && !stats.arenas && !stats.ranges && !stats.bad_frees);
+	CHECK(!stats.allocated && !stats.cached && !stats.arenas && !stats.ranges &&
+	      !stats.bad_frees);
 	CHECK(stats.holes.largest == (UNITS - 1) * UNIT);
 	lath_space_destroy(space);
 }
@@ -186,8 +190,10 @@ static void one_thread(unsigned long rounds)
 		for (size_t j = 0; j < w.count; j++)
 			units += w.held[j].units;
 		CHECK(stats.allocated == units * UNIT);
-		for (size_t j = 0; flags & (LATH_SPACE_OWNERS | LATH_SPACE_NO_ARENAS) && j < w.count; j++)
-			CHECK(!lath_space_owner(space, w.held[j].key, &item) && item.key <= w.held[j].key);
+		for (size_t j = 0;
+		     flags & (LATH_SPACE_OWNERS | LATH_SPACE_NO_ARENAS) && j < w.count; j++)
+			CHECK(!lath_space_owner(space, w.held[j].key, &item) &&
+			      item.key <= w.held[j].key);
 	}
 	give_all(&w);
 	CHECK(lath_space_alloc(space, 0, 0, 0, &key) == -EINVAL);

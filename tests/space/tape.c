@@ -41,13 +41,13 @@ struct tape {
 	uint8_t mark[UNITS];
 };
 
-#define EXPECT(tape, condition)                                                                             \
-	do {                                                                                                \
-		if (!(condition)) {                                                                         \
-			fprintf(stderr, "space tape: %s: not so: %s (tape.c:%d, flags %u)\n", (tape)->call, \
-				#condition, __LINE__, (tape)->flags);                                       \
-			return -1;                                                                          \
-		}                                                                                           \
+#define EXPECT(tape, condition)                                                               \
+	do {                                                                                  \
+		if (!(condition)) {                                                           \
+			fprintf(stderr, "space tape: %s: not so: %s (tape.c:%d, flags %u)\n", \
+				(tape)->call, #condition, __LINE__, (tape)->flags);           \
+			return -1;                                                            \
+		}                                                                             \
 	} while (0)
 
 static uint32_t next_byte(struct tape *tape)
@@ -89,7 +89,8 @@ static bool is_free(const struct tape *tape, uint32_t at, uint32_t units)
 }
 
 /* Is there an aligned place in [from, to) that must be found? */
-static bool has_room(const struct tape *tape, uint32_t units, uint64_t align, uint32_t from, uint32_t to)
+static bool has_room(const struct tape *tape, uint32_t units, uint64_t align, uint32_t from,
+		     uint32_t to)
 {
 	uint64_t mask = align ? align - 1 : 0, block = ARENA * tape->shape->unit;
 	uint32_t at, free = 0;
@@ -180,8 +181,8 @@ static int play_reserve(struct tape *tape)
 	ret = lath_space_reserve(tape->space, key_of(tape, at), units * tape->shape->unit, 2);
 	if (failed(tape, ret))
 		return 0;
-	EXPECT(tape,
-	       ret == (is_free(tape, at, units) ? 0 : -EBUSY) || (ret == -EBUSY && tape->options->may_fail));
+	EXPECT(tape, ret == (is_free(tape, at, units) ? 0 : -EBUSY) ||
+			     (ret == -EBUSY && tape->options->may_fail));
 	return ret ? 0 : take(tape, key_of(tape, at), units, 0);
 }
 
@@ -191,7 +192,8 @@ static int free_part(struct tape *tape, uint32_t at, uint32_t units)
 
 	EXPECT(tape, ret == 0 || failed(tape, ret));
 	if (ret)
-		tape->next = tape->end; /* which items of the range are gone is not told: the tape ends */
+		tape->next = tape->end; /* which items of the range are gone is not told: the tape
+					   ends */
 	else
 		set_marks(tape, at, units, 0);
 	tape->lost = ret != 0;
@@ -247,7 +249,8 @@ static int play_fill(struct tape *tape)
 			return -1;
 	}
 	EXPECT(tape, ret == 0 || ret == -ENOSPC || failed(tape, ret));
-	EXPECT(tape, ret != -ENOSPC || tape->options->may_fail || !has_room(tape, units, 0, 0, UNITS));
+	EXPECT(tape,
+	       ret != -ENOSPC || tape->options->may_fail || !has_room(tape, units, 0, 0, UNITS));
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Histories of calls on few keys from several threads, each key's history searched for an order that a map could
-// have answered so (Wing and Gong 1993, with remembered states); and walks beside writers.
+// Histories of calls on few keys from several threads, each key's history searched for an order
+// that a map could have answered so (Wing and Gong 1993, with remembered states); and walks beside
+// writers.
 #include "model.hpp"
 
 #include <doctest/doctest.h>
@@ -183,7 +184,8 @@ private:
     std::mt19937 random_;
 };
 
-// Keys of a round: side by side in one leaf, or alike in 7, 14 and 21 bytes so that buckets become layers.
+// Keys of a round: side by side in one leaf, or alike in 7, 14 and 21 bytes so that buckets become
+// layers.
 std::vector<std::string> names_of(lath_store_keys kind, unsigned round) {
     if (kind == LATH_STORE_NUMBERS)
         return {number_text(round * 2ull), number_text(round * 2ull + 1)};

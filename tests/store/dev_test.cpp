@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The client of the kernel's store without a kernel: ioctl() is answered here from a map, as lathwork/uapi/llds.h
-// says it is answered there. The kernel's side is tested under qemu.
+// The client of the kernel's store without a kernel: ioctl() is answered here from a map, as
+// lathwork/uapi/llds.h says it is answered there. The kernel's side is tested under qemu.
 #include "model.hpp"
 
 #include "lathwork/uapi/llds.h"

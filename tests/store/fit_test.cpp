@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What is asked for and cannot be: sizes of options, snapshots above the limit, more memory than there is.
+// What is asked for and cannot be: sizes of options, snapshots above the limit, more memory than
+// there is.
 #include "file_help.hpp"
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fuzz.c - the snapshot loader on any bytes. The first byte chooses the kind of keys, and whether the checksums are made
- * right first, so that what lies behind them is reached too.
+ * fuzz.c - the snapshot loader on any bytes. The first byte chooses the kind of keys, and whether
+ * the checksums are made right first, so that what lies behind them is reached too.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -38,8 +38,8 @@ static void mend(uint8_t *file, size_t size)
 			block.bytes = 0;
 		if (block.bytes) {
 			block.entries &= 0xf;
-			block.checksum =
-				XXH3_64bits_withSeed(file + at + sizeof(block), block.bytes, blocks++);
+			block.checksum = XXH3_64bits_withSeed(file + at + sizeof(block),
+							      block.bytes, blocks++);
 			all = XXH3_64bits_withSeed(&block.checksum, 8, all);
 			entries += block.entries;
 		} else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A program that saves over and over is killed at random moments: the snapshot is always whole, and never older than
-// the last save it reported.
+// A program that saves over and over is killed at random moments: the snapshot is always whole, and
+// never older than the last save it reported.
 #include "model.hpp"
 #include "scratch.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Edges: what is refused and with which words, limits and eviction, expiry, versions, keys made to hurt.
+// Edges: what is refused and with which words, limits and eviction, expiry, versions, keys made to
+// hurt.
 #include "model.hpp"
 
 #include <doctest/doctest.h>

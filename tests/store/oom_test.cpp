@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// For each n: the n-th request for memory is refused, once, and then all from the n-th on. Every call does what it
-// should, or says -ENOMEM and has changed nothing.
+// For each n: the n-th request for memory is refused, once, and then all from the n-th on. Every
+// call does what it should, or says -ENOMEM and has changed nothing.
 #include "model.hpp"
 #include "scratch.hpp"
 
@@ -132,7 +132,8 @@ void tape(lath_store_keys kind, const std::string& path) {
     lath_store_close(s);
 }
 
-// Keys that agree in many bytes, then in fewer and fewer: buckets become layers, layers get others above them.
+// Keys that agree in many bytes, then in fewer and fewer: buckets become layers, layers get others
+// above them.
 void layers() {
     model m{LATH_STORE_BYTES, {}};
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
@@ -159,8 +160,8 @@ void layers() {
     lath_store_close(s);
 }
 
-// Play once with all the memory it wants, then with each request refused, alone and with all that follow;
-// from `dense` on in steps. How often it was played with one refused.
+// Play once with all the memory it wants, then with each request refused, alone and with all that
+// follow; from `dense` on in steps. How often it was played with one refused.
 template <class Play>
 unsigned long sweep(Play play, unsigned long dense) {
     calls = fail_at = 0;

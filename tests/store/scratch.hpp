@@ -15,7 +15,8 @@
 
 extern char** environ;
 
-// What begins with this path goes when this process, and every child it only forked, is gone: a shell waits for that.
+// What begins with this path goes when this process, and every child it only forked, is gone: a
+// shell waits for that.
 inline void remove_at_end(std::string path) {
     int ends[2];
     posix_spawn_file_actions_t files;
@@ -35,7 +36,8 @@ inline void remove_at_end(std::string path) {
     close(ends[0]);
 }
 
-// A directory. In memory where that can be: file systems on disks write a truncated file out at once.
+// A directory. In memory where that can be: file systems on disks write a truncated file out at
+// once.
 class scratch_dir {
 public:
     scratch_dir() : dir_(all() + "/" + std::to_string(++count_)) {

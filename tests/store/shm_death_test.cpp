@@ -2,11 +2,13 @@
 //
 // Shared stores and death at every point.
 //
-// steps: a child makes one call under the debugger's single step. Each state that the shared memory goes through, at
-// every instruction, is kept; then each is put back as if the child had been killed there, and the next call must
-// find what was before the call or what is after it, whole, and after it from some state on. The same for a child
-// that recovers. The same with recovery made wrong: then it must be noticed.
-// kills: children write and are killed (SIGKILL) at random moments; everything they reported is there.
+// steps: a child makes one call under the debugger's single step. Each state that the shared memory
+// goes through, at every instruction, is kept; then each is put back as if the child had been
+// killed there, and the next call must find what was before the call or what is after it, whole,
+// and after it from some state on. The same for a child that recovers. The same with recovery made
+// wrong: then it must be noticed.
+// kills: children write and are killed (SIGKILL) at random moments; everything they reported is
+// there.
 #include "model.hpp"
 #include "must.hpp"
 #include "shm_inside.h"
@@ -205,7 +207,8 @@ std::vector<state> record(lath_store* s, const image& img, const call& fn) {
 
 std::uint64_t next_list_id = 1ull << 40;
 
-// fn in a thread of its own: what threads remember of an index must not be of one that the test took back
+// fn in a thread of its own: what threads remember of an index must not be of one that the test
+// took back
 void apart(const std::function<void()>& fn) { std::thread(fn).join(); }
 
 struct verdict {

@@ -15,7 +15,8 @@ static size_t region(struct shm_region *r, void *at, size_t size)
 
 static size_t arena_regions(struct arena *arena, struct shm_region *r)
 {
-	u64 first = (u64)arena->first_unit << UNIT_SHIFT, fresh = (u64)arena->fresh_unit << UNIT_SHIFT;
+	u64 first = (u64)arena->first_unit << UNIT_SHIFT,
+	    fresh = (u64)arena->fresh_unit << UNIT_SHIFT;
 	size_t n = region(r, &arena->unit[arena->first_unit], 4096);
 
 	/* some units more: what an operation may come to use */
@@ -126,12 +127,14 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 	marks = count_marks(in);
 	arena_numbers(&in->arena, &numbers);
 	if (c.unmarked || marks != c.records) {
-		snprintf(why, why_size, "%llu records in the index, %llu of them unmarked, %llu marks",
+		snprintf(why, why_size,
+			 "%llu records in the index, %llu of them unmarked, %llu marks",
 			 (unsigned long long)c.records, (unsigned long long)c.unmarked,
 			 (unsigned long long)marks);
 		return -1;
 	}
-	if (numbers.record_bytes + numbers.large_bytes != c.bytes || numbers.lost || numbers.pending) {
+	if (numbers.record_bytes + numbers.large_bytes != c.bytes || numbers.lost ||
+	    numbers.pending) {
 		snprintf(why, why_size, "%llu bytes handed out, %llu in use",
 			 (unsigned long long)(numbers.record_bytes + numbers.large_bytes),
 			 (unsigned long long)c.bytes);

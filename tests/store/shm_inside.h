@@ -14,10 +14,11 @@ struct shm_region {
 	size_t size;
 };
 
-/* Where a small store's content lies: head, tables, marks, and so much of each arena as was ever used. */
+/* Where a small store's content lies: head, tables, marks, and so much of each arena as was ever
+ * used. */
 size_t shm_inside_regions(struct lath_store *store, struct shm_region *regions);
-/* After an image of it was put back: nobody holds the lock, its holder died; indexes made from now on have ids
- * from here. */
+/* After an image of it was put back: nobody holds the lock, its holder died; indexes made from now
+ * on have ids from here. */
 void shm_inside_owner_died(struct lath_store *store, uint64_t list_id);
 /* 0, or -1 and what is wrong: the index, marks against index, slabs against both. */
 int shm_inside_verify(struct lath_store *store, char *why, size_t why_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Shared stores and processes: who may attach and who may not; several processes at once; processes that are killed
-// at random moments, whose reported calls must be there, whole.
+// Shared stores and processes: who may attach and who may not; several processes at once; processes
+// that are killed at random moments, whose reported calls must be there, whole.
 #include "model.hpp"
 #include "must.hpp"
 #include "scratch.hpp"
@@ -509,7 +509,8 @@ void end(pid_t pid, int signal) {
     MUST(status == signal || status == 0);
 }
 
-// The model up to what was reported; the call that was cut off: each of its keys as before or as after.
+// The model up to what was reported; the call that was cut off: each of its keys as before or as
+// after.
 void settle(lath_store* s, work& w, std::uint64_t& known, ledger::line& line) {
     for (; known < line.done; ++known)
         w.apply(w.call(known, nullptr));
@@ -553,8 +554,8 @@ void compare_all(lath_store* s, const std::vector<work>& all) {
     whole(s);
 }
 
-// kills == 0: they work to their end. Else each has so many calls a life that it seldom comes to its end, and that
-// following them here takes no longer than making them.
+// kills == 0: they work to their end. Else each has so many calls a life that it seldom comes to
+// its end, and that following them here takes no longer than making them.
 void processes(lath_store_keys kind, unsigned count, int kills) {
     name n;
     auto s = attach(n.spec(), with(kind));

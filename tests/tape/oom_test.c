@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * oom_test.c - for each tape and each n: the n-th allocation fails, once, and then all from the n-th on.
- * Every call either does what it should or says -ENOMEM and changes nothing; nothing leaks.
+ * oom_test.c - for each tape and each n: the n-th allocation fails, once, and then all from the
+ * n-th on. Every call either does what it should or says -ENOMEM and changes nothing; nothing
+ * leaks.
  */
 #include <stdio.h>
 

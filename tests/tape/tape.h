@@ -2,8 +2,9 @@
 /*
  * tape.h - a tape of bytes, run as calls on a structure and on a plain oracle, and compared.
  *
- * A structure brings tape_plan and tape_run (index/tape.c, holes/tape.c, space/tape.c). Three hosts run them:
- * random tapes (model_test.c), tapes with a failing allocation (oom_test.c), tapes chosen by coverage (fuzz.c).
+ * A structure brings tape_plan and tape_run (index/tape.c, holes/tape.c, space/tape.c). Three hosts
+ * run them: random tapes (model_test.c), tapes with a failing allocation (oom_test.c), tapes chosen
+ * by coverage (fuzz.c).
  */
 #ifndef LATH_TESTS_TAPE_H
 #define LATH_TESTS_TAPE_H
@@ -23,7 +24,8 @@ struct tape_options {
 struct tape_plan {
 	unsigned int tapes, size; /* random ones, bytes each; LATH_LONG=1: a hundred times more */
 	unsigned int failing_tapes, failing_size; /* with a failing allocation; LATH_LONG=1: 200 */
-	/* Set the first bytes, which choose the kind of the structure: every kind in turn, for i = 0, 1, 2... */
+	/* Set the first bytes, which choose the kind of the structure: every kind in turn, for i =
+	 * 0, 1, 2... */
 	void (*begin)(uint8_t *bytes, unsigned long i, bool failing);
 };
 

@@ -64,8 +64,8 @@ static int edges_of_the_key_space(void)
 	return 0;
 }
 
-/* 2013: the leaf search compared only the start key with [leaf.min, leaf.max), so a query that began in
- * the gap before a leaf and reached its first extent was answered "nothing". */
+/* 2013: the leaf search compared only the start key with [leaf.min, leaf.max), so a query that
+ * began in the gap before a leaf and reached its first extent was answered "nothing". */
 static int no_false_miss_between_leaves(void)
 {
 	u64 i;
@@ -73,14 +73,16 @@ static int no_false_miss_between_leaves(void)
 	for (i = 0; i < 1000; i++)
 		CHECK(put(FIRST + i * 100, 50, i) == 0);
 	for (i = 1; i < 1000; i++) {
-		CHECK(lath_index_overlap_item(list, FIRST + i * 100 - 50, 51, &got) == 0 && got.value == i);
+		CHECK(lath_index_overlap_item(list, FIRST + i * 100 - 50, 51, &got) == 0 &&
+		      got.value == i);
 		CHECK(lath_index_overlap_item(list, FIRST + i * 100 - 50, 50, &got) == -ENOENT);
 		CHECK(lath_index_lookup_item(list, FIRST + i * 100 - 1, &got) == -ENOENT);
 	}
 	return sound() ? 0 : __LINE__;
 }
 
-/* 2013: an insert checked for overlap within one leaf only. Across a fence it must be found from both sides. */
+/* 2013: an insert checked for overlap within one leaf only. Across a fence it must be found from
+ * both sides. */
 static int overlap_across_a_fence(void)
 {
 	u64 i;
@@ -152,14 +154,16 @@ static int range_from_key_zero_over_leaves(void)
 	CHECK(lath_index_erase_range(list, 0, 400, NULL, NULL) == 400);
 	CHECK(put(0, 400, 9000) == 0 && sound());
 	CHECK(lath_index_first_item(list, &got) == 0 && got.value == 9000);
-	CHECK(lath_index_lookup_item(list, 0, &got) == 0 && lath_index_lookup_item(list, 399, &got) == 0);
+	CHECK(lath_index_lookup_item(list, 0, &got) == 0 &&
+	      lath_index_lookup_item(list, 399, &got) == 0);
 	CHECK(lath_index_erase_item(list, 0, &got) == 0 && sound());
 	for (i = 0; i < 400; i++)
 		CHECK(put(i, 1, i) == 0);
 	return sound() ? 0 : __LINE__;
 }
 
-/* 2013: a deletion at the end of a full leaf read one element past the array; leaf.max went stale. */
+/* 2013: a deletion at the end of a full leaf read one element past the array; leaf.max went
+ * stale. */
 static int erase_at_the_end_of_full_leaves(void)
 {
 	u64 i, n = 64 * 8;
@@ -169,7 +173,8 @@ static int erase_at_the_end_of_full_leaves(void)
 	for (i = 0; i < n; i++) {
 		CHECK(lath_index_erase_item(list, n - 1 - i, &got) == 0 && got.value == n - 1 - i);
 		CHECK(lath_index_lookup_item(list, n - 1 - i, &got) == -ENOENT);
-		CHECK(i + 1 == n || (lath_index_last_item(list, &got) == 0 && got.key == n - 2 - i));
+		CHECK(i + 1 == n ||
+		      (lath_index_last_item(list, &got) == 0 && got.key == n - 2 - i));
 	}
 	return lath_index_count(list) == 0 && sound() ? 0 : __LINE__;
 }
@@ -191,14 +196,16 @@ static int drained_leaves_are_used_again(void)
 		unit_breathe();
 	}
 	lath_index_get_stats(list, &drained);
-	/* twelve times the same items one after the other: a fraction of the leaves of one time is left */
+	/* twelve times the same items one after the other: a fraction of the leaves of one time is
+	 * left */
 	CHECK(drained.merges > full.leaves && drained.leaves < full.leaves / 4);
 	CHECK(sound());
 	return 0;
 }
 
-/* Blocked skiplists that draw a node's height from a hash of the key that is the key itself: aligned keys all
- * become tall. Memory and depth must not depend on the pattern of the keys by more than half. */
+/* Blocked skiplists that draw a node's height from a hash of the key that is the key itself:
+ * aligned keys all become tall. Memory and depth must not depend on the pattern of the keys by more
+ * than half. */
 static int key_patterns_cost_the_same(void)
 {
 	static const unsigned char shift[] = { 0, 3, 12, 21, 40 };
@@ -213,9 +220,10 @@ static int key_patterns_cost_the_same(void)
 		list = fresh(LATH_POINTS);
 		CHECK(list);
 		for (i = 0; i < n; i++) {
-			x = (x + 7919) %
-			    20011; /* every residue once, out of order; clusters of 64 far apart at the end */
-			CHECK(put(shift[p] < 40 ? x << shift[p] : (x / 64 << 40) + x % 64, 1, x) == 0);
+			x = (x + 7919) % 20011; /* every residue once, out of order; clusters of 64
+						   far apart at the end */
+			CHECK(put(shift[p] < 40 ? x << shift[p] : (x / 64 << 40) + x % 64, 1, x) ==
+			      0);
 		}
 		lath_index_get_stats(list, &stats);
 		if (!p)
@@ -287,7 +295,8 @@ static int changes_on_condition(void)
 	CHECK(put(5, 2, 7) == 0 && put(9, 1, 8) == 0);
 	CHECK(lath_index_replace_if(list, 5, 8, 1, &got) == -EAGAIN && got.value == 7);
 	CHECK(lath_index_erase_if(list, 5, 8, &got) == -EAGAIN && got.value == 7 && got.size == 2);
-	CHECK(lath_index_replace_if(list, 6, 7, 1, &got) == -ENOENT); /* covered, but not the start */
+	CHECK(lath_index_replace_if(list, 6, 7, 1, &got) ==
+	      -ENOENT); /* covered, but not the start */
 	CHECK(lath_index_replace_if(list, 5, 7, 1, NULL) == 0);
 	CHECK(lath_index_lookup_item(list, 6, &got) == 0 && got.value == 1);
 	CHECK(lath_index_erase_if(list, 5, 7, NULL) == -EAGAIN);
@@ -305,7 +314,8 @@ static int misaligned_lists_are_refused(void)
 	size_t i;
 
 	for (off = 1; off < 64; off++)
-		CHECK(lath_index_init((struct lath_index *)((uintptr_t)place + off), NULL) == -EINVAL);
+		CHECK(lath_index_init((struct lath_index *)((uintptr_t)place + off), NULL) ==
+		      -EINVAL);
 	for (i = 0; i < sizeof(place); i++)
 		CHECK(!place[i]);
 	CHECK(lath_index_init(NULL, NULL) == -EINVAL);

@@ -59,7 +59,8 @@ static int try_erase(struct model *m, u32 point)
 		return 0;
 	}
 	key--;
-	CHECK(ret == 0 && old.key == key && old.size == m->size[key] && old.value == key * 7ull + 1);
+	CHECK(ret == 0 && old.key == key && old.size == m->size[key] &&
+	      old.value == key * 7ull + 1);
 	for (at = key; at < key + m->size[key]; at++)
 		m->owner[at] = 0;
 	m->size[key] = 0;

@@ -23,7 +23,8 @@ static int bits(void)
 {
 	CHECK(__ffs64(1) == 0 && __ffs64(1ull << 63) == 63 && __ffs64(0xf0) == 4);
 	CHECK(fls64(0ull) == 0 && fls64(1) == 1 && fls64(~0ull) == 64);
-	CHECK(hweight64(0ull) == 0 && hweight64(~0ull) == 64 && hweight64(0x8000000000000001ull) == 2);
+	CHECK(hweight64(0ull) == 0 && hweight64(~0ull) == 64 &&
+	      hweight64(0x8000000000000001ull) == 2);
 	CHECK(min(3u, 4u) == 3 && max(3u, 4u) == 4);
 	return 0;
 }
@@ -35,8 +36,9 @@ static int memory_order(void)
 	CHECK(READ_ONCE(word) == 5);
 	WRITE_ONCE(word, 6);
 	CHECK(smp_load_acquire(&word) == 6);
-	smp_store_release(&word,
-			  7); /* pairs with the load above in another thread; here only the value counts */
+	smp_store_release(
+		&word,
+		7); /* pairs with the load above in another thread; here only the value counts */
 	CHECK(cmpxchg_acquire(&word, 6, 9) == 7 && word == 7);
 	CHECK(cmpxchg_acquire(&word, 7, 9) == 7 && word == 9);
 	CHECK(lath_fetch_add(&word, 3) == 9 && word == 12);

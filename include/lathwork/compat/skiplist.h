@@ -6,17 +6,21 @@
  * benchmarks" (LWN, June 2013). New code should use lathwork/index.h. User space only.
  *
  * Differences from 2013:
- *  - Leaves are copies. sl_first_leaf() and sl_last_leaf() return a copy of up to 32 slots, in order;
- *    sl_next_leaf() takes over the leaf that it gets, refills it, and frees it at the end of the list.
- *    A caller that stops before the end calls sl_free_leaf(). Only level 0 can be walked: the inner
- *    levels are private to the index, so SKIP_MAXLEVEL is 1.
- *  - sl_lock_node(list->head) links the copies of all leaves to head->ptrs[0].next, for the walk that
+ *  - Leaves are copies. sl_first_leaf() and sl_last_leaf() return a copy of up to 32 slots, in
+ *  order;
+ *    sl_next_leaf() takes over the leaf that it gets, refills it, and frees it at the end of the
+ *    list. A caller that stops before the end calls sl_free_leaf(). Only level 0 can be walked: the
+ *    inner levels are private to the index, so SKIP_MAXLEVEL is 1.
+ *  - sl_lock_node(list->head) links the copies of all leaves to head->ptrs[0].next, for the walk
+ *  that
  *    tears a list down. If that pointer is NULL at sl_unlock_node(list->head), the slots of these
- *    copies leave the list; else they stay, and the copies are freed. Without enough memory the chain
+ *    copies leave the list; else they stay, and the copies are freed. Without enough memory the
+ *    chain
  *    is shorter: repeat until lath_index_count() is 0. A teardown excludes all other calls.
- *  - skiplist_lookup_rcu() is linearizable for misses too: no second check is needed. The caller is in
- *    a read-side critical section of lath_rcu_auto. skiplist_lookup() may be called anywhere, but as in
- *    2013 the caller must keep the slot alive.
+ *  - skiplist_lookup_rcu() is linearizable for misses too: no second check is needed. The caller is
+ *  in
+ *    a read-side critical section of lath_rcu_auto. skiplist_lookup() may be called anywhere, but
+ *    as in 2013 the caller must keep the slot alive.
  *  - The token of skiplist_preload() names one of 64 sets of nodes that the list keeps;
  *    skiplist_insert() releases it. Each token is used once. If all sets are taken, or used up by
  *    splits elsewhere, the insertion allocates. skiplist_preload() also reports a failed
@@ -147,8 +151,8 @@ static inline int sl_take_preload(struct sl_list *list)
 		if (!~old)
 			return SL_PRELOADS;
 		i = __builtin_ctzll(~old);
-	} while (!__atomic_compare_exchange_n(&list->taken, &old, old | (uint64_t)1 << i, 1, __ATOMIC_ACQUIRE,
-					      __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&list->taken, &old, old | (uint64_t)1 << i, 1,
+					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 	return i;
 }
 
@@ -185,7 +189,8 @@ static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, in
 	if (preload_token < 0)
 		return preload_token;
 	if (preload_token < SL_PRELOADS) {
-		ret = lath_index_insert_preloaded(list->index, &item, &list->preload[preload_token], NULL);
+		ret = lath_index_insert_preloaded(list->index, &item, &list->preload[preload_token],
+						  NULL);
 		sl_give_preload(list, preload_token);
 	}
 	return ret == -EAGAIN ? lath_index_insert_item(list->index, &item, NULL) : ret;
@@ -197,9 +202,9 @@ static inline int skiplist_insert(struct sl_list *list, struct sl_slot *slot, in
  * slot->size. 0 | -ENOSPC | -EINVAL | -ENOMEM; never -EAGAIN: if another thread takes the range,
  * the call searches again.
  */
-static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint, unsigned long limit,
-				       unsigned long size, unsigned long align, struct sl_slot *slot,
-				       gfp_t gfp_mask)
+static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint,
+				       unsigned long limit, unsigned long size, unsigned long align,
+				       struct sl_slot *slot, gfp_t gfp_mask)
 {
 	struct lath_hole_request want;
 	uint64_t key;
@@ -220,22 +225,26 @@ static inline int skiplist_insert_hole(struct sl_list *list, unsigned long hint,
 }
 
 /* The first slot that overlaps [key, key + size), or NULL. */
-static inline struct sl_slot *skiplist_lookup(struct sl_list *list, unsigned long key, unsigned long size)
+static inline struct sl_slot *skiplist_lookup(struct sl_list *list, unsigned long key,
+					      unsigned long size)
 {
 	struct lath_item item;
 
 	return lath_index_overlap_item(list->index, key, size, &item) ? NULL : sl_item_slot(&item);
 }
 
-static inline struct sl_slot *skiplist_lookup_rcu(struct sl_list *list, unsigned long key, unsigned long size)
+static inline struct sl_slot *skiplist_lookup_rcu(struct sl_list *list, unsigned long key,
+						  unsigned long size)
 {
 	struct lath_item item;
 
-	return lath_index_overlap_item_rcu(list->index, key, size, &item) ? NULL : sl_item_slot(&item);
+	return lath_index_overlap_item_rcu(list->index, key, size, &item) ? NULL
+									  : sl_item_slot(&item);
 }
 
 /* Delete the first slot that overlaps [key, key + size); returns it, or NULL. */
-static inline struct sl_slot *skiplist_delete(struct sl_list *list, unsigned long key, unsigned long size)
+static inline struct sl_slot *skiplist_delete(struct sl_list *list, unsigned long key,
+					      unsigned long size)
 {
 	struct lath_item item;
 
@@ -255,7 +264,8 @@ static inline void sl_free_leaf(struct sl_leaf *leaf)
 }
 
 /* Fills a leaf with n items; if n is 0, frees it and returns NULL. */
-static inline struct sl_leaf *sl_fill_leaf(struct sl_leaf *leaf, const struct lath_item *items, size_t n)
+static inline struct sl_leaf *sl_fill_leaf(struct sl_leaf *leaf, const struct lath_item *items,
+					   size_t n)
 {
 	size_t i;
 
@@ -282,7 +292,8 @@ static inline struct sl_leaf *sl_copy_leaf(struct sl_list *list, struct sl_leaf 
 	uint64_t next;
 
 	return sl_fill_leaf(leaf, items,
-			    lath_index_scan(list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE, &next));
+			    lath_index_scan(list->index, key, UINT64_MAX, items, SKIP_KEYS_PER_NODE,
+					    &next));
 }
 
 static inline struct sl_leaf *sl_new_leaf(void)
@@ -354,7 +365,8 @@ static inline void sl_drop_leaves(struct sl_list *list)
 	size_t i, n;
 
 	do {
-		n = lath_index_scan(list->index, 0, list->handed_out, items, SKIP_KEYS_PER_NODE, &next);
+		n = lath_index_scan(list->index, 0, list->handed_out, items, SKIP_KEYS_PER_NODE,
+				    &next);
 		for (i = 0; i < n; i++)
 			lath_index_erase_item(list->index, items[i].key, NULL);
 	} while (n);

@@ -16,8 +16,8 @@
 // cookie, a word of the caller's that owner() finds by an address. Progress and cost: as
 // lath_index_insert_hole; free of a whole allocation never allocates.
 //
-// Errors: calls return 0 or a negative errno, never -EAGAIN, and do not throw. An allocator that got no
-// memory, or that was moved from, is empty, returns -ENOMEM and converts to false.
+// Errors: calls return 0 or a negative errno, never -EAGAIN, and do not throw. An allocator that
+// got no memory, or that was moved from, is empty, returns -ENOMEM and converts to false.
 #ifndef LATHWORK_CXX_HOLE_HPP
 #define LATHWORK_CXX_HOLE_HPP
 

@@ -557,8 +557,8 @@ public:
             return found;
         }
     }
-    // fn(range or key, const T&) on the value in place, in an RCU read-side critical section: fn must
-    // not wait for a writer or for a grace period. Returns whether an entry covers point.
+    // fn(range or key, const T&) on the value in place, in an RCU read-side critical section: fn
+    // must not wait for a writer or for a grace period. Returns whether an entry covers point.
     template <typename Fn>
     bool visit(std::uint64_t point, Fn&& fn) const {
         lath_item item;
@@ -593,7 +593,7 @@ public:
         }
         return hits;
     }
-    // Inserts many; results[i] as insert's error for entries[i], or no results. Returns how many went in.
+    // Inserts many; results[i] as insert's error for entries[i], or none. Returns how many went in.
     std::size_t insert_batch(std::span<const entry_type> entries, std::span<int> results = {})
         requires stored_directly<T>
     {
@@ -642,7 +642,7 @@ protected:
     // Waits until every T that left the map is destroyed.
     ~values() { finish(); }
 
-    // A value as the word that the index stores. Owns its box until the index has it. False: no memory.
+    // A value as the index's word. Owns its box until the index has it. False: no memory.
     class word_of {
     public:
         word_of(const handle& h, T&& value) {
@@ -726,7 +726,7 @@ private:
 
 } // namespace detail
 
-// Ranges, each with a T. Its destructor waits for a grace period: not in a read-side critical section.
+// Ranges, each with a T. Do not destroy it in a read-side critical section: that waits for readers.
 template <typename T>
 class range_map
     : public detail::values<T, detail::ranges<detail::value_items<T, detail::at_range<T>>>,

@@ -17,8 +17,8 @@
 
 namespace lathwork {
 
-// 64-bit keys, each with a T, in order. As range_map without sizes: a third less memory per entry. The
-// layout that `how` names is not used.
+// 64-bit keys, each with a T, in order. As range_map without sizes: a third less memory per entry.
+// The layout that `how` names is not used.
 template <typename T>
 class point_map
     : public detail::values<T, detail::index<detail::value_items<T, detail::at_point<T>>>,
@@ -36,8 +36,8 @@ public:
     insert_result insert(std::uint64_t key, T value) {
         return base::insert_value({key, 1}, std::move(value));
     }
-    // Gives key this value, whether it is there or not, at one moment: 1 (inserted) | 0 (its value was
-    // replaced) | -ENOMEM
+    // Gives key this value, whether it is there or not, at one moment: 1 (inserted) | 0 (its value
+    // was replaced) | -ENOMEM
     int insert_or_assign(std::uint64_t key, T value) {
         typename base::word_of made(h_, std::move(value));
         if (!made)
@@ -66,7 +66,8 @@ public:
     view within(std::uint64_t first, std::uint64_t end) const {
         return within(range::between(first, end));
     }
-    // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it erased.
+    // Erases many keys; results[i] is 0 or -ENOENT for keys[i], or no results. Returns how many it
+    // erased.
     std::size_t erase_batch(std::span<const std::uint64_t> keys, std::span<int> results = {})
         requires stored_directly<T>
     {

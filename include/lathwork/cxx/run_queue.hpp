@@ -14,7 +14,8 @@
 //
 // Not thread-safe: one queue per thread. Costs and limits are those of split_list.hpp.
 //
-// Errors: no call fails. An exception of a task's body passes through run(); the queue stays consistent.
+// Errors: no call fails. An exception of a task's body passes through run(); the queue stays
+// consistent.
 //
 //   struct task {
 //       virtual void step() = 0;

@@ -16,8 +16,9 @@
 // directions or several priorities) share a request_pool. Only the constructor allocates. Threads
 // and costs as in lathwork/sortq.h.
 //
-// Errors: constructors throw std::invalid_argument (a bad number of requests, bad options), std::runtime_error (this
-// processor lacks the vector form that was asked for) and std::bad_alloc. All other calls are noexcept.
+// Errors: constructors throw std::invalid_argument (a bad number of requests, bad options),
+// std::runtime_error (this processor lacks the vector form that was asked for) and std::bad_alloc.
+// All other calls are noexcept.
 #pragma once
 
 #if __cplusplus <= 201703L

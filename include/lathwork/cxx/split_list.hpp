@@ -70,10 +70,11 @@
 // list ended when begin() was called, holds no reference to the list, and reads the link of an
 // element before it hands the element out. Hence, during a scan:
 //   push_back, push_front            allowed; the new elements are not visited
-//   pop_front                        allowed up to and including the current element, which may then
-//                                    also be freed, or queued again at either end
+//   pop_front                        allowed up to and including the current element, which may
+//                                    then also be freed, or queued again at either end
 //   move, swap                       allowed; iterators continue with the same elements
-//   clear                            allowed; do not free elements that the iterator has yet to visit
+//   clear                            allowed; do not free elements that the iterator has yet to
+//                                    visit
 //   splice_back(o), splice_front(o)  allowed, for scans of either list
 //   unlink, remove_and_dispose_if,   every iterator is invalid afterwards
 //   clear_and_dispose
@@ -84,7 +85,8 @@
 // Threads: as a standard container; no call synchronises. No call allocates or needs RTTI. The
 // caller owns the elements; the destructor does not touch them.
 //
-// Errors: no call fails or throws, except what the caller's own functions throw. What a call expects of
+// Errors: no call fails or throws, except what the caller's own functions throw. What a call
+// expects of
 // its caller is asserted: a list that is not empty, room for one more, an element in no list.
 //
 //     struct task {

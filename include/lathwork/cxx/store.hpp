@@ -2,18 +2,19 @@
 //
 // lathwork/cxx/store.hpp - the key-value store for C++.
 //
-//   lathwork::byte_store store;                        // or number_store; ("file:/tmp/db", options)
-//   store.set("apple", "red");
+//   lathwork::byte_store store;                        // or number_store; ("file:/tmp/db",
+//   options) store.set("apple", "red");
 //   std::optional<std::string> v = store.get("apple");
 //   for (auto [key, value] : store.range({.prefix = "ap"}))
 //       use(key, value);                               // string_views, good until the next step
 //
 // Threads, costs and meanings as in lathwork/store.h.
 //
-// Errors: calls that can only say yes or no return bool. What a caller does not expect (no memory, a full store, a key of a
-// wrong size, a value that is not a number, a file that is damaged or cannot be written) is thrown as std::system_error
-// with the errno of lathwork/store.h. The destructor does not throw: close() says whether a file: was written. After
-// close() and after a move from it a store is closed: is_open() is false, and every other call but close() and
+// Errors: calls that can only say yes or no return bool. What a caller does not expect (no memory,
+// a full store, a key of a wrong size, a value that is not a number, a file that is damaged or
+// cannot be written) is thrown as std::system_error with the errno of lathwork/store.h. The
+// destructor does not throw: close() says whether a file: was written. After close() and after a
+// move from it a store is closed: is_open() is false, and every other call but close() and
 // get_handle() throws EBADF.
 #pragma once
 
@@ -152,7 +153,8 @@ public:
     }
     // False: the key was not there.
     bool erase(Key key) { return check(lath_store_delete(handle(), to_key(key)), -ENOENT); }
-    // Put value while the key's value is `expected`. False: it is another one, or the key is not there.
+    // Put value while the key's value is `expected`. False: it is another one, or the key is not
+    // there.
     bool compare_exchange(Key key, std::string_view expected, std::string_view value) {
         int ret = lath_store_cas(handle(), to_key(key), expected.data(), expected.size(),
                                  value.data(), value.size());
@@ -169,7 +171,8 @@ public:
         std::int64_t n = lath_store_append(handle(), to_key(key), tail.data(), tail.size());
         check(n < 0 ? static_cast<int>(n) : 0, 0);
     }
-    // The entry ends at this time, in ms since 1970 (lath_store_now() + ...); 0: never. False: the key is not there.
+    // The entry ends at this time, in ms since 1970 (lath_store_now() + ...); 0: never. False: the
+    // key is not there.
     bool expire(Key key, std::uint64_t when) {
         return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
     }
@@ -278,7 +281,8 @@ public:
         check_whole(lath_store_load(handle(), path.c_str(), nullptr, nullptr));
     }
     void sync() { check_whole(lath_store_sync(handle())); }
-    // As the destructor, but throws when a file: could not be written; the store is closed all the same.
+    // As the destructor, but throws when a file: could not be written; the store is closed all the
+    // same.
     void close() { check_whole(lath_store_close(store_.release())); }
     bool is_open() const { return store_ != nullptr; }
 
@@ -303,7 +307,8 @@ private:
             return false;
         throw std::system_error(-ret, std::generic_category(), "lathwork::basic_store");
     }
-    // Calls on the whole store: with the reason, which names the file. (system_error adds what the errno is called.)
+    // Calls on the whole store: with the reason, which names the file. (system_error adds what the
+    // errno is called.)
     static void check_whole(int ret) {
         if (ret)
             throw std::system_error(-ret, std::generic_category(),

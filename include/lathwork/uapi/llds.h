@@ -4,15 +4,19 @@
  *
  * A descriptor of /dev/llds is a store of its own, empty and private, unless LLDS_ATTACH makes it
  * a named one first. Keys are 64-bit numbers, values byte strings up to LLDS_VALUE_MAX.
- * Every call takes one struct by address. All fields have fixed widths, pointers are 64-bit numbers,
- * so 32-bit programs use the same layout. Fields called reserved, and flags not listed, must be 0.
+ * Every call takes one struct by address. All fields have fixed widths, pointers are 64-bit
+ * numbers, so 32-bit programs use the same layout. Fields called reserved, and flags not listed,
+ * must be 0.
  *
- * Any thread may make any call at any time. Calls on one key are linearizable. A call that fails changes
- * nothing. Errors:
- *   ENOENT no such key or name   EEXIST add; name   EAGAIN cas, if_version: it is another one   EBADF the
- *   descriptor is not open for that   ENOSPC the store's limit, nothing there has expired   ENOMEM   EFAULT   EINVAL
- *   E2BIG above a maximum below   ERANGE no room (size says how much is needed), or a number left 64 bits
- *   EDOM no number there   EACCES, EPERM   ENOTTY no such call
+ * Any thread may make any call at any time. Calls on one key are linearizable. A call that fails
+ * changes nothing. Errors:
+ *   ENOENT  no such key or name             EEXIST  add: the key is there; name: it is taken
+ *   EAGAIN  cas, if_version: it is another  EBADF   the descriptor is not open for that
+ *   ENOSPC  the store's limit, nothing there has expired
+ *   E2BIG   above a maximum below           ERANGE  no room (size says how much is needed), or
+ *                                                   a number left 64 bits
+ *   EDOM    no number there                 EACCES, EPERM, ENOMEM, EFAULT, EINVAL
+ *   ENOTTY  no such call
  */
 #ifndef LLDS_UAPI_H
 #define LLDS_UAPI_H
@@ -115,7 +119,7 @@ struct llds_record {
 
 struct llds_stats {
 	__u64 items;
-	__u64 bytes; /* taken: pages of values, of the index, and what waits for readers to leave it */
+	__u64 bytes; /* taken: values, index, and what waits for readers to leave it */
 	__u64 limit;
 	__u64 index_bytes;
 	__u64 named; /* 1 or 0 */
@@ -154,7 +158,8 @@ struct llds_name {
 #define LLDS_REMOVE _IOW(LLDS_MAGIC, 14, struct llds_name)
 #define LLDS_GET_ABI _IOR(LLDS_MAGIC, 15, __u32)
 
-/* io_uring: IORING_OP_URING_CMD with one of the numbers above as cmd_op and this as its 16 bytes. */
+/* io_uring: IORING_OP_URING_CMD with one of the numbers above as cmd_op and this as its 16
+ * bytes. */
 struct llds_uring {
 	__u64 argument; /* address of the call's struct */
 	__u64 reserved;

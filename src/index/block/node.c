@@ -2,9 +2,10 @@
 /*
  * node.c - changes to one node, or to two siblings, under the caller's locks.
  *
- * Readers may look at a node while it changes. They notice by its version, so the order of stores within a
- * locked section does not matter; WRITE_ONCE keeps each store whole. The live mask (erase clears a bit,
- * insert sets one, entries move only as far as the nearest erased one) makes erasing and inserting again
+ * Readers may look at a node while it changes. They notice by its version, so the order of stores
+ * within a locked section does not matter; WRITE_ONCE keeps each store whole. The live mask (erase
+ * clears a bit, insert sets one, entries move only as far as the nearest erased one) makes erasing
+ * and inserting again
  * cheap: shifting arrays was half the cost of the 2013 test, which does just that.
  */
 #include "index/block/node.h"
@@ -42,8 +43,8 @@ static void move_words(u64 *dst, const u64 *src, size_t n)
 #endif
 }
 
-static void move_entries(struct node *to, unsigned int dst, const struct node *from, unsigned int src,
-			 unsigned int n, unsigned int side)
+static void move_entries(struct node *to, unsigned int dst, const struct node *from,
+			 unsigned int src, unsigned int n, unsigned int side)
 {
 	if (!n)
 		return;
@@ -52,7 +53,8 @@ static void move_entries(struct node *to, unsigned int dst, const struct node *f
 		move_words(&to->size[dst * side], &from->size[src * side], n * (size_t)side);
 }
 
-/* Readers load eight heads at a time. Checked builds store byte by byte, so that each store is atomic. */
+/* Readers load eight heads at a time. Checked builds store byte by byte, so that each store is
+ * atomic. */
 static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 {
 #if LATH_CHECKED
@@ -96,7 +98,8 @@ void node_side_unknown(struct node *node, unsigned int i)
 		WRITE_ONCE(node->size[i * GAP_WORDS + w], ~0ull);
 }
 
-static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value, unsigned int side)
+static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value,
+		      unsigned int side)
 {
 	WRITE_ONCE(node->pair[i].key, key);
 	WRITE_ONCE(node->pair[i].value, value);
@@ -165,7 +168,8 @@ long node_find_tied(const struct node *node, u64 among, u64 key)
 	if (!among)
 		return -1;
 	i = node_rank(node, key);
-	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i : -1;
+	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i
+											  : -1;
 }
 
 long node_floor_tied(const struct node *node, u64 among, u64 key)
@@ -216,7 +220,8 @@ void node_rescale(struct node *node)
 		pad_heads(node);
 }
 
-/* Entry i has a saturated head, 0 or 255. If many share it, choose a scale with room at that end. */
+/* Entry i has a saturated head, 0 or 255. If many share it, choose a scale with room at that
+ * end. */
 static void relieve_saturation(struct node *node, unsigned int i)
 {
 	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
@@ -232,8 +237,8 @@ static void relieve_saturation(struct node *node, unsigned int i)
 	}
 }
 
-/* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased one.
- * Returns the position to write. */
+/* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
+ * one. Returns the position to write. */
 static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
 {
 	unsigned int used = node->used, up, down;
@@ -261,14 +266,16 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 		u64 moved = lath_ones(up) & ~lath_ones(i);
 
 		entries_up(node, i, up - i, side);
-		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved) << 1);
+		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved)
+										       << 1);
 	}
 	if (up == used)
 		WRITE_ONCE(node->used, (u8)(used + 1));
 	return i;
 }
 
-void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side)
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
+		 unsigned int side)
 {
 	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
 	unsigned int i = rank;

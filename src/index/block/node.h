@@ -6,37 +6,43 @@
  * node is a separator key and the child that holds the keys from the separator on (a downlink).
  *
  *   +0     lockword low last right    fence keys [low, last] and the right sibling
- *   +32    live level shift used ...  live: bit i is set if entry i is live; base, shift: scale of the heads
+ *   +32    live level shift used ...  live: bit i is set if entry i is live; base, shift: scale of
+ *                                     the heads
  *   +64    head[64]                   one byte per entry, ascending with the keys
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
- *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a miss never
- *                                     loads it. Inner nodes with LATH_HOLES: a summary per child (holes/gap.h).
- *                                     With LATH_HOLES a node's own summary follows
+ *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a
+ *                                     miss never loads it. Inner nodes with LATH_HOLES: a summary
+ *                                     per child (holes/gap.h). With LATH_HOLES a node's own summary
+ *                                     follows
  *
- * Version lock (optimistic lock coupling; Leis et al., "The ART of practical synchronization", DaMoN 2016).
- * The lockword is a lock bit, two state bits and a version that grows with every change.
+ * Version lock (optimistic lock coupling; Leis et al., "The ART of practical synchronization",
+ * DaMoN 2016). The lockword is a lock bit, two state bits and a version that grows with every
+ * change.
  *   LOCKED     a writer holds the node
- *   DEAD       the node was merged into its left sibling and unlinked; a reader that meets it starts again
- *   HALF_DEAD  the node covers no key: its key space has moved to its right sibling (Lanin and Shasha 1986)
+ *   DEAD       the node was merged into its left sibling and unlinked; a reader that meets it
+ *              starts again
+ *   HALF_DEAD  the node covers no key: its key space has moved to its right sibling (Lanin and
+ *              Shasha 1986)
  * A reader remembers the lockword (node_read), reads, and compares it afterwards (node_valid).
- * node_trylock(node, lockword) succeeds only if the node has not changed since; then everything that was
- * read under that lockword still holds. node_lock waits for the lock and gives no such guarantee.
+ * node_trylock(node, lockword) succeeds only if the node has not changed since; then everything
+ * that was read under that lockword still holds. node_lock waits for the lock and gives no such
+ * guarantee.
  *
- * Key heads: head = min(255, (key - base) >> shift), 0 below base. Keys in order have heads in order, so one
- * compare of 64 bytes leaves the few entries with an equal head: most often one for a hit, none for a miss.
- * Heads of the entries from `used` on are 255 and their live bits are clear.
+ * Key heads: head = min(255, (key - base) >> shift), 0 below base. Keys in order have heads in
+ * order, so one compare of 64 bytes leaves the few entries with an equal head: most often one for a
+ * hit, none for a miss. Heads of the entries from `used` on are 255 and their live bits are clear.
  *
- * Functions that change a node require its lock, or a node that no other thread can reach yet. Functions that
- * only read one may run without: what they return holds if node_valid says so afterwards. Nothing here
- * allocates, retires memory or enters an RCU read-side critical section.
+ * Functions that change a node require its lock, or a node that no other thread can reach yet.
+ * Functions that only read one may run without: what they return holds if node_valid says so
+ * afterwards. Nothing here allocates, retires memory or enters an RCU read-side critical section.
  */
 #ifndef LATH_INDEX_NODE_H
 #define LATH_INDEX_NODE_H
 
 #include "arch/search.h"
 
-/* Entries per node: 64 fill one mask word and one line of heads. Tests build with fewer, so that splits
- * and merges happen all the time. */
+/* Entries per node: 64 fill one mask word and one line of heads. Tests build with fewer, so that
+ * splits and merges happen all the time. */
 #ifndef LATH_NODE_CAP
 #define LATH_NODE_CAP 64
 #endif
@@ -66,9 +72,10 @@ struct node {
 	u64 live;
 	u16 level; /* 0 = leaf */
 	u8 shift;
-	u8 used;	/* entries [0, used) have keys, live or dead */
-	u8 run;		/* inserts in a row, each right behind the one before: an ascending stream */
-	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it (tree/post.c) */
+	u8 used; /* entries [0, used) have keys, live or dead */
+	u8 run;	 /* inserts in a row, each right behind the one before: an ascending stream */
+	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it
+			   (tree/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
 	u8 spare;
 	union {
@@ -83,13 +90,14 @@ struct node {
 	u64 size[]; /* the side column */
 };
 
-/* Words per entry of the side column: 0 in the points layout, 1 (the size) in leaves of ranges, GAP_WORDS
- * (the summary of the child, holes/gap.h) in inner nodes of a tree with LATH_HOLES. Functions that move
- * entries take this number as `side`. */
+/* Words per entry of the side column: 0 in the points layout, 1 (the size) in leaves of ranges,
+ * GAP_WORDS (the summary of the child, holes/gap.h) in inner nodes of a tree with LATH_HOLES.
+ * Functions that move entries take this number as `side`. */
 #define GAP_WORDS 8
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
-_Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152, "18 lines of 64 bytes for 64 entries");
+_Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152,
+	       "18 lines of 64 bytes for 64 entries");
 _Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
 
 /* ---- versions and locks ---- */
@@ -105,7 +113,8 @@ static inline u64 node_read(struct node *node)
 	return likely(!(lockword & NODE_LOCKED)) ? lockword : node_wait(node);
 }
 
-/* End an optimistic read. Returns true if the node has not changed since node_read returned `lockword`. */
+/* End an optimistic read. Returns true if the node has not changed since node_read returned
+ * `lockword`. */
 static inline bool node_valid(struct node *node, u64 lockword)
 {
 	lath_delay("read, lockword not yet compared");
@@ -113,14 +122,16 @@ static inline bool node_valid(struct node *node, u64 lockword)
 	return likely(READ_ONCE(node->lockword) == lockword);
 }
 
-/* Lock the node if its lockword is still `lockword`; returns whether it did. The write barrier orders the
- * lock bit before the stores that follow: a reader that sees one of them finds the lockword changed. */
+/* Lock the node if its lockword is still `lockword`; returns whether it did. The write barrier
+ * orders the lock bit before the stores that follow: a reader that sees one of them finds the
+ * lockword changed. */
 static inline bool node_trylock(struct node *node, u64 lockword)
 {
 	LATH_ASSERT(!(lockword & NODE_LOCKED));
 	preempt_disable();
 	/* pairs with node_unlock */
-	if (likely(cmpxchg_acquire(&node->lockword, lockword, lockword | NODE_LOCKED) == lockword)) {
+	if (likely(cmpxchg_acquire(&node->lockword, lockword, lockword | NODE_LOCKED) ==
+		   lockword)) {
 		smp_wmb(); /* pairs with smp_rmb in node_valid */
 		lath_call_assert();
 		lath_word_locked(READ_ONCE(node->level));
@@ -136,7 +147,8 @@ static inline bool node_is_locked(const struct node *node)
 	return READ_ONCE(node->lockword) & (NODE_LOCKED | NODE_DEAD);
 }
 
-/* Lock the node; waits for other writers. The node may be DEAD by then: the caller knows why it is not. */
+/* Lock the node; waits for other writers. The node may be DEAD by then: the caller knows why it is
+ * not. */
 static inline void node_lock(struct node *node) __acquires(node)
 {
 	while (!node_trylock(node, node_read(node)))
@@ -149,7 +161,8 @@ static inline void node_unlock(struct node *node) __releases(node)
 	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_LOCKED);
 	lath_word_unlocked(READ_ONCE(node->level));
 	/* pairs with node_read */
-	smp_store_release(&node->lockword, (READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED) + NODE_VERSION);
+	smp_store_release(&node->lockword,
+			  (READ_ONCE(node->lockword) & ~(u64)NODE_LOCKED) + NODE_VERSION);
 	preempt_enable();
 }
 
@@ -163,14 +176,15 @@ static inline void node_unlock_clean(struct node *node) __releases(node)
 	preempt_enable();
 }
 
-/* Begin an optimistic read of a leaf that may be any leaf by now. Returns true if it is alive, not locked
- * and covers key; *lockword is to be validated afterwards. */
+/* Begin an optimistic read of a leaf that may be any leaf by now. Returns true if it is alive, not
+ * locked and covers key; *lockword is to be validated afterwards. */
 static __always_inline bool node_holds(const struct node *node, u64 key, u64 *lockword)
 {
 	u64 w = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
 	*lockword = w;
-	return key >= READ_ONCE(node->low) && key <= READ_ONCE(node->last) && likely(!(w & NODE_FLAGS));
+	return key >= READ_ONCE(node->low) && key <= READ_ONCE(node->last) &&
+	       likely(!(w & NODE_FLAGS));
 }
 
 /* ---- one node ---- */
@@ -254,8 +268,8 @@ long node_find_tied(const struct node *node, u64 among, u64 key);
 /* The last entry of the mask with a key <= this one, or -1. */
 long node_floor_tied(const struct node *node, u64 among, u64 key);
 
-/* Returns the live entry with exactly this key, or -1. `equal`: the entries with its head, most often one
- * or none. */
+/* Returns the live entry with exactly this key, or -1. `equal`: the entries with its head, most
+ * often one or none. */
 static __always_inline long node_find_equal(const struct node *node, u64 equal, u64 key)
 {
 	u64 m = equal & READ_ONCE(node->live);
@@ -279,7 +293,8 @@ static __always_inline long node_find(const struct node *node, u64 key)
 static __always_inline long node_floor(const struct node *node, u64 key)
 {
 	u64 below_or_at;
-	long i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live), &below_or_at);
+	long i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live),
+				  &below_or_at);
 
 	if (unlikely(i < 0) || likely(READ_ONCE(node->pair[i].key) <= key))
 		return i;
@@ -312,9 +327,9 @@ static inline int node_before(const struct node *node, int i)
 }
 
 /*
- * Returns the rank of key: the number of entries, live or erased, with a lower key. Entries with equal heads
- * are adjacent and follow those with lower ones. In a node that is being changed the result may be wrong,
- * but never points outside the node.
+ * Returns the rank of key: the number of entries, live or erased, with a lower key. Entries with
+ * equal heads are adjacent and follow those with lower ones. In a node that is being changed the
+ * result may be wrong, but never points outside the node.
  */
 static inline unsigned int node_match_rank(const struct node *node, struct lath_match m, u64 key)
 {
@@ -335,9 +350,10 @@ static inline unsigned int node_rank(const struct node *node, u64 key)
 /* Make an empty node of a DEAD one; it stays DEAD until node_open (tree/pool.h). */
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 	       unsigned int shift);
-/* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored unless side
- * is 1; a summary is set to "unknown". */
-void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value, unsigned int side);
+/* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored
+ * unless side is 1; a summary is set to "unknown". */
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
+		 unsigned int side);
 /* Append an entry to a node that is filled in order; the caller rescales at the end. */
 void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side);
 /* Erase entry i: its live bit is cleared, its key stays. */
@@ -355,8 +371,8 @@ void node_compact(struct node *node, unsigned int side);
 /* Compute all heads for this scale / for the finest scale that covers the keys of the node. */
 void node_scale(struct node *node, u64 base, unsigned int shift);
 void node_rescale(struct node *node);
-/* Move the n highest entries of left to the front of right / the n lowest of right to the end of left.
- * Both nodes are compact. The caller rescales both and sets the fence keys. */
+/* Move the n highest entries of left to the front of right / the n lowest of right to the end of
+ * left. Both nodes are compact. The caller rescales both and sets the fence keys. */
 void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side);
 void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side);
 
@@ -367,8 +383,8 @@ static inline struct node *node_child(const struct node *node, unsigned int i)
 	return (struct node *)(uintptr_t)READ_ONCE(node->pair[i].value);
 }
 
-/* Returns the entry whose child a descent for key takes: the last one whose separator is <= key. -1 if key is
- * below the node's low fence, which is its first separator. */
+/* Returns the entry whose child a descent for key takes: the last one whose separator is <= key. -1
+ * if key is below the node's low fence, which is its first separator. */
 static __always_inline long inner_slot(const struct node *node, u64 key)
 {
 	return node_floor(node, key);

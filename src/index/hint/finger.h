@@ -2,14 +2,16 @@
 /*
  * finger.h - each thread, or processor, remembers the two leaves it used last and tries them first.
  *
- * Neighbouring keys are used together; then a finger saves the descent. A finger is a hint: the leaf may have
- * been merged away meanwhile, or even be another leaf of the same tree. Its memory stays a leaf's as long as
- * the tree lives, its lockword says whether it is DEAD, and its version never repeats, so the fence keys read
- * under its lockword decide. The tree is recognised by an id that is never used twice. With LATH_NODE_EACH,
- * where a retired leaf is freed, there are no fingers.
+ * Neighbouring keys are used together; then a finger saves the descent. A finger is a hint: the
+ * leaf may have been merged away meanwhile, or even be another leaf of the same tree. Its memory
+ * stays a leaf's as long as the tree lives, its lockword says whether it is DEAD, and its version
+ * never repeats, so the fence keys read under its lockword decide. The tree is recognised by an id
+ * that is never used twice. With LATH_NODE_EACH, where a retired leaf is freed, there are no
+ * fingers.
  *
- * User space keeps the fingers of the tree used last, per thread. The kernel keeps them per processor and tree:
- * a caller that is moved or interrupted meanwhile finds another hint, which does no harm.
+ * User space keeps the fingers of the tree used last, per thread. The kernel keeps them per
+ * processor and tree: a caller that is moved or interrupted meanwhile finds another hint, which
+ * does no harm.
  */
 #ifndef LATH_INDEX_FINGER_H
 #define LATH_INDEX_FINGER_H
@@ -55,8 +57,8 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 	this_cpu_write(tree->fingers->leaf[0], leaf);
 }
 #else
-/* After so many misses in a row fingers are not tried until a descent ends at one: calls at random places
- * would only pay for them. */
+/* After so many misses in a row fingers are not tried until a descent ends at one: calls at random
+ * places would only pay for them. */
 #define FINGER_TRUST 8
 
 struct fingers {
@@ -66,7 +68,8 @@ struct fingers {
 	u64 changes; /* of all trees, since this thread maintained a hint table (hint_tick) */
 };
 
-extern __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct fingers lath_fingers
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 static inline void fingers_init(struct tree *tree)
 {
@@ -120,7 +123,8 @@ static inline void finger_expect(struct tree *tree, struct node *leaf)
 	finger_judge(true);
 }
 
-/* Returns a leaf used lately that covers key, with its lockword, which the caller validates; or NULL. */
+/* Returns a leaf used lately that covers key, with its lockword, which the caller validates; or
+ * NULL. */
 static __always_inline struct node *finger_find(struct tree *tree, u64 key, u64 *lockword)
 {
 	unsigned int i;

@@ -2,9 +2,10 @@
 /*
  * hint.c - maintaining the hint table.
  *
- * Maintenance runs in passes: a cursor goes from one level-1 node to the next and updates the slots of its leaves. At
- * the end of a pass it is known how many leaves there are, between which keys they lie, and how many of them
- * cover the middle of a slot. If most do, the table is used. If it is too small, or the keys lie elsewhere, it is
+ * Maintenance runs in passes: a cursor goes from one level-1 node to the next and updates the slots
+ * of its leaves. At the end of a pass it is known how many leaves there are, between which keys
+ * they lie, and how many of them cover the middle of a slot. If most do, the table is used. If it
+ * is too small, or the keys lie elsewhere, it is
  * remapped: all hints are discarded and the slots cover another range.
  */
 #include "index/hint/hint.h"
@@ -17,7 +18,8 @@ unsigned int lath_hint_least = HINT_INTERVAL > 1 ? 1024 : 1;
 #define SLOTS_MOST 4096u
 #define SLOTS_NEAR 32u
 #define HUGE_SEGMENT (2ul << 20)
-/* Ignore the outermost 1/OUTER of the sampled keys at each end, so that outliers do not stretch the range. */
+/* Ignore the outermost 1/OUTER of the sampled keys at each end, so that outliers do not stretch the
+ * range. */
 #define OUTER (HINT_SAMPLES / 2)
 
 /* Next power of two above 1.5 slots per leaf: 1.5 to 3 slots per leaf. */
@@ -26,9 +28,11 @@ static u64 slots_for(u64 leaves)
 	return 1ull << fls64(leaves * 3 / 2);
 }
 
-/* Point the slots whose middles lie in [low, last] at `leaf`; write at most `most` slots, from slot `first` on. Returns
- * true if the leaf covers the middle of any slot. The table may be remapped concurrently. */
-static bool publish(const struct hint *hint, u64 low, u64 last, const struct node *leaf, u64 first, u64 most)
+/* Point the slots whose middles lie in [low, last] at `leaf`; write at most `most` slots, from slot
+ * `first` on. Returns true if the leaf covers the middle of any slot. The table may be remapped
+ * concurrently. */
+static bool publish(const struct hint *hint, u64 low, u64 last, const struct node *leaf, u64 first,
+		    u64 most)
 {
 	u64 slots = smp_load_acquire(&hint->slots); /* pairs with the store in remap */
 	u64 from = hint_position(hint, low), to = hint_position(hint, last);
@@ -160,16 +164,19 @@ static void begin_pass(struct hint *hint)
 	memset(&hint->pass, 0, offsetof(struct hint_pass, sample));
 }
 
-/* Discard all hints and remap the table: `slots` slots, which are allocated, over the keys [first, last]. */
+/* Discard all hints and remap the table: `slots` slots, which are allocated, over the keys [first,
+ * last]. */
 static void remap(struct tree *tree, struct hint *hint, u64 slots, u64 first, u64 last)
 {
 	u64 i;
 
-	WRITE_ONCE(tree->hint, NULL); /* a thread that has it already finds no leaf, or a wrong one */
+	WRITE_ONCE(tree->hint,
+		   NULL); /* a thread that has it already finds no leaf, or a wrong one */
 	for (i = 0; i < hint->slots; i++)
 		WRITE_ONCE(*hint_slot(hint, i), 0);
 	WRITE_ONCE(hint->base, first);
-	WRITE_ONCE(hint->scale, last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
+	WRITE_ONCE(hint->scale,
+		   last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
 	smp_store_release(&hint->slots, slots); /* pairs with hint_predict */
 	hint->last = last;
 	WRITE_ONCE(hint->want, 0);
@@ -202,8 +209,8 @@ static struct extent sampled_extent(const struct hint *hint)
 	return e;
 }
 
-/* Decide to remap to `slots` slots over these keys. On the side where keys have left the table they are moving:
- * leave room for half as many again. */
+/* Decide to remap to `slots` slots over these keys. On the side where keys have left the table they
+ * are moving: leave room for half as many again. */
 static void want_remap(struct hint *hint, u64 slots, const struct extent *e)
 {
 	u64 below = e->span / min(hint->pass.leaves, OUTER / 3ull), above = below;
@@ -226,14 +233,16 @@ static void end_pass(struct tree *tree, struct hint *hint)
 	bool lost = !fits && hinted < leaves - leaves / 8;
 	bool starved = hint->want; /* there was no memory since the pass before this one */
 
-	smp_store_release(&tree->hint, hinted >= leaves - leaves / 4 ? hint : NULL); /* pairs with hint_of */
+	smp_store_release(&tree->hint,
+			  hinted >= leaves - leaves / 4 ? hint : NULL); /* pairs with hint_of */
 	WRITE_ONCE(tree->hint_interval, HINT_INTERVAL);
 	WRITE_ONCE(hint->want, 0);
 	if (slots > hint->slots || lost) {
 		want_remap(hint, slots, &e);
 		begin_pass(hint);
 		remap_if_due(tree, hint);
-		if (hint->want && starved && lost && hint->slots) /* make do with the memory there is */
+		if (hint->want && starved && lost &&
+		    hint->slots) /* make do with the memory there is */
 			remap(tree, hint, hint->slots, hint->want_first, hint->want_last);
 	} else {
 		begin_pass(hint);
@@ -255,8 +264,8 @@ static void take_sample(struct hint_pass *pass, u64 key)
 		pass->sample[pass->samples++] = key;
 }
 
-/* Update the slots of the leaves below the next level-1 node. Returns false if there is no such node or it is
- * being changed. In a read-side critical section. */
+/* Update the slots of the leaves below the next level-1 node. Returns false if there is no such
+ * node or it is being changed. In a read-side critical section. */
 static bool refresh_next(struct tree *tree, struct hint *hint)
 {
 	struct hint_pass *pass = &hint->pass;
@@ -280,8 +289,9 @@ static bool refresh_next(struct tree *tree, struct hint *hint)
 		u64 end = i + 1 < n ? pair[i + 1].key - 1 : last;
 
 		take_sample(pass, pair[i].key);
-		pass->hinted += publish(hint, pair[i].key, end, (const struct node *)(uintptr_t)pair[i].value,
-					0, SLOTS_MOST);
+		pass->hinted +=
+			publish(hint, pair[i].key, end,
+				(const struct node *)(uintptr_t)pair[i].value, 0, SLOTS_MOST);
 	}
 	pass->cursor = last + 1;
 	if (!pass->cursor)
@@ -289,7 +299,8 @@ static bool refresh_next(struct tree *tree, struct hint *hint)
 	return true;
 }
 
-/* Grow the table as soon as there are too many leaves for it, without waiting for the end of the pass. */
+/* Grow the table as soon as there are too many leaves for it, without waiting for the end of the
+ * pass. */
 static void grow_if_due(struct tree *tree, struct hint *hint)
 {
 	u64 slots = slots_for(READ_ONCE(tree->pool[POOL_LEAF].nodes));
@@ -302,8 +313,8 @@ static void grow_if_due(struct tree *tree, struct hint *hint)
 	remap_if_due(tree, hint);
 }
 
-/* Do one step, or a whole pass, unless another thread maintains the table. May spin on a locked level-1 node; no node
- * lock is held. */
+/* Do one step, or a whole pass, unless another thread maintains the table. May spin on a locked
+ * level-1 node; no node lock is held. */
 static void refresh(struct tree *tree, bool whole)
 {
 	struct hint *hint;
@@ -351,7 +362,8 @@ void hint_build(struct tree *tree)
 
 u64 hint_bytes(const struct tree *tree)
 {
-	const struct hint *hint = smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
+	const struct hint *hint =
+		smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
 
 	return hint ? sizeof(*hint) + capacity(hint) * sizeof(u64) : 0;
 }

@@ -5,7 +5,11 @@
 #include "index/holes/gap.h"
 #include "index/tree/locate.h"
 
-static const struct gap gap_unknown = { ~0ull, ~0ull, ~0ull, ~0ull, { ~0ull, ~0ull, ~0ull, ~0ull } };
+static const struct gap gap_unknown = { ~0ull,
+					~0ull,
+					~0ull,
+					~0ull,
+					{ ~0ull, ~0ull, ~0ull, ~0ull } };
 static const struct gap gap_nothing = { .head = KEY_MAX, .rtail = KEY_MAX };
 
 /* The larger of each pair of bytes. */
@@ -16,8 +20,8 @@ static u64 max_bytes(u64 a, u64 b)
 	return (a & all) | (b & ~all);
 }
 
-/* Add a run to a summary under construction. There room[k] counts only keys aligned to exactly 2^k; gap_sum()
- * then extends each value to the smaller alignments. */
+/* Add a run to a summary under construction. There room[k] counts only keys aligned to exactly 2^k;
+ * gap_sum() then extends each value to the smaller alignments. */
 static void gap_add_run(struct gap *sum, u64 first, u64 last)
 {
 	u64 at;
@@ -157,12 +161,14 @@ bool gap_promises(const struct tree *tree, struct node *leaf, unsigned int i)
 	if (after < 0)
 		return gap_tail(&own) < first;
 	last = node_key(leaf, (unsigned int)after) - 1;
-	if (last < own.head || first > gap_tail(&own)) /* before the first or behind the last promised item */
+	if (last < own.head ||
+	    first > gap_tail(&own)) /* before the first or behind the last promised item */
 		return true;
 	return gap_has_run(&own, first, last);
 }
 
-/* Nodes without a downlink may follow a child in its region. If there are more than this, the summary is unknown. */
+/* Nodes without a downlink may follow a child in its region. If there are more than this, the
+ * summary is unknown. */
 #define CHAIN 16
 
 /* The summary of all nodes that cover keys of [first, last], from child on. */
@@ -194,7 +200,8 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 	return gap_unknown;
 }
 
-/* Copy the summary of the region of entry i of a locked node. Returns true if it was another one. */
+/* Copy the summary of the region of entry i of a locked node. Returns true if it was another
+ * one. */
 static bool copy_summary(const struct tree *tree, struct node *up, unsigned int i)
 {
 	int next = node_after(up, (int)i);
@@ -204,9 +211,11 @@ static bool copy_summary(const struct tree *tree, struct node *up, unsigned int 
 	return gap_write(gap_child(up, i), &gap);
 }
 
-/* Update the copies of all regions with keys of [*first, *last] on one level, and the nodes' own summaries. Widens both
- * to the fence keys of these nodes. Returns true if a node's own summary changed; *there: the level exists. */
-static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level, bool *there)
+/* Update the copies of all regions with keys of [*first, *last] on one level, and the nodes' own
+ * summaries. Widens both to the fence keys of these nodes. Returns true if a node's own summary
+ * changed; *there: the level exists. */
+static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level,
+			    bool *there)
 {
 	u64 key = *first, until = *last;
 	bool changed = false;
@@ -273,7 +282,8 @@ void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 		gap_propagate(tree, first, last, 1, level);
 }
 
-/* A search for the run [first, last] in one node, as search.c does it: it finds the run, skips it, or goes on. */
+/* A search for the run [first, last] in one node, as search.c does it: it finds the run, skips it,
+ * or goes on. */
 enum sight { SEEN, MISSED, AHEAD };
 
 static enum sight look_in(struct node *node, u64 first, u64 last)

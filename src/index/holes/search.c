@@ -2,15 +2,16 @@
 /*
  * search.c - the search for a hole (lathwork/hole.h).
  *
- * Free runs are met in key order: upwards, or downwards for LATH_HOLE_LAST. The search carries the place where the
- * present run begins (`at`). In an inner node it goes through the entries in order: the run between `at` and
- * the child's first item is tested; what lies between the child's items is searched only if its summary
- * promises a fit; then the next run begins behind the child's last item. Summaries are upper bounds (gap.h)
- * and nodes are read without locks, so a hole counts as found only once it has been inserted.
+ * Free runs are met in key order: upwards, or downwards for LATH_HOLE_LAST. The search carries the
+ * place where the present run begins (`at`). In an inner node it goes through the entries in order:
+ * the run between `at` and the child's first item is tested; what lies between the child's items is
+ * searched only if its summary promises a fit; then the next run begins behind the child's last
+ * item. Summaries are upper bounds (gap.h) and nodes are read without locks, so a hole counts as
+ * found only once it has been inserted.
  *
- * If a summary promised a fit where there is none, the search corrects it and goes on from there. "No hole" may be
- * reported only if no change was in flight since the search began, or else one might have come up behind it:
- * the counters of gap.h tell.
+ * If a summary promised a fit where there is none, the search corrects it and goes on from there.
+ * "No hole" may be reported only if no change was in flight since the search began, or else one
+ * might have come up behind it: the counters of gap.h tell.
  */
 #include "lathwork/hole.h"
 #include "index/holes/gap.h"
@@ -34,8 +35,8 @@ struct search {
 	bool some;	/* LATH_HOLE_BEST: found is set */
 };
 
-/* ON: not in what was searched; END: nowhere; AGAIN: something changed, or a summary was corrected: search on from the
- * root, beginning at `at`. */
+/* ON: not in what was searched; END: nowhere; AGAIN: something changed, or a summary was corrected:
+ * search on from the root, beginning at `at`. */
 enum result { HOLE_ON, HOLE_HIT, HOLE_END, HOLE_AGAIN };
 
 /* Does the summary promise a fit between two items? */
@@ -44,7 +45,8 @@ static bool promises(const struct search *s, const struct gap *gap)
 	return gap->wide >= s->size && gap_room(gap, s->slot) >= s->need;
 }
 
-/* Find the first place in the free run [first, last], or the last one. Returns false if there is none. */
+/* Find the first place in the free run [first, last], or the last one. Returns false if there is
+ * none. */
 static __always_inline bool fit(const struct search *s, u64 first, u64 last, bool up, u64 *key)
 {
 	u64 at;
@@ -85,7 +87,8 @@ static __always_inline bool take_run(struct search *s, u64 first, u64 last, bool
 	return room == s->size - 1;
 }
 
-/* Go past the items in [key, end]: the next run begins behind them. Returns false if there is no room there. */
+/* Go past the items in [key, end]: the next run begins behind them. Returns false if there is no
+ * room there. */
 static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
 {
 	if (up) {
@@ -120,7 +123,8 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 			i = node_after(leaf, -1);
 	}
 	for (; i >= 0 && ret == HOLE_ON; i = up ? node_after(leaf, i) : node_before(leaf, i)) {
-		u64 key = node_key(leaf, (unsigned int)i), end = node_end(leaf, (unsigned int)i, true);
+		u64 key = node_key(leaf, (unsigned int)i),
+		    end = node_end(leaf, (unsigned int)i, true);
 
 		if (up ? key > s->at && take_run(s, s->at, key - 1, up)
 		       : end < s->at && take_run(s, end + 1, s->at, up))
@@ -137,13 +141,14 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	return ret;
 }
 
-/* Summaries promise a fit for the run at `at`, whose other end is not in this subtree: see what is there, and correct
- * them if they were wrong. */
+/* Summaries promise a fit for the run at `at`, whose other end is not in this subtree: see what is
+ * there, and correct them if they were wrong. */
 static __always_inline enum result look(struct search *s, unsigned int level, bool up)
 {
 	struct lath_item item;
 	u64 at = s->at, end;
-	bool some = !(up ? overlap_item(s->tree, at, s->last, &item) : floor_item(s->tree, at, &item));
+	bool some =
+		!(up ? overlap_item(s->tree, at, s->last, &item) : floor_item(s->tree, at, &item));
 
 	if (!some)
 		return take_run(s, up ? at : 0, up ? s->last : at, up) ? HOLE_HIT : HOLE_END;
@@ -157,8 +162,9 @@ static __always_inline enum result look(struct search *s, unsigned int level, bo
 	return HOLE_AGAIN;
 }
 
-/* The child was searched in vain although the parent's copy of its summary promised a fit. If the child is an inner
- * node, the search below it has corrected its summary, and only the copy can be stale. */
+/* The child was searched in vain although the parent's copy of its summary promised a fit. If the
+ * child is an inner node, the search below it has corrected its summary, and only the copy can be
+ * stale. */
 static void correct(struct search *s, struct node *child, unsigned int level)
 {
 	u64 lockword = node_read(child), low = READ_ONCE(child->low);
@@ -200,7 +206,8 @@ static enum result region_up(struct search *s, struct node *child, u64 last, uns
 	}
 }
 
-/* Search the nodes of a level that cover keys of [first, last] from the right, and no further right than `at`. */
+/* Search the nodes of a level that cover keys of [first, last] from the right, and no further right
+ * than `at`. */
 static enum result region_down(struct search *s, u64 first, u64 last, unsigned int level)
 {
 	for (;;) {
@@ -219,17 +226,20 @@ static enum result region_down(struct search *s, u64 first, u64 last, unsigned i
 }
 
 /* Search the region of one entry of an inner node: the keys [first, last], below `child`. */
-static __always_inline enum result search_entry(struct search *s, struct node *child, const struct gap *gap,
-						u64 first, u64 last, unsigned int level, bool up)
+static __always_inline enum result search_entry(struct search *s, struct node *child,
+						const struct gap *gap, u64 first, u64 last,
+						unsigned int level, bool up)
 {
 	enum result ret = HOLE_ON;
 	u64 from = s->at, key;
 
-	if (gap_items(gap) && (up ? gap->head > from && fit(s, from, gap->head - 1, up, &key)
-				  : gap_tail(gap) < from && fit(s, gap_tail(gap) + 1, from, up, &key)))
+	if (gap_items(gap) &&
+	    (up ? gap->head > from && fit(s, from, gap->head - 1, up, &key)
+		: gap_tail(gap) < from && fit(s, gap_tail(gap) + 1, from, up, &key)))
 		return look(s, level, up);
 	if (promises(s, gap)) {
-		ret = up ? region_up(s, child, last, level) : region_down(s, first, last, level - 1);
+		ret = up ? region_up(s, child, last, level)
+			 : region_down(s, first, last, level - 1);
 		if (ret == HOLE_ON &&
 		    (up ? from <= gap->head && !s->best : !gap_items(gap) || from >= gap_tail(gap)))
 			correct(s, child, level);
@@ -311,7 +321,8 @@ static int search_begin(struct search *s, struct tree *tree, const struct lath_h
 {
 	u64 align = want->align ? want->align : 1;
 
-	if (!tree->holes || !want->size || align & (align - 1) || (want->high && want->low >= want->high))
+	if (!tree->holes || !want->size || align & (align - 1) ||
+	    (want->high && want->low >= want->high))
 		return -EINVAL;
 	*s = (struct search){ .tree = tree,
 			      .size = want->size,
@@ -367,9 +378,10 @@ static bool search(struct search *s, const struct lath_hole_request *want)
 	return search_within(s, want, want->low, last);
 }
 
-/* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only if no change was in
- * flight while the search ran. In a read-side critical section. */
-static int find(struct search *s, const struct lath_hole_request *want, u64 value, struct reserve *reserve)
+/* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only
+ * if no change was in flight while the search ran. In a read-side critical section. */
+static int find(struct search *s, const struct lath_hole_request *want, u64 value,
+		struct reserve *reserve)
 {
 	unsigned int rounds = 0;
 	u64 ended;
@@ -390,8 +402,8 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 	}
 }
 
-static int find_hole(struct lath_index *index, const struct lath_hole_request *want, u64 value, bool insert,
-		     u64 *key)
+static int find_hole(struct lath_index *index, const struct lath_hole_request *want, u64 value,
+		     bool insert, u64 *key)
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };
@@ -408,13 +420,14 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 	return ret;
 }
 
-int lath_index_find_hole(struct lath_index *index, const struct lath_hole_request *want, uint64_t *key)
+int lath_index_find_hole(struct lath_index *index, const struct lath_hole_request *want,
+			 uint64_t *key)
 {
 	return find_hole(index, want, 0, false, key);
 }
 
-int lath_index_insert_hole(struct lath_index *index, const struct lath_hole_request *want, uint64_t value,
-			   uint64_t *key)
+int lath_index_insert_hole(struct lath_index *index, const struct lath_hole_request *want,
+			   uint64_t value, uint64_t *key)
 {
 	return find_hole(index, want, value, true, key);
 }

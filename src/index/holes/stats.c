@@ -2,9 +2,10 @@
 /*
  * stats.c - statistics of the free space, without reading every leaf.
  *
- * The largest run and block are found by searching for larger and larger ones: some 120 searches. The histogram
- * samples leaves at evenly spaced keys; a leaf is sampled as often as it is wide, so what it holds is weighted
- * by the inverse of its width (Horvitz and Thompson 1952). If there are few leaves, all are read.
+ * The largest run and block are found by searching for larger and larger ones: some 120 searches.
+ * The histogram samples leaves at evenly spaced keys; a leaf is sampled as often as it is wide, so
+ * what it holds is weighted by the inverse of its width (Horvitz and Thompson 1952). If there are
+ * few leaves, all are read.
  */
 #include "lathwork/hole.h"
 #include "index/tree/locate.h"
@@ -59,9 +60,10 @@ static void add_run(struct lath_index *index, u64 at, u64 last, struct lath_hole
 	sum->histogram[size ? fls64(size) - 1 : 63]++;
 }
 
-/* Add the runs above low that begin behind items of the leaf that covers key; give the leaf's fences. */
-static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last, struct lath_hole_stats *sum,
-		     u64 *first, u64 *end)
+/* Add the runs above low that begin behind items of the leaf that covers key; give the leaf's
+ * fences. */
+static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last,
+		     struct lath_hole_stats *sum, u64 *first, u64 *end)
 {
 	struct tree *tree = tree_of(public);
 	struct lath_item item;
@@ -86,8 +88,8 @@ static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last, stru
 	}
 }
 
-int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high, uint64_t max_leaves,
-			  struct lath_hole_stats *stats)
+int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high,
+			  uint64_t max_leaves, struct lath_hole_stats *stats)
 {
 	struct tree *tree = tree_of(public);
 	struct lath_item item;
@@ -125,7 +127,8 @@ int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high
 		}
 	}
 	if (stats->free > stats->largest)
-		stats->fragmentation_permille = 1000 - (u64)((stats->largest / 1024 * 1000) /
-							     (stats->free / 1024 ? stats->free / 1024 : 1));
+		stats->fragmentation_permille =
+			1000 - (u64)((stats->largest / 1024 * 1000) /
+				     (stats->free / 1024 ? stats->free / 1024 : 1));
 	return 0;
 }

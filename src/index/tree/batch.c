@@ -2,17 +2,18 @@
 /*
  * batch.c - many calls with their cache misses overlapped.
  *
- * The leaves of a group of keys are looked up together: each step prefetches for one key and goes on to the next key,
- * so that some 20 misses are under way at once instead of one or two. Each call of the batch is then an ordinary
- * call on warm cache lines, and takes effect by itself. (Interleaving: Kocberber et al., "Asynchronous memory access
- * chaining", VLDB 2015.)
+ * The leaves of a group of keys are looked up together: each step prefetches for one key and goes
+ * on to the next key, so that some 20 misses are under way at once instead of one or two. Each call
+ * of the batch is then an ordinary call on warm cache lines, and takes effect by itself.
+ * (Interleaving: Kocberber et al., "Asynchronous memory access chaining", VLDB 2015.)
  */
 #include "index/tree/erase.h"
 #include "index/tree/insert.h"
 #include "index/tree/locate.h"
 #include "index/tree/lookup.h"
 
-/* Descents at a time: 16 to 32 are best where we measured; half or twice as many cost 30 to 70 % more. */
+/* Descents at a time: 16 to 32 are best where we measured; half or twice as many cost 30 to 70 %
+ * more. */
 #define DESCENT_GROUP 16
 /* Keys at a time if there is a hint table, by which most of them find their leaves. */
 #ifdef __KERNEL__
@@ -34,8 +35,8 @@ static __always_inline u64 key_at(const u64 *key, size_t stride, unsigned int i)
 /* ---- leaves for a group of keys ---- */
 
 /* Take all descents from this level to the next. at[i] becomes NULL if one has to begin again. */
-static __always_inline void step_down(unsigned int n, const u64 *key, size_t stride, unsigned int level,
-				      struct node **at)
+static __always_inline void step_down(unsigned int n, const u64 *key, size_t stride,
+				      unsigned int level, struct node **at)
 {
 	unsigned int i;
 
@@ -48,15 +49,17 @@ static __always_inline void step_down(unsigned int n, const u64 *key, size_t str
 		do
 			step = node_level(node) != level
 				       ? STEP_RESTART
-				       : descend_step(&node, key_at(key, stride, i), false, FOR_READ);
+				       : descend_step(&node, key_at(key, stride, i), false,
+						      FOR_READ);
 		while (unlikely(step == STEP_RIGHT));
 		at[i] = likely(step == STEP_DOWN) ? node : NULL;
 	}
 }
 
-/* Descend for n keys. leaf[i]: where the descent arrived, header and heads being prefetched; or NULL. */
-static __always_inline void descend_all(struct tree *tree, unsigned int n, const u64 *key, size_t stride,
-					struct node **leaf)
+/* Descend for n keys. leaf[i]: where the descent arrived, header and heads being prefetched; or
+ * NULL. */
+static __always_inline void descend_all(struct tree *tree, unsigned int n, const u64 *key,
+					size_t stride, struct node **leaf)
 {
 	struct node *root = smp_load_acquire(&tree->root); /* pairs with add_root */
 	unsigned int level, i;
@@ -67,15 +70,17 @@ static __always_inline void descend_all(struct tree *tree, unsigned int n, const
 		step_down(n, key, stride, level, leaf);
 }
 
-/* A predicted leaf, or where a descent arrived: as leaf_check, but it may be NULL or an inner node. */
+/* A predicted leaf, or where a descent arrived: as leaf_check, but it may be NULL or an inner
+ * node. */
 static __always_inline struct node *check_leaf(struct node *leaf, u64 key, u64 *lockword)
 {
 	return likely(leaf) && likely(!node_level(leaf)) ? leaf_check(leaf, key, lockword) : NULL;
 }
 
-/* The leaves that cover n <= BATCH_GROUP keys, with their lockwords then. NULL: the caller locates it. */
-static __always_inline void locate_all(struct tree *tree, unsigned int n, const u64 *key, size_t stride,
-				       struct node **leaf, u64 *lockword)
+/* The leaves that cover n <= BATCH_GROUP keys, with their lockwords then. NULL: the caller locates
+ * it. */
+static __always_inline void locate_all(struct tree *tree, unsigned int n, const u64 *key,
+				       size_t stride, struct node **leaf, u64 *lockword)
 {
 	const struct hint *hint = hint_of(tree);
 	struct node *arrived[DESCENT_GROUP];
@@ -113,8 +118,8 @@ struct probe {
 };
 
 /* Search the heads, and prefetch the pair. */
-static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 lockword, u64 key,
-					bool ranges)
+static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 lockword,
+					u64 key, bool ranges)
 {
 	u8 h;
 
@@ -141,7 +146,8 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 /* Returns the entry that covers key, or -1. */
 static __always_inline long probe_entry(const struct probe *probe, u64 key, bool ranges)
 {
-	return ranges ? node_cover(probe->leaf, key, true) : node_find_equal(probe->leaf, probe->equal, key);
+	return ranges ? node_cover(probe->leaf, key, true)
+		      : node_find_equal(probe->leaf, probe->equal, key);
 }
 
 /* Where results go: whole items, or values and hits. */
@@ -151,9 +157,10 @@ struct found {
 	u8 *hits;
 };
 
-/* Look up one key in the leaf that was probed for it. Returns false if that leaf has changed, or there is none. */
-static __always_inline bool probe_result(const struct tree *tree, const struct probe *probe, u64 key,
-					 const struct found *found, size_t at, bool *hit)
+/* Look up one key in the leaf that was probed for it. Returns false if that leaf has changed, or
+ * there is none. */
+static __always_inline bool probe_result(const struct tree *tree, const struct probe *probe,
+					 u64 key, const struct found *found, size_t at, bool *hit)
 {
 	long i;
 
@@ -232,8 +239,8 @@ size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_
 	return lookup_batch(tree_of(index), n, points, &found);
 }
 
-size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points, uint64_t *values,
-			    uint8_t *hits)
+size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
+			    uint64_t *values, uint8_t *hits)
 {
 	struct found found = { .values = values, .hits = hits };
 
@@ -254,8 +261,8 @@ static void prefetch_entries(const struct tree *tree, const struct node *leaf, u
 		prefetch((const char *)&leaf->size[used / 2]);
 }
 
-/* Insert an item whose leaf was located before, if that leaf is still the right one; else wherever it belongs.
- * 0 or an error as lath_index_insert_item. */
+/* Insert an item whose leaf was located before, if that leaf is still the right one; else wherever
+ * it belongs. 0 or an error as lath_index_insert_item. */
 static int insert_located(struct tree *tree, struct node *leaf, const struct lath_item *item,
 			  struct reserve *reserve)
 {
@@ -314,7 +321,8 @@ static int erase_located(struct tree *tree, struct node *leaf, u64 key)
 	return erase_item(tree, key, true, NULL);
 }
 
-size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t *keys, int *results)
+size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t *keys,
+			      int *results)
 {
 	struct tree *tree = tree_of(index);
 	struct node *leaf[BATCH_GROUP];

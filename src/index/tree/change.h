@@ -2,27 +2,30 @@
 /*
  * change.h - what the tree tells its subscribers of a change: the only place where it knows them.
  *
- * Subscribers keep something about nodes that the tree itself does not need: the hint table, which leaf is at
- * which key (hint/hint.h); the gap summaries, how much free space there is below each node (holes/gap.h).
- * Everything is inlined; a tree without summaries and without a table pays two predictable branches.
+ * Subscribers keep something about nodes that the tree itself does not need: the hint table, which
+ * leaf is at which key (hint/hint.h); the gap summaries, how much free space there is below each
+ * node (holes/gap.h). Everything is inlined; a tree without summaries and without a table pays two
+ * predictable branches.
  *
  *   change_begin      before anything is unlocked that a subscriber must still be told of
- *   change_node       a node's fence keys or its free space changed, or it is new. The node is locked, or not
- *                     reachable yet. Called before it is unlocked: a subscriber that finds its nodes by key
- *                     may come to the sibling instead afterwards
+ *   change_node       a node's fence keys or its free space changed, or it is new. The node is
+ *                     locked, or not reachable yet. Called before it is unlocked: a subscriber that
+ *                     finds its nodes by key may come to the sibling instead afterwards
  *   change_child      an entry of a locked inner node leads to another child than before
- *   change_erased     an item left a locked leaf. Returns false if the nodes above must be told: then call
- *                     change_raise without locks
+ *   change_erased     an item left a locked leaf. Returns false if the nodes above must be told:
+ *                     then call change_raise without locks
  *   change_raise      tell all nodes above the leaf that covers key
- *   change_levels     tell the nodes of levels [from, to] that cover keys of [first, last], and go on upwards
- *                     while something changes. No lock held, in a read-side critical section
+ *   change_levels     tell the nodes of levels [from, to] that cover keys of [first, last], and go
+ *                     on upwards while something changes. No lock held, in a read-side critical
+ *                     section
  *   change_end        everything has been told
  *
- * Between change_begin and change_end a summary above the changed nodes may promise too little; searches that
- * depend on summaries count the changes in flight (gap_begun, gap_ended).
+ * Between change_begin and change_end a summary above the changed nodes may promise too little;
+ * searches that depend on summaries count the changes in flight (gap_begun, gap_ended).
  *
- * A second kind of summary (the largest end of a range below a node; the number of items below it) hooks in
- * here. It needs one call more, change_inserted beside change_erased, since an insert changes it too.
+ * A second kind of summary (the largest end of a range below a node; the number of items below it)
+ * hooks in here. It needs one call more, change_inserted beside change_erased, since an insert
+ * changes it too.
  */
 #ifndef LATH_INDEX_CHANGE_H
 #define LATH_INDEX_CHANGE_H
@@ -67,7 +70,8 @@ static inline void change_raise(struct tree *tree, u64 key)
 		gap_propagate_leaf(tree, key, 0);
 }
 
-static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int to)
+static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from,
+				 unsigned int to)
 {
 	if (tree->holes)
 		gap_propagate(tree, first, last, from, to);

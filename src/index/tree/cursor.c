@@ -2,9 +2,9 @@
 /*
  * cursor.c - iteration and the locked leaf (lathwork/cursor.h).
  *
- * A step stays in the leaf if its lockword is the one the cursor remembers. The version never repeats, so the leaf
- * has not changed, nor has its memory become another leaf. With LATH_NODE_EACH the memory may have been freed,
- * and every step goes by key.
+ * A step stays in the leaf if its lockword is the one the cursor remembers. The version never
+ * repeats, so the leaf has not changed, nor has its memory become another leaf. With LATH_NODE_EACH
+ * the memory may have been freed, and every step goes by key.
  */
 #include "lathwork/cursor.h"
 #include "index/tree/erase.h"
@@ -37,13 +37,16 @@ static void stand_on(struct lath_cursor *cursor, struct tree *tree, u64 key)
 	cursor->entry = 0;
 }
 
-/* Step to the neighbour in the remembered leaf. Returns false if it is not there, or the leaf has changed. */
-static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up, struct lath_item *item)
+/* Step to the neighbour in the remembered leaf. Returns false if it is not there, or the leaf has
+ * changed. */
+static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up,
+			 struct lath_item *item)
 {
 	struct node *leaf = cursor->leaf;
 	int i;
 
-	if (!leaf || smp_load_acquire(&leaf->lockword) != cursor->lockword) /* pairs with node_unlock */
+	if (!leaf ||
+	    smp_load_acquire(&leaf->lockword) != cursor->lockword) /* pairs with node_unlock */
 		return false;
 	i = up ? node_after(leaf, cursor->entry) : node_before(leaf, cursor->entry);
 	if (i < 0)
@@ -127,7 +130,8 @@ int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, str
 	return i >= 0;
 }
 
-int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key, struct lath_item *item)
+int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
+			       struct lath_item *item)
 {
 	const struct node *leaf = cursor->leaf;
 	int i = (int)node_find(leaf, key);
@@ -148,13 +152,15 @@ static void after_unlock(struct lath_cursor *cursor)
 	lath_index_preload_release(cursor->index, &cursor->preload);
 }
 
-int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item, struct lath_item *conflict)
+int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
+		       struct lath_item *conflict)
 {
 	struct tree *tree = tree_of(cursor->index);
 	struct node *leaf = cursor->leaf, *full;
 	enum leaf_result result;
 
-	if (!item_valid(tree, item->key, item->size) || item->key < leaf->low || item->key > leaf->last) {
+	if (!item_valid(tree, item->key, item->size) || item->key < leaf->low ||
+	    item->key > leaf->last) {
 		lath_cursor_unlock(cursor);
 		return -EINVAL;
 	}

@@ -4,7 +4,8 @@
  */
 #include "index/tree/descend.h"
 
-/* Move right on one level. Returns the node that covers key with its lockword, or NULL: begin again. */
+/* Move right on one level. Returns the node that covers key with its lockword, or NULL: begin
+ * again. */
 static struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lockword)
 {
 	while (node_level(node) == level) {

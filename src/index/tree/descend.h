@@ -2,13 +2,14 @@
 /*
  * descend.h - from the root to a node: one step, all steps, and what to prefetch on the way.
  *
- * A step reads the node's lockword, searches, and compares the lockword. Unchanged means that the child was the
- * right one at that moment. By the time the descent gets there, it can only be too far left, and then the
- * descent moves right. A DEAD node was merged into its left sibling: begin again. Nothing shared is written.
+ * A step reads the node's lockword, searches, and compares the lockword. Unchanged means that the
+ * child was the right one at that moment. By the time the descent gets there, it can only be too
+ * far left, and then the descent moves right. A DEAD node was merged into its left sibling: begin
+ * again. Nothing shared is written.
  *
- * A descent is right without an RCU read-side critical section too, where node memory is type-stable: a node
- * that was retired and reused meanwhile is another live node of this tree, so at worst the descent ends in
- * another leaf, whose fence keys, read under its lockword, tell.
+ * A descent is right without an RCU read-side critical section too, where node memory is
+ * type-stable: a node that was retired and reused meanwhile is another live node of this tree, so
+ * at worst the descent ends in another leaf, whose fence keys, read under its lockword, tell.
  */
 #ifndef LATH_INDEX_DESCEND_H
 #define LATH_INDEX_DESCEND_H
@@ -22,12 +23,14 @@ enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };
 #define LEAF_FILL (NODE_CAP * 7 / 8)
 
 /*
- * Prefetch what a search of the leaf reads first, its header and heads, together with the lines that predictably hold the
- * key's pair; fetched later, they would add a second miss. `pair`: the predicted address. Random keys stray from
- * the prediction: two lines around it hold the pair 7 times in 10, four lines 9 times in 10. An insert takes
- * eight lines, for the entries it will move.
+ * Prefetch what a search of the leaf reads first, its header and heads, together with the lines
+ * that predictably hold the key's pair; fetched later, they would add a second miss. `pair`: the
+ * predicted address. Random keys stray from
+ * the prediction: two lines around it hold the pair 7 times in 10, four lines 9 times in 10. An
+ * insert takes eight lines, for the entries it will move.
  */
-static __always_inline void prefetch_leaf(const struct node *leaf, const char *pair, enum intent intent)
+static __always_inline void prefetch_leaf(const struct node *leaf, const char *pair,
+					  enum intent intent)
 {
 	const char *end;
 	unsigned int i;
@@ -47,31 +50,37 @@ static __always_inline void prefetch_leaf(const struct node *leaf, const char *p
 	prefetchw((const char *)leaf);
 	prefetchw((const char *)leaf + 64);
 	end = (const char *)&leaf->pair[NODE_CAP] - 64;
-	/* a number of lines that depended on the prediction would cost more in mispredicted branches than it saves */
+	/* a number of lines that depended on the prediction would cost more in mispredicted
+	 * branches than it saves */
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
 		prefetchw(min(pair - 32 + 64 * i, end));
 }
 
-/* The same for the leaf below an entry of a level-1 node; where in it the key is, is interpolated between the
- * separators. */
+/* The same for the leaf below an entry of a level-1 node; where in it the key is, is interpolated
+ * between the separators. */
 static __always_inline void prefetch_child(const struct node *inner, const struct pair *slot,
 					   const struct node *child, u64 key, enum intent intent)
 {
-	u64 sep = READ_ONCE(slot->key), behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
+	u64 sep = READ_ONCE(slot->key),
+	    behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
 	u64 next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
 
-	prefetch_leaf(child, (const char *)&child->pair[lath_part(key - sep, next - sep, LEAF_FILL)], intent);
+	prefetch_leaf(child,
+		      (const char *)&child->pair[lath_part(key - sep, next - sep, LEAF_FILL)],
+		      intent);
 }
 
 enum step { STEP_RESTART, STEP_DOWN, STEP_RIGHT };
 
 /*
- * One step from an inner node, down to the child for key or right to the sibling; *at becomes that node.
- * STEP_RESTART: the node is DEAD, or key is below it; *at is unchanged. leaf_next: the child is a leaf, prefetch
- * it for `intent`.
+ * One step from an inner node, down to the child for key or right to the sibling; *at becomes that
+ * node.
+ * STEP_RESTART: the node is DEAD, or key is below it; *at is unchanged. leaf_next: the child is a
+ * leaf, prefetch it for `intent`.
  */
-static __always_inline enum step descend_step(struct node **at, u64 key, bool leaf_next, enum intent intent)
+static __always_inline enum step descend_step(struct node **at, u64 key, bool leaf_next,
+					      enum intent intent)
 {
 	struct node *node = *at, *next;
 	enum step step;
@@ -113,7 +122,8 @@ static __always_inline enum step descend_step(struct node **at, u64 key, bool le
 }
 
 /*
- * From a leaf to the one that covers key, moving right. Returns it with its lockword; NULL: begin at the root again.
+ * From a leaf to the one that covers key, moving right. Returns it with its lockword; NULL: begin
+ * at the root again.
  */
 static __always_inline struct node *move_right(struct node *leaf, u64 key, u64 *lockword)
 {
@@ -142,7 +152,8 @@ static __always_inline struct node *move_right(struct node *leaf, u64 key, u64 *
 }
 
 /* Descend to the leaf that covers key. Returns it with its lockword as it was when that was so. */
-static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *lockword, enum intent intent)
+static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *lockword,
+					    enum intent intent)
 {
 	for (;;) {
 		struct node *node =
@@ -154,7 +165,8 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 			step = descend_step(&node, key, false, intent);
 		while (step && node_level(node) == 1)
 			step = descend_step(&node, key, true, intent);
-		if (likely(step && !node_level(node))) { /* else its memory is an inner node's again */
+		if (likely(step &&
+			   !node_level(node))) { /* else its memory is an inner node's again */
 			node = move_right(node, key, lockword);
 			if (likely(node))
 				return node;
@@ -164,8 +176,9 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 }
 
 /*
- * Begin an optimistic read of a leaf that probably covers key, or whose upper half has moved to its right sibling since.
- * Returns the leaf that covers key with its lockword, which the caller validates; NULL if neither does.
+ * Begin an optimistic read of a leaf that probably covers key, or whose upper half has moved to its
+ * right sibling since. Returns the leaf that covers key with its lockword, which the caller
+ * validates; NULL if neither does.
  */
 static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *lockword)
 {
@@ -183,8 +196,8 @@ static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *
 	return node_holds(right, key, lockword) ? right : NULL;
 }
 
-/* The node of this level that covers key, with its lockword then; NULL if the tree has no such level.
- * In a read-side critical section. */
+/* The node of this level that covers key, with its lockword then; NULL if the tree has no such
+ * level. In a read-side critical section. */
 struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *lockword);
 /* The same, locked. */
 struct node *level_lock(struct tree *tree, u64 key, unsigned int level);

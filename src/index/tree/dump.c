@@ -31,7 +31,8 @@ static void dump_entries(const struct dump *dump, const struct node *node)
 		struct lath_item item;
 
 		item_of(node, __ffs64(live), dump->tree->ranges, &item);
-		PRINT(dump, "    [%llx, +%llx) -> %llx\n", U(item.key), U(item.size), U(item.value));
+		PRINT(dump, "    [%llx, +%llx) -> %llx\n", U(item.key), U(item.size),
+		      U(item.value));
 	}
 }
 
@@ -43,8 +44,8 @@ static void dump_links(const struct dump *dump, const struct node *node)
 		PRINT(dump, "  n%llx -> n%llx;\n", U((uintptr_t)node),
 		      U((uintptr_t)node_child(node, __ffs64(live))));
 	if (node->right)
-		PRINT(dump, "  n%llx -> n%llx [style=dashed, constraint=false];\n", U((uintptr_t)node),
-		      U((uintptr_t)node->right));
+		PRINT(dump, "  n%llx -> n%llx [style=dashed, constraint=false];\n",
+		      U((uintptr_t)node), U((uintptr_t)node->right));
 }
 
 static void dump_node(const struct dump *dump, const struct node *node)
@@ -52,13 +53,15 @@ static void dump_node(const struct dump *dump, const struct node *node)
 	const char *state = node->lockword & NODE_HALF_DEAD ? " half-dead" : "";
 
 	if (dump->dot) {
-		PRINT(dump, "  n%llx [shape=box, label=\"L%u%s\\n[%llx, %llx]\\n%u of %u, shift %u\"];\n",
+		PRINT(dump,
+		      "  n%llx [shape=box, label=\"L%u%s\\n[%llx, %llx]\\n%u of %u, shift %u\"];\n",
 		      U((uintptr_t)node), node_level(node), state, U(node->low), U(node->last),
 		      node_count(node), node->used, node->shift);
 		dump_links(dump, node);
 		return;
 	}
-	PRINT(dump, "level %u%s [%llx, %llx] %u entries, %u used, base %llx, shift %u, version %llu\n",
+	PRINT(dump,
+	      "level %u%s [%llx, %llx] %u entries, %u used, base %llx, shift %u, version %llu\n",
 	      node_level(node), state, U(node->low), U(node->last), node_count(node), node->used,
 	      U(node->base), node->shift, U(node->lockword / NODE_VERSION));
 	if (!node_level(node))

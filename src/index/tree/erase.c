@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * erase.c - erase: it clears one bit. A leaf that becomes sparse is merged some time later (merge.c).
+ * erase.c - erase: it clears one bit. A leaf that becomes sparse is merged some time later
+ * (merge.c).
  */
 #include "index/tree/erase.h"
 #include "index/tree/change.h"
@@ -22,7 +23,8 @@ static void note_sparse(struct tree *tree, u64 key)
 	lath_reader_exit(tree->rcu);
 }
 
-static __always_inline void erase_entry(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
+static __always_inline void erase_entry(struct tree *tree, struct node *leaf, int i,
+					struct lath_item *old)
 {
 	u64 key = node_key(leaf, (unsigned int)i);
 	unsigned int count;
@@ -55,8 +57,8 @@ static int find_entry(const struct tree *tree, const struct node *leaf, u64 key,
 	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, tree->ranges));
 }
 
-enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key, bool exact,
-			       struct lath_item *old)
+enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
+			       bool exact, struct lath_item *old)
 {
 	int i = find_entry(tree, leaf, key, exact);
 
@@ -115,7 +117,8 @@ int lath_index_erase_item_at(struct lath_index *index, uint64_t point, struct la
 	return erase(tree_of(index), point, false, old);
 }
 
-int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected, struct lath_item *there)
+int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
+			struct lath_item *there)
 {
 	struct tree *tree = tree_of(index);
 	struct node *leaf;

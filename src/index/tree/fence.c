@@ -76,7 +76,8 @@ void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 
 	for (leaf = first; leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
 		change_node(tree, leaf);
 	unlock_changed(first, last);
-	if (apart) /* half-dead leaves stand before last in the parent too: no separator moves past them */
+	if (apart) /* half-dead leaves stand before last in the parent too: no separator moves past
+		      them */
 		merge_half_dead(tree, key, end);
 	else
 		post_low(tree, last);

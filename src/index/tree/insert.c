@@ -3,9 +3,11 @@
  * insert.c - insert.
  *
  *   1  locate_locked   the leaf that covers the item's first key, locked (locate.h)
- *   2  leaf_insert     the item ends in the leaf too, and there is room: done (leaf.h, block/node.c)
+ *   2  leaf_insert     the item ends in the leaf too, and there is room: done (leaf.h,
+ *                      block/node.c)
  *   3  insert_across   it ends in a leaf to the right: move the fences (fence.c)
- *   4  leaf_make_room  no room: give entries to the siblings or split, then begin again (redistribute.c, post.c)
+ *   4  leaf_make_room  no room: give entries to the siblings or split, then begin again
+ *                      (redistribute.c, post.c)
  */
 #include "index/tree/insert.h"
 #include "index/tree/change.h"
@@ -14,11 +16,12 @@
 #include "index/tree/redistribute.h"
 
 /*
- * Insert an item that begins in the locked leaf, behind all its entries, and ends beyond its right fence.
- * LEAF_DONE | LEAF_CONFLICT (*conflict) | LEAF_FULL_LOCKED: [first, *full] are still locked.
+ * Insert an item that begins in the locked leaf, behind all its entries, and ends beyond its right
+ * fence. LEAF_DONE | LEAF_CONFLICT (*conflict) | LEAF_FULL_LOCKED: [first, *full] are still locked.
  */
-static enum leaf_result insert_across(struct tree *tree, struct node *first, const struct lath_item *item,
-				      struct lath_item *conflict, struct node **full)
+static enum leaf_result insert_across(struct tree *tree, struct node *first,
+				      const struct lath_item *item, struct lath_item *conflict,
+				      struct node **full)
 {
 	u64 end = item->key + item->size - 1;
 	int hit;
@@ -52,8 +55,8 @@ enum leaf_result insert_from(struct tree *tree, struct node *leaf, const struct 
 	return result;
 }
 
-/* Insert although the locked leaf is full or the item ends beyond it. Unlocks. Results as insert_item. What is left of a
- * reserve that is not fixed is freed. */
+/* Insert although the locked leaf is full or the item ends beyond it. Unlocks. Results as
+ * insert_item. What is left of a reserve that is not fixed is freed. */
 static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_item *item,
 		       struct lath_item *conflict, struct reserve *reserve)
 {
@@ -95,7 +98,8 @@ int insert_item(struct tree *tree, const struct lath_item *item, struct lath_ite
 	return insert_into(tree, locate_locked(tree, item->key), item, conflict, reserve);
 }
 
-int lath_index_insert_item(struct lath_index *index, const struct lath_item *item, struct lath_item *conflict)
+int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
+			   struct lath_item *conflict)
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * leaf.h - one leaf, one lock: what a step of a change returns, and the insert between the fence keys.
+ * leaf.h - one leaf, one lock: what a step of a change returns, and the insert between the fence
+ * keys.
  *
- * No range crosses a fence (I5). So whatever could overlap a new range that fits between a leaf's fence keys is in
- * the same leaf, and its lock is all an insert needs.
+ * No range crosses a fence (I5). So whatever could overlap a new range that fits between a leaf's
+ * fence keys is in the same leaf, and its lock is all an insert needs.
  */
 #ifndef LATH_INDEX_LEAF_H
 #define LATH_INDEX_LEAF_H
@@ -28,11 +29,11 @@ static inline int leaf_error(enum leaf_result result)
 }
 
 /*
- * Insert an item that begins in the locked leaf. LEAF_DONE | LEAF_CONFLICT (*conflict, if not NULL: an item that
- * overlaps) | LEAF_FULL_LOCKED | LEAF_CROSSES_LOCKED.
+ * Insert an item that begins in the locked leaf. LEAF_DONE | LEAF_CONFLICT (*conflict, if not NULL:
+ * an item that overlaps) | LEAF_FULL_LOCKED | LEAF_CROSSES_LOCKED.
  */
-static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf, const struct lath_item *item,
-					   struct lath_item *conflict)
+static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
+					   const struct lath_item *item, struct lath_item *conflict)
 {
 	u64 key = item->key, end = key + item->size - 1;
 	unsigned int rank = node_rank(leaf, key);
@@ -40,7 +41,8 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 	bool ranges = tree->ranges;
 	int hit = -1;
 
-	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf) && key >= leaf->low && key <= leaf->last);
+	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf) && key >= leaf->low &&
+		    key <= leaf->last);
 	if (ranges && below && node_end(leaf, __fls64(below), true) >= key)
 		hit = (int)__fls64(below);
 	else if (above && node_key(leaf, __ffs64(above)) <= end)

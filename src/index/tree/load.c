@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * load.c - fill an empty tree from sorted items: full leaves, full inner nodes, no searching. Excludes all other calls.
+ * load.c - fill an empty tree from sorted items: full leaves, full inner nodes, no searching.
+ * Excludes all other calls.
  */
 #include "index/tree/change.h"
 #include "index/tree/pool.h"
 
 /* 0 | -EINVAL (*bad: the index of the first item out of order, overlapping or invalid) */
-static int check_items(const struct tree *tree, size_t n, const struct lath_item *items, size_t *bad)
+static int check_items(const struct tree *tree, size_t n, const struct lath_item *items,
+		       size_t *bad)
 {
 	size_t i;
 
@@ -37,8 +39,8 @@ static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node
 }
 
 /* Add a node that begins at `low` right of `left`, or the first one of a level. NULL: no memory. */
-static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind, unsigned int level,
-			      u64 low)
+static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind,
+			      unsigned int level, u64 low)
 {
 	struct node *node = node_alloc(tree, kind);
 
@@ -54,7 +56,8 @@ static struct node *add_right(struct tree *tree, struct node *left, enum pool_ki
 }
 
 /* Fill the leaf and as many right of it as it takes. Returns false if there is no memory. */
-static bool load_leaves(struct tree *tree, struct node *leaf, size_t n, const struct lath_item *items)
+static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
+			const struct lath_item *items)
 {
 	size_t i;
 
@@ -73,7 +76,8 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n, const st
 	return true;
 }
 
-/* Build the level above the one that begins with `below`. Returns its first node, or NULL: no memory. */
+/* Build the level above the one that begins with `below`. Returns its first node, or NULL: no
+ * memory. */
 static struct node *load_inner(struct tree *tree, struct node *below)
 {
 	unsigned int level = node_level(below) + 1;
@@ -132,7 +136,8 @@ no_memory:
 	return -ENOMEM;
 }
 
-int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items, size_t *bad)
+int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
+			   size_t *bad)
 {
 	struct tree *tree = tree_of(index);
 	int ret = check_items(tree, n, items, bad);

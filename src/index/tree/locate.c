@@ -5,7 +5,8 @@
 #include "index/tree/locate.h"
 
 /* By the hint table, or else by a descent. */
-static __always_inline struct node *find(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
+static __always_inline struct node *find(struct tree *tree, u64 key, enum intent intent,
+					 u64 *lockword)
 {
 	struct node *leaf = hint_find(tree, key, lockword, intent);
 

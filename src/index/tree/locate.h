@@ -2,13 +2,15 @@
 /*
  * locate.h - from a key to its leaf: the only way there for every call that knows its key.
  *
- * locate() tries, in this order: the thread's fingers (two loads, for neighbouring keys), the hint table (one
- * cache miss), the descent from the root. The first two may fail; the descent does not. What any of them
- * returns is trusted only as far as the leaf's lockword says: the caller validates it after reading, or locks
- * the leaf under it. Batches look up many leaves at once (batch.c) and use the same parts.
+ * locate() tries, in this order: the thread's fingers (two loads, for neighbouring keys), the hint
+ * table (one cache miss), the descent from the root. The first two may fail; the descent does not.
+ * What any of them returns is trusted only as far as the leaf's lockword says: the caller validates
+ * it after reading, or locks the leaf under it. Batches look up many leaves at once (batch.c) and
+ * use the same parts.
  *
- * No lock held; may run concurrently with anything. For locate(), the caller is in a section (section_enter) until it has
- * validated or locked the leaf; locate_locked() is called in a call (lath_call_enter).
+ * No lock held; may run concurrently with anything. For locate(), the caller is in a section
+ * (section_enter) until it has validated or locked the leaf; locate_locked() is called in a call
+ * (lath_call_enter).
  */
 #ifndef LATH_INDEX_LOCATE_H
 #define LATH_INDEX_LOCATE_H
@@ -20,8 +22,10 @@ struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *loc
 /* locate_locked() without fingers. */
 struct node *locate_far_locked(struct tree *tree, u64 key);
 
-/* Returns the leaf that covers key, with its lockword as it was when that was so. Never locked, never DEAD. */
-static __always_inline struct node *locate(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
+/* Returns the leaf that covers key, with its lockword as it was when that was so. Never locked,
+ * never DEAD. */
+static __always_inline struct node *locate(struct tree *tree, u64 key, enum intent intent,
+					   u64 *lockword)
 {
 	struct node *leaf = finger_find(tree, key, lockword);
 

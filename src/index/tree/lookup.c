@@ -2,10 +2,11 @@
 /*
  * lookup.c - reads: the item at a point, the first one in a key range, the neighbours of a key.
  *
- * One leaf answers most of them: locate it, search it, validate its lockword. A read whose first leaf has no answer
- * goes on to the next one and remembers the lockwords of all it read, its read set. If none of them has changed when
- * the last leaf has been read, then all of them held at that moment, for a hit and for a miss. A read that
- * failed READ_TRIES times takes the same way with the leaves locked, from left to right.
+ * One leaf answers most of them: locate it, search it, validate its lockword. A read whose first
+ * leaf has no answer goes on to the next one and remembers the lockwords of all it read, its read
+ * set. If none of them has changed when the last leaf has been read, then all of them held at that
+ * moment, for a hit and for a miss. A read that failed READ_TRIES times takes the same way with the
+ * leaves locked, from left to right.
  */
 #include "index/tree/lookup.h"
 #include "index/tree/fence.h"
@@ -43,8 +44,8 @@ static bool read_set_valid(const struct read_set *set)
 	return true;
 }
 
-/* The leaf that covers key, locked: a read gave up on validation. Begins a call, which the caller ends after it has
- * unlocked. */
+/* The leaf that covers key, locked: a read gave up on validation. Begins a call, which the caller
+ * ends after it has unlocked. */
 static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
 	lath_call_enter();
@@ -128,8 +129,8 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 
 /* ---- a key range, to the right ---- */
 
-/* Returns the first item of a leaf that starts in [key, last], or with `cover` one that starts before key and reaches
- * it; -1: not in this leaf; -2: neither in this leaf nor further right. */
+/* Returns the first item of a leaf that starts in [key, last], or with `cover` one that starts
+ * before key and reaches it; -1: not in this leaf; -2: neither in this leaf nor further right. */
 static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last, bool cover)
 {
 	int i = node_floor(leaf, key);
@@ -147,7 +148,8 @@ static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last
 }
 
 /* LEAF_DONE | LEAF_ABSENT | LEAF_STALE: something changed, or too many leaves were read */
-static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool cover, struct lath_item *found)
+static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool cover,
+				   struct lath_item *found)
 {
 	struct read_set set = { .count = 0 };
 	struct node *leaf;
@@ -179,7 +181,8 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 }
 
 /* The same with every leaf on the way locked: 0 | -ENOENT */
-static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover, struct lath_item *found)
+static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
+			     struct lath_item *found)
 {
 	struct node *first = lock_after_tries(tree, key), *leaf = first;
 	int i;
@@ -223,7 +226,8 @@ int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t
 	return first_item(tree_of(index), key, key + size - 1, true, found);
 }
 
-int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size, struct lath_item *found)
+int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
+			    struct lath_item *found)
 {
 	int ret;
 
@@ -250,7 +254,8 @@ int lath_index_first_item(struct lath_index *index, struct lath_item *found)
 
 /* ---- to the left ---- */
 
-/* Results as seek_right. A leaf has no link to its left sibling, which is the leaf that covers low - 1. */
+/* Results as seek_right. A leaf has no link to its left sibling, which is the leaf that covers low
+ * - 1. */
 static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *found)
 {
 	struct read_set set = { .count = 0 };
@@ -277,9 +282,12 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 	return i >= 0 ? LEAF_DONE : LEAF_ABSENT;
 }
 
-/* Lock the leaves from the one that covers `from` up to the one that covers key, and find the last item at or before key
- * in them: LEAF_DONE | LEAF_ABSENT | LEAF_STALE: not in these leaves, *low is the first key they cover. */
-static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struct lath_item *found, u64 *low)
+/* Lock the leaves from the one that covers `from` up to the one that covers key, and find the last
+ * item at or before key
+ * in them: LEAF_DONE | LEAF_ABSENT | LEAF_STALE: not in these leaves, *low is the first key they
+ * cover. */
+static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struct lath_item *found,
+				     u64 *low)
 {
 	struct node *first = locate_locked(tree, from), *leaf = first;
 	enum leaf_result result = first->low ? LEAF_STALE : LEAF_ABSENT;

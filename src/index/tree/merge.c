@@ -2,25 +2,27 @@
 /*
  * merge.c - see merge.h.
  *
- * What is erased is often inserted again soon (the 2013 test pops 128 neighbours and puts them back), so a leaf that
- * became sparse is only remembered. It is looked at again SPARSE_RING such events later. If it is still sparse, it
- * is merged with a sibling under the same parent: parent, left and right node are locked, the right one dies, and
- * its downlink leaves the parent in the same locked section. So a descent that meets the DEAD node and starts
- * again does not meet it a second time.
+ * What is erased is often inserted again soon (the 2013 test pops 128 neighbours and puts them
+ * back), so a leaf that became sparse is only remembered. It is looked at again SPARSE_RING such
+ * events later. If it is still sparse, it is merged with a sibling under the same parent: parent,
+ * left and right node are locked, the right one dies, and its downlink leaves the parent in the
+ * same locked section. So a descent that meets the DEAD node and starts again does not meet it a
+ * second time.
  */
 #include "index/tree/merge.h"
 #include "index/tree/change.h"
 #include "index/tree/locate.h"
 #include "index/tree/pool.h"
 
-/* May two nodes with so many entries become one? A quarter of it must stay free, unless one is empty. */
+/* May two nodes with so many entries become one? A quarter of it must stay free, unless one is
+ * empty. */
 static bool nodes_fit(unsigned int a, unsigned int b)
 {
 	return a + b <= NODE_CAP - NODE_CAP / 4 || !a || !b;
 }
 
-/* Move everything from the right to the left one of two locked siblings, and mark the right one DEAD. Either may be
- * half-dead. */
+/* Move everything from the right to the left one of two locked siblings, and mark the right one
+ * DEAD. Either may be half-dead. */
 static void merge_nodes(struct tree *tree, struct node *left, struct node *right)
 {
 	bool left_half_dead = node_half_dead(left), right_half_dead = node_half_dead(right);
@@ -50,8 +52,8 @@ struct merging {
 	u64 first, last; /* fence keys of what was merged */
 };
 
-/* Merge the child at entry j of m->up into the one before it, at entry i. Returns the DEAD node, or NULL: they are no
- * neighbours, or too full. */
+/* Merge the child at entry j of m->up into the one before it, at entry i. Returns the DEAD node, or
+ * NULL: they are no neighbours, or too full. */
 static struct node *merge_children(struct merging *m, int i, int j)
 {
 	struct node *left, *right;
@@ -88,11 +90,12 @@ static bool child_empty(const struct node *up, int i)
 	return !READ_ONCE(node_child(up, (unsigned int)i)->live);
 }
 
-/* Merge the child that covers key with a sibling. Returns the DEAD node or NULL; *more: one of the two was empty, so
- * there may be another like it. */
+/* Merge the child that covers key with a sibling. Returns the DEAD node or NULL; *more: one of the
+ * two was empty, so there may be another like it. */
 static struct node *merge_one(struct merging *m, u64 key, bool *more)
 {
-	int i = (int)inner_slot(m->up, key), next = node_after(m->up, i), before = node_before(m->up, i);
+	int i = (int)inner_slot(m->up, key), next = node_after(m->up, i),
+	    before = node_before(m->up, i);
 	struct node *dead;
 
 	*more = next >= 0 && (child_empty(m->up, next) || child_empty(m->up, i));
@@ -110,7 +113,8 @@ struct merge_result {
 	u64 last;    /* the last key of the parent */
 };
 
-/* Merge the node of this level that covers key with a sibling. Returns false if the level has no parents. */
+/* Merge the node of this level that covers key with a sibling. Returns false if the level has no
+ * parents. */
 static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct merge_result *result)
 {
 	struct merging m = { .tree = tree, .up = level_lock(tree, key, level + 1) };
@@ -137,8 +141,8 @@ static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct me
 	return true;
 }
 
-/* Merge the leaf that covers key with its siblings; then its parent if that has become sparse, and so on. Returns the
- * last key of the leaf's parent. */
+/* Merge the leaf that covers key with its siblings; then its parent if that has become sparse, and
+ * so on. Returns the last key of the leaf's parent. */
 static u64 merge_at(struct tree *tree, u64 key)
 {
 	struct merge_result result;

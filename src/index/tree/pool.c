@@ -2,11 +2,12 @@
 /*
  * pool.c - memory for nodes.
  *
- * There is one pool per kind of node: chunks from the host or the caller's allocator, cut into nodes, and a
- * list of nodes that came back after their grace period. A node in the pool is DEAD and keeps its version, so
- * a hint that still points at it finds out. With LATH_NODE_EACH every node is an allocation of its own, freed
- * after its grace period: for the many small trees of a store, and for memory checkers, which then see every
- * access to a freed node. Hints are off in that mode.
+ * There is one pool per kind of node: chunks from the host or the caller's allocator, cut into
+ * nodes, and a list of nodes that came back after their grace period. A node in the pool is DEAD
+ * and keeps its version, so a hint that still points at it finds out. With LATH_NODE_EACH every
+ * node is an allocation of its own, freed
+ * after its grace period: for the many small trees of a store, and for memory checkers, which then
+ * see every access to a freed node. Hints are off in that mode.
  */
 #include "index/tree/pool.h"
 
@@ -19,15 +20,15 @@ struct chunk {
 #define CHUNK_MIN (16ul << 10)
 #define CHUNK_SMALL (64ul << 10)
 #define CHUNK_MAX (2ul << 20)
-/* From this size on a pool takes huge pages unless LATH_SMALL_PAGES forbids it: small pages would miss the TLB at
- * every leaf, and the unused part of a huge page no longer matters. */
+/* From this size on a pool takes huge pages unless LATH_SMALL_PAGES forbids it: small pages would
+ * miss the TLB at every leaf, and the unused part of a huge page no longer matters. */
 #define HUGE_FROM (32ul << 20)
 
 #define CHUNK_STEP 4096ul
 
-/* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it is small) may be
- * unused and populating a chunk never stalls an insert for long. Among nearby sizes it is the one that wastes
- * least after division into nodes. */
+/* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
+ * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
+ * sizes it is the one that wastes least after division into nodes. */
 static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
 {
 	size_t size = CHUNK_MIN, best, n;
@@ -88,12 +89,14 @@ bool pools_init(struct tree *tree)
 		memset(pool, 0, sizeof(*pool));
 		lath_spin_init(&pool->lock);
 		pool->tree = tree;
-		pool->node_size = node_bytes(tree, kind == POOL_LEAF ? tree->ranges : tree->inner_side);
+		pool->node_size =
+			node_bytes(tree, kind == POOL_LEAF ? tree->ranges : tree->inner_side);
 	}
 	if (!tree->holes)
 		return true;
-	tree->stripe = tree->allocator.alloc ? tree->allocator.alloc(tree->allocator.ctx, stripes, 64)
-					     : lath_block_alloc(stripes);
+	tree->stripe = tree->allocator.alloc
+			       ? tree->allocator.alloc(tree->allocator.ctx, stripes, 64)
+			       : lath_block_alloc(stripes);
 	if (tree->stripe)
 		memset(tree->stripe, 0, stripes);
 	return tree->stripe;
@@ -114,7 +117,8 @@ void pools_fini(struct tree *tree)
 		}
 	}
 	if (tree->stripe && tree->allocator.alloc)
-		tree->allocator.free(tree->allocator.ctx, tree->stripe, GAP_STRIPES * sizeof(struct stripe));
+		tree->allocator.free(tree->allocator.ctx, tree->stripe,
+				     GAP_STRIPES * sizeof(struct stripe));
 	else if (tree->stripe)
 		lath_block_free(tree->stripe);
 }
@@ -151,7 +155,8 @@ static void pool_give(struct pool *pool, struct node *node)
 /* Put the unused rest of the pool's current chunk on the free list. Pool locked. */
 static void pool_free_rest(struct pool *pool)
 {
-	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end; pool->fresh += pool->node_size) {
+	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end;
+	     pool->fresh += pool->node_size) {
 		struct node *node = (struct node *)(void *)pool->fresh;
 
 		WRITE_ONCE(node->lockword, NODE_DEAD);
@@ -160,12 +165,14 @@ static void pool_free_rest(struct pool *pool)
 	}
 }
 
-/* Add a chunk; returns false if there is no memory. Two threads may both add one: the second serves later. */
+/* Add a chunk; returns false if there is no memory. Two threads may both add one: the second serves
+ * later. */
 static bool pool_extend(struct pool *pool)
 {
 	struct tree *tree = pool->tree;
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
-	bool huge = tree->huge || (!tree->small && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= HUGE_FROM);
+	bool huge =
+		tree->huge || (!tree->small && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= HUGE_FROM);
 	size_t size = chunk_size(bytes, pool->node_size, huge);
 	struct chunk *chunk = tree_block_alloc(tree, size, huge);
 
@@ -252,7 +259,8 @@ static void node_retired(struct lath_rcu_head *head)
 
 void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 {
-	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_DEAD && !(READ_ONCE(node->lockword) & NODE_LOCKED));
+	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_DEAD &&
+		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
 	if (!READ_ONCE(tree->retired))
 		WRITE_ONCE(tree->retired, true);
 	/* no reader follows the right link of a DEAD node: store the pool it goes back to there */

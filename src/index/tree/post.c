@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * post.c - see post.h. Each step locks one parent, decides what is to be done, and does it. A step may lead to
- * another one for a node of the next level, for example when the parent was split.
+ * post.c - see post.h. Each step locks one parent, decides what is to be done, and does it. A step
+ * may lead to another one for a node of the next level, for example when the parent was split.
  */
 #include "index/tree/post.h"
 #include "index/tree/change.h"
@@ -33,12 +33,13 @@ static int inner_find(const struct node *inner, int i, const struct node *child)
 	return j;
 }
 
-/* Split a full, locked inner node in favour of the new entry (low, child), with the right half in the unused node
- * `right`. Unlocks both. */
+/* Split a full, locked inner node in favour of the new entry (low, child), with the right half in
+ * the unused node `right`. Unlocks both. */
 static void inner_split(struct tree *tree, struct node *inner, struct node *right, u64 low,
 			struct node *child)
 {
-	/* an entry behind all others at the right edge of the level: ascending keys leave full nodes behind */
+	/* an entry behind all others at the right edge of the level: ascending keys leave full
+	 * nodes behind */
 	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
 	unsigned int shift = inner->shift;
 
@@ -64,18 +65,20 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 /* ---- what to do ---- */
 
 enum post_action {
-	POST_NOTHING, /* the parent knows the node well enough */
-	POST_ADD,     /* no entry leads to the node: add one */
-	POST_LOWER,   /* its separator is too high: replace the entry by one at its low fence */
-	POST_REPLACE, /* an entry with its separator leads to a node that begins further left by now: redirect it */
-	POST_BOUNDARY, /* perhaps it is the first child of the parent's right sibling, but begins in the parent: move the
-			* boundary between the two */
+	POST_NOTHING,  /* the parent knows the node well enough */
+	POST_ADD,      /* no entry leads to the node: add one */
+	POST_LOWER,    /* its separator is too high: replace the entry by one at its low fence */
+	POST_REPLACE,  /* an entry with its separator leads to a node that begins further left by
+			  now: redirect it */
+	POST_BOUNDARY, /* perhaps it is the first child of the parent's right sibling, but begins in
+			* the parent: move the boundary between the two */
 };
 
-/* Decide for a node that begins at `low`, which the locked `up` covers. *at: the entry a descent for low takes; *entry:
- * the node's own entry or -1. */
-static enum post_action post_decide(const struct tree *tree, const struct node *up, const struct node *node,
-				    u64 low, bool may_add, unsigned int *at, int *entry)
+/* Decide for a node that begins at `low`, which the locked `up` covers. *at: the entry a descent
+ * for low takes; *entry: the node's own entry or -1. */
+static enum post_action post_decide(const struct tree *tree, const struct node *up,
+				    const struct node *node, u64 low, bool may_add,
+				    unsigned int *at, int *entry)
 {
 	u64 separator;
 	int i = (int)inner_slot(up, low);
@@ -87,7 +90,8 @@ static enum post_action post_decide(const struct tree *tree, const struct node *
 	if (*entry >= 0)
 		return *entry == i || separator == low ? POST_NOTHING : POST_LOWER;
 	if (separator == low)
-		return may_add && READ_ONCE(node_child(up, *at)->low) < low ? POST_REPLACE : POST_NOTHING;
+		return may_add && READ_ONCE(node_child(up, *at)->low) < low ? POST_REPLACE
+									    : POST_NOTHING;
 	if (may_add)
 		return POST_ADD;
 	return tree->holes ? POST_NOTHING
@@ -96,21 +100,23 @@ static enum post_action post_decide(const struct tree *tree, const struct node *
 
 /* ---- actions: `up` is locked before and unlocked after; true: post p->node next ---- */
 
-/* Returns true for one of all threads that want to post this node. The node stays alive until one has. */
+/* Returns true for one of all threads that want to post this node. The node stays alive until one
+ * has. */
 static bool claim_posting(struct node *node)
 {
 	return lath_fetch_clear(&node->no_downlink);
 }
 
-/* The entry at p->node's low fence leads to another child, which begins further left by now: redirect it, and post the
- * other child next. */
+/* The entry at p->node's low fence leads to another child, which begins further left by now:
+ * redirect it, and post the other child next. */
 static bool post_replace(struct posting *p, struct node *up, unsigned int at, u64 low)
 {
 	struct node *other = node_child(up, at);
 	bool claimed = claim_posting(p->node);
 
 	if (claimed) {
-		WRITE_ONCE(other->no_downlink, 1); /* alive: its downlink is in `up`, which is locked */
+		WRITE_ONCE(other->no_downlink,
+			   1); /* alive: its downlink is in `up`, which is locked */
 		WRITE_ONCE(up->pair[at].value, (u64)(uintptr_t)p->node);
 		change_child(p->tree, up, at);
 	}
@@ -121,9 +127,9 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 }
 
 /*
- * If p->node is the first child of up's right sibling, although it begins in up: move the boundary between the two
- * inner nodes down to `low`, or every descent for the keys in between would arrive too far left. The sibling, whose
- * low fence fell, is posted next.
+ * If p->node is the first child of up's right sibling, although it begins in up: move the boundary
+ * between the two inner nodes down to `low`, or every descent for the keys in between would arrive
+ * too far left. The sibling, whose low fence fell, is posted next.
  */
 static bool post_boundary(struct posting *p, struct node *up, u64 low)
 {
@@ -148,8 +154,8 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	return true;
 }
 
-/* Insert an entry for p->node into `up`, split if it is full. The right half, or `up` if it has no downlink itself, is
- * posted next. */
+/* Insert an entry for p->node into `up`, split if it is full. The right half, or `up` if it has no
+ * downlink itself, is posted next. */
 static bool post_insert(struct posting *p, struct node *up, u64 low)
 {
 	unsigned int level = node_level(up);
@@ -184,7 +190,8 @@ static bool post_add(struct posting *p, struct node *up, u64 low)
 	return post_insert(p, up, low);
 }
 
-/* The topmost level has more than one node: put a root above it. Returns false if there is no memory. No lock held. */
+/* The topmost level has more than one node: put a root above it. Returns false if there is no
+ * memory. No lock held. */
 static bool add_root(struct tree *tree, unsigned int level, struct reserve *reserve)
 {
 	struct node *node = reserve_take_inner(tree, reserve);

@@ -2,8 +2,8 @@
 /*
  * range.c - calls that change all items of a key range: erase_range, store_range.
  *
- * erase_range works leaf by leaf. store_range locks all leaves of its range from left to right and keeps them, so
- * that it takes effect at one moment.
+ * erase_range works leaf by leaf. store_range locks all leaves of its range from left to right and
+ * keeps them, so that it takes effect at one moment.
  */
 #include "index/tree/change.h"
 #include "index/tree/fence.h"
@@ -24,16 +24,18 @@ static int first_overlap(const struct node *leaf, bool ranges, u64 key, u64 last
 	return i >= 0 && node_key(leaf, (unsigned int)i) <= last ? i : -1;
 }
 
-/* Erase what one leaf has of [key, last], at most CARRY items, and copy them. Returns their number; *end: the last key
- * up to which the range is empty now. In a read-side critical section. */
-static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath_item *carry, u64 *end)
+/* Erase what one leaf has of [key, last], at most CARRY items, and copy them. Returns their number;
+ * *end: the last key up to which the range is empty now. In a read-side critical section. */
+static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath_item *carry,
+			       u64 *end)
 {
 	struct node *leaf = locate_locked(tree, key);
 	unsigned int n = 0, count;
 	int i = first_overlap(leaf, tree->ranges, key, last);
 
 	change_begin(tree);
-	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last; i = node_after(leaf, i)) {
+	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last;
+	     i = node_after(leaf, i)) {
 		item_of(leaf, (unsigned int)i, tree->ranges, &carry[n++]);
 		node_erase(leaf, (unsigned int)i);
 	}
@@ -51,8 +53,8 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	return n;
 }
 
-int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size, lath_item_fn each,
-			       void *arg)
+int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
+			       lath_item_fn each, void *arg)
 {
 	struct tree *tree = tree_of(index);
 	u64 last = key + size - 1, end;
@@ -86,7 +88,8 @@ struct overlay {
 	bool right_moves;	/* that item begins in the range and must begin later */
 };
 
-static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end, struct overlay *over)
+static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
+			 struct overlay *over)
 {
 	int i = first_overlap(leaf, ranges, key, end);
 
@@ -112,7 +115,8 @@ static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
 }
 
 /* Cut and erase what one leaf has of [key, end]. each: called for erased items that end in it. */
-static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_item_fn each, void *arg)
+static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_item_fn each,
+		       void *arg)
 {
 	int i = first_overlap(leaf, ranges, key, end), next;
 
@@ -131,7 +135,8 @@ static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_it
 	}
 }
 
-/* Clear the locked leaves [first, last] of what a range [key, end] covers, and let `last` cover the range. */
+/* Clear the locked leaves [first, last] of what a range [key, end] covers, and let `last` cover the
+ * range. */
 static void clear_leaves(struct node *first, struct node *last, bool ranges, u64 key, u64 end,
 			 lath_item_fn each, void *arg)
 {
@@ -173,8 +178,8 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			change_begin(tree);
 		clear_leaves(first, last, ranges, key, end, each, arg);
 		if (over.right.size)
-			node_insert(last, node_rank(last, over.right.key), over.right.key, over.right.size,
-				    over.right.value, ranges);
+			node_insert(last, node_rank(last, over.right.key), over.right.key,
+				    over.right.size, over.right.value, ranges);
 		node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
 		if (first == last)
 			node_unlock(first);
@@ -184,8 +189,8 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 	}
 }
 
-int lath_index_store_range(struct lath_index *index, const struct lath_item *item, lath_item_fn each,
-			   void *arg)
+int lath_index_store_range(struct lath_index *index, const struct lath_item *item,
+			   lath_item_fn each, void *arg)
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };

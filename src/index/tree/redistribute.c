@@ -2,10 +2,11 @@
 /*
  * redistribute.c - room for a full leaf.
  *
- * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4). Only when
- * SPLIT_GROUP siblings are full together, they become one more. So random inserts leave leaves about 87 % full
- * instead of 69 %. Entries only ever move to the right: then the low fence of a leaf only falls, and no descent
- * arrives too far right. Streams of ascending keys, at the end or in front of other keys, leave full leaves.
+ * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
+ * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
+ * leaves about 87 % full instead of 69 %. Entries only ever move to the right: then the low fence
+ * of a leaf only falls, and no descent arrives too far right. Streams of ascending keys, at the end
+ * or in front of other keys, leave full leaves.
  *
  * The level above is told afterwards, with no lock held below (post.c).
  */
@@ -15,7 +16,8 @@
 
 /* Leaves that are full together before one is added. More: fuller leaves, dearer splits. */
 #define SPLIT_GROUP 4
-/* So many inserts in a row, each right behind the one before, are a stream; one in 10^14 random leaves looks so. */
+/* So many inserts in a row, each right behind the one before, are a stream; one in 10^14 random
+ * leaves looks so. */
 #define STREAM (NODE_CAP / 8 > 2 ? NODE_CAP / 8 : 2)
 /* Free entries that each leaf must gain for a redistribution without a new leaf to be worth it. */
 #define SHARE_ROOM (NODE_CAP / 16 > 2 ? NODE_CAP / 16 : 2)
@@ -68,9 +70,10 @@ static void lock_group(struct group *group)
 	}
 }
 
-/* Take the new leaf out of the reserve. If there is none, unlock the group and get one for the next try: *ret as
- * leaf_make_room. */
-static struct node *take_leaf(struct tree *tree, struct group *group, struct reserve *reserve, int *ret)
+/* Take the new leaf out of the reserve. If there is none, unlock the group and get one for the next
+ * try: *ret as leaf_make_room. */
+static struct node *take_leaf(struct tree *tree, struct group *group, struct reserve *reserve,
+			      int *ret)
 {
 	struct node *fresh = reserve->leaf;
 
@@ -98,8 +101,8 @@ static void give_right(struct node *left, struct node *right, unsigned int n, bo
 	WRITE_ONCE(left->last, node_key(right, 0) - 1);
 }
 
-/* One round from right to left: give each leaf what it and those right of it lack. Returns true if anything moved; then
- * another round may find more. */
+/* One round from right to left: give each leaf what it and those right of it lack. Returns true if
+ * anything moved; then another round may find more. */
 static bool even_out_round(struct group *group, bool ranges)
 {
 	unsigned int share = group->items / group->n, rest = group->items % group->n, right = 0, i;
@@ -140,8 +143,8 @@ static void even_out(struct group *group, bool ranges)
 		node_rescale(group->leaf[i]);
 }
 
-/* A stream goes on in front of other entries, as where each thread fills a region of its own: these move to the new
- * leaf, and what comes finds room and is appended. */
+/* A stream goes on in front of other entries, as where each thread fills a region of its own: these
+ * move to the new leaf, and what comes finds room and is appended. */
 static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank, bool ranges)
 {
 	give_right(leaf, fresh, leaf->used - rank, ranges);
@@ -156,7 +159,8 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 	link_right(left, fresh);
 }
 
-/* Tell the subscribers of the changed leaves, let the new one be found, and unlock from right to left. */
+/* Tell the subscribers of the changed leaves, let the new one be found, and unlock from right to
+ * left. */
 static void publish_group(struct tree *tree, struct group *group, struct node *fresh)
 {
 	unsigned int i;
@@ -193,8 +197,8 @@ static void append_leaf(struct tree *tree, struct group *group, struct node *fre
 }
 
 /* Redistribute the entries of the group, with `fresh` as one more leaf unless it is NULL. */
-static void share_leaves(struct tree *tree, struct group *group, struct node *fresh, enum room room, u64 key,
-			 struct reserve *reserve)
+static void share_leaves(struct tree *tree, struct group *group, struct node *fresh, enum room room,
+			 u64 key, struct reserve *reserve)
 {
 	struct node *leaf = group->leaf[0], *end = group->leaf[group->n - 1];
 	unsigned int rank = node_rank(leaf, key), i;

@@ -23,9 +23,10 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	}
 }
 
-/* Move entry i of the locked leaf `first` to the locked leaf `last`, which covers its new end, and the fence with it.
- * Unlocks all. */
-static void resize_across(struct tree *tree, struct node *first, struct node *last, unsigned int i, u64 size)
+/* Move entry i of the locked leaf `first` to the locked leaf `last`, which covers its new end, and
+ * the fence with it. Unlocks all. */
+static void resize_across(struct tree *tree, struct node *first, struct node *last, unsigned int i,
+			  u64 size)
 {
 	struct lath_item item;
 

@@ -2,15 +2,17 @@
 /*
  * scan.c - copy items out in order, leaf by leaf.
  *
- * Each leaf is copied under its lockword: what comes out of one leaf was there together. A scan to the right prefetches
- * several leaves ahead. It takes their addresses from their parents, because a right link is known only
- * when its leaf has arrived; what a parent says serves as a prefetch hint only and is never followed.
+ * Each leaf is copied under its lockword: what comes out of one leaf was there together. A scan to
+ * the right prefetches several leaves ahead. It takes their addresses from their parents, because a
+ * right link is known only when its leaf has arrived; what a parent says serves as a prefetch hint
+ * only and is never followed.
  */
 #include "index/tree/locate.h"
 
 /* Leaves prefetched ahead of the one that is copied. */
 #define AHEAD 4
-/* An average leaf has more entries than this: a short scan does not prefetch leaves it will not read. */
+/* An average leaf has more entries than this: a short scan does not prefetch leaves it will not
+ * read. */
 #define LEAF_LEAST (NODE_CAP / 2)
 
 struct scan {
@@ -35,9 +37,11 @@ static void prefetch_ahead(struct scan *scan)
 	if (!scan->children) {
 		const struct node *right = READ_ONCE(parent->right);
 
-		/* a retired node's right link is something else; it was DEAD before that was written */
+		/* a retired node's right link is something else; it was DEAD before that was
+		 * written */
 		smp_rmb(); /* pairs with smp_wmb in node_trylock */
-		scan->parent = READ_ONCE(parent->lockword) & (NODE_LOCKED | NODE_DEAD) ? NULL : right;
+		scan->parent =
+			READ_ONCE(parent->lockword) & (NODE_LOCKED | NODE_DEAD) ? NULL : right;
 		parent = scan->parent;
 		if (!parent)
 			return;
@@ -50,7 +54,8 @@ static void prefetch_ahead(struct scan *scan)
 	node_prefetch(node_child(parent, i));
 }
 
-/* The leaf for scan->from as its parent says, with the leaves behind it prefetched; NULL: the caller locates it. */
+/* The leaf for scan->from as its parent says, with the leaves behind it prefetched; NULL: the
+ * caller locates it. */
 static struct node *first_leaf(struct scan *scan, unsigned int ahead)
 {
 	struct node *parent, *leaf;
@@ -79,7 +84,9 @@ static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last,
 {
 	unsigned int ahead = (unsigned int)min(max / LEAF_LEAST, (size_t)AHEAD);
 
-	*scan = (struct scan){ .tree = tree, .from = from, .last = last, .wanted = max / LEAF_LEAST };
+	*scan = (struct scan){
+		.tree = tree, .from = from, .last = last, .wanted = max / LEAF_LEAST
+	};
 	scan->leaf = ahead ? first_leaf(scan, ahead) : NULL;
 	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
 		scan->leaf = locate(tree, from, FOR_READ, &scan->lockword);
@@ -104,8 +111,8 @@ struct sink {
 	u64 *keys, *values;
 };
 
-static __always_inline size_t copy_entries(const struct scan *scan, u64 live, const struct sink *sink,
-					   size_t n, size_t max)
+static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
+					   const struct sink *sink, size_t n, size_t max)
 {
 	const struct node *leaf = scan->leaf;
 
@@ -132,7 +139,8 @@ static void scan_right(struct scan *scan, struct node *right)
 }
 
 /* Copy at most max items. Returns their number; if it is max, *next is where to go on. */
-static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *sink, size_t max, u64 *next)
+static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *sink, size_t max,
+					  u64 *next)
 {
 	size_t n = 0, m;
 
@@ -157,15 +165,17 @@ static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *
 		if (!(scan->lockword & NODE_HALF_DEAD)) { /* a half-dead leaf covers nothing */
 			if (end >= scan->last || !right)
 				return n;
-			scan->from = max(scan->from, end + 1); /* fences may have moved left since */
+			scan->from =
+				max(scan->from, end + 1); /* fences may have moved left since */
 		}
 		scan_right(scan, right);
 	}
 }
 
-/* Copy at most max items that start in [from, last] to the sink. Returns their number; *next as in lath_index_scan. */
-static __always_inline size_t scan_to(struct tree *tree, u64 from, u64 last, const struct sink *sink,
-				      size_t max, uint64_t *next)
+/* Copy at most max items that start in [from, last] to the sink. Returns their number; *next as in
+ * lath_index_scan. */
+static __always_inline size_t scan_to(struct tree *tree, u64 from, u64 last,
+				      const struct sink *sink, size_t max, uint64_t *next)
 {
 	u64 go_on = from;
 	struct scan scan;
@@ -182,16 +192,16 @@ static __always_inline size_t scan_to(struct tree *tree, u64 from, u64 last, con
 	return n;
 }
 
-size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last, struct lath_item *items,
-		       size_t max, uint64_t *next)
+size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
+		       struct lath_item *items, size_t max, uint64_t *next)
 {
 	struct sink sink = { .items = items };
 
 	return scan_to(tree_of(index), from, last, &sink, max, next);
 }
 
-size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last, uint64_t *keys,
-			      uint64_t *values, size_t max, uint64_t *next)
+size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last,
+			      uint64_t *keys, uint64_t *values, size_t max, uint64_t *next)
 {
 	struct sink sink = { .keys = keys, .values = values };
 
@@ -200,7 +210,8 @@ size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t 
 
 /* ---- to the left ---- */
 
-/* Copy the items of one leaf that start in [first, from], the highest first. Returns their number. */
+/* Copy the items of one leaf that start in [first, from], the highest first. Returns their
+ * number. */
 static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64 first,
 			     struct lath_item *items, size_t max)
 {
@@ -239,8 +250,8 @@ static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item
 	}
 }
 
-size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first, struct lath_item *items,
-			    size_t max, uint64_t *next)
+size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first,
+			    struct lath_item *items, size_t max, uint64_t *next)
 {
 	struct tree *tree = tree_of(index);
 	u64 go_on = from;

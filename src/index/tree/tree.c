@@ -15,8 +15,8 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 
 #define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED)
 
-/* Copy and check a configuration: 0 | -EINVAL. A caller compiled with an older, shorter struct gets the defaults
- * for what it does not know. */
+/* Copy and check a configuration: 0 | -EINVAL. A caller compiled with an older, shorter struct gets
+ * the defaults for what it does not know. */
 static int read_config(struct lath_config *to, const struct lath_config *from)
 {
 	*to = default_config;
@@ -178,7 +178,8 @@ void lath_index_destroy(struct lath_index *index, lath_item_fn each, void *arg)
 
 /* ---- counts ---- */
 
-/* Count the live entries of a level, and its nodes without a downlink. In a read-side critical section. */
+/* Count the live entries of a level, and its nodes without a downlink. In a read-side critical
+ * section. */
 static void count_level(struct tree *tree, unsigned int level, u64 *entries, u64 *no_downlink)
 {
 	struct node *node;

@@ -2,26 +2,28 @@
 /*
  * tree.h - the tree as a whole: its struct, and what every file of the index uses.
  *
- * The index is a B-link tree (Lehman and Yao 1981). Each level is a chain of nodes: a node covers the keys
- * between its fence keys [low, last], its right sibling begins at last + 1, and a descent that arrives in
- * a node too far left for its key moves right. All items are in the leaves.
+ * The index is a B-link tree (Lehman and Yao 1981). Each level is a chain of nodes: a node covers
+ * the keys between its fence keys [low, last], its right sibling begins at last + 1, and a descent
+ * that arrives in a node too far left for its key moves right. All items are in the leaves.
  *
  * Directories, lowest first
  *   block/   one node: version lock, search, insertion, moving entries
  *   tree/    pool, descend                           memory for nodes; from the root to a node
  *   hint/    finger, hint                            from a key to a leaf without a descent
  *   holes/   gap                                     summaries of the free space below a node
- *   tree/    locate.h, change.h                      the two interfaces between the tree and the two above
+ *   tree/    locate.h, change.h                      the two interfaces between the tree and the
+ *   two above
  *            leaf, fence, post, redistribute, merge  steps of a change
- *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, tree, verify, dump: public calls
+ *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, tree, verify,
+ *            dump: public calls
  *   holes/   search, stats                           public calls of lathwork/hole.h
  *
- * Why a descent needs no locks: `low` of a node only falls while the node lives, and a separator is never
- * below its child's low fence (I9). So a descent never arrives too far right, and moving right corrects
- * whatever changed on the way.
+ * Why a descent needs no locks: `low` of a node only falls while the node lives, and a separator is
+ * never below its child's low fence (I9). So a descent never arrives too far right, and moving
+ * right corrects whatever changed on the way.
  *
- * Lock order: inner nodes before leaves, and within a level from left to right. A thread that holds a leaf
- * never waits for an inner node.
+ * Lock order: inner nodes before leaves, and within a level from left to right. A thread that holds
+ * a leaf never waits for an inner node.
  */
 #ifndef LATH_INDEX_TREE_H
 #define LATH_INDEX_TREE_H
@@ -34,8 +36,8 @@
 
 enum pool_kind { POOL_LEAF, POOL_INNER, POOL_KINDS };
 
-/* Memory for nodes of one kind (pool.c). It is type-stable: memory that was a leaf stays a leaf's until
- * the tree ends, so a hint may read the header of a node that has been retired meanwhile. */
+/* Memory for nodes of one kind (pool.c). It is type-stable: memory that was a leaf stays a leaf's
+ * until the tree ends, so a hint may read the header of a node that has been retired meanwhile. */
 struct pool {
 	struct lath_spinlock lock;
 	u64 node_size;
@@ -70,20 +72,22 @@ struct tree {
 	/* read by every call; written when a root is added */
 	struct node *root;
 	bool ranges;
-	bool each;     /* LATH_NODE_EACH: one allocation per node */
-	bool huge;     /* LATH_HUGE_PAGES */
-	bool small;    /* LATH_SMALL_PAGES */
-	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
-	bool retired;  /* a node was handed to reclamation: wait for it at the end */
-	u8 inner_side; /* words per entry of the side column of inner nodes: 0 or GAP_WORDS */
-	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the tree is small */
+	bool each;	   /* LATH_NODE_EACH: one allocation per node */
+	bool huge;	   /* LATH_HUGE_PAGES */
+	bool small;	   /* LATH_SMALL_PAGES */
+	bool holes;	   /* LATH_HOLES: nodes have summaries of the free space below them */
+	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
+	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or GAP_WORDS */
+	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the
+			      tree is small */
 	u64 id;		   /* never used again: a thread's fingers recognise their tree by it */
 	const struct lath_rcu *rcu;
-	struct fingers __percpu *fingers;	       /* in the kernel only (hint/finger.h) */
-	struct lath_allocator allocator;	       /* alloc == NULL: anonymous pages */
-	const struct lath_allocator *shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
-	struct stripe *stripe;			       /* GAP_STRIPES of them with LATH_HOLES, else NULL */
-	struct hint *hint;			       /* the hint table while it is worth using, else NULL */
+	struct fingers __percpu *fingers; /* in the kernel only (hint/finger.h) */
+	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
+	const struct lath_allocator
+		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
+	struct stripe *stripe;	   /* GAP_STRIPES of them with LATH_HOLES, else NULL */
+	struct hint *hint;	   /* the hint table while it is worth using, else NULL */
 
 	/* written on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
@@ -107,9 +111,10 @@ static inline struct tree *tree_of(struct lath_index *index)
 }
 
 /*
- * A call that trusts a node only under its lockword, and follows no link of a node whose lockword it has not
- * compared since, needs no RCU read-side critical section: node memory is type-stable (descend.h). It needs
- * one where nodes are freed one by one, and in the kernel, where it costs next to nothing.
+ * A call that trusts a node only under its lockword, and follows no link of a node whose lockword
+ * it has not compared since, needs no RCU read-side critical section: node memory is type-stable
+ * (descend.h). It needs one where nodes are freed one by one, and in the kernel, where it costs
+ * next to nothing.
  */
 static inline void section_enter(struct tree *tree)
 {
@@ -129,7 +134,8 @@ static inline void section_exit(struct tree *tree)
 	lath_reader_exit(tree->rcu);
 }
 
-/* Around a call that takes locks, which fork() waits for (sys/thread.h), and that follows links without locks. */
+/* Around a call that takes locks, which fork() waits for (sys/thread.h), and that follows links
+ * without locks. */
 static inline void call_enter(struct tree *tree)
 {
 	lath_call_enter();
@@ -149,7 +155,8 @@ static inline struct node *leaf_right(struct node *leaf)
 }
 
 /* Copy entry i of a leaf. */
-static inline void item_of(const struct node *leaf, unsigned int i, bool ranges, struct lath_item *item)
+static inline void item_of(const struct node *leaf, unsigned int i, bool ranges,
+			   struct lath_item *item)
 {
 	item->key = node_key(leaf, i);
 	item->size = node_size(leaf, i, ranges);

@@ -4,9 +4,10 @@
  */
 #include "index/tree/locate.h"
 
-/* Set the value of the item that starts at key, if it is *expected or expected is NULL: 0 | -ENOENT | -EAGAIN.
- * *old, if not NULL: the item as it was. */
-static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, struct lath_item *old)
+/* Set the value of the item that starts at key, if it is *expected or expected is NULL: 0 | -ENOENT
+ * | -EAGAIN. *old, if not NULL: the item as it was. */
+static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
+		   struct lath_item *old)
 {
 	struct node *leaf;
 	int i, ret = -ENOENT;
@@ -30,7 +31,8 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value, s
 	return ret;
 }
 
-int lath_index_replace_item(struct lath_index *index, uint64_t key, uint64_t value, struct lath_item *old)
+int lath_index_replace_item(struct lath_index *index, uint64_t key, uint64_t value,
+			    struct lath_item *old)
 {
 	return replace(tree_of(index), key, NULL, value, old);
 }

@@ -35,8 +35,8 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 	u64 end = 0;
 
 	if (leaf->used > NODE_CAP || leaf->live & ~lath_ones(leaf->used))
-		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->low), U(leaf->live),
-		       leaf->used);
+		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->low),
+		       U(leaf->live), leaf->used);
 	for (i = 0; i < leaf->used; i++) {
 		u64 key = node_key(leaf, i);
 
@@ -47,15 +47,15 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 		if (!(leaf->live >> i & 1))
 			continue;
 		if (any_live && key <= end)
-			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i, U(key),
-			       U(end));
+			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i,
+			       U(key), U(end));
 		end = node_end(leaf, i, ranges);
 		any_live = true;
 		if (end < key)
 			BROKEN(report, 4, "entry %u: key %llx has size 0 or wraps", i, U(key));
 		if (key < leaf->low || end > leaf->last)
-			BROKEN(report, 5, "entry %u: [%llx, %llx] outside the fences [%llx, %llx]", i, U(key),
-			       U(end), U(leaf->low), U(leaf->last));
+			BROKEN(report, 5, "entry %u: [%llx, %llx] outside the fences [%llx, %llx]",
+			       i, U(key), U(end), U(leaf->low), U(leaf->last));
 	}
 	return 0;
 }
@@ -65,7 +65,8 @@ static int check_heads(const struct node *leaf, struct report *report)
 	unsigned int i;
 
 	for (i = 0; i < 64; i++) {
-		u8 want = i < leaf->used ? node_head(leaf->base, leaf->shift, node_key(leaf, i)) : 255;
+		u8 want = i < leaf->used ? node_head(leaf->base, leaf->shift, node_key(leaf, i))
+					 : 255;
 
 		if (leaf->head[i] != want)
 			BROKEN(report, 6, "leaf %llx: head %u is %u, should be %u", U(leaf->low), i,
@@ -88,8 +89,8 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 			       U(node->lockword));
 		if (!(node->lockword & NODE_HALF_DEAD)) {
 			if (ended || node->low != next_low || node->last < node->low)
-				BROKEN(report, 2, "leaf [%llx, %llx] where %llx should begin", U(node->low),
-				       U(node->last), U(next_low));
+				BROKEN(report, 2, "leaf [%llx, %llx] where %llx should begin",
+				       U(node->low), U(node->last), U(next_low));
 			next_low = node->last + 1;
 			ended = node->last == KEY_MAX;
 		} else if (leaf->live) {
@@ -113,7 +114,8 @@ static int check_inner(const struct node *inner, struct report *report)
 	if (ret)
 		return ret;
 	if (!live || node_key(inner, __ffs64(live)) != inner->low)
-		BROKEN(report, 7, "inner node %llx has no child, or does not begin with its low fence",
+		BROKEN(report, 7,
+		       "inner node %llx has no child, or does not begin with its low fence",
 		       U(inner->low));
 	for (; live; live &= live - 1) {
 		unsigned int i = __ffs64(live);
@@ -123,8 +125,8 @@ static int check_inner(const struct node *inner, struct report *report)
 			BROKEN(report, 7, "separator %u: %llx not above the one before", i,
 			       U(node_key(inner, i)));
 		if (node_level(child) + 1 != inner->level || child->lockword & NODE_DEAD)
-			BROKEN(report, 8, "child %u of %llx: level %u, lockword %llx", i, U(inner->low),
-			       node_level(child), U(child->lockword));
+			BROKEN(report, 8, "child %u of %llx: level %u, lockword %llx", i,
+			       U(inner->low), node_level(child), U(child->lockword));
 		if (child->low > node_key(inner, i))
 			BROKEN(report, 9, "separator %llx is below its child's low fence %llx",
 			       U(node_key(inner, i)), U(child->low));
@@ -138,9 +140,10 @@ static int check_inners(struct node *node, struct report *report)
 	int ret = 0;
 
 	for (; node && !ret; node = node->right) {
-		if (node->low != next_low || node->lockword & (NODE_LOCKED | NODE_DEAD | NODE_HALF_DEAD))
-			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin", U(node->low),
-			       U(node->last), U(next_low));
+		if (node->low != next_low ||
+		    node->lockword & (NODE_LOCKED | NODE_DEAD | NODE_HALF_DEAD))
+			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin",
+			       U(node->low), U(node->last), U(next_low));
 		next_low = node->last + 1;
 		ret = check_inner(node, report);
 	}
@@ -176,7 +179,8 @@ static int check_descents(struct tree *tree, struct node *leaf, struct report *r
 			const struct node *at = descend_to(tree, key);
 
 			if (at != leaf || node_find(leaf, key) != (int)i ||
-			    node_cover(leaf, node_end(leaf, i, tree->ranges), tree->ranges) != (int)i)
+			    node_cover(leaf, node_end(leaf, i, tree->ranges), tree->ranges) !=
+				    (int)i)
 				BROKEN(report, 10, "key %llx is there but not found", U(key));
 		}
 	}
