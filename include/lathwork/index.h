@@ -30,6 +30,7 @@
  *   I9  a separator is never below its child's low fence: no descent arrives too far right     [4]
  *   I10 every item is found by a descent from the root                                         [5]
  *   I11 with LATH_HOLES, no summary of free space hides a hole (lathwork/hole.h)               [5]
+ *   I12 with LATH_HOLES, every summary is known. Not checked while nodes lack a downlink       [6]
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
  *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
@@ -120,9 +121,11 @@ struct lath_index_stats {
 	uint64_t lock_falls;	/* reads that took the lock after some failed validations */
 	uint64_t splits;	/* leaves added to full ones */
 	uint64_t merges;
-	uint64_t no_downlink; /* nodes without a parent entry, for want of memory: found by moving
-				 right */
-	uint64_t huge_bytes;  /* of bytes: asked to be on 2 MiB pages */
+	uint64_t no_downlink;	/* nodes without a parent entry, for want of memory: found by moving
+				   right */
+	uint64_t huge_bytes;	/* of bytes: asked to be on 2 MiB pages */
+	uint64_t hole_searches; /* calls of lathwork/hole.h */
+	uint64_t hole_nodes;	/* nodes that these looked at */
 };
 
 /* Called for an item. It must not call the index, unless the function that takes it says so. */

@@ -152,19 +152,33 @@ static void inner_nodes(void)
 
 static void holes(void)
 {
-	struct gap gap, none;
-	u64 *claim;
+	u64 *code, *behind, was;
+	struct node *inner;
+	unsigned int i;
 
 	fill(LATH_RANGES, LATH_HOLES);
-	assert(node_level(root()));
-	claim = gap_child(root(), 0);
-	gap_read(claim, &gap);
-	/* items from the first key to far behind the first hole, and nothing free between them */
-	none = (struct gap){ .rtail = ~(u64)(STEP * 10), .items = 1 };
-	memcpy(claim, &none, sizeof(none));
+	inner = root();
+	assert(node_level(inner));
+	code = gap_column(inner, 0);
+	was = *code;
+	*code = 0; /* four entries have no free run */
 	expect_broken(5, 11, __LINE__);
-	memcpy(claim, &gap, sizeof(gap));
+	*code = was;
+	behind = gap_behind(inner);
+	was = *behind;
+	(*behind)++; /* items end later than they do */
+	expect_broken(5, 11, __LINE__);
+	*behind = was;
+	assert(!lath_index_verify(&list, 6, NULL, 0));
+	/* true, but more than there is */
+	for (i = 0; i < GAP_ALIGNS * SIDE_COLUMN; i++)
+		code[i] = 0x7fff7fff7fff7fff;
+	for (i = 0; i < GAP_ROOM; i++)
+		gap_own((struct tree *)(void *)&list, inner)[i] = 0x7fff7fff7fff7fff;
+	assert(!lath_index_verify(&list, 6, NULL, 0));
+	node_side_unknown(inner, 1); /* true, but says nothing */
 	assert(!lath_index_verify(&list, 5, NULL, 0));
+	expect_broken(6, 12, __LINE__);
 	drop();
 }
 

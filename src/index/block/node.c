@@ -5,8 +5,8 @@
  * Readers may look at a node while it changes. They notice by its version, so the order of stores
  * within a locked section does not matter; WRITE_ONCE keeps each store whole. The live mask (erase
  * clears a bit, insert sets one, entries move only as far as the nearest erased one) makes erasing
- * and inserting again
- * cheap: shifting arrays was half the cost of the 2013 test, which does just that.
+ * and inserting again cheap: shifting arrays was half the cost of the 2013 test, which does just
+ * that.
  */
 #include "index/block/node.h"
 #include "arch/move.h"
@@ -43,14 +43,52 @@ static void move_words(u64 *dst, const u64 *src, size_t n)
 #endif
 }
 
+/* Write one code of a column. */
+static void put_code(u64 *column, unsigned int i, u64 code)
+{
+	unsigned int shift = i % 4 * 16;
+
+	WRITE_ONCE(column[i / 4], (column[i / 4] & ~(0xffffull << shift)) | code << shift);
+}
+
+/* Copy n codes of a column, from entry src on to entry dst on; both may be the same column. */
+static void move_codes(u64 *to, unsigned int dst, const u64 *from, unsigned int src, unsigned int n)
+{
+#if LATH_CHECKED
+	u16 codes[NODE_CAP];
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		codes[i] = (u16)(READ_ONCE(from[(src + i) / 4]) >> (src + i) % 4 * 16);
+	for (i = 0; i < n; i++)
+		put_code(to, dst + i, codes[i]);
+#else
+	/* four 16-bit lanes per word, the lowest first: an array of 16-bit numbers */
+	memmove((char *)to + 2 * dst, (const char *)from + 2 * src, 2 * (size_t)n);
+#endif
+}
+
+static void move_summaries(struct node *to, unsigned int dst, const struct node *from,
+			   unsigned int src, unsigned int n)
+{
+	unsigned int k;
+
+	for (k = 0; k < SIDE_CODES; k++)
+		move_codes(to->size + k * SIDE_COLUMN, dst, from->size + k * SIDE_COLUMN, src, n);
+	for (k = SIDE_CODES_END; k < SIDE_CODES_END + 2 * NODE_CAP; k += NODE_CAP)
+		move_words(to->size + k + dst, from->size + k + src, n);
+}
+
 static void move_entries(struct node *to, unsigned int dst, const struct node *from,
 			 unsigned int src, unsigned int n, unsigned int side)
 {
 	if (!n)
 		return;
 	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
-	if (side)
-		move_words(&to->size[dst * side], &from->size[src * side], n * (size_t)side);
+	if (side == 1)
+		move_words(&to->size[dst], &from->size[src], n);
+	else if (side)
+		move_summaries(to, dst, from, src, n);
 }
 
 /* Readers load eight heads at a time. Checked builds store byte by byte, so that each store is
@@ -92,10 +130,12 @@ static void entries_up(struct node *node, unsigned int i, unsigned int n, unsign
 
 void node_side_unknown(struct node *node, unsigned int i)
 {
-	unsigned int w;
+	unsigned int k;
 
-	for (w = 0; w < GAP_WORDS; w++)
-		WRITE_ONCE(node->size[i * GAP_WORDS + w], ~0ull);
+	for (k = 0; k < SIDE_CODES; k++)
+		put_code(node->size + k * SIDE_COLUMN, i, 0x7fff);
+	WRITE_ONCE(node->size[SIDE_CODES_END + i], KEY_MAX);
+	WRITE_ONCE(node->size[SIDE_CODES_END + NODE_CAP + i], 0);
 }
 
 static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value,

@@ -11,9 +11,9 @@
  *   +64    head[64]                   one byte per entry, ascending with the keys
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
  *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a
- *                                     miss never loads it. Inner nodes with LATH_HOLES: a summary
- *                                     per child (holes/gap.h). With LATH_HOLES a node's own summary
- *                                     follows
+ *                                     miss never loads it. Inner nodes with LATH_HOLES: columns of
+ *                                     their entries' summaries (holes/gap.h). With LATH_HOLES a
+ *                                     node's own summary follows
  *
  * Version lock (optimistic lock coupling; Leis et al., "The ART of practical synchronization",
  * DaMoN 2016). The lockword is a lock bit, two state bits and a version that grows with every
@@ -91,9 +91,15 @@ struct node {
 };
 
 /* Words per entry of the side column: 0 in the points layout, 1 (the size) in leaves of ranges,
- * GAP_WORDS (the summary of the child, holes/gap.h) in inner nodes of a tree with LATH_HOLES.
- * Functions that move entries take this number as `side`. */
-#define GAP_WORDS 8
+ * SIDE_WORDS in inner nodes of a tree with LATH_HOLES. Functions that move entries take this number
+ * as `side`. The last are SIDE_CODES columns of 16-bit codes, four entries in a word, and then two
+ * columns of words. */
+#define SIDE_CODES 32
+#define SIDE_WORDS (SIDE_CODES / 4 + 2)
+/* Words of one column of codes; the first word behind all of them. */
+#define SIDE_COLUMN (NODE_CAP / 4)
+#define SIDE_CODES_END (SIDE_CODES * SIDE_COLUMN)
+_Static_assert(NODE_CAP % 4 == 0, "columns are whole words");
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
 _Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152,
@@ -351,7 +357,7 @@ static inline unsigned int node_rank(const struct node *node, u64 key)
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 	       unsigned int shift);
 /* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored
- * unless side is 1; a summary is set to "unknown". */
+ * unless side is 1; a summary is set to "unknown" (node_side_unknown). */
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
 		 unsigned int side);
 /* Append an entry to a node that is filled in order; the caller rescales at the end. */
@@ -362,7 +368,7 @@ static inline void node_erase(struct node *node, unsigned int i)
 	LATH_ASSERT(node_is_locked(node) && i < NODE_CAP && node->live >> i & 1);
 	WRITE_ONCE(node->live, node->live & ~(1ull << i));
 }
-/* Set the summary of entry i to all ones, which claims nothing. */
+/* Set the summary of entry i of an inner node to "unknown: anything may be free". */
 void node_side_unknown(struct node *node, unsigned int i);
 /* Erase all entries and forget their keys. */
 void node_clear(struct node *node);

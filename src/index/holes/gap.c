@@ -3,187 +3,277 @@
  * gap.c - computing summaries and keeping them true.
  */
 #include "index/holes/gap.h"
+#include "index/tree/descend.h"
 #include "index/tree/locate.h"
 
-static const struct gap gap_unknown = { ~0ull,
-					~0ull,
-					~0ull,
-					~0ull,
-					{ ~0ull, ~0ull, ~0ull, ~0ull } };
-static const struct gap gap_nothing = { .head = KEY_MAX, .rtail = KEY_MAX };
+#define GAP_ALL LATH_CODES((u64)GAP_CODE_MAX)
 
-/* The larger of each pair of bytes. */
-static u64 max_bytes(u64 a, u64 b)
-{
-	u64 tops = lath_bytes_ge(a, b), all = (tops << 1) - (tops >> 7);
+static const struct gap gap_nothing = { .before = KEY_MAX };
 
-	return (a & all) | (b & ~all);
-}
+/* ---- arithmetic ---- */
 
-/* Add a run to a summary under construction. There room[k] counts only keys aligned to exactly 2^k;
- * gap_sum() then extends each value to the smaller alignments. */
-static void gap_add_run(struct gap *sum, u64 first, u64 last)
-{
-	u64 at;
-
-	if (first > last)
-		return;
-	sum->wide = max(sum->wide, last - first + 1);
-	for_each_entry(at, first, last) {
-		unsigned int slot = gap_slot(at & -at);
-		u8 code = gap_code(last - at + 1);
-
-		if (gap_room(sum, slot) < code)
-			sum->room[slot / 8] += (u64)(code - gap_room(sum, slot)) << slot % 8 * 8;
-	}
-}
-
-/* Extend a summary under construction by that of a node to the right. */
-static void gap_append(struct gap *sum, const struct gap *gap)
+static void max_room(u64 *room, const u64 *by)
 {
 	unsigned int w;
 
-	if (!gap_items(gap))
-		return;
-	if (!gap_items(sum))
-		sum->head = gap->head;
-	else if (gap->head > gap_tail(sum))
-		gap_add_run(sum, gap_tail(sum) + 1, gap->head - 1);
-	sum->rtail = gap->rtail;
-	sum->items = 1;
-	sum->wide = max(sum->wide, gap->wide);
-	for (w = 0; w < GAP_ALIGNS / 8; w++)
-		sum->room[w] = max_bytes(sum->room[w], gap->room[w]);
+	for (w = 0; w < GAP_ROOM; w++)
+		room[w] = lath_codes_max(room[w], by[w]);
 }
 
-/* Finish a summary under construction: the maximum of each byte and those above it. */
-static void gap_sum(struct gap *sum)
+static void raise_slot(u64 *room, unsigned int slot, unsigned int code)
+{
+	u64 *word = &room[slot / GAP_LANES];
+	unsigned int shift = slot % GAP_LANES * 16, now = (unsigned int)(*word >> shift) & 0xffff;
+
+	if (now < code)
+		*word += (u64)(code - now) << shift;
+}
+
+/* Add the run [first, last] to room[] under construction, where room[k] counts only keys aligned to
+ * exactly 2^k; room_finish() then extends each value to the smaller alignments. */
+static void room_add(u64 *room, u64 first, u64 last)
+{
+	u64 at;
+
+	if (!first) /* aligned to everything: all other keys of the run have less room */
+		raise_slot(room, GAP_ALIGNS - 1, gap_code(last + 1));
+	for (at = first; at && at <= last; at += at & -at)
+		raise_slot(room, gap_slot(at & -at), gap_code(last - at + 1));
+}
+
+/* The maximum of each code and those behind it. */
+static void room_finish(u64 *room)
 {
 	u64 above = 0;
 	unsigned int w;
 
-	for (w = GAP_ALIGNS / 8; w--;) {
-		u64 room = max_bytes(sum->room[w], above << 56);
+	for (w = GAP_ROOM; w--;) {
+		u64 codes = lath_codes_max(room[w], above << 48);
 
-		room = max_bytes(room, room >> 8);
-		room = max_bytes(room, room >> 16);
-		room = max_bytes(room, room >> 32);
-		sum->room[w] = room;
-		above = room & 255;
+		codes = lath_codes_max(codes, codes >> 16);
+		codes = lath_codes_max(codes, codes >> 32);
+		room[w] = codes;
+		above = codes & 0xffff;
 	}
 }
 
-static void measure_leaf(struct node *leaf, struct gap *sum)
+static bool room_within(const u64 *room, const u64 *limit)
 {
-	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP);
-
-	for (; live; live &= live - 1) {
-		unsigned int i = __ffs64(live);
-
-		if (!sum->items)
-			sum->head = node_key(leaf, i);
-		else
-			gap_add_run(sum, gap_tail(sum) + 1, node_key(leaf, i) - 1);
-		sum->rtail = ~node_end(leaf, i, true);
-		sum->items = 1;
-	}
-}
-
-void gap_measure(struct node *node, struct gap *gap)
-{
-	u64 live = READ_ONCE(node->live) & lath_ones(NODE_CAP);
-	struct gap one;
-
-	*gap = gap_nothing;
-	if (!node_level(node)) {
-		measure_leaf(node, gap);
-	} else {
-		for (; live; live &= live - 1) {
-			gap_read(gap_child(node, __ffs64(live)), &one);
-			gap_append(gap, &one);
-		}
-	}
-	gap_sum(gap);
-}
-
-/* Returns true if the summary was another one. */
-static bool gap_write(u64 *words, const struct gap *gap)
-{
-	struct gap old;
 	unsigned int w;
 
-	gap_read(words, &old);
-	if (!memcmp(&old, gap, sizeof(old)))
-		return false;
-	WRITE_ONCE(words[0], gap->wide);
-	WRITE_ONCE(words[1], gap->head);
-	WRITE_ONCE(words[2], gap->rtail);
-	WRITE_ONCE(words[3], gap->items);
-	for (w = 0; w < GAP_ALIGNS / 8; w++)
-		WRITE_ONCE(words[4 + w], gap->room[w]);
+	for (w = 0; w < GAP_ROOM; w++)
+		if (lath_codes_max(limit[w], room[w]) != limit[w])
+			return false;
 	return true;
 }
 
-void gap_recompute(const struct tree *tree, struct node *node)
+/* Extend a summary under construction by that of a node to the right. */
+static void gap_append(struct gap *sum, const struct gap *right)
 {
-	struct gap gap;
-
-	if (!tree->holes)
+	max_room(sum->room, right->room);
+	if (gap_empty(right->before, right->behind))
 		return;
-	gap_measure(node, &gap);
-	gap_write(gap_own(tree, node), &gap);
+	if (gap_empty(sum->before, sum->behind))
+		sum->before = right->before;
+	else if (right->before >= sum->behind)
+		room_add(sum->room, sum->behind, right->before);
+	sum->behind = right->behind;
 }
 
-void gap_copy_child(const struct tree *tree, struct node *inner, unsigned int i)
-{
-	struct gap gap;
+/* ---- measuring one node ---- */
 
-	if (!tree->holes)
-		return;
-	gap_read(gap_own(tree, node_child(inner, i)), &gap);
-	gap_write(gap_child(inner, i), &gap);
+static void measure_leaf(struct node *leaf, struct gap *gap)
+{
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), behind = 0;
+	bool some = !READ_ONCE(leaf->low), full = false; /* some: an item, or what acts as one */
+
+	*gap = gap_nothing;
+	if (some)
+		gap->before = 0;
+	else if (live)
+		gap->before = node_key(leaf, __ffs64(live)) - 1;
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		u64 key = node_key(leaf, i), end = node_end(leaf, i, true);
+
+		if (some && key > behind)
+			room_add(gap->room, behind, key - 1);
+		full = end == KEY_MAX;
+		behind = end + 1;
+		some = true;
+	}
+	if (READ_ONCE(leaf->last) == KEY_MAX) {
+		if (some && !full)
+			room_add(gap->room, behind, KEY_MAX);
+		behind = KEY_MAX;
+	}
+	gap->behind = behind;
+	room_finish(gap->room);
 }
 
-bool gap_promises(const struct tree *tree, struct node *leaf, unsigned int i)
+int gap_next(struct node *inner, int i)
 {
-	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
-	struct gap own;
-	u64 first, last;
+	do {
+		i = node_after(inner, i);
+	} while (i >= 0 && gap_entry_empty(inner, (unsigned int)i));
+	return i;
+}
 
-	gap_read(gap_own(tree, leaf), &own);
-	if (!gap_items(&own))
-		return true;
-	if (before < 0 && after < 0)
+int gap_previous(struct node *inner, int i)
+{
+	do {
+		i = node_before(inner, i);
+	} while (i >= 0 && gap_entry_empty(inner, (unsigned int)i));
+	return i;
+}
+
+/* The ends of what an inner node's entries promise. */
+static void inner_ends(struct node *inner, struct gap *gap)
+{
+	int first = gap_next(inner, -1), last = gap_previous(inner, NODE_CAP);
+
+	gap->before = first >= 0 ? READ_ONCE(gap_before(inner)[first]) : KEY_MAX;
+	gap->behind = last >= 0 ? READ_ONCE(gap_behind(inner)[last]) : 0;
+}
+
+/* A mask of entries as words of lanes. */
+static void lanes_of(u64 entries, u64 *lanes)
+{
+	unsigned int w;
+
+	for (w = 0; w < SIDE_COLUMN; w++) {
+		u64 bits = entries >> GAP_LANES * w & 15;
+
+		/* bit i of four to the lowest bit of lane i, then to the whole lane */
+		bits = (bits | bits << 15 | bits << 30 | bits << 45) & LATH_CODES(1ull);
+		lanes[w] = bits * 0xffff;
+	}
+}
+
+static void measure_inner(struct node *inner, struct gap *gap)
+{
+	u64 live[SIDE_COLUMN];
+	unsigned int k;
+
+	*gap = gap_nothing;
+	inner_ends(inner, gap);
+	lanes_of(inner->live, live);
+	for (k = 0; k < GAP_ALIGNS; k++)
+		gap->room[k / GAP_LANES] |=
+			(u64)lath_codes_most(gap_column(inner, k), SIDE_COLUMN, live)
+			<< k % GAP_LANES * 16;
+}
+
+static void measure(struct node *node, struct gap *gap)
+{
+	if (node_level(node))
+		measure_inner(node, gap);
+	else
+		measure_leaf(node, gap);
+}
+
+/* ---- reading and writing ---- */
+
+static void read_own(const struct tree *tree, struct node *node, struct gap *gap)
+{
+	const u64 *own = gap_own(tree, node);
+	unsigned int w;
+
+	for (w = 0; w < GAP_ROOM; w++)
+		gap->room[w] = READ_ONCE(own[w]);
+	gap->before = READ_ONCE(own[GAP_ROOM]);
+	gap->behind = READ_ONCE(own[GAP_ROOM + 1]);
+}
+
+static bool write_word(u64 *word, u64 value)
+{
+	if (*word == value)
 		return false;
-	if (before < 0)
-		return own.head >= node_key(leaf, (unsigned int)after);
-	first = node_end(leaf, (unsigned int)before, true) + 1;
-	if (after < 0)
-		return gap_tail(&own) < first;
-	last = node_key(leaf, (unsigned int)after) - 1;
-	if (last < own.head ||
-	    first > gap_tail(&own)) /* before the first or behind the last promised item */
-		return true;
-	return gap_has_run(&own, first, last);
+	WRITE_ONCE(*word, value);
+	return true;
 }
 
-/* Nodes without a downlink may follow a child in its region. If there are more than this, the
- * summary is unknown. */
-#define CHAIN 16
+/* Set the summary of a locked node. Returns true if it was another. */
+static bool write_own(const struct tree *tree, struct node *node, const struct gap *gap)
+{
+	u64 *own = gap_own(tree, node);
+	bool changed = false;
+	unsigned int w;
 
-/* The summary of all nodes that cover keys of [first, last], from child on. */
+	for (w = 0; w < GAP_ROOM; w++)
+		changed |= write_word(&own[w], gap->room[w]);
+	changed |= write_word(&own[GAP_ROOM], gap->before);
+	return changed | write_word(&own[GAP_ROOM + 1], gap->behind);
+}
+
+/* Where `to` is less, lower the room of *gap, which has looser ends or the same. */
+static void lower_room(struct gap *gap, const struct gap *to)
+{
+	unsigned int w;
+
+	for (w = 0; w < GAP_ROOM; w++)
+		gap->room[w] = lath_codes_min(gap->room[w], to->room[w]);
+}
+
+/* Set the codes of entry i of an inner node, or raise them. Returns true if one was another. */
+static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room, bool raise)
+{
+	unsigned int k, shift = i % GAP_LANES * 16;
+	bool changed = false;
+
+	for (k = 0; k < GAP_ALIGNS; k++) {
+		unsigned int code =
+			(unsigned int)(room[k / GAP_LANES] >> k % GAP_LANES * 16) & 0xffff;
+		u64 *word = gap_column(inner, k) + i / GAP_LANES, old = *word;
+		unsigned int now = (unsigned int)(old >> shift) & 0xffff;
+
+		if (raise && !code)
+			break; /* the others are 0 too */
+		if (raise ? now >= code : now == code)
+			continue;
+		WRITE_ONCE(*word, (old & ~(0xffffull << shift)) | (u64)code << shift);
+		changed = true;
+	}
+	return changed;
+}
+
+static void read_entry(struct node *inner, unsigned int i, struct gap *gap)
+{
+	unsigned int k;
+
+	memset(gap->room, 0, sizeof(gap->room));
+	for (k = 0; k < GAP_ALIGNS; k++)
+		gap->room[k / GAP_LANES] |= (u64)gap_lane(gap_column(inner, k), i)
+					    << k % GAP_LANES * 16;
+	gap->before = READ_ONCE(gap_before(inner)[i]);
+	gap->behind = READ_ONCE(gap_behind(inner)[i]);
+}
+
+static bool write_entry(struct node *inner, unsigned int i, const struct gap *gap)
+{
+	u64 *before = gap_before(inner) + i, *behind = gap_behind(inner) + i;
+	bool changed = write_entry_room(inner, i, gap->room, false);
+
+	changed |= write_word(before, gap->before);
+	return changed | write_word(behind, gap->behind);
+}
+
+/* ---- an entry of an inner node ---- */
+
+/* The summary of all nodes that cover keys of [first, last], from child on: the child, and those
+ * without a downlink yet. */
 static struct gap region_summary(const struct tree *tree, struct node *child, u64 first, u64 last)
 {
 	struct gap sum = gap_nothing, gap;
-	unsigned int n;
+	bool more = false;
 
-	for (n = 0; child && n < CHAIN; n++) {
+	for (; child; more = true) {
 		struct node *right;
 		u64 lockword, end;
 
 		do {
 			lockword = node_read(child);
-			gap_read(gap_own(tree, child), &gap);
+			read_own(tree, child, &gap);
 			right = READ_ONCE(child->right);
 			end = READ_ONCE(child->last);
 		} while (!node_valid(child, lockword));
@@ -191,39 +281,166 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 			if (end >= first)
 				gap_append(&sum, &gap);
 			if (end >= last) {
-				gap_sum(&sum);
+				if (more)
+					room_finish(sum.room);
 				return sum;
 			}
 		}
 		child = right;
 	}
-	return gap_unknown;
+	LATH_ASSERT(false); /* the last node of a level covers the last key */
+	return sum;
 }
 
-/* Copy the summary of the region of entry i of a locked node. Returns true if it was another
- * one. */
-static bool copy_summary(const struct tree *tree, struct node *up, unsigned int i)
+/* The last key of the region of entry i. */
+static u64 region_last(const struct node *inner, unsigned int i)
 {
-	int next = node_after(up, (int)i);
-	u64 last = next >= 0 ? node_key(up, (unsigned int)next) - 1 : up->last;
-	struct gap gap = region_summary(tree, node_child(up, i), node_key(up, i), last);
+	int next = node_after(inner, (int)i);
 
-	return gap_write(gap_child(up, i), &gap);
+	return next >= 0 ? node_key(inner, (unsigned int)next) - 1 : READ_ONCE(inner->last);
 }
 
-/* Update the copies of all regions with keys of [*first, *last] on one level, and the nodes' own
- * summaries. Widens both to the fence keys of these nodes. Returns true if a node's own summary
- * changed; *there: the level exists. */
+/* The free run between entry i and the one before it that has items, as room. */
+static void run_in_front(struct node *inner, unsigned int i, u64 before, u64 *room)
+{
+	int previous = gap_previous(inner, (int)i);
+	u64 behind;
+
+	memset(room, 0, GAP_ROOM * sizeof(*room));
+	if (previous < 0)
+		return;
+	behind = READ_ONCE(gap_behind(inner)[previous]);
+	if (before < behind)
+		return;
+	room_add(room, behind, before);
+	room_finish(room);
+}
+
+/* What entry i of an inner node has to promise, by what the nodes below promise. */
+static void entry_summary(const struct tree *tree, struct node *inner, unsigned int i,
+			  struct gap *gap)
+{
+	u64 room[GAP_ROOM];
+
+	*gap = region_summary(tree, node_child(inner, i), node_key(inner, i),
+			      region_last(inner, i));
+	if (gap_empty(gap->before, gap->behind))
+		return;
+	run_in_front(inner, i, gap->before, room);
+	max_room(gap->room, room);
+}
+
+/* Copy the summary of the region of entry i of a locked node. Returns true if it was another. */
+static bool copy_entry(const struct tree *tree, struct node *inner, unsigned int i)
+{
+	struct gap gap;
+
+	entry_summary(tree, inner, i, &gap);
+	return write_entry(inner, i, &gap);
+}
+
+/* The entry before entry i changed: let i promise the run between them. Returns true if it promised
+ * less. */
+static bool raise_run_in_front(struct node *inner, unsigned int i)
+{
+	u64 room[GAP_ROOM];
+
+	run_in_front(inner, i, READ_ONCE(gap_before(inner)[i]), room);
+	return write_entry_room(inner, i, room, true);
+}
+
+void gap_recompute(const struct tree *tree, struct node *node)
+{
+	struct gap gap;
+	u64 live = node->live;
+
+	if (!tree->holes)
+		return;
+	/* entries that were moved here may have other neighbours than before */
+	for (; node_level(node) && live; live &= live - 1)
+		if (!gap_entry_empty(node, __ffs64(live)))
+			raise_run_in_front(node, __ffs64(live));
+	measure(node, &gap);
+	write_own(tree, node, &gap);
+}
+
+void gap_measure_level(const struct tree *tree, struct node *node)
+{
+	for (; tree->holes && node; node = node->right) {
+		u64 live = node_level(node) ? node->live : 0;
+
+		for (; live; live &= live - 1)
+			copy_entry(tree, node, __ffs64(live));
+		gap_recompute(tree, node);
+	}
+}
+
+void gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right)
+{
+	if (!tree->holes)
+		return;
+	copy_entry(tree, left, __fls64(left->live));
+	copy_entry(tree, right, __ffs64(right->live));
+	gap_recompute(tree, left);
+	gap_recompute(tree, right);
+}
+
+/* ---- one level after the other ---- */
+
+/* Raise a locked inner node: the entries from i on whose regions begin at or before `until`, and
+ * its own room. Returns true if its own changed; *written: something did. */
+static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
+		       const struct gap_raise *raise, bool *written)
+{
+	struct gap own;
+	bool changed;
+
+	*written = false;
+	do {
+		*written |= write_entry_room(up, (unsigned int)i, raise->room, true);
+		i = node_after(up, i);
+	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
+	read_own(tree, up, &own);
+	max_room(own.room, raise->room);
+	changed = write_own(tree, up, &own);
+	*written |= changed;
+	return changed;
+}
+
+/* Copy to the entries of a locked inner node from i on whose regions begin at or before `until`,
+ * and measure it. Returns true if what it promises changed; *written: something did. */
+static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool *written)
+{
+	struct gap gap;
+	bool changed;
+	int next;
+
+	*written = false;
+	do {
+		*written |= copy_entry(tree, up, (unsigned int)i);
+		next = gap_next(up, i);
+		i = node_after(up, i);
+	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
+	if (next >= 0)
+		*written |= raise_run_in_front(up, (unsigned int)next);
+	measure_inner(up, &gap);
+	changed = write_own(tree, up, &gap);
+	*written |= changed;
+	return changed;
+}
+
+/* Update the entries of all regions with keys of [*first, *last] on one level, and the nodes' own
+ * summaries. Widens both to the fence keys of these nodes. Returns true if what a node promises
+ * changed; *there: the level exists. raise: what to raise by; NULL: copy. */
 static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level,
-			    bool *there)
+			    const struct gap_raise *raise, bool *there)
 {
 	u64 key = *first, until = *last;
 	bool changed = false;
 
 	for (;;) {
 		struct node *up = level_lock(tree, key, level);
-		bool copied = false, own;
-		struct gap gap;
+		bool written;
 		u64 end;
 		int i;
 
@@ -231,20 +448,15 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 		if (!up)
 			return false;
 		i = (int)inner_slot(up, key);
-		do {
-			copied |= copy_summary(tree, up, (unsigned int)i);
-			i = node_after(up, i);
-		} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
-		gap_measure(up, &gap);
-		own = gap_write(gap_own(tree, up), &gap);
+		changed |= raise ? raise_node(tree, up, i, until, raise, &written)
+				 : copy_node(tree, up, i, until, &written);
 		if (key == *first)
 			*first = up->low;
 		*last = end = up->last;
-		if (copied || own)
+		if (written)
 			node_unlock(up);
 		else
 			node_unlock_clean(up);
-		changed |= own;
 		if (end >= until)
 			return changed;
 		key = end + 1;
@@ -256,79 +468,190 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 	bool changed, there;
 
 	do {
-		changed = propagate_level(tree, &first, &last, from++, &there);
+		changed = propagate_level(tree, &first, &last, from++, NULL, &there);
 		lath_delay("summaries copied to one level");
 	} while (there && (changed || from <= level));
 }
 
 void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 {
-	struct node *leaf;
-	u64 first, last;
+	struct node *leaf = locate_locked(tree, key);
+	u64 first = leaf->low, last = leaf->last;
 	struct gap gap;
-	bool changed;
 
-	leaf = locate_locked(tree, key);
-	first = leaf->low;
-	last = leaf->last;
-	gap_measure(leaf, &gap);
-	changed = gap_write(gap_own(tree, leaf), &gap);
-	if (changed)
+	measure_leaf(leaf, &gap);
+	if (write_own(tree, leaf, &gap))
 		node_unlock(leaf);
 	else
 		node_unlock_clean(leaf);
 	lath_delay("leaf's summary set, not yet the parent's copy");
-	if (changed || level)
-		gap_propagate(tree, first, last, 1, level);
+	gap_propagate(tree, first, last, 1, level);
 }
 
-/* A search for the run [first, last] in one node, as search.c does it: it finds the run, skips it,
- * or goes on. */
-enum sight { SEEN, MISSED, AHEAD };
+/* ---- an erase ---- */
 
-static enum sight look_in(struct node *node, u64 first, u64 last)
+/* The run [first, last] came up in a leaf with this summary; `left`, `right`: an item is next to it
+ * there. Raises the summary; returns true if an end of it changed. */
+static bool raise_ends(struct gap *own, bool left, u64 first, bool right, u64 last)
 {
-	int i = node_floor(node, first), next;
+	u64 before = own->before, behind = own->behind;
 
-	if (!node_level(node)) /* the run's end is in this leaf, or to its right */
-		return !node_half_dead(node) && node_after(node, i) >= 0 ? SEEN : AHEAD;
-	for (i = max(i, 0); i >= 0; i = next) {
-		struct node *child = node_child(node, (unsigned int)i);
-		enum sight sight = AHEAD;
-		struct gap gap;
-		u64 end;
+	if (!left)
+		own->before = max(own->before, right ? last : KEY_MAX);
+	if (!right)
+		own->behind = min(own->behind, left ? first : 0);
+	return own->before != before || own->behind != behind;
+}
 
-		next = node_after(node, i);
-		end = next >= 0 ? node_key(node, (unsigned int)next) - 1 : node->last;
-		gap_read(gap_child(node, (unsigned int)i), &gap);
-		if (gap_items(&gap) && gap.head > last)
-			return SEEN;
-		if (gap_has_run(&gap, first, last))
-			for (; child && sight == AHEAD; child = child->right) {
-				sight = look_in(child, first, last);
-				if (!node_half_dead(child) && child->last >= end)
-					break;
-			}
-		if (sight != AHEAD)
-			return sight;
-		if (gap_has_tail(&gap) && gap_tail(&gap) >= first)
-			return MISSED;
+/* Does a leaf's summary promise the run [first, last] between two of its items? */
+static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
+{
+	/* as part of the run at an end of the leaf; 0 and KEY_MAX are the ends of the key space */
+	if ((own->before && last <= own->before) || (own->behind < KEY_MAX && first >= own->behind))
+		return true;
+	memset(room, 0, GAP_ROOM * sizeof(*room));
+	room_add(room, first, last);
+	room_finish(room);
+	return room_within(room, own->room);
+}
+
+bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, struct gap_raise *raise)
+{
+	int before = node_before(leaf, (int)i), after = node_after(leaf, (int)i);
+	/* the ends of the key space act as items */
+	bool left = before >= 0 || !leaf->low, right = after >= 0 || leaf->last == KEY_MAX;
+	u64 first = before >= 0 ? node_end(leaf, (unsigned int)before, true) + 1 : leaf->low;
+	u64 last = after >= 0 ? node_key(leaf, (unsigned int)after) - 1 : leaf->last;
+	struct gap own;
+
+	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
+	read_own(tree, leaf, &own);
+	raise->first = leaf->low;
+	raise->last = leaf->last;
+	raise->copy = !left || !right;
+	if (raise->copy) {
+		if (!raise_ends(&own, left, first, right, last))
+			return true;
+	} else {
+		if (promises_run(&own, first, last, raise->room))
+			return true;
+		max_room(own.room, raise->room);
 	}
-	return AHEAD;
+	write_own(tree, leaf, &own);
+	return false;
 }
 
-bool gap_finds(const struct tree *tree, u64 first, u64 last)
+void gap_raise(struct tree *tree, const struct gap_raise *raise)
 {
-	struct node *node = tree->root;
+	u64 first = raise->first, last = raise->last;
+	unsigned int level = 1;
+	bool there;
 
-	for (; node; node = node->right) {
-		enum sight sight = look_in(node, first, last);
+	if (raise->copy) {
+		gap_propagate(tree, first, last, 1, 1);
+		return;
+	}
+	while (propagate_level(tree, &first, &last, level++, raise, &there))
+		lath_delay("summaries raised on one level");
+}
 
-		if (sight != AHEAD)
-			return sight == SEEN;
+/* ---- a search ---- */
+
+void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
+{
+	struct gap own, gap;
+
+	if (!node_trylock(node, lockword))
+		return;
+	read_own(tree, node, &own);
+	measure(node, &gap);
+	lower_room(&own, &gap);
+	if (write_own(tree, node, &own))
+		node_unlock(node);
+	else
+		node_unlock_clean(node);
+}
+
+void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword)
+{
+	struct gap entry, gap;
+
+	if (!node_trylock(inner, *lockword))
+		return;
+	read_entry(inner, i, &entry);
+	entry_summary(tree, inner, i, &gap);
+	lower_room(&entry, &gap);
+	if (write_entry(inner, i, &entry)) {
+		node_unlock(inner);
+		*lockword += NODE_VERSION;
+	} else {
+		node_unlock_clean(inner);
+	}
+}
+
+/* ---- verify ---- */
+
+static bool promises(const struct gap *promised, const struct gap *there)
+{
+	return room_within(there->room, promised->room) && there->before <= promised->before &&
+	       there->behind >= promised->behind;
+}
+
+static void count_slack(const struct gap *promised, const struct gap *there,
+			struct gap_slack *slack)
+{
+	slack->summaries++;
+	slack->loose += !room_within(promised->room, there->room);
+	slack->unknown +=
+		promised->room[0] == GAP_ALL && gap_empty(promised->before, promised->behind);
+}
+
+static bool leaf_true(const struct gap *own, const struct gap *there, struct node *leaf)
+{
+	u64 live = leaf->live, behind = 0, room[GAP_ROOM];
+	bool some = !leaf->low;
+
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		u64 key = node_key(leaf, i);
+
+		if (some && key > behind && !promises_run(own, behind, key - 1, room))
+			return false;
+		behind = node_end(leaf, i, true) + 1;
+		some = true;
+	}
+	if (some && leaf->last == KEY_MAX && (behind || !leaf->live) &&
+	    !promises_run(own, behind, KEY_MAX, room))
+		return false;
+	return there->before <= own->before && there->behind >= own->behind;
+}
+
+bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack)
+{
+	u64 live = node->live;
+	struct gap promised, there;
+
+	read_own(tree, node, &promised);
+	measure(node, &there);
+	if (!node_level(node)) {
+		count_slack(&promised, &there, slack);
+		return leaf_true(&promised, &there, node);
+	}
+	if (!promises(&promised, &there))
+		return false;
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+
+		read_entry(node, i, &promised);
+		entry_summary(tree, node, i, &there);
+		count_slack(&promised, &there, slack);
+		if (!promises(&promised, &there))
+			return false;
 	}
 	return true;
 }
+
+/* ---- changes in flight ---- */
 
 u64 gap_begun(struct tree *tree)
 {

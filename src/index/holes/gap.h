@@ -3,166 +3,189 @@
  * gap.h - summaries of the free space below a node, so that a search for a hole skips what cannot
  * hold it.
  *
- * Only in trees made with LATH_HOLES. Every node has a summary of its own, and an inner node has a
- * copy of each child's in its side column. A summary is an upper bound: it may promise too much,
- * never too little.
+ * Only in trees made with LATH_HOLES. A node's summary says of the keys that the node covers:
  *
- *   wide    no free run between two items below is longer
- *   room    room[k] bounds how far any such run extends past a multiple of 2^k, rounded (gap_code);
- *           0: no run contains a multiple of 2^k. The last byte stands for 2^31. Non-increasing in
- *           k
- *   head    the first item below begins here or earlier
- *   rtail   ~ the last key of the last item below, which ends here or later
- *   items   0: there is no item below
+ *   room     room[k] bounds how far a free run between two items extends past a multiple of 2^k, as
+ *            a gap_code; 0: no run contains a multiple of 2^k. The last one stands for 2^31.
+ *            Non-increasing in k
+ *   before   the free run in front of the first item ends here or earlier
+ *   behind   the free run behind the last item begins here or later
  *
- * All ones therefore means "unknown: anything may be free". The run between two siblings, from the
- * tail of the one to the head of the next, follows from these and needs no field.
+ * A summary is an upper bound of the free space: it may promise too much, never too little. No item
+ * at all is before = KEY_MAX, behind = 0: the free run passes through. With room all ones it means
+ * "unknown".
+ *
+ * The node that covers key 0 acts as if an item ended just in front of it, and the node that covers
+ * the last key as if one began just behind it. So every free run lies between two items, and the
+ * ends of the key space need no case of their own.
+ *
+ * Where summaries are kept
+ *   every node  its own summary, behind the side column (gap_own)
+ *   inner node  one for each child's region (the keys from its separator to the next), in columns:
+ *               room[k] of all entries are adjacent, so that one pass over a column tells which
+ *               children may serve a request; then before[] and behind[]. The room of an entry
+ *               includes the run between it and the nearest entry to the left that has items
  *
  * How summaries are kept true
  *   insert     changes nothing: less is free than promised
- *   erase      if the run it makes exceeds what its leaf promises, gap_propagate_leaf corrects the
- *              leaf and then upwards, until a node promises as much already
- *   search     a summary that promised too much is corrected the same way, which lowers it
- *   structure  (redistribution, splits, merges, ranges stored over others) each node whose fence
- *              keys change recomputes its own summary before it is unlocked, because a concurrent
- *              erase finds its node by key and may reach the sibling instead; gap_propagate then
- *              corrects the levels above
+ *   erase      raises the summary of its leaf to the run it makes, and then upwards, until a node
+ *              promises as much already; nothing is measured, unless the run is at an end of a leaf
+ *   search     a node that was searched in vain although its summary promised a fit is measured
+ *              again, and then its entry in the parent (gap_lower_node, gap_lower_entry)
+ *   structure  (redistribution, splits, merges, ranges stored over others, boundaries of inner
+ *              nodes) each node whose fence keys change measures itself before it is unlocked,
+ *              because a concurrent erase finds its node by key and may reach the sibling instead;
+ *              gap_propagate then corrects the levels above
  *
- * Each step of gap_propagate holds one lock and copies what the child promises at that moment. So
- * raising and lowering may meet in any order: when both are through, no copy is below its child's
- * summary. Until then
- * the change is in flight: the counters of changes begun and ended tell a search that found nothing
- * whether it may report that (search.c).
+ * A summary is only written under its node's lock, and a copy is made of what the child promises at
+ * that moment. A thread that raises writes the child before the parent. So a thread that copies
+ * either sees what was raised, or the raising thread comes to the parent later and raises it again:
+ * when both are through, no copy is below its child's summary. Until then the change is in flight:
+ * the counters of changes begun and ended tell a search that found nothing whether it may report
+ * that (search.c).
  */
 #ifndef LATH_INDEX_GAP_H
 #define LATH_INDEX_GAP_H
 
+#include "arch/codes.h"
 #include "index/tree/tree.h"
 
-#define GAP_ALIGNS 32
+#define GAP_ALIGNS SIDE_CODES
+#define GAP_LANES 4 /* codes per word */
+#define GAP_ROOM (GAP_ALIGNS / GAP_LANES)
+#define GAP_CODE_MAX 0x7fffu
+
+#define GAP_OWN (GAP_ROOM + 2) /* words of a node's own summary: room, before, behind */
+_Static_assert(GAP_OWN == SIDE_WORDS, "pools have room for it");
 
 struct gap {
-	u64 wide;
-	u64 head;
-	u64 rtail;
-	u64 items;
-	u64 room[GAP_ALIGNS / 8]; /* byte k is in bits 8 * (k % 8) of word k / 8 */
+	u64 room[GAP_ROOM]; /* the code for 2^k is lane k % GAP_LANES of word k / GAP_LANES */
+	u64 before;
+	u64 behind;
 };
-_Static_assert(sizeof(struct gap) == GAP_WORDS * sizeof(u64), "one entry of the side column");
 
-/* The node's own summary; it follows the side column. */
-static inline u64 *gap_own(const struct tree *tree, struct node *node)
+/* ---- codes ---- */
+
+/* A length as 15 bits, rounded down to ten significant bits; lengths below 1024 and multiples of
+ * larger powers of two with so few bits are exact. 0 stands for 2^64. */
+static inline unsigned int gap_code(u64 length)
 {
-	return node->size + NODE_CAP * (node_level(node) ? (size_t)tree->inner_side : 1);
+	unsigned int k;
+
+	if (!length)
+		return GAP_CODE_MAX;
+	k = __fls64(length);
+	return min((k << 9 | (unsigned int)(length << (63 - k) >> 54 & 511)) + 1, GAP_CODE_MAX);
 }
 
-/* An inner node's copy of the summary of the child at entry i. */
-static inline u64 *gap_child(struct node *inner, unsigned int i)
-{
-	return inner->size + (size_t)i * GAP_WORDS;
-}
-
-static inline void gap_read(const u64 *words, struct gap *gap)
-{
-	gap->wide = READ_ONCE(words[0]);
-	gap->head = READ_ONCE(words[1]);
-	gap->rtail = READ_ONCE(words[2]);
-	gap->items = READ_ONCE(words[3]);
-	gap->room[0] = READ_ONCE(words[4]);
-	gap->room[1] = READ_ONCE(words[5]);
-	gap->room[2] = READ_ONCE(words[6]);
-	gap->room[3] = READ_ONCE(words[7]);
-}
-
-/* The byte for multiples of 2^slot. */
-static inline u8 gap_room(const struct gap *gap, unsigned int slot)
-{
-	return (u8)(gap->room[slot / 8] >> slot % 8 * 8);
-}
-
-static inline bool gap_items(const struct gap *gap)
-{
-	return gap->items;
-}
-
-/* Is the tail, the head of the last, first item known? All ones is unknown. */
-static inline bool gap_has_tail(const struct gap *gap)
-{
-	return gap_items(gap) && ~gap->rtail;
-}
-
-static inline bool gap_has_head(const struct gap *gap)
-{
-	return gap_items(gap) && ~gap->head;
-}
-
-static inline u64 gap_tail(const struct gap *gap)
-{
-	return ~gap->rtail;
-}
-
-/* A length (not 0) as a byte, rounded down: the position of its highest bit and the next two bits.
- * A run that is too short by less than a quarter may thus pass for long enough. */
-static inline u8 gap_code(u64 length)
-{
-	unsigned int k = __fls64(length);
-	u64 behind = k < 2 ? length << (2 - k) : length >> (k - 2);
-
-	return (u8)(k ? 4 * k + (behind & 3) : 1);
-}
-
-/* Is this the shortest length with its code? */
-static inline bool gap_exact(u64 length)
-{
-	unsigned int k = __fls64(length);
-
-	return k < 3 || !(length & ((1ull << (k - 2)) - 1));
-}
-
-/* The byte for multiples of align, a power of two. */
+/* The place in room[] for multiples of align, a power of two. */
 static inline unsigned int gap_slot(u64 align)
 {
 	return min(__ffs64(align), GAP_ALIGNS - 1u);
 }
 
-/* All keys of a run that are aligned better than every key of the run before them. */
-#define for_each_entry(at, first, last) \
-	for ((at) = (first); (at) && (at) <= (last); (at) += (at) & -(at))
-
-/* Does the summary promise the run [first, last]? */
-static inline bool gap_has_run(const struct gap *gap, u64 first, u64 last)
+static inline unsigned int gap_lane(const u64 *words, unsigned int i)
 {
-	u64 at;
-
-	if (gap->wide <= last - first)
-		return false;
-	for_each_entry(at, first, last) {
-		if (gap_room(gap, gap_slot(at & -at)) < gap_code(last - at + 1))
-			return false;
-	}
-	return true;
+	return (unsigned int)(READ_ONCE(words[i / GAP_LANES]) >> i % GAP_LANES * 16) & 0xffff;
 }
 
-/* Compute the exact summary of a node, which is locked or whose lockword the caller validates; an
- * inner node's from its copies. */
-void gap_measure(struct node *node, struct gap *gap);
-/* Set the summary of a node, which is locked or not reachable yet, to that. Does nothing without
- * LATH_HOLES. */
+static inline bool gap_empty(u64 before, u64 behind)
+{
+	return before == KEY_MAX && !behind;
+}
+
+/* ---- where they are ---- */
+
+/* The summary of the node itself; it follows the side column. */
+static inline u64 *gap_own(const struct tree *tree, struct node *node)
+{
+	return node->size + NODE_CAP * (node_level(node) ? (size_t)tree->inner_side : 1);
+}
+
+/* An inner node's codes for 2^k, one lane per entry. */
+static inline u64 *gap_column(struct node *inner, unsigned int k)
+{
+	return inner->size + (size_t)k * SIDE_COLUMN;
+}
+
+static inline u64 *gap_before(struct node *inner)
+{
+	return inner->size + SIDE_CODES_END;
+}
+
+static inline u64 *gap_behind(struct node *inner)
+{
+	return gap_before(inner) + NODE_CAP;
+}
+
+/* Is entry i of an inner node without items? */
+static inline bool gap_entry_empty(struct node *inner, unsigned int i)
+{
+	return gap_empty(READ_ONCE(gap_before(inner)[i]), READ_ONCE(gap_behind(inner)[i]));
+}
+
+/* The next live entry after i, or before i, that has items; -1: none. */
+int gap_next(struct node *inner, int i);
+int gap_previous(struct node *inner, int i);
+
+/* A mask of the entries whose codes in column k are at least `need`. Some of them may be dead. */
+static inline u64 gap_at_least(struct node *inner, unsigned int k, unsigned int need)
+{
+	return lath_codes_at_least(gap_column(inner, k), SIDE_COLUMN, need);
+}
+
+/* ---- for the tree (tree/change.h) ---- */
+
+/* What an erase has to tell the nodes above its leaf. */
+struct gap_raise {
+	u64 first, last;    /* fence keys of the leaf */
+	u64 room[GAP_ROOM]; /* of the run that it made */
+	bool copy;	    /* the run is at an end of the leaf: copy the leaf's summary instead */
+};
+
+/* Measure the node, which is locked or not reachable yet, and set its summary. The entries of an
+ * inner node are believed, but for the runs between them. Does nothing without LATH_HOLES. */
 void gap_recompute(const struct tree *tree, struct node *node);
-/* Copy the summary of the child at entry i. No other thread sees the nodes. Does nothing without
- * LATH_HOLES. */
-void gap_copy_child(const struct tree *tree, struct node *inner, unsigned int i);
-/* Does the locked leaf's summary promise the run around its entry i, which has just been erased? */
-bool gap_promises(const struct tree *tree, struct node *leaf, unsigned int i);
-/* Correct the summaries of the leaf that covers key and of the nodes above it, at least up to
- * `level` and then as long as something changes. In a read-side critical section, no lock held. */
+/* Set the summaries of all nodes of a level, of which this is the first, by the level below. No
+ * other thread sees the nodes. Does nothing without LATH_HOLES. */
+void gap_measure_level(const struct tree *tree, struct node *node);
+/* The boundary between two adjacent locked inner nodes has moved: copy the summaries of the two
+ * children beside it and measure both nodes. Does nothing without LATH_HOLES. */
+void gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right);
+/* Entry i of the locked leaf has just been erased: raise the leaf's summary. Returns false if the
+ * nodes above must be told: then call gap_raise with *raise. */
+bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i,
+		struct gap_raise *raise);
+/* Raise the nodes above a leaf. In a read-side critical section, no lock held. */
+void gap_raise(struct tree *tree, const struct gap_raise *raise);
+/* Measure the leaf that covers key, and correct the summaries above it, at least up to `level` and
+ * then as long as something changes. In a read-side critical section, no lock held. */
 void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level);
 /* The same from level `from` on, for all nodes that cover keys of [first, last]. */
 void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level);
 
-/* Would a search that believes every summary find the free run [first, last] between two items?
- * Quiescent trees. */
-bool gap_finds(const struct tree *tree, u64 first, u64 last);
+/* ---- for a search ---- */
+
+/* The node was searched in vain: measure it, and let it promise no more than that, unless it
+ * changed since its lockword was `lockword` or is locked. */
+void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
+/* The region of entry i of an inner node was searched in vain: let the entry promise no more than
+ * the nodes below do, likewise. *lockword follows if that changes the node. In a read-side critical
+ * section. */
+void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword);
+
+/* ---- verify ---- */
+
+/* How much the summaries of a tree promise beyond what is there. */
+struct gap_slack {
+	u64 summaries; /* of leaves, and entries of inner nodes */
+	u64 loose;     /* of these, those that promise more than there is, for some alignment */
+	u64 unknown;   /* of these, those that promise everything */
+};
+
+/* Does the node, not locked, and, for an inner node, each of its entries promise at least what is
+ * there? Adds to *slack. No thread changes the tree. */
+bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slack);
 
 /* ---- changes in flight ---- */
 
@@ -178,6 +201,15 @@ static inline void gap_change_end(struct tree *tree)
 {
 	if (tree->holes) /* pairs with the acquire in gap_ended */
 		lath_fetch_add_release(&tree->stripe[lath_stripe() % GAP_STRIPES].ended, 1);
+}
+
+/* A search looked at so many nodes. */
+static inline void gap_count(struct tree *tree, u64 nodes)
+{
+	struct stripe *stripe = &tree->stripe[lath_stripe() % GAP_STRIPES];
+
+	lath_fetch_add(&stripe->searches, 1);
+	lath_fetch_add(&stripe->searched, nodes);
 }
 
 /* Changes begun, ended so far. A search that read `ended` before it began and finds `begun` equal

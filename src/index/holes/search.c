@@ -2,12 +2,11 @@
 /*
  * search.c - the search for a hole (lathwork/hole.h).
  *
- * Free runs are met in key order: upwards, or downwards for LATH_HOLE_LAST. The search carries the
- * place where the present run begins (`at`). In an inner node it goes through the entries in order:
- * the run between `at` and the child's first item is tested; what lies between the child's items is
- * searched only if its summary promises a fit; then the next run begins behind the child's last
- * item. Summaries are upper bounds (gap.h) and nodes are read without locks, so a hole counts as
- * found only once it has been inserted.
+ * Free runs are met in key order: upwards, or downwards for LATH_HOLE_LAST. The search carries
+ * `at`, where the present run begins (upwards) or ends (downwards). In an inner node one pass over
+ * a column tells which children may serve the request (gap.h); all others are skipped, and `at`
+ * moves behind them. Summaries are upper bounds and nodes are read without locks, so a hole counts
+ * as found only once it has been inserted.
  *
  * If a summary promised a fit where there is none, the search corrects it and goes on from there.
  * "No hole" may be reported only if no change was in flight since the search began, or else one
@@ -25,25 +24,21 @@ struct search {
 	u64 align; /* mask */
 	u64 low;   /* the hole lies in [low, last] */
 	u64 last;
-	unsigned int slot; /* byte of gap.room, and what it has to be at least */
-	u8 need;
-	bool exact; /* a run with that byte has a place for sure */
-	u64 at;	    /* upwards: the first key of the present run; downwards: its last */
+	unsigned int
+		slot; /* the column of its alignment, and what a code there has to be at least */
+	unsigned int need;
+	u64 at; /* upwards: the first key of the present run; downwards: its last */
 	bool best;
 	u64 found;
 	u64 found_room; /* LATH_HOLE_BEST: last - first of the run that `found` is in */
 	bool some;	/* LATH_HOLE_BEST: found is set */
+	u64 nodes;	/* looked at */
+	u64 corrected;	/* changes in flight that were this search's own */
 };
 
 /* ON: not in what was searched; END: nowhere; AGAIN: something changed, or a summary was corrected:
  * search on from the root, beginning at `at`. */
 enum result { HOLE_ON, HOLE_HIT, HOLE_END, HOLE_AGAIN };
-
-/* Does the summary promise a fit between two items? */
-static bool promises(const struct search *s, const struct gap *gap)
-{
-	return gap->wide >= s->size && gap_room(gap, s->slot) >= s->need;
-}
 
 /* Find the first place in the free run [first, last], or the last one. Returns false if there is
  * none. */
@@ -75,6 +70,7 @@ static __always_inline bool take_run(struct search *s, u64 first, u64 last, bool
 
 	if (!fit(s, first, last, up, &key))
 		return false;
+	LATH_ASSERT(key >= s->low && key + (s->size - 1) <= s->last);
 	if (!s->best) {
 		s->found = key;
 		return true;
@@ -87,36 +83,54 @@ static __always_inline bool take_run(struct search *s, u64 first, u64 last, bool
 	return room == s->size - 1;
 }
 
-/* Go past the items in [key, end]: the next run begins behind them. Returns false if there is no
- * room there. */
+/* No run before this key (upwards) or behind it (downwards) is of interest any more. Returns false
+ * if there is no room on the other side. */
+static __always_inline bool move_to(struct search *s, u64 key, bool up)
+{
+	if (up ? key <= s->at : key >= s->at)
+		return true;
+	s->at = key;
+	return up ? key <= s->last && s->last - key >= s->size - 1
+		  : key >= s->low && key - s->low >= s->size - 1;
+}
+
+/* Go past the items in [key, end]. Returns false if there is no room behind them. */
 static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
 {
-	if (up) {
-		if (end < s->at)
-			return true;
-		if (end >= s->last || s->last - end < s->size)
-			return false;
-		s->at = end + 1;
-	} else {
-		if (key > s->at)
-			return true;
-		if (key <= s->low || key - s->low < s->size)
-			return false;
-		s->at = key - 1;
-	}
-	return true;
+	if (up)
+		return end == KEY_MAX ? s->at > end : move_to(s, end + 1, true);
+	return key ? move_to(s, key - 1, false) : false;
+}
+
+/* ---- leaves ---- */
+
+/* The node was passed wholly and in vain although it promised a fit: let it promise no more. */
+static __always_inline void lower_node(struct search *s, struct node *node, u64 lockword)
+{
+	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
+		gap_lower_node(s->tree, node, lockword);
+}
+
+/* The run behind the last item of all, or in front of the first one. */
+static __always_inline enum result search_end(struct search *s, const struct node *leaf, bool up)
+{
+	bool end = up ? READ_ONCE(leaf->last) == KEY_MAX : !READ_ONCE(leaf->low);
+
+	return end && take_run(s, up ? s->at : 0, up ? KEY_MAX : s->at, up) ? HOLE_HIT : HOLE_ON;
 }
 
 /* Search one leaf. */
 static __always_inline enum result search_leaf(struct search *s, struct node *leaf, bool up)
 {
-	u64 lockword = node_read(leaf);
+	u64 lockword = node_read(leaf), from = s->at;
 	struct search before = *s;
 	enum result ret = HOLE_ON;
+	bool whole;
 	int i = -1;
 
 	if (lockword & NODE_DEAD)
 		return HOLE_AGAIN;
+	s->nodes = ++before.nodes;
 	if (!(lockword & NODE_HALF_DEAD)) {
 		i = (int)node_floor(leaf, s->at);
 		if (up && i < 0)
@@ -132,67 +146,93 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 		else if (!pass(s, key, end, up))
 			ret = HOLE_END;
 	}
+	if (ret == HOLE_ON && !(lockword & NODE_HALF_DEAD))
+		ret = search_end(s, leaf, up);
+	whole = up ? from <= READ_ONCE(leaf->low) : from >= READ_ONCE(leaf->last);
 	if (!node_valid(leaf, lockword)) {
 		*s = before;
 		return HOLE_AGAIN;
 	}
 	if (ret == HOLE_HIT)
 		finger_expect(s->tree, leaf);
+	else if (whole && ret == HOLE_ON)
+		lower_node(s, leaf, lockword);
 	return ret;
 }
 
-/* Summaries promise a fit for the run at `at`, whose other end is not in this subtree: see what is
- * there, and correct them if they were wrong. */
-static __always_inline enum result look(struct search *s, unsigned int level, bool up)
-{
-	struct lath_item item;
-	u64 at = s->at, end;
-	bool some =
-		!(up ? overlap_item(s->tree, at, s->last, &item) : floor_item(s->tree, at, &item));
+/* ---- inner nodes ---- */
 
-	if (!some)
-		return take_run(s, up ? at : 0, up ? s->last : at, up) ? HOLE_HIT : HOLE_END;
-	end = item.key + (item.size - 1);
-	if (up ? item.key > at && take_run(s, at, item.key - 1, up)
-	       : end < at && take_run(s, end + 1, at, up))
-		return HOLE_HIT;
-	if (!pass(s, item.key, end, up))
-		return HOLE_END;
-	gap_propagate_leaf(s->tree, item.key, level);
-	return HOLE_AGAIN;
+/* The summaries of the leaf that covers key are out of date: correct them up to `level`. */
+static void correct(struct search *s, u64 key, unsigned int level)
+{
+	gap_change_begin(s->tree);
+	gap_propagate_leaf(s->tree, key, level);
+	gap_change_end(s->tree);
+	s->corrected++;
 }
 
-/* The child was searched in vain although the parent's copy of its summary promised a fit. If the
- * child is an inner node, the search below it has corrected its summary, and only the copy can be
- * stale. */
-static void correct(struct search *s, struct node *child, unsigned int level)
+/*
+ * Summaries say that the run at `at`, whose other end is not in this subtree, may serve. See what
+ * is there. If it does not serve, the summaries of one of its ends are out of date: correct them up
+ * to `level`.
+ */
+static __always_inline enum result look(struct search *s, unsigned int level, bool up)
 {
-	u64 lockword = node_read(child), low = READ_ONCE(child->low);
-	struct gap own, gap;
+	u64 from = s->at, lockword, end, key;
+	struct lath_item item;
+	enum result ret;
 
-	gap_read(gap_own(s->tree, child), &own);
-	if (promises(s, &own)) {
-		if (level > 1)
-			return;
-		if (!s->exact) {
-			gap_measure(child, &gap);
-			if (promises(s, &gap))
-				return;
-		}
-		level = 0;
+	ret = search_leaf(s, locate(s->tree, from, FOR_READ, &lockword), up);
+	if (ret != HOLE_ON)
+		return ret;
+	s->nodes++;
+	if (up ? overlap_item(s->tree, s->at, s->last, &item) : floor_item(s->tree, s->at, &item))
+		return take_run(s, up ? s->at : 0, up ? s->last : s->at, up) ? HOLE_HIT : HOLE_END;
+	end = item.key + (item.size - 1);
+	if (up ? item.key > s->at && take_run(s, s->at, item.key - 1, up)
+	       : end < s->at && take_run(s, end + 1, s->at, up))
+		return HOLE_HIT;
+	if (!s->best || !(up ? item.key > s->at && fit(s, s->at, item.key - 1, up, &key)
+			     : end < s->at && fit(s, end + 1, s->at, up, &key))) {
+		correct(s, s->at != from ? from : item.key, level);
 	}
-	if (node_valid(child, lockword) && !(lockword & (NODE_DEAD | NODE_HALF_DEAD)))
-		gap_propagate_leaf(s->tree, low, level);
+	return pass(s, item.key, end, up) ? HOLE_AGAIN : HOLE_END;
 }
 
 static enum result node_up(struct search *s, struct node *node);
 static enum result node_down(struct search *s, struct node *node);
 
+/* Upwards: the run between a node that was passed and its right sibling, which begins in the same
+ * region, has no entry of its own. Level 0 needs none: leaves are read item by item. */
+static enum result run_behind(struct search *s, struct node *node, struct node *right,
+			      unsigned int level)
+{
+	u64 behind = READ_ONCE(gap_own(s->tree, node)[GAP_ROOM + 1]), key;
+	u64 before = READ_ONCE(gap_own(s->tree, right)[GAP_ROOM]);
+
+	if (!level)
+		return HOLE_ON;
+	if (!move_to(s, behind, true))
+		return HOLE_END;
+	return before >= s->at && fit(s, s->at, before, true, &key) ? look(s, level + 1, true)
+								    : HOLE_ON;
+}
+
+/* Downwards likewise: the run that ends at `at`, behind all items of the node. */
+static enum result run_above(struct search *s, struct node *node, unsigned int level)
+{
+	u64 behind = READ_ONCE(gap_own(s->tree, node)[GAP_ROOM + 1]), key;
+
+	return level && behind <= s->at && fit(s, behind, s->at, false, &key)
+		       ? look(s, level + 1, false)
+		       : HOLE_ON;
+}
+
 /* Search the nodes of a region from the left: from child on, up to the one that covers last. */
 static enum result region_up(struct search *s, struct node *child, u64 last, unsigned int level)
 {
 	for (;;) {
-		enum result ret = level == 1 ? search_leaf(s, child, true) : node_up(s, child);
+		enum result ret = level ? node_up(s, child) : search_leaf(s, child, true);
 		u64 lockword = node_read(child), end = READ_ONCE(child->last);
 		struct node *right = READ_ONCE(child->right);
 
@@ -202,83 +242,189 @@ static enum result region_up(struct search *s, struct node *child, u64 last, uns
 			return HOLE_AGAIN;
 		if (!right || (end >= last && !(lockword & NODE_HALF_DEAD)))
 			return HOLE_ON;
+		ret = run_behind(s, child, right, level);
+		if (ret != HOLE_ON)
+			return ret;
 		child = right;
 	}
 }
 
-/* Search the nodes of a level that cover keys of [first, last] from the right, and no further right
- * than `at`. */
-static enum result region_down(struct search *s, u64 first, u64 last, unsigned int level)
+/* Does the node, alone, cover [first, last]? */
+static bool covers(struct node *node, u64 first, u64 last)
 {
-	for (;;) {
-		u64 lockword, low;
-		struct node *node = level_find(s->tree, min(last, s->at), level, &lockword);
-		enum result ret;
+	u64 lockword = node_read(node);
+	bool ret = READ_ONCE(node->low) <= first && READ_ONCE(node->last) >= last;
 
-		if (!node)
-			return HOLE_AGAIN;
-		low = READ_ONCE(node->low);
-		ret = level ? node_down(s, node) : search_leaf(s, node, false);
+	return ret && !(lockword & (NODE_DEAD | NODE_HALF_DEAD)) && node_valid(node, lockword);
+}
+
+/* Search the nodes of a level that cover keys of [first, last] from the right. child: the first of
+ * them, most often the only one. */
+static enum result region_down(struct search *s, struct node *child, u64 first, u64 last,
+			       unsigned int level)
+{
+	bool one = covers(child, first, min(last, s->at));
+
+	while (s->at >= first) {
+		enum result ret = HOLE_ON;
+		u64 lockword, low;
+
+		if (!one) {
+			child = level_find(s->tree, min(last, s->at), level, &lockword);
+			if (!child)
+				return HOLE_AGAIN;
+			ret = run_above(s, child, level);
+		}
+		low = READ_ONCE(child->low);
+		if (ret == HOLE_ON)
+			ret = level ? node_down(s, child) : search_leaf(s, child, false);
 		if (ret != HOLE_ON || low <= first)
 			return ret;
 		last = low - 1;
+		one = false;
 	}
+	return HOLE_ON;
 }
 
-/* Search the region of one entry of an inner node: the keys [first, last], below `child`. */
-static __always_inline enum result search_entry(struct search *s, struct node *child,
-						const struct gap *gap, u64 first, u64 last,
-						unsigned int level, bool up)
-{
-	enum result ret = HOLE_ON;
-	u64 from = s->at, key;
+/* Where an inner node is searched. */
+struct place {
+	struct node *node;
+	u64 lockword;
+	int first;  /* the entry that promises the run at `at` */
+	bool whole; /* nothing of it is outside of the span that is searched */
+};
 
-	if (gap_items(gap) &&
-	    (up ? gap->head > from && fit(s, from, gap->head - 1, up, &key)
-		: gap_tail(gap) < from && fit(s, gap_tail(gap) + 1, from, up, &key)))
-		return look(s, level, up);
-	if (promises(s, gap)) {
-		ret = up ? region_up(s, child, last, level)
-			 : region_down(s, first, last, level - 1);
-		if (ret == HOLE_ON &&
-		    (up ? from <= gap->head && !s->best : !gap_items(gap) || from >= gap_tail(gap)))
-			correct(s, child, level);
+/* Move `at` past the entries between the first one and entry i, which cannot hold the request. */
+static __always_inline bool skip_to(struct search *s, const struct place *p, int i, bool up)
+{
+	int j = up ? gap_previous(p->node, i) : gap_next(p->node, i);
+
+	if (up ? j < p->first : j < 0 || j > p->first)
+		return true;
+	return move_to(
+		s, up ? READ_ONCE(gap_behind(p->node)[j]) : READ_ONCE(gap_before(p->node)[j]), up);
+}
+
+/* Does the run between entry i, which has items, and the one before it seem to serve? Upwards it is
+ * met before the entry and ends at `end`, downwards behind it. */
+static __always_inline bool run_serves(const struct search *s, const struct place *p, int i,
+				       u64 end, bool up)
+{
+	u64 key, first = s->at;
+
+	if (!up) {
+		int j = gap_previous(p->node, i);
+
+		if (j < 0)
+			return false;
+		first = READ_ONCE(gap_behind(p->node)[j]);
 	}
-	return ret;
+	return first <= end && fit(s, first, end, up, &key);
+}
+
+/* Search the region of entry i, which promises a fit, and the run in front of it. */
+static __always_inline enum result search_entry(struct search *s, struct place *p, int i, bool up)
+{
+	struct node *node = p->node, *child = node_child(node, (unsigned int)i);
+	unsigned int level = node_level(node);
+	u64 first = node_key(node, (unsigned int)i), last = READ_ONCE(node->last);
+	int next = node_after(node, i);
+	u64 before = READ_ONCE(gap_before(node)[i]), from;
+	bool empty = gap_entry_empty(node, (unsigned int)i), serves, stale;
+	bool on = skip_to(s, p, i, up);
+	enum result ret;
+
+	if (next >= 0)
+		last = node_key(node, (unsigned int)next) - 1;
+	serves = up && run_serves(s, p, i, before, up);
+	if (!node_valid(node, p->lockword))
+		return HOLE_AGAIN;
+	if (!on)
+		return HOLE_END;
+	if (empty) /* and promises a fit: nothing is known of it */
+		return look(s, level, up);
+	if (serves)
+		return look(s, level, up);
+	from = s->at;
+	ret = up ? region_up(s, child, last, level - 1)
+		 : region_down(s, child, first, last, level - 1);
+	if (ret != HOLE_ON)
+		return ret;
+	if (!up) {
+		stale = s->at < from && s->at < before && run_serves(s, p, i, before, up);
+		on = move_to(s, before, up);
+		serves = run_serves(s, p, i, s->at, up);
+		if (!node_valid(node, p->lockword))
+			return HOLE_AGAIN;
+		if (!on)
+			return HOLE_END;
+		if (serves)
+			return look(s, level, up);
+		if (stale) { /* an item begins right behind `at` */
+			correct(s, s->at + 1, level);
+			return HOLE_AGAIN;
+		}
+	}
+	if (!s->best && (i != p->first || p->whole))
+		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
+	return HOLE_ON;
+}
+
+/* The first entry of an inner node that may promise free space from `at` on: upwards, the run at
+ * `at` may end in a leaf that is in the region before too, and be promised there; downwards, it is
+ * promised by the entry behind it. */
+static __always_inline int first_entry(struct node *node, u64 at, bool up)
+{
+	int i = (int)node_floor(node, at), next;
+
+	if (up) {
+		if (i < 0)
+			return node_after(node, -1);
+		for (next = gap_previous(node, i);
+		     next >= 0 && READ_ONCE(gap_behind(node)[next]) > at;
+		     next = gap_previous(node, i))
+			i = next;
+		return i;
+	}
+	if (i >= 0 && !gap_entry_empty(node, (unsigned int)i) &&
+	    at < READ_ONCE(gap_behind(node)[i]))
+		return i;
+	next = gap_next(node, i);
+	return next < 0 ? i : next;
 }
 
 /* Search below an inner node. */
 static __always_inline enum result search_node(struct search *s, struct node *node, bool up)
 {
-	u64 lockword = node_read(node);
-	int i, next;
+	struct place p = { .node = node, .lockword = node_read(node) };
+	enum result ret = HOLE_ON;
+	u64 may;
+	bool on;
 
-	if (lockword & NODE_DEAD)
+	if (p.lockword & NODE_DEAD)
 		return HOLE_AGAIN;
-	i = (int)node_floor(node, s->at);
-	if (up && i < 0)
-		i = node_after(node, -1);
-	for (; i >= 0; i = up ? next : node_before(node, i)) {
-		struct node *child = node_child(node, (unsigned int)i);
-		u64 first = node_key(node, (unsigned int)i), last = READ_ONCE(node->last);
-		enum result ret;
-		struct gap gap;
+	s->nodes++;
+	p.whole = up ? s->at <= READ_ONCE(node->low) : s->at >= READ_ONCE(node->last);
+	p.first = first_entry(node, s->at, up);
+	if (p.first < 0)
+		return node_valid(node, p.lockword) ? HOLE_ON : HOLE_AGAIN;
+	may = gap_at_least(node, s->slot, s->need) & READ_ONCE(node->live);
+	may &= up ? ~lath_ones((unsigned int)p.first) : lath_ones((unsigned int)p.first + 1);
+	while (may && ret == HOLE_ON) {
+		int i = (int)(up ? __ffs64(may) : __fls64(may));
 
-		gap_read(gap_child(node, (unsigned int)i), &gap);
-		next = node_after(node, i);
-		if (next >= 0)
-			last = node_key(node, (unsigned int)next) - 1;
-		if (!node_valid(node, lockword))
-			return HOLE_AGAIN;
-		ret = search_entry(s, child, &gap, first, last, node_level(node), up);
-		if (ret == HOLE_ON && !node_valid(node, lockword))
-			ret = HOLE_AGAIN;
-		if (ret == HOLE_ON && (up ? gap_has_tail(&gap) : gap_has_head(&gap)) &&
-		    !pass(s, gap.head, gap_tail(&gap), up))
-			ret = HOLE_END;
-		if (ret != HOLE_ON)
-			return ret;
+		may &= ~(1ull << i);
+		ret = search_entry(s, &p, i, up);
 	}
+	if (ret != HOLE_ON)
+		return ret;
+	on = skip_to(s, &p, up ? NODE_CAP : -1, up);
+	if (!node_valid(node, p.lockword))
+		return HOLE_AGAIN;
+	if (!on)
+		return HOLE_END;
+	if (p.whole)
+		lower_node(s, node, p.lockword);
 	return HOLE_ON;
 }
 
@@ -306,10 +452,8 @@ static bool search_span(struct search *s, u64 low, u64 last, bool up)
 	do {
 		struct node *root = smp_load_acquire(&s->tree->root); /* pairs with add_root */
 
-		ret = up ? region_up(s, root, KEY_MAX, node_level(root) + 1)
-			 : region_down(s, 0, KEY_MAX, node_level(root));
-		if (ret == HOLE_ON)
-			ret = look(s, 1, up);
+		ret = up ? region_up(s, root, KEY_MAX, node_level(root))
+			 : region_down(s, root, 0, KEY_MAX, node_level(root));
 	} while (ret == HOLE_AGAIN);
 	return ret == HOLE_HIT || s->some;
 }
@@ -328,8 +472,7 @@ static int search_begin(struct search *s, struct tree *tree, const struct lath_h
 			      .size = want->size,
 			      .align = align - 1,
 			      .slot = gap_slot(align),
-			      .need = gap_code(want->size),
-			      .exact = align >> gap_slot(align) == 1 && gap_exact(want->size) };
+			      .need = gap_code(want->size) };
 	if (want->policy == LATH_HOLE_EXACT &&
 	    (want->hint & s->align || want->hint < want->low || want->hint > want->high - 1 ||
 	     want->high - 1 - want->hint < want->size - 1))
@@ -389,6 +532,7 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 
 	for (;;) {
 		ended = gap_ended(s->tree);
+		s->corrected = 0;
 		while (search(s, want)) {
 			struct lath_item item = { s->found, s->size, value };
 
@@ -396,7 +540,7 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 			if (ret != -EEXIST)
 				return ret;
 		}
-		if (gap_begun(s->tree) == ended)
+		if (gap_begun(s->tree) - s->corrected == ended)
 			return -ENOSPC;
 		lath_spin_wait(&rounds);
 	}
@@ -414,6 +558,7 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 		return ret;
 	call_enter(tree);
 	ret = find(&s, want, value, insert ? &reserve : NULL);
+	gap_count(tree, s.nodes);
 	call_exit(tree);
 	if (!ret)
 		*key = s.found;

@@ -58,13 +58,30 @@ static inline void change_child(struct tree *tree, struct node *inner, unsigned 
 		node_side_unknown(inner, i);
 }
 
-static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned int i)
+static inline void change_boundary(struct tree *tree, struct node *left, struct node *right)
 {
-	LATH_ASSERT(node_is_locked(leaf));
-	return !tree->holes || gap_promises(tree, leaf, i);
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	gap_recompute_boundary(tree, left, right);
 }
 
-static inline void change_raise(struct tree *tree, u64 key)
+/* What an erase tells the nodes above; only change_erased and change_raise look inside. */
+struct change_up {
+	struct gap_raise gap;
+};
+
+static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned int i,
+				 struct change_up *up)
+{
+	LATH_ASSERT(node_is_locked(leaf));
+	return !tree->holes || gap_erased(tree, leaf, i, &up->gap);
+}
+
+static inline void change_raise(struct tree *tree, const struct change_up *up)
+{
+	gap_raise(tree, &up->gap);
+}
+
+static inline void change_freed(struct tree *tree, u64 key)
 {
 	if (tree->holes)
 		gap_propagate_leaf(tree, key, 0);

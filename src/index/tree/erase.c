@@ -9,10 +9,10 @@
 #include "index/tree/merge.h"
 
 /* Slow ends of leaf_erase: outlined, they need a read-side critical section. */
-static void raise_summaries(struct tree *tree, u64 key)
+static void raise_summaries(struct tree *tree, const struct change_up *up)
 {
 	lath_reader_enter(tree->rcu);
-	change_raise(tree, key);
+	change_raise(tree, up);
 	lath_reader_exit(tree->rcu);
 }
 
@@ -27,6 +27,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 					struct lath_item *old)
 {
 	u64 key = node_key(leaf, (unsigned int)i);
+	struct change_up up;
 	unsigned int count;
 	bool promised;
 
@@ -36,11 +37,11 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
-	promised = change_erased(tree, leaf, (unsigned int)i);
+	promised = change_erased(tree, leaf, (unsigned int)i, &up);
 	node_unlock(leaf);
 	lath_delay("erased, summaries not yet raised");
 	if (!promised)
-		raise_summaries(tree, key);
+		raise_summaries(tree, &up);
 	change_end(tree);
 	if (unlikely(count == NODE_CAP / 4 || !count))
 		note_sparse(tree, key);

@@ -79,8 +79,7 @@ void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 
 	if (apart) /* half-dead leaves stand before last in the parent too: no separator moves past
 		      them */
 		merge_half_dead(tree, key, end);
-	else
-		post_low(tree, last);
+	post_low(tree, last);
 	change_levels(tree, from, to, 1, 1);
 	change_end(tree);
 }

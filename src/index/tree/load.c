@@ -64,7 +64,6 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 	for (i = 0; i < n; i++) {
 		if (leaf->used == NODE_CAP) {
 			node_rescale(leaf);
-			gap_recompute(tree, leaf);
 			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
 			if (!leaf)
 				return false;
@@ -72,7 +71,6 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 		node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
 	}
 	node_rescale(leaf);
-	gap_recompute(tree, leaf);
 	return true;
 }
 
@@ -86,17 +84,15 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 	for (; below && node; below = below->right) {
 		if (node->used == NODE_CAP) {
 			node_rescale(node);
-			gap_recompute(tree, node);
 			node = add_right(tree, node, POOL_INNER, level, below->low);
 			if (!node)
 				break;
 		}
 		node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
-		gap_copy_child(tree, node, node->used - 1);
 	}
 	if (node) {
 		node_rescale(node);
-		gap_recompute(tree, node);
+		gap_measure_level(tree, first);
 		return first;
 	}
 	drop_level(tree, POOL_INNER, first);
@@ -113,6 +109,7 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 	node_clear(leaf);
 	if (!load_leaves(tree, leaf, n, items))
 		goto no_memory;
+	gap_measure_level(tree, leaf);
 	while (top->right) {
 		struct node *above = load_inner(tree, top);
 
@@ -130,9 +127,9 @@ no_memory:
 	}
 	drop_level(tree, POOL_LEAF, leaf->right);
 	node_clear(leaf);
-	gap_recompute(tree, leaf);
 	WRITE_ONCE(leaf->right, NULL);
 	WRITE_ONCE(leaf->last, KEY_MAX);
+	gap_recompute(tree, leaf);
 	return -ENOMEM;
 }
 

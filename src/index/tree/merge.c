@@ -13,6 +13,7 @@
 #include "index/tree/change.h"
 #include "index/tree/locate.h"
 #include "index/tree/pool.h"
+#include "index/tree/post.h"
 
 /* May two nodes with so many entries become one? A quarter of it must stay free, unless one is
  * empty. */
@@ -50,6 +51,7 @@ struct merging {
 	struct tree *tree;
 	struct node *up; /* the parent, locked */
 	u64 first, last; /* fence keys of what was merged */
+	bool edge;	 /* the entry that left the parent was its last one */
 };
 
 /* Merge the child at entry j of m->up into the one before it, at entry i. Returns the DEAD node, or
@@ -75,6 +77,7 @@ static struct node *merge_children(struct merging *m, int i, int j)
 	}
 	merge_nodes(m->tree, left, right);
 	node_erase(m->up, (unsigned int)j);
+	m->edge = node_after(m->up, j) < 0;
 	change_node(m->tree, left);
 	change_child(m->tree, m->up, (unsigned int)i);
 	m->first = left->low;
@@ -113,6 +116,25 @@ struct merge_result {
 	u64 last;    /* the last key of the parent */
 };
 
+/* The node of this level that ends at `last` lost its last entry. That may have kept the first
+ * child of its right sibling, which begins further left, from moving the boundary there: try again.
+ */
+static void retry_boundary(struct tree *tree, u64 last, unsigned int level)
+{
+	struct node *right, *child;
+	u64 lockword, low;
+
+	if (last == KEY_MAX)
+		return;
+	right = level_find(tree, last + 1, level, &lockword);
+	if (!right)
+		return;
+	child = node_child(right, __ffs64(READ_ONCE(right->live) | 1ull << 63));
+	low = READ_ONCE(right->low);
+	if (node_valid(right, lockword) && READ_ONCE(child->low) < low)
+		post_low(tree, child);
+}
+
 /* Merge the node of this level that covers key with a sibling. Returns false if the level has no
  * parents. */
 static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct merge_result *result)
@@ -130,6 +152,8 @@ static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct me
 	if (dead) {
 		node_unlock(m.up);
 		change_levels(tree, m.first, m.last, level + 1, level + 1);
+		if (m.edge)
+			retry_boundary(tree, result->last, level + 1);
 	} else {
 		node_unlock_clean(m.up);
 	}

@@ -73,7 +73,7 @@ void tree_block_free(struct tree *tree, void *block, size_t size)
 /* The size of a node whose side column has `side` words per entry. */
 static size_t node_bytes(const struct tree *tree, size_t side)
 {
-	size_t words = NODE_CAP * side + (tree->holes ? GAP_WORDS : 0);
+	size_t words = NODE_CAP * side + (tree->holes ? SIDE_WORDS : 0);
 
 	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }

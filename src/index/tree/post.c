@@ -76,9 +76,8 @@ enum post_action {
 
 /* Decide for a node that begins at `low`, which the locked `up` covers. *at: the entry a descent
  * for low takes; *entry: the node's own entry or -1. */
-static enum post_action post_decide(const struct tree *tree, const struct node *up,
-				    const struct node *node, u64 low, bool may_add,
-				    unsigned int *at, int *entry)
+static enum post_action post_decide(const struct node *up, const struct node *node, u64 low,
+				    bool may_add, unsigned int *at, int *entry)
 {
 	u64 separator;
 	int i = (int)inner_slot(up, low);
@@ -94,8 +93,7 @@ static enum post_action post_decide(const struct tree *tree, const struct node *
 									    : POST_NOTHING;
 	if (may_add)
 		return POST_ADD;
-	return tree->holes ? POST_NOTHING
-			   : POST_BOUNDARY; /* summaries would have to move with the boundary */
+	return POST_BOUNDARY;
 }
 
 /* ---- actions: `up` is locked before and unlocked after; true: post p->node next ---- */
@@ -134,6 +132,8 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 static bool post_boundary(struct posting *p, struct node *up, u64 low)
 {
 	struct node *right = lock_right(up);
+	unsigned int level = node_level(up);
+	u64 end = up->last;
 	bool first = right && node_child(right, __ffs64(right->live)) == p->node;
 
 	if (!first || node_key(up, __fls64(up->live)) >= low) {
@@ -148,8 +148,10 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	WRITE_ONCE(right->head[0], node_head_of(right, low));
 	WRITE_ONCE(right->low, low);
 	WRITE_ONCE(up->last, low - 1);
+	change_boundary(p->tree, up, right);
 	node_unlock(right);
 	node_unlock(up);
+	change_levels(p->tree, low - 1, end + 1, level + 1, level + 1);
 	p->node = right;
 	return true;
 }
@@ -232,7 +234,7 @@ static bool post_step(struct posting *p)
 		node_unlock_clean(up);
 		return true;
 	}
-	switch (post_decide(p->tree, up, node, low, may_add, &at, &entry)) {
+	switch (post_decide(up, node, low, may_add, &at, &entry)) {
 	case POST_REPLACE:
 		return post_replace(p, up, at, low);
 	case POST_BOUNDARY:

@@ -43,7 +43,7 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	count = node_count(leaf);
 	if (n) {
 		node_unlock(leaf);
-		change_raise(tree, carry[0].key);
+		change_freed(tree, carry[0].key);
 	} else {
 		node_unlock_clean(leaf);
 	}

@@ -18,7 +18,7 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	WRITE_ONCE(leaf->size[i], size);
 	node_unlock(leaf);
 	if (shrinks) {
-		change_raise(tree, key);
+		change_freed(tree, key);
 		change_end(tree);
 	}
 }

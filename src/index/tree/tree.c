@@ -46,7 +46,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config)
 	tree->huge = config->flags & LATH_HUGE_PAGES && !config->allocator;
 	tree->small = config->flags & LATH_SMALL_PAGES || config->allocator;
 	tree->holes = config->flags & LATH_HOLES;
-	tree->inner_side = tree->holes ? GAP_WORDS : 0;
+	tree->inner_side = tree->holes ? SIDE_WORDS : 0;
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
 		tree->allocator = *config->allocator;
@@ -240,4 +240,8 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	stats->lock_falls = READ_ONCE(tree->lock_falls);
 	stats->splits = READ_ONCE(tree->splits);
 	stats->merges = READ_ONCE(tree->merges);
+	for (level = 0; tree->holes && level < GAP_STRIPES; level++) {
+		stats->hole_searches += READ_ONCE(tree->stripe[level].searches);
+		stats->hole_nodes += READ_ONCE(tree->stripe[level].searched);
+	}
 }

@@ -12,7 +12,7 @@
  *   hint/    finger, hint                            from a key to a leaf without a descent
  *   holes/   gap                                     summaries of the free space below a node
  *   tree/    locate.h, change.h                      the two interfaces between the tree and the
- *   two above
+ *                                                    two above
  *            leaf, fence, post, redistribute, merge  steps of a change
  *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, tree, verify,
  *            dump: public calls
@@ -65,7 +65,9 @@ struct hint;
 struct stripe {
 	u64 begun;
 	u64 ended;
-	u64 pad[6];
+	u64 searches; /* searches for holes (holes/search.c) */
+	u64 searched; /* nodes that they looked at */
+	u64 pad[4];
 };
 
 struct tree {
@@ -77,7 +79,7 @@ struct tree {
 	bool small;	   /* LATH_SMALL_PAGES */
 	bool holes;	   /* LATH_HOLES: nodes have summaries of the free space below them */
 	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
-	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or GAP_WORDS */
+	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or SIDE_WORDS */
 	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the
 			      tree is small */
 	u64 id;		   /* never used again: a thread's fingers recognise their tree by it */

@@ -9,6 +9,7 @@
  *   4  I7-I9: inner nodes
  *   5  I10:   every item is found by a descent from the root
  *      I11:   no summary hides a hole from a search (LATH_HOLES)
+ *   6  I12:   every summary is known; the report says how many promise too much
  */
 #include "index/holes/gap.h"
 #include "index/tree/tree.h"
@@ -187,27 +188,29 @@ static int check_descents(struct tree *tree, struct node *leaf, struct report *r
 	return 0;
 }
 
-static int check_holes(struct tree *tree, struct node *leaf, struct report *report)
+/* One level of the tree. */
+static int check_holes(struct tree *tree, struct node *node, struct gap_slack *slack,
+		       struct report *report)
 {
-	u64 free = 0; /* the hole before the next item begins here */
-	bool full = false;
+	for (; node; node = node->right)
+		if (!gap_true(tree, node, slack))
+			BROKEN(report, 11, "level %u: the summary of %llx hides a hole",
+			       node_level(node), U(node->low));
+	return 0;
+}
 
-	for (; leaf; leaf = leaf_right(leaf)) {
-		u64 live = leaf->live;
+static int check_slack(struct tree *tree, const struct gap_slack *slack, struct report *report)
+{
+	struct lath_index_stats stats;
 
-		for (; live; live &= live - 1) {
-			unsigned int i = __ffs64(live);
-			u64 key = node_key(leaf, i);
-
-			if (key > free && !gap_finds(tree, free, key - 1))
-				BROKEN(report, 11, "no search finds the hole [%llx, %llx]", U(free),
-				       U(key - 1));
-			full = node_end(leaf, i, true) == KEY_MAX;
-			free = node_end(leaf, i, true) + 1;
-		}
-	}
-	if (!full && !gap_finds(tree, free, KEY_MAX))
-		BROKEN(report, 11, "no search finds the hole from %llx on", U(free));
+	lath_index_get_stats((struct lath_index *)(void *)tree, &stats);
+	if (slack->unknown && !stats.no_downlink)
+		BROKEN(report, 12, "nothing is known of the free space below %llu nodes",
+		       U(slack->unknown));
+	if (report->text && report->size)
+		snprintf(report->text, report->size,
+			 "summaries %llu, that promise more than there is: %llu",
+			 U(slack->summaries), U(slack->loose));
 	return 0;
 }
 
@@ -216,11 +219,15 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 	struct tree *tree = tree_of(index);
 	struct report report = { text, text_size };
 	struct node *node = tree->root;
+	bool holes = level >= 5 && tree->holes;
+	struct gap_slack slack = { 0 };
 	int ret = 0;
 
 	while (node_level(node)) {
 		if (level >= 4)
 			ret = check_inners(node, &report);
+		if (!ret && holes)
+			ret = check_holes(tree, node, &slack, &report);
 		if (ret)
 			return ret;
 		node = node_child(node, __ffs64(node->live));
@@ -228,7 +235,9 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 	ret = check_leaves(tree, node, level, &report);
 	if (!ret && level >= 5)
 		ret = check_descents(tree, node, &report);
-	if (!ret && level >= 5 && tree->holes)
-		ret = check_holes(tree, node, &report);
+	if (!ret && holes)
+		ret = check_holes(tree, node, &slack, &report);
+	if (!ret && level >= 6 && holes)
+		ret = check_slack(tree, &slack, &report);
 	return ret;
 }
