@@ -82,11 +82,48 @@ static void gap_append(struct gap *sum, const struct gap *right)
 
 /* ---- measuring one node ---- */
 
+/* The longest stretch from a key aligned to exactly 2^k to the end of its run, for each k. */
+struct stretches {
+	u64 length[GAP_ALIGNS]; /* 0 is 2^64 where `all` is set */
+	bool all;
+};
+
+static __always_inline void add_run(struct stretches *s, u64 first, u64 last)
+{
+	u64 at;
+
+	if (!first) {
+		s->all |= last == KEY_MAX;
+		s->length[GAP_ALIGNS - 1] = max(s->length[GAP_ALIGNS - 1], last + 1);
+	}
+	for (at = first; at && at <= last; at += at & -at) {
+		u64 *length = &s->length[gap_slot(at & -at)];
+
+		*length = max(*length, last - at + 1);
+	}
+}
+
+static void stretches_to_room(const struct stretches *s, u64 *room)
+{
+	u64 most = 0;
+	unsigned int k;
+
+	memset(room, 0, GAP_ROOM * sizeof(*room));
+	for (k = GAP_ALIGNS; k--;) {
+		most = max(most, s->length[k]);
+		if (most || s->all)
+			room[k / GAP_LANES] |= (u64)gap_code(s->all ? 0 : most)
+					       << k % GAP_LANES * 16;
+	}
+}
+
 static void measure_leaf(struct node *leaf, struct gap *gap)
 {
 	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), behind = 0;
 	bool some = !READ_ONCE(leaf->low), full = false; /* some: an item, or what acts as one */
+	struct stretches stretches;
 
+	memset(&stretches, 0, sizeof(stretches));
 	*gap = gap_nothing;
 	if (some)
 		gap->before = 0;
@@ -97,18 +134,18 @@ static void measure_leaf(struct node *leaf, struct gap *gap)
 		u64 key = node_key(leaf, i), end = node_end(leaf, i, true);
 
 		if (some && key > behind)
-			room_add(gap->room, behind, key - 1);
+			add_run(&stretches, behind, key - 1);
 		full = end == KEY_MAX;
 		behind = end + 1;
 		some = true;
 	}
 	if (READ_ONCE(leaf->last) == KEY_MAX) {
 		if (some && !full)
-			room_add(gap->room, behind, KEY_MAX);
+			add_run(&stretches, behind, KEY_MAX);
 		behind = KEY_MAX;
 	}
 	gap->behind = behind;
-	room_finish(gap->room);
+	stretches_to_room(&stretches, gap->room);
 }
 
 int gap_next(struct node *inner, int i)
@@ -260,8 +297,8 @@ static bool write_entry(struct node *inner, unsigned int i, const struct gap *ga
 
 /* ---- an entry of an inner node ---- */
 
-/* The summary of all nodes that cover keys of [first, last], from child on: the child, and those
- * without a downlink yet. */
+/* The summary of all nodes that begin in the region [first, last], from child on: the child, unless
+ * it begins further left and thus belongs to another region, and those without a downlink yet. */
 static struct gap region_summary(const struct tree *tree, struct node *child, u64 first, u64 last)
 {
 	struct gap sum = gap_nothing, gap;
@@ -269,16 +306,17 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 
 	for (; child; more = true) {
 		struct node *right;
-		u64 lockword, end;
+		u64 lockword, low, end;
 
 		do {
 			lockword = node_read(child);
 			read_own(tree, child, &gap);
 			right = READ_ONCE(child->right);
+			low = READ_ONCE(child->low);
 			end = READ_ONCE(child->last);
 		} while (!node_valid(child, lockword));
 		if (!(lockword & NODE_HALF_DEAD)) {
-			if (end >= first)
+			if (low >= first)
 				gap_append(&sum, &gap);
 			if (end >= last) {
 				if (more)
@@ -330,21 +368,18 @@ static void entry_summary(const struct tree *tree, struct node *inner, unsigned 
 	max_room(gap->room, room);
 }
 
-/* Copy the summary of the region of entry i of a locked node. Returns true if it was another. */
-static bool copy_entry(const struct tree *tree, struct node *inner, unsigned int i)
+/* Copy the summary of the region of entry i of a locked node, and to *gap. Returns true if it was
+ * another. */
+static bool copy_entry(const struct tree *tree, struct node *inner, unsigned int i, struct gap *gap)
 {
-	struct gap gap;
-
-	entry_summary(tree, inner, i, &gap);
-	return write_entry(inner, i, &gap);
+	entry_summary(tree, inner, i, gap);
+	return write_entry(inner, i, gap);
 }
 
-/* The entry before entry i changed: let i promise the run between them. Returns true if it promised
- * less. */
-static bool raise_run_in_front(struct node *inner, unsigned int i)
+/* The entry before entry i changed: let i promise the run between them, which is copied to room[].
+ * Returns true if it promised less. */
+static bool raise_run_in_front(struct node *inner, unsigned int i, u64 *room)
 {
-	u64 room[GAP_ROOM];
-
 	run_in_front(inner, i, READ_ONCE(gap_before(inner)[i]), room);
 	return write_entry_room(inner, i, room, true);
 }
@@ -359,28 +394,32 @@ void gap_recompute(const struct tree *tree, struct node *node)
 	/* entries that were moved here may have other neighbours than before */
 	for (; node_level(node) && live; live &= live - 1)
 		if (!gap_entry_empty(node, __ffs64(live)))
-			raise_run_in_front(node, __ffs64(live));
+			raise_run_in_front(node, __ffs64(live), gap.room);
 	measure(node, &gap);
 	write_own(tree, node, &gap);
 }
 
 void gap_measure_level(const struct tree *tree, struct node *node)
 {
+	struct gap gap;
+
 	for (; tree->holes && node; node = node->right) {
 		u64 live = node_level(node) ? node->live : 0;
 
 		for (; live; live &= live - 1)
-			copy_entry(tree, node, __ffs64(live));
+			copy_entry(tree, node, __ffs64(live), &gap);
 		gap_recompute(tree, node);
 	}
 }
 
 void gap_recompute_boundary(const struct tree *tree, struct node *left, struct node *right)
 {
+	struct gap gap;
+
 	if (!tree->holes)
 		return;
-	copy_entry(tree, left, __fls64(left->live));
-	copy_entry(tree, right, __ffs64(right->live));
+	copy_entry(tree, left, __fls64(left->live), &gap);
+	copy_entry(tree, right, __ffs64(right->live), &gap);
 	gap_recompute(tree, left);
 	gap_recompute(tree, right);
 }
@@ -408,22 +447,32 @@ static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
 }
 
 /* Copy to the entries of a locked inner node from i on whose regions begin at or before `until`,
- * and measure it. Returns true if what it promises changed; *written: something did. */
-static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool *written)
+ * and measure it; `more`: free space only grew, so that its room need only be raised by these
+ * entries. Returns true if what it promises changed; *written: something did. */
+static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool more,
+		      bool *written)
 {
-	struct gap gap;
+	struct gap gap, entry;
 	bool changed;
 	int next;
 
 	*written = false;
+	read_own(tree, up, &gap);
 	do {
-		*written |= copy_entry(tree, up, (unsigned int)i);
+		*written |= copy_entry(tree, up, (unsigned int)i, &entry);
+		max_room(gap.room, entry.room);
 		next = gap_next(up, i);
 		i = node_after(up, i);
 	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
 	if (next >= 0)
-		*written |= raise_run_in_front(up, (unsigned int)next);
-	measure_inner(up, &gap);
+		*written |= raise_run_in_front(up, (unsigned int)next, entry.room);
+	if (more) {
+		if (next >= 0)
+			max_room(gap.room, entry.room);
+		inner_ends(up, &gap);
+	} else {
+		measure_inner(up, &gap);
+	}
 	changed = write_own(tree, up, &gap);
 	*written |= changed;
 	return changed;
@@ -431,7 +480,7 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 
 /* Update the entries of all regions with keys of [*first, *last] on one level, and the nodes' own
  * summaries. Widens both to the fence keys of these nodes. Returns true if what a node promises
- * changed; *there: the level exists. raise: what to raise by; NULL: copy. */
+ * changed; *there: the level exists. raise: what an erase says; NULL: copy and measure. */
 static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level,
 			    const struct gap_raise *raise, bool *there)
 {
@@ -448,8 +497,8 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 		if (!up)
 			return false;
 		i = (int)inner_slot(up, key);
-		changed |= raise ? raise_node(tree, up, i, until, raise, &written)
-				 : copy_node(tree, up, i, until, &written);
+		changed |= raise && !raise->copy ? raise_node(tree, up, i, until, raise, &written)
+						 : copy_node(tree, up, i, until, raise, &written);
 		if (key == *first)
 			*first = up->low;
 		*last = end = up->last;
@@ -532,6 +581,8 @@ bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, stru
 	if (raise->copy) {
 		if (!raise_ends(&own, left, first, right, last))
 			return true;
+		if (!left && !right) /* no item is left, and no run between two */
+			own = gap_nothing;
 	} else {
 		if (promises_run(&own, first, last, raise->room))
 			return true;
@@ -547,10 +598,6 @@ void gap_raise(struct tree *tree, const struct gap_raise *raise)
 	unsigned int level = 1;
 	bool there;
 
-	if (raise->copy) {
-		gap_propagate(tree, first, last, 1, 1);
-		return;
-	}
 	while (propagate_level(tree, &first, &last, level++, raise, &there))
 		lath_delay("summaries raised on one level");
 }

@@ -119,6 +119,48 @@ static __always_inline enum result search_end(struct search *s, const struct nod
 	return end && take_run(s, up ? s->at : 0, up ? KEY_MAX : s->at, up) ? HOLE_HIT : HOLE_ON;
 }
 
+/* The runs in front of the items from entry i on, upwards. HOLE_END: there is no room behind all of
+ * them. */
+static __always_inline enum result leaf_up(struct search *s, struct node *leaf, int i)
+{
+	u64 live = READ_ONCE(leaf->live) & ~lath_ones((unsigned int)i), at = s->at;
+
+	for (; live; live &= live - 1) {
+		unsigned int entry = __ffs64(live);
+		u64 key = node_key(leaf, entry), end = node_end(leaf, entry, true);
+
+		if (key > at && key - at >= s->size && take_run(s, at, key - 1, true))
+			return HOLE_HIT;
+		if (end == KEY_MAX)
+			return HOLE_END;
+		at = max(at, end + 1);
+	}
+	return move_to(s, at, true) ? HOLE_ON : HOLE_END;
+}
+
+/* The runs behind the items up to entry i, downwards; likewise. */
+static __always_inline enum result leaf_down(struct search *s, struct node *leaf, int i)
+{
+	for (; i >= 0; i = node_before(leaf, i)) {
+		u64 key = node_key(leaf, (unsigned int)i);
+		u64 end = node_end(leaf, (unsigned int)i, true);
+
+		if (end < s->at && s->at - end >= s->size && take_run(s, end + 1, s->at, false))
+			return HOLE_HIT;
+		if (!pass(s, key, end, false))
+			return HOLE_END;
+	}
+	return HOLE_ON;
+}
+
+/* Search the entries of a leaf. */
+static __always_inline enum result search_entries(struct search *s, struct node *leaf, bool up)
+{
+	int i = (int)node_floor(leaf, s->at);
+
+	return up ? leaf_up(s, leaf, max(i, 0)) : leaf_down(s, leaf, i);
+}
+
 /* Search one leaf. */
 static __always_inline enum result search_leaf(struct search *s, struct node *leaf, bool up)
 {
@@ -126,28 +168,15 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	struct search before = *s;
 	enum result ret = HOLE_ON;
 	bool whole;
-	int i = -1;
 
 	if (lockword & NODE_DEAD)
 		return HOLE_AGAIN;
 	s->nodes = ++before.nodes;
 	if (!(lockword & NODE_HALF_DEAD)) {
-		i = (int)node_floor(leaf, s->at);
-		if (up && i < 0)
-			i = node_after(leaf, -1);
+		ret = search_entries(s, leaf, up);
+		if (ret == HOLE_ON)
+			ret = search_end(s, leaf, up);
 	}
-	for (; i >= 0 && ret == HOLE_ON; i = up ? node_after(leaf, i) : node_before(leaf, i)) {
-		u64 key = node_key(leaf, (unsigned int)i),
-		    end = node_end(leaf, (unsigned int)i, true);
-
-		if (up ? key > s->at && take_run(s, s->at, key - 1, up)
-		       : end < s->at && take_run(s, end + 1, s->at, up))
-			ret = HOLE_HIT;
-		else if (!pass(s, key, end, up))
-			ret = HOLE_END;
-	}
-	if (ret == HOLE_ON && !(lockword & NODE_HALF_DEAD))
-		ret = search_end(s, leaf, up);
 	whole = up ? from <= READ_ONCE(leaf->low) : from >= READ_ONCE(leaf->last);
 	if (!node_valid(leaf, lockword)) {
 		*s = before;
@@ -370,8 +399,8 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 	return HOLE_ON;
 }
 
-/* The first entry of an inner node that may promise free space from `at` on: upwards, the run at
- * `at` may end in a leaf that is in the region before too, and be promised there; downwards, it is
+/* The first entry of an inner node that may promise free space from `at` on: upwards, `at` may lie
+ * in a leaf that begins in the region before and is promised there; downwards, the run at `at` is
  * promised by the entry behind it. */
 static __always_inline int first_entry(struct node *node, u64 at, bool up)
 {
@@ -380,11 +409,8 @@ static __always_inline int first_entry(struct node *node, u64 at, bool up)
 	if (up) {
 		if (i < 0)
 			return node_after(node, -1);
-		for (next = gap_previous(node, i);
-		     next >= 0 && READ_ONCE(gap_behind(node)[next]) > at;
-		     next = gap_previous(node, i))
-			i = next;
-		return i;
+		next = gap_previous(node, i);
+		return next >= 0 && READ_ONCE(gap_behind(node)[next]) > at ? next : i;
 	}
 	if (i >= 0 && !gap_entry_empty(node, (unsigned int)i) &&
 	    at < READ_ONCE(gap_behind(node)[i]))

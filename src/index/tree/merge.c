@@ -80,8 +80,9 @@ static struct node *merge_children(struct merging *m, int i, int j)
 	m->edge = node_after(m->up, j) < 0;
 	change_node(m->tree, left);
 	change_child(m->tree, m->up, (unsigned int)i);
-	m->first = left->low;
-	m->last = left->last;
+	/* the entry's own key too: a half-dead node's fences may lie elsewhere */
+	m->first = min(left->low, node_key(m->up, (unsigned int)i));
+	m->last = max(left->last, node_key(m->up, (unsigned int)i));
 	lath_delay("merged, locks still held");
 	node_unlock(right);
 	node_unlock(left);
