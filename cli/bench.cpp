@@ -14,11 +14,11 @@
 #include "options.hpp"
 #include "progress.hpp"
 
-#include "guest/guests.hpp"
-#include "interrupt.hpp"
-#include "parameters.hpp"
-#include "report.hpp"
-#include "table.hpp"
+#include "subjects/loaded/loaded.hpp"
+#include "harness/interrupt.hpp"
+#include "harness/parameters.hpp"
+#include "harness/report.hpp"
+#include "harness/table.hpp"
 
 #include <algorithm>
 #include <cstdio>

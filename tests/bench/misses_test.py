@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""bench/store/misses.py: the counts are there and in the order the structures must have."""
+"""bench/tables/store/misses.py: the counts are there and in the order the structures must have."""
 import json
 import os
 import subprocess

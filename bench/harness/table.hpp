@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What a benchmark table is, and what it gets to run with.
+//
+// To add a table NAME:
+//   1. bench/tables/NAME.cpp: a function `table NAME_table()` that fills in the struct below;
+//   2. one line in bench/harness/tables.cpp (declaration and list), one in bench/CMakeLists.txt.
+// `lath bench NAME`, --list, options, JSON, CSV, the terminal tables, SIGINT and the smoke test
+// then work by themselves. In run(), for every figure:
+//
+//   session.each_interleaved(session.reps(), subjects, [&](const std::string &name, int rep) {
+//       ... build, work, compare with the oracle, take the time ...
+//       session.sample({.name = "scan/1000/0", .n = 1000}, name, ns_per_element, result ==
+//       expected);
+//   });
+//
+// A subject that cannot do a case is reported by session.not_available(), never left out silently.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lathbench {
+
+enum class effort { quick, normal, full };
+
+struct options {
+    effort mode = effort::normal;
+    std::vector<int> threads; // empty: the table's own list
+    std::vector<std::uint64_t> n; // empty: the table's own sizes
+    std::vector<std::string> subjects; // empty: all
+    std::vector<std::string> cases; // empty: all; a filter matches a case or its first words
+    std::uint64_t seed = 1;
+    int reps = 0; // 0: by mode
+    bool brief = false; // without table::more
+    std::string input; // JSON with "extents": the key set instead of made-up keys
+    std::map<std::string, std::string> parameters; // --parameter, checked (parameters.hpp)
+    bool quick() const { return mode == effort::quick; }
+    bool full() const { return mode == effort::full; }
+};
+
+struct subject {
+    std::string name;
+    std::string note; // what differs from the others ("exact keys only"), or empty
+    std::string missing; // why it is not in this build ("package libtbb-dev not found"), or empty
+};
+
+// What `--parameter NAME=VALUE` may set in a table; parameters.hpp makes and reads them.
+struct parameter {
+    std::string name;
+    std::string summary;
+    std::string by_default; // as --list shows it
+    // Throws usage_error that begins with what, when the value is no good.
+    std::function<void(const std::string& what, const std::string& value)> check;
+};
+
+// What one column of samples measures.
+struct cell {
+    std::string name; // "thread/2", "lookup/1000000/2"
+    std::uint64_t n = 0;
+    int threads = 1;
+    std::string metric = "time";
+    std::string unit = "ns";
+    bool higher_is_better = false;
+};
+
+struct row {
+    cell what;
+    std::string subject;
+    std::vector<double> samples;
+    bool verified = true;
+};
+
+class session;
+
+struct table {
+    std::string name;
+    std::string summary;
+    std::string named_peer; // the ratio column beside "best peer"
+    std::string ours = "lathwork"; // the subject whose ratios to the others are printed
+    std::vector<subject>
+        subjects; // ours first; names that begin with "lathwork" are variants of it
+    std::vector<std::string> more; // of them, what --brief leaves out
+    std::function<std::vector<std::string>(const options&)> cases;
+    std::function<void(session&)> run;
+    std::vector<parameter> parameters; // may be empty
+    // Cases no peer has, compared with another case of the peers: "lookup-batch" -> "lookup".
+    std::map<std::string, std::string> compare_with;
+    // A table in its own shape, printed before the general ones; may be empty.
+    std::function<void(std::FILE*, const session&)> print;
+};
+
+std::vector<table> all_tables();
+
+// One run of one table: collects samples, knows what was asked for, and when to stop.
+class session {
+public:
+    session(const table& t, const options& o);
+
+    struct absence {
+        std::string case_name, subject, why;
+    };
+    // What an interrupted run left of this table.
+    struct former {
+        std::vector<row> rows;
+        std::vector<absence> absences;
+        std::vector<std::string> remarks;
+    };
+    // Cases that are complete in it are taken over and not measured again; the rest is dropped.
+    void keep(former measured);
+    const std::set<std::string>& kept() const { return kept_; } // cases
+    bool all_kept() const; // nothing is left to measure
+    // Called by progress(), between timed pieces.
+    void on_progress(std::function<void(const session&, const std::string&)> watcher);
+    // Of all samples this run will take, as far as the table's list of cases tells; 0 to 1.
+    double done_share() const;
+    std::size_t samples_taken() const { return taken_; }
+
+    const options& opt() const { return opt_; }
+    // Repetitions: --reps, or 3 (quick), 7 (default and full).
+    int reps() const;
+    bool wants_subject(const std::string& name) const; // asked for, and in this build
+    bool wants_case(const std::string& name) const;
+    std::vector<std::string> subjects() const; // all that wants_subject()
+    std::vector<int> threads(std::vector<int> by_default) const;
+    std::vector<std::uint64_t> sizes(std::vector<std::uint64_t> by_default) const;
+    // A seed of its own for each purpose; the same for every subject.
+    std::uint64_t seed(std::uint64_t purpose) const;
+
+    // Record one figure. correct: this very run's result agreed with the oracle. A row with one
+    // wrong
+    // sample is never printed: it is an error, and the program fails at its end.
+    void sample(const cell& what, const std::string& subject, double value, bool correct);
+    // Any other disagreement with the oracle: takes all rows of the subject away.
+    void wrong(const std::string& subject, const std::string& what);
+    void not_available(const std::string& case_name, const std::string& subject,
+                       const std::string& why);
+    // A remark printed under the table and kept in the JSON context.
+    void remark(const std::string& text);
+    void progress(const std::string& text); // what comes next; shown on a terminal
+    bool stopped() const; // SIGINT: leave loops early
+
+    // reps rounds over the subjects, each round beginning with another one.
+    void each_interleaved(int reps, const std::vector<std::string>& subjects,
+                          const std::function<void(const std::string&, int)>& body);
+
+    const table& of() const { return table_; }
+    const std::vector<row>& rows() const { return rows_; }
+    const std::vector<absence>& absences() const { return absences_; }
+    const std::vector<std::string>& remarks() const { return remarks_; }
+    const std::vector<std::string>& errors() const { return errors_; }
+
+private:
+    const table& table_;
+    const options& opt_;
+    std::vector<row> rows_;
+    std::map<std::string, std::size_t> index_;
+    std::vector<absence> absences_;
+    std::vector<std::string> remarks_;
+    std::vector<std::string> errors_;
+    std::set<std::string> kept_; // cases
+    std::map<std::string, int> cells_; // case and subject -> samples of its first metric
+    std::function<void(const session&, const std::string&)> watcher_;
+    std::size_t taken_ = 0, settled_ = 0;
+};
+
+} // namespace lathbench
