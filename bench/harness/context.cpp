@@ -15,7 +15,7 @@ namespace lathbench {
 
 namespace {
 
-// The value behind "name : value" in a /proc text, or "unknown".
+// Returns the value of "name : value" in a file of /proc, or "unknown".
 std::string proc_field(const char* path, const std::string& name) {
     std::ifstream in(path);
     for (std::string line; std::getline(in, line);) {

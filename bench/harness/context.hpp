@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The circumstances of a run: machine, compiler, flags, pages, commit, the timer's own cost.
+// The circumstances of a run: machine, compiler, flags, pages, commit, cost of reading a clock.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ std::uint64_t kilobytes(const char* path, const std::string& name) {
 
 } // namespace
 
-// smaps_rollup walks the page tables: slow, but free of the per-thread counters' delay.
+// smaps_rollup walks the page tables: it is slow, but the counters that each thread has lag behind.
 std::uint64_t resident_bytes() { return kilobytes("/proc/self/smaps_rollup", "Rss:"); }
 
 std::uint64_t huge_page_bytes() {

@@ -7,9 +7,9 @@
 
 namespace lathbench {
 
-std::uint64_t resident_bytes();    // of this process, exact
-std::uint64_t huge_page_bytes(); // of it in pages of 2 MiB and more, as the kernel really gave them
-std::uint64_t heap_bytes(); // handed out by malloc, with its overhead
+std::uint64_t resident_bytes(); // of this process, exact
+std::uint64_t huge_page_bytes(); // of these, the bytes that are in pages of 2 MiB and more
+std::uint64_t heap_bytes(); // given out by malloc, with its overhead
 std::uint64_t available_bytes(); // on this machine
 
 } // namespace lathbench

@@ -28,8 +28,8 @@ std::uint64_t turn(std::uint64_t x) {
     return x;
 }
 
-// One line, written in turn by this thread and by one on another processor: ns a hand-over, 0 if
-// that cannot be.
+// Measures a cache line that this thread and one on another processor write in turn. Returns ns per
+// hand-over, or 0 if there is no other processor.
 double line_ns() {
     constexpr std::uint64_t rounds = 1000;
     constexpr std::uint64_t patience_ns = 2000000; // one of the two is not running
@@ -110,7 +110,7 @@ noise_watch::noise_watch() : begin_(now()), started_ns_(wall_ns()) { loop(); }
 
 noise_watch::ticks noise_watch::now() {
     ticks t;
-    // cpu user nice system idle iowait irq softirq steal; guest time is within user
+    // cpu user nice system idle iowait irq softirq steal; time of guests is part of user
     std::ifstream in("/proc/stat");
     std::string word;
     double v[8] = {};
@@ -122,8 +122,8 @@ noise_watch::ticks noise_watch::now() {
         t.busy = (v[0] + v[1] + v[2] + v[5] + v[6]) / hz;
         t.all = std::accumulate(v, v + 8, 0.0) / hz;
     }
-    for (int who :
-         {RUSAGE_SELF, RUSAGE_CHILDREN}) { // some tables measure in processes of their own
+    // table store measures in processes of its own
+    for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
         rusage used = {};
         getrusage(who, &used);
         t.own += seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
@@ -146,7 +146,7 @@ void noise_watch::loop() {
         total += t;
         beyond += std::max(t - s.median, 0.0);
     }
-    // the mean of the loops so far
+    // the mean over all calls so far
     loops_ += 1;
     noise_.loop_spread += (1.4826 * s.mad / s.median * 100 - noise_.loop_spread) / loops_;
     noise_.loop_lost += (beyond / total * 100 - noise_.loop_lost) / loops_;

@@ -14,27 +14,27 @@ struct noise {
     double others = -1; // spent in other programs and the kernel's own work
     double stolen = -1; // taken by the hypervisor
     double loop_spread = 0; // a fixed loop of 20 us: standard deviation (from the MAD)
-    double loop_lost = 0; // its time beyond the median: interruptions
-    // A cache line handed from one processor to another, once in two seconds: where both share a
-    // cache this is a few tens of ns; a guest whose processors are moved sees both, and figures of
-    // several threads follow.
-    // 0: only one processor.
+    double loop_lost = 0; // the part of its time above the median, which interruptions took
+    // The least and the most that it took to hand a cache line from one processor to another, tried
+    // once in two seconds. Two processors that share a cache take a few tens of ns. On a virtual
+    // machine whose processors are moved both values occur, and the figures of several threads vary
+    // with them. 0: there is only one processor.
     double line_least_ns = 0, line_most_ns = 0;
-    std::uint64_t preempted = 0; // involuntary context switches of ours
-    std::uint64_t huge_bytes = 0,
-                  resident_bytes = 0; // at the moment with most memory in 2 MiB pages
+    std::uint64_t preempted = 0; // involuntary context switches of this program
+    // Both at the moment with the most memory in 2 MiB pages.
+    std::uint64_t huge_bytes = 0, resident_bytes = 0;
 };
 
 // "quiet", "fair" or "noisy"
 const char* verdict(const noise& n);
 std::string describe(const noise& n);
 
-// Begins with its construction.
+// Measures noise from its construction on.
 class noise_watch {
 public:
     noise_watch();
-    // Between timed pieces, at most once in two seconds: looks at the pages, hands a line back and
-    // forth.
+    // To be called while nothing is timed. At most once in two seconds, it looks how large the
+    // pages are and hands a cache line back and forth.
     void look();
     noise finish();
 

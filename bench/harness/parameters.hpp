@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Parameters a table declares and `--parameter NAME=VALUE` sets. A value is one word or a
-// comma-separated list of words or of sizes. How to add one: an entry in table::parameters with one
-// of the three functions below; then size_list() or wants_word() in the table, which go by the
-// default while nothing was set.
+// Parameters that a table declares and `--parameter NAME=VALUE` sets. A value is a list of sizes or
+// of words with commas between them. To add one: an entry in table::parameters from one of the
+// three functions below; the table then asks size_list() or wants_word(), which return the default
+// if nothing was set.
 #pragma once
 
 #include "table.hpp"
@@ -14,23 +14,24 @@
 
 namespace lathbench {
 
-// For table::parameters: a whole number from 1 to 1e12 ("1e6"), a list of them, a list of the given
-// words.
+// For table::parameters. The value is a whole number from 1 to 1e12 ("1e6"), a list of such
+// numbers, or a list of the given words.
 parameter size_parameter(std::string name, std::string summary, std::string by_default);
 parameter sizes_parameter(std::string name, std::string summary, std::string by_default);
 parameter words_parameter(std::string name, std::string summary, std::vector<std::string> words);
 
-// What was asked for; by_default when it was not. Values are those that passed set_parameters().
+// Returns the sizes that were set, or by_default. set_parameters() has checked them.
 std::vector<std::uint64_t> size_list(const options& opt, const std::string& name,
                                      std::vector<std::uint64_t> by_default);
-// true: the word was asked for, or the parameter was not set.
+// Returns whether the word was asked for or the parameter was not set.
 bool wants_word(const options& opt, const std::string& name, const std::string& word);
 
-// One size; throws usage_error that begins with what: "--n: 'abc' is not a whole number...".
+// Returns the size. Throws a usage_error that begins with `what`: "--n: 'abc' is not a whole
+// number...".
 std::uint64_t parse_size(const std::string& what, const std::string& text);
 
-// Puts the "NAME=VALUE" texts into opt. Throws usage_error naming the text that no table declares,
-// whose value the table refuses, or that is given twice.
+// Puts the "NAME=VALUE" texts into opt. Throws a usage_error that names the text if no table
+// declares the name, if the value is not valid, or if the name is given twice.
 void set_parameters(const std::vector<const table*>& tables, const std::vector<std::string>& texts,
                     options& opt);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Files first (JSON, CSV), then the tables for people.
+// First the files (JSON, CSV), then the tables on the terminal.
 #include "report.hpp"
 
 #include "base/input_file.hpp"
@@ -109,7 +109,7 @@ std::string peer_case(const table& t, const std::string& name) {
                : it->second + name.substr(slash);
 }
 
-// Ours to each peer, in the same run: all that may be called faster or slower.
+// Adds the ratios of ours to each peer in the same run.
 void add_ratios(json& ratios, const session& s) {
     for (const auto& ours : s.rows()) {
         if (!ours.verified || ours.subject != s.of().ours)
@@ -184,7 +184,7 @@ void write_csv(std::ostream& to, const std::deque<run>& done) {
 
 namespace {
 
-// Differences that forbid mixing samples.
+// Throws if the samples must not be mixed with those of this run.
 void check_circumstances(const std::string& path, const json& was, const options& opt) {
     json now = asked_for(opt);
     for (const auto& [name, value] : machine_context())
@@ -240,7 +240,7 @@ std::vector<std::string> case_order(const session& s) {
         if (std::find(order.begin(), order.end(), key) == order.end())
             order.push_back(key);
     }
-    // the table's own order where it knows the case
+    // cases that the table lists are in its order
     auto declared = s.of().cases(s.opt());
     std::stable_sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
         auto place = [&](const std::string& key) {
@@ -278,7 +278,7 @@ int case_width(const session& s) {
     return static_cast<int>(width);
 }
 
-// One line a reason; cases by their first word.
+// Prints one line per reason, with the cases by their first words.
 void print_absences(std::FILE* out, const session& s) {
     std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> by_reason;
     for (const auto& a : s.absences()) {

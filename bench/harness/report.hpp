@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Where the rows of finished sessions go: the terminal, JSON, CSV.
+// Writes the rows of finished sessions: to the terminal, as JSON, as CSV.
 #pragma once
 
 #include "noise.hpp"
@@ -25,12 +25,12 @@ struct run {
 void write_json(std::ostream& to, const std::deque<run>& done, const options& opt);
 void write_csv(std::ostream& to, const std::deque<run>& done);
 
-// What a file of write_json() holds of a table. Throws std::runtime_error naming the file when it
-// cannot be read, and what differs when it was measured in other circumstances: options, machine,
-// compiler, commit.
+// Reads what a file of write_json() has of a table. Throws std::runtime_error that names the file
+// if it cannot be read, and that says what differs if it was measured in other circumstances:
+// options, machine, compiler, commit.
 session::former read_former(const std::string& path, const std::string& table, const options& opt);
 
-// All medians, then remarks and n/a cells; the ratio tables come last of all, from print_ratios().
+// Prints the medians, then n/a cells and remarks. The caller prints all ratios after all medians.
 void print_medians(std::FILE* out, const session& s);
 void print_ratios(std::FILE* out, const session& s);
 

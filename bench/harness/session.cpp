@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A run of one table: the samples, and what the options ask for.
+// A run of one table: its samples, and what the options ask for.
 #include "interrupt.hpp"
+#include "random.hpp"
 #include "table.hpp"
 
 #include <algorithm>
@@ -110,11 +111,8 @@ std::vector<std::uint64_t> session::sizes(std::vector<std::uint64_t> by_default)
 }
 
 std::uint64_t session::seed(std::uint64_t purpose) const {
-    // splitmix64: neighbouring purposes get unrelated seeds
-    std::uint64_t z = opt_.seed * 0x9e3779b97f4a7c15u + purpose * 0xd1b54a32d192ed03u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    // neighbouring purposes get unrelated seeds
+    return mix_bits(opt_.seed * golden_ratio + purpose * 0xd1b54a32d192ed03u);
 }
 
 void session::sample(const cell& what, const std::string& subject, double value, bool correct) {

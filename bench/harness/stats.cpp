@@ -18,8 +18,8 @@ double median_of(std::vector<double>& v) {
     return v.size() % 2 ? v[half] : (v[half - 1] + v[half]) / 2;
 }
 
-// Medians of what is drawn from a and b. The generator starts the same each time: the same samples
-// give the same interval.
+// Ratios of the medians of samples drawn from a and b, sorted. The generator always starts with the
+// same state, so that the same samples give the same interval.
 std::vector<double> resampled_ratios(const std::vector<double>& a, const std::vector<double>& b) {
     std::mt19937 random(1);
     std::vector<double> ratios, x(a.size()), y(b.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Robust statistics of a handful of samples.
+// Robust statistics of few samples.
 #pragma once
 
 #include <vector>
@@ -14,17 +14,17 @@ struct summary {
 
 summary summarise(std::vector<double> samples);
 
-// median(a) / median(b) with its 95 % bootstrap interval. Sample i of both stems from the same
-// round when there are as many of each; rounds are then drawn as pairs, so that what hit both
-// cancels out.
+// median(a) / median(b) with its 95 % bootstrap interval. If there are as many samples of each,
+// sample i of both is from the same repetition; samples are then drawn in pairs, so that what
+// disturbed both cancels out.
 struct ratio {
     double value = 0, low = 0, high = 0;
     bool tie = false; // neither is ahead: see ratio_of()
 };
 
-// A tie: 1 lies in the interval, or the medians are closer than the noise of both, taken as 1.4826
-// MAD (a standard deviation, were the samples normal) of each, added. With few samples the second
-// catches what the first cannot. value is 0 when there is nothing to compare.
+// It is a tie if 1 is in the interval, or if the medians are closer to each other than the sum of
+// 1.4826 MAD of each (which is the standard deviation of normal samples). The second rule is for
+// few samples, whose interval is too narrow. value is 0 if there is nothing to compare.
 ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b);
 
 } // namespace lathbench

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What a benchmark table is, and what it gets to run with.
+// What a benchmark table is, and the session that it runs with.
 //
 // To add a table NAME:
-//   1. bench/tables/NAME.cpp: a function `table NAME_table()` that fills in the struct below;
-//   2. one line in bench/harness/tables.cpp (declaration and list), one in bench/CMakeLists.txt.
-// `lath bench NAME`, --list, options, JSON, CSV, the terminal tables, SIGINT and the smoke test
-// then work by themselves. In run(), for every figure:
+//   1. tables/NAME.cpp, with a function `table NAME_table()` that fills in the struct below;
+//   helpers
+//      of this table alone go into tables/NAME/, what it measures into subjects/NAME/;
+//   2. its declaration and a line in harness/tables.cpp; a line in bench/CMakeLists.txt.
+// `lath bench NAME`, --list, all options, JSON, CSV, the tables on the terminal, SIGINT and the
+// smoke test then work without further changes. In run(), for every figure:
 //
-//   session.each_interleaved(session.reps(), subjects, [&](const std::string &name, int rep) {
+//   session.each_interleaved(session.reps(), subjects, [&](const std::string& name, int rep) {
 //       ... build, work, compare with the oracle, take the time ...
-//       session.sample({.name = "scan/1000/0", .n = 1000}, name, ns_per_element, result ==
-//       expected);
+//       session.sample({.name = "scan/1000/0", .n = 1000}, name, ns_per_element,
+//                      result == expected);
 //   });
 //
-// A subject that cannot do a case is reported by session.not_available(), never left out silently.
+// A subject that cannot do a case is reported with session.not_available(), never left out
+// silently.
 #pragma once
+
+#include "subject.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +40,7 @@ struct options {
     std::vector<int> threads; // empty: the table's own list
     std::vector<std::uint64_t> n; // empty: the table's own sizes
     std::vector<std::string> subjects; // empty: all
-    std::vector<std::string> cases; // empty: all; a filter matches a case or its first words
+    std::vector<std::string> cases; // empty: all; each is a case or its first words
     std::uint64_t seed = 1;
     int reps = 0; // 0: by mode
     bool brief = false; // without table::more
@@ -45,22 +50,16 @@ struct options {
     bool full() const { return mode == effort::full; }
 };
 
-struct subject {
-    std::string name;
-    std::string note; // what differs from the others ("exact keys only"), or empty
-    std::string missing; // why it is not in this build ("package libtbb-dev not found"), or empty
-};
-
 // What `--parameter NAME=VALUE` may set in a table; parameters.hpp makes and reads them.
 struct parameter {
     std::string name;
     std::string summary;
     std::string by_default; // as --list shows it
-    // Throws usage_error that begins with what, when the value is no good.
+    // Throws a usage_error that begins with `what` if the value is not valid.
     std::function<void(const std::string& what, const std::string& value)> check;
 };
 
-// What one column of samples measures.
+// What a row of samples measures.
 struct cell {
     std::string name; // "thread/2", "lookup/1000000/2"
     std::uint64_t n = 0;
@@ -82,23 +81,25 @@ class session;
 struct table {
     std::string name;
     std::string summary;
-    std::string named_peer; // the ratio column beside "best peer"
+    std::string named_peer; // the peer that the table was written against; has a column of ratios
     std::string ours = "lathwork"; // the subject whose ratios to the others are printed
     std::vector<subject>
-        subjects; // ours first; names that begin with "lathwork" are variants of it
-    std::vector<std::string> more; // of them, what --brief leaves out
+        subjects; // ours first; other names that begin with "lathwork" are variants
+    std::vector<std::string> more; // the subjects that --brief leaves out
     std::function<std::vector<std::string>(const options&)> cases;
     std::function<void(session&)> run;
     std::vector<parameter> parameters; // may be empty
-    // Cases no peer has, compared with another case of the peers: "lookup-batch" -> "lookup".
+    // Cases that no peer has, and the case of the peers to compare with: "lookup-batch" ->
+    // "lookup".
     std::map<std::string, std::string> compare_with;
-    // A table in its own shape, printed before the general ones; may be empty.
+    // Prints the medians in a form of its own, in place of the general one; may be empty.
     std::function<void(std::FILE*, const session&)> print;
 };
 
 std::vector<table> all_tables();
 
-// One run of one table: collects samples, knows what was asked for, and when to stop.
+// One run of one table. It collects samples and knows what was asked for and when to stop. The
+// thread that runs the table makes all calls.
 class session {
 public:
     session(const table& t, const options& o);
@@ -106,19 +107,20 @@ public:
     struct absence {
         std::string case_name, subject, why;
     };
-    // What an interrupted run left of this table.
+    // What an interrupted run has measured of this table.
     struct former {
         std::vector<row> rows;
         std::vector<absence> absences;
         std::vector<std::string> remarks;
     };
-    // Cases that are complete in it are taken over and not measured again; the rest is dropped.
+    // Takes over the cases that are complete in it, which will not be measured again; drops the
+    // rest.
     void keep(former measured);
-    const std::set<std::string>& kept() const { return kept_; } // cases
+    const std::set<std::string>& kept() const { return kept_; } // the cases taken over
     bool all_kept() const; // nothing is left to measure
-    // Called by progress(), between timed pieces.
+    // The watcher is called by progress(), never while something is timed.
     void on_progress(std::function<void(const session&, const std::string&)> watcher);
-    // Of all samples this run will take, as far as the table's list of cases tells; 0 to 1.
+    // The share, 0 to 1, of the samples that this run will take, as far as the list of cases tells.
     double done_share() const;
     std::size_t samples_taken() const { return taken_; }
 
@@ -130,23 +132,22 @@ public:
     std::vector<std::string> subjects() const; // all that wants_subject()
     std::vector<int> threads(std::vector<int> by_default) const;
     std::vector<std::uint64_t> sizes(std::vector<std::uint64_t> by_default) const;
-    // A seed of its own for each purpose; the same for every subject.
+    // A seed for each purpose; it is the same for every subject.
     std::uint64_t seed(std::uint64_t purpose) const;
 
-    // Record one figure. correct: this very run's result agreed with the oracle. A row with one
-    // wrong
-    // sample is never printed: it is an error, and the program fails at its end.
+    // Records one figure. correct: the result of this very sample agreed with the oracle. A row
+    // with a wrong sample is not printed; it is an error, and the program fails at its end.
     void sample(const cell& what, const std::string& subject, double value, bool correct);
-    // Any other disagreement with the oracle: takes all rows of the subject away.
+    // Reports any other disagreement with the oracle, which removes all rows of the subject.
     void wrong(const std::string& subject, const std::string& what);
     void not_available(const std::string& case_name, const std::string& subject,
                        const std::string& why);
-    // A remark printed under the table and kept in the JSON context.
+    // Adds a remark, which is printed under the table and is in the context of the JSON.
     void remark(const std::string& text);
-    void progress(const std::string& text); // what comes next; shown on a terminal
-    bool stopped() const; // SIGINT: leave loops early
+    void progress(const std::string& text); // says what comes next; shown on a terminal
+    bool stopped() const; // after SIGINT: leave loops early
 
-    // reps rounds over the subjects, each round beginning with another one.
+    // Calls body for all subjects, reps times; each repetition begins with another subject.
     void each_interleaved(int reps, const std::vector<std::string>& subjects,
                           const std::function<void(const std::string&, int)>& body);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The list of tables. A new one: declare its function here and add it to the list.
+// The list of tables. For a new table, declare its function here and add it to the list.
 #include "table.hpp"
 
 namespace lathbench {

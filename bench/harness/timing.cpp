@@ -31,7 +31,7 @@ double overhead_of(std::uint64_t (*clock)()) {
     return costs[7];
 }
 
-// The CPUs of the process before anything was pinned.
+// The CPUs of the process; first called before any thread is pinned.
 const std::vector<int>& cpu_list() {
     static const std::vector<int> list = [] {
         std::vector<int> cpus;
@@ -89,7 +89,8 @@ thread_times run_threads(int threads, const std::function<void(int)>& body,
     times.wall.resize(count);
     times.cpu.resize(count);
     cpu_list();
-    // spinning, so that the start does not wait for wake-ups; yielding when there are too few CPUs
+    // threads spin, so that the start does not wait for wake-ups; they yield if there are too few
+    // CPUs
     std::atomic<int> waiting{threads};
     std::vector<std::thread> workers;
     for (std::size_t i = 0; i < count; i++) {

@@ -17,19 +17,19 @@ std::uint64_t cpu_ns();
 double wall_overhead_ns();
 double cpu_overhead_ns();
 
-// Bind the calling thread to the i-th CPU (modulo) of those the process may use.
+// Binds the calling thread to CPU i (modulo their number) of those that the process may use.
 void pin_thread(int i);
 int usable_cpus();
 
 struct thread_times {
-    std::vector<std::uint64_t> wall, cpu;   // ns, one a thread
-    std::uint64_t span = 0;                 // first start to last end, ns
+    std::vector<std::uint64_t> wall, cpu; // ns, one per thread
+    std::uint64_t span = 0; // ns from the first start to the last end
     double mean_wall() const;
 };
 
-// Run body(0) ... body(threads - 1) on as many pinned threads, started together. With before and
-// after, each thread calls them outside the measured time (to register with RCU, say).
-// body decides what is timed: the clocks run around it alone.
+// Runs body(0) ... body(threads - 1) on as many pinned threads, which start together. Each thread
+// calls before and after outside the measured time (to register with RCU, for example); the clocks
+// run around body alone.
 thread_times run_threads(int threads, const std::function<void(int)>& body,
                          const std::function<void(int)>& before = {},
                          const std::function<void(int)>& after = {});

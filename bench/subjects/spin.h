@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The one lock in front of every peer that has none of its own, so that all pay the same:
- * test-and-test-and-set, pausing, and yielding when the holder seems not to run.
+ * The lock in front of every structure that has none, so that all of them pay the same. It is a
+ * test-and-test-and-set lock that pauses between two looks and yields when the holder seems not to
+ * run.
  */
 #ifndef LATH_BENCH_SPIN_H
 #define LATH_BENCH_SPIN_H

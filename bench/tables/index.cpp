@@ -2,16 +2,15 @@
 //
 // Table `index`: maps u64 -> u64 at several sizes, with one thread and more.
 //
-// For a size and a number of threads all subjects stand side by side. They are filled in lockstep,
-// a slice of the keys each in turn, so that every subject grows through the same moments of the
-// machine; sample r of an insert is the mean over every reps-th slice, from empty to full. (Small
-// sizes are filled anew for each
-// sample: there a slice would mostly measure cold caches.) Then the cases run in interleaved
-// repetitions on the standing maps. What a call returned is compared with the oracle for every
-// sample.
+// For each size and number of threads the maps of all subjects exist side by side. They are filled
+// in turns, slice by slice of the keys, so that a slow minute of the machine affects all of them;
+// sample r of an insert is the mean over every reps-th slice, from empty to full. (Small maps are
+// filled anew for each sample, because a slice of them would mostly measure cold caches.) Then the
+// cases run in interleaved repetitions on the filled maps. For every sample, what the calls
+// returned is compared with the oracle.
 //
-// One thread: thread CPU time. Several: wall time from the first start to the last end, over all
-// operations.
+// With one thread, the time is the CPU time of the thread; with several, wall time from the first
+// start to the last end, divided by all operations.
 #include "harness/extents_input.hpp"
 #include "harness/memory.hpp"
 #include "harness/table.hpp"
@@ -29,22 +28,18 @@ namespace lathbench {
 
 namespace {
 
-// Sizes whose fill is repeated as a whole: everything stays in the caches.
+// Up to this size everything stays in the caches, and the fill is repeated as a whole.
 constexpr std::uint64_t small_size = 200000;
-constexpr std::size_t slices_a_sample = 4;
-constexpr std::size_t operations_a_scan = 20; // a scan counts as so many operations of the budget
+constexpr std::size_t slices_per_sample = 4;
+constexpr std::size_t operations_per_scan = 20; // a scan counts as so many operations
 
-struct contender {
+// A subject's map, and which keys are in it.
+struct filled_map {
     std::string name;
     std::unique_ptr<map_bench> map;
     window live;
     map_abilities can;
 };
-
-const peer& find_peer(const std::string& name) {
-    const auto& peers = all_peers();
-    return *std::find_if(peers.begin(), peers.end(), [&](const peer& p) { return p.name == name; });
-}
 
 class block {
 public:
@@ -61,15 +56,15 @@ public:
         for (int rep = 0; rep < session_.reps() && !session_.stopped(); rep++)
             repetition(rep);
         audit();
-        contenders_.clear();
-        // each thread appends to a region of its own, as files do
+        maps_.clear();
+        // each thread appends to a region of its own, as to a file
         auto sequential = [&](std::uint64_t i) {
             auto part = part_of(i, n_);
             return (part << 56) + (i - n_ * part / static_cast<std::uint64_t>(threads_)) * 8;
         };
         if (wants("insert-seq"))
             fill("insert-seq", &map_bench::insert, sequential, false);
-        contenders_.clear();
+        maps_.clear();
         if (wants("insert-batch"))
             fill(
                 "insert-batch", &map_bench::insert_batch,
@@ -100,8 +95,9 @@ private:
         return part;
     }
 
-    // Run work(first, last, thread) over [0, total) split among the threads: ns an operation.
-    double timed(contender& c, std::size_t total,
+    // Runs work(first, last, thread) over [0, total), split among the threads; returns ns per
+    // operation.
+    double timed(filled_map& c, std::size_t total,
                  const std::function<void(std::size_t, std::size_t, int)>& work) {
         auto t = static_cast<std::size_t>(threads_);
         auto times = run_threads(
@@ -115,10 +111,10 @@ private:
         return ns / static_cast<double>(total);
     }
 
-    contender make(const std::string& name) {
-        contender c;
+    filled_map make(const std::string& name) {
+        filled_map c;
         c.name = name;
-        c.map = find_peer(name).map(threads_ > 1);
+        c.map = find_subject(range_subjects(), name).map(threads_ > 1);
         c.can = c.map->abilities();
         return c;
     }
@@ -151,13 +147,13 @@ private:
     void fill_anew(const std::string& name, const std::vector<std::string>& names,
                    insert_call insert, const std::function<std::uint64_t(std::uint64_t)>& key,
                    bool measure_bytes) {
-        contenders_.clear();
+        maps_.clear();
         auto keys = slice_keys(key, 0, n_);
         session_.each_interleaved(session_.reps(), names, [&](const std::string& subject, int rep) {
-            std::erase_if(contenders_, [&](const contender& c) { return c.name == subject; });
+            std::erase_if(maps_, [&](const filled_map& c) { return c.name == subject; });
             show(name, rep, subject);
             malloc_trim(0);
-            contender c = make(subject);
+            filled_map c = make(subject);
             std::uint64_t before = c.map->memory();
             std::uint64_t inserted = 0;
             double ns = insert_slice(c, insert, keys, inserted);
@@ -165,7 +161,7 @@ private:
             if (measure_bytes && threads_ == 1 && rep == 0)
                 record_bytes(subject, c.map->memory() - before);
             c.live = {0, n_};
-            contenders_.push_back(std::move(c));
+            maps_.push_back(std::move(c));
         });
     }
 
@@ -174,42 +170,42 @@ private:
                           const std::function<std::uint64_t(std::uint64_t)>& key,
                           bool measure_bytes) {
         auto reps = static_cast<std::size_t>(session_.reps());
-        std::size_t slices = reps * slices_a_sample;
+        std::size_t slices = reps * slices_per_sample;
         bool bytes = measure_bytes && threads_ == 1;
-        contenders_.clear();
+        maps_.clear();
         malloc_trim(0);
         for (const auto& subject : names)
-            contenders_.push_back(make(subject));
+            maps_.push_back(make(subject));
         struct progress_of {
             std::vector<double> ns;
             std::uint64_t inserted = 0, bytes = 0;
         };
-        std::vector<progress_of> progress(contenders_.size(), {std::vector<double>(reps), 0, 0});
+        std::vector<progress_of> progress(maps_.size(), {std::vector<double>(reps), 0, 0});
         for (std::size_t s = 0; s < slices && !session_.stopped(); s++) {
             auto keys = slice_keys(key, n_ * s / slices, n_ * (s + 1) / slices);
-            for (std::size_t i = 0; i < contenders_.size(); i++) {
-                std::size_t at = (i + s) % contenders_.size();
-                show(name, static_cast<int>(s % reps), contenders_[at].name);
-                std::uint64_t before = bytes ? contenders_[at].map->memory() : 0;
-                double ns = insert_slice(contenders_[at], insert, keys, progress[at].inserted);
+            for (std::size_t i = 0; i < maps_.size(); i++) {
+                std::size_t at = (i + s) % maps_.size();
+                show(name, static_cast<int>(s % reps), maps_[at].name);
+                std::uint64_t before = bytes ? maps_[at].map->memory() : 0;
+                double ns = insert_slice(maps_[at], insert, keys, progress[at].inserted);
                 progress[at].ns[s % reps] += ns * static_cast<double>(keys.size());
-                progress[at].bytes += bytes ? contenders_[at].map->memory() - before : 0;
+                progress[at].bytes += bytes ? maps_[at].map->memory() - before : 0;
             }
         }
         if (session_.stopped())
             return;
-        for (std::size_t i = 0; i < contenders_.size(); i++) {
-            contenders_[i].live = {0, n_};
+        for (std::size_t i = 0; i < maps_.size(); i++) {
+            maps_[i].live = {0, n_};
             bool right = progress[i].inserted == n_;
             for (double ns : progress[i].ns)
-                record(name, contenders_[i].name,
+                record(name, maps_[i].name,
                        ns * static_cast<double>(reps) / static_cast<double>(n_), right);
             if (bytes)
-                record_bytes(contenders_[i].name, progress[i].bytes);
+                record_bytes(maps_[i].name, progress[i].bytes);
         }
     }
 
-    // Part t of the keys is what thread t inserts, whatever the slice.
+    // The keys of a slice. Thread t inserts a part of them that is from part t of all keys.
     std::vector<std::uint64_t> slice_keys(const std::function<std::uint64_t(std::uint64_t)>& key,
                                           std::uint64_t from, std::uint64_t to) const {
         std::vector<std::uint64_t> keys;
@@ -223,7 +219,7 @@ private:
         return keys;
     }
 
-    double insert_slice(contender& c, insert_call insert, const std::vector<std::uint64_t>& keys,
+    double insert_slice(filled_map& c, insert_call insert, const std::vector<std::uint64_t>& keys,
                         std::uint64_t& inserted) {
         std::vector<std::uint64_t> done(static_cast<std::size_t>(threads_));
         double ns = timed(c, keys.size(), [&](std::size_t from, std::size_t to, int i) {
@@ -234,7 +230,8 @@ private:
         return ns;
     }
 
-    // Less than a key: memory that the process held before was used again, which no counter shows.
+    // If there are fewer bytes than the keys have, the map took memory that the process held
+    // before, which no counter shows.
     void record_bytes(const std::string& subject, std::uint64_t bytes) {
         if (bytes < n_ * sizeof(std::uint64_t))
             session_.not_available(case_name("bytes"), subject,
@@ -244,19 +241,19 @@ private:
                    "bytes", "B");
     }
 
-    // ---- cases on the standing maps ----
+    // ---- cases on the filled maps ----
 
-    // Subjects take turns, each with all cases in a row and its memory warm, as a program's own map
-    // is.
+    // The subjects take turns. Each does all cases in a row with its memory in the caches, like the
+    // map of a program that uses no other.
     void repetition(int rep) {
-        for (std::size_t i = 0; i < contenders_.size() && !session_.stopped(); i++) {
-            turn_ = &contenders_[(i + static_cast<std::size_t>(rep)) % contenders_.size()];
+        for (std::size_t i = 0; i < maps_.size() && !session_.stopped(); i++) {
+            turn_ = &maps_[(i + static_cast<std::size_t>(rep)) % maps_.size()];
             warm_up(*turn_, rep);
             cases(rep);
         }
     }
 
-    void warm_up(contender& c, int rep) {
+    void warm_up(filled_map& c, int rep) {
         workload load(source_, session_.seed(90000 + static_cast<std::uint64_t>(rep)));
         key_stream s = load.uniform(c.live, std::min<std::size_t>(n_, 5 * operations_));
         timed(c, s.keys.size(), [&](std::size_t from, std::size_t to, int) {
@@ -272,36 +269,36 @@ private:
         hits("lookup", rep, seed(1), &m::lookup, &workload::uniform);
         hits("lookup-dep", rep, seed(2), &m::lookup_dependent, &workload::uniform);
         hits("lookup-zipf", rep, seed(3), &m::lookup, &workload::zipf);
-        each("miss", rep, [&](contender& c) { miss(c, seed(4)); });
+        each("miss", rep, [&](filled_map& c) { miss(c, seed(4)); });
         if (able("lookup-batch", &map_abilities::lookup_batch, "no batch of lookups"))
             hits("lookup-batch", rep, seed(5), &m::lookup_batch, &workload::uniform,
                  &map_abilities::lookup_batch);
         if (able("floor", &map_abilities::floor, "no search for a predecessor"))
             hits("floor", rep, seed(6), &m::floor, &workload::between, &map_abilities::floor);
         if (able("scan100", &map_abilities::scan, "no scan from a key"))
-            each("scan100", rep, [&](contender& c) { scan(c, seed(7)); }, &map_abilities::scan);
-        each("ycsb-a", rep, [&](contender& c) { update(c, "ycsb-a", seed(8), 50); });
-        each("ycsb-b", rep, [&](contender& c) { update(c, "ycsb-b", seed(9), 5); });
+            each("scan100", rep, [&](filled_map& c) { scan(c, seed(7)); }, &map_abilities::scan);
+        each("ycsb-a", rep, [&](filled_map& c) { update(c, "ycsb-a", seed(8), 50); });
+        each("ycsb-b", rep, [&](filled_map& c) { update(c, "ycsb-b", seed(9), 5); });
         if (able("ycsb-e", &map_abilities::scan, "no scan from a key"))
             each(
-                "ycsb-e", rep, [&](contender& c) { scan_and_insert(c, seed(10)); },
+                "ycsb-e", rep, [&](filled_map& c) { scan_and_insert(c, seed(10)); },
                 &map_abilities::scan);
         if (able("mixed", &map_abilities::erase, "no safe erase"))
-            each("mixed", rep, [&](contender& c) { churn(c, seed(11)); }, &map_abilities::erase);
+            each("mixed", rep, [&](filled_map& c) { churn(c, seed(11)); }, &map_abilities::erase);
         if (able("erase", &map_abilities::erase, "no safe erase"))
-            each("erase", rep, [&](contender& c) { erase(c); }, &map_abilities::erase);
+            each("erase", rep, [&](filled_map& c) { erase(c); }, &map_abilities::erase);
     }
 
     bool able(const std::string& name, bool map_abilities::* ability, const char* why) {
         if (!wants(name))
             return false;
-        for (const auto& c : contenders_)
+        for (const auto& c : maps_)
             if (!(c.can.*ability))
                 session_.not_available(case_name(name), c.name, why);
         return true;
     }
 
-    void each(const std::string& name, int rep, const std::function<void(contender&)>& body,
+    void each(const std::string& name, int rep, const std::function<void(filled_map&)>& body,
               bool map_abilities::* ability = nullptr) {
         if (!wants(name))
             return;
@@ -316,7 +313,7 @@ private:
                           ", " + subject);
     }
 
-    // Calls that return the entries asked for, all of which are there.
+    // Cases whose calls return the entries that they are asked for, all of which are in the map.
     void hits(const std::string& name, int rep, std::uint64_t seed,
               tally (map_bench::*call)(const std::uint64_t*, std::size_t),
               key_stream (workload::*generate)(const window&, std::size_t),
@@ -324,7 +321,7 @@ private:
         bool after = generate == &workload::between;
         each(
             name, rep,
-            [&](contender& c) {
+            [&](filled_map& c) {
                 workload load(source_, seed);
                 key_stream s = (load.*generate)(c.live, operations_);
                 std::vector<tally> got(static_cast<std::size_t>(threads_));
@@ -345,7 +342,7 @@ private:
             ability);
     }
 
-    void miss(contender& c, std::uint64_t seed) {
+    void miss(filled_map& c, std::uint64_t seed) {
         workload load(source_, seed);
         key_stream s = load.absent(operations_);
         std::vector<tally> got(static_cast<std::size_t>(threads_));
@@ -356,11 +353,11 @@ private:
                std::all_of(got.begin(), got.end(), [](const tally& t) { return t == tally{}; }));
     }
 
-    void scan(contender& c, std::uint64_t seed) {
+    void scan(filled_map& c, std::uint64_t seed) {
         constexpr std::size_t length = 100;
         workload load(source_, seed);
         key_stream s =
-            load.uniform(c.live, std::max<std::size_t>(operations_ / operations_a_scan, 1));
+            load.uniform(c.live, std::max<std::size_t>(operations_ / operations_per_scan, 1));
         tally expected;
         for (auto from : s.keys)
             add(expected, oracle(c.live).scan(from, length));
@@ -371,8 +368,9 @@ private:
         record("scan100", c.name, ns, sum(got) == expected);
     }
 
-    // Run steps; number of changes that succeeded in done, what was read as the result.
-    double run_steps(contender& c, const std::vector<step>& steps, tally& read,
+    // Runs the steps; returns ns per operation. read: tally of what lookups and scans returned;
+    // done: how many changes succeeded.
+    double run_steps(filled_map& c, const std::vector<step>& steps, tally& read,
                      std::uint64_t& done) {
         std::vector<tally> got(static_cast<std::size_t>(threads_));
         std::vector<std::uint64_t> changed(got.size());
@@ -392,7 +390,7 @@ private:
             steps.begin(), steps.end(), [&](const step& s) { return s.what == what; }));
     }
 
-    void update(contender& c, const char* name, std::uint64_t seed, int percent) {
+    void update(filled_map& c, const char* name, std::uint64_t seed, int percent) {
         workload load(source_, seed);
         auto steps = load.updates(c.live, operations_, percent);
         tally read;
@@ -403,10 +401,11 @@ private:
                    done == count(steps, op::update));
     }
 
-    void scan_and_insert(contender& c, std::uint64_t seed) {
+    void scan_and_insert(filled_map& c, std::uint64_t seed) {
         workload load(source_, seed);
         window before = c.live;
-        auto steps = load.scans(c.live, std::max<std::size_t>(operations_ / operations_a_scan, 1));
+        auto steps =
+            load.scans(c.live, std::max<std::size_t>(operations_ / operations_per_scan, 1));
         // inserts only add: at least what was there, at most the length of the scan
         std::uint64_t least = 0, most = 0;
         for (const step& s : steps) {
@@ -423,7 +422,7 @@ private:
                    done == count(steps, op::insert));
     }
 
-    void churn(contender& c, std::uint64_t seed) {
+    void churn(filled_map& c, std::uint64_t seed) {
         workload load(source_, seed);
         auto steps = load.churn(c.live, std::min<std::size_t>(operations_, c.live.size() / 2));
         tally read;
@@ -434,7 +433,7 @@ private:
                    done == count(steps, op::insert) + count(steps, op::erase));
     }
 
-    void erase(contender& c) {
+    void erase(filled_map& c) {
         workload load(source_, 0);
         key_stream old = load.ordinals(c.live.low, operations_),
                    fresh = load.ordinals(c.live.high, operations_);
@@ -451,9 +450,9 @@ private:
         record("erase", c.name, ns, erased == operations_ && inserted == operations_);
     }
 
-    // After all cases: a sample of the live keys is there, the erased ones are not.
+    // Checks after all cases that a sample of the live keys is there and the erased keys are not.
     void audit() {
-        for (auto& c : contenders_) {
+        for (auto& c : maps_) {
             if (session_.stopped())
                 return;
             workload load(source_, session_.seed(99));
@@ -491,7 +490,7 @@ private:
         return total;
     }
 
-    // Two are kept: subjects that cannot erase have another set of live keys.
+    // Two oracles are kept, because subjects that cannot erase have another set of live keys.
     const ordered_oracle& oracle(const window& live) {
         for (auto& o : oracles_)
             if (o && o->of() == live)
@@ -507,20 +506,20 @@ private:
     int threads_;
     std::vector<std::string> names_;
     std::uint64_t operations_ = 0;
-    contender* turn_ = nullptr;
-    std::vector<contender> contenders_;
+    filled_map* turn_ = nullptr;
+    std::vector<filled_map> maps_;
     std::optional<ordered_oracle> oracles_[2];
 };
 
-// How many maps of n keys fit into 60 % of the free memory, 100 bytes a key each.
-std::size_t standing_together(std::uint64_t n) {
+// How many maps of n keys fit into 60 % of the free memory, at 100 bytes per key.
+std::size_t maps_in_memory(std::uint64_t n) {
     return std::max<std::size_t>(
         static_cast<std::size_t>(available_bytes() * 6 / 10 / (n * 100 + 1)), 1);
 }
 
 void run_size(session& s, const key_source& source, std::uint64_t n) {
     auto names = s.subjects();
-    std::size_t group = standing_together(n);
+    std::size_t group = maps_in_memory(n);
     if (group < names.size())
         s.remark("n = " + std::to_string(n) + ": memory for " + std::to_string(group) +
                  " subjects at a time, not interleaved beyond");
@@ -530,6 +529,17 @@ void run_size(session& s, const key_source& source, std::uint64_t n) {
                   {names.begin() + static_cast<std::ptrdiff_t>(i),
                    names.begin() + static_cast<std::ptrdiff_t>(std::min(i + group, names.size()))})
                 .run();
+}
+
+std::vector<std::uint64_t> map_sizes(const options& opt) {
+    if (!opt.n.empty())
+        return opt.n;
+    std::vector<std::uint64_t> sizes = {100000, 1000000};
+    if (!opt.quick())
+        sizes.push_back(10000000);
+    if (opt.full())
+        sizes.push_back(100000000);
+    return sizes;
 }
 
 void run_index(session& s) {
@@ -543,27 +553,14 @@ void run_index(session& s) {
         return;
     }
     key_source source(s.seed(0));
-    std::vector<std::uint64_t> sizes = {100000, 1000000};
-    if (!s.opt().quick())
-        sizes.push_back(10000000);
-    if (s.opt().full())
-        sizes.push_back(100000000);
-    for (std::uint64_t n : s.sizes(sizes))
+    for (std::uint64_t n : map_sizes(s.opt()))
         if (!s.stopped())
             run_size(s, source, n);
 }
 
 std::vector<std::string> index_cases(const options& opt) {
-    std::vector<std::uint64_t> sizes = opt.n;
-    if (sizes.empty()) {
-        sizes = {100000, 1000000};
-        if (!opt.quick())
-            sizes.push_back(10000000);
-        if (opt.full())
-            sizes.push_back(100000000);
-    }
     std::vector<std::string> names;
-    for (auto n : sizes)
+    for (auto n : map_sizes(opt))
         for (int t : opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads)
             for (const char* name : {"insert", "insert-seq", "insert-batch", "lookup", "lookup-dep",
                                      "lookup-zipf", "miss", "lookup-batch", "floor", "scan100",
@@ -579,11 +576,11 @@ std::vector<std::string> index_cases(const options& opt) {
 table index_table() {
     table t;
     t.name = "index";
-    t.summary = "maps u64 -> u64: ns an operation, bytes a key";
+    t.summary = "maps u64 -> u64: ns per operation, bytes per key";
     t.named_peer = "absl-btree";
-    for (const auto& p : all_peers())
-        if (p.map || !p.missing.empty())
-            t.subjects.push_back({p.name, p.map_note.empty() ? p.note : p.map_note, p.missing});
+    for (const auto& s : range_subjects())
+        if (s.map || !s.missing.empty())
+            t.subjects.push_back({s.name, s.map_note.empty() ? s.note : s.map_note, s.missing});
     t.more = {"lathwork-huge", "linux-rbtree", "boost-rbtree", "std-map",    "tbb",
               "libcds",        "maple-lock",   "maple-rcu",    "design-2013"};
     t.cases = index_cases;

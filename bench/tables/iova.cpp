@@ -3,24 +3,24 @@
 // Table `iova`: the IOMMU run of the skiplist patches of 2013, without the disks.
 //
 //   KIND/T    T threads keep 10 I/Os of 20 MiB each mapped (iova/workload.hpp has KIND). Ranges are
-//             aligned to their size rounded up to a power of two, below 4 GiB where there is room.
-//             24 threads want 4.7 GiB.
-//   aging/P   one thread allocates and frees in 4 GiB that stay P percent full (iova/aging.cpp)
+//             aligned to their size rounded up to a power of two, and are below 4 GiB where there
+//             is room. 24 threads need 4.7 GiB.
+//   aging/P   one thread allocates and frees in 4 GiB that stay P percent full (iova/aging.hpp)
 //
-// rate, p50, p99, p99.9: every thread unmaps one of its I/Os, in random order, and maps a new one,
-// at once: what the allocator can do at most. Latency is that of single allocations, with what else
-// ran on their CPU.
+// rate, p50, p99, p99.9: every thread unmaps one of its I/Os, in random order, and maps a new one
+// without waiting, which is the most that the allocator can do. Latency is that of single
+// allocations, including whatever else ran on their CPU.
 // gbps: the same I/Os through a device of `device_gbps`. It completes them in order; a completed
-// one is unmapped, mapped anew and sent again. `off` does all of that but for the mapping, so its
-// gbps are the device's, as with the IOMMU switched off, and gbps / gbps of `off` is the share that
-// the patch mails give. The default, 28 GB/s, is two SSDs on PCIe 5.0 x4, as the two SSDs of 2013
-// had 2.86 GB/s.
-// spill: ranges that found no place below 4 GiB, percent; 24 threads cannot do with none.
-// waste: how much of the space below 4 GiB was free when a range went above, percent, mean.
+// one is unmapped, mapped anew and sent again. `off` does all of that except the mapping, so its
+// gbps are those of the device, as with the IOMMU switched off, and gbps / gbps of `off` is the
+// share that the patch mails state. The default of 28 GB/s is that of two SSDs on PCIe 5.0 x4; the
+// two SSDs of 2013 had 2.86 GB/s. spill: percent of the ranges that found no place below 4 GiB;
+// with 24 threads there must be some. waste: percent of the space below 4 GiB that was free when a
+// range went above, mean.
 //
-// Each sample is one life: fill (no longer than `fill_ms`: slow peers are measured in an emptier
-// space), the two measurements, a while in which every page is claimed in a shadow map, all ranges
-// compared, everything freed.
+// Each sample is one run: fill (no longer than `fill_ms`: slow peers are measured in an emptier
+// space), the two measurements, a while in which every page is claimed in a shadow map, a
+// comparison of all ranges, and everything freed.
 #include "tables/iova/aging.hpp"
 #include "tables/iova/workload.hpp"
 #include "harness/parameters.hpp"
@@ -32,7 +32,6 @@
 #include <chrono>
 #include <functional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,14 +68,9 @@ std::string io_case(const char* kind, int threads) {
 
 u64 pages_per_io(const options& opt) { return size_list(opt, "io_pages", {io_pages})[0]; }
 
-const iova_subject& find_subject(const std::string& name) {
-    for (const auto& s : iova_subjects())
-        if (s.name == name)
-            return s;
-    throw std::logic_error("no subject " + name);
-}
+const iova_subject& find(const std::string& name) { return find_subject(iova_subjects(), name); }
 
-// The threads of one life, which go through its phases together.
+// The threads of one run, which go through its phases together.
 class crew {
 public:
     crew(iova_allocator* allocator, int threads, const std::function<io_worker(int)>& make)
@@ -84,7 +78,7 @@ public:
         for (int i = 0; i < threads; i++)
             workers.push_back(make(i));
         for (int i = 0; i < threads; i++)
-            threads_.emplace_back([this, i] { live(i); });
+            threads_.emplace_back([this, i] { serve(i); });
     }
     ~crew() {
         work_ = {};
@@ -93,7 +87,7 @@ public:
     crew(const crew&) = delete;
     crew& operator=(const crew&) = delete;
 
-    // Everyone does work; after ms they are told to stop (0: never). Returns how long it took, in
+    // All threads do work; after ms they are told to stop (0: never). Returns how long it took, in
     // ns.
     u64 phase(u64 ms, std::function<void(io_worker&)> work) {
         work_ = std::move(work);
@@ -113,7 +107,7 @@ public:
     std::atomic<bool> stop{false};
 
 private:
-    void live(int i) {
+    void serve(int i) {
         pin_thread(i);
         if (allocator_)
             allocator_->enter(i);
@@ -136,7 +130,7 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-struct life {
+struct figures {
     double rate = 0, gbps = 0, spill = 0, waste = 0; // M pairs/s, GB/s, percent
     std::vector<float> latency;
     bool right = true, filled = true;
@@ -174,9 +168,9 @@ private:
                                   [&](const std::string& subject, int rep) {
                                       session_.progress("iova: " + name + ", repetition " +
                                                         std::to_string(rep + 1) + ", " + subject);
-                                      life l = live(subject, k.kind, threads);
-                                      record(name, threads, subject, l);
-                                      if (!l.filled)
+                                      figures f = run_once(subject, k.kind, threads);
+                                      record(name, threads, subject, f);
+                                      if (!f.filled)
                                           half_full.insert(subject);
                                   });
         for (const auto& subject : half_full)
@@ -185,26 +179,26 @@ private:
                             " ms: its figures are those of an emptier space");
     }
 
-    life live(const std::string& subject, io_kind kind, int threads) {
+    figures run_once(const std::string& subject, io_kind kind, int threads) {
         iova_space space;
-        auto make = find_subject(subject).make;
+        auto make = find(subject).make;
         auto allocator = make ? make(space) : nullptr;
         u64 pages = pages_per_io(session_.opt());
-        life l;
+        figures f;
         {
             crew all(allocator.get(), threads, [&](int i) {
                 return io_worker(allocator.get(), space, kind, pages,
                                  session_.seed(static_cast<u64>(i)));
             });
-            l.filled = fill(all);
-            measure(all, l);
-            drive(all, l, pages);
+            f.filled = fill(all);
+            measure(all, f);
+            drive(all, f, pages);
             if (allocator)
-                verify(all, l, space);
+                verify(all, f, space);
             all.phase(0, [](io_worker& w) { w.drain(); });
         }
-        l.right = l.right && (!allocator || allocator->used() == 0);
-        return l;
+        f.right = f.right && (!allocator || allocator->used() == 0);
+        return f;
     }
 
     bool fill(crew& all) const {
@@ -217,7 +211,7 @@ private:
         return filled;
     }
 
-    void measure(crew& all, life& l) const {
+    void measure(crew& all, figures& f) const {
         u64 took = all.phase(window_ms_, [&](io_worker& w) { w.saturate(all.stop); });
         io_worker::counts sum;
         for (auto& w : all.workers) {
@@ -226,29 +220,29 @@ private:
             sum.above += c.above;
             sum.failed += c.failed;
             auto latency = w.take_latency();
-            l.latency.insert(l.latency.end(), latency.begin(), latency.end());
+            f.latency.insert(f.latency.end(), latency.begin(), latency.end());
         }
-        std::sort(l.latency.begin(), l.latency.end());
-        l.rate = static_cast<double>(sum.mapped) / static_cast<double>(took) * 1e3;
+        std::sort(f.latency.begin(), f.latency.end());
+        f.rate = static_cast<double>(sum.mapped) / static_cast<double>(took) * 1e3;
         if (sum.mapped)
-            l.spill = 100 * static_cast<double>(sum.above) / static_cast<double>(sum.mapped);
-        l.right = l.right && sum.failed == 0; // the space is larger than what is asked for
+            f.spill = 100 * static_cast<double>(sum.above) / static_cast<double>(sum.mapped);
+        f.right = f.right && sum.failed == 0; // the space is larger than what is asked for
     }
 
-    void drive(crew& all, life& l, u64 pages) const {
+    void drive(crew& all, figures& f, u64 pages) const {
         double bytes = static_cast<double>(pages * page);
         io_device device(wall_ns(), static_cast<u64>(bytes / static_cast<double>(device_gbps_)));
         all.phase(window_ms_, [&](io_worker& w) { w.drive(all.stop, device); });
-        l.gbps = device.busy(wall_ns()) * static_cast<double>(device_gbps_);
+        f.gbps = device.busy(wall_ns()) * static_cast<double>(device_gbps_);
     }
 
-    void verify(crew& all, life& l, const iova_space& space) const {
+    void verify(crew& all, figures& f, const iova_space& space) const {
         std::vector<io_range> held;
         page_owners owners(space);
         for (const auto& w : all.workers)
             w.held(held);
         for (const auto& r : held)
-            l.right = owners.claim(r.first, r.pages) && l.right;
+            f.right = owners.claim(r.first, r.pages) && f.right;
         all.phase(std::max<u64>(window_ms_ / 4, 1),
                   [&](io_worker& w) { w.check(all.stop, owners); });
         held.clear();
@@ -258,29 +252,30 @@ private:
             auto c = w.take_counts();
             above += c.above;
             low_free += c.low_free;
-            l.right = l.right && w.right();
+            f.right = f.right && w.right();
             w.held(held);
         }
-        l.right = disjoint(held) && l.right;
+        f.right = disjoint(held) && f.right;
         if (above)
-            l.waste = 100 * low_free / static_cast<double>(above);
+            f.waste = 100 * low_free / static_cast<double>(above);
     }
 
-    void record(const std::string& name, int threads, const std::string& subject, const life& l) {
+    void record(const std::string& name, int threads, const std::string& subject,
+                const figures& f) {
         auto put = [&](const char* metric, const char* unit, bool higher, double value) {
             session_.sample({name, pages_per_io(session_.opt()), threads, metric, unit, higher},
-                            subject, value, l.right);
+                            subject, value, f.right);
         };
-        put("gbps", "GB/s", true, l.gbps);
-        if (!find_subject(subject).make)
+        put("gbps", "GB/s", true, f.gbps);
+        if (!find(subject).make)
             return;
-        put("rate", "M/s", true, l.rate);
-        put_latency(put, l.latency);
-        put("spill", "%", false, l.spill);
-        put("waste", "%", false, l.waste);
+        put("rate", "M/s", true, f.rate);
+        put_latency(put, f.latency);
+        put("spill", "%", false, f.spill);
+        put("waste", "%", false, f.waste);
     }
 
-    // The clock's own time is taken off.
+    // Subtracts the time that the clock itself takes.
     template <class Put>
     static void put_latency(const Put& put, const std::vector<float>& sorted) {
         if (sorted.empty())
@@ -303,7 +298,7 @@ private:
         std::set<std::string> cut;
         auto names = session_.subjects();
         std::erase_if(names, [&](const std::string& subject) {
-            if (find_subject(subject).make)
+            if (find(subject).make)
                 return false;
             session_.not_available(name, subject, "maps nothing");
             return true;
@@ -311,7 +306,7 @@ private:
         session_.each_interleaved(session_.reps(), names, [&](const std::string& subject, int rep) {
             session_.progress("iova: " + name + ", repetition " + std::to_string(rep + 1) + ", " +
                               subject);
-            aging_result r = age(find_subject(subject), how, session_.seed(percent));
+            aging_result r = age(find(subject), how, session_.seed(percent));
             auto put = [&](const char* metric, const char* unit, bool higher, double value) {
                 session_.sample({name, how.requests, 1, metric, unit, higher}, subject, value,
                                 r.right);
@@ -354,12 +349,11 @@ table iova_table() {
     t.named_peer = "maple";
     t.more = {"lathwork-arenas", "lathwork-plain", "rbtree-6.1", "bitmap", "buddy", "icl",
               "absl-btree"};
-    for (const auto& s : iova_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
+    t.subjects.assign(iova_subjects().begin(), iova_subjects().end());
     t.cases = iova_cases;
     t.run = [](session& s) { runner(s).run(); };
     t.parameters = {
-        size_parameter("io_pages", "pages of 4 KiB an I/O", "5120: 20 MiB"),
+        size_parameter("io_pages", "pages of 4 KiB per I/O", "5120: 20 MiB"),
         size_parameter("window_ms", "length of a measurement", "60, 250 or 1000 by mode"),
         size_parameter("fill_ms", "longest time to fill the space", "400, 1500 or 10000 by mode"),
         size_parameter("device_gbps", "bandwidth of the modelled device, GB/s", "28"),

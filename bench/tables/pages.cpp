@@ -3,14 +3,14 @@
 // Table `pages`: what virtual memory costs, by page size and access pattern
 // (doc/virtual-memory.md).
 //
-//   chain/N/K   a line of each of N 4 KiB pages in random order, each read says where the next one
-//               goes; K such chains side by side (ns a read)
+//   chain/N/K   reads one line of each of N pages of 4 KiB in random order; what is read says where
+//               the next read goes. K such chains side by side (ns per read)
 //   order/N/K   the same with the pages in order
-//   touch/N     the first write to each of N 4 KiB pages (ns a page)
+//   touch/N     the first write to each of N pages of 4 KiB (ns per page)
 //
-// Subjects are the pages behind the memory: `thp-2m` 2 MiB by madvise, as the store's arenas have
-// them; 4k; hugetlb-2m and hugetlb-1g when the machine has reserved such pages. The sum of what was
-// read is checked.
+// The subjects are the pages behind the memory: `thp-2m` has 2 MiB pages by madvise(), as the
+// arenas of the store do; `4k`; `hugetlb-2m` and `hugetlb-1g` if the machine has reserved such
+// pages. The sum of what was read is checked.
 #include "harness/memory.hpp"
 #include "harness/table.hpp"
 #include "harness/timing.hpp"
@@ -61,7 +61,7 @@ public:
     region(const backing& b, std::size_t pages) {
         size_ = (pages * page + b.granule - 1) / b.granule * b.granule;
         mapped_ = b.flags ? size_ : size_ + b.granule;
-        // a reservation that is too small fails here, not at a touch
+        // without MAP_NORESERVE too few reserved pages fail here, not at the first touch
         int flags = MAP_PRIVATE | MAP_ANONYMOUS | b.flags | (b.flags ? 0 : MAP_NORESERVE);
         map_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, flags, -1, 0);
         if (map_ == MAP_FAILED) {
@@ -89,8 +89,8 @@ private:
     void* map_ = nullptr;
 };
 
-// The chain through the pages of `order`: in each a line of its own choosing that holds the offset
-// of the next one. Lines spread over the page, so that the sets of the caches are used evenly.
+// The word of a page that holds the number of the next page of the chain. Its line depends on the
+// page, so that the sets of the caches are used evenly.
 std::uint64_t& link_of(char* base, std::uint64_t p) {
     return *reinterpret_cast<std::uint64_t*>(base + p * page +
                                              p * 0x9e3779b97f4a7c15ull % (page / line) * line);
@@ -101,8 +101,8 @@ void make_chain(char* base, const std::vector<std::uint32_t>& order) {
         link_of(base, order[i]) = order[(i + 1) % order.size()];
 }
 
-// Chains begin at equal distances along the one circle and go a part of it each: together all pages
-// once.
+// Walks K chains, which begin at equal distances on the one circle of all pages and together visit
+// each page once. Returns the sum of what was read.
 template <int K>
 std::uint64_t walk(char* base, const std::vector<std::uint32_t>& order) {
     std::uint64_t at[K], sum = 0;
@@ -186,7 +186,7 @@ private:
             }
             session_.progress("pages: touching " + std::to_string(n) + " of " + name);
             touch(name, r->base, n);
-            // fresh pages for every repetition; the last ones stay
+            // new pages for every repetition; those of the last one stay
             for (int rep = 1;
                  rep < session_.reps() && session_.wants_case("touch/" + std::to_string(n)) &&
                  !session_.stopped();

@@ -2,11 +2,11 @@
 //
 // Table `ranges`: skiplist_test of 2013 (the table that LWN printed), phase by phase.
 //
-// A life of the structure: one thread fills it with n extents in ascending order, an object each; T
-// threads do their rounds (subjects/ranges/range_bench.hpp); one thread checks every extent and
-// deletes all, from both ends. fill, check and delete are taken from the lives with one thread,
-// thread/T is the average time of a thread, scaled to 100,000 rounds. Every structure without locks
-// of its own stands behind the same spinlock.
+// In one run, one thread fills the structure with n extents in ascending order, each an object; T
+// threads do their rounds (subjects/ranges/range_bench.hpp); one thread looks up every extent and
+// deletes all of them, alternately from both ends. thread/T is the average time of a thread, scaled
+// to 100,000 rounds. fill is taken from all runs, check and delete from those with the fewest
+// threads. Every structure without locks of its own is behind the same spinlock.
 #include "harness/extents_input.hpp"
 #include "harness/table.hpp"
 #include "harness/timing.hpp"
@@ -14,7 +14,6 @@
 #include "subjects/ranges/range_subject.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace lathbench {
 
@@ -23,11 +22,8 @@ namespace {
 constexpr std::uint64_t nominal_rounds = 100000;
 constexpr std::uint64_t nominal_items = 100000;
 
-const peer& find_peer(const std::string& name) {
-    for (const auto& p : all_peers())
-        if (p.name == name)
-            return p;
-    throw std::logic_error("no peer " + name);
+std::unique_ptr<range_bench> make(const std::string& name) {
+    return find_subject(range_subjects(), name).ranges();
 }
 
 extent_set made_up(std::size_t items) {
@@ -41,8 +37,9 @@ extent_set made_up(std::size_t items) {
     return set;
 }
 
-// --full: all rounds. Else fewer rounds a thread with more threads (the whole work of a cell stays
-// about the same) and in sets smaller than the original's.
+// The rounds of one thread. With --full all of them; otherwise fewer for more threads, so that the
+// work of all threads stays about the same, and fewer for sets that are smaller than the
+// original's.
 std::uint64_t rounds_for(const options& opt, std::uint64_t items, int threads) {
     if (opt.full())
         return nominal_rounds;
@@ -52,7 +49,7 @@ std::uint64_t rounds_for(const options& opt, std::uint64_t items, int threads) {
     return std::max<std::uint64_t>(rounds, 10);
 }
 
-struct life {
+struct run_times {
     double fill_ms = 0, check_ms = 0, delete_ms = 0, thread_s = 0;
     bool right = true;
 };
@@ -76,24 +73,24 @@ private:
         auto thread_counts = session_.threads({1, 2, 4, 8});
         auto names = session_.subjects();
         for (const auto& name : names)
-            if (!find_peer(name).ranges()->can_erase())
+            if (!make(name)->can_erase())
                 name_missing(name, thread_counts);
         smallest_ = *std::min_element(thread_counts.begin(), thread_counts.end());
         for (int threads : thread_counts) {
             std::uint64_t rounds = rounds_for(session_.opt(), set.items, threads);
             if (rounds != nominal_rounds)
                 session_.remark("thread/" + std::to_string(threads) + ": " +
-                                std::to_string(rounds) + " rounds a thread, time scaled to " +
+                                std::to_string(rounds) + " rounds per thread, time scaled to " +
                                 std::to_string(nominal_rounds));
-            // not recorded: code and allocator warm up
+            // warms up code and allocator; not recorded
             session_.each_interleaved(
-                1, names, [&](const std::string& name, int) { live(name, set, threads, 10); });
+                1, names, [&](const std::string& name, int) { run_once(name, set, threads, 10); });
             session_.each_interleaved(
                 session_.reps(), names, [&](const std::string& name, int rep) {
                     session_.progress("ranges: " + std::to_string(threads) +
                                       " threads, repetition " + std::to_string(rep + 1) + ", " +
                                       name);
-                    record(name, set, threads, rounds, live(name, set, threads, rounds));
+                    record(name, set, threads, rounds, run_once(name, set, threads, rounds));
                 });
         }
     }
@@ -104,25 +101,26 @@ private:
             session_.not_available("thread/" + std::to_string(t), name, "no safe erase");
     }
 
-    life live(const std::string& name, const extent_set& set, int threads, std::uint64_t rounds) {
-        auto bench = find_peer(name).ranges();
+    run_times run_once(const std::string& name, const extent_set& set, int threads,
+                       std::uint64_t rounds) {
+        auto bench = make(name);
         std::uint64_t filled = 0, checked = 0, drained = 0;
-        life l;
-        l.fill_ms = phase(*bench, [&] { filled = bench->fill(set); });
+        run_times t;
+        t.fill_ms = phase(*bench, [&] { filled = bench->fill(set); });
         if (bench->can_erase())
-            l.thread_s = thread_phase(*bench, set, threads, rounds, l.right);
-        l.check_ms = phase(*bench, [&] { checked = bench->check(set); });
+            t.thread_s = thread_phase(*bench, set, threads, rounds, t.right);
+        t.check_ms = phase(*bench, [&] { checked = bench->check(set); });
         if (bench->can_erase()) {
-            l.delete_ms = phase(*bench, [&] { drained = bench->drain(set); });
+            t.delete_ms = phase(*bench, [&] { drained = bench->drain(set); });
             std::uint64_t left = 0;
             phase(*bench, [&] { left = bench->check(set); });
-            l.right = l.right && drained == set.items && left == 0;
+            t.right = t.right && drained == set.items && left == 0;
         }
-        l.right = l.right && filled == set.items && checked == set.items;
-        return l;
+        t.right = t.right && filled == set.items && checked == set.items;
+        return t;
     }
 
-    // ms of wall time in a thread of its own, as the first and the last thread of the original
+    // Runs work in a thread of its own, as the original does; returns ms of wall time.
     template <class Work>
     static double phase(range_bench& bench, const Work& work) {
         auto times = run_threads(
@@ -142,33 +140,33 @@ private:
             [&](int) { bench.enter(); }, [&](int) { bench.leave(); });
         for (const auto& r : results) {
             right = right && r.errors == 0;
-            // alone, a thread finds all it looks for
+            // a thread that is alone finds all it looks up
             right = right && (threads > 1 || r.hits == r.lookups);
         }
         return times.mean_wall() / 1e9;
     }
 
     void record(const std::string& name, const extent_set& set, int threads, std::uint64_t rounds,
-                const life& l) {
-        bool erases = find_peer(name).ranges()->can_erase();
+                const run_times& t) {
+        bool erases = make(name)->can_erase();
         auto put = [&](const std::string& case_name, int by, const char* unit, double value) {
             if (session_.wants_case(case_name))
-                session_.sample({case_name, set.items, by, "time", unit}, name, value, l.right);
+                session_.sample({case_name, set.items, by, "time", unit}, name, value, t.right);
         };
-        // fill knows nothing of the threads that come later: each life gives a sample
-        put("fill", 1, "ms", l.fill_ms);
+        // fill does not depend on the number of threads: each run gives a sample
+        put("fill", 1, "ms", t.fill_ms);
         if (threads == smallest_) {
-            put("check", 1, "ms", l.check_ms);
+            put("check", 1, "ms", t.check_ms);
             if (erases)
-                put("delete", 1, "ms", l.delete_ms);
+                put("delete", 1, "ms", t.delete_ms);
         }
         if (erases)
             put("thread/" + std::to_string(threads), threads, "s",
-                l.thread_s * static_cast<double>(nominal_rounds) / static_cast<double>(rounds));
+                t.thread_s * static_cast<double>(nominal_rounds) / static_cast<double>(rounds));
     }
 
     session& session_;
-    int smallest_ = 1; // check and delete are taken after the phase with the fewest threads
+    int smallest_ = 1; // of the numbers of threads
 };
 
 std::vector<std::string> ranges_cases(const options& opt) {
@@ -186,10 +184,10 @@ table ranges_table() {
     t.summary = "skiplist_test of 2013: extents filled, popped and re-inserted by threads, "
                 "checked, deleted";
     t.named_peer = "linux-rbtree";
-    for (const auto& p : all_peers())
-        if (p.ranges || !p.missing.empty())
+    for (const auto& s : range_subjects())
+        if (s.ranges || !s.missing.empty())
             t.subjects.push_back(
-                {p.name, p.ranges_note.empty() ? p.note : p.ranges_note, p.missing});
+                {s.name, s.ranges_note.empty() ? s.note : s.ranges_note, s.missing});
     t.more = {"lathwork-huge", "boost-rbtree", "std-map",  "tbb",
               "libcds",        "maple-lock",   "maple-rcu"};
     t.cases = ranges_cases;

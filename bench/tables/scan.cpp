@@ -2,27 +2,26 @@
 //
 // Table `scan`: full scans of queues of independent objects, and run-queues.
 //
-//   scan/N/ORDER/WORK  N elements of one cache line; ORDER of the queue in memory: shuffled or
-//                      in-order; WORK on
-//                      each: 0 (add a value), 5, 20, 100 (ns of dependent multiplications), virtual
-//                      (a call; 16 types in random order), line2 (elements of two lines, both read)
-//   queue/N/KIND       N tasks are popped, run and queued again: steady (a multiply and add),
+//   scan/N/ORDER/WORK  N elements of one cache line, which are queued in the ORDER of their
+//                      addresses (in-order) or not (shuffled). WORK on each element: 0 (add a
+//                      value), 5, 20, 100 (ns of dependent multiplications), virtual (a virtual
+//                      call; 16 types in random order), line2 (elements of two lines, both read)
+//   queue/N/KIND       N tasks are popped, run and queued again. KIND: steady (multiply and add),
 //                      types16 (a virtual call of one of 16 types), work20, work100 (ns), mix
-//                      (types16, every 16th to the front);
-//                      burst: N pushed on an empty queue, then popped
+//                      (types16, every 16th to the front), burst (N tasks are pushed on an empty
+//                      queue, then all are popped)
 //
-// Metrics: time in ns and cycles of the time stamp counter, an element. Before each sample the
-// queue is filled anew and one scan, which also warms up, is compared with the oracle, as is every
-// timed result.
+// Metrics, per element: time in ns, and cycles of the time stamp counter. Before each sample the
+// queue is filled anew and scanned once, which warms it up. The results of that scan and of every
+// timed one are compared with the oracle.
 #include "harness/parameters.hpp"
 #include "harness/table.hpp"
 #include "harness/timing.hpp"
 
-#include "subjects/loaded/scan.hpp"
+#include "subjects/scan/queues.hpp"
 #include "subjects/scan/scan_subject.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <memory>
 #include <random>
@@ -84,8 +83,8 @@ struct clocks {
     }
 };
 
-// n elements, side by side in memory on huge pages, so that the price of translation does not hide
-// that of the container; and the order in which they are queued.
+// n elements, side by side in memory, and the order in which they are queued. The memory is on huge
+// pages, so that the cost of address translation does not hide that of the container.
 template <class E>
 class population {
 public:
@@ -129,21 +128,6 @@ private:
     void* map_;
 };
 
-template <class E>
-std::vector<scan_entry<E>> all_entries() {
-    auto entries = scan_ours<E>();
-    for (auto&& more : {scan_pointers<E>(), scan_lists<E>(), scan_guests<E>()})
-        entries.insert(entries.end(), more.begin(), more.end());
-    return entries;
-}
-
-template <class E>
-const scan_entry<E>& find_entry(const std::string& name) {
-    static const auto entries = all_entries<E>();
-    return *std::find_if(entries.begin(), entries.end(),
-                         [&](const auto& e) { return e.name == name; });
-}
-
 template <class E, class Step>
 std::uint64_t fold(const std::vector<E*>& order, Step step) {
     std::uint64_t a = 1;
@@ -172,25 +156,7 @@ std::uint64_t scan_oracle(scan_work work, const std::vector<E*>& order) {
     }
 }
 
-// The same turns on the plainest of queues.
-template <class E>
-class queue_oracle {
-public:
-    explicit queue_oracle(const std::vector<E*>& order) : d_(order.begin(), order.end()) {}
-    bool empty() const { return d_.empty(); }
-    void push_back(E& e) { d_.push_back(&e); }
-    void push_front(E& e) { d_.push_front(&e); }
-    E& pop_front() {
-        E* e = d_.front();
-        d_.pop_front();
-        return *e;
-    }
-
-private:
-    std::deque<E*> d_;
-};
-
-// The sizes that go by the name of a parameter: it, or else --n, or else by mode.
+// The sizes that the parameter of that name sets, or else --n, or else those of the mode.
 std::vector<std::uint64_t> sizes(const options& opt, const char* name,
                                  std::vector<std::uint64_t> quick,
                                  std::vector<std::uint64_t> normal) {
@@ -224,7 +190,7 @@ std::string queue_case(std::uint64_t n, const char* kind) {
     return "queue/" + std::to_string(n) + "/" + kind;
 }
 
-// --quick leaves out what says little new; a case asked for by name is measured in any mode.
+// Cases that --quick measures. A case that is asked for by name is measured in any mode.
 bool quick_scan(bool shuffled, scan_work work) {
     return work == scan_work::sum ||
            (shuffled && (work == scan_work::ns5 || work == scan_work::ns20));
@@ -256,12 +222,12 @@ public:
     }
 
 private:
-    // Variants run with --full, or when named.
+    // The subjects to measure. Variants are among them with --full, or when --subjects names them.
     template <class E>
     std::vector<std::string> names(const std::vector<std::string>& cases) {
         std::vector<std::string> names;
         for (const auto& name : session_.subjects()) {
-            if (!find_entry<E>(name).variant || session_.opt().full() ||
+            if (!find_subject(scan_subjects<E>(), name).variant || session_.opt().full() ||
                 !session_.opt().subjects.empty())
                 names.push_back(name);
             else
@@ -296,7 +262,7 @@ private:
             session_.reps(), names<E>(cases), [&](const std::string& name, int rep) {
                 session_.progress("scan: " + std::to_string(n) + ", repetition " +
                                   std::to_string(rep + 1) + ", " + name);
-                auto subject = find_entry<E>(name).make();
+                auto subject = find_subject(scan_subjects<E>(), name).make();
                 for (E* e : all.order)
                     subject->push_back(*e);
                 bool right =
@@ -307,9 +273,9 @@ private:
     }
 
     template <class E>
-    void one_scan(const scan_subject<E>& subject, const std::string& name, const population<E>& all,
+    void one_scan(const scan_bench<E>& subject, const std::string& name, const population<E>& all,
                   const cell& what, const work_name& w, bool right) {
-        // The array has an order of its own; what it computes from it was checked by the caller.
+        // the array has an order of its own; the caller has checked what it computes from that
         bool comparable =
             name != "vector" || w.work == scan_work::sum || w.work == scan_work::second_line;
         auto known = oracles_.try_emplace(what.name, 0);
@@ -338,14 +304,17 @@ private:
             if (!all)
                 all = std::make_unique<population<E>>(n, true, session_.seed(n));
             std::uint64_t turns = n * rounds_of(session_.opt(), k.ns * static_cast<double>(n));
-            queue_oracle<E> plain(k.kind == queue_kind::burst ? std::vector<E*>() : all->order);
+            pointer_deque<E> plain; // the oracle
+            if (k.kind != queue_kind::burst)
+                for (E* e : all->order)
+                    plain.push_back(*e);
             run_queue_kind(plain, k.kind, n, all->order);
             std::uint64_t expected = run_queue_kind(plain, k.kind, turns, all->order);
             session_.each_interleaved(
                 session_.reps(), names<E>({case_name}), [&](const std::string& name, int rep) {
                     session_.progress(case_name + ", repetition " + std::to_string(rep + 1) + ", " +
                                       name);
-                    auto subject = find_entry<E>(name).make();
+                    auto subject = find_subject(scan_subjects<E>(), name).make();
                     if (!subject->is_queue()) {
                         session_.not_available(case_name, name,
                                                "no queue, or a queue under another name");
@@ -423,9 +392,9 @@ table scan_table() {
     t.name = "scan";
     t.summary = "scans of queues of independent objects, and run-queues";
     t.named_peer = "vector-ptr";
-    for (const auto& e : all_entries<scan_element<1>>())
+    for (const auto& s : scan_subjects<scan_element<1>>())
         t.subjects.push_back(
-            {e.name, e.variant ? e.note + "; with --full or by name" : e.note, ""});
+            {s.name, s.variant ? s.note + "; with --full or by name" : s.note, ""});
     t.more = {"lathwork-iterator", "lathwork-hot", "circular-prefetch", "deque", "boost-list"};
     t.cases = scan_cases;
     t.parameters = scan_parameters();

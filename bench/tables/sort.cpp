@@ -7,10 +7,9 @@
 //   INPUT/dDEPTH/bBATCH  other depths and batches
 //   path/INPUT/mLIMIT    the whole way: merge lookups and insert (It), dispatch (Et), expiry (Xt)
 //
-// It, Et, Tt: ns per request for insertion, extraction and both. No subject's order of extraction
-// is
-// trusted: all are compared with std-multimap's.
-#include "subjects/loaded/loaded.hpp"
+// It, Et, Tt: ns per request for insertion, extraction and both. The order of extraction of each
+// subject is compared with that of std-multimap.
+#include "tables/sort/inputs.hpp"
 #include "subjects/sort/sort_subject.hpp"
 #include "harness/stats.hpp"
 #include "harness/table.hpp"
@@ -18,23 +17,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <stdexcept>
 
 namespace lathbench {
-
-const std::vector<sort_subject>& sort_subjects() {
-    static const std::vector<sort_subject> list = [] {
-        std::vector<sort_subject> l;
-        add_lathwork_sort(l);
-        add_linux_sort(l);
-        add_boost_sort(l);
-        add_heap_sort(l);
-        add_std_sort(l);
-        add_guest_sort(l);
-        return l;
-    }();
-    return list;
-}
 
 namespace {
 
@@ -69,8 +53,9 @@ std::vector<sort_case> all_cases(const options& opt) {
                             {input + "/d" + std::to_string(depth) + "/b" + std::to_string(batch),
                              input, depth, batch});
     }
-    // Random and zipf data only with a limit that forbids merges: where several requests qualify,
-    // which one is taken is a matter of taste, and the orders could not be compared.
+    // Random and zipf data have only a limit that forbids merges: where a request could be merged
+    // into several others, each subject may choose another one, and the orders could not be
+    // compared.
     for (const char* input : {"random", "zipf", "mix8", "sequential"})
         cases.push_back({std::string("path/") + input + "/m8", input, 128, 32, false, 8});
     for (const char* input : {"mix8", "sequential"})
@@ -91,10 +76,7 @@ public:
 
 private:
     static const sort_subject& find(const std::string& name) {
-        for (const auto& s : sort_subjects())
-            if (s.name == name)
-                return s;
-        throw std::logic_error("no subject " + name);
+        return find_subject(sort_subjects(), name);
     }
 
     std::vector<std::string> able(const sort_case& c) {
@@ -140,7 +122,7 @@ private:
         });
     }
 
-    // All must merge the same requests and give them out in the same order.
+    // All subjects must merge the same requests and dispatch them in the same order.
     void run_path_case(const sort_case& c, const std::vector<std::uint64_t>& sectors) {
         path_plan plan = {&sectors, c.depth, c.batch, c.merge_limit, operations(c)};
         std::optional<path_result> right;
@@ -167,8 +149,8 @@ private:
     session& session_;
 };
 
-// Prints figures the way the tables of 2008 had them: relative to linux-rbtree, It Et Tt beside
-// each other.
+// Prints figures as the tables of 2008 had them: relative to linux-rbtree, It, Et and Tt side by
+// side.
 class printer {
 public:
     printer(std::FILE* out, const session& s) : out_(out), session_(s) {}
@@ -243,8 +225,7 @@ table sort_table() {
     t.name = "sort";
     t.summary = "sorting block requests, as measured in 2008: insert It, extract Et, total Tt";
     t.named_peer = "linux-rbtree";
-    for (const auto& s : sort_subjects())
-        t.subjects.push_back({s.name, s.note, s.missing});
+    t.subjects.assign(sort_subjects().begin(), sort_subjects().end());
     t.cases = [](const options& opt) {
         std::vector<std::string> names;
         for (const auto& c : all_cases(opt))

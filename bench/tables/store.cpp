@@ -2,24 +2,23 @@
 //
 // Table `store`: 64-bit keys to decimal strings, as the benchmark of llds has them.
 //
-//   set/N/T, get/N/T    into and from a store of N items, new keys and old ones in random key
-//                       order, one call an item, T threads with a slice each; set+get is the sum of
-//                       both, the measure of the seed
-//   mset, mget, mset+mget   the same by groups of 64 calls
-//   path-...            with what the seed's program does for each item: the key's text formatted
-//                       and hashed, the value formatted
+//   set/N/T, get/N/T    into and from a store of N items: new keys and old ones, in random key
+//                       order, one call per item; each of T threads has a part of the items.
+//                       set+get is the sum of both, which the program of llds measures
+//   mset, mget, mset+mget   the same in groups of 64 items
+//   path-...            with what the program of llds does for each item: it formats and hashes the
+//                       key, and formats the value
 //   scan/N/1            all items in key order
-//   bytes/N             resident memory of the filled store, an item
+//   bytes/N             resident memory of the filled store, per item
 //
-// Metrics: cpu and wall, ns an operation (wall: of all threads together). Peers take one
-// reader-writer lock, as in the seed. Every engine runs in a process of its own (store/worker.hpp).
-// Gets add up the first characters of the values; the sum is checked each time, and 200 values
-// whole after each set.
-#include "subjects/loaded/loaded.hpp"
-
+// Metrics: cpu and wall, ns per operation (wall: of all threads together). Peers have one
+// reader-writer lock, as in llds. Each subject runs in a process of its own (store/worker.hpp).
+// Gets add up the first characters of the values, and the sum is checked each time; after each set,
+// 200 values are compared as a whole.
 #include "harness/memory.hpp"
 #include "harness/parameters.hpp"
 #include "harness/table.hpp"
+#include "tables/store/worker.hpp"
 
 #include <algorithm>
 #include <map>
@@ -30,127 +29,6 @@
 namespace lathbench {
 
 namespace {
-
-#ifdef LATH_PEER_BOOST
-const make_engine rbtree_malloc = make_rbtree_malloc, rbtree_arena = make_rbtree_arena;
-#else
-const make_engine rbtree_malloc = nullptr, rbtree_arena = nullptr;
-#endif
-#ifdef LATH_PEER_ABSL
-const make_engine absl_btree = make_absl_btree_store, flat_hash = make_flat_hash_store;
-#else
-const make_engine absl_btree = nullptr, flat_hash = nullptr;
-#endif
-#ifdef LATH_PEER_JUDY
-const make_engine judy = make_judy_store;
-#else
-const make_engine judy = nullptr;
-#endif
-#ifdef LATH_PEER_LMDB
-const make_engine lmdb = make_lmdb_store;
-#else
-const make_engine lmdb = nullptr;
-#endif
-
-const std::vector<store_subject>& subjects() {
-    const std::string thp = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
-    static const std::vector<store_subject> ours = {
-        {"lathwork",
-         "2 MiB pages; short values lie in the index",
-         make_lathwork_store,
-         "",
-         {},
-         nullptr,
-         false},
-        {"lathwork-4k", "the same on 4 KiB pages", make_lathwork_store_4k, "", {}, nullptr, true},
-        {"lathwork-records",
-         "every value a record with a version",
-         make_lathwork_store_records,
-         "",
-         {},
-         nullptr,
-         false},
-        {"lathwork-shm",
-         "in a shared object: every value a record, one call at a time",
-         make_lathwork_store_shm,
-         "",
-         {},
-         nullptr,
-         false},
-        {"rbtree-malloc-4k",
-         "the seed's user-space peer",
-         rbtree_malloc,
-         "libboost-dev",
-         {},
-         nullptr,
-         true},
-        {"rbtree-malloc-thp",
-         "glibc malloc on 2 MiB pages",
-         rbtree_malloc,
-         "libboost-dev",
-         {thp},
-         nullptr,
-         false},
-        {"rbtree-mimalloc",
-         "mimalloc with large pages",
-         rbtree_malloc,
-         "libmimalloc2.0",
-         {"LD_PRELOAD=libmimalloc.so.2", "MIMALLOC_LARGE_OS_PAGES=1"},
-         "mi_malloc",
-         false},
-        {"rbtree-jemalloc",
-         "jemalloc, thp:always",
-         rbtree_malloc,
-         "libjemalloc2",
-         {"LD_PRELOAD=libjemalloc.so.2", "MALLOC_CONF=thp:always"},
-         "mallctl",
-         false},
-        {"rbtree-arena-thp",
-         "the same tree, nodes and values in one arena on 2 MiB pages",
-         rbtree_arena,
-         "libboost-dev",
-         {},
-         nullptr,
-         false},
-        {"absl-btree-4k",
-         "absl::btree_map, malloc'ed values",
-         absl_btree,
-         "libabsl-dev",
-         {},
-         nullptr,
-         true},
-        {"absl-btree-thp",
-         "with malloc on 2 MiB pages",
-         absl_btree,
-         "libabsl-dev",
-         {thp},
-         nullptr,
-         false},
-        {"judy-4k", "JudyL, malloc'ed values", judy, "libjudy-dev", {}, nullptr, true},
-        {"judy-thp", "with malloc on 2 MiB pages", judy, "libjudy-dev", {thp}, nullptr, false},
-        {"lmdb",
-         "in shared memory, no syncing, 100,000 sets a transaction",
-         lmdb,
-         "liblmdb-dev",
-         {},
-         nullptr,
-         false,
-         false},
-        {"flat-hash",
-         "absl::flat_hash_map: what giving up order buys",
-         flat_hash,
-         "libabsl-dev",
-         {},
-         nullptr,
-         false},
-    };
-    static const std::vector<store_subject> all = [] {
-        auto list = ours;
-        add_guest_stores(list);
-        return list;
-    }();
-    return all;
-}
 
 std::vector<std::uint64_t> item_counts(const options& opt) {
     if (!opt.n.empty())
@@ -165,7 +43,7 @@ std::vector<int> thread_counts(const options& opt) {
     return opt.threads.empty() ? std::vector<int>{1, 2} : opt.threads;
 }
 
-// The seed's path costs the same at any size: at most this many.
+// Cases path-... have at most so many items, because formatting costs the same at any size.
 constexpr std::uint64_t path_most = 5000000;
 
 const char* const phases[] = {"set", "get", "set+get", "mset", "mget", "mset+mget"};
@@ -204,10 +82,9 @@ public:
     explicit runner(session& s) : session_(s) {}
 
     void run() {
-        serve_if_worker(subjects());
-        session_.remark("each engine in a process of its own; operations on items in random key "
-                        "order; gets in the "
-                        "order of the sets, as in the seed");
+        serve_if_worker(store_subjects());
+        session_.remark("each subject in a process of its own; operations on items in random key "
+                        "order; gets in the order of the sets, as in llds");
         for (const auto& [n, keys] : plan(session_.opt()))
             size(n, keys);
     }
@@ -227,7 +104,7 @@ private:
             together(names);
             return;
         }
-        session_.remark(std::to_string(n) + " items: the engines were measured one after another");
+        session_.remark(std::to_string(n) + " items: the subjects were measured one after another");
         for (const auto& name : names)
             together({name});
     }
@@ -275,8 +152,7 @@ private:
     }
 
     static const store_subject& find(const std::string& name) {
-        return *std::find_if(subjects().begin(), subjects().end(),
-                             [&](const auto& s) { return s.name == name; });
+        return find_subject(store_subjects(), name);
     }
 
     void record(const std::string& phase, const std::string& name, int threads, double cpu,
@@ -339,11 +215,9 @@ std::vector<std::string> store_cases(const options& opt) {
 table store_table() {
     table t;
     t.name = "store";
-    t.summary = "key-value stores: the benchmark of llds, a call an item and batched";
+    t.summary = "key-value stores: the benchmark of llds, one call per item and batched";
     t.named_peer = "rbtree-malloc-4k";
-    for (const auto& s : subjects())
-        t.subjects.push_back(
-            {s.name, s.note, s.make ? "" : std::string("package ") + s.package + " not found"});
+    t.subjects.assign(store_subjects().begin(), store_subjects().end());
     t.more = {"lathwork-4k",       "lathwork-records", "lathwork-shm",
               "rbtree-malloc-thp", "rbtree-mimalloc",  "rbtree-jemalloc",
               "absl-btree-4k",     "judy-4k",          "lmdb",

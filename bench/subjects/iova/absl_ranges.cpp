@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Free ranges in two B-trees of Abseil, by address and by size: the smallest range with an aligned
-// place serves.
+// The free ranges in two B-trees of Abseil, by address and by size. A request takes the smallest
+// range with an aligned place.
 #include "halves.hpp"
-#include "subjects.hpp"
 
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
@@ -78,7 +77,7 @@ private:
 } // namespace
 
 iova_subject absl_iova() {
-    return {"absl-btree", "free ranges in two B-trees, best fit, one lock", "",
+    return {{"absl-btree", "free ranges in two B-trees, best fit, one lock", ""},
             make_iova_halves<absl_part>};
 }
 

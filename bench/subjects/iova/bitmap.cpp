@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A bit a page; the next aligned run of zeros behind the last one found, then from the start.
+// One bit per page. A search takes the next aligned run of zeros behind the last one it found; if
+// there is none, it starts again at the beginning.
 #include "halves.hpp"
 #include "page_bitmap.hpp"
-#include "subjects.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ using u64 = std::uint64_t;
 
 class bitmap_part {
 public:
-        // The base is a multiple of every alignment in use, or 0.
+    // The base is a multiple of every alignment in use, or 0.
     bitmap_part(u64 first, u64 end) : base_(first & ~u64{63}), end_(end - base_), bits_(end_) {
         bits_.set(0, first - base_, true);
         lowest_ = hint_ = first - base_;
@@ -44,6 +44,6 @@ private:
 
 } // namespace
 
-iova_subject bitmap_iova() { return {"bitmap", "one lock", "", make_iova_halves<bitmap_part>}; }
+iova_subject bitmap_iova() { return {{"bitmap", "one lock", ""}, make_iova_halves<bitmap_part>}; }
 
 } // namespace lathbench

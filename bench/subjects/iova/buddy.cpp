@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Buddies (Knowlton 1965): free blocks of powers of two in a list an order, halved to serve, joined
-// when both halves are free. A request takes the power of two at or above both its size and its
-// alignment.
+// Buddies (Knowlton 1965). The size of a block is a power of two; there is one list of free blocks
+// per size. To serve a request a larger block is halved; two halves that are free are joined again.
+// A request takes the least power of two that is at least its size and its alignment.
 #include "halves.hpp"
-#include "subjects.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,7 +105,7 @@ private:
 } // namespace
 
 iova_subject buddy_iova() {
-    return {"buddy", "one lock; sizes and alignments rounded up to powers of two", "",
+    return {{"buddy", "one lock; sizes and alignments rounded up to powers of two", ""},
             make_iova_halves<buddy_part>};
 }
 

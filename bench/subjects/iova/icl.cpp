@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Boost.ICL: an interval_set of what is free; the first interval with an aligned place serves.
+// Boost.ICL: an interval_set of the free ranges. A request takes the first one with an aligned
+// place.
 #include "halves.hpp"
-#include "subjects.hpp"
 
 #include <boost/icl/interval_set.hpp>
 
@@ -46,7 +46,7 @@ private:
 } // namespace
 
 iova_subject icl_iova() {
-    return {"icl", "Boost.ICL interval_set of free ranges, first fit, one lock", "",
+    return {{"icl", "Boost.ICL interval_set of free ranges, first fit, one lock", ""},
             make_iova_halves<icl_part>};
 }
 

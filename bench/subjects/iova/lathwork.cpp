@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Ours: lathwork/space.h, whole, without magazines, and without arenas as well.
-#include "subjects.hpp"
+// Ours, lathwork/space.h: as it is, without magazines, and without arenas either.
+#include "iova_subject.hpp"
 
 #include "lathwork/space.h"
 
@@ -45,17 +45,17 @@ private:
     lath_space* space_ = nullptr;
 };
 
-iova_subject subject(const char* name, const char* note, unsigned flags) {
-    return {name, note, "",
+iova_subject with_flags(const char* name, const char* note, unsigned flags) {
+    return {{name, note, ""},
             [flags](const iova_space& s) { return std::make_unique<space_allocator>(s, flags); }};
 }
 
 } // namespace
 
-std::vector<iova_subject> lathwork_iova() {
-    return {subject("lathwork", "", 0),
-            subject("lathwork-arenas", "no magazines", LATH_SPACE_NO_MAGAZINES),
-            subject("lathwork-plain", "neither magazines nor arenas", LATH_SPACE_NO_ARENAS)};
+std::vector<iova_subject> lathwork_iova_subjects() {
+    return {with_flags("lathwork", "", 0),
+            with_flags("lathwork-arenas", "no magazines", LATH_SPACE_NO_MAGAZINES),
+            with_flags("lathwork-plain", "neither magazines nor arenas", LATH_SPACE_NO_ARENAS)};
 }
 
 } // namespace lathbench

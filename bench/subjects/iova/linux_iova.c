@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * linux_iova.c - address ranges in an rbtree behind one spinlock, from the top down.
+ * linux_iova.c - address ranges in a red-black tree behind one spinlock, allocated from the top
+ * down.
  *
- * A search walks from range to range to lower addresses, one step a range, until the gap between
- * two of them has room.
- * 2013: a search below 4 GiB starts at the range that was allocated last there (freeing a range
- * above moves the start up to the next one); any other search starts at the highest range of all.
- * 6.1: each of the two searches has a start of its own, a failed one remembers the smallest size
- * that found no room below 4 GiB (a free there forgets it), and before it fails it looks once more
- * from the limit down. A free looks the range up by its address.
+ * A search walks from each allocated range to the next lower one, until the gap between the two has
+ * room.
+ * 2013: a search below 4 GiB starts at the range that was allocated there last (freeing a range
+ * above it moves the start up to the next range). Any other search starts at the highest range.
+ * 6.1: a search below 4 GiB and any other search each have a start of their own. Before a search
+ * fails it begins once more at its limit. If it fails below 4 GiB, the smallest size that found no
+ * room is remembered until a range there is freed. free() looks the range up by its address.
  */
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The IOMMU address allocators of Linux: rbtree of 2013 and of 6.1, 6.1 behind magazines, and the
-// maple tree.
+// The allocators of IOMMU addresses that Linux had and has: the red-black tree of 2013 and of 6.1,
+// that of 6.1 behind magazines, and the maple tree.
 #include "subjects/ranges/linux_trees.h"
-#include "subjects.hpp"
+#include "iova_subject.hpp"
 
 #include "linux_iova.h"
-#include "subjects/spin.h"
+#include "subjects/lock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ using u64 = std::uint64_t;
 
 class rbtree_allocator final : public iova_allocator {
 public:
-    rbtree_allocator(linux_iova_style style, const iova_space& space)
+    rbtree_allocator(const iova_space& space, linux_iova_style style)
         : high_(space.end > space.low_end),
           iova_(linux_iova_new(style, space.first, space.low_end, space.end)) {}
     ~rbtree_allocator() override { linux_iova_free_all(iova_); }
@@ -45,14 +45,15 @@ private:
     linux_iova* iova_;
 };
 
-// Freed ranges of up to 32 pages, rounded up to a power of two, kept by order: two magazines of 127
-// a thread, and a depot of up to 32 full ones an order. A request takes one below its limit, if
-// there is one. When the tree has no room at all, everything kept goes back and it is asked once
-// more. (In the kernel the two belong to a CPU.)
+// Keeps freed ranges of up to 32 pages, whose sizes are rounded up to a power of two, by order (the
+// power): each thread has two magazines of 127 ranges per order, and all threads share a depot of
+// up to 32 full magazines per order. A request takes a range below its limit if there is one. When
+// the tree has no room at all, all kept ranges go back to it, and it is asked once more. (In the
+// kernel the two magazines belong to a CPU.)
 class magazine_allocator final : public iova_allocator {
 public:
     explicit magazine_allocator(const iova_space& space)
-        : low_end_(space.low_end), end_(space.end), tree_(LINUX_IOVA_6_1, space), threads_(1024) {}
+        : low_end_(space.low_end), end_(space.end), tree_(space, LINUX_IOVA_6_1), threads_(1024) {}
 
     void enter(int thread) override {
         auto& mine = threads_[static_cast<std::size_t>(thread)];
@@ -110,7 +111,7 @@ private:
         }
     };
     struct depot {
-        bench_spin lock{};
+        spin_lock lock;
         std::vector<std::unique_ptr<magazine>> full;
     };
 
@@ -130,13 +131,12 @@ private:
             if (previous->count) {
                 std::swap(loaded, previous);
             } else {
-                bench_spin_lock(&depots_[order].lock);
+                guard g(depots_[order].lock);
                 auto& full = depots_[order].full;
                 if (!full.empty()) {
                     loaded = std::move(full.back());
                     full.pop_back();
                 }
-                bench_spin_unlock(&depots_[order].lock);
             }
         }
         return pop(*loaded, limit, first);
@@ -150,10 +150,11 @@ private:
             } else {
                 std::unique_ptr<magazine> out = std::move(loaded);
                 loaded = std::make_unique<magazine>();
-                bench_spin_lock(&depots_[order].lock);
-                if (depots_[order].full.size() < depot_size)
-                    depots_[order].full.push_back(std::move(out));
-                bench_spin_unlock(&depots_[order].lock);
+                {
+                    guard g(depots_[order].lock);
+                    if (depots_[order].full.size() < depot_size)
+                        depots_[order].full.push_back(std::move(out));
+                }
                 if (out)
                     give_back(*out);
             }
@@ -172,10 +173,11 @@ private:
     }
     void flush_depots() {
         for (auto& d : depots_) {
-            bench_spin_lock(&d.lock);
-            std::vector<std::unique_ptr<magazine>> full = std::move(d.full);
-            d.full.clear();
-            bench_spin_unlock(&d.lock);
+            std::vector<std::unique_ptr<magazine>> full;
+            {
+                guard g(d.lock);
+                full.swap(d.full);
+            }
             for (auto& m : full)
                 give_back(*m);
         }
@@ -188,8 +190,8 @@ private:
     static inline thread_local caches* mine_ = nullptr;
 };
 
-// The tree finds gaps by size alone: a place that is not aligned is asked for again, with room to
-// spare.
+// The maple tree finds gaps by size alone. When the place is not aligned, linux_maple_alloc() asks
+// again for a gap that is large enough to align in.
 class maple_allocator final : public iova_allocator {
 public:
     explicit maple_allocator(const iova_space& space) : space_(space), tree_(linux_maple_new(0)) {}
@@ -224,19 +226,20 @@ private:
     linux_maple* tree_;
 };
 
+template <class Allocator, auto... Arguments>
+std::unique_ptr<iova_allocator> make_iova(const iova_space& space) {
+    return std::make_unique<Allocator>(space, Arguments...);
+}
+
 } // namespace
 
 std::vector<iova_subject> linux_iova_subjects() {
     return {
-        {"rbtree-2013", "", "",
-         [](const iova_space& s) {
-             return std::make_unique<rbtree_allocator>(LINUX_IOVA_2013, s);
-         }},
-        {"rbtree-6.1", "", "",
-         [](const iova_space& s) { return std::make_unique<rbtree_allocator>(LINUX_IOVA_6_1, s); }},
-        {"rbtree-rcache", "rbtree-6.1 behind magazines, two a thread and order", "",
-         [](const iova_space& s) { return std::make_unique<magazine_allocator>(s); }},
-        {"maple", "", "", [](const iova_space& s) { return std::make_unique<maple_allocator>(s); }},
+        {{"rbtree-2013", "", ""}, make_iova<rbtree_allocator, LINUX_IOVA_2013>},
+        {{"rbtree-6.1", "", ""}, make_iova<rbtree_allocator, LINUX_IOVA_6_1>},
+        {{"rbtree-rcache", "rbtree-6.1 behind magazines, two per thread and order", ""},
+         make_iova<magazine_allocator>},
+        {{"maple", "", ""}, make_iova<maple_allocator>},
     };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A bit a page.
+// One bit per page.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class page_bitmap {
 public:
     explicit page_bitmap(u64 pages) : words_((pages + 63) / 64) {}
 
-        // The first aligned place in [from, to) where all pages are clear.
+    // Finds the first aligned place in [from, to) where all pages are clear.
     bool find_clear(u64 from, u64 to, u64 pages, u64 align, u64& at) const {
         for (u64 start = from;;) {
             start = next(start, to, false);
@@ -31,7 +31,7 @@ public:
             start = taken + 1;
         }
     }
-        // The first bit in [from, to) that is as asked, or to.
+    // Returns the first bit in [from, to) that is as asked, or to.
     u64 next(u64 from, u64 to, bool is_set) const {
         while (from < to) {
             u64 word = is_set ? words_[from / 64] : ~words_[from / 64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Loading: everything that can be wrong with a shared object is said before anything is measured.
+// Loads shared objects. Whatever is wrong with one is reported before anything is measured.
 #include "loaded.hpp"
 
 #include <cctype>
@@ -12,9 +12,9 @@ namespace lathbench {
 
 namespace {
 
-std::vector<const lath_bench_adapter*>& list() {
-    static std::vector<const lath_bench_adapter*> guests;
-    return guests;
+std::vector<const lath_bench_subject*>& list() {
+    static std::vector<const lath_bench_subject*> loaded;
+    return loaded;
 }
 
 class checker {
@@ -28,17 +28,17 @@ public:
         if (!there)
             fail(std::string(group) + "->" + function + " is NULL, but the table needs it");
     }
-    void check(const lath_bench_adapter& a) const {
-        if (a.abi != LATH_BENCH_ABI)
-            fail("made for version " + std::to_string(a.abi) +
-                 " of bench_adapter.h; this is version " + std::to_string(LATH_BENCH_ABI));
-        if (a.size < sizeof(a))
-            fail("its size member is " + std::to_string(a.size) +
-                 ", not sizeof(struct lath_bench_adapter), " + std::to_string(sizeof(a)));
-        check_name(a.name);
-        if (!a.ranges && !a.map && !a.queue && !a.sorter && !a.holes && !a.store)
+    void check(const lath_bench_subject& s) const {
+        if (s.abi != LATH_BENCH_ABI)
+            fail("made for version " + std::to_string(s.abi) +
+                 " of bench_subject.h; this is version " + std::to_string(LATH_BENCH_ABI));
+        if (s.size < sizeof(s))
+            fail("its size member is " + std::to_string(s.size) +
+                 ", not sizeof(struct lath_bench_subject), " + std::to_string(sizeof(s)));
+        check_name(s.name);
+        if (!s.ranges && !s.map && !s.queue && !s.sorter && !s.holes && !s.store)
             fail("all its groups are NULL: there is nothing to measure");
-        check_groups(a);
+        check_groups(s);
     }
 
 private:
@@ -55,21 +55,21 @@ private:
             if (name == other->name)
                 fail("another --vs is called '" + name + "' too");
     }
-    void check_groups(const lath_bench_adapter& a) const {
-        if (const auto* g = a.ranges) {
+    void check_groups(const lath_bench_subject& s) const {
+        if (const auto* g = s.ranges) {
             need("ranges", "create", g->create);
             need("ranges", "destroy", g->destroy);
             need("ranges", "insert", g->insert);
             need("ranges", "lookup", g->lookup);
         }
-        if (const auto* g = a.map) {
+        if (const auto* g = s.map) {
             need("map", "create", g->create);
             need("map", "destroy", g->destroy);
             need("map", "insert", g->insert);
             need("map", "get", g->get);
             need("map", "update", g->update);
         }
-        if (const auto* g = a.queue) {
+        if (const auto* g = s.queue) {
             need("queue", "create", g->create);
             need("queue", "destroy", g->destroy);
             need("queue", "push_back", g->push_back);
@@ -77,19 +77,19 @@ private:
             need("queue", "pop_front", g->pop_front);
             need("queue", "scan", g->scan);
         }
-        if (const auto* g = a.sorter) {
+        if (const auto* g = s.sorter) {
             need("sorter", "create", g->create);
             need("sorter", "destroy", g->destroy);
             need("sorter", "push", g->push);
             need("sorter", "pop", g->pop);
         }
-        if (const auto* g = a.holes) {
+        if (const auto* g = s.holes) {
             need("holes", "create", g->create);
             need("holes", "destroy", g->destroy);
             need("holes", "alloc", g->alloc);
             need("holes", "free", g->free);
         }
-        if (const auto* g = a.store) {
+        if (const auto* g = s.store) {
             need("store", "create", g->create);
             need("store", "destroy", g->destroy);
             need("store", "set", g->set);
@@ -102,24 +102,24 @@ private:
 
 } // namespace
 
-void load_guest(const std::string& path) {
+void load_subject(const std::string& path) {
     checker check(path);
     // the loader looks up names without a slash in the system's directories
     std::string file = path.find('/') == std::string::npos ? "./" + path : path;
     void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!object)
         check.fail(dlerror());
-    const auto* adapter = static_cast<const lath_bench_adapter*>(dlsym(object, "lath_bench_guest"));
-    if (!adapter)
-        check.fail("does not export lath_bench_guest (see bench_adapter.h)");
-    check.check(*adapter);
-    list().push_back(adapter); // stays loaded to the end
+    const auto* loaded = static_cast<const lath_bench_subject*>(dlsym(object, "lath_bench_loaded"));
+    if (!loaded)
+        check.fail("does not export lath_bench_loaded (see bench_subject.h)");
+    check.check(*loaded);
+    list().push_back(loaded);
 }
 
-const std::vector<const lath_bench_adapter*>& guests() { return list(); }
+const std::vector<const lath_bench_subject*>& loaded_subjects() { return list(); }
 
-void guest_broke(const char* name, const char* what) {
-    throw engine_broken(std::string("--vs: ") + name + ": " + what);
+void fail_loaded(const char* name, const char* what) {
+    throw contract_broken(std::string("--vs: ") + name + ": " + what);
 }
 
 } // namespace lathbench

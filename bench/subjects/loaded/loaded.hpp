@@ -1,48 +1,45 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Structures from shared objects (--vs; include/lathwork/bench_adapter.h), and where they join the
-// tables.
+// Subjects from shared objects: --vs, include/lathwork/bench_subject.h. The other files of this
+// directory put them into the list of subjects of one table each.
 #pragma once
 
-#include "lathwork/bench_adapter.h"
+#include "lathwork/bench_subject.h"
 
-#include "subjects/iova/iova_subject.hpp"
-#include "subjects/ranges/range_subject.hpp"
-#include "subjects/sort/sort_subject.hpp"
-#include "tables/store/worker.hpp"
+#include "harness/subject.hpp"
 
 #include <string>
 #include <vector>
 
 namespace lathbench {
 
-// Before the first table is asked for. Throws std::runtime_error naming the file and what is wrong
-// with it.
-void load_guest(const std::string& path);
-const std::vector<const lath_bench_adapter*>& guests();
+// Loads the shared object and checks its subject. Throws std::runtime_error that names the file and
+// what is wrong with it. To be called before the first list of subjects is made.
+void load_subject(const std::string& path);
 
-// For the lists of subjects.
-void add_guest_peers(std::vector<peer>& list);
-void add_guest_sort(std::vector<sort_subject>& list);
-void add_guest_iova(std::vector<iova_subject>& list);
-void add_guest_stores(std::vector<store_subject>& list);
+// All that were loaded; they stay loaded to the end of the process.
+const std::vector<const lath_bench_subject*>& loaded_subjects();
 
-// Throws: a structure that breaks its contract in a way that nothing could be measured behind.
-[[noreturn]] void guest_broke(const char* name, const char* what);
+inline subject describe(const lath_bench_subject& loaded) {
+    return {loaded.name, loaded.note ? loaded.note : "", ""};
+}
 
-// The structure itself: made and destroyed through its group.
+// Throws contract_broken for the subject of that name.
+[[noreturn]] void fail_loaded(const char* name, const char* what);
+
+// One structure, which the functions of a group create and destroy.
 template <class Group>
-class guest_structure {
+class loaded_structure {
 public:
     template <class... A>
-    guest_structure(const lath_bench_adapter& adapter, const Group& group, A... arguments)
+    loaded_structure(const char* name, const Group& group, A... arguments)
         : group_(&group), structure_(group.create(arguments...)) {
         if (!structure_)
-            guest_broke(adapter.name, "create() returned NULL");
+            fail_loaded(name, "create() returned NULL");
     }
-    ~guest_structure() { group_->destroy(structure_); }
-    guest_structure(const guest_structure&) = delete;
-    guest_structure& operator=(const guest_structure&) = delete;
+    ~loaded_structure() { group_->destroy(structure_); }
+    loaded_structure(const loaded_structure&) = delete;
+    loaded_structure& operator=(const loaded_structure&) = delete;
     operator void*() const { return structure_; }
 
 private:

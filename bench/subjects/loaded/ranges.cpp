@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Guests in the tables ranges and index.
+// Loaded subjects in tables `ranges` and `index`.
 #include "loaded.hpp"
 
 #include "subjects/ranges/map_bench.hpp"
@@ -13,10 +13,11 @@ namespace lathbench {
 namespace {
 
 template <class Lock>
-class guest_ranges {
+class loaded_extents {
 public:
     static constexpr bool exact_keys = false;
-    explicit guest_ranges(const lath_bench_adapter& a) : group_(*a.ranges), s_(a, *a.ranges) {}
+    explicit loaded_extents(const lath_bench_subject& s)
+        : group_(*s.ranges), s_(s.name, *s.ranges) {}
     void enter() {}
     void leave() {}
     bool insert(extent* item) {
@@ -34,14 +35,14 @@ public:
 
 private:
     const lath_bench_ranges& group_;
-    guest_structure<lath_bench_ranges> s_;
+    loaded_structure<lath_bench_ranges> s_;
     [[no_unique_address]] Lock lock_;
 };
 
 template <class Lock>
-class guest_map {
+class loaded_map {
 public:
-    explicit guest_map(const lath_bench_adapter& a) : group_(*a.map), s_(a, *a.map) {}
+    explicit loaded_map(const lath_bench_subject& s) : group_(*s.map), s_(s.name, *s.map) {}
     void enter() {}
     void leave() {}
     bool insert(u64 key, u64 value) {
@@ -91,16 +92,16 @@ public:
 
 private:
     const lath_bench_map& group_;
-    guest_structure<lath_bench_map> s_;
+    loaded_structure<lath_bench_map> s_;
     [[no_unique_address]] Lock lock_;
 };
 
-// What a guest can do is known when it is loaded, not when this is compiled.
+// Which functions a subject has is known when it is loaded, not when this is compiled.
 template <class Lock>
-class guest_map_bench final : public map_bench_of<guest_map<Lock>> {
+class loaded_map_bench final : public map_bench_of<loaded_map<Lock>> {
 public:
-    explicit guest_map_bench(const lath_bench_adapter& a)
-        : map_bench_of<guest_map<Lock>>(a), group_(*a.map) {}
+    explicit loaded_map_bench(const lath_bench_subject& s)
+        : map_bench_of<loaded_map<Lock>>(s), group_(*s.map) {}
     map_abilities abilities() const override {
         return {group_.floor != nullptr, group_.scan != nullptr, group_.erase != nullptr,
                 group_.get_batch != nullptr, group_.insert_batch != nullptr};
@@ -111,10 +112,10 @@ private:
 };
 
 template <class Lock>
-class guest_range_bench final : public range_bench_of<guest_ranges<Lock>> {
+class loaded_range_bench final : public range_bench_of<loaded_extents<Lock>> {
 public:
-    explicit guest_range_bench(const lath_bench_adapter& a)
-        : range_bench_of<guest_ranges<Lock>>(a), group_(*a.ranges) {}
+    explicit loaded_range_bench(const lath_bench_subject& s)
+        : range_bench_of<loaded_extents<Lock>>(s), group_(*s.ranges) {}
     bool can_erase() const override { return group_.erase != nullptr; }
 
 private:
@@ -123,26 +124,26 @@ private:
 
 } // namespace
 
-void add_guest_peers(std::vector<peer>& list) {
-    for (const auto* a : guests()) {
-        peer p;
-        p.name = a->name;
-        p.note = a->note ? a->note : "";
-        if (a->ranges)
-            p.ranges = [a]() -> std::unique_ptr<range_bench> {
-                if (a->ranges->flags & LATH_BENCH_CONCURRENT)
-                    return std::make_unique<guest_range_bench<no_lock>>(*a);
-                return std::make_unique<guest_range_bench<spin_lock>>(*a);
+std::vector<range_subject> loaded_ranges() {
+    std::vector<range_subject> list;
+    for (const auto* loaded : loaded_subjects()) {
+        range_subject s{describe(*loaded), {}, {}, {}, {}};
+        if (loaded->ranges)
+            s.ranges = [loaded]() -> std::unique_ptr<range_bench> {
+                if (loaded->ranges->flags & LATH_BENCH_CONCURRENT)
+                    return std::make_unique<loaded_range_bench<no_lock>>(*loaded);
+                return std::make_unique<loaded_range_bench<spin_lock>>(*loaded);
             };
-        if (a->map)
-            p.map = [a](bool concurrent) -> std::unique_ptr<map_bench> {
-                if (concurrent && !(a->map->flags & LATH_BENCH_CONCURRENT))
-                    return std::make_unique<guest_map_bench<spin_lock>>(*a);
-                return std::make_unique<guest_map_bench<no_lock>>(*a);
+        if (loaded->map)
+            s.map = [loaded](bool concurrent) -> std::unique_ptr<map_bench> {
+                if (concurrent && !(loaded->map->flags & LATH_BENCH_CONCURRENT))
+                    return std::make_unique<loaded_map_bench<spin_lock>>(*loaded);
+                return std::make_unique<loaded_map_bench<no_lock>>(*loaded);
             };
-        if (p.map || p.ranges)
-            list.push_back(std::move(p));
+        if (s.map || s.ranges)
+            list.push_back(std::move(s));
     }
+    return list;
 }
 
 } // namespace lathbench

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Guests in the table store.
+// Loaded subjects in table `store`.
 #include "loaded.hpp"
+
+#include "subjects/store/store_subject.hpp"
 
 #include <dlfcn.h>
 
@@ -11,46 +13,39 @@ namespace {
 
 using u64 = std::uint64_t;
 
-class guest_store final : public store_engine {
+class loaded_map {
 public:
-    explicit guest_store(const lath_bench_adapter& a)
-        : name_(a.name), group_(*a.store), locked_(!(a.store->flags & LATH_BENCH_CONCURRENT)),
-          s_(a, group_) {}
+    explicit loaded_map(const lath_bench_subject& s)
+        : is_ordered(s.store->scan != nullptr), name_(s.name), group_(*s.store),
+          locked_(!(s.store->flags & LATH_BENCH_CONCURRENT)), s_(name_, group_) {}
 
-    void set(u64 first, u64 last, item_keys keys) override {
-        item it;
-        for (u64 i = first; i < last; ++i) {
-            make_item(i, keys, it);
-            if (locked_)
-                lock_.write();
-            int ret = group_.set(s_, it.key, it.value, static_cast<std::size_t>(it.size));
-            if (locked_)
-                lock_.done();
-            if (ret)
-                guest_broke(name_, "store->set() failed");
-        }
+    void set(u64 key, const char* value, int size) {
+        if (locked_)
+            lock_.write();
+        int ret = group_.set(s_, key, value, static_cast<std::size_t>(size));
+        if (locked_)
+            lock_.done();
+        if (ret)
+            fail_loaded(name_, "store->set() failed");
     }
-    u64 get(u64 first, u64 last, item_keys keys) override {
-        u64 sum = 0;
-        for (u64 i = first; i < last; ++i) {
-            char value[sizeof(item::value)];
-            sum += find(item_key(i, keys), value) > 0 ? static_cast<unsigned char>(value[0]) : 0;
-        }
-        return sum;
+    u64 get(u64 key) {
+        char value[sizeof(item::value)];
+        return find(key, value) > 0 ? static_cast<unsigned char>(value[0]) : 0;
     }
-    bool ordered() const override { return group_.scan; }
-    scan_result scan() override {
+    scan_result scan() {
         seen all;
         group_.scan(s_, see, &all);
         return all.result;
     }
-    std::string value(u64 key) override {
+    std::string value(u64 key) {
         char value[sizeof(item::value)];
         int size = find(key, value);
         return size > 0 && size <= static_cast<int>(sizeof value)
                    ? std::string(value, static_cast<std::size_t>(size))
                    : "";
     }
+
+    const bool is_ordered;
 
 private:
     struct seen {
@@ -78,25 +73,25 @@ private:
     const char* name_;
     const lath_bench_store& group_;
     bool locked_;
-    guest_structure<lath_bench_store> s_;
+    loaded_structure<lath_bench_store> s_;
     one_lock lock_;
 };
 
 } // namespace
 
-void add_guest_stores(std::vector<store_subject>& list) {
-    for (const auto* a : guests()) {
-        Dl_info object; // its file, for the process of its own
-        if (!a->store || !dladdr(a, &object))
+std::vector<store_subject> loaded_store() {
+    std::vector<store_subject> list;
+    for (const auto* loaded : loaded_subjects()) {
+        Dl_info object; // its file, which the process that measures it loads as well
+        if (!loaded->store || !dladdr(loaded, &object))
             continue;
-        store_subject subject{};
-        subject.name = a->name;
-        subject.note = a->note ? a->note : "";
-        subject.make = [a] { return std::make_unique<guest_store>(*a); };
-        subject.package = "";
-        subject.arguments = {"--vs", object.dli_fname};
-        list.push_back(subject);
+        store_subject s;
+        static_cast<subject&>(s) = describe(*loaded);
+        s.make = [loaded] { return std::make_unique<store_bench_of<loaded_map>>(*loaded); };
+        s.arguments = {"--vs", object.dli_fname};
+        list.push_back(std::move(s));
     }
+    return list;
 }
 
 } // namespace lathbench

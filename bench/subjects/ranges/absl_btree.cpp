@@ -7,8 +7,9 @@
 
 namespace lathbench {
 
-peer absl_btree_peer() {
-    return ordered_map_peer<absl::btree_map<u64, extent*>, absl::btree_map<u64, u64>>("absl-btree");
+range_subject absl_btree_subject() {
+    return ordered_map_subject<absl::btree_map<u64, extent*>, absl::btree_map<u64, u64>>(
+        "absl-btree");
 }
 
 } // namespace lathbench

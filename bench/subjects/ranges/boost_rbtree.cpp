@@ -152,16 +152,12 @@ private:
 
 } // namespace
 
-peer boost_rbtree_peer() {
-    peer p;
-    p.name = "boost-rbtree";
-    p.ranges = [] { return std::make_unique<range_bench_of<boost_ranges>>(); };
-    p.map = [](bool concurrent) -> std::unique_ptr<map_bench> {
-        if (concurrent)
-            return std::make_unique<map_bench_of<boost_index<spin_lock>>>();
-        return std::make_unique<map_bench_of<boost_index<no_lock>>>();
-    };
-    return p;
+range_subject boost_rbtree_subject() {
+    range_subject s;
+    s.name = "boost-rbtree";
+    s.ranges = make_ranges<boost_ranges>;
+    s.map = make_map<boost_index<no_lock>, boost_index<spin_lock>>;
+    return s;
 }
 
 } // namespace lathbench

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// design-2013: a skip list of leaves as it was described in 2013, written anew from the
-// description, to show its own curve beside its successors. 32 keys and 32 slot pointers a leaf,
-// kept in order by shifting; heights by coin with P = 0.5; a spinlock a node; readers without locks
-// walk the levels under RCU and scan the leaf while writers may shift it; the last leaf is cached
-// for appending; an empty leaf is unlinked at once. A new leaf not taller than its left neighbour
-// becomes a lowest one.
+// design-2013: the skip list of leaves that was described in 2013, written anew from the
+// description, to compare it with its successors. A leaf has 32 keys and 32 slot pointers, which
+// are kept in order by shifting. Heights are drawn with P = 0.5; a new leaf that is not taller than
+// its left neighbour gets height 1. Each node has a spinlock. Readers take no lock: under RCU they
+// walk down the levels and scan the leaf while writers may shift it. The last leaf is cached for
+// appending, and an empty leaf is unlinked at once.
 //
-// Locks are taken from right to left (descending `low`), so no cycle can form: a split holds its
-// leaf, then takes the predecessors on upper levels; an unlink holds the dead leaf, then takes its
-// predecessors.
+// Locks are taken from right to left (descending `low`), so that no cycle can form: a split holds
+// its leaf and then takes the predecessors on upper levels; an unlink holds the dead leaf and then
+// takes its predecessors.
 //
-// A range belongs to the leaf of its start: one that reached over the end of its leaf would not be
-// found there (nor by the original; no table has such).
+// A range belongs to the leaf of its start. One that reached over the end of its leaf would not be
+// found behind it, neither here nor by the original; no table has such ranges.
 //
-// As in the original a hit is checked by the caller, but a reader that scans while an erase shifts
-// can pass over an entry that is there: with several threads a miss may be wrong. Calls that must
-// find (the check, all erases) run alone or lock the leaf, so no cell of the tables depends on it;
-// the cells where a lookup beside writers must be right (index, several threads) use its locked
-// lookup.
+// As in the original, the caller checks a hit, but a reader that scans while an erase shifts can
+// pass over an entry that is there: beside writers a miss may be wrong. Calls that must find an
+// entry (the check, all erases) run alone or lock the leaf, so that no figure depends on it. Where
+// a lookup beside writers must be right (table index with several threads), lookup_locked() is
+// used.
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 
@@ -38,7 +38,7 @@ namespace {
 constexpr unsigned leaf_keys = 32;
 constexpr unsigned max_height = 32;
 
-// What the list holds: the user's object begins with the extent.
+// An entry of the list: the part of the user's object that has the extent.
 struct slot {
     u64 key, size;
 };
@@ -148,8 +148,8 @@ public:
         return s;
     }
 
-    // Visits from the first slot with key >= from on, leaf by leaf under its lock, until visit says
-    // stop.
+    // Visits the slots with keys >= from in order, each leaf under its lock, until visit returns
+    // false.
     template <class Visit>
     void each_from(u64 from, const Visit& visit) {
         urcu_memb_read_lock();
@@ -165,7 +165,8 @@ public:
         urcu_memb_read_unlock();
     }
 
-    // The last slot with key <= point; leaves before it may be empty only if it is the first.
+    // Calls use() with the last slot whose key is <= point; returns whether there is one. Of all
+    // leaves only the first may be empty.
     template <class Use>
     bool floor(u64 point, const Use& use) {
         urcu_memb_read_lock();
@@ -209,7 +210,7 @@ private:
         }
     }
 
-    // The first place whose key is >= key; under the lock.
+    // Returns the first index whose key is >= key. The leaf is locked.
     static unsigned rank(const leaf* l, u64 key) {
         unsigned low = 0, high = l->size();
         while (low < high) {
@@ -228,7 +229,7 @@ private:
         return i < l->size() && l->key(i) - s->key < s->size;
     }
 
-    // Without a lock: in order, each slot asked for itself. Sees each entry that nobody moves.
+    // Looks at each slot in turn, without a lock. Finds every entry that nobody moves at that time.
     static slot* scan(const leaf* l, u64 point) {
         for (;;) {
             unsigned n = l->count.load(std::memory_order_acquire);
@@ -262,8 +263,8 @@ private:
         l->count.store(n - 1, std::memory_order_release);
     }
 
-    // A full leaf: its upper half, or when appending the new slot alone, goes to a new leaf on its
-    // right.
+    // Splits a full leaf: its upper half goes to a new leaf on its right. When appending, the new
+    // slot alone goes there.
     void split_and_put(leaf* l, unsigned i, slot* s) {
         bool append = i == leaf_keys;
         unsigned from = append ? leaf_keys : leaf_keys / 2;
@@ -284,7 +285,7 @@ private:
         bench_spin_unlock(&right->lock);
     }
 
-    // right goes behind l, which is locked and its predecessor on level 0.
+    // Links right behind l, which is locked and is its predecessor on level 0.
     void link(leaf* l, leaf* right) {
         path before, locked;
         unsigned count;
@@ -318,10 +319,9 @@ private:
 
     static constexpr unsigned failed = ~0u;
 
-    // Lock the nodes in front of `low` on levels [from, to), right to left; `held` is locked
-    // already.
-    // target: what must follow each of them, or null for whatever does. Fails when the list has
-    // changed.
+    // Locks the nodes in front of `low` on levels [from, to), from right to left; `held` is locked
+    // already. target: the node that must follow each of them, or null for any. Returns how many
+    // nodes it locked, or `failed`, with none locked, if the list has changed.
     unsigned lock_predecessors(u64 low, const leaf* held, unsigned from, unsigned to, path& before,
                                path& locked, const leaf* target) const {
         leaf* l = head_;
@@ -394,7 +394,7 @@ void free_pair(rcu_head* head) {
     std::free(reinterpret_cast<char*>(head) - offsetof(pair_slot, retired));
 }
 
-// Found must be right beside writers here: Beside says whether there are any.
+// Here a miss must be right too. Beside: there are writers beside readers.
 template <bool Beside>
 class index_2013 {
 public:
@@ -422,7 +422,7 @@ public:
         return false;
     }
 
-    // The slot stays while the outer reader lasts.
+    // The read-side section keeps the slot in memory.
     bool get(u64 key, u64& value) {
         urcu_memb_read_lock();
         slot* s = find(key);
@@ -469,18 +469,14 @@ private:
 
 } // namespace
 
-peer design_2013_peer() {
-    peer p;
-    p.name = "design-2013";
-    p.ranges = [] { return std::make_unique<range_bench_of<ranges_2013>>(); };
-    p.ranges_note = "a lookup beside writers may miss an entry that is there";
-    p.map = [](bool concurrent) -> std::unique_ptr<map_bench> {
-        if (concurrent)
-            return std::make_unique<map_bench_of<index_2013<true>>>();
-        return std::make_unique<map_bench_of<index_2013<false>>>();
-    };
-    p.map_note = "several threads: lookups lock the leaf";
-    return p;
+range_subject design_2013_subject() {
+    range_subject s;
+    s.name = "design-2013";
+    s.ranges = make_ranges<ranges_2013>;
+    s.ranges_note = "a lookup beside writers may miss an entry that is there";
+    s.map = make_map<index_2013<false>, index_2013<true>>;
+    s.map_note = "several threads: lookups lock the leaf";
+    return s;
 }
 
 } // namespace lathbench

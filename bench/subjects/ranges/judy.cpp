@@ -76,15 +76,11 @@ private:
 
 } // namespace
 
-peer judy_peer() {
-    peer p;
-    p.name = "judy";
-    p.map = [](bool concurrent) -> std::unique_ptr<map_bench> {
-        if (concurrent)
-            return std::make_unique<map_bench_of<judy_index<spin_lock>>>();
-        return std::make_unique<map_bench_of<judy_index<no_lock>>>();
-    };
-    return p;
+range_subject judy_subject() {
+    range_subject s;
+    s.name = "judy";
+    s.map = make_map<judy_index<no_lock>, judy_index<spin_lock>>;
+    return s;
 }
 
 } // namespace lathbench

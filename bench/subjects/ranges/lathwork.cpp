@@ -116,18 +116,18 @@ private:
 };
 
 template <unsigned Flags>
-peer lathwork_with(const char* name) {
-    peer p;
-    p.name = name;
-    p.ranges = [] { return std::make_unique<range_bench_of<lathwork_ranges<Flags>>>(); };
-    p.map = [](bool) { return std::make_unique<map_bench_of<lathwork_index<Flags>>>(); };
-    return p;
+range_subject lathwork_with(const char* name) {
+    range_subject s;
+    s.name = name;
+    s.ranges = make_ranges<lathwork_ranges<Flags>>;
+    s.map = make_map<lathwork_index<Flags>>;
+    return s;
 }
 
 } // namespace
 
-peer lathwork_peer() { return lathwork_with<0>("lathwork"); }
+range_subject lathwork_subject() { return lathwork_with<0>("lathwork"); }
 
-peer lathwork_huge_peer() { return lathwork_with<LATH_HUGE_PAGES>("lathwork-huge"); }
+range_subject lathwork_huge_subject() { return lathwork_with<LATH_HUGE_PAGES>("lathwork-huge"); }
 
 } // namespace lathbench

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// libcds SkipListMap over its own RCU (general_buffered): a lock-free skip list, a node an entry.
-// It offers no search for a neighbour: no floor, no scan from a key, extents only by their exact
-// start.
+// libcds SkipListMap over its own RCU (general_buffered): a lock-free skip list, one node per
+// entry. It offers no search for a neighbour: no floor, no scan from a key, extents only by their
+// exact start.
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 
@@ -98,14 +98,14 @@ private:
 
 } // namespace
 
-peer libcds_peer() {
-    peer p;
-    p.name = "libcds";
-    p.ranges = [] { return std::make_unique<range_bench_of<libcds_ranges>>(); };
-    p.ranges_note = "exact keys only (less work)";
-    p.map = [](bool) { return std::make_unique<map_bench_of<libcds_index>>(); };
-    p.map_note = "no floor, no scan from a key";
-    return p;
+range_subject libcds_subject() {
+    range_subject s;
+    s.name = "libcds";
+    s.ranges = make_ranges<libcds_ranges>;
+    s.ranges_note = "exact keys only (less work)";
+    s.map = make_map<libcds_index>;
+    s.map_note = "no floor, no scan from a key";
+    return s;
 }
 
 } // namespace lathbench

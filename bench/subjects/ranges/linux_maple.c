@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * linux_maple.c - the kernel's maple tree in user space: lib/maple_tree.c is included as it is,
- * over the kernel's own test headers, liburcu, the benchmark's spinlock and a fair allocator.
+ * linux_maple.c - the kernel's maple tree in user space. lib/maple_tree.c is included as it is; the
+ * rest is the kernel's own test headers, liburcu, the spinlock of spin.h and an allocator.
  *
- * The allocator of the kernel's tests (a mutex, poisoning, count x size bytes for each object of a
- * bulk) makes the tree look many times slower than it is. This one works like the kernel's slab: a
- * free list a thread, and full batches that travel through a depot, because nodes are freed by the
- * RCU thread and allocated by writers.
+ * The allocator of the kernel's tests has a mutex, poisons memory and takes count x size bytes for
+ * each object of a bulk, which makes the tree many times slower than it is in the kernel. This one
+ * works like the kernel's slab: each thread has a free list, and full batches go through a depot,
+ * because the RCU thread frees nodes and writers allocate them.
  */
 #include "test.h"
 
@@ -30,7 +30,7 @@
 
 #include "linux_trees.h"
 
-/* what the test headers declare and somebody must define */
+/* the test headers declare these */
 int preempt_count, kmalloc_verbose, test_verbose, nr_allocated;
 
 enum { NODE = 256, BATCH = 64 };
@@ -51,7 +51,7 @@ static __thread struct {
 
 static struct batch *depot;
 static DEFINE_SPINLOCK(depot_lock);
-static long batches_out; /* taken and not returned, under depot_lock */
+static long batches_out; /* batches that threads hold, under depot_lock */
 
 static void *need(void *block)
 {
@@ -138,7 +138,6 @@ void kmem_cache_free_bulk(struct kmem_cache *cache, size_t count, void **nodes)
 		kmem_cache_free(cache, nodes[i]);
 }
 
-/* The peer. */
 struct linux_maple {
 	struct maple_tree tree;
 	int rcu;
@@ -166,7 +165,7 @@ void linux_maple_enter(void)
 	rcu_register_thread();
 }
 
-/* What a thread still holds goes back to the depot in whole batches; the rest is a few KiB. */
+/* Returns whole batches to the depot; the nodes that the thread keeps are a few KiB. */
 void linux_maple_leave(void)
 {
 	while (magazine.count >= BATCH)
@@ -210,7 +209,7 @@ void *linux_maple_load(struct linux_maple *maple, uint64_t point)
 	void *entry;
 
 	if (maple->rcu)
-		return mtree_load(&maple->tree, point); /* a reader of its own */
+		return mtree_load(&maple->tree, point); /* enters a read-side section by itself */
 	spin_lock(&maple->tree.ma_lock);
 	entry = mtree_load(&maple->tree, point);
 	spin_unlock(&maple->tree.ma_lock);
@@ -230,7 +229,7 @@ int linux_maple_alloc(struct linux_maple *maple, uint64_t first, uint64_t last, 
 
 	spin_lock(&maple->tree.ma_lock);
 	failed = mas_empty_area_rev(&mas, first, last, size);
-	/* the tree knows sizes only: ask for a place with room to align in */
+	/* not aligned: search again for a gap that is large enough to align in */
 	if (!failed && ((mas.last + 1 - size) & (align - 1))) {
 		mas_reset(&mas);
 		failed = mas_empty_area_rev(&mas, first, last, size + align - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Adapters of linux_maple.c: the maple tree with its lock around everything, and with RCU readers.
+// linux_maple.c in C++: the maple tree with its lock around every call, and with RCU readers.
 #include "linux_trees.h"
 #include "map_bench.hpp"
 #include "range_bench.hpp"
@@ -66,19 +66,19 @@ public:
 };
 
 template <bool Rcu>
-peer maple_peer(const char* name) {
-    peer p;
-    p.name = name;
-    p.ranges = [] { return std::make_unique<range_bench_of<maple_ranges<Rcu>>>(); };
-    p.map_note = Rcu ? "bytes include nodes that wait for a grace period" : "";
-    p.map = [](bool) { return std::make_unique<map_bench_of<maple_index<Rcu>>>(); };
-    return p;
+range_subject maple_subject(const char* name) {
+    range_subject s;
+    s.name = name;
+    s.ranges = make_ranges<maple_ranges<Rcu>>;
+    s.map_note = Rcu ? "bytes include nodes that wait for a grace period" : "";
+    s.map = make_map<maple_index<Rcu>>;
+    return s;
 }
 
 } // namespace
 
-peer maple_lock_peer() { return maple_peer<false>("maple-lock"); }
+range_subject maple_lock_subject() { return maple_subject<false>("maple-lock"); }
 
-peer maple_rcu_peer() { return maple_peer<true>("maple-rcu"); }
+range_subject maple_rcu_subject() { return maple_subject<true>("maple-rcu"); }
 
 } // namespace lathbench

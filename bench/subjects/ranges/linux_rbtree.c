@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * linux_rbtree.c - the kernel's red-black tree with the searches its users write, and one spinlock.
+ * linux_rbtree.c - the kernel's red-black tree with searches as its users write them, and one
+ * spinlock.
  */
 #include <stdlib.h>
 

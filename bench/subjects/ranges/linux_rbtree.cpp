@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Adapter of linux_rbtree.c: the peer that the 2013 table names.
+// linux_rbtree.c in C++: the kernel's red-black tree, the named peer of table `ranges`.
 #include "linux_trees.h"
 #include "map_bench.hpp"
 #include "range_bench.hpp"
@@ -54,16 +54,12 @@ private:
 
 } // namespace
 
-peer linux_rbtree_peer() {
-    peer p;
-    p.name = "linux-rbtree";
-    p.ranges = [] { return std::make_unique<range_bench_of<rbtree_ranges>>(); };
-    p.map = [](bool concurrent) -> std::unique_ptr<map_bench> {
-        if (concurrent)
-            return std::make_unique<map_bench_of<rbtree_index<true>>>();
-        return std::make_unique<map_bench_of<rbtree_index<false>>>();
-    };
-    return p;
+range_subject linux_rbtree_subject() {
+    range_subject s;
+    s.name = "linux-rbtree";
+    s.ranges = make_ranges<rbtree_ranges>;
+    s.map = make_map<rbtree_index<false>, rbtree_index<true>>;
+    return s;
 }
 
 } // namespace lathbench

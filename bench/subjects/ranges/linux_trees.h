@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The peers built from the packaged Linux source, behind plain C calls: kernel headers and C++ do
- * not mix.
- * Extents: insert refuses an overlap (returns 0), lookup and erase take any point of an extent.
+ * The red-black tree and the maple tree of the packaged Linux source behind plain C calls, because
+ * C++ cannot include kernel headers.
+ * Extents: insert refuses an overlap (returns 0); lookup and erase take any point of an extent.
  */
 #ifndef LATH_BENCH_LINUX_PEERS_H
 #define LATH_BENCH_LINUX_PEERS_H

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The timed loops of table `index`, for one adapter (u64 -> u64 map):
+// The timed loops of table `index` over one structure: a class that maps u64 to u64 and has
 //
-//   bool insert(u64 key, u64 value);       bool get(u64 key, u64 &value);
-//   bool update(u64 key, u64 value);
-//   and what the peer has of:
-//   bool erase(u64 key);
-//   bool floor(u64 point, u64 &key, u64 &value);        the last key <= point
-//   void scan(u64 from, size_t length, tally &);        up to length entries, from `from` on
-//   void get_batch(const u64 *keys, size_t n, tally &); u64 insert_batch(const u64 *keys, size_t
-//   n); static u64 memory();                   bytes of its kind of memory, unless that is malloc's
-//   void enter(), leave();                 (per thread)
+//   void enter(), leave();                    each thread calls them first and last
+//   bool insert(u64 key, u64 value);          false: the key is there already
+//   bool get(u64 key, u64 &value);            false: no such key
+//   bool update(u64 key, u64 value);          false: no such key
+//
+// and as many of these as it can do; the cases of the others become "n/a":
+//
+//   bool erase(u64 key);                      false: no such key
+//   bool floor(u64 point, u64 &key, u64 &value);        the last key <= point; false: none
+//   void scan(u64 from, size_t length, tally &);        up to `length` entries with keys >= from
+//   void get_batch(const u64 *keys, size_t n, tally &); n <= batch_size
+//   u64 insert_batch(const u64 *keys, size_t n);        returns how many were new; n <= batch_size
+//
+//   static u64 memory();                      bytes in use, when they do not come from malloc()
 #pragma once
 
 #include "range_subject.hpp"
 
 #include "harness/memory.hpp"
-#include "subjects/spin.h"
+#include "subjects/lock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,45 +30,19 @@ namespace lathbench {
 
 using u64 = std::uint64_t;
 
-// Batches as a caller would hand them over.
+// Keys that a caller hands over in one call.
 constexpr std::size_t batch_size = 256;
 
-// The two ways to use a peer that has no locks of its own.
-struct no_lock {
-    void lock() {}
-    void unlock() {}
-};
-
-struct spin_lock {
-    void lock() { bench_spin_lock(&word_); }
-    void unlock() { bench_spin_unlock(&word_); }
-
-private:
-    bench_spin word_ = {};
-};
-
-template <class Lock>
-class guard {
-public:
-    explicit guard(Lock& lock) : lock_(lock) { lock_.lock(); }
-    ~guard() { lock_.unlock(); }
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-
-private:
-    Lock& lock_;
-};
-
-template <class Adapter>
+template <class Structure>
 class map_bench_of : public map_bench {
-    static constexpr bool has_erase = requires(Adapter a, u64 k) { a.erase(k); };
-    static constexpr bool has_floor = requires(Adapter a, u64 k) { a.floor(k, k, k); };
+    static constexpr bool has_erase = requires(Structure a, u64 k) { a.erase(k); };
+    static constexpr bool has_floor = requires(Structure a, u64 k) { a.floor(k, k, k); };
     static constexpr bool has_scan =
-        requires(Adapter a, tally t) { a.scan(u64{}, std::size_t{}, t); };
+        requires(Structure a, tally t) { a.scan(u64{}, std::size_t{}, t); };
     static constexpr bool has_get_batch =
-        requires(Adapter a, const u64* k, tally t) { a.get_batch(k, 1, t); };
+        requires(Structure a, const u64* k, tally t) { a.get_batch(k, 1, t); };
     static constexpr bool has_insert_batch =
-        requires(Adapter a, const u64* k) { a.insert_batch(k, 1); };
+        requires(Structure a, const u64* k) { a.insert_batch(k, 1); };
 
 public:
     template <class... A>
@@ -76,8 +55,8 @@ public:
     }
 
     u64 memory() const override {
-        if constexpr (requires { Adapter::memory(); })
-            return Adapter::memory();
+        if constexpr (requires { Structure::memory(); })
+            return Structure::memory();
         return heap_bytes();
     }
 
@@ -192,7 +171,15 @@ private:
             t.add(key, value);
     }
 
-    Adapter map_;
+    Structure map_;
 };
+
+// For range_subject::map. One thread uses an Alone, several threads use a Shared.
+template <class Alone, class Shared = Alone>
+std::unique_ptr<map_bench> make_map(bool concurrent) {
+    if (concurrent)
+        return std::make_unique<map_bench_of<Shared>>();
+    return std::make_unique<map_bench_of<Alone>>();
+}
 
 } // namespace lathbench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Adapters for containers with the interface of std::map.
+// Subjects from containers that have the interface of std::map.
 #pragma once
 
 #include "map_bench.hpp"
@@ -10,7 +10,7 @@
 
 namespace lathbench {
 
-// start of the extent -> extent, one lock around
+// Maps the start of an extent to the extent, behind one spinlock.
 template <class Map>
 class ordered_map_ranges {
 public:
@@ -116,18 +116,14 @@ private:
     [[no_unique_address]] Lock lock_;
 };
 
-// Both tables for one container.
+// One container in both tables.
 template <class RangeMap, class IndexMap>
-peer ordered_map_peer(const char* name) {
-    peer p;
-    p.name = name;
-    p.ranges = [] { return std::make_unique<range_bench_of<ordered_map_ranges<RangeMap>>>(); };
-    p.map = [](bool concurrent) -> std::unique_ptr<map_bench> {
-        if (concurrent)
-            return std::make_unique<map_bench_of<ordered_map_index<IndexMap, spin_lock>>>();
-        return std::make_unique<map_bench_of<ordered_map_index<IndexMap, no_lock>>>();
-    };
-    return p;
+range_subject ordered_map_subject(const char* name) {
+    range_subject s;
+    s.name = name;
+    s.ranges = make_ranges<ordered_map_ranges<RangeMap>>;
+    s.map = make_map<ordered_map_index<IndexMap, no_lock>, ordered_map_index<IndexMap, spin_lock>>;
+    return s;
 }
 
 } // namespace lathbench

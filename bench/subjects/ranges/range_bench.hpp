@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The phases of the 2013 skiplist_test, for one adapter:
+// The phases of skiplist_test of 2013 over one structure: a class that holds extents and has
 //
-//   bool insert(extent *);            extent *lookup(uint64_t point);
-//   extent *erase(uint64_t point);    (absent: the peer cannot erase)
-//   static constexpr bool exact_keys; (true: finds only the first point of an extent)
-//   void enter(), leave();            (per thread)
+//   void enter(), leave();              each thread calls them first and last
+//   static constexpr bool exact_keys;   true: finds an extent by its first point only
+//   bool insert(extent *);              false: it overlaps another one
+//   extent *lookup(uint64_t point);     the extent over the point, or nullptr
+//   extent *erase(uint64_t point);      likewise, and removes it; may be left out
 //
-// A round: op = 32 random bits, i = op % items. Even op: look extent i up. op divisible by 3: a
-// "pop": up to 256 tries to erase the extents that follow i, one by one, until 128 (or half of all,
-// in tiny sets) are out; then each of them goes in again, one by one. An average round is half a
-// lookup and 85 updates.
+// A round draws 32 random bits. They select extent i (bits % items). If they are even, the round
+// looks extent i up. If they are divisible by 3, the round does a "pop": it tries to erase the 256
+// extents behind i, one after another, until 128 are out (half of all extents, in tiny sets), and
+// then inserts each of them again. On average a round is half a lookup and 85 updates.
 #pragma once
 
 #include "range_subject.hpp"
+
+#include "harness/random.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,15 +25,7 @@
 
 namespace lathbench {
 
-// 32 bits a call; xorshift64* by Vigna, cheap beside a lookup
-inline std::uint32_t next_random(std::uint64_t& state) {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return static_cast<std::uint32_t>((state * 0x2545f4914f6cdd1du) >> 32);
-}
-
-template <class Adapter>
+template <class Structure>
 class range_bench_of : public range_bench {
 public:
     template <class... A>
@@ -71,7 +66,7 @@ public:
         return result;
     }
 
-    // As the original: a point inside, where the peer can find one.
+    // Looks up a point inside each extent, as the original does, where the structure can find one.
     std::uint64_t check(const extent_set& set) override {
         std::uint64_t found = 0;
         for (std::size_t i = 0; i < set.items; i++) {
@@ -92,10 +87,10 @@ public:
     }
 
 private:
-    static constexpr bool erases = requires(Adapter a, std::uint64_t p) { a.erase(p); };
+    static constexpr bool erases = requires(Structure a, std::uint64_t p) { a.erase(p); };
 
     static std::uint64_t inside(const extent_set& set, std::size_t i) {
-        if constexpr (Adapter::exact_keys)
+        if constexpr (Structure::exact_keys)
             return set.keys[i];
         return set.keys[i] + std::min<std::uint64_t>(64, set.sizes[i] - 1);
     }
@@ -128,7 +123,13 @@ private:
         result.victims += count;
     }
 
-    Adapter index_;
+    Structure index_;
 };
+
+// For range_subject::ranges.
+template <class Structure>
+std::unique_ptr<range_bench> make_ranges() {
+    return std::make_unique<range_bench_of<Structure>>();
+}
 
 } // namespace lathbench

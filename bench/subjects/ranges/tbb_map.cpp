@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// oneTBB concurrent_map: a skip list, a node an entry. Its only erase is unsafe beside other calls,
-// and linear in the size of the map: cases that erase are n/a. It has no step backwards: no floor,
-// and extents only by their exact start.
+// oneTBB concurrent_map: a skip list, one node per entry. Its only erase is unsafe beside other
+// calls, and linear in the size of the map: cases that erase are n/a. It has no step backwards: no
+// floor, and extents only by their exact start.
 #include "map_bench.hpp"
 #include "range_bench.hpp"
 
@@ -74,14 +74,14 @@ private:
 
 } // namespace
 
-peer tbb_peer() {
-    peer p;
-    p.name = "tbb";
-    p.ranges = [] { return std::make_unique<range_bench_of<tbb_ranges>>(); };
-    p.ranges_note = "exact keys only (less work); no safe erase";
-    p.map = [](bool) { return std::make_unique<map_bench_of<tbb_index>>(); };
-    p.map_note = "no safe erase, no floor";
-    return p;
+range_subject tbb_subject() {
+    range_subject s;
+    s.name = "tbb";
+    s.ranges = make_ranges<tbb_ranges>;
+    s.ranges_note = "exact keys only (less work); no safe erase";
+    s.map = make_map<tbb_index>;
+    s.map_note = "no safe erase, no floor";
+    return s;
 }
 
 } // namespace lathbench

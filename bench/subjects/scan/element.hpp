@@ -2,9 +2,8 @@
 //
 // What the queues of table `scan` hold, and what a scan does with each element.
 //
-// An element is one cache line (or two), as in the table this one continues: larger than a value,
-// so that no scan profits from neighbours in a line. All hooks lie in the first line, beside the
-// value.
+// An element is one cache line or two, so that no two elements share a line. The first line has the
+// value and the hooks of all lists.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -30,7 +29,7 @@ struct alignas(64) scan_element {
     virtual std::uint64_t run(std::uint64_t a) const = 0;
 
     static constexpr unsigned lines = Lines;
-    // In the second line, where there is one.
+    // A word of the second line, if there is one.
     std::uint64_t tail() const {
         return Lines == 1 ? value : *reinterpret_cast<const std::uint64_t*>(rest);
     }
@@ -40,12 +39,12 @@ struct alignas(64) scan_element {
 };
 static_assert(sizeof(scan_element<1>) == 64 && sizeof(scan_element<2>) == 128);
 
-// A chain of dependent multiplications: about a nanosecond each, and no processor can start the
-// next one early.
+// A chain of dependent multiplications, each of about a nanosecond. No processor can start one
+// before the one before has ended.
 inline std::uint64_t chain(std::uint64_t a, unsigned steps) {
     for (unsigned i = 0; i < steps; ++i) {
         a = a * 0x9e3779b97f4a7c15u + 1;
-        asm("" : "+r"(a)); // or the compiler would fold the steps
+        asm("" : "+r"(a)); // keeps the compiler from folding the steps
     }
     return a;
 }

@@ -45,21 +45,21 @@ private:
 } // namespace
 
 template <class E>
-std::vector<scan_entry<E>> scan_ours() {
+std::vector<scan_subject<E>> scan_ours() {
     return {
-        scan_entry_of<E, queue<E, 32>>("lathwork", "F = 32, for_each"),
-        scan_entry_of<E, by_iterator<E, 32>>("lathwork-iterator", "F = 32, range-for"),
-        scan_entry_of<E, queue<E, 32, 0>>("lathwork-hot", "F = 32, without prefetching"),
-        scan_entry_of<E, queue<E, 1>>("lathwork-f1", "F = 1", true),
-        scan_entry_of<E, queue<E, 2>>("lathwork-f2", "F = 2", true),
-        scan_entry_of<E, queue<E, 4>>("lathwork-f4", "F = 4", true),
-        scan_entry_of<E, queue<E, 8>>("lathwork-f8", "F = 8", true),
-        scan_entry_of<E, queue<E, 16>>("lathwork-f16", "F = 16", true),
-        scan_entry_of<E, queue<E, 64>>("lathwork-f64", "F = 64", true),
+        scan_subject_of<E, queue<E, 32>>("lathwork", "F = 32, for_each"),
+        scan_subject_of<E, by_iterator<E, 32>>("lathwork-iterator", "F = 32, range-for"),
+        scan_subject_of<E, queue<E, 32, 0>>("lathwork-hot", "F = 32, without prefetching"),
+        scan_subject_of<E, queue<E, 1>>("lathwork-f1", "F = 1", true),
+        scan_subject_of<E, queue<E, 2>>("lathwork-f2", "F = 2", true),
+        scan_subject_of<E, queue<E, 4>>("lathwork-f4", "F = 4", true),
+        scan_subject_of<E, queue<E, 8>>("lathwork-f8", "F = 8", true),
+        scan_subject_of<E, queue<E, 16>>("lathwork-f16", "F = 16", true),
+        scan_subject_of<E, queue<E, 64>>("lathwork-f64", "F = 64", true),
     };
 }
 
-template std::vector<scan_entry<scan_element<1>>> scan_ours();
-template std::vector<scan_entry<scan_element<2>>> scan_ours();
+template std::vector<scan_subject<scan_element<1>>> scan_ours();
+template std::vector<scan_subject<scan_element<2>>> scan_ours();
 
 } // namespace lathbench

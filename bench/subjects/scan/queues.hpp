@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The peers of table `scan`: containers of pointers and intrusive lists. Each has push_back and
-// scan; queues also push_front, pop_front and empty.
+// The peers of table `scan`: containers of pointers and intrusive lists.
 #pragma once
 
 #include "element.hpp"
@@ -15,9 +14,8 @@
 
 namespace lathbench {
 
-// Elements ahead of the current one that the -prefetch variants ask for.
+// How many elements ahead of the current one a variant prefetches.
 inline constexpr std::size_t prefetch_distance = 16;
-
 inline constexpr std::size_t far_distance = 32;
 
 enum class prefetching { none, near, far }; // far: into the second-level cache
@@ -29,8 +27,8 @@ template <prefetching Into = prefetching::near, class E>
                            Into == prefetching::far ? 2 : 3);
 }
 
-// The elements themselves, in memory order whatever the order asked for: what a scan costs at
-// least.
+// The elements themselves in an array. A scan goes through memory from front to back, whatever
+// order was asked for, and shows what a scan costs at least.
 template <class E>
 class element_array {
 public:
@@ -75,7 +73,8 @@ private:
     std::vector<E*> v_;
 };
 
-// A ring of a power of two pointers, doubled when full; what Seastar's task queue is.
+// A ring of pointers, as Seastar's task queue is. Its size is a power of two and doubles when the
+// ring is full.
 template <class E, bool Prefetch>
 class circular {
 public:
@@ -89,7 +88,7 @@ public:
         slots_[--begin_ & mask_] = &e;
     }
     E& pop_front() {
-        if constexpr (Prefetch) // beyond the end it asks for an old pointer, which does no harm
+        if constexpr (Prefetch) // behind the end it prefetches an old pointer, which is harmless
             prefetch_element(slots_[(begin_ + prefetch_distance) & mask_]);
         return *slots_[begin_++ & mask_];
     }
@@ -120,7 +119,7 @@ private:
         slots_ = std::move(fresh);
         capacity_ = wanted;
         mask_ = wanted - 1;
-        // far from zero, so that push_front does not take the counter below it
+        // far above 0, which push_front must not reach
         begin_ = std::size_t{1} << 40;
         end_ = begin_ + n;
     }
@@ -129,8 +128,8 @@ private:
     std::size_t capacity_ = 0, mask_ = 0, begin_ = 0, end_ = 0;
 };
 
-// Chunks of 128 pointers in a chain. A chunk is a ring of its own, freed when its last element
-// leaves; one free chunk is kept, so that a short queue does not allocate with every turn.
+// A chain of chunks of 128 pointers. Each chunk is a ring and is freed when its last element
+// leaves. One free chunk is kept, so that a short queue does not allocate with every turn.
 template <class E>
 class chunked_fifo {
 public:
@@ -154,7 +153,7 @@ public:
         }
         back_->at(back_->end++) = &e;
     }
-    // Not in the original, which a run-queue with urgent tasks could not use.
+    // The original has no push_front, so a run-queue with urgent tasks could not use it.
     void push_front(E& e) {
         if (!front_ || front_->size() == per_chunk) [[unlikely]] {
             chunk* c = take();
@@ -260,9 +259,9 @@ using boost_slist = boost_queue<
                                       &E::slist_hook>>,
     E>;
 
-// The split list as its proposal describes it: F null-ended lists, the address of the last link of
-// each, an iterator of F cursors that reads the link after the body, no prefetching. Any F, to show
-// what a division costs.
+// The split list as its proposal describes it: F lists that end with a null pointer, the address of
+// the last link of each, and an iterator of F cursors that reads a link after the body of the loop.
+// It does not prefetch. F need not be a power of two, to show what a division costs.
 template <class E, unsigned F>
 class seed_split_list {
 public:

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// A subject of table `scan` behind one interface: the timed loops are inside the calls.
+// The subjects of table `scan`: containers that queue objects in an order, and queues of tasks.
+//
+// To add one: a class with push_back(E&) and scan(f), a queue also with push_front(E&), E&
+// pop_front() and empty(); a line in the list of lathwork.cpp, pointers.cpp or lists.cpp. The timed
+// loops are templates over these classes.
 #pragma once
 
 #include "element.hpp"
+
+#include "harness/subject.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -14,16 +20,18 @@
 
 namespace lathbench {
 
+// The timed loops over one container. One thread uses it.
 template <class E>
-class scan_subject {
+class scan_bench {
 public:
-    virtual ~scan_subject() = default;
+    virtual ~scan_bench() = default;
     virtual void push_back(E& e) = 0;
-    // The sum of `rounds` scans, each begun with 1.
+    // Scans all elements `rounds` times. Returns the sum of the results; each scan starts with 1.
     virtual std::uint64_t scan(scan_work work, std::uint64_t rounds) const = 0;
-    // `turns` turns of a queue workload on the elements pushed so far (burst: on `order`, from
-    // empty to empty). nothing: not a queue.
     virtual bool is_queue() const = 0;
+    // Takes `turns` turns of a workload of queues with the elements that were pushed; the workload
+    // burst uses those of `order` and begins and ends with an empty queue. Returns the result, or 0
+    // if this is not a queue.
     virtual std::uint64_t turn(queue_kind kind, std::uint64_t turns,
                                const std::vector<E*>& order) = 0;
 };
@@ -34,7 +42,7 @@ concept queue_like = requires(C c) {
     c.empty();
 };
 
-// Each turn pops a task, runs it, and queues it again: every sixteenth at the front with Mix.
+// Each turn pops a task, runs it and queues it again: with Mix, every sixteenth at the front.
 template <scan_work Work, bool Mix, class Queue>
 std::uint64_t turn_queue(Queue& queue, std::uint64_t turns) {
     std::uint64_t a = 1;
@@ -81,10 +89,10 @@ std::uint64_t run_queue_kind(Queue& queue, queue_kind kind, std::uint64_t turns,
 }
 
 template <class E, class Container>
-class scan_subject_of final : public scan_subject<E> {
+class scan_bench_of final : public scan_bench<E> {
 public:
     template <class... A>
-    explicit scan_subject_of(A&&... arguments) : container_(std::forward<A>(arguments)...) {}
+    explicit scan_bench_of(A&&... arguments) : container_(std::forward<A>(arguments)...) {}
     void push_back(E& e) override { container_.push_back(e); }
 
     std::uint64_t scan(scan_work work, std::uint64_t rounds) const override {
@@ -133,24 +141,31 @@ private:
 };
 
 template <class E>
-struct scan_entry {
-    std::string name, note;
-    std::function<std::unique_ptr<scan_subject<E>>()> make;
-    bool variant = false; // measured with --full or by name
+struct scan_subject : subject {
+    std::function<std::unique_ptr<scan_bench<E>>()> make;
+    bool variant = false; // measured with --full or by name only
 };
 
 template <class E, class Container>
-scan_entry<E> scan_entry_of(const char* name, const char* note = "", bool variant = false) {
-    return {name, note, [] { return std::make_unique<scan_subject_of<E, Container>>(); }, variant};
+scan_subject<E> scan_subject_of(const char* name, const char* note = "", bool variant = false) {
+    return {
+        {name, note, ""}, [] { return std::make_unique<scan_bench_of<E, Container>>(); }, variant};
 }
 
-// For elements of one and of two lines: ours (lathwork.cpp), containers of pointers
-// (pointers.cpp), intrusive lists (lists.cpp).
+// All functions below exist for elements of one and of two cache lines.
+// Ours (lathwork.cpp), containers of pointers (pointers.cpp), intrusive lists (lists.cpp).
 template <class E>
-std::vector<scan_entry<E>> scan_ours();
+std::vector<scan_subject<E>> scan_ours();
 template <class E>
-std::vector<scan_entry<E>> scan_pointers();
+std::vector<scan_subject<E>> scan_pointers();
 template <class E>
-std::vector<scan_entry<E>> scan_lists();
+std::vector<scan_subject<E>> scan_lists();
+// Those that --vs named (subjects/loaded/scan.cpp).
+template <class E>
+std::vector<scan_subject<E>> loaded_scan();
+
+// All of them, ours first; they are made once and never change.
+template <class E>
+const std::vector<scan_subject<E>>& scan_subjects();
 
 } // namespace lathbench

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Boost.Intrusive's trees, nodes in the requests; Boost.Heap's heaps, which allocate their nodes.
+// The trees of Boost.Intrusive, whose nodes are in the requests, and the heaps of Boost.Heap, which
+// allocate their nodes.
 #include "driver.hpp"
 
-#ifdef LATH_PEER_BOOST
 #include <boost/heap/d_ary_heap.hpp>
 #include <boost/heap/fibonacci_heap.hpp>
 #include <boost/heap/pairing_heap.hpp>
@@ -11,11 +11,8 @@
 #include <boost/intrusive/rbtree.hpp>
 #include <boost/intrusive/splaytree.hpp>
 #include <boost/intrusive/treap_set.hpp>
-#endif
 
 namespace lathbench {
-
-#ifdef LATH_PEER_BOOST
 
 namespace {
 
@@ -32,12 +29,10 @@ struct alignas(64) item {
 };
 
 template <class Tree>
-class intrusive {
+class intrusive : public keyed_queue<typename Tree::value_type> {
 public:
     using request = typename Tree::value_type;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    intrusive(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue<request>::keyed_queue;
     ~intrusive() { tree_.clear(); }
     void push(request* r) { tree_.insert_equal(*r); }
     request* pop() {
@@ -65,12 +60,9 @@ struct by_priority {
     }
 };
 
-class treap {
+class treap : public keyed_queue<item<bst_hook>> {
 public:
-    using request = item<bst_hook>;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    treap(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue::keyed_queue;
     ~treap() { tree_.clear(); }
     void push(request* r) {
         dice_ ^= dice_ << 13;
@@ -96,7 +88,7 @@ struct no_hook {
     void* words[3];
 };
 
-// key and pointer, least key on top
+// Ordered so that the entry with the lowest key is on top of a heap.
 struct entry {
     std::uint64_t key;
     item<no_hook>* request;
@@ -104,12 +96,9 @@ struct entry {
 };
 
 template <class Heap>
-class allocating {
+class allocating : public keyed_queue<item<no_hook>> {
 public:
-    using request = item<no_hook>;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    allocating(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue::keyed_queue;
     void push(request* r) { heap_.push({r->key, r}); }
     request* pop() {
         request* r = heap_.top().request;
@@ -121,34 +110,20 @@ private:
     Heap heap_;
 };
 
-template <class Q>
-sort_subject subject_of(const char* name, const char* note) {
-    return {name, note, {}, run_sort<Q>, {}};
-}
-
 } // namespace
 
-void add_boost_sort(std::vector<sort_subject>& list) {
+std::vector<sort_subject> boost_sort() {
     namespace bh = boost::heap;
-    list.push_back(subject_of<intrusive<rb>>("boost-rbtree", ""));
-    list.push_back(subject_of<intrusive<avl>>("boost-avl", ""));
-    list.push_back(subject_of<intrusive<splay>>("boost-splay", ""));
-    list.push_back(subject_of<treap>("boost-treap", ""));
-    list.push_back(
-        subject_of<allocating<bh::fibonacci_heap<entry>>>("boost-fibonacci", "allocates nodes"));
-    list.push_back(
-        subject_of<allocating<bh::pairing_heap<entry>>>("boost-pairing", "allocates nodes"));
-    list.push_back(subject_of<allocating<bh::d_ary_heap<entry, bh::arity<4>>>>("boost-dary4", ""));
+    return {
+        sort_subject_of<intrusive<rb>>("boost-rbtree"),
+        sort_subject_of<intrusive<avl>>("boost-avl"),
+        sort_subject_of<intrusive<splay>>("boost-splay"),
+        sort_subject_of<treap>("boost-treap"),
+        sort_subject_of<allocating<bh::fibonacci_heap<entry>>>("boost-fibonacci",
+                                                               "allocates nodes"),
+        sort_subject_of<allocating<bh::pairing_heap<entry>>>("boost-pairing", "allocates nodes"),
+        sort_subject_of<allocating<bh::d_ary_heap<entry, bh::arity<4>>>>("boost-dary4"),
+    };
 }
-
-#else
-
-void add_boost_sort(std::vector<sort_subject>& list) {
-    for (const char* name : {"boost-rbtree", "boost-avl", "boost-splay", "boost-treap",
-                             "boost-fibonacci", "boost-pairing", "boost-dary4"})
-        list.push_back({name, "", "package libboost-dev not found", {}, {}});
-}
-
-#endif
 
 } // namespace lathbench

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The timed loops of table `sort`, compiled once per subject so that what a subject has in its
-// headers is inlined, as it would be for its user.
+// The timed loops of table `sort`, templates over the queue: the compiler can inline the calls of a
+// queue that is a header, as it does for its users.
 //
-// A subject Q has: a request type Q::request of 256 bytes whose first line holds the key and the
-// hook; Q(plan, pool, count); push(request*), request* pop(); touch(request*), a word of the line
-// that its hook is in. The key is sweep << 48 | sector: a request behind
-// the head belongs to the next sweep. All subjects see the same keys and must give the same order.
+// A queue Q has
+//
+//   Q::request                      256 bytes; the first cache line has the key and the hook
+//   Q(plan, pool, count, arguments...)    pool: all requests there will be
+//   void push(request *);           request *pop();
+//   static void set_key(request *, u64 key);
+//   static u64 touch(const request *);    a word of the cache line that the hook is in
+//   void push_batch(request **, u32 n);   both or neither: one call for many requests
+//   void pop_batch(request **, u32 n);
+//
+// The key is sweep << 48 | sector: a request behind the head belongs to the next sweep. All
+// subjects get the same keys and must return the requests in the same order.
 #pragma once
 
 #include "sort_subject.hpp"
@@ -28,7 +36,7 @@ namespace lathbench {
 
 #define LATH_BENCH_CALL __attribute__((noinline))
 
-// A clock that costs less than a queue operation: the processor's counter between fences.
+// A clock that costs less than an operation of a queue: the processor's counter between two fences.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
     _mm_lfence();
@@ -41,7 +49,8 @@ inline std::uint64_t ticks() {
 }
 
 struct tick_scale {
-    double ns = 1, overhead = 0; // per tick; ticks per pair of readings
+    double ns = 1; // per tick
+    double overhead = 0; // ticks that two readings one after the other are apart
 };
 
 inline const tick_scale& ticks_scale() {
@@ -64,7 +73,8 @@ inline const tick_scale& ticks_scale() {
     return scale;
 }
 
-// Sums of batches; a batch of more than 12 medians was interrupted and does not count.
+// Times of batches. A batch that took more than 12 times the median was interrupted and is left
+// out.
 class batch_times {
 public:
     void add(std::uint64_t t, std::size_t requests) {
@@ -101,7 +111,7 @@ inline std::uint64_t sweep_key(std::uint64_t head, std::uint64_t sector) {
     return key < head ? key + sector_mask + 1 : key;
 }
 
-// Requests for reuse in the order in which they came back, from shuffled addresses.
+// The requests, at shuffled addresses. They are used again in the order in which they came back.
 template <class Request>
 class request_ring {
 public:
@@ -133,11 +143,22 @@ private:
     std::size_t head_ = 0, tail_ = 0;
 };
 
+// What most queues have in common: the request has a member `key` in the line of its hook, and the
+// queue needs to know neither the plan nor the pool.
+template <class Request>
+class keyed_queue {
+public:
+    using request = Request;
+    static void set_key(request* r, std::uint64_t key) { r->key = key; }
+    static std::uint64_t touch(const request* r) { return r->key; }
+    keyed_queue() = default;
+    keyed_queue(const sort_plan&, request*, std::uint32_t) {}
+};
+
 template <class Q>
 concept takes_batches = requires(Q q, typename Q::request** r) { q.push_batch(r, 1u); };
 
-// The timed loops: functions of their own, so that what lies around them takes none of their
-// registers.
+// What is timed is in functions of its own, so that the code around it takes none of the registers.
 template <class Q>
 LATH_BENCH_CALL void push_all(Q& q, typename Q::request** r, std::uint32_t n) {
     if constexpr (takes_batches<Q>)
@@ -147,7 +168,7 @@ LATH_BENCH_CALL void push_all(Q& q, typename Q::request** r, std::uint32_t n) {
             q.push(r[i]);
 }
 
-// The caller of a pop reads the request, as a driver would.
+// Reads each request after its pop, as a driver would.
 template <class Q>
 LATH_BENCH_CALL std::uint64_t pop_all(Q& q, typename Q::request** r, std::uint32_t n) {
     std::uint64_t sum = 0;
@@ -164,12 +185,13 @@ LATH_BENCH_CALL std::uint64_t pop_all(Q& q, typename Q::request** r, std::uint32
     return sum;
 }
 
-template <class Q>
-sort_result run_sort(const sort_plan& plan) {
+// For sort_subject::run. The arguments are passed on to the queue.
+template <class Q, class... A>
+sort_result run_sort(const sort_plan& plan, const A&... arguments) {
     using request = typename Q::request;
     static_assert(sizeof(request) == 256);
     request_ring<request> ring(plan.depth + plan.batch + 8);
-    auto queue = std::make_unique<Q>(plan, ring.base(), plan.depth + plan.batch + 8);
+    auto queue = std::make_unique<Q>(plan, ring.base(), plan.depth + plan.batch + 8, arguments...);
     std::uint64_t head = 0, sum = 0;
     std::size_t at = 0;
     const auto& in = *plan.sectors;
@@ -218,9 +240,15 @@ sort_result run_sort(const sort_plan& plan) {
     return {inserts.per_request_ns(), extracts.per_request_ns(), sum};
 }
 
-// One whole-path subject P: request with key, length and hook; P(plan, pool, count);
-// bool submit(request*, limit): true when merged and the request is free again; dispatch();
-// oldest().
+template <class Q>
+sort_subject sort_subject_of(const std::string& name, const std::string& note = "") {
+    return {{name, note, ""}, run_sort<Q>, {}};
+}
+
+// A queue P of the cases path/... has P::request, P(plan, pool, count), set_key() and key(), and
+//
+//   bool submit(request *, u32 limit);    true: merged into a queued request, and free again
+//   request *dispatch();                  request *oldest();
 template <class P>
 LATH_BENCH_CALL bool one_submit(P& p, typename P::request* r, std::uint32_t limit) {
     return p.submit(r, limit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Two heaps that no library here has in this form: a pairing heap of embedded nodes and a radix
-// heap.
+// Two heaps that none of the libraries has in this form: a pairing heap of embedded nodes and a
+// radix heap.
 #include "driver.hpp"
 
 #include <bit>
@@ -17,14 +17,12 @@ struct alignas(64) pairing_item {
     char data[256 - 32];
 };
 
-// Fredman, Sedgewick, Sleator and Tarjan 1986, the two-pass form: a push melds the item with the
-// root, a pop melds the root's children in pairs from the left, then the pairs from the right.
-class pairing_heap {
+// The two-pass pairing heap of Fredman, Sedgewick, Sleator and Tarjan (1986): a push melds the item
+// with the root; a pop melds the root's children in pairs from left to right, then the pairs from
+// right to left.
+class pairing_heap : public keyed_queue<pairing_item> {
 public:
-    using request = pairing_item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    pairing_heap(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue::keyed_queue;
 
     void push(request* r) {
         r->child = r->next = r->prev = nullptr;
@@ -75,15 +73,12 @@ struct alignas(64) radix_item {
     char data[256 - 16];
 };
 
-// Ahuja, Mehlhorn, Orlin and Tarjan 1990: bucket i holds the keys whose highest bit that differs
-// from the key popped last is bit i - 1. A pop from an empty bucket 0 deals out the lowest bucket
-// that is not empty. Keys never fall behind the last one popped.
-class radix_heap {
+// The radix heap of Ahuja, Mehlhorn, Orlin and Tarjan (1990): bucket i holds the keys whose highest
+// bit that differs from the key popped last is bit i - 1. If bucket 0 is empty, a pop distributes
+// the items of the lowest bucket that is not empty. No key may be below the last one popped.
+class radix_heap : public keyed_queue<radix_item> {
 public:
-    using request = radix_item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    radix_heap(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue::keyed_queue;
 
     void push(request* r) {
         auto i = static_cast<std::size_t>(std::bit_width(r->key ^ last_));
@@ -118,10 +113,10 @@ private:
 
 } // namespace
 
-void add_heap_sort(std::vector<sort_subject>& list) {
-    list.push_back({"pairing-heap", "embedded nodes, two passes", {}, run_sort<pairing_heap>, {}});
-    list.push_back(
-        {"radix-heap", "one-way sweep only", {}, run_sort<radix_heap>, {}, /*monotone=*/true});
+std::vector<sort_subject> heap_sort() {
+    auto radix = sort_subject_of<radix_heap>("radix-heap", "one-way sweep only");
+    radix.monotone = true;
+    return {sort_subject_of<pairing_heap>("pairing-heap", "embedded nodes, two passes"), radix};
 }
 
 } // namespace lathbench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Ours: the hybrid in its forms, and the other engines, all through the public calls.
+// Ours, lathwork/sortq.h: the hybrid in its forms, and the other engines.
 #include "driver.hpp"
 
 #include "lathwork/sortq.h"
@@ -62,14 +62,15 @@ public:
     request* pop() { return item(lath_sortq_dispatch(&queue_)); }
 };
 
-// A plug flush in one call, a hardware queue's worth of dispatches in one call.
+// One call inserts a batch, as when a scheduler's plug list is flushed; one call dispatches as many
+// requests as a hardware queue takes.
 template <lath_simd Simd>
 class batched : public single<LATH_SORTQ_HYBRID, Simd> {
 public:
     using request = lath_item;
     using single<LATH_SORTQ_HYBRID, Simd>::single;
     void push_batch(request** r, std::uint32_t n) {
-        // the hook lies first in the request: an array of one is an array of the other
+        // the hook is at the address of the request, so an array of one is an array of the other
         lath_sortq_insert_batch(&this->queue_, reinterpret_cast<lath_request**>(r), n);
     }
     void pop_batch(request** r, std::uint32_t n) {
@@ -88,7 +89,7 @@ public:
         std::uint64_t start = r->hook.sector, end = start + r->hook.sectors;
         lath_sortq_lookup(&queue_, start, end, 0, &found);
         if (found.back && found.back->sectors + r->hook.sectors > limit) {
-            // full: a front merge may still do
+            // that request is full, but one in front of which this one fits may not be
             lath_sortq_lookup(&queue_, start, end, LATH_SORTQ_LOOK_ALL, &found);
             found.back = nullptr;
         }
@@ -126,50 +127,38 @@ bool has(lath_simd simd) {
 }
 
 template <lath_simd Simd>
-void add_form(std::vector<sort_subject>& list, const std::string& name, const std::string& note) {
-    sort_subject s = {name, note, {}, {}, {}};
-    if (has(Simd)) {
-        s.run = run_sort<single<LATH_SORTQ_HYBRID, Simd>>;
-        s.path = run_path<whole_path<Simd>>;
-    } else {
-        s.missing = "neither this processor nor this build has it";
-    }
-    list.push_back(s);
+sort_subject form(const std::string& name, const std::string& note) {
+    if (!has(Simd))
+        return {{name, note, "neither this processor nor this build has it"}, {}, {}};
+    auto s = sort_subject_of<single<LATH_SORTQ_HYBRID, Simd>>(name, note);
+    s.path = run_path<whole_path<Simd>>;
+    return s;
 }
 
 template <lath_sortq_engine Engine>
-void add_engine(std::vector<sort_subject>& list, const std::string& note,
-                std::uint32_t max_depth = ~0u) {
-    list.push_back({std::string("lathwork-") + lath_sortq_engine_name(Engine),
-                    note,
-                    {},
-                    run_sort<single<Engine>>,
-                    {},
-                    false,
-                    max_depth});
+sort_subject other_engine(const std::string& note = "") {
+    return sort_subject_of<single<Engine>>(
+        std::string("lathwork-") + lath_sortq_engine_name(Engine), note);
 }
 
 } // namespace
 
-void add_lathwork_sort(std::vector<sort_subject>& list) {
-    add_form<LATH_SIMD_BEST>(list, "lathwork", "hybrid, the best vector form");
-    list.push_back({"lathwork-batch",
-                    "hybrid, one call for a batch of inserts or dispatches",
-                    {},
-                    run_sort<batched<LATH_SIMD_BEST>>,
-                    {}});
-    add_form<LATH_SIMD_NONE>(list, "lathwork-scalar", "hybrid without vectors, as in the kernel");
-    list.push_back({"lathwork-scalar-batch",
-                    "the same, in batches",
-                    {},
-                    run_sort<batched<LATH_SIMD_NONE>>,
-                    {}});
-    add_form<LATH_SIMD_AVX2>(list, "lathwork-avx2", "hybrid with AVX2");
-    add_engine<LATH_SORTQ_LIST>(list, "sorted list, inserts from the end", 4096);
-    add_engine<LATH_SORTQ_RBTREE>(list, "");
-    add_engine<LATH_SORTQ_AVL>(list, "");
-    add_engine<LATH_SORTQ_SKIPLIST>(list, "");
-    add_engine<LATH_SORTQ_FIBHEAP>(list, "");
+std::vector<sort_subject> lathwork_sort() {
+    auto list = other_engine<LATH_SORTQ_LIST>("sorted list, inserts from the end");
+    list.max_depth = 4096;
+    return {
+        form<LATH_SIMD_BEST>("lathwork", "hybrid, the best vector form"),
+        sort_subject_of<batched<LATH_SIMD_BEST>>(
+            "lathwork-batch", "hybrid, one call for a batch of inserts or dispatches"),
+        form<LATH_SIMD_NONE>("lathwork-scalar", "hybrid without vectors, as in the kernel"),
+        sort_subject_of<batched<LATH_SIMD_NONE>>("lathwork-scalar-batch", "the same, in batches"),
+        form<LATH_SIMD_AVX2>("lathwork-avx2", "hybrid with AVX2"),
+        list,
+        other_engine<LATH_SORTQ_RBTREE>(),
+        other_engine<LATH_SORTQ_AVL>(),
+        other_engine<LATH_SORTQ_SKIPLIST>(),
+        other_engine<LATH_SORTQ_FIBHEAP>(),
+    };
 }
 
 } // namespace lathbench

@@ -52,7 +52,8 @@ struct linux_item *linux_sort_pop(struct linux_queue *q)
 	return item_of(node);
 }
 
-/* What the author of the 2008 experiment had in mind: no descent for data that come in order. */
+/* Does not descend when keys come in ascending order, as the author of the 2008 experiment meant.
+ */
 void linux_sort_push_hint(struct linux_queue *q, struct linux_item *item)
 {
 	struct linux_item *last = q->greatest;

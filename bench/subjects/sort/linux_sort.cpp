@@ -3,37 +3,18 @@
 // The named peer of table `sort`: the kernel's own red-black tree.
 #include "driver.hpp"
 
-#ifdef LATH_PEER_LINUX
 #include "linux_sort.h"
-#endif
 
 namespace lathbench {
 
-#ifdef LATH_PEER_LINUX
-
 namespace {
 
-class plain_tree {
+template <void (*Push)(linux_queue*, linux_item*), linux_item* (*Pop)(linux_queue*)>
+class tree : public keyed_queue<linux_item> {
 public:
-    using request = linux_item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    plain_tree(const sort_plan&, request*, std::uint32_t) {}
-    void push(request* r) { linux_sort_push(&queue_, r); }
-    request* pop() { return linux_sort_pop(&queue_); }
-
-private:
-    linux_queue queue_{};
-};
-
-class hinted_tree {
-public:
-    using request = linux_item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    hinted_tree(const sort_plan&, request*, std::uint32_t) {}
-    void push(request* r) { linux_sort_push_hint(&queue_, r); }
-    request* pop() { return linux_sort_pop_hint(&queue_); }
+    using keyed_queue::keyed_queue;
+    void push(request* r) { Push(&queue_, r); }
+    request* pop() { return Pop(&queue_); }
 
 private:
     linux_queue queue_{};
@@ -60,23 +41,12 @@ private:
 
 } // namespace
 
-void add_linux_sort(std::vector<sort_subject>& list) {
-    list.push_back({"linux-rbtree",
-                    "with cached least node; in path/ with hash of ends and FIFO",
-                    {},
-                    run_sort<plain_tree>,
-                    run_path<elevator>});
-    list.push_back(
-        {"linux-rbtree-hint", "greatest node looked at first", {}, run_sort<hinted_tree>, {}});
+std::vector<sort_subject> linux_sort() {
+    auto plain = sort_subject_of<tree<linux_sort_push, linux_sort_pop>>(
+        "linux-rbtree", "with cached least node; in path/ with hash of ends and FIFO");
+    plain.path = run_path<elevator>;
+    return {plain, sort_subject_of<tree<linux_sort_push_hint, linux_sort_pop_hint>>(
+                       "linux-rbtree-hint", "greatest node looked at first")};
 }
-
-#else
-
-void add_linux_sort(std::vector<sort_subject>& list) {
-    list.push_back({"linux-rbtree", "", LATH_PEER_LINUX_WHY, {}, {}});
-    list.push_back({"linux-rbtree-hint", "", LATH_PEER_LINUX_WHY, {}, {}});
-}
-
-#endif
 
 } // namespace lathbench

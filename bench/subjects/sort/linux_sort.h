@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The kernel's rbtree as an IO scheduler uses it, behind plain C calls: alone with the least node
- * cached, with a check of the greatest node first, and as the whole elevator path - tree, hash of
- * ends, FIFO, last merge.
+ * The kernel's red-black tree as an IO scheduler uses it, behind plain C calls: the tree alone with
+ * its least node cached; the same with a look at the greatest node first; and the whole elevator,
+ * which has a hash of the ends, a FIFO and the last merge as well.
  */
 #ifndef LATH_BENCH_LINUX_SORT_H
 #define LATH_BENCH_LINUX_SORT_H
@@ -16,7 +16,7 @@ extern "C" {
 struct linux_item {
 	uint64_t key;
 	void *node[3]; /* struct rb_node */
-	uint64_t end;  /* whole path only, from here */
+	uint64_t end;  /* from here on for the elevator only */
 	struct linux_item *hash_next, **hash_at;
 	struct linux_item *older, *newer;
 	char data[256 - 32 - 40];
@@ -40,7 +40,7 @@ struct linux_elevator {
 	struct linux_item *last_merge, *oldest, *newest;
 };
 
-/* 1: merged */
+/* Returns 1 if the item was merged into a queued one, which grows to `limit` at most. */
 int linux_elevator_submit(struct linux_elevator *e, struct linux_item *item, uint64_t limit);
 struct linux_item *linux_elevator_dispatch(struct linux_elevator *e);
 struct linux_item *linux_elevator_oldest(struct linux_elevator *e);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The subjects of table `sort`, as the table sees them; driver.hpp is the timed loop.
+// The subjects of table `sort`: priority queues of requests. driver.hpp has the timed loops.
+//
+// To add one: a class as driver.hpp describes it, in the list of the file of its origin.
 #pragma once
+
+#include "harness/subject.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +15,14 @@
 
 namespace lathbench {
 
-// One life of a queue. The protocol is that of the 2008 experiment, made exact: the queue holds
-// depth - batch requests; then `batch` are inserted and `batch` extracted, over and over.
+// What one queue goes through, as in the experiment of 2008: it holds depth - batch requests; then
+// `batch` requests are inserted and `batch` are extracted, again and again.
 struct sort_plan {
-    const std::vector<std::uint64_t>* sectors = nullptr; // arrivals, taken round and round
+    const std::vector<std::uint64_t>* sectors = nullptr; // arrivals; after the last comes the first
     std::uint32_t depth = 128;
     std::uint32_t batch = 32;
     bool lowest = false; // extract the lowest sector, not the next of a one-way sweep
-    std::uint64_t operations = 0; // timed ones; as many again, or 4 depths, run before
+    std::uint64_t operations = 0; // inserts that are timed, after others that warm the caches
 };
 
 struct sort_result {
@@ -26,7 +30,7 @@ struct sort_result {
     std::uint64_t checksum = 0; // of the order of extraction
 };
 
-// The whole way of a request: merge lookups, insert, dispatch, expiry.
+// The whole way of requests through a scheduler: merge lookups, insert, dispatch, expiry.
 struct path_plan {
     const std::vector<std::uint64_t>* sectors = nullptr;
     std::uint32_t depth = 128;
@@ -40,22 +44,22 @@ struct path_result {
     std::uint64_t checksum = 0, merged = 0, submitted = 0;
 };
 
-struct sort_subject {
-    std::string name, note, missing;
+struct sort_subject : subject {
     std::function<sort_result(const sort_plan&)> run;
     std::function<path_result(const path_plan&)> path; // empty: not part of these cases
-    bool monotone = false; // cannot do lowest-first
+    bool monotone = false; // takes no key below the last one out, so it cannot do lowest-first
     std::uint32_t max_depth = ~0u; // beyond it a single case would take minutes
 };
 
-const std::vector<sort_subject>& sort_subjects();
-void add_lathwork_sort(std::vector<sort_subject>& list);
-void add_linux_sort(std::vector<sort_subject>& list);
-void add_boost_sort(std::vector<sort_subject>& list);
-void add_heap_sort(std::vector<sort_subject>& list);
-void add_std_sort(std::vector<sort_subject>& list);
+std::vector<sort_subject> lathwork_sort();
+std::vector<sort_subject> linux_sort();
+std::vector<sort_subject> boost_sort();
+std::vector<sort_subject> heap_sort();
+std::vector<sort_subject> std_sort();
+// Those that --vs named (subjects/loaded/sort.cpp).
+std::vector<sort_subject> loaded_sort();
 
-// Arrivals by name: random, sequential, seq95, reverse, mixN, half, zipf, window, fio-JOB.
-std::vector<std::uint64_t> sort_input(const std::string& name, std::size_t n, std::uint64_t seed);
+// All of them, ours first; they are made once and never change.
+const std::vector<sort_subject>& sort_subjects();
 
 } // namespace lathbench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The standard library's heap and tree, and a calendar queue: the rival to beat on evenly spread
-// data.
+// The heap and the tree of the standard library, and a calendar queue, which is the fastest peer on
+// evenly spread data.
 #include "driver.hpp"
 
 #include <bit>
@@ -24,11 +24,8 @@ struct entry {
     bool operator<(const entry& o) const { return key > o.key; }
 };
 
-class std_heap {
+class std_heap : public keyed_queue<item> {
 public:
-    using request = item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
     std_heap(const sort_plan&, request*, std::uint32_t count) {
         std::vector<entry> room;
         room.reserve(count);
@@ -45,12 +42,9 @@ private:
     std::priority_queue<entry> heap_;
 };
 
-class std_tree {
+class std_tree : public keyed_queue<item> {
 public:
-    using request = item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    std_tree(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue::keyed_queue;
     void push(request* r) { tree_.emplace(r->key, r); }
     request* pop() {
         request* r = tree_.begin()->second;
@@ -62,14 +56,12 @@ private:
     std::multimap<std::uint64_t, request*> tree_;
 };
 
-// 1024 buckets over the device, each a sorted list, and a bitmap of those that are not empty. It
-// knows the device's size, which the others do not, and is as good as its buckets are even.
-class calendar {
+// A calendar queue (Brown 1988): 1024 buckets of equal parts of the device, each a sorted list, and
+// a bitmap of those that are not empty. Unlike the others it knows the size of the device. It is
+// fast when the buckets are equally full.
+class calendar : public keyed_queue<item> {
 public:
-    using request = item;
-    static void set_key(request* r, std::uint64_t key) { r->key = key; }
-    static std::uint64_t touch(const request* r) { return r->key; }
-    calendar(const sort_plan&, request*, std::uint32_t) {}
+    using keyed_queue::keyed_queue;
 
     void push(request* r) {
         bucket& b = buckets_[index(r->key)];
@@ -91,7 +83,7 @@ public:
             for (std::size_t w = from / 64;;) {
                 for (; word; word &= word - 1) {
                     std::size_t i = w * 64 + static_cast<std::size_t>(std::countr_zero(word));
-                    // a bucket behind the head, or the head's own, may hold the next sweep's
+                    // behind the head, a bucket may hold requests of the next sweep only
                     if (buckets_[i].first->key >> 48 <= sweep)
                         return take(i);
                 }
@@ -126,16 +118,13 @@ private:
 
 } // namespace
 
-void add_std_sort(std::vector<sort_subject>& list) {
-    list.push_back({"std-priority-queue", "binary heap in an array", {}, run_sort<std_heap>, {}});
-    list.push_back({"std-multimap", "allocates nodes", {}, run_sort<std_tree>, {}});
-    list.push_back({"calendar",
-                    "1024 buckets fixed to the device; one-way sweep only",
-                    {},
-                    run_sort<calendar>,
-                    {},
-                    true,
-                    4096});
+std::vector<sort_subject> std_sort() {
+    auto buckets = sort_subject_of<calendar>(
+        "calendar", "1024 buckets fixed to the device; one-way sweep only");
+    buckets.monotone = true;
+    buckets.max_depth = 4096;
+    return {sort_subject_of<std_heap>("std-priority-queue", "binary heap in an array"),
+            sort_subject_of<std_tree>("std-multimap", "allocates nodes"), buckets};
 }
 
 } // namespace lathbench

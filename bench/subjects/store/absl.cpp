@@ -50,12 +50,13 @@ struct absl_map {
 
 } // namespace
 
-std::unique_ptr<store_engine> make_absl_btree_store() {
-    return std::make_unique<single_engine<absl_map<absl::btree_map<std::uint64_t, char*>, true>>>();
-}
-std::unique_ptr<store_engine> make_flat_hash_store() {
+std::unique_ptr<store_bench> make_absl_btree_store() {
     return std::make_unique<
-        single_engine<absl_map<absl::flat_hash_map<std::uint64_t, char*>, false>>>();
+        store_bench_of<absl_map<absl::btree_map<std::uint64_t, char*>, true>>>();
+}
+std::unique_ptr<store_bench> make_flat_hash_store() {
+    return std::make_unique<
+        store_bench_of<absl_map<absl::flat_hash_map<std::uint64_t, char*>, false>>>();
 }
 
 } // namespace lathbench

@@ -50,6 +50,6 @@ struct judy {
 
 } // namespace
 
-std::unique_ptr<store_engine> make_judy_store() { return std::make_unique<single_engine<judy>>(); }
+std::unique_ptr<store_bench> make_judy_store() { return std::make_unique<store_bench_of<judy>>(); }
 
 } // namespace lathbench

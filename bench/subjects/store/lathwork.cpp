@@ -13,12 +13,11 @@ namespace lathbench {
 namespace {
 
 constexpr std::size_t group = 64;
-constexpr std::uint64_t room =
-    80; // bytes that suffice for an item, a record with its place in the index
+constexpr std::uint64_t room = 80; // bytes, enough for an item: a record and its entry in the index
 
-class lathwork_engine : public store_engine {
+class lathwork_bench : public store_bench {
 public:
-    lathwork_engine(lath_store_pages pages, unsigned flags, const std::string& spec = "mem:") {
+    lathwork_bench(lath_store_pages pages, unsigned flags, const std::string& spec = "mem:") {
         lath_store_options options = LATH_STORE_OPTIONS_INIT;
         char why[200] = "";
         options.pages = pages;
@@ -29,7 +28,7 @@ public:
         if (lath_store_open(&store_, spec.c_str(), &options))
             throw std::runtime_error(spec + ": " + why);
     }
-    ~lathwork_engine() override { lath_store_close(store_); }
+    ~lathwork_bench() override { lath_store_close(store_); }
 
     void fill(std::uint64_t first, std::uint64_t last, item_keys keys) override {
         mset(first, last, keys);
@@ -116,21 +115,21 @@ private:
 
 } // namespace
 
-std::unique_ptr<store_engine> make_lathwork_store() {
-    return std::make_unique<lathwork_engine>(LATH_PAGES_HUGE, 0);
+std::unique_ptr<store_bench> make_lathwork_store() {
+    return std::make_unique<lathwork_bench>(LATH_PAGES_HUGE, 0);
 }
-std::unique_ptr<store_engine> make_lathwork_store_4k() {
-    return std::make_unique<lathwork_engine>(LATH_PAGES_SMALL, 0);
+std::unique_ptr<store_bench> make_lathwork_store_4k() {
+    return std::make_unique<lathwork_bench>(LATH_PAGES_SMALL, 0);
 }
-std::unique_ptr<store_engine> make_lathwork_store_records() {
-    return std::make_unique<lathwork_engine>(LATH_PAGES_HUGE, LATH_STORE_VERSIONS);
+std::unique_ptr<store_bench> make_lathwork_store_records() {
+    return std::make_unique<lathwork_bench>(LATH_PAGES_HUGE, LATH_STORE_VERSIONS);
 }
-// The object loses its name at once, so that it goes when the process does.
-std::unique_ptr<store_engine> make_lathwork_store_shm() {
+// Removes the name of the object at once, so that the system frees it when the process ends.
+std::unique_ptr<store_bench> make_lathwork_store_shm() {
     std::string spec = "shm:lath-bench-" + std::to_string(getpid());
-    auto engine = std::make_unique<lathwork_engine>(LATH_PAGES_HUGE, 0, spec);
+    auto store = std::make_unique<lathwork_bench>(LATH_PAGES_HUGE, 0, spec);
     lath_store_remove(spec.c_str(), nullptr, 0);
-    return engine;
+    return store;
 }
 
 } // namespace lathbench

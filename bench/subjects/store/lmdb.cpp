@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// LMDB in shared memory, without syncing; a hundred thousand sets a transaction. One writer at a
-// time is its rule, so it takes part with one thread.
+// LMDB in shared memory, without syncing, with 100,000 sets per transaction. It allows one writer
+// at a time, so it takes part with one thread.
 #include "store_subject.hpp"
 
 #include <lmdb.h>
@@ -27,7 +27,7 @@ struct lmdb {
         check(mdb_env_open(
             env, dir, MDB_WRITEMAP | MDB_NOSYNC | MDB_NOMETASYNC | MDB_NORDAHEAD | MDB_NOMEMINIT,
             0600));
-        // the files go when the process ends, however it ends
+        // the system frees the files when the process ends, however it ends
         unlink((path + "/data.mdb").c_str());
         unlink((path + "/lock.mdb").c_str());
         rmdir(dir);
@@ -105,6 +105,6 @@ struct lmdb {
 
 } // namespace
 
-std::unique_ptr<store_engine> make_lmdb_store() { return std::make_unique<single_engine<lmdb>>(); }
+std::unique_ptr<store_bench> make_lmdb_store() { return std::make_unique<store_bench_of<lmdb>>(); }
 
 } // namespace lathbench

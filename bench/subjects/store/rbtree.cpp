@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The user-space peer of the llds benchmark: a red-black tree of nodes with a pointer to the value,
-// one reader-writer lock; the same tree with nodes and values in one arena on 2 MiB pages, which is
-// what the kernel gave llds.
+// The user-space peer of the llds benchmark: a red-black tree, whose nodes have a pointer to the
+// value, behind one reader-writer lock. And the same tree with nodes and values in one arena on 2
+// MiB pages, which is what llds had in the kernel.
 #include "store_subject.hpp"
 
 #include <boost/intrusive/set.hpp>
@@ -43,8 +43,8 @@ struct from_malloc {
     }
 };
 
-// Bumped; chunks a thread has for itself, so that the lock is not needed for memory. Nodes begin on
-// a cache line, as those of llds do, and values lie apart from them.
+// One reserved area, given out from front to back. Each thread takes chunks for itself, so that it
+// needs no lock for memory. A node begins on a cache line, as in llds; values are in other chunks.
 class from_arena {
 public:
     from_arena() {
@@ -132,10 +132,10 @@ struct rbtree {
     bi::set<node, bi::key_of_value<key_of_node>, bi::constant_time_size<false>> tree;
 };
 
-// Nodes are made in the order of arrival, as set does, but linked in key order: the same memory in
-// less time.
+// fill() makes nodes in the order of arrival, as set() does, but links them in key order: the
+// memory is the same, and it takes less time.
 template <class Memory>
-class rbtree_engine : public single_engine<rbtree<Memory>> {
+class rbtree_bench : public store_bench_of<rbtree<Memory>> {
 public:
     void prepare(std::uint64_t items) override {
         this->map.memory.prepare(static_cast<std::size_t>(items) * 80);
@@ -156,11 +156,11 @@ public:
 
 } // namespace
 
-std::unique_ptr<store_engine> make_rbtree_malloc() {
-    return std::make_unique<rbtree_engine<from_malloc>>();
+std::unique_ptr<store_bench> make_rbtree_malloc() {
+    return std::make_unique<rbtree_bench<from_malloc>>();
 }
-std::unique_ptr<store_engine> make_rbtree_arena() {
-    return std::make_unique<rbtree_engine<from_arena>>();
+std::unique_ptr<store_bench> make_rbtree_arena() {
+    return std::make_unique<rbtree_bench<from_arena>>();
 }
 
 } // namespace lathbench

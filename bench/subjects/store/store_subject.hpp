@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What table `store` measures: a key-value store filled with items 0, 1, 2, ... Item i has a 64-bit
-// key made from i and, as value, i in decimal digits with a NUL, as in the benchmark of llds.
+// The subjects of table `store`: key-value stores, filled with items 0, 1, 2, ... Item i has a
+// 64-bit key made from i; its value is i in decimal digits with a NUL, as in the benchmark of llds.
+//
+// To add one: a class Map for store_bench_of<> in a file of this directory, its function below, a
+// line in subjects.cpp and one in bench/CMakeLists.txt.
 #pragma once
+
+#include "harness/random.hpp"
+#include "harness/subject.hpp"
+
+#include "lathwork/forrest.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <pthread.h>
 
-#include "lathwork/forrest.h"
-
 namespace lathbench {
 
-// mixed: a bijection of i. path: what the seed's program does for each item: format "key<i>", hash
-// it, format i.
+// How keys are made. mixed: by a bijection of i. path: as the program of llds does for each item;
+// it formats "key<i>", hashes that and formats i.
 enum class item_keys { mixed, path };
 
 struct item {
@@ -29,12 +34,7 @@ struct item {
     char value[28];
 };
 
-inline std::uint64_t mixed_key(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
+inline std::uint64_t mixed_key(std::uint64_t i) { return mix_bits(i + golden_ratio); }
 
 inline std::uint64_t item_key(std::uint64_t i, item_keys keys) {
     if (keys == item_keys::mixed)
@@ -63,7 +63,7 @@ inline void make_item(std::uint64_t i, item_keys keys, item& it) {
     it.size = n + 1;
 }
 
-// What gets of items [first, last) add up to: each is worth the first character of its value.
+// The sum of the first characters of the values of items [first, last), which get() must return.
 inline std::uint64_t worth(std::uint64_t first, std::uint64_t last) {
     std::uint64_t sum = 0;
     for (std::uint64_t i = first; i < last; ++i) {
@@ -76,40 +76,44 @@ inline std::uint64_t worth(std::uint64_t first, std::uint64_t last) {
 }
 
 struct scan_result {
-    std::uint64_t count = 0, sum = 0; // keys and first characters
+    std::uint64_t count = 0, sum = 0; // sum: of keys and of first characters of values
     bool ordered = true;
 };
 
-// An engine that does not keep its contract; other exceptions say that it cannot run here.
-struct engine_broken : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-class store_engine {
+// The timed calls over one store. Several threads may be in set, get, mset and mget at once, each
+// with items of its own; every other call runs alone. A call throws contract_broken when the
+// structure breaks its contract, and any other exception when it cannot do its work on this
+// machine.
+class store_bench {
 public:
-    virtual ~store_engine() = default;
-    // Put items in that are not timed. May be faster than set, but leaves the memory as set would.
+    virtual ~store_bench() = default;
+    // Puts items in, not timed. May be faster than set(), but leaves memory as set() would.
     virtual void fill(std::uint64_t first, std::uint64_t last, item_keys keys) {
         set(first, last, keys);
     }
+    // Sets items [first, last), one call each.
     virtual void set(std::uint64_t first, std::uint64_t last, item_keys keys) = 0;
+    // Gets them, one call each. Returns the sum of the first characters of their values.
     virtual std::uint64_t get(std::uint64_t first, std::uint64_t last, item_keys keys) = 0;
+    // Whether there are batched calls; then mset and mget do the same with them.
     virtual bool batched() const { return false; }
     virtual void mset(std::uint64_t, std::uint64_t, item_keys) {}
     virtual std::uint64_t mget(std::uint64_t, std::uint64_t, item_keys) { return 0; }
     virtual bool ordered() const { return true; }
     virtual scan_result scan() { return {}; }
-    // The whole value of a key, to verify; empty when it is not there.
+    // Returns the whole value of a key, or an empty string if the key is not there.
     virtual std::string value(std::uint64_t key) = 0;
-    // Have the memory at hand that so many timed sets will take, where the engine has a say.
+    // Provides the memory that so many timed sets will take, if the structure has a call for that.
     virtual void prepare(std::uint64_t) {}
 };
 
-// Engines that know single keys only: Map::set(key, value, size), Map::get(key) -> first character
-// or 0.
+// For structures without batched calls: a class Map has set(key, value, size), get(key), which
+// returns the first character of the value or 0, scan(), value(key) and is_ordered.
 template <class Map>
-class single_engine : public store_engine {
+class store_bench_of : public store_bench {
 public:
+    template <class... A>
+    explicit store_bench_of(const A&... arguments) : map(arguments...) {}
     void set(std::uint64_t first, std::uint64_t last, item_keys keys) override {
         item it;
         for (std::uint64_t i = first; i < last; ++i) {
@@ -124,12 +128,12 @@ public:
         return sum;
     }
     scan_result scan() override { return map.scan(); }
-    bool ordered() const override { return Map::is_ordered; }
+    bool ordered() const override { return map.is_ordered; }
     std::string value(std::uint64_t key) override { return map.value(key); }
     Map map;
 };
 
-// One lock around a structure without one of its own, as in the seed's user-space peer.
+// The reader-writer lock in front of structures that have none, as in the benchmark of llds.
 class one_lock {
 public:
     void read() { pthread_rwlock_rdlock(&lock_); }
@@ -140,17 +144,35 @@ private:
     pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
-using make_engine = std::function<std::unique_ptr<store_engine>()>;
+using store_factory = std::function<std::unique_ptr<store_bench>()>;
 
-std::unique_ptr<store_engine> make_lathwork_store();
-std::unique_ptr<store_engine> make_lathwork_store_4k();
-std::unique_ptr<store_engine> make_lathwork_store_records();
-std::unique_ptr<store_engine> make_lathwork_store_shm();
-std::unique_ptr<store_engine> make_rbtree_malloc();
-std::unique_ptr<store_engine> make_rbtree_arena();
-std::unique_ptr<store_engine> make_absl_btree_store();
-std::unique_ptr<store_engine> make_flat_hash_store();
-std::unique_ptr<store_engine> make_judy_store();
-std::unique_ptr<store_engine> make_lmdb_store();
+// Each is measured in a process of its own (tables/store/worker.hpp).
+struct store_subject : subject {
+    store_factory make; // empty: not in this build
+    std::vector<std::string> environment; // of its process, NAME=VALUE
+    // For a library that the environment preloads: a symbol that must be there then, and the
+    // package.
+    const char* symbol = nullptr;
+    const char* package = "";
+    bool small_pages = false; // its process gets no huge pages
+    bool many_threads = true; // false: one writer only
+    std::vector<std::string> arguments; // of lath bench store in its process
+};
+
+std::unique_ptr<store_bench> make_lathwork_store();
+std::unique_ptr<store_bench> make_lathwork_store_4k();
+std::unique_ptr<store_bench> make_lathwork_store_records();
+std::unique_ptr<store_bench> make_lathwork_store_shm();
+std::unique_ptr<store_bench> make_rbtree_malloc();
+std::unique_ptr<store_bench> make_rbtree_arena();
+std::unique_ptr<store_bench> make_absl_btree_store();
+std::unique_ptr<store_bench> make_flat_hash_store();
+std::unique_ptr<store_bench> make_judy_store();
+std::unique_ptr<store_bench> make_lmdb_store();
+// Those that --vs named (subjects/loaded/store.cpp).
+std::vector<store_subject> loaded_store();
+
+// All of them, ours first; they are made once and never change.
+const std::vector<store_subject>& store_subjects();
 
 } // namespace lathbench

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "workload.hpp"
 
+#include "harness/random.hpp"
+
 #include <absl/random/zipf_distribution.h>
 #include <algorithm>
 #include <numeric>
@@ -8,13 +10,6 @@
 namespace lathbench {
 
 namespace {
-
-// A bijection of 64 bits (the finaliser of splitmix64).
-std::uint64_t scatter(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 // Made-up keys are even, so that key + 1 and all odd numbers are absent.
 constexpr std::uint64_t even_63_bits = ~std::uint64_t{0} >> 1 & ~std::uint64_t{1};
@@ -30,13 +25,13 @@ key_source::key_source(std::vector<std::uint64_t> keys, std::uint64_t seed)
 std::uint64_t key_source::key(std::uint64_t ordinal) const {
     if (!given_.empty())
         return given_[ordinal % given_.size()];
-    return scatter(seed_ + ordinal) & even_63_bits;
+    return mix_bits(seed_ + ordinal) & even_63_bits;
 }
 
 std::uint64_t key_source::absent(std::uint64_t ordinal) const {
     if (!given_.empty())
         return given_[ordinal % given_.size()] + 1;
-    return (scatter(seed_ + ordinal + (std::uint64_t{1} << 40)) & even_63_bits) + 1;
+    return (mix_bits(seed_ + ordinal + (std::uint64_t{1} << 40)) & even_63_bits) + 1;
 }
 
 std::uint64_t key_stream::sum(std::size_t from, std::size_t to) const {
@@ -104,7 +99,8 @@ std::vector<step> workload::scans(window& live, std::size_t count) {
 }
 
 std::vector<step> workload::churn(window& live, std::size_t count) {
-    // looked up: none that this stream erases or inserts, in whatever order threads run
+    // looks up only keys that this stream neither erases nor inserts, so that the order in which
+    // threads run does not matter
     std::uniform_int_distribution<std::uint64_t> stable(live.low + count, live.high - 1);
     std::uniform_int_distribution<int> dice(0, 3);
     std::vector<step> steps;

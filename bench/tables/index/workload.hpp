@@ -13,19 +13,19 @@
 
 namespace lathbench {
 
-// An endless (made-up) or circular (given) sequence of distinct keys; a key's place in it is its
-// ordinal.
+// A sequence of distinct keys; the place of a key in it is its ordinal. A made-up sequence has no
+// end, a given one begins anew after its last key.
 class key_source {
 public:
-    // Pseudo-random 63-bit keys, a function of ordinal and seed.
+    // Makes up 63-bit keys, each a function of ordinal and seed.
     explicit key_source(std::uint64_t seed) : seed_(seed) {}
-    // The given keys in an order shuffled by the seed.
+    // Takes the given keys, shuffled by the seed.
     key_source(std::vector<std::uint64_t> keys, std::uint64_t seed);
 
     std::uint64_t key(std::uint64_t ordinal) const;
-    // Never one of the keys.
+    // A number that is none of the keys.
     std::uint64_t absent(std::uint64_t ordinal) const;
-    // The point just after a key: its floor is the key.
+    // The point after a key. floor() of it is the key.
     std::uint64_t after(std::uint64_t ordinal) const { return key(ordinal) + 1; }
 
 private:
@@ -33,15 +33,15 @@ private:
     std::vector<std::uint64_t> given_;
 };
 
-// The keys in a map: ordinals [low, high). Inserts take the next at the high end, erases the
-// lowest.
+// The keys in a map: those of ordinals [low, high). An insert adds the next at the high end, an
+// erase removes the lowest.
 struct window {
     std::uint64_t low = 0, high = 0;
     std::uint64_t size() const { return high - low; }
     auto operator<=>(const window&) const = default;
 };
 
-// A stream of keys for one call a thread, and the tally each call must return.
+// Keys for the calls of one case; each thread takes a part of them.
 struct key_stream {
     std::vector<std::uint64_t> keys;
     std::uint64_t sum(std::size_t from, std::size_t to) const;
@@ -52,13 +52,13 @@ public:
     workload(const key_source& source, std::uint64_t seed) : source_(source), random_(seed) {}
 
     key_stream uniform(const window& live, std::size_t count);
-    // Zipf with exponent 1.01 over the live keys; hot keys lie anywhere in the order.
+    // Zipf with exponent 1.01 over the live keys; the frequent ones are anywhere in the key order.
     key_stream zipf(const window& live, std::size_t count);
     key_stream absent(std::size_t count);
     key_stream between(const window& live, std::size_t count);
     key_stream ordinals(std::uint64_t from, std::size_t count) const;
 
-    // YCSB: updates a hundred, the rest lookups, all zipf.
+    // YCSB A and B: `percent` updates, the rest lookups, all by zipf.
     std::vector<step> updates(const window& live, std::size_t count, int percent);
     // YCSB E: 95 % scans of 1 to 100 entries from a zipf key, 5 % inserts; moves live.high.
     std::vector<step> scans(window& live, std::size_t count);
@@ -70,7 +70,7 @@ private:
     std::mt19937_64 random_;
 };
 
-// The live keys in order, to predict scans.
+// The live keys in order, to predict what scans return.
 class ordered_oracle {
 public:
     ordered_oracle(const key_source& source, const window& live);

@@ -2,7 +2,7 @@
 #include "aging.hpp"
 
 #include "subjects/iova/page_bitmap.hpp"
-#include "subjects/ranges/range_bench.hpp"
+#include "harness/random.hpp"
 #include "harness/timing.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ public:
     aging_result run() {
         aging_result r;
         repeat(how_.requests + how_.requests / 2);
-        cut_ = false; // a younger space is in the slow one's favour
+        cut_ = false; // a space that aged less favours the slow allocator: no reason to report it
         failed_ = missed_ = used_sum_ = 0;
         latency_.clear();
         repeat(how_.requests);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// One thread allocates and frees at random in a space that stays nearly
-// full.
+// One thread allocates and frees at random in a space that stays nearly full.
 //
-// Sizes: 4 KiB to 2 MiB, every power of two as likely as the others, uniform between them.
-// Alignment: the size rounded up to a power of two; of each fourth request any of 4 KiB to 2 MiB.
-// Before a request that would make the space fuller than `percent`, ranges are freed at random
-// until it would not; after 16 requests in a row without a place one is freed, so that an allocator
-// that cannot fill the space ages as the others do, if less full. A shadow bitmap checks every
-// answer: a range where something lies is an error; "no room" where an aligned hole was is counted
-// as missed.
+// Sizes are 4 KiB to 2 MiB: each power of two is as likely as the others, and sizes between two of
+// them are uniform. The alignment is the size rounded up to a power of two; for every fourth
+// request it is any power of two from 4 KiB to 2 MiB. Before a request that would make the space
+// fuller than `percent`, ranges are freed at random until it would not. After 16 requests in a row
+// without a place one range is freed, so that the space ages also with an allocator that cannot
+// fill it. A shadow bitmap checks every answer: a range that overlaps another one is an error, and
+// "no room" although there was an aligned hole is counted as missed.
 #pragma once
 
 #include "subjects/iova/iova_subject.hpp"
@@ -22,8 +21,8 @@ namespace lathbench {
 struct aging_options {
     std::uint64_t percent = 90;
     std::uint64_t requests =
-        100000; // measured, behind half as many again that fill and age the space
-    std::uint64_t limit_ms = 1000; // inside the allocator, for each of the two
+        100000; // measured, after 1.5 times as many that fill and age the space
+    std::uint64_t limit_ms = 1000; // spent in the allocator, for each of the two
     std::uint64_t pages = std::uint64_t{1} << 20;
 };
 
@@ -37,6 +36,7 @@ struct aging_result {
     bool right = true, cut = false; // cut: limit_ms was over first
 };
 
+// Runs the workload with one allocator.
 aging_result age(const iova_subject& subject, const aging_options& how, std::uint64_t seed);
 
 } // namespace lathbench

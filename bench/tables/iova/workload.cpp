@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "workload.hpp"
 
-#include "subjects/ranges/range_bench.hpp"
+#include "harness/random.hpp"
 #include "harness/timing.hpp"
 
 #include <algorithm>
@@ -166,7 +166,7 @@ void io_worker::drive(const std::atomic<bool>& stop, io_device& device) {
             i = (i + 1) % io_depth;
         if (complete[i] > now) {
             u64 wait = std::min<u64>(*std::min_element(complete.begin(), complete.end()) - now,
-                                     10000000); // ns; stop is looked at
+                                     10000000); // ns, so that stop is read often enough
             timespec t{0, static_cast<long>(wait)};
             nanosleep(&t, nullptr);
             continue;

@@ -2,10 +2,9 @@
 //
 // The I/Os of table `iova`: what a thread maps, holds and unmaps.
 //
-//   thread --> I/O 0..9: 20 MiB each, a set of ranges -----------> device: completes them one by
-//   one, in order
-//              a completed one: its ranges are unmapped in random order, new ones are mapped, it is
-//              sent again
+// Each thread has ten I/Os of 20 MiB, each a set of ranges, and sends them to the device, which
+// completes them one by one, in order. Of a completed I/O, the thread unmaps the ranges in random
+// order, maps new ones, and sends it again.
 #pragma once
 
 #include "subjects/iova/iova_subject.hpp"
@@ -24,7 +23,7 @@ namespace lathbench {
 // How an I/O is cut into ranges.
 enum class io_kind {
     pages, // "4k": page by page
-    mix, // by coin flip all of one page or all of 256
+    mix, // all of one page or all of 256 pages, at random
     big, // 256 pages (50 %), 128 (25 %), 1 to 256 (15 %), 1 (10 %)
     fragments, // "frag": 1 to 256 pages
 };
@@ -38,15 +37,16 @@ struct io_range {
     std::uint64_t pages : 16;
 };
 
-// Completes I/Os one after the other at a fixed bandwidth. Counts how long it had nothing to do.
+// Completes I/Os one after the other at a fixed bandwidth, and counts how long it had nothing to
+// do.
 class io_device {
 public:
-    // now: its clock begins
+    // now: when the device starts; all times are in ns
     io_device(std::uint64_t now, std::uint64_t ns_per_io)
         : ns_per_io_(ns_per_io), begin_(now), ready_(now) {}
-    // When this I/O, sent now, will be complete.
+    // Sends an I/O. Returns when it will be complete.
     std::uint64_t send(std::uint64_t now);
-    // The part of the time from begin to now in which it was at work.
+    // Returns the share of the time from the start to now in which the device was at work.
     double busy(std::uint64_t now) const;
 
 private:
@@ -54,14 +54,14 @@ private:
     std::atomic<std::uint64_t> ready_, idle_{0};
 };
 
-// Who holds each page. Every page is claimed by a compare-and-swap, so that two holders are seen at
-// once.
+// Who holds each page. Pages are claimed one by one with an atomic exchange, so that a second
+// holder is found at once. claim() and release() return false when somebody else has a page.
 class page_owners {
 public:
     explicit page_owners(const iova_space& space);
     bool claim(std::uint64_t first, std::uint64_t pages);
     bool release(std::uint64_t first, std::uint64_t pages);
-    double low_free() const; // part of the space below low_end
+    double low_free() const; // the free share of the space below low_end
 
 private:
     std::uint64_t low_end_;
@@ -77,16 +77,16 @@ public:
     io_worker(iova_allocator* allocator, const iova_space& space, io_kind kind, std::uint64_t pages,
               std::uint64_t seed);
 
-    // Each ends when `stop` is set, with whole or partly mapped I/Os.
+    // Each of these ends when `stop` is set; I/Os may then be partly mapped.
     void fill(const std::atomic<bool>& stop); // map all
-    void saturate(const std::atomic<bool>& stop); // unmap and map, at random, as fast as it goes
+    void saturate(const std::atomic<bool>& stop); // unmap and map at random, without waiting
     void drive(const std::atomic<bool>& stop, io_device& device); // as the device completes
     void check(const std::atomic<bool>& stop, page_owners& owners); // as saturate()
     void drain();
 
     bool filled() const { return filled_; }
-    // Since the last call: ranges mapped; how many of them lie above low_end; how many got no
-    // place.
+    // Since the last call: how many ranges were mapped, how many of them above low_end, and how
+    // many requests found no place.
     struct counts {
         std::uint64_t mapped = 0, above = 0, failed = 0;
         double low_free = 0; // in check(): sum of low_free() over `above`
@@ -116,7 +116,7 @@ private:
     bool right_ = true, filled_ = false;
 };
 
-// Sorts. True when no two of them share a page.
+// Sorts the ranges. Returns whether no two of them share a page.
 bool disjoint(std::vector<io_range>& all);
 
 } // namespace lathbench

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//
-// Arrivals for table `sort`: sectors of 512 bytes on a 16 TiB device, requests of 4 KiB.
-#include "subjects/sort/sort_subject.hpp"
+#include "inputs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +19,7 @@ using sectors = std::vector<std::uint64_t>;
 
 std::uint64_t anywhere(rng& r, std::uint64_t limit = device) { return r() % limit & ~(page - 1); }
 
-// k streams, each served when chance says so; every stream has room to run to its end
+// k streams; each request is from one at random. Every stream has room to run to its end.
 sectors streams(std::size_t n, rng& r, unsigned k) {
     sectors out, at(k);
     for (auto& s : at)
@@ -34,7 +32,7 @@ sectors streams(std::size_t n, rng& r, unsigned k) {
     return out;
 }
 
-// one stream; with the given probability it goes on somewhere else
+// One stream that continues somewhere else with the given probability.
 sectors broken_stream(std::size_t n, rng& r, unsigned breaks_percent) {
     sectors out;
     std::uint64_t s = anywhere(r, device - page * n);
@@ -47,7 +45,7 @@ sectors broken_stream(std::size_t n, rng& r, unsigned breaks_percent) {
     return out;
 }
 
-// a stream, every second request of which is followed by one somewhere
+// Half of the requests are a stream, half are anywhere.
 sectors half_stream(std::size_t n, rng& r) {
     sectors out;
     std::uint64_t s = anywhere(r, device / 2);
@@ -58,7 +56,7 @@ sectors half_stream(std::size_t n, rng& r) {
     return out;
 }
 
-// ranks from 0, chosen by Zipf's law
+// Draws ranks from 0 by Zipf's law.
 class zipf_dice {
 public:
     zipf_dice(std::size_t ranks, double exponent) : sum_(ranks) {

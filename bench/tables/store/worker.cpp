@@ -33,13 +33,13 @@ public:
         : subject_(subject), job_(job), next_(job.n) {}
 
     void run() {
-        if (subject_.proof && !dlsym(RTLD_DEFAULT, subject_.proof)) {
+        if (subject_.symbol && !dlsym(RTLD_DEFAULT, subject_.symbol)) {
             std::printf("missing package %s not found\n", subject_.package);
             return;
         }
-        engine_ = subject_.make();
+        store_ = subject_.make();
         std::uint64_t before = resident_bytes();
-        engine_->fill(0, job_.n, job_.keys);
+        store_->fill(0, job_.n, job_.keys);
         std::uint64_t resident = resident_bytes();
         std::printf("ready %.6f %.6f\n",
                     static_cast<double>(resident - before) / static_cast<double>(job_.n),
@@ -56,13 +56,13 @@ public:
     }
 
 private:
-    using slice_fn = std::uint64_t (store_engine::*)(std::uint64_t, std::uint64_t, item_keys);
+    using slice_fn = std::uint64_t (store_bench::*)(std::uint64_t, std::uint64_t, item_keys);
 
     static void report(const char* phase, double cpu, double wall, bool right) {
         std::printf("%s %.4f %.4f %d\n", phase, cpu, wall, right ? 1 : 0);
     }
 
-    // Each thread has its own slice of [first, first + timed).
+    // Times body(from, to) of all threads, each with a part of [first, first + timed).
     template <class Body>
     void phase(const char* name, int threads, std::uint64_t first, std::uint64_t expected,
                Body body) {
@@ -89,20 +89,20 @@ private:
     }
 
     void set_phase(const char* name, int threads,
-                   void (store_engine::*set)(std::uint64_t, std::uint64_t, item_keys)) {
+                   void (store_bench::*set)(std::uint64_t, std::uint64_t, item_keys)) {
         std::uint64_t first = next_;
         next_ += job_.timed;
-        engine_->prepare(job_.timed);
+        store_->prepare(job_.timed);
         phase(name, threads, first, 0, [&](std::uint64_t from, std::uint64_t to) {
-            (engine_.get()->*set)(from, to, job_.keys);
+            (store_.get()->*set)(from, to, job_.keys);
             return std::uint64_t{0};
         });
-        // each value whole
+        // compares whole values
         bool right = true;
         for (std::uint64_t i = 0; i < 200; ++i) {
             item it;
             make_item(first + mixed_key(i + first) % job_.timed, job_.keys, it);
-            right = right && engine_->value(it.key) ==
+            right = right && store_->value(it.key) ==
                                  std::string(it.value, static_cast<std::size_t>(it.size));
         }
         if (!right)
@@ -113,27 +113,27 @@ private:
         std::uint64_t first = mixed_key(job_.seed + turn_++) % (job_.n - job_.timed + 1);
         phase(name, threads, first, worth(first, first + job_.timed),
               [&](std::uint64_t from, std::uint64_t to) {
-                  return (engine_.get()->*get)(from, to, job_.keys);
+                  return (store_.get()->*get)(from, to, job_.keys);
               });
     }
 
     void repetition(int threads) {
-        set_phase("set", threads, &store_engine::set);
-        get_phase("get", threads, &store_engine::get);
-        if (!engine_->batched())
+        set_phase("set", threads, &store_bench::set);
+        get_phase("get", threads, &store_bench::get);
+        if (!store_->batched())
             return;
-        set_phase("mset", threads, &store_engine::mset);
-        get_phase("mget", threads, &store_engine::mget);
+        set_phase("mset", threads, &store_bench::mset);
+        get_phase("mget", threads, &store_bench::mget);
     }
 
     void scan() {
-        if (!engine_->ordered())
+        if (!store_->ordered())
             return;
         std::uint64_t sum = worth(0, next_);
         for (std::uint64_t i = 0; i < next_; ++i)
             sum += item_key(i, job_.keys);
         std::uint64_t cpu = cpu_ns(), wall = wall_ns();
-        scan_result r = engine_->scan();
+        scan_result r = store_->scan();
         wall = wall_ns() - wall;
         cpu = cpu_ns() - cpu;
         report("scan", static_cast<double>(cpu) / static_cast<double>(next_),
@@ -143,7 +143,7 @@ private:
 
     const store_subject& subject_;
     store_job job_;
-    std::unique_ptr<store_engine> engine_;
+    std::unique_ptr<store_bench> store_;
     std::uint64_t next_, turn_ = 0;
 };
 
@@ -162,7 +162,7 @@ void serve_if_worker(const std::vector<store_subject>& subjects) {
         for (const auto& s : subjects)
             if (s.name == job.subject && s.make)
                 service(s, job).run();
-    } catch (const engine_broken& e) {
+    } catch (const contract_broken& e) {
         std::printf("broken %s\n", e.what());
     } catch (const std::exception& e) {
         std::printf("missing %s\n", e.what());
@@ -226,7 +226,7 @@ std::string worker::line() {
     return s;
 }
 
-// What the worker says instead of a figure: why it ended. Throws when the engine is broken.
+// Returns what the worker says in place of a figure: why it ended. Throws if it broke its contract.
 std::string worker::complaint(const std::string& text) {
     std::istringstream in(text);
     std::string word, rest;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// One engine in a process of its own: its malloc, its page size, its resident bytes. The program
-// runs itself again with the job in its environment; both talk in lines through two pipes.
+// A subject of table `store` in a process of its own, with its own malloc, page size and resident
+// bytes. The program executes itself with the job in its environment; the two exchange lines of
+// text through two pipes.
 #pragma once
 
 #include "subjects/store/store_subject.hpp"
@@ -15,18 +16,6 @@
 
 namespace lathbench {
 
-struct store_subject {
-    const char* name;
-    const char* note;
-    make_engine make; // empty: not in this build
-    const char* package; // it would take
-    std::vector<std::string> environment; // NAME=VALUE
-    const char* proof; // a symbol that must be there then, or nullptr
-    bool small_pages; // no huge pages for this process
-    bool many_threads = true;
-    std::vector<std::string> arguments = {}; // of lath bench store
-};
-
 struct store_job {
     std::string subject;
     std::uint64_t n, timed, seed;
@@ -35,7 +24,7 @@ struct store_job {
 
 struct phase_figure {
     std::string phase; // "set"
-    double cpu, wall; // ns an operation
+    double cpu, wall; // ns per operation
     bool right;
 };
 
@@ -46,11 +35,11 @@ public:
     worker& operator=(const worker&) = delete;
     ~worker();
 
-    // Waits for the fill. A reason, when the worker cannot do it.
+    // Waits until the store is filled. Returns the reason if it cannot be filled.
     std::optional<std::string> ready();
     double bytes_per_item() const { return bytes_; }
     double huge_share() const { return huge_; }
-    // One repetition of all phases; empty when the worker ended: why() says why.
+    // Runs all phases once. Returns nothing if the worker ended; why() says why it did.
     std::vector<phase_figure> run(int threads, bool scan);
     const std::string& why() const { return why_; }
 
@@ -64,7 +53,7 @@ private:
     std::string why_;
 };
 
-// In a process that worker started: does the job and does not return. Else returns at once.
+// In a process that a worker started, does its job and does not return. Otherwise returns at once.
 void serve_if_worker(const std::vector<store_subject>& subjects);
 
 } // namespace lathbench

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Stands before the test headers of the kernel source, whose spinlock is a pthread mutex: the maple
- * tree gets the same lock as every other peer.
+ * tree gets the same lock as every other structure.
  */
 #ifndef __LINUX_SPINLOCK_H_
 #define __LINUX_SPINLOCK_H_

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * bench_adapter.c - a treap of one's own, in the tables `ranges` and `index`:
+ * bench_subject.c - a treap as a subject of the tables `ranges` and `index`:
  *
- *	cc -shared -fPIC -O2 bench_adapter.c $(pkg-config --cflags lathwork) -o treap.so
+ *	cc -shared -fPIC -O2 bench_subject.c $(pkg-config --cflags lathwork) -o treap.so
  *	lath bench ranges index --quick --vs ./treap.so
  */
-#include <lathwork/bench_adapter.h>
+#include <lathwork/bench_subject.h>
 #include <stdlib.h>
 
 struct node {
@@ -223,11 +223,11 @@ static const struct lath_bench_map map = {
 	.floor = map_floor,
 };
 
-LATH_BENCH_EXPORT const struct lath_bench_adapter lath_bench_guest = {
+LATH_BENCH_EXPORT const struct lath_bench_subject lath_bench_loaded = {
 	.abi = LATH_BENCH_ABI,
-	.size = sizeof(struct lath_bench_adapter),
+	.size = sizeof(struct lath_bench_subject),
 	.name = "treap",
-	.note = "the example of bench_adapter.h",
+	.note = "the example of bench_subject.h",
 	.ranges = &ranges,
 	.map = &map,
 };

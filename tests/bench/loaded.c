@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * guest.c - the plainest structures for the tables scan, sort and iova behind bench_adapter.h.
- * BREAK, a number, makes one of them wrong (guest_test.py).
+ * loaded.c - the plainest structures for the tables scan, sort and iova behind bench_subject.h.
+ * BREAK, a number, makes one of them wrong (loaded_test.py).
  */
 #if BREAK == 12
-#define lath_bench_guest another_name
+#define lath_bench_loaded another_name
 #endif
-#include <lathwork/bench_adapter.h>
+#include <lathwork/bench_subject.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,9 +287,9 @@ static const struct lath_bench_map map = {
 	.update = forgetful_update,
 };
 
-LATH_BENCH_EXPORT const struct lath_bench_adapter lath_bench_guest = {
+LATH_BENCH_EXPORT const struct lath_bench_subject lath_bench_loaded = {
 	.abi = BREAK == 9 ? 99 : LATH_BENCH_ABI,
-	.size = BREAK == 10 ? 8 : sizeof(struct lath_bench_adapter),
+	.size = BREAK == 10 ? 8 : sizeof(struct lath_bench_subject),
 	.name = BREAK == 11 ? "lathwork" : "plain",
 	.queue = BREAK == 13 ? NULL : &queue,
 	.sorter = BREAK == 13 ? NULL : &sorter,

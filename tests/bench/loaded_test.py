@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""guest_test.py LATH TREAP.so GUEST_DIR: structures of a user in every table; broken ones are caught and named."""
+"""loaded_test.py LATH TREAP.so LOADED_DIR: structures of a user in every table; broken ones are caught and named."""
 import json
 import os
 import subprocess
@@ -22,7 +22,7 @@ BROKEN = [
     (9, ["sort"], 1, "version 99"),
     (10, ["sort"], 1, "size member is 8"),
     (11, ["sort"], 1, "is ours"),
-    (12, ["sort"], 1, "does not export lath_bench_guest"),
+    (12, ["sort"], 1, "does not export lath_bench_loaded"),
     (13, ["sort"], 1, "nothing to measure"),
     (14, ["store"], 2, "plain"),
     (15, ["store"], 1, "store->set() failed"),
@@ -48,8 +48,8 @@ def cases_of(lath, name, library, tables, scratch, *more):
 
 
 def main():
-    lath, treap, guests = sys.argv[1:4]
-    plain = os.path.join(guests, "libguest_0.so")
+    lath, treap, loaded = sys.argv[1:4]
+    plain = os.path.join(loaded, "libloaded_0.so")
     with tempfile.TemporaryDirectory() as scratch:
         cases, document = cases_of(lath, "treap", treap, ["ranges", "index"], scratch)
         for wanted in (("ranges", "fill"), ("ranges", "thread/2"), ("index", "lookup/2000"), ("index", "erase/2000/2"),
@@ -75,16 +75,16 @@ def main():
                 sys.exit(f"plain has no row for store {wanted}: {sorted(cases)}")
 
         for number, tables, code, word in BROKEN:
-            library = os.path.join(guests, f"libguest_{number}.so")
+            library = os.path.join(loaded, f"libloaded_{number}.so")
             said = bench(lath, *tables, *SMALL, "--vs", library, "--subjects",
                          "plain,maple" if tables == ["iova"] else "lathwork,plain", code=code)
             if word not in said.stderr:
                 sys.exit(f"defect {number}: the message has no word of '{word}':\n{said.stderr}")
-        for library, word in ((os.path.join(scratch, "none.so"), "none.so"), (__file__, "guest_test.py")):
+        for library, word in ((os.path.join(scratch, "none.so"), "none.so"), (__file__, "loaded_test.py")):
             if word not in bench(lath, "sort", "--vs", library, code=1).stderr:
                 sys.exit(f"--vs {library}: not named")
         if "too" not in bench(lath, "sort", "--vs", plain, "--vs", plain, code=1).stderr:
-            sys.exit("two guests of one name are accepted")
+            sys.exit("two loaded subjects of one name are accepted")
     print(f"{len(BROKEN)} defects caught")
 
 

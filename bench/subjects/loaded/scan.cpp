@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Guests in the table scan. Objects lend them the place of the other lists' hooks.
-#pragma once
-
+// Loaded subjects in table `scan`. An element lends them the memory of the hooks of other lists.
 #include "loaded.hpp"
 
 #include "subjects/scan/scan_subject.hpp"
@@ -11,11 +9,13 @@
 
 namespace lathbench {
 
+namespace {
+
 template <class E>
-class guest_queue {
+class loaded_queue {
 public:
-    explicit guest_queue(const lath_bench_adapter& a)
-        : adapter_(a), group_(*a.queue), s_(a, group_) {}
+    explicit loaded_queue(const lath_bench_subject& s)
+        : name_(s.name), group_(*s.queue), s_(name_, group_) {}
 
     bool empty() const { return size_ == 0; }
     void push_back(E& e) {
@@ -29,8 +29,7 @@ public:
     E& pop_front() {
         void* hook = group_.pop_front(s_);
         if (!hook)
-            guest_broke(adapter_.name,
-                        "queue->pop_front() found nothing, though objects are queued");
+            fail_loaded(name_, "queue->pop_front() found nothing, though objects are queued");
         size_--;
         return element_of(hook);
     }
@@ -50,21 +49,26 @@ private:
                                      sizeof(void*)); // behind the table of virtual calls
     }
 
-    const lath_bench_adapter& adapter_;
+    const char* name_;
     const lath_bench_queue& group_;
     std::size_t size_ = 0;
-    guest_structure<lath_bench_queue> s_;
+    loaded_structure<lath_bench_queue> s_;
 };
 
+} // namespace
+
 template <class E>
-std::vector<scan_entry<E>> scan_guests() {
-    std::vector<scan_entry<E>> entries;
-    for (const auto* a : guests())
-        if (a->queue)
-            entries.push_back({a->name, a->note ? a->note : "", [a] {
-                                   return std::make_unique<scan_subject_of<E, guest_queue<E>>>(*a);
-                               }});
-    return entries;
+std::vector<scan_subject<E>> loaded_scan() {
+    std::vector<scan_subject<E>> list;
+    for (const auto* loaded : loaded_subjects())
+        if (loaded->queue)
+            list.push_back({describe(*loaded), [loaded] {
+                                return std::make_unique<scan_bench_of<E, loaded_queue<E>>>(*loaded);
+                            }});
+    return list;
 }
+
+template std::vector<scan_subject<scan_element<1>>> loaded_scan();
+template std::vector<scan_subject<scan_element<2>>> loaded_scan();
 
 } // namespace lathbench
