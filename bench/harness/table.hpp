@@ -3,10 +3,9 @@
 // What a benchmark table is, and the session that it runs with.
 //
 // To add a table NAME:
-//   1. tables/NAME.cpp, with a function `table NAME_table()` that fills in the struct below;
-//   helpers
-//      of this table alone go into tables/NAME/, what it measures into subjects/NAME/;
-//   2. its declaration and a line in harness/tables.cpp; a line in bench/CMakeLists.txt.
+//   1. tables/NAME.cpp with a function `table NAME_table()` that fills in the struct below. Helpers
+//      of this table alone go into tables/NAME/, what it measures into subjects/NAME/.
+//   2. Its declaration and a line in harness/tables.cpp, and a line in bench/CMakeLists.txt.
 // `lath bench NAME`, --list, all options, JSON, CSV, the tables on the terminal, SIGINT and the
 // smoke test then work without further changes. In run(), for every figure:
 //
@@ -83,8 +82,7 @@ struct table {
     std::string summary;
     std::string named_peer; // the peer that the table was written against; has a column of ratios
     std::string ours = "lathwork"; // the subject whose ratios to the others are printed
-    std::vector<subject>
-        subjects; // ours first; other names that begin with "lathwork" are variants
+    std::vector<subject> subjects; // ours first; "lathwork-..." are variants of ours
     std::vector<std::string> more; // the subjects that --brief leaves out
     std::function<std::vector<std::string>(const options&)> cases;
     std::function<void(session&)> run;

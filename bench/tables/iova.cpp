@@ -14,9 +14,10 @@
 // one is unmapped, mapped anew and sent again. `off` does all of that except the mapping, so its
 // gbps are those of the device, as with the IOMMU switched off, and gbps / gbps of `off` is the
 // share that the patch mails state. The default of 28 GB/s is that of two SSDs on PCIe 5.0 x4; the
-// two SSDs of 2013 had 2.86 GB/s. spill: percent of the ranges that found no place below 4 GiB;
-// with 24 threads there must be some. waste: percent of the space below 4 GiB that was free when a
-// range went above, mean.
+// two SSDs of 2013 had 2.86 GB/s.
+//
+// spill: percent of the ranges that found no place below 4 GiB; with 24 threads there must be some.
+// waste: percent of the space below 4 GiB that was free when a range went above, mean.
 //
 // Each sample is one run: fill (no longer than `fill_ms`: slow peers are measured in an emptier
 // space), the two measurements, a while in which every page is claimed in a shadow map, a

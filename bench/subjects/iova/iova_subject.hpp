@@ -36,7 +36,7 @@ constexpr std::uint64_t power_of_two_from(std::uint64_t pages) {
     return power;
 }
 
-// Several threads may be in alloc() and free() at once.
+// Several threads may be in enter(), leave(), alloc() and free() at once.
 class iova_allocator {
 public:
     virtual ~iova_allocator() = default;

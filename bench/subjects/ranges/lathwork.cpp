@@ -13,7 +13,7 @@ namespace lathbench {
 
 namespace {
 
-// A list and its end.
+// A list that is initialised and finished with the object.
 template <unsigned Flags, lath_layout Layout>
 class owned_list {
 public:

@@ -35,7 +35,7 @@ struct round_result {
 };
 
 // The phases of table `ranges` over one structure (range_bench.hpp). Several threads may be in
-// rounds() at once; every other call runs alone.
+// enter(), leave() and rounds() at once; every other call runs alone.
 class range_bench {
 public:
     virtual ~range_bench() = default;

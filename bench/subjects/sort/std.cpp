@@ -83,7 +83,7 @@ public:
             for (std::size_t w = from / 64;;) {
                 for (; word; word &= word - 1) {
                     std::size_t i = w * 64 + static_cast<std::size_t>(std::countr_zero(word));
-                    // behind the head, a bucket may hold requests of the next sweep only
+                    // behind the head, the first request may belong to the next sweep
                     if (buckets_[i].first->key >> 48 <= sweep)
                         return take(i);
                 }

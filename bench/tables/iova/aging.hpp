@@ -20,8 +20,8 @@ namespace lathbench {
 
 struct aging_options {
     std::uint64_t percent = 90;
-    std::uint64_t requests =
-        100000; // measured, after 1.5 times as many that fill and age the space
+    // Measured requests; 1.5 times as many before them fill and age the space.
+    std::uint64_t requests = 100000;
     std::uint64_t limit_ms = 1000; // spent in the allocator, for each of the two
     std::uint64_t pages = std::uint64_t{1} << 20;
 };
