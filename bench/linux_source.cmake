@@ -2,7 +2,7 @@
 #
 # The kernel's rbtree and maple tree come from the packaged Linux source, unpacked into the build
 # directory. Sets LATH_LINUX_DIR, or LATH_LINUX_WHY when there is none.
-set(LATH_LINUX_TARBALL "" CACHE FILEPATH "Linux source (tar.xz) for the kernel peers; empty: look in /usr/src")
+set(LATH_LINUX_TARBALL "" CACHE FILEPATH "Linux source (tar.xz) for the kernel's trees; empty: look in /usr/src")
 
 set(tarball "${LATH_LINUX_TARBALL}")
 if(NOT tarball)

@@ -14,11 +14,11 @@
 #include "options.hpp"
 #include "progress.hpp"
 
-#include "guest/guests.hpp"
-#include "interrupt.hpp"
-#include "parameters.hpp"
-#include "report.hpp"
-#include "table.hpp"
+#include "harness/interrupt.hpp"
+#include "harness/parameters.hpp"
+#include "harness/report.hpp"
+#include "harness/table.hpp"
+#include "subjects/loaded/loaded.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -223,7 +223,7 @@ bool takes_part(const session& s) { return !s.subjects().empty(); }
 
 int run(request& asked) {
     for (const auto& path : asked.vs)
-        lathbench::load_guest(path);
+        lathbench::load_subject(path);
     auto tables = lathbench::all_tables();
     asked.opt.mode = asked.quick  ? lathbench::effort::quick
                      : asked.full ? lathbench::effort::full
@@ -344,7 +344,7 @@ void define_program(CLI::App& app, char**) {
     bench
         ->add_option(
             "--vs", asked->vs,
-            "a structure of your own, in a shared object (bench_adapter.h); may be given again")
+            "a structure of your own, in a shared object (bench_subject.h); may be given again")
         ->type_name("FILE.so")
         ->allow_extra_args(false);
     bench

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "progress.hpp"
 
-#include "timing.hpp"
+#include "harness/timing.hpp"
 
 #include <algorithm>
 #include <cmath>

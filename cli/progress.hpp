@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/status_line.hpp"
-#include "noise.hpp"
-#include "table.hpp"
+#include "harness/noise.hpp"
+#include "harness/table.hpp"
 
 #include <cstddef>
 #include <cstdint>

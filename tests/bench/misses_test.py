@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""bench/store/misses.py: the counts are there and in the order the structures must have."""
+"""bench/tables/store/misses.py: the counts are there and in the order the structures must have."""
 import json
 import os
 import subprocess
@@ -11,12 +11,12 @@ script, program = sys.argv[1:]
 
 with tempfile.TemporaryDirectory() as directory:
     file = os.path.join(directory, "counts.json")
-    run = subprocess.run([sys.executable, script, program, "--items", "3000", "--operations", "300", "--engines", "lathwork",
-                          "rbtree-malloc-4k", "no-such-engine", "--json", file], stdout=subprocess.PIPE,
+    run = subprocess.run([sys.executable, script, program, "--items", "3000", "--operations", "300", "--subjects", "lathwork",
+                          "rbtree-malloc-4k", "no-such-subject", "--json", file], stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, check=True)
-    assert "no-such-engine" in run.stderr, run.stderr
+    assert "no-such-subject" in run.stderr, run.stderr
     with open(file, encoding="utf-8") as text:
-        rows = {(r["engine"], r["call"]): r for r in json.load(text)["rows"]}
+        rows = {(r["subject"], r["call"]): r for r in json.load(text)["rows"]}
 assert set(rows) == {("lathwork", c) for c in ("set", "get", "mset", "mget")} | {
     ("rbtree-malloc-4k", c) for c in ("set", "get")}, rows
 for key, row in rows.items():

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Ratios: what is called faster, and what a tie.
-#include "noise.hpp"
-#include "stats.hpp"
+#include "harness/noise.hpp"
+#include "harness/stats.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The circumstances of a run: machine, compiler, flags, pages, commit, cost of reading a clock.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lathbench {
+
+std::vector<std::pair<std::string, std::string>> machine_context();
+
+} // namespace lathbench

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The list of tables. For a new table, declare its function here and add it to the list.
+#include "table.hpp"
+
+namespace lathbench {
+
+table index_table();
+table iova_table();
+table ranges_table();
+#ifdef LATH_TABLE_SCAN
+table scan_table();
+#endif
+table sort_table();
+table pages_table();
+table store_table();
+
+std::vector<table> all_tables() {
+    return {
+        ranges_table(), index_table(), iova_table(),
+#ifdef LATH_TABLE_SCAN
+        scan_table(),
+#endif
+        sort_table(),   pages_table(), store_table(),
+    };
+}
+
+} // namespace lathbench

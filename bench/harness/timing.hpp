@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Clocks and threads of the benchmarks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace lathbench {
+
+// ns; CLOCK_MONOTONIC and CLOCK_THREAD_CPUTIME_ID
+std::uint64_t wall_ns();
+std::uint64_t cpu_ns();
+
+// Median cost in ns of reading a clock once.
+double wall_overhead_ns();
+double cpu_overhead_ns();
+
+// Binds the calling thread to CPU i (modulo their number) of those that the process may use.
+void pin_thread(int i);
+int usable_cpus();
+
+struct thread_times {
+    std::vector<std::uint64_t> wall, cpu; // ns, one per thread
+    std::uint64_t span = 0; // ns from the first start to the last end
+    double mean_wall() const;
+};
+
+// Runs body(0) ... body(threads - 1) on as many pinned threads, which start together. Each thread
+// calls before and after outside the measured time (to register with RCU, for example); the clocks
+// run around body alone.
+thread_times run_threads(int threads, const std::function<void(int)>& body,
+                         const std::function<void(int)>& before = {},
+                         const std::function<void(int)>& after = {});
+
+} // namespace lathbench
