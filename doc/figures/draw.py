@@ -222,19 +222,18 @@ def gap():
     for key in (10, 14, 16, 20, 24, 28, 31):
         c.text(start + scale * (key - 8) + 12, 90, str(key), "small muted code", "middle")
     c.text(20, 126, "Its summary: upper bounds", "title")
-    c.cells(40, 140, 44, [(100, "wide\n8", "blue", CODE), (90, "head\n10", "blue", CODE), (90, "tail\n31", "blue", CODE),
+    c.cells(40, 140, 44, [(90, "before\n9", "blue", CODE), (90, "behind\n32", "blue", CODE),
                           (72, "room[0]\n8", "amber", CODE), (72, "room[1]\n8", "amber", CODE),
                           (72, "room[2]\n8", "amber", CODE), (72, "room[3]\n4", "amber", CODE),
                           (72, "room[4]\n0", "amber", CODE), (40, "...", "amber", CODE)])
     c.text(40, 206, "room[k]: how far a free run extends past a multiple of 2^k. Multiples of 8: only 24 lies in a free run, 4 keys before\n"
            "its end. Multiples of 16: none. So a request for 8 keys aligned to 8 skips this leaf: room[3] < 8.", SMALL)
-    c.text(20, 256, "The parent's copies", "title")
-    c.box(40, 270, 200, 34, "copy: head 10, tail 31", "blue", CODE)
-    c.box(330, 270, 200, 34, "copy: head 40, tail 63", "blue", CODE)
-    c.arrow([(240, 287), (330, 287)], "dash")
-    c.arrow([(330, 287), (240, 287)], "dash")
-    c.text(285, 322, "run [32, 39]", "small code", "middle")
-    c.text(40, 346, "The run between two children needs no field: it is [tail + 1, head - 1] of their copies.", SMALL)
+    c.text(20, 256, "The parent's columns: one code per child, for each alignment", "title")
+    for row, (name, codes) in enumerate((("room[0]", (5, 8, 8, 0)), ("room[3]", (0, 4, 8, 0)))):
+        c.text(40, 290 + 34 * row, name, "small code")
+        c.cells(120, 270 + 34 * row, 30, [(60, str(code), "amber", CODE) for code in codes] + [(60, "...", "none", CODE)])
+    c.text(440, 290, "The third child begins with an item at 40: the run\n[32, 39] in front of it is part of its codes.\n"
+           "8 keys aligned to 8: only the third child may serve.", SMALL)
     return c
 
 

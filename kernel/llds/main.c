@@ -23,8 +23,8 @@ struct llds_file {
 static struct llds_store *file_store(struct file *file)
 {
 	struct llds_file *f = file->private_data;
-	struct llds_store *store = smp_load_acquire(&f->store),
-			  *fresh; /* pairs with cmpxchg below */
+	struct llds_store *store = smp_load_acquire(&f->store); /* pairs with cmpxchg below */
+	struct llds_store *fresh;
 
 	if (store)
 		return store;

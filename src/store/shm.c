@@ -61,8 +61,8 @@ int shm_enter(struct shm *shm, bool write)
 			pthread_mutex_unlock(&head->lock);
 			return ret;
 		}
-		smp_store_release(&head->dirty,
-				  0); /* after all that was made anew; read under the lock */
+		/* after all that was made anew; read under the lock */
+		smp_store_release(&head->dirty, 0);
 	}
 	if (write)
 		WRITE_ONCE(head->dirty, 1);

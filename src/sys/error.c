@@ -28,8 +28,7 @@ static const char *const meaning[] = {
 	[E2BIG] = "the key is longer than 65535 bytes",
 	[ERANGE] = "the number leaves 64 bits",
 	[EOVERFLOW] = "the value is too long for this call",
-	[EBUSY] = "it is in use: a range that is taken, a list that is not empty, a file another "
-		  "one writes",
+	[EBUSY] = "it is in use: a taken range, a list that is not empty, a file with a writer",
 	[ENOTEMPTY] = "the store is not empty",
 	[EBADMSG] = "the data are damaged, or of another kind or version",
 	[ENODEV] = "the kernel's store is not there",

@@ -233,8 +233,8 @@ static void end_pass(struct tree *tree, struct hint *hint)
 	bool lost = !fits && hinted < leaves - leaves / 8;
 	bool starved = hint->want; /* there was no memory since the pass before this one */
 
-	smp_store_release(&tree->hint,
-			  hinted >= leaves - leaves / 4 ? hint : NULL); /* pairs with hint_of */
+	/* pairs with hint_of */
+	smp_store_release(&tree->hint, hinted >= leaves - leaves / 4 ? hint : NULL);
 	WRITE_ONCE(tree->hint_interval, HINT_INTERVAL);
 	WRITE_ONCE(hint->want, 0);
 	if (slots > hint->slots || lost) {

@@ -3,7 +3,6 @@
  * gap.c - computing summaries and keeping them true.
  */
 #include "index/holes/gap.h"
-#include "index/tree/descend.h"
 #include "index/tree/locate.h"
 
 #define GAP_ALL LATH_CODES((u64)GAP_CODE_MAX)

@@ -292,7 +292,7 @@ static bool covers(struct node *node, u64 first, u64 last)
 static enum result region_down(struct search *s, struct node *child, u64 first, u64 last,
 			       unsigned int level)
 {
-	bool one = covers(child, first, min(last, s->at));
+	bool one = covers(child, first, last);
 
 	while (s->at >= first) {
 		enum result ret = HOLE_ON;
