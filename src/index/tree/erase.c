@@ -53,13 +53,15 @@ void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *o
 }
 
 /* The entry to erase for key, or -1. */
-static int find_entry(const struct tree *tree, const struct node *leaf, u64 key, bool exact)
+static __always_inline int find_entry(const struct tree *tree, const struct node *leaf, u64 key,
+				      bool exact)
 {
 	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, tree->ranges));
 }
 
-enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
-			       bool exact, struct lath_item *old)
+/* leaf_erase_if(), inlined. */
+static __always_inline enum leaf_result erase_if(struct tree *tree, struct node *leaf, u64 lockword,
+						 u64 key, bool exact, struct lath_item *old)
 {
 	int i = find_entry(tree, leaf, key, exact);
 
@@ -71,7 +73,14 @@ enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockwor
 	return LEAF_DONE;
 }
 
-int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
+			       bool exact, struct lath_item *old)
+{
+	return erase_if(tree, leaf, lockword, key, exact, old);
+}
+
+/* erase_item(), inlined into the public calls. */
+static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
 	enum leaf_result result = LEAF_STALE;
 	unsigned int try;
@@ -82,7 +91,7 @@ int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 	section_enter(tree);
 	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
 		leaf = locate(tree, key, FOR_ERASE, &lockword);
-		result = leaf_erase_if(tree, leaf, lockword, key, exact, old);
+		result = erase_if(tree, leaf, lockword, key, exact, old);
 	}
 	section_exit(tree);
 	if (likely(result != LEAF_STALE))
@@ -97,12 +106,17 @@ int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 	return 0;
 }
 
-static int erase(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+{
+	return erase_one(tree, key, exact, old);
+}
+
+static __always_inline int erase(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
 	int ret;
 
 	lath_call_enter();
-	ret = erase_item(tree, key, exact, old);
+	ret = erase_one(tree, key, exact, old);
 	lath_call_exit();
 	hint_tick(tree, false);
 	return ret;

@@ -82,14 +82,22 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 	return ret;
 }
 
-int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
-		struct lath_item *conflict, struct reserve *reserve)
+/* insert_into(), inlined into the public call. */
+static __always_inline int insert_one(struct tree *tree, struct node *leaf,
+				      const struct lath_item *item, struct lath_item *conflict,
+				      struct reserve *reserve)
 {
 	enum leaf_result result = leaf_insert(tree, leaf, item, conflict);
 
 	if (unlikely(result >= LEAF_FULL_LOCKED))
 		return insert_slow(tree, leaf, item, conflict, reserve);
 	return leaf_error(result);
+}
+
+int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
+		struct lath_item *conflict, struct reserve *reserve)
+{
+	return insert_one(tree, leaf, item, conflict, reserve);
 }
 
 int insert_item(struct tree *tree, const struct lath_item *item, struct lath_item *conflict,
@@ -108,7 +116,7 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 	if (unlikely(!item_valid(tree, item->key, item->size)))
 		return -EINVAL;
 	lath_call_enter();
-	ret = insert_item(tree, item, conflict, &reserve);
+	ret = insert_one(tree, locate_locked(tree, item->key), item, conflict, &reserve);
 	lath_call_exit();
 	hint_tick(tree, true);
 	return ret;

@@ -55,7 +55,9 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 
 /* ---- a point ---- */
 
-int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
+/* lookup_item(), inlined into the public call: most calls end at a finger after few instructions.
+ */
+static __always_inline int lookup(struct tree *tree, u64 point, struct lath_item *found)
 {
 	unsigned int try;
 	struct node *leaf;
@@ -84,13 +86,18 @@ int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct 
 	return lookup_item(tree_of(index), point, found);
 }
 
+int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
+{
+	return lookup(tree, point, found);
+}
+
 int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found)
 {
 	struct tree *tree = tree_of(index);
 	int ret;
 
 	section_enter(tree);
-	ret = lookup_item(tree, point, found);
+	ret = lookup(tree, point, found);
 	section_exit(tree);
 	return ret;
 }
