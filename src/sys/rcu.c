@@ -56,6 +56,7 @@ static void enter(void)
 
 static void leave(void)
 {
+	LATH_ASSERT(lath_self.nesting);
 	if (!--lath_self.nesting)
 		smp_store_release(&lath_self.section, 0); /* pairs with lath_section_before */
 }

@@ -13,7 +13,7 @@
  *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
- *              lath_spin_unlock
+ *              lath_spin_unlock lath_spin_mine
  *   fork       lath_call_enter lath_call_exit: around what takes locks; lath_call_assert
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: a node's lock
  *                                              was taken, is let go

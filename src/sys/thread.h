@@ -56,6 +56,7 @@ static inline void lath_call_enter(void)
 
 static inline void lath_call_exit(void)
 {
+	LATH_ASSERT(lath_self.calls);
 	smp_store_release(&lath_self.calls, lath_self.calls - 1); /* pairs with others_in_calls */
 }
 
@@ -98,8 +99,15 @@ static inline bool lath_turn_trylock(struct lath_turn *turn)
 
 void lath_turn_lock(struct lath_turn *turn);
 
+/* For assertions: returns whether a thread of this process holds it. */
+static inline bool lath_turn_held(const struct lath_turn *turn)
+{
+	return READ_ONCE(turn->held) == lath_generation;
+}
+
 static inline void lath_turn_unlock(struct lath_turn *turn)
 {
+	LATH_ASSERT(lath_turn_held(turn));
 	smp_store_release(&turn->held, 0); /* pairs with lath_turn_trylock */
 }
 

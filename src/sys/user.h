@@ -185,7 +185,7 @@ _Noreturn void lath_assert_failed(const char *condition, const char *file, int l
 #include "sys/thread.h"
 
 struct lath_spinlock {
-	u64 held;
+	u64 held; /* 0: free. With assertions: lath_stripe() of the thread that holds it, else 1 */
 };
 
 static inline void lath_spin_init(struct lath_spinlock *lock)
@@ -193,23 +193,40 @@ static inline void lath_spin_init(struct lath_spinlock *lock)
 	lock->held = 0;
 }
 
+static inline u64 lath_spin_holder(void)
+{
+#ifdef LATH_ASSERTIONS
+	return lath_stripe();
+#else
+	return 1;
+#endif
+}
+
+/* For assertions: returns whether the calling thread holds the lock. */
+static inline bool lath_spin_mine(struct lath_spinlock *lock)
+{
+	return READ_ONCE(lock->held) == lath_spin_holder();
+}
+
 static inline void lath_spin_lock(struct lath_spinlock *lock)
 {
 	unsigned int rounds = 0;
 
 	lath_call_assert();
-	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, 1))
+	LATH_ASSERT(!lath_spin_mine(lock));
+	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, lath_spin_holder()))
 		lath_spin_wait(&rounds);
 }
 
 static inline bool lath_spin_trylock(struct lath_spinlock *lock)
 {
 	lath_call_assert();
-	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, 1);
+	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, lath_spin_holder());
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *lock)
 {
+	LATH_ASSERT(lath_spin_mine(lock));
 	smp_store_release(&lock->held, 0); /* pairs with cmpxchg_acquire in lath_spin_lock */
 }
 
