@@ -125,11 +125,13 @@ static void set_word(struct arena *arena, unsigned int i, u64 word)
 	arena->map[i] = word;
 	arena->grade[i] = word_grade(word);
 	arena->whole = ~word ? arena->whole & ~(1ull << i) : arena->whole | 1ull << i;
+	LATH_ASSERT(arena->free <= ARENA_UNITS);
 }
 
 /* The same for a word that becomes all free or all taken. */
 static void set_whole(struct arena *arena, unsigned int i, bool free)
 {
+	LATH_ASSERT(arena->map[i] == (free ? 0 : ~0ull));
 	arena->map[i] = free ? ~0ull : 0;
 	arena->grade[i] = free ? WHOLE_GRADE : 0;
 	arena->free += free ? 64 : -64;
@@ -140,6 +142,7 @@ static void show(struct arena *arena)
 {
 	u8 best = arena_grade(arena);
 
+	LATH_ASSERT(!best == !arena->free && (arena->free == ARENA_UNITS) == !~arena->whole);
 	if (*arena->shown != best)
 		WRITE_ONCE(*arena->shown, best);
 }
@@ -149,6 +152,7 @@ static void raise_most(struct arena *arena, u64 units)
 {
 	unsigned int k;
 
+	LATH_ASSERT(units <= ARENA_UNITS);
 	for (k = ARENA_ORDERS; k && arena->most[k - 1] < units; k--)
 		WRITE_ONCE(arena->most[k - 1], (u16)units);
 }
@@ -181,6 +185,7 @@ void arena_open(struct arena *arena, u64 block)
 {
 	unsigned int i;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block == NO_BLOCK && block != NO_BLOCK);
 	raise_most(arena, ARENA_UNITS);
 	arena->free = 0;
 	for (i = 0; i < ARENA_WORDS; i++) {
@@ -206,6 +211,8 @@ static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64),
 		     i;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
+	LATH_ASSERT(n && n <= ARENA_UNITS && unit <= ARENA_UNITS - n);
 	for (i = first; i <= last; i++)
 		if ((taken ? arena->map[i] : ~arena->map[i]) & bits_of(i, unit, n))
 			return false;
@@ -284,10 +291,14 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 	unsigned int order = log2_up(align);
 	u64 most;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
+	LATH_ASSERT(!(align & (align - 1)) && order < ARENA_ORDERS && last < ARENA_UNITS);
 	if (n > arena->most[order])
 		return false;
-	if (place_within(arena, n, align, first, last, unit, &most))
+	if (place_within(arena, n, align, first, last, unit, &most)) {
+		LATH_ASSERT(!(*unit & (align - 1)) && *unit >= first && *unit + n - 1 <= last);
 		return arena_take_at(arena, *unit, n);
+	}
 	if (!first && last == ARENA_UNITS - 1)
 		lower_most(arena, order, most);
 	return false;
@@ -323,6 +334,7 @@ bool arena_take(struct arena *arena, u64 n, u64 *unit)
 	u64 starts;
 	int i;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= ARENA_UNITS);
 	if (n > 64)
 		return take_words(arena, n, unit);
 	i = find_word(arena, grade_needed(n));
@@ -341,6 +353,7 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 	unsigned int n = 0;
 	u64 size = 1ull << order;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && order <= 6);
 	while (n < most) {
 		int i = find_word(arena, grade_needed(size));
 		u64 word, starts;

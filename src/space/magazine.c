@@ -26,6 +26,8 @@ static u64 *magazine(struct slot *slot, unsigned int order)
 {
 	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
 
+	LATH_ASSERT(lath_spin_mine(&slot->lock) && order < ORDERS);
+	LATH_ASSERT(slot->count[order] <= magazine_size[order]);
 	return slot->key + begin[order];
 }
 
@@ -58,6 +60,7 @@ bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
 			     (capacity(slot, order) + 3) / 4, 0, keys);
 		WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	}
+	LATH_ASSERT(n <= magazine_size[order] && slot->held >= n << order);
 	if (n) {
 		slot->count[order] = (u16)(n - 1);
 		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
@@ -79,6 +82,7 @@ static void magazine_shift(struct slot *slot, unsigned int order, u64 *out, unsi
 {
 	u64 *keys = magazine(slot, order);
 
+	LATH_ASSERT(n <= slot->count[order] && slot->held >= n << order);
 	memcpy(out, keys, n * sizeof(u64));
 	slot->count[order] = (u16)(slot->count[order] - n);
 	memmove(keys, keys + n, slot->count[order] * sizeof(u64));
@@ -96,6 +100,7 @@ void magazine_give(struct lath_space *space, unsigned int order, u64 key)
 		magazine_shift(slot, order, out, flushed);
 		slot->tight -= slot->tight > 0;
 	}
+	LATH_ASSERT(slot->count[order] < magazine_size[order]);
 	magazine(slot, order)[slot->count[order]++] = key;
 	WRITE_ONCE(slot->held, slot->held + (1u << order));
 	lath_spin_unlock(&slot->lock);

@@ -63,6 +63,7 @@ fail:
 
 static void arena_disuse(struct set *set, struct arena *arena)
 {
+	LATH_ASSERT(READ_ONCE(arena->block) == NO_BLOCK);
 	lath_spin_lock(&set->lock);
 	arena->next = set->unused;
 	set->unused = arena;
@@ -90,6 +91,8 @@ bool set_grow(struct lath_space *space, struct set *set)
 		arena_disuse(set, arena);
 		return false;
 	}
+	LATH_ASSERT(!(key & (space->arena_size - 1)) && key >= set->low &&
+		    key <= set->high - space->arena_size);
 	entry.key = key / space->arena_size;
 	entry.value = (u64)(uintptr_t)arena;
 	if (lath_index_insert_item(&space->arenas, &entry, NULL)) {
@@ -130,6 +133,7 @@ struct arena *arena_lock(struct lath_space *space, u64 key)
 
 void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && unit + n <= ARENA_UNITS);
 	for (; arena->owner && n; n--)
 		arena->owner[unit++] = cookie;
 }
@@ -141,6 +145,7 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 	unsigned int got = 0, i;
 	u64 free = arena->free;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && most);
 	if (arena->block == NO_BLOCK)
 		return 0;
 	if (most > 1 && n <= 64)
@@ -194,6 +199,8 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 				got = take_locked(space, arena, n, most, cookie, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
+					LATH_ASSERT(got <= most && key[got - 1] >= set->low &&
+						    key[got - 1] <= set->high - 1);
 					if (from != 64 * at + i)
 						WRITE_ONCE(*home, (u32)(64 * at + i));
 					return got;

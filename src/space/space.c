@@ -39,6 +39,7 @@ static int index_take(struct lath_space *space, const struct lath_hole_request *
 	int ret = lath_index_insert_hole(&space->index, want, cookie, key);
 
 	if (!ret) {
+		LATH_ASSERT(*key >= want->low && *key - 1 + want->size <= want->high - 1);
 		lath_fetch_add(&space->index_keys, want->size);
 		lath_fetch_add(&space->ranges, 1);
 	}
@@ -70,6 +71,7 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 	if (lath_index_lookup_item(&space->index, key, &item))
 		return -EINVAL;
 	*freed = min(size, item.size - (key - item.key));
+	LATH_ASSERT(*freed);
 	if (key - item.key + *freed < item.size) {
 		ret = lath_index_split(&space->index, key + *freed, item.value);
 		if (ret)
@@ -308,6 +310,9 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 	lath_call_enter();
 	ret = take(space, size, align, cookie, key);
 	lath_call_exit();
+	LATH_ASSERT(ret ||
+		    (whole_units(space, *key, size) && !(align && *key & (align - 1)) &&
+		     *key >= space->config.low && *key + (size - 1) <= space->config.high - 1));
 	return ret;
 }
 

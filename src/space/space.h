@@ -105,8 +105,9 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 		      unsigned int most, u64 cookie, u64 *key);
 /* Updates the count of empty arenas after a change of a locked arena that had `before` free units.
  */
-static inline void arena_count_empty(struct lath_space *space, const struct arena *arena, u64 free)
+static inline void arena_count_empty(struct lath_space *space, struct arena *arena, u64 free)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && max(free, arena->free) <= ARENA_UNITS);
 	if ((free == ARENA_UNITS) != (arena->free == ARENA_UNITS))
 		lath_fetch_add(&space->empty, free == ARENA_UNITS ? -1ull : 1);
 }
