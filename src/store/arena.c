@@ -96,6 +96,7 @@ int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
 		      const struct arena_backing *backing, const struct lath_store_options *options,
 		      const struct lath_rcu *rcu, u64 *all_committed)
 {
+	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK));
 	arena_setup(arena, options, rcu, all_committed);
 	arena->hugetlb = false;
 	arena->base = base;
@@ -159,6 +160,7 @@ static void run_unlink(struct arena *arena, u32 first)
 {
 	struct unit *u = &arena->unit[first];
 
+	LATH_ASSERT(runs_locked(arena) && u->kind == UNIT_FREE && u->len);
 	if (u->prev)
 		arena->unit[u->prev].next = u->next;
 	else
@@ -172,6 +174,8 @@ void run_link(struct arena *arena, u32 first, u32 len)
 	struct unit *u = &arena->unit[first], *end = u + len - 1;
 	u32 *head = &arena->run[__fls64(len)];
 
+	LATH_ASSERT(runs_locked(arena) && len && first >= arena->first_unit &&
+		    len <= arena->fresh_unit - first);
 	end->kind = UNIT_END;
 	end->back = len - 1;
 	u->kind = UNIT_FREE;
@@ -206,6 +210,7 @@ static int commit(struct arena *arena, u32 first, u32 len)
 {
 	u64 b = first / UNITS_A_BLOCK, end = (first + len - 1ul) / UNITS_A_BLOCK + 1, need = 0, i;
 
+	LATH_ASSERT(runs_locked(arena) && len && len <= arena->units - first);
 	for (i = b; i < end; i++)
 		need += !arena->block[i];
 	if (!need)
@@ -265,9 +270,11 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 	u32 i;
 	int ret;
 
+	LATH_ASSERT(len && (as->kind == UNIT_RUN || as->kind == UNIT_SLAB));
 	runs_lock(arena);
 	ret = run_take(arena, len, out);
 	if (!ret) {
+		LATH_ASSERT(*out >= arena->first_unit && len <= arena->fresh_unit - *out);
 		u = &arena->unit[*out];
 		*u = *as;
 		u->len = len;
@@ -293,6 +300,10 @@ void run_free(struct arena *arena, u32 first)
 
 	runs_lock(arena);
 	len = u->len;
+	LATH_ASSERT(first >= arena->first_unit && len <= arena->fresh_unit - first);
+	LATH_ASSERT(u->kind == UNIT_RUN
+			    ? arena->large_bytes >= (u64)len << UNIT_SHIFT
+			    : u->kind == UNIT_SLAB && u->flags == SLAB_GONE && !u->used);
 	if (u->kind == UNIT_RUN)
 		arena->large_bytes -= (u64)len << UNIT_SHIFT;
 	next = first + len;
@@ -345,6 +356,8 @@ void arena_free(struct arena *arena, u64 place)
 	u32 first = (u32)(place >> UNIT_SHIFT);
 	const struct unit *u = &arena->unit[first];
 
+	LATH_ASSERT(place < arena->reserved && first >= arena->first_unit && !(place & 7));
+	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB || u->kind == UNIT_BODY);
 	lath_call_enter();
 	if (u->kind == UNIT_RUN)
 		run_free(arena, first);
@@ -371,6 +384,7 @@ void *arena_node_alloc(void *ctx, size_t size, size_t align)
 	size = round_up(size, align);
 	if (arena_alloc(arena, size, &place))
 		return NULL;
+	LATH_ASSERT(!((uintptr_t)arena_at(arena, place) & (align - 1)));
 	return arena_at(arena, place);
 }
 
@@ -379,7 +393,7 @@ void arena_node_free(void *ctx, void *block, size_t size)
 	struct arena *arena = ctx;
 	u64 place = (u64)((char *)block - arena->base);
 
-	(void)size;
+	LATH_ASSERT(size <= arena_size(arena, place));
 	arena_free(arena, place);
 }
 

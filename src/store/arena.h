@@ -173,6 +173,12 @@ static inline void runs_unlock(struct arena *arena)
 	lath_call_exit();
 }
 
+/* For assertions: returns whether a thread holds the lock of the runs. */
+static inline bool runs_locked(struct arena *arena)
+{
+	return pthread_mutex_trylock(&arena->lock) == EBUSY;
+}
+
 struct arena_shard *arena_shard(struct arena *arena);
 /* The calling thread takes slots from this shard now: the number of its own. */
 unsigned int arena_borrow_shard(unsigned int number);

@@ -45,6 +45,7 @@ static inline u64 word_place(u64 word)
 
 static inline u64 place_word(u64 place, enum word_form form)
 {
+	LATH_ASSERT(place && !(place & 7) && !(place >> 43));
 	return place >> 3 << 8 | form;
 }
 
@@ -247,6 +248,7 @@ static inline void record_mark(struct lath_store *store, u64 word, bool there)
 	if (likely(!store->mark) || word_form(word) != WORD_RECORD)
 		return;
 	marks = &store->mark[place >> 9];
+	LATH_ASSERT(!there || !(*marks & bit)); /* M3: a slot is reused without its mark */
 	smp_store_release(marks, there ? *marks | bit : *marks & ~bit); /* one writer at a time */
 }
 

@@ -45,6 +45,7 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 	struct lath_store_range range = { &from, NULL, NULL, 0 };
 	unsigned int n = 0;
 
+	LATH_ASSERT(pthread_mutex_trylock(&store->evict_lock) == EBUSY);
 	*iter = NULL;
 	if (lath_store_iter_begin(store, &range, iter))
 		return 0;
@@ -237,6 +238,7 @@ static u64 compact(struct lath_store *store)
 	struct lath_store_key key;
 	u64 word = 0;
 
+	LATH_ASSERT(lath_turn_held(&store->compact_turn));
 	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
 		while (iter_next_word(iter, &key, &word) > 0) {
 			unsigned int own;

@@ -157,6 +157,7 @@ int file_lock(struct store_file *file)
 	struct stat stat;
 	int fd, ret = lock_name(file, name), tries = LOCK_TRIES;
 
+	LATH_ASSERT(file->lock < 0);
 	if (ret)
 		return ret;
 	for (;;) {

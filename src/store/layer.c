@@ -68,6 +68,7 @@ static void find_in_bucket(struct lath_store *store, struct lath_store_key key, 
 	const struct bucket *bucket = word_bucket(store, place->word);
 	u32 low = 0, high = (u32)bucket->count;
 
+	LATH_ASSERT(high > 1 && high <= BUCKET_MAX);
 	while (low < high) {
 		u32 mid = (low + high) / 2;
 		int c = compare_record(store, bucket->word[mid], key);
@@ -157,6 +158,7 @@ static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, stru
 	struct layer *layer;
 	int ret;
 
+	LATH_ASSERT(!(depth % SLICE));
 	ret = arena_alloc(&store->index, size, &place);
 	if (ret)
 		return ret;
@@ -191,6 +193,7 @@ static int bucket_new(struct lath_store *store, const u64 *words, u64 count, u64
 	u64 place;
 	int ret = arena_alloc(&store->arena, sizeof(*bucket) + count * sizeof(u64), &place);
 
+	LATH_ASSERT(count > 1 && count <= BUCKET_MAX);
 	if (ret)
 		return ret;
 	bucket = arena_at(&store->arena, place);
@@ -227,6 +230,7 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 	u32 i, end;
 	int ret;
 
+	LATH_ASSERT(count > BUCKET_MAX && depth >= from);
 	ret = layer_new(store, record_key(first), depth / SLICE * SLICE, &layer);
 	if (ret)
 		return ret;
@@ -266,6 +270,7 @@ static int layer_above(struct lath_store *store, struct lath_store_key key,
 	struct layer *layer;
 	int ret = layer_new(store, layer_prefix(below), place->agree / SLICE * SLICE, &layer);
 
+	LATH_ASSERT(place->agree < below->depth && place->agree >= place->layer->depth + SLICE);
 	if (ret)
 		return ret;
 	ret = insert_word(
@@ -312,6 +317,8 @@ static u32 words_with(const struct lath_store *store, const struct place *place,
 		count++;
 	}
 	words[index] = value;
+	LATH_ASSERT(!index || compare_record(store, words[index - 1], key) > 0);
+	LATH_ASSERT(index + 1 == count || compare_record(store, words[index + 1], key) < 0);
 	return count;
 }
 
@@ -323,6 +330,8 @@ int layer_put(struct lath_store *store, struct lath_store_key key, const struct 
 	u32 count;
 	int ret = 0;
 
+	lath_call_assert();
+	LATH_ASSERT(word_form(value) == WORD_RECORD);
 	if (!place->word) {
 		ret = insert_word(place->layer, place->slice, value);
 		return ret == -EEXIST ? RETRY : ret;
@@ -363,12 +372,15 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	u32 count;
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(place->value);
 	if (word_form(place->word) != WORD_BUCKET)
 		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL)
 			       ? RETRY
 			       : 0;
 	bucket = word_bucket(store, place->word);
 	count = (u32)bucket->count - 1;
+	LATH_ASSERT(place->index <= count && bucket->word[place->index] == place->value);
 	memcpy(words, bucket->word, place->index * sizeof(u64));
 	memcpy(words + place->index, bucket->word + place->index + 1,
 	       (count - place->index) * sizeof(u64));

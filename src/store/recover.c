@@ -93,6 +93,7 @@ static int restore_records(struct lath_store *store)
 	ret = each_mark(store, count_in_head);
 	if (ret)
 		return ret;
+	runs_lock(arena);
 	for (i = arena->first_unit; i < fresh; i += arena->unit[i].len) {
 		if (!arena->unit[i].used) {
 			hole = hole ? hole : i;
@@ -111,6 +112,7 @@ static int restore_records(struct lath_store *store)
 	}
 	if (hole)
 		run_link(arena, hole, fresh - hole);
+	runs_unlock(arena);
 	return 0;
 }
 
@@ -158,6 +160,7 @@ int shm_recover(struct shm_head *head)
 	struct lath_store *store = &head->store;
 	int ret;
 
+	LATH_ASSERT(head->dirty);
 	head->generation++;
 	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
 		return 0;

@@ -162,8 +162,10 @@ static int save_to(struct lath_store *store, struct store_file *file,
 {
 	struct writer w = { .fd = -1 };
 	struct replacement new;
-	int ret = replace_begin(file, &new);
+	int ret;
 
+	LATH_ASSERT(file->lock >= 0);
+	ret = replace_begin(file, &new);
 	if (ret)
 		return ret;
 	w.fd = new.fd;

@@ -72,6 +72,7 @@ int shm_enter(struct shm *shm, bool write)
 
 void shm_leave(struct shm *shm)
 {
+	LATH_ASSERT(inside == shm && !shm->own->readers);
 	if (shm->head->dirty) {
 		arena_flush(&shm->head->store.arena);
 		shm_reclaim(shm);
@@ -88,6 +89,7 @@ void shm_leave(struct shm *shm)
 
 static void reader_enter(void)
 {
+	LATH_ASSERT(inside);
 	inside->own->readers++;
 }
 
@@ -99,12 +101,14 @@ static void reclaim_if_alone(void)
 
 static void reader_exit(void)
 {
+	LATH_ASSERT(inside && inside->own->readers);
 	inside->own->readers--;
 	reclaim_if_alone();
 }
 
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
+	LATH_ASSERT(inside && inside->head->dirty); /* M4: only a call that writes retires */
 	head->func = func;
 	head->next = inside->own->retired;
 	inside->own->retired = head;

@@ -222,6 +222,7 @@ static int take_block(struct arena *arena, u64 b)
 	u64 base = offset_in(head, arena->base), table = UNITS_A_BLOCK * sizeof(struct unit);
 	int ret = take(own->fd, base + b * BLOCK, BLOCK);
 
+	LATH_ASSERT(runs_locked(arena) && b < arena->reserved / BLOCK);
 	if (!ret)
 		ret = take(own->fd, base + b * table, table);
 	if (!ret && arena == &head->store.arena)
@@ -562,6 +563,7 @@ void shm_detach(struct shm *shm)
 
 	lath_call_enter();
 	pthread_mutex_lock(&attached_lock);
+	LATH_ASSERT(shm->handles);
 	if (!--shm->handles) {
 		while (*at != shm)
 			at = &(*at)->next;

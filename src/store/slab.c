@@ -35,6 +35,7 @@ static unsigned int class_of(u64 size)
 
 u32 slot_size(unsigned int class)
 {
+	LATH_ASSERT(class < CLASSES);
 	if (class < 16)
 		return (class + 1) * 8;
 	class -= 16;
@@ -67,6 +68,7 @@ unsigned int arena_borrow_shard(unsigned int number)
 {
 	unsigned int own = shard_number();
 
+	LATH_ASSERT(number < SHARDS);
 	mine = number + 1;
 	return own;
 }
@@ -98,6 +100,8 @@ static void partial_link(struct arena *arena, struct arena_shard *shard, u32 fir
 	struct unit *slab = &arena->unit[first];
 	u32 *head = &shard->partial[slab->class];
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
+	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < slab_slots(slab));
 	slab->prev = NO_UNIT;
 	slab->next = *head;
 	if (*head)
@@ -110,6 +114,8 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
 {
 	struct unit *slab = &arena->unit[first];
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
+	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->flags & SLAB_LINKED);
 	if (slab->prev)
 		arena->unit[slab->prev].next = slab->next;
 	else
@@ -125,6 +131,9 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 	struct unit *slab = &arena->unit[first];
 	u64 place;
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && slab->kind == UNIT_SLAB &&
+		    slab->flags == SLAB_LINKED && slab->class == class);
+	LATH_ASSERT(slab->used < slab_slots(slab) && slab->free <= slab->fresh);
 	if (slab->free) {
 		i = slab->free - 1;
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
@@ -183,6 +192,10 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	bool empty;
 
 	lath_spin_lock(&shard->lock);
+	LATH_ASSERT(slab->kind == UNIT_SLAB && !(slab->flags & SLAB_GONE));
+	LATH_ASSERT(slab->used && slab->used <= shard->slots[slab->class]);
+	LATH_ASSERT(!((place - ((u64)first << UNIT_SHIFT)) % size) &&
+		    (place - ((u64)first << UNIT_SHIFT)) / size < slab->fresh);
 	memcpy(arena_at(arena, place), &slab->free, sizeof(u32));
 	poison(arena, arena_at(arena, place), size);
 	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
@@ -211,6 +224,8 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 	u32 size = slot_size(slab->class), slots = slab_slots(slab), i;
 	u64 base = (u64)first << UNIT_SHIFT;
 
+	LATH_ASSERT(slab->kind == UNIT_SLAB);
+	lath_spin_lock(&shard->lock);
 	slab->shard = slab->flags = 0;
 	slab->used = slab->free = 0;
 	for (i = slots; i && !place_marked(mark, base + (i - 1ull) * size); i--)
@@ -227,6 +242,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 	shard->slots[slab->class] += slab->used;
 	if (slab->free || slab->fresh < slots)
 		partial_link(arena, shard, first);
+	lath_spin_unlock(&shard->lock);
 }
 
 /* ---- retired slots ---- */
@@ -238,6 +254,7 @@ static struct retire_batch *batch_pop(struct arena_shard *shard)
 {
 	struct retire_batch *batch = shard->spare;
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && !batch == !shard->spares);
 	if (batch) {
 		shard->spare = batch->next;
 		shard->spares--;
@@ -247,6 +264,7 @@ static struct retire_batch *batch_pop(struct arena_shard *shard)
 
 static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
 {
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
 	batch->next = shard->spare;
 	shard->spare = batch;
 	shard->spares++;
@@ -284,6 +302,7 @@ static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *
 {
 	struct retire_batch *batch;
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
 	if (likely(shard->batch))
 		return shard->batch;
 	batch = batch_pop(shard);
@@ -320,6 +339,8 @@ void arena_retire(struct arena *arena, u64 place)
 		__atomic_fetch_add(&arena->lost, bytes, __ATOMIC_RELAXED);
 		return;
 	}
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && batch->arena == arena &&
+		    batch->count < RETIRE_MAX);
 	batch->place[batch->count++] = place;
 	batch->bytes += bytes;
 	if (batch->count == RETIRE_MAX || batch->bytes >= RETIRE_BYTES)
@@ -420,6 +441,7 @@ static bool slab_idle(struct arena *arena, u32 first)
 	struct arena_shard *shard = &arena->shard[slab->shard];
 	bool idle;
 
+	LATH_ASSERT(runs_locked(arena));
 	lath_spin_lock(&shard->lock);
 	if (slab->flags & SLAB_DRAINING) {
 		WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_DRAINING));

@@ -79,6 +79,8 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 	struct lath_item item = { key.n, 1, word };
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(word_form(word));
 	if (store->keys == LATH_STORE_BYTES)
 		return layer_put(store, key, place, word);
 	if (place->word) {
@@ -119,6 +121,7 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	u64 word;
 	int ret;
 
+	lath_call_assert();
 	place_find(store, key, &place);
 	if (place.value) {
 		value_ref(store, place.value, &ref);
