@@ -26,8 +26,7 @@ static u64 *magazine(struct slot *slot, unsigned int order)
 {
 	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
 
-	LATH_ASSERT(lath_spin_mine(&slot->lock) && order < ORDERS);
-	LATH_ASSERT(slot->count[order] <= magazine_size[order]);
+	LATH_ASSERT(lath_spin_mine(&slot->lock) && slot->count[order] <= magazine_size[order]);
 	return slot->key + begin[order];
 }
 
@@ -55,6 +54,7 @@ bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
 	unsigned int n = slot->count[order];
 	u64 *keys = magazine(slot, order);
 
+	LATH_ASSERT(order < ORDERS);
 	if (!n) {
 		n = set_take(space, &space->set[0], slot, 1ull << order,
 			     (capacity(slot, order) + 3) / 4, 0, keys);
@@ -95,6 +95,7 @@ void magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	unsigned int flushed = 0;
 	u64 out[FLUSH];
 
+	LATH_ASSERT(order < ORDERS);
 	if (unlikely(slot->count[order] >= capacity(slot, order))) {
 		flushed = min((unsigned int)FLUSH, (slot->count[order] + 1u) / 2);
 		magazine_shift(slot, order, out, flushed);
