@@ -43,7 +43,7 @@ extern "C" {
 /*
  * An RCU flavour: how readers announce themselves and how memory waits for them.
  * The library enters readers through it and uses call() to retire its own nodes;
- * the caller's items are the caller's to retire (lath_rcu_memb.call() serves).
+ * the caller's items are the caller's to retire (lath_rcu_auto.call() serves).
  * All threads that use one structure use its flavour.
  *
  * read_lock == NULL means "every calling thread is always a reader" (a QSBR flavour,
@@ -70,13 +70,10 @@ struct lath_rcu {
 };
 
 #ifndef __KERNEL__
-/* The library's own, over membarrier(2): a section costs two stores. A thread registers by itself
- * on its first use and unregisters when it ends. The default: nothing to forget. */
+/* The library's own flavour and the default, over membarrier(2): a read-side critical section costs
+ * two stores. A thread is registered on its first use and unregistered when it ends. A thread may
+ * call register_thread() before, so that its first section is as cheap as the others. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
-/* The same, and a thread may register and unregister itself: the first section is then as cheap as
- * the others. A thread that does not call register_thread() is registered on its first use all the
- * same. */
-extern LATH_API const struct lath_rcu lath_rcu_memb;
 
 /*
  * fork()
@@ -99,7 +96,7 @@ extern LATH_API const struct lath_rcu lath_rcu_memb;
  *       them before the first use of the library; if it is held around calls, after it.
  *   F3  With an RCU flavour of the caller's, fork only while no other thread is in a call or in a
  *       section, and prepare that flavour as its own manual says (liburcu: call_rcu_before_fork()
- *       and its relatives). The built-in flavours need none of that and are not disturbed by it.
+ *       and its relatives). lath_rcu_auto needs none of that and is not disturbed by it.
  *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need nothing of this.
  *       _Fork() and clone() do
  *       not run the handlers: then only exec() or _exit() may follow.

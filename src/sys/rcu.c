@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rcu.c - the RCU flavours of the library: read-side sections, grace periods, reclamation.
+ * rcu.c - the library's own RCU flavour: read-side sections, grace periods, reclamation.
  *
  * A reader notes in its thread's record (thread.h) the number of the grace period in which its
  * outermost section began. A grace period takes the next number, lets each thread pass a barrier
@@ -224,19 +224,10 @@ void lath_rcu_after_fork(void)
 		turn.held = lath_generation;
 }
 
-/* ---- the flavours ---- */
+/* ---- the flavour ---- */
 
 const struct lath_rcu lath_rcu_auto = {
 	.name = "auto",
-	.read_lock = enter,
-	.read_unlock = leave,
-	.call = retire,
-	.synchronize = synchronize,
-	.drain = reclaim,
-};
-
-const struct lath_rcu lath_rcu_memb = {
-	.name = "memb",
 	.read_lock = enter,
 	.read_unlock = leave,
 	.call = retire,

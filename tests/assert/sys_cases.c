@@ -52,8 +52,8 @@ static void wait_in_a_call(void)
 
 static void wait_in_a_section(void)
 {
-	lath_rcu_memb.read_lock();
-	lath_rcu_memb.drain();
+	lath_rcu_auto.read_lock();
+	lath_rcu_auto.drain();
 }
 
 static void section_ends_twice(void)
