@@ -107,15 +107,11 @@ static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock
 	spin_unlock_bh(&l->lock);
 }
 
-/* For assertions: returns whether this task holds the lock. Without lockdep: whether any does, and
- * true on a machine with one processor, where a lock has no state. */
+/* For assertions: returns whether the task holds the lock; true in a kernel without lockdep, which
+ * does not know. */
 static inline bool lath_spin_mine(struct lath_spinlock *l)
 {
-#ifdef CONFIG_LOCKDEP
-	return lockdep_is_held(&l->lock);
-#else
-	return !IS_ENABLED(CONFIG_SMP) || spin_is_locked(&l->lock);
-#endif
+	return !IS_ENABLED(CONFIG_LOCKDEP) || lockdep_is_held(&l->lock);
 }
 
 /* The kernel has one flavour, called directly: the caller's choice is ignored, this one has only a
