@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * arena.c - the bits of one arena (arena.h).
- */
+/* arena.c - the bitmap of one arena (arena.h). */
 #include "sys/sys.h"
 
 #include "space/arena.h"
 
-/* masks[i]: the multiples of 2^i below 64 */
+/* [i]: a mask of the multiples of 2^i below 64 */
 static const u64 multiples[7] = {
 	~0ull,
 	0x5555555555555555ull,
@@ -17,7 +15,7 @@ static const u64 multiples[7] = {
 	1,
 };
 
-/* the grade of a word that is all free */
+/* the grade of a word with all units free */
 #define WHOLE_GRADE (1 + 16 * 6)
 
 static u8 grade(u64 n, u64 round)
@@ -82,7 +80,7 @@ static u8 word_grade(u64 word)
 		return 0;
 	c = largest_block(word, &starts);
 	longest = 1ull << c;
-	if (c && c < 6) /* blocks followed by a part of the other half of a larger block */
+	if (c && c < 6) /* blocks whose larger block is free in part behind them */
 		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
 			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
 	return grade(longest, 0);
@@ -95,7 +93,8 @@ static u8 arena_grade(const struct arena *arena)
 	u8 best = 0;
 
 	if (!arena->whole) {
-		best = *arena->shown; /* usually another word has the same grade */
+		best = *arena->shown; /* keep the grade if some word still has it and no word has a
+					 higher one */
 		if (best && best < WHOLE_GRADE) {
 			struct lath_match m = lath_bytes_match(arena->grade, best);
 
@@ -117,7 +116,7 @@ static u8 arena_grade(const struct arena *arena)
 	return grade(longest, 0);
 }
 
-/* Sets word i and updates the counters and grades. */
+/* Sets word i of the bitmap; updates `free`, `whole` and the word's grade. */
 static void set_word(struct arena *arena, unsigned int i, u64 word)
 {
 	arena->free += hweight64(word);
@@ -128,7 +127,7 @@ static void set_word(struct arena *arena, unsigned int i, u64 word)
 	LATH_ASSERT(arena->free <= ARENA_UNITS);
 }
 
-/* The same for a word that becomes all free or all taken. */
+/* As set_word(), for a word that changes between all free and all taken. */
 static void set_whole(struct arena *arena, unsigned int i, bool free)
 {
 	LATH_ASSERT(arena->map[i] == (free ? 0 : ~0ull));
@@ -147,7 +146,7 @@ static void show(struct arena *arena)
 		WRITE_ONCE(*arena->shown, best);
 }
 
-/* A free run of `units` units has appeared: raises the bounds that it exceeds. */
+/* A free run of `units` units has come into being: raises the bounds that it exceeds. */
 static void raise_most(struct arena *arena, u64 units)
 {
 	unsigned int k;
@@ -204,8 +203,8 @@ static u64 bits_of(unsigned int i, u64 unit, u64 n)
 	return lath_ones((unsigned int)to) & ~lath_ones((unsigned int)from);
 }
 
-/* Flips units that are all taken, or all free. Returns false, with nothing changed, if they are
- * not. */
+/* Frees units that are all taken (`taken`), or takes units that are all free. Returns false, with
+ * nothing changed, if they are not. */
 static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 {
 	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64),
@@ -237,7 +236,7 @@ bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
 	if (!flip(arena, unit, n, true))
 		return false;
-	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* else the bounds are the greatest */
+	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* otherwise no bound can rise */
 		raise_most(arena, run_around(arena, unit));
 	return true;
 }

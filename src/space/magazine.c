@@ -3,9 +3,9 @@
  * magazine.c - caches of free blocks, in slots over which the threads are distributed.
  *
  * A thread locks the slot of its number, or a neighbour if that one is locked. Magazines hold keys
- * of the first set only. A slot's magazines become small when they had to be emptied because a
- * request found no room, and double when one overflows: in a full space they hold little back and
- * are quickly emptied.
+ * of the first set only. When a request finds no room and the magazines are emptied, their capacity
+ * shrinks to 1/32; each overflow of a magazine doubles it again. So in a full space magazines hold
+ * back few blocks.
  */
 #include "space/space.h"
 
@@ -14,7 +14,7 @@ static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 
 
 /* Blocks moved out of a magazine at a time. */
 #define FLUSH 32
-/* How often a slot's size is halved when it is emptied. */
+/* How often the capacity is halved when magazines are emptied. */
 #define TIGHT 5
 
 static unsigned int capacity(const struct slot *slot, unsigned int order)
@@ -35,7 +35,7 @@ struct slot *slot_of(struct lath_space *space)
 	return &space->slots[lath_stripe() % SLOTS];
 }
 
-/* Locks and returns the thread's slot, or a neighbour if another thread holds it. */
+/* Locks and returns the thread's slot, or a neighbour if the slot is locked. */
 static struct slot *slot_lock(struct lath_space *space)
 {
 	struct slot *slot = slot_of(space), *next = slot == space->slots ? slot + 1 : slot - 1;
@@ -108,7 +108,6 @@ void magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	give_all(space, out, flushed, space->config.unit << order);
 }
 
-/* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
 bool magazines_drain(struct lath_space *space)
 {
 	unsigned int i, order, n;
