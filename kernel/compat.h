@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* compat.h - differences between kernel releases, and nothing else. Included before every file of
- * the modules. The code is written for 6.1 and later. */
+/*
+ * compat.h - differences between kernel releases, and nothing else. Included before every file of
+ * the modules. The code is written for 6.1 and later.
+ */
 #ifndef LATH_KERNEL_COMPAT_H
 #define LATH_KERNEL_COMPAT_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* batch.c - many keys in one call, and records in key order. A call takes at most LLDS_BATCH_MAX
+/*
+ * batch.c - many keys in one call, and records in key order. A call takes at most LLDS_BATCH_MAX
  * elements and about LLDS_VALUE_MAX bytes, and stops early for a signal; the caller continues
- * behind `done`. */
+ * behind `done`.
+ */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* single.c - calls on one key: values are copied between the user and entries. No lock is held
- * here, and the caller has copied the user's struct, once. */
+/*
+ * single.c - calls on one key: values are copied between the user and entries. No lock is held
+ * here, and the caller has copied the user's struct, once.
+ */
 #include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/overflow.h>

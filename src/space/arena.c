@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* arena.c - the bitmap of one arena (arena.h). */
+/*
+ * arena.c - the bitmap of one arena (arena.h).
+ */
 #include "sys/sys.h"
 
 #include "space/arena.h"

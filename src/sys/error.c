@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* error.c - texts for results, and the version: lathwork/error.h. */
+/*
+ * error.c - texts for results, and the version: lathwork/error.h.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* user.c - the parts of user.h that call the operating system: pages, yield. */
+/*
+ * user.c - the parts of user.h that call the operating system: pages, yield.
+ */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>
