@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * slab.c - slots of 88 sizes, and what waits for readers.
+ * slab.c - slots of 88 sizes, and retired slots.
  *
- * Sizes go by eighths of a power of two from 128 bytes on, so at most 12 % of a slot is unused.
+ * From 128 bytes on there are 8 sizes per power of two, so at most 12 % of a slot is unused.
  */
 #include "store/arena.h"
 
@@ -15,7 +15,7 @@
 #endif
 #ifdef CHECK_ADDRESSES
 #include <sanitizer/asan_interface.h>
-/* Another process does not know what this one has poisoned. */
+/* In shared memory nothing is poisoned: other processes would not know of it. */
 #define poison(a, p, n) ((a)->backing ? (void)0 : ASAN_POISON_MEMORY_REGION(p, n))
 #define unpoison(a, p, n) ((a)->backing ? (void)0 : ASAN_UNPOISON_MEMORY_REGION(p, n))
 #else
@@ -54,7 +54,7 @@ u32 slab_slots(const struct unit *slab)
 
 static __thread unsigned int mine __attribute__((tls_model("initial-exec"))); /* number + 1 */
 
-/* Threads are spread over the shards in the order in which they come. */
+/* Returns the number of the thread's shard. Threads get shards in turn. */
 static unsigned int shard_number(void)
 {
 	static unsigned int threads;
@@ -93,7 +93,7 @@ u64 arena_version(struct arena *arena)
 	       n;
 }
 
-/* ---- slabs with room; the shard's lock held ---- */
+/* ---- slabs with free slots; the shard's lock held ---- */
 
 static void partial_link(struct arena *arena, struct arena_shard *shard, u32 first)
 {
@@ -125,6 +125,8 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
 	WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_LINKED));
 }
 
+/* Takes a slot from the first slab of the class with a free one; there is one. Returns its place.
+ */
 static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned int class)
 {
 	u32 first = shard->partial[class], size = slot_size(class), i;
@@ -176,7 +178,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 	return 0;
 }
 
-/* One that is GONE. */
+/* Frees the run of a slab that is GONE. No lock held. */
 static void slab_give_back(struct arena *arena, u32 first)
 {
 	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
@@ -201,7 +203,8 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
 	slab->used--;
 	shard->slots[slab->class]--;
-	/* the last slab of a class with room stays, so that one slot in and out costs no run */
+	/* the last slab of a class with free slots stays, so that one slot in and out costs no
+	 * run */
 	empty = !slab->used && ((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) ||
 				slab->prev || slab->next);
 	if (empty) {
@@ -216,7 +219,6 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 		slab_give_back(arena, first);
 }
 
-/* After a death: the marked slots are handed out, the others free. */
 void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 {
 	struct unit *slab = &arena->unit[first];
@@ -247,7 +249,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 
 /* ---- retired slots ---- */
 
-/* Batches a shard keeps for later. */
+/* Batches that a shard keeps for reuse. */
 #define SPARE_MAX 4
 
 static struct retire_batch *batch_pop(struct arena_shard *shard)
@@ -270,6 +272,7 @@ static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
 	shard->spares++;
 }
 
+/* A grace period after a batch was retired: frees its slots. */
 static void batch_done(struct lath_rcu_head *head)
 {
 	struct retire_batch *batch = container_of(head, struct retire_batch, rcu);
@@ -278,7 +281,7 @@ static void batch_done(struct lath_rcu_head *head)
 	bool keep;
 	u32 i;
 
-	lath_retired(); /* nothing of the batch may be read before */
+	lath_retired(); /* before anything of the batch is read */
 	lath_call_enter();
 	arena = batch->arena;
 	shard = batch->shard;
@@ -287,7 +290,7 @@ static void batch_done(struct lath_rcu_head *head)
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
 	lath_spin_lock(&shard->lock);
 	keep = shard->spares < SPARE_MAX &&
-	       !arena->backing; /* batches are of this process' memory */
+	       !arena->backing; /* a batch is private memory of this process */
 	if (keep)
 		batch_push(shard, batch);
 	lath_spin_unlock(&shard->lock);
@@ -297,7 +300,8 @@ static void batch_done(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-/* The batch of a locked shard, or NULL. May unlock for a while. */
+/* Returns the open batch of a shard, or NULL: no memory. The shard is locked, on return too; it may
+ * be unlocked in between. */
 static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *shard)
 {
 	struct retire_batch *batch;
@@ -313,7 +317,7 @@ static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *
 		lath_spin_lock(&shard->lock);
 		if (!batch)
 			return shard->batch;
-		if (shard->batch) { /* another thread of the shard was faster */
+		if (shard->batch) { /* another thread of the shard has opened one */
 			batch_push(shard, batch);
 			return shard->batch;
 		}
@@ -374,10 +378,9 @@ void arena_flush(struct arena *arena)
 
 /* ---- compaction ---- */
 
-/*
- * Of each class and shard the lowest slabs stay, as many as hold all its slots; the others are
- * emptied into them. Classes that would not lose a quarter of their slabs are left alone.
- */
+/* Of each class and shard the slabs at the lowest places stay, as many as hold all its slots, and
+ * one more; the others are emptied into them. A class that would lose less than a quarter of its
+ * slabs is left alone. */
 u64 arena_mark_sparse(struct arena *arena)
 {
 	u32 slabs[SHARDS][CLASSES], stay[SHARDS][CLASSES];
@@ -434,7 +437,8 @@ bool arena_draining(const struct arena *arena, u64 place)
 	return u->kind == UNIT_SLAB && (READ_ONCE(u->flags) & SLAB_DRAINING);
 }
 
-/* A slab that stayed for the next slot of its class, and is empty: it would hold a whole block. */
+/* Unmarks a slab. Returns whether it is empty; it is GONE then, because it would keep a whole
+ * block. arena->lock held. */
 static bool slab_idle(struct arena *arena, u32 first)
 {
 	struct unit *slab = &arena->unit[first];
