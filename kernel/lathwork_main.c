@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork.ko - the core, for other modules: what lathwork/{index,cursor,hole,space,sortq}.h
- * declare. Kbuild includes those headers here and makes the list of calls from them.
+ * lathwork.ko - the library for other modules: the calls of
+ * lathwork/{index,cursor,hole,space,sortq}.h. Kbuild includes those headers here and makes the list
+ * of exported calls from them.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -17,7 +18,7 @@ static int __init lathwork_init(void)
 
 static void __exit lathwork_exit(void)
 {
-	/* callbacks of nodes still on their way are code of this module */
+	/* RCU callbacks of retired nodes are code of this module: wait for them */
 	rcu_barrier();
 }
 

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * skiplist_test.ko - the module test of the 2013 skiplist patches ("Skiplists II: API and
- * benchmarks", LWN, June 2013), with the same parameters and the kernel's own trees as rivals.
+ * benchmarks", LWN, June 2013), with the same parameters and the kernel's own trees for comparison.
  *
- *   insmod skiplist_test.ko items=100000 rounds=100000 threads=4 benchmark=1
+ *     insmod skiplist_test.ko items=100000 rounds=100000 threads=4 benchmark=1
  *
  * benchmark: 1 skiplist-rcu, 2 skiplist-locking (a lookup locks its leaf), 3 rbtree under one
  * spinlock, 4 maple tree.
  *
  * The first thread fills in `items` extents of 4096 bytes, in order. Then each thread runs `rounds`
- * rounds: a random number; even: look one extent up; divisible by 3: erase up to 128 of the extents
- * that follow one by one, and insert them again one by one. The last thread out looks all up
- * (check), then erases and frees all, by turns from the front and the back (delete). Last, on a new
- * index, `keys` random 64-bit keys are inserted and looked up by one thread, singly and in batches.
+ * rounds. It draws a random number: if it is even, it looks one extent up; if it is divisible by 3,
+ * it erases up to 128 of the extents that follow, one by one, and inserts them again one by one.
+ * The last thread to finish looks all extents up (check), then erases and frees all, alternately
+ * from the front and from the back (delete).
  *
- * Results: the kernel's log, and /sys/kernel/debug/skiplist_test while the module is loaded.
+ * At the end one thread inserts `keys` random 64-bit keys into a new index and looks them up,
+ * singly and in batches. Results: the kernel's log, and /sys/kernel/debug/skiplist_test while the
+ * module is loaded.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
@@ -69,7 +71,7 @@ static DEFINE_SPINLOCK(tree_lock);
 static struct maple_tree maple;
 static struct kmem_cache *extents;
 
-/* ---- one index, whichever ---- */
+/* ---- one interface for the four structures ---- */
 
 static int index_init(enum lath_layout layout)
 {
@@ -83,7 +85,7 @@ static int index_init(enum lath_layout layout)
 	return 0;
 }
 
-/* Only of an index that is empty, or whose items are freed otherwise. */
+/* Frees the structure. It must be empty, or its items are freed elsewhere. */
 static void index_fini(void)
 {
 	if (benchmark <= SKIPLIST_LOCKING)
@@ -184,7 +186,7 @@ static bool locked_lookup(u64 point)
 	return hit;
 }
 
-/* Nodes are freed at once in this mode of the maple tree: a reader takes its lock too. */
+/* In this mode the maple tree frees nodes without a grace period: a reader takes its lock too. */
 static bool maple_lookup(u64 point)
 {
 	MA_STATE(mas, &maple, point, point);
@@ -357,7 +359,7 @@ static u64 random_key(u64 i)
 	return (i ^ (i >> 31)) >> 1;
 }
 
-/* another order than that of the inserts; the factor is a prime */
+/* in another order than the inserts; the factor is a prime */
 static u64 nth_key(u32 i)
 {
 	return random_key((u64)i * 2654435761u % keys);
@@ -465,7 +467,7 @@ static int run_threads(void)
 		task[i] = kthread_create(test_thread, (void *)(long)i, "skiplist_test/%d", i);
 		ret = PTR_ERR_OR_ZERO(task[i]);
 	}
-	if (ret) { /* none has run */
+	if (ret) { /* no thread has run */
 		for (i -= 2; i >= 0; i--)
 			kthread_stop(task[i]);
 	} else {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork_test.ko - tests/unit inside the kernel, over lathwork.ko: a KUnit suite where the kernel
- * has KUnit, else run while loading, which then fails if a test does. Kbuild makes the list of
- * tests from the directory.
+ * lathwork_test.ko - tests/unit in the kernel, on lathwork.ko: as a KUnit suite if the kernel has
+ * KUnit. Otherwise the tests run when the module is loaded, and loading fails if a test fails.
+ * Kbuild makes the list of tests from the directory.
  *
- * wrong_order=1 holds a leaf and takes inner nodes, against doc/locking.md: lockdep must say so.
+ * wrong_order=1 locks inner nodes while a leaf is locked, against doc/locking.md: lockdep must
+ * report it.
  */
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -31,7 +32,8 @@ static int take_wrong_order(void)
 
 	if (!held || !grows)
 		goto out;
-	for (; item.key < 10000; item.key++) /* inner before leaf: merges do it */
+	for (; item.key < 10000;
+	     item.key++) /* the right order, inner node before leaf: merges use it */
 		lath_index_insert_item(grows, &item, NULL);
 	lath_index_erase_range(grows, 0, 10000, NULL, NULL);
 	lath_cursor_init(&cursor, held);
@@ -81,7 +83,7 @@ kunit_test_suite(lath_suite);
 
 static int run_units(void)
 {
-	return 0; /* KUnit does */
+	return 0; /* KUnit runs them */
 }
 
 #else

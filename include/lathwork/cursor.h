@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork/cursor.h - a position in an index: iteration both ways, and the locked leaf.
+ * lathwork/cursor.h - a position in an index: iteration in both directions, and the locked leaf.
  *
  * Iteration. A cursor stands on an item, or nowhere. It may be moved while other threads write:
- * each step finds the neighbour as it is at that moment, without a search as long as no thread
- * changed the leaf, else by key. A cursor holds no read-side critical section between calls, and
- * the item it returns is a copy. In slot mode the caller protects what the copy points to, with a
- * read-side critical section of its own.
+ * each step returns the neighbour as it is at that moment. The step needs no search if no thread
+ * has changed the leaf; otherwise it searches by key. A cursor is not in a read-side critical
+ * section between calls, and the item it returns is a copy. In slot mode the caller protects the
+ * object that the copy points to by a section of its own.
  *
  *     struct lath_cursor cursor;
  *     struct lath_item item;
  *
  *     lath_cursor_init(&cursor, index);
- *     for (int ok = lath_cursor_seek(&cursor, 100, &item); ok; ok = lath_cursor_next(&cursor,
- *     &item))
+ *     for (int ok = lath_cursor_seek(&cursor, 100, &item); ok;
+ *          ok = lath_cursor_next(&cursor, &item))
  *             use(&item);
  *
  * The locked leaf. File systems need to search and insert in two steps: lock the leaf that covers a
- * key, look at the neighbours, decide, insert or erase, unlock. No other thread changes the keys
- * [low, last] that lath_cursor_lock reports until then. Between lock and unlock the thread must
- * make no other call on the same index: it would wait for ever. In the kernel preemption is off
+ * key, look at the neighbours, decide, insert or erase, unlock. Until then no other thread changes
+ * the keys [low, last] that lath_cursor_lock reports. Between lock and unlock the thread must make
+ * no other call on the same index: it would deadlock. In the kernel preemption is disabled
  * meanwhile.
  *
  *     ret = lath_cursor_lock(&cursor, key, NULL, NULL);
@@ -30,7 +30,7 @@
  *                     ret = lath_cursor_insert(&cursor, &new_item, &conflict);
  *     }
  *
- * A cursor belongs to one thread. It holds no resources while it is not locked.
+ * A cursor belongs to one thread. It holds no resources while its leaf is not locked.
  */
 #ifndef LATHWORK_CURSOR_H
 #define LATHWORK_CURSOR_H
@@ -45,45 +45,39 @@ struct lath_cursor {
 	struct lath_index *index;
 	void *leaf;
 	uint64_t lockword;
-	uint64_t key; /* of the item it stands on */
-	int entry;    /* in the leaf; -1: it stands nowhere */
+	uint64_t key; /* of the item the cursor stands on */
+	int entry;    /* in the leaf; -1: the cursor stands nowhere */
 	int locked;
 	struct lath_preload preload;
 };
 
 LATH_API void lath_cursor_init(struct lath_cursor *cursor, struct lath_index *index);
 
-/*
- * Move to the first item with key >= `key` / the last one with key <= `key` / the item after /
- * before the one it stands on. Returns 1 (*item filled) or 0: there is none, and the cursor stays
- * where it was. From nowhere, next goes to the first item and prev to the last one.
- */
+/* Move to the first item with key >= `key` / the last one with key <= `key` / the item after /
+ * before the one the cursor stands on. Return 1 (*item is set) or 0: there is none, and the cursor
+ * stays. If it stands nowhere, next moves to the first item and prev to the last one. */
 LATH_API int lath_cursor_seek(struct lath_cursor *cursor, uint64_t key, struct lath_item *item);
 LATH_API int lath_cursor_seek_floor(struct lath_cursor *cursor, uint64_t key,
 				    struct lath_item *item);
 LATH_API int lath_cursor_next(struct lath_cursor *cursor, struct lath_item *item);
 LATH_API int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item);
 
-/*
- * Lock the leaf that covers key; *low, *last (may be NULL): the keys it covers. Allocates what an
- * insert
- * may need first: 0 | -ENOMEM. Enters a read-side critical section, which unlock leaves.
- */
+/* Locks the leaf that covers key; *low, *last (may be NULL): the keys it covers. Allocates before
+ * what an insert may need. 0 | -ENOMEM (not locked). On success the thread is in a read-side
+ * critical section until the call that unlocks. */
 LATH_API int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low,
 			      uint64_t *last);
-/* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf.
- * Returns 1, or
- * 0: there is none in this leaf. */
+/* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf. Return
+ * 1, or 0: there is none in this leaf. */
 LATH_API int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key,
 				      struct lath_item *item);
 LATH_API int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 					struct lath_item *item);
-/* Insert an item that begins in the locked leaf, and unlock in any case. 0 | -EEXIST (*conflict) |
- * -EINVAL | -EAGAIN: the leaf was full, and has room now: lock and look again. */
+/* Inserts an item that begins in the locked leaf; unlocks in any case. 0 | -EEXIST (*conflict) |
+ * -EINVAL | -EAGAIN: the leaf was full and now has room; lock and decide again */
 LATH_API int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 				struct lath_item *conflict);
-/* Erase the item of the locked leaf that starts at key, and unlock in any case. 0 (*old) |
- * -ENOENT */
+/* Erases the item of the locked leaf that starts at key; unlocks in any case. 0 (*old) | -ENOENT */
 LATH_API int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item *old);
 LATH_API void lath_cursor_unlock(struct lath_cursor *cursor);
 

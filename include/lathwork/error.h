@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork/error.h - what calls return, and in words; the version of the library. User space only.
+ * lathwork/error.h - what calls return, as numbers and as text; the version of the library. User
+ * space only.
  *
- * One convention holds for all C calls, by the type of what they return:
+ * One convention holds for all C calls, by the type of the result:
  *
- *   int, "0 | -E..."     0: done. A negative errno: not done, and nothing changed unless the call
- *                        says otherwise. Which errors there are stands at each call; lath_strerror
- *                        says what they mean here.
- *   int, "1 | 0"         a question: 1 found, 0 not (lath_index_get, lath_cursor_seek, _next and
- *                        their relatives; lath_store_iter_next adds a negative errno)
+ *   int, "0 | -E..."     0: done. A negative errno: not done, and nothing changed unless the call's
+ *                        comment says otherwise. That comment lists the errors; lath_strerror tells
+ *                        their meaning.
+ *   int, "1 | 0"         1: found, 0: not found (lath_index_get, lath_cursor_seek, _next and
+ *                        similar calls; lath_store_iter_next may also return a negative errno)
  *   int64_t              a count or a length, or a negative errno
- *   size_t, uint32_t     a count; calls that cannot fail, and batches: how many elements succeeded,
- *                        and each one's own result where the caller asked for it
+ *   size_t, uint32_t     a count, from calls that cannot fail and from batches: how many elements
+ *                        succeeded; each element's own result is stored if the caller asks for it
  *   a pointer            NULL: there is none, or for create no memory. The calls on embedded hooks
- *                        (slots, requests, the nodes of trees and heaps) return these
+ *                        (slots, requests, nodes of trees and heaps) return pointers
  *   verify: int          0, or the number of the broken invariant
  *
- * errno itself is neither read nor set (but by lathwork/forrest.h, as in 2012). Text that a call
- * offers besides the number ("why") names the file or value at fault.
+ * errno is neither read nor set, except by lathwork/forrest.h, as in 2012. If a call also returns a
+ * text ("why"), it names the file or value at fault.
  *
  * In C++ (lathwork/cxx) the same results are:
  *
- *   done or one reason   bool: false for the one thing that may well be (the key is not there, is
- *                        there, the range
- *   not to               overlaps, the request is queued)
- *   several reasons      the negative errno as in C (resize, split, insert_hole and what else
- *                        returns int), or a result that carries the item in the way (insert_result)
+ *   done, or the one     bool: false if the key is absent (present), the range overlaps, or the
+ *   expected failure     request is queued already
+ *   several failures     the negative errno as in C (resize, split, insert_hole and others that
+ *                        return int), or a result that contains the item in the way (insert_result)
  *   an item or none      std::optional, or a pointer to the caller's object
- *   what is not          thrown: std::system_error with the errno by stores, std::bad_alloc for
- *                        memory,
- *   expected             std::invalid_argument and std::runtime_error by constructors of queues and
- *                        pools
+ *   unexpected failures  exceptions: std::system_error with the errno from stores, std::bad_alloc
+ *                        for memory, std::invalid_argument and std::runtime_error from constructors
+ *                        of queues and pools
  *
- * Misuse that a call cannot tell without cost is not checked: a NULL where no call says it may be
- * one, a structure before its init or after its fini, close or destroy (a second one, too), an
- * iterator or section that outlives its store, a node of a tree, heap or list that is not in it.
+ * Misuse that a call cannot detect without cost is not checked: a NULL that no comment permits; a
+ * structure before its init or after its fini, close or destroy (also a second one of these); an
+ * iterator or section that outlives its store; a node that is not in the tree, heap or list it is
+ * passed to.
  */
 #ifndef LATHWORK_ERROR_H
 #define LATHWORK_ERROR_H
@@ -45,15 +45,13 @@
 extern "C" {
 #endif
 
-/* "0.1.0": of the library that runs. LATH_VERSION_MAJOR, _MINOR and _PATCH (lathwork/config.h) are
- * those of the headers a program was compiled with. */
+/* Returns the version of the running library, e.g. "0.1.0". LATH_VERSION_MAJOR, _MINOR and _PATCH
+ * (lathwork/config.h) are those of the headers that the program was compiled with. */
 LATH_API const char *lath_version(void);
 
-/*
- * What a result of this library means, in a sentence without a full stop: for 0 and counts that all
- * went well, for a negative errno its meaning here, for one that the library only passes on the
- * system's text in English. Never NULL. From any thread; the text is constant.
- */
+/* Returns the meaning of a result as a sentence without a full stop: for 0 and counts that all went
+ * well; for a negative errno its meaning in this library, or the system's English text if the
+ * library only passes it on. Never NULL; the text is constant. May be called by any thread. */
 LATH_API const char *lath_strerror(int result);
 
 #ifdef __cplusplus

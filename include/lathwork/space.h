@@ -45,7 +45,7 @@ struct lath_space;
 enum {
 	LATH_SPACE_NO_ARENAS = 1u << 0, /* nor magazines: every range is an item of the index */
 	LATH_SPACE_NO_MAGAZINES = 1u
-				  << 1, /* frees take effect, and wrong ones are refused, at once */
+				  << 1, /* frees take effect at once, and wrong ones are refused */
 	/* lath_space_owner finds the cookie of every range: 8 bytes per unit of an arena more, and
 	 * no magazines */
 	LATH_SPACE_OWNERS = 1u << 2,
@@ -55,7 +55,7 @@ struct lath_space_config {
 	size_t size;	/* sizeof(struct lath_space_config) */
 	uint64_t low;	/* keys of [low, high); */
 	uint64_t high;	/* 0 is 2^64 */
-	uint64_t unit;	/* a power of two; ranges are multiples of it, and arenas 4096 of it */
+	uint64_t unit;	/* a power of two; ranges are multiples of it; an arena has 4096 units */
 	uint64_t below; /* prefer [low, below) to the rest; 0: no preference */
 	unsigned int flags;
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto */
@@ -64,30 +64,31 @@ struct lath_space_config {
 
 #define LATH_SPACE_CONFIG_INIT { sizeof(struct lath_space_config), 0, 0, 1, 0, 0, NULL, NULL }
 
-/* 0 | -EINVAL (limits, unit) | -ENOMEM */
+/* Makes a space. 0 | -EINVAL (limits, unit, flags, size) | -ENOMEM */
 LATH_API int lath_space_create(struct lath_space **space, const struct lath_space_config *config);
-/* Ends the space with all that is allocated in it. Excludes all other calls. */
+/* Frees the space with all that is allocated in it. The caller excludes all other calls. */
 LATH_API void lath_space_destroy(struct lath_space *space);
 
-/* size: a multiple of the unit; align: a power of two (0: the unit); cookie: the caller's.
- * 0 (*key set) | -ENOSPC | -EINVAL | -ENOMEM */
+/* Takes `size` keys, a multiple of the unit, at a multiple of `align`, a power of two (0: the
+ * unit). The cookie is the caller's. 0 (*key: the first key) | -ENOSPC | -EINVAL | -ENOMEM */
 LATH_API int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align,
 			      uint64_t cookie, uint64_t *key);
-/* The same with limits, policy and hint; served by the index. */
+/* As lath_space_alloc() with limits, policy and hint; served by the index. */
 LATH_API int lath_space_alloc_request(struct lath_space *space,
 				      const struct lath_hole_request *want, uint64_t cookie,
 				      uint64_t *key);
-/* Takes exactly [key, key + size): 0 | -EBUSY (a part of it is taken) | -EINVAL | -ENOMEM */
+/* Takes exactly [key, key + size). 0 | -EBUSY (a part of it is taken) | -EINVAL | -ENOMEM */
 LATH_API int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size,
 				uint64_t cookie);
 /* Frees [key, key + size): one or several adjacent allocations or reservations, or a part of one. 0
- * | -EINVAL: a part of it is not allocated; arenas and items that this part lies in are unchanged
- * (with magazines a wrong free of a power of two may be detected later only: stats.bad_frees) |
- * -ENOMEM: a part of a range in the index could not be cut off; that range is unchanged */
+ * | -EINVAL: a part of it is not allocated; the arenas and items that this part lies in are
+ * unchanged (with magazines a wrong free of a power of two may be detected only later:
+ * stats.bad_frees) | -ENOMEM: a part of a range in the index could not be split off; that range is
+ * unchanged */
 LATH_API int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size);
-/* Finds the allocation that contains key: 0 (*item: the range and its cookie) | -ENOENT. In arenas
- * with LATH_SPACE_OWNERS only, and the unit alone. A range that is being freed concurrently may be
- * found. */
+/* Finds the allocation that contains key. 0 (*item: the range and its cookie) | -ENOENT. In an
+ * arena, which must have LATH_SPACE_OWNERS, *item is one unit. A range that is being freed
+ * concurrently may be found. */
 LATH_API int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item);
 /* Returns the magazines' blocks to the arenas, and empty arenas to the index. */
 LATH_API void lath_space_trim(struct lath_space *space);
@@ -104,8 +105,8 @@ struct lath_space_stats {
 };
 
 LATH_API void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats);
-/* Returns 0, or the number of a broken rule, with a sentence in report. Excludes all other calls.
- */
+/* Returns 0, or the number of a broken rule, with a sentence in report. The caller excludes all
+ * other calls. */
 LATH_API int lath_space_verify(struct lath_space *space, char *report, size_t report_size);
 
 #ifdef __cplusplus

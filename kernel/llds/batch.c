@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * batch.c - many keys in one call, and records in order. A call takes at most LLDS_BATCH_MAX
- * elements and about LLDS_VALUE_MAX bytes, and stops early for a signal; the caller goes on behind
- * `done`.
+ * batch.c - many keys in one call, and records in key order. A call takes at most LLDS_BATCH_MAX
+ * elements and about LLDS_VALUE_MAX bytes, and stops early for a signal; the caller continues
+ * behind `done`.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -20,7 +20,7 @@ static int batch_check(const struct llds_batch *batch)
 	return batch->count > LLDS_BATCH_MAX ? -E2BIG : 0;
 }
 
-/* 0: go on | -EINTR: nothing done yet | 1: stop here */
+/* Returns 0: continue | 1: a signal, stop here | -EINTR: a signal, and nothing is done yet */
 static int batch_pause(const struct llds_batch *batch)
 {
 	cond_resched();
@@ -149,7 +149,7 @@ long llds_mdelete(struct llds_store *store, struct llds_batch *batch)
 
 /* ---- records in order ---- */
 
-/* 0 | -EFAULT | 1: no room */
+/* Copies a record to the user's buffer. 0 | -EFAULT | 1: no room */
 static int put_record(const struct llds_iterate *it, u64 key, const struct llds_entry *entry,
 		      u32 room)
 {
@@ -166,7 +166,9 @@ static int put_record(const struct llds_iterate *it, u64 key, const struct llds_
 	return 0;
 }
 
-/* The entries of one scan. 0 | 1: stop, *next is where | -EFAULT, -ERANGE */
+/* Copies the entries of one scan and puts them. 0 | 2: the buffer is full, it->next is the key to
+ * continue from | -EFAULT | -ERANGE: no room even for the first record (it->used: the room it
+ * needs) */
 static int put_records(struct llds_store *store, struct llds_iterate *it, unsigned int n,
 		       const u64 *keys, struct llds_entry **found, u32 room)
 {
@@ -197,7 +199,7 @@ static int put_records(struct llds_store *store, struct llds_iterate *it, unsign
 
 long llds_iterate(struct llds_store *store, struct llds_iterate *it)
 {
-	/* a call is bounded by its room */
+	/* a larger buffer is not used in one call */
 	u32 most = it->count, room = min_t(u32, it->room, LLDS_VALUE_MAX + PAGE_SIZE);
 	bool backward = it->flags & LLDS_BACKWARD, more = true;
 	struct llds_entry *found[AT_ONCE];

@@ -2,9 +2,9 @@
 /*
  * main.c - llds.ko: the device, its calls, its io_uring commands.
  *
- * The successor of llds (2012), whose module kept one red-black tree for everybody behind
- * /dev/llds. Every call's struct is copied in once, worked on in kernel memory, and copied out if
- * there is an answer; the user's memory is touched with no lock held.
+ * The successor of llds (2012), whose module kept one red-black tree for all users of /dev/llds.
+ * The struct of a call is copied in once, used in kernel memory, and copied out if the call has an
+ * answer. The user's memory is accessed with no lock held.
  */
 #include <linux/capability.h>
 #include <linux/fs.h>
@@ -16,16 +16,16 @@
 #include "store.h"
 
 struct llds_file {
-	struct llds_store *store; /* set once */
+	struct llds_store *store; /* set once, by cmpxchg */
 };
 
-/* The descriptor's store; if it has none yet, one of its own. */
+/* Returns the descriptor's store; makes a private one if it has none yet. */
 static struct llds_store *file_store(struct file *file)
 {
 	struct llds_file *f = file->private_data;
-	struct llds_store *store = smp_load_acquire(&f->store); /* pairs with cmpxchg below */
-	struct llds_store *fresh;
+	struct llds_store *store, *fresh;
 
+	store = smp_load_acquire(&f->store); /* pairs with cmpxchg below */
 	if (store)
 		return store;
 	fresh = llds_store_new((u64)READ_ONCE(llds_limit) << 20);
@@ -68,7 +68,7 @@ static long call_set_limit(struct llds_store *store, u64 limit)
 	return 0;
 }
 
-/* Calls on data: what they need of the descriptor. */
+/* The calls on data. The caller has checked the descriptor's mode. */
 static long call_store(struct llds_store *store, unsigned int cmd, void *arg)
 {
 	switch (cmd) {
@@ -101,8 +101,8 @@ static long call_store(struct llds_store *store, unsigned int cmd, void *arg)
 	return -ENOTTY;
 }
 
-/* FMODE_* a call needs, or -ENOTTY. Numbers carry the size of the struct: another size is another
- * call. */
+/* Returns the FMODE_* bits a call needs, or -ENOTTY. A call's number contains the size of its
+ * struct, so a struct of another size is another call. */
 static int call_needs(unsigned int cmd)
 {
 	switch (cmd) {
@@ -133,7 +133,7 @@ static long call(struct file *file, unsigned int cmd, void *arg)
 	struct llds_store *store;
 	int needs = call_needs(cmd);
 
-	/* what a cas or incr answers is about old values */
+	/* the answers of cas and incr tell of old values */
 	if (cmd == LLDS_CAS || cmd == LLDS_INCR)
 		needs |= (__force int)FMODE_READ;
 	if (needs & ~(__force int)file->f_mode)
@@ -176,7 +176,7 @@ static long llds_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&arg, (void __user *)user, size))
 		return -EFAULT;
 	ret = call(file, cmd, &arg);
-	/* an answer, or how much room there should have been */
+	/* the answer, or for -ERANGE the room needed */
 	if (_IOC_DIR(cmd) & _IOC_READ && (!ret || ret == -ERANGE) &&
 	    copy_to_user((void __user *)user, &arg, size))
 		return -EFAULT;
@@ -191,8 +191,7 @@ static int llds_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 	if (READ_ONCE(sqe->reserved))
 		return -EINVAL;
-	/* calls that ask for memory or copy much go to a worker rather than hold up the
-	 * submitter */
+	/* calls that allocate or copy much are run by a worker, so as not to delay the submitter */
 	if (issue_flags & IO_URING_F_NONBLOCK && cmd->cmd_op != LLDS_GET)
 		return -EAGAIN;
 	return llds_ioctl(cmd->file, cmd->cmd_op, argument);

@@ -2,12 +2,12 @@
 /*
  * memory.c - the memory of a store, counted against its limit.
  *
- *   nodes                       blocks that the index asks for
+ *   nodes of the index          pages, as the index asks for them
  *   entries up to 2,048 bytes   objects of a few sizes; a page holds objects of one size
  *            up to 32 KiB       pages of their own
  *            above              vmalloc
  *
- * Pages are zeroed when they are allocated. A page is freed when its last object is.
+ * Pages are zeroed when they are allocated. A page of objects is freed with its last object.
  */
 #include <linux/kmemleak.h>
 #include <linux/mm.h>
@@ -20,7 +20,7 @@
 #define PAGES_MAX (PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
 #define FREE_BYTE 0x6b
 
-/* multiples of 8; the larger ones fill a page as well as they can */
+/* multiples of 8; the larger ones waste little of a page */
 static const u16 class_bytes[LLDS_CLASSES] = { 32,  40,	 48,  56,   64,	  80,  96,  112,
 					       128, 160, 192, 224,  256,  320, 384, 448,
 					       576, 672, 816, 1024, 1360, 2048 };
@@ -48,7 +48,7 @@ void *llds_pages_new(struct llds_store *store, size_t size, bool always)
 	if (charge(store, size, always))
 		return ERR_PTR(-ENOSPC);
 	if (size > PAGES_MAX)
-		gfp |= __GFP_NORETRY; /* the index then asks for less */
+		gfp |= __GFP_NORETRY; /* on failure the index asks for less */
 	pages = alloc_pages_exact(size, gfp);
 	if (!pages) {
 		uncharge(store, size);
@@ -65,13 +65,15 @@ void llds_pages_free(struct llds_store *store, void *pages, size_t size)
 
 /* ---- objects ---- */
 
-/* A page of objects, in its struct page's private; numbers begin at 1, 0: none. */
+/* The state of a page of objects, kept in its struct page's private word. Objects are numbered from
+ * 1; 0: none. */
 union objects_of {
 	unsigned long word;
 	struct {
 		u16 used;
-		u16 free;  /* the first one; the next one's number is in its first bytes */
-		u16 fresh; /* so many have been handed out once */
+		u16 free;  /* the first free object; its first bytes hold the number of the next one
+			    */
+		u16 fresh; /* objects that have been handed out at least once */
 	};
 };
 
@@ -84,7 +86,7 @@ static unsigned int class_of(size_t bytes)
 	return c;
 }
 
-/* An object from a page that has one. Under the class's lock. */
+/* Takes an object from a page that has a free one. The class's lock is held. */
 static void *take_object(struct page *page, unsigned int bytes)
 {
 	union objects_of o = { page_private(page) };
@@ -93,7 +95,7 @@ static void *take_object(struct page *page, unsigned int bytes)
 	if (o.free) {
 		object = objects + (o.free - 1) * bytes;
 		o.free = *(u16 *)object;
-		if (IS_ENABLED(CONFIG_KASAN)) /* which does not see objects of ours */
+		if (IS_ENABLED(CONFIG_KASAN)) /* KASAN does not track these objects */
 			WARN_ONCE(memchr_inv(object + sizeof(u16), FREE_BYTE, bytes - sizeof(u16)),
 				  "llds: a free object was written to\n");
 	} else {
@@ -169,7 +171,7 @@ void *llds_memory_new(struct llds_store *store, size_t bytes)
 		uncharge(store, pages);
 		return ERR_PTR(-ENOMEM);
 	}
-	kmemleak_not_leak(p); /* known from nodes, where it is not looked for */
+	kmemleak_not_leak(p); /* only index nodes point to it, and kmemleak does not scan them */
 	return p;
 }
 

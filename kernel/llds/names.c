@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * names.c - stores that stay when their descriptors are closed: name, owner, mode.
+ * names.c - stores that outlive their descriptors: name, owner, mode.
  *
- * Names are the machine's, not a namespace's. Owners are compared as the kernel knows them, so a
- * user namespace sees its own users' stores; capabilities count in the initial user namespace only.
- * A name keeps the module loaded, as an open descriptor does.
+ * Names belong to the machine, not to a namespace. Owners are compared by kernel ids, so a user
+ * namespace sees the stores of its own users; capabilities count in the initial user namespace
+ * only. A name holds a reference to the module, as an open descriptor does.
  */
 #include <linux/capability.h>
 #include <linux/ctype.h>
@@ -17,7 +17,7 @@
 
 #include "store.h"
 
-/* 32 bits hold it on every machine; 0 would be no store at all */
+/* fits in 32 bits on every machine; 0 would allow no store */
 unsigned long llds_limit = 1024;
 module_param_named(limit_mb, llds_limit, ulong, 0644);
 MODULE_PARM_DESC(limit_mb,
@@ -90,7 +90,7 @@ static int create(const struct llds_attach *ask, fmode_t fmode, struct llds_stor
 	(*store)->group = current_fsgid();
 	(*store)->mode = ask->mode & ~current_umask();
 	(*store)->named = true;
-	llds_store_get(*store); /* the name's */
+	llds_store_get(*store); /* the name's reference */
 	__module_get(THIS_MODULE);
 	list_add(&(*store)->link, &names);
 	names_count++;
@@ -139,6 +139,6 @@ int llds_remove(const char *name)
 	if (ret)
 		return ret;
 	llds_store_put(store);
-	module_put(THIS_MODULE); /* the caller's descriptor holds another one */
+	module_put(THIS_MODULE); /* the caller's descriptor holds another reference */
 	return 0;
 }

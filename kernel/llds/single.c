@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * single.c - calls on one key: values between the user and entries. Nothing here holds a lock, and
- * what the user says was copied once, by the caller.
+ * single.c - calls on one key: values are copied between the user and entries. No lock is held
+ * here, and the caller has copied the user's struct, once.
  */
 #include <linux/ctype.h>
 #include <linux/kernel.h>
@@ -38,7 +38,7 @@ int llds_get_one(struct llds_store *store, struct llds_get *get)
 	return ret;
 }
 
-/* An entry with the user's bytes, or ERR_PTR. */
+/* Returns a new entry with the user's bytes, or ERR_PTR. */
 static struct llds_entry *entry_from_user(struct llds_store *store, u64 value, u32 size)
 {
 	struct llds_entry *entry = llds_entry_new(store, size);
@@ -78,7 +78,7 @@ int llds_delete_one(struct llds_store *store, const struct llds_delete *del)
 	return del->flags & ~LLDS_IF_VERSION ? -EINVAL : llds_change(store, &op);
 }
 
-/* Does a held entry have these bytes of the user's? 1, 0 or -EFAULT */
+/* Returns whether a held entry has these bytes of the user's: 1, 0 or -EFAULT. */
 static int same_as_user(const struct llds_entry *entry, u64 address, u32 size)
 {
 	const u8 __user *user = u64_to_user_ptr(address);
@@ -108,7 +108,7 @@ int llds_cas_one(struct llds_store *store, struct llds_cas *cas)
 	op.new = entry_from_user(store, cas->value, cas->size);
 	if (IS_ERR(op.new))
 		return PTR_ERR(op.new);
-	do { /* equal bytes under a new version are equal bytes: compare again */
+	do { /* on -EAGAIN the version is another one, but the bytes may be equal: compare again */
 		old = llds_find(store, cas->key);
 		if (!old) {
 			ret = -ENOENT;
@@ -130,7 +130,7 @@ int llds_cas_one(struct llds_store *store, struct llds_cas *cas)
 	return ret;
 }
 
-/* Digits with an optional sign '-', a NUL behind them or not. 0 | -EDOM */
+/* Parses decimal digits with an optional '-' and an optional NUL at the end. 0 | -EDOM */
 static int parse_number(const struct llds_entry *entry, s64 *number)
 {
 	u32 size = entry->size;
@@ -142,7 +142,7 @@ static int parse_number(const struct llds_entry *entry, s64 *number)
 		return -EDOM;
 	memcpy(text, entry->data, size);
 	text[size] = 0;
-	/* kstrtoll would take a newline at the end */
+	/* kstrtoll() would accept a newline at the end */
 	return isdigit(text[size - 1]) && !kstrtoll(text, 10, number) ? 0 : -EDOM;
 }
 

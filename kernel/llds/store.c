@@ -12,15 +12,15 @@
 #include "store.h"
 
 #define SCAN_MAX 16
-/* At the limit, with others changing the store: look for room so often. */
+/* At the limit, while others change the store: how often to look for room. */
 #define ROOM_TRIES 4
 
 static struct workqueue_struct *teardown;
 static atomic_t stores = ATOMIC_INIT(0);
 
 static void note_expires(struct llds_store *store, u64 expires);
-/* A set found the limit: are there entries that are nobody's any more? They are freed then.
- * Sleeps. */
+/* Called when a set hits the limit: removes expired entries and waits until retired ones are freed.
+ * Returns whether there were any. Sleeps. */
 static bool make_room(struct llds_store *store);
 
 static void store_unref(struct llds_store *store)
@@ -32,18 +32,19 @@ static void store_unref(struct llds_store *store)
 	atomic_dec(&stores);
 }
 
-/* ---- burials ---- */
+/* ---- retired entries: freed after a grace period ---- */
 
 static void bury(struct llds_store *store)
 {
 	if (test_and_set_bit(0, &store->burying))
-		return; /* there will be another round */
+		return; /* the work that runs takes the new entries too */
 	refcount_inc(&store->refs);
 	store->waiting = llist_del_all(&store->buried);
 	queue_rcu_work(teardown, &store->burial);
 }
 
-/* Who might look at the counts of `waiting` has left. */
+/* A grace period has passed: no reader can look at the counts of the entries in `waiting` any more.
+ * Frees them, and starts another round for the entries retired meanwhile. */
 static void burial_work(struct work_struct *work)
 {
 	struct llds_store *store = container_of(to_rcu_work(work), struct llds_store, burial);
@@ -60,7 +61,8 @@ static void burial_work(struct work_struct *work)
 		return;
 	}
 	clear_bit_unlock(0, &store->burying);
-	smp_mb__after_atomic(); /* who buried one and saw the bit set: it is seen here */
+	smp_mb__after_atomic(); /* an entry whose retirer saw the bit set is seen by the following
+				   load */
 	if (!llist_empty(&store->buried))
 		bury(store);
 	store_unref(store);
@@ -101,13 +103,13 @@ struct llds_entry *llds_entry_new(struct llds_store *store, u32 size)
 	return entry;
 }
 
-/* Nobody else sees it. */
+/* Frees an entry that no other thread can see. */
 void llds_entry_free(struct llds_store *store, struct llds_entry *entry)
 {
 	llds_memory_free(store, entry, entry_bytes(entry->size));
 }
 
-/* Readers that look at the count of an entry they have just found may still be there. */
+/* Puts an entry. The last put retires it, because readers may still look at its count. */
 void llds_entry_put(struct llds_store *store, struct llds_entry *entry)
 {
 	if (!refcount_dec_and_test(&entry->refs))
@@ -116,10 +118,8 @@ void llds_entry_put(struct llds_store *store, struct llds_entry *entry)
 	bury(store);
 }
 
-/*
- * Nodes are only asked for by tree_new and preloads: sleeping is allowed. The first block of a tree
- * is not refused, so that a full store can be cleared.
- */
+/* Called by tree_new and by preloads only, so it may sleep. The first block of a tree is never
+ * refused, so that a full store can be cleared. */
 static void *node_memory(void *ctx, size_t size, size_t align)
 {
 	struct llds_tree *tree = ctx;
@@ -149,13 +149,13 @@ static void drop_item(void *arg, const struct lath_item *item)
 {
 	struct llds_entry *entry = (struct llds_entry *)(uintptr_t)item->value;
 
-	/* readers have left; somebody may hold it */
+	/* no reader can see it any more, but a caller may hold it */
 	if (refcount_dec_and_test(&entry->refs))
 		llds_entry_free(arg, entry);
 	cond_resched();
 }
 
-/* No reader has the tree any more. */
+/* A grace period after the last put: no reader has the tree any more. Frees it and its entries. */
 static void tree_work(struct work_struct *work)
 {
 	struct llds_tree *tree = container_of(to_rcu_work(work), struct llds_tree, work);
@@ -173,7 +173,7 @@ static void tree_put(struct llds_tree *tree)
 
 static struct llds_tree *tree_new(struct llds_store *store)
 {
-	/* of a power of two, so that kmalloc aligns the list in it */
+	/* a power of two, so that kmalloc aligns the index in it */
 	struct llds_tree *tree = kzalloc(roundup_pow_of_two(sizeof(*tree)), LLDS_GFP);
 	const struct lath_allocator allocator = { node_memory, node_memory_free, tree };
 	struct lath_config config = LATH_CONFIG_INIT;
@@ -239,7 +239,7 @@ int llds_clear(struct llds_store *store)
 	if (!fresh)
 		return -ENOMEM;
 	tree_put(unrcu_pointer(
-		xchg(&store->tree, RCU_INITIALIZER(fresh)))); /* two clears may meet */
+		xchg(&store->tree, RCU_INITIALIZER(fresh)))); /* two clears may run concurrently */
 	return 0;
 }
 
@@ -262,7 +262,7 @@ struct llds_entry *llds_find(struct llds_store *store, u64 key)
 		entry = entry_at(rcu_dereference(store->tree), key);
 		if (entry && !llds_entry_seen(entry))
 			entry = NULL;
-		/* a count of 0: it left the index meanwhile, look again */
+		/* a count of 0: it has left the index meanwhile, look again */
 	} while (entry && !refcount_inc_not_zero(&entry->refs));
 	rcu_read_unlock();
 	return entry;
@@ -310,7 +310,7 @@ unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backwa
 
 		if (!llds_entry_seen(entry))
 			continue;
-		if (!refcount_inc_not_zero(&entry->refs)) /* replaced meanwhile, or deleted */
+		if (!refcount_inc_not_zero(&entry->refs)) /* replaced or deleted meanwhile */
 			entry = llds_find(store, items[i].key);
 		if (!entry)
 			continue;
@@ -330,7 +330,8 @@ unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backwa
 
 /* ---- changing one key ---- */
 
-/* May the key change from what it is? old: what can be seen, or NULL. */
+/* Returns whether the operation is allowed on the visible entry `old` (NULL: none): 0 | -EEXIST |
+ * -ENOENT | -EAGAIN */
 static int may_change(const struct llds_op *op, const struct llds_entry *old)
 {
 	if (op->flags & LLDS_ADD && old)
@@ -342,7 +343,7 @@ static int may_change(const struct llds_op *op, const struct llds_entry *old)
 	return 0;
 }
 
-/* A tree held, with nodes for an insert that splits. */
+/* A held tree, and nodes for an insert that splits a leaf. */
 struct bring {
 	struct llds_tree *tree;
 	struct lath_preload nodes;
@@ -357,7 +358,7 @@ static void bring_end(struct bring *bring)
 	bring->tree = NULL;
 }
 
-/* Not inside a reader. */
+/* Holds the tree and preloads nodes. Not in a read-side critical section. 0 | -ENOSPC | -ENOMEM */
 static int bring_nodes(struct llds_store *store, struct bring *bring)
 {
 	if (!bring->tree) {
@@ -372,8 +373,8 @@ static int bring_nodes(struct llds_store *store, struct bring *bring)
 	return READ_ONCE(store->refused) ? -ENOSPC : -ENOMEM;
 }
 
-#define AGAIN 1 /* somebody else was faster */
-#define NODES 2 /* an insert needs nodes */
+#define AGAIN 1 /* another thread has changed the key meanwhile */
+#define NODES 2 /* the insert needs preloaded nodes */
 
 static int try_change(struct llds_tree *tree, struct llds_op *op, struct lath_preload *nodes,
 		      struct llds_entry **old)
@@ -422,7 +423,7 @@ int llds_change(struct llds_store *store, struct llds_op *op)
 
 		rcu_read_lock();
 		tree = rcu_dereference(store->tree);
-		if (bring.tree && bring.tree != tree) { /* cleared meanwhile */
+		if (bring.tree && bring.tree != tree) { /* the store was cleared meanwhile */
 			rcu_read_unlock();
 			bring_end(&bring);
 			continue;
@@ -456,7 +457,8 @@ static void note_expires(struct llds_store *store, u64 expires)
 		;
 }
 
-/* Delete expired entries of [from, ...]; where to go on, or 0: the end. */
+/* Deletes expired entries among the next SCAN_MAX from `from` on. Returns the key to continue from,
+ * or 0 at the end. */
 static u64 sweep_some(struct llds_store *store, u64 from, bool *found)
 {
 	struct lath_item items[SCAN_MAX];
@@ -510,7 +512,7 @@ static bool make_room(struct llds_store *store)
 
 	if (!found && !test_bit(0, &store->burying))
 		return false;
-	/* one round for what waits, one for what came after it */
+	/* one round for the entries in `waiting`, one for those retired after it began */
 	flush_rcu_work(&store->burial);
 	flush_rcu_work(&store->burial);
 	return !fatal_signal_pending(current);
@@ -533,7 +535,7 @@ int llds_store_init(void)
 	return teardown ? 0 : -ENOMEM;
 }
 
-/* Stores that were closed end before the module goes: works queue each other through RCU. */
+/* Waits until all closed stores are freed: their works queue each other through RCU. */
 void llds_store_exit(void)
 {
 	while (atomic_read(&stores)) {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * store.h - a store inside the kernel (store.c, memory.c), calls on it (single.c, batch.c), and the
- * names of stores (names.c).
+ * store.h - a store in the kernel (store.c, memory.c), calls on it (single.c, batch.c), and named
+ * stores (names.c).
  *
  *   file --> store --> tree --> index of lathwork.ko: key -> entry
  *              |         |
- *            users      refs: the store's own, and calls that bring nodes along
+ *            users      refs: the store's own, and calls that hold preloaded nodes
  *
- * A store lives while a descriptor or its name uses it; then, or when it is cleared, its tree goes
- * to a worker that frees it in peace. Entries never change: a new value is a new entry, exchanged
- * in the index while the old one is what it was made from. Readers find an entry inside an RCU
- * reader; a value that does not fit on the stack is held by a count while it is copied to the user.
- * Whose count has
- * gone to 0 is buried: freed when all readers have left that may look at the count.
+ * A store lives while a descriptor or its name uses it. When it ends or is cleared, a worker frees
+ * its tree. Entries are immutable: a new value is a new entry, which replaces the old one in the
+ * index if that is still the entry the change was made from. A reader finds an entry in a read-side
+ * critical section and takes a reference to copy it to the user. An entry whose count drops to 0 is
+ * retired: it is freed after a grace period, because readers may still look at the count.
  */
 #ifndef LLDS_STORE_H
 #define LLDS_STORE_H
@@ -29,7 +28,7 @@
 #include "lathwork/uapi/llds.h"
 #include "lathwork/index.h"
 
-/* Charged to the cgroup of who asks; what users ask for leaves no line in the log. */
+/* Charged to the caller's cgroup; a failure is not logged, since users choose the sizes. */
 #define LLDS_GFP (GFP_KERNEL_ACCOUNT | __GFP_NOWARN)
 
 struct llds_entry {
@@ -38,7 +37,7 @@ struct llds_entry {
 	u64 version;
 	u64 expires;
 	union {
-		struct llist_node buried; /* nobody holds it any more */
+		struct llist_node buried; /* the count is 0: linked until it is freed */
 		DECLARE_FLEX_ARRAY(u8, data);
 	};
 };
@@ -47,12 +46,12 @@ struct llds_tree {
 	struct lath_index list;
 	struct llds_store *store;
 	atomic64_t items;
-	bool begun; /* has its first block of nodes */
+	bool begun; /* its first block of nodes has been allocated */
 	refcount_t refs;
 	struct rcu_work work;
 };
 
-/* Entries of a size: pages that have room (memory.c). */
+/* Objects of one size: pages that have free ones (memory.c). */
 #define LLDS_CLASSES 22
 struct llds_class {
 	spinlock_t lock;
@@ -62,25 +61,25 @@ struct llds_class {
 struct llds_store {
 	struct llds_tree __rcu *tree;
 	refcount_t users; /* descriptors and the name */
-	refcount_t refs;  /* users as one, trees, and the burial under way */
+	refcount_t refs;  /* one for all users, one per tree, one for a pending burial_work() */
 	atomic64_t bytes;
-	atomic64_t index_bytes; /* of them */
+	atomic64_t index_bytes; /* of these bytes */
 	atomic64_t version;
 	u64 limit;
-	bool refused; /* the limit was what made the last allocation of a node fail */
+	bool refused; /* the last allocation of a node failed because of the limit */
 
 	struct llds_class class[LLDS_CLASSES]; /* memory.c */
 
-	/* buried entries: new ones, and those whose readers are waited for */
+	/* retired entries: new ones, and those whose grace period is running */
 	struct llist_head buried;
 	struct llist_node *waiting;
-	unsigned long burying; /* bit 0: the work is under way */
+	unsigned long burying; /* bit 0: burial_work() is pending */
 	struct rcu_work burial;
 
-	u64 first_expires; /* no entry expires before */
+	u64 first_expires; /* no entry expires before this time */
 	struct mutex sweep_lock;
 
-	/* of a named store; under names.c's lock */
+	/* of a named store; protected by names_lock */
 	struct list_head link;
 	char name[LLDS_NAME_MAX + 1];
 	kuid_t owner;
@@ -89,13 +88,13 @@ struct llds_store {
 	bool named;
 };
 
-/* What a change looks like to llds_change. */
+/* A change of one key, for llds_change. */
 struct llds_op {
 	u64 key;
 	u32 flags;
 	u64 version;		/* LLDS_IF_VERSION */
 	u64 new_version;	/* out */
-	struct llds_entry *new; /* taken over if the change succeeds; NULL: delete */
+	struct llds_entry *new; /* owned by the store if the change succeeds; NULL: delete */
 };
 
 int llds_store_init(void);
@@ -105,18 +104,19 @@ struct llds_store *llds_store_new(u64 limit);
 void llds_store_get(struct llds_store *store);
 void llds_store_put(struct llds_store *store);
 
-/* An entry with room for size bytes, or ERR_PTR: -E2BIG, -ENOMEM, -ENOSPC. Sleeps. */
+/* Returns a new entry with room for `size` bytes, or ERR_PTR: -E2BIG, -ENOMEM, -ENOSPC. Sleeps. */
 struct llds_entry *llds_entry_new(struct llds_store *store, u32 size);
 void llds_entry_free(struct llds_store *store, struct llds_entry *entry);
 void llds_entry_put(struct llds_store *store, struct llds_entry *entry);
 bool llds_entry_seen(const struct llds_entry *entry);
 
-/* The entry, held, or NULL. */
+/* Returns the entry with a reference, or NULL: absent or expired. */
 struct llds_entry *llds_find(struct llds_store *store, u64 key);
-/* The same for at most 16. */
+/* As llds_find() for at most 16 keys. */
 void llds_find_batch(struct llds_store *store, unsigned int n, const u64 *keys,
 		     struct llds_entry **found);
-/* Held entries of [from, last] in order, at most max (16); the number, and where to go on. */
+/* Stores up to max (at most 16) keys and entries, with references, of [from, last] in order.
+ * Returns their number; *more: there may be more, from *next on. */
 unsigned int llds_scan(struct llds_store *store, u64 from, u64 last, bool backward,
 		       unsigned int max, u64 *keys, struct llds_entry **found, u64 *next,
 		       bool *more);
@@ -124,11 +124,11 @@ int llds_change(struct llds_store *store, struct llds_op *op);
 int llds_clear(struct llds_store *store);
 void llds_fill_stats(struct llds_store *store, struct llds_stats *stats);
 
-/* memory.c: zeroed pages of the store's own, at most 2 MiB; always: never -ENOSPC. ERR_PTR:
- * -ENOSPC, -ENOMEM */
+/* memory.c: allocates zeroed pages for the store, at most 2 MiB. always: even above the limit.
+ * ERR_PTR: -ENOSPC, -ENOMEM */
 void *llds_pages_new(struct llds_store *store, size_t size, bool always);
 void llds_pages_free(struct llds_store *store, void *pages, size_t size);
-/* Memory of an entry. */
+/* Allocates the memory of an entry. ERR_PTR: -ENOSPC, -ENOMEM */
 void *llds_memory_new(struct llds_store *store, size_t bytes);
 void llds_memory_free(struct llds_store *store, void *p, size_t bytes);
 void llds_memory_init(struct llds_store *store);
@@ -142,7 +142,7 @@ bool llds_may_manage(const struct llds_store *store);
 
 /* single.c: one element, in kernel memory */
 int llds_get_one(struct llds_store *store, struct llds_get *get);
-/* Copy a held entry to where get says. */
+/* Copies a held entry to the user as *get says. 0 | -EFAULT | -ERANGE */
 int llds_copy_out(struct llds_entry *entry, struct llds_get *get);
 int llds_set_one(struct llds_store *store, struct llds_set *set);
 int llds_delete_one(struct llds_store *store, const struct llds_delete *del);

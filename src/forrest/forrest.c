@@ -18,13 +18,14 @@ struct forrest {
 
 static struct {
 	pthread_mutex_t lock;
-	struct lath_store *store; /* one for all handles */
+	struct lath_store *store; /* shared by all handles */
 	unsigned long handles;
-	int outlives; /* the entries are somewhere else: nobody needs the store between the last
-			 handle and the next */
+	int outlives; /* entries are outside this process: the store is closed with the last handle
+			 and opened again */
 } shared = { PTHREAD_MUTEX_INITIALIZER, NULL, 0, 0 };
 
-/* A program with more rights than its user lets him choose no file. */
+/* Opens the store that FORREST_STORE names. A setuid program ignores the variable: its user may not
+ * choose a file. */
 static int open_shared(void)
 {
 	const char *spec = secure_getenv("FORREST_STORE");
@@ -33,7 +34,8 @@ static int open_shared(void)
 	return lath_store_open(&shared.store, spec, NULL);
 }
 
-/* What could not be written stays, for the next cleanup. */
+/* Writes the store and, if its entries are outside this process, closes it. What could not be
+ * written stays for the next cleanup. */
 static int last_handle(void)
 {
 	int ret = lath_store_sync(shared.store);
@@ -55,8 +57,8 @@ static void after_fork(void)
 	pthread_mutex_unlock(&shared.lock);
 }
 
-/* The lock is held around calls of the store: its handlers are registered after the store's, so
- * fork() takes it first. */
+/* The lock is held around calls of the store. So these handlers are registered after the store's,
+ * and fork() runs them first. */
 static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
@@ -123,7 +125,7 @@ llds_result_ent *forrest_insert_key(FORREST *handle, uint64_t key, void *val, in
 
 	if (!handle || vlen < 0 || (vlen && !val))
 		return result_of(key, -EINVAL);
-	ent = result_of(key, 0); /* before the change: a failure changes nothing */
+	ent = result_of(key, 0); /* allocated before the change: a failure changes nothing */
 	if (!ent)
 		return NULL;
 	ent->val = val;
@@ -166,7 +168,7 @@ llds_result_ent *forrest_delete_key(FORREST *handle, uint64_t key)
 	return ent;
 }
 
-/* One after the other: nobody waits for the whole. */
+/* Deletes one entry after the other: no other call waits for the whole. */
 llds_result_ent *forrest_rm_tree(FORREST *handle)
 {
 	llds_result_ent *ent = result_of(0, handle ? SUCCESS : -EINVAL);

@@ -15,6 +15,7 @@ static inline int balance_of(const struct lath_bst_node *n)
 
 static inline void set_balance(struct lath_bst_node *n, int balance)
 {
+	LATH_ASSERT(balance >= -1 && balance <= 1);
 	n->up = (n->up & ~BST_BITS) | (uintptr_t)(balance + 1);
 }
 

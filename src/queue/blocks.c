@@ -39,6 +39,7 @@ size_t lath_blocks_memsize(u32 requests)
 
 static void free_block(struct lath_blocks *b, u32 id)
 {
+	LATH_ASSERT(id && id < b->blocks && id != b->free_block);
 	/* a stale hint must find no entry here */
 	b->info[id].lo = b->info[id].hi = b->info[id].sorted = 0;
 	b->info[id].next = b->free_block;
@@ -47,6 +48,7 @@ static void free_block(struct lath_blocks *b, u32 id)
 
 static void free_page(struct lath_blocks *b, u32 page)
 {
+	LATH_ASSERT(page < b->pages && page != b->free_page);
 	b->page[page].next_free = b->free_page;
 	b->free_page = page;
 }
@@ -56,6 +58,7 @@ void lath_blocks_init(struct lath_blocks *b, u32 requests, void *memory)
 	char *at = memory;
 	u32 i;
 
+	LATH_ASSERT(!((uintptr_t)memory % 64));
 	b->blocks = blocks_for(requests);
 	b->pages = pages_for(b->blocks);
 	b->top_cap = 2 * b->pages;
@@ -83,7 +86,7 @@ static u32 take_block(struct lath_blocks *b)
 {
 	u32 id = b->free_block;
 
-	LATH_ASSERT(id != LATH_NONE);
+	LATH_ASSERT(id != LATH_NONE && b->info[id].lo == b->info[id].hi);
 	b->free_block = b->info[id].next;
 	return id;
 }
@@ -108,6 +111,7 @@ static u32 top_insert(struct lath_blocks *b, u32 i, u64 separator)
 		b->top_lo = 0;
 		b->top_hi = n;
 	}
+	LATH_ASSERT(i >= b->top_lo && i <= b->top_hi && b->top_hi < b->top_cap);
 	n = b->top_hi++ - i;
 	memmove(b->top_sep + i + 1, b->top_sep + i, n * sizeof(u64));
 	memmove(b->top_id + i + 1, b->top_id + i, n * sizeof(u32));
@@ -124,8 +128,10 @@ static u32 top_index(const struct lath_blocks *b, u32 page)
 {
 	u32 i = b->top_lo;
 
-	while (b->top_id[i] != page)
+	while (b->top_id[i] != page) {
 		i++;
+		LATH_ASSERT(i < b->top_hi);
+	}
 	return i;
 }
 
@@ -134,8 +140,10 @@ static u32 page_slot(const struct lath_blocks *b, u32 id)
 	const struct lath_page *page = &b->page[b->info[id].page];
 	u32 i = page->lo;
 
-	while (page->id[i] != id)
+	while (page->id[i] != id) {
 		i++;
+		LATH_ASSERT(i < page->hi);
+	}
 	return i;
 }
 
@@ -144,6 +152,7 @@ static void page_remove(struct lath_blocks *b, u32 page_id, u32 slot)
 	struct lath_page *page = &b->page[page_id];
 	u32 n, i;
 
+	LATH_ASSERT(slot >= page->lo && slot < page->hi);
 	if (slot == page->lo) {
 		page->lo++;
 	} else {
@@ -214,6 +223,7 @@ static void page_insert(struct lath_blocks *b, u32 page_id, u32 slot, u64 separa
 		page_id = page_split(b, page_id, &slot, separator);
 		page = &b->page[page_id];
 	}
+	LATH_ASSERT(slot >= page->lo && slot <= page->hi && page->hi < LATH_PAGE_CAP);
 	for (i = page->hi++; i > slot; i--) {
 		page->sep[i] = page->sep[i - 1];
 		page->id[i] = page->id[i - 1];
@@ -230,6 +240,7 @@ u32 lath_blocks_add(struct lath_blocks *b, u32 beside, u32 slot, u64 separator)
 	u32 id = take_block(b);
 	struct lath_block_info *info = &b->info[id], *near = &b->info[beside];
 
+	LATH_ASSERT(beside < b->blocks && b->page[near->page].id[slot] == beside);
 	page_insert(b, near->page, slot + 1, separator, id);
 	info->next = near->next;
 	info->prev = beside;
@@ -242,6 +253,7 @@ u32 lath_blocks_first(struct lath_blocks *b)
 {
 	u32 id = take_block(b), page = b->top_id[top_insert(b, b->top_lo, 0)];
 
+	LATH_ASSERT(!b->first && !b->last && b->top_hi - b->top_lo == 1);
 	b->page[page].id[0] = id;
 	b->page[page].sep[0] = 0;
 	b->page[page].hi = 1;
@@ -270,6 +282,7 @@ void lath_blocks_drop_first(struct lath_blocks *b)
 	u32 id = b->first, next = b->info[id].next, page_id = b->top_id[b->top_lo];
 	struct lath_page *page = &b->page[page_id];
 
+	LATH_ASSERT(page->id[page->lo] == id && b->info[id].lo == b->info[id].hi);
 	if (unlikely(++page->lo == page->hi)) {
 		free_page(b, page_id);
 		if (++b->top_lo == b->top_hi)

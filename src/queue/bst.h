@@ -57,6 +57,7 @@ static inline void bst_rotate(struct lath_bst *tree, struct lath_bst_node *x, in
 {
 	struct lath_bst_node *y = x->child[!dir], *inner = y->child[dir], *parent = bst_parent(x);
 
+	LATH_ASSERT((parent ? parent->child[parent->child[1] == x] : tree->root) == x);
 	x->child[!dir] = inner;
 	if (inner)
 		bst_set_parent(inner, x);
@@ -74,6 +75,7 @@ static inline int bst_link(struct lath_bst *tree, struct lath_bst_node *node, ui
 	bool first = true, last = true;
 	int dir = 0;
 
+	LATH_ASSERT(!((uintptr_t)node & BST_BITS));
 	while (n) {
 		parent = n;
 		dir = !lath_before(node->key, n->key);
@@ -152,6 +154,7 @@ static inline struct bst_hole bst_unlink(struct lath_bst *tree, struct lath_bst_
 	struct lath_bst_node *only, *parent = bst_parent(node);
 	struct bst_hole hole = { parent, parent && parent->child[1] == node, node->up & BST_BITS };
 
+	LATH_ASSERT((parent ? parent->child[hole.dir] : tree->root) == node);
 	if (tree->end[0] == node)
 		tree->end[0] = bst_step(node, 1);
 	if (tree->end[1] == node)

@@ -66,6 +66,7 @@ static void free_children(struct lath_fib_node *z)
 /* Makes b, which is in no ring any more, a child of a. */
 static void adopt(struct lath_fib_node *a, struct lath_fib_node *b)
 {
+	LATH_ASSERT(!comes_first(b, a) && a->degree < MAX_DEGREE - 1);
 	b->parent = a;
 	b->marked = 0;
 	if (a->child) {
@@ -144,6 +145,7 @@ static void cut(struct lath_fib_heap *heap, struct lath_fib_node *n)
 {
 	struct lath_fib_node *p = n->parent;
 
+	LATH_ASSERT(p->degree && n->left->right == n && n->right->left == n);
 	if (p->child == n)
 		p->child = n->right == n ? NULL : n->right;
 	ring_remove(n);
@@ -157,6 +159,7 @@ void lath_fib_remove(struct lath_fib_heap *heap, struct lath_fib_node *node)
 {
 	struct lath_fib_node *p = node->parent, *up, *least = heap->least;
 
+	LATH_ASSERT(least && node->left->right == node && node->right->left == node);
 	if (node == least) {
 		lath_fib_pop(heap);
 		return;

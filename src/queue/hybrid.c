@@ -48,6 +48,7 @@ static inline u32 live(const struct lath_blocks *b, u32 id)
 
 static inline void set_live(struct lath_block_info *info, u32 lo, u32 hi)
 {
+	LATH_ASSERT(lo < hi && hi <= LATH_BLOCK_CAP);
 	info->lo = (u8)lo;
 	info->hi = info->sorted = (u8)hi;
 }
@@ -168,6 +169,7 @@ static u32 append_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 	u32 hi = info->hi;
 
 	LATH_ASSERT(m && info->sorted == info->hi);
+	LATH_ASSERT(rel(b, s[0] | LATH_TAG_MASK) >= rel(b, b->block[id].e[hi - 1]));
 	if (hi == LATH_BLOCK_CAP) {
 		id = lath_blocks_add(b, id, slot, position(s[0]));
 		info = &b->info[id];
@@ -189,7 +191,7 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 	struct lath_block_info *info = &b->info[id];
 	u32 n = live(b, id) + m, half = n;
 
-	LATH_ASSERT(m && n <= LATH_BLOCK_CAP + LATH_SORTQ_FRESH);
+	LATH_ASSERT(m && n <= LATH_BLOCK_CAP + LATH_SORTQ_FRESH && info->sorted == info->hi);
 	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->gate.base);
 	if (n > LATH_BLOCK_CAP) {
 		half = n / 2;
@@ -222,6 +224,7 @@ static u32 place_run(struct sortq *q, u32 id, u32 slot, const u64 *s, u32 m)
 		b->ops->merge(e + info->lo, e + info->lo, info->hi - info->lo, s, m, b->gate.base);
 	info->hi += (u8)m;
 	info->sorted = info->hi;
+	LATH_ASSERT(info->hi <= LATH_BLOCK_CAP);
 	tell(q, id, s, m);
 	return m;
 }
@@ -277,6 +280,7 @@ static noinline void make_room(struct sortq *q, u32 id, u32 slot)
 	u64 *e = b->block[id].e;
 	u32 n = live(b, id), half = n > LATH_BLOCK_CAP * 3 / 4 ? n / 2 : n;
 
+	LATH_ASSERT(info->hi == LATH_BLOCK_CAP);
 	tidy(b, id);
 	memmove(e, e + info->lo, n * sizeof(u64));
 	if (half < n)
@@ -316,6 +320,7 @@ static void place_late(struct sortq *q, const u64 *s, u32 n)
 				if (free_block != b->free_block)
 					break;
 			}
+			LATH_ASSERT(info->hi < LATH_BLOCK_CAP && live(b, id));
 			b->block[id].e[info->hi++] = s[i];
 			if (q->notes)
 				note_of(q, s[i] & LATH_TAG_MASK)->block = id;
@@ -374,6 +379,7 @@ static void count_gone(struct lath_blocks *b)
 
 	if (!gone)
 		return;
+	LATH_ASSERT(gone <= live(b, b->first) && gone <= b->count);
 	b->gate.base = b->gate.next[-1] & b->sweep_mask;
 	b->count -= gone;
 	b->info[b->first].lo += (u8)gone;
@@ -454,6 +460,7 @@ int lath_hybrid_insert_at(struct sortq *q, u64 place, struct lath_request *rq)
 	u64 entry[1 + LATH_PAD] = { entry_of(rq) };
 
 	LATH_ASSERT(!b->gate.fresh_count && !q->removed_count); /* as the seek left it */
+	LATH_ASSERT(b->gate.next == b->opened && p >= info->lo && p <= info->hi);
 	if (unlikely(!b->first || (info->hi == LATH_BLOCK_CAP && short_of_room(b)))) {
 		lath_sortq_gather(public_of(q), rq);
 		return 0;
@@ -484,6 +491,7 @@ static inline u64 take_fresh(struct lath_sortq_gate *gate, u32 at)
 	u64 entry = gate->fresh[at];
 	u32 i;
 
+	LATH_ASSERT(at < gate->fresh_count && gate->fresh_count <= FEW_FRESH);
 	for (i = 0; i < FEW_FRESH; i++)
 		gate->fresh[i] = gate->fresh[i + (i >= at)];
 	gate->fresh_count--;
@@ -639,12 +647,14 @@ int lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 		place = lath_hybrid_place_of(q, rq);
 		if (unlikely(place == LATH_NO_SLOT))
 			return -ENOENT;
+		LATH_ASSERT(b->count);
 		b->count--;
 		cut_entry(q, LATH_PLACE_BLOCK(place), entry);
 		return 0;
 	}
 	if (unlikely(q->removed_count == LATH_REMOVED_CAP))
 		settle(q);
+	LATH_ASSERT(b->count && q->removed_count < LATH_REMOVED_CAP);
 	q->removed[q->removed_count++] = entry;
 	b->count--;
 	b->gate.limit = min(b->gate.limit, rel(b, entry));

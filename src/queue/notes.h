@@ -13,11 +13,22 @@
 
 /* ---- ages: a ring of notes in order of arrival */
 
+/*
+ * Returns whether the request is in the ring, i.e. in the queue: age_add() makes the note before it
+ * name it as `newer`, age_remove() undoes that. The first comparison is for the oldest request: it
+ * does not wait for the load of the request's own note.
+ */
+static inline bool age_known(const struct sortq *q, u32 tag)
+{
+	return q->notes->newer == tag + 1 || q->notes[note_of(q, tag)->older].newer == tag + 1;
+}
+
 static inline void age_add(struct sortq *q, u32 tag)
 {
 	struct lath_note *n = q->notes;
 	u32 i = tag + 1;
 
+	LATH_ASSERT(tag < q->requests_max && !age_known(q, tag));
 	n[i].older = n->older;
 	n[i].newer = 0;
 	n[n->older].newer = i;
@@ -28,18 +39,9 @@ static inline void age_remove(struct sortq *q, u32 tag)
 {
 	struct lath_note *n = q->notes, *note = note_of(q, tag);
 
+	LATH_ASSERT(tag < q->requests_max && age_known(q, tag));
 	n[note->older].newer = note->newer;
 	n[note->newer].older = note->older;
-}
-
-/*
- * Returns whether the request is in the ring, i.e. in the queue: age_add() makes the note before it
- * name it as `newer`, age_remove() undoes that. The first comparison is for the oldest request: it
- * does not wait for the load of the request's own note.
- */
-static inline bool age_known(const struct sortq *q, u32 tag)
-{
-	return q->notes->newer == tag + 1 || q->notes[note_of(q, tag)->older].newer == tag + 1;
 }
 
 /* ---- edges: requests hashed by the sectors where they start and end: lookups need no search */
@@ -65,6 +67,7 @@ static inline void edge_remove(struct sortq *q, int side, u64 sector, u32 tag)
 	struct lath_note *note = note_of(q, tag);
 	u32 prev = note->prev[side], next = note->next[side];
 
+	LATH_ASSERT((prev ? q->notes[prev].next[side] : *edge_head(q, side, sector)) == tag + 1);
 	*(prev ? &q->notes[prev].next[side] : edge_head(q, side, sector)) = next;
 	q->notes[next].prev[side] = prev;
 }

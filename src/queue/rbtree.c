@@ -57,6 +57,7 @@ static void repair_remove(struct lath_bst *tree, struct lath_bst_node *p, int di
 	while (p) {
 		struct lath_bst_node *s = p->child[!dir], *up;
 
+		LATH_ASSERT(s); /* its side has a black node more */
 		if (s->up & RED) {
 			s->up &= ~RED;
 			p->up |= RED;

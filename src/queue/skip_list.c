@@ -52,6 +52,8 @@ void lath_skip_insert(struct lath_skip_list *list, struct lath_skip_node *node)
 		at[i]->next[i] = node;
 	}
 	node->prev = at[0] == &list->head ? NULL : at[0];
+	LATH_ASSERT(!node->prev || !lath_before(node->key, node->prev->key));
+	LATH_ASSERT(!node->next[0] || lath_before(node->key, node->next[0]->key));
 	if (node->next[0])
 		node->next[0]->prev = node;
 	else
@@ -69,8 +71,10 @@ void lath_skip_remove(struct lath_skip_list *list, struct lath_skip_node *node)
 	} else {
 		find(list, node->key, false, at);
 		for (i = 0; i < node->levels; i++) {
-			while (at[i]->next[i] != node)
+			while (at[i]->next[i] != node) {
 				at[i] = at[i]->next[i];
+				LATH_ASSERT(at[i] && !lath_before(node->key, at[i]->key));
+			}
 			at[i]->next[i] = node->next[i];
 		}
 	}

@@ -46,6 +46,8 @@ static inline void lath_list_insert(struct lath_sorted_list *list, struct lath_l
 
 static inline void lath_list_remove(struct lath_sorted_list *list, struct lath_list_node *node)
 {
+	LATH_ASSERT((node->prev ? node->prev->next : list->first) == node);
+	LATH_ASSERT((node->next ? node->next->prev : list->last) == node);
 	*(node->prev ? &node->prev->next : &list->first) = node->next;
 	*(node->next ? &node->next->prev : &list->last) = node->prev;
 }

@@ -190,6 +190,7 @@ static void engine_insert(struct sortq *q, struct lath_request *rq)
 		lath_sortq_gather(public_of(q), rq);
 		return;
 	}
+	LATH_ASSERT(!rq->where && q->b.count < q->requests_max);
 	q->engine->insert(q, rq, key_of(q, rq->sector));
 	rq->where = (uintptr_t)q;
 	q->b.count++;
@@ -200,6 +201,7 @@ static int engine_remove(struct sortq *q, struct lath_request *rq)
 {
 	if (!q->engine)
 		return lath_hybrid_remove(q, rq);
+	LATH_ASSERT(rq->where == (uintptr_t)q && q->b.count);
 	q->engine->remove(q, rq);
 	rq->where = 0;
 	q->b.count--;
@@ -229,6 +231,7 @@ static inline struct lath_request *engine_pop(struct sortq *q)
 	if (!q->b.count)
 		return NULL;
 	rq = q->engine->pop(q);
+	LATH_ASSERT(rq->where == (uintptr_t)q);
 	rq->where = 0;
 	q->b.count--;
 	if (!(q->flags & LATH_SORTQ_LOWEST)) {
@@ -247,6 +250,7 @@ static inline bool parked(const struct lath_request *rq)
 
 static void park(struct sortq *q, struct lath_request *rq)
 {
+	LATH_ASSERT(!rq->where && q->barriers);
 	node_of(rq)->list.key = q->barriers;
 	lath_list_insert_after(&q->parked, &node_of(rq)->list, q->parked.last);
 	rq->where = (uintptr_t)q | LATH_PARKED;
@@ -256,6 +260,7 @@ static void park(struct sortq *q, struct lath_request *rq)
 
 static void unpark(struct sortq *q, struct lath_request *rq)
 {
+	LATH_ASSERT(rq->where == ((uintptr_t)q | LATH_PARKED) && q->parked_count);
 	lath_list_remove(&q->parked, &node_of(rq)->list);
 	rq->where = 0;
 	q->parked_count--;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * arena.c - the bits of one arena (arena.h).
+ * arena.c - the bitmap of one arena (arena.h).
  */
 #include "sys/sys.h"
 
 #include "space/arena.h"
 
-/* masks[i]: the multiples of 2^i below 64 */
+/* [i]: a mask of the multiples of 2^i below 64 */
 static const u64 multiples[7] = {
 	~0ull,
 	0x5555555555555555ull,
@@ -17,7 +17,7 @@ static const u64 multiples[7] = {
 	1,
 };
 
-/* the grade of a word that is all free */
+/* the grade of a word with all units free */
 #define WHOLE_GRADE (1 + 16 * 6)
 
 static u8 grade(u64 n, u64 round)
@@ -82,7 +82,7 @@ static u8 word_grade(u64 word)
 		return 0;
 	c = largest_block(word, &starts);
 	longest = 1ull << c;
-	if (c && c < 6) /* blocks followed by a part of the other half of a larger block */
+	if (c && c < 6) /* blocks whose larger block is free in part behind them */
 		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
 			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
 	return grade(longest, 0);
@@ -95,7 +95,8 @@ static u8 arena_grade(const struct arena *arena)
 	u8 best = 0;
 
 	if (!arena->whole) {
-		best = *arena->shown; /* usually another word has the same grade */
+		best = *arena->shown; /* keep the grade if some word still has it and no word has a
+					 higher one */
 		if (best && best < WHOLE_GRADE) {
 			struct lath_match m = lath_bytes_match(arena->grade, best);
 
@@ -117,7 +118,7 @@ static u8 arena_grade(const struct arena *arena)
 	return grade(longest, 0);
 }
 
-/* Sets word i and updates the counters and grades. */
+/* Sets word i of the bitmap; updates `free`, `whole` and the word's grade. */
 static void set_word(struct arena *arena, unsigned int i, u64 word)
 {
 	arena->free += hweight64(word);
@@ -125,11 +126,13 @@ static void set_word(struct arena *arena, unsigned int i, u64 word)
 	arena->map[i] = word;
 	arena->grade[i] = word_grade(word);
 	arena->whole = ~word ? arena->whole & ~(1ull << i) : arena->whole | 1ull << i;
+	LATH_ASSERT(arena->free <= ARENA_UNITS);
 }
 
-/* The same for a word that becomes all free or all taken. */
+/* As set_word(), for a word that changes between all free and all taken. */
 static void set_whole(struct arena *arena, unsigned int i, bool free)
 {
+	LATH_ASSERT(arena->map[i] == (free ? 0 : ~0ull));
 	arena->map[i] = free ? ~0ull : 0;
 	arena->grade[i] = free ? WHOLE_GRADE : 0;
 	arena->free += free ? 64 : -64;
@@ -140,15 +143,17 @@ static void show(struct arena *arena)
 {
 	u8 best = arena_grade(arena);
 
+	LATH_ASSERT(!best == !arena->free && (arena->free == ARENA_UNITS) == !~arena->whole);
 	if (*arena->shown != best)
 		WRITE_ONCE(*arena->shown, best);
 }
 
-/* A free run of `units` units has appeared: raises the bounds that it exceeds. */
+/* A free run of `units` units has come into being: raises the bounds that it exceeds. */
 static void raise_most(struct arena *arena, u64 units)
 {
 	unsigned int k;
 
+	LATH_ASSERT(units <= ARENA_UNITS);
 	for (k = ARENA_ORDERS; k && arena->most[k - 1] < units; k--)
 		WRITE_ONCE(arena->most[k - 1], (u16)units);
 }
@@ -181,6 +186,7 @@ void arena_open(struct arena *arena, u64 block)
 {
 	unsigned int i;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block == NO_BLOCK && block != NO_BLOCK);
 	raise_most(arena, ARENA_UNITS);
 	arena->free = 0;
 	for (i = 0; i < ARENA_WORDS; i++) {
@@ -199,13 +205,15 @@ static u64 bits_of(unsigned int i, u64 unit, u64 n)
 	return lath_ones((unsigned int)to) & ~lath_ones((unsigned int)from);
 }
 
-/* Flips units that are all taken, or all free. Returns false, with nothing changed, if they are
- * not. */
+/* Frees units that are all taken (`taken`), or takes units that are all free. Returns false, with
+ * nothing changed, if they are not. */
 static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 {
 	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64),
 		     i;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
+	LATH_ASSERT(n && n <= ARENA_UNITS && unit <= ARENA_UNITS - n);
 	for (i = first; i <= last; i++)
 		if ((taken ? arena->map[i] : ~arena->map[i]) & bits_of(i, unit, n))
 			return false;
@@ -230,7 +238,7 @@ bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
 	if (!flip(arena, unit, n, true))
 		return false;
-	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* else the bounds are the greatest */
+	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* otherwise no bound can rise */
 		raise_most(arena, run_around(arena, unit));
 	return true;
 }
@@ -284,10 +292,14 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 	unsigned int order = log2_up(align);
 	u64 most;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
+	LATH_ASSERT(!(align & (align - 1)) && order < ARENA_ORDERS && last < ARENA_UNITS);
 	if (n > arena->most[order])
 		return false;
-	if (place_within(arena, n, align, first, last, unit, &most))
+	if (place_within(arena, n, align, first, last, unit, &most)) {
+		LATH_ASSERT(!(*unit & (align - 1)) && *unit >= first && *unit + n - 1 <= last);
 		return arena_take_at(arena, *unit, n);
+	}
 	if (!first && last == ARENA_UNITS - 1)
 		lower_most(arena, order, most);
 	return false;
@@ -323,6 +335,7 @@ bool arena_take(struct arena *arena, u64 n, u64 *unit)
 	u64 starts;
 	int i;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= ARENA_UNITS);
 	if (n > 64)
 		return take_words(arena, n, unit);
 	i = find_word(arena, grade_needed(n));
@@ -341,6 +354,7 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 	unsigned int n = 0;
 	u64 size = 1ull << order;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && order <= 6);
 	while (n < most) {
 		int i = find_word(arena, grade_needed(size));
 		u64 word, starts;

@@ -2,16 +2,17 @@
 /*
  * arena.h - a bitmap of 4096 units.
  *
- * Requests of n units are placed at multiples of the next power of two, as IOMMUs, buddy allocators
- * and disks need them. One byte, the grade, tells what a word of 64 bits or an arena can serve:
+ * A request for n units is placed at a multiple of n rounded up to a power of two, as IOMMUs, buddy
+ * allocators and disks require. One byte, the grade, tells what a word of 64 bits or an arena can
+ * serve:
  *
  *   grade(n) = 1 + 16 log2(n)          for powers of two
  *              and 16 even steps between two of them
  *
- * The grade of a word is that of its longest run that begins at a multiple of the next power of
- * two. If such a run of n units exists, shorter ones fit too; hence one number is enough. A
- * request's grade is rounded up, a word's is rounded down: above 32 units a search may miss a fit
- * by a sixteenth, but never finds a wrong one.
+ * The grade of a word is that of its longest free run that begins at a multiple of the run's length
+ * rounded up to a power of two. If such a run of n units exists, shorter requests fit too, so one
+ * number is enough. A request's grade is rounded up, a word's is rounded down. So above 32 units a
+ * search may miss a fit by 1/16 of its length, but what it finds always fits.
  */
 #ifndef LATH_SPACE_ARENA_H
 #define LATH_SPACE_ARENA_H
@@ -26,13 +27,13 @@ struct arena {
 	struct lath_spinlock lock;
 	u64 block;  /* number of the block that it serves, or NO_BLOCK */
 	u64 *owner; /* one cookie per unit, or NULL */
-	u8 *shown;  /* its grade and the next arena, as other threads read them */
+	u8 *shown;  /* its grade, in the set's array; read without the lock */
 	/* Upper bounds on the length of a free run from a multiple of 2^k on: exact after a failed
 	 * search, raised by frees. Non-increasing in k. */
 	u16 *most;
-	u64 whole;				   /* number of words that are all free */
-	u64 free;				   /* units */
-	struct arena *next;			   /* unused too */
+	u64 whole;				   /* mask of the words with all units free */
+	u64 free;				   /* number of free units */
+	struct arena *next;			   /* in the set's list of unused arenas */
 	u8 grade[64] __attribute__((aligned(64))); /* of each word */
 	u64 map[ARENA_WORDS];			   /* 1: free */
 };
@@ -48,18 +49,19 @@ static inline unsigned int log2_up(u64 n)
 /* Returns the lowest grade that serves n units, 0 < n <= 4096. */
 u8 grade_needed(u64 n);
 
-/* The caller of all calls below holds the arena's lock. */
+/* The caller of the calls below holds the arena's lock; of arena_sound() it excludes changes. */
 void arena_open(struct arena *arena, u64 block);
-/* Takes n units at a multiple of the next power of two. False: no room. */
+/* Takes n units at a multiple of n rounded up to a power of two. Returns whether it did. */
 bool arena_take(struct arena *arena, u64 n, u64 *unit);
 /* Takes up to `most` blocks of 2^order units, order <= 6. Returns the number taken. */
 unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
 			       u64 *unit);
-/* Take exactly these units, or give them back. False, with nothing changed: not all are free, or
- * taken. */
+/* Take exactly these units, or give them back. Return false, with nothing changed, if not all of
+ * them are free (taken). */
 bool arena_take_at(struct arena *arena, u64 unit, u64 n);
 bool arena_give(struct arena *arena, u64 unit, u64 n);
-/* Takes the first n free units at a multiple of align within [first, last]. */
+/* Takes the first n free units at a multiple of align within [first, last]. Returns whether it
+ * did. */
 bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit);
 /* Returns whether counters and grades agree with the bitmap. */
 bool arena_sound(const struct arena *arena);

@@ -3,9 +3,9 @@
  * magazine.c - caches of free blocks, in slots over which the threads are distributed.
  *
  * A thread locks the slot of its number, or a neighbour if that one is locked. Magazines hold keys
- * of the first set only. A slot's magazines become small when they had to be emptied because a
- * request found no room, and double when one overflows: in a full space they hold little back and
- * are quickly emptied.
+ * of the first set only. When a request finds no room and the magazines are emptied, their capacity
+ * shrinks to 1/32; each overflow of a magazine doubles it again. So in a full space magazines hold
+ * back few blocks.
  */
 #include "space/space.h"
 
@@ -14,7 +14,7 @@ static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 
 
 /* Blocks moved out of a magazine at a time. */
 #define FLUSH 32
-/* How often a slot's size is halved when it is emptied. */
+/* How often the capacity is halved when magazines are emptied. */
 #define TIGHT 5
 
 static unsigned int capacity(const struct slot *slot, unsigned int order)
@@ -26,6 +26,7 @@ static u64 *magazine(struct slot *slot, unsigned int order)
 {
 	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
 
+	LATH_ASSERT(lath_spin_mine(&slot->lock) && slot->count[order] <= magazine_size[order]);
 	return slot->key + begin[order];
 }
 
@@ -34,7 +35,7 @@ struct slot *slot_of(struct lath_space *space)
 	return &space->slots[lath_stripe() % SLOTS];
 }
 
-/* Locks and returns the thread's slot, or a neighbour if another thread holds it. */
+/* Locks and returns the thread's slot, or a neighbour if the slot is locked. */
 static struct slot *slot_lock(struct lath_space *space)
 {
 	struct slot *slot = slot_of(space), *next = slot == space->slots ? slot + 1 : slot - 1;
@@ -53,11 +54,13 @@ bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
 	unsigned int n = slot->count[order];
 	u64 *keys = magazine(slot, order);
 
+	LATH_ASSERT(order < ORDERS);
 	if (!n) {
 		n = set_take(space, &space->set[0], slot, 1ull << order,
 			     (capacity(slot, order) + 3) / 4, 0, keys);
 		WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	}
+	LATH_ASSERT(n <= magazine_size[order] && slot->held >= n << order);
 	if (n) {
 		slot->count[order] = (u16)(n - 1);
 		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
@@ -79,6 +82,7 @@ static void magazine_shift(struct slot *slot, unsigned int order, u64 *out, unsi
 {
 	u64 *keys = magazine(slot, order);
 
+	LATH_ASSERT(n <= slot->count[order] && slot->held >= n << order);
 	memcpy(out, keys, n * sizeof(u64));
 	slot->count[order] = (u16)(slot->count[order] - n);
 	memmove(keys, keys + n, slot->count[order] * sizeof(u64));
@@ -91,18 +95,19 @@ void magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	unsigned int flushed = 0;
 	u64 out[FLUSH];
 
+	LATH_ASSERT(order < ORDERS);
 	if (unlikely(slot->count[order] >= capacity(slot, order))) {
 		flushed = min((unsigned int)FLUSH, (slot->count[order] + 1u) / 2);
 		magazine_shift(slot, order, out, flushed);
 		slot->tight -= slot->tight > 0;
 	}
+	LATH_ASSERT(slot->count[order] < magazine_size[order]);
 	magazine(slot, order)[slot->count[order]++] = key;
 	WRITE_ONCE(slot->held, slot->held + (1u << order));
 	lath_spin_unlock(&slot->lock);
 	give_all(space, out, flushed, space->config.unit << order);
 }
 
-/* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
 bool magazines_drain(struct lath_space *space)
 {
 	unsigned int i, order, n;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * set.c - the arenas of a space: keys below config.below are one set, the rest another.
+ * set.c - sets of arenas: keys below config.below are one set, all others another.
  *
  * A set keeps the grades of its arenas in arrays of 64 bytes, so that a search touches only the
- * arena it selects. These grades are hints, validated under the arena's lock.
+ * arena it selects. A grade read there is a hint; it is checked again under the arena's lock.
  */
 #include "space/space.h"
 
@@ -31,7 +31,8 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 	}
 	lath_spin_init(&arena->lock);
 	arena->block = NO_BLOCK;
-	fresh = space_alloc(space, sizeof(*fresh)); /* may be needed */
+	fresh = space_alloc(space,
+			    sizeof(*fresh)); /* needed if the arena is the first one of its group */
 	if (!fresh)
 		goto fail;
 	lath_spin_lock(&set->lock);
@@ -63,13 +64,13 @@ fail:
 
 static void arena_disuse(struct set *set, struct arena *arena)
 {
+	LATH_ASSERT(READ_ONCE(arena->block) == NO_BLOCK);
 	lath_spin_lock(&set->lock);
 	arena->next = set->unused;
 	set->unused = arena;
 	lath_spin_unlock(&set->lock);
 }
 
-/* Takes one more arena for the set from the index. No lock held. */
 bool set_grow(struct lath_space *space, struct set *set)
 {
 	struct lath_hole_request want = { .size = space->arena_size,
@@ -90,6 +91,8 @@ bool set_grow(struct lath_space *space, struct set *set)
 		arena_disuse(set, arena);
 		return false;
 	}
+	LATH_ASSERT(!(key & (space->arena_size - 1)) && key >= set->low &&
+		    key <= set->high - space->arena_size);
 	entry.key = key / space->arena_size;
 	entry.value = (u64)(uintptr_t)arena;
 	if (lath_index_insert_item(&space->arenas, &entry, NULL)) {
@@ -104,7 +107,6 @@ bool set_grow(struct lath_space *space, struct set *set)
 	return true;
 }
 
-/* Locks and returns the arena that contains key, or NULL. */
 struct arena *arena_lock(struct lath_space *space, u64 key)
 {
 	u64 block = key >> space->unit_shift >> 12, value;
@@ -130,17 +132,20 @@ struct arena *arena_lock(struct lath_space *space, u64 key)
 
 void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && unit + n <= ARENA_UNITS);
 	for (; arena->owner && n; n--)
 		arena->owner[unit++] = cookie;
 }
 
-/* Takes up to `most` blocks of n units from one arena. Returns how many. */
+/* Takes up to `most` blocks of n units from a locked arena; *key: their keys. Returns how many; 0
+ * also if the arena serves no block. */
 static unsigned int take_locked(struct lath_space *space, struct arena *arena, u64 n,
 				unsigned int most, u64 cookie, u64 *key)
 {
 	unsigned int got = 0, i;
 	u64 free = arena->free;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && most);
 	if (arena->block == NO_BLOCK)
 		return 0;
 	if (most > 1 && n <= 64)
@@ -156,8 +161,6 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 	return got;
 }
 
-/* Takes from one arena of the set: the one used last if it can, else one with exactly the grade
- * needed. */
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
 		      unsigned int most, u64 cookie, u64 *key)
 {
@@ -194,6 +197,8 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 				got = take_locked(space, arena, n, most, cookie, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
+					LATH_ASSERT(got <= most && key[got - 1] >= set->low &&
+						    key[got - 1] <= set->high - 1);
 					if (from != 64 * at + i)
 						WRITE_ONCE(*home, (u32)(64 * at + i));
 					return got;
@@ -205,7 +210,6 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	return 0;
 }
 
-/* Returns units of one block to their arena. 0 | -EINVAL | 1: no arena has them */
 int arena_return(struct lath_space *space, u64 key, u64 n)
 {
 	struct arena *arena = arena_lock(space, key);
@@ -221,7 +225,6 @@ int arena_return(struct lath_space *space, u64 key, u64 n)
 	return right ? 0 : -EINVAL;
 }
 
-/* Returns empty arenas to the index; true if there was one. No lock held. */
 bool set_release(struct lath_space *space, struct set *set)
 {
 	u64 count = smp_load_acquire(&set->count), i; /* pairs with arena_obtain */

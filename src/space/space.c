@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * space.c - magazines over arenas over the index (lathwork/space.h).
+ * space.c - the calls of lathwork/space.h: magazines above arenas above the index.
  *
- * A request that is small and naturally aligned goes down the layers: a block from a slot's
- * magazine, else bits of an arena that shows a sufficient grade, else a new arena, else a hole of
- * the index. Everything else is the index's. Keys below config.below are one set of arenas, the
- * rest another, and the first is used up before the second.
+ * A small, naturally aligned request tries in this order: a block from a slot's magazine; bits of
+ * an arena whose grade suffices; a new arena; a hole of the index. All other requests go to the
+ * index. Keys below config.below are one set of arenas, all others another; the first set is used
+ * up before the second.
  */
 #include "space/space.h"
 
@@ -39,13 +39,14 @@ static int index_take(struct lath_space *space, const struct lath_hole_request *
 	int ret = lath_index_insert_hole(&space->index, want, cookie, key);
 
 	if (!ret) {
+		LATH_ASSERT(*key >= want->low && *key - 1 + want->size <= want->high - 1);
 		lath_fetch_add(&space->index_keys, want->size);
 		lath_fetch_add(&space->ranges, 1);
 	}
 	return ret;
 }
 
-/* Is [key, key + size) covered by items, without a gap? */
+/* Returns whether items cover [key, key + size) without a gap. */
 static bool index_covers(struct lath_space *space, u64 key, u64 size)
 {
 	u64 last = key + size - 1;
@@ -59,9 +60,9 @@ static bool index_covers(struct lath_space *space, u64 key, u64 size)
 	return false;
 }
 
-/* Free what the item that covers key has of [key, key + size). *freed: how much. Only a tail that
- * stays takes
- * memory: it is cut off first. */
+/* Frees the part of [key, key + size) that lies in the item which covers key; *freed: its size.
+ * Memory is needed only if a tail of the item remains: the tail is split off first. 0 | -EINVAL (no
+ * item) | -ENOMEM */
 static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
 	struct lath_item item;
@@ -70,6 +71,7 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 	if (lath_index_lookup_item(&space->index, key, &item))
 		return -EINVAL;
 	*freed = min(size, item.size - (key - item.key));
+	LATH_ASSERT(*freed);
 	if (key - item.key + *freed < item.size) {
 		ret = lath_index_split(&space->index, key + *freed, item.value);
 		if (ret)
@@ -104,13 +106,12 @@ static int index_free(struct lath_space *space, u64 key, u64 size)
 	return 0;
 }
 
-/* How much of [key, key + size) lies in key's block. */
+/* Returns how much of [key, key + size) lies in key's block. */
 static u64 piece_of(const struct lath_space *space, u64 key, u64 size)
 {
 	return min(size, space->arena_size - (key & (space->arena_size - 1)));
 }
 
-/* Free what is not in a magazine: block by block where arenas are, else as it comes. */
 int free_range(struct lath_space *space, u64 key, u64 size)
 {
 	u64 piece;
@@ -131,6 +132,8 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 
 /* ---- calls ---- */
 
+/* Returns the blocks of all magazines to the arenas, and empty arenas to the index. Returns whether
+ * there was one. */
 static bool press(struct lath_space *space)
 {
 	bool any = magazines_drain(space);
@@ -148,7 +151,8 @@ void lath_space_trim(struct lath_space *space)
 	lath_call_exit();
 }
 
-/* From the arenas of a set, making room for it. */
+/* Takes n units from the arenas of a set; adds arenas, then empties magazines, if there is no
+ * room. */
 static bool take_from_arenas(struct lath_space *space, struct set *set, u64 n, u64 cookie, u64 *key)
 {
 	struct slot *slot = slot_of(space);
@@ -159,8 +163,8 @@ static bool take_from_arenas(struct lath_space *space, struct set *set, u64 n, u
 	return true;
 }
 
-/* A small request, naturally aligned. -ENOSPC: only pressure can help, or a range that lies in both
- * sets. */
+/* Serves a small, naturally aligned request. -ENOSPC: no room, unless magazines and empty arenas
+ * are returned to the index or the range crosses the boundary of the sets. */
 static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
 {
 	u64 n = units_of(space, size);
@@ -174,14 +178,14 @@ static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
 	for (i = 0; i < space->sets && ret == -ENOSPC; i++) {
 		if (take_from_arenas(space, &space->set[i], n, cookie, key))
 			return 0;
-		want.low = space->set[i].low; /* between arenas */
+		want.low = space->set[i].low; /* space of the index between arenas */
 		want.high = space->set[i].high;
 		ret = index_take(space, &want, cookie, key);
 	}
 	return ret;
 }
 
-/* From this arena, if any unit of [low, last] will do. */
+/* Takes the request from this arena, if it serves a block with keys of [low, high). */
 static bool take_within(struct lath_space *space, struct arena *arena,
 			const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
@@ -208,7 +212,8 @@ static bool take_within(struct lath_space *space, struct arena *arena,
 	return taken;
 }
 
-/* n units at a multiple of align contain a naturally aligned block of so many. */
+/* Returns the size of the largest naturally aligned block that n units at a multiple of align
+ * contain. */
 static u64 block_within(u64 n, u64 align)
 {
 	u64 whole = n / align;
@@ -216,7 +221,8 @@ static u64 block_within(u64 n, u64 align)
 	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
 }
 
-/* Within the limits, in any arena, by looking at every place: for what found no room otherwise. */
+/* Takes the request from any arena, looking at every place in it: for requests that found no room
+ * otherwise. Returns whether it did. */
 static bool take_anywhere(struct lath_space *space, const struct lath_hole_request *want,
 			  u64 cookie, u64 *key)
 {
@@ -227,7 +233,7 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 
 	if (n > ARENA_UNITS || align > ARENA_UNITS || want->policy == LATH_HOLE_EXACT)
 		return false;
-	/* naturally aligned, and their grade is exact: the grades have said it all */
+	/* naturally aligned, and its grade is exact: the grades have excluded all arenas */
 	if (order == log2_up(n) && (n <= 32 || n == align) && want->low == space->config.low &&
 	    want->high == space->config.high)
 		return false;
@@ -255,7 +261,8 @@ static bool whole_units(const struct lath_space *space, u64 key, u64 size)
 	return size && !((key | size) & (space->config.unit - 1));
 }
 
-/* The index has no room: make some, or look elsewhere. */
+/* The index has no room: returns magazines and empty arenas to it and tries again, then tries the
+ * arenas. */
 static int take_pressed(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
 			u64 *key)
 {
@@ -293,7 +300,7 @@ static int take(struct lath_space *space, u64 size, u64 align, u64 cookie, u64 *
 		return take_request(space, &want, cookie, key);
 	ret = take_small(space, size, cookie, key);
 	if (ret == -ENOSPC && want.align == natural &&
-	    space->sets == 1) /* it has asked just that */
+	    space->sets == 1) /* take_small() has asked the index for just that */
 		return take_pressed(space, &want, cookie, key);
 	return ret == -ENOSPC ? take_request(space, &want, cookie, key) : ret;
 }
@@ -308,6 +315,9 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 	lath_call_enter();
 	ret = take(space, size, align, cookie, key);
 	lath_call_exit();
+	LATH_ASSERT(ret ||
+		    (whole_units(space, *key, size) && !(align && *key & (align - 1)) &&
+		     *key >= space->config.low && *key + (size - 1) <= space->config.high - 1));
 	return ret;
 }
 
@@ -329,7 +339,8 @@ int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_re
 	return ret;
 }
 
-/* Take one piece of a block, in its arena or from the index. */
+/* Takes exactly [key, key + size), which lies in one block, from its arena or from the index. 0 |
+ * -EBUSY | -ENOMEM */
 static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie)
 {
 	struct lath_hole_request want = {
@@ -356,7 +367,7 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 		ret = index_take(space, &want, cookie, &key);
 		if (ret != -ENOSPC)
 			return ret;
-		/* taken; or it has become an arena's just now */
+		/* taken; or the block has become an arena's meanwhile */
 		block = key / space->arena_size;
 		if (!lath_index_get(&space->arenas, block, &value))
 			return -EBUSY;
@@ -450,7 +461,7 @@ int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *i
 	return ret;
 }
 
-/* ---- beginning and end ---- */
+/* ---- create and destroy ---- */
 
 static int read_config(struct lath_space_config *to, const struct lath_space_config *from)
 {
@@ -563,7 +574,7 @@ void lath_space_destroy(struct lath_space *space)
 	lath_block_free(space);
 }
 
-/* ---- what there is ---- */
+/* ---- statistics and checks ---- */
 
 void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * space.h - the layers of a space, and the calls between its files.
+ * space.h - the layers of a space, and the functions that its files share.
  *
- *   space.c     the calls; the index layer;  magazine.c  slots and their magazines
- *   set.c       arenas in sets: found by grade or by key, obtained, released;  arena.c  the bits of
- *   one
+ *   space.c     the public calls; the index layer
+ *   magazine.c  slots and their magazines
+ *   set.c       sets of arenas: found by grade or by key, added, released
+ *   arena.c     the bitmap of one arena
  *
- * Lock order: a slot's lock, then an arena's; the index is called with neither held. The struct of
- * an arena is never freed before the space: a thread that found it by a key compares its block
- * number again after it got the lock.
+ * Lock order: a slot's lock, then an arena's. The index is called with neither held. The struct of
+ * an arena is freed only with the space, so a thread that found an arena by a key locks it and then
+ * compares its block number again.
  */
 #ifndef LATH_SPACE_SPACE_H
 #define LATH_SPACE_SPACE_H
@@ -26,17 +27,17 @@
 #define MAGAZINES 640 /* the sum of magazine_size */
 
 struct group {
-	u8 shown[64]; /* grades; 0: no room */
+	u8 shown[64]; /* grades of the arenas; 0: no room */
 	struct arena *arena[64];
 	u16 most[64][ARENA_ORDERS];
 };
 
 struct set {
 	u64 low, high; /* 0 is 2^64 */
-	u64 count;     /* arenas ever made */
-	u64 stuck;     /* the value of `freed` when there was no room for another arena */
+	u64 count;     /* number of arenas in the groups */
+	u64 stuck;     /* `freed` + 1 when there was no room for another arena */
 	struct lath_spinlock lock;
-	struct arena *unused; /* linked by next */
+	struct arena *unused; /* arenas that serve no block, linked by next */
 	struct group *group[GROUPS];
 };
 
@@ -45,7 +46,7 @@ struct slot {
 	u32 held; /* units in its magazines */
 	u32 home[2];
 	u16 count[ORDERS];
-	u8 tight; /* how often the magazines' size is halved */
+	u8 tight; /* how often the magazines' capacity is halved */
 	u64 key[MAGAZINES];
 } __attribute__((aligned(64)));
 
@@ -60,11 +61,11 @@ struct lath_space {
 	struct set set[2];
 	struct slot *slots; /* SLOTS of them */
 	bool magazines;
-	struct arena *recent[RECENT]; /* by block number: saves the lookup */
+	struct arena *recent[RECENT]; /* by block number: saves a lookup in `arenas` */
 	u64 empty;		      /* number of arenas that are all free */
 	u64 index_keys;		      /* keys in items of the index that are not arenas */
 	u64 ranges;
-	u64 freed; /* grows with each range that is freed to the index */
+	u64 freed; /* counts ranges that were freed to the index */
 	u64 bytes;
 	u64 bad_frees;
 };
@@ -78,8 +79,8 @@ static inline u64 units_of(const struct lath_space *space, u64 size)
 	return size >> space->unit_shift;
 }
 
-/* Frees keys that are not in a magazine: per block in arenas, else as a whole. 0 | -EINVAL |
- * -ENOMEM */
+/* Frees keys that are not in a magazine: block by block where there are arenas, else as a whole. 0
+ * | -EINVAL | -ENOMEM */
 int free_range(struct lath_space *space, u64 key, u64 size);
 
 /* ---- set.c ---- */
@@ -95,23 +96,26 @@ static inline u64 arena_key(const struct lath_space *space, const struct arena *
 	return (arena->block * ARENA_UNITS + unit) << space->unit_shift;
 }
 
-/* Takes one more arena for the set from the index. No lock held. */
+/* Takes one more arena for the set from the index. Returns whether it did. No lock held. */
 bool set_grow(struct lath_space *space, struct set *set);
-/* Returns empty arenas to the index; true if there was one. No lock held. */
+/* Returns empty arenas to the index. Returns whether there was one. No lock held. */
 bool set_release(struct lath_space *space, struct set *set);
-/* Takes up to `most` blocks of n units from one arena: the one that this slot used last if it can,
- * else one with exactly the grade needed. Returns how many. */
+/* Takes up to `most` blocks of n units from one arena: the one that this slot used last if it can
+ * serve them, else one with exactly the grade needed, else a larger one. *key: their keys. Returns
+ * how many. */
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
 		      unsigned int most, u64 cookie, u64 *key);
-/* Updates the count of empty arenas after a change of a locked arena that had `before` free units.
- */
-static inline void arena_count_empty(struct lath_space *space, const struct arena *arena, u64 free)
+/* Updates the count of empty arenas after a change of a locked arena that had `free` free units
+ * before. */
+static inline void arena_count_empty(struct lath_space *space, struct arena *arena, u64 free)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && max(free, arena->free) <= ARENA_UNITS);
 	if ((free == ARENA_UNITS) != (arena->free == ARENA_UNITS))
 		lath_fetch_add(&space->empty, free == ARENA_UNITS ? -1ull : 1);
 }
 
-/* Returns whether key is known to lie in an arena: a hint, which may be false for one that does. */
+/* Returns whether key is known to lie in an arena: a hint; false is possible for a key that
+ * does. */
 static inline bool arena_known(struct lath_space *space, u64 key)
 {
 	u64 block = key >> space->unit_shift >> 12;
@@ -122,15 +126,20 @@ static inline bool arena_known(struct lath_space *space, u64 key)
 
 /* Locks and returns the arena that contains key, or NULL. */
 struct arena *arena_lock(struct lath_space *space, u64 key);
-/* Returns units of one block to their arena. 0 | -EINVAL | 1: no arena has them */
+/* Returns units of one block to their arena. 0 | -EINVAL (not all taken) | 1: no arena serves the
+ * block */
 int arena_return(struct lath_space *space, u64 key, u64 n);
+/* Sets the cookies of n units of a locked arena, if it has any. */
 void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie);
 
 /* ---- magazine.c ---- */
 
-/* Returns the slot of this thread. */
+/* Returns the slot of the calling thread. */
 struct slot *slot_of(struct lath_space *space);
+/* Takes a block of 2^order units from a magazine; refills it from an arena. Returns whether it did.
+ */
 bool magazine_take(struct lath_space *space, unsigned int order, u64 *key);
+/* Puts a block of 2^order units into a magazine; flushes a part of a full one first. */
 void magazine_give(struct lath_space *space, unsigned int order, u64 key);
 /* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
 bool magazines_drain(struct lath_space *space);

@@ -2,8 +2,8 @@
 /*
  * arena.c - runs of units, and the blocks under them. (Slots: slab.c. Pages: pages.c.)
  *
- * Free runs hang in lists by the logarithm of their length and carry their length at both ends, so
- * that neighbours are joined in constant time (Knuth, boundary tags).
+ * Free runs are in lists by the logarithm of their length. They have their length at both ends, so
+ * neighbours are joined in constant time (Knuth, boundary tags).
  */
 #include "store/arena.h"
 
@@ -14,7 +14,7 @@
 bool (*lath_store_refuse)(void);
 
 #define RESERVE_DEFAULT_MIN (16ull << 30)
-#define RESERVE_MAX (8ull << 40) /* 43 bits of place */
+#define RESERVE_MAX (8ull << 40) /* a place has 43 bits */
 
 static __thread u64 allowance;
 
@@ -28,8 +28,8 @@ static u64 round_up(u64 n, u64 to)
 	return (n + to - 1) / to * to;
 }
 
-/* A limited store needs room for its blocks to be anywhere; an unlimited one twice what the machine
- * has. */
+/* Returns how many bytes of addresses to reserve: of a limited store twice the limit, of an
+ * unlimited one twice the machine's memory. */
 static u64 wanted_reserve(const struct lath_store_options *options)
 {
 	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
@@ -40,7 +40,7 @@ static u64 wanted_reserve(const struct lath_store_options *options)
 	return min(want, RESERVE_MAX);
 }
 
-/* The part of beginning that needs no memory. */
+/* Initialises the fields that need no memory. */
 static void arena_setup(struct arena *arena, const struct lath_store_options *options,
 			const struct lath_rcu *rcu, u64 *all_committed)
 {
@@ -96,6 +96,7 @@ int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
 		      const struct arena_backing *backing, const struct lath_store_options *options,
 		      const struct lath_rcu *rcu, u64 *all_committed)
 {
+	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK));
 	arena_setup(arena, options, rcu, all_committed);
 	arena->hugetlb = false;
 	arena->base = base;
@@ -120,7 +121,7 @@ void arena_restart(struct arena *arena, u32 fresh)
 		arena->committed += arena->block[b] ? BLOCK : 0;
 	for (i = 0; i < SHARDS; i++) {
 		struct arena_shard *shard = &arena->shard[i];
-		/* but next_version: none is used twice */
+		/* next_version continues: no version is used twice */
 		memset(shard->partial, 0, sizeof(shard->partial));
 		memset(shard->slots, 0, sizeof(shard->slots));
 		shard->batch = shard->spare = NULL;
@@ -159,6 +160,7 @@ static void run_unlink(struct arena *arena, u32 first)
 {
 	struct unit *u = &arena->unit[first];
 
+	LATH_ASSERT(runs_locked(arena) && u->kind == UNIT_FREE && u->len);
 	if (u->prev)
 		arena->unit[u->prev].next = u->next;
 	else
@@ -172,6 +174,8 @@ void run_link(struct arena *arena, u32 first, u32 len)
 	struct unit *u = &arena->unit[first], *end = u + len - 1;
 	u32 *head = &arena->run[__fls64(len)];
 
+	LATH_ASSERT(runs_locked(arena) && len && first >= arena->first_unit &&
+		    len <= arena->fresh_unit - first);
 	end->kind = UNIT_END;
 	end->back = len - 1;
 	u->kind = UNIT_FREE;
@@ -184,7 +188,8 @@ void run_link(struct arena *arena, u32 first, u32 len)
 	*head = first;
 }
 
-/* A free run of at least len: the first that fits of its own size class, or any of a larger one. */
+/* Returns a free run of at least len units, or NO_UNIT: the first that fits among 64 of its own
+ * size class, else any of a larger class. arena->lock held. */
 static u32 run_find(const struct arena *arena, u32 len)
 {
 	unsigned int bucket = __fls64(len);
@@ -201,11 +206,13 @@ static u32 run_find(const struct arena *arena, u32 len)
 	return NO_UNIT;
 }
 
-/* Take what is not there yet of the blocks under [first, first + len). */
+/* Commits those blocks under [first, first + len) that are not committed. arena->lock held. 0 |
+ * -ENOMEM | -ENOSPC (the limit) */
 static int commit(struct arena *arena, u32 first, u32 len)
 {
 	u64 b = first / UNITS_A_BLOCK, end = (first + len - 1ul) / UNITS_A_BLOCK + 1, need = 0, i;
 
+	LATH_ASSERT(runs_locked(arena) && len && len <= arena->units - first);
 	for (i = b; i < end; i++)
 		need += !arena->block[i];
 	if (!need)
@@ -233,6 +240,8 @@ static int commit(struct arena *arena, u32 first, u32 len)
 	return need ? -ENOMEM : 0;
 }
 
+/* Takes len units from a free run, or from those never used. arena->lock held. 0 (*out) | -ENOMEM |
+ * -ENOSPC */
 static int run_take(struct arena *arena, u32 len, u32 *out)
 {
 	u32 first = run_find(arena, len), have;
@@ -265,9 +274,11 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 	u32 i;
 	int ret;
 
+	LATH_ASSERT(len && (as->kind == UNIT_RUN || as->kind == UNIT_SLAB));
 	runs_lock(arena);
 	ret = run_take(arena, len, out);
 	if (!ret) {
+		LATH_ASSERT(*out >= arena->first_unit && len <= arena->fresh_unit - *out);
 		u = &arena->unit[*out];
 		*u = *as;
 		u->len = len;
@@ -293,6 +304,10 @@ void run_free(struct arena *arena, u32 first)
 
 	runs_lock(arena);
 	len = u->len;
+	LATH_ASSERT(first >= arena->first_unit && len <= arena->fresh_unit - first);
+	LATH_ASSERT(u->kind == UNIT_RUN
+			    ? arena->large_bytes >= (u64)len << UNIT_SHIFT
+			    : u->kind == UNIT_SLAB && u->flags == SLAB_GONE && !u->used);
 	if (u->kind == UNIT_RUN)
 		arena->large_bytes -= (u64)len << UNIT_SHIFT;
 	next = first + len;
@@ -345,6 +360,8 @@ void arena_free(struct arena *arena, u64 place)
 	u32 first = (u32)(place >> UNIT_SHIFT);
 	const struct unit *u = &arena->unit[first];
 
+	LATH_ASSERT(place < arena->reserved && first >= arena->first_unit && !(place & 7));
+	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB || u->kind == UNIT_BODY);
 	lath_call_enter();
 	if (u->kind == UNIT_RUN)
 		run_free(arena, first);
@@ -367,10 +384,11 @@ void *arena_node_alloc(void *ctx, size_t size, size_t align)
 	struct arena *arena = ctx;
 	u64 place;
 
-	/* classes of multiples of 64 have slots on lines */
+	/* slots whose size is a multiple of 64 are aligned to 64 */
 	size = round_up(size, align);
 	if (arena_alloc(arena, size, &place))
 		return NULL;
+	LATH_ASSERT(!((uintptr_t)arena_at(arena, place) & (align - 1)));
 	return arena_at(arena, place);
 }
 
@@ -379,7 +397,7 @@ void arena_node_free(void *ctx, void *block, size_t size)
 	struct arena *arena = ctx;
 	u64 place = (u64)((char *)block - arena->base);
 
-	(void)size;
+	LATH_ASSERT(size <= arena_size(arena, place));
 	arena_free(arena, place);
 }
 
@@ -390,7 +408,7 @@ bool arena_is_full(struct arena *arena)
 	return arena->limit && more > arena->limit + allowance;
 }
 
-/* ---- the machine's side ---- */
+/* ---- memory of the machine ---- */
 
 u64 arena_release(struct arena *arena)
 {
@@ -432,7 +450,7 @@ int arena_prefault(struct arena *arena, u64 bytes)
 		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
 	runs_unlock(arena);
 	if (!ret && len) {
-		/* and the part of the table that will describe them */
+		/* and the part of the unit table that will describe them */
 		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;
 		u64 table_end = round_up(((from + len) >> UNIT_SHIFT) * sizeof(struct unit), BLOCK);
 

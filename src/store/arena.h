@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * arena.h - the memory of a store: one reserved stretch of addresses, taken from the machine in
- * blocks of 2 MiB, cut into units of 16 KiB, runs of units, and slabs of equal slots.
+ * arena.h - the memory of a store: a reserved range of addresses, backed in blocks of 2 MiB. It is
+ * divided into units of 16 KiB, runs of units, and slabs of slots of one size.
  *
- *   base | unit table ....... | block | block | block | ... reserved, not yet taken ... |
+ *   base | unit table ....... | block | block | block | ... reserved, no memory yet ... |
  *                             | run of units: a slab, a large value, a chunk of index nodes |
  *
- * A place is its offset from base in bytes (a multiple of 8, never 0), so that it fits 43 bits and
- * means the same wherever the arena is mapped. Slots are handed out by shards, one a group of
- * threads; a slot goes back to the shard its slab belongs to, from any thread. What readers may
- * still see is given to arena_retire() and freed after a grace period, some hundreds at once.
+ * A place is an offset from base in bytes: a multiple of 8, never 0, below 2^43. It means the same
+ * wherever the arena is mapped. Shards, one per group of threads, hand out slots. A slot may be
+ * freed by any thread and returns to the shard that its slab belongs to. Memory that readers may
+ * still see is given to arena_retire() and freed after a grace period, some hundred slots at once.
+ *
+ * Locks: a shard's lock for its slabs, arena->lock for runs. Order: arena->lock, then a shard's.
  */
 #ifndef LATH_STORE_ARENA_H
 #define LATH_STORE_ARENA_H
@@ -27,15 +29,15 @@
 #define CLASSES 88
 #define SHARDS 32
 #define RUN_BUCKETS 32
-#define NO_UNIT 0u /* unit 0 holds the unit table */
+#define NO_UNIT 0u /* unit 0 is part of the unit table */
 
 enum unit_kind {
 	UNIT_NONE = 0, /* never used */
 	UNIT_FREE,     /* first of a free run */
 	UNIT_RUN,      /* first of a large allocation */
 	UNIT_SLAB,     /* first of a slab */
-	UNIT_BODY,     /* inside a slab: `back` units behind its first */
-	UNIT_END,      /* last of a free run: `back` units behind its first */
+	UNIT_BODY,     /* in a slab, `back` units behind its first */
+	UNIT_END,      /* last of a free run, `back` units behind its first */
 };
 
 struct unit {
@@ -43,23 +45,24 @@ struct unit {
 	u8 class;
 	u8 shard;
 	u8 flags;
-	u32 len;	/* units in the run */
+	u32 len;	/* length of the run */
 	u32 used;	/* slots handed out */
-	u32 fresh;	/* slots that were handed out at least once */
-	u32 free;	/* first free slot + 1; each holds the next in its first bytes */
-	u32 prev, next; /* of the free runs of a size, or the slabs of a class with room */
+	u32 fresh;	/* slots that have been handed out at least once; the others follow them */
+	u32 free;	/* first free slot + 1; its first bytes hold the next one's */
+	u32 prev, next; /* in the list of free runs of a size, or of slabs of a class with free
+			   slots */
 	u32 back;
 };
 
 enum {
-	SLAB_LINKED = 1,   /* in its shard's list of slabs with room */
-	SLAB_DRAINING = 2, /* compaction empties it: no slot is handed out */
-	SLAB_GONE = 4,	   /* empty, on its way back to the runs */
+	SLAB_LINKED = 1,   /* in its shard's list of slabs with free slots */
+	SLAB_DRAINING = 2, /* compaction empties it: none of its slots is handed out */
+	SLAB_GONE = 4,	   /* empty, about to become a free run */
 };
 
 _Static_assert(sizeof(struct unit) == 32, "two units a line");
 
-/* Slots waiting for a grace period. */
+/* Slots that wait for a grace period. */
 #define RETIRE_MAX 500
 #define RETIRE_BYTES (256u << 10)
 struct retire_batch {
@@ -74,28 +77,30 @@ struct retire_batch {
 
 struct arena_shard {
 	struct lath_spinlock lock;
-	u32 partial[CLASSES]; /* slabs with room */
-	u32 slots[CLASSES];   /* handed out */
+	u32 partial[CLASSES]; /* slabs with free slots, by class */
+	u32 slots[CLASSES];   /* slots handed out, by class */
 	struct retire_batch *batch, *spare;
 	u32 spares;
-	s64 items;	  /* records, for the count of a store of byte keys */
-	u64 next_version; /* unique with the shard's number in its low bits */
+	s64 items;	  /* records added minus removed, for the count of a store of byte keys */
+	u64 next_version; /* made unique by the shard's number in the low bits */
 } __attribute__((aligned(64)));
 
 struct arena_numbers {
 	u64 committed;	  /* taken from the machine */
 	u64 record_bytes; /* slots handed out, by their size */
 	u64 large_bytes;  /* runs handed out */
-	u64 pending;	  /* of both: retired, waiting for readers */
-	u64 lost;	  /* retired while memory for the waiting list was missing */
-	u64 free_bytes;	  /* committed, neither handed out nor table */
+	u64 pending;	  /* of both: retired, waiting for a grace period */
+	u64 lost;	  /* retired while there was no memory for a batch: never freed */
+	u64 free_bytes;	  /* committed, but neither handed out nor part of the unit table */
 };
 
 struct arena;
 
-/* Memory that several processes share. Each has its own copy of this, at one address. */
+/* Functions for memory that several processes share. Each process has its own copy of this struct,
+ * at one address. */
 struct arena_backing {
-	/* all that block b needs, from the machine: 0 | -ENOMEM; and back to it: 0 | -errno */
+	/* take: gets all memory that block b needs: 0 | -ENOMEM. give_back: returns it: 0 |
+	 * -errno */
 	int (*take)(struct arena *arena, u64 b);
 	int (*give_back)(struct arena *arena, u64 b);
 };
@@ -104,63 +109,75 @@ struct arena {
 	char *base;
 	u64 reserved;
 	struct unit *unit;
-	u32 units;			     /* in the reservation */
-	u32 first_unit;			     /* behind the table */
-	u32 fresh_unit;			     /* from here on never used */
-	u8 *block;			     /* one a block: committed */
-	const struct arena_backing *backing; /* NULL: this process' own memory */
-	u64 limit; /* of all that the store's arenas have committed; 0: none */
+	u32 units;			     /* number of units in the reservation */
+	u32 first_unit;			     /* first unit behind the unit table */
+	u32 fresh_unit;			     /* units from here on have never been used */
+	u8 *block;			     /* one byte per block: it is committed */
+	const struct arena_backing *backing; /* NULL: private memory of this process */
+	u64 limit; /* on what all arenas of the store have committed; 0: none */
 	u64 *all_committed;
 	const struct lath_rcu *rcu;
 	bool hugetlb, small_pages;
-	pthread_mutex_t lock; /* the runs and all above */
-	u32 run[RUN_BUCKETS]; /* free runs by the logarithm of their length */
+	pthread_mutex_t lock; /* protects runs, units outside slabs, blocks */
+	u32 run[RUN_BUCKETS]; /* heads of lists of free runs, by the logarithm of their length */
 	u64 committed, large_bytes, pending, lost;
 	struct arena_shard shard[SHARDS];
 };
 
-/* Memory the tests refuse: called before anything is asked of the machine. NULL: nothing is
- * refused. */
+/* For tests: if not NULL, called before memory is requested; true: the request fails. */
 extern bool (*lath_store_refuse)(void);
 
 int arena_init(struct arena *arena, const struct lath_store_options *options,
 	       const struct lath_rcu *rcu, u64 *all_committed);
-/* The same in memory that is there: what is at base is 0, and so are the bytes at block, one a
- * block. */
+/* As arena_init() for memory that exists: what is at base is 0, and so are the bytes at `block`,
+ * one per block. */
 int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
 		      const struct arena_backing *backing, const struct lath_store_options *options,
 		      const struct lath_rcu *rcu, u64 *all_committed);
-/* After a death: locks are free, lists and counts empty, no unit was ever used but those before
- * `fresh`. */
+/* After the death of a process: resets locks, lists and counts. No unit from `fresh` on has ever
+ * been used. */
 void arena_restart(struct arena *arena, u32 fresh);
-/* Waits for retired slots; no reader may be active. */
+/* Frees all memory of the arena, after retired slots have been freed. No reader may be active. */
 void arena_fini(struct arena *arena);
 
-/* Runs (arena.c) and slots (slab.c), for one another. */
+/* ---- runs (arena.c) and slots (slab.c), for each other ---- */
+
+/* Allocates a run of len units, the first of which becomes *as. No lock held. 0 (*first) | -ENOMEM
+ * | -ENOSPC */
 int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *first);
+/* Frees a run that is large memory or a slab without used slots; joins it with free neighbours. No
+ * lock held. */
 void run_free(struct arena *arena, u32 first);
+/* Makes len units a free run. arena->lock held; the neighbours are not free. */
 void run_link(struct arena *arena, u32 first, u32 len);
+/* Returns the slot size of a class in bytes. */
 u32 slot_size(unsigned int class);
+/* Allocates a slot from the calling thread's shard, in a call. 0 (*place) | -ENOMEM | -ENOSPC */
 int slot_alloc(struct arena *arena, u64 size, u64 *place);
+/* Frees a slot of the slab that begins at unit `first`, in a call. */
 void slot_free(struct arena *arena, u32 first, u64 place);
+/* Returns the number of slots of a slab. */
 u32 slab_slots(const struct unit *slab);
+/* After the death of a process: the marked slots are handed out, the others free. */
 void slab_restore(struct arena *arena, u32 first, const u64 *mark);
+
 static inline bool store_refused(void)
 {
 	return unlikely(lath_store_refuse) && lath_store_refuse();
 }
 
-/* 0 and a place | -ENOMEM | -ENOSPC (the limit) */
+/* Allocates `size` bytes. 0 (*place) | -ENOMEM | -ENOSPC (the limit) */
 int arena_alloc(struct arena *arena, u64 size, u64 *place);
+/* Frees a place at once / after a grace period. */
 void arena_free(struct arena *arena, u64 place);
 void arena_retire(struct arena *arena, u64 place);
-/* Start the grace period of what has been retired so far. */
+/* Starts the grace period of what has been retired so far. */
 void arena_flush(struct arena *arena);
-/* As lath_allocator, for the index. ctx is the arena. */
+/* The functions of lath_allocator, for the index. ctx is the arena. */
 void *arena_node_alloc(void *ctx, size_t size, size_t align);
 void arena_node_free(void *ctx, void *block, size_t size);
 
-/* The lock of the runs, in a call. */
+/* Take and release the lock of the runs, in a call. */
 static inline void runs_lock(struct arena *arena)
 {
 	lath_call_enter();
@@ -173,30 +190,41 @@ static inline void runs_unlock(struct arena *arena)
 	lath_call_exit();
 }
 
+/* For assertions: returns whether a thread holds the lock of the runs. */
+static inline bool runs_locked(struct arena *arena)
+{
+	return pthread_mutex_trylock(&arena->lock) == EBUSY;
+}
+
+/* Returns the shard of the calling thread. */
 struct arena_shard *arena_shard(struct arena *arena);
-/* The calling thread takes slots from this shard now: the number of its own. */
+/* Makes the calling thread take slots from this shard. Returns the number of the shard it used
+ * before. */
 unsigned int arena_borrow_shard(unsigned int number);
+/* Returns the number of the shard that a place belongs to. */
 unsigned int arena_shard_of(const struct arena *arena, u64 place);
+/* Returns a version that was never returned before. */
 u64 arena_version(struct arena *arena);
-/* Bytes a slot or run really has. */
+/* Returns the size of a slot or run in bytes, as allocated. */
 u64 arena_size(const struct arena *arena, u64 place);
-/* So much above limits the calling thread may take. */
+/* Sets how many bytes above the limit the calling thread may take. */
 void arena_allow(u64 bytes);
-/* The limit is why the last allocation of this size failed, or would fail. */
+/* Returns whether the limit does not permit another block. */
 bool arena_is_full(struct arena *arena);
 
-/* Compaction: mark the slabs that would not be needed if the others were full; is this place in one
- * of them; end of the marking, and no slab without a used slot is kept. */
+/* Compaction. arena_mark_sparse: marks the slabs that would not be needed if the others were full;
+ * returns their number. arena_draining: returns whether a place is in a marked slab. arena_unmark:
+ * ends the marking and frees all slabs without a used slot. */
 u64 arena_mark_sparse(struct arena *arena);
 bool arena_draining(const struct arena *arena, u64 place);
 void arena_unmark(struct arena *arena);
-/* Give whole free blocks back to the machine: bytes given back. */
+/* Returns whole free blocks to the machine. Returns the number of bytes. */
 u64 arena_release(struct arena *arena);
-/* Take this much more from the machine at once and touch it: 0 | -ENOMEM | -ENOSPC (the limit) */
+/* Commits this many more bytes and touches them. 0 | -ENOMEM | -ENOSPC (the limit) */
 int arena_prefault(struct arena *arena, u64 bytes);
 void arena_numbers(struct arena *arena, struct arena_numbers *numbers);
 
-/* Which places hold a record that is there: a bit each 8 bytes. */
+/* Marks tell which places hold a valid record: one bit per 8 bytes. Returns that of a place. */
 #define MARKS_A_BLOCK (BLOCK / 8 / 64)
 static inline bool place_marked(const u64 *mark, u64 place)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * batch.c - many keys: their misses overlapped, in the index (its batched calls) and then in the
- * records.
+ * batch.c - many keys at once: their cache misses overlap, in the index (its batched calls) and
+ * then in the records.
  */
 #include "store/engine.h"
 
-#define GROUP 64 /* as many as the index takes at once */
+#define GROUP 64 /* the index processes as many at once */
 
 /* ---- mget ---- */
 
@@ -54,9 +54,10 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 	return found;
 }
 
-/* Byte keys: layer by layer. Keys whose words lead into one layer go on together. */
+/* Byte keys: the state of a descent layer by layer. Keys that lead to one layer descend
+ * together. */
 struct descent {
-	struct layer *layer[GROUP]; /* NULL: has arrived */
+	struct layer *layer[GROUP]; /* NULL: the descent has ended */
 	u64 slice[GROUP], word[GROUP];
 };
 
@@ -192,7 +193,7 @@ static int set_entry(struct lath_store *store, const struct lath_store_entry *en
 	return lath_store_update(store, entry->key, decide_entry, (void *)(uintptr_t)entry);
 }
 
-/* A later entry of the same key takes the place of the first one. */
+/* Returns whether a later entry has the key of the first one. */
 static bool superseded(const struct lath_store_entry *entries, unsigned int n)
 {
 	unsigned int i;
@@ -203,7 +204,8 @@ static bool superseded(const struct lath_store_entry *entries, unsigned int n)
 	return false;
 }
 
-/* Put a word where a key is already. */
+/* Replaces the word of a key that is present, or inserts it if it has been removed meanwhile. 0 |
+ * -ENOMEM */
 static int exchange(struct lath_store *store, const struct lath_item *item)
 {
 	struct lath_item old;
@@ -219,8 +221,8 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	return ret;
 }
 
-/* New keys all at once, then in their order those that are there already. What needs room goes by
- * itself. */
+/* Inserts new keys all at once, then replaces the words of present keys in order. Entries that find
+ * no memory are set one by one, which may evict. */
 static size_t mset_numbers(struct lath_store *store, unsigned int n,
 			   const struct lath_store_entry *entries, int *results)
 {
@@ -262,7 +264,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 			value_drop(store, items[j].value);
 		results[i] = 0;
 		if (ret && !superseded(entries + i, built - i)) {
-			lath_call_exit(); /* it may wait for room */
+			lath_call_exit(); /* it may wait for readers */
 			results[i] = set_entry(store, &entries[i]);
 			lath_call_enter();
 		}
@@ -275,7 +277,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	return done;
 }
 
-/* Bring the indexes' lines in; the words do not matter. */
+/* Brings the nodes that lead to the keys into the cache; the words are not used. */
 static void warm(struct lath_store *store, unsigned int n, const struct lath_store_key *keys)
 {
 	struct descent d;
@@ -296,7 +298,8 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 		u64 words[GROUP];
 		u8 hits[GROUP];
 
-		lath_index_get_batch(&store->root.list, n, d.slice, words, hits); /* changes walk */
+		lath_index_get_batch(&store->root.list, n, d.slice, words,
+				     hits); /* the changes that follow descend again */
 	}
 	lath_reader_exit(store->rcu);
 }

@@ -2,8 +2,8 @@
 /*
  * dev.c - the kernel's store, through the calls of /dev/llds (lathwork/uapi/llds.h).
  *
- * A ref points at a copy in this process. It is handed to reclamation as soon as it is made, inside
- * the caller's section: so it is there until the section ends, and nobody has to give it back.
+ * A ref points to a copy in this process, which is retired at once: the caller is in a section, so
+ * the copy is valid until that section ends. The caller need not free it.
  */
 #include "store/engine.h"
 #include "lathwork/uapi/llds.h"
@@ -15,7 +15,7 @@
 
 /* Keys per LLDS_MGET. */
 #define GROUP 64
-/* What a value is asked for with; a longer one takes a second call. */
+/* Room for a value in the first call; a longer value takes a second one. */
 #define FIRST_ROOM 512
 
 struct dev {
@@ -24,7 +24,7 @@ struct dev {
 
 struct copy {
 	struct lath_rcu_head rcu;
-	u64 spare; /* records are aligned to 16 bytes behind it, as malloc's blocks are */
+	u64 spare; /* aligns the data to 16 bytes, as malloc() does blocks */
 	u8 data[];
 };
 
@@ -41,7 +41,8 @@ static int dev_call(const struct lath_store *store, unsigned long call, void *ar
 
 /* ---- opening ---- */
 
-/* PATH or PATH#NAME, the store of that name, made if it is not there. */
+/* Attaches the store `name`, if there is one, making it if it does not exist; otherwise sets the
+ * limit of the private store. 0 | -errno with a reason */
 static int dev_prepare(struct lath_store *store, const char *name,
 		       const struct lath_store_options *options)
 {
@@ -114,7 +115,7 @@ static int read_one(const struct lath_store *store, struct llds_get *get)
 	return dev_call(store, LLDS_GET, get);
 }
 
-/* 0: the errors in get say the rest. A negative one: nothing is known of any. */
+/* 0: each get has its own error | -errno: no get has been answered */
 static int read_many(const struct lath_store *store, unsigned int n, struct llds_get *get)
 {
 	struct llds_batch batch = { .elements = (uintptr_t)get, .count = n };
@@ -141,7 +142,7 @@ static void copy_free(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-/* Give ref what get says of a value that is at data. */
+/* Fills ref from get and the value at data. 0 | -ENOMEM */
 static int ref_fill(struct lath_store *store, const struct llds_get *get, const void *data,
 		    struct lath_store_ref *ref)
 {
@@ -212,7 +213,7 @@ static size_t dev_mget(struct lath_store *store, size_t n, const struct lath_sto
 			struct lath_store_ref *ref = &refs[i + j];
 			int ret = keys[i + j].data ? -EINVAL : get[j].error;
 
-			/* too long for here, or not come to */
+			/* too long for this buffer, or not processed */
 			if (ret == -ERANGE || ret == -EAGAIN)
 				ret = dev_get_ref(store, keys[i + j], ref);
 			else if (!ret)
@@ -261,7 +262,7 @@ static int dev_update(struct lath_store *store, struct lath_store_key key, lath_
 {
 	int ret;
 
-	do { /* -EAGAIN, -EEXIST, -ENOENT of a change: it is not what fn saw any more */
+	do { /* -EAGAIN, -EEXIST, -ENOENT of a change: the value is no longer what fn saw */
 		struct lath_store_change change = { LATH_STORE_KEEP, NULL, 0, NULL, 0, 0 };
 		struct llds_delete del = { .key = key.n, .flags = LLDS_IF_VERSION };
 		struct lath_store_ref ref, *old = &ref;
@@ -294,7 +295,7 @@ out:
 	return ret;
 }
 
-/* A batch call, to its end; elements not come to keep their error. */
+/* Makes a batch call until all elements are processed; others keep their error. */
 static void dev_batch(struct lath_store *store, unsigned long call, void *elements, size_t each,
 		      size_t n)
 {
@@ -322,8 +323,8 @@ static size_t dev_mset(struct lath_store *store, size_t n, const struct lath_sto
 		for (j = 0; j < m; j++) {
 			const struct lath_store_entry *e = &entries[i + j];
 
-			/* an impossible length is refused by the kernel; a key of bytes must be,
-			 * too */
+			/* the kernel refuses an impossible length; flags ~0 make it refuse a byte
+			 * key */
 			set[j] = (struct llds_set){ .key = e->key.n,
 						    .value = (uintptr_t)e->value,
 						    .size = (u32)min(e->size,
@@ -383,7 +384,7 @@ static int dev_seek(struct lath_store *store, struct lath_store_key key, int bac
 		it.flags = backward ? LLDS_BACKWARD : 0;
 		it.more = 0;
 		ret = dev_call(store, LLDS_ITERATE, &it);
-		if (!ret && !it.count && it.more) { /* stopped early */
+		if (!ret && !it.count && it.more) { /* stopped early by a signal */
 			it.from = it.next;
 			continue;
 		}

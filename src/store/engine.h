@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * engine.h - a store from inside: words, records, layers, and the place of a key.
+ * engine.h - the inside of a store: words, records, layers, places.
  */
 #ifndef LATH_STORE_ENGINE_H
 #define LATH_STORE_ENGINE_H
@@ -14,12 +14,14 @@
 #include <sys/types.h>
 
 /*
- * The 64-bit word a key has in an index. The low byte says what it is:
- *   INLINE   bits 3..5 length; the bytes from bit 8 on
- *   NIBBLES  bits 3..6 length; 4 bits a character from bit 8 on
- *   BARE     bits 48..63 length; place / 8 in bits 8..47: the bytes alone
- *   RECORD, BUCKET, LAYER   place / 8 in bits 8..47
- * 0 is no word.
+ * The 64-bit word that an index holds for a key. The low byte tells its form:
+ *
+ *   INLINE   bits 3..5: length; the value's bytes from bit 8 on
+ *   NIBBLES  bits 3..6: length; the value's characters from bit 8 on, 4 bits each
+ *   BARE     bits 48..63: length; bits 8..47: place / 8 of the value's bytes
+ *   RECORD, BUCKET, LAYER   bits 8..47: place / 8
+ *
+ * No key has the word 0.
  */
 enum word_form { WORD_INLINE = 1, WORD_NIBBLES, WORD_BARE, WORD_RECORD, WORD_BUCKET, WORD_LAYER };
 
@@ -45,14 +47,16 @@ static inline u64 word_place(u64 word)
 
 static inline u64 place_word(u64 place, enum word_form form)
 {
+	LATH_ASSERT(place && !(place & 7) && !(place >> 43));
 	return place >> 3 << 8 | form;
 }
 
-/* A value with what belongs to it, written before its word is published and never after. */
+/* A value with its key, version and time of expiry. Complete before its word is published, and
+ * constant from then on. */
 struct record {
 	u64 version;
-	u64 meta;  /* bits 0..39 length of the value, 40..55 of the key, 56 has a time of expiry */
-	u8 data[]; /* expiry (8 bytes) if any, key, value */
+	u64 meta;  /* bits 0..39 length of the value, 40..55 of the key; 56: has a time of expiry */
+	u8 data[]; /* time of expiry (8 bytes) if any, key, value */
 };
 
 #define RECORD_EXPIRES (1ull << 56)
@@ -72,25 +76,23 @@ static inline const u8 *record_key(const struct record *record)
 	return record->data + (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
 }
 
-/* Up to BUCKET_MAX records of byte keys that agree in all an index has looked at, in key order. */
+/* 2 to BUCKET_MAX records of byte keys with the same slices in all layers so far, in key order. */
 #define BUCKET_MAX 16
 struct bucket {
 	u64 count;
 	u64 word[];
 };
 
-/*
- * An index of byte keys that agree in their first `depth` bytes, a multiple of 7. Its 64-bit keys
- * are slices: the next 7 bytes, zeros behind the end, and in the low byte how many there are, 8 for
- * more than 7. So slices ascend as the keys do, and only slices that end with 8 can belong to
- * several keys. (After the layers of Masstree: Mao, Kohler, Morris, EuroSys 2012.) Layers stay
- * until the store ends.
- */
+/* A layer: an index of byte keys that agree in their first `depth` bytes, a multiple of 7. Its
+ * 64-bit keys are slices: the next 7 bytes of the key, padded with zeros, and in the low byte how
+ * many of them the key has, 8 if it has more than 7. So slices are ordered as keys are, and only a
+ * slice that ends with 8 can belong to several keys. (After the layers of Masstree: Mao, Kohler,
+ * Morris, EuroSys 2012.) A layer exists until the store ends or is cleared. */
 #define SLICE 7
 struct layer {
 	struct lath_index list;
-	struct layer *next; /* while the store is cleared */
-	u32 depth;	    /* so many bytes follow the struct */
+	struct layer *next; /* used while the store is cleared */
+	u32 depth;	    /* length of the common prefix, which follows the struct */
 };
 
 static inline u8 *layer_prefix(const struct layer *layer)
@@ -102,46 +104,47 @@ struct store_backend;
 struct store_file;
 
 struct lath_store {
-	struct layer root;  /* numbers: the index by number */
+	struct layer root;  /* the index of numbers; byte keys: the layer of depth 0 */
 	struct arena arena; /* records, buckets */
-	struct arena
-		index; /* index nodes, layers: they cannot be moved, so they do not lie between */
-	u64 committed; /* of both */
+	struct arena index; /* index nodes, layers: apart from records, since compaction cannot move
+			       them */
+	u64 committed;	    /* bytes committed by both arenas */
 	const struct lath_rcu *rcu;
-	const struct store_backend *backend; /* NULL: the store is here */
+	const struct store_backend *backend; /* NULL: the store is in this process */
 	void *backend_data;
 	enum lath_store_keys keys;
 	unsigned int flags;
-	bool plain;		 /* numbers without versions: values need no record */
-	bool read_only;		 /* this handle's */
-	u8 changed;		 /* since it was read or written */
-	struct store_file *file; /* file:, if this handle may write */
-	pid_t saving;		 /* the process that writes it now, or one this was forked from */
+	bool plain;		 /* numbers without versions: a value need not be a record */
+	bool read_only;		 /* the handle is read only */
+	u8 changed;		 /* changed since the file was read or written */
+	struct store_file *file; /* file:, if the handle may write */
+	pid_t saving; /* the process that writes the file now, or the one this was forked from */
 	u64 limit;
 	u64 layers, evicted, expired;
-	/* eviction goes round: the key after which it looks next */
+	/* eviction visits all keys in turn: the next key to look at (hand of a clock) */
 	pthread_mutex_t evict_lock;
 	struct lath_turn compact_turn;
 	u64 hand_number;
 	u8 *hand;
 	size_t hand_size;
-	/* in shared memory (shm.h), else NULL */
-	const struct lath_allocator *allocator; /* of index nodes, this process' own */
-	u64 list_id;				/* the next index gets it */
-	u64 *mark;				/* of the arena's records, see place_marked */
+	/* the next three: in shared memory only (shm.h) */
+	const struct lath_allocator *allocator; /* for index nodes; in each process' own page */
+	u64 list_id;				/* id of the next index */
+	u64 *mark;				/* marks of the arena's records, see place_marked */
 };
 
-/* Where a key is or belongs: valid inside the reader it was found in. */
+/* Where a key is, or belongs. Valid in the read-side critical section it was found in. */
 struct place {
 	struct layer *layer;
 	u64 slice;
-	u64 word;  /* in the index under slice; 0: none */
-	u64 value; /* the key's own word; 0: not there */
-	u32 index; /* of the key in a bucket, or where it belongs */
-	u32 agree; /* a layer is there whose prefix agrees with the key in so many bytes only */
+	u64 word;  /* the layer's word for the slice; 0: none */
+	u64 value; /* the key's own word; 0: the key is absent */
+	u32 index; /* index of the key in a bucket, or where it would be inserted */
+	u32 agree; /* `word` is a layer whose prefix agrees with the key in its first `agree` bytes
+		      only */
 };
 
-/* Not an error of the caller's: something changed, look again. */
+/* Internal result: the store has changed meanwhile, look again. */
 #define RETRY 1
 
 static inline bool key_fits(const struct lath_store *store, struct lath_store_key key)
@@ -157,10 +160,10 @@ static inline int key_check(const struct lath_store *store, struct lath_store_ke
 	return unlikely(key.data && key.n > KEY_BYTES_MAX) ? -E2BIG : 0;
 }
 
-/* value.c */
+/* value.c: builds the word of a new value: 0 | -ENOMEM, -ENOSPC | -E2BIG */
 int value_build(struct lath_store *store, struct lath_store_key key,
 		const struct lath_store_change *change, u64 *word);
-/* What no reader has seen. */
+/* Frees the memory of a word that no reader has seen / after a grace period. */
 void value_drop(struct lath_store *store, u64 word);
 void value_retire(struct lath_store *store, u64 word);
 void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
@@ -174,20 +177,18 @@ static inline u64 little_endian(u64 x)
 #endif
 }
 
-/* 16 bytes as one value. (A typedef, or an attribute behind each name, is more than checkpatch
- * reads.) */
+/* A vector of 16 bytes. (A typedef, or an attribute behind each name, is more than checkpatch can
+ * read.) */
 #define BYTES_16(type) __typeof__(type __attribute__((vector_size(16))))
 
-/*
- * The bytes of a word that holds its value: 14 characters from nibbles, all at once, or 7 bytes,
- * zeros behind them. Which of both is chosen without a branch: where short numbers and longer ones
- * stand side by side, one is mispredicted every other time.
- */
+/* Expands an INLINE or NIBBLES word to 16 bytes: 7 bytes and zeros, or 14 characters, all at once.
+ * No branch decides between the two forms: where both occur side by side it would be mispredicted
+ * every other time. */
 static inline void word_text(u64 word, unsigned char *text)
 {
 	BYTES_16(u64) nibbles = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
 	BYTES_16(u64) x = { little_endian(word >> 8), 0 };
-	u64 as_is = 0 - (word & 1); /* the low bits of INLINE and NIBBLES: 1, 2 */
+	u64 as_is = 0 - (word & 1); /* the low bit is 1 for INLINE, 0 for NIBBLES */
 	BYTES_16(u64) which = { as_is, as_is };
 	BYTES_16(signed char) low, high, c;
 
@@ -229,17 +230,17 @@ static inline bool ref_expired(const struct lath_store_ref *ref)
 	return unlikely(ref->expires) && ref->expires <= lath_store_now();
 }
 
-/* A file: will have to be written. Others: nothing, so that writers share no word. */
+/* Notes that a file: must be written. Does nothing for other stores, so that their writers share no
+ * word. */
 static inline void store_changed(struct lath_store *store)
 {
 	if (unlikely(store->file) && !READ_ONCE(store->changed))
 		WRITE_ONCE(store->changed, 1);
 }
 
-/*
- * In shared memory a record is there if and only if it is marked; all else can be made anew from
- * them (recover.c). It is complete before, and its slot is not used again until the mark is gone.
- */
+/* Sets or clears the mark of a record in shared memory. A record exists if and only if it is
+ * marked; everything else can be rebuilt from marked records (recover.c). It is complete before it
+ * is marked, and its slot is not reused before the mark is cleared. */
 static inline void record_mark(struct lath_store *store, u64 word, bool there)
 {
 	u64 place = word_place(word), bit = 1ull << (place >> 3 & 63), *marks;
@@ -247,27 +248,32 @@ static inline void record_mark(struct lath_store *store, u64 word, bool there)
 	if (likely(!store->mark) || word_form(word) != WORD_RECORD)
 		return;
 	marks = &store->mark[place >> 9];
-	smp_store_release(marks, there ? *marks | bit : *marks & ~bit); /* one writer at a time */
+	LATH_ASSERT(!there || !(*marks & bit)); /* M3: a new record is not marked yet */
+	/* only the holder of the store's lock writes marks */
+	smp_store_release(marks, there ? *marks | bit : *marks & ~bit);
 }
 
-/* Ask memory for what a word points at. */
+/* Prefetches what a word points to. */
 static inline void value_prefetch(const struct lath_store *store, u64 word)
 {
 	if (word_has_place(word) && word_form(word) != WORD_LAYER)
 		prefetch(arena_at(&store->arena, word_place(word)));
 }
 
-/* layer.c: byte keys */
+/* layer.c: byte keys. layer_find finds a key from the root; layer_find_from continues at `word`,
+ * which was found for place->slice in `layer`. */
+/* Returns the slice of a key at `depth`. */
 u64 slice_of(const u8 *key, u64 size, u64 depth);
 void layer_find(struct lath_store *store, struct lath_store_key key, struct place *place);
-/* Go on below a word found under slice in layer. */
 void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer,
 		     u64 word, struct place *place);
+/* Sets the key's word, or inserts it / removes the key. In a call and in a section. 0 | RETRY |
+ * -ENOMEM, -ENOSPC */
 int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place,
 	      u64 value);
 int layer_remove(struct lath_store *store, const struct place *place);
 int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags);
-/* Remove everything, without asking for memory. Nobody else may be in the store. */
+/* Removes everything; allocates nothing. The caller excludes all other calls. */
 void layer_clear(struct lath_store *store);
 int key_compare(const u8 *a, u64 a_size, const u8 *b, u64 b_size);
 
@@ -286,26 +292,27 @@ static inline struct layer *word_layer(const struct lath_store *store, u64 word)
 	return arena_at(&store->index, word_place(word));
 }
 
-/* iter.c: as lath_store_iter_next, expired entries too. *word stays the caller's between calls. */
+/* iter.c: as lath_store_iter_next, with expired entries. *word must keep its value between
+ * calls. */
 int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word);
 
 /* update.c */
 void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
-/* The word of a key from now on: 0 | RETRY | -ENOMEM, -ENOSPC */
+/* Makes `word` the key's word, if it is still as in *place. In a call and in a section. 0 | RETRY |
+ * -ENOMEM, -ENOSPC */
 int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place,
 		  u64 word);
 void store_count_items(struct lath_store *store, s64 by);
-/* evict.c: the limit was hit. True: try again. Not inside a reader. */
+/* evict.c: called when the limit is hit: evicts, waits for readers, compacts. *round counts the
+ * attempts. Returns true if the caller shall try again. Not in a section. */
 bool make_room(struct lath_store *store, unsigned int *round);
-/*
- * The calling thread fills an empty store: its changes evict nothing, and may take one block above
- * the limit. What was saved by a store that was full to the last slot needs that, because buckets
- * that grow leave slots of other sizes behind.
- */
+/* Between on and off the calling thread fills an empty store: its changes evict nothing, and may
+ * take one block above the limit. A store that was saved when its limit was used up to the last
+ * slot needs that, because growing buckets leave free slots of other sizes behind. */
 void store_loading(bool on);
 
-/* The store lives somewhere else (dev:). Each member as the public call of its name; update may be
- * made of get_ref and set_if. */
+/* A store in another place (dev:, shm:). Each member is the public call of its name. update may be
+ * built from get_ref and set_if. */
 struct store_backend {
 	const char *scheme; /* "dev" */
 	int (*open)(struct lath_store *store, const char *rest,
@@ -322,13 +329,13 @@ struct store_backend {
 		       int *results);
 	size_t (*mdel)(struct lath_store *store, size_t n, const struct lath_store_key *keys,
 		       int *results);
-	/* the first entry at or after (backward: at or before) key: 0 | -ENOENT; *found until the
-	 * next call */
+	/* the first entry at or after (backward: at or before) key: 0 | -ENOENT; *found is valid
+	 * until the next call */
 	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
 		    struct lath_store_key *found, struct lath_store_ref *value);
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
-	/* NULL: iterators are made of seek, and the calls made of them; no sweep, compact, load,
-	 * save */
+	/* If NULL: iterators use seek, and count and scan use iterators; sweep, compact, load and
+	 * save are not supported. */
 	int (*iter_begin)(struct lath_store *store, const struct lath_store_range *range,
 			  void **iter);
 	int (*iter_next)(void *iter, struct lath_store_key *key, struct lath_store_ref *value);
@@ -341,13 +348,14 @@ struct store_backend {
 	int (*clear)(struct lath_store *store);
 };
 
-/* The kernel's store; a NULL open: not in this build. */
+/* dev: the kernel's store; open is NULL if this build has none */
 extern const struct store_backend store_dev_backend;
 extern const struct store_backend store_shm_backend;
 
-/* As lath_store_prefault, of a store that is here, if so much is available: with a sentence. */
+/* As lath_store_prefault() for a store in this process, if `available` bytes suffice. Stores the
+ * reason. */
 int store_prefault(struct lath_store *store, u64 bytes, u64 available);
-/* Figures of a store that is here, without what only the machine knows. */
+/* Fills the statistics of a store in this process, except those that only the kernel knows. */
 void store_figures(struct lath_store *store, struct lath_store_stats *stats);
 
 #endif /* LATH_STORE_ENGINE_H */

@@ -2,9 +2,9 @@
 /*
  * evict.c - room in a full store; expired entries; compaction.
  *
- * Readers write nothing, so nobody knows which entry was read last. Eviction goes round the keys
- * like the hand of a clock and of each window of entries takes the expired ones and the quarter
- * with the oldest versions; where there are no versions, any quarter.
+ * Readers write nothing, so it is not known which entry was read last. Eviction visits the keys in
+ * turn, like the hand of a clock. Of each window of entries it removes the expired ones and the
+ * quarter with the oldest versions; without versions, an arbitrary quarter.
  */
 #include "store/engine.h"
 
@@ -34,8 +34,8 @@ static int by_age(const void *a, const void *b)
 	return (x->age > y->age) - (x->age < y->age);
 }
 
-/* The next WINDOW entries from the hand on; at the end it starts anew. The iterator's section holds
- * them. */
+/* Reads the next WINDOW entries from the hand on, and moves the hand; at the end it goes to the
+ * first key. Returns their number. They are valid until *iter ends. evict_lock held. */
 static unsigned int look(struct lath_store *store, struct candidate *window,
 			 struct lath_store_iter **iter)
 {
@@ -45,6 +45,7 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 	struct lath_store_range range = { &from, NULL, NULL, 0 };
 	unsigned int n = 0;
 
+	LATH_ASSERT(pthread_mutex_trylock(&store->evict_lock) == EBUSY);
 	*iter = NULL;
 	if (lath_store_iter_begin(store, &range, iter))
 		return 0;
@@ -80,7 +81,7 @@ static int decide_evict(void *arg, const struct lath_store_ref *old,
 {
 	const struct candidate *candidate = arg;
 
-	/* written meanwhile: let it live */
+	/* it was written meanwhile: keep it */
 	if (old && old->version && old->version != candidate->age)
 		return 0;
 	change->action = LATH_STORE_REMOVE;
@@ -122,7 +123,8 @@ static u64 pending(struct lath_store *store)
 	return __atomic_load_n(&store->arena.pending, __ATOMIC_RELAXED);
 }
 
-/* Until readers are done with something, half a second at most: the caller may be one of them. */
+/* Waits until a grace period frees something, at most half a second: the caller may be in a section
+ * itself. Returns whether it did. */
 static bool wait_for_readers(struct lath_store *store)
 {
 	const struct timespec ms = { 0, 1000000 };
@@ -138,6 +140,8 @@ static bool wait_for_readers(struct lath_store *store)
 	return false;
 }
 
+/* Empties sparse slabs and returns free blocks to the machine. Returns the number of bytes. The
+ * caller holds compact_turn. */
 static u64 compact(struct lath_store *store);
 
 #define ROUNDS 100
@@ -152,7 +156,7 @@ void store_loading(bool on)
 
 bool make_room(struct lath_store *store, unsigned int *round)
 {
-	static __thread bool inside; /* removing from a bucket asks for memory too */
+	static __thread bool inside; /* removing from a bucket allocates memory too */
 	u64 gone = 0;
 	bool waited;
 
@@ -164,7 +168,7 @@ bool make_room(struct lath_store *store, unsigned int *round)
 	if (store->flags & LATH_STORE_EVICT && !suspended)
 		gone = evict(store, 64ull << min(*round, 10u));
 	waited = wait_for_readers(store);
-	/* what is free may be in slots of other sizes, or in the other arena */
+	/* free memory may be in slots of other sizes, or in the other arena */
 	if (*round % 4 == 2 && lath_turn_trylock(&store->compact_turn)) {
 		gone += compact(store);
 		lath_turn_unlock(&store->compact_turn);
@@ -218,7 +222,7 @@ int64_t lath_store_sweep(struct lath_store *store)
 
 /* ---- compaction ---- */
 
-/* The same value again: in a slot of its own. */
+/* Writes the same value again, which moves it to another slot. */
 static int decide_same(void *arg, const struct lath_store_ref *old,
 		       struct lath_store_change *change)
 {
@@ -237,6 +241,7 @@ static u64 compact(struct lath_store *store)
 	struct lath_store_key key;
 	u64 word = 0;
 
+	LATH_ASSERT(lath_turn_held(&store->compact_turn));
 	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
 		while (iter_next_word(iter, &key, &word) > 0) {
 			unsigned int own;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * file.c - from a path to a directory and a name in it.
+ * file.c - resolves a path to a directory and a name in it.
  */
 #define _GNU_SOURCE
 #include "store/file.h"
@@ -10,7 +10,7 @@
 
 #include "store/reason.h"
 
-#define LINKS_MAX 40 /* as the kernel's */
+#define LINKS_MAX 40 /* the kernel's limit */
 
 struct file_id file_id_of(const struct stat *stat)
 {
@@ -70,8 +70,8 @@ static int check_kind(const struct store_file *file, const struct stat *stat)
 					       : "something else");
 }
 
-/* Go on from file->dir (at first: the process') to the directory of this path; the last part
- * becomes the name. */
+/* Resolves a path from file->dir (at first the working directory): its directory becomes file->dir,
+ * its last component file->name. 0 | -errno */
 static int enter(struct store_file *file, char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -98,8 +98,8 @@ static int enter(struct store_file *file, char *path)
 	return 0;
 }
 
-/* As fs.protected_symlinks of the kernel: in a directory like /tmp nobody is led elsewhere by
- * another user. */
+/* Refuses, as fs.protected_symlinks of the kernel, a symbolic link of another user in a sticky
+ * directory that all may write to, like /tmp. 0 | -EACCES | -errno */
 static int check_link(const struct store_file *file)
 {
 	const mode_t shared = S_ISVTX | 0002;
@@ -116,7 +116,7 @@ static int check_link(const struct store_file *file)
 	return 0;
 }
 
-/* 1 and where it leads | 0: no link | -errno */
+/* Reads the symbolic link file->name. 1 (to) | 0: it is none | -errno */
 static int read_link(const struct store_file *file, char *to, size_t size)
 {
 	ssize_t n = readlinkat(file->dir, file->name, to, size);
@@ -145,8 +145,8 @@ int file_resolve(struct store_file *file, const char *path)
 		return store_refuse(-EINVAL, "a file needs a path");
 	if (strlen(path) >= sizeof(at))
 		return failed(file, -ENAMETOOLONG);
-	/* a first look, before anything is made; links of /proc that are no paths (/dev/stdout) end
-	 * here too */
+	/* check the kind before anything is made; this also refuses links of /proc that are not
+	 * paths (/dev/stdout) */
 	ret = stat(path, &there) ? 0 : check_kind(file, &there);
 	if (ret)
 		return ret;
@@ -177,7 +177,7 @@ int file_look(const struct store_file *file, struct stat *stat)
 	return check_kind(file, stat);
 }
 
-/* A look first: to open a device or a pipe may do something already. */
+/* Checks the kind first: opening a device or a pipe may have an effect. */
 int file_open(const struct store_file *file, struct stat *stat)
 {
 	int ret = file_look(file, stat), fd;

@@ -2,24 +2,25 @@
 /*
  * file_lock.c - which process may write a snapshot.
  *
- * A save replaces the snapshot by rename, so the lock is on a file beside it, NAME.lock. There are
- * two questions, with a lock for each:
+ * A save replaces the snapshot by rename, so the lock is on another file, NAME.lock. There are two
+ * questions, with a lock for each:
  *
  *   Which family of processes? An open file description lock (F_OFD_SETLK) on NAME.lock. fork()
  *       shares the description: parent and children hold the lock together and without a gap, until
  *       the last of them ends or executes another program, or one of them unlocks. So no other
- *       process can come between the two halves of daemon(). A second open, in the same process
- *       too, has another description and is refused.
+ *       process can get it between the two halves of daemon(). A second open, even in the same
+ *       process, has another description and is refused.
  *   Which member of it? A record lock (F_SETLK) on a file without a name (memfd). A child inherits
  *       the descriptor but not the lock. The lock ends with its process, or when the process closes
- *       any descriptor of the same file; for NAME.lock, a second open in the process would do that,
- *       for the memfd there is no second descriptor.
+ *       any descriptor of the same file. A second open of NAME.lock in the process would do that;
+ *       the memfd has no second descriptor.
  *
  * The process number in NAME.lock is for people; no decision depends on it. The kernel drops both
- * locks with their holders, so the NAME.lock of a killed process is unlocked and is taken over.
+ * locks when their holders end, so the NAME.lock of a killed process is not locked, and the next
+ * writer takes it over.
  *
  * The holder removes NAME.lock before it unlocks. A process that locks a file which has lost its
- * name begins anew, so two processes never hold locks on two files of one name. A child that finds
+ * name starts again, so two processes never hold locks on two files of one name. A child that finds
  * the lock file without its name knows that its parent has closed the store.
  */
 #define _GNU_SOURCE
@@ -65,7 +66,7 @@ static int set_lock(int fd, int command, short type)
 	return !ret ? 0 : errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 }
 
-/* The number in a lock file; 0: none */
+/* Returns the process number in a lock file; 0: none. */
 static long owner_in(int fd)
 {
 	char text[LOCK_SIZE + 1] = "";
@@ -102,7 +103,8 @@ static int write_owner(struct store_file *file)
 	return 0;
 }
 
-/* Users that may write the snapshot must be able to take over its lock. */
+/* Gives the lock file the owner and mode of the snapshot: users that may write that must be able to
+ * take over its lock. */
 static void share_with_users(const struct store_file *file, int fd)
 {
 	struct stat there;
@@ -111,10 +113,11 @@ static void share_with_users(const struct store_file *file, int fd)
 		return;
 	if (fchown(fd, there.st_uid, there.st_gid) && fchown(fd, (uid_t)-1, there.st_gid))
 		there.st_mode &= ~(mode_t)0070;
-	(void)!fchmod(fd, there.st_mode & 0666); /* else it stays the owner's alone */
+	(void)!fchmod(fd, there.st_mode & 0666); /* on failure only the owner may use it */
 }
 
-/* A descriptor | -errno. Never through a link, and never of a file that is something else. */
+/* Opens the lock file; makes it if need be. Refuses links and files of another kind. A descriptor |
+ * -errno with a reason */
 static int open_lock(const struct store_file *file, const char *name)
 {
 	const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -142,7 +145,7 @@ static int open_lock(const struct store_file *file, const char *name)
 	return store_refuse(-EINVAL, "%s.lock: not a lock file of lathwork", file->label);
 }
 
-/* Does the name lead to this descriptor's file? */
+/* Returns whether the name refers to the descriptor's file. */
 static bool is_named(const struct store_file *file, int fd, const char *name)
 {
 	struct stat mine, there;
@@ -157,6 +160,7 @@ int file_lock(struct store_file *file)
 	struct stat stat;
 	int fd, ret = lock_name(file, name), tries = LOCK_TRIES;
 
+	LATH_ASSERT(file->lock < 0);
 	if (ret)
 		return ret;
 	for (;;) {
@@ -193,7 +197,7 @@ void file_unlock(struct store_file *file)
 		if (!lock_name(file, name) && is_named(file, file->lock, name))
 			unlinkat(file->dir, name, 0);
 		set_lock(file->lock, F_OFD_SETLK,
-			 F_UNLCK); /* for children that have the description too */
+			 F_UNLCK); /* explicitly: children may share the description */
 		close(file->lock);
 	}
 	file->lock = -1;
@@ -224,7 +228,8 @@ int file_lock_family(struct store_file *file)
 	return ret;
 }
 
-/* Is this process the one of its family that may write? 0 | -EBUSY | -errno */
+/* Gets the member lock: this process becomes the one of its family that may write. 0 | -EBUSY |
+ * -errno; with a reason */
 static int be_member(const struct store_file *file)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -242,7 +247,7 @@ static int be_member(const struct store_file *file)
 			    file->label, (long)lock.l_pid);
 }
 
-/* Does the family hold the lock? */
+/* Returns whether the family holds the lock. */
 static bool family_holds(const struct store_file *file)
 {
 	char name[NAME_MAX + 1];
@@ -251,7 +256,8 @@ static bool family_holds(const struct store_file *file)
 	       is_named(file, file->lock, name) && !set_lock(file->lock, F_OFD_SETLK, F_WRLCK);
 }
 
-/* Nobody has written it since this process, or the one it was forked from, read or wrote it. */
+/* Checks that no process has written the snapshot since this one, or the one it was forked from,
+ * read or wrote it. 0 | -ESTALE | -errno; with a reason */
 static int check_unchanged(const struct store_file *file)
 {
 	struct file_id none = { 0 }, now = none;

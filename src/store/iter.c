@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * iter.c - in key order, both ways; count and rank.
+ * iter.c - iteration in key order, in both directions; count and rank.
  *
- * Byte keys: a stack of layers and buckets, from the root to where the iterator is. It is good
- * while the section lasts; every REFRESH steps the iterator leaves its section, so that what others
- * replaced can be freed, and seeks its last key anew.
+ * Byte keys: an iterator has a stack of layers and buckets, from the root to its position. The
+ * stack is valid in one section. Every REFRESH steps the iterator leaves its section, so that
+ * replaced memory can be freed, enters another one, and seeks its last key again.
  */
 #include "store/engine.h"
 
@@ -15,14 +15,14 @@
 
 struct frame {
 	const struct layer *layer; /* NULL: a bucket */
-	const u64 *words;	   /* of the bucket */
-	u64 from;		   /* where the layer goes on */
+	const u64 *words;	   /* words of the bucket */
+	u64 from;		   /* the slice to continue the layer from */
 	u32 i, n;
 	bool more;
 	struct lath_item item[CHUNK];
 };
 
-/* A bound of bytes, copied. */
+/* A bound of the range, owned by the iterator. */
 struct bound {
 	u8 *data;
 	u64 size;
@@ -32,17 +32,18 @@ struct bound {
 struct lath_store_iter {
 	struct lath_store *store;
 	bool backward;
-	bool seeking; /* what comes may still be on the wrong side of `near` */
+	bool seeking; /* the next records may still be on the wrong side of the bound `near` */
 	unsigned int steps;
-	u64 at;		 /* the word under the last key */
-	void *elsewhere; /* the backend's own */
+	u64 at;		 /* word of the last key */
+	void *elsewhere; /* the backend's iterator */
 	/* numbers */
 	u64 number, number_end;
 	bool number_done;
 	u32 i, n;
 	struct lath_item item[CHUNK];
-	/* bytes: near is where it starts, far where it ends */
-	struct bound low, high, last; /* low inclusive, high exclusive */
+	/* byte keys; `near` is the bound where iteration starts, `far` the other one */
+	struct bound low, high,
+		last; /* low inclusive, high exclusive; last: the key to seek again */
 	size_t last_room;
 	struct frame **stack;
 	u32 depth, room;
@@ -73,7 +74,7 @@ static bool before(const struct bound *a, const struct bound *b)
 	return key_compare(a->data, a->size, b->data, b->size) < 0;
 }
 
-/* The prefix narrows both bounds. */
+/* Narrows both bounds to keys with the prefix. 0 | -ENOMEM | -E2BIG */
 static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_key *prefix)
 {
 	struct bound low = { 0 }, high = { 0 };
@@ -148,7 +149,8 @@ static void frame_fill(struct lath_store_iter *iter, struct frame *frame)
 	}
 }
 
-/* Where a seek starts in a layer: 0 nothing of it is wanted, 1 from the slice, 2 all of it. */
+/* Returns where a seek starts in a layer: 0: nothing in it is wanted, 1: at *slice, 2: all of it is
+ * wanted. */
 static int layer_start(const struct lath_store_iter *iter, const struct layer *layer, u64 *slice)
 {
 	const struct bound *near = iter->last.set   ? &iter->last
@@ -160,7 +162,7 @@ static int layer_start(const struct lath_store_iter *iter, const struct layer *l
 		return 2;
 	c = memcmp(near->data, layer_prefix(layer), min(near->size, (u64)layer->depth));
 	if (!c && near->size < layer->depth)
-		c = -1; /* the bound is before all its extensions */
+		c = -1; /* the bound comes before all keys that it is a prefix of */
 	if (!c) {
 		*slice = slice_of(near->data, near->size, layer->depth);
 		return 1;
@@ -204,7 +206,7 @@ static int push_bucket(struct lath_store_iter *iter, u64 word)
 
 /* ---- steps ---- */
 
-/* Is the record on the wanted side of where the seek began? */
+/* Returns whether the record is on the wanted side of where the seek started. */
 static bool wanted(struct lath_store_iter *iter, const struct record *record)
 {
 	const struct bound *near = iter->last.set   ? &iter->last
@@ -232,7 +234,7 @@ static bool beyond(const struct lath_store_iter *iter, const struct record *reco
 	return iter->backward ? c < 0 : c >= 0;
 }
 
-/* The next record: 1 | 0 | -ENOMEM */
+/* Finds the next record: 1 (*out) | 0: none | -ENOMEM */
 static int next_record(struct lath_store_iter *iter, u64 *out)
 {
 	while (iter->depth) {
@@ -264,7 +266,7 @@ static int next_record(struct lath_store_iter *iter, u64 *out)
 			ret = push_bucket(iter, word);
 			break;
 		default:
-			/* a step aside ends the seek there */
+			/* push_layer() ends the seek if the layer lies behind the bound */
 			ret = push_layer(iter, word_layer(iter->store, word));
 		}
 		if (ret)
@@ -273,8 +275,8 @@ static int next_record(struct lath_store_iter *iter, u64 *out)
 	return 0;
 }
 
-/* Leave and enter the section, and seek where we were. Without memory for that it goes on in the
- * old one. */
+/* Leaves the section, enters another one and seeks the last key. Without memory for that it stays
+ * in the old section. 0 | -ENOMEM */
 static int refresh(struct lath_store_iter *iter, const struct record *at)
 {
 	u32 size = record_key_size(at);
@@ -348,7 +350,7 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 	return 1;
 }
 
-/* A store that lives somewhere else: numbers, one at a time, each in a section of its own. */
+/* A store in another place: numbers, one at a time, each in a section of its own. */
 static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *key,
 			  struct lath_store_ref *value)
 {
@@ -513,7 +515,8 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 
 		m = lath_index_scan_values(&store->root.list, from, last, here, words, room, &from);
 		ended = m < room || !from || from > last;
-		if (m && word_has_place(words[0])) /* values of one store are most often alike */
+		if (m &&
+		    word_has_place(words[0])) /* values of one store mostly have the same form */
 			for (i = 0; i < m; i++)
 				value_prefetch(store, words[i]);
 		for (i = 0; i < m; i++) {

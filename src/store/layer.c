@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * layer.c - byte keys: from slice to slice.
+ * layer.c - byte keys: layers of indexes, slice by slice.
  *
  * Each change of what keys map to is one compare-and-swap of one word in one index, so a reader
- * sees the state before or after it:
+ * sees the state before it or after it:
  *
- *   nothing -> record            insert
- *   record  -> record            replace_if        two keys agree in a slice: record -> bucket
- *   bucket  -> bucket            a copy, with a record more, less or another
- *   bucket  -> layer             one record too many: all of them in a new index behind what they
- *                                agree in
- *   layer   -> layer             a key leaves the agreed prefix: a new index where it does, the old
- *                                one below
- *   record, bucket of two        erase_if, or the record that is left
+ *   none   -> record             insert
+ *   record -> record             replace_if
+ *   record -> bucket             a second key with the same slice
+ *   bucket -> bucket             a copy with a record added, removed or replaced
+ *   bucket -> layer              one record too many: all of them go to a new layer, whose prefix
+ *                                is what they agree in
+ *   layer  -> layer              the key leaves the layer's prefix: a new layer at that depth, with
+ *                                the old one below
+ *   record -> none               erase_if
+ *   bucket of two -> record      the record that is left
  *
- * What was replaced is retired. A layer in use is never replaced by anything but a layer above it,
- * so who is in it stays in the right one.
+ * The old word's memory is retired. The word of a layer in use is only ever replaced by that of a
+ * layer above it, so a thread that is in a layer stays in the right one.
  */
 #include "store/engine.h"
 
@@ -55,7 +57,7 @@ static int compare_record(const struct lath_store *store, u64 word, struct lath_
 	return key_compare(key.data, key.n, record_key(record), record_key_size(record));
 }
 
-/* In how many bytes, at most `most`, do these agree from `from` on? They do before it. */
+/* Returns in how many bytes, at most `most`, a and b agree. They agree in the first `from`. */
 static u32 agree(const u8 *a, const u8 *b, u32 from, u64 most)
 {
 	while (from < most && a[from] == b[from])
@@ -68,6 +70,7 @@ static void find_in_bucket(struct lath_store *store, struct lath_store_key key, 
 	const struct bucket *bucket = word_bucket(store, place->word);
 	u32 low = 0, high = (u32)bucket->count;
 
+	LATH_ASSERT(high > 1 && high <= BUCKET_MAX);
 	while (low < high) {
 		u32 mid = (low + high) / 2;
 		int c = compare_record(store, bucket->word[mid], key);
@@ -88,7 +91,7 @@ static void find_in_bucket(struct lath_store *store, struct lath_store_key key, 
 void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer,
 		     u64 word, struct place *place)
 {
-	u32 from = layer->depth + SLICE; /* the key and what is below agree so far */
+	u32 from = layer->depth + SLICE; /* the key and all keys below agree so far */
 
 	place->layer = layer;
 	place->word = word;
@@ -153,17 +156,19 @@ int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags
 
 static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, struct layer **out)
 {
-	u64 size = (sizeof(struct layer) + depth + 63) & ~63ull, place; /* on a line */
+	u64 size = (sizeof(struct layer) + depth + 63) & ~63ull,
+	    place; /* aligned to a cache line */
 	struct layer *layer;
 	int ret;
 
+	LATH_ASSERT(!(depth % SLICE));
 	ret = arena_alloc(&store->index, size, &place);
 	if (ret)
 		return ret;
 	layer = arena_at(&store->index, place);
 	layer->depth = depth;
 	memcpy(layer_prefix(layer), prefix, depth);
-	/* most layers are small: nodes one by one */
+	/* most layers are small: allocate nodes one by one */
 	ret = layer_init(store, layer, LATH_NODE_EACH);
 	if (ret) {
 		arena_free(&store->index, place);
@@ -173,7 +178,7 @@ static int layer_new(struct lath_store *store, const u8 *prefix, u32 depth, stru
 	return 0;
 }
 
-/* One that nobody has seen. */
+/* Frees a layer that no other thread has seen. */
 static void layer_drop(struct lath_store *store, struct layer *layer)
 {
 	lath_index_fini(&layer->list, NULL, NULL);
@@ -191,6 +196,7 @@ static int bucket_new(struct lath_store *store, const u64 *words, u64 count, u64
 	u64 place;
 	int ret = arena_alloc(&store->arena, sizeof(*bucket) + count * sizeof(u64), &place);
 
+	LATH_ASSERT(count > 1 && count <= BUCKET_MAX);
 	if (ret)
 		return ret;
 	bucket = arena_at(&store->arena, place);
@@ -215,7 +221,8 @@ static void drop_bucket(void *arg, const struct lath_item *item)
 		arena_free(&store->arena, word_place(item->value));
 }
 
-/* Records in key order, more than fit into a bucket, that agree in more than `from` bytes. */
+/* Makes a layer of `count` records in key order, more than a bucket holds, that agree in at least
+ * `from` bytes. 0 (*out: its word) | -ENOMEM, -ENOSPC */
 static int layer_of_records(struct lath_store *store, const u64 *words, u32 count, u32 from,
 			    u64 *out)
 {
@@ -227,6 +234,7 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 	u32 i, end;
 	int ret;
 
+	LATH_ASSERT(count > BUCKET_MAX && depth >= from);
 	ret = layer_new(store, record_key(first), depth / SLICE * SLICE, &layer);
 	if (ret)
 		return ret;
@@ -258,7 +266,8 @@ static int layer_of_records(struct lath_store *store, const u64 *words, u32 coun
 	return 0;
 }
 
-/* An index above an old one, where the key leaves its prefix. */
+/* Makes a layer above place's layer, where the key leaves its prefix, with the key's word in it. 0
+ * (*out: its word) | -ENOMEM, -ENOSPC */
 static int layer_above(struct lath_store *store, struct lath_store_key key,
 		       const struct place *place, u64 value, u64 *out)
 {
@@ -266,6 +275,7 @@ static int layer_above(struct lath_store *store, struct lath_store_key key,
 	struct layer *layer;
 	int ret = layer_new(store, layer_prefix(below), place->agree / SLICE * SLICE, &layer);
 
+	LATH_ASSERT(place->agree < below->depth && place->agree >= place->layer->depth + SLICE);
 	if (ret)
 		return ret;
 	ret = insert_word(
@@ -283,7 +293,7 @@ static int layer_above(struct lath_store *store, struct lath_store_key key,
 
 /* ---- changes ---- */
 
-/* The word under the place's slice becomes another one: 0 | RETRY */
+/* Replaces the word at the place by compare-and-swap. 0 | RETRY */
 static int swap_word(const struct place *place, u64 word)
 {
 	return lath_index_replace_if(&place->layer->list, place->slice, place->word, word, NULL)
@@ -291,7 +301,8 @@ static int swap_word(const struct place *place, u64 word)
 		       : 0;
 }
 
-/* A copy of the place's words (a record is a bucket of one) with value added or exchanged. */
+/* Copies the words at the place (a record counts as a bucket of one) with the key's word added or
+ * replaced. Returns their number, at most BUCKET_MAX + 1. */
 static u32 words_with(const struct lath_store *store, const struct place *place,
 		      struct lath_store_key key, u64 value, u64 *words)
 {
@@ -312,6 +323,8 @@ static u32 words_with(const struct lath_store *store, const struct place *place,
 		count++;
 	}
 	words[index] = value;
+	LATH_ASSERT(!index || compare_record(store, words[index - 1], key) > 0);
+	LATH_ASSERT(index + 1 == count || compare_record(store, words[index + 1], key) < 0);
 	return count;
 }
 
@@ -323,6 +336,8 @@ int layer_put(struct lath_store *store, struct lath_store_key key, const struct 
 	u32 count;
 	int ret = 0;
 
+	lath_call_assert();
+	LATH_ASSERT(word_form(value) == WORD_RECORD);
 	if (!place->word) {
 		ret = insert_word(place->layer, place->slice, value);
 		return ret == -EEXIST ? RETRY : ret;
@@ -363,12 +378,15 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	u32 count;
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(place->value);
 	if (word_form(place->word) != WORD_BUCKET)
 		return lath_index_erase_if(&place->layer->list, place->slice, place->word, NULL)
 			       ? RETRY
 			       : 0;
 	bucket = word_bucket(store, place->word);
 	count = (u32)bucket->count - 1;
+	LATH_ASSERT(place->index <= count && bucket->word[place->index] == place->value);
 	memcpy(words, bucket->word, place->index * sizeof(u64));
 	memcpy(words + place->index, bucket->word + place->index + 1,
 	       (count - place->index) * sizeof(u64));
@@ -388,11 +406,11 @@ int layer_remove(struct lath_store *store, const struct place *place)
 	return 0;
 }
 
-/* ---- the end of all ---- */
+/* ---- clearing ---- */
 
 struct clearing {
 	struct lath_store *store;
-	struct layer *below; /* still to be cleared */
+	struct layer *below; /* list of layers still to be cleared */
 };
 
 static void clear_word(void *arg, const struct lath_item *item)
@@ -423,7 +441,7 @@ void layer_clear(struct lath_store *store)
 	struct lath_item last;
 	unsigned int i;
 
-	/* the range cannot hold the last key */
+	/* erase_range cannot include the last key */
 	lath_index_erase_range(&store->root.list, 0, ~0ull, clear_word, &clearing);
 	if (!lath_index_erase_item(&store->root.list, ~0ull, &last))
 		clear_word(&clearing, &last);

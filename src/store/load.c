@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * load.c - read a snapshot: once to see that it is whole, and once more into the store.
+ * load.c - reading a snapshot: once to check it, and a second time into the store.
  *
- * Nothing in the file is believed: every length is held against what is left of its block, every
- * block against what is left of the file, before memory is asked for.
+ * Nothing in the file is trusted: before memory is allocated, every length is compared with what is
+ * left of its block, and every block with what is left of the file.
  */
 #include "store/engine.h"
 #include "store/file.h"
@@ -22,17 +22,17 @@ struct reader {
 	const struct store_file *file;
 	int fd;
 	bool apply;
-	u64 size, at; /* of the file */
+	u64 size, at; /* size of the file, and the position in it */
 	u8 *buf;
 	size_t room;
 	u64 blocks, entries, checksum;
-	u64 all_entries; /* once it was seen to be whole */
-	/* the key before; over the whole file they ascend */
+	u64 all_entries; /* entries in the file, known after the first reading */
+	/* the previous key; keys ascend through the whole file */
 	bool any;
 	u64 number;
 	u8 *key;
 	u64 key_size;
-	/* numbers wait for company */
+	/* entries of a store of numbers, set in groups */
 	struct lath_store_entry group[GROUP];
 	unsigned int waiting;
 };
@@ -49,7 +49,8 @@ static int failed(struct reader *r, int error)
 			    error == -EINTR ? "interrupted" : strerror(-error));
 }
 
-/* What all need, by what a part of the file needed. */
+/* Refuses a file that needs more than the limit; estimates its need from the part that was
+ * loaded. */
 static int too_large(struct reader *r)
 {
 	const double mib = 1 << 20;
@@ -121,7 +122,8 @@ static const u8 *take_bytes(struct cursor *c, u64 size)
 	return bytes;
 }
 
-/* The key of an entry into r->number or r->key. False: none, or not behind the one before. */
+/* Reads the key of an entry to r->number or r->key. Returns false if it is damaged or not above the
+ * previous one. */
 static bool take_key(struct reader *r, struct cursor *c, bool first)
 {
 	const u8 *rest;
@@ -217,7 +219,8 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 	}
 	if (c.at != c.end)
 		return bad_file(r, "bytes behind the entries of a block");
-	return r->waiting ? flush_group(r) : 0; /* values lie in the buffer */
+	return r->waiting ? flush_group(r)
+			  : 0; /* flush before the next block: values are in the buffer */
 }
 
 /* ---- blocks ---- */
@@ -298,7 +301,7 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	return 0;
 }
 
-/* 0 | -ENOTEMPTY | why that cannot be said */
+/* 0 | -ENOTEMPTY | the error of the count */
 static int check_empty(struct lath_store *store)
 {
 	struct lath_item item;
@@ -322,10 +325,10 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 		return ret;
 	r->apply = true;
 	r->all_entries = r->entries;
-	store_loading(true); /* what does not fit is refused, not thinned out */
+	store_loading(true); /* what does not fit is refused; nothing is evicted */
 	ret = read_file(r, progress, arg);
 	store_loading(false);
-	if (ret && r->store->backend) /* nothing half done */
+	if (ret && r->store->backend) /* no part of the file remains */
 		r->store->backend->clear(r->store);
 	else if (ret)
 		layer_clear(r->store);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pages.c - reserve addresses, ask for huge pages, touch, give back, and see what came of it.
+ * pages.c - addresses and pages: reserving, huge pages, touching, returning, and how much memory is
+ * available.
  */
 #define _GNU_SOURCE
 #include "store/pages.h"
@@ -32,10 +33,10 @@ u64 pages_physical(void)
 	return pages > 0 && size > 0 ? (u64)pages * (u64)size : 0;
 }
 
-/* ---- how much there is ---- */
+/* ---- available memory ---- */
 
-/* The number behind key in a file of lines; without a key, the first one. ~0: there is none
- * ("max"). */
+/* Returns the number that follows `key` in a file of lines; without a key, the first number. ~0:
+ * there is none ("max"). */
 static u64 number_in(const char *root, const char *dir, const char *name, const char *key)
 {
 	char path[PATH_MAX], line[256];
@@ -66,8 +67,8 @@ static const struct group_files group_files[] = {
 	  "total_inactive_file " },
 };
 
-/* What this group and those above it leave. In a container the group's own files may be the mount
- * itself. */
+/* Returns what the limits of this control group and of those above it leave. In a container the
+ * group's files may be at the mount point itself. */
 static u64 group_available(const char *root, const struct group_files *files, const char *group)
 {
 	char dir[PATH_MAX];
@@ -83,7 +84,7 @@ static u64 group_available(const char *root, const struct group_files *files, co
 			used = number_in(root, dir, files->used, "");
 			used = used == ~0ull ? 0 : used;
 			cache = number_in(root, dir, "memory.stat",
-					  files->cache); /* given back when asked for */
+					  files->cache); /* the kernel reclaims it on demand */
 			cache = cache == ~0ull ? 0 : min(cache, used);
 			used -= cache;
 			used = min(limit, used);
@@ -207,7 +208,7 @@ void pages_try_hugetlb(char *block)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT),
 		     -1, 0);
 
-	/* a refused fixed mapping may have taken the old one away */
+	/* a fixed mapping that fails may have removed the old one */
 	if (map == MAP_FAILED) {
 		map = mmap(block, BLOCK, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -224,10 +225,10 @@ int pages_populate(char *from, u64 size, bool huge)
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
 			return -ENOMEM;
 		for (i = 0; i < size;
-		     i += 4096) /* kernels before 5.14; an atomic: the arena is in use */
+		     i += 4096) /* kernels before 5.14; atomic, since the arena is in use */
 			__atomic_fetch_or(from + i, 0, __ATOMIC_RELAXED);
 	}
-	/* what was refused at the fault may be had by copying; failing changes nothing */
+	/* if the faults got small pages, try to collapse them; a failure changes nothing */
 	if (huge)
 		madvise(from, size, MADV_COLLAPSE);
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pages.h - what the store asks of the machine's memory.
+ * pages.h - memory of the machine, for the arenas of a store.
  */
 #ifndef LATH_STORE_PAGES_H
 #define LATH_STORE_PAGES_H
@@ -9,29 +9,29 @@
 #include "sys/sys.h"
 
 u64 pages_physical(void);
-/* Addresses only, aligned to 2 MiB. *size comes back smaller where the machine refuses so much, but
- * not below options->limit. 0 | -ENOMEM | -EINVAL (NUMA text) | -EOPNOTSUPP (no NUMA), with a
- * sentence. */
+/* Reserves addresses, without memory, aligned to 2 MiB. If the machine refuses so much, *size
+ * becomes smaller, but not below options->limit. Stores a reason. 0 | -ENOMEM | -EINVAL (NUMA text)
+ * | -EOPNOTSUPP (no NUMA) */
 int pages_reserve(char **base, u64 *size, const struct lath_store_options *options);
-/* Where pages of this stretch shall come from, as lath_store_options.numa says: 0 | as above. */
+/* Sets the NUMA policy of an address range; text: as lath_store_options.numa. 0 | as above */
 int pages_numa(char *base, u64 size, const char *text);
-/* Bytes that this process could take without disks or other programs paying for it: what the
- * machine has available, and what its control groups leave of their limits. ~0: unknown. root: ""
- * (tests have other ones) */
+/* Returns how many bytes this process could take without swapping or reclaim from other programs:
+ * what is available on the machine and within the limits of its control groups. ~0: unknown. root:
+ * prefix of the paths that are read, "" (tests have others). */
 u64 pages_available(const char *root);
 void pages_release(char *base, u64 size);
-/* Put one reserved huge page under a block nobody has touched; without one left it keeps the pages
- * it has. */
+/* Maps one reserved huge page at a block that nobody has touched. Without one left the block keeps
+ * its pages. */
 void pages_try_hugetlb(char *block);
-/* Touch them all now: 0 | -ENOMEM */
+/* Touches all pages. 0 | -ENOMEM */
 int pages_populate(char *from, u64 size, bool huge);
-/* The content is lost, the memory the machine's: 0 | -errno */
+/* Returns the memory to the machine; its content is lost. 0 | -errno */
 int pages_give_back(char *from, u64 size);
 
 struct pages_coverage {
-	u64 resident, huge; /* huge: on pages of 2 MiB or more */
+	u64 resident, huge; /* bytes; huge: those on pages of 2 MiB or more */
 };
-/* From /proc/self/smaps. 0 | -errno */
+/* Fills *coverage for an address range, from /proc/self/smaps. 0 | -errno */
 int pages_coverage(const char *base, u64 size, struct pages_coverage *coverage);
 
 #endif /* LATH_STORE_PAGES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * reason.c - the last sentence of each thread.
+ * reason.c - the last reason of each thread.
  */
 #include "store/reason.h"
 
@@ -9,7 +9,7 @@
 #include "lathwork/store.h"
 
 static __thread char reason[512];
-static __thread bool said; /* by the call that runs */
+static __thread bool said; /* the current call has a reason */
 
 int store_refuse(int ret, const char *format, ...)
 {

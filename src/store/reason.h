@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * reason.h - why a call on a whole store failed, in words (lath_store_reason).
+ * reason.h - why a call on a whole store failed, as text (lath_store_reason).
  */
 #ifndef LATH_STORE_REASON_H
 #define LATH_STORE_REASON_H
 
 #include "sys/sys.h"
 
-/* Keep the sentence for the calling thread; later ones of the same call replace it. Returns ret. */
+/* Stores the reason for the calling thread; a later one of the same call replaces it. Returns
+ * ret. */
 __attribute__((format(printf, 2, 3))) int store_refuse(int ret, const char *format, ...);
-/* The same, unless the call has a sentence already. */
+/* As store_refuse(), unless the call has a reason already. */
 __attribute__((format(printf, 2, 3))) int store_refuse_if_silent(int ret, const char *format, ...);
-/* A call begins: it has no sentence yet. The one before it stays readable. */
+/* Begins a call: it has no reason yet. That of the previous call remains readable. */
 void store_reason_begin(void);
-/* The sentence of the call that runs; "": it has none. why may be NULL. */
+/* Copies the reason of the current call; "" if it has none. why may be NULL. */
 void store_reason_copy(char *why, size_t size);
 
 #endif /* LATH_STORE_REASON_H */

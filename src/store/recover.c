@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * recover.c - a shared store after a death in it: everything anew from the marked records (shm.h).
+ * recover.c - rebuilds a shared store from its marked records after a process has died in it
+ * (shm.h).
  *
- *   1. the record arena: slabs and runs with marked records stay, all between them becomes free
+ *   1. the arena of records: slabs and runs with marked records stay, all between them becomes free
  *      runs
- *   2. the index arena: empty, its blocks stay taken
- *   3. each marked record into the index; of two of one key the one with the lower version goes
+ *   2. the arena of the index: becomes empty; its blocks stay committed
+ *   3. each marked record is inserted into the index; of two records of one key the one with the
+ *      lower version is unmarked and freed
  */
 #include "store/shm.h"
 
 enum shm_fault lath_shm_fault;
 
-/* The unit table's word on a place: the first unit of its slab or run; NO_UNIT: there is none
- * such. */
+/* Returns the first unit of the slab or run that a place belongs to, by the unit table; NO_UNIT: no
+ * record can begin there. */
 static u32 head_of(const struct arena *arena, u64 place)
 {
 	u64 first = place >> UNIT_SHIFT;
@@ -49,7 +51,7 @@ static bool record_fits(const struct lath_store *store, u64 place)
 	       (store->keys == LATH_STORE_BYTES || record_key_size(record) == sizeof(u64));
 }
 
-/* fn on every marked place: 0, or what fn says instead. */
+/* Calls fn with every marked place until it returns other than 0. Returns that, or 0. */
 static int each_mark(struct lath_store *store, int (*fn)(struct lath_store *store, u64 place))
 {
 	u64 blocks = store->arena.reserved / BLOCK, b, i;
@@ -93,10 +95,11 @@ static int restore_records(struct lath_store *store)
 	ret = each_mark(store, count_in_head);
 	if (ret)
 		return ret;
+	runs_lock(arena);
 	for (i = arena->first_unit; i < fresh; i += arena->unit[i].len) {
 		if (!arena->unit[i].used) {
 			hole = hole ? hole : i;
-			/* compaction looks for slabs in all units */
+			/* compaction looks at all units for slabs */
 			arena->unit[i].kind = UNIT_NONE;
 			arena->unit[i].len = 1;
 			continue;
@@ -111,6 +114,7 @@ static int restore_records(struct lath_store *store)
 	}
 	if (hole)
 		run_link(arena, hole, fresh - hole);
+	runs_unlock(arena);
 	return 0;
 }
 
@@ -158,13 +162,14 @@ int shm_recover(struct shm_head *head)
 	struct lath_store *store = &head->store;
 	int ret;
 
+	LATH_ASSERT(head->dirty);
 	head->generation++;
 	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
 		return 0;
 	pthread_mutex_init(&store->evict_lock, NULL);
 	lath_turn_init(&store->compact_turn);
 	store->hand_number = store->hand_size = 0;
-	/* what is there has room: the index may come out a little larger than it was */
+	/* no limit meanwhile: the index may become a little larger than it was */
 	store->arena.limit = store->index.limit = 0;
 	ret = lath_shm_fault == SHM_FAULT_OLD_SLABS ? 0 : restore_records(store);
 	if (!ret)

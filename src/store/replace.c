@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * replace.c - a file beside the old one that takes its place when it is on the disk.
+ * replace.c - a new file, which replaces the old one after it has been synced.
  *
- * The new file gets who may read it before it gets anything to read. A save that is killed leaves
- * its file, NAME.tmp-XXXXXX; the next one removes it if it is certainly that: the name fits, it is
- * a regular file of this user (or the snapshot's owner) with one name, nobody has it locked, and it
- * begins as a snapshot does, or is empty.
+ * The new file gets its owner and mode before it gets any content. A killed save leaves its file,
+ * NAME.tmp-XXXXXX. The next save removes it if it is certainly such a file: the name fits, it is a
+ * regular file of this user (or the snapshot's owner) with one link, it is not locked, and it is
+ * empty or begins as a snapshot does.
  */
 #define _GNU_SOURCE
 #include "store/file.h"
@@ -23,9 +23,9 @@
 #include "store/snapshot.h"
 
 #define MIDDLE ".tmp-"
-#define TAIL 6 /* letters and digits behind it */
+#define TAIL 6 /* number of letters and digits behind it */
 #define TRIES 100
-#define ATTRIBUTE_MAX (64u << 10) /* the kernel's: of a list of names, and of a value */
+#define ATTRIBUTE_MAX (64u << 10) /* the kernel's limit for a list of names and for a value */
 #define ACL "system.posix_acl_access"
 
 static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -73,7 +73,8 @@ static void remove_if_dead(const struct store_file *file, const char *name, cons
 	close(fd);
 }
 
-/* The lock is held: who made such a file is dead. What cannot be removed stays. */
+/* Removes the files of killed saves. The snapshot's lock is held, so no save runs. Failures are
+ * ignored. */
 static void remove_dead(struct store_file *file, const struct stat *old)
 {
 	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -97,16 +98,17 @@ static void remove_dead(struct store_file *file, const struct stat *old)
 	file->swept = true;
 }
 
-/* ---- who may do what with it ---- */
+/* ---- owner, mode, attributes ---- */
 
-/* What is not allowed here is not an error. */
+/* Returns whether an error means that the process or the file system does not permit it. Such
+ * errors are not failures. */
 static bool not_permitted(int error)
 {
 	return error == EPERM || error == EACCES || error == EOPNOTSUPP || error == EINVAL;
 }
 
-/* 0: as the old one has it, or none | 1: not permitted | -errno. value has room for
- * ATTRIBUTE_MAX. */
+/* Makes an extended attribute as it is in the old file, or absent. `value` has room for
+ * ATTRIBUTE_MAX. 0 | 1: not permitted | -errno */
 static int copy_attribute(int from, int to, const char *name, char *value)
 {
 	ssize_t n = fgetxattr(from, name, value, ATTRIBUTE_MAX);
@@ -115,7 +117,7 @@ static int copy_attribute(int from, int to, const char *name, char *value)
 	if (n >= 0)
 		ret = fsetxattr(to, name, value, (size_t)n, 0);
 	else if (errno == ENODATA)
-		ret = fremovexattr(to, name); /* what the directory gives to new files */
+		ret = fremovexattr(to, name); /* remove what new files inherit from the directory */
 	if (!ret || errno == ENODATA || errno == EOPNOTSUPP)
 		return 0;
 	return not_permitted(errno) ? 1 : -errno;
@@ -132,7 +134,8 @@ static int copy_user_attributes(int from, int to, char *names, char *value)
 	return min(ret, 0);
 }
 
-/* 0 | 1: the list of rights (ACL) could not be copied | -errno */
+/* Copies the access control list (ACL) and user.* attributes. 0 | 1: the ACL could not be copied |
+ * -errno */
 static int copy_attributes(const struct store_file *file, int to)
 {
 	int from = openat(file->dir, file->name,
@@ -150,8 +153,9 @@ static int copy_attributes(const struct store_file *file, int to)
 	return ret ? ret : acl;
 }
 
-/* The group's rights, which with an ACL bound those of all that it names, go to nobody who had
- * none. */
+/* Copies owner, group, attributes and mode. If the group or the ACL could not be copied, the group
+ * gets no rights, because these, which bound those of an ACL's entries, would go to users that had
+ * none. 0 | -errno with a reason */
 static int copy_rights(const struct store_file *file, int to, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 0777;
@@ -231,7 +235,7 @@ static int sync_file(int fd)
 	return ret ? -errno : 0;
 }
 
-/* Some file systems know nothing of it: their names need no sync. */
+/* Syncs the directory. Some file systems do not support that: their names need no sync. */
 static int sync_directory(const struct store_file *file)
 {
 	int fd = openat(file->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
@@ -251,7 +255,9 @@ int replace_commit(struct store_file *file, struct replacement *new)
 	if (ret)
 		ret = failed(file, "cannot be written to the disk", ret);
 	else
-		ret = file_look(file, &stat); /* what has come there since the beginning? */
+		ret = file_look(
+			file,
+			&stat); /* has another kind of file appeared there since the beginning? */
 	if (!ret || ret == -ENOENT)
 		ret = renameat(file->dir, new->name, file->dir, file->name)
 			      ? failed(file, new->name, -errno)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * save.c - write a snapshot beside the old one, which it then replaces.
+ * save.c - writing a snapshot to a new file, which then replaces the old one.
  */
 #include "store/engine.h"
 #include "store/file.h"
@@ -19,7 +19,7 @@ struct writer {
 	size_t size, room;
 	u64 entries;
 	u64 blocks, all_entries, all_bytes, all_checksum;
-	u8 *last; /* the key before, in the block */
+	u8 *last; /* the previous key in the block */
 	u64 last_size, last_number;
 };
 
@@ -152,18 +152,20 @@ static int write_store(struct lath_store *store, struct writer *w, lath_store_pr
 	if (!w->error && ret >= 0 && w->entries)
 		write_block(w);
 	if (!w->error && ret >= 0)
-		write_block(w); /* the end */
+		write_block(w); /* the block that marks the end */
 	return w->error ? w->error : min(ret, 0);
 }
 
-/* The caller may write file now. */
+/* Writes the snapshot. The caller holds the file's lock. 0 | -errno with a reason */
 static int save_to(struct lath_store *store, struct store_file *file,
 		   lath_store_progress_fn progress, void *arg)
 {
 	struct writer w = { .fd = -1 };
 	struct replacement new;
-	int ret = replace_begin(file, &new);
+	int ret;
 
+	LATH_ASSERT(file->lock >= 0);
+	ret = replace_begin(file, &new);
 	if (ret)
 		return ret;
 	w.fd = new.fd;
@@ -178,8 +180,8 @@ static int save_to(struct lath_store *store, struct store_file *file,
 			    ret == -EINTR ? "interrupted" : strerror(-ret));
 }
 
-/* One save at a time: else an older state could come over a newer one. After a fork the parent's
- * does not count. */
+/* Saves to the store's own file. One save at a time: otherwise an older state could replace a newer
+ * one. After a fork a save of the parent does not count. 0 | -errno with a reason */
 static int save_own(struct lath_store *store, lath_store_progress_fn progress, void *arg)
 {
 	pid_t me = getpid(), other = __atomic_load_n(&store->saving, __ATOMIC_RELAXED);
@@ -204,7 +206,7 @@ int lath_store_sync(struct lath_store *store)
 		return store_refuse(-EROFS, "the store was opened to be read only");
 	if (!store->file || !READ_ONCE(store->changed))
 		return 0;
-	WRITE_ONCE(store->changed, 0); /* what changes from here on may be missing in the file */
+	WRITE_ONCE(store->changed, 0); /* changes from here on may be missing in the file */
 	ret = save_own(store, NULL, NULL);
 	if (ret)
 		WRITE_ONCE(store->changed, 1);

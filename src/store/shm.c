@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * shm.c - shm:NAME: each call is the call of the same name on the store inside, by whoever holds
- * the lock.
+ * shm.c - shm:NAME: each call takes the lock and makes the call of the same name on the inner
+ * store.
  *
- * A ref points at a copy in this process: in the ref itself if it is short. Other copies, one block
- * a call, are handed to reclamation as soon as they are made, inside the caller's section: so they
- * are there until the section ends, and nobody has to give them back.
+ * A ref points to a copy in this process; a short value is in the ref itself. The other copies of a
+ * call are in one block, which is retired at once: the caller is in a section, so the block is
+ * valid until that section ends. The caller need not free it.
  */
 #include "store/shm.h"
 
@@ -14,7 +14,7 @@
 
 #include "store/pages.h"
 
-/* Elements of a batch under one lock. */
+/* Elements of a batch per locking. */
 #define GROUP 64
 
 /* ---- the lock ---- */
@@ -41,14 +41,14 @@ int shm_enter(struct shm *shm, bool write)
 		return -EDEADLK;
 	ret = pthread_mutex_lock(&head->lock);
 	if (unlikely(ret == EOWNERDEAD))
-		ret = pthread_mutex_consistent(
-			&head->lock); /* `dirty` knows whether he left work behind */
+		ret = pthread_mutex_consistent(&head->lock); /* `dirty` tells whether the dead
+								process left a change incomplete */
 	if (unlikely(ret))
 		return -ret;
-	lath_call_enter(); /* not before: other processes may keep the lock */
+	lath_call_enter(); /* not before: another process may hold the lock for long */
 	inside = shm;
 	own_shard = arena_borrow_shard(0);
-	shm->own->readers = 0; /* of another thread, if this process was forked from it */
+	shm->own->readers = 0; /* it may be another thread's, if this process was forked from it */
 	shm->own->retired = NULL;
 	if (unlikely(head->dirty)) {
 		ret = shm_recover(head);
@@ -61,7 +61,7 @@ int shm_enter(struct shm *shm, bool write)
 			pthread_mutex_unlock(&head->lock);
 			return ret;
 		}
-		/* after all that was made anew; read under the lock */
+		/* after all that was rebuilt; read under the lock */
 		smp_store_release(&head->dirty, 0);
 	}
 	if (write)
@@ -72,10 +72,12 @@ int shm_enter(struct shm *shm, bool write)
 
 void shm_leave(struct shm *shm)
 {
+	LATH_ASSERT(inside == shm && !shm->own->readers);
 	if (shm->head->dirty) {
 		arena_flush(&shm->head->store.arena);
 		shm_reclaim(shm);
-		smp_store_release(&shm->head->dirty, 0); /* after the change; read under the lock */
+		/* after the change; read under the lock */
+		smp_store_release(&shm->head->dirty, 0);
 	}
 	arena_borrow_shard(own_shard);
 	inside = NULL;
@@ -83,11 +85,11 @@ void shm_leave(struct shm *shm)
 	pthread_mutex_unlock(&shm->head->lock);
 }
 
-/* ---- RCU for the one who is inside: readers are his own, what they may see waits for their end
- * ---- */
+/* ---- the RCU flavour of the inner store: all sections are the lock holder's ---- */
 
 static void reader_enter(void)
 {
+	LATH_ASSERT(inside);
 	inside->own->readers++;
 }
 
@@ -99,12 +101,14 @@ static void reclaim_if_alone(void)
 
 static void reader_exit(void)
 {
+	LATH_ASSERT(inside && inside->own->readers);
 	inside->own->readers--;
 	reclaim_if_alone();
 }
 
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
+	LATH_ASSERT(inside && inside->head->dirty); /* M4: only a call that writes retires */
 	head->func = func;
 	head->next = inside->own->retired;
 	inside->own->retired = head;
@@ -137,17 +141,14 @@ static void copies_free(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-/* What a value takes among the copies: nothing, if it fits into its ref. */
+/* Returns the room a value needs in the block of copies: none if it fits in its ref. */
 static u64 room_of(const struct lath_store_ref *ref)
 {
 	return ref->data && ref->size > sizeof(ref->small) ? (ref->size + 7) & ~7ull : 0;
 }
 
-/*
- * Let these refs point at copies: short values' are in the refs themselves, the others' in one
- * block. In the lock.
- * NULL: no block, or no memory for it (then *ret).
- */
+/* Makes refs point to copies: of short values in the refs themselves, of others in one block. Lock
+ * held. Returns the block, or NULL: not needed, or no memory (*ret). */
 static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
 {
 	struct copies *copies;
@@ -368,7 +369,7 @@ static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
 	struct shm_head *head = shm_of(store)->head;
 	struct pages_coverage pages;
-	int ret = shm_enter(shm_of(store), true); /* takes the arenas' locks */
+	int ret = shm_enter(shm_of(store), true); /* true: it takes the arenas' locks */
 
 	if (ret)
 		return ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * shm_iter.c - a shared store in key order: some entries at a time are copied out under the lock,
- * and the next ones are looked for behind the last of them.
+ * shm_iter.c - iterators of a shared store: they copy some entries at a time under the lock, and
+ * then continue behind the last of them.
  */
 #include "store/shm.h"
 
@@ -11,11 +11,11 @@
 #define CHUNK_BYTES (64u << 10)
 
 struct copied {
-	u64 key, key_size; /* numbers: the key; bytes: where it is in the data */
+	u64 key, key_size; /* numbers: the key; bytes: its offset in `data` */
 	u64 value, size, version, expires;
 };
 
-/* A key of the iterator's own. */
+/* A bound of the range, owned by the iterator. */
 struct bound {
 	struct lath_store_key key;
 	u8 *data;
@@ -26,7 +26,7 @@ struct shm_iter {
 	struct lath_store *store;
 	struct bound from, to, prefix;
 	bool backward, done;
-	bool skip; /* `from` is the last one seen */
+	bool skip; /* `from` is the last key returned: skip it */
 	unsigned int i, n;
 	struct copied entry[CHUNK];
 	u8 *data;
@@ -94,7 +94,8 @@ static bool same_key(const struct lath_store_key *a, const struct lath_store_key
 	return a->n == b->n && (!a->data || !memcmp(a->data, b->data, a->n));
 }
 
-/* In the lock. 0: some, or `done` | -ENOMEM with none */
+/* Copies entries until the chunk is full. Lock held. 0: some, or `done` | -ENOMEM or -E2BIG, with
+ * none */
 static int copy_some(struct shm_iter *iter)
 {
 	struct lath_store_range range = { iter->from.set ? &iter->from.key : NULL,
@@ -195,7 +196,7 @@ int shm_iter_begin(struct lath_store *store, const struct lath_store_range *rang
 	if (!ret && range->prefix)
 		ret = bound_set(&iter->prefix, range->prefix);
 	if (!ret)
-		ret = fill(iter); /* says what is wrong with the range */
+		ret = fill(iter); /* checks the range too */
 	if (ret) {
 		shm_iter_end(iter);
 		return ret;

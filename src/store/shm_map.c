@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * shm_map.c - a shared object: made, mapped where its creator said, unmapped, removed.
+ * shm_map.c - shared objects: made, mapped at their address, unmapped, removed.
  */
 #define _GNU_SOURCE
 #include "store/shm.h"
@@ -21,10 +21,8 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/*
- * Where objects are put: between where programs and where libraries lie on 64-bit machines, however
- * they are randomised. ThreadSanitizer leaves programs no addresses there.
- */
+/* The address range for objects: on 64-bit machines it lies between programs and libraries, however
+ * they are randomised. ThreadSanitizer leaves programs no addresses there. */
 #if defined(__SANITIZE_THREAD__)
 #define CHECK_THREADS 1
 #elif defined(__has_feature)
@@ -40,9 +38,9 @@
 #define WINDOW_SIZE (8ull << 40)
 #endif
 #define WINDOW_TRIES 64
-#define ADDRESSES (1ull << 47) /* of a process, at least */
+#define ADDRESSES (1ull << 47) /* addresses of a process, at least */
 
-/* Handles of one process share what is mapped. */
+/* The objects that this process has mapped. Handles share them. */
 static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shm *attached;
 
@@ -103,10 +101,9 @@ static int check_options(const char *name, const struct lath_store_options *opti
 	return 0;
 }
 
-/*
- * Who may write to the object decides what this process does: it holds addresses. So it must be one
- * of this user's or the superuser's, unless the caller trusts its owner.
- */
+/* A user who may write to the object controls this process, because it contains addresses. So it
+ * must belong to this user or to the superuser, unless the caller trusts its owner. 0 | -EBADMSG |
+ * -EACCES */
 static int check_owner(const char *name, const struct stat *stat,
 		       const struct lath_store_options *options)
 {
@@ -119,7 +116,8 @@ static int check_owner(const char *name, const struct stat *stat,
 			    name, (unsigned int)stat->st_uid);
 }
 
-/* What the head of an object says, before anything of it is mapped. */
+/* Checks the head of an object before any of it is mapped. 0 | -EBADMSG | -EINVAL (the kind of
+ * keys) */
 static int check_head(const char *name, const struct shm_head *head, u64 size,
 		      const struct lath_store_options *options)
 {
@@ -154,7 +152,7 @@ static void *map_exactly(u64 address, u64 size, int flags, int fd)
 
 	if (map == MAP_FAILED || map == want)
 		return map == want ? map : NULL;
-	munmap(map, size); /* kernels that take the address for a wish */
+	munmap(map, size); /* kernels before 4.17 take the address as a hint */
 	errno = EEXIST;
 	return NULL;
 }
@@ -169,7 +167,7 @@ static void unmap(struct shm *shm)
 	shm->own = NULL;
 }
 
-/* 0 | -EEXIST: something is there | -ENOMEM */
+/* Maps the private page and the object. 0 | -EEXIST: the addresses are in use | -ENOMEM */
 static int map_object(struct shm *shm, u64 address, u64 size, int fd)
 {
 	void *own = map_exactly(address - SHM_OWN, SHM_OWN, MAP_PRIVATE | MAP_ANONYMOUS, -1), *head;
@@ -189,7 +187,7 @@ static int map_object(struct shm *shm, u64 address, u64 size, int fd)
 	return 0;
 }
 
-/* ---- what the store inside asks of the machine ---- */
+/* ---- memory of the inner store ---- */
 
 static u64 offset_in(const struct shm_head *head, const void *at)
 {
@@ -213,8 +211,8 @@ static struct shm_head *head_of(const struct arena *arena)
 	return (struct shm_head *)(void *)((char *)(uintptr_t)own + SHM_OWN);
 }
 
-/* The block itself, its stretch of the unit table, and of the marks: a fault later could not be
- * refused. */
+/* Allocates the memory of a block, of its part of the unit table and of the marks: a page fault
+ * later could not fail gracefully. arena->lock held. 0 | -ENOMEM */
 static int take_block(struct arena *arena, u64 b)
 {
 	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
@@ -222,6 +220,7 @@ static int take_block(struct arena *arena, u64 b)
 	u64 base = offset_in(head, arena->base), table = UNITS_A_BLOCK * sizeof(struct unit);
 	int ret = take(own->fd, base + b * BLOCK, BLOCK);
 
+	LATH_ASSERT(runs_locked(arena) && b < arena->reserved / BLOCK);
 	if (!ret)
 		ret = take(own->fd, base + b * table, table);
 	if (!ret && arena == &head->store.arena)
@@ -266,8 +265,7 @@ static void measure(struct geometry *g, const struct lath_store_options *options
 	const u64 most = 1ull << 40;
 	u64 limit = min(options->limit, most), reserve = min(options->reserve, most), n;
 
-	/* half of the reservation above the limit: free addresses are found when all is full of
-	 * holes */
+	/* reserve twice the limit: free addresses are found even if all is fragmented */
 	reserve = max(reserve ? reserve : limit * 2, limit);
 	g->reserve = min(round_up(reserve, BLOCK) + 2 * BLOCK, most);
 	n = g->reserve / BLOCK;
@@ -296,7 +294,7 @@ static int map_somewhere(struct shm *shm, const char *name, const struct geometr
 	return ret;
 }
 
-/* Everything but the index, which the first call makes as after a death. */
+/* Fills in the head. The first call makes the index, as after a death. */
 static int fill(struct shm *shm, const struct geometry *g, const struct lath_store_options *options)
 {
 	struct shm_head *head = shm->head;
@@ -326,7 +324,7 @@ static int fill(struct shm *shm, const struct geometry *g, const struct lath_sto
 	store->hand = (u8 *)base + g->hand;
 	if (getrandom(&store->list_id, sizeof(store->list_id), 0) != sizeof(store->list_id))
 		return -EIO;
-	store->list_id |= 1ull << 63; /* processes count theirs from 1 */
+	store->list_id |= 1ull << 63; /* ids of private indexes count from 1 */
 	ret = arena_init_shared(&store->arena, base + g->arena, g->reserve, (u8 *)base + g->blocks,
 				&shm->own->backing, options, store->rcu, &store->committed);
 	if (ret)
@@ -336,7 +334,8 @@ static int fill(struct shm *shm, const struct geometry *g, const struct lath_sto
 				 options, store->rcu, &store->committed);
 }
 
-/* The object is empty, or what someone left who died making it; its lock is ours. */
+/* Makes the store in an object that is empty or whose maker died. Its file lock is held. 0 | -errno
+ * with a reason */
 static int make(struct shm *shm, const char *name, int fd, const struct lath_store_options *theirs)
 {
 	struct lath_store_options options = *theirs;
@@ -383,8 +382,8 @@ static int map_made(struct shm *shm, const char *name, int fd, const struct shm_
 
 /* ---- attaching ---- */
 
-/* Without O_CREAT first: with it the kernel refuses objects of others in a directory like
- * /dev/shm. */
+/* Opens the object. Without O_CREAT first: with it the kernel refuses objects of other users in a
+ * directory like /dev/shm. A descriptor | -errno */
 static int open_object(const char *path, bool make)
 {
 	int fd;
@@ -397,7 +396,7 @@ static int open_object(const char *path, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* On purpose: a child that was forked meanwhile has the lock too. */
+/* Unlocks explicitly: a child that was forked meanwhile has the lock too. */
 static void unlock_object(int fd)
 {
 	flock(fd, LOCK_UN);
@@ -414,8 +413,8 @@ static int lock_object(int fd)
 	return ret ? -errno : 0;
 }
 
-/* Open, locked (so long as somebody makes it, this waits), and still under its name. With a
- * sentence. */
+/* Opens and locks the object, which must still have its name then; waits while another process
+ * makes it. A descriptor | -errno with a reason */
 static int open_locked(const char *name, const char *path, struct stat *stat,
 		       const struct lath_store_options *options)
 {
@@ -451,8 +450,8 @@ static struct shm *find_attached(const struct stat *stat)
 	return NULL;
 }
 
-/* Of the machine's memory, and of the file system the object is in, which may have a size (0
- * blocks: none). */
+/* Returns how much memory is available: of the machine's, and of the file system of the object,
+ * which may have a size (0 blocks: none). */
 static u64 available(int fd)
 {
 	u64 memory = pages_available("");
@@ -463,7 +462,8 @@ static u64 available(int fd)
 	return min(memory, (u64)fs.f_bavail * fs.f_frsize);
 }
 
-/* The first handle of this process: map it, make it if there is nothing yet. */
+/* Attaches the first handle of this process: maps the object, makes the store if there is none yet.
+ * 0 | -errno with a reason */
 static int attach_first(struct shm *shm, const char *name, int fd, const struct stat *stat,
 			const struct lath_store_options *options)
 {
@@ -524,7 +524,7 @@ static int attach_locked(const char *name, const char *path,
 		  : store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(ENOMEM));
 	if (ret) {
 		if (!stat.st_size)
-			shm_unlink(path); /* it was ours to make */
+			shm_unlink(path); /* this call has made it */
 		free(shm);
 		unlock_object(fd);
 		return ret;
@@ -562,6 +562,7 @@ void shm_detach(struct shm *shm)
 
 	lath_call_enter();
 	pthread_mutex_lock(&attached_lock);
+	LATH_ASSERT(shm->handles);
 	if (!--shm->handles) {
 		while (*at != shm)
 			at = &(*at)->next;
@@ -584,8 +585,7 @@ int shm_remove(const char *name)
 	fd = shm_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));
-	ret = pread(fd, magic, sizeof(magic), 0) ? 0
-						 : 1; /* nothing in it: someone died making it */
+	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* empty: its maker died */
 	close(fd);
 	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) &&
 	    memcmp(magic, SHM_MAKING, sizeof(magic)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * slab.c - slots of 88 sizes, and what waits for readers.
+ * slab.c - slots of 88 sizes, and retired slots.
  *
- * Sizes go by eighths of a power of two from 128 bytes on, so at most 12 % of a slot is unused.
+ * From 128 bytes on there are 8 sizes per power of two, so at most 12 % of a slot is unused.
  */
 #include "store/arena.h"
 
@@ -15,7 +15,7 @@
 #endif
 #ifdef CHECK_ADDRESSES
 #include <sanitizer/asan_interface.h>
-/* Another process does not know what this one has poisoned. */
+/* In shared memory nothing is poisoned: other processes would not know of it. */
 #define poison(a, p, n) ((a)->backing ? (void)0 : ASAN_POISON_MEMORY_REGION(p, n))
 #define unpoison(a, p, n) ((a)->backing ? (void)0 : ASAN_UNPOISON_MEMORY_REGION(p, n))
 #else
@@ -35,6 +35,7 @@ static unsigned int class_of(u64 size)
 
 u32 slot_size(unsigned int class)
 {
+	LATH_ASSERT(class < CLASSES);
 	if (class < 16)
 		return (class + 1) * 8;
 	class -= 16;
@@ -53,7 +54,7 @@ u32 slab_slots(const struct unit *slab)
 
 static __thread unsigned int mine __attribute__((tls_model("initial-exec"))); /* number + 1 */
 
-/* Threads are spread over the shards in the order in which they come. */
+/* Returns the number of the thread's shard. Threads get shards in turn. */
 static unsigned int shard_number(void)
 {
 	static unsigned int threads;
@@ -67,6 +68,7 @@ unsigned int arena_borrow_shard(unsigned int number)
 {
 	unsigned int own = shard_number();
 
+	LATH_ASSERT(number < SHARDS);
 	mine = number + 1;
 	return own;
 }
@@ -91,13 +93,15 @@ u64 arena_version(struct arena *arena)
 	       n;
 }
 
-/* ---- slabs with room; the shard's lock held ---- */
+/* ---- slabs with free slots; the shard's lock held ---- */
 
 static void partial_link(struct arena *arena, struct arena_shard *shard, u32 first)
 {
 	struct unit *slab = &arena->unit[first];
 	u32 *head = &shard->partial[slab->class];
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
+	LATH_ASSERT(slab->kind == UNIT_SLAB && !slab->flags && slab->used < slab_slots(slab));
 	slab->prev = NO_UNIT;
 	slab->next = *head;
 	if (*head)
@@ -110,6 +114,8 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
 {
 	struct unit *slab = &arena->unit[first];
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && shard == &arena->shard[slab->shard]);
+	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->flags & SLAB_LINKED);
 	if (slab->prev)
 		arena->unit[slab->prev].next = slab->next;
 	else
@@ -119,12 +125,17 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
 	WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_LINKED));
 }
 
+/* Takes a slot from the first slab of the class with a free one; there is one. Returns its place.
+ */
 static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned int class)
 {
 	u32 first = shard->partial[class], size = slot_size(class), i;
 	struct unit *slab = &arena->unit[first];
 	u64 place;
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && slab->kind == UNIT_SLAB &&
+		    slab->flags == SLAB_LINKED && slab->class == class);
+	LATH_ASSERT(slab->used < slab_slots(slab) && slab->free <= slab->fresh);
 	if (slab->free) {
 		i = slab->free - 1;
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
@@ -167,7 +178,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 	return 0;
 }
 
-/* One that is GONE. */
+/* Frees the run of a slab that is GONE. No lock held. */
 static void slab_give_back(struct arena *arena, u32 first)
 {
 	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
@@ -183,12 +194,17 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	bool empty;
 
 	lath_spin_lock(&shard->lock);
+	LATH_ASSERT(slab->kind == UNIT_SLAB && !(slab->flags & SLAB_GONE));
+	LATH_ASSERT(slab->used && slab->used <= shard->slots[slab->class]);
+	LATH_ASSERT(!((place - ((u64)first << UNIT_SHIFT)) % size) &&
+		    (place - ((u64)first << UNIT_SHIFT)) / size < slab->fresh);
 	memcpy(arena_at(arena, place), &slab->free, sizeof(u32));
 	poison(arena, arena_at(arena, place), size);
 	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
 	slab->used--;
 	shard->slots[slab->class]--;
-	/* the last slab of a class with room stays, so that one slot in and out costs no run */
+	/* the last slab of a class with free slots stays, so that one slot in and out costs no
+	 * run */
 	empty = !slab->used && ((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) ||
 				slab->prev || slab->next);
 	if (empty) {
@@ -203,7 +219,6 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 		slab_give_back(arena, first);
 }
 
-/* After a death: the marked slots are handed out, the others free. */
 void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 {
 	struct unit *slab = &arena->unit[first];
@@ -211,6 +226,8 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 	u32 size = slot_size(slab->class), slots = slab_slots(slab), i;
 	u64 base = (u64)first << UNIT_SHIFT;
 
+	LATH_ASSERT(slab->kind == UNIT_SLAB);
+	lath_spin_lock(&shard->lock);
 	slab->shard = slab->flags = 0;
 	slab->used = slab->free = 0;
 	for (i = slots; i && !place_marked(mark, base + (i - 1ull) * size); i--)
@@ -227,17 +244,19 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 	shard->slots[slab->class] += slab->used;
 	if (slab->free || slab->fresh < slots)
 		partial_link(arena, shard, first);
+	lath_spin_unlock(&shard->lock);
 }
 
 /* ---- retired slots ---- */
 
-/* Batches a shard keeps for later. */
+/* Batches that a shard keeps for reuse. */
 #define SPARE_MAX 4
 
 static struct retire_batch *batch_pop(struct arena_shard *shard)
 {
 	struct retire_batch *batch = shard->spare;
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && !batch == !shard->spares);
 	if (batch) {
 		shard->spare = batch->next;
 		shard->spares--;
@@ -247,11 +266,13 @@ static struct retire_batch *batch_pop(struct arena_shard *shard)
 
 static void batch_push(struct arena_shard *shard, struct retire_batch *batch)
 {
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
 	batch->next = shard->spare;
 	shard->spare = batch;
 	shard->spares++;
 }
 
+/* A grace period after a batch was retired: frees its slots. */
 static void batch_done(struct lath_rcu_head *head)
 {
 	struct retire_batch *batch = container_of(head, struct retire_batch, rcu);
@@ -260,7 +281,7 @@ static void batch_done(struct lath_rcu_head *head)
 	bool keep;
 	u32 i;
 
-	lath_retired(); /* nothing of the batch may be read before */
+	lath_retired(); /* before anything of the batch is read */
 	lath_call_enter();
 	arena = batch->arena;
 	shard = batch->shard;
@@ -269,7 +290,7 @@ static void batch_done(struct lath_rcu_head *head)
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
 	lath_spin_lock(&shard->lock);
 	keep = shard->spares < SPARE_MAX &&
-	       !arena->backing; /* batches are of this process' memory */
+	       !arena->backing; /* a batch is private memory of this process */
 	if (keep)
 		batch_push(shard, batch);
 	lath_spin_unlock(&shard->lock);
@@ -279,11 +300,13 @@ static void batch_done(struct lath_rcu_head *head)
 	lath_retired_end();
 }
 
-/* The batch of a locked shard, or NULL. May unlock for a while. */
+/* Returns the open batch of a shard, or NULL: no memory. The shard is locked, on return too; it may
+ * be unlocked in between. */
 static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *shard)
 {
 	struct retire_batch *batch;
 
+	LATH_ASSERT(lath_spin_mine(&shard->lock));
 	if (likely(shard->batch))
 		return shard->batch;
 	batch = batch_pop(shard);
@@ -294,7 +317,7 @@ static struct retire_batch *batch_open(struct arena *arena, struct arena_shard *
 		lath_spin_lock(&shard->lock);
 		if (!batch)
 			return shard->batch;
-		if (shard->batch) { /* another thread of the shard was faster */
+		if (shard->batch) { /* another thread of the shard has opened one */
 			batch_push(shard, batch);
 			return shard->batch;
 		}
@@ -320,6 +343,8 @@ void arena_retire(struct arena *arena, u64 place)
 		__atomic_fetch_add(&arena->lost, bytes, __ATOMIC_RELAXED);
 		return;
 	}
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && batch->arena == arena &&
+		    batch->count < RETIRE_MAX);
 	batch->place[batch->count++] = place;
 	batch->bytes += bytes;
 	if (batch->count == RETIRE_MAX || batch->bytes >= RETIRE_BYTES)
@@ -353,10 +378,9 @@ void arena_flush(struct arena *arena)
 
 /* ---- compaction ---- */
 
-/*
- * Of each class and shard the lowest slabs stay, as many as hold all its slots; the others are
- * emptied into them. Classes that would not lose a quarter of their slabs are left alone.
- */
+/* Of each class and shard the slabs at the lowest places stay, as many as hold all its slots, and
+ * one more; the others are emptied into them. A class that would lose less than a quarter of its
+ * slabs is left alone. */
 u64 arena_mark_sparse(struct arena *arena)
 {
 	u32 slabs[SHARDS][CLASSES], stay[SHARDS][CLASSES];
@@ -413,13 +437,15 @@ bool arena_draining(const struct arena *arena, u64 place)
 	return u->kind == UNIT_SLAB && (READ_ONCE(u->flags) & SLAB_DRAINING);
 }
 
-/* A slab that stayed for the next slot of its class, and is empty: it would hold a whole block. */
+/* Unmarks a slab. Returns whether it is empty; it is GONE then, because it would keep a whole
+ * block. arena->lock held. */
 static bool slab_idle(struct arena *arena, u32 first)
 {
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[slab->shard];
 	bool idle;
 
+	LATH_ASSERT(runs_locked(arena));
 	lath_spin_lock(&shard->lock);
 	if (slab->flags & SLAB_DRAINING) {
 		WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_DRAINING));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * store.c - open, close, figures.
+ * store.c - open, close, statistics.
  */
 #include "store/engine.h"
 
@@ -18,7 +18,8 @@
 	(LATH_STORE_EVICT | LATH_STORE_VERSIONS | LATH_STORE_READ_ONLY | LATH_STORE_EXISTING | \
 	 LATH_STORE_FOREIGN)
 
-/* What a caller with an older, shorter struct did not know has its default. */
+/* Copies the caller's options; fields that an older, shorter struct lacks keep their defaults. 0 |
+ * -EINVAL */
 static int take_options(struct lath_store_options *mine, const struct lath_store_options *theirs)
 {
 	static const struct lath_store_options defaults = LATH_STORE_OPTIONS_INIT;
@@ -48,7 +49,7 @@ static int check_options(const struct lath_store_options *options)
 	return 0;
 }
 
-/* ---- here ---- */
+/* ---- stores in this process ---- */
 
 int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 {
@@ -67,7 +68,7 @@ int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 				    "prefault of %" PRIu64 " bytes: the machine has %" PRIu64
 				    " available",
 				    bytes, available);
-	/* what a plain store of numbers takes is index; of others about half is */
+	/* a plain store of numbers needs index nodes only, others about half of each */
 	ret = arena_prefault(&store->index, store->plain ? bytes : bytes / 2);
 	if (!ret && !store->plain)
 		ret = arena_prefault(&store->arena, bytes / 2);
@@ -119,7 +120,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	return 0;
 }
 
-/* The indexes lie in their arena and go with it, once nobody retires their nodes any more. */
+/* Frees the arenas, and with them the indexes, once no retired node is left. */
 static void close_here(struct lath_store *store)
 {
 	arena_fini(&store->arena);
@@ -128,7 +129,7 @@ static void close_here(struct lath_store *store)
 	free(store->hand);
 }
 
-/* A writer's file need not be there. */
+/* Loads the snapshot. For a writer it need not exist. */
 static int load_file(struct lath_store *store, struct store_file *file, unsigned int flags)
 {
 	bool may_be_new = !(flags & (LATH_STORE_READ_ONLY | LATH_STORE_EXISTING));
@@ -149,8 +150,8 @@ static int open_file(struct lath_store *store, const char *path,
 	if (!file)
 		return store_refuse(-ENOMEM, "%s: %s", path, strerror(ENOMEM));
 	ret = file_resolve(file, path);
-	if (!ret &&
-	    writes) /* before it is read: what is written later must be made of what was read now */
+	if (!ret && writes) /* locked before it is read: what is written later must be based on what
+			       was read */
 		ret = file_lock_family(file);
 	if (!ret)
 		ret = load_file(store, file, options->flags);
@@ -274,7 +275,7 @@ static u64 items(struct lath_store *store)
 		return lath_index_count(&store->root.list);
 	for (i = 0; i < SHARDS; i++)
 		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
-	return sum > 0 ? (u64)sum : 0; /* summed beside writers it may be off by some */
+	return sum > 0 ? (u64)sum : 0; /* while others write, the sum may be off */
 }
 
 void store_figures(struct lath_store *store, struct lath_store_stats *stats)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * update.c - single keys: reads, and changes as one loop of look, decide, build, compare-and-swap.
+ * update.c - single keys: reads; and changes, as a loop of find, decide, build, compare-and-swap.
  */
 #include "store/engine.h"
 
@@ -79,6 +79,8 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 	struct lath_item item = { key.n, 1, word };
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(word_form(word));
 	if (store->keys == LATH_STORE_BYTES)
 		return layer_put(store, key, place, word);
 	if (place->word) {
@@ -101,14 +103,15 @@ void store_count_items(struct lath_store *store, s64 by)
 	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
 }
 
-/* Put back what was there (compaction does): the version stays. */
+/* Returns whether the change writes the old value again, as compaction does: it keeps the
+ * version. */
 static bool same_content(const struct lath_store_change *change, const struct lath_store_ref *old)
 {
 	return change->value == old->data && change->size == old->size && !change->tail_size &&
 	       change->expires == old->expires;
 }
 
-/* One round, inside a reader: 0, RETRY, or an error. */
+/* One attempt, in a call and in a section. 0 | RETRY | an error */
 static int try_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg)
 {
@@ -119,6 +122,7 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	u64 word;
 	int ret;
 
+	lath_call_assert();
 	place_find(store, key, &place);
 	if (place.value) {
 		value_ref(store, place.value, &ref);
@@ -182,7 +186,7 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 	return ret;
 }
 
-/* ---- what the calls decide ---- */
+/* ---- decisions of the calls, for lath_store_update ---- */
 
 enum put_mode { PUT_ANY, PUT_NEW, PUT_OLD };
 
@@ -190,10 +194,10 @@ struct put {
 	enum put_mode mode;
 	const void *value;
 	u64 size;
-	/* cas, set_if */
+	/* for cas and set_if */
 	const void *expected;
 	u64 expected_size, version;
-	/* get_or_set */
+	/* for get_or_set */
 	void *buf;
 	size_t room;
 	int64_t length;
@@ -220,7 +224,7 @@ static int decide_put(void *arg, const struct lath_store_ref *old, struct lath_s
 	return put(change, want->value, want->size, 0);
 }
 
-/* A number's value without a look at the old one. */
+/* Sets the value of a number without reading the old one. In a call. */
 static int set_plain(struct lath_store *store, struct lath_store_key key, const void *value,
 		     size_t size)
 {
@@ -288,7 +292,7 @@ static int decide_delete(void *arg, const struct lath_store_ref *old,
 {
 	int *seen = arg;
 
-	/* an expired entry leaves on this occasion */
+	/* an expired entry is removed too */
 	*seen = !!old;
 	change->action = LATH_STORE_REMOVE;
 	return 0;
@@ -378,7 +382,7 @@ struct number {
 	char text[24];
 };
 
-/* A whole decimal number: 0 | -EINVAL | -ERANGE. A NUL at the end may be there. */
+/* Parses a whole decimal number, with or without a NUL at the end. 0 | -EINVAL | -ERANGE */
 static int parse_number(const struct lath_store_ref *ref, int64_t *number)
 {
 	const char *text = ref->data;
@@ -431,7 +435,7 @@ static int decide_number(void *arg, const struct lath_store_ref *old,
 	}
 	put(change, want->text,
 	    (u64)snprintf(want->text, sizeof(want->text), "%" PRId64, want->now), change->expires);
-	/* a C string stays one */
+	/* a C string remains one */
 	if (old && old->size && !((const char *)old->data)[old->size - 1])
 		change->size++;
 	return 0;

@@ -2,40 +2,40 @@
 /*
  * value.c - values as words and records.
  *
- * Short values lie in the index itself, so that a get touches nothing else: 7 bytes of anything, or
- * 14 characters of numbers, dates and addresses at 4 bits each.
+ * Short values are in the word in the index itself, so that a get touches nothing else: 7 bytes of
+ * any kind, or 14 characters of numbers, dates and addresses at 4 bits each.
  */
 #include "store/engine.h"
 
 #define EACH_BYTE 0x0101010101010101ull
 
-/* ---- 4 bits a character ---- */
+/* ---- 4 bits per character ---- */
 
-/* The top bit of each byte below 0x80 that is zero. */
+/* Returns the top bit set in each byte that is zero. All bytes are below 0x80. */
 static u64 zero_bytes(u64 x)
 {
 	return ~(x + 0x7f * EACH_BYTE) & 0x80 * EACH_BYTE;
 }
 
-/*
- * The low halves of 0..9 and of + , - . / are all different: 0..9 and 11..15. 10 is left for NUL.
- * Eight at a time: the bytes of x hold a nibble each.
- */
+/* The low 4 bits of 0..9 and of + , - . / are all different: 0..9 and 11..15. 10 stands for NUL.
+ * Converts eight characters at a time: each byte of x holds 4 bits. */
 static u64 nibbles_to_text(u64 x)
 {
-	u64 letters = (x + 6 * EACH_BYTE) >> 4 & EACH_BYTE; /* 10 and above are 0x2., not 0x3. */
+	u64 letters = (x + 6 * EACH_BYTE) >> 4 &
+		      EACH_BYTE; /* 1 for 10 and above, whose characters are 0x2., not 0x3. */
 
 	return (x | 0x30 * EACH_BYTE) - (letters << 4) -
 	       (zero_bytes(x ^ 10 * EACH_BYTE) >> 7) * 0x2a;
 }
 
-/* The opposite; what it makes of other characters is wrong and does not come back the same. */
+/* The inverse. Other characters give a wrong result, which nibbles_to_text() does not convert
+ * back. */
 static u64 text_to_nibbles(u64 text)
 {
 	return (text & 0x0f * EACH_BYTE) | (zero_bytes(text & 0x7f * EACH_BYTE) >> 7) * 10;
 }
 
-/* Bytes with a nibble each to nibbles side by side. */
+/* Packs eight bytes with 4 bits each into 32 bits. */
 static u64 squeeze(u64 x)
 {
 	x = (x | x >> 4) & 0x00ff00ff00ff00ffull;
@@ -62,7 +62,7 @@ static bool nibbles_word(const u8 *text, u64 size, u64 *word)
 	return true;
 }
 
-/* A value of at most 14 bytes as a word. */
+/* Makes a word of a value of at most 14 bytes. Returns whether there is a form for it. */
 static bool small_word(const u8 *value, u64 size, u64 *word)
 {
 	u64 bytes = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * error.c - results in words, and the version: lathwork/error.h.
+ * error.c - texts for results, and the version: lathwork/error.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,22 +17,22 @@ const char *lath_version(void)
 	return TEXT(LATH_VERSION_MAJOR) "." TEXT(LATH_VERSION_MINOR) "." TEXT(LATH_VERSION_PATCH);
 }
 
-/* Texts by errno. */
+/* Texts by errno */
 static const char *const meaning[] = {
 	[ENOENT] = "there is no such key, item, request or name",
 	[EEXIST] = "it is there already: the key, a range that overlaps, or the queued request",
-	[EAGAIN] = "it is not as expected any more; look again",
-	[EINVAL] = "an argument makes no sense here",
+	[EAGAIN] = "it has changed meanwhile; read it again",
+	[EINVAL] = "an argument is invalid",
 	[ENOMEM] = "there is not enough memory",
-	[ENOSPC] = "there is no room: of the store's limit, among the free keys, or on the disk",
+	[ENOSPC] = "there is no room: below the store's limit, among the free keys, or on the disk",
 	[E2BIG] = "the key is longer than 65535 bytes",
-	[ERANGE] = "the number leaves 64 bits",
+	[ERANGE] = "the number does not fit in 64 bits",
 	[EOVERFLOW] = "the value is too long for this call",
 	[EBUSY] = "it is in use: a taken range, a list that is not empty, a file with a writer",
 	[ENOTEMPTY] = "the store is not empty",
 	[EBADMSG] = "the data are damaged, or of another kind or version",
 	[ENODEV] = "the kernel's store is not there",
-	[EOPNOTSUPP] = "this store, queue, build or processor cannot do that",
+	[EOPNOTSUPP] = "this store, queue, build or processor does not support it",
 	[EDEADLK] = "the call was made from within another one of the same store",
 	[EADDRINUSE] = "this process has something else at the addresses of the shared store",
 	[EINTR] = "the caller stopped it",

@@ -5,7 +5,7 @@
 #include "sys/sys.h"
 
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
-/* Higher levels share the last class: no index that fits in memory has so many. */
+/* Higher levels share the last class; no index that fits in memory has more levels. */
 #define LEVELS 4
 
 static struct lock_class_key key[LEVELS], any_key;
@@ -15,7 +15,7 @@ static struct lockdep_map map[LEVELS] = {
 	STATIC_LOCKDEP_MAP_INIT("lath_inner_2", &key[2]),
 	STATIC_LOCKDEP_MAP_INIT("lath_inner_3", &key[3]),
 };
-/* Held while a node is locked: the nodes of a level nest in it, so that lockdep counts them as one
+/* Held while any node is locked. The nodes of a level nest in it, so lockdep counts them as one
  * entry. */
 static struct lockdep_map any = STATIC_LOCKDEP_MAP_INIT("lath_node", &any_key);
 

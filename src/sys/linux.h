@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * linux.h - the words of sys.h in the kernel: its own headers, and the few that are ours.
+ * linux.h - the names of sys.h in the kernel: most are the kernel's own, the rest are defined here.
  *
- * The core may be called from process context; reads also from softirqs. A writer holds off
- * preemption but not softirqs while nodes are locked, so softirqs may not write to, and may not
- * wait for, a list that a process writes to. The pools' locks do keep softirqs away: RCU callbacks
- * put nodes back into the pools. Memory is asked for without sleeping where the caller may not
- * sleep, see lath_gfp().
+ * The library may be called from process context; lookups from softirqs too. A writer disables
+ * preemption but not softirqs while nodes are locked. So a softirq may neither change a list that a
+ * process changes, nor wait for one of its nodes. The locks of the node pools do disable softirqs,
+ * because RCU callbacks return nodes to the pools. Memory is allocated without sleeping where the
+ * caller may not sleep, see lath_gfp().
  */
 #ifndef LATH_SYS_LINUX_H
 #define LATH_SYS_LINUX_H
@@ -31,11 +31,11 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* Macros of the memory manager whose names the core gives to functions of its own files. */
+/* The kernel's memory manager has macros of these names; the library has functions. */
 #undef node_clear
 #undef free_page
 
-/* No instrumentation of ours in the kernel (KCSAN brings its own). */
+/* Checked builds are for user space; the kernel has KCSAN. */
 #define LATH_CHECKED 0
 
 /* highest set bit, x != 0 */
@@ -61,18 +61,17 @@ static inline unsigned int lath_stripe(void)
 	return raw_smp_processor_id();
 }
 
-/* A holder of a node's lock is on a processor and keeps it: spinning is enough. */
+/* The holder of a node's lock runs with preemption disabled: spinning is enough. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {
 	++*rounds;
 	cpu_relax();
 }
 
-/*
- * lockdep does not know a lock that is a bit in a word of 64: tell it. One class a level of the
- * index, so that taking a node above one that is held is an inversion; several nodes of a level
- * are one nested hold, because they are always taken left to right (linux.c).
- */
+/* Tell lockdep that a lockword was locked or unlocked: it cannot see a lock that is one bit of a
+ * word. There is one class per level of the index, so taking a node above a held one is an
+ * inversion. Several nodes of one level count as one nested hold, because they are always locked
+ * left to right (linux.c). */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 void lath_word_locked(unsigned int level);
 void lath_word_unlocked(unsigned int level);
@@ -107,8 +106,15 @@ static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock
 	spin_unlock_bh(&l->lock);
 }
 
-/* The kernel has one flavour, called directly: the caller's choice is ignored, this one has only a
- * name. */
+/* For assertions: returns whether the task holds the lock; true in a kernel without lockdep, which
+ * does not know. */
+static inline bool lath_spin_mine(struct lath_spinlock *l)
+{
+	return !IS_ENABLED(CONFIG_LOCKDEP) || lockdep_is_held(&l->lock);
+}
+
+/* The kernel has one flavour of RCU, and its functions are called directly. The caller's choice is
+ * ignored. */
 static const struct lath_rcu lath_rcu_auto __maybe_unused = { .name = "kernel" };
 
 static inline void lath_reader_enter(const struct lath_rcu *rcu) __acquires(RCU)
@@ -142,9 +148,8 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 	rcu_barrier();
 }
 
-/*
- * May the caller sleep? A kernel that does not count preemption or readers cannot tell: no then.
- */
+/* Returns the flags for an allocation: GFP_KERNEL if the caller may sleep. A kernel that counts
+ * neither preemption nor readers cannot tell, so the answer is no. */
 static inline gfp_t lath_gfp(void)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_COUNT) && IS_ENABLED(CONFIG_PREEMPT_RCU) && preemptible() &&
@@ -153,7 +158,8 @@ static inline gfp_t lath_gfp(void)
 	return GFP_NOWAIT | __GFP_NOWARN;
 }
 
-/* Zeroed memory, aligned to a page, or NULL. Physically contiguous if at hand. */
+/* Returns zeroed memory, aligned to a page, or NULL. Physically contiguous if such memory is
+ * available. */
 static inline void *lath_pages_alloc(size_t size, bool huge)
 {
 	gfp_t gfp = lath_gfp();
@@ -168,7 +174,8 @@ static inline void lath_pages_free(void *pages, size_t size)
 	kvfree(pages);
 }
 
-/* One small block, aligned to 64 bytes, or NULL: kmalloc aligns a power of two to itself. */
+/* Returns a zeroed block, aligned to 64 bytes, or NULL. kmalloc() aligns a power of two to its
+ * size. */
 static inline void *lath_block_alloc(size_t size)
 {
 	return kzalloc(roundup_pow_of_two(max_t(size_t, size, 64)), lath_gfp());
@@ -179,7 +186,7 @@ static inline void lath_block_free(void *block)
 	kfree(block);
 }
 
-/* As in user.h; in kernels that look for faults anyway. */
+/* As in user.h; evaluated in kernels that are configured to find faults. */
 #if defined(CONFIG_DEBUG_LIST) || defined(CONFIG_PROVE_LOCKING)
 #define LATH_ASSERT(condition) BUG_ON(!(condition))
 #else

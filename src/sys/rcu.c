@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rcu.c - the RCU flavours of the library: read-side sections, grace periods, reclamation.
+ * rcu.c - the library's own RCU flavour: read-side critical sections, grace periods, reclamation.
  *
- * A reader notes in its thread's record (thread.h) the number of the grace period in which its
- * outermost section began. A grace period takes the next number, lets each thread pass a barrier
- * and waits until no record has a lower one. Numbers have 64 bits and do not come round, so one
- * pass is enough:
+ * A thread stores in its record (thread.h) the number of the grace period in which its outermost
+ * section began. A grace period takes the next number, makes each thread execute a full barrier,
+ * and waits until no record has a lower number. Numbers have 64 bits and never wrap, so one pass is
+ * enough:
  *
- *   - a section whose note is not yet visible at the barrier begins after it: it does not see what
+ *   - a section whose number was not visible at the barrier began after it, and does not see what
  *     was unlinked before;
- *   - a section that notes the new number read it with acquire: it does not either.
+ *   - a section that stored the new number read it with acquire, and does not see it either.
  *
- * What is retired waits in a list for a thread that runs it after a grace period: the worker, made
- * on demand, or whoever drains. Nothing of this waits for a thread that forks, and the thread that
- * forks waits for no reader: in the child the lists are as they were, the records of the other
- * threads are gone, and a worker is made on demand again. liburcu's flavours allow neither a fork
- * inside a section nor two handlers of one fork, and all but one no fork with registered threads.
+ * Retired objects wait in a list until a thread runs their callbacks after a grace period: the
+ * worker thread, which is started on demand, or a thread that drains. A thread that forks waits
+ * neither for the worker nor for readers. In the child the lists are as they were, the records of
+ * other threads are gone, and a worker is started again on demand. liburcu's flavours allow neither
+ * a fork inside a section nor two handlers of one fork, and all but one of them allow no fork with
+ * registered threads.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -36,7 +37,7 @@ static void note_section(void)
 	WRITE_ONCE(lath_self.section, smp_load_acquire(&period)); /* pairs with wait_for_readers */
 }
 
-/* The thread is not registered, or its sections need a fence. */
+/* The slow part of enter(): the thread is not registered, or its sections need a fence. */
 static __attribute__((noinline)) void enter_slowly(void)
 {
 	lath_thread_register();
@@ -56,6 +57,7 @@ static void enter(void)
 
 static void leave(void)
 {
+	LATH_ASSERT(lath_self.nesting);
 	if (!--lath_self.nesting)
 		smp_store_release(&lath_self.section, 0); /* pairs with lath_section_before */
 }
@@ -72,16 +74,17 @@ static void wait_for_readers(void)
 
 /* ---- reclamation ---- */
 
-static struct lath_rcu_head *retired; /* the last one first; any thread adds */
-/* What has left `retired` and has not run; changed with the turn, in a call. */
+static struct lath_rcu_head *retired; /* a stack; any thread pushes */
+/* Taken from `retired`, not yet run. Changed in a call by the thread that holds `turn`. */
 static struct lath_rcu_head *waiting;
 static struct lath_turn turn;
 
-/* A futex. The worker sleeps only while nothing is retired. */
+/* A futex. The worker sleeps only while `retired` is empty. */
 enum { NO_WORKER, AWAKE, ASLEEP };
 static u32 worker;
 
-/* Move what is retired to the end of `waiting`, in the order in which it came. */
+/* Moves all of `retired` to the end of `waiting`, in order of retirement. In a call, `turn`
+ * held. */
 static void take_retired(void)
 {
 	struct lath_rcu_head *head = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQUIRE),
@@ -92,7 +95,7 @@ static void take_retired(void)
 		WRITE_ONCE(head->next, first);
 		first = head;
 	}
-	while (*end) /* left behind by a thread that a fork did not copy */
+	while (*end) /* not empty if a fork left out the thread that ran it */
 		end = &(*end)->next;
 	WRITE_ONCE(*end, first);
 }
@@ -115,7 +118,8 @@ static void run_waiting(void)
 	}
 }
 
-/* Run all that has been retired so far, after a grace period. */
+/* Runs the callbacks of all that has been retired so far, after a grace period. Not in a call, not
+ * in a section. */
 static void reclaim(void)
 {
 	bool any;
@@ -149,7 +153,8 @@ static void *work(void *unused)
 	lath_self.worker = true;
 	for (;;) {
 		reclaim();
-		nanosleep(&gather, NULL); /* a grace period for many costs as much as for one */
+		nanosleep(&gather,
+			  NULL); /* one grace period for many objects costs as much as for one */
 		if (READ_ONCE(retired))
 			continue;
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);
@@ -170,7 +175,7 @@ static int start_worker(void)
 	int err;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &mask); /* signals are for threads of the program */
+	pthread_sigmask(SIG_SETMASK, &all, &mask); /* the program's signals go to its own threads */
 	err = pthread_create(&thread, NULL, work, NULL);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	if (!err)
@@ -178,8 +183,8 @@ static int start_worker(void)
 	return err;
 }
 
-/* Without a worker for want of memory what is retired waits for the next call of retire, or for a
- * drain. */
+/* Wakes or starts the worker. If it cannot be started for lack of memory, retired objects wait for
+ * the next call of retire() or for a drain. */
 static __attribute__((noinline)) void wake_worker(void)
 {
 	u32 was = ASLEEP;
@@ -202,7 +207,8 @@ static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head
 
 	head->func = func;
 	do
-		WRITE_ONCE(head->next, last); /* optimistic readers may load what it overlays */
+		WRITE_ONCE(head->next,
+			   last); /* optimistic readers may load the word that `next` overlays */
 	while (!__atomic_compare_exchange_n(&retired, &last, head, true, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED));
 	if (unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
@@ -219,23 +225,14 @@ void lath_rcu_after_fork(void)
 {
 	if (!lath_self.worker)
 		worker = NO_WORKER;
-	if (lath_self.reclaiming) /* a callback has forked */
+	if (lath_self.reclaiming) /* the fork was called by a callback */
 		turn.held = lath_generation;
 }
 
-/* ---- the flavours ---- */
+/* ---- the flavour ---- */
 
 const struct lath_rcu lath_rcu_auto = {
 	.name = "auto",
-	.read_lock = enter,
-	.read_unlock = leave,
-	.call = retire,
-	.synchronize = synchronize,
-	.drain = reclaim,
-};
-
-const struct lath_rcu lath_rcu_memb = {
-	.name = "memb",
 	.read_lock = enter,
 	.read_unlock = leave,
 	.call = retire,

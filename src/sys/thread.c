@@ -23,7 +23,7 @@ u64 lath_generation = 1;
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lath_thread *registry;
-static bool pending; /* somebody is about to fork */
+static bool pending; /* a thread is about to fork */
 static bool membarriers;
 static pthread_key_t at_thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -101,8 +101,8 @@ void lath_thread_unregister(void)
 	WRITE_ONCE(self->stop, 1);
 }
 
-/* Destructors that run after this one may use the library: then it runs again, as often as the host
- * does so. */
+/* Destructor of the thread-local key. Other destructors that run later may use the library and
+ * register again; then the host calls this again, at most PTHREAD_DESTRUCTOR_ITERATIONS times. */
 static void thread_ends(void *record)
 {
 	(void)record;
@@ -184,7 +184,7 @@ void lath_call_look(void)
 	}
 }
 
-/* registry_lock held */
+/* Returns whether another thread is in a call. registry_lock held. */
 static bool others_in_calls(void)
 {
 	struct lath_thread *thread;
@@ -211,9 +211,11 @@ static void before_fork(void)
 	u32 calls = self->calls;
 	unsigned int rounds = 0;
 
-	/* of two callbacks that fork at once neither waits for the other's call */
+	/* not in a call while waiting for fork_lock: of two callbacks that fork at once, neither
+	 * waits for the other's call */
 	smp_store_release(&self->calls, 0); /* pairs with others_in_calls */
-	/* here: with registry_lock held a fork handler of the program may make the first call */
+	/* registers here, since under registry_lock another fork handler of the program may make
+	 * the first call */
 	lath_thread_register();
 	pthread_mutex_lock(&fork_lock);
 	WRITE_ONCE(self->calls, calls);
@@ -241,7 +243,7 @@ static void after_fork_in_parent(void)
 	after_fork();
 }
 
-/* The records of the other threads are memory of stacks that are free now. */
+/* The records of other threads lie in stacks that are free memory now: empty the registry. */
 static void after_fork_in_child(void)
 {
 	registry = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * user.c - what user.h needs from the operating system: pages, yield.
+ * user.c - the parts of user.h that call the operating system: pages, yield.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -38,7 +38,8 @@ unsigned int lath_number_thread(void)
 
 #define HUGE_PAGE (2ul << 20)
 
-/* mmap aligns to a small page only: maps one huge page more and unmaps both ends. */
+/* Maps `size` bytes aligned to 2 MiB, or returns NULL. mmap() aligns to a small page only, so this
+ * maps 2 MiB more and unmaps both ends. */
 static void *map_huge(size_t size)
 {
 	size_t want = size + HUGE_PAGE;
@@ -61,7 +62,7 @@ void *lath_pages_alloc(size_t size, bool huge)
 
 	if (huge)
 		return map_huge(size);
-	/* populating all pages at once costs half of faulting them in one by one */
+	/* populating all pages at once takes half the time of faulting them in one by one */
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
 		   -1, 0);
 	return map == MAP_FAILED ? NULL : map;

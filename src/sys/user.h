@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * user.h - the words of sys.h in user space, over __atomic (user.c), threads and RCU (thread.h,
+ * user.h - the names of sys.h in user space, over __atomic (user.c), threads and RCU (thread.h,
  * rcu.c).
  *
- * Checked builds (ThreadSanitizer, or a scheduler behind its instrumentation) cannot follow
- * stand-alone fences. There smp_rmb/smp_wmb are compiler barriers only, and READ_ONCE and
- * WRITE_ONCE are acquire and release: a reader that sees data written inside a locked section
- * then also sees the lock in the version word (Boehm, "Can seqlocks get along with programming
- * language memory models?", MSPC 2012). Elsewhere they are relaxed, and the fences are real.
+ * Checked builds (ThreadSanitizer, or a scheduler that uses its instrumentation) cannot follow
+ * stand-alone fences. There smp_rmb and smp_wmb are compiler barriers, and READ_ONCE and WRITE_ONCE
+ * are acquire and release: a reader that sees data written under a lock then also sees the lock bit
+ * in the lockword (Boehm, "Can seqlocks get along with programming language memory models?", MSPC
+ * 2012). In other builds READ_ONCE and WRITE_ONCE are relaxed and the fences are real.
  */
 #ifndef LATH_SYS_USER_H
 #define LATH_SYS_USER_H
@@ -57,7 +57,7 @@ typedef int64_t s64;
 		_a > _b ? _a : _b;      \
 	})
 
-/* lowest and highest set bit (x != 0); highest set bit counted from 1 (0 for 0); number of set
+/* lowest and highest set bit of x != 0; highest set bit counted from 1, 0 for x == 0; number of set
  * bits */
 #define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
 #define __fls64(x) (63u ^ (unsigned int)__builtin_clzll(x))
@@ -67,8 +67,8 @@ static inline unsigned int hweight64(u64 x)
 #ifdef __POPCNT__
 	return (unsigned int)__builtin_popcountll(x);
 #else
-	/* without the instruction gcc calls a function with a table: sum pairs, nibbles, bytes
-	 * instead */
+	/* without the instruction gcc calls a function that uses a table; this adds pairs, nibbles,
+	 * bytes */
 	x -= x >> 1 & 0x5555555555555555ull;
 	x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
 	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
@@ -85,7 +85,7 @@ static inline unsigned int hweight64(u64 x)
 #elif defined(__x86_64__) || defined(__i386__)
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
-/* loads are not reordered with loads, nor stores with stores */
+/* the processor reorders neither loads with loads nor stores with stores */
 #define smp_rmb() barrier()
 #define smp_wmb() barrier()
 #else
@@ -108,19 +108,19 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 	return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
 }
 
-/* the same, after all stores before it */
+/* as lath_fetch_add(), ordered after all stores before it */
 static inline u64 lath_fetch_add_release(u64 *p, u64 n)
 {
 	return __atomic_fetch_add(p, n, __ATOMIC_RELEASE);
 }
 
-/* Set to 0; what it was before. */
+/* Sets *p to 0. Returns the old value. */
 static inline u8 lath_fetch_clear(u8 *p)
 {
 	return __atomic_exchange_n(p, 0, __ATOMIC_RELAXED);
 }
 
-/* A number for this thread, to spread counters by. */
+/* Returns a number of the calling thread, never 0, by which counters are spread over threads. */
 extern __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
 unsigned int lath_number_thread(void);
 static inline unsigned int lath_stripe(void)
@@ -129,7 +129,7 @@ static inline unsigned int lath_stripe(void)
 }
 
 #define prefetch(p) __builtin_prefetch(p)
-/* The same for a line that will be written: take it from the other caches at once. */
+/* Prefetches a line that will be written: takes it from the other caches. */
 static inline void prefetchw(const void *p)
 {
 #ifdef __x86_64__
@@ -150,9 +150,11 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* A thread that holds a lock may be off its processor: after some rounds give ours away. */
+/* Gives up the processor for a while. */
 void lath_yield(void);
 
+/* One round of a loop that waits for a lock. Every 64th gives up the processor: the holder may wait
+ * for one. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {
 	if (likely(++*rounds & 63))
@@ -169,8 +171,8 @@ static inline void lath_spin_wait(unsigned int *rounds)
 #define __acquires(lock)
 #define __releases(lock)
 
-/* What a function promises or expects, checked in builds with LATH_ASSERTIONS: a false condition
- * ends the program with a sentence. Elsewhere the condition is compiled but not evaluated. */
+/* States what a function expects or promises. With LATH_ASSERTIONS a false condition prints file,
+ * line and condition and aborts; without it the condition is compiled but not evaluated. */
 #ifdef LATH_ASSERTIONS
 _Noreturn void lath_assert_failed(const char *condition, const char *file, int line);
 #define LATH_ASSERT(condition)                                              \
@@ -185,7 +187,7 @@ _Noreturn void lath_assert_failed(const char *condition, const char *file, int l
 #include "sys/thread.h"
 
 struct lath_spinlock {
-	u64 held;
+	u64 held; /* 0: free. With assertions: lath_stripe() of the thread that holds it, else 1 */
 };
 
 static inline void lath_spin_init(struct lath_spinlock *lock)
@@ -193,31 +195,47 @@ static inline void lath_spin_init(struct lath_spinlock *lock)
 	lock->held = 0;
 }
 
+static inline u64 lath_spin_holder(void)
+{
+#ifdef LATH_ASSERTIONS
+	return lath_stripe();
+#else
+	return 1;
+#endif
+}
+
+/* For assertions: returns whether the calling thread holds the lock. */
+static inline bool lath_spin_mine(struct lath_spinlock *lock)
+{
+	return READ_ONCE(lock->held) == lath_spin_holder();
+}
+
 static inline void lath_spin_lock(struct lath_spinlock *lock)
 {
 	unsigned int rounds = 0;
 
 	lath_call_assert();
-	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, 1))
+	LATH_ASSERT(!lath_spin_mine(lock));
+	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, lath_spin_holder()))
 		lath_spin_wait(&rounds);
 }
 
 static inline bool lath_spin_trylock(struct lath_spinlock *lock)
 {
 	lath_call_assert();
-	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, 1);
+	return !READ_ONCE(lock->held) && !cmpxchg_acquire(&lock->held, 0, lath_spin_holder());
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *lock)
 {
+	LATH_ASSERT(lath_spin_mine(lock));
 	smp_store_release(&lock->held, 0); /* pairs with cmpxchg_acquire in lath_spin_lock */
 }
 
-/*
- * An RCU flavour of the caller's may be one that ThreadSanitizer does not see into (liburcu): tell
- * it that the end of a reader, and the call that retires, happen before the callback, and callbacks
- * before the end of a drain. The symbols are absent (NULL) in all other builds.
- */
+/* Tells ThreadSanitizer of the order that an RCU flavour establishes, since a flavour of the
+ * caller's may not be instrumented (liburcu): the end of a read-side critical section and the call
+ * that retires happen before the callback, and callbacks happen before the end of a drain. The two
+ * functions are NULL in builds without ThreadSanitizer. */
 extern void __tsan_acquire(void *addr) __attribute__((weak));
 extern void __tsan_release(void *addr) __attribute__((weak));
 extern char lath_grace_period_tag;
@@ -251,7 +269,8 @@ static inline void lath_reader_exit(const struct lath_rcu *rcu)
 		rcu->read_unlock();
 }
 
-/* Hand a node to reclamation: func(head) runs when no reader can still see it. */
+/* Runs func(head) after a grace period. Does not wait. May be called with locks held and in a
+ * read-side critical section. */
 static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head *head,
 			       void (*func)(struct lath_rcu_head *head))
 {
@@ -259,7 +278,7 @@ static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head 
 	rcu->call(head, func);
 }
 
-/* First and last thing in a func handed to lath_retire(). */
+/* The first and the last call in a function handed to lath_retire(). */
 static inline void lath_retired(void)
 {
 	lath_tsan_after();
@@ -276,14 +295,14 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 	lath_tsan_after();
 }
 
-/* Zeroed anonymous memory, aligned to a page (to 2 MiB with huge), or NULL. */
+/* Returns zeroed anonymous memory, aligned to a page, or with `huge` to 2 MiB; NULL: no memory. */
 void *lath_pages_alloc(size_t size, bool huge);
 void lath_pages_free(void *pages, size_t size);
-/* One small block, aligned to 64 bytes, or NULL. */
+/* Returns a block that is not zeroed, aligned to 64 bytes, or NULL. */
 void *lath_block_alloc(size_t size);
 void lath_block_free(void *block);
 
-/* Named points where a test build may pause a thread. */
+/* Named points where a test build can pause a thread. */
 #ifdef LATH_DELAYS
 extern void (*lath_delay_hook)(const char *point);
 #define lath_delay(point)                       \

@@ -13,7 +13,7 @@
  *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
  *                       table are at work. Without it each node is an allocation of its own: every
  *                       access to a freed node is seen.
- *   -DSUBJECT_OWN_RCU   lath_rcu_memb, for rigs with real threads. Without it liburcu's membarrier
+ *   -DSUBJECT_OWN_RCU   lath_rcu_auto, for rigs with real threads. Without it liburcu's membarrier
  *                       flavour, called out of line: a rig with a scheduler of its own replaces
  *                       urcu_memb_* by its model of RCU.
  *
@@ -30,7 +30,7 @@
 #include "subject.h"
 
 #ifdef SUBJECT_OWN_RCU
-#define FLAVOUR lath_rcu_memb
+#define FLAVOUR lath_rcu_auto
 #else
 #include <urcu/urcu-memb.h>
 

@@ -36,6 +36,13 @@ extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 
 namespace {
 
+// The default flavour for threads that do not register: the library does it on their first use.
+const lath_rcu by_itself = [] {
+    lath_rcu rcu = lath_rcu_auto;
+    rcu.register_thread = rcu.unregister_thread = nullptr;
+    return rcu;
+}();
+
 // ---- lists ----
 
 constexpr uint64_t keys = 4000;
@@ -155,7 +162,7 @@ void list_of_kind(const lath_rcu* rcu, unsigned flags, int forks) {
 }
 
 void list() {
-    for (const lath_rcu* rcu : {&lath_rcu_auto, &lath_rcu_memb})
+    for (const lath_rcu* rcu : {&by_itself, &lath_rcu_auto})
         for (unsigned flags : {0u, unsigned(LATH_HOLES), unsigned(LATH_HOLES | LATH_NODE_EACH)})
             list_of_kind(rcu, flags, rounds);
 }
@@ -306,7 +313,7 @@ void use_store(lath_store* store, const std::string& file, bool alone) {
 
 void store_of_kind(const std::string& spec, lath_store_keys kind, unsigned flags, uint64_t limit,
                    const lath_rcu* rcu) {
-    enrolled here(rcu ? rcu : &lath_rcu_auto);
+    enrolled here(rcu ? rcu : &by_itself);
     scratch dir;
     lath_store* store = open_store(spec, kind, flags, limit, rcu);
     bool alone = spec == "mem:";
@@ -321,7 +328,7 @@ void store_of_kind(const std::string& spec, lath_store_keys kind, unsigned flags
 void store() {
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
         store_of_kind("mem:", kind, 0, 0, nullptr);
-        store_of_kind("mem:", kind, LATH_STORE_EVICT, 16ull << 20, &lath_rcu_memb);
+        store_of_kind("mem:", kind, LATH_STORE_EVICT, 16ull << 20, &lath_rcu_auto);
     }
 }
 
@@ -438,8 +445,8 @@ void in_section(const lath_rcu* rcu) {
 }
 
 void section() {
+    in_section(&by_itself);
     in_section(&lath_rcu_auto);
-    in_section(&lath_rcu_memb);
 }
 
 // ---- in callbacks ----
@@ -585,7 +592,7 @@ void of_fork() {
 
 // New threads of the child have the stacks of threads that it does not have.
 void threads() {
-    for (const lath_rcu* rcu : {&lath_rcu_auto, &lath_rcu_memb}) {
+    for (const lath_rcu* rcu : {&by_itself, &lath_rcu_auto}) {
         lath_store* store = open_store("mem:", LATH_STORE_BYTES, 0, 0, rcu);
         enrolled here(rcu);
         auto work = [&](unsigned who, unsigned turn) {

@@ -320,24 +320,24 @@ static void announced(void)
 	struct lath_item found;
 	u32 i;
 
-	config.rcu = &lath_rcu_memb;
+	config.rcu = &lath_rcu_auto;
 	config.flags = LATH_NODE_EACH;
-	lath_rcu_memb.register_thread();
+	lath_rcu_auto.register_thread();
 	assert(!lath_index_init(&list, &config));
 	for (i = 0; i < ITEMS; i++) {
 		struct lath_item item = { i, 1, i };
 
 		assert(!lath_index_insert_item(&list, &item, NULL));
 	}
-	lath_rcu_memb.read_lock();
+	lath_rcu_auto.read_lock();
 	assert(!lath_index_lookup_item_rcu(&list, 7, &found) && found.value == 7);
-	lath_rcu_memb.read_unlock();
+	lath_rcu_auto.read_unlock();
 	for (i = 0; i < ITEMS; i++)
 		assert(!lath_index_erase_item(&list, i, NULL));
-	lath_rcu_memb.synchronize();
+	lath_rcu_auto.synchronize();
 	assert(!lath_index_verify(&list, 5, NULL, 0) && !lath_index_count(&list));
 	drop();
-	lath_rcu_memb.unregister_thread();
+	lath_rcu_auto.unregister_thread();
 }
 
 int main(void)

@@ -158,7 +158,8 @@ void what_is_refused() {
         options.pages = LATH_PAGES_HUGETLB;
         refused(n.spec(), options, -EOPNOTSUPP, "hugetlb");
         options = numbers;
-        options.rcu = &lath_rcu_memb;
+        const lath_rcu own = lath_rcu_auto;
+        options.rcu = &own;
         refused(n.spec(), options, -EOPNOTSUPP, "RCU");
         options = numbers;
         options.prefault = 64 << 20;

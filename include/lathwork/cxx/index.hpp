@@ -12,7 +12,7 @@
 //
 // Threads. All const members and all members that insert, erase or replace may run at the same
 // time on one container. Construction, destruction, move, swap and clear exclude all else.
-// With a flavour other than the default the threads register with it (lath_rcu_memb).
+// With an RCU flavour of the caller's the threads register with it as it demands.
 //
 // Iterators are positions, not pointers: they copy what they show, stay valid whatever happens
 // to the container (but not beyond its life), and step to the next item that is there when they

@@ -2,20 +2,20 @@
 //
 // lathwork/cxx/store.hpp - the key-value store for C++.
 //
-//   lathwork::byte_store store;                        // or number_store; ("file:/tmp/db",
-//   options) store.set("apple", "red");
+//   lathwork::byte_store store; // or number_store; ("file:/tmp/db", options)
+//   store.set("apple", "red");
 //   std::optional<std::string> v = store.get("apple");
 //   for (auto [key, value] : store.range({.prefix = "ap"}))
-//       use(key, value);                               // string_views, good until the next step
+//       use(key, value); // string_views, valid until the next step
 //
 // Threads, costs and meanings as in lathwork/store.h.
 //
-// Errors: calls that can only say yes or no return bool. What a caller does not expect (no memory,
-// a full store, a key of a wrong size, a value that is not a number, a file that is damaged or
-// cannot be written) is thrown as std::system_error with the errno of lathwork/store.h. The
-// destructor does not throw: close() says whether a file: was written. After close() and after a
-// move from it a store is closed: is_open() is false, and every other call but close() and
-// get_handle() throws EBADF.
+// Errors: calls with one expected failure return bool. Unexpected failures (no memory, a full
+// store, a key of a wrong size, a value that is not a number, a file that is damaged or cannot be
+// written) are thrown as std::system_error with the errno of lathwork/store.h. The destructor does
+// not throw; close() throws if a file: could not be written. After close(), and after a move from
+// it, a store is closed: is_open() is false, and every other call but close() and get_handle()
+// throws EBADF.
 #pragma once
 
 #if __cplusplus <= 201703L
@@ -49,8 +49,8 @@ struct store_options {
     std::uint64_t prefault = 0;
     const char* numa = nullptr;
     const lath_rcu* rcu = nullptr;
-    bool read_only = false; // a file: beside its writer
-    bool existing = false; // open makes nothing new
+    bool read_only = false; // may open a file: concurrently with its writer
+    bool existing = false; // open fails if there is nothing to open
     bool foreign = false; // shm: trust an object of another user
 };
 
@@ -88,7 +88,8 @@ public:
         store_.reset(s);
     }
 
-    // What a section's references point at stays until it ends. Sections nest; one thread.
+    // References taken in a section are valid until it ends. Sections nest. A section belongs to
+    // one thread.
     class section {
     public:
         explicit section(const basic_store& s) : store_(s.handle()) {
@@ -102,13 +103,14 @@ public:
         lath_store* store_;
     };
 
-    // A copy of the value; empty: the key is not there.
+    // Returns a copy of the value; empty: the key is absent.
     std::optional<std::string> get(Key key) const {
         std::optional<std::string> value;
         visit(key, [&](const lath_store_ref& ref) { value.emplace(view(ref)); });
         return value;
     }
-    // fn(const lath_store_ref&) on the value in place, inside a section. Whether the key is there.
+    // Calls fn(const lath_store_ref&) with the value in place, in a section. Returns whether the
+    // key is present.
     template <class Fn>
     bool visit(Key key, Fn&& fn) const {
         section inside(*this);
@@ -122,7 +124,7 @@ public:
     bool contains(Key key) const {
         return visit(key, [](const lath_store_ref&) {});
     }
-    // One element a key; empty where it is not there.
+    // Returns one element per key; empty where the key is absent.
     std::vector<std::optional<std::string>> get_all(std::span<const Key> keys) const {
         std::vector<lath_store_key> wanted;
         std::vector<lath_store_ref> refs(keys.size());
@@ -138,45 +140,45 @@ public:
         return values;
     }
 
-    // Put, whether the key is there or not.
+    // Sets the value of a key, present or not.
     void set(Key key, std::string_view value) {
         check(lath_store_set(handle(), to_key(key), value.data(), value.size()), 0);
     }
-    // Only if the key is not there. False: it is.
+    // Sets it if the key is absent. False: it is present.
     bool add(Key key, std::string_view value) {
         return check(lath_store_add(handle(), to_key(key), value.data(), value.size()), -EEXIST);
     }
-    // Only if the key is there. False: it is not.
+    // Sets it if the key is present. False: it is absent.
     bool replace(Key key, std::string_view value) {
         return check(lath_store_replace(handle(), to_key(key), value.data(), value.size()),
                      -ENOENT);
     }
-    // False: the key was not there.
+    // Removes the key. False: it was absent.
     bool erase(Key key) { return check(lath_store_delete(handle(), to_key(key)), -ENOENT); }
-    // Put value while the key's value is `expected`. False: it is another one, or the key is not
-    // there.
+    // Sets the value if the present one is `expected`. False: it is another one, or the key is
+    // absent.
     bool compare_exchange(Key key, std::string_view expected, std::string_view value) {
         int ret = lath_store_cas(handle(), to_key(key), expected.data(), expected.size(),
                                  value.data(), value.size());
         return ret != -ENOENT && check(ret, -EAGAIN);
     }
-    // Add to a decimal number, 0 if the key is not there; the sum.
+    // Adds to a decimal number, 0 if the key is absent. Returns the sum.
     std::int64_t increment(Key key, std::int64_t by = 1) {
         std::int64_t now = 0;
         check(lath_store_incr(handle(), to_key(key), by, &now), 0);
         return now;
     }
-    // Put bytes behind the value; a key that is not there gets them.
+    // Appends bytes to the value, which is empty if the key is absent.
     void append(Key key, std::string_view tail) {
         std::int64_t n = lath_store_append(handle(), to_key(key), tail.data(), tail.size());
         check(n < 0 ? static_cast<int>(n) : 0, 0);
     }
-    // The entry ends at this time, in ms since 1970 (lath_store_now() + ...); 0: never. False: the
-    // key is not there.
+    // Sets the time at which the entry expires, in ms since 1970 (lath_store_now() + ...); 0:
+    // never. False: the key is absent.
     bool expire(Key key, std::uint64_t when) {
         return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
     }
-    // Puts all; throws for the first that could not be put, the others are in.
+    // Sets all entries. Throws the error of the first that failed; the others are set.
     void set_all(std::span<const std::pair<Key, std::string_view>> entries) {
         std::vector<lath_store_entry> all;
         std::vector<int> results(entries.size());
@@ -189,9 +191,9 @@ public:
     }
 
     struct bounds {
-        std::optional<Key> from = std::nullopt; // this one or later
-        std::optional<Key> to = std::nullopt; // before this one
-        std::optional<Key> prefix = std::nullopt; // byte keys
+        std::optional<Key> from = std::nullopt; // keys from this one on
+        std::optional<Key> to = std::nullopt; // keys before this one
+        std::optional<Key> prefix = std::nullopt; // byte keys: only keys with this prefix
         bool backward = false;
     };
 
@@ -200,7 +202,7 @@ public:
         std::string_view value;
     };
 
-    // An input range: once through, in key order.
+    // An input range in key order: for one pass.
     class view_range {
     public:
         class iterator {
@@ -265,7 +267,7 @@ public:
         bool end_ = false;
     };
 
-    // The entries within bounds, in order.
+    // Returns the entries within bounds, in order.
     view_range range(const bounds& b = {}) const { return view_range(handle(), b); }
 
     lath_store_stats stats() const {
@@ -273,7 +275,7 @@ public:
         check(lath_store_get_stats(handle(), &s), 0);
         return s;
     }
-    // Write a snapshot; read one into the empty store; write a file: now.
+    // save: writes a snapshot. load: reads one into the empty store. sync: writes a file: now.
     void save(const std::string& path) const {
         check_whole(lath_store_save(handle(), path.c_str(), nullptr, nullptr));
     }
@@ -281,8 +283,8 @@ public:
         check_whole(lath_store_load(handle(), path.c_str(), nullptr, nullptr));
     }
     void sync() { check_whole(lath_store_sync(handle())); }
-    // As the destructor, but throws when a file: could not be written; the store is closed all the
-    // same.
+    // As the destructor, but throws if a file: could not be written; the store is closed then
+    // too.
     void close() { check_whole(lath_store_close(store_.release())); }
     bool is_open() const { return store_ != nullptr; }
 
@@ -299,7 +301,7 @@ private:
     static std::string_view view(const lath_store_ref& ref) {
         return {static_cast<const char*>(ref.data), ref.size};
     }
-    // true: done; false: the expected no
+    // true: done; false: the expected failure; throws the others
     static bool check(int ret, int no) {
         if (ret == 0)
             return true;
@@ -307,8 +309,8 @@ private:
             return false;
         throw std::system_error(-ret, std::generic_category(), "lathwork::basic_store");
     }
-    // Calls on the whole store: with the reason, which names the file. (system_error adds what the
-    // errno is called.)
+    // Throws the error of a call on the whole store with its reason, which names the file.
+    // (system_error adds the text of the errno.)
     static void check_whole(int ret) {
         if (ret)
             throw std::system_error(-ret, std::generic_category(),

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* index_cases.c - nodes: locks, fence keys, order, bounds, lockwords. */
+#include "cases.h"
+
+#include <stdlib.h>
+
+#include "index/tree/change.h"
+#include "index/tree/fence.h"
+#include "index/tree/leaf.h"
+#include "index/tree/pool.h"
+
+#include "lathwork/index.h"
+
+#define KEYS 1000u
+
+static struct lath_index list;
+static struct tree *tree;
+static struct node *first, *second; /* leaves of 1000 keys 0, 10, 20 ... */
+
+static void fill(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct node *node;
+	u32 i;
+
+	NEED(!lath_index_init(&list, &config));
+	for (i = 0; i < KEYS; i++) {
+		struct lath_item item = { 10ull * i, 1, i };
+
+		NEED(!lath_index_insert_item(&list, &item, NULL));
+	}
+	tree = tree_of(&list);
+	for (node = tree->root; node_level(node);)
+		node = node_child(node, __ffs64(node->live));
+	first = node;
+	second = node->right;
+	NEED(second && node_count(first) && node_count(second));
+	lath_call_enter();
+}
+
+static void node_insert_unlocked(void)
+{
+	fill();
+	node_clear(first);
+	node_insert(first, 0, 1, 1, 1, 1);
+}
+
+static void node_erase_unlocked(void)
+{
+	fill();
+	node_erase(first, __ffs64(first->live));
+}
+
+static void node_erase_twice(void)
+{
+	unsigned int i;
+
+	fill();
+	node_lock(first);
+	i = __ffs64(first->live);
+	node_erase(first, i);
+	node_erase(first, i);
+}
+
+static void node_compact_unlocked(void)
+{
+	fill();
+	node_compact(first, 1);
+}
+
+static void change_unlocked(void)
+{
+	fill();
+	change_node(tree, first);
+}
+
+static void lock_right_unlocked(void)
+{
+	fill();
+	lock_right(first);
+}
+
+static void node_unlocked_twice(void)
+{
+	fill();
+	node_lock(first);
+	node_unlock(first);
+	node_unlock(first);
+}
+
+static void leaf_insert_beyond_fences(void)
+{
+	struct lath_item item = { 0, 1, 1 };
+
+	fill();
+	item.key = second->low;
+	node_lock(first);
+	leaf_insert(tree, first, &item, NULL);
+}
+
+static void cover_from_beyond_fences(void)
+{
+	fill();
+	node_lock(first);
+	node_lock(second);
+	cover_from(first, second, second->low);
+}
+
+static void node_insert_out_of_order(void)
+{
+	fill();
+	node_lock(first);
+	node_clear(first);
+	node_insert(first, 0, 20, 1, 1, 1);
+	node_insert(first, 1, 10, 1, 1, 1);
+}
+
+static void node_append_out_of_order(void)
+{
+	fill();
+	node_lock(first);
+	node_clear(first);
+	node_append(first, 20, 1, 1, 1);
+	node_append(first, 20, 1, 1, 1);
+}
+
+static void node_used_out_of_bounds(void)
+{
+	fill();
+	node_lock(first);
+	node_clear(first);
+	node_insert(first, 1, 20, 1, 1, 1);
+}
+
+static void node_append_to_a_full_node(void)
+{
+	u64 i;
+
+	fill();
+	node_lock(first);
+	node_clear(first);
+	for (i = 0; i <= NODE_CAP; i++)
+		node_append(first, i, 1, 1, 1);
+}
+
+static void node_move_too_many(void)
+{
+	fill();
+	node_lock(first);
+	node_lock(second);
+	node_compact(first, 1);
+	node_compact(second, 1);
+	node_move_down(first, second, second->used + 1u, 1);
+}
+
+static void trylock_with_a_locked_lockword(void)
+{
+	fill();
+	node_lock(first);
+	node_trylock(first, READ_ONCE(first->lockword));
+}
+
+static void stale_result_as_an_error(void)
+{
+	leaf_error(LEAF_STALE);
+}
+
+static void open_of_a_node_in_use(void)
+{
+	fill();
+	node_open(first);
+}
+
+static void retire_of_a_node_in_use(void)
+{
+	fill();
+	node_retire(tree, 0, first);
+}
+
+const struct assert_case index_cases[] = {
+	{ "index: node_insert, not locked", node_insert_unlocked, "block/node.c",
+	  "node_is_locked(node)" },
+	{ "index: node_erase, not locked", node_erase_unlocked, "block/node.h",
+	  "node_is_locked(node)" },
+	{ "index: entry erased twice", node_erase_twice, "block/node.h", "node->live >> i & 1" },
+	{ "index: node_compact, not locked", node_compact_unlocked, "block/node.c",
+	  "node_is_locked(node)" },
+	{ "index: change told of an unlocked node", change_unlocked, "tree/change.h",
+	  "node_is_locked(node)" },
+	{ "index: sibling of an unlocked node", lock_right_unlocked, "tree/fence.h",
+	  "node_is_locked(node)" },
+	{ "index: node unlocked twice", node_unlocked_twice, "block/node.h", "NODE_LOCKED" },
+	{ "index: insert beyond the fence keys", leaf_insert_beyond_fences, "tree/leaf.h",
+	  "key <= leaf->last" },
+	{ "index: fence moved from beyond the fence keys", cover_from_beyond_fences, "tree/fence.c",
+	  "key <= first->last" },
+	{ "index: insert out of order", node_insert_out_of_order, "block/node.c",
+	  "node_key(node, rank - 1) < key" },
+	{ "index: append out of order", node_append_out_of_order, "block/node.c",
+	  "node_key(node, i - 1) < key" },
+	{ "index: rank above used", node_used_out_of_bounds, "block/node.c", "rank <= node->used" },
+	{ "index: append to a full node", node_append_to_a_full_node, "block/node.c",
+	  "i < NODE_CAP" },
+	{ "index: more entries moved than there are", node_move_too_many, "block/node.c",
+	  "n <= r" },
+	{ "index: trylock with a locked lockword", trylock_with_a_locked_lockword, "block/node.h",
+	  "!(lockword & NODE_LOCKED)" },
+	{ "index: stale result taken for an error", stale_result_as_an_error, "tree/leaf.h",
+	  "result <= LEAF_ABSENT" },
+	{ "index: node opened twice", open_of_a_node_in_use, "tree/pool.h", "NODE_DEAD" },
+	{ "index: node retired that is in use", retire_of_a_node_in_use, "tree/pool.c",
+	  "NODE_DEAD" },
+	{ 0 },
+};

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* queue_cases.c - membership in queues, lists and trees; blocks and their directory; alignment. */
+#include "cases.h"
+
+#include <stdlib.h>
+
+#include "queue/avl.h"
+#include "queue/queue.h"
+#include "queue/rbtree.h"
+#include "queue/skip_list.h"
+
+#define N 300u
+
+static struct lath_request_pool pool;
+static struct lath_request request[N];
+static struct lath_sortq queue;
+static struct sortq *q;
+static void *memory;
+
+static void prepare(enum lath_sortq_engine engine, unsigned int flags)
+{
+	struct lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
+	u32 i;
+
+	config.engine = engine;
+	config.flags = flags;
+	NEED(!lath_request_pool_init(&pool, request, sizeof(*request), N));
+	memory = aligned_alloc(64, lath_sortq_memsize(&config, &pool));
+	NEED(memory && !lath_sortq_init(&queue, &config, &pool, memory));
+	q = queue_of(&queue);
+	for (i = 0; i < N; i++) {
+		request[i].sector = 1000 + i * 7919 % 2003 * 8;
+		request[i].sectors = 8;
+	}
+	for (i = 0; i < N / 2; i++)
+		NEED(!lath_sortq_insert(&queue, &request[i]));
+}
+
+static void request_queued_twice(void)
+{
+	prepare(LATH_SORTQ_HYBRID, LATH_SORTQ_AGES);
+	lath_sortq_insert(&queue, &request[3]);
+}
+
+static void sector_changed_while_queued(void)
+{
+	struct lath_sortq_merge found;
+
+	prepare(LATH_SORTQ_RBTREE, LATH_SORTQ_MERGES);
+	request[3].sector += 1;
+	lath_sortq_remove(&queue, &request[3]);
+	lath_sortq_lookup(&queue, 0, 8, 0, &found);
+}
+
+static void where_changed_while_queued(void)
+{
+	prepare(LATH_SORTQ_LIST, 0);
+	lath_sortq_first(&queue)->where = 0;
+	lath_sortq_dispatch(&queue);
+}
+
+static void list_node_not_in_the_list(void)
+{
+	struct lath_list_node node[2] = { { 1, NULL, NULL }, { 2, NULL, NULL } };
+	struct lath_sorted_list list;
+
+	lath_list_init(&list);
+	lath_list_insert(&list, &node[0]);
+	lath_list_remove(&list, &node[1]);
+}
+
+static struct lath_bst tree;
+static struct lath_bst_node bst_node[2] = { { .key = 1 }, { .key = 2 } };
+
+static void rbtree_node_not_in_the_tree(void)
+{
+	bst_init(&tree);
+	lath_rb_insert(&tree, &bst_node[0]);
+	lath_rb_remove(&tree, &bst_node[1]);
+}
+
+static void avl_node_not_in_the_tree(void)
+{
+	bst_init(&tree);
+	lath_avl_insert(&tree, &bst_node[0]);
+	lath_avl_remove(&tree, &bst_node[1]);
+}
+
+static void bst_node_misaligned(void)
+{
+	char *at = (char *)bst_node + 2;
+
+	bst_init(&tree);
+	lath_rb_insert(&tree, (struct lath_bst_node *)(void *)at);
+}
+
+static void skip_node_not_in_the_list(void)
+{
+	static struct lath_skip_node node[3] = { { .key = 1 }, { .key = 3 }, { .key = 2 } };
+	static struct lath_skip_list list;
+
+	lath_skip_init(&list);
+	lath_skip_insert(&list, &node[0]);
+	lath_skip_insert(&list, &node[1]);
+	node[2].levels = 1;
+	lath_skip_remove(&list, &node[2]);
+}
+
+static void fib_node_not_in_the_heap(void)
+{
+	static struct lath_fib_node node[2];
+	struct lath_fib_heap heap;
+
+	node[0].left = &node[1];
+	node[0].right = &node[1];
+	lath_fib_init(&heap);
+	lath_fib_insert(&heap, &node[1]);
+	lath_fib_remove(&heap, &node[0]);
+}
+
+/* A hybrid with everything in more than one block. */
+static void prepare_blocks(void)
+{
+	prepare(LATH_SORTQ_HYBRID, 0);
+	NEED(lath_sortq_first(&queue));
+	NEED(q->b.first && q->b.info[q->b.first].next != LATH_NONE);
+}
+
+static void no_block_left(void)
+{
+	prepare_blocks();
+	q->b.free_block = LATH_NONE;
+	lath_blocks_add(&q->b, q->b.first, 0, 0);
+}
+
+static void block_of_another_slot(void)
+{
+	prepare_blocks();
+	lath_blocks_add(&q->b, q->b.first, 1, 0);
+}
+
+static void first_block_not_empty(void)
+{
+	prepare_blocks();
+	lath_blocks_drop_first(&q->b);
+}
+
+static void block_not_in_its_page(void)
+{
+	struct lath_page *page;
+
+	prepare_blocks();
+	page = &q->b.page[q->b.top_id[q->b.top_lo]];
+	page->id[page->lo] = q->b.blocks;
+	lath_blocks_drop(&q->b, q->b.first);
+}
+
+static void block_memory_misaligned(void)
+{
+	prepare_blocks();
+	lath_hybrid_init(q, (char *)memory + 8);
+}
+
+static void insert_at_with_fresh_entries(void)
+{
+	u64 place;
+
+	prepare_blocks();
+	place = lath_hybrid_seek(q, 0);
+	NEED(!lath_sortq_insert(&queue, &request[N - 1]));
+	lath_hybrid_insert_at(q, place, &request[N - 2]);
+}
+
+static void request_of_another_pool(void)
+{
+	struct lath_request other = { .tag = 3 };
+
+	prepare_blocks();
+	lath_hybrid_remove(q, &other);
+}
+
+const struct assert_case queue_cases[] = {
+	{ "queue: request queued twice", request_queued_twice, "queue/notes.h",
+	  "!age_known(q, tag)" },
+	{ "queue: sector changed while queued", sector_changed_while_queued, "queue/notes.h",
+	  "tag + 1" },
+	{ "queue: holder changed while queued", where_changed_while_queued, "queue/sortq.c",
+	  "rq->where == (uintptr_t)q" },
+	{ "queue: node not in the list", list_node_not_in_the_list, "queue/sorted_list.h",
+	  "list->first) == node" },
+	{ "queue: node not in the red-black tree", rbtree_node_not_in_the_tree, "queue/bst.h",
+	  "tree->root) == node" },
+	{ "queue: node not in the AVL tree", avl_node_not_in_the_tree, "queue/bst.h",
+	  "tree->root) == node" },
+	{ "queue: node misaligned", bst_node_misaligned, "queue/bst.h", "BST_BITS" },
+	{ "queue: node not in the skip list", skip_node_not_in_the_list, "queue/skip_list.c",
+	  "at[i] &&" },
+	{ "queue: node not in the heap", fib_node_not_in_the_heap, "queue/fibheap.c",
+	  "node->left->right == node" },
+	{ "queue: no block left", no_block_left, "queue/blocks.c", "id != LATH_NONE" },
+	{ "queue: block of another slot", block_of_another_slot, "queue/blocks.c",
+	  "id[slot] == beside" },
+	{ "queue: first block not empty", first_block_not_empty, "queue/blocks.c",
+	  "b->info[id].lo == b->info[id].hi" },
+	{ "queue: block not in its page", block_not_in_its_page, "queue/blocks.c", "i < page->hi" },
+	{ "queue: memory misaligned", block_memory_misaligned, "queue/blocks.c",
+	  "(uintptr_t)memory % 64" },
+	{ "queue: place used after a change", insert_at_with_fresh_entries, "queue/hybrid.c",
+	  "!b->gate.fresh_count" },
+	{ "queue: request of another pool", request_of_another_pool, "queue/hybrid.c",
+	  "request_of(q, entry) == rq" },
+	{ 0 },
+};
