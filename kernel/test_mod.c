@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork_test.ko - tests/unit inside the kernel, over lathwork.ko: a KUnit suite where the kernel
- * has KUnit, else run while loading, which then fails if a test does. Kbuild makes the list of
- * tests from the directory.
+ * lathwork_test.ko - the unit tests (NAME_unit.c below tests) inside the kernel, over lathwork.ko: a
+ * KUnit suite where the kernel has KUnit, else run while loading, which then fails if a test does.
+ * Kbuild makes the list of tests from the directories.
  *
  * wrong_order=1 holds a leaf and takes inner nodes, against doc/locking.md: lockdep must say so.
  */
