@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The subcommands of `lath`. Each lives in a file of its own, cli/NAME.cpp, and adds itself to the
-// program in one function declared here and called in lath.cpp. The callback of a subcommand throws
-// std::runtime_error for a failure (main prints "lath: what" and exits with 1) or
-// CLI::RuntimeError(code) after it has said itself what is wrong.
+// The subcommands of `lath`. cli/NAME/NAME.cpp adds subcommand NAME to the program, in one function
+// declared here and called in lath.cpp; the other files of cli/NAME/ are what it needs alone. The
+// callback of a subcommand throws std::runtime_error for a failure (main prints "lath: what" and
+// exits with 1) or CLI::RuntimeError(code) after it has said itself what is wrong.
 //
 // `lath bench` and `lath report` are programs of their own, lath-bench and lath-report
-// (companions.hpp).
+// (companions.hpp). base/ is shared with the benchmarks, trace/ is the trace readers of alloc and
+// replay.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +15,8 @@
 namespace lathcli {
 
 // Called by main() before it parses: names the program and adds its options and subcommands.
-// Each program has its own definition: lath.cpp, bench.cpp, report.cpp.
+// Each program has its own definition: lath.cpp, bench/bench.cpp,
+// report/report.cpp.
 void define_program(CLI::App& app, char** argv);
 
 void add_alloc(CLI::App& app);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork_test.ko - tests/unit in the kernel, on lathwork.ko: as a KUnit suite if the kernel has
- * KUnit. Otherwise the tests run when the module is loaded, and loading fails if a test fails.
- * Kbuild makes the list of tests from the directory.
+ * lathwork_test.ko - the unit tests (NAME_unit.c below tests) in the kernel, on lathwork.ko: as a
+ * KUnit suite if the kernel has KUnit. Otherwise they run when the module is loaded, and loading
+ * fails if a test fails. Kbuild makes the list of tests from the directories.
  *
  * wrong_order=1 locks inner nodes while a leaf is locked, against doc/locking.md: lockdep must
  * report it.

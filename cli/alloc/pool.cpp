@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "pool.hpp"
+#include "alloc/pool.hpp"
 
 #include "base/input_file.hpp"
 #include "base/json_text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "replay.hpp"
+#include "alloc/replay.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "lathwork/hole.h"
-#include "pool.hpp"
-#include "trace.hpp"
+#include "alloc/pool.hpp"
+#include "alloc/trace.hpp"
 
 #include <array>
 #include <cstdint>

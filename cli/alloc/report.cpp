@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "report.hpp"
+#include "alloc/report.hpp"
 
 #include "base/json_text.hpp"
 

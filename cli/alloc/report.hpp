@@ -3,7 +3,7 @@
 // What `lath alloc` says about a replay: text, JSON, CSV and SVG over time.
 #pragma once
 
-#include "replay.hpp"
+#include "alloc/replay.hpp"
 
 #include <iosfwd>
 #include <string>

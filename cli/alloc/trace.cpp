@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "trace.hpp"
+#include "alloc/trace.hpp"
 
 #include "base/numbers.hpp"
 

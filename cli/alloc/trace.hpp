@@ -10,7 +10,7 @@
 // 4096, 0x1000, 4Ki.
 #pragma once
 
-#include "../trace/trace.hpp"
+#include "trace/trace.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 // the machine that wrote them, then pdu_len bytes. Action Q, a request queued, is the arrival.
 // Sectors are of 512 bytes. (Files of several processors, concatenated, are not in order of time:
 // blkparse merges them.)
-#include "formats.hpp"
+#include "trace/formats.hpp"
 
 #include <array>
 

@@ -6,8 +6,8 @@
 // of a file; read, write, trim, and sync, datasync, wait, which are no requests to sort.
 //
 // Files have no place on a device: they are laid out 1 TiB apart in the order in which they appear.
-#include "fields.hpp"
-#include "formats.hpp"
+#include "trace/fields.hpp"
+#include "trace/formats.hpp"
 
 namespace lathcli::trace {
 

@@ -3,7 +3,7 @@
 // The formats, each in a file of its own.
 #pragma once
 
-#include "trace.hpp"
+#include "trace/trace.hpp"
 
 namespace lathcli::trace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "trace.hpp"
+#include "trace/trace.hpp"
 
 #include "base/input_file.hpp"
 #include "base/stop_on_signal.hpp"

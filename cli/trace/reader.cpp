@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What all readers share, and the choice among them.
-#include "formats.hpp"
+#include "trace/formats.hpp"
 
 namespace lathcli::trace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // The one-line-a-request formats: blkparse, MSR-Cambridge CSV, SPC.
-#include "fields.hpp"
-#include "formats.hpp"
+#include "trace/fields.hpp"
+#include "trace/formats.hpp"
 
 namespace lathcli::trace {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "lathwork/config.h"
-#include "store/must.hpp"
+#include "base/must.hpp"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "lathwork/hole.h"
-#include "tape/failing.h"
+#include "base/failing.h"
 
 extern void (*lath_delay_hook)(const char *point);
 

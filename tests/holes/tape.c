@@ -3,7 +3,7 @@
  * tape.c - see tape.h. Erases, cuts and stores of every kind must raise the bounds that searches go
  * by.
  */
-#include "tape/tape.h"
+#include "base/tape.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lathwork/cursor.h"
-#include "oracle.h"
+#include "base/oracle.h"
 #include "index/block/node.h"
 
 /* Where the requests of a tape lie: `units` units of `unit` keys from `low` on. */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle.h"
+#include "base/oracle.h"
 
 #define THREADS 4
 #define COMMON 3000u /* units from 0 on */

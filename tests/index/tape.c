@@ -2,7 +2,7 @@
 /*
  * tape.c - see tape.h. The oracle is an array of items in key order, searched from the front.
  */
-#include "tape/tape.h"
+#include "base/tape.h"
 
 #include <errno.h>
 #include <inttypes.h>

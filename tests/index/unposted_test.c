@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lathwork/index.h"
-#include "tape/failing.h"
+#include "base/failing.h"
 
 #define KEYS 30000u
 

@@ -94,7 +94,7 @@ if nm -D --defined-only --with-symbol-versions "$so" | grep ' lath_' | grep -v '
 	fail "symbols above have no version"
 fi
 
-# the pages that were made (tests/man looks at them), one for each header
+# the pages that were made (tests/doc looks at them), one for each header
 pages=$(find "$root" -name 'lathwork_*.3' | wc -l)
 headers=$(find "$root/include/lathwork" -name '*.h' -o -name '*.hpp' | wc -l)
 ((pages == headers)) || fail "$pages manual pages for $headers headers"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lathwork/space.h"
-#include "tape/failing.h"
+#include "base/failing.h"
 
 #define UNIT 4096ull
 

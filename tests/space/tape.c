@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* tape.c - see tape.h. Below, all figures but keys are in units. */
-#include "tape/tape.h"
+#include "base/tape.h"
 
 #include <errno.h>
 #include <inttypes.h>

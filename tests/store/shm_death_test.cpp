@@ -10,7 +10,7 @@
 // kills: children write and are killed (SIGKILL) at random moments; everything they reported is
 // there.
 #include "model.hpp"
-#include "must.hpp"
+#include "base/must.hpp"
 #include "shm_inside.h"
 
 #include <array>

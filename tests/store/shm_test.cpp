@@ -3,7 +3,7 @@
 // Shared stores and processes: who may attach and who may not; several processes at once; processes
 // that are killed at random moments, whose reported calls must be there, whole.
 #include "model.hpp"
-#include "must.hpp"
+#include "base/must.hpp"
 #include "scratch.hpp"
 #include "shm_inside.h"
 

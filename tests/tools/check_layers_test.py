@@ -39,7 +39,7 @@ GOOD = {
     "bench/subjects/ours.cpp": '#include "spin.h"\n#include "harness/table.hpp"\n#include <lathwork/index.h>\n',
     "bench/tables/index.cpp": '#include "harness/table.hpp"\n#include "subjects/spin.h"\n',
     "kernel/llds/main.c": '#include "lathwork/uapi/llds.h"\n#include <linux/fs.h>\n',
-    "tests/unit/x_test.c": '#include "index/tree/tree.h"\n',
+    "tests/index/x_unit.c": '#include "index/tree/tree.h"\n',
 }
 BAD = {
     # ground, public headers, doors, products

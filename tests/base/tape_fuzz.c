@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* tape_fuzz.c - the tape under libFuzzer: bytes chosen for coverage, compared with the oracle. */
+#include <stdlib.h>
+
+#include "base/tape.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct tape_options options = { NULL, false, 64 };
+
+	if (tape_run(bytes, size, &options))
+		abort();
+	return 0;
+}

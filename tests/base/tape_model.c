@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* tape_model.c - random tapes against the oracle. tape_model [tapes [seed]] */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/tape.h"
+
+int main(int argc, char **argv)
+{
+	unsigned long tapes = argc > 1 ? strtoul(argv[1], NULL, 0) : tape_plan.tapes, i;
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	struct tape_options options = { NULL, false, 50 };
+	static uint8_t bytes[TAPE_MOST];
+
+	if (getenv("LATH_LONG"))
+		tapes *= 100;
+#ifdef LATH_FEW_STEPS
+	tapes = tapes / 4 + 1;
+#endif
+	for (i = 0; i < tapes; i++) {
+		tape_make(bytes, tape_plan.size, seed + i);
+		tape_plan.begin(bytes, i, false);
+		if (tape_run(bytes, tape_plan.size, &options)) {
+			fprintf(stderr, "tape_model: tape %lu with seed %llu failed\n", i,
+				(unsigned long long)seed);
+			return 1;
+		}
+	}
+	printf("tape_model: %lu tapes of %u bytes\n", tapes, tape_plan.size);
+	return 0;
+}
