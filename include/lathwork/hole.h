@@ -6,7 +6,8 @@
  * every node: upper bounds of the free runs below it, for each of 32 alignments. An erase raises
  * them as far as they grow, an insert does not touch them, and a search that finds one too high
  * lowers it. So a search skips what cannot hold the request, and no insert writes above its leaf.
- * After skiplist_insert_hole of Chris Mason's skip list (2013), which visited the leaves one by one.
+ * After skiplist_insert_hole of Chris Mason's skip list (2013), which visited the leaves one by
+ * one.
  *
  *     struct lath_config config = LATH_CONFIG_INIT;
  *     struct lath_hole_request want = { .size = 8192, .align = 8192, .high = 1ull << 32 };
@@ -23,10 +24,10 @@
  * was no such hole. Which of several holes is taken is exactly the policy's choice if no other
  * thread writes meanwhile; otherwise it is the policy's choice among the holes the search met.
  * Progress: as an insert's. Before it reports -ENOSPC, a call waits for erases that are under way.
- * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts them).
- * What a summary cannot tell (alignments above 2^31, sizes with more than ten significant bits) is
- * found by testing candidates in turn. BEST looks at every leaf that may hold the request. Memory:
- * 128 bytes more per leaf, 5,248 bytes more per inner node.
+ * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts
+ * them). What a summary cannot tell (alignments above 2^31, sizes with more than ten significant
+ * bits) is found by testing candidates in turn. BEST looks at every leaf that may hold the request.
+ * Memory: 128 bytes more per leaf, 5,248 bytes more per inner node.
  */
 #ifndef LATHWORK_HOLE_H
 #define LATHWORK_HOLE_H
