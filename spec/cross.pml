@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * cross.pml - a reader concurrently with a range that is inserted across fences (a leaf becomes half-dead, low
- * falls), and with a merge of the same leaves. A range that was seen once is seen ever after.
+ * cross.pml - a reader concurrently with the insert of a range across fence keys (a leaf becomes
+ * half-dead, a low fence falls) and with a merge of the same leaves. A range that a reader has seen
+ * once must be seen by all later reads.
  */
 #define PROCS 3
 #define ALWAYS 33 /* 0 5 */
@@ -44,7 +45,7 @@ init
 		child[0] = 0; child[1] = NONE; child[2] = NONE; child[3] = 2; child[4] = NONE; child[5] = NONE;
 		stands[0] = NONE; stands[1] = NONE; stands[2] = NONE
 	}
-	if /* the range begins inside the first leaf, or at its low fence */
+	if /* the range begins in the first leaf, or at the low fence of the second one */
 	:: d_step { leaf[0].last = 1; leaf[1].low = 2; leaf[1].last = 2; child[2] = 1 }
 	:: d_step { leaf[0].last = 0; leaf[1].low = 1; leaf[1].last = 2; child[1] = 1 }
 	fi;

@@ -4,13 +4,13 @@
  *
  * Three threads: one makes calls, one forks in a callback of its call, one forks outside of calls.
  * A call takes a lock of the library. At a fork no other thread may hold one, and no thread may
- * wait for ever. A thread's stores to `calls` are delayed in a buffer as long as the hardware
- * likes, at most to its next release of a mutex. A membarrier waits until it has seen the buffer
- * of each thread empty; without membarrier() (slow) each call waits for its own buffer.
+ * wait for ever. A thread's stores to `calls` are delayed in a buffer for an arbitrary time, but at
+ * most until its next release of a mutex. A membarrier waits until it has seen the buffer of each
+ * thread empty; without membarrier() (slow) each call waits until its own buffer is empty.
  */
 #define THREADS 3
 
-byte calls[THREADS]; /* as other threads see it */
+byte calls[THREADS]; /* the value that other threads see */
 chan buffer[THREADS] = [3] of { byte };
 bit stop[THREADS] = 1;
 bit registered[THREADS];
@@ -18,7 +18,7 @@ bit pending;
 bit slow;
 bit fork_lock;
 bit registry_lock;
-bit holds[THREADS]; /* a lock of the library */
+bit holds[THREADS]; /* the thread holds a lock of the library */
 
 inline lock(mutex)
 {
@@ -30,7 +30,7 @@ inline unlock(mutex)
 	atomic { empty(buffer[me]) -> mutex = 0 }
 }
 
-/* What is in a buffer reaches memory at some time, in order. */
+/* Moves stores from the buffers to memory, in order, at arbitrary times. */
 active proctype memory()
 {
 	byte value;
@@ -118,7 +118,7 @@ inline change()
 	holds[me] = 0
 }
 
-/* A call within a call, and a change in both. */
+/* A call in a call, with a change in each. */
 inline call()
 {
 	call_enter();
@@ -153,7 +153,7 @@ inline set_stop()
 	}
 }
 
-/* Each thread passes a full barrier. */
+/* Each thread executes a full barrier. */
 inline fence_threads()
 {
 #ifdef BUG_NO_MEMBARRIER
@@ -215,7 +215,7 @@ inline fork()
 	wait_for_calls();
 #endif
 #endif
-	/* a fork handler of the program calls */
+	/* a fork handler of the program makes a call */
 	call_enter();
 	change();
 	call_exit();
@@ -234,7 +234,7 @@ proctype caller(byte me)
 	LOCALS;
 
 	if
-	:: register() /* by a read-side section */
+	:: register() /* by a read-side critical section */
 	:: true
 	fi;
 	call();

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * level.pml - one level of leaves under one parent, as src/index does it.
+ * level.pml - one level of leaves under one parent, as in src/index.
  *
- * Every shared field is one variable and every load or store of it one step, so a reader can come
- * between any two stores of a writer. Simplified: a leaf's items are one mask (bit k: an item covers
- * key k) and searched by one load; there is one inner node; nodes never fill up; a reader retries
- * without end; all steps are sequentially consistent. Names are those of the C files.
+ * Every shared field is one variable, and every load or store of it is one step, so a reader can
+ * run between any two stores of a writer. Simplified: a leaf's items are one mask (bit k: an item
+ * covers key k), searched by one load; there is one inner node; nodes never fill up; a reader
+ * retries without limit; all steps are sequentially consistent. Names are those of the C files.
  *
- * The file that includes this one gives PROCS and says which keys are there throughout (ALWAYS) and
- * which never are (NEVER), as masks; CROSSED are those of the range that insert_range brings
- * (writers.pml). Each BUG_... breaks one step; ./check lists them.
+ * The including file defines PROCS and, as masks, which keys are present throughout (ALWAYS), which
+ * never are (NEVER), and which belong to the range of insert_range (CROSSED, see writers.pml). Each
+ * BUG_... breaks one step; ./check lists them.
  */
 #define KEYS 6
 #define NODES 4
 #define NONE 255
-#define HOME 254 /* what node_retire leaves in `right`: the way to the pool, no leaf */
+#define HOME 254 /* what node_retire stores in `right`: the pool, no leaf */
 
 #define LOCKED 1
 #define DEAD 2
@@ -32,16 +32,16 @@ typedef node {
 };
 
 node leaf[NODES];
-byte up_word;      /* the parent's */
-byte child[KEYS];  /* child[k]: whose separator is k, or NONE */
+byte up_word;      /* the parent's lockword */
+byte child[KEYS];  /* child[k]: the child whose separator is k, or NONE */
 
 /* ---- readers and reclamation ---- */
 
-byte inside;         /* bit p: process p is inside a reader */
+byte inside;         /* bit p: process p is in a read-side critical section */
 byte waits[NODES];   /* bit p: a retired node waits for process p */
 bit retired[NODES];
 bit freed[NODES];
-byte stands[PROCS];  /* the leaf where a process's descent stands */
+byte stands[PROCS];  /* the leaf that a process's descent has reached */
 
 #define READY(n) (retired[n] && !waits[n])
 
@@ -78,7 +78,7 @@ inline node_retire(n)
 	call_rcu(n)
 }
 
-/* The grace period is over: no process may stand on the node any more. */
+/* The grace period is over: no process may be at the node. */
 inline free_node(n)
 {
 	retired[n] = 0;
@@ -103,7 +103,7 @@ end:
 	od
 }
 
-/* From the pool: a node never used or come back. */
+/* Takes a node from the pool: one that was never used, or was freed. */
 inline node_alloc(n)
 {
 	d_step {
@@ -123,7 +123,7 @@ inline node_alloc(n)
 	}
 }
 
-/* ---- words ---- */
+/* ---- lockwords ---- */
 
 inline node_lock(n)
 {
@@ -142,11 +142,11 @@ inline node_unlock(n)
 	node_unlock_clean(n)
 #else
 	leaf[n].word = (leaf[n].word & ~LOCKED) + VERSION;
-	assert(leaf[n].word >= VERSION) /* the model's version has not gone round */
+	assert(leaf[n].word >= VERSION) /* the model's version has not wrapped */
 #endif
 }
 
-/* The node is complete and counts from now on. */
+/* The node is complete: make it visible. */
 inline node_open(n)
 {
 #ifdef BUG_VERSION_RESTARTS
@@ -156,7 +156,7 @@ inline node_open(n)
 #endif
 }
 
-/* low only ever falls while the node lives */
+/* low only falls while the node lives */
 inline set_low(n, value)
 {
 	d_step { assert(value <= leaf[n].low); leaf[n].low = value }
@@ -178,7 +178,7 @@ inline set_child(k, n)
 	d_step { assert(freed[n] || leaf[n].low <= k); child[k] = n }
 }
 
-/* The last separator at or below k. */
+/* Sets i to the last separator at or below k. */
 inline inner_slot(k)
 {
 	i = k;
@@ -190,7 +190,7 @@ inline inner_slot(k)
 
 /* ---- the descent (descend.h) ---- */
 
-/* The leaf that covers key (at), and its word when that was so (w). */
+/* Sets `at` to the leaf that covers key, and w to its lockword when that was so. */
 inline find_leaf(key)
 {
 	at = NONE;
@@ -253,7 +253,7 @@ byte stored; /* keys whose insert has returned, or which a reader has seen */
 
 #define LOCALS byte at, w, i, j, next, left, right, moved
 
-/* lookup_item: hit, miss, and what they mean */
+/* lookup_item, and what a hit and a miss imply */
 proctype reader(byte me; byte times)
 {
 	LOCALS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * merge.pml - a reader concurrently with two merges into the left neighbour, and a split that takes the node
- * of a merged leaf once its grace period is over.
+ * merge.pml - a reader concurrently with two merges of a leaf into its left sibling, and a split
+ * that reuses the node of a merged leaf after its grace period.
  */
 #define PROCS 4
 #define ALWAYS 21 /* 0 2 4 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * post.pml - a separator that is posted late: a share and a merge of the same leaves, each with its own
- * idea of what the parent should know, and a reader.
+ * post.pml - a separator that is posted late: a reader, a redistribution and a merge of the same
+ * leaves, which each tell the parent something else.
  */
 #define PROCS 3
 #define ALWAYS 19 /* 0 1 4 */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rcu.pml - read-side sections and grace periods of the library's own RCU flavours (src/sys/rcu.c,
- * thread.c).
+ * rcu.pml - read-side critical sections and grace periods of the library's RCU flavour
+ * (src/sys/rcu.c, thread.c).
  *
- * Each updater replaces the object, waits for readers and frees the old one. A reader's stores to
- * its record are delayed in a buffer as long as the hardware likes; its loads are not. A
+ * Each updater replaces the object, waits for a grace period and frees the old object. A reader's
+ * stores to its record are delayed in a buffer for an arbitrary time; its loads are not. A
  * membarrier waits until it has seen the buffer of each thread empty. Without membarrier() (slow)
- * each section waits for its own buffer. Where two loads, or a load and a store, could also change
- * places, a BUG_... makes them do so.
+ * each section waits until its own buffer is empty. Where the hardware or the compiler could also
+ * reorder two loads, or a load and a store, a BUG_... does so.
  */
 #define READERS 2
-#define OBJECTS 3 /* the first one, and one of each updater */
+#define OBJECTS 3 /* the first one, and one per updater */
 
 byte period = 1;
-byte section[READERS]; /* as other threads see it */
+byte section[READERS]; /* the value that other threads see */
 chan buffer[READERS] = [2] of { byte };
 bit registered[READERS];
 bit registry_lock;
@@ -29,7 +29,7 @@ bit freed[OBJECTS];
 #define OLDER(s, n) ((s) < (n))
 #endif
 
-/* What is in a buffer reaches memory at some time, in order. */
+/* Moves stores from the buffers to memory, in order, at arbitrary times. */
 active proctype memory()
 {
 	byte value;
@@ -76,7 +76,7 @@ inline leave()
 	buffer[me]!0
 }
 
-/* Reads the object in a section and uses it. A section within a section changes nothing. */
+/* Reads the object in a section and uses it. A nested section changes nothing. */
 proctype reader(byte me; byte times)
 {
 	byte number, at;
@@ -111,7 +111,7 @@ proctype reader(byte me; byte times)
 
 /* ---- grace periods ---- */
 
-/* Each thread passes a full barrier. */
+/* Each thread executes a full barrier. */
 inline fence_threads()
 {
 #ifdef BUG_NO_MEMBARRIER

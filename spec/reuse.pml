@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * reuse.pml - fingers and a cursor concurrently with a merge and a split that takes the merged leaf's node.
+ * reuse.pml - fingers and a cursor concurrently with a merge and a split that reuses the merged
+ * leaf's node.
  *
- * A finger points to a leaf used in an earlier call, a cursor remembers a leaf and its word; neither
- * holds a reader. The memory may be in the pool or another leaf by now; it is never anything else.
+ * A finger points to a leaf that an earlier call used; a cursor remembers a leaf and its lockword.
+ * Neither is in a read-side critical section meanwhile. The memory may be in the pool or be another
+ * leaf by now; it is never anything else.
  */
 #define PROCS 3
 #define ALWAYS 53 /* 0 2 4 5 */
@@ -16,7 +18,7 @@
 
 #define REMEMBERED 1
 
-/* node_holds: found says whether the leaf covers key under the word w. */
+/* node_holds: sets `found` to whether the leaf covers key under the lockword w. */
 inline node_holds(key)
 {
 	at = REMEMBERED;
@@ -25,7 +27,8 @@ inline node_holds(key)
 	found = found && key <= leaf[at].last && !(w & (LOCKED | DEAD | HALF_DEAD))
 }
 
-/* Lookup by a finger or a slot of the hint table, without a section. A miss descends: other models. */
+/* Lookup by a finger or a slot of the hint table, without a section. After a miss it would descend:
+ * see the other models. */
 proctype finger()
 {
 	byte at, w, key, hit, before, found;
@@ -53,7 +56,8 @@ proctype finger()
 	fi
 }
 
-/* insert by a finger: a lock taken without a reader, in a leaf that counts and goes on to count */
+/* Insert by a finger: locks a leaf without a section. The lockword shows that the leaf is in use,
+ * and the lock keeps it so. */
 proctype inserter()
 {
 	byte at, w, found;
@@ -78,7 +82,8 @@ proctype inserter()
 	fi
 }
 
-/* cursor.c step_in_leaf: no reader; entries under an unchanged word are those of the leaf it stood on. */
+/* cursor.c, step_in_leaf(), without a section: entries read under an unchanged lockword are those
+ * of the leaf that the cursor stood on. */
 proctype cursor()
 {
 	byte word, items, low, now_items, now_low;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* share.pml - a reader concurrently with writers that even leaves out to the right, split, and post afterwards. */
+/* share.pml - a reader concurrently with writers that even out leaves to the right, split them, and
+ * post afterwards. */
 #define PROCS 3
 #define ALWAYS 15 /* 0 1 2 3 */
 #define NEVER 48  /* 4 5 */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * writers.pml - what writers do to leaves and separators (redistribute.c, post.c, merge.c, insert.c).
+ * writers.pml - changes of leaves and separators (redistribute.c, post.c, merge.c, insert.c).
  *
- * An item is one key, but for the one that a crossing insert brings: it covers CROSSED, the keys
- * RANGE to RANGE_END, and moves as a whole.
+ * An item is one key, except the one that insert_range inserts: it covers CROSSED, the keys RANGE
+ * to RANGE_END, and moves as a whole.
  */
 
 /* ---- separators ---- */
 
-/* post.c: let the parent know where n begins; fresh: n has no downlink yet, add one. */
+/* post.c: tells the parent where n begins; fresh: n has no downlink yet, add one. */
 inline post(n, fresh)
 {
 	lock_up();
@@ -16,7 +16,7 @@ inline post(n, fresh)
 #ifdef BUG_SEPARATOR_LOW
 	left = (leaf[n].low > 0 -> leaf[n].low - 1 : 0);
 #else
-	left = leaf[n].low; /* read under the parent's lock; here `left` is just a variable */
+	left = leaf[n].low; /* read under the parent's lock; `left` is used as a variable here */
 #endif
 	d_step {
 		inner_slot(left);
@@ -45,9 +45,10 @@ inline post(n, fresh)
 	fi
 }
 
-/* ---- room: entries move to the right ---- */
+/* ---- redistribution: entries move to the right ---- */
 
-/* The highest item of `left`, `moved`, begins at key i; no item: the only one stays. */
+/* Sets `moved` to the highest item of `left`, which begins at key i; to 0 if it is the only
+ * item. */
 inline highest_item()
 {
 	d_step {
@@ -68,7 +69,8 @@ inline highest_item()
 	}
 }
 
-/* even_out for two leaves, locked: the highest item of left goes right, and the fence with it. */
+/* even_out for two locked leaves: the highest item of the left one moves to the right one, and the
+ * fence key with it. */
 inline even_out()
 {
 	leaf[right].items = leaf[right].items | moved;
@@ -77,7 +79,8 @@ inline even_out()
 	leaf[left].last = i - 1
 }
 
-/* leaf_make_room without a fresh leaf: share with the right neighbour of the leaf that covers key. */
+/* leaf_make_room without a new leaf: redistributes between the leaf that covers key and its right
+ * sibling. */
 inline share(key)
 {
 	lock_leaf(key);
@@ -122,7 +125,7 @@ inline share(key)
 	fi
 }
 
-/* The wrong direction: the lowest item of the right leaf goes left, and low rises. */
+/* The wrong direction: the lowest item of the right leaf moves to the left one, and low rises. */
 inline share_left(key)
 {
 	lock_leaf(key);
@@ -155,7 +158,8 @@ inline share_left(key)
 	fi
 }
 
-/* leaf_make_room with a fresh leaf: linked behind, filled, opened; posted when no leaf is locked. */
+/* leaf_make_room with a new leaf: linked to the right, filled, opened; posted when no leaf is
+ * locked. */
 inline split(key)
 {
 	node_alloc(right);
@@ -186,7 +190,7 @@ inline split(key)
 
 /* ---- merging (merge.c) ---- */
 
-/* merge_children for the children with separators i and j; at: the dead one, or NONE. */
+/* merge_children for the children with separators i and j; at: the DEAD one, or NONE. */
 inline merge_children()
 {
 	at = NONE;
@@ -226,7 +230,8 @@ inline merge_children()
 	fi
 }
 
-/* merge_at: the leaf that covers key with its right neighbour under the parent, or its left one. */
+/* merge_at: merges the leaf that covers key with its right sibling under the parent, or else with
+ * its left one. */
 inline merge_at(key)
 {
 #ifdef BUG_NO_PARENT_LOCK
@@ -242,7 +247,7 @@ inline merge_at(key)
 		:: else -> break
 		od;
 		if
-		:: j == KEYS -> /* none on the right: with the left neighbour */
+		:: j == KEYS -> /* none on the right: take the left sibling */
 			j = i;
 			do
 			:: i > 0 -> i--;
@@ -256,7 +261,7 @@ inline merge_at(key)
 		fi
 	};
 #ifdef BUG_RETIRE_EARLY
-	/* after it was chosen, before it is out of reach: another reader can still get there */
+	/* after it was chosen, before it is unlinked: another reader can still reach it */
 	up_word = up_word & ~LOCKED;
 	if
 	:: i != j -> right = child[j]; call_rcu(right)
@@ -277,7 +282,7 @@ inline merge_at(key)
 	:: else
 	fi;
 #else
-	unlock_up(); /* a version more when nothing has changed does no harm */
+	unlock_up(); /* an increased version without a change does no harm */
 #endif
 #ifndef BUG_RETIRE_EARLY
 	if
@@ -289,7 +294,8 @@ inline merge_at(key)
 
 /* ---- a range across fences (insert.c, fence.c) ---- */
 
-/* insert_across: [RANGE, RANGE_END]; all keys from RANGE on go to the leaf that covers the end. */
+/* insert_across: inserts [RANGE, RANGE_END]; all keys from RANGE on go to the leaf that covers
+ * RANGE_END. */
 inline insert_range()
 {
 	lock_leaf(RANGE);

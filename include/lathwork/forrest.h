@@ -69,7 +69,7 @@ LATH_API llds_result_ent *forrest_rm_tree(FORREST *handle);
 LATH_API void *forrest_cleanup(FORREST *handle);
 
 /* MurmurHash2, 64 bits, variant A (Austin Appleby, public domain), for keys made from strings. It
- * has no secret key: whoever chooses the strings can make them collide. lath_store_open() with
+ * has no secret key, so chosen strings can be made to collide. lath_store_open() with
  * LATH_STORE_BYTES keeps the strings themselves. */
 LATH_API uint64_t ft_MurmurHash64A(const void *key, int len, unsigned int seed);
 

@@ -4,9 +4,10 @@
  *
  * A hole is a run of keys that no item covers. An index made with LATH_HOLES keeps a summary for
  * every node: upper bounds of the free runs below it, for each of 32 alignments. An erase raises
- * them as far as they grow, an insert does not touch them, and a search that finds one too high
- * lowers it. So a search skips what cannot hold the request, and no insert writes above its leaf.
- * After skiplist_insert_hole of Chris Mason's skip list (2013), which visited the leaves one by one.
+ * the bounds that its free run exceeds. An insert changes none, so it writes nothing above its
+ * leaf. A search skips nodes whose bounds exclude the request, and lowers a bound that it finds too
+ * high. After skiplist_insert_hole of Chris Mason's skip list (2013), which visited the leaves one
+ * by one.
  *
  *     struct lath_config config = LATH_CONFIG_INIT;
  *     struct lath_hole_request want = { .size = 8192, .align = 8192, .high = 1ull << 32 };
@@ -17,15 +18,17 @@
  *     if (!lath_index_insert_hole(&index, &want, 7, &key))
  *             printf("[%llu, +8192) is ours\n", (unsigned long long)key);
  *
- * Threads: both calls may run concurrently with all that an insert may. What find_hole found may be
- * taken a moment later; insert_hole takes it or searches on, and -EAGAIN never reaches the caller.
- * Ordering: insert_hole is linearizable, and so is its -ENOSPC: at some moment of the call there
- * was no such hole. Which of several holes is taken is exactly the policy's choice if no other
- * thread writes meanwhile; otherwise it is the policy's choice among the holes the search met.
- * Progress: as an insert's. Before it reports -ENOSPC, a call waits for erases that are under way.
- * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts them).
- * What a summary cannot tell (alignments above 2^31, sizes with more than ten significant bits) is
- * found by testing candidates in turn. BEST looks at every leaf that may hold the request. Memory:
+ * Threads: both calls may run concurrently with all that an insert may. Another thread may take
+ * what find_hole found before the caller does; insert_hole takes its hole or searches on, and never
+ * returns -EAGAIN. Ordering: insert_hole is linearizable, and so is its -ENOSPC: at some moment of
+ * the call there was no such hole. Of several holes the policy's choice is taken exactly if no
+ * other thread writes meanwhile; otherwise it is the policy's choice among the holes that the
+ * search met. Progress: as of an insert. Before it returns -ENOSPC, a call waits for erases in
+ * progress.
+ *
+ * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts
+ * them). Where summaries are not exact (alignments above 2^31, sizes with more than ten significant
+ * bits) candidates are tested in turn. BEST looks at every leaf that may hold the request. Memory:
  * 128 bytes more per leaf, 5,248 bytes more per inner node.
  */
 #ifndef LATHWORK_HOLE_H
@@ -56,16 +59,17 @@ struct lath_hole_request {
 	enum lath_hole_policy policy;
 };
 
-/* Find a hole: 0 (*key set) | -ENOSPC | -EINVAL: size 0, align not a power of two, low >= high, an
- * EXACT hint that is not aligned or is outside the limits, or an index made without LATH_HOLES. */
+/* Finds a hole. 0 (*key is set) | -ENOSPC | -EINVAL: size 0, align not a power of two, low >=
+ * high, an EXACT hint that is not aligned or is outside the limits, or an index made without
+ * LATH_HOLES */
 LATH_API int lath_index_find_hole(struct lath_index *index, const struct lath_hole_request *want,
 				  uint64_t *key);
-/* Find a hole and insert an item of that size with this value there, as one step. Results as
+/* Finds a hole and inserts an item of that size with this value there, as one step. Results as
  * find_hole, or -ENOMEM (nothing changed). */
 LATH_API int lath_index_insert_hole(struct lath_index *index, const struct lath_hole_request *want,
 				    uint64_t value, uint64_t *key);
 
-/* What is free in [low, high), without reading every leaf. */
+/* The free space in [low, high). */
 struct lath_hole_stats {
 	uint64_t largest;	/* longest free run */
 	uint64_t largest_order; /* log2 of the largest naturally aligned free block; 64: none */
@@ -76,9 +80,9 @@ struct lath_hole_stats {
 	uint64_t sampled;		 /* 0, or the number of leaves it was estimated from */
 };
 
-/* 0 | -EINVAL (limits, or an index made without LATH_HOLES). Reads at most max_leaves leaves (0:
- * all) for the histogram, evenly spread. `largest` and `largest_order` are exact if no other thread
- * writes. */
+/* Fills *stats without reading every leaf: reads at most max_leaves leaves (0: all), evenly spread,
+ * for the histogram. `largest` and `largest_order` are exact if no other thread writes. 0 | -EINVAL
+ * (limits, or an index made without LATH_HOLES) */
 LATH_API int lath_index_hole_stats(struct lath_index *index, uint64_t low, uint64_t high,
 				   uint64_t max_leaves, struct lath_hole_stats *stats);
 

@@ -180,7 +180,7 @@ LATH_API int lath_store_sync(struct lath_store *store);
  * The last component of PATH has at most 244 bytes.
  *
  * One writer. file:PATH is locked from open to close, and lath_store_save() locks its PATH while it
- * runs. Another open or save, in the same process too, returns -EBUSY; its sentence names the file
+ * runs. Another open or save, in the same process too, returns -EBUSY; the reason names the file
  * and the process. The lock is advisory: it works between programs that use this library.
  *
  * fork(). The child has a copy of the store, which it may read and change. While the parent lives

@@ -49,7 +49,7 @@ static u64 round_up(u64 n, u64 to)
 	return (n + to - 1) / to * to;
 }
 
-/* ---- who may use it ---- */
+/* ---- checks of names, options and objects ---- */
 
 static u32 layout_of_this_build(void)
 {

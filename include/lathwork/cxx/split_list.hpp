@@ -86,8 +86,8 @@
 // caller owns the elements; the destructor does not touch them.
 //
 // Errors: no call fails or throws, except what the caller's own functions throw. What a call
-// expects of
-// its caller is asserted: a list that is not empty, room for one more, an element in no list.
+// expects of its caller is asserted: a list that is not empty, room for one more, an element in no
+// list.
 //
 //     struct task {
 //         virtual void run() = 0;
