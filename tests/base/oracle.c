@@ -19,6 +19,45 @@ size_t oracle_at(const struct oracle *oracle, uint64_t key)
 	return low;
 }
 
+struct lath_item *oracle_overlap(struct oracle *oracle, uint64_t key, uint64_t last)
+{
+	size_t i = oracle_at(oracle, key);
+
+	return i < oracle->count && oracle->item[i].key <= last ? &oracle->item[i] : NULL;
+}
+
+struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key)
+{
+	struct lath_item *item = oracle_overlap(oracle, key, key);
+
+	return item && item->key == key ? item : NULL;
+}
+
+struct lath_item *oracle_ceiling(struct oracle *oracle, uint64_t key)
+{
+	size_t i = oracle_at(oracle, key);
+
+	if (i < oracle->count && oracle->item[i].key < key)
+		i++;
+	return i < oracle->count ? &oracle->item[i] : NULL;
+}
+
+struct lath_item *oracle_floor(struct oracle *oracle, uint64_t key)
+{
+	size_t i = oracle_at(oracle, key);
+
+	if (i < oracle->count && oracle->item[i].key <= key)
+		i++;
+	return i ? &oracle->item[i - 1] : NULL;
+}
+
+bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size)
+{
+	size_t i = oracle_at(oracle, key);
+
+	return i == oracle->count || oracle->item[i].key > key + (size - 1);
+}
+
 void oracle_insert(struct oracle *oracle, struct lath_item item)
 {
 	size_t i = oracle_at(oracle, item.key);
@@ -28,24 +67,29 @@ void oracle_insert(struct oracle *oracle, struct lath_item item)
 	oracle->count++;
 }
 
-void oracle_remove(struct oracle *oracle, size_t i)
+void oracle_remove(struct oracle *oracle, struct lath_item *item)
 {
-	memmove(&oracle->item[i], &oracle->item[i + 1],
-		(--oracle->count - i) * sizeof(oracle->item[0]));
+	struct lath_item *end = &oracle->item[oracle->count--];
+
+	memmove(item, item + 1, (size_t)(end - (item + 1)) * sizeof(*item));
 }
 
-struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key)
+void oracle_cut(struct oracle *oracle, uint64_t key, uint64_t last)
 {
-	size_t i = oracle_at(oracle, key);
+	struct lath_item *there;
 
-	return i < oracle->count && oracle->item[i].key == key ? &oracle->item[i] : NULL;
-}
+	while ((there = oracle_overlap(oracle, key, last))) {
+		struct lath_item old = *there;
 
-bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size)
-{
-	size_t i = oracle_at(oracle, key);
-
-	return i == oracle->count || oracle->item[i].key > key + (size - 1);
+		oracle_remove(oracle, there);
+		if (old.key < key)
+			oracle_insert(oracle,
+				      (struct lath_item){ old.key, key - old.key, old.value });
+		if (oracle_last(&old) > last)
+			oracle_insert(oracle,
+				      (struct lath_item){ last + 1, oracle_last(&old) - last,
+							  old.value });
+	}
 }
 
 /* A hole [first, last]. Call each of [low, last] in order; each returns whether to go on. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * oracle.h - holes between items in a sorted array, looked at one by one: slow, and easy to see
- * right.
+ * oracle.h - items in a sorted array, and the holes between them looked at one by one: slow, and
+ * easy to see right.
  */
-#ifndef LATH_TESTS_HOLE_ORACLE_H
-#define LATH_TESTS_HOLE_ORACLE_H
+#ifndef LATH_TESTS_ORACLE_H
+#define LATH_TESTS_ORACLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,13 +24,25 @@ static inline uint64_t oracle_last(const struct lath_item *item)
 	return item->key + (item->size - 1);
 }
 
+static inline bool oracle_same(const struct lath_item *a, const struct lath_item *b)
+{
+	return a->key == b->key && a->size == b->size && a->value == b->value;
+}
+
 /* index of the first item that ends at or behind key; count: none */
 size_t oracle_at(const struct oracle *oracle, uint64_t key);
-void oracle_insert(struct oracle *oracle, struct lath_item item);
-void oracle_remove(struct oracle *oracle, size_t i);
+/* The item that starts at key / the first that overlaps [key, last] / the first that starts at or
+ * behind key / the last that starts at or before it. NULL: none. */
 struct lath_item *oracle_exact(struct oracle *oracle, uint64_t key);
+struct lath_item *oracle_overlap(struct oracle *oracle, uint64_t key, uint64_t last);
+struct lath_item *oracle_ceiling(struct oracle *oracle, uint64_t key);
+struct lath_item *oracle_floor(struct oracle *oracle, uint64_t key);
 /* Nothing lies in the size keys from key on, which do not wrap. */
 bool oracle_is_free(const struct oracle *oracle, uint64_t key, uint64_t size);
+void oracle_insert(struct oracle *oracle, struct lath_item item);
+void oracle_remove(struct oracle *oracle, struct lath_item *item);
+/* Take [key, last] out of the items: what sticks out of it stays. */
+void oracle_cut(struct oracle *oracle, uint64_t key, uint64_t last);
 
 /* 0 | -ENOSPC | -EINVAL, as the calls of hole.h must answer in a quiet list. */
 int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key);
@@ -51,4 +63,4 @@ struct oracle_holes {
 void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high,
 		    struct oracle_holes *holes);
 
-#endif /* LATH_TESTS_HOLE_ORACLE_H */
+#endif /* LATH_TESTS_ORACLE_H */

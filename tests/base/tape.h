@@ -4,21 +4,26 @@
  *
  * A structure brings tape_plan and tape_run (index/tape.c, holes/tape.c, space/tape.c). Three hosts
  * run them: random tapes (tape_model.c), tapes with a failing allocation (tape_oom.c), tapes chosen
- * by coverage (tape_fuzz.c).
+ * by coverage (tape_fuzz.c). One tape runs at a time, so that the structure and its oracle are
+ * static.
  */
 #ifndef LATH_TESTS_TAPE_H
 #define LATH_TESTS_TAPE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "lathwork/config.h"
 
-struct tape_options {
+struct tape {
+	const uint8_t *at, *end; /* what is left of it */
 	const struct lath_allocator *allocator;
-	bool may_fail; /* -ENOMEM is an answer; nothing may have changed then */
-	unsigned int verify_every;
+	bool may_fail;		   /* -ENOMEM is an answer; nothing may have changed then */
+	unsigned int verify_every; /* calls */
+	const char *call;	   /* its name, for messages */
 };
 
 struct tape_plan {
@@ -27,12 +32,49 @@ struct tape_plan {
 	/* Set the first bytes, which choose the kind of the structure: every kind in turn, for i =
 	 * 0, 1, 2... */
 	void (*begin)(uint8_t *bytes, unsigned long i, bool failing);
+	/* Add to a message on stderr what the structure was used for, or NULL. */
+	void (*describe)(void);
 };
 
 extern const struct tape_plan tape_plan;
 
 /* 0, or -1 with what differed on stderr. */
-int tape_run(const uint8_t *bytes, size_t size, const struct tape_options *options);
+int tape_run(struct tape *tape);
+
+/* The next bytes; zeroes behind the end. */
+static inline uint8_t next_byte(struct tape *tape)
+{
+	return tape->at < tape->end ? *tape->at++ : 0;
+}
+
+static inline uint64_t next_number(struct tape *tape)
+{
+	uint64_t low = next_byte(tape);
+
+	return low | (uint64_t)next_byte(tape) << 8;
+}
+
+/* Did the call run out of memory where it may? Then it changed nothing, and there is nothing to
+ * compare. */
+static inline bool failed(const struct tape *tape, int ret)
+{
+	return ret == -ENOMEM && tape->may_fail;
+}
+
+static inline int tape_differs(const struct tape *tape, const char *what, const char *file,
+			       int line)
+{
+	fprintf(stderr, "tape: %s: not so: %s (%s:%d)\n", tape->call, what, file, line);
+	if (tape_plan.describe)
+		tape_plan.describe();
+	return -1;
+}
+
+#define EXPECT(tape, condition)                                                    \
+	do {                                                                       \
+		if (!(condition))                                                  \
+			return tape_differs(tape, #condition, __FILE__, __LINE__); \
+	} while (0)
 
 /* Random bytes for tape i. */
 static inline void tape_make(uint8_t *bytes, size_t size, uint64_t seed)
@@ -50,7 +92,7 @@ static inline void tape_make(uint8_t *bytes, size_t size, uint64_t seed)
 
 #define TAPE_MOST 12000 /* bytes */
 
-/* In a function that plays one call of its `tape`: that is its name, and this is how. */
+/* In a function that plays one call of its `tape`: its name, and the expression that plays it. */
 #define PLAY(name, expression)       \
 	do {                         \
 		tape->call = name;   \

@@ -8,9 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	struct tape_options options = { NULL, false, 64 };
+	struct tape tape = { .at = bytes, .end = bytes + size, .verify_every = 64 };
 
-	if (tape_run(bytes, size, &options))
+	if (tape_run(&tape))
 		abort();
 	return 0;
 }

@@ -9,7 +9,6 @@ int main(int argc, char **argv)
 {
 	unsigned long tapes = argc > 1 ? strtoul(argv[1], NULL, 0) : tape_plan.tapes, i;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	struct tape_options options = { NULL, false, 50 };
 	static uint8_t bytes[TAPE_MOST];
 
 	if (getenv("LATH_LONG"))
@@ -18,9 +17,13 @@ int main(int argc, char **argv)
 	tapes = tapes / 4 + 1;
 #endif
 	for (i = 0; i < tapes; i++) {
+		struct tape tape = { .at = bytes,
+				     .end = bytes + tape_plan.size,
+				     .verify_every = 50 };
+
 		tape_make(bytes, tape_plan.size, seed + i);
 		tape_plan.begin(bytes, i, false);
-		if (tape_run(bytes, tape_plan.size, &options)) {
+		if (tape_run(&tape)) {
 			fprintf(stderr, "tape_model: tape %lu with seed %llu failed\n", i,
 				(unsigned long long)seed);
 			return 1;

@@ -14,9 +14,9 @@ static long run(const uint8_t *bytes, size_t size, unsigned long fail_at, bool f
 {
 	struct failing failing = { .fail_at = fail_at, .from_then_on = from_then_on };
 	struct lath_allocator allocator = { failing_alloc, failing_free, &failing };
-	struct tape_options options = { &allocator, fail_at != 0, 97 };
+	struct tape tape = { bytes, bytes + size, &allocator, fail_at != 0, 97, "" };
 
-	if (tape_run(bytes, size, &options) || failing.outstanding) {
+	if (tape_run(&tape) || failing.outstanding) {
 		fprintf(stderr, "tape_oom: allocation %lu%s: %ld blocks left\n", fail_at,
 			from_then_on ? " and all after it" : "", failing.outstanding);
 		return -1;

@@ -148,7 +148,7 @@ static void own_round(struct worker *w)
 
 		if (lath_index_erase_item(&list, w->own.item[i].key, NULL))
 			FAULT("own item %" PRIu64 " is gone\n", w->own.item[i].key);
-		oracle_remove(&w->own, i);
+		oracle_remove(&w->own, &w->own.item[i]);
 		return;
 	}
 	if (random_number(w) % 4 == 0) {

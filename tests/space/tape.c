@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* tape.c - see tape.h. Below, all figures but keys are in units. */
+/* tape.c - see base/tape.h. Below, all figures but keys are in units. */
 #include "base/tape.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,40 +24,14 @@ struct held {
 	uint32_t at, units;
 };
 
-struct tape {
-	const uint8_t *next, *end;
-	const struct tape_options *options;
-	const struct shape *shape;
-	struct lath_space *space;
-	unsigned int flags;
-	const char *call;
-	uint64_t used;
-	bool lost;
-	size_t count;
-	struct held held[HELD];
-	uint8_t mark[UNITS];
-};
-
-#define EXPECT(tape, condition)                                                               \
-	do {                                                                                  \
-		if (!(condition)) {                                                           \
-			fprintf(stderr, "space tape: %s: not so: %s (tape.c:%d, flags %u)\n", \
-				(tape)->call, #condition, __LINE__, (tape)->flags);           \
-			return -1;                                                            \
-		}                                                                             \
-	} while (0)
-
-static uint32_t next_byte(struct tape *tape)
-{
-	return tape->next < tape->end ? *tape->next++ : 0;
-}
-
-static uint32_t next_number(struct tape *tape)
-{
-	uint32_t low = next_byte(tape);
-
-	return low | next_byte(tape) << 8;
-}
+static const struct shape *shape;
+static struct lath_space *space;
+static unsigned int flags;
+static uint64_t used;
+static bool lost;
+static size_t count;
+static struct held held[HELD];
+static uint8_t mark[UNITS];
 
 static uint32_t next_size(struct tape *tape)
 {
@@ -73,74 +44,68 @@ static uint32_t next_size(struct tape *tape)
 	return (n - 229) * 97;
 }
 
-static uint64_t key_of(const struct tape *tape, uint32_t at)
+static uint64_t key_of(uint32_t at)
 {
-	return tape->shape->low + at * tape->shape->unit;
+	return shape->low + at * shape->unit;
 }
 
-static bool failed(const struct tape *tape, int ret)
+static bool is_free(uint32_t at, uint32_t units)
 {
-	return ret == -ENOMEM && tape->options->may_fail;
-}
-
-static bool is_free(const struct tape *tape, uint32_t at, uint32_t units)
-{
-	return at <= UNITS && units <= UNITS - at && !memchr(&tape->mark[at], 1, units);
+	return at <= UNITS && units <= UNITS - at && !memchr(&mark[at], 1, units);
 }
 
 /* Is there an aligned place in [from, to) that must be found? */
-static bool has_room(const struct tape *tape, uint32_t units, uint64_t align, uint32_t from,
-		     uint32_t to)
+static bool has_room(uint32_t units, uint64_t align, uint32_t from, uint32_t to)
 {
-	uint64_t mask = align ? align - 1 : 0, block = ARENA * tape->shape->unit;
+	uint64_t mask = align ? align - 1 : 0, block = ARENA * shape->unit;
 	uint32_t at, free = 0;
 
 	for (at = from; at < to; at++) {
 		uint64_t key;
 
-		free = tape->mark[at] ? 0 : free + 1;
+		free = mark[at] ? 0 : free + 1;
 		if (free < units)
 			continue;
-		key = key_of(tape, at + 1 - units);
+		key = key_of(at + 1 - units);
 		if (key & mask)
 			continue;
-		if ((tape->flags & LATH_SPACE_NO_ARENAS) || key / block == key_of(tape, at) / block)
+		if ((flags & LATH_SPACE_NO_ARENAS) || key / block == key_of(at) / block)
 			return true;
 	}
 	return false;
 }
 
-static void set_marks(struct tape *tape, uint32_t at, uint32_t units, uint8_t to)
+static void set_marks(uint32_t at, uint32_t units, uint8_t to)
 {
-	memset(&tape->mark[at], to, units);
-	tape->used += to ? units : 0ull - units;
+	memset(&mark[at], to, units);
+	used += to ? units : 0ull - units;
 }
 
 static int take(struct tape *tape, uint64_t key, uint32_t units, uint64_t align)
 {
-	uint64_t at = (key - tape->shape->low) / tape->shape->unit;
+	uint64_t at = (key - shape->low) / shape->unit;
 
-	EXPECT(tape, (key - tape->shape->low) % tape->shape->unit == 0);
+	EXPECT(tape, (key - shape->low) % shape->unit == 0);
 	EXPECT(tape, !align || key % align == 0);
-	EXPECT(tape, at < UNITS && is_free(tape, (uint32_t)at, units));
-	set_marks(tape, (uint32_t)at, units, 1);
-	tape->held[tape->count++] = (struct held){ (uint32_t)at, units };
+	EXPECT(tape, at < UNITS && is_free((uint32_t)at, units));
+	set_marks((uint32_t)at, units, 1);
+	held[count++] = (struct held){ (uint32_t)at, units };
 	return 0;
 }
 
 static int play_alloc(struct tape *tape)
 {
 	uint32_t units = next_size(tape), kind = next_byte(tape);
-	uint64_t align = kind % 3 ? 0 : tape->shape->unit << kind / 3 % 13, key;
+	uint64_t align = kind % 3 ? 0 : shape->unit << kind / 3 % 13, key;
 	int ret;
 
-	if (tape->count == HELD)
+	if (count == HELD)
 		return 0;
-	ret = lath_space_alloc(tape->space, units * tape->shape->unit, align, tape->count, &key);
+	ret = lath_space_alloc(space, units * shape->unit, align, count, &key);
 	if (failed(tape, ret))
 		return 0;
 	if (ret == -ENOSPC) {
-		EXPECT(tape, tape->options->may_fail || !has_room(tape, units, align, 0, UNITS));
+		EXPECT(tape, tape->may_fail || !has_room(units, align, 0, UNITS));
 		return 0;
 	}
 	EXPECT(tape, ret == 0);
@@ -151,18 +116,18 @@ static int play_request(struct tape *tape)
 {
 	uint32_t units = next_size(tape), kind = next_byte(tape), a = next_number(tape) % UNITS,
 		 b = next_number(tape) % UNITS;
-	struct lath_hole_request want = { .size = units * tape->shape->unit };
+	struct lath_hole_request want = { .size = units * shape->unit };
 	uint64_t key;
 	int ret;
 
-	if (tape->count == HELD || a == b)
+	if (count == HELD || a == b)
 		return 0;
-	want.low = key_of(tape, a < b ? a : b);
-	want.high = key_of(tape, a < b ? b : a);
-	want.align = kind & 1 ? tape->shape->unit << kind / 2 % 8 : 0;
+	want.low = key_of(a < b ? a : b);
+	want.high = key_of(a < b ? b : a);
+	want.align = kind & 1 ? shape->unit << kind / 2 % 8 : 0;
 	want.policy = (enum lath_hole_policy)(kind / 16 % 5);
 	want.hint = want.low;
-	ret = lath_space_alloc_request(tape->space, &want, 1, &key);
+	ret = lath_space_alloc_request(space, &want, 1, &key);
 	if (failed(tape, ret))
 		return 0;
 	if (ret == -ENOSPC) /* what lies in a used arena is not for requests with limits */
@@ -176,27 +141,26 @@ static int play_reserve(struct tape *tape)
 	uint32_t at = next_number(tape) % UNITS, units = next_size(tape);
 	int ret;
 
-	if (tape->count == HELD || units > UNITS - at)
+	if (count == HELD || units > UNITS - at)
 		return 0;
-	ret = lath_space_reserve(tape->space, key_of(tape, at), units * tape->shape->unit, 2);
+	ret = lath_space_reserve(space, key_of(at), units * shape->unit, 2);
 	if (failed(tape, ret))
 		return 0;
-	EXPECT(tape, ret == (is_free(tape, at, units) ? 0 : -EBUSY) ||
-			     (ret == -EBUSY && tape->options->may_fail));
-	return ret ? 0 : take(tape, key_of(tape, at), units, 0);
+	EXPECT(tape, ret == (is_free(at, units) ? 0 : -EBUSY) || (ret == -EBUSY && tape->may_fail));
+	return ret ? 0 : take(tape, key_of(at), units, 0);
 }
 
 static int free_part(struct tape *tape, uint32_t at, uint32_t units)
 {
-	int ret = lath_space_free(tape->space, key_of(tape, at), units * tape->shape->unit);
+	int ret = lath_space_free(space, key_of(at), units * shape->unit);
 
 	EXPECT(tape, ret == 0 || failed(tape, ret));
 	if (ret)
-		tape->next = tape->end; /* which items of the range are gone is not told: the tape
+		tape->at = tape->end; /* which items of the range are gone is not told: the tape
 					   ends */
 	else
-		set_marks(tape, at, units, 0);
-	tape->lost = ret != 0;
+		set_marks(at, units, 0);
+	lost = ret != 0;
 	return ret;
 }
 
@@ -207,16 +171,16 @@ static int play_free(struct tape *tape)
 	struct held *h, old;
 	int ret;
 
-	if (!tape->count)
+	if (!count)
 		return 0;
-	h = &tape->held[next_number(tape) * 2654435761u % tape->count];
+	h = &held[next_number(tape) * 2654435761u % count];
 	old = *h;
 	units = old.units;
 	if (kind < 60 && old.units > 1) {
 		from = kind % old.units;
 		units = 1 + kind / 7 % (old.units - from);
 	}
-	if (from && from + units < old.units && tape->count == HELD)
+	if (from && from + units < old.units && count == HELD)
 		return 0;
 	ret = free_part(tape, old.at + from, units);
 	if (ret)
@@ -224,12 +188,12 @@ static int play_free(struct tape *tape)
 	if (from) {
 		h->units = from;
 		if (from + units < old.units)
-			tape->held[tape->count++] =
+			held[count++] =
 				(struct held){ old.at + from + units, old.units - from - units };
 	} else if (units < old.units) {
 		*h = (struct held){ old.at + units, old.units - units };
 	} else {
-		*h = tape->held[--tape->count];
+		*h = held[--count];
 	}
 	return 0;
 }
@@ -241,16 +205,15 @@ static int play_fill(struct tape *tape)
 	uint64_t key;
 	int ret = 0;
 
-	while (tape->count < HELD) {
-		ret = lath_space_alloc(tape->space, units * tape->shape->unit, 0, 0, &key);
+	while (count < HELD) {
+		ret = lath_space_alloc(space, units * shape->unit, 0, 0, &key);
 		if (ret)
 			break;
 		if (take(tape, key, units, 0))
 			return -1;
 	}
 	EXPECT(tape, ret == 0 || ret == -ENOSPC || failed(tape, ret));
-	EXPECT(tape,
-	       ret != -ENOSPC || tape->options->may_fail || !has_room(tape, units, 0, 0, UNITS));
+	EXPECT(tape, ret != -ENOSPC || tape->may_fail || !has_room(units, 0, 0, UNITS));
 	return 0;
 }
 
@@ -260,14 +223,14 @@ static int check(struct tape *tape)
 	char report[200] = "";
 
 	tape->call = report;
-	EXPECT(tape, lath_space_verify(tape->space, report, sizeof(report)) == 0);
-	lath_space_get_stats(tape->space, &stats);
+	EXPECT(tape, lath_space_verify(space, report, sizeof(report)) == 0);
+	lath_space_get_stats(space, &stats);
 	/* without memory a part of a range that a magazine held may not find its way back */
-	if (tape->options->may_fail) {
-		EXPECT(tape, stats.allocated >= tape->used * tape->shape->unit);
+	if (tape->may_fail) {
+		EXPECT(tape, stats.allocated >= used * shape->unit);
 		return 0;
 	}
-	EXPECT(tape, stats.allocated == tape->used * tape->shape->unit);
+	EXPECT(tape, stats.allocated == used * shape->unit);
 	EXPECT(tape, stats.bad_frees == 0);
 	return 0;
 }
@@ -287,32 +250,32 @@ static int play_one(struct tape *tape)
 	if (op < 240)
 		PLAY("fill", play_fill(tape));
 	if (op < 244)
-		lath_space_trim(tape->space);
+		lath_space_trim(space);
 	return op < 252 ? 0 : check(tape);
 }
 
 static int play_all(struct tape *tape)
 {
-	while (tape->next < tape->end)
+	while (tape->at < tape->end)
 		if (play_one(tape))
 			return -1;
-	if (tape->lost)
+	if (lost)
 		return 0;
 	if (check(tape))
 		return -1;
 	/* all goes back, and it is one space again */
 	tape->call = "free all";
-	while (tape->count) {
-		struct held h = tape->held[tape->count - 1];
+	while (count) {
+		struct held h = held[count - 1];
 		int ret = free_part(tape, h.at, h.units);
 
 		if (ret == -1)
 			return -1;
 		if (ret)
 			return 0; /* no memory: what is left is forgotten by destroy */
-		tape->count--;
+		count--;
 	}
-	lath_space_trim(tape->space);
+	lath_space_trim(space);
 	return check(tape);
 }
 
@@ -323,35 +286,36 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 	bytes[1] = (uint8_t)(i / 8);
 }
 
-const struct tape_plan tape_plan = { 64, 12000, 32, 500, begin };
-
-int tape_run(const uint8_t *bytes, size_t size, const struct tape_options *options)
+static void describe(void)
 {
-	struct tape *tape = calloc(1, sizeof(*tape));
+	fprintf(stderr, "  flags %u\n", flags);
+}
+
+const struct tape_plan tape_plan = { 64, 12000, 32, 500, begin, describe };
+
+int tape_run(struct tape *tape)
+{
 	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
 	int ret;
 
-	if (!tape)
-		return 0;
-	tape->next = bytes;
-	tape->end = bytes + size;
-	tape->options = options;
-	tape->flags = next_byte(tape) % 8;
-	tape->shape = &shapes[next_byte(tape) % (sizeof(shapes) / sizeof(shapes[0]))];
-	config.low = tape->shape->low;
-	config.high = key_of(tape, UNITS);
-	config.unit = tape->shape->unit;
-	config.below = tape->shape->below;
-	config.flags = tape->flags;
-	config.allocator = options->allocator;
+	flags = next_byte(tape) % 8;
+	shape = &shapes[next_byte(tape) % (sizeof(shapes) / sizeof(shapes[0]))];
+	used = 0;
+	lost = false;
+	count = 0;
+	memset(mark, 0, sizeof(mark));
+	config.low = shape->low;
+	config.high = key_of(UNITS);
+	config.unit = shape->unit;
+	config.below = shape->below;
+	config.flags = flags;
+	config.allocator = tape->allocator;
 	tape->call = "create";
-	ret = lath_space_create(&tape->space, &config);
-	if (!ret) {
-		ret = play_all(tape);
-		lath_space_destroy(tape->space);
-	} else if (failed(tape, ret)) {
-		ret = 0;
-	}
-	free(tape);
+	ret = lath_space_create(&space, &config);
+	if (failed(tape, ret))
+		return 0;
+	EXPECT(tape, ret == 0);
+	ret = play_all(tape);
+	lath_space_destroy(space);
 	return ret;
 }

@@ -23,13 +23,13 @@
 #define BELOW_UNITS (3u * 4096u)
 #define HELD 3000u
 
-#define CHECK(what)                                                                          \
-	do {                                                                                 \
-		if (!(what)) {                                                               \
-			fprintf(stderr, "space threads_test.c:%d: %s (flags %u)\n", __LINE__, #what, \
-				flags);                                                      \
-			exit(1);                                                             \
-		}                                                                            \
+#define CHECK(what)                                                                           \
+	do {                                                                                  \
+		if (!(what)) {                                                                \
+			fprintf(stderr, "space threads_test.c:%d: %s (flags %u)\n", __LINE__, \
+				#what, flags);                                                \
+			exit(1);                                                              \
+		}                                                                             \
 	} while (0)
 
 static uint8_t mark[UNITS];

@@ -33,15 +33,20 @@ bool refuse() {
 }
 #define MUST(x) ((x) ? void() : die(#x, __LINE__))
 
-// On mem:, or on a store in shared memory whose name is gone at once.
-int open_empty(lath_store** s, const lath_store_options& options) {
+// On mem:, or on a store in shared memory whose name is gone at once. nullptr: no memory.
+lath_store* open_empty(lath_store_keys kind) {
     std::string spec = here();
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    lath_store* s = nullptr;
+    options.keys = kind;
+    options.reserve = 64 << 20;
     if (spec == "shm:")
         spec += "lath-oom-" + std::to_string(getpid());
-    int ret = lath_store_open(s, spec.c_str(), &options);
+    int ret = lath_store_open(&s, spec.c_str(), &options);
     if (spec != "mem:")
         lath_store_remove(spec.c_str(), nullptr, 0);
-    return ret;
+    MUST(ret == 0 || ret == -ENOMEM);
+    return ret ? nullptr : s;
 }
 
 void compare(lath_store* s, const model& m) {
@@ -64,13 +69,9 @@ void tape(lath_store_keys kind, const std::string& path) {
     std::mt19937_64 random(11);
     key_maker keys(kind, 150);
     model m{kind, {}};
-    lath_store_options options = LATH_STORE_OPTIONS_INIT;
-    options.keys = kind;
-    options.reserve = 64 << 20;
-    lath_store* s = nullptr;
-    int ret = open_empty(&s, options);
-    MUST(ret == 0 || ret == -ENOMEM);
-    if (ret)
+    lath_store* s = open_empty(kind);
+    int ret;
+    if (!s)
         return;
     for (int i = 0; i < 400; ++i) {
         std::string k = keys(random), v = make_value(random);
@@ -124,7 +125,8 @@ void tape(lath_store_keys kind, const std::string& path) {
     ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
     lath_store_close(s);
-    if (ret || open_empty(&s, options))
+    s = ret ? nullptr : open_empty(kind);
+    if (!s)
         return;
     ret = lath_store_load(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
@@ -136,16 +138,11 @@ void tape(lath_store_keys kind, const std::string& path) {
 // above them.
 void layers() {
     model m{LATH_STORE_BYTES, {}};
-    lath_store_options options = LATH_STORE_OPTIONS_INIT;
-    options.keys = LATH_STORE_BYTES;
-    options.reserve = 64 << 20;
-    lath_store* s = nullptr;
-    int ret = open_empty(&s, options);
-    MUST(ret == 0 || ret == -ENOMEM);
-    if (ret)
+    lath_store* s = open_empty(LATH_STORE_BYTES);
+    if (!s)
         return;
     auto put = [&](const std::string& k) {
-        ret = lath_store_set(s, m.key(k), k.data(), k.size());
+        int ret = lath_store_set(s, m.key(k), k.data(), k.size());
         MUST(ret == 0 || ret == -ENOMEM);
         if (!ret)
             m.map[k] = k;
