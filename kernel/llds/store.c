@@ -61,8 +61,8 @@ static void burial_work(struct work_struct *work)
 		return;
 	}
 	clear_bit_unlock(0, &store->burying);
-	smp_mb__after_atomic(); /* an entry whose retirer saw the bit set is seen by the following
-				   load */
+	/* An entry whose retirer saw the bit set is seen by the following load. */
+	smp_mb__after_atomic();
 	if (!llist_empty(&store->buried))
 		bury(store);
 	store_unref(store);

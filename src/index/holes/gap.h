@@ -55,14 +55,12 @@
 #define GAP_ROOM (GAP_ALIGNS / GAP_LANES)
 #define GAP_CODE_MAX 0x7fffu
 
-#define GAP_OWN (GAP_ROOM + 2) /* words of a node's own summary: room, before, behind */
-_Static_assert(GAP_OWN == SIDE_WORDS, "pools have room for it");
-
 struct gap {
 	u64 room[GAP_ROOM]; /* the code for 2^k is lane k % GAP_LANES of word k / GAP_LANES */
 	u64 before;
 	u64 behind;
 };
+_Static_assert(sizeof(struct gap) == SIDE_WORDS * sizeof(u64), "a node keeps room for one");
 
 /* ---- codes ---- */
 
