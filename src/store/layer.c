@@ -143,7 +143,8 @@ int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	config.layout = LATH_POINTS;
-	config.flags = flags;
+	/* numbers come at random more often than not; byte strings' words share prefixes */
+	config.flags = flags | (store->keys == LATH_STORE_NUMBERS ? LATH_GAPPED : 0);
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
 	if (store->allocator) {

@@ -13,6 +13,7 @@
  *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
  *                       table are at work. Without it each node is an allocation of its own: every
  *                       access to a freed node is seen.
+ *   -DSUBJECT_GAPPED    gapped leaves (LATH_GAPPED).
  *   -DSUBJECT_OWN_RCU   lath_rcu_auto, for rigs with real threads. Without it liburcu's membarrier
  *                       flavour, called out of line: a rig with a scheduler of its own replaces
  *                       urcu_memb_* by its model of RCU.
@@ -88,6 +89,9 @@ subject *subject_new(void)
 	config.flags = LATH_HOLES;
 #ifndef SUBJECT_POOLS
 	config.flags |= LATH_NODE_EACH;
+#endif
+#ifdef SUBJECT_GAPPED
+	config.flags |= LATH_GAPPED;
 #endif
 	config.rcu = &FLAVOUR;
 	if (posix_memalign((void **)&s, 64, sizeof(*s)))

@@ -242,7 +242,8 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	bytes[0] = (uint8_t)i; /* every layout, shape and allocation in turn */
 	bytes[1] = (uint8_t)(i / (failing ? 2 : 3));
-	bytes[2] = (uint8_t)(failing ? 1 : i / 15); /* one allocation a node: many places to fail */
+	bytes[2] = (uint8_t)(failing ? 1 + i / 30 * 2
+				     : i / 15); /* one allocation a node: many places to fail */
 }
 
 const struct tape_plan tape_plan = { 60, 12000, 6, 3000, begin, NULL };
@@ -250,10 +251,12 @@ const struct tape_plan tape_plan = { 60, 12000, 6, 3000, begin, NULL };
 int tape_run(struct tape *tape)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
+	uint8_t flags;
 
 	ranges = next_byte(tape) % 3 != 0;
 	shape = next_byte(tape) % 5;
 	config.layout = ranges ? LATH_RANGES : LATH_POINTS;
-	config.flags = next_byte(tape) % 2 ? LATH_NODE_EACH : 0;
+	flags = next_byte(tape);
+	config.flags = (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 2 ? LATH_GAPPED : 0);
 	return list_run(tape, &config, load, play_one);
 }

@@ -380,6 +380,41 @@ void node_compact(struct node *node, unsigned int side)
 	pad_heads(node);
 }
 
+/* The positions of the entries after spreading, as a mask. */
+static u64 spread_positions(const struct node *node)
+{
+	unsigned int n = node->used, i, at = 0, next;
+	u64 positions = 0, keys_between;
+
+	for (i = 0; i < n; i++) {
+		positions |= 1ull << at++;
+		next = (i + 1) * NODE_CAP / n;
+		if (i + 1 == n || next <= at)
+			continue;
+		keys_between = node_key(node, i + 1) - node_key(node, i) - 1;
+		at += (unsigned int)min((u64)(next - at), keys_between);
+	}
+	return positions;
+}
+
+void node_spread(struct node *node, unsigned int side)
+{
+	u64 live = spread_positions(node), rest = live, key, above = 0;
+	unsigned int i = node->used, end = fls64(live), at, gap;
+
+	LATH_ASSERT(node_is_locked(node) && node->live == lath_ones(node->used));
+	WRITE_ONCE(node->live, live);
+	WRITE_ONCE(node->used, (u8)end);
+	for (; rest; rest &= ~(1ull << at), end = at, above = key) {
+		at = __fls64(rest);
+		key = node_key(node, --i);
+		put_entry(node, at, key, node_size(node, i, side == 1), node_value(node, i), side);
+		for (gap = end - at - 1; gap; gap--)
+			put_entry(node, at + gap, key + (above - key) / (end - at) * gap, 0, 0,
+				  side);
+	}
+}
+
 static void set_count(struct node *node, unsigned int n)
 {
 	WRITE_ONCE(node->used, (u8)n);

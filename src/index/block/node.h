@@ -374,6 +374,10 @@ void node_side_unknown(struct node *node, unsigned int i);
 void node_clear(struct node *node);
 /* Remove erased entries, so that the live ones are the first ones. */
 void node_compact(struct node *node, unsigned int side);
+/* Spread the entries of a compact node over all its positions. The free ones between have dead keys
+ * between those of their neighbours; where no key fits, there is no free position. The caller
+ * rescales. */
+void node_spread(struct node *node, unsigned int side);
 /* Compute all heads for this scale / for the finest scale that covers the keys of the node. */
 void node_scale(struct node *node, u64 base, unsigned int shift);
 void node_rescale(struct node *node);

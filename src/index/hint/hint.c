@@ -45,7 +45,8 @@ static bool publish(const struct hint *hint, u64 low, u64 last, const struct nod
 	end = min(end, slots);
 	if (i >= end)
 		return false;
-	dense = ((u64)LEAF_FILL << HINT_DENSE) / (to - from + 1); /* to >= from, or else end <= i */
+	dense = ((u64)hint->fill << HINT_DENSE) /
+		(to - from + 1); /* to >= from, or else end <= i */
 	dense = min(dense, (u64)HINT_PART_MAX);
 	dense = max(dense, (u64)1) << (HINT_LEAF + HINT_PART);
 	i = max(i, first);
@@ -112,6 +113,7 @@ static void allocate_table(struct tree *tree)
 		return;
 	if (lath_spin_trylock(&tree->hint_lock)) {
 		if (!tree->hint_made) {
+			fresh->fill = tree->leaf_fill;
 			smp_store_release(&tree->hint_made, fresh); /* pairs with hint_bytes */
 			fresh = NULL;
 		}

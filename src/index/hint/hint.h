@@ -106,6 +106,7 @@ struct hint {
 	u64 base;
 	u64 scale; /* position = (key - base) * scale >> (64 - HINT_PARTS) */
 	u64 slots; /* slots in use; their segments are allocated */
+	u64 fill;  /* tree->leaf_fill */
 	uintptr_t
 		segment[HINT_SEGMENTS]; /* where slot 0 would be if all slots followed each other */
 	/* written under tree->hint_lock */
@@ -166,7 +167,7 @@ static __always_inline struct node *hint_predict(const struct hint *hint, u64 ke
 	slot = READ_ONCE(*hint_slot(hint, i));
 	entry = hint_entry(slot, part);
 	/* the boundary of two leaves lies in this slot, and the key belongs to the other one */
-	if (unlikely((u64)entry > LEAF_FILL)) {
+	if (unlikely((u64)entry > hint->fill)) {
 		bool left = entry < 0;
 
 		i += left ? -1ull : 1;

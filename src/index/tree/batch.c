@@ -49,8 +49,7 @@ static __always_inline void step_down(unsigned int n, const u64 *key, size_t str
 		do
 			step = node_level(node) != level
 				       ? STEP_RESTART
-				       : descend_step(&node, key_at(key, stride, i), false,
-						      FOR_READ);
+				       : descend_step(&node, key_at(key, stride, i), 0, FOR_READ);
 		while (unlikely(step == STEP_RIGHT));
 		at[i] = likely(step == STEP_DOWN) ? node : NULL;
 	}
@@ -249,11 +248,17 @@ size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *
 
 /* ---- changes ---- */
 
-/* Prefetch the entries that an insert will move: from where key belongs to the end. */
+/* Prefetch the entries that an insert will move: from where key belongs to the end, or, with free
+ * positions between the entries, those nearby. */
 static void prefetch_entries(const struct tree *tree, const struct node *leaf, u64 key)
 {
 	unsigned int used = READ_ONCE(leaf->used), i = hweight64(node_match(leaf, key).lt);
 
+	if (tree->gapped) {
+		prefetchw((const char *)&leaf->pair[i] - 32);
+		prefetchw((const char *)&leaf->pair[i] + 32);
+		return;
+	}
 	used = used < NODE_CAP ? used : NODE_CAP - 1;
 	for (; i <= used; i += 64 / sizeof(struct pair))
 		prefetch((const char *)&leaf->pair[i]);

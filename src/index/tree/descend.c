@@ -33,7 +33,7 @@ struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *loc
 		if (node_level(node) < level)
 			return NULL;
 		while (node_level(node) > level)
-			if (!descend_step(&node, key, false, FOR_READ))
+			if (!descend_step(&node, key, 0, FOR_READ))
 				break;
 		node = level_right(node, key, level, lockword);
 		if (node)

@@ -19,9 +19,6 @@
 /* What a leaf is wanted for. It decides what is prefetched. */
 enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };
 
-/* Entries of an average leaf: 7/8 of the capacity, see redistribute.c. */
-#define LEAF_FILL (NODE_CAP * 7 / 8)
-
 /*
  * Prefetch what a search of the leaf reads first, its header and heads, together with the lines
  * that predictably hold the key's pair; fetched later, they would add a second miss. `pair`: the
@@ -60,14 +57,15 @@ static __always_inline void prefetch_leaf(const struct node *leaf, const char *p
 /* The same for the leaf below an entry of a level-1 node; where in it the key is, is interpolated
  * between the separators. */
 static __always_inline void prefetch_child(const struct node *inner, const struct pair *slot,
-					   const struct node *child, u64 key, enum intent intent)
+					   const struct node *child, u64 key,
+					   unsigned int leaf_fill, enum intent intent)
 {
 	u64 sep = READ_ONCE(slot->key),
 	    behind = READ_ONCE(inner->live) >> (slot - inner->pair) >> 1;
 	u64 next = behind ? READ_ONCE(slot[1 + __ffs64(behind)].key) : READ_ONCE(inner->last);
 
 	prefetch_leaf(child,
-		      (const char *)&child->pair[lath_part(key - sep, next - sep, LEAF_FILL)],
+		      (const char *)&child->pair[lath_part(key - sep, next - sep, leaf_fill)],
 		      intent);
 }
 
@@ -76,10 +74,11 @@ enum step { STEP_RESTART, STEP_DOWN, STEP_RIGHT };
 /*
  * One step from an inner node, down to the child for key or right to the sibling; *at becomes that
  * node.
- * STEP_RESTART: the node is DEAD, or key is below it; *at is unchanged. leaf_next: the child is a
- * leaf, prefetch it for `intent`.
+ * STEP_RESTART: the node is DEAD, or key is below it; *at is unchanged. leaf_fill: 0, or
+ * the children are leaves with so many positions in use (tree->leaf_fill); the child is then
+ * prefetched for `intent`.
  */
-static __always_inline enum step descend_step(struct node **at, u64 key, bool leaf_next,
+static __always_inline enum step descend_step(struct node **at, u64 key, unsigned int leaf_fill,
 					      enum intent intent)
 {
 	struct node *node = *at, *next;
@@ -107,8 +106,8 @@ static __always_inline enum step descend_step(struct node **at, u64 key, bool le
 			step = STEP_DOWN;
 			slot = &node->pair[i];
 			next = (struct node *)(uintptr_t)READ_ONCE(slot->value);
-			if (leaf_next) {
-				prefetch_child(node, slot, next, key, intent);
+			if (leaf_fill) {
+				prefetch_child(node, slot, next, key, leaf_fill, intent);
 			} else {
 				prefetch((const char *)next);
 				prefetch((const char *)next + 64);
@@ -162,9 +161,9 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 		unsigned int level;
 
 		while (step && (level = node_level(node)) > 1)
-			step = descend_step(&node, key, false, intent);
+			step = descend_step(&node, key, 0, intent);
 		while (step && node_level(node) == 1)
-			step = descend_step(&node, key, true, intent);
+			step = descend_step(&node, key, tree->leaf_fill, intent);
 		if (likely(step &&
 			   !node_level(node))) { /* else its memory is an inner node's again */
 			node = move_right(node, key, lockword);

@@ -4,9 +4,10 @@
  *
  * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
  * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
- * leaves about 87 % full instead of 69 %. Entries only ever move to the right: then the low fence
- * of a leaf only falls, and no descent arrives too far right. Streams of ascending keys, at the end
- * or in front of other keys, leave full leaves.
+ * leaves about 87 % full instead of 69 %. With LATH_GAPPED each full leaf becomes two, whose
+ * entries are spread over all positions (node_spread). Entries only ever move to the right: then
+ * the low fence of a leaf only falls, and no descent arrives too far right. Streams of ascending
+ * keys, at the end or in front of other keys, leave full leaves.
  *
  * The level above is told afterwards, with no lock held below (post.c).
  */
@@ -46,15 +47,21 @@ static enum room choose_room(const struct tree *tree, struct node *leaf, u64 key
 	return stream ? ROOM_STREAM : ROOM_SHARE;
 }
 
+/* Leaves that may be in a group before one is added. */
+static unsigned int group_limit(const struct tree *tree)
+{
+	return tree->gapped ? 1 : SPLIT_GROUP;
+}
+
 static bool group_has_room(const struct group *group)
 {
 	return group->items + group->n * SHARE_ROOM <= group->n * NODE_CAP;
 }
 
 /* Lock right siblings until the group has room or is as large as it may be. */
-static void lock_group(struct group *group)
+static void lock_group(struct group *group, unsigned int limit)
 {
-	while (group->n < SPLIT_GROUP && !group_has_room(group)) {
+	while (group->n < limit && !group_has_room(group)) {
 		struct node *right = READ_ONCE(group->leaf[group->n - 1]->right);
 
 		if (!right)
@@ -128,8 +135,9 @@ static bool even_out_round(struct group *group, bool ranges)
 }
 
 /* Even out the entries of the group, moving them to the right only. */
-static void even_out(struct group *group, bool ranges)
+static void even_out(const struct tree *tree, struct group *group)
 {
+	bool ranges = tree->ranges;
 	unsigned int i;
 
 	group->items = 0;
@@ -139,8 +147,11 @@ static void even_out(struct group *group, bool ranges)
 	}
 	while (even_out_round(group, ranges))
 		;
-	for (i = 0; i < group->n; i++)
+	for (i = 0; i < group->n; i++) {
+		if (tree->gapped)
+			node_spread(group->leaf[i], ranges);
 		node_rescale(group->leaf[i]);
+	}
 }
 
 /* A stream goes on in front of other entries, as where each thread fills a region of its own: these
@@ -212,7 +223,7 @@ static void share_leaves(struct tree *tree, struct group *group, struct node *fr
 	if (fresh && room == ROOM_STREAM && rank < leaf->used && node_full(leaf))
 		split_stream(leaf, fresh, rank, tree->ranges);
 	else
-		even_out(group, tree->ranges);
+		even_out(tree, group);
 	publish_group(tree, group, fresh);
 	for (i = READ_ONCE(leaf->no_downlink) ? 0 : 1; i < group->n; i++)
 		post(tree, group->leaf[i], reserve);
@@ -230,7 +241,7 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last && leaf->live);
 	if (room == ROOM_SHARE)
-		lock_group(&group);
+		lock_group(&group, group_limit(tree));
 	if (room == ROOM_APPEND || !group_has_room(&group)) {
 		fresh = take_leaf(tree, &group, reserve, &ret);
 		if (!fresh)

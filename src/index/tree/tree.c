@@ -13,7 +13,9 @@ static u64 next_id = 1;
 
 static const struct lath_config default_config = LATH_CONFIG_INIT;
 
-#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED)
+#define KNOWN_FLAGS                                                                       \
+	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
+	 LATH_GAPPED)
 
 /* Copy and check a configuration: 0 | -EINVAL. A caller compiled with an older, shorter struct gets
  * the defaults for what it does not know. */
@@ -46,6 +48,9 @@ static void apply_config(struct tree *tree, const struct lath_config *config)
 	tree->huge = config->flags & LATH_HUGE_PAGES && !config->allocator;
 	tree->small = config->flags & LATH_SMALL_PAGES || config->allocator;
 	tree->holes = config->flags & LATH_HOLES;
+	tree->gapped = config->flags & LATH_GAPPED;
+	/* redistribution leaves leaves 7/8 full; the entries of a gapped leaf are all over it */
+	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
 	tree->inner_side = tree->holes ? SIDE_WORDS : 0;
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)

@@ -79,6 +79,8 @@ struct tree {
 	bool small;	   /* LATH_SMALL_PAGES */
 	bool holes;	   /* LATH_HOLES: nodes have summaries of the free space below them */
 	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
+	bool gapped;	   /* LATH_GAPPED */
+	u8 leaf_fill;	   /* positions that an average leaf uses, to predict where a key is */
 	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or SIDE_WORDS */
 	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the
 			      tree is small */
