@@ -135,7 +135,8 @@ enum {
 	LATH_NODE_EACH = 1u << 1, /* one allocation per node, freed right after its grace period:
 				     slower, but checkers (ASan, memcheck) see every misuse */
 	/* Gapped leaves: a full leaf is split in halves, and free positions are left between the
-	 * entries. Random inserts move few entries; about a fifth more memory. */
+	 * entries. Random inserts move few entries; about a fifth more memory. LATH_HOLES implies
+	 * it. */
 	LATH_GAPPED = 1u << 5,
 	/* The index is in memory that several processes map at one address. `rcu` and `allocator`
 	 * point to structs that each process has at that address, and are used in place, not

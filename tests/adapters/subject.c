@@ -13,7 +13,8 @@
  *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
  *                       table are at work. Without it each node is an allocation of its own: every
  *                       access to a freed node is seen.
- *   -DSUBJECT_GAPPED    gapped leaves (LATH_GAPPED).
+ *   -DSUBJECT_SHARE     full leaves share entries with their siblings, as in an index without
+ *                       LATH_HOLES. Without it they are split in halves.
  *   -DSUBJECT_OWN_RCU   lath_rcu_auto, for rigs with real threads. Without it liburcu's membarrier
  *                       flavour, called out of line: a rig with a scheduler of its own replaces
  *                       urcu_memb_* by its model of RCU.
@@ -90,9 +91,6 @@ subject *subject_new(void)
 #ifndef SUBJECT_POOLS
 	config.flags |= LATH_NODE_EACH;
 #endif
-#ifdef SUBJECT_GAPPED
-	config.flags |= LATH_GAPPED;
-#endif
 	config.rcu = &FLAVOUR;
 	if (posix_memalign((void **)&s, 64, sizeof(*s)))
 		return NULL;
@@ -100,6 +98,9 @@ subject *subject_new(void)
 		free(s);
 		return NULL;
 	}
+#ifdef SUBJECT_SHARE
+	tree_of(&s->list)->gapped = false;
+#endif
 	return s;
 }
 

@@ -247,9 +247,8 @@ static unsigned long failing_spaces(void)
 
 static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
-	bytes[0] = failing ? 1 + i / 8 % 2 * 2 /* one allocation per node: many places to fail */
-			   : (uint8_t)i;
-	bytes[1] = (uint8_t)(failing ? i % failing_spaces() : i / 4);
+	bytes[0] = failing ? 1 : (uint8_t)i; /* one allocation a node: many places to fail */
+	bytes[1] = (uint8_t)(failing ? i % failing_spaces() : i / 2);
 }
 
 static void describe(void)
@@ -268,11 +267,8 @@ const struct tape_plan tape_plan = { 70, 6000, 7, 900, begin, describe };
 int tape_run(struct tape *tape)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
-	uint8_t flags;
 
-	flags = next_byte(tape);
-	config.flags =
-		LATH_HOLES | (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 2 ? LATH_GAPPED : 0);
+	config.flags = LATH_HOLES | (next_byte(tape) % 2 ? LATH_NODE_EACH : 0);
 	space = &spaces[next_byte(tape) % (sizeof(spaces) / sizeof(spaces[0]))];
 	return list_run(tape, &config, NULL, play_one);
 }

@@ -56,6 +56,19 @@ static void room_finish(u64 *room)
 	}
 }
 
+/* Does room[] promise the run [first, last]? Smaller alignments are promised at least as much. */
+static bool room_promises(const u64 *room, u64 first, u64 last)
+{
+	u64 at;
+
+	if (!first && gap_lane(room, GAP_ALIGNS - 1) < gap_code(last + 1))
+		return false;
+	for (at = first; at && at <= last; at += at & -at)
+		if (gap_lane(room, gap_slot(at & -at)) < gap_code(last - at + 1))
+			return false;
+	return true;
+}
+
 static bool room_within(const u64 *room, const u64 *limit)
 {
 	unsigned int w;
@@ -445,10 +458,10 @@ static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
 	return changed;
 }
 
-/* Copy to the entries of a locked inner node from i on whose regions begin at or before `until`,
- * and measure it; `more`: free space only grew, so that its room need only be raised by these
- * entries. Returns true if what it promises changed; *written: something did. */
-static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool more,
+/* Copy to the entries of a locked inner node from i on whose regions begin at or before `until`.
+ * `lower`: then measure it; otherwise its own room is only raised by these entries. Returns true if
+ * what it promises changed; *written: something did. */
+static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool lower,
 		      bool *written)
 {
 	struct gap gap, entry;
@@ -465,12 +478,12 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
 	if (next >= 0)
 		*written |= raise_run_in_front(up, (unsigned int)next, entry.room);
-	if (more) {
+	if (lower) {
+		measure_inner(up, &gap);
+	} else {
 		if (next >= 0)
 			max_room(gap.room, entry.room);
 		inner_ends(up, &gap);
-	} else {
-		measure_inner(up, &gap);
 	}
 	changed = write_own(tree, up, &gap);
 	*written |= changed;
@@ -479,9 +492,9 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 
 /* Update the entries of all regions with keys of [*first, *last] on one level, and the nodes' own
  * summaries. Widens both to the fence keys of these nodes. Returns true if what a node promises
- * changed; *there: the level exists. raise: what an erase says; NULL: copy and measure. */
+ * changed; *there: the level exists. raise: what an erase says, or NULL. lower: see copy_node. */
 static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned int level,
-			    const struct gap_raise *raise, bool *there)
+			    const struct gap_raise *raise, bool lower, bool *there)
 {
 	u64 key = *first, until = *last;
 	bool changed = false;
@@ -497,7 +510,7 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 			return false;
 		i = (int)inner_slot(up, key);
 		changed |= raise && !raise->copy ? raise_node(tree, up, i, until, raise, &written)
-						 : copy_node(tree, up, i, until, raise, &written);
+						 : copy_node(tree, up, i, until, lower, &written);
 		if (key == *first)
 			*first = up->low;
 		*last = end = up->last;
@@ -511,12 +524,13 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 	}
 }
 
-void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level)
+void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level,
+		   bool lower)
 {
 	bool changed, there;
 
 	do {
-		changed = propagate_level(tree, &first, &last, from++, NULL, &there);
+		changed = propagate_level(tree, &first, &last, from++, NULL, lower, &there);
 		lath_delay("summaries copied to one level");
 	} while (there && (changed || from <= level));
 }
@@ -533,7 +547,7 @@ void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 	else
 		node_unlock_clean(leaf);
 	lath_delay("leaf's summary set, not yet the parent's copy");
-	gap_propagate(tree, first, last, 1, level);
+	gap_propagate(tree, first, last, 1, level, true);
 }
 
 /* ---- an erase ---- */
@@ -551,16 +565,19 @@ static bool raise_ends(struct gap *own, bool left, u64 first, bool right, u64 la
 	return own->before != before || own->behind != behind;
 }
 
-/* Does a leaf's summary promise the run [first, last] between two of its items? */
+/* Does a leaf's summary promise the run [first, last] between two of its items? If not, room[] is
+ * what it has to be raised to. */
 static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 {
 	/* as part of the run at an end of the leaf; 0 and KEY_MAX are the ends of the key space */
 	if ((own->before && last <= own->before) || (own->behind < KEY_MAX && first >= own->behind))
 		return true;
+	if (room_promises(own->room, first, last))
+		return true;
 	memset(room, 0, GAP_ROOM * sizeof(*room));
 	room_add(room, first, last);
 	room_finish(room);
-	return room_within(room, own->room);
+	return false;
 }
 
 bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, struct gap_raise *raise)
@@ -597,7 +614,7 @@ void gap_raise(struct tree *tree, const struct gap_raise *raise)
 	unsigned int level = 1;
 	bool there;
 
-	while (propagate_level(tree, &first, &last, level++, raise, &there))
+	while (propagate_level(tree, &first, &last, level++, raise, false, &there))
 		lath_delay("summaries raised on one level");
 }
 

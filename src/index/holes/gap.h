@@ -159,8 +159,10 @@ void gap_raise(struct tree *tree, const struct gap_raise *raise);
 /* Measure the leaf that covers key, and correct the summaries above it, at least up to `level` and
  * then as long as something changes. In a read-side critical section, no lock held. */
 void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level);
-/* The same from level `from` on, for all nodes that cover keys of [first, last]. */
-void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level);
+/* The same from level `from` on, for all nodes that cover keys of [first, last]. lower = false: no
+ * space was taken, only moved from node to node; then it is enough to raise what nodes promise. */
+void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, unsigned int level,
+		   bool lower);
 
 /* ---- for a search ---- */
 

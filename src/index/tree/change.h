@@ -17,7 +17,8 @@
  *   change_raise      tell all nodes above the leaf that covers key
  *   change_levels     tell the nodes of levels [from, to] that cover keys of [first, last], and go
  *                     on upwards while something changes. No lock held, in a read-side critical
- *                     section
+ *                     section. `anew`: an inner node was measured while an entry of it was
+ *                     unknown, so that its summary has to be measured again
  *   change_end        everything has been told
  *
  * Between change_begin and change_end a summary above the changed nodes may promise too little;
@@ -88,10 +89,10 @@ static inline void change_freed(struct tree *tree, u64 key)
 }
 
 static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from,
-				 unsigned int to)
+				 unsigned int to, bool anew)
 {
 	if (tree->holes)
-		gap_propagate(tree, first, last, from, to);
+		gap_propagate(tree, first, last, from, to, anew);
 }
 
 #endif /* LATH_INDEX_CHANGE_H */

@@ -80,6 +80,6 @@ void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 
 		      them */
 		merge_half_dead(tree, key, end);
 	post_low(tree, last);
-	change_levels(tree, from, to, 1, 1);
+	change_levels(tree, from, to, 1, 1, true);
 	change_end(tree);
 }

@@ -152,7 +152,7 @@ static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct me
 	result->sparse = node_sparse(node_count(m.up));
 	if (dead) {
 		node_unlock(m.up);
-		change_levels(tree, m.first, m.last, level + 1, level + 1);
+		change_levels(tree, m.first, m.last, level + 1, level + 1, true);
 		if (m.edge)
 			retry_boundary(tree, result->last, level + 1);
 	} else {

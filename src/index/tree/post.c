@@ -119,7 +119,7 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 		change_child(p->tree, up, at);
 	}
 	node_unlock(up);
-	change_levels(p->tree, low, low, node_level(up), node_level(up));
+	change_levels(p->tree, low, low, node_level(up), node_level(up), true);
 	p->node = other;
 	return claimed;
 }
@@ -151,7 +151,7 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	change_boundary(p->tree, up, right);
 	node_unlock(right);
 	node_unlock(up);
-	change_levels(p->tree, low - 1, end + 1, level + 1, level + 1);
+	change_levels(p->tree, low - 1, end + 1, level + 1, level + 1, true);
 	p->node = right;
 	return true;
 }
@@ -165,14 +165,14 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 
 	if (node_full(up)) {
 		inner_split(p->tree, up, p->spare, low, p->node);
-		change_levels(p->tree, left, low, level, level + 1);
+		change_levels(p->tree, left, low, level, level + 1, true);
 		p->node = p->spare;
 		p->spare = NULL;
 		return true;
 	}
 	inner_insert(p->tree, up, low, p->node);
 	node_unlock(up);
-	change_levels(p->tree, low ? low - 1 : 0, low, level, level);
+	change_levels(p->tree, low ? low - 1 : 0, low, level, level, false);
 	p->node = up;
 	return p->reserve && READ_ONCE(up->no_downlink);
 }

@@ -203,7 +203,7 @@ static void append_leaf(struct tree *tree, struct group *group, struct node *fre
 	group->leaf[group->n++] = fresh;
 	publish_group(tree, group, fresh);
 	post(tree, fresh, reserve);
-	change_levels(tree, first, last, 1, 1);
+	change_levels(tree, first, last, 1, 1, false);
 	change_end(tree);
 }
 
@@ -228,7 +228,7 @@ static void share_leaves(struct tree *tree, struct group *group, struct node *fr
 	for (i = READ_ONCE(leaf->no_downlink) ? 0 : 1; i < group->n; i++)
 		post(tree, group->leaf[i], reserve);
 	post_right(tree, group->leaf[group->n - 1], reserve);
-	change_levels(tree, first, last, 1, 1);
+	change_levels(tree, first, last, 1, 1, false);
 	change_end(tree);
 }
 

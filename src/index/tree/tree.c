@@ -48,8 +48,10 @@ static void apply_config(struct tree *tree, const struct lath_config *config)
 	tree->huge = config->flags & LATH_HUGE_PAGES && !config->allocator;
 	tree->small = config->flags & LATH_SMALL_PAGES || config->allocator;
 	tree->holes = config->flags & LATH_HOLES;
-	tree->gapped = config->flags & LATH_GAPPED;
-	/* redistribution leaves leaves 7/8 full; the entries of a gapped leaf are all over it */
+	tree->gapped = config->flags & (LATH_GAPPED | LATH_HOLES);
+	/* redistribution leaves leaves 7/8 full; the entries of a gapped leaf are all over it. With
+	 * LATH_HOLES the summary of each leaf that changes has to be measured: two are cheaper than
+	 * five */
 	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
 	tree->inner_side = tree->holes ? SIDE_WORDS : 0;
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
