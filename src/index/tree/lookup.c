@@ -55,30 +55,55 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 
 /* ---- a point ---- */
 
-/* lookup_item(), inlined into the public call: most calls end at a finger after few instructions.
- */
-static __always_inline int lookup(struct tree *tree, u64 point, struct lath_item *found)
+/* Look for point in the leaf that covers it. Returns true if nothing changed meanwhile; *ret: 0 |
+ * -ENOENT. */
+static __always_inline bool look_in(const struct tree *tree, struct node *leaf, u64 lockword,
+				    u64 point, struct lath_item *found, int *ret)
+{
+	int i = (int)node_cover(leaf, point, tree->ranges);
+
+	if (i >= 0)
+		item_of(leaf, (unsigned int)i, tree->ranges, found);
+	*ret = i >= 0 ? 0 : -ENOENT;
+	return likely(node_valid(leaf, lockword));
+}
+
+/* lookup_item() without fingers. */
+static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 {
 	unsigned int try;
 	struct node *leaf;
 	u64 lockword;
-	int i;
+	int ret;
 
 	for (try = 0; try < READ_TRIES; try++) {
-		leaf = locate(tree, point, FOR_READ, &lockword);
-		i = (int)node_cover(leaf, point, tree->ranges);
-		if (i >= 0)
-			item_of(leaf, (unsigned int)i, tree->ranges, found);
-		if (node_valid(leaf, lockword))
-			return i >= 0 ? 0 : -ENOENT;
+		leaf = locate_far(tree, point, FOR_READ, &lockword);
+		if (look_in(tree, leaf, lockword, point, found, &ret))
+			return ret;
 	}
 	leaf = lock_after_tries(tree, point);
-	i = (int)node_cover(leaf, point, tree->ranges);
-	if (i >= 0)
-		item_of(leaf, (unsigned int)i, tree->ranges, found);
+	look_in(tree, leaf, READ_ONCE(leaf->lockword), point, found, &ret);
 	node_unlock_clean(leaf);
 	lath_call_exit();
-	return i >= 0 ? 0 : -ENOENT;
+	return ret;
+}
+
+/* Look for point in the leaf a finger is at. Returns false if none helps. Needs no section: a tree
+ * that frees nodes has no fingers. */
+static __always_inline bool lookup_near(struct tree *tree, u64 point, struct lath_item *found,
+					int *ret)
+{
+	u64 lockword;
+	struct node *leaf = finger_find(tree, point, &lockword);
+
+	return leaf && look_in(tree, leaf, lockword, point, found, ret);
+}
+
+int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
+{
+	int ret;
+
+	return lookup_near(tree, point, found, &ret) ? ret : lookup_far(tree, point, found);
 }
 
 int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct lath_item *found)
@@ -86,18 +111,15 @@ int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct 
 	return lookup_item(tree_of(index), point, found);
 }
 
-int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
-{
-	return lookup(tree, point, found);
-}
-
 int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found)
 {
 	struct tree *tree = tree_of(index);
 	int ret;
 
+	if (lookup_near(tree, point, found, &ret))
+		return ret;
 	section_enter(tree);
-	ret = lookup(tree, point, found);
+	ret = lookup_far(tree, point, found);
 	section_exit(tree);
 	return ret;
 }
