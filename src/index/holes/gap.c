@@ -537,7 +537,7 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 
 void gap_propagate_leaf(struct tree *tree, u64 key, unsigned int level)
 {
-	struct node *leaf = locate_locked(tree, key);
+	struct node *leaf = locate_locked(tree, key, FOR_ERASE);
 	u64 first = leaf->low, last = leaf->last;
 	struct gap gap;
 

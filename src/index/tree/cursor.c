@@ -110,7 +110,7 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 	if (ret)
 		return ret;
 	call_enter(tree);
-	leaf = locate_locked(tree, key);
+	leaf = locate_locked(tree, key, FOR_INSERT);
 	cursor->leaf = leaf;
 	cursor->locked = 1;
 	if (low)

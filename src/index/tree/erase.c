@@ -96,7 +96,7 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 	section_exit(tree);
 	if (likely(result != LEAF_STALE))
 		return leaf_error(result);
-	leaf = locate_locked(tree, key);
+	leaf = locate_locked(tree, key, FOR_ERASE);
 	i = find_entry(tree, leaf, key, exact);
 	if (i < 0) {
 		node_unlock_clean(leaf);
@@ -140,7 +140,7 @@ int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expecte
 	int i, ret = 0;
 
 	lath_call_enter();
-	leaf = locate_locked(tree, key);
+	leaf = locate_locked(tree, key, FOR_ERASE);
 	i = (int)node_find(leaf, key);
 	if (i < 0) {
 		ret = -ENOENT;

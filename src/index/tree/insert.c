@@ -74,7 +74,7 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 		ret = make_room(tree, leaf, full, item->key, reserve);
 		if (ret)
 			break;
-		leaf = locate_locked(tree, item->key);
+		leaf = locate_locked(tree, item->key, FOR_INSERT);
 	}
 	lath_reader_exit(tree->rcu);
 	if (!reserve->fixed)
@@ -103,7 +103,8 @@ int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *it
 int insert_item(struct tree *tree, const struct lath_item *item, struct lath_item *conflict,
 		struct reserve *reserve)
 {
-	return insert_into(tree, locate_locked(tree, item->key), item, conflict, reserve);
+	return insert_into(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
+			   reserve);
 }
 
 int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
@@ -116,7 +117,8 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 	if (unlikely(!item_valid(tree, item->key, item->size)))
 		return -EINVAL;
 	lath_call_enter();
-	ret = insert_one(tree, locate_locked(tree, item->key), item, conflict, &reserve);
+	ret = insert_one(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
+			 &reserve);
 	lath_call_exit();
 	hint_tick(tree, true);
 	return ret;

@@ -27,7 +27,7 @@ struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *loc
 	return find(tree, key, FOR_INSERT, lockword);
 }
 
-struct node *locate_far_locked(struct tree *tree, u64 key)
+static __always_inline struct node *find_locked(struct tree *tree, u64 key, enum intent intent)
 {
 	struct node *leaf;
 	bool hinted;
@@ -36,14 +36,21 @@ struct node *locate_far_locked(struct tree *tree, u64 key)
 	hint_count(tree, 1);
 	section_enter(tree);
 	do {
-		leaf = hint_find(tree, key, &lockword, FOR_INSERT);
+		leaf = hint_find(tree, key, &lockword, intent);
 		hinted = leaf;
 		if (!hinted)
-			leaf = descend(tree, key, &lockword, FOR_INSERT);
+			leaf = descend(tree, key, &lockword, intent);
 	} while (!node_trylock(leaf, lockword));
 	section_exit(tree); /* a locked leaf is not retired */
 	if (!hinted)
 		hint_publish(tree, leaf, key);
 	finger_set(tree, leaf);
 	return leaf;
+}
+
+struct node *locate_far_locked(struct tree *tree, u64 key, enum intent intent)
+{
+	if (intent == FOR_INSERT)
+		return find_locked(tree, key, FOR_INSERT);
+	return find_locked(tree, key, FOR_ERASE);
 }

@@ -20,7 +20,7 @@
 /* locate() without fingers. */
 struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword);
 /* locate_locked() without fingers. */
-struct node *locate_far_locked(struct tree *tree, u64 key);
+struct node *locate_far_locked(struct tree *tree, u64 key, enum intent intent);
 
 /* Returns the leaf that covers key, with its lockword as it was when that was so. Never locked,
  * never DEAD. */
@@ -32,15 +32,16 @@ static __always_inline struct node *locate(struct tree *tree, u64 key, enum inte
 	return leaf ? leaf : locate_far(tree, key, intent, lockword);
 }
 
-/* Returns the leaf that covers key, locked. */
-static __always_inline struct node *locate_locked(struct tree *tree, u64 key)
+/* Returns the leaf that covers key, locked. intent: FOR_INSERT, or FOR_ERASE for all other changes.
+ */
+static __always_inline struct node *locate_locked(struct tree *tree, u64 key, enum intent intent)
 {
 	u64 lockword;
 	struct node *leaf = finger_find(tree, key, &lockword);
 
 	/* fence keys that were read under the lockword hold if the lock is taken with it */
 	if (!leaf || unlikely(!node_trylock(leaf, lockword)))
-		leaf = locate_far_locked(tree, key);
+		leaf = locate_far_locked(tree, key, intent);
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last);
 	return leaf;
 }

@@ -50,7 +50,7 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
 	lath_call_enter();
 	lath_fetch_add(&tree->lock_falls, 1);
-	return locate_locked(tree, key);
+	return locate_locked(tree, key, FOR_ERASE);
 }
 
 /* ---- a point ---- */
@@ -318,7 +318,7 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struct lath_item *found,
 				     u64 *low)
 {
-	struct node *first = locate_locked(tree, from), *leaf = first;
+	struct node *first = locate_locked(tree, from, FOR_ERASE), *leaf = first;
 	enum leaf_result result = first->low ? LEAF_STALE : LEAF_ABSENT;
 
 	*low = first->low;

@@ -29,7 +29,7 @@ static int first_overlap(const struct node *leaf, bool ranges, u64 key, u64 last
 static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath_item *carry,
 			       u64 *end)
 {
-	struct node *leaf = locate_locked(tree, key);
+	struct node *leaf = locate_locked(tree, key, FOR_ERASE);
 	unsigned int n = 0, count;
 	int i = first_overlap(leaf, tree->ranges, key, last);
 
@@ -159,7 +159,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 	bool ranges = tree->ranges;
 
 	for (;;) {
-		struct node *first = locate_locked(tree, key), *last = first;
+		struct node *first = locate_locked(tree, key, FOR_ERASE), *last = first;
 		struct overlay over;
 		unsigned int count;
 

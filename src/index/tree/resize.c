@@ -52,7 +52,7 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 	u64 end = key + size - 1;
 
 	for (;;) {
-		struct node *first = locate_locked(tree, key), *last;
+		struct node *first = locate_locked(tree, key, FOR_ERASE), *last;
 		int i = (int)node_find(first, key), hit, ret;
 
 		if (i < 0 || next_overlaps(first, i, end)) {
@@ -98,7 +98,7 @@ int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size)
 static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 {
 	for (;;) {
-		struct node *leaf = locate_locked(tree, at);
+		struct node *leaf = locate_locked(tree, at, FOR_ERASE);
 		int i = (int)node_cover(leaf, at, tree->ranges), ret;
 		u64 key, end;
 

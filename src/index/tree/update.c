@@ -13,7 +13,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 	int i, ret = -ENOENT;
 
 	lath_call_enter();
-	leaf = locate_locked(tree, key);
+	leaf = locate_locked(tree, key, FOR_ERASE);
 	i = (int)node_find(leaf, key);
 	if (i >= 0) {
 		if (old)
