@@ -147,6 +147,10 @@ public:
                                              : 250u})[0];
         fill_ms_ = size_list(opt, "fill_ms", {opt.quick() ? 400u : opt.full() ? 10000u : 1500u})[0];
         device_gbps_ = size_list(opt, "device_gbps", {28})[0];
+        aging_requests_ = size_list(opt, "aging_requests",
+                                    {opt.quick()  ? 20000u
+                                     : opt.full() ? 1000000u
+                                                  : 100000u})[0];
     }
 
     void run() {
@@ -294,7 +298,7 @@ private:
         std::string name = "aging/" + std::to_string(percent);
         aging_options how;
         how.percent = percent;
-        how.requests = session_.opt().quick() ? 20000 : session_.opt().full() ? 1000000 : 100000;
+        how.requests = aging_requests_;
         how.limit_ms = 8 * window_ms_;
         std::set<std::string> cut;
         auto names = session_.subjects();
@@ -328,7 +332,7 @@ private:
     }
 
     session& session_;
-    u64 window_ms_, fill_ms_, device_gbps_;
+    u64 window_ms_, fill_ms_, device_gbps_, aging_requests_;
 };
 
 std::vector<std::string> iova_cases(const options& opt) {
@@ -358,6 +362,8 @@ table iova_table() {
         size_parameter("window_ms", "length of a measurement", "60, 250 or 1000 by mode"),
         size_parameter("fill_ms", "longest time to fill the space", "400, 1500 or 10000 by mode"),
         size_parameter("device_gbps", "bandwidth of the modelled device, GB/s", "28"),
+        size_parameter("aging_requests", "timed requests of an aging case",
+                       "20000, 100000 or 1000000 by mode"),
     };
     return t;
 }

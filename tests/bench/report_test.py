@@ -21,7 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from sections import ABOUT
 
 SMALL = ["--quick", "--brief", "--reps", "3", "--n", "2000,8000", "--threads", "1,2", "--parameter", "window_ms=5",
-         "--parameter", "fill_ms=20", "--parameter", "io_pages=500"]
+         "--parameter", "fill_ms=20", "--parameter", "io_pages=500",
+         "--parameter", "aging_requests=1000"]
 READY = "document.body && document.body.dataset.drawn !== undefined"
 
 # id, marks that are drawn (paths and texts with a place and a size), and how far the chart reaches

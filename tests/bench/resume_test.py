@@ -11,7 +11,8 @@ import time
 
 # the smoke test measures every subject
 SMALL = ["--quick", "--brief", "--reps", "2", "--n", "2000", "--threads", "1,2"]
-SHORT = ["--parameter", "window_ms=5", "--parameter", "fill_ms=20", "--parameter", "io_pages=500"]
+SHORT = ["--parameter", "window_ms=5", "--parameter", "fill_ms=20", "--parameter", "io_pages=500",
+         "--parameter", "aging_requests=1000"]
 
 
 def bench(lath, *args, code=0):

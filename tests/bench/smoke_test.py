@@ -129,7 +129,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "out.json")
         problems = []
-        document = check_run(lath, [*SMALL, "--parameter", "window_ms=4"], tables, path)
+        document = check_run(lath, [*SMALL, "--parameter", "window_ms=4", "--parameter", "fill_ms=40",
+                                    "--parameter", "aging_requests=1000"], tables, path)
         check_complete(document, tables, problems)
         if problems:
             sys.exit("\n".join(problems[:30]))

@@ -27,10 +27,9 @@ int set(lath_store* s, lath_store_key key, const std::string& v) {
 lath_store_key bytes(const std::string& s) { return lath_key_bytes(s.data(), s.size()); }
 
 std::string get(lath_store* s, lath_store_key key) {
-    std::string v(1 << 20, '\0');
+    static std::string v(1 << 20, '\0'); // made once: a sanitizer maps and unmaps it
     std::int64_t n = lath_store_get(s, key, v.data(), v.size());
-    v.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
-    return n < 0 ? "-" : v;
+    return n < 0 ? "-" : v.substr(0, static_cast<std::size_t>(n));
 }
 
 lath_store_stats stats(lath_store* s) {
