@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 	if (getenv("LATH_LONG"))
 		tapes *= 100;
 #ifdef LATH_FEW_STEPS
-	tapes = tapes / 4 + 1;
+	tapes = tapes / 10 + 1;
 #endif
 	for (i = 0; i < tapes; i++) {
 		struct tape tape = { .at = bytes,

@@ -32,7 +32,7 @@ int main(void)
 	static uint8_t bytes[TAPE_MOST];
 
 #ifdef LATH_FEW_STEPS
-	tapes = (tapes + 1) / 2;
+	tapes = tapes / 4 + 1;
 #endif
 	for (i = 0; i < tapes; i++) {
 		long calls, n;

@@ -181,11 +181,15 @@ unsigned long sweep(Play play, unsigned long dense) {
 int main() {
     scratch_dir dir;
     std::string path = dir.path("s");
+    #ifdef LATH_FEW_STEPS
+    unsigned long sites = 0, dense = 5;
+#else
     unsigned long sites = 0, dense = std::getenv("LATH_LONG") ? ~0ul : 40;
+#endif
     lath_store_refuse = refuse;
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
         sites += sweep([&] { tape(kind, path); }, dense);
-    sites += sweep(layers, ~0ul);
+    sites += sweep(layers, dense < 40 ? dense : ~0ul);
     lath_store_refuse = nullptr;
     std::printf("oom_test: %lu refusals\n", sites);
     return sites ? 0 : 1;

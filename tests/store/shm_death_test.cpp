@@ -226,8 +226,8 @@ verdict judge(lath_store* s, const model& m, const image& img, std::vector<unsig
         for (const auto& c : states[i].changes)
             std::memcpy(&known[c.at], &c.value, 8);
         // a long copy is many states: of those some
-        std::size_t step =
-            i + 400 < states.size() ? std::max(stride, states.size() / 1000) : stride;
+        std::size_t some = states.size() / (long_run() ? 1000 : 100);
+        std::size_t step = i + 400 < states.size() ? std::max(stride, some) : stride;
         if (i % step && i + 1 != states.size())
             continue;
         img.put_back(known);
