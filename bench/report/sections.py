@@ -45,6 +45,16 @@ SECTIONS = {
                   ("Large", "big/*", "threads", "rate"), ("Fragmented space", "frag/*", "threads", "rate")],
         "bars": [],
     },
+    "iova-lockup": {
+        "title": "A window of device addresses that is full",
+        "job": "large requests in a window that is full of single pages",
+        "why": "A summary tells that a subtree has no room. The tree of Linux 6.1 walks over every range in the window "
+               "to learn it, with its lock held.",
+        "headline": [("Device addresses, 99 % full, p99 of 1 thread", "99/1", "p99")],
+        "lines": [],
+        "bars": [("99 % full, p99", "99/1", "p99"), ("99 % full, p99, 4 threads", "99/4", "p99"),
+                 ("half full, p99", "50/1", "p99"), ("half full, bytes per range", "50/1", "bytes")],
+    },
     "sort": {
         "title": "Sorted requests",
         "job": "requests by address: insert, take the next, merge neighbours",
@@ -112,6 +122,7 @@ ABOUT = {
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
+    "rbtree-gaps": "a red-black tree with the longest gap of each subtree, proposed for Linux in 2026",
     "rbtree-rcache": "the IOMMU's allocator of Linux 6.1 with its magazines",
     "rbtree-arena-thp": "a red-black tree in one arena on 2 MiB pages",
     "rbtree-jemalloc": "a red-black tree with jemalloc on 2 MiB pages",
