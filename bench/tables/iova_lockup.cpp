@@ -102,6 +102,10 @@ private:
         all.use(*allocator);
         bool filled = false;
         on_one_thread(*allocator, [&] { filled = all.fill(space_.low_end); });
+        if (!filled) {
+            session_.wrong(subject, "does not fill the window");
+            return;
+        }
         for (u64 percent : percents) {
             on_one_thread(*allocator, [&] { all.thin(space_.low_end * percent / 100); });
             for (int threads : thread_counts(session_.opt()))
@@ -109,7 +113,7 @@ private:
                     run_case(subject, *allocator, shadow, all, percent, threads);
         }
         on_one_thread(*allocator, [&] { all.drain(); });
-        if (!filled || !all.right || allocator->used() != 0)
+        if (!all.right || allocator->used() != 0)
             session_.wrong(subject, "a range was given out twice, refused or not taken back");
     }
 

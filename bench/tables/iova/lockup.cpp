@@ -75,7 +75,7 @@ void lockup_worker::free_random(std::vector<page_range>& of) {
 bool lockup_worker::fill(u64 count) {
     u64 spent;
     for (u64 i = 0; above_.size() < count; i++)
-        if (!take(i % 1024 == 0 && above_.empty() ? block : 1, &spent))
+        if (!take(i % 1024 == 0 && above_.empty() ? block : 1, &spent) || !right)
             return false;
     return true;
 }

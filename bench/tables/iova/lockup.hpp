@@ -49,7 +49,8 @@ public:
     // the allocator's.
     void reserve(std::size_t n);
     // Takes a block of 64 pages and 960 single pages, again and again, until the window is full,
-    // and then `count` single pages above it. Returns false if there is no room for them.
+    // and then `count` single pages above it. Returns false if there is no room for them, or at the
+    // first wrong answer.
     bool fill(std::uint64_t count);
     // Frees single pages of the window at random until it holds at most `pages` pages.
     void thin(std::uint64_t pages);
