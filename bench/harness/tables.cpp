@@ -8,6 +8,7 @@ namespace lathbench {
 table index_table();
 table iova_table();
 table iova_lockup_table();
+table kvpool_table();
 table ranges_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
@@ -18,7 +19,7 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(), index_table(), iova_table(),  iova_lockup_table(),
+        ranges_table(), index_table(), iova_table(),  iova_lockup_table(), kvpool_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif

@@ -55,6 +55,16 @@ SECTIONS = {
         "bars": [("99 % full, p99", "99/1", "p99"), ("99 % full, p99, 4 threads", "99/4", "p99"),
                  ("half full, p99", "50/1", "p99"), ("half full, bytes per range", "50/1", "bytes")],
     },
+    "kvpool": {
+        "title": "A pool of key-value caches",
+        "job": "objects of 256 B to 12 MiB in the memory of eight machines, as Mooncake Store keeps them",
+        "why": "One space for all segments finds the shortest hole of all; small objects lie together in arenas and do "
+               "not cut the room of large ones. Bins are faster, waste up to an eighth of an object, and see a segment each.",
+        "headline": [("Key-value caches, puts that failed", "replay/147", "failed")],
+        "lines": [("Remove and put", "rate/*", "threads", "rate")],
+        "bars": [("failed puts, 147 MiB", "replay/147", "failed"), ("fragmentation, 152 MiB", "replay/152", "fragmentation"),
+                 ("latency of a put, p99", "replay/152", "p99")],
+    },
     "sort": {
         "title": "Sorted requests",
         "job": "requests by address: insert, take the next, merge neighbours",
@@ -120,6 +130,8 @@ ABOUT = {
     "linux-rbtree-hint": "lib/rbtree.c, the greatest node looked at first", "lmdb": "LMDB in shared memory, without syncing",
     "maple": "Linux's maple tree", "maple-lock": "Linux's maple tree behind a lock",
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
+    "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
+    "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
     "rbtree-gaps": "a red-black tree with the longest gap of each subtree, proposed for Linux in 2026",
