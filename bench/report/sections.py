@@ -45,6 +45,16 @@ SECTIONS = {
                   ("Large", "big/*", "threads", "rate"), ("Fragmented space", "frag/*", "threads", "rate")],
         "bars": [],
     },
+    "blocks": {
+        "title": "Blocks of a disk in pieces",
+        "job": "64 KiB at a multiple of 64 KiB where the free space is in small pieces",
+        "why": "Summaries for each alignment lead to a hole with an aligned place. Trees by size try every hole that is "
+               "long enough. A bitmap is as small as the disk is full of holes, and reads it word by word.",
+        "headline": [("64 KiB on a disk in {n} pieces, p99", "64k/*", "p99")],
+        "lines": [],
+        "bars": [("64 KiB, {n} pieces, median", "64k/*", "p50"), ("64 KiB, {n} pieces, p99", "64k/*", "p99"),
+                 ("small and 64 KiB, {n} pieces, p99", "mix/*", "p99"), ("bytes per piece, {n} pieces", "64k/*", "bytes")],
+    },
     "iova-lockup": {
         "title": "A window of device addresses that is full",
         "job": "large requests in a window that is full of single pages",
@@ -113,6 +123,7 @@ SECTIONS = {
 
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
+    "avl": "BlueStore's two AVL trees of free ranges",
     "absl-btree": "Abseil's btree_map",
     "absl-btree-4k": "Abseil's btree_map with malloc'ed values", "absl-btree-thp": "Abseil's btree_map with malloc on 2 MiB pages",
     "bitmap": "a bit per page, searched word by word", "boost-avl": "Boost.Intrusive's AVL tree",
