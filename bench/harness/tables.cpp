@@ -5,8 +5,11 @@
 
 namespace lathbench {
 
+table blocks_table();
 table index_table();
 table iova_table();
+table iova_lockup_table();
+table kvpool_table();
 table ranges_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
@@ -17,11 +20,12 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(), index_table(), iova_table(),
+        ranges_table(),      index_table(),  iova_table(),
+        iova_lockup_table(), kvpool_table(), blocks_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        sort_table(),   pages_table(), store_table(),
+        sort_table(),        pages_table(),  store_table(),
     };
 }
 

@@ -45,6 +45,36 @@ SECTIONS = {
                   ("Large", "big/*", "threads", "rate"), ("Fragmented space", "frag/*", "threads", "rate")],
         "bars": [],
     },
+    "blocks": {
+        "title": "Blocks of a disk in pieces",
+        "job": "64 KiB at a multiple of 64 KiB where the free space is in small pieces",
+        "why": "Summaries for each alignment lead to a hole with an aligned place. Trees by size try every hole that is "
+               "long enough. A bitmap is as small as the disk is full of holes, and reads it word by word.",
+        "headline": [("64 KiB on a disk in {n} pieces, p99", "64k/*", "p99")],
+        "lines": [],
+        "bars": [("64 KiB, {n} pieces, median", "64k/*", "p50"), ("64 KiB, {n} pieces, p99", "64k/*", "p99"),
+                 ("small and 64 KiB, {n} pieces, p99", "mix/*", "p99"), ("bytes per piece, {n} pieces", "64k/*", "bytes")],
+    },
+    "iova-lockup": {
+        "title": "A window of device addresses that is full",
+        "job": "large requests in a window that is full of single pages",
+        "why": "A summary tells that a subtree has no room. The tree of Linux 6.1 walks over every range in the window "
+               "to learn it, with its lock held.",
+        "headline": [("Device addresses, 99 % full, p99 of 1 thread", "99/1", "p99")],
+        "lines": [],
+        "bars": [("99 % full, p99", "99/1", "p99"), ("99 % full, p99, 4 threads", "99/4", "p99"),
+                 ("half full, p99", "50/1", "p99"), ("half full, bytes per range", "50/1", "bytes")],
+    },
+    "kvpool": {
+        "title": "A pool of key-value caches",
+        "job": "objects of 256 B to 12 MiB in the memory of eight machines, as Mooncake Store keeps them",
+        "why": "One space for all segments finds the shortest hole of all; small objects lie together in arenas and do "
+               "not cut the room of large ones. Bins are faster, waste up to an eighth of an object, and see a segment each.",
+        "headline": [("Key-value caches, puts that failed", "replay/147", "failed")],
+        "lines": [("Remove and put", "rate/*", "threads", "rate")],
+        "bars": [("failed puts, 147 MiB", "replay/147", "failed"), ("fragmentation, 152 MiB", "replay/152", "fragmentation"),
+                 ("latency of a put, p99", "replay/152", "p99")],
+    },
     "sort": {
         "title": "Sorted requests",
         "job": "requests by address: insert, take the next, merge neighbours",
@@ -93,6 +123,7 @@ SECTIONS = {
 
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
+    "avl": "BlueStore's two AVL trees of free ranges",
     "absl-btree": "Abseil's btree_map",
     "absl-btree-4k": "Abseil's btree_map with malloc'ed values", "absl-btree-thp": "Abseil's btree_map with malloc on 2 MiB pages",
     "bitmap": "a bit per page, searched word by word", "boost-avl": "Boost.Intrusive's AVL tree",
@@ -110,8 +141,11 @@ ABOUT = {
     "linux-rbtree-hint": "lib/rbtree.c, the greatest node looked at first", "lmdb": "LMDB in shared memory, without syncing",
     "maple": "Linux's maple tree", "maple-lock": "Linux's maple tree behind a lock",
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
+    "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
+    "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
+    "rbtree-gaps": "a red-black tree with the longest gap of each subtree, proposed for Linux in 2026",
     "rbtree-rcache": "the IOMMU's allocator of Linux 6.1 with its magazines",
     "rbtree-arena-thp": "a red-black tree in one arena on 2 MiB pages",
     "rbtree-jemalloc": "a red-black tree with jemalloc on 2 MiB pages",

@@ -24,6 +24,7 @@
 // comparison of all ranges, and everything freed.
 #include "tables/iova/aging.hpp"
 #include "tables/iova/workload.hpp"
+#include "harness/latency.hpp"
 #include "harness/parameters.hpp"
 #include "harness/table.hpp"
 #include "harness/timing.hpp"
@@ -280,20 +281,6 @@ private:
         put("waste", "%", false, f.waste);
     }
 
-    // Subtracts the time that the clock itself takes.
-    template <class Put>
-    static void put_latency(const Put& put, const std::vector<float>& sorted) {
-        if (sorted.empty())
-            return;
-        auto at = [&](double part) {
-            auto i = static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1));
-            return std::max(0.0, static_cast<double>(sorted[i]) - wall_overhead_ns());
-        };
-        put("p50", "ns", false, at(0.5));
-        put("p99", "ns", false, at(0.99));
-        put("p99.9", "ns", false, at(0.999));
-    }
-
     void run_aging(u64 percent) {
         std::string name = "aging/" + std::to_string(percent);
         aging_options how;
@@ -352,8 +339,8 @@ table iova_table() {
     t.name = "iova";
     t.summary = "address ranges for IOMMU mappings: I/Os of 20 MiB mapped and unmapped by threads";
     t.named_peer = "maple";
-    t.more = {"lathwork-arenas", "lathwork-plain", "rbtree-6.1", "bitmap", "buddy", "icl",
-              "absl-btree"};
+    t.more = {"lathwork-arenas", "lathwork-plain", "rbtree-6.1", "rbtree-gaps",
+              "bitmap",          "buddy",          "icl",        "absl-btree"};
     t.subjects.assign(iova_subjects().begin(), iova_subjects().end());
     t.cases = iova_cases;
     t.run = [](session& s) { runner(s).run(); };

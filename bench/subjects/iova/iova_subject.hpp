@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// The subjects of table `iova`: allocators of address ranges.
+// The subjects of tables `iova` and `iova-lockup`: allocators of address ranges.
 //
 // All figures are in pages of 4 KiB. The space is [first, low_end) and behind it [low_end, end). An
 // allocator serves a request below low_end if it can, as IOMMU drivers try 32-bit addresses first.
@@ -9,8 +9,10 @@
 // bench/CMakeLists.txt. halves.hpp makes an allocator from a structure without locks.
 #pragma once
 
+#include "harness/memory.hpp"
 #include "harness/subject.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +52,14 @@ public:
     // Returns how many pages are allocated, after it has given back what caches hold. No other call
     // may run.
     virtual std::uint64_t used() = 0;
+    // Returns the bytes of memory that the allocator uses: by default all that malloc() has given
+    // out since it was made, to whomever.
+    virtual std::uint64_t bytes() const {
+        return std::max(heap_bytes(), heap_before_) - heap_before_;
+    }
+
+private:
+    std::uint64_t heap_before_ = heap_bytes();
 };
 
 struct iova_subject : subject {

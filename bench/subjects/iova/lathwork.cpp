@@ -40,6 +40,11 @@ public:
             stats.cached == 0 && stats.bad_frees == 0 && lath_space_verify(space_, nullptr, 0) == 0;
         return stats.allocated + !sound;
     }
+    u64 bytes() const override {
+        lath_space_stats stats;
+        lath_space_get_stats(space_, &stats);
+        return stats.bytes;
+    }
 
 private:
     lath_space* space_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // The allocators of IOMMU addresses that Linux had and has: the red-black tree of 2013 and of 6.1,
-// that of 6.1 behind magazines, and the maple tree.
+// that of 6.1 behind magazines, the one with gaps that was proposed in 2026, and the maple tree.
 #include "subjects/ranges/linux_trees.h"
 #include "iova_subject.hpp"
 
@@ -43,6 +43,27 @@ public:
 private:
     bool high_;
     linux_iova* iova_;
+};
+
+class gaps_allocator final : public iova_allocator {
+public:
+    explicit gaps_allocator(const iova_space& space)
+        : space_(space), gaps_(linux_gaps_new(space.first, space.end)) {}
+    ~gaps_allocator() override { linux_gaps_free_all(gaps_); }
+    gaps_allocator(const gaps_allocator&) = delete;
+    gaps_allocator& operator=(const gaps_allocator&) = delete;
+
+    bool alloc(u64 pages, u64 align, u64& first) override {
+        return linux_gaps_alloc(gaps_, space_.low_end, pages, align, &first) ||
+               (space_.end > space_.low_end &&
+                linux_gaps_alloc(gaps_, space_.end, pages, align, &first));
+    }
+    void free(u64 first, u64, u64) override { linux_gaps_free(gaps_, first); }
+    u64 used() override { return linux_gaps_used(gaps_); }
+
+private:
+    iova_space space_;
+    linux_gaps* gaps_;
 };
 
 // Keeps freed ranges of up to 32 pages, whose sizes are rounded up to a power of two, by order (the
@@ -220,9 +241,11 @@ public:
         linux_maple_leave();
         return entries;
     }
+    u64 bytes() const override { return linux_maple_bytes() - nodes_before_; }
 
 private:
     iova_space space_;
+    u64 nodes_before_ = linux_maple_bytes();
     linux_maple* tree_;
 };
 
@@ -239,6 +262,8 @@ std::vector<iova_subject> linux_iova_subjects() {
         {{"rbtree-6.1", "", ""}, make_iova<rbtree_allocator, LINUX_IOVA_6_1>},
         {{"rbtree-rcache", "rbtree-6.1 behind magazines, two per thread and order", ""},
          make_iova<magazine_allocator>},
+        {{"rbtree-gaps", "the longest gap of each subtree in its node, proposed in May 2026", ""},
+         make_iova<gaps_allocator>},
         {{"maple", "", ""}, make_iova<maple_allocator>},
     };
 }

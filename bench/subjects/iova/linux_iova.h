@@ -26,6 +26,17 @@ int linux_iova_alloc(struct linux_iova *iova, uint64_t pages, uint64_t align, in
 void linux_iova_free(struct linux_iova *iova, uint64_t first);
 uint64_t linux_iova_used(struct linux_iova *iova);
 
+/* The same with the longest gap of its subtree in each node (linux_gaps.c has the search). */
+struct linux_gaps;
+
+struct linux_gaps *linux_gaps_new(uint64_t first, uint64_t end);
+void linux_gaps_free_all(struct linux_gaps *gaps);
+/* Searches below the limit. Returns 1, or 0: no room. */
+int linux_gaps_alloc(struct linux_gaps *gaps, uint64_t limit, uint64_t pages, uint64_t align,
+		     uint64_t *first);
+void linux_gaps_free(struct linux_gaps *gaps, uint64_t first);
+uint64_t linux_gaps_used(struct linux_gaps *gaps);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,7 +16,7 @@ std::vector<iova_subject> make_list() {
     for (auto& s : linux_iova_subjects())
         list.push_back(std::move(s));
 #else
-    for (const char* name : {"rbtree-2013", "rbtree-6.1", "rbtree-rcache", "maple"})
+    for (const char* name : {"rbtree-2013", "rbtree-6.1", "rbtree-rcache", "rbtree-gaps", "maple"})
         list.push_back({{name, "", LATH_SUBJECT_LINUX_WHY}, {}});
 #endif
     list.push_back(bitmap_iova());
