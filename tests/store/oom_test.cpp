@@ -16,191 +16,181 @@ extern "C" bool (*lath_store_refuse)(void);
 
 using namespace storetest;
 
-namespace
-{
+namespace {
 
 unsigned long calls, fail_at;
 bool and_after;
 
-bool refuse()
-{
-	unsigned long n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
-	return n == fail_at || (and_after && n > fail_at);
+bool refuse() {
+    unsigned long n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    return n == fail_at || (and_after && n > fail_at);
 }
 
-[[noreturn]] void die(const char *what, int line)
-{
-	std::fprintf(stderr, "oom_test:%d: request %lu%s: %s\n", line, fail_at,
-		     and_after ? " and all after it" : "", what);
-	std::exit(1);
+[[noreturn]] void die(const char* what, int line) {
+    std::fprintf(stderr, "oom_test:%d: request %lu%s: %s\n", line, fail_at,
+                 and_after ? " and all after it" : "", what);
+    std::exit(1);
 }
 #define MUST(x) ((x) ? void() : die(#x, __LINE__))
 
 // On mem:, or on a store in shared memory whose name is gone at once. nullptr: no memory.
-lath_store *open_empty(lath_store_keys kind)
-{
-	std::string spec = here();
-	lath_store_options options = LATH_STORE_OPTIONS_INIT;
-	lath_store *s = nullptr;
-	options.keys = kind;
-	options.reserve = 64 << 20;
-	if (spec == "shm:")
-		spec += "lath-oom-" + std::to_string(getpid());
-	int ret = lath_store_open(&s, spec.c_str(), &options);
-	if (spec != "mem:")
-		lath_store_remove(spec.c_str(), nullptr, 0);
-	MUST(ret == 0 || ret == -ENOMEM);
-	return ret ? nullptr : s;
+lath_store* open_empty(lath_store_keys kind) {
+    std::string spec = here();
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    lath_store* s = nullptr;
+    options.keys = kind;
+    options.reserve = 64 << 20;
+    if (spec == "shm:")
+        spec += "lath-oom-" + std::to_string(getpid());
+    int ret = lath_store_open(&s, spec.c_str(), &options);
+    if (spec != "mem:")
+        lath_store_remove(spec.c_str(), nullptr, 0);
+    MUST(ret == 0 || ret == -ENOMEM);
+    return ret ? nullptr : s;
 }
 
-void compare(lath_store *s, const model &m)
-{
-	auto *hook = lath_store_refuse;
-	lath_store_refuse = nullptr;
-	lath_store_iter *iter = nullptr;
-	lath_store_key key;
-	lath_store_ref value;
-	MUST(lath_store_iter_begin(s, nullptr, &iter) == 0);
-	for (const auto &[k, v] : m.map) {
-		MUST(lath_store_iter_next(iter, &key, &value) == 1);
-		MUST(m.text(key) == k && view(value) == v);
-	}
-	MUST(lath_store_iter_next(iter, &key, &value) == 0);
-	lath_store_iter_end(iter);
-	lath_store_refuse = hook;
+void compare(lath_store* s, const model& m) {
+    auto* hook = lath_store_refuse;
+    lath_store_refuse = nullptr;
+    lath_store_iter* iter = nullptr;
+    lath_store_key key;
+    lath_store_ref value;
+    MUST(lath_store_iter_begin(s, nullptr, &iter) == 0);
+    for (const auto& [k, v] : m.map) {
+        MUST(lath_store_iter_next(iter, &key, &value) == 1);
+        MUST(m.text(key) == k && view(value) == v);
+    }
+    MUST(lath_store_iter_next(iter, &key, &value) == 0);
+    lath_store_iter_end(iter);
+    lath_store_refuse = hook;
 }
 
-void tape(lath_store_keys kind, const std::string &path)
-{
-	std::mt19937_64 random(11);
-	key_maker keys(kind, 150);
-	model m{ kind, {} };
-	lath_store *s = open_empty(kind);
-	int ret;
-	if (!s)
-		return;
-	for (int i = 0; i < 400; ++i) {
-		std::string k = keys(random), v = make_value(random);
-		v.resize(std::min<std::size_t>(v.size(), 3000));
-		switch (random() % 6) {
-		case 0:
-			ret = lath_store_delete(s, m.key(k));
-			MUST(ret == -ENOMEM || ret == (m.map.count(k) ? 0 : -ENOENT));
-			if (!ret)
-				m.map.erase(k);
-			break;
-		case 1: {
-			std::int64_t n = lath_store_append(s, m.key(k), v.data(), v.size());
-			MUST(n == -ENOMEM ||
-			     n == static_cast<std::int64_t>(m.map[k].size() + v.size()));
-			if (n >= 0)
-				m.map[k] += v;
-			else if (m.map[k].empty() && lath_store_get(s, m.key(k), nullptr, 0) < 0)
-				m.map.erase(k);
-			break;
-		}
-		case 2: {
-			std::vector<std::string> names(20), values(20);
-			std::vector<lath_store_entry> entries;
-			for (std::size_t j = 0; j < names.size(); ++j) {
-				names[j] = keys(random);
-				values[j] = make_value(random).substr(0, 200);
-			}
-			for (std::size_t j = 0; j < names.size(); ++j)
-				entries.push_back(
-					{ m.key(names[j]), values[j].data(), values[j].size(), 0 });
-			int results[20];
-			lath_store_mset(s, 20, entries.data(), results);
-			for (std::size_t j = 0; j < names.size(); ++j) {
-				MUST(results[j] == 0 || results[j] == -ENOMEM);
-				if (!results[j])
-					m.map[names[j]] = values[j];
-			}
-			break;
-		}
-		default:
-			ret = lath_store_set(s, m.key(k), v.data(), v.size());
-			MUST(ret == 0 || ret == -ENOMEM);
-			if (!ret)
-				m.map[k] = v;
-		}
-	}
-	compare(s, m);
-	std::int64_t n = lath_store_count(s, nullptr);
-	MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map.size()));
-	MUST(lath_store_compact(s) >= 0);
-	compare(s, m);
-	ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
-	MUST(ret == 0 || ret == -ENOMEM);
-	lath_store_close(s);
-	s = ret ? nullptr : open_empty(kind);
-	if (!s)
-		return;
-	ret = lath_store_load(s, path.c_str(), nullptr, nullptr);
-	MUST(ret == 0 || ret == -ENOMEM);
-	compare(s, ret ? model{ kind, {} } : m);
-	lath_store_close(s);
+void tape(lath_store_keys kind, const std::string& path) {
+    std::mt19937_64 random(11);
+    key_maker keys(kind, 150);
+    model m{kind, {}};
+    lath_store* s = open_empty(kind);
+    int ret;
+    if (!s)
+        return;
+    for (int i = 0; i < 400; ++i) {
+        std::string k = keys(random), v = make_value(random);
+        v.resize(std::min<std::size_t>(v.size(), 3000));
+        switch (random() % 6) {
+        case 0:
+            ret = lath_store_delete(s, m.key(k));
+            MUST(ret == -ENOMEM || ret == (m.map.count(k) ? 0 : -ENOENT));
+            if (!ret)
+                m.map.erase(k);
+            break;
+        case 1: {
+            std::int64_t n = lath_store_append(s, m.key(k), v.data(), v.size());
+            MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map[k].size() + v.size()));
+            if (n >= 0)
+                m.map[k] += v;
+            else if (m.map[k].empty() && lath_store_get(s, m.key(k), nullptr, 0) < 0)
+                m.map.erase(k);
+            break;
+        }
+        case 2: {
+            std::vector<std::string> names(20), values(20);
+            std::vector<lath_store_entry> entries;
+            for (std::size_t j = 0; j < names.size(); ++j) {
+                names[j] = keys(random);
+                values[j] = make_value(random).substr(0, 200);
+            }
+            for (std::size_t j = 0; j < names.size(); ++j)
+                entries.push_back({m.key(names[j]), values[j].data(), values[j].size(), 0});
+            int results[20];
+            lath_store_mset(s, 20, entries.data(), results);
+            for (std::size_t j = 0; j < names.size(); ++j) {
+                MUST(results[j] == 0 || results[j] == -ENOMEM);
+                if (!results[j])
+                    m.map[names[j]] = values[j];
+            }
+            break;
+        }
+        default:
+            ret = lath_store_set(s, m.key(k), v.data(), v.size());
+            MUST(ret == 0 || ret == -ENOMEM);
+            if (!ret)
+                m.map[k] = v;
+        }
+    }
+    compare(s, m);
+    std::int64_t n = lath_store_count(s, nullptr);
+    MUST(n == -ENOMEM || n == static_cast<std::int64_t>(m.map.size()));
+    MUST(lath_store_compact(s) >= 0);
+    compare(s, m);
+    ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
+    MUST(ret == 0 || ret == -ENOMEM);
+    lath_store_close(s);
+    s = ret ? nullptr : open_empty(kind);
+    if (!s)
+        return;
+    ret = lath_store_load(s, path.c_str(), nullptr, nullptr);
+    MUST(ret == 0 || ret == -ENOMEM);
+    compare(s, ret ? model{kind, {}} : m);
+    lath_store_close(s);
 }
 
 // Keys that agree in many bytes, then in fewer and fewer: buckets become layers, layers get others
 // above them.
-void layers()
-{
-	model m{ LATH_STORE_BYTES, {} };
-	lath_store *s = open_empty(LATH_STORE_BYTES);
-	if (!s)
-		return;
-	auto put = [&](const std::string &k) {
-		int ret = lath_store_set(s, m.key(k), k.data(), k.size());
-		MUST(ret == 0 || ret == -ENOMEM);
-		if (!ret)
-			m.map[k] = k;
-	};
-	std::string stem(100, 'x');
-	for (int i = 0; i < 40; ++i)
-		put(stem + std::to_string(i % 20) + (i < 20 ? "" : std::string(30, 'y')));
-	for (std::size_t n : { 13, 9, 5, 1 })
-		for (int i = 0; i < 20; ++i)
-			put(stem.substr(0, n * 7) + std::to_string(i));
-	compare(s, m);
-	lath_store_close(s);
+void layers() {
+    model m{LATH_STORE_BYTES, {}};
+    lath_store* s = open_empty(LATH_STORE_BYTES);
+    if (!s)
+        return;
+    auto put = [&](const std::string& k) {
+        int ret = lath_store_set(s, m.key(k), k.data(), k.size());
+        MUST(ret == 0 || ret == -ENOMEM);
+        if (!ret)
+            m.map[k] = k;
+    };
+    std::string stem(100, 'x');
+    for (int i = 0; i < 40; ++i)
+        put(stem + std::to_string(i % 20) + (i < 20 ? "" : std::string(30, 'y')));
+    for (std::size_t n : {13, 9, 5, 1})
+        for (int i = 0; i < 20; ++i)
+            put(stem.substr(0, n * 7) + std::to_string(i));
+    compare(s, m);
+    lath_store_close(s);
 }
 
 // Play once with all the memory it wants, then with each request refused, alone and with all that
 // follow; from `dense` on in steps. How often it was played with one refused.
-template <class Play> unsigned long sweep(Play play, unsigned long dense)
-{
-	calls = fail_at = 0;
-	and_after = false;
-	play();
-	unsigned long times = 0;
-	for (unsigned long n = 1, requests = calls; n <= requests; n += n < dense ? 1 : 23)
-		for (bool after : { false, true }) {
-			calls = 0;
-			fail_at = n;
-			and_after = after;
-			play();
-			++times;
-		}
-	return times;
+template <class Play>
+unsigned long sweep(Play play, unsigned long dense) {
+    calls = fail_at = 0;
+    and_after = false;
+    play();
+    unsigned long times = 0;
+    for (unsigned long n = 1, requests = calls; n <= requests; n += n < dense ? 1 : 23)
+        for (bool after : {false, true}) {
+            calls = 0;
+            fail_at = n;
+            and_after = after;
+            play();
+            ++times;
+        }
+    return times;
 }
 
 } // namespace
 
-int main()
-{
-	scratch_dir dir;
-	std::string path = dir.path("s");
+int main() {
+    scratch_dir dir;
+    std::string path = dir.path("s");
 #ifdef LATH_FEW_STEPS
-	unsigned long sites = 0, dense = 5;
+    unsigned long sites = 0, dense = 5;
 #else
-	unsigned long sites = 0, dense = std::getenv("LATH_LONG") ? ~0ul : 40;
+    unsigned long sites = 0, dense = std::getenv("LATH_LONG") ? ~0ul : 40;
 #endif
-	lath_store_refuse = refuse;
-	for (auto kind : { LATH_STORE_NUMBERS, LATH_STORE_BYTES })
-		sites += sweep([&] { tape(kind, path); }, dense);
-	sites += sweep(layers, dense < 40 ? dense : ~0ul);
-	lath_store_refuse = nullptr;
-	std::printf("oom_test: %lu refusals\n", sites);
-	return sites ? 0 : 1;
+    lath_store_refuse = refuse;
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
+        sites += sweep([&] { tape(kind, path); }, dense);
+    sites += sweep(layers, dense < 40 ? dense : ~0ul);
+    lath_store_refuse = nullptr;
+    std::printf("oom_test: %lu refusals\n", sites);
+    return sites ? 0 : 1;
 }
