@@ -310,7 +310,10 @@ static bool write_entry(struct node *inner, unsigned int i, const struct gap *ga
 /* ---- an entry of an inner node ---- */
 
 /* The summary of all nodes that begin in the region [first, last], from child on: the child, unless
- * it begins further left and thus belongs to another region, and those without a downlink yet. */
+ * it begins further left and thus belongs to another region, and those without a downlink yet. A
+ * node on the way may have died since its left sibling was read: its summary and its right link are
+ * still those of that moment, and what moved from it is raised by the thread that moved it. In a
+ * read-side critical section. */
 static struct gap region_summary(const struct tree *tree, struct node *child, u64 first, u64 last)
 {
 	struct gap sum = gap_nothing, gap;
@@ -336,6 +339,7 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 				return sum;
 			}
 		}
+		lath_delay("summary read, right sibling not yet");
 		child = right;
 	}
 	LATH_ASSERT(false); /* the last node of a level covers the last key */

@@ -252,7 +252,7 @@ static void node_retired(struct lath_rcu_head *head)
 
 	lath_retired();
 	lath_call_enter();
-	pool_return((struct pool *)(void *)READ_ONCE(node->right), node);
+	pool_return((struct pool *)(uintptr_t)READ_ONCE(node->pair[0].key), node);
 	lath_call_exit();
 	lath_retired_end();
 }
@@ -263,8 +263,8 @@ void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
 	if (!READ_ONCE(tree->retired))
 		WRITE_ONCE(tree->retired, true);
-	/* no reader follows the right link of a DEAD node: store the pool it goes back to there */
-	WRITE_ONCE(node->right, (struct node *)(void *)&tree->pool[kind]);
+	/* the pool it goes back to; the right link stays for readers that stand on the node */
+	WRITE_ONCE(node->pair[0].key, (u64)(uintptr_t)&tree->pool[kind]);
 	lath_retire(tree->rcu, &node->rcu, node_retired);
 }
 

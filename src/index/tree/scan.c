@@ -35,14 +35,7 @@ static void prefetch_ahead(struct scan *scan)
 		return;
 	scan->wanted--;
 	if (!scan->children) {
-		const struct node *right = READ_ONCE(parent->right);
-
-		/* a retired node's right link is something else; it was DEAD before that was
-		 * written */
-		smp_rmb(); /* pairs with smp_wmb in node_trylock */
-		scan->parent =
-			READ_ONCE(parent->lockword) & (NODE_LOCKED | NODE_DEAD) ? NULL : right;
-		parent = scan->parent;
+		parent = scan->parent = READ_ONCE(parent->right);
 		if (!parent)
 			return;
 		scan->children = READ_ONCE(parent->live);
