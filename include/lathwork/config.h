@@ -97,7 +97,10 @@ extern LATH_API const struct lath_rcu lath_rcu_auto;
  *       them before the first use of the library; if it is held around calls, after it.
  *   F3  With an RCU flavour of the caller's, fork only while no other thread is in a call or in a
  *       section, and prepare that flavour as its own manual says (liburcu: call_rcu_before_fork()
- *       and its relatives). lath_rcu_auto needs none of that and is not disturbed by it.
+ *       and its relatives). If fork handlers do that, register them after the first use of the
+ *       library: they run before the library's, which delay the callbacks that a thread of the
+ *       flavour may be running, and so would wait for that thread in vain. lath_rcu_auto needs none
+ *       of that and is not disturbed by it.
  *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need none of these
  *       rules. _Fork() and clone() do not run the handlers: after them only exec() or _exit() may
  *       follow.

@@ -777,6 +777,8 @@ void own_flavour() {
     std::puts("skipped: liburcu is not instrumented");
     std::exit(77);
 #endif
+    lath_index first; // the library's handlers are registered before the flavour's (rule F3)
+    MUST(!lath_index_init(&first, nullptr));
     MUST(!pthread_atfork(urcu_memb_call_rcu_before_fork, urcu_memb_call_rcu_after_fork_parent,
                          urcu_memb_call_rcu_after_fork_child));
     for (const lath_rcu* rcu : std::initializer_list<const lath_rcu*>{&own, &lath_rcu_auto}) {
@@ -790,6 +792,7 @@ void own_flavour() {
         in_child([&] { use_list(&list, rcu); });
         use_list(&list, rcu);
     }
+    lath_index_fini(&first, nullptr, nullptr);
 }
 
 // The same in a process whose kernel lacks membarrier().
