@@ -5,7 +5,7 @@
  *
  * Full leaves give entries to their right neighbours, whose low fences fall. A separator that does
  * not follow costs no answer, only time: walks end too far left, further and further the longer the
- * list lives.
+ * list lives. So do half-dead leaves that ranges stored over many leaves and parents left behind.
  */
 #include <stdio.h>
 
@@ -27,16 +27,50 @@ static u64 moves_right(struct tree *list, u64 key)
 	while (node_level(node))
 		if (descend_step(&node, key, false, FOR_READ) == STEP_RIGHT)
 			n++;
-	for (; key > node->last; node = node->right)
+	for (; key > node->last || node_half_dead(node); node = node->right)
 		n++;
 	return n;
+}
+
+/* Returns how often walks move right after ranges were stored over many leaves and parents, and
+ * overwritten by small ones, again and again; ~0: no memory. */
+static u64 wide_ranges(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_index list;
+	u64 i, right = 0, ret = 0;
+
+	if (lath_index_init(&list, &config))
+		return ~0ull;
+	for (i = 0; i < 4 * KEYS && !ret; i++) {
+		struct lath_item item = { mix(i) % KEYS * 16, 1 + i % 16, i };
+
+		if (i >= KEYS && i % 256 == 0)
+			item.size = KEYS;
+		if (lath_index_store_range(&list, &item, NULL, NULL))
+			ret = ~0ull;
+	}
+	for (i = 0; i < KEYS; i++)
+		right += moves_right(tree_of(&list), i * 16);
+	if (lath_index_verify(&list, 5, NULL, 0))
+		ret = ~0ull;
+	lath_index_fini(&list, NULL, NULL);
+	return ret ? ret : right;
 }
 
 int main(void)
 {
 	static const unsigned int flags[] = { 0, LATH_NODE_EACH };
 	unsigned int f, round;
+	u64 wide = wide_ranges();
 
+	/* a parent with one half-dead child between two full ones keeps it; parents of 64 are not
+	 * full */
+	if (wide > (NODE_CAP < 64 ? 64 * KEYS : 0)) {
+		fprintf(stderr, "border_test: wide ranges: %llu moves to the right in %u walks\n",
+			(unsigned long long)wide, KEYS);
+		return 1;
+	}
 	for (f = 0; f < ARRAY_SIZE(flags); f++) {
 		struct lath_config config = LATH_CONFIG_INIT;
 		struct lath_index list;

@@ -4,6 +4,7 @@
  */
 #include "index/tree/fence.h"
 #include "index/tree/change.h"
+#include "index/tree/locate.h"
 #include "index/tree/merge.h"
 #include "index/tree/post.h"
 
@@ -70,15 +71,17 @@ void cover_from(struct node *first, struct node *last, u64 key)
 void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 key, u64 end)
 {
 	bool apart = leaf_right(first) != last || node_half_dead(first);
-	u64 from = first->low, to = last->last;
+	u64 from = first->low, to = last->last, lockword;
 	struct node *leaf;
 
 	for (leaf = first; leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
 		change_node(tree, leaf);
 	unlock_changed(first, last);
-	if (apart) /* half-dead leaves stand before last in the parent too: no separator moves past
-		      them */
+	if (apart) { /* half-dead leaves stand before last in the parent too: no separator moves
+			past them */
 		merge_half_dead(tree, key, end);
+		last = locate(tree, key, FOR_READ, &lockword); /* it may have been merged, too */
+	}
 	post_low(tree, last);
 	change_levels(tree, from, to, 1, 1, true);
 	change_end(tree);

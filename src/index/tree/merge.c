@@ -15,11 +15,13 @@
 #include "index/tree/pool.h"
 #include "index/tree/post.h"
 
-/* May two nodes with so many entries become one? A quarter of it must stay free, unless one is
- * empty. */
-static bool nodes_fit(unsigned int a, unsigned int b)
+/* May two nodes with so many entries become one? A quarter of it must stay free, unless one has
+ * next to nothing: no entries, or one child. */
+static bool nodes_fit(unsigned int level, unsigned int a, unsigned int b)
 {
-	return a + b <= NODE_CAP - NODE_CAP / 4 || !a || !b;
+	if (min(a, b) <= (level ? 1u : 0u))
+		return a + b <= NODE_CAP;
+	return a + b <= NODE_CAP - NODE_CAP / 4;
 }
 
 /* Move everything from the right to the left one of two locked siblings, and mark the right one
@@ -70,7 +72,7 @@ static struct node *merge_children(struct merging *m, int i, int j)
 		return NULL;
 	}
 	node_lock(right);
-	if (!nodes_fit(node_count(left), node_count(right))) {
+	if (!nodes_fit(node_level(left), node_count(left), node_count(right))) {
 		node_unlock_clean(right);
 		node_unlock_clean(left);
 		return NULL;
@@ -114,6 +116,7 @@ struct merge_result {
 	bool merged;
 	bool more;   /* there may be another one to merge */
 	bool sparse; /* the parent has few entries now */
+	bool alone;  /* the parent has one child, which is half-dead */
 	u64 last;    /* the last key of the parent */
 };
 
@@ -150,6 +153,8 @@ static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct me
 	dead = merge_one(&m, key, &result->more);
 	result->merged = dead;
 	result->sparse = node_sparse(node_count(m.up));
+	result->alone = !level && node_count(m.up) == 1 &&
+			node_half_dead(node_child(m.up, __ffs64(m.up->live)));
 	if (dead) {
 		node_unlock(m.up);
 		change_levels(tree, m.first, m.last, level + 1, level + 1, true);
@@ -166,26 +171,39 @@ static bool merge_step(struct tree *tree, u64 key, unsigned int level, struct me
 	return true;
 }
 
+/* Merge the node of this level that covers key with its siblings. Returns false if none was merged;
+ * *result: of the last attempt. */
+static bool merge_level(struct tree *tree, u64 key, unsigned int level, struct merge_result *result)
+{
+	bool any = false;
+
+	do {
+		if (!merge_step(tree, key, level, result)) {
+			result->sparse = result->alone = false;
+			break;
+		}
+		any |= result->merged;
+	} while (result->merged && result->more);
+	return any;
+}
+
 /* Merge the leaf that covers key with its siblings; then its parent if that has become sparse, and
  * so on. Returns the last key of the leaf's parent. */
 static u64 merge_at(struct tree *tree, u64 key)
 {
-	struct merge_result result;
+	struct merge_result result = { .last = KEY_MAX }, again;
+	unsigned int level, below;
 	u64 last = KEY_MAX;
-	unsigned int level;
 
 	for (level = 0;; level++) {
-		bool any = false, first = !level;
+		bool any = merge_level(tree, key, level, &result);
 
-		do {
-			if (!merge_step(tree, key, level, &result))
-				return last;
-			if (first)
-				last = result.last;
-			first = false;
-			any |= result.merged;
-		} while (result.merged && result.more);
-		if (!any || !result.sparse)
+		if (!level)
+			last = result.last;
+		/* the children of two parents are siblings now */
+		for (below = level; any && below--;)
+			merge_level(tree, key, below, &again);
+		if (!(any || result.alone) || !result.sparse)
 			return last;
 	}
 }
