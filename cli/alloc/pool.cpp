@@ -139,7 +139,8 @@ std::vector<span> read_extents(const std::string& path) {
 
 namespace {
 
-// "0x1000" as BlueStore prints it, or a number.
+// Returns a member of the object: "0x1000" as BlueStore prints it, or a number. Throws
+// std::runtime_error that begins with `name`.
 std::uint64_t number_in(const nlohmann::json& object, const char* member, const std::string& name) {
     const auto& value = object.at(member);
     std::optional<std::uint64_t> number;
@@ -164,10 +165,11 @@ free_dump read_dump(const std::string& name, std::istream& in) {
             throw std::runtime_error(name + ": \"alloc_unit\" is not a power of two");
         auto capacity = number_in(document, "capacity", name);
         for (const auto& e : document.at("extents")) {
-            auto first = number_in(e, "offset", name), length = number_in(e, "length", name);
+            const std::string where = name + ": free extent " + std::to_string(spans.size() + 1);
+            auto first = number_in(e, "offset", where), length = number_in(e, "length", where);
             if (length == 0 || first >= capacity || length > capacity - first)
-                throw std::runtime_error(name + ": the extent at " + std::to_string(first) +
-                                         " is empty or ends beyond the capacity");
+                throw std::runtime_error(where + ", at " + std::to_string(first) +
+                                         ", is empty or ends beyond the capacity");
             spans.push_back({first, first + (length - 1)});
         }
         dump.free = make_pool(std::move(spans), name);

@@ -33,7 +33,7 @@ std::vector<span> read_extents(const std::string& path);
 std::vector<span> read_extents(const std::string& name, std::istream& in);
 
 // What the JSON of `ceph daemon osd.N bluestore allocator dump block` says is free, and in which
-// unit the disk is allocated. Throws std::runtime_error naming it.
+// unit the disk is allocated. Throws std::runtime_error naming the file and the extent.
 struct free_dump {
     pool free;
     std::uint64_t unit = 1; // a power of two

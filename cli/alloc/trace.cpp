@@ -10,6 +10,8 @@ namespace lathcli::alloc {
 namespace {
 
 constexpr std::size_t longest_id = 200;
+// Of a request, by its MAX: each piece is an entry in memory.
+constexpr std::uint64_t most_pieces = 1 << 20;
 
 std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
@@ -87,6 +89,9 @@ void reader::read_request(operation& o, const std::vector<std::string_view>& wor
         o.most = number("MAX", words[2]);
     if (o.most != 0 && o.most < o.align)
         complain("MAX " + quoted(words[2]) + " is below UNIT");
+    if (o.most != 0 && (o.size - 1) / o.most >= most_pieces)
+        complain("WANT " + quoted(words[0]) + " is more than " + std::to_string(most_pieces) +
+                 " pieces of MAX bytes");
     if (words.size() > 3)
         o.hint = number("HINT", words[3]);
     if (o.hint == 0)

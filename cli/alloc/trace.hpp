@@ -5,8 +5,9 @@
 //   a ID SIZE [ALIGN [HINT]]    allocate; ALIGN is a power of two
 //   f ID                        free what ID names
 //   WANT UNIT [MAX [HINT]]      allocate WANT bytes in pieces, which are multiples of UNIT, a power
-//                               of two, and aligned to it; each has at most MAX bytes (0: any).
-//                               HINT 0 is none. A line of a replay list of Ceph's BlueStore
+//                               of two, and aligned to it; each has at most MAX bytes (0: any), of
+//                               which WANT has 2^20 at most. HINT 0 is none. A line of a replay
+//                               list of Ceph's BlueStore
 //   # a comment, as is everything behind a # in a line
 //
 // ID is any word; it may be used again once it was freed. Numbers as base/numbers.hpp has them:

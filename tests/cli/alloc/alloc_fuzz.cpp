@@ -30,6 +30,7 @@ std::uint64_t read_all(std::string_view bytes, bool skip_bad) {
             if (o.in_pieces) {
                 expect(o.size > 0 && o.align > 0 && (o.align & (o.align - 1)) == 0);
                 expect((o.most == 0 || o.most >= o.align) && o.hint != 0 && !o.is_free);
+                expect(o.most == 0 || (o.size - 1) / o.most < (1u << 20));
                 continue;
             }
             if (o.is_free) {

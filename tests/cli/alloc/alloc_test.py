@@ -25,7 +25,7 @@ def check(what, ok, detail=""):
 
 
 def lath(*args, expect=0, stdin=None):
-    out = subprocess.run([LATH, "alloc", *map(str, args)], capture_output=True, text=True, input=stdin, timeout=60)
+    out = subprocess.run([LATH, "alloc", *map(str, args)], capture_output=True, text=True, input=stdin, timeout=300)
     check(f"exit code of {args}", out.returncode == expect, f"{out.returncode}, expected {expect}: {out.stderr}")
     return out
 
@@ -135,7 +135,7 @@ def against_model(scratch):
         pool = ",".join(f"{a}-{b + 1}" for a, b in ranges)
         report = os.path.join(scratch, "report.json")
         done = subprocess.run([LATH, "alloc", "--pool", pool, "--unit", str(unit), "--policy", policy, "--placement", "-",
-                               "--json", report, *map(str, options), trace], capture_output=True, text=True, timeout=60)
+                               "--json", report, *map(str, options), trace], capture_output=True, text=True, timeout=300)
         model = Model(ranges, unit, policy, limits, below)
         placed, without = {}, 0
         for line, answer in zip(lines, done.stdout.splitlines(), strict=True):
@@ -235,7 +235,7 @@ def dumps(scratch):
         lines = [f"{rng.choice([4096, 65536, 200000, 0x100000])} {unit} {rng.choice([0, unit, 4 * unit])}"
                  for unit in (rng.choice([4096, 65536]) for _ in range(60))]
         done = subprocess.run([LATH, "alloc", "--dump", dump, "--policy", policy, "--placement", "-", "--json", report, "-"],
-                              capture_output=True, text=True, input="\n".join(lines), timeout=60)
+                              capture_output=True, text=True, input="\n".join(lines), timeout=300)
         without, pieces, served = pieces_fit([(a, a + n) for a, n in extents], lines, done.stdout.splitlines())
         check("some have room, some have not", 0 < without < 60 < pieces and done.returncode == 4, f"{without} {pieces}")
         with open(report, encoding="utf-8") as file:
@@ -248,9 +248,12 @@ def dumps(scratch):
     largest = lath("--dump", dump, "--unit", "64K", "--placement", "-", "-", stdin="a x 64K\nf x\n64K 4096\n").stdout
     check("--unit is above that of the dump", all(int(line.split()[2], 16) % 65536 == 0 for line in largest.splitlines()))
 
-    for text, message in ((json.dumps(dump_of([(4096, 0)])), "is empty"), (json.dumps(dump_of([(2**20, 1)])), "beyond"),
+    for text, message in ((json.dumps(dump_of([(4096, 0)])), "free extent 1, at 4096, is empty"),
+                          (json.dumps(dump_of([(0, 1), (2**20, 1)])), "free extent 2, at 1048576, is empty or ends beyond"),
+                          (json.dumps(dump_of([(0, 1), (2**20 - 1, 2)])), "free extent 2, at 1048575"),
                           (json.dumps(dump_of([(0, 8192), (4096, 1)])), "overlap at 4096"), ("{}", "alloc_unit"),
-                          (json.dumps(dump_of([], unit=3)), "not a power of two"), ("[", "not the JSON"),
+                          (json.dumps(dump_of([], unit=3)), "not a power of two"), ("\n[", "not the JSON of `bluestore allocator dump`: parse error at line 2"),
+                          (json.dumps(dump_of([(0, 1), (8, 1)])).replace("0x8", "8 "), 'free extent 2: "offset" is not a number'),
                           (json.dumps(dump_of([])).replace("4096", '"0xq"'), "not a number")):
         with open(dump, "w", encoding="utf-8") as file:
             file.write(text)
@@ -260,8 +263,11 @@ def dumps(scratch):
         json.dump(dump_of([]), file)
     out = lath("--dump", dump, "-", expect=105, stdin="")
     check("a full disk is no pool", "pool is empty" in out.stderr, out.stderr)
-    check("--dump alone", "--dump" in subprocess.run([LATH, "alloc", "--dump", dump, "--pool", "0-9", "-"], input="",
-                                                     capture_output=True, text=True, timeout=60).stderr)
+    for other in (("--pool", "0-9"), ("--extents", dump)):
+        out = subprocess.run([LATH, "alloc", "--dump", dump, *other, "-"], input="", capture_output=True, text=True, timeout=300)
+        check(f"--dump with {other[0]}", out.returncode >= 100 and "excludes" in out.stderr, f"{out.returncode} {out.stderr}")
+    out = lath("--dump", os.path.join(scratch, "missing.json"), "-", expect=1, stdin="")
+    check("a dump that is not there", "missing.json" in out.stderr, out.stderr)
 
 
 def wrong_input(scratch):
@@ -271,6 +277,7 @@ def wrong_input(scratch):
                           ("4096", "a request in pieces is"), ("0 1", "WANT is 0"), ("1x 1", "WANT '1x' is not a number"),
                           ("8 3", "UNIT '3' is not"), ("8 0", "UNIT '0' is not"), ("8 8 4", "MAX '4' is below"),
                           ("8 8 8 x", "HINT 'x' is not a number"), ("1 1 1 1 1", "a request in pieces is"),
+                          ("1T 1 1", "WANT '1T' is more than 1048576 pieces"), ("1048577 1 1", "more than 1048576"),
                           ("f x", "not allocated"), ("f", "a free is"), ("a x 4\na x 4", "in use"),
                           ("a x 16E", "below 2^64"), ("a " + "i" * 300 + " 4", "ID of more")):
         text = "# line one\n" + line + "\na good 4\n"
