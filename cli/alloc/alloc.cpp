@@ -30,6 +30,9 @@ constexpr const char* epilogue =
     "TRACE, one operation per line (- is standard input; # begins a comment):\n"
     "  a ID SIZE [ALIGN [HINT]]   allocate; ALIGN is a power of two, HINT serves near and next\n"
     "  f ID                       free\n"
+    "  WANT UNIT [MAX [HINT]]     allocate in pieces of at most MAX, multiples of UNIT: a line of "
+    "a\n"
+    "                             replay list of Ceph's BlueStore\n"
     "Numbers: 4096, 0x1000, 1e6; 4K or 4Ki, 1Mi, 2G by 1024. A-B is from A up to, not including, "
     "B;\n"
     "A- goes up to 2^64. Without --pool the pool goes from the first of the --extents to the end "
@@ -42,12 +45,13 @@ constexpr const char* epilogue =
     "Examples:\n"
     "  lath alloc --pool 4Ki-4G --unit 4K trace.txt\n"
     "  lath extents / --json used.json; lath alloc --extents used.json --pool 0-100G trace.txt\n"
+    "  lath alloc --dump osd.json requests.txt\n"
     "Exit codes: 0 done, 1 failed, 4 some requests found no room, 130 interrupted (what was done\n"
     "until then is reported), 100 and above wrong usage.";
 
 struct request {
-    std::string trace, extents, policy = "first", limits;
-    std::uint64_t below = 0, unit = 1;
+    std::string trace, extents, dump, policy = "first", limits;
+    std::uint64_t below = 0, unit = 0; // 0: not given
     std::vector<std::string> pool;
     std::string json, csv, svg, placement;
     bool skip_bad = false, quiet = false;
@@ -60,7 +64,6 @@ constexpr std::pair<const char*, lath_hole_policy> policies[] = {
 
 alloc::replay_options options_of(const request& ask) {
     alloc::replay_options options;
-    options.unit = ask.unit;
     if (!ask.limits.empty())
         options.limits = alloc::parse_span(ask.limits);
     options.below = ask.below;
@@ -70,12 +73,25 @@ alloc::replay_options options_of(const request& ask) {
     return options;
 }
 
-alloc::pool pool_of(const request& ask, std::uint64_t unit) {
+alloc::pool not_empty(alloc::pool made) {
+    if (made.empty())
+        throw usage_error("the pool is empty: nothing of it is free and as long as --unit");
+    return made;
+}
+
+// Returns the pool, and in unit what --unit says, or the dump, or 1.
+alloc::pool pool_of(const request& ask, std::uint64_t& unit) {
+    unit = ask.unit ? ask.unit : 1;
     std::vector<alloc::span> spans, taken;
+    if (!ask.dump.empty()) {
+        auto dump = alloc::read_dump(ask.dump);
+        unit = ask.unit ? ask.unit : dump.unit;
+        return not_empty(alloc::trim(dump.free, unit));
+    }
     for (const auto& text : ask.pool)
         spans.push_back(alloc::parse_span(text));
     if (spans.empty() && ask.extents.empty())
-        throw usage_error("alloc: no pool: give --pool, --extents or both");
+        throw usage_error("alloc: no pool: give --pool, --extents or both, or --dump");
     if (!ask.extents.empty())
         taken = alloc::read_extents(ask.extents);
     if (spans.empty()) {
@@ -86,10 +102,7 @@ alloc::pool pool_of(const request& ask, std::uint64_t unit) {
             all = {std::min(all.first, t.first), std::max(all.last, t.last)};
         spans.push_back(all);
     }
-    auto made = alloc::trim(alloc::without(alloc::make_pool(spans), taken), unit);
-    if (made.empty())
-        throw usage_error("the pool is empty: nothing of it is free and as long as --unit");
-    return made;
+    return not_empty(alloc::trim(alloc::without(alloc::make_pool(spans, "--pool"), taken), unit));
 }
 
 std::string status_text(std::uint64_t operations, double used) {
@@ -118,11 +131,16 @@ void replay(const request& ask, alloc::reader& in, alloc::replayer& pool, double
             shown.show(status_text(operations, 100 * used / pool_bytes));
         if (!placement)
             continue;
-        *placement << (o.is_free ? "f " : "a ") << in.name_of(o.slot);
-        if (where.size == 0)
-            *placement << " -\n";
+        if (o.in_pieces)
+            *placement << "r " << o.size;
         else
-            *placement << " 0x" << std::hex << where.key << " 0x" << where.size << std::dec << "\n";
+            *placement << (o.is_free ? "f " : "a ") << in.name_of(o.slot);
+        if (where.size == 0)
+            *placement << " -";
+        for (const auto& piece : o.in_pieces ? pool.pieces() : std::vector{where})
+            if (piece.size)
+                *placement << " 0x" << std::hex << piece.key << " 0x" << piece.size << std::dec;
+        *placement << "\n";
     }
 }
 
@@ -133,7 +151,7 @@ struct outputs {
                         {"--json", ask.json},
                         {"--csv", ask.csv},
                         {"--svg", ask.svg}});
-        std::vector<std::string> inputs = {ask.trace, ask.extents};
+        std::vector<std::string> inputs = {ask.trace, ask.extents, ask.dump};
         for (auto [path, file] : {std::pair{&ask.placement, &placement},
                                   {&ask.json, &json},
                                   {&ask.csv, &csv},
@@ -166,6 +184,8 @@ void run(const request& ask) {
     o.last_error = in.last_error();
     if (o.options.history)
         o.history = pool.history();
+    o.served_in_pieces = pool.served_in_pieces();
+    o.pieces = pool.all_pieces();
     o.allocating = &pool.allocating();
     o.freeing = &pool.freeing();
     if (files.placement)
@@ -208,11 +228,16 @@ void add_alloc(CLI::App& app) {
     sub->add_option("--extents", ask->extents,
                     "Take away what this JSON of `lath extents` says is taken")
         ->type_name("FILE");
-    sub->add_option("--unit", ask->unit, "Round sizes and alignments up to a multiple")
+    sub->add_option("--dump", ask->dump,
+                    "The pool is what this `bluestore allocator dump` says is free")
+        ->type_name("FILE")
+        ->excludes("--pool")
+        ->excludes("--extents");
+    sub->add_option("--unit", ask->unit,
+                    "Round sizes and alignments up to a multiple; by default 1, or that of --dump")
         ->type_name("N")
         ->check(power_of_two)
-        ->transform(whole_number(1))
-        ->capture_default_str();
+        ->transform(whole_number(1));
     std::vector<std::string> names;
     for (auto [name, policy] : policies)
         names.emplace_back(name);

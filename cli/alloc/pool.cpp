@@ -7,7 +7,10 @@
 #include "base/usage.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -31,13 +34,13 @@ span parse_span(const std::string& text) {
     return {*first, *end - 1};
 }
 
-pool make_pool(std::vector<span> spans) {
+pool make_pool(std::vector<span> spans, const std::string& what) {
     std::sort(spans.begin(), spans.end(),
               [](const span& a, const span& b) { return a.first < b.first; });
     pool made;
     for (const span& s : spans) {
         if (!made.empty() && s.first <= made.back().last)
-            throw usage_error("--pool: the ranges overlap at " + std::to_string(s.first));
+            throw usage_error(what + ": the ranges overlap at " + std::to_string(s.first));
         if (!made.empty() && s.first - 1 == made.back().last)
             made.back().last = s.last;
         else
@@ -132,6 +135,56 @@ std::vector<span> read_extents(const std::string& name, std::istream& in) {
 std::vector<span> read_extents(const std::string& path) {
     auto in = open_stream(path);
     return read_extents(path, in);
+}
+
+namespace {
+
+// Returns a member of the object: "0x1000" as BlueStore prints it, or a number. Throws
+// std::runtime_error that begins with `name`.
+std::uint64_t number_in(const nlohmann::json& object, const char* member, const std::string& name) {
+    const auto& value = object.at(member);
+    std::optional<std::uint64_t> number;
+    if (value.is_string())
+        number = parse_number(value.get_ref<const std::string&>());
+    else if (value.is_number_unsigned())
+        number = value.get<std::uint64_t>();
+    if (!number)
+        throw std::runtime_error(name + ": \"" + member + "\" is not a number below 2^64");
+    return *number;
+}
+
+} // namespace
+
+free_dump read_dump(const std::string& name, std::istream& in) {
+    free_dump dump;
+    std::vector<span> spans;
+    try {
+        auto document = nlohmann::json::parse(in);
+        dump.unit = number_in(document, "alloc_unit", name);
+        if (!std::has_single_bit(dump.unit))
+            throw std::runtime_error(name + ": \"alloc_unit\" is not a power of two");
+        auto capacity = number_in(document, "capacity", name);
+        for (const auto& e : document.at("extents")) {
+            const std::string where = name + ": free extent " + std::to_string(spans.size() + 1);
+            auto first = number_in(e, "offset", where), length = number_in(e, "length", where);
+            if (length == 0 || first >= capacity || length > capacity - first)
+                throw std::runtime_error(where + ", at " + std::to_string(first) +
+                                         ", is empty or ends beyond the capacity");
+            spans.push_back({first, first + (length - 1)});
+        }
+        dump.free = make_pool(std::move(spans), name);
+    } catch (const nlohmann::json::exception& e) {
+        throw std::runtime_error(
+            name + ": not the JSON of `bluestore allocator dump`: " + json_problem(e));
+    } catch (const usage_error& e) { // two extents overlap
+        throw std::runtime_error(e.what());
+    }
+    return dump;
+}
+
+free_dump read_dump(const std::string& path) {
+    auto in = open_stream(path);
+    return read_dump(path, in);
 }
 
 std::uint64_t size_of(const pool& of) {

@@ -20,8 +20,8 @@ using pool = std::vector<span>; // disjoint, in order, never adjacent
 
 // "A-B": from A up to, not including, B; "A-": up to 2^64. Throws usage_error naming the text.
 span parse_span(const std::string& text);
-// Puts spans in order. Throws usage_error when two overlap.
-pool make_pool(std::vector<span> spans);
+// Puts spans in order. Throws usage_error that begins with `what` when two overlap.
+pool make_pool(std::vector<span> spans, const std::string& what);
 // What is left of each span when its edges go inward to multiples of unit (a power of two).
 pool trim(const pool& of, std::uint64_t unit);
 // of without taken, which may overlap and lie anywhere.
@@ -31,6 +31,15 @@ pool without(const pool& of, std::vector<span> taken);
 // naming it.
 std::vector<span> read_extents(const std::string& path);
 std::vector<span> read_extents(const std::string& name, std::istream& in);
+
+// What the JSON of `ceph daemon osd.N bluestore allocator dump block` says is free, and in which
+// unit the disk is allocated. Throws std::runtime_error naming the file and the extent.
+struct free_dump {
+    pool free;
+    std::uint64_t unit = 1; // a power of two
+};
+free_dump read_dump(const std::string& path);
+free_dump read_dump(const std::string& name, std::istream& in);
 
 // Addresses in the pool. Saturates at 2^64 - 1.
 std::uint64_t size_of(const pool& of);

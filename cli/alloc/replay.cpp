@@ -92,32 +92,31 @@ void replayer::count_holes(const placed& where, hole_change whole, hole_change p
         (holes_.*part)({last + 1, hole.last});
 }
 
-replayer::placed replayer::allocate(const operation& o) {
-    std::uint64_t mask = options_.unit - 1;
+// Takes a range of that size, a multiple of options_.unit, and adds the ns it took to spent. size 0
+// in what it returns: there was no room.
+replayer::placed replayer::take(std::uint64_t size, std::uint64_t align, std::uint64_t hint,
+                                std::uint64_t& spent) {
     lath_hole_request want{};
-    want.align = std::max(o.align, options_.unit);
+    want.size = size;
+    want.align = align;
     want.low = hull_.first;
     want.high = hull_.last + 1; // 0 is 2^64
     want.below = options_.below;
     want.policy = options_.policy;
-    want.hint = o.hint.value_or(next_hint_);
+    want.hint = hint;
     placed where;
     std::uint64_t begin = now_ns();
     int error = -ENOSPC;
-    if (o.size <= UINT64_MAX - mask && hull_.first <= hull_.last) {
-        want.size = (o.size + mask) & ~mask;
-        error = lath_index_insert_hole(list_, &want, o.slot + 1, &where.key);
-    }
-    allocating_.add(now_ns() - begin);
+    if (hull_.first <= hull_.last)
+        error = lath_index_insert_hole(list_, &want, 1, &where.key);
+    spent += now_ns() - begin;
     if (error == -ENOMEM)
         throw std::bad_alloc();
     if (error != 0 && error != -ENOSPC)
         throw std::logic_error("insert_hole: error " + std::to_string(error));
-    if (error != 0) {
-        without_room_++;
-        return where;
-    }
-    where.size = want.size;
+    if (error != 0)
+        return {};
+    where.size = size;
     used_ += where.size;
     if (options_.history)
         count_holes(where, &hole_counts::remove, &hole_counts::add);
@@ -127,31 +126,83 @@ replayer::placed replayer::allocate(const operation& o) {
     return where;
 }
 
-replayer::placed replayer::release(const operation& o) {
-    placed where = live_[o.slot];
-    live_[o.slot] = {};
-    if (where.size == 0)
-        return where;
+// Frees what take() returned. Returns the ns it took.
+std::uint64_t replayer::give(const placed& where) {
     std::uint64_t begin = now_ns();
     int error = lath_index_erase_item(list_, where.key, nullptr);
-    freeing_.add(now_ns() - begin);
+    std::uint64_t spent = now_ns() - begin;
     if (error != 0)
         throw std::logic_error("what was allocated at " + std::to_string(where.key) +
                                " is not there any more");
     used_ -= where.size;
     if (options_.history)
         count_holes(where, &hole_counts::add, &hole_counts::remove);
+    return spent;
+}
+
+replayer::placed replayer::allocate(const operation& o) {
+    std::uint64_t mask = options_.unit - 1, spent = 0;
+    placed where;
+    if (o.size <= UINT64_MAX - mask)
+        where = take((o.size + mask) & ~mask, std::max(o.align, options_.unit),
+                     o.hint.value_or(next_hint_), spent);
+    allocating_.add(spent);
+    without_room_ += where.size == 0;
+    return where;
+}
+
+// Asks for all that is missing; where there is no room for that, for half of it, and so on down to
+// a unit. When there is no room for a unit, what it has got is freed again.
+replayer::placed replayer::allocate_pieces(const operation& o) {
+    const std::uint64_t unit = std::max(o.align, options_.unit), mask = unit - 1;
+    std::uint64_t left = o.size <= UINT64_MAX - mask ? (o.size + mask) & ~mask : 0, spent = 0;
+    std::uint64_t longest = o.most ? std::max(o.most & ~mask, unit) : left;
+    bool room = left != 0;
+    pieces_.clear();
+    while (left && room) {
+        std::uint64_t size = std::min(left, longest);
+        placed piece = take(size, unit, o.hint.value_or(next_hint_), spent);
+        if (piece.size) {
+            pieces_.push_back(piece);
+            left -= size;
+            continue;
+        }
+        room = size > unit;
+        longest = (size / 2 + mask) & ~mask;
+    }
+    allocating_.add(spent);
+    if (!room) {
+        for (const placed& piece : pieces_)
+            give(piece);
+        pieces_.clear();
+        without_room_++;
+        return {};
+    }
+    served_in_pieces_++;
+    all_pieces_ += pieces_.size();
+    placed all{pieces_[0].key, 0};
+    for (const placed& piece : pieces_)
+        all.size += piece.size;
+    return all;
+}
+
+replayer::placed replayer::release(const operation& o) {
+    placed where = live_[o.slot];
+    live_[o.slot] = {};
+    if (where.size)
+        freeing_.add(give(where));
     return where;
 }
 
 replayer::placed replayer::play(const operation& o) {
     placed where;
-    if (o.slot >= live_.size())
-        live_.resize(o.slot + 1);
-    if (o.is_free)
-        where = release(o);
-    else
-        where = live_[o.slot] = allocate(o);
+    if (o.in_pieces) {
+        where = allocate_pieces(o);
+    } else {
+        if (o.slot >= live_.size())
+            live_.resize(o.slot + 1);
+        where = o.is_free ? release(o) : live_[o.slot] = allocate(o);
+    }
     operations_++;
     if (options_.history && operations_ % every_ == 0)
         remember();

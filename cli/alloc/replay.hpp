@@ -71,18 +71,28 @@ public:
     struct placed {
         std::uint64_t key = 0, size = 0; // size 0: there was no room
     };
-    placed play(const operation& o); // of a free: what was freed
+    // Returns what was allocated or freed; of an operation in pieces the first key and the sum of
+    // all sizes.
+    placed play(const operation& o);
+    // What the last operation in pieces got; empty when it found no room.
+    const std::vector<placed>& pieces() const { return pieces_; }
     // Needs options.history, as history() does. At most `most` states over the whole run, evenly
     // spread, the last of them now().
     state now() const;
     std::vector<state> history() const;
     const latencies& allocating() const { return allocating_; }
     const latencies& freeing() const { return freeing_; }
+    // Operations in pieces that found room, and their pieces.
+    std::uint64_t served_in_pieces() const { return served_in_pieces_; }
+    std::uint64_t all_pieces() const { return all_pieces_; }
     std::uint64_t without_room() const { return without_room_; }
 
 private:
     placed allocate(const operation& o);
+    placed allocate_pieces(const operation& o);
     placed release(const operation& o);
+    placed take(std::uint64_t size, std::uint64_t align, std::uint64_t hint, std::uint64_t& spent);
+    std::uint64_t give(const placed& where);
     using hole_change = void (hole_counts::*)(const span&);
     void count_holes(const placed& where, hole_change whole, hole_change part);
     void remember();
@@ -94,6 +104,8 @@ private:
     std::uint64_t pool_bytes_, used_ = 0, operations_ = 0, without_room_ = 0, next_hint_ = 0;
     std::uint64_t every_ = 1; // operations from one remembered state to the next
     std::vector<placed> live_; // by slot
+    std::vector<placed> pieces_;
+    std::uint64_t served_in_pieces_ = 0, all_pieces_ = 0;
     std::vector<state> history_;
     latencies allocating_, freeing_;
     span whole_; // of the pool

@@ -109,6 +109,9 @@ void print_text(std::ostream& out, const outcome& o) {
         << format("%llu allocations (%llu without room), %llu frees", print(o.counts.allocations),
                   print(end.without_room), print(o.counts.frees))
         << (o.interrupted ? "; interrupted there\n" : "\n");
+    if (o.served_in_pieces)
+        out << format("%llu allocations lie in %llu pieces\n", print(o.served_in_pieces),
+                      print(o.pieces));
     if (o.counts.bad)
         out << format("%llu bad lines skipped, the last one ", print(o.counts.bad)) << o.last_error
             << "\n";
@@ -146,6 +149,7 @@ void print_json(std::ostream& out, const outcome& o) {
            {"pool", {{"bytes", size_of(o.space)}, {"ranges", ranges}}},
            {"allocations", o.counts.allocations},
            {"frees", o.counts.frees},
+           {"in_pieces", {{"allocations", o.served_in_pieces}, {"pieces", o.pieces}}},
            {"bad_lines", o.counts.bad},
            {"end", state_json(end)},
            {"hole_sizes", holes},

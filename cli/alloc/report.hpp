@@ -17,6 +17,7 @@ struct outcome {
     reader::counters counts;
     std::string last_error; // of the lines skipped
     std::vector<state> history; // of the prints: never empty
+    std::uint64_t served_in_pieces = 0, pieces = 0;
     const latencies *allocating = nullptr, *freeing = nullptr;
     bool interrupted = false;
 };

@@ -10,6 +10,8 @@ namespace lathcli::alloc {
 namespace {
 
 constexpr std::size_t longest_id = 200;
+// Of a request, by its MAX: each piece is an entry in memory.
+constexpr std::uint64_t most_pieces = 1 << 20;
 
 std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
@@ -73,6 +75,30 @@ void reader::read_allocation(operation& o, const std::vector<std::string_view>& 
     counts_.allocations++;
 }
 
+void reader::read_request(operation& o, const std::vector<std::string_view>& words) {
+    if (words.size() < 2 || words.size() > 4)
+        complain("a request in pieces is: WANT UNIT [MAX [HINT]]");
+    o.in_pieces = true;
+    o.size = number("WANT", words[0]);
+    if (o.size == 0)
+        complain("WANT is 0");
+    o.align = number("UNIT", words[1]);
+    if (o.align == 0 || (o.align & (o.align - 1)))
+        complain("UNIT " + quoted(words[1]) + " is not a power of two");
+    if (words.size() > 2)
+        o.most = number("MAX", words[2]);
+    if (o.most != 0 && o.most < o.align)
+        complain("MAX " + quoted(words[2]) + " is below UNIT");
+    if (o.most != 0 && (o.size - 1) / o.most >= most_pieces)
+        complain("WANT " + quoted(words[0]) + " is more than " + std::to_string(most_pieces) +
+                 " pieces of MAX bytes");
+    if (words.size() > 3)
+        o.hint = number("HINT", words[3]);
+    if (o.hint == 0)
+        o.hint.reset();
+    counts_.allocations++;
+}
+
 bool reader::line(operation& o, std::string_view text) {
     if (in_.too_long() || in_.has_nul())
         complain(in_.too_long() ? "a line too long for a trace" : "a zero byte");
@@ -80,8 +106,12 @@ bool reader::line(operation& o, std::string_view text) {
     if (words.empty())
         return false;
     o = {};
+    if (words[0][0] >= '0' && words[0][0] <= '9') {
+        read_request(o, words);
+        return true;
+    }
     if (words[0] != "a" && words[0] != "f")
-        complain(quoted(words[0]) + " is no operation (a or f)");
+        complain(quoted(words[0]) + " is no operation (a, f or a number)");
     if (words.size() > 1 && words[1].size() > longest_id)
         complain("an ID of more than " + std::to_string(longest_id) + " bytes");
     if (words[0] == "a") {

@@ -4,6 +4,10 @@
 //
 //   a ID SIZE [ALIGN [HINT]]    allocate; ALIGN is a power of two
 //   f ID                        free what ID names
+//   WANT UNIT [MAX [HINT]]      allocate WANT bytes in pieces, which are multiples of UNIT, a power
+//                               of two, and aligned to it; each has at most MAX bytes (0: any), of
+//                               which WANT has 2^20 at most. HINT 0 is none. A line of a replay
+//                               list of Ceph's BlueStore
 //   # a comment, as is everything behind a # in a line
 //
 // ID is any word; it may be used again once it was freed. Numbers as base/numbers.hpp has them:
@@ -26,12 +30,14 @@ struct operation {
     std::size_t slot = 0; // stands for the ID: small numbers, used again
     std::uint64_t size = 0, align = 0;
     std::optional<std::uint64_t> hint;
+    bool in_pieces = false; // without a slot; align is UNIT
+    std::uint64_t most = 0; // bytes of a piece; 0: any
 };
 
 class reader {
 public:
     struct counters {
-        std::uint64_t allocations = 0, frees = 0, bad = 0;
+        std::uint64_t allocations = 0, frees = 0, bad = 0; // allocations: in pieces or not
     };
 
     // skip_bad: lines that make no sense are counted and passed by.
@@ -47,6 +53,7 @@ public:
 private:
     bool line(operation& o, std::string_view text); // false: nothing on it
     void read_allocation(operation& o, const std::vector<std::string_view>& words);
+    void read_request(operation& o, const std::vector<std::string_view>& words);
     std::uint64_t number(const char* what, std::string_view text) const;
     [[noreturn]] void complain(const std::string& what) const;
 

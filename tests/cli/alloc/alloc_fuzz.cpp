@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Any bytes as a trace and as an extents dump: operations within their limits, slots that are live
-// once, errors as exceptions, and skipping bad lines finds at least what stopping at them found.
+// Any bytes as a trace, as an extents dump and as a dump of free extents: operations within their
+// limits, slots that are live once, errors as exceptions, and skipping bad lines finds at least
+// what stopping at them found.
 #include "alloc/pool.hpp"
 #include "alloc/trace.hpp"
 
@@ -26,6 +27,12 @@ std::uint64_t read_all(std::string_view bytes, bool skip_bad) {
     std::uint64_t operations = 0;
     try {
         for (alloc::operation o; in.next(o); operations++) {
+            if (o.in_pieces) {
+                expect(o.size > 0 && o.align > 0 && (o.align & (o.align - 1)) == 0);
+                expect((o.most == 0 || o.most >= o.align) && o.hint != 0 && !o.is_free);
+                expect(o.most == 0 || (o.size - 1) / o.most < (1u << 20));
+                continue;
+            }
             if (o.is_free) {
                 expect(live.erase(o.slot) == 1);
                 continue;
@@ -54,6 +61,20 @@ void check_pool(const std::vector<alloc::span>& taken) {
         expect(s.first % 4096 == 0 && s.last % 4096 == 4095 && s.first <= s.last);
 }
 
+// Free extents are in order, apart, and within what is counted in the unit.
+void check_dump(const std::string& bytes) {
+    std::istringstream in{bytes};
+    try {
+        auto dump = alloc::read_dump("fuzz", in);
+        expect(dump.unit > 0 && (dump.unit & (dump.unit - 1)) == 0);
+        for (std::size_t i = 0; i < dump.free.size(); i++)
+            expect(dump.free[i].first <= dump.free[i].last &&
+                   (i == 0 || dump.free[i].first - 1 > dump.free[i - 1].last));
+    } catch (const std::runtime_error& e) {
+        expect(std::string(e.what()).starts_with("fuzz: "));
+    }
+}
+
 // The same spans as a pool: in order and apart, of the size they have together; or two of them
 // overlap.
 void check_made(const std::vector<alloc::span>& spans) {
@@ -61,7 +82,7 @@ void check_made(const std::vector<alloc::span>& spans) {
     for (const auto& s : spans)
         bytes = alloc::size_of({s}) > UINT64_MAX - bytes ? UINT64_MAX : bytes + alloc::size_of({s});
     try {
-        auto made = alloc::make_pool(spans);
+        auto made = alloc::make_pool(spans, "fuzz");
         for (std::size_t i = 1; i < made.size(); i++)
             expect(made[i].first > made[i - 1].last && made[i].first - 1 > made[i - 1].last);
         expect(alloc::size_of(made) == bytes);
@@ -79,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         alloc::parse_span(std::string(bytes));
     } catch (const std::runtime_error&) {
     }
+    check_dump(std::string(bytes));
     std::vector<alloc::span> taken;
     try {
         std::istringstream in{std::string(bytes)};

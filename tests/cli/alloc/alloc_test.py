@@ -25,7 +25,7 @@ def check(what, ok, detail=""):
 
 
 def lath(*args, expect=0, stdin=None):
-    out = subprocess.run([LATH, "alloc", *map(str, args)], capture_output=True, text=True, input=stdin, timeout=60)
+    out = subprocess.run([LATH, "alloc", *map(str, args)], capture_output=True, text=True, input=stdin, timeout=300)
     check(f"exit code of {args}", out.returncode == expect, f"{out.returncode}, expected {expect}: {out.stderr}")
     return out
 
@@ -135,7 +135,7 @@ def against_model(scratch):
         pool = ",".join(f"{a}-{b + 1}" for a, b in ranges)
         report = os.path.join(scratch, "report.json")
         done = subprocess.run([LATH, "alloc", "--pool", pool, "--unit", str(unit), "--policy", policy, "--placement", "-",
-                               "--json", report, *map(str, options), trace], capture_output=True, text=True, timeout=60)
+                               "--json", report, *map(str, options), trace], capture_output=True, text=True, timeout=300)
         model = Model(ranges, unit, policy, limits, below)
         placed, without = {}, 0
         for line, answer in zip(lines, done.stdout.splitlines(), strict=True):
@@ -186,10 +186,98 @@ def outputs(scratch):
     check("up to 2^64", places.stdout == "a x 0xffffffffffffe000 0x2000\n", places.stdout)
 
 
+def dump_of(extents, capacity=2**20, unit=4096):
+    """as `ceph daemon osd.N bluestore allocator dump block` prints it"""
+    return {"capacity": capacity, "alloc_unit": unit, "alloc_type": "hybrid", "alloc_name": "block",
+            "extents": [{"offset": hex(first), "length": hex(length)} for first, length in extents]}
+
+
+def pieces_fit(free, lines, answers):
+    """Each line WANT UNIT MAX got its bytes in pieces as it asked for, out of the free ranges; or had no room, though
+    a piece of one unit would have been missing. Takes them. Returns how many had no room, how many pieces there are and
+    their bytes."""
+    without = pieces = served = 0
+    for line, answer in zip(lines, answers, strict=True):
+        want, unit, most = (int(word, 0) for word in line.split())
+        got = answer.split()
+        check(f"answer to {line}", got[:2] == ["r", str(want)], answer)
+        units = sum(max(0, last // unit * unit - -(-first // unit) * unit) for first, last in free)
+        if got[2] == "-":
+            check(f"no room for {line}", units < want, f"{units} bytes in whole units")
+            without += 1
+            continue
+        placed = [(int(key, 16), int(size, 16)) for key, size in zip(got[2::2], got[3::2], strict=True)]
+        check(f"{line} is served", sum(size for _, size in placed) == -(-want // unit) * unit, answer)
+        for key, size in placed:
+            check(f"piece of {line}", key % unit == 0 and size % unit == 0 and size <= (most or size), answer)
+            inside = [r for r in free if r[0] <= key and key + size <= r[1]]
+            check(f"{line} lies in free space", len(inside) == 1, answer)
+            for first, last in inside:
+                free.remove((first, last))
+                free += [r for r in ((first, key), (key + size, last)) if r[0] < r[1]]
+        pieces += len(placed)
+        served += sum(size for _, size in placed)
+    return without, pieces, served
+
+
+def dumps(scratch):
+    """the free extents of a disk as the pool, and a replay list on it"""
+    rng = random.Random(2)
+    dump, report = os.path.join(scratch, "osd.json"), os.path.join(scratch, "report.json")
+    for policy in POLICIES:
+        extents, at = [], 0
+        for _ in range(200):
+            at += 4096 * rng.randrange(1, 9)
+            extents.append((at, 4096 * rng.choice([1, 2, 15, 30, 40])))
+            at += extents[-1][1]
+        with open(dump, "w", encoding="utf-8") as file:
+            json.dump(dump_of(extents, at + 4096), file)
+        lines = [f"{rng.choice([4096, 65536, 200000, 0x100000])} {unit} {rng.choice([0, unit, 4 * unit])}"
+                 for unit in (rng.choice([4096, 65536]) for _ in range(60))]
+        done = subprocess.run([LATH, "alloc", "--dump", dump, "--policy", policy, "--placement", "-", "--json", report, "-"],
+                              capture_output=True, text=True, input="\n".join(lines), timeout=300)
+        without, pieces, served = pieces_fit([(a, a + n) for a, n in extents], lines, done.stdout.splitlines())
+        check("some have room, some have not", 0 < without < 60 < pieces and done.returncode == 4, f"{without} {pieces}")
+        with open(report, encoding="utf-8") as file:
+            told = json.load(file)
+        check("report of pieces", told["in_pieces"] == {"allocations": 60 - without, "pieces": pieces} and
+              told["end"]["without_room"] == without and told["context"]["unit"] == 4096, str(told["in_pieces"]))
+        check("what had no room is free again", told["end"]["used"] == served, str(told["end"]))
+    text = lath("--dump", dump, "-", stdin="65536 4096\n").stdout
+    check("text of pieces", "1 allocations lie in" in text, text)
+    largest = lath("--dump", dump, "--unit", "64K", "--placement", "-", "-", stdin="a x 64K\nf x\n64K 4096\n").stdout
+    check("--unit is above that of the dump", all(int(line.split()[2], 16) % 65536 == 0 for line in largest.splitlines()))
+
+    for text, message in ((json.dumps(dump_of([(4096, 0)])), "free extent 1, at 4096, is empty"),
+                          (json.dumps(dump_of([(0, 1), (2**20, 1)])), "free extent 2, at 1048576, is empty or ends beyond"),
+                          (json.dumps(dump_of([(0, 1), (2**20 - 1, 2)])), "free extent 2, at 1048575"),
+                          (json.dumps(dump_of([(0, 8192), (4096, 1)])), "overlap at 4096"), ("{}", "alloc_unit"),
+                          (json.dumps(dump_of([], unit=3)), "not a power of two"), ("\n[", "not the JSON of `bluestore allocator dump`: parse error at line 2"),
+                          (json.dumps(dump_of([(0, 1), (8, 1)])).replace("0x8", "8 "), 'free extent 2: "offset" is not a number'),
+                          (json.dumps(dump_of([])).replace("4096", '"0xq"'), "not a number")):
+        with open(dump, "w", encoding="utf-8") as file:
+            file.write(text)
+        out = lath("--dump", dump, "-", expect=1, stdin="")
+        check(f"{text} is refused", message in out.stderr and "osd.json: " in out.stderr, out.stderr)
+    with open(dump, "w", encoding="utf-8") as file:
+        json.dump(dump_of([]), file)
+    out = lath("--dump", dump, "-", expect=105, stdin="")
+    check("a full disk is no pool", "pool is empty" in out.stderr, out.stderr)
+    for other in (("--pool", "0-9"), ("--extents", dump)):
+        out = subprocess.run([LATH, "alloc", "--dump", dump, *other, "-"], input="", capture_output=True, text=True, timeout=300)
+        check(f"--dump with {other[0]}", out.returncode >= 100 and "excludes" in out.stderr, f"{out.returncode} {out.stderr}")
+    out = lath("--dump", os.path.join(scratch, "missing.json"), "-", expect=1, stdin="")
+    check("a dump that is not there", "missing.json" in out.stderr, out.stderr)
+
+
 def wrong_input(scratch):
     pool = ("--pool", "0-1M")
     for line, message in (("a x", "an allocation is"), ("a x 0", "size 0"), ("a x 12 3", "not a power of two"),
                           ("a x 9Q", "not a number"), ("a x 1 1 1 1", "an allocation is"), ("b x", "no operation"),
+                          ("4096", "a request in pieces is"), ("0 1", "WANT is 0"), ("1x 1", "WANT '1x' is not a number"),
+                          ("8 3", "UNIT '3' is not"), ("8 0", "UNIT '0' is not"), ("8 8 4", "MAX '4' is below"),
+                          ("8 8 8 x", "HINT 'x' is not a number"), ("1 1 1 1 1", "a request in pieces is"),
+                          ("1T 1 1", "WANT '1T' is more than 1048576 pieces"), ("1048577 1 1", "more than 1048576"),
                           ("f x", "not allocated"), ("f", "a free is"), ("a x 4\na x 4", "in use"),
                           ("a x 16E", "below 2^64"), ("a " + "i" * 300 + " 4", "ID of more")):
         text = "# line one\n" + line + "\na good 4\n"
@@ -254,6 +342,7 @@ with tempfile.TemporaryDirectory() as where:
     golden()
     against_model(where)
     outputs(where)
+    dumps(where)
     wrong_input(where)
     long_trace(where)
     interrupt()
