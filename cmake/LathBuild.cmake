@@ -17,6 +17,12 @@ add_compile_options("$<$<COMPILE_LANGUAGE:C>:${lath_c_warnings}>" "$<$<COMPILE_L
 if(LATH_SANITIZE)
   add_compile_options(-fsanitize=${LATH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${LATH_SANITIZE})
+  # GNU ld takes four times as long for such programs
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=lld LATH_HAVE_LLD)
+  if(LATH_HAVE_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
 endif()
 if(LATH_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)

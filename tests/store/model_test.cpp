@@ -111,7 +111,7 @@ private:
 
     void get(const std::string& k) {
         auto there = model_.map.find(k);
-        std::string buf(300000, 'x');
+        std::string buf((there == model_.map.end() ? 0 : there->second.size()) + 100, 'x');
         std::size_t room = random_() % 4 ? buf.size() : random_() % 20;
         std::int64_t n = lath_store_get(store_, model_.key(k), buf.data(), room);
         if (there == model_.map.end()) {
@@ -174,7 +174,7 @@ private:
 
     void get_or_set(const std::string& k, const std::string& v) {
         auto [there, is_new] = model_.map.emplace(k, v);
-        std::string buf(300000, 'x');
+        std::string buf(there->second.size() + 100, 'x');
         int added = -1;
         std::int64_t n = lath_store_get_or_set(store_, model_.key(k), v.data(), v.size(),
                                                buf.data(), buf.size(), &added);

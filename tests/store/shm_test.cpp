@@ -94,10 +94,9 @@ int set(lath_store* s, lath_store_key key, const std::string& v) {
 }
 
 std::string get(lath_store* s, lath_store_key key) {
-    std::string v(200000, '\0');
+    static std::string v(200000, '\0'); // made once: a sanitizer maps and unmaps it
     std::int64_t n = lath_store_get(s, key, v.data(), v.size());
-    v.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
-    return n < 0 ? gone : v;
+    return n < 0 ? gone : v.substr(0, static_cast<std::size_t>(n));
 }
 
 void whole(lath_store* s) {
