@@ -382,17 +382,19 @@ def interrupted(scratch):
             check(f"load, SIG{name}", child.wait(60) == 130 and "1000 entries of 1001 lines" in said, f"{child.returncode} {said}")
         check(f"load, SIG{name}: saved", run("store", "file:" + db, "count").stdout == "1000\n")
     log = "fio version 2 iolog\n" + "".join(f"f read {i * 8192} 4096\n" for i in range(300))
-    for command, text, word in ((["replay", "-"], log + "half", "300 requests"),
-                                (["alloc", "--pool", "0-1G", "-"], "".join(f"a n{i} 4096\n" for i in range(300)) + "a ", "300 alloc")):
+    allocations = "".join(f"a n{i} 4096\n" for i in range(300)) + "a "
+    for command, text, word, name in ((["replay", "-"], log + "half", "300 requests", "TERM"),
+                                      (["alloc", "--pool", "0-1G", "-"], allocations, "300 alloc", "TERM"),
+                                      (["alloc", "--pool", "0-1G", "-"], allocations, "300 alloc", "INT")):
         with subprocess.Popen([LATH, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
             child.stdin.write(text)
             child.stdin.flush()
             end = time.monotonic() + 20  # until it has taken all and waits
             while time.monotonic() < end and waits(child.pid) is False:
                 time.sleep(0.02)
-            child.send_signal(signal.SIGTERM)
+            child.send_signal(signal.Signals[f"SIG{name}"])
             out, said = child.communicate(timeout=60)
-            check(f"{command[0]}, SIGTERM", child.returncode == 130 and "interrupted there" in out and word in out,
+            check(f"{command[0]}, SIG{name}", child.returncode == 130 and "interrupted there" in out and word in out,
                   f"{child.returncode} {out[:200]} {said}")
     with subprocess.Popen([LATH, "store", "mem:"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as child:

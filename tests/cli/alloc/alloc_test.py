@@ -5,11 +5,9 @@ import csv
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree
 
 LATH, SAMPLES = sys.argv[1:3]
@@ -326,18 +324,6 @@ def long_trace(scratch):
     check("the bad line in the middle is named", "long.trace:100001: " in out.stderr, out.stderr)
 
 
-def interrupt():
-    """what came until the signal is reported"""
-    child = subprocess.Popen([LATH, "alloc", "--pool", "0-1M", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    child.stdin.write("a x 4K\n" * 1)
-    child.stdin.flush()
-    time.sleep(0.3)
-    child.send_signal(signal.SIGINT)
-    time.sleep(0.1)
-    out = child.communicate(timeout=20)[0]
-    check("interrupted", child.returncode == 130 and "interrupted there" in out, f"{child.returncode} {out}")
-
-
 with tempfile.TemporaryDirectory() as where:
     golden()
     against_model(where)
@@ -345,5 +331,4 @@ with tempfile.TemporaryDirectory() as where:
     dumps(where)
     wrong_input(where)
     long_trace(where)
-    interrupt()
 sys.exit(1 if failures else 0)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 LATH = sys.argv[1]
 passed, failed, skipped = 0, 0, 0
@@ -252,9 +253,17 @@ def bad_input(top):
         skip("message without FIEMAP", f"/dev/shm is {kind or 'absent'}, not a writable tmpfs")
 
 
+def catches(pid, number):
+    """Whether the process has a handler for the signal."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return any(line.startswith("SigCgt:") and int(line.split()[1], 16) >> number - 1 & 1 for line in file)
+
+
 def interruption():
     child = subprocess.Popen([LATH, "extents", "/"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    while child.poll() is None and not catches(child.pid, signal.SIGINT):
+        time.sleep(0.01)
     try:
         child.wait(0.1)
     except subprocess.TimeoutExpired:
