@@ -79,7 +79,7 @@ void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 
 	unlock_changed(first, last);
 	if (apart) { /* half-dead leaves stand before last in the parent too: no separator moves
 			past them */
-		merge_half_dead(tree, key, end);
+		merge_half_dead(tree, first, key, end, to);
 		last = locate(tree, key, FOR_READ, &lockword); /* it may have been merged, too */
 	}
 	post_low(tree, last);

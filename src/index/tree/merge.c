@@ -48,6 +48,71 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 	WRITE_ONCE(right->lockword, READ_ONCE(right->lockword) | NODE_DEAD);
 }
 
+bool absorb_right(struct tree *tree, struct node *left)
+{
+	struct node *right = READ_ONCE(left->right);
+
+	LATH_ASSERT(node_is_locked(left));
+	if (!right || !READ_ONCE(right->no_downlink) || !node_half_dead(right))
+		return false;
+	node_lock(right);
+	if (!node_half_dead(right) || !lath_fetch_clear(&right->no_downlink)) {
+		node_unlock_clean(right);
+		return false;
+	}
+	WRITE_ONCE(left->right, right->right);
+	/* however left is unlocked, it has changed */
+	WRITE_ONCE(left->lockword, READ_ONCE(left->lockword) + NODE_VERSION);
+	WRITE_ONCE(right->lockword, READ_ONCE(right->lockword) | NODE_DEAD);
+	node_unlock(right);
+	node_retire(tree, POOL_LEAF, right);
+	lath_fetch_add(&tree->merges, 1);
+	return true;
+}
+
+/* Absorb what can be of the half-dead leaves right of `leaf`, up to the next one that covers keys.
+ */
+static void absorb_run(struct tree *tree, struct node *leaf)
+{
+	do {
+		node_lock(leaf);
+		while (!(READ_ONCE(leaf->lockword) & NODE_DEAD) && absorb_right(tree, leaf))
+			;
+		node_unlock_clean(leaf);
+		leaf = leaf_right(leaf);
+	} while (leaf && node_half_dead(leaf));
+}
+
+/* Erase the downlinks of half-dead leaves with separators of [key, last] in the parent that covers
+ * `at`, but for the parent's first one. Returns the last key of the parent, or KEY_MAX if there is
+ * none. */
+static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
+{
+	struct node *up = level_lock(tree, at, 1);
+	u64 live, ret;
+	bool any = false;
+
+	if (!up)
+		return KEY_MAX;
+	ret = up->last;
+	for (live = up->live & (up->live - 1); live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		struct node *child = node_child(up, i);
+
+		if (node_key(up, i) >= key && node_key(up, i) <= last && node_half_dead(child)) {
+			node_erase(up, i);
+			/* alive until this is claimed: its downlink was here, under the lock */
+			WRITE_ONCE(child->no_downlink, 1);
+			any = true;
+		}
+	}
+	if (any)
+		node_unlock(up);
+	else
+		node_unlock_clean(up);
+	return ret;
+}
+
 /* A merge under way. */
 struct merging {
 	struct tree *tree;
@@ -67,6 +132,8 @@ static struct node *merge_children(struct merging *m, int i, int j)
 	left = node_child(m->up, (unsigned int)i);
 	right = node_child(m->up, (unsigned int)j);
 	node_lock(left);
+	while (absorb_right(m->tree, left))
+		;
 	if (left->right != right) { /* a node without a downlink is between them */
 		node_unlock_clean(left);
 		return NULL;
@@ -208,10 +275,15 @@ static u64 merge_at(struct tree *tree, u64 key)
 	}
 }
 
-void merge_half_dead(struct tree *tree, u64 key, u64 end)
+void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u64 to)
 {
-	u64 last;
+	u64 last, at, lockword;
 
+	for (at = key; (last = drop_downlinks(tree, at, key, to)) < end; at = last + 1)
+		;
+	if (node_half_dead(first) && key)
+		first = locate(tree, key - 1, FOR_READ, &lockword);
+	absorb_run(tree, first);
 	for (;;) {
 		last = merge_at(tree, key);
 		if (last >= end)

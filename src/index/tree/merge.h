@@ -16,8 +16,13 @@ static inline bool node_sparse(unsigned int count)
 /* The leaf that covers `key` has become sparse: remember it, and look at one remembered earlier. In
  * a read-side critical section, no lock held. */
 void merge_later(struct tree *tree, u64 key);
-/* A range [key, end] was put across fences, and leaves may have become half-dead: merge them.
- * Conditions as above. */
-void merge_half_dead(struct tree *tree, u64 key, u64 end);
+/* A range [key, end] was put across fences: it begins in the leaf `first` and lies in a leaf that
+ * covers the keys up to `to`. Leaves from the first one on may have become half-dead: unlink them,
+ * but for the first children of their parents, which are merged with what follows. The caller
+ * corrects the summaries of level 1 for the keys up to `to`. Conditions as above. */
+void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u64 to);
+/* If the right sibling of the locked leaf is half-dead and has no downlink, unlink it and return
+ * true. The leaf stays locked; it has changed then. In a read-side critical section. */
+bool absorb_right(struct tree *tree, struct node *left);
 
 #endif /* LATH_INDEX_MERGE_H */

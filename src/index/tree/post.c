@@ -177,9 +177,41 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 	return p->reserve && READ_ONCE(up->no_downlink);
 }
 
-/* Add an entry. If `up` is full and there is no spare node yet, get one and decide again. */
-static bool post_add(struct posting *p, struct node *up, u64 low)
+/* p->node covers the low fence of up's right sibling, whose first child begins further left:
+ * redirect that downlink to p->node, and post the other child next. Returns false, with `up` still
+ * locked, if that is not so. */
+static bool post_first(struct posting *p, struct node *up, unsigned int at, u64 low)
 {
+	struct node *right, *other;
+	unsigned int i;
+	bool ret;
+
+	if (node_after(up, (int)at) >= 0 || !up->right || READ_ONCE(p->node->last) <= up->last)
+		return false;
+	right = lock_right(up);
+	i = __ffs64(right->live);
+	other = node_child(right, i);
+	ret = READ_ONCE(other->low) < low && claim_posting(p->node);
+	if (!ret) {
+		node_unlock_clean(right);
+		return false;
+	}
+	WRITE_ONCE(right->pair[i].value, (u64)(uintptr_t)p->node);
+	WRITE_ONCE(other->no_downlink, 1); /* alive: its downlink is in `right`, which is locked */
+	change_child(p->tree, right, i);
+	low = right->low;
+	node_unlock(right);
+	node_unlock_clean(up);
+	change_levels(p->tree, READ_ONCE(other->low), low, node_level(up), node_level(up), true);
+	p->node = other;
+	return true;
+}
+
+/* Add an entry. If `up` is full and there is no spare node yet, get one and decide again. */
+static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 low)
+{
+	if (post_first(p, up, at, low))
+		return true;
 	if (node_full(up) && !p->spare) {
 		node_unlock_clean(up);
 		p->spare = reserve_take_inner(p->tree, p->reserve);
@@ -221,7 +253,8 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 static bool post_step(struct posting *p)
 {
 	struct node *node = p->node, *up;
-	bool may_add = p->reserve && READ_ONCE(node->no_downlink);
+	/* a half-dead leaf without a downlink waits to be absorbed (tree/merge.c) */
+	bool may_add = p->reserve && READ_ONCE(node->no_downlink) && !node_half_dead(node);
 	unsigned int level = node_level(node) + 1, at;
 	u64 low = READ_ONCE(node->low);
 	int entry;
@@ -240,7 +273,7 @@ static bool post_step(struct posting *p)
 	case POST_BOUNDARY:
 		return post_boundary(p, up, low);
 	case POST_ADD:
-		return post_add(p, up, low);
+		return post_add(p, up, at, low);
 	case POST_LOWER:
 		node_erase(up, (unsigned int)entry);
 		return post_insert(p, up, low);

@@ -12,6 +12,7 @@
  * The level above is told afterwards, with no lock held below (post.c).
  */
 #include "index/tree/redistribute.h"
+#include "index/tree/merge.h"
 #include "index/tree/change.h"
 #include "index/tree/post.h"
 
@@ -59,11 +60,14 @@ static bool group_has_room(const struct group *group)
 }
 
 /* Lock right siblings until the group has room or is as large as it may be. */
-static void lock_group(struct group *group, unsigned int limit)
+static void lock_group(struct tree *tree, struct group *group, unsigned int limit)
 {
 	while (group->n < limit && !group_has_room(group)) {
-		struct node *right = READ_ONCE(group->leaf[group->n - 1]->right);
+		struct node *last = group->leaf[group->n - 1], *right;
 
+		while (absorb_right(tree, last))
+			;
+		right = READ_ONCE(last->right);
 		if (!right)
 			return;
 		node_prefetch(right); /* all of it will be moved */
@@ -241,7 +245,7 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last && leaf->live);
 	if (room == ROOM_SHARE)
-		lock_group(&group, group_limit(tree));
+		lock_group(tree, &group, group_limit(tree));
 	if (room == ROOM_APPEND || !group_has_room(&group)) {
 		fresh = take_leaf(tree, &group, reserve, &ret);
 		if (!fresh)
