@@ -28,8 +28,13 @@
  *
  * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts
  * them). Where summaries are not exact (alignments above 2^31, sizes with more than ten significant
- * bits) candidates are tested in turn. BEST looks at every leaf that may hold the request. Memory:
- * 128 bytes more per leaf, 5,248 bytes more per inner node.
+ * bits) candidates are tested in turn. BEST goes by an index of the free runs in the order of their
+ * lengths. The first call that looks at more than 64 nodes makes it (not in the kernel, and not with
+ * LATH_SHARED); from then on every change of the free space updates it. BEST then looks at the runs
+ * from the requested length on, in turn, until one has an aligned place inside the limits. After 64
+ * of them, or without memory for that index, it looks at every leaf that may hold the request.
+ * Memory: 128 bytes more per leaf, 5,248 bytes more per inner node; the index by length takes 18 to
+ * 25 bytes per free run.
  */
 #ifndef LATHWORK_HOLE_H
 #define LATHWORK_HOLE_H

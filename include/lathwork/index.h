@@ -31,6 +31,7 @@
  *   I10 every item is found by a descent from the root                                         [5]
  *   I11 with LATH_HOLES, no summary of free space hides a hole (lathwork/hole.h)               [5]
  *   I12 with LATH_HOLES, every summary is known. Not checked while nodes lack a downlink       [6]
+ *   I13 with LATH_HOLES, every free run is in the index by length, if there is one             [5]
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
  *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,

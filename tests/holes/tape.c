@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "index/block/node.h"
+#include "index/holes/lengths.h"
 
 /* Where the requests of a tape lie: `units` units of `unit` keys from `low` on. */
 struct space {
@@ -270,5 +271,6 @@ int tape_run(struct tape *tape)
 
 	config.flags = LATH_HOLES | (next_byte(tape) % 2 ? LATH_NODE_EACH : 0);
 	space = &spaces[next_byte(tape) % (sizeof(spaces) / sizeof(spaces[0]))];
+	lath_lengths_least = next_byte(tape) % 4 ? 0 : 64;
 	return list_run(tape, &config, NULL, play_one);
 }

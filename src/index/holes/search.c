@@ -14,6 +14,7 @@
  */
 #include "lathwork/hole.h"
 #include "index/holes/gap.h"
+#include "index/holes/lengths.h"
 #include "index/tree/insert.h"
 #include "index/tree/locate.h"
 #include "index/tree/lookup.h"
@@ -108,7 +109,7 @@ static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
 static __always_inline void lower_node(struct search *s, struct node *node, u64 lockword)
 {
 	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
-		gap_lower_node(s->tree, node, lockword);
+		gap_lower_node(s->tree, node, lockword, s->slot);
 }
 
 /* The run behind the last item of all, or in front of the first one. */
@@ -395,7 +396,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 		}
 	}
 	if (!s->best && (i != p->first || p->whole))
-		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
+		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword, s->slot);
 	return HOLE_ON;
 }
 
@@ -518,6 +519,24 @@ static bool search_near(struct search *s, u64 low, u64 last, u64 hint)
 	return above || below;
 }
 
+/* The shortest hole in [low, last]: by the second index, or else by reading every leaf that may
+ * hold one. */
+static bool search_best(struct search *s, const struct lath_hole_request *want, u64 low, u64 last)
+{
+	bool found;
+
+	if (low > last || last - low < s->size - 1)
+		return false;
+	if (lengths_ready(s->tree) && lengths_find(s->tree, want, low, last, &s->found, &s->nodes))
+		return true;
+	if (!search_span(s, low, last, true)) /* there is none at all */
+		return false;
+	s->best = true;
+	found = search_span(s, low, last, true);
+	s->best = false;
+	return found;
+}
+
 /* Search [low, last] once, by the policy. */
 static bool search_within(struct search *s, const struct lath_hole_request *want, u64 low, u64 last)
 {
@@ -531,8 +550,9 @@ static bool search_within(struct search *s, const struct lath_hole_request *want
 		return search_near(s, low, last, want->hint);
 	case LATH_HOLE_EXACT:
 		return search_span(s, want->hint, want->hint + (s->size - 1), true);
+	case LATH_HOLE_BEST:
+		return search_best(s, want, low, last);
 	default:
-		s->best = want->policy == LATH_HOLE_BEST;
 		return search_span(s, low, last, true);
 	}
 }
@@ -586,6 +606,8 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 	ret = find(&s, want, value, insert ? &reserve : NULL);
 	gap_count(tree, s.nodes);
 	call_exit(tree);
+	if (want->policy == LATH_HOLE_BEST)
+		lengths_consider(tree, s.nodes);
 	if (!ret)
 		*key = s.found;
 	return ret;

@@ -14,6 +14,8 @@
  *   change_child      an entry of a locked inner node leads to another child than before
  *   change_erased     an item left a locked leaf. Returns false if the nodes above must be told:
  *                     then call change_raise without locks
+ *   change_inserted   [key, key + size) was free and is not any more. No lock held
+ *   change_vacated    the keys of these adjacent items are free now. No lock held
  *   change_raise      tell all nodes above the leaf that covers key
  *   change_levels     tell the nodes of levels [from, to] that cover keys of [first, last], and go
  *                     on upwards while something changes. No lock held, in a read-side critical
@@ -33,6 +35,7 @@
 
 #include "index/hint/hint.h"
 #include "index/holes/gap.h"
+#include "index/holes/lengths.h"
 
 static inline void change_begin(struct tree *tree)
 {
@@ -75,6 +78,16 @@ static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned 
 {
 	LATH_ASSERT(node_is_locked(leaf));
 	return !tree->holes || gap_erased(tree, leaf, i, &up->gap);
+}
+
+static inline void change_inserted(struct tree *tree, u64 key, u64 size)
+{
+	lengths_inserted(tree, key, size);
+}
+
+static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)
+{
+	lengths_erased(tree, items, n);
 }
 
 static inline void change_raise(struct tree *tree, const struct change_up *up)

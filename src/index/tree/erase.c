@@ -26,14 +26,16 @@ static void note_sparse(struct tree *tree, u64 key)
 static __always_inline void erase_entry(struct tree *tree, struct node *leaf, int i,
 					struct lath_item *old)
 {
-	u64 key = node_key(leaf, (unsigned int)i);
+	struct lath_item item;
 	struct change_up up;
 	unsigned int count;
 	bool promised;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
+	if (old || tree->holes)
+		item_of(leaf, (unsigned int)i, tree->ranges, &item);
 	if (old)
-		item_of(leaf, (unsigned int)i, tree->ranges, old);
+		*old = item;
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
@@ -43,8 +45,9 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	if (!promised)
 		raise_summaries(tree, &up);
 	change_end(tree);
+	change_vacated(tree, &item, 1);
 	if (unlikely(count == NODE_CAP / 4 || !count))
-		note_sparse(tree, key);
+		note_sparse(tree, item.key);
 }
 
 void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)

@@ -41,6 +41,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
 	finish_cover(tree, first, last, item->key, end);
+	change_inserted(tree, item->key, item->size);
 	return LEAF_DONE;
 }
 

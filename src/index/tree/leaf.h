@@ -9,7 +9,7 @@
 #ifndef LATH_INDEX_LEAF_H
 #define LATH_INDEX_LEAF_H
 
-#include "index/tree/tree.h"
+#include "index/tree/change.h"
 
 /* What became of a change to a leaf. The names say when the leaf is still locked. */
 enum leaf_result {
@@ -60,6 +60,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 		return LEAF_FULL_LOCKED;
 	node_insert(leaf, rank, key, item->size, item->value, ranges);
 	node_unlock(leaf);
+	change_inserted(tree, key, item->size);
 	return LEAF_DONE;
 }
 

@@ -118,6 +118,7 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 		top = above;
 	}
 	smp_store_release(&tree->root, top); /* pairs with the load in descend */
+	lengths_outdated(tree);
 	return 0;
 
 no_memory:

@@ -48,6 +48,8 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 		node_unlock_clean(leaf);
 	}
 	change_end(tree);
+	if (n)
+		change_vacated(tree, carry, n);
 	if (n && (!count || (node_sparse(count) && !node_sparse(count + n))))
 		merge_later(tree, key);
 	return n;
@@ -185,6 +187,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			node_unlock(first);
 		else
 			finish_cover(tree, first, last, key, end);
+		change_inserted(tree, key, item->size);
 		return 0;
 	}
 }

@@ -10,8 +10,9 @@
 /* Change the size of entry i of a locked leaf that also covers its new end. Unlocks. */
 static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, u64 size)
 {
-	bool shrinks = size < leaf->size[i];
-	u64 key = node_key(leaf, i);
+	u64 key = node_key(leaf, i), was = leaf->size[i];
+	struct lath_item rest = { .key = key + size, .size = was - size };
+	bool shrinks = size < was;
 
 	if (shrinks)
 		change_begin(tree);
@@ -20,6 +21,9 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	if (shrinks) {
 		change_freed(tree, key);
 		change_end(tree);
+		change_vacated(tree, &rest, 1);
+	} else if (size > was) {
+		change_inserted(tree, key + was, size - was);
 	}
 }
 
@@ -36,6 +40,8 @@ static void resize_across(struct tree *tree, struct node *first, struct node *la
 	cover_from(first, last, item.key);
 	node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
 	finish_cover(tree, first, last, item.key, item.key + size - 1);
+	if (size > item.size)
+		change_inserted(tree, item.key + item.size, size - item.size);
 }
 
 /* Does the entry after i in the leaf begin at or before `end`? */

@@ -158,6 +158,7 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 		call_for_items(tree, each, arg);
 	if (tree->each)
 		free_nodes(tree);
+	lengths_fini(tree);
 	hint_fini(tree);
 	pools_fini(tree);
 	fingers_fini(tree);
@@ -225,6 +226,15 @@ uint64_t lath_index_count(struct lath_index *index)
 	return count;
 }
 
+/* All memory that the tree has obtained. */
+static u64 bytes_of(struct tree *tree)
+{
+	struct tree *lengths = lengths_tree(tree);
+
+	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
+	       hint_bytes(tree) + (lengths ? sizeof(struct lengths) + bytes_of(lengths) : 0);
+}
+
 void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats)
 {
 	struct tree *tree = tree_of(index);
@@ -234,7 +244,7 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	memset(stats, 0, sizeof(*stats));
 	pool_stats(&tree->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
 	pool_stats(&tree->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
-	stats->bytes += hint_bytes(tree);
+	stats->bytes = bytes_of(tree);
 	lath_reader_enter(tree->rcu);
 	stats->levels = node_level(smp_load_acquire(&tree->root)) + 1; /* pairs with add_root */
 	for (level = stats->levels; level-- > 0;) {

@@ -59,6 +59,7 @@ struct pool {
 
 struct fingers;
 struct hint;
+struct lengths;
 
 /* Counters of changes in flight, one stripe per thread or processor (holes/gap.h). */
 #define GAP_STRIPES 16
@@ -92,6 +93,7 @@ struct tree {
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
 	struct stripe *stripe;	   /* GAP_STRIPES of them with LATH_HOLES, else NULL */
 	struct hint *hint;	   /* the hint table while it is worth using, else NULL */
+	struct lengths *lengths;   /* the free runs by length (holes/lengths.h), or NULL */
 
 	/* written on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));

@@ -9,9 +9,11 @@
  *   4  I7-I9: inner nodes
  *   5  I10:   every item is found by a descent from the root
  *      I11:   no summary hides a hole from a search (LATH_HOLES)
+ *      I13:   every free run is in the index by length, if there is one (LATH_HOLES)
  *   6  I12:   every summary is known; the report says how many promise too much
  */
 #include "index/holes/gap.h"
+#include "index/holes/lengths.h"
 #include "index/tree/tree.h"
 
 struct report {
@@ -199,6 +201,16 @@ static int check_holes(struct tree *tree, struct node *node, struct gap_slack *s
 	return 0;
 }
 
+static int check_lengths(struct tree *tree, struct report *report)
+{
+	struct lath_item missing;
+
+	if (!lengths_true(tree, &missing))
+		BROKEN(report, 13, "the free run [%llx, %llx] is not in the index by length",
+		       U(missing.key), U(missing.key + (missing.size - 1)));
+	return 0;
+}
+
 static int check_slack(struct tree *tree, const struct gap_slack *slack, struct report *report)
 {
 	struct lath_index_stats stats;
@@ -237,6 +249,8 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 		ret = check_descents(tree, node, &report);
 	if (!ret && holes)
 		ret = check_holes(tree, node, &slack, &report);
+	if (!ret && holes)
+		ret = check_lengths(tree, &report);
 	if (!ret && level >= 6 && holes)
 		ret = check_slack(tree, &slack, &report);
 	return ret;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lengths.h - the free runs of a tree in the order of their lengths, for LATH_HOLE_BEST.
+ *
+ * Summaries (gap.h) tell where a run of at least some length is, not where the shortest such run
+ * is. So a tree whose searches for the best fit have become expensive keeps a second index of its
+ * free runs, as XFS and ZFS do: a tree of points with one entry per run. The key is the run's
+ * length code (gap_code) and, below it, where the run begins; the value is its first key.
+ *
+ * An entry is a hint. Whoever changes which keys are free removes the entries of the runs that were
+ * there, then files the runs that are there, and looks again, until it has filed what it sees
+ * (file_at). So once all calls have returned each run has its entry. Entries without a run
+ * may remain from calls that ran at the same time; a search that meets one removes it. What a
+ * search finds is verified in the tree, and what it does not find is searched for by the summaries:
+ * a hole is never missed because of an entry.
+ *
+ * The second index is made by the first search that looks at many nodes, so other trees pay one
+ * predictable branch per change. There is none in the kernel, where an erase must not allocate, and
+ * none in shared memory.
+ */
+#ifndef LATH_INDEX_LENGTHS_H
+#define LATH_INDEX_LENGTHS_H
+
+#include "lathwork/hole.h"
+#include "index/tree/tree.h"
+
+#ifdef __KERNEL__
+struct lengths {
+	u64 none;
+};
+
+static inline void lengths_inserted(struct tree *tree, u64 key, u64 size)
+{
+}
+
+static inline void lengths_erased(struct tree *tree, const struct lath_item *items, unsigned int n)
+{
+}
+
+static inline void lengths_outdated(struct tree *tree)
+{
+}
+
+static inline void lengths_consider(struct tree *tree, u64 nodes)
+{
+}
+
+static inline bool lengths_ready(struct tree *tree)
+{
+	return false;
+}
+
+static inline bool lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
+				u64 last, u64 *key, u64 *looks)
+{
+	return false;
+}
+
+static inline bool lengths_true(struct tree *tree, struct lath_item *missing)
+{
+	return true;
+}
+
+static inline struct tree *lengths_tree(struct tree *tree)
+{
+	return NULL;
+}
+
+static inline void lengths_fini(struct tree *tree)
+{
+}
+#else
+
+struct lengths {
+	struct lath_index runs;
+	struct lath_turn filing; /* of the thread that files all runs */
+	bool ready;		 /* all runs are filed, but for those that change now */
+	bool incomplete;	 /* an entry is missing, for want of memory */
+	bool crowded;		 /* two runs have the same place: not used any more */
+	u64 base;		 /* a run has the place (its first key - base) >> shift */
+	unsigned int shift;
+};
+
+/* Nodes that a search for the best fit looks at before its tree gets a second index. Tests set it
+ * to 0. */
+extern u64 lath_lengths_least;
+
+void lengths_after_insert(struct tree *tree, u64 key, u64 size);
+void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n);
+
+/* [key, key + size) was free and is not any more. No lock held. */
+static inline void lengths_inserted(struct tree *tree, u64 key, u64 size)
+{
+	if (unlikely(READ_ONCE(tree->lengths)))
+		lengths_after_insert(tree, key, size);
+}
+
+/* The keys of these adjacent items, n > 0, are free now. No lock held. */
+static inline void lengths_erased(struct tree *tree, const struct lath_item *items, unsigned int n)
+{
+	if (unlikely(READ_ONCE(tree->lengths)))
+		lengths_after_erase(tree, items, n);
+}
+
+/* Many runs have changed, and none was filed: the next search has to file all. */
+void lengths_outdated(struct tree *tree);
+/* A search for the best fit looked at so many nodes: make the second index if that is worthwhile.
+ * Allocates; not in a call. Without memory nothing happens. */
+void lengths_consider(struct tree *tree, u64 nodes);
+/* May lengths_find be asked? */
+bool lengths_ready(struct tree *tree);
+/* Find the lowest place of the shortest run in [low, last] that fits; a run that begins or ends
+ * outside counts as far as it is inside. *looks grows by the number of runs looked at. Returns
+ * false if none was found; there may be one nevertheless. No lock held. */
+bool lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low, u64 last,
+		  u64 *key, u64 *looks);
+/* Is each run filed? If not, *missing is one. No thread changes the tree. */
+bool lengths_true(struct tree *tree, struct lath_item *missing);
+/* The second index, or NULL. */
+static inline struct tree *lengths_tree(struct tree *tree)
+{
+	struct lengths *lengths = READ_ONCE(tree->lengths);
+
+	return lengths ? tree_of(&lengths->runs) : NULL;
+}
+
+void lengths_fini(struct tree *tree);
+#endif
+
+#endif /* LATH_INDEX_LENGTHS_H */
