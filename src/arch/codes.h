@@ -4,6 +4,7 @@
  * each lane is 0, so that a whole word is compared by one subtraction.
  *
  *   lath_codes_max(a, b)                    the larger of each pair of two words
+ *   lath_codes_min(a, b)                    the smaller
  *   lath_codes_at_least(column, n, least)   a mask: which codes of n words are at least `least`
  *   lath_codes_most(column, n, keep)        the largest code among the lanes that are set in keep[]
  *
@@ -22,6 +23,11 @@ static inline u64 lath_codes_max(u64 a, u64 b)
 	u64 larger = tops | (tops - (tops >> 15));
 
 	return (a & larger) | (b & ~larger);
+}
+
+static inline u64 lath_codes_min(u64 a, u64 b)
+{
+	return a ^ b ^ lath_codes_max(a, b);
 }
 
 static inline u64 lath_codes_at_least(const u64 *column, unsigned int n, unsigned int least)

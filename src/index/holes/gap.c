@@ -255,12 +255,13 @@ static bool write_own(const struct tree *tree, struct node *node, const struct g
 	return changed | write_word(&own[GAP_ROOM + 1], gap->behind);
 }
 
-/* Set lane i % GAP_LANES of a word. */
-static void put_lane(u64 *word, unsigned int i, unsigned int code)
+/* Where `to` is less, lower the room of *gap, which has looser ends or the same. */
+static void lower_room(struct gap *gap, const struct gap *to)
 {
-	unsigned int shift = i % GAP_LANES * 16;
+	unsigned int w;
 
-	WRITE_ONCE(*word, (*word & ~(0xffffull << shift)) | (u64)code << shift);
+	for (w = 0; w < GAP_ROOM; w++)
+		gap->room[w] = lath_codes_min(gap->room[w], to->room[w]);
 }
 
 /* Set the codes of entry i of an inner node, or raise them. Returns true if one was another. */
@@ -279,7 +280,7 @@ static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room
 			break; /* the others are 0 too */
 		if (raise ? now >= code : now == code)
 			continue;
-		put_lane(word, i, code);
+		WRITE_ONCE(*word, (old & ~(0xffffull << shift)) | (u64)code << shift);
 		changed = true;
 	}
 	return changed;
@@ -621,99 +622,33 @@ void gap_raise(struct tree *tree, const struct gap_raise *raise)
 		lath_delay("summaries raised on one level");
 }
 
-/* ---- a search: one alignment ---- */
+/* ---- a search ---- */
 
-/* Free keys from the first multiple of 2^slot in [first, last] on; 0: there is none. */
-static u64 stretch_at(u64 first, u64 last, unsigned int slot)
+void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
 {
-	u64 mask = (1ull << slot) - 1, at = (first + mask) & ~mask;
-
-	return at >= first && at <= last ? last - at + 1 : 0;
-}
-
-/* What measure_leaf puts into room[slot]. */
-static unsigned int leaf_room_at(const struct node *leaf, unsigned int slot)
-{
-	bool some = !leaf->low, full = false;
-	u64 live = leaf->live, behind = 0, most = 0;
-
-	for (; live; live &= live - 1) {
-		unsigned int i = __ffs64(live);
-		u64 key = node_key(leaf, i), end = node_end(leaf, i, true);
-
-		if (some && key > behind)
-			most = max(most, stretch_at(behind, key - 1, slot));
-		full = end == KEY_MAX;
-		behind = end + 1;
-		some = true;
-	}
-	if (some && !full && leaf->last == KEY_MAX) {
-		if (!behind) /* the whole key space, 2^64 keys */
-			return GAP_CODE_MAX;
-		most = max(most, stretch_at(behind, KEY_MAX, slot));
-	}
-	return most ? gap_code(most) : 0;
-}
-
-static unsigned int inner_room_at(struct node *inner, unsigned int slot)
-{
-	u64 live[SIDE_COLUMN];
-
-	lanes_of(inner->live, live);
-	return lath_codes_most(gap_column(inner, slot), SIDE_COLUMN, live);
-}
-
-void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword, unsigned int slot)
-{
-	u64 *own = gap_own(tree, node);
-	bool changed = false;
-	unsigned int code, k;
+	struct gap own, gap;
 
 	if (!node_trylock(node, lockword))
 		return;
-	code = node_level(node) ? inner_room_at(node, slot) : leaf_room_at(node, slot);
-	for (k = slot; k < GAP_ALIGNS && gap_lane(own, k) > code; k++) {
-		put_lane(&own[k / GAP_LANES], k, code);
-		changed = true;
-	}
-	if (changed)
+	read_own(tree, node, &own);
+	measure(node, &gap);
+	lower_room(&own, &gap);
+	if (write_own(tree, node, &own))
 		node_unlock(node);
 	else
 		node_unlock_clean(node);
 }
 
-/* room[slot] of what entry i of an inner node has to promise. */
-static unsigned int entry_room_at(const struct tree *tree, struct node *inner, unsigned int i,
-				  unsigned int slot)
+void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword)
 {
-	struct gap gap = region_summary(tree, node_child(inner, i), node_key(inner, i),
-					region_last(inner, i));
-	unsigned int code = gap_lane(gap.room, slot);
-	int previous = gap_previous(inner, (int)i);
-	u64 run = 0, behind;
-
-	if (previous >= 0 && !gap_empty(gap.before, gap.behind)) {
-		behind = READ_ONCE(gap_behind(inner)[previous]);
-		if (gap.before >= behind)
-			run = stretch_at(behind, gap.before, slot);
-	}
-	return run ? max(code, gap_code(run)) : code;
-}
-
-void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword,
-		     unsigned int slot)
-{
-	unsigned int code, k;
-	bool changed = false;
+	struct gap entry, gap;
 
 	if (!node_trylock(inner, *lockword))
 		return;
-	code = entry_room_at(tree, inner, i, slot);
-	for (k = slot; k < GAP_ALIGNS && gap_lane(gap_column(inner, k), i) > code; k++) {
-		put_lane(gap_column(inner, k) + i / GAP_LANES, i, code);
-		changed = true;
-	}
-	if (changed) {
+	read_entry(inner, i, &entry);
+	entry_summary(tree, inner, i, &gap);
+	lower_room(&entry, &gap);
+	if (write_entry(inner, i, &entry)) {
 		node_unlock(inner);
 		*lockword += NODE_VERSION;
 	} else {

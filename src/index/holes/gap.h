@@ -166,16 +166,13 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 
 /* ---- for a search ---- */
 
-/* The node was searched in vain for a place aligned to 2^slot: measure it for this alignment, and
- * let it promise no more than that for this one and all larger ones, unless it changed since its
- * lockword was `lockword` or is locked. One alignment costs a fraction of all: it touches one
- * column of an inner node, and one division of the key space. */
-void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword, unsigned int slot);
+/* The node was searched in vain: measure it, and let it promise no more than that, unless it
+ * changed since its lockword was `lockword` or is locked. */
+void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword);
 /* The region of entry i of an inner node was searched in vain: let the entry promise no more than
  * the nodes below do, likewise. *lockword follows if that changes the node. In a read-side critical
  * section. */
-void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword,
-		     unsigned int slot);
+void gap_lower_entry(const struct tree *tree, struct node *inner, unsigned int i, u64 *lockword);
 
 /* ---- verify ---- */
 

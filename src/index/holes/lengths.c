@@ -147,20 +147,19 @@ void lengths_after_insert(struct tree *tree, u64 key, u64 size)
 void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
 	struct lengths *lengths = lengths_of(tree);
-	u64 key = items[0].key, from, last;
+	u64 from, last = items[n - 1].key + (items[n - 1].size - 1);
 	unsigned int i;
 
 	call_enter(tree);
-	from = free_from(tree, key);
-	for (i = 0; i < n; i++) { /* the runs in front of the items */
+	from = free_from(tree, items[0].key);
+	for (i = 0; i < n; i++) { /* the run in front of each item, then the one behind the last */
 		if (from < items[i].key)
 			drop_run(lengths, from, items[i].key - 1);
-		last = items[i].key + (items[i].size - 1);
-		from = last + 1;
+		from = items[i].key + items[i].size;
 	}
 	if (free_to(tree, last) > last)
 		drop_run(lengths, from, free_to(tree, last));
-	file_at(tree, lengths, key);
+	file_at(tree, lengths, items[0].key);
 	call_exit(tree);
 }
 

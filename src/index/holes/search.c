@@ -109,7 +109,7 @@ static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
 static __always_inline void lower_node(struct search *s, struct node *node, u64 lockword)
 {
 	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
-		gap_lower_node(s->tree, node, lockword, s->slot);
+		gap_lower_node(s->tree, node, lockword);
 }
 
 /* The run behind the last item of all, or in front of the first one. */
@@ -396,7 +396,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 		}
 	}
 	if (!s->best && (i != p->first || p->whole))
-		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword, s->slot);
+		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
 	return HOLE_ON;
 }
 
