@@ -29,12 +29,13 @@
  * Cost: FIRST, LAST, NEXT and NEAR look at a few nodes per level (lath_index_get_stats counts
  * them). Where summaries are not exact (alignments above 2^31, sizes with more than ten significant
  * bits) candidates are tested in turn. BEST goes by an index of the free runs in the order of their
- * lengths. The first call that looks at more than 64 nodes makes it (not in the kernel, and not with
- * LATH_SHARED); from then on every change of the free space updates it. BEST then looks at the runs
- * from the requested length on, in turn, until one has an aligned place inside the limits. After 64
- * of them, or without memory for that index, it looks at every leaf that may hold the request.
- * Memory: 128 bytes more per leaf, 5,248 bytes more per inner node; the index by length takes 18 to
- * 25 bytes per free run.
+ * lengths. The first call that looks at more than 64 nodes makes it (not in the kernel, and not
+ * with LATH_SHARED); from then on every change of the free space updates it. BEST then looks at the
+ * runs from the requested length on, in turn, until one has an aligned place inside the limits;
+ * after 32 of them, at those that are longer by the alignment, and then for the lowest place. If
+ * all of them were outside the limits, or without memory for that index, it looks at every leaf
+ * that may hold the request. Memory: 128 bytes more per leaf, 5,248 bytes more per inner node; the
+ * index by length takes 18 to 25 bytes per free run.
  */
 #ifndef LATHWORK_HOLE_H
 #define LATHWORK_HOLE_H
@@ -48,7 +49,10 @@ extern "C" {
 enum lath_hole_policy {
 	LATH_HOLE_FIRST = 0, /* the lowest place */
 	LATH_HOLE_LAST,	     /* the highest place */
-	LATH_HOLE_BEST,	     /* in the shortest hole that fits; the lowest of these */
+	LATH_HOLE_BEST,	     /* in the shortest hole that fits; the lowest of these. With an
+				alignment, and 32 holes that are long enough but have no aligned place
+				inside the limits, it may be the shortest one that fits with any
+				alignment, or if there is none the lowest place */
 	LATH_HOLE_NEXT,	     /* the lowest place from hint on, else the lowest of all */
 	LATH_HOLE_NEAR,	     /* the place nearest to hint, above or below */
 	LATH_HOLE_EXACT,     /* at hint, or none */

@@ -29,6 +29,7 @@
 
 #include "lathwork/hole.h"
 #include "index/hint/hint.h"
+#include "index/holes/lengths.h"
 #include "subject.h"
 
 #ifdef SUBJECT_OWN_RCU
@@ -87,6 +88,7 @@ subject *subject_new(void)
 	subject *s;
 
 	lath_hint_least = 1;
+	lath_lengths_least = 0;
 	config.flags = LATH_HOLES;
 #ifndef SUBJECT_POOLS
 	config.flags |= LATH_NODE_EACH;

@@ -254,6 +254,55 @@ bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *
 	       oracle_is_free(oracle, key, want->size);
 }
 
+struct lengths {
+	uint64_t key, length; /* of the hole that key is in, less 1 */
+	uint64_t least;
+	size_t long_enough;
+};
+
+static bool see_length(void *arg, uint64_t first, uint64_t last)
+{
+	struct lengths *lengths = arg;
+
+	if (lengths->key >= first && lengths->key <= last)
+		lengths->length = last - first;
+	lengths->long_enough += last - first >= lengths->least;
+	return true;
+}
+
+/* The length of the hole that key is in, less 1, as far as it is inside the limits. */
+static uint64_t length_at(const struct oracle *oracle, const struct lath_hole_request *want,
+			  uint64_t key)
+{
+	struct lengths lengths = { .key = key };
+
+	each_hole(oracle, want->low, want->high - 1, see_length, &lengths);
+	return lengths.length;
+}
+
+/* With many holes that are long enough, BEST may take the shortest that fits with any alignment, or
+ * if there is none the lowest place. */
+static bool accepts_best(const struct oracle *oracle, const struct lath_hole_request *want,
+			 uint64_t key)
+{
+	struct lath_hole_request sure = *want;
+	struct lengths lengths = { .least = want->size - 1 };
+	uint64_t best;
+
+	each_hole(oracle, 0, ~0ull, see_length, &lengths);
+	if (want->align < 2 || lengths.long_enough < 32)
+		return false;
+	sure.size += want->align - 1;
+	sure.align = 1;
+	if (sure.size < want->align || oracle_find(oracle, &sure, &best)) {
+		sure = *want;
+		sure.policy = LATH_HOLE_FIRST;
+		return !oracle_find(oracle, &sure, &best) && key == best;
+	}
+	return oracle_serves(oracle, want, key) &&
+	       length_at(oracle, want, key) <= length_at(oracle, want, best);
+}
+
 bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key)
 {
 	uint64_t best, mine, others;
@@ -262,6 +311,8 @@ bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request 
 		return false;
 	if (key == best)
 		return true;
+	if (want->policy == LATH_HOLE_BEST)
+		return accepts_best(oracle, want, key);
 	if (want->policy != LATH_HOLE_NEAR || !oracle_serves(oracle, want, key))
 		return false;
 	mine = key > want->hint ? key - want->hint : want->hint - key;

@@ -48,8 +48,8 @@ void oracle_cut(struct oracle *oracle, uint64_t key, uint64_t last);
 int oracle_find(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t *key);
 /* Is what is asked for free from key on, and within the limits? */
 bool oracle_serves(const struct oracle *oracle, const struct lath_hole_request *want, uint64_t key);
-/* Is key an answer as good as the oracle's? Only NEAR leaves a choice, above or below at the same
- * distance. */
+/* Is key an answer as good as the oracle's? Two leave a choice: NEAR above or below at the same
+ * distance, BEST with an alignment among many holes (lathwork/hole.h). */
 bool oracle_accepts(const struct oracle *oracle, const struct lath_hole_request *want,
 		    uint64_t key);
 

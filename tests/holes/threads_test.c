@@ -134,6 +134,9 @@ static void judge(struct worker *w, const char *call, const struct lath_hole_req
 	if (ret != expected || (!ret && !oracle_serves(&w->own, want, key)))
 		FAULT("%s in an own stretch: %d %" PRIu64 ", not %d %" PRIu64 "\n", call, ret, key,
 		      expected, best);
+	/* with an alignment BEST goes by the number of holes in other stretches, too */
+	if (want->policy == LATH_HOLE_BEST && want->align > 1)
+		return;
 	__atomic_fetch_add(&answers, 1, __ATOMIC_RELAXED);
 	if (!ret && !oracle_accepts(&w->own, want, key))
 		__atomic_fetch_add(&others, 1, __ATOMIC_RELAXED);

@@ -11,9 +11,11 @@
 #ifndef __KERNEL__
 u64 lath_lengths_least = 64;
 
-/* A search gives up after so many runs that are long enough and yet do not fit: because of their
- * alignment, or because they are outside of the limits. */
-#define MOST_RUNS 64
+/* A search looks at so many runs that are long enough and yet do not fit, because of their
+ * alignment or because they are outside of the limits. Then it takes the shortest run that is so
+ * long that it fits with any alignment. */
+#define MOST_RUNS 32u
+
 /* Bits of an entry's key that are left for the place of the run's first key. */
 #define FIRST_BITS 49
 #define PLACES (1ull << FIRST_BITS)
@@ -118,8 +120,8 @@ static void drop_run(struct lengths *lengths, u64 first, u64 last)
 	restore_fingers(kept);
 }
 
-/* File the runs at key, until they are those that were filed. */
-static void file_at(struct tree *tree, struct lengths *lengths, u64 key)
+/* File the runs at key, until they are those that were filed; *first is the first one then. */
+static void file_at(struct tree *tree, struct lengths *lengths, u64 key, struct run *first)
 {
 	struct run run[2], filed[2];
 	unsigned int n = runs_at(tree, key, run), of = 0, i;
@@ -132,34 +134,66 @@ static void file_at(struct tree *tree, struct lengths *lengths, u64 key)
 		lath_delay("runs filed, not yet looked at again");
 		n = runs_at(tree, key, run);
 	}
+	if (n)
+		*first = run[0];
 }
+
+/*
+ * A thread removes the entries of runs that it saw. By then they may be there again, for other
+ * threads erase and insert; and runs that begin at the same key and have the same code share an
+ * entry. So whoever removes the entry of a run looks afterwards at its first key, and files what is
+ * there now.
+ */
 
 void lengths_after_insert(struct tree *tree, u64 key, u64 size)
 {
 	struct lengths *lengths = lengths_of(tree);
+	struct run now = { 1, 0 };
+	u64 from;
 
 	call_enter(tree);
-	drop_run(lengths, free_from(tree, key), free_to(tree, key + (size - 1)));
-	file_at(tree, lengths, key);
+	from = free_from(tree, key);
+	drop_run(lengths, from, free_to(tree, key + (size - 1)));
+	file_at(tree, lengths, key, &now);
+	if (from < now.first || from > now.last)
+		file_at(tree, lengths, from, &now);
 	call_exit(tree);
+}
+
+/* The runs that were there when the items were. Returns their number, n + 1 at most. */
+static unsigned int runs_between(struct tree *tree, const struct lath_item *items, unsigned int n,
+				 struct run *run)
+{
+	u64 from = free_from(tree, items[0].key), to;
+	unsigned int i, found = 0;
+
+	for (i = 0; i < n; i++) {
+		if (from < items[i].key)
+			run[found++] = (struct run){ from, items[i].key - 1 };
+		to = items[i].key + (items[i].size - 1);
+		from = to + 1;
+	}
+	to = free_to(tree, from - 1);
+	if (from && to >= from)
+		run[found++] = (struct run){ from, to };
+	return found;
 }
 
 void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
 	struct lengths *lengths = lengths_of(tree);
-	u64 from, last = items[n - 1].key + (items[n - 1].size - 1);
-	unsigned int i;
+	struct run run[LENGTHS_ERASED + 1], now = { 1, 0 };
+	unsigned int found, i;
 
+	LATH_ASSERT(n && n <= LENGTHS_ERASED);
 	call_enter(tree);
-	from = free_from(tree, items[0].key);
-	for (i = 0; i < n; i++) { /* the run in front of each item, then the one behind the last */
-		if (from < items[i].key)
-			drop_run(lengths, from, items[i].key - 1);
-		from = items[i].key + items[i].size;
-	}
-	if (free_to(tree, last) > last)
-		drop_run(lengths, from, free_to(tree, last));
-	file_at(tree, lengths, items[0].key);
+	found = runs_between(tree, items, n, run);
+	for (i = 0; i < found; i++)
+		drop_run(lengths, run[i].first, run[i].last);
+	file_at(tree, lengths, items[0].key, &now);
+	for (i = 0; i < found; i++)
+		if (run[i].first < now.first || run[i].first > now.last)
+			file_at(tree, lengths, run[i].first, &now);
 	call_exit(tree);
 }
 
@@ -237,13 +271,14 @@ static void file_all(struct tree *tree, struct lengths *lengths)
 {
 	struct lath_item item;
 	bool more = true;
+	struct run now;
 	u64 key = 0, end;
 
 	while (more) {
 		call_enter(tree);
 		more = !overlap_item(tree, key, KEY_MAX, &item);
 		if (!more || item.key > key) /* a run is in front of the item */
-			file_at(tree, lengths, key);
+			file_at(tree, lengths, key, &now);
 		call_exit(tree);
 		end = item.key + (item.size - 1);
 		more = more && end < KEY_MAX;
@@ -290,6 +325,7 @@ void lengths_consider(struct tree *tree, u64 nodes)
 struct best {
 	const struct lath_hole_request *want;
 	u64 low, last; /* the limits */
+	bool outside;  /* a run was not inside them */
 	bool some;
 	u64 room; /* last - first of the run */
 	u64 key;
@@ -340,48 +376,66 @@ static bool entry_true(struct tree *tree, struct lengths *lengths, const struct 
 		return true;
 	}
 	lath_index_erase_if(&lengths->runs, entry->key, first, NULL);
-	file_at(tree, lengths, first);
+	file_at(tree, lengths, first, run);
 	return false;
 }
 
 /* Consider the run of an entry. Returns true if it is the best of all: none is shorter. */
 static bool consider_entry(struct best *best, const struct lath_item *entry, const struct run *run)
 {
-	if (run->first < best->low || run->last > best->last)
+	if (run->first < best->low || run->last > best->last) {
+		best->outside = true;
 		return false;
+	}
 	consider_run(best, run->first, run->last);
 	return best->some && best->key >= run->first && best->key <= run->last &&
 	       best->room == least_of((unsigned int)(entry->key >> FIRST_BITS));
 }
 
-bool lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low, u64 last,
-		  u64 *key, u64 *looks)
+/* Consider at most MOST_RUNS runs in the order of their lengths, from `length` on. Returns true if
+ * the best one is known, or that there is none. */
+static bool consider_runs(struct tree *tree, struct lengths *lengths, u64 length, struct best *best,
+			  u64 *looks)
 {
-	u64 begin = (u64)gap_code(want->size) << FIRST_BITS, from = begin;
-	struct best best = { .want = want, .low = low, .last = last };
-	struct lengths *lengths = lengths_of(tree);
+	u64 begin = (u64)gap_code(length) << FIRST_BITS, from = begin;
 	unsigned int runs;
-	bool all = false;
 
-	consider_ends(tree, &best);
-	for (runs = 0; runs < MOST_RUNS && !all; runs++) {
+	for (runs = 0; runs < MOST_RUNS; runs++) {
 		struct lath_item entry;
 		struct run run;
 
-		all = lath_index_ceiling_item(&lengths->runs, from, &entry) ||
-		      (best.some && entry.key >> FIRST_BITS > gap_code(best.room + 1));
-		if (all)
-			break;
-		if (entry_true(tree, lengths, &entry, &run)) {
-			all = consider_entry(&best, &entry, &run) || entry.key == KEY_MAX;
-			from = entry.key + 1;
-		} else {
+		if (lath_index_ceiling_item(&lengths->runs, from, &entry) ||
+		    (best->some && entry.key >> FIRST_BITS > gap_code(best->room + 1)))
+			return true;
+		++*looks;
+		if (!entry_true(tree, lengths, &entry, &run)) {
 			from = begin;
+			continue;
 		}
+		if (consider_entry(best, &entry, &run) || entry.key == KEY_MAX)
+			return true;
+		from = entry.key + 1;
 	}
-	*looks += runs;
+	return false;
+}
+
+enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
+				 u64 last, u64 *key, u64 *looks)
+{
+	u64 size = want->size, align = want->align ? want->align - 1 : 0;
+	struct best best = { .want = want, .low = low, .last = last };
+	struct lengths *lengths = lengths_of(tree);
+
+	bool done;
+
+	consider_ends(tree, &best);
+	done = consider_runs(tree, lengths, size, &best, looks);
+	if (!done && align && size <= KEY_MAX - align)
+		done = consider_runs(tree, lengths, size + align, &best, looks);
+	if (!done && best.outside)
+		return LENGTHS_OUTSIDE;
 	*key = best.key;
-	return all && best.some;
+	return best.some ? LENGTHS_FOUND : LENGTHS_NONE;
 }
 
 /* ---- the end, and checks ---- */

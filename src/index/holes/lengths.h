@@ -24,6 +24,10 @@
 #include "lathwork/hole.h"
 #include "index/tree/tree.h"
 
+/* What a search by length comes to. NONE: no run fits, or only runs that are long enough and have
+ * no aligned place were met. OUTSIDE: only runs outside of the limits were met. */
+enum lengths_result { LENGTHS_FOUND, LENGTHS_NONE, LENGTHS_OUTSIDE };
+
 #ifdef __KERNEL__
 struct lengths {
 	u64 none;
@@ -50,10 +54,11 @@ static inline bool lengths_ready(struct tree *tree)
 	return false;
 }
 
-static inline bool lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
-				u64 last, u64 *key, u64 *looks)
+static inline enum lengths_result lengths_find(struct tree *tree,
+					       const struct lath_hole_request *want, u64 low,
+					       u64 last, u64 *key, u64 *looks)
 {
-	return false;
+	return LENGTHS_OUTSIDE;
 }
 
 static inline bool lengths_true(struct tree *tree, struct lath_item *missing)
@@ -85,6 +90,9 @@ struct lengths {
  * to 0. */
 extern u64 lath_lengths_least;
 
+/* Most items of one lengths_erased(). */
+#define LENGTHS_ERASED 16
+
 void lengths_after_insert(struct tree *tree, u64 key, u64 size);
 void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n);
 
@@ -95,7 +103,7 @@ static inline void lengths_inserted(struct tree *tree, u64 key, u64 size)
 		lengths_after_insert(tree, key, size);
 }
 
-/* The keys of these adjacent items, n > 0, are free now. No lock held. */
+/* The keys of these adjacent items, n of LENGTHS_ERASED, are free now. No lock held. */
 static inline void lengths_erased(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
 	if (unlikely(READ_ONCE(tree->lengths)))
@@ -110,10 +118,10 @@ void lengths_consider(struct tree *tree, u64 nodes);
 /* May lengths_find be asked? */
 bool lengths_ready(struct tree *tree);
 /* Find the lowest place of the shortest run in [low, last] that fits; a run that begins or ends
- * outside counts as far as it is inside. *looks grows by the number of runs looked at. Returns
- * false if none was found; there may be one nevertheless. No lock held. */
-bool lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low, u64 last,
-		  u64 *key, u64 *looks);
+ * outside counts as far as it is inside. *looks grows by the number of runs looked at. If it finds
+ * none, there may be one nevertheless. No lock held. */
+enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
+				 u64 last, u64 *key, u64 *looks);
 /* Is each run filed? If not, *missing is one. No thread changes the tree. */
 bool lengths_true(struct tree *tree, struct lath_item *missing);
 /* The second index, or NULL. */

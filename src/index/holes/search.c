@@ -520,17 +520,21 @@ static bool search_near(struct search *s, u64 low, u64 last, u64 hint)
 }
 
 /* The shortest hole in [low, last]: by the second index, or else by reading every leaf that may
- * hold one. */
+ * hold one. If the second index met no run with an aligned place, the lowest place is taken. */
 static bool search_best(struct search *s, const struct lath_hole_request *want, u64 low, u64 last)
 {
+	enum lengths_result result = LENGTHS_OUTSIDE;
 	bool found;
 
 	if (low > last || last - low < s->size - 1)
 		return false;
-	if (lengths_ready(s->tree) && lengths_find(s->tree, want, low, last, &s->found, &s->nodes))
+	if (lengths_ready(s->tree))
+		result = lengths_find(s->tree, want, low, last, &s->found, &s->nodes);
+	if (result == LENGTHS_FOUND)
 		return true;
-	if (!search_span(s, low, last, true)) /* there is none at all */
-		return false;
+	found = search_span(s, low, last, true);
+	if (!found || result == LENGTHS_NONE) /* none at all, or the first aligned place */
+		return found;
 	s->best = true;
 	found = search_span(s, low, last, true);
 	s->best = false;
