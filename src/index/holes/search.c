@@ -128,13 +128,14 @@ static __always_inline enum result leaf_up(struct search *s, struct node *leaf, 
 
 	for (; live; live &= live - 1) {
 		unsigned int entry = __ffs64(live);
-		u64 key = node_key(leaf, entry), end = node_end(leaf, entry, true);
+		u64 key = node_key(leaf, entry), behind = key + node_size(leaf, entry, true);
 
-		if (key > at && key - at >= s->size && take_run(s, at, key - 1, true))
+		/* where `at` is inside the item, this is a large number, and there is no run */
+		if (key - at >= s->size && key && take_run(s, at, key - 1, true))
 			return HOLE_HIT;
-		if (end == KEY_MAX)
+		if (unlikely(!behind)) /* the item ends with the key space */
 			return HOLE_END;
-		at = max(at, end + 1);
+		at = max(at, behind);
 	}
 	return move_to(s, at, true) ? HOLE_ON : HOLE_END;
 }
@@ -142,14 +143,17 @@ static __always_inline enum result leaf_up(struct search *s, struct node *leaf, 
 /* The runs behind the items up to entry i, downwards; likewise. */
 static __always_inline enum result leaf_down(struct search *s, struct node *leaf, int i)
 {
-	for (; i >= 0; i = node_before(leaf, i)) {
-		u64 key = node_key(leaf, (unsigned int)i);
-		u64 end = node_end(leaf, (unsigned int)i, true);
+	u64 live = READ_ONCE(leaf->live) & lath_ones((unsigned int)(i + 1));
+
+	while (live) {
+		unsigned int entry = __fls64(live);
+		u64 key = node_key(leaf, entry), end = node_end(leaf, entry, true);
 
 		if (end < s->at && s->at - end >= s->size && take_run(s, end + 1, s->at, false))
 			return HOLE_HIT;
 		if (!pass(s, key, end, false))
 			return HOLE_END;
+		live &= ~(1ull << entry);
 	}
 	return HOLE_ON;
 }
