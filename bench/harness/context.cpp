@@ -60,12 +60,14 @@ std::string nanoseconds(double ns) {
 
 } // namespace
 
+std::string processor() { return proc_field("/proc/cpuinfo", "model name"); }
+
 std::vector<std::pair<std::string, std::string>> machine_context() {
     utsname host = {};
     uname(&host);
     return {
         {"date", now_utc()},
-        {"machine", proc_field("/proc/cpuinfo", "model name")},
+        {"machine", processor()},
         {"cpus", std::to_string(usable_cpus())},
         {"memory", proc_field("/proc/meminfo", "MemTotal")},
         {"kernel", std::string(host.sysname) + " " + host.release + " " + host.machine},

@@ -9,6 +9,7 @@
 
 namespace lathbench {
 
+std::string processor(); // its name, or "unknown"
 std::vector<std::pair<std::string, std::string>> machine_context();
 
 } // namespace lathbench

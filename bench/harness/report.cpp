@@ -29,6 +29,7 @@ json asked_for(const options& opt) {
                              : opt.full() ? "full"
                                           : "default"},
                   {"seed", opt.seed},
+                  {"isa", opt.isa},
                   {"parameters", opt.parameters},
                   {"input", opt.input.empty() ? "made-up keys" : lathcli::printable(opt.input)}};
     json limits = {{"n", opt.n},         {"threads", opt.threads}, {"subjects", opt.subjects},
@@ -190,7 +191,7 @@ void check_circumstances(const std::string& path, const json& was, const options
     for (const auto& [name, value] : machine_context())
         now[name] = value;
     for (const char* name : {"machine", "cpus", "kernel", "compiler", "flags", "commit", "effort",
-                             "seed", "parameters", "input", "only"})
+                             "seed", "isa", "parameters", "input", "only"})
         if (was.value(name, json()) != now[name])
             throw std::runtime_error(path + ": was measured with another " + name + " (" +
                                      was.value(name, json()).dump() + ", now " + now[name].dump() +

@@ -43,6 +43,7 @@ struct options {
     std::uint64_t seed = 1;
     int reps = 0; // 0: by mode
     bool brief = false; // without table::more
+    std::string isa; // the library's vector code, as LATH_ISA names it
     std::string input; // JSON with "extents": the key set instead of made-up keys
     std::map<std::string, std::string> parameters; // --parameter, checked (parameters.hpp)
     bool quick() const { return mode == effort::quick; }

@@ -64,12 +64,12 @@ def log_scale(low, high, room):
     return alt.Scale(type="log", domain=[low, high], nice=False, range=[0, {"expr": f"width - {room}"}])
 
 
-def log_x(values, unit):
-    """The axis of figures along x."""
+def log_x(values, unit, room=70):
+    """The axis of figures along x, with room for labels in pixels."""
     low, high = min(values) / 1.15, max(values) * 1.05
     if high / low < 3:
         low, high = low / 1.3, high * 1.3
-    return alt.X("value:Q", title="log scale", scale=log_scale(low, high, 70),
+    return alt.X("value:Q", title="log scale", scale=log_scale(low, high, room),
                  axis=alt.Axis(values=ticks(low, high, 4), labelExpr=label_of(unit), grid=True, tickCount=4))
 
 
@@ -116,6 +116,36 @@ def dots(table, rows, title):
     dot = base.mark_point(filled=True, size=64, opacity=1).encode(x=x, color=by_role("$faint"))
     text = base.mark_text(align="left", dx=8).encode(x=alt.X("end:Q"), text="label:N", color=by_role("$muted"))
     return finish(alt.layer(single, dot, text).resolve_scale(color="independent"), words, 18 * len(values) + 8)
+
+
+def workloads(table, rows, title):
+    """Several cases below each other, a dot for each subject; the figure of ours and of the best peer.
+
+    rows: [(name of the case, its row)], all with one unit, the cases in the order in which they are drawn.
+    """
+    unit = rows[0][1]["unit"]
+    values = [{"work": name, "subject": r["subject"], "role": role(table, r["subject"]), "value": plain(r["median"], unit),
+               "label": figure(r["median"], unit)} for name, r in rows]
+    names = list(dict.fromkeys(name for name, _ in rows))
+    # ours last, above the others
+    values.sort(key=lambda v: ("peer", "named", "ours").index(v["role"]))
+    notes, words = [], []
+    for name in names:
+        mine = sorted((v for v in values if v["work"] == name), key=lambda v: v["value"])
+        shown = [v for v in mine if v["role"] == "ours"] + [v for v in mine if v["role"] != "ours"][:1]
+        notes.append({"work": name, "end": mine[-1]["value"],
+                      "label": ", ".join(v["label"] if v["role"] == "ours" else f"{v['label']} {v['subject']}" for v in shown)})
+        words.append(f"{name} " + ", ".join(f"{v['subject']} {v['label']}" for v in mine))
+    words = f"{title}, medians of {repetitions([r for _, r in rows])}, best first: " + "; ".join(words)
+    x = log_x([v["value"] for v in values], unit, 140)
+    y = alt.Y("work:N", sort=names, title=None, scale=alt.Scale(paddingOuter=0.3), axis=alt.Axis(labelColor="$ink", labelLimit=130))
+    dot = alt.Chart(alt.Data(values=values)).mark_point(filled=True, size=64, opacity=1).encode(
+        x=x, y=y, color=by_role("$faint"),
+        tooltip=[alt.Tooltip("work:N", title="case"), alt.Tooltip("subject:N", title="structure"),
+                 alt.Tooltip("label:N", title=title)])
+    text = alt.Chart(alt.Data(values=notes)).mark_text(align="left", dx=8, color="$ink").encode(
+        x=alt.X("end:Q"), y=y, text="label:N")
+    return finish(alt.layer(dot, text), words, 22 * len(names) + 8)
 
 
 def spread_labels(ends, low, high, height, gap=14):

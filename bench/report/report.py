@@ -202,8 +202,17 @@ def line_chart(page, t, title, found, axis, metric):
     return page.chart(spec, chart_title(t, title, t.rows_of(found[0][1], metric), cases), note)
 
 
+def distribution_chart(page, t, keys, found):
+    """All cases of one distribution of the keys."""
+    rows = [(name, r) for name, case in found for r in drawn(t, case, "time")]
+    if not rows:
+        return ""
+    title = f"Keys: {keys}, {count(int(found[0][1].rsplit('/', 1)[1]))}"
+    return page.chart(charts.workloads(t, rows, title), chart_title(t, title, [rows[0][1]], found))
+
+
 def section_charts(page, t, section):
-    """A grid of lines and one of bars."""
+    """A grid of lines, one of bars, and one of the distributions of keys."""
     lines, asked = [], {}
     for title, family, axis, metric in section["lines"]:
         found = [(x, case) for x, case in t.family(family, metric) if drawn(t, case, metric)]
@@ -217,7 +226,8 @@ def section_charts(page, t, section):
     if not lines and not asked:
         asked = {(c, m): f"{c}{'' if m == 'time' else ' ' + m}" for c, m in largest_cases(t)}
     bars = [bar_chart(page, t, title, *which) for which, title in asked.items()]
-    return "".join(f'<div class="charts">{figures}</div>' for figures in ("".join(lines), "".join(bars)) if figures)
+    keys = [distribution_chart(page, t, *entry) for entry in t.distributions(section.get("keys", ())).items()]
+    return "".join(f'<div class="charts">{figures}</div>' for figures in map("".join, (lines, bars, keys)) if figures)
 
 
 def largest_cases(t, most=6):
@@ -234,7 +244,7 @@ def largest_cases(t, most=6):
 
 def machine_facts(tables):
     context = next(iter(tables.values())).context
-    return [(name, context[name]) for name in ("machine", "cpus", "memory", "kernel", "compiler", "flags", "pages",
+    return [(name, context[name]) for name in ("machine", "isa", "cpus", "memory", "kernel", "compiler", "flags", "pages",
                                                "commit", "date") if name in context]
 
 
@@ -275,8 +285,9 @@ def write_section(page, t, section, seed):
 def write_page(path, tables, seeds, entries):
     page = Page("lathwork: measured")
     context = next(iter(tables.values())).context
+    isa = f"{context['isa']}, " if context.get("isa") else ""
     page.add(f"<header><h1>lathwork, measured</h1><p class=\"job\">{text(context.get('machine', ''))}, "
-             f"{text(context.get('cpus', '?'))} processors, {text(context.get('compiler', ''))}. Every result was checked "
+             f"{text(isa)}{text(context.get('cpus', '?'))} processors, {text(context.get('compiler', ''))}. Every result was checked "
              "before it was timed; peers ran in the same process, in turns.</p></header><main>")
     for warning, head, words in notices(tables):
         page.add(f'<p class="notice{" warn" if warning else ""}"><b>{text(head)}</b> {text(words)}</p>')

@@ -5,6 +5,7 @@
 # bars:     (title, case, metric): all subjects of one case; * is the largest number there, {n} in the title
 # lines:    (title, family, axis, metric): a family of cases over items, threads, ...; * stands for the number;
 #           a family of less than three cases is drawn as bars
+# keys:     the cases NAME of NAME/KEYS/N: a chart for each distribution KEYS of the keys (may be left out)
 SECTIONS = {
     "ranges": {
         "title": "Range index",
@@ -33,6 +34,7 @@ SECTIONS = {
                   ("Lookup, two threads", "lookup/*/2", "items", "time")],
         "bars": [("erase, {n} keys", "erase/*", "time"), ("mixed, {n} keys, 2 threads", "mixed/*/2", "time"),
                  ("bytes a key, {n} keys", "bytes/*", "bytes")],
+        "keys": ["insert", "turn", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"],
     },
     "iova": {
         "title": "Address ranges for devices",

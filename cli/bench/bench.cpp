@@ -7,17 +7,20 @@
 #include "base/stop_on_signal.hpp"
 #include "base/text.hpp"
 #include "base/usage.hpp"
+#include "bench/isa.hpp"
 #include "bench/progress.hpp"
 #include "commands.hpp"
 #include "companions.hpp"
 #include "describe.hpp"
 #include "options.hpp"
 
+#include "harness/context.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/parameters.hpp"
 #include "harness/report.hpp"
 #include "harness/table.hpp"
 #include "subjects/loaded/loaded.hpp"
+#include "tables/index/distributions.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -39,9 +42,9 @@ using lathbench::session;
 using lathbench::table;
 
 struct request {
-    std::vector<std::string> tables, n, parameters, vs;
+    std::vector<std::string> tables, n, keys, parameters, vs;
     options opt;
-    std::string json, csv;
+    std::string json, csv, isa;
     bool quick = false, full = false, list = false, resume = false;
 };
 
@@ -163,6 +166,7 @@ private:
 };
 
 void print(const request& asked, const std::deque<lathbench::run>& done) {
+    std::printf("%s, %s\n", lathbench::processor().c_str(), asked.opt.isa.c_str());
     for (const auto& each : done)
         lathbench::print_medians(stdout, each.measured);
     for (const auto& each : done)
@@ -220,7 +224,19 @@ std::vector<const table*> choose(request& asked, const std::vector<table>& table
 // A table none of whose subjects was asked for is left out.
 bool takes_part(const session& s) { return !s.subjects().empty(); }
 
-int run(request& asked) {
+// --keys is the parameter `keys`, which table index has.
+void set_keys(request& asked, const std::vector<const table*>& chosen) {
+    if (asked.keys.empty())
+        return;
+    if (std::none_of(chosen.begin(), chosen.end(), [](auto* t) { return t->name == "index"; }))
+        throw usage_error("--keys: only table index has key distributions");
+    asked.parameters.push_back("keys=" + join(asked.keys, ","));
+}
+
+int run(request& asked, char** argv) {
+    if (!asked.isa.empty())
+        use_isa(asked.isa, argv);
+    asked.opt.isa = isa_in_use();
     for (const auto& path : asked.vs)
         lathbench::load_subject(path);
     auto tables = lathbench::all_tables();
@@ -230,7 +246,10 @@ int run(request& asked) {
     for (const auto& text : asked.n)
         asked.opt.n.push_back(lathbench::parse_size("--n", text));
     auto chosen = choose(asked, tables);
+    set_keys(asked, chosen);
     lathbench::set_parameters(chosen, asked.parameters, asked.opt);
+    if (asked.opt.parameters.count("keys") && !asked.opt.input.empty())
+        throw usage_error("bench: --keys and --input both choose the keys");
     if (asked.list) {
         print_list(chosen, asked.opt);
         return 0;
@@ -292,7 +311,7 @@ int run(request& asked) {
 
 } // namespace
 
-void define_program(CLI::App& app, char**) {
+void define_program(CLI::App& app, char** argv) {
     auto asked = std::make_shared<request>();
     CLI::App* bench = &app;
     const companion& self = *find_companion("bench");
@@ -335,6 +354,18 @@ void define_program(CLI::App& app, char**) {
     bench->add_option("--reps", asked->opt.reps, "repetitions (default 7; 3 with --quick)")
         ->type_name("N")
         ->transform(whole_number(1, 1000));
+    auto keys = lathbench::distribution_names();
+    keys.push_back("all");
+    bench
+        ->add_option("--keys", asked->keys,
+                     "table index: keys that are distributed like these, in place of random ones "
+                     "(all: every one; with --quick uniform, dense, clustered and osm)")
+        ->delimiter(',')
+        ->check(one_of(keys));
+    bench
+        ->add_option("--isa", asked->isa,
+                     "the library's vector code, in place of the best that the processor has")
+        ->check(one_of(isa_names()));
     bench
         ->add_option("--parameter", asked->parameters,
                      "set what a table declares (--list names it); may be given again")
@@ -359,8 +390,8 @@ void define_program(CLI::App& app, char**) {
         ->add_option("--input", asked->opt.input,
                      "extents (from `lath extents --json`) as the key set")
         ->type_name("FILE");
-    bench->callback([asked] {
-        if (int code = run(*asked))
+    bench->callback([asked, argv] {
+        if (int code = run(*asked, argv))
             throw CLI::RuntimeError(code);
     });
 }

@@ -5,6 +5,20 @@
  * Every structure takes a `const struct lath_config *`; NULL means the defaults.
  * `size` is sizeof(struct lath_config) as the caller was compiled, so that later
  * versions can add fields: a field beyond `size` has its default.
+ *
+ * In user space the library chooses its vector code before main(): the best that
+ * the processor has, or what the environment variable LATH_ISA names, to measure
+ * or to test one form:
+ *
+ *   scalar   no vector code, as in the kernel
+ *   avx2     AVX2; SSE2 in the search of an index, which has no form with AVX2
+ *   avx512   AVX-512
+ *   neon     not yet in any build
+ *
+ * All forms give the same results. A value that is none of these, or that the
+ * processor or the build does not have, costs one line on stderr and is ignored.
+ * A program with more rights than its caller (setuid) does not read it. A queue
+ * whose lath_sortq_config.simd names a form has that form.
  */
 #ifndef LATHWORK_CONFIG_H
 #define LATHWORK_CONFIG_H

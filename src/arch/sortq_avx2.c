@@ -5,7 +5,7 @@
  */
 #include "arch/sortq_block.h"
 
-#ifdef LATH_SORTQ_X86
+#ifdef LATH_ISA_X86
 #include <immintrin.h>
 
 #include "arch/sortq_plain.h"

@@ -22,8 +22,8 @@
 #ifndef LATH_ARCH_SORTQ_BLOCK_H
 #define LATH_ARCH_SORTQ_BLOCK_H
 
+#include "arch/isa.h"
 #include "lathwork/sortq.h"
-#include "sys/sys.h"
 
 #define LATH_BLOCK_CAP 64
 #define LATH_PAGE_CAP 64
@@ -120,13 +120,12 @@ struct lath_block_ops {
 };
 
 extern const struct lath_block_ops lath_block_scalar;
-#if defined(__x86_64__) && !defined(__KERNEL__) && !defined(LATH_SCALAR)
-#define LATH_SORTQ_X86 1
+#ifdef LATH_ISA_X86
 extern const struct lath_block_ops lath_block_avx2;
 extern const struct lath_block_ops lath_block_avx512;
 #endif
 
-/* Level 0: scalar, 1: AVX2, 2: AVX-512. NULL if the processor or the build does not have it. */
-const struct lath_block_ops *lath_block_ops(unsigned int level);
+/* NULL if the processor or the build does not have it. */
+const struct lath_block_ops *lath_block_ops(enum lath_isa isa);
 
 #endif /* LATH_ARCH_SORTQ_BLOCK_H */

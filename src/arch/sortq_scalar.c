@@ -51,15 +51,13 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 const struct lath_block_ops lath_block_scalar = { "scalar", 160,   sort, find, seek,
 						  locate,   merge, add,	 put,  cut };
 
-const struct lath_block_ops *lath_block_ops(unsigned int level)
+const struct lath_block_ops *lath_block_ops(enum lath_isa isa)
 {
-#ifdef LATH_SORTQ_X86
-	if (level == 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+#ifdef LATH_ISA_X86
+	if (isa == LATH_ISA_AVX2 && lath_isa_supported(isa))
 		return &lath_block_avx2;
-	if (level == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("bmi2"))
+	if (isa == LATH_ISA_AVX512 && lath_isa_supported(isa))
 		return &lath_block_avx512;
 #endif
-	return level ? NULL : &lath_block_scalar;
+	return isa == LATH_ISA_SCALAR ? &lath_block_scalar : NULL;
 }

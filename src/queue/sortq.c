@@ -96,14 +96,16 @@ size_t lath_sortq_memsize(const struct lath_sortq_config *given,
 
 static const struct lath_block_ops *choose_ops(enum lath_simd simd)
 {
-	const struct lath_block_ops *ops = NULL;
-	unsigned int level;
-
-	if (simd != LATH_SIMD_BEST)
-		return lath_block_ops(simd - LATH_SIMD_NONE);
-	for (level = 3; level-- && !ops;)
-		ops = lath_block_ops(level);
-	return ops;
+	switch (simd) {
+	case LATH_SIMD_NONE:
+		return lath_block_ops(LATH_ISA_SCALAR);
+	case LATH_SIMD_AVX2:
+		return lath_block_ops(LATH_ISA_AVX2);
+	case LATH_SIMD_AVX512:
+		return lath_block_ops(LATH_ISA_AVX512);
+	default:
+		return lath_block_ops(lath_isa_chosen);
+	}
 }
 
 /* ---- init */

@@ -19,7 +19,7 @@
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: tell lockdep
  *              that a node's lockword was locked or unlocked
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
- *   text       snprintf
+ *   text       snprintf  lath_environment lath_warn (user space alone)
  *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *   tests      LATH_ASSERT(condition)  lath_delay(point)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * user.c - the parts of user.h that call the operating system: pages, yield.
+ * user.c - the parts of user.h that call the operating system: pages, yield, environment.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -22,6 +22,16 @@ _Noreturn void lath_assert_failed(const char *condition, const char *file, int l
 	abort();
 }
 #endif
+
+const char *lath_environment(const char *name)
+{
+	return secure_getenv(name);
+}
+
+void lath_warn(const char *text)
+{
+	fprintf(stderr, "lathwork: %s\n", text);
+}
 
 void lath_yield(void)
 {

@@ -302,6 +302,12 @@ void lath_pages_free(void *pages, size_t size);
 void *lath_block_alloc(size_t size);
 void lath_block_free(void *block);
 
+/* The value of an environment variable, or NULL; NULL too in a program with more rights than its
+ * caller (setuid). */
+const char *lath_environment(const char *name);
+/* Writes the line "lathwork: TEXT" to stderr. */
+void lath_warn(const char *text);
+
 /* Named points where a test build can pause a thread. */
 #ifdef LATH_DELAYS
 extern void (*lath_delay_hook)(const char *point);

@@ -5,7 +5,7 @@
  * with a tag each, copied out in the calls.
  *
  * Sources: this file; node.c of src/index/block, all of src/index/tree, src/index/hint and
- * src/index/holes; user.c, thread.c, rcu.c and error.c of src/sys; src/arch/search.c. Flags:
+ * src/index/holes; user.c, thread.c, rcu.c and error.c of src/sys; src/arch/isa.c. Flags:
  * -std=gnu11 -Iinclude -Isrc and the rig's directory; -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1
  * -DLATH_HINT_INTERVAL=1 -DLATH_ASSERTIONS=1, so that splits, merges and reclamation are
  * everywhere. Libraries: -pthread -lnuma, and -lurcu-memb without SUBJECT_OWN_RCU. Variants:

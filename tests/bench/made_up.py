@@ -2,7 +2,7 @@
 """A file of `lath bench --json` made up so that the report has to say everything it can say."""
 
 ABOUT = {
-    "machine": "made up", "cpus": "2", "compiler": "none", "effort": "quick", "seed": 1, "only": {"brief": True},
+    "machine": "made up", "isa": "avx2", "cpus": "2", "compiler": "none", "effort": "quick", "seed": 1, "only": {"brief": True},
     "remarks": ["ranges: fill: half of the space was full"], "not_available": [],
     "errors": ["ranges delete std-map: 2 of 100 extents are missing"],
 }
@@ -56,6 +56,13 @@ CASES = [
     case("index", "lookup/100000", "time", "ns", "lower", {"lathwork": 60, "absl-btree": 120, "judy": 140}),
     # an axis with one round number
     case("index", "bytes/100000", "bytes", "B", "lower", {"lathwork": 21.5, "absl-btree": 22.7, "judy": 18.8}, n=1),
+    # keys of two distributions, the smaller size is not drawn
+    case("index", "insert/clustered/1000", "time", "ns", "lower", {"lathwork": 90, "absl-btree": 91.5, "judy": 180}),
+    case("index", "insert/clustered/100000", "time", "ns", "lower", {"lathwork": 300, "absl-btree": 330, "judy": 410}),
+    case("index", "lookup/clustered/100000", "time", "ns", "lower", {"lathwork": 555, "absl-btree": 580, "judy": 370}),
+    case("index", "miss-batch/clustered/100000", "time", "ns", "lower", {"lathwork": 121}),
+    case("index", "insert/osm/100000", "time", "ns", "lower", {"lathwork": 540, "absl-btree": 816, "judy": 962}),
+    case("index", "lookup/osm/100000", "time", "ns", "lower", {"lathwork": 628, "absl-btree": 700, "judy": 1120}),
     case("iova", "mix/16", "gbps", "GB/s", "higher", {"lathwork": 27, "maple": 2, "rbtree-2013": 1, "off": 28}),
     case("iova", "mix/16", "rate", "M/s", "higher", {"lathwork": 17, "maple": 0.4, "rbtree-2013": 1.5}),
     case("pages", "chain/16384/1", "cpu", "ns", "lower", {"thp-2m": 54, "4k": 86}),

@@ -17,7 +17,7 @@ FIELDS = {
     "better": str, "median": (int, float), "min": (int, float), "mad": (int, float), "samples": list,
     "verified": bool,
 }
-CONTEXT = ["parameters", "date", "machine", "cpus", "memory", "kernel", "compiler", "flags", "pages", "commit", "seed"]
+CONTEXT = ["parameters", "date", "machine", "cpus", "memory", "kernel", "compiler", "flags", "pages", "commit", "seed", "isa"]
 SMALL = ["--quick", "--reps", "2", "--n", "2000", "--threads", "1,2"]
 EXTENTS = {"extents": [{"physical": i * 12288, "length": 4096 * (1 + i % 3)} for i in range(2000)]}
 
@@ -102,6 +102,62 @@ def check_parameters(lath, path):
     run(lath, "scan", "--parameter", "kind=mix", "--parameter", "kind=burst", code=105)
 
 
+def check_keys(lath, path):
+    """--keys: every distribution, with every subject; the table without it stays as it is"""
+    small = ["--quick", "--reps", "2", "--n", "3000", "--threads", "1,2"]
+    names = ["uniform", "dense", "dense-shuffled", "clustered", "osm", "lognormal", "timestamp", "two-scale", "hop", "fifo"]
+    asked = [*small, "--keys", ",".join(names)]
+    tables = listing(lath, ["index", *asked])
+    works = ["insert", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"]
+    wanted = {f"{work}/{name}/3000{threads}" for name in names for threads in ("", "/2")
+              for work in works + ["turn"] * (name in ("hop", "fifo"))} | {f"bytes/{name}/3000" for name in names}
+    if set(tables["index"][0]) != wanted:
+        sys.exit(f"--keys: not the cases asked for: {sorted(set(tables['index'][0]) ^ wanted)[:9]}")
+    document, problems = check_run(lath, asked, tables, path), []
+    # what 3000 keys take may be memory that the process had
+    tables["index"][0][:] = [c for c in tables["index"][0] if not c.startswith("bytes/")]
+    check_complete(document, tables, problems)
+    if problems:
+        sys.exit("\n".join(problems[:30]))
+    if any(key["case"].split("/")[1] not in names for key in document["rows"]):
+        sys.exit("--keys: rows of the table without it")
+    four = {c.split("/")[1] for c in listing(lath, ["index", "--quick", "--keys", "all"])["index"][0]}
+    every = {c.split("/")[1] for c in listing(lath, ["index", "--parameter", "keys=all"])["index"][0]}
+    if four != {"uniform", "dense", "clustered", "osm"} or every != set(names):
+        sys.exit(f"--keys all: {sorted(four)} with --quick, else {sorted(every)}")
+    for effort in ([], ["--quick"], ["--full"]):
+        if any(not c.split("/")[1].isdigit() for c in listing(lath, ["index", *effort])["index"][0]):
+            sys.exit("without --keys: the table has distributions")
+    for wrong, word in ((["index", "--keys", "even"], "even"), (["ranges", "--keys", "osm"], "--keys"),
+                        (["index", "--keys", "osm", "--parameter", "keys=hop"], "keys"),
+                        (["index", "--keys", "osm", "--input", path], "--input")):
+        if word not in run(lath, *wrong, code=105).stderr:
+            sys.exit(f"{wrong}: the error does not name {word}")
+
+
+def check_isa(lath, path):
+    """--isa: each form that this build and processor have, named in the header; others are refused"""
+    small = ["index", *SMALL, "--subjects", "lathwork", "--cases", "lookup", "--json", path]
+    best, had = None, []
+    for isa in ("scalar", "avx2", "avx512", "neon"):
+        done = subprocess.run([lath, "bench", "--isa", isa, *small], capture_output=True, text=True)
+        if done.returncode == 1 and f"'{isa}' is not in this processor or build" in done.stderr:
+            continue
+        with open(path, encoding="utf-8") as file:
+            context = json.load(file)["context"]
+        if done.returncode or "LATH_ISA" in done.stderr or context["isa"] != isa or f"{context['machine']}, {isa}\n" not in done.stdout:
+            sys.exit(f"--isa {isa}: exit {done.returncode}, {context['isa']}\n{done.stdout}{done.stderr}")
+        best = isa
+        had.append(isa)
+    if "scalar" not in had:
+        sys.exit("--isa scalar is refused")
+    run(lath, *small)
+    with open(path, encoding="utf-8") as file:
+        if (isa := json.load(file)["context"]["isa"]) != best:
+            sys.exit(f"without --isa: {isa}, and not {best}")
+    run(lath, "index", "--isa", "mmx", code=105)
+
+
 def check_run(lath, args, tables, path):
     problems = []
     shown = run(lath, *tables, *args, "--json", path)
@@ -147,6 +203,8 @@ def main():
         check_run(lath, [*SMALL, "--subjects", "lathwork,std-map", "--input", extents], ["ranges", "index"], path)
 
         check_parameters(lath, path)
+        check_keys(lath, path)
+        check_isa(lath, path)
 
         with open(extents, "w", encoding="utf-8") as file:
             file.write('{"extents":[{"physical":1}]}')

@@ -435,7 +435,9 @@ def completions(scratch):
               (["lath", "store", "--keys", "numbers", "file:x", "sc"], "scan"), (["lath", "store", "file", ":", "x", "sc"], "scan"),
               (["lath", "store", "--ra"], "--raw")]
     if BENCH:
-        wanted += [(["lath", "bench", "so"], "sort"), (["lath", "bench", "sort", "--subjects", "lathwork,std"], "lathwork,std-map")]
+        wanted += [(["lath", "bench", "so"], "sort"), (["lath", "bench", "sort", "--subjects", "lathwork,std"], "lathwork,std-map"),
+                   (["lath", "bench", "index", "--keys", "osm,dense-"], "osm,dense-shuffled"),
+                   (["lath", "bench", "--isa", "avx5"], "avx512")]
     for words, word in wanted:
         offered = complete(script, *words)
         check(f"bash: {' '.join(words)}", word in offered, str(offered))

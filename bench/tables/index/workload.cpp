@@ -119,10 +119,7 @@ std::vector<step> workload::churn(window& live, std::size_t count) {
     return steps;
 }
 
-ordered_oracle::ordered_oracle(const key_source& source, const window& live) : live_(live) {
-    keys_.reserve(live.size());
-    for (auto i = live.low; i < live.high; i++)
-        keys_.push_back(source.key(i));
+ordered_oracle::ordered_oracle(std::vector<std::uint64_t> keys) : keys_(std::move(keys)) {
     std::sort(keys_.begin(), keys_.end());
 }
 
@@ -132,6 +129,16 @@ tally ordered_oracle::scan(std::uint64_t from, std::size_t length) const {
          length-- && it != keys_.end(); ++it)
         t.add(*it, value_of(*it));
     return t;
+}
+
+window ordered_oracle::gap(std::size_t i) const {
+    // keys without a gap between them are as far apart as their places
+    std::size_t low = i, high = keys_.size();
+    while (high - low > 1) {
+        std::size_t middle = low + (high - low) / 2;
+        (keys_[middle] - keys_[i] == middle - i ? low : high) = middle;
+    }
+    return {keys_[low] + 1, high < keys_.size() ? keys_[high] : ~std::uint64_t{0}};
 }
 
 } // namespace lathbench

@@ -73,12 +73,13 @@ private:
 // The live keys in order, to predict what scans return.
 class ordered_oracle {
 public:
-    ordered_oracle(const key_source& source, const window& live);
-    const window& of() const { return live_; }
+    ordered_oracle() = default;
+    explicit ordered_oracle(std::vector<std::uint64_t> keys);
     tally scan(std::uint64_t from, std::size_t length) const;
+    // The first numbers [low, high) that are no keys behind the i-th key.
+    window gap(std::size_t i) const;
 
 private:
-    window live_;
     std::vector<std::uint64_t> keys_;
 };
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * isa.c - chooses the vector code once, before main().
+ */
+#include "arch/isa.h"
+
+enum lath_isa lath_isa_chosen;
+bool lath_have_avx512, lath_have_sse2;
+
+static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
+
+bool lath_isa_supported(enum lath_isa isa)
+{
+	switch (isa) {
+	case LATH_ISA_SCALAR:
+		return true;
+#ifdef LATH_ISA_X86
+	case LATH_ISA_AVX2:
+		return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+	case LATH_ISA_AVX512:
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("bmi2");
+#endif
+	default:
+		return false;
+	}
+}
+
+static enum lath_isa best(void)
+{
+	unsigned int isa = LATH_ISAS;
+
+	while (!lath_isa_supported(--isa))
+		;
+	return isa;
+}
+
+static enum lath_isa named(const char *name)
+{
+	unsigned int isa = 0;
+
+	while (isa < LATH_ISAS && strcmp(name, names[isa]))
+		isa++;
+	return isa;
+}
+
+/* Returns what `name` asks for, or the best with a line on stderr that says why not. */
+static enum lath_isa asked_for(const char *name)
+{
+	enum lath_isa isa = named(name);
+	char text[160];
+
+	if (isa < LATH_ISAS && lath_isa_supported(isa))
+		return isa;
+	snprintf(text, sizeof(text), "LATH_ISA=%.40s: %s; using %s", name,
+		 isa < LATH_ISAS ? "this processor or build does not have it"
+				 : "none of scalar, avx2, avx512, neon",
+		 names[best()]);
+	lath_warn(text);
+	return best();
+}
+
+__attribute__((constructor)) static void choose(void)
+{
+	const char *name = lath_environment("LATH_ISA");
+
+#ifdef LATH_ISA_X86
+	__builtin_cpu_init();
+#endif
+	lath_isa_chosen = name && *name ? asked_for(name) : best();
+#ifdef LATH_ISA_X86
+	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
+	/* every x86-64 has it, a processor without AVX2 too */
+	lath_have_sse2 = !name || strcmp(name, names[LATH_ISA_SCALAR]);
+#endif
+}
