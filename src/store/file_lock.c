@@ -27,8 +27,10 @@
 #include "store/file.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/reason.h"
@@ -36,6 +38,8 @@
 #define LOCK_TEXT "lathwork lock, process "
 #define LOCK_SIZE (sizeof(LOCK_TEXT) - 1 + 11) /* the number, and a newline */
 #define LOCK_TRIES 1000
+/* How long a process waits for its parent to end, in milliseconds. */
+#define PARENT_MS 250
 
 static int lock_name(const struct store_file *file, char *name)
 {
@@ -228,23 +232,71 @@ int file_lock_family(struct store_file *file)
 	return ret;
 }
 
+/* Returns whether the kernel is ending this process (PF_EXITING in /proc/PID/stat), or has. */
+static bool is_ending(pid_t pid)
+{
+	char name[32], text[1024] = "";
+	const char *rest;
+	unsigned int flags = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%ld/stat", (long)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return true;
+	rest = strrchr(text, ')'); /* the command's name, which may hold anything, ends here */
+	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & 4;
+}
+
+/*
+ * Gets the member lock, or says who holds it. A parent keeps the lock until the kernel has ended
+ * it, which takes a while after _exit(), for a large process or on a busy machine: its child waits
+ * for that, and a moment for a parent that is about to end, as in daemon(). 0 | -EBUSY, *holder is
+ * the process | -errno
+ */
+static int wait_for_member(const struct store_file *file, pid_t *holder)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned int pauses = 0;
+
+	for (;;) {
+		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+		int ret = set_lock(file->member, F_SETLK, F_WRLCK);
+
+		if (ret != -EBUSY)
+			return ret;
+		*holder = file->owner;
+		if (fcntl(file->member, F_GETLK, &lock))
+			return ret;
+		if (lock.l_type == F_UNLCK) /* meanwhile */
+			continue;
+		*holder = lock.l_pid;
+		if (pauses++ > (is_ending(*holder) ? 10000 : PARENT_MS))
+			return ret;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* Gets the member lock: this process becomes the one of its family that may write. 0 | -EBUSY |
  * -errno; with a reason */
 static int be_member(const struct store_file *file)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	pid_t holder;
 	int ret;
 
 	if (!file_still(file->member, &file->member_id) || !file_still(file->dir, &file->dir_id))
 		return store_refuse(-EBADF, "%s: this process has closed descriptors of the store",
 				    file->label);
-	ret = set_lock(file->member, F_SETLK, F_WRLCK);
+	ret = wait_for_member(file, &holder);
 	if (ret != -EBUSY)
 		return ret ? failed(file, ret) : 0;
-	if (fcntl(file->member, F_GETLK, &lock) || lock.l_type == F_UNLCK)
-		lock.l_pid = file->owner;
 	return store_refuse(-EBUSY, "%s: in use by process %ld, related to this one by fork()",
-			    file->label, (long)lock.l_pid);
+			    file->label, (long)holder);
 }
 
 /* Returns whether the family holds the lock. */

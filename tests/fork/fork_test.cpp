@@ -692,9 +692,9 @@ void a_daemon() {
     in_child([&] {
         lath_store* store = open_store("file:" + file, LATH_STORE_BYTES);
         write_on(store, 20000);
+        std::vector<char> much(256u << 20, 1); // so that the kernel takes a while to end the parent
         MUST(!daemon(1, 1)); // the parent ends, its child goes on
         alarm(child_seconds);
-        write_on(store, 20000);
         MUST(!lath_store_set(store, key_of(store, 7).key, "daemon", 6));
         char said = lath_store_close(store) ? 'n' : 'y';
         MUST(write(ends[1], &said, 1) == 1);
