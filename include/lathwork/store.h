@@ -188,7 +188,8 @@ LATH_API int lath_store_sync(struct lath_store *store);
  * Parent and children hold the lock together, until the parent closes or all of them have ended or
  * executed another program. After the parent has ended (daemon()) or closed, the first child
  * that syncs becomes the writer. (daemon() returns in the child a moment before the parent has
- * ended: a sync at once may still return -EBUSY.) If the file was written after that child was
+ * ended: before a sync returns -EBUSY it waits for that, a quarter of a second, and for as long as
+ * the kernel takes to end the parent.) If the file was written after that child was
  * forked, sync returns -ESTALE and the file stays as it is; lath_store_save() to another path
  * works. -EBADF: the process has closed descriptors that belong to the store.
  */
