@@ -10,8 +10,8 @@
  *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min
  *              max
  *   bits       __ffs64 __fls64 fls64 hweight64
- *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
- *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
+ *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
+ *              smp_mb__after_atomic barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine

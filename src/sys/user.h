@@ -94,6 +94,12 @@ static inline unsigned int hweight64(u64 x)
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #endif
+/* a full barrier, behind lath_fetch_add() or the locking of a lock */
+#if LATH_CHECKED || defined(__x86_64__) || defined(__i386__)
+#define smp_mb__after_atomic() barrier()
+#else
+#define smp_mb__after_atomic() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
