@@ -157,6 +157,32 @@ LATH_API int lath_space_segment_of(struct lath_space *space, uint64_t key);
 LATH_API int lath_space_segment_stats(struct lath_space *space, unsigned int segment,
 				      struct lath_space_segment *stats);
 
+/*
+ * Save and load. A saved space is a stream of bytes with checksums that says which keys are
+ * allocated: two to four bytes per run as a rule. It says nothing of cookies, segments and flags.
+ * A function that a call is given runs without locks.
+ */
+
+/* Writes all `size` bytes. 0 | -errno, which ends the save */
+typedef int (*lath_space_write_fn)(void *arg, const void *data, size_t size);
+/* Reads up to `size` bytes. Returns how many | 0 at the end | -errno, which ends the load */
+typedef int64_t (*lath_space_read_fn)(void *arg, void *data, size_t size);
+
+/* Saves all allocated runs. Concurrently with other calls each key is saved as it was at one moment
+ * (see Enumeration). 0 | -ENOMEM | what write returned */
+LATH_API int lath_space_save(struct lath_space *space, lath_space_write_fn write, void *arg);
+/*
+ * Allocates what was saved, with this cookie, in a space in which nothing is allocated; flags and
+ * segments may be others than those of the saved space. Limits and drains are not looked at. Reads
+ * up to the end of the saved space and no further. Takes time linear in the number of runs. The
+ * caller excludes all other calls. A failed load leaves the space empty. 0 | -EBUSY (it was not
+ * empty) | -EBADMSG (damaged, too short, of another kind or version) | -EINVAL (of another unit, or
+ * a run is not within one segment of this space) | -ENOMEM | what read returned. report, if
+ * report_size is not 0, gets a sentence on -EBADMSG, -EINVAL and errors of read, else "".
+ */
+LATH_API int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg,
+			     uint64_t cookie, char *report, size_t report_size);
+
 struct lath_space_stats {
 	uint64_t allocated;  /* allocated keys */
 	uint64_t free;	     /* keys that are not; cached ones too */

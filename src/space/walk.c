@@ -33,9 +33,7 @@ static void read_block(struct walk *walk, u64 key)
 	slots_unlock(space);
 }
 
-/* Returns the number of units from `unit` on, at most up to the end of the map, that are as free as
- * this one. */
-static u64 run_of_map(const u64 *map, u64 unit)
+u64 map_run(const u64 *map, u64 unit)
 {
 	u64 flip = map[unit / 64] >> unit % 64 & 1 ? ~0ull : 0, i = unit / 64;
 	u64 other = (map[i] ^ flip) & ~lath_ones((unsigned int)(unit % 64));
@@ -75,7 +73,7 @@ static bool walk_state(struct walk *walk, u64 at, u64 most, u64 *last)
 	}
 	unit = units_of(space, at) % ARENA_UNITS;
 	taken = !(walk->map[unit / 64] >> unit % 64 & 1);
-	end = at + ((run_of_map(walk->map, unit) << space->unit_shift) - 1);
+	end = at + ((map_run(walk->map, unit) << space->unit_shift) - 1);
 	*last = min(end, most);
 	return taken;
 }

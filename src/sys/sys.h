@@ -11,7 +11,7 @@
  *              max
  *   bits       __ffs64 __fls64 fls64 hweight64
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
- *              smp_mb__after_atomic barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
+ *              smp_mb__after_atomic barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset memcmp
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine
