@@ -110,6 +110,16 @@ u64 segment_used(const struct segment *segment)
 	return used;
 }
 
+u64 segment_room(const struct segment *segment)
+{
+	u64 low, last, limit = READ_ONCE(segment->limit), used = segment_used(segment), most;
+
+	if (!segment_bounds(segment, &low, &last))
+		return 0;
+	most = limit ? min(limit - 1, last - low) : last - low;
+	return most > used ? most - used : 0;
+}
+
 /* The keys were added to the counter: subtracts them again if the segment takes none. Returns
  * whether it does. */
 static bool charged(struct segment *segment, u64 *counter, u64 size)
@@ -175,8 +185,8 @@ static struct segment *segment_number(struct lath_space *space, unsigned int num
 
 void choose_magazines(struct lath_space *space)
 {
-	const unsigned int none =
-		LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS;
+	const unsigned int none = LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
+				  LATH_SPACE_OWNERS | LATH_SPACE_SPREAD;
 
 	WRITE_ONCE(space->magazines, !(space->config.flags & none) && !space->first.limit &&
 					     space->first.draining == NOT_DRAINING);

@@ -5,8 +5,8 @@
  *
  * A small, naturally aligned request tries in this order: a block from a slot's magazine; bits of
  * an arena whose grade suffices; a new arena; a hole of the index. All other requests go to the
- * index. The segments are tried in the order of their numbers, first their parts below
- * config.below, then the rest.
+ * index. The segments are tried in the order of their numbers or of their free keys, first their
+ * parts below config.below, then the rest.
  */
 #include "space/space.h"
 
@@ -228,9 +228,31 @@ struct request {
 	u64 cookie;
 };
 
-static bool may_use(const struct request *r, const struct segment *segment)
+/* Returns the segment to try next, and marks it in *tried; NULL: none is left. In the order of
+ * numbers, or (LATH_SPACE_SPREAD) of free keys, most first. */
+static struct segment *choose(const struct request *r, u64 *tried)
 {
-	return r->segments >> segment->number & 1;
+	struct segment *segment, *best = NULL;
+	u64 most = 0;
+
+	for (segment = &r->space->first; segment; segment = segment_next(segment)) {
+		u64 free;
+
+		if (!((r->segments & ~*tried) >> segment->number & 1))
+			continue;
+		if (!(r->space->config.flags & LATH_SPACE_SPREAD)) {
+			best = segment;
+			break;
+		}
+		free = segment_room(segment);
+		if (!best || free > most) {
+			best = segment;
+			most = free;
+		}
+	}
+	if (best)
+		*tried |= 1ull << best->number;
+	return best;
 }
 
 /* Takes n units from the arenas of a set; adds arenas, then empties magazines, if there is no
@@ -275,12 +297,11 @@ static int take_small(const struct request *r, u64 *key)
 	unsigned int part, parts = r->space->config.below ? PARTS : 1;
 	struct segment *segment;
 	int ret = -ENOSPC;
+	u64 tried;
 
 	for (part = 0; part < parts; part++)
-		for (segment = &r->space->first; segment && ret == -ENOSPC;
-		     segment = segment_next(segment))
-			if (may_use(r, segment))
-				ret = take_part(r, segment, part, key);
+		for (tried = 0; ret == -ENOSPC && (segment = choose(r, &tried));)
+			ret = take_part(r, segment, part, key);
 	return ret;
 }
 
@@ -393,16 +414,14 @@ static int take_segment(const struct request *r, struct segment *segment, u64 hi
 /* The same from all segments that the request may use, below want.below first. */
 static int take_segments(const struct request *r, unsigned int places, u64 *key)
 {
-	u64 high = r->want.high, below = r->want.below;
+	u64 high = r->want.high, below = r->want.below, tried;
 	bool prefer = below > r->want.low && below - 1 < high - 1;
 	struct segment *segment;
 	int ret = -ENOSPC, pass;
 
 	for (pass = prefer ? 0 : 1; pass < 2; pass++)
-		for (segment = &r->space->first; segment && ret == -ENOSPC;
-		     segment = segment_next(segment))
-			if (may_use(r, segment))
-				ret = take_segment(r, segment, pass ? high : below, places, key);
+		for (tried = 0; ret == -ENOSPC && (segment = choose(r, &tried));)
+			ret = take_segment(r, segment, pass ? high : below, places, key);
 	return ret;
 }
 
@@ -638,7 +657,8 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 	if (from)
 		memcpy(to, from, from->size);
 	if (to->flags &
-	    ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS))
+	    ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS |
+			    LATH_SPACE_SPREAD))
 		return -EINVAL;
 	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
 	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)

@@ -190,6 +190,8 @@ static inline void segment_uncharge(u64 *counter, u64 size)
 /* Subtracts keys that were freed. */
 void segment_freed(struct segment *segment, u64 size);
 u64 segment_used(const struct segment *segment);
+/* Returns about how many more keys the segment may take. */
+u64 segment_room(const struct segment *segment);
 /* Returns the segment in use that contains key, or NULL. A thread that holds a charge of that
  * segment always gets it. */
 struct segment *segment_of(struct lath_space *space, u64 key);

@@ -358,7 +358,7 @@ static int play_save(struct tape *tape)
 	if (ret == -EIO) /* the stream takes no more */
 		return 0;
 	EXPECT(tape, ret == 0);
-	if (open_other(tape, next_byte(tape) % 8, &other))
+	if (open_other(tape, next_byte(tape) % 16, &other))
 		return -1;
 	ret = other ? play_load(tape, other) : 0;
 	lath_space_destroy(other);
@@ -566,7 +566,7 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	(void)failing;
 	bytes[0] = (uint8_t)i; /* every form of the space in turn */
-	bytes[1] = (uint8_t)(i / 8);
+	bytes[1] = (uint8_t)(i / 16);
 	bytes[2] = (uint8_t)(i / 2);
 }
 
@@ -618,7 +618,7 @@ int tape_run(struct tape *tape)
 {
 	int ret;
 
-	flags = next_byte(tape) % 8;
+	flags = next_byte(tape) % 16;
 	shape = &shapes[next_byte(tape) % (sizeof(shapes) / sizeof(shapes[0]))];
 	used = 0;
 	lost = false;
