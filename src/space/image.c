@@ -196,15 +196,7 @@ static int read_all(struct loader *l, void *data, size_t size)
 /* Takes [key, key + size), which lies in the segment. 0 | -EBUSY | -ENOMEM */
 static int load_range(struct loader *l, struct segment *segment, u64 key, u64 size)
 {
-	struct lath_hole_request want = {
-		.size = size, .low = key, .high = key + size, .hint = key, .policy = LATH_HOLE_EXACT
-	};
-	u64 *counter = segment_charge_any(segment, size);
-	int ret = index_take(l->space, &want, l->cookie, &key);
-
-	if (ret)
-		segment_uncharge(counter, size);
-	return ret == -ENOSPC ? -EBUSY : ret;
+	return reserve_range(l->space, segment_charge_any(segment, size), key, size, l->cookie);
 }
 
 /* Opens an arena for the collected block if it has many runs and lies in one set. */
@@ -227,21 +219,17 @@ static int load_block(struct loader *l)
 	if (l->block == NO_BLOCK)
 		return 0;
 	for (unit = 0; unit < ARENA_UNITS && !ret; unit += n) {
-		u64 first = key + (unit << l->space->unit_shift), size, *counter;
+		u64 first = key + (unit << l->space->unit_shift);
 
 		n = map_run(l->map, unit);
 		if (!(l->map[unit / 64] >> unit % 64 & 1))
 			continue;
 		segment = segment_of(l->space, first); /* two may share the block */
-		n = min(n, units_of(l->space, segment->high - first));
-		size = n << l->space->unit_shift;
+		n = min(n - 1, units_of(l->space, segment->high - 1 - first)) + 1;
 		if (l->pieces)
 			load_arena(l, segment, key);
 		l->pieces = 0;
-		counter = segment_charge_any(segment, size);
-		ret = reserve_piece(l->space, first, size, l->cookie);
-		if (ret)
-			segment_uncharge(counter, size);
+		ret = load_range(l, segment, first, n << l->space->unit_shift);
 	}
 	l->block = NO_BLOCK;
 	l->pieces = 0;
@@ -386,13 +374,22 @@ static int read_header(struct loader *l)
 }
 
 /* Frees what is allocated, which is all of the load's. */
-static void undo(struct loader *l)
+static void undo(struct lath_space *space)
 {
+	struct walk walk = { .space = space, .block = NO_BLOCK };
 	struct lath_item run;
+	u64 from = 0, size;
 
-	while (!lath_space_next(l->space, 0, &run))
-		lath_space_free(l->space, run.key, run.size);
-	lath_space_trim(l->space);
+	lath_call_enter();
+	do {
+		if (walk_next(&walk, from, true, &run))
+			break;
+		size = run.size ? run.size : 1ull << 63; /* all keys: half of them first */
+		free_range(space, run.key, size);
+		from = run.key + size;
+	} while (from);
+	press(space);
+	lath_call_exit();
 }
 
 static int load(struct loader *l)
@@ -430,7 +427,7 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 	l->block = NO_BLOCK;
 	ret = load(l);
 	if (ret)
-		undo(l);
+		undo(space);
 	space_free(space, l, sizeof(*l));
 	return ret;
 }

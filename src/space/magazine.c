@@ -197,6 +197,15 @@ void slots_unlock(struct lath_space *space)
 	lath_spin_unlock(&space->lock);
 }
 
+/* Sets the bits of 2^order units from a multiple of 2^order on. */
+static void mark_block(u64 *map, u64 unit, unsigned int order)
+{
+	if (order < 6)
+		map[unit / 64] |= lath_ones(1u << order) << unit % 64;
+	else
+		memset(&map[unit / 64], 0xff, (size_t)8 << (order - 6));
+}
+
 void slots_mark(struct lath_space *space, u64 block, u64 *map)
 {
 	unsigned int i, order, j;
@@ -204,16 +213,16 @@ void slots_mark(struct lath_space *space, u64 block, u64 *map)
 	for (i = 0; i < SLOTS; i++) {
 		struct slot *slot = space->slot[i];
 
-		for (order = 0; slot && slot->held && order < ORDERS; order++)
-			for (j = 0; j < slot->count[order]; j++) {
-				u64 unit = units_of(space, magazine(slot, order)[j]), n;
+		for (order = 0; slot && slot->held && order < ORDERS; order++) {
+			const u64 *keys = magazine(slot, order);
 
-				if (unit / ARENA_UNITS != block)
-					continue;
-				unit %= ARENA_UNITS;
-				for (n = 1ull << order; n; n--, unit++)
-					map[unit / 64] |= 1ull << unit % 64;
+			for (j = 0; j < slot->count[order]; j++) {
+				u64 unit = units_of(space, keys[j]);
+
+				if (unit / ARENA_UNITS == block)
+					mark_block(map, unit % ARENA_UNITS, order);
 			}
+		}
 	}
 }
 

@@ -113,19 +113,22 @@ int index_take(struct lath_space *space, const struct lath_hole_request *want, u
 	return ret;
 }
 
-/* Returns whether items cover [key, key + size) without a gap. */
-static bool index_covers(struct lath_space *space, u64 key, u64 size)
+/* Returns how much of [key, key + size) items cover from key on without a gap, up to the first arena;
+ * 0 if a gap comes before that. */
+static u64 index_span(struct lath_space *space, u64 key, u64 size)
 {
-	u64 last = key + size - 1;
+	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	u64 last = key + (size - 1), at = key;
 	struct lath_item item;
 
-	while (!lath_index_lookup_item(space->index, key, &item) &&
-	       item.value != arena_mark(space)) {
+	while (index && !lath_index_lookup_item(index, at, &item)) {
+		if (item.value == arena_mark(space))
+			return at - key;
 		if (item.key + (item.size - 1) >= last)
-			return true;
-		key = item.key + item.size;
+			return size;
+		at = item.key + item.size;
 	}
-	return false;
+	return 0;
 }
 
 /* Frees the part of [key, key + size) that lies in the item which covers key; *freed: its size.
@@ -165,17 +168,11 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 static int index_free(struct lath_space *space, u64 key, u64 size)
 {
 	u64 freed;
-	int ret;
+	int ret = 0;
 
-	if (!smp_load_acquire(&space->index) || /* pairs with space_index */
-	    !index_covers(space, key, size))
-		return -EINVAL;
-	for (; size; key += freed, size -= freed) {
+	for (; size && !ret; key += freed, size -= freed)
 		ret = index_free_one(space, key, size, &freed);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return ret;
 }
 
 int free_range(struct lath_space *space, u64 key, u64 size)
@@ -184,15 +181,17 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 	u64 piece;
 	int ret;
 
-	if (space->config.flags & LATH_SPACE_NO_ARENAS)
-		return index_free(space, key, size);
 	for (; size; key += piece, size -= piece) {
 		piece = piece_of(space, key, size);
-		ret = arena_return(space, key, units_of(space, piece), &segment);
+		ret = space->config.flags & LATH_SPACE_NO_ARENAS
+			      ? 1
+			      : arena_return(space, key, units_of(space, piece), &segment);
 		if (!ret)
 			segment_freed(segment, piece);
-		if (ret == 1)
-			ret = index_free(space, key, piece);
+		if (ret == 1) {
+			piece = index_span(space, key, size);
+			ret = piece ? index_free(space, key, piece) : -EINVAL;
+		}
 		if (ret)
 			return ret;
 	}
@@ -513,55 +512,65 @@ int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_re
 	return ret;
 }
 
-int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie)
+/* Takes units of one block from an arena at exactly this place. Unlocks the arena. Returns whether
+ * they were free. */
+static bool reserve_in_arena(struct lath_space *space, struct arena *arena, u64 key, u64 size,
+			     u64 cookie)
 {
-	struct lath_hole_request want = {
-		.size = size, .low = key, .high = key + size, .hint = key, .policy = LATH_HOLE_EXACT
-	};
+	u64 unit = units_of(space, key) % ARENA_UNITS, free = arena->free;
+	bool taken = arena_take_at(arena, unit, units_of(space, size));
+
+	arena_count_empty(space, arena, free);
+	if (taken)
+		arena_set_owner(arena, unit, units_of(space, size), cookie);
+	lath_spin_unlock(&arena->lock);
+	return taken;
+}
+
+/* Takes [key, key + *piece), the first part of [key, key + size): what lies in one arena, or in the
+ * index up to the next item. 0 | -EBUSY | -ENOMEM */
+static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie, u64 *piece)
+{
+	struct lath_hole_request want = { .low = key, .hint = key, .policy = LATH_HOLE_EXACT };
+	unsigned int rounds = 0;
 
 	for (;;) {
 		struct arena *arena =
 			space->config.flags & LATH_SPACE_NO_ARENAS ? NULL : arena_lock(space, key);
-		u64 unit = units_of(space, key) % ARENA_UNITS, block, value;
-		bool taken;
+		struct lath_index *index;
+		struct lath_item item;
 		int ret;
 
+		*piece = size;
 		if (arena) {
-			u64 free = arena->free;
-
-			taken = arena_take_at(arena, unit, units_of(space, size));
-			arena_count_empty(space, arena, free);
-			if (taken)
-				arena_set_owner(arena, unit, units_of(space, size), cookie);
-			lath_spin_unlock(&arena->lock);
-			return taken ? 0 : -EBUSY;
+			*piece = piece_of(space, key, size);
+			return reserve_in_arena(space, arena, key, *piece, cookie) ? 0 : -EBUSY;
 		}
+		index = smp_load_acquire(&space->index); /* pairs with space_index */
+		if (index && !lath_index_overlap_item(index, key, size, &item)) {
+			if (item.key <= key && item.value != arena_mark(space))
+				return -EBUSY;
+			if (item.key <= key) { /* another thread opens or returns an arena */
+				lath_spin_wait(&rounds);
+				continue;
+			}
+			*piece = item.key - key;
+		}
+		want.size = *piece;
+		want.high = key + *piece;
 		ret = index_take(space, &want, cookie, &key);
 		if (ret != -ENOSPC)
 			return ret;
-		/* taken; or the block has become an arena's meanwhile */
-		block = key / space->arena_size;
-		if (!smp_load_acquire(&space->arenas) || /* pairs with space_index */
-		    !lath_index_get(space->arenas, block, &value))
-			return -EBUSY;
 	}
 }
 
-/* Takes exactly [key, key + size), which lies in the segment. 0 | -EBUSY | -ENOSPC | -ENOMEM */
-static int reserve(struct lath_space *space, struct segment *segment, u64 key, u64 size, u64 cookie)
+int reserve_range(struct lath_space *space, u64 *counter, u64 key, u64 size, u64 cookie)
 {
-	u64 at = key, left = size, piece, *counter = segment_charge(segment, size);
+	u64 at = key, left = size, piece;
 	int ret = 0;
 
-	if (!counter)
-		return -ENOSPC;
-	if (!lies_within(key, size, segment->low, segment->high)) /* removed, and added elsewhere */
-		ret = -EINVAL;
-	magazines_drain(space);
 	for (; left && !ret; at += piece, left -= piece) {
-		piece = space->config.flags & LATH_SPACE_NO_ARENAS ? left
-								   : piece_of(space, at, left);
-		ret = reserve_piece(space, at, piece, cookie);
+		ret = reserve_piece(space, at, left, cookie, &piece);
 		if (ret)
 			break;
 	}
@@ -571,6 +580,20 @@ static int reserve(struct lath_space *space, struct segment *segment, u64 key, u
 	if (at > key)
 		free_range(space, key, at - key);
 	return ret;
+}
+
+static int reserve(struct lath_space *space, struct segment *segment, u64 key, u64 size, u64 cookie)
+{
+	u64 *counter = segment_charge(segment, size);
+
+	if (!counter)
+		return -ENOSPC;
+	if (!lies_within(key, size, segment->low, segment->high)) {
+		segment_uncharge(counter, size); /* it was removed, and added elsewhere */
+		return -EINVAL;
+	}
+	magazines_drain(space);
+	return reserve_range(space, counter, key, size, cookie);
 }
 
 int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie)

@@ -142,9 +142,9 @@ static inline u64 arena_mark(const struct lath_space *space)
  * -EINVAL | -ENOMEM */
 int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
 	       u64 *key);
-/* Takes exactly [key, key + size), which is charged and lies in one block, from its arena or from
- * the index. 0 | -EBUSY | -ENOMEM */
-int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie);
+/* Takes exactly [key, key + size), which is charged to the counter and lies in one segment, from
+ * arenas and the index. 0 | -EBUSY | -ENOMEM: none of it is taken or charged any longer */
+int reserve_range(struct lath_space *space, u64 *counter, u64 key, u64 size, u64 cookie);
 /* Returns how much of [key, key + size) lies in key's block. */
 static inline u64 piece_of(const struct lath_space *space, u64 key, u64 size)
 {

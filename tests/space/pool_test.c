@@ -322,8 +322,10 @@ static void all_keys(void)
 	assert(!lath_space_save(space, write_stream, &s) && s.size == 56);
 	assert(!load_into(other, &s, NULL) && lath_space_next(other, 0, &run) == -ENOENT);
 	s.size = 0;
+	assert(!lath_space_reserve(space, 0, 2, 0) && !lath_space_save(space, write_stream, &s));
+	assert(!load_into(other, &s, NULL) && !lath_space_next(other, 0, &run) && run.size == 2);
 	assert(!lath_space_reserve(space, 1ull << 63, 1ull << 52, 0));
-	assert(!lath_space_next(space, 1, &run) && run.key == 1ull << 63 && run.size == 1ull << 52);
+	assert(!lath_space_next(space, 2, &run) && run.key == 1ull << 63 && run.size == 1ull << 52);
 	assert(!lath_space_next_free(space, run.key, &run) && run.size == (1ull << 63) - (1ull << 52));
 	lath_space_destroy(space);
 	lath_space_destroy(other);

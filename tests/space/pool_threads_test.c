@@ -60,7 +60,9 @@ static void let_work(unsigned long n)
 #define KEPT_AT 1001u
 #define KEPT 5u
 
-/* Holds at most HELD units at a time, one by one, and now and then returns the magazines. */
+static bool trims;
+
+/* Holds at most HELD units at a time, one by one. */
 static void *hold_few(void *arg)
 {
 	uint64_t state = (uint64_t)(uintptr_t)arg, key[HELD];
@@ -74,7 +76,7 @@ static void *hold_few(void *arg)
 		} else if (n) {
 			CHECK(!lath_space_free(space, key[--n], 1));
 		}
-		if (random_number(&state) % 1000 == 0)
+		if (trims && random_number(&state) % 1000 == 0)
 			lath_space_trim(space);
 		__atomic_fetch_add(&steps, 1, __ATOMIC_RELAXED);
 	}
@@ -83,10 +85,57 @@ static void *hold_few(void *arg)
 	return NULL;
 }
 
+struct stream {
+	uint8_t data[8192];
+	size_t size, at;
+};
+
+static int write_stream(void *arg, const void *data, size_t size)
+{
+	struct stream *s = arg;
+
+	CHECK(size <= sizeof(s->data) - s->size);
+	memcpy(s->data + s->size, data, size);
+	s->size += size;
+	return 0;
+}
+
+static int64_t read_stream(void *arg, void *data, size_t size)
+{
+	struct stream *s = arg;
+
+	CHECK(size <= s->size - s->at);
+	memcpy(data, s->data + s->at, size);
+	s->at += size;
+	return (int64_t)size;
+}
+
+/* Returns the number of units in a saved copy of the space. */
+static uint64_t count_saved(void)
+{
+	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
+	struct stream stream = { .size = 0 };
+	struct lath_space_stats stats;
+	struct lath_space *copy;
+	char report[100];
+	int ret;
+
+	CHECK(!lath_space_save(space, write_stream, &stream));
+	CHECK(!lath_space_create(&copy, &config));
+	ret = lath_space_load(copy, read_stream, &stream, 0, report, sizeof(report));
+	if (ret)
+		fprintf(stderr, "load: %d, %s\n", ret, report);
+	CHECK(!ret);
+	lath_space_get_stats(copy, &stats);
+	lath_space_destroy(copy);
+	return stats.allocated;
+}
+
 /* Nothing free for long is in a run: an arena is read at one moment, when the others hold no more
  * than they may. What is kept is in a run, and in no free one. */
 static void observe(unsigned long rounds)
 {
+	struct lath_space_stats stats;
 	struct lath_item run;
 	uint64_t from, seen;
 	unsigned long i;
@@ -103,17 +152,25 @@ static void observe(unsigned long rounds)
 		     from = run.key + run.size, seen++)
 			CHECK(run.key + run.size <= KEPT_AT || run.key >= KEPT_AT + KEPT);
 		CHECK(seen && from == UNITS);
+		seen = count_saved();
+		lath_space_get_stats(space, &stats);
+		CHECK(trims || stats.arenas <= 1); /* so it was one moment for all arenas */
+		CHECK(trims || (seen >= KEPT && seen <= THREADS * HELD + KEPT));
 	}
 }
 
-static void enumeration(unsigned long rounds)
+static void enumeration(unsigned long rounds, bool with_trims)
 {
 	pthread_t thread[THREADS];
 	struct lath_space_stats stats;
 	unsigned int i;
+	uint64_t key;
 
+	trims = with_trims;
 	open_space(UNITS);
 	CHECK(!lath_space_reserve(space, KEPT_AT, KEPT, 0));
+	CHECK(!lath_space_alloc(space, 1, 0, 0, &key)); /* one arena will do */
+	CHECK(!lath_space_free(space, key, 1));
 	stop = false;
 	for (i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&thread[i], NULL, hold_few, (void *)(uintptr_t)(i + 1)));
@@ -135,6 +192,7 @@ static void enumeration(unsigned long rounds)
 #define LIMIT 2000u
 
 static uint8_t mark[SEGMENTS * LENGTH];
+static uint32_t closed[SEGMENTS]; /* odd: the segment at this place is drained */
 
 struct worker {
 	uint64_t state;
@@ -165,7 +223,12 @@ static void take(struct worker *w)
 {
 	uint64_t units = random_number(&w->state) % (random_number(&w->state) % 20 ? 20 : 1500) + 1;
 	uint64_t key = 0, segments = random_number(&w->state) % 8, r = random_number(&w->state) % 10;
+	uint32_t before[SEGMENTS], was;
+	unsigned int i;
 	int ret;
+
+	for (i = 0; i < SEGMENTS; i++)
+		before[i] = __atomic_load_n(&closed[i], __ATOMIC_ACQUIRE);
 
 	if (r == 0) {
 		key = random_number(&w->state) % (SEGMENTS * LENGTH);
@@ -178,6 +241,8 @@ static void take(struct worker *w)
 	}
 	if (ret)
 		return;
+	was = before[key / LENGTH];
+	CHECK(!(was & 1) || __atomic_load_n(&closed[key / LENGTH], __ATOMIC_ACQUIRE) != was);
 	set_marks(key, units, 1);
 	w->served++;
 	w->held[w->count++] = (struct held){ key, units };
@@ -235,13 +300,17 @@ static void change(unsigned long rounds)
 			continue;
 		}
 		CHECK(!lath_space_drain_segment(space, n, 1));
+		__atomic_fetch_add(&closed[segment.low / LENGTH], 1, __ATOMIC_RELEASE);
+		let_work(100);
 		if (rounds % 3 == 1) {
+			__atomic_fetch_add(&closed[segment.low / LENGTH], 1, __ATOMIC_RELEASE);
 			CHECK(!lath_space_drain_segment(space, n, 0));
 			continue;
 		}
 		while ((ret = lath_space_remove_segment(space, n)) == -EBUSY)
 			let_work(10);
 		CHECK(!ret && !memchr(&mark[segment.low], 1, LENGTH));
+		__atomic_fetch_add(&closed[segment.low / LENGTH], 1, __ATOMIC_RELEASE);
 		CHECK(lath_space_add_segment(space, segment.low, LENGTH,
 					     rounds % 2 ? LIMIT : 0) == (int)n);
 	}
@@ -323,7 +392,8 @@ int main(int argc, char **argv)
 		rounds *= 20;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		flags = forms[i];
-		enumeration(rounds);
+		enumeration(rounds, false);
+		enumeration(rounds, true);
 		segments(rounds);
 		limit();
 	}
