@@ -196,7 +196,8 @@ static int read_all(struct loader *l, void *data, size_t size)
 /* Takes [key, key + size), which lies in the segment. 0 | -EBUSY | -ENOMEM */
 static int load_range(struct loader *l, struct segment *segment, u64 key, u64 size)
 {
-	return reserve_range(l->space, segment_charge_any(segment, size), key, size, l->cookie);
+	return reserve_range(l->space, segment, segment_count(segment, size), key, size,
+			     l->cookie);
 }
 
 /* Opens an arena for the collected block if it has many runs and lies in one set. */

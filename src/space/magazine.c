@@ -77,15 +77,15 @@ static unsigned int magazine_fill(struct lath_space *space, struct slot *slot, u
 {
 	unsigned int want = (capacity(slot, order) + 3) / 4, n;
 	struct set *set = &space->first.set[0];
-	u64 size = space->config.unit << order, *counter;
+	u64 size = space->config.unit << order, *count;
 
-	counter = segment_charge(&space->first, want * size);
-	if (!counter)
+	count = segment_charge(&space->first, want * size);
+	if (!count)
 		return 0;
 	n = set->empty ? 0
 		       : set_take(space, set, slot, 1ull << order, want, 0, magazine(slot, order));
 	if (n < want)
-		segment_uncharge(counter, (want - n) * size);
+		segment_uncharge(&space->first, count, (want - n) * size);
 	WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	return n;
 }
@@ -125,7 +125,7 @@ static void magazine_flush(struct lath_space *space, struct slot *slot, unsigned
 		bad += arena_return(space, keys[i], 1ull << order, &segment) != 0;
 	if (unlikely(bad))
 		lath_fetch_add(&space->bad_frees, bad);
-	segment_freed(&space->first, (n - bad) * (space->config.unit << order));
+	segment_count(&space->first, -((n - bad) * (space->config.unit << order)));
 	slot->count[order] = (u16)(slot->count[order] - n);
 	memmove(keys, keys + n, slot->count[order] * sizeof(u64));
 	WRITE_ONCE(slot->held, slot->held - (n << order));

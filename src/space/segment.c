@@ -3,11 +3,11 @@
  * segment.c - segments: their bounds, limits and counters of used keys, and the calls on them;
  * statistics.
  *
- * Used keys are counted in stripes once a segment has arenas, because many threads then change the
- * count at once. A thread that charges adds first and looks at `draining` then; a thread that
- * removes a segment sets `draining` first and adds up the counters then. So one of the two sees the
- * other. After `draining` is set no charge succeeds, and one that fails is subtracted where it was
- * added, so the sum is never below what is used.
+ * Used keys are counted in stripes once a segment has arenas: one per thread, without atomic
+ * operations, for as many threads as there are stripes. A thread that charges adds first and looks
+ * at `draining` then; a thread that drains sets `draining` first, visits the locks of all arenas, and
+ * adds up the counts when it removes the segment. So one of the two sees the other. A charge that
+ * fails is subtracted where it was added, so the sum is never below what is used.
  */
 #include "space/space.h"
 
@@ -49,7 +49,7 @@ void segment_open(struct lath_space *space, struct segment *segment, u64 low, u6
 		set_open_bounds(&segment->set[1], max(low, below), high);
 	}
 	smp_store_release(&segment->version, segment->version + 1); /* pairs with segment_bounds */
-	smp_store_release(&segment->draining, NOT_DRAINING);	    /* pairs with charged */
+	smp_store_release(&segment->draining, NOT_DRAINING);	    /* pairs with segment_charge */
 }
 
 /* Sets *low and *last. Returns false if the segment is not in use, or changes. */
@@ -92,21 +92,14 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 
 /* ---- charges ---- */
 
-static u64 *counter_of(struct segment *segment)
-{
-	struct stripe *stripes = smp_load_acquire(&segment->stripes); /* pairs with set_add */
-
-	return stripes ? &stripes[lath_stripe() % STRIPES].used : &segment->used;
-}
-
 u64 segment_used(const struct segment *segment)
 {
-	const struct stripe *stripes = smp_load_acquire(&segment->stripes); /* pairs with set_add */
-	u64 used = READ_ONCE(segment->used);
+	const struct lath_count *stripes = smp_load_acquire(&segment->stripes);
+	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count; so do the stripes */
 	unsigned int i;
 
 	for (i = 0; stripes && i < STRIPES; i++)
-		used += READ_ONCE(stripes[i].used);
+		used += smp_load_acquire(&stripes[i].sum);
 	return used;
 }
 
@@ -120,55 +113,30 @@ u64 segment_room(const struct segment *segment)
 	return most > used ? most - used : 0;
 }
 
-/* The keys were added to the counter: subtracts them again if the segment takes none. Returns
- * whether it does. */
-static bool charged(struct segment *segment, u64 *counter, u64 size)
+void segment_uncharge(struct segment *segment, u64 *at, u64 size)
 {
-	smp_mb__after_atomic(); /* pairs with lath_space_remove_segment */
-	if (likely(smp_load_acquire(&segment->draining) == NOT_DRAINING)) /* pairs with segment_open */
-		return true;
-	lath_fetch_add(counter, -size);
-	return false;
+	if (at == &segment->used)
+		lath_fetch_add_release(at, -size);
+	else
+		lath_count_add(container_of(at, struct lath_count, sum), -size);
 }
 
-/* Only one thread charges a segment with a limit, and the sum is at most too high: the limit is kept.
- */
-static u64 *charge_limited(struct segment *segment, u64 limit, u64 size)
+u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size)
 {
-	u64 *counter = counter_of(segment), used;
-	bool fits;
+	u64 *at = NULL, used;
 
 	lath_spin_lock(&segment->lock);
 	used = segment_used(segment);
-	fits = used <= limit && size <= limit - used;
-	if (fits)
-		lath_fetch_add(counter, size);
+	if (used <= limit && size <= limit - used)
+		at = segment_count(segment, size);
 	lath_spin_unlock(&segment->lock);
-	return fits && charged(segment, counter, size) ? counter : NULL;
+	return at;
 }
 
-u64 *segment_charge(struct segment *segment, u64 size)
+bool segment_confirm(const struct segment *segment)
 {
-	u64 limit = READ_ONCE(segment->limit), *counter;
-
-	if (unlikely(limit))
-		return charge_limited(segment, limit, size);
-	counter = counter_of(segment);
-	lath_fetch_add(counter, size);
-	return charged(segment, counter, size) ? counter : NULL;
-}
-
-u64 *segment_charge_any(struct segment *segment, u64 size)
-{
-	u64 *counter = counter_of(segment);
-
-	lath_fetch_add(counter, size);
-	return counter;
-}
-
-void segment_freed(struct segment *segment, u64 size)
-{
-	lath_fetch_add(counter_of(segment), -size);
+	smp_mb(); /* pairs with begin_removal: the charge, then `draining` */
+	return smp_load_acquire(&segment->draining) == NOT_DRAINING; /* pairs with segment_open */
 }
 
 /* ---- calls ---- */
@@ -240,20 +208,21 @@ int lath_space_add_segment(struct lath_space *space, uint64_t key, uint64_t size
 int lath_space_drain_segment(struct lath_space *space, unsigned int number, int drain)
 {
 	struct segment *segment;
-	int ret = -ENOENT;
+	int ret = -ENOENT, i;
 
 	lath_call_enter();
 	lath_spin_lock(&space->lock);
 	segment = segment_number(space, number);
 	if (segment && segment->draining != REMOVING) {
-		smp_store_release(&segment->draining,
-				  drain ? DRAINING : NOT_DRAINING); /* pairs with charged */
+		smp_store_release(&segment->draining, drain ? DRAINING : NOT_DRAINING);
 		choose_magazines(space);
 		ret = 0;
 	}
 	lath_spin_unlock(&space->lock);
 	if (!ret && drain && !number)
 		magazines_drain(space);
+	for (i = 0; !ret && drain && i < PARTS; i++)
+		set_visit(&segment->set[i]);
 	lath_call_exit();
 	return ret;
 }
@@ -268,7 +237,7 @@ static int begin_removal(struct lath_space *space, unsigned int number, struct s
 	lath_spin_lock(&space->lock);
 	segment = segment_number(space, number);
 	if (segment && segment->draining != REMOVING) {
-		smp_mb__after_atomic(); /* pairs with charged: `draining`, then the sum */
+		smp_mb(); /* pairs with segment_confirm: `draining`, then the sum */
 		ret = segment->draining == DRAINING && !segment_used(segment) ? 0 : -EBUSY;
 		if (!ret)
 			WRITE_ONCE(segment->draining, REMOVING);

@@ -51,7 +51,7 @@ void set_fini(struct lath_space *space, struct set *set)
 struct room {
 	struct group *group;
 	struct group **more;
-	struct stripe *stripes;
+	struct lath_count *stripes;
 };
 
 /* Makes space->recent if there is none and memory for it: without it arenas are found too. */
@@ -216,6 +216,16 @@ bool set_grow(struct lath_space *space, struct set *set)
 	return !ret;
 }
 
+void set_visit(struct set *set)
+{
+	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
+
+	for (i = 0; i < count; i++) {
+		lath_spin_lock(&set_arena(set, i)->lock);
+		lath_spin_unlock(&set_arena(set, i)->lock);
+	}
+}
+
 bool set_grow_at(struct lath_space *space, struct set *set, u64 key)
 {
 	struct lath_hole_request want = { .size = space->arena_size,
@@ -268,15 +278,15 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 }
 
 /* Takes up to `most` blocks of n units from a locked arena; *key: their keys. Returns how many; 0
- * also if the arena serves no block. */
-static unsigned int take_locked(struct lath_space *space, struct arena *arena, u64 n,
-				unsigned int most, u64 cookie, u64 *key)
+ * also if the arena serves no block, or its segment drains. */
+static unsigned int take_locked(struct lath_space *space, struct set *set, struct arena *arena,
+				u64 n, unsigned int most, u64 cookie, u64 *key)
 {
 	unsigned int got = 0, i;
 	u64 free = arena->free;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && most);
-	if (arena->block == NO_BLOCK)
+	if (arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING)
 		return 0;
 	if (most > 1 && n <= 64)
 		got = arena_take_blocks(arena, log2_up(n), most, key);
@@ -294,7 +304,7 @@ static unsigned int take_locked(struct lath_space *space, struct arena *arena, u
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
 		      unsigned int most, u64 cookie, u64 *key)
 {
-	u64 count = smp_load_acquire(&set->count); /* pairs with arena_obtain */
+	u64 count = smp_load_acquire(&set->count); /* pairs with set_add */
 	u64 groups = (count + 63) / 64, g;
 	u32 none = 0, *home = slot ? &slot->home[set->number] : &none;
 	u64 from = READ_ONCE(*home);
@@ -324,7 +334,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 					busy = true;
 					continue;
 				}
-				got = take_locked(space, arena, n, most, cookie, key);
+				got = take_locked(space, set, arena, n, most, cookie, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
 					LATH_ASSERT(got <= most && key[got - 1] >= set->low &&
@@ -358,7 +368,7 @@ int arena_return(struct lath_space *space, u64 key, u64 n, struct segment **segm
 
 bool set_release(struct lath_space *space, struct set *set)
 {
-	u64 count = smp_load_acquire(&set->count), i; /* pairs with arena_obtain */
+	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
 	bool any = false;
 
 	for (i = 0; i < count; i++) {

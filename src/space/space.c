@@ -160,7 +160,7 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 	if (ret)
 		return -EINVAL;
 	count_keys(space, -*freed);
-	segment_freed(segment, *freed);
+	segment_count(segment, -*freed);
 	lath_fetch_add(&space->freed, 1);
 	return 0;
 }
@@ -187,7 +187,7 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 			      ? 1
 			      : arena_return(space, key, units_of(space, piece), &segment);
 		if (!ret)
-			segment_freed(segment, piece);
+			segment_count(segment, -piece);
 		if (ret == 1) {
 			piece = index_span(space, key, size);
 			ret = piece ? index_free(space, key, piece) : -EINVAL;
@@ -219,88 +219,89 @@ void lath_space_trim(struct lath_space *space)
 	lath_call_exit();
 }
 
-/* What an allocation asks for: want.low and want.high are the limits of the caller. */
-struct request {
-	struct lath_space *space;
-	struct lath_hole_request want;
-	u64 segments; /* bit i: it may be in segment i */
-	u64 cookie;
-};
-
-/* Returns the segment to try next, and marks it in *tried; NULL: none is left. In the order of
- * numbers, or (LATH_SPACE_SPREAD) of free keys, most first. */
-static struct segment *choose(const struct request *r, u64 *tried)
+/* Returns the segment with the most free keys of those whose bits are set, or NULL. */
+static struct segment *roomiest(struct lath_space *space, u64 segments)
 {
 	struct segment *segment, *best = NULL;
 	u64 most = 0;
 
-	for (segment = &r->space->first; segment; segment = segment_next(segment)) {
-		u64 free;
+	for (segment = &space->first; segment; segment = segment_next(segment)) {
+		u64 room = segment_room(segment);
 
-		if (!((r->segments & ~*tried) >> segment->number & 1))
-			continue;
-		if (!(r->space->config.flags & LATH_SPACE_SPREAD)) {
+		if (segments >> segment->number & 1 && (!best || room > most)) {
 			best = segment;
-			break;
-		}
-		free = segment_room(segment);
-		if (!best || free > most) {
-			best = segment;
-			most = free;
+			most = room;
 		}
 	}
-	if (best)
-		*tried |= 1ull << best->number;
 	return best;
 }
 
-/* Takes n units from the arenas of a set; adds arenas, then empties magazines, if there is no
- * room. */
-static bool take_from_arenas(const struct request *r, struct set *set, u64 n, u64 *key)
+/* Returns the segment to try next of those whose bits are set, and clears its bit; NULL: none is
+ * left. In the order of numbers, or (LATH_SPACE_SPREAD) of free keys, most first. */
+static inline struct segment *choose(struct lath_space *space, u64 *segments)
 {
-	struct slot *slot = slot_of(r->space);
+	struct segment *segment = &space->first;
 
-	while (!set_take(r->space, set, slot, n, 1, r->cookie, key))
-		if (!set_grow(r->space, set) && !magazines_drain(r->space))
-			return false;
-	return true;
+	if (unlikely(space->config.flags & LATH_SPACE_SPREAD))
+		segment = roomiest(space, *segments);
+	else
+		while (segment && !(*segments >> segment->number & 1))
+			segment = segment_next(segment);
+	if (segment)
+		*segments &= ~(1ull << segment->number);
+	return segment;
 }
 
-/* Serves a small, naturally aligned request from a part of a segment. 0 | -ENOSPC | -ENOMEM */
-static int take_part(const struct request *r, struct segment *segment, unsigned int part, u64 *key)
+/* Continues take_part() where the arenas have no room. */
+static __attribute__((noinline)) int take_more(struct lath_space *space, struct set *set, u64 size,
+					       u64 cookie, u64 *count, u64 *key)
 {
-	u64 n = units_of(r->space, r->want.size), *counter = segment_charge(segment, r->want.size);
-	struct set *set = &segment->set[part];
-	struct lath_hole_request want = { .size = r->want.size,
-					  .align = r->space->config.unit << log2_up(n) };
+	u64 n = units_of(space, size);
+	struct lath_hole_request want = { .size = size,
+					  .align = space->config.unit << log2_up(n) };
 	int ret = -ENOSPC;
 
-	if (!counter)
-		return ret;
-	if (!set->empty) {
-		if (take_from_arenas(r, set, n, key))
+	while (!set->empty && segment_confirm(set->segment)) {
+		if (set_take(space, set, slot_of(space), n, 1, cookie, key))
 			return 0;
-		want.low = set->low; /* space of the index between arenas */
+		if (set_grow(space, set) || magazines_drain(space))
+			continue;
+		want.low = set->low;
 		want.high = set->high;
-		ret = index_take(r->space, &want, r->cookie, key);
+		ret = index_take(space, &want, cookie, key);
+		break;
 	}
 	if (ret)
-		segment_uncharge(counter, r->want.size);
+		segment_uncharge(set->segment, count, size);
 	return ret;
+}
+
+/* Serves a small, naturally aligned request from a part of a segment: from its arenas; after adding
+ * arenas, then emptying magazines; from the space of the index between arenas. 0 | -ENOSPC |
+ * -ENOMEM */
+static int take_part(struct lath_space *space, struct set *set, u64 size, u64 cookie, u64 *key)
+{
+	u64 *count = segment_charge(set->segment, size);
+
+	if (!count)
+		return -ENOSPC;
+	if (set_take(space, set, slot_of(space), units_of(space, size), 1, cookie, key))
+		return 0;
+	return take_more(space, set, size, cookie, count, key);
 }
 
 /* Serves a small, naturally aligned request. -ENOSPC: no room, unless magazines and empty arenas
  * are returned to the index or the range crosses the boundary of the sets. */
-static int take_small(const struct request *r, u64 *key)
+static int take_small(struct lath_space *space, u64 segments, u64 size, u64 cookie, u64 *key)
 {
-	unsigned int part, parts = r->space->config.below ? PARTS : 1;
+	unsigned int part, parts = space->config.below ? PARTS : 1;
 	struct segment *segment;
 	int ret = -ENOSPC;
-	u64 tried;
+	u64 left;
 
 	for (part = 0; part < parts; part++)
-		for (tried = 0; ret == -ENOSPC && (segment = choose(r, &tried));)
-			ret = take_part(r, segment, part, key);
+		for (left = segments; ret == -ENOSPC && (segment = choose(space, &left));)
+			ret = take_part(space, &segment->set[part], size, cookie, key);
 	return ret;
 }
 
@@ -377,6 +378,14 @@ static bool take_anywhere(struct lath_space *space, struct segment *segment,
 	return false;
 }
 
+/* What an allocation asks for: want.low and want.high are the limits of the caller. */
+struct request {
+	struct lath_space *space;
+	struct lath_hole_request want;
+	u64 segments; /* bit i: it may be in segment i */
+	u64 cookie;
+};
+
 enum place {
 	IN_INDEX = 1,
 	IN_ARENAS = 2,
@@ -388,11 +397,13 @@ static int take_segment(const struct request *r, struct segment *segment, u64 hi
 			unsigned int places, u64 *key)
 {
 	struct lath_hole_request want = r->want;
-	u64 *counter = segment_charge(segment, want.size);
+	u64 *count = segment_charge(segment, want.size);
 	int ret = -ENOSPC;
 
-	if (!counter)
+	if (!count)
 		return ret;
+	if (!segment_confirm(segment))
+		places = 0;
 	want.low = max((u64)want.low, segment->low);
 	want.high = min(high - 1, segment->high - 1) + 1;
 	want.below = 0;
@@ -406,20 +417,20 @@ static int take_segment(const struct request *r, struct segment *segment, u64 hi
 	    take_anywhere(r->space, segment, &want, r->cookie, key))
 		ret = 0;
 	if (ret)
-		segment_uncharge(counter, want.size);
+		segment_uncharge(segment, count, want.size);
 	return ret;
 }
 
 /* The same from all segments that the request may use, below want.below first. */
 static int take_segments(const struct request *r, unsigned int places, u64 *key)
 {
-	u64 high = r->want.high, below = r->want.below, tried;
+	u64 high = r->want.high, below = r->want.below, left;
 	bool prefer = below > r->want.low && below - 1 < high - 1;
 	struct segment *segment;
 	int ret = -ENOSPC, pass;
 
 	for (pass = prefer ? 0 : 1; pass < 2; pass++)
-		for (tried = 0; ret == -ENOSPC && (segment = choose(r, &tried));)
+		for (left = r->segments; ret == -ENOSPC && (segment = choose(r->space, &left));)
 			ret = take_segment(r, segment, pass ? high : below, places, key);
 	return ret;
 }
@@ -435,29 +446,34 @@ static int take_request(const struct request *r, bool asked, u64 *key)
 	return ret;
 }
 
-/* 0 | -ENOSPC | -ENOMEM. Not inlined: what a magazine serves pays for no request. */
-static __attribute__((noinline)) int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
-			 u64 *key)
+/* Serves a request that is large, or coarsely aligned, or refused by take_small(). */
+static __attribute__((noinline)) int take_large(struct lath_space *space, u64 segments, u64 size,
+						u64 align, u64 cookie, bool asked, u64 *key)
 {
 	struct request r = { space,
-			     { .size = size,
-			       .align = max(align, space->config.unit),
-			       .below = space->config.below },
+			     { .size = size, .align = align, .below = space->config.below },
 			     segments,
 			     cookie };
-	u64 n = units_of(space, size), natural;
+
+	return take_request(&r, asked, key);
+}
+
+/* 0 | -ENOSPC | -ENOMEM */
+static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie, u64 *key)
+{
+	u64 n = units_of(space, size), natural = space->config.unit << log2_up(n);
+	bool asked = false;
 	int ret;
 
-	if (space->config.flags & LATH_SPACE_NO_ARENAS || n > ARENA_MOST)
-		return take_request(&r, false, key);
-	natural = space->config.unit << log2_up(n);
-	if (r.want.align > natural)
-		return take_request(&r, false, key);
-	ret = take_small(&r, key);
-	if (ret != -ENOSPC)
-		return ret;
-	/* take_small() has asked the index for just that, unless it may cross a boundary of sets */
-	return take_request(&r, r.want.align == natural && !space->config.below, key);
+	align = max(align, space->config.unit);
+	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST && align <= natural) {
+		ret = take_small(space, segments, size, cookie, key);
+		if (ret != -ENOSPC)
+			return ret;
+		/* the index was asked for just that, unless it may cross a boundary of sets */
+		asked = align == natural && !space->config.below;
+	}
+	return take_large(space, segments, size, align, cookie, asked, key);
 }
 
 /* Serves a request from a magazine. Returns whether it did. */
@@ -564,7 +580,8 @@ static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie
 	}
 }
 
-int reserve_range(struct lath_space *space, u64 *counter, u64 key, u64 size, u64 cookie)
+int reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key, u64 size,
+		  u64 cookie)
 {
 	u64 at = key, left = size, piece;
 	int ret = 0;
@@ -576,7 +593,7 @@ int reserve_range(struct lath_space *space, u64 *counter, u64 key, u64 size, u64
 	}
 	if (!ret)
 		return 0;
-	segment_uncharge(counter, left);
+	segment_uncharge(segment, count, left);
 	if (at > key)
 		free_range(space, key, at - key);
 	return ret;
@@ -584,16 +601,19 @@ int reserve_range(struct lath_space *space, u64 *counter, u64 key, u64 size, u64
 
 static int reserve(struct lath_space *space, struct segment *segment, u64 key, u64 size, u64 cookie)
 {
-	u64 *counter = segment_charge(segment, size);
+	u64 *count = segment_charge(segment, size);
+	int ret = -ENOSPC;
 
-	if (!counter)
-		return -ENOSPC;
-	if (!lies_within(key, size, segment->low, segment->high)) {
-		segment_uncharge(counter, size); /* it was removed, and added elsewhere */
-		return -EINVAL;
+	if (!count)
+		return ret;
+	if (segment_confirm(segment)) /* it may have been removed, and added elsewhere */
+		ret = lies_within(key, size, segment->low, segment->high) ? 0 : -EINVAL;
+	if (ret) {
+		segment_uncharge(segment, count, size);
+		return ret;
 	}
 	magazines_drain(space);
-	return reserve_range(space, counter, key, size, cookie);
+	return reserve_range(space, segment, count, key, size, cookie);
 }
 
 int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie)

@@ -18,9 +18,11 @@
  * slots_lock), an arena's; a set's or a segment's with none of these but the first. With any of them
  * held the index is only read, and no memory is allocated.
  *
- * Charges. A thread adds what it is going to take to a counter of the segment (segment_charge)
- * before it searches the segment, and subtracts what it did not take. What is freed is subtracted
- * after it is free. So while a counter is not zero a segment cannot be removed, and its bounds stay.
+ * Charges. A thread adds what it is going to take to a count of the segment (segment_charge) before
+ * it searches the segment, and subtracts what it did not take. What is freed is subtracted after it
+ * is free. A charge holds from the moment at which the thread has seen, with an arena locked or
+ * behind a full barrier (segment_confirm), that the segment does not drain. From then on the segment
+ * cannot be removed and its bounds stay.
  */
 #ifndef LATH_SPACE_SPACE_H
 #define LATH_SPACE_SPACE_H
@@ -65,9 +67,11 @@ struct set {
 #define SETS (PARTS * LATH_SPACE_SEGMENTS)
 #define STRIPES 16
 
-struct stripe {
-	u64 used;
-} __attribute__((aligned(64)));
+enum drain {
+	NOT_DRAINING,
+	DRAINING,
+	REMOVING, /* or not in use */
+};
 
 struct segment {
 	struct set set[PARTS];	/* below config.below, and the rest */
@@ -77,15 +81,11 @@ struct segment {
 	u64 version;		/* odd: in use; the bounds change only while it is even */
 	u64 low, high;		/* high 0 is 2^64 */
 	u64 limit;		/* of used keys; 0: none */
-	struct stripe *stripes; /* STRIPES of them, made with the first arena, or NULL */
-	struct lath_spinlock lock; /* charges of a segment with a limit */
-	u64 used; /* keys; with the stripes' it makes the sum, single ones may be negative */
-};
-
-enum drain {
-	NOT_DRAINING,
-	DRAINING,
-	REMOVING, /* or not in use */
+	struct lath_count *stripes; /* STRIPES of them, made with the first arena, or NULL */
+	struct lath_spinlock lock;  /* charges of a segment with a limit */
+	/* keys, of threads that have no stripe; with theirs it makes the sum, single ones may be
+	 * negative */
+	u64 used;
 };
 
 struct slot {
@@ -142,9 +142,10 @@ static inline u64 arena_mark(const struct lath_space *space)
  * -EINVAL | -ENOMEM */
 int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
 	       u64 *key);
-/* Takes exactly [key, key + size), which is charged to the counter and lies in one segment, from
+/* Takes exactly [key, key + size), which is charged to the count and lies in one segment, from
  * arenas and the index. 0 | -EBUSY | -ENOMEM: none of it is taken or charged any longer */
-int reserve_range(struct lath_space *space, u64 *counter, u64 key, u64 size, u64 cookie);
+int reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key, u64 size,
+		  u64 cookie);
 /* Returns how much of [key, key + size) lies in key's block. */
 static inline u64 piece_of(const struct lath_space *space, u64 key, u64 size)
 {
@@ -178,17 +179,43 @@ void segment_open(struct lath_space *space, struct segment *segment, u64 low, u6
  * The caller holds the lock of the space, or excludes all other calls; it empties them after
  * that. */
 void choose_magazines(struct lath_space *space);
-/* Adds size to the used keys. Returns the counter for segment_uncharge(), or NULL if the segment
- * may not take them: not in use, draining, or above its limit. */
-u64 *segment_charge(struct segment *segment, u64 size);
-/* Charges whatever the limit is, and a draining segment too. */
-u64 *segment_charge_any(struct segment *segment, u64 size);
-static inline void segment_uncharge(u64 *counter, u64 size)
+/* Adds n to the used keys, where the thread counts. Returns that place. */
+static __always_inline u64 *segment_count(struct segment *segment, u64 n)
 {
-	lath_fetch_add(counter, -size);
+	struct lath_count *stripe = smp_load_acquire(&segment->stripes); /* pairs with set_add */
+
+	stripe += stripe ? lath_stripe() % STRIPES : 0;
+	if (likely(stripe && lath_count_mine(stripe))) {
+		lath_count_add(stripe, n);
+		return &stripe->sum;
+	}
+	lath_fetch_add_release(&segment->used, n);
+	return &segment->used;
 }
-/* Subtracts keys that were freed. */
-void segment_freed(struct segment *segment, u64 size);
+
+/* Subtracts size where segment_count() added it. */
+void segment_uncharge(struct segment *segment, u64 *count, u64 size);
+/* Adds size unless the sum would exceed the limit. Only one thread does at a time, and the sum is at
+ * most too high, so the limit is kept. Returns as segment_charge(). */
+u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size);
+
+/* Adds size to the used keys. Returns the count for segment_uncharge(), or NULL if the segment may
+ * not take them: not in use, draining, or above its limit. */
+static __always_inline u64 *segment_charge(struct segment *segment, u64 size)
+{
+	u64 limit = READ_ONCE(segment->limit);
+	u64 *at = likely(!limit) ? segment_count(segment, size)
+				 : segment_charge_limited(segment, limit, size);
+
+	if (likely(smp_load_acquire(&segment->draining) == NOT_DRAINING)) /* pairs with segment_open */
+		return at;
+	if (at)
+		segment_uncharge(segment, at, size);
+	return NULL;
+}
+
+/* Behind a charge: returns whether it holds. */
+bool segment_confirm(const struct segment *segment);
 u64 segment_used(const struct segment *segment);
 /* Returns about how many more keys the segment may take. */
 u64 segment_room(const struct segment *segment);
@@ -225,9 +252,11 @@ static inline u64 arena_key(const struct lath_space *space, const struct arena *
 /* Frees the arenas of a set. The caller excludes all other calls. */
 void set_fini(struct lath_space *space, struct set *set);
 /* Takes one more arena for the set from the index, at any place, or (set_grow_at) for the block at
- * this key. Returns whether it did. The caller holds a charge of the segment and no lock. */
+ * this key. Returns whether it did. The caller has confirmed a charge of the segment and holds no lock. */
 bool set_grow(struct lath_space *space, struct set *set);
 bool set_grow_at(struct lath_space *space, struct set *set, u64 key);
+/* Locks and unlocks each arena: then no thread that found the segment not draining holds one. */
+void set_visit(struct set *set);
 /* Returns empty arenas to the index. Returns whether there was one. No lock held. */
 bool set_release(struct lath_space *space, struct set *set);
 /* Takes up to `most` blocks of n units, which are charged, from one arena: the one that this slot

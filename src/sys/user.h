@@ -94,11 +94,10 @@ static inline unsigned int hweight64(u64 x)
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #endif
-/* a full barrier, behind lath_fetch_add() or the locking of a lock */
-#if LATH_CHECKED || defined(__x86_64__) || defined(__i386__)
-#define smp_mb__after_atomic() barrier()
+#ifdef __x86_64__
+#define smp_mb() __asm__ volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc")
 #else
-#define smp_mb__after_atomic() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
@@ -132,6 +131,27 @@ unsigned int lath_number_thread(void);
 static inline unsigned int lath_stripe(void)
 {
 	return likely(lath_thread_number) ? lath_thread_number : lath_number_thread();
+}
+
+/* A part of a counter. The first thread that asks for it owns it, and alone changes it: without
+ * atomic operations. */
+struct lath_count {
+	u64 sum;
+	u64 owner; /* its number, or 0 */
+} __attribute__((aligned(64)));
+
+/* Returns whether the calling thread may change the count, now and later. */
+static inline bool lath_count_mine(struct lath_count *count)
+{
+	u64 me = lath_stripe(), owner = READ_ONCE(count->owner);
+
+	return likely(owner == me) || (!owner && !cmpxchg_acquire(&count->owner, 0, me));
+}
+
+/* Adds n, ordered after all accesses before it. */
+static inline void lath_count_add(struct lath_count *count, u64 n)
+{
+	smp_store_release(&count->sum, count->sum + n); /* pairs with the reader's acquire */
 }
 
 #define prefetch(p) __builtin_prefetch(p)
