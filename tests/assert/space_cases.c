@@ -18,8 +18,8 @@ static void prepare(unsigned int flags)
 	config.flags = flags;
 	NEED(!lath_space_create(&space, &config));
 	NEED(!lath_space_alloc(space, 1, 1, 0, &key));
-	NEED(space->set[0].count);
-	arena = set_arena(&space->set[0], 0);
+	NEED(space->first.set[0].count);
+	arena = set_arena(&space->first.set[0], 0);
 	lath_call_enter();
 }
 
@@ -96,7 +96,7 @@ static void unused_arena_in_use(void)
 	struct set *set;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	set = &space->set[0];
+	set = &space->first.set[0];
 	set->unused = arena;
 	set_grow(space, set);
 }
@@ -106,7 +106,7 @@ static void arena_in_the_wrong_set(void)
 	u64 key;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	space->set[0].low = space->set[0].high - 1;
+	space->first.set[0].low = space->first.set[0].high - 1;
 	lath_space_alloc(space, 1, 1, 0, &key);
 }
 
