@@ -65,9 +65,9 @@ static void replace_disk(struct lath_space *space)
 
 			if (lath_space_segment_of(space, old) != 1)
 				continue;
-			assert(!lath_space_alloc_in(
-				space, ~(1ull << lath_space_segment_of(space, other)), 2 * BLOCK, 0,
-				n, &file[n][i]));
+			assert(!lath_space_alloc_in(space,
+						    ~(1ull << lath_space_segment_of(space, other)),
+						    2 * BLOCK, 0, n, &file[n][i]));
 			assert(!lath_space_free(space, old, 2 * BLOCK));
 			moved++;
 		}

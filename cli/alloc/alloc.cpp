@@ -92,6 +92,7 @@ alloc::pool pool_of(const request& ask, std::uint64_t& unit, std::vector<alloc::
         taken = dump.taken;
         return not_empty(alloc::trim(dump.free, unit));
     }
+    spans.reserve(ask.pool.size());
     for (const auto& text : ask.pool)
         spans.push_back(alloc::parse_span(text));
     if (spans.empty() && ask.extents.empty())

@@ -107,8 +107,8 @@ LATH_API void lath_space_trim(struct lath_space *space);
 /*
  * Enumeration. Finds the first allocated run at or behind `from`: the longest run of keys of one
  * segment of which each is allocated, whether by one call or by several, in arenas or in the index.
- * If `from` is allocated the run begins there. 0 (run->key; run->size, 0 is 2^64; run->value is 0) |
- * -ENOENT. To see all, begin with 0 and go on from run->key + run->size; stop when that sum is 0.
+ * If `from` is allocated the run begins there. 0 (run->key; run->size, 0 is 2^64; run->value is 0)
+ * | -ENOENT. To see all, begin with 0 and go on from run->key + run->size; stop when that sum is 0.
  *
  * Concurrently with other calls: each key from `from` to the end of the run, and the key behind it,
  * is reported as it was at one moment of the call. So a key that is allocated during the whole call
@@ -151,8 +151,8 @@ LATH_API int lath_space_limit_segment(struct lath_space *space, unsigned int seg
 /* drain != 0: calls that begin later allocate nothing in the segment; frees continue. 0: takes that
  * back. 0 | -ENOENT */
 LATH_API int lath_space_drain_segment(struct lath_space *space, unsigned int segment, int drain);
-/* Removes a drained segment. 0 | -ENOENT | -EBUSY (not drained, a part of it is allocated, or a call
- * that works in it has not returned) */
+/* Removes a drained segment. 0 | -ENOENT | -EBUSY (not drained, a part of it is allocated, or a
+ * call that works in it has not returned) */
 LATH_API int lath_space_remove_segment(struct lath_space *space, unsigned int segment);
 /* Returns the number of the segment that contains key, or -ENOENT. */
 LATH_API int lath_space_segment_of(struct lath_space *space, uint64_t key);

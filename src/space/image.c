@@ -159,10 +159,10 @@ struct loader {
 	u64 at; /* bytes read */
 	u64 runs, end;
 	u32 number;
-	bool full;		  /* the last run ends at the last key */
-	u64 block;		  /* the block of units whose runs are collected, or NO_BLOCK; */
-	unsigned int pieces;	  /* their number; */
-	u64 map[ARENA_WORDS];	  /* 1: allocated */
+	bool full;	      /* the last run ends at the last key */
+	u64 block;	      /* the block of units whose runs are collected, or NO_BLOCK; */
+	unsigned int pieces;  /* their number; */
+	u64 map[ARENA_WORDS]; /* 1: allocated */
 	u8 header[BLOCK_HEADER];
 	u8 data[PAYLOAD];
 };
@@ -196,8 +196,7 @@ static int read_all(struct loader *l, void *data, size_t size)
 /* Takes [key, key + size), which lies in the segment. 0 | -EBUSY | -ENOMEM */
 static int load_range(struct loader *l, struct segment *segment, u64 key, u64 size)
 {
-	return reserve_range(l->space, segment, segment_count(segment, size), key, size,
-			     l->cookie);
+	return reserve_range(l->space, segment, segment_count(segment, size), key, size, l->cookie);
 }
 
 /* Opens an arena for the collected block if it has many runs and lies in one set. */
@@ -250,8 +249,8 @@ static int load_units(struct loader *l, u64 block, u64 unit, u64 n)
 	return ret;
 }
 
-/* Takes a run: whole blocks at once, what is left at its ends with the other runs of these blocks. 0
- * | -EINVAL | -EBUSY | -ENOMEM */
+/* Takes a run: whole blocks at once, what is left at its ends with the other runs of these blocks.
+ * 0 | -EINVAL | -EBUSY | -ENOMEM */
 static int load_run(struct loader *l, u64 key, u64 size)
 {
 	struct lath_space *space = l->space;

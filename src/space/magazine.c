@@ -3,10 +3,10 @@
  * magazine.c - caches of free blocks, in slots over which the threads are distributed.
  *
  * A thread locks the slot of its number, or a neighbour if that one is locked. Magazines hold keys
- * of the first set of the first segment only, and none while that segment is drained or has a limit.
- * The blocks are charged. When a request finds no room and the magazines are emptied, their capacity
- * shrinks to 1/32; each overflow of a magazine doubles it again. So in a full space magazines hold
- * back few blocks.
+ * of the first set of the first segment only, and none while that segment is drained or has a
+ * limit. The blocks are charged. When a request finds no room and the magazines are emptied, their
+ * capacity shrinks to 1/32; each overflow of a magazine doubles it again. So in a full space
+ * magazines hold back few blocks.
  */
 #include "space/space.h"
 
@@ -64,7 +64,8 @@ static struct slot *slot_lock(struct lath_space *space)
 
 	if (unlikely(!slot) || likely(lath_spin_trylock(&slot->lock)))
 		return slot;
-	next = smp_load_acquire(&space->slot[(lath_stripe() ^ 1) % SLOTS]); /* pairs with slot_make */
+	next = smp_load_acquire(
+		&space->slot[(lath_stripe() ^ 1) % SLOTS]); /* pairs with slot_make */
 	if (next && lath_spin_trylock(&next->lock))
 		return next;
 	lath_spin_lock(&slot->lock);

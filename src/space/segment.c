@@ -5,9 +5,9 @@
  *
  * Used keys are counted in stripes once a segment has arenas: one per thread, without atomic
  * operations, for as many threads as there are stripes. A thread that charges adds first and looks
- * at `draining` then; a thread that drains sets `draining` first, visits the locks of all arenas, and
- * adds up the counts when it removes the segment. So one of the two sees the other. A charge that
- * fails is subtracted where it was added, so the sum is never below what is used.
+ * at `draining` then; a thread that drains sets `draining` first, visits the locks of all arenas,
+ * and adds up the counts when it removes the segment. So one of the two sees the other. A charge
+ * that fails is subtracted where it was added, so the sum is never below what is used.
  */
 #include "space/space.h"
 
@@ -81,8 +81,7 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 	bool any = false;
 
 	for (segment = &space->first; segment; segment = segment_next(segment))
-		if (segment_bounds(segment, &first, &end) && end >= key &&
-		    (!any || first < *low)) {
+		if (segment_bounds(segment, &first, &end) && end >= key && (!any || first < *low)) {
 			*low = first;
 			*last = end;
 			any = true;
@@ -95,7 +94,8 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 u64 segment_used(const struct segment *segment)
 {
 	const struct lath_count *stripes = smp_load_acquire(&segment->stripes);
-	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count; so do the stripes */
+	u64 used =
+		smp_load_acquire(&segment->used); /* pairs with segment_count; so do the stripes */
 	unsigned int i;
 
 	for (i = 0; stripes && i < STRIPES; i++)
@@ -311,9 +311,9 @@ static void segment_stats(struct lath_space *space, struct segment *segment, u64
 	out->limit = READ_ONCE(segment->limit);
 	out->draining = READ_ONCE(segment->draining) != NOT_DRAINING;
 	out->keys = last - out->low == KEY_MAX ? KEY_MAX : last - out->low + 1;
-	out->allocated = plausible(
-		segment_used(segment) - (segment->number ? 0 : held << space->unit_shift),
-		out->keys);
+	out->allocated =
+		plausible(segment_used(segment) - (segment->number ? 0 : held << space->unit_shift),
+			  out->keys);
 }
 
 int lath_space_segment_stats(struct lath_space *space, unsigned int number,

@@ -71,8 +71,8 @@ static void recent_make(struct lath_space *space)
 		space_free(space, recent, RECENT * sizeof(*recent));
 }
 
-/* Allocates what is missing; `more` only if `count` says so. Returns whether there is memory; without
- * it for the stripes the segment goes on counting in one place. */
+/* Allocates what is missing; `more` only if `count` says so. Returns whether there is memory;
+ * without it for the stripes the segment goes on counting in one place. */
 static bool room_make(struct lath_space *space, struct set *set, struct room *room)
 {
 	memset(room, 0, sizeof(*room));
@@ -96,8 +96,8 @@ static void room_unmake(struct lath_space *space, struct room *room)
 	space_free(space, room->stripes, STRIPES * sizeof(*room->stripes));
 }
 
-/* Adds the arena to the groups of the set, which may take what they need from `room`. Returns whether
- * it did. */
+/* Adds the arena to the groups of the set, which may take what they need from `room`. Returns
+ * whether it did. */
 static bool set_add(struct set *set, struct arena *arena, struct room *room)
 {
 	struct group *group = NULL;

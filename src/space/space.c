@@ -113,8 +113,8 @@ int index_take(struct lath_space *space, const struct lath_hole_request *want, u
 	return ret;
 }
 
-/* Returns how much of [key, key + size) items cover from key on without a gap, up to the first arena;
- * 0 if a gap comes before that. */
+/* Returns how much of [key, key + size) items cover from key on without a gap, up to the first
+ * arena; 0 if a gap comes before that. */
 static u64 index_span(struct lath_space *space, u64 key, u64 size)
 {
 	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
@@ -257,8 +257,7 @@ static __attribute__((noinline)) int take_more(struct lath_space *space, struct 
 					       u64 cookie, u64 *count, u64 *key)
 {
 	u64 n = units_of(space, size);
-	struct lath_hole_request want = { .size = size,
-					  .align = space->config.unit << log2_up(n) };
+	struct lath_hole_request want = { .size = size, .align = space->config.unit << log2_up(n) };
 	int ret = -ENOSPC;
 
 	while (!set->empty && segment_confirm(set->segment)) {
@@ -407,9 +406,8 @@ static int take_segment(const struct request *r, struct segment *segment, u64 hi
 	want.low = max((u64)want.low, segment->low);
 	want.high = min(high - 1, segment->high - 1) + 1;
 	want.below = 0;
-	if (want.low > want.high - 1 ||
-	    (want.policy == LATH_HOLE_EXACT &&
-	     !lies_within(want.hint, want.size, want.low, want.high)))
+	if (want.low > want.high - 1 || (want.policy == LATH_HOLE_EXACT &&
+					 !lies_within(want.hint, want.size, want.low, want.high)))
 		places = 0;
 	if (places & IN_INDEX)
 		ret = index_take(r->space, &want, r->cookie, key);
@@ -699,9 +697,8 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 		return -EINVAL;
 	if (from)
 		memcpy(to, from, from->size);
-	if (to->flags &
-	    ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS |
-			    LATH_SPACE_SPREAD))
+	if (to->flags & ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
+					LATH_SPACE_OWNERS | LATH_SPACE_SPREAD))
 		return -EINVAL;
 	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
 	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)

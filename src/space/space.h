@@ -15,14 +15,14 @@
  * an arena by a key locks it and then compares its block number again.
  *
  * Lock order: the lock of the space, locks of slots (several only in ascending order, by
- * slots_lock), an arena's; a set's or a segment's with none of these but the first. With any of them
- * held the index is only read, and no memory is allocated.
+ * slots_lock), an arena's; a set's or a segment's with none of these but the first. With any of
+ * them held the index is only read, and no memory is allocated.
  *
  * Charges. A thread adds what it is going to take to a count of the segment (segment_charge) before
  * it searches the segment, and subtracts what it did not take. What is freed is subtracted after it
  * is free. A charge holds from the moment at which the thread has seen, with an arena locked or
- * behind a full barrier (segment_confirm), that the segment does not drain. From then on the segment
- * cannot be removed and its bounds stay.
+ * behind a full barrier (segment_confirm), that the segment does not drain. From then on the
+ * segment cannot be removed and its bounds stay.
  */
 #ifndef LATH_SPACE_SPACE_H
 #define LATH_SPACE_SPACE_H
@@ -58,9 +58,9 @@ struct set {
 	u64 count; /* number of arenas in the groups */
 	u64 stuck; /* `freed` + 1 when there was no room for another arena */
 	struct lath_spinlock lock;
-	struct arena *unused;	  /* arenas that serve no block, linked by next */
-	struct group *few[FEW];	  /* the first groups; */
-	struct group **more;	  /* the others */
+	struct arena *unused;	/* arenas that serve no block, linked by next */
+	struct group *few[FEW]; /* the first groups; */
+	struct group **more;	/* the others */
 };
 
 #define PARTS 2
@@ -74,13 +74,13 @@ enum drain {
 };
 
 struct segment {
-	struct set set[PARTS];	/* below config.below, and the rest */
-	struct segment *next;	/* the number of this one + 1 */
+	struct set set[PARTS]; /* below config.below, and the rest */
+	struct segment *next;  /* the number of this one + 1 */
 	unsigned int number;
-	unsigned int draining;	/* enum drain: anything but NOT_DRAINING refuses charges */
-	u64 version;		/* odd: in use; the bounds change only while it is even */
-	u64 low, high;		/* high 0 is 2^64 */
-	u64 limit;		/* of used keys; 0: none */
+	unsigned int draining;	    /* enum drain: anything but NOT_DRAINING refuses charges */
+	u64 version;		    /* odd: in use; the bounds change only while it is even */
+	u64 low, high;		    /* high 0 is 2^64 */
+	u64 limit;		    /* of used keys; 0: none */
 	struct lath_count *stripes; /* STRIPES of them, made with the first arena, or NULL */
 	struct lath_spinlock lock;  /* charges of a segment with a limit */
 	/* keys, of threads that have no stripe; with theirs it makes the sum, single ones may be
@@ -172,12 +172,12 @@ static inline bool lies_within(u64 key, u64 size, u64 low, u64 high)
 /* ---- segment.c ---- */
 
 void segment_init(struct segment *segment, unsigned int number);
-/* Gives a segment that is not in use its bounds. The caller holds the lock of the space, or excludes
- * all other calls. */
+/* Gives a segment that is not in use its bounds. The caller holds the lock of the space, or
+ * excludes all other calls. */
 void segment_open(struct lath_space *space, struct segment *segment, u64 low, u64 high, u64 limit);
-/* Switches the magazines on or off: they hold blocks of the first segment, and do not know of limits.
- * The caller holds the lock of the space, or excludes all other calls; it empties them after
- * that. */
+/* Switches the magazines on or off: they hold blocks of the first segment, and do not know of
+ * limits. The caller holds the lock of the space, or excludes all other calls; it empties them
+ * after that. */
 void choose_magazines(struct lath_space *space);
 /* Adds n to the used keys, where the thread counts. Returns that place. */
 static __always_inline u64 *segment_count(struct segment *segment, u64 n)
@@ -195,8 +195,8 @@ static __always_inline u64 *segment_count(struct segment *segment, u64 n)
 
 /* Subtracts size where segment_count() added it. */
 void segment_uncharge(struct segment *segment, u64 *count, u64 size);
-/* Adds size unless the sum would exceed the limit. Only one thread does at a time, and the sum is at
- * most too high, so the limit is kept. Returns as segment_charge(). */
+/* Adds size unless the sum would exceed the limit. Only one thread does at a time, and the sum is
+ * at most too high, so the limit is kept. Returns as segment_charge(). */
 u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size);
 
 /* Adds size to the used keys. Returns the count for segment_uncharge(), or NULL if the segment may
@@ -207,7 +207,8 @@ static __always_inline u64 *segment_charge(struct segment *segment, u64 size)
 	u64 *at = likely(!limit) ? segment_count(segment, size)
 				 : segment_charge_limited(segment, limit, size);
 
-	if (likely(smp_load_acquire(&segment->draining) == NOT_DRAINING)) /* pairs with segment_open */
+	if (likely(smp_load_acquire(&segment->draining) ==
+		   NOT_DRAINING)) /* pairs with segment_open */
 		return at;
 	if (at)
 		segment_uncharge(segment, at, size);
@@ -252,7 +253,8 @@ static inline u64 arena_key(const struct lath_space *space, const struct arena *
 /* Frees the arenas of a set. The caller excludes all other calls. */
 void set_fini(struct lath_space *space, struct set *set);
 /* Takes one more arena for the set from the index, at any place, or (set_grow_at) for the block at
- * this key. Returns whether it did. The caller has confirmed a charge of the segment and holds no lock. */
+ * this key. Returns whether it did. The caller has confirmed a charge of the segment and holds no
+ * lock. */
 bool set_grow(struct lath_space *space, struct set *set);
 bool set_grow_at(struct lath_space *space, struct set *set, u64 key);
 /* Locks and unlocks each arena: then no thread that found the segment not draining holds one. */
@@ -299,8 +301,8 @@ struct slot *slot_of(struct lath_space *space);
 /* Takes a block of 2^order units from a magazine; refills it from an arena. Returns whether it did.
  */
 bool magazine_take(struct lath_space *space, unsigned int order, u64 *key);
-/* Puts a block of 2^order units into a magazine; flushes a part of a full one first. Returns whether
- * it did. */
+/* Puts a block of 2^order units into a magazine; flushes a part of a full one first. Returns
+ * whether it did. */
 bool magazine_give(struct lath_space *space, unsigned int order, u64 key);
 /* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
 bool magazines_drain(struct lath_space *space);
@@ -322,10 +324,11 @@ struct walk {
 	u64 map[ARENA_WORDS];
 };
 
-/* Returns the number of units from `unit` to the end of the map at most whose bits are as its bit. */
+/* Returns the number of units from `unit` to the end of the map at most whose bits are as its bit.
+ */
 u64 map_run(const u64 *map, u64 unit);
-/* Finds the first run of keys at or behind `from` that are allocated (`taken`), or free. 0 | -ENOENT.
- * No lock held. */
+/* Finds the first run of keys at or behind `from` that are allocated (`taken`), or free. 0 |
+ * -ENOENT. No lock held. */
 int walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run);
 
 #endif /* LATH_SPACE_SPACE_H */

@@ -135,6 +135,12 @@ static void order_out_of_bounds(void)
 	magazine_give(space, ORDERS, 0);
 }
 
+static void segment_opened_twice(void)
+{
+	prepare(0);
+	segment_open(space, &space->first, 0, 1, 0);
+}
+
 const struct assert_case space_cases[] = {
 	{ "space: units given back, not locked", give_unlocked, "space/arena.c",
 	  "lath_spin_mine(&arena->lock)" },
@@ -161,5 +167,7 @@ const struct assert_case space_cases[] = {
 	{ "space: magazines hold less than is taken", magazine_held_too_little, "space/magazine.c",
 	  "slot->held >= n << order" },
 	{ "space: order out of bounds", order_out_of_bounds, "space/magazine.c", "order < ORDERS" },
+	{ "space: segment opened twice", segment_opened_twice, "space/segment.c",
+	  "segment->version & 1" },
 	{ 0 },
 };

@@ -140,9 +140,9 @@ static void replicas(unsigned int flags)
 		}
 		assert(allowed >> 4 == ~0ull >> 4 && __builtin_popcountll(allowed & 15) == 1);
 	}
-	/* Device 0 has one copy of each; 1 to 3 share the others, up to 4096, 4096 and 4000 units. In
-	 * arenas three units take the place of four. Filled one after the other, 1 and 2 would be
-	 * full at 1024 or 1365. */
+	/* Device 0 has one copy of each; 1 to 3 share the others, up to 4096, 4096 and 4000 units.
+	 * In arenas three units take the place of four. Filled one after the other, 1 and 2 would
+	 * be full at 1024 or 1365. */
 	printf("flags %u: %u objects of three copies\n", flags, n);
 	assert(ret == -ENOSPC && n >= 1500 && n <= (4096 / 3 + 4096 / 3 + 4000 / 3) / 2);
 	assert(!lath_space_segment_stats(space, 3, &device));
@@ -326,7 +326,8 @@ static void all_keys(void)
 	assert(!load_into(other, &s, NULL) && !lath_space_next(other, 0, &run) && run.size == 2);
 	assert(!lath_space_reserve(space, 1ull << 63, 1ull << 52, 0));
 	assert(!lath_space_next(space, 2, &run) && run.key == 1ull << 63 && run.size == 1ull << 52);
-	assert(!lath_space_next_free(space, run.key, &run) && run.size == (1ull << 63) - (1ull << 52));
+	assert(!lath_space_next_free(space, run.key, &run) &&
+	       run.size == (1ull << 63) - (1ull << 52));
 	lath_space_destroy(space);
 	lath_space_destroy(other);
 	free(s.data);

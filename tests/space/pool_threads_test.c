@@ -21,13 +21,13 @@ static struct lath_space *space;
 static bool stop;
 static unsigned long steps; /* of the threads that allocate and free */
 
-#define CHECK(what)                                                                      \
-	do {                                                                             \
-		if (!(what)) {                                                           \
-			fprintf(stderr, "pool_threads_test.c:%d: %s (flags %u)\n",       \
-				__LINE__, #what, flags);                                 \
-			exit(1);                                                         \
-		}                                                                        \
+#define CHECK(what)                                                                          \
+	do {                                                                                 \
+		if (!(what)) {                                                               \
+			fprintf(stderr, "pool_threads_test.c:%d: %s (flags %u)\n", __LINE__, \
+				#what, flags);                                               \
+			exit(1);                                                             \
+		}                                                                            \
 	} while (0)
 
 static uint64_t random_number(uint64_t *state)
@@ -142,7 +142,8 @@ static void observe(unsigned long rounds)
 
 	for (i = 0; i < rounds; i++) {
 		let_work(i % 16 ? 0 : 100);
-		for (from = seen = 0; !lath_space_next(space, from, &run); from = run.key + run.size) {
+		for (from = seen = 0; !lath_space_next(space, from, &run);
+		     from = run.key + run.size) {
 			CHECK(run.size <= THREADS * HELD + KEPT && run.key >= from);
 			if (run.key <= KEPT_AT && run.key + run.size >= KEPT_AT + KEPT)
 				seen = 1;
@@ -222,7 +223,8 @@ static void give(struct worker *w, size_t i)
 static void take(struct worker *w)
 {
 	uint64_t units = random_number(&w->state) % (random_number(&w->state) % 20 ? 20 : 1500) + 1;
-	uint64_t key = 0, segments = random_number(&w->state) % 8, r = random_number(&w->state) % 10;
+	uint64_t key = 0, segments = random_number(&w->state) % 8,
+		 r = random_number(&w->state) % 10;
 	uint32_t before[SEGMENTS], was;
 	unsigned int i;
 	int ret;
@@ -311,8 +313,8 @@ static void change(unsigned long rounds)
 			let_work(10);
 		CHECK(!ret && !memchr(&mark[segment.low], 1, LENGTH));
 		__atomic_fetch_add(&closed[segment.low / LENGTH], 1, __ATOMIC_RELEASE);
-		CHECK(lath_space_add_segment(space, segment.low, LENGTH,
-					     rounds % 2 ? LIMIT : 0) == (int)n);
+		CHECK(lath_space_add_segment(space, segment.low, LENGTH, rounds % 2 ? LIMIT : 0) ==
+		      (int)n);
 	}
 }
 

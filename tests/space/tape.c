@@ -387,8 +387,8 @@ static int play_segment(struct tape *tape)
 	if (p >= piece + pieces)
 		return 0;
 	if (p->number < 0) {
-		ret = lath_space_add_segment(space, key_of(p->at),
-					     (p->end - p->at) * shape->unit, 0);
+		ret = lath_space_add_segment(space, key_of(p->at), (p->end - p->at) * shape->unit,
+					     0);
 		if (failed(tape, ret))
 			return 0;
 		EXPECT(tape, ret >= 0 && ret < PIECES);
@@ -401,12 +401,12 @@ static int play_segment(struct tape *tape)
 						      p->limit * shape->unit) == 0);
 	} else if (kind % 4 == 1) {
 		p->draining = !p->draining;
-		EXPECT(tape, lath_space_drain_segment(space, (unsigned int)p->number,
-						      p->draining) == 0);
+		EXPECT(tape,
+		       lath_space_drain_segment(space, (unsigned int)p->number, p->draining) == 0);
 	} else if (kind % 4 == 2) {
-		EXPECT(tape, lath_space_add_segment(space, key_of(p->at), shape->unit, 0) ==
-					     -EEXIST ||
-				     tape->may_fail);
+		EXPECT(tape,
+		       lath_space_add_segment(space, key_of(p->at), shape->unit, 0) == -EEXIST ||
+			       tape->may_fail);
 	} else {
 		ret = lath_space_remove_segment(space, (unsigned int)p->number);
 		EXPECT(tape, ret == (p->draining && !p->used ? 0 : -EBUSY) || tape->may_fail);
@@ -577,8 +577,8 @@ static void describe(void)
 
 const struct tape_plan tape_plan = { 64, 12000, 32, 500, begin, describe };
 
-/* Cuts the units into adjacent segments; the first is the one that the space begins with. Returns -1
- * if the tape ends here. */
+/* Cuts the units into adjacent segments; the first is the one that the space begins with. Returns
+ * -1 if the tape ends here. */
 static int open_segments(struct tape *tape, unsigned int n)
 {
 	static const uint32_t cut[PIECES] = { ARENA + 300, 2 * ARENA, 2 * ARENA + 900, UNITS };
