@@ -64,8 +64,8 @@ static struct slot *slot_lock(struct lath_space *space)
 
 	if (unlikely(!slot) || likely(lath_spin_trylock(&slot->lock)))
 		return slot;
-	next = smp_load_acquire(
-		&space->slot[(lath_stripe() ^ 1) % SLOTS]); /* pairs with slot_make */
+	/* pairs with slot_make */
+	next = smp_load_acquire(&space->slot[(lath_stripe() ^ 1) % SLOTS]);
 	if (next && lath_spin_trylock(&next->lock))
 		return next;
 	lath_spin_lock(&slot->lock);

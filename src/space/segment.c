@@ -93,13 +93,13 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 
 u64 segment_used(const struct segment *segment)
 {
-	const struct lath_count *stripes = smp_load_acquire(&segment->stripes);
-	u64 used =
-		smp_load_acquire(&segment->used); /* pairs with segment_count; so do the stripes */
+	const struct lath_count *stripes =
+		smp_load_acquire(&segment->stripes); /* pairs with set_add */
+	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count */
 	unsigned int i;
 
 	for (i = 0; stripes && i < STRIPES; i++)
-		used += smp_load_acquire(&stripes[i].sum);
+		used += smp_load_acquire(&stripes[i].sum); /* pairs with lath_count_add */
 	return used;
 }
 
@@ -148,6 +148,7 @@ static struct segment *segment_number(struct lath_space *space, unsigned int num
 
 	while (segment && segment->number != number)
 		segment = segment_next(segment);
+	/* pairs with segment_open */
 	return segment && smp_load_acquire(&segment->version) & 1 ? segment : NULL;
 }
 
@@ -214,6 +215,7 @@ int lath_space_drain_segment(struct lath_space *space, unsigned int number, int 
 	lath_spin_lock(&space->lock);
 	segment = segment_number(space, number);
 	if (segment && segment->draining != REMOVING) {
+		/* pairs with segment_charge */
 		smp_store_release(&segment->draining, drain ? DRAINING : NOT_DRAINING);
 		choose_magazines(space);
 		ret = 0;
@@ -258,6 +260,7 @@ int lath_space_remove_segment(struct lath_space *space, unsigned int number)
 		set_release(space, &segment->set[i]);
 	if (!ret) {
 		lath_spin_lock(&space->lock);
+		/* pairs with segment_bounds */
 		smp_store_release(&segment->version, segment->version + 1);
 		lath_spin_unlock(&space->lock);
 	}

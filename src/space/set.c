@@ -106,6 +106,7 @@ static bool set_add(struct set *set, struct arena *arena, struct room *room)
 	lath_spin_lock(&set->lock);
 	i = set->count;
 	if (!set->segment->stripes) {
+		/* pairs with segment_count */
 		smp_store_release(&set->segment->stripes, room->stripes);
 		room->stripes = NULL;
 	}

@@ -253,8 +253,8 @@ static inline struct segment *choose(struct lath_space *space, u64 *segments)
 }
 
 /* Continues take_part() where the arenas have no room. */
-static __attribute__((noinline)) int take_more(struct lath_space *space, struct set *set, u64 size,
-					       u64 cookie, u64 *count, u64 *key)
+static noinline int take_more(struct lath_space *space, struct set *set, u64 size, u64 cookie,
+			      u64 *count, u64 *key)
 {
 	u64 n = units_of(space, size);
 	struct lath_hole_request want = { .size = size, .align = space->config.unit << log2_up(n) };
@@ -445,8 +445,8 @@ static int take_request(const struct request *r, bool asked, u64 *key)
 }
 
 /* Serves a request that is large, or coarsely aligned, or refused by take_small(). */
-static __attribute__((noinline)) int take_large(struct lath_space *space, u64 segments, u64 size,
-						u64 align, u64 cookie, bool asked, u64 *key)
+static noinline int take_large(struct lath_space *space, u64 segments, u64 size, u64 align,
+			       u64 cookie, bool asked, u64 *key)
 {
 	struct request r = { space,
 			     { .size = size, .align = align, .below = space->config.below },

@@ -30,6 +30,11 @@
 #include "lathwork/space.h"
 #include "space/arena.h"
 
+/* the kernel has this word too */
+#ifndef noinline
+#define noinline __attribute__((noinline))
+#endif
+
 #define GROUPS 1024 /* groups of 64 arenas per set */
 #define SLOTS 32
 #define ORDERS 9 /* magazines hold blocks of 1 .. 256 units */
@@ -207,8 +212,8 @@ static __always_inline u64 *segment_charge(struct segment *segment, u64 size)
 	u64 *at = likely(!limit) ? segment_count(segment, size)
 				 : segment_charge_limited(segment, limit, size);
 
-	if (likely(smp_load_acquire(&segment->draining) ==
-		   NOT_DRAINING)) /* pairs with segment_open */
+	/* pairs with segment_open */
+	if (likely(smp_load_acquire(&segment->draining) == NOT_DRAINING))
 		return at;
 	if (at)
 		segment_uncharge(segment, at, size);
