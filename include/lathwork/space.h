@@ -47,8 +47,8 @@ struct lath_space;
 /* lath_space_config.flags */
 enum {
 	LATH_SPACE_NO_ARENAS = 1u << 0, /* nor magazines: every range is an item of the index */
-	LATH_SPACE_NO_MAGAZINES = 1u
-				  << 1, /* frees take effect at once, and wrong ones are refused */
+	/* frees take effect at once, and wrong ones are refused */
+	LATH_SPACE_NO_MAGAZINES = 1u << 1,
 	/* lath_space_owner finds the cookie of every range: 8 bytes per unit of an arena more, and
 	 * no magazines */
 	LATH_SPACE_OWNERS = 1u << 2,
@@ -125,8 +125,8 @@ LATH_API int lath_space_next_free(struct lath_space *space, uint64_t from, struc
  * Segments. A space is a pool of up to 64 of them, numbered from 0; that of the config is number 0.
  * Each is a range of keys, and no allocation crosses from one to another. An allocation tries them
  * in the order of their numbers, or with LATH_SPACE_SPREAD of their free keys, parts below
- * config.below first. lath_space_free() finds the
- * segment by the key. Magazines serve segment 0, while it has no limit.
+ * config.below first. lath_space_free() finds the segment by the key. Magazines serve segment 0,
+ * while it has no limit and is not drained.
  */
 #define LATH_SPACE_SEGMENTS 64
 

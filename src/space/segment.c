@@ -339,7 +339,9 @@ int lath_space_hole_stats(struct lath_space *space, unsigned int number, uint64_
 
 	if (!segment || !segment_bounds(segment, &low, &last))
 		return -ENOENT;
+	lath_call_enter();
 	index = space_index(space, &space->index);
+	lath_call_exit();
 	return index ? lath_index_hole_stats(index, low, last + 1, max_leaves, stats) : -ENOMEM;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pool_test.c - spaces as their users have them: many small ones, a pool of several devices, and
- * what is left of a space that was saved.
+ * pool_test.c - spaces as their users have them: many small ones, a pool of several devices,
+ * what is left of a space that was saved, and too little memory for all of that.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -67,6 +67,7 @@ static void memory_of_one(unsigned int flags)
 	struct counted counted = { 0 };
 	const struct lath_allocator allocator = { counted_alloc, counted_free, &counted };
 	struct lath_space *space = open_space(flags, &allocator);
+	struct lath_hole_stats holes;
 	struct lath_item run;
 	uint64_t key;
 
@@ -77,7 +78,10 @@ static void memory_of_one(unsigned int flags)
 	assert(lath_space_owner(space, 0, &run) == -ENOENT);
 	lath_space_trim(space);
 	assert(!lath_space_verify(space, NULL, 0));
-	assert(counted.calls == 1); /* reading needs none */
+	assert(counted.calls == 1);			     /* reading needs none, */
+	assert(!lath_space_hole_stats(space, 0, 0, &holes)); /* but this needs the index */
+	assert(holes.largest == UNIT << 20);
+	assert(lath_space_hole_stats(space, 1, 0, &holes) == -ENOENT);
 
 	assert(!lath_space_alloc(space, UNIT, 0, 1, &key));
 	printf("flags %u: %zu bytes with one unit allocated\n", flags, counted.bytes);
@@ -357,6 +361,107 @@ static void whole(void)
 	free(s.data);
 }
 
+/* ---- no memory ---- */
+
+/* An allocator that has memory for `left` more calls. */
+struct failing {
+	struct counted counted;
+	size_t left;
+};
+
+static void *failing_alloc(void *ctx, size_t size, size_t align)
+{
+	struct failing *failing = ctx;
+
+	if (!failing->left)
+		return NULL;
+	failing->left--;
+	return counted_alloc(&failing->counted, size, align);
+}
+
+static void failing_free(void *ctx, void *block, size_t size)
+{
+	struct failing *failing = ctx;
+
+	counted_free(&failing->counted, block, size);
+}
+
+/* Makes a space of two segments, loads the stream and saves it again, with memory for n calls.
+ * Returns the step that had too little: 0 create, 1 add a segment, 2 load, 3 save; 4: none. What
+ * fails leaves the space as it was, and all memory comes back. */
+static int with_memory(unsigned int flags, size_t n, struct stream *s)
+{
+	struct failing failing = { .left = n };
+	const struct lath_allocator allocator = { failing_alloc, failing_free, &failing };
+	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
+	struct lath_space *space = NULL;
+	struct stream copy = { 0 };
+	struct lath_space_stats stats;
+	struct lath_item run;
+	char report[100];
+	int step = 0, ret;
+
+	config.unit = UNIT;
+	config.high = UNIT << 20;
+	config.flags = flags;
+	config.allocator = &allocator;
+	ret = lath_space_create(&space, &config);
+	if (ret)
+		goto failed;
+	step = 1;
+	ret = lath_space_add_segment(space, TIB, UNIT << 20, 0);
+	lath_space_get_stats(space, &stats);
+	assert(stats.segments == (ret < 0 ? 1 : 2));
+	if (ret < 0)
+		goto failed;
+	assert(ret == 1);
+	step = 2;
+	s->at = 0;
+	ret = lath_space_load(space, read_stream, s, 5, report, sizeof(report));
+	assert(!lath_space_verify(space, NULL, 0));
+	if (ret) {
+		lath_space_get_stats(space, &stats);
+		assert(lath_space_next(space, 0, &run) == -ENOENT && !*report);
+		assert(!stats.allocated && !stats.arenas && !stats.ranges);
+		goto failed;
+	}
+	step = 3;
+	ret = lath_space_save(space, write_stream, &copy);
+	if (ret)
+		goto failed;
+	assert(copy.size == s->size && !memcmp(copy.data, s->data, s->size));
+	step = 4;
+failed:
+	assert(step == 4 || (ret == -ENOMEM && !failing.left));
+	lath_space_destroy(space);
+	assert(!failing.counted.bytes);
+	free(copy.data);
+	return step;
+}
+
+/* Each call that takes memory fails once for lack of each piece of it. */
+static void no_memory(unsigned int flags)
+{
+	struct lath_space *space = open_space(flags, NULL);
+	unsigned int failures[5] = { 0 }, n;
+	struct stream s = { 0 };
+	uint64_t i;
+
+	assert(lath_space_add_segment(space, TIB, UNIT << 20, 0) == 1);
+	for (i = 0; i < 20000; i++)
+		assert(!lath_space_reserve(space, i % 2 * TIB + i * 3 * UNIT, UNIT, 0));
+	assert(!lath_space_reserve(space, TIB + 500000 * UNIT, 100001 * UNIT, 0));
+	assert(!lath_space_save(space, write_stream, &s));
+	lath_space_destroy(space);
+	for (n = 0; !failures[4]; n++)
+		failures[with_memory(flags, n, &s)]++;
+	printf("flags %u: failures of create %u, add %u, load %u, save %u\n", flags, failures[0],
+	       failures[1], failures[2], failures[3]);
+	/* a load does without some of it; then the next call finds none */
+	assert(failures[0] == 1 && failures[1] == 1 && failures[2] > 5 && failures[3] >= 1);
+	free(s.data);
+}
+
 int main(void)
 {
 	static const unsigned int forms[] = { 0, LATH_SPACE_NO_MAGAZINES, LATH_SPACE_OWNERS,
@@ -367,6 +472,7 @@ int main(void)
 		memory_of_one(forms[i]);
 		replicas(forms[i]);
 		saved(forms[i]);
+		no_memory(forms[i]);
 	}
 	many();
 	numbers();
