@@ -5,9 +5,10 @@
  *
  * Used keys are counted in stripes once a segment has arenas: one per thread, without atomic
  * operations, for as many threads as there are stripes. A thread that charges adds first and looks
- * at `draining` then; a thread that drains sets `draining` first, visits the locks of all arenas,
- * and adds up the counts when it removes the segment. So one of the two sees the other. A charge
- * that fails is subtracted where it was added, so the sum is never below what is used.
+ * at `draining` then, with an arena locked or behind a full barrier; a thread that removes the
+ * segment, whose `draining` was set before, visits the locks of all arenas first and adds up the
+ * counts then. So one of the two sees the other. A charge that fails is subtracted where it was
+ * added, so the sum is never below what is used.
  */
 #include "space/space.h"
 
@@ -209,7 +210,7 @@ int lath_space_add_segment(struct lath_space *space, uint64_t key, uint64_t size
 int lath_space_drain_segment(struct lath_space *space, unsigned int number, int drain)
 {
 	struct segment *segment;
-	int ret = -ENOENT, i;
+	int ret = -ENOENT;
 
 	lath_call_enter();
 	lath_spin_lock(&space->lock);
@@ -223,10 +224,22 @@ int lath_space_drain_segment(struct lath_space *space, unsigned int number, int 
 	lath_spin_unlock(&space->lock);
 	if (!ret && drain && !number)
 		magazines_drain(space);
-	for (i = 0; !ret && drain && i < PARTS; i++)
-		set_visit(&segment->set[i]);
 	lath_call_exit();
 	return ret;
+}
+
+/* Returns whether a segment drains and none of its keys is or can be used any more. The caller
+ * holds the lock of the space. */
+static bool segment_spent(struct segment *segment)
+{
+	unsigned int i;
+
+	if (segment->draining != DRAINING || segment_used(segment))
+		return false;
+	for (i = 0; i < PARTS; i++)
+		set_visit(&segment->set[i]);
+	smp_mb(); /* pairs with segment_confirm: `draining`, then the sum */
+	return !segment_used(segment);
 }
 
 /* Marks a draining segment as one that is being removed if none of its keys is used. 0 | -ENOENT |
@@ -239,8 +252,7 @@ static int begin_removal(struct lath_space *space, unsigned int number, struct s
 	lath_spin_lock(&space->lock);
 	segment = segment_number(space, number);
 	if (segment && segment->draining != REMOVING) {
-		smp_mb(); /* pairs with segment_confirm: `draining`, then the sum */
-		ret = segment->draining == DRAINING && !segment_used(segment) ? 0 : -EBUSY;
+		ret = segment_spent(segment) ? 0 : -EBUSY;
 		if (!ret)
 			WRITE_ONCE(segment->draining, REMOVING);
 	}

@@ -134,16 +134,16 @@ static inline unsigned int lath_stripe(void)
 }
 
 /* A part of a counter. The first thread that asks for it owns it, and alone changes it: without
- * atomic operations. */
+ * atomic operations. When that thread has ended, one that gets its stack owns it. */
 struct lath_count {
 	u64 sum;
-	u64 owner; /* its number, or 0 */
+	u64 owner; /* address of its lath_thread_number, which no other live thread has; or 0 */
 } __attribute__((aligned(64)));
 
 /* Returns whether the calling thread may change the count, now and later. */
 static inline bool lath_count_mine(struct lath_count *count)
 {
-	u64 me = lath_stripe(), owner = READ_ONCE(count->owner);
+	u64 me = (uintptr_t)&lath_thread_number, owner = READ_ONCE(count->owner);
 
 	return likely(owner == me) || (!owner && !cmpxchg_acquire(&count->owner, 0, me));
 }
@@ -151,7 +151,8 @@ static inline bool lath_count_mine(struct lath_count *count)
 /* Adds n, ordered after all accesses before it. */
 static inline void lath_count_add(struct lath_count *count, u64 n)
 {
-	smp_store_release(&count->sum, count->sum + n); /* pairs with the reader's acquire */
+	/* pairs with the reader's acquire */
+	smp_store_release(&count->sum, READ_ONCE(count->sum) + n);
 }
 
 #define prefetch(p) __builtin_prefetch(p)
