@@ -118,12 +118,11 @@ static void magazine_flush(struct lath_space *space, struct slot *slot, unsigned
 			   unsigned int n)
 {
 	u64 *keys = magazine(slot, order);
-	struct segment *segment;
 	unsigned int i, bad = 0;
 
 	LATH_ASSERT(n <= slot->count[order] && slot->held >= n << order);
 	for (i = 0; i < n; i++)
-		bad += arena_return(space, keys[i], 1ull << order, &segment) != 0;
+		bad += arena_return(space, keys[i], 1ull << order, false) != 0;
 	if (unlikely(bad))
 		lath_fetch_add(&space->bad_frees, bad);
 	segment_count(&space->first, -((n - bad) * (space->config.unit << order)));

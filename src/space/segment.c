@@ -3,7 +3,7 @@
  * segment.c - segments: their bounds, limits and counters of used keys, and the calls on them;
  * statistics.
  *
- * Used keys are counted in stripes once a segment has arenas: one per thread, without atomic
+ * Used keys are counted in stripes once a segment is used: one per thread, without atomic
  * operations, for as many threads as there are stripes. A thread that charges adds first and looks
  * at `draining` then, with an arena locked or behind a full barrier; a thread that removes the
  * segment, whose `draining` was set before, visits the locks of all arenas first and adds up the
@@ -92,10 +92,26 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 
 /* ---- charges ---- */
 
+void segment_stripes_make(struct lath_space *space, struct segment *segment)
+{
+	struct lath_count *stripes;
+
+	if (likely(READ_ONCE(segment->stripes)))
+		return;
+	stripes = space_alloc(space, STRIPES * sizeof(*stripes));
+	lath_spin_lock(&space->lock);
+	if (!segment->stripes) {
+		smp_store_release(&segment->stripes, stripes); /* pairs with segment_count */
+		stripes = NULL;
+	}
+	lath_spin_unlock(&space->lock);
+	space_free(space, stripes, STRIPES * sizeof(*stripes));
+}
+
 u64 segment_used(const struct segment *segment)
 {
 	const struct lath_count *stripes =
-		smp_load_acquire(&segment->stripes); /* pairs with set_add */
+		smp_load_acquire(&segment->stripes); /* pairs with segment_stripes_make */
 	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count */
 	unsigned int i;
 

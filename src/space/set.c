@@ -46,12 +46,10 @@ void set_fini(struct lath_space *space, struct set *set)
 	space_free(space, set->more, (GROUPS - FEW) * sizeof(*set->more));
 }
 
-/* What the next arena of a set may need: a group, the table of all but the first groups, and the
- * segment's stripes. */
+/* What the next arena of a set may need: a group, and the table of all but the first groups. */
 struct room {
 	struct group *group;
 	struct group **more;
-	struct lath_count *stripes;
 };
 
 /* Makes space->recent if there is none and memory for it: without it arenas are found too. */
@@ -71,8 +69,7 @@ static void recent_make(struct lath_space *space)
 		space_free(space, recent, RECENT * sizeof(*recent));
 }
 
-/* Allocates what is missing; `more` only if `count` says so. Returns whether there is memory;
- * without it for the stripes the segment goes on counting in one place. */
+/* Allocates what is missing; `more` only if `count` says so. Returns whether there is memory. */
 static bool room_make(struct lath_space *space, struct set *set, struct room *room)
 {
 	memset(room, 0, sizeof(*room));
@@ -84,8 +81,6 @@ static bool room_make(struct lath_space *space, struct set *set, struct room *ro
 		if (!room->more)
 			return false;
 	}
-	if (!READ_ONCE(set->segment->stripes))
-		room->stripes = space_alloc(space, STRIPES * sizeof(*room->stripes));
 	return true;
 }
 
@@ -93,7 +88,6 @@ static void room_unmake(struct lath_space *space, struct room *room)
 {
 	space_free(space, room->group, sizeof(*room->group));
 	space_free(space, room->more, (GROUPS - FEW) * sizeof(*room->more));
-	space_free(space, room->stripes, STRIPES * sizeof(*room->stripes));
 }
 
 /* Adds the arena to the groups of the set, which may take what they need from `room`. Returns
@@ -105,11 +99,6 @@ static bool set_add(struct set *set, struct arena *arena, struct room *room)
 
 	lath_spin_lock(&set->lock);
 	i = set->count;
-	if (!set->segment->stripes) {
-		/* pairs with segment_count */
-		smp_store_release(&set->segment->stripes, room->stripes);
-		room->stripes = NULL;
-	}
 	if (!set->more) {
 		WRITE_ONCE(set->more, room->more);
 		room->more = NULL;
@@ -145,6 +134,7 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 	if (arena)
 		return arena;
 	recent_make(space);
+	segment_stripes_make(space, set->segment);
 	arena = arena_make(space, set);
 	if (!arena)
 		return NULL;
@@ -302,6 +292,22 @@ static unsigned int take_locked(struct lath_space *space, struct set *set, struc
 	return got;
 }
 
+/* Takes from arena number `from`, which was used last, if its grade is `need` at least and it is
+ * not locked: most requests end here, without a look at the other grades. */
+static unsigned int take_home(struct lath_space *space, struct set *set, u64 from, u8 need, u64 n,
+			      unsigned int most, u64 cookie, u64 *key)
+{
+	struct group *group = set_group(set, from / 64);
+	struct arena *arena = group->arena[from % 64];
+	unsigned int got;
+
+	if (READ_ONCE(group->shown[from % 64]) < need || !lath_spin_trylock(&arena->lock))
+		return 0;
+	got = take_locked(space, set, arena, n, most, cookie, key);
+	lath_spin_unlock(&arena->lock);
+	return got;
+}
+
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
 		      unsigned int most, u64 cookie, u64 *key)
 {
@@ -313,6 +319,9 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	bool wait = false, busy;
 	unsigned int got;
 
+	got = from < count ? take_home(space, set, from, need, n, most, cookie, key) : 0;
+	if (likely(got))
+		return got;
 	do {
 		busy = false;
 		for (g = 0; g < groups; g++) {
@@ -321,8 +330,6 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 			struct lath_match m = lath_bytes_match(group->shown, need);
 			u64 good = ~m.lt;
 
-			if (!g && good >> from % 64 & 1)
-				m.eq = 1ull << from % 64;
 			while (good) {
 				unsigned int i = __ffs64(m.eq ? m.eq : good);
 				struct arena *arena = group->arena[i];
@@ -340,8 +347,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 				if (got) {
 					LATH_ASSERT(got <= most && key[got - 1] >= set->low &&
 						    key[got - 1] <= set->high - 1);
-					if (from != 64 * at + i)
-						WRITE_ONCE(*home, (u32)(64 * at + i));
+					WRITE_ONCE(*home, (u32)(64 * at + i));
 					return got;
 				}
 			}
@@ -351,9 +357,10 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	return 0;
 }
 
-int arena_return(struct lath_space *space, u64 key, u64 n, struct segment **segment)
+int arena_return(struct lath_space *space, u64 key, u64 n, bool uncharge)
 {
 	struct arena *arena = arena_lock(space, key);
+	struct segment *segment;
 	u64 free;
 	bool right;
 
@@ -362,8 +369,10 @@ int arena_return(struct lath_space *space, u64 key, u64 n, struct segment **segm
 	free = arena->free;
 	right = arena_give(arena, units_of(space, key) % ARENA_UNITS, n);
 	arena_count_empty(space, arena, free);
-	*segment = arena->set->segment;
+	segment = arena->set->segment;
 	lath_spin_unlock(&arena->lock);
+	if (uncharge && right)
+		segment_count(segment, -(n << space->unit_shift));
 	return right ? 0 : -EINVAL;
 }
 

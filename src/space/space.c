@@ -177,7 +177,6 @@ static int index_free(struct lath_space *space, u64 key, u64 size)
 
 int free_range(struct lath_space *space, u64 key, u64 size)
 {
-	struct segment *segment;
 	u64 piece;
 	int ret;
 
@@ -185,9 +184,7 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 		piece = piece_of(space, key, size);
 		ret = space->config.flags & LATH_SPACE_NO_ARENAS
 			      ? 1
-			      : arena_return(space, key, units_of(space, piece), &segment);
-		if (!ret)
-			segment_count(segment, -piece);
+			      : arena_return(space, key, units_of(space, piece), true);
 		if (ret == 1) {
 			piece = index_span(space, key, size);
 			ret = piece ? index_free(space, key, piece) : -EINVAL;
@@ -396,9 +393,11 @@ static int take_segment(const struct request *r, struct segment *segment, u64 hi
 			unsigned int places, u64 *key)
 {
 	struct lath_hole_request want = r->want;
-	u64 *count = segment_charge(segment, want.size);
 	int ret = -ENOSPC;
+	u64 *count;
 
+	segment_stripes_make(r->space, segment);
+	count = segment_charge(segment, want.size);
 	if (!count)
 		return ret;
 	if (!segment_confirm(segment))

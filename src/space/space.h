@@ -86,7 +86,7 @@ struct segment {
 	u64 version;		    /* odd: in use; the bounds change only while it is even */
 	u64 low, high;		    /* high 0 is 2^64 */
 	u64 limit;		    /* of used keys; 0: none */
-	struct lath_count *stripes; /* STRIPES of them, made with the first arena, or NULL */
+	struct lath_count *stripes; /* STRIPES of them, made on first use, or NULL */
 	struct lath_spinlock lock;  /* charges of a segment with a limit */
 	/* keys, of threads that have no stripe; with theirs it makes the sum, single ones may be
 	 * negative */
@@ -187,17 +187,23 @@ void choose_magazines(struct lath_space *space);
 /* Adds n to the used keys, where the thread counts. Returns that place. */
 static __always_inline u64 *segment_count(struct segment *segment, u64 n)
 {
-	struct lath_count *stripe = smp_load_acquire(&segment->stripes); /* pairs with set_add */
+	struct lath_count *stripe =
+		smp_load_acquire(&segment->stripes); /* pairs with segment_stripes_make */
 
-	stripe += stripe ? lath_stripe() % STRIPES : 0;
-	if (likely(stripe && lath_count_mine(stripe))) {
-		lath_count_add(stripe, n);
-		return &stripe->sum;
+	if (likely(stripe)) {
+		stripe += lath_stripe() % STRIPES;
+		if (likely(lath_count_mine(stripe))) {
+			lath_count_add(stripe, n);
+			return &stripe->sum;
+		}
 	}
 	lath_fetch_add_release(&segment->used, n);
 	return &segment->used;
 }
 
+/* Makes the segment's stripes if it has none and there is memory: without them it goes on counting
+ * in one place. No lock held. */
+void segment_stripes_make(struct lath_space *space, struct segment *segment);
 /* Subtracts size where segment_count() added it. */
 void segment_uncharge(struct segment *segment, u64 *count, u64 size);
 /* Adds size unless the sum would exceed the limit. Only one thread does at a time, and the sum is
@@ -293,9 +299,9 @@ static inline bool arena_cached(struct lath_space *space, u64 key)
 
 /* Locks and returns the arena that contains key, or NULL. */
 struct arena *arena_lock(struct lath_space *space, u64 key);
-/* Returns units of one block to their arena; they stay charged. *segment: the arena's. 0 | -EINVAL
- * (not all taken) | 1: no arena serves the block */
-int arena_return(struct lath_space *space, u64 key, u64 n, struct segment **segment);
+/* Returns units of one block to their arena; subtracts them from what is charged if `uncharge`. 0 |
+ * -EINVAL (not all taken; nothing changed) | 1: no arena serves the block */
+int arena_return(struct lath_space *space, u64 key, u64 n, bool uncharge);
 /* Sets the cookies of n units of a locked arena, if it has any. */
 void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie);
 

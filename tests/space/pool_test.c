@@ -231,7 +231,8 @@ static int64_t read_stream(void *arg, void *data, size_t size)
 	if (s->error)
 		return s->error;
 	size = size < s->size - s->at ? size : s->size - s->at;
-	memcpy(data, s->data + s->at, size);
+	if (size)
+		memcpy(data, s->data + s->at, size);
 	s->at += size;
 	return (int64_t)size;
 }
