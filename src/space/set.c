@@ -289,6 +289,8 @@ static unsigned int take_locked(struct lath_space *space, struct set *set, struc
 		arena_set_owner(arena, key[i], n, cookie);
 		key[i] = arena_key(space, arena, key[i]);
 	}
+	LATH_ASSERT(got <= most &&
+		    (!got || (key[got - 1] >= set->low && key[got - 1] <= set->high - 1)));
 	return got;
 }
 
@@ -345,8 +347,6 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 				got = take_locked(space, set, arena, n, most, cookie, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
-					LATH_ASSERT(got <= most && key[got - 1] >= set->low &&
-						    key[got - 1] <= set->high - 1);
 					WRITE_ONCE(*home, (u32)(64 * at + i));
 					return got;
 				}
