@@ -46,6 +46,8 @@ constexpr const char* epilogue =
     "  lath alloc --pool 4Ki-4G --unit 4K trace.txt\n"
     "  lath extents / --json used.json; lath alloc --extents used.json --pool 0-100G trace.txt\n"
     "  lath alloc --dump osd.json requests.txt\n"
+    "  lath alloc --pool 0-1G --save state.json day1; lath alloc --pool 0-1G --extents state.json "
+    "day2\n"
     "Exit codes: 0 done, 1 failed, 4 some requests found no room, 130 interrupted (what was done\n"
     "until then is reported), 100 and above wrong usage.";
 
@@ -53,7 +55,7 @@ struct request {
     std::string trace, extents, dump, policy = "first", limits;
     std::uint64_t below = 0, unit = 0; // 0: not given
     std::vector<std::string> pool;
-    std::string json, csv, svg, placement;
+    std::string json, csv, svg, placement, save;
     bool skip_bad = false, quiet = false;
 };
 
@@ -79,15 +81,18 @@ alloc::pool not_empty(alloc::pool made) {
     return made;
 }
 
-// Returns the pool, and in unit what --unit says, or the dump, or 1.
-alloc::pool pool_of(const request& ask, std::uint64_t& unit) {
+// Returns the pool; in unit what --unit says, or the dump, or 1; in taken what is no part of it by
+// what --extents or --dump says.
+alloc::pool pool_of(const request& ask, std::uint64_t& unit, std::vector<alloc::span>& taken) {
     unit = ask.unit ? ask.unit : 1;
-    std::vector<alloc::span> spans, taken;
+    std::vector<alloc::span> spans;
     if (!ask.dump.empty()) {
         auto dump = alloc::read_dump(ask.dump);
         unit = ask.unit ? ask.unit : dump.unit;
+        taken = dump.taken;
         return not_empty(alloc::trim(dump.free, unit));
     }
+    spans.reserve(ask.pool.size());
     for (const auto& text : ask.pool)
         spans.push_back(alloc::parse_span(text));
     if (spans.empty() && ask.extents.empty())
@@ -150,25 +155,28 @@ struct outputs {
         check_distinct({{"--placement", ask.placement},
                         {"--json", ask.json},
                         {"--csv", ask.csv},
-                        {"--svg", ask.svg}});
+                        {"--svg", ask.svg},
+                        {"--save", ask.save}});
         std::vector<std::string> inputs = {ask.trace, ask.extents, ask.dump};
         for (auto [path, file] : {std::pair{&ask.placement, &placement},
                                   {&ask.json, &json},
                                   {&ask.csv, &csv},
-                                  {&ask.svg, &svg}})
+                                  {&ask.svg, &svg},
+                                  {&ask.save, &save}})
             if (!path->empty()) {
                 file->emplace(*path, inputs);
                 to_stdout = to_stdout || (*file)->standard();
             }
     }
-    std::optional<output> placement, json, csv, svg;
+    std::optional<output> placement, json, csv, svg, save;
     bool to_stdout = false;
 };
 
 void run(const request& ask) {
     alloc::outcome o;
     o.options = options_of(ask);
-    o.space = pool_of(ask, o.options.unit);
+    std::vector<alloc::span> taken;
+    o.space = pool_of(ask, o.options.unit, taken);
     o.trace = ask.trace;
     o.policy = ask.policy;
     stop_on_signal scope;
@@ -186,6 +194,8 @@ void run(const request& ask) {
         o.history = pool.history();
     o.served_in_pieces = pool.served_in_pieces();
     o.pieces = pool.all_pieces();
+    auto allocated = pool.allocated();
+    o.used = alloc::used_of(o.space, allocated);
     o.allocating = &pool.allocating();
     o.freeing = &pool.freeing();
     if (files.placement)
@@ -197,6 +207,11 @@ void run(const request& ask) {
             print((*file)->stream(), o);
             (*file)->commit();
         }
+    if (files.save) {
+        allocated.insert(allocated.end(), taken.begin(), taken.end());
+        alloc::write_extents(files.save->stream(), std::move(allocated));
+        files.save->commit();
+    }
     if (text)
         alloc::print_text(std::cout, o);
     if (o.interrupted)
@@ -257,6 +272,9 @@ void add_alloc(CLI::App& app) {
         ->type_name("FILE");
     sub->add_option("--csv", ask->csv, "Write the state over time")->type_name("FILE");
     sub->add_option("--svg", ask->svg, "Plot the state over time")->type_name("FILE");
+    sub->add_option("--save", ask->save,
+                    "Write what is taken at the end, for --extents of another run")
+        ->type_name("FILE");
     sub->callback([ask] { run(*ask); });
 }
 

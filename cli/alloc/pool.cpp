@@ -67,16 +67,26 @@ pool trim(const pool& of, std::uint64_t unit) {
     return trimmed;
 }
 
-pool without(const pool& of, std::vector<span> taken) {
-    std::sort(taken.begin(), taken.end(),
+namespace {
+
+// Spans in order, each merged with those it overlaps or touches.
+std::vector<span> merged(std::vector<span> spans) {
+    std::sort(spans.begin(), spans.end(),
               [](const span& a, const span& b) { return a.first < b.first; });
-    std::vector<span> blocks; // disjoint
-    for (const span& t : taken) {
-        if (blocks.empty() || t.first > blocks.back().last)
-            blocks.push_back(t);
+    std::vector<span> runs;
+    for (const span& s : spans) {
+        if (runs.empty() || (s.first > runs.back().last && s.first - 1 > runs.back().last))
+            runs.push_back(s);
         else
-            blocks.back().last = std::max(blocks.back().last, t.last);
+            runs.back().last = std::max(runs.back().last, s.last);
     }
+    return runs;
+}
+
+} // namespace
+
+pool without(const pool& of, std::vector<span> taken) {
+    auto blocks = merged(std::move(taken));
     pool left;
     for (span s : of) {
         auto b = std::partition_point(blocks.begin(), blocks.end(),
@@ -173,6 +183,8 @@ free_dump read_dump(const std::string& name, std::istream& in) {
             spans.push_back({first, first + (length - 1)});
         }
         dump.free = make_pool(std::move(spans), name);
+        if (capacity)
+            dump.taken = without({{0, capacity - 1}}, dump.free);
     } catch (const nlohmann::json::exception& e) {
         throw std::runtime_error(
             name + ": not the JSON of `bluestore allocator dump`: " + json_problem(e));
@@ -185,6 +197,20 @@ free_dump read_dump(const std::string& name, std::istream& in) {
 free_dump read_dump(const std::string& path) {
     auto in = open_stream(path);
     return read_dump(path, in);
+}
+
+void write_extents(std::ostream& out, std::vector<span> spans) {
+    auto extents = nlohmann::json::array();
+    for (const span& s : merged(std::move(spans))) {
+        span rest = s;
+        if (s.last - s.first == UINT64_MAX) { // one more than a length can say
+            extents.push_back({{"physical", s.first}, {"length", UINT64_MAX}});
+            rest.first = s.last;
+        }
+        extents.push_back({{"physical", rest.first}, {"length", rest.last - rest.first + 1}});
+    }
+    out << nlohmann::json{{"context", {{"tool", "lath alloc"}}}, {"extents", extents}}.dump(1)
+        << '\n';
 }
 
 std::uint64_t size_of(const pool& of) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,14 @@ std::vector<span> read_extents(const std::string& name, std::istream& in);
 // What the JSON of `ceph daemon osd.N bluestore allocator dump block` says is free, and in which
 // unit the disk is allocated. Throws std::runtime_error naming the file and the extent.
 struct free_dump {
-    pool free;
+    pool free, taken; // taken: the rest of the disk
     std::uint64_t unit = 1; // a power of two
 };
 free_dump read_dump(const std::string& path);
 free_dump read_dump(const std::string& name, std::istream& in);
+
+// Writes spans, which may overlap, as runs in order that read_extents() reads.
+void write_extents(std::ostream& out, std::vector<span> spans);
 
 // Addresses in the pool. Saturates at 2^64 - 1.
 std::uint64_t size_of(const pool& of);

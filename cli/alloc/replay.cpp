@@ -209,6 +209,20 @@ replayer::placed replayer::play(const operation& o) {
     return where;
 }
 
+std::vector<span> replayer::allocated() const {
+    std::vector<span> spans;
+    lath_item item;
+    std::uint64_t from = 0;
+    while (lath_index_ceiling_item(list_, from, &item) == 0) {
+        if (item.value) // else it is a gap of the pool
+            spans.push_back({item.key, item.key + (item.size - 1)});
+        from = item.key + item.size;
+        if (from == 0)
+            break;
+    }
+    return spans;
+}
+
 state replayer::now() const {
     lath_hole_stats stats{};
     // `largest` and `largest_order` are exact however few leaves are read for the rest

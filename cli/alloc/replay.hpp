@@ -80,6 +80,8 @@ public:
     // spread, the last of them now().
     state now() const;
     std::vector<state> history() const;
+    // What is allocated now, in order.
+    std::vector<span> allocated() const;
     const latencies& allocating() const { return allocating_; }
     const latencies& freeing() const { return freeing_; }
     // Operations in pieces that found room, and their pieces.

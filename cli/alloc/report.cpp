@@ -88,7 +88,28 @@ std::string holes_text(const state& s) {
     return text;
 }
 
+// Of a pool of several ranges.
+std::string ranges_text(const outcome& o) {
+    std::string text;
+    for (std::size_t i = 0; i < o.space.size() && o.space.size() > 1; i++)
+        text += format("%#18llx + %-9s %5.1f%% used\n", print(o.space[i].first),
+                       size_text(size_of({o.space[i]})).c_str(),
+                       100 * static_cast<double>(o.used[i]) /
+                           static_cast<double>(size_of({o.space[i]})));
+    return text;
+}
+
 } // namespace
+
+std::vector<std::uint64_t> used_of(const pool& space, const std::vector<span>& allocated) {
+    std::vector<std::uint64_t> used(space.size());
+    for (const span& s : allocated) {
+        auto in = std::partition_point(space.begin(), space.end(),
+                                       [&](const span& range) { return range.last < s.first; });
+        used[static_cast<std::size_t>(in - space.begin())] += s.last - s.first + 1;
+    }
+    return used;
+}
 
 std::string size_text(std::uint64_t bytes) {
     constexpr const char* units[] = {"", " Ki", " Mi", " Gi", " Ti", " Pi", " Ei"};
@@ -122,7 +143,8 @@ void print_text(std::ostream& out, const outcome& o) {
         << size_text(end.largest) << ", largest aligned block "
         << (end.largest_order < 0 ? "none" : size_text(std::uint64_t{1} << end.largest_order))
         << "\n"
-        << holes_text(end) << "\n             p50       p90       p99     p99.9       max\n"
+        << ranges_text(o) << holes_text(end)
+        << "\n             p50       p90       p99     p99.9       max\n"
         << latency_text("allocate", *o.allocating) << latency_text("free", *o.freeing);
     if (std::min(o.allocating->count(), o.freeing->count()) < 1000)
         out << "-: too few calls to know it: p50 takes 2, p90 10, p99 100, p99.9 1000\n";
@@ -130,8 +152,9 @@ void print_text(std::ostream& out, const outcome& o) {
 
 void print_json(std::ostream& out, const outcome& o) {
     json ranges = json::array(), history = json::array(), holes = json::array();
-    for (const span& s : o.space)
-        ranges.push_back({{"first", s.first}, {"last", s.last}});
+    for (std::size_t i = 0; i < o.space.size(); i++)
+        ranges.push_back(
+            {{"first", o.space[i].first}, {"last", o.space[i].last}, {"used", o.used[i]}});
     for (const state& s : o.history)
         history.push_back(state_json(s));
     const state& end = o.history.back();

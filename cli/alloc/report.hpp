@@ -13,6 +13,7 @@ namespace lathcli::alloc {
 struct outcome {
     std::string trace, policy;
     pool space;
+    std::vector<std::uint64_t> used; // at the end, of each range of the pool
     replay_options options;
     reader::counters counts;
     std::string last_error; // of the lines skipped
@@ -21,6 +22,9 @@ struct outcome {
     const latencies *allocating = nullptr, *freeing = nullptr;
     bool interrupted = false;
 };
+
+// Addresses of each range of the pool that lie in one of these spans, which do not overlap.
+std::vector<std::uint64_t> used_of(const pool& space, const std::vector<span>& allocated);
 
 std::string size_text(std::uint64_t bytes); // "1.5 Mi"
 

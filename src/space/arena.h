@@ -23,9 +23,12 @@
 #define ARENA_UNITS 4096
 #define ARENA_ORDERS 13 /* multiples of 1 .. 4096 units */
 
+struct set;
+
 struct arena {
 	struct lath_spinlock lock;
-	u64 block;  /* number of the block that it serves, or NO_BLOCK */
+	u64 block; /* number of the block that it serves, or NO_BLOCK */
+	struct set *set;
 	u64 *owner; /* one cookie per unit, or NULL */
 	u8 *shown;  /* its grade, in the set's array; read without the lock */
 	/* Upper bounds on the length of a free run from a multiple of 2^k on: exact after a failed

@@ -1,63 +1,134 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * space.c - the calls of lathwork/space.h: magazines above arenas above the index.
+ * space.c - the calls of lathwork/space.h that allocate and free: magazines above arenas above the
+ * index.
  *
  * A small, naturally aligned request tries in this order: a block from a slot's magazine; bits of
  * an arena whose grade suffices; a new arena; a hole of the index. All other requests go to the
- * index. Keys below config.below are one set of arenas, all others another; the first set is used
- * up before the second.
+ * index. The segments are tried in the order of their numbers or of their free keys, first their
+ * parts below config.below, then the rest.
  */
 #include "space/space.h"
 
+/* ---- memory ---- */
+
+/* Nodes of the indexes come in chunks of pages; all else is smaller. */
+#define FROM_PAGES 4096ul
+#define HUGE_CHUNK (2ul << 20)
+
+static void *counted_alloc(void *arg, size_t size, size_t align)
+{
+	struct lath_space *space = arg;
+	void *p;
+
+	if (space->allocator.alloc)
+		p = space->allocator.alloc(space->allocator.ctx, size, align);
+	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
+		p = lath_pages_alloc(size, size >= HUGE_CHUNK);
+	else
+		p = lath_block_alloc(size);
+	if (p)
+		lath_fetch_add(&space->bytes, size);
+	return p;
+}
+
+static void counted_free(void *arg, void *p, size_t size)
+{
+	struct lath_space *space = arg;
+
+	lath_fetch_add(&space->bytes, -(u64)size);
+	if (space->allocator.alloc)
+		space->allocator.free(space->allocator.ctx, p, size);
+	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
+		lath_pages_free(p, size);
+	else
+		lath_block_free(p);
+}
+
 void *space_alloc(struct lath_space *space, size_t size)
 {
-	void *p = space->allocator.alloc ? space->allocator.alloc(space->allocator.ctx, size, 64)
-					 : lath_block_alloc(size);
+	void *p = counted_alloc(space, size, 64);
 
-	if (p) {
+	if (p)
 		memset(p, 0, size);
-		lath_fetch_add(&space->bytes, size);
-	}
 	return p;
 }
 
 void space_free(struct lath_space *space, void *p, size_t size)
 {
-	if (!p)
-		return;
-	if (space->allocator.alloc)
-		space->allocator.free(space->allocator.ctx, p, size);
+	if (p)
+		counted_free(space, p, size);
+}
+
+struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
+{
+	struct lath_index *index = smp_load_acquire(at), *there; /* pairs with the store below */
+	struct lath_allocator allocator = { counted_alloc, counted_free, space };
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	if (index)
+		return index;
+	config.rcu = space->config.rcu;
+	config.allocator = &allocator;
+	if (at == &space->index)
+		config.flags = LATH_HOLES;
 	else
-		lath_block_free(p);
+		config.layout = LATH_POINTS;
+	index = space_alloc(space, sizeof(*index));
+	if (!index || lath_index_init(index, &config)) {
+		space_free(space, index, sizeof(*index));
+		return NULL;
+	}
+	lath_spin_lock(&space->lock);
+	there = *at;
+	if (!there)
+		smp_store_release(at, index); /* pairs with space_index */
+	lath_spin_unlock(&space->lock);
+	if (!there)
+		return index;
+	lath_index_fini(index, NULL, NULL);
+	space_free(space, index, sizeof(*index));
+	return there;
 }
 
 /* ---- the index ---- */
 
-static int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-		      u64 *key)
+/* With arenas, the keys in items that are none are counted: what arenas hold is the rest. */
+static void count_keys(struct lath_space *space, u64 size)
 {
-	int ret = lath_index_insert_hole(&space->index, want, cookie, key);
+	if (!(space->config.flags & LATH_SPACE_NO_ARENAS))
+		lath_fetch_add(&space->index_keys, size);
+}
+
+int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie, u64 *key)
+{
+	struct lath_index *index = space_index(space, &space->index);
+	int ret = index ? lath_index_insert_hole(index, want, cookie, key) : -ENOMEM;
 
 	if (!ret) {
 		LATH_ASSERT(*key >= want->low && *key - 1 + want->size <= want->high - 1);
-		lath_fetch_add(&space->index_keys, want->size);
+		count_keys(space, want->size);
 		lath_fetch_add(&space->ranges, 1);
 	}
 	return ret;
 }
 
-/* Returns whether items cover [key, key + size) without a gap. */
-static bool index_covers(struct lath_space *space, u64 key, u64 size)
+/* Returns how much of [key, key + size) items cover from key on without a gap, up to the first
+ * arena; 0 if a gap comes before that. */
+static u64 index_span(struct lath_space *space, u64 key, u64 size)
 {
-	u64 last = key + size - 1;
+	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	u64 last = key + (size - 1), at = key;
 	struct lath_item item;
 
-	while (!lath_index_lookup_item(&space->index, key, &item)) {
+	while (index && !lath_index_lookup_item(index, at, &item)) {
+		if (item.value == arena_mark(space))
+			return at - key;
 		if (item.key + (item.size - 1) >= last)
-			return true;
-		key = item.key + item.size;
+			return size;
+		at = item.key + item.size;
 	}
-	return false;
+	return 0;
 }
 
 /* Frees the part of [key, key + size) that lies in the item which covers key; *freed: its size.
@@ -65,28 +136,31 @@ static bool index_covers(struct lath_space *space, u64 key, u64 size)
  * item) | -ENOMEM */
 static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
+	struct segment *segment;
 	struct lath_item item;
 	int ret;
 
-	if (lath_index_lookup_item(&space->index, key, &item))
+	if (lath_index_lookup_item(space->index, key, &item) || item.value == arena_mark(space))
 		return -EINVAL;
 	*freed = min(size, item.size - (key - item.key));
 	LATH_ASSERT(*freed);
 	if (key - item.key + *freed < item.size) {
-		ret = lath_index_split(&space->index, key + *freed, item.value);
+		ret = lath_index_split(space->index, key + *freed, item.value);
 		if (ret)
 			return ret;
 		lath_fetch_add(&space->ranges, 1);
 	}
+	segment = segment_of(space, key);
 	if (item.key < key) {
-		ret = lath_index_resize(&space->index, item.key, key - item.key);
+		ret = lath_index_resize(space->index, item.key, key - item.key);
 	} else {
-		ret = lath_index_erase_item(&space->index, key, NULL);
-		lath_fetch_add(&space->ranges, -1ull);
+		ret = lath_index_erase_item(space->index, key, NULL);
+		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
 	}
 	if (ret)
 		return -EINVAL;
-	lath_fetch_add(&space->index_keys, -*freed);
+	count_keys(space, -*freed);
+	segment_count(segment, -*freed);
 	lath_fetch_add(&space->freed, 1);
 	return 0;
 }
@@ -94,22 +168,11 @@ static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *free
 static int index_free(struct lath_space *space, u64 key, u64 size)
 {
 	u64 freed;
-	int ret;
+	int ret = 0;
 
-	if (!index_covers(space, key, size))
-		return -EINVAL;
-	for (; size; key += freed, size -= freed) {
+	for (; size && !ret; key += freed, size -= freed)
 		ret = index_free_one(space, key, size, &freed);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-/* Returns how much of [key, key + size) lies in key's block. */
-static u64 piece_of(const struct lath_space *space, u64 key, u64 size)
-{
-	return min(size, space->arena_size - (key & (space->arena_size - 1)));
+	return ret;
 }
 
 int free_range(struct lath_space *space, u64 key, u64 size)
@@ -117,13 +180,15 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 	u64 piece;
 	int ret;
 
-	if (space->config.flags & LATH_SPACE_NO_ARENAS)
-		return index_free(space, key, size);
 	for (; size; key += piece, size -= piece) {
 		piece = piece_of(space, key, size);
-		ret = arena_return(space, key, units_of(space, piece));
-		if (ret == 1)
-			ret = index_free(space, key, piece);
+		ret = space->config.flags & LATH_SPACE_NO_ARENAS
+			      ? 1
+			      : arena_return(space, key, units_of(space, piece), true);
+		if (ret == 1) {
+			piece = index_span(space, key, size);
+			ret = piece ? index_free(space, key, piece) : -EINVAL;
+		}
 		if (ret)
 			return ret;
 	}
@@ -132,15 +197,15 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 
 /* ---- calls ---- */
 
-/* Returns the blocks of all magazines to the arenas, and empty arenas to the index. Returns whether
- * there was one. */
-static bool press(struct lath_space *space)
+bool press(struct lath_space *space)
 {
 	bool any = magazines_drain(space);
+	struct segment *segment;
 	unsigned int i;
 
-	for (i = 0; i < space->sets && READ_ONCE(space->empty); i++)
-		any |= set_release(space, &space->set[i]);
+	for (segment = &space->first; segment; segment = segment_next(segment))
+		for (i = 0; i < PARTS && READ_ONCE(space->empty); i++)
+			any |= set_release(space, &segment->set[i]);
 	return any;
 }
 
@@ -151,37 +216,88 @@ void lath_space_trim(struct lath_space *space)
 	lath_call_exit();
 }
 
-/* Takes n units from the arenas of a set; adds arenas, then empties magazines, if there is no
- * room. */
-static bool take_from_arenas(struct lath_space *space, struct set *set, u64 n, u64 cookie, u64 *key)
+/* Returns the segment with the most free keys of those whose bits are set, or NULL. */
+static struct segment *roomiest(struct lath_space *space, u64 segments)
 {
-	struct slot *slot = slot_of(space);
+	struct segment *segment, *best = NULL;
+	u64 most = 0;
 
-	while (!set_take(space, set, slot, n, 1, cookie, key))
-		if (!set_grow(space, set) && !magazines_drain(space))
-			return false;
-	return true;
+	for (segment = &space->first; segment; segment = segment_next(segment)) {
+		u64 room = segment_room(segment);
+
+		if (segments >> segment->number & 1 && (!best || room > most)) {
+			best = segment;
+			most = room;
+		}
+	}
+	return best;
+}
+
+/* Returns the segment to try next of those whose bits are set, and clears its bit; NULL: none is
+ * left. In the order of numbers, or (LATH_SPACE_SPREAD) of free keys, most first. */
+static inline struct segment *choose(struct lath_space *space, u64 *segments)
+{
+	struct segment *segment = &space->first;
+
+	if (unlikely(space->config.flags & LATH_SPACE_SPREAD))
+		segment = roomiest(space, *segments);
+	else
+		while (segment && !(*segments >> segment->number & 1))
+			segment = segment_next(segment);
+	if (segment)
+		*segments &= ~(1ull << segment->number);
+	return segment;
+}
+
+/* Continues take_part() where the arenas have no room. */
+static noinline int take_more(struct lath_space *space, struct set *set, u64 size, u64 cookie,
+			      u64 *count, u64 *key)
+{
+	u64 n = units_of(space, size);
+	struct lath_hole_request want = { .size = size, .align = space->config.unit << log2_up(n) };
+	int ret = -ENOSPC;
+
+	while (!set->empty && segment_confirm(set->segment)) {
+		if (set_take(space, set, slot_of(space), n, 1, cookie, key))
+			return 0;
+		if (set_grow(space, set) || magazines_drain(space))
+			continue;
+		want.low = set->low;
+		want.high = set->high;
+		ret = index_take(space, &want, cookie, key);
+		break;
+	}
+	if (ret)
+		segment_uncharge(set->segment, count, size);
+	return ret;
+}
+
+/* Serves a small, naturally aligned request from a part of a segment: from its arenas; after adding
+ * arenas, then emptying magazines; from the space of the index between arenas. 0 | -ENOSPC |
+ * -ENOMEM */
+static int take_part(struct lath_space *space, struct set *set, u64 size, u64 cookie, u64 *key)
+{
+	u64 *count = segment_charge(set->segment, size);
+
+	if (!count)
+		return -ENOSPC;
+	if (set_take(space, set, slot_of(space), units_of(space, size), 1, cookie, key))
+		return 0;
+	return take_more(space, set, size, cookie, count, key);
 }
 
 /* Serves a small, naturally aligned request. -ENOSPC: no room, unless magazines and empty arenas
  * are returned to the index or the range crosses the boundary of the sets. */
-static int take_small(struct lath_space *space, u64 size, u64 cookie, u64 *key)
+static int take_small(struct lath_space *space, u64 segments, u64 size, u64 cookie, u64 *key)
 {
-	u64 n = units_of(space, size);
-	unsigned int order = log2_up(n), i;
-	struct lath_hole_request want = { .size = size, .align = space->config.unit << order };
+	unsigned int part, parts = space->config.below ? PARTS : 1;
+	struct segment *segment;
 	int ret = -ENOSPC;
+	u64 left;
 
-	if (space->magazines && order < ORDERS && n == 1ull << order &&
-	    magazine_take(space, order, key))
-		return 0;
-	for (i = 0; i < space->sets && ret == -ENOSPC; i++) {
-		if (take_from_arenas(space, &space->set[i], n, cookie, key))
-			return 0;
-		want.low = space->set[i].low; /* space of the index between arenas */
-		want.high = space->set[i].high;
-		ret = index_take(space, &want, cookie, key);
-	}
+	for (part = 0; part < parts; part++)
+		for (left = segments; ret == -ENOSPC && (segment = choose(space, &left));)
+			ret = take_part(space, &segment->set[part], size, cookie, key);
 	return ret;
 }
 
@@ -221,10 +337,10 @@ static u64 block_within(u64 n, u64 align)
 	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
 }
 
-/* Takes the request from any arena, looking at every place in it: for requests that found no room
- * otherwise. Returns whether it did. */
-static bool take_anywhere(struct lath_space *space, const struct lath_hole_request *want,
-			  u64 cookie, u64 *key)
+/* Takes the request from any arena of the segment, looking at every place in it: for requests that
+ * found no room otherwise. Returns whether it did. */
+static bool take_anywhere(struct lath_space *space, struct segment *segment,
+			  const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
 	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull), count,
 	    i;
@@ -234,14 +350,16 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 	if (n > ARENA_UNITS || align > ARENA_UNITS || want->policy == LATH_HOLE_EXACT)
 		return false;
 	/* naturally aligned, and its grade is exact: the grades have excluded all arenas */
-	if (order == log2_up(n) && (n <= 32 || n == align) && want->low == space->config.low &&
-	    want->high == space->config.high)
+	if (order == log2_up(n) && (n <= 32 || n == align) && want->low == segment->low &&
+	    want->high == segment->high)
 		return false;
 	need = grade_needed(block_within(n, align));
-	for (k = 0; k < space->sets; k++) {
-		count = smp_load_acquire(&space->set[k].count); /* pairs with arena_obtain */
+	for (k = 0; k < PARTS; k++) {
+		struct set *set = &segment->set[k];
+
+		count = smp_load_acquire(&set->count); /* pairs with set_add */
 		for (i = 0; i < count; i += 64) {
-			struct group *group = space->set[k].group[i / 64];
+			struct group *group = set_group(set, i / 64);
 			u64 good = ~lath_bytes_match(group->shown, need).lt;
 
 			for (; good; good &= good - 1) {
@@ -256,152 +374,255 @@ static bool take_anywhere(struct lath_space *space, const struct lath_hole_reque
 	return false;
 }
 
-static bool whole_units(const struct lath_space *space, u64 key, u64 size)
-{
-	return size && !((key | size) & (space->config.unit - 1));
-}
+/* What an allocation asks for: want.low and want.high are the limits of the caller. */
+struct request {
+	struct lath_space *space;
+	struct lath_hole_request want;
+	u64 segments; /* bit i: it may be in segment i */
+	u64 cookie;
+};
 
-/* The index has no room: returns magazines and empty arenas to it and tries again, then tries the
- * arenas. */
-static int take_pressed(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-			u64 *key)
+enum place {
+	IN_INDEX = 1,
+	IN_ARENAS = 2,
+};
+
+/* Serves the request from one segment within [low, high): from the index, the arenas, or both. 0 |
+ * -ENOSPC | -ENOMEM */
+static int take_segment(const struct request *r, struct segment *segment, u64 high,
+			unsigned int places, u64 *key)
 {
+	struct lath_hole_request want = r->want;
 	int ret = -ENOSPC;
+	u64 *count;
 
-	if (press(space))
-		ret = index_take(space, want, cookie, key);
-	if (ret == -ENOSPC && take_anywhere(space, want, cookie, key))
+	segment_stripes_make(r->space, segment);
+	count = segment_charge(segment, want.size);
+	if (!count)
+		return ret;
+	if (!segment_confirm(segment))
+		places = 0;
+	want.low = max((u64)want.low, segment->low);
+	want.high = min(high - 1, segment->high - 1) + 1;
+	want.below = 0;
+	if (want.low > want.high - 1 || (want.policy == LATH_HOLE_EXACT &&
+					 !lies_within(want.hint, want.size, want.low, want.high)))
+		places = 0;
+	if (places & IN_INDEX)
+		ret = index_take(r->space, &want, r->cookie, key);
+	if (ret == -ENOSPC && places & IN_ARENAS &&
+	    take_anywhere(r->space, segment, &want, r->cookie, key))
 		ret = 0;
+	if (ret)
+		segment_uncharge(segment, count, want.size);
 	return ret;
 }
 
-static int take_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-			u64 *key)
+/* The same from all segments that the request may use, below want.below first. */
+static int take_segments(const struct request *r, unsigned int places, u64 *key)
 {
-	int ret = index_take(space, want, cookie, key);
+	u64 high = r->want.high, below = r->want.below, left;
+	bool prefer = below > r->want.low && below - 1 < high - 1;
+	struct segment *segment;
+	int ret = -ENOSPC, pass;
 
-	return ret == -ENOSPC ? take_pressed(space, want, cookie, key) : ret;
+	for (pass = prefer ? 0 : 1; pass < 2; pass++)
+		for (left = r->segments; ret == -ENOSPC && (segment = choose(r->space, &left));)
+			ret = take_segment(r, segment, pass ? high : below, places, key);
+	return ret;
 }
 
-static int take(struct lath_space *space, u64 size, u64 align, u64 cookie, u64 *key)
+/* Serves a request from the index, then, under pressure, from the index and the arenas. asked: the
+ * index has just refused it. */
+static int take_request(const struct request *r, bool asked, u64 *key)
 {
-	struct lath_hole_request want = { .size = size,
-					  .align = max(align, space->config.unit),
-					  .low = space->config.low,
-					  .high = space->config.high,
-					  .below = space->config.below };
-	u64 n = units_of(space, size), natural;
+	int ret = asked ? -ENOSPC : take_segments(r, IN_INDEX, key);
+
+	if (ret == -ENOSPC)
+		ret = take_segments(r, press(r->space) ? IN_INDEX | IN_ARENAS : IN_ARENAS, key);
+	return ret;
+}
+
+/* Serves a request that is large, or coarsely aligned, or refused by take_small(). */
+static noinline int take_large(struct lath_space *space, u64 segments, u64 size, u64 align,
+			       u64 cookie, bool asked, u64 *key)
+{
+	struct request r = { space,
+			     { .size = size, .align = align, .below = space->config.below },
+			     segments,
+			     cookie };
+
+	return take_request(&r, asked, key);
+}
+
+/* 0 | -ENOSPC | -ENOMEM */
+static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie, u64 *key)
+{
+	u64 n = units_of(space, size), natural = space->config.unit << log2_up(n);
+	bool asked = false;
 	int ret;
 
-	if (space->config.flags & LATH_SPACE_NO_ARENAS || n > ARENA_MOST)
-		return take_request(space, &want, cookie, key);
-	natural = space->config.unit << log2_up(n);
-	if (want.align > natural)
-		return take_request(space, &want, cookie, key);
-	ret = take_small(space, size, cookie, key);
-	if (ret == -ENOSPC && want.align == natural &&
-	    space->sets == 1) /* take_small() has asked the index for just that */
-		return take_pressed(space, &want, cookie, key);
-	return ret == -ENOSPC ? take_request(space, &want, cookie, key) : ret;
+	align = max(align, space->config.unit);
+	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST && align <= natural) {
+		ret = take_small(space, segments, size, cookie, key);
+		if (ret != -ENOSPC)
+			return ret;
+		/* the index was asked for just that, unless it may cross a boundary of sets */
+		asked = align == natural && !space->config.below;
+	}
+	return take_large(space, segments, size, align, cookie, asked, key);
+}
+
+/* Serves a request from a magazine. Returns whether it did. */
+static bool take_cached(struct lath_space *space, u64 size, u64 align, u64 *key)
+{
+	u64 n = units_of(space, size);
+	unsigned int order = log2_up(n);
+
+	return READ_ONCE(space->magazines) && order < ORDERS && n == 1ull << order &&
+	       align <= size && magazine_take(space, order, key);
+}
+
+int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size, uint64_t align,
+			uint64_t cookie, uint64_t *key)
+{
+	int ret = 0;
+
+	if (!whole_units(space, 0, size) || align & (align - 1) || cookie == arena_mark(space))
+		return -EINVAL;
+	lath_call_enter();
+	if (!(segments & 1) || !take_cached(space, size, align, key))
+		ret = take(space, segments, size, align, cookie, key);
+	lath_call_exit();
+	LATH_ASSERT(ret || (whole_units(space, *key, size) && !(align && *key & (align - 1))));
+	return ret;
 }
 
 int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, uint64_t cookie,
 		     uint64_t *key)
 {
-	int ret;
-
-	if (!whole_units(space, 0, size) || align & (align - 1))
-		return -EINVAL;
-	lath_call_enter();
-	ret = take(space, size, align, cookie, key);
-	lath_call_exit();
-	LATH_ASSERT(ret ||
-		    (whole_units(space, *key, size) && !(align && *key & (align - 1)) &&
-		     *key >= space->config.low && *key + (size - 1) <= space->config.high - 1));
-	return ret;
+	return lath_space_alloc_in(space, ~0ull, size, align, cookie, key);
 }
 
-int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *request,
+int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *want,
 			     uint64_t cookie, uint64_t *key)
 {
-	struct lath_hole_request want = *request;
+	struct request r = { space, *want, ~0ull, cookie };
 	int ret;
 
-	want.align = max((u64)want.align, space->config.unit);
-	want.low = max((u64)want.low, space->config.low);
-	want.high = min(want.high - 1, space->config.high - 1) + 1; /* 0 is 2^64 */
-	if (!whole_units(space, want.low | want.high, want.size) ||
-	    request->align & (request->align - 1))
+	r.want.align = max((u64)want->align, space->config.unit);
+	if (!whole_units(space, want->low | want->high, want->size) ||
+	    want->align & (want->align - 1) || want->low > want->high - 1 ||
+	    (unsigned int)want->policy > LATH_HOLE_EXACT || cookie == arena_mark(space))
+		return -EINVAL;
+	if (want->policy == LATH_HOLE_EXACT &&
+	    (want->hint & (r.want.align - 1) ||
+	     !lies_within(want->hint, want->size, want->low, want->high)))
 		return -EINVAL;
 	lath_call_enter();
-	ret = take_request(space, &want, cookie, key);
+	ret = take_request(&r, false, key);
 	lath_call_exit();
 	return ret;
 }
 
-/* Takes exactly [key, key + size), which lies in one block, from its arena or from the index. 0 |
- * -EBUSY | -ENOMEM */
-static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie)
+/* Takes units of one block from an arena at exactly this place. Unlocks the arena. Returns whether
+ * they were free. */
+static bool reserve_in_arena(struct lath_space *space, struct arena *arena, u64 key, u64 size,
+			     u64 cookie)
 {
-	struct lath_hole_request want = {
-		.size = size, .low = key, .high = key + size, .hint = key, .policy = LATH_HOLE_EXACT
-	};
+	u64 unit = units_of(space, key) % ARENA_UNITS, free = arena->free;
+	bool taken = arena_take_at(arena, unit, units_of(space, size));
+
+	arena_count_empty(space, arena, free);
+	if (taken)
+		arena_set_owner(arena, unit, units_of(space, size), cookie);
+	lath_spin_unlock(&arena->lock);
+	return taken;
+}
+
+/* Takes [key, key + *piece), the first part of [key, key + size): what lies in one arena, or in the
+ * index up to the next item. 0 | -EBUSY | -ENOMEM */
+static int reserve_piece(struct lath_space *space, u64 key, u64 size, u64 cookie, u64 *piece)
+{
+	struct lath_hole_request want = { .low = key, .hint = key, .policy = LATH_HOLE_EXACT };
+	unsigned int rounds = 0;
 
 	for (;;) {
 		struct arena *arena =
 			space->config.flags & LATH_SPACE_NO_ARENAS ? NULL : arena_lock(space, key);
-		u64 unit = units_of(space, key) % ARENA_UNITS, block, value;
-		bool taken;
+		struct lath_index *index;
+		struct lath_item item;
 		int ret;
 
+		*piece = size;
 		if (arena) {
-			u64 free = arena->free;
-
-			taken = arena_take_at(arena, unit, units_of(space, size));
-			arena_count_empty(space, arena, free);
-			if (taken)
-				arena_set_owner(arena, unit, units_of(space, size), cookie);
-			lath_spin_unlock(&arena->lock);
-			return taken ? 0 : -EBUSY;
+			*piece = piece_of(space, key, size);
+			return reserve_in_arena(space, arena, key, *piece, cookie) ? 0 : -EBUSY;
 		}
+		index = smp_load_acquire(&space->index); /* pairs with space_index */
+		if (index && !lath_index_overlap_item(index, key, size, &item)) {
+			if (item.key <= key && item.value != arena_mark(space))
+				return -EBUSY;
+			if (item.key <= key) { /* another thread opens or returns an arena */
+				lath_spin_wait(&rounds);
+				continue;
+			}
+			*piece = item.key - key;
+		}
+		want.size = *piece;
+		want.high = key + *piece;
 		ret = index_take(space, &want, cookie, &key);
 		if (ret != -ENOSPC)
 			return ret;
-		/* taken; or the block has become an arena's meanwhile */
-		block = key / space->arena_size;
-		if (!lath_index_get(&space->arenas, block, &value))
-			return -EBUSY;
 	}
 }
 
-static int reserve(struct lath_space *space, u64 key, u64 size, u64 cookie)
+int reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key, u64 size,
+		  u64 cookie)
 {
 	u64 at = key, left = size, piece;
-	int ret;
+	int ret = 0;
 
-	magazines_drain(space);
-	for (; left; at += piece, left -= piece) {
-		piece = space->config.flags & LATH_SPACE_NO_ARENAS ? left
-								   : piece_of(space, at, left);
-		ret = reserve_piece(space, at, piece, cookie);
-		if (ret) {
-			if (at > key)
-				free_range(space, key, at - key);
-			return ret;
-		}
+	for (; left && !ret; at += piece, left -= piece) {
+		ret = reserve_piece(space, at, left, cookie, &piece);
+		if (ret)
+			break;
 	}
-	return 0;
+	if (!ret)
+		return 0;
+	segment_uncharge(segment, count, left);
+	if (at > key)
+		free_range(space, key, at - key);
+	return ret;
+}
+
+static int reserve(struct lath_space *space, struct segment *segment, u64 key, u64 size, u64 cookie)
+{
+	u64 *count = segment_charge(segment, size);
+	int ret = -ENOSPC;
+
+	if (!count)
+		return ret;
+	if (segment_confirm(segment)) /* it may have been removed, and added elsewhere */
+		ret = lies_within(key, size, segment->low, segment->high) ? 0 : -EINVAL;
+	if (ret) {
+		segment_uncharge(segment, count, size);
+		return ret;
+	}
+	magazines_drain(space);
+	return reserve_range(space, segment, count, key, size, cookie);
 }
 
 int lath_space_reserve(struct lath_space *space, uint64_t key, uint64_t size, uint64_t cookie)
 {
+	struct segment *segment = segment_of(space, key);
 	int ret;
 
-	if (!whole_units(space, key, size) || key < space->config.low || size - 1 > KEY_MAX - key ||
-	    key + (size - 1) > space->config.high - 1)
+	if (!segment || !whole_units(space, key, size) || size - 1 > KEY_MAX - key ||
+	    segment_of(space, key + (size - 1)) != segment || cookie == arena_mark(space))
 		return -EINVAL;
 	lath_call_enter();
-	ret = reserve(space, key, size, cookie);
+	ret = reserve(space, segment, key, size, cookie);
 	lath_call_exit();
 	return ret;
 }
@@ -411,12 +632,10 @@ static int give(struct lath_space *space, u64 key, u64 size)
 	u64 n = units_of(space, size);
 	unsigned int order = log2_up(n);
 
-	if (space->magazines && order < ORDERS && n == 1ull << order &&
-	    !(units_of(space, key) & (n - 1)) &&
-	    (!space->config.below || key < space->config.below) && arena_known(space, key)) {
-		magazine_give(space, order, key);
+	if (READ_ONCE(space->magazines) && order < ORDERS && n == 1ull << order &&
+	    !(units_of(space, key) & (n - 1)) && arena_cached(space, key) &&
+	    magazine_give(space, order, key))
 		return 0;
-	}
 	return free_range(space, key, size);
 }
 
@@ -440,7 +659,11 @@ static int owner(struct lath_space *space, u64 key, struct lath_item *item)
 	bool taken;
 
 	if (!arena)
-		return lath_index_lookup_item(&space->index, key, item);
+		return smp_load_acquire(&space->index) && /* pairs with space_index */
+				       !lath_index_lookup_item(space->index, key, item) &&
+				       item->value != arena_mark(space)
+			       ? 0
+			       : -ENOENT;
 	taken = arena->owner && !(arena->map[unit / 64] >> unit % 64 & 1);
 	if (taken) {
 		item->key = arena_key(space, arena, unit);
@@ -473,8 +696,8 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 		return -EINVAL;
 	if (from)
 		memcpy(to, from, from->size);
-	if (to->flags &
-	    ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS))
+	if (to->flags & ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
+					LATH_SPACE_OWNERS | LATH_SPACE_SPREAD))
 		return -EINVAL;
 	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
 	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)
@@ -484,160 +707,107 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 	return 0;
 }
 
-static int open_indexes(struct lath_space *space)
-{
-	struct lath_config config = LATH_CONFIG_INIT;
-	int ret;
-
-	config.rcu = space->config.rcu;
-	config.allocator = space->config.allocator;
-	config.flags = LATH_HOLES;
-	ret = lath_index_init(&space->index, &config);
-	if (ret)
-		return ret;
-	config.flags = 0;
-	config.layout = LATH_POINTS;
-	ret = lath_index_init(&space->arenas, &config);
-	if (ret)
-		lath_index_fini(&space->index, NULL, NULL);
-	return ret;
-}
-
 int lath_space_create(struct lath_space **out, const struct lath_space_config *config)
 {
 	struct lath_space_config cfg;
 	struct lath_space *space;
-	unsigned int i;
 	int ret = read_config(&cfg, config);
 
 	if (ret)
 		return ret;
-	space = lath_block_alloc(sizeof(*space));
+	space = cfg.allocator ? cfg.allocator->alloc(cfg.allocator->ctx, sizeof(*space), 64)
+			      : lath_block_alloc(sizeof(*space));
 	if (!space)
 		return -ENOMEM;
 	memset(space, 0, sizeof(*space));
 	space->config = cfg;
 	if (cfg.allocator)
 		space->allocator = *cfg.allocator;
+	space->bytes = sizeof(*space);
 	space->unit_shift = __ffs64(cfg.unit);
 	space->arena_size = cfg.unit * ARENA_UNITS;
-	space->sets = cfg.below ? 2 : 1;
-	for (i = 0; i < space->sets; i++) {
-		lath_spin_init(&space->set[i].lock);
-		space->set[i].low = i ? cfg.below : cfg.low;
-		space->set[i].high = i || !cfg.below ? cfg.high : cfg.below;
-	}
-	ret = open_indexes(space);
-	if (ret)
-		goto fail;
-	space->slots = space_alloc(space, SLOTS * sizeof(*space->slots));
-	if (!space->slots) {
-		lath_index_fini(&space->arenas, NULL, NULL);
-		lath_index_fini(&space->index, NULL, NULL);
-		ret = -ENOMEM;
-		goto fail;
-	}
-	for (i = 0; i < SLOTS; i++)
-		lath_spin_init(&space->slots[i].lock);
-	space->magazines =
-		!(cfg.flags & (LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES | LATH_SPACE_OWNERS));
+	lath_spin_init(&space->lock);
+	segment_init(&space->first, 0);
+	segment_open(space, &space->first, cfg.low, cfg.high, 0);
+	choose_magazines(space);
 	*out = space;
 	return 0;
+}
 
-fail:
-	lath_block_free(space);
-	return ret;
+static void index_destroy(struct lath_space *space, struct lath_index *index)
+{
+	if (index)
+		lath_index_fini(index, NULL, NULL);
+	space_free(space, index, sizeof(*index));
 }
 
 void lath_space_destroy(struct lath_space *space)
 {
-	unsigned int k, i;
-	u64 j;
+	struct segment *segment, *next;
+	struct lath_allocator allocator;
+	unsigned int i;
 
 	if (!space)
 		return;
-	for (k = 0; k < space->sets; k++) {
-		struct set *set = &space->set[k];
-
-		for (j = 0; j < set->count; j++) {
-			struct arena *arena = set_arena(set, j);
-
-			space_free(space, arena->owner, ARENA_UNITS * sizeof(u64));
-			space_free(space, arena, sizeof(*arena));
-		}
-		for (i = 0; i < GROUPS; i++)
-			space_free(space, set->group[i], sizeof(*set->group[i]));
-	}
-	space_free(space, space->slots, SLOTS * sizeof(*space->slots));
-	lath_index_fini(&space->arenas, NULL, NULL);
-	lath_index_fini(&space->index, NULL, NULL);
-	lath_block_free(space);
-}
-
-/* ---- statistics and checks ---- */
-
-void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *stats)
-{
-	struct lath_index_stats list;
-	u64 i, units = 0, held = 0;
-	unsigned int k;
-
-	memset(stats, 0, sizeof(*stats));
-	for (k = 0; k < space->sets; k++) {
-		u64 count = smp_load_acquire(&space->set[k].count); /* pairs with arena_obtain */
-
-		for (i = 0; i < count; i++) {
-			struct arena *arena = set_arena(&space->set[k], i);
-
-			lath_call_enter();
-			lath_spin_lock(&arena->lock);
-			if (arena->block != NO_BLOCK) {
-				stats->arenas++;
-				units += arena->free;
-			}
-			lath_spin_unlock(&arena->lock);
-			lath_call_exit();
-		}
+	for (segment = &space->first; segment; segment = next) {
+		next = segment->next;
+		for (i = 0; i < PARTS; i++)
+			set_fini(space, &segment->set[i]);
+		space_free(space, segment->stripes, STRIPES * sizeof(*segment->stripes));
+		if (segment != &space->first)
+			space_free(space, segment, sizeof(*segment));
 	}
 	for (i = 0; i < SLOTS; i++)
-		held += READ_ONCE(space->slots[i].held);
-	stats->cached = held << space->unit_shift;
-	stats->arena_free = units << space->unit_shift;
-	stats->ranges = READ_ONCE(space->ranges);
-	stats->bad_frees = READ_ONCE(space->bad_frees);
-	stats->allocated = READ_ONCE(space->index_keys) + stats->arenas * space->arena_size -
-			   stats->arena_free - stats->cached;
-	stats->bytes = READ_ONCE(space->bytes) + sizeof(*space);
-	lath_index_get_stats(&space->index, &list);
-	stats->bytes += list.bytes;
-	lath_index_get_stats(&space->arenas, &list);
-	stats->bytes += list.bytes;
-	lath_index_hole_stats(&space->index, space->config.low, space->config.high, 1024,
-			      &stats->holes);
+		space_free(space, space->slot[i], sizeof(*space->slot[i]));
+	space_free(space, space->recent, RECENT * sizeof(*space->recent));
+	index_destroy(space, space->arenas);
+	index_destroy(space, space->index);
+	LATH_ASSERT(space->bytes == sizeof(*space));
+	allocator = space->allocator;
+	if (allocator.alloc)
+		allocator.free(allocator.ctx, space, sizeof(*space));
+	else
+		lath_block_free(space);
+}
+
+/* ---- checks ---- */
+
+static int verify_set(struct lath_space *space, struct set *set)
+{
+	u64 i, value;
+
+	for (i = 0; i < set->count; i++) {
+		struct arena *arena = set_arena(set, i);
+
+		if (arena->block == NO_BLOCK) {
+			if (*arena->shown)
+				return 20;
+		} else if (!arena_sound(arena)) {
+			return 21;
+		} else if (!lath_index_get(space->arenas, arena->block, &value) ||
+			   value != (u64)(uintptr_t)arena) {
+			return 22;
+		}
+	}
+	return 0;
 }
 
 int lath_space_verify(struct lath_space *space, char *report, size_t report_size)
 {
+	struct segment *segment;
 	unsigned int k;
-	u64 i, value;
-	int ret = lath_index_verify(&space->index, 5, report, report_size);
+	int ret = 0;
 
-	if (!ret)
-		ret = lath_index_verify(&space->arenas, 5, report, report_size);
-	for (k = 0; k < space->sets && !ret; k++)
-		for (i = 0; i < space->set[k].count && !ret; i++) {
-			struct arena *arena = set_arena(&space->set[k], i);
-
-			if (arena->block == NO_BLOCK)
-				ret = *arena->shown ? 20 : 0;
-			else if (!arena_sound(arena))
-				ret = 21;
-			else if (!lath_index_get(&space->arenas, arena->block, &value) ||
-				 value != (u64)(uintptr_t)arena)
-				ret = 22;
+	if (space->index)
+		ret = lath_index_verify(space->index, 5, report, report_size);
+	if (!ret && space->arenas)
+		ret = lath_index_verify(space->arenas, 5, report, report_size);
+	for (segment = &space->first; segment && !ret; segment = segment->next)
+		for (k = 0; k < PARTS && !ret; k++) {
+			ret = verify_set(space, &segment->set[k]);
 			if (ret && report_size)
-				snprintf(report, report_size, "arena %llu of set %u: rule %d",
-					 (unsigned long long)i, k, ret);
+				snprintf(report, report_size, "an arena of segment %u: rule %d",
+					 segment->number, ret);
 		}
 	return ret;
 }

@@ -61,6 +61,21 @@ static inline unsigned int lath_stripe(void)
 	return raw_smp_processor_id();
 }
 
+/* A part of a counter: a processor's. */
+struct lath_count {
+	u64 sum;
+} __attribute__((aligned(64)));
+
+static inline bool lath_count_mine(struct lath_count *count)
+{
+	return true;
+}
+
+static inline void lath_count_add(struct lath_count *count, u64 n)
+{
+	lath_fetch_add_release(&count->sum, n);
+}
+
 /* The holder of a node's lock runs with preemption disabled: spinning is enough. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {

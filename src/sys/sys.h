@@ -10,8 +10,8 @@
  *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min
  *              max
  *   bits       __ffs64 __fls64 fls64 hweight64
- *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb barrier
- *              cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset
+ *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
+ *              smp_mb barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset memcmp
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine
@@ -22,6 +22,7 @@
  *   text       snprintf  lath_environment lath_warn (user space alone)
  *   services   lath_pages_alloc lath_pages_free lath_block_alloc lath_block_free lath_fetch_add
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
+ *              struct lath_count: lath_count_mine lath_count_add
  *   tests      LATH_ASSERT(condition)  lath_delay(point)
  *
  * In user space READ_ONCE, WRITE_ONCE and the smp_ names are __atomic operations, so

@@ -94,6 +94,11 @@ static inline unsigned int hweight64(u64 x)
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #endif
+#ifdef __x86_64__
+#define smp_mb() __asm__ volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc")
+#else
+#define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
@@ -126,6 +131,28 @@ unsigned int lath_number_thread(void);
 static inline unsigned int lath_stripe(void)
 {
 	return likely(lath_thread_number) ? lath_thread_number : lath_number_thread();
+}
+
+/* A part of a counter. The first thread that asks for it owns it, and alone changes it: without
+ * atomic operations. When that thread has ended, one that gets its stack owns it. */
+struct lath_count {
+	u64 sum;
+	u64 owner; /* address of its lath_thread_number, which no other live thread has; or 0 */
+} __attribute__((aligned(64)));
+
+/* Returns whether the calling thread may change the count, now and later. */
+static inline bool lath_count_mine(struct lath_count *count)
+{
+	u64 me = (uintptr_t)&lath_thread_number, owner = READ_ONCE(count->owner);
+
+	return likely(owner == me) || (!owner && !cmpxchg_acquire(&count->owner, 0, me));
+}
+
+/* Adds n, ordered after all accesses before it. */
+static inline void lath_count_add(struct lath_count *count, u64 n)
+{
+	/* pairs with the reader's acquire */
+	smp_store_release(&count->sum, READ_ONCE(count->sum) + n);
 }
 
 #define prefetch(p) __builtin_prefetch(p)

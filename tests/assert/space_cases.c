@@ -18,8 +18,8 @@ static void prepare(unsigned int flags)
 	config.flags = flags;
 	NEED(!lath_space_create(&space, &config));
 	NEED(!lath_space_alloc(space, 1, 1, 0, &key));
-	NEED(space->set[0].count);
-	arena = set_arena(&space->set[0], 0);
+	NEED(space->first.set[0].count);
+	arena = set_arena(&space->first.set[0], 0);
 	lath_call_enter();
 }
 
@@ -96,7 +96,7 @@ static void unused_arena_in_use(void)
 	struct set *set;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	set = &space->set[0];
+	set = &space->first.set[0];
 	set->unused = arena;
 	set_grow(space, set);
 }
@@ -106,7 +106,7 @@ static void arena_in_the_wrong_set(void)
 	u64 key;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	space->set[0].low = space->set[0].high - 1;
+	space->first.set[0].low = space->first.set[0].high - 1;
 	lath_space_alloc(space, 1, 1, 0, &key);
 }
 
@@ -135,6 +135,12 @@ static void order_out_of_bounds(void)
 	magazine_give(space, ORDERS, 0);
 }
 
+static void segment_opened_twice(void)
+{
+	prepare(0);
+	segment_open(space, &space->first, 0, 1, 0);
+}
+
 const struct assert_case space_cases[] = {
 	{ "space: units given back, not locked", give_unlocked, "space/arena.c",
 	  "lath_spin_mine(&arena->lock)" },
@@ -161,5 +167,7 @@ const struct assert_case space_cases[] = {
 	{ "space: magazines hold less than is taken", magazine_held_too_little, "space/magazine.c",
 	  "slot->held >= n << order" },
 	{ "space: order out of bounds", order_out_of_bounds, "space/magazine.c", "order < ORDERS" },
+	{ "space: segment opened twice", segment_opened_twice, "space/segment.c",
+	  "segment->version & 1" },
 	{ 0 },
 };

@@ -268,6 +268,43 @@ def dumps(scratch):
     check("a dump that is not there", "missing.json" in out.stderr, out.stderr)
 
 
+def saved(scratch):
+    """a run that is given what another one saved goes on where that ended"""
+    rng = random.Random(11)
+    pool = ("--pool", "0-1M,2M-2560K", "--unit", "4K")
+    size = lambda: rng.randrange(1, 9) * 4096
+    first = "".join(f"a m{i} {size()}\n" for i in range(80)) + "".join(f"f m{i}\n" for i in range(0, 80, 3))
+    second = "".join(f"a t{i} {size()}\n" for i in range(30))
+    state, used = os.path.join(scratch, "state.json"), os.path.join(scratch, "boot.json")
+    with open(used, "w", encoding="utf-8") as file:
+        json.dump({"extents": [{"physical": 0, "length": 10000}, {"physical": 5000, "length": 5000}]}, file)
+    for extents in ((), ("--extents", used)):
+        report = json.loads(lath(*pool, *extents, "--save", state, "--json", "-", "-", stdin=first).stdout)
+        check("the ranges' use adds up", sum(r["used"] for r in report["pool"]["ranges"]) == report["end"]["used"] > 900000, str(report["pool"]))
+        whole = lath(*pool, *extents, "--placement", "-", "-", stdin=first + second).stdout.splitlines()
+        rest = lath(*pool, "--extents", state, "--placement", "-", "-", stdin=second).stdout.splitlines()
+        check("the second run continues the first", rest == whole[-30:], f"{rest[:3]} {whole[-30:][:3]}")
+        with open(state, encoding="utf-8") as file:
+            runs = [(e["physical"], e["physical"] + e["length"]) for e in json.load(file)["extents"]]
+        check("runs are merged", all(a[1] < b[0] for a, b in zip(runs, runs[1:])), str(runs))
+    text = lath(*pool, "-", stdin=first).stdout
+    check("each range is reported", "0x200000 + 512 Ki" in text, text)
+    lath(*pool, "--save", state, "-", stdin="a all 1M\nf all\n")
+    with open(state, encoding="utf-8") as file:
+        check("an empty pool", json.load(file)["extents"] == [])
+    osd, disk = os.path.join(scratch, "osd.json"), 256 * 4096
+    with open(osd, "w", encoding="utf-8") as file:
+        json.dump(dump_of([(at, 8192) for at in range(4096, disk, 16384)], disk), file)
+    first, second = "a x 4K\n20K 4096\nf x\na y 8K\n", "a z 4K\n40K 4096\n"
+    whole = lath("--dump", osd, "--placement", "-", "-", stdin=first + second).stdout.splitlines()
+    lath("--dump", osd, "--save", state, "-", stdin=first)
+    rest = lath("--pool", f"0-{disk}", "--unit", "4K", "--extents", state, "--placement", "-", "-", stdin=second).stdout.splitlines()
+    check("pieces and what the dump had taken are saved", rest == whole[-2:], f"{rest} {whole}")
+    lath("--pool", "0-", "--save", state, "-", stdin="a all 8E\na rest 8E\n")
+    out = lath("--pool", "0-", "--extents", state, "-", stdin="a x 1", expect=105)
+    check("all addresses are taken", "pool is empty" in out.stderr, out.stderr)
+
+
 def wrong_input(scratch):
     pool = ("--pool", "0-1M")
     for line, message in (("a x", "an allocation is"), ("a x 0", "size 0"), ("a x 12 3", "not a power of two"),
@@ -329,6 +366,7 @@ with tempfile.TemporaryDirectory() as where:
     against_model(where)
     outputs(where)
     dumps(where)
+    saved(where)
     wrong_input(where)
     long_trace(where)
 sys.exit(1 if failures else 0)
