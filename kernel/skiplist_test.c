@@ -15,8 +15,11 @@
  * from the front and from the back (delete).
  *
  * At the end one thread inserts `keys` random 64-bit keys into a new index and looks them up,
- * singly and in batches. Results: the kernel's log, and /sys/kernel/debug/skiplist_test while the
- * module is loaded.
+ * singly and in batches. Then one thread allocates `holes` extents of 1 to 8 pages, from the top of
+ * a space that they make 90 % full, and so many times frees one at random and allocates another.
+ * The rbtree is walked down from its highest extent, as the IOMMU drivers of 2013 did; the maple
+ * tree keeps track of gaps. Results: the kernel's log, and /sys/kernel/debug/skiplist_test while
+ * the module is loaded.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
@@ -32,11 +35,14 @@
 #include <linux/vmalloc.h>
 
 #include "lathwork/cursor.h"
+#include "lathwork/hole.h"
 
 #define EXTENT_SIZE 4096
 #define POP_TRIES 256
 #define POP_MAX 128
 #define BATCH 64
+#define HOLE_PAGES 8 /* of the largest extent that is allocated; 4.5 on average */
+#define HOLE_SPAN 5  /* pages of the space per extent: 90 % full */
 
 enum subject { SKIPLIST_RCU = 1, SKIPLIST_LOCKING, RBTREE, MAPLE, SUBJECTS };
 
@@ -48,6 +54,7 @@ static int rounds = 100000;
 static int threads = 4;
 static int benchmark = SKIPLIST_RCU;
 static int keys;
+static int holes;
 module_param(items, int, 0444);
 MODULE_PARM_DESC(items, "extents in the index");
 module_param(rounds, int, 0444);
@@ -58,6 +65,8 @@ module_param(benchmark, int, 0444);
 MODULE_PARM_DESC(benchmark, "1 skiplist-rcu, 2 skiplist-locking, 3 rbtree, 4 maple");
 module_param(keys, int, 0444);
 MODULE_PARM_DESC(keys, "random keys inserted and looked up afterwards; 0: none");
+module_param(holes, int, 0444);
+MODULE_PARM_DESC(holes, "extents that are allocated, and freed, afterwards; 0: none");
 
 struct extent {
 	struct lath_slot slot;
@@ -73,15 +82,16 @@ static struct kmem_cache *extents;
 
 /* ---- one interface for the four structures ---- */
 
-static int index_init(enum lath_layout layout)
+static int index_init(enum lath_layout layout, bool with_holes)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	config.layout = layout;
+	config.flags = with_holes ? LATH_HOLES : 0;
 	if (benchmark <= SKIPLIST_LOCKING)
 		return lath_index_init(&list, &config);
 	tree = RB_ROOT;
-	mt_init_flags(&maple, 0);
+	mt_init_flags(&maple, with_holes ? MT_FLAGS_ALLOC_RANGE : 0);
 	return 0;
 }
 
@@ -218,12 +228,82 @@ static bool index_lookup(u64 point)
 	}
 }
 
+/* Give the extent, whose size is set, the highest place below `high`. The lock is held. */
+static int tree_insert_hole(struct extent *new, u64 high)
+{
+	struct rb_node *rb = rb_last(&tree);
+
+	for (;; rb = rb_prev(rb)) {
+		struct extent *e = rb_entry_safe(rb, struct extent, rb);
+		u64 low = e ? e->slot.key + e->slot.size : 0;
+
+		if (low + new->slot.size <= high) {
+			new->slot.key = high - new->slot.size;
+			return tree_insert(new);
+		}
+		if (!e)
+			return -ENOSPC;
+		high = min(high, e->slot.key);
+	}
+}
+
+/* As mmap() searches. 0 | -EBUSY | -ENOMEM */
+static int maple_insert_hole(struct extent *new, u64 high)
+{
+	MA_STATE(mas, &maple, 0, 0);
+	int ret;
+
+	mtree_lock(&maple);
+	ret = mas_empty_area_rev(&mas, 0, high - 1, new->slot.size);
+	if (!ret) {
+		new->slot.key = mas.last - new->slot.size + 1;
+		mas_set_range(&mas, new->slot.key, mas.last);
+		ret = mas_store_gfp(&mas, new, GFP_KERNEL);
+	}
+	mtree_unlock(&maple);
+	return ret;
+}
+
+/* Find the highest place below `high` for an extent whose size is set, and insert it there: 0 |
+ * -ENOSPC, or the maple tree's -EBUSY | -ENOMEM */
+static int index_insert_hole(struct extent *e, u64 high)
+{
+	struct lath_hole_request want = { .size = e->slot.size,
+					  .high = high,
+					  .policy = LATH_HOLE_LAST };
+	int ret;
+
+	switch (benchmark) {
+	case SKIPLIST_RCU:
+	case SKIPLIST_LOCKING:
+		return lath_index_insert_hole(&list, &want, (u64)(uintptr_t)&e->slot, &e->slot.key);
+	case RBTREE:
+		spin_lock(&tree_lock);
+		ret = tree_insert_hole(e, high);
+		spin_unlock(&tree_lock);
+		return ret;
+	default:
+		return maple_insert_hole(e, high);
+	}
+}
+
 /* ---- the phases ---- */
 
-enum phase { FILL, CHECK, DELETE, THREAD, RANDOM_INSERT, RANDOM_LOOKUP, RANDOM_BATCH, PHASES };
+enum phase {
+	FILL,
+	CHECK,
+	DELETE,
+	THREAD,
+	RANDOM_INSERT,
+	RANDOM_LOOKUP,
+	RANDOM_BATCH,
+	HOLE_PAIR,
+	PHASES
+};
 
 static u64 nanoseconds[PHASES];
 static atomic64_t thread_time, errors, lookups, hits, pops, victims;
+static u64 refused;
 static atomic_t running;
 static DECLARE_COMPLETION(filled);
 static DECLARE_COMPLETION(finished);
@@ -399,7 +479,7 @@ static int random_phase(void)
 
 	if (!all)
 		return -ENOMEM;
-	ret = index_init(LATH_POINTS);
+	ret = index_init(LATH_POINTS, false);
 	if (ret)
 		goto out;
 	for (i = 0; i < keys; i++) {
@@ -414,6 +494,69 @@ static int random_phase(void)
 	random_lookups();
 	if (benchmark <= SKIPLIST_LOCKING)
 		random_batches();
+	index_fini();
+out:
+	vfree(all);
+	return ret;
+}
+
+/* ---- holes ---- */
+
+/* Allocate an extent of another size; 0: there was no room. */
+static void take_hole(struct extent *e, struct rnd_state *state)
+{
+	u64 high = (u64)holes * HOLE_SPAN * EXTENT_SIZE;
+	int ret;
+
+	e->slot.size = (1 + prandom_u32_state(state) % HOLE_PAGES) * EXTENT_SIZE;
+	ret = index_insert_hole(e, high);
+	if (ret == -ENOSPC || ret == -EBUSY)
+		refused++;
+	else
+		count_error(ret || e->slot.key % EXTENT_SIZE || e->slot.key + e->slot.size > high);
+	if (ret)
+		e->slot.size = 0;
+}
+
+static void give_hole(struct extent *e)
+{
+	if (e->slot.size)
+		count_error(index_erase(e->slot.key) != e);
+	e->slot.size = 0;
+}
+
+static int hole_phase(void)
+{
+	struct extent *all = vzalloc(array_size(holes, sizeof(*all)));
+	struct rnd_state state;
+	u64 start;
+	int i, ret;
+
+	if (!all)
+		return -ENOMEM;
+	ret = index_init(LATH_RANGES, true);
+	if (ret)
+		goto out;
+	prandom_seed_state(&state, 1);
+	for (i = 0; i < holes; i++) {
+		take_hole(&all[i], &state);
+		cond_resched();
+	}
+	start = ktime_get_ns();
+	for (i = 0; i < holes; i++) {
+		struct extent *e = &all[prandom_u32_state(&state) % holes];
+
+		give_hole(e);
+		take_hole(e, &state);
+		if (!(i & 1023))
+			cond_resched();
+	}
+	nanoseconds[HOLE_PAIR] = ktime_get_ns() - start;
+	if (benchmark <= SKIPLIST_LOCKING)
+		count_error(lath_index_verify(&list, 6, NULL, 0));
+	count_error(refused > (u64)holes / 50); /* there is room for most requests */
+	for (i = 0; i < holes; i++)
+		give_hole(&all[i]);
 	index_fini();
 out:
 	vfree(all);
@@ -436,6 +579,9 @@ static int results_show(struct seq_file *m, void *unused)
 		seq_printf(m, "keys %d insert_ns %llu lookup_ns %llu batch_ns %llu\n", keys,
 			   nanoseconds[RANDOM_INSERT] / keys, nanoseconds[RANDOM_LOOKUP] / keys,
 			   nanoseconds[RANDOM_BATCH] / keys);
+	if (holes)
+		seq_printf(m, "holes %d pair_ns %llu refused %llu\n", holes,
+			   nanoseconds[HOLE_PAIR] / holes, refused);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(results);
@@ -454,6 +600,9 @@ static void log_results(void)
 		pr_info("skiplist_test: %s keys %d: insert %llu ns lookup %llu ns batch %llu ns\n",
 			names[benchmark], keys, nanoseconds[RANDOM_INSERT] / keys,
 			nanoseconds[RANDOM_LOOKUP] / keys, nanoseconds[RANDOM_BATCH] / keys);
+	if (holes)
+		pr_info("skiplist_test: %s holes %d: pair %llu ns, %llu refused\n",
+			names[benchmark], holes, nanoseconds[HOLE_PAIR] / holes, refused);
 }
 
 static int run_threads(void)
@@ -485,22 +634,24 @@ static int __init skiplist_test_init(void)
 {
 	int ret;
 
-	if (items < 2 || rounds < 0 || threads < 1 || threads > 256 || keys < 0 || benchmark < 1 ||
-	    benchmark >= SUBJECTS) {
+	if (items < 2 || rounds < 0 || threads < 1 || threads > 256 || keys < 0 || holes < 0 ||
+	    benchmark < 1 || benchmark >= SUBJECTS) {
 		pr_err("skiplist_test: items >= 2, rounds >= 0, threads 1..256, keys >= 0, "
-		       "benchmark 1..4\n");
+		       "holes >= 0, benchmark 1..4\n");
 		return -EINVAL;
 	}
 	extents = KMEM_CACHE(extent, 0);
 	if (!extents)
 		return -ENOMEM;
-	ret = index_init(LATH_RANGES);
+	ret = index_init(LATH_RANGES, false);
 	if (ret)
 		goto no_index;
 	ret = run_threads();
 	index_fini();
 	if (!ret && keys)
 		ret = random_phase();
+	if (!ret && holes)
+		ret = hole_phase();
 	if (!ret && atomic64_read(&errors))
 		ret = -EIO;
 	if (!ret)

@@ -27,7 +27,7 @@ stage_skiplist() {
 	local benchmark
 	insmod /lathwork.ko || return
 	for benchmark in 1 2 3 4; do
-		insmod /skiplist_test.ko items=5000 rounds=100 threads=3 keys=5000 benchmark=$benchmark || return
+		insmod /skiplist_test.ko items=5000 rounds=100 threads=3 keys=5000 holes=2000 benchmark=$benchmark || return
 		grep -q ' errors 0$' /sys/kernel/debug/skiplist_test || return
 		rmmod skiplist_test || return
 	done
