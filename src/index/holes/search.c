@@ -370,7 +370,8 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 
 	if (next >= 0)
 		last = node_key(node, (unsigned int)next) - 1;
-	serves = up && run_serves(s, p, i, before, up);
+	/* the region of key 0 has no run in front of it: there, before = 0 is no free key */
+	serves = up && first && run_serves(s, p, i, before, up);
 	if (!node_valid(node, p->lockword))
 		return HOLE_AGAIN;
 	if (!on)
@@ -575,6 +576,18 @@ static bool search(struct search *s, const struct lath_hole_request *want)
 	return search_within(s, want, want->low, last);
 }
 
+/* Take the hole that was found, if there is a reserve, or look whether it is one: the search read
+ * its leaves one after the other, and items may have moved between them meanwhile. 0 | -EEXIST: it
+ * is not | -ENOMEM */
+static int take_hole(struct search *s, u64 value, struct reserve *reserve)
+{
+	struct lath_item item = { s->found, s->size, value };
+
+	if (reserve)
+		return insert_item(s->tree, &item, NULL, reserve);
+	return overlap_item(s->tree, s->found, s->found + (s->size - 1), &item) ? 0 : -EEXIST;
+}
+
 /* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only
  * if no change was in flight while the search ran. In a read-side critical section. */
 static int find(struct search *s, const struct lath_hole_request *want, u64 value,
@@ -588,9 +601,7 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 		ended = gap_ended(s->tree);
 		s->corrected = 0;
 		while (search(s, want)) {
-			struct lath_item item = { s->found, s->size, value };
-
-			ret = reserve ? insert_item(s->tree, &item, NULL, reserve) : 0;
+			ret = take_hole(s, value, reserve);
 			if (ret != -EEXIST)
 				return ret;
 		}

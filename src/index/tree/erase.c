@@ -26,6 +26,7 @@ static void note_sparse(struct tree *tree, u64 key)
 static __always_inline void erase_entry(struct tree *tree, struct node *leaf, int i,
 					struct lath_item *old)
 {
+	u64 key = node_key(leaf, (unsigned int)i);
 	struct lath_item item;
 	struct change_up up;
 	unsigned int count;
@@ -47,7 +48,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	change_end(tree);
 	change_vacated(tree, &item, 1);
 	if (unlikely(count == NODE_CAP / 4 || !count))
-		note_sparse(tree, item.key);
+		note_sparse(tree, key);
 }
 
 void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
