@@ -19,6 +19,7 @@
 
 #include "slots.h"
 #include "index/holes/gap.h"
+#include "index/holes/lengths.h"
 
 extern void (*lath_delay_hook)(const char *point);
 
@@ -74,10 +75,10 @@ static struct {
 	bool moved;
 } plan;
 
-/* Does the only thread hold the lock of a node? */
-static bool holds_lock(void)
+/* Does the only thread hold the lock of a node of this tree? */
+static bool holds_lock_in(struct tree *tree)
 {
-	struct node *first = tree_of(&list)->root, *node;
+	struct node *first = tree->root, *node;
 
 	for (;;) {
 		for (node = first; node; node = READ_ONCE(node->right))
@@ -87,6 +88,14 @@ static bool holds_lock(void)
 			return false;
 		first = node_child(first, __ffs64(READ_ONCE(first->live)));
 	}
+}
+
+/* Of the list, or of its index of the free runs by length? */
+static bool holds_lock(void)
+{
+	struct tree *lengths = lengths_tree(tree_of(&list));
+
+	return holds_lock_in(tree_of(&list)) || (lengths && holds_lock_in(lengths));
 }
 
 /* Free the slot, or all but a part of it that is too short for a request. */
