@@ -376,9 +376,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 		return HOLE_AGAIN;
 	if (!on)
 		return HOLE_END;
-	if (empty) /* and promises a fit: nothing is known of it */
-		return look(s, level, up);
-	if (serves)
+	if (empty || serves) /* nothing is known of an empty region that promises a fit */
 		return look(s, level, up);
 	from = s->at;
 	ret = up ? region_up(s, child, last, level - 1)
