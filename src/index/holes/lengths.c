@@ -27,7 +27,7 @@ struct run {
 
 static struct lengths *lengths_of(struct tree *tree)
 {
-	return smp_load_acquire(&tree->lengths); /* pairs with the store in make */
+	return smp_load_acquire(&tree->lengths); /* pairs with obtain */
 }
 
 /* A thread has one pair of fingers. Calls for the second index leave it to the tree. */
@@ -298,7 +298,7 @@ bool lengths_ready(struct tree *tree)
 {
 	struct lengths *lengths = lengths_of(tree);
 
-	/* pairs with the store in lengths_consider */
+	/* pairs with lengths_consider */
 	return lengths && smp_load_acquire(&lengths->ready) && !READ_ONCE(lengths->incomplete) &&
 	       !READ_ONCE(lengths->crowded);
 }
