@@ -91,6 +91,20 @@ void check_made(const std::vector<alloc::span>& spans) {
     }
 }
 
+// What is written is read again, as runs in order and apart that leave the same free.
+void check_written(const std::vector<alloc::span>& spans) {
+    const alloc::pool all = {{0, UINT64_MAX}};
+    std::stringstream text;
+    alloc::write_extents(text, spans);
+    auto back = alloc::read_extents("fuzz", text);
+    for (std::size_t i = 1; i < back.size(); i++)
+        expect(back[i].first > back[i - 1].last);
+    auto before = alloc::without(all, spans), after = alloc::without(all, back);
+    expect(before.size() == after.size());
+    for (std::size_t i = 0; i < before.size(); i++)
+        expect(before[i].first == after[i].first && before[i].last == after[i].last);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -112,6 +126,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (taken.size() < 1000) {
         check_pool(taken);
         check_made(taken);
+        check_written(taken);
+        check_written({{0, UINT64_MAX}});
     }
     return 0;
 }
