@@ -52,8 +52,7 @@ std::string isa_in_use() { return form_of(LATH_SIMD_BEST); }
 
 void use_isa(const std::string& name, char** argv) {
     const char* set = std::getenv("LATH_ISA");
-    // `scalar` by name is more than the scalar form of a processor without AVX2: no SSE2 either
-    if (set ? set == name : name != "scalar" && isa_in_use() == name) {
+    if (set ? set == name : isa_in_use() == name) {
         if (isa_in_use() != name)
             throw std::runtime_error("--isa: the library uses " + isa_in_use() + ", not " + name);
         return;

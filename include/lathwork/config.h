@@ -10,7 +10,8 @@
  * the processor has, or what the environment variable LATH_ISA names, to measure
  * or to test one form:
  *
- *   scalar   no vector code, as in the kernel
+ *   scalar   none but what every processor of this kind has: SSE2 on x86-64, in the search of an
+ *            index
  *   avx2     AVX2; SSE2 in the search of an index, which has no form with AVX2
  *   avx512   AVX-512
  *   neon     not yet in any build

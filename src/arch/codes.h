@@ -36,7 +36,7 @@ static inline u64 lath_codes_at_least(const u64 *column, unsigned int n, unsigne
 	unsigned int w;
 
 #if defined(LATH_X86_VECTORS) && !LATH_CHECKED
-	if (n == 16 && lath_have_sse2) {
+	if (n == 16) {
 		const __m128i *v = (const __m128i *)column;
 		__m128i less = _mm_set1_epi16((short)(least - 1));
 
@@ -65,7 +65,7 @@ static inline unsigned int lath_codes_most(const u64 *column, unsigned int n, co
 	unsigned int w;
 
 #ifdef LATH_X86_VECTORS
-	if (n == 16 && lath_have_sse2) {
+	if (n == 16) {
 		const __m128i *v = (const __m128i *)column, *k = (const __m128i *)keep;
 		__m128i most = _mm_and_si128(_mm_load_si128(v), _mm_loadu_si128(k));
 

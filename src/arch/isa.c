@@ -5,7 +5,7 @@
 #include "arch/isa.h"
 
 enum lath_isa lath_isa_chosen;
-bool lath_have_avx512, lath_have_sse2;
+bool lath_have_avx512;
 
 static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
 
@@ -71,7 +71,5 @@ __attribute__((constructor)) static void choose(void)
 	lath_isa_chosen = name && *name ? asked_for(name) : best();
 #ifdef LATH_ISA_X86
 	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
-	/* every x86-64 has it, a processor without AVX2 too */
-	lath_have_sse2 = !name || strcmp(name, names[LATH_ISA_SCALAR]);
 #endif
 }

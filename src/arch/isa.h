@@ -4,8 +4,11 @@
  * what the environment variable LATH_ISA names. Chosen once, before main().
  *
  *   lath_isa_chosen        the choice
- *   lath_have_avx512/sse2  the same for the search in a node (search.h, codes.h, move.h)
+ *   lath_have_avx512       the same for the search in a node (search.h, move.h)
  *   lath_isa_supported(i)  whether processor and build have it
+ *
+ * The search in a node has no form with AVX2. Every x86-64 has SSE2, so that is what it has for all
+ * choices but AVX-512: one more form to choose from would cost each lookup a twentieth.
  *
  * Every form gives the same results. The kernel has the scalar one alone.
  */
@@ -17,7 +20,7 @@
 /* in the order in which the best is looked for, from the last one */
 enum lath_isa {
 	LATH_ISA_SCALAR,
-	LATH_ISA_AVX2, /* the search in a node has no form with AVX2: SSE2 */
+	LATH_ISA_AVX2,
 	LATH_ISA_AVX512,
 	LATH_ISA_NEON, /* no code yet */
 	LATH_ISAS,
@@ -29,7 +32,7 @@ enum lath_isa {
 #define LATH_HIDDEN __attribute__((visibility("hidden")))
 /* set by a constructor in isa.c; until then all are scalar */
 extern enum lath_isa lath_isa_chosen LATH_HIDDEN;
-extern bool lath_have_avx512 LATH_HIDDEN, lath_have_sse2 LATH_HIDDEN;
+extern bool lath_have_avx512 LATH_HIDDEN;
 
 bool lath_isa_supported(enum lath_isa isa) LATH_HIDDEN;
 #endif

@@ -8,10 +8,10 @@
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
- * it validates the node's version; no form reads outside the arrays. Three forms, chosen at run
- * time (isa.h): AVX-512 (inline assembly on registers 16 and up, which need no vzeroupper and which
- * a compiler without -mavx512f never uses), SSE2 (every x86-64) and portable C. The kernel, other
- * processors, checked builds and -DLATH_SCALAR have portable C alone.
+ * it validates the node's version; no form reads outside the arrays. Three forms: AVX-512 (chosen
+ * at run time, isa.h; inline assembly on registers 16 and up, which need no vzeroupper and which a
+ * compiler without -mavx512f never uses), SSE2 (every x86-64) and portable C (the kernel, other
+ * processors, checked builds, -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -212,22 +212,21 @@ static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512))
 		return lath_heads_match_avx512(head, h);
-	if (likely(lath_have_sse2))
-		return lath_heads_match_sse2(head, h);
-#endif
+	return lath_heads_match_sse2(head, h);
+#else
 	return lath_heads_match_c(head, h);
+#endif
 }
 
 /* The same for 64 bytes in any order. */
 static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 {
+#ifdef LATH_X86_VECTORS
+	return lath_heads_match(bytes, b);
+#else
 	struct lath_match m = { 0, 0 };
 	unsigned int i;
 
-#ifdef LATH_X86_VECTORS
-	if (likely(lath_have_sse2))
-		return lath_heads_match(bytes, b);
-#endif
 	for (i = 0; i < 64; i++) {
 		u8 byte = READ_ONCE(bytes[i]);
 
@@ -235,6 +234,7 @@ static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 		m.eq |= (u64)(byte == b) << i;
 	}
 	return m;
+#endif
 }
 
 static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
@@ -242,10 +242,10 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 #ifdef LATH_X86_VECTORS
 	if (likely(lath_have_avx512))
 		return LATH_AVX512_COMPARE("vpcmpeqb", head, h);
-	if (likely(lath_have_sse2))
-		return lath_heads_match_sse2(head, h).eq;
-#endif
+	return lath_heads_match_sse2(head, h).eq;
+#else
 	return lath_heads_equal_c(head, h);
+#endif
 }
 
 /* Returns the highest bit of `live` whose head is not above h, or -1. *below_or_at: all such bits.
@@ -253,6 +253,8 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64 *below_or_at)
 {
 #ifdef LATH_X86_VECTORS
+	struct lath_match m;
+
 	if (likely(lath_have_avx512)) { /* such a processor has lzcnt, which is faster than bsr */
 		long above;
 
@@ -260,14 +262,12 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 		__asm__("lzcntq %1, %0" : "=r"(above) : "r"(*below_or_at) : "cc");
 		return 63 - above;
 	}
-	if (likely(lath_have_sse2)) {
-		struct lath_match m = lath_heads_match_sse2(head, h);
-
-		*below_or_at = (m.lt | m.eq) & live;
-		return (long)fls64(*below_or_at) - 1;
-	}
-#endif
+	m = lath_heads_match_sse2(head, h);
+	*below_or_at = (m.lt | m.eq) & live;
+	return (long)fls64(*below_or_at) - 1;
+#else
 	return lath_heads_floor_c(head, h, live, below_or_at);
+#endif
 }
 
 #endif /* LATH_ARCH_SEARCH_H */

@@ -46,17 +46,14 @@ static void check_chosen(const u8 *head, bool ascending, u8 h, struct expected e
 	assert(below_or_at == want);
 }
 
-/* What it calls on a processor without AVX-512, and under LATH_ISA=scalar. */
+/* What it calls on a processor without AVX-512. */
 static void check_others(const u8 *head, bool ascending, u8 h, struct expected e, u64 live)
 {
-	bool avx512 = lath_have_avx512, sse2 = lath_have_sse2;
+	bool avx512 = lath_have_avx512;
 
 	lath_have_avx512 = false;
 	check_chosen(head, ascending, h, e, live);
-	lath_have_sse2 = false;
-	check_chosen(head, ascending, h, e, live);
 	lath_have_avx512 = avx512;
-	lath_have_sse2 = sse2;
 }
 
 static void check(const u8 *head, bool ascending)

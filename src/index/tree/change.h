@@ -71,23 +71,37 @@ static inline void change_boundary(struct tree *tree, struct node *left, struct 
 /* What an erase tells the nodes above; only change_erased and change_raise look inside. */
 struct change_up {
 	struct gap_raise gap;
+	u64 size; /* of the item */
 };
 
 static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned int i,
 				 struct change_up *up)
 {
 	LATH_ASSERT(node_is_locked(leaf));
-	return !tree->holes || gap_erased(tree, leaf, i, &up->gap);
+	if (!tree->holes)
+		return true;
+	up->size = node_size(leaf, i, true);
+	return gap_erased(tree, leaf, i, &up->gap);
 }
 
 static inline void change_inserted(struct tree *tree, u64 key, u64 size)
 {
-	lengths_inserted(tree, key, size);
+	if (unlikely(tree->holes))
+		lengths_inserted(tree, key, size);
 }
 
 static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
-	lengths_erased(tree, items, n);
+	if (unlikely(tree->holes))
+		lengths_erased(tree, items, n);
+}
+
+/* The same for the item at key, of which change_erased() was told. */
+static inline void change_vacated_one(struct tree *tree, u64 key, const struct change_up *up)
+{
+	struct lath_item item = { .key = key, .size = up->size };
+
+	lengths_erased(tree, &item, 1);
 }
 
 static inline void change_raise(struct tree *tree, const struct change_up *up)

@@ -27,16 +27,13 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 					struct lath_item *old)
 {
 	u64 key = node_key(leaf, (unsigned int)i);
-	struct lath_item item;
 	struct change_up up;
 	unsigned int count;
 	bool promised;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
-	if (old || tree->holes)
-		item_of(leaf, (unsigned int)i, tree->ranges, &item);
 	if (old)
-		*old = item;
+		item_of(leaf, (unsigned int)i, tree->ranges, old);
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
@@ -46,7 +43,8 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	if (!promised)
 		raise_summaries(tree, &up);
 	change_end(tree);
-	change_vacated(tree, &item, 1);
+	if (unlikely(tree->holes))
+		change_vacated_one(tree, key, &up);
 	if (unlikely(count == NODE_CAP / 4 || !count))
 		note_sparse(tree, key);
 }
