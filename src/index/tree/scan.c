@@ -14,6 +14,9 @@
 /* An average leaf has more entries than this: a short scan does not prefetch leaves it will not
  * read. */
 #define LEAF_LEAST (NODE_CAP / 2)
+/* A call for this many items or more is expected to be one of a series: it prefetches AHEAD leaves
+ * behind its own last one, which arrive while the caller works on what it got. */
+#define LONG_SCAN (4 * NODE_CAP)
 
 struct scan {
 	struct tree *tree;
@@ -77,9 +80,8 @@ static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last,
 {
 	unsigned int ahead = (unsigned int)min(max / LEAF_LEAST, (size_t)AHEAD);
 
-	*scan = (struct scan){
-		.tree = tree, .from = from, .last = last, .wanted = max / LEAF_LEAST
-	};
+	*scan = (struct scan){ .tree = tree, .from = from, .last = last };
+	scan->wanted = max / LEAF_LEAST + (max >= LONG_SCAN ? AHEAD : 0);
 	scan->leaf = ahead ? first_leaf(scan, ahead) : NULL;
 	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
 		scan->leaf = locate(tree, from, FOR_READ, &scan->lockword);
