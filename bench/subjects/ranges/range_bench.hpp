@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -34,19 +35,18 @@ public:
     void leave() override { index_.leave(); }
     bool can_erase() const override { return erases; }
 
+    void make_extents(const extent_set& set) override {
+        extents_ = std::make_unique<extent[]>(set.items);
+        for (std::size_t i = 0; i < set.items; i++) {
+            extents_[i].key = set.keys[i];
+            extents_[i].size = set.sizes[i];
+        }
+    }
+
     std::uint64_t fill(const extent_set& set) override {
         std::uint64_t inserted = 0;
-        for (std::size_t i = 0; i < set.items; i++) {
-            auto* item = static_cast<extent*>(std::malloc(sizeof(extent)));
-            if (!item)
-                throw std::bad_alloc();
-            item->key = set.keys[i];
-            item->size = set.sizes[i];
-            if (index_.insert(item))
-                inserted++;
-            else
-                std::free(item);
-        }
+        for (std::size_t i = 0; i < set.items; i++)
+            inserted += index_.insert(&extents_[i]);
         return inserted;
     }
 
@@ -101,11 +101,7 @@ private:
         return nullptr;
     }
 
-    std::uint64_t take(std::uint64_t key) {
-        extent* item = erase(key);
-        std::free(item);
-        return item != nullptr;
-    }
+    bool take(std::uint64_t key) { return erase(key) != nullptr; }
 
     void pop(const extent_set& set, std::size_t at, round_result& result) {
         constexpr std::size_t tries = extent_set::beyond;
@@ -123,6 +119,7 @@ private:
         result.victims += count;
     }
 
+    std::unique_ptr<extent[]> extents_; // outlive the structure
     Structure index_;
 };
 

@@ -42,13 +42,15 @@ public:
     // Each thread calls these before its first call and after its last.
     virtual void enter() {}
     virtual void leave() {}
-    // Inserts an object for each extent of the set. Returns how many were inserted.
+    // Makes the objects for the set, in one array. Comes before fill().
+    virtual void make_extents(const extent_set& set) = 0;
+    // Inserts all objects in ascending order. Returns how many were inserted.
     virtual std::uint64_t fill(const extent_set& set) = 0;
     virtual round_result rounds(const extent_set& set, std::uint64_t rounds,
                                 std::uint64_t seed) = 0;
     // Looks each extent up. Returns for how many it found the right object.
     virtual std::uint64_t check(const extent_set& set) = 0;
-    // Erases all extents, alternately from both ends, and frees the objects. Returns how many.
+    // Erases all extents, alternately from both ends. Returns how many.
     virtual std::uint64_t drain(const extent_set& set) = 0;
     virtual bool can_erase() const = 0;
 };
