@@ -6,6 +6,8 @@
  *   lath_bytes_match(bytes, b)       the same for bytes in any order
  *   lath_heads_equal(head, h)        the second mask alone
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
+ *   lath_words_floor(word, key)      how many of 8 ascending words are not above key
+ *   lath_pairs_floor(pair, n, key)   the same for the first words of n <= 8 pairs of words
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
  * it validates the node's version; no form reads outside the arrays. Three forms: AVX-512 (chosen
@@ -268,6 +270,79 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 #else
 	return lath_heads_floor_c(head, h, live, below_or_at);
 #endif
+}
+
+/* ---- words: the pivots and separators of an inner node ---- */
+
+static __always_inline unsigned int lath_words_floor_c(const u64 *word, u64 key)
+{
+	unsigned int n = 0, i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8; i++)
+		n += READ_ONCE(word[i]) <= key;
+	return n;
+}
+
+/* Pairs behind the last ascending one may have any words. */
+static __always_inline unsigned int lath_pairs_floor_c(const u64 *pair, unsigned int n, u64 key)
+{
+	u64 above = 1ull << n;
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < 8 && i < n; i++)
+		above |= (u64)(READ_ONCE(pair[2 * i]) > key) << i;
+	return __ffs64(above);
+}
+
+#ifdef LATH_X86_VECTORS
+static __always_inline unsigned int lath_words_floor_avx512(const u64 *word, u64 key)
+{
+	u32 above;
+
+	__asm__("vpbroadcastq %[key], %%zmm16\n\t"
+		"vpcmpltuq %[word], %%zmm16, %%k1\n\t"
+		"kmovb %%k1, %[above]"
+		: [above] "=r"(above)
+		: [word] "m"(*(const u64(*)[8])word), [key] "r"(key)
+		: LATH_AVX512_CLOBBERS);
+	return __ffs64(above | 1u << 8);
+}
+
+static __always_inline unsigned int lath_pairs_floor_avx512(const u64 *pair, u64 key)
+{
+	u32 above;
+
+	__asm__("vpbroadcastq %[key], %%zmm16\n\t"
+		"vpcmpltuq %[low], %%zmm16, %%k1\n\t"
+		"vpcmpltuq %[high], %%zmm16, %%k2\n\t"
+		"kunpckbw %%k1, %%k2, %%k1\n\t"
+		"kmovw %%k1, %[above]"
+		: [above] "=r"(above)
+		: [low] "m"(*(const u64(*)[8])pair), [high] "m"(*(const u64(*)[8])(pair + 8)),
+		  [key] "r"(key)
+		: LATH_AVX512_CLOBBERS);
+	return __ffs64((above & 0x5555) | 1u << 16) / 2;
+}
+#endif
+
+static __always_inline unsigned int lath_words_floor(const u64 *word, u64 key)
+{
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512))
+		return lath_words_floor_avx512(word, key);
+#endif
+	return lath_words_floor_c(word, key);
+}
+
+static __always_inline unsigned int lath_pairs_floor(const u64 *pair, unsigned int n, u64 key)
+{
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512) && __builtin_constant_p(n))
+		return lath_pairs_floor_avx512(pair, key);
+#endif
+	return lath_pairs_floor_c(pair, n, key);
 }
 
 #endif /* LATH_ARCH_SEARCH_H */

@@ -149,6 +149,7 @@ static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 
 		node_side_unknown(node, i);
 }
 
+/* Heads from `used` on; in an empty inner node these bytes make its pivots KEY_MAX. */
 static void pad_heads(struct node *node)
 {
 	unsigned int n = node->used;
@@ -231,7 +232,8 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 	return (long)fls64(live & lath_ones(i)) - 1;
 }
 
-void node_scale(struct node *node, u64 base, unsigned int shift)
+/* Compute all heads for this scale. */
+static void node_scale(struct node *node, u64 base, unsigned int shift)
 {
 	unsigned int n = node->used, i;
 	u8 head[64];
@@ -252,9 +254,21 @@ static void scale_to(struct node *node, u64 first, u64 last)
 	node_scale(node, first, bits > 8 ? bits - 8 : 0);
 }
 
-void node_rescale(struct node *node)
+static void set_pivots(struct node *inner)
 {
-	if (node->used)
+	unsigned int k;
+
+	for (k = 0; k < PIVOTS; k++)
+		WRITE_ONCE(inner->pivot[k], k * PIVOT_GROUP < inner->used
+						    ? node_key(inner, k * PIVOT_GROUP)
+						    : KEY_MAX);
+}
+
+void node_reindex(struct node *node)
+{
+	if (node->level)
+		set_pivots(node);
+	else if (node->used)
 		scale_to(node, node_key(node, 0), node_key(node, node->used - 1));
 	else
 		pad_heads(node);
@@ -278,7 +292,8 @@ static void relieve_saturation(struct node *node, unsigned int i)
 }
 
 /* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
- * one. Returns the position to write. */
+ * one, with their heads; the pivots of an inner node are to be set anew. Returns the position to
+ * write. */
 static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
 {
 	unsigned int used = node->used, up, down;
@@ -340,6 +355,19 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 		relieve_saturation(node, i);
 }
 
+void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side)
+{
+	unsigned int i = node_tie_rank(inner, 0, inner->used, separator);
+
+	LATH_ASSERT(node_is_locked(inner) && inner->level && !node_full(inner));
+	LATH_ASSERT(i == inner->used || node_key(inner, i) > separator || !(inner->live >> i & 1));
+	if (i >= inner->used || inner->live >> i & 1)
+		i = open_slot(inner, i, side);
+	put_entry(inner, i, separator, 0, (u64)(uintptr_t)child, side);
+	WRITE_ONCE(inner->live, inner->live | 1ull << i);
+	set_pivots(inner);
+}
+
 void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
 {
 	unsigned int i = node->used;
@@ -377,7 +405,10 @@ void node_compact(struct node *node, unsigned int side)
 	}
 	WRITE_ONCE(node->used, (u8)n);
 	WRITE_ONCE(node->live, lath_ones(n));
-	pad_heads(node);
+	if (node->level)
+		set_pivots(node);
+	else
+		pad_heads(node);
 }
 
 /* The positions of the entries after spreading, as a mask. */

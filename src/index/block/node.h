@@ -64,6 +64,14 @@ struct pair {
 	u64 value; /* in inner nodes the child */
 };
 
+/* An inner node has a pivot for each group of so many entries. */
+#define PIVOTS 8
+#define PIVOT_GROUP 8
+/* How many entries the group from entry n on has: in a node of 64 it is a constant. */
+#define PIVOT_GROUP_AT(n) \
+	(NODE_CAP % PIVOT_GROUP ? min(NODE_CAP - (n), (unsigned int)PIVOT_GROUP) : PIVOT_GROUP)
+_Static_assert(NODE_CAP <= PIVOTS * PIVOT_GROUP, "a pivot for each group");
+
 struct node {
 	u64 lockword;
 	u64 low; /* only ever falls while the node lives */
@@ -71,21 +79,25 @@ struct node {
 	struct node *right;
 	u64 live;
 	u16 level; /* 0 = leaf */
-	u8 shift;
-	u8 used; /* entries [0, used) have keys, live or dead */
-	u8 run;	 /* inserts in a row, each right behind the one before: an ascending stream */
+	u8 shift;  /* of a leaf's heads */
+	u8 used;   /* entries [0, used) have keys, live or dead */
+	u8 run;	   /* inserts in a row, each right behind the one before: an ascending stream */
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it
 			   (tree/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
 	u8 spare;
 	union {
 		struct {
-			u64 base;
+			u64 base; /* of a leaf's heads */
 			u64 spare2;
 		};
 		struct lath_rcu_head rcu; /* once DEAD and unlinked */
 	};
-	u8 head[64];
+	union {
+		u8 head[64];	   /* of a leaf; 255 from `used` on */
+		u64 pivot[PIVOTS]; /* of an inner node: the keys of entries 0, 8, 16, ...; KEY_MAX
+				      from `used` on */
+	};
 	struct pair pair[NODE_CAP];
 	u64 size[]; /* the side column */
 };
@@ -360,7 +372,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
  * unless side is 1; a summary is set to "unknown" (node_side_unknown). */
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
 		 unsigned int side);
-/* Append an entry to a node that is filled in order; the caller rescales at the end. */
+/* Append an entry to a node that is filled in order; the caller reindexes at the end. */
 void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side);
 /* Erase entry i: its live bit is cleared, its key stays. */
 static inline void node_erase(struct node *node, unsigned int i)
@@ -376,13 +388,13 @@ void node_clear(struct node *node);
 void node_compact(struct node *node, unsigned int side);
 /* Spread the entries of a compact node over all its positions. The free ones between have dead keys
  * between those of their neighbours; where no key fits, there is no free position. The caller
- * rescales. */
+ * reindexes. */
 void node_spread(struct node *node, unsigned int side);
-/* Compute all heads for this scale / for the finest scale that covers the keys of the node. */
-void node_scale(struct node *node, u64 base, unsigned int shift);
-void node_rescale(struct node *node);
+/* Compute what a search compares first: the heads of a leaf, in the finest scale that covers its
+ * keys; the pivots of an inner node. */
+void node_reindex(struct node *node);
 /* Move the n highest entries of left to the front of right / the n lowest of right to the end of
- * left. Both nodes are compact. The caller rescales both and sets the fence keys. */
+ * left. Both nodes are compact. The caller reindexes both and sets the fence keys. */
 void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side);
 void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side);
 
@@ -395,9 +407,19 @@ static inline struct node *node_child(const struct node *node, unsigned int i)
 
 /* Returns the entry whose child a descent for key takes: the last one whose separator is <= key. -1
  * if key is below the node's low fence, which is its first separator. */
-static __always_inline long inner_slot(const struct node *node, u64 key)
+static __always_inline long inner_slot(const struct node *inner, u64 key)
 {
-	return node_floor(node, key);
+	unsigned int groups = lath_words_floor(inner->pivot, key), n;
+
+	if (unlikely(!groups))
+		return -1;
+	n = (groups - 1) * PIVOT_GROUP;
+	n += lath_pairs_floor(&inner->pair[n].key, PIVOT_GROUP_AT(n), key);
+	return (long)fls64(READ_ONCE(inner->live) & lath_ones(n)) - 1;
 }
+
+/* Insert an entry at its rank. The node is not full and has no live entry with this separator; the
+ * entry's summary is set to "unknown". */
+void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side);
 
 #endif /* LATH_INDEX_NODE_H */

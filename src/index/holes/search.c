@@ -408,7 +408,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
  * promised by the entry behind it. */
 static __always_inline int first_entry(struct node *node, u64 at, bool up)
 {
-	int i = (int)node_floor(node, at), next;
+	int i = (int)inner_slot(node, at), next;
 
 	if (up) {
 		if (i < 0)

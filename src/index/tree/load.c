@@ -63,14 +63,14 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 
 	for (i = 0; i < n; i++) {
 		if (leaf->used == NODE_CAP) {
-			node_rescale(leaf);
+			node_reindex(leaf);
 			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
 			if (!leaf)
 				return false;
 		}
 		node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
 	}
-	node_rescale(leaf);
+	node_reindex(leaf);
 	return true;
 }
 
@@ -83,7 +83,7 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 
 	for (; below && node; below = below->right) {
 		if (node->used == NODE_CAP) {
-			node_rescale(node);
+			node_reindex(node);
 			node = add_right(tree, node, POOL_INNER, level, below->low);
 			if (!node)
 				break;
@@ -91,7 +91,7 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 		node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
 	}
 	if (node) {
-		node_rescale(node);
+		node_reindex(node);
 		gap_measure_level(tree, first);
 		return first;
 	}

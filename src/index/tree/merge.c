@@ -36,7 +36,7 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 		node_compact(left, side);
 		node_compact(right, side);
 		node_move_down(left, right, right->used, side);
-		node_rescale(left);
+		node_reindex(left);
 	}
 	if (!right_half_dead)
 		WRITE_ONCE(left->last, right->last);

@@ -17,12 +17,6 @@ struct posting {
 
 /* ---- the parent, locked ---- */
 
-/* Insert an entry into a locked inner node that is not full. */
-static void inner_insert(struct tree *tree, struct node *inner, u64 low, struct node *child)
-{
-	node_insert(inner, node_rank(inner, low), low, 0, (u64)(uintptr_t)child, tree->inner_side);
-}
-
 /* Returns the first entry at or after i that leads to child, or -1. */
 static int inner_find(const struct node *inner, int i, const struct node *child)
 {
@@ -41,20 +35,16 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 	/* an entry behind all others at the right edge of the level: ascending keys leave full
 	 * nodes behind */
 	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
-	unsigned int shift = inner->shift;
 
 	LATH_ASSERT(node_is_locked(inner) && node_full(inner) && node_is_locked(right));
-	node_init(right, inner->level, 0, inner->last, inner->right, shift);
+	node_init(right, inner->level, 0, inner->last, inner->right, 0);
 	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, tree->inner_side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(inner->last, right->low - 1);
 	link_right(inner, right);
-	if (append) /* keys to come will lie as close as those that are there */
-		node_scale(right, right->low, shift);
-	else
-		node_rescale(right);
-	node_rescale(inner);
-	inner_insert(tree, low >= right->low ? right : inner, low, child);
+	node_reindex(right);
+	node_reindex(inner);
+	inner_insert(low >= right->low ? right : inner, low, child, tree->inner_side);
 	change_node(tree, inner);
 	change_node(tree, right);
 	node_open(right);
@@ -145,7 +135,7 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	if (!(right->live & 1)) /* erased entries before the first may have keys from low on */
 		node_compact(right, p->tree->inner_side);
 	WRITE_ONCE(right->pair[0].key, low);
-	WRITE_ONCE(right->head[0], node_head_of(right, low));
+	WRITE_ONCE(right->pivot[0], low);
 	WRITE_ONCE(right->low, low);
 	WRITE_ONCE(up->last, low - 1);
 	change_boundary(p->tree, up, right);
@@ -170,7 +160,7 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 		p->spare = NULL;
 		return true;
 	}
-	inner_insert(p->tree, up, low, p->node);
+	inner_insert(up, low, p->node, p->tree->inner_side);
 	node_unlock(up);
 	change_levels(p->tree, low ? low - 1 : 0, low, level, level, false);
 	p->node = up;
@@ -237,7 +227,7 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 	root = READ_ONCE(tree->root);
 	if (node_level(root) < level) {
 		node_init(node, level, 0, KEY_MAX, NULL, 56);
-		inner_insert(tree, node, 0, root);
+		inner_insert(node, 0, root, tree->inner_side);
 		change_node(tree, node);
 		node_open(node);
 		smp_store_release(&tree->root, node); /* pairs with the load in descend */

@@ -154,7 +154,7 @@ static void even_out(const struct tree *tree, struct group *group)
 	for (i = 0; i < group->n; i++) {
 		if (tree->gapped)
 			node_spread(group->leaf[i], ranges);
-		node_rescale(group->leaf[i]);
+		node_reindex(group->leaf[i]);
 	}
 }
 
@@ -163,8 +163,8 @@ static void even_out(const struct tree *tree, struct group *group)
 static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank, bool ranges)
 {
 	give_right(leaf, fresh, leaf->used - rank, ranges);
-	node_rescale(leaf);
-	node_rescale(fresh);
+	node_reindex(leaf);
+	node_reindex(fresh);
 }
 
 /* Link a new leaf that begins at `low` right of a locked one. */

@@ -78,6 +78,21 @@ static int check_heads(const struct node *leaf, struct report *report)
 	return 0;
 }
 
+static int check_pivots(const struct node *inner, struct report *report)
+{
+	unsigned int k;
+
+	for (k = 0; k < PIVOTS; k++) {
+		u64 want =
+			k * PIVOT_GROUP < inner->used ? node_key(inner, k * PIVOT_GROUP) : KEY_MAX;
+
+		if (inner->pivot[k] != want)
+			BROKEN(report, 6, "inner node %llx: pivot %u is %llx, should be %llx",
+			       U(inner->low), k, U(inner->pivot[k]), U(want));
+	}
+	return 0;
+}
+
 static int check_leaves(struct tree *tree, struct node *leaf, int level, struct report *report)
 {
 	u64 next_low = 0;
@@ -112,7 +127,7 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 static int check_inner(const struct node *inner, struct report *report)
 {
 	u64 live = inner->live;
-	int ret = check_heads(inner, report);
+	int ret = check_pivots(inner, report);
 
 	if (ret)
 		return ret;
