@@ -6,6 +6,7 @@
 
 enum lath_isa lath_isa_chosen;
 bool lath_have_avx512;
+bool lath_have_avx2;
 
 static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
 
@@ -71,5 +72,6 @@ __attribute__((constructor)) static void choose(void)
 	lath_isa_chosen = name && *name ? asked_for(name) : best();
 #ifdef LATH_ISA_X86
 	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
+	lath_have_avx2 = lath_isa_chosen == LATH_ISA_AVX2;
 #endif
 }

@@ -33,6 +33,7 @@ enum lath_isa {
 /* set by a constructor in isa.c; until then all are scalar */
 extern enum lath_isa lath_isa_chosen LATH_HIDDEN;
 extern bool lath_have_avx512 LATH_HIDDEN;
+extern bool lath_have_avx2 LATH_HIDDEN;
 
 bool lath_isa_supported(enum lath_isa isa) LATH_HIDDEN;
 #endif

@@ -6,8 +6,7 @@
  *   lath_bytes_match(bytes, b)       the same for bytes in any order
  *   lath_heads_equal(head, h)        the second mask alone
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
- *   lath_words_floor(word, key)      how many of 8 ascending words are not above key
- *   lath_pairs_floor(pair, n, key)   the same for the first words of n <= 8 pairs of words
+ *   lath_inner_floor(pivot, n, key)  how many of an inner node's n separators are not above key
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
  * it validates the node's version; no form reads outside the arrays. Three forms: AVX-512 (chosen
@@ -272,77 +271,130 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 #endif
 }
 
-/* ---- words: the pivots and separators of an inner node ---- */
-
-static __always_inline unsigned int lath_words_floor_c(const u64 *word, u64 key)
+/*
+ * Inner nodes: 8 pivots, and behind them groups of 8 pairs of words, whose first words ascend. Each
+ * pivot is the first word of its group. Returns how many of the first words are not above key, 0 to
+ * 64, if so many are there; pairs behind the last one may have any words, and their pivots are the
+ * largest number.
+ */
+static __always_inline unsigned int lath_pivots_floor_c(const u64 *pivot, u64 key)
 {
 	unsigned int n = 0, i;
 
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
-		n += READ_ONCE(word[i]) <= key;
+		n += READ_ONCE(pivot[i]) <= key;
 	return n;
 }
 
-/* Pairs behind the last ascending one may have any words. */
-static __always_inline unsigned int lath_pairs_floor_c(const u64 *pair, unsigned int n, u64 key)
+static __always_inline unsigned int lath_inner_floor_c(const u64 *pivot, unsigned int pairs,
+						       u64 key)
 {
-	u64 above = 1ull << n;
-	unsigned int i;
+	unsigned int groups = lath_pivots_floor_c(pivot, key), from, i;
+	const u64 *pair;
+	u64 above;
 
+	if (unlikely(!groups))
+		return 0;
+	from = (groups - 1) * 8;
+	pair = pivot + 8 + 2 * from;
+	pairs = min(pairs - from, 8u);
+	above = 1ull << pairs;
 #pragma GCC unroll 8
-	for (i = 0; i < 8 && i < n; i++)
+	for (i = 0; i < 8 && i < pairs; i++)
 		above |= (u64)(READ_ONCE(pair[2 * i]) > key) << i;
-	return __ffs64(above);
+	return from + __ffs64(above);
 }
 
 #ifdef LATH_X86_VECTORS
-static __always_inline unsigned int lath_words_floor_avx512(const u64 *word, u64 key)
+static __always_inline unsigned int lath_inner_floor_avx512(const u64 *pivot, u64 key)
 {
+	const u64(*pair)[8] = (const u64(*)[8])(pivot + 8);
 	u32 above;
+	u64 group;
 
 	__asm__("vpbroadcastq %[key], %%zmm16\n\t"
-		"vpcmpltuq %[word], %%zmm16, %%k1\n\t"
+		"vpcmpltuq %[pivot], %%zmm16, %%k1\n\t"
 		"kmovb %%k1, %[above]"
 		: [above] "=r"(above)
-		: [word] "m"(*(const u64(*)[8])word), [key] "r"(key)
+		: [pivot] "m"(*(const u64(*)[8])pivot), [key] "r"(key)
 		: LATH_AVX512_CLOBBERS);
-	return __ffs64(above | 1u << 8);
-}
-
-static __always_inline unsigned int lath_pairs_floor_avx512(const u64 *pair, u64 key)
-{
-	u32 above;
-
+	group = __ffs64(above | 1u << 8);
+	if (unlikely(!group))
+		return 0;
 	__asm__("vpbroadcastq %[key], %%zmm16\n\t"
 		"vpcmpltuq %[low], %%zmm16, %%k1\n\t"
 		"vpcmpltuq %[high], %%zmm16, %%k2\n\t"
 		"kunpckbw %%k1, %%k2, %%k1\n\t"
 		"kmovw %%k1, %[above]"
 		: [above] "=r"(above)
-		: [low] "m"(*(const u64(*)[8])pair), [high] "m"(*(const u64(*)[8])(pair + 8)),
-		  [key] "r"(key)
+		: [low] "m"(pair[2 * group - 2]), [high] "m"(pair[2 * group - 1]), [key] "r"(key)
 		: LATH_AVX512_CLOBBERS);
-	return __ffs64((above & 0x5555) | 1u << 16) / 2;
+	return (unsigned int)(8 * (group - 1) + __ffs64((above & 0x5555) | 1u << 16) / 2);
+}
+
+/* There is no comparison of unsigned words: both sides have their top bits flipped. */
+static __always_inline unsigned int lath_inner_floor_avx2(const u64 *pivot, u64 key)
+{
+	u64 group, above, more;
+
+	__asm__("vmovq %[key], %%xmm0\n\t"
+		"vmovq %[sign], %%xmm1\n\t"
+		"vpbroadcastq %%xmm0, %%ymm0\n\t"
+		"vpbroadcastq %%xmm1, %%ymm1\n\t"
+		"vpxor %%ymm1, %%ymm0, %%ymm0\n\t"
+		"vpxor (%[pivot]), %%ymm1, %%ymm2\n\t"
+		"vpxor 32(%[pivot]), %%ymm1, %%ymm3\n\t"
+		"vpcmpgtq %%ymm0, %%ymm2, %%ymm2\n\t"
+		"vpcmpgtq %%ymm0, %%ymm3, %%ymm3\n\t"
+		"vmovmskpd %%ymm3, %k[above]\n\t"
+		"vmovmskpd %%ymm2, %k[group]\n\t"
+		"shll $4, %k[above]\n\t"
+		"orl %k[above], %k[group]\n\t"
+		"btsl $8, %k[group]\n\t"
+		"tzcntl %k[group], %k[group]\n\t"
+		"movl %k[group], %k[more]\n\t"
+		"shlq $7, %[more]\n\t"
+		"leaq -64(%[pivot], %[more]), %[more]\n\t"
+		"vpxor (%[more]), %%ymm1, %%ymm2\n\t"
+		"vpxor 32(%[more]), %%ymm1, %%ymm3\n\t"
+		"vpxor 64(%[more]), %%ymm1, %%ymm4\n\t"
+		"vpxor 96(%[more]), %%ymm1, %%ymm5\n\t"
+		"vpcmpgtq %%ymm0, %%ymm2, %%ymm2\n\t"
+		"vpcmpgtq %%ymm0, %%ymm3, %%ymm3\n\t"
+		"vpcmpgtq %%ymm0, %%ymm4, %%ymm4\n\t"
+		"vpcmpgtq %%ymm0, %%ymm5, %%ymm5\n\t"
+		"vmovmskpd %%ymm3, %k[above]\n\t"
+		"vmovmskpd %%ymm5, %k[more]\n\t"
+		"shll $8, %k[more]\n\t"
+		"orl %k[more], %k[above]\n\t"
+		"shll $4, %k[above]\n\t"
+		"vmovmskpd %%ymm4, %k[more]\n\t"
+		"shll $8, %k[more]\n\t"
+		"orl %k[more], %k[above]\n\t"
+		"vmovmskpd %%ymm2, %k[more]\n\t"
+		"orl %k[more], %k[above]\n\t"
+		"andl $0x5555, %k[above]\n\t"
+		"btsl $16, %k[above]\n\t"
+		"tzcntl %k[above], %k[above]\n\t"
+		"vzeroupper"
+		: [group] "=&r"(group), [above] "=&r"(above), [more] "=&r"(more)
+		: [pivot] "r"(pivot), [key] "r"(key), [sign] "r"(1ull << 63),
+		  "m"(*(const u64(*)[136])pivot)
+		: "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
+	return likely(group) ? (unsigned int)(8 * (group - 1) + above / 2) : 0;
 }
 #endif
 
-static __always_inline unsigned int lath_words_floor(const u64 *word, u64 key)
+static __always_inline unsigned int lath_inner_floor(const u64 *pivot, unsigned int pairs, u64 key)
 {
 #ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx512))
-		return lath_words_floor_avx512(word, key);
+	if (likely(lath_have_avx512) && pairs == 64)
+		return lath_inner_floor_avx512(pivot, key);
+	if (likely(lath_have_avx2) && pairs == 64)
+		return lath_inner_floor_avx2(pivot, key);
 #endif
-	return lath_words_floor_c(word, key);
-}
-
-static __always_inline unsigned int lath_pairs_floor(const u64 *pair, unsigned int n, u64 key)
-{
-#ifdef LATH_X86_VECTORS
-	if (likely(lath_have_avx512) && __builtin_constant_p(n))
-		return lath_pairs_floor_avx512(pair, key);
-#endif
-	return lath_pairs_floor_c(pair, n, key);
+	return lath_inner_floor_c(pivot, pairs, key);
 }
 
 #endif /* LATH_ARCH_SEARCH_H */

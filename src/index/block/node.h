@@ -67,9 +67,6 @@ struct pair {
 /* An inner node has a pivot for each group of so many entries. */
 #define PIVOTS 8
 #define PIVOT_GROUP 8
-/* How many entries the group from entry n on has: in a node of 64 it is a constant. */
-#define PIVOT_GROUP_AT(n) \
-	(NODE_CAP % PIVOT_GROUP ? min(NODE_CAP - (n), (unsigned int)PIVOT_GROUP) : PIVOT_GROUP)
 _Static_assert(NODE_CAP <= PIVOTS * PIVOT_GROUP, "a pivot for each group");
 
 struct node {
@@ -114,6 +111,7 @@ struct node {
 _Static_assert(NODE_CAP % 4 == 0, "columns are whole words");
 
 _Static_assert(offsetof(struct node, head) == 64, "header and heads are adjacent lines");
+_Static_assert(offsetof(struct node, pair) == 128, "pairs follow the pivots");
 _Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152,
 	       "18 lines of 64 bytes for 64 entries");
 _Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
@@ -409,12 +407,8 @@ static inline struct node *node_child(const struct node *node, unsigned int i)
  * if key is below the node's low fence, which is its first separator. */
 static __always_inline long inner_slot(const struct node *inner, u64 key)
 {
-	unsigned int groups = lath_words_floor(inner->pivot, key), n;
+	unsigned int n = lath_inner_floor(inner->pivot, NODE_CAP, key);
 
-	if (unlikely(!groups))
-		return -1;
-	n = (groups - 1) * PIVOT_GROUP;
-	n += lath_pairs_floor(&inner->pair[n].key, PIVOT_GROUP_AT(n), key);
 	return (long)fls64(READ_ONCE(inner->live) & lath_ones(n)) - 1;
 }
 
