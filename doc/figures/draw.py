@@ -21,7 +21,7 @@ def node_layout():
         ("0", [("lockword", "amber"), ("low", "blue"), ("last", "blue"), ("right", "blue"), ("live", "box"),
                ("level\nshift ..", "box"), ("base", "box"), ("", "box")], "header: one line"),
         ("64", [("head[0]", "green"), ("head[1]", "green"), ("...", "green"), ("head[63]", "green")],
-         "one byte per key: one line"),
+         "leaves; inner nodes: 8 pivots"),
         ("128", [("key[0]", "box"), ("value[0]", "box"), ("...", "box"), ("key[63]", "box"), ("value[63]", "box")],
          "pairs: 16 lines"),
         ("1152", [("size[0]", "box"), ("...", "box"), ("size[63]", "box")], "side column: sizes of ranges, 8 lines"),
@@ -75,7 +75,7 @@ def lookup():
     c.box(20, 44, 90, 40, "key 4711", "amber", CODE)
     sources = [("finger", "the two leaves this thread\nused last", "2 loads"),
                ("hint table", "slot = (key - base) * scale", "1 cache miss"),
-               ("descent", "64 key heads per compare,\nfrom the root down", "3 lines per level")]
+               ("descent", "8 pivots, then 8 separators,\nfrom the root down", "4 lines per level")]
     for i, (name, how, cost) in enumerate(sources):
         y = 44 + 62 * i
         c.box(180, y, 90, 40, name, "blue")

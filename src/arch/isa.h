@@ -5,9 +5,10 @@
  *
  *   lath_isa_chosen        the choice
  *   lath_have_avx512       the same for the search in a node (search.h, move.h)
+ *   lath_have_avx2
  *   lath_isa_supported(i)  whether processor and build have it
  *
- * The search in a node has no form with AVX2. Every x86-64 has SSE2, so that is what it has for all
+ * The search in a leaf has no form with AVX2. Every x86-64 has SSE2, so that is what it has for all
  * choices but AVX-512: one more form to choose from would cost each lookup a twentieth.
  *
  * Every form gives the same results. The kernel has the scalar one alone.

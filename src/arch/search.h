@@ -9,10 +9,11 @@
  *   lath_inner_floor(pivot, n, key)  how many of an inner node's n separators are not above key
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
- * it validates the node's version; no form reads outside the arrays. Three forms: AVX-512 (chosen
- * at run time, isa.h; inline assembly on registers 16 and up, which need no vzeroupper and which a
- * compiler without -mavx512f never uses), SSE2 (every x86-64) and portable C (the kernel, other
- * processors, checked builds, -DLATH_SCALAR).
+ * it validates the node's version; no form reads outside the node. Forms: AVX-512 (chosen at run
+ * time, isa.h; inline assembly on registers 16 and up, which need no vzeroupper and which a
+ * compiler without -mavx512f never uses), AVX2 (inner nodes alone; chosen likewise), SSE2 (leaves
+ * alone; every x86-64) and portable C (the kernel, other processors, checked builds,
+ * -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -290,19 +291,23 @@ static __always_inline unsigned int lath_pivots_floor_c(const u64 *pivot, u64 ke
 static __always_inline unsigned int lath_inner_floor_c(const u64 *pivot, unsigned int pairs,
 						       u64 key)
 {
-	unsigned int groups = lath_pivots_floor_c(pivot, key), from, i;
+	unsigned int groups = lath_pivots_floor_c(pivot, key), from, i, n = 8;
 	const u64 *pair;
 	u64 above;
 
 	if (unlikely(!groups))
 		return 0;
+	if (pairs < 64) /* the largest key is not below the pivots of groups that are not there */
+		groups = min(groups, (pairs + 7) / 8);
 	from = (groups - 1) * 8;
+	if (pairs < 64)
+		n = min(pairs - from, 8u);
 	pair = pivot + 8 + 2 * from;
-	pairs = min(pairs - from, 8u);
-	above = 1ull << pairs;
+	above = 1ull << n;
 #pragma GCC unroll 8
-	for (i = 0; i < 8 && i < pairs; i++)
-		above |= (u64)(READ_ONCE(pair[2 * i]) > key) << i;
+	for (i = 0; i < 8; i++)
+		if (i < n)
+			above |= (u64)(READ_ONCE(pair[2 * i]) > key) << i;
 	return from + __ffs64(above);
 }
 

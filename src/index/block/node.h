@@ -8,7 +8,8 @@
  *   +0     lockword low last right    fence keys [low, last] and the right sibling
  *   +32    live level shift used ...  live: bit i is set if entry i is live; base, shift: scale of
  *                                     the heads
- *   +64    head[64]                   one byte per entry, ascending with the keys
+ *   +64    head[64] in leaves         one byte per entry, ascending with the keys
+ *          pivot[8] in inner nodes    every eighth separator
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
  *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a
  *                                     miss never loads it. Inner nodes with LATH_HOLES: columns of
@@ -31,6 +32,10 @@
  * Key heads: head = min(255, (key - base) >> shift), 0 below base. Keys in order have heads in
  * order, so one compare of 64 bytes leaves the few entries with an equal head: most often one for a
  * hit, none for a miss. Heads of the entries from `used` on are 255 and their live bits are clear.
+ *
+ * Pivots: the separators of entries 0, 8, 16, ... One compare of eight words finds the group of
+ * eight entries that a key belongs to, a second one the entry, however the separators lie. Pivots
+ * from `used` on are KEY_MAX.
  *
  * Functions that change a node require its lock, or a node that no other thread can reach yet.
  * Functions that only read one may run without: what they return holds if node_valid says so
