@@ -68,13 +68,19 @@ struct position {
 
 static void prefetch_classes(struct set *set, const struct want *want)
 {
-	u64 used = READ_ONCE(set->used);
+	u64 used = READ_ONCE(set->used), rest;
+	struct wide_query query;
 
-	for (; used; used &= used - 1) {
-		struct tree *tree = class_tree(set, __ffs64(used), 0);
-		struct wide_query query;
+	for (rest = used; rest; rest &= rest - 1) {
+		struct tree *tree = class_tree(set, __ffs64(rest), 0);
 
-		if (tree && query_class(set, __ffs64(used), want, &query))
+		if (tree && query_class(set, __ffs64(rest), want, &query))
+			wide_prefetch_hint(tree, query.from);
+	}
+	for (rest = used; rest; rest &= rest - 1) {
+		struct tree *tree = class_tree(set, __ffs64(rest), 0);
+
+		if (tree && query_class(set, __ffs64(rest), want, &query))
 			wide_prefetch(tree, &query);
 	}
 }

@@ -22,7 +22,7 @@
 #include "index/interval/wide.h"
 #include "lathwork/interval.h"
 
-#define CLASS_BITS 3
+#define CLASS_BITS 5
 #define CLASSES (64 / CLASS_BITS + 2)
 #define PLACES 3 /* of a class; the last one leads to lists */
 

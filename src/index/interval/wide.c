@@ -40,23 +40,53 @@ int wide_erase(struct tree *tree, const struct lath_item *item)
 }
 
 #ifdef __KERNEL__
+void wide_prefetch_hint(struct tree *tree, u64 key)
+{
+}
+
 void wide_prefetch(struct tree *tree, const struct wide_query *query)
 {
 }
 #else
+void wide_prefetch_hint(struct tree *tree, u64 key)
+{
+	const struct hint *hint = hint_of(tree);
+	u64 slots, at;
+
+	if (!hint)
+		return;
+	slots = smp_load_acquire(&hint->slots); /* pairs with the store in hint.c remap */
+	at = hint_position(hint, key) >> HINT_PARTS;
+	prefetch((const char *)hint_slot(hint, min(at, slots - 1)));
+}
+
+/* Prefetch the words of the entries about this one. */
+static void prefetch_words(const struct node *leaf, const char *pair)
+{
+	const char *words = (const char *)leaf->size + (pair - (const char *)leaf->pair) / 2;
+
+	prefetch(words - 32);
+	prefetch(words + 32);
+}
+
 void wide_prefetch(struct tree *tree, const struct wide_query *query)
 {
 	const struct hint *hint = hint_of(tree);
-	const char *pair, *words;
-	struct node *leaf;
+	struct node *leaf, *last;
+	const char *pair;
 
-	leaf = hint ? hint_predict(hint, query->from, &pair) : NULL;
-	if (!leaf)
+	if (!hint)
 		return;
-	prefetch_leaf(leaf, pair, FOR_READ);
-	words = (const char *)leaf->size + (pair - (const char *)leaf->pair) / 2;
-	prefetch(words - 32);
-	prefetch(words + 32);
+	leaf = hint_predict(hint, query->from, &pair);
+	if (leaf) {
+		prefetch_leaf(leaf, pair, FOR_READ);
+		prefetch_words(leaf, pair);
+	}
+	last = hint_predict(hint, query->to, &pair);
+	if (last && last != leaf)
+		prefetch_leaf(last, pair, FOR_READ);
+	if (last)
+		prefetch_words(last, pair);
 }
 #endif
 

@@ -24,7 +24,8 @@ struct wide_query {
 	u64 low, high;
 };
 
-/* Prefetch what the beginning of a scan needs, if a hint tells where it is. */
+/* Prefetch the hint for key / what a scan reads, as far as hints tell where it is. */
+void wide_prefetch_hint(struct tree *tree, u64 key);
 void wide_prefetch(struct tree *tree, const struct wide_query *query);
 /*
  * Copy at most max points, in order, as {key, key + word + behind, value}; found == NULL: count
