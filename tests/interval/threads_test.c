@@ -150,6 +150,29 @@ static void judge(struct view *view, size_t n, uint64_t from, uint64_t to)
 	}
 }
 
+static uint64_t distance(const struct lath_interval *i, uint64_t point)
+{
+	if (i->first > point)
+		return i->first - point;
+	return i->end <= point ? point - (i->end - 1) : 0;
+}
+
+/* The nearest one, or NULL. */
+static void judge_nearest(const struct view *view, const struct lath_interval *near, uint64_t point)
+{
+	for (size_t i = 0; i < WRITERS * OWNED; i++) {
+		bool there;
+		uint64_t since;
+
+		if (!view->steady[i] || !view->there[i] || !look(&marks[i], &there, &since) ||
+		    since != view->since[i])
+			continue;
+		if (!near || distance(&marks[i].interval, point) < distance(near, point))
+			FAULT("one at %" PRIu64 " is nearer to %" PRIu64 "\n",
+			      marks[i].interval.first, point);
+	}
+}
+
 static void *read_some(void *arg)
 {
 	struct view *view = calloc(1, sizeof(*view));
@@ -162,10 +185,15 @@ static void *read_some(void *arg)
 		struct lath_interval near;
 
 		for (size_t i = 0; i < WRITERS * OWNED; i++)
-			view->steady[i] =
-				look(&marks[i], &view->there[i], &view->since[i]);
-		judge(view, search(view, (unsigned int)draw(&state, 2), from, to), from, to);
-		lath_intervals_nearest(&set, from, &near);
+			view->steady[i] = look(&marks[i], &view->there[i], &view->since[i]);
+		if (draw(&state, 3)) {
+			judge(view, search(view, (unsigned int)draw(&state, 2), from, to), from,
+			      to);
+			continue;
+		}
+		from = draw(&state, 2 * KEYS);
+		to = (uint64_t)lath_intervals_nearest(&set, from, &near);
+		judge_nearest(view, to ? NULL : &near, from);
 	}
 	free(view);
 	return NULL;
