@@ -41,8 +41,7 @@ int main() {
     for (std::uint64_t d = 0; d < days; d++) {
         calendar.insert(d * day + 9 * hour, d * day + 9 * hour + 30, "standup");
         calendar.insert(d * day + 9 * hour, d * day + 12 * hour, "review");
-        expect(d % 5 != 4 ||
-                   calendar.erase(d * day + 9 * hour, d * day + 9 * hour + 30, "standup"),
+        expect(d % 5 != 4 || calendar.erase(d * day + 9 * hour, d * day + 9 * hour + 30, "standup"),
                "a standup to cancel");
     }
     reader.join();

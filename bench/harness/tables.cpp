@@ -21,8 +21,8 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),      index_table(),  interval_table(),
-        iova_table(),        iova_lockup_table(), kvpool_table(), blocks_table(),
+        ranges_table(),      index_table(),  interval_table(), iova_table(),
+        iova_lockup_table(), kvpool_table(), blocks_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif

@@ -245,15 +245,14 @@ private:
             insert_ns = timed(threads, n, [&](u64 i, int) { set->insert(all_[i]); });
         u64 bytes = set->bytes();
         bool right = true, also_right = true;
-        double stab_ns =
-            searched(threads, stabs_, [&](u64 p) { return set->stab(p); }, right);
+        double stab_ns = searched(threads, stabs_, [&](u64 p) { return set->stab(p); }, right);
         put("stab", s, threads, stab_ns, right);
         if (!s.fixed)
             put("insert", s, threads, insert_ns, right);
         if (threads > 1)
             return;
-        double overlap_ns = searched(
-            1, ranges_, [&](u64 p) { return set->overlap(p, p + 10 * gap); }, also_right);
+        double overlap_ns =
+            searched(1, ranges_, [&](u64 p) { return set->overlap(p, p + 10 * gap); }, also_right);
         put("overlap", s, 1, overlap_ns, also_right);
         sample("bytes", "bytes", "B", s, 1, static_cast<double>(bytes) / static_cast<double>(n),
                right);

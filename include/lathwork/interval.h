@@ -4,9 +4,9 @@
  *
  * An interval is a pair of 64-bit keys with a 64-bit value: a number, or a pointer. Any number of
  * them may overlap, begin at the same key, or be equal, with equal or different values. The set is
- * a few trees of lathwork/index.h, one per class of lengths: the class k holds the intervals with
- * up to 8^k keys. A stab looks in each class at the starts that are so near to the point that an
- * interval of this class can reach it: few of the intervals it looks at do not.
+ * a few trees like those of lathwork/index.h, one per class of lengths: intervals of a class differ
+ * in length by a factor of 32 at most. A stab looks in each class at the first keys that are so
+ * near to the point that an interval of this class can reach it.
  *
  *     struct lath_intervals set;
  *     struct lath_interval item = { 4096, 12288, 7 }, found[16];   // [4096, 12288) -> 7
@@ -142,7 +142,7 @@ struct lath_intervals_stats {
 	uint64_t bytes;	  /* all memory obtained, and the struct */
 	uint64_t classes; /* of lengths, that have been used */
 	uint64_t trees;
-	uint64_t lists; /* of intervals that begin at one key */
+	uint64_t lists;	 /* of intervals that begin at one key */
 	uint64_t listed; /* intervals in these */
 };
 

@@ -52,7 +52,7 @@ static void check_refusals(void)
 
 int main(void)
 {
-	struct class *class = &set_of(&set)->class[class_of(99)];
+	struct length_class *class = &set_of(&set)->class[class_of(99)];
 	struct lath_item item = { 1, 0, 0 }, entry;
 
 	check_refusals();
@@ -76,5 +76,6 @@ int main(void)
 			break;
 		}
 	expect(22);
+	lath_intervals_fini(&set, NULL, NULL);
 	return 0;
 }

@@ -78,8 +78,7 @@ static int search(struct model *m)
 	CHECK(n == min(covers, (u64)ARRAY_SIZE(m->found)));
 	for (k = 0; k < n; k++) {
 		CHECK(m->found[k].first <= point && point < m->found[k].end);
-		CHECK(at(m, (u32)m->found[k].first, (u32)m->found[k].value).end ==
-		      m->found[k].end);
+		CHECK(at(m, (u32)m->found[k].first, (u32)m->found[k].value).end == m->found[k].end);
 	}
 	CHECK(lath_intervals_count_overlap(&m->set, point, to) == meets);
 	n = lath_intervals_within(&m->set, point, to, m->found, ARRAY_SIZE(m->found));

@@ -172,8 +172,8 @@ static int play_search(struct tape *tape)
 	EXPECT(tape, search(how, &with, MOST + 8) == n);
 	qsort(found, n, sizeof(*found), compare);
 	EXPECT(tape, !memcmp(found, expected, n * sizeof(*found)));
-	EXPECT(tape, how != OVERLAP ||
-			     lath_intervals_count_overlap(&set, with.first, with.end) == n);
+	EXPECT(tape,
+	       how != OVERLAP || lath_intervals_count_overlap(&set, with.first, with.end) == n);
 	EXPECT(tape, search(how, &with, few) == (n < few ? n : few));
 	for (i = 0; i < few && i < n; i++)
 		EXPECT(tape, matches(&found[i], how, &with));

@@ -3,10 +3,10 @@
  * threads_test.c - threads that change and search one set at the same time.
  *
  * Each interval has a mark, which says since when it is there or away, or that this is being
- * changed. A reader looks at all marks before and after a search. It must find each matching interval that was there all
- * the time, no interval that was away all the time, and none more often than it was inserted. Half
- * of the intervals begin at few keys, so that lists grow, are replaced and vanish.
- * threads_test [rounds]; LATH_LONG=1: twenty times more.
+ * changed. A reader looks at all marks before and after a search. It must find each matching
+ * interval that was there all the time, no interval that was away all the time, and none more often
+ * than it was inserted. Half of the intervals begin at few keys, so that lists grow, are replaced
+ * and vanish. threads_test [rounds]; LATH_LONG=1: twenty times more.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -60,8 +60,8 @@ static void make_marks(void)
 			uint64_t first = i % 2 ? draw(&state, 4) * 1000 : draw(&state, KEYS);
 			uint64_t length = 1 + draw(&state, 1ull << draw(&state, 12));
 
-			marks[w * OWNED + i].interval = (struct lath_interval){ first, first + length,
-								       w * OWNED + i };
+			marks[w * OWNED + i].interval =
+				(struct lath_interval){ first, first + length, w * OWNED + i };
 		}
 }
 
@@ -126,8 +126,7 @@ static void judge(struct view *view, size_t n, uint64_t from, uint64_t to)
 	for (i = 0; i < n; i++) {
 		const struct lath_interval *f = &view->found[i];
 
-		if (f->value >= WRITERS * OWNED ||
-		    memcmp(f, &marks[f->value].interval, sizeof(*f)))
+		if (f->value >= WRITERS * OWNED || memcmp(f, &marks[f->value].interval, sizeof(*f)))
 			FAULT("found what nobody inserted\n");
 		else
 			view->times[f->value]++;

@@ -22,9 +22,9 @@ template <class Lock>
 class icl_set : public interval_set {
     using interval = boost::icl::closed_interval<u64>;
     using values = std::set<u64>;
-    using map = boost::icl::interval_map<u64, values, boost::icl::partial_absorber, std::less,
-                                         boost::icl::inplace_plus, boost::icl::inter_section,
-                                         interval>;
+    using map =
+        boost::icl::interval_map<u64, values, boost::icl::partial_absorber, std::less,
+                                 boost::icl::inplace_plus, boost::icl::inter_section, interval>;
 
 public:
     void insert(const bench_interval& i) override {

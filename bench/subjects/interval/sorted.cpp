@@ -42,8 +42,7 @@ private:
             return 0;
         std::size_t middle = from + (to - from) / 2;
         item& root = items_[middle];
-        root.largest =
-            std::max({root.last, measure(from, middle), measure(middle + 1, to)});
+        root.largest = std::max({root.last, measure(from, middle), measure(middle + 1, to)});
         return root.largest;
     }
     void search(std::size_t from, std::size_t to, u64 first, u64 last, interval_sum& sum) const {

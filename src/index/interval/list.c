@@ -270,8 +270,8 @@ static size_t copy_list(const struct list *list, u64 key, const struct wide_quer
 
 #define ENTRIES 8
 
-size_t list_scan(struct tree *tree, const struct wide_query *query,
-		 struct lath_item *found, size_t max, u64 *next, u64 *order)
+size_t list_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
+		 size_t max, u64 *next, u64 *order)
 {
 	struct lath_item entry[ENTRIES];
 	size_t n = 0, entries, i;

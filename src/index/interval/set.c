@@ -106,7 +106,7 @@ static bool to_item(const struct set *set, const struct lath_interval *interval,
 }
 
 /* The class is about to get an item with this span. */
-static void note_span(struct class *class, u64 span)
+static void note_span(struct length_class *class, u64 span)
 {
 	u64 longest = READ_ONCE(class->longest), before;
 
@@ -136,8 +136,7 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 			tree = make_place(set, class, place);
 		if (unlikely(!tree))
 			return -ENOMEM;
-		ret = place < PLACES - 1 ? wide_insert(tree, &item) :
-					   list_insert(set, tree, &item);
+		ret = place < PLACES - 1 ? wide_insert(tree, &item) : list_insert(set, tree, &item);
 	}
 	return ret;
 }
@@ -156,8 +155,8 @@ int lath_intervals_erase(struct lath_intervals *public, const struct lath_interv
 		struct tree *tree = class_tree(set, class, place);
 
 		if (tree)
-			ret = place < PLACES - 1 ? wide_erase(tree, &item) :
-						   list_erase(set, tree, &item);
+			ret = place < PLACES - 1 ? wide_erase(tree, &item)
+						 : list_erase(set, tree, &item);
 	}
 	return ret;
 }
@@ -174,7 +173,7 @@ void lath_intervals_get_stats(struct lath_intervals *public, struct lath_interva
 	stats->lists = READ_ONCE(set->lists);
 	stats->items = stats->listed = READ_ONCE(set->listed);
 	stats->classes = hweight64(READ_ONCE(set->used));
-	for (class = 0; class < CLASSES; class++) {
+	for (class = 0; class < CLASSES; class ++) {
 		for (place = 0; place < PLACES; place++) {
 			struct tree *tree = class_tree(set, class, place);
 			struct lath_index_stats of;
@@ -230,7 +229,7 @@ int lath_intervals_verify(struct lath_intervals *public, char *report, size_t re
 	struct set *set = set_of(public);
 	unsigned int class, place;
 
-	for (class = 0; class < CLASSES; class++) {
+	for (class = 0; class < CLASSES; class ++) {
 		for (place = 0; place < PLACES; place++) {
 			struct tree *tree = class_tree(set, class, place);
 			u64 wrong = 0;
@@ -248,8 +247,8 @@ int lath_intervals_verify(struct lath_intervals *public, char *report, size_t re
 			if (report && report_size)
 				snprintf(report, report_size, "class %u, place %u: %s at %llx",
 					 class, place,
-					 ret == 21 ? "a span that does not belong there" :
-						     "a damaged list",
+					 ret == 21 ? "a span that does not belong there"
+						   : "a damaged list",
 					 (unsigned long long)wrong);
 			return ret;
 		}
@@ -275,7 +274,7 @@ void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, v
 	lath_interval_iter_all(&iter, public);
 	while (each && lath_interval_next(&iter, &interval))
 		each(arg, &interval);
-	for (class = 0; class < CLASSES; class++) {
+	for (class = 0; class < CLASSES; class ++) {
 		for (place = 0; place < PLACES; place++) {
 			struct lath_index *index = set->class[class].place[place];
 

@@ -5,11 +5,12 @@
  * An interval from `first` to its last key is the point `first` with the word span = last - first,
  * in the class of its span:
  *
- *   class 0   span 0                   class k   8^(k-1) <= span < 8^k
+ *   class 0   span 0                   class k   32^(k-1) <= span < 32^k
  *
- * So in a class the longest interval is at most eight times as long as the shortest one, and a
- * search for intervals that reach a key p need not look at starts below p - 8^k, or below p minus
- * the longest span that the class has ever had.
+ * A search for intervals that reach a key p need not look in a class at first keys below p less the
+ * longest span that the class has ever had. Narrower classes have fewer intervals that such a
+ * search looks at in vain, but each class takes a lookup: with a factor of 4 or 8 a stab took
+ * longer, with 64 about as long (doc/decisions.md).
  *
  * A tree holds one interval per first key. A class therefore has up to three trees, its places: in
  * each of the first two an interval is an entry, in the third one an entry leads to a list of all
@@ -26,19 +27,19 @@
 #define CLASSES (64 / CLASS_BITS + 2)
 #define PLACES 3 /* of a class; the last one leads to lists */
 
-struct class {
+struct length_class {
 	struct lath_index *place[PLACES]; /* NULL until it is needed */
 	u64 longest;			  /* span; only grows */
 };
 
 struct set {
-	u64 used; /* classes that have a tree, as a mask */
+	u64 used;   /* classes that have a tree, as a mask */
 	u64 behind; /* 1: half-open, an end is behind the last key */
-	struct class class[CLASSES];
-	struct lath_config config; /* of the trees */
+	struct length_class class[CLASSES];
+	struct lath_config config;	 /* of the trees */
 	struct lath_allocator allocator; /* alloc == NULL: the host's */
 	const struct lath_rcu *rcu;
-	bool retired; /* a list was handed to reclamation: wait for it at the end */
+	bool retired;		   /* a list was handed to reclamation: wait for it at the end */
 	struct lath_spinlock lock; /* adding a tree */
 	u64 list_bytes __attribute__((aligned(64)));
 	u64 lists;
@@ -92,8 +93,8 @@ int list_erase(struct set *set, struct tree *tree, const struct lath_item *item)
  * As wide_scan() over all lists. *order: of the list at query->from, skip what was added up to this
  * one; if the number is max, the list to go on with, *next, was copied up to *order.
  */
-size_t list_scan(struct tree *tree, const struct wide_query *query,
-		 struct lath_item *found, size_t max, u64 *next, u64 *order);
+size_t list_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
+		 size_t max, u64 *next, u64 *order);
 /* Is the list of this entry sound? Nobody writes. */
 bool list_true(const struct lath_item *entry, unsigned int class, u64 longest);
 /* Free the list of an entry: nobody else uses the set. */
