@@ -238,7 +238,7 @@ def gap():
 
 
 def intervals():
-    c = Canvas(760, 420, "Three classes of lengths and what a stab looks at in each")
+    c = Canvas(760, 450, "Three classes of lengths and what a stab looks at in each")
     c.text(20, 26, "stab(p): in each class, the intervals that begin in the dashed box", "title")
     p, y = 470, 44
     rows = (

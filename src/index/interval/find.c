@@ -66,6 +66,7 @@ struct position {
 
 #define BEGIN ((struct position){ 0, 0, 0 })
 
+/* Small trees have no hints, and are in the caches. */
 static void prefetch_classes(struct set *set, const struct want *want)
 {
 	u64 used = READ_ONCE(set->used), rest;
@@ -74,13 +75,13 @@ static void prefetch_classes(struct set *set, const struct want *want)
 	for (rest = used; rest; rest &= rest - 1) {
 		struct tree *tree = class_tree(set, __ffs64(rest), 0);
 
-		if (tree && query_class(set, __ffs64(rest), want, &query))
+		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
 			wide_prefetch_hint(tree, query.from);
 	}
 	for (rest = used; rest; rest &= rest - 1) {
 		struct tree *tree = class_tree(set, __ffs64(rest), 0);
 
-		if (tree && query_class(set, __ffs64(rest), want, &query))
+		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
 			wide_prefetch(tree, &query);
 	}
 }
@@ -98,7 +99,7 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 	if (query.from > query.to)
 		return 0;
 	if (at->place % PLACES == PLACES - 1)
-		return list_scan(tree, &query, found, max, &at->from, &at->order);
+		return interval_list_scan(tree, &query, found, max, &at->from, &at->order);
 	return wide_scan(tree, &query, found, max, set->behind, &at->from);
 }
 

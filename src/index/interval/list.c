@@ -153,7 +153,7 @@ static int add_first(struct set *set, struct tree *tree, const struct lath_item 
 	return ret == -EEXIST ? -EAGAIN : ret;
 }
 
-int list_insert(struct set *set, struct tree *tree, const struct lath_item *item)
+int interval_list_insert(struct set *set, struct tree *tree, const struct lath_item *item)
 {
 	struct list *fresh = NULL;
 	u32 room = 0;
@@ -221,7 +221,7 @@ static int erase_from(struct list *list, struct tree *tree, const struct lath_it
 	return gone ? -EAGAIN : element ? 0 : -ENOENT;
 }
 
-int list_erase(struct set *set, struct tree *tree, const struct lath_item *item)
+int interval_list_erase(struct set *set, struct tree *tree, const struct lath_item *item)
 {
 	int ret = -EAGAIN;
 
@@ -270,8 +270,8 @@ static size_t copy_list(const struct list *list, u64 key, const struct wide_quer
 
 #define ENTRIES 8
 
-size_t list_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
-		 size_t max, u64 *next, u64 *order)
+size_t interval_list_scan(struct tree *tree, const struct wide_query *query,
+			  struct lath_item *found, size_t max, u64 *next, u64 *order)
 {
 	struct lath_item entry[ENTRIES];
 	size_t n = 0, entries, i;
@@ -294,7 +294,7 @@ size_t list_scan(struct tree *tree, const struct wide_query *query, struct lath_
 	return n;
 }
 
-bool list_true(const struct lath_item *entry, unsigned int class, u64 longest)
+bool interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest)
 {
 	const struct list *list = list_of(entry->value);
 	u64 order = 0;
@@ -316,7 +316,7 @@ bool list_true(const struct lath_item *entry, unsigned int class, u64 longest)
 	return live && live == list->live;
 }
 
-void list_free(const struct lath_item *entry)
+void interval_list_free(const struct lath_item *entry)
 {
 	unmake_list(list_of(entry->value));
 }

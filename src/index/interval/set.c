@@ -136,7 +136,8 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 			tree = make_place(set, class, place);
 		if (unlikely(!tree))
 			return -ENOMEM;
-		ret = place < PLACES - 1 ? wide_insert(tree, &item) : list_insert(set, tree, &item);
+		ret = place < PLACES - 1 ? wide_insert(tree, &item)
+					 : interval_list_insert(set, tree, &item);
 	}
 	return ret;
 }
@@ -156,7 +157,7 @@ int lath_intervals_erase(struct lath_intervals *public, const struct lath_interv
 
 		if (tree)
 			ret = place < PLACES - 1 ? wide_erase(tree, &item)
-						 : list_erase(set, tree, &item);
+						 : interval_list_erase(set, tree, &item);
 	}
 	return ret;
 }
@@ -213,7 +214,7 @@ static int check_items(struct set *set, unsigned int class, unsigned int place, 
 		} else {
 			found = !lath_index_ceiling_item((struct lath_index *)(void *)tree, key,
 							 &item);
-			if (found && !list_true(&item, class, longest))
+			if (found && !interval_list_true(&item, class, longest))
 				ret = 22;
 			key = item.key + 1;
 		}
@@ -261,7 +262,7 @@ int lath_intervals_verify(struct lath_intervals *public, char *report, size_t re
 static void end_list(void *arg, const struct lath_item *entry)
 {
 	(void)arg;
-	list_free(entry);
+	interval_list_free(entry);
 }
 
 void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, void *arg)
