@@ -151,6 +151,7 @@ ABOUT = {
     "chunked-fifo": "a queue of chunks of 128 pointers", "circular": "a ring of pointers",
     "circular-prefetch": "a ring of pointers that fetches 16 elements ahead", "deque": "std::deque of pointers",
     "design-2013": "the skiplist of the 2013 patches, written anew", "flat-hash": "Abseil's hash table, without order",
+    "sorted": "a sorted vector with an implicit tree of largest ends, which cannot be changed",
     "icl": "Boost.ICL's interval_set of free ranges; for intervals its interval_map of sets", "judy": "JudyL, a digital tree that compresses its nodes",
     "judy-4k": "JudyL with malloc'ed values", "judy-thp": "JudyL with malloc on 2 MiB pages",
     "libcds": "libcds's SkipListMap", "linux-interval-tree": "lib/interval_tree.c of Linux 6.1, a red-black tree of largest ends",

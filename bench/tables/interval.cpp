@@ -116,7 +116,7 @@ std::vector<u64> counts(const options& opt) {
     if (!opt.n.empty())
         return opt.n;
     if (opt.quick())
-        return {10000, 200000};
+        return {10000, 100000};
     return opt.full() ? std::vector<u64>{10000, 100000, 1000000, 10000000}
                       : std::vector<u64>{10000, 1000000};
 }
@@ -289,6 +289,7 @@ table interval_table() {
     t.name = "interval";
     t.summary = "intervals that overlap: insert, stab, overlap, erase";
     t.named_peer = "linux-interval-tree";
+    t.more = {"icl"};
     for (const auto& s : interval_subjects())
         t.subjects.push_back({s.name, s.note, s.missing});
     t.cases = interval_cases;

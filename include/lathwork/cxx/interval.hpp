@@ -5,13 +5,17 @@
 //
 //   interval_map<T>   any number of intervals, each with a T
 //
-// Values, threads and errors are as in lathwork/cxx/index.hpp: a trivially copyable T of at most 8
+// Values and threads are as in lathwork/cxx/index.hpp: a trivially copyable T of at most 8
 // bytes lives in the set itself, any other T in a box that is destroyed after a grace period. All
 // const members, insert and erase may run at the same time on one container.
 //
 // A view (stab, overlapping, within, or the map itself) has single-pass iterators. They copy what
 // they show, up to 16 intervals ahead (one if values have boxes), and stay valid whatever happens
 // to the container, but not beyond its life. The order is that of lathwork/interval.h.
+//
+// Errors: insert returns 0 or a negative errno, as in C; calls throw nothing but what T throws. A
+// container whose memory could not be had, or that was moved from, is empty for readers and answers
+// -ENOMEM to insert; operator bool tells.
 //
 //   lathwork::interval_map<std::string> rooms; // half-open: [first, end)
 //   rooms.insert(900, 1030, "standup");

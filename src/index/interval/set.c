@@ -105,17 +105,14 @@ static bool to_item(const struct set *set, const struct lath_interval *interval,
 	return last >= interval->first;
 }
 
-/* The class is about to get an item with this span. */
-static void note_span(struct length_class *class, u64 span)
+/* A class is about to get an item with a longer span than all before. */
+static void raise_longest(struct set *set, struct length_class *class, u64 span)
 {
-	u64 longest = READ_ONCE(class->longest), before;
-
-	while (unlikely(span > longest)) {
-		before = cmpxchg_acquire(&class->longest, longest, span);
-		if (before == longest)
-			return;
-		longest = before;
-	}
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	WRITE_ONCE(class->longest, max(class->longest, span));
+	lath_spin_unlock(&set->lock);
+	lath_call_exit();
 }
 
 int lath_intervals_insert(struct lath_intervals *public, const struct lath_interval *interval)
@@ -128,7 +125,8 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 	if (unlikely(!to_item(set, interval, &item)))
 		return -EINVAL;
 	class = class_of(item.size);
-	note_span(&set->class[class], item.size);
+	if (unlikely(item.size > READ_ONCE(set->class[class].longest)))
+		raise_longest(set, &set->class[class], item.size);
 	for (place = 0; place < PLACES && ret == -EEXIST; place++) {
 		struct tree *tree = class_tree(set, class, place);
 

@@ -40,7 +40,7 @@ struct set {
 	struct lath_allocator allocator; /* alloc == NULL: the host's */
 	const struct lath_rcu *rcu;
 	bool retired;		   /* a list was handed to reclamation: wait for it at the end */
-	struct lath_spinlock lock; /* adding a tree */
+	struct lath_spinlock lock; /* adding a tree; the longest spans */
 	u64 list_bytes __attribute__((aligned(64)));
 	u64 lists;
 	u64 listed;
