@@ -24,6 +24,8 @@
 #include <atomic>
 #include <string>
 
+#include <malloc.h>
+
 namespace lathbench {
 
 namespace {
@@ -237,6 +239,7 @@ private:
 
     void repetition(const interval_subject& s, int threads) {
         u64 n = all_.size();
+        malloc_trim(0); // or malloc tidies up here what the subject before has freed
         auto set = s.make(threads > 1);
         double insert_ns = 0;
         if (s.fixed)
