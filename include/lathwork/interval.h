@@ -37,7 +37,7 @@
  *
  * Order. A search returns intervals class by class, in each by their first keys.
  *
- * Cost. 30 bytes per interval after random inserts. A search takes a lookup in each class in use, 2
+ * Cost. 31 bytes per interval after random inserts. A search takes a lookup in each class in use, 2
  * or 3 of them large with most distributions of lengths, and looks at the neighbours. Of intervals
  * with one first key and one class of lengths, the first two are in trees, the others in a list: an
  * erase in it takes time in proportion to its length.
