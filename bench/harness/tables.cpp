@@ -7,6 +7,7 @@ namespace lathbench {
 
 table blocks_table();
 table index_table();
+table interval_table();
 table iova_table();
 table iova_lockup_table();
 table kvpool_table();
@@ -20,7 +21,7 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),      index_table(),  iova_table(),
+        ranges_table(),      index_table(),  interval_table(), iova_table(),
         iova_lockup_table(), kvpool_table(), blocks_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),

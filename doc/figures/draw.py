@@ -237,8 +237,32 @@ def gap():
     return c
 
 
+def intervals():
+    c = Canvas(760, 450, "Three classes of lengths and what a stab looks at in each")
+    c.text(20, 26, "stab(p): in each class, the intervals that begin in the dashed box", "title")
+    p, y = 470, 44
+    rows = (
+        ("class 1: spans 1 to 31", 24, ((60, 14), (110, 20), (190, 10), (300, 22), (452, 22), (462, 6), (560, 16))),
+        ("class 2: spans 32 to 1023", 130, ((70, 60), (170, 120), (260, 40), (352, 130), (400, 44), (430, 90), (590, 80))),
+        ("class 3: spans 1024 to 32767", 400, ((30, 240), (90, 390), (250, 130), (300, 260), (500, 200))),
+    )
+    for name, longest, items in rows:
+        c.text(20, y + 14, name, "small")
+        c.box(p - longest, y + 20, longest, 14 * len(items) + 6, "", "none")
+        for i, (first, length) in enumerate(items):
+            kind = "box"
+            if p - longest <= first <= p:
+                kind = "green" if first + length >= p else "amber"
+            c.box(first, y + 25 + 14 * i, length, 9, "", kind)
+        y += 14 * len(items) + 36
+    c.arrow([(p, 36), (p, y)])
+    c.text(p, y + 14, "p", CODE, "middle")
+    c.text(20, y + 14, "Green: found. Amber: looked at in vain.\nThe box is as wide as the longest span of the class.", SMALL)
+    return c
+
+
 FIGURES = {"node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
-           "hint": hint, "gap": gap}
+           "hint": hint, "gap": gap, "intervals": intervals}
 
 
 def main():

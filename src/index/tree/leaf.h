@@ -35,7 +35,7 @@ static inline int leaf_error(enum leaf_result result)
 static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 					   const struct lath_item *item, struct lath_item *conflict)
 {
-	u64 key = item->key, end = key + item->size - 1;
+	u64 key = item->key, end = tree->ranges ? key + item->size - 1 : key;
 	unsigned int rank = node_rank(leaf, key);
 	u64 below = leaf->live & lath_ones(rank), above = leaf->live & ~lath_ones(rank);
 	bool ranges = tree->ranges;
@@ -58,7 +58,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 		return LEAF_CROSSES_LOCKED;
 	if (unlikely(node_full(leaf)))
 		return LEAF_FULL_LOCKED;
-	node_insert(leaf, rank, key, item->size, item->value, ranges);
+	node_insert(leaf, rank, key, item->size, item->value, tree->leaf_side);
 	node_unlock(leaf);
 	change_inserted(tree, key, item->size);
 	return LEAF_DONE;

@@ -29,7 +29,7 @@ static bool nodes_fit(unsigned int level, unsigned int a, unsigned int b)
 static void merge_nodes(struct tree *tree, struct node *left, struct node *right)
 {
 	bool left_half_dead = node_half_dead(left), right_half_dead = node_half_dead(right);
-	unsigned int side = node_level(left) ? tree->inner_side : tree->ranges;
+	unsigned int side = node_level(left) ? tree->inner_side : tree->leaf_side;
 
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right) && left->right == right);
 	if (node_count(right)) {

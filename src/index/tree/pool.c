@@ -90,7 +90,7 @@ bool pools_init(struct tree *tree)
 		lath_spin_init(&pool->lock);
 		pool->tree = tree;
 		pool->node_size =
-			node_bytes(tree, kind == POOL_LEAF ? tree->ranges : tree->inner_side);
+			node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side : tree->inner_side);
 	}
 	if (!tree->holes)
 		return true;

@@ -105,16 +105,16 @@ static struct node *take_leaf(struct tree *tree, struct group *group, struct res
 }
 
 /* Move n entries from the end of `left` to its right sibling, and the fence between them. */
-static void give_right(struct node *left, struct node *right, unsigned int n, bool ranges)
+static void give_right(struct node *left, struct node *right, unsigned int n, unsigned int side)
 {
-	node_move_up(left, right, n, ranges);
+	node_move_up(left, right, n, side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(left->last, node_key(right, 0) - 1);
 }
 
 /* One round from right to left: give each leaf what it and those right of it lack. Returns true if
  * anything moved; then another round may find more. */
-static bool even_out_round(struct group *group, bool ranges)
+static bool even_out_round(struct group *group, unsigned int side)
 {
 	unsigned int share = group->items / group->n, rest = group->items % group->n, right = 0, i;
 	bool moved = false;
@@ -131,7 +131,7 @@ static bool even_out_round(struct group *group, bool ranges)
 		m = min(m, want - right);
 		if (!m)
 			continue;
-		give_right(from, to, m, ranges);
+		give_right(from, to, m, side);
 		right += m;
 		moved = true;
 	}
@@ -141,28 +141,28 @@ static bool even_out_round(struct group *group, bool ranges)
 /* Even out the entries of the group, moving them to the right only. */
 static void even_out(const struct tree *tree, struct group *group)
 {
-	bool ranges = tree->ranges;
-	unsigned int i;
+	unsigned int side = tree->leaf_side, i;
 
 	group->items = 0;
 	for (i = 0; i < group->n; i++) {
-		node_compact(group->leaf[i], ranges);
+		node_compact(group->leaf[i], side);
 		group->items += group->leaf[i]->used;
 	}
-	while (even_out_round(group, ranges))
+	while (even_out_round(group, side))
 		;
 	for (i = 0; i < group->n; i++) {
 		if (tree->gapped)
-			node_spread(group->leaf[i], ranges);
+			node_spread(group->leaf[i], side);
 		node_reindex(group->leaf[i]);
 	}
 }
 
 /* A stream goes on in front of other entries, as where each thread fills a region of its own: these
  * move to the new leaf, and what comes finds room and is appended. */
-static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank, bool ranges)
+static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank,
+			 unsigned int side)
 {
-	give_right(leaf, fresh, leaf->used - rank, ranges);
+	give_right(leaf, fresh, leaf->used - rank, side);
 	node_reindex(leaf);
 	node_reindex(fresh);
 }
@@ -225,7 +225,7 @@ static void share_leaves(struct tree *tree, struct group *group, struct node *fr
 		group->leaf[group->n++] = fresh;
 	}
 	if (fresh && room == ROOM_STREAM && rank < leaf->used && node_full(leaf))
-		split_stream(leaf, fresh, rank, tree->ranges);
+		split_stream(leaf, fresh, rank, tree->leaf_side);
 	else
 		even_out(tree, group);
 	publish_group(tree, group, fresh);

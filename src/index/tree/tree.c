@@ -40,7 +40,7 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	return 0;
 }
 
-static void apply_config(struct tree *tree, const struct lath_config *config)
+static void apply_config(struct tree *tree, const struct lath_config *config, bool wide)
 {
 	memset(tree, 0, sizeof(*tree));
 	tree->ranges = config->layout == LATH_RANGES;
@@ -53,6 +53,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config)
 	 * LATH_HOLES the summary of each leaf that changes has to be measured: two are cheaper than
 	 * five */
 	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
+	tree->leaf_side = tree->ranges || wide;
 	tree->inner_side = tree->holes ? SIDE_WORDS : 0;
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
@@ -66,7 +67,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config)
 #endif
 }
 
-int lath_index_init(struct lath_index *index, const struct lath_config *config)
+int tree_init(struct lath_index *index, const struct lath_config *config, bool wide)
 {
 	struct tree *tree = tree_of(index);
 	struct lath_config checked;
@@ -77,7 +78,7 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 		return -EINVAL;
 	if (ret)
 		return ret;
-	apply_config(tree, &checked);
+	apply_config(tree, &checked, wide);
 	if (!pools_init(tree))
 		return -ENOMEM;
 	root = node_alloc(tree, POOL_LEAF);
@@ -91,6 +92,11 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 	fingers_init(tree);
 	smp_store_release(&tree->root, root); /* pairs with the load in descend */
 	return 0;
+}
+
+int lath_index_init(struct lath_index *index, const struct lath_config *config)
+{
+	return tree_init(index, config, false);
 }
 
 uint32_t lath_index_layout(void)

@@ -82,6 +82,7 @@ struct tree {
 	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
 	bool gapped;	   /* LATH_GAPPED */
 	u8 leaf_fill;	   /* positions that an average leaf uses, to predict where a key is */
+	u8 leaf_side;	   /* words per entry of the side column of leaves: 1, or 0 with points */
 	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or SIDE_WORDS */
 	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the
 			      tree is small */
@@ -110,6 +111,10 @@ struct tree {
 	u64 merges;
 };
 _Static_assert(sizeof(struct tree) <= sizeof(struct lath_index), "fits the public struct");
+
+/* lath_index_init(); `wide`: entries are points, each with a word beside it in the side column, for
+ * interval/wide.h. Calls that return items see points. */
+int tree_init(struct lath_index *index, const struct lath_config *config, bool wide);
 
 static inline struct tree *tree_of(struct lath_index *index)
 {

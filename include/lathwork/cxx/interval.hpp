@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/interval.hpp - intervals that may overlap (lathwork/interval.h) as a C++20
+// container.
+//
+//   interval_map<T>   any number of intervals, each with a T
+//
+// Values and threads are as in lathwork/cxx/index.hpp: a trivially copyable T of at most 8
+// bytes lives in the set itself, any other T in a box that is destroyed after a grace period. All
+// const members, insert and erase may run at the same time on one container.
+//
+// A view (stab, overlapping, within, or the map itself) has single-pass iterators. They copy what
+// they show, up to 16 intervals ahead (one if values have boxes), and stay valid whatever happens
+// to the container, but not beyond its life. The order is that of lathwork/interval.h.
+//
+// Errors: insert returns 0 or a negative errno, as in C; calls throw nothing but what T throws. A
+// container whose memory could not be had, or that was moved from, is empty for readers and answers
+// -ENOMEM to insert; operator bool tells.
+//
+//   lathwork::interval_map<std::string> rooms; // half-open: [first, end)
+//   rooms.insert(900, 1030, "standup");
+//   rooms.insert(1000, 1200, "review");
+//   for (const auto& [first, end, value] : rooms.stab(1015))
+//       use(first, end, value);
+#ifndef LATHWORK_CXX_INTERVAL_HPP
+#define LATHWORK_CXX_INTERVAL_HPP
+
+#include "lathwork/cxx/index.hpp"
+#include "lathwork/interval.h"
+
+namespace lathwork {
+
+using interval_stats = lath_intervals_stats;
+
+// What an interval_map shows: `auto [first, end, value] = ...`
+template <typename T>
+struct interval_entry {
+    std::uint64_t first;
+    std::uint64_t end;
+    T value;
+};
+
+namespace detail {
+
+// How values are kept: in the set, or in boxes.
+template <typename T>
+struct direct_values {
+    using words = direct_items<T, at_range<T>>;
+    static constexpr std::size_t chunk = 16;
+    static T value(std::uint64_t word) { return words::unpack(word); }
+};
+
+template <typename T>
+struct boxed_values {
+    using words = boxed_items<T, at_range<T>>;
+    static constexpr std::size_t chunk = 1; // copied inside the reader that found it
+    static T value(std::uint64_t word) { return words::of(word)->value; }
+};
+
+template <typename T>
+using values_of = std::conditional_t<stored_directly<T>, direct_values<T>, boxed_values<T>>;
+
+} // namespace detail
+
+// What a search of an interval_map finds; begin() starts the search.
+template <typename T>
+class interval_view : public std::ranges::view_interface<interval_view<T>> {
+    using values = detail::values_of<T>;
+
+public:
+    class iterator {
+    public:
+        using value_type = interval_entry<T>;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::input_iterator_tag;
+
+        iterator() = default;
+        iterator(const lath_interval_iter& from, const lath_rcu* rcu) : search_(from), rcu_(rcu) {
+            fill();
+        }
+        const value_type& operator*() const {
+            return *ahead_[at_]; // NOLINT(bugprone-unchecked-optional-access): not the end
+        }
+        const value_type* operator->() const { return &**this; }
+        iterator& operator++() {
+            if (++at_ == count_)
+                fill();
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        friend bool operator==(const iterator& i, std::default_sentinel_t) {
+            return i.at_ == i.count_;
+        }
+
+    private:
+        void fill() {
+            std::array<lath_interval, values::chunk> items;
+            detail::reader inside(rcu_); // boxes are copied before it ends
+            count_ = lath_interval_next_batch(&search_, items.data(), items.size());
+            for (std::size_t i = 0; i < count_; i++)
+                ahead_[i].emplace(items[i].first, items[i].end, values::value(items[i].value));
+            at_ = 0;
+        }
+
+        lath_interval_iter search_{};
+        const lath_rcu* rcu_ = nullptr;
+        std::size_t at_ = 0, count_ = 0; // the end: at_ == count_
+        std::array<std::optional<value_type>, values::chunk> ahead_{};
+    };
+
+    interval_view() = default;
+    interval_view(const lath_interval_iter& search, const lath_rcu* rcu)
+        : search_(search), rcu_(rcu) {}
+    iterator begin() const { return search_.set ? iterator(search_, rcu_) : iterator(); }
+    std::default_sentinel_t end() const { return {}; }
+
+private:
+    lath_interval_iter search_{};
+    const lath_rcu* rcu_ = nullptr;
+};
+
+template <typename T>
+class interval_map {
+    using values = detail::values_of<T>;
+    using words = typename values::words;
+    using box = detail::box<T>;
+
+public:
+    using value_type = interval_entry<T>;
+    using view = interval_view<T>;
+
+    explicit interval_map(lath_bounds bounds = LATH_HALF_OPEN, const config& how = default_config())
+        : set_(new(std::nothrow) lath_intervals), closed_(bounds == LATH_CLOSED),
+          rcu_(how.rcu ? how.rcu : &lath_rcu_auto), allocator_(how.allocator) {
+        if (set_ && lath_intervals_init(set_.get(), bounds, &how) != 0)
+            set_.reset();
+    }
+    interval_map(interval_map&&) noexcept = default;
+    interval_map& operator=(interval_map&& other) noexcept {
+        std::swap(set_, other.set_);
+        std::swap(closed_, other.closed_);
+        std::swap(rcu_, other.rcu_);
+        std::swap(allocator_, other.allocator_);
+        return *this;
+    }
+    ~interval_map() {
+        if (set_)
+            lath_intervals_fini(set_.get(), stored_directly<T> ? nullptr : destroy_value, nullptr);
+    }
+    // Whether there is a set: its memory could be had, and it was not moved away.
+    explicit operator bool() const { return static_cast<bool>(set_); }
+
+    // 0 | -EINVAL: empty | -ENOMEM
+    template <typename... Args>
+    int insert(std::uint64_t first, std::uint64_t end, Args&&... args) {
+        if (!set_)
+            return -ENOMEM;
+        lath_interval item{first, end, 0};
+        if constexpr (stored_directly<T>) {
+            item.value = words::pack(T(std::forward<Args>(args)...));
+            return lath_intervals_insert(set_.get(), &item);
+        } else {
+            box* made = box::make(allocator_, std::forward<Args>(args)...);
+            if (!made)
+                return -ENOMEM;
+            item.value = words::word(made);
+            int ret = lath_intervals_insert(set_.get(), &item);
+            if (ret)
+                made->destroy();
+            return ret;
+        }
+    }
+    // Erases one interval with these bounds and an equal value. Returns whether there was one.
+    bool erase(std::uint64_t first, std::uint64_t end, const T& value) {
+        if (!set_)
+            return false;
+        if constexpr (stored_directly<T>) {
+            lath_interval item{first, end, words::pack(value)};
+            return lath_intervals_erase(set_.get(), &item) == 0;
+        } else {
+            detail::reader inside(rcu_);
+            lath_interval_iter search;
+            lath_interval item;
+            lath_interval_iter_within(&search, set_.get(), first, end);
+            search.first_high = first;
+            search.last_low = search.last_high;
+            while (lath_interval_next(&search, &item)) {
+                box* found = words::of(item.value);
+                // another thread may be faster
+                if (found->value == value && lath_intervals_erase(set_.get(), &item) == 0) {
+                    detail::reader::retire(rcu_, &found->head, box::after_grace_period);
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    // The intervals that cover a point / have a key in common with a range / lie within it.
+    view stab(std::uint64_t point) const {
+        lath_interval_iter search{};
+        if (set_)
+            lath_interval_iter_stab(&search, set_.get(), point);
+        return {search, rcu_};
+    }
+    view overlapping(std::uint64_t first, std::uint64_t end) const {
+        lath_interval_iter search{};
+        if (set_)
+            lath_interval_iter_overlap(&search, set_.get(), first, end);
+        return {search, rcu_};
+    }
+    view within(std::uint64_t first, std::uint64_t end) const {
+        lath_interval_iter search{};
+        if (set_)
+            lath_interval_iter_within(&search, set_.get(), first, end);
+        return {search, rcu_};
+    }
+    auto begin() const {
+        lath_interval_iter search{};
+        if (set_)
+            lath_interval_iter_all(&search, set_.get());
+        return view(search, rcu_).begin();
+    }
+    std::default_sentinel_t end() const { return {}; }
+
+    // One that covers point, or else a nearest one.
+    std::optional<value_type> nearest(std::uint64_t point) const {
+        lath_interval item;
+        detail::reader inside(rcu_);
+        if (!set_ || lath_intervals_nearest(set_.get(), point, &item) != 0)
+            return std::nullopt;
+        return value_type{item.first, item.end, values::value(item.value)};
+    }
+    std::uint64_t count_overlapping(std::uint64_t first, std::uint64_t end) const {
+        return set_ ? lath_intervals_count_overlap(set_.get(), first, end) : 0;
+    }
+    // Reads every leaf.
+    std::uint64_t size() const { return set_ ? lath_intervals_count(set_.get()) : 0; }
+    bool empty() const { return begin() == end(); }
+    bool closed() const { return closed_; }
+    interval_stats stats() const {
+        interval_stats s{};
+        if (set_)
+            lath_intervals_get_stats(set_.get(), &s);
+        return s;
+    }
+    // For the C calls; nullptr if there is no set.
+    lath_intervals* native() const { return set_.get(); }
+
+private:
+    static void destroy_value(void*, const lath_interval* item) {
+        if constexpr (!stored_directly<T>)
+            words::of(item->value)->destroy();
+    }
+
+    std::unique_ptr<lath_intervals> set_;
+    bool closed_;
+    const lath_rcu* rcu_;
+    const lath_allocator* allocator_;
+};
+
+} // namespace lathwork
+
+#endif
