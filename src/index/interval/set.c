@@ -165,16 +165,16 @@ int lath_intervals_erase(struct lath_intervals *public, const struct lath_interv
 void lath_intervals_get_stats(struct lath_intervals *public, struct lath_intervals_stats *stats)
 {
 	struct set *set = set_of(public);
-	unsigned int class, place;
+	unsigned int k, place;
 
 	memset(stats, 0, sizeof(*stats));
 	stats->bytes = sizeof(*public) + READ_ONCE(set->list_bytes);
 	stats->lists = READ_ONCE(set->lists);
 	stats->items = stats->listed = READ_ONCE(set->listed);
 	stats->classes = hweight64(READ_ONCE(set->used));
-	for (class = 0; class < CLASSES; class ++) {
+	for (k = 0; k < CLASSES; k++) {
 		for (place = 0; place < PLACES; place++) {
-			struct tree *tree = class_tree(set, class, place);
+			struct tree *tree = class_tree(set, k, place);
 			struct lath_index_stats of;
 
 			if (!tree)
@@ -226,11 +226,11 @@ static int check_items(struct set *set, unsigned int class, unsigned int place, 
 int lath_intervals_verify(struct lath_intervals *public, char *report, size_t report_size)
 {
 	struct set *set = set_of(public);
-	unsigned int class, place;
+	unsigned int k, place;
 
-	for (class = 0; class < CLASSES; class ++) {
+	for (k = 0; k < CLASSES; k++) {
 		for (place = 0; place < PLACES; place++) {
-			struct tree *tree = class_tree(set, class, place);
+			struct tree *tree = class_tree(set, k, place);
 			u64 wrong = 0;
 			int ret;
 
@@ -240,12 +240,12 @@ int lath_intervals_verify(struct lath_intervals *public, char *report, size_t re
 						report_size);
 			if (ret)
 				return ret;
-			ret = check_items(set, class, place, &wrong);
+			ret = check_items(set, k, place, &wrong);
 			if (!ret)
 				continue;
 			if (report && report_size)
-				snprintf(report, report_size, "class %u, place %u: %s at %llx",
-					 class, place,
+				snprintf(report, report_size, "class %u, place %u: %s at %llx", k,
+					 place,
 					 ret == 21 ? "a span that does not belong there"
 						   : "a damaged list",
 					 (unsigned long long)wrong);
@@ -268,20 +268,20 @@ void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, v
 	struct set *set = set_of(public);
 	struct lath_interval_iter iter;
 	struct lath_interval interval;
-	unsigned int class, place;
+	unsigned int k, place;
 
 	lath_interval_iter_all(&iter, public);
 	while (each && lath_interval_next(&iter, &interval))
 		each(arg, &interval);
-	for (class = 0; class < CLASSES; class ++) {
+	for (k = 0; k < CLASSES; k++) {
 		for (place = 0; place < PLACES; place++) {
-			struct lath_index *index = set->class[class].place[place];
+			struct lath_index *index = set->class[k].place[place];
 
 			if (!index)
 				continue;
 			lath_index_fini(index, place == PLACES - 1 ? end_list : NULL, NULL);
 			set_free(set, index, sizeof(*index));
-			set->class[class].place[place] = NULL;
+			set->class[k].place[place] = NULL;
 		}
 	}
 	if (set->retired)
