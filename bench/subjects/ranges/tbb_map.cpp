@@ -18,10 +18,6 @@ public:
     static constexpr bool exact_keys = true;
     void enter() {}
     void leave() {}
-    ~tbb_ranges() {
-        for (auto& entry : map_)
-            std::free(entry.second);
-    }
 
     bool insert(extent* item) { return map_.emplace(item->key, item).second; }
 
