@@ -29,7 +29,7 @@ if(LATH_COVERAGE)
   add_link_options(--coverage)
 endif()
 # Seen by the core and by its tests alike, so that both agree on the shape of a node.
-foreach(name LATH_NODE_CAP LATH_SPARSE_RING LATH_HINT_INTERVAL)
+foreach(name LATH_NODE_CAP LATH_SPARSE_RING LATH_HINT_MISSES)
   if(${name})
     add_compile_definitions(${name}=${${name}})
   endif()

@@ -74,7 +74,7 @@ def lookup():
     c.text(20, 26, "locate(): the first source that answers", "title")
     c.box(20, 44, 90, 40, "key 4711", "amber", CODE)
     sources = [("finger", "the two leaves this thread\nused last", "2 loads"),
-               ("hint table", "slot = (key - base) * scale", "1 cache miss"),
+               ("hint table", "step = key >> shift", "1 cache miss"),
                ("descent", "8 pivots, then 8 separators,\nfrom the root down", "4 lines per level")]
     for i, (name, how, cost) in enumerate(sources):
         y = 44 + 62 * i
@@ -186,23 +186,28 @@ def merge():
 
 
 def hint():
-    c = Canvas(760, 356, "The hint table: equal steps over the keys, a slot per step, a leaf per slot")
-    c.text(20, 26, "Slots divide the range of the keys into equal steps", "title")
+    c = Canvas(760, 412, "The hint table: equal steps over the keys, divided again where there are many leaves")
+    c.text(20, 26, "Words for equal steps of the keys; a step with many leaves has a block of its own", "title")
     for i in range(8):
-        c.box(40 + 85 * i, 44, 85, 30, f"slot {i}", "amber" if i == 4 else "blue", CODE)
-    leaves = [(40, 122), (162, 96), (258, 140), (398, 132), (530, 98), (628, 92)]
-    middle = [40 + 85 * i + 42.5 for i in range(8)]
-    for x, w in leaves:
-        c.box(x, 140, w, 30, "leaf", "green", SMALL)
-    for i, m in enumerate(middle):
-        c.arrow([(m, 74), (m, 140)], "accent" if i == 4 else "")
-    c.text(20, 190, "Each slot holds the leaf that covers the middle of its step.", SMALL)
-    c.text(20, 226, "One slot: 64 bits", "title")
-    c.cells(40, 240, 34, [(200, "entries per part: 11 bits", "box", SMALL), (200, "begin: 11 bits", "box", SMALL),
-                          (280, "address of the leaf / 64: 42 bits", "amber", SMALL)])
-    c.text(40, 298, "begin: where in the step the leaf begins, in 1/32 of a step.  Entry of a key = (its part - begin) x entries per part.\n"
-           "Below 0: the leaf to the left covers it; above a leaf's usual fill: the one to the right. Then the neighbouring\n"
-           "slot is used. The prediction decides what is prefetched; lockword and fence keys decide whether it is right.", SMALL)
+        c.box(40 + 85 * i, 44, 85, 30, f"word {i}", "amber" if i == 5 else "blue", CODE)
+    for i in range(6):
+        c.box(438 + 38 * i, 112, 38, 30, str(i), "amber" if i == 3 else "blue", CODE)
+    c.arrow([(507, 74), (507, 112)], "accent")
+    edges = [40, 162, 270, 400, 478, 496, 514, 535, 660, 720]
+    for left, right in zip(edges, edges[1:]):
+        c.box(left, 196, right - left, 30, "leaf" if right - left > 40 else "", "green", SMALL)
+    for x, to in ((82, 100), (168, 215), (252, 220), (338, 320), (422, 440), (678, 670)):
+        c.arrow([(x, 74), (to, 196)])
+    for i, to in enumerate((460, 487, 505, 525, 580, 620)):
+        c.arrow([(457 + 38 * i, 142), (to, 196)], "accent" if i == 3 else "")
+    c.text(20, 250, "A word leads to the leaf that covers the end of its step, or to a block. The first and the last word of a block stand\n"
+           "for what lies before and behind it.", SMALL)
+    c.text(20, 296, "The word of a leaf: 64 bits", "title")
+    c.cells(40, 310, 34, [(190, "entries per part: 11 bits", "box", SMALL), (190, "begin: 11 bits", "box", SMALL),
+                          (260, "address of the leaf / 64: 41 bits", "amber", SMALL), (40, "0", "box", CODE)])
+    c.text(40, 368, "begin: where in the step the leaf begins, in 1/32 of a step.  Entry of a key = (its part - begin) x entries per part.\n"
+           "Below 0: the leaf of the word before covers it. The prediction decides what is prefetched; the leaf's lockword and\n"
+           "fence keys decide whether it is the right one.", SMALL)
     return c
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The hint table: what it says is what a descent finds. It serves evenly spread keys and leaves
- * others alone; it follows keys that move; it is content with the memory it gets; and beside
- * writers under whose hands leaves split.
+ * The hint table: what it says is what a descent finds. It knows almost all keys, however they lie
+ * and however they came; it follows keys that move; words that mislead do no harm; it is content
+ * with the memory it gets; and beside writers under whose hands leaves split.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -37,6 +37,14 @@ static u64 uneven(u64 i)
 	return i % 2 ? mixed(i) >> 40 << 17 | i : ~0ull - (mixed(i) >> 50 << 30) - i;
 }
 
+/* Clusters of neighbours, some wider than others. */
+static u64 clustered(u64 i)
+{
+	u64 cluster = i / 512, key = mixed(cluster) >> 1;
+
+	return i < N ? key + (i % 512 << cluster % 24) : key - 1 - i % 512;
+}
+
 /* Far apart, so that no finger helps; every one of n once. */
 static u64 nth(u64 i, u64 n)
 {
@@ -61,20 +69,21 @@ static struct tree *fill(struct lath_index *list, const struct lath_config *conf
 	return tree_of(list);
 }
 
-/* How many of the keys of [first, last) it knows; it never says anything but what a walk finds. */
+/* How many of the keys of [first, last) it leads to their leaves at once. It never says anything but
+ * what a descent finds. */
 static unsigned int known(struct tree *list, u64 (*key)(u64), unsigned int first, unsigned int last)
 {
 	unsigned int i, count = 0;
 
 	for (i = first; i < last; i++) {
 		u64 k = key(i), word, walked;
-		struct node *leaf = hint_find(list, k, &word, FOR_READ);
+		struct node *right = descend(list, k, &walked, FOR_READ), *leaf;
+		const struct hint *hint = hint_of(list);
+		const char *pair;
 
-		if (!leaf)
-			continue;
-		assert(leaf == descend(list, k, &walked, FOR_READ));
-		assert(word == walked);
-		count++;
+		count += hint && hint_predict(hint, k, &pair) == right;
+		leaf = hint_find(list, k, &word, FOR_READ);
+		assert(!leaf || (leaf == right && word == walked));
 	}
 	return count;
 }
@@ -100,43 +109,112 @@ static void look_at_all(struct lath_index *list, u64 (*key)(u64), unsigned int s
 	}
 }
 
-static void check(u64 (*key)(u64), enum lath_layout layout, unsigned int least, unsigned int most)
+/* Almost all: a key at the boundary of two leaves may be told wrong. */
+#define MOST(n) ((n) - (n) / 32)
+
+static void erase_and_insert(struct lath_index *list, u64 (*key)(u64))
+{
+	unsigned int i;
+
+	for (i = 0; i < N; i++)
+		if (nth(i, N) % 8)
+			assert(!lath_index_erase_item(list, key(nth(i, N)), NULL));
+	look_at_all(list, key, 8);
+	for (i = 0; i < N; i++)
+		if (nth(i, N) % 8)
+			assert(!lath_index_insert_item(
+				list, &(struct lath_item){ key(nth(i, N)), 1, nth(i, N) }, NULL));
+	look_at_all(list, key, 1);
+}
+
+static void check(u64 (*key)(u64), enum lath_layout layout)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
 	struct lath_index public;
-	struct lath_index_stats before, after;
 	int batched;
 
 	config.layout = layout;
 	for (batched = 0; batched < 2; batched++) {
 		struct tree *list = fill(&public, &config, key, batched);
-		unsigned int i, n = known(list, key, 0, N);
+		unsigned int n[4];
 
-		fprintf(stderr, "of %u known %u", N, n);
+		n[0] = known(list, key, 0, N);
 		hint_build(list);
-		n = known(list, key, 0, N);
-		fprintf(stderr, ", all at once %u\n", n);
-		assert(n >= least && n <= most);
+		n[1] = known(list, key, 0, N);
 		known(list, key, N, 2 * N); /* not there */
 		look_at_all(&public, key, 1);
-		for (i = 0; i < N; i++)
-			if (nth(i, N) % 8)
-				assert(!lath_index_erase_item(&public, key(nth(i, N)), NULL));
-		known(list, key, 0, N);
-		look_at_all(&public, key, 8);
-		lath_index_get_stats(&public, &before);
-		for (i = 0; i < N; i++)
-			if (nth(i, N) % 8)
-				assert(!lath_index_insert_item(
-					&public,
-					&(struct lath_item){ key(nth(i, N)), 1, nth(i, N) }, NULL));
-		known(list, key, 0, N);
-		look_at_all(&public, key, 1);
-		lath_index_get_stats(&public, &after);
-		assert(after.bytes >= before.bytes);
+		erase_and_insert(&public, key);
+		n[2] = known(list, key, 0, N);
+		n[3] = known(list, key, 0, N); /* it has learnt */
+		fprintf(stderr, "of %u known %u, made %u, changed %u, learnt %u\n", N, n[0], n[1],
+			n[2], n[3]);
+		assert(n[0] >= N / 2 && n[1] >= MOST(N) && n[3] >= MOST(N));
 		assert(!lath_index_verify(&public, 5, NULL, 0));
 		lath_index_fini(&public, NULL, NULL);
 	}
+}
+
+/* Keys that came in order, so that fingers found every leaf: lookups, single or batched, make the
+ * table. So do erases. */
+static void made_by(int kind)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_index public;
+	u64 value[256], key[256];
+	unsigned int i, j, n = 0;
+	struct tree *list;
+	u8 hit[256];
+
+	config.layout = LATH_POINTS;
+	assert(!lath_index_init(&public, &config));
+	list = tree_of(&public);
+	for (i = 0; i < N; i++)
+		assert(!lath_index_insert_item(&public, &(struct lath_item){ dense(i), 1, i },
+					       NULL));
+	for (i = 0; i + 256 < N; i += 256) {
+		for (j = 0; j < 256; j++)
+			key[j] = dense(nth(i + j, N));
+		if (kind == 0)
+			assert(lath_index_get_batch(&public, 256, key, value, hit) == 256);
+		for (j = 0; kind == 1 && j < 256; j++)
+			assert(lath_index_get(&public, key[j], value));
+		for (j = 0; kind == 2 && i < N / 2 && j < 256; j++)
+			assert(!lath_index_erase_item(&public, key[j], NULL));
+	}
+	n = known(list, dense, 0, N);
+	fprintf(stderr, "made by kind %d: %u\n", kind, n);
+	assert(n >= MOST(N));
+	lath_index_fini(&public, NULL, NULL);
+}
+
+/* Words in the wrong places, as a thread that stopped for long may write them: calls find their way
+ * nevertheless, and the table recovers. */
+static void misled(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_index public;
+	struct tree *list;
+	u64 i, words;
+
+	config.layout = LATH_POINTS;
+	list = fill(&public, &config, clustered, false);
+	hint_build(list);
+	words = list->hint_made->used;
+	for (i = 0; i < words; i++) {
+		u64 *one = hint_word(list->hint, i), *other = hint_word(list->hint, mixed(i) % words);
+		u64 word = *one;
+
+		*one = *other;
+		*other = word;
+	}
+	look_at_all(&public, clustered, 1);
+	erase_and_insert(&public, clustered);
+	look_at_all(&public, clustered, 1);
+	i = known(list, clustered, 0, N);
+	fprintf(stderr, "after chaos: %llu\n", (unsigned long long)i);
+	assert(i >= MOST(N));
+	assert(!lath_index_verify(&public, 5, NULL, 0));
+	lath_index_fini(&public, NULL, NULL);
 }
 
 /* Keys that come in another place than those that went: the table follows. */
@@ -169,7 +247,7 @@ static void moves(void)
 	}
 	i = known(list, elsewhere, 0, N);
 	fprintf(stderr, "moved: %u\n", i);
-	assert(i > N / 2);
+	assert(i >= MOST(N));
 	lath_index_fini(&public, NULL, NULL);
 }
 
@@ -309,14 +387,19 @@ static void beside_writers(void)
 
 int main(void)
 {
+	int kind;
+
 	lath_hint_least = 4;
-	check(mixed, LATH_POINTS, N * 17 / 20, N);
-	check(mixed, LATH_RANGES, N * 17 / 20, N);
-	check(dense, LATH_RANGES, N * 17 / 20, N);
-	check(whole, LATH_POINTS, N * 17 / 20, N);
-	check(uneven, LATH_POINTS, 0, N);
-	if (!LATH_CHECKED) /* a few leaves that stay where the others were are too many among few */
-		moves();
+	check(mixed, LATH_POINTS);
+	check(mixed, LATH_RANGES);
+	check(dense, LATH_RANGES);
+	check(whole, LATH_POINTS);
+	check(uneven, LATH_POINTS);
+	check(clustered, LATH_POINTS);
+	for (kind = 0; kind < 3; kind++)
+		made_by(kind);
+	misled();
+	moves();
 	only_inserts_ask();
 	memory_ends();
 	beside_writers();

@@ -65,7 +65,7 @@ struct fingers {
 	u64 tree_id;
 	u64 trust;
 	struct node *leaf[FINGERS];
-	u64 changes; /* of all trees, since this thread maintained a hint table (hint_tick) */
+	u64 misses; /* searches that hint tables misled and that are not yet counted there */
 };
 
 extern __thread struct fingers lath_fingers

@@ -1,97 +1,451 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * hint.c - maintaining the hint table.
- *
- * Maintenance runs in passes: a cursor goes from one level-1 node to the next and updates the slots
- * of its leaves. At the end of a pass it is known how many leaves there are, between which keys
- * they lie, and how many of them cover the middle of a slot. If most do, the table is used. If it
- * is too small, or the keys lie elsewhere, it is
- * remapped: all hints are discarded and the slots cover another range.
+ * hint.c - making and correcting the hint table.
  */
 #include "index/hint/hint.h"
 #include "index/tree/pool.h"
 
 #ifndef __KERNEL__
-unsigned int lath_hint_least = HINT_INTERVAL > 1 ? 1024 : 1;
+/* Searches that must have been misled, at least, before the table is made anew. */
+#ifndef LATH_HINT_MISSES
+#define LATH_HINT_MISSES 256
+#endif
+/* A thread counts them in groups of so many. */
+#define MISSES_COUNTED (LATH_HINT_MISSES < 32 ? 1 : 32)
 
-/* Most slots written for one leaf: by a pass, and by a writer. */
-#define SLOTS_MOST 4096u
-#define SLOTS_NEAR 32u
+unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
+
 #define HUGE_SEGMENT (2ul << 20)
-/* Ignore the outermost 1/OUTER of the sampled keys at each end, so that outliers do not stretch the
- * range. */
-#define OUTER (HINT_SAMPLES / 2)
+/* Steps of the first block per leaf, at most; they are a power of two times as long as in a block
+ * with that many, so there may be half as many. The same for a block below. */
+#define ROOT_STEPS 3
+#define BLOCK_STEPS 2
+/* The first block has at least half as many steps, if keys lie far apart; and 1/MARGIN more behind
+ * the last leaf, for keys that will come there. */
+#define ROOT_LEAST 64
+#define MARGIN 8
+/* The table is made anew after 1/MISSES_PER_LEAF misled searches per leaf. */
+#define MISSES_PER_LEAF 2
+/* Words that one correction writes on each side. */
+#define WORDS_NEAR 8
+/* Moves to the right from the leaf that the table leads to, before the search begins at the root.
+ */
+#define MOVES 4
 
-/* Next power of two above 1.5 slots per leaf: 1.5 to 3 slots per leaf. */
-static u64 slots_for(u64 leaves)
-{
-	return 1ull << fls64(leaves * 3 / 2);
-}
+/* ---- words ---- */
 
-/* Point the slots whose middles lie in [low, last] at `leaf`; write at most `most` slots, from slot
- * `first` on. Returns true if the leaf covers the middle of any slot. The table may be remapped
- * concurrently. */
-static bool publish(const struct hint *hint, u64 low, u64 last, const struct node *leaf, u64 first,
-		    u64 most)
-{
-	u64 slots = smp_load_acquire(&hint->slots); /* pairs with the store in remap */
-	u64 from = hint_position(hint, low), to = hint_position(hint, last);
-	u64 half = 1ull << HINT_PARTS >> 1, dense, i, end;
-
-	if (last < READ_ONCE(hint->base) || (u64)(uintptr_t)leaf >> (HINT_LEAF + 6))
-		return false;
-	i = (from + half - 1) >> HINT_PARTS;
-	end = (to + half) >> HINT_PARTS;
-	end = min(end, slots);
-	if (i >= end)
-		return false;
-	dense = ((u64)hint->fill << HINT_DENSE) /
-		(to - from + 1); /* to >= from, or else end <= i */
-	dense = min(dense, (u64)HINT_PART_MAX);
-	dense = max(dense, (u64)1) << (HINT_LEAF + HINT_PART);
-	i = max(i, first);
-	for (end = min(end, i + most); i < end; i++) {
-		s64 begin = (s64)(from - (i << HINT_PARTS));
-		u64 *slot = hint_slot(hint, i), word;
-
-		begin = max(begin, (s64)-HINT_BEGIN) + HINT_BEGIN;
-		begin = min(begin, (s64)HINT_PART_MAX);
-		word = (u64)(uintptr_t)leaf >> 6 | (u64)begin << HINT_LEAF | dense;
-		if (READ_ONCE(*slot) != word) /* other threads cache the line */
-			WRITE_ONCE(*slot, word);
-	}
-	return true;
-}
-
-void hint_publish_near(struct tree *tree, const struct node *leaf, u64 key)
-{
-	const struct hint *hint = hint_of(tree);
-	u64 at;
-
-	if (!hint || node_half_dead(leaf))
-		return;
-	at = hint_position(hint, key) >> HINT_PARTS;
-	publish(hint, READ_ONCE(leaf->low), READ_ONCE(leaf->last), leaf,
-		at > SLOTS_NEAR ? at - SLOTS_NEAR : 0, 2 * SLOTS_NEAR);
-}
-
-/* ---- memory: no lock held, and only from calls that may allocate ---- */
-
-/* Slots before a segment. */
-static u64 slots_before(unsigned int segment)
+/* Words before a segment. */
+static u64 words_before(unsigned int segment)
 {
 	return segment ? 1ull << (HINT_SEGMENT + segment - 1) : 0;
 }
 
-/* Slots for which there is memory. */
+/* Words for which there is memory. */
 static u64 capacity(const struct hint *hint)
 {
-	return slots_before(READ_ONCE(hint->segments));
+	return words_before(READ_ONCE(hint->segments));
 }
+
+/* A leaf and its fence keys. */
+struct leaf_at {
+	u64 low, last;
+	const struct node *leaf;
+};
+
+/* `keys` keys in 1/32 of a step of 2^shift keys. */
+static u64 parts(u64 keys, unsigned int shift)
+{
+	keys = min(keys, 1ull << HINT_SHIFT_MAX);
+	return shift < HINT_PARTS ? keys << (HINT_PARTS - shift) : keys >> (shift - HINT_PARTS);
+}
+
+/* The word of a leaf for step number `step` of 2^shift keys, counted from key 0; 0: its address
+ * does not fit. */
+static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, unsigned int shift)
+{
+	s64 begin = (s64)((f->low >> shift) - step);
+	u64 dense;
+
+	if ((u64)(uintptr_t)f->leaf >> (HINT_LEAF + 6))
+		return 0;
+	begin = max(begin, (s64)-HINT_BEGIN);
+	begin = min(begin, (s64)HINT_BEGIN) * (1 << HINT_PARTS) +
+		(s64)(f->low << HINT_PARTS >> shift & lath_ones(HINT_PARTS));
+	begin = max(begin, (s64)-HINT_BEGIN) + HINT_BEGIN;
+	begin = min(begin, (s64)HINT_PART_MAX);
+	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) + 1);
+	dense = min(dense, (u64)HINT_PART_MAX);
+	dense = max(dense, (u64)1);
+	return (u64)(uintptr_t)f->leaf >> 6 << 1 | (u64)begin << (HINT_LEAF + 1) |
+	       dense << (HINT_LEAF + 1 + HINT_PART);
+}
+
+static void put_word(const struct hint *hint, u64 i, u64 word)
+{
+	u64 *at = hint_word(hint, i);
+
+	if (at && READ_ONCE(*at) != word) /* other threads cache the line */
+		WRITE_ONCE(*at, word);
+}
+
+/* ---- corrections ---- */
+
+/* Point word i, for step number `step`, at the leaf, if it covers the step's end. Returns whether
+ * it does. */
+static bool correct(const struct tree *tree, const struct hint *hint, const struct leaf_at *f,
+		    u64 i, u64 step, unsigned int shift)
+{
+	const u64 *at = hint_word(hint, i);
+	u64 end = (step << shift) + lath_ones(shift);
+
+	if (f->low > end || f->last < end || !at || hint_is_block(READ_ONCE(*at)))
+		return false;
+	put_word(hint, i, word_of(tree, f, step, shift));
+	return true;
+}
+
+static void count_miss(struct tree *tree)
+{
+	u64 misses;
+
+	if (++lath_fingers.misses < MISSES_COUNTED)
+		return;
+	lath_fingers.misses = 0;
+	misses = lath_fetch_add(&tree->hint_misses, MISSES_COUNTED) + MISSES_COUNTED;
+	if (misses >= READ_ONCE(tree->hint_limit) && !(READ_ONCE(tree->hint_due) & HINT_MAKE))
+		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
+}
+
+void hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last)
+{
+	const struct leaf_at f = { low, last, leaf };
+	const struct hint *hint = hint_of(tree);
+	struct hint_step at;
+	u64 step, i, n;
+
+	count_miss(tree);
+	if (!hint)
+		return;
+	hint_seek(hint, key, &at);
+	if (!at.within)
+		return;
+	step = key >> at.shift;
+	i = at.i;
+	correct(tree, hint, &f, i, step, at.shift);
+	for (n = 1; n <= WORDS_NEAR && i - n > at.first; n++)
+		if (!correct(tree, hint, &f, i - n, step - n, at.shift))
+			break;
+	for (n = 1; n <= WORDS_NEAR && i + n < at.last; n++)
+		if (!correct(tree, hint, &f, i + n, step + n, at.shift))
+			break;
+}
+
+/* Key lies before `leaf`: is the leaf before it the right one? Returns as hint_find. */
+static struct node *find_before(struct tree *tree, u64 key, u64 *lockword)
+{
+	const struct hint *hint = hint_of(tree);
+	struct hint_step at;
+	struct node *leaf;
+
+	if (!hint)
+		return NULL;
+	hint_seek(hint, key, &at);
+	leaf = at.i > at.first ? hint_leaf(hint_before(hint, &at)) : NULL;
+	return leaf && node_holds(leaf, key, lockword) ? leaf : NULL;
+}
+
+struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword)
+{
+	unsigned int moves;
+
+	if (key < READ_ONCE(leaf->low))
+		return find_before(tree, key, lockword);
+	for (moves = 0; moves < MOVES; moves++) {
+		struct node *right = leaf_right(leaf);
+		u64 low, last;
+
+		if (*lockword & NODE_FLAGS || !right || !node_valid(leaf, *lockword))
+			return NULL;
+		lath_delay("hint: a leaf to the right");
+		leaf = right;
+		if (!node_holds(leaf, key, lockword))
+			continue;
+		low = READ_ONCE(leaf->low);
+		last = READ_ONCE(leaf->last);
+		if (node_valid(leaf, *lockword))
+			hint_learn(tree, key, leaf, low, last);
+		return leaf;
+	}
+	return NULL;
+}
+
+/* ---- a walk over the leaves, by the nodes above them ---- */
+
+struct walk {
+	struct node *parent;
+	unsigned int k, n; /* child k of n is the current leaf */
+	u64 last;	   /* of the parent */
+	u64 low[NODE_CAP];
+	const struct node *child[NODE_CAP];
+};
+
+/* Read the children of a node of level 1. Returns false if it is being changed. */
+static bool walk_into(struct walk *w, struct node *parent)
+{
+	u64 lockword = node_read(parent), live = READ_ONCE(parent->live);
+
+	w->parent = parent;
+	w->k = 0;
+	w->last = READ_ONCE(parent->last);
+	for (w->n = 0; live; live &= live - 1) {
+		unsigned int i = __ffs64(live) % NODE_CAP;
+
+		w->low[w->n] = node_key(parent, i);
+		w->child[w->n++] = node_child(parent, i);
+	}
+	return w->n && !(lockword & (NODE_DEAD | NODE_HALF_DEAD)) && node_level(parent) == 1 &&
+	       node_valid(parent, lockword);
+}
+
+/* Begin at the first leaf. Returns false if there is no level above the leaves. */
+static bool walk_begin(struct walk *w, struct tree *tree)
+{
+	struct node *parent;
+	u64 lockword;
+
+	do {
+		parent = level_find(tree, 0, 1, &lockword);
+		if (!parent)
+			return false;
+	} while (!walk_into(w, parent));
+	return true;
+}
+
+static struct leaf_at walk_leaf(const struct walk *w)
+{
+	return (struct leaf_at){ w->low[w->k], w->k + 1 < w->n ? w->low[w->k + 1] - 1 : w->last,
+				 w->child[w->k] };
+}
+
+/* Go to the next leaf whose keys lie behind *f, the current one. Returns false at the end. */
+static bool walk_next(struct walk *w, struct leaf_at *f)
+{
+	u64 low = f->low;
+
+	do {
+		if (++w->k >= w->n) {
+			struct node *right = w->parent;
+
+			do
+				right = READ_ONCE(right->right);
+			while (right && !walk_into(w, right));
+			if (!right)
+				return false;
+		}
+		*f = walk_leaf(w);
+	} while (f->low <= low);
+	return true;
+}
+
+/* ---- making, under tree->hint_lock ---- */
+
+/* Words [first, last]. Word first + i, for 0 < i, stands for step number skip + i - 1. */
+struct block {
+	u64 first, last, skip;
+	unsigned int shift;
+};
+
+struct making {
+	const struct tree *tree;
+	struct hint *hint;
+	struct walk w;
+	struct leaf_at f; /* the current leaf */
+	bool more;	  /* there is one behind it */
+	u64 left;	  /* words there are */
+};
+
+static void next_leaf(struct making *m)
+{
+	m->more = walk_next(&m->w, &m->f);
+}
+
+/* The word of the step that key lies in. */
+static u64 word_at(const struct block *b, u64 key)
+{
+	s64 step = (s64)((key >> b->shift) - b->skip);
+
+	return step < 0 ? b->first : min(b->first + 1 + (u64)step, b->last);
+}
+
+/* The first word whose step the current leaf does not cover to the end. `final`: where the last
+ * leaf of the block begins. */
+static u64 end_of_leaf(const struct making *m, const struct block *b, u64 final)
+{
+	return m->f.low >= final || m->f.last == KEY_MAX || !m->more ? b->last + 1
+								     : word_at(b, m->f.last + 1);
+}
+
+static void fill(struct making *m, const struct block *b, struct leaf_at before, u64 final,
+		 unsigned int depth);
+
+/* Choose a block for leaves that begin at the keys `low` to `high`, all in one step of 2^above
+ * keys. Returns its word, or 0: there is no room. */
+static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned int above,
+		     struct block *b)
+{
+	u64 in = lath_ones(above), words;
+	unsigned int log = 2;
+
+	low &= in;
+	high &= in;
+	b->shift = 0;
+	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS ||
+	       low >> b->shift > HINT_SKIP_MAX)
+		b->shift++;
+	words = (high >> b->shift) - (low >> b->shift) + 3;
+	while (1ull << log < words)
+		log++;
+	words = 1ull << log;
+	m->hint->want += words;
+	if (words > m->left || b->shift >= above)
+		return 0;
+	m->left -= words;
+	b->first = m->hint->used;
+	b->last = b->first + words - 1;
+	m->hint->used += words;
+	return 1 | (u64)log << 1 | (u64)b->shift << HINT_BLOCK_SHIFT |
+	       b->first / 4 << HINT_BLOCK_FIRST | (low >> b->shift) << HINT_BLOCK_SKIP;
+}
+
+/* The current leaf lies within the step of word i, and so others may: make a block for them, unless
+ * there is no room. Afterwards the leaf that covers the step's end is the current one. `before` is
+ * the one before. */
+static void divide(struct making *m, const struct block *b, u64 i, const struct leaf_at *before,
+		   u64 final, unsigned int depth)
+{
+	struct walk here = m->w;
+	struct leaf_at first = m->f;
+	struct block below;
+	u64 leaves = 1, step = b->skip + (i - b->first) - 1, word = 0;
+
+	while (m->more && end_of_leaf(m, b, final) <= i) {
+		next_leaf(m);
+		leaves++;
+	}
+	if (depth < HINT_DEPTH && i > b->first && i < b->last && first.low >> b->shift == step &&
+	    m->f.low >> b->shift == step)
+		word = new_block(m, first.low, m->f.low, leaves, b->shift, &below);
+	if (!word) {
+		put_word(m->hint, i, word_of(m->tree, &m->f, step, b->shift));
+		return;
+	}
+	put_word(m->hint, i, word);
+	below.skip = first.low >> below.shift;
+	final = m->f.low;
+	m->w = here;
+	m->f = first;
+	m->more = true;
+	fill(m, &below, *before, final, depth + 1);
+}
+
+/* Write the words of a block. `before` is the leaf before the current one, which is the first that
+ * begins within; afterwards the current leaf is the one that begins at `final`. */
+static void fill(struct making *m, const struct block *b, struct leaf_at before, u64 final,
+		 unsigned int depth)
+{
+	u64 i = b->first, end;
+
+	put_word(m->hint, i, word_of(m->tree, &before, b->skip - 1, b->shift));
+	for (i++; i <= b->last; i = max(i, end)) {
+		end = end_of_leaf(m, b, final);
+		if (end <= i) {
+			divide(m, b, i, &before, final, depth);
+			end = end_of_leaf(m, b, final);
+			i++;
+		}
+		for (; i < end; i++)
+			put_word(m->hint, i,
+				 word_of(m->tree, &m->f, b->skip + (i - b->first) - 1, b->shift));
+		if (end > b->last)
+			break;
+		before = m->f;
+		next_leaf(m);
+	}
+}
+
+/* Choose the first block, for so many leaves, of which the second begins at `low`, the last one at
+ * `high`. */
+static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
+{
+	u64 most = max(leaves * ROOT_STEPS, (u64)ROOT_LEAST), steps, words;
+	struct block b = { .first = 0, .shift = 0 };
+
+	while ((high >> b.shift) - (low >> b.shift) >= most)
+		b.shift++;
+	for (;; b.shift++) {
+		steps = (high >> b.shift) - (low >> b.shift) + 1;
+		words = (steps + steps / MARGIN + 2 + 3) & ~3ull;
+		m->hint->want += m->hint->want ? 0 : words;
+		if (words <= m->left)
+			break;
+	}
+	b.skip = low >> b.shift;
+	b.last = words - 1;
+	m->hint->used = words;
+	m->left -= words;
+	return b;
+}
+
+/* Returns false if there is only one leaf, or the walk met a change. In a read-side critical
+ * section. */
+static bool make_words(struct tree *tree, struct hint *hint)
+{
+	struct making m = { .tree = tree, .hint = hint, .left = capacity(hint), .more = true };
+	struct node *last;
+	struct leaf_at before;
+	struct block b;
+	u64 lockword, high;
+
+	last = level_find(tree, KEY_MAX, 1, &lockword);
+	if (!last || !walk_into(&m.w, last))
+		return false;
+	high = m.w.low[m.w.n - 1];
+	if (!walk_begin(&m.w, tree))
+		return false;
+	before = m.f = walk_leaf(&m.w);
+	next_leaf(&m);
+	if (!m.more || high < m.f.low)
+		return false;
+	hint->want = 0;
+	hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
+	b = first_block(&m, m.f.low, high, hint->leaves);
+	fill(&m, &b, before, high, 0);
+	WRITE_ONCE(hint->skip, b.skip);
+	WRITE_ONCE(hint->last, b.last);
+	WRITE_ONCE(hint->shift, b.shift);
+	return true;
+}
+
+static void make_table(struct tree *tree, struct hint *hint)
+{
+	bool made;
+
+	WRITE_ONCE(tree->hint, NULL);
+	lath_reader_enter(tree->rcu);
+	made = make_words(tree, hint);
+	lath_reader_exit(tree->rcu);
+	if (made)
+		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
+	WRITE_ONCE(tree->hint_misses, 0);
+	WRITE_ONCE(tree->hint_limit,
+		   max((u64)hint->leaves / MISSES_PER_LEAF, (u64)LATH_HINT_MISSES));
+}
+
+/* ---- memory: no lock held, and only from calls that may allocate ---- */
 
 static size_t segment_bytes(unsigned int segment)
 {
-	return (slots_before(segment + 1) - slots_before(segment)) * sizeof(u64);
+	return (words_before(segment + 1) - words_before(segment)) * sizeof(u64);
 }
 
 /* Returns zeroed memory, or NULL. */
@@ -104,7 +458,7 @@ static void *zeroed_memory(struct tree *tree, size_t size)
 	return at;
 }
 
-/* Allocate the table without slots, unless another thread has. */
+/* Allocate the table without words, unless another thread has. */
 static void allocate_table(struct tree *tree)
 {
 	struct hint *fresh = zeroed_memory(tree, sizeof(*fresh));
@@ -113,7 +467,6 @@ static void allocate_table(struct tree *tree)
 		return;
 	if (lath_spin_trylock(&tree->hint_lock)) {
 		if (!tree->hint_made) {
-			fresh->fill = tree->leaf_fill;
 			smp_store_release(&tree->hint_made, fresh); /* pairs with hint_bytes */
 			fresh = NULL;
 		}
@@ -123,10 +476,8 @@ static void allocate_table(struct tree *tree)
 		tree_block_free(tree, fresh, sizeof(*fresh));
 }
 
-static void remap_if_due(struct tree *tree, struct hint *hint);
-
 /* Add a segment. Returns false if there is no memory or another thread maintains the table. */
-static bool allocate_segment(struct tree *tree, struct hint *hint)
+static bool add_segment(struct tree *tree, struct hint *hint)
 {
 	unsigned int n = READ_ONCE(hint->segments);
 	void *fresh = n < HINT_SEGMENTS ? zeroed_memory(tree, segment_bytes(n)) : NULL;
@@ -136,10 +487,11 @@ static bool allocate_segment(struct tree *tree, struct hint *hint)
 	if (lath_spin_trylock(&tree->hint_lock)) {
 		if (hint->segments == n) {
 			hint->memory[n] = fresh;
-			hint->segment[n] = (uintptr_t)fresh - slots_before(n) * sizeof(u64);
+			/* pairs with hint_word */
+			smp_store_release(&hint->segment[n],
+					  (uintptr_t)fresh - words_before(n) * sizeof(u64));
 			WRITE_ONCE(hint->segments, n + 1);
 			fresh = NULL;
-			remap_if_due(tree, hint);
 		}
 		lath_spin_unlock(&tree->hint_lock);
 	}
@@ -148,217 +500,66 @@ static bool allocate_segment(struct tree *tree, struct hint *hint)
 	return !fresh;
 }
 
-/* Allocate what the last pass found to be missing. */
-static void allocate_wanted(struct tree *tree)
+/* Words that the table would like to have. */
+static u64 wanted(const struct tree *tree, const struct hint *hint)
 {
-	struct hint *hint = smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
+	u64 most = READ_ONCE(tree->pool[POOL_LEAF].nodes) * ROOT_STEPS + ROOT_LEAST;
 
-	if (!hint)
-		allocate_table(tree); /* the next pass counts the leaves */
-	while (hint && capacity(hint) < READ_ONCE(hint->want) && allocate_segment(tree, hint))
-		;
+	return max(READ_ONCE(hint->want), most + most / MARGIN + 8);
 }
 
-/* ---- passes; tree->hint_lock held ---- */
-
-static void begin_pass(struct hint *hint)
-{
-	memset(&hint->pass, 0, offsetof(struct hint_pass, sample));
-}
-
-/* Discard all hints and remap the table: `slots` slots, which are allocated, over the keys [first,
- * last]. */
-static void remap(struct tree *tree, struct hint *hint, u64 slots, u64 first, u64 last)
-{
-	u64 i;
-
-	WRITE_ONCE(tree->hint,
-		   NULL); /* a thread that has it already finds no leaf, or a wrong one */
-	for (i = 0; i < hint->slots; i++)
-		WRITE_ONCE(*hint_slot(hint, i), 0);
-	WRITE_ONCE(hint->base, first);
-	WRITE_ONCE(hint->scale,
-		   last - first > slots ? (u64)(((u128)slots << 64) / (last - first)) : KEY_MAX);
-	smp_store_release(&hint->slots, slots); /* pairs with hint_predict */
-	hint->last = last;
-	WRITE_ONCE(hint->want, 0);
-	begin_pass(hint);
-	WRITE_ONCE(tree->hint_interval, HINT_INTERVAL_FIRST);
-}
-
-/* Remap as the last pass decided, if there is memory for it now. */
-static void remap_if_due(struct tree *tree, struct hint *hint)
-{
-	if (hint->want && capacity(hint) >= hint->want)
-		remap(tree, hint, hint->want, hint->want_first, hint->want_last);
-}
-
-/* What a pass found out about the keys. */
-struct extent {
-	u64 first, last, span; /* of the sampled keys without outliers */
-	bool left, right;      /* keys lie outside the table at that end */
-};
-
-static struct extent sampled_extent(const struct hint *hint)
-{
-	const struct hint_pass *pass = &hint->pass;
-	struct extent e = { .first = pass->sample[pass->samples / OUTER],
-			    .last = pass->sample[pass->samples - 1 - pass->samples / OUTER] };
-
-	e.span = e.last - e.first;
-	e.left = e.first < hint->base;
-	e.right = e.last > hint->last;
-	return e;
-}
-
-/* Decide to remap to `slots` slots over these keys. On the side where keys have left the table they
- * are moving: leave room for half as many again. */
-static void want_remap(struct hint *hint, u64 slots, const struct extent *e)
-{
-	u64 below = e->span / min(hint->pass.leaves, OUTER / 3ull), above = below;
-
-	if (hint->slots && e->left)
-		below = e->span / 2;
-	if (hint->slots && e->right)
-		above = e->span / 2;
-	hint->want_first = e->first - min(below, e->first);
-	hint->want_last = e->last + min(above, KEY_MAX - e->last);
-	WRITE_ONCE(hint->want, max(slots, hint->slots));
-}
-
-/* The cursor has passed the last key: decide whether to use the table and whether to remap it. */
-static void end_pass(struct tree *tree, struct hint *hint)
-{
-	u64 leaves = hint->pass.leaves, hinted = hint->pass.hinted, slots = slots_for(leaves);
-	struct extent e = sampled_extent(hint);
-	bool fits = !e.left && !e.right && e.span >= (hint->last - hint->base) / 2;
-	bool lost = !fits && hinted < leaves - leaves / 8;
-	bool starved = hint->want; /* there was no memory since the pass before this one */
-
-	/* pairs with hint_of */
-	smp_store_release(&tree->hint, hinted >= leaves - leaves / 4 ? hint : NULL);
-	WRITE_ONCE(tree->hint_interval, HINT_INTERVAL);
-	WRITE_ONCE(hint->want, 0);
-	if (slots > hint->slots || lost) {
-		want_remap(hint, slots, &e);
-		begin_pass(hint);
-		remap_if_due(tree, hint);
-		if (hint->want && starved && lost &&
-		    hint->slots) /* make do with the memory there is */
-			remap(tree, hint, hint->slots, hint->want_first, hint->want_last);
-	} else {
-		begin_pass(hint);
-	}
-}
-
-/* Sample every 2^stride-th leaf's first key; the stride grows when there are too many samples. */
-static void take_sample(struct hint_pass *pass, u64 key)
-{
-	unsigned int i;
-
-	if (pass->samples == HINT_SAMPLES) {
-		for (i = 0; i < HINT_SAMPLES / 2; i++)
-			pass->sample[i] = pass->sample[2 * i];
-		pass->samples = HINT_SAMPLES / 2;
-		pass->stride++;
-	}
-	if (!(pass->leaves++ & lath_ones(pass->stride)))
-		pass->sample[pass->samples++] = key;
-}
-
-/* Update the slots of the leaves below the next level-1 node. Returns false if there is no such
- * node or it is being changed. In a read-side critical section. */
-static bool refresh_next(struct tree *tree, struct hint *hint)
-{
-	struct hint_pass *pass = &hint->pass;
-	struct pair pair[NODE_CAP];
-	unsigned int n = 0, i;
-	struct node *parent;
-	u64 lockword, live, last;
-
-	parent = level_find(tree, pass->cursor, 1, &lockword);
-	if (!parent)
-		return false;
-	for (live = READ_ONCE(parent->live); live && n < NODE_CAP; live &= live - 1) {
-		i = __ffs64(live) % NODE_CAP;
-		pair[n].key = node_key(parent, i);
-		pair[n++].value = node_value(parent, i);
-	}
-	last = READ_ONCE(parent->last);
-	if (!node_valid(parent, lockword) || !n)
-		return false;
-	for (i = 0; i < n; i++) {
-		u64 end = i + 1 < n ? pair[i + 1].key - 1 : last;
-
-		take_sample(pass, pair[i].key);
-		pass->hinted +=
-			publish(hint, pair[i].key, end,
-				(const struct node *)(uintptr_t)pair[i].value, 0, SLOTS_MOST);
-	}
-	pass->cursor = last + 1;
-	if (!pass->cursor)
-		end_pass(tree, hint);
-	return true;
-}
-
-/* Grow the table as soon as there are too many leaves for it, without waiting for the end of the
- * pass. */
-static void grow_if_due(struct tree *tree, struct hint *hint)
-{
-	u64 slots = slots_for(READ_ONCE(tree->pool[POOL_LEAF].nodes));
-
-	if (!hint->slots || hint->want || slots <= hint->slots)
-		return;
-	hint->want_first = hint->base;
-	hint->want_last = hint->last;
-	WRITE_ONCE(hint->want, slots);
-	remap_if_due(tree, hint);
-}
-
-/* Do one step, or a whole pass, unless another thread maintains the table. May spin on a locked
- * level-1 node; no node lock is held. */
-static void refresh(struct tree *tree, bool whole)
+/* Get memory for them. Returns true if the table should be made because of that. */
+static bool allocate(struct tree *tree)
 {
 	struct hint *hint;
+	bool missing;
 
-	if (!lath_spin_trylock(&tree->hint_lock))
-		return;
-	hint = tree->hint_made;
-	if (hint) {
-		lath_reader_enter(tree->rcu);
-		if (whole)
-			begin_pass(hint);
-		while (refresh_next(tree, hint) && whole && hint->pass.cursor)
-			;
-		lath_reader_exit(tree->rcu);
-		if (!whole)
-			grow_if_due(tree, hint);
-	}
-	lath_spin_unlock(&tree->hint_lock);
+	if (!smp_load_acquire(&tree->hint_made)) /* pairs with allocate_table */
+		allocate_table(tree);
+	hint = smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
+	if (!hint)
+		return false;
+	missing = !capacity(hint) || capacity(hint) < READ_ONCE(hint->want);
+	while (capacity(hint) < wanted(tree, hint) && add_segment(tree, hint))
+		;
+	return missing && capacity(hint) >= READ_ONCE(hint->want);
 }
+
+/* ---- when ---- */
 
 void hint_maintain(struct tree *tree, bool may_allocate)
 {
-	lath_fingers.changes = 0;
+	u32 due = READ_ONCE(tree->hint_due);
+	struct hint *hint;
+
 	lath_call_enter();
-	if (may_allocate)
-		allocate_wanted(tree);
-	refresh(tree, false);
+	WRITE_ONCE(tree->hint_due, may_allocate ? 0 : due & HINT_ALLOCATE);
+	if (may_allocate && due & HINT_ALLOCATE && allocate(tree))
+		due |= HINT_MAKE;
+	if (due & HINT_MAKE && lath_spin_trylock(&tree->hint_lock)) {
+		hint = tree->hint_made;
+		if (hint && hint->segments) {
+			make_table(tree, hint);
+			if (hint->want > capacity(hint))
+				WRITE_ONCE(tree->hint_due, HINT_ALLOCATE);
+		}
+		lath_spin_unlock(&tree->hint_lock);
+	}
 	lath_call_exit();
 }
 
 void hint_build(struct tree *tree)
 {
-	unsigned int passes;
+	unsigned int tries;
 
 	hint_consider(tree);
-	if (!READ_ONCE(tree->hint_interval))
+	if (!smp_load_acquire(&tree->hint_made) && !READ_ONCE(tree->hint_due))
 		return;
-	for (passes = 0; passes < 2; passes++) { /* one counts, the other fills */
-		lath_call_enter();
-		allocate_wanted(tree);
-		refresh(tree, true);
-		lath_call_exit();
+	for (tries = 0; tries < 4; tries++) {
+		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
+		hint_maintain(tree, true);
+		if (!READ_ONCE(tree->hint_due)) /* there was room */
+			return;
 	}
 }
 
@@ -385,9 +586,14 @@ void hint_fini(struct tree *tree)
 void hint_consider(struct tree *tree)
 {
 	const struct pool *leaves = &tree->pool[POOL_LEAF];
+	const struct hint *hint = READ_ONCE(tree->hint_made);
+	u64 least = (u64)lath_hint_least * leaves->node_size;
 
-	if (!READ_ONCE(tree->hint_interval) && !tree->each && !tree->shared_allocator &&
-	    READ_ONCE(leaves->bytes) >= lath_hint_least * leaves->node_size)
-		WRITE_ONCE(tree->hint_interval, HINT_INTERVAL_FIRST);
+	if (tree->each || tree->shared_allocator || READ_ONCE(leaves->bytes) < least)
+		return;
+	if (!hint)
+		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
+	else if (capacity(hint) < wanted(tree, hint))
+		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_ALLOCATE);
 }
 #endif

@@ -2,20 +2,25 @@
 /*
  * hint.h - the hint table: from a key to its leaf without a descent.
  *
- * The table divides the range of the keys into equal steps, a flat learned index (Kraska et al.,
- * "The case for learned index structures", SIGMOD 2018) over the leaves. A slot says which leaf
- * covers its middle, where in the slot that leaf begins, and how dense its entries are, so that a
- * search prefetches the leaf's header and the pairs it will need at once: one miss for the slot,
- * one for the leaf. Like a finger, a slot is a hint: the leaf's memory stays a leaf's of this tree,
- * and its lockword and fence keys tell whether it is the right one. Where keys do not lie evenly,
- * most slots mislead, and the table is not used.
+ * The table divides the range of the keys into equal steps, and a step with many leaves again, as
+ * deep as their distribution asks for: a histogram tree (Crotty, "Hist-Tree: those who ignore it
+ * are doomed to learn", CIDR 2021) over the leaves' first keys. Where keys lie evenly a search
+ * reads one word of it; in clusters two or three. The word says which leaf covers the end of its
+ * step, where in the step that leaf begins, and how dense its entries are. So a search prefetches
+ * the leaf's header and the pairs it will need at once.
  *
- * Maintenance never blocks. A writer that changes a leaf's fence keys, or that reached the leaf it
- * now holds by a descent, updates the slots nearby (hint_publish). After every LATH_HINT_INTERVAL
- * changes that did not go by a finger, the thread that made them refreshes the slots of the leaves
- * below one level-1 node, in turn (hint_tick). The table takes 12 to 24 bytes per leaf, 1/70 of the
- * tree. Only calls that may allocate ask for its memory, with no lock held. Its memory stays until
- * the tree ends, so looking at it needs no read-side critical section.
+ * Like a finger, a word is a hint: the leaf's memory stays a leaf's of this tree, and its lockword
+ * and fence keys tell whether it is the right one. Splits and merges do not maintain the table. Who
+ * was led to a wrong leaf corrects the words near the key once it has found the right one
+ * (hint_learn). When the searches that were misled have cost as much as making the whole table anew
+ * takes, the next call makes it anew (hint_tick). So the table follows every kind of load, and in a
+ * tree that rests it is right.
+ *
+ * The table is made in place; until it is complete it is not used. A thread that began to use it
+ * before may read words of both, or write a word in a place that has another meaning now. That
+ * misleads later searches at worst: every word leads to a leaf or to words that exist. Only calls
+ * that may allocate get memory for it, with no lock held; the memory stays until the tree ends, so
+ * looking at it needs no read-side critical section.
  *
  * There is no table with LATH_NODE_EACH, in shared memory and in the kernel.
  */
@@ -25,23 +30,13 @@
 #include "index/hint/finger.h"
 #include "index/tree/descend.h"
 
-/* Changes between two maintenance steps. While there is no table yet, or it is new: 1/16 of
- * that. */
-#ifndef LATH_HINT_INTERVAL
-#define LATH_HINT_INTERVAL 1024
-#endif
-#define HINT_INTERVAL LATH_HINT_INTERVAL
-#define HINT_INTERVAL_FIRST (HINT_INTERVAL < 16 ? 1 : HINT_INTERVAL / 16)
-_Static_assert(HINT_INTERVAL < 65536, "fits tree->hint_interval");
-
 #ifdef __KERNEL__
 static inline const struct hint *hint_of(const struct tree *tree)
 {
 	return NULL;
 }
 
-static inline struct node *hint_find(const struct tree *tree, u64 key, u64 *lockword,
-				     enum intent intent)
+static inline struct node *hint_find(struct tree *tree, u64 key, u64 *lockword, enum intent intent)
 {
 	return NULL;
 }
@@ -55,11 +50,7 @@ static inline void hint_predict_all(const struct hint *hint, unsigned int n, con
 {
 }
 
-static inline void hint_publish(struct tree *tree, const struct node *leaf, u64 key)
-{
-}
-
-static inline void hint_count(struct tree *tree, unsigned int changes)
+static inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
 {
 }
 
@@ -85,108 +76,194 @@ static inline void hint_fini(struct tree *tree)
 }
 #else
 
-/* A position is a key's place in the table, in 1/2^HINT_PARTS of a slot. */
+/* Words are in segments: the first has 2^HINT_SEGMENT words, each further one as many as all before
+ * it. */
+#define HINT_SEGMENT 10
+#define HINT_SEGMENTS 22
+
+/*
+ * A block has a word for each of its steps of 2^shift keys; the first and the last word stand for
+ * all keys before and behind them. A word is either a leaf's or a block's:
+ *
+ *   leaf   bit 0: 0; then the leaf's address / 64; then the place in the step where the leaf
+ *begins, in 1/32 of a step, plus HINT_BEGIN; then its entries per 1/32 of a step, times
+ *	    2^HINT_DENSE
+ *   block  bit 0: 1; then the logarithm of its number of words; its shift; the number of its first
+ *	    word / 4; and how many of its steps lie in the word's own step before its second word
+ */
 #define HINT_PARTS 5
-/* A slot: the leaf's address / 64 in bits 0..41; then the position in the slot where the leaf
- * begins, plus HINT_BEGIN; then its entries per part of a slot, times 2^HINT_DENSE. */
-#define HINT_LEAF 42
+#define HINT_LEAF 41
 #define HINT_PART 11
 #define HINT_PART_MAX ((1u << HINT_PART) - 1)
 #define HINT_DENSE 7
 #define HINT_BEGIN (1 << (HINT_PART - 1))
 
-/* The table grows in segments: the first has 2^HINT_SEGMENT slots, each further one as many as all
- * before it. */
-#define HINT_SEGMENT 10
-#define HINT_SEGMENTS 20
-
-#define HINT_SAMPLES 256
+#define HINT_BLOCK_SHIFT 6
+#define HINT_BLOCK_FIRST 12
+#define HINT_BLOCK_SKIP 39
+#define HINT_SKIP_MAX ((1ull << (64 - HINT_BLOCK_SKIP)) - 1)
+/* Steps of the first block are at most so long, that a part of a step is easily told. */
+#define HINT_SHIFT_MAX 58
+/* Blocks on the way to a leaf, at most. */
+#define HINT_DEPTH 6
 
 struct hint {
-	u64 base;
-	u64 scale; /* position = (key - base) * scale >> (64 - HINT_PARTS) */
-	u64 slots; /* slots in use; their segments are allocated */
-	u64 fill;  /* tree->leaf_fill */
-	uintptr_t
-		segment[HINT_SEGMENTS]; /* where slot 0 would be if all slots followed each other */
+	/* the first block: */
+	u64 skip; /* the number of the step that word 1 stands for, counted from key 0 */
+	u64 last; /* the last word; their segments are allocated */
+	u64 shift;
+	uintptr_t segment[HINT_SEGMENTS]; /* where word 0 would be if all words followed each
+					     other */
 	/* written under tree->hint_lock */
-	u64 last;
+	u64 used;	     /* words, while the table is made */
+	u64 want;	     /* words that the table would have liked to have */
+	unsigned int leaves; /* when it was made */
 	unsigned int segments;
 	void *memory[HINT_SEGMENTS];
-	u64 want, want_first,
-		want_last; /* remap to so many slots over these keys once there is memory; 0: no */
-	struct hint_pass { /* what the current pass over all leaves has seen */
-		u64 cursor, leaves, hinted;
-		unsigned int samples, stride; /* the logarithm of the stride */
-		u64 sample[HINT_SAMPLES];
-	} pass;
 };
 
-/* The table, or NULL while it is not worth using. */
+/* The table, or NULL while there is none. */
 static __always_inline const struct hint *hint_of(const struct tree *tree)
 {
-	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c end_pass */
+	return smp_load_acquire(&tree->hint); /* pairs with the store in hint.c make_table */
 }
 
-static __always_inline u64 hint_position(const struct hint *hint, u64 key)
+/* Word i, or NULL if there is none. */
+static __always_inline u64 *hint_word(const struct hint *hint, u64 i)
 {
-	u64 base = READ_ONCE(hint->base), at = key > base ? key - base : 0;
-	u128 product = (u128)at * READ_ONCE(hint->scale);
+	/* pairs with the store in hint.c add_segment */
+	uintptr_t at = smp_load_acquire(&hint->segment[fls64(i >> HINT_SEGMENT)]);
 
-	if (unlikely((u64)(product >> 64) >> (63 - HINT_PARTS))) /* far behind the table */
-		return KEY_MAX >> 1;
-	return (u64)(product >> (64 - HINT_PARTS));
+	return likely(at) ? (u64 *)(at + i * sizeof(u64)) : NULL;
 }
 
-/* Slot i; i is below the number of slots. */
-static __always_inline u64 *hint_slot(const struct hint *hint, u64 i)
+/* A step of a block. */
+struct hint_step {
+	u64 i;		 /* its word */
+	u64 first, last; /* words of the block */
+	unsigned int shift;
+	bool within; /* the key is in the step; else before or behind all */
+};
+
+/* The step of the first block that key belongs to. */
+static __always_inline void hint_begin(const struct hint *hint, u64 key, struct hint_step *at)
 {
-	return (u64 *)(hint->segment[fls64(i >> HINT_SEGMENT)] + i * sizeof(u64));
+	u64 i;
+
+	at->shift = READ_ONCE(hint->shift) & 63;
+	at->first = 0;
+	at->last = READ_ONCE(hint->last);
+	i = (key >> at->shift) - READ_ONCE(hint->skip) + 1;
+	at->within = i - 1 < at->last - 1;
+	at->i = likely(at->within) ? i : (s64)i <= 0 ? 0 : at->last;
 }
 
-/* The estimated index of the entry at `part` of the slot. Negative: left of the leaf; above its
- * fill: right of it. */
-static __always_inline s64 hint_entry(u64 slot, s64 part)
+static __always_inline bool hint_is_block(u64 word)
 {
-	part += HINT_BEGIN - (s64)(slot >> HINT_LEAF & HINT_PART_MAX);
-	return part * (s64)(slot >> (HINT_LEAF + HINT_PART)) >> HINT_DENSE;
+	return word & 1;
 }
 
-/* Predict the leaf that covers key, and the address of the key's pair in it. Returns NULL if there
- * is no hint. */
-static __always_inline struct node *hint_predict(const struct hint *hint, u64 key,
-						 const char **pair)
+/* Go on to the block that the step's word leads to. */
+static __always_inline void hint_down(u64 word, u64 key, struct hint_step *at)
 {
-	u64 slots = smp_load_acquire(&hint->slots); /* pairs with the store in hint.c remap */
-	u64 at = hint_position(hint, key), i = at >> HINT_PARTS, slot;
-	s64 part = (s64)(at - (i << HINT_PARTS)), entry;
+	unsigned int shift = word >> HINT_BLOCK_SHIFT & 63;
+	u64 words = 1ull << (word >> 1 & 31), i;
+
+	i = ((key & lath_ones(at->shift)) >> shift) - (word >> HINT_BLOCK_SKIP) + 1;
+	at->shift = shift;
+	at->first = (word >> HINT_BLOCK_FIRST & lath_ones(HINT_BLOCK_SKIP - HINT_BLOCK_FIRST)) * 4;
+	at->last = at->first + words - 1;
+	at->within = i - 1 < words - 2;
+	at->i = at->first + (likely(at->within) ? i : (s64)i <= 0 ? 0 : words - 1);
+}
+
+/* Returns the word of key's last step, a leaf's; 0: none. */
+static __always_inline u64 hint_seek(const struct hint *hint, u64 key, struct hint_step *at)
+{
+	unsigned int depth;
+	const u64 *place;
+	u64 word;
+
+	hint_begin(hint, key, at);
+	for (depth = 0; depth <= HINT_DEPTH; depth++) {
+		place = hint_word(hint, at->i);
+		word = likely(place) ? READ_ONCE(*place) : 0;
+		if (likely(!hint_is_block(word)))
+			return word;
+		hint_down(word, key, at);
+	}
+	return 0;
+}
+
+/* The word of the leaf that covers the beginning of the step; 0: none. */
+static __always_inline u64 hint_before(const struct hint *hint, const struct hint_step *at)
+{
+	u64 i = at->i - 1, word;
+	unsigned int depth;
+	const u64 *place;
+
+	for (depth = 0; depth <= HINT_DEPTH; depth++) {
+		place = hint_word(hint, i);
+		word = likely(place) ? READ_ONCE(*place) : 0;
+		if (likely(!hint_is_block(word)))
+			return word;
+		i = (word >> HINT_BLOCK_FIRST & lath_ones(HINT_BLOCK_SKIP - HINT_BLOCK_FIRST)) * 4 +
+		    (1ull << (word >> 1 & 31)) - 1;
+	}
+	return 0;
+}
+
+/* The estimated index of the entry at `part` of the step. Negative: left of the leaf. */
+static __always_inline s64 hint_entry(u64 word, s64 part)
+{
+	part += HINT_BEGIN - (s64)(word >> (HINT_LEAF + 1) & HINT_PART_MAX);
+	return part * (s64)(word >> (HINT_LEAF + 1 + HINT_PART)) >> HINT_DENSE;
+}
+
+static __always_inline struct node *hint_leaf(u64 word)
+{
+	return (struct node *)(uintptr_t)((word & (lath_ones(HINT_LEAF) << 1)) << 5);
+}
+
+/* The leaf that covers key and the address of the key's pair in it, as a word tells; NULL: it tells
+ * nothing. */
+static __always_inline struct node *hint_read(const struct hint *hint, u64 word, u64 key,
+					      const struct hint_step *at, const char **pair)
+{
+	s64 part = (s64)(key << HINT_PARTS >> at->shift & lath_ones(HINT_PARTS));
+	s64 entry = hint_entry(word, part);
 	struct node *leaf;
 
-	if (unlikely(i >= slots))
-		return NULL;
-	slot = READ_ONCE(*hint_slot(hint, i));
-	entry = hint_entry(slot, part);
-	/* the boundary of two leaves lies in this slot, and the key belongs to the other one */
-	if (unlikely((u64)entry > hint->fill)) {
-		bool left = entry < 0;
-
-		i += left ? -1ull : 1;
-		if (unlikely(i >= slots))
-			return NULL;
-		slot = READ_ONCE(*hint_slot(hint, i));
-		entry = hint_entry(slot, part + (left ? 1 : -1) * (1 << HINT_PARTS));
+	if (unlikely((u64)entry >= NODE_CAP)) {
+		if (entry < 0 && at->i > at->first) { /* the leaf begins behind the key */
+			word = hint_before(hint, at);
+			entry = hint_entry(word, part + (1 << HINT_PARTS));
+		}
 		entry = max(entry, (s64)0);
 		entry = min(entry, (s64)NODE_CAP - 1);
 	}
-	leaf = (struct node *)(uintptr_t)((slot & ((1ull << HINT_LEAF) - 1)) << 6);
-	if (unlikely(!leaf))
-		return NULL;
+	leaf = hint_leaf(word);
 	*pair = (const char *)&leaf->pair[entry];
 	return leaf;
 }
 
-/* Returns the leaf that covers key, by the table, with its lockword; NULL: the caller descends. */
-static __always_inline struct node *hint_find(const struct tree *tree, u64 key, u64 *lockword,
+/* The leaf that probably covers key and the address of the key's pair in it, or NULL. */
+static __always_inline struct node *hint_predict(const struct hint *hint, u64 key,
+						 const char **pair)
+{
+	struct hint_step at;
+	u64 word = hint_seek(hint, key, &at);
+
+	return hint_read(hint, word, key, &at, pair);
+}
+
+/* The table led to `leaf`, which does not cover key. Move right if the right one is near: returns
+ * as hint_find. */
+struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword);
+
+/* Returns the leaf that covers key, by the table, with its lockword; NULL: the caller descends, and
+ * then calls hint_missed(). */
+static __always_inline struct node *hint_find(struct tree *tree, u64 key, u64 *lockword,
 					      enum intent intent)
 {
 	const struct hint *hint = hint_of(tree);
@@ -199,7 +276,9 @@ static __always_inline struct node *hint_find(const struct tree *tree, u64 key, 
 	if (unlikely(!leaf))
 		return NULL;
 	prefetch_leaf(leaf, pair, intent);
-	return leaf_check(leaf, key, lockword);
+	if (likely(node_holds(leaf, key, lockword)))
+		return leaf;
+	return hint_find_near(tree, key, leaf, lockword);
 }
 
 /* An insert of key will come soon: prefetch what it needs. */
@@ -216,67 +295,82 @@ static inline void hint_prefetch(const struct tree *tree, u64 key)
 		prefetch_leaf(leaf, pair, FOR_INSERT);
 }
 
-/* Predict the leaves of n keys, `stride` bytes apart, and prefetch their headers and heads. The
- * caller checks them (leaf_check). NULL: no hint for this key. */
+/* Predict the leaves of n <= HINT_GROUP keys, `stride` bytes apart, and prefetch their headers and
+ * heads. The caller checks them (leaf_check). NULL: no hint for this key. */
+#define HINT_GROUP 64
 static __always_inline void hint_predict_all(const struct hint *hint, unsigned int n,
 					     const u64 *key, size_t stride, struct node **leaf)
 {
-	u64 slots = smp_load_acquire(&hint->slots); /* pairs with the store in hint.c remap */
-	unsigned int i;
+	struct hint_step at[HINT_GROUP];
+	u64 open = lath_ones(n);
+	unsigned int i, depth;
 
 	for (i = 0; i < n; i++) {
-		u64 at = hint_position(hint, *(const u64 *)((const char *)key + i * stride));
-
-		prefetch((const char *)hint_slot(hint, min(at >> HINT_PARTS, slots - 1)));
+		hint_begin(hint, *(const u64 *)((const char *)key + i * stride), &at[i]);
+		prefetch((const char *)hint_word(hint, at[i].i));
+		leaf[i] = NULL;
 	}
-	for (i = 0; i < n; i++) {
-		const char *pair;
+	for (depth = 0; open && depth <= HINT_DEPTH; depth++) {
+		u64 now = open;
 
-		leaf[i] = hint_predict(hint, *(const u64 *)((const char *)key + i * stride), &pair);
-		if (unlikely(!leaf[i]))
-			continue;
-		prefetch((const char *)leaf[i]);
-		prefetch((const char *)leaf[i] + 64);
+		for (; now; now &= now - 1) {
+			u64 word, k;
+			const u64 *place;
+			const char *pair;
+
+			i = (unsigned int)__ffs64(now);
+			k = *(const u64 *)((const char *)key + i * stride);
+			place = hint_word(hint, at[i].i);
+			word = likely(place) ? READ_ONCE(*place) : 0;
+			if (hint_is_block(word)) {
+				hint_down(word, k, &at[i]);
+				prefetch((const char *)hint_word(hint, at[i].i));
+				continue;
+			}
+			open &= ~(1ull << i);
+			leaf[i] = hint_read(hint, word, k, &at[i], &pair);
+			prefetch((const char *)leaf[i]);
+			prefetch((const char *)leaf[i] + 64);
+		}
 	}
 }
 
-/* Do one maintenance step, if no other thread does. May allocate: no lock is held and the caller
- * may allocate. */
+/* The table misled a search for key, whose leaf, with these fence keys, was found otherwise. Count
+ * it, and correct the words near key. */
+void hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last);
+
+/* A search found the leaf by a descent, not by the table. */
+static __always_inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
+{
+	u64 low, last;
+
+	if (!READ_ONCE(tree->hint_limit))
+		return;
+	low = READ_ONCE(leaf->low);
+	last = READ_ONCE(leaf->last);
+	if (node_valid(leaf, lockword))
+		hint_learn(tree, key, leaf, low, last);
+}
+
+/* Values of tree->hint_due: what the next call shall do. */
+enum { HINT_MAKE = 1, HINT_ALLOCATE = 2 };
+
+/* Do what is due. May allocate: no lock is held and the caller may allocate. */
 void hint_maintain(struct tree *tree, bool may_allocate);
-void hint_publish_near(struct tree *tree, const struct node *leaf, u64 key);
 /* The tree has grown: is it large enough to have a table? No lock held. */
 void hint_consider(struct tree *tree);
-/* Build the whole table at once. Allocates; no lock held. Concurrent calls of other threads are
- * allowed. */
+/* Make the table now. Allocates; no lock held. Concurrent calls of other threads are allowed. */
 void hint_build(struct tree *tree);
 /* Bytes of memory the table takes. */
 u64 hint_bytes(const struct tree *tree);
 void hint_fini(struct tree *tree);
 
-/* Update the slots near key for a locked leaf: its fence keys changed, or the table did not lead to
- * it for key. */
-static inline void hint_publish(struct tree *tree, const struct node *leaf, u64 key)
+/* Maintain the table if that is due. No lock held. */
+static __always_inline void hint_tick(struct tree *tree, bool may_allocate)
 {
-	if (hint_of(tree))
-		hint_publish_near(tree, leaf, key);
-}
-
-/* Count changes that this thread makes without a finger. */
-static inline void hint_count(struct tree *tree, unsigned int changes)
-{
-	if (READ_ONCE(tree->hint_interval))
-		lath_fingers.changes += changes;
-}
-
-/* Maintain the table if enough changes were counted. No lock held. */
-static inline void hint_tick(struct tree *tree, bool may_allocate)
-{
-	if (unlikely(lath_fingers.changes >= HINT_INTERVAL_FIRST)) {
-		unsigned int interval = READ_ONCE(tree->hint_interval);
-
-		if (interval && lath_fingers.changes >= interval)
-			hint_maintain(tree, may_allocate);
-	}
+	if (unlikely(READ_ONCE(tree->hint_due) &
+		     (may_allocate ? HINT_MAKE | HINT_ALLOCATE : HINT_MAKE)))
+		hint_maintain(tree, may_allocate);
 }
 
 /* Leaves from which on a tree has a table: what fits the caches is descended as fast. Tests set it

@@ -33,7 +33,7 @@ static struct lengths *lengths_of(struct tree *tree)
 /* A thread has one pair of fingers. Calls for the second index leave it to the tree. */
 static void restore_fingers(struct fingers kept)
 {
-	kept.changes = lath_fingers.changes;
+	kept.misses = lath_fingers.misses;
 	lath_fingers = kept;
 }
 

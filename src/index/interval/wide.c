@@ -51,13 +51,12 @@ void wide_prefetch(struct tree *tree, const struct wide_query *query)
 void wide_prefetch_hint(struct tree *tree, u64 key)
 {
 	const struct hint *hint = hint_of(tree);
-	u64 slots, at;
+	struct hint_step at;
 
 	if (!hint)
 		return;
-	slots = smp_load_acquire(&hint->slots); /* pairs with the store in hint.c remap */
-	at = hint_position(hint, key) >> HINT_PARTS;
-	prefetch((const char *)hint_slot(hint, min(at, slots - 1)));
+	hint_begin(hint, key, &at);
+	prefetch((const char *)hint_word(hint, at.i));
 }
 
 /* Prefetch the words of the entries about this one. */

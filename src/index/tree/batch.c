@@ -93,9 +93,14 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 		descend_all(tree, n, key, stride, leaf);
 	for (i = 0; i < n; i++) {
 		u64 k = key_at(key, stride, i);
+		struct node *predicted = leaf[i];
 
-		leaf[i] = check_leaf(leaf[i], k, &lockword[i]);
-		if (unlikely(!leaf[i]) && hint && m < DESCENT_GROUP) {
+		leaf[i] = check_leaf(predicted, k, &lockword[i]);
+		if (likely(leaf[i] == predicted) && likely(predicted))
+			continue;
+		if (leaf[i]) {
+			hint_missed(tree, k, leaf[i], lockword[i]);
+		} else if (hint && m < DESCENT_GROUP) {
 			missed[m] = k;
 			who[m++] = (u8)i;
 		}
@@ -103,8 +108,11 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 	if (!m)
 		return;
 	descend_all(tree, m, missed, sizeof(*missed), arrived);
-	for (i = 0; i < m; i++)
+	for (i = 0; i < m; i++) {
 		leaf[who[i]] = check_leaf(arrived[i], missed[i], &lockword[who[i]]);
+		if (likely(leaf[who[i]]))
+			hint_missed(tree, missed[i], leaf[who[i]], lockword[who[i]]);
+	}
 }
 
 /* ---- lookups ---- */
@@ -221,6 +229,7 @@ static __always_inline size_t lookup_batch(struct tree *tree, size_t n, const u6
 	size_t hits = 0, i;
 	unsigned int m;
 
+	hint_tick(tree, false);
 	for (i = 0; i < n; i += m) {
 		m = group_size(tree, n - i);
 		section_enter(tree);
@@ -307,7 +316,6 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 		}
 		section_exit(tree);
 		lath_call_exit();
-		hint_count(tree, m);
 		hint_tick(tree, true);
 	}
 	return done;
@@ -353,7 +361,6 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 		}
 		section_exit(tree);
 		lath_call_exit();
-		hint_count(tree, m);
 		hint_tick(tree, false);
 	}
 	return done;

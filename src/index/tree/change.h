@@ -2,10 +2,10 @@
 /*
  * change.h - what the tree tells its subscribers of a change: the only place where it knows them.
  *
- * Subscribers keep something about nodes that the tree itself does not need: the hint table, which
- * leaf is at which key (hint/hint.h); the gap summaries, how much free space there is below each
- * node (holes/gap.h). Everything is inlined; a tree without summaries and without a table pays two
- * predictable branches.
+ * Subscribers keep something about nodes that the tree itself does not need: the gap summaries, how
+ * much free space there is below each node (holes/gap.h). Everything is inlined; a tree without
+ * summaries pays two predictable branches. The hint table (hint/hint.h) is maintained by searches
+ * and wants to know only that the tree has grown.
  *
  *   change_begin      before anything is unlocked that a subscriber must still be told of
  *   change_node       a node's fence keys or its free space changed, or it is new. The node is
@@ -22,6 +22,7 @@
  *                     section. `anew`: an inner node was measured while an entry of it was
  *                     unknown, so that its summary has to be measured again
  *   change_end        everything has been told
+ *   change_grown      the tree has a leaf more. No lock held
  *
  * Between change_begin and change_end a summary above the changed nodes may promise too little;
  * searches that depend on summaries count the changes in flight (gap_begun, gap_ended).
@@ -47,12 +48,15 @@ static inline void change_end(struct tree *tree)
 	gap_change_end(tree);
 }
 
+static inline void change_grown(struct tree *tree)
+{
+	hint_consider(tree);
+}
+
 static inline void change_node(struct tree *tree, struct node *node)
 {
 	LATH_ASSERT(node_is_locked(node));
 	gap_recompute(tree, node);
-	if (!node_level(node))
-		hint_publish(tree, node, READ_ONCE(node->low));
 }
 
 static inline void change_child(struct tree *tree, struct node *inner, unsigned int i)

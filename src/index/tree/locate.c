@@ -10,8 +10,10 @@ static __always_inline struct node *find(struct tree *tree, u64 key, enum intent
 {
 	struct node *leaf = hint_find(tree, key, lockword, intent);
 
-	if (unlikely(!leaf))
+	if (unlikely(!leaf)) {
 		leaf = descend(tree, key, lockword, intent);
+		hint_missed(tree, key, leaf, *lockword);
+	}
 	finger_set(tree, leaf);
 	return leaf;
 }
@@ -19,9 +21,10 @@ static __always_inline struct node *find(struct tree *tree, u64 key, enum intent
 struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
 {
 	/* each intent has a descent of its own, with nothing to decide on the way */
-	if (intent == FOR_READ)
+	if (intent == FOR_READ) {
+		hint_tick(tree, false);
 		return find(tree, key, FOR_READ, lockword);
-	hint_count(tree, 1);
+	}
 	if (intent == FOR_ERASE)
 		return find(tree, key, FOR_ERASE, lockword);
 	return find(tree, key, FOR_INSERT, lockword);
@@ -30,20 +33,17 @@ struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *loc
 static __always_inline struct node *find_locked(struct tree *tree, u64 key, enum intent intent)
 {
 	struct node *leaf;
-	bool hinted;
 	u64 lockword;
 
-	hint_count(tree, 1);
 	section_enter(tree);
 	do {
 		leaf = hint_find(tree, key, &lockword, intent);
-		hinted = leaf;
-		if (!hinted)
+		if (!leaf) {
 			leaf = descend(tree, key, &lockword, intent);
+			hint_missed(tree, key, leaf, lockword);
+		}
 	} while (!node_trylock(leaf, lockword));
 	section_exit(tree); /* a locked leaf is not retired */
-	if (!hinted)
-		hint_publish(tree, leaf, key);
 	finger_set(tree, leaf);
 	return leaf;
 }

@@ -190,7 +190,7 @@ static void publish_group(struct tree *tree, struct group *group, struct node *f
 	lath_delay("leaves changed, separators not yet posted");
 	if (fresh) {
 		lath_fetch_add(&tree->splits, 1);
-		hint_consider(tree);
+		change_grown(tree);
 	}
 }
 

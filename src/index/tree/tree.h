@@ -75,25 +75,24 @@ struct tree {
 	/* read by every call; written when a root is added */
 	struct node *root;
 	bool ranges;
-	bool each;	   /* LATH_NODE_EACH: one allocation per node */
-	bool huge;	   /* LATH_HUGE_PAGES */
-	bool small;	   /* LATH_SMALL_PAGES */
-	bool holes;	   /* LATH_HOLES: nodes have summaries of the free space below them */
-	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
-	bool gapped;	   /* LATH_GAPPED */
-	u8 leaf_fill;	   /* positions that an average leaf uses, to predict where a key is */
-	u8 leaf_side;	   /* words per entry of the side column of leaves: 1, or 0 with points */
-	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or SIDE_WORDS */
-	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the
-			      tree is small */
-	u64 id;		   /* never used again: a thread's fingers recognise their tree by it */
+	bool each;     /* LATH_NODE_EACH: one allocation per node */
+	bool huge;     /* LATH_HUGE_PAGES */
+	bool small;    /* LATH_SMALL_PAGES */
+	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
+	bool retired;  /* a node was handed to reclamation: wait for it at the end */
+	bool gapped;   /* LATH_GAPPED */
+	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
+	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
+	u8 inner_side; /* words per entry of the side column of inner nodes: 0 or SIDE_WORDS */
+	u8 hint_due;   /* what the next call shall do for the hint table (hint_tick) */
+	u64 id;	       /* never used again: a thread's fingers recognise their tree by it */
 	const struct lath_rcu *rcu;
 	struct fingers __percpu *fingers; /* in the kernel only (hint/finger.h) */
 	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
 	const struct lath_allocator
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
 	struct stripe *stripe;	   /* GAP_STRIPES of them with LATH_HOLES, else NULL */
-	struct hint *hint;	   /* the hint table while it is worth using, else NULL */
+	struct hint *hint;	   /* the hint table, or NULL */
 	struct lengths *lengths;   /* the free runs by length (holes/lengths.h), or NULL */
 
 	/* written on splits and merges */
@@ -102,6 +101,8 @@ struct tree {
 #ifndef __KERNEL__
 	struct hint *hint_made; /* the hint table, in use or not; written once */
 	struct lath_spinlock hint_lock;
+	u64 hint_misses; /* searches that it misled since it was made */
+	u64 hint_limit;	 /* so many, and it is made anew; 0: there never was a table */
 #endif
 	u64 sparse_turn;
 	u64 sparse[SPARSE_RING];
