@@ -203,9 +203,9 @@ def hint():
     c.text(20, 250, "A word leads to the leaf that covers the end of its step, or to a block. The first and the last word of a block stand\n"
            "for what lies before and behind it.", SMALL)
     c.text(20, 296, "The word of a leaf: 64 bits", "title")
-    c.cells(40, 310, 34, [(190, "entries per part: 11 bits", "box", SMALL), (190, "begin: 11 bits", "box", SMALL),
+    c.cells(40, 310, 34, [(170, "entries per part: 8 bits", "box", SMALL), (210, "begin: 14 bits", "box", SMALL),
                           (260, "address of the leaf / 64: 41 bits", "amber", SMALL), (40, "0", "box", CODE)])
-    c.text(40, 368, "begin: where in the step the leaf begins, in 1/32 of a step.  Entry of a key = (its part - begin) x entries per part.\n"
+    c.text(40, 368, "begin: where in the step the leaf begins, in 1/256 of a step.  Entry of a key = (its part - begin) x entries per part.\n"
            "Below 0: the leaf of the word before covers it. The prediction decides what is prefetched; the leaf's lockword and\n"
            "fence keys decide whether it is the right one.", SMALL)
     return c

@@ -22,10 +22,12 @@ unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
 #define BLOCK_STEPS 2
 /* The first block has at least half as many steps, if keys lie far apart; and 1/MARGIN more behind
  * the last leaf, for keys that will come there. */
-#define ROOT_LEAST 64
+#define ROOT_LEAST 512
 #define MARGIN 8
 /* The table is made anew after 1/MISSES_PER_LEAF misled searches per leaf. */
 #define MISSES_PER_LEAF 2
+/* With too little memory they have fewer steps: at least 1/2^COARSE_MOST. */
+#define COARSE_MOST 2
 /* Words that one correction writes on each side. */
 #define WORDS_NEAR 8
 /* Moves to the right from the leaf that the table leads to, before the search begins at the root.
@@ -52,7 +54,7 @@ struct leaf_at {
 	const struct node *leaf;
 };
 
-/* `keys` keys in 1/32 of a step of 2^shift keys. */
+/* `keys` keys in 1/256 of a step of 2^shift keys. */
 static u64 parts(u64 keys, unsigned int shift)
 {
 	keys = min(keys, 1ull << HINT_SHIFT_MAX);
@@ -74,7 +76,7 @@ static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, u
 	begin = max(begin, (s64)-HINT_BEGIN) + HINT_BEGIN;
 	begin = min(begin, (s64)HINT_PART_MAX);
 	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) + 1);
-	dense = min(dense, (u64)HINT_PART_MAX);
+	dense = min(dense, (u64)HINT_DENSE_MAX);
 	dense = max(dense, (u64)1);
 	return (u64)(uintptr_t)f->leaf >> 6 << 1 | (u64)begin << (HINT_LEAF + 1) |
 	       dense << (HINT_LEAF + 1 + HINT_PART);
@@ -259,9 +261,10 @@ struct making {
 	const struct tree *tree;
 	struct hint *hint;
 	struct walk w;
-	struct leaf_at f; /* the current leaf */
-	bool more;	  /* there is one behind it */
-	u64 left;	  /* words there are */
+	struct leaf_at f;    /* the current leaf */
+	bool more;	     /* there is one behind it */
+	u64 left;	     /* words there are */
+	unsigned int coarse; /* blocks have 1/2^coarse of the steps they should */
 };
 
 static void next_leaf(struct making *m)
@@ -299,7 +302,7 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 	low &= in;
 	high &= in;
 	b->shift = 0;
-	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS ||
+	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS >> m->coarse ||
 	       low >> b->shift > HINT_SKIP_MAX)
 		b->shift++;
 	words = (high >> b->shift) - (low >> b->shift) + 3;
@@ -377,7 +380,7 @@ static void fill(struct making *m, const struct block *b, struct leaf_at before,
  * `high`. */
 static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 {
-	u64 most = max(leaves * ROOT_STEPS, (u64)ROOT_LEAST), steps, words;
+	u64 most = max(leaves * ROOT_STEPS >> m->coarse, (u64)ROOT_LEAST), steps, words;
 	struct block b = { .first = 0, .shift = 0 };
 
 	while ((high >> b.shift) - (low >> b.shift) >= most)
@@ -398,9 +401,11 @@ static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 
 /* Returns false if there is only one leaf, or the walk met a change. In a read-side critical
  * section. */
-static bool make_words(struct tree *tree, struct hint *hint)
+static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse)
 {
-	struct making m = { .tree = tree, .hint = hint, .left = capacity(hint), .more = true };
+	struct making m = {
+		.tree = tree, .hint = hint, .left = capacity(hint), .coarse = coarse, .more = true
+	};
 	struct node *last;
 	struct leaf_at before;
 	struct block b;
@@ -426,14 +431,23 @@ static bool make_words(struct tree *tree, struct hint *hint)
 	return true;
 }
 
+/* Make the table; with coarser blocks if there is no room. */
 static void make_table(struct tree *tree, struct hint *hint)
 {
+	u64 want = 0;
+	unsigned int coarse;
 	bool made;
 
 	WRITE_ONCE(tree->hint, NULL);
 	lath_reader_enter(tree->rcu);
-	made = make_words(tree, hint);
+	for (coarse = 0; coarse <= COARSE_MOST; coarse++) {
+		made = make_words(tree, hint, coarse);
+		want = max(want, hint->want);
+		if (!made || hint->want <= capacity(hint))
+			break;
+	}
 	lath_reader_exit(tree->rcu);
+	hint->want = want;
 	if (made)
 		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
 	WRITE_ONCE(tree->hint_misses, 0);

@@ -50,6 +50,12 @@ static inline void hint_predict_all(const struct hint *hint, unsigned int n, con
 {
 }
 
+static inline struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf,
+					  u64 *lockword)
+{
+	return NULL;
+}
+
 static inline void hint_missed(struct tree *tree, u64 key, struct node *leaf, u64 lockword)
 {
 }
@@ -86,16 +92,17 @@ static inline void hint_fini(struct tree *tree)
  * all keys before and behind them. A word is either a leaf's or a block's:
  *
  *   leaf   bit 0: 0; then the leaf's address / 64; then the place in the step where the leaf
- *begins, in 1/32 of a step, plus HINT_BEGIN; then its entries per 1/32 of a step, times
+ *begins, in 1/256 of a step, plus HINT_BEGIN; then its entries per 1/256 of a step, times
  *	    2^HINT_DENSE
  *   block  bit 0: 1; then the logarithm of its number of words; its shift; the number of its first
  *	    word / 4; and how many of its steps lie in the word's own step before its second word
  */
-#define HINT_PARTS 5
+#define HINT_PARTS 8
 #define HINT_LEAF 41
-#define HINT_PART 11
+#define HINT_PART 14
 #define HINT_PART_MAX ((1u << HINT_PART) - 1)
-#define HINT_DENSE 7
+#define HINT_DENSE_MAX ((1u << (63 - HINT_LEAF - HINT_PART)) - 1)
+#define HINT_DENSE 9
 #define HINT_BEGIN (1 << (HINT_PART - 1))
 
 #define HINT_BLOCK_SHIFT 6
@@ -103,7 +110,7 @@ static inline void hint_fini(struct tree *tree)
 #define HINT_BLOCK_SKIP 39
 #define HINT_SKIP_MAX ((1ull << (64 - HINT_BLOCK_SKIP)) - 1)
 /* Steps of the first block are at most so long, that a part of a step is easily told. */
-#define HINT_SHIFT_MAX 58
+#define HINT_SHIFT_MAX 55
 /* Blocks on the way to a leaf, at most. */
 #define HINT_DEPTH 6
 

@@ -69,11 +69,45 @@ static __always_inline void descend_all(struct tree *tree, unsigned int n, const
 		step_down(n, key, stride, level, leaf);
 }
 
-/* A predicted leaf, or where a descent arrived: as leaf_check, but it may be NULL or an inner
- * node. */
+/* Where a descent arrived: as leaf_check, but it may be NULL or an inner node. */
 static __always_inline struct node *check_leaf(struct node *leaf, u64 key, u64 *lockword)
 {
 	return likely(leaf) && likely(!node_level(leaf)) ? leaf_check(leaf, key, lockword) : NULL;
+}
+
+static __always_inline void descend_and_check(struct tree *tree, unsigned int n, const u64 *key,
+					      size_t stride, struct node **leaf, u64 *lockword)
+{
+	unsigned int i;
+
+	descend_all(tree, n, key, stride, leaf);
+	for (i = 0; i < n; i++)
+		leaf[i] = check_leaf(leaf[i], key_at(key, stride, i), &lockword[i]);
+}
+
+/* Descend for those keys whose leaves are not known, some of them. */
+static void descend_for_missed(struct tree *tree, unsigned int n, const u64 *key, size_t stride,
+			       struct node **leaf, u64 *lockword)
+{
+	struct node *found[DESCENT_GROUP];
+	u64 missed[DESCENT_GROUP], word[DESCENT_GROUP];
+	u8 who[DESCENT_GROUP];
+	unsigned int i, m = 0;
+
+	for (i = 0; i < n && m < DESCENT_GROUP; i++) {
+		if (leaf[i])
+			continue;
+		missed[m] = key_at(key, stride, i);
+		who[m++] = (u8)i;
+	}
+	descend_and_check(tree, m, missed, sizeof(*missed), found, word);
+	for (i = 0; i < m; i++) {
+		if (unlikely(!found[i]))
+			continue;
+		leaf[who[i]] = found[i];
+		lockword[who[i]] = word[i];
+		hint_missed(tree, missed[i], found[i], word[i]);
+	}
 }
 
 /* The leaves that cover n <= BATCH_GROUP keys, with their lockwords then. NULL: the caller locates
@@ -82,37 +116,24 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 				       size_t stride, struct node **leaf, u64 *lockword)
 {
 	const struct hint *hint = hint_of(tree);
-	struct node *arrived[DESCENT_GROUP];
-	u64 missed[DESCENT_GROUP];
-	unsigned int i, m = 0;
-	u8 who[DESCENT_GROUP];
+	unsigned int i, missed = 0;
 
-	if (hint)
-		hint_predict_all(hint, n, key, stride, leaf);
-	else
-		descend_all(tree, n, key, stride, leaf);
+	if (!hint) {
+		descend_and_check(tree, n, key, stride, leaf, lockword);
+		return;
+	}
+	hint_predict_all(hint, n, key, stride, leaf);
 	for (i = 0; i < n; i++) {
 		u64 k = key_at(key, stride, i);
-		struct node *predicted = leaf[i];
 
-		leaf[i] = check_leaf(predicted, k, &lockword[i]);
-		if (likely(leaf[i] == predicted) && likely(predicted))
+		if (likely(leaf[i]) && likely(node_holds(leaf[i], k, &lockword[i])))
 			continue;
-		if (leaf[i]) {
-			hint_missed(tree, k, leaf[i], lockword[i]);
-		} else if (hint && m < DESCENT_GROUP) {
-			missed[m] = k;
-			who[m++] = (u8)i;
-		}
+		if (leaf[i])
+			leaf[i] = hint_find_near(tree, k, leaf[i], &lockword[i]);
+		missed += !leaf[i];
 	}
-	if (!m)
-		return;
-	descend_all(tree, m, missed, sizeof(*missed), arrived);
-	for (i = 0; i < m; i++) {
-		leaf[who[i]] = check_leaf(arrived[i], missed[i], &lockword[who[i]]);
-		if (likely(leaf[who[i]]))
-			hint_missed(tree, missed[i], leaf[who[i]], lockword[who[i]]);
-	}
+	if (unlikely(missed))
+		descend_for_missed(tree, n, key, stride, leaf, lockword);
 }
 
 /* ---- lookups ---- */
