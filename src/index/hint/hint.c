@@ -567,7 +567,7 @@ void hint_build(struct tree *tree)
 	unsigned int tries;
 
 	hint_consider(tree);
-	if (!smp_load_acquire(&tree->hint_made) && !READ_ONCE(tree->hint_due))
+	if (!READ_ONCE(tree->hint_made) && !READ_ONCE(tree->hint_due))
 		return;
 	for (tries = 0; tries < 4; tries++) {
 		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
