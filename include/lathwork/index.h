@@ -62,9 +62,9 @@
  * split and store_range.
  *
  * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
- * ascending ones 100 %. A descent touches three cache lines per level. Above about 50,000 keys (user
- * space only) a hint table of 1/4 to 1/2 byte per item, in clusters up to 1, replaces it by two or
- * three cache misses. No random numbers are used: the same calls build the same index.
+ * ascending ones 100 %. A descent touches three cache lines per level. Above about 50,000 keys
+ * (user space only) a hint table of 1/4 to 1/2 byte per item, in clusters up to 1, replaces it by
+ * two or three cache misses. No random numbers are used: the same calls build the same index.
  *
  * Not for: keys longer than 64 bits, overlapping items, or a set so small that an array does. If
  * order does not matter, a hash table finds single keys faster.

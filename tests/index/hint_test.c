@@ -69,8 +69,8 @@ static struct tree *fill(struct lath_index *list, const struct lath_config *conf
 	return tree_of(list);
 }
 
-/* How many of the keys of [first, last) it leads to their leaves at once. It never says anything but
- * what a descent finds. */
+/* How many of the keys of [first, last) it leads to their leaves at once. It never says anything
+ * but what a descent finds. */
 static unsigned int known(struct tree *list, u64 (*key)(u64), unsigned int first, unsigned int last)
 {
 	unsigned int i, count = 0;
@@ -201,7 +201,8 @@ static void misled(void)
 	hint_build(list);
 	words = list->hint_made->used;
 	for (i = 0; i < words; i++) {
-		u64 *one = hint_word(list->hint, i), *other = hint_word(list->hint, mixed(i) % words);
+		u64 *one = hint_word(list->hint, i),
+		    *other = hint_word(list->hint, mixed(i) % words);
 		u64 word = *one;
 
 		*one = *other;
