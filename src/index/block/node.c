@@ -149,7 +149,7 @@ static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 
 		node_side_unknown(node, i);
 }
 
-/* Heads from `used` on; in an empty inner node these bytes make its pivots KEY_MAX. */
+/* Heads from `used` on; in an empty node these bytes make its pivots KEY_MAX. */
 static void pad_heads(struct node *node)
 {
 	unsigned int n = node->used;
@@ -170,7 +170,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->live, 0);
 	WRITE_ONCE(node->base, low);
 	WRITE_ONCE(node->level, (u16)level);
-	WRITE_ONCE(node->shift, (u8)shift);
+	WRITE_ONCE(node->shift, level ? NODE_PIVOTED : (u8)shift);
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
 	WRITE_ONCE(node->at, (u8)-1);
@@ -232,16 +232,53 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 	return (long)fls64(live & lath_ones(i)) - 1;
 }
 
-/* Compute all heads for this scale. */
+struct lath_match node_match_by_pivots(const struct node *node, u64 key)
+{
+	unsigned int n = lath_inner_floor(node->pivot, NODE_CAP, key), from;
+	unsigned int used = READ_ONCE(node->used);
+
+	n = min(n, used); /* keys behind those in use are old */
+	for (from = n; from && node_key(node, from - 1) == key; from--)
+		;
+	return (struct lath_match){ lath_ones(from), lath_ones(n) & ~lath_ones(from) };
+}
+
+long node_floor_by_pivots(const struct node *node, u64 key)
+{
+	unsigned int n = lath_inner_floor(node->pivot, NODE_CAP, key);
+
+	return (long)fls64(READ_ONCE(node->live) & lath_ones(n)) - 1;
+}
+
+/* Compute the pivots from the group of entry `from` on. Whoever moved entries has moved the bytes of
+ * these pivots, as if they were heads. */
+static void set_pivots(struct node *node, unsigned int from)
+{
+	unsigned int k;
+
+	for (k = from / PIVOT_GROUP; k < PIVOTS; k++)
+		WRITE_ONCE(node->pivot[k], k * PIVOT_GROUP < node->used
+						   ? node_key(node, k * PIVOT_GROUP)
+						   : KEY_MAX);
+}
+
+/* Compute all heads for this scale; or the pivots, if too many heads are equal. */
 static void node_scale(struct node *node, u64 base, unsigned int shift)
 {
-	unsigned int n = node->used, i;
+	unsigned int n = node->used, i, equal = 0;
 	u8 head[64];
 
+	for (i = 0; i < n; i++) {
+		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
+		equal += i && head[i] == head[i - 1];
+	}
+	if (equal > n / 2) {
+		WRITE_ONCE(node->shift, NODE_PIVOTED);
+		set_pivots(node, 0);
+		return;
+	}
 	WRITE_ONCE(node->base, base);
 	WRITE_ONCE(node->shift, (u8)shift);
-	for (i = 0; i < n; i++)
-		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
 	memset(head + n, 255, 64 - n);
 	move_heads(node->head, head, 64);
 }
@@ -254,20 +291,10 @@ static void scale_to(struct node *node, u64 first, u64 last)
 	node_scale(node, first, bits > 8 ? bits - 8 : 0);
 }
 
-static void set_pivots(struct node *inner)
-{
-	unsigned int k;
-
-	for (k = 0; k < PIVOTS; k++)
-		WRITE_ONCE(inner->pivot[k], k * PIVOT_GROUP < inner->used
-						    ? node_key(inner, k * PIVOT_GROUP)
-						    : KEY_MAX);
-}
-
 void node_reindex(struct node *node)
 {
 	if (node->level)
-		set_pivots(node);
+		set_pivots(node, 0);
 	else if (node->used)
 		scale_to(node, node_key(node, 0), node_key(node, node->used - 1));
 	else
@@ -292,14 +319,16 @@ static void relieve_saturation(struct node *node, unsigned int i)
 }
 
 /* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
- * one, with their heads; the pivots of an inner node are to be set anew. Returns the position to
- * write. */
-static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side)
+ * one, with their heads; pivots are to be set anew from *lowest on. Returns the position to write.
+ */
+static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
+			      unsigned int *lowest)
 {
 	unsigned int used = node->used, up, down;
 	u64 dead = ~node->live & lath_ones(used);
 	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
 
+	*lowest = i;
 	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
 		entries_up(node, i, used - i, side);
 		WRITE_ONCE(node->used, (u8)(used + 1));
@@ -314,6 +343,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 
 		move_entries(node, down, node, down + 1, n, side);
 		move_heads(node->head + down, node->head + down + 1, n);
+		*lowest = down;
 		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
 		return i - 1;
 	}
@@ -329,43 +359,54 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 	return i;
 }
 
+/* Entry i is new, with this key; entries from `lowest` on have moved, if that is not i. */
+static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64 key, bool moved)
+{
+	u8 h;
+
+	if (unlikely(node_pivoted(node))) {
+		set_pivots(node, lowest);
+		return;
+	}
+	h = node_head(node->base, node->shift, key);
+	/* an equal head is not written: the next search need not wait for the store */
+	if (moved || node->head[i] != h)
+		WRITE_ONCE(node->head[i], h);
+	if (unlikely(h == 255 || h == 0))
+		relieve_saturation(node, i);
+}
+
 void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
 		 unsigned int side)
 {
 	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
-	unsigned int i = rank;
-	u8 h = node_head(node->base, node->shift, key);
+	bool open = rank >= node->used || node->live >> rank & 1;
+	unsigned int i = rank, lowest = rank;
 
 	LATH_ASSERT(node_is_locked(node) && !node_full(node));
 	LATH_ASSERT(rank <= node->used && node->used <= NODE_CAP);
 	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
 	LATH_ASSERT(rank == node->used || node_key(node, rank) >= key);
-	if (rank >= node->used || node->live >> rank & 1) {
-		i = open_slot(node, rank, side);
-		WRITE_ONCE(node->head[i], h);
-	} else if (node->head[i] != h) {
-		/* an equal head is not written: the next search need not wait for the store */
-		WRITE_ONCE(node->head[i], h);
-	}
+	if (open)
+		i = open_slot(node, rank, side, &lowest);
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->run, run);
 	WRITE_ONCE(node->at, (u8)i);
-	if (unlikely(h == 255 || h == 0))
-		relieve_saturation(node, i);
+	set_head(node, i, lowest, key, open);
 }
 
 void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side)
 {
-	unsigned int i = node_tie_rank(inner, 0, inner->used, separator);
+	unsigned int i = node_tie_rank(inner, 0, inner->used, separator), lowest = i;
 
 	LATH_ASSERT(node_is_locked(inner) && inner->level && !node_full(inner));
 	LATH_ASSERT(i == inner->used || node_key(inner, i) > separator || !(inner->live >> i & 1));
 	if (i >= inner->used || inner->live >> i & 1)
-		i = open_slot(inner, i, side);
+		i = open_slot(inner, i, side, &lowest);
 	put_entry(inner, i, separator, 0, (u64)(uintptr_t)child, side);
 	WRITE_ONCE(inner->live, inner->live | 1ull << i);
-	set_pivots(inner);
+	set_pivots(inner, lowest);
 }
 
 void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
@@ -405,8 +446,8 @@ void node_compact(struct node *node, unsigned int side)
 	}
 	WRITE_ONCE(node->used, (u8)n);
 	WRITE_ONCE(node->live, lath_ones(n));
-	if (node->level)
-		set_pivots(node);
+	if (node_pivoted(node))
+		set_pivots(node, 0);
 	else
 		pad_heads(node);
 }

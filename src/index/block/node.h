@@ -8,8 +8,9 @@
  *   +0     lockword low last right    fence keys [low, last] and the right sibling
  *   +32    live level shift used ...  live: bit i is set if entry i is live; base, shift: scale of
  *                                     the heads
- *   +64    head[64] in leaves         one byte per entry, ascending with the keys
- *          pivot[8] in inner nodes    every eighth separator
+ *   +64    head[64]                   one byte per entry, ascending with the keys; or
+ *          pivot[8]                   every eighth key: in inner nodes, and in leaves whose keys
+ *                                     lie unevenly
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
  *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a
  *                                     miss never loads it. Inner nodes with LATH_HOLES: columns of
@@ -33,9 +34,11 @@
  * order, so one compare of 64 bytes leaves the few entries with an equal head: most often one for a
  * hit, none for a miss. Heads of the entries from `used` on are 255 and their live bits are clear.
  *
- * Pivots: the separators of entries 0, 8, 16, ... One compare of eight words finds the group of
- * eight entries that a key belongs to, a second one the entry, however the separators lie. Pivots
- * from `used` on are KEY_MAX.
+ * Pivots: the keys of entries 0, 8, 16, ... One compare of eight words finds the group of eight
+ * entries that a key belongs to, a second one the entry, however the keys lie. Pivots from `used`
+ * on are KEY_MAX. A search that uses pivots reads two lines of pairs, one that uses heads reads
+ * one; so a leaf has heads, unless more than half of its entries would share their heads with a
+ * neighbour.
  *
  * Functions that change a node require its lock, or a node that no other thread can reach yet.
  * Functions that only read one may run without: what they return holds if node_valid says so
@@ -69,7 +72,10 @@ struct pair {
 	u64 value; /* in inner nodes the child */
 };
 
-/* An inner node has a pivot for each group of so many entries. */
+/* `shift` of nodes that have pivots. */
+#define NODE_PIVOTED 64
+
+/* There is a pivot for each group of so many entries. */
 #define PIVOTS 8
 #define PIVOT_GROUP 8
 _Static_assert(NODE_CAP <= PIVOTS * PIVOT_GROUP, "a pivot for each group");
@@ -81,7 +87,7 @@ struct node {
 	struct node *right;
 	u64 live;
 	u16 level; /* 0 = leaf */
-	u8 shift;  /* of a leaf's heads */
+	u8 shift;  /* of the heads, or NODE_PIVOTED */
 	u8 used;   /* entries [0, used) have keys, live or dead */
 	u8 run;	   /* inserts in a row, each right behind the one before: an ascending stream */
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it
@@ -96,8 +102,8 @@ struct node {
 		struct lath_rcu_head rcu; /* once DEAD and unlinked */
 	};
 	union {
-		u8 head[64];	   /* of a leaf; 255 from `used` on */
-		u64 pivot[PIVOTS]; /* of an inner node: the keys of entries 0, 8, 16, ...; KEY_MAX
+		u8 head[64];	   /* 255 from `used` on */
+		u64 pivot[PIVOTS]; /* the keys of entries 0, 8, 16, ...; KEY_MAX
 				      from `used` on */
 	};
 	struct pair pair[NODE_CAP];
@@ -274,8 +280,29 @@ static inline u8 node_head_of(const struct node *node, u64 key)
 	return node_head(READ_ONCE(node->base), READ_ONCE(node->shift) & 63, key);
 }
 
-static inline struct lath_match node_match(const struct node *node, u64 key)
+static __always_inline bool node_pivoted(const struct node *node)
 {
+	return READ_ONCE(node->shift) == NODE_PIVOTED;
+}
+
+/* The first entry of the group in which key is, or would be. */
+static __always_inline unsigned int node_group(const struct node *node, u64 key)
+{
+	unsigned int groups = lath_pivots_floor_c(node->pivot, key);
+
+	return groups ? min((groups - 1) * PIVOT_GROUP, NODE_CAP - 1u) : 0;
+}
+
+/* node_match and node_floor of a node with pivots. */
+struct lath_match node_match_by_pivots(const struct node *node, u64 key);
+long node_floor_by_pivots(const struct node *node, u64 key);
+
+/* Returns the entries whose heads are below and equal to the key's; with pivots the entries whose
+ * keys are. */
+static __always_inline struct lath_match node_match(const struct node *node, u64 key)
+{
+	if (unlikely(node_pivoted(node)))
+		return node_match_by_pivots(node, key);
 	return lath_heads_match(node->head, node_head_of(node, key));
 }
 
@@ -307,6 +334,8 @@ static __always_inline long node_find_equal(const struct node *node, u64 equal, 
 
 static __always_inline long node_find(const struct node *node, u64 key)
 {
+	if (unlikely(node_pivoted(node)))
+		return node_find_equal(node, node_match_by_pivots(node, key).eq, key);
 	return node_find_equal(node, lath_heads_equal(node->head, node_head_of(node, key)), key);
 }
 
@@ -314,9 +343,12 @@ static __always_inline long node_find(const struct node *node, u64 key)
 static __always_inline long node_floor(const struct node *node, u64 key)
 {
 	u64 below_or_at;
-	long i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live),
-				  &below_or_at);
+	long i;
 
+	if (unlikely(node_pivoted(node)))
+		return node_floor_by_pivots(node, key);
+	i = lath_heads_floor(node->head, node_head_of(node, key), READ_ONCE(node->live),
+			     &below_or_at);
 	if (unlikely(i < 0) || likely(READ_ONCE(node->pair[i].key) <= key))
 		return i;
 	return node_floor_tied(node, below_or_at & ~(1ull << i), key);
@@ -393,8 +425,8 @@ void node_compact(struct node *node, unsigned int side);
  * between those of their neighbours; where no key fits, there is no free position. The caller
  * reindexes. */
 void node_spread(struct node *node, unsigned int side);
-/* Compute what a search compares first: the heads of a leaf, in the finest scale that covers its
- * keys; the pivots of an inner node. */
+/* Compute what a search compares first: pivots, or the heads of a leaf in the finest scale that
+ * covers its keys. */
 void node_reindex(struct node *node);
 /* Move the n highest entries of left to the front of right / the n lowest of right to the end of
  * left. Both nodes are compact. The caller reindexes both and sets the fence keys. */

@@ -142,10 +142,21 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 struct probe {
 	struct node *leaf;
 	u64 lockword;
-	u64 equal; /* points layout: the entries whose head is the key's */
+	bool pivoted;
+	u64 equal; /* points layout, no pivots: the entries whose head is the key's */
 };
 
-/* Search the heads, and prefetch the pair. */
+static void prefetch_group(const struct node *leaf, u64 key, bool ranges)
+{
+	unsigned int i = node_group(leaf, key);
+
+	prefetch((const char *)&leaf->pair[i]);
+	prefetch((const char *)&leaf->pair[i] + 64);
+	if (ranges)
+		prefetch((const char *)&leaf->size[i]);
+}
+
+/* Search the heads or the pivots, and prefetch the pairs. */
 static __always_inline void probe_heads(struct probe *probe, struct node *leaf, u64 lockword,
 					u64 key, bool ranges)
 {
@@ -155,6 +166,11 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 	probe->lockword = lockword;
 	if (unlikely(!leaf))
 		return;
+	probe->pivoted = node_pivoted(leaf);
+	if (unlikely(probe->pivoted)) {
+		prefetch_group(leaf, key, ranges);
+		return;
+	}
 	h = node_head_of(leaf, key);
 	if (!ranges) {
 		probe->equal = lath_heads_equal(leaf->head, h);
@@ -174,8 +190,8 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 /* Returns the entry that covers key, or -1. */
 static __always_inline long probe_entry(const struct probe *probe, u64 key, bool ranges)
 {
-	return ranges ? node_cover(probe->leaf, key, true)
-		      : node_find_equal(probe->leaf, probe->equal, key);
+	return ranges || probe->pivoted ? node_cover(probe->leaf, key, ranges)
+					: node_find_equal(probe->leaf, probe->equal, key);
 }
 
 /* Where results go: whole items, or values and hits. */
@@ -282,7 +298,9 @@ size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *
  * positions between the entries, those nearby. */
 static void prefetch_entries(const struct tree *tree, const struct node *leaf, u64 key)
 {
-	unsigned int used = READ_ONCE(leaf->used), i = hweight64(node_match(leaf, key).lt);
+	unsigned int used = READ_ONCE(leaf->used);
+	unsigned int i =
+		node_pivoted(leaf) ? node_group(leaf, key) : hweight64(node_match(leaf, key).lt);
 
 	if (tree->gapped) {
 		prefetchw((const char *)&leaf->pair[i] - 32);

@@ -78,17 +78,16 @@ static int check_heads(const struct node *leaf, struct report *report)
 	return 0;
 }
 
-static int check_pivots(const struct node *inner, struct report *report)
+static int check_pivots(const struct node *node, struct report *report)
 {
 	unsigned int k;
 
 	for (k = 0; k < PIVOTS; k++) {
-		u64 want =
-			k * PIVOT_GROUP < inner->used ? node_key(inner, k * PIVOT_GROUP) : KEY_MAX;
+		u64 want = k * PIVOT_GROUP < node->used ? node_key(node, k * PIVOT_GROUP) : KEY_MAX;
 
-		if (inner->pivot[k] != want)
-			BROKEN(report, 6, "inner node %llx: pivot %u is %llx, should be %llx",
-			       U(inner->low), k, U(inner->pivot[k]), U(want));
+		if (node->pivot[k] != want)
+			BROKEN(report, 6, "node %llx: pivot %u is %llx, should be %llx",
+			       U(node->low), k, U(node->pivot[k]), U(want));
 	}
 	return 0;
 }
@@ -117,7 +116,8 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 		if (level >= 2)
 			ret = check_entries(leaf, tree->ranges, report);
 		if (level >= 3 && !ret)
-			ret = check_heads(leaf, report);
+			ret = node_pivoted(leaf) ? check_pivots(leaf, report)
+						 : check_heads(leaf, report);
 	}
 	if (!ret && !ended)
 		BROKEN(report, 2, "the chain ends before the last key");
