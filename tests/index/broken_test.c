@@ -113,6 +113,33 @@ static void leaves(void)
 	drop();
 }
 
+/* Three quarters of its keys lie close together: their heads are equal. */
+static u64 uneven_key(u64 i)
+{
+	return i < NODE_CAP * 3 / 4 ? i : i << 40;
+}
+
+static void uneven_leaf(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct node *leaf;
+	u64 i, value;
+
+	config.layout = LATH_POINTS;
+	assert(!lath_index_init(&list, &config));
+	for (i = 0; i < NODE_CAP; i++)
+		assert(!lath_index_insert_item(
+			&list, &(struct lath_item){ uneven_key(i), 1, i }, NULL));
+	leaf = first_leaf();
+	node_reindex(leaf);
+	assert(node_pivoted(leaf));
+	for (i = 0; i < NODE_CAP; i++)
+		assert(lath_index_get(&list, uneven_key(i), &value) == 1 && value == i);
+	BREAK(3, 6, leaf->pivot[0], 1);
+	BREAK(3, 6, leaf->pivot[PIVOTS - 1], leaf->pivot[PIVOTS - 1] ^ 1);
+	drop();
+}
+
 static void inner_nodes(void)
 {
 	struct node *top, *inner;
@@ -343,6 +370,7 @@ static void announced(void)
 int main(void)
 {
 	leaves();
+	uneven_leaf();
 	inner_nodes();
 	holes();
 	dumps();
