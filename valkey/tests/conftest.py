@@ -11,7 +11,7 @@ import servers  # noqa: E402
 
 LONG = bool(os.environ.get("LATH_VALKEY_LONG"))
 hypothesis.settings.register_profile(
-    "lath", deadline=None, max_examples=400 if LONG else 25, stateful_step_count=60 if LONG else 40,
+    "lath", deadline=None, max_examples=3000 if LONG else 100, stateful_step_count=60 if LONG else 40,
     suppress_health_check=list(hypothesis.HealthCheck), print_blob=True)
 hypothesis.settings.load_profile("lath")
 
@@ -58,3 +58,10 @@ def form(server, request):
     """A server whose small keys are packed, and one whose keys are indexes from the first entry on."""
     server("CONFIG", "SET", "lathwork.packed-entries", request.param)
     return server
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The line that ./run counts."""
+    stats = terminalreporter.stats
+    bad = len(stats.get("failed", [])) + len(stats.get("error", []))
+    terminalreporter.write_line(f"\n{len(stats.get('passed', []))} passed, {bad} failed")

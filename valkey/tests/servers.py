@@ -11,7 +11,7 @@ import time
 
 import redis
 
-KINDS = ("redis", "valkey")
+KINDS = os.environ.get("LATH_VALKEY_KINDS", "redis,valkey").split(",")
 MODULE = os.environ.get("LATH_VALKEY_MODULE", "")
 PRELOAD = os.environ.get("LATH_VALKEY_PRELOAD", "")  # a sanitizer's runtime, for Valkey: it uses libc's malloc
 RAW = ("COMMAND", "COMMAND DOCS", "COMMAND INFO", "ACL GETUSER", "CLUSTER NODES")
@@ -50,6 +50,8 @@ class Server:
         self.module = MODULE if module is None else module
         self.preload = preload
         self.options = {"save": "", "enable-debug-command": "yes", "loglevel": "notice"}
+        if preload:  # the sanitizer's report is enough
+            self.options.update({"crash-log-enabled": "no", "crash-memcheck-enabled": "no"})
         self.options.update({name.replace("_", "-"): value for name, value in options.items()})
         self.process = None
         self.start()
@@ -67,7 +69,7 @@ class Server:
         environment = dict(os.environ)
         if self.preload:
             environment["LD_PRELOAD"] = self.preload
-            environment.setdefault("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1:handle_segv=0")
+            environment.setdefault("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1:verify_asan_link_order=0")
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(argv, executable=program(self.kind), stdout=log, stderr=log, env=environment)
         self.client = self.connect()
