@@ -14,6 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "tests"))
 import servers  # noqa: E402
@@ -51,7 +52,7 @@ class Bench:
         """Runs it. Returns the server's µs per call of these commands together, for calls of the first one."""
         self.server("CONFIG", "RESETSTAT")
         result = run()
-        stats = self.server.client.info("commandstats")
+        stats = {name.lower(): row for name, row in self.server.client.info("commandstats").items()}
         rows = [stats[f"cmdstat_{name.lower()}"] for name in commands]
         return sum(row["usec"] for row in rows) / rows[0]["calls"], result
 
@@ -84,44 +85,46 @@ class Bench:
 
     # ---- maps ----
 
-    def fill(self, n, peer, ours):
+    def numbers(self, n):
         rng = random.Random(1)
         numbers = list(range(n))
         rng.shuffle(numbers)
+        return numbers
+
+    def send(self, commands):
         pipe = self.server.client.pipeline(transaction=False)
-        for at in range(0, n, 500):
-            some = numbers[at:at + 500]
-            if peer:
-                pipe.execute_command("ZADD", peer, *(w for i in some for w in (BASE + i, f"m:{i:012}")))
-            if ours:
-                pipe.execute_command("LATH.MAP.MSET", ours, *(w for i in some for w in (BASE + i, f"m:{i:012}")))
-            if at % 50000 == 0:
+        for i, words in enumerate(commands, 1):
+            pipe.execute_command(*words)
+            if i % 100 == 0:
                 pipe.execute()
         pipe.execute()
 
+    def fill(self, n, command, key, value):
+        """n entries in random order."""
+        numbers = self.numbers(n)
+        self.send((command, key, *(w for i in numbers[at:at + 500] for w in (BASE + i, value(i)))) for at in range(0, n, 500))
+
     def memory(self):
+        def text(i):
+            return f"m:{i:012}"
         for n in (10, 1000, self.n):
-            for who in ("peer", "ours"):
-                self.server("DEL", "z", "m", "n")
-            used = [self.server.client.info("memory")["used_memory"]]
-            self.fill(n, "z", None)
-            used.append(self.server.client.info("memory")["used_memory"])
-            rng = random.Random(1)
-            numbers = list(range(n))
-            rng.shuffle(numbers)
-            pipe = self.server.client.pipeline(transaction=False)
-            for at in range(0, n, 500):
-                pipe.execute_command("LATH.MAP.MSET", "n", *(w for i in numbers[at:at + 500] for w in (BASE + i, i)))
-                if at % 50000 == 0:
-                    pipe.execute()
-            pipe.execute()
-            used.append(self.server.client.info("memory")["used_memory"])
-            bar = {10: 0.5, 1000: None}.get(n, 4)
-            told = {"peer": [self.server("MEMORY", "USAGE", "z") / n], "ours": [self.server("MEMORY", "USAGE", "n") / n]}
-            self.add(f"memory per entry, {n} entries (MEMORY USAGE)", ("ZSET",), ("LATH.MAP",), told, bar, "bytes")
-            if n > 10:
-                took = {"peer": [(used[1] - used[0]) / n], "ours": [(used[2] - used[1]) / n]}
-                self.add(f"memory per entry, {n} entries (used_memory)", ("ZSET",), ("LATH.MAP",), took, None, "bytes")
+            took, told = {}, {}
+            for who, command, value in (("peer", "ZADD", text), ("text", "LATH.MAP.MSET", text), ("ours", "LATH.MAP.MSET", lambda i: i)):
+                copies = max(1, 10000 // n)
+                self.server("FLUSHALL", "SYNC")
+                time.sleep(0.5)
+                before = self.server.client.info("memory")["used_memory"]
+                for copy in range(copies):
+                    self.fill(n, command, f"k{copy}", value)
+                time.sleep(0.5)
+                took[who] = [(self.server.client.info("memory")["used_memory"] - before) / n / copies]
+                told[who] = [self.server("MEMORY", "USAGE", "k0", "SAMPLES", 0) / n]
+            for how, figures in (("used_memory", took), ("MEMORY USAGE", told)):
+                bar = {10: 0.5, self.n: 4 if how == "used_memory" else None}.get(n)
+                self.add(f"memory per entry, {n} entries, values are numbers ({how})", ("ZSET",), ("LATH.MAP",),
+                         {"peer": figures["peer"], "ours": figures["ours"]}, bar, "bytes")
+                self.add(f"memory per entry, {n} entries, values of 14 bytes ({how})", ("ZSET",), ("LATH.MAP",),
+                         {"peer": figures["peer"], "ours": figures["text"]}, 0.5 if n == 10 else None, "bytes")
 
     def maps(self):
         n = self.n
@@ -136,7 +139,9 @@ class Bench:
                 figures[f"{who}_rate"].append(rate)
         self.add("insert", ("ZADD",), ("LATH.MAP.SET",), figures, bars[self.kind])
         self.server("DEL", "z", "m")
-        self.fill(n, "z", "m")
+        self.fill(n, "ZADD", "z", lambda i: f"m:{i:012}")
+        self.fill(n, "LATH.MAP.MSET", "m", lambda i: i)
+        self.fill(n, "LATH.MAP.MSET", "t", lambda i: f"m:{i:012}")
         some = max(n // 10, 20000)
         self.pair("read one", some, ("ZSCORE", "z", member), ("LATH.MAP.GET", "m", key))
         self.pair("read 16", some // 4, ("ZMSCORE", "z", *[member] * 16), ("LATH.MAP.MGET", "m", *[key] * 16), 1)
@@ -144,6 +149,13 @@ class Bench:
                   ("LATH.MAP.RANGE", "m", key, "+", "LIMIT", 100), 4)
         self.pair("range of 100, packed", some // 10, ("ZRANGEBYSCORE", "z", key, "+inf", "WITHSCORES", "LIMIT", 0, 100),
                   ("LATH.MAP.RANGE", "m", key, "+", "LIMIT", 100, "PACKED"), 20)
+        self.pair("range of 100, values of 14 bytes", some // 10,
+                  ("ZRANGEBYSCORE", "z", key, "+inf", "WITHSCORES", "LIMIT", 0, 100),
+                  ("LATH.MAP.RANGE", "t", key, "+", "LIMIT", 100))
+        self.pair("range of 100, values of 14 bytes, packed", some // 10,
+                  ("ZRANGEBYSCORE", "z", key, "+inf", "WITHSCORES", "LIMIT", 0, 100),
+                  ("LATH.MAP.RANGE", "t", key, "+", "LIMIT", 100, "PACKED"))
+        self.pair("read one, value of 14 bytes", some, ("ZSCORE", "z", member), ("LATH.MAP.GET", "t", key))
         self.pair("count of a range", 200, ("ZCOUNT", "z", key, "+inf"), ("LATH.MAP.COUNT", "m", key, "+"), 1)
         self.pair("remove", some, ("ZREM", "z", member), ("LATH.MAP.DEL", "m", key))
         self.pair("SET beside SET", some, ("SET", f"s:{key}", "__rand_int__"), ("LATH.MAP.SET", "m", key, "__rand_int__"))
@@ -171,31 +183,28 @@ class Bench:
             if len(some) < 10000:
                 break
             at = some[-1][0] + some[-1][1]
-        for first, size in free:
-            pipe.execute_command("ZADD", "holes", first, f"{first}:{size}")
-        pipe.execute()
+        self.send(("ZADD", "holes", first, f"{first}:{size}") for first, size in free)
         return len(free)
 
     def alloc(self, calls, *words):
-        """Allocates and frees again, so that each allocation sees the same holes. Returns µs per allocation."""
+        """Allocates; afterwards, outside the measurement, frees again. Returns µs per allocation."""
         def run():
+            pipe = self.server.client.pipeline(transaction=False)
             for _ in range(calls):
-                pipe = self.server.client.pipeline(transaction=False)
-                for _ in range(10):
-                    pipe.execute_command("LATH.POOL.ALLOC", "p", *words)
-                got = pipe.execute()
-                for first in got:
-                    pipe.execute_command("LATH.POOL.FREE", "p", first)
-                pipe.execute()
-        return self.usec(run, "LATH.POOL.ALLOC")[0]
+                pipe.execute_command("LATH.POOL.ALLOC", "p", *words)
+            return pipe.execute()
+        usec, got = self.usec(run, "LATH.POOL.ALLOC")
+        assert None not in got
+        self.send(("LATH.POOL.FREE", "p", first) for first in got)
+        return usec
 
     def pools(self):
         holes = self.holes()
         script = self.server.client.script_load(LUA)
         plain, aligned = [], []
         for _ in range(self.rounds):
-            plain.append(self.alloc(200, 8))
-            aligned.append(self.alloc(200, 64, "ALIGN", 64))
+            plain.append(self.alloc(2000, 8))
+            aligned.append(self.alloc(2000, 64, "ALIGN", 64))
         lua, calls = [], 3
         for _ in range(self.rounds):
             def run():
@@ -238,7 +247,7 @@ def main():
     rows = []
     print(f"{'server':7} {'':56} {'peer':>11} {'ours':>9} {'':5} {'ratio':>10}   peer    ours")
     for kind in asked.server or servers.KINDS:
-        bench = Bench(kind, asked.module, asked.quick)
+        bench = Bench(kind, str(pathlib.Path(asked.module).resolve()), asked.quick)
         try:
             for part in asked.only or ("maps", "memory", "pools"):
                 bench.server("FLUSHALL")

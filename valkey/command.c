@@ -108,24 +108,27 @@ void reply_value(struct vk_ctx *ctx, word value)
 	vk.ReplyWithStringBuffer(ctx, view.data, view.size);
 }
 
+static bool buffer_grow(struct buffer *buffer, size_t size)
+{
+	size_t room = 4 * (buffer->size + size) + 1024;
+	char *more = buffer->failed ? NULL : vk.TryAlloc(room);
+
+	if (!more) {
+		buffer->failed = true;
+		return false;
+	}
+	if (buffer->size)
+		memcpy(more, buffer->data, buffer->size);
+	vk.Free(buffer->data);
+	buffer->data = more;
+	buffer->room = room;
+	return true;
+}
+
 void buffer_add(struct buffer *buffer, const void *data, size_t size)
 {
-	if (buffer->failed)
+	if (buffer->room - buffer->size < size && !buffer_grow(buffer, size))
 		return;
-	if (buffer->room - buffer->size < size) {
-		size_t room = buffer->size + size < 256 ? 512 : 2 * (buffer->size + size);
-		char *more = vk.TryAlloc(room);
-
-		if (!more) {
-			buffer->failed = true;
-			return;
-		}
-		if (buffer->size)
-			memcpy(more, buffer->data, buffer->size);
-		vk.Free(buffer->data);
-		buffer->data = more;
-		buffer->room = room;
-	}
 	memcpy(buffer->data + buffer->size, data, size);
 	buffer->size += size;
 }

@@ -230,8 +230,13 @@ void map_get_batch(const struct map *map, size_t n, const struct map_key *keys, 
 			for (i = 0; i < some; i++)
 				numbers[i] = keys[done + i].number;
 			lath_index_get_batch(map->body, some, numbers, values + done, hits);
-			for (i = 0; i < some; i++)
-				values[done + i] = hits[i] ? values[done + i] : 0;
+			for (i = 0; i < some; i++) {
+				word *value = &values[done + i];
+
+				*value = hits[i] ? *value : 0;
+				if (*value && value_owns(*value))
+					__builtin_prefetch((const void *)(uintptr_t)*value);
+			}
 		}
 		return;
 	}
@@ -411,6 +416,8 @@ static void fill_back(struct map_iter *iter)
 
 static void fill(struct map_iter *iter)
 {
+	size_t i;
+
 	iter->at = iter->filled = 0;
 	if (iter->map->form == MAP_PACKED) {
 		fill_small(iter);
@@ -422,6 +429,9 @@ static void fill(struct map_iter *iter)
 					       iter->values, MAP_BATCH, &iter->from);
 		iter->ended = iter->filled < MAP_BATCH || !iter->from || iter->from > iter->last;
 	}
+	for (i = 0; iter->map->owned && i < iter->filled; i++)
+		if (value_owns(iter->values[i]))
+			__builtin_prefetch((const void *)(uintptr_t)iter->values[i]);
 }
 
 int map_next(struct map_iter *iter, struct map_entry *entry)

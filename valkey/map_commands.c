@@ -333,39 +333,47 @@ static int cas_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 /* ---- ranges ---- */
 
-/* An entry as it is in a packed reply. */
-struct packed_entry {
+/* The beginning of a number's entry in a packed reply, and a whole one with a number for a value.
+ */
+struct packed_head {
 	uint64_t key;
 	uint32_t size;
 } __attribute__((packed));
+
+struct packed_number {
+	struct packed_head head;
+	uint64_t value;
+} __attribute__((packed));
 #define PACKED_NUMBER UINT32_MAX
+
+static void pack_value(struct buffer *out, uint32_t size, struct bytes value)
+{
+	buffer_add(out, &size, sizeof(size));
+	buffer_add(out, value.data, value.size);
+}
 
 static void pack_entry(struct buffer *out, enum map_kind kind, const struct map_entry *entry)
 {
-	struct bytes value;
+	bool decimal = (entry->value & VALUE_KIND) == VALUE_NUMBER;
+	uint64_t number = entry->value >> 2;
 	char text[VALUE_TEXT];
-	uint32_t size;
+	struct bytes value = { (const char *)&number, sizeof(number) };
 
+	if (!decimal)
+		value = value_view(&entry->value, text);
 	if (kind == MAP_STRINGS) {
-		size = (uint32_t)entry->key.string.size;
-		buffer_add(out, &size, sizeof(size));
-		buffer_add(out, entry->key.string.data, size);
-	} else {
-		buffer_add(out, &entry->key.number, sizeof(entry->key.number));
-	}
-	if ((entry->value & VALUE_KIND) == VALUE_NUMBER) {
-		struct {
-			uint32_t mark;
-			uint64_t number;
-		} __attribute__((packed)) number = { PACKED_NUMBER, entry->value >> 2 };
+		pack_value(out, (uint32_t)entry->key.string.size, entry->key.string);
+		pack_value(out, decimal ? PACKED_NUMBER : (uint32_t)value.size, value);
+	} else if (decimal) {
+		struct packed_number all = { { entry->key.number, PACKED_NUMBER }, number };
 
-		buffer_add(out, &number, sizeof(number));
-		return;
+		buffer_add(out, &all, sizeof(all));
+	} else {
+		struct packed_head head = { entry->key.number, (uint32_t)value.size };
+
+		buffer_add(out, &head, sizeof(head));
+		buffer_add(out, value.data, value.size);
 	}
-	value = value_view(&entry->value, text);
-	size = (uint32_t)value.size;
-	buffer_add(out, &size, sizeof(size));
-	buffer_add(out, value.data, value.size);
 }
 
 static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limit)
@@ -380,18 +388,32 @@ static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limi
 	return vk.ReplyWithStringBuffer(ctx, out.data, out.size);
 }
 
+/* Entries that are looked at before the reply begins, so that its length need not be filled in
+ * later. */
+#define AHEAD 128
+
 static int reply_range(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limit, bool values)
 {
-	struct map_entry entry;
-	long n = 0;
+	struct map_entry ahead[AHEAD], entry;
+	long n = 0, k;
+	bool more;
 
-	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
-	for (; limit-- && map_next(iter, &entry); n++) {
+	while (n < AHEAD && (uint64_t)n < limit && map_next(iter, &ahead[n]))
+		n++;
+	more = n == AHEAD && limit > AHEAD;
+	vk.ReplyWithArray(ctx, more ? VK_LENGTH_LATER : values ? 2 * n : n);
+	for (k = 0; k < n; k++) {
+		reply_key(ctx, iter->map->kind, &ahead[k].key);
+		if (values)
+			reply_value(ctx, ahead[k].value);
+	}
+	for (; more && (uint64_t)n < limit && map_next(iter, &entry); n++) {
 		reply_key(ctx, iter->map->kind, &entry.key);
 		if (values)
 			reply_value(ctx, entry.value);
 	}
-	vk.ReplySetArrayLength(ctx, values ? 2 * n : n);
+	if (more)
+		vk.ReplySetArrayLength(ctx, values ? 2 * n : n);
 	return VK_OK;
 }
 

@@ -40,15 +40,22 @@ bool number_parse(const char *data, size_t size, uint64_t *number)
 
 size_t number_print(char *text, uint64_t number)
 {
-	char reversed[VALUE_TEXT];
-	size_t size = 0, i;
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+	char digits[VALUE_TEXT];
+	size_t at = sizeof(digits);
 
-	do
-		reversed[size++] = (char)('0' + number % 10);
-	while (number /= 10);
-	for (i = 0; i < size; i++)
-		text[i] = reversed[size - 1 - i];
-	return size;
+	for (; number >= 100; number /= 100)
+		memcpy(digits + (at -= 2), pairs + 2 * (number % 100), 2);
+	if (number >= 10)
+		memcpy(digits + (at -= 2), pairs + 2 * number, 2);
+	else
+		digits[--at] = (char)('0' + number);
+	memcpy(text, digits + at, sizeof(digits) - at);
+	return sizeof(digits) - at;
 }
 
 word value_make(const char *data, size_t size)
