@@ -45,7 +45,7 @@ class Bench:
         self.server = servers.Server(kind, module=module)
         self.kind = kind
         self.n = 100_000 if quick else 1_000_000
-        self.rounds = 3 if quick else 5
+        self.rounds = 3
         self.rows = []
 
     def usec(self, run, *commands):
@@ -239,7 +239,7 @@ def show(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("module")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the entries, fewer repetitions")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the entries")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--server", choices=servers.KINDS, action="append")
     parser.add_argument("--only", choices=("maps", "memory", "pools"), action="append")

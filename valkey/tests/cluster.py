@@ -52,6 +52,12 @@ class Cluster:
     def primaries(self):
         return [server for server in self.servers if server.alive() and self.role(server)[0] == "master"]
 
+    def replica_of(self, primary):
+        for server in self.servers:
+            if server.alive() and server.client.info("replication").get("master_port") == primary.port:
+                return server
+        return None
+
     def stop(self):
         for server in self.servers:
             if server.alive():

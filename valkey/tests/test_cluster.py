@@ -60,11 +60,20 @@ class Client(threading.Thread):
             return
 
 
-def inject(cluster, rng):
-    """One fault, and its end. Returns its name."""
+def inject(cluster, rng, what):
+    """One fault, and its end; "": any. Returns its name."""
     server = rng.choice(cluster.primaries())
-    what = rng.choice(("kill", "kill", "pause", "failover", "resync"))
-    if what == "kill":
+    what = what or rng.choice(("kill", "lag", "lag", "pause", "failover", "resync"))
+    if what == "lag":  # the replica stands still while the primary goes on, and takes over without what it has not seen
+        replica = cluster.replica_of(server)
+        replica.process.send_signal(signal.SIGSTOP)
+        server("CLIENT", "KILL", "TYPE", "replica")  # or the kernel would keep for it what it has not read
+        time.sleep(0.6)
+        server.kill()
+        replica.process.send_signal(signal.SIGCONT)
+        wait_for(lambda: cluster.role(replica)[0] == "master", 30)
+        server.start()
+    elif what == "kill":
         server.kill()
         wait_for(lambda: len(cluster.primaries()) >= 3, 30)
         server.start()
@@ -115,7 +124,7 @@ def test_faults(kind):
             for client in clients:
                 client.start()
             time.sleep(0.5)
-            done.append(inject(cluster, rng))
+            done.append(inject(cluster, rng, "" if done else "lag"))
             time.sleep(0.5)
             assert wait_for(cluster.healthy, 60), f"not healthy after {done}"
             time.sleep(0.3)
