@@ -274,6 +274,19 @@ def test_lazy_free(server):
     assert server("PING")
 
 
+def threads(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def test_no_thread_of_its_own(start):
+    with_module, without = start(), start(module="")
+    fill(with_module, 3000)
+    with_module("FLUSHALL", "SYNC")
+    fill(with_module, 3000)
+    without("FLUSHALL", "SYNC")
+    assert threads(with_module) == threads(without)
+
+
 def test_no_leak(server):
     """Memory after many commands is what it was before them."""
     def round_of(n):
