@@ -127,7 +127,7 @@ static bool buffer_grow(struct buffer *buffer, size_t size)
 
 void buffer_add(struct buffer *buffer, const void *data, size_t size)
 {
-	if (buffer->room - buffer->size < size && !buffer_grow(buffer, size))
+	if (!size || (buffer->room - buffer->size < size && !buffer_grow(buffer, size)))
 		return;
 	memcpy(buffer->data + buffer->size, data, size);
 	buffer->size += size;

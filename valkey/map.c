@@ -377,6 +377,7 @@ void map_iter_begin(struct map_iter *iter, const struct map *map, const struct m
 	iter->low = *low;
 	iter->high = *high;
 	iter->back = back;
+	iter->most = UINT64_MAX;
 	iter->at = iter->filled = 0;
 	iter->ended = map->kind == MAP_NUMBERS && !numbers_of(low, high, &iter->from, &iter->last);
 }
@@ -398,40 +399,59 @@ static void fill_small(struct map_iter *iter)
 	iter->ended = true;
 }
 
-static void fill_back(struct map_iter *iter)
+static void fill_back(struct map_iter *iter, size_t max)
 {
 	struct lath_item items[MAP_BATCH];
 	size_t i;
 
-	iter->filled = lath_index_scan_back(iter->map->body, iter->last, iter->from, items,
-					    MAP_BATCH, NULL);
+	iter->filled =
+		lath_index_scan_back(iter->map->body, iter->last, iter->from, items, max, NULL);
 	for (i = 0; i < iter->filled; i++) {
 		iter->keys[i] = items[i].key;
 		iter->values[i] = items[i].value;
 	}
-	iter->ended = iter->filled < MAP_BATCH || iter->keys[iter->filled - 1] == iter->from;
+	iter->ended = iter->filled < max || iter->keys[iter->filled - 1] == iter->from;
 	if (!iter->ended)
 		iter->last = iter->keys[iter->filled - 1] - 1;
 }
 
+static void fill_forward(struct map_iter *iter, size_t max)
+{
+	iter->filled = lath_index_scan_values(iter->map->body, iter->from, iter->last, iter->keys,
+					      iter->values, max, &iter->from);
+	iter->ended = iter->filled < max || !iter->from || iter->from > iter->last;
+}
+
 static void fill(struct map_iter *iter)
 {
-	size_t i;
+	size_t max = iter->most < MAP_BATCH ? (size_t)iter->most : MAP_BATCH, i;
 
 	iter->at = iter->filled = 0;
-	if (iter->map->form == MAP_PACKED) {
+	if (!max)
+		iter->ended = true;
+	else if (iter->map->form == MAP_PACKED)
 		fill_small(iter);
-	} else if (iter->back) {
-		fill_back(iter);
-	} else {
-		iter->filled =
-			lath_index_scan_values(iter->map->body, iter->from, iter->last, iter->keys,
-					       iter->values, MAP_BATCH, &iter->from);
-		iter->ended = iter->filled < MAP_BATCH || !iter->from || iter->from > iter->last;
-	}
+	else if (iter->back)
+		fill_back(iter, max);
+	else
+		fill_forward(iter, max);
+	iter->most -= iter->filled < iter->most ? iter->filled : iter->most;
 	for (i = 0; iter->map->owned && i < iter->filled; i++)
 		if (value_owns(iter->values[i]))
 			__builtin_prefetch((const void *)(uintptr_t)iter->values[i]);
+}
+
+size_t map_next_batch(struct map_iter *iter, const uint64_t **keys, const word **values)
+{
+	size_t at;
+
+	if (iter->at == iter->filled && !iter->ended)
+		fill(iter);
+	at = iter->at;
+	iter->at = iter->filled;
+	*keys = iter->keys + at;
+	*values = iter->values + at;
+	return iter->filled - at;
 }
 
 int map_next(struct map_iter *iter, struct map_entry *entry)

@@ -61,7 +61,7 @@ struct map_bound {
 	bool open;    /* the key itself is not in the range */
 };
 
-#define MAP_BATCH 64
+#define MAP_BATCH 128
 
 /* The entries of a range, in order or in reverse. Between two steps the map must not change. */
 struct map_iter {
@@ -69,6 +69,7 @@ struct map_iter {
 	struct map_bound low, high;
 	bool back, ended;
 	uint64_t from, last; /* numbers: the rest of the range */
+	uint64_t most;	     /* numbers: entries that are wanted; the caller may lower it */
 	size_t at, filled;
 	uint64_t keys[MAP_BATCH];
 	word values[MAP_BATCH];
@@ -83,6 +84,9 @@ void map_iter_begin(struct map_iter *iter, const struct map *map, const struct m
 		    const struct map_bound *high, bool back);
 /* 1 | 0: no more */
 int map_next(struct map_iter *iter, struct map_entry *entry);
+/* The next entries of a map of numbers, as arrays that are valid until the next call. Returns how
+ * many; 0: no more. */
+size_t map_next_batch(struct map_iter *iter, const uint64_t **keys, const word **values);
 extern const struct map_bound map_lowest, map_highest;
 
 /* Bytes of the server's memory. */

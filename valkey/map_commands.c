@@ -376,13 +376,44 @@ static void pack_entry(struct buffer *out, enum map_kind kind, const struct map_
 	}
 }
 
+/* Packs entries of a map of numbers. Runs of those whose values are numbers are added at once. */
+static void pack_numbers(struct buffer *out, const uint64_t *keys, const word *values, size_t n)
+{
+	struct packed_number run[MAP_BATCH];
+	size_t i, in_run = 0;
+
+	for (i = 0; i < n; i++) {
+		struct map_entry entry = { .key = { .number = keys[i] }, .value = values[i] };
+
+		if ((values[i] & VALUE_KIND) == VALUE_NUMBER) {
+			run[in_run++] = (struct packed_number){ { keys[i], PACKED_NUMBER },
+								values[i] >> 2 };
+			continue;
+		}
+		buffer_add(out, run, in_run * sizeof(run[0]));
+		in_run = 0;
+		pack_entry(out, MAP_NUMBERS, &entry);
+	}
+	buffer_add(out, run, in_run * sizeof(run[0]));
+}
+
 static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limit)
 {
 	BUFFER out = { 0 };
 	struct map_entry entry;
+	const uint64_t *keys;
+	const word *values;
+	size_t n;
 
-	while (limit-- && map_next(iter, &entry))
-		pack_entry(&out, iter->map->kind, &entry);
+	if (iter->map->kind == MAP_NUMBERS) {
+		for (; limit && (n = map_next_batch(iter, &keys, &values)); limit -= n) {
+			n = n < limit ? n : (size_t)limit;
+			pack_numbers(&out, keys, values, n);
+		}
+	} else {
+		while (limit-- && map_next(iter, &entry))
+			pack_entry(&out, MAP_STRINGS, &entry);
+	}
 	if (out.failed)
 		return reply_no_memory(ctx);
 	return vk.ReplyWithStringBuffer(ctx, out.data, out.size);
@@ -461,6 +492,7 @@ static int range(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool bac
 		return options.packed ? vk.ReplyWithStringBuffer(ctx, "", 0)
 				      : vk.ReplyWithArray(ctx, 0);
 	map_iter_begin(&iter, opened.value, &low, &high, back);
+	iter.most = options.limit;
 	return options.packed ? reply_packed(ctx, &iter, options.limit)
 			      : reply_range(ctx, &iter, options.limit, !options.keys);
 }
@@ -525,6 +557,7 @@ static int neighbour(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool
 		return vk.ReplyWithNull(ctx);
 	map_iter_begin(&iter, opened.value, below ? &map_lowest : &bound,
 		       below ? &bound : &map_highest, below);
+	iter.most = 1;
 	if (!map_next(&iter, &entry))
 		return vk.ReplyWithNull(ctx);
 	vk.ReplyWithArray(ctx, 2);
@@ -558,6 +591,7 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 
 	do {
 		map_iter_begin(&iter, map, low, high, back);
+		iter.most = limit;
 		for (n = 0; n < MAP_BATCH && limit && map_next(&iter, &entry); n++, limit--) {
 			struct bytes key = entry.key.string;
 
