@@ -12,6 +12,7 @@ table iova_table();
 table iova_lockup_table();
 table kvpool_table();
 table ranges_table();
+table ranks_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
 #endif
@@ -21,12 +22,12 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),      index_table(),  interval_table(), iova_table(),
-        iova_lockup_table(), kvpool_table(), blocks_table(),
+        ranges_table(), index_table(),       ranks_table(),  interval_table(),
+        iova_table(),   iova_lockup_table(), kvpool_table(), blocks_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        sort_table(),        pages_table(),  store_table(),
+        sort_table(),   pages_table(),       store_table(),
     };
 }
 

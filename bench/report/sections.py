@@ -36,6 +36,17 @@ SECTIONS = {
                  ("bytes a key, {n} keys", "bytes/*", "bytes")],
         "keys": ["insert", "turn", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"],
     },
+    "ranks": {
+        "title": "Ranks",
+        "job": "order statistics: how many keys are below one, which is the n-th, how many are in a range",
+        "why": "Inner nodes of 64 entries have a count for each: a rank passes arrays of counts on a few levels, where a binary tree "
+               "has a miss per level. An insert writes to the nodes above only if a rank was asked for since the last insert nearby.",
+        "headline": [("Ranks, {n} keys: rank", "rank/*", "time"), ("Ranks, {n} keys: insert", "insert/*", "time")],
+        "lines": [],
+        "bars": [("rank, {n}", "rank/*", "time"), ("select, {n}", "select/*", "time"), ("count of a range, {n}", "count/*", "time"),
+                 ("insert, {n}", "insert/*", "time"), ("ten inserts and a rank, {n}", "mixed/*", "time"),
+                 ("rank, {n}, 2 threads", "rank/*/2", "time"), ("bytes a key, {n}", "bytes/*", "bytes")],
+    },
     "interval": {
         "title": "Intervals that overlap",
         "job": "intervals of any length: which of them cover a point or meet a range; insert and erase between",
@@ -146,6 +157,7 @@ ABOUT = {
     "boost-dary4": "Boost.Heap, four children per node, in an array", "boost-fibonacci": "Boost.Heap's Fibonacci heap",
     "boost-list": "Boost.Intrusive's doubly linked list", "boost-pairing": "Boost.Heap's pairing heap",
     "boost-rbtree": "Boost.Intrusive's red-black tree", "boost-slist": "Boost.Intrusive's singly linked list",
+    "boost-ranked": "Boost.MultiIndex's ranked index",
     "boost-splay": "Boost.Intrusive's splay tree", "boost-treap": "Boost.Intrusive's treap",
     "buddy": "a buddy allocator, powers of two only", "calendar": "1,024 buckets fixed to the size of the device",
     "chunked-fifo": "a queue of chunks of 128 pointers", "circular": "a ring of pointers",
@@ -161,6 +173,7 @@ ABOUT = {
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
     "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
     "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
+    "lathwork-plain": "the index without LATH_RANKS", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
     "rbtree-gaps": "a red-black tree with the longest gap of each subtree, proposed for Linux in 2026",

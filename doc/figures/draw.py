@@ -261,8 +261,32 @@ def intervals():
     return c
 
 
+def ranks():
+    c = Canvas(760, 330, "Counts of the entries of two inner nodes, some of them outdated")
+    c.text(20, 26, "Each entry has a separator and a count", "title")
+    rows = [(280, 44, 100, "", [("0", "150", "blue"), ("4000", "?", "amber")]),
+            (60, 138, 80, "[0, 3999]", [("0", "50", "blue"), ("700", "40", "blue"), ("2000", "60", "blue")]),
+            (420, 138, 80, "[4000, max]", [("4000", "56", "blue"), ("5200", "?", "amber"), ("9000", "31", "blue")])]
+    for x, y, width, fences, entries in rows:
+        for i, (separator, count, kind) in enumerate(entries):
+            c.box(x + i * width, y, width, 22, separator, "box", CODE)
+            c.box(x + i * width, y + 22, width, 22, count, kind, CODE)
+        c.text(x + width * len(entries) + 6, y + 14, fences, "small muted code")
+    for i, (words, kind) in enumerate((("50 items\nmarked", "green"), ("40 items\nmarked", "green"),
+                                       ("60 items\nmarked", "green"), ("56 items\nmarked", "green"),
+                                       ("44 items", "none"), ("31 items\nmarked", "green"))):
+        x = 60 + 80 * i + (120 if i > 2 else 0)
+        c.box(x + 4, 232, 72, 38, words, kind, SMALL)
+        c.arrow([(x + 40, 182), (x + 40, 232)], "accent")
+    c.arrow([(330, 88), (180, 138)], "accent")
+    c.arrow([(430, 88), (540, 138)], "accent")
+    c.text(20, 296, "An insert into the leaf [5200, 8999] has outdated the two counts above it (?) and cleared the mark; the next inserts there do\n"
+           "nothing more. rank(4000) reads the root alone. rank(9000) counts that leaf again, and then the entry 4000 of the root.", SMALL)
+    return c
+
+
 FIGURES = {"node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
-           "hint": hint, "gap": gap, "intervals": intervals}
+           "hint": hint, "gap": gap, "intervals": intervals, "ranks": ranks}
 
 
 def main():

@@ -174,6 +174,10 @@ enum {
 	LATH_HOLES =
 		1u
 		<< 2, /* the index can search for free space (lathwork/hole.h); LATH_RANGES only */
+	/* The index counts: lath_index_rank(), lath_index_select(), lath_index_count_range(), and
+	 * lath_index_count() without a walk over the leaves. Inner nodes are half as large again, 1
+	 * % of the index. Not with LATH_HOLES. */
+	LATH_RANKS = 1u << 6,
 };
 
 struct lath_config {

@@ -32,10 +32,13 @@
  *   I11 with LATH_HOLES, no summary of free space hides a hole (lathwork/hole.h)               [5]
  *   I12 with LATH_HOLES, every summary is known. Not checked while nodes lack a downlink       [6]
  *   I13 with LATH_HOLES, every free run is in the index by length, if there is one             [5]
+ *   I14 with LATH_RANKS, every valid count of an inner node's entry is the number of its items [5]
+ *   I15 with LATH_RANKS, every leaf that a valid count includes is marked, so that the next
+ *       change of its number of items outdates the count                                       [5]
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
- *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
- *   prefetch: with all but X
+ *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count, rank, select,
+ *   count_range, prefetch: with all but X
  *   insert, erase, replace, resize, split, erase_range, store_range, batches,
  *   prepare: with all but X
  *   verify, dump: with each other and with reads only
@@ -53,8 +56,16 @@
  *   P3  A failed call changes nothing. Reads, erase, replace and erase_range never allocate.
  *   P4  Progress: a read retries a few times while a writer changes its leaf, then waits for the
  *       leaf's lock. A writer waits only for writers of the same leaves. A thread that is stopped
- *       within a call can delay writers, and readers, of one leaf.
+ *       within a call can delay writers, and readers, of one leaf. With LATH_RANKS the first
+ *       change of the number of items in a leaf since a call that counted it waits for other such
+ *       changes and for such calls, while they count the children of one node.
  *   P5  Order: a call that begins after another one returned sees its effect, on any thread.
+ *   P6  Rank, select, count_range, and count with LATH_RANKS: the answer is that of one set of
+ *       items. The set contains every item whose insert returned before the call began and whose
+ *       erase, if any, began after the call returned. It contains no item whose erase returned
+ *       before the call began, or whose insert began after the call returned. Of changes that run
+ *       at the same time as the call, each is in the set or not. So without such changes the
+ *       answer is exact.
  *
  * Ownership. Values and slots belong to the caller. Readers that found an item before it was erased
  * may still look at it: in slot mode free it after a grace period (lath_rcu_auto.call). The caller
@@ -256,6 +267,25 @@ LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, 
 LATH_API size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first,
 				     struct lath_item *items, size_t max, uint64_t *next);
 
+/*
+ * Order statistics, of an index with LATH_RANKS. P6 says what they mean while other threads change
+ * the index. No lock is needed and none is kept; they may run concurrently with all calls but X,
+ * within a read-side critical section too. They allocate nothing.
+ *
+ * Cost: O(log n), and some 30 ns for each leaf whose number of items changed since the last such
+ * call that passed it: the first call after many changes counts anew what they touched. In return,
+ * a change costs the same as without LATH_RANKS unless it is the first one in its leaf since such a
+ * call.
+ */
+/* Returns the number of items with item.key < key | -EINVAL (no LATH_RANKS). */
+LATH_API int64_t lath_index_rank(struct lath_index *index, uint64_t key);
+/* Find the item with rank `rank`, the first one has 0: 0 | -ENOENT (there are no more than `rank`
+ * items) | -EINVAL (no LATH_RANKS) */
+LATH_API int lath_index_select(struct lath_index *index, uint64_t rank, struct lath_item *found);
+/* Returns the number of items that start in [from, last], 0 if from > last | -EINVAL (no
+ * LATH_RANKS). */
+LATH_API int64_t lath_index_count_range(struct lath_index *index, uint64_t from, uint64_t last);
+
 /* An insert of key will come soon: prefetch what it needs. Changes nothing. */
 LATH_API void lath_index_prefetch(struct lath_index *index, uint64_t key);
 /* The items were inserted in order and will be read in any order: build at once what makes that
@@ -266,6 +296,8 @@ LATH_API void lath_index_prepare(struct lath_index *index);
  * (LATH_SHARED). */
 LATH_API uint32_t lath_index_layout(void);
 
+/* Returns the number of items: leaf by leaf in O(n) as a scan (P2), or with LATH_RANKS as
+ * lath_index_count_range(). */
 LATH_API uint64_t lath_index_count(struct lath_index *index);
 LATH_API void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats);
 /* Returns 0, or the number of the first invariant found broken, with a sentence in report

@@ -411,6 +411,36 @@ TEST_CASE_TEMPLATE("moving", Map, number_map, range_map<counted>) {
     CHECK(counted::alive == 0);
 }
 
+TEST_CASE("ranks") {
+    config how = default_config();
+    how.flags = LATH_RANKS;
+    point_map<std::string> names(how);
+    range_map<std::uint64_t> sizes(how);
+    for (std::uint64_t i = 0; i < 5000; i++) {
+        CHECK(names.insert(i * 3, std::to_string(i)));
+        CHECK(sizes.insert({i * 10, 5}, i));
+    }
+    CHECK(names.rank(0) == 0);
+    CHECK(names.rank(300) == 100);
+    CHECK(names.rank(301) == 101);
+    CHECK(names.select(4999)->value == "4999");
+    CHECK(!names.select(5000));
+    CHECK(sizes.count({100, 101}) == 11); // the one that starts at 200 too
+    CHECK(sizes.count(range::between(101, 110)) == 0);
+    CHECK(sizes.count({}) == 0);
+    CHECK(sizes.erase_range({0, 1000}) == 100);
+    CHECK(sizes.select(0)->where == range{1000, 5});
+    CHECK(sizes.rank(UINT64_MAX) == 4900);
+    CHECK(sizes.size() == 4900);
+    point_map<std::string> moved = std::move(names);
+    CHECK(moved.rank(UINT64_MAX) == 5000);
+    CHECK(names.rank(1) == 0); // NOLINT(bugprone-use-after-move): empty
+    range_set plain;
+    CHECK(plain.rank(1) == -EINVAL);
+    CHECK(plain.count({0, 1}) == -EINVAL);
+    CHECK(!plain.select(0));
+}
+
 TEST_CASE("range_set") {
     range_set s;
     CHECK(s.insert({10, 10}));

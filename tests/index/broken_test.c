@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "index/holes/gap.h"
+#include "index/ranks/rank.h"
 #include "index/tree/tree.h"
 
 #include "lathwork/index.h"
@@ -182,6 +183,35 @@ static void holes(void)
 	drop();
 }
 
+static void ranks(void)
+{
+	struct node *top, *inner, *leaf;
+	u64 valid;
+
+	fill(LATH_POINTS, LATH_RANKS);
+	top = inner = root();
+	assert(node_level(top) >= 2);
+	while (node_level(inner) > 1)
+		inner = child(inner, 0);
+	leaf = first_leaf();
+	assert(!top->size[0] && !inner->size[0] && !leaf->counted);
+	assert(lath_index_count(&list) == ITEMS && lath_index_rank(&list, STEP * 7) == 7);
+	valid = COUNT_VALID + hweight64(leaf->live);
+	assert(inner->size[0] == valid && leaf->counted);
+	BREAK(5, 14, inner->size[0], valid + 1);
+	BREAK(5, 14, top->size[1], top->size[1] - 1);
+	BREAK(5, 15, leaf->counted, 0);
+	inner->size[0] = 0; /* outdated is no lie */
+	assert(!lath_index_verify(&list, 5, NULL, 0));
+	inner->size[0] = valid;
+	/* a change outdates all counts above its leaf and no other */
+	assert(!lath_index_erase_item(&list, 0, NULL) && !leaf->counted && leaf->right->counted);
+	assert(!top->size[0] && !inner->size[0] && inner->size[1] && inner->right->size[0]);
+	assert(!lath_index_verify(&list, 5, NULL, 0));
+	assert(lath_index_count(&list) == ITEMS - 1);
+	drop();
+}
+
 static char *text;
 static size_t text_size;
 
@@ -274,6 +304,7 @@ static void configs(void)
 	assert(init_with(sizeof(config), LATH_RANGES, LATH_HUGE_PAGES | LATH_SMALL_PAGES) ==
 	       -EINVAL);
 	assert(init_with(sizeof(config), LATH_POINTS, LATH_HOLES) == -EINVAL);
+	assert(init_with(sizeof(config), LATH_RANGES, LATH_RANKS | LATH_HOLES) == -EINVAL);
 	config.allocator = &empty;
 	assert(lath_index_init(&list, &config) == -ENOMEM);
 	assert(!lath_index_create(&config));
@@ -345,6 +376,7 @@ int main(void)
 	leaves();
 	inner_nodes();
 	holes();
+	ranks();
 	dumps();
 	configs();
 	loads();

@@ -10,7 +10,7 @@
 #include "lathwork/cursor.h"
 
 static struct lath_cursor cursor; /* kept over calls */
-static bool ranges;
+static bool ranges, ranks;
 static unsigned int shape;
 
 /* Small dense keys, pages, clusters far apart, the top of the key space, anything. */
@@ -146,6 +146,32 @@ static int play_scan(struct tape *tape)
 	return 0;
 }
 
+/* Rank, select and count_range against places in the oracle's array. */
+static int play_ranks(struct tape *tape)
+{
+	uint64_t from = next_key(tape), last = next_key(tape), rank = next_number(tape);
+	struct lath_item *at = oracle_ceiling(&oracle, from), *behind, found;
+	int64_t low = at ? at - oracle.item : (int64_t)oracle.count, high;
+
+	if (!ranks) {
+		EXPECT(tape, lath_index_rank(&list, from) == -EINVAL);
+		EXPECT(tape, lath_index_select(&list, 0, &found) == -EINVAL);
+		EXPECT(tape, lath_index_count_range(&list, from, last) == -EINVAL);
+		return 0;
+	}
+	behind = last < ~0ull ? oracle_ceiling(&oracle, last + 1) : NULL;
+	high = behind ? behind - oracle.item : (int64_t)oracle.count;
+	if (rank % 2) /* the first one asked refreshes the counts */
+		EXPECT(tape, lath_index_count_range(&list, from, last) ==
+				     (from <= last ? high - low : 0));
+	EXPECT(tape, lath_index_rank(&list, from) == low);
+	EXPECT(tape, lath_index_count_range(&list, from, last) == (from <= last ? high - low : 0));
+	rank %= oracle.count + 2;
+	EXPECT(tape, lath_index_select(&list, rank, &found) == (rank < oracle.count ? 0 : -ENOENT));
+	EXPECT(tape, rank >= oracle.count || oracle_same(&oracle.item[rank], &found));
+	return 0;
+}
+
 /* The cursor is kept over other calls: it must go on from its key whatever happened to its leaf. */
 static int play_cursor(struct tape *tape)
 {
@@ -210,6 +236,8 @@ static int play_one(struct tape *tape)
 		PLAY("batch", play_batch(tape));
 	if (op < 240)
 		PLAY("scan", play_scan(tape));
+	if (op < 246)
+		PLAY("ranks", play_ranks(tape));
 	PLAY("cursor", play_cursor(tape));
 }
 
@@ -242,11 +270,11 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	bytes[0] = (uint8_t)i; /* every layout, shape and allocation in turn */
 	bytes[1] = (uint8_t)(i / (failing ? 2 : 3));
-	bytes[2] = (uint8_t)(failing ? 1 + i / 30 * 2
-				     : i / 15); /* one allocation a node: many places to fail */
+	/* one allocation a node: many places to fail */
+	bytes[2] = (uint8_t)(failing ? 1 + i / 30 * 2 + i % 2 * 4 : i / 15);
 }
 
-const struct tape_plan tape_plan = { 60, 12000, 6, 3000, begin, NULL };
+const struct tape_plan tape_plan = { 120, 12000, 6, 3000, begin, NULL };
 
 int tape_run(struct tape *tape)
 {
@@ -257,6 +285,8 @@ int tape_run(struct tape *tape)
 	shape = next_byte(tape) % 5;
 	config.layout = ranges ? LATH_RANGES : LATH_POINTS;
 	flags = next_byte(tape);
-	config.flags = (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 2 ? LATH_GAPPED : 0);
+	ranks = flags / 4 % 2;
+	config.flags = (flags % 2 ? LATH_NODE_EACH : 0) | (flags / 2 % 2 ? LATH_GAPPED : 0) |
+		       (ranks ? LATH_RANKS : 0);
 	return list_run(tape, &config, load, play_one);
 }

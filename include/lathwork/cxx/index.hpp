@@ -442,6 +442,15 @@ public:
     result first() const { return ceiling(0); }
     result last() const { return floor(UINT64_MAX); }
 
+    // Order statistics, with config.flags LATH_RANKS (else -EINVAL, and no item): how many items
+    // start below key, and how many in `keys`; the item that has so many items before it.
+    std::int64_t rank(std::uint64_t key) const {
+        return h_.list ? lath_index_rank(h_.list, key) : 0;
+    }
+    std::int64_t count(range keys) const {
+        return h_.list && keys.size ? lath_index_count_range(h_.list, keys.key, keys.last()) : 0;
+    }
+    result select(std::uint64_t rank) const { return one(lath_index_select, rank); }
     bool contains(std::uint64_t point) const {
         std::uint64_t value;
         return h_.list && lath_index_get(h_.list, point, &value) != 0;
@@ -463,6 +472,26 @@ protected:
     index& operator=(index&&) noexcept = default;
     ~index() = default;
 
+    static constexpr std::size_t step = 256; // elements of a batch per call of the index
+    // out[i] = show(the item that covers points[i]), or nothing. Returns how many there were.
+    template <typename Out, typename Show>
+    std::size_t look_up(std::span<const std::uint64_t> points, std::span<std::optional<Out>> out,
+                        Show show) const {
+        std::array<lath_item, step> found;
+        std::size_t n = std::min(points.size(), out.size()), hits = 0;
+        for (std::size_t at = 0; at < n; at += step) {
+            std::size_t part = std::min(step, n - at);
+            reader inside(h_.rcu);
+            if (h_.list)
+                hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
+            for (std::size_t i = 0; i < part; i++) {
+                out[at + i].reset();
+                if (h_.list && found[i].size)
+                    out[at + i].emplace(show(found[i]));
+            }
+        }
+        return hits;
+    }
     using finder = int (*)(lath_index*, std::uint64_t, lath_item*);
     result one(finder find, std::uint64_t at) const {
         lath_item item;
@@ -538,6 +567,7 @@ template <typename T, typename Base, typename Items>
 class values : public Base {
 protected:
     static constexpr bool direct = stored_directly<T>;
+    using Base::step;
     using items = Items;
     using place = typename Items::place;
     using entry_type = typename place::entry_type;
@@ -577,21 +607,8 @@ public:
     // min(points.size(), out.size()) points and returns how many it found.
     std::size_t find_batch(std::span<const std::uint64_t> points,
                            std::span<std::optional<T>> out) const {
-        std::array<lath_item, step> found;
-        std::size_t n = std::min(points.size(), out.size()), hits = 0;
-        for (std::size_t at = 0; at < n; at += step) {
-            std::size_t part = std::min(step, n - at);
-            reader inside(h_.rcu);
-            if (h_.list)
-                hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
-            for (std::size_t i = 0; i < part; i++) {
-                if (h_.list && found[i].size)
-                    out[at + i].emplace(items::show(found[i]).value);
-                else
-                    out[at + i].reset();
-            }
-        }
-        return hits;
+        return Base::look_up(points, out,
+                             [](const lath_item& item) { return items::show(item).value; });
     }
     // Inserts many; results[i] as insert's error for entries[i], or none. Returns how many went in.
     std::size_t insert_batch(std::span<const entry_type> entries, std::span<int> results = {})
@@ -628,8 +645,6 @@ public:
     void clear() { Base::erase_everything(direct ? nullptr : retire_each, this); }
 
 protected:
-    static constexpr std::size_t step = 256; // elements of a batch per call of the index
-
     explicit values(const config& how) : Base(how) {}
     values(values&&) noexcept = default;
     values& operator=(values&& other) noexcept {
@@ -787,21 +802,7 @@ public:
     }
     std::size_t find_batch(std::span<const std::uint64_t> points,
                            std::span<std::optional<range>> out) const {
-        constexpr std::size_t step = 256;
-        std::array<lath_item, step> found;
-        std::size_t n = std::min(points.size(), out.size()), hits = 0;
-        for (std::size_t at = 0; at < n; at += step) {
-            std::size_t part = std::min(step, n - at);
-            if (h_.list)
-                hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
-            for (std::size_t i = 0; i < part; i++) {
-                if (h_.list && found[i].size)
-                    out[at + i] = range{found[i].key, found[i].size};
-                else
-                    out[at + i].reset();
-            }
-        }
-        return hits;
+        return look_up(points, out, detail::bare_items::show);
     }
     int store_range(range where) {
         lath_item item{where.key, where.size, 0};

@@ -175,6 +175,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->run, 0);
 	WRITE_ONCE(node->at, (u8)-1);
 	WRITE_ONCE(node->no_downlink, 0);
+	WRITE_ONCE(node->counted, 0);
 	pad_heads(node);
 }
 

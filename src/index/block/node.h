@@ -12,7 +12,8 @@
  *          pivot[8] in inner nodes    every eighth separator
  *   +128   pair[64] {key, value}      ascending by key; an erased entry keeps its key
  *   +1152  side[]                     leaves of ranges: the sizes, a column of its own so that a
- *                                     miss never loads it. Inner nodes with LATH_HOLES: columns of
+ *                                     miss never loads it. Inner nodes with LATH_RANKS: the counts
+ *                                     of their entries (ranks/rank.h); with LATH_HOLES: columns of
  *                                     their entries' summaries (holes/gap.h). With LATH_HOLES a
  *                                     node's own summary follows
  *
@@ -87,7 +88,7 @@ struct node {
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it
 			   (tree/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
-	u8 spare;
+	u8 counted;	/* of a leaf: a count above may include its items (ranks/rank.h) */
 	union {
 		struct {
 			u64 base; /* of a leaf's heads */
@@ -105,9 +106,9 @@ struct node {
 };
 
 /* Words per entry of the side column: 0 in the points layout, 1 (the size) in leaves of ranges,
- * SIDE_WORDS in inner nodes of a tree with LATH_HOLES. Functions that move entries take this number
- * as `side`. The last are SIDE_CODES columns of 16-bit codes, four entries in a word, and then two
- * columns of words. */
+ * 1 (the count) in inner nodes of a tree with LATH_RANKS, SIDE_WORDS in those of one with
+ * LATH_HOLES. Functions that move entries take this number as `side`. The last are SIDE_CODES
+ * columns of 16-bit codes, four entries in a word, and then two columns of words. */
 #define SIDE_CODES 32
 #define SIDE_WORDS (SIDE_CODES / 4 + 2)
 /* Words of one column of codes; the first word behind all of them. */
@@ -417,8 +418,16 @@ static __always_inline long inner_slot(const struct node *inner, u64 key)
 	return (long)fls64(READ_ONCE(inner->live) & lath_ones(n)) - 1;
 }
 
+/* The last key for which a descent takes entry i. */
+static inline u64 inner_end(const struct node *inner, unsigned int i)
+{
+	int next = node_after(inner, (int)i);
+
+	return next >= 0 ? node_key(inner, (unsigned int)next) - 1 : READ_ONCE(inner->last);
+}
+
 /* Insert an entry at its rank. The node is not full and has no live entry with this separator; the
- * entry's summary is set to "unknown". */
+ * entry's summary is set to "unknown", its count to "outdated". */
 void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side);
 
 #endif /* LATH_INDEX_NODE_H */

@@ -346,14 +346,6 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 	return sum;
 }
 
-/* The last key of the region of entry i. */
-static u64 region_last(const struct node *inner, unsigned int i)
-{
-	int next = node_after(inner, (int)i);
-
-	return next >= 0 ? node_key(inner, (unsigned int)next) - 1 : READ_ONCE(inner->last);
-}
-
 /* The free run between entry i and the one before it that has items, as room. */
 static void run_in_front(struct node *inner, unsigned int i, u64 before, u64 *room)
 {
@@ -376,8 +368,7 @@ static void entry_summary(const struct tree *tree, struct node *inner, unsigned 
 {
 	u64 room[GAP_ROOM];
 
-	*gap = region_summary(tree, node_child(inner, i), node_key(inner, i),
-			      region_last(inner, i));
+	*gap = region_summary(tree, node_child(inner, i), node_key(inner, i), inner_end(inner, i));
 	if (gap_empty(gap->before, gap->behind))
 		return;
 	run_in_front(inner, i, gap->before, room);

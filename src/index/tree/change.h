@@ -4,14 +4,20 @@
  *
  * Subscribers keep something about nodes that the tree itself does not need: the hint table, which
  * leaf is at which key (hint/hint.h); the gap summaries, how much free space there is below each
- * node (holes/gap.h). Everything is inlined; a tree without summaries and without a table pays two
- * predictable branches.
+ * node (holes/gap.h); the counts, how many items there are (ranks/rank.h). Everything is inlined; a
+ * tree without summaries, counts and a table pays three predictable branches.
  *
  *   change_begin      before anything is unlocked that a subscriber must still be told of
  *   change_node       a node's fence keys or its free space changed, or it is new. The node is
  *                     locked, or not reachable yet. Called before it is unlocked: a subscriber that
  *                     finds its nodes by key may come to the sibling instead afterwards
- *   change_child      an entry of a locked inner node leads to another child than before
+ *   change_child      an entry of a locked inner node leads to another child than before, or has
+ *                     taken the keys of the entry behind it
+ *   change_separator  the entry of a locked inner node that covers this key has lost keys to a new
+ *                     entry, or taken those of an erased one
+ *   change_keys       a locked leaf has taken keys of another one
+ *   change_number     `marked`, which is node->counted while the leaf is locked: the number of its
+ *                     items with keys of [first, last] changed. No lock held
  *   change_erased     an item left a locked leaf. Returns false if the nodes above must be told:
  *                     then call change_raise without locks
  *   change_inserted   [key, key + size) was free and is not any more. No lock held
@@ -25,10 +31,6 @@
  *
  * Between change_begin and change_end a summary above the changed nodes may promise too little;
  * searches that depend on summaries count the changes in flight (gap_begun, gap_ended).
- *
- * A second kind of summary (the largest end of a range below a node; the number of items below it)
- * hooks in here. It needs one call more, change_inserted beside change_erased, since an insert
- * changes it too.
  */
 #ifndef LATH_INDEX_CHANGE_H
 #define LATH_INDEX_CHANGE_H
@@ -36,6 +38,7 @@
 #include "index/hint/hint.h"
 #include "index/holes/gap.h"
 #include "index/holes/lengths.h"
+#include "index/ranks/rank.h"
 
 static inline void change_begin(struct tree *tree)
 {
@@ -60,12 +63,33 @@ static inline void change_child(struct tree *tree, struct node *inner, unsigned 
 	LATH_ASSERT(node_is_locked(inner) && node_level(inner));
 	if (tree->holes)
 		node_side_unknown(inner, i);
+	count_outdate_entry(tree, inner, i);
+}
+
+static inline void change_separator(struct tree *tree, struct node *inner, u64 key)
+{
+	LATH_ASSERT(inner_slot(inner, key) >= 0);
+	if (unlikely(tree->ranks))
+		count_outdate_entry(tree, inner, (unsigned int)inner_slot(inner, key));
+}
+
+static inline void change_keys(struct node *to, const struct node *from)
+{
+	count_mark(to, from);
+}
+
+static inline void change_number(struct tree *tree, u64 first, u64 last, bool marked)
+{
+	if (unlikely(marked))
+		count_outdate(tree, first, last);
 }
 
 static inline void change_boundary(struct tree *tree, struct node *left, struct node *right)
 {
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
 	gap_recompute_boundary(tree, left, right);
+	count_outdate_entry(tree, left, __fls64(left->live));
+	count_outdate_entry(tree, right, __ffs64(right->live));
 }
 
 /* What an erase tells the nodes above; only change_erased and change_raise look inside. */

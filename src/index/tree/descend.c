@@ -4,9 +4,7 @@
  */
 #include "index/tree/descend.h"
 
-/* Move right on one level. Returns the node that covers key with its lockword, or NULL: begin
- * again. */
-static struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lockword)
+struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lockword)
 {
 	while (node_level(node) == level) {
 		u64 word = node_read(node);

@@ -29,7 +29,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	u64 key = node_key(leaf, (unsigned int)i);
 	struct change_up up;
 	unsigned int count;
-	bool promised;
+	bool promised, marked;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
 	if (old)
@@ -38,6 +38,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	node_erase(leaf, (unsigned int)i);
 	count = node_count(leaf);
 	promised = change_erased(tree, leaf, (unsigned int)i, &up);
+	marked = leaf->counted;
 	node_unlock(leaf);
 	lath_delay("erased, summaries not yet raised");
 	if (!promised)
@@ -45,6 +46,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	change_end(tree);
 	if (unlikely(tree->holes))
 		change_vacated_one(tree, key, &up);
+	change_number(tree, key, key, marked);
 	if (unlikely(count == NODE_CAP / 4 || !count))
 		note_sparse(tree, key);
 }

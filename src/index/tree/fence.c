@@ -57,6 +57,7 @@ void cover_from(struct node *first, struct node *last, u64 key)
 	LATH_ASSERT(first != last && key >= first->low && key <= first->last);
 	for (leaf = first; leaf != last; leaf = leaf_right(leaf)) {
 		LATH_ASSERT(node_is_locked(leaf));
+		change_keys(last, leaf);
 		if (leaf->low < key && !node_half_dead(leaf)) {
 			WRITE_ONCE(leaf->last, key - 1);
 		} else {

@@ -26,6 +26,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	u64 end = item->key + item->size - 1;
 	int hit;
 	struct node *last = lock_until(first, end, &hit);
+	bool marked;
 
 	if (hit >= 0) {
 		if (conflict)
@@ -40,8 +41,10 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	change_begin(tree);
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
+	marked = last->counted;
 	finish_cover(tree, first, last, item->key, end);
 	change_inserted(tree, item->key, item->size);
+	change_number(tree, item->key, item->key, marked);
 	return LEAF_DONE;
 }
 

@@ -38,7 +38,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 	u64 key = item->key, end = tree->ranges ? key + item->size - 1 : key;
 	unsigned int rank = node_rank(leaf, key);
 	u64 below = leaf->live & lath_ones(rank), above = leaf->live & ~lath_ones(rank);
-	bool ranges = tree->ranges;
+	bool ranges = tree->ranges, marked;
 	int hit = -1;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf) && key >= leaf->low &&
@@ -59,8 +59,10 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 	if (unlikely(node_full(leaf)))
 		return LEAF_FULL_LOCKED;
 	node_insert(leaf, rank, key, item->size, item->value, tree->leaf_side);
+	marked = leaf->counted;
 	node_unlock(leaf);
 	change_inserted(tree, key, item->size);
+	change_number(tree, key, key, marked);
 	return LEAF_DONE;
 }
 

@@ -45,6 +45,7 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 		WRITE_ONCE(left->lockword, READ_ONCE(left->lockword) & ~(u64)NODE_HALF_DEAD);
 	}
 	WRITE_ONCE(left->right, right->right);
+	change_keys(left, right);
 	WRITE_ONCE(right->lockword, READ_ONCE(right->lockword) | NODE_DEAD);
 }
 
@@ -101,6 +102,7 @@ static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
 
 		if (node_key(up, i) >= key && node_key(up, i) <= last && node_half_dead(child)) {
 			node_erase(up, i);
+			change_separator(tree, up, node_key(up, i));
 			/* alive until this is claimed: its downlink was here, under the lock */
 			WRITE_ONCE(child->no_downlink, 1);
 			any = true;

@@ -35,6 +35,7 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 	/* an entry behind all others at the right edge of the level: ascending keys leave full
 	 * nodes behind */
 	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
+	struct node *into;
 
 	LATH_ASSERT(node_is_locked(inner) && node_full(inner) && node_is_locked(right));
 	node_init(right, inner->level, 0, inner->last, inner->right, 0);
@@ -44,7 +45,9 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 	link_right(inner, right);
 	node_reindex(right);
 	node_reindex(inner);
-	inner_insert(low >= right->low ? right : inner, low, child, tree->inner_side);
+	into = low >= right->low ? right : inner;
+	inner_insert(into, low, child, tree->inner_side);
+	change_separator(tree, into, low - 1);
 	change_node(tree, inner);
 	change_node(tree, right);
 	node_open(right);
@@ -161,6 +164,7 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 		return true;
 	}
 	inner_insert(up, low, p->node, p->tree->inner_side);
+	change_separator(p->tree, up, low - 1);
 	node_unlock(up);
 	change_levels(p->tree, low ? low - 1 : 0, low, level, level, false);
 	p->node = up;
@@ -266,6 +270,7 @@ static bool post_step(struct posting *p)
 		return post_add(p, up, at, low);
 	case POST_LOWER:
 		node_erase(up, (unsigned int)entry);
+		change_separator(p->tree, up, node_key(up, (unsigned int)entry));
 		return post_insert(p, up, low);
 	default:
 		node_unlock_clean(up);

@@ -32,6 +32,7 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	struct node *leaf = locate_locked(tree, key, FOR_ERASE);
 	unsigned int n = 0, count;
 	int i = first_overlap(leaf, tree->ranges, key, last);
+	bool marked = leaf->counted;
 
 	change_begin(tree);
 	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last;
@@ -48,8 +49,10 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 		node_unlock_clean(leaf);
 	}
 	change_end(tree);
-	if (n)
+	if (n) {
 		change_vacated(tree, carry, n);
+		change_number(tree, carry[0].key, carry[n - 1].key, marked);
+	}
 	if (n && (!count || (node_sparse(count) && !node_sparse(count + n))))
 		merge_later(tree, key);
 	return n;
@@ -158,7 +161,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		 struct reserve *reserve)
 {
 	u64 key = item->key, end = key + item->size - 1;
-	bool ranges = tree->ranges;
+	bool ranges = tree->ranges, marked;
 
 	for (;;) {
 		struct node *first = locate_locked(tree, key, FOR_ERASE), *last = first;
@@ -183,11 +186,13 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			node_insert(last, node_rank(last, over.right.key), over.right.key,
 				    over.right.size, over.right.value, ranges);
 		node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
+		marked = last->counted;
 		if (first == last)
 			node_unlock(first);
 		else
 			finish_cover(tree, first, last, key, end);
 		change_inserted(tree, key, item->size);
+		change_number(tree, key, over.right.size ? end + 1 : end, marked);
 		return 0;
 	}
 }

@@ -110,6 +110,7 @@ static void give_right(struct node *left, struct node *right, unsigned int n, un
 	node_move_up(left, right, n, side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(left->last, node_key(right, 0) - 1);
+	change_keys(right, left);
 }
 
 /* One round from right to left: give each leaf what it and those right of it lack. Returns true if
@@ -172,6 +173,7 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
 	node_init(fresh, 0, low, left->last, left->right, left->shift);
 	link_right(left, fresh);
+	change_keys(fresh, left);
 }
 
 /* Tell the subscribers of the changed leaves, let the new one be found, and unlock from right to

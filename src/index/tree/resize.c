@@ -107,6 +107,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		struct node *leaf = locate_locked(tree, at, FOR_ERASE);
 		int i = (int)node_cover(leaf, at, tree->ranges), ret;
 		u64 key, end;
+		bool marked;
 
 		if (i < 0 || node_key(leaf, (unsigned int)i) == at) {
 			node_unlock_clean(leaf);
@@ -122,7 +123,9 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		end = node_end(leaf, (unsigned int)i, true);
 		WRITE_ONCE(leaf->size[i], at - key);
 		node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
+		marked = leaf->counted;
 		node_unlock(leaf);
+		change_number(tree, at, at, marked);
 		return 0;
 	}
 }

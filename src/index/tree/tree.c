@@ -15,7 +15,7 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 
 #define KNOWN_FLAGS                                                                       \
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
-	 LATH_GAPPED)
+	 LATH_GAPPED | LATH_RANKS)
 
 /* Copy and check a configuration: 0 | -EINVAL. A caller compiled with an older, shorter struct gets
  * the defaults for what it does not know. */
@@ -33,7 +33,7 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 		return -EINVAL;
 	if (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES)
 		return -EINVAL;
-	if (to->flags & LATH_HOLES && to->layout != LATH_RANGES)
+	if (to->flags & LATH_HOLES && (to->layout != LATH_RANGES || to->flags & LATH_RANKS))
 		return -EINVAL;
 	if (to->flags & LATH_SHARED && (!to->rcu || !to->allocator || !to->id))
 		return -EINVAL;
@@ -48,13 +48,14 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	tree->huge = config->flags & LATH_HUGE_PAGES && !config->allocator;
 	tree->small = config->flags & LATH_SMALL_PAGES || config->allocator;
 	tree->holes = config->flags & LATH_HOLES;
+	tree->ranks = config->flags & LATH_RANKS;
 	tree->gapped = config->flags & (LATH_GAPPED | LATH_HOLES);
 	/* redistribution leaves leaves 7/8 full; the entries of a gapped leaf are all over it. With
 	 * LATH_HOLES the summary of each leaf that changes has to be measured: two are cheaper than
 	 * five */
 	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
 	tree->leaf_side = tree->ranges || wide;
-	tree->inner_side = tree->holes ? SIDE_WORDS : 0;
+	tree->inner_side = tree->holes ? SIDE_WORDS : tree->ranks;
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
 		tree->allocator = *config->allocator;
@@ -62,6 +63,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 		tree->shared_allocator = config->allocator;
 	tree->id = config->flags & LATH_SHARED ? config->id : lath_fetch_add(&next_id, 1);
 	lath_spin_init(&tree->root_lock);
+	lath_spin_init(&tree->count_lock);
 #ifndef __KERNEL__
 	lath_spin_init(&tree->hint_lock);
 #endif
@@ -226,6 +228,8 @@ uint64_t lath_index_count(struct lath_index *index)
 	struct tree *tree = tree_of(index);
 	u64 count, no_downlink;
 
+	if (tree->ranks)
+		return count_all(tree);
 	lath_reader_enter(tree->rcu);
 	count_level(tree, 0, &count, &no_downlink);
 	lath_reader_exit(tree->rcu);

@@ -11,12 +11,14 @@
  *   tree/    pool, descend                           memory for nodes; from the root to a node
  *   hint/    finger, hint                            from a key to a leaf without a descent
  *   holes/   gap                                     summaries of the free space below a node
+ *   ranks/   count                                   counts of the items below an entry
  *   tree/    locate.h, change.h                      the two interfaces between the tree and the
- *                                                    two above
+ *                                                    three above
  *            leaf, fence, post, redistribute, merge  steps of a change
  *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, tree, verify,
  *            dump: public calls
  *   holes/   search, stats                           public calls of lathwork/hole.h
+ *   ranks/   rank                                    public calls: rank, select, count_range
  *
  * Why a descent needs no locks: `low` of a node only falls while the node lives, and a separator is
  * never below its child's low fence (I9). So a descent never arrives too far right, and moving
@@ -75,15 +77,17 @@ struct tree {
 	/* read by every call; written when a root is added */
 	struct node *root;
 	bool ranges;
-	bool each;	   /* LATH_NODE_EACH: one allocation per node */
-	bool huge;	   /* LATH_HUGE_PAGES */
-	bool small;	   /* LATH_SMALL_PAGES */
-	bool holes;	   /* LATH_HOLES: nodes have summaries of the free space below them */
-	bool retired;	   /* a node was handed to reclamation: wait for it at the end */
-	bool gapped;	   /* LATH_GAPPED */
-	u8 leaf_fill;	   /* positions that an average leaf uses, to predict where a key is */
-	u8 leaf_side;	   /* words per entry of the side column of leaves: 1, or 0 with points */
-	u8 inner_side;	   /* words per entry of the side column of inner nodes: 0 or SIDE_WORDS */
+	bool each;     /* LATH_NODE_EACH: one allocation per node */
+	bool huge;     /* LATH_HUGE_PAGES */
+	bool small;    /* LATH_SMALL_PAGES */
+	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
+	bool ranks;    /* LATH_RANKS: entries of inner nodes have counts */
+	bool retired;  /* a node was handed to reclamation: wait for it at the end */
+	bool gapped;   /* LATH_GAPPED */
+	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
+	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
+	u8 inner_side; /* words per entry of the side column of inner nodes: 0, 1 with LATH_RANKS,
+			  SIDE_WORDS with LATH_HOLES */
 	u16 hint_interval; /* changes between two maintenance steps of the hint table; 0: none, the
 			      tree is small */
 	u64 id;		   /* never used again: a thread's fingers recognise their tree by it */
@@ -98,6 +102,7 @@ struct tree {
 
 	/* written on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
+	struct lath_spinlock count_lock; /* LATH_RANKS: refreshing and outdating of counts */
 	struct pool pool[POOL_KINDS];
 #ifndef __KERNEL__
 	struct hint *hint_made; /* the hint table, in use or not; written once */

@@ -10,10 +10,13 @@
  *   5  I10:   every item is found by a descent from the root
  *      I11:   no summary hides a hole from a search (LATH_HOLES)
  *      I13:   every free run is in the index by length, if there is one (LATH_HOLES)
+ *      I14:   every valid count is the number of items (LATH_RANKS)
+ *      I15:   every leaf that a valid count includes is marked (LATH_RANKS)
  *   6  I12:   every summary is known; the report says how many promise too much
  */
 #include "index/holes/gap.h"
 #include "index/holes/lengths.h"
+#include "index/ranks/rank.h"
 #include "index/tree/tree.h"
 
 struct report {
@@ -226,6 +229,30 @@ static int check_lengths(struct tree *tree, struct report *report)
 	return 0;
 }
 
+/* One inner level of the tree. */
+static int check_counts(const struct node *inner, struct report *report)
+{
+	for (; inner; inner = inner->right) {
+		u64 live = inner->live;
+
+		for (; live; live &= live - 1) {
+			unsigned int i = __ffs64(live);
+			bool marked;
+
+			if (!count_true(inner, i, &marked))
+				BROKEN(report, 14,
+				       "level %u: %llu is not the number of items of %llx",
+				       node_level(inner), U(inner->size[i] & ~COUNT_VALID),
+				       U(node_key(inner, i)));
+			if (!marked)
+				BROKEN(report, 15,
+				       "level %u: a leaf of %llx is counted, not marked",
+				       node_level(inner), U(node_key(inner, i)));
+		}
+	}
+	return 0;
+}
+
 static int check_slack(struct tree *tree, const struct gap_slack *slack, struct report *report)
 {
 	struct lath_index_stats stats;
@@ -255,6 +282,8 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 			ret = check_inners(node, &report);
 		if (!ret && holes)
 			ret = check_holes(tree, node, &slack, &report);
+		if (!ret && level >= 5 && tree->ranks)
+			ret = check_counts(node, &report);
 		if (ret)
 			return ret;
 		node = node_child(node, __ffs64(node->live));
