@@ -156,7 +156,8 @@ class Bench:
                   ("ZRANGEBYSCORE", "z", key, "+inf", "WITHSCORES", "LIMIT", 0, 100),
                   ("LATH.MAP.RANGE", "t", key, "+", "LIMIT", 100, "PACKED"))
         self.pair("read one, value of 14 bytes", some, ("ZSCORE", "z", member), ("LATH.MAP.GET", "t", key))
-        self.pair("count of a range", 200, ("ZCOUNT", "z", key, "+inf"), ("LATH.MAP.COUNT", "m", key, "+"), 1)
+        self.pair("rank", some, ("ZRANK", "z", member), ("LATH.MAP.RANK", "m", key), 1)
+        self.pair("count of a range", some, ("ZCOUNT", "z", key, "+inf"), ("LATH.MAP.COUNT", "m", key, "+"), 1)
         self.pair("remove", some, ("ZREM", "z", member), ("LATH.MAP.DEL", "m", key))
         self.pair("SET beside SET", some, ("SET", f"s:{key}", "__rand_int__"), ("LATH.MAP.SET", "m", key, "__rand_int__"))
         self.pair("GET beside GET", some, ("GET", f"s:{key}"), ("LATH.MAP.GET", "m", key))

@@ -28,6 +28,11 @@ struct lath_index *points_create(bool nodes)
 	return make(LATH_POINTS, 0, nodes);
 }
 
+struct lath_index *counted_create(bool nodes)
+{
+	return make(LATH_POINTS, LATH_RANKS, nodes);
+}
+
 struct lath_index *holes_create(bool nodes)
 {
 	return make(LATH_RANGES, LATH_HOLES, nodes);

@@ -11,6 +11,8 @@
 
 /* An index of points, its nodes one by one or in chunks. NULL: no memory. */
 struct lath_index *points_create(bool nodes);
+/* The same, and it counts (LATH_RANKS). */
+struct lath_index *counted_create(bool nodes);
 void points_destroy(struct lath_index *index, lath_item_fn each);
 size_t points_memory(struct lath_index *index);
 /* An index of ranges that finds holes. */

@@ -113,7 +113,7 @@ static void free_item(void *unused, const struct lath_item *item)
 /* Puts the entries, n at a time, into a new index. NULL: no memory. */
 static struct lath_index *index_of(const struct map *map, enum map_form form)
 {
-	struct lath_index *index = points_create(form == MAP_NODES);
+	struct lath_index *index = counted_create(form == MAP_NODES);
 	struct map_iter iter;
 	struct map_entry entry;
 
@@ -468,6 +468,42 @@ int map_next(struct map_iter *iter, struct map_entry *entry)
 	entry->key.number = iter->keys[iter->at];
 	entry->value = iter->values[iter->at++];
 	return 1;
+}
+
+/* ---- order statistics ---- */
+
+uint64_t map_count(const struct map *map, const struct map_bound *low, const struct map_bound *high)
+{
+	struct map_entry entry;
+	struct map_iter iter;
+	uint64_t from, last, n = 0;
+
+	if (map->kind == MAP_NUMBERS && map->form != MAP_PACKED)
+		return numbers_of(low, high, &from, &last)
+			       ? (uint64_t)lath_index_count_range(map->body, from, last)
+			       : 0;
+	map_iter_begin(&iter, map, low, high, false);
+	while (map_next(&iter, &entry))
+		n++;
+	return n;
+}
+
+int map_select(const struct map *map, uint64_t rank, struct map_entry *entry)
+{
+	struct lath_item item;
+	struct map_iter iter;
+
+	if (map->kind == MAP_NUMBERS && map->form != MAP_PACKED) {
+		if (lath_index_select(map->body, rank, &item))
+			return 0;
+		*entry = (struct map_entry){ .key = { .number = item.key }, .value = item.value };
+		return 1;
+	}
+	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
+	while (map_next(&iter, entry))
+		if (!rank--)
+			return 1;
+	return 0;
 }
 
 /* ---- figures ---- */

@@ -61,6 +61,10 @@ struct map_bound {
 	bool open;    /* the key itself is not in the range */
 };
 
+/* Returns the number of entries of a range: O(log n) with numbers, a walk with strings. */
+uint64_t map_count(const struct map *map, const struct map_bound *low,
+		   const struct map_bound *high);
+
 #define MAP_BATCH 128
 
 /* The entries of a range, in order or in reverse. Between two steps the map must not change. */
@@ -88,6 +92,9 @@ int map_next(struct map_iter *iter, struct map_entry *entry);
  * many; 0: no more. */
 size_t map_next_batch(struct map_iter *iter, const uint64_t **keys, const word **values);
 extern const struct map_bound map_lowest, map_highest;
+
+/* Finds the entry with `rank` entries before it. 1 | 0: there are no more than that */
+int map_select(const struct map *map, uint64_t rank, struct map_entry *entry);
 
 /* Bytes of the server's memory. */
 size_t map_memory(const struct map *map);

@@ -510,9 +510,6 @@ static int revrange_command(struct vk_ctx *ctx, struct vk_string **argv, int arg
 static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct map_bound low, high;
-	struct map_entry entry;
-	struct map_iter iter;
-	long long n = 0;
 	OPENED(opened);
 
 	if (argc != 4)
@@ -521,12 +518,50 @@ static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	    !want_bound(ctx, kind_of(&opened), argv[2], &low) ||
 	    !want_bound(ctx, kind_of(&opened), argv[3], &high))
 		return VK_OK;
-	if (opened.value) {
-		map_iter_begin(&iter, opened.value, &low, &high, false);
-		while (map_next(&iter, &entry))
-			n++;
-	}
-	return vk.ReplyWithLongLong(ctx, n);
+	return vk.ReplyWithLongLong(
+		ctx, opened.value ? (long long)map_count(opened.value, &low, &high) : 0);
+}
+
+static int rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct map_bound high = { .open = true };
+	OPENED(opened);
+	word value;
+
+	if (argc != 3)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
+	    !want_key(ctx, kind_of(&opened), argv[2], &high.key))
+		return VK_OK;
+	if (!opened.value || !map_get(opened.value, &high.key, &value))
+		return vk.ReplyWithNull(ctx);
+	return vk.ReplyWithLongLong(ctx, (long long)map_count(opened.value, &map_lowest, &high));
+}
+
+static int select_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct map_entry entry;
+	struct bytes text;
+	uint64_t rank;
+	OPENED(opened);
+	bool back;
+
+	if (argc != 3)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
+		return VK_OK;
+	text = text_of(argv[2]);
+	back = text.size && *text.data == '-'; /* from the end: -1 is the last one */
+	if (!number_parse(text.data + back, text.size - back, &rank))
+		return reply_error(ctx, "ERR value is not an integer or out of range");
+	if (back && opened.value)
+		rank = ((struct map *)opened.value)->count - rank;
+	if (!opened.value || !map_select(opened.value, rank, &entry))
+		return vk.ReplyWithNull(ctx);
+	vk.ReplyWithArray(ctx, 2);
+	reply_key(ctx, kind_of(&opened), &entry.key);
+	reply_value(ctx, entry.value);
+	return VK_OK;
 }
 
 static int len_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -754,7 +789,14 @@ const struct command map_commands[] = {
 	  "O(log N + M) for M entries returned",
 	  "Returns the entries from max to min, in reverse order" },
 	{ "LATH.MAP.COUNT", count_command, COMMAND_READ, "key min max",
-	  "O(log N + M) for M entries counted", "Counts the entries from min to max" },
+	  "O(log N); O(M) for M entries counted in a map of strings",
+	  "Counts the entries from min to max" },
+	{ "LATH.MAP.RANK", rank_command, COMMAND_READ, "key entry",
+	  "O(log N); O(M) for M entries before it in a map of strings",
+	  "Returns how many entries are before this one" },
+	{ "LATH.MAP.SELECT", select_command, COMMAND_READ, "key rank:integer",
+	  "O(log N); O(M) for M entries before it in a map of strings",
+	  "Returns the entry with this rank; -1 is the last one" },
 	{ "LATH.MAP.LEN", len_command, COMMAND_FAST, "key", "O(1)",
 	  "Returns the number of entries" },
 	{ "LATH.MAP.FLOOR", floor_command, COMMAND_FAST, "key entry", "O(log N)",

@@ -101,6 +101,13 @@ class Maps(Reloading):
         back = self.run("REVRANGE", high_word, low_word, "LIMIT", limit, "KEYS")
         assert [self.key(key) for key in back] == want[::-1][:limit]
         assert self.run("COUNT", low_word, high_word) == len(want)
+        if want:
+            rank = sorted(self.model).index(want[-1])
+            assert self.run("RANK", want[-1]) == rank
+            for at in (rank, rank - len(self.model)):
+                key, value = self.run("SELECT", at)
+                assert (self.key(key), value) == (want[-1], self.model[want[-1]])
+        assert self.run("SELECT", len(self.model)) is None and self.run("SELECT", -len(self.model) - 1) is None
         if delete:
             assert self.run("DELRANGE", low_word, high_word, "LIMIT", limit) == len(want[:limit])
             for key in want[:limit]:

@@ -347,7 +347,7 @@ def test_commands_are_described(server):
     for name in ("COMMAND", "COMMAND DOCS", "COMMAND INFO"):
         client.response_callbacks.pop(name, None)
     names = [name for name in client.execute_command("COMMAND", "LIST", "FILTERBY", "MODULE", "lathwork")]
-    assert len(names) == 39
+    assert len(names) == 41
     for name, row in zip(names, client.execute_command("COMMAND", "INFO", *names)):
         docs = client.execute_command("COMMAND", "DOCS", name)[1]
         docs = dict(zip(docs[::2], docs[1::2]))
