@@ -37,7 +37,7 @@ static u64 period = 1;
 
 static void note_section(void)
 {
-	WRITE_ONCE(lath_self.section, smp_load_acquire(&period)); /* pairs with wait_for_readers */
+	WRITE_ONCE(lath_self.section, smp_load_acquire(&period)); /* pairs with begin_period */
 }
 
 /* The slow part of enter(): the thread is not registered, or its sections need a fence. */
@@ -53,7 +53,7 @@ static void enter(void)
 	if (lath_self.nesting++)
 		return;
 	note_section();
-	barrier(); /* pairs with lath_fence_threads in wait_for_readers */
+	barrier(); /* pairs with lath_fence_threads in begin_period */
 	if (unlikely(lath_self.slow))
 		enter_slowly();
 }
