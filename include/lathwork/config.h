@@ -91,6 +91,17 @@ struct lath_rcu {
  * call register_thread() before, so that its first section is as cheap as the others. */
 extern LATH_API const struct lath_rcu lath_rcu_auto;
 
+/* The same flavour without a thread of its own, for a program in which one thread at a time makes
+ * changes: a server's main thread. Any threads may read, and any thread may end a structure. What
+ * is retired waits until the program calls lath_rcu_single_step(), between two requests, or
+ * drain(), as every end of a structure does. Until then it is not freed. */
+extern LATH_API const struct lath_rcu lath_rcu_single;
+/* Runs the callbacks of at most `most` retired objects of lath_rcu_single. Never waits: does
+ * nothing while a section that began before they were retired goes on, or while another thread
+ * drains. Returns how many. Any thread, not in a section. With nothing retired it costs two loads;
+ * else it may call membarrier(2). */
+LATH_API size_t lath_rcu_single_step(size_t most);
+
 /*
  * fork()
  *
@@ -115,7 +126,7 @@ extern LATH_API const struct lath_rcu lath_rcu_auto;
  *       and its relatives). If fork handlers do that, register them after the first use of the
  *       library: they run before the library's, which delay the callbacks that a thread of the
  *       flavour may be running, and so would wait for that thread in vain. lath_rcu_auto needs none
- *       of that and is not disturbed by it.
+ *       of that and is not disturbed by it, nor does lath_rcu_single.
  *   F4  vfork(), posix_spawn(), and a fork() followed by exec() or _exit() need none of these
  *       rules. _Fork() and clone() do not run the handlers: after them only exec() or _exit() may
  *       follow.

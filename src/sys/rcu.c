@@ -11,12 +11,15 @@
  *     was unlinked before;
  *   - a section that stored the new number read it with acquire, and does not see it either.
  *
- * Retired objects wait in a list until a thread runs their callbacks after a grace period: the
- * worker thread, which is started on demand, or a thread that drains. A thread that forks waits
- * neither for the worker nor for readers. In the child the lists are as they were, the records of
- * other threads are gone, and a worker is started again on demand. liburcu's flavours allow neither
- * a fork inside a section nor two handlers of one fork, and all but one of them allow no fork with
- * registered threads.
+ * Retired objects wait in a queue until a thread runs their callbacks after a grace period: the
+ * worker thread, which is started on demand, or a thread that drains. The flavour lath_rcu_single
+ * has a queue of its own, which no worker looks at: its callbacks run in steps, for which the
+ * program calls, or when a thread drains.
+ *
+ * A thread that forks waits neither for the worker nor for readers. In the child the queues are as
+ * they were, the records of other threads are gone, and a worker is started again on demand.
+ * liburcu's flavours allow neither a fork inside a section nor two handlers of one fork, and all
+ * but one of them allow no fork with registered threads.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -34,7 +37,7 @@ static u64 period = 1;
 
 static void note_section(void)
 {
-	WRITE_ONCE(lath_self.section, smp_load_acquire(&period)); /* pairs with wait_for_readers */
+	WRITE_ONCE(lath_self.section, smp_load_acquire(&period)); /* pairs with begin_period */
 }
 
 /* The slow part of enter(): the thread is not registered, or its sections need a fence. */
@@ -50,7 +53,7 @@ static void enter(void)
 	if (lath_self.nesting++)
 		return;
 	note_section();
-	barrier(); /* pairs with lath_fence_threads in wait_for_readers */
+	barrier(); /* pairs with lath_fence_threads in begin_period */
 	if (unlikely(lath_self.slow))
 		enter_slowly();
 }
@@ -62,33 +65,46 @@ static void leave(void)
 		smp_store_release(&lath_self.section, 0); /* pairs with lath_section_before */
 }
 
-static void wait_for_readers(void)
+/* Begins a grace period. Returns its number: it ends when no section is older. */
+static u64 begin_period(void)
 {
 	u64 mine = __atomic_add_fetch(&period, 1, __ATOMIC_ACQ_REL);
-	unsigned int rounds = 0;
 
 	lath_fence_threads();
+	return mine;
+}
+
+static void wait_for_readers(void)
+{
+	u64 mine = begin_period();
+	unsigned int rounds = 0;
+
 	while (lath_section_before(mine))
 		lath_nap(&rounds);
 }
 
 /* ---- reclamation ---- */
 
-static struct lath_rcu_head *retired; /* a stack; any thread pushes */
-/* Taken from `retired`, not yet run. Changed in a call by the thread that holds `turn`. */
-static struct lath_rcu_head *waiting;
-static struct lath_turn turn;
+struct queue {
+	struct lath_rcu_head *retired; /* a stack; any thread pushes */
+	/* Taken from `retired`, not yet run. Changed in a call by the thread that holds `turn`. */
+	struct lath_rcu_head *waiting;
+	u64 period; /* in steps: of the grace period that `waiting` waits for; 0: it has ended */
+	struct lath_turn turn;
+};
 
-/* A futex. The worker sleeps only while `retired` is empty. */
+static struct queue worked, stepped; /* of lath_rcu_auto and of lath_rcu_single */
+
+/* A futex. The worker sleeps only while `worked.retired` is empty. */
 enum { NO_WORKER, AWAKE, ASLEEP };
 static u32 worker;
 
 /* Moves all of `retired` to the end of `waiting`, in order of retirement. In a call, `turn`
  * held. */
-static void take_retired(void)
+static void take_retired(struct queue *queue)
 {
-	struct lath_rcu_head *head = __atomic_exchange_n(&retired, NULL, __ATOMIC_ACQUIRE),
-			     *first = NULL, *next, **end = &waiting;
+	struct lath_rcu_head *head = __atomic_exchange_n(&queue->retired, NULL, __ATOMIC_ACQUIRE),
+			     *first = NULL, *next, **end = &queue->waiting;
 
 	for (; head; head = next) {
 		next = head->next;
@@ -100,43 +116,73 @@ static void take_retired(void)
 	WRITE_ONCE(*end, first);
 }
 
-static void run_waiting(void)
+/* Runs the callbacks of at most `most` objects in `waiting`. `turn` held, not in a call. Returns
+ * how many. */
+static size_t run_waiting(struct queue *queue, size_t most)
 {
-	bool more = true;
+	struct lath_rcu_head *head = queue->waiting;
+	size_t ran = 0;
 
-	while (more) {
-		struct lath_rcu_head *head;
-
+	for (; head && ran < most; ran++) {
 		lath_call_enter();
-		head = waiting;
-		more = head;
-		if (more) {
-			waiting = head->next;
-			head->func(head);
-		}
+		head = queue->waiting;
+		WRITE_ONCE(queue->waiting, head->next);
+		head->func(head);
+		head = queue->waiting;
 		lath_call_exit();
 	}
+	return ran;
+}
+
+static void turn_begin(struct queue *queue)
+{
+	lath_self.reclaiming = &queue->turn;
+	lath_call_enter();
+	take_retired(queue);
+	lath_call_exit();
+}
+
+static void turn_end(struct queue *queue)
+{
+	lath_self.reclaiming = NULL;
+	lath_turn_unlock(&queue->turn);
 }
 
 /* Runs the callbacks of all that has been retired so far, after a grace period. Not in a call, not
  * in a section. */
-static void reclaim(void)
+static void reclaim(struct queue *queue)
 {
-	bool any;
+	lath_wait_assert();
+	lath_turn_lock(&queue->turn);
+	turn_begin(queue);
+	if (queue->waiting) {
+		wait_for_readers();
+		run_waiting(queue, SIZE_MAX);
+	}
+	turn_end(queue);
+}
+
+size_t lath_rcu_single_step(size_t most)
+{
+	struct queue *queue = &stepped;
+	size_t ran = 0;
 
 	lath_wait_assert();
-	lath_turn_lock(&turn);
-	lath_self.reclaiming = true;
-	lath_call_enter();
-	take_retired();
-	any = waiting;
-	lath_call_exit();
-	if (any) {
-		wait_for_readers();
-		run_waiting();
+	if ((!READ_ONCE(queue->retired) && !READ_ONCE(queue->waiting)) ||
+	    !lath_turn_trylock(&queue->turn)) /* else another thread drains */
+		return 0;
+	if (!queue->waiting) {
+		turn_begin(queue);
+		queue->period = begin_period();
+	} else {
+		lath_self.reclaiming = &queue->turn;
 	}
-	lath_self.reclaiming = false;
-	lath_turn_unlock(&turn);
+	if (queue->period && !lath_section_before(queue->period))
+		queue->period = 0;
+	if (!queue->period)
+		ran = run_waiting(queue, most);
+	turn_end(queue);
+	return ran;
 }
 
 static void futex(int command, u32 value)
@@ -152,14 +198,14 @@ static void *work(void *unused)
 	(void)unused;
 	lath_self.worker = true;
 	for (;;) {
-		reclaim();
+		reclaim(&worked);
 		nanosleep(&gather,
 			  NULL); /* one grace period for many objects costs as much as for one */
-		if (READ_ONCE(retired))
+		if (READ_ONCE(worked.retired))
 			continue;
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);
 		asleep = ASLEEP;
-		if (__atomic_load_n(&retired, __ATOMIC_SEQ_CST)) /* pairs with retire */
+		if (__atomic_load_n(&worked.retired, __ATOMIC_SEQ_CST)) /* pairs with retire */
 			__atomic_compare_exchange_n(&worker, &asleep, AWAKE, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		while (READ_ONCE(worker) == ASLEEP)
@@ -201,18 +247,39 @@ static __attribute__((noinline)) void wake_worker(void)
 		WRITE_ONCE(worker, NO_WORKER);
 }
 
-static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+static void push(struct queue *queue, struct lath_rcu_head *head,
+		 void (*func)(struct lath_rcu_head *head))
 {
-	struct lath_rcu_head *last = READ_ONCE(retired);
+	struct lath_rcu_head *last = READ_ONCE(queue->retired);
 
 	head->func = func;
 	do
 		WRITE_ONCE(head->next,
 			   last); /* optimistic readers may load the word that `next` overlays */
-	while (!__atomic_compare_exchange_n(&retired, &last, head, true, __ATOMIC_SEQ_CST,
+	while (!__atomic_compare_exchange_n(&queue->retired, &last, head, true, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED));
+}
+
+static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	push(&worked, head, func);
 	if (unlikely(__atomic_load_n(&worker, __ATOMIC_SEQ_CST) != AWAKE)) /* pairs with work */
 		wake_worker();
+}
+
+static void drain(void)
+{
+	reclaim(&worked);
+}
+
+static void retire_for_step(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	push(&stepped, head, func);
+}
+
+static void drain_stepped(void)
+{
+	reclaim(&stepped);
 }
 
 static void synchronize(void)
@@ -226,10 +293,10 @@ void lath_rcu_after_fork(void)
 	if (!lath_self.worker)
 		worker = NO_WORKER;
 	if (lath_self.reclaiming) /* the fork was called by a callback */
-		turn.held = lath_generation;
+		lath_self.reclaiming->held = lath_generation;
 }
 
-/* ---- the flavour ---- */
+/* ---- the flavours ---- */
 
 const struct lath_rcu lath_rcu_auto = {
 	.name = "auto",
@@ -237,7 +304,18 @@ const struct lath_rcu lath_rcu_auto = {
 	.read_unlock = leave,
 	.call = retire,
 	.synchronize = synchronize,
-	.drain = reclaim,
+	.drain = drain,
+	.register_thread = lath_thread_register,
+	.unregister_thread = lath_thread_unregister,
+};
+
+const struct lath_rcu lath_rcu_single = {
+	.name = "single",
+	.read_lock = enter,
+	.read_unlock = leave,
+	.call = retire_for_step,
+	.synchronize = synchronize,
+	.drain = drain_stepped,
 	.register_thread = lath_thread_register,
 	.unregister_thread = lath_thread_unregister,
 };

@@ -32,9 +32,9 @@ struct lath_thread {
 	struct lath_thread *next, **link; /* of the registry, under its lock */
 	u32 ends;			  /* how often the thread's end has removed the record */
 	bool registered;
-	bool forking;	 /* the thread is in fork(), between its handlers */
-	bool reclaiming; /* the thread runs retired callbacks */
-	bool worker;	 /* this is the worker thread of rcu.c */
+	bool forking;		      /* the thread is in fork(), between its handlers */
+	bool worker;		      /* this is the worker thread of rcu.c */
+	struct lath_turn *reclaiming; /* it runs retired callbacks, and holds this */
 };
 
 extern __thread struct lath_thread lath_self

@@ -162,7 +162,7 @@ void list_of_kind(const lath_rcu* rcu, unsigned flags, int forks) {
 }
 
 void list() {
-    for (const lath_rcu* rcu : {&by_itself, &lath_rcu_auto})
+    for (const lath_rcu* rcu : {&by_itself, &lath_rcu_auto, &lath_rcu_single})
         for (unsigned flags : {0u, unsigned(LATH_HOLES), unsigned(LATH_HOLES | LATH_NODE_EACH)})
             list_of_kind(rcu, flags, rounds);
 }

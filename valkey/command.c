@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * command.c - keys, arguments and replies of all commands.
+ */
+#include "command.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "lathwork/config.h"
+
+/* Retired nodes that one command frees at most. */
+#define STEP 64
+
+bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode,
+	      const struct vk_type *type)
+{
+	*opened = (struct opened){ ctx, argv[1], vk.OpenKey(ctx, argv[1], mode), NULL };
+	if (mode & VK_WRITE) {
+		lath_rcu_single_step(STEP);
+		if (!opened->key) { /* a server that saves this key on another thread */
+			reply_error(ctx, "TRYAGAIN the key is being saved");
+			return false;
+		}
+	}
+	if (!opened->key || vk.KeyType(opened->key) == VK_KEY_EMPTY)
+		return true;
+	if (vk.ModuleTypeGetType(opened->key) != type) {
+		vk.ReplyWithError(
+			ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
+		return false;
+	}
+	opened->value = vk.ModuleTypeGetValue(opened->key);
+	return true;
+}
+
+void close_key(struct opened *opened)
+{
+	if (opened->key)
+		vk.CloseKey(opened->key);
+	opened->key = NULL;
+}
+
+void changed(struct opened *opened, const char *event)
+{
+	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_MODULE, event, opened->name);
+}
+
+struct bytes text_of(const struct vk_string *string)
+{
+	struct bytes text;
+
+	text.data = vk.StringPtrLen(string, &text.size);
+	return text;
+}
+
+bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
+		 uint64_t *number)
+{
+	struct bytes text = text_of(string);
+	char error[100] = "ERR ";
+
+	if (number_parse(text.data, text.size, number))
+		return true;
+	strncat(error, what, 40);
+	strcat(error, " is not a number from 0 to 2^64 - 1");
+	vk.ReplyWithError(ctx, error);
+	return false;
+}
+
+bool is_word(const struct vk_string *string, const char *expected)
+{
+	struct bytes text = text_of(string);
+
+	return text.size == strlen(expected) && !strncasecmp(text.data, expected, text.size);
+}
+
+int reply_error(struct vk_ctx *ctx, const char *text)
+{
+	return vk.ReplyWithError(ctx, text);
+}
+
+int reply_syntax(struct vk_ctx *ctx)
+{
+	return vk.ReplyWithError(ctx, "ERR syntax error");
+}
+
+int reply_no_memory(struct vk_ctx *ctx)
+{
+	return vk.ReplyWithError(ctx, "OOM no memory, or a value above 1 GiB");
+}
+
+void reply_number(struct vk_ctx *ctx, uint64_t number)
+{
+	char text[VALUE_TEXT];
+
+	if (number <= INT64_MAX)
+		vk.ReplyWithLongLong(ctx, (long long)number);
+	else
+		vk.ReplyWithBigNumber(ctx, text, number_print(text, number));
+}
+
+void reply_value(struct vk_ctx *ctx, word value)
+{
+	char text[VALUE_TEXT];
+	struct bytes view = value_view(&value, text);
+
+	vk.ReplyWithStringBuffer(ctx, view.data, view.size);
+}
+
+static bool buffer_grow(struct buffer *buffer, size_t size)
+{
+	size_t room = 4 * (buffer->size + size) + 1024;
+	char *more = buffer->failed ? NULL : vk.TryAlloc(room);
+
+	if (!more) {
+		buffer->failed = true;
+		return false;
+	}
+	if (buffer->size)
+		memcpy(more, buffer->data, buffer->size);
+	vk.Free(buffer->data);
+	buffer->data = more;
+	buffer->room = room;
+	return true;
+}
+
+void buffer_add(struct buffer *buffer, const void *data, size_t size)
+{
+	if (!size || (buffer->room - buffer->size < size && !buffer_grow(buffer, size)))
+		return;
+	memcpy(buffer->data + buffer->size, data, size);
+	buffer->size += size;
+}
+
+void buffer_free(struct buffer *buffer)
+{
+	vk.Free(buffer->data);
+	*buffer = (struct buffer){ 0 };
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * command.h - what all commands share: arguments, keys, replies, and how a command is described.
+ */
+#ifndef LATH_VALKEY_COMMAND_H
+#define LATH_VALKEY_COMMAND_H
+
+#include "api.h"
+#include "value.h"
+
+/* ---- the list of commands ---- */
+
+enum command_flags {
+	COMMAND_READ = 0,
+	COMMAND_CHANGE = 1 << 0, /* replaces or removes what is there */
+	COMMAND_ADD = 1 << 1,	 /* may add: refused when the server is out of memory */
+	COMMAND_FAST = 1 << 2,	 /* constant or logarithmic time */
+	COMMAND_BLOCKS = 1 << 3,
+};
+
+struct command {
+	const char *name;
+	vk_command_fn run;
+	unsigned int flags;
+	const char *usage; /* the arguments as people write them, from which COMMAND DOCS is made:
+			      [optional], (one|of|these), WORD, name, name:integer, ... repeats */
+	const char *complexity, *summary;
+};
+
+/* VK_OK | VK_ERR */
+int commands_register(struct vk_ctx *ctx, const struct command *commands, size_t n);
+extern const struct command map_commands[], pool_commands[], interval_commands[];
+extern const size_t map_commands_count, pool_commands_count, interval_commands_count;
+
+/* ---- types ---- */
+
+extern struct vk_type *map_type, *pool_type, *interval_type;
+extern struct vk_type_methods map_methods, pool_methods, interval_methods;
+
+/* ---- keys ---- */
+
+struct opened {
+	struct vk_ctx *ctx;
+	struct vk_string *name;
+	struct vk_key *key; /* NULL: read, and there is none */
+	void *value;	    /* NULL: there is none */
+};
+
+/* Opens the key argv[1] for VK_READ or VK_WRITE. false: it has another type, or cannot be written
+ * now, and the reply says so. The key is closed at the end of the scope of OPENED(name). */
+bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode,
+	      const struct vk_type *type);
+void close_key(struct opened *opened);
+#define OPENED(name) __attribute__((cleanup(close_key))) struct opened name = { 0 }
+
+/* After a change: tells watchers of the key. The caller replicates. */
+void changed(struct opened *opened, const char *event);
+
+/* ---- arguments ---- */
+
+struct bytes text_of(const struct vk_string *string);
+/* false: it is none, and the reply says so */
+bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
+		 uint64_t *number);
+/* Compares without regard to upper and lower case. */
+bool is_word(const struct vk_string *string, const char *word);
+
+/* ---- replies ---- */
+
+int reply_error(struct vk_ctx *ctx, const char *text);
+int reply_syntax(struct vk_ctx *ctx);
+int reply_no_memory(struct vk_ctx *ctx);
+/* An integer below 2^63, else a big number, which is a string in RESP2. */
+void reply_number(struct vk_ctx *ctx, uint64_t number);
+void reply_value(struct vk_ctx *ctx, word value);
+
+/* A block that grows; what is appended after a failure is ignored. */
+struct buffer {
+	char *data;
+	size_t size, room;
+	bool failed;
+};
+
+void buffer_add(struct buffer *buffer, const void *data, size_t size);
+void buffer_free(struct buffer *buffer);
+#define BUFFER __attribute__((cleanup(buffer_free))) struct buffer
+
+#endif /* LATH_VALKEY_COMMAND_H */

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * describe.c - registers commands, and makes COMMAND DOCS from how their arguments are written.
+ *
+ * The grammar of struct command's usage:
+ *
+ *   arguments  argument ...
+ *   argument   what, or what... if it may come several times
+ *   what       WORD                 itself
+ *              WORD argument        a word and its value: only if a name or a block follows it
+ *              name  name:integer  name:time
+ *              [arguments]          may be left out
+ *              (what|what|...)      one of these
+ *              {arguments}          these together
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+#define SINCE "0.1.0"
+
+/* Texts and lists live until the command is registered; the server copies them. */
+struct parser {
+	const char *at;
+	void *kept[256];
+	size_t n;
+};
+
+static void *keep(struct parser *parser, size_t size)
+{
+	void *block = vk.Alloc(size);
+
+	memset(block, 0, size);
+	return parser->kept[parser->n++] = block;
+}
+
+static void spaces(struct parser *parser)
+{
+	while (*parser->at == ' ')
+		parser->at++;
+}
+
+static const char *name(struct parser *parser, const char *end)
+{
+	size_t size = strcspn(parser->at, end);
+	char *text = keep(parser, size + 1);
+
+	memcpy(text, parser->at, size);
+	parser->at += size;
+	return text;
+}
+
+static struct vk_arg *list(struct parser *parser, char separator, char end);
+
+/* Is the next thing a word in capitals? */
+static bool is_token(const char *at)
+{
+	return isupper((unsigned char)*at);
+}
+
+static const char *lower(struct parser *parser, const char *token)
+{
+	char *text = keep(parser, strlen(token) + 1);
+	size_t i;
+
+	for (i = 0; token[i]; i++)
+		text[i] = (char)tolower((unsigned char)token[i]);
+	return text;
+}
+
+/* A list in brackets: one argument as itself, several as a block, alternatives as a choice. */
+static void group(struct parser *parser, struct vk_arg *arg, char separator, char end)
+{
+	struct vk_arg *inner;
+
+	parser->at++;
+	inner = list(parser, separator, end);
+	parser->at++;
+	if (inner[0].name && !inner[1].name) {
+		const char *token = arg->token;
+
+		*arg = inner[0];
+		arg->token = arg->token ? arg->token : token;
+		return;
+	}
+	arg->type = separator == '|' ? VK_ARG_ONEOF : VK_ARG_BLOCK;
+	arg->name = inner[0].name;
+	arg->args = inner;
+}
+
+static void plain(struct parser *parser, struct vk_arg *arg)
+{
+	arg->name = name(parser, " :.]|)}");
+	if (*parser->at == ':') {
+		parser->at++;
+		arg->type = !strncmp(parser->at, "time", 4) ? VK_ARG_TIME : VK_ARG_INTEGER;
+		parser->at += strcspn(parser->at, " .]|)}");
+	} else if (!strcmp(arg->name, "key")) {
+		arg->type = VK_ARG_KEY;
+		arg->key_spec = 0;
+	}
+}
+
+static void argument(struct parser *parser, struct vk_arg *arg)
+{
+	arg->key_spec = -1;
+	if (is_token(parser->at)) {
+		arg->token = name(parser, " .]|)}");
+		arg->type = VK_ARG_TOKEN;
+		arg->name = lower(parser, arg->token);
+		if (*parser->at != ' ' ||
+		    (parser->at[1] != '{' && !islower((unsigned char)parser->at[1])))
+			return;
+		spaces(parser);
+		arg->type = VK_ARG_STRING;
+	}
+	switch (*parser->at) {
+	case '[':
+		group(parser, arg, ' ', ']');
+		arg->flags |= VK_ARG_OPTIONAL;
+		break;
+	case '(':
+		group(parser, arg, '|', ')');
+		break;
+	case '{':
+		group(parser, arg, ' ', '}');
+		break;
+	default:
+		plain(parser, arg);
+	}
+	if (!strncmp(parser->at, "...", 3)) {
+		arg->flags |= VK_ARG_MULTIPLE;
+		parser->at += 3;
+	}
+}
+
+/* The arguments up to `end`, which is not consumed; the last one has no name. */
+static struct vk_arg *list(struct parser *parser, char separator, char end)
+{
+	struct vk_arg *args = keep(parser, 16 * sizeof(*args));
+	size_t n = 0;
+
+	for (spaces(parser); *parser->at != end; spaces(parser)) {
+		argument(parser, &args[n++]);
+		if (*parser->at == separator)
+			parser->at++;
+	}
+	return args;
+}
+
+/* How many arguments there are at least, with the command; negative if there may be more. */
+static int arity(const struct vk_arg *args)
+{
+	int least = 1, more = 0;
+
+	for (; args->name; args++) {
+		more |= args->flags;
+		if (args->flags & VK_ARG_OPTIONAL)
+			continue;
+		if (args->type == VK_ARG_ONEOF)
+			more = 1;
+		least += args->token && args->type != VK_ARG_TOKEN;
+		if (args->type == VK_ARG_BLOCK) {
+			int inner = arity(args->args);
+
+			least += (inner < 0 ? -inner : inner) - 1;
+		} else {
+			least++;
+		}
+	}
+	return more ? -least : least;
+}
+
+static int describe(struct vk_command *made, const struct command *command)
+{
+	static const struct vk_command_info_version version = { 1, sizeof(struct vk_history),
+								sizeof(struct vk_key_spec),
+								sizeof(struct vk_arg) };
+	struct vk_key_spec keys[2] = { { 0 }, { 0 } };
+	struct parser parser = { .at = command->usage };
+	struct vk_command_info info = { .version = &version,
+					.summary = command->summary,
+					.complexity = command->complexity,
+					.since = SINCE,
+					.key_specs = keys };
+	int ret;
+
+	keys[0].begin = VK_BEGIN_INDEX;
+	keys[0].at.position = 1;
+	keys[0].find = VK_FIND_RANGE;
+	keys[0].range.step = 1;
+	if (command->flags & COMMAND_ADD)
+		keys[0].flags = VK_SPEC_CHANGE | VK_SPEC_ACCESS | VK_SPEC_UPDATE;
+	else if (command->flags & COMMAND_CHANGE)
+		keys[0].flags = VK_SPEC_CHANGE | VK_SPEC_ACCESS | VK_SPEC_DELETE;
+	else
+		keys[0].flags = VK_SPEC_READ | VK_SPEC_ACCESS;
+	info.args = list(&parser, ' ', 0);
+	info.arity = arity(info.args);
+	ret = vk.SetCommandInfo(made, &info);
+	while (parser.n)
+		vk.Free(parser.kept[--parser.n]);
+	return ret;
+}
+
+int commands_register(struct vk_ctx *ctx, const struct command *commands, size_t n)
+{
+	char flags[64], categories[64];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct command *command = &commands[i];
+		bool writes = command->flags & (COMMAND_ADD | COMMAND_CHANGE);
+		struct vk_command *made;
+
+		strcpy(flags, writes ? "write" : "readonly");
+		strcpy(categories, writes ? "lathwork write" : "lathwork read");
+		if (command->flags & COMMAND_ADD)
+			strcat(flags, " deny-oom");
+		if (command->flags & COMMAND_FAST)
+			strcat(flags, " fast");
+		if (command->flags & COMMAND_BLOCKS)
+			strcat(flags, " blocking");
+		strcat(categories, command->flags & COMMAND_FAST ? " fast" : " slow");
+		if (vk.CreateCommand(ctx, command->name, command->run, flags, 1, 1, 1))
+			return VK_ERR;
+		made = vk.GetCommand(ctx, command->name);
+		if (!made || describe(made, command) ||
+		    (vk.SetCommandACLCategories && vk.SetCommandACLCategories(made, categories)))
+			return VK_ERR;
+	}
+	return VK_OK;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * image.h - keys in RDB files and DUMP payloads: blocks of variable-length numbers and strings.
+ *
+ * The server stores the version of the format with each key, and a checksum with each payload.
+ * Loads trust neither: every number and length is checked, and whoever reads stops at the first
+ * thing that no save writes.
+ */
+#ifndef LATH_VALKEY_IMAGE_H
+#define LATH_VALKEY_IMAGE_H
+
+#include "command.h"
+
+/* Entries per block, hence what a load or save holds in memory beside the key. */
+#define IMAGE_BLOCK 512
+
+void image_put_number(struct buffer *out, uint64_t number);
+void image_put_value(struct buffer *out, word value);
+/* Writes the block and empties it. */
+void image_flush(struct vk_io *rdb, struct buffer *out);
+
+/* A block that is being read. */
+struct image {
+	struct vk_io *rdb;
+	char *block;
+	struct bytes rest;
+	bool bad; /* an I/O error, a damaged block, or no memory */
+};
+
+/* Reads the next block; what was left of the last one is an error. Returns !image->bad. */
+bool image_block(struct image *image, struct vk_io *rdb);
+/* Each returns 0 or nothing if the image is bad, or gets bad. */
+uint64_t image_number(struct image *image);
+struct bytes image_bytes(struct image *image);
+word image_value(struct image *image);
+/* A number beside the blocks. */
+uint64_t image_plain(struct image *image, struct vk_io *rdb);
+/* Ends the reading. false: the image was bad, or its last block holds more; logs that. */
+bool image_end(struct image *image, const char *what);
+#define IMAGE(name) struct image name = { 0 }
+
+#endif /* LATH_VALKEY_IMAGE_H */

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * interval_commands.c - LATH.INTERVAL.*
+ *
+ * Intervals are closed: both ends belong to them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "intervals.h"
+
+struct vk_type *interval_type;
+
+/* "-" is the lowest number and "+" the highest. */
+static bool want_end(struct vk_ctx *ctx, const struct vk_string *argument, uint64_t *number)
+{
+	struct bytes text = text_of(argument);
+
+	if (text.size == 1 && (*text.data == '-' || *text.data == '+')) {
+		*number = *text.data == '-' ? 0 : UINT64_MAX;
+		return true;
+	}
+	return want_number(ctx, argument, "an end", number);
+}
+
+static bool want_ends(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *first, uint64_t *last)
+{
+	if (!want_end(ctx, argv[0], first) || !want_end(ctx, argv[1], last))
+		return false;
+	if (*first <= *last)
+		return true;
+	reply_error(ctx, "ERR the last number is below the first");
+	return false;
+}
+
+static struct intervals *set_of(struct opened *opened)
+{
+	if (!opened->value) {
+		opened->value = intervals_create();
+		if (opened->value)
+			vk.ModuleTypeSetValue(opened->key, interval_type, opened->value);
+	}
+	return opened->value;
+}
+
+static void drop_empty(struct opened *opened)
+{
+	struct intervals *set = opened->value;
+
+	if (!set || set->count)
+		return;
+	vk.DeleteKey(opened->key);
+	opened->value = NULL;
+	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_GENERIC, "del", opened->name);
+}
+
+static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	uint64_t first, last;
+	struct intervals *set;
+	long long added = 0;
+	OPENED(opened);
+	int i, ret = 0;
+
+	if (argc < 5 || (argc - 2) % 3)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type))
+		return VK_OK;
+	for (i = 2; i < argc; i += 3) /* all or none */
+		if (!want_ends(ctx, argv + i, &first, &last))
+			return VK_OK;
+	set = set_of(&opened);
+	for (i = 2; set && i < argc && ret >= 0; i += 3, added += ret > 0) {
+		struct bytes value = text_of(argv[i + 2]);
+
+		want_ends(ctx, argv + i, &first, &last);
+		ret = intervals_add(set, first, last, value_make(value.data, value.size));
+	}
+	drop_empty(&opened);
+	if (added) {
+		changed(&opened, "lath.interval.add");
+		vk.Replicate(ctx, "LATH.INTERVAL.ADD", "v", argv + 1,
+			     (size_t)(ret < 0 ? i - 4 : i - 1)); /* what was added */
+	}
+	if (!set || ret < 0)
+		return reply_no_memory(ctx);
+	return vk.ReplyWithLongLong(ctx, added);
+}
+
+static int addnx_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct intervals_iter iter;
+	struct lath_interval there;
+	uint64_t first, last;
+	struct intervals *set;
+	struct bytes value;
+	OPENED(opened);
+	int ret;
+
+	if (argc != 5)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type) ||
+	    !want_ends(ctx, argv + 2, &first, &last))
+		return VK_OK;
+	if (opened.value) {
+		intervals_begin(&iter, opened.value, overlapping(first, last));
+		if (intervals_next(&iter, &there))
+			return vk.ReplyWithLongLong(ctx, 0);
+	}
+	value = text_of(argv[4]);
+	set = set_of(&opened);
+	ret = set ? intervals_add(set, first, last, value_make(value.data, value.size)) : -ENOMEM;
+	drop_empty(&opened);
+	if (ret < 0)
+		return reply_no_memory(ctx);
+	changed(&opened, "lath.interval.add");
+	vk.Replicate(ctx, "LATH.INTERVAL.ADD", "v", argv + 1, (size_t)argc - 1);
+	return vk.ReplyWithLongLong(ctx, 1);
+}
+
+static int rem_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	uint64_t first, last;
+	long long removed = 0;
+	OPENED(opened);
+	int i;
+
+	if (argc < 5 || (argc - 2) % 3)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type))
+		return VK_OK;
+	for (i = 2; i < argc; i += 3)
+		if (!want_ends(ctx, argv + i, &first, &last))
+			return VK_OK;
+	for (i = 2; opened.value && i < argc; i += 3) {
+		want_ends(ctx, argv + i, &first, &last);
+		removed += intervals_remove(opened.value, first, last, text_of(argv[i + 2]));
+	}
+	if (removed) {
+		changed(&opened, "lath.interval.rem");
+		drop_empty(&opened);
+		vk.ReplicateVerbatim(ctx);
+	}
+	return vk.ReplyWithLongLong(ctx, removed);
+}
+
+/* ---- searches ---- */
+
+static void reply_interval(struct vk_ctx *ctx, const struct lath_interval *interval)
+{
+	vk.ReplyWithArray(ctx, 3);
+	reply_number(ctx, interval->first);
+	reply_number(ctx, interval->end);
+	reply_value(ctx, interval->value);
+}
+
+/* Replies with what the window shows, in order. */
+static int reply_search(struct vk_ctx *ctx, const struct intervals *set, struct window window,
+			uint64_t limit)
+{
+	struct intervals_iter iter;
+	struct lath_interval interval, *found;
+	BUFFER all = { 0 };
+	uint64_t n, i;
+
+	if (set) {
+		intervals_begin(&iter, set, window);
+		while (intervals_next(&iter, &interval))
+			buffer_add(&all, &interval, sizeof(interval));
+	}
+	if (all.failed)
+		return reply_no_memory(ctx);
+	found = (struct lath_interval *)(void *)all.data;
+	n = all.size / sizeof(interval);
+	if (n)
+		qsort(found, n, sizeof(interval), intervals_order);
+	n = n < limit ? n : limit;
+	vk.ReplyWithArray(ctx, (long)n);
+	for (i = 0; i < n; i++)
+		reply_interval(ctx, &found[i]);
+	return VK_OK;
+}
+
+/* `ends` arguments say which intervals, then come [LIMIT count]. */
+static int search(struct vk_ctx *ctx, struct vk_string **argv, int argc, int ends,
+		  struct window (*window)(uint64_t first, uint64_t last))
+{
+	uint64_t first, last, limit = UINT64_MAX;
+	OPENED(opened);
+
+	if (argc != 2 + ends && argc != 4 + ends)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
+	    (ends == 2 ? !want_ends(ctx, argv + 2, &first, &last)
+		       : !want_end(ctx, argv[2], &first)))
+		return VK_OK;
+	if (argc == 4 + ends) {
+		if (!is_word(argv[2 + ends], "LIMIT"))
+			return reply_syntax(ctx);
+		if (!want_number(ctx, argv[3 + ends], "LIMIT", &limit))
+			return VK_OK;
+	}
+	return reply_search(ctx, opened.value, window(first, ends == 2 ? last : first), limit);
+}
+
+static int stab_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	return search(ctx, argv, argc, 1, overlapping);
+}
+
+static int overlaps_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	return search(ctx, argv, argc, 2, overlapping);
+}
+
+static int within_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	return search(ctx, argv, argc, 2, within);
+}
+
+static int contains_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	return search(ctx, argv, argc, 2, covering_all);
+}
+
+static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct intervals_iter iter;
+	struct lath_interval interval;
+	uint64_t first, last;
+	long long n = 0;
+	OPENED(opened);
+
+	if (argc != 4)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
+	    !want_ends(ctx, argv + 2, &first, &last))
+		return VK_OK;
+	if (opened.value) {
+		intervals_begin(&iter, opened.value, overlapping(first, last));
+		while (intervals_next(&iter, &interval))
+			n++;
+	}
+	return vk.ReplyWithLongLong(ctx, n);
+}
+
+static int nearest_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct lath_interval found;
+	uint64_t point;
+	OPENED(opened);
+
+	if (argc != 3)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
+	    !want_end(ctx, argv[2], &point))
+		return VK_OK;
+	if (!opened.value || !intervals_nearest(opened.value, point, &found))
+		return vk.ReplyWithNull(ctx);
+	reply_interval(ctx, &found);
+	return VK_OK;
+}
+
+static int len_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	OPENED(opened);
+
+	if (argc != 2)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ, interval_type))
+		return VK_OK;
+	return vk.ReplyWithLongLong(
+		ctx, opened.value ? (long long)((struct intervals *)opened.value)->count : 0);
+}
+
+/* ---- the list ---- */
+
+#define FOUND "O(log N + M log M) for M intervals found"
+
+const struct command interval_commands[] = {
+	{ "LATH.INTERVAL.ADD", add_command, COMMAND_ADD,
+	  "key {first:integer last:integer value}...", "O(M log N) for M intervals",
+	  "Adds intervals with their values" },
+	{ "LATH.INTERVAL.ADDNX", addnx_command, COMMAND_ADD | COMMAND_FAST,
+	  "key first:integer last:integer value", "O(log N)",
+	  "Adds an interval if none overlaps it" },
+	{ "LATH.INTERVAL.REM", rem_command, COMMAND_CHANGE,
+	  "key {first:integer last:integer value}...", "O(M log N) for M intervals",
+	  "Removes intervals" },
+	{ "LATH.INTERVAL.STAB", stab_command, COMMAND_READ,
+	  "key point:integer [LIMIT count:integer]", FOUND,
+	  "Returns the intervals that contain a number" },
+	{ "LATH.INTERVAL.OVERLAPS", overlaps_command, COMMAND_READ,
+	  "key first:integer last:integer [LIMIT count:integer]", FOUND,
+	  "Returns the intervals that have a number in common with this one" },
+	{ "LATH.INTERVAL.WITHIN", within_command, COMMAND_READ,
+	  "key first:integer last:integer [LIMIT count:integer]", FOUND,
+	  "Returns the intervals that lie in this one" },
+	{ "LATH.INTERVAL.CONTAINS", contains_command, COMMAND_READ,
+	  "key first:integer last:integer [LIMIT count:integer]", FOUND,
+	  "Returns the intervals that contain all of this one" },
+	{ "LATH.INTERVAL.COUNT", count_command, COMMAND_READ, "key first:integer last:integer",
+	  "O(log N + M) for M intervals counted", "Counts the intervals that overlap this one" },
+	{ "LATH.INTERVAL.NEAREST", nearest_command, COMMAND_FAST, "key point:integer", "O(log N)",
+	  "Returns an interval that contains a number, or else one of those nearest to it" },
+	{ "LATH.INTERVAL.LEN", len_command, COMMAND_FAST, "key", "O(1)",
+	  "Returns the number of intervals" },
+};
+const size_t interval_commands_count = sizeof(interval_commands) / sizeof(interval_commands[0]);

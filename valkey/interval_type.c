@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * interval_type.c - what the server does with sets of intervals.
+ *
+ * Saved: their number; blocks of up to IMAGE_BLOCK of them, in the order of the set: the first
+ * number, how far the last one is from it, the value.
+ */
+#include "command.h"
+#include "image.h"
+#include "intervals.h"
+
+#define VERSION 1
+
+static void save(struct vk_io *rdb, void *value)
+{
+	const struct intervals *set = value;
+	struct intervals_iter iter;
+	struct lath_interval interval;
+	BUFFER out = { 0 };
+	uint64_t n = 0;
+
+	vk.SaveUnsigned(rdb, set->count);
+	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
+	while (intervals_next(&iter, &interval)) {
+		image_put_number(&out, interval.first);
+		image_put_number(&out, interval.end - interval.first);
+		image_put_value(&out, interval.value);
+		if (++n % IMAGE_BLOCK == 0 || n == set->count)
+			image_flush(rdb, &out);
+	}
+}
+
+static void load_interval(struct image *image, struct intervals *set)
+{
+	uint64_t first = image_number(image), length = image_number(image), last;
+	word value = image_value(image);
+
+	if (__builtin_add_overflow(first, length, &last))
+		image->bad = true;
+	if (!image->bad)
+		image->bad = intervals_add(set, first, last, value) != 1;
+	else if (value)
+		value_free(value);
+}
+
+static void *load(struct vk_io *rdb, int version)
+{
+	IMAGE(image);
+	struct intervals *set = NULL;
+	uint64_t count, i;
+
+	if (version != VERSION)
+		return NULL;
+	count = image_plain(&image, rdb);
+	if (!image.bad)
+		set = intervals_create();
+	image.bad = image.bad || !set || !count;
+	for (i = 0; !image.bad && i < count; i++)
+		if (i % IMAGE_BLOCK || image_block(&image, rdb))
+			load_interval(&image, set);
+	if (image_end(&image, "a set of intervals"))
+		return set;
+	if (set)
+		intervals_free(set);
+	return NULL;
+}
+
+static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
+{
+	const struct intervals *set = value;
+	struct vk_string *words[3 * IMAGE_BLOCK];
+	struct intervals_iter iter;
+	struct lath_interval interval;
+	char text[VALUE_TEXT];
+	size_t n = 0, i;
+	bool more;
+
+	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
+	do {
+		more = intervals_next(&iter, &interval);
+		if (more) {
+			struct bytes view;
+
+			words[n++] =
+				vk.CreateString(NULL, text, number_print(text, interval.first));
+			words[n++] = vk.CreateString(NULL, text, number_print(text, interval.end));
+			view = value_view(&interval.value, text);
+			words[n++] = vk.CreateString(NULL, view.data, view.size);
+		}
+		if (n == 3 * IMAGE_BLOCK || (n && !more)) {
+			vk.EmitAOF(aof, "LATH.INTERVAL.ADD", "sv", key, words, n);
+			for (i = 0; i < n; i++)
+				vk.FreeString(NULL, words[i]);
+			n = 0;
+		}
+	} while (more);
+}
+
+static void digest(struct vk_digest *out, void *value)
+{
+	const struct intervals *set = value;
+	struct intervals_iter iter;
+	struct lath_interval interval;
+	char text[VALUE_TEXT];
+
+	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
+	while (intervals_next(&iter, &interval)) {
+		struct bytes view = value_view(&interval.value, text);
+
+		vk.DigestAddLongLong(out, (long long)interval.first);
+		vk.DigestAddLongLong(out, (long long)interval.end);
+		vk.DigestAddStringBuffer(out, view.data, view.size);
+		vk.DigestEndSequence(out);
+	}
+}
+
+static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)
+{
+	struct intervals *moved = vk.DefragAlloc(ctx, *value), *set;
+	void *block;
+
+	(void)name;
+	if (moved)
+		*value = moved;
+	set = *value;
+	block = !set->form && set->body ? vk.DefragAlloc(ctx, set->body) : NULL;
+	if (block)
+		set->body = block;
+	return 0;
+}
+
+static void *copy(struct vk_string *from, struct vk_string *to, const void *value)
+{
+	(void)from;
+	(void)to;
+	return intervals_copy(value);
+}
+
+static size_t memory(const void *value)
+{
+	return intervals_memory(value);
+}
+
+static size_t effort(struct vk_string *key, const void *value)
+{
+	(void)key;
+	return intervals_effort(value);
+}
+
+static void end(void *value)
+{
+	intervals_free(value);
+}
+
+struct vk_type_methods interval_methods = {
+	.version = VK_TYPE_METHODS,
+	.rdb_load = load,
+	.rdb_save = save,
+	.aof_rewrite = rewrite,
+	.mem_usage = memory,
+	.digest = digest,
+	.free = end,
+	.free_effort = effort,
+	.copy = copy,
+	.defrag = defragment,
+};

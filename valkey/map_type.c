@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * map_type.c - what the server does with maps: save, load, rewrite, copy, free, defragment.
+ *
+ * Saved: the kind and whether it stays when empty; the number of entries; blocks of up to
+ * IMAGE_BLOCK entries. Of a number its difference from the number behind the key before; of a
+ * string all of it; then the value.
+ */
+#include "command.h"
+#include "image.h"
+#include "index.h"
+#include "map.h"
+#include "string_map.h"
+
+#define VERSION 1
+
+static void save(struct vk_io *rdb, void *value)
+{
+	const struct map *map = value;
+	BUFFER out = { 0 };
+	struct map_entry entry;
+	struct map_iter iter;
+	uint64_t next = 0, n = 0;
+
+	vk.SaveUnsigned(rdb, map->kind | (unsigned int)map->keep << 1);
+	vk.SaveUnsigned(rdb, map->count);
+	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
+	while (map_next(&iter, &entry)) {
+		if (map->kind == MAP_STRINGS) {
+			image_put_number(&out, entry.key.string.size);
+			buffer_add(&out, entry.key.string.data, entry.key.string.size);
+		} else {
+			image_put_number(&out, entry.key.number - next);
+			next = entry.key.number + 1;
+		}
+		image_put_value(&out, entry.value);
+		if (++n % IMAGE_BLOCK == 0 || n == map->count)
+			image_flush(rdb, &out);
+	}
+}
+
+/* Loads one entry. `next`: the lowest number that may follow; 0 behind the highest. */
+static void load_entry(struct image *image, struct map *map, uint64_t *next, bool first)
+{
+	struct map_key key = { 0 };
+	word value;
+
+	if (map->kind == MAP_STRINGS) {
+		key.string = image_bytes(image);
+	} else {
+		uint64_t ahead = image_number(image);
+
+		image->bad = image->bad || (!first && !*next) ||
+			     __builtin_add_overflow(*next, ahead, &key.number);
+		*next = key.number + 1;
+	}
+	value = image_value(image);
+	if (!image->bad)
+		image->bad = map_set(map, &key, value) != 1;
+	else if (value)
+		value_free(value);
+}
+
+static void *load(struct vk_io *rdb, int version)
+{
+	IMAGE(image);
+	uint64_t flags, count, next = 0, i;
+	struct map *map = NULL;
+
+	if (version != VERSION)
+		return NULL;
+	flags = image_plain(&image, rdb);
+	count = image_plain(&image, rdb);
+	image.bad = image.bad || flags > 3 || (!count && !(flags >> 1));
+	if (!image.bad)
+		map = map_create(flags & 1 ? MAP_STRINGS : MAP_NUMBERS, flags >> 1);
+	image.bad = image.bad || !map;
+	for (i = 0; !image.bad && i < count; i++)
+		if (i % IMAGE_BLOCK || image_block(&image, rdb))
+			load_entry(&image, map, &next, !i);
+	if (image_end(&image, "a map"))
+		return map;
+	if (map)
+		map_free(map);
+	return NULL;
+}
+
+static struct vk_string *string_of(const struct map *map, const struct map_key *key)
+{
+	char text[VALUE_TEXT];
+
+	if (map->kind == MAP_STRINGS)
+		return vk.CreateString(NULL, key->string.data, key->string.size);
+	return vk.CreateString(NULL, text, number_print(text, key->number));
+}
+
+static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
+{
+	const struct map *map = value;
+	struct vk_string *pairs[2 * IMAGE_BLOCK];
+	struct map_entry entry;
+	struct map_iter iter;
+	char text[VALUE_TEXT];
+	size_t n = 0, i;
+	bool more;
+
+	if (map->keep)
+		vk.EmitAOF(aof, "LATH.MAP.CREATE", "sc", key,
+			   map->kind == MAP_STRINGS ? "STRINGS" : "NUMBERS");
+	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
+	do {
+		more = map_next(&iter, &entry);
+		if (more) {
+			struct bytes view = value_view(&entry.value, text);
+
+			pairs[n++] = string_of(map, &entry.key);
+			pairs[n++] = vk.CreateString(NULL, view.data, view.size);
+		}
+		if (n == 2 * IMAGE_BLOCK || (n && !more)) {
+			vk.EmitAOF(aof, "LATH.MAP.MSET", "sv", key, pairs, n);
+			for (i = 0; i < n; i++)
+				vk.FreeString(NULL, pairs[i]);
+			n = 0;
+		}
+	} while (more);
+}
+
+static void digest(struct vk_digest *out, void *value)
+{
+	const struct map *map = value;
+	struct map_entry entry;
+	struct map_iter iter;
+	char text[VALUE_TEXT];
+
+	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
+	while (map_next(&iter, &entry)) {
+		struct bytes view = value_view(&entry.value, text);
+
+		if (map->kind == MAP_STRINGS)
+			vk.DigestAddStringBuffer(out, entry.key.string.data, entry.key.string.size);
+		else
+			vk.DigestAddLongLong(out, (long long)entry.key.number);
+		vk.DigestAddStringBuffer(out, view.data, view.size);
+		vk.DigestEndSequence(out);
+	}
+}
+
+/* Moves the blocks of values. Nodes are left where they are: readers on other threads may be in
+ * them. The cursor is the next key. */
+static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)
+{
+	struct map *map = *value, *moved;
+	struct map_bound low = { 0 };
+	struct map_entry entry;
+	struct map_iter iter;
+	unsigned long cursor;
+	void *block;
+
+	(void)name;
+	if (vk.DefragCursorGet(ctx, &cursor) != VK_OK) {
+		cursor = 0;
+		moved = vk.DefragAlloc(ctx, map);
+		if (moved)
+			*value = map = moved;
+		if (map->kind == MAP_NUMBERS && map->form == MAP_PACKED && map->body) {
+			block = vk.DefragAlloc(ctx, map->body);
+			map->body = block ? block : map->body;
+		}
+	}
+	if (map->kind != MAP_NUMBERS || map->form == MAP_PACKED || !map->owned)
+		return 0;
+	low.key.number = cursor;
+	map_iter_begin(&iter, map, &low, &map_highest, false);
+	while (map_next(&iter, &entry)) {
+		if (vk.DefragShouldStop(ctx)) {
+			vk.DefragCursorSet(ctx, entry.key.number);
+			return 1;
+		}
+		if (!value_owns(entry.value))
+			continue;
+		block = vk.DefragAlloc(ctx, (void *)(uintptr_t)entry.value);
+		if (block)
+			lath_index_replace_item(map->body, entry.key.number, (word)(uintptr_t)block,
+						NULL);
+	}
+	return 0;
+}
+
+static void *copy(struct vk_string *from, struct vk_string *to, const void *value)
+{
+	(void)from;
+	(void)to;
+	return map_copy(value);
+}
+
+static size_t memory(const void *value)
+{
+	return map_memory(value);
+}
+
+static size_t effort(struct vk_string *key, const void *value)
+{
+	(void)key;
+	return map_effort(value);
+}
+
+static void end(void *value)
+{
+	map_free(value);
+}
+
+struct vk_type_methods map_methods = {
+	.version = VK_TYPE_METHODS,
+	.rdb_load = load,
+	.rdb_save = save,
+	.aof_rewrite = rewrite,
+	.mem_usage = memory,
+	.digest = digest,
+	.free = end,
+	.free_effort = effort,
+	.copy = copy,
+	.defrag = defragment,
+};

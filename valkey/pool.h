@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pool.h - a pool of numbers from which ranges are taken: addresses, blocks, identifiers.
+ *
+ * The pool is a list of disjoint ranges of all 64-bit numbers (lathwork/hole.h): those that are
+ * taken, and those that are outside the pool. What no range covers is free. Up to packed_entries
+ * ranges are one sorted block; more are an index, its nodes one by one up to POOL_MIDDLE ranges, in
+ * chunks above.
+ *
+ * A range may have an owner, a string of which the pool has each once, and a time at which its
+ * lease ends. Both are in a record, found by the range, by the owner's hash, and by the time.
+ *
+ * Threads: as map.h.
+ */
+#ifndef LATH_VALKEY_POOL_H
+#define LATH_VALKEY_POOL_H
+
+#include "lathwork/hole.h"
+#include "value.h"
+
+#define POOL_MIDDLE 4096
+
+struct pool {
+	void *body;		   /* packed: the ranges; else the index */
+	struct lath_index *owners; /* hash of the owner -> records; NULL: none */
+	struct lath_index *leases; /* lease's end -> record; NULL: none */
+	uint64_t count;		   /* ranges, with those outside the pool */
+	uint64_t outside;	   /* of these, outside */
+	uint64_t capacity;	   /* numbers in the pool */
+	uint64_t taken;		   /* of these, in ranges */
+	uint64_t owned;		   /* bytes of records */
+	uint64_t leased;	   /* ranges with a lease */
+	uint32_t lease_turn;
+	uint8_t form;
+};
+
+struct pool_range {
+	uint64_t first, size;
+	struct bytes owner; /* data NULL: none; borrowed */
+	uint64_t expires;   /* ms since 1970; 0: never */
+};
+
+/* A pool of the numbers from `first` on. NULL: no memory. */
+struct pool *pool_create(uint64_t first, uint64_t size);
+void pool_free(struct pool *pool);
+struct pool *pool_copy(const struct pool *pool);
+/* A pool of all 2^64 numbers, which is one too many: the next call must be pool_exclude(). */
+struct pool *pool_empty(void);
+/* Takes numbers out of the pool, of which none is taken. 0 | -EEXIST | -EINVAL | -ENOMEM */
+int pool_exclude(struct pool *pool, uint64_t first, uint64_t size);
+struct vk_defrag;
+/* Moves the block of a packed pool. */
+void pool_defragment(struct pool *pool, struct vk_defrag *ctx);
+/* Adds numbers. 0 | -EEXIST: some are in the pool | -ENOMEM */
+int pool_add(struct pool *pool, uint64_t first, uint64_t size);
+
+/* Takes a range of want->size with the owner and the lease of *range, and sets range->first and
+ * range->size. 0 | -ENOSPC | -EINVAL | -ENOMEM. An owner that has a range already is the caller's
+ * mistake. */
+int pool_take(struct pool *pool, const struct lath_hole_request *want, struct pool_range *range);
+/* Takes exactly this range. 0 | -EEXIST: part of it is taken or outside | -EINVAL | -ENOMEM */
+int pool_reserve(struct pool *pool, const struct pool_range *range);
+/* Frees the range that begins at `first`. 0 | -ENOENT */
+int pool_give(struct pool *pool, uint64_t first);
+/* Sets the end of the lease of the range that begins at `first`; 0: none. 0 | -ENOENT | -ENOMEM */
+int pool_lease(struct pool *pool, uint64_t first, uint64_t expires);
+
+/* 1 | 0 */
+int pool_find(const struct pool *pool, uint64_t number, struct pool_range *range);
+int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *range);
+/* The range whose lease ends first. */
+int pool_first_lease(const struct pool *pool, struct pool_range *range);
+
+/* The first range that begins at or behind `from`; *outside: it is outside the pool. 1 | 0 */
+int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, bool *outside);
+/* The first free run at or behind `from`. 1 | 0 */
+int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint64_t *size);
+
+/* The free room from at most max_leaves leaves of the index; see lath_index_hole_stats(). */
+void pool_holes(const struct pool *pool, uint64_t max_leaves, struct lath_hole_stats *stats);
+size_t pool_memory(const struct pool *pool);
+size_t pool_effort(const struct pool *pool);
+
+/* packed.c: a request served from a sorted block of n ranges. 0 (*first) | -ENOSPC | -EINVAL */
+int packed_place(const struct lath_item *items, size_t n, const struct lath_hole_request *want,
+		 uint64_t *first);
+
+#endif /* LATH_VALKEY_POOL_H */

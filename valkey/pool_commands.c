@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pool_commands.c - LATH.POOL.*
+ *
+ * Replicas and the append-only file get effects: which range was reserved, and which was freed.
+ * Placement and the end of a lease are decided once, on the primary.
+ */
+#include <errno.h>
+
+#include "command.h"
+#include "pool.h"
+
+struct vk_type *pool_type;
+
+/* Leases that one command ends at most before it does its own work. */
+#define LEASE_STEP 1000
+
+static bool open_pool(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode)
+{
+	if (!open_key(opened, ctx, argv, mode, pool_type))
+		return false;
+	if (opened->value)
+		return true;
+	reply_error(ctx, "ERR no such pool");
+	return false;
+}
+
+static void reply_range(struct vk_ctx *ctx, const struct pool_range *range)
+{
+	vk.ReplyWithArray(ctx, 4);
+	reply_number(ctx, range->first);
+	reply_number(ctx, range->size);
+	if (range->owner.data)
+		vk.ReplyWithStringBuffer(ctx, range->owner.data, range->owner.size);
+	else
+		vk.ReplyWithNull(ctx);
+	if (range->expires)
+		reply_number(ctx, range->expires);
+	else
+		vk.ReplyWithNull(ctx);
+}
+
+static bool over(const struct pool_range *range)
+{
+	return range->expires && range->expires <= (uint64_t)vk.Milliseconds();
+}
+
+/* ---- effects ---- */
+
+static void replicate_number(struct vk_ctx *ctx, const char *command, struct vk_string *key,
+			     uint64_t first)
+{
+	char text[VALUE_TEXT];
+	struct vk_string *number = vk.CreateString(ctx, text, number_print(text, first));
+
+	vk.Replicate(ctx, command, "ss", key, number);
+	vk.FreeString(ctx, number);
+}
+
+static void replicate_reserve(struct vk_ctx *ctx, struct vk_string *key,
+			      const struct pool_range *range)
+{
+	struct vk_string *words[8];
+	char text[VALUE_TEXT];
+	size_t n = 0, i;
+
+	words[n++] = vk.CreateString(ctx, text, number_print(text, range->first));
+	words[n++] = vk.CreateString(ctx, text, number_print(text, range->size));
+	if (range->owner.data) {
+		words[n++] = vk.CreateString(ctx, "OWNER", 5);
+		words[n++] = vk.CreateString(ctx, range->owner.data, range->owner.size);
+	}
+	if (range->expires) {
+		words[n++] = vk.CreateString(ctx, "LEASEAT", 7);
+		words[n++] = vk.CreateString(ctx, text, number_print(text, range->expires));
+	}
+	vk.Replicate(ctx, "LATH.POOL.RESERVE", "sv", key, words, n);
+	for (i = 0; i < n; i++)
+		vk.FreeString(ctx, words[i]);
+}
+
+static void replicate_lease(struct vk_ctx *ctx, struct vk_string *key, uint64_t first,
+			    uint64_t expires)
+{
+	char text[VALUE_TEXT];
+	struct vk_string *number = vk.CreateString(ctx, text, number_print(text, first));
+	struct vk_string *at = vk.CreateString(ctx, text, number_print(text, expires));
+
+	vk.Replicate(ctx, "LATH.POOL.LEASEAT", "sss", key, number, at);
+	vk.FreeString(ctx, number);
+	vk.FreeString(ctx, at);
+}
+
+static void give(struct opened *opened, uint64_t first, const char *event)
+{
+	pool_give(opened->value, first);
+	replicate_number(opened->ctx, "LATH.POOL.FREE", opened->name, first);
+	changed(opened, event);
+	vk.SignalKeyAsReady(opened->ctx, opened->name);
+}
+
+/* Frees ranges whose lease is over; on the primary only, replicas get the frees. Returns how
+ * many. */
+static int end_leases(struct opened *opened)
+{
+	struct pool_range range;
+	int n = 0;
+
+	if (!(vk.GetContextFlags(opened->ctx) & VK_CTX_PRIMARY) ||
+	    vk.GetContextFlags(opened->ctx) & (VK_CTX_REPLICATED | VK_CTX_LOADING))
+		return 0;
+	for (; n < LEASE_STEP && pool_first_lease(opened->value, &range) && over(&range); n++)
+		give(opened, range.first, "lath.pool.expire");
+	return n;
+}
+
+/* ---- pools ---- */
+
+static bool want_span(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *first, uint64_t *size)
+{
+	if (!want_number(ctx, argv[0], "first", first) || !want_number(ctx, argv[1], "size", size))
+		return false;
+	if (*size && *first + (*size - 1) >= *first)
+		return true;
+	reply_error(ctx, "ERR the range is empty or ends beyond 2^64 - 1");
+	return false;
+}
+
+static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	uint64_t first, size;
+	struct pool *pool;
+	OPENED(opened);
+
+	if (argc != 4)
+		return vk.WrongArity(ctx);
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, pool_type) ||
+	    !want_span(ctx, argv + 2, &first, &size))
+		return VK_OK;
+	if (opened.value)
+		return reply_error(ctx, "ERR the key exists");
+	pool = pool_create(first, size);
+	if (!pool)
+		return reply_no_memory(ctx);
+	vk.ModuleTypeSetValue(opened.key, pool_type, pool);
+	changed(&opened, "lath.pool.create");
+	vk.ReplicateVerbatim(ctx);
+	return vk.ReplyWithSimpleString(ctx, "OK");
+}
+
+static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	uint64_t first, size;
+	OPENED(opened);
+	int ret;
+
+	if (argc != 4)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
+	    !want_span(ctx, argv + 2, &first, &size))
+		return VK_OK;
+	ret = pool_add(opened.value, first, size);
+	if (ret == -ENOMEM)
+		return reply_no_memory(ctx);
+	if (ret)
+		return reply_error(ctx, ret == -EEXIST ? "ERR part of it is in the pool"
+						       : "ERR a pool has at most 2^64 - 1 numbers");
+	changed(&opened, "lath.pool.add");
+	vk.SignalKeyAsReady(ctx, argv[1]);
+	vk.ReplicateVerbatim(ctx);
+	return vk.ReplyWithSimpleString(ctx, "OK");
+}
+
+/* ---- options ---- */
+
+struct wish {
+	struct lath_hole_request want;
+	struct pool_range range; /* owner and lease */
+	uint64_t block;		 /* ms; 0: for ever */
+	bool blocks, placed;
+};
+
+/* One option that may come once. Returns how many arguments it has, 0: the reply says why. */
+static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish,
+		  bool place)
+{
+	static const struct {
+		const char *name;
+		enum lath_hole_policy policy;
+		bool hint;
+	} policies[] = {
+		{ "FIRST", LATH_HOLE_FIRST, false }, { "LAST", LATH_HOLE_LAST, false },
+		{ "BEST", LATH_HOLE_BEST, false },   { "NEAR", LATH_HOLE_NEAR, true },
+		{ "NEXT", LATH_HOLE_NEXT, true },    { "EXACT", LATH_HOLE_EXACT, true },
+	};
+	uint64_t lease, last;
+	size_t i;
+
+	for (i = 0; place && !wish->placed && i < sizeof(policies) / sizeof(policies[0]); i++) {
+		if (!is_word(argv[0], policies[i].name) || left < 1 + policies[i].hint)
+			continue;
+		wish->placed = true;
+		wish->want.policy = policies[i].policy;
+		if (!policies[i].hint)
+			return 1;
+		return want_number(ctx, argv[1], "the place", &wish->want.hint) ? 2 : 0;
+	}
+	if (place && left > 1 && is_word(argv[0], "ALIGN") && !wish->want.align) {
+		if (!want_number(ctx, argv[1], "ALIGN", &wish->want.align))
+			return 0;
+		if (wish->want.align && !(wish->want.align & (wish->want.align - 1)))
+			return 2;
+		reply_error(ctx, "ERR ALIGN is not a power of two");
+		return 0;
+	}
+	if (place && left > 2 && is_word(argv[0], "WITHIN") && !wish->want.low &&
+	    !wish->want.high) {
+		if (!want_number(ctx, argv[1], "WITHIN", &wish->want.low) ||
+		    !want_number(ctx, argv[2], "WITHIN", &last))
+			return 0;
+		wish->want.high = last + 1;
+		if (wish->want.low <= last)
+			return 3;
+		reply_error(ctx, "ERR WITHIN is empty");
+		return 0;
+	}
+	if (place && left > 1 && is_word(argv[0], "BLOCK") && !wish->blocks) {
+		wish->blocks = true;
+		if (!want_number(ctx, argv[1], "BLOCK", &wish->block))
+			return 0;
+		if (wish->block <= INT64_MAX / 2)
+			return 2;
+		reply_error(ctx, "ERR timeout is out of range");
+		return 0;
+	}
+	if (left > 1 && is_word(argv[0], "OWNER") && !wish->range.owner.data) {
+		wish->range.owner = text_of(argv[1]);
+		return 2;
+	}
+	if (left > 1 && !wish->range.expires &&
+	    (is_word(argv[0], "LEASE") || is_word(argv[0], "LEASEAT"))) {
+		if (!want_number(ctx, argv[1], "LEASE", &lease))
+			return 0;
+		wish->range.expires = lease;
+		if (is_word(argv[0], "LEASE"))
+			wish->range.expires += (uint64_t)vk.Milliseconds();
+		if (lease && lease <= INT64_MAX / 2)
+			return 2;
+		reply_error(ctx, "ERR invalid lease time");
+		return 0;
+	}
+	reply_syntax(ctx);
+	return 0;
+}
+
+static bool options(struct vk_ctx *ctx, struct vk_string **argv, int argc, int i, struct wish *wish,
+		    bool place)
+{
+	int n;
+
+	for (; i < argc; i += n) {
+		n = option(ctx, argv + i, argc - i, wish, place);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+/* ---- taking ---- */
+
+/* The owner has a range already: the same answer again, with a new lease if one was asked for.
+ * false: it has none. */
+static bool again(struct opened *opened, const struct wish *wish, uint64_t size, int *reply)
+{
+	struct vk_ctx *ctx = opened->ctx;
+	struct pool_range there;
+
+	if (!wish->range.owner.data || !pool_owner(opened->value, wish->range.owner, &there))
+		return false;
+	*reply = VK_OK;
+	if (there.size != size) {
+		reply_error(ctx, "OWNERBUSY the owner has a range of another size");
+		return true;
+	}
+	if (wish->range.expires) {
+		if (pool_lease(opened->value, there.first, wish->range.expires)) {
+			reply_no_memory(ctx);
+			return true;
+		}
+		replicate_lease(ctx, opened->name, there.first, wish->range.expires);
+		changed(opened, "lath.pool.lease");
+	}
+	reply_number(ctx, there.first);
+	return true;
+}
+
+/* Returns VK_ERR if there is no room; then nothing has been replied. */
+static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct wish *wish)
+{
+	OPENED(opened);
+	int ret;
+
+	*wish = (struct wish){ 0 };
+	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
+	    !want_number(ctx, argv[2], "size", &wish->want.size) ||
+	    !options(ctx, argv, argc, 3, wish, true))
+		return VK_OK;
+	if (!wish->want.size)
+		return reply_error(ctx, "ERR size is 0");
+	end_leases(&opened);
+	if (again(&opened, wish, wish->want.size, &ret))
+		return ret;
+	do
+		ret = pool_take(opened.value, &wish->want, &wish->range);
+	while (ret == -ENOSPC && end_leases(&opened));
+	if (ret == -ENOMEM)
+		return reply_no_memory(ctx);
+	if (ret == -EINVAL)
+		return reply_error(ctx, "ERR the place is not aligned or not WITHIN");
+	if (ret)
+		return VK_ERR;
+	replicate_reserve(ctx, argv[1], &wish->range);
+	changed(&opened, "lath.pool.alloc");
+	reply_number(ctx, wish->range.first);
+	return VK_OK;
+}
+
+static int alloc_again(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct wish wish;
+
+	return alloc(ctx, argv, argc, &wish);
+}
+
+static int alloc_timeout(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	(void)argv;
+	(void)argc;
+	return vk.ReplyWithNull(ctx);
+}
+
+static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct wish wish;
+
+	if (argc < 3)
+		return vk.WrongArity(ctx);
+	if (alloc(ctx, argv, argc, &wish) == VK_OK)
+		return VK_OK;
+	if (!wish.blocks ||
+	    vk.GetContextFlags(ctx) & (VK_CTX_DENY_BLOCKING | VK_CTX_LUA | VK_CTX_MULTI))
+		return vk.ReplyWithNull(ctx);
+	vk.BlockClientOnKeys(ctx, alloc_again, alloc_timeout, NULL, (long long)wish.block, argv + 1,
+			     1, NULL);
+	return VK_OK;
+}
+
+static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct wish wish = { 0 };
+	struct pool_range there;
+	OPENED(opened);
+	int ret;
+
+	if (argc < 4)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
+	    !want_span(ctx, argv + 2, &wish.range.first, &wish.range.size) ||
+	    !options(ctx, argv, argc, 4, &wish, false))
+		return VK_OK;
+	end_leases(&opened);
+	if (wish.range.owner.data && pool_owner(opened.value, wish.range.owner, &there)) {
+		if (there.first != wish.range.first)
+			return reply_error(ctx, "OWNERBUSY the owner has another range");
+		again(&opened, &wish, wish.range.size, &ret);
+		return ret;
+	}
+	ret = pool_reserve(opened.value, &wish.range);
+	if (ret == -EEXIST)
+		return vk.ReplyWithNull(ctx);
+	if (ret)
+		return reply_no_memory(ctx);
+	replicate_reserve(ctx, argv[1], &wish.range);
+	changed(&opened, "lath.pool.reserve");
+	reply_number(ctx, wish.range.first);
+	return VK_OK;
+}
+
+static int free_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct pool_range range;
+	uint64_t size = 0;
+	OPENED(opened);
+	int found;
+
+	if (argc < 3 || argc > 4)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE))
+		return VK_OK;
+	if (argc == 4 && is_word(argv[2], "OWNER")) {
+		found = pool_owner(opened.value, text_of(argv[3]), &range);
+	} else {
+		uint64_t first;
+
+		if (!want_number(ctx, argv[2], "first", &first) ||
+		    (argc == 4 && !want_number(ctx, argv[3], "size", &size)))
+			return VK_OK;
+		found = pool_find(opened.value, first, &range) && range.first == first;
+		if (found && size && size != range.size)
+			return reply_error(ctx, "ERR the range has another size");
+	}
+	if (found)
+		give(&opened, range.first, "lath.pool.free");
+	return vk.ReplyWithLongLong(ctx, found);
+}
+
+static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool absolute)
+{
+	struct pool_range range;
+	uint64_t first, time;
+	OPENED(opened);
+
+	if (argc != 4)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ | VK_WRITE) ||
+	    !want_number(ctx, argv[2], "first", &first) ||
+	    !want_number(ctx, argv[3], "the time", &time))
+		return VK_OK;
+	if (time > INT64_MAX / 2)
+		return reply_error(ctx, "ERR invalid lease time");
+	if (time && !absolute)
+		time += (uint64_t)vk.Milliseconds();
+	end_leases(&opened);
+	if (!pool_find(opened.value, first, &range) || range.first != first)
+		return vk.ReplyWithLongLong(ctx, 0);
+	if (pool_lease(opened.value, first, time))
+		return reply_no_memory(ctx);
+	replicate_lease(ctx, argv[1], first, time);
+	changed(&opened, "lath.pool.lease");
+	return vk.ReplyWithLongLong(ctx, 1);
+}
+
+static int lease_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	return lease(ctx, argv, argc, false);
+}
+
+static int leaseat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	return lease(ctx, argv, argc, true);
+}
+
+/* ---- looking ---- */
+
+static int find_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct pool_range range;
+	uint64_t number;
+	OPENED(opened);
+
+	if (argc != 3)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ) ||
+	    !want_number(ctx, argv[2], "number", &number))
+		return VK_OK;
+	if (!pool_find(opened.value, number, &range) || over(&range))
+		return vk.ReplyWithNull(ctx);
+	reply_range(ctx, &range);
+	return VK_OK;
+}
+
+static int owner_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct pool_range range;
+	OPENED(opened);
+
+	if (argc != 3)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ))
+		return VK_OK;
+	if (!pool_owner(opened.value, text_of(argv[2]), &range) || over(&range))
+		return vk.ReplyWithNull(ctx);
+	reply_range(ctx, &range);
+	return VK_OK;
+}
+
+struct window {
+	uint64_t low, high, limit;
+};
+
+/* [WITHIN low high] [LIMIT count] */
+static bool window_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
+			   struct window *window)
+{
+	int i;
+
+	*window = (struct window){ 0, UINT64_MAX, UINT64_MAX };
+	for (i = 2; i < argc; i++) {
+		if (is_word(argv[i], "WITHIN") && i + 2 < argc) {
+			if (!want_number(ctx, argv[i + 1], "WITHIN", &window->low) ||
+			    !want_number(ctx, argv[i + 2], "WITHIN", &window->high))
+				return false;
+			i += 2;
+		} else if (is_word(argv[i], "LIMIT") && i + 1 < argc) {
+			if (!want_number(ctx, argv[++i], "LIMIT", &window->limit))
+				return false;
+		} else {
+			reply_syntax(ctx);
+			return false;
+		}
+	}
+	return true;
+}
+
+static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct pool_range range;
+	struct window window;
+	uint64_t from;
+	OPENED(opened);
+	bool outside;
+	long n = 0;
+
+	if (argc < 2)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ) || !window_options(ctx, argv, argc, &window))
+		return VK_OK;
+	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
+	from = pool_find(opened.value, window.low, &range) ? range.first : window.low;
+	while ((uint64_t)n < window.limit && pool_next(opened.value, from, &range, &outside) &&
+	       range.first <= window.high) {
+		if (!outside && !over(&range)) {
+			reply_range(ctx, &range);
+			n++;
+		}
+		from = range.first + range.size;
+		if (!from)
+			break;
+	}
+	vk.ReplySetArrayLength(ctx, n);
+	return VK_OK;
+}
+
+static int holes_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	uint64_t first, size, from;
+	struct window window;
+	OPENED(opened);
+	long n = 0;
+
+	if (argc < 2)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ) || !window_options(ctx, argv, argc, &window))
+		return VK_OK;
+	vk.ReplyWithArray(ctx, VK_LENGTH_LATER);
+	from = window.low;
+	while ((uint64_t)n < window.limit && pool_next_free(opened.value, from, &first, &size) &&
+	       first <= window.high) {
+		from = first + size;
+		if (size - 1 > window.high - first)
+			size = window.high - first + 1;
+		vk.ReplyWithArray(ctx, 2);
+		reply_number(ctx, first);
+		reply_number(ctx, size);
+		n++;
+		if (!from)
+			break;
+	}
+	vk.ReplySetArrayLength(ctx, n);
+	return VK_OK;
+}
+
+static void reply_field(struct vk_ctx *ctx, const char *name, uint64_t value)
+{
+	vk.ReplyWithSimpleString(ctx, name);
+	reply_number(ctx, value);
+}
+
+static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	struct lath_hole_stats holes;
+	const struct pool *pool;
+	OPENED(opened);
+
+	if (argc != 2)
+		return vk.WrongArity(ctx);
+	if (!open_pool(&opened, ctx, argv, VK_READ))
+		return VK_OK;
+	pool = opened.value;
+	pool_holes(pool, 256, &holes);
+	vk.ReplyWithMap(ctx, 8);
+	reply_field(ctx, "capacity", pool->capacity);
+	reply_field(ctx, "allocated", pool->taken);
+	reply_field(ctx, "free", pool->capacity - pool->taken);
+	reply_field(ctx, "ranges", pool->count - pool->outside);
+	reply_field(ctx, "leases", pool->leased);
+	reply_field(ctx, "largest-hole", holes.largest);
+	reply_field(ctx, "holes", holes.holes);
+	reply_field(ctx, "fragmentation-permille", holes.fragmentation_permille);
+	return VK_OK;
+}
+
+/* ---- the list ---- */
+
+const struct command pool_commands[] = {
+	{ "LATH.POOL.CREATE", create_command, COMMAND_ADD | COMMAND_FAST,
+	  "key first:integer size:integer", "O(1)", "Makes a pool of the numbers from first on" },
+	{ "LATH.POOL.ADD", add_command, COMMAND_ADD | COMMAND_FAST,
+	  "key first:integer size:integer", "O(log N)", "Adds numbers to a pool" },
+	{ "LATH.POOL.ALLOC", alloc_command, COMMAND_ADD | COMMAND_BLOCKS,
+	  "key size:integer [ALIGN align:integer] "
+	  "[(FIRST|LAST|BEST|{NEAR near:integer}|{NEXT from:integer}|{EXACT at:integer})] "
+	  "[WITHIN {min:integer max:integer}] [OWNER owner] [LEASE milliseconds:integer] "
+	  "[BLOCK milliseconds:integer]",
+	  "O(log N)", "Takes a range of numbers; an owner that asks again gets the same" },
+	{ "LATH.POOL.RESERVE", reserve_command, COMMAND_ADD | COMMAND_FAST,
+	  "key first:integer size:integer [OWNER owner] "
+	  "[({LEASE milliseconds:integer}|{LEASEAT unix-time-milliseconds:time})]",
+	  "O(log N)", "Takes exactly this range" },
+	{ "LATH.POOL.FREE", free_command, COMMAND_CHANGE | COMMAND_FAST,
+	  "key ({first:integer [size:integer]}|{OWNER owner})", "O(log N)", "Frees a range" },
+	{ "LATH.POOL.LEASE", lease_command, COMMAND_ADD | COMMAND_FAST,
+	  "key first:integer milliseconds:integer", "O(log N)",
+	  "Sets when the lease of a range ends, from now; 0: never" },
+	{ "LATH.POOL.LEASEAT", leaseat_command, COMMAND_ADD | COMMAND_FAST,
+	  "key first:integer unix-time-milliseconds:time", "O(log N)",
+	  "Sets when the lease of a range ends; 0: never" },
+	{ "LATH.POOL.FIND", find_command, COMMAND_FAST, "key number:integer", "O(log N)",
+	  "Returns the range that contains a number: first, size, owner, end of the lease" },
+	{ "LATH.POOL.OWNER", owner_command, COMMAND_FAST, "key owner", "O(log N)",
+	  "Returns the range of an owner" },
+	{ "LATH.POOL.RANGES", ranges_command, COMMAND_READ,
+	  "key [WITHIN {min:integer max:integer}] [LIMIT count:integer]",
+	  "O(log N + M) for M ranges returned", "Returns the ranges that are taken, in order" },
+	{ "LATH.POOL.HOLES", holes_command, COMMAND_READ,
+	  "key [WITHIN {min:integer max:integer}] [LIMIT count:integer]",
+	  "O(log N + M) for M holes returned, plus the ranges between them",
+	  "Returns what is free, in order" },
+	{ "LATH.POOL.STAT", stat_command, COMMAND_FAST, "key", "O(1)",
+	  "Returns sizes and numbers of what is taken and of what is free" },
+};
+const size_t pool_commands_count = sizeof(pool_commands) / sizeof(pool_commands[0]);

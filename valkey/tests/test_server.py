@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""What the server does with keys of the module: files, replicas, memory, rights, descriptions."""
+import os
+import random
+import threading
+import time
+
+import pytest
+from redis.exceptions import RedisError, ResponseError
+from servers import wait_for
+
+LONG = bool(os.environ.get("LATH_VALKEY_LONG"))
+TOP = 2**64 - 1
+
+
+def fill(server, n=3000, seed=1):
+    """Keys of all types and forms. Returns their names."""
+    rng = random.Random(seed)
+    pipe = server.client.pipeline(transaction=False)
+    run = pipe.execute_command
+    for small in (1, 5, 32):
+        for i in range(small):
+            run("LATH.MAP.SET", f"map:{small}", rng.getrandbits(64), rng.choice((i, "short", f"a longer value {i}")))
+            run("LATH.INTERVAL.ADD", f"interval:{small}", i, i + rng.getrandbits(rng.randrange(63)), f"value of {i}")
+    run("LATH.MAP.CREATE", "map:strings", "STRINGS")
+    run("LATH.MAP.CREATE", "map:empty", "STRINGS")
+    run("LATH.MAP.CREATE", "map:numbers")
+    run("LATH.POOL.CREATE", "pool:small", 100, 1000)
+    run("LATH.POOL.ADD", "pool:small", 5000, 10)
+    run("LATH.POOL.ALLOC", "pool:small", 10, "OWNER", "me", "LEASE", 10**9)
+    run("LATH.POOL.CREATE", "pool:big", 0, 1 << 30)
+    run("LATH.POOL.ADD", "pool:big", 1 << 40, TOP - (1 << 40))
+    run("LATH.POOL.CREATE", "pool:free", TOP, 1)
+    for i in range(n):
+        run("LATH.MAP.SET", "map:big", rng.getrandbits(64), rng.choice((i, "short", f"a longer value {i}")))
+        run("LATH.MAP.SET", "map:strings", f"{'prefix of all keys' * (i % 3)}{rng.getrandbits(20)}", i)
+        first = rng.getrandbits(40)
+        run("LATH.INTERVAL.ADD", "interval:big", first, first + rng.getrandbits(rng.randrange(40)), f"v{i}")
+        run("LATH.POOL.ALLOC", "pool:big", rng.randrange(1, 50), *(("OWNER", f"owner {i}") if i % 3 else ()),
+            *(("LEASE", 10**9 + i) if i % 5 == 0 else ()))
+        if i % 2:
+            run("LATH.POOL.FREE", "pool:big", "OWNER", f"owner {i // 2}")
+    pipe.execute()
+    return sorted(server("KEYS", "*"))
+
+
+def digests(server, keys=None):
+    keys = keys or sorted(server("KEYS", "*"))
+    return dict(zip(keys, server("DEBUG", "DIGEST-VALUE", *keys)))
+
+
+def contents(server):
+    """All that commands can show."""
+    shown = {}
+    for key in sorted(server("KEYS", "*")):
+        if key.startswith(b"map"):
+            shown[key] = server("LATH.MAP.RANGE", key, "-", "+")
+        elif key.startswith(b"interval"):
+            shown[key] = server("LATH.INTERVAL.OVERLAPS", key, "-", "+")
+        elif key.startswith(b"pool"):
+            shown[key] = (server("LATH.POOL.RANGES", key), server("LATH.POOL.HOLES", key), server("LATH.POOL.STAT", key))
+    return shown
+
+
+def test_reload(server):
+    fill(server)
+    before = contents(server)
+    whole = server("DEBUG", "DIGEST")
+    assert server("DEBUG", "RELOAD") == b"OK"
+    assert contents(server) == before
+    assert server("DEBUG", "DIGEST") == whole
+
+
+def test_aof_rewrite(start):
+    server = start(appendonly="yes")
+    fill(server)
+    before, whole = contents(server), server("DEBUG", "DIGEST")
+    server("DEBUG", "LOADAOF")
+    assert contents(server) == before, "the file of effects"
+    server("CONFIG", "SET", "aof-use-rdb-preamble", "no")
+    server("BGREWRITEAOF")
+    assert wait_for(lambda: not server("INFO", "persistence")["aof_rewrite_in_progress"])
+    assert server("INFO", "persistence")["aof_last_bgrewrite_status"] == "ok"
+    server("DEBUG", "LOADAOF")
+    assert contents(server) == before, "the rewritten file"
+    assert server("DEBUG", "DIGEST") == whole
+
+
+def test_copy_and_dump(server):
+    for key in fill(server, 1000):
+        digest = server("DEBUG", "DIGEST-VALUE", key)
+        assert server("COPY", key, b"copy of " + key) == 1
+        assert server("DEBUG", "DIGEST-VALUE", b"copy of " + key) == digest
+        payload = server("DUMP", key)
+        server("RESTORE", b"restored", 0, payload, "REPLACE")
+        assert server("DEBUG", "DIGEST-VALUE", "restored") == digest
+
+
+def test_leases_survive(server):
+    server("LATH.POOL.CREATE", "p", 0, 10)
+    server("LATH.POOL.ALLOC", "p", 10, "LEASE", 100)
+    server("DEBUG", "RELOAD")
+    assert server("LATH.POOL.ALLOC", "p", 10) is None
+    time.sleep(0.12)
+    assert server("LATH.POOL.ALLOC", "p", 10) == 0
+
+
+def crc64(data, _table=[]):  # of DUMP payloads: Jones' polynomial, reflected
+    if not _table:
+        for byte in range(256):
+            crc = byte
+            for _ in range(8):
+                crc = crc >> 1 ^ (0x95AC9329AC4BC9B5 if crc & 1 else 0)
+            _table.append(crc)
+    crc = 0
+    for byte in data:
+        crc = _table[(crc ^ byte) & 255] ^ crc >> 8
+    return crc
+
+
+def sealed(body):
+    return body + crc64(body).to_bytes(8, "little")
+
+
+def try_restore(server, payload):
+    """Loads a payload with a right checksum. True: it was accepted; then what it holds is used."""
+    try:
+        server("RESTORE", "target", 0, payload, "REPLACE")
+    except ResponseError as error:
+        assert "Bad data format" in str(error) or "checksum" in str(error), error
+        return False
+    for words in (("LATH.MAP.RANGE", "target", "-", "+"), ("LATH.MAP.SET", "target", 1, 1), ("LATH.POOL.RANGES", "target"),
+                  ("LATH.POOL.HOLES", "target"), ("LATH.POOL.STAT", "target"), ("LATH.POOL.ALLOC", "target", 1),
+                  ("LATH.POOL.ADD", "target", 7, 1), ("LATH.INTERVAL.OVERLAPS", "target", "-", "+")):
+        try:
+            server(*words)
+        except ResponseError:
+            pass
+    server("DEBUG", "DIGEST-VALUE", "target")
+    try_again = server("DUMP", "target")
+    if try_again is not None:
+        server("RESTORE", "target", 0, try_again, "REPLACE")
+    server("DEL", "target")
+    return True
+
+
+def test_truncated_payloads(server):
+    fill(server, 20)
+    for key in server("KEYS", "*"):
+        payload = server("DUMP", key)
+        body, version = payload[:-10], payload[-10:-8]
+        assert sealed(body + version) == payload
+        for size in range(1, len(body)):
+            accepted = try_restore(server, sealed(body[:size] + version))
+            # the last bytes that are missing may be those of the payload's own end
+            assert not accepted or len(body) - size < 10, (key, size)
+
+
+def test_damaged_payloads(server):
+    """Payloads whose checksum is right and whose content is not."""
+    rng = random.Random(int(os.environ.get("LATH_SEED", "7")))
+    fill(server, 60)
+    payloads = [server("DUMP", key)[:-8] for key in sorted(server("KEYS", "*"))]
+    end = time.monotonic() + (600 if LONG else 10)
+    done = accepted = 0
+    while done < (20000 if LONG else 3000) and time.monotonic() < end:
+        data = bytearray(rng.choice(payloads))
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            at = rng.randrange(1, len(data) - 2)
+            kind = rng.randrange(4)
+            if kind == 0:
+                data[at] ^= 1 << rng.randrange(8)
+            elif kind == 1:
+                data[at] = rng.choice((0, 1, 127, 128, 255, rng.randrange(256)))
+            elif kind == 2:
+                del data[at:at + rng.randrange(1, 9)]
+            else:
+                data[at:at] = bytes(rng.choices((0, 1, 2, 128, 255), k=rng.randrange(1, 9)))
+            if len(data) < 20:
+                break
+        accepted += try_restore(server, sealed(bytes(data)))
+        done += 1
+    assert done >= 500 and accepted < done
+    assert server("PING")
+
+
+def test_replica(start):
+    primary = start()
+    keys = fill(primary, 1000)
+    replica = start(replicaof=["127.0.0.1", str(primary.port)])
+    assert wait_for(lambda: replica("INFO", "replication")["master_link_status"] == "up")
+    pipe = primary.client.pipeline(transaction=False)
+    rng = random.Random(3)
+    for i in range(2000):
+        pipe.execute_command("LATH.MAP.POP", "map:big", rng.choice(("MIN", "MAX")), rng.randrange(3))
+        pipe.execute_command("LATH.MAP.INCR", "map:numbers", rng.randrange(50), rng.randrange(100))
+        pipe.execute_command("LATH.MAP.CAS", "map:numbers", rng.randrange(50), rng.randrange(100), "x")
+        pipe.execute_command("LATH.MAP.DELRANGE", "map:strings", "[" + str(rng.randrange(9)), "+", "LIMIT", 2)
+        pipe.execute_command("LATH.POOL.ALLOC", "pool:big", rng.randrange(1, 40), rng.choice(("FIRST", "LAST", "BEST")),
+                             "LEASE", rng.choice((1, 10**6)))
+        pipe.execute_command("LATH.INTERVAL.ADDNX", "interval:big", rng.getrandbits(40), 1 << 41, i)
+    pipe.execute(raise_on_error=False)
+    time.sleep(0.02)
+    primary("LATH.POOL.ALLOC", "pool:big", 1)  # ends leases
+    assert primary("WAIT", 1, 10000) == 1
+    assert digests(replica) == digests(primary)
+    with pytest.raises(ResponseError, match="read only replica"):
+        replica("LATH.MAP.SET", "map:big", 1, 1)
+    replica("REPLICAOF", "NO", "ONE")
+    primary("LATH.MAP.SET", "only here", 1, 1)
+    replica("LATH.MAP.SET", "only there", 1, 1)
+    replica("REPLICAOF", "127.0.0.1", primary.port)  # full resynchronisation
+    assert wait_for(lambda: replica("INFO", "replication")["master_link_status"] == "up")
+    assert wait_for(lambda: replica("DEBUG", "DIGEST") == primary("DEBUG", "DIGEST"))
+    assert len(keys)
+
+
+def test_replicas_do_not_end_leases(start):
+    primary = start()
+    replica = start(replicaof=["127.0.0.1", str(primary.port)])
+    assert wait_for(lambda: replica("INFO", "replication")["master_link_status"] == "up")
+    primary("LATH.POOL.CREATE", "p", 0, 10)
+    primary("LATH.POOL.ALLOC", "p", 10, "LEASE", 50)
+    assert primary("WAIT", 1, 10000) == 1
+    time.sleep(0.06)
+    assert replica("LATH.POOL.FIND", "p", 1) is None, "it is over"
+    assert replica("LATH.POOL.HOLES", "p") == [], "but not yet free"
+    assert primary("LATH.POOL.ALLOC", "p", 4) == 0
+    assert primary("WAIT", 1, 10000) == 1
+    assert digests(replica) == digests(primary)
+
+
+def test_save_beside_writes(start):
+    server = start(save=["3600", "1"])
+    fill(server, 20000)
+    stop = threading.Event()
+
+    def write(seed):
+        client, rng = server.connect(), random.Random(seed)
+        while not stop.is_set():
+            client.execute_command("LATH.MAP.SET", "map:big", rng.getrandbits(64), rng.getrandbits(64))
+            client.execute_command("LATH.POOL.ALLOC", "pool:big", 3)
+            client.execute_command("LATH.MAP.POP", "map:big", "MIN", 20)
+            client.execute_command("LATH.INTERVAL.ADD", "interval:big", seed, rng.getrandbits(40) + seed, "x")
+
+    writers = [threading.Thread(target=write, args=(seed,)) for seed in (1, 2)]
+    for writer in writers:
+        writer.start()
+    try:
+        for _ in range(5):
+            server("BGSAVE")
+            assert wait_for(lambda: not server("INFO", "persistence")["rdb_bgsave_in_progress"], 60), "the child hangs"
+            assert server("INFO", "persistence")["rdb_last_bgsave_status"] == "ok"
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+    server("SAVE")
+    before = server("DEBUG", "DIGEST")
+    server.kill()
+    server.start()
+    assert server("DEBUG", "DIGEST") == before
+
+
+def test_lazy_free(server):
+    for command in (("FLUSHALL", "ASYNC"), ("FLUSHALL", "SYNC")):
+        fill(server, 5000)
+        server(*command)
+        assert server("DBSIZE") == 0
+    fill(server, 5000)
+    for key in server("KEYS", "*"):
+        server("UNLINK", key)
+    assert wait_for(lambda: not server("INFO", "memory").get("lazyfree_pending_objects", 0))
+    assert server("PING")
+
+
+def threads(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def test_no_thread_of_its_own(start):
+    with_module, without = start(), start(module="")
+    fill(with_module, 3000)
+    with_module("FLUSHALL", "SYNC")
+    fill(with_module, 3000)
+    without("FLUSHALL", "SYNC")
+    assert threads(with_module) == threads(without)
+
+
+def test_no_leak(server):
+    """Memory after many commands is what it was before them."""
+    def round_of(n):
+        fill(server, n)
+        pipe = server.client.pipeline(transaction=False)
+        for i in range(n):
+            pipe.execute_command("LATH.MAP.SET", "churn", i % 500, f"a value that has a block {i}")
+            pipe.execute_command("LATH.MAP.DEL", "churn", (i * 7) % 500)
+            pipe.execute_command("LATH.POOL.ALLOC", "pool:big", 5, "OWNER", f"churn {i % 100}", "LEASE", 1 + i % 3)
+        pipe.execute()
+        server("FLUSHALL", "SYNC")
+        time.sleep(0.3)  # the server's clock frees what was retired
+        return server("INFO", "memory")["used_memory"]
+
+    round_of(2000)
+    first = round_of(2000)
+    rest = [round_of(20000 if LONG else 2000) for _ in range(10 if LONG else 3)]
+    assert min(rest) < first + 300_000, (first, rest)
+
+
+def test_memory_is_told(server):
+    """MEMORY USAGE is near to what the server's allocator says."""
+    fill(server, 10)
+    for key, make in (("m", lambda i: ("LATH.MAP.SET", "m", i * 1237 % 50021, i)),
+                      ("s", lambda i: ("LATH.MAP.SET", "s", f"key number {i * 1237 % 50021}", f"the value of {i}")),
+                      ("i", lambda i: ("LATH.INTERVAL.ADD", "i", i * 1237 % 50021, 50021 + i, i))):
+        if key == "s":
+            server("LATH.MAP.CREATE", "s", "STRINGS")
+        before = server("INFO", "memory")["used_memory"]
+        pipe = server.client.pipeline(transaction=False)
+        for i in range(50000):
+            pipe.execute_command(*make(i))
+        pipe.execute()
+        took = server("INFO", "memory")["used_memory"] - before
+        told = server("MEMORY", "USAGE", key)
+        assert 0.7 * took < told < 1.3 * took + 100_000, (key, took, told)
+
+
+def test_rights(start):
+    server = start()
+    server("ACL", "SETUSER", "reader", "on", ">x", "~m*", "+ping", "+lath.map.get", "+lath.map.range")
+    reader = server.connect(username="reader", password="x")
+    server("LATH.MAP.SET", "m", 1, "v")
+    assert reader.execute_command("LATH.MAP.GET", "m", 1) == b"v"
+    for words in (("LATH.MAP.SET", "m", 1, "w"), ("LATH.MAP.GET", "n", 1), ("LATH.POOL.CREATE", "m", 1, 1)):
+        with pytest.raises(RedisError, match="(?i)no permissions|has no permissions|NOPERM"):
+            reader.execute_command(*words)
+    if server.kind == "valkey":
+        server("ACL", "SETUSER", "group", "on", ">x", "~*", "-@all", "+@lathwork", "-@write")
+        group = server.connect(username="group", password="x")
+        assert group.execute_command("LATH.MAP.GET", "m", 1) == b"v"
+        with pytest.raises(RedisError, match="(?i)no permissions"):
+            group.execute_command("LATH.MAP.SET", "m", 1, "w")
+
+
+def test_commands_are_described(server):
+    client = server.connect()
+    for name in ("COMMAND", "COMMAND DOCS", "COMMAND INFO"):
+        client.response_callbacks.pop(name, None)
+    names = [name for name in client.execute_command("COMMAND", "LIST", "FILTERBY", "MODULE", "lathwork")]
+    assert len(names) == 41
+    for name, row in zip(names, client.execute_command("COMMAND", "INFO", *names)):
+        docs = client.execute_command("COMMAND", "DOCS", name)[1]
+        docs = dict(zip(docs[::2], docs[1::2]))
+        assert docs[b"summary"] and docs[b"complexity"] and docs[b"since"] == b"0.1.0"
+        arguments = [dict(zip(a[::2], a[1::2])) for a in docs[b"arguments"]]
+        assert arguments[0][b"name"] == b"key" and arguments[0][b"type"] == b"key"
+        assert row[3:6] == [1, 1, 1] and (b"write" in row[2]) != (b"readonly" in row[2])
+        least = abs(row[1])
+        if row[1] < 0:  # one less than the least is refused, whatever it is
+            with pytest.raises(ResponseError, match="wrong number of arguments"):
+                client.execute_command(name, *["1"] * (least - 2))
+        assert client.execute_command("COMMAND", "GETKEYS", name, *["1"] * (least + 2 if row[1] < 0 else least - 1))[0] == b"1"
+
+
+def test_info_and_config(server):
+    told = server("INFO", "lathwork")
+    told = told if isinstance(told, dict) else {}
+    assert any("version" in str(name) for name in told), told
+    server("CONFIG", "SET", "lathwork.packed-entries", 5)
+    assert server("CONFIG", "GET", "lathwork.packed-entries") == [b"lathwork.packed-entries", b"5"]
+    with pytest.raises(ResponseError):
+        server("CONFIG", "SET", "lathwork.packed-entries", 33)
+
+
+def test_events(server):
+    server("CONFIG", "SET", "notify-keyspace-events", "KEA")
+    listener = server.client.pubsub()
+    listener.psubscribe("__keyevent@0__:*")
+    listener.get_message(timeout=5)
+    server("LATH.MAP.SET", "m", 1, 1)
+    server("LATH.MAP.DEL", "m", 1)
+    server("LATH.POOL.CREATE", "p", 0, 10)
+    server("LATH.POOL.ALLOC", "p", 1)
+    server("LATH.POOL.FREE", "p", 0)
+    server("LATH.INTERVAL.ADD", "i", 0, 1, "x")
+    got = []
+    while len(got) < 7:
+        message = listener.get_message(timeout=5)
+        assert message, got
+        got.append((message["channel"].split(b":")[1], message["data"]))
+    listener.close()
+    server("CONFIG", "SET", "notify-keyspace-events", "")
+    assert got == [(b"lath.map.set", b"m"), (b"lath.map.del", b"m"), (b"del", b"m"), (b"lath.pool.create", b"p"),
+                   (b"lath.pool.alloc", b"p"), (b"lath.pool.free", b"p"), (b"lath.interval.add", b"i")]
+
+
+def test_watch(server):
+    one, other = server.connect(), server.connect()
+    server("LATH.MAP.SET", "m", 1, 1)
+    pipe = one.pipeline()
+    pipe.watch("m")
+    other.execute_command("LATH.MAP.SET", "m", 1, 2)
+    pipe.multi()
+    pipe.execute_command("LATH.MAP.SET", "m", 1, 3)
+    with pytest.raises(RedisError):
+        pipe.execute()
+    assert server("LATH.MAP.GET", "m", 1) == b"2"
+
+
+def test_out_of_memory(start):
+    server = start(maxmemory="20mb", maxmemory_policy="noeviction")
+    with pytest.raises(ResponseError, match="used memory"):
+        for i in range(10**6):
+            server("LATH.MAP.SET", "m", i, "x" * 10000)
+    assert server("LATH.MAP.GET", "m", 0) == b"x" * 10000
+    assert server("LATH.MAP.DEL", "m", 0) == 1

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * value.c - words, numbers as text, and the server's memory.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "lathwork/config.h"
+#include "value.h"
+
+unsigned int packed_entries = PACKED_MOST;
+
+struct block {
+	uint32_t size;
+	char data[];
+};
+
+static struct block *block_of(word value)
+{
+	return (struct block *)(uintptr_t)value;
+}
+
+bool number_parse(const char *data, size_t size, uint64_t *number)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	if (!size || size > 20 || (data[0] == '0' && size > 1))
+		return false;
+	for (i = 0; i < size; i++) {
+		unsigned int digit = (unsigned int)(unsigned char)data[i] - '0';
+
+		if (digit > 9 || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, digit, &n))
+			return false;
+	}
+	*number = n;
+	return true;
+}
+
+size_t number_print(char *text, uint64_t number)
+{
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+	char digits[VALUE_TEXT];
+	size_t at = sizeof(digits);
+
+	for (; number >= 100; number /= 100)
+		memcpy(digits + (at -= 2), pairs + 2 * (number % 100), 2);
+	if (number >= 10)
+		memcpy(digits + (at -= 2), pairs + 2 * number, 2);
+	else
+		digits[--at] = (char)('0' + number);
+	memcpy(text, digits + at, sizeof(digits) - at);
+	return sizeof(digits) - at;
+}
+
+word value_make(const char *data, size_t size)
+{
+	struct block *block;
+	uint64_t number;
+
+	if (size <= 19 && number_parse(data, size, &number) && number < 1ull << 62)
+		return number << 2 | VALUE_NUMBER;
+	if (size <= 7) {
+		word value = VALUE_SHORT | size << 2;
+
+		while (size--)
+			value |= (word)(unsigned char)data[size] << (8 + 8 * size);
+		return value;
+	}
+	if (size > VALUE_MAX)
+		return 0;
+	block = vk.TryAlloc(sizeof(*block) + size);
+	if (!block)
+		return 0;
+	block->size = (uint32_t)size;
+	memcpy(block->data, data, size);
+	return (word)(uintptr_t)block;
+}
+
+void value_free(word value)
+{
+	if (value_owns(value))
+		vk.Free(block_of(value));
+}
+
+struct bytes value_view(const word *value, char *text)
+{
+	switch (*value & VALUE_KIND) {
+	case VALUE_BLOCK:
+		return (struct bytes){ block_of(*value)->data, block_of(*value)->size };
+	case VALUE_SHORT:
+		memcpy(text, (const char *)value + 1, 7); /* little-endian hosts only */
+		return (struct bytes){ text, *value >> 2 & 7 };
+	default:
+		return (struct bytes){ text, number_print(text, *value >> 2) };
+	}
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "short strings are read in place");
+
+int bytes_compare(struct bytes a, struct bytes b)
+{
+	int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+
+	return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+bool value_equal(word value, const char *data, size_t size)
+{
+	char text[VALUE_TEXT];
+	struct bytes view = value_view(&value, text);
+
+	return view.size == size && !memcmp(view.data, data, size);
+}
+
+size_t value_memory(word value)
+{
+	return value_owns(value) ? (sizeof(struct block) + block_of(value)->size + 7) & ~7ul : 0;
+}
+
+/* ---- memory ----
+ *
+ * The library wants lines of 64 bytes; the server's allocator promises 16. jemalloc gives more to
+ * sizes of nodes and chunks, libc's malloc does not: there the block begins at the first line
+ * behind its real address, which is kept in the word before it.
+ */
+
+#define LINE 64ul
+
+static bool padded = true;
+
+static void *memory_alloc(void *unused, size_t size, size_t align)
+{
+	char *block, *line;
+
+	(void)unused;
+	if (align > LINE)
+		return NULL;
+	if (!padded) {
+		block = vk.TryAlloc((size + LINE - 1) & ~(LINE - 1));
+		if (!((uintptr_t)block & (LINE - 1)))
+			return block;
+		vk.Free(block); /* an allocator that aligned all samples; none is known */
+		return NULL;
+	}
+	block = vk.TryAlloc(size + LINE);
+	if (!block)
+		return NULL;
+	line = block + (LINE - ((uintptr_t)block & (LINE - 1)));
+	memcpy(line - sizeof(block), &block, sizeof(block));
+	return line;
+}
+
+static void memory_free(void *unused, void *line, size_t size)
+{
+	char *block = line;
+
+	(void)unused;
+	(void)size;
+	if (line && padded)
+		memcpy(&block, (char *)line - sizeof(block), sizeof(block));
+	vk.Free(block);
+}
+
+const struct lath_allocator server_memory = { memory_alloc, memory_free, NULL };
+
+void server_memory_begin(void)
+{
+	enum { SIZES = 80, EACH = 3 };
+	void *sample[SIZES][EACH];
+	bool lines = true;
+	int i, k;
+
+	for (i = 0; i < SIZES; i++)
+		for (k = 0; k < EACH; k++) {
+			size_t size =
+				i < 64 ? LINE * (size_t)(i + 1) * 2 : 8192ul * (size_t)(i - 60);
+
+			sample[i][k] = vk.Alloc(size);
+			lines = lines && !((uintptr_t)sample[i][k] & (LINE - 1));
+		}
+	for (i = 0; i < SIZES; i++)
+		for (k = 0; k < EACH; k++)
+			vk.Free(sample[i][k]);
+	padded = !lines;
+}
