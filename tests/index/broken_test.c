@@ -129,8 +129,8 @@ static void uneven_leaf(void)
 	config.layout = LATH_POINTS;
 	assert(!lath_index_init(&list, &config));
 	for (i = 0; i < NODE_CAP; i++)
-		assert(!lath_index_insert_item(
-			&list, &(struct lath_item){ uneven_key(i), 1, i }, NULL));
+		assert(!lath_index_insert_item(&list, &(struct lath_item){ uneven_key(i), 1, i },
+					       NULL));
 	leaf = first_leaf();
 	node_reindex(leaf);
 	assert(node_pivoted(leaf));

@@ -251,8 +251,8 @@ long node_floor_by_pivots(const struct node *node, u64 key)
 	return (long)fls64(READ_ONCE(node->live) & lath_ones(n)) - 1;
 }
 
-/* Compute the pivots from the group of entry `from` on. Whoever moved entries has moved the bytes of
- * these pivots, as if they were heads. */
+/* Compute the pivots from the group of entry `from` on. Whoever moved entries has moved the bytes
+ * of these pivots, as if they were heads. */
 static void set_pivots(struct node *node, unsigned int from)
 {
 	unsigned int k;
