@@ -21,7 +21,7 @@ def node_layout():
         ("0", [("lockword", "amber"), ("low", "blue"), ("last", "blue"), ("right", "blue"), ("live", "box"),
                ("level\nshift ..", "box"), ("base", "box"), ("", "box")], "header: one line"),
         ("64", [("head[0]", "green"), ("head[1]", "green"), ("...", "green"), ("head[63]", "green")],
-         "leaves; inner nodes: 8 pivots"),
+         "leaves; otherwise 8 pivots"),
         ("128", [("key[0]", "box"), ("value[0]", "box"), ("...", "box"), ("key[63]", "box"), ("value[63]", "box")],
          "pairs: 16 lines"),
         ("1152", [("size[0]", "box"), ("...", "box"), ("size[63]", "box")], "side column: sizes of ranges, 8 lines"),
