@@ -109,8 +109,8 @@ static void look_at_all(struct lath_index *list, u64 (*key)(u64), unsigned int s
 	}
 }
 
-/* Almost all: a key at the boundary of two leaves may be told wrong. */
-#define MOST(n) ((n) - (n) / 32)
+/* Almost all: two keys per leaf, at its boundaries, may be told wrong. */
+#define MOST(n) ((n) - 2 * (n) / NODE_CAP)
 
 static void erase_and_insert(struct lath_index *list, u64 (*key)(u64))
 {

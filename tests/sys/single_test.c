@@ -130,6 +130,8 @@ static void a_reader_delays_steps(void)
 	MUST(lath_rcu_single_step(100) == 1 && freed == 1);
 }
 
+static unsigned int looking; /* readers that have looked once */
+
 static void *look(void *unused)
 {
 	u64 looks = 0;
@@ -142,9 +144,9 @@ static void *look(void *unused)
 		object = __atomic_load_n(&shown, __ATOMIC_ACQUIRE);
 		MUST(READ_ONCE(object->number) == READ_ONCE(object->again));
 		rcu->read_unlock();
-		looks++;
+		if (!looks++)
+			__atomic_fetch_add(&looking, 1, __ATOMIC_RELEASE);
 	}
-	MUST(looks);
 	return NULL;
 }
 
@@ -158,6 +160,8 @@ static void readers_see_living_objects(void)
 	state = 0;
 	for (i = 0; i < 3; i++)
 		MUST(!pthread_create(&reader[i], NULL, look, NULL));
+	while (__atomic_load_n(&looking, __ATOMIC_ACQUIRE) != 3)
+		sched_yield();
 	for (i = 2; i < STEPS; i++) {
 		struct object *old = shown;
 

@@ -264,6 +264,7 @@ struct making {
 	struct leaf_at f;    /* the current leaf */
 	bool more;	     /* there is one behind it */
 	u64 left;	     /* words there are */
+	u64 want;	     /* words it would have liked */
 	unsigned int coarse; /* blocks have 1/2^coarse of the steps they should */
 };
 
@@ -309,7 +310,7 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 	while (1ull << log < words)
 		log++;
 	words = 1ull << log;
-	m->hint->want += words;
+	m->want += words;
 	if (words > m->left || b->shift >= above)
 		return 0;
 	m->left -= words;
@@ -388,7 +389,7 @@ static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 	for (;; b.shift++) {
 		steps = (high >> b.shift) - (low >> b.shift) + 1;
 		words = (steps + steps / MARGIN + 2 + 3) & ~3ull;
-		m->hint->want += m->hint->want ? 0 : words;
+		m->want += m->want ? 0 : words;
 		if (words <= m->left)
 			break;
 	}
@@ -399,9 +400,9 @@ static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 	return b;
 }
 
-/* Returns false if there is only one leaf, or the walk met a change. In a read-side critical
- * section. */
-static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse)
+/* Returns false if there is only one leaf, or the walk met a change; otherwise *want is the number
+ * of words that the table would have liked. In a read-side critical section. */
+static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse, u64 *want)
 {
 	struct making m = {
 		.tree = tree, .hint = hint, .left = capacity(hint), .coarse = coarse, .more = true
@@ -421,10 +422,10 @@ static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse
 	next_leaf(&m);
 	if (!m.more || high < m.f.low)
 		return false;
-	hint->want = 0;
 	hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
 	b = first_block(&m, m.f.low, high, hint->leaves);
 	fill(&m, &b, before, high, 0);
+	*want = m.want;
 	WRITE_ONCE(hint->skip, b.skip);
 	WRITE_ONCE(hint->last, b.last);
 	WRITE_ONCE(hint->shift, b.shift);
@@ -434,20 +435,20 @@ static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse
 /* Make the table; with coarser blocks if there is no room. */
 static void make_table(struct tree *tree, struct hint *hint)
 {
-	u64 want = 0;
+	u64 most = 0, want = 0;
 	unsigned int coarse;
 	bool made;
 
 	WRITE_ONCE(tree->hint, NULL);
 	lath_reader_enter(tree->rcu);
 	for (coarse = 0; coarse <= COARSE_MOST; coarse++) {
-		made = make_words(tree, hint, coarse);
-		want = max(want, hint->want);
-		if (!made || hint->want <= capacity(hint))
+		made = make_words(tree, hint, coarse, &want);
+		most = max(most, want);
+		if (!made || want <= capacity(hint))
 			break;
 	}
 	lath_reader_exit(tree->rcu);
-	hint->want = want;
+	WRITE_ONCE(hint->want, most);
 	if (made)
 		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
 	WRITE_ONCE(tree->hint_misses, 0);
