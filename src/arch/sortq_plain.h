@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq_plain.h - the block steps in general registers: all steps of the scalar form, and those
- * that AVX2 would not make faster. Only the ends of loops branch on data.
+ * sortq_plain.h - the block steps in general registers, but for the sort. Only the ends of loops
+ * branch on data.
  */
 
 #include "arch/sortq_seek.h"
