@@ -22,11 +22,18 @@ enum {
 	VK_CTX_MULTI = 1 << 1,
 	VK_CTX_PRIMARY = 1 << 2,
 	VK_CTX_LOADING = 1 << 13,
-	VK_CTX_REPLICATED = 1 << 12,
+	VK_CTX_REPLICATED = 1 << 12, /* also: the command comes with a slot that moves here */
 	VK_CTX_DENY_BLOCKING = 1 << 21,
 	VK_CTX_RESP3 = 1 << 22,
 };
-enum { VK_OPTION_IO_ERRORS = 1 << 0, VK_OPTION_ASYNC_LOAD = 1 << 2 };
+/* What a module can cope with: I/O errors; a load while the old keys are still read; slots that
+ * move while they are written (Valkey 9.0); saves on another thread (Valkey 9.2). */
+enum {
+	VK_OPTION_IO_ERRORS = 1 << 0,
+	VK_OPTION_ASYNC_LOAD = 1 << 2,
+	VK_OPTION_SLOT_MIGRATION = 1 << 5,
+	VK_OPTION_FORKLESS = 1 << 6,
+};
 enum { VK_LENGTH_LATER = -1, VK_TYPE_METHODS = 4 };
 enum { VK_EVENT_CRON = 8 };
 enum { VK_CONFIG_DEFAULT = 0 };
@@ -49,6 +56,7 @@ struct vk_event {
 
 typedef int (*vk_command_fn)(struct vk_ctx *ctx, struct vk_string **argv, int argc);
 typedef void (*vk_info_fn)(struct vk_info *info, int crash);
+typedef void (*vk_timer_fn)(struct vk_ctx *ctx, void *data);
 typedef void (*vk_event_fn)(struct vk_ctx *ctx, struct vk_event event, uint64_t sub, void *data);
 typedef long long (*vk_number_get_fn)(const char *name, void *data);
 typedef int (*vk_number_set_fn)(const char *name, long long value, void *data,
@@ -203,6 +211,8 @@ struct vk_command_info {
 	F(long long, Milliseconds, (void))                                                    \
 	F(int, NotifyKeyspaceEvent, (struct vk_ctx *, int, const char *, struct vk_string *)) \
 	F(void, SetModuleOptions, (struct vk_ctx *, int))                                     \
+	O(int, GetModuleOptionsAll, (void))                                                   \
+	F(uint64_t, CreateTimer, (struct vk_ctx *, long long, vk_timer_fn, void *))           \
 	F(int, SubscribeToServerEvent, (struct vk_ctx *, struct vk_event, vk_event_fn))       \
 	F(int, RegisterInfoFunc, (struct vk_ctx *, vk_info_fn))                               \
 	F(int, InfoAddSection, (struct vk_info *, const char *))                              \

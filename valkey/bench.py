@@ -202,19 +202,21 @@ class Bench:
     def pools(self):
         holes = self.holes()
         script = self.server.client.script_load(LUA)
-        plain, aligned = [], []
-        for _ in range(self.rounds):
-            plain.append(self.alloc(2000, 8))
-            aligned.append(self.alloc(2000, 64, "ALIGN", 64))
+        requests = ((8,), (8, "ALIGN", 64), (64,), (64, "ALIGN", 64))
+        usec = {words: [] for words in requests}
+        for _ in range(3 * self.rounds):
+            for words in requests:
+                usec[words].append(self.alloc(2000, *words))
         lua, calls = [], 3
         for _ in range(self.rounds):
             def run():
                 for _ in range(calls):
                     self.server("EVALSHA", script, 1, "holes", 64, 64)
             lua.append(self.usec(run, "EVALSHA")[0])
-        self.add(f"allocate 64 aligned, {holes} holes", ("Lua first fit",), ("LATH.POOL.ALLOC",), {"peer": lua, "ours": aligned}, 10000)
-        self.add(f"allocate 8 unaligned beside 64 aligned, {holes} holes", ("LATH.POOL.ALLOC 8",), ("LATH.POOL.ALLOC 64",),
-                 {"peer": plain, "ours": aligned}, 1 / 1.3)
+        self.add(f"allocate 64 aligned, {holes} holes", ("Lua first fit",), ("LATH.POOL.ALLOC",), {"peer": lua, "ours": usec[64, "ALIGN", 64]}, 10000)
+        for size in (64, 8):
+            self.add(f"allocate {size} anywhere beside {size} aligned to 64, {holes} holes", ("LATH.POOL.ALLOC",),
+                     ("LATH.POOL.ALLOC ALIGN",), {"peer": usec[size,], "ours": usec[size, "ALIGN", 64]}, 1 / 1.3)
         before = self.server.client.info("memory")["used_memory"]
         pipe = self.server.client.pipeline(transaction=False)
         small = 10000

@@ -138,3 +138,28 @@ void buffer_free(struct buffer *buffer)
 	vk.Free(buffer->data);
 	*buffer = (struct buffer){ 0 };
 }
+
+void *defrag_block(struct vk_defrag *ctx, void *block)
+{
+	void *moved = block ? vk.DefragAlloc(ctx, block) : NULL;
+
+	return moved ? moved : block;
+}
+
+word defrag_value(struct vk_defrag *ctx, word value)
+{
+	return value_owns(value) ? (word)(uintptr_t)defrag_block(ctx, (void *)(uintptr_t)value)
+				 : value;
+}
+
+uint64_t defrag_begin(struct vk_defrag *ctx)
+{
+	unsigned long cursor = 0;
+
+	return vk.DefragCursorGet(ctx, &cursor) == VK_OK ? cursor : 0;
+}
+
+bool defrag_pause(struct vk_defrag *ctx, uint64_t from)
+{
+	return vk.DefragShouldStop(ctx) && vk.DefragCursorSet(ctx, from) == VK_OK;
+}

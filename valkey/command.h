@@ -37,6 +37,13 @@ extern const size_t map_commands_count, pool_commands_count, interval_commands_c
 extern struct vk_type *map_type, *pool_type, *interval_type;
 extern struct vk_type_methods map_methods, pool_methods, interval_methods;
 
+/* Since the module was loaded, for INFO. */
+extern struct pool_counts {
+	uint64_t allocated;    /* ranges that ALLOC placed */
+	uint64_t refused;      /* answers of ALLOC that there is no room */
+	uint64_t leases_ended; /* ranges that were freed because their lease was over */
+} pool_counts;
+
 /* ---- keys ---- */
 
 struct opened {
@@ -84,5 +91,16 @@ struct buffer {
 void buffer_add(struct buffer *buffer, const void *data, size_t size);
 void buffer_free(struct buffer *buffer);
 #define BUFFER __attribute__((cleanup(buffer_free))) struct buffer
+
+/* ---- defragmentation ---- */
+
+/* Moves a block if the server's allocator has a better place for it. Returns where it is now. */
+void *defrag_block(struct vk_defrag *ctx, void *block);
+/* The same of the block that a value owns, if it owns one. */
+word defrag_value(struct vk_defrag *ctx, word value);
+/* Where the last call for this key stopped; 0: this is the first one. */
+uint64_t defrag_begin(struct vk_defrag *ctx);
+/* Asks whether it is time to stop, and if so, notes where to go on. `from` is not 0. */
+bool defrag_pause(struct vk_defrag *ctx, uint64_t from);
 
 #endif /* LATH_VALKEY_COMMAND_H */

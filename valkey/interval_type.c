@@ -116,16 +116,9 @@ static void digest(struct vk_digest *out, void *value)
 
 static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)
 {
-	struct intervals *moved = vk.DefragAlloc(ctx, *value), *set;
-	void *block;
-
 	(void)name;
-	if (moved)
-		*value = moved;
-	set = *value;
-	block = !set->form && set->body ? vk.DefragAlloc(ctx, set->body) : NULL;
-	if (block)
-		set->body = block;
+	*value = defrag_block(ctx, *value);
+	intervals_defragment(*value, ctx);
 	return 0;
 }
 

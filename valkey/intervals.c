@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api.h"
+#include "command.h"
 
 enum { PACKED, NODES, CHUNKS };
 
@@ -253,6 +253,18 @@ int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struc
 	}
 	value_free(there.value);
 	return 1;
+}
+
+void intervals_defragment(struct intervals *set, struct vk_defrag *ctx)
+{
+	struct lath_interval *block;
+	size_t i;
+
+	if (set->form != PACKED)
+		return;
+	set->body = block = defrag_block(ctx, set->body);
+	for (i = 0; i < set->count; i++)
+		block[i].value = defrag_value(ctx, block[i].value);
 }
 
 /* ---- figures ---- */

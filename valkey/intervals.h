@@ -71,6 +71,10 @@ int intervals_order(const void *a, const void *b);
 /* 1 | 0: the set is empty */
 int intervals_nearest(const struct intervals *set, uint64_t point, struct lath_interval *found);
 
+struct vk_defrag;
+/* Moves the block of a packed set and the values in it; those of larger sets stay. */
+void intervals_defragment(struct intervals *set, struct vk_defrag *ctx);
+
 size_t intervals_memory(const struct intervals *set);
 size_t intervals_effort(const struct intervals *set);
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api.h"
+#include "command.h"
 #include "index.h"
 #include "map.h"
 #include "string_map.h"
@@ -382,13 +382,13 @@ void map_iter_begin(struct map_iter *iter, const struct map *map, const struct m
 	iter->ended = map->kind == MAP_NUMBERS && !numbers_of(low, high, &iter->from, &iter->last);
 }
 
-static void fill_small(struct map_iter *iter)
+static void fill_small(struct map_iter *iter, size_t max)
 {
 	struct small small;
 	size_t i;
 
 	unpack(iter->map, &small);
-	for (i = 0; i < small.n; i++) {
+	for (i = 0; i < small.n && iter->filled < max; i++) {
 		size_t k = iter->back ? small.n - 1 - i : i;
 
 		if (small.keys[k] < iter->from || small.keys[k] > iter->last)
@@ -430,12 +430,12 @@ static void fill(struct map_iter *iter)
 	if (!max)
 		iter->ended = true;
 	else if (iter->map->form == MAP_PACKED)
-		fill_small(iter);
+		fill_small(iter, max);
 	else if (iter->back)
 		fill_back(iter, max);
 	else
 		fill_forward(iter, max);
-	iter->most -= iter->filled < iter->most ? iter->filled : iter->most;
+	iter->most -= iter->filled;
 	for (i = 0; iter->map->owned && i < iter->filled; i++)
 		if (value_owns(iter->values[i]))
 			__builtin_prefetch((const void *)(uintptr_t)iter->values[i]);
@@ -503,6 +503,58 @@ int map_select(const struct map *map, uint64_t rank, struct map_entry *entry)
 	while (map_next(&iter, entry))
 		if (!rank--)
 			return 1;
+	return 0;
+}
+
+/* ---- defragmentation ---- */
+
+/* Values of a packed map that are addresses: six bytes have room for any. */
+#define ADDRESS_WIDTH 6
+
+static void defragment_packed(struct map *map, struct vk_defrag *ctx)
+{
+	char *at;
+	uint64_t i;
+
+	map->body = defrag_block(ctx, map->body);
+	if (!map->owned || map->value_width < ADDRESS_WIDTH)
+		return;
+	at = (char *)map->body + sizeof(uint64_t) + map->count * map->key_width;
+	for (i = 0; i < map->count; i++, at += map->value_width) {
+		word value = 0;
+
+		memcpy(&value, at, map->value_width);
+		value = defrag_value(ctx, value);
+		memcpy(at, &value, map->value_width);
+	}
+}
+
+int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
+{
+	struct map_bound low = { .key = { .number = from } };
+	struct map_entry entry;
+	struct map_iter iter;
+
+	if (map->kind == MAP_STRINGS) {
+		if (!from)
+			map->body = defrag_block(ctx, map->body);
+		return strings_defragment(map->body, ctx, from);
+	}
+	if (map->form == MAP_PACKED) {
+		defragment_packed(map, ctx);
+		return 0;
+	}
+	if (!map->owned)
+		return 0;
+	map_iter_begin(&iter, map, &low, &map_highest, false);
+	while (map_next(&iter, &entry)) {
+		word moved = defrag_value(ctx, entry.value);
+
+		if (moved != entry.value)
+			lath_index_replace_item(map->body, entry.key.number, moved, NULL);
+		if (entry.key.number != UINT64_MAX && defrag_pause(ctx, entry.key.number + 1))
+			return 1;
+	}
 	return 0;
 }
 

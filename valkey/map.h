@@ -73,7 +73,7 @@ struct map_iter {
 	struct map_bound low, high;
 	bool back, ended;
 	uint64_t from, last; /* numbers: the rest of the range */
-	uint64_t most;	     /* numbers: entries that are wanted; the caller may lower it */
+	uint64_t most;	     /* entries that are still wanted; the caller may lower it */
 	size_t at, filled;
 	uint64_t keys[MAP_BATCH];
 	word values[MAP_BATCH];
@@ -95,6 +95,11 @@ extern const struct map_bound map_lowest, map_highest;
 
 /* Finds the entry with `rank` entries before it. 1 | 0: there are no more than that */
 int map_select(const struct map *map, uint64_t rank, struct map_entry *entry);
+
+struct vk_defrag;
+/* Moves the blocks that the map has besides nodes: of packed keys, of values, of strings. `from`:
+ * 0, or what defrag_begin() returned. 0 | 1: there is more to do */
+int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from);
 
 /* Bytes of the server's memory. */
 size_t map_memory(const struct map *map);

@@ -397,7 +397,7 @@ static void pack_numbers(struct buffer *out, const uint64_t *keys, const word *v
 	buffer_add(out, run, in_run * sizeof(run[0]));
 }
 
-static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limit)
+static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter)
 {
 	BUFFER out = { 0 };
 	struct map_entry entry;
@@ -406,12 +406,10 @@ static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limi
 	size_t n;
 
 	if (iter->map->kind == MAP_NUMBERS) {
-		for (; limit && (n = map_next_batch(iter, &keys, &values)); limit -= n) {
-			n = n < limit ? n : (size_t)limit;
+		while ((n = map_next_batch(iter, &keys, &values)))
 			pack_numbers(&out, keys, values, n);
-		}
 	} else {
-		while (limit-- && map_next(iter, &entry))
+		while (map_next(iter, &entry))
 			pack_entry(&out, MAP_STRINGS, &entry);
 	}
 	if (out.failed)
@@ -421,28 +419,57 @@ static int reply_packed(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limi
 
 /* Entries that are looked at before the reply begins, so that its length need not be filled in
  * later. */
-#define AHEAD 128
+#define AHEAD MAP_BATCH
 
-static int reply_range(struct vk_ctx *ctx, struct map_iter *iter, uint64_t limit, bool values)
+static void reply_entry(struct vk_ctx *ctx, const struct map_iter *iter,
+			const struct map_entry *entry, bool values)
+{
+	reply_key(ctx, iter->map->kind, &entry->key);
+	if (values)
+		reply_value(ctx, entry->value);
+}
+
+/* Up to iter->most entries of a map of numbers. */
+static int reply_numbers(struct vk_ctx *ctx, struct map_iter *iter, bool values)
+{
+	const uint64_t *keys;
+	const word *words;
+	long n = 0;
+	size_t some, i;
+	bool more;
+
+	some = map_next_batch(iter, &keys, &words);
+	more = !iter->ended && iter->most;
+	vk.ReplyWithArray(ctx, more ? VK_LENGTH_LATER : values ? 2 * (long)some : (long)some);
+	for (; some; some = more ? map_next_batch(iter, &keys, &words) : 0) {
+		for (i = 0; i < some; i++) {
+			reply_number(ctx, keys[i]);
+			if (values)
+				reply_value(ctx, words[i]);
+		}
+		n += (long)some;
+	}
+	if (more)
+		vk.ReplySetArrayLength(ctx, values ? 2 * n : n);
+	return VK_OK;
+}
+
+static int reply_range(struct vk_ctx *ctx, struct map_iter *iter, bool values)
 {
 	struct map_entry ahead[AHEAD], entry;
 	long n = 0, k;
 	bool more;
 
-	while (n < AHEAD && (uint64_t)n < limit && map_next(iter, &ahead[n]))
+	if (iter->map->kind == MAP_NUMBERS)
+		return reply_numbers(ctx, iter, values);
+	while (n < AHEAD && map_next(iter, &ahead[n]))
 		n++;
-	more = n == AHEAD && limit > AHEAD;
+	more = n == AHEAD && iter->most;
 	vk.ReplyWithArray(ctx, more ? VK_LENGTH_LATER : values ? 2 * n : n);
-	for (k = 0; k < n; k++) {
-		reply_key(ctx, iter->map->kind, &ahead[k].key);
-		if (values)
-			reply_value(ctx, ahead[k].value);
-	}
-	for (; more && (uint64_t)n < limit && map_next(iter, &entry); n++) {
-		reply_key(ctx, iter->map->kind, &entry.key);
-		if (values)
-			reply_value(ctx, entry.value);
-	}
+	for (k = 0; k < n; k++)
+		reply_entry(ctx, iter, &ahead[k], values);
+	for (; more && map_next(iter, &entry); n++)
+		reply_entry(ctx, iter, &entry, values);
 	if (more)
 		vk.ReplySetArrayLength(ctx, values ? 2 * n : n);
 	return VK_OK;
@@ -493,8 +520,7 @@ static int range(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool bac
 				      : vk.ReplyWithArray(ctx, 0);
 	map_iter_begin(&iter, opened.value, &low, &high, back);
 	iter.most = options.limit;
-	return options.packed ? reply_packed(ctx, &iter, options.limit)
-			      : reply_range(ctx, &iter, options.limit, !options.keys);
+	return options.packed ? reply_packed(ctx, &iter) : reply_range(ctx, &iter, !options.keys);
 }
 
 static int range_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -627,7 +653,7 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 	do {
 		map_iter_begin(&iter, map, low, high, back);
 		iter.most = limit;
-		for (n = 0; n < MAP_BATCH && limit && map_next(&iter, &entry); n++, limit--) {
+		for (n = 0; n < MAP_BATCH && map_next(&iter, &entry); n++, limit--) {
 			struct bytes key = entry.key.string;
 
 			if (map->kind == MAP_NUMBERS)
@@ -739,6 +765,7 @@ static int scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 		map_iter_begin(&iter, opened.value, &low, &map_highest, false);
 		ahead = iter;
+		iter.most = count;
 		for (n = 0; n < count && map_next(&ahead, &entry); n++)
 			if (n + 1 == count) {
 				struct bytes key = entry.key.string;
@@ -758,7 +785,7 @@ static int scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 			return reply_no_memory(ctx);
 		vk.ReplyWithArray(ctx, 2);
 		vk.ReplyWithStringBuffer(ctx, next.data, next.size);
-		return reply_range(ctx, &iter, count, true);
+		return reply_range(ctx, &iter, true);
 	}
 }
 

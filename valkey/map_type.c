@@ -145,45 +145,15 @@ static void digest(struct vk_digest *out, void *value)
 	}
 }
 
-/* Moves the blocks of values. Nodes are left where they are: readers on other threads may be in
- * them. The cursor is the next key. */
+/* Nodes are left where they are: readers on other threads may be in them. */
 static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)
 {
-	struct map *map = *value, *moved;
-	struct map_bound low = { 0 };
-	struct map_entry entry;
-	struct map_iter iter;
-	unsigned long cursor;
-	void *block;
+	uint64_t from = defrag_begin(ctx);
 
 	(void)name;
-	if (vk.DefragCursorGet(ctx, &cursor) != VK_OK) {
-		cursor = 0;
-		moved = vk.DefragAlloc(ctx, map);
-		if (moved)
-			*value = map = moved;
-		if (map->kind == MAP_NUMBERS && map->form == MAP_PACKED && map->body) {
-			block = vk.DefragAlloc(ctx, map->body);
-			map->body = block ? block : map->body;
-		}
-	}
-	if (map->kind != MAP_NUMBERS || map->form == MAP_PACKED || !map->owned)
-		return 0;
-	low.key.number = cursor;
-	map_iter_begin(&iter, map, &low, &map_highest, false);
-	while (map_next(&iter, &entry)) {
-		if (vk.DefragShouldStop(ctx)) {
-			vk.DefragCursorSet(ctx, entry.key.number);
-			return 1;
-		}
-		if (!value_owns(entry.value))
-			continue;
-		block = vk.DefragAlloc(ctx, (void *)(uintptr_t)entry.value);
-		if (block)
-			lath_index_replace_item(map->body, entry.key.number, (word)(uintptr_t)block,
-						NULL);
-	}
-	return 0;
+	if (!from)
+		*value = defrag_block(ctx, *value);
+	return map_defragment(*value, ctx, from);
 }
 
 static void *copy(struct vk_string *from, struct vk_string *to, const void *value)

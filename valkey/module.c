@@ -27,6 +27,10 @@ static void info(struct vk_info *out, int crash)
 	vk.InfoAddSection(out, "lathwork");
 	vk.InfoAddFieldCString(out, "version", lath_version());
 	vk.InfoAddFieldULongLong(out, "packed_entries", packed_entries);
+	vk.InfoAddFieldULongLong(out, "index_bytes", server_memory_held());
+	vk.InfoAddFieldULongLong(out, "ranges_allocated", pool_counts.allocated);
+	vk.InfoAddFieldULongLong(out, "ranges_refused", pool_counts.refused);
+	vk.InfoAddFieldULongLong(out, "leases_ended", pool_counts.leases_ended);
 }
 
 static long long get_packed(const char *name, void *data)
@@ -68,6 +72,17 @@ static struct vk_type *make_type(struct vk_ctx *ctx, const char *name,
 	return vk.CreateDataType(ctx, name, 1, methods);
 }
 
+/* What the module can cope with, of what this server knows. */
+static int options(void)
+{
+	int known = VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD; /* Redis 7.0 cannot be asked */
+
+	if (vk.GetModuleOptionsAll)
+		known = vk.GetModuleOptionsAll();
+	return known & (VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD | VK_OPTION_SLOT_MIGRATION |
+			VK_OPTION_FORKLESS);
+}
+
 /* Called by the server. VK_OK | VK_ERR: the module is not loaded */
 int RedisModule_OnLoad(struct vk_ctx *ctx, struct vk_string **argv, int argc);
 
@@ -98,6 +113,6 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct vk_ctx *ctx
 	    vk.LoadConfigs(ctx) || vk.RegisterInfoFunc(ctx, info) ||
 	    vk.SubscribeToServerEvent(ctx, (struct vk_event){ VK_EVENT_CRON, 1 }, cron))
 		return VK_ERR;
-	vk.SetModuleOptions(ctx, VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD);
+	vk.SetModuleOptions(ctx, options());
 	return VK_OK;
 }

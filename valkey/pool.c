@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "api.h"
+#include "command.h"
 #include "index.h"
 
 enum { PACKED, NODES, CHUNKS };
@@ -421,12 +421,45 @@ struct pool *pool_copy(const struct pool *pool)
 	return NULL;
 }
 
-void pool_defragment(struct pool *pool, struct vk_defrag *ctx)
+/* Moves a record, and what points to it with it. */
+static void move_record(struct pool *pool, uint64_t value, struct vk_defrag *ctx)
 {
-	void *moved = pool->form == PACKED && pool->body ? vk.DefragAlloc(ctx, pool->body) : NULL;
+	struct record *record = defrag_block(ctx, record_of(value)), *at;
+	uint64_t moved = (uint64_t)(uintptr_t)record, hash, chain = 0;
 
-	if (moved)
-		pool->body = moved;
+	if (!record || moved == value)
+		return;
+	set_value(pool, record->first, moved);
+	if (record->expires)
+		lath_index_replace_item(pool->leases, record->lease, moved, NULL);
+	if (!record->owned)
+		return;
+	hash = hash_of(owner_of(record));
+	lath_index_get(pool->owners, hash, &chain);
+	if (chain == value) {
+		lath_index_replace_item(pool->owners, hash, moved, NULL);
+		return;
+	}
+	for (at = (struct record *)(uintptr_t)chain; (uintptr_t)at->next != value;)
+		at = at->next;
+	at->next = record;
+}
+
+int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from)
+{
+	struct lath_item item;
+
+	if (!from && pool->form == PACKED)
+		pool->body = defrag_block(ctx, pool->body);
+	while (pool->owned && ceiling(pool, from, &item)) {
+		move_record(pool, item.value, ctx);
+		from = item.key + item.size;
+		if (!from)
+			return 0;
+		if (defrag_pause(ctx, from))
+			return 1;
+	}
+	return 0;
 }
 
 /* ---- taking and giving ---- */

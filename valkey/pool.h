@@ -30,6 +30,7 @@ struct pool {
 	uint64_t taken;		   /* of these, in ranges */
 	uint64_t owned;		   /* bytes of records */
 	uint64_t leased;	   /* ranges with a lease */
+	uint64_t wakes;		   /* when a timer wakes clients that wait; 0: none */
 	uint32_t lease_turn;
 	uint8_t form;
 };
@@ -49,8 +50,8 @@ struct pool *pool_empty(void);
 /* Takes numbers out of the pool, of which none is taken. 0 | -EEXIST | -EINVAL | -ENOMEM */
 int pool_exclude(struct pool *pool, uint64_t first, uint64_t size);
 struct vk_defrag;
-/* Moves the block of a packed pool. */
-void pool_defragment(struct pool *pool, struct vk_defrag *ctx);
+/* Moves the block of a packed pool and the records; as map_defragment(). */
+int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from);
 /* Adds numbers. 0 | -EEXIST: some are in the pool | -ENOMEM */
 int pool_add(struct pool *pool, uint64_t first, uint64_t size);
 

@@ -3,7 +3,8 @@
  * pool_commands.c - LATH.POOL.*
  *
  * Replicas and the append-only file get effects: which range was reserved, and which was freed.
- * Placement and the end of a lease are decided once, on the primary.
+ * Placement and the end of a lease are decided once, on the primary. While a slot moves here from
+ * another server, that one is the primary of its keys.
  */
 #include <errno.h>
 
@@ -11,6 +12,7 @@
 #include "pool.h"
 
 struct vk_type *pool_type;
+struct pool_counts pool_counts;
 
 /* Leases that one command ends at most before it does its own work. */
 #define LEASE_STEP 1000
@@ -111,7 +113,39 @@ static int end_leases(struct opened *opened)
 		return 0;
 	for (; n < LEASE_STEP && pool_first_lease(opened->value, &range) && over(&range); n++)
 		give(opened, range.first, "lath.pool.expire");
+	pool_counts.leases_ended += (uint64_t)n;
 	return n;
+}
+
+/* ---- clients that wait ---- */
+
+static void wake(struct vk_ctx *ctx, void *name)
+{
+	vk.SignalKeyAsReady(ctx, name);
+	vk.FreeString(NULL, name);
+}
+
+/* A client waits for room: it is to try again when the first lease is over, unless a timer sees to
+ * that already. */
+static void wake_at_lease_end(struct vk_ctx *ctx, struct vk_string *name, struct pool *pool)
+{
+	uint64_t now = (uint64_t)vk.Milliseconds();
+	struct bytes text = text_of(name);
+	struct pool_range range;
+
+	if (!pool_first_lease(pool, &range) || (pool->wakes > now && pool->wakes <= range.expires))
+		return;
+	pool->wakes = range.expires > now ? range.expires : now + 1;
+	vk.CreateTimer(ctx, (long long)(pool->wakes - now), wake,
+		       vk.CreateString(NULL, text.data, text.size));
+}
+
+/* A lease was set: clients that wait may have to wait for its end. */
+static void lease_set(struct opened *opened, uint64_t first, uint64_t expires)
+{
+	replicate_lease(opened->ctx, opened->name, first, expires);
+	changed(opened, "lath.pool.lease");
+	vk.SignalKeyAsReady(opened->ctx, opened->name);
 }
 
 /* ---- pools ---- */
@@ -196,6 +230,14 @@ static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct 
 	uint64_t lease, last;
 	size_t i;
 
+	if (place && left > 1 && is_word(argv[0], "ALIGN") && !wish->want.align) {
+		if (!want_number(ctx, argv[1], "ALIGN", &wish->want.align))
+			return 0;
+		if (wish->want.align && !(wish->want.align & (wish->want.align - 1)))
+			return 2;
+		reply_error(ctx, "ERR ALIGN is not a power of two");
+		return 0;
+	}
 	for (i = 0; place && !wish->placed && i < sizeof(policies) / sizeof(policies[0]); i++) {
 		if (!is_word(argv[0], policies[i].name) || left < 1 + policies[i].hint)
 			continue;
@@ -204,14 +246,6 @@ static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct 
 		if (!policies[i].hint)
 			return 1;
 		return want_number(ctx, argv[1], "the place", &wish->want.hint) ? 2 : 0;
-	}
-	if (place && left > 1 && is_word(argv[0], "ALIGN") && !wish->want.align) {
-		if (!want_number(ctx, argv[1], "ALIGN", &wish->want.align))
-			return 0;
-		if (wish->want.align && !(wish->want.align & (wish->want.align - 1)))
-			return 2;
-		reply_error(ctx, "ERR ALIGN is not a power of two");
-		return 0;
 	}
 	if (place && left > 2 && is_word(argv[0], "WITHIN") && !wish->want.low &&
 	    !wish->want.high) {
@@ -287,11 +321,20 @@ static bool again(struct opened *opened, const struct wish *wish, uint64_t size,
 			reply_no_memory(ctx);
 			return true;
 		}
-		replicate_lease(ctx, opened->name, there.first, wish->range.expires);
-		changed(opened, "lath.pool.lease");
+		lease_set(opened, there.first, wish->range.expires);
 	}
 	reply_number(ctx, there.first);
 	return true;
+}
+
+/* Tells the server and its replicas of a range that was taken. */
+static void taken(struct opened *opened, const struct pool_range *range, const char *event)
+{
+	replicate_reserve(opened->ctx, opened->name, range);
+	changed(opened, event);
+	if (range->expires)
+		vk.SignalKeyAsReady(opened->ctx, opened->name);
+	reply_number(opened->ctx, range->first);
 }
 
 /* Returns VK_ERR if there is no room; then nothing has been replied. */
@@ -317,11 +360,13 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 		return reply_no_memory(ctx);
 	if (ret == -EINVAL)
 		return reply_error(ctx, "ERR the place is not aligned or not WITHIN");
-	if (ret)
+	if (ret) {
+		if (wish->blocks)
+			wake_at_lease_end(ctx, argv[1], opened.value);
 		return VK_ERR;
-	replicate_reserve(ctx, argv[1], &wish->range);
-	changed(&opened, "lath.pool.alloc");
-	reply_number(ctx, wish->range.first);
+	}
+	pool_counts.allocated++;
+	taken(&opened, &wish->range, "lath.pool.alloc");
 	return VK_OK;
 }
 
@@ -336,6 +381,7 @@ static int alloc_timeout(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	(void)argv;
 	(void)argc;
+	pool_counts.refused++;
 	return vk.ReplyWithNull(ctx);
 }
 
@@ -349,7 +395,7 @@ static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return VK_OK;
 	if (!wish.blocks ||
 	    vk.GetContextFlags(ctx) & (VK_CTX_DENY_BLOCKING | VK_CTX_LUA | VK_CTX_MULTI))
-		return vk.ReplyWithNull(ctx);
+		return alloc_timeout(ctx, argv, argc);
 	vk.BlockClientOnKeys(ctx, alloc_again, alloc_timeout, NULL, (long long)wish.block, argv + 1,
 			     1, NULL);
 	return VK_OK;
@@ -380,9 +426,7 @@ static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc
 		return vk.ReplyWithNull(ctx);
 	if (ret)
 		return reply_no_memory(ctx);
-	replicate_reserve(ctx, argv[1], &wish.range);
-	changed(&opened, "lath.pool.reserve");
-	reply_number(ctx, wish.range.first);
+	taken(&opened, &wish.range, "lath.pool.reserve");
 	return VK_OK;
 }
 
@@ -435,8 +479,7 @@ static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool abs
 		return vk.ReplyWithLongLong(ctx, 0);
 	if (pool_lease(opened.value, first, time))
 		return reply_no_memory(ctx);
-	replicate_lease(ctx, argv[1], first, time);
-	changed(&opened, "lath.pool.lease");
+	lease_set(&opened, first, time);
 	return vk.ReplyWithLongLong(ctx, 1);
 }
 

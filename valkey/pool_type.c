@@ -191,13 +191,12 @@ static void digest(struct vk_digest *out, void *value)
 
 static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)
 {
-	struct pool *moved = vk.DefragAlloc(ctx, *value);
+	uint64_t from = defrag_begin(ctx);
 
 	(void)name;
-	if (moved)
-		*value = moved;
-	pool_defragment(*value, ctx);
-	return 0;
+	if (!from)
+		*value = defrag_block(ctx, *value);
+	return pool_defragment(*value, ctx, from);
 }
 
 static void *copy(struct vk_string *from, struct vk_string *to, const void *value)

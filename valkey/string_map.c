@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api.h"
+#include "command.h"
 #include "index.h"
 
 struct record {
@@ -25,6 +25,8 @@ struct strings {
 	word root; /* 0: empty */
 	size_t bytes;
 	size_t layers, layered; /* layers, and entries in them */
+	char *mark; /* the key where a defragmentation goes on; NULL: none is under way */
+	size_t mark_size;
 };
 
 /* What a layer maps to: an address and its kind in the two lowest bits; 0: nothing. */
@@ -261,6 +263,7 @@ void strings_free(struct strings *strings)
 	struct ending ending = { strings, true };
 
 	end_node(&ending, strings->root);
+	vk.Free(strings->mark);
 	vk.Free(strings);
 }
 
@@ -531,7 +534,7 @@ int strings_next(struct map_iter *iter, struct map_entry *entry)
 	struct record *record = NULL;
 	int order;
 
-	if (!strings->root || here->infinite == (iter->back ? -1 : 1) ||
+	if (!iter->most || !strings->root || here->infinite == (iter->back ? -1 : 1) ||
 	    end->infinite == (iter->back ? 1 : -1))
 		return 0;
 	if (here->infinite)
@@ -548,5 +551,80 @@ int strings_next(struct map_iter *iter, struct map_entry *entry)
 	*here = (struct map_bound){ .key = { 0, key_of(record) }, .open = true };
 	entry->key = here->key;
 	entry->value = record->value;
+	iter->most--;
 	return 1;
+}
+
+/* ---- defragmentation ---- */
+
+static struct record *move_record(struct vk_defrag *ctx, struct record *record)
+{
+	record = defrag_block(ctx, record);
+	record->value = defrag_value(ctx, record->value);
+	return record;
+}
+
+/* Moves the record of a key, which is there, and with the first record of a bucket the bucket.
+ * Returns where the record is now. */
+static struct record *move_node(struct vk_defrag *ctx, word *node, struct bytes key, size_t depth)
+{
+	struct record *record;
+	struct bucket *bucket;
+	word before, child;
+	uint64_t slice;
+	size_t i;
+
+	switch (*node & NODE_KIND) {
+	case RECORD:
+		record = move_record(ctx, record_of(*node));
+		*node = (word)(uintptr_t)record;
+		return record;
+	case BUCKET_OF:
+		i = bucket_find(bucket_of(*node), key, false);
+		if (!i)
+			*node = (word)(uintptr_t)defrag_block(ctx, bucket_of(*node)) + BUCKET_OF;
+		bucket = bucket_of(*node);
+		return bucket->at[i] = move_record(ctx, bucket->at[i]);
+	default:
+		slice = slice_of(key, depth);
+		lath_index_get(layer_of(*node), slice, &before);
+		child = before;
+		record = move_node(ctx, &child, key, depth + 1);
+		if (child != before)
+			lath_index_replace_item(layer_of(*node), slice, child, NULL);
+		return record;
+	}
+}
+
+/* Notes the key of a record, to go on behind it. false: no memory. */
+static bool set_mark(struct strings *strings, const struct record *record)
+{
+	strings->mark = vk.TryAlloc(record->size + 1);
+	if (!strings->mark)
+		return false;
+	memcpy(strings->mark, record->key, record->size);
+	strings->mark_size = record->size;
+	return true;
+}
+
+/* The cursor of the server says that there is a mark; the mark says where. */
+int strings_defragment(struct strings *strings, struct vk_defrag *ctx, uint64_t from)
+{
+	struct record *record = NULL;
+
+	if (strings->root)
+		record = from && strings->mark
+				 ? nearest(strings->root,
+					   (struct bytes){ strings->mark, strings->mark_size }, 0,
+					   true, false)
+				 : outermost(strings->root, false);
+	vk.Free(strings->mark);
+	strings->mark = NULL;
+	while (record) {
+		record = move_node(ctx, &strings->root, key_of(record), 0);
+		if (defrag_pause(ctx, 1))
+			return set_mark(strings, record);
+		record = nearest(strings->root, key_of(record), 0, true, false);
+	}
+	return 0;
 }

@@ -32,6 +32,8 @@ int strings_set(struct strings *strings, struct bytes key, word value, word *old
 int strings_erase(struct strings *strings, struct bytes key, word *old);
 /* map_next() of a map of strings. */
 int strings_next(struct map_iter *iter, struct map_entry *entry);
+/* map_defragment() of a map of strings: moves buckets, records and values. */
+int strings_defragment(struct strings *strings, struct vk_defrag *ctx, uint64_t from);
 /* Bytes of the server's memory without those of values; of layers an estimate. */
 size_t strings_memory(const struct strings *strings);
 

@@ -38,24 +38,32 @@ bool number_parse(const char *data, size_t size, uint64_t *number)
 	return true;
 }
 
-size_t number_print(char *text, uint64_t number)
+/* Writes the number at the end of the text. */
+static struct bytes number_view(char *text, uint64_t number)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819"
 				    "2021222324252627282930313233343536373839"
 				    "4041424344454647484950515253545556575859"
 				    "6061626364656667686970717273747576777879"
 				    "8081828384858687888990919293949596979899";
-	char digits[VALUE_TEXT];
-	size_t at = sizeof(digits);
+	size_t at = VALUE_TEXT;
 
 	for (; number >= 100; number /= 100)
-		memcpy(digits + (at -= 2), pairs + 2 * (number % 100), 2);
+		memcpy(text + (at -= 2), pairs + 2 * (number % 100), 2);
 	if (number >= 10)
-		memcpy(digits + (at -= 2), pairs + 2 * number, 2);
+		memcpy(text + (at -= 2), pairs + 2 * number, 2);
 	else
-		digits[--at] = (char)('0' + number);
-	memcpy(text, digits + at, sizeof(digits) - at);
-	return sizeof(digits) - at;
+		text[--at] = (char)('0' + number);
+	return (struct bytes){ text + at, VALUE_TEXT - at };
+}
+
+size_t number_print(char *text, uint64_t number)
+{
+	char digits[VALUE_TEXT];
+	struct bytes view = number_view(digits, number);
+
+	memcpy(text, view.data, view.size);
+	return view.size;
 }
 
 word value_make(const char *data, size_t size)
@@ -97,7 +105,7 @@ struct bytes value_view(const word *value, char *text)
 		memcpy(text, (const char *)value + 1, 7); /* little-endian hosts only */
 		return (struct bytes){ text, *value >> 2 & 7 };
 	default:
-		return (struct bytes){ text, number_print(text, *value >> 2) };
+		return number_view(text, *value >> 2);
 	}
 }
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "short strings are read in place");
@@ -132,6 +140,7 @@ size_t value_memory(word value)
 #define LINE 64ul
 
 static bool padded = true;
+static size_t held; /* changed on any thread: the server frees large keys on threads of its own */
 
 static void *memory_alloc(void *unused, size_t size, size_t align)
 {
@@ -142,16 +151,20 @@ static void *memory_alloc(void *unused, size_t size, size_t align)
 		return NULL;
 	if (!padded) {
 		block = vk.TryAlloc((size + LINE - 1) & ~(LINE - 1));
-		if (!((uintptr_t)block & (LINE - 1)))
-			return block;
-		vk.Free(block); /* an allocator that aligned all samples; none is known */
-		return NULL;
+		if ((uintptr_t)block & (LINE - 1)) {
+			vk.Free(block); /* an allocator that aligned all samples; none is known */
+			return NULL;
+		}
+		if (block)
+			__atomic_fetch_add(&held, size, __ATOMIC_RELAXED);
+		return block;
 	}
 	block = vk.TryAlloc(size + LINE);
 	if (!block)
 		return NULL;
 	line = block + (LINE - ((uintptr_t)block & (LINE - 1)));
 	memcpy(line - sizeof(block), &block, sizeof(block));
+	__atomic_fetch_add(&held, size, __ATOMIC_RELAXED);
 	return line;
 }
 
@@ -160,10 +173,17 @@ static void memory_free(void *unused, void *line, size_t size)
 	char *block = line;
 
 	(void)unused;
-	(void)size;
-	if (line && padded)
+	if (!line)
+		return;
+	__atomic_fetch_sub(&held, size, __ATOMIC_RELAXED);
+	if (padded)
 		memcpy(&block, (char *)line - sizeof(block), sizeof(block));
 	vk.Free(block);
+}
+
+size_t server_memory_held(void)
+{
+	return __atomic_load_n(&held, __ATOMIC_RELAXED);
 }
 
 const struct lath_allocator server_memory = { memory_alloc, memory_free, NULL };

@@ -59,6 +59,8 @@ extern unsigned int packed_entries;
 
 struct lath_allocator;
 extern const struct lath_allocator server_memory;
+/* Bytes of server_memory that are in use. */
+size_t server_memory_held(void);
 /* Finds out how the server's allocator aligns; once, before server_memory is used. */
 void server_memory_begin(void);
 

@@ -187,7 +187,7 @@ static uint64_t digest_of(const struct vk_type_methods *methods, void *value)
 
 struct vk_defrag {
 	unsigned long cursor;
-	bool has_cursor;
+	bool late; /* the key is large: the server has a cursor for it, and stops the module */
 	unsigned int asked, moved;
 };
 
@@ -202,20 +202,19 @@ static void *stub_move(struct vk_defrag *ctx, void *block)
 
 static int stub_should_stop(struct vk_defrag *ctx)
 {
-	return ++ctx->asked % 3 == 0;
+	return ctx->late && ++ctx->asked % 3 == 0;
 }
 
 static int stub_cursor_set(struct vk_defrag *ctx, unsigned long cursor)
 {
 	ctx->cursor = cursor;
-	ctx->has_cursor = true;
-	return VK_OK;
+	return ctx->late ? VK_OK : VK_ERR;
 }
 
 static int stub_cursor_get(struct vk_defrag *ctx, unsigned long *cursor)
 {
 	*cursor = ctx->cursor;
-	return ctx->has_cursor ? VK_OK : VK_ERR;
+	return ctx->late ? VK_OK : VK_ERR;
 }
 
 /* ---- keys and replies ---- */
@@ -345,11 +344,12 @@ static const struct kind {
 	struct vk_type_methods *methods;
 	void *(*make)(void);
 	int (*add)(void *value, uint64_t i);
+	bool moving; /* defragmentation moves what entries own, in all forms */
 } kinds[] = {
-	{ &map_methods, make_numbers, add_to_map },
-	{ &map_methods, make_strings, add_to_map },
-	{ &pool_methods, make_pool, add_to_pool },
-	{ &interval_methods, make_intervals, add_interval },
+	{ &map_methods, make_numbers, add_to_map, true },
+	{ &map_methods, make_strings, add_to_map, true },
+	{ &pool_methods, make_pool, add_to_pool, true },
+	{ &interval_methods, make_intervals, add_interval, false },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -497,33 +497,82 @@ static void saves_on_another_thread(const struct kind *kind, uint64_t n)
 	MUST(!blocks);
 }
 
-/* Blocks move, in steps. */
-static void blocks_move(const struct kind *kind, uint64_t n)
+/* Blocks move, of large keys in steps between which the key changes. What `moving` says moves: the
+ * blocks of values, records of ranges, strings. */
+static void blocks_move(const struct kind *kind, uint64_t n, bool late)
 {
 	void *value = filled(kind, n);
-	uint64_t digest = digest_of(kind->methods, value);
-	struct vk_defrag ctx = { 0 };
+	uint64_t digest = digest_of(kind->methods, value), more = n;
+	struct vk_defrag ctx = { .late = late };
 	unsigned int steps = 1;
 
 	while (kind->methods->defrag(&ctx, NULL, &value)) {
-		MUST(ctx.has_cursor && steps < 3 * n);
-		steps++;
+		MUST(late && ctx.cursor && steps < 3 * n);
+		if (steps++ % 5 == 0) {
+			MUST(!kind->add(value, more++));
+			digest = digest_of(kind->methods, value);
+		}
+		MUST(digest_of(kind->methods, value) == digest);
 	}
-	MUST(ctx.moved && digest_of(kind->methods, value) == digest);
+	MUST(ctx.moved > (kind->moving ? n / 4 : 0));
+	MUST(digest_of(kind->methods, value) == digest);
+	for (; more < 2 * n; more++)
+		MUST(!kind->add(value, more));
 	kind->methods->free(value);
-	MUST(!blocks);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks && !server_memory_held());
 }
 
-/* A server that saves without a fork opens no key for writing that is being saved. */
+/* A server that saves without a fork opens no key for writing that is being saved. Every command
+ * that writes says so, and does nothing: the stub has none of the functions that it would need. */
+static unsigned int cannot_open(const struct command *commands, size_t n)
+{
+	static const char *const words[][5] = {
+		{ "", "key" },
+		{ "", "key", "1" },
+		{ "", "key", "1", "2" },
+		{ "", "key", "1", "2", "3" },
+		{ "", "key", "MIN", "1" },
+	};
+	unsigned int writing = 0;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		if (!(commands[i].flags & (COMMAND_ADD | COMMAND_CHANGE)))
+			continue;
+		*last_error = 0;
+		for (k = 0; k < sizeof(words) / sizeof(words[0]) && !*last_error; k++) {
+			int argc = 2;
+
+			while (argc < 5 && words[k][argc])
+				argc++;
+			commands[i].run(NULL, (struct vk_string **)(uintptr_t)words[k], argc);
+		}
+		MUST(!strncmp(last_error, "TRYAGAIN", 8));
+		writing++;
+	}
+	return writing;
+}
+
+static int stub_arity(struct vk_ctx *ctx)
+{
+	(void)ctx;
+	return VK_OK;
+}
+
 static void keys_that_cannot_be_opened(void)
 {
-	struct vk_string *words[4] = { (struct vk_string *)"LATH.MAP.SET",
-				       (struct vk_string *)"key", (struct vk_string *)"1",
-				       (struct vk_string *)"2" };
-
-	MUST(map_commands[1].run(NULL, words, 4) == VK_OK);
-	MUST(!strncmp(last_error, "TRYAGAIN", 8));
+	vk.WrongArity = stub_arity;
+	MUST(cannot_open(map_commands, map_commands_count) == 8);
+	MUST(cannot_open(pool_commands, pool_commands_count) == 7);
+	MUST(cannot_open(interval_commands, interval_commands_count) == 3);
 }
+
+#ifdef LATH_FEW_STEPS
+#define FEW 5
+#else
+#define FEW 1
+#endif
 
 int main(void)
 {
@@ -534,12 +583,13 @@ int main(void)
 	for (k = 0; k < sizeof(packed) / sizeof(packed[0]); k++) {
 		packed_entries = packed[k];
 		for (i = 0; i < KINDS; i++) {
-			memory_ends(&kinds[i], 300);
+			memory_ends(&kinds[i], 300 / FEW);
 			files_end(&kinds[i], 40);
-			files_end(&kinds[i], 1500);
+			files_end(&kinds[i], 1500 / FEW);
 			saves_on_another_thread(&kinds[i], 5000);
-			blocks_move(&kinds[i], 20);
-			blocks_move(&kinds[i], 300);
+			blocks_move(&kinds[i], 20, false);
+			blocks_move(&kinds[i], 300, false);
+			blocks_move(&kinds[i], 300, true);
 		}
 	}
 	keys_that_cannot_be_opened();

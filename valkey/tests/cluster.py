@@ -5,22 +5,23 @@ import signal
 import subprocess
 import sys
 
+from proxy import Proxy
 from servers import Server, free_port, wait_for
 
 
 class Cluster:
+    """Servers that reach each other through `proxy` alone, and are reached through it at `addresses`."""
+
     def __init__(self, kind, node_timeout=1500):
-        self.servers = []
+        self.servers, self.addresses, self.proxy = [], [], Proxy()
         options = {"cluster-enabled": "yes", "cluster-config-file": "nodes.conf", "cluster-node-timeout": node_timeout,
                    "appendonly": "no", "repl-diskless-sync-delay": 0, "cluster-require-full-coverage": "no",
-                   "cluster-replica-validity-factor": 0}
+                   "cluster-replica-validity-factor": 0, "protected-mode": "no", "cluster-announce-ip": "127.0.0.1"}
+        self.proxy.start()
         try:
             for _ in range(6):
-                port = free_port()
-                while port > 55000:  # the bus has the port + 10000
-                    port = free_port() - 10000
-                self.servers.append(Server(kind, port=port, **options))
-            subprocess.run([shutil.which("redis-cli"), "--cluster", "create", *(f"127.0.0.1:{s.port}" for s in self.servers),
+                self.start_server(kind, options)
+            subprocess.run([shutil.which("redis-cli"), "--cluster", "create", *(f"{host}:{port}" for host, port in self.addresses),
                             "--cluster-replicas", "1", "--cluster-yes"], check=True, stdout=subprocess.DEVNULL, timeout=120)
             if not wait_for(self.healthy, 60):
                 raise RuntimeError("the cluster does not form")
@@ -28,9 +29,17 @@ class Cluster:
             self.stop()
             raise
 
-    @property
-    def addresses(self):
-        return [("127.0.0.1", s.port) for s in self.servers]
+    def start_server(self, kind, options):
+        number, port, bus = self.proxy.listen()
+        host = self.proxy.host(number)
+        server = Server(kind, host=host, port=free_port(55000), **options, **{
+            "bind-source-addr": host, "cluster-announce-port": port, "cluster-announce-bus-port": bus})
+        self.proxy.connect(number, (port, bus), (server.port, server.port + 10000))
+        self.servers.append(server)
+        self.addresses.append(("127.0.0.1", port))
+
+    def cut(self, server):
+        self.proxy.cut(self.servers.index(server))
 
     def role(self, server):
         info = server.client.info("replication")
@@ -53,8 +62,9 @@ class Cluster:
         return [server for server in self.servers if server.alive() and self.role(server)[0] == "master"]
 
     def replica_of(self, primary):
+        port = self.addresses[self.servers.index(primary)][1]
         for server in self.servers:
-            if server.alive() and server.client.info("replication").get("master_port") == primary.port:
+            if server.alive() and server.client.info("replication").get("master_port") == port:
                 return server
         return None
 
@@ -63,6 +73,7 @@ class Cluster:
             if server.alive():
                 server.process.send_signal(signal.SIGCONT)
             server.stop()
+        self.proxy.stop()
 
 
 def _text(reply):

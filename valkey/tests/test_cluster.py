@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""A pool over a cluster whose servers are killed, paused, failed over and made to synchronise anew.
+"""A pool over a cluster whose servers are killed, paused, cut off, failed over and made to synchronise anew.
 
 What was acknowledged with WAIT is there afterwards, and no range of it was handed out twice."""
 import os
@@ -13,11 +13,12 @@ import time
 import pytest
 import redis
 from cluster import Cluster
-from servers import wait_for
+from servers import seed, wait_for
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from lathpool import NotDurable, ShardedPool  # noqa: E402
 
+FIRST = ("lag", "cut")  # in every run: those that lose most where something is wrong
 ROUNDS = int(os.environ.get("LATH_CLUSTER_ROUNDS", "100" if os.environ.get("LATH_VALKEY_LONG") else "5"))
 
 
@@ -63,7 +64,7 @@ class Client(threading.Thread):
 def inject(cluster, rng, what):
     """One fault, and its end; "": any. Returns its name."""
     server = rng.choice(cluster.primaries())
-    what = what or rng.choice(("kill", "lag", "lag", "pause", "failover", "resync"))
+    what = what or rng.choice(("kill", "lag", "lag", "cut", "cut", "pause", "failover", "resync"))
     if what == "lag":  # the replica stands still while the primary goes on, and takes over without what it has not seen
         replica = cluster.replica_of(server)
         replica.process.send_signal(signal.SIGSTOP)
@@ -73,6 +74,15 @@ def inject(cluster, rng, what):
         replica.process.send_signal(signal.SIGCONT)
         wait_for(lambda: cluster.role(replica)[0] == "master", 30)
         server.start()
+    elif what == "cut":  # the primary and its clients go on, until it knows; meanwhile another server has its place
+        replica = cluster.replica_of(server)
+        cluster.cut(server)
+        if rng.random() < 0.3:
+            time.sleep(rng.choice((0.3, 1.0)))  # too short for a failover
+        else:
+            wait_for(lambda: cluster.role(replica)[0] == "master", 30)
+            time.sleep(rng.choice((0.0, 1.0)))
+        cluster.proxy.mend()
     elif what == "kill":
         server.kill()
         wait_for(lambda: len(cluster.primaries()) >= 3, 30)
@@ -114,7 +124,7 @@ def check(cluster, clients, rounds):
 def test_faults(kind):
     if os.environ.get("LATH_VALKEY_PRELOAD"):
         pytest.skip("servers with a sanitizer are too slow for time limits of a cluster")
-    rng = random.Random(int(os.environ.get("LATH_SEED", "1")))
+    rng = random.Random(seed())
     cluster = Cluster(kind)
     done = []
     try:
@@ -124,7 +134,7 @@ def test_faults(kind):
             for client in clients:
                 client.start()
             time.sleep(0.5)
-            done.append(inject(cluster, rng, "" if done else "lag"))
+            done.append(inject(cluster, rng, FIRST[len(done)] if len(done) < len(FIRST) else ""))
             time.sleep(0.5)
             assert wait_for(cluster.healthy, 60), f"not healthy after {done}"
             time.sleep(0.3)

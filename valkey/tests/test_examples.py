@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Worked examples: what people build with the three types. Each is a test and a recipe."""
 import ipaddress
+import os
+import pathlib
 import random
+import shutil
+import subprocess
 import threading
 import time
+
+import pytest
+import servers
 
 
 def test_ip_address_management(server):
@@ -118,3 +125,23 @@ def test_booking_calendar(server):
     assert server("LATH.INTERVAL.STAB", "room:1", day + 12 * hour) == []
     assert server("LATH.INTERVAL.REM", "room:1", day + 10 * hour, day + 12 * hour - 1, "bob") == 1
     assert book("eve", 10, 13) == 1
+
+
+def test_quickstart_for_operators(shared, tmp_path):
+    """examples/valkey.sh, all of it."""
+    if shared.preload:
+        pytest.skip("it starts a server without the sanitizer's runtime")
+    here = pathlib.Path(__file__).parent
+    server = tmp_path / f"{shared.kind}-server"
+    server.symlink_to(servers.program(shared.kind))
+    environment = {**os.environ, "SERVER": str(server), "CLI": shutil.which("redis-cli"),
+                   "PORT": str(servers.free_port())}
+    done = subprocess.run([here.parent.parent / "examples" / "valkey.sh", shared.module], env=environment, capture_output=True,
+                          text=True, timeout=60, check=True)
+    lines = done.stdout.split("\n")
+    for command, reply in (("LATH.POOL.CREATE", "OK"), ("LATH.POOL.ALLOC", "167837696"), ("LATH.MAP.SET", "1"),
+                           ("LATH.INTERVAL.ADDNX", "1")):
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"> {command}"))
+        assert lines[at + 1] == reply, done.stdout
+    for word in ("shop", "ranges_refused:0", "fragmentation-permille", "cmdstat_lath.pool.alloc"):
+        assert word in done.stdout.lower(), word
