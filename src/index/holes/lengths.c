@@ -160,6 +160,39 @@ void lengths_after_insert(struct tree *tree, u64 key, u64 size)
 	call_exit(tree);
 }
 
+u64 lengths_before_store(struct tree *tree, u64 key, u64 end)
+{
+	struct lengths *lengths = lengths_of(tree);
+	u64 first, from;
+
+	call_enter(tree);
+	for (first = from = free_from(tree, key); from <= end;) {
+		struct lath_item item = { KEY_MAX, 1, 0 };
+		bool more = !overlap_item(tree, from, KEY_MAX, &item);
+
+		if (!more || item.key > from)
+			drop_run(lengths, from, more ? item.key - 1 : KEY_MAX);
+		from = item.key + item.size; /* 0: nothing is behind the item */
+		if (!from)
+			break;
+	}
+	call_exit(tree);
+	return first;
+}
+
+void lengths_after_store(struct tree *tree, u64 first, bool stored)
+{
+	struct run now;
+
+	if (!stored) {
+		lengths_outdated(tree);
+		return;
+	}
+	call_enter(tree);
+	file_at(tree, lengths_of(tree), first, &now);
+	call_exit(tree);
+}
+
 /* The runs that were there when the items were. Returns their number, n + 1 at most. */
 static unsigned int runs_between(struct tree *tree, const struct lath_item *items, unsigned int n,
 				 struct run *run)
@@ -400,7 +433,7 @@ static bool consider_runs(struct tree *tree, struct lengths *lengths, u64 length
 	u64 begin = (u64)gap_code(length) << FIRST_BITS, from = begin;
 	unsigned int runs;
 
-	for (runs = 0; runs < MOST_RUNS; runs++) {
+	for (runs = 0; runs < MOST_RUNS;) {
 		struct lath_item entry;
 		struct run run;
 
@@ -410,8 +443,9 @@ static bool consider_runs(struct tree *tree, struct lengths *lengths, u64 length
 		++*looks;
 		if (!entry_true(tree, lengths, &entry, &run)) {
 			from = begin;
-			continue;
+			continue; /* the entry is gone: not counted */
 		}
+		runs++;
 		if (consider_entry(best, &entry, &run) || entry.key == KEY_MAX)
 			return true;
 		from = entry.key + 1;

@@ -41,6 +41,15 @@ static inline void lengths_erased(struct tree *tree, const struct lath_item *ite
 {
 }
 
+static inline u64 lengths_store(struct tree *tree, u64 key, u64 end)
+{
+	return KEY_MAX;
+}
+
+static inline void lengths_stored(struct tree *tree, u64 first, bool stored)
+{
+}
+
 static inline void lengths_outdated(struct tree *tree)
 {
 }
@@ -94,6 +103,11 @@ extern u64 lath_lengths_least;
 #define LENGTHS_ERASED 16
 
 void lengths_after_insert(struct tree *tree, u64 key, u64 size);
+/* Remove the entries of the runs in [key, end]; returns the first key of the first of them. The
+ * caller is going to store a range there. */
+u64 lengths_before_store(struct tree *tree, u64 key, u64 end);
+/* `first`: what lengths_before_store() returned. `stored`: the range is there now. */
+void lengths_after_store(struct tree *tree, u64 first, bool stored);
 void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n);
 
 /* [key, key + size) was free and is not any more. No lock held. */
@@ -101,6 +115,18 @@ static inline void lengths_inserted(struct tree *tree, u64 key, u64 size)
 {
 	if (unlikely(READ_ONCE(tree->lengths)))
 		lengths_after_insert(tree, key, size);
+}
+
+/* A range will be stored over whatever is in [key, end]. Returns what lengths_stored() needs. */
+static inline u64 lengths_store(struct tree *tree, u64 key, u64 end)
+{
+	return unlikely(READ_ONCE(tree->lengths)) ? lengths_before_store(tree, key, end) : KEY_MAX;
+}
+
+static inline void lengths_stored(struct tree *tree, u64 first, bool stored)
+{
+	if (unlikely(first != KEY_MAX))
+		lengths_after_store(tree, first, stored);
 }
 
 /* The keys of these adjacent items, n of LENGTHS_ERASED, are free now. No lock held. */

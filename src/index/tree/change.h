@@ -22,6 +22,8 @@
  *   change_erased     an item left a locked leaf. Returns false if the nodes above must be told:
  *                     then call change_raise without locks
  *   change_inserted   [key, key + size) was free and is not any more. No lock held
+ *   change_storing    a range will be stored over whatever is in [key, end]. Returns what
+ *   change_stored     is given when that has been done, or failed. No lock held
  *   change_vacated    the keys of these adjacent items are free now. No lock held
  *   change_raise      tell all nodes above the leaf that covers key
  *   change_levels     tell the nodes of levels [from, to] that cover keys of [first, last], and go
@@ -117,6 +119,16 @@ static inline void change_inserted(struct tree *tree, u64 key, u64 size)
 {
 	if (unlikely(tree->holes))
 		lengths_inserted(tree, key, size);
+}
+
+static inline u64 change_storing(struct tree *tree, u64 key, u64 end)
+{
+	return unlikely(tree->holes) ? lengths_store(tree, key, end) : KEY_MAX;
+}
+
+static inline void change_stored(struct tree *tree, u64 first, bool stored)
+{
+	lengths_stored(tree, first, stored);
 }
 
 static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)

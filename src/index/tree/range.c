@@ -202,13 +202,16 @@ int lath_index_store_range(struct lath_index *index, const struct lath_item *ite
 {
 	struct tree *tree = tree_of(index);
 	struct reserve reserve = { 0 };
+	u64 first;
 	int ret;
 
 	if (!item_valid(tree, item->key, item->size))
 		return -EINVAL;
+	first = change_storing(tree, item->key, item->key + item->size - 1);
 	call_enter(tree);
 	ret = store(tree, item, each, arg, &reserve);
 	call_exit(tree);
+	change_stored(tree, first, !ret);
 	reserve_release(tree, &reserve);
 	hint_tick(tree, true);
 	return ret;
