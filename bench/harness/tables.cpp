@@ -13,6 +13,7 @@ table iova_lockup_table();
 table kvpool_table();
 table ranges_table();
 table ranks_table();
+table registrations_table();
 #ifdef LATH_TABLE_SCAN
 table scan_table();
 #endif
@@ -22,12 +23,12 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(), index_table(),       ranks_table(),  interval_table(),
-        iova_table(),   iova_lockup_table(), kvpool_table(), blocks_table(),
+        ranges_table(),      index_table(),  ranks_table(),  interval_table(),      iova_table(),
+        iova_lockup_table(), kvpool_table(), blocks_table(), registrations_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        sort_table(),   pages_table(),       store_table(),
+        sort_table(),        pages_table(),  store_table(),
     };
 }
 

@@ -47,6 +47,15 @@ SECTIONS = {
                  ("insert, {n}", "insert/*", "time"), ("ten inserts and a rank, {n}", "mixed/*", "time"),
                  ("rank, {n}, 2 threads", "rank/*/2", "time"), ("bytes a key, {n}", "bytes/*", "bytes")],
     },
+    "registrations": {
+        "title": "A cache of registered memory",
+        "job": "find the region that covers an address and take a reference to it, as libraries for RDMA do for every transfer",
+        "why": "A hit writes the reference count of its region and nothing else that is shared; a reader-writer lock is a line that "
+               "all threads write.",
+        "headline": [("Registrations, {n} regions: hit", "hit/*", "time")],
+        "lines": [],
+        "bars": [("hit, {n}", "hit/*", "time"), ("hit, {n}, 2 threads", "hit/*/2", "time")],
+    },
     "interval": {
         "title": "Intervals that overlap",
         "job": "intervals of any length: which of them cover a point or meet a range; insert and erase between",
@@ -173,6 +182,7 @@ ABOUT = {
     "maple-rcu": "Linux's maple tree in RCU mode", "off": "no allocator at all: a bound, not a peer",
     "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
     "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
+    "lathwork-lookup": "a plain lookup, which takes no reference", "page-table": "a page table behind a reader-writer lock",
     "lathwork-plain": "the index without LATH_RANKS", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",

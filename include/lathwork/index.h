@@ -37,9 +37,9 @@
  *       change of its number of items outdates the count                                       [5]
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
- *   lookup, get, overlap, ceiling, floor, first, last, scans, batch lookups, count, rank, select,
- *   count_range, prefetch: with all but X
- *   insert, erase, replace, resize, split, erase_range, store_range, batches,
+ *   lookup, lookup_pin, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
+ *   rank, select, count_range, prefetch: with all but X
+ *   insert, erase, replace, resize, split, join, erase_range, store_range, batches,
  *   prepare: with all but X
  *   verify, dump: with each other and with reads only
  *   init, fini, create, destroy, load_sorted: X, with nothing
@@ -48,29 +48,27 @@
  * one. A thread must not wait for a grace period within a read-side critical section.
  *
  * Guarantees
- *   P1  Lookup, get, overlap, ceiling, floor, first, last, insert, erase, replace, the _if forms,
- *       resize, split, store_range and each element of a batch are linearizable: they take effect
- *       at one moment between call and return, for a hit and for a miss.
- *   P2  A scan takes what each leaf holds at one moment. It sees every item that is there all the
- *       time, and none that never is. erase_range works leaf by leaf.
- *   P3  A failed call changes nothing. Reads, erase, replace and erase_range never allocate.
- *   P4  Progress: a read retries a few times while a writer changes its leaf, then waits for the
- *       leaf's lock. A writer waits only for writers of the same leaves. A thread that is stopped
- *       within a call can delay writers, and readers, of one leaf. With LATH_RANKS the first
- *       change of the number of items in a leaf since a call that counted it waits for other such
- *       changes and for such calls, while they count the children of one node.
- *   P5  Order: a call that begins after another one returned sees its effect, on any thread.
- *   P6  Rank, select, count_range, and count with LATH_RANKS: the answer is that of one set of
- *       items. The set contains every item whose insert returned before the call began and whose
- *       erase, if any, began after the call returned. It contains no item whose erase returned
- *       before the call began, or whose insert began after the call returned. Of changes that run
- *       at the same time as the call, each is in the set or not. So without such changes the
- *       answer is exact.
+ *   P1  Lookup, lookup_pin, get, overlap, ceiling, floor, first, last, insert, erase, replace, the
+ *       _if forms, resize, split, join, store_range and each element of a batch are linearizable:
+ * they take effect at one moment between call and return, for a hit and for a miss. P2  A scan
+ * takes what each leaf holds at one moment. It sees every item that is there all the time, and none
+ * that never is. erase_range works leaf by leaf. P3  A failed call changes nothing. Reads, erase,
+ * replace, join and erase_range never allocate. P4  Progress: a read retries a few times while a
+ * writer changes its leaf, then waits for the leaf's lock. A writer waits only for writers of the
+ * same leaves. A thread that is stopped within a call can delay writers, and readers, of one leaf.
+ * With LATH_RANKS the first change of the number of items in a leaf since a call that counted it
+ * waits for other such changes and for such calls, while they count the children of one node. P5
+ * Order: a call that begins after another one returned sees its effect, on any thread. P6  Rank,
+ * select, count_range, and count with LATH_RANKS: the answer is that of one set of items. The set
+ * contains every item whose insert returned before the call began and whose erase, if any, began
+ * after the call returned. It contains no item whose erase returned before the call began, or whose
+ * insert began after the call returned. Of changes that run at the same time as the call, each is
+ * in the set or not. So without such changes the answer is exact.
  *
  * Ownership. Values and slots belong to the caller. Readers that found an item before it was erased
  * may still look at it: in slot mode free it after a grace period (lath_rcu_auto.call). The caller
  * must not change a slot's key and size while it is in an index, and updates them after resize,
- * split and store_range.
+ * split, join and store_range.
  *
  * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
  * ascending ones 100 %. A descent touches three cache lines per level. Above about 50,000 keys
@@ -211,12 +209,48 @@ LATH_API int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point
 LATH_API int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
 					 struct lath_item *found);
 
+/*
+ * Find the item that covers point and take a reference to what it leads to: 0 (*found: the item;
+ * pinned) | -ENOENT | -EBUSY (the item is there, and pin() refused; *found). For caches of
+ * registrations or pages: the item was in the index at the moment when pin() took the reference.
+ *
+ * pin() takes the reference, or returns 0 if it may not, because the object is about to go. It
+ * is called in a read-side critical section, so an object that is freed a grace period after its
+ * erase is still memory. unpin() gives a reference back that was taken for an item whose leaf
+ * changed meanwhile: then the call looks again. Both may run several times per call; neither may
+ * call the index. The reference must be an atomic read-modify-write of one word, with acquire and
+ * release order. Then an eraser that, after its erase, changes that word in the same way sees each
+ * reference that was taken before, and no later one is taken: it frees the object when they are
+ * gone.
+ */
+struct lath_pin {
+	int (*pin)(void *arg, const struct lath_item *item); /* 1: taken, 0: refused */
+	void (*unpin)(void *arg, const struct lath_item *item);
+	void *arg;
+};
+
+LATH_API int lath_index_lookup_pin(struct lath_index *index, uint64_t point,
+				   const struct lath_pin *pin, struct lath_item *found);
+
 /* Change the size of the item that starts at key: 0 | -ENOENT | -EEXIST (it would overlap another
  * item) | -EINVAL | -ENOMEM. In slot mode the caller updates slot->size. */
 LATH_API int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size);
 /* Cut the item that covers `at` in two; the right part starts at `at` and has the value `value`:
  * 0 | -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */
 LATH_API int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value);
+/*
+ * Join the item that ends right before `at` with the one that starts at `at`: the left one covers
+ * the keys of both from then on and keeps its value; the right one leaves the index (*gone, if not
+ * NULL). Atomic: no read sees one of them without the other, or a key uncovered. Never allocates.
+ * may_join, unless NULL, is asked first, with both items, while their leaves are locked: it must
+ * not call the index. In slot mode the caller updates the left slot's size.
+ * 0 | -ENOENT (there are no two such items) | -ECANCELED (may_join returned 0) | -EINVAL (points
+ * layout, or together they would be all 2^64 keys)
+ */
+LATH_API int lath_index_join(struct lath_index *index, uint64_t at,
+			     int (*may_join)(void *arg, const struct lath_item *left,
+					     const struct lath_item *right),
+			     void *arg, struct lath_item *gone);
 /* Erase every item that overlaps [key, key + size), in key order, leaf by leaf; not atomic as a
  * whole. each, if not NULL, is called for every item after it left the index. Returns the number of
  * erased items or -EINVAL. Never allocates. */

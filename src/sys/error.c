@@ -36,6 +36,7 @@ static const char *const meaning[] = {
 	[EDEADLK] = "the call was made from within another one of the same store",
 	[EADDRINUSE] = "this process has something else at the addresses of the shared store",
 	[EINTR] = "the caller stopped it",
+	[ECANCELED] = "the caller's function refused it",
 };
 
 static const char *system_text(int number)

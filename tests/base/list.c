@@ -216,6 +216,38 @@ int list_split(struct tape *tape, uint64_t at)
 	return 0;
 }
 
+static int may_join(void *arg, const struct lath_item *left, const struct lath_item *right)
+{
+	struct lath_item *asked = arg;
+
+	asked[0] = *left;
+	asked[1] = *right;
+	return asked[2].value != 0;
+}
+
+int list_join(struct tape *tape, uint64_t at, bool allowed)
+{
+	struct lath_item *right = oracle_exact(&oracle, at), *left, was, old = { 0 };
+	struct lath_item asked[3] = { { 0 }, { 0 }, { .value = allowed } };
+	int want, ret = lath_index_join(&list, at, may_join, asked, &old);
+
+	left = at ? oracle_overlap(&oracle, at - 1, at - 1) : NULL;
+	want = !right || !left ? -ENOENT : allowed ? 0 : -ECANCELED;
+	if (points)
+		want = -EINVAL;
+	EXPECT(tape, ret == want);
+	if (ret && ret != -ECANCELED)
+		return 0;
+	was = *right;
+	EXPECT(tape, oracle_same(left, &asked[0]) && oracle_same(right, &asked[1]));
+	if (ret)
+		return 0;
+	EXPECT(tape, oracle_same(&was, &old));
+	left->size += was.size;
+	oracle_remove(&oracle, right);
+	return 0;
+}
+
 static void note_gone(void *arg, const struct lath_item *item)
 {
 	(void)arg;

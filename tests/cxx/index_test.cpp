@@ -161,6 +161,43 @@ TEST_CASE("range_map of numbers") {
     CHECK(m.empty());
 }
 
+TEST_CASE("range_map: two ranges become one") {
+    range_map<std::string> m;
+    auto alike = [](const std::string& left, const std::string& right) { return left == right; };
+    CHECK(m.join(10, alike) == -ENOENT);
+    REQUIRE(m.insert({0, 10}, "red"));
+    REQUIRE(m.insert({10, 10}, "red"));
+    REQUIRE(m.insert({20, 10}, "blue"));
+    REQUIRE(m.insert({31, 10}, "blue"));
+    CHECK(m.join(20, alike) == -ECANCELED);
+    CHECK(m.join(31, alike) == -ENOENT); // key 30 is between them
+    CHECK(m.join(10, alike) == 0);
+    CHECK(m.find_entry(15)->where == range{0, 20});
+    CHECK(m.size() == 3);
+    number_map numbers;
+    REQUIRE(numbers.insert({0, 10}, 1));
+    REQUIRE(numbers.insert({10, 10}, 3));
+    CHECK(numbers.join(10, [](auto left, auto right) { return left + 2 == right; }) == 0);
+    CHECK(numbers.find_entry(19)->where == range{0, 20});
+}
+
+TEST_CASE("iterators from a key, and erase where one is") {
+    range_map<int> m;
+    for (int i = 0; i < 100; i++)
+        REQUIRE(m.insert({static_cast<std::uint64_t>(i) * 10, 5}, i));
+    CHECK(m.lower_bound(0)->value == 0);
+    CHECK(m.lower_bound(51)->value == 6);
+    CHECK(m.upper_bound(60)->value == 7);
+    CHECK(m.upper_bound(990) == m.end());
+    for (auto at = m.lower_bound(500); at != m.end();)
+        at = at->value % 2 ? m.erase(at) : std::next(at);
+    CHECK(m.size() == 75);
+    range_set s;
+    REQUIRE(s.insert({7, 3}));
+    CHECK(s.erase(s.begin()) == s.end());
+    CHECK(s.empty());
+}
+
 TEST_CASE("point_map of numbers") {
     number_points m;
     REQUIRE(m);
@@ -472,6 +509,13 @@ TEST_CASE("intrusive_range_set") {
     CHECK(s.find(110) == nullptr);
     CHECK(s.floor(300) == &b);
     CHECK(s.ceiling(0) == &a);
+    int pins = 0;
+    auto pin = [&](job& j) { return j.id == 1 && ++pins > 0; };
+    auto unpin = [&](job&) { pins--; };
+    CHECK(s.find_pinned(105, pin, unpin) == &a);
+    CHECK(s.find_pinned(201, pin, unpin) == nullptr); // refused
+    CHECK(s.find_pinned(1, pin, unpin) == nullptr);
+    CHECK(pins == 1);
     CHECK(s.resize(b, 5) == 0);
     CHECK(b.slot.size == 5);
     CHECK(s.insert(c));

@@ -181,6 +181,19 @@ static int play_resize(struct tape *tape)
 	return list_resize(tape, item);
 }
 
+/* While no other call runs, the index by length has one entry per free run. */
+static int check_lengths(struct tape *tape)
+{
+	struct tree *tree = tree_of(&list);
+	struct oracle_holes holes;
+
+	if (!oracle.count || !lengths_ready(tree))
+		return 0;
+	oracle_measure(&oracle, 0, 0, &holes);
+	EXPECT(tape, lath_index_count(&tree->lengths->runs) == holes.holes);
+	return 0;
+}
+
 static int play_stats(struct tape *tape)
 {
 	uint64_t low = space->low, high = end_of_space(), a = next_key(tape), b = next_key(tape);
@@ -211,6 +224,15 @@ static int play_stats(struct tape *tape)
 	return 0;
 }
 
+/* Most keys are no border of two items: take the next one that an item begins at. */
+static int play_join(struct tape *tape)
+{
+	uint64_t key = next_key(tape);
+	struct lath_item *right = oracle_ceiling(&oracle, key);
+
+	return list_join(tape, right ? right->key : key, next_byte(tape) % 8 != 0);
+}
+
 static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
@@ -231,12 +253,16 @@ static int play_one(struct tape *tape)
 		PLAY("resize", play_resize(tape));
 	if (op < 220)
 		PLAY("insert", list_insert(tape, next_item(tape), INSERT_ITEM));
-	if (op < 228)
+	if (op < 226)
 		PLAY("split", list_split(tape, next_key(tape)));
+	if (op < 229)
+		PLAY("join", play_join(tape));
 	if (op < 236)
 		PLAY("erase_range", list_erase_range(tape, next_item(tape)));
 	if (op < 246)
 		PLAY("store_range", list_store_range(tape, next_item(tape)));
+	if (op < 250)
+		PLAY("the index by length", check_lengths(tape));
 	PLAY("hole_stats", play_stats(tape));
 }
 

@@ -52,6 +52,52 @@ static struct lath_item next_item(struct tape *tape)
 	return (struct lath_item){ key, next_size(tape), next_value() };
 }
 
+struct pins {
+	int taken;
+	bool refuse;
+};
+
+static int pin(void *arg, const struct lath_item *item)
+{
+	struct pins *pins = arg;
+
+	(void)item;
+	pins->taken += !pins->refuse;
+	return !pins->refuse;
+}
+
+static void unpin(void *arg, const struct lath_item *item)
+{
+	struct pins *pins = arg;
+
+	(void)item;
+	pins->taken--;
+}
+
+static int play_pin(struct tape *tape)
+{
+	struct pins pins = { .refuse = next_byte(tape) % 8 == 0 };
+	struct lath_pin how = { pin, unpin, &pins };
+	uint64_t key = next_key(tape);
+	struct lath_item found, *there = oracle_overlap(&oracle, key, key);
+	int ret = lath_index_lookup_pin(&list, key, &how, &found);
+
+	EXPECT(tape, ret == (!there ? -ENOENT : pins.refuse ? -EBUSY : 0));
+	EXPECT(tape, pins.taken == !ret && (!there || oracle_same(there, &found)));
+	return 0;
+}
+
+/* Most keys are no border of two items: take one that is. */
+static int play_join(struct tape *tape)
+{
+	uint64_t key = next_key(tape);
+	struct lath_item *right = oracle_ceiling(&oracle, key);
+
+	if (right && next_byte(tape) % 4)
+		key = right->key;
+	return list_join(tape, key, next_byte(tape) % 8 != 0);
+}
+
 static int play_reads(struct tape *tape)
 {
 	uint64_t key = next_key(tape), size = next_size(tape), value;
@@ -220,14 +266,18 @@ static int play_one(struct tape *tape)
 		PLAY("erase_if", list_erase(tape, next_key(tape), ERASE_IF));
 	if (op < 150)
 		PLAY("cursor_erase", list_erase(tape, next_key(tape), ERASE_CURSOR));
-	if (op < 176)
+	if (op < 173)
 		PLAY("reads", play_reads(tape));
+	if (op < 176)
+		PLAY("lookup_pin", play_pin(tape));
 	if (op < 184)
 		PLAY("replace", play_replace(tape));
 	if (op < 192)
 		PLAY("resize", list_resize(tape, next_item(tape)));
-	if (op < 200)
+	if (op < 198)
 		PLAY("split", list_split(tape, next_key(tape)));
+	if (op < 201)
+		PLAY("join", play_join(tape));
 	if (op < 206)
 		PLAY("erase_range", list_erase_range(tape, next_item(tape)));
 	if (op < 216)

@@ -368,6 +368,8 @@ public:
         return a_ends || b_ends ? a_ends == b_ends : a.keys_[a.at_] == b.keys_[b.at_];
     }
 
+    // Where the item starts. Not at the end.
+    std::uint64_t key() const { return keys_[at_]; }
     // Go to the first item that starts at or after key.
     void fill(std::uint64_t key) {
         std::array<lath_item, Items::chunk> items;
@@ -435,6 +437,16 @@ public:
 
     iterator begin() const { return view(h_, 0, UINT64_MAX).begin(); }
     iterator end() const { return view(h_, 0, UINT64_MAX).end(); }
+    // The first item that starts at a key >= key / > key, or end().
+    iterator lower_bound(std::uint64_t key) const {
+        iterator at = end();
+        if (h_.list)
+            at.fill(key);
+        return at;
+    }
+    iterator upper_bound(std::uint64_t key) const {
+        return key == UINT64_MAX ? end() : lower_bound(key + 1);
+    }
 
     // The item with the lowest key >= key, and the one with the highest key <= key.
     result ceiling(std::uint64_t key) const { return one(lath_index_ceiling_item, key); }
@@ -638,6 +650,11 @@ public:
     }
     // Erases the entry that starts at key. Returns whether there was one. Never allocates.
     bool erase(std::uint64_t key) { return gone(lath_index_erase_item, key); }
+    // Erases what starts where the iterator is, and returns an iterator to the next entry.
+    typename Base::iterator erase(typename Base::iterator at) {
+        erase(at.key());
+        return ++at;
+    }
     // Erases every entry that overlaps where, one by one. Returns how many, or -EINVAL.
     std::int64_t erase_range(range where) {
         return Base::erase_all(where, direct ? nullptr : retire_each, this);
@@ -718,11 +735,12 @@ protected:
         return true;
     }
 
-private:
     void retire(const lath_item& item) {
         if constexpr (!direct)
             reader::retire(h_.rcu, &items::of(item.value)->head, box<T>::after_grace_period);
     }
+
+private:
     static void retire_each(void* self, const lath_item* item) {
         static_cast<values*>(self)->retire(*item);
     }
@@ -767,6 +785,19 @@ public:
         typename base::word_of made(h_, std::move(value));
         return made ? made.taken_if(lath_index_split(h_.list, at, made.get())) : -ENOMEM;
     }
+    // Join the range that ends right before `at` with the one that starts there: the left one
+    // covers both and keeps its value. may_join(const T& left, const T& right) is asked first,
+    // while the map is locked there: it must not call the map. Atomic, and never allocates. 0 |
+    // -ENOENT (no two ranges meet at `at`) | -ECANCELED (may_join returned false)
+    template <typename MayJoin>
+    int join(std::uint64_t at, MayJoin&& may_join) {
+        lath_item gone;
+        int error = h_.list ? lath_index_join(h_.list, at, asked<MayJoin>, address(may_join), &gone)
+                            : -ENOENT;
+        if (error == 0)
+            base::retire(gone);
+        return error;
+    }
     // Put value on `where` whatever is there: covered ranges go, partly covered ones are cut.
     // Atomic. 0 | -EINVAL | -ENOMEM. (Both parts of a range cut in two keep its value, so boxes,
     // which have one owner, have no such call.)
@@ -778,6 +809,23 @@ public:
     }
     // Erase the range that covers point. Never allocates.
     bool erase_at(std::uint64_t point) { return base::gone(lath_index_erase_item_at, point); }
+
+private:
+    template <typename Fn>
+    static void* address(Fn& fn) {
+        return const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
+    }
+    template <typename Fn>
+    static int asked(void* fn, const lath_item* left, const lath_item* right) {
+        auto& may_join = *static_cast<std::remove_reference_t<Fn>*>(fn);
+        if constexpr (base::direct)
+            return may_join(items::unpack(left->value), items::unpack(right->value)) ? 1 : 0;
+        else
+            return may_join(std::as_const(items::of(left->value)->value),
+                            std::as_const(items::of(right->value)->value))
+                       ? 1
+                       : 0;
+    }
 };
 
 class range_set : public detail::ranges<detail::bare_items> {
@@ -811,6 +859,10 @@ public:
     int split(std::uint64_t at) { return h_.list ? lath_index_split(h_.list, at, 0) : -ENOMEM; }
     bool erase(std::uint64_t key) {
         return h_.list && lath_index_erase_item(h_.list, key, nullptr) == 0;
+    }
+    iterator erase(iterator at) {
+        erase(at.key());
+        return ++at;
     }
     bool erase_at(std::uint64_t point) {
         return h_.list && lath_index_erase_item_at(h_.list, point, nullptr) == 0;
@@ -860,6 +912,26 @@ public:
         return done;
     }
     T* find(std::uint64_t point) const { return base::one(lath_index_lookup_item, point); }
+    // The object that covers point, with a reference: pin(T&) takes it, or returns false if the
+    // object is about to go; unpin(T&) gives it back if the object left meanwhile. The rules are
+    // those of lath_index_lookup_pin(). nullptr: there is none, or it was refused.
+    template <typename Pin, typename Unpin>
+    T* find_pinned(std::uint64_t point, Pin&& pin, Unpin&& unpin) const {
+        std::pair<std::remove_reference_t<Pin>*, std::remove_reference_t<Unpin>*> calls{
+            std::addressof(pin), std::addressof(unpin)};
+        using pair = decltype(calls);
+        lath_pin how{};
+        how.pin = [](void* arg, const lath_item* item) -> int {
+            return (*static_cast<pair*>(arg)->first)(*items::of(item->value)) ? 1 : 0;
+        };
+        how.unpin = [](void* arg, const lath_item* item) {
+            (*static_cast<pair*>(arg)->second)(*items::of(item->value));
+        };
+        how.arg = &calls;
+        lath_item found;
+        bool there = h_.list && lath_index_lookup_pin(h_.list, point, &how, &found) == 0;
+        return there ? items::of(found.value) : nullptr;
+    }
     // The object that left, or nullptr.
     T* erase(std::uint64_t key) { return base::one(lath_index_erase_item, key); }
     T* erase_at(std::uint64_t point) { return base::one(lath_index_erase_item_at, point); }

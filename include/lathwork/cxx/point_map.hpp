@@ -51,16 +51,6 @@ public:
                 return error;
         }
     }
-    // The first entry with a key >= key / > key, or end().
-    iterator lower_bound(std::uint64_t key) const {
-        iterator at = base::end();
-        if (h_.list)
-            at.fill(key);
-        return at;
-    }
-    iterator upper_bound(std::uint64_t key) const {
-        return key == UINT64_MAX ? base::end() : lower_bound(key + 1);
-    }
     // The entries with keys in `keys`, or in [first, end), in order.
     view within(range keys) const { return keys.size ? view(h_, keys.key, keys.last()) : view(); }
     view within(std::uint64_t first, std::uint64_t end) const {

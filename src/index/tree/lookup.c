@@ -156,6 +156,60 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 	return ret;
 }
 
+/* ---- a point, with a reference to what its item leads to ---- */
+
+/* Returns true if *ret answers: 0 (pinned) | -ENOENT | -EBUSY. False: the leaf changed, and nothing
+ * is pinned. In a read-side critical section. */
+static bool pin_in(const struct tree *tree, struct node *leaf, u64 lockword, u64 point,
+		   const struct lath_pin *pin, struct lath_item *found, int *ret)
+{
+	if (!look_in(tree, leaf, lockword, point, found, ret))
+		return false;
+	if (*ret)
+		return true;
+	if (!pin->pin(pin->arg, found)) {
+		*ret = -EBUSY;
+		return true;
+	}
+	lath_delay("pinned, not yet validated");
+	if (likely(node_valid(leaf, lockword)))
+		return true;
+	pin->unpin(pin->arg, found);
+	return false;
+}
+
+static int lookup_pin(struct tree *tree, u64 point, const struct lath_pin *pin,
+		      struct lath_item *found)
+{
+	unsigned int try;
+	struct node *leaf;
+	u64 lockword;
+	int ret;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		leaf = locate(tree, point, FOR_READ, &lockword);
+		if (pin_in(tree, leaf, lockword, point, pin, found, &ret))
+			return ret;
+	}
+	leaf = lock_after_tries(tree, point);
+	pin_in(tree, leaf, READ_ONCE(leaf->lockword), point, pin, found, &ret);
+	node_unlock_clean(leaf);
+	lath_call_exit();
+	return ret;
+}
+
+int lath_index_lookup_pin(struct lath_index *index, uint64_t point, const struct lath_pin *pin,
+			  struct lath_item *found)
+{
+	struct tree *tree = tree_of(index);
+	int ret;
+
+	lath_reader_enter(tree->rcu);
+	ret = lookup_pin(tree, point, pin, found);
+	lath_reader_exit(tree->rcu);
+	return ret;
+}
+
 /* ---- a key range, to the right ---- */
 
 /* Returns the first item of a leaf that starts in [key, last], or with `cover` one that starts

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * resize.c - calls that change the extent of one item: resize, split.
+ * resize.c - calls that change the extent of an item: resize, split, join.
  */
 #include "index/tree/change.h"
 #include "index/tree/fence.h"
 #include "index/tree/locate.h"
+#include "index/tree/merge.h"
 #include "index/tree/redistribute.h"
 
 /* Change the size of entry i of a locked leaf that also covers its new end. Unlocks. */
@@ -40,8 +41,6 @@ static void resize_across(struct tree *tree, struct node *first, struct node *la
 	cover_from(first, last, item.key);
 	node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
 	finish_cover(tree, first, last, item.key, item.key + size - 1);
-	if (size > item.size)
-		change_inserted(tree, item.key + item.size, size - item.size);
 }
 
 /* Does the entry after i in the leaf begin at or before `end`? */
@@ -55,7 +54,7 @@ static bool next_overlaps(const struct node *leaf, int i, u64 end)
 /* 0 | -ENOENT | -EEXIST | -ENOMEM. In a read-side critical section. */
 static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 {
-	u64 end = key + size - 1;
+	u64 end = key + size - 1, was;
 
 	for (;;) {
 		struct node *first = locate_locked(tree, key, FOR_ERASE), *last;
@@ -75,7 +74,9 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 			return 0;
 		}
 		if (!node_full(last)) {
+			was = first->size[i];
 			resize_across(tree, first, last, (unsigned int)i, size);
+			change_inserted(tree, key + was, size - was);
 			return 0;
 		}
 		ret = make_room(tree, first, last, key, reserve);
@@ -141,5 +142,86 @@ int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
 	call_exit(tree);
 	reserve_release(tree, &reserve);
 	hint_tick(tree, true);
+	return ret;
+}
+
+/* ---- join ---- */
+
+/* Two items, the second of which begins where the first one ends, in locked leaves. */
+struct meeting {
+	struct node *first, *last; /* their leaves; the same one, or with half-dead ones between */
+	int left, right;	   /* their entries */
+};
+
+/* Lock the leaves of the items that meet at `at`. Returns false, with nothing locked, if there are
+ * no such items. */
+static bool lock_pair(struct tree *tree, u64 at, struct meeting *two)
+{
+	struct node *first = locate_locked(tree, at - 1, FOR_ERASE), *last = first;
+
+	two->left = (int)node_cover(first, at - 1, true);
+	two->right = -1;
+	if (two->left >= 0 && node_end(first, (unsigned int)two->left, true) == at - 1) {
+		while (at > last->last || node_half_dead(last))
+			last = lock_right(last);
+		two->right = (int)node_find(last, at);
+	}
+	two->first = first;
+	two->last = last;
+	if (two->right >= 0)
+		return true;
+	unlock_clean(first, last);
+	return false;
+}
+
+/* Let the left item cover both. Unlocks. */
+static void join_pair(struct tree *tree, const struct meeting *two, const struct lath_item *left,
+		      const struct lath_item *right)
+{
+	u64 size = left->size + right->size;
+	bool marked = two->last->counted;
+	unsigned int count;
+
+	node_erase(two->last, (unsigned int)two->right);
+	count = node_count(two->last);
+	if (two->first == two->last) {
+		WRITE_ONCE(two->first->size[two->left], size);
+		node_unlock(two->first);
+	} else {
+		resize_across(tree, two->first, two->last, (unsigned int)two->left, size);
+	}
+	change_number(tree, right->key, right->key, marked);
+	if (count == NODE_CAP / 4 || !count)
+		merge_later(tree, left->key);
+}
+
+int lath_index_join(struct lath_index *index, uint64_t at,
+		    int (*may_join)(void *arg, const struct lath_item *left,
+				    const struct lath_item *right),
+		    void *arg, struct lath_item *gone)
+{
+	struct tree *tree = tree_of(index);
+	struct lath_item left, right;
+	struct meeting two;
+	int ret = -ENOENT;
+
+	if (!tree->ranges)
+		return -EINVAL;
+	call_enter(tree);
+	if (at && lock_pair(tree, at, &two)) {
+		item_of(two.first, (unsigned int)two.left, true, &left);
+		item_of(two.last, (unsigned int)two.right, true, &right);
+		if (!(left.size + right.size))
+			ret = -EINVAL;
+		else
+			ret = !may_join || may_join(arg, &left, &right) ? 0 : -ECANCELED;
+		if (ret)
+			unlock_clean(two.first, two.last);
+		else
+			join_pair(tree, &two, &left, &right);
+	}
+	call_exit(tree);
+	if (!ret && gone)
+		*gone = right;
 	return ret;
 }
