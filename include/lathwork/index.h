@@ -38,7 +38,7 @@
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
  *   lookup, lookup_pin, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
- *   rank, select, count_range, prefetch: with all but X
+ *   rank, select, count_range, digest, clone (of the index it reads), prefetch: with all but X
  *   insert, erase, replace, resize, split, join, erase_range, store_range, batches,
  *   prepare: with all but X
  *   verify, dump: with each other and with reads only
@@ -330,6 +330,21 @@ LATH_API void lath_index_prepare(struct lath_index *index);
  * (LATH_SHARED). */
 LATH_API uint32_t lath_index_layout(void);
 
+/*
+ * Make `copy`, which is not initialised, an index with the items of `index`; values are copied as
+ * they are. config NULL: the layout, the flags, the flavour and the allocator of `index` (-EINVAL
+ * with LATH_SHARED). It reads `index` as a scan does (P2), so other threads may change that one
+ * meanwhile. 0 | -ENOMEM | -EINVAL: `copy` is not initialised
+ */
+LATH_API int lath_index_clone(struct lath_index *copy, struct lath_index *index,
+			      const struct lath_config *config);
+/* Returns a number that depends on the items alone, not on how the index came to have them: equal
+ * indexes have equal digests, and others differ but for one case in 2^64. digest, unless NULL:
+ * returns what stands for an item's value, for values that are addresses. No defence against
+ * somebody who looks for two sets with one digest. In O(n), as a scan (P2). */
+LATH_API uint64_t lath_index_digest(struct lath_index *index,
+				    uint64_t (*digest)(void *arg, const struct lath_item *item),
+				    void *arg);
 /* Returns the number of items: leaf by leaf in O(n) as a scan (P2), or with LATH_RANKS as
  * lath_index_count_range(). */
 LATH_API uint64_t lath_index_count(struct lath_index *index);

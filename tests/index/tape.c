@@ -218,6 +218,30 @@ static int play_ranks(struct tape *tape)
 	return 0;
 }
 
+/* A copy has the same items; the digest tells it from a set that differs by one. */
+static int play_clone(struct tape *tape)
+{
+	static struct lath_index copy;
+	struct lath_item item = next_item(tape), found;
+	int ret = lath_index_clone(&copy, &list, NULL);
+	uint64_t digest = lath_index_digest(&list, NULL, NULL);
+	size_t i;
+
+	if (failed(tape, ret))
+		return 0;
+	EXPECT(tape, ret == 0 && lath_index_verify(&copy, 6, NULL, 0) == 0);
+	EXPECT(tape, lath_index_count(&copy) == oracle.count);
+	EXPECT(tape, lath_index_digest(&copy, NULL, NULL) == digest);
+	for (i = 0; i < oracle.count; i += oracle.count / 16 + 1) {
+		EXPECT(tape, !lath_index_lookup_item(&copy, oracle.item[i].key, &found));
+		EXPECT(tape, oracle_same(&oracle.item[i], &found));
+	}
+	ret = lath_index_insert_item(&copy, &item, NULL);
+	EXPECT(tape, (lath_index_digest(&copy, NULL, NULL) != digest) == !ret);
+	lath_index_fini(&copy, NULL, NULL);
+	return 0;
+}
+
 /* The cursor is kept over other calls: it must go on from its key whatever happened to its leaf. */
 static int play_cursor(struct tape *tape)
 {
@@ -288,6 +312,8 @@ static int play_one(struct tape *tape)
 		PLAY("scan", play_scan(tape));
 	if (op < 246)
 		PLAY("ranks", play_ranks(tape));
+	if (op == 246)
+		PLAY("clone", play_clone(tape));
 	PLAY("cursor", play_cursor(tape));
 }
 
