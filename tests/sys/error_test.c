@@ -24,9 +24,11 @@ static void versions(void)
 
 static void meanings(void)
 {
-	static const int ours[] = { ENOENT, EEXIST,	EAGAIN,	   EINVAL,     ENOMEM,	  ENOSPC,
-				    E2BIG,  ERANGE,	EOVERFLOW, EBUSY,      ENOTEMPTY, EBADMSG,
-				    ENODEV, EOPNOTSUPP, EDEADLK,   EADDRINUSE, EINTR };
+	static const int ours[] = {
+		ENOENT, EEXIST,	    EAGAIN,    EINVAL,	   ENOMEM,    ENOSPC,
+		E2BIG,	ERANGE,	    EOVERFLOW, EBUSY,	   ENOTEMPTY, EBADMSG,
+		ENODEV, EOPNOTSUPP, EDEADLK,   EADDRINUSE, EINTR,     ECANCELED
+	};
 	unsigned int i, j, count = sizeof(ours) / sizeof(ours[0]);
 
 	for (i = 0; i < count; i++) {
