@@ -60,6 +60,40 @@ struct hole_result {
     range value_or(range other) const { return error == 0 ? where : other; }
 };
 
+// Owns one allocation of a Pool; empty if the allocation failed, see error().
+template <class Pool>
+class allocation_of {
+public:
+    allocation_of() = default;
+    allocation_of(allocation_of&& other) noexcept
+        : from_(std::exchange(other.from_, nullptr)), got_(other.got_) {}
+    allocation_of& operator=(allocation_of&& other) noexcept {
+        std::swap(from_, other.from_);
+        std::swap(got_, other.got_);
+        return *this;
+    }
+    ~allocation_of() {
+        if (from_)
+            from_->free(got_.where);
+    }
+
+    explicit operator bool() const { return from_ != nullptr; }
+    int error() const { return from_ ? 0 : got_.error; }
+    const range& operator*() const { return got_.where; }
+    const range* operator->() const { return &got_.where; }
+    // Gives up ownership: the caller frees the range.
+    range release() {
+        from_ = nullptr;
+        return got_.where;
+    }
+
+private:
+    friend Pool;
+    allocation_of(Pool* from, hole_result got) : from_(got ? from : nullptr), got_(got) {}
+    Pool* from_ = nullptr;
+    hole_result got_{-ENOENT, {}};
+};
+
 class range_allocator {
     using map = range_map<std::uint64_t>;
 
@@ -67,7 +101,7 @@ public:
     using value_type = entry<std::uint64_t>; // the range and its cookie
     using iterator = map::iterator;
     using const_iterator = iterator;
-    class allocation;
+    using allocation = allocation_of<range_allocator>;
     class hole_view;
 
     // The space [first, end); end 0 is 2^64. In an empty space every allocation fails.
@@ -93,7 +127,9 @@ public:
         return allocate(hole_request{.size = size, .align = align});
     }
     // The same; the returned owner frees it when it is destroyed.
-    allocation hold(const hole_request& want, std::uint64_t cookie = 0);
+    allocation hold(const hole_request& want, std::uint64_t cookie = 0) {
+        return {this, allocate(want, cookie)};
+    }
 
     // Frees one allocation or a part of it: 0 | -ENOENT, where is not a part of one allocation
     // | -ENOMEM, a part in the middle (nothing changed). What stays keeps its cookie.
@@ -170,44 +206,6 @@ private:
     map map_;
     std::uint64_t first_, last_;
 };
-
-// Owns one allocation; empty if the allocation failed, see error().
-class range_allocator::allocation {
-public:
-    allocation() = default;
-    allocation(allocation&& other) noexcept
-        : from_(std::exchange(other.from_, nullptr)), got_(other.got_) {}
-    allocation& operator=(allocation&& other) noexcept {
-        std::swap(from_, other.from_);
-        std::swap(got_, other.got_);
-        return *this;
-    }
-    ~allocation() {
-        if (from_)
-            from_->free(got_.where);
-    }
-
-    explicit operator bool() const { return from_ != nullptr; }
-    int error() const { return from_ ? 0 : got_.error; }
-    const range& operator*() const { return got_.where; }
-    const range* operator->() const { return &got_.where; }
-    // Gives up ownership: the caller frees the range.
-    range release() {
-        from_ = nullptr;
-        return got_.where;
-    }
-
-private:
-    friend range_allocator;
-    allocation(range_allocator* from, hole_result got) : from_(got ? from : nullptr), got_(got) {}
-    range_allocator* from_ = nullptr;
-    hole_result got_{-ENOENT, {}};
-};
-
-inline range_allocator::allocation range_allocator::hold(const hole_request& want,
-                                                         std::uint64_t cookie) {
-    return {this, allocate(want, cookie)};
-}
 
 // Iterates over the holes; each is read when the iterator reaches it.
 class range_allocator::hole_view : public std::ranges::view_interface<hole_view> {

@@ -25,7 +25,9 @@
 #include "lathwork/store.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -38,6 +40,31 @@
 #include <vector>
 
 namespace lathwork {
+
+// What a function given to update() decides about an entry.
+class change {
+public:
+    // Gives the key this value, which is copied when the function has returned.
+    void put(std::string value) {
+        value_ = std::move(value);
+        put_ = true;
+        remove_ = false;
+    }
+    // Removes the key.
+    void remove() {
+        put_ = false;
+        remove_ = true;
+    }
+    // With put(): the time of expiry in ms since 1970; 0: never. Without: as before.
+    void expire(std::uint64_t when) { expires_ = when; }
+
+private:
+    template <class>
+    friend class basic_store;
+    std::string value_;
+    bool put_ = false, remove_ = false;
+    std::optional<std::uint64_t> expires_;
+};
 
 // The fields of lath_store_options by name.
 struct store_options {
@@ -162,10 +189,49 @@ public:
                                  value.data(), value.size());
         return ret != -ENOENT && check(ret, -EAGAIN);
     }
+    // Sets the value if its version (lath_store_ref::version, see visit()) is this one; for stores
+    // opened with `versions`. False: it is another one, or the key is absent.
+    bool set_if(Key key, std::uint64_t version, std::string_view value) {
+        int ret = lath_store_set_if(handle(), to_key(key), version, value.data(), value.size());
+        return ret != -ENOENT && check(ret, -EAGAIN);
+    }
+    // Adds the key if it is absent. Returns a copy of the value that is present then.
+    std::string get_or_set(Key key, std::string_view value) {
+        std::string now;
+        update(key, [&](const lath_store_ref* old, change& to) {
+            now = old ? view(*old) : value;
+            if (!old)
+                to.put(now);
+        });
+        return now;
+    }
+    // Changes a value by fn(const lath_store_ref* old, change& to) at one moment; old is nullptr if
+    // the key is absent. fn may be called several times, and the last call's decision counts. It
+    // must not call the store. What fn throws leaves update(), and nothing is changed.
+    template <class Fn>
+    void update(Key key, Fn&& fn) {
+        updating<std::remove_reference_t<Fn>> call{&fn, {}, {}};
+        int ret = lath_store_update(handle(), to_key(key), call.decide, &call);
+        if (call.thrown)
+            std::rethrow_exception(call.thrown);
+        check(ret, 0);
+    }
     // Adds to a decimal number, 0 if the key is absent. Returns the sum.
     std::int64_t increment(Key key, std::int64_t by = 1) {
         std::int64_t now = 0;
         check(lath_store_incr(handle(), to_key(key), by, &now), 0);
+        return now;
+    }
+    // Set the number to the lesser / the greater of itself and `other` (absent: to `other`). Return
+    // it.
+    std::int64_t minimum(Key key, std::int64_t other) {
+        std::int64_t now = 0;
+        check(lath_store_min(handle(), to_key(key), other, &now), 0);
+        return now;
+    }
+    std::int64_t maximum(Key key, std::int64_t other) {
+        std::int64_t now = 0;
+        check(lath_store_max(handle(), to_key(key), other, &now), 0);
         return now;
     }
     // Appends bytes to the value, which is empty if the key is absent.
@@ -177,6 +243,28 @@ public:
     // never. False: the key is absent.
     bool expire(Key key, std::uint64_t when) {
         return check(lath_store_expire(handle(), to_key(key), when), -ENOENT);
+    }
+    // The same after this time from now.
+    bool expire_after(Key key, std::chrono::milliseconds time) {
+        return expire(key, lath_store_now() + static_cast<std::uint64_t>(time.count()));
+    }
+    // Returns when the entry expires, 0: never; empty: the key is absent.
+    std::optional<std::uint64_t> expires(Key key) const {
+        std::optional<std::uint64_t> when;
+        visit(key, [&](const lath_store_ref& ref) { when = ref.expires; });
+        return when;
+    }
+    // Removes the keys. Returns how many there were.
+    std::size_t erase_all(std::span<const Key> keys) {
+        std::vector<lath_store_key> all;
+        std::vector<int> results(keys.size());
+        all.reserve(keys.size());
+        for (const Key& k : keys)
+            all.push_back(to_key(k));
+        std::size_t done = lath_store_mdel(handle(), all.size(), all.data(), results.data());
+        for (int ret : results)
+            check(ret, -ENOENT);
+        return done;
     }
     // Sets all entries. Throws the error of the first that failed; the others are set.
     void set_all(std::span<const std::pair<Key, std::string_view>> entries) {
@@ -202,6 +290,25 @@ public:
         std::string_view value;
     };
 
+private:
+    // Bounds as C has them; they point into this struct.
+    struct c_bounds {
+        explicit c_bounds(const bounds& b) {
+            range.from = put(b.from, keys[0]);
+            range.to = put(b.to, keys[1]);
+            range.prefix = put(b.prefix, keys[2]);
+            range.backward = b.backward;
+        }
+        c_bounds(const c_bounds&) = delete;
+        c_bounds& operator=(const c_bounds&) = delete;
+        static lath_store_key* put(const std::optional<Key>& from, lath_store_key& k) {
+            return from ? (k = to_key(*from), &k) : nullptr;
+        }
+        lath_store_key keys[3];
+        lath_store_range range{};
+    };
+
+public:
     // An input range in key order: for one pass.
     class view_range {
     public:
@@ -232,17 +339,9 @@ public:
     private:
         friend class basic_store;
         view_range(lath_store* s, const bounds& b) {
-            lath_store_key keys[3];
-            lath_store_range range{};
-            auto put = [](const std::optional<Key>& from, lath_store_key& k) {
-                return from ? (k = to_key(*from), &k) : nullptr;
-            };
-            range.from = put(b.from, keys[0]);
-            range.to = put(b.to, keys[1]);
-            range.prefix = put(b.prefix, keys[2]);
-            range.backward = b.backward;
+            c_bounds in(b);
             lath_store_iter* iter = nullptr;
-            check(lath_store_iter_begin(s, &range, &iter), 0);
+            check(lath_store_iter_begin(s, &in.range, &iter), 0);
             iter_.reset(iter);
         }
         void step() {
@@ -269,6 +368,19 @@ public:
 
     // Returns the entries within bounds, in order.
     view_range range(const bounds& b = {}) const { return view_range(handle(), b); }
+
+    // Returns how many entries are within bounds / have keys before `key`; expired ones count.
+    std::uint64_t count(const bounds& b = {}) const {
+        c_bounds in(b);
+        return number(lath_store_count(handle(), &in.range));
+    }
+    std::uint64_t rank(Key key) const { return number(lath_store_rank(handle(), to_key(key))); }
+
+    // Removes expired entries; returns how many. compact: gives free memory back to the machine;
+    // returns the bytes. prefault: takes memory now, so that later writes cause no page faults.
+    std::uint64_t sweep() { return number(lath_store_sweep(handle())); }
+    std::uint64_t compact() { return number(lath_store_compact(handle())); }
+    void prefault(std::uint64_t bytes) { check_whole(lath_store_prefault(handle(), bytes)); }
 
     lath_store_stats stats() const {
         lath_store_stats s;
@@ -298,6 +410,38 @@ private:
         else
             return lath_key_bytes(key.data(), key.size());
     }
+    static std::uint64_t number(std::int64_t ret) {
+        check(ret < 0 ? static_cast<int>(ret) : 0, 0);
+        return static_cast<std::uint64_t>(ret);
+    }
+    // One call of update(): the caller's function, its decision, what it threw.
+    template <class Fn>
+    struct updating {
+        Fn* fn;
+        change to;
+        std::exception_ptr thrown;
+
+        static int decide(void* arg, const lath_store_ref* old, lath_store_change* out) {
+            auto& self = *static_cast<updating*>(arg);
+            self.to = {};
+            try {
+                (*self.fn)(old, self.to);
+            } catch (...) {
+                self.thrown = std::current_exception();
+                return -ECANCELED;
+            }
+            if (self.to.remove_)
+                out->action = LATH_STORE_REMOVE;
+            if (self.to.put_) {
+                out->action = LATH_STORE_PUT;
+                out->value = self.to.value_.data();
+                out->size = self.to.value_.size();
+            }
+            if (self.to.expires_)
+                out->expires = *self.to.expires_;
+            return 0;
+        }
+    };
     static std::string_view view(const lath_store_ref& ref) {
         return {static_cast<const char*>(ref.data), ref.size};
     }

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/space.hpp - space: the allocator of addresses (lathwork/space.h) for C++.
+//
+//     lathwork::space pool({.low = 4096, .high = 1ull << 40, .unit = 4096});
+//     if (auto got = pool.allocate(8192, 8192))
+//         use(got->key, got->size);
+//     auto buffer = pool.hold(65536);             // freed when it is destroyed
+//     for (lathwork::range run : pool.runs())     // what is allocated; free_runs(): what is not
+//         show(run.key, run.size);
+//
+// Threads, costs and meanings as in lathwork/space.h. Construction, destruction, move, load and
+// verify exclude all other calls.
+//
+// Errors: calls return 0 or a negative errno, and throw nothing. A space that got no memory, or
+// that was moved from, converts to false and returns -ENOMEM.
+#ifndef LATHWORK_CXX_SPACE_HPP
+#define LATHWORK_CXX_SPACE_HPP
+
+#include "lathwork/cxx/hole.hpp"
+#include "lathwork/space.h"
+
+#include <istream>
+#include <ostream>
+#include <string>
+
+namespace lathwork {
+
+// The fields of lath_space_config by name.
+struct space_options {
+    std::uint64_t low = 0, high = 0; // addresses of [low, high); high 0 is 2^64
+    std::uint64_t unit = 1; // a power of two; all ranges are multiples of it
+    std::uint64_t below = 0; // prefer addresses below this one; 0: no
+    bool arenas = true; // false: every range is an item of the index
+    bool magazines = true; // false: frees take effect at once, and wrong ones are refused
+    bool owners = false; // owner() works for every range
+    bool spread = false; // try segments with more free addresses first
+    const lath_rcu* rcu = nullptr;
+    const lath_allocator* allocator = nullptr;
+};
+
+class space {
+public:
+    using stats_type = lath_space_stats;
+    using segment_stats = lath_space_segment;
+    using allocation = allocation_of<space>;
+    class run_view;
+
+    explicit space(const space_options& how) {
+        lath_space_config in = LATH_SPACE_CONFIG_INIT;
+        in.low = how.low;
+        in.high = how.high;
+        in.unit = how.unit;
+        in.below = how.below;
+        auto flag = [&](bool wanted, unsigned int bit) { in.flags |= wanted ? bit : 0; };
+        flag(!how.arenas, LATH_SPACE_NO_ARENAS);
+        flag(!how.magazines, LATH_SPACE_NO_MAGAZINES);
+        flag(how.owners, LATH_SPACE_OWNERS);
+        flag(how.spread, LATH_SPACE_SPREAD);
+        in.rcu = how.rcu;
+        in.allocator = how.allocator;
+        error_ = lath_space_create(&space_, &in);
+    }
+    space(space&& other) noexcept
+        : space_(std::exchange(other.space_, nullptr)),
+          error_(std::exchange(other.error_, -ENOMEM)) {}
+    space& operator=(space&& other) noexcept {
+        std::swap(space_, other.space_);
+        std::swap(error_, other.error_);
+        return *this;
+    }
+    ~space() {
+        if (space_)
+            lath_space_destroy(space_);
+    }
+
+    explicit operator bool() const { return space_ != nullptr; }
+    // Why there is no space: 0 | -EINVAL (limits, unit) | -ENOMEM
+    int error() const { return error_; }
+    lath_space* native() const { return space_; }
+
+    // Takes `size` addresses at a multiple of align (0: the unit). Errors: -ENOSPC | -EINVAL |
+    // -ENOMEM
+    hole_result allocate(std::uint64_t size, std::uint64_t align = 0, std::uint64_t cookie = 0) {
+        return call(size, [&](std::uint64_t* key) {
+            return lath_space_alloc(space_, size, align, cookie, key);
+        });
+    }
+    // The same, from the segments whose bits are set alone.
+    hole_result allocate_in(std::uint64_t segments, std::uint64_t size, std::uint64_t align = 0,
+                            std::uint64_t cookie = 0) {
+        return call(size, [&](std::uint64_t* key) {
+            return lath_space_alloc_in(space_, segments, size, align, cookie, key);
+        });
+    }
+    // With limits, a policy and a hint.
+    hole_result allocate(const hole_request& want, std::uint64_t cookie = 0) {
+        lath_hole_request in{};
+        in.size = want.size;
+        in.align = want.align;
+        in.low = want.low;
+        in.high = want.high;
+        in.below = want.below;
+        in.hint = want.hint;
+        in.policy = static_cast<lath_hole_policy>(want.policy);
+        return call(want.size, [&](std::uint64_t* key) {
+            return lath_space_alloc_request(space_, &in, cookie, key);
+        });
+    }
+    // As allocate(); the returned owner frees the range when it is destroyed.
+    allocation hold(std::uint64_t size, std::uint64_t align = 0) {
+        return {this, allocate(size, align)};
+    }
+
+    // Takes exactly this range: 0 | -EBUSY (a part is taken) | -EINVAL | -ENOSPC (the segment is
+    // drained, or at its limit) | -ENOMEM
+    int reserve(range where, std::uint64_t cookie = 0) {
+        return space_ ? lath_space_reserve(space_, where.key, where.size, cookie) : -ENOMEM;
+    }
+    // Frees adjacent allocations, or a part of one: 0 | -EINVAL (a part is not allocated) | -ENOMEM
+    int free(range where) {
+        return space_ ? lath_space_free(space_, where.key, where.size) : -ENOMEM;
+    }
+    // The allocation that contains this address, with its cookie.
+    std::optional<entry<std::uint64_t>> owner(std::uint64_t address) const {
+        lath_item item;
+        if (!space_ || lath_space_owner(space_, address, &item) != 0)
+            return std::nullopt;
+        return entry<std::uint64_t>{{item.key, item.size}, item.value};
+    }
+
+    // The allocated and the free runs, in order. Each is read when an iterator reaches it. A run of
+    // all 2^64 addresses has size 0, which no view shows.
+    run_view runs() const;
+    run_view free_runs() const;
+
+    // Segments: the number of a new one | -EEXIST | -ENOSPC | -EINVAL | -ENOMEM; the others
+    // return 0 or -ENOENT.
+    int add_segment(range where, std::uint64_t limit = 0) {
+        return space_ ? lath_space_add_segment(space_, where.key, where.size, limit) : -ENOMEM;
+    }
+    int limit_segment(unsigned int segment, std::uint64_t limit) {
+        return space_ ? lath_space_limit_segment(space_, segment, limit) : -ENOENT;
+    }
+    int drain_segment(unsigned int segment, bool drain = true) {
+        return space_ ? lath_space_drain_segment(space_, segment, drain ? 1 : 0) : -ENOENT;
+    }
+    // Also -EBUSY: it is not drained, or not empty.
+    int remove_segment(unsigned int segment) {
+        return space_ ? lath_space_remove_segment(space_, segment) : -ENOENT;
+    }
+    int segment_of(std::uint64_t address) const {
+        return space_ ? lath_space_segment_of(space_, address) : -ENOENT;
+    }
+    std::optional<segment_stats> segment(unsigned int number) const {
+        segment_stats s;
+        if (!space_ || lath_space_segment_stats(space_, number, &s) != 0)
+            return std::nullopt;
+        return s;
+    }
+
+    // Writes what is allocated: 0 | -EIO (the stream failed) | -ENOMEM
+    int save(std::ostream& to) const {
+        auto write = [](void* out, const void* data, std::size_t size) {
+            auto& stream = *static_cast<std::ostream*>(out);
+            stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+            return stream ? 0 : -EIO;
+        };
+        return space_ ? lath_space_save(space_, write, &to) : -ENOMEM;
+    }
+    // Allocates what was saved, in an empty space: 0 | -EBUSY | -EBADMSG | -EINVAL | -EIO |
+    // -ENOMEM. why: a sentence on what is wrong.
+    int load(std::istream& from, std::uint64_t cookie = 0, std::string* why = nullptr) {
+        auto read = [](void* in, void* data, std::size_t size) -> std::int64_t {
+            auto& stream = *static_cast<std::istream*>(in);
+            stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
+            return stream.bad() ? -EIO : static_cast<std::int64_t>(stream.gcount());
+        };
+        char report[200] = "";
+        int error =
+            space_ ? lath_space_load(space_, read, &from, cookie, report, sizeof report) : -ENOMEM;
+        if (why)
+            *why = report;
+        return error;
+    }
+
+    void trim() {
+        if (space_)
+            lath_space_trim(space_);
+    }
+    stats_type stats() const {
+        stats_type s{};
+        if (space_)
+            lath_space_get_stats(space_, &s);
+        return s;
+    }
+    // 0, or the number of a broken rule.
+    int verify() const { return space_ ? lath_space_verify(space_, nullptr, 0) : 0; }
+
+private:
+    template <typename Call>
+    hole_result call(std::uint64_t size, Call&& take) {
+        hole_result out{-ENOMEM, {0, size}};
+        if (space_)
+            out.error = take(&out.where.key);
+        return out;
+    }
+
+    lath_space* space_ = nullptr;
+    int error_ = 0;
+};
+
+class space::run_view : public std::ranges::view_interface<run_view> {
+public:
+    class iterator {
+    public:
+        using value_type = range;
+        using difference_type = std::ptrdiff_t;
+        using iterator_concept = std::forward_iterator_tag;
+
+        iterator() = default;
+        range operator*() const { return run_; }
+        iterator& operator++() {
+            std::uint64_t next = run_.key + run_.size;
+            run_ = {};
+            if (next)
+                seek(next);
+            return *this;
+        }
+        iterator operator++(int) {
+            iterator old = *this;
+            ++*this;
+            return old;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.run_ == b.run_; }
+
+    private:
+        friend run_view;
+        explicit iterator(const run_view* of) : space_(of->space_), next_(of->next_) {
+            if (space_)
+                seek(0);
+        }
+        void seek(std::uint64_t from) {
+            lath_item run;
+            if (next_(space_, from, &run) == 0)
+                run_ = {run.key, run.size};
+        }
+        lath_space* space_ = nullptr;
+        int (*next_)(lath_space*, std::uint64_t, lath_item*) = nullptr;
+        range run_{}; // of size 0: the end
+    };
+
+    run_view() = default;
+    iterator begin() const { return iterator(this); }
+    iterator end() const { return {}; }
+
+private:
+    friend space;
+    run_view(lath_space* of, int (*next)(lath_space*, std::uint64_t, lath_item*))
+        : space_(of), next_(next) {}
+    lath_space* space_ = nullptr;
+    int (*next_)(lath_space*, std::uint64_t, lath_item*) = nullptr;
+};
+
+inline space::run_view space::runs() const { return {space_, lath_space_next}; }
+inline space::run_view space::free_runs() const { return {space_, lath_space_next_free}; }
+
+} // namespace lathwork
+
+#endif // LATHWORK_CXX_SPACE_HPP

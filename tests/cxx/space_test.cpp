@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork::space: each call once, its errors, and what is left when owners go.
+#include <doctest/doctest.h>
+
+#include "lathwork/cxx/space.hpp"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+using lathwork::range;
+using lathwork::space;
+
+static_assert(std::ranges::forward_range<space::run_view> && std::ranges::view<space::run_view>);
+static_assert(!std::is_copy_constructible_v<space> && std::is_nothrow_move_constructible_v<space>);
+
+static std::vector<range> all(space::run_view runs) { return {runs.begin(), runs.end()}; }
+
+TEST_CASE("allocate, hold, reserve, free") {
+    space pool({.low = 4096, .high = 1 << 20, .unit = 4096, .magazines = false});
+    REQUIRE(pool);
+    auto got = pool.allocate(8192, 8192);
+    REQUIRE(got);
+    CHECK(got->key % 8192 == 0);
+    CHECK(got->size == 8192);
+    CHECK(pool.allocate(100).error == -EINVAL);
+    CHECK(pool.allocate(1 << 21).error == -ENOSPC);
+    {
+        auto held = pool.hold(65536, 65536);
+        REQUIRE(held);
+        CHECK(held->key == 65536);
+        CHECK(pool.reserve({65536, 4096}) == -EBUSY);
+        CHECK(pool.stats().allocated == 8192 + 65536);
+        auto other = std::move(held);
+        CHECK(!held);
+        CHECK(other->key == 65536);
+    }
+    CHECK(pool.stats().allocated == 8192);
+    CHECK(pool.hold(1 << 21).error() == -ENOSPC);
+    CHECK(pool.allocate({.size = 4096, .hint = 40960, .policy = lathwork::placement::exact})->key ==
+          40960);
+    CHECK(pool.reserve({45056, 4096}) == 0);
+    CHECK(all(pool.runs()) == std::vector<range>{*got, {40960, 8192}});
+    CHECK(all(pool.free_runs()).size() == 3);
+    CHECK(pool.free({40960, 8192}) == 0);
+    CHECK(pool.free(*got) == 0);
+    CHECK(pool.free(*got) == -EINVAL);
+    CHECK(all(pool.runs()).empty());
+    CHECK(pool.verify() == 0);
+}
+
+TEST_CASE("segments, owners, save and load") {
+    space pool({.low = 0, .high = 1000, .owners = true, .spread = true});
+    CHECK(pool.add_segment({2000, 1000}, 10) == 1);
+    CHECK(pool.add_segment({2500, 1}) == -EEXIST);
+    CHECK(pool.allocate_in(1u << 1, 10, 1, 77)->key >= 2000);
+    CHECK(pool.allocate_in(1u << 1, 1).error == -ENOSPC); // its limit
+    CHECK(pool.limit_segment(1, 0) == 0);
+    CHECK(pool.segment(1)->allocated == 10);
+    CHECK(!pool.segment(5));
+    CHECK(pool.segment_of(2005) == 1);
+    CHECK(pool.segment_of(1500) == -ENOENT);
+    CHECK(pool.owner(2000)->value == 77);
+    CHECK(!pool.owner(5));
+
+    std::stringstream file;
+    CHECK(pool.save(file) == 0);
+    space copy({.low = 0, .high = 1000});
+    std::string why;
+    CHECK(copy.load(file, 0, &why) == -EINVAL); // it has no such segment
+    CHECK(why.find("segment") != std::string::npos);
+    CHECK(copy.add_segment({2000, 1000}) == 1);
+    file.clear();
+    file.seekg(0);
+    CHECK(copy.load(file) == 0);
+    CHECK(all(copy.runs()) == all(pool.runs()));
+    std::istringstream damaged("no space at all");
+    CHECK(space({.high = 10}).load(damaged) == -EBADMSG);
+
+    CHECK(pool.remove_segment(1) == -EBUSY);
+    CHECK(pool.drain_segment(1) == 0);
+    CHECK(pool.free({2000, 10}) == 0);
+    pool.trim();
+    CHECK(pool.remove_segment(1) == 0);
+    CHECK(pool.remove_segment(1) == -ENOENT);
+}
+
+TEST_CASE("without a space") {
+    space wrong({.unit = 3});
+    CHECK(!wrong);
+    CHECK(wrong.error() == -EINVAL);
+    CHECK(wrong.allocate(1).error == -ENOMEM);
+    CHECK(!wrong.hold(1));
+    CHECK(wrong.free({0, 1}) == -ENOMEM);
+    CHECK(all(wrong.runs()).empty());
+    space pool({.high = 100});
+    space other = std::move(pool);
+    CHECK(!pool);
+    CHECK(pool.error() == -ENOMEM);
+    CHECK(other.allocate(5));
+    pool = std::move(other);
+    CHECK(pool.stats().allocated == 5);
+}
