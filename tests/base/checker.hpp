@@ -24,7 +24,17 @@ constexpr unsigned points = 24;
 // The value that covers each point: an item is a run of one value.
 using state = std::array<std::uint16_t, points>;
 
-enum class op : std::uint8_t { insert, erase, lookup, overlap, replace, resize, floor, ceiling };
+enum class op : std::uint8_t {
+    insert,
+    erase,
+    lookup,
+    overlap,
+    replace,
+    resize,
+    floor,
+    ceiling,
+    join
+};
 
 struct item {
     unsigned key = 0, size = 0, value = 0; // value 0: none
@@ -35,7 +45,7 @@ struct call {
     std::uint64_t called, returned;
     op what;
     unsigned key, size, value; // the arguments, as far as the call has them
-    bool done; // insert, erase, replace, resize: it returned 0
+    bool done; // insert, erase, replace, resize, join: it returned 0
     bool exists; // insert, resize: it failed with -EEXIST, not -ENOENT
     item got; // what it found; what there was before
 };
@@ -98,6 +108,14 @@ inline bool play(state& s, const call& c) {
             put(s, there.key, there.size, 0);
             put(s, c.key, c.size, there.value);
         }
+        return true;
+    }
+    case op::join: { // got: the right one of the two
+        bool two = c.key && starts(s, c.key) && s[c.key - 1];
+        if (c.done != two || c.got != (two ? item_at(s, c.key) : item{}))
+            return false;
+        if (two)
+            put(s, c.key, c.got.size, s[c.key - 1]);
         return true;
     }
     case op::lookup:

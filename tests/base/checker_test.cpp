@@ -31,6 +31,9 @@ call replace(std::uint64_t a, std::uint64_t b, unsigned key, unsigned value, ite
 call resize(std::uint64_t a, std::uint64_t b, unsigned key, unsigned size, bool done, bool exists) {
     return {a, b, op::resize, key, size, 0, done, exists, {}};
 }
+call join(std::uint64_t a, std::uint64_t b, unsigned key, item got) {
+    return {a, b, op::join, key, 0, 0, got.value != 0, false, got};
+}
 call read(op what, std::uint64_t a, std::uint64_t b, unsigned key, item got, unsigned size = 1) {
     return {a, b, what, key, size, 0, false, false, got};
 }
@@ -79,7 +82,15 @@ int main() {
            {resize(1, 4, 4, 1, true, false), read(op::lookup, 2, 3, 4, {4, 2, 9})});
     expect("floor passes an item over", false, one, {read(op::floor, 1, 2, 10, {})});
     expect("ceiling passes an item over", false, one, {read(op::ceiling, 1, 2, 2, {})});
+    expect("two items become one", true, one,
+           {insert(1, 2, 7, 2, 5, true), join(3, 4, 7, {7, 2, 5}),
+            read(op::lookup, 5, 6, 8, {4, 5, 9})});
+    expect("joined over a gap", false, one,
+           {insert(1, 2, 8, 2, 5, true), join(3, 4, 8, {8, 2, 5})});
+    expect("the right item after a join", false, one,
+           {insert(1, 2, 7, 2, 5, true), join(3, 6, 7, {7, 2, 5}),
+            read(op::lookup, 7, 8, 7, {7, 2, 5})});
     if (!wrong)
-        std::puts("checker_test: 18 histories judged rightly");
+        std::puts("checker_test: 21 histories judged rightly");
     return wrong != 0;
 }

@@ -92,7 +92,7 @@ private:
         call c{};
         lath_item it{};
         int ret = 0;
-        c.what = static_cast<op>(random_.below(8));
+        c.what = static_cast<op>(random_.below(9));
         c.key = random_.below(points);
         c.size = 1 + random_.below(std::min(6u, points - c.key));
         // differs from all live values: a thread's own come round after 15,000 calls
@@ -112,13 +112,11 @@ private:
         case op::resize:
             ret = lath_index_resize(list_, key_of(c.key), c.size * stride);
             break;
-        case op::lookup: // alone or in a batch, by the walk or by a finger
-            if (random_.below(2)) {
-                ret = lath_index_lookup_item(list_, key_of(c.key) + random_.below(stride), &it);
-            } else {
-                std::uint64_t point = key_of(c.key);
-                ret = lath_index_lookup_batch(list_, 1, &point, &it) ? 0 : -ENOENT;
-            }
+        case op::lookup:
+            ret = look_up(key_of(c.key), it);
+            break;
+        case op::join:
+            ret = lath_index_join(list_, key_of(c.key), nullptr, nullptr, &it);
             break;
         case op::overlap:
             ret = lath_index_overlap_item(list_, key_of(c.key), c.size * stride, &it);
@@ -138,6 +136,20 @@ private:
         history.push_back(c);
         if (random_.below(8) == 0)
             std::this_thread::yield();
+    }
+
+    // Alone or in a batch, by the walk or by a finger, with a pin or without.
+    int look_up(std::uint64_t key, lath_item& it) {
+        static constexpr lath_pin pin = {[](void*, const lath_item*) { return 1; },
+                                         [](void*, const lath_item*) {}, nullptr};
+        switch (random_.below(3)) {
+        case 0:
+            return lath_index_lookup_batch(list_, 1, &key, &it) ? 0 : -ENOENT;
+        case 1:
+            return lath_index_lookup_pin(list_, key + random_.below(stride), &pin, &it);
+        default:
+            return lath_index_lookup_item(list_, key + random_.below(stride), &it);
+        }
     }
 
     // Own items beside the points: a few more, or all of a side away.
@@ -176,8 +188,8 @@ state state_of(lath_index* list) {
 }
 
 void print(const state& s, const std::vector<call>& history) {
-    static const char* names[] = {"insert",  "erase",  "lookup", "overlap",
-                                  "replace", "resize", "floor",  "ceiling"};
+    static const char* names[] = {"insert", "erase", "lookup",  "overlap", "replace",
+                                  "resize", "floor", "ceiling", "join"};
     for (unsigned p = 0; p < points; p++)
         std::fprintf(stderr, "%u ", s[p]);
     std::fputc('\n', stderr);
