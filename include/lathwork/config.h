@@ -10,11 +10,11 @@
  * the processor has, or what the environment variable LATH_ISA names, to measure
  * or to test one form:
  *
- *   scalar   none but what every processor of this kind has: SSE2 on x86-64, in the search of an
- *            index
+ *   scalar   none but SSE2 on x86-64, in the search of an index
  *   avx2     AVX2; SSE2 in the search of an index, which has no form with AVX2
  *   avx512   AVX-512
- *   neon     not yet in any build
+ *   neon     NEON, which every arm64 has, in the search of an index; the sorted queue has no form
+ *            with it
  *
  * All forms give the same results. A value that is none of these, or that the
  * processor or the build does not have, costs one line on stderr and is ignored.

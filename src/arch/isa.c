@@ -7,6 +7,7 @@
 enum lath_isa lath_isa_chosen;
 bool lath_have_avx512;
 bool lath_have_avx2;
+bool lath_have_neon;
 
 static const char *const names[LATH_ISAS] = { "scalar", "avx2", "avx512", "neon" };
 
@@ -22,6 +23,10 @@ bool lath_isa_supported(enum lath_isa isa)
 		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
 		       __builtin_cpu_supports("bmi2");
+#endif
+#ifdef LATH_ISA_ARM64
+	case LATH_ISA_NEON:
+		return true;
 #endif
 	default:
 		return false;
@@ -74,4 +79,5 @@ __attribute__((constructor)) static void choose(void)
 	lath_have_avx512 = lath_isa_chosen == LATH_ISA_AVX512;
 	lath_have_avx2 = lath_isa_chosen == LATH_ISA_AVX2;
 #endif
+	lath_have_neon = lath_isa_chosen == LATH_ISA_NEON;
 }

@@ -6,10 +6,12 @@
  *   lath_isa_chosen        the choice
  *   lath_have_avx512       the same for the search in a node (search.h, move.h)
  *   lath_have_avx2
+ *   lath_have_neon
  *   lath_isa_supported(i)  whether processor and build have it
  *
  * The search in a leaf has no form with AVX2. Every x86-64 has SSE2, so that is what it has for all
- * choices but AVX-512: one more form to choose from would cost each lookup a twentieth.
+ * choices but AVX-512: one more form to choose from would cost each lookup a twentieth. On arm64
+ * the two forms are NEON, which every such processor has, and portable code.
  *
  * Every form gives the same results. The kernel has the scalar one alone.
  */
@@ -23,7 +25,7 @@ enum lath_isa {
 	LATH_ISA_SCALAR,
 	LATH_ISA_AVX2,
 	LATH_ISA_AVX512,
-	LATH_ISA_NEON, /* no code yet */
+	LATH_ISA_NEON,
 	LATH_ISAS,
 };
 
@@ -35,12 +37,16 @@ enum lath_isa {
 extern enum lath_isa lath_isa_chosen LATH_HIDDEN;
 extern bool lath_have_avx512 LATH_HIDDEN;
 extern bool lath_have_avx2 LATH_HIDDEN;
+extern bool lath_have_neon LATH_HIDDEN;
 
 bool lath_isa_supported(enum lath_isa isa) LATH_HIDDEN;
 #endif
 
 #if defined(__x86_64__) && !defined(__KERNEL__) && !defined(LATH_SCALAR)
 #define LATH_ISA_X86 1
+#endif
+#if defined(__AARCH64EL__) && !defined(__KERNEL__) && !defined(LATH_SCALAR)
+#define LATH_ISA_ARM64 1
 #endif
 
 #endif /* LATH_ARCH_ISA_H */

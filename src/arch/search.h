@@ -12,8 +12,8 @@
  * it validates the node's version; no form reads outside the node. Forms: AVX-512 (chosen at run
  * time, isa.h; inline assembly on registers 16 and up, which need no vzeroupper and which a
  * compiler without -mavx512f never uses), AVX2 (inner nodes alone; chosen likewise), SSE2 (leaves
- * alone; every x86-64) and portable C (the kernel, other processors, checked builds,
- * -DLATH_SCALAR).
+ * alone; every x86-64), NEON (arm64, unless LATH_ISA asks for none) and portable C (the kernel,
+ * other processors, checked builds, -DLATH_SCALAR).
  */
 #ifndef LATH_ARCH_SEARCH_H
 #define LATH_ARCH_SEARCH_H
@@ -52,6 +52,10 @@ static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
 #if defined(LATH_ISA_X86) && !LATH_CHECKED
 #define LATH_X86_VECTORS 1
 #include <emmintrin.h>
+#endif
+#if defined(LATH_ISA_ARM64) && !LATH_CHECKED
+#define LATH_NEON 1
+#include <arm_neon.h>
 #endif
 
 /*
@@ -209,6 +213,42 @@ static inline struct lath_match lath_heads_match_avx512(const u8 *head, u8 h)
 }
 #endif
 
+#ifdef LATH_NEON
+/* A mask of 64 bytes, each of which is 0 or 255: one bit of each is kept, and neighbours are added
+ * until eight of them are one byte. */
+static __always_inline u64 lath_neon_mask(uint8x16x4_t x)
+{
+	const uint8x16_t bits = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201ull));
+	uint8x16_t low = vpaddq_u8(vandq_u8(x.val[0], bits), vandq_u8(x.val[1], bits));
+	uint8x16_t high = vpaddq_u8(vandq_u8(x.val[2], bits), vandq_u8(x.val[3], bits));
+
+	low = vpaddq_u8(low, high);
+	return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(low, low)), 0);
+}
+
+/* Compares all heads with h; the mask. compare: vceqq_u8 and similar. */
+#define LATH_NEON_COMPARE(compare, head, h)                \
+	({                                                 \
+		const u8 *_head = (head);                  \
+		uint8x16_t _h = vdupq_n_u8(h);             \
+		uint8x16x4_t _x = { {                      \
+			compare(vld1q_u8(_head), _h),      \
+			compare(vld1q_u8(_head + 16), _h), \
+			compare(vld1q_u8(_head + 32), _h), \
+			compare(vld1q_u8(_head + 48), _h), \
+		} };                                       \
+		lath_neon_mask(_x);                        \
+	})
+
+static inline struct lath_match lath_heads_match_neon(const u8 *head, u8 h)
+{
+	struct lath_match m = { LATH_NEON_COMPARE(vcltq_u8, head, h),
+				LATH_NEON_COMPARE(vceqq_u8, head, h) };
+
+	return m;
+}
+#endif
+
 static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
 {
 #ifdef LATH_X86_VECTORS
@@ -216,6 +256,10 @@ static inline struct lath_match lath_heads_match(const u8 *head, u8 h)
 		return lath_heads_match_avx512(head, h);
 	return lath_heads_match_sse2(head, h);
 #else
+#ifdef LATH_NEON
+	if (likely(lath_have_neon))
+		return lath_heads_match_neon(head, h);
+#endif
 	return lath_heads_match_c(head, h);
 #endif
 }
@@ -229,6 +273,10 @@ static inline struct lath_match lath_bytes_match(const u8 *bytes, u8 b)
 	struct lath_match m = { 0, 0 };
 	unsigned int i;
 
+#ifdef LATH_NEON
+	if (likely(lath_have_neon))
+		return lath_heads_match_neon(bytes, b);
+#endif
 	for (i = 0; i < 64; i++) {
 		u8 byte = READ_ONCE(bytes[i]);
 
@@ -246,6 +294,10 @@ static __always_inline u64 lath_heads_equal(const u8 *head, u8 h)
 		return LATH_AVX512_COMPARE("vpcmpeqb", head, h);
 	return lath_heads_match_sse2(head, h).eq;
 #else
+#ifdef LATH_NEON
+	if (likely(lath_have_neon))
+		return LATH_NEON_COMPARE(vceqq_u8, head, h);
+#endif
 	return lath_heads_equal_c(head, h);
 #endif
 }
@@ -268,6 +320,12 @@ static __always_inline long lath_heads_floor(const u8 *head, u8 h, u64 live, u64
 	*below_or_at = (m.lt | m.eq) & live;
 	return (long)fls64(*below_or_at) - 1;
 #else
+#ifdef LATH_NEON
+	if (likely(lath_have_neon)) {
+		*below_or_at = LATH_NEON_COMPARE(vcleq_u8, head, h) & live;
+		return (long)fls64(*below_or_at) - 1;
+	}
+#endif
 	return lath_heads_floor_c(head, h, live, below_or_at);
 #endif
 }
@@ -391,6 +449,38 @@ static __always_inline unsigned int lath_inner_floor_avx2(const u64 *pivot, u64 
 }
 #endif
 
+#ifdef LATH_NEON
+/* Returns the first of eight words that is above key, or 8: the masks of the words are narrowed to
+ * a byte each. */
+static __always_inline unsigned int lath_neon_above(uint64x2x4_t x, u64 key)
+{
+	uint64x2_t k = vdupq_n_u64(key);
+	uint32x4_t low = vuzp1q_u32(vreinterpretq_u32_u64(vcgtq_u64(x.val[0], k)),
+				    vreinterpretq_u32_u64(vcgtq_u64(x.val[1], k)));
+	uint32x4_t high = vuzp1q_u32(vreinterpretq_u32_u64(vcgtq_u64(x.val[2], k)),
+				     vreinterpretq_u32_u64(vcgtq_u64(x.val[3], k)));
+	uint8x8_t bytes =
+		vmovn_u16(vuzp1q_u16(vreinterpretq_u16_u32(low), vreinterpretq_u16_u32(high)));
+
+	return lath_first_byte(vget_lane_u64(vreinterpret_u64_u8(bytes), 0));
+}
+
+static __always_inline unsigned int lath_inner_floor_neon(const u64 *pivot, u64 key)
+{
+	uint64x2x4_t pivots = { { vld1q_u64(pivot), vld1q_u64(pivot + 2), vld1q_u64(pivot + 4),
+				  vld1q_u64(pivot + 6) } };
+	unsigned int group = lath_neon_above(pivots, key);
+	const u64 *pair = pivot + 16 * (u64)group - 8;
+	uint64x2x4_t first;
+
+	if (unlikely(!group))
+		return 0;
+	first = (uint64x2x4_t){ { vld2q_u64(pair).val[0], vld2q_u64(pair + 4).val[0],
+				  vld2q_u64(pair + 8).val[0], vld2q_u64(pair + 12).val[0] } };
+	return 8 * (group - 1) + lath_neon_above(first, key);
+}
+#endif
+
 static __always_inline unsigned int lath_inner_floor(const u64 *pivot, unsigned int pairs, u64 key)
 {
 #ifdef LATH_X86_VECTORS
@@ -398,6 +488,9 @@ static __always_inline unsigned int lath_inner_floor(const u64 *pivot, unsigned 
 		return lath_inner_floor_avx512(pivot, key);
 	if (likely(lath_have_avx2) && pairs == 64)
 		return lath_inner_floor_avx2(pivot, key);
+#elif defined(LATH_NEON)
+	if (likely(lath_have_neon) && pairs == 64)
+		return lath_inner_floor_neon(pivot, key);
 #endif
 	return lath_inner_floor_c(pivot, pairs, key);
 }

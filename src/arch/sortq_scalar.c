@@ -59,5 +59,6 @@ const struct lath_block_ops *lath_block_ops(enum lath_isa isa)
 	if (isa == LATH_ISA_AVX512 && lath_isa_supported(isa))
 		return &lath_block_avx512;
 #endif
-	return isa == LATH_ISA_SCALAR ? &lath_block_scalar : NULL;
+	/* there is no form with NEON */
+	return isa == LATH_ISA_SCALAR || isa == LATH_ISA_NEON ? &lath_block_scalar : NULL;
 }

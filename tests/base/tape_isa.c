@@ -75,6 +75,9 @@ static bool has(enum lath_isa isa)
 		return __builtin_cpu_supports("avx2");
 	if (isa == LATH_ISA_AVX512)
 		return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+#elif defined(__aarch64__) && !defined(LATH_SCALAR)
+	if (isa == LATH_ISA_NEON)
+		return true;
 #endif
 	return isa == LATH_ISA_SCALAR;
 }
