@@ -10,7 +10,9 @@ if(NOT tarball)
   set(tarball "${found}")
 endif()
 
-if(tarball AND EXISTS "${tarball}")
+if(NOT LATH_URCU)
+  set(LATH_LINUX_WHY "LATH_URCU is off") # the kernel's test headers include liburcu's
+elseif(tarball AND EXISTS "${tarball}")
   get_filename_component(base "${tarball}" NAME)
   string(REGEX REPLACE "\\.tar\\..*$" "" base "${base}")
   set(LATH_LINUX_DIR ${PROJECT_BINARY_DIR}/linux/${base})

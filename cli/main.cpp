@@ -19,10 +19,6 @@
 #include <string>
 #include <vector>
 
-// libnuma would print its complaints, and lets a program take this function's place. Who asks for
-// nodes that are not there is told so by lath_store_open().
-extern "C" [[gnu::visibility("default")]] void numa_warn(int, char*, ...) {}
-
 namespace {
 
 using lathcli::usage_error;

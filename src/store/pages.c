@@ -8,9 +8,8 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <numa.h>
-#include <numaif.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "store/arena.h"
@@ -128,16 +127,66 @@ u64 pages_available(const char *root)
 
 /* ---- addresses and pages ---- */
 
+/* The kernel's numbers (mbind(2), get_mempolicy(2)), and as many nodes as it can have. */
+enum { MPOL_BIND = 2, MPOL_INTERLEAVE = 3, MPOL_LOCAL = 4, MPOL_F_MEMS_ALLOWED = 4 };
+#define NODES 1024u
+
+struct nodes {
+	u64 bit[NODES / 64];
+};
+
+static bool has_node(const struct nodes *nodes, unsigned long n)
+{
+	return n < NODES && nodes->bit[n / 64] >> n % 64 & 1;
+}
+
+/* Reads a decimal number at *text, and moves *text behind it; ~0: there is none. */
+static unsigned long read_node(const char **text)
+{
+	unsigned long n = ~0ul;
+
+	for (; **text >= '0' && **text <= '9'; ++*text)
+		n = (n == ~0ul ? 0 : min(n, NODES)) * 10 + (unsigned long)(**text - '0');
+	return n;
+}
+
+/* Reads a list of nodes, "0,2-5" or "all". Returns whether it is one, of allowed nodes alone. */
+static bool read_nodes(const char *text, const struct nodes *allowed, struct nodes *nodes)
+{
+	unsigned long first, last;
+
+	if (!strcmp(text, "all")) {
+		*nodes = *allowed;
+		return true;
+	}
+	memset(nodes, 0, sizeof(*nodes));
+	for (;; text++) {
+		first = last = read_node(&text);
+		if (*text == '-') {
+			text++;
+			last = read_node(&text);
+		}
+		if (first > last || last >= NODES)
+			return false;
+		for (; first <= last; first++) {
+			if (!has_node(allowed, first))
+				return false;
+			nodes->bit[first / 64] |= 1ull << first % 64;
+		}
+		if (*text != ',')
+			return !*text;
+	}
+}
+
 /* "interleave", "interleave:0,1", "bind:0-3", "local" */
 int pages_numa(char *base, u64 size, const char *text)
 {
-	struct bitmask *nodes = NULL;
-	const char *list;
-	int mode, ret = 0;
+	struct nodes allowed = { { 0 } }, nodes = { { 0 } };
+	const char *list = strchr(text, ':');
+	int mode;
 
-	if (numa_available() < 0)
+	if (syscall(SYS_get_mempolicy, NULL, &allowed, NODES, NULL, MPOL_F_MEMS_ALLOWED))
 		return store_refuse(-EOPNOTSUPP, "numa: this machine has no NUMA policy");
-	list = strchr(text, ':');
 	if (!strcmp(text, "local")) {
 		mode = MPOL_LOCAL;
 	} else if (!strncmp(text, "interleave", 10) && (!text[10] || text[10] == ':')) {
@@ -149,16 +198,13 @@ int pages_numa(char *base, u64 size, const char *text)
 			-EINVAL, "numa '%s': use local, interleave, interleave:NODES or bind:NODES",
 			text);
 	}
-	if (mode != MPOL_LOCAL) {
-		nodes = numa_parse_nodestring(list && list[1] ? list + 1 : "all");
-		if (!nodes)
-			return store_refuse(-EINVAL, "numa '%s': no such nodes here", text);
-	}
-	if (mbind(base, size, mode, nodes ? nodes->maskp : NULL, nodes ? nodes->size + 1 : 0, 0))
-		ret = store_refuse(-errno, "numa '%s': %s", text, strerror(errno));
-	if (nodes)
-		numa_bitmask_free(nodes);
-	return ret;
+	if (mode != MPOL_LOCAL && !read_nodes(list && list[1] ? list + 1 : "all", &allowed, &nodes))
+		return store_refuse(-EINVAL, "numa '%s': no such nodes here", text);
+	/* the kernel takes one bit less than it is told */
+	if (syscall(SYS_mbind, base, size, mode, mode == MPOL_LOCAL ? NULL : &nodes,
+		    mode == MPOL_LOCAL ? 0 : NODES + 1ul, 0))
+		return store_refuse(-errno, "numa '%s': %s", text, strerror(errno));
+	return 0;
 }
 
 int pages_reserve(char **base, u64 *size, const struct lath_store_options *options)

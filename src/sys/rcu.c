@@ -22,7 +22,6 @@
  * but one of them allow no fork with registered threads.
  */
 #define _GNU_SOURCE
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -184,6 +183,9 @@ size_t lath_rcu_single_step(size_t most)
 	turn_end(queue);
 	return ran;
 }
+
+/* The kernel's numbers (futex(2)), as in thread.c. */
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_PRIVATE_FLAG = 128 };
 
 static void futex(int command, u32 value)
 {

@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <limits.h>
-#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -51,6 +50,14 @@ void lath_turn_lock(struct lath_turn *turn)
 	while (!lath_turn_trylock(turn))
 		lath_nap(&rounds);
 }
+
+/* The kernel's numbers (membarrier(2)). Not every C library's compiler finds the kernel's headers:
+ * musl-gcc does not. */
+enum {
+	MEMBARRIER_CMD_QUERY = 0,
+	MEMBARRIER_CMD_PRIVATE_EXPEDITED = 1 << 3,
+	MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED = 1 << 4,
+};
 
 static long membarrier(int command)
 {

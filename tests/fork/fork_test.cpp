@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <urcu/urcu-memb.h>
 
 #include <atomic>
 #include <cstddef>
@@ -21,6 +20,10 @@
 #include <memory>
 #include <thread>
 #include <vector>
+
+#ifdef LATH_URCU
+#include <urcu/urcu-memb.h>
+#endif
 
 #include "fork/children.hpp"
 #include "lathwork/cursor.h"
@@ -756,6 +759,7 @@ void forrest_handles() {
     forrest_cleanup(first);
 }
 
+#if defined(LATH_URCU) && !defined(LATH_FEW_STEPS)
 // A flavour of the caller's, at rest when the program forks: the program tells the flavour, and
 // nothing else.
 const lath_rcu own = {
@@ -773,10 +777,6 @@ const lath_rcu own = {
 };
 
 void own_flavour() {
-#ifdef LATH_FEW_STEPS
-    std::puts("skipped: liburcu is not instrumented");
-    std::exit(77);
-#endif
     lath_index first; // the library's handlers are registered before the flavour's (rule F3)
     MUST(!lath_index_init(&first, nullptr));
     MUST(!pthread_atfork(urcu_memb_call_rcu_before_fork, urcu_memb_call_rcu_after_fork_parent,
@@ -794,6 +794,16 @@ void own_flavour() {
     }
     lath_index_fini(&first, nullptr, nullptr);
 }
+#else
+void own_flavour() {
+#ifdef LATH_URCU
+    std::puts("skipped: liburcu is not instrumented");
+#else
+    std::puts("skipped: LATH_URCU is off");
+#endif
+    std::exit(77);
+}
+#endif
 
 // The same in a process whose kernel lacks membarrier().
 void no_membarrier() {

@@ -54,6 +54,19 @@ if configure "$source" -DLATH_CLI=ON -DLATH_BENCH=OFF -DLATH_TESTS=OFF -DCMAKE_D
 fi
 grep -q 'libcli11-dev' "$log" || fail "the package of CLI11 is not named"
 
+# liburcu is for tests and peers alone, libnuma is not used
+mkdir "$work/pc"
+ln -s "$(pkg-config --variable=pcfiledir libxxhash)/libxxhash.pc" "$work/pc"
+export PKG_CONFIG_LIBDIR=$work/pc PKG_CONFIG_PATH=
+rm -rf "$work/build"
+configure "$source" -DLATH_URCU=OFF -DLATH_BENCH=ON -DLATH_TESTS=ON || fail "LATH_URCU=OFF without liburcu and libnuma: cannot be configured"
+rm -rf "$work/build"
+if configure "$source" -DLATH_TESTS=ON; then fail "tests without liburcu are configured"; fi
+grep -q 'LATH_URCU=OFF' "$log" || fail "there is no word about LATH_URCU"
+rm -rf "$work/build"
+configure "$source" -DLATH_CLI=OFF -DLATH_TESTS=OFF || fail "the library cannot be configured without liburcu and libnuma"
+unset PKG_CONFIG_LIBDIR PKG_CONFIG_PATH
+
 # a subproject gets the library alone
 mkdir "$work/user"
 cat >"$work/user/CMakeLists.txt" <<-END

@@ -71,7 +71,11 @@ std::vector<range_subject> make_list() {
     list.push_back(missing("maple-lock", LATH_SUBJECT_LINUX_WHY));
     list.push_back(missing("maple-rcu", LATH_SUBJECT_LINUX_WHY));
 #endif
+#if LATH_SUBJECT_URCU
     list.push_back(design_2013_subject());
+#else
+    list.push_back(missing("design-2013", "LATH_URCU is off"));
+#endif
     for (auto& s : loaded_ranges())
         list.push_back(std::move(s));
     return list;

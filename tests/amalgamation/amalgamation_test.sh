@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# amalgamation_test.sh SOURCE KIND: lathwork.c and lathwork.h are the same whenever they are made, and one line compiles
+# them with gcc, clang, musl's gcc or arm64's (KIND). The examples, a program in C and C++, and the unit tests run with
+# them; on arm64, under qemu, random tapes on each form of the search too. With gcc only the public names are visible,
+# and there is no warning.
+set -euo pipefail
+source=$(realpath "$1") kind=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	printf '%s\n' "$*" >&2
+	exit 1
+}
+
+cxx=() run=()
+# A test looks inside: there LATH_LOCAL is nothing.
+flags=(-O1 -DLATH_LOCAL=)
+case $kind in
+gcc) cc=gcc cxx=(g++) flags=(-O2 -Wall -Wextra -Werror) ;;
+clang) cc=clang-19 cxx=(clang++-19) flags+=(-Wall -Wextra -Werror) ;;
+musl) cc=musl-gcc run=(env) ;;
+arm64) cc=aarch64-linux-gnu-gcc run=(qemu-aarch64 -L /usr/aarch64-linux-gnu) flags+=(-Wall -Wextra -Werror) ;;
+*) fail "no such kind: $kind" ;;
+esac
+for needed in "$cc" ${run[0]+"${run[0]}"}; do
+	if ! command -v "$needed" >/dev/null; then
+		echo "skipped: amalgamation_$kind: $needed is missing"
+		exit 77
+	fi
+done
+"$source/tools/amalgamate" --output "$work"
+cd "$work"
+
+"$cc" -std=c11 "${flags[@]}" -c lathwork.c
+
+# compile NAME FLAGS AND SOURCES...
+compile() { "$cc" -std=gnu11 -O1 -I. -pthread "${@:2}" lathwork.o -o "$1"; }
+# expect TEXT NAME ARGUMENTS...: the program says it
+expect() {
+	local said
+	said=$("${run[@]}" "./$2" "${@:3}") || fail "$2: exit code $?"
+	[[ $said == *"$1"* ]] || fail "$2 says: $said"
+}
+
+compile user "$source/tests/amalgamation/user.c"
+expect "index, intervals, space, queue" user
+if ((${#cxx[@]})); then
+	"${cxx[@]}" -std=c++11 -Wall -Wextra -Werror -O1 -I. -pthread -x c++ "$source/tests/amalgamation/user.c" -x none lathwork.o -o user_cxx
+	expect "index, intervals, space, queue" user_cxx
+fi
+
+# the examples include the headers by the names that they have when they are installed
+mkdir lathwork
+for header in "$source"/include/lathwork/*.h; do
+	echo '#include "../lathwork.h"' >"lathwork/${header##*/}"
+done
+compile quickstart "$source/examples/quickstart.c"
+expect "15 is in [10, 30) -> 7" quickstart
+compile space_pool "$source/examples/space_pool.c"
+expect "40000 blocks in" space_pool
+rm -r lathwork
+
+if [[ $kind == gcc ]]; then
+	"$source/tools/amalgamate" --output again
+	cmp lathwork.c again/lathwork.c && cmp lathwork.h again/lathwork.h
+	nm --defined-only --extern-only lathwork.o | awk '{ print $3 }' | sort >visible
+	grep -vE '^lath_' visible && fail "not names of the library"
+	while read -r name; do
+		grep -qE "LATH_API.*[ *]$name\b|^[^ ].*[ *]$name\(" lathwork.h || fail "$name is visible and not public"
+	done <visible
+	grep -qx lath_index_insert_item visible || fail "the index is not there"
+	exit
+fi
+
+inside=(-iquote "$source/src" -I "$source/include" -I "$source/tests")
+for unit in "$source"/tests/*/*_unit.c; do
+	name=$(basename "$unit" .c)
+	compile "$name" "${inside[@]}" -DLATH_UNIT="$name" "$source/tests/base/unit_main.c" "$unit"
+	"${run[@]}" "./$name" || fail "$name failed"
+done
+
+if [[ $kind == arm64 ]]; then
+	compile search "${inside[@]}" "$source/tests/index/search_test.c"
+	"${run[@]}" ./search
+	for of in index holes; do
+		compile "$of" "${inside[@]}" "$source"/tests/base/{tape_isa,list,oracle}.c "$source/tests/$of/tape.c"
+		# the exit code is 64 and the form
+		for form in scalar:64 neon:67; do
+			code=0
+			LATH_ISA=${form%:*} "${run[@]}" "./$of" --play 30 || code=$?
+			((code == ${form#*:})) || fail "tapes on $of, ${form%:*}: exit code $code"
+		done
+	done
+fi
