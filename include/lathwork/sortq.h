@@ -243,6 +243,7 @@ struct lath_sortq_merge {
  */
 enum {
 	LATH_SORTQ_LOOK_ALL = 1u << 0,
+	LATH_SORTQ_LOOK_FRONT = 1u << 1, /* the back merge is refused: back is NULL */
 };
 LATH_API void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end,
 				unsigned int flags, struct lath_sortq_merge *found);

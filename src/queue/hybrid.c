@@ -193,13 +193,13 @@ static noinline void merge_apart(struct sortq *q, u32 id, u32 slot, const u64 *s
 
 	LATH_ASSERT(m && n <= LATH_BLOCK_CAP + LATH_SORTQ_FRESH && info->sorted == info->hi);
 	b->ops->merge(out, b->block[id].e + info->lo, n - m, s, m, b->gate.base);
+	tell(q, id, s, m);
 	if (n > LATH_BLOCK_CAP) {
 		half = n / 2;
 		split_off(q, id, slot, out + half, n - half);
 	}
 	copy(b->block[id].e, out, half);
 	set_live(info, 0, half);
-	tell_all(q, id);
 }
 
 /* Merges s[0..m), which are sorted and belong to block `id`. Returns how many it placed. Needs a
@@ -654,10 +654,7 @@ int lath_hybrid_remove(struct sortq *q, struct lath_request *rq)
 	}
 	if (unlikely(q->removed_count == LATH_REMOVED_CAP))
 		settle(q);
-	LATH_ASSERT(b->count && q->removed_count < LATH_REMOVED_CAP);
-	q->removed[q->removed_count++] = entry;
-	b->count--;
-	b->gate.limit = min(b->gate.limit, rel(b, entry));
+	lath_hybrid_note_removal(q, entry);
 	return 0;
 }
 

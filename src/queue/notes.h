@@ -15,7 +15,7 @@
 
 /*
  * Returns whether the request is in the ring, i.e. in the queue: age_add() makes the note before it
- * name it as `newer`, age_remove() undoes that. The first comparison is for the oldest request: it
+ * name it as `newer`, age_unlink() undoes that. The first comparison is for the oldest request: it
  * does not wait for the load of the request's own note.
  */
 static inline bool age_known(const struct sortq *q, u32 tag)
@@ -35,46 +35,51 @@ static inline void age_add(struct sortq *q, u32 tag)
 	n->older = i;
 }
 
-static inline void age_remove(struct sortq *q, u32 tag)
+/* Takes note i, which follows note `older`, out of the ring. */
+static inline void age_unlink(struct sortq *q, u32 i, u32 older)
 {
-	struct lath_note *n = q->notes, *note = note_of(q, tag);
+	struct lath_note *n = q->notes;
+	u32 newer = n[i].newer;
 
-	LATH_ASSERT(tag < q->requests_max && age_known(q, tag));
-	n[note->older].newer = note->newer;
-	n[note->newer].older = note->older;
+	LATH_ASSERT(i && i <= q->requests_max && n[i].older == older && n[older].newer == i);
+	n[older].newer = newer;
+	n[newer].older = older;
 }
 
-/* ---- edges: requests hashed by the sectors where they start and end: lookups need no search */
+/* ---- edges: requests hashed by the sectors where they start and end: lookups need no search. Each
+ * note knows the word that names it, in a table or in another note: it leaves its chain without a
+ * hash and without a branch. */
 
 static inline u32 *edge_head(const struct sortq *q, int side, u64 sector)
 {
 	return &q->edges[side][(sector * 0x9e3779b97f4a7c15ull) >> q->edges_shift];
 }
 
+/* The tables of edges lie behind the notes: all words that name a note are numbered from there. */
+static inline u32 *edge_words(const struct sortq *q)
+{
+	return (u32 *)q->notes;
+}
+
 static inline void edge_add(struct sortq *q, int side, u64 sector, u32 tag)
 {
-	u32 *head = edge_head(q, side, sector);
+	u32 *words = edge_words(q), *head = edge_head(q, side, sector), next = *head;
 	struct lath_note *note = note_of(q, tag);
 
-	note->next[side] = *head;
-	note->prev[side] = 0;
-	q->notes[*head].prev[side] = tag + 1;
+	note->next[side] = next;
+	note->named_by[side] = (u32)(head - words);
+	q->notes[next].named_by[side] = (u32)(&note->next[side] - words);
 	*head = tag + 1;
 }
 
-static inline void edge_remove(struct sortq *q, int side, u64 sector, u32 tag)
+static inline void edge_remove(struct sortq *q, int side, u32 tag)
 {
 	struct lath_note *note = note_of(q, tag);
-	u32 prev = note->prev[side], next = note->next[side];
+	u32 word = note->named_by[side], next = note->next[side];
 
-	LATH_ASSERT((prev ? q->notes[prev].next[side] : *edge_head(q, side, sector)) == tag + 1);
-	*(prev ? &q->notes[prev].next[side] : edge_head(q, side, sector)) = next;
-	q->notes[next].prev[side] = prev;
-}
-
-static inline u64 edge_of(const struct sortq *q, int side, const struct lath_request *rq)
-{
-	return rq->sector + (side == END ? note_of(q, rq->tag)->sectors : 0);
+	LATH_ASSERT(edge_words(q)[word] == tag + 1);
+	edge_words(q)[word] = next;
+	q->notes[next].named_by[side] = word;
 }
 
 static inline struct lath_request *edge_find(const struct sortq *q, int side, u64 sector)
@@ -84,7 +89,7 @@ static inline struct lath_request *edge_find(const struct sortq *q, int side, u6
 	for (i = *edge_head(q, side, sector); i; i = q->notes[i].next[side]) {
 		struct lath_request *rq = request_of(q, i - 1);
 
-		if (edge_of(q, side, rq) == sector)
+		if (rq->sector + (side == END ? q->notes[i].sectors : 0) == sector)
 			return rq;
 	}
 	return NULL;
@@ -92,7 +97,7 @@ static inline struct lath_request *edge_find(const struct sortq *q, int side, u6
 
 /* rq was inserted or grew: keeps its end in grown_end instead of a chain, since it will probably
  * grow again, and puts the previous such end into its chain. */
-static void grow(struct sortq *q, struct lath_request *rq)
+static __always_inline void grow(struct sortq *q, struct lath_request *rq)
 {
 	if (q->grown_end != NO_END)
 		edge_add(q, END, q->grown_end, q->grown);
@@ -100,16 +105,13 @@ static void grow(struct sortq *q, struct lath_request *rq)
 	q->grown_end = rq->sector + rq->sectors;
 }
 
-static inline void edges_remove(struct sortq *q, u64 entry)
+static inline void edges_remove(struct sortq *q, u32 tag)
 {
-	u32 tag = entry & LATH_TAG_MASK;
-	u64 sector = entry >> LATH_TAG_BITS;
-
-	edge_remove(q, START, sector, tag);
+	edge_remove(q, START, tag);
 	if (unlikely(tag == q->grown))
 		q->grown_end = NO_END;
 	else
-		edge_remove(q, END, sector + note_of(q, tag)->sectors, tag);
+		edge_remove(q, END, tag);
 }
 
 /* Removes the dispatched requests from the edges. Runs before a lookup, and before an insert, which
@@ -129,18 +131,24 @@ static inline void see_off(struct sortq *q)
 		see_off_all(q);
 }
 
-/* An entry leaves the queue: removes it from the ring of ages, and defers its removal from the
- * edges to the next submission, which has more time than the interrupt that dispatches. */
-static inline void depart(struct sortq *q, u64 entry)
+/* Defers the removal of a request from the edges to the next submission, which has more time than
+ * the interrupt that dispatches. */
+static inline void depart_edges(struct sortq *q, u32 tag)
 {
-	if (!q->notes)
-		return;
-	age_remove(q, entry & LATH_TAG_MASK);
 	if (!q->edges[START])
 		return;
 	if (unlikely(q->departure_count == LATH_DEPARTURES))
 		see_off_all(q);
-	q->departure[q->departure_count++] = entry;
+	q->departure[q->departure_count++] = tag;
+}
+
+/* A request leaves the queue. */
+static inline void depart(struct sortq *q, u32 tag)
+{
+	if (!q->notes)
+		return;
+	age_unlink(q, tag + 1, note_of(q, tag)->older);
+	depart_edges(q, tag);
 }
 
 static inline void arrive(struct sortq *q, struct lath_request *rq)

@@ -47,9 +47,9 @@ enum { START, END };
  */
 struct lath_note {
 	u32 older, newer;
-	u32 next[2], prev[2]; /* hash chains of the start and of the end */
-	u32 sectors;	      /* the length last reported by the caller */
-	u32 block;	      /* the hybrid's block that holds it: a hint */
+	u32 next[2], named_by[2]; /* hash chains of the start and of the end */
+	u32 sectors;		  /* the length last reported by the caller */
+	u32 block;		  /* the hybrid's block that holds it: a hint */
 };
 
 #define LATH_DEPARTURES 64
@@ -76,7 +76,7 @@ struct sortq {
 	struct lath_sorted_list parked;
 	u64 barriers;
 	u64 removed[LATH_REMOVED_CAP];	/* removed from the hybrid, but still in their blocks */
-	u64 departure[LATH_DEPARTURES]; /* dispatched, but still in the tables of edges */
+	u32 departure[LATH_DEPARTURES]; /* tags: dispatched, but still in the tables of edges */
 };
 
 static inline struct sortq *queue_of(const struct lath_sortq *queue)
@@ -148,6 +148,14 @@ size_t lath_hybrid_pop_batch(struct sortq *q, struct lath_request **out, size_t 
 /* Takes rq out. 0 | -ENOENT: not there (in a queue without notes; with notes the caller has
  * checked). */
 int lath_hybrid_remove(struct sortq *q, struct lath_request *rq);
+/* Removes an entry that is in a block, which its note names: the next settle() cuts it out. */
+static inline void lath_hybrid_note_removal(struct sortq *q, u64 entry)
+{
+	LATH_ASSERT(q->b.count && q->removed_count < LATH_REMOVED_CAP);
+	q->removed[q->removed_count++] = entry;
+	q->b.count--;
+	q->b.gate.limit = min(q->b.gate.limit, entry - q->b.gate.base);
+}
 /* Changes the sector in place. Returns false, with nothing changed, if the order would change. */
 bool lath_hybrid_move(struct sortq *q, struct lath_request *rq, u64 sector);
 /* Returns the place behind all entries at or before key; valid until the queue changes. Not empty.

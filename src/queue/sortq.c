@@ -340,15 +340,21 @@ static noinline int insert_full(struct sortq *q, struct lath_request *rq, u64 pl
 	return 0;
 }
 
-int lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
+/* Inserts rq at a place that a lookup found, or anywhere for LATH_NO_SLOT. 0 | -EEXIST, -EINVAL */
+static __always_inline int insert(struct sortq *q, struct lath_request *rq, u64 place)
 {
-	struct sortq *q = queue_of(queue);
-
 	if (unlikely(!q->plain))
-		return insert_full(q, rq, LATH_NO_SLOT);
+		return insert_full(q, rq, place);
 	arrive(q, rq);
+	if (unlikely(place != LATH_NO_SLOT))
+		return lath_hybrid_insert_at(q, place, rq);
 	lath_sortq_gather(public_of(q), rq);
 	return 0;
+}
+
+int lath_sortq_insert_slow(struct lath_sortq *queue, struct lath_request *rq)
+{
+	return insert(queue_of(queue), rq, LATH_NO_SLOT);
 }
 
 size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **requests, size_t n)
@@ -363,26 +369,20 @@ size_t lath_sortq_insert_batch(struct lath_sortq *queue, struct lath_request **r
 int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_sortq_merge *found,
 			 struct lath_request *rq)
 {
-	struct sortq *q = queue_of(queue);
-
-	if (unlikely(!q->plain))
-		return insert_full(q, rq, found->slot);
-	if (found->slot == LATH_NO_SLOT)
-		return lath_sortq_insert_slow(queue, rq);
-	arrive(q, rq);
-	return lath_hybrid_insert_at(q, found->slot, rq);
+	return insert(queue_of(queue), rq, found->slot);
 }
 
 /* Returns whether the head lies between start and end, so that a request of [start, end) followed
  * by one at end would not be served in one pass. */
-static bool passes_head(const struct lath_sortq *queue, u64 start, u64 end)
+static bool passes_head(struct sortq *q, u64 start, u64 end)
 {
-	u64 head = lath_sortq_head(queue), mask = SECTOR_LIMIT - 1;
+	u64 head = lath_sortq_head(public_of(q)), mask = SECTOR_LIMIT - 1;
 
 	return ((start - head) & mask) > ((end - head) & mask);
 }
 
-static void search_neighbours(struct sortq *q, u64 start, u64 end, struct lath_sortq_merge *found)
+static void search_neighbours(struct sortq *q, u64 start, u64 end, unsigned int flags,
+			      struct lath_sortq_merge *found)
 {
 	struct lath_request *back, *front;
 
@@ -398,36 +398,55 @@ static void search_neighbours(struct sortq *q, u64 start, u64 end, struct lath_s
 	} else {
 		return;
 	}
-	if (back && back->sector + back->sectors == start)
+	if (back && back->sector + back->sectors == start && !(flags & LATH_SORTQ_LOOK_FRONT))
 		found->back = back;
-	if (front && front->sector == end)
+	if (front && front->sector == end && !passes_head(q, start, end))
 		found->front = front;
 }
 
-static noinline void lookup_full(struct lath_sortq *queue, u64 start, u64 end, unsigned int flags,
+/* Returns the request that starts at end, or NULL if there is none or it is across the head. */
+static noinline struct lath_request *front_edge(struct sortq *q, u64 start, u64 end)
+{
+	struct lath_request *front = edge_find(q, START, end);
+
+	return front && unlikely(passes_head(q, start, end)) ? NULL : front;
+}
+
+/* The lookup in the tables of starts and of ends, which are up to date. */
+static noinline void lookup_edges(struct sortq *q, u64 start, u64 end, unsigned int flags,
+				  struct lath_sortq_merge *found)
+{
+	struct lath_request *back = NULL;
+
+	if (!(flags & LATH_SORTQ_LOOK_FRONT))
+		back = start == q->grown_end ? request_of(q, q->grown) : edge_find(q, END, start);
+	found->back = back;
+	found->slot = LATH_NO_SLOT;
+	found->front = NULL;
+	if (!back || flags & LATH_SORTQ_LOOK_ALL)
+		found->front = front_edge(q, start, end);
+}
+
+/* The lookup in any queue; takes the dispatched requests out of the tables first. */
+static noinline void lookup_full(struct sortq *q, u64 start, u64 end, unsigned int flags,
 				 struct lath_sortq_merge *found)
 {
-	struct sortq *q = queue_of(queue);
+	bool waits = behind_barrier(q);
 
-	found->back = NULL;
-	if (q->edges[START]) {
-		found->back =
-			start == q->grown_end ? request_of(q, q->grown) : edge_find(q, END, start);
-		if (!found->back || flags & LATH_SORTQ_LOOK_ALL)
-			found->front = edge_find(q, START, end);
-	}
-	if (unlikely(behind_barrier(q))) {
+	found->back = found->front = NULL;
+	found->slot = LATH_NO_SLOT;
+	see_off(q);
+	if (q->edges[START])
+		lookup_edges(q, start, end, flags, found);
+	else if (!waits)
+		search_neighbours(q, start, end, flags, found);
+	if (unlikely(waits)) {
 		/* no merge across a barrier */
 		found->front = NULL;
 		if (found->back &&
 		    (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
 			found->back = NULL;
-		return;
 	}
-	if (!q->edges[START])
-		search_neighbours(q, start, end, found);
-	if (found->front && unlikely(passes_head(queue, start, end)))
-		found->front = NULL;
 }
 
 void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, unsigned int flags,
@@ -435,13 +454,37 @@ void lath_sortq_lookup(struct lath_sortq *queue, uint64_t start, uint64_t end, u
 {
 	struct sortq *q = queue_of(queue);
 
-	found->front = NULL;
-	found->slot = LATH_NO_SLOT;
-	see_off(q);
-	if (start == q->grown_end && !flags && likely(!q->barriers))
+	if (unlikely(q->departure_count || q->barriers)) {
+		lookup_full(q, start, end, flags, found);
+	} else if (start == q->grown_end && !flags) {
 		found->back = request_of(q, q->grown);
-	else
-		lookup_full(queue, start, end, flags, found);
+		found->front = NULL;
+		found->slot = LATH_NO_SLOT;
+	} else if (q->edges[START]) {
+		lookup_edges(q, start, end, flags, found);
+	} else {
+		lookup_full(q, start, end, flags, found);
+	}
+}
+
+/* rq->sectors was raised: brings its end up to date. */
+static __always_inline void note_growth(struct sortq *q, struct lath_request *rq)
+{
+	if (rq->tag == q->grown) {
+		q->grown_end = rq->sector + rq->sectors;
+	} else {
+		edge_remove(q, END, rq->tag);
+		grow(q, rq);
+	}
+	note_of(q, rq->tag)->sectors = rq->sectors;
+}
+
+static noinline int back_merged_checked(struct sortq *q, struct lath_request *rq)
+{
+	if (!holds(q, rq))
+		return -ENOENT;
+	note_growth(q, rq);
+	return 0;
 }
 
 int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
@@ -450,15 +493,9 @@ int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
 
 	if (!q->edges[START])
 		return 0;
-	if (unlikely(q->checked) && !holds(q, rq))
-		return -ENOENT;
-	if (rq->tag == q->grown) {
-		q->grown_end = rq->sector + rq->sectors;
-	} else {
-		edge_remove(q, END, edge_of(q, END, rq), rq->tag);
-		grow(q, rq);
-	}
-	note_of(q, rq->tag)->sectors = rq->sectors;
+	if (unlikely(q->checked))
+		return back_merged_checked(q, rq);
+	note_growth(q, rq);
 	return 0;
 }
 
@@ -472,7 +509,7 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 	if (unlikely(new_sector > rq->sector))
 		return -EINVAL;
 	if (q->edges[START]) {
-		edge_remove(q, START, rq->sector, rq->tag);
+		edge_remove(q, START, rq->tag);
 		edge_add(q, START, new_sector, rq->tag);
 		note_of(q, rq->tag)->sectors += grown;
 	}
@@ -493,7 +530,7 @@ static noinline int remove_full(struct sortq *q, struct lath_request *rq)
 {
 	if (!holds(q, rq))
 		return -ENOENT;
-	depart(q, entry_of(rq));
+	depart(q, rq->tag);
 	if (!parked(rq))
 		return engine_remove(q, rq);
 	unpark(q, rq);
@@ -504,12 +541,24 @@ int lath_sortq_remove(struct lath_sortq *queue, struct lath_request *rq)
 {
 	struct sortq *q = queue_of(queue);
 
+	u32 oldest;
+
 	if (unlikely(!q->plain || !q->notes))
 		return remove_full(q, rq);
-	if (unlikely(!age_known(q, rq->tag)))
+	/* the tag of the oldest one is known without a load from the request, which may be cold */
+	oldest = q->notes->newer;
+	if (likely(rq == request_of(q, oldest - 1))) {
+		age_unlink(q, oldest, 0);
+		depart_edges(q, oldest - 1);
+	} else if (likely(age_known(q, rq->tag))) {
+		depart(q, rq->tag);
+	} else {
 		return -ENOENT;
-	depart(q, entry_of(rq));
-	return lath_hybrid_remove(q, rq);
+	}
+	if (unlikely(q->b.gate.fresh_count || q->removed_count == LATH_REMOVED_CAP))
+		return lath_hybrid_remove(q, rq);
+	lath_hybrid_note_removal(q, entry_of(rq));
+	return 0;
 }
 
 struct lath_request *lath_sortq_first(struct lath_sortq *queue)
@@ -534,7 +583,7 @@ struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
 		entry = *q->b.gate.next++;
 		if (q->far)
 			prefetch(request_of(q, q->b.gate.next[2]));
-		depart(q, entry);
+		depart(q, entry & LATH_TAG_MASK);
 		return request_of(q, entry);
 	}
 	rq = engine_pop(q);
@@ -544,7 +593,7 @@ struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
 		if (!rq)
 			return NULL;
 	}
-	depart(q, entry_of(rq));
+	depart(q, rq->tag);
 	return rq;
 }
 

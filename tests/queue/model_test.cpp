@@ -177,6 +177,11 @@ private:
             CHECK(found.front->sector == h.sector + h.sectors);
             CHECK_FALSE(model_.barrier_pending());
         }
+        lath_sortq_merge again;
+        lath_sortq_lookup(&queue_, h.sector, h.sector + h.sectors, LATH_SORTQ_LOOK_FRONT, &again);
+        CHECK(again.back == nullptr);
+        CHECK(again.front == found.front);
+        CHECK(again.slot == found.slot);
         bool searches = setup_.engine <= LATH_SORTQ_SKIPLIST;
         if (searches && !model_.barrier_pending())
             expect_neighbours(h, found);

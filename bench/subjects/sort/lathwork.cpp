@@ -90,8 +90,7 @@ public:
         lath_sortq_lookup(&queue_, start, end, 0, &found);
         if (found.back && found.back->sectors + r->hook.sectors > limit) {
             // that request is full, but one in front of which this one fits may not be
-            lath_sortq_lookup(&queue_, start, end, LATH_SORTQ_LOOK_ALL, &found);
-            found.back = nullptr;
+            lath_sortq_lookup(&queue_, start, end, LATH_SORTQ_LOOK_FRONT, &found);
         }
         if (found.back) {
             found.back->sectors += r->hook.sectors;

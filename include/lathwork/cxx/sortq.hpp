@@ -117,9 +117,10 @@ public:
         return done + lath_sortq_insert_batch(&queue_, some, n);
     }
 
-    merge lookup(uint64_t start, uint64_t end, bool all = false) noexcept {
+    // flags: LATH_SORTQ_LOOK_ALL, LATH_SORTQ_LOOK_FRONT
+    merge lookup(uint64_t start, uint64_t end, unsigned flags = 0) noexcept {
         merge m;
-        lath_sortq_lookup(&queue_, start, end, all ? unsigned{LATH_SORTQ_LOOK_ALL} : 0u, &m.raw);
+        lath_sortq_lookup(&queue_, start, end, flags, &m.raw);
         m.back = pool_->item(m.raw.back);
         m.front = pool_->item(m.raw.front);
         return m;
