@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Ordered collections over the C library lathwork.
+
+SortedDict, SortedSet, SortedList and SortedKeyList have the calls of the package sortedcontainers,
+Interval and IntervalTree those of the package intervaltree. RangeMap
+keeps values by ranges of keys, RangeAllocator gives out ranges, Store keeps bytes by keys.
+"""
+from .interval import Interval, IntervalTree
+from .ranges import NoSpace, RangeAllocator, RangeMap
+from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedSet, SortedValuesView
+from .store import Store
+
+__version__ = "0.1.0"
+__all__ = [
+    "Interval",
+    "IntervalTree",
+    "NoSpace",
+    "RangeAllocator",
+    "RangeMap",
+    "SortedDict",
+    "SortedItemsView",
+    "SortedKeyList",
+    "SortedKeysView",
+    "SortedList",
+    "SortedSet",
+    "SortedValuesView",
+    "Store",
+]

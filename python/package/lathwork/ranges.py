@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""RangeMap: values by ranges of keys that do not overlap. RangeAllocator: free ranges of keys.
+
+Keys are int from 0 to 2**64 - 1 (OverflowError), ranges are half-open; the end may be 2**64. n is the
+number of ranges. With the GIL each call is atomic, but alloc_many() and free_many(), which release it:
+their single steps are.
+"""
+from . import _core
+
+NoSpace = _core.NoSpace
+_CHUNK = 256
+
+
+class RangeMap(_core.Ranges):
+    """Values by ranges of keys.
+
+    >>> ranges = RangeMap([(10, 20, "a"), (30, 40, "b")])
+    >>> ranges[15], 25 in ranges, ranges.overlapping(19, 31)
+    ('a', False, [(10, 20, 'a'), (30, 40, 'b')])
+    >>> ranges[18:32] = "c"
+    >>> list(ranges)
+    [(10, 18, 'a'), (18, 32, 'c'), (32, 40, 'b')]
+    """
+
+    def __init__(self, ranges=()):
+        """Of tuples (start, stop, value) that do not overlap. O(n log n)"""
+        super().__init__()
+        for start, stop, value in ranges:
+            self.insert(start, stop, value)
+
+    def insert(self, start, stop, value=None):
+        """Add [start, stop). Raises ValueError if it overlaps another range. O(log n)"""
+        if not self._insert(start, stop, value):
+            there = self.overlapping(start, stop)
+            raise ValueError(f"[{start}, {stop}) overlaps [{there[0][0]}, {there[0][1]})" if there else "overlap")
+
+    def __setitem__(self, where, value):
+        """ranges[start:stop] = value replaces what is there; other ranges are cut. O(k + log n)"""
+        if not isinstance(where, slice) or where.step is not None:
+            raise TypeError("use ranges[start:stop] = value")
+        self._store(where.start, where.stop, value)
+
+    def __delitem__(self, where):
+        """del ranges[start:stop] cuts the keys out; del ranges[key] removes the range that contains key."""
+        if isinstance(where, slice):
+            self.cut(where.start, where.stop)
+            return
+        found = self.find(where)
+        if found is None:
+            raise KeyError(where)
+        self.cut(found[0], found[1])
+
+    def __getitem__(self, key):
+        """The value of the range that contains key. Raises KeyError. O(log n)"""
+        found = self.find(key)
+        if found is None:
+            raise KeyError(key)
+        return found[2]
+
+    def get(self, key, default=None):
+        """The value of the range that contains key, or default. O(log n)"""
+        found = self.find(key)
+        return default if found is None else found[2]
+
+    def __contains__(self, key):
+        return self.find(key) is not None
+
+    def __iter__(self):
+        """Iterate over (start, stop, value) in order. RuntimeError after ranges were added or removed."""
+        version, start, chunk = self._version, 0, [None] * _CHUNK
+        while len(chunk) == _CHUNK and start < 1 << 64:
+            chunk = self._scan(start, (1 << 64) - 1, _CHUNK)
+            for found in chunk:
+                yield found
+                if version != self._version:
+                    raise RuntimeError("the map changed during the iteration")
+            start = chunk[-1][1] if chunk else 0
+
+    items = __iter__
+
+    def gaps(self, start, stop):
+        """Iterate over the ranges (start, stop) of [start, stop) that no range of the map has."""
+        for begin, end, _ in self.overlapping(start, stop):
+            if start < begin:
+                yield start, begin
+            start = end
+        if start < stop:
+            yield start, stop
+
+    def copy(self):
+        """A copy. O(n log n)"""
+        return self.__class__(self)
+
+    __copy__ = copy
+    __hash__ = None
+
+    def __eq__(self, other):
+        if not isinstance(other, RangeMap):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == its for mine, its in zip(self, other))
+
+    def __repr__(self):
+        return f"{self.__class__.__name__}({list(self)!r})"
+
+    def __reduce__(self):
+        return self.__class__, (list(self),)
+
+
+class RangeAllocator(_core.Space):
+    """Gives out ranges of the keys [start, stop).
+
+    >>> pool = RangeAllocator(0, 1 << 40, unit=4096)
+    >>> first = pool.alloc(8192, align=8192)
+    >>> pool.reserve(1 << 20, (1 << 20) + 4096)
+    >>> pool.free(first, first + 8192)
+    >>> list(pool.allocated())
+    [(1048576, 1052672)]
+    """
+
+    def __init__(self, start=0, stop=1 << 63, unit=1):
+        """All sizes are multiples of unit, a power of two."""
+        super().__init__(start, stop, unit)
+        self._limits = start, stop, unit
+
+    def alloc(self, size, align=0, low=None, high=None, policy=None, hint=0):
+        """Take size keys at a multiple of align, a power of two, and return the first one. Raises NoSpace.
+
+        Within [low, high). policy: "first", "last", "best", "next" (from hint on) or "near" (to hint). Without
+        limits and policy the allocator chooses the place; that is fastest. O(log n)
+        """
+        if low is None and high is None and policy is None:
+            return self._alloc(size, align)
+        policy = "first" if policy is None else policy
+        if policy not in ("first", "last", "best", "next", "near"):
+            raise ValueError(f"there is no policy {policy!r}")
+        start, stop, _ = self._limits
+        low = start if low is None else low
+        return self._alloc_request(size, align, low, stop if high is None else high, hint, getattr(_core.Policy, policy))
+
+    def _runs(self, allocated):
+        run = self._next(0, allocated)
+        while run is not None:
+            yield run
+            run = self._next(run[1], allocated) if run[1] < 1 << 64 else None
+
+    def allocated(self):
+        """Iterate over the allocated runs (start, stop), in order; neighbours are one run."""
+        return self._runs(True)
+
+    def free_runs(self):
+        """Iterate over the free runs (start, stop), in order."""
+        return self._runs(False)
+
+    def __contains__(self, key):
+        """Whether key is allocated. O(log n)"""
+        run = self._next(key, True)
+        return run is not None and run[0] <= key
+
+    def __repr__(self):
+        start, stop, unit = self._limits
+        return f"{self.__class__.__name__}({start}, {stop}, unit={unit})"
+
+    def copy(self):
+        """An allocator in which the same is allocated. O(n)"""
+        made = self.__class__(*self._limits)
+        made.load(self.save())
+        return made
+
+    __copy__ = copy
+
+    def __reduce__(self):
+        return self.__class__, self._limits, self.save()
+
+    def __setstate__(self, saved):
+        self.load(saved)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Store: an ordered key-value store in memory, shared by threads, and with "shm:NAME" by processes."""
+import os
+import time
+
+from . import _core
+
+_PAGE = 256
+
+
+class Store(_core.Store):
+    """Bytes by keys, in order. n is the number of entries.
+
+    spec: "mem:", a new store; "file:PATH", filled from the snapshot PATH, which sync() and close() write;
+    "shm:NAME", shared by the processes that open it. keys: "bytes" (a str is taken as UTF-8), or "int": from
+    0 to 2**64 - 1. Values are bytes; a str is taken as UTF-8. limit: bytes of memory; with evict old entries
+    make room at the limit, else a write raises OSError (ENOSPC). include/lathwork/store.h has the details.
+
+    >>> with Store() as store:
+    ...     store["a/1"] = "one"
+    ...     store.update({"a/2": "two", "b": b"three"})
+    ...     store["a/1"], store.incr("count"), list(store.items(prefix="a/"))
+    (b'one', 1, [(b'a/1', b'one'), (b'a/2', b'two')])
+    """
+
+    def __init__(self, spec="mem:", *, keys="bytes", limit=0, evict=False, read_only=False, existing=False, huge_pages=True):
+        if keys not in ("bytes", "int"):
+            raise ValueError(f'keys must be "bytes" or "int", not {keys!r}')
+        flags = (_core._EVICT * evict) | (_core._READ_ONLY * read_only) | (_core._EXISTING * existing)
+        super().__init__(os.fspath(spec), keys == "int", limit, flags, not huge_pages)
+        self._numbers = keys == "int"
+
+    @staticmethod
+    def remove(spec):
+        """Remove shm:NAME. Processes that have it open keep it."""
+        _core._remove_store(spec)
+
+    def __getitem__(self, key):
+        """The value of key. Raises KeyError. O(log n)"""
+        value = self._get(key, None)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def get(self, key, default=None):
+        """The value of key, or default. O(log n)"""
+        return self._get(key, default)
+
+    def __delitem__(self, key):
+        if not self._erase(key):
+            raise KeyError(key)
+
+    def discard(self, key):
+        """Remove key. Returns whether it was there. O(log n)"""
+        return self._erase(key)
+
+    def update(self, pairs):
+        """Set the values of a mapping or of pairs. The GIL is released. O(k log n)"""
+        self._set_many(pairs.items() if hasattr(pairs, "items") else pairs)
+
+    def expire(self, key, seconds):
+        """Let key expire after this time; None: never. Returns whether it is there. O(log n)"""
+        return self._expire(key, 0 if seconds is None else int((time.time() + seconds) * 1000))
+
+    def __len__(self):
+        """The number of entries, expired ones that have not been removed too."""
+        return self.stats()["items"]
+
+    def count(self, start=None, stop=None, *, prefix=None):
+        """The number of entries with keys in [start, stop) and with this prefix. O(their number)"""
+        return self._count(start, stop, prefix)
+
+    def items(self, start=None, stop=None, *, prefix=None, reverse=False):
+        """Iterate over (key, value) of the keys in [start, stop) with this prefix, in order.
+
+        Entries may be added and removed meanwhile. Those that are there all the time are seen, each with a
+        value that it had. O(log n) and O(1) per entry
+        """
+        while True:
+            page = self._page(start, stop, prefix, reverse, _PAGE)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            last = page[-1][0]
+            if reverse:
+                stop = last
+            elif self._numbers:
+                if last == (1 << 64) - 1:
+                    return
+                start = last + 1
+            else:
+                start = last + b"\0"
+
+    def keys(self, *args, **kwargs):
+        """Iterate over the keys; arguments as of items()."""
+        return (key for key, _ in self.items(*args, **kwargs))
+
+    __iter__ = keys
+
+    def values(self, *args, **kwargs):
+        """Iterate over the values; arguments as of items()."""
+        return (value for _, value in self.items(*args, **kwargs))
+
+    def save(self, path):
+        """Write a snapshot, which replaces path as a whole. The GIL is released. OSError. O(n)"""
+        self._save(os.fspath(path), False)
+
+    def load(self, path):
+        """Fill an empty store from a snapshot. The GIL is released. OSError; the store is then empty. O(n)"""
+        self._save(os.fspath(path), True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What IntervalTree is built on: a set of intervals (lathwork/interval.h) whose values are Interval
+// objects, and a table of these by their bounds, for membership and equal intervals.
+//
+// Bounds are int of 64 bits, float, or datetime, date and timedelta: then the codes are their
+// numbers of microseconds. All of a tree are of one kind; an int may be among floats if a double
+// has its value.
+#include "code.hpp"
+#include "modules.hpp"
+
+#include <lathwork/interval.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+namespace lathpy {
+
+namespace {
+
+enum class Bounds { none, integer, real, moment };
+
+enum class Round { down, up, exact };
+
+struct Codes {
+    uint64_t begin, end;
+    bool empty() const { return begin >= end; }
+};
+
+// Where an iteration stands within a search.
+constexpr size_t at_a_time = 64;
+
+PyObject* bound_of(PyObject* interval, int which) {
+    PyObject* bound = PyTuple_GetItem(interval, which);
+
+    if (!bound)
+        throw nb::python_error();
+    return bound;
+}
+
+bool is_moment(PyObject* bound) {
+    return !PyLong_Check(bound) && !PyFloat_Check(bound) &&
+           nb::hasattr(nb::handle(bound), "resolution");
+}
+
+// Within its life comparisons may run.
+class Comparing {
+public:
+    explicit Comparing(unsigned& count) : count(count) { count++; }
+    ~Comparing() { count--; }
+    Comparing(const Comparing&) = delete;
+    Comparing& operator=(const Comparing&) = delete;
+
+private:
+    unsigned& count;
+};
+
+class Tree {
+public:
+    Tree() {
+        if (lath_intervals_init(&set, LATH_HALF_OPEN, nullptr))
+            throw std::bad_alloc();
+    }
+    ~Tree() {
+        drop();
+        lath_intervals_fini(&set, nullptr, nullptr);
+    }
+    Tree(const Tree&) = delete;
+    Tree& operator=(const Tree&) = delete;
+
+    size_t size() const { return table.size(); }
+    // Whether this interval, with its data, is here.
+    bool contains(nb::handle interval);
+    void add(nb::object interval);
+    void add_all(nb::handle intervals, nb::handle type);
+    bool discard(nb::handle interval);
+    void clear();
+    void drop(); // clear() where no comparison can be under way
+
+    nb::object at(nb::handle point);
+    nb::object overlap(nb::handle begin, nb::handle end);
+    nb::object envelop(nb::handle begin, nb::handle end);
+    bool overlaps(nb::handle begin, nb::handle end);
+    nb::object all();
+    nb::object edge(bool last);
+    int traverse(visitproc visit, void* arg);
+    void verify();
+
+private:
+    using Table = std::unordered_multimap<uint64_t, PyObject*>;
+
+    // Comparing intervals compares their data, which may run code of the caller's: it must not
+    // change the tree. Throws RuntimeError within a comparison.
+    void changing() const {
+        if (comparing)
+            raise(PyExc_RuntimeError, "the tree was changed within a comparison of intervals");
+    }
+    uint64_t code(PyObject* bound, Round round) const;
+    bool point_code(PyObject* point, uint64_t* at) const;
+    bool accept(PyObject* begin, PyObject* end);
+    Codes codes_of(PyObject* interval);
+    void become_real();
+    Table::iterator find(const Codes& codes, PyObject* interval);
+    void insert(const Codes& codes, nb::object interval);
+    nb::object collect(lath_interval_iter* iter);
+    static uint64_t hash(const Codes& codes) {
+        uint64_t mixed =
+            (codes.begin * 0x9e3779b97f4a7c15ull) ^ (codes.end * 0xc2b2ae3d27d4eb4full);
+        return mixed ^ mixed >> 32;
+    }
+
+    lath_intervals set;
+    Table table; // hash of the bounds -> Interval, of which it owns a reference
+    Bounds kind = Bounds::none;
+    unsigned comparing = 0;
+    nb::object epoch;
+};
+
+// The code of a bound, or of a point that need not be a possible bound: that of the next one.
+uint64_t Tree::code(PyObject* bound, Round round) const {
+    if (kind == Bounds::moment) {
+        nb::object since = nb::borrow(bound) - epoch;
+        nb::object unit = nb::module_::import_("datetime").attr("timedelta").attr("resolution");
+        return integer_code(nb::cast<int64_t>(since.attr("__floordiv__")(unit)));
+    }
+    if (!PyLong_Check(bound) && !PyFloat_Check(bound) && encodable(Kind::real, bound)) {
+        nb::object whole = nb::steal(PyNumber_Index(bound)); // numpy's integers
+        if (whole.is_valid())
+            return code(whole.ptr(), round);
+        PyErr_Clear();
+    }
+    if (kind == Bounds::integer) {
+        uint64_t low = encode(Kind::integer, bound, 0).code;
+        if (PyLong_Check(bound)) {
+            int over = 0;
+            (void)PyLong_AsLongLongAndOverflow(bound, &over);
+            if (over && round == Round::exact)
+                raise(PyExc_OverflowError, "the bound of an interval is beyond 64 bits");
+            return low;
+        }
+        double number = PyFloat_AsDouble(bound);
+        return low + (round == Round::up && number != std::floor(number) && low != ~0ull);
+    }
+    uint64_t near = encode(Kind::real, bound, 0).code;
+    if (PyLong_Check(bound)) {
+        nb::object number = nb::steal(PyFloat_FromDouble(real_of(near)));
+        int less = PyObject_RichCompareBool(number.ptr(), bound, Py_LT);
+        int greater = PyObject_RichCompareBool(number.ptr(), bound, Py_GT);
+        if (round == Round::exact && (less || greater))
+            raise(PyExc_OverflowError,
+                  "an int among the float bounds of intervals has no exact float");
+        return round == Round::down ? near - static_cast<uint64_t>(greater)
+                                    : near + static_cast<uint64_t>(less);
+    }
+    return near;
+}
+
+// The code of a point. Returns whether an interval can contain it.
+bool Tree::point_code(PyObject* point, uint64_t* at) const {
+    if (size() == 0)
+        return false;
+    *at = code(point, Round::down);
+    if (*at != 0 || kind != Bounds::integer)
+        return true;
+    int below = PyObject_RichCompareBool(point, decode(Kind::integer, 0).ptr(), Py_LT);
+    if (below < 0)
+        throw nb::python_error();
+    return !below;
+}
+
+// Makes the tree one of the kind that these bounds need. Returns whether it has codes for them.
+bool Tree::accept(PyObject* begin, PyObject* end) {
+    bool moment = is_moment(begin);
+    bool real = PyFloat_Check(begin) || PyFloat_Check(end);
+
+    if (kind == Bounds::none) {
+        kind = moment ? Bounds::moment : real ? Bounds::real : Bounds::integer;
+        if (moment)
+            epoch = nb::module_::import_("lathwork.interval").attr("_epoch")(nb::handle(begin));
+    } else if (kind == Bounds::integer && real) {
+        become_real();
+    }
+    return moment == (kind == Bounds::moment);
+}
+
+Codes Tree::codes_of(PyObject* interval) {
+    PyObject *begin = bound_of(interval, 0), *end = bound_of(interval, 1);
+
+    if (!accept(begin, end))
+        raise(PyExc_TypeError, "the tree has bounds of another type");
+    return {code(begin, Round::exact), code(end, Round::exact)};
+}
+
+void Tree::become_real() {
+    std::vector<PyObject*> objects;
+    std::vector<Codes> codes;
+
+    kind = Bounds::real;
+    try {
+        for (auto& [hash, object] : table) {
+            objects.push_back(object);
+            codes.push_back(
+                {code(bound_of(object, 0), Round::exact), code(bound_of(object, 1), Round::exact)});
+        }
+    } catch (...) {
+        kind = Bounds::integer;
+        throw;
+    }
+    lath_intervals_fini(&set, nullptr, nullptr);
+    lath_intervals_init(&set, LATH_HALF_OPEN, nullptr);
+    table.clear();
+    for (size_t i = 0; i < objects.size(); i++)
+        insert(codes[i], nb::steal(objects[i]));
+}
+
+Tree::Table::iterator Tree::find(const Codes& codes, PyObject* interval) {
+    Comparing guard(comparing);
+    auto [from, to] = table.equal_range(hash(codes));
+
+    for (; from != to; ++from) {
+        int same =
+            from->second == interval ? 1 : PyObject_RichCompareBool(from->second, interval, Py_EQ);
+        if (same < 0)
+            throw nb::python_error();
+        if (same)
+            return from;
+    }
+    return table.end();
+}
+
+// Takes the reference over.
+void Tree::insert(const Codes& codes, nb::object interval) {
+    lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())};
+    auto made = table.emplace(hash(codes), interval.ptr());
+
+    if (lath_intervals_insert(&set, &item)) {
+        table.erase(made);
+        throw std::bad_alloc();
+    }
+    (void)interval.release();
+}
+
+bool Tree::contains(nb::handle interval) {
+    if (size() == 0 || !PyTuple_Check(interval.ptr()) || PyTuple_Size(interval.ptr()) != 3)
+        return false;
+    try {
+        Codes codes = codes_of(interval.ptr());
+        return find(codes, interval.ptr()) != table.end();
+    } catch (nb::python_error& error) {
+        if (error.matches(PyExc_OverflowError) || error.matches(PyExc_TypeError))
+            return false;
+        throw;
+    }
+}
+
+[[noreturn]] void raise_null(PyObject* interval) {
+    PyErr_Format(PyExc_ValueError,
+                 "IntervalTree: Null Interval objects not allowed in IntervalTree: %R", interval);
+    throw nb::python_error();
+}
+
+void Tree::add(nb::object interval) {
+    changing();
+    Codes codes = codes_of(interval.ptr());
+
+    if (codes.empty())
+        raise_null(interval.ptr());
+    if (find(codes, interval.ptr()) == table.end())
+        insert(codes, std::move(interval));
+}
+
+// In the order of their begins, which makes inserts fast.
+void Tree::add_all(nb::handle intervals, nb::handle type) {
+    struct Pending {
+        Codes codes;
+        nb::object interval;
+    };
+    std::vector<Pending> pending;
+
+    for (nb::handle given : intervals) {
+        nb::object interval = nb::borrow(given);
+        if (reinterpret_cast<PyObject*>(Py_TYPE(given.ptr())) != type.ptr())
+            interval = type(*nb::steal<nb::tuple>(PySequence_Tuple(given.ptr())));
+        bool integer = kind == Bounds::integer;
+        Codes codes = codes_of(interval.ptr());
+        if (codes.empty())
+            raise_null(interval.ptr());
+        if (integer && kind == Bounds::real)
+            for (Pending& earlier : pending)
+                earlier.codes = codes_of(earlier.interval.ptr());
+        pending.push_back({codes, std::move(interval)});
+    }
+    std::stable_sort(pending.begin(), pending.end(), [](const Pending& a, const Pending& b) {
+        return a.codes.begin < b.codes.begin;
+    });
+    changing();
+    table.reserve(table.size() + pending.size());
+    for (Pending& next : pending)
+        if (find(next.codes, next.interval.ptr()) == table.end())
+            insert(next.codes, std::move(next.interval));
+}
+
+bool Tree::discard(nb::handle interval) {
+    changing();
+    if (!contains(interval))
+        return false;
+    Codes codes = codes_of(interval.ptr());
+    auto there = find(codes, interval.ptr());
+    nb::object gone = nb::steal(there->second);
+    lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(gone.ptr())};
+    lath_intervals_erase(&set, &item);
+    table.erase(there);
+    if (table.empty())
+        kind = Bounds::none;
+    return true;
+}
+
+void Tree::clear() {
+    changing();
+    drop();
+}
+
+void Tree::drop() {
+    Table gone;
+
+    std::swap(gone, table);
+    lath_intervals_fini(&set, nullptr, nullptr);
+    lath_intervals_init(&set, LATH_HALF_OPEN, nullptr);
+    kind = Bounds::none;
+    for (auto& [hash, object] : gone)
+        Py_DECREF(object);
+}
+
+nb::object Tree::collect(lath_interval_iter* iter) {
+    Comparing guard(comparing);
+    lath_interval found[at_a_time];
+    nb::object result = nb::steal(PySet_New(nullptr));
+    size_t n;
+
+    do {
+        n = lath_interval_next_batch(iter, found, at_a_time);
+        for (size_t i = 0; i < n; i++)
+            if (PySet_Add(result.ptr(), reinterpret_cast<PyObject*>(found[i].value)))
+                throw nb::python_error();
+    } while (n == at_a_time);
+    return result;
+}
+
+nb::object Tree::at(nb::handle point) {
+    lath_interval_iter iter;
+    uint64_t key;
+
+    if (!point_code(point.ptr(), &key))
+        return nb::steal(PySet_New(nullptr));
+    lath_interval_iter_stab(&iter, &set, key);
+    return collect(&iter);
+}
+
+nb::object Tree::overlap(nb::handle begin, nb::handle end) {
+    lath_interval_iter iter;
+
+    if (size()) {
+        uint64_t first = code(begin.ptr(), Round::down), behind = code(end.ptr(), Round::up);
+        int empty = PyObject_RichCompareBool(begin.ptr(), end.ptr(), Py_GE);
+        if (empty < 0)
+            throw nb::python_error();
+        if (!empty && first < behind) {
+            lath_interval_iter_overlap(&iter, &set, first, behind);
+            return collect(&iter);
+        }
+    }
+    return nb::steal(PySet_New(nullptr));
+}
+
+bool Tree::overlaps(nb::handle begin, nb::handle end) {
+    lath_interval found;
+
+    uint64_t first;
+    if (end.is_none())
+        return point_code(begin.ptr(), &first) && lath_intervals_stab(&set, first, &found, 1) != 0;
+    if (size() == 0)
+        return false;
+    first = code(begin.ptr(), Round::down);
+    uint64_t behind = code(end.ptr(), Round::up);
+    int empty = PyObject_RichCompareBool(begin.ptr(), end.ptr(), Py_GE);
+    if (empty < 0)
+        throw nb::python_error();
+    return !empty && first < behind && lath_intervals_overlap(&set, first, behind, &found, 1) != 0;
+}
+
+nb::object Tree::envelop(nb::handle begin, nb::handle end) {
+    lath_interval_iter iter;
+
+    if (size()) {
+        uint64_t first = code(begin.ptr(), Round::up), behind = code(end.ptr(), Round::down);
+        if (first < behind) {
+            lath_interval_iter_within(&iter, &set, first, behind);
+            return collect(&iter);
+        }
+    }
+    return nb::steal(PySet_New(nullptr));
+}
+
+nb::object Tree::all() {
+    nb::list list;
+
+    for (auto& [hash, object] : table)
+        list.append(nb::handle(object));
+    return list;
+}
+
+// The interval that begins first, or that ends last.
+nb::object Tree::edge(bool last) {
+    lath_interval found;
+
+    if (lath_intervals_nearest(&set, last ? ~0ull : 0, &found))
+        return nb::none();
+    return nb::borrow(reinterpret_cast<PyObject*>(found.value));
+}
+
+int Tree::traverse(visitproc visit, void* arg) {
+    Py_VISIT(epoch.ptr());
+    for (auto& [hash, object] : table)
+        Py_VISIT(object);
+    return 0;
+}
+
+void Tree::verify() {
+    char report[200];
+
+    if (lath_intervals_verify(&set, report, sizeof(report)))
+        raise(PyExc_AssertionError, report);
+    if (lath_intervals_count(&set) != table.size())
+        raise(PyExc_AssertionError, "the set and the table have different numbers of intervals");
+    for (auto& [key, object] : table) {
+        Codes codes = codes_of(object);
+        if (codes.empty() || hash(codes) != key)
+            raise(PyExc_AssertionError, "an interval is in the wrong place of the table");
+    }
+}
+
+int tree_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<Tree>(self)->traverse(visit, arg) : 0;
+}
+
+int tree_clear(PyObject* self) {
+    if (nb::inst_ready(self))
+        nb::inst_ptr<Tree>(self)->drop();
+    return 0;
+}
+
+PyType_Slot tree_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(tree_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(tree_clear)},
+    {0, nullptr},
+};
+
+// The hash of an Interval is that of its bounds: data need not be hashable.
+Py_hash_t interval_hash(PyObject* self) {
+    PyObject* bounds = PyTuple_GetSlice(self, 0, 2);
+    if (!bounds)
+        return -1;
+    Py_hash_t hash = PyObject_Hash(bounds);
+    Py_DECREF(bounds);
+    return hash;
+}
+
+PyType_Slot interval_slots[] = {
+    {Py_tp_hash, reinterpret_cast<void*>(interval_hash)},
+    {Py_tp_doc, const_cast<char*>("A tuple that is hashed by its first two elements.")},
+    {0, nullptr},
+};
+
+PyType_Spec interval_spec = {"lathwork._core.Bounded", 0, 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, interval_slots};
+
+} // namespace
+
+void bind_intervals(nb::module_& module) {
+    nb::object bases = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)));
+    nb::object bounded = nb::steal(PyType_FromSpecWithBases(&interval_spec, bases.ptr()));
+    if (!bounded.is_valid())
+        throw nb::python_error();
+    module.attr("Bounded") = bounded;
+    nb::class_<Tree>(module, "Tree", nb::type_slots(tree_slots), nb::is_weak_referenceable())
+        .def(nb::init<>())
+        .def("__len__", &Tree::size)
+        .def("__contains__", &Tree::contains, nb::arg().none())
+        .def("_add", &Tree::add)
+        .def("_add_all", &Tree::add_all)
+        .def("_discard", &Tree::discard)
+        .def("clear", &Tree::clear, "Remove all intervals. O(n)")
+        .def("at", &Tree::at, nb::arg("p"),
+             "The set of the intervals that contain p. O(log n) and those found")
+        .def("_overlap", &Tree::overlap)
+        .def("_envelop", &Tree::envelop)
+        .def("_overlaps", &Tree::overlaps, nb::arg(), nb::arg().none())
+        .def("_all", &Tree::all)
+        .def("_edge", &Tree::edge)
+        .def("_verify", &Tree::verify);
+}
+
+} // namespace lathpy

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "sorted.hpp"
+#include "walk.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <chrono>
+#include <new>
+#include <string>
+#include <thread>
+
+namespace lathpy {
+
+namespace {
+
+lath_config index_config() {
+    lath_config config = LATH_CONFIG_INIT;
+
+    config.layout = LATH_POINTS;
+    config.flags = LATH_RANKS | LATH_GAPPED;
+    return config;
+}
+
+} // namespace
+
+Word pack(PyObject* value) {
+    if (PyLong_CheckExact(value)) {
+        int over = 0;
+        long long number = PyLong_AsLongLongAndOverflow(value, &over);
+        if (!over && is_small(number))
+            return small_word(number);
+    }
+    Py_INCREF(value);
+    return reinterpret_cast<Word>(value);
+}
+
+PyObject* unpack(Word word) {
+    if (tag_of(word) == Tag::small) {
+        PyObject* number = PyLong_FromLongLong(small_of(word));
+        if (!number)
+            throw nb::python_error();
+        return number;
+    }
+    Py_INCREF(object_of(word));
+    return object_of(word);
+}
+
+Level::Level(size_t depth) : depth(depth) {
+    lath_config config = index_config();
+
+    if (lath_index_init(&index, &config))
+        throw std::bad_alloc();
+    open = true;
+}
+
+void Level::close(lath_item_fn each, void* arg) {
+    if (open)
+        lath_index_fini(&index, each, arg);
+    open = false;
+}
+
+Sorted::Sorted(bool values, bool twins, nb::object key)
+    : values(values), twins(twins), plain(key.is_none()), root(new Level(0)),
+      key_fn(std::move(key)) {}
+
+Sorted::~Sorted() {
+    clear();
+    delete root;
+}
+
+nb::object Sorted::sort_of(nb::handle key) const {
+    if (key_fn.is_none())
+        return nb::borrow(key);
+    return key_fn(key);
+}
+
+void Sorted::writing() {
+    if (comparing)
+        raise(PyExc_RuntimeError, "the container was changed within a comparison of its keys");
+    while (batch) {
+        nb::gil_scoped_release others;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+}
+
+void Sorted::quiet() {
+    for (writing(); readers; writing()) {
+        nb::gil_scoped_release others;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+}
+
+Sorted::Exclusive::Exclusive(Sorted& sorted) : sorted(sorted) {
+    sorted.writing();
+    sorted.batch = true;
+    sorted.version++;
+}
+
+Sorted::Exclusive::~Exclusive() {
+    sorted.batch = false;
+    sorted.version++;
+}
+
+Reading::Reading(Sorted& sorted) : sorted(sorted) { sorted.readers++; }
+
+Reading::~Reading() {
+    if (--sorted.readers == 0)
+        for (PyObject* object : std::exchange(sorted.limbo, {}))
+            Py_DECREF(object);
+}
+
+void Sorted::release(PyObject* object) {
+    if (!object)
+        return;
+    if (readers)
+        limbo.push_back(object);
+    else
+        Py_DECREF(object);
+}
+
+void Sorted::release(const Item& item) {
+    release(item.sort);
+    release(item.value);
+    release(item.key);
+}
+
+bool Sorted::less(PyObject* a, PyObject* b) {
+    if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b))
+        return PyUnicode_Compare(a, b) < 0;
+    bool guard = !is_plain(a) || !is_plain(b);
+    comparing += guard;
+    int result = PyObject_RichCompareBool(a, b, Py_LT);
+    comparing -= guard;
+    if (result < 0)
+        throw nb::python_error();
+    return result;
+}
+
+bool Sorted::equal(PyObject* a, PyObject* b) {
+    bool guard = !is_plain(a) || !is_plain(b);
+    comparing += guard;
+    int result = PyObject_RichCompareBool(a, b, Py_EQ);
+    comparing -= guard;
+    if (result < 0)
+        throw nb::python_error();
+    return result;
+}
+
+// The place of `sort` before (right: behind) the items that sort equal.
+size_t Sorted::bisect(const Bucket* bucket, PyObject* sort, bool right) {
+    size_t low = 0, high = bucket->used;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        PyObject* there = bucket->items[middle].order();
+        bool before = right ? !less(sort, there) : less(there, sort);
+        if (before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// From the root to the level that has what sorts equal; *there: the path's word is set.
+Code Sorted::descend(PyObject* sort, Path* path, bool* there) {
+    path->level = root;
+    for (;;) {
+        Code code = encode(kind, sort, path->level->depth);
+        code.exact = code.exact && plain;
+        path->code = code.code;
+        *there = lath_index_get(&path->level->index, code.code, &path->word) != 0;
+        if (!*there || tag_of(path->word) != Tag::level)
+            return code;
+        path->above.emplace_back(path->level, code.code);
+        path->level = level_of(path->word);
+    }
+}
+
+bool Sorted::find(PyObject* key, Path* path, bool change) {
+    bool there;
+
+    nb::object sort = sort_of(key);
+    if (change)
+        writing();
+    if (size() == 0)
+        return false;
+    if (!encodable(kind, sort.ptr()) ||
+        (PyFloat_Check(sort.ptr()) && std::isnan(PyFloat_AsDouble(sort.ptr()))))
+        return false;
+    Code code = descend(sort.ptr(), path, &there);
+    if (!there)
+        return false;
+    if (tag_of(path->word) != Tag::bucket) {
+        path->at = 0;
+        return code.exact || equal(decode(kind, path->code).ptr(), key);
+    }
+    const Bucket* bucket = bucket_of(path->word);
+    for (size_t at = bisect(bucket, sort.ptr(), false); at < bucket->used; at++) {
+        const Item& item = bucket->items[at];
+        if (equal(item.key, key)) {
+            path->at = at;
+            return true;
+        }
+        if (less(sort.ptr(), item.order()))
+            return false;
+    }
+    return false;
+}
+
+void Sorted::select(uint64_t rank, Path* path) {
+    path->level = root;
+    for (;;) {
+        Level* level = path->level;
+        const Extras::Node* node = level->extras.top();
+        uint64_t passed = 0;
+        while (node) {
+            uint64_t left = passed + Extras::sum(node->left);
+            uint64_t first =
+                static_cast<uint64_t>(lath_index_rank(&level->index, node->code)) + left;
+            if (rank < first) {
+                node = node->left.get();
+            } else if (rank <= first + node->weight) {
+                rank -= first;
+                break;
+            } else {
+                passed = left + node->weight;
+                node = node->right.get();
+            }
+        }
+        if (node) {
+            path->code = node->code;
+            lath_index_get(&level->index, node->code, &path->word);
+        } else {
+            lath_item item;
+            if (lath_index_select(&level->index, rank - passed, &item))
+                raise(PyExc_IndexError, "index out of range");
+            path->code = item.key;
+            path->word = item.value;
+            rank = 0;
+        }
+        if (tag_of(path->word) != Tag::level) {
+            path->at = rank;
+            return;
+        }
+        path->above.emplace_back(level, path->code);
+        path->level = level_of(path->word);
+    }
+}
+
+uint64_t Sorted::rank_of(const Path& path) {
+    auto below = [](Level* level, uint64_t code) {
+        return static_cast<uint64_t>(lath_index_rank(&level->index, code)) +
+               level->extras.below(code);
+    };
+    uint64_t rank = below(path.level, path.code) + path.at;
+
+    for (auto& [level, code] : path.above)
+        rank += below(level, code);
+    return rank;
+}
+
+uint64_t Sorted::rank(PyObject* sort, bool right) {
+    Path path;
+    bool there;
+
+    if (size() == 0)
+        return 0;
+    admit(sort);
+    Code code = descend(sort, &path, &there);
+    if (there && tag_of(path.word) == Tag::bucket) {
+        path.at = bisect(bucket_of(path.word), sort, right);
+    } else if (there) {
+        nb::object key = code.exact ? nb::object() : decode(kind, path.code);
+        path.at = code.exact ? right : right ? !less(sort, key.ptr()) : less(key.ptr(), sort);
+    }
+    return rank_of(path);
+}
+
+nb::object Sorted::key_at(const Path& path) {
+    if (tag_of(path.word) == Tag::bucket)
+        return nb::borrow(bucket_of(path.word)->items[path.at].key);
+    return decode(kind, path.code);
+}
+
+nb::object Sorted::value_at(const Path& path) {
+    if (tag_of(path.word) == Tag::bucket)
+        return nb::borrow(bucket_of(path.word)->items[path.at].value);
+    return nb::steal(unpack(path.word));
+}
+
+// Counts items at the path; twin: besides others of that code.
+void Sorted::count(const Path& path, int64_t by, bool twin) {
+    size_t done_above = 0;
+
+    try {
+        for (; done_above < path.above.size(); done_above++)
+            path.above[done_above].first->extras.add(path.above[done_above].second, by);
+        if (twin)
+            path.level->extras.add(path.code, by);
+    } catch (...) {
+        while (done_above--)
+            path.above[done_above].first->extras.add(path.above[done_above].second, -by);
+        throw;
+    }
+    for (auto& [level, code] : path.above)
+        level->count += static_cast<uint64_t>(by);
+    path.level->count += static_cast<uint64_t>(by);
+    version++;
+}
+
+namespace {
+
+// Calls visit(code, word) for each word of a level; stops at a result other than 0.
+template <class Visit>
+int each_word(Level* level, Visit visit) {
+    uint64_t codes[64], words[64], from = 0;
+    size_t n;
+
+    do {
+        n = lath_index_scan_values(&level->index, from, ~0ull, codes, words, 64, &from);
+        for (size_t i = 0; i < n; i++)
+            if (int ret = visit(codes[i], words[i]))
+                return ret;
+    } while (n == 64 && from != 0);
+    return 0;
+}
+
+int visit_level(Level* level, visitproc visit, void* arg) {
+    return each_word(level, [=](uint64_t, Word word) {
+        if (tag_of(word) == Tag::object)
+            return visit(object_of(word), arg);
+        if (tag_of(word) == Tag::level)
+            return visit_level(level_of(word), visit, arg);
+        if (tag_of(word) == Tag::bucket) {
+            Bucket* bucket = bucket_of(word);
+            for (size_t i = 0; i < bucket->used; i++) {
+                Py_VISIT(bucket->items[i].sort);
+                Py_VISIT(bucket->items[i].key);
+                Py_VISIT(bucket->items[i].value);
+            }
+        }
+        return 0;
+    });
+}
+
+void check(bool right, const char* what) {
+    if (!right)
+        raise(PyExc_RuntimeError, what);
+}
+
+} // namespace
+
+int Sorted::traverse(visitproc visit, void* arg) {
+    Py_VISIT(key_fn.ptr());
+    for (PyObject* object : limbo)
+        Py_VISIT(object);
+    return held ? visit_level(root, visit, arg) : 0;
+}
+
+// Checks a level and adds up the references it holds.
+void Sorted::verify_level(Level* level, uint64_t* references) {
+    char report[200];
+    uint64_t items = 0;
+
+    if (lath_index_verify(&level->index, 6, report, sizeof(report)))
+        raise(PyExc_RuntimeError, report);
+    each_word(level, [&](uint64_t code, Word word) {
+        uint64_t here = 1;
+        if (tag_of(word) == Tag::object) {
+            ++*references;
+        } else if (tag_of(word) == Tag::bucket) {
+            const Bucket* bucket = bucket_of(word);
+            here = bucket->used;
+            check(here && here <= bucket->room, "a bucket is empty or overfull");
+            for (size_t i = 0; i < here; i++) {
+                const Item& item = bucket->items[i];
+                *references += 1u + (item.sort != nullptr) + (item.value != nullptr);
+                check(encode(kind, item.order(), level->depth).code == code,
+                      "an item has another code");
+                check(!i || !less(item.order(), bucket->items[i - 1].order()),
+                      "items of a bucket are out of order");
+            }
+        } else if (tag_of(word) == Tag::level) {
+            verify_level(level_of(word), references);
+            here = level_of(word)->count;
+        }
+        check(level->extras.below(code + 1) - level->extras.below(code) == here - 1 ||
+                  code == ~0ull,
+              "the extras of a code are wrong");
+        items += here;
+        return 0;
+    });
+    check(items == level->count, "the number of items is wrong");
+    check(level->extras.total() == items - lath_index_count(&level->index),
+          "the sum of the extras is wrong");
+}
+
+void Sorted::verify() {
+    uint64_t references = 0;
+
+    verify_level(root, &references);
+    check(references == held, "the number of references is wrong");
+}
+
+} // namespace lathpy

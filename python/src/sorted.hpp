@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The structure behind SortedDict, SortedSet and SortedList: an index from codes to words.
+//
+//   root    code -> word    a value: an object, or an integer of 62 bits in place
+//                           a bucket: an array of items whose keys have this code, in order
+//                           a level: another index, for texts of which more than nest_at have this
+//                           code; it looks at the bytes behind those that agree
+//
+// All calls hold the GIL, except the batches (batch.cpp), which release it while they work on the
+// root's index. Meanwhile other threads may read; a call that writes waits (writing()). References
+// are released only while no batch reads (release()), so what a batch found stays alive.
+//
+// Comparisons may run code of the caller's. Changes meanwhile are refused with RuntimeError.
+#pragma once
+
+#include "code.hpp"
+#include "extras.hpp"
+
+#include <lathwork/index.h>
+
+#include <utility>
+#include <vector>
+
+namespace lathpy {
+
+using Word = uint64_t;
+enum class Tag { object = 0, bucket = 1, small = 2, level = 3 };
+inline constexpr Word no_value = 2; // the integer 0
+
+// Sorts by code; equal ones stay in order. Digit by digit, from the lowest on.
+void sort_by_code(std::vector<lath_item>& items);
+
+struct Item { // owned references
+    PyObject *sort, *key,
+        *value; // sort is NULL if the key orders itself; value is NULL in sets and lists
+    PyObject* order() const { return sort ? sort : key; }
+};
+
+struct Bucket {
+    size_t used, room;
+    Item items[];
+};
+
+// Room for more items; moves the bucket. NULL makes one.
+Bucket* grow(Bucket* bucket, size_t room);
+
+// A bucket with more items, not all equal, becomes a level (text) or makes the container one of
+// doubles (integers).
+inline constexpr size_t nest_at = 256;
+
+struct Level {
+    explicit Level(size_t depth);
+    ~Level() { close(nullptr, nullptr); }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+    // Calls each for every word and frees the index.
+    void close(lath_item_fn each, void* arg);
+
+    bool open = false;
+    lath_index index;
+    Extras extras;
+    uint64_t count = 0;
+    size_t depth;
+};
+
+inline Tag tag_of(Word word) { return static_cast<Tag>(word & 3); }
+template <class T>
+Word word_of(T* block, Tag tag) {
+    return reinterpret_cast<Word>(block) | static_cast<Word>(tag);
+}
+inline Bucket* bucket_of(Word word) { return reinterpret_cast<Bucket*>(word - 1); }
+inline Level* level_of(Word word) { return reinterpret_cast<Level*>(word - 3); }
+inline PyObject* object_of(Word word) { return reinterpret_cast<PyObject*>(word); }
+
+// Whether the number can be in a word; it takes 62 bits.
+inline bool is_small(int64_t number) { return number >= -(1ll << 61) && number < 1ll << 61; }
+inline Word small_word(int64_t number) { return static_cast<uint64_t>(number) << 2 | 2; }
+inline int64_t small_of(Word word) { return static_cast<int64_t>(word) >> 2; }
+
+// Whether comparing the object with its like runs no code of the caller's.
+inline bool is_plain(PyObject* object) {
+    return PyLong_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyBytes_CheckExact(object);
+}
+
+// Takes a reference if the word is that of an object.
+Word pack(PyObject* value);
+// Returns a new reference to a value's object.
+PyObject* unpack(Word word);
+
+// How many references an item holds.
+inline unsigned references(const Item& item) {
+    return 1u + (item.sort != nullptr) + (item.value != nullptr);
+}
+
+// Where an item is: in its level, which is below those of `above`. `at` counts within a bucket.
+struct Path {
+    std::vector<std::pair<Level*, uint64_t>> above;
+    Level* level = nullptr;
+    uint64_t code = 0;
+    Word word = 0;
+    size_t at = 0;
+};
+
+class Sorted {
+public:
+    enum class Present { keep, replace };
+
+    // values: items have values. twins: equal keys may be there more than once. key: a function or
+    // None.
+    Sorted(bool values, bool twins, nb::object key);
+    ~Sorted();
+    Sorted(const Sorted&) = delete;
+    Sorted& operator=(const Sorted&) = delete;
+
+    uint64_t size() const { return root->count; }
+    nb::object sort_of(nb::handle key) const; // key(key), or key itself
+    nb::object key_function() const { return nb::borrow(key_fn); }
+
+    // Find the first item that equals key. Returns whether there is one. change: for a call that
+    // then changes the item.
+    bool find(PyObject* key, Path* path, bool change = false);
+    // Find the item of this rank, which must be below size().
+    void select(uint64_t rank, Path* path);
+    // The number of items that sort before `sort`, or also those that sort equal (right).
+    uint64_t rank(PyObject* sort, bool right);
+    uint64_t rank_of(const Path& path);
+
+    nb::object key_at(const Path& path);
+    nb::object value_at(const Path& path); // value must be there
+
+    // Adds an item, without twins only if the key is not there. Returns whether it did; if not,
+    // *there (may be NULL) is the value that is there, which `replace` then replaces.
+    bool add(nb::handle key, PyObject* value, Present present, nb::object* there);
+    // Change the item's value / take the item out: the caller has called writing() before it
+    // searched.
+    void set_value(const Path& path, PyObject* value);
+    void take(Path path);
+    void clear();
+    // Fills an empty container from pairs of exact codes of `kind` and words, in any order, whose
+    // references are taken over. Of equal codes the last one counts, or without values one.
+    void load(Kind with, std::vector<lath_item>& items);
+
+    // The same with texts or bytes of exact types.
+    void load_texts(Kind with, std::vector<Item>& items);
+
+    int traverse(visitproc visit, void* arg);
+    // Throws RuntimeError with what is wrong.
+    void verify();
+
+    // Before each change: waits for a batch that writes; other threads may run meanwhile. quiet:
+    // also for those that read. Throw RuntimeError within a comparison.
+    void writing();
+    void quiet();
+    void release(PyObject* object); // last thing a call does
+    void release(const Item& item);
+    // Accepts the first key's kind, or becomes a container of objects.
+    void admit(PyObject* sort);
+
+    // State that batches and iterators use.
+    Kind kind = Kind::none;
+    const bool values, twins;
+    const bool plain; // no key function: codes may be exact
+    Level* root;
+    uint64_t version = 0; // counts changes of the set of items
+    uint64_t replaced = 0; // and of values
+    uint64_t held = 0; // references
+    unsigned readers = 0; // batches that read
+    bool batch = false; // one that writes
+
+    class Exclusive;
+
+private:
+    friend class Reading;
+
+    bool less(PyObject* a, PyObject* b);
+    bool equal(PyObject* a, PyObject* b);
+    size_t bisect(const Bucket* bucket, PyObject* sort, bool right);
+    Code descend(PyObject* sort, Path* path, bool* there);
+    void count(const Path& path, int64_t by, bool twin);
+    void set_word(const Path& path, Word word);
+    void add_first(const Path& path, bool exact, const Item& item);
+    size_t widen(Path* path);
+    bool twin_of(const Path& path, PyObject* key, PyObject* sort, size_t* at);
+    void add_twin(Path* path, size_t at, const Item& item);
+    void relieve(const Path& path);
+    void nest(const Path& path);
+    Level* build(size_t depth, const Item* items, size_t n, std::vector<PyObject*>* gone);
+    Word build_word(uint64_t code, size_t depth, Item* items, size_t* n,
+                    std::vector<PyObject*>* gone);
+    void become(Kind next);
+    void append(const Item& item);
+    void end(Level* level, std::vector<PyObject*>* gone);
+    nb::object order_at(const Path& path);
+    void verify_level(Level* level, uint64_t* references);
+
+    nb::object key_fn;
+    unsigned comparing = 0;
+    std::vector<PyObject*> limbo; // references to be released after the batches that read
+};
+
+// A batch that changes the container: waits for others; its end lets waiting threads go on.
+class Sorted::Exclusive {
+public:
+    explicit Exclusive(Sorted& sorted);
+    ~Exclusive();
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+
+private:
+    Sorted& sorted;
+};
+
+// While it exists nothing that the container holds is released.
+class Reading {
+public:
+    explicit Reading(Sorted& sorted);
+    ~Reading();
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+private:
+    Sorted& sorted;
+};
+
+} // namespace lathpy

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Filling an empty container, level by level, without an insert per item.
+#include "sorted.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace lathpy {
+
+namespace {
+
+// Frees the buckets and levels of words, but not what their items refer to.
+void free_words(const std::vector<lath_item>& words) {
+    auto each = [](void*, const lath_item* item) { free_words({*item}); };
+
+    for (const lath_item& item : words) {
+        if (tag_of(item.value) == Tag::bucket)
+            std::free(bucket_of(item.value));
+        if (tag_of(item.value) == Tag::level) {
+            level_of(item.value)->close(each, nullptr);
+            delete level_of(item.value);
+        }
+    }
+}
+
+bool before(const Item& a, const Item& b) {
+    if (PyUnicode_CheckExact(a.order()))
+        return PyUnicode_Compare(a.order(), b.order()) < 0;
+    return PyObject_RichCompareBool(a.order(), b.order(), Py_LT) == 1;
+}
+
+} // namespace
+
+Bucket* grow(Bucket* bucket, size_t room) {
+    auto* grown = static_cast<Bucket*>(std::realloc(bucket, sizeof(Bucket) + room * sizeof(Item)));
+
+    if (!grown)
+        throw std::bad_alloc();
+    if (!bucket)
+        grown->used = 0;
+    grown->room = room;
+    return grown;
+}
+
+void sort_by_code(std::vector<lath_item>& items) {
+    constexpr unsigned bits = 11, digits = (64 + bits - 1) / bits;
+    std::vector<std::array<size_t, 1u << bits>> counts(digits);
+    std::vector<lath_item> other(items.size());
+
+    for (const lath_item& item : items)
+        for (unsigned digit = 0; digit < digits; digit++)
+            counts[digit][item.key >> digit * bits & ((1u << bits) - 1)]++;
+    for (unsigned digit = 0; digit < digits; digit++) {
+        auto place = [=](uint64_t key) { return key >> digit * bits & ((1u << bits) - 1); };
+        if (items.empty() || counts[digit][place(items[0].key)] == items.size())
+            continue; // all have the same digit
+        size_t sum = 0;
+        for (size_t& count : counts[digit])
+            sum += std::exchange(count, sum);
+        for (const lath_item& item : items)
+            other[counts[digit][place(item.key)]++] = item;
+        items.swap(other);
+    }
+}
+
+void Sorted::load(Kind with, std::vector<lath_item>& items) {
+    sort_by_code(items);
+    std::vector<lath_item> again; // codes that are there already
+    size_t used = 0;
+    for (const lath_item& item : items) {
+        if (used && items[used - 1].key == item.key) {
+            again.push_back(items[used - 1]);
+            items[used - 1] = item;
+        } else {
+            items[used++] = item;
+        }
+    }
+    items.resize(used);
+    if (lath_index_load_sorted(&root->index, used, items.data(), nullptr))
+        throw std::bad_alloc();
+    kind = with;
+    root->count = used;
+    version++;
+    for (const lath_item& item : items)
+        held += tag_of(item.value) == Tag::object;
+    for (const lath_item& item : again) {
+        if (tag_of(item.value) == Tag::object)
+            release(object_of(item.value));
+        if (twins)
+            add(decode(kind, item.key), nullptr, Present::keep, nullptr);
+    }
+}
+
+// The word of *n > 0 items of one code. Of equal keys that must not be there twice one stays, with
+// the last value: *n is then less. What is not kept is added to *gone.
+Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
+                        std::vector<PyObject*>* gone) {
+    bool whole = (code & 0xff) <= level_bytes; // all keys are equal
+
+    if (!whole)
+        std::stable_sort(items, items + *n, before);
+    if (!twins && plain) {
+        size_t used = 0;
+        for (size_t i = 1; i < *n; i++) {
+            if (before(items[used], items[i])) {
+                items[++used] = items[i];
+                continue;
+            }
+            gone->push_back(items[i].key);
+            if (values)
+                gone->push_back(std::exchange(items[used].value, items[i].value));
+        }
+        *n = used + 1;
+    }
+    if (*n == 1 && whole && depth == 0 && plain) {
+        Word word = values ? pack(items->value) : no_value;
+        gone->push_back(items->key);
+        if (tag_of(word) == Tag::object)
+            Py_DECREF(items->value); // the word has the item's reference
+        else if (values)
+            gone->push_back(items->value);
+        return word;
+    }
+    if (*n > nest_at && before(items[0], items[*n - 1]))
+        return word_of(build(depth + level_bytes, items, *n, gone), Tag::level);
+    Bucket* bucket = grow(nullptr, *n);
+    std::memcpy(bucket->items, items, *n * sizeof(Item));
+    bucket->used = *n;
+    return word_of(bucket, Tag::bucket);
+}
+
+// A level of texts, in any order. It takes their references over, but those in *gone; none if it
+// throws std::bad_alloc.
+Level* Sorted::build(size_t depth, const Item* items, size_t n, std::vector<PyObject*>* gone) {
+    std::vector<lath_item> order, words;
+    std::vector<Item> sorted;
+    Level* level = new Level(depth);
+
+    try {
+        order.reserve(n);
+        sorted.reserve(n);
+        for (size_t i = 0; i < n; i++)
+            order.push_back({encode(kind, items[i].order(), depth).code, 1, i});
+        sort_by_code(order);
+        for (const lath_item& item : order)
+            sorted.push_back(items[item.value]);
+        for (size_t i = 0, next; i < n; i = next) {
+            for (next = i + 1; next < n && order[next].key == order[i].key; next++)
+                ;
+            size_t here = next - i;
+            words.push_back({order[i].key, 1, no_value});
+            words.back().value = build_word(order[i].key, depth, &sorted[i], &here, gone);
+            level->extras.add(order[i].key, static_cast<int64_t>(here) - 1);
+            level->count += here;
+        }
+        if (lath_index_load_sorted(&level->index, words.size(), words.data(), nullptr))
+            throw std::bad_alloc();
+    } catch (...) {
+        free_words(words);
+        delete level;
+        throw;
+    }
+    return level;
+}
+
+void Sorted::load_texts(Kind with, std::vector<Item>& items) {
+    std::vector<PyObject*> gone;
+    uint64_t taken = 0;
+
+    gone.reserve(2 * items.size());
+    kind = with;
+    Level* level = build(0, items.data(), items.size(), &gone);
+    delete std::exchange(root, level);
+    version++;
+    for (const Item& item : items)
+        taken += references(item);
+    items.clear();
+    held = taken - gone.size();
+    for (PyObject* object : gone)
+        release(object);
+}
+
+} // namespace lathpy

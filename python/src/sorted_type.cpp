@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The types Map and Sequence of lathwork._core. What is called most often is in type slots, with a
+// short way for int keys.
+#include "sorted_type.hpp"
+#include "modules.hpp"
+#include "walk.hpp"
+
+#include <cerrno>
+
+namespace lathpy {
+
+namespace {
+
+enum class What { keys, values, items };
+
+// An iterator of Python's. It holds the container, so that this outlives it.
+struct Iterator {
+    nb::object owner;
+    Walk walk;
+    What what;
+};
+
+nb::object pair_of(nb::object key, nb::object value) {
+    return nb::make_tuple(std::move(key), std::move(value));
+}
+
+nb::object shown(const Walk& walk, What what) {
+    if (what == What::items)
+        return pair_of(walk.key(), walk.value());
+    return what == What::keys ? walk.key() : walk.value();
+}
+
+PyObject* iterator_next(PyObject* self) {
+    return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+        auto& iterator = *nb::inst_ptr<Iterator>(self);
+        return iterator.walk.next() ? shown(iterator.walk, iterator.what).release().ptr() : nullptr;
+    });
+}
+
+PyObject* iterator_self(PyObject* self) {
+    Py_INCREF(self);
+    return self;
+}
+
+int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self))
+        Py_VISIT(nb::inst_ptr<Iterator>(self)->owner.ptr());
+    return 0;
+}
+
+PyType_Slot iterator_slots[] = {
+    {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
+    {Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
+    {Py_tp_traverse, reinterpret_cast<void*>(iterator_traverse)},
+    {0, nullptr},
+};
+
+nb::object walk_from(nb::handle owner, uint64_t from, uint64_t count, bool backward, What what) {
+    auto& sorted = self_of<Sorted>(owner.ptr());
+    return nb::cast(Iterator{nb::borrow(owner), Walk(sorted, from, count, backward), what});
+}
+
+// ---- slots of both types ----
+
+int sorted_traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<Sorted>(self)->traverse(visit, arg) : 0;
+}
+
+int sorted_clear(PyObject* self) {
+    return guarded(0, [&] {
+        if (nb::inst_ready(self))
+            nb::inst_ptr<Sorted>(self)->clear();
+        return 0;
+    });
+}
+
+Py_ssize_t sorted_length(PyObject* self) {
+    return guarded(static_cast<Py_ssize_t>(-1),
+                   [&] { return static_cast<Py_ssize_t>(self_of<Sorted>(self).size()); });
+}
+
+// The code of an int key of a container whose codes are exact for it.
+bool plain_code(const Sorted& sorted, PyObject* key, uint64_t* code) {
+    int over = 0;
+
+    if (sorted.kind != Kind::integer || !sorted.plain || !PyLong_CheckExact(key))
+        return false;
+    *code = integer_code(PyLong_AsLongLongAndOverflow(key, &over));
+    return !over;
+}
+
+int sorted_contains(PyObject* self, PyObject* key) {
+    return guarded(-1, [&]() -> int {
+        auto& sorted = self_of<Sorted>(self);
+        uint64_t code;
+        Word word;
+        if (plain_code(sorted, key, &code)) {
+            if (!lath_index_get(&sorted.root->index, code, &word))
+                return 0;
+            if (tag_of(word) != Tag::bucket)
+                return 1;
+        }
+        Path path;
+        return sorted.find(key, &path);
+    });
+}
+
+PyObject* sorted_iter(PyObject* self) {
+    return guarded(static_cast<PyObject*>(nullptr), [&] {
+        return walk_from(self, 0, self_of<Sorted>(self).size(), false, What::keys).release().ptr();
+    });
+}
+
+// ---- Map ----
+
+PyObject* missing(PyObject* self, PyObject* key) {
+    if (PyObject_Hash(key) == -1)
+        throw nb::python_error();
+    nb::object function = nb::getattr(nb::handle(self), "__missing__", nb::none());
+    if (function.is_none())
+        raise_key(key);
+    return function(nb::handle(key)).release().ptr();
+}
+
+PyObject* map_get(PyObject* self, PyObject* key) {
+    return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+        auto& map = self_of<Sorted>(self);
+        uint64_t code;
+        Word word;
+        if (plain_code(map, key, &code)) {
+            if (!lath_index_get(&map.root->index, code, &word))
+                return missing(self, key);
+            if (tag_of(word) != Tag::bucket)
+                return unpack(word);
+        }
+        Path path;
+        if (!map.find(key, &path))
+            return missing(self, key);
+        return map.value_at(path).release().ptr();
+    });
+}
+
+void put(Sorted& sorted, PyObject* key, PyObject* value) {
+    uint64_t code;
+
+    sorted.writing();
+    if (sorted.size() && plain_code(sorted, key, &code)) {
+        lath_item item = {code, 1, value ? pack(value) : no_value}, there;
+        int ret = lath_index_insert_item(&sorted.root->index, &item, &there);
+        if (ret == 0) {
+            sorted.held += tag_of(item.value) == Tag::object;
+            sorted.root->count++;
+            sorted.version++;
+            return;
+        }
+        if (tag_of(item.value) == Tag::object)
+            Py_DECREF(value); // the caller has another reference
+        if (ret != -EEXIST)
+            throw std::bad_alloc();
+    }
+    sorted.add(key, value, Sorted::Present::replace, nullptr);
+}
+
+void map_erase(Sorted& map, PyObject* key) {
+    Path path;
+
+    if (!map.find(key, &path, true)) {
+        if (PyObject_Hash(key) == -1)
+            throw nb::python_error();
+        raise_key(key);
+    }
+    map.take(std::move(path));
+}
+
+int map_set(PyObject* self, PyObject* key, PyObject* value) {
+    return guarded(-1, [&] {
+        auto& map = self_of<Sorted>(self);
+        if (value)
+            put(map, key, value);
+        else
+            map_erase(map, key);
+        return 0;
+    });
+}
+
+PyType_Slot map_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(sorted_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(sorted_clear)},
+    {Py_tp_iter, reinterpret_cast<void*>(sorted_iter)},
+    {Py_mp_length, reinterpret_cast<void*>(sorted_length)},
+    {Py_sq_contains, reinterpret_cast<void*>(sorted_contains)},
+    {Py_mp_subscript, reinterpret_cast<void*>(map_get)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(map_set)},
+    {0, nullptr},
+};
+
+// ---- Sequence ----
+
+struct Slice {
+    Py_ssize_t start, step, count;
+};
+
+Slice slice_of(const Sorted& sorted, PyObject* index) {
+    Slice slice;
+    Py_ssize_t stop;
+
+    if (PySlice_Unpack(index, &slice.start, &stop, &slice.step))
+        throw nb::python_error();
+    slice.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(sorted.size()), &slice.start, &stop,
+                                        slice.step);
+    return slice;
+}
+
+int64_t number_of(PyObject* index) {
+    Py_ssize_t number = PyNumber_AsSsize_t(index, PyExc_IndexError);
+
+    if (number == -1 && PyErr_Occurred())
+        throw nb::python_error();
+    return number;
+}
+
+// The keys, values or items of a slice.
+nb::list slice_list(Sorted& sorted, PyObject* index, What what) {
+    Slice slice = slice_of(sorted, index);
+    nb::list list;
+
+    if (slice.count == 0)
+        return list;
+    auto step = static_cast<uint64_t>(slice.step < 0 ? -slice.step : slice.step);
+    uint64_t count = static_cast<uint64_t>(slice.count - 1) * step + 1, at = 0;
+    for (Walk walk(sorted, static_cast<uint64_t>(slice.start), count, slice.step < 0); walk.next();
+         at++)
+        if (at % step == 0)
+            list.append(shown(walk, what));
+    return list;
+}
+
+nb::object sorted_at(Sorted& sorted, PyObject* index, What what) {
+    Path path;
+
+    if (PySlice_Check(index))
+        return slice_list(sorted, index, what);
+    sorted.select(position(sorted, number_of(index), "list index out of range"), &path);
+    if (what == What::items)
+        return pair_of(sorted.key_at(path), sorted.value_at(path));
+    return what == What::keys ? sorted.key_at(path) : sorted.value_at(path);
+}
+
+void erase_at(Sorted& sorted, PyObject* index) {
+    sorted.writing();
+    if (!PySlice_Check(index)) {
+        Path path;
+        sorted.select(position(sorted, number_of(index), "list index out of range"), &path);
+        sorted.take(std::move(path));
+        return;
+    }
+    Slice slice = slice_of(sorted, index);
+    if (slice.count && static_cast<uint64_t>(slice.count) == sorted.size()) {
+        sorted.clear();
+        return;
+    }
+    if (slice.step > 0) // from the highest position on
+        slice = {slice.start + (slice.count - 1) * slice.step, -slice.step, slice.count};
+    for (; slice.count-- > 0; slice.start += slice.step) {
+        Path path;
+        sorted.writing();
+        sorted.select(static_cast<uint64_t>(slice.start), &path);
+        sorted.take(std::move(path));
+    }
+}
+
+PyObject* sequence_get(PyObject* self, PyObject* index) {
+    return guarded(static_cast<PyObject*>(nullptr), [&] {
+        return sorted_at(self_of<Sorted>(self), index, What::keys).release().ptr();
+    });
+}
+
+int sequence_set(PyObject* self, PyObject* index, PyObject* value) {
+    return guarded(-1, [&] {
+        if (value)
+            raise(PyExc_NotImplementedError, "use ``del sl[index]`` and ``sl.add(value)`` instead");
+        erase_at(self_of<Sorted>(self), index);
+        return 0;
+    });
+}
+
+PyType_Slot sequence_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(sorted_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(sorted_clear)},
+    {Py_tp_iter, reinterpret_cast<void*>(sorted_iter)},
+    {Py_mp_length, reinterpret_cast<void*>(sorted_length)},
+    {Py_sq_contains, reinterpret_cast<void*>(sorted_contains)},
+    {Py_mp_subscript, reinterpret_cast<void*>(sequence_get)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(sequence_set)},
+    {0, nullptr},
+};
+
+// ---- many at once, from Python's iterables ----
+
+// Collects what can be added in one go: exact codes of one kind, texts for an empty container, or
+// objects, which are sorted first. From the first key on that does not fit, keys are added one by
+// one.
+class Gather {
+public:
+    explicit Gather(Sorted& sorted) : sorted(sorted) {}
+    ~Gather() {
+        for (const lath_item& item : items)
+            if (tag_of(item.value) == Tag::object)
+                Py_DECREF(object_of(item.value));
+        for (const Item& text : texts) {
+            Py_DECREF(text.key);
+            Py_XDECREF(text.value);
+        }
+    }
+    Gather(const Gather&) = delete;
+    Gather& operator=(const Gather&) = delete;
+
+    void add(nb::handle key, PyObject* value) {
+        if (mode == Mode::none)
+            begin(key);
+        if (mode == Mode::objects) {
+            objects.append(nb::make_tuple(key, value ? nb::borrow(value) : nb::none()));
+            return;
+        }
+        if ((mode == Mode::texts && add_text(key.ptr(), value)) ||
+            (mode == Mode::codes && add_code(key.ptr(), value)))
+            return;
+        flush();
+        mode = Mode::single;
+        sorted.add(key, value, Sorted::Present::replace, nullptr);
+    }
+
+    void flush() {
+        std::vector<lath_item> some;
+
+        some.swap(items);
+        if (!some.empty())
+            add_words(sorted, kind, some);
+        if (!texts.empty())
+            flush_texts();
+        if (mode == Mode::objects)
+            flush_objects();
+    }
+
+private:
+    enum class Mode { none, codes, texts, objects, single };
+
+    void begin(nb::handle key) {
+        kind = sorted.size() ? sorted.kind : kind_of(sorted.sort_of(key).ptr());
+        if (kind == Kind::object)
+            mode = Mode::objects;
+        else if (!sorted.plain)
+            mode = Mode::single;
+        else if (kind == Kind::integer || kind == Kind::real || sorted.size())
+            mode = Mode::codes;
+        else
+            mode = Mode::texts;
+    }
+
+    bool add_code(PyObject* key, PyObject* value) {
+        if (!encodable(kind, key))
+            return false;
+        Code code = encode(kind, key, 0);
+        if (code.exact)
+            items.push_back({code.code, 1, value ? pack(value) : no_value});
+        return code.exact;
+    }
+
+    bool add_text(PyObject* key, PyObject* value) {
+        if (kind == Kind::text ? !PyUnicode_CheckExact(key) : !PyBytes_CheckExact(key))
+            return false;
+        encode(kind, key, 0); // throws if it has no code
+        texts.push_back({nullptr, key, value});
+        Py_INCREF(key);
+        Py_XINCREF(value);
+        return true;
+    }
+
+    void flush_texts() {
+        sorted.quiet();
+        if (sorted.size() == 0)
+            sorted.load_texts(kind, texts);
+        for (const Item& item : texts)
+            sorted.add(item.key, item.value, Sorted::Present::replace, nullptr);
+    }
+
+    // Adds the objects in their order: each goes to the end. If they are many, all items are added
+    // anew.
+    void flush_objects() {
+        nb::list all;
+        bool anew = sorted.size() && nb::len(objects) * 4 >= sorted.size();
+
+        if (anew)
+            for (Walk walk(sorted, 0, sorted.size(), false); walk.next();)
+                all.append(nb::make_tuple(walk.key(), sorted.values ? walk.value() : nb::none()));
+        all.extend(objects);
+        all.attr("sort")(nb::arg("key") = nb::cpp_function(
+                             [this](nb::tuple pair) { return sorted.sort_of(pair[0]); }));
+        if (anew)
+            sorted.clear();
+        for (nb::handle pair : all) {
+            nb::object value = nb::borrow(PyTuple_GetItem(pair.ptr(), 1));
+            sorted.add(PyTuple_GetItem(pair.ptr(), 0), sorted.values ? value.ptr() : nullptr,
+                       Sorted::Present::replace, nullptr);
+        }
+    }
+
+    Sorted& sorted;
+    Mode mode = Mode::none;
+    Kind kind = Kind::none;
+    std::vector<lath_item> items;
+    std::vector<Item> texts;
+    nb::list objects;
+};
+
+void sequence_update(Sequence& sequence, nb::handle iterable) {
+    Gather gather(sequence);
+
+    for (nb::handle key : iterable)
+        gather.add(key, nullptr);
+    gather.flush();
+}
+
+void map_update(Map& map, nb::handle pairs) {
+    Gather gather(map);
+
+    if (PyDict_CheckExact(pairs.ptr())) {
+        nb::object copy = nb::borrow(pairs);
+        PyObject *key, *value;
+        for (Py_ssize_t at = 0; PyDict_Next(copy.ptr(), &at, &key, &value);)
+            gather.add(nb::borrow(key), nb::borrow(value).ptr());
+    } else {
+        for (nb::handle pair : pairs) {
+            nb::object tuple = PyTuple_Check(pair.ptr()) ? nb::borrow(pair)
+                                                         : nb::steal(PySequence_Tuple(pair.ptr()));
+            if (!tuple.is_valid())
+                throw nb::python_error();
+            if (PyTuple_Size(tuple.ptr()) != 2)
+                raise(PyExc_ValueError, "an element of the update is not a pair");
+            gather.add(nb::handle(PyTuple_GetItem(tuple.ptr(), 0)),
+                       PyTuple_GetItem(tuple.ptr(), 1));
+        }
+    }
+    gather.flush();
+}
+
+// ---- methods ----
+
+nb::object map_pop(Map& map, nb::handle key, nb::handle missing_value, bool must) {
+    Path path;
+
+    if (!map.find(key.ptr(), &path, true)) {
+        if (must)
+            raise_key(key.ptr());
+        return nb::borrow(missing_value);
+    }
+    nb::object value = map.value_at(path);
+    map.take(std::move(path));
+    return value;
+}
+
+nb::object map_setdefault(Map& map, nb::handle key, nb::object value) {
+    nb::object there = value;
+
+    map.add(key, value.ptr(), Sorted::Present::keep, &there);
+    return there;
+}
+
+bool sequence_discard(Sequence& sequence, nb::handle key) {
+    Path path;
+
+    if (!sequence.find(key.ptr(), &path, true))
+        return false;
+    sequence.take(std::move(path));
+    return true;
+}
+
+int64_t index_of(Sorted& sorted, nb::handle key) {
+    Path path;
+
+    return sorted.find(key.ptr(), &path) ? static_cast<int64_t>(sorted.rank_of(path)) : -1;
+}
+
+// Takes the item at a position out. Returns its key, or the pair.
+nb::object take_at(Sorted& sorted, int64_t index) {
+    Path path;
+
+    sorted.writing();
+    sorted.select(position(sorted, index, "pop index out of range"), &path);
+    nb::object found = sorted.key_at(path);
+    if (sorted.values)
+        found = pair_of(std::move(found), sorted.value_at(path));
+    sorted.take(std::move(path));
+    return found;
+}
+
+} // namespace
+
+uint64_t position(const Sorted& sorted, int64_t index, const char* text) {
+    auto size = static_cast<int64_t>(sorted.size());
+
+    if (index < 0)
+        index += size;
+    if (index < 0 || index >= size)
+        raise(PyExc_IndexError, text);
+    return static_cast<uint64_t>(index);
+}
+
+void bind_sorted(nb::module_& module) {
+    const auto any = nb::arg().none(); // None is a key like others
+
+    nb::enum_<What>(module, "What")
+        .value("keys", What::keys)
+        .value("values", What::values)
+        .value("items", What::items);
+    nb::class_<Iterator>(module, "Iterator", nb::type_slots(iterator_slots))
+        .def("__length_hint__", [](const Iterator& self) { return self.walk.left(); });
+
+    nb::class_<Sorted>(module, "Sorted")
+        .def("clear", &Sorted::clear, "Remove everything. O(n)")
+        .def("_key_function", &Sorted::key_function)
+        .def(
+            "_rank",
+            [](Sorted& self, nb::handle sort, bool right) { return self.rank(sort.ptr(), right); },
+            any, nb::arg())
+        .def("_sort_of", &Sorted::sort_of, any)
+        .def("_index_of", index_of, any)
+        .def("_take_at", take_at)
+        .def("_erase_at", [](Sorted& self, nb::handle index) { erase_at(self, index.ptr()); })
+        .def("_at", [](Sorted& self, nb::handle index,
+                       What what) { return sorted_at(self, index.ptr(), what); })
+        .def("_walk", walk_from)
+        .def("_verify", &Sorted::verify);
+    nb::class_<Map, Sorted> map(module, "Map", nb::type_slots(map_slots),
+                                nb::is_weak_referenceable());
+    map.def(nb::init<nb::object>(), nb::arg().none())
+        .def(
+            "get",
+            [](Map& self, nb::handle key, nb::object missing_value) {
+                Path path;
+                return self.find(key.ptr(), &path) ? self.value_at(path) : missing_value;
+            },
+            nb::arg("key").none(), nb::arg("default").none() = nb::none(),
+            "The value of key, or default. O(log n)")
+        .def("_pop", map_pop, any, any, nb::arg())
+        .def("setdefault", map_setdefault, nb::arg("key").none(),
+             nb::arg("default").none() = nb::none(),
+             "The value of key, which is set to default if there is none. O(log n)")
+        .def("_update", map_update);
+    nb::class_<Sequence, Sorted> sequence(module, "Sequence", nb::type_slots(sequence_slots),
+                                          nb::is_weak_referenceable());
+    sequence.def(nb::init<bool, nb::object>(), nb::arg(), nb::arg().none())
+        .def(
+            "add", [](Sequence& self, nb::handle key) { put(self, key.ptr(), nullptr); },
+            nb::arg("value").none(), "Add a value. O(log n)")
+        .def("_discard", sequence_discard, any)
+        .def("_update", sequence_update);
+    bind_batches(map, sequence);
+}
+
+} // namespace lathpy

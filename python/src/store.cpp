@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What Store is built on: lathwork/store.h. Keys are bytes, or numbers below 2^64. A call that may
+// wait, for a file or for other processes, releases the GIL.
+#include "code.hpp"
+#include "modules.hpp"
+
+#include <lathwork/store.h>
+
+#include <nanobind/stl/string.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lathpy {
+
+namespace {
+
+// What a buffer of Python's holds, for the time of a call.
+class Bytes {
+public:
+    explicit Bytes(nb::handle object) {
+        if (PyUnicode_Check(object.ptr())) {
+            Py_ssize_t length;
+            data = PyUnicode_AsUTF8AndSize(object.ptr(), &length);
+            if (!data)
+                throw nb::python_error();
+            size = static_cast<size_t>(length);
+            return;
+        }
+        copy = nb::borrow(object);
+        if (!PyBytes_Check(object.ptr()))
+            copy = PyObject_HasAttrString(object.ptr(), "__index__")
+                       ? throw nb::type_error("bytes or str expected, not a number")
+                       : nb::steal(PyBytes_FromObject(object.ptr()));
+        if (!copy.is_valid())
+            throw nb::python_error();
+        char* start;
+        Py_ssize_t length;
+        if (PyBytes_AsStringAndSize(copy.ptr(), &start, &length))
+            throw nb::python_error();
+        data = start;
+        size = static_cast<size_t>(length);
+    }
+
+    const char* data;
+    size_t size;
+
+private:
+    nb::object copy;
+};
+
+class Store;
+
+// A key of either kind.
+class Key {
+public:
+    Key(const Store& store, nb::handle object);
+
+    lath_store_key key;
+
+private:
+    std::vector<Bytes> bytes; // one or none
+};
+
+class Store {
+public:
+    Store(const std::string& spec, bool numbers, uint64_t limit, unsigned flags, bool small_pages);
+    ~Store() {
+        if (store)
+            lath_store_close(store);
+    }
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    // Runs f(store), without the GIL if it may wait.
+    template <class Call>
+    auto run(bool waits, Call f) {
+        lath_store* open = opened();
+        if (!waits && !shared)
+            return f(open);
+        Active guard(*this);
+        nb::gil_scoped_release others;
+        return f(open);
+    }
+
+    lath_store* opened() const {
+        if (!store)
+            raise(PyExc_ValueError, "the store is closed");
+        return store;
+    }
+
+    void close();
+    nb::object get(nb::handle key, nb::handle missing);
+    bool contains(nb::handle key);
+    void set(nb::handle key, nb::handle value);
+    bool add(nb::handle key, nb::handle value);
+    bool replace(nb::handle key, nb::handle value);
+    bool erase(nb::handle key);
+    bool cas(nb::handle key, nb::handle expected, nb::handle value);
+    int64_t incr(nb::handle key, int64_t by);
+    int64_t append(nb::handle key, nb::handle tail);
+    bool expire(nb::handle key, uint64_t when);
+    void set_many(nb::handle pairs);
+    nb::list page(nb::handle from, nb::handle to, nb::handle prefix, bool backward, size_t most);
+    int64_t count(nb::handle from, nb::handle to, nb::handle prefix);
+    nb::dict stats();
+    void save(const std::string& path, bool load);
+    void sync();
+
+    // Throws what an error means; key may be invalid.
+    static int64_t must(int64_t ret, nb::handle key = nb::handle());
+    [[noreturn]] static void fail(int64_t ret, const std::string& why);
+
+    const bool numbers;
+
+private:
+    struct Active {
+        explicit Active(Store& store) : store(store) { store.active++; }
+        ~Active() { store.active--; } // with the GIL: `others` has ended
+        Store& store;
+    };
+
+    lath_store* store = nullptr;
+    bool shared;
+    unsigned active = 0; // calls that run without the GIL
+};
+
+Key::Key(const Store& store, nb::handle object) {
+    if (store.numbers) {
+        uint64_t number = PyLong_Check(object.ptr()) ? PyLong_AsUnsignedLongLong(object.ptr()) : 0;
+        if (!PyLong_Check(object.ptr()))
+            raise(PyExc_TypeError, "the keys of this store are int");
+        if (number == ~0ull && PyErr_Occurred()) {
+            PyErr_Clear();
+            raise(PyExc_OverflowError, "keys are from 0 to 2**64 - 1");
+        }
+        key = lath_key_number(number);
+    } else {
+        bytes.emplace_back(object);
+        key = lath_key_bytes(bytes[0].data, bytes[0].size);
+    }
+}
+
+void Store::fail(int64_t ret, const std::string& why) {
+    PyObject* error =
+        Py_BuildValue("(is)", static_cast<int>(-ret),
+                      why.empty() ? std::strerror(static_cast<int>(-ret)) : why.c_str());
+    if (error) {
+        PyErr_SetObject(PyExc_OSError, error);
+        Py_DECREF(error);
+    }
+    throw nb::python_error();
+}
+
+int64_t Store::must(int64_t ret, nb::handle key) {
+    if (ret >= 0)
+        return ret;
+    switch (-ret) {
+    case ENOMEM:
+        throw std::bad_alloc();
+    case ENOENT:
+        PyErr_SetObject(PyExc_KeyError, key.ptr());
+        throw nb::python_error();
+    case E2BIG:
+        raise(PyExc_ValueError, "a key has at most 65535 bytes");
+    case EINVAL:
+        raise(PyExc_ValueError, "not a number, or a key of another kind");
+    case ERANGE:
+        raise(PyExc_OverflowError, "the number does not fit in 64 bits");
+    default:
+        fail(ret, "");
+    }
+}
+
+Store::Store(const std::string& spec, bool numbers, uint64_t limit, unsigned flags,
+             bool small_pages)
+    : numbers(numbers), shared(spec.starts_with("shm:") || spec.starts_with("dev:")) {
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    char why[300] = "";
+    int ret;
+
+    options.keys = numbers ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
+    options.limit = limit;
+    options.flags = flags;
+    options.pages = small_pages ? LATH_PAGES_SMALL : LATH_PAGES_HUGE;
+    options.why = why;
+    options.why_size = sizeof(why);
+    {
+        nb::gil_scoped_release others;
+        ret = lath_store_open(&store, spec.c_str(), &options);
+    }
+    if (ret == -ENOMEM)
+        throw std::bad_alloc();
+    if (ret)
+        fail(ret, why);
+}
+
+void Store::close() {
+    lath_store* open = store;
+    int ret = 0;
+    std::string why;
+
+    store = nullptr;
+    while (active) {
+        nb::gil_scoped_release others;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    if (open) {
+        nb::gil_scoped_release others;
+        ret = lath_store_close(open);
+        why = lath_store_reason();
+    }
+    if (ret)
+        fail(ret, why);
+}
+
+// A read-side critical section: what a ref points to stays.
+struct Section {
+    explicit Section(lath_store* store) : store(store) { lath_store_read_begin(store); }
+    ~Section() { lath_store_read_end(store); }
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+    lath_store* store;
+};
+
+nb::object value_of(const lath_store_ref& ref) { return nb::bytes(ref.data, ref.size); }
+
+nb::object Store::get(nb::handle object, nb::handle missing) {
+    Key key(*this, object);
+    lath_store_ref ref;
+    Section section(opened());
+    int ret = run(false, [&](lath_store* open) { return lath_store_get_ref(open, key.key, &ref); });
+
+    if (ret == -ENOENT)
+        return nb::borrow(missing);
+    must(ret, object);
+    return value_of(ref);
+}
+
+bool Store::contains(nb::handle object) {
+    Key key(*this, object);
+    char none;
+    int64_t ret =
+        run(false, [&](lath_store* open) { return lath_store_get(open, key.key, &none, 0); });
+
+    return ret != -ENOENT && must(ret) >= 0;
+}
+
+void Store::set(nb::handle object, nb::handle given) {
+    Key key(*this, object);
+    Bytes value(given);
+
+    must(run(false, [&](lath_store* open) {
+        return lath_store_set(open, key.key, value.data, value.size);
+    }));
+}
+
+bool Store::add(nb::handle object, nb::handle given) {
+    Key key(*this, object);
+    Bytes value(given);
+    int ret = run(false, [&](lath_store* open) {
+        return lath_store_add(open, key.key, value.data, value.size);
+    });
+
+    return ret != -EEXIST && must(ret) == 0;
+}
+
+bool Store::replace(nb::handle object, nb::handle given) {
+    Key key(*this, object);
+    Bytes value(given);
+    int ret = run(false, [&](lath_store* open) {
+        return lath_store_replace(open, key.key, value.data, value.size);
+    });
+
+    return ret != -ENOENT && must(ret) == 0;
+}
+
+bool Store::erase(nb::handle object) {
+    Key key(*this, object);
+    int ret = run(false, [&](lath_store* open) { return lath_store_delete(open, key.key); });
+
+    return ret != -ENOENT && must(ret) == 0;
+}
+
+bool Store::cas(nb::handle object, nb::handle expected, nb::handle given) {
+    Key key(*this, object);
+    Bytes old(expected), value(given);
+    int ret = run(false, [&](lath_store* open) {
+        return lath_store_cas(open, key.key, old.data, old.size, value.data, value.size);
+    });
+
+    return ret != -EAGAIN && ret != -ENOENT && must(ret) == 0;
+}
+
+int64_t Store::incr(nb::handle object, int64_t by) {
+    Key key(*this, object);
+    int64_t now = 0;
+
+    must(run(false, [&](lath_store* open) { return lath_store_incr(open, key.key, by, &now); }));
+    return now;
+}
+
+int64_t Store::append(nb::handle object, nb::handle given) {
+    Key key(*this, object);
+    Bytes tail(given);
+
+    return must(run(false, [&](lath_store* open) {
+        return lath_store_append(open, key.key, tail.data, tail.size);
+    }));
+}
+
+bool Store::expire(nb::handle object, uint64_t when) {
+    Key key(*this, object);
+    int ret = run(false, [&](lath_store* open) { return lath_store_expire(open, key.key, when); });
+
+    return ret != -ENOENT && must(ret) == 0;
+}
+
+void Store::set_many(nb::handle pairs) {
+    std::vector<nb::object> tuples; // what the entries point into
+    std::vector<Key> keys;
+    std::vector<Bytes> values;
+    std::vector<lath_store_entry> entries;
+
+    for (nb::handle pair : pairs) {
+        tuples.push_back(nb::steal(PySequence_Tuple(pair.ptr())));
+        if (!tuples.back().is_valid())
+            throw nb::python_error();
+        if (PyTuple_Size(tuples.back().ptr()) != 2)
+            raise(PyExc_ValueError, "an element of the update is not a pair");
+        keys.emplace_back(*this, nb::handle(PyTuple_GetItem(tuples.back().ptr(), 0)));
+        values.emplace_back(nb::handle(PyTuple_GetItem(tuples.back().ptr(), 1)));
+        entries.push_back({keys.back().key, values.back().data, values.back().size, 0});
+    }
+    std::vector<int> results(entries.size());
+    run(true, [&](lath_store* open) {
+        return lath_store_mset(open, entries.size(), entries.data(), results.data());
+    });
+    for (int ret : results)
+        must(ret);
+}
+
+// The keys and values of at most `most` entries of a range.
+nb::list Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool backward,
+                     size_t most) {
+    std::vector<Key> keys;
+    lath_store_range range = {nullptr, nullptr, nullptr, backward};
+    lath_store_iter* iter;
+    nb::list list;
+
+    keys.reserve(3);
+    auto limit = [&](nb::handle object, const lath_store_key** where) {
+        if (!object.is_none()) {
+            keys.emplace_back(*this, object);
+            *where = &keys.back().key;
+        }
+    };
+    limit(from, &range.from);
+    limit(to, &range.to);
+    limit(prefix, &range.prefix);
+    must(lath_store_iter_begin(opened(), &range, &iter));
+    lath_store_key key;
+    lath_store_ref ref;
+    int ret = 0;
+    while (most-- && (ret = lath_store_iter_next(iter, &key, &ref)) == 1) {
+        nb::object shown = numbers ? nb::steal(PyLong_FromUnsignedLongLong(key.n))
+                                   : nb::object(nb::bytes(key.data, key.n));
+        list.append(nb::make_tuple(shown, value_of(ref)));
+    }
+    lath_store_iter_end(iter);
+    must(ret);
+    return list;
+}
+
+int64_t Store::count(nb::handle from, nb::handle to, nb::handle prefix) {
+    std::vector<Key> keys;
+    lath_store_range range = {nullptr, nullptr, nullptr, 0};
+
+    keys.reserve(3);
+    auto limit = [&](nb::handle object, const lath_store_key** where) {
+        if (!object.is_none()) {
+            keys.emplace_back(*this, object);
+            *where = &keys.back().key;
+        }
+    };
+    limit(from, &range.from);
+    limit(to, &range.to);
+    limit(prefix, &range.prefix);
+    return must(run(true, [&](lath_store* open) { return lath_store_count(open, &range); }));
+}
+
+nb::dict Store::stats() {
+    lath_store_stats stats;
+    nb::dict dict;
+
+    must(run(false, [&](lath_store* open) { return lath_store_get_stats(open, &stats); }));
+    dict["items"] = stats.items;
+    dict["committed"] = stats.committed;
+    dict["index_bytes"] = stats.index_bytes;
+    dict["record_bytes"] = stats.record_bytes;
+    dict["pending_bytes"] = stats.pending_bytes;
+    dict["free_bytes"] = stats.free_bytes;
+    dict["resident"] = stats.resident;
+    dict["huge"] = stats.huge;
+    dict["evicted"] = stats.evicted;
+    dict["expired"] = stats.expired;
+    return dict;
+}
+
+void Store::save(const std::string& path, bool load) {
+    std::string why;
+    int ret = run(true, [&](lath_store* open) {
+        int result = load ? lath_store_load(open, path.c_str(), nullptr, nullptr)
+                          : lath_store_save(open, path.c_str(), nullptr, nullptr);
+        why = lath_store_reason();
+        return result;
+    });
+
+    if (ret)
+        fail(ret, why);
+}
+
+void Store::sync() {
+    std::string why;
+    int ret = run(true, [&](lath_store* open) {
+        int result = lath_store_sync(open);
+        why = lath_store_reason();
+        return result;
+    });
+
+    if (ret)
+        fail(ret, why);
+}
+
+void remove_store(const std::string& spec) {
+    char why[300] = "";
+    int ret = lath_store_remove(spec.c_str(), why, sizeof(why));
+
+    if (ret)
+        Store::fail(ret, why);
+}
+
+} // namespace
+
+void bind_store(nb::module_& module) {
+    const auto any = nb::arg().none();
+
+    module.def("_remove_store", remove_store);
+    module.attr("_EVICT") = static_cast<unsigned>(LATH_STORE_EVICT);
+    module.attr("_READ_ONLY") = static_cast<unsigned>(LATH_STORE_READ_ONLY);
+    module.attr("_EXISTING") = static_cast<unsigned>(LATH_STORE_EXISTING);
+    nb::class_<Store>(module, "Store", nb::is_weak_referenceable())
+        .def(nb::init<const std::string&, bool, uint64_t, unsigned, bool>())
+        .def("close", &Store::close,
+             "Close the store; file: saves it first if it has changed. OSError of the save.")
+        .def("_get", &Store::get, nb::arg(), any)
+        .def("__contains__", &Store::contains)
+        .def("__setitem__", &Store::set)
+        .def("_erase", &Store::erase)
+        .def("add", &Store::add, nb::arg("key"), nb::arg("value"),
+             "Set the value if there is no such key. Returns whether it did.")
+        .def("replace", &Store::replace, nb::arg("key"), nb::arg("value"),
+             "Set the value if the key is there. Returns whether it did.")
+        .def("cas", &Store::cas, nb::arg("key"), nb::arg("expected"), nb::arg("value"),
+             "Set the value if it is the expected one. Returns whether it did. O(log n)")
+        .def("incr", &Store::incr, nb::arg("key"), nb::arg("by") = 1,
+             "Add to a value that is a decimal number, of an absent key 0, and return it. O(log n)")
+        .def("append", &Store::append, nb::arg("key"), nb::arg("tail"),
+             "Append bytes to the value. Returns its length.")
+        .def("_expire", &Store::expire)
+        .def("_set_many", &Store::set_many)
+        .def("_page", &Store::page, any, any, any, nb::arg(), nb::arg())
+        .def("_count", &Store::count, any, any, any)
+        .def("stats", &Store::stats, "Numbers of items and of bytes by use.")
+        .def("_save", &Store::save)
+        .def("sync", &Store::sync, "file: save the store if it has changed.")
+        .def(
+            "sweep", [](Store& self) { return Store::must(self.run(true, lath_store_sweep)); },
+            "Remove expired entries and return their number. O(n)")
+        .def(
+            "compact", [](Store& self) { return Store::must(self.run(true, lath_store_compact)); },
+            "Return unused memory to the machine, and how many bytes.")
+        .def_prop_ro("closed", [](Store& self) {
+            try {
+                self.opened();
+                return false;
+            } catch (nb::python_error&) {
+                return true;
+            }
+        });
+}
+
+} // namespace lathpy

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Examples in docstrings, in README.md and in doc/python.md give what they say."""
+import ast
+import collections.abc
+import doctest
+import importlib
+import pathlib
+import re
+
+import pytest
+
+import lathwork
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("module", ["interval", "ranges", "sorted", "store"])
+def test_docstrings(module):
+    failed, tried = doctest.testmod(importlib.import_module(f"lathwork.{module}"))
+    assert tried and not failed
+
+
+@pytest.mark.parametrize("file", ["README.md", "doc/python.md"])
+def test_chapters(file):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(), re.DOTALL)
+    assert blocks
+    space = {}
+    for block in blocks:
+        exec(block, space)
+
+
+def test_every_public_call_says_what_it_does():
+    for name in lathwork.__all__:
+        thing = getattr(lathwork, name)
+        assert thing.__doc__, name
+        for call, member in vars(thing).items():
+            if callable(member) and not call.startswith("_"):
+                assert member.__doc__, f"{name}.{call}"
+
+
+def test_stubs_have_the_public_calls():
+    """Each class of a stub has the public names that the class has, and no others."""
+    for module in ("interval", "ranges", "sorted", "store"):
+        tree = ast.parse((pathlib.Path(lathwork.__file__).parent / f"{module}.pyi").read_text())
+        stubs = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        for name, node in stubs.items():
+            real = getattr(lathwork, name, None)
+            if real is None or name == "NoSpace":
+                continue
+            said, bases = set(), [node]
+            while bases:
+                one = bases.pop()
+                said |= {part.name for part in one.body if isinstance(part, ast.FunctionDef) and not part.name.startswith("_")}
+                bases += [stubs[word.id] for base in one.bases for word in ast.walk(base) if isinstance(word, ast.Name) and word.id in stubs]
+            there = {call for call in dir(real) if not call.startswith("_")}
+            inherited = set(dir(tuple)) if issubclass(real, tuple) else set(dir(collections.abc.Sequence)) | set(dir(collections.abc.Set))
+            assert said <= there, (name, said - there)
+            assert there - said <= inherited, (name, there - said)

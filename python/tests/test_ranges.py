@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""RangeMap and RangeAllocator against dicts and sets of single keys."""
+import copy
+import gc
+import multiprocessing
+import pickle
+import sys
+import threading
+import weakref
+
+import numpy
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from lathwork import NoSpace, RangeAllocator, RangeMap
+
+KEYS = st.integers(0, 60)
+VALUES = st.sampled_from(["a", "b", 1, None])
+
+
+class MapMachine(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.map, self.model = RangeMap(), {}  # key -> (number of the range, value)
+        self.number = 0
+
+    def put(self, start, stop, value):
+        self.number += 1
+        self.model.update((key, (self.number, value)) for key in range(start, stop))
+
+    @rule(start=KEYS, size=st.integers(1, 30), value=VALUES)
+    def insert(self, start, size, value):
+        if any(key in self.model for key in range(start, start + size)):
+            with pytest.raises(ValueError, match="overlaps"):
+                self.map.insert(start, start + size, value)
+        else:
+            self.map.insert(start, start + size, value)
+            self.put(start, start + size, value)
+
+    @rule(start=KEYS, size=st.integers(1, 30), value=VALUES)
+    def store(self, start, size, value):
+        self.map[start : start + size] = value
+        self.put(start, start + size, value)
+
+    @rule(start=KEYS, size=st.integers(1, 30))
+    def cut(self, start, size):
+        del self.map[start : start + size]
+        for key in range(start, start + size):
+            self.model.pop(key, None)
+
+    @rule(start=KEYS, size=st.integers(1, 30))
+    def remove(self, start, size):
+        # parts of one range that was cut are ranges of their own: compare by what is there
+        found = self.map.overlapping(start, start + size)
+        assert self.map.remove(start, start + size) == len(found)
+        for begin, end, _ in found:
+            for key in range(begin, end):
+                del self.model[key]
+
+    @rule(start=KEYS, size=st.integers(1, 30))
+    def ask(self, start, size):
+        stop = start + size
+        inside = {key for begin, end, _ in self.map.overlapping(start, stop) for key in range(max(begin, start), min(end, stop))}
+        assert inside == {key for key in range(start, stop) if key in self.model}
+        free = {key for begin, end in self.map.gaps(start, stop) for key in range(begin, end)}
+        assert free == set(range(start, stop)) - inside
+
+    @invariant()
+    def same(self):
+        self.map._verify()
+        assert {key: value for start, stop, value in self.map for key in range(start, stop)} == {
+            key: value for key, (_, value) in self.model.items()
+        }
+        for key in range(0, 100, 9):
+            assert (key in self.map) == (key in self.model)
+            assert self.map.get(key, "no") == self.model.get(key, (0, "no"))[1]
+
+
+class AllocatorMachine(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        self.pool, self.model = RangeAllocator(100, 400), set()
+
+    @rule(size=st.integers(1, 40), align=st.sampled_from([0, 1, 4, 32]), policy=st.sampled_from([None, "first", "last", "best", "near"]))
+    def alloc(self, size, align, policy):
+        fits = [
+            key
+            for key in range(100, 401 - size)
+            if key % (align or 1) == 0 and not any(there in self.model for there in range(key, key + size))
+        ]
+        try:
+            key = self.pool.alloc(size, align, policy=policy, hint=200)
+        except NoSpace:
+            assert not fits
+            return
+        assert key in fits
+        assert policy not in ("first", "last") or key == (fits[0] if policy == "first" else fits[-1])
+        self.model.update(range(key, key + size))
+
+    @rule(start=st.integers(90, 410), size=st.integers(1, 20))
+    def reserve(self, start, size):
+        keys = set(range(start, start + size))
+        if keys & self.model or start < 100 or start + size > 400:
+            with pytest.raises((NoSpace, ValueError)):
+                self.pool.reserve(start, start + size)
+        else:
+            self.pool.reserve(start, start + size)
+            self.model |= keys
+
+    @rule(start=st.integers(90, 410), size=st.integers(1, 60))
+    def free(self, start, size):
+        keys = set(range(start, start + size))
+        if keys <= self.model:
+            self.pool.free(start, start + size)
+            self.model -= keys
+        else:
+            with pytest.raises(ValueError):
+                self.pool.free(start, start + size)
+
+    @invariant()
+    def same(self):
+        self.pool._verify()
+        assert {key for start, stop in self.pool.allocated() for key in range(start, stop)} == self.model
+        assert {key for start, stop in self.pool.free_runs() for key in range(start, stop)} == set(range(100, 400)) - self.model
+        assert self.pool.stats()["allocated"] == len(self.model)
+        assert (150 in self.pool) == (150 in self.model)
+
+
+for machine in (MapMachine, AllocatorMachine):
+    machine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None, derandomize=True)
+TestMap, TestAllocator = MapMachine.TestCase, AllocatorMachine.TestCase
+
+
+def test_limits():
+    ranges = RangeMap([(0, 10, "low"), ((1 << 64) - 5, 1 << 64, "high")])
+    assert list(ranges)[1] == ((1 << 64) - 5, 1 << 64, "high") and ranges[(1 << 64) - 1] == "high"
+    ranges._verify()
+    ranges.clear()
+    assert not len(ranges)
+    for start, stop in ((-1, 5), (0, (1 << 64) + 1)):
+        with pytest.raises(OverflowError):
+            ranges.insert(start, stop)
+    for start, stop in ((5, 5), (6, 5)):
+        with pytest.raises(ValueError):
+            ranges.insert(start, stop)
+    with pytest.raises(TypeError):
+        ranges.insert(1.5, 2)
+    with pytest.raises(KeyError):
+        ranges[3]
+    with pytest.raises(TypeError):
+        ranges[3] = 1
+
+
+def test_values_of_cut_ranges():
+    value = object()
+    before = sys.getrefcount(value)
+    ranges = RangeMap([(0, 100, value)])
+    ranges[40:60] = None  # the outer range becomes two
+    assert ranges[10] is ranges[90] is value and len(ranges) == 3
+    del ranges[0:40]
+    del ranges[95]
+    assert len(ranges) == 1 and sys.getrefcount(value) == before
+    ranges[0:200] = value
+    del ranges
+    assert sys.getrefcount(value) == before
+
+
+def test_iteration_and_changes():
+    ranges = RangeMap((start, start + 1, start) for start in range(0, 1000, 2))
+    iterator = iter(ranges)
+    assert next(iterator) == (0, 1, 0)
+    del ranges[500]
+    with pytest.raises(RuntimeError):
+        next(iterator)
+    assert ranges.get_many(numpy.array([0, 1, 998]), "no") == [0, "no", 998]
+
+
+def test_cycles_are_collected():
+    class Thing:
+        pass
+
+    thing = Thing()
+    thing.ranges = RangeMap([(1, 2, thing)])
+    gone = weakref.ref(thing)
+    del thing
+    gc.collect()
+    assert gone() is None
+
+
+def test_copies():
+    ranges = RangeMap([(1, 5, "a"), (7, 9, [1])])
+    pool = RangeAllocator(0, 1 << 20, unit=16)
+    pool.alloc(64)
+    pool.reserve(1024, 2048)
+    for make in (copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))):
+        assert make(ranges) == ranges and repr(make(ranges)) == repr(ranges)
+        assert list(make(pool).allocated()) == list(pool.allocated()) and repr(make(pool)) == repr(pool)
+    with pytest.raises(ValueError):
+        RangeAllocator(0, 1 << 20, unit=16).load(b"nothing of ours")
+    with pytest.raises(ValueError):
+        pool.load(pool.save())
+
+
+def test_many():
+    pool = RangeAllocator(0, 1 << 20, unit=16)
+    keys = pool.alloc_many(1000, 64, align=64)
+    assert len(set(keys.tolist())) == 1000 and not (keys % 64).any()
+    before = list(pool.allocated())
+    with pytest.raises(NoSpace):
+        pool.alloc_many(1 << 20, 64)
+    assert list(pool.allocated()) == before  # all or none
+    pool.free_many(keys, 64)
+    assert not list(pool.allocated())
+    with pytest.raises(ValueError):
+        pool.free_many(keys, 64)
+    for wrong in (dict(unit=3), dict(start=5, unit=16), dict(start=9, stop=9)):
+        with pytest.raises(ValueError):
+            RangeAllocator(**{"stop": 1 << 20, **wrong})
+    with pytest.raises(ValueError):
+        pool.alloc(16, policy="any")
+
+
+def test_threads():
+    """Batches of several threads at the same time: no key is given out twice."""
+    pool, taken = RangeAllocator(0, 1 << 22), []
+
+    def work():
+        for _ in range(30):
+            keys = pool.alloc_many(200, 8)
+            pool.free_many(keys[:100], 8)
+            taken.append(keys[100:])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    keys = numpy.concatenate(taken)
+    assert len(keys) == len(numpy.unique(keys)) == 4 * 30 * 100
+    assert pool.stats()["allocated"] == 8 * len(keys)
+    pool._verify()
+
+
+def worker(pool):
+    return pool.alloc(8), pool.stats()["allocated"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers(method):
+    pool = RangeAllocator(0, 1000)
+    pool.reserve(0, 8)
+    with multiprocessing.get_context(method).Pool(1) as workers:
+        assert workers.apply(worker, [pool])[1] == 16
+    assert pool.stats()["allocated"] == 8

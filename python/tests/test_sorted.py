@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""SortedDict, SortedSet and SortedList against dict and sorted lists of Python."""
+import bisect
+import copy
+import decimal
+import fractions
+import gc
+import math
+import multiprocessing
+import pickle
+import resource
+import sys
+import threading
+import weakref
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from lathwork import SortedDict, SortedKeyList, SortedList, SortedSet
+
+LIMITS = [0, 1, -1, 2**62, -(2**62), 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 10**30, -(10**30)]
+NUMBERS = st.one_of(
+    st.integers(-20, 20),
+    st.sampled_from(LIMITS),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.sampled_from([0.0, -0.0, 0.5, 1.0, 2.0**63, math.inf, -math.inf, True, fractions.Fraction(1, 3), decimal.Decimal("2.5")]),
+)
+TEXTS = st.one_of(
+    st.text(alphabet="ab\0é\U0001f600", max_size=20), st.integers(0, 600).map(lambda number: f"customer:{number:05}")
+)
+KINDS = {
+    "ints": st.integers(-(2**63), 2**63 - 1) | st.integers(-30, 30),
+    "floats": st.floats(allow_nan=False),
+    "numbers": NUMBERS,
+    "texts": TEXTS,
+    "bytes": TEXTS.map(lambda text: text.encode()),
+    "tuples": st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
+}
+
+
+def machine(keys, key=None):
+    """A state machine that compares a SortedList and a SortedDict with a list and a dict."""
+    order = key or (lambda value: value)
+
+    class Machine(RuleBasedStateMachine):
+        def __init__(self):
+            super().__init__()
+            self.values, self.model = SortedList(key=key), []
+            self.dict, self.pairs = (SortedDict(key) if key else SortedDict()), {}
+
+        @rule(value=keys)
+        def add(self, value):
+            self.values.add(value)
+            self.model.insert(bisect.bisect_right(self.model, order(value), key=order), value)
+
+        @rule(values=st.lists(keys, max_size=30))
+        def update(self, values):
+            self.values.update(values)
+            self.model = sorted(self.model + values, key=order)
+
+        @rule(prefix=st.integers(0, 3), low=st.integers(0, 300), count=st.integers(250, 400), one=keys)
+        def many(self, prefix, low, count, one):
+            """So many that buckets become levels."""
+            if isinstance(one, str):
+                values = [f"{'prefix--' * prefix}{number:08}" for number in range(low, low + count)]
+            elif isinstance(one, (int, float)):
+                values = [type(one)(number) / 7 for number in range(low, low + count)]
+            else:
+                return
+            self.update(values)
+
+        @rule(value=keys)
+        def remove(self, value):
+            if value in self.model:
+                self.model.remove(value)
+                self.values.remove(value)
+            else:
+                assert value not in self.values
+                self.values.discard(value)
+                with pytest.raises(ValueError):
+                    self.values.remove(value)
+
+        @rule(data=st.data())
+        def remove_at(self, data):
+            if self.model:
+                at = data.draw(st.integers(-len(self.model), len(self.model) - 1))
+                assert self.values.pop(at) == self.model.pop(at)
+
+        @rule(start=st.integers(-9, 9) | st.none(), stop=st.integers(-9, 9) | st.none(), step=st.sampled_from([None, 1, 2, -1, -3]))
+        def remove_slice(self, start, stop, step):
+            assert self.values[start:stop:step] == self.model[start:stop:step]
+            del self.values[start:stop:step]
+            del self.model[start:stop:step]
+
+        @rule(low=keys, high=keys, ends=st.tuples(st.booleans(), st.booleans()), back=st.booleans())
+        def ranges(self, low, high, ends, back):
+            cut = bisect.bisect_left if ends[0] else bisect.bisect_right
+            start = cut(self.model, order(low), key=order)
+            cut = bisect.bisect_right if ends[1] else bisect.bisect_left
+            stop = cut(self.model, order(high), key=order)
+            expected = self.model[start:max(start, stop)]
+            assert list(self.values.irange(low, high, ends, back)) == (expected[::-1] if back else expected)
+            assert self.values.bisect_left(low) == bisect.bisect_left(self.model, order(low), key=order)
+            assert self.values.bisect_right(low) == bisect.bisect_right(self.model, order(low), key=order)
+            assert self.values.count(low) == self.model.count(low)
+
+        @rule(value=keys, number=st.integers() | st.none() | st.text())
+        def put(self, value, number):
+            self.dict[value] = self.pairs[value] = number
+            assert self.dict[value] == number
+
+        @rule(pairs=st.lists(st.tuples(keys, st.integers() | st.text()), max_size=30))
+        def put_many(self, pairs):
+            self.dict.update(pairs)
+            self.pairs.update(pairs)
+
+        @rule(value=keys)
+        def take(self, value):
+            assert (value in self.dict) == (value in self.pairs)
+            assert self.dict.get(value, self) == self.pairs.get(value, self)
+            assert self.dict.setdefault(value, 5) == self.pairs.setdefault(value, 5)
+            assert self.dict.pop(value) == self.pairs.pop(value)
+            with pytest.raises(KeyError):
+                self.dict[value]
+
+        @rule()
+        def clear(self):
+            self.values.clear()
+            self.model = []
+
+        @invariant()
+        def same(self):
+            self.values._verify()
+            self.dict._verify()
+            assert list(self.values) == self.model and len(self.values) == len(self.model)
+            assert list(reversed(self.values)) == self.model[::-1]
+            assert [self.values[at] for at in range(0, len(self.model), 7)] == self.model[::7]
+            if key is None:
+                assert list(self.dict.items()) == sorted(self.pairs.items(), key=lambda pair: pair[0])
+            else:
+                assert dict(self.dict.items()) == self.pairs
+
+    Machine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None, derandomize=True)
+    return Machine.TestCase
+
+
+TestInts = machine(KINDS["ints"])
+TestFloats = machine(KINDS["floats"])
+TestNumbers = machine(NUMBERS)
+TestTexts = machine(TEXTS)
+TestBytes = machine(KINDS["bytes"])
+TestTuples = machine(KINDS["tuples"])
+TestKeyInts = machine(st.integers(-50, 50), lambda value: value % 7)
+TestKeyTexts = machine(TEXTS, lambda value: value[:3])
+
+
+@given(st.lists(NUMBERS), st.lists(NUMBERS))
+@settings(deadline=None, derandomize=True)
+def test_sets(ours, others):
+    mine, model = SortedSet(ours), set(ours)
+    for name in ("union", "intersection", "difference", "symmetric_difference"):
+        assert getattr(mine, name)(others) == getattr(model, name)(others)
+        changed = mine.copy()
+        getattr(changed, {"union": "update"}.get(name, f"{name}_update"))(others)
+        assert changed == getattr(model, name)(others)
+        changed._verify()
+    assert list(mine) == sorted(model)
+
+
+def test_what_has_no_order_is_refused():
+    for container in (SortedList(), SortedSet([1.5]), SortedList([1])):
+        with pytest.raises(ValueError, match="NaN"):
+            container.add(math.nan)
+        assert math.nan not in container
+        with pytest.raises(TypeError):
+            SortedList([1, "one"])
+    values = SortedDict({1: "one"})
+    with pytest.raises(TypeError):
+        values["two"] = 2
+    with pytest.raises(TypeError):
+        values[[1]]  # as in a dict
+    assert "two" not in values and values.get("two") is None and len(values) == 1
+    with pytest.raises(UnicodeEncodeError):
+        SortedList(["\ud800"])
+
+
+def test_objects_among_numbers():
+    class Odd:
+        def __init__(self, number):
+            self.number = number
+
+        def __lt__(self, other):
+            return self.number < getattr(other, "number", other)
+
+        def __gt__(self, other):
+            return self.number > getattr(other, "number", other)
+
+    values = SortedList([1, 3, 5])
+    values.add(Odd(4))
+    assert [getattr(value, "number", value) for value in values] == [1, 3, 4, 5]
+    values._verify()
+
+
+def test_changes_during_iterations():
+    for container, change in (
+        (SortedList(range(100)), lambda c: c.add(3)),
+        (SortedSet(map(str, range(100))), lambda c: c.pop()),
+        (SortedDict.fromkeys(range(100)), lambda c: c.__setitem__(500, 1)),
+        (SortedDict.fromkeys(range(100)), lambda c: c.clear()),
+    ):
+        iterator = iter(container)
+        next(iterator)
+        change(container)
+        with pytest.raises(RuntimeError, match="during the iteration"):
+            next(iterator)
+    pairs = SortedDict.fromkeys(range(100), "old")
+    for key, value in pairs.items():  # values may change
+        assert value == ("new" if key else "old")
+        pairs[key + 1 if key < 99 else 0] = "new"
+
+
+def test_changes_within_a_comparison():
+    class Bad(str):
+        container = None
+
+        def __lt__(self, other):
+            self.container.clear()
+            return True
+
+    values = SortedList([Bad("something long"), Bad("something long")][:1])
+    Bad.container = values
+    with pytest.raises(RuntimeError, match="within a comparison"):
+        values.add(Bad("something long"))
+    values._verify()
+
+
+def test_copies():
+    for container in (SortedList([2, 1.5, 10**30]), SortedKeyList("abc", key=str.upper), SortedSet([3, 1]), SortedDict({"a": [1], "b": 2})):
+        for made in (copy.copy(container), copy.deepcopy(container), container.copy(), pickle.loads(pickle.dumps(container))):
+            assert made == container and type(made) is type(container) and made is not container
+            assert repr(made) == repr(container)
+    nested = SortedDict({"a": [1]})
+    assert copy.copy(nested)["a"] is nested["a"] and copy.deepcopy(nested)["a"] is not nested["a"]
+
+
+def test_subclasses():
+    class Default(SortedDict):
+        def __missing__(self, key):
+            return key * 2
+
+    assert Default({1: 1})[21] == 42
+
+    class Bare(SortedDict):
+        def __init__(self):
+            pass
+
+    with pytest.raises((RuntimeError, TypeError)):
+        Bare()[1] = 2
+
+
+def test_cycles_are_collected():
+    class Thing:
+        pass
+
+    for make in (lambda thing: SortedDict({1: thing}), lambda thing: SortedDict({"a longer key": thing}),
+                 lambda thing: SortedKeyList([thing], key=lambda value: 1)):
+        thing = Thing()
+        thing.container = make(thing)
+        gone = weakref.ref(thing)
+        del thing
+        gc.collect()
+        assert gone() is None
+
+
+def test_references_are_released():
+    value = object()
+    before = sys.getrefcount(value)
+    for keys in (range(100), [number / 3 for number in range(100)], [f"a longer key {number}" for number in range(1000)], [(1, number) for number in range(50)]):
+        made = SortedDict((key, value) for key in keys)
+        made.update((key, value) for key in keys)
+        for key in list(keys)[:10]:
+            del made[key]
+            made.pop(key, None)
+        made.setdefault(keys[20], value)
+        assert next(iter(made.values())) is value
+        del made[made.keys()[3]]
+        made._verify()
+        del made
+    assert sys.getrefcount(value) == before
+
+
+def test_memory_is_released():
+    def work():
+        for _ in range(20):
+            values = SortedList(range(20000))
+            values.update(f"key number {n}" for n in ()) or values.clear()
+            pairs = SortedDict((f"user:{n}", str(n)) for n in range(5000))
+            for n in range(5000):
+                del pairs[f"user:{n}"]
+
+    work()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(5):
+        work()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8000  # KiB
+
+
+def test_arrays():
+    keys = numpy.array([5, -3, 2**40, 5, 7], dtype=numpy.int64)
+    made = SortedDict()
+    made.insert_many(keys, numpy.array([1, 2, 2**63 - 1, 4, 5]))
+    assert dict(made.items()) == {5: 4, -3: 2, 2**40: 2**63 - 1, 7: 5}
+    made.insert_many([5, 100], ["five", None])
+    assert made.get_many([100, 5, 6, 2**40], default="no") == [None, "five", "no", 2**63 - 1]
+    assert made.contains_many(keys[::2]).tolist() == [True, True, True]
+    assert made.keys_array().tolist() == list(made) and made.keys_array().dtype == numpy.int64
+    assert made.erase_many([5, 5, 6, -3]) == 2 and list(made) == [7, 100, 2**40]
+    del made[100]
+    assert made.get_ints(numpy.array([7, 8], dtype=numpy.int32), default=-1).tolist() == [5, -1]
+    made._verify()
+    values = SortedList([1, 1, 2])
+    values.add_many(numpy.array([2, 0, 1], dtype=numpy.uint32))
+    assert list(values) == [0, 1, 1, 1, 2, 2] and values.values_array().tolist() == list(values)
+    assert values.erase_many([1, 1, 0]) == 3
+    values._verify()
+    reals = SortedSet([0.5])
+    reals.add_many(numpy.array([-1.5, 0.0, 0.5]))
+    assert reals.values_array().tolist() == [-1.5, 0.0, 0.5]
+    for wrong, error in (([2**63], OverflowError), ([1.5], TypeError), (["a"], TypeError), ([[1]], TypeError)):
+        with pytest.raises(error):
+            made.insert_many(numpy.array(wrong), [1])
+    with pytest.raises(ValueError):
+        made.insert_many([1], [1, 2])
+    with pytest.raises(ValueError):
+        SortedSet().add_many([math.nan])
+
+
+@given(st.lists(st.lists(st.integers(-40, 40))), st.lists(st.integers(-40, 40)))
+@settings(deadline=None, derandomize=True)
+def test_arrays_as_single_calls(parts, gone):
+    arrays, singles, pairs = SortedList(), SortedList(), SortedDict()
+    for part in parts:
+        arrays.add_many(numpy.array(part, dtype=numpy.int64))
+        pairs.insert_many(numpy.array(part, dtype=numpy.int64), [str(value) for value in part])
+        for value in part:
+            singles.add(value)
+    for value in gone:
+        singles.discard(value)
+    arrays.erase_many(numpy.array(gone, dtype=numpy.int64))
+    pairs.erase_many(numpy.array(gone, dtype=numpy.int64))
+    assert arrays == singles
+    assert list(pairs) == sorted({value for part in parts for value in part} - set(gone))
+    arrays._verify()
+    pairs._verify()
+
+
+def test_threads():
+    """Batches without the GIL beside single calls: every value is the right one, none is lost."""
+    made = SortedDict.fromkeys(range(0, 60000, 3), "single")
+    stop, errors = threading.Event(), []
+
+    def guard(work):
+        try:
+            while not stop.is_set():
+                work()
+        except BaseException as error:
+            errors.append(error)
+
+    def read():
+        for key, value in zip(range(2000), made.get_many(numpy.arange(2000))):
+            assert value is None or value in ("single", f"{key}"), (key, value)
+
+    def write():
+        keys = numpy.arange(1, 60000, 3)
+        made.insert_many(keys, [str(key) for key in keys])
+        assert made.erase_many(keys) == len(keys)
+
+    def single():
+        for key in range(2, 3000, 3):
+            made[key] = str(key)
+        for key in range(2, 3000, 3):
+            assert made.pop(key) == str(key)
+
+    threads = [threading.Thread(target=guard, args=(work,)) for work in (read, read, write, single)]
+    for thread in threads:
+        thread.start()
+    stop.wait(1.5)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    made._verify()
+    assert list(made) == list(range(0, 60000, 3))
+
+
+def worker(made, number):
+    made[number] = "child"
+    made._verify()
+    return len(made), made[5]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers(method):
+    made = SortedDict({5: "five", 6: "six"})
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.starmap(worker, [(made, 7), (made, 8)]) == [(3, "five")] * 2
+    assert list(made) == [5, 6]
+
+
+def test_fork_while_threads_work():
+    made, stop = SortedList(), threading.Event()
+
+    def work():
+        while not stop.is_set():
+            made.add_many(numpy.arange(2000))
+            made.clear()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(5):
+            process = multiprocessing.get_context("fork").Process(target=fork_child)
+            process.start()
+            process.join(20)
+            assert process.exitcode == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+def fork_child():
+    values = SortedList(range(1000))
+    values.update(range(1000))
+    values._verify()
