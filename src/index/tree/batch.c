@@ -211,10 +211,12 @@ static __always_inline bool probe_result(const struct tree *tree, const struct p
 	if (unlikely(!probe->leaf))
 		return false;
 	i = probe_entry(probe, key, tree->ranges);
-	if (i >= 0 && found->items)
+	if (i >= 0 && found->items) {
 		item_of(probe->leaf, (unsigned int)i, tree->ranges, &found->items[at]);
-	else if (i >= 0)
+	} else if (i >= 0) {
+		lath_delay("found, not yet copied");
 		found->values[at] = READ_ONCE(probe->leaf->pair[i].value);
+	}
 	*hit = i >= 0;
 	return likely(node_valid(probe->leaf, probe->lockword));
 }

@@ -71,6 +71,7 @@ static __always_inline enum leaf_result erase_if(struct tree *tree, struct node 
 
 	if (i < 0)
 		return node_valid(leaf, lockword) ? LEAF_ABSENT : LEAF_STALE;
+	lath_delay("found, not yet copied");
 	if (!node_trylock(leaf, lockword))
 		return LEAF_STALE;
 	erase_entry(tree, leaf, i, old);

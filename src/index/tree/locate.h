@@ -29,7 +29,10 @@ static __always_inline struct node *locate(struct tree *tree, u64 key, enum inte
 {
 	struct node *leaf = finger_find(tree, key, lockword);
 
-	return leaf ? leaf : locate_far(tree, key, intent, lockword);
+	if (!leaf)
+		leaf = locate_far(tree, key, intent, lockword);
+	lath_delay("located, not yet searched");
+	return leaf;
 }
 
 /* Returns the leaf that covers key, locked. intent: FOR_INSERT, or FOR_ERASE for all other changes.
@@ -39,6 +42,7 @@ static __always_inline struct node *locate_locked(struct tree *tree, u64 key, en
 	u64 lockword;
 	struct node *leaf = finger_find(tree, key, &lockword);
 
+	lath_delay("located, not yet locked");
 	/* fence keys that were read under the lockword hold if the lock is taken with it */
 	if (!leaf || unlikely(!node_trylock(leaf, lockword)))
 		leaf = locate_far_locked(tree, key, intent);

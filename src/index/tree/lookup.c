@@ -145,8 +145,10 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 	section_enter(tree);
 	leaf = locate(tree, point, FOR_READ, &lockword);
 	i = node_cover(leaf, point, tree->ranges);
-	if (i >= 0)
+	if (i >= 0) {
+		lath_delay("found, not yet copied");
 		there = READ_ONCE(leaf->pair[i].value);
+	}
 	ret = i >= 0;
 	if (unlikely(!node_valid(leaf, lockword)))
 		ret = get_after_change(tree, point, &there);

@@ -117,6 +117,7 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 		if (sink->items) {
 			item_of(leaf, i, scan->tree->ranges, &sink->items[n++]);
 		} else {
+			lath_delay("found, not yet copied");
 			sink->keys[n] = node_key(leaf, i);
 			sink->values[n++] = node_value(leaf, i);
 		}

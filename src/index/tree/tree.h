@@ -175,6 +175,7 @@ static inline struct node *leaf_right(struct node *leaf)
 static inline void item_of(const struct node *leaf, unsigned int i, bool ranges,
 			   struct lath_item *item)
 {
+	lath_delay("found, not yet copied");
 	item->key = node_key(leaf, i);
 	item->size = node_size(leaf, i, ranges);
 	item->value = node_value(leaf, i);
