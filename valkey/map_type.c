@@ -57,8 +57,6 @@ static void load_entry(struct image *image, struct map *map, uint64_t *next, boo
 	value = image_value(image);
 	if (!image->bad)
 		image->bad = map_set(map, &key, value) != 1;
-	else if (value)
-		value_free(value);
 }
 
 static void *load(struct vk_io *rdb, int version)

@@ -309,9 +309,9 @@ static int add_to_pool(void *value, uint64_t i)
 static int add_interval(void *value, uint64_t i)
 {
 	uint64_t first = i * 0x9e3779b97f4a7c15ull >> 20;
+	uint64_t last = i % 9 ? first + (1ull << i % 40) : UINT64_MAX;
 
-	return intervals_add(value, first, first + (1ull << i % 40), some_value(i)) < 0 ? -ENOMEM
-											: 0;
+	return intervals_add(value, first, last, some_value(i)) < 0 ? -ENOMEM : 0;
 }
 
 static void *make_numbers(void)
@@ -389,6 +389,7 @@ static void memory_ends(const struct kind *kind, uint64_t n)
 			MUST(failed && ret == -ENOMEM);
 			MUST(digest_of(kind->methods, value) == before);
 		}
+		MUST(digest_of(kind->methods, value) != before); /* it is new */
 	}
 	MUST(fails > n / 20);
 	for (i = 1; i; i++) { /* a copy that cannot be made leaves nothing */
@@ -448,6 +449,40 @@ static void files_end(const struct kind *kind, uint64_t n)
 	MUST(!blocks);
 }
 
+/* Bytes are changed: what is loaded is a key, or nothing is left of it. */
+static void files_are_damaged(const struct kind *kind, uint64_t n, unsigned int rounds)
+{
+	void *value = filled(kind, n), *loaded;
+	struct vk_io file = { .reads_left = -1 };
+	unsigned int seed = 7, refused = 0, i;
+	char *good;
+	long held;
+
+	kind->methods->rdb_save(&file, value);
+	kind->methods->free(value);
+	held = blocks;
+	good = malloc(file.size);
+	MUST(good);
+	memcpy(good, file.data, file.size);
+	for (i = 0; i < rounds; i++) {
+		unsigned int at = (unsigned int)rand_r(&seed) % (unsigned int)file.size;
+
+		file.data[at] = (char)rand_r(&seed);
+		file.at = 0;
+		file.error = false;
+		loaded = kind->methods->rdb_load(&file, 1);
+		if (loaded)
+			kind->methods->free(loaded);
+		refused += !loaded;
+		lath_rcu_single_step(1000000);
+		MUST(blocks == held);
+		file.data[at] = good[at];
+	}
+	MUST(refused > rounds / 20 && refused < rounds);
+	free(good);
+	free(file.data);
+}
+
 struct saving {
 	const struct kind *kind;
 	void *value;
@@ -497,6 +532,26 @@ static void saves_on_another_thread(const struct kind *kind, uint64_t n)
 	MUST(!blocks);
 }
 
+/* Owners are found, and leases end: by what points to the records of ranges. */
+static void use_pool(struct pool *pool, uint64_t n)
+{
+	struct pool_range range, there;
+	char text[40];
+	uint64_t i;
+
+	for (i = 1; i < n; i += 2) {
+		struct bytes owner = { text, (size_t)snprintf(text, sizeof(text), "owner %llu",
+							      (unsigned long long)i) };
+
+		MUST(pool_owner(pool, owner, &range) && pool_find(pool, range.first, &there));
+		MUST(!bytes_compare(owner, there.owner) && range.expires == there.expires);
+	}
+	for (i = 0; pool_first_lease(pool, &range); i++)
+		MUST(pool_find(pool, range.first, &there) && there.expires == range.expires &&
+		     !pool_give(pool, range.first));
+	MUST(i > n / 4);
+}
+
 /* Blocks move, of large keys in steps between which the key changes. What `moving` says moves: the
  * blocks of values, records of ranges, strings. */
 static void blocks_move(const struct kind *kind, uint64_t n, bool late)
@@ -518,6 +573,8 @@ static void blocks_move(const struct kind *kind, uint64_t n, bool late)
 	MUST(digest_of(kind->methods, value) == digest);
 	for (; more < 2 * n; more++)
 		MUST(!kind->add(value, more));
+	if (kind->methods == &pool_methods)
+		use_pool(value, n);
 	kind->methods->free(value);
 	lath_rcu_single_step(1000000);
 	MUST(!blocks && !server_memory_held());
@@ -586,6 +643,7 @@ int main(void)
 			memory_ends(&kinds[i], 300 / FEW);
 			files_end(&kinds[i], 40);
 			files_end(&kinds[i], 1500 / FEW);
+			files_are_damaged(&kinds[i], 40, 2000 / FEW);
 			saves_on_another_thread(&kinds[i], 5000);
 			blocks_move(&kinds[i], 20, false);
 			blocks_move(&kinds[i], 300, false);
