@@ -6,6 +6,7 @@
 namespace lathbench {
 
 table blocks_table();
+table bytes_table();
 table index_table();
 table interval_table();
 table iova_table();
@@ -24,7 +25,7 @@ table store_table();
 std::vector<table> all_tables() {
     return {
         ranges_table(),      index_table(),  ranks_table(),  interval_table(),      iova_table(),
-        iova_lockup_table(), kvpool_table(), blocks_table(), registrations_table(),
+        iova_lockup_table(), kvpool_table(), blocks_table(), registrations_table(), bytes_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif

@@ -196,6 +196,11 @@ static inline void *lath_block_alloc(size_t size)
 	return kzalloc(roundup_pow_of_two(max_t(size_t, size, 64)), lath_gfp());
 }
 
+static inline void *lath_small_alloc(size_t size)
+{
+	return kmalloc(size, lath_gfp());
+}
+
 static inline void lath_block_free(void *block)
 {
 	kfree(block);

@@ -90,6 +90,11 @@ void *lath_block_alloc(size_t size)
 	return posix_memalign(&block, 64, size) ? NULL : block;
 }
 
+void *lath_small_alloc(size_t size)
+{
+	return malloc(size);
+}
+
 void lath_block_free(void *block)
 {
 	free(block);

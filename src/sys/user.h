@@ -328,6 +328,8 @@ void lath_pages_free(void *pages, size_t size);
 /* Returns a block that is not zeroed, aligned to 64 bytes, or NULL. */
 void *lath_block_alloc(size_t size);
 void lath_block_free(void *block);
+/* The same, aligned to 16 bytes only: for blocks smaller than a line or two. */
+void *lath_small_alloc(size_t size);
 
 /* The value of an environment variable, or NULL; NULL too in a program with more rights than its
  * caller (setuid). */

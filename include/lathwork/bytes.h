@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork/bytes.h - an ordered index of byte strings that stay in the caller's records.
+ *
+ * The index holds 64-bit values: addresses or numbers of records. A function of the caller's says
+ * where the key of a record is, so no key is copied. Keys are ordered as memcmp() orders bytes, a
+ * key before those it is a prefix of. Records with equal bytes are ordered by a 64-bit tag,
+ * ascending or descending, compared after the whole key: the sequence numbers of a storage engine.
+ *
+ * Eight bytes of a key at a time are the key of a tree like that of lathwork/index.h. Records that
+ * agree in these are together in a sorted array, and when it has more than 128 of them, in a tree
+ * of their own, which begins behind the bytes in which all of them agree.
+ *
+ *     struct word { const char *text; };
+ *
+ *     static void text_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+ *     {
+ *             const struct word *word = (const struct word *)(uintptr_t)value;
+ *
+ *             key->data = word->text;
+ *             key->size = strlen(word->text);
+ *     }
+ *
+ *     struct lath_bytes_records records = { text_of, NULL, 0 };
+ *     struct lath_bytes set;
+ *
+ *     lath_bytes_init(&set, &records, NULL);
+ *     lath_bytes_insert(&set, (uintptr_t)&word, NULL);
+ *
+ * Other orders. There is no comparison function: records whose order differs from that of their
+ * bytes contain a transformed key. For the reverse order go backwards.
+ *
+ * Threads. All calls but init, fini and verify may run concurrently, without a lock of the
+ * caller's. Calls enter an RCU read-side critical section of the set's flavour by themselves.
+ *   B1  Get, insert, erase, replace and each element of a batch are linearizable.
+ *   B2  Ceiling, floor and cursors see every record that is there during the whole call, and none
+ *       that is absent during the whole call. Between trees, leaves and arrays that they look at,
+ *       other threads may write.
+ *   B3  A failed call changes nothing. Reads, erase and replace allocate nothing.
+ *   B4  Progress and order as P4 and P5 of lathwork/index.h: an array is locked by one writer at a
+ *       time, and a read waits while it is being changed.
+ *
+ * Ownership. A call may look at a record that was erased before it, if the call began before the
+ * erase returned: keep records and their keys as they are until a grace period after the erase
+ * (lath_rcu_auto.call). The same holds for what a read returns; stay in a section of the flavour
+ * while you use it.
+ *
+ * Cost. 21 bytes per record in trees after random inserts, 16 to 25 in arrays of ten and more, up
+ * to 60 in those of two. A lookup touches one record, and the lines of one lookup in a tree for
+ * each eight bytes that do not tell its key from 128 others; bytes in which all records of a tree
+ * agree cost nothing. A tree that has lost its last record stays until the end of the set.
+ */
+#ifndef LATHWORK_BYTES_H
+#define LATHWORK_BYTES_H
+
+#include "lathwork/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LATH_BYTES_WORDS (LATH_INDEX_WORDS + 48)
+
+/* Longest key. */
+#define LATH_BYTES_SIZE_MAX (1u << 30)
+
+struct lath_bytes_key {
+	const void *data; /* may be NULL if size is 0 */
+	uint64_t size;
+	uint64_t tag; /* orders records with equal bytes; 0 in a set that needs none */
+};
+
+/* Says where the key of a record is. All of *key is 0 before. Called by any call, also while a lock
+ * is held: it must not call the library, and is quick. */
+typedef void (*lath_bytes_key_fn)(void *ctx, uint64_t value, struct lath_bytes_key *key);
+
+/* lath_bytes_records.flags */
+enum {
+	LATH_BYTES_DESCENDING = 1u << 0, /* of equal bytes the record with the largest tag is first */
+};
+
+struct lath_bytes_records {
+	lath_bytes_key_fn key_of;
+	void *ctx;
+	unsigned int flags;
+};
+
+/* Opaque; to be embedded. Aligned to 64 bytes. It must not be moved between init and fini. */
+struct lath_bytes {
+	uint64_t opaque[LATH_BYTES_WORDS];
+}
+#ifdef __GNUC__
+__attribute__((aligned(64)))
+#endif
+;
+
+typedef void (*lath_bytes_fn)(void *arg, uint64_t value);
+
+/* Make an empty set. config may be NULL; its layout is LATH_RANGES, and of its flags
+ * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH and LATH_GAPPED have their meaning for each
+ * tree. 0 | -EINVAL | -ENOMEM */
+LATH_API int lath_bytes_init(struct lath_bytes *set, const struct lath_bytes_records *records,
+			     const struct lath_config *config);
+/* End the set and free its memory. each, if not NULL, is called for every record that is still
+ * there, in any order, and may free it. Waits for grace periods: not in a section. Excludes all
+ * other calls. */
+LATH_API void lath_bytes_fini(struct lath_bytes *set, lath_bytes_fn each, void *arg);
+
+/* Insert a record: 0 | -EEXIST (*there, if not NULL: the record with an equal key and tag) |
+ * -ENOMEM | -EINVAL: the value is 0 or no multiple of 4 | -E2BIG: the key is too long */
+LATH_API int lath_bytes_insert(struct lath_bytes *set, uint64_t value, uint64_t *there);
+/* Erase the record with this key and tag: 0 (*old, if not NULL: its value) | -ENOENT. Never
+ * allocates. */
+LATH_API int lath_bytes_erase(struct lath_bytes *set, const struct lath_bytes_key *key,
+			      uint64_t *old);
+/* Put a record in the place of the one with an equal key and tag: 0 (*old, if not NULL: its value)
+ * | -ENOENT | -EINVAL as insert. Never allocates. */
+LATH_API int lath_bytes_replace(struct lath_bytes *set, uint64_t value, uint64_t *old);
+/* The same two if the record there is `expected`: 0 | -ENOENT | -EAGAIN (*there, if not NULL: the
+ * one that is) | replace_if: -EINVAL as insert. Both records of replace_if have equal keys. */
+LATH_API int lath_bytes_erase_if(struct lath_bytes *set, uint64_t expected, uint64_t *there);
+LATH_API int lath_bytes_replace_if(struct lath_bytes *set, uint64_t expected, uint64_t value,
+				   uint64_t *there);
+
+/* Get the record with this key and tag: 1 (*value set) | 0 (there is none) */
+LATH_API int lath_bytes_get(struct lath_bytes *set, const struct lath_bytes_key *key,
+			    uint64_t *value);
+/* The same for n keys, with overlapped cache misses: values[i] is 0 if there is none. Returns how
+ * many were found. */
+LATH_API size_t lath_bytes_get_batch(struct lath_bytes *set, size_t n,
+				     const struct lath_bytes_key *keys, uint64_t *values);
+/* Find the first record at or after / the last one at or before this key and tag: 0 | -ENOENT */
+LATH_API int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key,
+				uint64_t *value);
+LATH_API int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key,
+			      uint64_t *value);
+
+#define LATH_BYTES_AHEAD 32
+
+/*
+ * A position in a set; one thread at a time uses it. It holds no resources and needs no end. It
+ * reads up to 32 records ahead and shows these as they were then. It looks at the key of the record
+ * it stands on when it goes on: that record must not be freed before, so be in a section from one
+ * step to the next, or free nothing.
+ */
+struct lath_bytes_cursor {
+	struct lath_bytes *set;
+	const void *prefix;
+	uint64_t prefix_size;
+	uint64_t at;	    /* the record it stands on; 0: nowhere */
+	uint32_t i, n, ask; /* read ahead: ahead[i..n) */
+	uint32_t back;
+	uint64_t ahead[LATH_BYTES_AHEAD];
+};
+
+LATH_API void lath_bytes_cursor_init(struct lath_bytes_cursor *cursor, struct lath_bytes *set);
+/* The same for the records whose keys begin with `size` bytes at `prefix`, which stay there. For it
+ * there are no others. */
+LATH_API void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor,
+					    struct lath_bytes *set, const void *prefix,
+					    uint64_t size);
+/* Move to the first record at or after the key and tag / the last one at or before / the record
+ * after / before the one the cursor stands on. Return 1 (*value is set) or 0: there is none, and
+ * the cursor stays. If it stands nowhere, next moves to the first record and prev to the last one.
+ * With a prefix, the key of a seek begins with it. */
+LATH_API int lath_bytes_cursor_seek(struct lath_bytes_cursor *cursor,
+				    const struct lath_bytes_key *key, uint64_t *value);
+LATH_API int lath_bytes_cursor_seek_floor(struct lath_bytes_cursor *cursor,
+					  const struct lath_bytes_key *key, uint64_t *value);
+LATH_API int lath_bytes_cursor_next(struct lath_bytes_cursor *cursor, uint64_t *value);
+LATH_API int lath_bytes_cursor_prev(struct lath_bytes_cursor *cursor, uint64_t *value);
+
+/* Returns the number of records; reads all trees and arrays. Exact if nothing changes
+ * meanwhile. */
+LATH_API uint64_t lath_bytes_count(struct lath_bytes *set);
+
+struct lath_bytes_stats {
+	uint64_t items;	  /* as lath_bytes_count() */
+	uint64_t bytes;	  /* all memory obtained, and the struct */
+	uint64_t trees;	  /* one, and one more for each set of more than 128 keys that agree */
+	uint64_t arrays;  /* of 2 to 128 records */
+	uint64_t arrayed; /* records in these */
+};
+
+LATH_API void lath_bytes_get_stats(struct lath_bytes *set, struct lath_bytes_stats *stats);
+/* Returns 0, or the number of the first invariant found broken, with a sentence in report
+ * (report_size bytes, may be NULL): 1 to 10 are those of a tree (lathwork/index.h), 31: a record is
+ * where a search does not look for it, 32: an array is damaged, 33: a tree is where a search does
+ * not look for it, 34: records are out of order. Concurrently with reads only. */
+LATH_API int lath_bytes_verify(struct lath_bytes *set, char *report, size_t report_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LATHWORK_BYTES_H */

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bytes.h - the inside of a set of byte keys: steps of a key, layers, buckets.
+ *
+ * A key is read in steps. Each step gives a 64-bit number, its slice, and keys are ordered as the
+ * sequences of their slices are:
+ *
+ *   BYTES at d   8 bytes from d on, a multiple of 8, as a big-endian number, with zeros behind the
+ *                end of the key
+ *   LENGTH at d  min(8, bytes from d on), if the slice before ends with a zero byte: that may be
+ *                a byte of the key or stand for its end
+ *   TAG          the tag, when all bytes have been read (inverted if the order is descending)
+ *
+ * The rank of a step is 2 d, 2 d + 1, or TAG. A layer is an index of slices of one step. Its keys
+ * agree in all steps before; its prefix is what they agree in. (After the layers of Masstree: Mao,
+ * Kohler, Morris, EuroSys 2012.) The index holds one word per slice:
+ *
+ *   none   -> record    insert
+ *   record -> bucket    a second key with the same slice
+ *   bucket -> bucket    no room, or a key that leaves what the bucket's keys agree in
+ *   bucket -> layer     one record too many: a layer for the first step in which they differ
+ *   layer  -> layer     a key leaves the layer's prefix: a layer for the step in which it does, with
+ *                       the old one below
+ *   bucket -> record    one is left
+ *   record -> none      erase
+ *
+ * Each of these is one compare-and-swap in the index. A bucket is changed in place under its lock,
+ * and left for good under its lock; readers check its version. The word of a layer is only ever
+ * replaced by that of a layer above it, and layers stay until the end of the set, so a thread that
+ * is in a layer stays in the right one.
+ */
+#ifndef LATH_INDEX_BYTES_H
+#define LATH_INDEX_BYTES_H
+
+#include "index/tree/tree.h"
+#include "lathwork/bytes.h"
+
+/* Result within the set: something has changed meanwhile, look again. */
+#define LOOK_AGAIN 1
+
+/* ---- words ---- */
+
+enum form { FORM_RECORD, FORM_BUCKET, FORM_LAYER };
+
+static inline enum form form_of(u64 word)
+{
+	return (enum form)(word & 3);
+}
+
+/* ---- keys ---- */
+
+/* A key that is looked for, or that of a record. */
+struct want {
+	const u8 *data;
+	u64 size;
+	u64 order;   /* the tag, inverted if the order is descending */
+	bool beyond; /* it is behind all keys that begin with these bytes */
+};
+
+#define TAG (~0ull)
+#define STEP 8u
+
+static inline u64 rank_of_bytes(u64 depth)
+{
+	return depth * 2;
+}
+
+static inline u64 depth_of(u64 rank)
+{
+	return rank / 2;
+}
+
+static inline u64 bytes_at(const struct want *want, u64 depth)
+{
+	u64 left = want->size > depth ? want->size - depth : 0, bytes = 0;
+
+	if (likely(left >= STEP))
+		memcpy(&bytes, want->data + depth, STEP);
+	else if (left)
+		memcpy(&bytes, want->data + depth, left);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	bytes = __builtin_bswap64(bytes);
+#endif
+	if (unlikely(want->beyond) && left < STEP)
+		bytes |= ~0ull >> left * 8;
+	return bytes;
+}
+
+static inline u64 slice_of(const struct want *want, u64 rank)
+{
+	u64 depth = depth_of(rank);
+
+	if (likely(!(rank & 1)))
+		return bytes_at(want, depth);
+	if (rank == TAG)
+		return want->beyond ? ~0ull : want->order;
+	if (want->beyond)
+		return STEP;
+	return want->size > depth ? min(want->size - depth, (u64)STEP) : 0;
+}
+
+/* Returns in how many bytes, at most `most`, a and b agree. */
+u64 bytes_agree(const u8 *a, const u8 *b, u64 most);
+/* Returns the rank of the first step in which two keys differ; TAG: their bytes are equal. */
+u64 bytes_fork(const struct want *a, const struct want *b);
+/* Returns whether a is before (-1), equal to (0) or behind (1) b, a key of a record. */
+int bytes_compare(const struct want *a, const struct want *b);
+
+/* ---- the set ---- */
+
+/* Records that a bucket holds at most. */
+#define BUCKET_MAX (NODE_CAP < 64 ? 6u : 128u)
+
+struct layer {
+	struct lath_index index;
+	struct layer *next; /* of all layers of the set */
+	u64 rank;	    /* of the step whose slices the index has */
+	u32 known;	    /* bytes of the prefix: 8 more than the depth in a layer of lengths, with
+			       zeros behind the end; the whole key in a layer of tags */
+	u32 forked;	    /* a word of the index was not that of a record */
+	u8 prefix[];
+};
+
+/* 2 to BUCKET_MAX records in order, with their slices: 8 bytes at `offset`, in which all records
+ * agree up to there, or tags. Equal slices are told apart by the whole keys. */
+struct bucket {
+	struct lath_rcu_head rcu;
+	struct bytes_set *set;
+	struct lath_spinlock lock; /* for changes */
+	u32 version;		   /* odd while a change is under way */
+	u32 offset;
+	u16 used, room;
+	bool tags; /* all bytes are equal: slices are tags */
+	bool gone; /* left for good; under the lock */
+	u64 entry[]; /* slices[room], values[room] */
+};
+
+struct bytes_set {
+	struct layer root;
+	struct layer *layers; /* all others; under the lock */
+	lath_bytes_key_fn key_of;
+	void *ctx;
+	u64 flip; /* of tags: ~0 if the order is descending */
+	struct lath_config config;	 /* of the trees */
+	struct lath_allocator allocator; /* alloc == NULL: the host's */
+	const struct lath_rcu *rcu;
+	bool retired; /* a bucket was handed to reclamation: wait for it at the end */
+	struct lath_spinlock lock;
+	u64 bytes; /* of layers and buckets, without nodes */
+	u64 pooled; /* layers whose nodes are allocated in chunks */
+};
+_Static_assert(sizeof(struct bytes_set) <= sizeof(struct lath_bytes), "fits the public struct");
+
+static inline struct bytes_set *bytes_of(struct lath_bytes *set)
+{
+	return (struct bytes_set *)(void *)set;
+}
+
+static inline struct layer *layer_of(u64 word)
+{
+	return (struct layer *)(uintptr_t)(word & ~3ull);
+}
+
+static inline struct bucket *bucket_of(u64 word)
+{
+	return (struct bucket *)(uintptr_t)(word & ~3ull);
+}
+
+static inline u64 bucket_word(const struct bucket *bucket)
+{
+	return (u64)(uintptr_t)bucket | FORM_BUCKET;
+}
+
+static inline u64 *bucket_slice(struct bucket *bucket, u32 i)
+{
+	return &bucket->entry[i];
+}
+
+static inline u64 *bucket_value(struct bucket *bucket, u32 i)
+{
+	return &bucket->entry[bucket->room + i];
+}
+
+/* The key of a record. */
+static inline struct want key_of(const struct bytes_set *set, u64 value)
+{
+	struct lath_bytes_key key = { NULL, 0, 0 };
+
+	set->key_of(set->ctx, value, &key);
+	return (struct want){ key.data, key.size, key.tag ^ set->flip, false };
+}
+
+static inline struct want want_key(const struct bytes_set *set, const struct lath_bytes_key *key)
+{
+	return (struct want){ key->data, key->size, key->tag ^ set->flip, false };
+}
+
+/* The prefix of a layer as a key. */
+static inline struct want layer_key(const struct layer *layer)
+{
+	return (struct want){ layer->prefix, layer->known, 0, false };
+}
+
+/* Where a key is, or belongs. */
+struct place {
+	struct layer *layer;
+	u64 slice;
+	u64 word; /* the layer's word for the slice; 0: none */
+};
+
+/* ---- bucket.c ---- */
+
+/* A position in a bucket: of the first record at or behind a key. */
+struct spot {
+	u32 i;
+	bool equal; /* that record has the key */
+	bool other; /* the key leaves what the bucket's records agree in */
+};
+
+/* Returns the version of a bucket that no writer is changing / whether it is still the same one. */
+u32 bucket_read(struct bucket *bucket);
+bool bucket_same(struct bucket *bucket, u32 version);
+/* Find a spot. In a section; the result counts if bucket_same() says so, or with the bucket
+ * locked. */
+struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want);
+/* Find the record with this key. Returns its value or 0. In a section. */
+u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want);
+/* Make a bucket with room for `count` records, and some more. NULL: no memory. */
+struct bucket *bucket_new(struct bytes_set *set, u32 count);
+/* Fills in slices of a bucket that has its records, and that no other thread has seen. */
+void bucket_sort_out(struct bytes_set *set, struct bucket *bucket);
+/* Free a bucket that no other thread has seen / after a grace period. */
+void bucket_drop(struct bucket *bucket);
+void bucket_retire(struct bucket *bucket);
+/* Insert into the bucket at a place: 0 | LOOK_AGAIN | -EEXIST (*there) | -ENOSPC: it must be
+ * replaced by another one. In a call, in a section. */
+int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
+		  u64 *there);
+/* Replace the record with this key by `value`, or erase it if that is 0. expected: 0 or what it must
+ * be. *there: what was there. 0 | LOOK_AGAIN | -ENOENT | -EAGAIN. In a call, in a section. */
+int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want, u64 expected,
+		  u64 value, u64 *there);
+/* The word at the place is a record, or a bucket that has no room: put one record more there.
+ * Results as bucket_insert(), and -ENOMEM. */
+int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
+		  u64 *there);
+/* Is the bucket sound? Nobody writes. */
+bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place);
+
+/* ---- layer.c ---- */
+
+/* Blocks of the set's allocator, aligned to 64 bytes, or to 16 if small; NULL: no memory. */
+void *bytes_alloc(struct bytes_set *set, size_t size, bool small);
+void bytes_free(struct bytes_set *set, void *block, size_t size);
+/* Prepare a layer of the set; the root has no prefix. 0 | -ENOMEM */
+int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool pooled);
+/* Make a layer for the first step in which the records of a bucket, sorted, differ. 0 (*out) |
+ * -ENOMEM */
+int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer **out);
+/* Make a layer for the step in which a key leaves the prefix of the layer at the place, with that
+ * layer and the record in it. 0 (*out) | -ENOMEM */
+int layer_above(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
+		struct layer **out);
+/* The layer is in use from now on / was seen by no other thread: free it and its buckets. */
+void layer_add(struct bytes_set *set, struct layer *layer);
+void layer_drop(struct bytes_set *set, struct layer *layer);
+/* Free the block of a layer whose index has ended. */
+void layer_free(struct bytes_set *set, struct layer *layer);
+/* Returns whether the key belongs into the layer, by its prefix. */
+bool layer_holds(const struct layer *layer, const struct want *want);
+/* Returns whether all keys of the layer are behind (-1) or before (1) the key; 0: neither. */
+int layer_side(const struct layer *layer, const struct want *want);
+/* Follow the key from the root to a word that leads to no layer. Layers' prefixes are not compared:
+ * the record there has the key or not. In a section. */
+void bytes_find(struct bytes_set *set, const struct want *want, struct place *place);
+
+#endif /* LATH_INDEX_BYTES_H */

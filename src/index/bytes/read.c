@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * read.c - reads of a set of byte keys: single records, batches, ceiling and floor, cursors.
+ *
+ * What goes in order gathers records: it goes through the words of a layer, enters the layers that
+ * it meets, and at the end of one finds the layer above by its prefix. So it needs no stack,
+ * however long the keys are.
+ */
+#include "index/bytes/bytes.h"
+
+/* ---- single records ---- */
+
+/* The record that a word leads to, if it has the key; 0: there is none. In a section. */
+static u64 record_of(struct bytes_set *set, const struct want *want, u64 word)
+{
+	struct want key;
+
+	if (!word)
+		return 0;
+	if (form_of(word) == FORM_BUCKET)
+		return bucket_get(set, bucket_of(word), want);
+	key = key_of(set, word);
+	return bytes_compare(want, &key) ? 0 : word;
+}
+
+int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, uint64_t *value)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct want want = want_key(set, key);
+	struct place place;
+	u64 found;
+
+	lath_reader_enter(set->rcu);
+	bytes_find(set, &want, &place);
+	found = record_of(set, &want, place.word);
+	lath_reader_exit(set->rcu);
+	if (found)
+		*value = found;
+	return found != 0;
+}
+
+/* ---- batches ---- */
+
+#define BATCH 16
+
+/* Look up the words of some keys, through all layers that all of them go through. */
+static void find_words(struct bytes_set *set, size_t n, const struct want *want, u64 *word)
+{
+	struct layer *layer = &set->root;
+	u64 slice[BATCH];
+	u8 hit[BATCH];
+	size_t i, same;
+
+	do {
+		for (i = 0; i < n; i++)
+			slice[i] = slice_of(&want[i], layer->rank);
+		lath_index_get_batch(&layer->index, n, slice, word, hit);
+		for (i = same = 0; i < n; i++) {
+			word[i] = hit[i] ? word[i] : 0;
+			same += word[i] == word[0];
+		}
+		if (form_of(word[0]) == FORM_LAYER)
+			layer = layer_of(word[0]);
+	} while (same == n && form_of(word[0]) == FORM_LAYER);
+}
+
+static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
+		       uint64_t *values)
+{
+	struct want want[BATCH];
+	size_t i, found = 0;
+
+	for (i = 0; i < n; i++)
+		want[i] = want_key(set, &keys[i]);
+	find_words(set, n, want, values);
+	for (i = 0; i < n; i++)
+		prefetch((const void *)(uintptr_t)(values[i] & ~3ull));
+	for (i = 0; i < n; i++) {
+		if (form_of(values[i]) == FORM_LAYER) {
+			struct place place;
+
+			bytes_find(set, &want[i], &place);
+			values[i] = place.word;
+		}
+		values[i] = record_of(set, &want[i], values[i]);
+		found += values[i] != 0;
+	}
+	return found;
+}
+
+size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct lath_bytes_key *keys,
+			    uint64_t *values)
+{
+	struct bytes_set *set = bytes_of(public);
+	size_t found = 0, i, m;
+
+	lath_reader_enter(set->rcu);
+	for (i = 0; i < n; i += m) {
+		m = min(n - i, (size_t)BATCH);
+		found += get_some(set, m, keys + i, values + i);
+	}
+	lath_reader_exit(set->rcu);
+	return found;
+}
+
+/* ---- in order ---- */
+
+#define CHUNK 16
+
+struct gather {
+	struct bytes_set *set;
+	const struct want *want;
+	bool back;
+	bool beside; /* a record with the key itself is not wanted */
+	bool near;   /* it has just entered the layer on the way to the key, at the key's slice */
+	struct layer *layer;
+	u64 from; /* the slice to go on from */
+	u64 *out;
+	size_t n, max;
+};
+
+/* Does a record on the way to the key come where it is wanted? */
+static bool is_wanted(const struct gather *g, u64 value)
+{
+	struct want key = key_of(g->set, value);
+	int c = bytes_compare(g->want, &key);
+
+	return c ? (c < 0) != g->back : !g->beside;
+}
+
+/* Gather from a bucket; near: it is on the way to the key. */
+static void gather_bucket(struct gather *g, struct bucket *bucket, bool near)
+{
+	size_t n;
+	u32 version, i, used;
+
+	do {
+		version = bucket_read(bucket);
+		used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room);
+		i = g->back ? used : 0;
+		if (near) {
+			struct spot spot = bucket_seek(g->set, bucket, g->want);
+
+			i = spot.i + (spot.equal && g->beside != g->back);
+		}
+		for (n = g->n; n < g->max; n++) {
+			if (g->back ? !i || i > used : i >= used)
+				break;
+			g->out[n] = READ_ONCE(*bucket_value(bucket, g->back ? --i : i++));
+		}
+	} while (unlikely(!bucket_same(bucket, version)));
+	g->n = n;
+}
+
+/* Go on in a layer that was met; near: on the way to the key. Returns false if nothing in it is
+ * wanted. */
+static bool enter_layer(struct gather *g, struct layer *layer, bool near)
+{
+	int side = near ? layer_side(layer, g->want) : g->back ? 1 : -1;
+
+	if (side && (side < 0) == g->back)
+		return false;
+	g->near = !side;
+	g->layer = layer;
+	g->from = !side ? slice_of(g->want, layer->rank) : g->back ? KEY_MAX : 0;
+	return true;
+}
+
+/* Go on in the layer above, behind the word that leads to this one. Returns false: there is none. */
+static bool leave_layer(struct gather *g)
+{
+	struct layer *layer = g->layer, *above;
+	struct want key;
+	u64 word, slice;
+
+	g->near = false;
+	do {
+		if (layer == &g->set->root)
+			return false;
+		key = layer_key(layer);
+		above = &g->set->root;
+		for (;;) {
+			slice = slice_of(&key, above->rank);
+			if (!lath_index_get(&above->index, slice, &word))
+				word = 0;
+			LATH_ASSERT(form_of(word) == FORM_LAYER); /* it stays where it is */
+			if (layer_of(word) == layer)
+				break;
+			above = layer_of(word);
+		}
+		layer = above;
+	} while (slice == (g->back ? 0 : KEY_MAX));
+	g->layer = layer;
+	g->from = g->back ? slice - 1 : slice + 1;
+	return true;
+}
+
+/* Gather from some words of the layer. Returns whether there is more to do. */
+static bool gather_words(struct gather *g)
+{
+	struct lath_item item[CHUNK];
+	size_t most = min(g->max - g->n, (size_t)CHUNK), m, i;
+	u64 first = g->from, next = 0;
+	bool near = g->near, more;
+
+	if (g->back)
+		m = lath_index_scan_back(&g->layer->index, first, 0, item, most, &next);
+	else
+		m = lath_index_scan(&g->layer->index, first, KEY_MAX, item, most, &next);
+	for (i = 0; i < m; i++) {
+		u64 word = item[i].value;
+		bool here = near && item[i].key == first;
+
+		if (form_of(word) == FORM_LAYER) {
+			if (enter_layer(g, layer_of(word), here))
+				return true;
+		} else if (form_of(word) == FORM_BUCKET) {
+			gather_bucket(g, bucket_of(word), here);
+		} else if (!here || is_wanted(g, word)) {
+			g->out[g->n++] = word;
+		}
+		if (g->n == g->max)
+			return false;
+	}
+	g->near = false;
+	more = m == most && item[m - 1].key != (g->back ? 0 : KEY_MAX);
+	if (!more)
+		return leave_layer(g);
+	g->from = g->back ? item[m - 1].key - 1 : item[m - 1].key + 1;
+	return true;
+}
+
+/* Copy at most max records in order, from the key on in one direction. Returns their number. */
+static size_t gather(struct bytes_set *set, const struct want *want, bool back, bool beside, u64 *out,
+		     size_t max)
+{
+	struct gather g = { .set = set, .want = want, .back = back, .beside = beside,
+			    .near = true, .layer = &set->root, .out = out, .max = max };
+
+	g.from = slice_of(want, set->root.rank);
+	lath_reader_enter(set->rcu);
+	while (gather_words(&g))
+		;
+	lath_reader_exit(set->rcu);
+	return g.n;
+}
+
+static int find_one(struct lath_bytes *public, const struct lath_bytes_key *key, bool back,
+		    uint64_t *value)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct want want = want_key(set, key);
+
+	return gather(set, &want, back, false, value, 1) ? 0 : -ENOENT;
+}
+
+int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
+{
+	return find_one(set, key, false, value);
+}
+
+int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
+{
+	return find_one(set, key, true, value);
+}
+
+/* ---- cursors ---- */
+
+/* Records that the first look of a cursor reads ahead; each further one four times more. */
+#define ASK 4u
+
+void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor, struct lath_bytes *set,
+				   const void *prefix, uint64_t size)
+{
+	cursor->set = set;
+	cursor->prefix = prefix;
+	cursor->prefix_size = size;
+	cursor->at = 0;
+	cursor->i = cursor->n = 0;
+	cursor->ask = ASK;
+	cursor->back = 0;
+}
+
+void lath_bytes_cursor_init(struct lath_bytes_cursor *cursor, struct lath_bytes *set)
+{
+	lath_bytes_cursor_init_prefix(cursor, set, NULL, 0);
+}
+
+static bool has_prefix(const struct lath_bytes_cursor *cursor, u64 value)
+{
+	struct want key;
+
+	if (!cursor->prefix_size)
+		return true;
+	key = key_of(bytes_of(cursor->set), value);
+	return key.size >= cursor->prefix_size &&
+	       !memcmp(key.data, cursor->prefix, cursor->prefix_size);
+}
+
+/* Stand on the next record that was read ahead. 1 | 0: there is none */
+static int step(struct lath_bytes_cursor *cursor, uint64_t *value)
+{
+	if (cursor->i == cursor->n || !has_prefix(cursor, cursor->ahead[cursor->i]))
+		return 0;
+	cursor->at = *value = cursor->ahead[cursor->i++];
+	return 1;
+}
+
+/* Read ahead from the key. */
+static void look_ahead(struct lath_bytes_cursor *cursor, const struct want *want, bool back,
+		       bool beside)
+{
+	cursor->back = back;
+	cursor->i = 0;
+	cursor->n = (u32)gather(bytes_of(cursor->set), want, back, beside, cursor->ahead,
+				cursor->ask);
+}
+
+static int seek(struct lath_bytes_cursor *cursor, const struct want *want, bool back,
+		uint64_t *value)
+{
+	cursor->ask = ASK;
+	look_ahead(cursor, want, back, false);
+	if (step(cursor, value))
+		return 1;
+	cursor->i = cursor->n = 0; /* it stays where it was */
+	return 0;
+}
+
+int lath_bytes_cursor_seek(struct lath_bytes_cursor *cursor, const struct lath_bytes_key *key,
+			   uint64_t *value)
+{
+	struct want want = want_key(bytes_of(cursor->set), key);
+
+	return seek(cursor, &want, false, value);
+}
+
+int lath_bytes_cursor_seek_floor(struct lath_bytes_cursor *cursor, const struct lath_bytes_key *key,
+				 uint64_t *value)
+{
+	struct want want = want_key(bytes_of(cursor->set), key);
+
+	return seek(cursor, &want, true, value);
+}
+
+static int move(struct lath_bytes_cursor *cursor, bool back, uint64_t *value)
+{
+	struct want want;
+
+	if (unlikely(!cursor->at)) {
+		want = (struct want){ cursor->prefix, cursor->prefix_size, 0, back };
+		return seek(cursor, &want, back, value);
+	}
+	if (cursor->i == cursor->n || cursor->back != back) {
+		cursor->ask = cursor->back != back ? ASK : min(cursor->ask * 4, (u32)LATH_BYTES_AHEAD);
+		want = key_of(bytes_of(cursor->set), cursor->at);
+		look_ahead(cursor, &want, back, true);
+	}
+	return step(cursor, value);
+}
+
+int lath_bytes_cursor_next(struct lath_bytes_cursor *cursor, uint64_t *value)
+{
+	return move(cursor, false, value);
+}
+
+int lath_bytes_cursor_prev(struct lath_bytes_cursor *cursor, uint64_t *value)
+{
+	return move(cursor, true, value);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * set.c - a set of byte keys: beginning, end, changes, counts and checks.
+ */
+#include "index/bytes/bytes.h"
+
+#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED)
+
+static const struct lath_config default_config = LATH_CONFIG_INIT;
+
+int lath_bytes_init(struct lath_bytes *public, const struct lath_bytes_records *records,
+		    const struct lath_config *config)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct lath_config copy = default_config;
+
+	if (!public || (uintptr_t)public % _Alignof(struct lath_bytes))
+		return -EINVAL;
+	if (!records || !records->key_of ||
+	    records->flags & ~(unsigned int)LATH_BYTES_DESCENDING)
+		return -EINVAL;
+	if (config &&
+	    (config->size < offsetof(struct lath_config, rcu) || config->size > sizeof(copy)))
+		return -EINVAL;
+	if (config)
+		memcpy(&copy, config, config->size);
+	if (copy.layout != LATH_RANGES || copy.flags & ~(unsigned int)KNOWN_FLAGS ||
+	    (copy.flags & LATH_HUGE_PAGES && copy.flags & LATH_SMALL_PAGES))
+		return -EINVAL;
+	memset(set, 0, sizeof(*set));
+	set->key_of = records->key_of;
+	set->ctx = records->ctx;
+	set->flip = records->flags & LATH_BYTES_DESCENDING ? ~0ull : 0;
+	if (copy.allocator)
+		set->allocator = *copy.allocator;
+	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
+	copy.layout = LATH_POINTS;
+	copy.size = sizeof(copy);
+	copy.allocator = copy.allocator ? &set->allocator : NULL;
+	copy.rcu = set->rcu;
+	set->config = copy;
+	lath_spin_init(&set->lock);
+	return layer_prepare(set, &set->root, rank_of_bytes(0), true);
+}
+
+static bool value_valid(u64 value)
+{
+	return value && form_of(value) == FORM_RECORD;
+}
+
+/* ---- insert ---- */
+
+/* The key belongs into no layer below the place: put one above. 0 | LOOK_AGAIN | -ENOMEM */
+static int insert_above(struct bytes_set *set, const struct place *place, const struct want *want,
+			u64 value)
+{
+	struct layer *layer;
+	int ret = layer_above(set, place, want, value, &layer);
+
+	if (ret)
+		return ret;
+	if (lath_index_replace_if(&place->layer->index, place->slice, place->word,
+				  (u64)(uintptr_t)layer | FORM_LAYER, NULL)) {
+		layer_drop(set, layer);
+		return LOOK_AGAIN;
+	}
+	layer_add(set, layer);
+	return 0;
+}
+
+/* Insert the record if its slice has no word, in the layer it belongs into. 0 | -ENOMEM | -EEXIST:
+ * *place is where it belongs, as far as layers lead. In a layer without other words than those of
+ * records most slices are new: there an insert is tried without a lookup before. */
+static int insert_new(struct bytes_set *set, const struct want *want, u64 value, struct place *place)
+{
+	struct layer *layer = &set->root;
+
+	for (;;) {
+		struct lath_item item = { slice_of(want, layer->rank), 1, value }, there;
+
+		place->layer = layer;
+		place->slice = item.key;
+		if (!READ_ONCE(layer->forked) ||
+		    !lath_index_get(&layer->index, item.key, &place->word)) {
+			int ret = lath_index_insert_item(&layer->index, &item, &there);
+
+			if (ret != -EEXIST)
+				return ret;
+			place->word = there.value;
+		}
+		if (form_of(place->word) != FORM_LAYER ||
+		    !layer_holds(layer_of(place->word), want))
+			return -EEXIST;
+		layer = layer_of(place->word);
+	}
+}
+
+/* One attempt, in a call and in a section. 0 | LOOK_AGAIN | -EEXIST (*there) | -ENOMEM */
+static int insert_once(struct bytes_set *set, const struct want *want, u64 value, u64 *there)
+{
+	struct place place;
+	int ret = insert_new(set, want, value, &place);
+
+	if (ret != -EEXIST)
+		return ret;
+	if (form_of(place.word) == FORM_LAYER)
+		return insert_above(set, &place, want, value);
+	if (form_of(place.word) == FORM_BUCKET)
+		ret = bucket_insert(set, &place, want, value, there);
+	if (form_of(place.word) == FORM_RECORD || ret == -ENOSPC)
+		ret = bucket_extend(set, &place, want, value, there);
+	return ret;
+}
+
+int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct want want;
+	u64 other;
+	int ret;
+
+	if (unlikely(!value_valid(value)))
+		return -EINVAL;
+	want = key_of(set, value);
+	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+		return -E2BIG;
+	do {
+		lath_call_enter();
+		lath_reader_enter(set->rcu);
+		ret = insert_once(set, &want, value, &other);
+		lath_reader_exit(set->rcu);
+		lath_call_exit();
+	} while (ret == LOOK_AGAIN);
+	if (ret == -EEXIST && there)
+		*there = other;
+	return ret;
+}
+
+/* ---- erase and replace ---- */
+
+/* Replace a record that is alone with its slice, or erase it. Results as bucket_change(). */
+static int change_record(struct bytes_set *set, const struct place *place, const struct want *want,
+			 u64 expected, u64 value, u64 *there)
+{
+	struct want key = key_of(set, place->word);
+	int ret;
+
+	if (bytes_compare(want, &key))
+		return -ENOENT;
+	*there = place->word;
+	if (expected && expected != place->word)
+		return -EAGAIN;
+	if (value)
+		ret = lath_index_replace_if(&place->layer->index, place->slice, place->word, value,
+					    NULL);
+	else
+		ret = lath_index_erase_if(&place->layer->index, place->slice, place->word, NULL);
+	return ret ? LOOK_AGAIN : 0;
+}
+
+/* Replace the record with this key, or with value == 0 erase it. expected: 0, or what it must be.
+ * 0 | -ENOENT | -EAGAIN; *there, if not NULL, is what was there */
+static int change(struct bytes_set *set, const struct want *want, u64 expected, u64 value, u64 *there)
+{
+	struct place place;
+	u64 other = 0;
+	int ret;
+
+	do {
+		lath_call_enter();
+		lath_reader_enter(set->rcu);
+		bytes_find(set, want, &place);
+		if (!place.word)
+			ret = -ENOENT;
+		else if (form_of(place.word) == FORM_BUCKET)
+			ret = bucket_change(set, &place, want, expected, value, &other);
+		else
+			ret = change_record(set, &place, want, expected, value, &other);
+		lath_reader_exit(set->rcu);
+		lath_call_exit();
+	} while (ret == LOOK_AGAIN);
+	if (there && (!ret || ret == -EAGAIN))
+		*there = other;
+	return ret;
+}
+
+int lath_bytes_erase(struct lath_bytes *public, const struct lath_bytes_key *key, uint64_t *old)
+{
+	struct want want = want_key(bytes_of(public), key);
+
+	return change(bytes_of(public), &want, 0, 0, old);
+}
+
+int lath_bytes_replace(struct lath_bytes *public, uint64_t value, uint64_t *old)
+{
+	struct want want;
+
+	if (unlikely(!value_valid(value)))
+		return -EINVAL;
+	want = key_of(bytes_of(public), value);
+	return change(bytes_of(public), &want, 0, value, old);
+}
+
+int lath_bytes_erase_if(struct lath_bytes *public, uint64_t expected, uint64_t *there)
+{
+	struct want want = key_of(bytes_of(public), expected);
+
+	return change(bytes_of(public), &want, expected, 0, there);
+}
+
+int lath_bytes_replace_if(struct lath_bytes *public, uint64_t expected, uint64_t value,
+			  uint64_t *there)
+{
+	struct want want;
+
+	if (unlikely(!value_valid(value)))
+		return -EINVAL;
+	want = key_of(bytes_of(public), value);
+	return change(bytes_of(public), &want, expected, value, there);
+}
+
+/* ---- counts ---- */
+
+/* All layers but the root. */
+static struct layer *layers_of(struct bytes_set *set)
+{
+	return smp_load_acquire(&set->layers); /* pairs with layer_add */
+}
+
+static void count_layer(struct layer *layer, struct lath_bytes_stats *stats)
+{
+	struct lath_item item[16];
+	u64 from = 0;
+	size_t n, i;
+
+	do {
+		n = lath_index_scan(&layer->index, from, KEY_MAX, item, ARRAY_SIZE(item), &from);
+		for (i = 0; i < n; i++) {
+			u64 used;
+
+			if (form_of(item[i].value) == FORM_RECORD)
+				stats->items++;
+			if (form_of(item[i].value) != FORM_BUCKET)
+				continue;
+			used = READ_ONCE(bucket_of(item[i].value)->used);
+			stats->arrays++;
+			stats->arrayed += used;
+			stats->items += used;
+		}
+	} while (n == ARRAY_SIZE(item) && from);
+	stats->trees++;
+}
+
+uint64_t lath_bytes_count(struct lath_bytes *public)
+{
+	struct lath_bytes_stats stats = { 0 };
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer;
+
+	lath_reader_enter(set->rcu);
+	count_layer(&set->root, &stats);
+	for (layer = layers_of(set); layer; layer = layer->next)
+		count_layer(layer, &stats);
+	lath_reader_exit(set->rcu);
+	return stats.items;
+}
+
+void lath_bytes_get_stats(struct lath_bytes *public, struct lath_bytes_stats *stats)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer = &set->root, *next = layers_of(set);
+
+	memset(stats, 0, sizeof(*stats));
+	stats->bytes = sizeof(*public) + READ_ONCE(set->bytes);
+	while (layer) {
+		struct lath_index_stats of;
+
+		lath_reader_enter(set->rcu);
+		count_layer(layer, stats);
+		lath_reader_exit(set->rcu);
+		lath_index_get_stats(&layer->index, &of);
+		stats->bytes += of.bytes;
+		layer = next;
+		next = layer ? layer->next : NULL;
+	}
+}
+
+/* ---- checks ---- */
+
+/* Check a word: 0 | 31 | 32 | 33 */
+static int check_word(struct bytes_set *set, const struct place *place)
+{
+	struct want key;
+
+	if (form_of(place->word) == FORM_BUCKET)
+		return bucket_true(set, bucket_of(place->word), place) ? 0 : 32;
+	if (form_of(place->word) == FORM_LAYER) {
+		const struct layer *below = layer_of(place->word);
+
+		key = layer_key(below);
+		return below->rank > place->layer->rank && layer_holds(place->layer, &key) &&
+				       slice_of(&key, place->layer->rank) == place->slice
+			       ? 0
+			       : 33;
+	}
+	key = key_of(set, place->word);
+	return layer_holds(place->layer, &key) &&
+			       slice_of(&key, place->layer->rank) == place->slice
+		       ? 0
+		       : 31;
+}
+
+/* Check the words of a layer: 0 | 31 | 32 | 33 */
+static int check_layer(struct bytes_set *set, struct layer *layer)
+{
+	struct lath_item item;
+	u64 from = 0;
+	int ret = 0;
+
+	while (!ret && lath_index_scan(&layer->index, from, KEY_MAX, &item, 1, &from)) {
+		struct place place = { layer, item.key, item.value };
+
+		ret = check_word(set, &place);
+		if (!from)
+			break;
+	}
+	return ret;
+}
+
+/* Check the order of all records: 0 | 34 */
+static int check_order(struct lath_bytes *public)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct lath_bytes_cursor cursor;
+	struct want before = { 0 };
+	u64 value, n = 0;
+
+	lath_bytes_cursor_init(&cursor, public);
+	for (; lath_bytes_cursor_next(&cursor, &value); n++) {
+		struct want key = key_of(set, value);
+
+		if (n && bytes_compare(&before, &key) >= 0)
+			return 34;
+		before = key;
+	}
+	return n == lath_bytes_count(public) ? 0 : 34;
+}
+
+int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_size)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer = &set->root, *next = layers_of(set);
+	static const char *const what[] = { "a record in the wrong place", "a damaged array",
+					    "a tree in the wrong place", "records out of order" };
+	int ret = 0;
+
+	while (layer && !ret) {
+		ret = lath_index_verify(&layer->index, 5, report, report_size);
+		if (ret)
+			return ret;
+		ret = check_layer(set, layer);
+		layer = next;
+		next = layer ? layer->next : NULL;
+	}
+	if (!ret)
+		ret = check_order(public);
+	if (ret && report && report_size)
+		snprintf(report, report_size, "%s", what[ret - 31]);
+	return ret;
+}
+
+/* ---- the end ---- */
+
+struct end {
+	lath_bytes_fn each;
+	void *arg;
+};
+
+static void end_word(void *arg, const struct lath_item *item)
+{
+	struct end *end = arg;
+	struct bucket *bucket = bucket_of(item->value);
+	u32 i;
+
+	if (form_of(item->value) == FORM_RECORD && end->each)
+		end->each(end->arg, item->value);
+	if (form_of(item->value) != FORM_BUCKET)
+		return;
+	for (i = 0; end->each && i < bucket->used; i++)
+		end->each(end->arg, *bucket_value(bucket, i));
+	bucket_drop(bucket);
+}
+
+void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer = set->layers, *next;
+	struct end end = { each, arg };
+
+	lath_index_fini(&set->root.index, end_word, &end);
+	for (; layer; layer = next) {
+		next = layer->next;
+		lath_index_fini(&layer->index, end_word, &end);
+		layer_free(set, layer);
+	}
+	if (set->retired)
+		lath_retire_drain(set->rcu);
+	set->layers = NULL;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * broken_test.c - lath_bytes_verify sees what is wrong with a set: one fault of each kind. And what
+ * init refuses.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "index/bytes/bytes.h"
+
+static struct lath_bytes set;
+static struct lath_bytes_records records;
+static char report[200];
+
+/* 300 with one beginning: a layer. Three more with another one: a bucket. One alone. */
+static struct record {
+	char text[32];
+} record[304];
+
+static void text_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+{
+	(void)ctx;
+	key->data = ((const struct record *)(uintptr_t)value)->text;
+	key->size = strlen(key->data);
+}
+
+static void fill(void)
+{
+	unsigned int i;
+
+	records.key_of = text_of;
+	assert(!lath_bytes_init(&set, &records, NULL));
+	for (i = 0; i < ARRAY_SIZE(record); i++) {
+		if (i < 300)
+			snprintf(record[i].text, sizeof(record[i].text), "beginnings: %u", i);
+		else if (i < 303)
+			snprintf(record[i].text, sizeof(record[i].text), "together %u", i);
+		else
+			snprintf(record[i].text, sizeof(record[i].text), "alone");
+		assert(!lath_bytes_insert(&set, (uintptr_t)&record[i], NULL));
+	}
+	assert(!lath_bytes_verify(&set, report, sizeof(report)));
+}
+
+static void expect(int number)
+{
+	int ret = lath_bytes_verify(&set, report, sizeof(report));
+
+	printf("%d: %s\n", ret, report);
+	assert(ret == number && *report);
+	assert(lath_bytes_verify(&set, NULL, 0) == number);
+}
+
+static void check_refusals(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	records.key_of = NULL;
+	assert(lath_bytes_init(&set, &records, NULL) == -EINVAL);
+	assert(lath_bytes_init(&set, NULL, NULL) == -EINVAL);
+	records.key_of = text_of;
+	records.flags = 2;
+	assert(lath_bytes_init(&set, &records, NULL) == -EINVAL);
+	records.flags = 0;
+	config.flags = LATH_HOLES;
+	assert(lath_bytes_init(&set, &records, &config) == -EINVAL);
+	config.flags = LATH_HUGE_PAGES | LATH_SMALL_PAGES;
+	assert(lath_bytes_init(&set, &records, &config) == -EINVAL);
+	config.flags = 0;
+	config.layout = LATH_POINTS;
+	assert(lath_bytes_init(&set, &records, &config) == -EINVAL);
+	config.layout = LATH_RANGES;
+	config.size = 1;
+	assert(lath_bytes_init(&set, &records, &config) == -EINVAL);
+	assert(lath_bytes_init(NULL, &records, NULL) == -EINVAL);
+	assert(lath_bytes_init((struct lath_bytes *)(void *)((char *)&set + 8), &records, NULL) ==
+	       -EINVAL);
+}
+
+/* The word of the root for a beginning. */
+static u64 word_of(const char *text, u64 *slice)
+{
+	struct want want = { (const u8 *)text, strlen(text), 0, false };
+	struct lath_item item;
+
+	*slice = slice_of(&want, 0);
+	assert(!lath_index_lookup_item(&bytes_of(&set)->root.index, *slice, &item));
+	return item.value;
+}
+
+/* Puts the word of one slice under another one. */
+static void misplace(u64 slice, u64 word, int number)
+{
+	struct lath_index *root = &bytes_of(&set)->root.index;
+	struct lath_item item = { slice + 1, 1, word };
+
+	assert(!lath_index_erase_item(root, slice, NULL));
+	assert(!lath_index_insert_item(root, &item, NULL));
+	expect(number);
+	assert(!lath_index_erase_item(root, slice + 1, NULL));
+	item.key = slice;
+	assert(!lath_index_insert_item(root, &item, NULL));
+	assert(!lath_bytes_verify(&set, report, sizeof(report)));
+}
+
+static void check_bucket(struct bucket *bucket)
+{
+	*bucket_slice(bucket, 1) += 1; /* not what its key says */
+	expect(32);
+	*bucket_slice(bucket, 1) -= 1;
+	bucket->offset++; /* they do not agree in so many bytes */
+	expect(32);
+	bucket->offset--;
+	bucket->version++;
+	expect(32);
+	bucket->version--;
+	bucket->tags = true;
+	expect(32);
+	bucket->tags = false;
+	assert(!lath_bytes_verify(&set, report, sizeof(report)));
+}
+
+int main(void)
+{
+	u64 slice, word;
+
+	check_refusals();
+	fill();
+	word = word_of("alone", &slice);
+	misplace(slice, word, 31);
+	word = word_of("together", &slice);
+	assert(form_of(word) == FORM_BUCKET);
+	misplace(slice, word, 32);
+	check_bucket(bucket_of(word));
+	word = word_of("beginnin", &slice);
+	assert(form_of(word) == FORM_LAYER);
+	misplace(slice, word, 33);
+	layer_of(word)->rank -= 16;
+	expect(33);
+	layer_of(word)->rank += 16;
+	record[303].text[1] = 'a'; /* a key that was changed behind the set's back */
+	expect(31);
+	record[303].text[1] = 'l';
+	*report = 0;
+	tree_of(&bytes_of(&set)->root.index)->root->low = 1;
+	expect(2);
+	tree_of(&bytes_of(&set)->root.index)->root->low = 0;
+	lath_bytes_fini(&set, NULL, NULL);
+	return 0;
+}

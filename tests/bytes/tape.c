@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * tape.c - see base/tape.h. A set of byte keys against a sorted array of its records: every call is
+ * compared with what the array says, and a cursor walks beside an index into it.
+ */
+#include "base/tape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lathwork/bytes.h"
+
+#define MOST 1500u
+#define LONGEST 64u
+
+struct record {
+	uint64_t tag;
+	uint8_t size;
+	uint8_t data[LONGEST];
+};
+
+/* What keys of a tape look like: one of some beginnings, then up to `rest` bytes of an alphabet. */
+struct space {
+	const char *begin[4];
+	uint8_t begin_size[4];
+	uint8_t rest;
+	const char *alphabet;
+	uint8_t letters;
+	uint64_t tags;
+};
+
+#define LONG_BEGIN "a common beginning of forty bytes: 9876_"
+
+static const struct space spaces[] = {
+	/* zeros at the end and in between, ends at all places */
+	{ { "", "", "a", "\0\0\0\0\0\0\0" }, { 0, 0, 1, 7 }, 20, "\0\0\0a", 4, 2 },
+	{ { "", "12345678", "1234567812345678", LONG_BEGIN }, { 0, 8, 16, 40 }, 9, "xyz\xff", 4, 1 },
+	{ { LONG_BEGIN, LONG_BEGIN, LONG_BEGIN, LONG_BEGIN }, { 40, 41, 33, 40 }, 23, "0123456789", 10, 1 },
+	{ { "", "k", "key", "\xff\xff\xff\xff\xff\xff\xff\xff" }, { 0, 1, 3, 8 }, 2, "ab", 2, 65536 },
+	{ { "", "", "", "" }, { 0, 0, 0, 0 }, 8, "\0\1\2\x7f\x80\xfe\xff", 7, 3 },
+};
+
+static struct lath_bytes set;
+static struct record pool[MOST + 1], *model[MOST], *spare[MOST + 1], probe;
+static size_t count, spares;
+static const struct space *space;
+static bool descending;
+
+static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+{
+	const struct record *record = (const struct record *)(uintptr_t)value;
+
+	if (ctx != &set)
+		abort();
+	key->data = record->data;
+	key->size = record->size;
+	key->tag = record->tag;
+}
+
+static struct lath_bytes_key as_key(const struct record *record)
+{
+	return (struct lath_bytes_key){ record->data, record->size, record->tag };
+}
+
+static uint64_t as_value(const struct record *record)
+{
+	return (uint64_t)(uintptr_t)record;
+}
+
+static void next_key(struct tape *tape, struct record *record)
+{
+	unsigned int which = next_byte(tape) % 4, rest = next_byte(tape) % (space->rest + 1u), i;
+
+	record->size = space->begin_size[which];
+	memcpy(record->data, space->begin[which], record->size);
+	for (i = 0; i < rest && record->size < LONGEST; i++)
+		record->data[record->size++] =
+			(uint8_t)space->alphabet[next_byte(tape) % space->letters];
+	record->tag = space->tags > 1 ? next_number(tape) % space->tags : 0;
+	if (record->tag == 1)
+		record->tag = ~0ull;
+}
+
+static int compare(const struct record *a, const struct record *b)
+{
+	int c = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
+
+	if (c)
+		return c;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	if (a->tag == b->tag)
+		return 0;
+	return (a->tag < b->tag) != descending ? -1 : 1;
+}
+
+/* The first record of the model at or behind a key; *equal: it has the key. */
+static size_t position(const struct record *key, bool *equal)
+{
+	size_t i = 0, n = count;
+
+	while (n) {
+		size_t half = n / 2;
+		bool right = compare(model[i + half], key) < 0;
+
+		i = right ? i + half + 1 : i;
+		n = right ? n - half - 1 : half;
+	}
+	*equal = i < count && !compare(model[i], key);
+	return i;
+}
+
+static void some_key(struct tape *tape, struct record *record)
+{
+	uint64_t n = next_number(tape);
+
+	if (count && n % 4)
+		*record = *model[n * 0x9e3779b9u % count];
+	else
+		next_key(tape, record);
+}
+
+/* ---- changes ---- */
+
+static int play_insert(struct tape *tape, const struct record *key)
+{
+	uint64_t there = 0;
+	struct record *record;
+	bool equal;
+	size_t i = position(key, &equal);
+	int ret;
+
+	if (count == MOST)
+		return 0;
+	record = spare[spares - 1];
+	*record = *key;
+	ret = lath_bytes_insert(&set, as_value(record), &there);
+	if (failed(tape, ret))
+		return 0;
+	EXPECT(tape, ret == (equal ? -EEXIST : 0));
+	EXPECT(tape, !equal || there == as_value(model[i]));
+	if (ret)
+		return 0;
+	spares--;
+	memmove(&model[i + 1], &model[i], (count - i) * sizeof(*model));
+	model[i] = record;
+	count++;
+	return 0;
+}
+
+/* Some in a row: tags or last bytes that go up or down. */
+static int play_many(struct tape *tape)
+{
+	unsigned int n = next_byte(tape), up = next_byte(tape) % 2, ret = 0;
+
+	next_key(tape, &probe);
+	for (; n && !ret; n--) {
+		if (space->tags > 2)
+			probe.tag += up ? 1 : ~0ull;
+		else if (probe.size)
+			probe.data[probe.size - 1] += up ? 1 : 255;
+		ret = (unsigned int)play_insert(tape, &probe);
+	}
+	return (int)ret;
+}
+
+static void forget(size_t i)
+{
+	spare[spares++] = model[i];
+	memmove(&model[i], &model[i + 1], (count - i - 1) * sizeof(*model));
+	count--;
+}
+
+static int play_erase(struct tape *tape)
+{
+	struct lath_bytes_key key;
+	uint64_t old = 1;
+	bool equal;
+	size_t i;
+	int ret;
+
+	some_key(tape, &probe);
+	key = as_key(&probe);
+	i = position(&probe, &equal);
+	ret = lath_bytes_erase(&set, &key, &old);
+	EXPECT(tape, ret == (equal ? 0 : -ENOENT));
+	EXPECT(tape, old == (equal ? as_value(model[i]) : 1));
+	if (equal)
+		forget(i);
+	return 0;
+}
+
+static int play_erase_if(struct tape *tape)
+{
+	uint64_t there = 1, value = as_value(&probe);
+	bool equal, same = next_byte(tape) % 2;
+	size_t i;
+	int ret;
+
+	some_key(tape, &probe);
+	i = position(&probe, &equal);
+	if (equal && same)
+		value = as_value(model[i]);
+	ret = lath_bytes_erase_if(&set, value, &there);
+	EXPECT(tape, ret == (!equal ? -ENOENT : same ? 0 : -EAGAIN));
+	EXPECT(tape, there == (equal ? as_value(model[i]) : 1));
+	if (!ret)
+		forget(i);
+	return 0;
+}
+
+static int play_replace(struct tape *tape)
+{
+	struct record *record = spare[spares - 1];
+	uint64_t old = 1, how = next_byte(tape) % 3; /* 1, 2: if it is what we say */
+	bool equal;
+	size_t i;
+	int ret;
+
+	some_key(tape, record);
+	i = position(record, &equal);
+	if (!how)
+		ret = lath_bytes_replace(&set, as_value(record), &old);
+	else
+		ret = lath_bytes_replace_if(&set, how == 1 && equal ? as_value(model[i]) : 4,
+					    as_value(record), &old);
+	EXPECT(tape, ret == (!equal ? -ENOENT : how == 2 ? -EAGAIN : 0));
+	EXPECT(tape, old == (equal ? as_value(model[i]) : 1));
+	if (ret)
+		return 0;
+	spare[spares - 1] = model[i];
+	model[i] = record;
+	return 0;
+}
+
+static int play_misuse(struct tape *tape)
+{
+	EXPECT(tape, lath_bytes_insert(&set, 0, NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_insert(&set, as_value(&probe) + 1, NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_replace(&set, 0, NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_replace_if(&set, 4, 2, NULL) == -EINVAL);
+	return 0;
+}
+
+/* ---- reads ---- */
+
+static int play_get(struct tape *tape)
+{
+	struct lath_bytes_key keys[40] = { 0 };
+	static struct record record[40];
+	uint64_t values[40], expected[40];
+	size_t n = next_byte(tape) % 40, i, hits = 0;
+
+	for (i = 0; i < n; i++) {
+		bool equal;
+		size_t at;
+
+		some_key(tape, &record[i]);
+		keys[i] = as_key(&record[i]);
+		at = position(&record[i], &equal);
+		expected[i] = equal ? as_value(model[at]) : 0;
+		hits += equal;
+		values[0] = 0;
+		EXPECT(tape, lath_bytes_get(&set, &keys[i], values) == equal);
+		EXPECT(tape, values[0] == expected[i]);
+	}
+	EXPECT(tape, lath_bytes_get_batch(&set, n, keys, values) == hits);
+	EXPECT(tape, !memcmp(values, expected, n * sizeof(*values)));
+	return 0;
+}
+
+static int play_near(struct tape *tape)
+{
+	struct lath_bytes_key key;
+	uint64_t value = 1;
+	bool equal;
+	size_t i;
+
+	some_key(tape, &probe);
+	key = as_key(&probe);
+	i = position(&probe, &equal);
+	EXPECT(tape, lath_bytes_ceiling(&set, &key, &value) == (i < count ? 0 : -ENOENT));
+	EXPECT(tape, value == (i < count ? as_value(model[i]) : 1));
+	value = 1;
+	i += equal;
+	EXPECT(tape, lath_bytes_floor(&set, &key, &value) == (i ? 0 : -ENOENT));
+	EXPECT(tape, value == (i ? as_value(model[i - 1]) : 1));
+	return 0;
+}
+
+/* One step of a cursor that stands on the model's record at - 1 (0: nowhere) of [low, high). */
+static int play_step(struct tape *tape, struct lath_bytes_cursor *cursor, bool back, size_t low,
+		     size_t high, size_t *at)
+{
+	size_t to = *at ? *at - 1 + (back ? ~(size_t)0 : 1) : back ? high - 1 : low;
+	bool there = low < high && to >= low && to < high;
+	uint64_t value = 1;
+	int ret = back ? lath_bytes_cursor_prev(cursor, &value) :
+			 lath_bytes_cursor_next(cursor, &value);
+
+	EXPECT(tape, ret == there);
+	EXPECT(tape, value == (there ? as_value(model[to]) : 1));
+	if (there)
+		*at = to + 1;
+	return 0;
+}
+
+static int play_seek(struct tape *tape, struct lath_bytes_cursor *cursor, bool floor, size_t low,
+		     size_t high, size_t *at)
+{
+	struct lath_bytes_key key = as_key(&probe);
+	uint64_t value = 1;
+	bool equal, there;
+	size_t i = position(&probe, &equal);
+	int ret;
+
+	if (floor) {
+		i += equal;
+		there = low < high && i > low;
+		i--;
+		ret = lath_bytes_cursor_seek_floor(cursor, &key, &value);
+	} else {
+		there = low < high && i < high;
+		ret = lath_bytes_cursor_seek(cursor, &key, &value);
+	}
+	EXPECT(tape, ret == there);
+	EXPECT(tape, value == (there ? as_value(model[i]) : 1));
+	if (there)
+		*at = i + 1;
+	return 0;
+}
+
+static bool begins(const struct record *record, const struct record *prefix)
+{
+	return record->size >= prefix->size &&
+	       !memcmp(record->data, prefix->data, prefix->size);
+}
+
+static int play_cursor(struct tape *tape)
+{
+	unsigned int steps = next_byte(tape), way = next_byte(tape);
+	size_t low = 0, high = count, at = 0;
+	struct lath_bytes_cursor cursor;
+	struct record prefix;
+	int ret = 0;
+
+	some_key(tape, &prefix);
+	probe = prefix;
+	if (way % 2) {
+		prefix.size = way % 4 == 1 && prefix.size ? prefix.size - 1 : prefix.size / 2;
+		while (low < count && !begins(model[low], &prefix))
+			low++;
+		for (high = low; high < count && begins(model[high], &prefix);)
+			high++;
+		lath_bytes_cursor_init_prefix(&cursor, &set, prefix.data, prefix.size);
+	} else {
+		lath_bytes_cursor_init(&cursor, &set);
+	}
+	if (way % 8 > 3)
+		ret = play_seek(tape, &cursor, way / 8 % 2, low, high, &at);
+	for (; steps && !ret; steps--) { /* mostly in one direction */
+		unsigned int turn = next_byte(tape);
+
+		if (turn > 250)
+			ret = play_seek(tape, &cursor, turn % 2, low, high, &at);
+		else
+			ret = play_step(tape, &cursor, (turn < 20) != (way / 16 % 2), low, high,
+					&at);
+	}
+	return ret;
+}
+
+static int play_one(struct tape *tape)
+{
+	uint8_t op = next_byte(tape);
+
+	if (op < 90) {
+		next_key(tape, &probe);
+		PLAY("insert", play_insert(tape, &probe));
+	}
+	if (op < 110)
+		PLAY("insert many", play_many(tape));
+	if (op < 150)
+		PLAY("erase", play_erase(tape));
+	if (op < 160)
+		PLAY("erase if", play_erase_if(tape));
+	if (op < 180)
+		PLAY("replace", play_replace(tape));
+	if (op < 200)
+		PLAY("get", play_get(tape));
+	if (op < 225)
+		PLAY("ceiling, floor", play_near(tape));
+	if (op < 253)
+		PLAY("cursor", play_cursor(tape));
+	PLAY("misuse", play_misuse(tape));
+}
+
+static int check(struct tape *tape)
+{
+	struct lath_bytes_stats stats;
+	char report[200] = "";
+
+	if (lath_bytes_verify(&set, report, sizeof(report)))
+		fprintf(stderr, "%s\n", report);
+	EXPECT(tape, !*report);
+	EXPECT(tape, lath_bytes_count(&set) == count);
+	lath_bytes_get_stats(&set, &stats);
+	EXPECT(tape, stats.items == count && stats.bytes >= sizeof(set));
+	EXPECT(tape, stats.arrayed >= 2 * stats.arrays && stats.trees);
+	return 0;
+}
+
+static int play(struct tape *tape)
+{
+	unsigned int calls = 0;
+	int ret = 0;
+
+	while (!ret && tape->at < tape->end) {
+		ret = play_one(tape);
+		if (!ret && ++calls % tape->verify_every == 0)
+			ret = check(tape);
+	}
+	tape->call = "check";
+	return ret ? ret : check(tape);
+}
+
+static void begin(uint8_t *bytes, unsigned long i, bool failing)
+{
+	bytes[0] = (uint8_t)((failing ? 1 : i % 2) | (i / 2 % 2) << 1);
+	bytes[1] = (uint8_t)(i % 5);
+}
+
+const struct tape_plan tape_plan = { 400, 6000, 20, 2500, begin, NULL };
+
+static void count_down(void *arg, uint64_t value)
+{
+	(void)value;
+	--*(size_t *)arg;
+}
+
+int tape_run(struct tape *tape)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_bytes_records records = { key_of, &set, 0 };
+	uint8_t kind = next_byte(tape);
+	size_t left;
+	int ret;
+
+	config.flags = kind % 2 ? LATH_NODE_EACH : 0;
+	config.allocator = tape->allocator;
+	descending = kind / 2 % 2;
+	records.flags = descending ? LATH_BYTES_DESCENDING : 0;
+	space = &spaces[next_byte(tape) % (sizeof(spaces) / sizeof(spaces[0]))];
+	count = 0;
+	for (spares = 0; spares <= MOST; spares++)
+		spare[spares] = &pool[MOST - spares];
+	tape->call = "init";
+	ret = lath_bytes_init(&set, &records, &config);
+	if (failed(tape, ret))
+		return 0;
+	EXPECT(tape, !ret);
+	ret = play(tape);
+	left = count;
+	lath_bytes_fini(&set, count_down, &left);
+	tape->call = "fini";
+	EXPECT(tape, ret || !left);
+	return ret;
+}

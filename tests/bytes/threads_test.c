@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * threads_test.c - threads that change and search one set of byte keys at the same time.
+ *
+ * Each record has a mark, which says since when it is there or away, or that this is being changed.
+ * A reader looks at all marks before and after a read. A get must tell the truth of a record whose
+ * mark did not change; a walk of a cursor must find each record on its way that was there all the
+ * time, none that was away all the time, and all in order. Many records share beginnings or whole
+ * keys, so that arrays grow, become trees and vanish. threads_test [rounds]; LATH_LONG=1: twenty
+ * times more.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lathwork/bytes.h"
+
+#define WRITERS 2
+#define READERS 2
+#define OWNED 600u /* records of a writer */
+#define ALL (WRITERS * OWNED)
+#define STEPS 60u
+
+static struct lath_bytes set;
+static unsigned long rounds = 300000, faults, finds, done;
+static uint64_t clock_now;
+
+/* A record of a writer, and its mark. changing: a call that inserts or erases it is under way.
+ * since: the clock when the last such call had returned. */
+static struct mark {
+	uint64_t tag, since, changing;
+	uint8_t size;
+	bool there;
+	char data[40];
+} marks[ALL];
+
+#define FAULT(...)                                                   \
+	do {                                                         \
+		fprintf(stderr, "bytes threads_test: " __VA_ARGS__); \
+		__atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);    \
+	} while (0)
+
+static uint64_t tick(void)
+{
+	return __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (*state >> 33) % below;
+}
+
+static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+{
+	const struct mark *mark = (const struct mark *)(uintptr_t)value;
+
+	(void)ctx;
+	*key = (struct lath_bytes_key){ mark->data, mark->size, mark->tag };
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct mark *a = left, *b = right;
+	int c = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
+
+	if (c)
+		return c;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return a->tag < b->tag ? -1 : a->tag > b->tag;
+}
+
+/* All marks in order of their keys; each writer owns every second one. */
+static void make_marks(void)
+{
+	uint64_t state = 3;
+
+	for (unsigned int i = 0; i < ALL; i++) {
+		struct mark *m = &marks[i];
+		unsigned int n = 0;
+
+		if (i % 4 == 0) /* alone */
+			n = (unsigned int)snprintf(m->data, sizeof(m->data), "%08" PRIx64,
+						   draw(&state, 1ull << 32));
+		else if (i % 4 == 1) /* many with eight bytes in common, and some with the next */
+			n = (unsigned int)snprintf(m->data, sizeof(m->data), "common__%u",
+						   i / 4 * 37 % 1000);
+		else if (i % 4 == 2) /* versions */
+			n = (unsigned int)snprintf(m->data, sizeof(m->data), "versions");
+		else /* long, in groups */
+			n = (unsigned int)snprintf(m->data, sizeof(m->data),
+						   "a beginning of thirty %u %u", i / 4 % 5, i);
+		m->size = (uint8_t)n;
+		m->tag = i;
+	}
+	qsort(marks, ALL, sizeof(*marks), compare);
+}
+
+static void *write_some(void *arg)
+{
+	uint64_t first = (uintptr_t)arg, state = first + 1;
+
+	for (unsigned long r = 0; r < rounds; r++) {
+		struct mark *m = &marks[draw(&state, OWNED) * WRITERS + first];
+		struct lath_bytes_key key;
+		uint64_t there = 0;
+		int ret;
+
+		key_of(NULL, (uintptr_t)m, &key);
+		__atomic_store_n(&m->changing, 1, __ATOMIC_SEQ_CST);
+		if (m->there)
+			ret = lath_bytes_erase(&set, &key, &there);
+		else
+			ret = lath_bytes_insert(&set, (uintptr_t)m, NULL);
+		if (ret || (m->there && there != (uintptr_t)m))
+			FAULT("a change said %d\n", ret);
+		__atomic_store_n(&m->there, !m->there, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&m->since, tick(), __ATOMIC_SEQ_CST);
+		__atomic_store_n(&m->changing, 0, __ATOMIC_SEQ_CST);
+	}
+	__atomic_fetch_add(&done, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/* What a mark says of its record. Returns false: it is being changed. */
+static bool look(const struct mark *m, bool *there, uint64_t *since)
+{
+	*since = __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
+	*there = __atomic_load_n(&m->there, __ATOMIC_SEQ_CST);
+	return !__atomic_load_n(&m->changing, __ATOMIC_SEQ_CST) &&
+	       *since == __atomic_load_n(&m->since, __ATOMIC_SEQ_CST);
+}
+
+struct view {
+	bool steady[ALL], there[ALL], found[ALL];
+	uint64_t since[ALL];
+};
+
+static void judge(const struct view *view, size_t low, size_t high)
+{
+	for (size_t i = low; i < high; i++) {
+		uint64_t since;
+		bool there;
+
+		if (!view->steady[i] || !look(&marks[i], &there, &since) || since != view->since[i])
+			continue;
+		__atomic_fetch_add(&finds, 1, __ATOMIC_RELAXED);
+		if (view->found[i] != view->there[i])
+			FAULT("%.*s %" PRIu64 " was %s all the time and %s\n", marks[i].size,
+			      marks[i].data, marks[i].tag, view->there[i] ? "there" : "away",
+			      view->found[i] ? "found" : "not found");
+	}
+}
+
+/* Walk from mark `from` on, in one direction. */
+static void walk(struct view *view, size_t from, bool back)
+{
+	size_t low = from, high = from + 1, steps = 0, i;
+	struct lath_bytes_cursor cursor;
+	struct lath_bytes_key key;
+	uint64_t value;
+	int there;
+
+	memset(view->found, 0, sizeof(view->found));
+	key_of(NULL, (uintptr_t)&marks[from], &key);
+	lath_bytes_cursor_init(&cursor, &set);
+	there = back ? lath_bytes_cursor_seek_floor(&cursor, &key, &value) :
+		       lath_bytes_cursor_seek(&cursor, &key, &value);
+	for (; there && steps < STEPS; steps++) {
+		i = (size_t)((const struct mark *)(uintptr_t)value - marks);
+		if (i >= ALL || (back ? i >= high : i < low))
+			FAULT("out of order\n");
+		else
+			view->found[i] = true;
+		if (back)
+			high = i;
+		else
+			low = i + 1;
+		there = back ? lath_bytes_cursor_prev(&cursor, &value) :
+			       lath_bytes_cursor_next(&cursor, &value);
+	}
+	if (back)
+		judge(view, there ? high : 0, from + 1);
+	else
+		judge(view, from, there ? low : ALL);
+}
+
+static void *read_some(void *arg)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	uint64_t state = (uintptr_t)arg;
+
+	if (!view)
+		abort();
+	while (__atomic_load_n(&done, __ATOMIC_SEQ_CST) < WRITERS) {
+		size_t from = draw(&state, ALL), way = draw(&state, 4), n = 1;
+		struct lath_bytes_key key[8];
+		uint64_t value[8] = { 0 };
+
+		for (size_t i = 0; i < ALL; i++)
+			view->steady[i] = look(&marks[i], &view->there[i], &view->since[i]);
+		if (way < 2) {
+			walk(view, from, way);
+			continue;
+		}
+		n = way == 2 ? 1 : 8;
+		n = n < ALL - from ? n : ALL - from;
+		for (size_t i = 0; i < n; i++)
+			key_of(NULL, (uintptr_t)&marks[from + i], &key[i]);
+		if (way == 2)
+			lath_bytes_get(&set, &key[0], value);
+		else
+			lath_bytes_get_batch(&set, n, key, value);
+		for (size_t i = 0; i < n; i++) {
+			view->found[from + i] = value[i] != 0;
+			if (value[i] && value[i] != (uintptr_t)&marks[from + i])
+				FAULT("found another one\n");
+		}
+		judge(view, from, from + n);
+	}
+	free(view);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct lath_bytes_records records = { key_of, NULL, 0 };
+	pthread_t thread[WRITERS + READERS];
+	char report[200];
+	size_t left = 0, i;
+
+	if (argc > 1)
+		rounds = strtoul(argv[1], NULL, 0);
+	if (getenv("LATH_LONG"))
+		rounds *= 20;
+	make_marks();
+	if (lath_bytes_init(&set, &records, NULL))
+		return 1;
+	for (i = 0; i < WRITERS + READERS; i++)
+		if (pthread_create(&thread[i], NULL, i < WRITERS ? write_some : read_some,
+				   (void *)i))
+			return 1;
+	for (i = 0; i < WRITERS + READERS; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < ALL; i++)
+		left += marks[i].there;
+	if (lath_bytes_verify(&set, report, sizeof(report)))
+		FAULT("%s\n", report);
+	if (lath_bytes_count(&set) != left)
+		FAULT("%zu should be left\n", left);
+	lath_bytes_fini(&set, NULL, NULL);
+	printf("%lu answers judged, %lu faults\n", finds, faults);
+	return faults || !finds;
+}
