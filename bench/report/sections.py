@@ -70,6 +70,21 @@ SECTIONS = {
                  ("stab, uniform, {n}, 2 threads", "stab/uniform/*/2", "time"),
                  ("erase, uniform, {n}", "erase/uniform/*", "time"), ("bytes per interval, {n}", "bytes/uniform/*", "bytes")],
     },
+    "bytes": {
+        "title": "Byte keys",
+        "job": "records by byte string, in order, the keys left where they are: insert, look up, go on from a key",
+        "why": "Eight bytes of a key at a time are a number in a tree of arrays, so few records are looked at. A tree of strings "
+               "follows a pointer to a key at each comparison.",
+        "headline": [("Byte keys, {n}, 16 bytes: get", "get/bytes16/*", "time"),
+                     ("Byte keys, {n}, common prefix: insert", "insert/prefix64/*", "time")],
+        "lines": [],
+        "bars": [("get, short, {n}", "get/short/*", "time"), ("get, 16 bytes, {n}", "get/bytes16/*", "time"),
+                 ("get, common prefix, {n}", "get/prefix64/*", "time"), ("get, addresses of pages, {n}", "get/url/*", "time"),
+                 ("insert, 16 bytes, {n}", "insert/bytes16/*", "time"), ("insert, common prefix, {n}", "insert/prefix64/*", "time"),
+                 ("insert, addresses of pages, {n}", "insert/url/*", "time"),
+                 ("insert, 16 bytes, {n}, 2 threads", "insert/bytes16/*/2", "time"),
+                 ("bytes per record, common prefix, {n}", "bytes/prefix64/*", "bytes")],
+    },
     "iova": {
         "title": "Address ranges for devices",
         "job": "find a free, aligned hole, take it, give it back (an IOMMU, a block allocator)",
@@ -160,7 +175,7 @@ SECTIONS = {
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
     "avl": "BlueStore's two AVL trees of free ranges",
-    "absl-btree": "Abseil's btree_map",
+    "absl-btree": "Abseil's btree_map", "absl-btree-view": "Abseil's btree_map of string_view",
     "absl-btree-4k": "Abseil's btree_map with malloc'ed values", "absl-btree-thp": "Abseil's btree_map with malloc on 2 MiB pages",
     "bitmap": "a bit per page, searched word by word", "boost-avl": "Boost.Intrusive's AVL tree",
     "boost-dary4": "Boost.Heap, four children per node, in an array", "boost-fibonacci": "Boost.Heap's Fibonacci heap",
@@ -183,7 +198,7 @@ ABOUT = {
     "offset-best": "Mooncake's bins, the tightest segment", "offset-mutex": "Mooncake's bins behind one mutex",
     "offset-random": "Mooncake's bins, any segment", "offset-ratio": "Mooncake's bins, the emptiest segment of six",
     "lathwork-lookup": "a plain lookup, which takes no reference", "page-table": "a page table behind a reader-writer lock",
-    "lathwork-plain": "the index without LATH_RANKS", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
+    "lathwork-plain": "the index without LATH_RANKS", "lathwork-store": "a store, which copies the keys", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
     "rbtree-gaps": "a red-black tree with the longest gap of each subtree, proposed for Linux in 2026",

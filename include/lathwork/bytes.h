@@ -76,7 +76,8 @@ typedef void (*lath_bytes_key_fn)(void *ctx, uint64_t value, struct lath_bytes_k
 
 /* lath_bytes_records.flags */
 enum {
-	LATH_BYTES_DESCENDING = 1u << 0, /* of equal bytes the record with the largest tag is first */
+	LATH_BYTES_DESCENDING = 1u
+				<< 0, /* of equal bytes the record with the largest tag is first */
 };
 
 struct lath_bytes_records {

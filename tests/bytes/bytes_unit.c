@@ -85,8 +85,8 @@ static int walk(struct model *m, bool back)
 	u64 value, n = 0;
 
 	lath_bytes_cursor_init(&cursor, &m->set);
-	while (back ? lath_bytes_cursor_prev(&cursor, &value) :
-		      lath_bytes_cursor_next(&cursor, &value)) {
+	while (back ? lath_bytes_cursor_prev(&cursor, &value)
+		    : lath_bytes_cursor_next(&cursor, &value)) {
 		CHECK(m->there[(struct record *)(uintptr_t)value - m->record]);
 		n++;
 	}

@@ -34,9 +34,24 @@ struct space {
 static const struct space spaces[] = {
 	/* zeros at the end and in between, ends at all places */
 	{ { "", "", "a", "\0\0\0\0\0\0\0" }, { 0, 0, 1, 7 }, 20, "\0\0\0a", 4, 2 },
-	{ { "", "12345678", "1234567812345678", LONG_BEGIN }, { 0, 8, 16, 40 }, 9, "xyz\xff", 4, 1 },
-	{ { LONG_BEGIN, LONG_BEGIN, LONG_BEGIN, LONG_BEGIN }, { 40, 41, 33, 40 }, 23, "0123456789", 10, 1 },
-	{ { "", "k", "key", "\xff\xff\xff\xff\xff\xff\xff\xff" }, { 0, 1, 3, 8 }, 2, "ab", 2, 65536 },
+	{ { "", "12345678", "1234567812345678", LONG_BEGIN },
+	  { 0, 8, 16, 40 },
+	  9,
+	  "xyz\xff",
+	  4,
+	  1 },
+	{ { LONG_BEGIN, LONG_BEGIN, LONG_BEGIN, LONG_BEGIN },
+	  { 40, 41, 33, 40 },
+	  23,
+	  "0123456789",
+	  10,
+	  1 },
+	{ { "", "k", "key", "\xff\xff\xff\xff\xff\xff\xff\xff" },
+	  { 0, 1, 3, 8 },
+	  2,
+	  "ab",
+	  2,
+	  65536 },
 	{ { "", "", "", "" }, { 0, 0, 0, 0 }, 8, "\0\1\2\x7f\x80\xfe\xff", 7, 3 },
 };
 
@@ -295,8 +310,8 @@ static int play_step(struct tape *tape, struct lath_bytes_cursor *cursor, bool b
 	size_t to = *at ? *at - 1 + (back ? ~(size_t)0 : 1) : back ? high - 1 : low;
 	bool there = low < high && to >= low && to < high;
 	uint64_t value = 1;
-	int ret = back ? lath_bytes_cursor_prev(cursor, &value) :
-			 lath_bytes_cursor_next(cursor, &value);
+	int ret = back ? lath_bytes_cursor_prev(cursor, &value)
+		       : lath_bytes_cursor_next(cursor, &value);
 
 	EXPECT(tape, ret == there);
 	EXPECT(tape, value == (there ? as_value(model[to]) : 1));
@@ -332,8 +347,7 @@ static int play_seek(struct tape *tape, struct lath_bytes_cursor *cursor, bool f
 
 static bool begins(const struct record *record, const struct record *prefix)
 {
-	return record->size >= prefix->size &&
-	       !memcmp(record->data, prefix->data, prefix->size);
+	return record->size >= prefix->size && !memcmp(record->data, prefix->data, prefix->size);
 }
 
 static int play_cursor(struct tape *tape)

@@ -168,8 +168,8 @@ static void walk(struct view *view, size_t from, bool back)
 	memset(view->found, 0, sizeof(view->found));
 	key_of(NULL, (uintptr_t)&marks[from], &key);
 	lath_bytes_cursor_init(&cursor, &set);
-	there = back ? lath_bytes_cursor_seek_floor(&cursor, &key, &value) :
-		       lath_bytes_cursor_seek(&cursor, &key, &value);
+	there = back ? lath_bytes_cursor_seek_floor(&cursor, &key, &value)
+		     : lath_bytes_cursor_seek(&cursor, &key, &value);
 	for (; there && steps < STEPS; steps++) {
 		i = (size_t)((const struct mark *)(uintptr_t)value - marks);
 		if (i >= ALL || (back ? i >= high : i < low))
@@ -180,8 +180,8 @@ static void walk(struct view *view, size_t from, bool back)
 			high = i;
 		else
 			low = i + 1;
-		there = back ? lath_bytes_cursor_prev(&cursor, &value) :
-			       lath_bytes_cursor_next(&cursor, &value);
+		there = back ? lath_bytes_cursor_prev(&cursor, &value)
+			     : lath_bytes_cursor_next(&cursor, &value);
 	}
 	if (back)
 		judge(view, there ? high : 0, from + 1);

@@ -18,13 +18,9 @@ namespace {
 
 using u64 = std::uint64_t;
 
-const bench_record& record_of(u64 value) {
-    return *reinterpret_cast<const bench_record*>(value);
-}
+const bench_record& record_of(u64 value) { return *reinterpret_cast<const bench_record*>(value); }
 
-lath_bytes_key key_of(const bench_record& record) {
-    return {record.data, record.size, record.tag};
-}
+lath_bytes_key key_of(const bench_record& record) { return {record.data, record.size, record.tag}; }
 
 extern "C" void bench_key_of(void*, u64 value, lath_bytes_key* key) {
     *key = key_of(record_of(value));
@@ -111,7 +107,7 @@ public:
     }
     u64 scan(const bench_record& from, std::size_t most) override {
         lath_store_key at = key(from);
-        lath_store_range range{nullptr, &at, nullptr, 0};
+        lath_store_range range{&at, nullptr, nullptr, 0};
         lath_store_iter* iter;
         lath_store_ref ref;
         u64 sum = 0;

@@ -19,7 +19,8 @@ static size_t bucket_size(u32 room)
 
 struct bucket *bucket_new(struct bytes_set *set, u32 count)
 {
-	u32 more = max(count / 2, 1u), most = max(count, BUCKET_MAX), room = min(count + more, most);
+	u32 more = max(count / 2, 1u), most = max(count, BUCKET_MAX),
+	    room = min(count + more, most);
 	struct bucket *bucket = bytes_alloc(set, bucket_size(room), true);
 
 	if (!bucket)
@@ -85,11 +86,14 @@ static void change_end(struct bucket *bucket)
 
 /* ---- searching ---- */
 
-/* The first slice that is not below `slice`. */
+/* The first slice that is not below `slice`. The lines of the first three probes are prefetched
+ * together. */
 static u32 first_slice(struct bucket *bucket, u32 used, u64 slice)
 {
-	u32 low = 0;
+	u32 low = 0, i;
 
+	for (i = 1; used > 24 && i < 8; i++)
+		prefetch(bucket_slice(bucket, used * i / 8));
 	while (used) {
 		u32 half = used / 2;
 		bool right = READ_ONCE(*bucket_slice(bucket, low + half)) < slice;
@@ -188,8 +192,8 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 
-		*bucket_slice(bucket, i) = bucket->tags ? key.order :
-							  bytes_at(&key, bucket->offset);
+		*bucket_slice(bucket, i) =
+			bucket->tags ? key.order : bytes_at(&key, bucket->offset);
 	}
 }
 
@@ -213,8 +217,8 @@ static void put_entry(struct bucket *bucket, u32 i, const struct want *want, u64
 	WRITE_ONCE(*bucket_value(bucket, i), value);
 }
 
-int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-		  u64 *there)
+int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
+		  u64 value, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	struct spot spot;
@@ -278,8 +282,8 @@ static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u3
 }
 
 /* Make a bucket of two records. NULL: *ret is -ENOMEM or -EEXIST. */
-static struct bucket *bucket_of_two(struct bytes_set *set, u64 word, const struct want *want, u64 value,
-				    int *ret)
+static struct bucket *bucket_of_two(struct bytes_set *set, u64 word, const struct want *want,
+				    u64 value, int *ret)
 {
 	struct want key = key_of(set, word);
 	int c = bytes_compare(want, &key);
@@ -325,8 +329,8 @@ static int take_place(const struct place *place, u32 version, u64 word)
 	return ret;
 }
 
-int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-		  u64 *there)
+int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
+		  u64 value, u64 *there)
 {
 	struct layer *layer = NULL;
 	struct bucket *bucket;
@@ -377,8 +381,8 @@ static bool take_out(const struct place *place, struct bucket *bucket, u32 i)
 	return true;
 }
 
-int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want, u64 expected,
-		  u64 value, u64 *there)
+int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
+		  u64 expected, u64 value, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	bool left = false;
@@ -426,8 +430,8 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 
 		if (*bucket_slice(bucket, i) != slice || (i && bytes_compare(&before, &key) >= 0))
 			return false;
-		if (bucket->tags ? fork != TAG :
-				   key.size < bucket->offset ||
+		if (bucket->tags ? fork != TAG
+				 : key.size < bucket->offset ||
 					   memcmp(key.data, first.data, bucket->offset))
 			return false;
 		if (!layer_holds(place->layer, &key) ||

@@ -19,10 +19,8 @@
  *   record -> bucket    a second key with the same slice
  *   bucket -> bucket    no room, or a key that leaves what the bucket's keys agree in
  *   bucket -> layer     one record too many: a layer for the first step in which they differ
- *   layer  -> layer     a key leaves the layer's prefix: a layer for the step in which it does, with
- *                       the old one below
- *   bucket -> record    one is left
- *   record -> none      erase
+ *   layer  -> layer     a key leaves the layer's prefix: a layer for the step in which it does,
+ * with the old one below bucket -> record    one is left record -> none      erase
  *
  * Each of these is one compare-and-swap in the index. A bucket is changed in place under its lock,
  * and left for good under its lock; readers check its version. The word of a layer is only ever
@@ -70,18 +68,31 @@ static inline u64 depth_of(u64 rank)
 	return rank / 2;
 }
 
-static inline u64 bytes_at(const struct want *want, u64 depth)
+/* The 8 bytes at p as a big-endian number. */
+static inline u64 load_bytes(const u8 *p)
 {
-	u64 left = want->size > depth ? want->size - depth : 0, bytes = 0;
+	u64 bytes;
 
-	if (likely(left >= STEP))
-		memcpy(&bytes, want->data + depth, STEP);
-	else if (left)
-		memcpy(&bytes, want->data + depth, left);
+	memcpy(&bytes, p, STEP);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	bytes = __builtin_bswap64(bytes);
 #endif
-	if (unlikely(want->beyond) && left < STEP)
+	return bytes;
+}
+
+/* 8 bytes of a key from `depth` on; behind its end zeros, or ones if it is beyond all others. */
+static inline u64 bytes_at(const struct want *want, u64 depth)
+{
+	u64 left = want->size > depth ? want->size - depth : 0, bytes = 0, i;
+
+	if (likely(left >= STEP))
+		return load_bytes(want->data + depth);
+	if (left && want->size >= STEP) /* the last 8 contain them: no length to predict */
+		bytes = load_bytes(want->data + want->size - STEP) << (STEP - left) * 8;
+	else
+		for (i = 0; i < left; i++)
+			bytes |= (u64)want->data[depth + i] << (56 - 8 * i);
+	if (unlikely(want->beyond))
 		bytes |= ~0ull >> left * 8;
 	return bytes;
 }
@@ -115,9 +126,9 @@ struct layer {
 	struct lath_index index;
 	struct layer *next; /* of all layers of the set */
 	u64 rank;	    /* of the step whose slices the index has */
-	u32 known;	    /* bytes of the prefix: 8 more than the depth in a layer of lengths, with
-			       zeros behind the end; the whole key in a layer of tags */
-	u32 forked;	    /* a word of the index was not that of a record */
+	u32 known;  /* bytes of the prefix: 8 more than the depth in a layer of lengths, with
+		       zeros behind the end; the whole key in a layer of tags */
+	u32 forked; /* a word of the index was not that of a record */
 	u8 prefix[];
 };
 
@@ -130,8 +141,8 @@ struct bucket {
 	u32 version;		   /* odd while a change is under way */
 	u32 offset;
 	u16 used, room;
-	bool tags; /* all bytes are equal: slices are tags */
-	bool gone; /* left for good; under the lock */
+	bool tags;   /* all bytes are equal: slices are tags */
+	bool gone;   /* left for good; under the lock */
 	u64 entry[]; /* slices[room], values[room] */
 };
 
@@ -140,13 +151,13 @@ struct bytes_set {
 	struct layer *layers; /* all others; under the lock */
 	lath_bytes_key_fn key_of;
 	void *ctx;
-	u64 flip; /* of tags: ~0 if the order is descending */
+	u64 flip;			 /* of tags: ~0 if the order is descending */
 	struct lath_config config;	 /* of the trees */
 	struct lath_allocator allocator; /* alloc == NULL: the host's */
 	const struct lath_rcu *rcu;
 	bool retired; /* a bucket was handed to reclamation: wait for it at the end */
 	struct lath_spinlock lock;
-	u64 bytes; /* of layers and buckets, without nodes */
+	u64 bytes;  /* of layers and buckets, without nodes */
 	u64 pooled; /* layers whose nodes are allocated in chunks */
 };
 _Static_assert(sizeof(struct bytes_set) <= sizeof(struct lath_bytes), "fits the public struct");
@@ -234,16 +245,16 @@ void bucket_drop(struct bucket *bucket);
 void bucket_retire(struct bucket *bucket);
 /* Insert into the bucket at a place: 0 | LOOK_AGAIN | -EEXIST (*there) | -ENOSPC: it must be
  * replaced by another one. In a call, in a section. */
-int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-		  u64 *there);
-/* Replace the record with this key by `value`, or erase it if that is 0. expected: 0 or what it must
- * be. *there: what was there. 0 | LOOK_AGAIN | -ENOENT | -EAGAIN. In a call, in a section. */
-int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want, u64 expected,
+int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
 		  u64 value, u64 *there);
+/* Replace the record with this key by `value`, or erase it if that is 0. expected: 0 or what it
+ * must be. *there: what was there. 0 | LOOK_AGAIN | -ENOENT | -EAGAIN. In a call, in a section. */
+int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
+		  u64 expected, u64 value, u64 *there);
 /* The word at the place is a record, or a bucket that has no room: put one record more there.
  * Results as bucket_insert(), and -ENOMEM. */
-int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-		  u64 *there);
+int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
+		  u64 value, u64 *there);
 /* Is the bucket sound? Nobody writes. */
 bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place);
 
@@ -259,8 +270,8 @@ int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool poo
 int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer **out);
 /* Make a layer for the step in which a key leaves the prefix of the layer at the place, with that
  * layer and the record in it. 0 (*out) | -ENOMEM */
-int layer_above(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-		struct layer **out);
+int layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
+		u64 value, struct layer **out);
 /* The layer is in use from now on / was seen by no other thread: free it and its buckets. */
 void layer_add(struct bytes_set *set, struct layer *layer);
 void layer_drop(struct bytes_set *set, struct layer *layer);

@@ -109,8 +109,8 @@ static int insert_word(struct layer *layer, u64 slice, u64 word)
 }
 
 /* Put records i to end - 1 of a sorted bucket, which have one slice, into a layer. 0 | -ENOMEM */
-static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, struct bucket *from, u32 i,
-			u32 end)
+static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, struct bucket *from,
+			u32 i, u32 end)
 {
 	struct bucket *bucket;
 	int ret;
@@ -160,8 +160,8 @@ int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer *
 	return ret;
 }
 
-int layer_above(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
-		struct layer **out)
+int layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
+		u64 value, struct layer **out)
 {
 	const struct layer *below = layer_of(place->word);
 	struct want prefix = layer_key(below);

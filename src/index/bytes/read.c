@@ -166,7 +166,8 @@ static bool enter_layer(struct gather *g, struct layer *layer, bool near)
 	return true;
 }
 
-/* Go on in the layer above, behind the word that leads to this one. Returns false: there is none. */
+/* Go on in the layer above, behind the word that leads to this one. Returns false: there is none.
+ */
 static bool leave_layer(struct gather *g)
 {
 	struct layer *layer = g->layer, *above;
@@ -231,11 +232,17 @@ static bool gather_words(struct gather *g)
 }
 
 /* Copy at most max records in order, from the key on in one direction. Returns their number. */
-static size_t gather(struct bytes_set *set, const struct want *want, bool back, bool beside, u64 *out,
-		     size_t max)
+static size_t gather(struct bytes_set *set, const struct want *want, bool back, bool beside,
+		     u64 *out, size_t max)
 {
-	struct gather g = { .set = set, .want = want, .back = back, .beside = beside,
-			    .near = true, .layer = &set->root, .out = out, .max = max };
+	struct gather g = { .set = set,
+			    .want = want,
+			    .back = back,
+			    .beside = beside,
+			    .near = true,
+			    .layer = &set->root,
+			    .out = out,
+			    .max = max };
 
 	g.from = slice_of(want, set->root.rank);
 	lath_reader_enter(set->rcu);
@@ -306,14 +313,18 @@ static int step(struct lath_bytes_cursor *cursor, uint64_t *value)
 	return 1;
 }
 
-/* Read ahead from the key. */
+/* Read ahead from the key. The cache misses of the records overlap. */
 static void look_ahead(struct lath_bytes_cursor *cursor, const struct want *want, bool back,
 		       bool beside)
 {
+	u32 i;
+
 	cursor->back = back;
 	cursor->i = 0;
-	cursor->n = (u32)gather(bytes_of(cursor->set), want, back, beside, cursor->ahead,
-				cursor->ask);
+	cursor->n =
+		(u32)gather(bytes_of(cursor->set), want, back, beside, cursor->ahead, cursor->ask);
+	for (i = 0; i < cursor->n; i++)
+		prefetch((const void *)(uintptr_t)cursor->ahead[i]);
 }
 
 static int seek(struct lath_bytes_cursor *cursor, const struct want *want, bool back,
@@ -352,7 +363,8 @@ static int move(struct lath_bytes_cursor *cursor, bool back, uint64_t *value)
 		return seek(cursor, &want, back, value);
 	}
 	if (cursor->i == cursor->n || cursor->back != back) {
-		cursor->ask = cursor->back != back ? ASK : min(cursor->ask * 4, (u32)LATH_BYTES_AHEAD);
+		cursor->ask =
+			cursor->back != back ? ASK : min(cursor->ask * 4, (u32)LATH_BYTES_AHEAD);
 		want = key_of(bytes_of(cursor->set), cursor->at);
 		look_ahead(cursor, &want, back, true);
 	}

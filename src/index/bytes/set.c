@@ -16,8 +16,7 @@ int lath_bytes_init(struct lath_bytes *public, const struct lath_bytes_records *
 
 	if (!public || (uintptr_t)public % _Alignof(struct lath_bytes))
 		return -EINVAL;
-	if (!records || !records->key_of ||
-	    records->flags & ~(unsigned int)LATH_BYTES_DESCENDING)
+	if (!records || !records->key_of || records->flags & ~(unsigned int)LATH_BYTES_DESCENDING)
 		return -EINVAL;
 	if (config &&
 	    (config->size < offsetof(struct lath_config, rcu) || config->size > sizeof(copy)))
@@ -71,7 +70,8 @@ static int insert_above(struct bytes_set *set, const struct place *place, const 
 /* Insert the record if its slice has no word, in the layer it belongs into. 0 | -ENOMEM | -EEXIST:
  * *place is where it belongs, as far as layers lead. In a layer without other words than those of
  * records most slices are new: there an insert is tried without a lookup before. */
-static int insert_new(struct bytes_set *set, const struct want *want, u64 value, struct place *place)
+static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
+		      struct place *place)
 {
 	struct layer *layer = &set->root;
 
@@ -88,8 +88,7 @@ static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 				return ret;
 			place->word = there.value;
 		}
-		if (form_of(place->word) != FORM_LAYER ||
-		    !layer_holds(layer_of(place->word), want))
+		if (form_of(place->word) != FORM_LAYER || !layer_holds(layer_of(place->word), want))
 			return -EEXIST;
 		layer = layer_of(place->word);
 	}
@@ -160,7 +159,8 @@ static int change_record(struct bytes_set *set, const struct place *place, const
 
 /* Replace the record with this key, or with value == 0 erase it. expected: 0, or what it must be.
  * 0 | -ENOENT | -EAGAIN; *there, if not NULL, is what was there */
-static int change(struct bytes_set *set, const struct want *want, u64 expected, u64 value, u64 *there)
+static int change(struct bytes_set *set, const struct want *want, u64 expected, u64 value,
+		  u64 *there)
 {
 	struct place place;
 	u64 other = 0;
@@ -304,8 +304,7 @@ static int check_word(struct bytes_set *set, const struct place *place)
 			       : 33;
 	}
 	key = key_of(set, place->word);
-	return layer_holds(place->layer, &key) &&
-			       slice_of(&key, place->layer->rank) == place->slice
+	return layer_holds(place->layer, &key) && slice_of(&key, place->layer->rank) == place->slice
 		       ? 0
 		       : 31;
 }
