@@ -14,7 +14,7 @@ static struct lath_bytes set;
 static struct lath_bytes_records records;
 static char report[200];
 
-/* 300 with one beginning: a layer. Three more with another one: a bucket. One alone. */
+/* 300 with one prefix: a layer. Three more with another one: a bucket. One alone. */
 static struct record {
 	char text[32];
 } record[304];
@@ -34,7 +34,7 @@ static void fill(void)
 	assert(!lath_bytes_init(&set, &records, NULL));
 	for (i = 0; i < ARRAY_SIZE(record); i++) {
 		if (i < 300)
-			snprintf(record[i].text, sizeof(record[i].text), "beginnings: %u", i);
+			snprintf(record[i].text, sizeof(record[i].text), "prefixes: %u", i);
 		else if (i < 303)
 			snprintf(record[i].text, sizeof(record[i].text), "together %u", i);
 		else
@@ -134,7 +134,7 @@ int main(void)
 	assert(form_of(word) == FORM_BUCKET);
 	misplace(slice, word, 32);
 	check_bucket(bucket_of(word));
-	word = word_of("beginnin", &slice);
+	word = word_of("prefixes", &slice);
 	assert(form_of(word) == FORM_LAYER);
 	misplace(slice, word, 33);
 	layer_of(word)->rank -= 16;

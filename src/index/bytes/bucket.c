@@ -124,19 +124,45 @@ static int compare_base(const struct bucket *bucket, const struct want *want,
 	return 0;
 }
 
+/* Prefetch the records of [low, end), or those of the first three probes of a search in there. */
+static void prefetch_records(struct bucket *bucket, u32 low, u32 end)
+{
+	u32 n = end - low, i;
+
+	for (i = 0; i < min(n, 8u); i++)
+		prefetch((const void *)(uintptr_t)READ_ONCE(
+			*bucket_value(bucket, low + (n > 8 ? n * i / 8 : i))));
+}
+
+/* The entries that have a slice: [*low, returned end), or where they would be. If there are
+ * several, their records are prefetched. */
+static u32 equal_slices(struct bucket *bucket, u32 used, u64 slice, u32 *low)
+{
+	u32 end;
+
+	*low = end = first_slice(bucket, used, slice);
+	while (end < used && end < *low + 4 && READ_ONCE(*bucket_slice(bucket, end)) == slice)
+		end++;
+	if (end == *low + 4)
+		end = slice == ~0ull ? used : first_slice(bucket, used, slice + 1);
+	if (end > *low + 1)
+		prefetch_records(bucket, *low, end);
+	return end;
+}
+
 struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
 	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), end;
 	u64 slice = bucket->tags ? slice_of(want, TAG) : bytes_at(want, bucket->offset);
-	struct spot spot = { first_slice(bucket, used, slice), false, false };
-	struct want key = key_at(set, bucket, min(spot.i, used - 1));
-	int c = compare_base(bucket, want, &key);
+	struct spot spot = { 0, false, false };
+	struct want key;
+	int c;
 
+	end = equal_slices(bucket, used, slice, &spot.i);
+	key = key_at(set, bucket, min(spot.i, used - 1));
+	c = compare_base(bucket, want, &key);
 	if (c)
 		return (struct spot){ c < 0 ? 0 : used, false, true };
-	end = spot.i;
-	if (end < used && READ_ONCE(*bucket_slice(bucket, end)) == slice)
-		end = slice == ~0ull ? used : first_slice(bucket, used, slice + 1);
 	while (spot.i < end) { /* equal slices: compare keys */
 		u32 middle = (spot.i + end) / 2;
 
@@ -155,26 +181,37 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 	return spot;
 }
 
+/* Find the record with this key among those that have its slice. Returns its value or 0. */
+static u64 get_once(struct bytes_set *set, struct bucket *bucket, const struct want *want,
+		    u64 slice)
+{
+	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), low, end;
+
+	end = equal_slices(bucket, used, slice, &low);
+	while (low < end) {
+		u32 middle = (low + end) / 2;
+		u64 value = READ_ONCE(*bucket_value(bucket, middle));
+		struct want key = key_of(set, value);
+		int c = bytes_compare(want, &key);
+
+		if (!c)
+			return value;
+		if (c < 0)
+			end = middle;
+		else
+			low = middle + 1;
+	}
+	return 0;
+}
+
 u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
 	u64 slice = bucket->tags ? want->order : bytes_at(want, bucket->offset), value;
-	u32 version, i, used;
+	u32 version;
 
 	do {
 		version = bucket_read(bucket);
-		used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room);
-		value = 0;
-		i = first_slice(bucket, used, slice);
-		if (i < used && READ_ONCE(*bucket_slice(bucket, i)) == slice) {
-			struct want key = key_at(set, bucket, i);
-
-			value = READ_ONCE(*bucket_value(bucket, i));
-			if (bytes_compare(want, &key)) { /* it may be behind, with this slice */
-				struct spot spot = bucket_seek(set, bucket, want);
-
-				value = spot.equal ? READ_ONCE(*bucket_value(bucket, spot.i)) : 0;
-			}
-		}
+		value = get_once(set, bucket, want, slice);
 	} while (unlikely(!bucket_same(bucket, version)));
 	return value;
 }
@@ -366,8 +403,6 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
  * it did. */
 static bool take_out(const struct place *place, struct bucket *bucket, u32 i)
 {
-	int ret;
-
 	change_begin(bucket);
 	move_entries(bucket, i, bucket, i + 1, bucket->used - i - 1);
 	WRITE_ONCE(bucket->used, (u16)(bucket->used - 1));
@@ -375,10 +410,9 @@ static bool take_out(const struct place *place, struct bucket *bucket, u32 i)
 	if (bucket->used > 1)
 		return false;
 	bucket->gone = true;
-	ret = lath_index_replace_if(&place->layer->index, place->slice, place->word,
-				    *bucket_value(bucket, 0), NULL);
-	LATH_ASSERT(!ret); /* only the holder of its lock replaces a bucket */
-	return true;
+	/* cannot fail: only the holder of its lock replaces a bucket */
+	return !lath_index_replace_if(&place->layer->index, place->slice, place->word,
+				      *bucket_value(bucket, 0), NULL);
 }
 
 int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,

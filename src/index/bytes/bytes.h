@@ -127,9 +127,9 @@ struct layer {
 	struct layer *next; /* of all layers of the set */
 	u64 rank;	    /* of the step whose slices the index has */
 	u32 known;  /* bytes of the prefix: 8 more than the depth in a layer of lengths, with
-		       zeros behind the end; the whole key in a layer of tags */
+		       zeros behind the end; the whole key in a layer of tags. It follows the struct
+		     */
 	u32 forked; /* a word of the index was not that of a record */
-	u8 prefix[];
 };
 
 /* 2 to BUCKET_MAX records in order, with their slices: 8 bytes at `offset`, in which all records
@@ -206,10 +206,15 @@ static inline struct want want_key(const struct bytes_set *set, const struct lat
 	return (struct want){ key->data, key->size, key->tag ^ set->flip, false };
 }
 
+static inline u8 *layer_prefix(const struct layer *layer)
+{
+	return (u8 *)(uintptr_t)(layer + 1);
+}
+
 /* The prefix of a layer as a key. */
 static inline struct want layer_key(const struct layer *layer)
 {
-	return (struct want){ layer->prefix, layer->known, 0, false };
+	return (struct want){ layer_prefix(layer), layer->known, 0, false };
 }
 
 /* Where a key is, or belongs. */

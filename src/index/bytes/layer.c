@@ -62,8 +62,8 @@ static struct layer *layer_new(struct bytes_set *set, u64 rank, const struct wan
 	have = min(known, key->size);
 	layer->known = (u32)known;
 	if (have)
-		memcpy(layer->prefix, key->data, have);
-	memset(layer->prefix + have, 0, known - have);
+		memcpy(layer_prefix(layer), key->data, have);
+	memset(layer_prefix(layer) + have, 0, known - have);
 	if (layer_prepare(set, layer, rank, pooled)) {
 		bytes_free(set, layer, layer_size(layer));
 		return NULL;
@@ -191,7 +191,7 @@ bool layer_holds(const struct layer *layer, const struct want *want)
 
 	if (likely(!(layer->rank & 1)))
 		return want->size >= layer->known &&
-		       (!layer->known || !memcmp(want->data, layer->prefix, layer->known));
+		       (!layer->known || !memcmp(want->data, layer_prefix(layer), layer->known));
 	return bytes_fork(want, &prefix) >= layer->rank;
 }
 
@@ -202,9 +202,9 @@ int layer_side(const struct layer *layer, const struct want *want)
 
 	if (!want->beyond && layer_holds(layer, want))
 		return 0;
-	agree = bytes_agree(want->data, layer->prefix, most);
+	agree = bytes_agree(want->data, layer_prefix(layer), most);
 	if (agree < most)
-		return want->data[agree] < layer->prefix[agree] ? -1 : 1;
+		return want->data[agree] < layer_prefix(layer)[agree] ? -1 : 1;
 	if (want->beyond)
 		return want->size <= layer->known || layer->rank == TAG;
 	return bytes_compare(want, &prefix);

@@ -115,7 +115,7 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 {
 	struct bytes_set *set = bytes_of(public);
 	struct want want;
-	u64 other;
+	u64 other = 0;
 	int ret;
 
 	if (unlikely(!value_valid(value)))
