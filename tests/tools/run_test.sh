@@ -12,7 +12,7 @@ fail() {
 }
 
 while read -r name when seconds command; do
-	[[ $when == both || $when == quick || $when == all ]] || fail "$name: belongs to no run: $when"
+	[[ $when == both || $when == quick || $when == all || $when == none ]] || fail "$name: belongs to no run: $when"
 	[[ $seconds =~ ^[0-9]+$ && $command ]] || fail "$name: no budget or no command"
 done < <("$run" test --list)
 [[ -z $("$run" test --list | awk '{ print $1 }' | sort | uniq -d) ]] || fail "a stage is listed twice"
