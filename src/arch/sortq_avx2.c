@@ -225,26 +225,51 @@ static __always_inline void sort32(u64 *key, keys *x)
 		_mm256_store_pd((double *)key + 4 * i, x[at[i]]);
 }
 
-/* Returns the entries in order: `in` if they are, else `out`. */
+/* Returns the keys of entries i to i + 3; those from n on are padding, after all entries. */
+static __always_inline __m256i keys_of(const u64 *in, u32 i, u32 n, u64 base)
+{
+	const __m256i at = _mm256_set_epi64x(i + 3, i + 2, i + 1, i);
+	__m256i x = _mm256_sub_epi64(load4(in + i), all(base));
+
+	x = _mm256_and_si256(x, all(~LATH_TAG_MASK));
+	x = _mm256_srli_epi64(x, LATH_TAG_BITS - INDEX_BITS);
+	x = _mm256_or_si256(x, _mm256_or_si256(at, all(ONE)));
+	return _mm256_blendv_epi8(all(TWO), x, _mm256_cmpgt_epi64(all(n), at));
+}
+
+/* Moves each of up to eight entries to its rank, the number of entries before it. */
+static __always_inline void sort8(u64 *out, const u64 *in, u32 n, u64 base)
+{
+	u64 key[8] __attribute__((aligned(32)));
+	__m256i x = keys_of(in, 0, n, base), y = keys_of(in, 4, n, base);
+	u32 i;
+
+	store4(key, x);
+	store4(key + 4, y);
+	for (i = 0; i < n; i++) {
+		__m256i k = all(key[i]);
+
+		out[__builtin_popcount(bits(_mm256_cmpgt_epi64(k, x)) |
+				       bits(_mm256_cmpgt_epi64(k, y)) << 4)] = in[i];
+	}
+}
+
+/* Returns the entries in order: `in` if they are seen to be, else `out`. */
 static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
-	const __m256i b = all(base), position = all(~LATH_TAG_MASK);
 	u64 key[LATH_SORTQ_FRESH] __attribute__((aligned(32)));
 	__m256i x[9];
 	keys k[8];
 	u32 i, rises = 0, pairs = (1u << (n - 1)) - 1;
 
+	if (n <= 8) {
+		sort8(out, in, n, base);
+		return out;
+	}
 	x[8] = all(TWO);
 #pragma GCC unroll 8
-	for (i = 0; i < 8; i++) {
-		__m256i at = _mm256_set_epi64x(4 * i + 3, 4 * i + 2, 4 * i + 1, 4 * i);
-
-		x[i] = _mm256_and_si256(_mm256_sub_epi64(load4(in + 4 * i), b), position);
-		x[i] = _mm256_srli_epi64(x[i], LATH_TAG_BITS - INDEX_BITS);
-		x[i] = _mm256_or_si256(x[i], _mm256_or_si256(at, all(ONE)));
-		/* padding, after all entries */
-		x[i] = _mm256_blendv_epi8(x[8], x[i], _mm256_cmpgt_epi64(all(n), at));
-	}
+	for (i = 0; i < 8; i++)
+		x[i] = keys_of(in, 4 * i, n, base);
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++) {
 		__m256i next = _mm256_blend_epi32(x[i], x[i + 1], 3);
