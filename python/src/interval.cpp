@@ -7,6 +7,7 @@
 // numbers of microseconds. All of a tree are of one kind; an int may be among floats if a double
 // has its value.
 #include "code.hpp"
+#include "memory.hpp"
 #include "modules.hpp"
 
 #include <lathwork/interval.h>
@@ -22,6 +23,11 @@ namespace lathpy {
 namespace {
 
 enum class Bounds { none, integer, real, moment };
+
+int init(lath_intervals* set) {
+    lath_config config = index_config();
+    return lath_intervals_init(set, LATH_HALF_OPEN, &config);
+}
 
 enum class Round { down, up, exact };
 
@@ -61,7 +67,7 @@ private:
 class Tree {
 public:
     Tree() {
-        if (lath_intervals_init(&set, LATH_HALF_OPEN, nullptr))
+        if (init(&set))
             throw std::bad_alloc();
     }
     ~Tree() {
@@ -210,7 +216,7 @@ void Tree::become_real() {
         throw;
     }
     lath_intervals_fini(&set, nullptr, nullptr);
-    lath_intervals_init(&set, LATH_HALF_OPEN, nullptr);
+    init(&set);
     table.clear();
     for (size_t i = 0; i < objects.size(); i++)
         insert(codes[i], nb::steal(objects[i]));
@@ -328,7 +334,7 @@ void Tree::drop() {
 
     std::swap(gone, table);
     lath_intervals_fini(&set, nullptr, nullptr);
-    lath_intervals_init(&set, LATH_HALF_OPEN, nullptr);
+    init(&set);
     kind = Bounds::none;
     for (auto& [hash, object] : gone)
         Py_DECREF(object);

@@ -3,6 +3,7 @@
 // What RangeMap and RangeAllocator are built on: an index of ranges (lathwork/index.h) with objects
 // as values, and an allocator of ranges (lathwork/space.h). Keys are numbers from 0 to 2^64 - 1;
 // the end of a range may be 2^64.
+#include "memory.hpp"
 #include "modules.hpp"
 #include "sorted.hpp"
 
@@ -81,7 +82,8 @@ void must(int ret) {
 class Ranges {
 public:
     Ranges() {
-        if (lath_index_init(&index, nullptr))
+        lath_config config = index_config();
+        if (lath_index_init(&index, &config))
             throw std::bad_alloc();
     }
     ~Ranges() {

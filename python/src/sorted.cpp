@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "sorted.hpp"
+#include "memory.hpp"
 #include "walk.hpp"
 
 #include <algorithm>
@@ -12,17 +13,7 @@
 
 namespace lathpy {
 
-namespace {
-
-lath_config index_config() {
-    lath_config config = LATH_CONFIG_INIT;
-
-    config.layout = LATH_POINTS;
-    config.flags = LATH_RANKS | LATH_GAPPED;
-    return config;
-}
-
-} // namespace
+namespace {} // namespace
 
 Word pack(PyObject* value) {
     if (PyLong_CheckExact(value)) {
@@ -48,6 +39,9 @@ PyObject* unpack(Word word) {
 
 Level::Level(size_t depth) : depth(depth) {
     lath_config config = index_config();
+
+    config.layout = LATH_POINTS;
+    config.flags = LATH_RANKS | LATH_GAPPED;
 
     if (lath_index_init(&index, &config))
         throw std::bad_alloc();

@@ -48,6 +48,11 @@ Bucket* grow(Bucket* bucket, size_t room) {
 
 void sort_by_code(std::vector<lath_item>& items) {
     constexpr unsigned bits = 11, digits = (64 + bits - 1) / bits;
+    if (items.size() < 1u << bits) { // not worth the counters
+        std::stable_sort(items.begin(), items.end(),
+                         [](auto& a, auto& b) { return a.key < b.key; });
+        return;
+    }
     std::vector<std::array<size_t, 1u << bits>> counts(digits);
     std::vector<lath_item> other(items.size());
 
