@@ -142,12 +142,25 @@ static __always_inline void order(keys *a, keys *b)
 /* Sorts each of the four columns of eight rows. */
 static __always_inline void sort_columns(keys *x)
 {
-	order(x, x + 2), order(x + 1, x + 3), order(x + 4, x + 6), order(x + 5, x + 7);
-	order(x, x + 4), order(x + 1, x + 5), order(x + 2, x + 6), order(x + 3, x + 7);
-	order(x, x + 1), order(x + 2, x + 3), order(x + 4, x + 5), order(x + 6, x + 7);
-	order(x + 2, x + 4), order(x + 3, x + 5);
-	order(x + 1, x + 4), order(x + 3, x + 6);
-	order(x + 1, x + 2), order(x + 3, x + 4), order(x + 5, x + 6);
+	order(x, x + 2);
+	order(x + 1, x + 3);
+	order(x + 4, x + 6);
+	order(x + 5, x + 7);
+	order(x, x + 4);
+	order(x + 1, x + 5);
+	order(x + 2, x + 6);
+	order(x + 3, x + 7);
+	order(x, x + 1);
+	order(x + 2, x + 3);
+	order(x + 4, x + 5);
+	order(x + 6, x + 7);
+	order(x + 2, x + 4);
+	order(x + 3, x + 5);
+	order(x + 1, x + 4);
+	order(x + 3, x + 6);
+	order(x + 1, x + 2);
+	order(x + 3, x + 4);
+	order(x + 5, x + 6);
 }
 
 static __always_inline void transpose(keys *x)
@@ -195,17 +208,23 @@ static __always_inline void order_mirrored(keys *a, keys *b)
 /* Merges the ascending sequences a, b and c, d to a, b, d, c. */
 static __always_inline void merge16(keys *a, keys *b, keys *c, keys *d)
 {
-	order_mirrored(a, d), order_mirrored(b, c);
-	order(a, b), order(d, c);
-	merge_within(a, b), merge_within(d, c);
+	order_mirrored(a, d);
+	order_mirrored(b, c);
+	order(a, b);
+	order(d, c);
+	merge_within(a, b);
+	merge_within(d, c);
 }
 
 /* Sorts a bitonic sequence. */
 static __always_inline void sort_bitonic16(keys *a, keys *b, keys *c, keys *d)
 {
-	order(a, c), order(b, d);
-	order(a, b), order(c, d);
-	merge_within(a, b), merge_within(c, d);
+	order(a, c);
+	order(b, d);
+	order(a, b);
+	order(c, d);
+	merge_within(a, b);
+	merge_within(c, d);
 }
 
 /* Sorts 32 keys to key[]. */
@@ -215,11 +234,16 @@ static __always_inline void sort32(u64 *key, keys *x)
 	u32 i;
 
 	sort_columns(x);
-	transpose(x), transpose(x + 4);
-	merge16(x, x + 4, x + 1, x + 5), merge16(x + 2, x + 6, x + 3, x + 7);
-	order_mirrored(x, x + 3), order_mirrored(x + 4, x + 7);
-	order_mirrored(x + 5, x + 6), order_mirrored(x + 1, x + 2);
-	sort_bitonic16(x, x + 4, x + 5, x + 1), sort_bitonic16(x + 3, x + 7, x + 6, x + 2);
+	transpose(x);
+	transpose(x + 4);
+	merge16(x, x + 4, x + 1, x + 5);
+	merge16(x + 2, x + 6, x + 3, x + 7);
+	order_mirrored(x, x + 3);
+	order_mirrored(x + 4, x + 7);
+	order_mirrored(x + 5, x + 6);
+	order_mirrored(x + 1, x + 2);
+	sort_bitonic16(x, x + 4, x + 5, x + 1);
+	sort_bitonic16(x + 3, x + 7, x + 6, x + 2);
 #pragma GCC unroll 8
 	for (i = 0; i < 8; i++)
 		_mm256_store_pd((double *)key + 4 * i, x[at[i]]);
