@@ -41,6 +41,10 @@ byte inside;         /* bit p: process p is in a read-side critical section */
 byte waits[NODES];   /* bit p: a retired node waits for process p */
 bit retired[NODES];
 bit freed[NODES];
+#ifdef HOST
+bit bare[NODES];    /* the host has the node's memory: it reads as zeros */
+byte pool_version; /* no node came back with a greater one */
+#endif
 byte stands[PROCS];  /* the leaf that a process's descent has reached */
 
 #define READY(n) (retired[n] && !waits[n])
@@ -83,6 +87,9 @@ inline free_node(n)
 {
 	retired[n] = 0;
 	freed[n] = 1;
+#ifdef HOST
+	pool_version = (leaf[n].word > pool_version -> leaf[n].word & ~(LOCKED | DEAD | HALF_DEAD) : pool_version);
+#endif
 	p = 0;
 	do
 	:: p < PROCS -> assert(stands[p] != n); p++
@@ -119,7 +126,18 @@ inline node_alloc(n)
 				fi
 			fi
 		fi;
-		freed[n] = 0
+		freed[n] = 0;
+#ifdef HOST
+		if
+#ifdef BUG_POOL_FORGETS
+		:: bare[n] -> leaf[n].word = DEAD
+#else
+		:: bare[n] -> leaf[n].word = pool_version | DEAD
+#endif
+		:: else
+		fi;
+		bare[n] = 0
+#endif
 	}
 }
 
@@ -141,8 +159,10 @@ inline node_unlock(n)
 #ifdef BUG_VERSION_KEPT
 	node_unlock_clean(n)
 #else
-	leaf[n].word = (leaf[n].word & ~LOCKED) + VERSION;
-	assert(leaf[n].word >= VERSION) /* the model's version has not wrapped */
+	d_step {
+		leaf[n].word = (leaf[n].word & ~LOCKED) + VERSION;
+		assert(leaf[n].word >= VERSION) /* the model's version has not wrapped */
+	}
 #endif
 }
 

@@ -4,10 +4,11 @@
  * leaf's node.
  *
  * A finger points to a leaf that an earlier call used; a cursor remembers a leaf and its lockword.
- * Neither is in a read-side critical section meanwhile. The memory may be in the pool or be another
- * leaf by now; it is never anything else.
+ * Neither is in a read-side critical section meanwhile. The memory may be in the pool, be zeros
+ * because the host has taken it, or be another leaf by now; it is never anything else.
  */
 #define PROCS 3
+#define HOST
 #define ALWAYS 53 /* 0 2 4 5 */
 #define NEVER 2   /* 1 */
 #define RANGE 3
@@ -104,6 +105,25 @@ proctype cursor()
 		fi
 	:: else
 	fi
+}
+
+/* The host takes the memory of a node that nobody uses (pool.c). Zeros are a dead node; the word here
+ * has the flag the other way round. */
+active proctype host()
+{
+	byte n;
+end:
+	d_step {
+		freed[REMEMBERED] && !bare[REMEMBERED] ->
+		n = REMEMBERED;
+		bare[n] = 1;
+#ifdef BUG_ZEROS_ALIVE
+		leaf[n].word = 0;
+#else
+		leaf[n].word = DEAD;
+#endif
+		leaf[n].low = 0; leaf[n].last = 0; leaf[n].right = 0; leaf[n].items = 0
+	}
 }
 
 proctype merger(byte me)

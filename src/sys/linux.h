@@ -189,6 +189,13 @@ static inline void lath_pages_free(void *pages, size_t size)
 	kvfree(pages);
 }
 
+/* The kernel cannot take pages from memory of its own that readers may look at. */
+static inline bool lath_pages_discard(void *pages, size_t size)
+{
+	return false;
+}
+#define LATH_DISCARDS false
+
 /* Returns a zeroed block, aligned to 64 bytes, or NULL. kmalloc() aligns a power of two to its
  * size. */
 static inline void *lath_block_alloc(size_t size)

@@ -94,6 +94,11 @@ struct queue {
 
 static struct queue worked, stepped; /* of lath_rcu_auto and of lath_rcu_single */
 
+/* Nanoseconds between two rounds of the worker, and after one that ran so many callbacks. */
+#define GATHER 10000000
+#define MANY 64
+#define GATHER_MANY 1000000
+
 /* A futex. The worker sleeps only while `worked.retired` is empty. */
 enum { NO_WORKER, AWAKE, ASLEEP };
 static u32 worker;
@@ -148,17 +153,20 @@ static void turn_end(struct queue *queue)
 }
 
 /* Runs the callbacks of all that has been retired so far, after a grace period. Not in a call, not
- * in a section. */
-static void reclaim(struct queue *queue)
+ * in a section. Returns how many. */
+static size_t reclaim(struct queue *queue)
 {
+	size_t ran = 0;
+
 	lath_wait_assert();
 	lath_turn_lock(&queue->turn);
 	turn_begin(queue);
 	if (queue->waiting) {
 		wait_for_readers();
-		run_waiting(queue, SIZE_MAX);
+		ran = run_waiting(queue, SIZE_MAX);
 	}
 	turn_end(queue);
+	return ran;
 }
 
 size_t lath_rcu_single_step(size_t most)
@@ -194,15 +202,16 @@ static void futex(int command, u32 value)
 
 static void *work(void *unused)
 {
-	const struct timespec gather = { 0, 10000000 };
+	struct timespec gather = { 0 };
 	u32 asleep;
 
 	(void)unused;
 	lath_self.worker = true;
 	for (;;) {
-		reclaim(&worked);
-		nanosleep(&gather,
-			  NULL); /* one grace period for many objects costs as much as for one */
+		/* one grace period for many objects costs as much as for one; but what waits is
+		 * memory that the program has to do without */
+		gather.tv_nsec = reclaim(&worked) < MANY ? GATHER : GATHER_MANY;
+		nanosleep(&gather, NULL);
 		if (READ_ONCE(worked.retired))
 			continue;
 		__atomic_store_n(&worker, ASLEEP, __ATOMIC_SEQ_CST);

@@ -83,6 +83,11 @@ void lath_pages_free(void *pages, size_t size)
 	munmap(pages, size);
 }
 
+bool lath_pages_discard(void *pages, size_t size)
+{
+	return !madvise(pages, size, MADV_DONTNEED);
+}
+
 void *lath_block_alloc(size_t size)
 {
 	void *block;

@@ -325,6 +325,11 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 /* Returns zeroed anonymous memory, aligned to a page, or with `huge` to 2 MiB; NULL: no memory. */
 void *lath_pages_alloc(size_t size, bool huge);
 void lath_pages_free(void *pages, size_t size);
+/* Gives pages back to the host. Their addresses remain the caller's and read as zeros until
+ * something is written there. Returns false if the host did not take them. */
+bool lath_pages_discard(void *pages, size_t size);
+/* Does this host take pages back? */
+#define LATH_DISCARDS true
 /* Returns a block that is not zeroed, aligned to 64 bytes, or NULL. */
 void *lath_block_alloc(size_t size);
 void lath_block_free(void *block);

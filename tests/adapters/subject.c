@@ -15,6 +15,8 @@
  *                       access to a freed node is seen.
  *   -DSUBJECT_SHARE     full leaves share entries with their siblings, as in an index without
  *                       LATH_HOLES. Without it they are split in halves.
+ *   -DSUBJECT_TRIM      each erase is followed by some steps of trimming. With -DSUBJECT_POOLS
+ *                       -DLATH_CHUNK_MIN=4096ul -DLATH_CHUNK_BLOCKS=0 nodes are moved as well.
  *   -DSUBJECT_OWN_RCU   lath_rcu_auto, for rigs with real threads. Without it liburcu's membarrier
  *                       flavour, called out of line: a rig with a scheduler of its own replaces
  *                       urcu_memb_* by its model of RCU.
@@ -80,6 +82,7 @@ static const struct lath_rcu memb = {
 
 struct subject {
 	struct lath_index list;
+	uint64_t trimmed;
 };
 
 subject *subject_new(void)
@@ -100,6 +103,7 @@ subject *subject_new(void)
 		free(s);
 		return NULL;
 	}
+	s->trimmed = 0;
 #ifdef SUBJECT_SHARE
 	tree_of(&s->list)->gapped = false;
 #endif
@@ -146,8 +150,14 @@ int subject_insert(subject *s, uint64_t key, uint64_t size, uint64_t val)
 int subject_erase(subject *s, uint64_t key, subject_item *out)
 {
 	struct lath_item item;
+	int ret = copy(lath_index_erase_item(&s->list, key, &item), &item, out);
+#ifdef SUBJECT_TRIM
+	uint64_t place = __atomic_load_n(&s->trimmed, __ATOMIC_RELAXED);
 
-	return copy(lath_index_erase_item(&s->list, key, &item), &item, out);
+	lath_index_trim(&s->list, 3, &place);
+	__atomic_store_n(&s->trimmed, place, __ATOMIC_RELAXED);
+#endif
+	return ret;
 }
 
 int subject_lookup(subject *s, uint64_t point, subject_item *out)

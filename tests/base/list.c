@@ -3,6 +3,7 @@
 
 #include "lathwork/cursor.h"
 
+static uint64_t trim_cursor; /* kept over calls */
 struct lath_index list;
 struct oracle oracle;
 static uint64_t value;
@@ -313,6 +314,16 @@ int list_store_range(struct tape *tape, struct lath_item item)
 	return 0;
 }
 
+int list_trim(struct tape *tape)
+{
+	uint8_t n = next_byte(tape);
+
+	if (n % 4 == 0)
+		trim_cursor = 0;
+	lath_index_trim(&list, n / 4, &trim_cursor);
+	return 0;
+}
+
 int list_verify(struct tape *tape)
 {
 	static char report[200];
@@ -354,6 +365,7 @@ int list_run(struct tape *tape, struct lath_config *config, int (*begin)(struct 
 	points = config->layout == LATH_POINTS;
 	config->allocator = tape->allocator;
 	oracle.count = 0;
+	trim_cursor = 0;
 	value = 0;
 	ret = lath_index_init(&list, config);
 	if (failed(tape, ret))

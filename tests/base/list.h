@@ -36,6 +36,9 @@ int list_join(struct tape *tape, uint64_t at, bool allowed);
 int list_erase_range(struct tape *tape, struct lath_item range);
 int list_store_range(struct tape *tape, struct lath_item item);
 
+/* Trim the list a little further. The oracle does not change. */
+int list_trim(struct tape *tape);
+
 /* Are the list's invariants and its count as they should be? */
 int list_verify(struct tape *tape);
 

@@ -263,6 +263,8 @@ static int play_one(struct tape *tape)
 		PLAY("store_range", list_store_range(tape, next_item(tape)));
 	if (op < 250)
 		PLAY("the index by length", check_lengths(tape));
+	if (op >= 252)
+		PLAY("trim", list_trim(tape));
 	PLAY("hole_stats", play_stats(tape));
 }
 

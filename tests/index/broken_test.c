@@ -92,7 +92,7 @@ static void leaves(void)
 	fill(LATH_RANGES, LATH_HOLES);
 	first = first_leaf();
 	second = first->right;
-	BREAK(1, 1, first->lockword, first->lockword | NODE_DEAD);
+	BREAK(1, 1, first->lockword, first->lockword & ~(u64)NODE_ALIVE);
 	BREAK(1, 1, second->lockword, second->lockword | NODE_LOCKED);
 	BREAK(1, 1, second->level, 1);
 	BREAK(1, 2, first->last, first->last + 1);
@@ -157,7 +157,7 @@ static void inner_nodes(void)
 	BREAK(4, 7, inner->right, NULL);
 	BREAK(4, 6, inner->head[1], inner->head[1] ^ 1);
 	BREAK(4, 8, child(top, 1)->level, 7);
-	BREAK(4, 8, child(inner, 1)->lockword, child(inner, 1)->lockword | NODE_DEAD);
+	BREAK(4, 8, child(inner, 1)->lockword, child(inner, 1)->lockword & ~(u64)NODE_ALIVE);
 	BREAK(4, 9, child(inner, 1)->low, child(inner, 1)->low + 1);
 
 	/* a separator that is there twice, its head too */

@@ -156,6 +156,8 @@ private:
     void churn() {
         if (random_.below(2))
             return;
+        if (random_.below(4) == 0)
+            lath_index_trim(list_, random_.below(8), &trimmed_);
         bool above = random_.below(2);
         std::uint64_t base = above ? key_of(points) : window - fillers * filler_gap;
         if (random_.below(3) == 0) {
@@ -173,6 +175,7 @@ private:
     unsigned id_;
     random_source random_;
     unsigned next_value_ = 0;
+    std::uint64_t trimmed_ = 0;
 };
 
 state state_of(lath_index* list) {

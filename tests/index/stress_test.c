@@ -158,12 +158,15 @@ static void read_some(uint64_t *state)
 	}
 }
 
+/* Readers trim too, so that what they and the writers stand on is moved and given back. */
 static void *reader_main(void *arg)
 {
-	uint64_t state = 77 + (uint64_t)(uintptr_t)arg;
+	uint64_t state = 77 + (uint64_t)(uintptr_t)arg, place = 0;
 
-	while (__atomic_load_n(&writers_left, __ATOMIC_ACQUIRE))
+	while (__atomic_load_n(&writers_left, __ATOMIC_ACQUIRE)) {
 		read_some(&state);
+		lath_index_trim(&list, random_number(&state) % 8, &place);
+	}
 	return NULL;
 }
 

@@ -310,9 +310,11 @@ static int play_one(struct tape *tape)
 		PLAY("batch", play_batch(tape));
 	if (op < 240)
 		PLAY("scan", play_scan(tape));
-	if (op < 246)
+	if (op < 244)
 		PLAY("ranks", play_ranks(tape));
-	if (op == 246)
+	if (op < 248)
+		PLAY("trim", list_trim(tape));
+	if (op == 248)
 		PLAY("clone", play_clone(tape));
 	PLAY("cursor", play_cursor(tape));
 }

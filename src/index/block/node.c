@@ -169,7 +169,8 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->right, right);
 	WRITE_ONCE(node->live, 0);
 	WRITE_ONCE(node->base, low);
-	WRITE_ONCE(node->level, (u16)level);
+	WRITE_ONCE(node->level, (u8)level);
+	WRITE_ONCE(node->cap, NODE_CAP);
 	WRITE_ONCE(node->shift, level ? NODE_PIVOTED : (u8)shift);
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
@@ -273,7 +274,7 @@ static void node_scale(struct node *node, u64 base, unsigned int shift)
 		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
 		equal += i && head[i] == head[i - 1];
 	}
-	if (equal > n / 2) {
+	if (equal > n / 2 && node->cap == NODE_CAP) {
 		WRITE_ONCE(node->shift, NODE_PIVOTED);
 		set_pivots(node, 0);
 		return;
@@ -338,7 +339,7 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 	}
 	up = above ? __ffs64(above) : used; /* == used: grow at the end */
 	down = below ? fls64(below) - 1 : 64;
-	if (down < 64 && (up >= NODE_CAP || i - 1 - down < up - i)) {
+	if (down < 64 && (up >= node->cap || i - 1 - down < up - i)) {
 		unsigned int n = i - 1 - down;
 		u64 moved = lath_ones(i) & ~lath_ones(down + 1);
 
@@ -385,7 +386,7 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	unsigned int i = rank, lowest = rank;
 
 	LATH_ASSERT(node_is_locked(node) && !node_full(node));
-	LATH_ASSERT(rank <= node->used && node->used <= NODE_CAP);
+	LATH_ASSERT(rank <= node->used && node->used <= node->cap);
 	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
 	LATH_ASSERT(rank == node->used || node_key(node, rank) >= key);
 	if (open)
@@ -414,7 +415,7 @@ void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int s
 {
 	unsigned int i = node->used;
 
-	LATH_ASSERT(i < NODE_CAP && (!i || node_key(node, i - 1) < key));
+	LATH_ASSERT(i < node->cap && (!i || node_key(node, i - 1) < key));
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->used, (u8)(i + 1));
@@ -486,6 +487,17 @@ void node_spread(struct node *node, unsigned int side)
 			put_entry(node, at + gap, key + (above - key) / (end - at) * gap, 0, 0,
 				  side);
 	}
+}
+
+void node_copy(struct node *to, const struct node *from, size_t size)
+{
+	size_t head = offsetof(struct node, head);
+
+	LATH_ASSERT(node_is_locked(from) && node_dead(READ_ONCE(to->lockword)));
+	/* up to the base; then what follows the header */
+	move_words(&to->low, &from->low,
+		   (offsetof(struct node, chunk) - sizeof(u64)) / sizeof(u64));
+	move_words(to->pivot, from->pivot, (size - head) / sizeof(u64));
 }
 
 static void set_count(struct node *node, unsigned int n)

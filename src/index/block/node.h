@@ -6,7 +6,7 @@
  * node is a separator key and the child that holds the keys from the separator on (a downlink).
  *
  *   +0     lockword low last right    fence keys [low, last] and the right sibling
- *   +32    live level shift used ...  live: bit i is set if entry i is live; base, shift: scale of
+ *   +32    live level cap shift ...   live: bit i is set if entry i is live; base, shift: scale of
  *                                     the heads
  *   +64    head[64]                   one byte per entry, ascending with the keys; or
  *          pivot[8]                   every eighth key: in inner nodes, and in leaves whose keys
@@ -22,8 +22,10 @@
  * DaMoN 2016). The lockword is a lock bit, two state bits and a version that grows with every
  * change.
  *   LOCKED     a writer holds the node
- *   DEAD       the node was merged into its left sibling and unlinked; a reader that meets it
- *              starts again
+ *   ALIVE      the node is part of the tree. A node without it is dead: it was merged into its left
+ *              sibling, or moved, and unlinked; or it is not in use. A reader that meets it starts
+ *              again. So memory of zeros, which the host may put in place of unused nodes at any
+ *              time, is dead nodes
  *   HALF_DEAD  the node covers no key: its key space has moved to its right sibling (Lanin and
  *              Shasha 1986)
  * A reader remembers the lockword (node_read), reads, and compares it afterwards (node_valid).
@@ -62,7 +64,7 @@ _Static_assert(NODE_CAP >= 4 && NODE_CAP <= 64, "live is one 64-bit mask");
 
 enum {
 	NODE_LOCKED = 1,
-	NODE_DEAD = 2,
+	NODE_ALIVE = 2,
 	NODE_HALF_DEAD = 4,
 	NODE_FLAGS = 7,
 	NODE_VERSION = 8, /* one step of the version */
@@ -72,6 +74,9 @@ struct pair {
 	u64 key;
 	u64 value; /* in inner nodes the child */
 };
+
+/* Entries of the leaf that an index of points begins with. It has heads whatever its keys are. */
+#define NODE_FIRST (NODE_CAP * 3 / 8)
 
 /* `shift` of nodes that have pivots. */
 #define NODE_PIVOTED 64
@@ -87,20 +92,21 @@ struct node {
 	u64 last;
 	struct node *right;
 	u64 live;
-	u16 level; /* 0 = leaf */
-	u8 shift;  /* of the heads, or NODE_PIVOTED */
-	u8 used;   /* entries [0, used) have keys, live or dead */
-	u8 run;	   /* inserts in a row, each right behind the one before: an ascending stream */
+	u8 level; /* 0 = leaf */
+	u8 cap;	  /* entries it has room for: NODE_CAP, or NODE_FIRST in the first leaf */
+	u8 shift; /* of the heads, or NODE_PIVOTED */
+	u8 used;  /* entries [0, used) have keys, live or dead */
+	u8 run;	  /* inserts in a row, each right behind the one before: an ascending stream */
 	u8 no_downlink; /* no parent entry leads here yet; the thread that clears this posts it
 			   (tree/post.c) */
 	u8 at;		/* where the last insert went: a hint, entries may have moved since */
 	u8 counted;	/* of a leaf: a count above may include its items (ranks/rank.h) */
 	union {
 		struct {
-			u64 base; /* of a leaf's heads */
-			u64 spare2;
+			u64 base;	     /* of a leaf's heads */
+			struct chunk *chunk; /* whose memory it is (tree/pool.c) */
 		};
-		struct lath_rcu_head rcu; /* once DEAD and unlinked */
+		struct lath_rcu_head rcu; /* once dead and unlinked */
 	};
 	union {
 		u8 head[64];	   /* 255 from `used` on */
@@ -129,6 +135,18 @@ _Static_assert(NODE_CAP != 64 || sizeof(struct node) == 1152,
 _Static_assert(sizeof(void *) == sizeof(u64), "64-bit hosts only");
 
 /* ---- versions and locks ---- */
+
+/* Is a node with this lockword no part of the tree? */
+static __always_inline bool node_dead(u64 lockword)
+{
+	return !(lockword & NODE_ALIVE);
+}
+
+/* Is it alive, not half-dead and not locked? */
+static __always_inline bool node_sound(u64 lockword)
+{
+	return (lockword & NODE_FLAGS) == NODE_ALIVE;
+}
 
 /* Wait until the node is not locked; returns its lockword then. */
 u64 node_wait(struct node *node);
@@ -172,10 +190,12 @@ static inline bool node_trylock(struct node *node, u64 lockword)
 /* Does some thread hold the node's lock, or is the node not reachable yet? For assertions. */
 static inline bool node_is_locked(const struct node *node)
 {
-	return READ_ONCE(node->lockword) & (NODE_LOCKED | NODE_DEAD);
+	u64 lockword = READ_ONCE(node->lockword);
+
+	return lockword & NODE_LOCKED || node_dead(lockword);
 }
 
-/* Lock the node; waits for other writers. The node may be DEAD by then: the caller knows why it is
+/* Lock the node; waits for other writers. The node may be dead by then: the caller knows why it is
  * not. */
 static inline void node_lock(struct node *node) __acquires(node)
 {
@@ -211,8 +231,13 @@ static __always_inline bool node_holds(const struct node *node, u64 key, u64 *lo
 	u64 w = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
 	*lockword = w;
-	return key >= READ_ONCE(node->low) && key <= READ_ONCE(node->last) &&
-	       likely(!(w & NODE_FLAGS));
+	return key >= READ_ONCE(node->low) && key <= READ_ONCE(node->last) && likely(node_sound(w));
+}
+
+/* Mark a node as dead that is locked, or that no other thread sees. */
+static inline void node_kill(struct node *node)
+{
+	WRITE_ONCE(node->lockword, READ_ONCE(node->lockword) & ~(u64)NODE_ALIVE);
 }
 
 /* ---- one node ---- */
@@ -239,7 +264,7 @@ static inline bool node_half_dead(const struct node *node)
 
 static inline bool node_full(const struct node *node)
 {
-	return node->live == lath_ones(NODE_CAP);
+	return node->live == lath_ones(node->cap);
 }
 
 static inline unsigned int node_count(const struct node *node)
@@ -401,7 +426,7 @@ static inline unsigned int node_rank(const struct node *node, u64 key)
 	return node_match_rank(node, node_match(node, key), key);
 }
 
-/* Make an empty node of a DEAD one; it stays DEAD until node_open (tree/pool.h). */
+/* Make an empty node of a dead one; it stays dead until node_open (tree/pool.h). */
 void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
 	       unsigned int shift);
 /* Insert an entry at its rank. The node is not full, and no live entry overlaps. `size` is ignored
@@ -426,6 +451,9 @@ void node_compact(struct node *node, unsigned int side);
  * between those of their neighbours; where no key fits, there is no free position. The caller
  * reindexes. */
 void node_spread(struct node *node, unsigned int side);
+/* Copy a locked node of so many bytes to one that no other thread can reach: all but the lockword
+ * and the chunk. */
+void node_copy(struct node *to, const struct node *from, size_t size);
 /* Compute what a search compares first: pivots, or the heads of a leaf in the finest scale that
  * covers its keys. */
 void node_reindex(struct node *node);

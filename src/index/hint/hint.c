@@ -166,7 +166,7 @@ struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *
 		struct node *right = leaf_right(leaf);
 		u64 low, last;
 
-		if (*lockword & NODE_FLAGS || !right || !node_valid(leaf, *lockword))
+		if (!node_sound(*lockword) || !right || !node_valid(leaf, *lockword))
 			return NULL;
 		lath_delay("hint: a leaf to the right");
 		leaf = right;
@@ -205,7 +205,7 @@ static bool walk_into(struct walk *w, struct node *parent)
 		w->low[w->n] = node_key(parent, i);
 		w->child[w->n++] = node_child(parent, i);
 	}
-	return w->n && !(lockword & (NODE_DEAD | NODE_HALF_DEAD)) && node_level(parent) == 1 &&
+	return w->n && node_sound(lockword) && node_level(parent) == 1 &&
 	       node_valid(parent, lockword);
 }
 
@@ -449,6 +449,8 @@ static void make_table(struct tree *tree, struct hint *hint)
 	}
 	lath_reader_exit(tree->rcu);
 	WRITE_ONCE(hint->want, most);
+	if (hint->touched)
+		WRITE_ONCE(hint->touched, max(hint->touched, hint->used));
 	if (made)
 		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
 	WRITE_ONCE(tree->hint_misses, 0);
@@ -506,6 +508,7 @@ static bool add_segment(struct tree *tree, struct hint *hint)
 			smp_store_release(&hint->segment[n],
 					  (uintptr_t)fresh - words_before(n) * sizeof(u64));
 			WRITE_ONCE(hint->segments, n + 1);
+			WRITE_ONCE(hint->touched, 0);
 			fresh = NULL;
 		}
 		lath_spin_unlock(&tree->hint_lock);
@@ -578,12 +581,54 @@ void hint_build(struct tree *tree)
 	}
 }
 
+/* Too small a tree for a table. */
+static bool small_tree(const struct tree *tree)
+{
+	const struct pool *leaves = &tree->pool[POOL_LEAF];
+
+	return READ_ONCE(leaves->bytes) < (u64)lath_hint_least * leaves->node_size;
+}
+
+/* Under tree->hint_lock: let the host have the memory of the table's words, which read as 0, no
+ * leaf, until they are written again. */
+static void discard_words(struct tree *tree, struct hint *hint)
+{
+	bool all = true;
+	unsigned int i;
+
+	WRITE_ONCE(tree->hint, NULL);
+	for (i = 0; i < hint->segments; i++)
+		all &= tree_block_discard(tree, hint->memory[i], segment_bytes(i));
+	WRITE_ONCE(hint->want, 0);
+	WRITE_ONCE(hint->touched, all);
+	WRITE_ONCE(tree->hint_limit, 0); /* do not count misled searches; see hint_consider() */
+}
+
+void hint_trim(struct tree *tree)
+{
+	u64 most = (READ_ONCE(tree->pool[POOL_LEAF].nodes) * ROOT_STEPS + ROOT_LEAST) * 4;
+	struct hint *hint;
+
+	lath_call_enter();
+	if (lath_spin_trylock(&tree->hint_lock)) {
+		hint = tree->hint_made;
+		if (hint && (READ_ONCE(hint->touched) ? hint->touched : capacity(hint)) > most) {
+			discard_words(tree, hint);
+			if (!small_tree(tree))
+				make_table(tree, hint);
+		}
+		lath_spin_unlock(&tree->hint_lock);
+	}
+	lath_call_exit();
+}
+
 u64 hint_bytes(const struct tree *tree)
 {
 	const struct hint *hint =
 		smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
+	u64 touched = hint ? READ_ONCE(hint->touched) : 0;
 
-	return hint ? sizeof(*hint) + capacity(hint) * sizeof(u64) : 0;
+	return hint ? sizeof(*hint) + (touched ? touched : capacity(hint)) * sizeof(u64) : 0;
 }
 
 void hint_fini(struct tree *tree)
@@ -600,12 +645,12 @@ void hint_fini(struct tree *tree)
 
 void hint_consider(struct tree *tree)
 {
-	const struct pool *leaves = &tree->pool[POOL_LEAF];
 	const struct hint *hint = READ_ONCE(tree->hint_made);
-	u64 least = (u64)lath_hint_least * leaves->node_size;
 
-	if (tree->each || tree->shared_allocator || READ_ONCE(leaves->bytes) < least)
+	if (tree->each || tree->shared_allocator || small_tree(tree))
 		return;
+	if (hint && !READ_ONCE(tree->hint_limit)) /* its words were discarded */
+		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
 	if (!hint)
 		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
 	else if (capacity(hint) < wanted(tree, hint))

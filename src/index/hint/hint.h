@@ -77,6 +77,10 @@ static inline u64 hint_bytes(const struct tree *tree)
 	return 0;
 }
 
+static inline void hint_trim(struct tree *tree)
+{
+}
+
 static inline void hint_fini(struct tree *tree)
 {
 }
@@ -126,6 +130,7 @@ struct hint {
 	u64 want;	     /* words that the table would have liked to have */
 	unsigned int leaves; /* when it was made */
 	unsigned int segments;
+	u64 touched; /* words that have memory, if the host has taken the rest; else 0 */
 	void *memory[HINT_SEGMENTS];
 };
 
@@ -368,6 +373,9 @@ void hint_maintain(struct tree *tree, bool may_allocate);
 void hint_consider(struct tree *tree);
 /* Make the table now. Allocates; no lock held. Concurrent calls of other threads are allowed. */
 void hint_build(struct tree *tree);
+/* The tree may have become much smaller: give back memory of the table. Allocates nothing; no lock
+ * held. */
+void hint_trim(struct tree *tree);
 /* Bytes of memory the table takes. */
 u64 hint_bytes(const struct tree *tree);
 void hint_fini(struct tree *tree);

@@ -174,7 +174,7 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	enum result ret = HOLE_ON;
 	bool whole;
 
-	if (lockword & NODE_DEAD)
+	if (node_dead(lockword))
 		return HOLE_AGAIN;
 	s->nodes = ++before.nodes;
 	if (!(lockword & NODE_HALF_DEAD)) {
@@ -272,7 +272,7 @@ static enum result region_up(struct search *s, struct node *child, u64 last, uns
 
 		if (ret != HOLE_ON)
 			return ret;
-		if (lockword & NODE_DEAD || !node_valid(child, lockword))
+		if (node_dead(lockword) || !node_valid(child, lockword))
 			return HOLE_AGAIN;
 		if (!right || (end >= last && !(lockword & NODE_HALF_DEAD)))
 			return HOLE_ON;
@@ -289,7 +289,7 @@ static bool covers(struct node *node, u64 first, u64 last)
 	u64 lockword = node_read(node);
 	bool ret = READ_ONCE(node->low) <= first && READ_ONCE(node->last) >= last;
 
-	return ret && !(lockword & (NODE_DEAD | NODE_HALF_DEAD)) && node_valid(node, lockword);
+	return ret && node_sound(lockword) && node_valid(node, lockword);
 }
 
 /* Search the nodes of a level that cover keys of [first, last] from the right. child: the first of
@@ -431,7 +431,7 @@ static __always_inline enum result search_node(struct search *s, struct node *no
 	u64 may;
 	bool on;
 
-	if (p.lockword & NODE_DEAD)
+	if (node_dead(p.lockword))
 		return HOLE_AGAIN;
 	s->nodes++;
 	p.whole = up ? s->at <= READ_ONCE(node->low) : s->at >= READ_ONCE(node->last);

@@ -151,7 +151,7 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 		}
 		leaf = right;
 		lockword = node_read(leaf);
-		if (unlikely(lockword & NODE_DEAD))
+		if (unlikely(node_dead(lockword)))
 			leaf = locate_far(tree, from, FOR_READ, &lockword);
 	}
 }

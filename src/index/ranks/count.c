@@ -100,7 +100,7 @@ static u64 count_entry(struct node *inner, unsigned int i)
 		count = COUNT_VALID;
 		if (!node_half_dead(node)) {
 			/* it has a downlink in the locked node, or none */
-			LATH_ASSERT(!(READ_ONCE(node->lockword) & NODE_DEAD));
+			LATH_ASSERT(!node_dead(READ_ONCE(node->lockword)));
 			count = node->low == from && node->last <= last ? count_node(node) : 0;
 			ended = node->last == last;
 			from = node->last + 1;

@@ -10,7 +10,7 @@ struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lo
 		u64 word = node_read(node);
 		struct node *right;
 
-		if (word & NODE_DEAD)
+		if (node_dead(word))
 			return NULL;
 		if (key <= READ_ONCE(node->last) && !(word & NODE_HALF_DEAD)) {
 			*lockword = word;

@@ -74,7 +74,7 @@ enum step { STEP_RESTART, STEP_DOWN, STEP_RIGHT };
 /*
  * One step from an inner node, down to the child for key or right to the sibling; *at becomes that
  * node.
- * STEP_RESTART: the node is DEAD, or key is below it; *at is unchanged. leaf_fill: 0, or
+ * STEP_RESTART: the node is dead, or key is below it; *at is unchanged. leaf_fill: 0, or
  * the children are leaves with so many positions in use (tree->leaf_fill); the child is then
  * prefetched for `intent`.
  */
@@ -87,9 +87,9 @@ static __always_inline enum step descend_step(struct node **at, u64 key, unsigne
 	for (;;) {
 		u64 lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
-		if (unlikely(lockword & (NODE_LOCKED | NODE_DEAD))) {
+		if (unlikely(!node_sound(lockword))) {
 			lockword = node_read(node);
-			if (lockword & NODE_DEAD)
+			if (node_dead(lockword))
 				return STEP_RESTART;
 		}
 		if (unlikely(key > READ_ONCE(node->last))) {
@@ -130,9 +130,9 @@ static __always_inline struct node *move_right(struct node *leaf, u64 key, u64 *
 		u64 word = smp_load_acquire(&leaf->lockword); /* pairs with node_unlock */
 		struct node *right;
 
-		if (unlikely(word & NODE_FLAGS)) {
+		if (unlikely(!node_sound(word))) {
 			word = node_read(leaf);
-			if (word & NODE_DEAD)
+			if (node_dead(word))
 				return NULL;
 		}
 		if (likely(!(word & NODE_HALF_DEAD))) {
@@ -185,7 +185,7 @@ static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *
 
 	if (likely(node_holds(leaf, key, lockword)))
 		return leaf;
-	if (*lockword & NODE_FLAGS || key < READ_ONCE(leaf->low))
+	if (!node_sound(*lockword) || key < READ_ONCE(leaf->low))
 		return NULL;
 	right = leaf_right(leaf);
 	if (!node_valid(leaf, *lockword) || !right)

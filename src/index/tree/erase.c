@@ -49,6 +49,8 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	change_number(tree, key, key, marked);
 	if (unlikely(count == NODE_CAP / 4 || !count))
 		note_sparse(tree, key);
+	else if (unlikely(count == THIN_LEAF))
+		merge_thin_later(tree);
 }
 
 void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)

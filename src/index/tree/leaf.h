@@ -11,6 +11,17 @@
 
 #include "index/tree/change.h"
 
+/* Move n entries from the end of `left` to its right sibling, and the fence between them. Both are
+ * locked and compact; the caller reindexes them. */
+static inline void give_right(struct node *left, struct node *right, unsigned int n,
+			      unsigned int side)
+{
+	node_move_up(left, right, n, side);
+	WRITE_ONCE(right->low, node_key(right, 0));
+	WRITE_ONCE(left->last, node_key(right, 0) - 1);
+	change_keys(right, left);
+}
+
 /* What became of a change to a leaf. The names say when the leaf is still locked. */
 enum leaf_result {
 	LEAF_DONE = 0,	     /* done; unlocked */

@@ -4,7 +4,7 @@
  * Excludes all other calls.
  */
 #include "index/tree/change.h"
-#include "index/tree/pool.h"
+#include "index/tree/redistribute.h"
 
 /* 0 | -EINVAL (*bad: the index of the first item out of order, overlapping or invalid) */
 static int check_items(const struct tree *tree, size_t n, const struct lath_item *items,
@@ -32,7 +32,7 @@ static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node
 	while (node) {
 		struct node *right = node->right;
 
-		WRITE_ONCE(node->lockword, node->lockword | NODE_DEAD);
+		node_kill(node);
 		node_free(tree, kind, node);
 		node = right;
 	}
@@ -106,6 +106,16 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 
 	if (node_level(leaf) || leaf->live)
 		return -EBUSY;
+	if (leaf->cap < NODE_CAP) {
+		top = node_alloc(tree, POOL_LEAF);
+		if (!top)
+			return -ENOMEM;
+		lath_call_enter();
+		node_lock(leaf);
+		first_leaf_grow(tree, leaf, top);
+		lath_call_exit();
+		leaf = top;
+	}
 	node_clear(leaf);
 	if (!load_leaves(tree, leaf, n, items))
 		goto no_memory;

@@ -257,7 +257,7 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 			return LEAF_STALE;
 		leaf = next;
 		lockword = node_read(leaf);
-		if (lockword & NODE_DEAD)
+		if (node_dead(lockword))
 			return LEAF_STALE;
 	}
 	if (!read_set_valid(&set))

@@ -13,6 +13,26 @@ static inline bool node_sparse(unsigned int count)
 	return count <= NODE_CAP / 4;
 }
 
+/* An erase that leaves so many entries makes a leaf thin: it and its siblings may perhaps be one
+ * less. */
+#define THIN_LEAF (NODE_CAP * 11 / 16)
+
+/* A leaf has become thin: when the next one is added, look for leaves that can become fewer. */
+static inline void merge_thin_later(struct tree *tree)
+{
+	WRITE_ONCE(tree->thin, READ_ONCE(tree->thin) + 1); /* roughly: threads may overwrite it */
+}
+
+/* The tree has a leaf more: see whether others can become fewer, if some are thin. In a read-side
+ * critical section, no lock held. */
+void merge_thin(struct tree *tree);
+/* Look at leaves from the one that covers *key on, under one parent, at most *steps, whether they
+ * and those right of them can be one less. Returns the number of leaves that died; *steps: what is
+ * left; *key: the key to go on from, or 0 behind the last leaf. At the end of a parent it is merged
+ * with its siblings too. Conditions as above. */
+unsigned int merge_dense(struct tree *tree, u64 *key, size_t *steps);
+/* Remove roots with a single child. Conditions as above. */
+void merge_roots(struct tree *tree);
 /* The leaf that covers `key` has become sparse: remember it, and look at one remembered earlier. In
  * a read-side critical section, no lock held. */
 void merge_later(struct tree *tree, u64 key);

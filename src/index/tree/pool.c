@@ -3,21 +3,46 @@
  * pool.c - memory for nodes.
  *
  * There is one pool per kind of node: chunks from the host or the caller's allocator, cut into
- * nodes, and a list of nodes that came back after their grace period. A node in the pool is DEAD
- * and keeps its version, so a hint that still points at it finds out. With LATH_NODE_EACH every
- * node is an allocation of its own, freed
- * after its grace period: for the many small trees of a store, and for memory checkers, which then
- * see every access to a freed node. Hints are off in that mode.
+ * nodes. Each chunk has a list of the nodes that came back after their grace period. A node in the
+ * pool is dead and keeps its version, so a hint that still points at it finds out.
+ *
+ * A chunk of pages of which no node is in use may become bare: the host takes its pages back, and
+ * its addresses stay the tree's. A thread that looks at a node there, by a finger, a word of the
+ * hint table or a descent in no critical section, reads zeros: a dead node, like any node of a
+ * pool. When the chunk is used again its nodes begin with a version that none of them has had.
+ *
+ * With LATH_NODE_EACH every node is an allocation of its own, freed after its grace period: for the
+ * many small trees of a store, and for memory checkers, which then see every access to a freed
+ * node. Hints are off in that mode.
  */
 #include "index/tree/pool.h"
 
 struct chunk {
-	struct chunk *next;
+	struct pool *pool;
+	struct chunk *next;  /* in pool->chunks */
+	struct chunk *after; /* in pool->room or pool->bare */
+	struct chunk **link; /* what leads here in pool->room; NULL: it is not in there */
+	char *memory;
 	size_t size;
+	struct node *free;  /* nodes that came back, linked by `right` */
+	u16 capacity, used; /* nodes */
+	u16 fresh;	    /* those from this one on have not been used yet, or not since it was
+			       bare */
+	bool block : 1;	    /* one block of memory, of which this struct is the first line */
+	bool huge : 1;
+	bool leaving : 1; /* its nodes are being moved away (trim.c): hand out none of them */
 };
+_Static_assert(sizeof(struct chunk) == 64, "one line");
 
-#define CHUNK_HEAD 64ul /* nodes begin on a line */
-#define CHUNK_MIN (16ul << 10)
+/* The least chunk of pages. While a pool has less than LATH_CHUNK_BLOCKS, its chunks are blocks of
+ * the host's heap, each as large as all before it. Tests build with less. */
+#ifndef LATH_CHUNK_MIN
+#define LATH_CHUNK_MIN (16ul << 10)
+#endif
+#define CHUNK_MIN LATH_CHUNK_MIN
+#ifndef LATH_CHUNK_BLOCKS
+#define LATH_CHUNK_BLOCKS CHUNK_MIN
+#endif
 #define CHUNK_SMALL (64ul << 10)
 #define CHUNK_MAX (2ul << 20)
 /* From this size on a pool takes huge pages unless LATH_SMALL_PAGES forbids it: small pages would
@@ -25,6 +50,8 @@ struct chunk {
 #define HUGE_FROM (32ul << 20)
 
 #define CHUNK_STEP 4096ul
+/* A chunk becomes bare if after that there are unused nodes for 1/IDLE of those in use. */
+#define IDLE 8
 
 /* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
  * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
@@ -39,7 +66,7 @@ static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
 		size *= 2;
 	best = size;
 	for (n = size; n > size / 2; n -= CHUNK_STEP)
-		if ((n - CHUNK_HEAD) % node_size * best < (best - CHUNK_HEAD) % node_size * n)
+		if (n % node_size * best < best % node_size * n)
 			best = n;
 	return best;
 }
@@ -70,6 +97,30 @@ void tree_block_free(struct tree *tree, void *block, size_t size)
 		lath_pages_free(block, size);
 }
 
+bool tree_block_discard(struct tree *tree, void *block, size_t size)
+{
+	return !tree->each && !allocator_of(tree)->alloc && lath_pages_discard(block, size);
+}
+
+/* The same for what is smaller than a page. */
+static void *small_alloc(struct tree *tree, size_t size)
+{
+	const struct lath_allocator *allocator = allocator_of(tree);
+
+	return allocator->alloc ? allocator->alloc(allocator->ctx, size, 64)
+				: lath_block_alloc(size);
+}
+
+static void small_free(struct tree *tree, void *block, size_t size)
+{
+	const struct lath_allocator *allocator = allocator_of(tree);
+
+	if (allocator->alloc)
+		allocator->free(allocator->ctx, block, size);
+	else
+		lath_block_free(block);
+}
+
 /* The size of a node whose side column has `side` words per entry. */
 static size_t node_bytes(const struct tree *tree, size_t side)
 {
@@ -89,17 +140,25 @@ bool pools_init(struct tree *tree)
 		memset(pool, 0, sizeof(*pool));
 		lath_spin_init(&pool->lock);
 		pool->tree = tree;
-		pool->node_size =
-			node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side : tree->inner_side);
+		pool->node_size = (u32)node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side
+									  : tree->inner_side);
 	}
 	if (!tree->holes)
 		return true;
-	tree->stripe = tree->allocator.alloc
-			       ? tree->allocator.alloc(tree->allocator.ctx, stripes, 64)
-			       : lath_block_alloc(stripes);
+	tree->stripe = small_alloc(tree, stripes);
 	if (tree->stripe)
 		memset(tree->stripe, 0, stripes);
 	return tree->stripe;
+}
+
+static void chunk_free(struct tree *tree, struct chunk *chunk)
+{
+	if (chunk->block) {
+		small_free(tree, chunk, chunk->size);
+		return;
+	}
+	tree_block_free(tree, chunk->memory, chunk->size);
+	small_free(tree, chunk, sizeof(*chunk));
 }
 
 void pools_fini(struct tree *tree)
@@ -113,56 +172,189 @@ void pools_fini(struct tree *tree)
 
 		for (; chunk; chunk = next) {
 			next = chunk->next;
-			tree_block_free(tree, chunk, chunk->size);
+			chunk_free(tree, chunk);
 		}
 	}
-	if (tree->stripe && tree->allocator.alloc)
-		tree->allocator.free(tree->allocator.ctx, tree->stripe,
-				     GAP_STRIPES * sizeof(struct stripe));
-	else if (tree->stripe)
-		lath_block_free(tree->stripe);
+	if (tree->stripe)
+		small_free(tree, tree->stripe, GAP_STRIPES * sizeof(struct stripe));
 }
+
+/* ---- a chunk, its pool locked ---- */
+
+static struct node *chunk_node(const struct chunk *chunk, u32 i)
+{
+	return (struct node *)(void *)(chunk->memory + (size_t)i * chunk->pool->node_size);
+}
+
+static bool chunk_bare(const struct chunk *chunk)
+{
+	return !chunk->used && !chunk->link && !chunk->leaving;
+}
+
+static void room_add(struct chunk *chunk)
+{
+	struct pool *pool = chunk->pool;
+
+	LATH_ASSERT(!chunk->link);
+	chunk->after = pool->room;
+	if (chunk->after)
+		chunk->after->link = &chunk->after;
+	chunk->link = &pool->room;
+	pool->room = chunk;
+}
+
+static void room_remove(struct chunk *chunk)
+{
+	LATH_ASSERT(chunk->link && *chunk->link == chunk);
+	*chunk->link = chunk->after;
+	if (chunk->after)
+		chunk->after->link = chunk->link;
+	chunk->link = NULL;
+}
+
+/* Count the chunk's memory, or no longer: it is bare. */
+static void chunk_count(struct chunk *chunk, bool bare)
+{
+	struct pool *pool = chunk->pool;
+	u64 sign = bare ? -1ull : 1;
+
+	WRITE_ONCE(pool->bytes, pool->bytes + sign * chunk->size);
+	pool->capacity += sign * chunk->capacity;
+}
+
+static struct node *chunk_take(struct chunk *chunk)
+{
+	struct node *node = chunk->free;
+
+	LATH_ASSERT(chunk->used < chunk->capacity && !chunk->leaving);
+	if (node) {
+		chunk->free = node->right;
+	} else {
+		node = chunk_node(chunk, chunk->fresh++);
+		WRITE_ONCE(node->lockword, chunk->pool->version);
+	}
+	WRITE_ONCE(node->chunk, chunk);
+	if (++chunk->used == chunk->capacity)
+		room_remove(chunk);
+	return node;
+}
+
+/* ---- a pool ---- */
 
 /* Take a node from the pool; NULL if it is empty. */
 static struct node *pool_take(struct pool *pool)
 {
-	struct node *node;
+	struct node *node = NULL;
+	struct chunk *bare;
 
 	lath_spin_lock(&pool->lock);
-	node = pool->free;
-	if (node) {
-		pool->free = node->right;
-	} else if (pool->fresh && pool->fresh + pool->node_size <= pool->end) {
-		node = (struct node *)(void *)pool->fresh;
-		pool->fresh += pool->node_size;
-		WRITE_ONCE(node->lockword, NODE_DEAD);
+	bare = pool->bare;
+	if (!pool->room && bare) {
+		pool->bare = bare->after;
+		chunk_count(bare, false);
+		room_add(bare);
 	}
-	if (node)
+	if (pool->room) {
+		node = chunk_take(pool->room);
 		WRITE_ONCE(pool->nodes, pool->nodes + 1);
+	}
 	lath_spin_unlock(&pool->lock);
 	return node;
 }
 
-static void pool_give(struct pool *pool, struct node *node)
+/* The pool is locked, and a node of the chunk came back. If all have, and the pool can do without
+ * them, keep other threads from taking them, and return true: the caller lets the host have the
+ * pages. */
+static bool chunk_leaves(struct chunk *chunk)
 {
+	const struct pool *pool = chunk->pool;
+	u64 left = pool->capacity - chunk->capacity;
+
+	if (chunk->used || chunk->block || !LATH_DISCARDS ||
+	    (!chunk->leaving && left < pool->nodes + pool->nodes / IDLE))
+		return false;
+	if (chunk->link)
+		room_remove(chunk);
+	chunk->leaving = true;
+	chunk->free = NULL;
+	chunk->fresh = 0;
+	return true;
+}
+
+/* No node of the chunk is in use, nor can be taken: give its pages to the host. */
+static void chunk_discard(struct chunk *chunk)
+{
+	struct pool *pool = chunk->pool;
+	bool bare = tree_block_discard(pool->tree, chunk->memory, chunk->size);
+
 	lath_spin_lock(&pool->lock);
-	WRITE_ONCE(node->right, pool->free);
-	pool->free = node;
-	WRITE_ONCE(pool->nodes, pool->nodes - 1);
+	chunk->leaving = false;
+	if (bare) {
+		chunk_count(chunk, true);
+		chunk->after = pool->bare;
+		pool->bare = chunk;
+	} else {
+		room_add(chunk);
+	}
 	lath_spin_unlock(&pool->lock);
 }
 
-/* Put the unused rest of the pool's current chunk on the free list. Pool locked. */
-static void pool_free_rest(struct pool *pool)
+static void pool_give(struct chunk *chunk, struct node *node)
 {
-	for (; pool->fresh && pool->fresh + pool->node_size <= pool->end;
-	     pool->fresh += pool->node_size) {
-		struct node *node = (struct node *)(void *)pool->fresh;
+	struct pool *pool = chunk->pool;
+	bool leaves;
 
-		WRITE_ONCE(node->lockword, NODE_DEAD);
-		WRITE_ONCE(node->right, pool->free);
-		pool->free = node;
+	lath_spin_lock(&pool->lock);
+	pool->version = max(pool->version, READ_ONCE(node->lockword) & ~(u64)NODE_FLAGS);
+	WRITE_ONCE(node->right, chunk->free);
+	chunk->free = node;
+	chunk->used--;
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
+	leaves = chunk_leaves(chunk);
+	if (!leaves && !chunk->leaving && !chunk->link)
+		room_add(chunk);
+	lath_spin_unlock(&pool->lock);
+	if (leaves)
+		chunk_discard(chunk);
+}
+
+/* A chunk of the heap; NULL: no memory. */
+static struct chunk *new_block(struct pool *pool, size_t nodes, size_t node_size)
+{
+	size_t size = sizeof(struct chunk) + nodes * node_size;
+	struct chunk *chunk = small_alloc(pool->tree, size);
+
+	if (chunk)
+		*chunk = (struct chunk){ .pool = pool,
+					 .memory = (char *)(chunk + 1),
+					 .size = size,
+					 .capacity = (u16)nodes,
+					 .block = true };
+	return chunk;
+}
+
+/* A chunk of pages; NULL: no memory. */
+static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
+{
+	struct tree *tree = pool->tree;
+	size_t size = chunk_size(bytes, pool->node_size, huge);
+	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
+	char *memory = chunk ? tree_block_alloc(tree, size, huge) : NULL;
+
+	if (chunk && !memory && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
+		size = CHUNK_MIN;
+		huge = false;
+		memory = tree_block_alloc(tree, size, huge);
 	}
+	if (memory)
+		*chunk = (struct chunk){ .pool = pool,
+					 .memory = memory,
+					 .size = size,
+					 .capacity = (u16)(size / pool->node_size),
+					 .huge = huge };
+	else if (chunk)
+		small_free(tree, chunk, sizeof(*chunk));
+	return memory ? chunk : NULL;
 }
 
 /* Add a chunk; returns false if there is no memory. Two threads may both add one: the second serves
@@ -173,25 +365,18 @@ static bool pool_extend(struct pool *pool)
 	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
 	bool huge =
 		tree->huge || (!tree->small && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= HUGE_FROM);
-	size_t size = chunk_size(bytes, pool->node_size, huge);
-	struct chunk *chunk = tree_block_alloc(tree, size, huge);
+	size_t as_before = max(bytes / pool->node_size, (size_t)1);
+	struct chunk *chunk = !huge && bytes < LATH_CHUNK_BLOCKS
+				      ? new_block(pool, as_before, pool->node_size)
+				      : new_pages(pool, bytes, huge);
 
-	if (!chunk && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
-		size = CHUNK_MIN;
-		huge = false;
-		chunk = tree_block_alloc(tree, size, huge);
-	}
 	if (!chunk)
 		return false;
-	chunk->size = size;
 	lath_spin_lock(&pool->lock);
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
-	WRITE_ONCE(pool->bytes, pool->bytes + size);
-	pool->huge_bytes += huge ? size : 0;
-	pool_free_rest(pool);
-	pool->fresh = (char *)chunk + CHUNK_HEAD;
-	pool->end = (char *)chunk + size;
+	chunk_count(chunk, false);
+	room_add(chunk);
 	lath_spin_unlock(&pool->lock);
 	return true;
 }
@@ -203,7 +388,6 @@ static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
 	if (!node)
 		return NULL;
 	memset(node, 0, pool->node_size);
-	node->lockword = NODE_DEAD;
 	lath_spin_lock(&pool->lock);
 	WRITE_ONCE(pool->nodes, pool->nodes + 1);
 	WRITE_ONCE(pool->bytes, pool->bytes + pool->node_size);
@@ -226,10 +410,51 @@ struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 	return node;
 }
 
-static void pool_return(struct pool *pool, struct node *node)
+/* The only node of a chunk of its own, for NODE_FIRST entries. */
+static struct node *alloc_small(struct tree *tree)
 {
-	if (!pool->tree->each) {
-		pool_give(pool, node);
+	struct pool *pool = &tree->pool[POOL_LEAF];
+	size_t node_size = offsetof(struct node, pair) + NODE_FIRST * sizeof(struct pair);
+	struct chunk *chunk = new_block(pool, 1, node_size);
+	struct node *node;
+
+	if (!chunk)
+		return NULL;
+	chunk->used = 1;
+	pool->chunks = chunk;
+	pool->nodes = 1;
+	chunk_count(chunk, false);
+	node = chunk_node(chunk, 0);
+	node->lockword = 0;
+	node->chunk = chunk;
+	return node;
+}
+
+struct node *node_alloc_first(struct tree *tree)
+{
+	bool small = !tree->leaf_side && !tree->gapped && !tree->each && !tree->huge;
+	struct node *node = small ? alloc_small(tree) : node_alloc(tree, POOL_LEAF);
+
+	if (node)
+		node_init(node, 0, 0, KEY_MAX, NULL, 0);
+	if (node && small)
+		node->cap = NODE_FIRST;
+	return node;
+}
+
+void node_leave(struct tree *tree, enum pool_kind kind)
+{
+	struct pool *pool = &tree->pool[kind];
+
+	lath_spin_lock(&pool->lock);
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
+	lath_spin_unlock(&pool->lock);
+}
+
+static void pool_return(struct pool *pool, struct chunk *chunk, struct node *node)
+{
+	if (chunk) {
+		pool_give(chunk, node);
 		return;
 	}
 	lath_spin_lock(&pool->lock);
@@ -242,7 +467,7 @@ static void pool_return(struct pool *pool, struct node *node)
 void node_free(struct tree *tree, enum pool_kind kind, struct node *node)
 {
 	lath_call_enter();
-	pool_return(&tree->pool[kind], node);
+	pool_return(&tree->pool[kind], tree->each ? NULL : node->chunk, node);
 	lath_call_exit();
 }
 
@@ -252,28 +477,124 @@ static void node_retired(struct lath_rcu_head *head)
 
 	lath_retired();
 	lath_call_enter();
-	pool_return((struct pool *)(uintptr_t)READ_ONCE(node->pair[0].key), node);
+	pool_return((struct pool *)(uintptr_t)READ_ONCE(node->pair[0].key),
+		    (struct chunk *)(uintptr_t)READ_ONCE(node->pair[0].value), node);
 	lath_call_exit();
 	lath_retired_end();
 }
 
 void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 {
-	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_DEAD &&
+	struct chunk *chunk = tree->each ? NULL : node->chunk;
+
+	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)) &&
 		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
 	if (!READ_ONCE(tree->retired))
 		WRITE_ONCE(tree->retired, true);
-	/* the pool it goes back to; the right link stays for readers that stand on the node */
+	/* where it goes back to; the right link stays for readers that stand on the node */
 	WRITE_ONCE(node->pair[0].key, (u64)(uintptr_t)&tree->pool[kind]);
+	WRITE_ONCE(node->pair[0].value, (u64)(uintptr_t)chunk);
 	lath_retire(tree->rcu, &node->rcu, node_retired);
 }
 
+/* ---- moving nodes together (trim.c) ---- */
+
+struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind)
+{
+	return pool_take(&tree->pool[kind]);
+}
+
+/* Let the chunk leave if the others have nodes for all that are in use, *kept of them. If none of
+ * its own is, it goes to the list *idle. Pool locked. */
+static void choose_chunk(struct chunk *chunk, u64 *kept, struct chunk **idle)
+{
+	const struct pool *pool = chunk->pool;
+
+	if (chunk->leaving || chunk->block || chunk_bare(chunk) ||
+	    *kept < pool->nodes + chunk->capacity)
+		return;
+	*kept -= chunk->capacity;
+	chunk->leaving = true;
+	if (chunk->link)
+		room_remove(chunk);
+	if (chunk->used)
+		return;
+	chunk->free = NULL;
+	chunk->fresh = 0;
+	chunk->after = *idle;
+	*idle = chunk;
+}
+
+/* What earlier passes left as it was stays. Pool locked. */
+static void keep_all(struct pool *pool)
+{
+	struct chunk *chunk;
+
+	for (chunk = pool->chunks; chunk; chunk = chunk->next) {
+		if (!chunk->leaving || !chunk->used)
+			continue;
+		chunk->leaving = false;
+		if (chunk->used < chunk->capacity)
+			room_add(chunk);
+	}
+}
+
+struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
+{
+	struct pool *pool = &tree->pool[kind];
+	struct chunk *chunk, *idle = NULL, *after;
+	unsigned int eighths;
+	u64 kept;
+
+	if (!LATH_DISCARDS || tree->each || allocator_of(tree)->alloc)
+		return NULL;
+	lath_spin_lock(&pool->lock);
+	keep_all(pool);
+	kept = pool->capacity;
+	for (eighths = 0; eighths < 8; eighths++)
+		for (chunk = pool->chunks; chunk; chunk = chunk->next)
+			if (chunk->used * 8ull <= chunk->capacity * (u64)eighths)
+				choose_chunk(chunk, &kept, &idle);
+	chunk = pool->chunks;
+	lath_spin_unlock(&pool->lock);
+	for (; idle; idle = after) {
+		after = idle->after;
+		chunk_discard(idle);
+	}
+	return chunk;
+}
+
+struct node *chunk_next(struct chunk **chunk, u32 *at)
+{
+	struct pool *pool = *chunk ? (*chunk)->pool : NULL;
+	struct node *node = NULL;
+
+	if (!pool)
+		return NULL;
+	lath_spin_lock(&pool->lock);
+	while (*chunk && !node) {
+		if ((*chunk)->leaving && *at < (*chunk)->fresh) {
+			node = chunk_node(*chunk, (*at)++);
+		} else {
+			*chunk = (*chunk)->next;
+			*at = 0;
+		}
+	}
+	lath_spin_unlock(&pool->lock);
+	return node;
+}
+
+/* ---- counts and reserves ---- */
+
 void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 {
+	const struct chunk *chunk;
+
 	lath_call_enter();
 	lath_spin_lock(&pool->lock);
 	*bytes += pool->bytes;
-	*huge_bytes += pool->huge_bytes;
+	for (chunk = pool->chunks; chunk; chunk = chunk->next)
+		*huge_bytes += chunk->huge && !chunk_bare(chunk) ? chunk->size : 0;
 	*nodes = pool->nodes;
 	lath_spin_unlock(&pool->lock);
 	lath_call_exit();

@@ -12,31 +12,47 @@
  * held. */
 void *tree_block_alloc(struct tree *tree, size_t size, bool huge);
 void tree_block_free(struct tree *tree, void *block, size_t size);
+/* Let the host have the pages of such memory, which reads as zeros until something is written
+ * there. Returns false if it did not take them. */
+bool tree_block_discard(struct tree *tree, void *block, size_t size);
 
 /* Prepare both pools. Returns false if there is no memory. */
 bool pools_init(struct tree *tree);
 /* Wait until retired nodes have come back, then free all memory. Not in a read-side critical
  * section. */
 void pools_fini(struct tree *tree);
-/* Returns a node that no other thread sees, DEAD until node_open; NULL if there is no memory. No
+/* Returns a node that no other thread sees, dead until node_open; NULL if there is no memory. No
  * lock held. */
 struct node *node_alloc(struct tree *tree, enum pool_kind kind);
+/* The same for the leaf that the tree begins with, empty: a small one in an index of points. */
+struct node *node_alloc_first(struct tree *tree);
+/* A node of the pool is dead, but never comes back to it. */
+void node_leave(struct tree *tree, enum pool_kind kind);
 /* Give back a node that was never opened. */
 void node_free(struct tree *tree, enum pool_kind kind, struct node *node);
-/* Hand an unlinked, DEAD node to reclamation: it comes back to its pool after a grace period. */
+/* Hand an unlinked, dead node to reclamation: it comes back to its pool after a grace period. */
 void node_retire(struct tree *tree, enum pool_kind kind, struct node *node);
+/* node_alloc() without asking for more memory, in a call. */
+struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind);
+/* Choose the chunks whose nodes are to be moved to others, so that the host can have their pages as
+ * soon as the nodes have come back. Returns the pool's first chunk, or NULL: the host takes no
+ * pages from this tree. In a call, no lock held. */
+struct chunk *pool_leave(struct tree *tree, enum pool_kind kind);
+/* Returns the next node, in use or not, of a chunk that was chosen, from node *at of *chunk on;
+ * NULL: there is none. In a call, no lock held. */
+struct node *chunk_next(struct chunk **chunk, u32 *at);
 /* Add the pool's bytes to the sums, and tell the number of its nodes in use. */
 void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
 
-/* Let a complete node be found: it is neither DEAD nor locked from now on. Its version goes on from
+/* Let a complete node be found: it is alive and not locked from now on. Its version goes on from
  * its former life, so a lockword never repeats. */
 static inline void node_open(struct node *node)
 {
-	u64 flags = NODE_LOCKED | NODE_DEAD | NODE_HALF_DEAD;
+	u64 version = READ_ONCE(node->lockword) & ~(u64)NODE_FLAGS;
 
-	LATH_ASSERT(READ_ONCE(node->lockword) & NODE_DEAD);
+	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)));
 	/* pairs with node_read */
-	smp_store_release(&node->lockword, (READ_ONCE(node->lockword) & ~flags) + NODE_VERSION);
+	smp_store_release(&node->lockword, version + NODE_VERSION + NODE_ALIVE);
 }
 
 /* Nodes taken along, so that nothing is allocated while a lock is held. */

@@ -303,7 +303,7 @@ void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
 		u64 lockword = node_read(leaf);
 		struct node *right = READ_ONCE(leaf->right);
 
-		if (!node_valid(leaf, lockword) || lockword & NODE_DEAD || !right ||
+		if (!node_valid(leaf, lockword) || node_dead(lockword) || !right ||
 		    !READ_ONCE(right->no_downlink))
 			return;
 		post(tree, right, reserve);

@@ -172,7 +172,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			last = lock_right(last);
 		overlay_leaf(last, ranges, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
-		if (count > NODE_CAP) {
+		if (count > last->cap) {
 			int ret = make_room(tree, first, last, key, reserve);
 
 			if (ret)

@@ -12,8 +12,9 @@
  * The level above is told afterwards, with no lock held below (post.c).
  */
 #include "index/tree/redistribute.h"
-#include "index/tree/merge.h"
 #include "index/tree/change.h"
+#include "index/tree/leaf.h"
+#include "index/tree/merge.h"
 #include "index/tree/post.h"
 
 /* Leaves that are full together before one is added. More: fuller leaves, dearer splits. */
@@ -102,15 +103,6 @@ static struct node *take_leaf(struct tree *tree, struct group *group, struct res
 	if (!reserve->leaf)
 		*ret = -ENOMEM;
 	return NULL;
-}
-
-/* Move n entries from the end of `left` to its right sibling, and the fence between them. */
-static void give_right(struct node *left, struct node *right, unsigned int n, unsigned int side)
-{
-	node_move_up(left, right, n, side);
-	WRITE_ONCE(right->low, node_key(right, 0));
-	WRITE_ONCE(left->last, node_key(right, 0) - 1);
-	change_keys(right, left);
 }
 
 /* One round from right to left: give each leaf what it and those right of it lack. Returns true if
@@ -238,6 +230,19 @@ static void share_leaves(struct tree *tree, struct group *group, struct node *fr
 	change_end(tree);
 }
 
+void first_leaf_grow(struct tree *tree, struct node *leaf, struct node *fresh)
+{
+	LATH_ASSERT(node_is_locked(leaf) && leaf->cap < NODE_CAP && READ_ONCE(tree->root) == leaf);
+	node_copy(fresh, leaf, offsetof(struct node, pair) + leaf->cap * sizeof(struct pair));
+	WRITE_ONCE(fresh->cap, NODE_CAP);
+	node_open(fresh);
+	/* pairs with the load in descend; before the old one is dead */
+	smp_store_release(&tree->root, fresh);
+	node_kill(leaf);
+	node_unlock(leaf);
+	node_leave(tree, POOL_LEAF);
+}
+
 int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve *reserve)
 {
 	struct group group = { .leaf = { leaf }, .n = 1, .items = node_count(leaf) };
@@ -246,6 +251,12 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 	int ret;
 
 	LATH_ASSERT(node_is_locked(leaf) && key >= leaf->low && key <= leaf->last && leaf->live);
+	if (unlikely(leaf->cap < NODE_CAP)) {
+		fresh = take_leaf(tree, &group, reserve, &ret);
+		if (fresh)
+			first_leaf_grow(tree, leaf, fresh);
+		return ret;
+	}
 	if (room == ROOM_SHARE)
 		lock_group(tree, &group, group_limit(tree));
 	if (room == ROOM_APPEND || !group_has_room(&group)) {
@@ -257,5 +268,7 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 		append_leaf(tree, &group, fresh, key, reserve);
 	else
 		share_leaves(tree, &group, fresh, room, key, reserve);
+	if (fresh)
+		merge_thin(tree);
 	return 0;
 }

@@ -24,4 +24,8 @@ static inline int make_room(struct tree *tree, struct node *first, struct node *
 	return leaf_make_room(tree, last, key > last->low ? key : last->low, reserve);
 }
 
+/* The locked first leaf is small: let `fresh` take its place, and unlock. It is dead then, and its
+ * memory is kept until the tree ends. */
+void first_leaf_grow(struct tree *tree, struct node *leaf, struct node *fresh);
+
 #endif /* LATH_INDEX_REDISTRIBUTE_H */

@@ -11,9 +11,10 @@
 
 /* Leaves prefetched ahead of the one that is copied. */
 #define AHEAD 4
-/* An average leaf has more entries than this: a short scan does not prefetch leaves it will not
- * read. */
-#define LEAF_LEAST (NODE_CAP / 2)
+/* Entries that a scan prefetches beyond those that it expects to read in a leaf. */
+#define SPARE 8
+/* A call for fewer items goes to its leaf as a lookup does. */
+#define SCAN_LEAST (NODE_CAP / 2)
 /* A call for this many items or more is expected to be one of a series: it prefetches AHEAD leaves
  * behind its own last one, which arrive while the caller works on what it got. */
 #define LONG_SCAN (4 * NODE_CAP)
@@ -25,18 +26,32 @@ struct scan {
 	u64 from, last;		   /* what is left to scan */
 	const struct node *parent; /* of the leaves ahead, or NULL */
 	u64 children;		   /* its entries whose children have not been prefetched */
-	size_t wanted;		   /* leaves to prefetch yet */
+	size_t wanted;		   /* entries to prefetch yet */
 };
+
+/* Prefetch n entries of a leaf from entry `from` on, and what a search reads. What lies between two
+ * such lines is not fetched: a scan of few items would wait for lines that it does not read. */
+static void prefetch_part(const struct node *leaf, unsigned int from, size_t n)
+{
+	const char *p = (const char *)&leaf->pair[from], *end;
+
+	end = (const char *)&leaf->pair[min(from + n, (size_t)NODE_CAP)];
+	prefetch((const char *)leaf);
+	prefetch((const char *)leaf + 64);
+	for (; p < end; p += 64)
+		prefetch(p);
+}
 
 /* Prefetch the next leaf ahead. */
 static void prefetch_ahead(struct scan *scan)
 {
 	const struct node *parent = scan->parent;
+	size_t wanted = scan->wanted;
 	unsigned int i;
 
-	if (!parent || !scan->wanted)
+	if (!parent || !wanted)
 		return;
-	scan->wanted--;
+	scan->wanted -= min(wanted, (size_t)scan->tree->leaf_fill);
 	if (!scan->children) {
 		parent = scan->parent = READ_ONCE(parent->right);
 		if (!parent)
@@ -47,15 +62,16 @@ static void prefetch_ahead(struct scan *scan)
 	}
 	i = __ffs64(scan->children) % NODE_CAP;
 	scan->children &= scan->children - 1;
-	node_prefetch(node_child(parent, i));
+	prefetch_part(node_child(parent, i), 0, wanted + SPARE);
 }
 
 /* The leaf for scan->from as its parent says, with the leaves behind it prefetched; NULL: the
  * caller locates it. */
-static struct node *first_leaf(struct scan *scan, unsigned int ahead)
+static struct node *first_leaf(struct scan *scan, size_t max)
 {
+	unsigned int fill = scan->tree->leaf_fill, place, ahead;
 	struct node *parent, *leaf;
-	u64 lockword;
+	u64 lockword, low, end;
 	long i;
 
 	parent = level_find(scan->tree, scan->from, 1, &lockword);
@@ -65,12 +81,17 @@ static struct node *first_leaf(struct scan *scan, unsigned int ahead)
 	if (i < 0)
 		return NULL;
 	leaf = node_child(parent, (unsigned int)i);
+	low = node_key(parent, (unsigned int)i);
+	end = inner_end(parent, (unsigned int)i);
 	if (!node_valid(parent, lockword))
 		return NULL;
-	node_prefetch(leaf);
+	place = min(lath_part(scan->from - low, end - low, fill), fill);
+	prefetch_part(leaf, place - min(place, (unsigned int)SPARE), max + 2 * SPARE);
+	scan->wanted = max - min(max, (size_t)(fill - place));
+	scan->wanted += max >= LONG_SCAN ? (size_t)AHEAD * fill : 0;
 	scan->parent = parent;
 	scan->children = READ_ONCE(parent->live) & ~lath_ones((unsigned int)i + 1);
-	while (ahead--)
+	for (ahead = 0; ahead < AHEAD && scan->wanted; ahead++)
 		prefetch_ahead(scan);
 	return leaf;
 }
@@ -78,11 +99,8 @@ static struct node *first_leaf(struct scan *scan, unsigned int ahead)
 /* Begin a scan of [from, last] that wants at most max items. In a read-side critical section. */
 static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last, size_t max)
 {
-	unsigned int ahead = (unsigned int)min(max / LEAF_LEAST, (size_t)AHEAD);
-
 	*scan = (struct scan){ .tree = tree, .from = from, .last = last };
-	scan->wanted = max / LEAF_LEAST + (max >= LONG_SCAN ? AHEAD : 0);
-	scan->leaf = ahead ? first_leaf(scan, ahead) : NULL;
+	scan->leaf = max >= SCAN_LEAST ? first_leaf(scan, max) : NULL;
 	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
 		scan->leaf = locate(tree, from, FOR_READ, &scan->lockword);
 }
@@ -130,7 +148,7 @@ static void scan_right(struct scan *scan, struct node *right)
 {
 	scan->leaf = right;
 	scan->lockword = node_read(right);
-	if (unlikely(scan->lockword & NODE_DEAD))
+	if (unlikely(node_dead(scan->lockword)))
 		scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 }
 

@@ -64,6 +64,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	tree->id = config->flags & LATH_SHARED ? config->id : lath_fetch_add(&next_id, 1);
 	lath_spin_init(&tree->root_lock);
 	lath_spin_init(&tree->count_lock);
+	lath_spin_init(&tree->trim_lock);
 #ifndef __KERNEL__
 	lath_spin_init(&tree->hint_lock);
 #endif
@@ -83,12 +84,11 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 	apply_config(tree, &checked, wide);
 	if (!pools_init(tree))
 		return -ENOMEM;
-	root = node_alloc(tree, POOL_LEAF);
+	root = node_alloc_first(tree);
 	if (!root) {
 		pools_fini(tree);
 		return -ENOMEM;
 	}
-	node_init(root, 0, 0, KEY_MAX, NULL, 0);
 	change_node(tree, root);
 	node_open(root);
 	fingers_init(tree);
@@ -101,9 +101,12 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 	return tree_init(index, config, false);
 }
 
+/* Changes with what the bytes of an index mean. */
+#define LAYOUT 1u
+
 uint32_t lath_index_layout(void)
 {
-	return (u32)sizeof(struct tree) << 16 | (u32)sizeof(struct node) << 1 | (NODE_CAP == 64);
+	return (u32)sizeof(struct tree) << 16 | LAYOUT << 14 | (u32)sizeof(struct node) << 1 | (NODE_CAP == 64);
 }
 
 void lath_index_prefetch(struct lath_index *index, uint64_t key)
@@ -211,7 +214,7 @@ begin:
 		n = node_count(node);
 		alone = READ_ONCE(node->no_downlink);
 		next = leaf_right(node);
-		if (unlikely(lockword & NODE_DEAD)) /* its entries have moved to the left */
+		if (unlikely(node_dead(lockword))) /* its entries have moved to the left */
 			goto begin;
 		if (next)
 			prefetch((char *)next);

@@ -15,8 +15,8 @@
  *   tree/    locate.h, change.h                      the two interfaces between the tree and the
  *                                                    three above
  *            leaf, fence, post, redistribute, merge  steps of a change
- *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, tree, verify,
- *            dump: public calls
+ *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, trim, tree,
+ *            verify, dump: public calls
  *   holes/   search, stats                           public calls of lathwork/hole.h
  *   ranks/   rank                                    public calls: rank, select, count_range
  *
@@ -38,24 +38,25 @@
 
 enum pool_kind { POOL_LEAF, POOL_INNER, POOL_KINDS };
 
-/* Memory for nodes of one kind (pool.c). It is type-stable: memory that was a leaf stays a leaf's
- * until the tree ends, so a hint may read the header of a node that has been retired meanwhile. */
+/* Memory for nodes of one kind (pool.c). It is type-stable: memory that was a leaf stays a leaf's,
+ * or zeros, until the tree ends, so a hint may read the header of a node that has been retired
+ * meanwhile. */
 struct pool {
 	struct lath_spinlock lock;
-	u64 node_size;
-	struct node *free; /* nodes that came back, linked by `right` */
-	char *fresh;	   /* [fresh, end): never used yet */
-	char *end;
-	struct chunk *chunks;
+	u32 node_size;
 	struct tree *tree;
-	u64 bytes;
-	u64 huge_bytes;
-	u64 nodes; /* handed out and not given back; read without the lock (hint.c) */
+	struct chunk *chunks; /* all */
+	struct chunk *room;   /* that have an unused node */
+	struct chunk *bare;   /* whose pages the host has */
+	u64 version;	      /* no node of the pool had a greater one when it came back */
+	u64 bytes;	      /* of all chunks but the bare ones */
+	u64 capacity;	      /* nodes in them */
+	u64 nodes;	      /* handed out and not given back; read without the lock (hint.c) */
 };
 
 /* Sparse leaves that are remembered before the first of them is merged (merge.c). */
 #ifndef LATH_SPARSE_RING
-#define LATH_SPARSE_RING 16
+#define LATH_SPARSE_RING 8
 #endif
 #define SPARSE_RING LATH_SPARSE_RING
 
@@ -103,6 +104,10 @@ struct tree {
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
 	struct lath_spinlock count_lock; /* LATH_RANKS: refreshing and outdating of counts */
 	struct pool pool[POOL_KINDS];
+	struct lath_spinlock trim_lock;
+	struct chunk *moving; /* where the second part of a trim goes on (trim.c) */
+	u32 moving_at;
+	u8 moving_kind;
 #ifndef __KERNEL__
 	struct hint *hint_made; /* the hint table, in use or not; written once */
 	struct lath_spinlock hint_lock;
@@ -111,6 +116,8 @@ struct tree {
 #endif
 	u64 sparse_turn;
 	u64 sparse[SPARSE_RING];
+	u64 thin;     /* leaves that became thin and were not looked for yet, roughly */
+	u64 thin_key; /* where to look for them next */
 	u64 restarts;
 	u64 lock_falls;
 	u64 splits;

@@ -40,7 +40,7 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 	bool any = false, any_live = false;
 	u64 end = 0;
 
-	if (leaf->used > NODE_CAP || leaf->live & ~lath_ones(leaf->used))
+	if (leaf->used > leaf->cap || leaf->live & ~lath_ones(leaf->used))
 		BROKEN(report, 3, "leaf %llx: live %llx beyond %u used", U(leaf->low),
 		       U(leaf->live), leaf->used);
 	for (i = 0; i < leaf->used; i++) {
@@ -104,7 +104,7 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 	for (; leaf && !ret; leaf = leaf_right(leaf)) {
 		struct node *node = leaf;
 
-		if (node->lockword & (NODE_LOCKED | NODE_DEAD) || node_level(node))
+		if (node->lockword & NODE_LOCKED || node_dead(node->lockword) || node_level(node))
 			BROKEN(report, 1, "leaf %llx: lockword %llx in the chain", U(node->low),
 			       U(node->lockword));
 		if (!(node->lockword & NODE_HALF_DEAD)) {
@@ -145,7 +145,7 @@ static int check_inner(const struct node *inner, struct report *report)
 		if (i && node_key(inner, i) <= node_key(inner, i - 1))
 			BROKEN(report, 7, "separator %u: %llx not above the one before", i,
 			       U(node_key(inner, i)));
-		if (node_level(child) + 1 != inner->level || child->lockword & NODE_DEAD)
+		if (node_level(child) + 1 != inner->level || node_dead(child->lockword))
 			BROKEN(report, 8, "child %u of %llx: level %u, lockword %llx", i,
 			       U(inner->low), node_level(child), U(child->lockword));
 		if (child->low > node_key(inner, i))
@@ -161,8 +161,7 @@ static int check_inners(struct node *node, struct report *report)
 	int ret = 0;
 
 	for (; node && !ret; node = node->right) {
-		if (node->low != next_low ||
-		    node->lockword & (NODE_LOCKED | NODE_DEAD | NODE_HALF_DEAD))
+		if (node->low != next_low || !node_sound(node->lockword))
 			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin",
 			       U(node->low), U(node->last), U(next_low));
 		next_low = node->last + 1;
