@@ -129,6 +129,10 @@ void run_index(session& s) {
     for (std::uint64_t n : map_sizes(s.opt()))
         if (!s.stopped())
             run_source(s, source, n);
+    if (!s.stopped())
+        run_small(s, s.subjects());
+    if (!s.stopped())
+        run_churn(s, s.subjects());
 }
 
 void add_cases(std::vector<std::string>& to, const options& opt, const std::string& kind,
@@ -150,6 +154,9 @@ std::vector<std::string> index_cases(const options& opt) {
     if (distributions.empty())
         for (auto n : map_sizes(opt))
             add_cases(names, opt, "", uniform_cases(), n, uniform_threads);
+    if (distributions.empty() && opt.input.empty())
+        for (const auto& more : {small_cases(), churn_cases(opt)})
+            names.insert(names.end(), more.begin(), more.end());
     return names;
 }
 

@@ -101,6 +101,13 @@ public:
                 t.add(keys[i], values[i]);
     }
 
+    void trim() {
+        u64 cursor = 0;
+        do
+            lath_index_trim(list_, 1000, &cursor);
+        while (cursor);
+    }
+
     // nodes are mapped, not malloc'ed
     static u64 memory() { return resident_bytes(); }
 

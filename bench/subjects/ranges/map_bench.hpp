@@ -15,6 +15,8 @@
 //   void get_batch(const u64 *keys, size_t n, tally &); n <= batch_size
 //   u64 insert_batch(const u64 *keys, size_t n);        returns how many were new; n <= batch_size
 //
+//   void trim();                              gives memory back that is not needed
+//
 //   static u64 memory();                      bytes in use, when they do not come from malloc()
 #pragma once
 
@@ -133,6 +135,11 @@ public:
             for (std::size_t i = 0; i < n; i++)
                 done += map_.erase(keys[i]);
         return done;
+    }
+
+    void trim() override {
+        if constexpr (requires { map_.trim(); })
+            map_.trim();
     }
 
     tally mix(const step* steps, std::size_t n, u64& done) override {

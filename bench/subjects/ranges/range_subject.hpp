@@ -108,6 +108,8 @@ public:
     virtual tally floor(const std::uint64_t* points, std::size_t n) = 0;
     virtual tally scan(const std::uint64_t* from, std::size_t n, std::size_t length) = 0;
     virtual std::uint64_t erase(const std::uint64_t* keys, std::size_t n) = 0;
+    // Lets the structure give back memory that it does not need.
+    virtual void trim() = 0;
     // Returns the tally of lookups and scans; done: how many updates, inserts and erases succeeded.
     virtual tally mix(const step* steps, std::size_t n, std::uint64_t& done) = 0;
 };

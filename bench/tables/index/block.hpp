@@ -140,6 +140,13 @@ void run_uniform(session& s, const key_source& source, std::uint64_t n, int thre
                  const std::vector<std::string>& names);
 const std::vector<std::string>& uniform_cases();
 
+// The cases of maps of 20 keys (small.cpp).
+void run_small(session& s, const std::vector<std::string>& names);
+std::vector<std::string> small_cases();
+// Those of maps whose keys are replaced, and that shrink (churn.cpp).
+void run_churn(session& s, const std::vector<std::string>& names);
+std::vector<std::string> churn_cases(const options& opt);
+
 // What run_distributed() takes beside the maps, in bytes for each key.
 constexpr std::uint64_t distributed_bytes = 40;
 // The cases of a key distribution (distributed.cpp).

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// What a map keeps over its life: after each of its keys was replaced 50 times by another random
+// one, in random order, and after it shrank to a hundredth. A program gives its allocator and the
+// map the occasion to return memory before the last figure.
+#include "block.hpp"
+
+#include "harness/memory.hpp"
+#include "harness/timing.hpp"
+
+#include <chrono>
+#include <malloc.h>
+#include <thread>
+
+namespace lathbench {
+
+namespace {
+
+constexpr std::uint64_t turnovers = 50, shrink = 100;
+
+std::string churn_case(const char* what, std::uint64_t n) {
+    return std::string(what) + "/" + std::to_string(n);
+}
+
+std::uint64_t churn_size(const options& opt) { return opt.quick() ? 20000 : 100000; }
+
+// Keys in the map, and one that was never there before.
+struct moving_keys {
+    std::vector<std::uint64_t> in;
+    const key_source& source;
+    std::uint64_t next, random;
+
+    // Replaces a key at random; returns how many of both calls succeeded.
+    std::uint64_t move(map_bench& map) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        std::uint64_t& key = in[(random >> 33) % in.size()];
+        std::uint64_t done = map.erase(&key, 1);
+        key = source.key(next++);
+        return done + map.insert(&key, 1);
+    }
+};
+
+// Two occasions, so that what the first one frees after a grace period is seen by the second.
+void give_back(map_bench& map) {
+    for (int i = 0; i < 2; i++) {
+        map.trim();
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+    malloc_trim(0);
+}
+
+} // namespace
+
+void run_churn(session& s, const std::vector<std::string>& names) {
+    std::uint64_t n = churn_size(s.opt()), left = n / shrink;
+    std::string churn = churn_case("churn", n), full = churn_case("churn-bytes", n),
+                shrunk = churn_case("shrunk-bytes", n);
+    if (!s.wants_case(churn) && !s.wants_case(full) && !s.wants_case(shrunk))
+        return;
+    for (const auto& name : names) {
+        if (s.stopped())
+            return;
+        malloc_trim(0);
+        auto map = find_subject(range_subjects(), name).map(false);
+        if (!map->abilities().erase) {
+            for (const auto& c : {churn, full, shrunk})
+                s.not_available(c, name, "no safe erase");
+            continue;
+        }
+        s.progress("index: " + churn + ", " + name);
+        key_source source(s.seed(800));
+        moving_keys keys{std::vector<std::uint64_t>(n), source, n, s.seed(801)};
+        for (std::uint64_t i = 0; i < n; i++)
+            keys.in[i] = source.key(i);
+        std::uint64_t before = resident_bytes();
+        bool right = map->insert(keys.in.data(), n) == n;
+        std::uint64_t done = 0, start = cpu_ns();
+        for (std::uint64_t i = 0; i < turnovers * n; i++)
+            done += keys.move(*map);
+        auto ns = static_cast<double>(cpu_ns() - start);
+        right = right && done == 2 * turnovers * n;
+        auto record = [&](const std::string& what, std::uint64_t items) {
+            std::uint64_t now = resident_bytes();
+            if (s.wants_case(what))
+                s.sample({what, n, 1, "bytes", "B"}, name,
+                         static_cast<double>(now > before ? now - before : 0) /
+                             static_cast<double>(items),
+                         right && now > before);
+        };
+        if (s.wants_case(churn))
+            s.sample({churn, n, 1, "time", "ns"}, name, ns / static_cast<double>(turnovers * n),
+                     right);
+        record(full, n);
+        right = map->erase(keys.in.data() + left, n - left) == n - left && right;
+        give_back(*map);
+        record(shrunk, left);
+    }
+}
+
+std::vector<std::string> churn_cases(const options& opt) {
+    std::uint64_t n = churn_size(opt);
+    return {churn_case("churn", n), churn_case("churn-bytes", n), churn_case("shrunk-bytes", n)};
+}
+
+} // namespace lathbench
