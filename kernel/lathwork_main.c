@@ -2,13 +2,14 @@
 /*
  * lathwork.ko - the library for other modules: the calls of
  * lathwork/{index,cursor,hole,interval,bytes,space,sortq}.h. Kbuild includes those headers here and
- * makes the list of exported calls from them.
+ * makes the lists of exported calls from them.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
 #define EXPORT(name) EXPORT_SYMBOL_GPL(name);
 LATH_EXPORTS
+LATH_MORE_EXPORTS
 #undef EXPORT
 
 static int __init lathwork_init(void)

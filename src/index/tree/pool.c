@@ -28,9 +28,9 @@ struct chunk {
 	u16 capacity, used; /* nodes */
 	u16 fresh;	    /* those from this one on have not been used yet, or not since it was
 			       bare */
-	bool block : 1;	    /* one block of memory, of which this struct is the first line */
-	bool huge : 1;
-	bool leaving : 1; /* its nodes are being moved away (trim.c): hand out none of them */
+	u8 block : 1;	    /* one block of memory, of which this struct is the first line */
+	u8 huge : 1;
+	u8 leaving : 1; /* its nodes are being moved away (trim.c): hand out none of them */
 };
 _Static_assert(sizeof(struct chunk) == 64, "one line");
 
