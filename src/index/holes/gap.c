@@ -15,7 +15,7 @@ static void max_room(u64 *room, const u64 *by)
 {
 	unsigned int w;
 
-	for (w = 0; w < GAP_ROOM; w++)
+	for (w = 0; w < GAP_ROOM && by[w]; w++) /* behind a 0 there are others */
 		room[w] = lath_codes_max(room[w], by[w]);
 }
 
@@ -40,6 +40,29 @@ static void room_add(u64 *room, u64 first, u64 last)
 		raise_slot(room, gap_slot(at & -at), gap_code(last - at + 1));
 }
 
+/* Returns the first multiple of mask + 1 from key on; KEY_MAX: there is none, or it is that. */
+static __always_inline u64 aligned_from(u64 key, u64 mask)
+{
+	u64 at = (key + mask) & ~mask;
+
+	return at < key ? KEY_MAX : at;
+}
+
+/* Set room[] to what the run [first, last] offers. */
+static void room_of_run(u64 *room, u64 first, u64 last)
+{
+	unsigned int k;
+
+	memset(room, 0, GAP_ROOM * sizeof(*room));
+	for (k = 0; k < GAP_ALIGNS; k++) {
+		u64 mask = (1ull << k) - 1, at = aligned_from(first, mask);
+
+		if (at > last || at & mask)
+			break;
+		room[k / GAP_LANES] |= (u64)gap_code(last - at + 1) << k % GAP_LANES * 16;
+	}
+}
+
 /* The maximum of each code and those behind it. */
 static void room_finish(u64 *room)
 {
@@ -56,24 +79,11 @@ static void room_finish(u64 *room)
 	}
 }
 
-/* Does room[] promise the run [first, last]? Smaller alignments are promised at least as much. */
-static bool room_promises(const u64 *room, u64 first, u64 last)
-{
-	u64 at;
-
-	if (!first && gap_lane(room, GAP_ALIGNS - 1) < gap_code(last + 1))
-		return false;
-	for (at = first; at && at <= last; at += at & -at)
-		if (gap_lane(room, gap_slot(at & -at)) < gap_code(last - at + 1))
-			return false;
-	return true;
-}
-
 static bool room_within(const u64 *room, const u64 *limit)
 {
 	unsigned int w;
 
-	for (w = 0; w < GAP_ROOM; w++)
+	for (w = 0; w < GAP_ROOM && room[w]; w++)
 		if (lath_codes_max(limit[w], room[w]) != limit[w])
 			return false;
 	return true;
@@ -93,6 +103,11 @@ static void gap_append(struct gap *sum, const struct gap *right)
 }
 
 /* ---- measuring one node ---- */
+
+struct run {
+	u64 first;
+	u64 last;
+};
 
 /* The longest stretch from a key aligned to exactly 2^k to the end of its run, for each k. */
 struct stretches {
@@ -129,34 +144,47 @@ static void stretches_to_room(const struct stretches *s, u64 *room)
 	}
 }
 
-static void measure_leaf(struct node *leaf, struct gap *gap)
+/* The free runs between the items of a leaf, and beside the ends of the key space. Returns their
+ * number; *behind: the key behind the last item, 0 if that ends with the key space. */
+static unsigned int leaf_runs(const struct node *leaf, struct run *runs, u64 *behind)
 {
-	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), behind = 0;
-	bool some = !READ_ONCE(leaf->low), full = false; /* some: an item, or what acts as one */
-	struct stretches stretches;
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), at = 0;
+	unsigned int n = 0;
 
-	memset(&stretches, 0, sizeof(stretches));
-	*gap = gap_nothing;
-	if (some)
-		gap->before = 0;
-	else if (live)
-		gap->before = node_key(leaf, __ffs64(live)) - 1;
+	if (READ_ONCE(leaf->low) && live)
+		at = node_key(leaf, __ffs64(live));
 	for (; live; live &= live - 1) {
 		unsigned int i = __ffs64(live);
-		u64 key = node_key(leaf, i), end = node_end(leaf, i, true);
+		u64 key = node_key(leaf, i);
 
-		if (some && key > behind)
-			add_run(&stretches, behind, key - 1);
-		full = end == KEY_MAX;
-		behind = end + 1;
-		some = true;
+		runs[n].first = at;
+		runs[n].last = key - 1;
+		n += key != at; /* no branch: nothing predicts it */
+		at = key + node_size(leaf, i, true);
 	}
-	if (READ_ONCE(leaf->last) == KEY_MAX) {
-		if (some && !full)
-			add_run(&stretches, behind, KEY_MAX);
-		behind = KEY_MAX;
-	}
-	gap->behind = behind;
+	*behind = at;
+	return n;
+}
+
+static void measure_leaf(struct node *leaf, struct gap *gap)
+{
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), behind;
+	bool some = live || !READ_ONCE(leaf->low); /* an item, or what acts as one */
+	bool end = READ_ONCE(leaf->last) == KEY_MAX, full;
+	struct run runs[NODE_CAP];
+	struct stretches stretches;
+	unsigned int n = leaf_runs(leaf, runs, &behind), i;
+
+	memset(&stretches, 0, sizeof(stretches));
+	for (i = 0; i < n; i++)
+		add_run(&stretches, runs[i].first, runs[i].last);
+	full = live && !behind;
+	if (end && some && !full)
+		add_run(&stretches, behind, KEY_MAX);
+	gap->before = !READ_ONCE(leaf->low) ? 0
+		      : live		    ? node_key(leaf, __ffs64(live)) - 1
+					    : KEY_MAX;
+	gap->behind = end ? KEY_MAX : behind;
 	stretches_to_room(&stretches, gap->room);
 }
 
@@ -207,10 +235,13 @@ static void measure_inner(struct node *inner, struct gap *gap)
 	*gap = gap_nothing;
 	inner_ends(inner, gap);
 	lanes_of(inner->live, live);
-	for (k = 0; k < GAP_ALIGNS; k++)
-		gap->room[k / GAP_LANES] |=
-			(u64)lath_codes_most(gap_column(inner, k), SIDE_COLUMN, live)
-			<< k % GAP_LANES * 16;
+	for (k = 0; k < GAP_ALIGNS; k++) {
+		u64 most = lath_codes_most(gap_column(inner, k), SIDE_COLUMN, live);
+
+		if (!most)
+			break; /* so are the others */
+		gap->room[k / GAP_LANES] |= most << k % GAP_LANES * 16;
+	}
 }
 
 static void measure(struct node *node, struct gap *gap)
@@ -276,7 +307,7 @@ static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room
 		u64 *word = gap_column(inner, k) + i / GAP_LANES, old = *word;
 		unsigned int now = (unsigned int)(old >> shift) & 0xffff;
 
-		if (raise && !code)
+		if (!code && (raise || !now))
 			break; /* the others are 0 too */
 		if (raise ? now >= code : now == code)
 			continue;
@@ -291,9 +322,13 @@ static void read_entry(struct node *inner, unsigned int i, struct gap *gap)
 	unsigned int k;
 
 	memset(gap->room, 0, sizeof(gap->room));
-	for (k = 0; k < GAP_ALIGNS; k++)
-		gap->room[k / GAP_LANES] |= (u64)gap_lane(gap_column(inner, k), i)
-					    << k % GAP_LANES * 16;
+	for (k = 0; k < GAP_ALIGNS; k++) {
+		u64 code = gap_lane(gap_column(inner, k), i);
+
+		if (!code)
+			break; /* the others are 0 too */
+		gap->room[k / GAP_LANES] |= code << k % GAP_LANES * 16;
+	}
 	gap->before = READ_ONCE(gap_before(inner)[i]);
 	gap->behind = READ_ONCE(gap_behind(inner)[i]);
 }
@@ -358,8 +393,7 @@ static void run_in_front(struct node *inner, unsigned int i, u64 before, u64 *ro
 	behind = READ_ONCE(gap_behind(inner)[previous]);
 	if (before < behind)
 		return;
-	room_add(room, behind, before);
-	room_finish(room);
+	room_of_run(room, behind, before);
 }
 
 /* What entry i of an inner node has to promise, by what the nodes below promise. */
@@ -567,12 +601,8 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 	/* as part of the run at an end of the leaf; 0 and KEY_MAX are the ends of the key space */
 	if ((own->before && last <= own->before) || (own->behind < KEY_MAX && first >= own->behind))
 		return true;
-	if (room_promises(own->room, first, last))
-		return true;
-	memset(room, 0, GAP_ROOM * sizeof(*room));
-	room_add(room, first, last);
-	room_finish(room);
-	return false;
+	room_of_run(room, first, last);
+	return room_within(room, own->room);
 }
 
 bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, struct gap_raise *raise)

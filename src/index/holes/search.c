@@ -13,6 +13,7 @@
  * might have come up behind it: the counters of gap.h tell.
  */
 #include "lathwork/hole.h"
+#include "index/holes/bound.h"
 #include "index/holes/gap.h"
 #include "index/holes/lengths.h"
 #include "index/tree/insert.h"
@@ -28,7 +29,8 @@ struct search {
 	unsigned int
 		slot; /* the column of its alignment, and what a code there has to be at least */
 	unsigned int need;
-	u64 at; /* upwards: the first key of the present run; downwards: its last */
+	u64 at;	  /* upwards: the first key of the present run; downwards: its last */
+	u64 from; /* upwards: there is no place that begins in front of it */
 	bool best;
 	u64 found;
 	u64 found_room; /* LATH_HOLE_BEST: last - first of the run that `found` is in */
@@ -112,12 +114,18 @@ static __always_inline void lower_node(struct search *s, struct node *node, u64 
 		gap_lower_node(s->tree, node, lockword);
 }
 
-/* The run behind the last item of all, or in front of the first one. */
+/* The run behind the last item of the leaf, or in front of the first one, as far as the leaf covers
+ * it: no item crosses a fence. The shortest run is wanted as a whole: of those, only the run behind
+ * the last item of all, or in front of the first one, ends here. */
 static __always_inline enum result search_end(struct search *s, const struct node *leaf, bool up)
 {
-	bool end = up ? READ_ONCE(leaf->last) == KEY_MAX : !READ_ONCE(leaf->low);
+	u64 low = READ_ONCE(leaf->low), last = READ_ONCE(leaf->last);
 
-	return end && take_run(s, up ? s->at : 0, up ? KEY_MAX : s->at, up) ? HOLE_HIT : HOLE_ON;
+	if (up ? last == KEY_MAX : !low)
+		return take_run(s, up ? s->at : 0, up ? KEY_MAX : s->at, up) ? HOLE_HIT : HOLE_ON;
+	if (s->best || s->at < low || s->at > last)
+		return HOLE_ON;
+	return take_run(s, up ? s->at : low, up ? last : s->at, up) ? HOLE_HIT : HOLE_ON;
 }
 
 /* The runs in front of the items from entry i on, upwards. HOLE_END: there is no room behind all of
@@ -166,30 +174,32 @@ static __always_inline enum result search_entries(struct search *s, struct node 
 	return up ? leaf_up(s, leaf, max(i, 0)) : leaf_down(s, leaf, i);
 }
 
-/* Search one leaf. */
-static __always_inline enum result search_leaf(struct search *s, struct node *leaf, bool up)
+/* Search one leaf, as it was under the lockword. */
+static __always_inline enum result search_leaf(struct search *s, struct node *leaf, u64 lockword,
+					       bool up)
 {
-	u64 lockword = node_read(leaf), from = s->at;
 	struct search before = *s;
 	enum result ret = HOLE_ON;
-	bool whole;
+	bool whole, between = false; /* is the place between two items, or what acts as one? */
 
 	if (node_dead(lockword))
 		return HOLE_AGAIN;
 	s->nodes = ++before.nodes;
 	if (!(lockword & NODE_HALF_DEAD)) {
 		ret = search_entries(s, leaf, up);
+		between = ret == HOLE_HIT ||
+			  (up ? READ_ONCE(leaf->last) == KEY_MAX : !READ_ONCE(leaf->low));
 		if (ret == HOLE_ON)
 			ret = search_end(s, leaf, up);
 	}
-	whole = up ? from <= READ_ONCE(leaf->low) : from >= READ_ONCE(leaf->last);
+	whole = up ? s->low <= READ_ONCE(leaf->low) : s->last >= READ_ONCE(leaf->last);
 	if (!node_valid(leaf, lockword)) {
 		*s = before;
 		return HOLE_AGAIN;
 	}
 	if (ret == HOLE_HIT)
 		finger_expect(s->tree, leaf);
-	else if (whole && ret == HOLE_ON)
+	if (whole && (ret == HOLE_ON || (ret == HOLE_HIT && !between)))
 		lower_node(s, leaf, lockword);
 	return ret;
 }
@@ -213,10 +223,10 @@ static void correct(struct search *s, u64 key, unsigned int level)
 static __always_inline enum result look(struct search *s, unsigned int level, bool up)
 {
 	u64 from = s->at, lockword, end, key;
+	struct node *leaf = locate(s->tree, from, FOR_READ, &lockword);
+	enum result ret = search_leaf(s, leaf, lockword, up);
 	struct lath_item item;
-	enum result ret;
 
-	ret = search_leaf(s, locate(s->tree, from, FOR_READ, &lockword), up);
 	if (ret != HOLE_ON)
 		return ret;
 	s->nodes++;
@@ -266,7 +276,8 @@ static enum result run_above(struct search *s, struct node *node, unsigned int l
 static enum result region_up(struct search *s, struct node *child, u64 last, unsigned int level)
 {
 	for (;;) {
-		enum result ret = level ? node_up(s, child) : search_leaf(s, child, true);
+		enum result ret =
+			level ? node_up(s, child) : search_leaf(s, child, node_read(child), true);
 		u64 lockword = node_read(child), end = READ_ONCE(child->last);
 		struct node *right = READ_ONCE(child->right);
 
@@ -311,7 +322,8 @@ static enum result region_down(struct search *s, struct node *child, u64 first, 
 		}
 		low = READ_ONCE(child->low);
 		if (ret == HOLE_ON)
-			ret = level ? node_down(s, child) : search_leaf(s, child, false);
+			ret = level ? node_down(s, child)
+				    : search_leaf(s, child, node_read(child), false);
 		if (ret != HOLE_ON || low <= first)
 			return ret;
 		last = low - 1;
@@ -434,7 +446,7 @@ static __always_inline enum result search_node(struct search *s, struct node *no
 	if (node_dead(p.lockword))
 		return HOLE_AGAIN;
 	s->nodes++;
-	p.whole = up ? s->at <= READ_ONCE(node->low) : s->at >= READ_ONCE(node->last);
+	p.whole = up ? s->low <= READ_ONCE(node->low) : s->last >= READ_ONCE(node->last);
 	p.first = first_entry(node, s->at, up);
 	if (p.first < 0)
 		return node_valid(node, p.lockword) ? HOLE_ON : HOLE_AGAIN;
@@ -468,10 +480,52 @@ static enum result node_down(struct search *s, struct node *node)
 	return search_node(s, node, false);
 }
 
+/* Does a leaf's summary promise a place from `at` on: between two items, or in the run at an end of
+ * the leaf? */
+static bool leaf_promises(const struct search *s, struct node *leaf)
+{
+	const u64 *own = gap_own(s->tree, leaf);
+	u64 before = READ_ONCE(own[GAP_ROOM]), last = READ_ONCE(leaf->last);
+	u64 behind = max(s->at, READ_ONCE(own[GAP_ROOM + 1]));
+
+	return gap_lane(own, s->slot) >= s->need ||
+	       (before > s->at && before - s->at >= s->size - 1) ||
+	       (behind <= last && last - behind >= s->size - 1);
+}
+
+/* The leaf that begins at key was searched in vain: lower its entry in the parent. */
+static void lower_entry_of(struct search *s, u64 key)
+{
+	u64 lockword;
+	struct node *parent = level_find(s->tree, key, 1, &lockword);
+	int i = parent ? (int)inner_slot(parent, key) : -1;
+
+	if (i >= 0 && node_valid(parent, lockword))
+		gap_lower_entry(s->tree, parent, (unsigned int)i, &lockword);
+}
+
+/* Search upwards the leaf that covers `at`, if a finger leads there and it may serve. HOLE_HIT |
+ * HOLE_END | HOLE_AGAIN */
+static enum result search_finger(struct search *s)
+{
+	u64 lockword, low;
+	struct node *leaf = finger_find(s->tree, s->at, &lockword);
+	enum result ret;
+
+	if (!leaf || !leaf_promises(s, leaf))
+		return HOLE_AGAIN;
+	low = READ_ONCE(leaf->low);
+	ret = search_leaf(s, leaf, lockword, true);
+	if (ret != HOLE_ON)
+		return ret;
+	lower_entry_of(s, low);
+	return HOLE_AGAIN;
+}
+
 /* Search [low, last] upwards or downwards. Returns true if s->found is a place. */
 static bool search_span(struct search *s, u64 low, u64 last, bool up)
 {
-	enum result ret;
+	enum result ret = HOLE_AGAIN;
 
 	if (low > last || last - low < s->size - 1)
 		return false;
@@ -479,12 +533,17 @@ static bool search_span(struct search *s, u64 low, u64 last, bool up)
 	s->last = last;
 	s->at = up ? low : last;
 	s->some = false;
-	do {
+	if (s->from > low) { /* else it is low, or not known */
+		if (!move_to(s, s->from, true))
+			return false;
+		ret = search_finger(s);
+	}
+	while (ret == HOLE_AGAIN) {
 		struct node *root = smp_load_acquire(&s->tree->root); /* pairs with add_root */
 
 		ret = up ? region_up(s, root, KEY_MAX, node_level(root))
 			 : region_down(s, root, 0, KEY_MAX, node_level(root));
-	} while (ret == HOLE_AGAIN);
+	}
 	return ret == HOLE_HIT || s->some;
 }
 
@@ -586,20 +645,64 @@ static int take_hole(struct search *s, u64 value, struct reserve *reserve)
 	return overlap_item(s->tree, s->found, s->found + (s->size - 1), &item) ? 0 : -EEXIST;
 }
 
+/* ---- the bound ---- */
+
+#ifdef __KERNEL__
+static inline bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended)
+{
+	return false;
+}
+
+static inline void bound_set(const struct search *s, const struct lath_hole_request *want,
+			     u64 changes, u64 at)
+{
+}
+#else
+__thread struct bound lath_bound __attribute__((tls_model("initial-exec")));
+
+/* Begin a search, before which so many changes had ended, at the thread's bound if that holds for
+ * the request. Returns true if the search may set the bound: no change is in flight. */
+static bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended)
+{
+	const struct bound *bound = &lath_bound;
+
+	s->from = 0;
+	if (want->policy != LATH_HOLE_FIRST || gap_begun(s->tree) != ended)
+		return false;
+	if (bound->tree_id == s->tree->id && bound->changes == ended && bound->low <= want->low &&
+	    bound->size <= s->size && !(bound->align & ~s->align))
+		s->from = bound->at;
+	return true;
+}
+
+/* There is no place for the request that begins in [want->low, at), unless a change began after so
+ * many. */
+static void bound_set(const struct search *s, const struct lath_hole_request *want, u64 changes,
+		      u64 at)
+{
+	lath_bound = (struct bound){ s->tree->id, changes, want->low, at, s->size, s->align };
+}
+#endif
+
 /* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only
  * if no change was in flight while the search ran. In a read-side critical section. */
 static int find(struct search *s, const struct lath_hole_request *want, u64 value,
 		struct reserve *reserve)
 {
 	unsigned int rounds = 0;
+	bool still;
 	u64 ended;
 	int ret;
 
 	for (;;) {
 		ended = gap_ended(s->tree);
+		still = bound_begin(s, want, ended);
 		s->corrected = 0;
 		while (search(s, want)) {
 			ret = take_hole(s, value, reserve);
+			if (!ret && still)
+				bound_set(s, want, ended + s->corrected,
+					  s->found + (reserve ? s->size : 0));
 			if (ret != -EEXIST)
 				return ret;
 		}

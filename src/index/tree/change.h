@@ -40,6 +40,7 @@
 #define LATH_INDEX_CHANGE_H
 
 #include "index/hint/hint.h"
+#include "index/holes/bound.h"
 #include "index/holes/gap.h"
 #include "index/holes/lengths.h"
 #include "index/ranks/rank.h"
@@ -142,6 +143,7 @@ static inline void change_vacated_one(struct tree *tree, u64 key, const struct c
 {
 	struct lath_item item = { .key = key, .size = up->size };
 
+	bound_erased(tree, key);
 	lengths_erased(tree, &item, 1);
 }
 
