@@ -88,26 +88,12 @@ static u8 word_grade(u64 word)
 	return grade(longest, 0);
 }
 
-static u8 arena_grade(const struct arena *arena)
+/* Returns the grade of the best run that begins with one of these whole words. */
+static u8 whole_grade(const struct arena *arena, u64 words)
 {
 	u64 starts, longest;
-	unsigned int c, i;
-	u8 best = 0;
+	unsigned int c = largest_block(words, &starts);
 
-	if (!arena->whole) {
-		best = *arena->shown; /* keep the grade if some word still has it and no word has a
-					 higher one */
-		if (best && best < WHOLE_GRADE) {
-			struct lath_match m = lath_bytes_match(arena->grade, best);
-
-			if (m.eq && !(~m.lt & ~m.eq))
-				return best;
-		}
-		for (best = 0, i = 0; i < ARENA_WORDS; i++)
-			best = max(best, arena->grade[i]);
-		return best;
-	}
-	c = largest_block(arena->whole, &starts);
 	longest = 64ull << c;
 	for (starts &= c < 6 ? multiples[c + 1] : 0; starts; starts &= starts - 1) {
 		unsigned int from = __ffs64(starts), n = ones(arena->whole >> from);
@@ -116,6 +102,35 @@ static u8 arena_grade(const struct arena *arena)
 		longest = max(longest, units);
 	}
 	return grade(longest, 0);
+}
+
+static u8 arena_grade(const struct arena *arena)
+{
+	unsigned int i;
+	u8 best = 0;
+
+	if (arena->whole)
+		return whole_grade(arena, arena->whole);
+	for (i = 0; i < ARENA_WORDS; i++)
+		best = max(best, arena->grade[i]);
+	return best;
+}
+
+/* Returns the grade of the best run that has a unit in these words, which are not all taken. */
+static u8 grade_around(const struct arena *arena, unsigned int first, unsigned int last)
+{
+	u64 taken = ~arena->whole, words;
+	unsigned int end = last + (unsigned int)ones(arena->whole >> last), i;
+	u8 best = 0;
+
+	/* whole words in front, up to one that is not whole */
+	words = arena->whole & lath_ones(max(end, last + 1));
+	words &= ~lath_ones(first ? fls64(taken & lath_ones(first)) : 0);
+	if (words)
+		return whole_grade(arena, words);
+	for (i = first; i <= last; i++)
+		best = max(best, arena->grade[i]);
+	return best;
 }
 
 /* Sets word i of the bitmap; updates `free`, `whole` and the word's grade. */
@@ -139,13 +154,20 @@ static void set_whole(struct arena *arena, unsigned int i, bool free)
 	arena->whole ^= 1ull << i;
 }
 
-static void show(struct arena *arena)
+static void show(struct arena *arena, u8 shown)
 {
-	u8 best = arena_grade(arena);
+	LATH_ASSERT(!shown == !arena->free && (arena->free == ARENA_UNITS) == !~arena->whole);
+	if (*arena->shown != shown)
+		WRITE_ONCE(*arena->shown, shown);
+}
 
-	LATH_ASSERT(!best == !arena->free && (arena->free == ARENA_UNITS) == !~arena->whole);
-	if (*arena->shown != best)
-		WRITE_ONCE(*arena->shown, best);
+/* Words [first, last] have changed: shows a grade that is not too low. */
+static void show_change(struct arena *arena, unsigned int first, unsigned int last, bool freed)
+{
+	if (freed)
+		show(arena, max(*arena->shown, grade_around(arena, first, last)));
+	else if (!arena->free)
+		show(arena, 0);
 }
 
 /* A free run of `units` units has come into being: raises the bounds that it exceeds. */
@@ -194,7 +216,7 @@ void arena_open(struct arena *arena, u64 block)
 		set_word(arena, i, ~0ull);
 	}
 	WRITE_ONCE(arena->block, block);
-	show(arena);
+	show(arena, arena_grade(arena));
 }
 
 /* Returns the bits of word i that belong to [unit, unit + n). */
@@ -225,7 +247,7 @@ static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
 		else
 			set_whole(arena, i, taken);
 	}
-	show(arena);
+	show_change(arena, first, last, taken);
 	return true;
 }
 
@@ -315,6 +337,7 @@ static int find_word(const struct arena *arena, u8 need)
 	return good ? (int)__ffs64(good) : -1;
 }
 
+/* Takes n > 64 units at a multiple of n rounded up to a power of two. Returns whether it did. */
 static bool take_words(struct arena *arena, u64 n, u64 *unit)
 {
 	u64 starts = run_starts(arena->whole, n / 64), rest = n % 64;
@@ -330,15 +353,12 @@ static bool take_words(struct arena *arena, u64 n, u64 *unit)
 	return false;
 }
 
-bool arena_take(struct arena *arena, u64 n, u64 *unit)
+/* The same within one word, n <= 64. */
+static bool take_in_word(struct arena *arena, u64 n, u64 *unit)
 {
+	int i = find_word(arena, grade_needed(n));
 	u64 starts;
-	int i;
 
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= ARENA_UNITS);
-	if (n > 64)
-		return take_words(arena, n, unit);
-	i = find_word(arena, grade_needed(n));
 	if (i < 0)
 		return false;
 	starts = run_starts(arena->map[i], n) & multiples[log2_up(n)];
@@ -346,6 +366,15 @@ bool arena_take(struct arena *arena, u64 n, u64 *unit)
 		return false;
 	*unit = 64ull * (unsigned int)i + __ffs64(starts);
 	return arena_take_at(arena, *unit, n);
+}
+
+bool arena_take(struct arena *arena, u64 n, u64 *unit)
+{
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= ARENA_UNITS);
+	if (n > 64 ? take_words(arena, n, unit) : take_in_word(arena, n, unit))
+		return true;
+	show(arena, arena_grade(arena));
+	return false;
 }
 
 unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
@@ -371,7 +400,10 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 		}
 		set_word(arena, (unsigned int)i, word);
 	}
-	show(arena);
+	if (n < most)
+		show(arena, arena_grade(arena));
+	else
+		show_change(arena, 0, 0, false);
 	return n;
 }
 
@@ -390,5 +422,6 @@ bool arena_sound(const struct arena *arena)
 		if (arena->grade[i] != word_grade(arena->map[i]))
 			return false;
 	}
-	return free == arena->free && whole == arena->whole && *arena->shown == arena_grade(arena);
+	return free == arena->free && whole == arena->whole &&
+	       *arena->shown >= arena_grade(arena) && !*arena->shown == !arena->free;
 }

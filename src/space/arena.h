@@ -30,7 +30,9 @@ struct arena {
 	u64 block; /* number of the block that it serves, or NO_BLOCK */
 	struct set *set;
 	u64 *owner; /* one cookie per unit, or NULL */
-	u8 *shown;  /* its grade, in the set's array; read without the lock */
+	/* Not below its grade, in the set's array; read without the lock. Exact after a failed
+	 * search, raised by frees: other threads' searches read its line all the time. */
+	u8 *shown;
 	/* Upper bounds on the length of a free run from a multiple of 2^k on: exact after a failed
 	 * search, raised by frees. Non-increasing in k. */
 	u16 *most;

@@ -131,48 +131,59 @@ static u64 index_span(struct lath_space *space, u64 key, u64 size)
 	return 0;
 }
 
-/* Frees the part of [key, key + size) that lies in the item which covers key; *freed: its size.
- * Memory is needed only if a tail of the item remains: the tail is split off first. 0 | -EINVAL (no
- * item) | -ENOMEM */
-static int index_free_one(struct lath_space *space, u64 key, u64 size, u64 *freed)
+/* Frees [key, key + size), which lies in the item. Memory is needed only if a tail of the item
+ * remains: the tail is split off first. 0 | -EINVAL (it changed meanwhile) | -ENOMEM */
+static int index_free_part(struct lath_space *space, const struct lath_item *item, u64 key,
+			   u64 size)
 {
 	struct segment *segment;
-	struct lath_item item;
 	int ret;
 
-	if (lath_index_lookup_item(space->index, key, &item) || item.value == arena_mark(space))
-		return -EINVAL;
-	*freed = min(size, item.size - (key - item.key));
-	LATH_ASSERT(*freed);
-	if (key - item.key + *freed < item.size) {
-		ret = lath_index_split(space->index, key + *freed, item.value);
+	LATH_ASSERT(size && lies_within(key, size, item->key, item->key + item->size));
+	if (key - item->key + size < item->size) {
+		ret = lath_index_split(space->index, key + size, item->value);
 		if (ret)
 			return ret;
 		lath_fetch_add(&space->ranges, 1);
 	}
 	segment = segment_of(space, key);
-	if (item.key < key) {
-		ret = lath_index_resize(space->index, item.key, key - item.key);
+	if (item->key < key) {
+		ret = lath_index_resize(space->index, item->key, key - item->key);
 	} else {
 		ret = lath_index_erase_item(space->index, key, NULL);
 		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
 	}
 	if (ret)
 		return -EINVAL;
-	count_keys(space, -*freed);
-	segment_count(segment, -*freed);
+	count_keys(space, -size);
+	segment_count(segment, -size);
 	lath_fetch_add(&space->freed, 1);
 	return 0;
 }
 
-static int index_free(struct lath_space *space, u64 key, u64 size)
+/* Frees [key, key + size) up to the first arena; *freed: how much that is. 0 | -EINVAL (not all of
+ * it is allocated; nothing changed) | -ENOMEM (only a part, from key on, is free) */
+static int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
-	u64 freed;
+	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	struct lath_item item;
+	u64 part;
 	int ret = 0;
 
-	for (; size && !ret; key += freed, size -= freed)
-		ret = index_free_one(space, key, size, &freed);
-	return ret;
+	if (!index || lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
+		return -EINVAL;
+	if (likely(size <= item.size - (key - item.key))) {
+		*freed = size;
+		return index_free_part(space, &item, key, size);
+	}
+	*freed = index_span(space, key, size);
+	for (size = *freed; size && !ret; key += part, size -= part) {
+		if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
+			return -EINVAL;
+		part = min(size, item.size - (key - item.key));
+		ret = index_free_part(space, &item, key, part);
+	}
+	return *freed ? ret : -EINVAL;
 }
 
 int free_range(struct lath_space *space, u64 key, u64 size)
@@ -185,10 +196,8 @@ int free_range(struct lath_space *space, u64 key, u64 size)
 		ret = space->config.flags & LATH_SPACE_NO_ARENAS
 			      ? 1
 			      : arena_return(space, key, units_of(space, piece), true);
-		if (ret == 1) {
-			piece = index_span(space, key, size);
-			ret = piece ? index_free(space, key, piece) : -EINVAL;
-		}
+		if (ret == 1)
+			ret = index_free(space, key, size, &piece);
 		if (ret)
 			return ret;
 	}
@@ -432,13 +441,13 @@ static int take_segments(const struct request *r, unsigned int places, u64 *key)
 	return ret;
 }
 
-/* Serves a request from the index, then, under pressure, from the index and the arenas. asked: the
- * index has just refused it. */
+/* Serves a request from the index, then, if there are arenas, under pressure from the index and the
+ * arenas. asked: the index has just refused it. */
 static int take_request(const struct request *r, bool asked, u64 *key)
 {
 	int ret = asked ? -ENOSPC : take_segments(r, IN_INDEX, key);
 
-	if (ret == -ENOSPC)
+	if (ret == -ENOSPC && !(r->space->config.flags & LATH_SPACE_NO_ARENAS))
 		ret = take_segments(r, press(r->space) ? IN_INDEX | IN_ARENAS : IN_ARENAS, key);
 	return ret;
 }
