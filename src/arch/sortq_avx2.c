@@ -129,18 +129,16 @@ static void find(const struct lath_blocks *b, const u64 *entries, u32 n, u64 *pl
 _Static_assert(LATH_SORTQ_SECTOR_BITS + INDEX_BITS <= 52, "a key is a mantissa");
 _Static_assert(LATH_SORTQ_FRESH == 1 << INDEX_BITS, "sort32");
 
-typedef __m256d keys;
-
-static __always_inline void order(keys *a, keys *b)
+static __always_inline void order(__m256d *a, __m256d *b)
 {
-	keys low = _mm256_min_pd(*a, *b);
+	__m256d low = _mm256_min_pd(*a, *b);
 
 	*b = _mm256_max_pd(*a, *b);
 	*a = low;
 }
 
 /* Sorts each of the four columns of eight rows. */
-static __always_inline void sort_columns(keys *x)
+static __always_inline void sort_columns(__m256d *x)
 {
 	order(x, x + 2);
 	order(x + 1, x + 3);
@@ -163,10 +161,10 @@ static __always_inline void sort_columns(keys *x)
 	order(x + 5, x + 6);
 }
 
-static __always_inline void transpose(keys *x)
+static __always_inline void transpose(__m256d *x)
 {
-	keys a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]),
-	     c = _mm256_unpacklo_pd(x[2], x[3]), d = _mm256_unpackhi_pd(x[2], x[3]);
+	__m256d a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]),
+		c = _mm256_unpacklo_pd(x[2], x[3]), d = _mm256_unpackhi_pd(x[2], x[3]);
 
 	x[0] = _mm256_permute2f128_pd(a, c, 0x20);
 	x[1] = _mm256_permute2f128_pd(b, d, 0x20);
@@ -175,9 +173,10 @@ static __always_inline void transpose(keys *x)
 }
 
 /* Sorts two registers, each a bitonic sequence of four. */
-static __always_inline void merge_within(keys *x, keys *y)
+static __always_inline void merge_within(__m256d *x, __m256d *y)
 {
-	keys a = _mm256_permute2f128_pd(*x, *y, 0x20), b = _mm256_permute2f128_pd(*x, *y, 0x31), c;
+	__m256d a = _mm256_permute2f128_pd(*x, *y, 0x20), b = _mm256_permute2f128_pd(*x, *y, 0x31),
+		c;
 
 	order(&a, &b);
 	c = _mm256_unpackhi_pd(a, b);
@@ -189,7 +188,7 @@ static __always_inline void merge_within(keys *x, keys *y)
 	*y = _mm256_permute2f128_pd(a, b, 0x31);
 }
 
-static __always_inline keys reverse(keys x)
+static __always_inline __m256d reverse(__m256d x)
 {
 	return _mm256_permute4x64_pd(x, 0x1b);
 }
@@ -197,16 +196,16 @@ static __always_inline keys reverse(keys x)
 /* a and b hold keys at the same distance from the middle of two ascending sequences: leaves the
  * lesser ones in a, the greater ones in b. Done for all registers, the lesser keys and the greater
  * ones are two bitonic sequences, b counting from the other end. */
-static __always_inline void order_mirrored(keys *a, keys *b)
+static __always_inline void order_mirrored(__m256d *a, __m256d *b)
 {
-	keys r = reverse(*b);
+	__m256d r = reverse(*b);
 
 	*b = _mm256_max_pd(*a, r);
 	*a = _mm256_min_pd(*a, r);
 }
 
 /* Merges the ascending sequences a, b and c, d to a, b, d, c. */
-static __always_inline void merge16(keys *a, keys *b, keys *c, keys *d)
+static __always_inline void merge16(__m256d *a, __m256d *b, __m256d *c, __m256d *d)
 {
 	order_mirrored(a, d);
 	order_mirrored(b, c);
@@ -217,7 +216,7 @@ static __always_inline void merge16(keys *a, keys *b, keys *c, keys *d)
 }
 
 /* Sorts a bitonic sequence. */
-static __always_inline void sort_bitonic16(keys *a, keys *b, keys *c, keys *d)
+static __always_inline void sort_bitonic16(__m256d *a, __m256d *b, __m256d *c, __m256d *d)
 {
 	order(a, c);
 	order(b, d);
@@ -228,7 +227,7 @@ static __always_inline void sort_bitonic16(keys *a, keys *b, keys *c, keys *d)
 }
 
 /* Sorts 32 keys to key[]. */
-static __always_inline void sort32(u64 *key, keys *x)
+static __always_inline void sort32(u64 *key, __m256d *x)
 {
 	static const u8 at[8] = { 0, 4, 5, 1, 3, 7, 6, 2 };
 	u32 i;
@@ -283,7 +282,7 @@ static const u64 *sort(u64 *out, const u64 *in, u32 n, u64 base)
 {
 	u64 key[LATH_SORTQ_FRESH] __attribute__((aligned(32)));
 	__m256i x[9];
-	keys k[8];
+	__m256d k[8];
 	u32 i, rises = 0, pairs = (1u << (n - 1)) - 1;
 
 	if (n <= 8) {

@@ -104,11 +104,6 @@ static void gap_append(struct gap *sum, const struct gap *right)
 
 /* ---- measuring one node ---- */
 
-struct run {
-	u64 first;
-	u64 last;
-};
-
 /* The longest stretch from a key aligned to exactly 2^k to the end of its run, for each k. */
 struct stretches {
 	u64 length[GAP_ALIGNS]; /* 0 is 2^64 where `all` is set */
@@ -144,9 +139,16 @@ static void stretches_to_room(const struct stretches *s, u64 *room)
 	}
 }
 
-/* The free runs between the items of a leaf, and beside the ends of the key space. Returns their
- * number; *behind: the key behind the last item, 0 if that ends with the key space. */
-static unsigned int leaf_runs(const struct node *leaf, struct run *runs, u64 *behind)
+/* Free runs of a leaf: where each begins, and the entry in front of which it ends. */
+struct runs {
+	u64 first[NODE_CAP];
+	u8 entry[NODE_CAP];
+};
+
+/* The free runs between the items of a leaf, and in front of them in the node that covers key 0.
+ * Returns their number; *behind: the key behind the last item, 0 if that ends with the key space.
+ */
+static unsigned int leaf_runs(const struct node *leaf, struct runs *runs, u64 *behind)
 {
 	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), at = 0;
 	unsigned int n = 0;
@@ -157,8 +159,8 @@ static unsigned int leaf_runs(const struct node *leaf, struct run *runs, u64 *be
 		unsigned int i = __ffs64(live);
 		u64 key = node_key(leaf, i);
 
-		runs[n].first = at;
-		runs[n].last = key - 1;
+		runs->first[n] = at;
+		runs->entry[n] = (u8)i;
 		n += key != at; /* no branch: nothing predicts it */
 		at = key + node_size(leaf, i, true);
 	}
@@ -171,13 +173,13 @@ static void measure_leaf(struct node *leaf, struct gap *gap)
 	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), behind;
 	bool some = live || !READ_ONCE(leaf->low); /* an item, or what acts as one */
 	bool end = READ_ONCE(leaf->last) == KEY_MAX, full;
-	struct run runs[NODE_CAP];
+	struct runs runs;
 	struct stretches stretches;
-	unsigned int n = leaf_runs(leaf, runs, &behind), i;
+	unsigned int n = leaf_runs(leaf, &runs, &behind), i;
 
 	memset(&stretches, 0, sizeof(stretches));
 	for (i = 0; i < n; i++)
-		add_run(&stretches, runs[i].first, runs[i].last);
+		add_run(&stretches, runs.first[i], node_key(leaf, runs.entry[i]) - 1);
 	full = live && !behind;
 	if (end && some && !full)
 		add_run(&stretches, behind, KEY_MAX);

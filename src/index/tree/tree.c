@@ -106,7 +106,8 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 
 uint32_t lath_index_layout(void)
 {
-	return (u32)sizeof(struct tree) << 16 | LAYOUT << 14 | (u32)sizeof(struct node) << 1 | (NODE_CAP == 64);
+	return (u32)sizeof(struct tree) << 16 | LAYOUT << 14 | (u32)sizeof(struct node) << 1 |
+	       (NODE_CAP == 64);
 }
 
 void lath_index_prefetch(struct lath_index *index, uint64_t key)

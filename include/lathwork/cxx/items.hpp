@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/items.hpp - what the containers of index.hpp and point_map.hpp show and keep:
+// ranges, entries, results; values in the index itself or in boxes.
+//
+// index.hpp includes it; a program has no reason to do so itself.
+#ifndef LATHWORK_CXX_ITEMS_HPP
+#define LATHWORK_CXX_ITEMS_HPP
+
+#if __cplusplus <= 201703L
+#error "lathwork/cxx needs C++20: compile with -std=c++20"
+#endif
+
+#include "lathwork/index.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#define LATHWORK_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LATHWORK_TSAN 1
+#endif
+#endif
+#ifdef LATHWORK_TSAN
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace lathwork {
+
+using config = lath_config;
+using stats = lath_index_stats;
+
+// The defaults: ranges, memory from anonymous pages, threads register by themselves.
+inline config default_config() { return LATH_CONFIG_INIT; }
+
+// [key, key + size). size 0 is no range; key + size may be 2^64 and no more.
+struct range {
+    std::uint64_t key = 0;
+    std::uint64_t size = 0;
+
+    // [first, end)
+    static constexpr range between(std::uint64_t first, std::uint64_t end) {
+        return {first, end > first ? end - first : 0};
+    }
+
+    constexpr std::uint64_t last() const { return key + (size - 1); }
+    constexpr bool contains(std::uint64_t point) const { return point - key < size; }
+    constexpr bool overlaps(const range& other) const {
+        return contains(other.key) || other.contains(key);
+    }
+    friend constexpr bool operator==(const range&, const range&) = default;
+};
+
+// What a range_map shows: `auto [where, value] = ...`
+template <typename T>
+struct entry {
+    range where;
+    T value;
+};
+
+// What a point_map shows: `auto [key, value] = ...`
+template <typename T>
+struct point_entry {
+    std::uint64_t key;
+    T value;
+};
+
+// What insert did. there: on -EEXIST one range that is in the way.
+struct insert_result {
+    int error = 0;
+    range there{};
+    explicit operator bool() const { return error == 0; }
+};
+
+template <typename T>
+concept stored_directly = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t);
+
+namespace detail {
+
+// An RCU reader of a flavour for the length of a scope.
+class reader {
+public:
+    explicit reader(const lath_rcu* rcu) : rcu_(rcu) {
+        if (rcu_->read_lock)
+            rcu_->read_lock();
+    }
+    ~reader() {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period); // pairs with retired(): liburcu is not instrumented
+#endif
+        if (rcu_->read_unlock)
+            rcu_->read_unlock();
+    }
+    reader(const reader&) = delete;
+    reader& operator=(const reader&) = delete;
+
+    // fn(head) after a grace period; its first statement is retired().
+    static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period);
+#endif
+        rcu->call(head, fn);
+    }
+    static void retired() {
+#ifdef LATHWORK_TSAN
+        __tsan_acquire(&grace_period);
+#endif
+    }
+
+private:
+    static inline char grace_period = 0;
+    const lath_rcu* rcu_;
+};
+
+// A T on its own, with what is needed to give it back.
+template <typename T>
+struct box {
+    lath_rcu_head head; // first: a callback gets its address
+    const lath_allocator* allocator;
+    T value;
+
+    template <typename... Args>
+    static box* make(const lath_allocator* allocator, Args&&... args) {
+        void* memory =
+            allocator ? allocator->alloc(allocator->ctx, sizeof(box), alignof(box))
+                      : ::operator new(sizeof(box), std::align_val_t(alignof(box)), std::nothrow);
+        if (!memory)
+            return nullptr;
+        struct guard { // T's constructor may throw
+            void* memory;
+            const lath_allocator* allocator;
+            ~guard() {
+                if (memory)
+                    give_back(memory, allocator);
+            }
+        } hold{memory, allocator};
+        box* made = new (memory) box{{}, allocator, T(std::forward<Args>(args)...)};
+        hold.memory = nullptr;
+        return made;
+    }
+    static void give_back(void* memory, const lath_allocator* allocator) {
+        if (allocator)
+            allocator->free(allocator->ctx, memory, sizeof(box));
+        else
+            ::operator delete(memory, std::align_val_t(alignof(box)), std::nothrow);
+    }
+    void destroy() {
+        const lath_allocator* from = allocator;
+        this->~box();
+        give_back(this, from);
+    }
+    static void after_grace_period(lath_rcu_head* head) {
+        reader::retired();
+        reinterpret_cast<box*>(head)->destroy();
+    }
+};
+
+// Where an entry of a map lies, as its user says it: a range, or a key alone.
+template <typename T>
+struct at_range {
+    using entry_type = entry<T>;
+    using shown_as = range;
+    static range of(const lath_item& item) { return {item.key, item.size}; }
+    static range extent(const entry_type& e) { return e.where; }
+};
+
+template <typename T>
+struct at_point {
+    using entry_type = point_entry<T>;
+    using shown_as = std::uint64_t;
+    static std::uint64_t of(const lath_item& item) { return item.key; }
+    static range extent(const entry_type& e) { return {e.key, 1}; }
+};
+
+// How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
+template <typename T, typename Place>
+struct direct_items {
+    using place = Place;
+    using shown = typename Place::entry_type;
+    using value_type = shown;
+    using reference = shown;
+    using result = std::optional<shown>;
+    static constexpr std::size_t chunk = 16;
+    static std::uint64_t pack(const T& value) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, &value, sizeof value);
+        return word;
+    }
+    static T unpack(std::uint64_t word) {
+        std::array<unsigned char, sizeof(T)> bytes;
+        std::memcpy(bytes.data(), &word, sizeof(T));
+        return std::bit_cast<T>(bytes);
+    }
+    static shown show(const lath_item& item) { return {Place::of(item), unpack(item.value)}; }
+    static reference give(const shown& e) { return e; }
+};
+
+template <typename T, typename Place>
+struct boxed_items {
+    using place = Place;
+    using shown = typename Place::entry_type;
+    using value_type = shown;
+    using reference = shown;
+    using result = std::optional<shown>;
+    static constexpr std::size_t chunk = 1; // copied inside the reader that found it
+    static box<T>* of(std::uint64_t word) {
+        return reinterpret_cast<box<T>*>(static_cast<std::uintptr_t>(word));
+    }
+    static std::uint64_t word(box<T>* b) { return reinterpret_cast<std::uintptr_t>(b); }
+    static shown show(const lath_item& item) { return {Place::of(item), of(item.value)->value}; }
+    static reference give(const shown& e) { return e; }
+};
+
+struct bare_items {
+    using shown = range;
+    using value_type = range;
+    using reference = range;
+    using result = std::optional<range>;
+    static constexpr std::size_t chunk = 16;
+    static shown show(const lath_item& item) { return {item.key, item.size}; }
+    static reference give(const shown& r) { return r; }
+};
+
+template <typename T, lath_slot T::* Slot>
+struct slot_items {
+    using shown = T*;
+    using value_type = T;
+    using reference = T&;
+    using result = T*;
+    static constexpr std::size_t chunk = 1; // an object erased behind us is never shown
+    static T* of(std::uint64_t word) {
+        return reinterpret_cast<T*>(static_cast<std::uintptr_t>(word));
+    }
+    static std::uint64_t word(T* object) { return reinterpret_cast<std::uintptr_t>(object); }
+    static shown show(const lath_item& item) { return of(item.value); }
+    static reference give(shown object) { return *object; }
+};
+
+} // namespace detail
+
+} // namespace lathwork
+
+#endif // LATHWORK_CXX_ITEMS_HPP
