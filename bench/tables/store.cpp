@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Table `store`: 64-bit keys to decimal strings, as the benchmark of llds has them.
+// Table `store`: 64-bit keys to decimal strings, as the benchmark of llds has them, or to the
+// values and with the distributions of keys that the parameters `values` and `keys` name. Their
+// names then follow that of the case: get/binary8/N/T, get/osm/N/T, get/binary8+osm/N/T.
 //
 //   set/N/T, get/N/T    into and from a store of N items: new keys and old ones, in random key
 //                       order, one call per item; each of T threads has a part of the items.
@@ -13,11 +15,12 @@
 //
 // Metrics: cpu and wall, ns per operation (wall: of all threads together). Peers have one
 // reader-writer lock, as in llds. Each subject runs in a process of its own (store/worker.hpp).
-// Gets add up the first characters of the values, and the sum is checked each time; after each set,
+// Gets add up the first bytes of the values, and the sum is checked each time; after each set,
 // 200 values are compared as a whole.
 #include "harness/memory.hpp"
 #include "harness/parameters.hpp"
 #include "harness/table.hpp"
+#include "tables/index/distributions.hpp"
 #include "tables/store/worker.hpp"
 
 #include <algorithm>
@@ -48,32 +51,84 @@ constexpr std::uint64_t path_most = 5000000;
 
 const char* const phases[] = {"set", "get", "set+get", "mset", "mget", "mset+mget"};
 
-std::string case_of(const std::string& phase, item_keys keys, std::uint64_t n, int threads) {
-    return (keys == item_keys::path ? "path-" : "") + phase + "/" + std::to_string(n) + "/" +
-           std::to_string(threads);
+// ---- kinds of items ----
+
+const std::vector<std::pair<std::string, item_values>> value_words = {
+    {"decimal", item_values::decimal},   {"binary8", item_values::binary8},
+    {"binary16", item_values::binary16}, {"text64", item_values::text64},
+    {"mixed", item_values::mixed},
+};
+
+// The table only adds items, so keys that move away have no meaning here.
+std::vector<std::string> key_words() {
+    auto names = distribution_names();
+    std::erase_if(names, distribution_moves);
+    return names;
 }
 
-std::vector<std::string> cases_of(const options& opt, std::uint64_t n, item_keys keys) {
+// One kind of items: its values, and the distribution of its keys or an empty string.
+struct kind {
+    std::string name; // in the names of cases; empty: decimal strings under random keys
+    item_values values;
+    std::string distribution;
+};
+
+std::vector<kind> chosen_kinds(const options& opt) {
+    bool values = opt.parameters.count("values"), keys = opt.parameters.count("keys");
+    std::vector<std::string> distributions = {""};
+    if (keys) {
+        distributions = key_words();
+        std::erase_if(distributions, [&](auto& d) {
+            return !wants_word(opt, "keys", d) && !wants_word(opt, "keys", "all");
+        });
+    }
+    std::vector<kind> kinds;
+    for (const auto& [word, v] : value_words)
+        for (const auto& d : distributions)
+            if (values ? wants_word(opt, "values", word) : v == item_values::decimal)
+                kinds.push_back({(values ? word : "") + (values && keys ? "+" : "") + d, v, d});
+    return kinds;
+}
+
+// What is measured in one go: so many items of a kind, with keys of their own or the key path.
+struct part {
+    kind items;
+    std::uint64_t n;
+    bool path;
+};
+
+std::string named(const part& p, const std::string& phase) {
+    return (p.path ? "path-" : "") + phase + "/" +
+           (p.items.name.empty() ? "" : p.items.name + "/") + std::to_string(p.n);
+}
+
+std::string case_of(const part& p, const std::string& phase, int threads) {
+    return named(p, phase) + "/" + std::to_string(threads);
+}
+
+std::vector<std::string> cases_of(const options& opt, const part& p) {
     std::vector<std::string> names;
     for (int t : thread_counts(opt))
-        if (keys == item_keys::mixed || t == 1)
-            for (const char* p : phases)
-                names.push_back(case_of(p, keys, n, t));
-    if (keys == item_keys::mixed) {
-        names.push_back(case_of("scan", keys, n, 1));
-        names.push_back("bytes/" + std::to_string(n));
+        if (!p.path || t == 1)
+            for (const char* phase : phases)
+                names.push_back(case_of(p, phase, t));
+    if (!p.path) {
+        names.push_back(case_of(p, "scan", 1));
+        names.push_back(named(p, "bytes"));
     }
     return names;
 }
 
-// Sizes with the keys they are measured with.
-std::vector<std::pair<std::uint64_t, item_keys>> plan(const options& opt) {
+std::vector<part> plan(const options& opt) {
     auto counts = item_counts(opt);
-    std::vector<std::pair<std::uint64_t, item_keys>> all;
-    for (std::uint64_t n : counts)
-        all.emplace_back(n, item_keys::mixed);
     std::uint64_t least = *std::min_element(counts.begin(), counts.end());
-    all.emplace_back(std::min(least, path_most), item_keys::path);
+    std::vector<part> all;
+    for (const auto& k : chosen_kinds(opt)) {
+        for (std::uint64_t n : counts)
+            all.push_back({k, n, false});
+        if (k.distribution.empty())
+            all.push_back({k, std::min(least, path_most), true});
+    }
     return all;
 }
 
@@ -85,26 +140,28 @@ public:
         serve_if_worker(store_subjects());
         session_.remark("each subject in a process of its own; operations on items in random key "
                         "order; gets in the order of the sets, as in llds");
-        for (const auto& [n, keys] : plan(session_.opt()))
-            size(n, keys);
+        for (const auto& p : plan(session_.opt()))
+            run(p);
     }
 
 private:
-    void size(std::uint64_t n, item_keys keys) {
-        cases_ = cases_of(session_.opt(), n, keys);
+    void run(const part& p) {
+        cases_ = cases_of(session_.opt(), p);
         std::erase_if(cases_, [&](const std::string& c) { return !session_.wants_case(c); });
         if (cases_.empty() || session_.stopped())
             return;
-        n_ = n;
-        keys_ = keys;
+        part_ = p;
         auto names = session_.subjects();
         // one after another when they do not fit into memory together
-        if (static_cast<double>(n) * 110 * static_cast<double>(names.size()) <
+        double bytes = p.items.values == item_values::text64 ? 160 : 110;
+        bytes += p.items.distribution.empty() ? 0 : distribution_bytes;
+        if (static_cast<double>(p.n) * bytes * static_cast<double>(names.size()) <
             0.6 * static_cast<double>(available_bytes())) {
             together(names);
             return;
         }
-        session_.remark(std::to_string(n) + " items: the subjects were measured one after another");
+        session_.remark(std::to_string(p.n) +
+                        " items: the subjects were measured one after another");
         for (const auto& name : names)
             together({name});
     }
@@ -115,36 +172,55 @@ private:
         for (const auto& name : names) {
             if (session_.stopped())
                 return;
-            session_.progress("store: " + std::to_string(n_) + " items into " + name);
+            session_.progress("store: " + items() + " into " + name);
             const store_subject& s = find(name);
-            std::uint64_t timed =
-                std::clamp<std::uint64_t>(n_ / 8, 1, session_.opt().quick() ? 100000 : 400000);
-            auto w =
-                std::make_unique<worker>(s, store_job{name, n_, timed, session_.seed(n_), keys_});
+            auto w = std::make_unique<worker>(s, job(name));
             if (auto why = w->ready()) {
                 for (const auto& c : cases_)
                     session_.not_available(c, name, *why);
                 continue;
             }
-            session_.remark(
-                name + ": " + std::to_string(static_cast<int>(w->huge_share() * 100 + 0.5)) +
-                " % of the process on huge pages with " + std::to_string(n_) + " items");
-            std::string bytes = "bytes/" + std::to_string(n_);
+            session_.remark(name + ": " +
+                            std::to_string(static_cast<int>(w->huge_share() * 100 + 0.5)) +
+                            " % of the process on huge pages with " + items());
+            std::string bytes = named(part_, "bytes");
             if (wants(bytes))
-                session_.sample({bytes, n_, 1, "bytes", "B"}, name, w->bytes_per_item(), true);
+                session_.sample({bytes, part_.n, 1, "bytes", "B"}, name, w->bytes_per_item(), true);
             able.push_back(name);
             workers.emplace(name, std::move(w));
         }
         for (int threads : thread_counts(session_.opt())) {
-            if (keys_ == item_keys::path && threads > 1)
+            if (part_.path && threads > 1)
                 continue;
             session_.each_interleaved(session_.reps(), able, [&](const std::string& name, int rep) {
-                session_.progress("store: " + std::to_string(n_) + " items, " +
-                                  std::to_string(threads) + " threads, repetition " +
-                                  std::to_string(rep + 1) + ", " + name);
+                session_.progress("store: " + items() + ", " + std::to_string(threads) +
+                                  " threads, repetition " + std::to_string(rep + 1) + ", " + name);
                 repetition(*workers.at(name), name, threads);
             });
         }
+    }
+
+    store_job job(const std::string& name) const {
+        std::uint64_t timed =
+            std::clamp<std::uint64_t>(part_.n / 8, 1, session_.opt().quick() ? 100000 : 400000);
+        std::uint64_t runs = static_cast<std::uint64_t>(session_.reps()) *
+                             (part_.path ? 1 : thread_counts(session_.opt()).size());
+        item_keys keys = part_.path                         ? item_keys::path
+                         : part_.items.distribution.empty() ? item_keys::mixed
+                                                            : item_keys::drawn;
+        return {name,
+                part_.n,
+                timed,
+                session_.seed(part_.n),
+                2 * timed * runs,
+                keys,
+                part_.items.distribution,
+                part_.items.values};
+    }
+
+    std::string items() const {
+        return std::to_string(part_.n) + " items" +
+               (part_.items.name.empty() ? "" : " (" + part_.items.name + ")");
     }
 
     bool wants(const std::string& c) const {
@@ -157,21 +233,20 @@ private:
 
     void record(const std::string& phase, const std::string& name, int threads, double cpu,
                 double wall, bool right) {
-        std::string c = case_of(phase, keys_, n_, threads);
+        std::string c = case_of(part_, phase, threads);
         if (!wants(c))
             return;
-        session_.sample({c, n_, threads, "cpu", "ns"}, name, cpu, right);
-        session_.sample({c, n_, threads, "wall", "ns"}, name, wall, right);
+        session_.sample({c, part_.n, threads, "cpu", "ns"}, name, cpu, right);
+        session_.sample({c, part_.n, threads, "wall", "ns"}, name, wall, right);
     }
 
     void repetition(worker& w, const std::string& name, int threads) {
         if (threads > 1 && !find(name).many_threads) {
             for (const char* p : phases)
-                session_.not_available(case_of(p, keys_, n_, threads), name, "one writer only");
+                session_.not_available(case_of(part_, p, threads), name, "one writer only");
             return;
         }
-        bool scan =
-            threads == 1 && keys_ == item_keys::mixed && wants(case_of("scan", keys_, n_, 1));
+        bool scan = threads == 1 && !part_.path && wants(case_of(part_, "scan", 1));
         auto figures = w.run(threads, scan);
         if (figures.empty() && !session_.stopped())
             session_.wrong(name, w.why());
@@ -188,26 +263,39 @@ private:
                        by_phase[set].right && by_phase[get].right);
             else
                 for (const auto& phase : {set, get, set + "+" + get})
-                    session_.not_available(case_of(phase, keys_, n_, threads), name,
+                    session_.not_available(case_of(part_, phase, threads), name,
                                            "no batched calls");
         }
         if (scan && !by_phase.count("scan"))
-            session_.not_available(case_of("scan", keys_, n_, 1), name, "has no order");
+            session_.not_available(case_of(part_, "scan", 1), name, "has no order");
     }
 
     session& session_;
     std::vector<std::string> cases_;
-    std::uint64_t n_ = 0;
-    item_keys keys_ = item_keys::mixed;
+    part part_;
 };
 
 std::vector<std::string> store_cases(const options& opt) {
     std::vector<std::string> names;
-    for (const auto& [n, keys] : plan(opt)) {
-        auto more = cases_of(opt, n, keys);
+    for (const auto& p : plan(opt)) {
+        auto more = cases_of(opt, p);
         names.insert(names.end(), more.begin(), more.end());
     }
     return names;
+}
+
+std::vector<parameter> store_parameters() {
+    std::vector<std::string> values;
+    for (const auto& [word, v] : value_words)
+        values.push_back(word);
+    auto keys = key_words();
+    keys.emplace_back("all");
+    std::vector<parameter> all = {
+        words_parameter("values", "what the values are, as --values", std::move(values)),
+        words_parameter("keys", "distributions of the keys, as --keys", std::move(keys))};
+    all[0].by_default = "decimal";
+    all[1].by_default = "random keys";
+    return all;
 }
 
 } // namespace
@@ -223,6 +311,7 @@ table store_table() {
               "absl-btree-4k",     "judy-4k",          "lmdb",
               "flat-hash"};
     t.cases = store_cases;
+    t.parameters = store_parameters();
     t.compare_with = {{"mset", "set"},           {"mget", "get"},
                       {"mset+mget", "set+get"},  {"path-mset", "path-set"},
                       {"path-mget", "path-get"}, {"path-mset+mget", "path-set+get"}};

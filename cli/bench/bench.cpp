@@ -42,7 +42,7 @@ using lathbench::session;
 using lathbench::table;
 
 struct request {
-    std::vector<std::string> tables, n, keys, parameters, vs;
+    std::vector<std::string> tables, n, keys, values, parameters, vs;
     options opt;
     std::string json, csv, isa;
     bool quick = false, full = false, list = false, resume = false;
@@ -224,13 +224,18 @@ std::vector<const table*> choose(request& asked, const std::vector<table>& table
 // A table none of whose subjects was asked for is left out.
 bool takes_part(const session& s) { return !s.subjects().empty(); }
 
-// --keys is the parameter `keys`, which table index has.
-void set_keys(request& asked, const std::vector<const table*>& chosen) {
-    if (asked.keys.empty())
+// --keys and --values are parameters that some tables have.
+void set_parameter(request& asked, const std::vector<const table*>& chosen, const char* name,
+                   const std::vector<std::string>& words, const char* who) {
+    if (words.empty())
         return;
-    if (std::none_of(chosen.begin(), chosen.end(), [](auto* t) { return t->name == "index"; }))
-        throw usage_error("--keys: only table index has key distributions");
-    asked.parameters.push_back("keys=" + join(asked.keys, ","));
+    auto has = [&](auto* t) {
+        return std::any_of(t->parameters.begin(), t->parameters.end(),
+                           [&](auto& p) { return p.name == name; });
+    };
+    if (std::none_of(chosen.begin(), chosen.end(), has))
+        throw usage_error(std::string("--") + name + ": only " + who);
+    asked.parameters.push_back(std::string(name) + "=" + join(words, ","));
 }
 
 int run(request& asked, char** argv) {
@@ -246,7 +251,9 @@ int run(request& asked, char** argv) {
     for (const auto& text : asked.n)
         asked.opt.n.push_back(lathbench::parse_size("--n", text));
     auto chosen = choose(asked, tables);
-    set_keys(asked, chosen);
+    set_parameter(asked, chosen, "keys", asked.keys,
+                  "tables index and store have distributions of keys");
+    set_parameter(asked, chosen, "values", asked.values, "table store has kinds of values");
     lathbench::set_parameters(chosen, asked.parameters, asked.opt);
     if (asked.opt.parameters.count("keys") && !asked.opt.input.empty())
         throw usage_error("bench: --keys and --input both choose the keys");
@@ -358,10 +365,16 @@ void define_program(CLI::App& app, char** argv) {
     keys.push_back("all");
     bench
         ->add_option("--keys", asked->keys,
-                     "table index: keys that are distributed like these, in place of random ones "
-                     "(all: every one; with --quick uniform, dense, clustered and osm)")
+                     "tables index and store: keys that are distributed like these, in place of "
+                     "random ones (all: every one; index with --quick: uniform, dense, clustered "
+                     "and osm)")
         ->delimiter(',')
         ->check(one_of(keys));
+    bench
+        ->add_option("--values", asked->values,
+                     "table store: values like these, in place of decimal strings")
+        ->delimiter(',')
+        ->check(one_of({"decimal", "binary8", "binary16", "text64", "mixed"}));
     bench
         ->add_option("--isa", asked->isa,
                      "the library's vector code, in place of the best that the processor has")

@@ -37,7 +37,7 @@ public:
         group_.scan(s_, see, &all);
         return all.result;
     }
-    std::string value(u64 key) {
+    std::string value(u64 key, int) {
         char value[sizeof(item::value)];
         int size = find(key, value);
         return size > 0 && size <= static_cast<int>(sizeof value)

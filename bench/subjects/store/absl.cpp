@@ -39,9 +39,9 @@ struct absl_map {
         }
         return r;
     }
-    std::string value(std::uint64_t key) {
+    std::string value(std::uint64_t key, int size) {
         auto it = map.find(key);
-        return it == map.end() ? "" : std::string(it->second, std::strlen(it->second) + 1);
+        return it == map.end() ? "" : std::string(it->second, static_cast<std::size_t>(size));
     }
 
     Map map;

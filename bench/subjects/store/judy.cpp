@@ -39,9 +39,9 @@ struct judy {
         }
         return r;
     }
-    std::string value(std::uint64_t key) {
+    std::string value(std::uint64_t key, int size) {
         const char* value = find(key);
-        return value ? std::string(value, std::strlen(value) + 1) : "";
+        return value ? std::string(value, static_cast<std::size_t>(size)) : "";
     }
 
     Pvoid_t array = nullptr;

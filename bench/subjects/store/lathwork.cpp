@@ -13,7 +13,8 @@ namespace lathbench {
 namespace {
 
 constexpr std::size_t group = 64;
-constexpr std::uint64_t room = 80; // bytes, enough for an item: a record and its entry in the index
+constexpr std::uint64_t room =
+    128; // bytes, enough for an item: a record and its entry in the index
 
 class lathwork_bench : public store_bench {
 public:
@@ -30,23 +31,23 @@ public:
     }
     ~lathwork_bench() override { lath_store_close(store_); }
 
-    void fill(std::uint64_t first, std::uint64_t last, item_keys keys) override {
-        mset(first, last, keys);
+    void fill(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
+        mset(first, last, kind);
     }
-    void set(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    void set(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         item it;
         for (std::uint64_t i = first; i < last; ++i) {
-            make_item(i, keys, it);
+            kind.make(i, it);
             if (lath_store_set(store_, lath_key_number(it.key), it.value,
                                static_cast<std::size_t>(it.size)))
                 throw std::runtime_error("lathwork: set failed");
         }
     }
-    std::uint64_t get(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    std::uint64_t get(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         std::uint64_t sum = 0;
-        char buf[32] = {};
+        char buf[sizeof item::value] = {};
         for (std::uint64_t i = first; i < last; ++i)
-            if (lath_store_get(store_, lath_key_number(item_key(i, keys)), buf, sizeof buf) > 0)
+            if (lath_store_get(store_, lath_key_number(kind.key(i)), buf, sizeof buf) > 0)
                 sum += static_cast<unsigned char>(buf[0]);
         return sum;
     }
@@ -55,13 +56,13 @@ public:
             throw std::runtime_error("lathwork: no memory");
     }
     bool batched() const override { return true; }
-    void mset(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    void mset(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         item items[group];
         lath_store_entry entries[group];
         for (std::uint64_t i = first; i < last; i += group) {
             std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(last - i, group));
             for (std::size_t j = 0; j < n; ++j) {
-                make_item(i + j, keys, items[j]);
+                kind.make(i + j, items[j]);
                 entries[j] = {lath_key_number(items[j].key), items[j].value,
                               static_cast<std::uint64_t>(items[j].size), 0};
             }
@@ -69,13 +70,13 @@ public:
                 throw std::runtime_error("lathwork: mset failed");
         }
     }
-    std::uint64_t mget(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    std::uint64_t mget(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         std::uint64_t sum = 0, wanted[group];
         lath_store_ref refs[group];
         for (std::uint64_t i = first; i < last; i += group) {
             std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(last - i, group));
             for (std::size_t j = 0; j < n; ++j)
-                wanted[j] = item_key(i + j, keys);
+                wanted[j] = kind.key(i + j);
             lath_store_read_begin(store_);
             lath_store_mget_numbers(store_, n, wanted, refs);
             for (std::size_t j = 0; j < n; ++j)
@@ -102,7 +103,7 @@ public:
         } while (from);
         return r;
     }
-    std::string value(std::uint64_t key) override {
+    std::string value(std::uint64_t key, int) override {
         std::string v(64, '\0');
         std::int64_t n = lath_store_get(store_, lath_key_number(key), v.data(), v.size());
         v.resize(n > 0 ? static_cast<std::size_t>(n) : 0);

@@ -90,7 +90,7 @@ struct lmdb {
         mdb_cursor_close(c);
         return r;
     }
-    std::string value(std::uint64_t key) {
+    std::string value(std::uint64_t key, int) {
         MDB_val v;
         return find(key, v) ? std::string(static_cast<char*>(v.mv_data), v.mv_size) : "";
     }

@@ -122,7 +122,7 @@ struct rbtree {
         }
         return r;
     }
-    std::string value(std::uint64_t key) {
+    std::string value(std::uint64_t key, int) {
         auto it = tree.find(key);
         return it == tree.end() ? "" : std::string(it->value, static_cast<std::size_t>(it->size));
     }
@@ -138,14 +138,14 @@ template <class Memory>
 class rbtree_bench : public store_bench_of<rbtree<Memory>> {
 public:
     void prepare(std::uint64_t items) override {
-        this->map.memory.prepare(static_cast<std::size_t>(items) * 80);
+        this->map.memory.prepare(static_cast<std::size_t>(items) * 128);
     }
-    void fill(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    void fill(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         std::vector<std::pair<std::uint64_t, node*>> all;
         all.reserve(static_cast<std::size_t>(last - first));
         item it;
         for (std::uint64_t i = first; i < last; ++i) {
-            make_item(i, keys, it);
+            kind.make(i, it);
             all.emplace_back(it.key, this->map.make(it.key, it.value, it.size));
         }
         std::sort(all.begin(), all.end());

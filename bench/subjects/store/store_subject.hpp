@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // The subjects of table `store`: key-value stores, filled with items 0, 1, 2, ... Item i has a
-// 64-bit key made from i; its value is i in decimal digits with a NUL, as in the benchmark of llds.
+// 64-bit key and a value, both made from i (item_kind).
 //
 // To add one: a class Map for store_bench_of<> in a file of this directory, its function below, a
 // line in subjects.cpp and one in bench/CMakeLists.txt.
@@ -25,58 +25,111 @@
 namespace lathbench {
 
 // How keys are made. mixed: by a bijection of i. path: as the program of llds does for each item;
-// it formats "key<i>", hashes that and formats i.
-enum class item_keys { mixed, path };
+// it formats "key<i>" and hashes that, and formats i where values are decimal. drawn: key i of a
+// list (tables/index/distributions.hpp).
+enum class item_keys { mixed, path, drawn };
+
+// How values are made. decimal: i in decimal digits with a NUL, as in the benchmark of llds.
+// binary8, binary16: random bytes. text64: 64 random letters. mixed: one of decimal, binary8,
+// binary16 and 1 to 64 letters.
+enum class item_values { decimal, binary8, binary16, text64, mixed };
 
 struct item {
     std::uint64_t key;
     int size;
-    char value[28];
+    char value[64];
 };
 
 inline std::uint64_t mixed_key(std::uint64_t i) { return mix_bits(i + golden_ratio); }
 
-inline std::uint64_t item_key(std::uint64_t i, item_keys keys) {
-    if (keys == item_keys::mixed)
-        return mixed_key(i);
-    char text[32];
-    int n = std::snprintf(text, sizeof text, "key%llu", static_cast<unsigned long long>(i));
-    return ft_MurmurHash64A(text, n, 9);
-}
+// What the items of a store are like.
+struct item_kind {
+    item_keys keys = item_keys::mixed;
+    item_values values = item_values::decimal;
+    const std::uint64_t* drawn = nullptr; // the keys, with item_keys::drawn
 
-inline void make_item(std::uint64_t i, item_keys keys, item& it) {
-    it.key = item_key(i, keys);
-    if (keys == item_keys::path) {
-        it.size =
-            std::snprintf(it.value, sizeof it.value, "%llu", static_cast<unsigned long long>(i)) +
-            1;
-        return;
+    std::uint64_t key(std::uint64_t i) const {
+        if (keys == item_keys::mixed)
+            return mixed_key(i);
+        if (keys == item_keys::drawn)
+            return drawn[i];
+        char text[32];
+        int n = std::snprintf(text, sizeof text, "key%llu", static_cast<unsigned long long>(i));
+        return ft_MurmurHash64A(text, n, 9);
     }
-    char digits[24];
-    int n = 0;
-    do
-        digits[n++] = static_cast<char>('0' + i % 10);
-    while (i /= 10);
-    for (int j = 0; j < n; ++j)
-        it.value[j] = digits[n - 1 - j];
-    it.value[n] = 0;
-    it.size = n + 1;
-}
+    void make(std::uint64_t i, item& it) const {
+        it.key = key(i);
+        it.size = put_value(i, values, it.value);
+    }
+    // The sum of the first bytes of the values of items [first, last), which get() must return.
+    std::uint64_t worth(std::uint64_t first, std::uint64_t last) const;
 
-// The sum of the first characters of the values of items [first, last), which get() must return.
-inline std::uint64_t worth(std::uint64_t first, std::uint64_t last) {
+private:
+    static std::uint64_t random_bits(std::uint64_t i, std::uint64_t which) {
+        return mix_bits(i * 8 + which + 7 * golden_ratio);
+    }
+    // Writes a value and returns its size.
+    int put_value(std::uint64_t i, item_values which, char* to) const {
+        switch (which) {
+        case item_values::decimal:
+            return put_decimal(i, to);
+        case item_values::binary8:
+        case item_values::binary16:
+            for (unsigned w = 0; w <= (which == item_values::binary16); ++w) {
+                std::uint64_t bits = random_bits(i, w);
+                std::memcpy(to + 8 * w, &bits, 8);
+            }
+            return which == item_values::binary16 ? 16 : 8;
+        case item_values::text64:
+            return put_letters(i, 64, to);
+        default:
+            break;
+        }
+        std::uint64_t bits = random_bits(i, 0);
+        if (bits % 4 == 3)
+            return put_letters(i, 1 + static_cast<int>(bits / 4 % 64), to);
+        constexpr item_values kinds[] = {item_values::decimal, item_values::binary8,
+                                         item_values::binary16};
+        return put_value(i, kinds[bits % 4], to);
+    }
+    int put_decimal(std::uint64_t i, char* to) const {
+        if (keys == item_keys::path)
+            return std::snprintf(to, sizeof item::value, "%llu",
+                                 static_cast<unsigned long long>(i)) +
+                   1;
+        char digits[24];
+        int n = 0;
+        do
+            digits[n++] = static_cast<char>('0' + i % 10);
+        while (i /= 10);
+        for (int j = 0; j < n; ++j)
+            to[j] = digits[n - 1 - j];
+        to[n] = 0;
+        return n + 1;
+    }
+    // Letters a to p.
+    static int put_letters(std::uint64_t i, int n, char* to) {
+        for (unsigned w = 0; w < 8; ++w) {
+            std::uint64_t letters =
+                (random_bits(i, w / 2) >> (w % 2 * 4) & 0x0f0f0f0f0f0f0f0f) + 0x6161616161616161;
+            std::memcpy(to + 8 * w, &letters, 8);
+        }
+        return n;
+    }
+};
+
+inline std::uint64_t item_kind::worth(std::uint64_t first, std::uint64_t last) const {
     std::uint64_t sum = 0;
+    char value[sizeof item::value];
     for (std::uint64_t i = first; i < last; ++i) {
-        std::uint64_t d = i;
-        while (d >= 10)
-            d /= 10;
-        sum += '0' + d;
+        put_value(i, values, value);
+        sum += static_cast<unsigned char>(value[0]);
     }
     return sum;
 }
 
 struct scan_result {
-    std::uint64_t count = 0, sum = 0; // sum: of keys and of first characters of values
+    std::uint64_t count = 0, sum = 0; // sum: of keys and of first bytes of values
     bool ordered = true;
 };
 
@@ -88,48 +141,49 @@ class store_bench {
 public:
     virtual ~store_bench() = default;
     // Puts items in, not timed. May be faster than set(), but leaves memory as set() would.
-    virtual void fill(std::uint64_t first, std::uint64_t last, item_keys keys) {
-        set(first, last, keys);
+    virtual void fill(std::uint64_t first, std::uint64_t last, const item_kind& kind) {
+        set(first, last, kind);
     }
     // Sets items [first, last), one call each.
-    virtual void set(std::uint64_t first, std::uint64_t last, item_keys keys) = 0;
-    // Gets them, one call each. Returns the sum of the first characters of their values.
-    virtual std::uint64_t get(std::uint64_t first, std::uint64_t last, item_keys keys) = 0;
+    virtual void set(std::uint64_t first, std::uint64_t last, const item_kind& kind) = 0;
+    // Gets them, one call each. Returns the sum of the first bytes of their values.
+    virtual std::uint64_t get(std::uint64_t first, std::uint64_t last, const item_kind& kind) = 0;
     // Whether there are batched calls; then mset and mget do the same with them.
     virtual bool batched() const { return false; }
-    virtual void mset(std::uint64_t, std::uint64_t, item_keys) {}
-    virtual std::uint64_t mget(std::uint64_t, std::uint64_t, item_keys) { return 0; }
+    virtual void mset(std::uint64_t, std::uint64_t, const item_kind&) {}
+    virtual std::uint64_t mget(std::uint64_t, std::uint64_t, const item_kind&) { return 0; }
     virtual bool ordered() const { return true; }
     virtual scan_result scan() { return {}; }
-    // Returns the whole value of a key, or an empty string if the key is not there.
-    virtual std::string value(std::uint64_t key) = 0;
+    // Returns the whole value of a key, or an empty string if the key is not there. The value that
+    // was set has this size, for structures that keep none.
+    virtual std::string value(std::uint64_t key, int size) = 0;
     // Provides the memory that so many timed sets will take, if the structure has a call for that.
     virtual void prepare(std::uint64_t) {}
 };
 
 // For structures without batched calls: a class Map has set(key, value, size), get(key), which
-// returns the first character of the value or 0, scan(), value(key) and is_ordered.
+// returns the first byte of the value or 0, scan(), value(key, size) and is_ordered.
 template <class Map>
 class store_bench_of : public store_bench {
 public:
     template <class... A>
     explicit store_bench_of(const A&... arguments) : map(arguments...) {}
-    void set(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    void set(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         item it;
         for (std::uint64_t i = first; i < last; ++i) {
-            make_item(i, keys, it);
+            kind.make(i, it);
             map.set(it.key, it.value, it.size);
         }
     }
-    std::uint64_t get(std::uint64_t first, std::uint64_t last, item_keys keys) override {
+    std::uint64_t get(std::uint64_t first, std::uint64_t last, const item_kind& kind) override {
         std::uint64_t sum = 0;
         for (std::uint64_t i = first; i < last; ++i)
-            sum += map.get(item_key(i, keys));
+            sum += map.get(kind.key(i));
         return sum;
     }
     scan_result scan() override { return map.scan(); }
     bool ordered() const override { return map.is_ordered; }
-    std::string value(std::uint64_t key) override { return map.value(key); }
+    std::string value(std::uint64_t key, int size) override { return map.value(key, size); }
     Map map;
 };
 

@@ -3,6 +3,7 @@
 
 #include "harness/memory.hpp"
 #include "harness/timing.hpp"
+#include "tables/index/distributions.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -30,7 +31,14 @@ constexpr const char* job_name = "LATH_BENCH_STORE_JOB";
 class service {
 public:
     service(const store_subject& subject, const store_job& job)
-        : subject_(subject), job_(job), next_(job.n) {}
+        : subject_(subject), job_(job), next_(job.n) {
+        kind_.keys = job.keys;
+        kind_.values = job.values;
+        if (job.keys == item_keys::drawn) {
+            drawn_ = distribution_keys(job.distribution, job.n + job.sets, job.seed);
+            kind_.drawn = drawn_.data();
+        }
+    }
 
     void run() {
         if (subject_.symbol && !dlsym(RTLD_DEFAULT, subject_.symbol)) {
@@ -39,7 +47,7 @@ public:
         }
         store_ = subject_.make();
         std::uint64_t before = resident_bytes();
-        store_->fill(0, job_.n, job_.keys);
+        store_->fill(0, job_.n, kind_);
         std::uint64_t resident = resident_bytes();
         std::printf("ready %.6f %.6f\n",
                     static_cast<double>(resident - before) / static_cast<double>(job_.n),
@@ -56,7 +64,7 @@ public:
     }
 
 private:
-    using slice_fn = std::uint64_t (store_bench::*)(std::uint64_t, std::uint64_t, item_keys);
+    using slice_fn = std::uint64_t (store_bench::*)(std::uint64_t, std::uint64_t, const item_kind&);
 
     static void report(const char* phase, double cpu, double wall, bool right) {
         std::printf("%s %.4f %.4f %d\n", phase, cpu, wall, right ? 1 : 0);
@@ -89,20 +97,20 @@ private:
     }
 
     void set_phase(const char* name, int threads,
-                   void (store_bench::*set)(std::uint64_t, std::uint64_t, item_keys)) {
+                   void (store_bench::*set)(std::uint64_t, std::uint64_t, const item_kind&)) {
         std::uint64_t first = next_;
         next_ += job_.timed;
         store_->prepare(job_.timed);
         phase(name, threads, first, 0, [&](std::uint64_t from, std::uint64_t to) {
-            (store_.get()->*set)(from, to, job_.keys);
+            (store_.get()->*set)(from, to, kind_);
             return std::uint64_t{0};
         });
         // compares whole values
         bool right = true;
         for (std::uint64_t i = 0; i < 200; ++i) {
             item it;
-            make_item(first + mixed_key(i + first) % job_.timed, job_.keys, it);
-            right = right && store_->value(it.key) ==
+            kind_.make(first + mixed_key(i + first) % job_.timed, it);
+            right = right && store_->value(it.key, it.size) ==
                                  std::string(it.value, static_cast<std::size_t>(it.size));
         }
         if (!right)
@@ -111,9 +119,9 @@ private:
 
     void get_phase(const char* name, int threads, slice_fn get) {
         std::uint64_t first = mixed_key(job_.seed + turn_++) % (job_.n - job_.timed + 1);
-        phase(name, threads, first, worth(first, first + job_.timed),
+        phase(name, threads, first, kind_.worth(first, first + job_.timed),
               [&](std::uint64_t from, std::uint64_t to) {
-                  return (store_.get()->*get)(from, to, job_.keys);
+                  return (store_.get()->*get)(from, to, kind_);
               });
     }
 
@@ -129,9 +137,9 @@ private:
     void scan() {
         if (!store_->ordered())
             return;
-        std::uint64_t sum = worth(0, next_);
+        std::uint64_t sum = kind_.worth(0, next_);
         for (std::uint64_t i = 0; i < next_; ++i)
-            sum += item_key(i, job_.keys);
+            sum += kind_.key(i);
         std::uint64_t cpu = cpu_ns(), wall = wall_ns();
         scan_result r = store_->scan();
         wall = wall_ns() - wall;
@@ -143,6 +151,8 @@ private:
 
     const store_subject& subject_;
     store_job job_;
+    item_kind kind_;
+    std::vector<std::uint64_t> drawn_;
     std::unique_ptr<store_bench> store_;
     std::uint64_t next_, turn_ = 0;
 };
@@ -154,10 +164,12 @@ void serve_if_worker(const std::vector<store_subject>& subjects) {
     if (!text)
         return;
     store_job job{};
-    int keys = 0;
+    int keys = 0, values = 0;
     std::istringstream in(text);
-    in >> job.subject >> job.n >> job.timed >> job.seed >> keys;
-    job.keys = keys ? item_keys::path : item_keys::mixed;
+    in >> job.subject >> job.n >> job.timed >> job.seed >> job.sets >> keys >> values >>
+        job.distribution;
+    job.keys = static_cast<item_keys>(keys);
+    job.values = static_cast<item_values>(values);
     try {
         for (const auto& s : subjects)
             if (s.name == job.subject && s.make)
@@ -179,7 +191,8 @@ worker::worker(const store_subject& subject, const store_job& job) {
         throw std::runtime_error(std::string("store: cannot make a pipe: ") + std::strerror(errno));
     std::string text = std::string(job_name) + "=" + job.subject + " " + std::to_string(job.n) +
                        " " + std::to_string(job.timed) + " " + std::to_string(job.seed) + " " +
-                       (job.keys == item_keys::path ? "1" : "0");
+                       std::to_string(job.sets) + " " + std::to_string(static_cast<int>(job.keys)) +
+                       " " + std::to_string(static_cast<int>(job.values)) + " " + job.distribution;
     std::vector<char*> env;
     for (char** e = environ; *e; ++e)
         env.push_back(*e);

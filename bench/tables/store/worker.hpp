@@ -19,7 +19,10 @@ namespace lathbench {
 struct store_job {
     std::string subject;
     std::uint64_t n, timed, seed;
+    std::uint64_t sets; // items that are set, not counting the first n
     item_keys keys;
+    std::string distribution; // of the keys, with item_keys::drawn
+    item_values values;
 };
 
 struct phase_figure {
