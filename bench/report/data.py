@@ -83,13 +83,13 @@ class Table:
                 found[int(match.group(1))] = r["case"]
         return sorted(found.items())
 
-    def distributions(self, names):
-        """Cases NAME/KEYS/N of one thread, for these names: {KEYS: [(NAME, case with the largest N)]} in the order of names."""
-        form = re.compile(r"([a-z0-9-]+)/([a-z][a-z-]*)/(\d+)$")
+    def distributions(self, names, metric):
+        """Cases NAME/KIND/N[/1] of one thread, for these names: {KIND: [(NAME, case with the largest N)]} in the order of names."""
+        form = re.compile(r"([a-z0-9+-]+)/([a-z][a-z0-9+-]*)/(\d+)(?:/1)?$")
         found = {}
         for r in self.rows:
             match = form.match(r["case"])
-            if match and match.group(1) in names and r["metric"] == "time":
+            if match and match.group(1) in names and r["metric"] == metric:
                 best = found.setdefault(match.group(2), {})
                 best[match.group(1)] = max(best.get(match.group(1), (0, "")), (int(match.group(3)), r["case"]))
         return {keys: [(name, best[name][1]) for name in names if name in best] for keys, best in found.items()}

@@ -202,12 +202,12 @@ def line_chart(page, t, title, found, axis, metric):
     return page.chart(spec, chart_title(t, title, t.rows_of(found[0][1], metric), cases), note)
 
 
-def distribution_chart(page, t, keys, found):
-    """All cases of one distribution of the keys."""
-    rows = [(name, r) for name, case in found for r in drawn(t, case, "time")]
+def distribution_chart(page, t, what, metric, kind, found):
+    """All cases of one distribution of the keys, or of one kind of values. what: its name in the title"""
+    rows = [(name, r) for name, case in found for r in drawn(t, case, metric)]
     if not rows:
         return ""
-    title = f"Keys: {keys}, {count(int(found[0][1].rsplit('/', 1)[1]))}"
+    title = f"{what}: {kind}, {count(int(found[0][1].removesuffix('/1').rsplit('/', 1)[1]))}"
     return page.chart(charts.workloads(t, rows, title), chart_title(t, title, [rows[0][1]], found))
 
 
@@ -226,7 +226,8 @@ def section_charts(page, t, section):
     if not lines and not asked:
         asked = {(c, m): f"{c}{'' if m == 'time' else ' ' + m}" for c, m in largest_cases(t)}
     bars = [bar_chart(page, t, title, *which) for which, title in asked.items()]
-    keys = [distribution_chart(page, t, *entry) for entry in t.distributions(section.get("keys", ())).items()]
+    what, metric, names = section.get("kinds", ("", "", ()))
+    keys = [distribution_chart(page, t, what, metric, *entry) for entry in t.distributions(names, metric).items()]
     return "".join(f'<div class="charts">{figures}</div>' for figures in map("".join, (lines, bars, keys)) if figures)
 
 

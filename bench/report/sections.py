@@ -5,7 +5,8 @@
 # bars:     (title, case, metric): all subjects of one case; * is the largest number there, {n} in the title
 # lines:    (title, family, axis, metric): a family of cases over items, threads, ...; * stands for the number;
 #           a family of less than three cases is drawn as bars
-# keys:     the cases NAME of NAME/KEYS/N: a chart for each distribution KEYS of the keys (may be left out)
+# kinds:    (title, metric, names): the cases NAME of NAME/KIND/N[/1]: a chart for each KIND, of keys or of values
+#           (may be left out)
 SECTIONS = {
     "ranges": {
         "title": "Range index",
@@ -34,7 +35,7 @@ SECTIONS = {
                   ("Lookup, two threads", "lookup/*/2", "items", "time")],
         "bars": [("erase, {n} keys", "erase/*", "time"), ("mixed, {n} keys, 2 threads", "mixed/*/2", "time"),
                  ("bytes a key, {n} keys", "bytes/*", "bytes")],
-        "keys": ["insert", "turn", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"],
+        "kinds": ("Keys", "time", ["insert", "turn", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"]),
     },
     "ranks": {
         "title": "Ranks",
@@ -162,6 +163,7 @@ SECTIONS = {
         "lines": [("Set and get", "set+get/*/1", "items", "cpu"), ("Set and get, 64 a call", "mset+mget/*/1", "items", "cpu")],
         "bars": [("set and get, {n} items", "set+get/*/1", "cpu"), ("with 2 threads", "set+get/*/2", "wall"),
                  ("full scan in order", "scan/*/1", "cpu"), ("bytes an item", "bytes/*", "bytes")],
+        "kinds": ("Items", "cpu", ["set+get", "set", "get", "mset+mget", "mset", "mget", "scan", "path-set+get", "path-mset+mget"]),
     },
     "pages": {
         "title": "Page sizes",

@@ -14,41 +14,67 @@
 #include <sys/types.h>
 
 /*
- * The 64-bit word that an index holds for a key. The low byte tells its form:
+ * The 64-bit word that an index holds for a key. The top byte, the tag, tells its form:
  *
- *   INLINE   bits 3..5: length; the value's bytes from bit 8 on
- *   NIBBLES  bits 3..6: length; the value's characters from bit 8 on, 4 bits each
- *   BARE     bits 48..63: length; bits 8..47: place / 8 of the value's bytes
- *   RECORD, BUCKET, LAYER   bits 8..47: place / 8
+ *   WORD_BARE            bits 0..39: place / 8 of the value's bytes; 40..55: length
+ *   WORD_RECORD, WORD_BUCKET, WORD_LAYER   bits 0..39: place / 8
+ *   WORD_INLINE + n      a value of n < 8 bytes, from bit 0 on
+ *   WORD_NIBBLES + n     a value of 8 + n characters, 4 bits each, from bit 0 on
+ *   any other tag        a value of 8 bytes, the last of which is inverted
+ *
+ * A value of 8 bytes whose last one would be a tag above, 19 of 256, is bare. The inverted bytes of
+ * these tags are those that end few numbers and no text: 0xe9 to 0xfb.
  *
  * No key has the word 0.
  */
-enum word_form { WORD_INLINE = 1, WORD_NIBBLES, WORD_BARE, WORD_RECORD, WORD_BUCKET, WORD_LAYER };
+enum word_form {
+	WORD_BARE = 4,
+	WORD_RECORD,
+	WORD_BUCKET,
+	WORD_LAYER,
+	WORD_INLINE = 8,
+	WORD_NIBBLES = 16,
+	WORD_FORMS_END = WORD_NIBBLES + 7
+};
 
+#define WORD_TAG_SHIFT 56
+#define WORD_INVERTED (0xffull << WORD_TAG_SHIFT)
 #define INLINE_MAX 7
 #define NIBBLES_MAX 14
 #define BARE_MAX 65535u
 #define KEY_BYTES_MAX 65535u
 
-static inline enum word_form word_form(u64 word)
+static inline unsigned int word_tag(u64 word)
 {
-	return (enum word_form)(word & 7);
+	return (unsigned int)(word >> WORD_TAG_SHIFT);
+}
+
+/* Returns whether the word is a value of 8 bytes. */
+static inline bool word_is_raw(u64 word)
+{
+	return (u8)(word_tag(word) - WORD_BARE) >= WORD_FORMS_END - WORD_BARE;
 }
 
 static inline bool word_has_place(u64 word)
 {
-	return (word & 7) >= WORD_BARE;
+	return word_tag(word) / 4 == WORD_BARE / 4;
+}
+
+/* The form of a word that has a place. */
+static inline enum word_form word_form(u64 word)
+{
+	return (enum word_form)word_tag(word);
 }
 
 static inline u64 word_place(u64 word)
 {
-	return (word >> 8 & ((1ull << 40) - 1)) << 3;
+	return (word & ((1ull << 40) - 1)) << 3;
 }
 
 static inline u64 place_word(u64 place, enum word_form form)
 {
 	LATH_ASSERT(place && !(place & 7) && !(place >> 43));
-	return place >> 3 << 8 | form;
+	return place >> 3 | (u64)form << WORD_TAG_SHIFT;
 }
 
 /* A value with its key, version and time of expiry. Complete before its word is published, and
@@ -181,19 +207,30 @@ static inline u64 little_endian(u64 x)
  * read.) */
 #define BYTES_16(type) __typeof__(type __attribute__((vector_size(16))))
 
-/* Expands an INLINE or NIBBLES word to 16 bytes: 7 bytes and zeros, or 14 characters, all at once.
- * No branch decides between the two forms: where both occur side by side it would be mispredicted
- * every other time. */
-static inline void word_text(u64 word, unsigned char *text)
+static inline bool word_has_nibbles(u64 word)
 {
-	BYTES_16(u64) nibbles = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
-	BYTES_16(u64) x = { little_endian(word >> 8), 0 };
-	u64 as_is = 0 - (word & 1); /* the low bit is 1 for INLINE, 0 for NIBBLES */
-	BYTES_16(u64) which = { as_is, as_is };
+	return word_tag(word) - WORD_NIBBLES < WORD_FORMS_END - WORD_NIBBLES;
+}
+
+/* Expands a word without a place to 16 bytes, and returns the length of the value. No branch
+ * decides between the forms: where several occur side by side it would be mispredicted every other
+ * time. packed: it may have characters of 4 bits, which take longer; a constant. */
+static __always_inline u64 word_text(u64 word, bool packed, unsigned char *text)
+{
+	u64 raw = 0 - (u64)word_is_raw(word);
+	u64 nibbles = packed ? 0 - (u64)word_has_nibbles(word) : 0;
+	u64 bytes = (word & ~WORD_INVERTED) | (~word & WORD_INVERTED & raw);
+	BYTES_16(u64) x = { little_endian(bytes), 0 };
+	BYTES_16(u64) low_halves = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
+	BYTES_16(u64) which = { nibbles, nibbles };
 	BYTES_16(signed char) low, high, c;
 
-	low = (BYTES_16(signed char))(x & nibbles);
-	high = (BYTES_16(signed char))(x >> 4 & nibbles);
+	if (!packed) {
+		memcpy(text, &x, 16);
+		return (raw & 8) + (word_tag(word) & 7 & ~raw);
+	}
+	low = (BYTES_16(signed char))(x & low_halves);
+	high = (BYTES_16(signed char))(x >> 4 & low_halves);
 	c = __builtin_shufflevector(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
 				    23);
 	/* 0..9 are digits, 10 is NUL, 11 and above are + , - . / */
@@ -201,28 +238,35 @@ static inline void word_text(u64 word, unsigned char *text)
 	high = c > 9;
 	c = (c | '0') - (high & 16);
 	c = c & low;
-	x = (x & which) | ((BYTES_16(u64))c & ~which);
+	x = ((BYTES_16(u64))c & which) | (x & ~which);
 	memcpy(text, &x, 16);
+	return ((raw | nibbles) & 8) + (word_tag(word) & 7 & ~raw);
 }
 
-static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+/* value_ref(); packed as word_text(). */
+static __always_inline void value_ref_of(const struct lath_store *store, u64 word, bool packed,
+					 struct lath_store_ref *ref)
 {
 	ref->version = 0;
 	ref->expires = 0;
 	if (likely(!word_has_place(word))) {
-		ref->size = word >> 3 & 15;
-		word_text(word, ref->small);
+		ref->size = word_text(word, packed, ref->small);
 		ref->data = ref->small;
 		return;
 	}
 	switch (word_form(word)) {
 	case WORD_BARE:
-		ref->size = word >> 48;
+		ref->size = word >> 40 & BARE_MAX;
 		ref->data = arena_at(&store->arena, word_place(word));
 		return;
 	default:
 		value_ref_record(store, word, ref);
 	}
+}
+
+static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+{
+	value_ref_of(store, word, true, ref);
 }
 
 static inline bool ref_expired(const struct lath_store_ref *ref)
@@ -253,11 +297,13 @@ static inline void record_mark(struct lath_store *store, u64 word, bool there)
 	smp_store_release(marks, there ? *marks | bit : *marks & ~bit);
 }
 
-/* Prefetches what a word points to. */
+/* Prefetches what a word points to; without a place, the begin of the arena, since a branch would
+ * be mispredicted where some of the words have places. */
 static inline void value_prefetch(const struct lath_store *store, u64 word)
 {
-	if (word_has_place(word) && word_form(word) != WORD_LAYER)
-		prefetch(arena_at(&store->arena, word_place(word)));
+	u64 there = (u64)word_has_place(word) & (u64)(word_form(word) != WORD_LAYER);
+
+	prefetch(arena_at(&store->arena, there ? word_place(word) : 0));
 }
 
 /* layer.c: byte keys. layer_find finds a key from the root; layer_find_from continues at `word`,

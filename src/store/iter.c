@@ -494,6 +494,22 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 	return n;
 }
 
+/* Moves those of n entries that have not expired to keys and refs. packed as word_text(). Returns
+ * their number. */
+static __always_inline size_t refs_of(const struct lath_store *store, size_t n, const u64 *here,
+				      const u64 *words, bool packed, uint64_t *keys,
+				      struct lath_store_ref *refs)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < n; i++) {
+		keys[kept] = here[i];
+		value_ref_of(store, words[i], packed, &refs[kept]);
+		kept += !ref_expired(&refs[kept]);
+	}
+	return kept;
+}
+
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last,
 			       uint64_t *keys, struct lath_store_ref *refs, size_t max,
 			       uint64_t *next)
@@ -512,18 +528,18 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 	while (n < max && !ended) {
 		size_t room = min(max - n, ARRAY_SIZE(words));
 		u64 *here = keys + n;
+		bool packed = false, placed = false;
 
 		m = lath_index_scan_values(&store->root.list, from, last, here, words, room, &from);
 		ended = m < room || !from || from > last;
-		if (m &&
-		    word_has_place(words[0])) /* values of one store mostly have the same form */
-			for (i = 0; i < m; i++)
-				value_prefetch(store, words[i]);
 		for (i = 0; i < m; i++) {
-			keys[n] = here[i];
-			value_ref(store, words[i], &refs[n]);
-			n += !ref_expired(&refs[n]);
+			packed |= word_has_nibbles(words[i]);
+			placed |= word_has_place(words[i]);
 		}
+		for (i = 0; placed && i < m; i++)
+			value_prefetch(store, words[i]);
+		n += packed ? refs_of(store, m, here, words, true, here, refs + n)
+			    : refs_of(store, m, here, words, false, here, refs + n);
 	}
 	lath_reader_exit(store->rcu);
 	if (next)

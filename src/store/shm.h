@@ -32,7 +32,7 @@
 #define SHM_MAGIC "lathshm"
 #define SHM_MAKING \
 	"lathnew" /* an object that is being made; its maker holds the file's lock, or has died */
-#define SHM_VERSION 3u
+#define SHM_VERSION 4u
 #define SHM_NAME_MAX 200
 #define SHM_LIMIT_DEFAULT (4ull << 30)
 /* Size of the private page in front of the object. */

@@ -80,7 +80,7 @@ int place_publish(struct lath_store *store, struct lath_store_key key, const str
 	int ret;
 
 	lath_call_assert();
-	LATH_ASSERT(word_form(word));
+	LATH_ASSERT(word);
 	if (store->keys == LATH_STORE_BYTES)
 		return layer_put(store, key, place, word);
 	if (place->word) {

@@ -2,8 +2,8 @@
 /*
  * value.c - values as words and records.
  *
- * Short values are in the word in the index itself, so that a get touches nothing else: 7 bytes of
- * any kind, or 14 characters of numbers, dates and addresses at 4 bits each.
+ * Short values are in the word in the index itself, so that a get touches nothing else: 8 bytes of
+ * nearly any kind, or 14 characters of numbers, dates and addresses at 4 bits each.
  */
 #include "store/engine.h"
 
@@ -54,11 +54,11 @@ static bool nibbles_word(const u8 *text, u64 size, u64 *word)
 	nibbles = text_to_nibbles(low);
 	if (nibbles_to_text(nibbles) != low)
 		return false;
-	*word = squeeze(nibbles) << 8;
+	*word = squeeze(nibbles);
 	nibbles = text_to_nibbles(high);
 	if (nibbles_to_text(nibbles) != high)
 		return false;
-	*word |= squeeze(nibbles) << 40 | size << 3 | WORD_NIBBLES;
+	*word |= squeeze(nibbles) << 32 | (WORD_NIBBLES + size - 8) << WORD_TAG_SHIFT;
 	return true;
 }
 
@@ -67,12 +67,17 @@ static bool small_word(const u8 *value, u64 size, u64 *word)
 {
 	u64 bytes = 0;
 
-	if (size > INLINE_MAX)
+	if (size > 8)
 		return nibbles_word(value, size, word);
 	if (size)
 		memcpy(&bytes, value, size);
-	*word = little_endian(bytes) << 8 | size << 3 | WORD_INLINE;
-	return true;
+	*word = little_endian(bytes);
+	if (size <= INLINE_MAX) {
+		*word |= (WORD_INLINE + size) << WORD_TAG_SHIFT;
+		return true;
+	}
+	*word ^= WORD_INVERTED;
+	return *word && word_is_raw(*word);
 }
 
 /* ---- records ---- */
@@ -94,7 +99,7 @@ static int bare_build(struct lath_store *store, const struct lath_store_change *
 	if (ret)
 		return ret;
 	put_parts(arena_at(&store->arena, place), change);
-	*word = size << 48 | place_word(place, WORD_BARE);
+	*word = size << 40 | place_word(place, WORD_BARE);
 	return 0;
 }
 

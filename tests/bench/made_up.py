@@ -17,7 +17,7 @@ def table_of(name, named_peer, verdict, others, ours="lathwork", complete=True):
 TABLES = [
     table_of("ranges", "linux-rbtree", "noisy", 49.0, complete=False), table_of("index", "absl-btree", "quiet", 0.5),
     table_of("iova", "maple", "quiet", 0.7), table_of("pages", "4k", "quiet", 0.4, ours="thp-2m"),
-    table_of("own", "other", "fair", 0.9),
+    table_of("store", "rbtree-malloc-4k", "quiet", 0.4), table_of("own", "other", "fair", 0.9),
 ]
 
 
@@ -63,6 +63,12 @@ CASES = [
     case("index", "miss-batch/clustered/100000", "time", "ns", "lower", {"lathwork": 121}),
     case("index", "insert/osm/100000", "time", "ns", "lower", {"lathwork": 540, "absl-btree": 816, "judy": 962}),
     case("index", "lookup/osm/100000", "time", "ns", "lower", {"lathwork": 628, "absl-btree": 700, "judy": 1120}),
+    # values of two kinds, one with a distribution of the keys; two threads are not drawn
+    case("store", "set+get/binary8/100000/1", "cpu", "ns", "lower", {"lathwork": 400, "judy-thp": 600}),
+    case("store", "set+get/binary8/100000/2", "wall", "ns", "lower", {"lathwork": 200, "judy-thp": 700}),
+    case("store", "scan/binary8/100000/1", "cpu", "ns", "lower", {"lathwork": 6, "judy-thp": 90}),
+    case("store", "set+get/binary16+osm/100000/1", "cpu", "ns", "lower", {"lathwork": 500, "judy-thp": 900}),
+    case("store", "scan/binary16+osm/100000/1", "cpu", "ns", "lower", {"lathwork": 7, "judy-thp": 95}),
     case("iova", "mix/16", "gbps", "GB/s", "higher", {"lathwork": 27, "maple": 2, "rbtree-2013": 1, "off": 28}),
     case("iova", "mix/16", "rate", "M/s", "higher", {"lathwork": 17, "maple": 0.4, "rbtree-2013": 1.5}),
     case("pages", "chain/16384/1", "cpu", "ns", "lower", {"thp-2m": 54, "4k": 86}),

@@ -43,9 +43,9 @@ FIRST = """const first = document.querySelector('figure'), before = e =>
   const top = [...document.querySelectorAll('main > p, main > nav')].filter(before).map(e => e.innerText).join(' ');"""
 POINTS = [
     ("the noise is told before the first picture", (400, 1280),
-     FIRST + "/Noisy: 1 of 5 tables/.test(top) && /49/.test(top) || top"),
+     FIRST + "/Noisy: 1 of 6 tables/.test(top) && /49/.test(top) || top"),
     ("the number of lost rows is told before the first picture", (400, 1280),
-     FIRST + "/▼ Lost: 4 of 19 rows/.test(top) || top"),
+     FIRST + "/▼ Lost: 4 of 24 rows/.test(top) || top"),
     ("rows left out and tables cut short are told before the first picture", (1280,),
      FIRST + "/2 of 100 extents/.test(top) && /ranges was not measured to its end/.test(top) || top"),
     ("contents with links that lead somewhere", (400, 1280),
@@ -139,6 +139,11 @@ POINTS = [
      all.length === 2 && /^Keys: clustered, 100 k/.test(words[0]) && /^Keys: osm, 100 k/.test(words[1]) &&
      /insert lathwork 300 ns.*; lookup judy 370 ns.*; miss-batch lathwork 121 ns$/.test(words[0]) &&
      all[0].querySelectorAll('.mark-symbol path').length === 3 + 3 + 1 || String(words)"""),
+    ("one chart for each kind of items of a store", (1280,),
+     """const words = [...document.querySelectorAll('#store figure svg')].map(e => e.getAttribute('aria-label'));
+     const all = words.filter(w => w.startsWith('Items: '));
+     all.length === 2 && /^Items: binary8, 100 k.*set[+]get lathwork 400 ns.*; scan lathwork 6[.]00 ns/.test(all[0]) &&
+     /^Items: binary16[+]osm, .*set[+]get lathwork 500 ns/.test(all[1]) || String(words)"""),
     ("a chart of several cases says which of them are lost", (1280,),
      """const title = [...document.querySelectorAll('#index h3')].find(e => e.innerText.startsWith('Keys: clustered'));
      /▼ lost to judy at lookup$/.test(title.innerText.trim()) || title.innerText"""),
@@ -239,13 +244,13 @@ def check_made_up(lath, scratch):
     check("is faster by" not in said and "0.80× design-2013 ▼ slower" in said, f"the summary names no loss: {said}")
     with open(os.path.join(scratch, "report.md"), encoding="utf-8") as file:
         text = file.read()
-    marks = ["Noisy: 1 of 5", "Lost: 4 of 19 rows", "| Range index |", "Lost: 2 of 5 rows", "| fill | 8.30 ms | ▼ lost |",
+    marks = ["Noisy: 1 of 6", "Lost: 4 of 24 rows", "| Range index |", "Lost: 2 of 5 rows", "| fill | 8.30 ms | ▼ lost |",
              "| check |"]
     places = [text.find(mark) for mark in marks]
     check(-1 not in places and places == sorted(places), f"report.md: not in this order: {list(zip(marks, places))}")
     with open(os.path.join(scratch, "report-light.svg"), encoding="utf-8") as file:
         picture = file.read()
-    for words in ("Lost: 4 of 19 rows", "Noisy: 1 of 5", "the skiplist of the 2013 patches"):
+    for words in ("Lost: 4 of 24 rows", "Noisy: 1 of 6", "the skiplist of the 2013 patches"):
         check(words in picture, f"report-light.svg: does not say {words!r}")
     return os.path.join(scratch, "report.html")
 

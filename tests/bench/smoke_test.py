@@ -135,6 +135,39 @@ def check_keys(lath, path):
             sys.exit(f"{wrong}: the error does not name {word}")
 
 
+def check_kinds(lath, path):
+    """--values and --keys of table store: the cases asked for; the table without them stays as it is"""
+    values, keys = ["decimal", "binary8", "binary16", "text64", "mixed"], ["dense", "clustered", "osm", "timestamp"]
+    small = ["--quick", "--reps", "1", "--n", "2000", "--threads", "1,2"]
+    brief = ["--subjects", "lathwork,lathwork-shm,rbtree-arena-thp,absl-btree-4k,judy-4k,flat-hash"]
+    works = [f"{many}{work}" for many in ("", "m") for work in ("set", "get")] + ["set+get", "mset+mget"]
+
+    def cases(kinds):
+        return ({f"{work}/{kind}/2000/{t}" for work in works for kind in kinds for t in (1, 2)} |
+                {f"{case}/{kind}/2000" for case in ("bytes",) for kind in kinds} | {f"scan/{kind}/2000/1" for kind in kinds})
+
+    for asked, wanted in ((["--values", ",".join(values)],
+                           cases(values) | {f"path-{work}/{kind}/2000/1" for work in works for kind in values}),
+                          (["--keys", ",".join(keys)], cases(keys)),
+                          (["--parameter", "values=binary16,mixed", "--keys", "osm"], cases(["binary16+osm", "mixed+osm"]))):
+        tables = listing(lath, ["store", *small, *brief, *asked])
+        if set(tables["store"][0]) != wanted:
+            sys.exit(f"{asked}: not the cases asked for: {sorted(set(tables['store'][0]) ^ wanted)[:9]}")
+        # what 2000 items take may be memory that the process had
+        document = check_run(lath, [*small, *brief, *asked], tables, path)
+        lacking = wanted - {row["case"] for row in document["rows"]}
+        if any(not case.startswith("bytes/") for case in lacking):
+            sys.exit(f"{asked}: without a row: {sorted(lacking)[:9]}")
+    if any(not c.split("/")[1].isdigit() for c in listing(lath, ["store"])["store"][0]):
+        sys.exit("without --values and --keys: table store has kinds of items")
+    if len({c.split("/")[1] for c in listing(lath, ["store", "--keys", "all"])["store"][0]}) != 8:
+        sys.exit("store --keys all: not every distribution whose keys stay")
+    for wrong, word in ((["store", "--values", "random"], "random"), (["index", "--values", "mixed"], "--values"),
+                        (["store", "--keys", "hop", "--values", "mixed"], "hop"), (["store", "--parameter", "values=x"], "values=x")):
+        if word not in run(lath, *wrong, code=105).stderr:
+            sys.exit(f"{wrong}: the error does not name {word}")
+
+
 def check_isa(lath, path):
     """--isa: each form that this build and processor have, named in the header; others are refused"""
     small = ["index", *SMALL, "--subjects", "lathwork", "--cases", "lookup", "--json", path]
@@ -204,6 +237,7 @@ def main():
 
         check_parameters(lath, path)
         check_keys(lath, path)
+        check_kinds(lath, path)
         check_isa(lath, path)
 
         with open(extents, "w", encoding="utf-8") as file:

@@ -6,8 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -173,6 +175,84 @@ TEST_CASE("a scan over numbers gives what is there, piece by piece, without what
     CHECK(lath_store_scan_numbers(strings.get(), 0, 9, keys.data(), refs.data(), 9, &next) == 0);
     CHECK(lath_store_mget_numbers(strings.get(), 2, keys.data(), refs.data()) == 0);
     CHECK(!refs[1].data);
+}
+
+namespace {
+
+// Values of 0 to 18 bytes, each with every last byte and some others before it: each form that a
+// word of the index has, and those values that look like another form.
+std::vector<std::string> short_values() {
+    std::vector<std::string> all;
+    for (std::size_t size = 0; size <= 18; ++size)
+        for (int last = 0; last < (size ? 256 : 1); ++last)
+            for (char fill : {'\0', '\xff', '7', 'q', '\1'}) {
+                std::string v(size, fill);
+                if (size)
+                    v.back() = static_cast<char>(last);
+                all.push_back(v);
+                if (size > 8) {
+                    v[7] = static_cast<char>(last);
+                    all.push_back(v);
+                }
+            }
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("short values of any bytes come back as they are") {
+    auto s = open_store(with(LATH_STORE_NUMBERS), here());
+    auto values = short_values();
+    std::uint64_t n = values.size();
+    for (std::uint64_t i = 0; i < n; ++i) {
+        lath_store_entry entry = {lath_key_number(i), values[i].data(), values[i].size(), 0};
+        if (i % 2)
+            REQUIRE(lath_store_mset(s.get(), 1, &entry, nullptr) == 1);
+        else
+            REQUIRE(set(s.get(), lath_key_number(i), values[i]) == 0);
+    }
+    auto check = [&](auto& wanted) {
+        std::vector<std::uint64_t> keys(n);
+        std::vector<lath_store_ref> refs(n), scanned(n);
+        std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+        lath_store_read_begin(s.get());
+        REQUIRE(lath_store_mget_numbers(s.get(), n, keys.data(), refs.data()) == n);
+        std::uint64_t next = 0;
+        REQUIRE(lath_store_scan_numbers(s.get(), 0, n - 1, keys.data(), scanned.data(), n, &next) ==
+                n);
+        std::uint64_t wrong = 0;
+        for (std::uint64_t i = 0; i < n; ++i) {
+            wrong += keys[i] != i;
+            for (const auto* ref : {&refs[i], &scanned[i]})
+                wrong += std::string(static_cast<const char*>(ref->data), ref->size) != wanted[i];
+            wrong += get(s.get(), lath_key_number(i)) != wanted[i];
+        }
+        lath_store_read_end(s.get());
+        CHECK(wrong == 0);
+    };
+    check(values);
+    // from each to the next one, if it is still what it was
+    auto turned = values;
+    std::rotate(turned.begin(), turned.begin() + 1, turned.end());
+    for (std::uint64_t i = 0; i < n; ++i) {
+        int other = turned[i] == values[i] ? 0 : -EAGAIN;
+        REQUIRE(lath_store_cas(s.get(), lath_key_number(i), turned[i].data(), turned[i].size(), "x",
+                               1) == other);
+        if (!other)
+            REQUIRE(set(s.get(), lath_key_number(i), values[i]) == 0);
+        REQUIRE(lath_store_cas(s.get(), lath_key_number(i), values[i].data(), values[i].size(),
+                               turned[i].data(), turned[i].size()) == 0);
+    }
+    check(turned);
+    for (std::uint64_t i = 0; i < n; ++i)
+        REQUIRE(lath_store_append(s.get(), lath_key_number(i), "\xf0", 1) ==
+                static_cast<std::int64_t>(turned[i].size()) + 1);
+    for (auto& v : turned)
+        v += '\xf0';
+    check(turned);
+    for (std::uint64_t i = 0; i < n; ++i)
+        REQUIRE(lath_store_delete(s.get(), lath_key_number(i)) == 0);
+    CHECK(lath_store_count(s.get(), nullptr) == 0);
 }
 
 TEST_CASE("of equal keys in a batch the last wins; one that cannot be is refused alone") {
