@@ -9,13 +9,14 @@
 #include "code.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
+#include "sorted.hpp"
 
 #include <lathwork/interval.h>
 
-#include <algorithm>
 #include <cmath>
 #include <new>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace lathpy {
@@ -84,6 +85,12 @@ public:
     void add_all(nb::handle intervals, nb::handle type);
     bool discard(nb::handle interval);
     void clear();
+    // Before intervals are added: an empty tree may become one of any kind.
+    void begin_change() {
+        changing();
+        if (table.empty())
+            kind = Bounds::none;
+    }
     void drop(); // clear() where no comparison can be under way
 
     nb::object at(nb::handle point);
@@ -110,7 +117,9 @@ private:
     Codes codes_of(PyObject* interval);
     void become_real();
     Table::iterator find(const Codes& codes, PyObject* interval);
-    void insert(const Codes& codes, nb::object interval);
+    bool insert(const lath_item& item);
+    void leave(const lath_item& item);
+    std::vector<lath_item> enter(const std::vector<lath_item>& given, std::vector<uint8_t>* fresh);
     nb::object collect(lath_interval_iter* iter);
     static uint64_t hash(const Codes& codes) {
         uint64_t mixed =
@@ -127,6 +136,12 @@ private:
 
 // The code of a bound, or of a point that need not be a possible bound: that of the next one.
 uint64_t Tree::code(PyObject* bound, Round round) const {
+    if (kind == Bounds::integer && PyLong_CheckExact(bound)) { // the most common
+        int over = 0;
+        long long number = PyLong_AsLongLongAndOverflow(bound, &over);
+        if (!over)
+            return integer_code(number);
+    }
     if (kind == Bounds::moment) {
         nb::object since = nb::borrow(bound) - epoch;
         nb::object unit = nb::module_::import_("datetime").attr("timedelta").attr("resolution");
@@ -218,8 +233,16 @@ void Tree::become_real() {
     lath_intervals_fini(&set, nullptr, nullptr);
     init(&set);
     table.clear();
-    for (size_t i = 0; i < objects.size(); i++)
-        insert(codes[i], nb::steal(objects[i]));
+    bool room = true;
+    for (size_t i = 0; i < objects.size(); i++) {
+        table.emplace(hash(codes[i]), objects[i]);
+        room =
+            insert({codes[i].begin, codes[i].end, reinterpret_cast<uint64_t>(objects[i])}) && room;
+    }
+    if (!room) {
+        drop();
+        throw std::bad_alloc();
+    }
 }
 
 Tree::Table::iterator Tree::find(const Codes& codes, PyObject* interval) {
@@ -237,16 +260,20 @@ Tree::Table::iterator Tree::find(const Codes& codes, PyObject* interval) {
     return table.end();
 }
 
-// Takes the reference over.
-void Tree::insert(const Codes& codes, nb::object interval) {
-    lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())};
-    auto made = table.emplace(hash(codes), interval.ptr());
+// Into the set. Returns whether there was memory.
+bool Tree::insert(const lath_item& item) {
+    lath_interval interval = {item.key, item.size, item.value};
+    return lath_intervals_insert(&set, &interval) == 0;
+}
 
-    if (lath_intervals_insert(&set, &item)) {
-        table.erase(made);
-        throw std::bad_alloc();
-    }
-    (void)interval.release();
+// Out of the table, if it is there. Its reference becomes the caller's.
+void Tree::leave(const lath_item& item) {
+    auto [from, to] = table.equal_range(hash({item.key, item.size}));
+
+    while (from != to && from->second != reinterpret_cast<PyObject*>(item.value))
+        ++from;
+    if (from != to)
+        table.erase(from);
 }
 
 bool Tree::contains(nb::handle interval) {
@@ -269,44 +296,91 @@ bool Tree::contains(nb::handle interval) {
 }
 
 void Tree::add(nb::object interval) {
-    changing();
+    begin_change();
     Codes codes = codes_of(interval.ptr());
 
     if (codes.empty())
         raise_null(interval.ptr());
-    if (find(codes, interval.ptr()) == table.end())
-        insert(codes, std::move(interval));
+    if (find(codes, interval.ptr()) != table.end())
+        return;
+    lath_item item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())};
+    table.emplace(hash(codes), interval.ptr());
+    if (!insert(item)) {
+        leave(item);
+        throw std::bad_alloc();
+    }
+    (void)interval.release();
 }
 
-// In the order of their begins, which makes inserts fast.
+// Adds many: into the table bucket by bucket, then into the set in the order of begins, so that
+// neighbours share cache lines. What raises leaves the tree as it was, but for want of memory.
 void Tree::add_all(nb::handle intervals, nb::handle type) {
-    struct Pending {
-        Codes codes;
-        nb::object interval;
-    };
-    std::vector<Pending> pending;
+    std::vector<nb::object> pending;
+    std::vector<lath_item> given; // begin, end, and the object
 
-    for (nb::handle given : intervals) {
-        nb::object interval = nb::borrow(given);
-        if (reinterpret_cast<PyObject*>(Py_TYPE(given.ptr())) != type.ptr())
-            interval = type(*nb::steal<nb::tuple>(PySequence_Tuple(given.ptr())));
-        bool integer = kind == Bounds::integer;
+    begin_change();
+    Bounds before = kind;
+    for (nb::handle one : intervals) {
+        nb::object interval = nb::borrow(one);
+        if (reinterpret_cast<PyObject*>(Py_TYPE(one.ptr())) != type.ptr())
+            interval = type(*nb::steal<nb::tuple>(PySequence_Tuple(one.ptr())));
         Codes codes = codes_of(interval.ptr());
         if (codes.empty())
             raise_null(interval.ptr());
-        if (integer && kind == Bounds::real)
-            for (Pending& earlier : pending)
-                earlier.codes = codes_of(earlier.interval.ptr());
-        pending.push_back({codes, std::move(interval)});
+        given.push_back({codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())});
+        pending.push_back(std::move(interval));
+        if (std::exchange(before, kind) != kind) // here, or by what makes the intervals
+            for (size_t i = 0; i < pending.size(); i++) {
+                codes = codes_of(pending[i].ptr());
+                given[i].key = codes.begin;
+                given[i].size = codes.end;
+            }
     }
-    std::stable_sort(pending.begin(), pending.end(), [](const Pending& a, const Pending& b) {
-        return a.codes.begin < b.codes.begin;
-    });
     changing();
-    table.reserve(table.size() + pending.size());
-    for (Pending& next : pending)
-        if (find(next.codes, next.interval.ptr()) == table.end())
-            insert(next.codes, std::move(next.interval));
+    std::vector<uint8_t> fresh(given.size());
+    std::vector<lath_item> added = enter(given, &fresh);
+    sort_by_code(added);
+    size_t done = 0;
+    while (done < added.size() && insert(added[done]))
+        done++;
+    for (size_t i = 0; i < given.size(); i++) // the table's references
+        if (fresh[i])
+            (void)pending[i].release();
+    if (done < added.size()) {
+        for (; done < added.size(); done++) {
+            leave(added[done]);
+            Py_DECREF(reinterpret_cast<PyObject*>(added[done].value));
+        }
+        throw std::bad_alloc();
+    }
+}
+
+// Enters those into the table that are not in it, without a reference. Returns them and marks them
+// as fresh.
+std::vector<lath_item> Tree::enter(const std::vector<lath_item>& given,
+                                   std::vector<uint8_t>* fresh) {
+    std::vector<lath_item> order, added;
+
+    table.reserve(table.size() + given.size());
+    for (size_t i = 0; i < given.size(); i++)
+        order.push_back({table.bucket(hash({given[i].key, given[i].size})), 1, i});
+    sort_by_code(order);
+    try {
+        for (const lath_item& next : order) {
+            const lath_item& item = given[next.value];
+            auto* interval = reinterpret_cast<PyObject*>(item.value);
+            if (find({item.key, item.size}, interval) != table.end())
+                continue;
+            added.push_back(item);
+            table.emplace(hash({item.key, item.size}), interval);
+            (*fresh)[next.value] = 1;
+        }
+    } catch (...) {
+        for (const lath_item& item : added)
+            leave(item);
+        throw;
+    }
+    return added;
 }
 
 bool Tree::discard(nb::handle interval) {

@@ -81,6 +81,10 @@ def test_kinds_of_bounds():
             IntervalTree([wrong])
     with pytest.raises(TypeError):
         tree.add(Interval(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)))
+    empty = IntervalTree()
+    with pytest.raises(ValueError):
+        empty.addi(3, 3)
+    empty.addi(datetime.date(2020, 1, 1), datetime.date(2020, 1, 2))  # what was refused decides nothing
     days = IntervalTree([Interval(datetime.date(2020, 1, 1), datetime.date(2020, 3, 1), "winter")])
     assert days[datetime.date(2020, 2, 29)] and not days[datetime.date(2020, 3, 1)]
     assert tree.at(2**200) == set() and IntervalTree([(0, 1)]).at(-(2**200)) == set()
@@ -105,6 +109,8 @@ def test_changes_within_a_comparison():
     for change in (lambda: tree.addi(1, 3, Bad()), lambda: tree.discardi(1, 3, Bad())):
         with pytest.raises(RuntimeError, match="within a comparison"):
             change()
+    with pytest.raises(RuntimeError, match="within a comparison"):
+        tree.update([Interval(7, 9), Interval(1, 3, Bad()), Interval(5, 6)])  # all or none
     tree.verify()
     assert len(tree) == 1
 
