@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! The calls of lathwork's C library, as its headers declare them. The crate `lathwork` has them as
+//! safe types.
+//!
+//! The library is compiled from one C file: no system package is needed, but a C compiler that
+//! knows C11 and the GNU extensions (gcc, clang). It needs Linux on a 64-bit processor, and libc.
+#![no_std]
+#![allow(non_camel_case_types)]
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+compile_error!("lathwork needs Linux on a 64-bit processor");
+
+use core::ffi::c_void;
+
+pub type c_int = i32;
+pub type c_uint = u32;
+pub type c_char = u8;
+
+pub const ENOENT: c_int = 2;
+pub const ENOMEM: c_int = 12;
+pub const EBUSY: c_int = 16;
+pub const EEXIST: c_int = 17;
+pub const EINVAL: c_int = 22;
+pub const ENOSPC: c_int = 28;
+
+pub const LATH_RANGES: c_int = 0;
+pub const LATH_POINTS: c_int = 1;
+
+pub const LATH_HUGE_PAGES: c_uint = 1 << 0;
+pub const LATH_NODE_EACH: c_uint = 1 << 1;
+pub const LATH_HOLES: c_uint = 1 << 2;
+pub const LATH_SMALL_PAGES: c_uint = 1 << 3;
+pub const LATH_GAPPED: c_uint = 1 << 5;
+pub const LATH_RANKS: c_uint = 1 << 6;
+
+pub const LATH_HALF_OPEN: c_int = 0;
+pub const LATH_CLOSED: c_int = 1;
+
+pub const LATH_INDEX_WORDS: usize = 64;
+pub const LATH_INTERVALS_WORDS: usize = 128 + LATH_INDEX_WORDS / 2;
+
+/// Any 64-bit words that the library owns.
+#[repr(C, align(64))]
+pub struct lath_index {
+    opaque: [u64; LATH_INDEX_WORDS],
+}
+
+#[repr(C, align(64))]
+pub struct lath_intervals {
+    opaque: [u64; LATH_INTERVALS_WORDS],
+}
+
+#[repr(C)]
+pub struct lath_space {
+    _private: [u8; 0],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct lath_item {
+    pub key: u64,
+    pub size: u64,
+    pub value: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct lath_interval {
+    pub first: u64,
+    pub end: u64,
+    pub value: u64,
+}
+
+#[repr(C)]
+pub struct lath_rcu_head {
+    pub next: *mut lath_rcu_head,
+    pub func: Option<unsafe extern "C" fn(*mut lath_rcu_head)>,
+}
+
+#[repr(C)]
+pub struct lath_rcu {
+    pub name: *const c_char,
+    pub read_lock: Option<unsafe extern "C" fn()>,
+    pub read_unlock: Option<unsafe extern "C" fn()>,
+    pub call: Option<
+        unsafe extern "C" fn(*mut lath_rcu_head, Option<unsafe extern "C" fn(*mut lath_rcu_head)>),
+    >,
+    pub synchronize: Option<unsafe extern "C" fn()>,
+    pub drain: Option<unsafe extern "C" fn()>,
+    pub register_thread: Option<unsafe extern "C" fn()>,
+    pub unregister_thread: Option<unsafe extern "C" fn()>,
+}
+
+// SAFETY: it is constant.
+unsafe impl Sync for lath_rcu {}
+
+#[repr(C)]
+pub struct lath_config {
+    pub size: usize,
+    pub layout: c_int,
+    pub flags: c_uint,
+    pub rcu: *const lath_rcu,
+    pub allocator: *const c_void,
+    pub id: u64,
+}
+
+#[repr(C)]
+pub struct lath_space_config {
+    pub size: usize,
+    pub low: u64,
+    pub high: u64,
+    pub unit: u64,
+    pub below: u64,
+    pub flags: c_uint,
+    pub rcu: *const lath_rcu,
+    pub allocator: *const c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct lath_hole_request {
+    pub size: u64,
+    pub align: u64,
+    pub low: u64,
+    pub high: u64,
+    pub below: u64,
+    pub hint: u64,
+    pub policy: c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct lath_space_stats {
+    pub allocated: u64,
+    pub free: u64,
+    pub cached: u64,
+    pub arena_free: u64,
+    pub arenas: u64,
+    pub ranges: u64,
+    pub segments: u64,
+    pub bytes: u64,
+    pub bad_frees: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lath_interval_iter {
+    pub set: *mut lath_intervals,
+    pub first_low: u64,
+    pub first_high: u64,
+    pub last_low: u64,
+    pub last_high: u64,
+    pub from: u64,
+    pub order: u64,
+    pub place: u32,
+    pub at: u32,
+    pub copied: u32,
+    pub ahead: [lath_interval; 16],
+}
+
+pub type lath_item_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath_item)>;
+pub type lath_interval_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath_interval)>;
+
+extern "C" {
+    pub static lath_rcu_auto: lath_rcu;
+
+    pub fn lath_version() -> *const c_char;
+
+    pub fn lath_index_init(index: *mut lath_index, config: *const lath_config) -> c_int;
+    pub fn lath_index_fini(index: *mut lath_index, each: lath_item_fn, arg: *mut c_void);
+    pub fn lath_index_insert_item(
+        index: *mut lath_index,
+        item: *const lath_item,
+        conflict: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_erase_item(index: *mut lath_index, key: u64, old: *mut lath_item) -> c_int;
+    pub fn lath_index_replace_item(
+        index: *mut lath_index,
+        key: u64,
+        value: u64,
+        old: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_lookup_item(
+        index: *mut lath_index,
+        point: u64,
+        found: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_get(index: *mut lath_index, point: u64, value: *mut u64) -> c_int;
+    pub fn lath_index_overlap_item(
+        index: *mut lath_index,
+        key: u64,
+        size: u64,
+        found: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_ceiling_item(
+        index: *mut lath_index,
+        key: u64,
+        found: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_floor_item(index: *mut lath_index, key: u64, found: *mut lath_item) -> c_int;
+    pub fn lath_index_scan(
+        index: *mut lath_index,
+        from: u64,
+        last: u64,
+        items: *mut lath_item,
+        max: usize,
+        next: *mut u64,
+    ) -> usize;
+    pub fn lath_index_load_sorted(
+        index: *mut lath_index,
+        n: usize,
+        items: *const lath_item,
+        bad: *mut usize,
+    ) -> c_int;
+    pub fn lath_index_rank(index: *mut lath_index, key: u64) -> i64;
+    pub fn lath_index_select(index: *mut lath_index, rank: u64, found: *mut lath_item) -> c_int;
+    pub fn lath_index_count(index: *mut lath_index) -> u64;
+    pub fn lath_index_verify(
+        index: *mut lath_index,
+        level: c_int,
+        report: *mut c_char,
+        report_size: usize,
+    ) -> c_int;
+
+    pub fn lath_intervals_init(
+        set: *mut lath_intervals,
+        bounds: c_int,
+        config: *const lath_config,
+    ) -> c_int;
+    pub fn lath_intervals_fini(set: *mut lath_intervals, each: lath_interval_fn, arg: *mut c_void);
+    pub fn lath_intervals_insert(set: *mut lath_intervals, interval: *const lath_interval)
+        -> c_int;
+    pub fn lath_intervals_erase(set: *mut lath_intervals, interval: *const lath_interval) -> c_int;
+    pub fn lath_intervals_count_overlap(set: *mut lath_intervals, first: u64, end: u64) -> u64;
+    pub fn lath_intervals_nearest(
+        set: *mut lath_intervals,
+        point: u64,
+        found: *mut lath_interval,
+    ) -> c_int;
+    pub fn lath_intervals_count(set: *mut lath_intervals) -> u64;
+    pub fn lath_interval_iter_stab(
+        iter: *mut lath_interval_iter,
+        set: *mut lath_intervals,
+        point: u64,
+    );
+    pub fn lath_interval_iter_overlap(
+        iter: *mut lath_interval_iter,
+        set: *mut lath_intervals,
+        first: u64,
+        end: u64,
+    );
+    pub fn lath_interval_iter_within(
+        iter: *mut lath_interval_iter,
+        set: *mut lath_intervals,
+        first: u64,
+        end: u64,
+    );
+    pub fn lath_interval_iter_all(iter: *mut lath_interval_iter, set: *mut lath_intervals);
+    pub fn lath_interval_next(iter: *mut lath_interval_iter, interval: *mut lath_interval)
+        -> c_int;
+
+    pub fn lath_space_create(
+        space: *mut *mut lath_space,
+        config: *const lath_space_config,
+    ) -> c_int;
+    pub fn lath_space_destroy(space: *mut lath_space);
+    pub fn lath_space_alloc(
+        space: *mut lath_space,
+        size: u64,
+        align: u64,
+        cookie: u64,
+        key: *mut u64,
+    ) -> c_int;
+    pub fn lath_space_alloc_request(
+        space: *mut lath_space,
+        want: *const lath_hole_request,
+        cookie: u64,
+        key: *mut u64,
+    ) -> c_int;
+    pub fn lath_space_reserve(space: *mut lath_space, key: u64, size: u64, cookie: u64) -> c_int;
+    pub fn lath_space_free(space: *mut lath_space, key: u64, size: u64) -> c_int;
+    pub fn lath_space_trim(space: *mut lath_space);
+    pub fn lath_space_next(space: *mut lath_space, from: u64, run: *mut lath_item) -> c_int;
+    pub fn lath_space_next_free(space: *mut lath_space, from: u64, run: *mut lath_item) -> c_int;
+    pub fn lath_space_get_stats(space: *mut lath_space, stats: *mut lath_space_stats);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! The structs have the size, the alignment and the offsets that the C compiler gives them.
+use lathwork_sys::*;
+use std::mem::{align_of, size_of, MaybeUninit};
+use std::process::Command;
+
+fn offset<T, F>(field: impl Fn(*const T) -> *const F) -> usize {
+    let value = MaybeUninit::<T>::uninit();
+    field(value.as_ptr()) as usize - value.as_ptr() as usize
+}
+
+macro_rules! shape {
+    ($text:ident, $name:ident $(, $field:ident)*) => {
+        $text += &format!(
+            "_Static_assert(sizeof(struct {0}) == {1}, \"size of {0}\");\n\
+             _Static_assert(_Alignof(struct {0}) == {2}, \"alignment of {0}\");\n",
+            stringify!($name), size_of::<$name>(), align_of::<$name>());
+        $($text += &format!(
+            "_Static_assert(offsetof(struct {0}, {1}) == {2}, \"{0}.{1}\");\n",
+            stringify!($name), stringify!($field),
+            offset(|s: *const $name| unsafe { std::ptr::addr_of!((*s).$field) }));)*
+    };
+}
+
+macro_rules! number {
+    ($text:ident, $($name:ident),*) => {
+        $($text += &format!("_Static_assert({0} == {1}, \"{0}\");\n", stringify!($name), $name);)*
+    };
+}
+
+#[test]
+fn as_in_c() {
+    let mut text = String::from("#include <errno.h>\n#include \"lathwork.h\"\n");
+    shape!(text, lath_index);
+    shape!(text, lath_intervals);
+    shape!(text, lath_item, key, size, value);
+    shape!(text, lath_interval, first, end, value);
+    shape!(text, lath_rcu_head, next, func);
+    shape!(
+        text,
+        lath_rcu,
+        name,
+        read_lock,
+        read_unlock,
+        call,
+        synchronize,
+        drain,
+        register_thread,
+        unregister_thread
+    );
+    shape!(text, lath_config, size, layout, flags, rcu, allocator, id);
+    shape!(
+        text,
+        lath_space_config,
+        size,
+        low,
+        high,
+        unit,
+        below,
+        flags,
+        rcu,
+        allocator
+    );
+    shape!(
+        text,
+        lath_hole_request,
+        size,
+        align,
+        low,
+        high,
+        below,
+        hint,
+        policy
+    );
+    shape!(
+        text,
+        lath_space_stats,
+        allocated,
+        free,
+        cached,
+        arena_free,
+        arenas,
+        ranges,
+        segments,
+        bytes,
+        bad_frees
+    );
+    shape!(
+        text,
+        lath_interval_iter,
+        set,
+        first_low,
+        first_high,
+        last_low,
+        last_high,
+        from,
+        order,
+        place,
+        at,
+        copied,
+        ahead
+    );
+    number!(
+        text,
+        ENOENT,
+        ENOMEM,
+        EBUSY,
+        EEXIST,
+        EINVAL,
+        ENOSPC,
+        LATH_RANGES,
+        LATH_POINTS,
+        LATH_HUGE_PAGES,
+        LATH_NODE_EACH,
+        LATH_HOLES,
+        LATH_SMALL_PAGES,
+        LATH_GAPPED,
+        LATH_RANKS,
+        LATH_HALF_OPEN,
+        LATH_CLOSED,
+        LATH_INDEX_WORDS,
+        LATH_INTERVALS_WORDS
+    );
+
+    let file = std::env::temp_dir().join(format!("lathwork-layout-{}.c", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let done = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .args(["-std=c11", "-fsyntax-only", "-I", env!("LATHWORK_INCLUDE")])
+        .arg(&file)
+        .output()
+        .unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+#[test]
+fn the_headers_version() {
+    let version = unsafe { std::ffi::CStr::from_ptr(lath_version().cast()) };
+    assert_eq!(version.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
+}

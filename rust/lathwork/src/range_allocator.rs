@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! An allocator of addresses.
+use std::fmt;
+use std::iter::FusedIterator;
+use std::mem;
+use std::ops::RangeInclusive;
+use std::ptr::{self, NonNull};
+
+use lathwork_sys as sys;
+use sys::lath_item;
+
+use crate::index::range_of;
+use crate::section::outside_sections;
+
+/// Why a call of a [`RangeAllocator`] was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AllocError {
+    /// No hole fits.
+    NoSpace,
+    /// A part of the range is taken.
+    Taken,
+    /// The arguments are invalid: an empty range, a size or a boundary that is no multiple of the
+    /// unit, an alignment that is no power of two, a range outside the allocator; of a free, a part
+    /// that is not allocated.
+    Invalid,
+    /// There is no memory.
+    NoMemory,
+}
+
+impl fmt::Display for AllocError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AllocError::NoSpace => "no hole fits",
+            AllocError::Taken => "a part of the range is taken",
+            AllocError::Invalid => "an argument is invalid",
+            AllocError::NoMemory => "there is no memory",
+        })
+    }
+}
+
+impl std::error::Error for AllocError {}
+
+fn result(code: sys::c_int) -> Result<(), AllocError> {
+    match -code {
+        0 => Ok(()),
+        sys::ENOSPC => Err(AllocError::NoSpace),
+        sys::EBUSY => Err(AllocError::Taken),
+        sys::EINVAL => Err(AllocError::Invalid),
+        sys::ENOMEM => Err(AllocError::NoMemory),
+        error => unreachable!("lathwork: a space returned -{error}"),
+    }
+}
+
+/// Finds and keeps account of free ranges among addresses, for any number of threads.
+///
+/// ```
+/// let dma = lathwork::RangeAllocator::new(4096..=(1 << 40) - 1, 4096).unwrap();
+/// let buffer = dma.alloc(2 << 20, 2 << 20).unwrap();
+/// assert_eq!(buffer % (2 << 20), 0);
+/// dma.free(buffer, 2 << 20).unwrap();
+/// let held = dma.hold(8192, 0).unwrap(); // freed at the end of the scope
+/// assert_eq!(held.range().end() - held.range().start(), 8191);
+/// ```
+pub struct RangeAllocator {
+    space: NonNull<sys::lath_space>,
+}
+
+// SAFETY: any thread may make any call.
+unsafe impl Send for RangeAllocator {}
+// SAFETY: all calls but the end may run concurrently.
+unsafe impl Sync for RangeAllocator {}
+
+impl RangeAllocator {
+    /// An allocator of these addresses, all free. Sizes and boundaries are multiples of `unit`, a
+    /// power of two.
+    pub fn new(addresses: RangeInclusive<u64>, unit: u64) -> Result<Self, AllocError> {
+        if addresses.is_empty() {
+            return Err(AllocError::Invalid);
+        }
+        let config = sys::lath_space_config {
+            size: mem::size_of::<sys::lath_space_config>(),
+            low: *addresses.start(),
+            high: addresses.end().wrapping_add(1), // 0 is 2^64
+            unit,
+            below: 0,
+            flags: 0,
+            rcu: ptr::null(),
+            allocator: ptr::null(),
+        };
+        let mut space = ptr::null_mut();
+        // SAFETY: both pointers are valid.
+        result(unsafe { sys::lath_space_create(&mut space, &config) })?;
+        Ok(RangeAllocator {
+            space: NonNull::new(space).expect("a space that was created"),
+        })
+    }
+
+    fn raw(&self) -> *mut sys::lath_space {
+        self.space.as_ptr()
+    }
+
+    /// Takes `size` addresses at a multiple of `align`, a power of two (0: the unit). Returns the
+    /// first.
+    pub fn alloc(&self, size: u64, align: u64) -> Result<u64, AllocError> {
+        let mut first = 0;
+        // SAFETY: the space was created; the pointer is valid.
+        result(unsafe { sys::lath_space_alloc(self.raw(), size, align, 0, &mut first) })?;
+        Ok(first)
+    }
+
+    /// The same, with all addresses within `limits`.
+    pub fn alloc_within(
+        &self,
+        limits: RangeInclusive<u64>,
+        size: u64,
+        align: u64,
+    ) -> Result<u64, AllocError> {
+        if limits.is_empty() {
+            return Err(AllocError::Invalid);
+        }
+        let want = sys::lath_hole_request {
+            size,
+            align,
+            low: *limits.start(),
+            high: limits.end().wrapping_add(1),
+            ..Default::default()
+        };
+        let mut first = 0;
+        // SAFETY: the space was created; the pointers are valid.
+        result(unsafe { sys::lath_space_alloc_request(self.raw(), &want, 0, &mut first) })?;
+        Ok(first)
+    }
+
+    /// Takes exactly these addresses.
+    pub fn reserve(&self, addresses: RangeInclusive<u64>) -> Result<(), AllocError> {
+        let size = size_of_range(&addresses).ok_or(AllocError::Invalid)?;
+        // SAFETY: the space was created.
+        result(unsafe { sys::lath_space_reserve(self.raw(), *addresses.start(), size, 0) })
+    }
+
+    /// Frees `size` addresses from `first` on: one allocation, several that touch, or a part of
+    /// one. If a part of them is not allocated, that part's surroundings are unchanged; magazines
+    /// of blocks may see that later only.
+    pub fn free(&self, first: u64, size: u64) -> Result<(), AllocError> {
+        // SAFETY: the space was created.
+        result(unsafe { sys::lath_space_free(self.raw(), first, size) })
+    }
+
+    /// As [`alloc`](Self::alloc), freed when the result is dropped.
+    pub fn hold(&self, size: u64, align: u64) -> Result<Held<'_>, AllocError> {
+        let first = self.alloc(size, align)?;
+        Ok(Held {
+            of: self,
+            first,
+            size,
+        })
+    }
+
+    /// The number of addresses that are allocated.
+    pub fn allocated(&self) -> u64 {
+        let mut stats = sys::lath_space_stats::default();
+        // SAFETY: the space was created; the pointer is valid.
+        unsafe { sys::lath_space_get_stats(self.raw(), &mut stats) };
+        stats.allocated
+    }
+
+    /// The longest runs of allocated addresses, in order.
+    pub fn taken(&self) -> Runs<'_> {
+        Runs {
+            of: self,
+            next: sys::lath_space_next,
+            from: Some(0),
+        }
+    }
+
+    /// The longest runs of free addresses, in order.
+    pub fn holes(&self) -> Runs<'_> {
+        Runs {
+            of: self,
+            next: sys::lath_space_next_free,
+            from: Some(0),
+        }
+    }
+
+    /// Gives up what is cached for later allocations.
+    pub fn trim(&self) {
+        // SAFETY: the space was created.
+        unsafe { sys::lath_space_trim(self.raw()) };
+    }
+}
+
+/// The number of keys; None for an empty range and for all 2^64.
+fn size_of_range(range: &RangeInclusive<u64>) -> Option<u64> {
+    range.end().checked_sub(*range.start())?.checked_add(1)
+}
+
+impl Drop for RangeAllocator {
+    fn drop(&mut self) {
+        unsafe fn end(arg: *mut ()) {
+            sys::lath_space_destroy(arg.cast());
+        }
+        // SAFETY: nobody else has the space.
+        unsafe { outside_sections(end, self.raw().cast()) };
+    }
+}
+
+impl fmt::Debug for RangeAllocator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.taken()).finish()
+    }
+}
+
+/// Addresses that are freed when this is dropped.
+#[derive(Debug)]
+pub struct Held<'a> {
+    of: &'a RangeAllocator,
+    first: u64,
+    size: u64,
+}
+
+impl Held<'_> {
+    /// The addresses.
+    pub fn range(&self) -> RangeInclusive<u64> {
+        self.first..=self.first + (self.size - 1)
+    }
+
+    /// Keeps them allocated. Returns the first.
+    pub fn leak(self) -> u64 {
+        let first = self.first;
+        mem::forget(self);
+        first
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // a free that needs memory and finds none leaves the addresses allocated
+        let _ = self.of.free(self.first, self.size);
+    }
+}
+
+type Next = unsafe extern "C" fn(*mut sys::lath_space, u64, *mut lath_item) -> sys::c_int;
+
+/// Runs of addresses in order.
+pub struct Runs<'a> {
+    of: &'a RangeAllocator,
+    next: Next,
+    from: Option<u64>,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = RangeInclusive<u64>;
+
+    fn next(&mut self) -> Option<RangeInclusive<u64>> {
+        let mut run = lath_item::default();
+        // SAFETY: the space was created; the pointer is valid.
+        if unsafe { (self.next)(self.of.raw(), self.from?, &mut run) } != 0 {
+            self.from = None;
+            return None;
+        }
+        let range = range_of(&run);
+        self.from = range.end().checked_add(1);
+        Some(range)
+    }
+}
+
+impl FusedIterator for Runs<'_> {}
