@@ -7,6 +7,8 @@
 #include "harness/memory.hpp"
 #include "harness/timing.hpp"
 
+#include <algorithm>
+
 #include <malloc.h>
 
 namespace lathbench {
@@ -43,7 +45,9 @@ std::uint64_t live_small(const make_map& make, const std::vector<std::uint64_t>&
 void run_small(session& s, const std::vector<std::string>& names) {
     if (!s.wants_case(time_case) && !s.wants_case(bytes_case))
         return;
-    std::size_t maps = s.opt().quick() ? 2000 : 10000;
+    std::size_t maps = s.opt().quick() ? 2000 : 10000; // --n: as many keys in all, at most
+    if (!s.opt().n.empty())
+        maps = std::min(maps, std::max<std::size_t>(s.opt().n.front() / small_keys, 20));
     auto per_map = [&](std::uint64_t total) {
         return static_cast<double>(total) / static_cast<double>(maps);
     };
@@ -63,7 +67,7 @@ void run_small(session& s, const std::vector<std::string>& names) {
         all.clear();
         if (s.wants_case(bytes_case) && rep == 0) // later ones get memory that the process kept
             s.sample({bytes_case, small_keys, 1, "bytes", "B"}, name,
-                     per_map(after > before ? after - before : 0), right && after > before);
+                     per_map(std::max(after, before + 4096) - before), right); // whole pages
         std::uint64_t start = cpu_ns();
         right = live_small(make, keys) == keys.size();
         std::uint64_t ns = cpu_ns() - start;
