@@ -193,15 +193,15 @@ static int set_entry(struct lath_store *store, const struct lath_store_entry *en
 	return lath_store_update(store, entry->key, decide_entry, (void *)(uintptr_t)entry);
 }
 
-/* Returns whether a later entry has the key of the first one. */
-static bool superseded(const struct lath_store_entry *entries, unsigned int n)
+/* Returns the next entry that has the key of entry i; n: there is none. */
+static unsigned int next_same(const struct lath_store_entry *entries, unsigned int i,
+			      unsigned int n)
 {
-	unsigned int i;
+	unsigned int next = i + 1;
 
-	for (i = 1; i < n; i++)
-		if (entries[i].key.n == entries[0].key.n)
-			return true;
-	return false;
+	while (next < n && entries[next].key.n != entries[i].key.n)
+		next++;
+	return next;
 }
 
 /* Replaces the word of a key that is present, or inserts it if it has been removed meanwhile. 0 |
@@ -262,14 +262,20 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 			ret = exchange(store, &items[j]);
 		if (ret)
 			value_drop(store, items[j].value);
-		results[i] = 0;
-		if (ret && !superseded(entries + i, built - i)) {
+		results[i] = ret;
+		if (ret && next_same(entries, i, built) == built) {
 			lath_call_exit(); /* it may wait for readers */
 			results[i] = set_entry(store, &entries[i]);
 			lath_call_enter();
 		}
 	}
 	lath_call_exit();
+	for (j = m; j--;) { /* an entry that found no memory, and whose key a later one has set */
+		unsigned int next = next_same(entries, who[j], built);
+
+		if (next < built && !results[next])
+			results[who[j]] = 0;
+	}
 	for (i = built; i < n; i++)
 		results[i] = set_entry(store, &entries[i]);
 	for (i = 0; i < n; i++)

@@ -33,7 +33,7 @@ def figures(path, operations):
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     found = {}
     for line in text.splitlines():
-        match = re.search(r"::(m?[gs]et)\(unsigned long, unsigned long, lathbench::item_keys\)", line)
+        match = re.search(r"::(m?[gs]et)\(unsigned long, unsigned long, lathbench::item_kind const&\)", line)
         if not match:
             continue
         numbers = re.findall(r"(?:^|\s)([\d,]+|\.)(?=\s)(?:\s*\(\s*[\d.]+%\))?", line)[:len(EVENTS)]
@@ -51,7 +51,7 @@ def measure(program, subject, model, items, operations, directory):
     level1, last = MODELS[model]
     command = ["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--callgrind-out-file={out}", f"--D1={level1}",
                f"--LL={last}", "--zero-before=lathbench::huge_page_bytes()"]
-    command += [f"--toggle-collect=*::{call}(unsigned long, unsigned long, lathbench::item_keys)" for call in CALLS]
+    command += [f"--toggle-collect=*::{call}(unsigned long, unsigned long, lathbench::item_kind const&)" for call in CALLS]
     worker = subprocess.run(command + [program, "store"], input="r 1\n", stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True,
                             env=os.environ | {"LATH_BENCH_STORE_JOB": f"{subject} {items} {operations} 1 0"})

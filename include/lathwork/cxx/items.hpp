@@ -4,6 +4,12 @@
 // ranges, entries, results; values in the index itself or in boxes.
 //
 // index.hpp includes it; a program has no reason to do so itself.
+//
+//   lathwork::range where = lathwork::range::between(4096, 8192); // [4096, 8192)
+//   if (where.contains(5000) && where.last() == 8191)
+//       use(where.key, where.size);
+//
+// Errors: insert_result has 0 or a negative errno, as the calls of index.hpp say.
 #ifndef LATHWORK_CXX_ITEMS_HPP
 #define LATHWORK_CXX_ITEMS_HPP
 
