@@ -42,14 +42,14 @@ static void request_queued_twice(void)
 	lath_sortq_insert(&queue, &request[3]);
 }
 
-static void sector_changed_while_queued(void)
+static void note_named_by_another_word(void)
 {
 	struct lath_sortq_merge found;
 
 	prepare(LATH_SORTQ_RBTREE, LATH_SORTQ_MERGES);
-	request[3].sector += 1;
+	note_of(q, request[3].tag)->named_by[0] = note_of(q, request[4].tag)->named_by[0];
 	lath_sortq_remove(&queue, &request[3]);
-	lath_sortq_lookup(&queue, 0, 8, 0, &found);
+	lath_sortq_lookup(&queue, 0, 8, 0, &found); /* takes the edges of what has left out */
 }
 
 static void where_changed_while_queued(void)
@@ -182,7 +182,7 @@ static void request_of_another_pool(void)
 const struct assert_case queue_cases[] = {
 	{ "queue: request queued twice", request_queued_twice, "queue/notes.h",
 	  "!age_known(q, tag)" },
-	{ "queue: sector changed while queued", sector_changed_while_queued, "queue/notes.h",
+	{ "queue: note named by another word", note_named_by_another_word, "queue/notes.h",
 	  "tag + 1" },
 	{ "queue: holder changed while queued", where_changed_while_queued, "queue/sortq.c",
 	  "rq->where == (uintptr_t)q" },
