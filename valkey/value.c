@@ -190,15 +190,15 @@ const struct lath_allocator server_memory = { memory_alloc, memory_free, NULL };
 
 void server_memory_begin(void)
 {
-	enum { SIZES = 80, EACH = 3 };
+	enum { STEPS = 256, SIZES = STEPS + 16, EACH = 3 };
 	void *sample[SIZES][EACH];
 	bool lines = true;
 	int i, k;
 
 	for (i = 0; i < SIZES; i++)
 		for (k = 0; k < EACH; k++) {
-			size_t size =
-				i < 64 ? LINE * (size_t)(i + 1) * 2 : 8192ul * (size_t)(i - 60);
+			size_t size = i < STEPS ? LINE * (size_t)(i + 1)
+						: 8192ul * (size_t)(i - STEPS + 3);
 
 			sample[i][k] = vk.Alloc(size);
 			lines = lines && !((uintptr_t)sample[i][k] & (LINE - 1));
