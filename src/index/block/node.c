@@ -247,8 +247,7 @@ struct lath_match node_match_by_pivots(const struct node *node, u64 key)
 
 long node_floor_by_pivots(const struct node *node, u64 key)
 {
-	u64 below = READ_ONCE(node->live) &
-		    lath_ones(lath_inner_floor(node->pivot, NODE_CAP, key));
+	u64 below = READ_ONCE(node->live) & lath_ones(lath_inner_floor(node->pivot, NODE_CAP, key));
 
 	return (long)fls64(below) - 1; /* fls64 may be a macro that reads twice */
 }
