@@ -42,7 +42,7 @@ struct item {
 
 inline std::uint64_t mixed_key(std::uint64_t i) { return mix_bits(i + golden_ratio); }
 
-// What the items of a store are like.
+// Kind of the items of a store: their keys and values.
 struct item_kind {
     item_keys keys = item_keys::mixed;
     item_values values = item_values::decimal;
