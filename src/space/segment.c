@@ -39,6 +39,7 @@ void segment_open(struct lath_space *space, struct segment *segment, u64 low, u6
 	u64 below = space->config.below;
 
 	LATH_ASSERT(!(segment->version & 1) && low <= high - 1);
+	smp_wmb(); /* pairs with segment_bounds: the version has changed before the bounds do */
 	WRITE_ONCE(segment->low, low);
 	WRITE_ONCE(segment->high, high);
 	WRITE_ONCE(segment->limit, limit);
@@ -60,7 +61,7 @@ static bool segment_bounds(const struct segment *segment, u64 *low, u64 *last)
 
 	*low = READ_ONCE(segment->low);
 	*last = READ_ONCE(segment->high) - 1;
-	smp_rmb(); /* pairs with segment_open: the bounds change after the version has */
+	smp_rmb(); /* pairs with segment_open */
 	return version & 1 && READ_ONCE(segment->version) == version;
 }
 
@@ -116,7 +117,7 @@ u64 segment_used(const struct segment *segment)
 	unsigned int i;
 
 	for (i = 0; stripes && i < STRIPES; i++)
-		used += smp_load_acquire(&stripes[i].sum); /* pairs with lath_count_add */
+		used += smp_load_acquire(&stripes[i].sum); /* pairs with segment_count */
 	return used;
 }
 
@@ -133,7 +134,7 @@ u64 segment_room(const struct segment *segment)
 void segment_uncharge(struct segment *segment, u64 *at, u64 size)
 {
 	if (at == &segment->used)
-		lath_fetch_add_release(at, -size);
+		lath_fetch_add_release(at, -size); /* pairs with segment_used */
 	else
 		lath_count_add(container_of(at, struct lath_count, sum), -size);
 }
@@ -152,7 +153,7 @@ u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size)
 
 bool segment_confirm(const struct segment *segment)
 {
-	smp_mb(); /* pairs with begin_removal: the charge, then `draining` */
+	smp_mb(); /* pairs with segment_spent: the charge, then `draining` */
 	return smp_load_acquire(&segment->draining) == NOT_DRAINING; /* pairs with segment_open */
 }
 

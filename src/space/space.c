@@ -62,7 +62,7 @@ void space_free(struct lath_space *space, void *p, size_t size)
 
 struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
 {
-	struct lath_index *index = smp_load_acquire(at), *there; /* pairs with the store below */
+	struct lath_index *index = smp_load_acquire(at), *there; /* pairs with space_index */
 	struct lath_allocator allocator = { counted_alloc, counted_free, space };
 	struct lath_config config = LATH_CONFIG_INIT;
 

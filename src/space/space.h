@@ -197,7 +197,7 @@ static __always_inline u64 *segment_count(struct segment *segment, u64 n)
 			return &stripe->sum;
 		}
 	}
-	lath_fetch_add_release(&segment->used, n);
+	lath_fetch_add_release(&segment->used, n); /* pairs with segment_used */
 	return &segment->used;
 }
 
@@ -240,7 +240,7 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last);
 
 static inline struct segment *segment_next(const struct segment *segment)
 {
-	return smp_load_acquire(&segment->next); /* pairs with lath_space_add_segment */
+	return smp_load_acquire(&segment->next); /* pairs with add_locked */
 }
 
 /* ---- set.c ---- */

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""The table of memory order in doc/locking.md and the barriers of src/index agree: every acquire, release
-and barrier is in a row, its comment names a partner of that row, and the table names nothing else."""
+"""The tables of memory order in doc/locking.md and the barriers of src/index and src/space agree: every acquire, release
+and barrier is in a row, its comment names a partner of that row, and the tables name nothing else."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INDEX = ROOT / "src/index"
-PRIMITIVE = re.compile(r"\b(smp_load_acquire|smp_store_release|smp_rmb|smp_wmb|cmpxchg_acquire|lath_fetch_add_release)\(")
+PARTS = ("src/index", "src/space")  # one table each
+PRIMITIVE = re.compile(r"\b(smp_load_acquire|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(")
 FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\([^;]*$")
 PAIRS = re.compile(r"pairs with (?:(?:the )?\w+ in )?(?:\w+\.[ch] )?(\w+)")
 
 
-def code_sites():
+def code_sites(part):
     """(file, function) of every barrier -> the partners that comments there name, and where."""
     sites = {}
-    for path in sorted(INDEX.rglob("*.[ch]")):
+    for path in sorted((ROOT / part).rglob("*.[ch]")):
         function, lines = "", path.read_text().splitlines()
         for i, line in enumerate(lines):
             if m := FUNCTION.match(line):
@@ -24,10 +24,10 @@ def code_sites():
             if not PRIMITIVE.search(line):
                 continue
             near = " ".join(lines[max(i - 1, 0):i + 1])
-            name = (path.relative_to(INDEX).as_posix(), function)
+            name = (path.relative_to(ROOT / part).as_posix(), function)
             partners = PAIRS.findall(near)
             if not partners:
-                complain(f"src/index/{name[0]}:{i + 1}: {function}: no \"pairs with\" comment")
+                complain(f"{part}/{name[0]}:{i + 1}: {function}: no \"pairs with\" comment")
             sites.setdefault(name, set()).update(partners)
     return sites
 
@@ -44,11 +44,11 @@ def cell_sites(cell):
     return found
 
 
-def table():
+def table(number):
     text = (ROOT / "doc/locking.md").read_text()
-    rows = text.split("| published by |")[1].split("\n\n")[0].splitlines()[2:]
+    rows = text.split("| published by |")[number].split("\n\n")[0].splitlines()[2:]
     for row in rows:
-        left, right, _ = row.strip("| ").split(" | ")
+        left, right, *_ = row.strip("| ").split(" | ")
         # `x`: the field that a row is about
         yield [cell_sites(re.sub(r"(of|to) `\w+`", "", cell)) for cell in (left, right)]
 
@@ -60,8 +60,8 @@ def complain(text):
     ERRORS.append(text)
 
 
-def main():
-    sites, rows = code_sites(), list(table())
+def compare(part, number):
+    sites, rows = code_sites(part), list(table(number))
     named = set().union(*(left | right for left, right in rows))
     for file, function in sorted(set(sites) - named):
         complain(f"doc/locking.md: no row names `{function}` (`{file}`)")
@@ -70,8 +70,9 @@ def main():
     for site, partners in sorted(sites.items()):
         opposite = {f for left, right in rows for a, b in ((left, right), (right, left)) if site in a for _, f in b}
         for partner in sorted(partners - opposite):
-            complain(f"src/index/{site[0]}: {site[1]} \"pairs with {partner}\", which no row of doc/locking.md says")
-    sys.exit("\n".join(ERRORS) if ERRORS else 0)
+            complain(f"{part}/{site[0]}: {site[1]} \"pairs with {partner}\", which no row of doc/locking.md says")
 
 
-main()
+for n, directory in enumerate(PARTS, 1):
+    compare(directory, n)
+sys.exit("\n".join(ERRORS) if ERRORS else 0)
