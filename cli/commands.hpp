@@ -23,6 +23,7 @@ void add_alloc(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_extents(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_show(CLI::App& app);
 void add_store(CLI::App& app);
 
 } // namespace lathcli

@@ -15,6 +15,7 @@ void define_program(CLI::App& app, char** argv) {
     add_alloc(app);
     add_extents(app);
     add_replay(app);
+    add_show(app);
     add_store(app);
     for (const companion& each : companions)
         app.add_subcommand(each.command, describe(each));

@@ -372,9 +372,19 @@ LATH_API void lath_index_get_stats(struct lath_index *index, struct lath_index_s
 LATH_API int lath_index_verify(struct lath_index *index, int level, char *report,
 			       size_t report_size);
 
-/* Print the index for a person (LATH_DUMP_TEXT) or for Graphviz (LATH_DUMP_DOT), piece by piece.
- * Concurrently with reads only. */
-enum lath_dump_format { LATH_DUMP_TEXT, LATH_DUMP_DOT };
+/*
+ * Print the index for a person (LATH_DUMP_TEXT), for Graphviz (LATH_DUMP_DOT) or for a program
+ * (LATH_DUMP_JSON), piece by piece. Concurrently with reads only.
+ *
+ * LATH_DUMP_JSON is a JSON object per line and node, from the root's level down, each level from
+ * left to right: the node's address, its right sibling's (0: none), level, state ("alive" or
+ * "half-dead"), fence keys "low" and "last", version, "cap" (entries it has room for), "used",
+ * "shift", "base", what a search compares first ("heads", a number per used entry, or "pivots"),
+ * and "entries": [key, size, value, live] for each used one, erased entries included. In inner
+ * nodes the value is the child's address. With LATH_HOLES also "room", a bound of its longest free
+ * run between two items. `lath show FILE` draws it.
+ */
+enum lath_dump_format { LATH_DUMP_TEXT, LATH_DUMP_DOT, LATH_DUMP_JSON };
 LATH_API void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
 			      void (*write)(void *arg, const char *text), void *arg);
 

@@ -68,6 +68,7 @@ def full_output(scratch):
     db = "file:" + os.path.join(scratch, "full.db")
     run("store", db, "set", "n", "1")
     commands = [["--help"], ["--version"], ["completion", "bash"], ["replay", TRACE], ["replay", TRACE, "--json", "-"],
+                ["show", "--demo"], ["show", "--demo", "--format", "svg"],
                 ["store", db, "get", "n"], ["store", db, "scan"], ["store", db, "count"], ["store", db, "incr", "n"],
                 ["store", db, "dump"], ["store", db, "stats"], ["store", db, "help"], ["alloc", "--pool", "0-1M", "/dev/null"]]
     if BENCH:

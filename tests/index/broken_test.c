@@ -293,6 +293,15 @@ static void dumps(void)
 	free(text);
 	text = NULL;
 	text_size = 0;
+
+	/* tests/cli/show parses it */
+	lath_index_dump(&list, LATH_DUMP_JSON, append, &list);
+	assert(count("{\"node\":") == stats.leaves + stats.inner_nodes);
+	assert(count("\"level\":0,") == stats.leaves && count("\"right\":0,") == stats.levels);
+	assert(count("[100,10,1,1]") == 1);
+	free(text);
+	text = NULL;
+	text_size = 0;
 	drop();
 }
 
