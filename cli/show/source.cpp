@@ -55,9 +55,7 @@ void erase(lath_index* index, std::vector<lath_item>& items, const changes& afte
         lath_index_erase_item(index, items[i].key, nullptr);
 }
 
-void append(void* to, const char* text) {
-    *static_cast<std::string*>(to) += text;
-}
+void append(void* to, const char* text) { *static_cast<std::string*>(to) += text; }
 
 picture picture_of(std::vector<lath_item> items, const changes& after, std::string& dump,
                    const std::vector<std::string>& where) {

@@ -22,8 +22,8 @@ struct changes {
     std::uint64_t seed = 1;
 };
 
-// "-" is standard input. Lines KEY [SIZE [VALUE]], or what LATH_DUMP_JSON writes. dump: the lines of
-// that. Throws std::runtime_error.
+// "-" is standard input. Lines KEY [SIZE [VALUE]], or what LATH_DUMP_JSON writes. dump: the lines
+// of that. Throws std::runtime_error.
 picture from_file(const std::string& path, const changes& after, std::string& dump);
 picture from_keys(const made_up& ask, const changes& after, std::string& dump);
 

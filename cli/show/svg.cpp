@@ -72,8 +72,7 @@ private:
 
 // Where of the width a key is, between the ends of what is drawn.
 double place(std::uint64_t key, std::uint64_t first, std::uint64_t last) {
-    return last == first ? 0
-                         : static_cast<double>(key - first) / static_cast<double>(last - first);
+    return last == first ? 0 : static_cast<double>(key - first) / static_cast<double>(last - first);
 }
 
 // Items that touch at this width are drawn as one.
@@ -162,9 +161,7 @@ void draw_card(canvas& to, const node& n, double x, double y) {
     to.end();
 }
 
-int rows_of(std::size_t nodes) {
-    return static_cast<int>((nodes + across - 1) / across);
-}
+int rows_of(std::size_t nodes) { return static_cast<int>((nodes + across - 1) / across); }
 
 void draw_level(canvas& to, const std::vector<node>& level, std::size_t most, int y) {
     std::size_t shown = std::min(most, level.size());
@@ -215,10 +212,11 @@ void draw_svg(std::ostream& out, const picture& what, std::size_t most, theme co
         draw_items(to, what.leaves(), margin, y + 18, page - 2 * margin, 20, keys->first,
                    keys->second);
     }
-    to.words(margin, y + 64,
-             "A card is a node: its low fence key and number of entries; entries (green: live, amber: "
-             "free places with a key, empty: room);",
-             "m");
+    to.words(
+        margin, y + 64,
+        "A card is a node: its low fence key and number of entries; entries (green: live, amber: "
+        "free places with a key, empty: room);",
+        "m");
     to.words(margin, y + 78,
              "key heads as columns or pivots as marks; in leaves, the keys of their items.", "m");
     out << "</svg>\n";

@@ -80,15 +80,15 @@ static void json_node(const struct dump *dump, struct node *node)
 	PRINT(dump, "{\"node\":%llu,\"right\":%llu,\"level\":%u,\"state\":\"%s\",",
 	      U((uintptr_t)node), U((uintptr_t)node->right), node_level(node),
 	      node->lockword & NODE_HALF_DEAD ? "half-dead" : "alive");
-	PRINT(dump, "\"low\":%llu,\"last\":%llu,\"version\":%llu,\"cap\":%u,\"used\":%u,", U(node->low),
-	      U(node->last), U(node->lockword / NODE_VERSION), node->cap, node->used);
+	PRINT(dump, "\"low\":%llu,\"last\":%llu,\"version\":%llu,\"cap\":%u,\"used\":%u,",
+	      U(node->low), U(node->last), U(node->lockword / NODE_VERSION), node->cap, node->used);
 	PRINT(dump, "\"shift\":%u,\"base\":%llu,", node->shift, U(node->base));
 	if (dump->tree->holes)
-		PRINT(dump, "\"room\":%llu,", U(code_bound(gap_lane(gap_own(dump->tree, node), 0))));
+		PRINT(dump, "\"room\":%llu,",
+		      U(code_bound(gap_lane(gap_own(dump->tree, node), 0))));
 	PRINT(dump, "\"%s\":[", pivoted ? "pivots" : "heads");
 	for (i = 0; i < n; i++)
-		PRINT(dump, "%s%llu", i ? "," : "",
-		      pivoted ? U(node->pivot[i]) : U(node->head[i]));
+		PRINT(dump, "%s%llu", i ? "," : "", pivoted ? U(node->pivot[i]) : U(node->head[i]));
 	dump->write(dump->arg, "],");
 	json_entries(dump, node);
 }
