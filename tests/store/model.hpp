@@ -140,8 +140,10 @@ std::string make_value(Random& random) {
         v.resize(7 + random() % 9);
         break;
     }
-    for (char& c : v)
-        c = static_cast<char>(random());
+    for (std::uint64_t z = random(); char& c : v) {
+        z = z * 6364136223846793005u + 1442695040888963407u;
+        c = static_cast<char>(z >> 56);
+    }
     return v;
 }
 
