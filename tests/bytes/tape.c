@@ -303,6 +303,27 @@ static int play_near(struct tape *tape)
 	return 0;
 }
 
+static int play_scan(struct tape *tape)
+{
+	unsigned int flags = next_byte(tape) % 4, most = next_byte(tape) % 70;
+	bool back = flags & LATH_BYTES_BACK, equal = false, begin = next_byte(tape) < 20;
+	struct lath_bytes_key key;
+	uint64_t values[70];
+	size_t i, there, n;
+
+	some_key(tape, &probe);
+	key = as_key(&probe);
+	i = begin ? back ? count : 0 : position(&probe, &equal);
+	if (equal && back == !(flags & LATH_BYTES_BEHIND)) /* it comes before i, or is left out */
+		i++;
+	there = back ? i : count - i;
+	there = there < most ? there : most;
+	EXPECT(tape, lath_bytes_scan(&set, begin ? NULL : &key, flags, values, most) == there);
+	for (n = 0; n < there; n++)
+		EXPECT(tape, values[n] == as_value(model[back ? i - 1 - n : i + n]));
+	return 0;
+}
+
 /* One step of a cursor that stands on the model's record at - 1 (0: nowhere) of [low, high). */
 static int play_step(struct tape *tape, struct lath_bytes_cursor *cursor, bool back, size_t low,
 		     size_t high, size_t *at)
@@ -402,8 +423,10 @@ static int play_one(struct tape *tape)
 		PLAY("replace", play_replace(tape));
 	if (op < 200)
 		PLAY("get", play_get(tape));
-	if (op < 225)
+	if (op < 213)
 		PLAY("ceiling, floor", play_near(tape));
+	if (op < 225)
+		PLAY("scan", play_scan(tape));
 	if (op < 253)
 		PLAY("cursor", play_cursor(tape));
 	PLAY("misuse", play_misuse(tape));

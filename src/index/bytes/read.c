@@ -271,6 +271,18 @@ int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, u
 	return find_one(set, key, true, value);
 }
 
+size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *from,
+		       unsigned int flags, uint64_t *values, size_t max)
+{
+	struct bytes_set *set = bytes_of(public);
+	bool back = flags & LATH_BYTES_BACK;
+	struct want want = { NULL, 0, 0, back };
+
+	if (from)
+		want = want_key(set, from);
+	return max ? gather(set, &want, back, from && flags & LATH_BYTES_BEHIND, values, max) : 0;
+}
+
 /* ---- cursors ---- */
 
 /* Records that the first look of a cursor reads ahead; each further one four times more. */
