@@ -55,7 +55,7 @@ class LookupKey {
     Slice internal_key() const { return {key_, static_cast<size_t>(end_ - key_)}; }
 
   private:
-    const char *start_; // the length of what follows, as a varint
+    [[maybe_unused]] const char *start_; // the length of what follows, as a varint
     const char *key_;
     const char *end_;
 };

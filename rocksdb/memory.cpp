@@ -51,8 +51,9 @@ char *memory::cut(size_t size, size_t align)
             char *block = from_arena(size + align - unit);
             return block + padding(block, align);
         }
+        char *begin = from_arena(slab);
         keep(at_, left_);
-        at_ = from_arena(slab);
+        at_ = begin;
         left_ = slab;
         pad = padding(at_, align);
     }
