@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// factory.cpp - see factory.h.
-#include "factory.h"
+// factory.cpp - see factory.hpp.
+#include "factory.hpp"
 
 #include <memory>
 
 #include <rocksdb/env.h>
 
-#include "memtable.h"
+#include "memtable.hpp"
 
 namespace lath_rocksdb {
 
-rocksdb::MemTableRep *
-factory::CreateMemTableRep(const rocksdb::MemTableRep::KeyComparator &keys,
-                           rocksdb::Allocator *arena, const rocksdb::SliceTransform *transform,
-                           rocksdb::Logger *logger)
-{
-    const rocksdb::Comparator *order = comparator_of(keys);
+rocksdb::MemTableRep* factory::CreateMemTableRep(const rocksdb::MemTableRep::KeyComparator& keys,
+                                                 rocksdb::Allocator* arena,
+                                                 const rocksdb::SliceTransform* transform,
+                                                 rocksdb::Logger* logger) {
+    const rocksdb::Comparator* order = comparator_of(keys);
     if (order == rocksdb::BytewiseComparator())
         return new memtable(arena, false);
     if (order == rocksdb::ReverseBytewiseComparator())
@@ -27,10 +26,9 @@ factory::CreateMemTableRep(const rocksdb::MemTableRep::KeyComparator &keys,
     return rocksdb::SkipListFactory().CreateMemTableRep(keys, arena, transform, logger);
 }
 
-rocksdb::Status factory::ValidateOptions(const rocksdb::DBOptions &db,
-                                         const rocksdb::ColumnFamilyOptions &family) const
-{
-    const rocksdb::Comparator *order = family.comparator;
+rocksdb::Status factory::ValidateOptions(const rocksdb::DBOptions& db,
+                                         const rocksdb::ColumnFamilyOptions& family) const {
+    const rocksdb::Comparator* order = family.comparator;
     if (order != rocksdb::BytewiseComparator() && order != rocksdb::ReverseBytewiseComparator())
         return rocksdb::Status::InvalidArgument(
             std::string("memtable lathwork: it has the orders leveldb.BytewiseComparator and "
@@ -39,12 +37,10 @@ rocksdb::Status factory::ValidateOptions(const rocksdb::DBOptions &db,
     return MemTableRepFactory::ValidateOptions(db, family);
 }
 
-void add_factory(rocksdb::ObjectLibrary &library)
-{
+void add_factory(rocksdb::ObjectLibrary& library) {
     library.AddFactory<rocksdb::MemTableRepFactory>(
         factory::kClassName(),
-        [](const std::string &, std::unique_ptr<rocksdb::MemTableRepFactory> *guard,
-           std::string *) {
+        [](const std::string&, std::unique_ptr<rocksdb::MemTableRepFactory>* guard, std::string*) {
             guard->reset(new factory());
             return guard->get();
         });

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// iterator.cpp - see iterator.h.
-#include "iterator.h"
+// iterator.cpp - see iterator.hpp.
+#include "iterator.hpp"
 
 #include <algorithm>
 
 namespace lath_rocksdb {
 
 // Read ahead from a key.
-void iterator::look(const lath_bytes_key *key, bool back, bool beside)
-{
+void iterator::look(const lath_bytes_key* key, bool back, bool beside) {
     seen_ = table_->watch();
     back_ = back;
     i_ = 0;
@@ -19,8 +18,7 @@ void iterator::look(const lath_bytes_key *key, bool back, bool beside)
 }
 
 // Go on from the entry it stands on, of which the neighbours are not known.
-void iterator::go_on(bool back)
-{
+void iterator::go_on(bool back) {
     const lath_bytes_key key = key_of_entry(ahead_[i_]);
     const bool used_up = back == back_ && i_ + 1 == n_;
     if (!used_up) {

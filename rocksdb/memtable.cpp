@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// memtable.cpp - see memtable.h.
-#include "memtable.h"
+// memtable.cpp - see memtable.hpp.
+#include "memtable.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,51 +9,46 @@
 #include <random>
 #include <stdexcept>
 
-#include "iterator.h"
+#include "iterator.hpp"
 
 namespace lath_rocksdb {
 
 namespace {
 
 // Is one of so many entries in the sample, by its sequence number?
-bool is_sampled(const lath_bytes_key &key, uint64_t one_in)
-{
+bool is_sampled(const lath_bytes_key& key, uint64_t one_in) {
     return key.tag * 0x9e3779b97f4a7c15 >> 32 & (one_in - 1) ? false : true;
 }
 
 } // namespace
 
 // Make an empty set of entries; as lath_bytes_init().
-int memtable::init(lath_bytes *set)
-{
+int memtable::init(lath_bytes* set) {
     const lath_allocator allocator = memory_.allocator();
     lath_config config = LATH_CONFIG_INIT;
     config.allocator = &allocator;
 
     // In the reverse order of bytes everything goes backwards, so that sequence numbers ascend.
     const lath_bytes_records records = {
-        [](void *, uint64_t value, lath_bytes_key *key) { *key = key_of_entry(entry_of(value)); },
+        [](void*, uint64_t value, lath_bytes_key* key) { *key = key_of_entry(entry_of(value)); },
         nullptr, descending_ ? 0u : static_cast<unsigned int>(LATH_BYTES_DESCENDING)};
     return lath_bytes_init(set, &records, &config);
 }
 
-memtable::memtable(rocksdb::Allocator *arena, bool descending)
-    : MemTableRep(arena), memory_(arena), descending_(descending)
-{
+memtable::memtable(rocksdb::Allocator* arena, bool descending)
+    : MemTableRep(arena), memory_(arena), descending_(descending) {
     if (init(&set_))
         throw std::bad_alloc();
 }
 
-memtable::~memtable()
-{
+memtable::~memtable() {
     lath_bytes_fini(&set_, nullptr, nullptr);
     if (sample_)
         lath_bytes_fini(sample_.get(), nullptr, nullptr);
 }
 
-bool memtable::InsertKey(rocksdb::KeyHandle handle)
-{
-    const auto *entry = static_cast<const char *>(handle);
+bool memtable::InsertKey(rocksdb::KeyHandle handle) {
+    const auto* entry = static_cast<const char*>(handle);
     const int ret = lath_bytes_insert(&set_, value_of(entry), nullptr);
     if (ret == -EEXIST)
         return false;
@@ -69,8 +64,7 @@ bool memtable::InsertKey(rocksdb::KeyHandle handle)
     return true;
 }
 
-uint64_t memtable::watch()
-{
+uint64_t memtable::watch() {
     if (!watched_.load(std::memory_order_relaxed)) {
         watched_.store(true, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst); // pairs with InsertKey()
@@ -78,16 +72,14 @@ uint64_t memtable::watch()
     return changes();
 }
 
-bool memtable::Contains(const char *entry) const
-{
+bool memtable::Contains(const char* entry) const {
     const lath_bytes_key key = key_of_entry(entry);
     uint64_t value;
     return lath_bytes_get(&set_, &key, &value);
 }
 
-size_t memtable::scan(lath_bytes *set, const lath_bytes_key *from, bool back, bool beside,
-                      uint64_t *values, size_t most) const
-{
+size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bool beside,
+                      uint64_t* values, size_t most) const {
     unsigned int flags = 0;
     if (back != descending_)
         flags |= LATH_BYTES_BACK;
@@ -96,9 +88,8 @@ size_t memtable::scan(lath_bytes *set, const lath_bytes_key *from, bool back, bo
     return lath_bytes_scan(set, from, flags, values, most);
 }
 
-size_t memtable::scan(const lath_bytes_key *from, bool back, bool beside, const char **entries,
-                      size_t most) const
-{
+size_t memtable::scan(const lath_bytes_key* from, bool back, bool beside, const char** entries,
+                      size_t most) const {
     uint64_t values[most_scanned];
     const size_t n = scan(&set_, from, back, beside, values, std::min(most, most_scanned));
     for (size_t i = 0; i < n; i++)
@@ -106,11 +97,10 @@ size_t memtable::scan(const lath_bytes_key *from, bool back, bool beside, const 
     return n;
 }
 
-void memtable::Get(const rocksdb::LookupKey &key, void *arg,
-                   bool (*each)(void *arg, const char *entry))
-{
+void memtable::Get(const rocksdb::LookupKey& key, void* arg,
+                   bool (*each)(void* arg, const char* entry)) {
     // Most often the first entry is the only one that is wanted.
-    const char *entries[8];
+    const char* entries[8];
     lath_bytes_key from = key_of_internal(key.internal_key());
     size_t n = scan(&from, false, false, entries, 1), i = 0;
 
@@ -124,8 +114,7 @@ void memtable::Get(const rocksdb::LookupKey &key, void *arg,
 }
 
 // An entry that cannot be sampled makes estimates worse, and nothing else.
-void memtable::sample(uint64_t value)
-{
+void memtable::sample(uint64_t value) {
     {
         std::lock_guard<std::mutex> lock(sample_mutex_);
         if (!sample_) {
@@ -140,15 +129,14 @@ void memtable::sample(uint64_t value)
 }
 
 // Count the entries from one key to before another one, up to `most` or a few more.
-uint64_t memtable::count(lath_bytes *set, const lath_bytes_key &from, const lath_bytes_key &to,
-                         uint64_t most) const
-{
+uint64_t memtable::count(lath_bytes* set, const lath_bytes_key& from, const lath_bytes_key& to,
+                         uint64_t most) const {
     uint64_t values[most_scanned], end = 0, counted = 0;
     size_t n = scan(set, &from, false, false, values, most_scanned);
 
     scan(set, &to, false, false, &end, 1);
     while (n && counted < most) {
-        const auto *const found = std::find(values, values + n, end);
+        const auto* const found = std::find(values, values + n, end);
         counted += static_cast<uint64_t>(found - values);
         if (found < values + n || n < most_scanned)
             break;
@@ -158,12 +146,11 @@ uint64_t memtable::count(lath_bytes *set, const lath_bytes_key &from, const lath
     return counted;
 }
 
-uint64_t memtable::ApproximateNumEntries(const rocksdb::Slice &from, const rocksdb::Slice &to)
-{
+uint64_t memtable::ApproximateNumEntries(const rocksdb::Slice& from, const rocksdb::Slice& to) {
     constexpr uint64_t exactly = 512;
     const lath_bytes_key first = key_of_internal(from), last = key_of_internal(to);
-    const int order = rocksdb::Slice(static_cast<const char *>(first.data), first.size)
-                          .compare({static_cast<const char *>(last.data), last.size});
+    const int order = rocksdb::Slice(static_cast<const char*>(first.data), first.size)
+                          .compare({static_cast<const char*>(last.data), last.size});
     if (order ? (order > 0) != descending_ : first.tag <= last.tag)
         return 0;
     const uint64_t few = count(&set_, first, last, exactly);
@@ -173,10 +160,9 @@ uint64_t memtable::ApproximateNumEntries(const rocksdb::Slice &from, const rocks
 }
 
 void memtable::UniqueRandomSample(const uint64_t entries, const uint64_t wanted,
-                                  std::unordered_set<const char *> *sample)
-{
+                                  std::unordered_set<const char*>* sample) {
     const uint64_t step = wanted && wanted < entries ? entries / wanted : 1;
-    const char *ahead[most_scanned];
+    const char* ahead[most_scanned];
     uint64_t i = 0, take = 0;
     size_t n = scan(nullptr, false, false, ahead, most_scanned);
 
@@ -193,8 +179,7 @@ void memtable::UniqueRandomSample(const uint64_t entries, const uint64_t wanted,
     }
 }
 
-rocksdb::MemTableRep::Iterator *memtable::GetIterator(rocksdb::Arena *arena)
-{
+rocksdb::MemTableRep::Iterator* memtable::GetIterator(rocksdb::Arena* arena) {
     if (!arena)
         return new iterator(this);
     return new (allocator_of(arena)->AllocateAligned(sizeof(iterator))) iterator(this);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // plugin.cpp - in RocksDB's own tree: what RocksDB calls to register its plugins.
-#include "factory.h"
+#include "factory.hpp"
 
-int register_lathwork(rocksdb::ObjectLibrary &library, const std::string &)
-{
+int register_lathwork(rocksdb::ObjectLibrary& library, const std::string&) {
     lath_rocksdb::add_factory(library);
     return 1;
 }

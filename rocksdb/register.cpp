@@ -5,15 +5,14 @@
 
 #include <rocksdb/version.h>
 
-#include "check.h"
-#include "factory.h"
+#include "check.hpp"
+#include "factory.hpp"
 
 namespace lath_rocksdb {
 
 namespace {
 
-[[gnu::constructor]] void loaded()
-{
+[[gnu::constructor]] void loaded() {
     std::string wrong = check_version(rocksdb::GetRocksVersionAsString(true));
     if (wrong.empty())
         wrong = check_layout();

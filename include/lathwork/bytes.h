@@ -33,8 +33,8 @@
  * Threads. All calls but init, fini and verify may run concurrently, without a lock of the
  * caller's. Calls enter an RCU read-side critical section of the set's flavour by themselves.
  *   B1  Get, insert, erase, replace and each element of a batch are linearizable.
- *   B2  Ceiling, floor, scan and cursors see every record that is there during the whole call, and none
- *       that is absent during the whole call. Between trees, leaves and arrays that they look at,
+ *   B2  Ceiling, floor, scan and cursors see every record that is there during the whole call, and
+ * none that is absent during the whole call. Between trees, leaves and arrays that they look at,
  *       other threads may write.
  *   B3  A failed call changes nothing. Reads, erase and replace allocate nothing.
  *   B4  Progress and order as P4 and P5 of lathwork/index.h: an array is locked by one writer at a
@@ -143,8 +143,8 @@ enum {
 };
 
 /* Copy the records at or after the key and tag to values, in order, at most max. from NULL: from
- * the first record on, or with LATH_BYTES_BACK the last one. Returns how many; fewer than max: there
- * are no others. Allocates nothing. */
+ * the first record on, or with LATH_BYTES_BACK the last one. Returns how many; fewer than max:
+ * there are no others. Allocates nothing. */
 LATH_API size_t lath_bytes_scan(struct lath_bytes *set, const struct lath_bytes_key *from,
 				unsigned int flags, uint64_t *values, size_t max);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// crash_test.cpp - a process that writes into a database is killed; what it was told is written must
-// be there when the database is opened again, which reads it from the log into a memtable. Argument:
-// how often.
+// crash_test.cpp - a process that writes into a database is killed; what it was told is written
+// must be there when the database is opened again, which reads it from the log into a memtable.
+// Argument: how often.
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "table.h"
+#include "table.hpp"
 
 using namespace lath_rocksdb;
 using lath_rocksdb::factory;
@@ -31,20 +31,18 @@ struct shared {
     std::atomic<uint64_t> done[writers];
 };
 
-shared *map_shared(const std::string &path)
-{
+shared* map_shared(const std::string& path) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
     EXPECT(fd >= 0 && !ftruncate(fd, sizeof(shared)));
-    void *memory = mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* memory = mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     EXPECT(memory != MAP_FAILED);
     close(fd);
-    return static_cast<shared *>(memory);
+    return static_cast<shared*>(memory);
 }
 
-std::unique_ptr<rocksdb::DB> open_database(const std::string &path)
-{
+std::unique_ptr<rocksdb::DB> open_database(const std::string& path) {
     rocksdb::Options options;
-    rocksdb::DB *db = nullptr;
+    rocksdb::DB* db = nullptr;
     options.create_if_missing = true;
     options.memtable_factory = std::make_shared<factory>();
     options.write_buffer_size = 8 << 20;
@@ -56,16 +54,14 @@ std::unique_ptr<rocksdb::DB> open_database(const std::string &path)
     return std::unique_ptr<rocksdb::DB>(db);
 }
 
-std::string key_of(unsigned int writer, uint64_t i)
-{
+std::string key_of(unsigned int writer, uint64_t i) {
     return std::to_string(i * 7919 % keys) + "." + std::to_string(writer);
 }
 
 // A writer's i-th write puts i under two of its keys at once.
-[[noreturn]] void write_for_ever(const std::string &root)
-{
+[[noreturn]] void write_for_ever(const std::string& root) {
     const auto db = open_database(root + "/db");
-    shared *to = map_shared(root + "/shared");
+    shared* to = map_shared(root + "/shared");
     std::vector<std::thread> threads;
     for (unsigned int writer = 0; writer < writers; writer++)
         threads.emplace_back([&, writer] {
@@ -77,15 +73,14 @@ std::string key_of(unsigned int writer, uint64_t i)
                 to->done[writer] = i + 1;
             }
         });
-    for (auto &thread : threads)
+    for (auto& thread : threads)
         thread.join();
     std::abort();
 }
 
 // A write that is done is there, or a later one to the same keys; of one that was under way all or
 // nothing is.
-void check(const std::string &root, shared *to)
-{
+void check(const std::string& root, shared* to) {
     const auto db = open_database(root + "/db");
     for (unsigned int writer = 0; writer < writers; writer++) {
         const uint64_t done = to->done[writer];
@@ -95,8 +90,7 @@ void check(const std::string &root, shared *to)
             EXPECT(db->Get({}, "copy " + key_of(writer, i), &copy).ok() == s.ok());
             EXPECT(value == copy);
             if (i < done)
-                EXPECT(s.ok() && (value == std::to_string(i) ||
-                                  value == std::to_string(i + keys)));
+                EXPECT(s.ok() && (value == std::to_string(i) || value == std::to_string(i + keys)));
         }
     }
     uint64_t n = 0;
@@ -111,15 +105,15 @@ void check(const std::string &root, shared *to)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char** argv) {
     if (argc == 3)
         write_for_ever(argv[2]);
     const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
     const std::string root =
-        (std::filesystem::temp_directory_path() / ("lath-crash-" + std::to_string(getpid()))).string();
+        (std::filesystem::temp_directory_path() / ("lath-crash-" + std::to_string(getpid())))
+            .string();
     std::filesystem::create_directories(root);
-    shared *to = map_shared(root + "/shared");
+    shared* to = map_shared(root + "/shared");
     std::mt19937 random(static_cast<unsigned int>(rounds));
     for (int round = 0; round < rounds; round++) {
         const uint64_t before = to->done[0];

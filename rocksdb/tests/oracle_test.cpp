@@ -14,7 +14,7 @@
 
 #include <unistd.h>
 
-#include "table.h"
+#include "table.hpp"
 
 using namespace lath_rocksdb;
 using lath_rocksdb::factory;
@@ -23,43 +23,36 @@ namespace {
 
 std::mt19937_64 random_number;
 
-uint64_t below(uint64_t n)
-{
-    return random_number() % n;
-}
+uint64_t below(uint64_t n) { return random_number() % n; }
 
 class appender final : public rocksdb::AssociativeMergeOperator {
-  public:
-    bool Merge(const rocksdb::Slice &, const rocksdb::Slice *there, const rocksdb::Slice &more,
-               std::string *merged, rocksdb::Logger *) const override
-    {
+public:
+    bool Merge(const rocksdb::Slice&, const rocksdb::Slice* there, const rocksdb::Slice& more,
+               std::string* merged, rocksdb::Logger*) const override {
         *merged = (there ? there->ToString() + "," : "") + more.ToString();
         return true;
     }
-    const char *Name() const override { return "appender"; }
+    const char* Name() const override { return "appender"; }
 };
 
 constexpr unsigned int families = 6;
 
-// Ranges are deleted in these. Others have iterators that follow writes, which RocksDB cannot combine.
-bool has_ranges(unsigned int family)
-{
-    return family && family % 3 != 1;
-}
+// Ranges are deleted in these. Others have iterators that follow writes, which RocksDB cannot
+// combine.
+bool has_ranges(unsigned int family) { return family && family % 3 != 1; }
 
 // A database and what is open of it.
 struct database {
     std::string path;
     std::unique_ptr<rocksdb::DB> db;
-    std::vector<rocksdb::ColumnFamilyHandle *> family;
-    std::vector<const rocksdb::Snapshot *> snapshots;
+    std::vector<rocksdb::ColumnFamilyHandle*> family;
+    std::vector<const rocksdb::Snapshot*> snapshots;
     std::vector<std::unique_ptr<rocksdb::Iterator>> iterators;
     std::shared_ptr<rocksdb::WriteBufferManager> manager =
         std::make_shared<rocksdb::WriteBufferManager>(size_t{1} << 40);
     bool pipelined = false;
 
-    rocksdb::ColumnFamilyOptions options(unsigned int i, const char *memtable) const
-    {
+    rocksdb::ColumnFamilyOptions options(unsigned int i, const char* memtable) const {
         rocksdb::ColumnFamilyOptions of;
         rocksdb::ConfigOptions config;
         const rocksdb::Status s = rocksdb::GetColumnFamilyOptionsFromString(
@@ -78,8 +71,7 @@ struct database {
         return of;
     }
 
-    void open(const char *memtable)
-    {
+    void open(const char* memtable) {
         rocksdb::DBOptions of;
         of.create_if_missing = true;
         of.create_missing_column_families = true;
@@ -89,7 +81,7 @@ struct database {
         for (unsigned int i = 0; i < families; i++)
             descriptors.emplace_back(i ? "family" + std::to_string(i) : "default",
                                      options(i, memtable));
-        rocksdb::DB *opened = nullptr;
+        rocksdb::DB* opened = nullptr;
         const rocksdb::Status s = rocksdb::DB::Open(of, path, descriptors, &family, &opened);
         if (!s.ok())
             std::fprintf(stderr, "%s\n", s.ToString().c_str());
@@ -97,13 +89,12 @@ struct database {
         db.reset(opened);
     }
 
-    void close()
-    {
+    void close() {
         iterators.clear();
-        for (const auto *snapshot : snapshots)
+        for (const auto* snapshot : snapshots)
             db->ReleaseSnapshot(snapshot);
         snapshots.clear();
-        for (auto *one : family)
+        for (auto* one : family)
             db->DestroyColumnFamilyHandle(one);
         family.clear();
         EXPECT(db->Close().ok());
@@ -111,9 +102,9 @@ struct database {
     }
 };
 
-std::string some_key()
-{
-    static const char *const begin[] = {"", "k", "a long beginning of keys that many have: ", "12345678"};
+std::string some_key() {
+    static const char* const begin[] = {"", "k",
+                                        "a long beginning of keys that many have: ", "12345678"};
     const uint64_t which = below(4);
     if (which == 1)
         return "k" + std::to_string(below(20)); // many versions
@@ -125,26 +116,25 @@ std::string some_key()
 
 // A call on both databases, which must agree.
 class pair {
-  public:
+public:
     database list, ours;
 
-    template <typename call> void both(const call &of)
-    {
+    template <typename call>
+    void both(const call& of) {
         const std::string a = of(list), b = of(ours);
         if (a != b)
             std::fprintf(stderr, "skip_list: %s\nlathwork:  %s\n", a.c_str(), b.c_str());
         EXPECT(a == b);
     }
 
-    void write()
-    {
+    void write() {
         rocksdb::WriteBatch batch;
         const unsigned int f = static_cast<unsigned int>(below(families));
         rocksdb::WriteBatch other;
         for (uint64_t n = 1 + (below(10) ? 0 : below(100)); n; n--) {
             const std::string key = some_key(), value = std::to_string(below(1 << 20));
-            const auto put = [&](rocksdb::WriteBatch &to, database &of, uint64_t what) {
-                rocksdb::ColumnFamilyHandle *in = of.family[f];
+            const auto put = [&](rocksdb::WriteBatch& to, database& of, uint64_t what) {
+                rocksdb::ColumnFamilyHandle* in = of.family[f];
                 if (what < 70)
                     to.Put(in, key, value + std::string(what, 'v'));
                 else if (what < 80)
@@ -162,29 +152,29 @@ class pair {
         EXPECT(ours.db->Write({}, &other).ok());
     }
 
-    void get()
-    {
+    void get() {
         const std::string key = some_key();
         const unsigned int f = static_cast<unsigned int>(below(families));
         const uint64_t snapshot = below(list.snapshots.size() + 2);
-        both([&](database &of) {
+        both([&](database& of) {
             std::string value;
-            const rocksdb::Status s = of.db->Get(read_options(of, snapshot), of.family[f], key, &value);
+            const rocksdb::Status s =
+                of.db->Get(read_options(of, snapshot), of.family[f], key, &value);
             return s.ToString() + value;
         });
     }
 
-    void multi_get()
-    {
+    void multi_get() {
         std::vector<std::string> names;
         for (uint64_t n = below(20); n; n--)
             names.push_back(some_key());
         const unsigned int f = static_cast<unsigned int>(below(families));
-        both([&](database &of) {
+        both([&](database& of) {
             std::vector<rocksdb::Slice> keys(names.begin(), names.end());
             std::vector<std::string> values;
             const auto results = of.db->MultiGet(
-                {}, std::vector<rocksdb::ColumnFamilyHandle *>(keys.size(), of.family[f]), keys, &values);
+                {}, std::vector<rocksdb::ColumnFamilyHandle*>(keys.size(), of.family[f]), keys,
+                &values);
             std::string all;
             for (size_t i = 0; i < keys.size(); i++)
                 all += results[i].ToString() + values[i] + ";";
@@ -193,8 +183,7 @@ class pair {
     }
 
     // Steps of an iterator; the same ones for both.
-    static std::string steps(rocksdb::Iterator &it, uint64_t seed, const std::string &from)
-    {
+    static std::string steps(rocksdb::Iterator& it, uint64_t seed, const std::string& from) {
         std::mt19937_64 turn(seed);
         std::string all;
         switch (turn() % 4) {
@@ -218,12 +207,11 @@ class pair {
         return all + (it.Valid() ? it.key().ToString() : "end") + it.status().ToString();
     }
 
-    void iterate()
-    {
+    void iterate() {
         const std::string from = some_key();
         const unsigned int f = static_cast<unsigned int>(below(families));
         const uint64_t snapshot = below(list.snapshots.size() + 2), seed = random_number();
-        both([&](database &of) {
+        both([&](database& of) {
             rocksdb::ReadOptions options = read_options(of, snapshot);
             options.total_order_seek = true;
             const std::unique_ptr<rocksdb::Iterator> it(of.db->NewIterator(options, of.family[f]));
@@ -232,14 +220,13 @@ class pair {
     }
 
     // Iterators that stay while others write, some of them to see what is written.
-    void keep_iterating()
-    {
+    void keep_iterating() {
         const std::string from = some_key();
         const uint64_t seed = random_number(), which = below(8);
         if (list.iterators.size() < 8) {
             const unsigned int f = static_cast<unsigned int>(below(families));
             const bool tail = !has_ranges(f) && below(2);
-            for (database *of : {&list, &ours}) {
+            for (database* of : {&list, &ours}) {
                 rocksdb::ReadOptions options;
                 options.tailing = tail;
                 options.total_order_seek = true;
@@ -248,8 +235,8 @@ class pair {
             tailing.push_back(tail);
             return;
         }
-        both([&](database &of) {
-            rocksdb::Iterator &it = *of.iterators[which];
+        both([&](database& of) {
+            rocksdb::Iterator& it = *of.iterators[which];
             if (!tailing[which])
                 return steps(it, seed, from);
             // Forwards only. Without a seek its answers depend on when RocksDB has flushed.
@@ -261,29 +248,26 @@ class pair {
         });
     }
 
-    void snapshots()
-    {
+    void snapshots() {
         if (list.snapshots.size() < 10) {
             list.snapshots.push_back(list.db->GetSnapshot());
             ours.snapshots.push_back(ours.db->GetSnapshot());
             return;
         }
         const size_t i = below(list.snapshots.size());
-        for (database *of : {&list, &ours}) {
+        for (database* of : {&list, &ours}) {
             of->db->ReleaseSnapshot(of->snapshots[i]);
             of->snapshots.erase(of->snapshots.begin() + static_cast<ptrdiff_t>(i));
         }
     }
 
-    void flush()
-    {
+    void flush() {
         const unsigned int f = static_cast<unsigned int>(below(families));
-        both([&](database &of) { return of.db->Flush({}, of.family[f]).ToString(); });
+        both([&](database& of) { return of.db->Flush({}, of.family[f]).ToString(); });
     }
 
-    void reopen()
-    {
-        for (database *of : {&list, &ours}) {
+    void reopen() {
+        for (database* of : {&list, &ours}) {
             of->close();
             of->pipelined = !of->pipelined;
         }
@@ -293,10 +277,9 @@ class pair {
     }
 
     // All memory that memtables have is known to the manager.
-    void accounting()
-    {
+    void accounting() {
         uint64_t tables = 0;
-        for (auto *one : ours.family) {
+        for (auto* one : ours.family) {
             uint64_t size = 0;
             EXPECT(ours.db->GetIntProperty(one, "rocksdb.size-all-mem-tables", &size));
             tables += size;
@@ -306,9 +289,8 @@ class pair {
 
     std::vector<bool> tailing;
 
-  private:
-    static rocksdb::ReadOptions read_options(const database &of, uint64_t snapshot)
-    {
+private:
+    static rocksdb::ReadOptions read_options(const database& of, uint64_t snapshot) {
         rocksdb::ReadOptions options;
         if (snapshot < of.snapshots.size())
             options.snapshot = of.snapshots[snapshot];
@@ -317,20 +299,18 @@ class pair {
 };
 
 // Orders that the memtable does not have are refused.
-void check_refusal(const std::string &path)
-{
+void check_refusal(const std::string& path) {
     class other final : public rocksdb::Comparator {
-      public:
-        const char *Name() const override { return "other"; }
-        int Compare(const rocksdb::Slice &a, const rocksdb::Slice &b) const override
-        {
+    public:
+        const char* Name() const override { return "other"; }
+        int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
             return static_cast<int>(a.size()) - static_cast<int>(b.size());
         }
-        void FindShortestSeparator(std::string *, const rocksdb::Slice &) const override {}
-        void FindShortSuccessor(std::string *) const override {}
+        void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
+        void FindShortSuccessor(std::string*) const override {}
     } order;
     rocksdb::Options options;
-    rocksdb::DB *db = nullptr;
+    rocksdb::DB* db = nullptr;
     options.create_if_missing = true;
     options.memtable_factory = std::make_shared<factory>();
     options.comparator = &order;
@@ -342,7 +322,7 @@ void check_refusal(const std::string &path)
     EXPECT(rocksdb::DB::Open(options, path, &db).ok());
     rocksdb::ColumnFamilyOptions family(options);
     family.comparator = &order;
-    rocksdb::ColumnFamilyHandle *handle = nullptr;
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
     EXPECT(db->CreateColumnFamily(family, "other", &handle).ok());
     EXPECT(db->Put({}, handle, "longer", "1").ok() && db->Put({}, handle, "zz", "2").ok());
     const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, handle));
@@ -354,11 +334,11 @@ void check_refusal(const std::string &path)
 
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char** argv) {
     const uint64_t calls = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 400000;
     const std::string root =
-        (std::filesystem::temp_directory_path() / ("lath-rocksdb-" + std::to_string(getpid()))).string();
+        (std::filesystem::temp_directory_path() / ("lath-rocksdb-" + std::to_string(getpid())))
+            .string();
     random_number.seed(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
     add_factory(*rocksdb::ObjectLibrary::Default());
     std::filesystem::create_directories(root);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// table_test.cpp - a memtable without a database: every call against a sorted map, memory that fails,
-// what the memory is counted as, and what is refused.
-#include "table.h"
+// table_test.cpp - a memtable without a database: every call against a sorted map, memory that
+// fails, what the memory is counted as, and what is refused.
+#include "table.hpp"
 
 #include <malloc.h>
 
@@ -10,11 +10,12 @@
 #include <random>
 #include <unordered_set>
 
-#include "check.h"
-#include "entry.h"
+#include "check.hpp"
+#include "entry.hpp"
 
 namespace rocksdb {
-extern const Comparator *BytewiseComparatorWithU64Ts(); // exported, and declared in no public header
+extern const Comparator*
+BytewiseComparatorWithU64Ts(); // exported, and declared in no public header
 }
 
 using namespace lath_rocksdb;
@@ -24,10 +25,7 @@ namespace {
 
 std::mt19937_64 random_number(1);
 
-uint64_t below(uint64_t n)
-{
-    return random_number() % n;
-}
+uint64_t below(uint64_t n) { return random_number() % n; }
 
 // User keys in order, then sequence numbers in descending order.
 struct place {
@@ -37,8 +35,7 @@ struct place {
 
 struct place_order {
     bool descending;
-    bool operator()(const place &a, const place &b) const
-    {
+    bool operator()(const place& a, const place& b) const {
         const int c = rocksdb::Slice(a.key).compare(b.key);
         return c ? (c < 0) != descending : a.sequence > b.sequence;
     }
@@ -46,37 +43,31 @@ struct place_order {
 
 using model = std::map<place, int, place_order>;
 
-std::string some_key()
-{
-    static const char *const begin[] = {"", "a common beginning of forty bytes: 9876_", "12345678", "k"};
+std::string some_key() {
+    static const char* const begin[] = {"", "a common beginning of forty bytes: 9876_", "12345678",
+                                        "k"};
     std::string key = begin[below(4)];
     for (uint64_t rest = below(4) ? below(4) : below(200); rest; rest--)
         key.push_back("\0ab\xff"[below(4)]);
     return key;
 }
 
-place placed(const char *entry)
-{
+place placed(const char* entry) {
     const lath_bytes_key key = key_of_entry(entry);
-    return {std::string(static_cast<const char *>(key.data), key.size), key.tag};
+    return {std::string(static_cast<const char*>(key.data), key.size), key.tag};
 }
 
-bool same(const place &a, const place &b)
-{
-    return a.key == b.key && a.sequence == b.sequence;
-}
+bool same(const place& a, const place& b) { return a.key == b.key && a.sequence == b.sequence; }
 
 // The iterator stands on the model's place.
-void expect_at(rocksdb::MemTableRep::Iterator &it, const model &m, model::const_iterator at)
-{
+void expect_at(rocksdb::MemTableRep::Iterator& it, const model& m, model::const_iterator at) {
     EXPECT(it.Valid() == (at != m.end()));
     if (at != m.end())
         EXPECT(same(placed(it.key()), at->first));
 }
 
 // Steps of an iterator, with inserts between them that it must see.
-void walk(rocksdb::MemTableRep &table, model &m, uint64_t &sequence)
-{
+void walk(rocksdb::MemTableRep& table, model& m, uint64_t& sequence) {
     std::unique_ptr<rocksdb::MemTableRep::Iterator> it(table.GetIterator(nullptr));
     const place from = {some_key(), below(sequence + 2)};
     const std::string internal = internal_key(from.key, from.sequence, 1);
@@ -119,28 +110,26 @@ void walk(rocksdb::MemTableRep &table, model &m, uint64_t &sequence)
     }
 }
 
-void get(rocksdb::MemTableRep &table, const model &m, uint64_t sequence)
-{
+void get(rocksdb::MemTableRep& table, const model& m, uint64_t sequence) {
     struct seen {
         std::vector<place> places;
         uint64_t most;
     } seen{{}, below(40)};
     const place from = {some_key(), below(sequence + 2)};
-    table.Get(lookup(from.key, from.sequence), &seen, [](void *arg, const char *entry) {
-        auto *to = static_cast<struct seen *>(arg);
+    table.Get(lookup(from.key, from.sequence), &seen, [](void* arg, const char* entry) {
+        auto* to = static_cast<struct seen*>(arg);
         to->places.push_back(placed(entry));
         return to->places.size() < to->most;
     });
     model::const_iterator at = m.lower_bound(from);
-    for (const place &one : seen.places) {
+    for (const place& one : seen.places) {
         EXPECT(at != m.end() && same(one, at->first));
         ++at;
     }
     EXPECT(at == m.end() || seen.places.size() >= seen.most);
 }
 
-void check_model(bool descending)
-{
+void check_model(bool descending) {
     blocks arena;
     const auto table = make_table(arena, descending);
     model m(place_order{descending});
@@ -161,8 +150,7 @@ void check_model(bool descending)
 }
 
 // Entries in a range, and a sample of all.
-void check_estimates()
-{
+void check_estimates() {
     blocks arena;
     const auto table = make_table(arena, false);
     const auto key = [](unsigned int i) { return std::to_string(1000000 + i); };
@@ -176,7 +164,7 @@ void check_estimates()
         EXPECT(size < 500 ? found == size : found > size * 0.5 && found < size * 2.);
     }
     EXPECT(!table->ApproximateNumEntries(internal_key(key(9), 9), internal_key(key(8), 9)));
-    std::unordered_set<const char *> sample;
+    std::unordered_set<const char*> sample;
     table->UniqueRandomSample(n, 1000, &sample);
     EXPECT(sample.size() > 900 && sample.size() <= 1000);
     sample.clear();
@@ -184,10 +172,9 @@ void check_estimates()
     EXPECT(sample.size() == n);
 }
 
-// Memory that fails: an insert throws, changes nothing, and can be made again. `pass`: of the blocks
-// that an insert asks for, so many can be had.
-void check_failing(int pass)
-{
+// Memory that fails: an insert throws, changes nothing, and can be made again. `pass`: of the
+// blocks that an insert asks for, so many can be had.
+void check_failing(int pass) {
     blocks arena;
     std::unique_ptr<rocksdb::MemTableRep> table;
     int failed = 0;
@@ -195,7 +182,7 @@ void check_failing(int pass)
         arena.fail_from(failed + 1);
         try {
             table = make_table(arena, false);
-        } catch (const std::bad_alloc &) {
+        } catch (const std::bad_alloc&) {
         }
         arena.fail_from(0);
     }
@@ -205,14 +192,14 @@ void check_failing(int pass)
     for (uint64_t i = 1; i < 20000; i++) {
         const place next = {below(4) ? some_key() : "versions", i};
         const std::string entry = encoded(internal_key(next.key, next.sequence), "");
-        char *buffer;
+        char* buffer;
         const rocksdb::KeyHandle handle = table->Allocate(entry.size(), &buffer);
         entry.copy(buffer, entry.size());
         try {
             arena.fail_from(pass + 1);
             EXPECT(table->InsertKey(handle));
             arena.fail_from(0);
-        } catch (const std::bad_alloc &) {
+        } catch (const std::bad_alloc&) {
             arena.fail_from(0);
             failed++;
             EXPECT(!table->Contains(entry.data()));
@@ -229,20 +216,18 @@ void check_failing(int pass)
 }
 
 // All memory but the object comes from the arena, and an empty memtable takes little of it.
-void check_accounting()
-{
+void check_accounting() {
     class region final : public rocksdb::Allocator {
-      public:
-        char *Allocate(size_t bytes) override { return memory_.get() + (used_ += bytes) - bytes; }
-        char *AllocateAligned(size_t bytes, size_t, rocksdb::Logger *) override
-        {
+    public:
+        char* Allocate(size_t bytes) override { return memory_.get() + (used_ += bytes) - bytes; }
+        char* AllocateAligned(size_t bytes, size_t, rocksdb::Logger*) override {
             used_ = (used_ + 15) & ~size_t{15};
             return Allocate(bytes);
         }
         size_t BlockSize() const override { return 4096; }
         size_t used() const { return used_; }
 
-      private:
+    private:
         std::unique_ptr<char[]> memory_{new char[64 << 20]};
         size_t used_ = 0;
     } arena;
@@ -262,11 +247,10 @@ void check_accounting()
     EXPECT(table->ApproximateMemoryUsage() < 4096);
 }
 
-void check_refusals()
-{
+void check_refusals() {
     blocks arena;
     factory made;
-    const auto refused = [&](const rocksdb::Comparator *comparator) {
+    const auto refused = [&](const rocksdb::Comparator* comparator) {
         rocksdb::ColumnFamilyOptions family;
         family.comparator = comparator;
         return made.ValidateOptions(rocksdb::DBOptions(), family);
@@ -290,8 +274,7 @@ void check_refusals()
 
 } // namespace
 
-int main()
-{
+int main() {
     check_refusals();
     check_accounting();
     check_model(false);

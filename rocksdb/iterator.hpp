@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// iterator.h - an iterator of a memtable. It reads entries ahead, as long as none is inserted.
-#ifndef LATH_ROCKSDB_ITERATOR_H
-#define LATH_ROCKSDB_ITERATOR_H
+// iterator.hpp - an iterator of a memtable. It reads entries ahead, as long as none is inserted.
+#ifndef LATH_ROCKSDB_ITERATOR_HPP
+#define LATH_ROCKSDB_ITERATOR_HPP
 
-#include "memtable.h"
+#include "memtable.hpp"
 
 namespace lath_rocksdb {
 
 class iterator final : public rocksdb::MemTableRep::Iterator {
-  public:
-    explicit iterator(memtable *table) : table_(table) {}
+public:
+    explicit iterator(memtable* table) : table_(table) {}
 
     bool Valid() const override { return i_ < n_; }
-    const char *key() const override { return ahead_[i_]; }
+    const char* key() const override { return ahead_[i_]; }
 
     void Next() override { step(false); }
     void Prev() override { step(true); }
 
-    void Seek(const rocksdb::Slice &internal_key, const char *entry) override
-    {
+    void Seek(const rocksdb::Slice& internal_key, const char* entry) override {
         const lath_bytes_key key = wanted(internal_key, entry);
         begin(&key, false);
     }
 
-    void SeekForPrev(const rocksdb::Slice &internal_key, const char *entry) override
-    {
+    void SeekForPrev(const rocksdb::Slice& internal_key, const char* entry) override {
         const lath_bytes_key key = wanted(internal_key, entry);
         begin(&key, true);
     }
@@ -33,25 +31,22 @@ class iterator final : public rocksdb::MemTableRep::Iterator {
     void SeekToFirst() override { begin(nullptr, false); }
     void SeekToLast() override { begin(nullptr, true); }
 
-  private:
+private:
     // Entries read at first, and at most, in one go.
     static constexpr uint32_t least = 4, most = 32;
     // Entries are fetched into the cache so many steps before they are read.
     static constexpr uint32_t early = 6;
 
-    static lath_bytes_key wanted(const rocksdb::Slice &internal_key, const char *entry)
-    {
+    static lath_bytes_key wanted(const rocksdb::Slice& internal_key, const char* entry) {
         return entry ? key_of_entry(entry) : key_of_internal(internal_key);
     }
 
-    void begin(const lath_bytes_key *key, bool back)
-    {
+    void begin(const lath_bytes_key* key, bool back) {
         ask_ = least;
         look(key, back, false);
     }
 
-    void step(bool back)
-    {
+    void step(bool back) {
         if (__builtin_expect(back == back_ && i_ + 1 < n_ && table_->changes() == seen_, 1)) {
             i_++;
             if (i_ + early < n_)
@@ -62,15 +57,15 @@ class iterator final : public rocksdb::MemTableRep::Iterator {
     }
 
     void go_on(bool back);
-    void look(const lath_bytes_key *key, bool back, bool beside);
+    void look(const lath_bytes_key* key, bool back, bool beside);
 
-    memtable *table_;
+    memtable* table_;
     uint64_t seen_ = 0; // the memtable's changes before these were read
     uint32_t i_ = 0, n_ = 0, ask_ = least;
     bool back_ = false;
-    const char *ahead_[most];
+    const char* ahead_[most];
 };
 
 } // namespace lath_rocksdb
 
-#endif // LATH_ROCKSDB_ITERATOR_H
+#endif // LATH_ROCKSDB_ITERATOR_HPP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// entry.h - the entries of a memtable as records of an index.
+// entry.hpp - the entries of a memtable as records of an index.
 //
 // RocksDB writes an entry as: varint32 (length of the next two), user key, 8 bytes (sequence
 // number << 8 | type, little-endian), varint32, value. User keys are in order of their bytes, and
@@ -8,8 +8,8 @@
 //
 // Entries are not aligned, and the index wants multiples of 4: the two lowest bits of an address go
 // to the top.
-#ifndef LATH_ROCKSDB_ENTRY_H
-#define LATH_ROCKSDB_ENTRY_H
+#ifndef LATH_ROCKSDB_ENTRY_HPP
+#define LATH_ROCKSDB_ENTRY_HPP
 
 #include <cstdint>
 #include <cstring>
@@ -20,35 +20,30 @@
 
 namespace lath_rocksdb {
 
-inline uint64_t value_of(const char *entry)
-{
+inline uint64_t value_of(const char* entry) {
     const auto address = reinterpret_cast<uintptr_t>(entry);
     return (address & ~uint64_t{3}) | address << 62;
 }
 
-inline const char *entry_of(uint64_t value)
-{
-    return reinterpret_cast<const char *>((value & ~uint64_t{0} >> 2) | value >> 62);
+inline const char* entry_of(uint64_t value) {
+    return reinterpret_cast<const char*>((value & ~uint64_t{0} >> 2) | value >> 62);
 }
 
 // The key of an entry whose first 8 + size bytes are at `data`.
-inline lath_bytes_key key_of_internal(const char *data, size_t size)
-{
+inline lath_bytes_key key_of_internal(const char* data, size_t size) {
     uint64_t tag = 0;
     for (unsigned int i = 0; i < 8; i++)
         tag |= uint64_t{static_cast<unsigned char>(data[size - 8 + i])} << 8 * i;
     return {data, size - 8, tag >> 8};
 }
 
-inline lath_bytes_key key_of_internal(const rocksdb::Slice &key)
-{
+inline lath_bytes_key key_of_internal(const rocksdb::Slice& key) {
     return key_of_internal(key.data(), key.size());
 }
 
 // The key of an entry.
-inline lath_bytes_key key_of_entry(const char *entry)
-{
-    const auto *at = reinterpret_cast<const unsigned char *>(entry);
+inline lath_bytes_key key_of_entry(const char* entry) {
+    const auto* at = reinterpret_cast<const unsigned char*>(entry);
     uint32_t size = *at++;
     if (size >= 128) {
         size &= 127;
@@ -58,9 +53,9 @@ inline lath_bytes_key key_of_entry(const char *entry)
                 break;
         }
     }
-    return key_of_internal(reinterpret_cast<const char *>(at), size);
+    return key_of_internal(reinterpret_cast<const char*>(at), size);
 }
 
 } // namespace lath_rocksdb
 
-#endif // LATH_ROCKSDB_ENTRY_H
+#endif // LATH_ROCKSDB_ENTRY_HPP

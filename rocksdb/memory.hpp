@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// memory.hpp - memory for an index, taken from the arena of its memtable.
+//
+// RocksDB counts what is taken from the arena, for the flush of the memtable and in its write
+// buffer manager. An arena takes nothing back before its end, so what the index gives back is kept
+// here for its next blocks.
+#ifndef LATH_ROCKSDB_MEMORY_HPP
+#define LATH_ROCKSDB_MEMORY_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "inside.hpp"
+#include "lathwork/config.h"
+
+namespace lath_rocksdb {
+
+class memory {
+public:
+    explicit memory(rocksdb::Allocator* arena) : arena_(arena) {}
+    memory(const memory&) = delete;
+    memory& operator=(const memory&) = delete;
+
+    lath_allocator allocator();
+    // Bytes taken from the arena.
+    size_t taken() const { return taken_; }
+
+private:
+    struct spare {
+        spare* next;
+        size_t size;
+    };
+    static constexpr size_t unit = 16, small_most = 2176;
+
+    void* take(size_t size, size_t align);
+    void give(void* memory, size_t size);
+    char* cut(size_t size, size_t align);
+    char* from_arena(size_t size);
+    void keep(char* begin, size_t size);
+
+    rocksdb::Allocator* arena_;
+    std::mutex mutex_;
+    char* at_ = nullptr; // what is left of the slab that blocks are cut from
+    size_t left_ = 0;
+    size_t taken_ = 0;
+    std::array<spare*, small_most / unit + 1> free_{}; // by size
+    spare* large_ = nullptr;
+};
+
+} // namespace lath_rocksdb
+
+#endif // LATH_ROCKSDB_MEMORY_HPP
