@@ -194,7 +194,7 @@ void print(const state& s, const std::vector<call>& history) {
     static const char* names[] = {"insert", "erase", "lookup",  "overlap", "replace",
                                   "resize", "floor", "ceiling", "join"};
     for (unsigned p = 0; p < points; p++)
-        std::fprintf(stderr, "%u ", s[p]);
+        std::fprintf(stderr, "%u ", value_at(s, p));
     std::fputc('\n', stderr);
     for (const call& c : history)
         std::fprintf(stderr, "%llu-%llu %s key %u size %u value %u: %s%s got %u+%u=%u\n",

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * host.c - what sys/user.c and sys/thread.c supply otherwise, for the library under the scheduler:
+ * memory of the checked heap, waiting by switching. No fork, no environment.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime.h"
+
+#include "sys/sys.h"
+
+char lath_grace_period_tag;
+u64 lath_generation = 1;
+__thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+__thread struct lath_thread lath_self __attribute__((tls_model("initial-exec"), aligned(64)));
+
+_Noreturn void lath_assert_failed(const char *condition, const char *file, int line)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "%s:%d: assertion failed: %s", file, line, condition);
+	sched_fail(text, NULL, __builtin_return_address(0));
+}
+
+const char *lath_environment(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+void lath_warn(const char *text)
+{
+	fprintf(stderr, "lathwork: %s\n", text);
+}
+
+void lath_yield(void)
+{
+	sched_yield_to_others();
+}
+
+void lath_nap(unsigned int *rounds)
+{
+	++*rounds;
+	sched_yield_to_others();
+}
+
+unsigned int lath_number_thread(void)
+{
+	return lath_thread_number = (unsigned int)(sched_self() + 2) | 1u << 31;
+}
+
+void lath_call_look(void)
+{
+}
+
+void lath_thread_register(void)
+{
+}
+
+void lath_fence_threads(void)
+{
+}
+
+void lath_turn_lock(struct lath_turn *turn)
+{
+	while (!lath_turn_trylock(turn))
+		sched_yield_to_others();
+}
+
+void *lath_pages_alloc(size_t size, bool huge)
+{
+	return sched_alloc(size, huge ? 2ul << 20 : 4096, 0);
+}
+
+void lath_pages_free(void *pages, size_t size)
+{
+	(void)size;
+	sched_free(pages);
+}
+
+bool lath_pages_discard(void *pages, size_t size)
+{
+	memset(pages, 0, size);
+	return true;
+}
+
+void *lath_block_alloc(size_t size)
+{
+	return sched_alloc(size, 64, 0x5a);
+}
+
+void *lath_small_alloc(size_t size)
+{
+	return sched_alloc(size, 16, 0x5a);
+}
+
+void lath_block_free(void *block)
+{
+	sched_free(block);
+}
+
+/* Mutexes of the store (--wrap): a fiber that finds one locked waits for its unlock. */
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	sched_access(mutex, 8, true, true, __builtin_return_address(0));
+	while (pthread_mutex_trylock(mutex)) {
+		if (sched_self() < 0)
+			sched_fail("a mutex is locked for ever", mutex, NULL);
+		sched_wait(mutex);
+	}
+	return 0;
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	int ret;
+
+	sched_access(mutex, 8, true, true, __builtin_return_address(0));
+	ret = __real_pthread_mutex_unlock(mutex);
+	if (sched_self() >= 0)
+		sched_wake(mutex);
+	return ret;
+}

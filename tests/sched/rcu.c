@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * rcu.c - RCU under the scheduler: a retired object's callback runs as soon as every section that
+ * was open when it was retired has ended. No implementation may be faster.
+ */
+#include <string.h>
+
+#include "runtime.h"
+#include "runtime_inside.h"
+
+#include "sys/sys.h"
+
+#define MOST 4096
+
+struct waiting {
+	struct lath_rcu_head *head;
+	u64 sections; /* bit i: fiber i was in a section, and still is in the same one */
+};
+
+static struct waiting waiting[MOST];
+static unsigned int n_waiting;
+
+static u64 open_sections;
+
+void sched_rcu_begin(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SCHED_FIBERS; i++)
+		sched.fiber[i].nesting = 0;
+	open_sections = 0;
+	n_waiting = 0;
+}
+
+bool sched_rcu_empty(void)
+{
+	return !n_waiting;
+}
+
+bool sched_rcu_ready(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_waiting; i++)
+		if (!waiting[i].sections)
+			return true;
+	return false;
+}
+
+bool sched_rcu_step(void)
+{
+	struct lath_rcu_head *head;
+	unsigned int i;
+
+	for (i = 0; i < n_waiting && waiting[i].sections; i++)
+		;
+	if (i == n_waiting)
+		return false;
+	head = waiting[i].head;
+	memmove(waiting + i, waiting + i + 1, (--n_waiting - i) * sizeof(*waiting));
+	sched_counts.callbacks++;
+	lath_call_enter();
+	head->func(head);
+	lath_call_exit();
+	return true;
+}
+
+/* Outside of runs there are no other threads: sections mean nothing. */
+static void enter(void)
+{
+	if (!sched.active)
+		return;
+	sched_point();
+	if (!sched.self->nesting++) {
+		open_sections |= 1ull << (sched.self - sched.fiber) % 64;
+		sched_counts.sections++;
+	}
+}
+
+static void leave(void)
+{
+	u64 mine;
+	unsigned int i;
+
+	if (!sched.active)
+		return;
+	sched_point();
+	if (!sched.self->nesting)
+		sched_fail("a section ends that did not begin", NULL, __builtin_return_address(0));
+	if (--sched.self->nesting)
+		return;
+	mine = 1ull << (sched.self - sched.fiber) % 64;
+	open_sections &= ~mine;
+	for (i = 0; i < n_waiting; i++)
+		waiting[i].sections &= ~mine;
+	if (sched_rcu_ready())
+		sched_callbacks_ready();
+}
+
+static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
+{
+	if (n_waiting == MOST)
+		sched_fail("too many retired objects", NULL, NULL);
+	head->func = func;
+	waiting[n_waiting++] = (struct waiting){ head, sched.active ? open_sections : 0 };
+	if (sched.active && sched_rcu_ready())
+		sched_callbacks_ready();
+}
+
+static void drain(void)
+{
+	if (!sched.active) {
+		while (sched_rcu_step())
+			;
+		return;
+	}
+	if (sched.self->nesting || lath_self.calls)
+		sched_fail("a thread waits for a grace period in a section or call", NULL, NULL);
+	while (n_waiting)
+		sched_yield_to_others();
+}
+
+static void nothing(void)
+{
+}
+
+const struct lath_rcu lath_rcu_auto = {
+	.name = "sched",
+	.read_lock = enter,
+	.read_unlock = leave,
+	.call = retire,
+	.synchronize = drain,
+	.drain = drain,
+	.register_thread = nothing,
+	.unregister_thread = nothing,
+};
