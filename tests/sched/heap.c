@@ -5,6 +5,7 @@
  * never allocated.
  */
 #define _GNU_SOURCE
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,33 @@ unsigned int sched_live_blocks(void)
 	return live;
 }
 
+/* ---- variables of threads: those of the program itself ---- */
+
+static intptr_t locals; /* from the thread pointer */
+static size_t locals_size;
+static char *locals_copy;
+
+static int find_locals(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	unsigned int i;
+
+	(void)size, (void)unused;
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS) {
+			locals = (intptr_t)info->dlpi_tls_data -
+				 (intptr_t)sched.main->thread_pointer;
+			locals_size = info->dlpi_phdr[i].p_memsz;
+		}
+	return 1; /* the first object is the program */
+}
+
+static char *locals_of(const struct fiber *fiber)
+{
+	return (char *)((intptr_t)fiber->thread_pointer + locals);
+}
+
+/* ---- the whole heap ---- */
+
 void sched_heap_clear(void)
 {
 	if (!heap) {
@@ -120,6 +148,8 @@ void sched_heap_clear(void)
 		state_copy = map(HEAP / GRANULE);
 		blocks = map(BLOCKS * sizeof(*blocks));
 		blocks_copy = map(BLOCKS * sizeof(*blocks));
+		dl_iterate_phdr(find_locals, NULL);
+		locals_copy = map(locals_size + 1);
 	}
 	memset(state, UNUSED, high / GRANULE);
 	used = high = 0;
@@ -127,32 +157,8 @@ void sched_heap_clear(void)
 	allocations = fail_at = 0;
 }
 
-/* ---- variables of threads ---- */
-
-static struct {
-	intptr_t offset; /* from the thread pointer */
-	size_t size;
-	char copy[256];
-} locals[4];
-static unsigned int n_locals;
-
-void sched_keep_local(void *variable, size_t size)
-{
-	if (n_locals == 4 || size > sizeof(locals[0].copy))
-		sched_fail("too many variables of threads", NULL, NULL);
-	locals[n_locals].offset = (intptr_t)variable - (intptr_t)sched.main->thread_pointer;
-	locals[n_locals++].size = size;
-}
-
-static char *local_of(const struct fiber *fiber, unsigned int i)
-{
-	return (char *)((intptr_t)fiber->thread_pointer + locals[i].offset);
-}
-
 void sched_heap_keep(void)
 {
-	unsigned int i;
-
 	while (sched_rcu_step())
 		;
 	memcpy(copy, heap, used);
@@ -160,13 +166,12 @@ void sched_heap_keep(void)
 	memcpy(blocks_copy, blocks, n_blocks * sizeof(*blocks));
 	used_copy = used;
 	n_blocks_copy = n_blocks;
-	for (i = 0; i < n_locals; i++)
-		memcpy(locals[i].copy, local_of(sched.main, i), locals[i].size);
+	memcpy(locals_copy, locals_of(sched.main), locals_size);
 }
 
 void sched_heap_restore(void)
 {
-	unsigned int i, f;
+	unsigned int i;
 
 	memcpy(heap, copy, used_copy);
 	memcpy(state, state_copy, used_copy / GRANULE);
@@ -177,11 +182,8 @@ void sched_heap_restore(void)
 	for (live = 0, i = 0; i < n_blocks; i++)
 		live += blocks[i].live;
 	allocations = fail_at = 0;
-	for (i = 0; i < n_locals; i++) {
-		memcpy(local_of(sched.main, i), locals[i].copy, locals[i].size);
-		for (f = 0; f < sched.made; f++)
-			memcpy(local_of(&sched.fiber[f], i), locals[i].copy, locals[i].size);
-		memcpy(local_of(&sched.fiber[SCHED_FIBERS - 1], i), locals[i].copy,
-		       locals[i].size);
-	}
+	memcpy(locals_of(sched.main), locals_copy, locals_size);
+	memcpy(locals_of(&sched.fiber[SCHED_FIBERS - 1]), locals_copy, locals_size);
+	for (i = 0; i < sched.made; i++)
+		memcpy(locals_of(&sched.fiber[i]), locals_copy, locals_size);
 }

@@ -51,6 +51,11 @@ unsigned int lath_number_thread(void)
 	return lath_thread_number = (unsigned int)(sched_self() + 2) | 1u << 31;
 }
 
+void sched_thread_begins(void)
+{
+	lath_thread_number = 0;
+}
+
 void lath_call_look(void)
 {
 }

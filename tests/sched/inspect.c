@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "inspect.h"
 
-#include "runtime.h"
-
-#include "index/hint/finger.h"
 #include "index/tree/tree.h"
 
 int64_t sched_lost_nodes(struct lath_index *index)
@@ -18,9 +15,4 @@ int64_t sched_lost_nodes(struct lath_index *index)
 		down = node_level(down) ? node_child(down, __ffs64(down->live)) : NULL;
 	}
 	return lost;
-}
-
-void sched_keep_fingers(void)
-{
-	sched_keep_local(&lath_fingers, sizeof(lath_fingers));
 }

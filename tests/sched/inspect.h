@@ -12,8 +12,6 @@ extern "C" {
 /* Nodes that the pools have handed out and not got back, minus those in the chains of the levels.
  * Not while other threads change the index. */
 int64_t sched_lost_nodes(struct lath_index *index);
-/* The fingers of threads become part of what the heap restores. */
-void sched_keep_fingers(void);
 
 #ifdef __cplusplus
 }

@@ -313,6 +313,7 @@ static void fiber_main(void)
 
 	for (;;) {
 		if (self != sched.callbacks) {
+			sched_thread_begins();
 			sched.body(sched.arg, (unsigned int)(self - sched.fiber));
 			sched.open--;
 			leave(DONE);

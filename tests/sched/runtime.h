@@ -88,15 +88,19 @@ void sched_free(void *block);
 void sched_fail_allocation(uint64_t number);
 /* Blocks that were allocated and not freed. */
 unsigned int sched_live_blocks(void);
-/* Empties the heap; runs RCU callbacks and keeps a copy of it as it is; makes it so again. */
+/* Empties the heap; runs RCU callbacks and keeps a copy of it as it is; makes it so again. The
+ * copy includes the program's variables of threads: each fiber begins with those of the main
+ * program. */
 void sched_heap_clear(void);
 void sched_heap_keep(void);
 void sched_heap_restore(void);
-/* A __thread variable of the library's that heap_keep and heap_restore include: a fiber begins with
- * what the main program had. */
-void sched_keep_local(void *variable, size_t size);
 bool sched_in_heap(const volatile void *address);
 void sched_check(const volatile void *address, size_t size, const void *pc);
+
+/* ---- host.c ---- */
+
+/* Called in a fiber before it runs anything: it becomes a thread of its own. */
+void sched_thread_begins(void);
 
 /* ---- rcu.c ---- */
 

@@ -9,7 +9,6 @@
 // fault prints what replays it.
 #include "program.hpp"
 #include "runtime.h"
-#include "inspect.h"
 
 #include <algorithm>
 #include <array>
@@ -210,7 +209,6 @@ void watch_signals() {
 int main(int argc, char** argv) {
     read_arguments(argc, argv);
     sched_init(3);
-    sched_keep_fingers();
     sched_failed = failed;
     watch_signals();
     programs = {index_program(), ranks_program(), bytes_program(), store_program()};
