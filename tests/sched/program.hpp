@@ -33,6 +33,8 @@ public:
     virtual unsigned draw(random_source random) = 0;
     // Makes the structure as it is before the calls. The heap is empty.
     virtual void build() = 0;
+    // Is all of it in the heap? Then it is built once per scenario, else for each schedule.
+    virtual bool kept() const { return true; }
     // Forgets what the calls of an earlier schedule returned.
     virtual void begin() = 0;
     // Makes the calls of a fiber.

@@ -63,6 +63,8 @@ void body(void*, unsigned fiber) {
 // Runs one schedule from the state that is kept. Returns its number of accesses.
 std::uint64_t run_schedule(const sched_plan& plan, std::uint64_t failing_allocation) {
     sched_heap_restore();
+    if (!current->kept())
+        current->build();
     current->begin();
     sched_fail_allocation(failing_allocation);
     sched_run(&plan, body, nullptr);
@@ -116,7 +118,8 @@ void run_scenario(std::uint64_t seed, std::int64_t only) {
     bool exhaust = random.one_in(8) || asked.exhaust;
     unsigned fibers = current->draw(random);
     sched_heap_clear();
-    current->build();
+    if (current->kept())
+        current->build();
     sched_heap_keep();
     std::array<int, 3> priority{3, 2, 1};
     std::uint64_t length = run_schedule({fibers, priority.data(), 100, nullptr, 0}, 0);
