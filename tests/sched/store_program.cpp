@@ -108,7 +108,7 @@ public:
             return "not linearizable";
         for (unsigned p = 0; p < used_; p++)
             lath_store_delete(store_, key_at(p));
-        lath_rcu_auto.drain();
+        lath_store_compact(store_);
         lath_store_get_stats(store_, &stats);
         if (stats.record_bytes || stats.pending_bytes)
             return "an empty store has records";
