@@ -57,21 +57,17 @@ struct call {
     std::uint64_t called, returned;
     op what;
     unsigned key, size, value; // the arguments, as far as the call has them
-    bool done; // it returned 0, of the calls that change something, or search a hole
+    bool done;   // it returned 0, of the calls that change something, or search a hole
     bool exists; // it failed with -EEXIST or -EAGAIN, not -ENOENT
-    item got; // what it found; what there was before; the hole
-    unsigned expected = 0; // of erase_if, replace_if
+    item got;    // what it found; what there was before; the hole
+    unsigned expected = 0;     // of erase_if, replace_if
     unsigned last = points, align = 1; // of take, hole: in [key, last), a multiple
-    bool silent = false; // it does not tell what there was before
+    bool silent = false;     // it does not tell what there was before
 };
 
-inline std::uint32_t value_at(const state& s, unsigned point) {
-    return s[point] & ~start_bit;
-}
+inline std::uint32_t value_at(const state& s, unsigned point) { return s[point] & ~start_bit; }
 
-inline bool starts(const state& s, unsigned key) {
-    return s[key] & start_bit;
-}
+inline bool starts(const state& s, unsigned key) { return s[key] & start_bit; }
 
 inline item item_at(const state& s, unsigned point) {
     item found{point, 1, value_at(s, point)};
@@ -149,7 +145,8 @@ inline bool play_read(const state& s, const call& c) {
 inline bool play_hole(state& s, const call& c) {
     if (c.done) {
         unsigned at = c.got.key;
-        if (at < c.key || at + c.size > c.last || at % c.align || first_in(s, at, at + c.size).value)
+        if (at < c.key || at + c.size > c.last || at % c.align ||
+            first_in(s, at, at + c.size).value)
             return false;
         if (c.what == op::take)
             put(s, at, c.size, c.value);
@@ -234,7 +231,7 @@ inline bool play(state& s, const call& c) {
 
 class checker {
 public:
-    // At most 64 calls, from this state on; to this one, if not null.
+        // At most 64 calls, from this state on; to this one, if not null.
     bool linearizable(const state& from, std::vector<call> history, const state* to = nullptr) {
         calls_ = std::move(history);
         to_ = to;
@@ -267,7 +264,8 @@ private:
         for (std::size_t i = 0; i < calls_.size(); i++)
             if (!(at.done >> i & 1) && calls_[i].returned < first_return)
                 first_return = calls_[i].returned;
-        // A read that this state answers so may take place here: it constrains no other call.
+                // A read that this state answers so may take place here: it constrains no other
+                // call.
         for (std::size_t i = 0; i < calls_.size(); i++) {
             place next{at.done | std::uint64_t{1} << i, at.now};
             if (!(at.done >> i & 1) && calls_[i].called < first_return && reads(calls_[i].what) &&

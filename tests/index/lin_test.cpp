@@ -127,6 +127,8 @@ private:
         case op::ceiling:
             ret = lath_index_ceiling_item(list_, key_of(c.key), &it);
             break;
+        default:
+            break;
         }
         c.returned = now.fetch_add(1);
         c.done = !ret;

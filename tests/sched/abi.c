@@ -36,26 +36,26 @@ void sched_access(const volatile void *address, size_t size, bool write, bool at
 
 #define PC __builtin_return_address(0)
 
-#define PLAIN(size)                                          \
-	void __tsan_read##size(void *p);                     \
-	void __tsan_write##size(void *p);                    \
-	void __tsan_unaligned_read##size(void *p);           \
-	void __tsan_unaligned_write##size(void *p);          \
-	void __tsan_read##size(void *p)                      \
-	{                                                    \
-		sched_access(p, size, false, false, PC);     \
-	}                                                    \
-	void __tsan_write##size(void *p)                     \
-	{                                                    \
-		sched_access(p, size, true, false, PC);      \
-	}                                                    \
-	void __tsan_unaligned_read##size(void *p)            \
-	{                                                    \
-		sched_access(p, size, false, false, PC);     \
-	}                                                    \
-	void __tsan_unaligned_write##size(void *p)           \
-	{                                                    \
-		sched_access(p, size, true, false, PC);      \
+#define PLAIN(size)                                      \
+	void __tsan_read##size(void *p);                 \
+	void __tsan_write##size(void *p);                \
+	void __tsan_unaligned_read##size(void *p);       \
+	void __tsan_unaligned_write##size(void *p);      \
+	void __tsan_read##size(void *p)                  \
+	{                                                \
+		sched_access(p, size, false, false, PC); \
+	}                                                \
+	void __tsan_write##size(void *p)                 \
+	{                                                \
+		sched_access(p, size, true, false, PC);  \
+	}                                                \
+	void __tsan_unaligned_read##size(void *p)        \
+	{                                                \
+		sched_access(p, size, false, false, PC); \
+	}                                                \
+	void __tsan_unaligned_write##size(void *p)       \
+	{                                                \
+		sched_access(p, size, true, false, PC);  \
 	}
 
 PLAIN(1)
@@ -144,17 +144,17 @@ void *__tsan_memset(void *to, int value, size_t size)
 	return memset(to, value, size);
 }
 
-#define ATOMIC_UPDATE(bits, name, op)                                                     \
-	a##bits __tsan_atomic##bits##_##name(volatile a##bits *p, a##bits v, int order);  \
-	a##bits __tsan_atomic##bits##_##name(volatile a##bits *p, a##bits v, int order)   \
-	{                                                                                 \
-		a##bits old;                                                              \
-                                                                                          \
-		(void)order;                                                              \
-		sched_access(p, sizeof(*p), true, true, PC);                              \
-		old = *p;                                                                 \
-		*p = (a##bits)(op);                                                       \
-		return old;                                                               \
+#define ATOMIC_UPDATE(bits, name, op)                                                    \
+	a##bits __tsan_atomic##bits##_##name(volatile a##bits *p, a##bits v, int order); \
+	a##bits __tsan_atomic##bits##_##name(volatile a##bits *p, a##bits v, int order)  \
+	{                                                                                \
+		a##bits old;                                                             \
+                                                                                         \
+		(void)order;                                                             \
+		sched_access(p, sizeof(*p), true, true, PC);                             \
+		old = *p;                                                                \
+		*p = (a##bits)(op);                                                      \
+		return old;                                                              \
 	}
 
 /* Sequentially consistent, since one thread runs all fibers. */

@@ -31,11 +31,22 @@ record* record_at(std::uint64_t value) {
 }
 
 enum class act : std::uint8_t {
-    insert, erase, replace, erase_if, replace_if, get, get_batch, ceiling, floor, walk, count, all
+    insert,
+    erase,
+    replace,
+    erase_if,
+    replace_if,
+    get,
+    get_batch,
+    ceiling,
+    floor,
+    walk,
+    count,
+    all
 };
 
-constexpr const char* names[] = {"insert", "erase", "replace", "erase_if", "replace_if", "get",
-                                 "get_batch", "ceiling", "floor", "walk", "count"};
+constexpr const char* names[] = {"insert",    "erase",   "replace", "erase_if", "replace_if", "get",
+                                 "get_batch", "ceiling", "floor",   "walk",     "count"};
 
 struct planned {
     act what;
@@ -57,8 +68,8 @@ public:
         number_ = 0;
         loaded_.clear();
         for (unsigned i = 0, n = random_.below(2 * used_); i < n; i++)
-            loaded_.push_back({random_.below(3) ? act::insert : act::erase, random_.below(used_),
-                               ++number_});
+            loaded_.push_back(
+                {random_.below(3) ? act::insert : act::erase, random_.below(used_), ++number_});
         unsigned n = 2 + random_.below(2), recorded = 0;
         std::array<unsigned, static_cast<std::size_t>(act::all)> weight{};
         unsigned sum = 0;
@@ -134,7 +145,9 @@ public:
                 std::fprintf(out, "fiber %u: %s key %u number %u\n", f,
                              names[static_cast<unsigned>(p.what)], p.key, p.number);
             for (const call& c : history_[f])
-                std::fprintf(out, "  [%llu-%llu] op %d key %u value %u expected %u: %s%s got %u=%u\n",
+                std::fprintf(out,
+                             "  [%llu-%llu] op %d key %u value %u expected %u: "
+                             "%s%s got %u=%u\n",
                              static_cast<unsigned long long>(c.called),
                              static_cast<unsigned long long>(c.returned), static_cast<int>(c.what),
                              c.key, c.value, c.expected, c.done ? "done" : "no",
@@ -159,8 +172,7 @@ private:
     }
 
     static void key_of_record(void* me, std::uint64_t value, lath_bytes_key* key) {
-        const std::string& text =
-            static_cast<bytes_scenarios*>(me)->keys_[record_at(value)->point];
+        const std::string& text = static_cast<bytes_scenarios*>(me)->keys_[record_at(value)->point];
         key->data = text.data();
         key->size = text.size();
     }
@@ -237,7 +249,8 @@ private:
         } else if (p.what == act::replace) {
             called = sched_now();
             ret = lath_bytes_replace(set_, value, &old);
-            note(fiber, op::replace, p.key, p.number, called, ret, ret ? 0 : record_at(old)->number);
+            note(fiber, op::replace, p.key, p.number, called, ret,
+                 ret ? 0 : record_at(old)->number);
         } else {
             lath_rcu_auto.read_lock();
             std::uint64_t expected = find(p.key, fiber), there = 0;
@@ -247,7 +260,10 @@ private:
                 called = sched_now();
                 ret = lath_bytes_replace_if(set_, expected, value, &there);
                 note(fiber, op::replace_if, p.key, p.number, called, ret,
-                     ret == -EAGAIN ? record_at(there)->number : ret ? 0 : number, number);
+                     ret == -EAGAIN ? record_at(there)->number
+                     : ret          ? 0
+                                    : number,
+                     number);
                 old = expected;
             }
             lath_rcu_auto.read_unlock();
@@ -258,7 +274,7 @@ private:
             retire(old);
     }
 
-    // In a section.
+        // In a section.
     std::uint64_t find(unsigned point, unsigned fiber) {
         lath_bytes_key key = key_at(point);
         std::uint64_t value = 0, called = sched_now();
@@ -276,7 +292,10 @@ private:
             std::uint64_t called = sched_now();
             int ret = lath_bytes_erase_if(set_, expected, &there);
             note(fiber, op::erase_if, p.key, 0, called, ret,
-                 ret == -EAGAIN ? record_at(there)->number : ret ? 0 : number, number);
+                 ret == -EAGAIN ? record_at(there)->number
+                 : ret          ? 0
+                                : number,
+                 number);
             if (!ret)
                 retire(expected);
         }
@@ -299,8 +318,8 @@ private:
         lath_rcu_auto.read_unlock();
     }
 
-    // Ceiling, floor and cursors: each record that they found was there, and those that they passed
-    // were absent, each at some moment of the call.
+    // Ceiling, floor and cursors: each record that they found was there, and those that they
+    // passed were absent, each at some moment of the call.
     void walk(const planned& p, unsigned fiber) {
         lath_bytes_key key = key_at(p.key);
         std::uint64_t value = 0, called = sched_now();
@@ -365,8 +384,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<program> bytes_program() {
-    return std::make_unique<bytes_scenarios>();
-}
+std::unique_ptr<program> bytes_program() { return std::make_unique<bytes_scenarios>(); }
 
 } // namespace schedtest

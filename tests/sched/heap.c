@@ -81,8 +81,7 @@ void *sched_alloc(size_t size, size_t align, int fill)
 	used = at + granules * GRANULE;
 	if (used > high)
 		high = used;
-	blocks[n_blocks++] =
-		(struct block){ (uint32_t)(at / GRANULE), (uint32_t)granules, true };
+	blocks[n_blocks++] = (struct block){ (uint32_t)(at / GRANULE), (uint32_t)granules, true };
 	live++;
 	memset(state + at / GRANULE, LIVE, granules);
 	memset(heap + at, fill, size);

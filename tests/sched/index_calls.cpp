@@ -10,21 +10,52 @@ namespace schedtest {
 
 namespace {
 
-constexpr std::array<const char*, static_cast<std::size_t>(act::all)> names = {
-    "insert", "insert_preloaded", "insert_batch", "insert by cursor", "erase", "erase_at",
-    "erase_if", "erase_batch", "erase by cursor", "erase_range", "replace", "replace_if", "resize",
-    "split", "join", "store_range", "insert_hole", "find_hole", "lookup", "lookup_rcu",
-    "lookup_batch", "lookup_pin", "get", "get_batch", "overlap", "floor", "ceiling", "first",
-    "last", "walk", "scan", "scan_values", "scan_back", "clone", "trim", "prepare", "prefetch",
-    "digest", "count", "hole_stats"};
+constexpr std::array<const char*, static_cast<std::size_t>(act::all)> names = {"insert",
+                                                                               "insert_preloaded",
+                                                                               "insert_batch",
+                                                                               "insert by cursor",
+                                                                               "erase",
+                                                                               "erase_at",
+                                                                               "erase_if",
+                                                                               "erase_batch",
+                                                                               "erase by cursor",
+                                                                               "erase_range",
+                                                                               "replace",
+                                                                               "replace_if",
+                                                                               "resize",
+                                                                               "split",
+                                                                               "join",
+                                                                               "store_range",
+                                                                               "insert_hole",
+                                                                               "find_hole",
+                                                                               "lookup",
+                                                                               "lookup_rcu",
+                                                                               "lookup_batch",
+                                                                               "lookup_pin",
+                                                                               "get",
+                                                                               "get_batch",
+                                                                               "overlap",
+                                                                               "floor",
+                                                                               "ceiling",
+                                                                               "first",
+                                                                               "last",
+                                                                               "walk",
+                                                                               "scan",
+                                                                               "scan_values",
+                                                                               "scan_back",
+                                                                               "clone",
+                                                                               "trim",
+                                                                               "prepare",
+                                                                               "prefetch",
+                                                                               "digest",
+                                                                               "count",
+                                                                               "hole_stats"};
 
 constexpr std::uint64_t key_of(unsigned point) { return window + point; }
 
 } // namespace
 
-const char* name_of(act what) {
-    return names[static_cast<std::size_t>(what)];
-}
+const char* name_of(act what) { return names[static_cast<std::size_t>(what)]; }
 
 item caller::seen(const lath_item& it) const {
     return {static_cast<unsigned>(it.key - window), static_cast<unsigned>(it.size),
@@ -87,9 +118,9 @@ void caller::insert_cursor(const planned& p) {
             break;
         if (it.key < low || it.key > last)
             sched_fail("the locked leaf does not cover the key", nullptr, nullptr);
-        // what is in the locked leaf cannot change until the insert
-        bool taken = lath_cursor_locked_floor(&cursor, it.key, &there) &&
-                     there.key + there.size > it.key;
+                // what is in the locked leaf cannot change until the insert
+        bool taken =
+            lath_cursor_locked_floor(&cursor, it.key, &there) && there.key + there.size > it.key;
         if (p.what == act::erase_cursor) {
             ret = lath_cursor_erase(&cursor, it.key, &there);
             note(op::erase, p, called, ret, &there);

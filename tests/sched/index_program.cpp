@@ -152,7 +152,7 @@ private:
         }
     }
 
-    // Each scenario has its own mix of calls.
+        // Each scenario has its own mix of calls.
     void draw_mix() {
         weights_.fill(0);
         sum_ = 0;
@@ -177,7 +177,8 @@ private:
             return;
         p.key = point();
         if (!items_.empty() && random_.below(4)) // a place where something is or was
-            p.key = static_cast<unsigned>(items_[random_.below(static_cast<unsigned>(items_.size()))].key - window);
+            p.key = static_cast<unsigned>(
+                items_[random_.below(static_cast<unsigned>(items_.size()))].key - window);
         p.size = size_at(p.key);
         p.value = value_ + 1;
         value_ += 3; // a batch takes three
@@ -238,8 +239,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<program> index_program() {
-    return std::make_unique<index_scenarios>();
-}
+std::unique_ptr<program> index_program() { return std::make_unique<index_scenarios>(); }
 
 } // namespace schedtest

@@ -35,6 +35,8 @@ public:
     virtual void build() = 0;
     // Is all of it in the heap? Then it is built once per scenario, else for each schedule.
     virtual bool kept() const { return true; }
+    // Random schedules per scenario.
+    virtual unsigned schedules() const { return 100; }
     // Forgets what the calls of an earlier schedule returned.
     virtual void begin() = 0;
     // Makes the calls of a fiber.

@@ -155,8 +155,8 @@ public:
     }
 
 private:
-    // The lives of items. Two calls on one key that both succeeded follow each other: the order of
-    // overlapping ones is that which alternates, so only the intervals matter.
+    // The lives of items. Two calls on one key that both succeeded follow each other: the order
+    // of overlapping ones is that which alternates, so only the intervals matter.
     void gather() {
         lives_.clear();
         for (unsigned key = 0; key < points; key++) {
@@ -165,9 +165,8 @@ private:
                 for (const made& m : h)
                     if (m.call.key == key && m.call.what <= act::erase && !m.result)
                         changes.push_back(&m);
-            std::sort(changes.begin(), changes.end(), [](const made* a, const made* b) {
-                return a->returned < b->returned;
-            });
+            std::sort(changes.begin(), changes.end(),
+                      [](const made* a, const made* b) { return a->returned < b->returned; });
             bool there = std::find(items_.begin(), items_.end(), key) != items_.end();
             if (there)
                 lives_.push_back({key, 0, 0, never, never});
@@ -245,8 +244,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<program> ranks_program() {
-    return std::make_unique<ranks_scenarios>();
-}
+std::unique_ptr<program> ranks_program() { return std::make_unique<ranks_scenarios>(); }
 
 } // namespace schedtest

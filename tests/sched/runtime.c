@@ -61,10 +61,12 @@ void sched_swap(void **from, void *to);
 __asm__(".text\n"
 	".type sched_swap, @function\n"
 	"sched_swap:\n"
-	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	"
+	"push %r15\n"
 	"	mov %rsp, (%rdi)\n"
 	"	mov %rsi, %rsp\n"
-	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	"
+	"pop %rbp\n"
 	"	ret\n"
 	".size sched_swap, . - sched_swap\n");
 
@@ -139,8 +141,8 @@ void sched_init(unsigned int fibers)
 	can_write_fs = getauxval(AT_HWCAP2) & 2;
 	sem_init(&parked, 0, 0);
 	sched.private_size = (fibers + 1) * 2 * STACK;
-	stacks = mmap(NULL, sched.private_size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stacks = mmap(NULL, sched.private_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
 	if (stacks == MAP_FAILED) {
 		perror("sched: stacks");
 		exit(2);

@@ -60,7 +60,7 @@ void sched_wait(const volatile void *word);
 void sched_wake(const volatile void *word);
 
 struct sched_counts {
-	uint64_t accesses; /* of the last run */
+	uint64_t accesses;						     /* of the last run */
 	uint64_t switches, callbacks, sections, allocations, refused, spins; /* of all */
 };
 extern struct sched_counts sched_counts;
