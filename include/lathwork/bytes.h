@@ -30,12 +30,12 @@
  * Other orders. There is no comparison function: records whose order differs from that of their
  * bytes contain a transformed key. For the reverse order go backwards.
  *
- * Threads. All calls but init, fini and verify may run concurrently, without a lock of the
- * caller's. Calls enter an RCU read-side critical section of the set's flavour by themselves.
- *   B1  Get, insert, erase, replace and each element of a batch are linearizable.
+ * Threads. All calls but init, fini, clear and verify may run concurrently, without a lock of
+ * the caller's. Calls enter an RCU read-side critical section of the set's flavour by themselves.
+ *   B1  Get, insert, erase, replace, find, put and each element of a batch are linearizable.
  *   B2  Ceiling, floor, scan and cursors see every record that is there during the whole call, and
- * none that is absent during the whole call. Between trees, leaves and arrays that they look at,
- *       other threads may write.
+ *       none that is absent during the whole call. Between trees, leaves and arrays that they look
+ *       at, other threads may write.
  *   B3  A failed call changes nothing. Reads, erase and replace allocate nothing.
  *   B4  Progress and order as P4 and P5 of lathwork/index.h: an array is locked by one writer at a
  *       time, and a read waits while it is being changed.
@@ -99,13 +99,18 @@ typedef void (*lath_bytes_fn)(void *arg, uint64_t value);
 
 /* Make an empty set. config may be NULL; its layout is LATH_RANGES, and of its flags
  * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH and LATH_GAPPED have their meaning for each
- * tree. 0 | -EINVAL | -ENOMEM */
+ * tree. With LATH_SHARED, `records` too points to a struct that each process has at this address,
+ * and the set uses the ids from config->id to config->id + 2^32 - 1. 0 | -EINVAL | -ENOMEM */
 LATH_API int lath_bytes_init(struct lath_bytes *set, const struct lath_bytes_records *records,
 			     const struct lath_config *config);
 /* End the set and free its memory. each, if not NULL, is called for every record that is still
  * there, in any order, and may free it. Waits for grace periods: not in a section. Excludes all
  * other calls. */
 LATH_API void lath_bytes_fini(struct lath_bytes *set, lath_bytes_fn each, void *arg);
+
+/* Erase all records, and free the trees that the set needs no longer; each as above. Allocates
+ * nothing. Excludes all other calls. */
+LATH_API void lath_bytes_clear(struct lath_bytes *set, lath_bytes_fn each, void *arg);
 
 /* Insert a record: 0 | -EEXIST (*there, if not NULL: the record with an equal key and tag) |
  * -ENOMEM | -EINVAL: the value is 0 or no multiple of 4 | -E2BIG: the key is too long */
@@ -122,6 +127,22 @@ LATH_API int lath_bytes_replace(struct lath_bytes *set, uint64_t value, uint64_t
 LATH_API int lath_bytes_erase_if(struct lath_bytes *set, uint64_t expected, uint64_t *there);
 LATH_API int lath_bytes_replace_if(struct lath_bytes *set, uint64_t expected, uint64_t value,
 				   uint64_t *there);
+
+/* Where a key and tag are in a set, or belong: for a look and then a change, which begins where the
+ * look has ended. Valid in the section of the caller's that it was found in. */
+struct lath_bytes_place {
+	uint64_t opaque[3];
+	uint64_t value; /* the record there; 0: none */
+};
+
+/* Find the place of a key and tag. Returns whether a record is there. In a section. */
+LATH_API int lath_bytes_find(struct lath_bytes *set, const struct lath_bytes_key *key,
+			     struct lath_bytes_place *place);
+/* Put a record with this key and tag there, or with value 0 erase the one that is there, if nothing
+ * has changed there: 0 | -EAGAIN: find it again | -ENOMEM (only if no record is there) | -EINVAL:
+ * a value as for insert, or nothing to erase | -E2BIG. In the same section. */
+LATH_API int lath_bytes_put(struct lath_bytes *set, const struct lath_bytes_place *place,
+			    uint64_t value);
 
 /* Get the record with this key and tag: 1 (*value set) | 0 (there is none) */
 LATH_API int lath_bytes_get(struct lath_bytes *set, const struct lath_bytes_key *key,
@@ -186,6 +207,9 @@ LATH_API int lath_bytes_cursor_prev(struct lath_bytes_cursor *cursor, uint64_t *
 /* Returns the number of records; reads all trees and arrays. Exact if nothing changes
  * meanwhile. */
 LATH_API uint64_t lath_bytes_count(struct lath_bytes *set);
+
+/* Returns the number of trees: one, and those that the set has made for keys that agree. */
+LATH_API uint64_t lath_bytes_trees(struct lath_bytes *set);
 
 struct lath_bytes_stats {
 	uint64_t items;	  /* as lath_bytes_count() */

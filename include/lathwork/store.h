@@ -10,10 +10,8 @@
  *   numbers   index: key -> word       word: the value itself, if it has up to 7 bytes, or up to 14
  *                                      characters of 0-9 + , - . / and NUL; else the place of a
  *                                      record
- *   bytes     index: the next 7 bytes of the key and their number -> word
- *                                      word: the place of a record (the whole key and the value),
- *                                      of up to 16 records, in key order, whose keys agree so far,
- *                                      or of another index, for the 7 bytes behind those that agree
+ *   bytes     a set of byte keys (lathwork/bytes.h) of records, which have the whole key and the
+ *             value
  *
  * Whole keys are stored and compared. Bytes compare as by memcmp(), a key before its extensions.
  *
@@ -24,8 +22,7 @@
  *       call and return (linearizable).
  *   S2  iterators, scans, count, rank and save see every key that is present all the time and none
  *       that never is; a key that changes meanwhile is seen with one of its values or not at all.
- *   S3  a failed call changes nothing. Deletes need no memory, except of byte keys that share a
- *       bucket.
+ *   S3  a failed call changes nothing. Deletes need no memory.
  *   S4  readers take no lock and write nothing shared. Writers wait only for writers of the same
  *       index leaf.
  *
@@ -48,7 +45,7 @@
  *
  * Cost: a number with a small value takes 28 bytes in all if filled at random, 18 if filled in
  * order; a value outside the index takes its length, rounded up by at most 1/8, in addition. A byte
- * key takes about 21 bytes, a record takes 16 bytes, the key and the value. mget and mset overlap
+ * key takes about 22 bytes, a record takes 16 bytes, the key and the value. mget and mset overlap
  * the cache misses of 64 numbers or 16 byte keys.
  *
  * Not for: data larger than memory, transactions over several keys, durability of every write.

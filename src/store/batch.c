@@ -7,6 +7,19 @@
 
 #define GROUP 64 /* the index processes as many at once */
 
+/* Converts keys for the set of byte keys; a number becomes no bytes. */
+static void bytes_of(const struct lath_store *store, unsigned int n,
+		     const struct lath_store_key *keys, struct lath_bytes_key *bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		bool good = !key_check(store, keys[i]);
+
+		bytes[i] = (struct lath_bytes_key){ keys[i].data, good ? keys[i].n : 0, 0 };
+	}
+}
+
 /* ---- mget ---- */
 
 static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words, const u8 *hits,
@@ -48,94 +61,28 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 			found += lath_store_mget(store, m, numbers, refs + i);
 			continue;
 		}
-		lath_index_get_batch(&store->root.list, m, keys + i, words, hits);
+		lath_index_get_batch(&store->list, m, keys + i, words, hits);
 		found += refs_of(store, m, words, hits, refs + i);
 	}
 	return found;
 }
 
-/* Byte keys: the state of a descent layer by layer. Keys that lead to one layer descend
- * together. */
-struct descent {
-	struct layer *layer[GROUP]; /* NULL: the descent has ended */
-	u64 slice[GROUP], word[GROUP];
-};
-
-static void descend_together(struct lath_store *store, unsigned int n,
-			     const struct lath_store_key *keys, struct descent *d)
-{
-	u64 slices[GROUP], words[GROUP];
-	unsigned char who[GROUP];
-	u8 hits[GROUP];
-	unsigned int i, m;
-
-	for (;;) {
-		struct layer *layer = NULL;
-
-		for (i = 0, m = 0; i < n; i++) {
-			if (!d->layer[i] || (layer && d->layer[i] != layer))
-				continue;
-			layer = d->layer[i];
-			slices[m] = d->slice[i];
-			who[m++] = (unsigned char)i;
-		}
-		if (!m)
-			return;
-		lath_index_get_batch(&layer->list, m, slices, words, hits);
-		while (m--) {
-			struct lath_store_key key = keys[who[m]];
-
-			i = who[m];
-			d->word[i] = hits[m] ? words[m] : 0;
-			d->layer[i] = NULL;
-			if (!hits[m])
-				continue;
-			value_prefetch(store, words[m]);
-			if (word_form(words[m]) != WORD_LAYER)
-				continue;
-			layer = word_layer(store, words[m]);
-			if (key.n < layer->depth ||
-			    memcmp(key.data, layer_prefix(layer), layer->depth)) {
-				d->word[i] = 0;
-				continue;
-			}
-			d->layer[i] = layer;
-			d->slice[i] = slice_of(key.data, key.n, layer->depth);
-		}
-	}
-}
-
 static size_t mget_bytes(struct lath_store *store, unsigned int n,
 			 const struct lath_store_key *keys, struct lath_store_ref *refs)
 {
-	struct descent d;
-	size_t found = 0;
+	struct lath_bytes_key bytes[GROUP];
+	u64 values[GROUP];
+	u8 hits[GROUP];
 	unsigned int i;
 
+	bytes_of(store, n, keys, bytes);
+	lath_bytes_get_batch(&store->set, n, bytes, values);
 	for (i = 0; i < n; i++) {
-		bool good = !key_check(store, keys[i]);
-
-		d.layer[i] = good ? &store->root : NULL;
-		d.slice[i] = good ? slice_of(keys[i].data, keys[i].n, 0) : 0;
-		d.word[i] = 0;
+		hits[i] = values[i] && !key_check(store, keys[i]);
+		if (hits[i])
+			values[i] = address_word(store, values[i]);
 	}
-	descend_together(store, n, keys, &d);
-	for (i = 0; i < n; i++) {
-		struct place place = { .slice = d.slice[i] };
-
-		refs[i].data = NULL;
-		if (!d.word[i])
-			continue;
-		layer_find_from(store, keys[i], &store->root, d.word[i], &place);
-		if (!place.value)
-			continue;
-		value_ref(store, place.value, &refs[i]);
-		if (ref_expired(&refs[i]))
-			refs[i].data = NULL;
-		else
-			found++;
-	}
-	return found;
+	return refs_of(store, n, values, hits, refs);
 }
 
 size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_store_key *keys,
@@ -156,7 +103,7 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 		}
 		for (j = 0; j < m; j++)
 			numbers[j] = keys[i + j].n;
-		lath_index_get_batch(&store->root.list, m, numbers, words, hits);
+		lath_index_get_batch(&store->list, m, numbers, words, hits);
 		for (j = 0; j < m; j++)
 			hits[j] &= !keys[i + j].data;
 		found += refs_of(store, m, words, hits, refs + i);
@@ -212,11 +159,11 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	int ret;
 
 	do {
-		ret = lath_index_replace_item(&store->root.list, item->key, item->value, &old);
+		ret = lath_index_replace_item(&store->list, item->key, item->value, &old);
 		if (!ret)
 			value_retire(store, old.value);
 		else
-			ret = lath_index_insert_item(&store->root.list, item, NULL);
+			ret = lath_index_insert_item(&store->list, item, NULL);
 	} while (ret == -EEXIST);
 	return ret;
 }
@@ -253,7 +200,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	}
 	built = i;
 	store_changed(store);
-	lath_index_insert_batch(&store->root.list, m, items, inserted);
+	lath_index_insert_batch(&store->list, m, items, inserted);
 	for (j = 0; j < m; j++) {
 		int ret = inserted[j];
 
@@ -286,25 +233,20 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 /* Brings the nodes that lead to the keys into the cache; the words are not used. */
 static void warm(struct lath_store *store, unsigned int n, const struct lath_store_key *keys)
 {
-	struct descent d;
+	u64 words[GROUP], numbers[GROUP];
 	unsigned int i;
+	u8 hits[GROUP];
 
-	for (i = 0; i < n; i++) {
-		bool good = !key_check(store, keys[i]);
-
-		d.layer[i] = good ? &store->root : NULL;
-		d.slice[i] = !good	    ? 0
-			     : keys[i].data ? slice_of(keys[i].data, keys[i].n, 0)
-					    : keys[i].n;
-	}
 	lath_reader_enter(store->rcu);
 	if (store->keys == LATH_STORE_BYTES) {
-		descend_together(store, n, keys, &d);
-	} else {
-		u64 words[GROUP];
-		u8 hits[GROUP];
+		struct lath_bytes_key bytes[GROUP];
 
-		lath_index_get_batch(&store->root.list, n, d.slice, words,
+		bytes_of(store, n, keys, bytes);
+		lath_bytes_get_batch(&store->set, n, bytes, words);
+	} else {
+		for (i = 0; i < n; i++)
+			numbers[i] = key_check(store, keys[i]) ? 0 : keys[i].n;
+		lath_index_get_batch(&store->list, n, numbers, words,
 				     hits); /* the changes that follow descend again */
 	}
 	lath_reader_exit(store->rcu);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * engine.h - the inside of a store: words, records, layers, places.
+ * engine.h - the inside of a store: words, records, keys.
  */
 #ifndef LATH_STORE_ENGINE_H
 #define LATH_STORE_ENGINE_H
 
+#include "lathwork/bytes.h"
 #include "lathwork/index.h"
 #include "lathwork/store.h"
 
@@ -17,7 +18,7 @@
  * The 64-bit word that an index holds for a key. The top byte, the tag, tells its form:
  *
  *   WORD_BARE            bits 0..39: place / 8 of the value's bytes; 40..55: length
- *   WORD_RECORD, WORD_BUCKET, WORD_LAYER   bits 0..39: place / 8
+ *   WORD_RECORD          bits 0..39: place / 8
  *   WORD_INLINE + n      a value of n < 8 bytes, from bit 0 on
  *   WORD_NIBBLES + n     a value of 8 + n characters, 4 bits each, from bit 0 on
  *   any other tag        a value of 8 bytes, the last of which is inverted
@@ -30,8 +31,6 @@
 enum word_form {
 	WORD_BARE = 4,
 	WORD_RECORD,
-	WORD_BUCKET,
-	WORD_LAYER,
 	WORD_INLINE = 8,
 	WORD_NIBBLES = 16,
 	WORD_FORMS_END = WORD_NIBBLES + 7
@@ -102,39 +101,22 @@ static inline const u8 *record_key(const struct record *record)
 	return record->data + (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
 }
 
-/* 2 to BUCKET_MAX records of byte keys with the same slices in all layers so far, in key order. */
-#define BUCKET_MAX 16
-struct bucket {
-	u64 count;
-	u64 word[];
-};
-
-/* A layer: an index of byte keys that agree in their first `depth` bytes, a multiple of 7. Its
- * 64-bit keys are slices: the next 7 bytes of the key, padded with zeros, and in the low byte how
- * many of them the key has, 8 if it has more than 7. So slices are ordered as keys are, and only a
- * slice that ends with 8 can belong to several keys. (After the layers of Masstree: Mao, Kohler,
- * Morris, EuroSys 2012.) A layer exists until the store ends or is cleared. */
-#define SLICE 7
-struct layer {
-	struct lath_index list;
-	struct layer *next; /* used while the store is cleared */
-	u32 depth;	    /* length of the common prefix, which follows the struct */
-};
-
-static inline u8 *layer_prefix(const struct layer *layer)
-{
-	return (u8 *)(uintptr_t)(layer + 1);
-}
-
 struct store_backend;
 struct store_file;
 
+/* What a shared store needs of each process, at one address: functions. */
+struct store_shared {
+	struct lath_allocator allocator; /* of index nodes */
+	struct lath_bytes_records records;
+};
+
 struct lath_store {
-	struct layer root;  /* the index of numbers; byte keys: the layer of depth 0 */
-	struct arena arena; /* records, buckets */
-	struct arena index; /* index nodes, layers: apart from records, since compaction cannot move
-			       them */
-	u64 committed;	    /* bytes committed by both arenas */
+	struct lath_index list; /* numbers */
+	struct lath_bytes set;	/* byte keys: addresses of records */
+	struct arena arena;	/* records */
+	struct arena index;	/* all of the index: apart from records, since compaction cannot
+				   move it */
+	u64 committed;		/* bytes committed by both arenas */
 	const struct lath_rcu *rcu;
 	const struct store_backend *backend; /* NULL: the store is in this process */
 	void *backend_data;
@@ -146,7 +128,7 @@ struct lath_store {
 	struct store_file *file; /* file:, if the handle may write */
 	pid_t saving; /* the process that writes the file now, or the one this was forked from */
 	u64 limit;
-	u64 layers, evicted, expired;
+	u64 evicted, expired;
 	/* eviction visits all keys in turn: the next key to look at (hand of a clock) */
 	pthread_mutex_t evict_lock;
 	struct lath_turn compact_turn;
@@ -154,20 +136,16 @@ struct lath_store {
 	u8 *hand;
 	size_t hand_size;
 	/* the next three: in shared memory only (shm.h) */
-	const struct lath_allocator *allocator; /* for index nodes; in each process' own page */
-	u64 list_id;				/* id of the next index */
-	u64 *mark;				/* marks of the arena's records, see place_marked */
+	const struct store_shared *shared; /* in each process' own page */
+	u64 list_id;			   /* id of the next index */
+	u64 *mark;			   /* marks of the arena's records, see place_marked */
 };
 
 /* Where a key is, or belongs. Valid in the read-side critical section it was found in. */
 struct place {
-	struct layer *layer;
-	u64 slice;
-	u64 word;  /* the layer's word for the slice; 0: none */
-	u64 value; /* the key's own word; 0: the key is absent */
-	u32 index; /* index of the key in a bucket, or where it would be inserted */
-	u32 agree; /* `word` is a layer whose prefix agrees with the key in its first `agree` bytes
-		      only */
+	u64 word; /* the key's word; 0: the key is absent */
+	u64 number;
+	struct lath_bytes_place bytes;
 };
 
 /* Internal result: the store has changed meanwhile, look again. */
@@ -301,41 +279,31 @@ static inline void record_mark(struct lath_store *store, u64 word, bool there)
  * be mispredicted where some of the words have places. */
 static inline void value_prefetch(const struct lath_store *store, u64 word)
 {
-	u64 there = (u64)word_has_place(word) & (u64)(word_form(word) != WORD_LAYER);
-
-	prefetch(arena_at(&store->arena, there ? word_place(word) : 0));
+	prefetch(arena_at(&store->arena, word_has_place(word) ? word_place(word) : 0));
 }
 
-/* layer.c: byte keys. layer_find finds a key from the root; layer_find_from continues at `word`,
- * which was found for place->slice in `layer`. */
-/* Returns the slice of a key at `depth`. */
-u64 slice_of(const u8 *key, u64 size, u64 depth);
-void layer_find(struct lath_store *store, struct lath_store_key key, struct place *place);
-void layer_find_from(struct lath_store *store, struct lath_store_key key, struct layer *layer,
-		     u64 word, struct place *place);
-/* Sets the key's word, or inserts it / removes the key. In a call and in a section. 0 | RETRY |
- * -ENOMEM, -ENOSPC */
-int layer_put(struct lath_store *store, struct lath_store_key key, const struct place *place,
-	      u64 value);
-int layer_remove(struct lath_store *store, const struct place *place);
-int layer_init(struct lath_store *store, struct layer *layer, unsigned int flags);
+/* ---- keys.c ---- */
+
+/* Returns the word of a record that the set of byte keys holds. */
+u64 address_word(const struct lath_store *store, u64 address);
+/* A lath_bytes_key_fn for records. */
+void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key);
+/* Returns the word of a key, valid in the section it was found in; 0: the key is absent. */
+u64 word_find(struct lath_store *store, struct lath_store_key key);
+/* Finds where a key is, or belongs. In a section. */
+void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
+/* Makes `word` the key's word, or with 0 removes the key, if it is still as in *place. In a call
+ * and in the same section. 0 | RETRY | -ENOMEM */
+int place_put(struct lath_store *store, const struct place *place, u64 word);
+int keys_init(struct lath_store *store);
+/* Returns whether there are no keys. */
+bool keys_none(struct lath_store *store);
 /* Removes everything; allocates nothing. The caller excludes all other calls. */
-void layer_clear(struct lath_store *store);
-int key_compare(const u8 *a, u64 a_size, const u8 *b, u64 b_size);
+void keys_clear(struct lath_store *store);
 
 static inline struct record *word_record(const struct lath_store *store, u64 word)
 {
 	return arena_at(&store->arena, word_place(word));
-}
-
-static inline struct bucket *word_bucket(const struct lath_store *store, u64 word)
-{
-	return arena_at(&store->arena, word_place(word));
-}
-
-static inline struct layer *word_layer(const struct lath_store *store, u64 word)
-{
-	return arena_at(&store->index, word_place(word));
 }
 
 /* iter.c: as lath_store_iter_next, with expired entries. *word must keep its value between
@@ -343,11 +311,6 @@ static inline struct layer *word_layer(const struct lath_store *store, u64 word)
 int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64 *word);
 
 /* update.c */
-void place_find(struct lath_store *store, struct lath_store_key key, struct place *place);
-/* Makes `word` the key's word, if it is still as in *place. In a call and in a section. 0 | RETRY |
- * -ENOMEM, -ENOSPC */
-int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place,
-		  u64 word);
 void store_count_items(struct lath_store *store, s64 by);
 /* evict.c: called when the limit is hit: evicts, waits for readers, compacts. *round counts the
  * attempts. Returns true if the caller shall try again. Not in a section. */

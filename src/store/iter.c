@@ -2,9 +2,9 @@
 /*
  * iter.c - iteration in key order, in both directions; count and rank.
  *
- * Byte keys: an iterator has a stack of layers and buckets, from the root to its position. The
- * stack is valid in one section. Every REFRESH steps the iterator leaves its section, so that
- * replaced memory can be freed, enters another one, and seeks its last key again.
+ * Byte keys: an iterator has a cursor, which is valid in one section. Every REFRESH steps the
+ * iterator leaves its section, so that replaced memory can be freed, enters another one, and seeks
+ * its last key again.
  */
 #include "store/engine.h"
 
@@ -12,15 +12,6 @@
 
 #define CHUNK 32
 #define REFRESH 512
-
-struct frame {
-	const struct layer *layer; /* NULL: a bucket */
-	const u64 *words;	   /* words of the bucket */
-	u64 from;		   /* the slice to continue the layer from */
-	u32 i, n;
-	bool more;
-	struct lath_item item[CHUNK];
-};
 
 /* A bound of the range, owned by the iterator. */
 struct bound {
@@ -32,24 +23,30 @@ struct bound {
 struct lath_store_iter {
 	struct lath_store *store;
 	bool backward;
-	bool seeking; /* the next records may still be on the wrong side of the bound `near` */
+	bool ended;
 	unsigned int steps;
 	u64 at;		 /* word of the last key */
 	void *elsewhere; /* the backend's iterator */
 	/* numbers */
 	u64 number, number_end;
-	bool number_done;
 	u32 i, n;
 	struct lath_item item[CHUNK];
-	/* byte keys; `near` is the bound where iteration starts, `far` the other one */
+	/* byte keys */
 	struct bound low, high,
 		last; /* low inclusive, high exclusive; last: the key to seek again */
 	size_t last_room;
-	struct frame **stack;
-	u32 depth, room;
+	bool sought; /* the cursor stands on the last record */
+	struct lath_bytes_cursor cursor;
 };
 
 /* ---- bounds ---- */
+
+static int key_compare(const u8 *a, u64 a_size, const u8 *b, u64 b_size)
+{
+	int c = memcmp(a, b, min(a_size, b_size));
+
+	return c ? c : (a_size > b_size) - (a_size < b_size);
+}
 
 static int bound_set(struct bound *bound, const void *data, u64 size)
 {
@@ -106,121 +103,36 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 	return 0;
 }
 
-/* ---- the stack ---- */
-
-static struct frame *push(struct lath_store_iter *iter)
-{
-	if (iter->depth == iter->room) {
-		u32 room = iter->room ? iter->room * 2 : 4;
-		struct frame **stack =
-			store_refused() ? NULL
-					: realloc(iter->stack, room * sizeof(struct frame *));
-
-		if (!stack)
-			return NULL;
-		memset(stack + iter->room, 0, (room - iter->room) * sizeof(struct frame *));
-		iter->stack = stack;
-		iter->room = room;
-	}
-	if (!iter->stack[iter->depth]) {
-		iter->stack[iter->depth] = store_refused() ? NULL : malloc(sizeof(struct frame));
-		if (!iter->stack[iter->depth])
-			return NULL;
-	}
-	return iter->stack[iter->depth++];
-}
-
-static void frame_fill(struct lath_store_iter *iter, struct frame *frame)
-{
-	struct lath_index *list = (struct lath_index *)(uintptr_t)&frame->layer->list;
-	u64 next;
-
-	frame->i = 0;
-	if (iter->backward) {
-		frame->n =
-			(u32)lath_index_scan_back(list, frame->from, 0, frame->item, CHUNK, &next);
-		frame->more = frame->n == CHUNK && frame->item[CHUNK - 1].key;
-		frame->from = frame->more ? frame->item[CHUNK - 1].key - 1 : 0;
-	} else {
-		frame->n =
-			(u32)lath_index_scan(list, frame->from, ~0ull, frame->item, CHUNK, &next);
-		frame->more = frame->n == CHUNK && next;
-		frame->from = next;
-	}
-}
-
-/* Returns where a seek starts in a layer: 0: nothing in it is wanted, 1: at *slice, 2: all of it is
- * wanted. */
-static int layer_start(const struct lath_store_iter *iter, const struct layer *layer, u64 *slice)
-{
-	const struct bound *near = iter->last.set   ? &iter->last
-				   : iter->backward ? &iter->high
-						    : &iter->low;
-	int c;
-
-	if (!iter->seeking || !near->set)
-		return 2;
-	c = memcmp(near->data, layer_prefix(layer), min(near->size, (u64)layer->depth));
-	if (!c && near->size < layer->depth)
-		c = -1; /* the bound comes before all keys that it is a prefix of */
-	if (!c) {
-		*slice = slice_of(near->data, near->size, layer->depth);
-		return 1;
-	}
-	return (c < 0) != iter->backward ? 2 : 0;
-}
-
-static int push_layer(struct lath_store_iter *iter, const struct layer *layer)
-{
-	u64 slice = 0;
-	int start = layer_start(iter, layer, &slice);
-	struct frame *frame;
-
-	if (!start)
-		return 0;
-	frame = push(iter);
-	if (!frame)
-		return -ENOMEM;
-	frame->layer = layer;
-	frame->from = start == 1 ? slice : iter->backward ? ~0ull : 0;
-	if (start == 2)
-		iter->seeking = false;
-	frame_fill(iter, frame);
-	return 0;
-}
-
-static int push_bucket(struct lath_store_iter *iter, u64 word)
-{
-	const struct bucket *bucket = word_bucket(iter->store, word);
-	struct frame *frame = push(iter);
-
-	if (!frame)
-		return -ENOMEM;
-	frame->layer = NULL;
-	frame->words = bucket->word;
-	frame->i = 0;
-	frame->n = (u32)bucket->count;
-	frame->more = false;
-	return 0;
-}
-
 /* ---- steps ---- */
 
-/* Returns whether the record is on the wanted side of where the seek started. */
-static bool wanted(struct lath_store_iter *iter, const struct record *record)
+static int move(struct lath_store_iter *iter, u64 *value)
 {
-	const struct bound *near = iter->last.set   ? &iter->last
+	return iter->backward ? lath_bytes_cursor_prev(&iter->cursor, value)
+			      : lath_bytes_cursor_next(&iter->cursor, value);
+}
+
+/* Moves the cursor to where the iteration goes on, behind the last key, or begins. 1 (*value) | 0:
+ * there is nothing */
+static int seek(struct lath_store_iter *iter, u64 *value)
+{
+	const struct bound *from = iter->last.set   ? &iter->last
 				   : iter->backward ? &iter->high
 						    : &iter->low;
-	int c;
+	struct lath_bytes_key key = { from->data, from->size, 0 }, found;
+	int ret;
 
-	if (!iter->seeking || !near->set)
-		return true;
-	c = key_compare(record_key(record), record_key_size(record), near->data, near->size);
-	if (iter->backward ? c >= 0 : iter->last.set ? c <= 0 : c < 0)
-		return false;
-	iter->seeking = false;
-	return true;
+	iter->sought = true;
+	lath_bytes_cursor_init(&iter->cursor, &iter->store->set);
+	if (!from->set)
+		return move(iter, value);
+	ret = iter->backward ? lath_bytes_cursor_seek_floor(&iter->cursor, &key, value)
+			     : lath_bytes_cursor_seek(&iter->cursor, &key, value);
+	if (!ret || from == &iter->low)
+		return ret;
+	store_key_of(NULL, *value, &found);
+	if (found.size == key.size && !memcmp(found.data, key.data, key.size))
+		ret = move(iter, value);
+	return ret;
 }
 
 static bool beyond(const struct lath_store_iter *iter, const struct record *record)
@@ -234,50 +146,25 @@ static bool beyond(const struct lath_store_iter *iter, const struct record *reco
 	return iter->backward ? c < 0 : c >= 0;
 }
 
-/* Finds the next record: 1 (*out) | 0: none | -ENOMEM */
-static int next_record(struct lath_store_iter *iter, u64 *out)
+/* Finds the next record: 1 (*word) | 0: none */
+static int next_record(struct lath_store_iter *iter, u64 *word)
 {
-	while (iter->depth) {
-		struct frame *frame = iter->stack[iter->depth - 1];
-		u64 word;
-		int ret = 0;
+	u64 value;
 
-		if (frame->i == frame->n) {
-			if (frame->layer && frame->more)
-				frame_fill(iter, frame);
-			else
-				iter->depth--;
-			continue;
-		}
-		if (frame->layer)
-			word = frame->item[frame->i].value;
-		else
-			word = frame->words[iter->backward ? frame->n - 1 - frame->i : frame->i];
-		frame->i++;
-		switch (word_form(word)) {
-		case WORD_RECORD:
-			if (!wanted(iter, word_record(iter->store, word)))
-				continue;
-			if (beyond(iter, word_record(iter->store, word)))
-				return 0;
-			*out = word;
-			return 1;
-		case WORD_BUCKET:
-			ret = push_bucket(iter, word);
-			break;
-		default:
-			/* push_layer() ends the seek if the layer lies behind the bound */
-			ret = push_layer(iter, word_layer(iter->store, word));
-		}
-		if (ret)
-			return ret;
+	if (iter->ended)
+		return 0;
+	if (!(iter->sought ? move(iter, &value) : seek(iter, &value)) ||
+	    beyond(iter, (const struct record *)(uintptr_t)value)) {
+		iter->ended = true;
+		return 0;
 	}
-	return 0;
+	*word = address_word(iter->store, value);
+	return 1;
 }
 
-/* Leaves the section, enters another one and seeks the last key. Without memory for that it stays
- * in the old section. 0 | -ENOMEM */
-static int refresh(struct lath_store_iter *iter, const struct record *at)
+/* Leaves the section and enters another one, where the last key is sought again. Without memory
+ * for that it stays in the old section. */
+static void refresh(struct lath_store_iter *iter, const struct record *at)
 {
 	u32 size = record_key_size(at);
 
@@ -286,7 +173,7 @@ static int refresh(struct lath_store_iter *iter, const struct record *at)
 		u8 *data = store_refused() ? NULL : realloc(iter->last.data, size + 64);
 
 		if (!data)
-			return 0;
+			return;
 		iter->last.data = data;
 		iter->last_room = size + 64;
 	}
@@ -295,9 +182,7 @@ static int refresh(struct lath_store_iter *iter, const struct record *at)
 	iter->last.set = true;
 	lath_reader_exit(iter->store->rcu);
 	lath_reader_enter(iter->store->rcu);
-	iter->depth = 0;
-	iter->seeking = true;
-	return push_layer(iter, &iter->store->root);
+	iter->sought = false;
 }
 
 static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
@@ -305,20 +190,19 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 	if (iter->i == iter->n) {
 		u64 next = 0;
 
-		if (iter->number_done)
+		if (iter->ended)
 			return 0;
 		lath_reader_exit(iter->store->rcu);
 		lath_reader_enter(iter->store->rcu);
 		if (iter->backward)
-			iter->n = (u32)lath_index_scan_back(&iter->store->root.list, iter->number,
+			iter->n = (u32)lath_index_scan_back(&iter->store->list, iter->number,
 							    iter->number_end, iter->item, CHUNK,
 							    &next);
 		else
-			iter->n = (u32)lath_index_scan(&iter->store->root.list, iter->number,
+			iter->n = (u32)lath_index_scan(&iter->store->list, iter->number,
 						       iter->number_end, iter->item, CHUNK, &next);
 		iter->i = 0;
-		iter->number_done =
-			iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
+		iter->ended = iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
 		iter->number = next;
 		if (!iter->n)
 			return 0;
@@ -337,11 +221,8 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 		key->data = NULL;
 		return next_number(iter, &key->n, word);
 	}
-	if (unlikely(iter->steps++ == REFRESH)) {
-		ret = refresh(iter, word_record(iter->store, *word));
-		if (ret)
-			return ret;
-	}
+	if (unlikely(iter->steps++ == REFRESH))
+		refresh(iter, word_record(iter->store, *word));
 	ret = next_record(iter, word);
 	if (ret <= 0)
 		return ret;
@@ -357,7 +238,7 @@ static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *k
 	struct lath_store *store = iter->store;
 	int ret;
 
-	if (iter->number_done)
+	if (iter->ended)
 		return 0;
 	lath_reader_exit(store->rcu);
 	lath_reader_enter(store->rcu);
@@ -367,7 +248,7 @@ static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *k
 		return ret == -ENOENT ? 0 : ret;
 	if (iter->backward ? key->n < iter->number_end : key->n > iter->number_end)
 		return 0;
-	iter->number_done = key->n == iter->number_end;
+	iter->ended = key->n == iter->number_end;
 	iter->number = iter->backward ? key->n - 1 : key->n + 1;
 	return 1;
 }
@@ -397,10 +278,10 @@ static int start_numbers(struct lath_store_iter *iter, const struct lath_store_r
 	if (range->prefix || (range->from && range->from->data) || (range->to && range->to->data))
 		return -EINVAL;
 	if (range->to) {
-		iter->number_done = !range->to->n;
+		iter->ended = !range->to->n;
 		high = range->to->n - 1;
 	}
-	iter->number_done |= low > high;
+	iter->ended |= low > high;
 	iter->number = iter->backward ? high : low;
 	iter->number_end = iter->backward ? low : high;
 	return 0;
@@ -419,7 +300,6 @@ static int start_bytes(struct lath_store_iter *iter, const struct lath_store_ran
 		ret = bound_set(&iter->high, range->to->data, range->to->n);
 	if (!ret && range->prefix)
 		ret = bound_prefix(iter, range->prefix);
-	iter->seeking = true;
 	return ret;
 }
 
@@ -443,8 +323,6 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 	else
 		ret = store->keys == LATH_STORE_NUMBERS ? start_numbers(iter, range)
 							: start_bytes(iter, range);
-	if (!ret && !store->backend && store->keys == LATH_STORE_BYTES)
-		ret = push_layer(iter, &store->root);
 	if (ret) {
 		lath_store_iter_end(iter);
 		return ret;
@@ -455,16 +333,11 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 
 void lath_store_iter_end(struct lath_store_iter *iter)
 {
-	u32 i;
-
 	if (!iter)
 		return;
 	lath_reader_exit(iter->store->rcu);
 	if (iter->elsewhere)
 		iter->store->backend->iter_end(iter->elsewhere);
-	for (i = 0; i < iter->room && iter->stack; i++)
-		free(iter->stack[i]);
-	free(iter->stack);
 	free(iter->low.data);
 	free(iter->high.data);
 	free(iter->last.data);
@@ -530,7 +403,7 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 		u64 *here = keys + n;
 		bool packed = false, placed = false;
 
-		m = lath_index_scan_values(&store->root.list, from, last, here, words, room, &from);
+		m = lath_index_scan_values(&store->list, from, last, here, words, room, &from);
 		ended = m < room || !from || from > last;
 		for (i = 0; i < m; i++) {
 			packed |= word_has_nibbles(words[i]);
@@ -554,7 +427,7 @@ static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
 	size_t n;
 
 	do {
-		n = lath_index_scan(&store->root.list, from, last, items, ARRAY_SIZE(items), &from);
+		n = lath_index_scan(&store->list, from, last, items, ARRAY_SIZE(items), &from);
 		count += (int64_t)n;
 	} while (n == ARRAY_SIZE(items) && from);
 	return count;
@@ -579,7 +452,7 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 		while ((ret = next_elsewhere(iter, &key, &ref)) > 0)
 			count++;
 	} else if (store->keys == LATH_STORE_NUMBERS) {
-		if (!iter->number_done)
+		if (!iter->ended)
 			count = count_numbers(store, min(iter->number, iter->number_end),
 					      max(iter->number, iter->number_end));
 	} else {

@@ -304,11 +304,10 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 /* 0 | -ENOTEMPTY | the error of the count */
 static int check_empty(struct lath_store *store)
 {
-	struct lath_item item;
 	int64_t count;
 
 	if (!store->backend)
-		return lath_index_first_item(&store->root.list, &item) ? 0 : -ENOTEMPTY;
+		return keys_none(store) ? 0 : -ENOTEMPTY;
 	count = store->backend->count(store, NULL);
 	return count > 0 ? -ENOTEMPTY : (int)count;
 }
@@ -331,7 +330,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	if (ret && r->store->backend) /* no part of the file remains */
 		r->store->backend->clear(r->store);
 	else if (ret)
-		layer_clear(r->store);
+		keys_clear(r->store);
 	return ret;
 }
 
@@ -354,7 +353,7 @@ int snapshot_load(struct lath_store *store, struct store_file *file,
 		close(r->fd);
 	}
 	if (!ret && store->keys == LATH_STORE_NUMBERS && !store->backend)
-		lath_index_prepare(&store->root.list);
+		lath_index_prepare(&store->list);
 	free(r->buf);
 	free(r->key);
 	free(r);

@@ -120,11 +120,11 @@ static int restore_records(struct lath_store *store)
 
 static int restore_index(struct lath_store *store)
 {
-	memset(&store->root, 0, sizeof(store->root));
-	store->layers = 0;
+	memset(&store->list, 0, sizeof(store->list));
+	memset(&store->set, 0, sizeof(store->set));
 	arena_restart(&store->index, store->index.first_unit);
 	store->committed = store->arena.committed + store->index.committed;
-	return layer_init(store, &store->root, 0);
+	return keys_init(store);
 }
 
 static int adopt(struct lath_store *store, u64 at)
@@ -133,6 +133,7 @@ static int adopt(struct lath_store *store, u64 at)
 	const struct record *record = word_record(store, word), *other;
 	struct lath_store_key key = lath_key_bytes(record_key(record), record_key_size(record));
 	struct place place;
+	u64 old;
 	int ret;
 
 	if (store->keys == LATH_STORE_NUMBERS) {
@@ -140,8 +141,9 @@ static int adopt(struct lath_store *store, u64 at)
 		memcpy(&key.n, record_key(record), sizeof(u64));
 	}
 	place_find(store, key, &place);
-	if (place.value) {
-		other = word_record(store, place.value);
+	old = place.word;
+	if (old) {
+		other = word_record(store, old);
 		if (lath_shm_fault == SHM_FAULT_KEEP_BOTH)
 			return 0;
 		if (other->version >= record->version) {
@@ -149,9 +151,9 @@ static int adopt(struct lath_store *store, u64 at)
 			return 0;
 		}
 	}
-	ret = place_publish(store, key, &place, word);
-	if (!ret && place.value)
-		value_drop(store, place.value);
+	ret = place_put(store, &place, word);
+	if (!ret && old)
+		value_drop(store, old);
 	else if (!ret)
 		store_count_items(store, 1);
 	return ret;

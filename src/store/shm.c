@@ -360,7 +360,7 @@ static int shm_clear(struct lath_store *store)
 
 	if (ret)
 		return ret;
-	layer_clear(shm_inside(store));
+	keys_clear(shm_inside(store));
 	shm_leave(shm_of(store));
 	return 0;
 }

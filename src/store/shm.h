@@ -32,7 +32,7 @@
 #define SHM_MAGIC "lathshm"
 #define SHM_MAKING \
 	"lathnew" /* an object that is being made; its maker holds the file's lock, or has died */
-#define SHM_VERSION 4u
+#define SHM_VERSION 5u
 #define SHM_NAME_MAX 200
 #define SHM_LIMIT_DEFAULT (4ull << 30)
 /* Size of the private page in front of the object. */
@@ -53,7 +53,7 @@ struct shm_head {
 /* At address - SHM_OWN in each process. The members after fd are used by the lock's holder only. */
 struct shm_own {
 	struct lath_rcu rcu;
-	struct lath_allocator allocator;
+	struct store_shared shared;
 	struct arena_backing backing;
 	int fd;
 	unsigned int readers; /* nesting depth of the holder's sections */

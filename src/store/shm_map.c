@@ -244,9 +244,10 @@ static void own_init(struct shm *shm, int fd)
 	struct shm_own *own = shm->own;
 
 	shm_flavour(own);
-	own->allocator.alloc = arena_node_alloc;
-	own->allocator.free = arena_node_free;
-	own->allocator.ctx = &shm->head->store.index;
+	own->shared.allocator.alloc = arena_node_alloc;
+	own->shared.allocator.free = arena_node_free;
+	own->shared.allocator.ctx = &shm->head->store.index;
+	own->shared.records.key_of = store_key_of;
 	own->backing.take = take_block;
 	own->backing.give_back = give_block_back;
 	own->fd = fd;
@@ -319,7 +320,7 @@ static int fill(struct shm *shm, const struct geometry *g, const struct lath_sto
 	store->keys = options->keys;
 	store->flags = options->flags;
 	store->rcu = &shm->own->rcu;
-	store->allocator = &shm->own->allocator;
+	store->shared = &shm->own->shared;
 	store->mark = (u64 *)(void *)(base + g->marks);
 	store->hand = (u8 *)base + g->hand;
 	if (getrandom(&store->list_id, sizeof(store->list_id), 0) != sizeof(store->list_id))

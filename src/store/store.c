@@ -105,7 +105,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 		return ret;
 	ret = store_prefault(store, options->prefault, pages_available(""));
 	if (!ret)
-		ret = layer_init(store, &store->root, 0);
+		ret = keys_init(store);
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
 		store->hand = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
 		ret = store->hand ? 0 : -ENOMEM;
@@ -272,7 +272,7 @@ static u64 items(struct lath_store *store)
 	unsigned int i;
 
 	if (store->keys == LATH_STORE_NUMBERS)
-		return lath_index_count(&store->root.list);
+		return lath_index_count(&store->list);
 	for (i = 0; i < SHARDS; i++)
 		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
 	return sum > 0 ? (u64)sum : 0; /* while others write, the sum may be off */
@@ -292,7 +292,7 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 	stats->pending_bytes = numbers.pending;
 	stats->free_bytes = numbers.free_bytes + nodes.free_bytes;
 	stats->lost_bytes = numbers.lost;
-	stats->layers = READ_ONCE(store->layers);
+	stats->layers = store->keys == LATH_STORE_BYTES ? lath_bytes_trees(&store->set) - 1 : 0;
 	stats->evicted = READ_ONCE(store->evicted);
 	stats->expired = READ_ONCE(store->expired);
 	stats->fragmentation_permille =

@@ -17,35 +17,22 @@ void lath_store_read_end(struct lath_store *store)
 	lath_reader_exit(store->rcu);
 }
 
-void place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
-{
-	if (store->keys == LATH_STORE_BYTES) {
-		layer_find(store, key, place);
-		return;
-	}
-	place->layer = &store->root;
-	place->slice = key.n;
-	if (!lath_index_get(&store->root.list, key.n, &place->word))
-		place->word = 0;
-	place->value = place->word;
-}
-
 /* ---- reads ---- */
 
 int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
 		       struct lath_store_ref *ref)
 {
-	struct place place;
 	int ret = key_check(store, key);
+	u64 word;
 
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(store->backend))
 		return store->backend->get_ref(store, key, ref);
-	place_find(store, key, &place);
-	if (!place.value)
+	word = word_find(store, key);
+	if (!word)
 		return -ENOENT;
-	value_ref(store, place.value, ref);
+	value_ref(store, word, ref);
 	return ref_expired(ref) ? -ENOENT : 0;
 }
 
@@ -73,31 +60,6 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 
 /* ---- changes ---- */
 
-int place_publish(struct lath_store *store, struct lath_store_key key, const struct place *place,
-		  u64 word)
-{
-	struct lath_item item = { key.n, 1, word };
-	int ret;
-
-	lath_call_assert();
-	LATH_ASSERT(word);
-	if (store->keys == LATH_STORE_BYTES)
-		return layer_put(store, key, place, word);
-	if (place->word) {
-		ret = lath_index_replace_if(&store->root.list, key.n, place->word, word, NULL);
-		return ret ? RETRY : 0;
-	}
-	ret = lath_index_insert_item(&store->root.list, &item, NULL);
-	return ret == -EEXIST ? RETRY : ret;
-}
-
-static int withdraw(struct lath_store *store, const struct place *place)
-{
-	if (store->keys == LATH_STORE_BYTES)
-		return layer_remove(store, place);
-	return lath_index_erase_if(&store->root.list, place->slice, place->word, NULL) ? RETRY : 0;
-}
-
 void store_count_items(struct lath_store *store, s64 by)
 {
 	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
@@ -119,13 +81,14 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	struct lath_store_ref ref;
 	struct place place;
 	bool there = false;
-	u64 word;
+	u64 old, word;
 	int ret;
 
 	lath_call_assert();
 	place_find(store, key, &place);
-	if (place.value) {
-		value_ref(store, place.value, &ref);
+	old = place.word;
+	if (old) {
+		value_ref(store, old, &ref);
 		there = !ref_expired(&ref);
 		change.expires = there ? ref.expires : 0;
 	}
@@ -133,9 +96,9 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 	if (ret < 0 || change.action == LATH_STORE_KEEP)
 		return min(ret, 0);
 	if (change.action == LATH_STORE_REMOVE) {
-		if (!place.value)
+		if (!old)
 			return 0;
-		ret = withdraw(store, &place);
+		ret = place_put(store, &place, 0);
 		if (!ret)
 			store_count_items(store, -1);
 	} else {
@@ -144,19 +107,19 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 			return ret;
 		if (there && ref.version && same_content(&change, &ref))
 			word_record(store, word)->version = ref.version;
-		ret = place_publish(store, key, &place, word);
+		ret = place_put(store, &place, word);
 		if (ret) {
 			value_drop(store, word);
 			return ret;
 		}
 		record_mark(store, word, true);
-		if (!place.value)
+		if (!old)
 			store_count_items(store, 1);
 	}
 	if (!ret)
 		store_changed(store);
-	if (!ret && place.value)
-		value_retire(store, place.value);
+	if (!ret && old)
+		value_retire(store, old);
 	return ret;
 }
 
@@ -232,15 +195,15 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	struct lath_item item = { key.n, 1, 0 }, old;
 	int ret;
 
-	lath_index_prefetch(&store->root.list, key.n);
+	lath_index_prefetch(&store->list, key.n);
 	ret = value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;
 	do {
 		old.value = 0;
-		ret = lath_index_insert_item(&store->root.list, &item, NULL);
+		ret = lath_index_insert_item(&store->list, &item, NULL);
 		if (ret == -EEXIST)
-			ret = lath_index_replace_item(&store->root.list, key.n, item.value, &old);
+			ret = lath_index_replace_item(&store->list, key.n, item.value, &old);
 	} while (unlikely(ret == -ENOENT));
 	if (unlikely(ret)) {
 		value_drop(store, item.value);

@@ -137,6 +137,21 @@ static void some_key(struct tape *tape, struct record *record)
 
 /* ---- changes ---- */
 
+/* The record that was inserted, spare[spares - 1], belongs at position i. */
+static void remember(size_t i)
+{
+	memmove(&model[i + 1], &model[i], (count - i) * sizeof(*model));
+	model[i] = spare[--spares];
+	count++;
+}
+
+static void forget(size_t i)
+{
+	spare[spares++] = model[i];
+	memmove(&model[i], &model[i + 1], (count - i - 1) * sizeof(*model));
+	count--;
+}
+
 static int play_insert(struct tape *tape, const struct record *key)
 {
 	uint64_t there = 0;
@@ -154,12 +169,8 @@ static int play_insert(struct tape *tape, const struct record *key)
 		return 0;
 	EXPECT(tape, ret == (equal ? -EEXIST : 0));
 	EXPECT(tape, !equal || there == as_value(model[i]));
-	if (ret)
-		return 0;
-	spares--;
-	memmove(&model[i + 1], &model[i], (count - i) * sizeof(*model));
-	model[i] = record;
-	count++;
+	if (!ret)
+		remember(i);
 	return 0;
 }
 
@@ -177,13 +188,6 @@ static int play_many(struct tape *tape)
 		ret = (unsigned int)play_insert(tape, &probe);
 	}
 	return (int)ret;
-}
-
-static void forget(size_t i)
-{
-	spare[spares++] = model[i];
-	memmove(&model[i], &model[i + 1], (count - i - 1) * sizeof(*model));
-	count--;
 }
 
 static int play_erase(struct tape *tape)
@@ -248,12 +252,86 @@ static int play_replace(struct tape *tape)
 	return 0;
 }
 
+/* A look and the change that follows; again from the same look, which must say that something has
+ * changed. */
+static int put_at(struct tape *tape, const struct lath_bytes_place *place, struct record *record,
+		  bool erase, size_t i)
+{
+	int ret = lath_bytes_put(&set, place, erase ? 0 : as_value(record));
+
+	if (!place->value && failed(tape, ret))
+		return 0;
+	EXPECT(tape, !ret);
+	ret = lath_bytes_put(&set, place, as_value(&probe));
+	EXPECT(tape, ret == -EAGAIN || failed(tape, ret));
+	if (erase) {
+		forget(i);
+	} else if (place->value) {
+		spare[spares - 1] = model[i];
+		model[i] = record;
+	} else {
+		remember(i);
+	}
+	return 0;
+}
+
+static int play_put(struct tape *tape)
+{
+	struct lath_bytes_place place;
+	struct record *record = spare[spares - 1];
+	struct lath_bytes_key key;
+	bool equal, erase = next_byte(tape) % 2;
+	int found, ret = 0;
+	size_t i;
+
+	some_key(tape, &probe);
+	*record = probe;
+	key = as_key(&probe);
+	i = position(&probe, &equal);
+	lath_rcu_auto.read_lock();
+	found = lath_bytes_find(&set, &key, &place);
+	if (found == equal && place.value == (equal ? as_value(model[i]) : 0)) {
+		if (equal || count < MOST)
+			ret = put_at(tape, &place, record, equal && erase, i);
+		else
+			ret = lath_bytes_put(&set, &place, 0) != -EINVAL;
+	} else {
+		ret = 1;
+	}
+	lath_rcu_auto.read_unlock();
+	EXPECT(tape, !ret);
+	return 0;
+}
+
 static int play_misuse(struct tape *tape)
 {
+	struct lath_bytes_place place = { { 0 }, 0 };
+
+	EXPECT(tape, lath_bytes_put(&set, &place, 0) == -EINVAL);
+	EXPECT(tape, lath_bytes_put(&set, &place, 2) == -EINVAL);
 	EXPECT(tape, lath_bytes_insert(&set, 0, NULL) == -EINVAL);
 	EXPECT(tape, lath_bytes_insert(&set, as_value(&probe) + 1, NULL) == -EINVAL);
 	EXPECT(tape, lath_bytes_replace(&set, 0, NULL) == -EINVAL);
 	EXPECT(tape, lath_bytes_replace_if(&set, 4, 2, NULL) == -EINVAL);
+	return 0;
+}
+
+static void count_down(void *arg, uint64_t value)
+{
+	(void)value;
+	--*(size_t *)arg;
+}
+
+static int play_clear(struct tape *tape)
+{
+	size_t left = count;
+
+	if (next_byte(tape) > 60)
+		return 0;
+	lath_bytes_clear(&set, count_down, &left);
+	EXPECT(tape, !left && lath_bytes_trees(&set) == 1);
+	while (count)
+		forget(count - 1);
 	return 0;
 }
 
@@ -419,8 +497,10 @@ static int play_one(struct tape *tape)
 		PLAY("erase", play_erase(tape));
 	if (op < 160)
 		PLAY("erase if", play_erase_if(tape));
-	if (op < 180)
+	if (op < 175)
 		PLAY("replace", play_replace(tape));
+	if (op < 190)
+		PLAY("find, put", play_put(tape));
 	if (op < 200)
 		PLAY("get", play_get(tape));
 	if (op < 213)
@@ -429,6 +509,8 @@ static int play_one(struct tape *tape)
 		PLAY("scan", play_scan(tape));
 	if (op < 253)
 		PLAY("cursor", play_cursor(tape));
+	if (op < 254)
+		PLAY("clear", play_clear(tape));
 	PLAY("misuse", play_misuse(tape));
 }
 
@@ -443,7 +525,8 @@ static int check(struct tape *tape)
 	EXPECT(tape, lath_bytes_count(&set) == count);
 	lath_bytes_get_stats(&set, &stats);
 	EXPECT(tape, stats.items == count && stats.bytes >= sizeof(set));
-	EXPECT(tape, stats.arrayed >= 2 * stats.arrays && stats.trees);
+	EXPECT(tape, stats.arrayed >= 2 * stats.arrays);
+	EXPECT(tape, stats.trees == lath_bytes_trees(&set));
 	return 0;
 }
 
@@ -468,12 +551,6 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 }
 
 const struct tape_plan tape_plan = { 400, 6000, 20, 2500, begin, NULL };
-
-static void count_down(void *arg, uint64_t value)
-{
-	(void)value;
-	--*(size_t *)arg;
-}
 
 int tape_run(struct tape *tape)
 {

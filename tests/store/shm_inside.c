@@ -68,38 +68,30 @@ void shm_inside_fault(int fault)
 
 struct census {
 	struct lath_store *store;
-	u64 records, buckets, bytes, unmarked;
+	u64 records, bytes, unmarked;
 };
-
-static void count_words(struct census *c, struct lath_index *list);
 
 static void count_word(struct census *c, u64 word)
 {
-	u64 i;
-
-	if (word_form(word) == WORD_LAYER) {
-		count_words(c, &word_layer(c->store, word)->list);
-		return;
-	}
 	c->bytes += arena_size(&c->store->arena, word_place(word));
-	if (word_form(word) == WORD_BUCKET) {
-		c->buckets++;
-		for (i = 0; i < word_bucket(c->store, word)->count; i++)
-			count_word(c, word_bucket(c->store, word)->word[i]);
-		return;
-	}
 	c->records++;
 	c->unmarked += !place_marked(c->store->mark, word_place(word));
 }
 
-static void count_words(struct census *c, struct lath_index *list)
+static void count_words(struct census *c)
 {
+	struct lath_bytes_cursor cursor;
 	struct lath_item items[16];
+	u64 next = 0, value;
 	size_t n, i;
-	u64 next = 0;
 
+	lath_bytes_cursor_init(&cursor, &c->store->set);
+	while (c->store->keys == LATH_STORE_BYTES && lath_bytes_cursor_next(&cursor, &value))
+		count_word(c, address_word(c->store, value));
+	if (c->store->keys == LATH_STORE_BYTES)
+		return;
 	do {
-		n = lath_index_scan(list, next, ~0ull, items, ARRAY_SIZE(items), &next);
+		n = lath_index_scan(&c->store->list, next, ~0ull, items, ARRAY_SIZE(items), &next);
 		for (i = 0; i < n; i++)
 			count_word(c, items[i].value);
 	} while (n == ARRAY_SIZE(items) && next);
@@ -121,9 +113,10 @@ static int verify(struct lath_store *in, char *why, size_t why_size)
 	struct arena_numbers numbers;
 	u64 marks;
 
-	if (lath_index_verify(&in->root.list, 5, why, why_size))
+	if (in->keys == LATH_STORE_BYTES ? lath_bytes_verify(&in->set, why, why_size)
+					 : lath_index_verify(&in->list, 5, why, why_size))
 		return -1;
-	count_words(&c, &in->root.list);
+	count_words(&c);
 	marks = count_marks(in);
 	arena_numbers(&in->arena, &numbers);
 	if (c.unmarked || marks != c.records) {

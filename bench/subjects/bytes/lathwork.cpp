@@ -105,6 +105,23 @@ public:
         lath_store_get(store_, key(record), &value, sizeof(value));
         return value;
     }
+    u64 get_batch(const bench_record* const* keys, std::size_t n) override {
+        std::array<lath_store_key, 64> k{};
+        std::array<lath_store_ref, 64> refs;
+        u64 sum = 0;
+        for (std::size_t i = 0; i < n; i++)
+            k[i] = key(*keys[i]);
+        lath_store_read_begin(store_);
+        lath_store_mget(store_, n, k.data(), refs.data());
+        for (std::size_t i = 0; i < n; i++) {
+            u64 value = 0;
+            if (refs[i].data)
+                std::memcpy(&value, refs[i].data, sizeof(value));
+            sum += value;
+        }
+        lath_store_read_end(store_);
+        return sum;
+    }
     u64 scan(const bench_record& from, std::size_t most) override {
         lath_store_key at = key(from);
         lath_store_range range{&at, nullptr, nullptr, 0};

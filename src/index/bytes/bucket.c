@@ -86,6 +86,12 @@ static void change_end(struct bucket *bucket)
 
 /* ---- searching ---- */
 
+/* The slice of a key in the bucket. */
+static u64 slice_in(const struct bucket *bucket, const struct want *want)
+{
+	return bucket->tags ? slice_of(want, TAG) : bytes_at(want, bucket->offset);
+}
+
 /* The first slice that is not below `slice`. The lines of the first three probes are prefetched
  * together. */
 static u32 first_slice(struct bucket *bucket, u32 used, u64 slice)
@@ -153,7 +159,7 @@ static u32 equal_slices(struct bucket *bucket, u32 used, u64 slice, u32 *low)
 struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
 	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), end;
-	u64 slice = bucket->tags ? slice_of(want, TAG) : bytes_at(want, bucket->offset);
+	u64 slice = slice_in(bucket, want);
 	struct spot spot = { 0, false, false };
 	struct want key;
 	int c;
@@ -181,6 +187,20 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 	return spot;
 }
 
+/* Find a record that is expected to have this key, without a look at keys. Returns whether it is in
+ * the bucket, which is locked. */
+static bool find_value(struct bucket *bucket, const struct want *want, u64 value, struct spot *spot)
+{
+	u64 slice = slice_in(bucket, want);
+	u32 i = first_slice(bucket, bucket->used, slice);
+
+	while (i < bucket->used && *bucket_slice(bucket, i) == slice &&
+	       *bucket_value(bucket, i) != value)
+		i++;
+	*spot = (struct spot){ i, true, false };
+	return i < bucket->used && *bucket_value(bucket, i) == value;
+}
+
 /* Find the record with this key among those that have its slice. Returns its value or 0. */
 static u64 get_once(struct bytes_set *set, struct bucket *bucket, const struct want *want,
 		    u64 slice)
@@ -188,6 +208,7 @@ static u64 get_once(struct bytes_set *set, struct bucket *bucket, const struct w
 	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), low, end;
 
 	end = equal_slices(bucket, used, slice, &low);
+	lath_delay("bucket searched, record not yet read");
 	while (low < end) {
 		u32 middle = (low + end) / 2;
 		u64 value = READ_ONCE(*bucket_value(bucket, middle));
@@ -206,7 +227,7 @@ static u64 get_once(struct bytes_set *set, struct bucket *bucket, const struct w
 
 u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
-	u64 slice = bucket->tags ? want->order : bytes_at(want, bucket->offset), value;
+	u64 slice = slice_in(bucket, want), value;
 	u32 version;
 
 	do {
@@ -229,8 +250,7 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 
-		*bucket_slice(bucket, i) =
-			bucket->tags ? key.order : bytes_at(&key, bucket->offset);
+		*bucket_slice(bucket, i) = slice_in(bucket, &key);
 	}
 }
 
@@ -248,9 +268,7 @@ static void move_entries(struct bucket *to, u32 to_i, struct bucket *from, u32 i
 
 static void put_entry(struct bucket *bucket, u32 i, const struct want *want, u64 value)
 {
-	u64 slice = bucket->tags ? want->order : bytes_at(want, bucket->offset);
-
-	WRITE_ONCE(*bucket_slice(bucket, i), slice);
+	WRITE_ONCE(*bucket_slice(bucket, i), slice_in(bucket, want));
 	WRITE_ONCE(*bucket_value(bucket, i), value);
 }
 
@@ -385,6 +403,7 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 		return ret;
 	if (bucket->used > BUCKET_MAX)
 		ret = layer_of_bucket(set, bucket, &layer);
+	lath_delay("bucket copied, not yet replaced");
 	if (!ret)
 		ret = take_place(place, version,
 				 layer ? (u64)(uintptr_t)layer | FORM_LAYER : bucket_word(bucket));
@@ -426,7 +445,8 @@ int bucket_change(struct bytes_set *set, const struct place *place, const struct
 	lath_spin_lock(&bucket->lock);
 	if (bucket->gone)
 		goto out;
-	spot = bucket_seek(set, bucket, want);
+	if (!expected || !find_value(bucket, want, expected, &spot))
+		spot = bucket_seek(set, bucket, want);
 	ret = -ENOENT;
 	if (!spot.equal)
 		goto out;
@@ -459,7 +479,7 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 		return false;
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
-		u64 slice = bucket->tags ? key.order : bytes_at(&key, bucket->offset);
+		u64 slice = slice_in(bucket, &key);
 		u64 fork = bytes_fork(&first, &key);
 
 		if (*bucket_slice(bucket, i) != slice || (i && bytes_compare(&before, &key) >= 0))

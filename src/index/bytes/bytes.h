@@ -117,6 +117,13 @@ u64 bytes_fork(const struct want *a, const struct want *b);
 /* Returns whether a is before (-1), equal to (0) or behind (1) b, a key of a record. */
 int bytes_compare(const struct want *a, const struct want *b);
 
+/* Returns whether a key that is looked for is that of a record. */
+static inline bool bytes_equal(const struct want *a, const struct want *b)
+{
+	return a->size == b->size && a->order == b->order &&
+	       (!a->size || !memcmp(a->data, b->data, a->size));
+}
+
 /* ---- the set ---- */
 
 /* Records that a bucket holds at most. */
@@ -149,14 +156,18 @@ struct bucket {
 struct bytes_set {
 	struct layer root;
 	struct layer *layers; /* all others; under the lock */
-	lath_bytes_key_fn key_of;
-	void *ctx;
-	u64 flip;			 /* of tags: ~0 if the order is descending */
-	struct lath_config config;	 /* of the trees */
-	struct lath_allocator allocator; /* alloc == NULL: the host's */
+	/* config: of the trees. With LATH_SHARED it and `records` point to structs of each process,
+	 * else to the copies, or allocator is NULL for the host's. */
+	struct lath_config config;
+	const struct lath_bytes_records *records;
+	struct lath_bytes_records own_records;
+	struct lath_allocator own_allocator;
+	u64 flip; /* of tags: ~0 if the order is descending */
 	const struct lath_rcu *rcu;
 	bool retired; /* a bucket was handed to reclamation: wait for it at the end */
 	struct lath_spinlock lock;
+	u64 ids;    /* layers ever made: with LATH_SHARED their indexes have ids */
+	u64 trees;  /* layers in use, with the root; changed under the lock */
 	u64 bytes;  /* of layers and buckets, without nodes */
 	u64 pooled; /* layers whose nodes are allocated in chunks */
 };
@@ -197,7 +208,7 @@ static inline struct want key_of(const struct bytes_set *set, u64 value)
 {
 	struct lath_bytes_key key = { NULL, 0, 0 };
 
-	set->key_of(set->ctx, value, &key);
+	set->records->key_of(set->records->ctx, value, &key);
 	return (struct want){ key.data, key.size, key.tag ^ set->flip, false };
 }
 
@@ -289,5 +300,13 @@ int layer_side(const struct layer *layer, const struct want *want);
 /* Follow the key from the root to a word that leads to no layer. Layers' prefixes are not compared:
  * the record there has the key or not. In a section. */
 void bytes_find(struct bytes_set *set, const struct want *want, struct place *place);
+/* As bytes_find(), to where the key belongs: the word may be that of a layer which the key does not
+ * belong into. */
+void bytes_find_place(struct bytes_set *set, const struct want *want, struct place *place);
+
+/* ---- read.c ---- */
+
+/* The record that a word leads to, if it has the key; 0: there is none. In a section. */
+u64 record_of(struct bytes_set *set, const struct want *want, u64 word);
 
 #endif /* LATH_INDEX_BYTES_H */

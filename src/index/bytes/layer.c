@@ -13,10 +13,11 @@
 
 void *bytes_alloc(struct bytes_set *set, size_t size, bool small)
 {
+	const struct lath_allocator *from = set->config.allocator;
 	void *block;
 
-	if (set->allocator.alloc)
-		block = set->allocator.alloc(set->allocator.ctx, size, small ? 16 : 64);
+	if (from)
+		block = from->alloc(from->ctx, size, small ? 16 : 64);
 	else
 		block = small ? lath_small_alloc(size) : lath_block_alloc(size);
 	if (block)
@@ -26,9 +27,11 @@ void *bytes_alloc(struct bytes_set *set, size_t size, bool small)
 
 void bytes_free(struct bytes_set *set, void *block, size_t size)
 {
+	const struct lath_allocator *to = set->config.allocator;
+
 	lath_fetch_add(&set->bytes, -(u64)size);
-	if (set->allocator.alloc)
-		set->allocator.free(set->allocator.ctx, block, size);
+	if (to)
+		to->free(to->ctx, block, size);
 	else
 		lath_block_free(block);
 }
@@ -46,6 +49,7 @@ int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool poo
 	layer->forked = 0;
 	layer->next = NULL;
 	config.flags |= pooled ? 0 : LATH_NODE_EACH;
+	config.id += lath_fetch_add(&set->ids, 1);
 	return lath_index_init(&layer->index, &config);
 }
 
@@ -77,6 +81,7 @@ void layer_add(struct bytes_set *set, struct layer *layer)
 {
 	lath_spin_lock(&set->lock);
 	layer->next = set->layers;
+	WRITE_ONCE(set->trees, set->trees + 1);
 	smp_store_release(&set->layers, layer); /* pairs with layers_of */
 	lath_spin_unlock(&set->lock);
 }
@@ -208,6 +213,21 @@ int layer_side(const struct layer *layer, const struct want *want)
 	if (want->beyond)
 		return want->size <= layer->known || layer->rank == TAG;
 	return bytes_compare(want, &prefix);
+}
+
+void bytes_find_place(struct bytes_set *set, const struct want *want, struct place *place)
+{
+	struct layer *layer = &set->root;
+
+	for (;;) {
+		place->layer = layer;
+		place->slice = slice_of(want, layer->rank);
+		if (!lath_index_get(&layer->index, place->slice, &place->word))
+			place->word = 0;
+		if (form_of(place->word) != FORM_LAYER || !layer_holds(layer_of(place->word), want))
+			return;
+		layer = layer_of(place->word);
+	}
 }
 
 void bytes_find(struct bytes_set *set, const struct want *want, struct place *place)

@@ -10,8 +10,7 @@
 
 /* ---- single records ---- */
 
-/* The record that a word leads to, if it has the key; 0: there is none. In a section. */
-static u64 record_of(struct bytes_set *set, const struct want *want, u64 word)
+u64 record_of(struct bytes_set *set, const struct want *want, u64 word)
 {
 	struct want key;
 
@@ -20,7 +19,7 @@ static u64 record_of(struct bytes_set *set, const struct want *want, u64 word)
 	if (form_of(word) == FORM_BUCKET)
 		return bucket_get(set, bucket_of(word), want);
 	key = key_of(set, word);
-	return bytes_compare(want, &key) ? 0 : word;
+	return bytes_equal(want, &key) ? word : 0;
 }
 
 int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, uint64_t *value)
@@ -41,27 +40,47 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 
 /* ---- batches ---- */
 
+/* Keys that are looked for at once. */
 #define BATCH 16
 
-/* Look up the words of some keys, through all layers that all of them go through. */
+/* Look up the words of some keys in the first layer that one of them has come to; layer[i] is NULL
+ * where the way has ended. Returns false if none has further to go. */
+static bool find_in_layer(size_t n, const struct want *want, struct layer **layer, u64 *word)
+{
+	struct layer *here = NULL;
+	u64 slice[BATCH], found[BATCH];
+	u8 hit[BATCH], who[BATCH];
+	size_t i, m = 0;
+
+	for (i = 0; i < n; i++) {
+		if (!layer[i] || (here && layer[i] != here))
+			continue;
+		here = layer[i];
+		slice[m] = slice_of(&want[i], here->rank);
+		who[m++] = (u8)i;
+	}
+	if (!m)
+		return false;
+	lath_index_get_batch(&here->index, m, slice, found, hit);
+	while (m--) {
+		i = who[m];
+		word[i] = hit[m] ? found[m] : 0;
+		layer[i] = form_of(word[i]) == FORM_LAYER ? layer_of(word[i]) : NULL;
+		prefetch((const void *)(uintptr_t)(word[i] & ~3ull));
+	}
+	return true;
+}
+
+/* Follow some keys as bytes_find(). Those that are in one layer go on together. */
 static void find_words(struct bytes_set *set, size_t n, const struct want *want, u64 *word)
 {
-	struct layer *layer = &set->root;
-	u64 slice[BATCH];
-	u8 hit[BATCH];
-	size_t i, same;
+	struct layer *layer[BATCH];
+	size_t i;
 
-	do {
-		for (i = 0; i < n; i++)
-			slice[i] = slice_of(&want[i], layer->rank);
-		lath_index_get_batch(&layer->index, n, slice, word, hit);
-		for (i = same = 0; i < n; i++) {
-			word[i] = hit[i] ? word[i] : 0;
-			same += word[i] == word[0];
-		}
-		if (form_of(word[0]) == FORM_LAYER)
-			layer = layer_of(word[0]);
-	} while (same == n && form_of(word[0]) == FORM_LAYER);
+	for (i = 0; i < n; i++)
+		layer[i] = &set->root;
+	while (find_in_layer(n, want, layer, word))
+		;
 }
 
 static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
@@ -73,15 +92,7 @@ static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_
 	for (i = 0; i < n; i++)
 		want[i] = want_key(set, &keys[i]);
 	find_words(set, n, want, values);
-	for (i = 0; i < n; i++)
-		prefetch((const void *)(uintptr_t)(values[i] & ~3ull));
 	for (i = 0; i < n; i++) {
-		if (form_of(values[i]) == FORM_LAYER) {
-			struct place place;
-
-			bytes_find(set, &want[i], &place);
-			values[i] = place.word;
-		}
 		values[i] = record_of(set, &want[i], values[i]);
 		found += values[i] != 0;
 	}
@@ -148,6 +159,7 @@ static void gather_bucket(struct gather *g, struct bucket *bucket, bool near)
 				break;
 			g->out[n] = READ_ONCE(*bucket_value(bucket, g->back ? --i : i++));
 		}
+		lath_delay("bucket read, version not yet compared");
 	} while (unlikely(!bucket_same(bucket, version)));
 	g->n = n;
 }

@@ -4,40 +4,53 @@
  */
 #include "index/bytes/bytes.h"
 
-#define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED)
+#define KNOWN_FLAGS \
+	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED)
 
 static const struct lath_config default_config = LATH_CONFIG_INIT;
+
+/* Copy and check a configuration: 0 | -EINVAL */
+static int read_config(struct lath_config *to, const struct lath_config *from)
+{
+	*to = default_config;
+	if (from && (from->size < offsetof(struct lath_config, rcu) || from->size > sizeof(*to)))
+		return -EINVAL;
+	if (from)
+		memcpy(to, from, from->size);
+	if (to->layout != LATH_RANGES || to->flags & ~(unsigned int)KNOWN_FLAGS ||
+	    (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES))
+		return -EINVAL;
+	to->layout = LATH_POINTS;
+	to->size = sizeof(*to);
+	return 0;
+}
 
 int lath_bytes_init(struct lath_bytes *public, const struct lath_bytes_records *records,
 		    const struct lath_config *config)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct lath_config copy = default_config;
+	struct lath_config copy;
+	int ret = read_config(&copy, config);
 
 	if (!public || (uintptr_t)public % _Alignof(struct lath_bytes))
 		return -EINVAL;
 	if (!records || !records->key_of || records->flags & ~(unsigned int)LATH_BYTES_DESCENDING)
 		return -EINVAL;
-	if (config &&
-	    (config->size < offsetof(struct lath_config, rcu) || config->size > sizeof(copy)))
-		return -EINVAL;
-	if (config)
-		memcpy(&copy, config, config->size);
-	if (copy.layout != LATH_RANGES || copy.flags & ~(unsigned int)KNOWN_FLAGS ||
-	    (copy.flags & LATH_HUGE_PAGES && copy.flags & LATH_SMALL_PAGES))
-		return -EINVAL;
+	if (ret)
+		return ret;
 	memset(set, 0, sizeof(*set));
-	set->key_of = records->key_of;
-	set->ctx = records->ctx;
+	set->records = records;
+	if (!(copy.flags & LATH_SHARED)) {
+		set->own_records = *records;
+		set->records = &set->own_records;
+		if (copy.allocator)
+			set->own_allocator = *copy.allocator;
+		copy.allocator = copy.allocator ? &set->own_allocator : NULL;
+	}
 	set->flip = records->flags & LATH_BYTES_DESCENDING ? ~0ull : 0;
-	if (copy.allocator)
-		set->allocator = *copy.allocator;
 	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
-	copy.layout = LATH_POINTS;
-	copy.size = sizeof(copy);
-	copy.allocator = copy.allocator ? &set->allocator : NULL;
-	copy.rcu = set->rcu;
 	set->config = copy;
+	set->trees = 1;
 	lath_spin_init(&set->lock);
 	return layer_prepare(set, &set->root, rank_of_bytes(0), true);
 }
@@ -94,26 +107,26 @@ static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 	}
 }
 
-/* One attempt, in a call and in a section. 0 | LOOK_AGAIN | -EEXIST (*there) | -ENOMEM */
-static int insert_once(struct bytes_set *set, const struct want *want, u64 value, u64 *there)
+/* Insert the record at a place that has a word. In a call and in a section. 0 | LOOK_AGAIN |
+ * -EEXIST (*there) | -ENOMEM */
+static int insert_at(struct bytes_set *set, const struct place *place, const struct want *want,
+		     u64 value, u64 *there)
 {
-	struct place place;
-	int ret = insert_new(set, want, value, &place);
+	int ret = 0;
 
-	if (ret != -EEXIST)
-		return ret;
-	if (form_of(place.word) == FORM_LAYER)
-		return insert_above(set, &place, want, value);
-	if (form_of(place.word) == FORM_BUCKET)
-		ret = bucket_insert(set, &place, want, value, there);
-	if (form_of(place.word) == FORM_RECORD || ret == -ENOSPC)
-		ret = bucket_extend(set, &place, want, value, there);
+	if (form_of(place->word) == FORM_LAYER)
+		return insert_above(set, place, want, value);
+	if (form_of(place->word) == FORM_BUCKET)
+		ret = bucket_insert(set, place, want, value, there);
+	if (form_of(place->word) == FORM_RECORD || ret == -ENOSPC)
+		ret = bucket_extend(set, place, want, value, there);
 	return ret;
 }
 
 int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there)
 {
 	struct bytes_set *set = bytes_of(public);
+	struct place place;
 	struct want want;
 	u64 other = 0;
 	int ret;
@@ -126,7 +139,9 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 	do {
 		lath_call_enter();
 		lath_reader_enter(set->rcu);
-		ret = insert_once(set, &want, value, &other);
+		ret = insert_new(set, &want, value, &place);
+		if (ret == -EEXIST)
+			ret = insert_at(set, &place, &want, value, &other);
 		lath_reader_exit(set->rcu);
 		lath_call_exit();
 	} while (ret == LOOK_AGAIN);
@@ -141,11 +156,14 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 static int change_record(struct bytes_set *set, const struct place *place, const struct want *want,
 			 u64 expected, u64 value, u64 *there)
 {
-	struct want key = key_of(set, place->word);
+	struct want key;
 	int ret;
 
-	if (bytes_compare(want, &key))
-		return -ENOENT;
+	if (expected != place->word) {
+		key = key_of(set, place->word);
+		if (!bytes_equal(want, &key))
+			return -ENOENT;
+	}
 	*there = place->word;
 	if (expected && expected != place->word)
 		return -EAGAIN;
@@ -219,6 +237,61 @@ int lath_bytes_replace_if(struct lath_bytes *public, uint64_t expected, uint64_t
 	return change(bytes_of(public), &want, expected, value, there);
 }
 
+/* ---- a look and a change in one descent ---- */
+
+struct found {
+	struct place place;
+	u64 value;
+};
+_Static_assert(sizeof(struct found) == sizeof(struct lath_bytes_place), "fits the public struct");
+
+int lath_bytes_find(struct lath_bytes *public, const struct lath_bytes_key *key,
+		    struct lath_bytes_place *place)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct found *found = (struct found *)(void *)place;
+	struct want want = want_key(set, key);
+
+	bytes_find_place(set, &want, &found->place);
+	found->value = form_of(found->place.word) == FORM_LAYER
+			       ? 0
+			       : record_of(set, &want, found->place.word);
+	return found->value != 0;
+}
+
+/* One attempt, in a call. Results as lath_bytes_put(), or LOOK_AGAIN. */
+static int put(struct bytes_set *set, const struct found *found, const struct want *want, u64 value)
+{
+	struct lath_item item = { found->place.slice, 1, value };
+	u64 there;
+
+	if (!found->place.word)
+		return lath_index_insert_item(&found->place.layer->index, &item, NULL);
+	if (!found->value)
+		return insert_at(set, &found->place, want, value, &there);
+	if (form_of(found->place.word) == FORM_BUCKET)
+		return bucket_change(set, &found->place, want, found->value, value, &there);
+	return change_record(set, &found->place, want, found->value, value, &there);
+}
+
+int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *place, uint64_t value)
+{
+	struct bytes_set *set = bytes_of(public);
+	const struct found *found = (const struct found *)(const void *)place;
+	struct want want;
+	int ret;
+
+	if (unlikely(value ? !value_valid(value) : !found->value))
+		return -EINVAL;
+	want = key_of(set, value ? value : found->value);
+	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+		return -E2BIG;
+	lath_call_enter();
+	ret = put(set, found, &want, value);
+	lath_call_exit();
+	return ret && ret != -ENOMEM ? -EAGAIN : ret;
+}
+
 /* ---- counts ---- */
 
 /* All layers but the root. */
@@ -263,6 +336,11 @@ uint64_t lath_bytes_count(struct lath_bytes *public)
 		count_layer(layer, &stats);
 	lath_reader_exit(set->rcu);
 	return stats.items;
+}
+
+uint64_t lath_bytes_trees(struct lath_bytes *public)
+{
+	return READ_ONCE(bytes_of(public)->trees);
 }
 
 void lath_bytes_get_stats(struct lath_bytes *public, struct lath_bytes_stats *stats)
@@ -390,19 +468,42 @@ static void end_word(void *arg, const struct lath_item *item)
 	bucket_drop(bucket);
 }
 
+/* End all layers but the root. */
+static void end_layers(struct bytes_set *set, struct end *end)
+{
+	struct layer *layer = set->layers, *next;
+
+	for (; layer; layer = next) {
+		next = layer->next;
+		lath_index_fini(&layer->index, end_word, end);
+		layer_free(set, layer);
+	}
+	set->layers = NULL;
+	set->trees = 1;
+	set->pooled = 0;
+}
+
+void lath_bytes_clear(struct lath_bytes *public, lath_bytes_fn each, void *arg)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct end end = { each, arg };
+	struct lath_item last;
+
+	/* erase_range cannot include the last key */
+	lath_index_erase_range(&set->root.index, 0, KEY_MAX, end_word, &end);
+	if (!lath_index_erase_item(&set->root.index, KEY_MAX, &last))
+		end_word(&end, &last);
+	end_layers(set, &end);
+	set->root.forked = 0;
+}
+
 void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct layer *layer = set->layers, *next;
 	struct end end = { each, arg };
 
 	lath_index_fini(&set->root.index, end_word, &end);
-	for (; layer; layer = next) {
-		next = layer->next;
-		lath_index_fini(&layer->index, end_word, &end);
-		layer_free(set, layer);
-	}
+	end_layers(set, &end);
 	if (set->retired)
 		lath_retire_drain(set->rcu);
-	set->layers = NULL;
 }

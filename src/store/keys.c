@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * keys.c - from a key to its word: the index of a store of numbers, and the set of byte keys.
+ *
+ * Each change of what a key maps to is one compare-and-swap, so a reader sees the state before it
+ * or after it. The set of byte keys (lathwork/bytes.h) holds addresses of records, and looks up
+ * their keys there.
+ */
+#include "store/engine.h"
+
+/* ---- words and addresses of records ---- */
+
+static u64 record_address(const struct lath_store *store, u64 word)
+{
+	LATH_ASSERT(word_form(word) == WORD_RECORD);
+	return (u64)(uintptr_t)word_record(store, word);
+}
+
+u64 address_word(const struct lath_store *store, u64 address)
+{
+	return place_word(address - (u64)(uintptr_t)store->arena.base, WORD_RECORD);
+}
+
+void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+{
+	const struct record *record = (const struct record *)(uintptr_t)value;
+
+	(void)ctx;
+	key->data = record_key(record);
+	key->size = record_key_size(record);
+}
+
+/* ---- one key ---- */
+
+u64 word_find(struct lath_store *store, struct lath_store_key key)
+{
+	struct lath_bytes_key bytes = { key.data, key.n, 0 };
+	u64 value;
+
+	if (store->keys == LATH_STORE_BYTES)
+		return lath_bytes_get(&store->set, &bytes, &value) ? address_word(store, value) : 0;
+	return lath_index_get(&store->list, key.n, &value) ? value : 0;
+}
+
+void place_find(struct lath_store *store, struct lath_store_key key, struct place *place)
+{
+	struct lath_bytes_key bytes = { key.data, key.n, 0 };
+
+	place->number = key.n;
+	if (store->keys == LATH_STORE_NUMBERS)
+		place->word = word_find(store, key);
+	else
+		place->word = lath_bytes_find(&store->set, &bytes, &place->bytes)
+				      ? address_word(store, place->bytes.value)
+				      : 0;
+}
+
+int place_put(struct lath_store *store, const struct place *place, u64 word)
+{
+	struct lath_item item = { place->number, 1, word };
+	int ret;
+
+	lath_call_assert();
+	LATH_ASSERT(word || place->word);
+	if (store->keys == LATH_STORE_BYTES)
+		ret = lath_bytes_put(&store->set, &place->bytes,
+				     word ? record_address(store, word) : 0);
+	else if (!word)
+		ret = lath_index_erase_if(&store->list, place->number, place->word, NULL);
+	else if (place->word)
+		ret = lath_index_replace_if(&store->list, place->number, place->word, word, NULL);
+	else
+		ret = lath_index_insert_item(&store->list, &item, NULL);
+	return ret && ret != -ENOMEM ? RETRY : ret;
+}
+
+/* ---- all keys ---- */
+
+int keys_init(struct lath_store *store)
+{
+	struct lath_allocator allocator = { arena_node_alloc, arena_node_free, &store->index };
+	struct lath_bytes_records records = { store_key_of, NULL, 0 };
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	config.rcu = store->rcu;
+	config.allocator = &allocator;
+	if (store->shared) {
+		config.flags = LATH_SHARED;
+		config.allocator = &store->shared->allocator;
+		config.id = store->list_id;
+		store->list_id += 1ull << 32; /* a set of byte keys may use as many */
+	}
+	if (store->keys == LATH_STORE_BYTES)
+		return lath_bytes_init(&store->set,
+				       store->shared ? &store->shared->records : &records, &config);
+	config.layout = LATH_POINTS;
+	config.flags |= LATH_GAPPED; /* numbers come at random more often than not */
+	return lath_index_init(&store->list, &config);
+}
+
+bool keys_none(struct lath_store *store)
+{
+	struct lath_bytes_key first = { NULL, 0, 0 };
+	struct lath_item item;
+	u64 value;
+
+	if (store->keys == LATH_STORE_BYTES)
+		return lath_bytes_ceiling(&store->set, &first, &value) != 0;
+	return lath_index_first_item(&store->list, &item) != 0;
+}
+
+static void drop_item(void *arg, const struct lath_item *item)
+{
+	value_drop(arg, item->value);
+}
+
+static void drop_record(void *arg, uint64_t value)
+{
+	value_drop(arg, address_word(arg, value));
+}
+
+void keys_clear(struct lath_store *store)
+{
+	struct lath_item last;
+	unsigned int i;
+
+	if (store->keys == LATH_STORE_BYTES) {
+		lath_bytes_clear(&store->set, drop_record, store);
+	} else {
+		/* erase_range cannot include the last key */
+		lath_index_erase_range(&store->list, 0, ~0ull, drop_item, store);
+		if (!lath_index_erase_item(&store->list, ~0ull, &last))
+			drop_item(store, &last);
+	}
+	for (i = 0; i < SHARDS; i++)
+		store->arena.shard[i].items = 0;
+}

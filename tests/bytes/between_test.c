@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * between_test.c - changes of an array of records between the steps of another call.
+ *
+ * The set is built with its delay points: when a call has copied an array and not yet put the copy
+ * in its place, or has searched it and not yet read what it found, the hook changes the array as
+ * another thread might. The call must then do what it does undisturbed, and the change must stay.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lathwork/bytes.h"
+
+#define MOST 260u
+#define COPIED "bucket copied, not yet replaced"
+#define SEARCHED "bucket searched, record not yet read"
+#define READ "bucket read, version not yet compared"
+
+extern void (*lath_delay_hook)(const char *point);
+
+/* Keys of equal first eight bytes, in the order of their numbers. */
+struct record {
+	char data[16];
+} records[MOST], other[MOST];
+
+enum what { ERASE, REPLACE, INSERT };
+
+static struct lath_bytes set;
+static const char *where; /* the point that is watched; NULL: none */
+static enum what what;
+static unsigned int which, fired, faults;
+
+#define MUST(condition)                                                                 \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "between_test:%d: %s\n", __LINE__, #condition); \
+			faults++;                                                       \
+		}                                                                       \
+	} while (0)
+
+static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
+{
+	(void)ctx;
+	key->data = ((const struct record *)(uintptr_t)value)->data;
+	key->size = strlen(key->data);
+}
+
+static struct lath_bytes_key key_at(unsigned int i)
+{
+	return (struct lath_bytes_key){ records[i].data, strlen(records[i].data), 0 };
+}
+
+static uint64_t value_at(unsigned int i)
+{
+	return (uintptr_t)&records[i];
+}
+
+/* The record that a get finds; 0: none. */
+static uint64_t found(unsigned int i)
+{
+	struct lath_bytes_key key = key_at(i);
+	uint64_t value;
+
+	return lath_bytes_get(&set, &key, &value) ? value : 0;
+}
+
+static void disturb(const char *point)
+{
+	struct lath_bytes_key key = key_at(which);
+
+	if (!where || strcmp(point, where) != 0)
+		return;
+	where = NULL;
+	fired++;
+	if (what == ERASE)
+		MUST(!lath_bytes_erase(&set, &key, NULL));
+	else if (what == REPLACE)
+		MUST(!lath_bytes_replace(&set, (uintptr_t)&other[which], NULL));
+	else
+		MUST(!lath_bytes_insert(&set, value_at(which), NULL));
+}
+
+static void arm(const char *point, enum what change, unsigned int i)
+{
+	where = point;
+	what = change;
+	which = i;
+	fired = 0;
+}
+
+/* Records 2, 4, ... 2 n are there. */
+static void begin(unsigned int n)
+{
+	struct lath_bytes_records of = { key_of, NULL, 0 };
+	unsigned int i;
+
+	MUST(!lath_bytes_init(&set, &of, NULL));
+	for (i = 1; i <= n; i++)
+		MUST(!lath_bytes_insert(&set, value_at(2 * i), NULL));
+}
+
+static void end(unsigned int n)
+{
+	char report[200] = "";
+
+	MUST(fired == 1);
+	MUST(!lath_bytes_verify(&set, report, sizeof(report)));
+	MUST(lath_bytes_count(&set) == n);
+	lath_bytes_fini(&set, NULL, NULL);
+}
+
+/* An array of n records without room is replaced by a larger one, or by a tree: the copy must not
+ * take its place if the array has changed. */
+static void replaced(unsigned int n, bool put)
+{
+	struct lath_bytes_key key = key_at(1);
+	struct lath_bytes_place place;
+	enum what change;
+
+	for (change = ERASE; change <= REPLACE; change++) {
+		begin(n);
+		arm(COPIED, change, 4);
+		if (put) {
+			lath_rcu_auto.read_lock();
+			MUST(!lath_bytes_find(&set, &key, &place));
+			MUST(lath_bytes_put(&set, &place, value_at(1)) == -EAGAIN);
+			MUST(!lath_bytes_find(&set, &key, &place));
+			MUST(!lath_bytes_put(&set, &place, value_at(1)));
+			lath_rcu_auto.read_unlock();
+		} else {
+			MUST(!lath_bytes_insert(&set, value_at(1), NULL));
+		}
+		MUST(found(1) == value_at(1));
+		MUST(found(4) == (change == ERASE ? 0 : (uintptr_t)&other[4]));
+		end(change == ERASE ? n : n + 1);
+	}
+}
+
+/* What was found moves before it is read: a get looks again. */
+static void read_one(void)
+{
+	begin(5);
+	arm(SEARCHED, INSERT, 1);
+	MUST(found(6) == value_at(6));
+	end(6);
+	begin(5);
+	arm(SEARCHED, ERASE, 2);
+	MUST(found(6) == value_at(6));
+	end(4);
+}
+
+/* Records move while a cursor copies them: it copies them again. */
+static void read_in_order(void)
+{
+	struct lath_bytes_cursor cursor;
+	uint64_t value;
+	unsigned int n = 0;
+
+	begin(5);
+	arm(READ, ERASE, 4);
+	lath_bytes_cursor_init(&cursor, &set);
+	while (lath_bytes_cursor_next(&cursor, &value)) {
+		MUST(value != value_at(4));
+		n++;
+	}
+	MUST(n == 4);
+	end(4);
+}
+
+int main(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOST; i++) {
+		snprintf(records[i].data, sizeof(records[i].data), "together%u", 1000 + i);
+		other[i] = records[i];
+	}
+	lath_delay_hook = disturb;
+	replaced(3, false);
+	replaced(3, true);
+	replaced(128, false); /* becomes a tree */
+	read_one();
+	read_in_order();
+	lath_delay_hook = NULL;
+	return faults != 0;
+}
