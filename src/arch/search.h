@@ -167,6 +167,7 @@ static inline struct lath_match lath_heads_match_sse2(const u8 *head, u8 h)
 	struct lath_match m = { 0, 0 };
 	unsigned int i;
 
+#pragma GCC unroll 4
 	for (i = 0; i < 4; i++) {
 		__m128i x = _mm_load_si128(v + i);
 		u64 eq = (u32)_mm_movemask_epi8(_mm_cmpeq_epi8(x, want));

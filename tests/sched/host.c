@@ -16,6 +16,7 @@ u64 lath_generation = 1;
 __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
 __thread struct lath_thread lath_self __attribute__((tls_model("initial-exec"), aligned(64)));
 
+#ifdef LATH_ASSERTIONS
 _Noreturn void lath_assert_failed(const char *condition, const char *file, int line)
 {
 	char text[200];
@@ -23,6 +24,7 @@ _Noreturn void lath_assert_failed(const char *condition, const char *file, int l
 	snprintf(text, sizeof(text), "%s:%d: assertion failed: %s", file, line, condition);
 	sched_fail(text, NULL, __builtin_return_address(0));
 }
+#endif
 
 const char *lath_environment(const char *name)
 {

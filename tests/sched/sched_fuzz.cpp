@@ -249,5 +249,5 @@ int main(int argc, char** argv) {
                 show(sched_counts.refused));
     std::printf("%llu passed, 0 failed\n", show(schedules_done));
     std::fflush(stdout);
-    _exit(0);
+    return 0;
 }
