@@ -255,6 +255,7 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 			break;
 		if (!read_set_add(&set, leaf, lockword))
 			return LEAF_STALE;
+		lath_delay("a leaf to the right");
 		leaf = next;
 		lockword = node_read(leaf);
 		if (node_dead(lockword))
