@@ -24,7 +24,7 @@ uint64_t lath_store_now(void)
 struct candidate {
 	struct lath_store_key key;
 	u64 word, age;
-	bool expired;
+	bool expired, removed;
 };
 
 static int by_age(const void *a, const void *b)
@@ -79,11 +79,13 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 static int decide_evict(void *arg, const struct lath_store_ref *old,
 			struct lath_store_change *change)
 {
-	const struct candidate *candidate = arg;
+	struct candidate *candidate = arg;
 
+	candidate->removed = false;
 	/* it was written meanwhile: keep it */
 	if (old && old->version && old->version != candidate->age)
 		return 0;
+	candidate->removed = old || candidate->expired;
 	change->action = LATH_STORE_REMOVE;
 	return 0;
 }
@@ -106,7 +108,8 @@ static u64 evict(struct lath_store *store, u64 want)
 		for (i = 0; i < n && (i < take || window[i].expired); i++) {
 			bool expired = window[i].expired;
 
-			if (lath_store_update(store, window[i].key, decide_evict, &window[i]))
+			if (lath_store_update(store, window[i].key, decide_evict, &window[i]) ||
+			    !window[i].removed)
 				continue;
 			lath_fetch_add(expired ? &store->expired : &store->evicted, 1);
 			gone++;
