@@ -46,7 +46,7 @@ static const struct {
 	const char *name;
 } fields[] = {
 	{ offsetof(struct tree, root_lock), "tree: what every call reads" },
-	{ offsetof(struct tree, pool), "tree: root_lock, count_lock" },
+	{ offsetof(struct tree, root_lock) + 64, "tree: root_lock, count_lock, lock of a pool" },
 	{ offsetof(struct tree, trim_lock), "tree: pools" },
 	{ offsetof(struct tree, sparse_turn), "tree: trim_lock, hint_lock, hint_misses" },
 	{ offsetof(struct tree, restarts), "tree: sparse ring" },
