@@ -225,6 +225,7 @@ void sched_slow_point(void)
 		sched.until_yield = steps + BURST;
 		if (sched.self->since >= BURST)
 			sched.self->priority = --sched.lowest;
+		wake_spinning(); /* one of them may only have looked so */
 	}
 	set_next();
 	reschedule();
@@ -242,6 +243,7 @@ void sched_yield_to_others(void)
 	if (!sched.active)
 		return;
 	sched.self->priority = --sched.lowest;
+	wake_spinning();
 	sched.next = 0;
 	sched_point();
 }
