@@ -14,12 +14,12 @@ void iterator::look(const lath_bytes_key* key, bool back, bool beside) {
     i_ = 0;
     n_ = static_cast<uint32_t>(table_->scan(key, back, beside, ahead_, ask_));
     for (uint32_t i = 0; i < std::min(n_, early); i++)
-        __builtin_prefetch(ahead_[i]);
+        __builtin_prefetch(entry_of(ahead_[i]));
 }
 
 // Go on from the entry it stands on, of which the neighbours are not known.
 void iterator::go_on(bool back) {
-    const lath_bytes_key key = key_of_entry(ahead_[i_]);
+    const lath_bytes_key key = key_of_entry(entry_of(ahead_[i_]));
     const bool used_up = back == back_ && i_ + 1 == n_;
     if (!used_up) {
         ask_ = least;

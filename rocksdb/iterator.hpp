@@ -13,7 +13,7 @@ public:
     explicit iterator(memtable* table) : table_(table) {}
 
     bool Valid() const override { return i_ < n_; }
-    const char* key() const override { return ahead_[i_]; }
+    const char* key() const override { return entry_of(ahead_[i_]); }
 
     void Next() override { step(false); }
     void Prev() override { step(true); }
@@ -33,7 +33,7 @@ public:
 
 private:
     // Entries read at first, and at most, in one go.
-    static constexpr uint32_t least = 4, most = 32;
+    static constexpr uint32_t least = 4, most = 64;
     // Entries are fetched into the cache so many steps before they are read.
     static constexpr uint32_t early = 6;
 
@@ -50,7 +50,7 @@ private:
         if (__builtin_expect(back == back_ && i_ + 1 < n_ && table_->changes() == seen_, 1)) {
             i_++;
             if (i_ + early < n_)
-                __builtin_prefetch(ahead_[i_ + early]);
+                __builtin_prefetch(entry_of(ahead_[i_ + early]));
             return;
         }
         go_on(back);
@@ -63,7 +63,7 @@ private:
     uint64_t seen_ = 0; // the memtable's changes before these were read
     uint32_t i_ = 0, n_ = 0, ask_ = least;
     bool back_ = false;
-    const char* ahead_[most];
+    uint64_t ahead_[most];
 };
 
 } // namespace lath_rocksdb

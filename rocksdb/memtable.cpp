@@ -88,26 +88,17 @@ size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bo
     return lath_bytes_scan(set, from, flags, values, most);
 }
 
-size_t memtable::scan(const lath_bytes_key* from, bool back, bool beside, const char** entries,
-                      size_t most) const {
-    uint64_t values[most_scanned];
-    const size_t n = scan(&set_, from, back, beside, values, std::min(most, most_scanned));
-    for (size_t i = 0; i < n; i++)
-        entries[i] = entry_of(values[i]);
-    return n;
-}
-
 void memtable::Get(const rocksdb::LookupKey& key, void* arg,
                    bool (*each)(void* arg, const char* entry)) {
     // Most often the first entry is the only one that is wanted.
-    const char* entries[8];
+    uint64_t entries[8];
     lath_bytes_key from = key_of_internal(key.internal_key());
     size_t n = scan(&from, false, false, entries, 1), i = 0;
 
-    while (n && each(arg, entries[i])) {
+    while (n && each(arg, entry_of(entries[i]))) {
         if (++i < n)
             continue;
-        from = key_of_entry(entries[n - 1]);
+        from = key_of_entry(entry_of(entries[n - 1]));
         n = scan(&from, false, true, entries, 8);
         i = 0;
     }
@@ -162,19 +153,19 @@ uint64_t memtable::ApproximateNumEntries(const rocksdb::Slice& from, const rocks
 void memtable::UniqueRandomSample(const uint64_t entries, const uint64_t wanted,
                                   std::unordered_set<const char*>* sample) {
     const uint64_t step = wanted && wanted < entries ? entries / wanted : 1;
-    const char* ahead[most_scanned];
+    uint64_t ahead[most_scanned];
     uint64_t i = 0, take = 0;
     size_t n = scan(nullptr, false, false, ahead, most_scanned);
 
     std::minstd_rand random(std::random_device{}());
     for (take = random() % step; n && sample->size() < wanted; i++) {
         if (i == take) {
-            sample->insert(ahead[i % most_scanned]);
+            sample->insert(entry_of(ahead[i % most_scanned]));
             take = (i / step + 1) * step + random() % step; // one in each stretch of `step`
         }
         if (i % most_scanned + 1 < n)
             continue;
-        const lath_bytes_key last = key_of_entry(ahead[n - 1]);
+        const lath_bytes_key last = key_of_entry(entry_of(ahead[n - 1]));
         n = n < most_scanned ? 0 : scan(&last, false, true, ahead, most_scanned);
     }
 }

@@ -45,13 +45,15 @@ public:
     size_t ApproximateMemoryUsage() override { return sizeof(*this); }
     Iterator* GetIterator(rocksdb::Arena* arena) override;
 
-    // Copy the addresses of at most `most` entries (most_scanned) in the memtable's order, from the
-    // key on, or from the first one on if from is NULL. back: in the other direction, from the key
-    // or the last one down. beside: not the entry with the key. Returns how many; fewer than
-    // `most`: these are all.
-    size_t scan(const lath_bytes_key* from, bool back, bool beside, const char** entries,
-                size_t most) const;
-    static constexpr size_t most_scanned = 64;
+    // Copy at most `most` entries, as the index has them, in the memtable's order: from the key on, or
+    // from the first one on if from is NULL. back: in the other direction, from the key or the last
+    // one down. beside: not the entry with the key. Returns how many; fewer than `most`: these are
+    // all.
+    size_t scan(const lath_bytes_key* from, bool back, bool beside, uint64_t* entries,
+                size_t most) const
+    {
+        return scan(&set_, from, back, beside, entries, most);
+    }
 
     // An iterator that reads ahead has to know whether there are new entries: what this returns
     // changes with every insert that begins after the call.
@@ -59,6 +61,7 @@ public:
     uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
 private:
+    static constexpr size_t most_scanned = 64;
     // One entry in `sampled` is in the sample too.
     static constexpr uint64_t sampled = 256;
 

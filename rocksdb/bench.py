@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""bench.py LIBRARY [--quick] [--reps N] [--n N] [--json FILE]: the memtable beside RocksDB's skip list.
+
+Drives the packaged db_bench, which is the same program for both. A workload runs with one memtable and with the other one
+by turns, all of it in memory: no log, no flush. A ratio is that of one pair of runs; printed are the medians, and
+the least and the largest ratio.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ONE_PREFIX = "one prefix"
+VERSIONS = "versions"
+
+# name: (db_bench's arguments, the benchmarks of them that are measured)
+WORKLOADS = {
+    "16-byte keys": (["--benchmarks=fillrandom,memstats,readrandom,readseq,readreverse"], ["fillrandom", "readrandom", "readseq", "readreverse"]),
+    "in order": (["--benchmarks=fillseq,memstats,readseq,readseq"], ["fillseq", "readseq"]),
+    "each key once": (["--benchmarks=filluniquerandom,memstats,readrandom"], ["filluniquerandom", "readrandom"]),
+    "seek and ten more": (["--benchmarks=fillrandom,seekrandom", "--seek_nexts=10"], ["seekrandom"]),
+    "batches of 100": (["--benchmarks=fillrandom", "--batch_size=100"], ["fillrandom"]),
+    "two threads": (["--benchmarks=fillrandom,readrandom", "--threads=2"], ["fillrandom", "readrandom"]),
+    "four threads": (["--benchmarks=fillrandom,readrandom", "--threads=4"], ["fillrandom", "readrandom"]),
+    "reads while one writes": (["--benchmarks=fillrandom,readwhilewriting"], ["readwhilewriting"]),
+    "overwrite": (["--benchmarks=fillrandom,overwrite"], ["overwrite"]),
+    "16-byte keys, 8 common": (["--benchmarks=fillrandom,memstats,readrandom", "--prefix_size=8", ONE_PREFIX], ["fillrandom", "readrandom"]),
+    "64-byte keys, 40 common": (["--benchmarks=fillrandom,memstats,readrandom", "--key_size=64", "--prefix_size=40", ONE_PREFIX],
+                                ["fillrandom", "readrandom"]),
+    "100 versions of each key": (["--benchmarks=fillrandom,memstats,readrandom", VERSIONS], ["fillrandom", "readrandom"]),
+}
+LINE = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
+MEMORY = re.compile(r"rocksdb\.cur-size-active-mem-table: (\d+)")
+
+
+def run(memtable, library, n, arguments):
+    """Returns {benchmark: µs per operation; "bytes per entry" of a memtable's entry, if it was asked for}."""
+    threads = int(next((a.split("=")[1] for a in arguments if a.startswith("--threads=")), "1"))
+    keys = n // 100 if VERSIONS in arguments else n
+    sizes = [f"--num={keys}", f"--writes={n // threads}", f"--reads={n // threads}"]
+    if ONE_PREFIX in arguments:
+        sizes.append(f"--keys_per_prefix={keys}")
+    environment = {name: os.environ[name] for name in ("PATH", "LATH_ISA") if name in os.environ}
+    if memtable == "lathwork":
+        environment["LD_PRELOAD"] = str(library)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+        done = subprocess.run(
+            ["db_bench", f"--db={directory}", f"--memtablerep={memtable}", "--disable_wal=1", f"--write_buffer_size={4 << 30}",
+             "--compression_type=none", "--value_size=100", "--seed=1", *sizes, *(a for a in arguments if a not in (VERSIONS, ONE_PREFIX))],
+            env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"bench: db_bench failed with {memtable}: {done.stderr.strip() or done.stdout.strip()}")
+    found = {}
+    for name, micros in LINE.findall(done.stdout):  # of one that runs twice the second time counts
+        found[name] = float(micros)
+    for size in MEMORY.findall(done.stdout):
+        found["bytes per entry"] = int(size) / n
+    return found
+
+
+def measure(library, n, pairs, arguments, wanted):
+    """Returns [{what, skip_list, lathwork, ratio, least, largest}]: medians of pairs of runs."""
+    runs = []
+    for i in range(pairs):
+        first = ("skip_list", "lathwork") if i % 2 == 0 else ("lathwork", "skip_list")
+        runs.append({memtable: run(memtable, library, n, arguments) for memtable in first})
+    rows = []
+    for what in [*wanted, "bytes per entry"]:
+        if what not in runs[0]["lathwork"]:
+            continue
+        both = [(pair["skip_list"][what], pair["lathwork"][what]) for pair in runs]
+        ratios = [b / a if what == "bytes per entry" else a / b for a, b in both]
+        rows.append({"what": what, "skip_list": statistics.median(a for a, _ in both), "lathwork": statistics.median(b for _, b in both),
+                     "ratio": statistics.median(ratios), "least": min(ratios), "largest": max(ratios)})
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("--quick", action="store_true", help="100,000 entries")
+    parser.add_argument("--n", type=int, help="entries (1,000,000)")
+    parser.add_argument("--reps", type=int, default=3, help="pairs of runs of each workload (3)")
+    parser.add_argument("--only", default="", help="workloads whose names contain this")
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    n = options.n or (100_000 if options.quick else 1_000_000)
+    if n < 1000 or options.reps < 1:
+        parser.error("--n is at least 1000, --reps at least 1")
+    chosen = {name: what for name, what in WORKLOADS.items() if options.only in name}
+    if not chosen:
+        parser.error(f"--only: there are: {', '.join(WORKLOADS)}")
+    print(f"{n} entries, values of 100 bytes, {options.reps} pairs; µs per operation; ratio: times as fast, or of the bytes")
+    print(f"{'':26}{'':18}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
+    results = []
+    for name, (arguments, wanted) in chosen.items():
+        for row in measure(options.library.resolve(), n, options.reps, arguments, wanted):
+            print(f"{name:26}{row['what']:18}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
+                  f"{row['least']:.2f} to {row['largest']:.2f}", flush=True)
+            results.append({"workload": name, **row})
+    if options.json:
+        options.json.write_text(json.dumps({"entries": n, "pairs": options.reps, "isa": os.environ.get("LATH_ISA", ""),
+                                            "results": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
