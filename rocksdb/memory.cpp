@@ -4,6 +4,7 @@
 #include "memory.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace lath_rocksdb {
 
@@ -29,25 +30,61 @@ char* memory::from_arena(size_t size) {
 
 // Keep memory that no block is in for blocks to come.
 void memory::keep(char* begin, size_t size) {
-    spare** list = size <= small_most ? &free_[size / unit] : &large_;
     if (size < sizeof(spare))
         return;
+    spare** list = &free_[std::min(size / unit, free_.size() - 1)];
     *list = new (begin) spare{*list, size};
+}
+
+// Take a spare block of at least `size` bytes, the smallest one if it is small. NULL: there is
+// none.
+memory::spare* memory::find(size_t size) {
+    for (size_t i = std::min(size / unit, free_.size() - 1); i < free_.size(); i++)
+        for (spare** link = &free_[i]; *link; link = &(*link)->next)
+            if ((*link)->size >= size) {
+                spare* found = *link;
+                *link = found->next;
+                return found;
+            }
+    return nullptr;
+}
+
+// Make one of spare blocks that are neighbours: buckets that have become too small for their keys
+// are of no use for larger ones.
+void memory::merge() {
+    std::vector<spare*> blocks;
+    for (spare*& list : free_)
+        for (; list; list = list->next)
+            blocks.push_back(list);
+    std::sort(blocks.begin(), blocks.end());
+    for (size_t i = 0, next; i < blocks.size(); i = next) {
+        char* const begin = reinterpret_cast<char*>(blocks[i]);
+        size_t size = blocks[i]->size;
+        for (next = i + 1;
+             next < blocks.size() && reinterpret_cast<char*>(blocks[next]) == begin + size; next++)
+            size += blocks[next]->size;
+        keep(begin, size);
+    }
+    given_ = 0;
 }
 
 // A block of the current slab, or of a new one.
 char* memory::cut(size_t size, size_t align) {
     size_t pad = padding(at_, align);
     if (left_ < pad + size) {
-        size_t slab = std::clamp(rounded(taken_ / 8), least_slab, largest_slab);
-        if (size + align > slab / 2) { // as it is, beside the slab
+        if (given_ > taken_ / 4)
+            merge();
+        const size_t slab = std::clamp(rounded(taken_ / 8), least_slab, largest_slab);
+        spare* found = find(size + align - unit);
+        if (!found && size + align > slab / 2) { // as it is, beside the slab
             char* block = from_arena(size + align - unit);
             return block + padding(block, align);
         }
-        char* begin = from_arena(slab);
+        const size_t got = found ? found->size : slab;
+        char* begin = found ? reinterpret_cast<char*>(found) : from_arena(slab);
         keep(at_, left_);
         at_ = begin;
-        left_ = slab;
+        left_ = got;
         pad = padding(at_, align);
     }
     keep(at_, pad);
@@ -60,11 +97,11 @@ char* memory::cut(size_t size, size_t align) {
 void* memory::take(size_t size, size_t align) {
     std::lock_guard<std::mutex> lock(mutex_);
     size = rounded(size);
-    for (spare** link = size <= small_most ? &free_[size / unit] : &large_; *link;
-         link = &(*link)->next) {
-        spare* found = *link;
-        if (found->size == size && !padding(reinterpret_cast<char*>(found), align)) {
-            *link = found->next;
+    if (align <= unit && size <= small_most) {
+        spare*& list = free_[size / unit];
+        if (list) {
+            spare* found = list;
+            list = found->next;
             return found;
         }
     }
@@ -74,12 +111,8 @@ void* memory::take(size_t size, size_t align) {
 void memory::give(void* block, size_t size) {
     std::lock_guard<std::mutex> lock(mutex_);
     size = rounded(size);
-    char* begin = static_cast<char*>(block);
-    if (size > left_ && size > small_most) { // the better slab
-        std::swap(at_, begin);
-        std::swap(left_, size);
-    }
-    keep(begin, size);
+    given_ += size;
+    keep(static_cast<char*>(block), size);
 }
 
 lath_allocator memory::allocator() {

@@ -39,6 +39,8 @@ private:
     void give(void* memory, size_t size);
     char* cut(size_t size, size_t align);
     char* from_arena(size_t size);
+    spare* find(size_t size);
+    void merge();
     void keep(char* begin, size_t size);
 
     rocksdb::Allocator* arena_;
@@ -46,8 +48,8 @@ private:
     char* at_ = nullptr; // what is left of the slab that blocks are cut from
     size_t left_ = 0;
     size_t taken_ = 0;
-    std::array<spare*, small_most / unit + 1> free_{}; // by size
-    spare* large_ = nullptr;
+    std::array<spare*, small_most / unit + 2> free_{}; // by size; the last: larger ones
+    size_t given_ = 0; // back, since neighbours were last merged
 };
 
 } // namespace lath_rocksdb

@@ -45,13 +45,12 @@ public:
     size_t ApproximateMemoryUsage() override { return sizeof(*this); }
     Iterator* GetIterator(rocksdb::Arena* arena) override;
 
-    // Copy at most `most` entries, as the index has them, in the memtable's order: from the key on, or
-    // from the first one on if from is NULL. back: in the other direction, from the key or the last
-    // one down. beside: not the entry with the key. Returns how many; fewer than `most`: these are
-    // all.
+    // Copy at most `most` entries, as the index has them, in the memtable's order: from the key on,
+    // or from the first one on if from is NULL. back: in the other direction, from the key or the
+    // last one down. beside: not the entry with the key. Returns how many; fewer than `most`: these
+    // are all.
     size_t scan(const lath_bytes_key* from, bool back, bool beside, uint64_t* entries,
-                size_t most) const
-    {
+                size_t most) const {
         return scan(&set_, from, back, beside, entries, most);
     }
 

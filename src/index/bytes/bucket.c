@@ -19,8 +19,7 @@ static size_t bucket_size(u32 room)
 
 struct bucket *bucket_new(struct bytes_set *set, u32 count)
 {
-	u32 more = max(count / 2, 1u), most = max(count, BUCKET_MAX),
-	    room = min(count + more, most);
+	u32 more = count / 4, most = max(count, BUCKET_MAX), room = min(count + more, most);
 	struct bucket *bucket = bytes_alloc(set, bucket_size(room), true);
 
 	if (!bucket)
