@@ -68,6 +68,18 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/lathwork-config-version.c
 install(FILES ${PROJECT_BINARY_DIR}/lathwork-config.cmake ${PROJECT_BINARY_DIR}/lathwork-config-version.cmake
         DESTINATION ${package_dir} COMPONENT dev)
 
+# For debuggers and tracers: modules and scripts, and what gdb runs when it loads the library, found by the library's path.
+set(debug_dir ${CMAKE_INSTALL_DATADIR}/lathwork/debug)
+set(auto_load ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/debug/lathwork_walk.py ${PROJECT_SOURCE_DIR}/debug/lathwork_gdb.py
+        ${PROJECT_SOURCE_DIR}/debug/lathwork_drgn.py DESTINATION ${debug_dir} COMPONENT dev)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/debug/changes.bt ${PROJECT_SOURCE_DIR}/debug/contention.bt
+        ${PROJECT_SOURCE_DIR}/debug/refusals.bt DESTINATION ${debug_dir} COMPONENT dev)
+file(RELATIVE_PATH debug_from_auto_load /x/${auto_load} /x/${debug_dir})
+configure_file(${PROJECT_SOURCE_DIR}/debug/auto-load.py ${PROJECT_BINARY_DIR}/auto-load.py @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/auto-load.py DESTINATION ${auto_load} COMPONENT dev
+        RENAME liblathwork.so.${PROJECT_VERSION}-gdb.py)
+
 # relative to the file, so that the installed tree can be moved
 file(RELATIVE_PATH pc_to_prefix /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x)
 foreach(name lathwork forrest)

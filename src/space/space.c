@@ -449,6 +449,8 @@ static int take_request(const struct request *r, bool asked, u64 *key)
 
 	if (ret == -ENOSPC && !(r->space->config.flags & LATH_SPACE_NO_ARENAS))
 		ret = take_segments(r, press(r->space) ? IN_INDEX | IN_ARENAS : IN_ARENAS, key);
+	if (ret == -ENOSPC)
+		lath_probe(refusal, r->space, r->want.size);
 	return ret;
 }
 

@@ -223,6 +223,7 @@ static int commit(struct arena *arena, u32 first, u32 len)
 		    arena->limit + allowance &&
 	    arena->limit) {
 		__atomic_fetch_sub(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED);
+		lath_probe(refusal, arena, need * BLOCK);
 		return -ENOSPC;
 	}
 	for (i = b; i < end; i++) {

@@ -24,6 +24,7 @@
  *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *              struct lath_count: lath_count_mine lath_count_add
+ *   tracing    lath_probe(name, object, number): see probe.h
  *   tests      LATH_ASSERT(condition)  lath_delay(point)
  *
  * In user space READ_ONCE, WRITE_ONCE and the smp_ names are __atomic operations, so
@@ -40,5 +41,6 @@
 #else
 #include "user.h"
 #endif
+#include "probe.h"
 
 #endif /* LATH_SYS_H */

@@ -728,6 +728,8 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 	call_exit(tree);
 	if (want->policy == LATH_HOLE_BEST)
 		lengths_consider(tree, s.nodes);
+	if (ret == -ENOSPC)
+		lath_probe(refusal, tree, want->size);
 	if (!ret)
 		*key = s.found;
 	return ret;

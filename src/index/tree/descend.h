@@ -171,6 +171,7 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 				return node;
 		}
 		lath_fetch_add(&tree->restarts, 1);
+		lath_probe(restart, tree, key);
 	}
 }
 

@@ -50,6 +50,7 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
 	lath_call_enter();
 	lath_fetch_add(&tree->lock_falls, 1);
+	lath_probe(lock_fall, tree, key);
 	return locate_locked(tree, key, FOR_ERASE);
 }
 
@@ -402,6 +403,7 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 
 	lath_call_enter();
 	lath_fetch_add(&tree->lock_falls, 1);
+	lath_probe(lock_fall, tree, key);
 	do {
 		result = floor_locked(tree, from, key, found, &low);
 		from = low - 1;

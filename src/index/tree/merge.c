@@ -69,6 +69,7 @@ bool absorb_right(struct tree *tree, struct node *left)
 	WRITE_ONCE(left->lockword, READ_ONCE(left->lockword) + NODE_VERSION);
 	node_kill(right);
 	node_unlock(right);
+	lath_probe(merge, tree, right->low);
 	node_retire(tree, POOL_LEAF, right);
 	lath_fetch_add(&tree->merges, 1);
 	return true;
@@ -368,6 +369,7 @@ static void merging_end(const struct merging *m, unsigned int level, u64 last)
 
 static void retire_merged(struct tree *tree, unsigned int level, struct node *dead)
 {
+	lath_probe(merge, tree, dead->low);
 	node_retire(tree, level ? POOL_INNER : POOL_LEAF, dead);
 	lath_fetch_add(&tree->merges, 1);
 }

@@ -409,6 +409,8 @@ struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 		while (!(node = pool_take(pool)) && pool_extend(pool))
 			;
 	lath_call_exit();
+	if (unlikely(!node))
+		lath_probe(refusal, tree, kind);
 	return node;
 }
 
