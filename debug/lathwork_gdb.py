@@ -30,10 +30,12 @@ class Memory:
             symbol = gdb.lookup_global_symbol(HOME[name])
             if symbol is None or not symbol.symtab:
                 raise gdb.GdbError(f"no debug information of {HOME[name]}(): is liblathwork built with -g, and not stripped?")
-            try:
-                self.types[name] = gdb.lookup_type("struct " + name, symbol.symtab.static_block())
-            except gdb.error as error:
-                raise LookupError(name) from error
+            # gdb.lookup_type() takes the program's own
+            for each in symbol.symtab.static_block():
+                if each.name == name and each.addr_class == gdb.SYMBOL_LOC_TYPEDEF:
+                    self.types[name] = each.type
+            if name not in self.types:
+                raise LookupError(name)
         return self.types[name]
 
     def offset(self, name, member):

@@ -258,10 +258,14 @@ class Space(Parts):
 
 
 class Store(Parts):
-    """Of a store in shared memory, what the process has mapped. Of byte keys, the first 7 bytes: layers below are counted."""
+    """Of a store in shared memory, what the process has mapped. Of byte keys, the first 7 bytes: layers below are counted.
+    Stores keep their memory out of core files."""
 
     def __init__(self, memory, address):
-        self.memory, self.data = memory, Struct(memory, "lath_store", address)
+        try:
+            self.memory, self.data = memory, Struct(memory, "lath_store", address)
+        except Exception as error:
+            raise Broken(f"the store at {address:#x} cannot be read: core files do not have the memory of stores") from error
         if self.data.get("backend"):
             inner = self.shared()
             if inner:

@@ -52,8 +52,9 @@ def can_trace(scratch):
         skip("gdb may not trace a process here: " + (done.stderr.strip().splitlines() or ["?"])[-1])
 
 
-def looks(said, scratch):
+def looks(done, scratch, core=False):
     """Output of the commands in LOOK."""
+    said = done.stdout
     parts = re.split(r"^--(\w+)\n", said, flags=re.M)
     parts = dict(zip(parts[1::2], parts[2::2]))
     for name in ("points", "ranges", "small"):
@@ -64,9 +65,12 @@ def looks(said, scratch):
     check("summary of the pointer", parts["pointer"] == parts["summary"], parts["pointer"])
     check("space", re.match(r"\[0x0, 0x10000000000\) in units of 4096: \d+ ranges in the index, [1-9]\d* arenas in use",
                             parts.get("space", "")) and "\n  index: " in parts["space"], parts.get("space"))
+    check("no index", "is no index" in parts.get("other", ""), parts.get("other"))
+    if core:
+        check("no store", "core files do not have the memory of stores" in done.stderr, done.stderr)
+        return
     check("store", "keys are numbers" in parts.get("store", "") and "index: 1000 points" in parts["store"], parts.get("store"))
     check("dump of the store", parts.get("dump", "").count(" -> ") == 1000, parts.get("dump", "")[:300])
-    check("no index", "is no index" in parts.get("other", ""), parts.get("other"))
 
 
 LOOK = [line for name in ("points", "ranges", "small") for line in
@@ -83,8 +87,8 @@ def test_gdb(scratch):
     done = gdb(*stop(scratch), *LOOK, *OTHER, "echo --print\\n", "set print elements 3", "print small", "print item",
                "print *store", "print *space", "echo --broken\\n", "set var ((unsigned char *)points.opaque[0])[64] = 255",
                "lath verify points")
-    said, _, rest = done.stdout.partition("--print\n")
-    looks(said, scratch)
+    rest = done.stdout.partition("--print\n")[2]
+    looks(done, scratch)
     printed, _, broken = rest.partition("--broken\n")
     check("print of an index", re.search(r"\$1 = 10 points; 1 level, 0 inner nodes, 1 leaves, 41 % full.*\[0x", printed), printed)
     check("three items", printed.split("\n")[0].count("] = ") == 3, printed.split("\n")[0])
@@ -103,13 +107,14 @@ def make_core(scratch):
 
 
 def test_core(scratch):
-    looks(gdb(*LOOK, *OTHER, files=(TARGET, make_core(scratch))).stdout, scratch)
+    looks(gdb(*LOOK, *OTHER, files=(TARGET, make_core(scratch))), scratch, core=True)
 
 
 SCRIPT = """
 import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 from lathwork_drgn import *
+import lathwork_walk as walk
 for name in ("points", "ranges", "small"):
     index = lath_index(prog[name])
     own = pathlib.Path(sys.argv[2], name + ".json").read_text()
@@ -119,8 +124,11 @@ assert lath_index(prog["points"].address_of_()).summary().startswith("20000 poin
 assert len(list(lath_index(prog["ranges"]).items())) > 5000
 assert "arenas in use" in lath_space(prog["space"]).summary()
 assert not list(lath_space(prog["space"]).verify())
-assert "index: 1000 points" in lath_store(prog["store"]).summary()
-assert sum(" -> " in line for line in lath_store(prog["store"]).dump()) == 1000
+try:
+    lath_store(prog.variable("store", "target.c")).summary()
+    raise SystemExit("a store in a core file")
+except walk.Broken:
+    pass
 print("all seen")
 """
 
@@ -132,7 +140,7 @@ def test_drgn(scratch):
     script = os.path.join(scratch, "script.py")
     with open(script, "w", encoding="ascii") as file:
         file.write(SCRIPT)
-    done = run(drgn, "-q", "-c", make_core(scratch), "-s", TARGET, "-s", LIBRARY, script, DEBUG, scratch)
+    done = run(drgn, "-q", "-c", make_core(scratch), script, DEBUG, scratch)
     check("drgn", "all seen" in done.stdout, done.stdout + done.stderr)
 
 

@@ -95,6 +95,7 @@ static void fill_space_and_store(void)
 }
 
 /* Where the debugger stops. */
+void reached(void);
 __attribute__((noinline)) void reached(void)
 {
 	__asm__ volatile("" ::: "memory");
