@@ -29,7 +29,11 @@ class Struct:
 
     def __init__(self, memory, kind, address, size=None):
         self.memory, self.kind, self.address = memory, kind, address
-        self.bytes = memory.read(address, memory.size(kind) if size is None else size)
+        size = memory.size(kind) if size is None else size
+        try:
+            self.bytes = memory.read(address, size)
+        except Exception as error:  # the debuggers' own
+            raise Broken(f"no memory at {address:#x} (core files do not have the memory of stores): {error}") from error
 
     def number(self, at, size=8):
         return int.from_bytes(self.bytes[at:at + size], "little")
@@ -262,10 +266,7 @@ class Store(Parts):
     Stores keep their memory out of core files."""
 
     def __init__(self, memory, address):
-        try:
-            self.memory, self.data = memory, Struct(memory, "lath_store", address)
-        except Exception as error:
-            raise Broken(f"the store at {address:#x} cannot be read: core files do not have the memory of stores") from error
+        self.memory, self.data = memory, Struct(memory, "lath_store", address)
         if self.data.get("backend"):
             inner = self.shared()
             if inner:
