@@ -122,8 +122,8 @@ for name in ("points", "ranges", "small"):
     assert not list(index.verify()), name
 assert lath_index(prog["points"].address_of_()).summary().startswith("20000 points; 3 levels")
 assert len(list(lath_index(prog["ranges"]).items())) > 5000
-assert "arenas in use" in lath_space(prog["space"]).summary()
-assert not list(lath_space(prog["space"]).verify())
+assert "arenas in use" in lath_space(prog.variable("space", "target.c")).summary()
+assert not list(lath_space(prog.variable("space", "target.c")).verify())
 try:
     lath_store(prog.variable("store", "target.c")).summary()
     raise SystemExit("a store in a core file")
