@@ -14,12 +14,12 @@ import drgn
 
 import lathwork_walk as walk
 
-__all__ = ["lath_index", "lath_space", "lath_store"]
+__all__ = ["lath_bytes", "lath_index", "lath_space", "lath_store"]
 
 # programs have structs called node and tree too
 HOME = {"node": "index/block/node.h", "tree": "index/tree/tree.h", "pool": "index/tree/tree.h",
         "lath_space": "space/space.h", "lath_space_config": "lathwork/space.h", "lath_store": "store/engine.h",
-        "layer": "store/engine.h", "shm": "store/shm.h", "shm_head": "store/shm.h"}
+        "layer": "index/bytes/bytes.h", "bytes_set": "index/bytes/bytes.h", "shm": "store/shm.h", "shm_head": "store/shm.h"}
 
 
 class Memory:
@@ -56,6 +56,10 @@ def opened(kind, value):
 
 def lath_index(value):
     return opened(walk.Index, value)
+
+
+def lath_bytes(value):
+    return opened(walk.Bytes, value)
 
 
 def lath_space(value):

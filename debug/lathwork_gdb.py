@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""For gdb: prints struct lath_index, lath_item, lath_slot, lath_space and lath_store, and has the commands
+"""For gdb: prints struct lath_index, lath_item, lath_slot, lath_bytes, lath_space and lath_store, and has the commands
 
     lath summary|dump|json|verify EXPRESSION
 
@@ -17,7 +17,8 @@ import lathwork_walk as walk  # noqa: E402
 
 # a function of the source that knows the struct: programs have structs called node and tree too
 HOME = {"node": "lath_index_init", "tree": "lath_index_init", "pool": "lath_index_init", "lath_space": "lath_space_create",
-        "lath_space_config": "lath_space_create", "lath_store": "lath_store_open", "layer": "lath_store_open",
+        "lath_space_config": "lath_space_create", "lath_store": "lath_store_open", "layer": "lath_bytes_init",
+        "bytes_set": "lath_bytes_init",
         "shm": "lath_store_open", "shm_head": "lath_store_open"}
 
 
@@ -65,7 +66,8 @@ class Memory:
         return gdb.selected_inferior().read_memory(address, n).tobytes() if n else b""
 
 
-KINDS = {"lath_index": walk.Index, "tree": walk.Index, "lath_space": walk.Space, "lath_store": walk.Store}
+KINDS = {"lath_index": walk.Index, "tree": walk.Index, "lath_bytes": walk.Bytes, "lath_space": walk.Space,
+         "lath_store": walk.Store}
 memory = Memory()
 
 
@@ -167,7 +169,7 @@ class IndexPrinter:
 
 
 class ObjectPrinter:
-    """A space or a store."""
+    """A space, a store or a set of byte keys."""
 
     def __init__(self, value, kind):
         self.value, self.kind = value, kind
@@ -194,6 +196,7 @@ printers = gdb.printing.RegexpCollectionPrettyPrinter("lathwork")
 printers.add_printer("lath_index", "^lath_index$", IndexPrinter)
 printers.add_printer("lath_item", "^lath_(item|slot)$", ItemPrinter)
 printers.add_printer("lath_space", "^lath_space$", lambda value: ObjectPrinter(value, walk.Space))
+printers.add_printer("lath_bytes", "^lath_bytes$", lambda value: ObjectPrinter(value, walk.Bytes))
 printers.add_printer("lath_store", "^lath_store$", lambda value: ObjectPrinter(value, walk.Store))
 gdb.printing.register_pretty_printer(gdb.current_objfile(), printers, replace=True)
 gdb.events.new_objfile.connect(forget)

@@ -261,9 +261,28 @@ class Space(Parts):
                 f"{get('bad_frees')} bad frees{parts}")
 
 
+class Bytes(Parts):
+    """A set of byte keys: the tree of their first bytes, and those of further bytes."""
+
+    def __init__(self, memory, address):
+        self.memory, self.data = memory, Struct(memory, "bytes_set", address)
+
+    def indexes(self):
+        at = self.data.address + self.memory.offset("bytes_set", "root")
+        further, number = self.data.get("layers"), 0
+        while at:
+            yield f"tree {number}", Index(self.memory, at + self.memory.offset("layer", "index"))
+            at = further
+            further = Struct(self.memory, "layer", at).get("next") if at else 0
+            number += 1
+
+    def summary(self):
+        first = next(self.indexes())[1]
+        return f"byte keys in {self.data.get('trees')} trees; of the first bytes: {first.summary()}"
+
+
 class Store(Parts):
-    """Of a store in shared memory, what the process has mapped. Of byte keys, the first 7 bytes: layers below are counted.
-    Stores keep their memory out of core files."""
+    """Of a store in shared memory, what the process has mapped. Stores keep their memory out of core files."""
 
     def __init__(self, memory, address):
         self.memory, self.data = memory, Struct(memory, "lath_store", address)
@@ -271,6 +290,7 @@ class Store(Parts):
             inner = self.shared()
             if inner:
                 self.data = Struct(memory, "lath_store", inner)
+        self.numbers = self.data.get("keys", 4) == 0
 
     def shared(self):
         try:
@@ -279,13 +299,17 @@ class Store(Parts):
         except LookupError:
             return 0
 
+    def part(self, member):
+        return self.data.address + self.memory.offset("lath_store", member)
+
     def indexes(self):
-        at = self.memory.offset("lath_store", "root") + self.memory.offset("layer", "list")
-        yield None, Index(self.memory, self.data.address + at)
+        if self.numbers:
+            yield None, Index(self.memory, self.part("list"))
+        else:
+            yield from Bytes(self.memory, self.part("set")).indexes()
 
     def summary(self):
         get = self.data.get
-        (_, index), = self.indexes()
-        keys = "numbers" if get("keys", 4) == 0 else "bytes"
-        return (f"keys are {keys}, limit {get('limit') or 'none'}, {get('committed')} bytes committed, {get('layers')} layers, "
-                f"{get('evicted')} evicted, {get('expired')} expired\n  index: {index.summary()}")
+        keys = Index(self.memory, self.part("list")) if self.numbers else Bytes(self.memory, self.part("set"))
+        return (f"keys are {'numbers' if self.numbers else 'bytes'}, limit {get('limit') or 'none'}, {get('committed')} bytes "
+                f"committed, {get('evicted')} evicted, {get('expired')} expired\n  index: {keys.summary()}")

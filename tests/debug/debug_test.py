@@ -70,6 +70,8 @@ def looks(done, scratch, core=False):
         check("no store", "core files do not have the memory of stores" in done.stderr, done.stderr)
         return
     check("store", "keys are numbers" in parts.get("store", "") and "index: 1000 points" in parts["store"], parts.get("store"))
+    check("byte store", re.search(r"keys are bytes.*byte keys in [2-9] trees", parts.get("bytes", ""), re.S) and "hold" in parts["bytes"],
+          parts.get("bytes"))
     check("dump of the store", parts.get("dump", "").count(" -> ") == 1000, parts.get("dump", "")[:300])
 
 
@@ -77,7 +79,7 @@ LOOK = [line for name in ("points", "ranges", "small") for line in
         (f"echo --json_{name}\\n", f"lath json {name}", f"echo --verify_{name}\\n", f"lath verify {name}")] + [
             "echo --summary\\n", "lath summary points", "echo --pointer\\n", "lath summary &points",
             "echo --space\\n", "lath summary space", "echo --store\\n", "lath summary store",
-            "echo --dump\\n", "lath dump store", "echo --end\\n"]
+            "echo --bytes\\n", "lath summary byte_store", "lath verify byte_store", "echo --dump\\n", "lath dump store", "echo --end\\n"]
 # gdb ends a batch at an error, so what shall fail is caught
 OTHER = ["python print('--other')", "python\ntry:\n    gdb.execute('lath summary tree.node')\nexcept gdb.error as e:\n    print(e)"]
 

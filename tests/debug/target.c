@@ -22,7 +22,7 @@ struct tree {
 
 struct lath_index points, ranges, small;
 struct lath_space *space;
-struct lath_store *store;
+struct lath_store *store, *byte_store;
 struct tree tree = { { 7 } };
 struct lath_item item = { 4096, 512, 9 };
 
@@ -87,7 +87,14 @@ static void fill_space_and_store(void)
 	options.keys = LATH_STORE_NUMBERS;
 	options.pages = LATH_PAGES_SMALL;
 	assert(!lath_store_open(&store, "mem:", &options));
+	options.keys = LATH_STORE_BYTES;
+	assert(!lath_store_open(&byte_store, "mem:", &options));
 	for (i = 0; i < 1000; i++) {
+		char name[40];
+		int n = snprintf(name, sizeof(name), "a long prefix, then %llu",
+				 (unsigned long long)i);
+
+		assert(!lath_store_set(byte_store, lath_key_bytes(name, (size_t)n), "v", 1));
 		assert(!lath_space_alloc(space, 4096 << i % 5, 0, i, &key));
 		assert(!lath_space_alloc(space, 1ull << 26, 0, i, &key));
 		assert(!lath_store_set(store, lath_key_number(i), "value", 5));
