@@ -6,6 +6,7 @@
 #          lathwork::shared, lathwork::forrest, lathwork::forrest_shared), manual pages of section 3, doc/
 #   tools  the command lath, its manual pages, completions
 #   bench  lath-bench and lath-report with their manual pages
+#   valkey the module for Valkey and Redis, in lib/lathwork
 # The target lath_product builds all of them.
 include(CMakePackageConfigHelpers)
 
@@ -17,6 +18,10 @@ endif()
 add_custom_target(lath_product DEPENDS ${libraries} ${tables})
 if(TARGET lath)
   add_dependencies(lath_product lath lath_completions)
+endif()
+
+if(TARGET lathwork_valkey)
+  add_dependencies(lath_product lathwork_valkey)
 endif()
 
 include(LathManuals)
@@ -44,6 +49,9 @@ endif()
 if(TARGET lath-bench)
   lath_install_only_built(bench "\"$<TARGET_FILE:lath-bench>\" \"$<TARGET_FILE:lath-report>\"")
 endif()
+if(TARGET lathwork_valkey)
+  lath_install_only_built(valkey "\"$<TARGET_FILE:lathwork_valkey>\"")
+endif()
 
 # lib and dev
 set_target_properties(lathwork_shared PROPERTIES EXPORT_NAME shared)
@@ -64,7 +72,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lathwork)
 install(EXPORT lathwork NAMESPACE lathwork:: FILE lathwork-targets.cmake DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lathwork-config.cmake.in
                               ${PROJECT_BINARY_DIR}/lathwork-config.cmake INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/lathwork-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/lathwork-config-version.cmake COMPATIBILITY ${lath_compatibility})
 install(FILES ${PROJECT_BINARY_DIR}/lathwork-config.cmake ${PROJECT_BINARY_DIR}/lathwork-config-version.cmake
         DESTINATION ${package_dir} COMPONENT dev)
 
@@ -87,7 +95,12 @@ foreach(name lathwork forrest)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endforeach()
 
-# tools and bench
+# tools, bench and valkey
+if(TARGET lathwork_valkey)
+  # servers refuse a module that is not executable
+  install(TARGETS lathwork_valkey LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lathwork COMPONENT valkey
+          PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endif()
 if(TARGET lath)
   install(TARGETS lath RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   set(completions ${PROJECT_BINARY_DIR}/completions)

@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 project(consumer C CXX)
 set(CMAKE_CXX_STANDARD 20)
-find_package(lathwork 0.1 REQUIRED CONFIG)
+find_package(lathwork ${LATH_WANTED} REQUIRED CONFIG)
 foreach(kind lathwork shared)
   add_executable(user_${kind} user.c)
   add_executable(user_cxx_${kind} user.cpp)

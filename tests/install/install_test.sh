@@ -27,7 +27,7 @@ grep -q lath_product "$work/error" || fail "an install without liblathwork.so do
 [[ ! -e $work/half ]] || fail "an install without liblathwork.so leaves $(find "$work/half" -type f | wc -l) files"
 
 # components: all files, each once
-for component in lib dev tools bench; do
+for component in lib dev tools bench valkey; do
 	cmake --install "$build" --prefix "$work/parts/$component" --component "$component" >"$work/install.log"
 	[[ ! -d $work/parts/$component ]] || (cd "$work/parts/$component" && find . ! -type d)
 done | sort >"$work/parts.list"
@@ -46,33 +46,12 @@ grep -oE 'LICENSES/[A-Z][^ ]*' "$docs/LICENSE" | while read -r text; do
 	[[ -s $docs/$text ]] || fail "$text is not installed"
 done
 
-# CMake
-mkdir "$work/consumer"
-cp "$here"/user.c "$here"/user.cpp "$work/consumer"
-cp "$here/consumer.cmake" "$work/consumer/CMakeLists.txt"
-cmake -S "$work/consumer" -B "$work/consumer/build" -DCMAKE_PREFIX_PATH="$root" >"$work/consumer.log"
-cmake --build "$work/consumer/build" >>"$work/consumer.log"
-for kind in lathwork shared; do
-	"$work/consumer/build/user_$kind"
-	"$work/consumer/build/user_cxx_$kind"
-done
-
-# pkg-config
+# CMake and pkg-config
 pc=$(find "$root" -name lathwork.pc -printf '%h')
 lib=$(dirname "$pc")
 export PKG_CONFIG_PATH=$pc
 [[ $(pkg-config --modversion lathwork) == "$(pkg-config --modversion forrest)" ]] || fail "two versions"
-read -ra flags < <(pkg-config --cflags --libs lathwork)
-gcc "$here/user.c" "${flags[@]}" -o "$work/user_pc"
-LD_LIBRARY_PATH=$lib "$work/user_pc"
-g++ -std=c++20 "$here/user.cpp" "${flags[@]}" -o "$work/user_cxx_pc"
-LD_LIBRARY_PATH=$lib "$work/user_cxx_pc"
-read -ra flags < <(pkg-config --static --cflags --libs lathwork | sed 's/-llathwork/-l:liblathwork.a/')
-gcc "$here/user.c" "${flags[@]}" -o "$work/user_static"
-"$work/user_static"
-if ldd "$work/user_static" | grep -q liblathwork; then
-	fail "the static program needs liblathwork.so"
-fi
+LD_LIBRARY_PATH=$lib "$here/consumer.sh" "$work" -DCMAKE_PREFIX_PATH="$root"
 
 # a program of 2012, with forrest.pc's own include path alone; newer compilers refuse undeclared calls by themselves
 read -r include _ < <(pkg-config --cflags-only-I forrest) # what follows is of the libraries below
@@ -84,13 +63,20 @@ for cc in gcc gcc-12 gcc-13 gcc-14 clang clang-19; do
 	LD_LIBRARY_PATH=$lib "$work/forrest"
 done
 
+module=$(find "$root" -name liblathwork-valkey.so)
+[[ ! $module || -x $module ]] || fail "servers refuse $module, which is not executable"
+
 # the shared library
 so=$lib/liblathwork.so
-readelf -d "$so" | grep -qE 'SONAME.*liblathwork\.so\.[0-9]+\]' || fail "liblathwork.so has no versioned name"
+# doc/packages.md: the number that compatible releases share
+abi=$(pkg-config --modversion lathwork | sed -E 's/^(0\.[0-9]+|[0-9]+).*/\1/')
+for name in lathwork forrest; do
+	readelf -d "$lib/lib$name.so" | grep -qF "[lib$name.so.$abi]" || fail "lib$name.so has not the name lib$name.so.$abi"
+done
 if nm -D --defined-only "$so" | awk '$2 != "A" { print $3 }' | grep -v '^lath_'; then
 	fail "names above leak from liblathwork.so"
 fi
-if nm -D --defined-only --with-symbol-versions "$so" | grep ' lath_' | grep -v '@@LATHWORK_'; then
+if nm -D --defined-only --with-symbol-versions "$so" | grep ' lath_' | grep -vE "@@LATHWORK_${abi/./\\.}(\.[0-9]+)?$"; then
 	fail "symbols above have no version"
 fi
 
