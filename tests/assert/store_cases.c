@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* store_cases.c - runs, slots, records, layers; a shared store; the lock of a file. */
+/* store_cases.c - runs, slots, records, keys; a shared store; the lock of a file. */
 #include "cases.h"
 
 #include <stdlib.h>
@@ -129,55 +129,39 @@ static void place_misaligned(void)
 	place_word(12, WORD_RECORD);
 }
 
-/* ---- layers ---- */
-
-/* A bucket of "prefix-a" and "prefix-c". Returns its word's place. */
-static void prepare_bucket(struct place *place)
-{
-	prepare(LATH_STORE_BYTES);
-	NEED(!lath_store_set(store, lath_key_bytes("prefix-a", 8), "1", 1));
-	NEED(!lath_store_set(store, lath_key_bytes("prefix-c", 8), "2", 1));
-	layer_find(store, lath_key_bytes("prefix-c", 8), place);
-	NEED(word_form(place->word) == WORD_BUCKET && place->value);
-}
+/* ---- keys ---- */
 
 static void put_outside_a_call(void)
 {
+	struct lath_store_key key = lath_key_bytes("a key", 5);
 	struct place place;
 
-	prepare_bucket(&place);
-	layer_put(store, lath_key_bytes("prefix-c", 8), &place, place.value);
+	prepare(LATH_STORE_BYTES);
+	NEED(!lath_store_set(store, key, "1", 1));
+	place_find(store, key, &place);
+	NEED(place.word);
+	place_put(store, &place, place.word);
 }
 
-static void bucket_out_of_bounds(void)
+static void nothing_put_where_nothing_is(void)
 {
 	struct place place;
 
-	prepare_bucket(&place);
-	word_bucket(store, place.word)->count = BUCKET_MAX + 1;
-	lath_store_set(store, lath_key_bytes("prefix-b", 8), "3", 1);
-}
-
-static void bucket_out_of_order(void)
-{
-	struct lath_store_key key = lath_key_bytes("prefix-b", 8);
-	struct place place;
-
-	prepare_bucket(&place);
-	place.value = 0;
-	place.index = 0; /* it belongs between both */
+	prepare(LATH_STORE_NUMBERS);
+	place_find(store, lath_key_number(7), &place);
 	lath_call_enter();
-	layer_put(store, key, &place, word_bucket(store, place.word)->word[0]);
+	place_put(store, &place, 0);
 }
 
-static void removed_from_the_wrong_index(void)
+static void address_of_no_record(void)
 {
+	struct lath_store_key key = lath_key_bytes("a key", 5);
 	struct place place;
 
-	prepare_bucket(&place);
-	place.index = 0;
+	prepare(LATH_STORE_BYTES);
+	place_find(store, key, &place);
 	lath_call_enter();
-	layer_remove(store, &place);
+	place_put(store, &place, place_word(64, WORD_BARE));
 }
 
 /* ---- a shared store; its name is removed at once ---- */
@@ -232,8 +216,8 @@ static void record_marked_twice(void)
 	NEED(!lath_store_set(store, lath_key_number(7), "1", 1));
 	NEED(!shm_enter(shm, true));
 	place_find(shm_inside(store), lath_key_number(7), &place);
-	NEED(place.value);
-	record_mark(shm_inside(store), place.value, true);
+	NEED(place.word);
+	record_mark(shm_inside(store), place.word, true);
 }
 
 static void recovery_without_need(void)
@@ -272,11 +256,9 @@ const struct assert_case store_cases[] = {
 	{ "store: shard out of bounds", shard_out_of_bounds, "store/slab.c", "number < SHARDS" },
 	{ "store: place misaligned", place_misaligned, "store/engine.h", "!(place & 7)" },
 	{ "store: put outside a call", put_outside_a_call, "sys/thread.h", "lath_self.calls" },
-	{ "store: bucket out of bounds", bucket_out_of_bounds, "store/layer.c",
-	  "high <= BUCKET_MAX" },
-	{ "store: bucket out of order", bucket_out_of_order, "store/layer.c", "compare_record" },
-	{ "store: removed from the wrong index", removed_from_the_wrong_index, "store/layer.c",
-	  "== place->value" },
+	{ "store: nothing put where nothing is", nothing_put_where_nothing_is, "store/keys.c",
+	  "word || place->word" },
+	{ "store: address of no record", address_of_no_record, "store/keys.c", "WORD_RECORD" },
 	{ "store: retired outside the lock", retire_outside_the_lock, "store/shm.c", "inside &&" },
 	{ "store: retired by a reader", retire_by_a_reader, "store/shm.c", "inside->head->dirty" },
 	{ "store: left without enter", leave_without_enter, "store/shm.c", "inside == shm" },
