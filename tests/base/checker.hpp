@@ -264,8 +264,8 @@ private:
         for (std::size_t i = 0; i < calls_.size(); i++)
             if (!(at.done >> i & 1) && calls_[i].returned < first_return)
                 first_return = calls_[i].returned;
-                // A read that this state answers so may take place here: it constrains no other
-                // call.
+        // A read that this state answers so may take place here: it constrains no other
+        // call.
         for (std::size_t i = 0; i < calls_.size(); i++) {
             place next{at.done | std::uint64_t{1} << i, at.now};
             if (!(at.done >> i & 1) && calls_[i].called < first_return && reads(calls_[i].what) &&
