@@ -14,7 +14,7 @@
 #ifdef LATH_ROCKSDB_TREE
 
 #include "db/lookup_key.h"
-#include "db/memtable.hpp"
+#include "db/memtable.h"
 #include "memory/arena.h"
 
 namespace lath_rocksdb {
