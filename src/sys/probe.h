@@ -22,7 +22,7 @@
 #include <sys/sdt.h>
 #define lath_probe(name, object, number) STAP_PROBE2(lathwork, name, object, number)
 #else
-#define lath_probe(name, object, number) ((void)sizeof(object), (void)sizeof(number))
+#define lath_probe(name, object, number) ((void)(object), (void)(number))
 #endif
 
 #endif /* LATH_SYS_PROBE_H */
