@@ -304,6 +304,7 @@ static void prefetch_entries(const struct tree *tree, const struct node *leaf, u
 	unsigned int i =
 		node_pivoted(leaf) ? node_group(leaf, key) : hweight64(node_match(leaf, key).lt);
 
+	i = min(i, NODE_CAP - 1u); /* a full leaf, or one that is being changed */
 	if (tree->gapped) {
 		prefetchw((const char *)&leaf->pair[i] - 32);
 		prefetchw((const char *)&leaf->pair[i] + 32);
