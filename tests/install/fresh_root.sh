@@ -14,6 +14,15 @@ declare -A wanted=(
 	[python]="(20, 'Alan') [25, 30] 30"
 	[rust]='0x2000 is in file'
 )
+# what packaging/Containerfile does: the command alone, without compiler or library
+mkdir /packages
+cp lathwork-tools_*.deb /packages
+eval "$(sed -n 's/^RUN //p' Containerfile)"
+lath store mem: set key value
+apt-get purge -y lathwork-tools
+apt-get update
+echo "ok packaging/Containerfile"
+
 while IFS=$'\t' read -r language install run <&3; do
 	(
 		# where the files of a release are, and what README.md takes for granted
@@ -31,8 +40,9 @@ while IFS=$'\t' read -r language install run <&3; do
 			export CARGO_NET_OFFLINE=true
 			mkdir -p "$HOME/.cargo"
 			cp /user/cargo.toml "$HOME/.cargo/config.toml"
-			cargo init --quiet --name quickstart --vcs none .
+			mkdir src
 			mv main.rs src/main.rs
+			cargo init --quiet --name quickstart --vcs none .
 			;;
 		esac
 		eval "$install"

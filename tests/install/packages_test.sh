@@ -84,6 +84,7 @@ mkdir -p "$user"/{c,c++,python,rust}
 cp "$work"/*.deb "$user"
 rm -f "$user"/*-dbgsym_*
 cp -r "$tree/debian/tests" "$user/debian-tests"
+cp "$tree/packaging/Containerfile" "$user"
 mkdir "$user/tests"
 cp -r "$tree/tests/install" "$user/tests/install"
 block "$tree/README.md" c >"$user/c/quickstart.c"
@@ -105,6 +106,15 @@ if [[ $long ]]; then
 		fail "pip wheel ./python (log: $output/wheel.log)"
 	cp "$user"/*.whl "$output"
 	ok "wheel $(basename "$user"/*.whl)"
+	"$work/venv/bin/pip" --disable-pip-version-check --quiet install 'conan>=2,<3'
+	"$tree/tests/install/conan_test.sh" "$work/venv/bin/conan" >"$output/conan.log" 2>&1 || fail "$(tail -n 15 "$output/conan.log")"
+	ok "Conan: the consumer project with packaging/conan"
+	cmake -DPORT="$tree/packaging/vcpkg/lathwork" -DWORK="$work/vcpkg" -P "$tree/tests/install/vcpkg_port.cmake" >"$output/vcpkg.log" 2>&1 ||
+		fail "$(tail -n 15 "$output/vcpkg.log")"
+	installed=$work/vcpkg/installed
+	PKG_CONFIG_PATH=$installed/lib/pkgconfig LD_LIBRARY_PATH=$installed/lib "$tree/tests/install/consumer.sh" "$work/vcpkg/use" \
+		-DCMAKE_PREFIX_PATH="$installed" || fail "the consumer project with packaging/vcpkg"
+	ok "packaging/vcpkg, with stand-ins for vcpkg: the consumer project"
 	cp -r "$tree" "$user"
 	# the crates that ours needs, for a root without network
 	(cd "$tree/rust" && cargo vendor --locked "$user/crates" >"$user/cargo.toml") 2>"$output/vendor.log" || fail "cargo vendor (log: $output/vendor.log)"
@@ -123,5 +133,5 @@ chmod +x "$work/use"
 root "${include[@]}" -- "$work/use" >"$output/use.log" 2>&1 || fail "$(tail -n 15 "$output/use.log") (log: $output/use.log)"
 grep '^ok ' "$output/use.log"
 passed=$((passed + $(grep -c '^ok ' "$output/use.log")))
-(($(grep -c '^ok ' "$output/use.log") >= $(wc -l <"$user/lines") + 4)) || fail "not everything was tried (log: $output/use.log)"
+(($(grep -c '^ok ' "$output/use.log") >= $(wc -l <"$user/lines") + 6)) || fail "not everything was tried (log: $output/use.log)"
 echo "$passed passed, 0 failed"

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""compare.py LAST NEW: files of `lath bench --json`; has a row of NEW fallen against LAST by more than the noise of both?
+compare.py --record RUN LEDGER: writes what of RUN later comparisons need, without samples, to LEDGER.
+
+A row is a case of a table, measured in one metric. Both runs have measured it beside peers, and it is the ratio to a peer of
+the same run that is compared: what slows the whole machine down slows the peer down too. Against one peer the row has
+fallen if the two 95 % intervals of the ratio do not overlap, and the medians of the ratio are apart by more than a margin
+(--margin percent). It has fallen if that is so against more than half of its peers, since a peer too may have changed.
+A table during which the machine was "noisy", by the file's own verdict, is not judged and not recorded.
+
+Exit code: 0 no row has fallen, 1 some have (they are printed), 2 the files cannot be compared.
+"""
+
+import argparse
+import collections
+import json
+import sys
+
+
+def read(path):
+    """The file's context, and the ratios and the direction of each row: {(table, case, metric): {peer: ratio}}."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        rows = collections.defaultdict(dict)
+        better = {(r["table"], r["case"], r["metric"]): r["better"] for r in content["rows"]}
+        noisy = {t["name"] for t in content["context"]["tables"] if t["noise"]["verdict"] == "noisy"}
+        for name in sorted(noisy):
+            print(f"{path}: the machine was noisy during table {name}, which is left out", file=sys.stderr)
+        for ratio in content["ratios"]:
+            if ratio["table"] in noisy:
+                continue
+            rows[ratio["table"], ratio["case"], ratio["metric"]][ratio["peer"]] = ratio
+        return content["context"], rows, better
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"{path}: not a file of lath bench --json: {error!r}", file=sys.stderr)
+        raise SystemExit(2) from error
+
+
+def has_fallen(last, new, better, margin):
+    """Against one peer, whether the ratio ours/peer is worse beyond both intervals, and by more than the margin."""
+    if better == "higher":
+        return new["high"] < last["low"] and new["ratio"] < last["ratio"] / margin
+    return new["low"] > last["high"] and new["ratio"] > last["ratio"] * margin
+
+
+def record(context, rows, better, path):
+    """Writes the parts of a run that read() asks for."""
+    kept = ("table", "case", "metric", "peer", "ratio", "low", "high")
+    names = {table for table, _, _ in rows}
+    tables = [t for t in context["tables"] if t["name"] in names]
+    content = {
+        "context": {**context, "tables": tables},
+        "rows": [{"table": k[0], "case": k[1], "metric": k[2], "better": better[k]} for k in sorted(rows)],
+        "ratios": [{name: ratios[peer][name] for name in kept} for _, ratios in sorted(rows.items()) for peer in sorted(ratios)],
+    }
+    with open(path, "w", encoding="utf-8") as file:
+        lines = {part: "[\n" + ",\n".join(json.dumps(e) for e in content[part]) + "\n]" for part in ("rows", "ratios")}
+        file.write('{"context": %s,\n"rows": %s,\n"ratios": %s}\n' % (json.dumps(content["context"]), lines["rows"], lines["ratios"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("last")
+    parser.add_argument("new")
+    parser.add_argument("--margin", type=float, default=10, help="percent that is never called a fall (default 10)")
+    parser.add_argument("--record", action="store_true", help="the first file is a run, the second the ledger file to write")
+    asked = parser.parse_args()
+    if asked.record:
+        context, rows, better = read(asked.last)
+        if not rows:
+            print("nothing to record", file=sys.stderr)
+            return 2
+        record(context, rows, better, asked.new)
+        return 0
+    then, last, _ = read(asked.last)
+    now, new, better = read(asked.new)
+    for name in ("effort", "isa"):
+        if then.get(name) != now.get(name):
+            print(f"{name}: {then.get(name)} in {asked.last}, {now.get(name)} in {asked.new}", file=sys.stderr)
+            return 2
+    common, fallen = 0, []
+    for key, peers in sorted(new.items()):
+        both = sorted(set(peers) & set(last.get(key, {})))
+        if not both:
+            continue
+        common += 1
+        worse = [p for p in both if has_fallen(last[key][p], peers[p], better[key], 1 + asked.margin / 100)]
+        if 2 * len(worse) > len(both):
+            fallen.append((key, worse, len(both)))
+    if not common:
+        print("no row of a quiet table is in both files", file=sys.stderr)
+        return 2
+    for key, worse, count in fallen:
+        changes = ", ".join(f"{p} {last[key][p]['ratio']:.2f} -> {new[key][p]['ratio']:.2f}" for p in worse)
+        print(f"{'/'.join(key)}: fallen against {len(worse)} of {count} peers: {changes}")
+    print(f"{common} rows compared, {len(fallen)} fallen")
+    return 1 if fallen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+#
+# cmake -DPORT=DIRECTORY -DWORK=DIRECTORY -P vcpkg_port.cmake: runs a port's portfile.cmake with stand-ins for the functions of
+# vcpkg that it calls. This is not vcpkg: it shows that the portfile's options build, that it installs, and that each file it
+# names is there. The installed tree is WORK/installed.
+cmake_minimum_required(VERSION 3.25)
+set(CURRENT_PACKAGES_DIR ${WORK}/installed)
+
+function(vcpkg_find_acquire_program name)
+  find_program(PROGRAM_${name} pkg-config REQUIRED)
+  set(${name} ${PROGRAM_${name}} PARENT_SCOPE)
+endfunction()
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+endfunction()
+function(vcpkg_cmake_configure)
+  cmake_parse_arguments(PARSE_ARGV 0 a "" "SOURCE_PATH" "OPTIONS")
+  run(${CMAKE_COMMAND} -G Ninja -S ${a_SOURCE_PATH} -B ${WORK}/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib ${a_OPTIONS})
+endfunction()
+function(vcpkg_cmake_install)
+  run(${CMAKE_COMMAND} --build ${WORK}/build)
+  run(${CMAKE_COMMAND} --install ${WORK}/build --prefix ${CURRENT_PACKAGES_DIR})
+endfunction()
+# vcpkg moves the files to share/lathwork; find_package() looks in both places
+function(vcpkg_cmake_config_fixup)
+  cmake_parse_arguments(PARSE_ARGV 0 a "" "CONFIG_PATH" "")
+  if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${a_CONFIG_PATH}/lathwork-config.cmake)
+    message(FATAL_ERROR "no CMake package in ${a_CONFIG_PATH}")
+  endif()
+endfunction()
+function(vcpkg_fixup_pkgconfig)
+  if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/lib/pkgconfig/lathwork.pc)
+    message(FATAL_ERROR "no lathwork.pc where vcpkg looks for it")
+  endif()
+endfunction()
+function(vcpkg_install_copyright)
+  cmake_parse_arguments(PARSE_ARGV 0 a "" "" "FILE_LIST")
+  foreach(file ${a_FILE_LIST})
+    file(INSTALL ${file} DESTINATION ${CURRENT_PACKAGES_DIR}/share/lathwork)
+  endforeach()
+endfunction()
+
+include(${PORT}/portfile.cmake)
+file(READ ${PORT}/vcpkg.json manifest)
+string(JSON name GET ${manifest} name)
+message(STATUS "${name}: the portfile ran, with stand-ins for vcpkg")
