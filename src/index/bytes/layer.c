@@ -215,22 +215,9 @@ int layer_side(const struct layer *layer, const struct want *want)
 	return bytes_compare(want, &prefix);
 }
 
-void bytes_find_place(struct bytes_set *set, const struct want *want, struct place *place)
-{
-	struct layer *layer = &set->root;
-
-	for (;;) {
-		place->layer = layer;
-		place->slice = slice_of(want, layer->rank);
-		if (!lath_index_get(&layer->index, place->slice, &place->word))
-			place->word = 0;
-		if (form_of(place->word) != FORM_LAYER || !layer_holds(layer_of(place->word), want))
-			return;
-		layer = layer_of(place->word);
-	}
-}
-
-void bytes_find(struct bytes_set *set, const struct want *want, struct place *place)
+/* bytes_find(), or, with `belongs`, bytes_find_place(). */
+static __always_inline void follow(struct bytes_set *set, const struct want *want, bool belongs,
+				   struct place *place)
 {
 	struct layer *layer = &set->root;
 
@@ -242,5 +229,17 @@ void bytes_find(struct bytes_set *set, const struct want *want, struct place *pl
 		if (form_of(place->word) != FORM_LAYER)
 			return;
 		layer = layer_of(place->word);
+		if (belongs && !layer_holds(layer, want))
+			return;
 	}
+}
+
+void bytes_find(struct bytes_set *set, const struct want *want, struct place *place)
+{
+	follow(set, want, false, place);
+}
+
+void bytes_find_place(struct bytes_set *set, const struct want *want, struct place *place)
+{
+	follow(set, want, true, place);
 }
