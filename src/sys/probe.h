@@ -22,7 +22,11 @@
 #include <sys/sdt.h>
 #define lath_probe(name, object, number) STAP_PROBE2(lathwork, name, object, number)
 #else
-#define lath_probe(name, object, number) ((void)(object), (void)(number))
+#define lath_probe(name, object, number)                \
+	do {                                            \
+		if (0)                                  \
+			(void)(object), (void)(number); \
+	} while (0)
 #endif
 
 #endif /* LATH_SYS_PROBE_H */
