@@ -4,13 +4,11 @@
 // first eight or sixteen bytes, so that arrays and further trees are made of them. A record is
 // freed a grace period after it has left the set: the heap sees a look at it afterwards.
 #include "program.hpp"
-#include "runtime.h"
+#include "recorder.hpp"
 
-#include "base/checker.hpp"
 #include "lathwork/bytes.h"
 
 #include <algorithm>
-#include <cerrno>
 
 using namespace lin;
 
@@ -98,14 +96,11 @@ public:
             sched_fail("lath_bytes_init failed", nullptr, nullptr);
         for (const planned& p : loaded_)
             make(p, 0);
-        before_ = content();
+        calls_.before = content();
         begin();
     }
 
-    void begin() override {
-        for (auto& h : history_)
-            h.clear();
-    }
+    void begin() override { calls_.begin(); }
 
     void run(unsigned fiber) override {
         for (const planned& p : plan_[fiber])
@@ -117,15 +112,10 @@ public:
         if (lath_bytes_verify(set_, report, sizeof(report)))
             return std::string("verify: ") + report;
         state after = content();
-        unsigned n = static_cast<unsigned>(
-            std::count_if(after.begin(), after.end(), [](std::uint32_t s) { return s != 0; }));
+        std::uint64_t n = entries_of(after);
         if (lath_bytes_count(set_) != n)
             return "the count differs from the number of records";
-        std::vector<call> all;
-        for (const auto& h : history_)
-            all.insert(all.end(), h.begin(), h.end());
-        checked += all.size();
-        if (!checker_.linearizable(before_, std::move(all), &after))
+        if (!calls_.linearizable(after, checked))
             return "not linearizable";
         lath_bytes_fini(
             set_, [](void*, std::uint64_t value) { sched_free(record_at(value)); }, nullptr);
@@ -138,20 +128,14 @@ public:
     void print(std::FILE* out) const override {
         std::fprintf(out, "flags 0x%x, keys:", config_.flags);
         for (unsigned p = 0; p < used_; p++)
-            std::fprintf(out, " %u:%s%s", p, keys_[p].c_str(), value_at(before_, p) ? "*" : "");
+            std::fprintf(out, " %u:%s%s", p, keys_[p].c_str(),
+                         value_at(calls_.before, p) ? "*" : "");
         std::fputc('\n', out);
         for (unsigned f = 0; f < plan_.size(); f++) {
             for (const planned& p : plan_[f])
                 std::fprintf(out, "fiber %u: %s key %u number %u\n", f,
                              names[static_cast<unsigned>(p.what)], p.key, p.number);
-            for (const call& c : history_[f])
-                std::fprintf(out,
-                             "  [%llu-%llu] op %d key %u value %u expected %u: "
-                             "%s%s got %u=%u\n",
-                             static_cast<unsigned long long>(c.called),
-                             static_cast<unsigned long long>(c.returned), static_cast<int>(c.what),
-                             c.key, c.value, c.expected, c.done ? "done" : "no",
-                             c.exists ? " (exists)" : "", c.got.key, c.got.value);
+            calls_.print(out, f);
         }
     }
 
@@ -187,22 +171,12 @@ private:
 
     void note(unsigned fiber, op what, unsigned key, unsigned number, std::uint64_t called, int ret,
               unsigned got, unsigned expected = 0) {
-        call c{};
         if (ret == -ENOMEM)
             return;
-        c.called = called;
-        c.returned = sched_now();
-        c.what = what;
-        c.key = key;
-        c.size = 1;
-        c.value = number;
-        c.expected = expected;
-        c.done = !ret;
-        c.exists = ret == -EEXIST || ret == -EAGAIN;
+        call& c = calls_.add(fiber, what, key, number, called, ret, expected);
         c.silent = !got;
         if (got)
             c.got = {key, 1, got};
-        history_[fiber].push_back(c);
     }
 
     void make(const planned& p, unsigned fiber) {
@@ -350,7 +324,7 @@ private:
         std::uint64_t returned = sched_now();
         for (unsigned i = from; i <= to && i < used_; i++) {
             note(fiber, op::value, i, 0, called, 0, seen[i]);
-            history_[fiber].back().returned = returned;
+            calls_.returned(fiber, returned);
         }
     }
 
@@ -376,10 +350,8 @@ private:
     std::vector<std::string> keys_;
     std::vector<planned> loaded_;
     std::array<std::vector<planned>, 3> plan_;
-    std::array<std::vector<call>, 3> history_;
+    recorder calls_;
     lath_bytes* set_ = nullptr;
-    state before_{};
-    checker checker_;
 };
 
 } // namespace

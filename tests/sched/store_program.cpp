@@ -4,13 +4,10 @@
 // which are records. Its pages are mapped anew for each schedule, so accesses to them are switch
 // points but not checked.
 #include "program.hpp"
-#include "runtime.h"
+#include "recorder.hpp"
 
-#include "base/checker.hpp"
 #include "lathwork/store.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 // src/store/arena.h: the calling thread takes memory of this shard
@@ -91,14 +88,11 @@ public:
         arena_borrow_shard(0);
         for (const planned& p : loaded_)
             make(p, 0);
-        before_ = content();
+        calls_.before = content();
         begin();
     }
 
-    void begin() override {
-        for (auto& h : history_)
-            h.clear();
-    }
+    void begin() override { calls_.begin(); }
 
     void run(unsigned fiber) override {
         arena_borrow_shard(fiber);
@@ -108,17 +102,12 @@ public:
 
     std::string check() override {
         state after = content();
-        auto n = static_cast<std::uint64_t>(
-            std::count_if(after.begin(), after.end(), [](std::uint32_t s) { return s != 0; }));
+        std::uint64_t n = entries_of(after);
         lath_store_stats stats;
         lath_store_get_stats(store_, &stats);
         if (stats.items != n)
             return "stats.items differs from the number of entries";
-        std::vector<call> all;
-        for (const auto& h : history_)
-            all.insert(all.end(), h.begin(), h.end());
-        checked += all.size();
-        if (!checker_.linearizable(before_, std::move(all), &after))
+        if (!calls_.linearizable(after, checked))
             return "not linearizable";
         for (unsigned p = 0; p < used_; p++)
             lath_store_delete(store_, key_at(p));
@@ -138,18 +127,13 @@ public:
         std::fprintf(out, "keys %d, flags 0x%x, length %u, before:", options_.keys, options_.flags,
                      length_);
         for (unsigned p = 0; p < used_; p++)
-            std::fprintf(out, " %u", value_at(before_, p));
+            std::fprintf(out, " %u", value_at(calls_.before, p));
         std::fputc('\n', out);
         for (unsigned f = 0; f < plan_.size(); f++) {
             for (const planned& p : plan_[f])
                 std::fprintf(out, "fiber %u: %s key %u number %u expected %u\n", f,
                              names[static_cast<unsigned>(p.what)], p.key, p.number, p.expected);
-            for (const call& c : history_[f])
-                std::fprintf(out, "  [%llu-%llu] op %d key %u value %u: %s%s got %u\n",
-                             static_cast<unsigned long long>(c.called),
-                             static_cast<unsigned long long>(c.returned), static_cast<int>(c.what),
-                             c.key, c.value, c.done ? "done" : "no", c.exists ? " (exists)" : "",
-                             c.got.value);
+            calls_.print(out, f);
         }
     }
 
@@ -199,19 +183,9 @@ private:
               unsigned got = 0, unsigned expected = 0) {
         if (ret == -ENOMEM || ret == -ENOSPC)
             return;
-        call c{};
-        c.called = called;
-        c.returned = sched_now();
-        c.what = what;
-        c.key = key;
-        c.size = 1;
-        c.value = number;
-        c.expected = expected;
-        c.done = !ret;
-        c.exists = ret == -EEXIST || ret == -EAGAIN;
+        call& c = calls_.add(fiber, what, key, number, called, ret, expected);
         c.silent = true;
         c.got.value = got;
-        history_[fiber].push_back(c);
     }
 
     void make(const planned& p, unsigned fiber) {
@@ -324,7 +298,7 @@ private:
         std::uint64_t returned = sched_now();
         for (unsigned p = 0; p < used_; p++) {
             note(fiber, op::value, p, 0, called, 0, seen[p]);
-            history_[fiber].back().returned = returned;
+            calls_.returned(fiber, returned);
         }
     }
 
@@ -361,10 +335,8 @@ private:
     unsigned used_ = 0, number_ = 0, length_ = 0;
     std::vector<planned> loaded_;
     std::array<std::vector<planned>, 3> plan_;
-    std::array<std::vector<call>, 3> history_;
+    recorder calls_;
     lath_store* store_ = nullptr;
-    state before_{};
-    checker checker_;
 };
 
 } // namespace
