@@ -41,7 +41,7 @@ public:
     virtual size_t BlockSize() const = 0;
 };
 
-// What a lookup is for: a key and the sequence number of a snapshot.
+// The argument of a lookup: a key and the sequence number of a snapshot.
 class LookupKey {
 public:
     LookupKey(const char* start, const char* key, const char* end)

@@ -26,7 +26,7 @@ namespace {
 constexpr unsigned int writers = 2;
 constexpr uint64_t keys = 5000; // of each writer
 
-// What both processes see: how many writes of each writer are done.
+// Memory of both processes: the number of writes that each writer has done.
 struct shared {
     std::atomic<uint64_t> done[writers];
 };

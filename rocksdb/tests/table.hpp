@@ -53,7 +53,7 @@ private:
     int left_ = 0;
 };
 
-// What a memtable gets as the comparator of its keys, as RocksDB lays it out.
+// A comparator of the keys in a memtable, with the layout that RocksDB gives it.
 class key_order final : public rocksdb::MemTableRep::KeyComparator {
 public:
     explicit key_order(const rocksdb::Comparator* comparator) : comparator_(comparator) {}

@@ -104,7 +104,7 @@ static inline const u8 *record_key(const struct record *record)
 struct store_backend;
 struct store_file;
 
-/* What a shared store needs of each process, at one address: functions. */
+/* The functions that a shared store calls. Each process has this struct, at the same address. */
 struct store_shared {
 	struct lath_allocator allocator; /* of index nodes */
 	struct lath_bytes_records records;

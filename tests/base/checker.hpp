@@ -87,7 +87,7 @@ inline item first_in(const state& s, unsigned from, unsigned to) {
     return {};
 }
 
-// What it covers in part of another item is cut off that one.
+// Puts an item there. An item that it overlaps in part keeps the points that are not covered.
 inline void put(state& s, unsigned key, unsigned size, unsigned value) {
     unsigned end = key + size;
     if (end < points && s[end])
