@@ -58,10 +58,22 @@ typedef int64_t s64;
 	})
 
 /* lowest and highest set bit of x != 0; highest set bit counted from 1, 0 for x == 0; number of set
- * bits */
-#define __ffs64(x) ((unsigned int)__builtin_ctzll(x))
-#define __fls64(x) (63u ^ (unsigned int)__builtin_clzll(x))
-#define fls64(x) ((x) ? 64u - (unsigned int)__builtin_clzll(x) : 0u)
+ * bits. Functions, as x may be a read of memory that others write. */
+static inline unsigned int __ffs64(u64 x)
+{
+	return (unsigned int)__builtin_ctzll(x);
+}
+
+static inline unsigned int __fls64(u64 x)
+{
+	return 63u ^ (unsigned int)__builtin_clzll(x);
+}
+
+static inline unsigned int fls64(u64 x)
+{
+	return x ? 64u - (unsigned int)__builtin_clzll(x) : 0u;
+}
+
 static inline unsigned int hweight64(u64 x)
 {
 #ifdef __POPCNT__

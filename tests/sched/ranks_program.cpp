@@ -155,8 +155,9 @@ public:
     }
 
 private:
-    // The lives of items. Two calls on one key that both succeeded follow each other: the order
-    // of overlapping ones is that which alternates, so only the intervals matter.
+    // The lives of items: the calls on one key that succeeded, in an order in which inserts and
+    // erases alternate and no call stands before one that had returned when it began. Of the calls
+    // that may come next, the one that returned first comes first; any other order has it later.
     void gather() {
         lives_.clear();
         for (unsigned key = 0; key < points; key++) {
@@ -170,10 +171,12 @@ private:
             bool there = std::find(items_.begin(), items_.end(), key) != items_.end();
             if (there)
                 lives_.push_back({key, 0, 0, never, never});
-            while (!changes.empty()) {
+            for (; !changes.empty(); there = !there) {
                 act wanted = there ? act::erase : act::insert;
-                auto next = std::find_if(changes.begin(), changes.end(),
-                                         [&](const made* m) { return m->call.what == wanted; });
+                std::uint64_t first_return = changes.front()->returned;
+                auto next = std::find_if(changes.begin(), changes.end(), [&](const made* m) {
+                    return m->call.what == wanted && m->called < first_return;
+                });
                 if (next == changes.end())
                     sched_fail("inserts and erases of one key do not alternate", nullptr, nullptr);
                 if (there) {
@@ -182,7 +185,6 @@ private:
                 } else {
                     lives_.push_back({key, (*next)->called, (*next)->returned, never, never});
                 }
-                there = !there;
                 changes.erase(next);
             }
         }

@@ -332,7 +332,7 @@ static void retry_boundary(struct tree *tree, u64 last, unsigned int level)
 	right = level_find(tree, last + 1, level, &lockword);
 	if (!right)
 		return;
-	child = node_child(right, __ffs64(READ_ONCE(right->live) | 1ull << 63));
+	child = node_child(right, __ffs64(READ_ONCE(right->live) | 1ull << (NODE_CAP - 1)));
 	low = READ_ONCE(right->low);
 	if (node_valid(right, lockword) && READ_ONCE(child->low) < low)
 		post_low(tree, child);
