@@ -297,14 +297,15 @@ void sched_callbacks_ready(void)
 	}
 }
 
-/* The fiber has ended, or has no work: another one goes on; if all have ended, the program. */
+/* The fiber has ended, or has no work: another one goes on. If all have ended, and no callback is
+ * in progress, the program. */
 static void leave(enum fiber_state state)
 {
 	struct fiber *to;
 
 	sched.self->state = state;
-	to = sched.open || sched.callbacks->state == READY ? best() : sched.main;
-	if (!to && sched.open && wake_spinning())
+	to = sched.open || sched.callbacks->state != IDLE ? best() : sched.main;
+	if (!to && wake_spinning())
 		to = best();
 	if (!to)
 		sched_fail("deadlock: no thread can go on", NULL, NULL);
