@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Examples in docstrings, in README.md and in doc/python.md give what they say."""
+"""Examples in docstrings, in README.md and in doc/python.md give what they say, and programs move as doc/migrating.md says."""
 import ast
 import collections.abc
 import doctest
 import importlib
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -27,6 +29,14 @@ def test_chapters(file):
     space = {}
     for block in blocks:
         exec(block, space)
+
+
+@pytest.mark.parametrize("name", ["sorted", "intervaltree"])
+def test_migration(name):
+    """The programs of doc/migrating.md print the same before and after."""
+    before, after = (subprocess.run([sys.executable, ROOT / f"examples/migrate/{name}_{which}.py"], capture_output=True,
+                                    text=True, check=True, timeout=60).stdout for which in ("before", "after"))
+    assert before and before == after
 
 
 def test_every_public_call_says_what_it_does():

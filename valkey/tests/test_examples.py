@@ -145,3 +145,18 @@ def test_quickstart_for_operators(shared, tmp_path):
         assert lines[at + 1] == reply, done.stdout
     for word in ("shop", "ranges_refused:0", "fragmentation-permille", "cmdstat_lath.pool.alloc"):
         assert word in done.stdout.lower(), word
+
+
+def test_migration(server):
+    """The commands of doc/migrating.md: a sorted set and a map give the same, but for the form of their replies."""
+    def plain(reply):
+        if isinstance(reply, list):
+            return [part for each in reply for part in plain(each)]
+        return (reply.decode() if isinstance(reply, bytes) else str(reply)).split(":")
+
+    replies = []
+    for which in ("before", "after"):
+        server("FLUSHALL")
+        text = (pathlib.Path(__file__).resolve().parents[2] / f"examples/migrate/zset_{which}.txt").read_text()
+        replies.append([plain(server(*line.split())) for line in text.splitlines() if not line.startswith("#")])
+    assert replies[0] == replies[1] and len(replies[0]) == 6
