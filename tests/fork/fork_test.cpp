@@ -650,6 +650,36 @@ void at_once() {
     MUST(!lath_store_close(store));
 }
 
+// Waits in a callback until the other thread is in its own, then forks.
+int fork_beside_the_other(void* arg, const lath_store_ref*, lath_store_change*) {
+    auto* inside = static_cast<std::atomic<int>*>(arg);
+    ++*inside;
+    MUST(soon([&] { return *inside >= 2; }));
+    pid_t pid = fork();
+    MUST(pid >= 0);
+    if (!pid)
+        _exit(0);
+    end_of(pid);
+    return 0;
+}
+
+// Two threads fork, each within a call: neither waits for the end of the other one's.
+void both_inside() {
+    lath_store* store = open_store("mem:", LATH_STORE_NUMBERS);
+    alarm(child_seconds);
+    for (int i = 0; i < rounds; ++i) {
+        std::atomic<int> inside{0};
+        auto call = [&](uint64_t key) {
+            MUST(!lath_store_update(store, lath_key_number(key), fork_beside_the_other, &inside));
+        };
+        std::thread other(call, 1);
+        call(2);
+        other.join();
+    }
+    alarm(0);
+    MUST(!lath_store_close(store));
+}
+
 long own_pages() {
     long all = 0, here = 0, shared = 0;
     FILE* f = std::fopen("/proc/self/statm", "r");
@@ -840,6 +870,7 @@ int main(int argc, char** argv) {
         {"of_fork", of_fork},
         {"threads", threads},
         {"at_once", at_once},
+        {"both_inside", both_inside},
         {"thousand", thousand},
         {"daemon", a_daemon},
         {"handlers", handlers},

@@ -284,13 +284,25 @@ static int below_the_line(void)
 	return 0;
 }
 
+static int stats_of_what(void)
+{
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_hole_stats stats;
+	struct lath_index *other = lath_index_create(&config);
+
+	CHECK(other);
+	CHECK(lath_index_hole_stats(other, 0, 10, 0, &stats) == -EINVAL); /* without LATH_HOLES */
+	lath_index_destroy(other, NULL, NULL);
+	CHECK(lath_index_hole_stats(list, 10, 10, 0, &stats) == -EINVAL);
+	CHECK(lath_index_hole_stats(list, 11, 10, 0, &stats) == -EINVAL);
+	CHECK(!lath_index_hole_stats(list, 10, 11, 0, &stats) && stats.free == 1);
+	return 0;
+}
+
 int hole_unit(void)
 {
 	static int (*const cases[])(void) = {
-		policies_and_alignments,
-		full_and_not_full,
-		refusals,
-		below_the_line,
+		policies_and_alignments, full_and_not_full, refusals, below_the_line, stats_of_what,
 	};
 	struct lath_config config = LATH_CONFIG_INIT;
 	unsigned int i;

@@ -127,6 +127,18 @@ static void erase_and_insert(struct lath_index *list, u64 (*key)(u64))
 	look_at_all(list, key, 1);
 }
 
+/* Words of the table that stand for a block of further words. */
+static unsigned int steps_down(const struct tree *list)
+{
+	const struct hint *hint = list->hint_made;
+	unsigned int count = 0;
+	u64 i;
+
+	for (i = 0; i < hint->used; i++)
+		count += hint_is_block(*hint_word(hint, i));
+	return count;
+}
+
 static void check(u64 (*key)(u64), enum lath_layout layout)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
@@ -141,7 +153,9 @@ static void check(u64 (*key)(u64), enum lath_layout layout)
 		n[0] = known(list, key, 0, N);
 		hint_build(list);
 		n[1] = known(list, key, 0, N);
-		known(list, key, N, 2 * N); /* not there */
+		fprintf(stderr, "steps down %u\n", steps_down(list));
+		assert(key != dense || !steps_down(list)); /* one step leads to each leaf */
+		known(list, key, N, 2 * N);		   /* not there */
 		look_at_all(&public, key, 1);
 		erase_and_insert(&public, key);
 		n[2] = known(list, key, 0, N);
@@ -310,6 +324,54 @@ static void only_inserts_ask(void)
 	lath_index_fini(&public, NULL, NULL);
 }
 
+static struct tree *joined;
+static long blocks;
+
+/* Another thread gets memory for the table while this one waits for memory. */
+static void *alloc_and_join(void *ctx, size_t size, size_t align)
+{
+	static bool inside;
+	void *block;
+
+	(void)ctx;
+	if (joined && !inside) {
+		inside = true;
+		WRITE_ONCE(joined->hint_due, READ_ONCE(joined->hint_due) | HINT_ALLOCATE);
+		hint_maintain(joined, true);
+		inside = false;
+	}
+	__atomic_fetch_add(&blocks, 1, __ATOMIC_RELAXED);
+	return posix_memalign(&block, align, size) ? NULL : block;
+}
+
+static void free_counted(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	__atomic_fetch_sub(&blocks, 1, __ATOMIC_RELAXED);
+	free(block);
+}
+
+static void both_ask(void)
+{
+	struct lath_allocator memory = { alloc_and_join, free_counted, NULL };
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_index public;
+	unsigned int i;
+
+	config.allocator = &memory;
+	assert(!lath_index_init(&public, &config));
+	joined = tree_of(&public);
+	for (i = 0; i < N; i++)
+		assert(!lath_index_insert_item(&public, &(struct lath_item){ mixed(i), 1, i },
+					       NULL));
+	assert(joined->hint_made && joined->hint_made->segments > 1);
+	joined = NULL;
+	known(tree_of(&public), mixed, 0, N);
+	lath_index_fini(&public, NULL, NULL);
+	assert(!blocks);
+}
+
 static unsigned int large_left;
 
 static void *alloc_some(void *ctx, size_t size, size_t align)
@@ -402,6 +464,7 @@ int main(void)
 	misled();
 	moves();
 	only_inserts_ask();
+	both_ask();
 	memory_ends();
 	beside_writers();
 	return 0;

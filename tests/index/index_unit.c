@@ -324,6 +324,25 @@ static int misaligned_lists_are_refused(void)
 	return 0;
 }
 
+/* A scan of nothing: no room, or bounds the wrong way round. */
+static int scans_of_nothing(void)
+{
+	struct lath_item item = { 0, 1, 1 }, found[2];
+	u64 keys[2], values[2], next = 77;
+
+	memset(found, 0, sizeof(found));
+	memset(keys, 0, sizeof(keys));
+	for (; item.key < 1000; item.key++)
+		CHECK(!lath_index_insert_item(list, &item, NULL));
+	CHECK(!lath_index_scan(list, 5, 900, found, 0, &next));
+	CHECK(!lath_index_scan_values(list, 5, 900, keys, values, 0, &next));
+	CHECK(!lath_index_scan_back(list, 900, 5, found, 0, &next));
+	CHECK(!lath_index_scan(list, 901, 900, found, 2, NULL));
+	CHECK(!lath_index_scan(list, ~0ull, 0, found, 2, NULL));
+	CHECK(next == 77 && !found[0].size && !keys[0]);
+	return 0;
+}
+
 int index_unit(void)
 {
 	static int (*const cases[])(void) = {
@@ -339,6 +358,7 @@ int index_unit(void)
 		preload_needs_no_memory,
 		changes_on_condition,
 		misaligned_lists_are_refused,
+		scans_of_nothing,
 	};
 	unsigned int i;
 	int line;

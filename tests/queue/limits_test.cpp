@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -139,7 +140,11 @@ TEST_CASE("bad arguments are refused") {
         CHECK(lath_sortq_memsize(&config, &pool) == 0);
         CHECK(lath_sortq_init(&q, &config, &pool, memory) == -EINVAL);
     }
-    config.size = sizeof(config);
+    for (std::size_t size : {offsetof(lath_sortq_config, simd), sizeof(config)}) { // old ones
+        config.size = size;
+        CHECK(lath_sortq_memsize(&config, &pool) != 0);
+        CHECK(lath_sortq_init(&q, &config, &pool, memory) == 0);
+    }
     alignas(64) static char place[sizeof(lath_sortq) + 64];
     for (std::size_t off : {1, 8, 16, 32, 63}) {
         auto* misaligned = reinterpret_cast<lath_sortq*>(place + off);

@@ -12,15 +12,16 @@ namespace {
 constexpr unsigned most_recorded = 60; // calls in a history; the checker takes 64
 
 // What a call adds to the history, at most.
-unsigned weight(act what, unsigned points_used) {
-    switch (what) {
+unsigned weight(const planned& p, unsigned points_used) {
+    switch (p.what) {
     case act::clone:
         return points_used;
     case act::scan:
     case act::scan_values:
     case act::scan_back:
-    case act::erase_range:
         return 14;
+    case act::erase_range:
+        return p.size * 7 / 4;
     case act::walk:
         return 4;
     case act::insert_batch:
@@ -172,9 +173,6 @@ private:
             x -= weights_[i++];
         planned p{};
         p.what = static_cast<act>(i);
-        recorded_ += weight(p.what, used_);
-        if (recorded_ > most_recorded)
-            return;
         p.key = point();
         if (!items_.empty() && random_.below(4)) // a place where something is or was
             p.key = static_cast<unsigned>(
@@ -185,8 +183,9 @@ private:
         p.other = 1 + random_.below(value_);
         p.align = 1;
         p.last = used_;
-        if (p.what == act::erase_range)
-            p.size = 1 + random_.below(std::min(8u, used_ - p.key));
+        if (p.what == act::erase_range) // of the wide ones some leave leaves without items
+            p.size =
+                1 + random_.below(random_.one_in(4) ? used_ - p.key : std::min(8u, used_ - p.key));
         if (p.what == act::take || p.what == act::hole) {
             p.size = 1 + random_.below(3);
             p.key = random_.below(used_ - 3);
@@ -198,7 +197,9 @@ private:
                 if (it.key == window + p.key && random_.below(4))
                     p.other = static_cast<unsigned>(it.value);
         }
-        fiber.plan.push_back(p);
+        recorded_ += weight(p, used_);
+        if (recorded_ <= most_recorded)
+            fiber.plan.push_back(p);
     }
 
     state content() {

@@ -93,6 +93,23 @@ TEST_CASE("beside writers, what was added is there, deleted or evicted") {
         }
 }
 
+TEST_CASE("replaced values that wait for readers cost no entry") {
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        lath_store_options options = LATH_STORE_OPTIONS_INIT;
+        options.keys = kind;
+        options.limit = 16 << 20;
+        options.flags = LATH_STORE_EVICT;
+        auto s = open_store(options);
+        REQUIRE(s);
+        model m{kind, {}};
+        std::string v(100000, 'v');
+        for (std::uint64_t i = 0; i < 5000 / few; ++i)
+            REQUIRE(lath_store_set(s.get(), m.key(number_text(i % 10)), v.data(), v.size()) == 0);
+        CHECK(stats(s.get()).evicted == 0);
+        CHECK(stats(s.get()).items == 10);
+    }
+}
+
 TEST_CASE("all deleted and compacted, no record is left") {
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
         lath_store_options options = LATH_STORE_OPTIONS_INIT;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <string>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -206,6 +207,35 @@ TEST_CASE("symbolic links are followed and stay") {
     REQUIRE(symlink((dir.path("there") + "/s").c_str(), dir.path("absolute").c_str()) == 0);
     CHECK(save(numbers(5), dir.path("absolute")) == 0);
     CHECK(entries(dir.path("there/s")) == 5);
+}
+
+TEST_CASE("a link is followed from its own directory, even without standard input") {
+    scratch_dir dir;
+    REQUIRE(mkdir(dir.path("there").c_str(), 0700) == 0);
+    REQUIRE(symlink("there/second", dir.path("first").c_str()) == 0);
+    REQUIRE(symlink("s", dir.path("there/second").c_str()) == 0);
+    auto s = numbers(10);
+    CHECK(ended(child([&] {
+              close(0); // the first directory that is opened gets this number
+              return -save(s, dir.path("first"));
+          })) == 0);
+    CHECK(entries(dir.path("there/s")) == 10);
+}
+
+TEST_CASE("a save leaves no file open") {
+    scratch_dir dir;
+    auto s = numbers(10);
+    auto open_files = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+    };
+    REQUIRE(save(s, dir.path("s")) == 0);
+    auto before = open_files();
+    for (const char* name : {"s", "t", "u"}) {
+        REQUIRE(save(s, dir.path(name)) == 0);
+        planned = {"write", 0, EIO};
+        REQUIRE(save(s, dir.path(name)) == -EIO);
+    }
+    CHECK(open_files() == before);
 }
 
 TEST_CASE("a store stays with its directory") {

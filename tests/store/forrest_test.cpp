@@ -8,14 +8,22 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CHECKER
+#endif
+#endif
 
 namespace {
 
@@ -129,6 +137,35 @@ TEST_CASE("cleanup takes a valid handle and NULL") {
     CHECK(result(forrest_delete_key(nullptr, 1))->result == -EINVAL);
     CHECK(result(forrest_rm_tree(nullptr))->result == -EINVAL);
 }
+
+TEST_CASE("entries in memory are there after the last handle") {
+    FORREST* h = forrest_alloc();
+    REQUIRE(insert(h, 1, "kept") == SUCCESS);
+    forrest_cleanup(h);
+    handle again;
+    CHECK(get(again.h, 1) == "kept");
+}
+
+#ifndef CHECKER // needs more addresses than a limit leaves
+TEST_CASE("a get without memory for the value says so") {
+    handle f;
+    REQUIRE(insert(f.h, 1, std::string(64 << 20, 'v')) == SUCCESS);
+    long pages = 0;
+    std::FILE* statm = std::fopen("/proc/self/statm", "r");
+    REQUIRE((statm && std::fscanf(statm, "%ld", &pages) == 1));
+    std::fclose(statm);
+    rlimit before{}, tight{};
+    REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+    tight = before;
+    tight.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (16 << 20);
+    REQUIRE(setrlimit(RLIMIT_AS, &tight) == 0);
+    result r(forrest_get_key(f.h, 1));
+    REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+    CHECK(r->result == -ENOMEM);
+    CHECK(!r->val);
+    CHECK(get(f.h, 1).size() == 64 << 20);
+}
+#endif
 
 TEST_CASE("a store that cannot be opened gives no handle") {
     // only the first handle of a program opens it: ask in a child

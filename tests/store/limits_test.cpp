@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 using namespace storetest;
@@ -38,6 +40,15 @@ lath_store_stats stats(lath_store* s) {
     lath_store_stats st;
     REQUIRE(lath_store_get_stats(s, &st) == 0);
     return st;
+}
+
+// Bytes of address space that the process has.
+long addresses() {
+    long pages = 0;
+    std::FILE* statm = std::fopen("/proc/self/statm", "r");
+    REQUIRE((statm && std::fscanf(statm, "%ld", &pages) == 1));
+    std::fclose(statm);
+    return pages * sysconf(_SC_PAGESIZE);
 }
 
 } // namespace
@@ -113,6 +124,8 @@ TEST_CASE("memory policies are taken or refused in words") {
         else
             CHECK(set(s.get(), lath_key_number(1), "v") == 0);
     }
+    options.reserve = std::uint64_t{1} << 30;
+    long before = addresses();
     for (const char* bad : {"bind:4000", "bind:x", "interleave:0-", "interleaved", "bind"}) {
         options.numa = bad;
         why[0] = '\0';
@@ -120,6 +133,7 @@ TEST_CASE("memory policies are taken or refused in words") {
         CHECK(!open_store(options, "mem:"));
         CHECK(std::strstr(why, "numa"));
     }
+    CHECK(addresses() - before < 1l << 30);
 }
 
 TEST_CASE("every kind of pages holds the same") {

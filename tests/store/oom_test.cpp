@@ -157,6 +157,47 @@ void layers() {
     lath_store_close(s);
 }
 
+// Few requests, so that each one is refused: iterators with bounds of their own, and a save.
+void bounds(lath_store_keys kind, const std::string& path) {
+    model m{kind, {}};
+    lath_store* s = open_empty(kind);
+    if (!s)
+        return;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        std::string k = number_text(i);
+        int ret = lath_store_set(s, m.key(k), k.data(), k.size());
+        MUST(ret == 0 || ret == -ENOMEM);
+        if (!ret)
+            m.map[k] = k;
+    }
+    std::string low = number_text(1), high = number_text(3);
+    lath_store_key from = m.key(low), to = m.key(high), prefix = lath_key_bytes(low.data(), 0);
+    for (int backward : {0, 1}) {
+        lath_store_range range{};
+        range.from = &from;
+        range.to = &to;
+        range.prefix = kind == LATH_STORE_BYTES ? &prefix : nullptr;
+        range.backward = backward;
+        lath_store_iter* iter = nullptr;
+        lath_store_key key;
+        lath_store_ref value;
+        int ret = lath_store_iter_begin(s, &range, &iter);
+        MUST(ret == 0 || ret == -ENOMEM);
+        if (ret)
+            continue;
+        std::size_t n = 0;
+        while ((ret = lath_store_iter_next(iter, &key, &value)) == 1) {
+            std::string k = m.text(key);
+            MUST(m.map.count(k) && low <= k && k <= high && ++n);
+        }
+        MUST(ret == -ENOMEM || (ret == 0 && n <= m.map.size()));
+        lath_store_iter_end(iter);
+    }
+    int ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
+    MUST(ret == 0 || ret == -ENOMEM);
+    lath_store_close(s);
+}
+
 // Play once with all the memory it wants, then with each request refused, alone and with all that
 // follow; from `dense` on in steps. How often it was played with one refused.
 template <class Play>
@@ -189,6 +230,8 @@ int main() {
     lath_store_refuse = refuse;
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
         sites += sweep([&] { tape(kind, path); }, dense);
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
+        sites += sweep([&] { bounds(kind, path); }, ~0ul);
     sites += sweep(layers, dense < 40 ? dense : ~0ul);
     lath_store_refuse = nullptr;
     std::printf("oom_test: %lu refusals\n", sites);

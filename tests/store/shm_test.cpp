@@ -30,6 +30,19 @@ extern "C" bool (*lath_store_refuse)(void);
 
 using namespace storetest;
 
+// Whether the file system of the objects is full (the linker's --wrap).
+static bool no_room;
+
+extern "C" {
+int __real_fallocate(int fd, int mode, off_t from, off_t size);
+int __wrap_fallocate(int fd, int mode, off_t from, off_t size) {
+    if (!no_room || mode)
+        return __real_fallocate(fd, mode, from, size);
+    errno = ENOSPC;
+    return -1;
+}
+}
+
 namespace {
 
 // A name that is free at the beginning and at the end.
@@ -267,6 +280,32 @@ void a_full_file_system() {
         std::printf("a full /dev/shm: left out, no mounts of one's own here\n");
     else
         MUST(!WEXITSTATUS(status));
+}
+
+// The same said by the kernel alone, without mounts.
+void no_room_for_more() {
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        name n, other;
+        auto s = attach(n.spec(), with(kind));
+        auto put = [&](int i) {
+            std::string text = std::to_string(i);
+            return set(s.get(),
+                       kind == LATH_STORE_NUMBERS ? lath_key_number(static_cast<std::uint64_t>(i))
+                                                  : lath_key_bytes(text.data(), text.size()),
+                       value_of(static_cast<std::uint64_t>(i)));
+        };
+        int i = 0, ret = 0;
+        no_room = true;
+        while (!(ret = put(i)))
+            ++i;
+        refused(other.spec(), with(kind), -ENOMEM, "");
+        no_room = false;
+        MUST(ret == -ENOMEM && i < 20000);
+        whole(s.get());
+        for (int more = 0; more < 5000; ++more)
+            MUST(!put(i + more));
+        whole(s.get());
+    }
 }
 
 void its_addresses_are_taken() {
@@ -632,6 +671,7 @@ int main(int argc, char** argv) {
     what_is_refused();
     without_permission();
     a_full_file_system();
+    no_room_for_more();
     its_addresses_are_taken();
     a_dead_maker();
     a_callback_that_calls_the_store();

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * host_test.c - what the library takes from its host: its thread sleeps while nothing is retired
+ * and wakes when something is; pages that are given back leave no addresses behind.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lathwork/index.h"
+#include "sys/sys.h"
+
+static void wait_ms(long ms)
+{
+	struct timespec time = { 0, ms * 1000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* How often the threads of the process but this one have gone to sleep so far. */
+static long sleeps(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *entry;
+	char line[200];
+	long sum = 0, n;
+
+	assert(tasks);
+	while ((entry = readdir(tasks))) {
+		FILE *status;
+
+		if (atol(entry->d_name) <= 0 || atol(entry->d_name) == syscall(SYS_gettid))
+			continue;
+		snprintf(line, sizeof(line), "/proc/self/task/%ld/status", atol(entry->d_name));
+		status = fopen(line, "r");
+		while (status && fgets(line, sizeof(line), status))
+			if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1)
+				sum += n;
+		if (status)
+			fclose(status);
+	}
+	closedir(tasks);
+	return sum;
+}
+
+static int done;
+
+static void called(struct lath_rcu_head *head)
+{
+	(void)head;
+	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
+}
+
+/* The callback comes by itself, without drain. */
+static void retire_and_wait(void)
+{
+	static struct lath_rcu_head head;
+	int i;
+
+	__atomic_store_n(&done, 0, __ATOMIC_RELEASE);
+	lath_rcu_auto.call(&head, called);
+	for (i = 0; i < 2000 && !__atomic_load_n(&done, __ATOMIC_ACQUIRE); i++)
+		wait_ms(5);
+	assert(done);
+}
+
+static void the_thread_sleeps(void)
+{
+	long before, after, most = 1000;
+	int i;
+
+	for (i = 0; i < 20; i++)
+		retire_and_wait();
+	/* it looks once more before it sleeps; a sanitizer has threads of its own */
+	for (i = 0; i < 10 && most > 3; i++) {
+		wait_ms(100);
+		before = sleeps();
+		wait_ms(300);
+		after = sleeps();
+		most = after - before < most ? after - before : most;
+	}
+	printf("host_test: slept %ld times in 300 ms\n", most);
+	assert(most <= 3);
+	retire_and_wait();
+}
+
+/* ---- pages; mmap and munmap of the library (the linker's --wrap) ---- */
+
+static size_t mapped;
+static bool at_odd_places;
+
+void *__real_mmap(void *address, size_t size, int access, int flags, int fd, off_t at);
+void *__wrap_mmap(void *address, size_t size, int access, int flags, int fd, off_t at);
+void *__wrap_mmap(void *address, size_t size, int access, int flags, int fd, off_t at)
+{
+	size_t off = at_odd_places ? 4096 : 0;
+	char *pages = __real_mmap(address, size + off, access, flags, fd, at);
+
+	if (pages == MAP_FAILED)
+		return pages;
+	mapped += size + off;
+	if (off)
+		assert(!munmap(pages, off));
+	return pages + off;
+}
+
+int __real_munmap(void *address, size_t size);
+int __wrap_munmap(void *address, size_t size);
+int __wrap_munmap(void *address, size_t size)
+{
+	mapped -= size;
+	return __real_munmap(address, size);
+}
+
+static void pages_leave_nothing(void)
+{
+	const size_t sizes[] = { 4096, 2ul << 20, 6ul << 20 };
+	unsigned int i;
+	void *pages;
+
+	for (i = 0; i < 12; i++) {
+		size_t before = mapped, size = sizes[i / 4];
+
+		at_odd_places = i % 2;
+		pages = lath_pages_alloc(size, i % 4 / 2);
+		assert(pages && (i % 4 < 2 || !((uintptr_t)pages % (2ul << 20))));
+		assert(mapped == before + size);
+		lath_pages_free(pages, size);
+		assert(mapped == before);
+	}
+	at_odd_places = false;
+}
+
+int main(void)
+{
+	the_thread_sleeps();
+	pages_leave_nothing();
+	return 0;
+}
