@@ -25,5 +25,6 @@ void add_extents(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_show(CLI::App& app);
 void add_store(CLI::App& app);
+void add_watch(CLI::App& app);
 
 } // namespace lathcli

@@ -17,6 +17,7 @@ void define_program(CLI::App& app, char** argv) {
     add_replay(app);
     add_show(app);
     add_store(app);
+    add_watch(app);
     for (const companion& each : companions)
         app.add_subcommand(each.command, describe(each));
     add_completion(app);

@@ -118,4 +118,15 @@ std::string no_such(std::string_view what, std::string_view word,
     return text + " There are: " + join(known);
 }
 
+std::string human(std::uint64_t bytes) {
+    static const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double n = static_cast<double>(bytes);
+    std::size_t u = 0;
+    for (; n >= 1024 && u < 4; ++u)
+        n /= 1024;
+    char buf[32];
+    std::snprintf(buf, sizeof buf, u ? "%.1f %s" : "%.0f %s", n, units[u]);
+    return buf;
+}
+
 } // namespace lathcli

@@ -18,6 +18,9 @@ std::string to_hex(std::string_view bytes);
 // is no UTF-8 too.
 std::string printable(std::string_view bytes);
 
+// "512 B", "1.5 MiB"
+std::string human(std::uint64_t bytes);
+
 std::string join(const std::vector<std::string>& words, std::string_view between = ", ");
 // The word that was meant: at most a third of the letters differ.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);

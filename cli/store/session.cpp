@@ -41,17 +41,6 @@ std::string progress_text(const std::string& what, std::uint64_t items, std::uin
     return text + ", " + std::to_string(std::min<std::uint64_t>(100, bytes * 100 / of)) + " %";
 }
 
-std::string human(std::uint64_t bytes) {
-    static const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double n = static_cast<double>(bytes);
-    std::size_t u = 0;
-    for (; n >= 1024 && u < 4; ++u)
-        n /= 1024;
-    char buf[32];
-    std::snprintf(buf, sizeof buf, u ? "%.1f %s" : "%.0f %s", n, units[u]);
-    return buf;
-}
-
 struct iter_closer {
     void operator()(lath_store_iter* i) const { lath_store_iter_end(i); }
 };

@@ -70,7 +70,8 @@ def full_output(scratch):
     commands = [["--help"], ["--version"], ["completion", "bash"], ["replay", TRACE], ["replay", TRACE, "--json", "-"],
                 ["show", "--demo"], ["show", "--demo", "--format", "svg"],
                 ["store", db, "get", "n"], ["store", db, "scan"], ["store", db, "count"], ["store", db, "incr", "n"],
-                ["store", db, "dump"], ["store", db, "stats"], ["store", db, "help"], ["alloc", "--pool", "0-1M", "/dev/null"]]
+                ["store", db, "dump"], ["store", db, "stats"], ["store", db, "help"],
+                ["watch", db, "--count", "1"], ["watch", db, "--json", "--count", "1"], ["alloc", "--pool", "0-1M", "/dev/null"]]
     if BENCH:
         commands += [["bench", "--list"], SORT, [*SORT, "--json", "-"]]
     for command in commands:
