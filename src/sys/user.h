@@ -171,7 +171,7 @@ static inline void lath_count_add(struct lath_count *count, u64 n)
 /* Prefetches a line that will be written: takes it from the other caches. */
 static inline void prefetchw(const void *p)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !LATH_CHECKED
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); /* gcc would want -mprfchw */
 #else
 	__builtin_prefetch(p, 1);

@@ -6,56 +6,29 @@
 #include <string.h>
 
 #include "runtime.h"
-#include "runtime_inside.h"
-
-void sched_access(const volatile void *address, size_t size, bool write, bool atomic,
-		  const void *pc)
-{
-	if (!sched.active || (uintptr_t)address - sched.private_base < sched.private_size)
-		return;
-	if (sched_on_access) {
-		sched_on_access((uintptr_t)address, size, write, atomic);
-		return;
-	}
-	sched_point();
-	if (sched_in_heap(address))
-		sched_check(address, size, pc);
-	if (!write) {
-		sched_read((uintptr_t)address >> 3);
-		return;
-	}
-	sched.self->last = 0;
-	sched.last_write = sched.steps;
-	sched.rounds = 0;
-	if (sched.waiting) {
-		sched_wake(address);
-		if (size > 8)
-			sched_wake((const volatile char *)address + 8);
-	}
-}
 
 #define PC __builtin_return_address(0)
 
-#define PLAIN(size)                                      \
-	void __tsan_read##size(void *p);                 \
-	void __tsan_write##size(void *p);                \
-	void __tsan_unaligned_read##size(void *p);       \
-	void __tsan_unaligned_write##size(void *p);      \
-	void __tsan_read##size(void *p)                  \
-	{                                                \
-		sched_access(p, size, false, false, PC); \
-	}                                                \
-	void __tsan_write##size(void *p)                 \
-	{                                                \
-		sched_access(p, size, true, false, PC);  \
-	}                                                \
-	void __tsan_unaligned_read##size(void *p)        \
-	{                                                \
-		sched_access(p, size, false, false, PC); \
-	}                                                \
-	void __tsan_unaligned_write##size(void *p)       \
-	{                                                \
-		sched_access(p, size, true, false, PC);  \
+#define PLAIN(size)                                     \
+	void __tsan_read##size(void *p);                \
+	void __tsan_write##size(void *p);               \
+	void __tsan_unaligned_read##size(void *p);      \
+	void __tsan_unaligned_write##size(void *p);     \
+	void __tsan_read##size(void *p)                 \
+	{                                               \
+		sched_access(p, size, SCHED_READ, PC);  \
+	}                                               \
+	void __tsan_write##size(void *p)                \
+	{                                               \
+		sched_access(p, size, SCHED_WRITE, PC); \
+	}                                               \
+	void __tsan_unaligned_read##size(void *p)       \
+	{                                               \
+		sched_access(p, size, SCHED_READ, PC);  \
+	}                                               \
+	void __tsan_unaligned_write##size(void *p)      \
+	{                                               \
+		sched_access(p, size, SCHED_WRITE, PC); \
 	}
 
 PLAIN(1)
@@ -86,7 +59,7 @@ void __tsan_func_exit(void)
 }
 
 /* Word by word: others may run between two words. */
-static void range(const void *p, size_t size, bool write, const void *pc)
+static void range(const void *p, size_t size, enum sched_kind kind, const void *pc)
 {
 	size_t i, n;
 
@@ -94,29 +67,29 @@ static void range(const void *p, size_t size, bool write, const void *pc)
 		n = 8 - (((uintptr_t)p + i) & 7);
 		if (n > size - i)
 			n = size - i;
-		sched_access((const char *)p + i, n, write, false, pc);
+		sched_access((const char *)p + i, n, kind, pc);
 	}
 }
 
 void __tsan_read_range(void *p, size_t size)
 {
-	range(p, size, false, PC);
+	range(p, size, SCHED_READ, PC);
 }
 
 void __tsan_write_range(void *p, size_t size)
 {
-	range(p, size, true, PC);
+	range(p, size, SCHED_WRITE, PC);
 }
 
 void __tsan_vptr_update(void **p, void *value)
 {
 	(void)value;
-	sched_access(p, 8, true, false, PC);
+	sched_access(p, 8, SCHED_WRITE, PC);
 }
 
 void __tsan_vptr_read(void **p)
 {
-	sched_access(p, 8, false, false, PC);
+	sched_access(p, 8, SCHED_READ, PC);
 }
 
 /* clang calls these for the functions of <string.h>. */
@@ -126,21 +99,21 @@ void *__tsan_memset(void *to, int value, size_t size);
 
 void *__tsan_memcpy(void *to, const void *from, size_t size)
 {
-	range(from, size, false, PC);
-	range(to, size, true, PC);
+	range(from, size, SCHED_READ, PC);
+	range(to, size, SCHED_WRITE, PC);
 	return memcpy(to, from, size);
 }
 
 void *__tsan_memmove(void *to, const void *from, size_t size)
 {
-	range(from, size, false, PC);
-	range(to, size, true, PC);
+	range(from, size, SCHED_READ, PC);
+	range(to, size, SCHED_WRITE, PC);
 	return memmove(to, from, size);
 }
 
 void *__tsan_memset(void *to, int value, size_t size)
 {
-	range(to, size, true, PC);
+	range(to, size, SCHED_WRITE, PC);
 	return memset(to, value, size);
 }
 
@@ -151,7 +124,7 @@ void *__tsan_memset(void *to, int value, size_t size)
 		a##bits old;                                                             \
                                                                                          \
 		(void)order;                                                             \
-		sched_access(p, sizeof(*p), true, true, PC);                             \
+		sched_access(p, sizeof(*p), SCHED_UPDATE, PC);                           \
 		old = *p;                                                                \
 		*p = (a##bits)(op);                                                      \
 		return old;                                                              \
@@ -165,13 +138,14 @@ void *__tsan_memset(void *to, int value, size_t size)
 	a##bits __tsan_atomic##bits##_load(const volatile a##bits *p, int order)                  \
 	{                                                                                         \
 		(void)order;                                                                      \
-		sched_access(p, sizeof(*p), false, true, PC);                                     \
+		sched_access(p, sizeof(*p), SCHED_READ, PC);                                      \
 		return *p;                                                                        \
 	}                                                                                         \
 	void __tsan_atomic##bits##_store(volatile a##bits *p, a##bits v, int order)               \
 	{                                                                                         \
 		(void)order;                                                                      \
-		sched_access(p, sizeof(*p), true, true, PC);                                      \
+		sched_access(p, sizeof(*p),                                                       \
+			     order == __ATOMIC_SEQ_CST ? SCHED_UPDATE : SCHED_WRITE, PC);         \
 		*p = v;                                                                           \
 	}                                                                                         \
 	ATOMIC_UPDATE(bits, exchange, v)                                                          \
@@ -193,7 +167,7 @@ void *__tsan_memset(void *to, int value, size_t size)
 		a##bits old;                                                                      \
                                                                                                   \
 		(void)order, (void)failed;                                                        \
-		sched_access(p, sizeof(*p), true, true, PC);                                      \
+		sched_access(p, sizeof(*p), SCHED_UPDATE, PC);                                    \
 		old = *p;                                                                         \
 		if (old == expected)                                                              \
 			*p = v;                                                                   \
@@ -205,7 +179,7 @@ void *__tsan_memset(void *to, int value, size_t size)
 		a##bits old;                                                                      \
                                                                                                   \
 		(void)order, (void)failed;                                                        \
-		sched_access(p, sizeof(*p), true, true, PC);                                      \
+		sched_access(p, sizeof(*p), SCHED_UPDATE, PC);                                    \
 		old = *p;                                                                         \
 		if (old == *expected) {                                                           \
 			*p = v;                                                                   \
@@ -232,8 +206,7 @@ void __tsan_atomic_signal_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {
 	(void)order;
-	if (sched.active && !sched_on_access)
-		sched_point();
+	sched_fence();
 }
 
 void __tsan_atomic_signal_fence(int order)

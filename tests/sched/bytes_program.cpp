@@ -24,7 +24,7 @@ struct record {
 record* record_at(std::uint64_t value) {
     auto* r = reinterpret_cast<record*>(value);
     if (sched_self() >= 0)
-        sched_access(r, sizeof(*r), false, false, nullptr);
+        sched_access(r, sizeof(*r), SCHED_READ, nullptr);
     return r;
 }
 

@@ -228,7 +228,7 @@ std::array<std::uint64_t, 2> results;
 std::array<std::map<std::uintptr_t, bool>, 2> lines; // line -> written
 bool recording;
 
-void on_access(std::uintptr_t address, std::size_t size, bool write, bool) {
+void on_access(std::uintptr_t address, std::size_t size, bool write) {
     int self = sched_self();
     if (!recording || self > 1)
         return;

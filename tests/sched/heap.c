@@ -125,7 +125,7 @@ static int find_locals(struct dl_phdr_info *info, size_t size, void *unused)
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_TLS) {
 			locals = (intptr_t)info->dlpi_tls_data -
-				 (intptr_t)sched.main->thread_pointer;
+				 (intptr_t)sched.main->self.thread_pointer;
 			locals_size = info->dlpi_phdr[i].p_memsz;
 		}
 	return 1; /* the first object is the program */
@@ -133,7 +133,7 @@ static int find_locals(struct dl_phdr_info *info, size_t size, void *unused)
 
 static char *locals_of(const struct fiber *fiber)
 {
-	return (char *)((intptr_t)fiber->thread_pointer + locals);
+	return (char *)((intptr_t)fiber->self.thread_pointer + locals);
 }
 
 /* ---- the whole heap ---- */

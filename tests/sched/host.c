@@ -115,7 +115,7 @@ int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	sched_access(mutex, 8, true, true, __builtin_return_address(0));
+	sched_access(mutex, 8, SCHED_UPDATE, __builtin_return_address(0));
 	while (pthread_mutex_trylock(mutex)) {
 		if (sched_self() < 0)
 			sched_fail("a mutex is locked for ever", mutex, NULL);
@@ -128,7 +128,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	int ret;
 
-	sched_access(mutex, 8, true, true, __builtin_return_address(0));
+	sched_access(mutex, 8, SCHED_UPDATE, __builtin_return_address(0));
 	ret = __real_pthread_mutex_unlock(mutex);
 	if (sched_self() >= 0)
 		sched_wake(mutex);

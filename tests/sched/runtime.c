@@ -2,16 +2,7 @@
 /*
  * runtime.c - fibers and the scheduler (runtime.h).
  */
-#define _GNU_SOURCE
-#include <asm/prctl.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime.h"
@@ -19,11 +10,10 @@
 
 struct sched_counts sched_counts;
 void (*sched_failed)(const char *what);
-void (*sched_on_access)(uintptr_t address, size_t size, bool write, bool atomic);
+void (*sched_on_access)(uintptr_t address, size_t size, bool write);
 
 struct sched sched;
 
-#define STACK (64ul << 10)
 /* Accesses of one fiber without a switch after which it yields: it may wait for what others do. */
 #define BURST 20000
 /* Accesses of all fibers without a write after which no fiber is said to make progress. */
@@ -55,32 +45,7 @@ void sched_fail(const char *what, const void *address, const void *pc)
 
 /* ---- fibers ---- */
 
-/* Saves the callee's registers and the stack of the caller in *from, and goes on where the stack
- * `to` was left. */
-void sched_swap(void **from, void *to);
-__asm__(".text\n"
-	".type sched_swap, @function\n"
-	"sched_swap:\n"
-	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	"
-	"push %r15\n"
-	"	mov %rsp, (%rdi)\n"
-	"	mov %rsi, %rsp\n"
-	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	"
-	"pop %rbp\n"
-	"	ret\n"
-	".size sched_swap, . - sched_swap\n");
-
-static bool can_write_fs; /* the processor's instruction is permitted */
-
-static inline __attribute__((always_inline)) void set_thread_pointer(uint64_t pointer)
-{
-	if (can_write_fs)
-		__asm__ volatile("wrfsbase %0" : : "r"(pointer) : "memory");
-	else
-		syscall(SYS_arch_prctl, ARCH_SET_FS, pointer);
-}
-
-static __attribute__((noinline)) void switch_to(struct fiber *to)
+static void switch_to(struct fiber *to)
 {
 	struct fiber *from = sched.self;
 
@@ -88,71 +53,22 @@ static __attribute__((noinline)) void switch_to(struct fiber *to)
 		return;
 	sched.self = to;
 	sched_counts.switches++;
-	set_thread_pointer(to->thread_pointer);
-	sched_swap(&from->stack, to->stack);
-}
-
-static uint64_t thread_pointer(void)
-{
-	uint64_t pointer;
-
-	__asm__("mov %%fs:0, %0" : "=r"(pointer));
-	return pointer;
-}
-
-static sem_t parked;
-
-/* A thread that only lends its thread-local storage. */
-static void *park(void *fiber)
-{
-	((struct fiber *)fiber)->thread_pointer = thread_pointer();
-	sem_post(&parked);
-	for (;;)
-		pause();
-	return NULL;
+	fiber_switch(&from->self, &to->self);
 }
 
 static void fiber_main(void);
 
-static void make_fiber(struct fiber *fiber, char *stacks)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-	void **top = (void **)(void *)(stacks + STACK);
-
-	pthread_attr_init(&attributes);
-	if (pthread_attr_setstack(&attributes, stacks + STACK, STACK) ||
-	    pthread_create(&thread, &attributes, park, fiber)) {
-		fprintf(stderr, "sched: cannot create a thread\n");
-		exit(2);
-	}
-	sem_wait(&parked);
-	*--top = NULL;
-	*--top = (void *)fiber_main; /* returned to, with the stack as after a call */
-	memset(top - 6, 0, 6 * sizeof(*top));
-	fiber->stack = top - 6;
-}
-
 void sched_init(unsigned int fibers)
 {
 	unsigned int i;
-	char *stacks;
 
-	can_write_fs = getauxval(AT_HWCAP2) & 2;
-	sem_init(&parked, 0, 0);
-	sched.private_size = (fibers + 1) * 2 * STACK;
-	stacks = mmap(NULL, sched.private_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (stacks == MAP_FAILED) {
-		perror("sched: stacks");
-		exit(2);
-	}
-	sched.private_base = (uintptr_t)stacks;
+	sched.private_size = FIBER_STACKS(fibers + 1);
+	sched.private_base = fiber_stacks(fibers + 1);
 	sched.main = &sched.fiber[SCHED_FIBERS];
-	sched.main->thread_pointer = thread_pointer();
+	fiber_of_thread(&sched.main->self);
 	for (i = 0; i < fibers; i++)
-		make_fiber(&sched.fiber[i], stacks + i * 2 * STACK);
-	make_fiber(&sched.fiber[SCHED_FIBERS - 1], stacks + fibers * 2 * STACK);
+		fiber_make(&sched.fiber[i].self, fiber_main);
+	fiber_make(&sched.fiber[SCHED_FIBERS - 1].self, fiber_main);
 	sched.made = fibers;
 	sched_heap_clear();
 }
@@ -364,4 +280,37 @@ void sched_run(const struct sched_plan *plan, void (*body)(void *arg, unsigned i
 	sched_counts.accesses = sched.steps;
 	if (!sched_rcu_empty())
 		sched_fail("a callback waits for ever", NULL, NULL);
+}
+
+/* ---- accesses ---- */
+
+void sched_access(const volatile void *address, size_t size, enum sched_kind kind, const void *pc)
+{
+	if (!sched.active || (uintptr_t)address - sched.private_base < sched.private_size)
+		return;
+	if (sched_on_access) {
+		sched_on_access((uintptr_t)address, size, kind != SCHED_READ);
+		return;
+	}
+	sched_point();
+	if (sched_in_heap(address))
+		sched_check(address, size, pc);
+	if (kind == SCHED_READ) {
+		sched_read((uintptr_t)address >> 3);
+		return;
+	}
+	sched.self->last = 0;
+	sched.last_write = sched.steps;
+	sched.rounds = 0;
+	if (sched.waiting) {
+		sched_wake(address);
+		if (size > 8)
+			sched_wake((const volatile char *)address + 8);
+	}
+}
+
+void sched_fence(void)
+{
+	if (sched.active && !sched_on_access)
+		sched_point();
 }

@@ -71,13 +71,19 @@ extern void (*sched_failed)(const char *what);
 void sched_fail(const char *what, const void *address, const void *pc) __attribute__((noreturn));
 
 /* Each access of the fibers, if not NULL, before it happens; then nothing else is done with it. */
-extern void (*sched_on_access)(uintptr_t address, size_t size, bool write, bool atomic);
+extern void (*sched_on_access)(uintptr_t address, size_t size, bool write);
 
-/* ---- abi.c ---- */
+/* ---- for abi.c ---- */
 
-/* An access by instrumented code. */
-void sched_access(const volatile void *address, size_t size, bool write, bool atomic,
-		  const void *pc);
+enum sched_kind {
+	SCHED_READ,
+	SCHED_WRITE,
+	SCHED_UPDATE, /* an atomic operation that reads and writes, or is a barrier as well */
+};
+
+/* An access by instrumented code, before it happens. */
+void sched_access(const volatile void *address, size_t size, enum sched_kind kind, const void *pc);
+void sched_fence(void);
 
 /* ---- heap.c ---- */
 

@@ -3,13 +3,13 @@
 #ifndef LATH_TESTS_SCHED_RUNTIME_INSIDE_H
 #define LATH_TESTS_SCHED_RUNTIME_INSIDE_H
 
+#include "fiber.h"
 #include "runtime.h"
 
 enum fiber_state { IDLE, READY, SPINS, DONE };
 
 struct fiber {
-	void *stack;
-	uint64_t thread_pointer;
+	struct fiber_context self;
 	enum fiber_state state;
 	int priority;
 	uintptr_t word; /* SPINS: what it waits for, address / 8 */

@@ -36,7 +36,7 @@ std::unordered_map<std::uintptr_t, line> lines;
 std::unordered_set<std::uintptr_t> written; // by the present call
 std::array<random_source, fibers> randoms;
 
-void on_access(std::uintptr_t address, std::size_t size, bool write, bool) {
+void on_access(std::uintptr_t address, std::size_t size, bool write) {
     int self = sched_self();
     if (self < 0 || self >= static_cast<int>(fibers))
         return;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Ours. Compiled without instrumentation: the library has it.
+#include "load.hpp"
+
+#ifdef LATH_SIMULATED
+#include "sched/inspect.h"
+#endif
+
+#include "lathwork/index.h"
+#include "lathwork/space.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace simulate {
+
+namespace {
+
+void must(int error) {
+    if (error) {
+        std::fprintf(stderr, "lathwork: error %d\n", error);
+        std::abort();
+    }
+}
+
+class index_structure : public structure {
+public:
+    explicit index_structure(lath_layout layout) {
+        lath_config config = LATH_CONFIG_INIT;
+        config.layout = layout;
+        index_ = lath_index_create(&config);
+        must(index_ ? 0 : 1);
+    }
+    ~index_structure() override { lath_index_destroy(index_, nullptr, nullptr); }
+    index_structure(const index_structure&) = delete;
+    index_structure& operator=(const index_structure&) = delete;
+
+    bool insert(u64 key, u64 value) override {
+        lath_item item{key, 1, value};
+        return !lath_index_insert_item(index_, &item, nullptr);
+    }
+    bool get(u64 key) override {
+        u64 value;
+        return lath_index_get(index_, key, &value);
+    }
+    bool erase(u64 key) override { return !lath_index_erase_item(index_, key, nullptr); }
+    bool insert_range(u64 key, u64 size) override {
+        lath_item item{key, size, 1};
+        return !lath_index_insert_item(index_, &item, nullptr);
+    }
+    bool find(u64 point) override {
+        lath_item item;
+        return !lath_index_lookup_item(index_, point, &item);
+    }
+    bool take(u64 point) override { return !lath_index_erase_item_at(index_, point, nullptr); }
+#ifdef LATH_SIMULATED
+    std::string line_name(std::uintptr_t address) override {
+        std::array<char, 100> name{};
+        sched_name_line(index_, address, name.data(), name.size());
+        return name.data();
+    }
+#endif
+
+private:
+    lath_index* index_ = nullptr;
+};
+
+class space_structure : public structure {
+public:
+    space_structure() {
+        lath_space_config config = LATH_SPACE_CONFIG_INIT;
+        config.low = 1;
+        config.high = u64{1} << 32;
+        must(lath_space_create(&space_, &config));
+    }
+    ~space_structure() override { lath_space_destroy(space_); }
+    space_structure(const space_structure&) = delete;
+    space_structure& operator=(const space_structure&) = delete;
+
+    bool alloc(u64& first) override { return !lath_space_alloc(space_, 1, 1, 0, &first); }
+    void release(u64 first) override { lath_space_free(space_, first, 1); }
+
+private:
+    lath_space* space_ = nullptr;
+};
+
+std::unique_ptr<structure> points() { return std::make_unique<index_structure>(LATH_POINTS); }
+std::unique_ptr<structure> ranges() { return std::make_unique<index_structure>(LATH_RANGES); }
+std::unique_ptr<structure> space() { return std::make_unique<space_structure>(); }
+
+} // namespace
+
+subject lathwork_subject() {
+    return {"lathwork", "lathwork/index.h, lathwork/space.h", points, ranges, space, nullptr};
+}
+
+} // namespace simulate

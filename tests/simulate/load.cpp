@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+#include "load.hpp"
+
+#include <utility>
+
+namespace simulate {
+
+namespace {
+
+constexpr u64 stride = 1u << 20;
+
+std::vector<u64> shuffled(u64 items) {
+    std::vector<u64> order(items);
+    random_source random{5};
+    for (u64 i = 0; i < items; i++)
+        order[i] = i;
+    for (u64 i = items - 1; i > 0; i--)
+        std::swap(order[i], order[random.below(i + 1)]);
+    return order;
+}
+
+void fill_points(structure& s, u64 items) {
+    for (u64 i : shuffled(items))
+        s.insert((i + 1) * stride, 5);
+}
+
+void fill_ranges(structure& s, u64 items) {
+    for (u64 i : shuffled(items))
+        s.insert_range((i + 1) * stride, 4096);
+}
+
+void fill_pages(structure& s, u64 items) {
+    u64 at;
+    for (u64 i = 0; i < items; i++)
+        s.alloc(at);
+}
+
+void fill_nothing(structure&, u64) {}
+
+u64 some_key(worker& w, u64 items) { return (w.random.below(items) + 1) * stride; }
+
+void look_up(structure& s, worker& w, u64 items) { s.get(some_key(w, items)); }
+
+u64 new_key(worker& w, u64 items) { return some_key(w, items) + 1 + w.random.below(stride / 2); }
+
+void insert(structure& s, worker& w, u64 items) { s.insert(new_key(w, items), 5); }
+
+// Puts in or takes out, so that a worker has about 64 of its own.
+template <class Put, class Take>
+void put_or_take(worker& w, Put&& put, Take&& take) {
+    if (w.random.below(128) >= w.own.size()) {
+        u64 key;
+        if (put(key))
+            w.own.push_back(key);
+        return;
+    }
+    std::swap(w.own[w.random.below(w.own.size())], w.own.back());
+    take(w.own.back());
+    w.own.pop_back();
+}
+
+void mixed(structure& s, worker& w, u64 items) {
+    if (w.random.below(2))
+        return look_up(s, w, items);
+    put_or_take(
+        w, [&](u64& key) { return s.insert(key = new_key(w, items), 5); },
+        [&](u64 key) { s.erase(key); });
+}
+
+void ranges(structure& s, worker& w, u64 items) {
+    if (w.random.below(2)) {
+        s.find(some_key(w, items) + w.random.below(4096));
+        return;
+    }
+    put_or_take(
+        w,
+        [&](u64& key) {
+            key = some_key(w, items) + 4096 + w.random.below(stride / 2);
+            return s.insert_range(key, 1 + w.random.below(4096));
+        },
+        [&](u64 key) { s.take(key); });
+}
+
+void pages(structure& s, worker& w, u64) {
+    put_or_take(w, [&](u64& key) { return s.alloc(key); }, [&](u64 key) { s.release(key); });
+}
+
+void step(structure& s, worker& w, u64) { s.step(w.number); }
+
+} // namespace
+
+const std::vector<load>& loads() {
+    static const std::vector<load> all = {
+        {"lookups", "random keys that are there", &subject::points, fill_points, look_up, false},
+        {"inserts", "random new keys", &subject::points, fill_points, insert, true},
+        {"mixed", "half lookups, a quarter inserts, a quarter erases", &subject::points,
+         fill_points, mixed, false},
+        {"ranges", "half lookups of a point; ranges of up to 4 KiB put in and taken out",
+         &subject::ranges, fill_ranges, ranges, false},
+        {"iova", "pages of 4 KiB allocated and freed", &subject::iova, fill_pages, pages, false},
+        {"steps", "what has no keys", &subject::steps, fill_nothing, step, false},
+    };
+    return all;
+}
+
+const std::vector<subject>& subjects() {
+    static const std::vector<subject> all = [] {
+        std::vector<subject> v = {lathwork_subject()};
+        for (const auto& more : {linux_subjects(), absl_subjects()})
+            v.insert(v.end(), more.begin(), more.end());
+        v.push_back(btree_subject());
+        for (const subject& s : known_subjects())
+            v.push_back(s);
+        return v;
+    }();
+    return all;
+}
+
+} // namespace simulate

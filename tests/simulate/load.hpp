@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// The structures and loads of `simulate` and of `measure`, which runs the same on this machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace simulate {
+
+using u64 = std::uint64_t;
+
+// The same numbers for the same seed, on every machine.
+struct random_source {
+    u64 s;
+    u64 next() {
+        u64 z = s += 0x9e3779b97f4a7c15ull;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+        return z ^ z >> 31;
+    }
+    u64 below(u64 n) { return static_cast<u64>(static_cast<unsigned __int128>(next()) * n >> 64); }
+};
+
+// Memory that the cores share.
+void* memory(std::size_t align, std::size_t size);
+void give_back(void* block);
+
+// What a load calls. A structure has those of its loads; several threads may be in them at once.
+class structure {
+public:
+    virtual ~structure() = default;
+    // Each thread calls this before its first call.
+    virtual void enter() {}
+    virtual bool insert(u64, u64) { return false; } // key, value
+    virtual bool get(u64) { return false; }
+    virtual bool erase(u64) { return false; }
+    virtual bool insert_range(u64, u64) { return false; } // [key, key + size)
+    virtual bool find(u64) { return false; } // a range that covers the point
+    virtual bool take(u64) { return false; } // erases it
+    virtual bool alloc(u64&) { return false; } // a page
+    virtual void release(u64) {}
+    virtual void step(unsigned) {} // of what has no keys; the number of the core
+    virtual std::string line_name(std::uintptr_t) { return "memory"; }
+};
+
+struct subject {
+    const char* name;
+    const char* about;
+    std::unique_ptr<structure> (*points)(); // lookups, inserts, mixed; nullptr: cannot
+    std::unique_ptr<structure> (*ranges)();
+    std::unique_ptr<structure> (*iova)();
+    std::unique_ptr<structure> (*steps)();
+};
+// Those that are built, ours first.
+const std::vector<subject>& subjects();
+std::vector<subject> linux_subjects(), absl_subjects(), known_subjects();
+subject lathwork_subject(), btree_subject();
+
+// A thread or a core of a load.
+struct worker {
+    random_source random;
+    unsigned number = 0;
+    std::vector<u64> own; // what it put in and will take out
+};
+
+struct load {
+    const char* name;
+    const char* about;
+    std::unique_ptr<structure> (*subject::*make)();
+    void (*fill)(structure& s, u64 items);
+    void (*call)(structure& s, worker& w, u64 items);
+    bool grows; // the structure grows with each call
+};
+const std::vector<load>& loads();
+
+} // namespace simulate
