@@ -39,8 +39,8 @@
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
  *   lookup, lookup_pin, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
  *   rank, select, count_range, digest, clone (of the index it reads), prefetch: with all but X
- *   insert, erase, replace, resize, split, join, erase_range, store_range, batches,
- *   prepare, trim: with all but X
+ *   insert, erase, replace, resize, split, join, erase_range, clear, store_range,
+ *   batches, prepare, trim: with all but X
  *   verify, dump: with each other and with reads only
  *   init, fini, create, destroy, load_sorted: X, with nothing
  * All threads use one index through one RCU flavour (lathwork/config.h). Calls enter an RCU
@@ -52,18 +52,18 @@
  *       _if forms, resize, split, join, store_range and each element of a batch are linearizable:
  * they take effect at one moment between call and return, for a hit and for a miss. P2  A scan
  * takes what each leaf holds at one moment. It sees every item that is there all the time, and none
- * that never is. erase_range works leaf by leaf. P3  A failed call changes nothing. Reads, erase,
- * replace, join and erase_range never allocate. P4  Progress: a read retries a few times while a
- * writer changes its leaf, then waits for the leaf's lock. A writer waits only for writers of the
- * same leaves. A thread that is stopped within a call can delay writers, and readers, of one leaf.
- * With LATH_RANKS the first change of the number of items in a leaf since a call that counted it
- * waits for other such changes and for such calls, while they count the children of one node. P5
- * Order: a call that begins after another one returned sees its effect, on any thread. P6  Rank,
- * select, count_range, and count with LATH_RANKS: the answer is that of one set of items. The set
- * contains every item whose insert returned before the call began and whose erase, if any, began
- * after the call returned. It contains no item whose erase returned before the call began, or whose
- * insert began after the call returned. Of changes that run at the same time as the call, each is
- * in the set or not. So without such changes the answer is exact.
+ * that never is. erase_range and clear work leaf by leaf. P3  A failed call changes nothing. Reads,
+ * erase, replace, join, erase_range and clear never allocate. P4  Progress: a read retries a few
+ * times while a writer changes its leaf, then waits for the leaf's lock. A writer waits only for
+ * writers of the same leaves. A thread that is stopped within a call can delay writers, and
+ * readers, of one leaf. With LATH_RANKS the first change of the number of items in a leaf since a
+ * call that counted it waits for other such changes and for such calls, while they count the
+ * children of one node. P5 Order: a call that begins after another one returned sees its effect, on
+ * any thread. P6  Rank, select, count_range, and count with LATH_RANKS: the answer is that of one
+ * set of items. The set contains every item whose insert returned before the call began and whose
+ * erase, if any, began after the call returned. It contains no item whose erase returned before the
+ * call began, or whose insert began after the call returned. Of changes that run at the same time
+ * as the call, each is in the set or not. So without such changes the answer is exact.
  *
  * Ownership. Values and slots belong to the caller. Readers that found an item before it was erased
  * may still look at it: in slot mode free it after a grace period (lath_rcu_auto.call). The caller
@@ -257,6 +257,9 @@ LATH_API int lath_index_join(struct lath_index *index, uint64_t at,
  * erased items or -EINVAL. Never allocates. */
 LATH_API int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
 					lath_item_fn each, void *arg);
+/* Erase every item, as erase_range, which cannot name all 2^64 keys. Returns their number. The
+ * index keeps memory for its next items; lath_index_trim() gives it back. */
+LATH_API int64_t lath_index_clear(struct lath_index *index, lath_item_fn each, void *arg);
 /* Insert an item over whatever is there: items that it covers leave the index, items that it covers
  * in part are cut, one that extends beyond it on both sides becomes two with the same value. each,
  * if not NULL, is called for every item that leaves, while leaves are locked: it must not call the

@@ -192,8 +192,7 @@ size_t Ranges::remove(nb::handle start, nb::handle stop) {
 void Ranges::clear() {
     Words words;
 
-    lath_index_erase_range(&index, 0, ~0ull, collect, &words);
-    lath_index_erase_range(&index, ~0ull, 1, collect, &words);
+    lath_index_clear(&index, collect, &words);
     gone(words);
 }
 

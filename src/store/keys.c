@@ -121,17 +121,12 @@ static void drop_record(void *arg, uint64_t value)
 
 void keys_clear(struct lath_store *store)
 {
-	struct lath_item last;
 	unsigned int i;
 
-	if (store->keys == LATH_STORE_BYTES) {
+	if (store->keys == LATH_STORE_BYTES)
 		lath_bytes_clear(&store->set, drop_record, store);
-	} else {
-		/* erase_range cannot include the last key */
-		lath_index_erase_range(&store->list, 0, ~0ull, drop_item, store);
-		if (!lath_index_erase_item(&store->list, ~0ull, &last))
-			drop_item(store, &last);
-	}
+	else
+		lath_index_clear(&store->list, drop_item, store);
 	for (i = 0; i < SHARDS; i++)
 		store->arena.shard[i].items = 0;
 }

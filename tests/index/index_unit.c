@@ -61,7 +61,10 @@ static int edges_of_the_key_space(void)
 	CHECK(lath_index_erase_item(list, ~0ull, &got) == 0);
 	CHECK(put(0, ~0ull, 3) == 0 && lath_index_lookup_item(list, ~0ull - 1, &got) == 0);
 	CHECK(lath_index_count(list) == 1 && sound());
-	return 0;
+	CHECK(lath_index_clear(list, NULL, NULL) == 1 && lath_index_count(list) == 0);
+	CHECK(put(~0ull, 1, 7) == 0 && put(0, 1, 9) == 0);
+	CHECK(lath_index_clear(list, NULL, NULL) == 2 && lath_index_clear(list, NULL, NULL) == 0);
+	return sound() ? 0 : -1;
 }
 
 /* 2013: the leaf search compared only the start key with [leaf.min, leaf.max), so a query that

@@ -316,10 +316,9 @@ protected:
             lath_index_fini(h_.list, each, arg);
         delete std::exchange(h_.list, nullptr);
     }
-    // The whole key space is one longer than a range can say.
     void erase_everything(lath_item_fn each, void* arg) {
-        erase_all({0, UINT64_MAX}, each, arg);
-        erase_all({UINT64_MAX, 1}, each, arg);
+        if (h_.list)
+            lath_index_clear(h_.list, each, arg);
     }
 
     handle h_;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * range.c - calls that change all items of a key range: erase_range, store_range.
+ * range.c - calls that change all items of a key range: erase_range, clear, store_range.
  *
- * erase_range works leaf by leaf. store_range locks all leaves of its range from left to right and
- * keeps them, so that it takes effect at one moment.
+ * erase_range and clear work leaf by leaf. store_range locks all leaves of its range from left to
+ * right and keeps them, so that it takes effect at one moment.
  */
 #include "index/tree/change.h"
 #include "index/tree/fence.h"
@@ -58,15 +58,12 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	return n;
 }
 
-int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
-			       lath_item_fn each, void *arg)
+/* Erase all items that overlap [key, last], leaf by leaf. Returns their number. */
+static s64 erase_between(struct tree *tree, u64 key, u64 last, lath_item_fn each, void *arg)
 {
-	struct tree *tree = tree_of(index);
-	u64 last = key + size - 1, end;
 	s64 total = 0;
+	u64 end;
 
-	if (!size || size - 1 > KEY_MAX - key)
-		return -EINVAL;
 	for (;;) {
 		struct lath_item carry[CARRY];
 		unsigned int n, i;
@@ -81,6 +78,19 @@ int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t 
 			return total;
 		key = end + 1;
 	}
+}
+
+int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
+			       lath_item_fn each, void *arg)
+{
+	if (!size || size - 1 > KEY_MAX - key)
+		return -EINVAL;
+	return erase_between(tree_of(index), key, key + size - 1, each, arg);
+}
+
+int64_t lath_index_clear(struct lath_index *index, lath_item_fn each, void *arg)
+{
+	return erase_between(tree_of(index), 0, KEY_MAX, each, arg);
 }
 
 /* ---- store_range ---- */
