@@ -7,17 +7,21 @@
 
 #define GROUP 64 /* the index processes as many at once */
 
-/* Converts keys for the set of byte keys; a number becomes no bytes. */
-static void bytes_of(const struct lath_store *store, unsigned int n,
-		     const struct lath_store_key *keys, struct lath_bytes_key *bytes)
+/* Looks up byte keys: the record's address, and whether there is one. A number, or a key that is
+ * too long, is looked up as no bytes, and is not there. */
+static void find_bytes(struct lath_store *store, unsigned int n, const struct lath_store_key *keys,
+		       u64 *values, u8 *hits)
 {
+	struct lath_bytes_key bytes[GROUP];
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		bool good = !key_check(store, keys[i]);
-
-		bytes[i] = (struct lath_bytes_key){ keys[i].data, good ? keys[i].n : 0, 0 };
+		hits[i] = !key_check(store, keys[i]);
+		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
 	}
+	lath_bytes_get_batch(&store->set, n, bytes, values);
+	for (i = 0; i < n; i++)
+		hits[i] &= values[i] != 0;
 }
 
 /* ---- mget ---- */
@@ -70,18 +74,14 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 static size_t mget_bytes(struct lath_store *store, unsigned int n,
 			 const struct lath_store_key *keys, struct lath_store_ref *refs)
 {
-	struct lath_bytes_key bytes[GROUP];
 	u64 values[GROUP];
 	u8 hits[GROUP];
 	unsigned int i;
 
-	bytes_of(store, n, keys, bytes);
-	lath_bytes_get_batch(&store->set, n, bytes, values);
-	for (i = 0; i < n; i++) {
-		hits[i] = values[i] && !key_check(store, keys[i]);
+	find_bytes(store, n, keys, values, hits);
+	for (i = 0; i < n; i++)
 		if (hits[i])
 			values[i] = address_word(store, values[i]);
-	}
 	return refs_of(store, n, values, hits, refs);
 }
 
@@ -239,10 +239,7 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 
 	lath_reader_enter(store->rcu);
 	if (store->keys == LATH_STORE_BYTES) {
-		struct lath_bytes_key bytes[GROUP];
-
-		bytes_of(store, n, keys, bytes);
-		lath_bytes_get_batch(&store->set, n, bytes, words);
+		find_bytes(store, n, keys, words, hits);
 	} else {
 		for (i = 0; i < n; i++)
 			numbers[i] = key_check(store, keys[i]) ? 0 : keys[i].n;

@@ -116,7 +116,7 @@ size_t lath_bytes_get_batch(struct lath_bytes *public, size_t n, const struct la
 
 /* ---- in order ---- */
 
-#define CHUNK 16
+#define CHUNK 32
 
 struct gather {
 	struct bytes_set *set;
@@ -297,8 +297,16 @@ size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *f
 
 /* ---- cursors ---- */
 
-/* Records that the first look of a cursor reads ahead; each further one four times more. */
-#define ASK 4u
+/* Records that the first look of a cursor reads ahead; further ones read twice as many. */
+#define ASK 16u
+/* Records behind the one it stands on that are prefetched. */
+#define WARM 8u
+
+static void warm(const struct lath_bytes_cursor *cursor, u32 i)
+{
+	if (i < cursor->n)
+		prefetch((const void *)(uintptr_t)cursor->ahead[i]);
+}
 
 void lath_bytes_cursor_init_prefix(struct lath_bytes_cursor *cursor, struct lath_bytes *set,
 				   const void *prefix, uint64_t size)
@@ -333,6 +341,7 @@ static int step(struct lath_bytes_cursor *cursor, uint64_t *value)
 {
 	if (cursor->i == cursor->n || !has_prefix(cursor, cursor->ahead[cursor->i]))
 		return 0;
+	warm(cursor, cursor->i + WARM);
 	cursor->at = *value = cursor->ahead[cursor->i++];
 	return 1;
 }
@@ -347,8 +356,8 @@ static void look_ahead(struct lath_bytes_cursor *cursor, const struct want *want
 	cursor->i = 0;
 	cursor->n =
 		(u32)gather(bytes_of(cursor->set), want, back, beside, cursor->ahead, cursor->ask);
-	for (i = 0; i < cursor->n; i++)
-		prefetch((const void *)(uintptr_t)cursor->ahead[i]);
+	for (i = 0; i < WARM; i++)
+		warm(cursor, i);
 }
 
 static int seek(struct lath_bytes_cursor *cursor, const struct want *want, bool back,
@@ -387,8 +396,7 @@ static int move(struct lath_bytes_cursor *cursor, bool back, uint64_t *value)
 		return seek(cursor, &want, back, value);
 	}
 	if (cursor->i == cursor->n || cursor->back != back) {
-		cursor->ask =
-			cursor->back != back ? ASK : min(cursor->ask * 4, (u32)LATH_BYTES_AHEAD);
+		cursor->ask = cursor->back != back ? ASK : (u32)LATH_BYTES_AHEAD;
 		want = key_of(bytes_of(cursor->set), cursor->at);
 		look_ahead(cursor, &want, back, true);
 	}

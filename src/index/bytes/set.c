@@ -152,7 +152,8 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 
 /* ---- erase and replace ---- */
 
-/* Replace a record that is alone with its slice, or erase it. Results as bucket_change(). */
+/* Replace a record that is alone with its slice, or erase it. want may be NULL if that record is
+ * the expected one. Results as bucket_change(). */
 static int change_record(struct bytes_set *set, const struct place *place, const struct want *want,
 			 u64 expected, u64 value, u64 *there)
 {
@@ -259,37 +260,38 @@ int lath_bytes_find(struct lath_bytes *public, const struct lath_bytes_key *key,
 	return found->value != 0;
 }
 
-/* One attempt, in a call. Results as lath_bytes_put(), or LOOK_AGAIN. */
-static int put(struct bytes_set *set, const struct found *found, const struct want *want, u64 value)
+/* One attempt, in a call. Results as lath_bytes_put(), or LOOK_AGAIN. A record that is alone with
+ * its slice is replaced or erased without a look at its key. */
+static int put(struct bytes_set *set, const struct found *found, u64 value)
 {
 	struct lath_item item = { found->place.slice, 1, value };
+	struct want want;
 	u64 there;
 
+	if (found->value && form_of(found->place.word) == FORM_RECORD)
+		return change_record(set, &found->place, NULL, found->value, value, &there);
+	want = key_of(set, value ? value : found->value);
+	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+		return -E2BIG;
 	if (!found->place.word)
 		return lath_index_insert_item(&found->place.layer->index, &item, NULL);
 	if (!found->value)
-		return insert_at(set, &found->place, want, value, &there);
-	if (form_of(found->place.word) == FORM_BUCKET)
-		return bucket_change(set, &found->place, want, found->value, value, &there);
-	return change_record(set, &found->place, want, found->value, value, &there);
+		return insert_at(set, &found->place, &want, value, &there);
+	return bucket_change(set, &found->place, &want, found->value, value, &there);
 }
 
 int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *place, uint64_t value)
 {
 	struct bytes_set *set = bytes_of(public);
 	const struct found *found = (const struct found *)(const void *)place;
-	struct want want;
 	int ret;
 
 	if (unlikely(value ? !value_valid(value) : !found->value))
 		return -EINVAL;
-	want = key_of(set, value ? value : found->value);
-	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
-		return -E2BIG;
 	lath_call_enter();
-	ret = put(set, found, &want, value);
+	ret = put(set, found, value);
 	lath_call_exit();
-	return ret && ret != -ENOMEM ? -EAGAIN : ret;
+	return ret && ret != -ENOMEM && ret != -E2BIG ? -EAGAIN : ret;
 }
 
 /* ---- counts ---- */
@@ -487,12 +489,8 @@ void lath_bytes_clear(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 {
 	struct bytes_set *set = bytes_of(public);
 	struct end end = { each, arg };
-	struct lath_item last;
 
-	/* erase_range cannot include the last key */
-	lath_index_erase_range(&set->root.index, 0, KEY_MAX, end_word, &end);
-	if (!lath_index_erase_item(&set->root.index, KEY_MAX, &last))
-		end_word(&end, &last);
+	lath_index_clear(&set->root.index, end_word, &end);
 	end_layers(set, &end);
 	set->root.forked = 0;
 }
