@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Compiles lathwork.c. In the source tree tools/amalgamate makes it, with python3; a packaged crate
-// has it in csrc.
+// has it in csrc. One file for gcc or clang needs no crate to be compiled, and the crates that would
+// do it ask for newer versions of Rust than this one does.
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +23,72 @@ fn amalgamate(root: &Path, out: &Path) {
         Ok(status) => panic!("{}: {}", tool.display(), status),
         Err(error) => panic!("{} needs python3: {}", tool.display(), error),
     }
+}
+
+/// The variable NAME_TARGET, TARGET_NAME or NAME, by which a user says what to call for the target.
+fn setting(name: &str, target: &str) -> Option<String> {
+    let of_target = format!("{}_{}", name, target.replace('-', "_"));
+    let names = [of_target, format!("TARGET_{}", name), name.to_string()];
+    for name in &names {
+        println!("cargo:rerun-if-env-changed={}", name);
+    }
+    names.iter().find_map(|name| env::var(name).ok())
+}
+
+/// Calls a tool, which may be given with arguments of its own ("ccache gcc").
+fn call(tool: &str, arguments: &[&str]) {
+    let mut words = tool.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    match Command::new(program).args(words).args(arguments).status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("{} {}: {}", tool, arguments.join(" "), status),
+        Err(error) => panic!(
+            "{} cannot be called (CC or AR says another): {}",
+            tool, error
+        ),
+    }
+}
+
+/// Makes liblathwork.a of lathwork.c in `out`.
+fn compile(source: &Path, out: &Path) {
+    let target = env::var("TARGET").unwrap();
+    let level = env::var("OPT_LEVEL").unwrap();
+    let (object, library) = (out.join("lathwork.o"), out.join("liblathwork.a"));
+    let mut prefix = String::new(); // of cross tools: aarch64-linux-gnu-
+    if target.split('-').next() != env::var("HOST").unwrap().split('-').next() {
+        prefix = target.replace("-unknown", "") + "-";
+    }
+    let compiler = match setting("CC", &target) {
+        Some(compiler) => compiler,
+        None if !prefix.is_empty() => prefix.clone() + "gcc",
+        None if target.ends_with("musl") => "musl-gcc".to_string(),
+        None => "cc".to_string(),
+    };
+    let optimize = match level.as_str() {
+        "0" | "1" => "-O2".to_string(), // a debug build of a program is no debug build of this library
+        level => format!("-O{}", level),
+    };
+    let mut arguments = vec!["-std=c11", &optimize, "-fPIC", "-ffunction-sections", "-w"];
+    if env::var("DEBUG").as_deref() == Ok("true") {
+        arguments.push("-g");
+    }
+    let flags = setting("CFLAGS", &target).unwrap_or_default();
+    arguments.extend(flags.split_whitespace());
+    arguments.extend([
+        "-c",
+        source.to_str().unwrap(),
+        "-o",
+        object.to_str().unwrap(),
+    ]);
+    call(&compiler, &arguments);
+    let archiver = setting("AR", &target).unwrap_or(prefix + "ar");
+    let _ = std::fs::remove_file(&library);
+    call(
+        &archiver,
+        &["crs", library.to_str().unwrap(), object.to_str().unwrap()],
+    );
+    println!("cargo:rustc-link-search=native={}", out.display());
+    println!("cargo:rustc-link-lib=static=lathwork");
 }
 
 fn main() {
@@ -45,14 +112,6 @@ fn main() {
     };
     println!("cargo:include={}", sources.display());
     println!("cargo:rustc-env=LATHWORK_INCLUDE={}", sources.display());
-    let mut build = cc::Build::new();
-    build
-        .file(sources.join("lathwork.c"))
-        .flag("-std=c11")
-        .warnings(false);
-    if env::var("OPT_LEVEL").as_deref() == Ok("0") {
-        build.opt_level(2); // a debug build of a program is no debug build of this library
-    }
-    build.compile("lathwork");
+    compile(&sources.join("lathwork.c"), &out);
     println!("cargo:rustc-link-lib=pthread");
 }
