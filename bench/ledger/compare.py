@@ -76,7 +76,7 @@ def main():
         return 0
     then, last, _ = read(asked.last)
     now, new, better = read(asked.new)
-    for name in ("effort", "isa"):
+    for name in ("machine", "effort", "isa", "only"):  # the processor, and the sizes asked for
         if then.get(name) != now.get(name):
             print(f"{name}: {then.get(name)} in {asked.last}, {now.get(name)} in {asked.new}", file=sys.stderr)
             return 2
