@@ -37,9 +37,7 @@ while IFS=$'\t' read -r language install run <&3; do
 			source /venv/bin/activate
 			;;
 		rust)
-			export CARGO_NET_OFFLINE=true
-			mkdir -p "$HOME/.cargo"
-			cp /user/cargo.toml "$HOME/.cargo/config.toml"
+			export CARGO_NET_OFFLINE=true # there are no crates to fetch
 			mkdir src
 			mv main.rs src/main.rs
 			cargo init --quiet --name quickstart --vcs none .
@@ -53,6 +51,7 @@ while IFS=$'\t' read -r language install run <&3; do
 		exit 1
 	}
 	echo "ok $language: $install"
+	printf 'answer\t%s\t%s\n' "$language" "$(paste -sd ' ' "/user/$language/answer")"
 done 3<lines
 
 apt-get install -y --no-install-recommends ./lathwork-*.deb
