@@ -33,7 +33,7 @@ if(LATH_COVERAGE)
   add_link_options(--coverage)
 endif()
 # Seen by the core and by its tests alike, so that both agree on the shape of a node.
-foreach(name LATH_NODE_CAP LATH_SPARSE_RING LATH_HINT_MISSES)
+foreach(name LATH_NODE_CAP LATH_SPARSE_RING LATH_HINT_MISSES LATH_LARGE_FROM)
   if(${name})
     add_compile_definitions(${name}=${${name}})
   endif()

@@ -30,7 +30,7 @@ static void disturb(const char *point)
 	struct node *leaf;
 
 	if (inside || disturbances <= 0 || strncmp(point, "read,", 5) ||
-	    READ_ONCE(tree_of(&list)->lock_falls) != falls_before)
+	    READ_ONCE(counts_of(tree_of(&list))->lock_falls) != falls_before)
 		return;
 	inside = true;
 	disturbances--;
@@ -80,11 +80,11 @@ static void ask_disturbed(u64 key, int times, struct answer *a)
 	u64 next;
 	unsigned int i;
 
-#define DISTURBED(n)                                       \
-	do {                                               \
-		near_key = key;                            \
-		falls_before = tree_of(&list)->lock_falls; \
-		disturbances = (n);                        \
+#define DISTURBED(n)                                                  \
+	do {                                                          \
+		near_key = key;                                       \
+		falls_before = counts_of(tree_of(&list))->lock_falls; \
+		disturbances = (n);                                   \
 	} while (0)
 
 	memset(a, 0, sizeof(*a));
@@ -124,15 +124,15 @@ static void check(u64 key)
 
 	ask(key, &plain);
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
-		u64 falls = tree_of(&list)->lock_falls;
+		u64 falls = counts_of(tree_of(&list))->lock_falls;
 
 		ask_disturbed(key, times[i], &disturbed);
 		assert(!memcmp(&plain, &disturbed, sizeof(plain)));
 		/* lookup, overlap, ceiling, floor and get each gave up on versions */
 		if (times[i] == FOREVER)
-			assert(tree_of(&list)->lock_falls >= falls + 4);
+			assert(counts_of(tree_of(&list))->lock_falls >= falls + 4);
 		else
-			assert(tree_of(&list)->lock_falls == falls);
+			assert(counts_of(tree_of(&list))->lock_falls == falls);
 	}
 }
 
@@ -178,7 +178,7 @@ int main(void)
 	 * covers a point */
 	assert(!lath_index_ceiling_item(&list, 2000u * STEP, &found));
 	near_key = key = found.key;
-	falls_before = tree_of(&list)->lock_falls;
+	falls_before = counts_of(tree_of(&list))->lock_falls;
 	disturbances = FOREVER;
 	assert(lath_index_erase_item(&list, key + 1, &found) == -ENOENT);
 	assert(lath_index_erase_item_at(&list, key + STEP - 1, &found) == -ENOENT);

@@ -5,10 +5,12 @@
 
 int64_t sched_lost_nodes(struct lath_index *index)
 {
-	struct tree *tree = tree_of(index);
-	struct node *down = tree->root, *node;
-	int64_t lost = (int64_t)(tree->pool[POOL_LEAF].nodes + tree->pool[POOL_INNER].nodes);
+	struct node *down = tree_of(index)->root, *node;
+	struct lath_index_stats stats;
+	int64_t lost;
 
+	lath_index_get_stats(index, &stats);
+	lost = (int64_t)(stats.leaves + stats.inner_nodes);
 	while (down) {
 		for (node = down; node; node = node->right)
 			lost--;
@@ -48,8 +50,8 @@ static const struct {
 	{ offsetof(struct tree, root_lock), "tree: what every call reads" },
 	{ offsetof(struct tree, root_lock) + 64, "tree: root_lock, count_lock, lock of a pool" },
 	{ offsetof(struct tree, trim_lock), "tree: pools" },
-	{ offsetof(struct tree, sparse_turn), "tree: trim_lock, hint_lock, hint_misses" },
-	{ offsetof(struct tree, restarts), "tree: sparse ring" },
+	{ offsetof(struct tree, notes), "tree: trim_lock, hint_lock, hint_misses" },
+	{ offsetof(struct tree, counts), "tree: notes of leaves to be merged" },
 	{ sizeof(struct tree), "tree: restarts, splits, merges" },
 };
 
@@ -65,8 +67,9 @@ void sched_name_line(struct lath_index *index, uintptr_t address, char *name, si
 			snprintf(name, size, "%s", fields[i].name);
 			return;
 		}
-	if (tree->stripe && address - (uintptr_t)tree->stripe < GAP_STRIPES * sizeof(struct stripe))
-		snprintf(name, size, "counters of changes in flight");
+	at = address - (uintptr_t)tree->stripe;
+	if (tree->stripe && at < STRIPES * sizeof(struct stripe))
+		snprintf(name, size, "stripe of threads");
 	for (level = 0; level <= node_level(tree->root); level++) {
 		struct node *node = leftmost(tree, level);
 

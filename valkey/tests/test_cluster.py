@@ -138,12 +138,13 @@ def test_faults(kind):
             time.sleep(0.5)
             assert wait_for(cluster.healthy, 60), f"not healthy after {done}"
             time.sleep(0.3)
+            wait_for(lambda: all(client.n > 3 or client.error for client in clients), 60)
             for client in clients:
                 client.stop = True
             for client in clients:
                 client.join(120)
                 assert not client.is_alive() and not client.error, client.error
-            assert all(client.n > 3 for client in clients), "nothing was done meanwhile"
+            assert all(client.n > 3 for client in clients), f"clients made no progress after {done}"
             check(cluster, clients, done)
     finally:
         cluster.stop()

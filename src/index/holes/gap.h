@@ -194,19 +194,19 @@ bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slac
 static inline void gap_change_begin(struct tree *tree)
 {
 	if (tree->holes)
-		lath_fetch_add(&tree->stripe[lath_stripe() % GAP_STRIPES].begun, 1);
+		lath_fetch_add(&tree->stripe[lath_stripe() % STRIPES].begun, 1);
 }
 
 static inline void gap_change_end(struct tree *tree)
 {
 	if (tree->holes) /* pairs with the acquire in gap_ended */
-		lath_fetch_add_release(&tree->stripe[lath_stripe() % GAP_STRIPES].ended, 1);
+		lath_fetch_add_release(&tree->stripe[lath_stripe() % STRIPES].ended, 1);
 }
 
 /* A search looked at so many nodes. */
 static inline void gap_count(struct tree *tree, u64 nodes)
 {
-	struct stripe *stripe = &tree->stripe[lath_stripe() % GAP_STRIPES];
+	struct stripe *stripe = &tree->stripe[lath_stripe() % STRIPES];
 
 	lath_fetch_add(&stripe->searches, 1);
 	lath_fetch_add(&stripe->searched, nodes);

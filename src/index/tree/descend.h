@@ -170,7 +170,7 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 			if (likely(node))
 				return node;
 		}
-		lath_fetch_add(&tree->restarts, 1);
+		lath_fetch_add(&counts_of(tree)->restarts, 1);
 		lath_probe(restart, tree, key);
 	}
 }

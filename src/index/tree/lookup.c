@@ -49,7 +49,7 @@ static bool read_set_valid(const struct read_set *set)
 static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
 	lath_call_enter();
-	lath_fetch_add(&tree->lock_falls, 1);
+	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
 	lath_probe(lock_fall, tree, key);
 	return locate_locked(tree, key, FOR_ERASE);
 }
@@ -402,7 +402,7 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 	u64 from = key, low;
 
 	lath_call_enter();
-	lath_fetch_add(&tree->lock_falls, 1);
+	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
 	lath_probe(lock_fall, tree, key);
 	do {
 		result = floor_locked(tree, from, key, found, &low);

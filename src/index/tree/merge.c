@@ -71,7 +71,7 @@ bool absorb_right(struct tree *tree, struct node *left)
 	node_unlock(right);
 	lath_probe(merge, tree, right->low);
 	node_retire(tree, POOL_LEAF, right);
-	lath_fetch_add(&tree->merges, 1);
+	lath_fetch_add(&counts_of(tree)->merges, 1);
 	return true;
 }
 
@@ -371,7 +371,9 @@ static void retire_merged(struct tree *tree, unsigned int level, struct node *de
 {
 	lath_probe(merge, tree, dead->low);
 	node_retire(tree, level ? POOL_INNER : POOL_LEAF, dead);
-	lath_fetch_add(&tree->merges, 1);
+	lath_fetch_add(&counts_of(tree)->merges, 1);
+	if (!level)
+		spares_return(tree);
 }
 
 /* Let the root's only child take its place. Returns whether it did. */
@@ -489,8 +491,9 @@ void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u6
 
 void merge_later(struct tree *tree, u64 key)
 {
-	u64 turn = lath_fetch_add(&tree->sparse_turn, 1);
-	u64 *slot = &tree->sparse[turn % SPARSE_RING];
+	struct merge_notes *notes = notes_of(tree);
+	u64 turn = lath_fetch_add(&notes->turn, 1);
+	u64 *slot = &notes->sparse[turn % SPARSE_RING];
 	u64 earlier = READ_ONCE(*slot), lockword;
 	struct node *leaf;
 
@@ -562,13 +565,14 @@ unsigned int merge_dense(struct tree *tree, u64 *key, size_t *steps)
 
 void merge_thin(struct tree *tree)
 {
-	u64 thin = READ_ONCE(tree->thin), key = READ_ONCE(tree->thin_key);
+	struct merge_notes *notes = notes_of(tree);
+	u64 thin = READ_ONCE(notes->thin), key = READ_ONCE(notes->thin_key);
 	size_t steps = min(thin, (u64)THIN_STEPS);
 
 	if (!steps || tree->gapped)
 		return;
-	WRITE_ONCE(tree->thin, thin - steps);
+	WRITE_ONCE(notes->thin, thin - steps);
 	while (steps)
 		merge_dense(tree, &key, &steps);
-	WRITE_ONCE(tree->thin_key, key);
+	WRITE_ONCE(notes->thin_key, key);
 }

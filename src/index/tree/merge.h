@@ -20,7 +20,9 @@ static inline bool node_sparse(unsigned int count)
 /* A leaf has become thin: when the next one is added, look for leaves that can become fewer. */
 static inline void merge_thin_later(struct tree *tree)
 {
-	WRITE_ONCE(tree->thin, READ_ONCE(tree->thin) + 1); /* roughly: threads may overwrite it */
+	u64 *thin = &notes_of(tree)->thin;
+
+	WRITE_ONCE(*thin, READ_ONCE(*thin) + 1); /* roughly: threads may overwrite it */
 }
 
 /* The tree has a leaf more: see whether others can become fewer, if some are thin. In a read-side

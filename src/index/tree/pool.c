@@ -11,6 +11,10 @@
  * hint table or a descent in no critical section, reads zeros: a dead node, like any node of a
  * pool. When the chunk is used again its nodes begin with a version that none of them has had.
  *
+ * In a large tree a thread takes leaves from its stripe, which gets several at once from the pool:
+ * threads that split leaves rarely write the same line. A thread that frees several in a row gives
+ * those of its stripe back, so a tree that shrinks keeps none.
+ *
  * With LATH_NODE_EACH every node is an allocation of its own, freed after its grace period: for the
  * many small trees of a store, and for memory checkers, which then see every access to a freed
  * node. Hints are off in that mode.
@@ -52,6 +56,15 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 #define CHUNK_STEP 4096ul
 /* A chunk becomes bare if after that there are unused nodes for 1/IDLE of those in use. */
 #define IDLE 8
+
+/* A tree becomes large when its leaves take so many bytes. Tests build with less. */
+#ifndef LATH_LARGE_FROM
+#define LATH_LARGE_FROM (4ul << 20)
+#endif
+/* Leaves that a stripe takes at once. */
+#define SPARES 8
+/* A stripe keeps none when so many leaves were freed since it last gave one. */
+#define SHRINKING 4
 
 /* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
  * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
@@ -129,9 +142,22 @@ static size_t node_bytes(const struct tree *tree, size_t side)
 	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }
 
+static struct stripe *stripes_alloc(struct tree *tree)
+{
+	struct stripe *stripe = small_alloc(tree, STRIPES * sizeof(*stripe));
+
+	if (stripe)
+		memset(stripe, 0, STRIPES * sizeof(*stripe));
+	return stripe;
+}
+
+u64 stripes_bytes(struct tree *tree)
+{
+	return tree->holes || stripes_of(tree) ? STRIPES * sizeof(struct stripe) : 0;
+}
+
 bool pools_init(struct tree *tree)
 {
-	size_t stripes = GAP_STRIPES * sizeof(struct stripe);
 	int kind;
 
 	for (kind = 0; kind < POOL_KINDS; kind++) {
@@ -143,12 +169,9 @@ bool pools_init(struct tree *tree)
 		pool->node_size = (u32)node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side
 									  : tree->inner_side);
 	}
-	if (!tree->holes)
-		return true;
-	tree->stripe = small_alloc(tree, stripes);
-	if (tree->stripe)
-		memset(tree->stripe, 0, stripes);
-	return tree->stripe;
+	if (tree->holes)
+		tree->stripe = stripes_alloc(tree);
+	return tree->stripe || !tree->holes;
 }
 
 static void chunk_free(struct tree *tree, struct chunk *chunk)
@@ -176,7 +199,7 @@ void pools_fini(struct tree *tree)
 		}
 	}
 	if (tree->stripe)
-		small_free(tree, tree->stripe, GAP_STRIPES * sizeof(struct stripe));
+		small_free(tree, tree->stripe, STRIPES * sizeof(struct stripe));
 }
 
 /* ---- a chunk, its pool locked ---- */
@@ -241,11 +264,13 @@ static struct node *chunk_take(struct chunk *chunk)
 
 /* ---- a pool ---- */
 
-/* Take a node from the pool; NULL if it is empty. */
-static struct node *pool_take(struct pool *pool)
+/* Take up to n nodes from the pool. Returns the first, or NULL if the pool is empty; the others
+ * follow by `right`. *taken: how many. */
+static struct node *pool_take(struct pool *pool, unsigned int n, u32 *taken)
 {
-	struct node *node = NULL;
+	struct node *first = NULL, *node;
 	struct chunk *bare;
+	u32 i;
 
 	lath_spin_lock(&pool->lock);
 	bare = pool->bare;
@@ -254,12 +279,43 @@ static struct node *pool_take(struct pool *pool)
 		chunk_count(bare, false);
 		room_add(bare);
 	}
-	if (pool->room) {
+	for (i = 0; i < n && pool->room; i++) {
 		node = chunk_take(pool->room);
-		WRITE_ONCE(pool->nodes, pool->nodes + 1);
+		WRITE_ONCE(node->right, first);
+		first = node;
 	}
+	WRITE_ONCE(pool->nodes, pool->nodes + i);
 	lath_spin_unlock(&pool->lock);
+	*taken = i;
+	return first;
+}
+
+/* Take a leaf from the stripe, which is filled from the pool if need be; NULL: both are empty. */
+static struct node *stripe_take(struct stripe *stripe, struct pool *pool)
+{
+	struct node *node;
+
+	lath_spin_lock(&stripe->lock);
+	if (!stripe->spares)
+		stripe->spare = pool_take(pool, SPARES, &stripe->spares);
+	node = stripe->spare;
+	if (node) {
+		stripe->spare = node->right;
+		WRITE_ONCE(stripe->freed, 0);
+		WRITE_ONCE(stripe->spares, stripe->spares - 1);
+	}
+	lath_spin_unlock(&stripe->lock);
 	return node;
+}
+
+/* Take a node of this kind without asking for more memory; NULL: there is none. */
+static struct node *take(struct tree *tree, enum pool_kind kind)
+{
+	struct stripe *stripe = kind == POOL_LEAF ? stripe_of(tree) : NULL;
+	u32 taken;
+
+	return stripe ? stripe_take(stripe, &tree->pool[kind])
+		      : pool_take(&tree->pool[kind], 1, &taken);
 }
 
 /* The pool is locked, and a node of the chunk came back. If all have, and the pool can do without
@@ -316,6 +372,52 @@ static void pool_give(struct chunk *chunk, struct node *node)
 	lath_spin_unlock(&pool->lock);
 	if (leaves)
 		chunk_discard(chunk);
+}
+
+/* Give the leaves of the stripe back to the pool. */
+static void stripe_give(struct stripe *stripe)
+{
+	struct node *node, *next;
+
+	lath_spin_lock(&stripe->lock);
+	node = stripe->spare;
+	stripe->spare = NULL;
+	WRITE_ONCE(stripe->spares, 0);
+	lath_spin_unlock(&stripe->lock);
+	for (; node; node = next) {
+		next = node->right;
+		pool_give(node->chunk, node);
+	}
+}
+
+/* Leaves in all stripes. */
+static u64 spares_of(struct tree *tree)
+{
+	const struct stripe *stripe = stripes_of(tree);
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; stripe && i < STRIPES; i++)
+		sum += READ_ONCE(stripe[i].spares);
+	return sum;
+}
+
+/* The tree gets stripes, or goes on without if there is no memory. */
+static void become_large(struct tree *tree)
+{
+	struct stripe *fresh = tree->stripe ? NULL : stripes_alloc(tree);
+	struct pool *pool = &tree->pool[POOL_LEAF];
+
+	lath_spin_lock(&pool->lock);
+	if (!tree->stripe) {
+		tree->stripe = fresh;
+		fresh = NULL;
+	}
+	if (tree->stripe)
+		smp_store_release(&tree->large, true); /* pairs with stripes_of */
+	lath_spin_unlock(&pool->lock);
+	if (fresh)
+		small_free(tree, fresh, STRIPES * sizeof(*fresh));
 }
 
 /* A chunk of the heap; NULL: no memory. */
@@ -380,6 +482,8 @@ static bool pool_extend(struct pool *pool)
 	chunk_count(chunk, false);
 	room_add(chunk);
 	lath_spin_unlock(&pool->lock);
+	if (!READ_ONCE(tree->large) && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= LATH_LARGE_FROM)
+		become_large(tree);
 	return true;
 }
 
@@ -406,7 +510,7 @@ struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 	if (tree->each)
 		node = node_alloc_each(tree, pool);
 	else
-		while (!(node = pool_take(pool)) && pool_extend(pool))
+		while (!(node = take(tree, kind)) && pool_extend(pool))
 			;
 	lath_call_exit();
 	if (unlikely(!node))
@@ -501,11 +605,19 @@ void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 	lath_retire(tree->rcu, &node->rcu, node_retired);
 }
 
+void spares_return(struct tree *tree)
+{
+	struct stripe *stripe = stripe_of(tree);
+
+	if (stripe && READ_ONCE(stripe->spares) && lath_fetch_add(&stripe->freed, 1) >= SHRINKING)
+		stripe_give(stripe);
+}
+
 /* ---- moving nodes together (trim.c) ---- */
 
 struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind)
 {
-	return pool_take(&tree->pool[kind]);
+	return take(tree, kind);
 }
 
 /* Let the chunk leave if the others have nodes for all that are in use, *kept of them. If none of
@@ -546,12 +658,15 @@ static void keep_all(struct pool *pool)
 struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
 {
 	struct pool *pool = &tree->pool[kind];
+	struct stripe *stripe = stripes_of(tree);
 	struct chunk *chunk, *idle = NULL, *after;
-	unsigned int eighths;
+	unsigned int eighths, i;
 	u64 kept;
 
 	if (!LATH_DISCARDS || tree->each || allocator_of(tree)->alloc)
 		return NULL;
+	for (i = 0; stripe && i < STRIPES; i++)
+		stripe_give(&stripe[i]);
 	lath_spin_lock(&pool->lock);
 	keep_all(pool);
 	kept = pool->capacity;
@@ -599,7 +714,7 @@ void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 	*bytes += pool->bytes;
 	for (chunk = pool->chunks; chunk; chunk = chunk->next)
 		*huge_bytes += chunk->huge && !chunk_bare(chunk) ? chunk->size : 0;
-	*nodes = pool->nodes;
+	*nodes = pool->nodes - (pool == &pool->tree->pool[POOL_LEAF] ? spares_of(pool->tree) : 0);
 	lath_spin_unlock(&pool->lock);
 	lath_call_exit();
 }

@@ -32,6 +32,9 @@ void node_leave(struct tree *tree, enum pool_kind kind);
 void node_free(struct tree *tree, enum pool_kind kind, struct node *node);
 /* Hand an unlinked, dead node to reclamation: it comes back to its pool after a grace period. */
 void node_retire(struct tree *tree, enum pool_kind kind, struct node *node);
+/* The calling thread has freed a leaf: if it does so again and again, give those of its stripe back
+ * to the pool. In a call, no lock held. */
+void spares_return(struct tree *tree);
 /* node_alloc() without asking for more memory, in a call. */
 struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind);
 /* Choose the chunks whose nodes are to be moved to others, so that the host can have their pages as
@@ -41,6 +44,8 @@ struct chunk *pool_leave(struct tree *tree, enum pool_kind kind);
 /* Returns the next node, in use or not, of a chunk that was chosen, from node *at of *chunk on;
  * NULL: there is none. In a call, no lock held. */
 struct node *chunk_next(struct chunk **chunk, u32 *at);
+/* Returns the bytes of the stripes. */
+u64 stripes_bytes(struct tree *tree);
 /* Add the pool's bytes to the sums, and tell the number of its nodes in use. */
 void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes);
 

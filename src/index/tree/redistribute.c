@@ -183,7 +183,7 @@ static void publish_group(struct tree *tree, struct group *group, struct node *f
 			node_unlock(group->leaf[i]);
 	lath_delay("leaves changed, separators not yet posted");
 	if (fresh) {
-		lath_fetch_add(&tree->splits, 1);
+		lath_fetch_add(&counts_of(tree)->splits, 1);
 		lath_probe(split, tree, READ_ONCE(fresh->low));
 		change_grown(tree);
 	}

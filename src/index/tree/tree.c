@@ -102,7 +102,7 @@ int lath_index_init(struct lath_index *index, const struct lath_config *config)
 }
 
 /* Changes with what the bytes of an index mean. */
-#define LAYOUT 1u
+#define LAYOUT 2u
 
 uint32_t lath_index_layout(void)
 {
@@ -246,13 +246,23 @@ static u64 bytes_of(struct tree *tree)
 	struct tree *lengths = lengths_tree(tree);
 
 	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
-	       hint_bytes(tree) + (lengths ? sizeof(struct lengths) + bytes_of(lengths) : 0);
+	       hint_bytes(tree) + stripes_bytes(tree) +
+	       (lengths ? sizeof(struct lengths) + bytes_of(lengths) : 0);
+}
+
+static void add_counts(struct lath_index_stats *stats, const struct counts *counts)
+{
+	stats->restarts += READ_ONCE(counts->restarts);
+	stats->lock_falls += READ_ONCE(counts->lock_falls);
+	stats->splits += READ_ONCE(counts->splits);
+	stats->merges += READ_ONCE(counts->merges);
 }
 
 void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats)
 {
 	struct tree *tree = tree_of(index);
-	unsigned int level;
+	const struct stripe *stripe = tree->holes ? tree->stripe : stripes_of(tree);
+	unsigned int level, i;
 	u64 no_downlink;
 
 	memset(stats, 0, sizeof(*stats));
@@ -267,12 +277,10 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	}
 	lath_reader_exit(tree->rcu);
 	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * NODE_CAP) : 0;
-	stats->restarts = READ_ONCE(tree->restarts);
-	stats->lock_falls = READ_ONCE(tree->lock_falls);
-	stats->splits = READ_ONCE(tree->splits);
-	stats->merges = READ_ONCE(tree->merges);
-	for (level = 0; tree->holes && level < GAP_STRIPES; level++) {
-		stats->hole_searches += READ_ONCE(tree->stripe[level].searches);
-		stats->hole_nodes += READ_ONCE(tree->stripe[level].searched);
+	add_counts(stats, &tree->counts);
+	for (i = 0; stripe && i < STRIPES; i++) {
+		add_counts(stats, &stripe[i].counts);
+		stats->hole_searches += READ_ONCE(stripe[i].searches);
+		stats->hole_nodes += READ_ONCE(stripe[i].searched);
 	}
 }

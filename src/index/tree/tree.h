@@ -64,15 +64,39 @@ struct fingers;
 struct hint;
 struct lengths;
 
-/* Counters of changes in flight, one stripe per thread or processor (holes/gap.h). */
-#define GAP_STRIPES 16
+struct counts {
+	u64 restarts;
+	u64 lock_falls;
+	u64 splits;
+	u64 merges;
+};
+
+/* Leaves that are to be merged (merge.c). */
+struct merge_notes {
+	u64 turn;
+	u64 thin;     /* leaves that became thin and were not looked for yet, roughly */
+	u64 thin_key; /* where to look for them next */
+	u64 sparse[SPARSE_RING];
+};
+
+/* What calls write besides nodes. The threads or processors of one number modulo STRIPES share a
+ * stripe, so there is no line that all calls write. A tree without LATH_HOLES has stripes as soon
+ * as it is large. */
+#define STRIPES 16
 struct stripe {
+	/* changes in flight and searches, with LATH_HOLES (holes/gap.h) */
 	u64 begun;
 	u64 ended;
-	u64 searches; /* searches for holes (holes/search.c) */
+	u64 searches;
 	u64 searched; /* nodes that they looked at */
-	u64 pad[4];
-};
+	/* in use if the tree is large */
+	struct counts counts;
+	struct merge_notes notes;
+	struct lath_spinlock lock;
+	struct node *spare; /* nodes for leaves (pool.c), linked by `right` */
+	u32 spares;
+	u64 freed; /* leaves that were freed since it last gave one */
+} __attribute__((aligned(64)));
 
 struct tree {
 	/* read by every call; written when a root is added */
@@ -85,6 +109,7 @@ struct tree {
 	bool ranks;    /* LATH_RANKS: entries of inner nodes have counts */
 	bool retired;  /* a node was handed to reclamation: wait for it at the end */
 	bool gapped;   /* LATH_GAPPED */
+	bool large;    /* `stripe` is there, and calls use it instead of `counts` and `notes` */
 	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
 	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
 	u8 inner_side; /* words per entry of the side column of inner nodes: 0, 1 with LATH_RANKS,
@@ -96,7 +121,7 @@ struct tree {
 	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
 	const struct lath_allocator
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
-	struct stripe *stripe;	   /* GAP_STRIPES of them with LATH_HOLES, else NULL */
+	struct stripe *stripe;	   /* STRIPES of them, or NULL */
 	struct hint *hint;	   /* the hint table, or NULL */
 	struct lengths *lengths;   /* the free runs by length (holes/lengths.h), or NULL */
 
@@ -114,14 +139,8 @@ struct tree {
 	u64 hint_misses; /* searches that it misled since it was made */
 	u64 hint_limit;	 /* so many, and it is made anew; 0: there never was a table */
 #endif
-	u64 sparse_turn;
-	u64 sparse[SPARSE_RING];
-	u64 thin;     /* leaves that became thin and were not looked for yet, roughly */
-	u64 thin_key; /* where to look for them next */
-	u64 restarts;
-	u64 lock_falls;
-	u64 splits;
-	u64 merges;
+	struct merge_notes notes;
+	struct counts counts;
 };
 _Static_assert(sizeof(struct tree) <= sizeof(struct lath_index), "fits the public struct");
 
@@ -132,6 +151,35 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 static inline struct tree *tree_of(struct lath_index *index)
 {
 	return (struct tree *)(void *)index;
+}
+
+/* Returns the STRIPES stripes that calls use for more than holes, or NULL: the tree is not large.
+ */
+static inline struct stripe *stripes_of(struct tree *tree)
+{
+	return smp_load_acquire(&tree->large) ? tree->stripe : NULL; /* pairs with become_large */
+}
+
+/* Returns that of the calling thread, or NULL. */
+static inline struct stripe *stripe_of(struct tree *tree)
+{
+	struct stripe *stripe = stripes_of(tree);
+
+	return stripe ? stripe + lath_stripe() % STRIPES : NULL;
+}
+
+static inline struct counts *counts_of(struct tree *tree)
+{
+	struct stripe *stripe = stripe_of(tree);
+
+	return stripe ? &stripe->counts : &tree->counts;
+}
+
+static inline struct merge_notes *notes_of(struct tree *tree)
+{
+	struct stripe *stripe = stripe_of(tree);
+
+	return stripe ? &stripe->notes : &tree->notes;
 }
 
 /*
