@@ -56,6 +56,8 @@ static inline u8 lath_fetch_clear(u8 *p)
 	return xchg_relaxed(p, 0);
 }
 
+#define lath_processors() nr_cpu_ids
+
 static inline unsigned int lath_stripe(void)
 {
 	return raw_smp_processor_id();

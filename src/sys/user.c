@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "sys/sys.h"
 
@@ -44,6 +45,20 @@ static unsigned int threads;
 unsigned int lath_number_thread(void)
 {
 	return lath_thread_number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) | 1u << 31;
+}
+
+unsigned int lath_processors(void)
+{
+	static unsigned int known; /* the system reads files to tell */
+	unsigned int n = READ_ONCE(known);
+	long told;
+
+	if (!n) {
+		told = sysconf(_SC_NPROCESSORS_CONF);
+		n = told > 0 ? (unsigned int)told : 1;
+		WRITE_ONCE(known, n);
+	}
+	return n;
 }
 
 #define HUGE_PAGE (2ul << 20)

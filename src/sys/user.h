@@ -145,6 +145,9 @@ static inline unsigned int lath_stripe(void)
 	return likely(lath_thread_number) ? lath_thread_number : lath_number_thread();
 }
 
+/* Returns the number of processors that the system may use. */
+unsigned int lath_processors(void);
+
 /* A part of a counter. The first thread that asks for it owns it, and alone changes it: without
  * atomic operations. When that thread has ended, one that gets its stack owns it. */
 struct lath_count {

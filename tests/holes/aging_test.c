@@ -117,7 +117,7 @@ static uint64_t nodes_so_far(void)
 	uint64_t sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < STRIPES; i++)
+	for (i = 0; i <= tree_of(&list)->stripe_mask; i++)
 		sum += READ_ONCE(tree_of(&list)->stripe[i].searched);
 	return sum;
 }

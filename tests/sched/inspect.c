@@ -68,7 +68,7 @@ void sched_name_line(struct lath_index *index, uintptr_t address, char *name, si
 			return;
 		}
 	at = address - (uintptr_t)tree->stripe;
-	if (tree->stripe && at < STRIPES * sizeof(struct stripe))
+	if (tree->stripe && at < (tree->stripe_mask + 1u) * sizeof(struct stripe))
 		snprintf(name, size, "stripe of threads");
 	for (level = 0; level <= node_level(tree->root); level++) {
 		struct node *node = leftmost(tree, level);

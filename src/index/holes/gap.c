@@ -749,7 +749,7 @@ u64 gap_begun(struct tree *tree)
 	unsigned int i;
 
 	smp_rmb(); /* after all reads of the search; pairs with the release in node_unlock */
-	for (i = 0; i < STRIPES; i++)
+	for (i = 0; i <= tree->stripe_mask; i++)
 		/* pairs with node_unlock: a change is counted before it is released */
 		sum += smp_load_acquire(&tree->stripe[i].begun);
 	return sum;
@@ -760,7 +760,7 @@ u64 gap_ended(struct tree *tree)
 	u64 sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < STRIPES; i++)
+	for (i = 0; i <= tree->stripe_mask; i++)
 		sum += smp_load_acquire(&tree->stripe[i].ended); /* pairs with gap_change_end */
 	return sum;
 }

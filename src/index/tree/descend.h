@@ -158,9 +158,8 @@ static __always_inline struct node *descend(struct tree *tree, u64 key, u64 *loc
 		struct node *node =
 			smp_load_acquire(&tree->root); /* pairs with the store in post.c add_root */
 		enum step step = STEP_DOWN;
-		unsigned int level;
 
-		while (step && (level = node_level(node)) > 1)
+		while (step && node_level(node) > 1)
 			step = descend_step(&node, key, 0, intent);
 		while (step && node_level(node) == 1)
 			step = descend_step(&node, key, tree->leaf_fill, intent);

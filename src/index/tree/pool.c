@@ -142,18 +142,23 @@ static size_t node_bytes(const struct tree *tree, size_t side)
 	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
 }
 
+static size_t stripes_size(const struct tree *tree)
+{
+	return (tree->stripe_mask + 1ul) * sizeof(struct stripe);
+}
+
 static struct stripe *stripes_alloc(struct tree *tree)
 {
-	struct stripe *stripe = small_alloc(tree, STRIPES * sizeof(*stripe));
+	struct stripe *stripe = small_alloc(tree, stripes_size(tree));
 
 	if (stripe)
-		memset(stripe, 0, STRIPES * sizeof(*stripe));
+		memset(stripe, 0, stripes_size(tree));
 	return stripe;
 }
 
 u64 stripes_bytes(struct tree *tree)
 {
-	return tree->holes || stripes_of(tree) ? STRIPES * sizeof(struct stripe) : 0;
+	return tree->holes || stripes_of(tree) ? stripes_size(tree) : 0;
 }
 
 bool pools_init(struct tree *tree)
@@ -199,7 +204,7 @@ void pools_fini(struct tree *tree)
 		}
 	}
 	if (tree->stripe)
-		small_free(tree, tree->stripe, STRIPES * sizeof(struct stripe));
+		small_free(tree, tree->stripe, stripes_size(tree));
 }
 
 /* ---- a chunk, its pool locked ---- */
@@ -397,7 +402,7 @@ static u64 spares_of(struct tree *tree)
 	u64 sum = 0;
 	unsigned int i;
 
-	for (i = 0; stripe && i < STRIPES; i++)
+	for (i = 0; stripe && i <= tree->stripe_mask; i++)
 		sum += READ_ONCE(stripe[i].spares);
 	return sum;
 }
@@ -417,7 +422,7 @@ static void become_large(struct tree *tree)
 		smp_store_release(&tree->large, true); /* pairs with stripes_of */
 	lath_spin_unlock(&pool->lock);
 	if (fresh)
-		small_free(tree, fresh, STRIPES * sizeof(*fresh));
+		small_free(tree, fresh, stripes_size(tree));
 }
 
 /* A chunk of the heap; NULL: no memory. */
@@ -665,7 +670,7 @@ struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
 
 	if (!LATH_DISCARDS || tree->each || allocator_of(tree)->alloc)
 		return NULL;
-	for (i = 0; stripe && i < STRIPES; i++)
+	for (i = 0; stripe && i <= tree->stripe_mask; i++)
 		stripe_give(&stripe[i]);
 	lath_spin_lock(&pool->lock);
 	keep_all(pool);

@@ -56,6 +56,8 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
 	tree->leaf_side = tree->ranges || wide;
 	tree->inner_side = tree->holes ? SIDE_WORDS : tree->ranks;
+	while (tree->stripe_mask + 1u < LATH_STRIPES && tree->stripe_mask + 1 < MOST_STRIPES)
+		tree->stripe_mask = (u8)(2 * tree->stripe_mask + 1);
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
 		tree->allocator = *config->allocator;
@@ -278,7 +280,7 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	lath_reader_exit(tree->rcu);
 	stats->fill_permille = stats->leaves ? stats->items * 1000 / (stats->leaves * NODE_CAP) : 0;
 	add_counts(stats, &tree->counts);
-	for (i = 0; stripe && i < STRIPES; i++) {
+	for (i = 0; stripe && i <= tree->stripe_mask; i++) {
 		add_counts(stats, &stripe[i].counts);
 		stats->hole_searches += READ_ONCE(stripe[i].searches);
 		stats->hole_nodes += READ_ONCE(stripe[i].searched);

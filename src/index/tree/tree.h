@@ -79,10 +79,14 @@ struct merge_notes {
 	u64 sparse[SPARSE_RING];
 };
 
-/* What calls write besides nodes. The threads or processors of one number modulo STRIPES share a
- * stripe, so there is no line that all calls write. A tree without LATH_HOLES has stripes as soon
- * as it is large. */
-#define STRIPES 16
+/* What calls write besides nodes. There are as many stripes as processors, rounded up to a power of
+ * two, and at most MOST_STRIPES: a search for a hole reads all of them. Threads (in the kernel
+ * processors) whose numbers differ by a multiple of that share one. So there is no line that all
+ * calls write. A tree without LATH_HOLES has stripes as soon as it is large. */
+#define MOST_STRIPES 16
+#ifndef LATH_STRIPES
+#define LATH_STRIPES lath_processors()
+#endif
 struct stripe {
 	/* changes in flight and searches, with LATH_HOLES (holes/gap.h) */
 	u64 begun;
@@ -114,14 +118,15 @@ struct tree {
 	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
 	u8 inner_side; /* words per entry of the side column of inner nodes: 0, 1 with LATH_RANKS,
 			  SIDE_WORDS with LATH_HOLES */
-	u8 hint_due;   /* what the next call shall do for the hint table (hint_tick) */
-	u64 id;	       /* never used again: a thread's fingers recognise their tree by it */
+	u8 stripe_mask;
+	u8 hint_due; /* what the next call shall do for the hint table (hint_tick) */
+	u64 id;	     /* never used again: a thread's fingers recognise their tree by it */
 	const struct lath_rcu *rcu;
 	struct fingers __percpu *fingers; /* in the kernel only (hint/finger.h) */
 	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
 	const struct lath_allocator
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
-	struct stripe *stripe;	   /* STRIPES of them, or NULL */
+	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
 	struct hint *hint;	   /* the hint table, or NULL */
 	struct lengths *lengths;   /* the free runs by length (holes/lengths.h), or NULL */
 
@@ -153,8 +158,7 @@ static inline struct tree *tree_of(struct lath_index *index)
 	return (struct tree *)(void *)index;
 }
 
-/* Returns the STRIPES stripes that calls use for more than holes, or NULL: the tree is not large.
- */
+/* Returns the stripes if calls use them for more than holes, or NULL: the tree is not large. */
 static inline struct stripe *stripes_of(struct tree *tree)
 {
 	return smp_load_acquire(&tree->large) ? tree->stripe : NULL; /* pairs with become_large */
@@ -165,7 +169,7 @@ static inline struct stripe *stripe_of(struct tree *tree)
 {
 	struct stripe *stripe = stripes_of(tree);
 
-	return stripe ? stripe + lath_stripe() % STRIPES : NULL;
+	return stripe ? stripe + (lath_stripe() & tree->stripe_mask) : NULL;
 }
 
 static inline struct counts *counts_of(struct tree *tree)
