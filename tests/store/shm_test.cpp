@@ -384,6 +384,31 @@ void death_in_a_full_store() {
     MUST(set(s.get(), lath_key_number(0), std::string(700, 'w')) == 0);
 }
 
+// What recovery finds free in slabs that were full once is used again.
+void recovered_room_is_used() {
+    name n;
+    auto s = attach(n.spec(), with(LATH_STORE_NUMBERS, 64 << 20));
+    auto committed = [&] {
+        lath_store_stats st;
+        MUST(!lath_store_get_stats(s.get(), &st));
+        return st.committed;
+    };
+    constexpr std::uint64_t items = 30000;
+    for (std::uint64_t i = 0; i < items; ++i)
+        MUST(!set(s.get(), lath_key_number(i), std::string(700, 'v')));
+    for (std::uint64_t i = 0; i < items; i += 2)
+        MUST(!lath_store_delete(s.get(), lath_key_number(i)));
+    int status =
+        in_child([&] { lath_store_update(s.get(), lath_key_number(3), die_inside, nullptr); });
+    MUST(WIFSIGNALED(status));
+    MUST(lath_store_count(s.get(), nullptr) == items / 2);
+    auto before = committed();
+    for (std::uint64_t i = 0; i < items; i += 2)
+        MUST(!set(s.get(), lath_key_number(i), std::string(700, 'w')));
+    MUST(committed() <= before + (2 << 20));
+    whole(s.get());
+}
+
 // While memory is refused recovery says so, and is done when there is some.
 void recovery_without_memory() {
     name n;
@@ -676,6 +701,7 @@ int main(int argc, char** argv) {
     a_dead_maker();
     a_callback_that_calls_the_store();
     death_in_a_full_store();
+    recovered_room_is_used();
     recovery_without_memory();
     forks();
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {

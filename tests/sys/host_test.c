@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * host_test.c - what the library takes from its host: its thread sleeps while nothing is retired
- * and wakes when something is; pages that are given back leave no addresses behind.
+ * and wakes when something is; pages that are given back leave no addresses behind; a count that
+ * one thread may add to without an atomic step is no other thread's.
  */
 #undef NDEBUG
 #include <assert.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -137,9 +139,32 @@ static void pages_leave_nothing(void)
 	at_odd_places = false;
 }
 
+/* ---- counts that one thread owns ---- */
+
+static struct lath_count count;
+
+static void *count_too(void *unused)
+{
+	(void)unused;
+	return lath_count_mine(&count) ? &count : NULL;
+}
+
+static void a_count_has_one_owner(void)
+{
+	pthread_t other;
+	void *mine;
+
+	assert(lath_count_mine(&count) && lath_count_mine(&count));
+	assert(!pthread_create(&other, NULL, count_too, NULL));
+	assert(!pthread_join(other, &mine));
+	assert(!mine);
+	assert(lath_count_mine(&count));
+}
+
 int main(void)
 {
 	the_thread_sleeps();
 	pages_leave_nothing();
+	a_count_has_one_owner();
 	return 0;
 }
