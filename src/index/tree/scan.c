@@ -146,6 +146,7 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 /* Go on to the leaf at the right, or find the place again. */
 static void scan_right(struct scan *scan, struct node *right)
 {
+	lath_delay("a leaf to the right");
 	scan->leaf = right;
 	scan->lockword = node_read(right);
 	if (unlikely(node_dead(scan->lockword)))

@@ -200,31 +200,48 @@ void lath_index_destroy(struct lath_index *index, lath_item_fn each, void *arg)
 
 /* ---- counts ---- */
 
+/* Entries from a key on. */
+static unsigned int count_from(const struct node *node, u64 from)
+{
+	unsigned int n = 0;
+	u64 live;
+
+	for (live = READ_ONCE(node->live) & lath_ones(NODE_CAP); live; live &= live - 1)
+		n += node_key(node, __ffs64(live)) >= from;
+	return n;
+}
+
 /* Count the live entries of a level, and its nodes without a downlink. In a read-side critical
  * section. */
 static void count_level(struct tree *tree, unsigned int level, u64 *entries, u64 *no_downlink)
 {
-	struct node *node;
-	u64 lockword;
+	u64 lockword, from = 0; /* what lies below has been counted */
+	struct node *node = level_find(tree, 0, level, &lockword);
 
-begin:
 	*entries = *no_downlink = 0;
-	for (node = level_find(tree, 0, level, &lockword); node;) {
+	while (node) {
 		struct node *next;
 		unsigned int n, alone;
+		u64 last;
 
 		lockword = node_read(node);
-		n = node_count(node);
+		last = READ_ONCE(node->last);
+		n = READ_ONCE(node->low) < from ? count_from(node, from) : node_count(node);
 		alone = READ_ONCE(node->no_downlink);
 		next = leaf_right(node);
-		if (unlikely(node_dead(lockword))) /* its entries have moved to the left */
-			goto begin;
+		if (unlikely(node_dead(lockword))) { /* its entries have moved to the left */
+			node = level_find(tree, from, level, &lockword);
+			continue;
+		}
 		if (next)
 			prefetch((char *)next);
 		if (!node_valid(node, lockword))
 			continue;
 		*entries += n;
 		*no_downlink += alone;
+		if (!(lockword & NODE_HALF_DEAD)) /* a half-dead leaf covers nothing */
+			from = max(from, last + 1);
+		lath_delay("a leaf to the right");
 		node = next;
 	}
 }
