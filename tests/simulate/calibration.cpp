@@ -10,11 +10,17 @@ namespace simulate {
 calibration read_calibration(const std::string& path) {
     calibration c;
     const std::map<std::string, ps costs::*> names = {
-        {"l2", &costs::l2},         {"l3", &costs::l3},
-        {"memory", &costs::memory}, {"line", &costs::line},
-        {"hold", &costs::hold},     {"serve", &costs::serve},
-        {"update", &costs::update}, {"pause", &costs::pause},
-        {"yield", &costs::yield},   {"buffered", &costs::buffered},
+        {"l2", &costs::l2},
+        {"l3", &costs::l3},
+        {"memory", &costs::memory},
+        {"line", &costs::line},
+        {"far", &costs::far},
+        {"hold", &costs::hold},
+        {"serve", &costs::serve},
+        {"update", &costs::update},
+        {"pause", &costs::pause},
+        {"yield", &costs::yield},
+        {"buffered", &costs::buffered},
         {"access", &costs::access},
     };
     std::ifstream in(path);

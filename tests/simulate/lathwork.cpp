@@ -37,6 +37,7 @@ public:
     index_structure(const index_structure&) = delete;
     index_structure& operator=(const index_structure&) = delete;
 
+    void filled() override { lath_index_prepare(index_); }
     bool insert(u64 key, u64 value) override {
         lath_item item{key, 1, value};
         return !lath_index_insert_item(index_, &item, nullptr);

@@ -35,6 +35,8 @@ public:
     virtual ~structure() = default;
     // Each thread calls this before its first call.
     virtual void enter() {}
+    // Called once, when it has been filled.
+    virtual void filled() {}
     virtual bool insert(u64, u64) { return false; } // key, value
     virtual bool get(u64) { return false; }
     virtual bool erase(u64) { return false; }

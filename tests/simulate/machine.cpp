@@ -25,6 +25,8 @@ constexpr ps skew = 10000; // a core that hits its own caches may be ahead of ot
 constexpr ps nap = 20000000; // a sleeping core looks again after this
 constexpr unsigned near_lines = 32, near_accesses = 24;
 
+unsigned cluster(unsigned core) { return core / cluster_size; }
+
 // Ways of a set, the last used one first.
 template <unsigned Sets, unsigned Ways>
 struct cache {
@@ -60,6 +62,15 @@ struct line {
     bool shared; // in the shared cache
     bool held_by(unsigned core) const { return holders[core / 64] >> core % 64 & 1; }
     bool held() const { return holders[0] | holders[1] | holders[2]; }
+    bool held_far_from(unsigned core) const {
+        static_assert(64 % cluster_size == 0);
+        std::uint64_t near = ((std::uint64_t{1} << cluster_size) - 1)
+                             << core % 64 / cluster_size * cluster_size;
+        for (unsigned i = 0; i < holders.size(); i++)
+            if (holders[i] & ~(i == core / 64 ? near : 0))
+                return true;
+        return false;
+    }
     void hold(unsigned core) { holders[core / 64] |= std::uint64_t{1} << core % 64; }
     void drop(unsigned core) { holders[core / 64] &= ~(std::uint64_t{1} << core % 64); }
 };
@@ -257,11 +268,15 @@ ps fetch(core& c, line& l, std::uint32_t number, bool write, ps from) {
     ps start = std::max(from, l.busy), took, busy;
     bool have = l.held_by(self);
     if (l.owner && l.owner != self + 1) {
-        took = busy = cost.line;
+        took = busy = cluster(l.owner - 1u) == cluster(self) ? cost.line : cost.far;
     } else if (write) {
         line others = l;
         others.drop(self);
-        took = busy = others.held() ? cost.line : have ? 0 : l.shared ? cost.l3 : cost.memory;
+        took = busy = others.held_far_from(self) ? cost.far
+                      : others.held()            ? cost.line
+                      : have                     ? 0
+                      : l.shared                 ? cost.l3
+                                                 : cost.memory;
     } else {
         took = l.shared || l.held() ? cost.l3 : cost.memory;
         busy = std::min(took, cost.serve);

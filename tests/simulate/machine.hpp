@@ -19,8 +19,8 @@
 //   RCU      retired objects are freed by one more core, as soon as the sections have ended.
 //
 // Everything is a function of the costs, the load and its seed. Not there: the sizes of pages and
-// TLBs, the way between two cores, the bandwidth of the memory and of the shared cache, branch
-// prediction, hyperthreads, other programs.
+// TLBs, distances but that of two clusters of eight cores, the bandwidth of the memory and of the
+// shared cache, branch prediction, hyperthreads, other programs.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,7 @@ struct costs {
     ps access = 0; // of each access
     ps l2 = 3500, l3 = 12000, memory = 100000; // beyond a hit in the first cache
     ps line = 60000; // from the cache of another core, or to invalidate it there
+    ps far = 60000; // the same, if the two cores are not in one cluster
     ps hold = 60000; // a core keeps a line that it has written
     ps serve = 12000; // a line in the shared cache is busy with a core that reads it
     ps update = 5000; // an atomic update, beyond an access
@@ -59,7 +60,7 @@ struct outcome {
     ps stalled = 0; // all cores, beyond accesses
 };
 
-constexpr unsigned most_cores = 128;
+constexpr unsigned most_cores = 128, cluster_size = 8;
 
 // Makes the machine. Once per process.
 void begin(unsigned cores, const costs& costs);

@@ -130,6 +130,7 @@ public:
     void once(u64 seed) {
         std::unique_ptr<structure> made = (subject_.*load_.make)();
         load_.fill(*made, items_);
+        made->filled();
         ready_ = 0;
         std::vector<std::thread> all;
         for (unsigned i = 0; i < threads_; i++)
@@ -224,7 +225,7 @@ int main(int argc, char** argv) {
     std::printf("memory %.2f\n", chase(256ul << 20) - l1);
     // the reader takes it once to read and once to write
     double line = hand_over() / 2;
-    std::printf("line %.2f\nhold %.2f\n", line, hold(line));
+    std::printf("line %.2f\nfar %.2f\nhold %.2f\n", line, line, hold(line));
     u64 word = 0;
     double nothing = per_call([] { asm volatile(""); });
     std::printf("update %.2f\n",

@@ -60,6 +60,7 @@ point run_here(const plan& p, const costs& cost) {
     begin(p.cores, cost);
     std::unique_ptr<structure> s = (p.what->*p.how->make)();
     p.how->fill(*s, p.items);
+    s->filled();
     std::vector<worker> workers(p.cores);
     for (unsigned i = 0; i < p.cores; i++) {
         workers[i].random.s = p.seed * 1000 + i;
