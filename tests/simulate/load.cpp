@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "load.hpp"
 
+#include "queue_lock.h"
+
 #include <utility>
 
 namespace simulate {
@@ -117,3 +119,17 @@ const std::vector<subject>& subjects() {
 }
 
 } // namespace simulate
+
+// Four per thread: hand over hand takes two.
+bench_spin_place* bench_spin_own() {
+    static thread_local bench_spin_place* own = nullptr;
+    if (!own) {
+        own = static_cast<bench_spin_place*>(simulate::memory(64, 4 * sizeof(bench_spin_place)));
+        for (unsigned i = 0; i < 4; i++)
+            own[i] = {};
+    }
+    unsigned i = 0;
+    while (own[i].used)
+        i++;
+    return own + i;
+}

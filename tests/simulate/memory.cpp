@@ -17,7 +17,7 @@ namespace simulate {
 
 namespace {
 
-constexpr std::size_t small = 1024, step = 16, chunk = 64 << 10, header = 16;
+constexpr std::size_t small = 1024, step = 16, chunk = 64 << 10, header = 8;
 std::uintptr_t used;
 
 struct pool {
@@ -41,7 +41,7 @@ std::size_t& size_of(void* block) {
 
 void* allocate(std::size_t size, std::size_t align) {
     pool& p = pools[allocating_core()];
-    size = (size + step - 1) / step * step;
+    size = (size + header + step - 1) / step * step - header; // as malloc does
     bool many = size <= small && align <= 64;
     if (many && !p.free[size / step].empty()) {
         void* block = p.free[size / step].back();

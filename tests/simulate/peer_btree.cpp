@@ -171,7 +171,7 @@ std::unique_ptr<structure> make() { return std::make_unique<btree>(); }
 } // namespace
 
 subject btree_subject() {
-    return {"btree-locks", "a B+-tree, one spinlock per node, taken hand over hand",
+    return {"btree-locks", "a B+-tree, one queue lock per node, taken hand over hand",
             make,          nullptr,
             nullptr,       nullptr};
 }

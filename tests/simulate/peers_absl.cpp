@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// absl::btree_map behind the spinlock of bench/subjects/spin.h.
+// absl::btree_map behind a queue lock (queue_lock.h).
 #include "load.hpp"
 
 #ifdef LATH_SUBJECT_ABSL
@@ -113,7 +113,7 @@ std::unique_ptr<structure> make() {
 
 std::vector<subject> absl_subjects() {
     return {
-        {"absl", "absl::btree_map, one spinlock", make<points>, make<ranges>, nullptr, nullptr}};
+        {"absl", "absl::btree_map, one queue lock", make<points>, make<ranges>, nullptr, nullptr}};
 }
 
 } // namespace simulate

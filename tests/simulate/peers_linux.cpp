@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Linux 6.1's red-black tree and maple tree, each behind the spinlock of bench/subjects/spin.h: the
+// Linux 6.1's red-black tree and maple tree, each behind a queue lock (queue_lock.h): the
 // files of the benchmarks.
 #include "load.hpp"
 
@@ -80,9 +80,9 @@ std::unique_ptr<structure> make() {
 } // namespace
 
 std::vector<subject> linux_subjects() {
-    return {{"rbtree", "Linux's red-black tree, one spinlock", make<rbtree_points>,
+    return {{"rbtree", "Linux's red-black tree, one queue lock", make<rbtree_points>,
              make<rbtree_ranges>, make<rbtree_iova>, nullptr},
-            {"maple", "Linux's maple tree, one spinlock", make<maple_structure>,
+            {"maple", "Linux's maple tree, one queue lock", make<maple_structure>,
              make<maple_structure>, make<maple_structure>, nullptr}};
 }
 
