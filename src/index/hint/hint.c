@@ -114,7 +114,8 @@ static void count_miss(struct tree *tree)
 		return;
 	lath_fingers.misses = 0;
 	misses = lath_fetch_add(&tree->hint_misses, MISSES_COUNTED) + MISSES_COUNTED;
-	if (misses >= READ_ONCE(tree->hint_limit) && !(READ_ONCE(tree->hint_due) & HINT_MAKE))
+	if (misses >= READ_ONCE(tree->hint_limit) && !READ_ONCE(tree->hint_lock.held) &&
+	    !(READ_ONCE(tree->hint_due) & HINT_MAKE))
 		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
 }
 
