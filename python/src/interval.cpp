@@ -7,6 +7,7 @@
 // numbers of microseconds. All of a tree are of one kind; an int may be among floats if a double
 // has its value.
 #include "code.hpp"
+#include "interval_table.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
 #include "sorted.hpp"
@@ -15,7 +16,6 @@
 
 #include <cmath>
 #include <new>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -103,8 +103,6 @@ public:
     void verify();
 
 private:
-    using Table = std::unordered_multimap<uint64_t, PyObject*>;
-
     // Comparing intervals compares their data, which may run code of the caller's: it must not
     // change the tree. Throws RuntimeError within a comparison.
     void changing() const {
@@ -116,19 +114,21 @@ private:
     bool accept(PyObject* begin, PyObject* end);
     Codes codes_of(PyObject* interval);
     void become_real();
-    Table::iterator find(const Codes& codes, PyObject* interval);
+    using Slot = IntervalTable::Slot;
+    Slot* find(uint64_t hash, PyObject* interval);
     bool insert(const lath_item& item);
     void leave(const lath_item& item);
-    std::vector<lath_item> enter(const std::vector<lath_item>& given, std::vector<uint8_t>* fresh);
+    size_t enter(std::vector<lath_item>& given);
     nb::object collect(lath_interval_iter* iter);
     static uint64_t hash(const Codes& codes) {
         uint64_t mixed =
             (codes.begin * 0x9e3779b97f4a7c15ull) ^ (codes.end * 0xc2b2ae3d27d4eb4full);
-        return mixed ^ mixed >> 32;
+        return (mixed ^ mixed >> 32) * 0x9e3779b97f4a7c15ull;
     }
+    static uint64_t hash(const lath_item& item) { return hash(Codes{item.key, item.size}); }
 
     lath_intervals set;
-    Table table; // hash of the bounds -> Interval, of which it owns a reference
+    IntervalTable table; // by the bounds; it owns references
     Bounds kind = Bounds::none;
     unsigned comparing = 0;
     nb::object epoch;
@@ -221,21 +221,23 @@ void Tree::become_real() {
 
     kind = Bounds::real;
     try {
-        for (auto& [hash, object] : table) {
+        table.each([&](uint64_t, PyObject* object) {
             objects.push_back(object);
             codes.push_back(
                 {code(bound_of(object, 0), Round::exact), code(bound_of(object, 1), Round::exact)});
-        }
+        });
     } catch (...) {
         kind = Bounds::integer;
         throw;
     }
     lath_intervals_fini(&set, nullptr, nullptr);
     init(&set);
-    table.clear();
+    IntervalTable made;
+    made.reserve(objects.size());
+    table = std::move(made);
     bool room = true;
     for (size_t i = 0; i < objects.size(); i++) {
-        table.emplace(hash(codes[i]), objects[i]);
+        table.insert(hash(codes[i]), objects[i]);
         room =
             insert({codes[i].begin, codes[i].end, reinterpret_cast<uint64_t>(objects[i])}) && room;
     }
@@ -245,19 +247,16 @@ void Tree::become_real() {
     }
 }
 
-Tree::Table::iterator Tree::find(const Codes& codes, PyObject* interval) {
+// An interval that is equal to this one.
+Tree::Slot* Tree::find(uint64_t hash, PyObject* interval) {
     Comparing guard(comparing);
-    auto [from, to] = table.equal_range(hash(codes));
 
-    for (; from != to; ++from) {
-        int same =
-            from->second == interval ? 1 : PyObject_RichCompareBool(from->second, interval, Py_EQ);
+    return table.find(hash, [=](PyObject* other) {
+        int same = other == interval ? 1 : PyObject_RichCompareBool(other, interval, Py_EQ);
         if (same < 0)
             throw nb::python_error();
-        if (same)
-            return from;
-    }
-    return table.end();
+        return same != 0;
+    });
 }
 
 // Into the set. Returns whether there was memory.
@@ -268,12 +267,11 @@ bool Tree::insert(const lath_item& item) {
 
 // Out of the table, if it is there. Its reference becomes the caller's.
 void Tree::leave(const lath_item& item) {
-    auto [from, to] = table.equal_range(hash({item.key, item.size}));
+    auto* object = reinterpret_cast<PyObject*>(item.value);
+    Slot* slot = table.find(hash(item), [=](PyObject* other) { return other == object; });
 
-    while (from != to && from->second != reinterpret_cast<PyObject*>(item.value))
-        ++from;
-    if (from != to)
-        table.erase(from);
+    if (slot)
+        table.erase(slot);
 }
 
 bool Tree::contains(nb::handle interval) {
@@ -281,7 +279,7 @@ bool Tree::contains(nb::handle interval) {
         return false;
     try {
         Codes codes = codes_of(interval.ptr());
-        return find(codes, interval.ptr()) != table.end();
+        return find(hash(codes), interval.ptr()) != nullptr;
     } catch (nb::python_error& error) {
         if (error.matches(PyExc_OverflowError) || error.matches(PyExc_TypeError))
             return false;
@@ -301,10 +299,10 @@ void Tree::add(nb::object interval) {
 
     if (codes.empty())
         raise_null(interval.ptr());
-    if (find(codes, interval.ptr()) != table.end())
+    if (find(hash(codes), interval.ptr()))
         return;
     lath_item item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())};
-    table.emplace(hash(codes), interval.ptr());
+    table.insert(hash(codes), interval.ptr());
     if (!insert(item)) {
         leave(item);
         throw std::bad_alloc();
@@ -312,11 +310,18 @@ void Tree::add(nb::object interval) {
     (void)interval.release();
 }
 
-// Adds many: into the table bucket by bucket, then into the set in the order of begins, so that
-// neighbours share cache lines. What raises leaves the tree as it was, but for want of memory.
+// Items of intervals that are to be added, with a reference of each.
+struct Given : std::vector<lath_item> {
+    ~Given() {
+        for (const lath_item& item : *this)
+            Py_DECREF(reinterpret_cast<PyObject*>(item.value));
+    }
+};
+
+// Adds many in the order of their begins, so that neighbours in the set share cache lines. What
+// raises leaves the tree as it was, but for want of memory.
 void Tree::add_all(nb::handle intervals, nb::handle type) {
-    std::vector<nb::object> pending;
-    std::vector<lath_item> given; // begin, end, and the object
+    Given given; // begin, end, and the object
 
     begin_change();
     Bounds before = kind;
@@ -328,59 +333,50 @@ void Tree::add_all(nb::handle intervals, nb::handle type) {
         if (codes.empty())
             raise_null(interval.ptr());
         given.push_back({codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())});
-        pending.push_back(std::move(interval));
+        (void)interval.release();
         if (std::exchange(before, kind) != kind) // here, or by what makes the intervals
-            for (size_t i = 0; i < pending.size(); i++) {
-                codes = codes_of(pending[i].ptr());
-                given[i].key = codes.begin;
-                given[i].size = codes.end;
+            for (lath_item& item : given) {
+                codes = codes_of(reinterpret_cast<PyObject*>(item.value));
+                item.key = codes.begin;
+                item.size = codes.end;
             }
     }
     changing();
-    std::vector<uint8_t> fresh(given.size());
-    std::vector<lath_item> added = enter(given, &fresh);
-    sort_by_code(added);
-    size_t done = 0;
-    while (done < added.size() && insert(added[done]))
+    sort_by_code(given);
+    size_t fresh = enter(given), done = 0;
+    while (done < fresh && insert(given[done]))
         done++;
-    for (size_t i = 0; i < given.size(); i++) // the table's references
-        if (fresh[i])
-            (void)pending[i].release();
-    if (done < added.size()) {
-        for (; done < added.size(); done++) {
-            leave(added[done]);
-            Py_DECREF(reinterpret_cast<PyObject*>(added[done].value));
-        }
+    for (size_t i = done; i < fresh; i++)
+        leave(given[i]);
+    given.erase(given.begin(),
+                given.begin() + static_cast<ptrdiff_t>(done)); // the table's references
+    if (done < fresh)
         throw std::bad_alloc();
-    }
 }
 
-// Enters those into the table that are not in it, without a reference. Returns them and marks them
-// as fresh.
-std::vector<lath_item> Tree::enter(const std::vector<lath_item>& given,
-                                   std::vector<uint8_t>* fresh) {
-    std::vector<lath_item> order, added;
+// Enters those into the table that are not in it, without a reference, and puts them first. Returns
+// their number.
+size_t Tree::enter(std::vector<lath_item>& given) {
+    constexpr size_t ahead = 16;
+    size_t fresh = 0;
 
     table.reserve(table.size() + given.size());
-    for (size_t i = 0; i < given.size(); i++)
-        order.push_back({table.bucket(hash({given[i].key, given[i].size})), 1, i});
-    sort_by_code(order);
     try {
-        for (const lath_item& next : order) {
-            const lath_item& item = given[next.value];
-            auto* interval = reinterpret_cast<PyObject*>(item.value);
-            if (find({item.key, item.size}, interval) != table.end())
+        for (size_t i = 0; i < given.size(); i++) {
+            if (i + ahead < given.size())
+                table.prefetch(hash(given[i + ahead]));
+            auto* interval = reinterpret_cast<PyObject*>(given[i].value);
+            if (find(hash(given[i]), interval))
                 continue;
-            added.push_back(item);
-            table.emplace(hash({item.key, item.size}), interval);
-            (*fresh)[next.value] = 1;
+            table.insert(hash(given[i]), interval);
+            std::swap(given[fresh++], given[i]);
         }
     } catch (...) {
-        for (const lath_item& item : added)
-            leave(item);
+        for (size_t i = 0; i < fresh; i++)
+            leave(given[i]);
         throw;
     }
-    return added;
+    return fresh;
 }
 
 bool Tree::discard(nb::handle interval) {
@@ -388,8 +384,8 @@ bool Tree::discard(nb::handle interval) {
     if (!contains(interval))
         return false;
     Codes codes = codes_of(interval.ptr());
-    auto there = find(codes, interval.ptr());
-    nb::object gone = nb::steal(there->second);
+    Slot* there = find(hash(codes), interval.ptr());
+    nb::object gone = nb::steal(there->object);
     lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(gone.ptr())};
     lath_intervals_erase(&set, &item);
     table.erase(there);
@@ -404,14 +400,13 @@ void Tree::clear() {
 }
 
 void Tree::drop() {
-    Table gone;
+    IntervalTable gone;
 
     std::swap(gone, table);
     lath_intervals_fini(&set, nullptr, nullptr);
     init(&set);
     kind = Bounds::none;
-    for (auto& [hash, object] : gone)
-        Py_DECREF(object);
+    gone.each([](uint64_t, PyObject* object) { Py_DECREF(object); });
 }
 
 nb::object Tree::collect(lath_interval_iter* iter) {
@@ -487,8 +482,7 @@ nb::object Tree::envelop(nb::handle begin, nb::handle end) {
 nb::object Tree::all() {
     nb::list list;
 
-    for (auto& [hash, object] : table)
-        list.append(nb::handle(object));
+    table.each([&](uint64_t, PyObject* object) { list.append(nb::handle(object)); });
     return list;
 }
 
@@ -502,10 +496,14 @@ nb::object Tree::edge(bool last) {
 }
 
 int Tree::traverse(visitproc visit, void* arg) {
+    int result = 0;
+
     Py_VISIT(epoch.ptr());
-    for (auto& [hash, object] : table)
-        Py_VISIT(object);
-    return 0;
+    table.each([&](uint64_t, PyObject* object) {
+        if (result == 0)
+            result = visit(object, arg);
+    });
+    return result;
 }
 
 void Tree::verify() {
@@ -515,11 +513,11 @@ void Tree::verify() {
         raise(PyExc_AssertionError, report);
     if (lath_intervals_count(&set) != table.size())
         raise(PyExc_AssertionError, "the set and the table have different numbers of intervals");
-    for (auto& [key, object] : table) {
+    table.each([&](uint64_t key, PyObject* object) {
         Codes codes = codes_of(object);
-        if (codes.empty() || hash(codes) != key)
+        if (codes.empty() || hash(codes) != key || !find(key, object))
             raise(PyExc_AssertionError, "an interval is in the wrong place of the table");
-    }
+    });
 }
 
 int tree_traverse(PyObject* self, visitproc visit, void* arg) {
