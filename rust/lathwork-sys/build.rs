@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Compiles lathwork.c. In the source tree tools/amalgamate makes it, with python3; a packaged crate
-// has it in csrc. One file for gcc or clang needs no crate to be compiled, and the crates that would
-// do it ask for newer versions of Rust than this one does.
+// Compiles lathwork.c and src/thread.c. In the source tree tools/amalgamate makes the first one, with
+// python3; a packaged crate has it in csrc. Two files for gcc or clang need no crate to be compiled,
+// and the crates that would do it ask for newer versions of Rust than this one does.
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,11 +49,11 @@ fn call(tool: &str, arguments: &[&str]) {
     }
 }
 
-/// Makes liblathwork.a of lathwork.c in `out`.
-fn compile(source: &Path, out: &Path) {
+/// Makes liblathwork.a of the sources in `out`.
+fn compile(sources: &[PathBuf], include: &Path, out: &Path) {
     let target = env::var("TARGET").unwrap();
     let level = env::var("OPT_LEVEL").unwrap();
-    let (object, library) = (out.join("lathwork.o"), out.join("liblathwork.a"));
+    let library = out.join("liblathwork.a");
     let mut prefix = String::new(); // of cross tools: aarch64-linux-gnu-
     if target.split('-').next() != env::var("HOST").unwrap().split('-').next() {
         prefix = target.replace("-unknown", "") + "-";
@@ -74,19 +74,25 @@ fn compile(source: &Path, out: &Path) {
     }
     let flags = setting("CFLAGS", &target).unwrap_or_default();
     arguments.extend(flags.split_whitespace());
-    arguments.extend([
-        "-c",
-        source.to_str().unwrap(),
-        "-o",
-        object.to_str().unwrap(),
-    ]);
-    call(&compiler, &arguments);
+    arguments.extend(["-I", include.to_str().unwrap()]);
+    let mut objects = Vec::new();
+    for source in sources {
+        let object = out.join(source.file_name().unwrap()).with_extension("o");
+        let mut arguments = arguments.clone();
+        arguments.extend([
+            "-c",
+            source.to_str().unwrap(),
+            "-o",
+            object.to_str().unwrap(),
+        ]);
+        call(&compiler, &arguments);
+        objects.push(object);
+    }
     let archiver = setting("AR", &target).unwrap_or(prefix + "ar");
     let _ = std::fs::remove_file(&library);
-    call(
-        &archiver,
-        &["crs", library.to_str().unwrap(), object.to_str().unwrap()],
-    );
+    let mut arguments = vec!["crs", library.to_str().unwrap()];
+    arguments.extend(objects.iter().map(|object| object.to_str().unwrap()));
+    call(&archiver, &arguments);
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-link-lib=static=lathwork");
 }
@@ -98,6 +104,7 @@ fn main() {
     let packaged = here.join("csrc");
 
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/thread.c");
     let sources = if root.join("tools/amalgamate").exists() {
         let made = out.join("csrc");
         amalgamate(&root, &made);
@@ -112,6 +119,7 @@ fn main() {
     };
     println!("cargo:include={}", sources.display());
     println!("cargo:rustc-env=LATHWORK_INCLUDE={}", sources.display());
-    compile(&sources.join("lathwork.c"), &out);
+    let files = [sources.join("lathwork.c"), here.join("src/thread.c")];
+    compile(&files, &sources, &out);
     println!("cargo:rustc-link-lib=pthread");
 }

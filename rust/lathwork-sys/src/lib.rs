@@ -10,6 +10,7 @@
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("lathwork needs Linux on a 64-bit processor");
 
+use core::cell::Cell;
 use core::ffi::c_void;
 
 pub type c_int = i32;
@@ -38,6 +39,13 @@ pub const LATH_CLOSED: c_int = 1;
 
 pub const LATH_INDEX_WORDS: usize = 64;
 pub const LATH_INTERVALS_WORDS: usize = 128 + LATH_INDEX_WORDS / 2;
+
+/// What the crate lathwork keeps for each thread; in src/thread.c, not a part of the library.
+#[repr(C)]
+pub struct lathwork_sys_thread {
+    pub sections: Cell<usize>,
+    pub postponed: Cell<*mut c_void>,
+}
 
 /// Any 64-bit words that the library owns.
 #[repr(C, align(64))]
@@ -162,6 +170,9 @@ pub type lath_item_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath_ite
 pub type lath_interval_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath_interval)>;
 
 extern "C" {
+    pub fn lathwork_sys_thread() -> *mut lathwork_sys_thread;
+    pub fn lathwork_sys_enter();
+    pub fn lathwork_sys_exit() -> *mut c_void;
     pub static lath_rcu_auto: lath_rcu;
 
     pub fn lath_version() -> *const c_char;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Structures of the C library on the heap, with their end.
-use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
-use std::ptr::{self, NonNull};
+use alloc::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
+use core::ptr::{self, NonNull};
 
 use lathwork_sys as sys;
 

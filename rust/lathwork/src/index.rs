@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! An index of the C library whose words are values: what the maps share.
-use std::cell::UnsafeCell;
-use std::fmt;
-use std::marker::PhantomData;
-use std::mem::{self, needs_drop};
-use std::ops::{Deref, RangeInclusive};
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::{self, needs_drop};
+use core::ops::{Deref, RangeInclusive};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use lathwork_sys as sys;
 use sys::lath_item;
@@ -62,6 +65,7 @@ impl<V> fmt::Display for InsertError<V> {
     }
 }
 
+#[cfg(feature = "std")]
 impl<V> std::error::Error for InsertError<V> {}
 
 /// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
@@ -542,4 +546,4 @@ impl<'a, V: Value> Iterator for Scan<'a, V> {
     }
 }
 
-impl<V: Value> std::iter::FusedIterator for Scan<'_, V> {}
+impl<V: Value> core::iter::FusedIterator for Scan<'_, V> {}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Intervals that overlap.
-use std::cell::UnsafeCell;
-use std::fmt;
-use std::marker::PhantomData;
-use std::mem::{self, MaybeUninit};
-use std::ops::RangeInclusive;
-use std::ptr;
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::{self, MaybeUninit};
+use core::ops::RangeInclusive;
+use core::ptr;
 
 use lathwork_sys as sys;
 use sys::{lath_interval, lath_interval_iter};
@@ -222,4 +222,4 @@ impl<V: Value + Copy> Iterator for Intervals<'_, V> {
     }
 }
 
-impl<V: Value + Copy> std::iter::FusedIterator for Intervals<'_, V> {}
+impl<V: Value + Copy> core::iter::FusedIterator for Intervals<'_, V> {}

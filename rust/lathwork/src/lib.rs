@@ -32,7 +32,15 @@
 //!
 //! Linux on 64-bit processors, with libc and a C compiler. The library reads the environment
 //! variable `LATH_ISA`, see its manual.
+//!
+//! The crate uses `core` and `alloc`. The feature `std`, on by default, adds
+//! `std::error::Error` for its errors and nothing else. The C library needs libc either way.
+#![no_std]
 #![warn(missing_docs)]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 mod handle;
 mod index;

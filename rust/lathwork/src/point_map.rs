@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Single keys with values.
-use std::fmt;
-use std::iter::FusedIterator;
-use std::ops::RangeInclusive;
+use alloc::string::String;
+use core::fmt;
+use core::iter::FusedIterator;
+use core::ops::RangeInclusive;
 
 use lathwork_sys as sys;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! An allocator of addresses.
-use std::fmt;
-use std::iter::FusedIterator;
-use std::mem;
-use std::ops::RangeInclusive;
-use std::ptr::{self, NonNull};
+use core::fmt;
+use core::iter::FusedIterator;
+use core::mem;
+use core::ops::RangeInclusive;
+use core::ptr::{self, NonNull};
 
 use lathwork_sys as sys;
 use sys::lath_item;
@@ -39,6 +39,7 @@ impl fmt::Display for AllocError {
     }
 }
 
+#[cfg(feature = "std")]
 impl std::error::Error for AllocError {}
 
 fn result(code: sys::c_int) -> Result<(), AllocError> {

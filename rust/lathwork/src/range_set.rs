@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Disjoint ranges.
-use std::fmt;
-use std::iter::FusedIterator;
-use std::ops::RangeInclusive;
+use core::fmt;
+use core::iter::FusedIterator;
+use core::ops::RangeInclusive;
 
 use crate::index::Reason;
 use crate::range_map::{RangeMap, Ranges};

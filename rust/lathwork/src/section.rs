@@ -4,9 +4,8 @@
 //! To end a structure of the C library a thread waits for the sections of all threads, so it may be
 //! in none itself. A container that is dropped while its thread has a [`Section`] leaves the memory
 //! of its nodes, in which no value is any more, to the end of the thread's outermost section.
-use std::cell::Cell;
-use std::marker::PhantomData;
-use std::ptr;
+use alloc::boxed::Box;
+use core::marker::PhantomData;
 
 use lathwork_sys as sys;
 
@@ -17,10 +16,10 @@ struct Postponed {
     next: *mut Postponed,
 }
 
-thread_local! {
-    static SECTIONS: Cell<usize> = const { Cell::new(0) };
-    // a list without a destructor: usable while the thread ends
-    static POSTPONED: Cell<*mut Postponed> = const { Cell::new(ptr::null_mut()) };
+/// How many sections this thread is in, and its list of what is postponed.
+fn this_thread() -> &'static sys::lathwork_sys_thread {
+    // SAFETY: it is valid until the thread ends, and what is made from it does not leave the thread.
+    unsafe { &*sys::lathwork_sys_thread() }
 }
 
 /// The thread is in a read-side critical section. Sections nest.
@@ -30,9 +29,8 @@ pub(crate) struct Section {
 
 impl Section {
     pub(crate) fn enter() -> Section {
-        SECTIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the library's own flavour has all its functions.
-        unsafe { (sys::lath_rcu_auto.read_lock.unwrap_unchecked())() };
+        // SAFETY: it may be called at any time.
+        unsafe { sys::lathwork_sys_enter() };
         Section {
             of_this_thread: PhantomData,
         }
@@ -42,26 +40,22 @@ impl Section {
 impl Drop for Section {
     fn drop(&mut self) {
         // SAFETY: enter() began it on this thread.
-        unsafe { (sys::lath_rcu_auto.read_unlock.unwrap_unchecked())() };
-        let left = SECTIONS.with(|n| {
-            n.set(n.get() - 1);
-            n.get()
-        });
-        if left == 0 {
+        if !unsafe { sys::lathwork_sys_exit() }.is_null() {
             run_postponed();
         }
     }
 }
 
 fn run_postponed() {
+    let list = &this_thread().postponed;
     loop {
-        let first = POSTPONED.with(|list| list.get());
+        let first = list.get().cast::<Postponed>();
         if first.is_null() {
             return;
         }
         // SAFETY: outside_sections() made it with Box, and it is in this thread's list alone.
         let postponed = unsafe { Box::from_raw(first) };
-        POSTPONED.with(|list| list.set(postponed.next));
+        list.set(postponed.next.cast());
         // SAFETY: as outside_sections() was promised.
         unsafe { (postponed.call)(postponed.arg) };
     }
@@ -74,16 +68,15 @@ fn run_postponed() {
 ///
 /// `call(arg)` is valid at any later time on this thread, borrows nothing and does not panic.
 pub(crate) unsafe fn outside_sections(call: unsafe fn(*mut ()), arg: *mut ()) {
-    if SECTIONS.with(|n| n.get()) == 0 {
+    let thread = this_thread();
+    if thread.sections.get() == 0 {
         call(arg);
         return;
     }
-    POSTPONED.with(|list| {
-        let postponed = Box::new(Postponed {
-            call,
-            arg,
-            next: list.get(),
-        });
-        list.set(Box::into_raw(postponed));
+    let postponed = Box::new(Postponed {
+        call,
+        arg,
+        next: thread.postponed.get().cast(),
     });
+    thread.postponed.set(Box::into_raw(postponed).cast());
 }

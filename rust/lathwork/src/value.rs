@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! What an entry's word can hold.
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 /// A type whose values are stored in the 64-bit word of an entry: numbers, and pointers that own
 /// what they point to.
@@ -60,7 +61,7 @@ macro_rules! numbers {
             }
 
             unsafe fn target(word: &u64) -> &$name {
-                &*low_bytes(word, std::mem::size_of::<$name>()).cast()
+                &*low_bytes(word, core::mem::size_of::<$name>()).cast()
             }
         }
     )*};
@@ -145,7 +146,7 @@ unsafe impl<T> Value for &T {
 mod tests {
     use super::*;
 
-    fn same<V: Value<Target = V> + Copy + PartialEq + std::fmt::Debug>(values: &[V]) {
+    fn same<V: Value<Target = V> + Copy + PartialEq + core::fmt::Debug>(values: &[V]) {
         for &v in values {
             let word = v.into_word();
             assert_eq!(unsafe { *V::target(&word) }, v);
@@ -170,5 +171,24 @@ mod tests {
         same(&[false, true]);
         same(&['a', '\u{10ffff}']);
         same(&[()]);
+    }
+
+    #[test]
+    fn pointers_keep_what_they_point_to() {
+        let text = [1u8, 2, 3];
+        let word = (&text).into_word();
+        assert_eq!(unsafe { <&[u8; 3]>::target(&word) }, &text);
+        assert_eq!(unsafe { <&[u8; 3]>::from_word(word) }, &text);
+
+        let word = Box::new(Box::new(7)).into_word();
+        assert_eq!(**unsafe { Box::<Box<i32>>::target(&word) }, 7);
+        drop(unsafe { Box::<Box<i32>>::from_word(word) });
+
+        let one = Arc::new(7);
+        let word = one.clone().into_word();
+        assert_eq!(unsafe { Arc::<i32>::target(&word) }, &7);
+        assert_eq!(Arc::strong_count(&one), 2);
+        drop(unsafe { Arc::<i32>::from_word(word) });
+        assert_eq!(Arc::strong_count(&one), 1);
     }
 }
