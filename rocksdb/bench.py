@@ -2,8 +2,8 @@
 """bench.py LIBRARY [--quick] [--reps N] [--n N] [--json FILE]: the memtable beside RocksDB's skip list.
 
 Drives the packaged db_bench, which is the same program for both. A workload runs with one memtable and with the other one
-by turns, all of it in memory: no log, no flush. A ratio is that of one pair of runs; printed are the medians, and
-the least and the largest ratio.
+by turns, all of it in memory: no log, and but for one workload no flush. A ratio is that of one pair of runs; printed are
+the medians, and the least and the largest ratio.
 """
 import argparse
 import json
@@ -17,6 +17,8 @@ import tempfile
 
 ONE_PREFIX = "one prefix"
 VERSIONS = "versions"
+FLUSHES = "flushes"
+AMPLIFICATION = "write amplification"
 
 # name: (db_bench's arguments, the benchmarks of them that are measured)
 WORKLOADS = {
@@ -33,25 +35,30 @@ WORKLOADS = {
     "64-byte keys, 40 common": (["--benchmarks=fillrandom,memstats,readrandom", "--key_size=64", "--prefix_size=40", ONE_PREFIX],
                                 ["fillrandom", "readrandom"]),
     "100 versions of each key": (["--benchmarks=fillrandom,memstats,readrandom", VERSIONS], ["fillrandom", "readrandom"]),
+    "15 flushes, compactions": (["--benchmarks=fillrandom,waitforcompaction", "--statistics", FLUSHES], ["fillrandom"]),
 }
 LINE = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
+FILES = re.compile(r"^rocksdb\.(flush\.write\.bytes|compact\.write\.bytes|bytes\.written) COUNT : (\d+)", re.M)
 MEMORY = re.compile(r"rocksdb\.cur-size-active-mem-table: (\d+)")
 
 
 def run(memtable, library, n, arguments):
-    """Returns {benchmark: µs per operation; "bytes per entry" of a memtable's entry, if it was asked for}."""
+    """Returns {benchmark: µs per operation; "bytes per entry" of a memtable's entry, and "write amplification", the bytes
+    written to tables per byte of a write, if they were asked for}."""
     threads = int(next((a.split("=")[1] for a in arguments if a.startswith("--threads=")), "1"))
     keys = n // 100 if VERSIONS in arguments else n
     sizes = [f"--num={keys}", f"--writes={n // threads}", f"--reads={n // threads}"]
     if ONE_PREFIX in arguments:
         sizes.append(f"--keys_per_prefix={keys}")
+    if FLUSHES in arguments:
+        sizes += [f"--write_buffer_size={10 * n}", f"--target_file_size_base={10 * n}", f"--max_bytes_for_level_base={40 * n}"]
     environment = {name: os.environ[name] for name in ("PATH", "LATH_ISA") if name in os.environ}
     if memtable == "lathwork":
         environment["LD_PRELOAD"] = str(library)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         done = subprocess.run(
             ["db_bench", f"--db={directory}", f"--memtablerep={memtable}", "--disable_wal=1", f"--write_buffer_size={4 << 30}",
-             "--compression_type=none", "--value_size=100", "--seed=1", *sizes, *(a for a in arguments if a not in (VERSIONS, ONE_PREFIX))],
+             "--compression_type=none", "--value_size=100", "--seed=1", *sizes, *(a for a in arguments if a not in (VERSIONS, ONE_PREFIX, FLUSHES))],
             env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"bench: db_bench failed with {memtable}: {done.stderr.strip() or done.stdout.strip()}")
@@ -60,6 +67,9 @@ def run(memtable, library, n, arguments):
         found[name] = float(micros)
     for size in MEMORY.findall(done.stdout):
         found["bytes per entry"] = int(size) / n
+    if FLUSHES in arguments:
+        written = {name: int(size) for name, size in FILES.findall(done.stdout)}
+        found[AMPLIFICATION] = (written["flush.write.bytes"] + written["compact.write.bytes"]) / written["bytes.written"]
     return found
 
 
@@ -70,11 +80,11 @@ def measure(library, n, pairs, arguments, wanted):
         first = ("skip_list", "lathwork") if i % 2 == 0 else ("lathwork", "skip_list")
         runs.append({memtable: run(memtable, library, n, arguments) for memtable in first})
     rows = []
-    for what in [*wanted, "bytes per entry"]:
+    for what in [*wanted, "bytes per entry", AMPLIFICATION]:
         if what not in runs[0]["lathwork"]:
             continue
         both = [(pair["skip_list"][what], pair["lathwork"][what]) for pair in runs]
-        ratios = [b / a if what == "bytes per entry" else a / b for a, b in both]
+        ratios = [a / b if what in wanted else b / a for a, b in both]
         rows.append({"what": what, "skip_list": statistics.median(a for a, _ in both), "lathwork": statistics.median(b for _, b in both),
                      "ratio": statistics.median(ratios), "least": min(ratios), "largest": max(ratios)})
     return rows
@@ -96,11 +106,11 @@ def main():
     if not chosen:
         parser.error(f"--only: there are: {', '.join(WORKLOADS)}")
     print(f"{n} entries, values of 100 bytes, {options.reps} pairs; µs per operation; ratio: times as fast, or of the bytes")
-    print(f"{'':26}{'':18}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
+    print(f"{'':26}{'':20}{'skip_list':>10}{'lathwork':>10}{'ratio':>8}   least to largest")
     results = []
     for name, (arguments, wanted) in chosen.items():
         for row in measure(options.library.resolve(), n, options.reps, arguments, wanted):
-            print(f"{name:26}{row['what']:18}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
+            print(f"{name:26}{row['what']:20}{row['skip_list']:10.3f}{row['lathwork']:10.3f}{row['ratio']:8.2f}   "
                   f"{row['least']:.2f} to {row['largest']:.2f}", flush=True)
             results.append({"workload": name, **row})
     if options.json:

@@ -55,7 +55,7 @@ public:
         void SeekToFirst() override {}
         void SeekToLast() override {}
         // It is a part of its table: RocksDB may delete it, or as 7.8 forget it.
-        static void operator delete(void*) {}
+        static void operator delete(void*) {} // NOLINT(misc-new-delete-overloads)
 
     private:
         probe* of_;

@@ -30,7 +30,12 @@ int memtable::init(lath_bytes* set) {
 
     // In the reverse order of bytes everything goes backwards, so that sequence numbers ascend.
     const lath_bytes_records records = {
-        [](void*, uint64_t value, lath_bytes_key* key) { *key = key_of_entry(entry_of(value)); },
+        [](void*, uint64_t value, lath_bytes_key* key) {
+            const char* const entry = entry_of(value);
+            __builtin_prefetch(entry + 64); // of a found entry RocksDB copies the value
+            __builtin_prefetch(entry + 128);
+            *key = key_of_entry(entry);
+        },
         nullptr, descending_ ? 0u : static_cast<unsigned int>(LATH_BYTES_DESCENDING)};
     return lath_bytes_init(set, &records, &config);
 }
