@@ -668,9 +668,11 @@ void both_inside() {
     lath_store* store = open_store("mem:", LATH_STORE_NUMBERS);
     alarm(child_seconds);
     for (int i = 0; i < rounds; ++i) {
-        std::atomic<int> inside{0};
+        std::atomic<int> inside{0}, done{0};
         auto call = [&](uint64_t key) {
             MUST(!lath_store_update(store, lath_key_number(key), fork_beside_the_other, &inside));
+            ++done; // a thread that has ended is missed by the child of the other one
+            MUST(soon([&] { return done == 2; }));
         };
         std::thread other(call, 1);
         call(2);
