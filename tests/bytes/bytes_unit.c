@@ -114,6 +114,39 @@ static int play(struct model *m)
 	return 0;
 }
 
+/* A bucket whose records agree in more bytes than it copies, then in fewer, and grows: what it
+ * copies then is what they agree in. */
+struct long_record {
+	u8 data[80];
+};
+
+static void long_key(void *ctx, u64 value, struct lath_bytes_key *key)
+{
+	(void)ctx;
+	key->data = (const u8 *)(uintptr_t)value;
+	key->size = sizeof(struct long_record);
+}
+
+static int shorter_base(void)
+{
+	static struct long_record record[16] __attribute__((aligned(8)));
+	struct lath_bytes_records records = { long_key, NULL, 0 };
+	static struct lath_bytes set;
+	u32 i;
+
+	if (lath_bytes_init(&set, &records, NULL))
+		return -1;
+	for (i = 0; i < ARRAY_SIZE(record); i++) {
+		memset(record[i].data, 'a', sizeof(record[i]));
+		record[i].data[i < 2 ? 79 : 20] = (u8)('b' + i);
+		if (lath_bytes_insert(&set, (u64)(uintptr_t)&record[i], NULL) ||
+		    lath_bytes_verify(&set, NULL, 0))
+			return -1;
+	}
+	lath_bytes_fini(&set, NULL, NULL);
+	return 0;
+}
+
 int bytes_unit(void)
 {
 	struct lath_bytes_records records = { record_key, NULL, LATH_BYTES_DESCENDING };
@@ -129,5 +162,5 @@ int bytes_unit(void)
 	ret = play(m);
 	lath_bytes_fini(&m->set, NULL, NULL);
 	unit_free_aligned(m);
-	return ret;
+	return ret ? ret : shorter_base();
 }

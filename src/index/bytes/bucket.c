@@ -8,23 +8,25 @@
  * that of a record of this bucket, so they may look at its key before they know. What a bucket
  * held when it was left for good was true then, hence during the call of each reader in it.
  */
-#include "index/bytes/bytes.h"
+#include "index/bytes/print.h"
 
-static size_t bucket_size(u32 room)
+static size_t bucket_size(u32 room, u32 kept)
 {
-	return sizeof(struct bucket) + room * 2 * sizeof(u64);
+	return sizeof(struct bucket) + ((room + 7) / 8 + kept + room * 2) * sizeof(u64);
 }
 
 /* ---- memory ---- */
 
-struct bucket *bucket_new(struct bytes_set *set, u32 count)
+struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 {
 	u32 more = count / 4, most = max(count, BUCKET_MAX), room = min(count + more, most);
-	struct bucket *bucket = bytes_alloc(set, bucket_size(room), true);
+	u32 kept = base <= BASE_MAX ? (u32)(base + 7) / 8 : 0;
+	struct bucket *bucket = bytes_alloc(set, bucket_size(room, kept), true);
 
 	if (!bucket)
 		return NULL;
-	memset(bucket, 0, sizeof(*bucket));
+	memset(bucket, 0, bucket_size(room, kept));
+	bucket->kept = (u16)kept;
 	bucket->set = set;
 	lath_spin_init(&bucket->lock);
 	bucket->room = (u16)room;
@@ -33,7 +35,7 @@ struct bucket *bucket_new(struct bytes_set *set, u32 count)
 
 void bucket_drop(struct bucket *bucket)
 {
-	bytes_free(bucket->set, bucket, bucket_size(bucket->room));
+	bytes_free(bucket->set, bucket, bucket_size(bucket->room, bucket->kept));
 }
 
 static void bucket_retired(struct lath_rcu_head *head)
@@ -114,17 +116,29 @@ static struct want key_at(struct bytes_set *set, struct bucket *bucket, u32 i)
 	return key_of(set, READ_ONCE(*bucket_value(bucket, i)));
 }
 
-/* How the key compares with what the bucket's records agree in, of which `key` is one: 0, or it is
- * before (-1) or behind (1) all of them. */
-static int compare_base(const struct bucket *bucket, const struct want *want,
-			const struct want *key)
+/* Returns whether the bucket has a copy of its base. */
+static bool base_kept(const struct bucket *bucket)
 {
-	u64 base = bucket->tags ? key->size : bucket->offset;
-	struct want begin = { key->data, base, want->order, false };
-	u64 most = min(want->size, base);
-	int c = most ? memcmp(want->data, key->data, most) : 0;
+	return bucket->offset <= bucket->kept * STEP;
+}
 
-	if (bucket->tags || c || want->size < base)
+/* The base of the bucket: its copy, or the begin of the key of record i. */
+static const u8 *base_of(struct bytes_set *set, struct bucket *bucket, u32 i)
+{
+	return base_kept(bucket) ? bucket_base(bucket) : key_at(set, bucket, i).data;
+}
+
+/* How the key compares with what the bucket's records agree in: 0, or it is before (-1) or behind
+ * (1) all of them. Looks at record i if there is no copy of that. */
+static int compare_base(struct bytes_set *set, struct bucket *bucket, u32 i,
+			const struct want *want)
+{
+	const u8 *data = base_of(set, bucket, i);
+	struct want begin = { data, bucket->offset, want->order, false };
+	u64 most = min(want->size, begin.size);
+	int c = most ? memcmp(want->data, data, most) : 0;
+
+	if (bucket->tags || c || want->size < begin.size)
 		return bytes_compare(want, &begin);
 	return 0;
 }
@@ -164,8 +178,7 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 	int c;
 
 	end = equal_slices(bucket, used, slice, &spot.i);
-	key = key_at(set, bucket, min(spot.i, used - 1));
-	c = compare_base(bucket, want, &key);
+	c = compare_base(set, bucket, min(spot.i, used - 1), want);
 	if (c)
 		return (struct spot){ c < 0 ? 0 : used, false, true };
 	while (spot.i < end) { /* equal slices: compare keys */
@@ -186,52 +199,60 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 	return spot;
 }
 
-/* Find a record that is expected to have this key, without a look at keys. Returns whether it is in
- * the bucket, which is locked. */
-static bool find_value(struct bucket *bucket, const struct want *want, u64 value, struct spot *spot)
+/* Returns whether entry i is the record with this key, or the one that is expected to have it. */
+static bool is_entry(struct bytes_set *set, struct bucket *bucket, u32 i, const struct want *want,
+		     u64 slice, u64 expected)
 {
-	u64 slice = slice_in(bucket, want);
-	u32 i = first_slice(bucket, bucket->used, slice);
+	u64 value = READ_ONCE(*bucket_value(bucket, i));
+	struct want key;
 
-	while (i < bucket->used && *bucket_slice(bucket, i) == slice &&
-	       *bucket_value(bucket, i) != value)
-		i++;
-	*spot = (struct spot){ i, true, false };
-	return i < bucket->used && *bucket_value(bucket, i) == value;
+	if (expected)
+		return value == expected;
+	if (READ_ONCE(*bucket_slice(bucket, i)) != slice)
+		return false;
+	key = key_of(set, value);
+	return bytes_equal(want, &key);
 }
 
-/* Find the record with this key among those that have its slice. Returns its value or 0. */
-static u64 get_once(struct bytes_set *set, struct bucket *bucket, const struct want *want,
-		    u64 slice)
+/* Find the record with this key, or with `expected` that one without a look at keys, among `used`:
+ * by its tag, since all are different, or by its print. Returns its entry, or `used`. */
+static u32 find_entry(struct bytes_set *set, struct bucket *bucket, u32 used,
+		      const struct want *want, u64 expected)
 {
-	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), low, end;
+	u64 slice = slice_in(bucket, want), print, match;
+	u32 from, i;
 
-	end = equal_slices(bucket, used, slice, &low);
-	lath_delay("bucket searched, record not yet read");
-	while (low < end) {
-		u32 middle = (low + end) / 2;
-		u64 value = READ_ONCE(*bucket_value(bucket, middle));
-		struct want key = key_of(set, value);
-		int c = bytes_compare(want, &key);
-
-		if (!c)
-			return value;
-		if (c < 0)
-			end = middle;
-		else
-			low = middle + 1;
+	if (bucket->tags) {
+		i = first_slice(bucket, used, slice);
+		lath_delay("bucket searched, record not yet read");
+		return i < used && is_entry(set, bucket, i, want, slice, expected) ? i : used;
 	}
-	return 0;
+	lath_delay("bucket searched, record not yet read");
+	print = print_of(want, bucket->offset);
+	for (from = 0; from < used; from += 64) {
+		match = print_match(bucket_prints(bucket), from, used, print);
+		for (; match; match &= match - 1) {
+			i = from + __ffs64(match);
+			if (is_entry(set, bucket, i, want, slice, expected))
+				return i;
+		}
+	}
+	return used;
 }
 
 u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
-	u64 slice = slice_in(bucket, want), value;
-	u32 version;
+	u32 version, used, i;
+	u64 value;
 
+	/* the lines of prints, with that of the version */
+	prefetch((const char *)bucket + 64);
+	prefetch((const char *)bucket + 128);
 	do {
 		version = bucket_read(bucket);
-		value = get_once(set, bucket, want, slice);
+		used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room);
+		i = find_entry(set, bucket, used, want, 0);
+		value = i < used ? READ_ONCE(*bucket_value(bucket, i)) : 0;
 	} while (unlikely(!bucket_same(bucket, version)));
 	return value;
 }
@@ -241,32 +262,45 @@ u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *
 void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 {
 	struct want first = key_at(set, bucket, 0), last = key_at(set, bucket, bucket->used - 1u);
-	u64 most = min(first.size, last.size);
 	u32 i;
 
-	bucket->offset = (u32)bytes_agree(first.data, last.data, most);
+	bucket->offset = (u32)bytes_common(&first, &last);
 	bucket->tags = first.size == last.size && bucket->offset == first.size;
+	if (bucket->offset && base_kept(bucket))
+		memcpy(bucket_base(bucket), first.data, bucket->offset);
+	memset(bucket_prints(bucket), 0, (bucket->room + 7u) / 8 * sizeof(u64));
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 
 		*bucket_slice(bucket, i) = slice_in(bucket, &key);
+		bucket_prints(bucket)[i / 8] |= print_of(&key, bucket->offset) << i % 8 * 8;
 	}
 }
 
-/* Move n entries from position i of one bucket to position to_i of another, or of the same one. */
+static void move_words(u64 *to, const u64 *from, u32 n)
+{
+	u32 i;
+
+	if (to <= from)
+		for (i = 0; i < n; i++)
+			WRITE_ONCE(to[i], READ_ONCE(from[i]));
+	else
+		for (i = n; i--;)
+			WRITE_ONCE(to[i], READ_ONCE(from[i]));
+}
+
+/* Move the slices and values of n entries from position i of one bucket to position to_i of
+ * another, or of the same one. */
 static void move_entries(struct bucket *to, u32 to_i, struct bucket *from, u32 i, u32 n)
 {
-	u32 k, at;
-
-	for (k = 0; k < n; k++) {
-		at = to == from && to_i > i ? n - 1 - k : k;
-		WRITE_ONCE(*bucket_slice(to, to_i + at), READ_ONCE(*bucket_slice(from, i + at)));
-		WRITE_ONCE(*bucket_value(to, to_i + at), READ_ONCE(*bucket_value(from, i + at)));
-	}
+	move_words(bucket_slice(to, to_i), bucket_slice(from, i), n);
+	move_words(bucket_value(to, to_i), bucket_value(from, i), n);
 }
 
-static void put_entry(struct bucket *bucket, u32 i, const struct want *want, u64 value)
+/* Fill in entry i, in front of which `used` others were; its place is free. */
+static void put_entry(struct bucket *bucket, u32 used, u32 i, const struct want *want, u64 value)
 {
+	print_insert(bucket_prints(bucket), used, i, print_of(want, bucket->offset));
 	WRITE_ONCE(*bucket_slice(bucket, i), slice_in(bucket, want));
 	WRITE_ONCE(*bucket_value(bucket, i), value);
 }
@@ -292,7 +326,7 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
 	} else {
 		change_begin(bucket);
 		move_entries(bucket, spot.i + 1, bucket, spot.i, bucket->used - spot.i);
-		put_entry(bucket, spot.i, want, value);
+		put_entry(bucket, bucket->used, spot.i, want, value);
 		WRITE_ONCE(bucket->used, (u16)(bucket->used + 1));
 		change_end(bucket);
 	}
@@ -307,8 +341,8 @@ out:
 static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u32 version,
 				const struct want *want, u64 value, int *ret, u64 *there)
 {
-	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room);
-	struct bucket *copy = bucket_new(set, used + 1);
+	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), i;
+	struct bucket *copy = bucket_new(set, used + 1, bucket->offset);
 	struct spot spot;
 
 	*ret = -ENOMEM;
@@ -316,12 +350,16 @@ static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u3
 		return NULL;
 	copy->offset = bucket->offset;
 	copy->tags = bucket->tags;
+	if (copy->kept)
+		memcpy(bucket_base(copy), base_of(set, bucket, 0), copy->offset);
+	for (i = 0; i < (used + 7) / 8; i++)
+		bucket_prints(copy)[i] = READ_ONCE(bucket_prints(bucket)[i]);
 	spot = bucket_seek(set, bucket, want);
 	if (spot.i > used) /* it is being changed */
 		spot.i = used;
 	move_entries(copy, 0, bucket, 0, spot.i);
 	move_entries(copy, spot.i + 1, bucket, spot.i, used - spot.i);
-	put_entry(copy, spot.i, want, value);
+	put_entry(copy, used, spot.i, want, value);
 	copy->used = (u16)(used + 1);
 	if (spot.equal)
 		*there = READ_ONCE(*bucket_value(bucket, spot.i));
@@ -344,7 +382,7 @@ static struct bucket *bucket_of_two(struct bytes_set *set, u64 word, const struc
 	struct bucket *bucket;
 
 	*ret = c ? -ENOMEM : -EEXIST;
-	bucket = c ? bucket_new(set, 2) : NULL;
+	bucket = c ? bucket_new(set, 2, bytes_common(want, &key)) : NULL;
 	if (!bucket)
 		return NULL;
 	bucket->used = 2;
@@ -422,7 +460,8 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 static bool take_out(const struct place *place, struct bucket *bucket, u32 i)
 {
 	change_begin(bucket);
-	move_entries(bucket, i, bucket, i + 1, bucket->used - i - 1);
+	print_erase(bucket_prints(bucket), bucket->used, i);
+	move_entries(bucket, i, bucket, i + 1, bucket->used - i - 1u);
 	WRITE_ONCE(bucket->used, (u16)(bucket->used - 1));
 	change_end(bucket);
 	if (bucket->used > 1)
@@ -438,27 +477,30 @@ int bucket_change(struct bytes_set *set, const struct place *place, const struct
 {
 	struct bucket *bucket = bucket_of(place->word);
 	bool left = false;
-	struct spot spot;
 	int ret = LOOK_AGAIN;
+	u32 i, used;
 
 	lath_spin_lock(&bucket->lock);
 	if (bucket->gone)
 		goto out;
-	if (!expected || !find_value(bucket, want, expected, &spot))
-		spot = bucket_seek(set, bucket, want);
+	used = i = bucket->used;
+	if (expected)
+		i = find_entry(set, bucket, used, want, expected);
+	if (i == used)
+		i = find_entry(set, bucket, used, want, 0);
 	ret = -ENOENT;
-	if (!spot.equal)
+	if (i == used)
 		goto out;
-	*there = *bucket_value(bucket, spot.i);
+	*there = *bucket_value(bucket, i);
 	ret = expected && expected != *there ? -EAGAIN : 0;
 	if (ret)
 		goto out;
 	if (value) {
 		change_begin(bucket);
-		WRITE_ONCE(*bucket_value(bucket, spot.i), value);
+		WRITE_ONCE(*bucket_value(bucket, i), value);
 		change_end(bucket);
 	} else {
-		left = take_out(place, bucket, spot.i);
+		left = take_out(place, bucket, i);
 	}
 out:
 	lath_spin_unlock(&bucket->lock);
@@ -476,12 +518,18 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 
 	if (bucket->gone || bucket->version & 1 || bucket->used < 2 || bucket->used > bucket->room)
 		return false;
+	if (bucket->offset > first.size ||
+	    (bucket->offset && base_kept(bucket) &&
+	     memcmp(bucket_base(bucket), first.data, bucket->offset)))
+		return false;
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 		u64 slice = slice_in(bucket, &key);
 		u64 fork = bytes_fork(&first, &key);
 
 		if (*bucket_slice(bucket, i) != slice || (i && bytes_compare(&before, &key) >= 0))
+			return false;
+		if (print_get(bucket_prints(bucket), i) != print_of(&key, bucket->offset))
 			return false;
 		if (bucket->tags ? fork != TAG
 				 : key.size < bucket->offset ||

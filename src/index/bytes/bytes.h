@@ -112,6 +112,12 @@ static inline u64 slice_of(const struct want *want, u64 rank)
 
 /* Returns in how many bytes, at most `most`, a and b agree. */
 u64 bytes_agree(const u8 *a, const u8 *b, u64 most);
+/* Returns in how many bytes two keys agree. */
+static inline u64 bytes_common(const struct want *a, const struct want *b)
+{
+	return bytes_agree(a->data, b->data, min(a->size, b->size));
+}
+
 /* Returns the rank of the first step in which two keys differ; TAG: their bytes are equal. */
 u64 bytes_fork(const struct want *a, const struct want *b);
 /* Returns whether a is before (-1), equal to (0) or behind (1) b, a key of a record. */
@@ -151,7 +157,11 @@ struct layer {
 };
 
 /* 2 to BUCKET_MAX records in order, with their slices: 8 bytes at `offset`, in which all records
- * agree up to there, or tags. Equal slices are told apart by the whole keys. */
+ * agree up to there, or tags. Equal slices are told apart by the whole keys, and lookups find their
+ * record by its print (print.h). The bytes in which the records agree, the bucket's base, follow
+ * the prints if they are at most BASE_MAX, so that an insert need not look at another record. */
+#define BASE_MAX 64u
+
 struct bucket {
 	struct lath_rcu_head rcu;
 	struct bytes_set *set;
@@ -159,9 +169,10 @@ struct bucket {
 	u32 version;		   /* odd while a change is under way */
 	u32 offset;
 	u16 used, room;
+	u16 kept;    /* words for the base */
 	bool tags;   /* all bytes are equal: slices are tags */
 	bool gone;   /* left for good; under the lock */
-	u64 entry[]; /* slices[room], values[room] */
+	u64 entry[]; /* prints[room / 8], rounded up, base[kept], slices[room], values[room] */
 };
 
 struct bytes_set {
@@ -204,14 +215,24 @@ static inline u64 bucket_word(const struct bucket *bucket)
 	return (u64)(uintptr_t)bucket | FORM_BUCKET;
 }
 
+static inline u64 *bucket_prints(struct bucket *bucket)
+{
+	return bucket->entry;
+}
+
+static inline u8 *bucket_base(struct bucket *bucket)
+{
+	return (u8 *)&bucket->entry[(bucket->room + 7u) / 8];
+}
+
 static inline u64 *bucket_slice(struct bucket *bucket, u32 i)
 {
-	return &bucket->entry[i];
+	return &bucket->entry[(bucket->room + 7u) / 8 + bucket->kept + i];
 }
 
 static inline u64 *bucket_value(struct bucket *bucket, u32 i)
 {
-	return &bucket->entry[bucket->room + i];
+	return bucket_slice(bucket, bucket->room + i);
 }
 
 /* The key of a record. */
@@ -263,9 +284,11 @@ bool bucket_same(struct bucket *bucket, u32 version);
 struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want);
 /* Find the record with this key. Returns its value or 0. In a section. */
 u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want);
-/* Make a bucket with room for `count` records, and some more. NULL: no memory. */
-struct bucket *bucket_new(struct bytes_set *set, u32 count);
-/* Fills in slices of a bucket that has its records, and that no other thread has seen. */
+/* Make a bucket with room for `count` records, and some more, that agree in at most `base` bytes.
+ * NULL: no memory. */
+struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base);
+/* Fill in prints, base and slices of a bucket that has its records, and that no other thread has
+ * seen. */
 void bucket_sort_out(struct bytes_set *set, struct bucket *bucket);
 /* Free a bucket that no other thread has seen / after a grace period. */
 void bucket_drop(struct bucket *bucket);

@@ -118,11 +118,14 @@ static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, s
 			u32 i, u32 end)
 {
 	struct bucket *bucket;
+	struct want first, last;
 	int ret;
 
 	if (end - i == 1)
 		return insert_word(layer, slice, *bucket_value(from, i));
-	bucket = bucket_new(set, end - i);
+	first = key_of(set, *bucket_value(from, i));
+	last = key_of(set, *bucket_value(from, end - 1));
+	bucket = bucket_new(set, end - i, bytes_common(&first, &last));
 	if (!bucket)
 		return -ENOMEM;
 	memcpy(bucket_value(bucket, 0), bucket_value(from, i), (end - i) * sizeof(u64));
