@@ -252,6 +252,12 @@ static inline bool lath_spin_mine(struct lath_spinlock *lock)
 	return READ_ONCE(lock->held) == lath_spin_holder();
 }
 
+/* Returns whether a thread holds the lock: a hint. */
+static inline bool lath_spin_held(const struct lath_spinlock *lock)
+{
+	return READ_ONCE(lock->held);
+}
+
 static inline void lath_spin_lock(struct lath_spinlock *lock)
 {
 	unsigned int rounds = 0;

@@ -8,8 +8,8 @@
 //
 //   lathwork::point_map<std::uint64_t> offset_at;
 //   offset_at.insert(1700000000, 4096);
-//   for (const auto& [where, offset] : offset_at.within(1600000000, 1800000000))
-//       use(where.key, offset);
+//   for (const auto& [time, offset] : offset_at.within(1600000000, 1800000000))
+//       use(time, offset);
 #ifndef LATHWORK_CXX_POINT_MAP_HPP
 #define LATHWORK_CXX_POINT_MAP_HPP
 

@@ -114,7 +114,7 @@ static void count_miss(struct tree *tree)
 		return;
 	lath_fingers.misses = 0;
 	misses = lath_fetch_add(&tree->hint_misses, MISSES_COUNTED) + MISSES_COUNTED;
-	if (misses >= READ_ONCE(tree->hint_limit) && !READ_ONCE(tree->hint_lock.held) &&
+	if (misses >= READ_ONCE(tree->hint_limit) && !lath_spin_held(&tree->hint_lock) &&
 	    !(READ_ONCE(tree->hint_due) & HINT_MAKE))
 		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
 }
