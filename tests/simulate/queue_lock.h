@@ -13,7 +13,7 @@ struct bench_spin_place {
 } __attribute__((aligned(64)));
 
 struct bench_spin {
-	struct bench_spin_place *held; /* the last in the queue; NULL: free */
+	struct bench_spin_place *held;	/* the last in the queue; NULL: free */
 	struct bench_spin_place *owner; /* of the thread that has the lock */
 } __attribute__((aligned(64)));
 
