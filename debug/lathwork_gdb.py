@@ -16,7 +16,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lathwork_walk as walk  # noqa: E402
 
 # a function of the source that knows the struct: programs have structs called node and tree too
-HOME = {"node": "lath_index_init", "tree": "lath_index_init", "pool": "lath_index_init", "lath_space": "lath_space_create",
+HOME = {"node": "lath_index_init", "tree": "lath_index_init", "pool": "lath_index_init",
+        "counts": "lath_index_init", "stripe": "lath_index_init", "lath_space": "lath_space_create",
         "lath_space_config": "lath_space_create", "lath_store": "lath_store_open", "layer": "lath_bytes_init",
         "bytes_set": "lath_bytes_init",
         "shm": "lath_store_open", "shm_head": "lath_store_open"}

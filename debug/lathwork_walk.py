@@ -143,12 +143,22 @@ class Index:
         at, step = self.memory.offset("tree", "pool"), self.memory.size("pool")
         return sum(self.tree.number(at + i * step + self.memory.offset("pool", "bytes")) for i in range(2))
 
+    def counts(self):
+        """Splits and so on: the tree's own, and those of its stripes."""
+        memory, at = self.memory, [self.address + self.memory.offset("tree", "counts")]
+        stripe = self.tree.get("stripe")
+        if stripe:
+            step, offset = memory.size("stripe"), memory.offset("stripe", "counts")
+            at += [stripe + i * step + offset for i in range(self.tree.get("stripe_mask", 1) + 1)]
+        parts = [Struct(memory, "counts", address) for address in at]
+        return {name: sum(part.get(name) for part in parts) for name in ("splits", "merges", "restarts", "lock_falls")}
+
     def summary(self):
         levels = list(self.levels())
         items = sum(len(leaf.entries()) for leaf in levels[-1])
         room = sum(leaf.cap for leaf in levels[-1])
         flags = [name for name in ("holes", "ranks", "gapped") if self.tree.get(name, 1)]
-        counts = ", ".join(f"{self.tree.get(name)} {name}" for name in ("splits", "merges", "restarts", "lock_falls"))
+        counts = ", ".join(f"{number} {name}" for name, number in self.counts().items())
         return (f"{items} {'ranges' if self.ranges else 'points'}{''.join(', ' + f for f in flags)}; {len(levels)} "
                 f"level{'s' * (len(levels) > 1)}, {sum(map(len, levels[:-1]))} inner nodes, {len(levels[-1])} leaves, "
                 f"{items * 100 // room} % full, {self.bytes()} bytes; {counts}")
