@@ -250,32 +250,63 @@ static void chunk_count(struct chunk *chunk, bool bare)
 	pool->capacity += sign * chunk->capacity;
 }
 
-static struct node *chunk_take(struct chunk *chunk)
+/* Nodes taken at once: `first` and those that follow it by `right`, and then so many in a row that
+ * were never used, which are prepared when the pool is unlocked. */
+struct taken {
+	struct chunk *chunk;
+	struct node *first;
+	u32 fresh, n_fresh, n;
+	u64 version;
+};
+
+/* Take up to n nodes, all that came back or fresh ones. */
+static void chunk_take(struct chunk *chunk, u32 n, struct taken *taken)
 {
-	struct node *node = chunk->free;
+	struct node *node;
 
 	LATH_ASSERT(chunk->used < chunk->capacity && !chunk->leaving);
-	if (node) {
+	taken->chunk = chunk;
+	for (; taken->n < n && chunk->free; taken->n++) {
+		node = chunk->free;
 		chunk->free = node->right;
-	} else {
-		node = chunk_node(chunk, chunk->fresh++);
-		WRITE_ONCE(node->lockword, chunk->pool->version);
+		WRITE_ONCE(node->right, taken->first);
+		taken->first = node;
 	}
-	WRITE_ONCE(node->chunk, chunk);
-	if (++chunk->used == chunk->capacity)
+	taken->fresh = chunk->fresh;
+	taken->n_fresh = min(n - taken->n, (u32)(chunk->capacity - chunk->fresh));
+	taken->n += taken->n_fresh;
+	chunk->fresh = (u16)(chunk->fresh + taken->n_fresh);
+	chunk->used = (u16)(chunk->used + taken->n);
+	if (chunk->used == chunk->capacity)
 		room_remove(chunk);
-	return node;
+}
+
+/* Returns all taken nodes, linked by `right`. The pool is not locked. */
+static struct node *taken_nodes(struct taken *taken)
+{
+	struct node *node;
+	u32 i;
+
+	for (node = taken->first; node; node = node->right)
+		WRITE_ONCE(node->chunk, taken->chunk);
+	for (i = 0; i < taken->n_fresh; i++) {
+		node = chunk_node(taken->chunk, taken->fresh + i);
+		WRITE_ONCE(node->lockword, taken->version);
+		WRITE_ONCE(node->chunk, taken->chunk);
+		WRITE_ONCE(node->right, taken->first);
+		taken->first = node;
+	}
+	return taken->first;
 }
 
 /* ---- a pool ---- */
 
-/* Take up to n nodes from the pool. Returns the first, or NULL if the pool is empty; the others
- * follow by `right`. *taken: how many. */
-static struct node *pool_take(struct pool *pool, unsigned int n, u32 *taken)
+/* Take up to n nodes of one chunk from the pool. Returns the first, or NULL if the pool is empty;
+ * the others follow by `right`. *count: how many. */
+static struct node *pool_take(struct pool *pool, u32 n, u32 *count)
 {
-	struct node *first = NULL, *node;
+	struct taken taken = { 0 };
 	struct chunk *bare;
-	u32 i;
 
 	lath_spin_lock(&pool->lock);
 	bare = pool->bare;
@@ -284,25 +315,27 @@ static struct node *pool_take(struct pool *pool, unsigned int n, u32 *taken)
 		chunk_count(bare, false);
 		room_add(bare);
 	}
-	for (i = 0; i < n && pool->room; i++) {
-		node = chunk_take(pool->room);
-		WRITE_ONCE(node->right, first);
-		first = node;
+	if (pool->room) {
+		chunk_take(pool->room, n, &taken);
+		taken.version = pool->version;
+		WRITE_ONCE(pool->nodes, pool->nodes + taken.n);
 	}
-	WRITE_ONCE(pool->nodes, pool->nodes + i);
 	lath_spin_unlock(&pool->lock);
-	*taken = i;
-	return first;
+	*count = taken.n;
+	return taken_nodes(&taken);
 }
 
 /* Take a leaf from the stripe, which is filled from the pool if need be; NULL: both are empty. */
 static struct node *stripe_take(struct stripe *stripe, struct pool *pool)
 {
 	struct node *node;
+	u32 taken;
 
 	lath_spin_lock(&stripe->lock);
-	if (!stripe->spares)
-		stripe->spare = pool_take(pool, SPARES, &stripe->spares);
+	if (!stripe->spares) {
+		stripe->spare = pool_take(pool, SPARES, &taken);
+		WRITE_ONCE(stripe->spares, taken);
+	}
 	node = stripe->spare;
 	if (node) {
 		stripe->spare = node->right;

@@ -42,6 +42,8 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 
 static void apply_config(struct tree *tree, const struct lath_config *config, bool wide)
 {
+	unsigned int most;
+
 	memset(tree, 0, sizeof(*tree));
 	tree->ranges = config->layout == LATH_RANGES;
 	tree->each = config->flags & LATH_NODE_EACH;
@@ -56,7 +58,8 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	tree->leaf_fill = tree->gapped ? NODE_CAP : NODE_CAP * 7 / 8;
 	tree->leaf_side = tree->ranges || wide;
 	tree->inner_side = tree->holes ? SIDE_WORDS : tree->ranks;
-	while (tree->stripe_mask + 1u < LATH_STRIPES && tree->stripe_mask + 1 < MOST_STRIPES)
+	most = tree->holes ? MOST_STRIPES_OF_HOLES : MOST_STRIPES;
+	while (tree->stripe_mask + 1u < LATH_STRIPES && tree->stripe_mask + 1u < most)
 		tree->stripe_mask = (u8)(2 * tree->stripe_mask + 1);
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)

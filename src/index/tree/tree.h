@@ -80,10 +80,12 @@ struct merge_notes {
 };
 
 /* What calls write besides nodes. There are as many stripes as processors, rounded up to a power of
- * two, and at most MOST_STRIPES: a search for a hole reads all of them. Threads (in the kernel
- * processors) whose numbers differ by a multiple of that share one. So there is no line that all
- * calls write. A tree without LATH_HOLES has stripes as soon as it is large. */
-#define MOST_STRIPES 16
+ * two, and at most MOST_STRIPES, or MOST_STRIPES_OF_HOLES with LATH_HOLES, where searches read all
+ * of them. Threads (in the kernel processors) whose numbers differ by a multiple of that share one.
+ * So there is no line that all calls write. A tree without LATH_HOLES has stripes as soon as it is
+ * large. */
+#define MOST_STRIPES 64
+#define MOST_STRIPES_OF_HOLES 16
 #ifndef LATH_STRIPES
 #define LATH_STRIPES lath_processors()
 #endif
@@ -129,6 +131,11 @@ struct tree {
 	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
 	struct hint *hint;	   /* the hint table, or NULL */
 	struct lengths *lengths;   /* the free runs by length (holes/lengths.h), or NULL */
+#ifndef __KERNEL__
+	struct hint *hint_made; /* the hint table, in use or not; written once */
+	u64 hint_limit;		/* it is made anew after so many misled searches; 0: there never
+				   was a table */
+#endif
 
 	/* written on splits and merges */
 	struct lath_spinlock root_lock __attribute__((aligned(64)));
@@ -139,10 +146,8 @@ struct tree {
 	u32 moving_at;
 	u8 moving_kind;
 #ifndef __KERNEL__
-	struct hint *hint_made; /* the hint table, in use or not; written once */
 	struct lath_spinlock hint_lock;
-	u64 hint_misses; /* searches that it misled since it was made */
-	u64 hint_limit;	 /* so many, and it is made anew; 0: there never was a table */
+	u64 hint_misses; /* searches that the hint table misled since it was made */
 #endif
 	struct merge_notes notes;
 	struct counts counts;
