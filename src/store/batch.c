@@ -15,6 +15,7 @@ static void find_bytes(struct lath_store *store, unsigned int n, const struct la
 	struct lath_bytes_key bytes[GROUP];
 	unsigned int i;
 
+	LATH_ASSERT(n && n <= GROUP);
 	for (i = 0; i < n; i++) {
 		hits[i] = !key_check(store, keys[i]);
 		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
