@@ -25,7 +25,7 @@ struct watch_sample {
     lath_store_stats figures{};
     std::optional<watch_rates> rates; // none: the first sample
 
-    // What entries take: index and records.
+    // Bytes of all entries: of the index and of the records.
     std::uint64_t used() const { return figures.index_bytes + figures.record_bytes; }
 };
 
@@ -43,7 +43,7 @@ public:
     watch_sample take();
 
 private:
-    // What tells one object from another, and one content of a file from another.
+    // Distinguishes one object from another, and one content of a file from another.
     struct identity {
         dev_t device;
         ino_t inode;

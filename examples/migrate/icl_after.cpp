@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Who is in at which hour, in lathwork::interval_map.
+// Tells who is present at an hour, by lathwork::interval_map.
 #include <lathwork/cxx/interval.hpp>
 
 #include <cstdint>

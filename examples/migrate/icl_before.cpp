@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Who is in at which hour, in Boost.ICL's interval_map.
+// Tells who is present at an hour, by Boost.ICL's interval_map.
 #include <boost/icl/interval_map.hpp>
 
 #include <cstdint>

@@ -50,20 +50,23 @@
  * Guarantees
  *   P1  Lookup, lookup_pin, get, overlap, ceiling, floor, first, last, insert, erase, replace, the
  *       _if forms, resize, split, join, store_range and each element of a batch are linearizable:
- * they take effect at one moment between call and return, for a hit and for a miss. P2  A scan
- * takes what each leaf holds at one moment. It sees every item that is there all the time, and none
- * that never is. erase_range and clear work leaf by leaf. P3  A failed call changes nothing. Reads,
- * erase, replace, join, erase_range and clear never allocate. P4  Progress: a read retries a few
- * times while a writer changes its leaf, then waits for the leaf's lock. A writer waits only for
- * writers of the same leaves. A thread that is stopped within a call can delay writers, and
- * readers, of one leaf. With LATH_RANKS the first change of the number of items in a leaf since a
- * call that counted it waits for other such changes and for such calls, while they count the
- * children of one node. P5 Order: a call that begins after another one returned sees its effect, on
- * any thread. P6  Rank, select, count_range, and count with LATH_RANKS: the answer is that of one
- * set of items. The set contains every item whose insert returned before the call began and whose
- * erase, if any, began after the call returned. It contains no item whose erase returned before the
- * call began, or whose insert began after the call returned. Of changes that run at the same time
- * as the call, each is in the set or not. So without such changes the answer is exact.
+ *       they take effect at one moment between call and return, for a hit and for a miss.
+ *   P2  A scan takes what each leaf holds at one moment. It sees every item that is there all the
+ *       time, and none that never is. erase_range and clear work leaf by leaf.
+ *   P3  A failed call changes nothing. Reads, erase, replace, join, erase_range and clear never
+ *       allocate.
+ *   P4  Progress: a read retries a few times while a writer changes its leaf, then waits for the
+ *       leaf's lock. A writer waits only for writers of the same leaves. A thread that is stopped
+ *       within a call can delay writers, and readers, of one leaf. With LATH_RANKS the first change
+ *       of the number of items in a leaf since a call that counted it waits for other such changes
+ *       and for such calls, while they count the children of one node.
+ *   P5  Order: a call that begins after another one returned sees its effect, on any thread.
+ *   P6  Rank, select, count_range, and count with LATH_RANKS: the answer is that of one set of
+ *       items. The set contains every item whose insert returned before the call began and whose
+ *       erase, if any, began after the call returned. It contains no item whose erase returned
+ *       before the call began, or whose insert began after the call returned. Of changes that run
+ *       at the same time as the call, each is in the set or not. So without such changes the answer
+ *       is exact.
  *
  * Ownership. Values and slots belong to the caller. Readers that found an item before it was erased
  * may still look at it: in slot mode free it after a grace period (lath_rcu_auto.call). The caller

@@ -153,7 +153,6 @@ static void check(u64 (*key)(u64), enum lath_layout layout)
 		n[0] = known(list, key, 0, N);
 		hint_build(list);
 		n[1] = known(list, key, 0, N);
-		fprintf(stderr, "steps down %u\n", steps_down(list));
 		assert(key != dense || !steps_down(list)); /* one step leads to each leaf */
 		known(list, key, N, 2 * N);		   /* not there */
 		look_at_all(&public, key, 1);

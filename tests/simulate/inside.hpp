@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the files of the simulated machine know of each other: memory.cpp has the memory, rcu.cpp
+// The interface between the files of the simulated machine: memory.cpp has the memory, rcu.cpp
 // what was retired.
 #pragma once
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What it is known of how it scales: the machine has to agree.
+// Structures of which it is known how they scale: the simulated machine has to agree.
 //
 //   counter, private   all cores add to one word, or each to its own
-//   ticket, mcs        a critical section of four lines that all write, and as much time without
-//   the
-//                      lock. Boyd-Wickizer and others, "Non-scalable locks are dangerous" (Linux
+//   ticket, mcs        a critical section of four lines that all write, and as much time outside
+//                      it. Boyd-Wickizer and others, "Non-scalable locks are dangerous" (Linux
 //                      Symposium 2012): with a ticket lock the rate of all cores falls, with an MCS
 //                      lock it stays.
 //   rwlock, lock-free  readers of 8 lines that nobody writes, behind a reader-writer lock or

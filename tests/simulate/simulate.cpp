@@ -239,7 +239,8 @@ int list() {
 }
 
 const char usage[] = R"(usage: simulate [OPTIONS]
-How structures scale on a simulated machine of up to 128 cores. The same options give the same figures.
+How structures scale on a simulated machine of up to 128 cores. The same options give the same
+figures.
 
   --cores LIST      1,2,4,...,128 if not said otherwise
   --workload LIST   all if not said otherwise; --list names them
@@ -249,7 +250,8 @@ How structures scale on a simulated machine of up to 128 cores. The same options
   --seed N          1
   --hot N           the N (at most 16) lines for which the cores wait longest
   --machine FILE    costs, as `measure` writes them
-  --validate        compare one and two cores with what was measured; exit code 1: more than a quarter off
+  --validate        compare one and two cores with what was measured; exit code 1: more than a
+                    quarter off
   --json            JSON on stdout
   --list            workloads and subjects
 )";

@@ -12,7 +12,7 @@
 
 static size_t bucket_size(u32 room, u32 kept)
 {
-	return sizeof(struct bucket) + ((room + 7) / 8 + kept + room * 2) * sizeof(u64);
+	return sizeof(struct bucket) + (print_words(room) + kept + room * 2) * sizeof(u64);
 }
 
 /* ---- memory ---- */
@@ -25,7 +25,7 @@ struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 
 	if (!bucket)
 		return NULL;
-	memset(bucket, 0, bucket_size(room, kept));
+	memset(bucket, 0, sizeof(*bucket) + print_words(room) * sizeof(u64));
 	bucket->kept = (u16)kept;
 	bucket->set = set;
 	lath_spin_init(&bucket->lock);
@@ -171,7 +171,7 @@ static u32 equal_slices(struct bucket *bucket, u32 used, u64 slice, u32 *low)
 
 struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
-	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), end;
+	u32 used = bucket_used(bucket), end;
 	u64 slice = slice_in(bucket, want);
 	struct spot spot = { 0, false, false };
 	struct want key;
@@ -250,7 +250,7 @@ u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *
 	prefetch((const char *)bucket + 128);
 	do {
 		version = bucket_read(bucket);
-		used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room);
+		used = bucket_used(bucket);
 		i = find_entry(set, bucket, used, want, 0);
 		value = i < used ? READ_ONCE(*bucket_value(bucket, i)) : 0;
 	} while (unlikely(!bucket_same(bucket, version)));
@@ -268,7 +268,7 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	bucket->tags = first.size == last.size && bucket->offset == first.size;
 	if (bucket->offset && base_kept(bucket))
 		memcpy(bucket_base(bucket), first.data, bucket->offset);
-	memset(bucket_prints(bucket), 0, (bucket->room + 7u) / 8 * sizeof(u64));
+	memset(bucket_prints(bucket), 0, print_words(bucket->room) * sizeof(u64));
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 
@@ -327,7 +327,8 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
 		change_begin(bucket);
 		move_entries(bucket, spot.i + 1, bucket, spot.i, bucket->used - spot.i);
 		put_entry(bucket, bucket->used, spot.i, want, value);
-		WRITE_ONCE(bucket->used, (u16)(bucket->used + 1));
+		/* pairs with bucket_used */
+		smp_store_release(&bucket->used, (u16)(bucket->used + 1));
 		change_end(bucket);
 	}
 out:
@@ -341,7 +342,7 @@ out:
 static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u32 version,
 				const struct want *want, u64 value, int *ret, u64 *there)
 {
-	u32 used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room), i;
+	u32 used = bucket_used(bucket), i;
 	struct bucket *copy = bucket_new(set, used + 1, bucket->offset);
 	struct spot spot;
 
@@ -352,7 +353,7 @@ static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u3
 	copy->tags = bucket->tags;
 	if (copy->kept)
 		memcpy(bucket_base(copy), base_of(set, bucket, 0), copy->offset);
-	for (i = 0; i < (used + 7) / 8; i++)
+	for (i = 0; i < print_words(used); i++)
 		bucket_prints(copy)[i] = READ_ONCE(bucket_prints(bucket)[i]);
 	spot = bucket_seek(set, bucket, want);
 	if (spot.i > used) /* it is being changed */

@@ -215,6 +215,20 @@ static inline u64 bucket_word(const struct bucket *bucket)
 	return (u64)(uintptr_t)bucket | FORM_BUCKET;
 }
 
+/* Words for the prints of so many records. */
+static inline u32 print_words(u32 room)
+{
+	return (room + 7) / 8;
+}
+
+/* The number of records that a reader may look at: their entries were filled in before. */
+static inline u32 bucket_used(struct bucket *bucket)
+{
+	u32 used = smp_load_acquire(&bucket->used); /* pairs with bucket_insert */
+
+	return min(used, (u32)bucket->room);
+}
+
 static inline u64 *bucket_prints(struct bucket *bucket)
 {
 	return bucket->entry;
@@ -222,12 +236,12 @@ static inline u64 *bucket_prints(struct bucket *bucket)
 
 static inline u8 *bucket_base(struct bucket *bucket)
 {
-	return (u8 *)&bucket->entry[(bucket->room + 7u) / 8];
+	return (u8 *)&bucket->entry[print_words(bucket->room)];
 }
 
 static inline u64 *bucket_slice(struct bucket *bucket, u32 i)
 {
-	return &bucket->entry[(bucket->room + 7u) / 8 + bucket->kept + i];
+	return &bucket->entry[print_words(bucket->room) + bucket->kept + i];
 }
 
 static inline u64 *bucket_value(struct bucket *bucket, u32 i)

@@ -147,7 +147,7 @@ static void gather_bucket(struct gather *g, struct bucket *bucket, bool near)
 
 	do {
 		version = bucket_read(bucket);
-		used = min((u32)READ_ONCE(bucket->used), (u32)bucket->room);
+		used = bucket_used(bucket);
 		i = g->back ? used : 0;
 		if (near) {
 			struct spot spot = bucket_seek(g->set, bucket, g->want);

@@ -189,30 +189,24 @@ bool gap_true(const struct tree *tree, struct node *node, struct gap_slack *slac
 
 /* ---- changes in flight ---- */
 
-/* The calling thread's stripe of a tree with LATH_HOLES. */
-static inline struct stripe *gap_stripe(struct tree *tree)
-{
-	return &tree->stripe[lath_stripe() & tree->stripe_mask];
-}
-
 /* From here to gap_change_end summaries may be too low. Counted before the change can be seen: the
  * change is released by a node's unlock. */
 static inline void gap_change_begin(struct tree *tree)
 {
 	if (tree->holes)
-		lath_fetch_add(&gap_stripe(tree)->begun, 1);
+		lath_fetch_add(&own_stripe(tree)->begun, 1);
 }
 
 static inline void gap_change_end(struct tree *tree)
 {
 	if (tree->holes) /* pairs with the acquire in gap_ended */
-		lath_fetch_add_release(&gap_stripe(tree)->ended, 1);
+		lath_fetch_add_release(&own_stripe(tree)->ended, 1);
 }
 
 /* A search looked at so many nodes. */
 static inline void gap_count(struct tree *tree, u64 nodes)
 {
-	struct stripe *stripe = gap_stripe(tree);
+	struct stripe *stripe = own_stripe(tree);
 
 	lath_fetch_add(&stripe->searches, 1);
 	lath_fetch_add(&stripe->searched, nodes);

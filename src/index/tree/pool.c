@@ -158,7 +158,7 @@ static struct stripe *stripes_alloc(struct tree *tree)
 
 u64 stripes_bytes(struct tree *tree)
 {
-	return tree->holes || stripes_of(tree) ? stripes_size(tree) : 0;
+	return all_stripes(tree) ? stripes_size(tree) : 0;
 }
 
 bool pools_init(struct tree *tree)

@@ -283,7 +283,7 @@ static void add_counts(struct lath_index_stats *stats, const struct counts *coun
 void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *stats)
 {
 	struct tree *tree = tree_of(index);
-	const struct stripe *stripe = tree->holes ? tree->stripe : stripes_of(tree);
+	const struct stripe *stripe = all_stripes(tree);
 	unsigned int level, i;
 	u64 no_downlink;
 

@@ -79,11 +79,11 @@ struct merge_notes {
 	u64 sparse[SPARSE_RING];
 };
 
-/* What calls write besides nodes. There are as many stripes as processors, rounded up to a power of
- * two, and at most MOST_STRIPES, or MOST_STRIPES_OF_HOLES with LATH_HOLES, where searches read all
- * of them. Threads (in the kernel processors) whose numbers differ by a multiple of that share one.
- * So there is no line that all calls write. A tree without LATH_HOLES has stripes as soon as it is
- * large. */
+/* The data that calls write besides nodes. There are as many stripes as processors, rounded up to a
+ * power of two, and at most MOST_STRIPES, or MOST_STRIPES_OF_HOLES with LATH_HOLES, where searches
+ * read all of them. Threads (in the kernel processors) whose numbers differ by a multiple of that
+ * share one. So there is no line that all calls write. A tree without LATH_HOLES has stripes as
+ * soon as it is large. */
 #define MOST_STRIPES 64
 #define MOST_STRIPES_OF_HOLES 16
 #ifndef LATH_STRIPES
@@ -169,12 +169,22 @@ static inline struct stripe *stripes_of(struct tree *tree)
 	return smp_load_acquire(&tree->large) ? tree->stripe : NULL; /* pairs with become_large */
 }
 
-/* Returns that of the calling thread, or NULL. */
+/* Returns the stripes, whatever they are used for, or NULL: there are none. */
+static inline struct stripe *all_stripes(struct tree *tree)
+{
+	return tree->holes ? tree->stripe : stripes_of(tree);
+}
+
+/* Returns the calling thread's stripe of a tree that has stripes. */
+static inline struct stripe *own_stripe(struct tree *tree)
+{
+	return tree->stripe + (lath_stripe() & tree->stripe_mask);
+}
+
+/* The same, or NULL: the tree is not large. */
 static inline struct stripe *stripe_of(struct tree *tree)
 {
-	struct stripe *stripe = stripes_of(tree);
-
-	return stripe ? stripe + (lath_stripe() & tree->stripe_mask) : NULL;
+	return stripes_of(tree) ? own_stripe(tree) : NULL;
 }
 
 static inline struct counts *counts_of(struct tree *tree)
