@@ -409,6 +409,16 @@ void Tree::drop() {
     gone.each([](uint64_t, PyObject* object) { Py_DECREF(object); });
 }
 
+// Loads what the hashes of these intervals are made from: the objects, then their bounds. All misses
+// of one kind are under way at once.
+void prefetch(const lath_interval* found, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(reinterpret_cast<PyObject*>(found[i].value));
+    for (size_t i = 0; i < n; i++)
+        for (int which : {0, 1})
+            __builtin_prefetch(bound_of(reinterpret_cast<PyObject*>(found[i].value), which));
+}
+
 nb::object Tree::collect(lath_interval_iter* iter) {
     Comparing guard(comparing);
     lath_interval found[at_a_time];
@@ -417,6 +427,7 @@ nb::object Tree::collect(lath_interval_iter* iter) {
 
     do {
         n = lath_interval_next_batch(iter, found, at_a_time);
+        prefetch(found, n);
         for (size_t i = 0; i < n; i++)
             if (PySet_Add(result.ptr(), reinterpret_cast<PyObject*>(found[i].value)))
                 throw nb::python_error();
@@ -537,14 +548,21 @@ PyType_Slot tree_slots[] = {
     {0, nullptr},
 };
 
-// The hash of an Interval is that of its bounds: data need not be hashable.
+// The hash of an Interval is made from those of its bounds: data need not be hashable. A tuple of
+// the bounds would have to be allocated for its hash.
 Py_hash_t interval_hash(PyObject* self) {
-    PyObject* bounds = PyTuple_GetSlice(self, 0, 2);
-    if (!bounds)
-        return -1;
-    Py_hash_t hash = PyObject_Hash(bounds);
-    Py_DECREF(bounds);
-    return hash;
+    uint64_t mixed = 0;
+
+    for (int which : {0, 1}) {
+        PyObject* bound = PyTuple_GetItem(self, which);
+        Py_hash_t hash = bound ? PyObject_Hash(bound) : -1;
+        if (hash == -1)
+            return -1;
+        mixed = (mixed ^ static_cast<uint64_t>(hash)) * 0x9e3779b97f4a7c15ull;
+        mixed ^= mixed >> 32;
+    }
+    auto hash = static_cast<Py_hash_t>(mixed);
+    return hash == -1 ? -2 : hash; // -1 says that there is an error
 }
 
 PyType_Slot interval_slots[] = {
