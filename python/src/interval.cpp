@@ -409,8 +409,8 @@ void Tree::drop() {
     gone.each([](uint64_t, PyObject* object) { Py_DECREF(object); });
 }
 
-// Loads what the hashes of these intervals are made from: the objects, then their bounds. All misses
-// of one kind are under way at once.
+// Loads what the hashes of these intervals are made from: the objects, then their bounds. All
+// misses of one kind are under way at once.
 void prefetch(const lath_interval* found, size_t n) {
     for (size_t i = 0; i < n; i++)
         __builtin_prefetch(reinterpret_cast<PyObject*>(found[i].value));
