@@ -88,6 +88,11 @@ def repetitions(rows):
     return f"{' to '.join(map(str, counts[:1] + counts[1:][-1:]))} repetition{'s' if counts[-1] > 1 else ''}"
 
 
+def origin(table, rows):
+    """Where the figures come from."""
+    return "simulated" if table.simulated else f"medians of {repetitions(rows)}"
+
+
 def samples_layer(table, places, unit, **encoding):
     """Every repetition, small and faint, under the medians. places: [(x, row)]"""
     single = [{"subject": r["subject"], "role": role(table, r["subject"]), "x": x, "value": plain(s, unit)}
@@ -103,7 +108,7 @@ def dots(table, rows, title):
     values = [{"subject": r["subject"], "role": role(table, r["subject"]), "value": plain(r["median"], unit),
                "end": plain(max(r["samples"]), unit), "label": figure(r["median"], unit)}
               for r in rows]
-    words = f"{title}, median of {repetitions(rows)}, best first: " + \
+    words = f"{title}, {origin(table, rows)}, best first: " + \
         ", ".join(f"{v['subject']} {v['label']}" for v in values)
     ours_or = lambda yes, no: {"condition": {"test": f"datum.value === '{table.ours}'", "value": yes}, "value": no}
     y = alt.Y("subject:N", sort=[v["subject"] for v in values], title=None, scale=alt.Scale(paddingOuter=0.3),
@@ -181,7 +186,7 @@ def lines(table, series, axis, title):
     values = [{"subject": s, "role": role(table, s), "thick": thick.get(role(table, s), 1.25), "x": x,
                "value": plain(r["median"], unit), "label": figure(r["median"], unit)}
               for s in labelled + rest for x, r in series[s]]
-    words = f"{title}, medians of {repetitions(rows)} by number of {axis}: " + "; ".join(
+    words = f"{title}, {origin(table, rows)} by number of {axis}: " + "; ".join(
         f"{s} " + ", ".join(f"{figure(r['median'], unit)} at {count(x)}" for x, r in series[s]) for s in labelled + rest)
     xs = sorted({v["x"] for v in values})
     ys = [plain(s, unit) for r in rows for s in r["samples"] if s > 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""Files of `lath bench --json`: reading, choosing, figures as people write them."""
+"""Files of `lath bench --json` and `./run simulate --json`: reading, choosing, figures as people write them."""
 import functools
 import json
 import re
@@ -18,6 +18,8 @@ class Problem(Exception):
 
 class Table:
     """The rows and ratios of one table, and the circumstances of its run."""
+
+    simulated = False
 
     def __init__(self, name, info, context):
         self.name, self.info, self.context = name, info, context
@@ -126,6 +128,33 @@ class Table:
         return " ".join(words)
 
 
+class Simulation(Table):
+    """Calls per second on a simulated machine, as the rows of a table without ratios: a case is WORKLOAD/CORES."""
+
+    simulated = True
+
+    def __init__(self):
+        super().__init__("simulated", {}, {})
+        self.runs = {}  # workload -> the file's items and seed
+
+    def add(self, document):
+        """Takes the points of a file; a workload that another file had is replaced."""
+        require("the file", document, {"items": int, "seed": int, "points": list})
+        for i, point in enumerate(document["points"]):
+            require(f"point {i}", point, {"subject": str, "workload": str, "cores": int, "mops": NUMBER})
+            if point["mops"] <= 0 or point["cores"] < 1:
+                raise ValueError(f"point {i} has no rate, or no cores")
+        new = {p["workload"]: (document["items"], document["seed"]) for p in document["points"]}
+        self.rows = [r for r in self.rows if r["case"].split("/")[0] not in new]
+        self.rows += [{"table": self.name, "case": f"{p['workload']}/{p['cores']}", "subject": p["subject"], "metric": "rate",
+                       "unit": "M/s", "better": "higher", "median": p["mops"], "samples": [p["mops"]], "n": document["items"],
+                       "threads": p["cores"]} for p in document["points"]]
+        self.runs.update(new)
+
+    def cores(self):
+        return sorted({r["threads"] for r in self.rows})
+
+
 class Comparison:
     """One figure of ours against one peer. Above 1 is better for ours, whatever the unit."""
 
@@ -184,10 +213,13 @@ def no_constant(name):
     raise ValueError(f"{name} is not a figure")
 
 
-def read(path):
-    """The tables of one file."""
+def read(path, simulation):
+    """The tables of one file; what was simulated goes to `simulation`."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file, parse_constant=no_constant)
+    if isinstance(document, dict) and document.get("simulated") is True:
+        simulation.add(document)
+        return {}
     require("the file", document, {"context": dict, "rows": list})
     context, ratios = document["context"], document.get("ratios", [])
     for info in context.get("tables", []):
@@ -210,11 +242,11 @@ def read(path):
 
 
 def load(paths):
-    """name -> Table; a table that several files hold is taken from the last."""
-    tables = {}
+    """(name -> Table, Simulation); a table, or a simulated workload, that several files hold is taken from the last."""
+    tables, simulation = {}, Simulation()
     for path in paths:
         try:
-            tables.update(read(path))
+            tables.update(read(path, simulation))
         except OSError as error:
             raise Problem(f"cannot read {path}: {error.strerror}") from error
         except json.JSONDecodeError as error:
@@ -227,7 +259,7 @@ def load(paths):
             raise Problem(f"{path}: not a file of `lath bench --json`: {error}") from error
     if not tables:
         raise Problem(f"{', '.join(paths)}: no rows of any table")
-    return tables
+    return tables, simulation
 
 
 def save(path, content):

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""report.py [--output DIR] FILE...: report.html, report.md and the pictures for a README, from `lath bench --json`."""
+"""report.py [--output DIR] FILE...: report.html, report.md and the pictures for a README, from `lath bench --json`.
+
+Files of `./run simulate --json` may be among them.
+"""
 import argparse
 import json
 import os
@@ -283,7 +286,35 @@ def write_section(page, t, section, seed):
     page.add(f"<pre>{text(t.command())}</pre></section>")
 
 
-def write_page(path, tables, seeds, entries):
+SIMULATED = ("Simulated, not measured: the real code runs on a model of a machine with caches of its own per core. "
+             "No figure below is of a machine that exists; ratios of ten say something, ratios of 1.3 do not.")
+
+
+def simulated_runs(s):
+    return "; ".join(f"{name}: {count(items)} items, seed {seed}" for name, (items, seed) in s.runs.items())
+
+
+def simulated_table(s):
+    """Million calls per second: a row per workload and subject, a column per number of cores."""
+    def rate(name, subject, cores):
+        row = s.row(f"{name}/{cores}", "rate", subject)
+        return number(row["median"]) if row else "–"
+
+    pairs = dict.fromkeys((r["case"].split("/")[0], r["subject"]) for r in s.rows)
+    rows = [("", [name, subject, *(rate(name, subject, n) for n in s.cores())]) for name, subject in pairs]
+    return ["workload", "M calls/s of", *(f"{n} core{'s' if n > 1 else ''}" for n in s.cores())], rows
+
+
+def write_simulated(page, s):
+    section = {"lines": [(f"Simulated: {name}", f"{name}/*", "cores", "rate") for name in s.runs], "bars": []}
+    page.add(f'<section id="{s.name}"><h2>Simulated scaling</h2><p class="job">million calls per second on a simulated machine of '
+             f'up to {max(s.cores())} cores</p><p class="notice warn">{text(SIMULATED)}</p>')
+    page.add(definitions(who_is_who(r["subject"] for r in s.rows)) + section_charts(page, s, section))
+    page.add("<details><summary>All simulated figures</summary>" + table(*simulated_table(s), "Simulated scaling") + "</details>")
+    page.add(f"<p class=\"key\">{text(simulated_runs(s))}</p><pre>./run simulate --json</pre></section>")
+
+
+def write_page(path, tables, simulation, seeds, entries):
     page = Page("lathwork: measured")
     context = next(iter(tables.values())).context
     isa = f"{context['isa']}, " if context.get("isa") else ""
@@ -295,13 +326,16 @@ def write_page(path, tables, seeds, entries):
     head, rows = contents(tables)
     linked = [("", [link(name, cells[0]), cells[1], link(f"{name}-lost", cells[2], "lost") if "▼" in cells[2] else cells[2],
                     *cells[3:]]) for name, cells in rows]
-    page.add("<nav>" + table(head, linked, "Contents") + "</nav>")
+    page.add("<nav>" + table(head, linked, "Contents") +
+             (f"<p>{link(simulation.name, 'Simulated scaling')}, which is not measured</p>" if simulation.rows else "") + "</nav>")
     if entries:
         peers = who_is_who(c.peer for _, comparisons in entries for c in comparisons)
         page.add('<h2>How many times faster</h2><div class="split">' + page.chart(charts.overview(entries)) +
                  f"<div>{KEY}{definitions(peers)}</div></div>")
     for t, section in in_order(tables):
         write_section(page, t, section, seeds.get(t.name))
+    if simulation.rows:
+        write_simulated(page, simulation)
     page.add(f"<h2>The machine</h2>{definitions(machine_facts(tables), 'facts')}</main><footer>Made by "
              "<code>lath report</code> from the samples of <code>lath bench</code>.</footer>")
     page.write(path)
@@ -318,7 +352,7 @@ def markdown_table(head, rows):
     return "\n".join("| " + " | ".join(map(plain, cells)) + " |" for cells in lines) + "\n"
 
 
-def write_markdown(path, tables, seeds):
+def write_markdown(path, tables, simulation, seeds):
     parts = ["# lathwork, measured\n"]
     parts += [f"- **{head}** {words}" for _, head, words in notices(tables)]
     parts += ["", markdown_table(*contents(tables))]
@@ -335,6 +369,9 @@ def write_markdown(path, tables, seeds):
             parts.append(markdown_table(*seed_table(t, seed)))
         parts.append("\n" + markdown_table(*ratio_table(t, rest)))
         parts += [f"- {remark}" for remark in t.remarks()]
+    if simulation.rows:
+        parts.append(f"\n## Simulated scaling\n\n{SIMULATED}\n\n    ./run simulate --json\n\n{simulated_runs(simulation)}\n")
+        parts.append(markdown_table(*simulated_table(simulation)))
     save(path, "\n".join(parts) + "\n")
 
 
@@ -404,14 +441,14 @@ def main():
         check_places(asked, [page, notes])
         with writing(asked.output):
             os.makedirs(asked.output, exist_ok=True)
-        tables = load(asked.files)
+        tables, simulation = load(asked.files)
         with open(os.path.join(HERE, "seeds.json"), encoding="utf-8") as file:
             seeds = json.load(file)
         entries = overview_entries(tables)
         with writing(page):
-            write_page(page, tables, seeds, entries)
+            write_page(page, tables, simulation, seeds, entries)
         with writing(notes):
-            write_markdown(notes, tables, seeds)
+            write_markdown(notes, tables, simulation, seeds)
         written = [page, notes]
         with writing(asked.output):
             if entries:

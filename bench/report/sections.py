@@ -177,7 +177,7 @@ SECTIONS = {
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
     "avl": "BlueStore's two AVL trees of free ranges",
-    "absl-btree": "Abseil's btree_map", "absl-btree-view": "Abseil's btree_map of string_view",
+    "absl": "Abseil's btree_map behind a queue lock", "absl-btree": "Abseil's btree_map", "absl-btree-view": "Abseil's btree_map of string_view",
     "absl-btree-4k": "Abseil's btree_map with malloc'ed values", "absl-btree-thp": "Abseil's btree_map with malloc on 2 MiB pages",
     "bitmap": "a bit per page, searched word by word", "boost-avl": "Boost.Intrusive's AVL tree",
     "boost-dary4": "Boost.Heap, four children per node, in an array", "boost-fibonacci": "Boost.Heap's Fibonacci heap",
@@ -185,6 +185,7 @@ ABOUT = {
     "boost-rbtree": "Boost.Intrusive's red-black tree", "boost-slist": "Boost.Intrusive's singly linked list",
     "boost-ranked": "Boost.MultiIndex's ranked index",
     "boost-splay": "Boost.Intrusive's splay tree", "boost-treap": "Boost.Intrusive's treap",
+    "btree-locks": "a B+-tree with a lock per node, taken hand over hand",
     "buddy": "a buddy allocator, powers of two only", "calendar": "1,024 buckets fixed to the size of the device",
     "chunked-fifo": "a queue of chunks of 128 pointers", "circular": "a ring of pointers",
     "circular-prefetch": "a ring of pointers that fetches 16 elements ahead", "deque": "std::deque of pointers",
@@ -202,6 +203,7 @@ ABOUT = {
     "lathwork-lookup": "a plain lookup, which takes no reference", "page-table": "a page table behind a reader-writer lock",
     "lathwork-plain": "the index without LATH_RANKS", "lathwork-store": "a store, which copies the keys", "pb-ds": "libstdc++'s policy-based tree with the size of each subtree",
     "pairing-heap": "a pairing heap of embedded nodes", "radix-heap": "a radix heap of embedded nodes",
+    "rbtree": "lib/rbtree.c of Linux 6.1 behind a queue lock",
     "rbtree-2013": "the IOMMU's allocator of Linux in 2013", "rbtree-6.1": "the IOMMU's allocator of Linux 6.1",
     "rbtree-gaps": "a red-black tree with the longest gap of each subtree, proposed for Linux in 2026",
     "rbtree-rcache": "the IOMMU's allocator of Linux 6.1 with its magazines",

@@ -78,5 +78,20 @@ CASES = [
     case("own", "wait/10", "time", "ns", "lower", {"lathwork": 10, "other": 30}),
     case("own", "failed", "failed", "%", "lower", {"lathwork": 0, "other": 0}),
 ]
+
+
+def simulated(workload, rates, items=200000):
+    """A file of `./run simulate --json`. rates: subject -> {cores: million calls per second}"""
+    points = [{"subject": subject, "workload": workload, "cores": cores, "mops": mops, "ns": 1.0, "accesses": 1.0, "misses": 0.0,
+               "lines": []} for subject, found in rates.items() for cores, mops in found.items()]
+    return {"simulated": True, "items": items, "seed": 1, "points": points}
+
+
+# the second takes the place of the first; the third has too few points for a line
+SIMULATED = [
+    simulated("lookups", {"lathwork": {1: 7, 8: 56}}, items=1000),
+    simulated("lookups", {"lathwork": {1: 34.7, 8: 272, 128: 3961}, "maple": {1: 8.4, 8: 6.3, 128: 4.7}}),
+    simulated("iova", {"lathwork": {1: 51.7, 128: 262}, "maple": {1: 3.0}}),
+]
 DOCUMENT = {"context": {**ABOUT, "tables": TABLES}, "rows": [r for rows, _ in CASES for r in rows],
             "ratios": [q for _, ratios in CASES for q in ratios]}

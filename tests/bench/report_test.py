@@ -125,7 +125,7 @@ POINTS = [
      !one.length || one.map(e => e.textContent)"""),
     ("two cases are not joined by a line", (1280,),
      """[...document.querySelectorAll('.mark-line path')].every(p => p.getAttribute('d').match(/[ML]/g).length > 2) &&
-     document.querySelectorAll('.mark-line path').length === 3"""),
+     document.querySelectorAll('.mark-line path').length === 3 + 2"""),
     ("few repetitions: their number and each of them instead of an interval", (1280,),
      """const rows = [...document.querySelectorAll('#ranges tr')].map(r => [...r.children].map(c => c.textContent));
      const few = rows.find(r => r[0] === 'fill' && r.length > 6), many = rows.find(r => r[0] === 'check' && r.length > 6);
@@ -149,6 +149,14 @@ POINTS = [
      /▼ lost to judy at lookup$/.test(title.innerText.trim()) || title.innerText"""),
     ("the processor has its vector code beside it", (1280,),
      "/made up, avx2, 2 processors/.test(document.querySelector('header').innerText)"),
+    ("simulated figures are marked, in their section, their charts and the words for these", (400, 1280),
+     """const part = document.querySelector('#simulated'), heads = [...part.querySelectorAll('h3')].map(e => e.innerText);
+     const words = [...part.querySelectorAll('svg')].map(e => e.getAttribute('aria-label'));
+     /Simulated, not measured/.test(part.querySelector('.notice.warn').innerText) && heads.length === 2 &&
+     heads.every(h => /^Simulated: /.test(h)) && words.every(w => /^Simulated: .*, simulated/.test(w)) &&
+     /lathwork 34[.]7 M.s at 1, 272 M.s at 8, 3,961 M.s at 128; maple 8[.]40/.test(words[0]) &&
+     ![...document.querySelectorAll('section:not(#simulated) .chart')].some(e => /imulated/.test(e.innerHTML)) &&
+     [...document.querySelectorAll('nav a')].some(e => e.getAttribute('href') === '#simulated') || heads + words"""),
     ("page sizes are not called by the name of the product", (1280,),
      """const names = [...document.querySelectorAll('#pages text, #pages th')].map(e => e.textContent);
      names.includes('thp-2m') && !names.some(x => /lathwork/.test(x)) || String(names)"""),
@@ -240,12 +248,18 @@ def check_made_up(lath, scratch):
     samples = os.path.join(scratch, "made_up.json")
     with open(samples, "w", encoding="utf-8") as file:
         json.dump(made_up.DOCUMENT, file)
-    said = run(lath, "report", samples, "--output", scratch).stdout
+    simulated = []
+    for i, document in enumerate(made_up.SIMULATED):
+        simulated.append(os.path.join(scratch, f"simulated{i}.json"))
+        with open(simulated[-1], "w", encoding="utf-8") as file:
+            json.dump(document, file)
+    said = run(lath, "report", samples, *simulated, "--output", scratch).stdout
     check("is faster by" not in said and "0.80× design-2013 ▼ slower" in said, f"the summary names no loss: {said}")
     with open(os.path.join(scratch, "report.md"), encoding="utf-8") as file:
         text = file.read()
     marks = ["Noisy: 1 of 6", "Lost: 4 of 24 rows", "| Range index |", "Lost: 2 of 5 rows", "| fill | 8.30 ms | ▼ lost |",
-             "| check |"]
+             "| check |", "## Simulated scaling", "Simulated, not measured", "lookups: 200 k items, seed 1",
+             "| lookups | lathwork | 34.7 | 272 | 3,961 |", "| iova | maple | 3.00 | – | – |"]
     places = [text.find(mark) for mark in marks]
     check(-1 not in places and places == sorted(places), f"report.md: not in this order: {list(zip(marks, places))}")
     with open(os.path.join(scratch, "report-light.svg"), encoding="utf-8") as file:
@@ -273,7 +287,10 @@ def check_wrong_input(lath, scratch):
              ('{"context":{"tables":[7]},"rows":[]}', "a table of the context has no name"),
              (json.dumps({"context": {}, "rows": [row | {"samples": ["x"]}]}), "row 0 has samples that are no figures"),
              (json.dumps({"context": {}, "rows": [row | {"median": float("nan")}]}), "NaN is not a figure"),
-             (json.dumps({"context": {}, "rows": [row], "ratios": [{}]}), "ratio 0 has no table")]
+             (json.dumps({"context": {}, "rows": [row], "ratios": [{}]}), "ratio 0 has no table"),
+             (json.dumps(made_up.SIMULATED[0]), "no rows of any table"),
+             (json.dumps(made_up.SIMULATED[0] | {"points": [{}]}), "point 0 has no subject"),
+             (json.dumps(made_up.simulated("lookups", {"lathwork": {1: 0}})), "point 0 has no rate")]
     for content, word in wrong:
         with open(broken, "wb") as file:
             file.write(content if isinstance(content, bytes) else content.encode())
