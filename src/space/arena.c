@@ -345,7 +345,9 @@ static bool take_words(struct arena *arena, u64 n, u64 *unit)
 	for (starts &= multiples[log2_up(n) - 6]; starts; starts &= starts - 1) {
 		unsigned int from = __ffs64(starts), next = from + (unsigned int)(n / 64);
 
-		if (!rest || (next < ARENA_WORDS && ones(arena->map[next]) >= rest)) {
+		/* with a rest, the run does not reach the end of its alignment: next < ARENA_WORDS
+		 */
+		if (!rest || ones(arena->map[next]) >= rest) {
 			*unit = 64ull * from;
 			return arena_take_at(arena, *unit, n);
 		}

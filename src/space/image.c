@@ -281,10 +281,10 @@ static bool get_number(const u8 **at, const u8 *end, u64 *n)
 	unsigned int shift;
 
 	*n = 0;
-	for (shift = 0; shift < 64 && *at < end; shift += 7) {
+	for (shift = 0; *at < end; shift += 7) {
 		u8 byte = *(*at)++;
 
-		if (shift == 63 && byte > 1)
+		if (shift == 63 && byte > 1) /* more than 64 bits */
 			break;
 		*n |= (u64)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))

@@ -150,7 +150,8 @@ static int index_free_part(struct lath_space *space, const struct lath_item *ite
 	if (item->key < key) {
 		ret = lath_index_resize(space->index, item->key, key - item->key);
 	} else {
-		ret = lath_index_erase_item(space->index, key, NULL);
+		/* not an arena that has taken its place */
+		ret = lath_index_erase_if(space->index, key, item->value, NULL);
 		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
 	}
 	if (ret)
@@ -594,7 +595,7 @@ int reserve_range(struct lath_space *space, struct segment *segment, u64 *count,
 	u64 at = key, left = size, piece;
 	int ret = 0;
 
-	for (; left && !ret; at += piece, left -= piece) {
+	for (; left; at += piece, left -= piece) {
 		ret = reserve_piece(space, at, left, cookie, &piece);
 		if (ret)
 			break;

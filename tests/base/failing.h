@@ -11,6 +11,7 @@
 struct failing {
 	unsigned long calls, fail_at; /* the first is 1; 0: none fails */
 	bool from_then_on;
+	size_t fail_size; /* allocations of this size fail; 0: none */
 	long outstanding;
 	unsigned long failures;
 };
@@ -21,8 +22,9 @@ static void *failing_alloc(void *ctx, size_t size, size_t align)
 	unsigned long call = ++failing->calls;
 	void *block;
 
-	if (failing->fail_at &&
-	    (call == failing->fail_at || (failing->from_then_on && call > failing->fail_at))) {
+	if ((failing->fail_size && size == failing->fail_size) ||
+	    (failing->fail_at &&
+	     (call == failing->fail_at || (failing->from_then_on && call > failing->fail_at)))) {
 		failing->failures++;
 		return NULL;
 	}

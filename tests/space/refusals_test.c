@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lathwork/space.h"
+#include "space/space.h"
 #include "base/failing.h"
 
 #define UNIT 4096ull
+#define TABLE ((GROUPS - FEW) * sizeof(void *)) /* of all but the first groups of a set */
 
 static int create(struct lath_space **space, struct lath_space_config config)
 {
@@ -76,6 +77,178 @@ static void requests(unsigned int flags)
 	       !lath_space_free(space, key + 2 * UNIT, 3 * UNIT));
 	assert(lath_space_free(space, key, 5 * UNIT) == -EINVAL);
 	assert(!lath_space_verify(space, NULL, 0));
+	lath_space_destroy(space);
+}
+
+/* What a space of three arenas says of requests, in units; it has a second segment. */
+static void more_requests(void)
+{
+	struct lath_space_config config = { .unit = UNIT, .low = UNIT, .high = 12288 * UNIT };
+	struct lath_hole_request want = { .size = UNIT, .policy = LATH_HOLE_EXACT };
+	const uint64_t second = 16384 * UNIT;
+	struct lath_space *space;
+	struct lath_item item;
+	uint64_t key, mark;
+
+	config.flags = LATH_SPACE_NO_MAGAZINES;
+	assert(!create(&space, config));
+	mark = (uint64_t)(uintptr_t)space + 1; /* no cookie may be the mark of an arena */
+	assert(lath_space_alloc(space, UNIT, 0, mark, &key) == -EINVAL);
+	assert(lath_space_reserve(space, UNIT, UNIT, mark) == -EINVAL);
+	want.hint = 5 * UNIT;
+	assert(lath_space_alloc_request(space, &want, mark, &key) == -EINVAL);
+	assert(lath_space_add_segment(space, second, 8192 * UNIT, 0) == 1);
+
+	assert(!lath_space_alloc_request(space, &want, 1, &key) && key == 5 * UNIT);
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -ENOSPC);
+	want.hint = second + UNIT; /* in the second segment alone */
+	assert(!lath_space_alloc_request(space, &want, 1, &key) && key == second + UNIT);
+	want.hint = second - UNIT; /* in none */
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -ENOSPC);
+	want.hint = 7 * UNIT + 1;
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
+	want.hint = 0 - UNIT; /* wraps around */
+	want.size = 2 * UNIT;
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
+	want.low = 8 * UNIT;
+	want.hint = 7 * UNIT;
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
+	want.policy = (enum lath_hole_policy)(LATH_HOLE_EXACT + 1);
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
+	want.policy = LATH_HOLE_FIRST;
+	want.high = want.low;
+	assert(lath_space_alloc_request(space, &want, 1, &key) == -EINVAL);
+	want.high = want.low + 4 * UNIT;
+	want.below = want.high + UNIT; /* no preference: it is all below */
+	assert(!lath_space_alloc_request(space, &want, 1, &key) && key == 8 * UNIT);
+
+	/* an arena has multiples of 8192 units at most by chance; it is not asked */
+	assert(!lath_space_reserve(space, 8192 * UNIT, UNIT, 1));
+	assert(!lath_space_reserve(space, second, UNIT, 1));
+	assert(!lath_space_reserve(space, second + 4096 * UNIT, UNIT, 1));
+	assert(!lath_space_alloc(space, UNIT, 0, 1, &key));
+	assert(lath_space_alloc(space, UNIT, 8192 * UNIT, 1, &item.key) == -ENOSPC);
+	assert(lath_space_owner(space, key, &item) == -ENOENT); /* an arena without owners */
+	assert(lath_space_owner(space, second, &item) == 0 && item.value == 1);
+	assert(lath_space_owner(space, second + 2 * UNIT, &item) == -ENOENT);
+
+	assert(!lath_space_free(space, key, UNIT)); /* of an arena */
+	assert(lath_space_free(space, key, UNIT) == -EINVAL);
+	assert(!lath_space_verify(space, NULL, 0));
+	lath_space_destroy(space);
+}
+
+/* With owners, each allocated unit of an arena has one, and no free one. */
+static void owners(void)
+{
+	struct lath_space_config config = { .unit = UNIT, .flags = LATH_SPACE_OWNERS };
+	struct lath_space *space;
+	struct lath_item item;
+	uint64_t key;
+
+	assert(!create(&space, config));
+	assert(lath_space_owner(space, 0, &item) == -ENOENT);
+	assert(!lath_space_alloc(space, 2 * UNIT, 0, 9, &key));
+	assert(!lath_space_owner(space, key + UNIT, &item) && item.key == key + UNIT);
+	assert(item.size == UNIT && item.value == 9);
+	assert(lath_space_owner(space, key + 2 * UNIT, &item) == -ENOENT);
+	assert(!lath_space_free(space, key, UNIT));
+	assert(lath_space_owner(space, key, &item) == -ENOENT);
+	assert(!lath_space_owner(space, key + UNIT, &item));
+	lath_space_destroy(space);
+}
+
+/* Sums of keys above 2^63 are not taken for negative ones. */
+static void most_keys(void)
+{
+	struct lath_space_config config = { .unit = UNIT };
+	struct lath_space_stats stats;
+	struct lath_space *space;
+
+	assert(!create(&space, config));
+	assert(!lath_space_reserve(space, 0, 1ull << 63, 1));
+	assert(!lath_space_reserve(space, 1ull << 63, 1ull << 62, 1));
+	lath_space_get_stats(space, &stats);
+	assert(stats.allocated == 3ull << 62 && stats.free == (1ull << 62) - 1);
+	lath_space_destroy(space);
+}
+
+/* A segment all of which is preferred, and one that is not, beside one that is in part. */
+static void preferred_segments(void)
+{
+	struct lath_space_config config = {
+		.unit = UNIT, .low = 4096 * UNIT, .high = 20480 * UNIT, .below = 8192 * UNIT
+	};
+	struct lath_space *space;
+	uint64_t key;
+	int i;
+
+	assert(!create(&space, config));
+	assert(lath_space_add_segment(space, 0, 4096 * UNIT, 0) == 1);
+	assert(lath_space_add_segment(space, 20480 * UNIT, 4096 * UNIT, 0) == 2);
+	for (i = 0; i < 24; i++) { /* in units of 1024 */
+		static const uint64_t order[] = { 4, 0, 8, 12, 16, 20 };
+
+		assert(!lath_space_alloc(space, 1024 * UNIT, 0, 1, &key));
+		assert(key / UNIT / 1024 == order[i / 4] + (uint64_t)(i % 4));
+	}
+	assert(lath_space_alloc(space, UNIT, 0, 1, &key) == -ENOSPC);
+	lath_space_destroy(space);
+}
+
+/* Fills arenas by quarters. A set has room for 65,536 of them, for more than 512 in a second table;
+ * what finds no room in them is served by the index. Returns the number of arenas. */
+static uint64_t fill_arenas(unsigned int most, bool no_table)
+{
+	struct failing memory = { .fail_size = no_table ? TABLE : 0 };
+	const struct lath_allocator allocator = { failing_alloc, failing_free, &memory };
+	struct lath_space_config config = { .unit = 1, .flags = LATH_SPACE_NO_MAGAZINES };
+	struct lath_space_stats stats;
+	struct lath_space *space;
+	unsigned int i;
+	uint64_t key;
+
+	config.allocator = &allocator;
+	assert(!create(&space, config));
+	for (i = 0; i < 4 * most; i++)
+		assert(!lath_space_alloc(space, 1024, 0, 1, &key));
+	lath_space_get_stats(space, &stats);
+	assert(stats.allocated == 1024ull * i && !stats.arena_free);
+	assert(stats.arenas + stats.ranges / 4 == most && no_table == (memory.failures > 0));
+	assert(!lath_space_verify(space, NULL, 0));
+	lath_space_destroy(space);
+	assert(!memory.outstanding);
+	return stats.arenas;
+}
+
+static void many_arenas(void)
+{
+	assert(fill_arenas(520, false) == 520);
+	assert(fill_arenas(520, true) < 513);
+	assert(fill_arenas(65536 + 1, false) == 65536);
+}
+
+/* Without memory for a slot there are no magazines: frees take effect at once. */
+static void no_slots(void)
+{
+	struct failing memory = { .fail_size = sizeof(struct slot) };
+	const struct lath_allocator allocator = { failing_alloc, failing_free, &memory };
+	struct lath_space_config config = { .unit = 1, .allocator = &allocator };
+	struct lath_space_stats stats;
+	struct lath_space *space;
+	uint64_t key[5];
+	unsigned int i;
+
+	assert(!create(&space, config));
+	for (i = 0; i < 5; i++)
+		assert(!lath_space_alloc(space, 1ull << i, 0, 3, &key[i]));
+	lath_space_get_stats(space, &stats);
+	assert(stats.allocated == 31);
+	for (i = 0; i < 5; i++)
+		assert(!lath_space_free(space, key[i], 1ull << i));
+	assert(lath_space_free(space, key[0], 1) == -EINVAL);
+	lath_space_get_stats(space, &stats);
+	assert(memory.failures && !stats.allocated && !stats.cached && !stats.bad_frees);
 	lath_space_destroy(space);
 }
 
@@ -157,6 +330,12 @@ int main(void)
 	unsigned int i;
 
 	configs();
+	more_requests();
+	owners();
+	most_keys();
+	preferred_segments();
+	many_arenas();
+	no_slots();
 	wrong_frees();
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		unsigned long n = 1;

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * between_test.c - whole calls between two steps of another call on a space.
+ *
+ * Where a call on the index beneath has found a leaf and not yet locked it, and where a slot is
+ * allocated, no lock is held: there another call begins and ends, as another thread might make it.
+ * Each scenario is repeated with the other call at the first such place, at the second, and so on.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/space.h"
+
+#define BLOCK 4096ull /* keys per arena; the unit is 1 */
+
+static struct lath_space *space;
+static unsigned int armed; /* the other call is made at the so many-th place; 0: not */
+static size_t watched;	   /* the other call is made in an allocation of this size */
+static bool fired;
+static void (*other)(void);
+static int other_ret;
+
+static void fire(void)
+{
+	armed = 0;
+	watched = 0;
+	fired = true;
+	other();
+}
+
+static void disturb(const char *point)
+{
+	static const char *const points[] = { "located, not yet searched",
+					      "located, not yet locked", "descend: leaf found",
+					      "finger: leaf found" };
+	size_t i;
+
+	for (i = 0; armed && i < sizeof(points) / sizeof(points[0]); i++)
+		if (!strcmp(point, points[i]) && !--armed)
+			fire();
+}
+
+static void *allocate(void *ctx, size_t size, size_t align)
+{
+	void *block;
+
+	(void)ctx;
+	if (size == watched)
+		fire();
+	return posix_memalign(&block, align < 64 ? 64 : align, size) ? NULL : block;
+}
+
+static void release(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(block);
+}
+
+static void begin(uint64_t keys, unsigned int flags)
+{
+	static const struct lath_allocator allocator = { allocate, release, NULL };
+	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
+
+	config.high = keys;
+	config.flags = flags;
+	config.allocator = &allocator;
+	assert(!lath_space_create(&space, &config));
+	fired = false;
+}
+
+/* What is enumerated is what is counted. */
+static uint64_t allocated(void)
+{
+	struct lath_space_stats stats;
+	struct lath_item run;
+	uint64_t from = 0, sum = 0;
+
+	assert(!lath_space_verify(space, NULL, 0));
+	for (; !lath_space_next(space, from, &run); from = run.key + run.size)
+		sum += run.size;
+	lath_space_get_stats(space, &stats);
+	assert(stats.allocated == sum && stats.arena_free <= stats.arenas * BLOCK);
+	return sum;
+}
+
+/* ---- frees ---- */
+
+static int opened; /* what the other call's allocation said; 1: there was none */
+
+static void free_first(void)
+{
+	other_ret = lath_space_free(space, 0, BLOCK);
+}
+
+/* An arena takes the place of the range. */
+static void free_first_and_open(void)
+{
+	uint64_t key;
+
+	free_first();
+	opened = lath_space_alloc(space, 1, 0, 7, &key);
+}
+
+/* Two ranges are freed in one call, and the first of them in another: one of the calls is refused,
+ * and what the refused one did not free stays. */
+static void free_two(void (*what)(void))
+{
+	unsigned int n = 0, refusals = 0;
+	uint64_t key;
+	int ret;
+
+	do {
+		begin(2 * BLOCK, LATH_SPACE_NO_MAGAZINES);
+		assert(!lath_space_alloc(space, BLOCK, 0, 1, &key) && key == 0);
+		assert(!lath_space_alloc(space, BLOCK, 0, 2, &key) && key == BLOCK);
+		other = what;
+		opened = 1;
+		armed = ++n;
+		ret = lath_space_free(space, 0, 2 * BLOCK);
+		armed = 0;
+		assert(!ret || ret == -EINVAL);
+		if (fired) {
+			assert(!ret == (other_ret == -EINVAL));
+			refusals += ret != 0;
+		}
+		assert(allocated() == (ret ? BLOCK : 0) + !opened);
+		lath_space_destroy(space);
+	} while (fired);
+	assert(refusals >= 3 && n > refusals + 1);
+}
+
+/* ---- an arena that is being opened ---- */
+
+static void look_at_key(void)
+{
+	struct lath_item item;
+
+	other_ret = lath_space_free(space, 0, 1);
+	assert(lath_space_owner(space, 0, &item) == -ENOENT);
+	assert(lath_space_next(space, 0, &item) == -ENOENT);
+}
+
+/* Before the first unit of an arena is taken none is, though the index has the arena already. */
+static void arena_opens(void)
+{
+	struct lath_item item;
+	unsigned int n = 0;
+	uint64_t key;
+
+	do {
+		begin(4 * BLOCK, LATH_SPACE_OWNERS);
+		other = look_at_key;
+		other_ret = -EINVAL;
+		armed = ++n;
+		assert(!lath_space_alloc(space, 1, 0, 3, &key) && key == 0);
+		armed = 0;
+		assert(other_ret == -EINVAL && allocated() == 1);
+		assert(!lath_space_owner(space, 0, &item) && item.value == 3 && item.size == 1);
+		lath_space_destroy(space);
+	} while (fired);
+	assert(n > 3);
+}
+
+/* ---- a segment that is being removed ---- */
+
+static void drain_again(void)
+{
+	other_ret = lath_space_drain_segment(space, 1, 0);
+}
+
+static void remove_again(void)
+{
+	other_ret = lath_space_remove_segment(space, 1);
+}
+
+static void segment_goes(void (*what)(void))
+{
+	unsigned int n = 0;
+	uint64_t key;
+
+	do {
+		begin(BLOCK, LATH_SPACE_NO_MAGAZINES);
+		assert(lath_space_add_segment(space, 8 * BLOCK, 4 * BLOCK, 0) == 1);
+		assert(!lath_space_alloc_in(space, 2, 1, 0, 3, &key) && key == 8 * BLOCK);
+		assert(lath_space_remove_segment(space, 1) == -EBUSY);
+		assert(!lath_space_drain_segment(space, 1, 1));
+		assert(!lath_space_free(space, key, 1));
+		other = what;
+		other_ret = -ENOENT;
+		armed = ++n;
+		assert(!lath_space_remove_segment(space, 1));
+		armed = 0;
+		assert(other_ret == -ENOENT && lath_space_segment_of(space, key) == -ENOENT);
+		assert(allocated() == 0);
+		/* its number and its keys can be used again */
+		assert(lath_space_add_segment(space, 8 * BLOCK, BLOCK, 0) == 1);
+		lath_space_destroy(space);
+	} while (fired);
+	assert(n > 2);
+}
+
+/* ---- statistics ---- */
+
+static void look_at_stats(void)
+{
+	struct lath_space_stats stats;
+
+	lath_space_get_stats(space, &stats);
+	assert(stats.arenas == 1 && stats.arena_free <= BLOCK && stats.allocated <= 16 * BLOCK);
+}
+
+/* What is charged and not yet in the index is not taken for keys of the arenas. */
+static void counted_beside_a_call(void)
+{
+	unsigned int n = 0;
+	uint64_t key;
+
+	do {
+		begin(16 * BLOCK, LATH_SPACE_NO_MAGAZINES);
+		assert(!lath_space_alloc(space, 1, 0, 3, &key));
+		other = look_at_stats;
+		armed = ++n;
+		assert(!lath_space_alloc(space, 2 * BLOCK, 0, 3, &key));
+		armed = 0;
+		assert(allocated() == 2 * BLOCK + 1);
+		lath_space_destroy(space);
+	} while (fired);
+	assert(n > 1);
+}
+
+/* ---- slots ---- */
+
+static void limit_first(void)
+{
+	other_ret = lath_space_limit_segment(space, 0, BLOCK);
+}
+
+/* A segment gets a limit, which ends the use of magazines, while the first one is made. */
+static void limited_meanwhile(void)
+{
+	struct lath_space_stats stats;
+	uint64_t key;
+
+	begin(16 * BLOCK, 0);
+	other = limit_first;
+	watched = sizeof(struct slot);
+	assert(!lath_space_alloc(space, 1, 0, 3, &key));
+	assert(fired && !other_ret && allocated() == 1);
+	lath_space_get_stats(space, &stats);
+	assert(!stats.cached);
+	assert(lath_space_alloc(space, BLOCK, 0, 3, &key) == -ENOSPC);
+	lath_space_destroy(space);
+}
+
+int main(void)
+{
+	lath_delay_hook = disturb;
+	free_two(free_first);
+	free_two(free_first_and_open);
+	arena_opens();
+	segment_goes(drain_again);
+	segment_goes(remove_again);
+	counted_beside_a_call();
+	limited_meanwhile();
+	lath_delay_hook = NULL;
+	return 0;
+}
