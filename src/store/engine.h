@@ -190,20 +190,25 @@ static inline bool word_has_nibbles(u64 word)
 	return word_tag(word) - WORD_NIBBLES < WORD_FORMS_END - WORD_NIBBLES;
 }
 
+/* What is known of the form of words without a place. */
+enum word_forms { FORMS_ANY, FORMS_BYTES, FORMS_NIBBLES };
+
 /* Expands a word without a place to 16 bytes, and returns the length of the value. No branch
  * decides between the forms: where several occur side by side it would be mispredicted every other
- * time. packed: it may have characters of 4 bits, which take longer; a constant. */
-static __always_inline u64 word_text(u64 word, bool packed, unsigned char *text)
+ * time. forms: a constant; FORMS_ANY takes longest. */
+static __always_inline u64 word_text(u64 word, enum word_forms forms, unsigned char *text)
 {
-	u64 raw = 0 - (u64)word_is_raw(word);
-	u64 nibbles = packed ? 0 - (u64)word_has_nibbles(word) : 0;
+	u64 raw = forms == FORMS_NIBBLES ? 0 : 0 - (u64)word_is_raw(word);
+	u64 nibbles = forms == FORMS_NIBBLES ? ~0ull
+		      : forms == FORMS_BYTES ? 0
+					     : 0 - (u64)word_has_nibbles(word);
 	u64 bytes = (word & ~WORD_INVERTED) | (~word & WORD_INVERTED & raw);
 	BYTES_16(u64) x = { little_endian(bytes), 0 };
 	BYTES_16(u64) low_halves = { little_endian(0x0f0f0f0f0f0f0f0full), 0 };
 	BYTES_16(u64) which = { nibbles, nibbles };
 	BYTES_16(signed char) low, high, c;
 
-	if (!packed) {
+	if (forms == FORMS_BYTES) {
 		memcpy(text, &x, 16);
 		return (raw & 8) + (word_tag(word) & 7 & ~raw);
 	}
@@ -221,14 +226,14 @@ static __always_inline u64 word_text(u64 word, bool packed, unsigned char *text)
 	return ((raw | nibbles) & 8) + (word_tag(word) & 7 & ~raw);
 }
 
-/* value_ref(); packed as word_text(). */
-static __always_inline void value_ref_of(const struct lath_store *store, u64 word, bool packed,
-					 struct lath_store_ref *ref)
+/* value_ref(); forms as word_text(), and FORMS_NIBBLES means that the word has no place. */
+static __always_inline void value_ref_of(const struct lath_store *store, u64 word,
+					 enum word_forms forms, struct lath_store_ref *ref)
 {
 	ref->version = 0;
 	ref->expires = 0;
-	if (likely(!word_has_place(word))) {
-		ref->size = word_text(word, packed, ref->small);
+	if (likely(forms == FORMS_NIBBLES || !word_has_place(word))) {
+		ref->size = word_text(word, forms, ref->small);
 		ref->data = ref->small;
 		return;
 	}
@@ -244,7 +249,7 @@ static __always_inline void value_ref_of(const struct lath_store *store, u64 wor
 
 static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
 {
-	value_ref_of(store, word, true, ref);
+	value_ref_of(store, word, FORMS_ANY, ref);
 }
 
 static inline bool ref_expired(const struct lath_store_ref *ref)

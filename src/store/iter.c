@@ -367,29 +367,65 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 	return n;
 }
 
-/* Moves those of n entries that have not expired to keys and refs. packed as word_text(). Returns
- * their number. */
-static __always_inline size_t refs_of(const struct lath_store *store, size_t n, const u64 *here,
-				      const u64 *words, bool packed, uint64_t *keys,
-				      struct lath_store_ref *refs)
-{
-	size_t i, kept = 0;
+/* Where a scan puts keys and values. */
+struct refs {
+	const struct lath_store *store;
+	uint64_t *keys;
+	struct lath_store_ref *refs;
+	size_t n, max;
+	u64 next; /* the key to go on from; 0: the scan came to its end */
+};
 
-	for (i = 0; i < n; i++) {
-		keys[kept] = here[i];
-		value_ref_of(store, words[i], packed, &refs[kept]);
-		kept += !ref_expired(&refs[kept]);
+/* Adds those of the entries [i, m) that have not expired. forms as value_ref_of(). */
+static __always_inline void put_refs(struct refs *to, size_t i, size_t m, const u64 *keys,
+				     const u64 *words, enum word_forms forms)
+{
+	const struct lath_store *store = to->store;
+	struct lath_store_ref *refs = to->refs;
+	uint64_t *out = to->keys;
+	size_t n = to->n;
+
+	for (; i < m; i++) {
+		out[n] = keys[i];
+		value_ref_of(store, words[i], forms, &refs[n]);
+		n += forms == FORMS_NIBBLES || !ref_expired(&refs[n]);
 	}
-	return kept;
+	to->n = n;
+}
+
+/* Adds the entries of one leaf as far as there is room. Values of one kind lie together most often,
+ * so the first ones of a leaf are looked at for the kind that takes longest when it is mixed. */
+static int visit_refs(void *arg, const uint64_t *keys, const uint64_t *words, size_t m)
+{
+	struct refs *to = arg;
+	bool packed = false, placed = false;
+	size_t room = to->max - to->n, same, i;
+
+	if (m > room) {
+		m = room;
+		to->next = keys[m];
+	}
+	for (same = 0; same < m && word_has_nibbles(words[same]);)
+		same++;
+	put_refs(to, 0, same, keys, words, FORMS_NIBBLES);
+	for (i = same; i < m; i++) {
+		packed |= word_has_nibbles(words[i]);
+		placed |= word_has_place(words[i]);
+	}
+	for (i = same; placed && i < m; i++)
+		value_prefetch(to->store, words[i]);
+	if (packed)
+		put_refs(to, same, m, keys, words, FORMS_ANY);
+	else
+		put_refs(to, same, m, keys, words, FORMS_BYTES);
+	return to->next != 0;
 }
 
 size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last,
 			       uint64_t *keys, struct lath_store_ref *refs, size_t max,
 			       uint64_t *next)
 {
-	u64 words[512];
-	bool ended = false;
-	size_t n = 0, i, m;
+	struct refs to = { store, keys, refs, 0, max, 0 };
 
 	if (store->keys != LATH_STORE_NUMBERS)
 		return 0;
@@ -398,38 +434,26 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 	if (store->backend)
 		return scan_elsewhere(store, from, last, keys, refs, max, next);
 	lath_reader_enter(store->rcu);
-	while (n < max && !ended) {
-		size_t room = min(max - n, ARRAY_SIZE(words));
-		u64 *here = keys + n;
-		bool packed = false, placed = false;
-
-		m = lath_index_scan_values(&store->list, from, last, here, words, room, &from);
-		ended = m < room || !from || from > last;
-		for (i = 0; i < m; i++) {
-			packed |= word_has_nibbles(words[i]);
-			placed |= word_has_place(words[i]);
-		}
-		for (i = 0; placed && i < m; i++)
-			value_prefetch(store, words[i]);
-		n += packed ? refs_of(store, m, here, words, true, here, refs + n)
-			    : refs_of(store, m, here, words, false, here, refs + n);
-	}
+	lath_index_visit_values(&store->list, from, last, max, visit_refs, &to);
 	lath_reader_exit(store->rcu);
 	if (next)
-		*next = ended ? 0 : from;
-	return n;
+		*next = to.next;
+	return to.n;
+}
+
+static int visit_count(void *arg, const uint64_t *keys, const uint64_t *words, size_t n)
+{
+	(void)keys;
+	(void)words;
+	*(int64_t *)arg += (int64_t)n;
+	return 0;
 }
 
 static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
 {
-	struct lath_item items[256];
 	int64_t count = 0;
-	size_t n;
 
-	do {
-		n = lath_index_scan(&store->list, from, last, items, ARRAY_SIZE(items), &from);
-		count += (int64_t)n;
-	} while (n == ARRAY_SIZE(items) && from);
+	lath_index_visit_values(&store->list, from, last, SIZE_MAX, visit_count, &count);
 	return count;
 }
 

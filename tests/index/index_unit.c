@@ -346,6 +346,34 @@ static int scans_of_nothing(void)
 	return 0;
 }
 
+/* Adds keys * values to *arg, and ends the visit when that is over 5000. */
+static int sum_some(void *arg, const u64 *keys, const u64 *values, size_t n)
+{
+	u64 *sum = arg;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		*sum += keys[i] * values[i];
+	return *sum > 5000 ? -3 : 0;
+}
+
+/* A visit gets every item once, in order, and ends when it is told to. */
+static int visits(void)
+{
+	struct lath_item item = { 0, 1, 2 };
+	u64 sum = 0;
+
+	for (; item.key < 1000; item.key++)
+		CHECK(!lath_index_insert_item(list, &item, NULL));
+	CHECK(!lath_index_visit_values(list, 901, 900, 1, sum_some, &sum) && !sum);
+	CHECK(!lath_index_visit_values(list, 5, 9, 5, sum_some, &sum));
+	CHECK(sum == 2 * (5 + 6 + 7 + 8 + 9));
+	sum = 0;
+	CHECK(lath_index_visit_values(list, 0, ~0ull, 1000, sum_some, &sum) == -3);
+	CHECK(sum > 5000 && sum < 999 * 1000);
+	return 0;
+}
+
 int index_unit(void)
 {
 	static int (*const cases[])(void) = {
@@ -362,6 +390,7 @@ int index_unit(void)
 		changes_on_condition,
 		misaligned_lists_are_refused,
 		scans_of_nothing,
+		visits,
 	};
 	unsigned int i;
 	int line;

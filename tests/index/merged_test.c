@@ -55,12 +55,24 @@ static void end(void)
 	lath_index_fini(&list, NULL, NULL);
 }
 
-enum kind { SCAN, SCAN_VALUES, SCAN_BACK, COUNT, STATS, KINDS };
+enum kind { SCAN, SCAN_VALUES, VISIT_VALUES, SCAN_BACK, COUNT, STATS, KINDS };
+
+static u64 keys[ITEMS + 1], values[ITEMS + 1];
+
+static int visit(void *arg, const u64 *leaf_keys, const u64 *leaf_values, size_t n)
+{
+	u64 *count = arg;
+
+	(void)leaf_values;
+	assert(n && *count + n <= ITEMS + 1);
+	memcpy(keys + *count, leaf_keys, n * sizeof(u64));
+	*count += n;
+	return 0;
+}
 
 static void read_all(enum kind kind)
 {
 	static struct lath_item items[ITEMS + 1];
-	static u64 keys[ITEMS + 1], values[ITEMS + 1];
 	struct lath_index_stats stats;
 	u64 n = 0, i;
 
@@ -68,6 +80,8 @@ static void read_all(enum kind kind)
 		n = lath_index_scan(&list, 0, ~0ull, items, ITEMS + 1, NULL);
 	else if (kind == SCAN_VALUES)
 		n = lath_index_scan_values(&list, 0, ~0ull, keys, values, ITEMS + 1, NULL);
+	else if (kind == VISIT_VALUES)
+		assert(!lath_index_visit_values(&list, 0, ~0ull, ITEMS, visit, &n));
 	else if (kind == SCAN_BACK)
 		n = lath_index_scan_back(&list, ~0ull, 0, items, ITEMS + 1, NULL);
 	else if (kind == COUNT)
@@ -82,7 +96,7 @@ static void read_all(enum kind kind)
 	assert(n == ITEMS);
 	for (i = 0; i < n; i++) {
 		assert(kind != SCAN || items[i].key == 2 * i + 1);
-		assert(kind != SCAN_VALUES || keys[i] == 2 * i + 1);
+		assert((kind != SCAN_VALUES && kind != VISIT_VALUES) || keys[i] == 2 * i + 1);
 		assert(kind != SCAN_BACK || items[i].key == 2 * (ITEMS - i) - 1);
 	}
 }

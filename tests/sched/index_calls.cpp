@@ -354,6 +354,22 @@ void caller::note_items(std::uint64_t called, std::uint64_t returned, unsigned f
     }
 }
 
+// What lath_index_visit_values() hands out, up to `most` entries.
+struct visited {
+    std::uint64_t *keys, *values;
+    std::size_t n, most;
+
+    static int visit(void* arg, const std::uint64_t* keys, const std::uint64_t* values,
+                     std::size_t n) {
+        auto* to = static_cast<visited*>(arg);
+        for (std::size_t i = 0; i < n && to->n < to->most; i++, to->n++) {
+            to->keys[to->n] = keys[i];
+            to->values[to->n] = values[i];
+        }
+        return to->n == to->most;
+    }
+};
+
 void caller::scan(const planned& p) {
     std::array<lath_item, points> items{};
     std::array<std::uint64_t, points> keys, values;
@@ -365,6 +381,11 @@ void caller::scan(const planned& p) {
         std::reverse(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n));
     } else if (p.what == act::scan) {
         n = lath_index_scan(index_, key_of(from), key_of(to), items.data(), most, nullptr);
+    } else if (p.other / 8 % 2) {
+        visited seen_items{keys.data(), values.data(), 0, most};
+        lath_index_visit_values(index_, key_of(from), key_of(to), most, visited::visit,
+                                &seen_items);
+        n = seen_items.n;
     } else {
         n = lath_index_scan_values(index_, key_of(from), key_of(to), keys.data(), values.data(),
                                    most, nullptr);

@@ -26,7 +26,7 @@ struct scan {
 	u64 from, last;		   /* what is left to scan */
 	const struct node *parent; /* of the leaves ahead, or NULL */
 	u64 children;		   /* its entries whose children have not been prefetched */
-	size_t wanted;		   /* entries to prefetch yet */
+	size_t wanted; /* entries to prefetch yet; SIZE_MAX: as long as the scan goes on */
 };
 
 /* Prefetch n entries of a leaf from entry `from` on, and what a search reads. What lies between two
@@ -62,7 +62,7 @@ static void prefetch_ahead(struct scan *scan)
 	}
 	i = __ffs64(scan->children) % NODE_CAP;
 	scan->children &= scan->children - 1;
-	prefetch_part(node_child(parent, i), 0, wanted + SPARE);
+	prefetch_part(node_child(parent, i), 0, min(wanted, (size_t)NODE_CAP) + SPARE);
 }
 
 /* The leaf for scan->from as its parent says, with the leaves behind it prefetched; NULL: the
@@ -86,9 +86,9 @@ static struct node *first_leaf(struct scan *scan, size_t max)
 	if (!node_valid(parent, lockword))
 		return NULL;
 	place = min(lath_part(scan->from - low, end - low, fill), fill);
-	prefetch_part(leaf, place - min(place, (unsigned int)SPARE), max + 2 * SPARE);
-	scan->wanted = max - min(max, (size_t)(fill - place));
-	scan->wanted += max >= LONG_SCAN ? (size_t)AHEAD * fill : 0;
+	prefetch_part(leaf, place - min(place, (unsigned int)SPARE),
+		      min(max, (size_t)NODE_CAP) + 2 * SPARE);
+	scan->wanted = max >= LONG_SCAN ? SIZE_MAX : max - min(max, (size_t)(fill - place));
 	scan->parent = parent;
 	scan->children = READ_ONCE(parent->live) & ~lath_ones((unsigned int)i + 1);
 	for (ahead = 0; ahead < AHEAD && scan->wanted; ahead++)
@@ -153,6 +153,18 @@ static void scan_right(struct scan *scan, struct node *right)
 		scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 }
 
+/* Go on behind the current leaf, which has been read. Returns false: the scan ends with it. */
+static bool scan_on(struct scan *scan, struct node *right, u64 end)
+{
+	if (!(scan->lockword & NODE_HALF_DEAD)) { /* a half-dead leaf covers nothing */
+		if (end >= scan->last || !right)
+			return false;
+		scan->from = max(scan->from, end + 1); /* fences may have moved left since */
+	}
+	scan_right(scan, right);
+	return true;
+}
+
 /* Copy at most max items. Returns their number; if it is max, *next is where to go on. */
 static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *sink, size_t max,
 					  u64 *next)
@@ -177,13 +189,8 @@ static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *
 			*next = behind;
 			return n;
 		}
-		if (!(scan->lockword & NODE_HALF_DEAD)) { /* a half-dead leaf covers nothing */
-			if (end >= scan->last || !right)
-				return n;
-			scan->from =
-				max(scan->from, end + 1); /* fences may have moved left since */
-		}
-		scan_right(scan, right);
+		if (!scan_on(scan, right, end))
+			return n;
 	}
 }
 
@@ -221,6 +228,47 @@ size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t 
 	struct sink sink = { .keys = keys, .values = values };
 
 	return scan_to(tree_of(index), from, last, &sink, max, next);
+}
+
+/* Calls visit leaf by leaf until it returns anything but 0, which is returned. In a read-side
+ * critical section. */
+static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
+{
+	u64 keys[NODE_CAP], values[NODE_CAP];
+	struct sink sink = { .keys = keys, .values = values };
+
+	for (;;) {
+		struct node *leaf = scan->leaf, *right = leaf_right(leaf);
+		u64 end = READ_ONCE(leaf->last);
+		size_t n;
+		int ret;
+
+		prefetch_ahead(scan);
+		n = copy_entries(scan, wanted(scan, end), &sink, 0, NODE_CAP);
+		if (unlikely(!node_valid(leaf, scan->lockword))) {
+			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
+			continue;
+		}
+		ret = n ? visit(arg, keys, values, n) : 0;
+		if (ret || !scan_on(scan, right, end))
+			return ret;
+	}
+}
+
+int lath_index_visit_values(struct lath_index *index, uint64_t from, uint64_t last, size_t expected,
+			    lath_visit_fn visit, void *arg)
+{
+	struct tree *tree = tree_of(index);
+	struct scan scan;
+	int ret;
+
+	if (from > last)
+		return 0;
+	lath_reader_enter(tree->rcu);
+	scan_begin(&scan, tree, from, last, expected);
+	ret = visit_leaves(&scan, visit, arg);
+	lath_reader_exit(tree->rcu);
+	return ret;
 }
 
 /* ---- to the left ---- */
