@@ -39,6 +39,18 @@ static inline int leaf_error(enum leaf_result result)
 	return result == LEAF_DONE ? 0 : result == LEAF_CONFLICT ? -EEXIST : -ENOENT;
 }
 
+/* Returns the rank of key in the locked leaf: first tries behind the last insert, where those before
+ * it went behind each other. */
+static inline unsigned int leaf_rank(const struct node *leaf, u64 key)
+{
+	unsigned int next = leaf->at + 1u;
+
+	if (leaf->run > 1 && next <= leaf->used && node_key(leaf, next - 1) < key &&
+	    (next == leaf->used || node_key(leaf, next) >= key))
+		return next;
+	return node_rank(leaf, key);
+}
+
 /*
  * Insert an item that begins in the locked leaf. LEAF_DONE | LEAF_CONFLICT (*conflict, if not NULL:
  * an item that overlaps) | LEAF_FULL_LOCKED | LEAF_CROSSES_LOCKED.
@@ -47,7 +59,7 @@ static inline enum leaf_result leaf_insert(struct tree *tree, struct node *leaf,
 					   const struct lath_item *item, struct lath_item *conflict)
 {
 	u64 key = item->key, end = tree->ranges ? key + item->size - 1 : key;
-	unsigned int rank = node_rank(leaf, key);
+	unsigned int rank = leaf_rank(leaf, key);
 	u64 below = leaf->live & lath_ones(rank), above = leaf->live & ~lath_ones(rank);
 	bool ranges = tree->ranges, marked;
 	int hit = -1;
