@@ -195,14 +195,21 @@ static inline void cpu_relax(void)
 /* Gives up the processor for a while. */
 void lath_yield(void);
 
-/* One round of a loop that waits for a lock. Every 64th gives up the processor: the holder may wait
- * for one. */
+/* One round of a loop that waits for a lock. Rounds get longer, 1 to 32 pauses, so that of many
+ * threads few ask for the lock at the moment at which it is released; after six of them the thread
+ * gives up the processor, since the holder may wait for one, and begins again. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {
-	if (likely(++*rounds & 63))
-		cpu_relax();
-	else
+	unsigned int pauses = 1u << *rounds;
+
+	if (unlikely(*rounds == 6)) {
+		*rounds = 0;
 		lath_yield();
+		return;
+	}
+	++*rounds;
+	while (pauses--)
+		cpu_relax();
 }
 
 #define preempt_disable() ((void)0)

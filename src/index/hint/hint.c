@@ -548,11 +548,13 @@ static bool allocate(struct tree *tree)
 
 void hint_maintain(struct tree *tree, bool may_allocate)
 {
-	u32 due = READ_ONCE(tree->hint_due);
+	u32 due = READ_ONCE(tree->hint_due), left = may_allocate ? 0 : due & HINT_ALLOCATE;
 	struct hint *hint;
 
+	if (left == due) /* another thread was first */
+		return;
 	lath_call_enter();
-	WRITE_ONCE(tree->hint_due, may_allocate ? 0 : due & HINT_ALLOCATE);
+	WRITE_ONCE(tree->hint_due, left);
 	if (may_allocate && due & HINT_ALLOCATE && allocate(tree))
 		due |= HINT_MAKE;
 	if (due & HINT_MAKE && lath_spin_trylock(&tree->hint_lock)) {
@@ -647,14 +649,18 @@ void hint_fini(struct tree *tree)
 void hint_consider(struct tree *tree)
 {
 	const struct hint *hint = READ_ONCE(tree->hint_made);
+	u32 due = READ_ONCE(tree->hint_due), wish = 0;
 
 	if (tree->each || tree->shared_allocator || small_tree(tree))
 		return;
-	if (hint && !READ_ONCE(tree->hint_limit)) /* its words were discarded */
-		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
 	if (!hint)
-		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
+		wish = HINT_MAKE | HINT_ALLOCATE;
 	else if (capacity(hint) < wanted(tree, hint))
-		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_ALLOCATE);
+		wish = HINT_ALLOCATE;
+	if (hint && !READ_ONCE(tree->hint_limit)) /* its words were discarded */
+		wish |= HINT_MAKE;
+	/* while the lock is held nothing comes of it, and every call would try */
+	if (wish & ~due && !lath_spin_held(&tree->hint_lock))
+		WRITE_ONCE(tree->hint_due, (u8)(due | wish));
 }
 #endif

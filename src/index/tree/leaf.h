@@ -39,8 +39,8 @@ static inline int leaf_error(enum leaf_result result)
 	return result == LEAF_DONE ? 0 : result == LEAF_CONFLICT ? -EEXIST : -ENOENT;
 }
 
-/* Returns the rank of key in the locked leaf: first tries behind the last insert, where those before
- * it went behind each other. */
+/* Returns the rank of key in the locked leaf: first tries behind the last insert, where those
+ * before it went behind each other. */
 static inline unsigned int leaf_rank(const struct node *leaf, u64 key)
 {
 	unsigned int next = leaf->at + 1u;

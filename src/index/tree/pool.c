@@ -69,13 +69,14 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 /* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
  * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
  * sizes it is the one that wastes least after division into nodes. */
-static size_t chunk_size(size_t bytes, size_t node_size, bool huge)
+static size_t chunk_size(size_t bytes, size_t least, size_t node_size, bool huge)
 {
 	size_t size = CHUNK_MIN, best, n;
 
 	if (huge)
 		return CHUNK_MAX;
-	while (size < CHUNK_MAX && size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128))
+	while (size < CHUNK_MAX &&
+	       (size < least || size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128)))
 		size *= 2;
 	best = size;
 	for (n = size; n > size / 2; n -= CHUNK_STEP)
@@ -479,7 +480,9 @@ static struct chunk *new_block(struct pool *pool, size_t nodes, size_t node_size
 static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
 {
 	struct tree *tree = pool->tree;
-	size_t size = chunk_size(bytes, pool->node_size, huge);
+	/* not all stripes of a large tree need leaves at once */
+	size_t least = READ_ONCE(tree->large) ? (tree->stripe_mask + 1ul) * SPARES / 4 : 0;
+	size_t size = chunk_size(bytes, least * pool->node_size, pool->node_size, huge);
 	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
 	char *memory = chunk ? tree_block_alloc(tree, size, huge) : NULL;
 
