@@ -28,7 +28,7 @@ static u8 grade(u64 n, u64 round)
 	if (!c)
 		return 1;
 	half = 1ull << (c - 1);
-	return (u8)(1 + 16 * (c - 1) + ((n - half) * 16 + (round ? half - 1 : 0)) / half);
+	return (u8)(1 + 16 * (c - 1) + (((n - half) * 16 + (round ? half - 1 : 0)) >> (c - 1)));
 }
 
 u8 grade_needed(u64 n)
@@ -36,18 +36,14 @@ u8 grade_needed(u64 n)
 	return grade(n, 1);
 }
 
-/* Returns a mask of the bits where runs of n ones begin, 0 < n <= 64. */
-static u64 run_starts(u64 word, u64 n)
+/* Returns a mask of the multiples of 2^order where runs of n ones begin, 0 < n <= 2^order <= 64. */
+static inline u64 run_starts(u64 word, u64 n, unsigned int order)
 {
-	u64 have = 1;
+	u64 first = multiples[order], last = first << ((1u << order) - 1);
 
-	while (have < n) {
-		u64 step = min(have, n - have);
-
-		word &= word >> step;
-		have += step;
-	}
-	return word;
+	word |= ~(lath_ones((unsigned int)n) * first); /* what follows the n bits does not matter */
+	/* 1 is carried to the last bit of a block if all others are set */
+	return (((word & ~last) + first) & word & last) >> ((1u << order) - 1);
 }
 
 static inline unsigned int ones(u64 word)
@@ -80,6 +76,9 @@ static u8 word_grade(u64 word)
 
 	if (!word)
 		return 0;
+	if (!(~word &
+	      (~word + 1))) /* free from some unit to the end: after a take from a free word */
+		return (u8)(1 + 16 * __fls64(64 - fls64(~word)));
 	c = largest_block(word, &starts);
 	longest = 1ull << c;
 	if (c && c < 6) /* blocks whose larger block is free in part behind them */
@@ -116,42 +115,12 @@ static u8 arena_grade(const struct arena *arena)
 	return best;
 }
 
-/* Returns the grade of the best run that has a unit in these words, which are not all taken. */
-static u8 grade_around(const struct arena *arena, unsigned int first, unsigned int last)
+/* Sets word i of the bitmap and its grade. */
+static inline void set_word(struct arena *arena, unsigned int i, u64 word)
 {
-	u64 taken = ~arena->whole, words;
-	unsigned int end = last + (unsigned int)ones(arena->whole >> last), i;
-	u8 best = 0;
-
-	/* whole words in front, up to one that is not whole */
-	words = arena->whole & lath_ones(max(end, last + 1));
-	words &= ~lath_ones(first ? fls64(taken & lath_ones(first)) : 0);
-	if (words)
-		return whole_grade(arena, words);
-	for (i = first; i <= last; i++)
-		best = max(best, arena->grade[i]);
-	return best;
-}
-
-/* Sets word i of the bitmap; updates `free`, `whole` and the word's grade. */
-static void set_word(struct arena *arena, unsigned int i, u64 word)
-{
-	arena->free += hweight64(word);
-	arena->free -= hweight64(arena->map[i]);
 	arena->map[i] = word;
 	arena->grade[i] = word_grade(word);
-	arena->whole = ~word ? arena->whole & ~(1ull << i) : arena->whole | 1ull << i;
-	LATH_ASSERT(arena->free <= ARENA_UNITS);
-}
-
-/* As set_word(), for a word that changes between all free and all taken. */
-static void set_whole(struct arena *arena, unsigned int i, bool free)
-{
-	LATH_ASSERT(arena->map[i] == (free ? 0 : ~0ull));
-	arena->map[i] = free ? ~0ull : 0;
-	arena->grade[i] = free ? WHOLE_GRADE : 0;
-	arena->free += free ? 64 : -64;
-	arena->whole ^= 1ull << i;
+	arena->whole = (arena->whole & ~(1ull << i)) | (u64) !~word << i;
 }
 
 static void show(struct arena *arena, u8 shown)
@@ -161,13 +130,24 @@ static void show(struct arena *arena, u8 shown)
 		WRITE_ONCE(*arena->shown, shown);
 }
 
-/* Words [first, last] have changed: shows a grade that is not too low. */
-static void show_change(struct arena *arena, unsigned int first, unsigned int last, bool freed)
+/* Units of words [first, last] have been freed: shows at least the grade of the best run that has
+ * one of them. */
+static void show_freed(struct arena *arena, unsigned int first, unsigned int last)
 {
-	if (freed)
-		show(arena, max(*arena->shown, grade_around(arena, first, last)));
-	else if (!arena->free)
-		show(arena, 0);
+	/* the words in front of them, up to one that is not whole, and those behind them */
+	unsigned int from = fls64(~arena->whole & lath_ones(first)), i,
+		     end = max(last + (unsigned int)ones(arena->whole >> last), last + 1);
+	u64 words = arena->whole & lath_ones(end) & ~lath_ones(from);
+	u8 best = *arena->shown;
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
+	if (!words) {
+		for (i = first; i <= last; i++)
+			best = max(best, arena->grade[i]);
+	} else if (grade(min(64u * (end - from) + 63, (unsigned int)ARENA_UNITS), 0) > best) {
+		best = max(best, whole_grade(arena, words));
+	}
+	show(arena, best);
 }
 
 /* A free run of `units` units has come into being: raises the bounds that it exceeds. */
@@ -210,56 +190,62 @@ void arena_open(struct arena *arena, u64 block)
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block == NO_BLOCK && block != NO_BLOCK);
 	raise_most(arena, ARENA_UNITS);
-	arena->free = 0;
-	for (i = 0; i < ARENA_WORDS; i++) {
-		arena->map[i] = 0;
+	arena->free = ARENA_UNITS;
+	for (i = 0; i < ARENA_WORDS; i++)
 		set_word(arena, i, ~0ull);
-	}
 	WRITE_ONCE(arena->block, block);
 	show(arena, arena_grade(arena));
 }
 
-/* Returns the bits of word i that belong to [unit, unit + n). */
-static u64 bits_of(unsigned int i, u64 unit, u64 n)
+/* Returns the bits of the units of [unit, unit + n) that are in the same word as `unit`. */
+static inline u64 bits_of(u64 unit, u64 n)
 {
-	u64 from = max(unit, 64ull * i) - 64ull * i, to = min(unit + n, 64ull * i + 64) - 64ull * i;
+	unsigned int at = (unsigned int)(unit % 64);
 
-	return lath_ones((unsigned int)to) & ~lath_ones((unsigned int)from);
+	return lath_ones((unsigned int)min(n, 64ull - at)) << at;
 }
 
-/* Frees units that are all taken (`taken`), or takes units that are all free. Returns false, with
- * nothing changed, if they are not. */
-static bool flip(struct arena *arena, u64 unit, u64 n, bool taken)
+/* Returns whether n units are all taken (`taken`), or all free. */
+static bool all_are(struct arena *arena, u64 unit, u64 n, bool taken)
 {
-	unsigned int first = (unsigned int)(unit / 64), last = (unsigned int)((unit + n - 1) / 64),
-		     i;
+	u64 end = unit + n, differ = taken ? 0 : ~0ull, other = 0;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	LATH_ASSERT(n && n <= ARENA_UNITS && unit <= ARENA_UNITS - n);
-	for (i = first; i <= last; i++)
-		if ((taken ? arena->map[i] : ~arena->map[i]) & bits_of(i, unit, n))
-			return false;
-	for (i = first; i <= last; i++) {
-		u64 bits = bits_of(i, unit, n);
+	for (; unit < end; unit = (unit | 63) + 1)
+		other |= (arena->map[unit / 64] ^ differ) & bits_of(unit, end - unit);
+	return !other;
+}
 
-		if (~bits)
-			set_word(arena, i, arena->map[i] ^ bits);
-		else
-			set_whole(arena, i, taken);
-	}
-	show_change(arena, first, last, taken);
-	return true;
+/* Takes n free units, or frees n taken ones. */
+static void flip(struct arena *arena, u64 unit, u64 n, bool free)
+{
+	u64 end = unit + n, at;
+
+	LATH_ASSERT(all_are(arena, unit, n, free));
+	arena->free += free ? n : -n;
+	for (at = unit; at < end; at = (at | 63) + 1)
+		set_word(arena, (unsigned int)(at / 64),
+			 arena->map[at / 64] ^ bits_of(at, end - at));
+	if (free)
+		show_freed(arena, (unsigned int)(unit / 64), (unsigned int)((end - 1) / 64));
+	else if (!arena->free)
+		show(arena, 0);
 }
 
 bool arena_take_at(struct arena *arena, u64 unit, u64 n)
 {
-	return flip(arena, unit, n, false);
+	if (!all_are(arena, unit, n, false))
+		return false;
+	flip(arena, unit, n, false);
+	return true;
 }
 
 bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
-	if (!flip(arena, unit, n, true))
+	if (!all_are(arena, unit, n, true))
 		return false;
+	flip(arena, unit, n, true);
 	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* otherwise no bound can rise */
 		raise_most(arena, run_around(arena, unit));
 	return true;
@@ -320,7 +306,8 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 		return false;
 	if (place_within(arena, n, align, first, last, unit, &most)) {
 		LATH_ASSERT(!(*unit & (align - 1)) && *unit >= first && *unit + n - 1 <= last);
-		return arena_take_at(arena, *unit, n);
+		flip(arena, *unit, n, false);
+		return true;
 	}
 	if (!first && last == ARENA_UNITS - 1)
 		lower_most(arena, order, most);
@@ -340,16 +327,17 @@ static int find_word(const struct arena *arena, u8 need)
 /* Takes n > 64 units at a multiple of n rounded up to a power of two. Returns whether it did. */
 static bool take_words(struct arena *arena, u64 n, u64 *unit)
 {
-	u64 starts = run_starts(arena->whole, n / 64), rest = n % 64;
+	u64 starts = run_starts(arena->whole, n / 64, log2_up(n) - 6), rest = n % 64;
 
-	for (starts &= multiples[log2_up(n) - 6]; starts; starts &= starts - 1) {
+	for (; starts; starts &= starts - 1) {
 		unsigned int from = __ffs64(starts), next = from + (unsigned int)(n / 64);
 
 		/* with a rest, the run does not reach the end of its alignment: next < ARENA_WORDS
 		 */
 		if (!rest || ones(arena->map[next]) >= rest) {
 			*unit = 64ull * from;
-			return arena_take_at(arena, *unit, n);
+			flip(arena, *unit, n, false);
+			return true;
 		}
 	}
 	return false;
@@ -363,11 +351,12 @@ static bool take_in_word(struct arena *arena, u64 n, u64 *unit)
 
 	if (i < 0)
 		return false;
-	starts = run_starts(arena->map[i], n) & multiples[log2_up(n)];
+	starts = run_starts(arena->map[i], n, log2_up(n));
 	if (!starts)
 		return false;
 	*unit = 64ull * (unsigned int)i + __ffs64(starts);
-	return arena_take_at(arena, *unit, n);
+	flip(arena, *unit, n, false);
+	return true;
 }
 
 bool arena_take(struct arena *arena, u64 n, u64 *unit)
@@ -393,7 +382,7 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 		if (i < 0)
 			break;
 		word = arena->map[i];
-		for (starts = run_starts(word, size) & multiples[order]; starts && n < most;
+		for (starts = run_starts(word, size, order); starts && n < most;
 		     starts &= starts - 1) {
 			unsigned int at = __ffs64(starts);
 
@@ -402,10 +391,11 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 		}
 		set_word(arena, (unsigned int)i, word);
 	}
+	arena->free -= n << order;
 	if (n < most)
 		show(arena, arena_grade(arena));
-	else
-		show_change(arena, 0, 0, false);
+	else if (!arena->free)
+		show(arena, 0);
 	return n;
 }
 
