@@ -39,6 +39,7 @@ static struct slot *slot_make(struct lath_space *space, struct slot **at)
 	if (!slot)
 		return NULL;
 	lath_spin_init(&slot->lock);
+	slot->number = (u8)(at - space->slot + 1);
 	lath_spin_lock(&space->lock);
 	there = *at;
 	if (!there)

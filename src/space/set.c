@@ -318,6 +318,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	u32 none = 0, *home = slot ? &slot->home[set->number] : &none;
 	u64 from = READ_ONCE(*home);
 	u8 need = grade_needed(n);
+	u8 number = slot ? slot->number : 0;
 	bool wait = false, busy;
 	unsigned int got;
 
@@ -330,10 +331,11 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 			u64 at = from / 64 + g < groups ? from / 64 + g : from / 64 + g - groups;
 			struct group *group = set_group(set, at);
 			struct lath_match m = lath_bytes_match(group->shown, need);
-			u64 good = ~m.lt;
+			u64 good = ~m.lt, own = lath_bytes_match(group->user, number).eq;
 
 			while (good) {
-				unsigned int i = __ffs64(m.eq ? m.eq : good);
+				u64 best = good & own ? good & own : good;
+				unsigned int i = __ffs64(best & m.eq ? best & m.eq : best);
 				struct arena *arena = group->arena[i];
 
 				good &= ~(1ull << i);
@@ -347,6 +349,8 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 				got = take_locked(space, set, arena, n, most, cookie, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
+					if (READ_ONCE(group->user[i]) != number)
+						WRITE_ONCE(group->user[i], number);
 					WRITE_ONCE(*home, (u32)(64 * at + i));
 					return got;
 				}

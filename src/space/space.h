@@ -46,6 +46,7 @@
 
 struct group {
 	u8 shown[64]; /* grades of the arenas; 0: no room */
+	u8 user[64];  /* numbers of the slots whose threads took from them last; 0: none */
 	struct arena *arena[64];
 	u16 most[64][ARENA_ORDERS];
 };
@@ -95,8 +96,9 @@ struct segment {
 
 struct slot {
 	struct lath_spinlock lock;
-	u32 held; /* units in its magazines */
-	u8 tight; /* how often the magazines' capacity is halved */
+	u32 held;  /* units in its magazines */
+	u8 tight;  /* how often the magazines' capacity is halved */
+	u8 number; /* 1 .. SLOTS */
 	u16 count[ORDERS];
 	u32 home[SETS]; /* the arena of each set that was used last */
 	u64 key[MAGAZINES];
