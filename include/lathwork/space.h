@@ -54,6 +54,10 @@ enum {
 	LATH_SPACE_OWNERS = 1u << 2,
 	/* segments with more free keys are tried first, to fill them evenly; no magazines */
 	LATH_SPACE_SPREAD = 1u << 3,
+	/* What arenas do not serve goes to the segment that served the last such request; when that
+	 * has no room, to those with more free keys first. So ranges that are allocated together
+	 * lie together, and if they are freed together they leave long holes. */
+	LATH_SPACE_FILL = 1u << 4,
 };
 
 struct lath_space_config {
@@ -125,8 +129,8 @@ LATH_API int lath_space_next_free(struct lath_space *space, uint64_t from, struc
  * Segments. A space is a pool of up to 64 of them, numbered from 0; that of the config is number 0.
  * Each is a range of keys, and no allocation crosses from one to another. An allocation tries them
  * in the order of their numbers, or with LATH_SPACE_SPREAD of their free keys, parts below
- * config.below first. lath_space_free() finds the segment by the key. Magazines serve segment 0,
- * while it has no limit and is not drained.
+ * config.below first; see LATH_SPACE_FILL too. lath_space_free() finds the segment by the key.
+ * Magazines serve segment 0, while it has no limit and is not drained.
  */
 #define LATH_SPACE_SEGMENTS 64
 

@@ -195,7 +195,8 @@ bool set_grow(struct lath_space *space, struct set *set)
 	struct lath_hole_request want = { .size = space->arena_size,
 					  .align = space->arena_size,
 					  .low = set->low,
-					  .high = set->high };
+					  .high = set->high,
+					  .policy = small_policy(space) };
 	u64 freed = READ_ONCE(space->freed);
 	int ret;
 

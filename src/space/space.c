@@ -264,7 +264,9 @@ static noinline int take_more(struct lath_space *space, struct set *set, u64 siz
 			      u64 *count, u64 *key)
 {
 	u64 n = units_of(space, size);
-	struct lath_hole_request want = { .size = size, .align = space->config.unit << log2_up(n) };
+	struct lath_hole_request want = { .size = size,
+					  .align = space->config.unit << log2_up(n),
+					  .policy = small_policy(space) };
 	int ret = -ENOSPC;
 
 	while (!set->empty && segment_confirm(set->segment)) {
@@ -280,6 +282,23 @@ static noinline int take_more(struct lath_space *space, struct set *set, u64 siz
 	if (ret)
 		segment_uncharge(set->segment, count, size);
 	return ret;
+}
+
+/* The same for a request that arenas do not serve first: with LATH_SPACE_FILL the segment that
+ * served the last one comes first, then those with more free keys. */
+static struct segment *choose_large(struct lath_space *space, u64 *segments)
+{
+	u64 last = *segments & (1ull << READ_ONCE(space->filling));
+	struct segment *segment = NULL;
+
+	if (!(space->config.flags & LATH_SPACE_FILL))
+		return choose(space, segments);
+	if (last)
+		segment = roomiest(space, last);
+	if (!segment)
+		segment = roomiest(space, *segments);
+	*segments &= segment ? ~(1ull << segment->number) : 0;
+	return segment;
 }
 
 /* Serves a small, naturally aligned request from a part of a segment: from its arenas; after adding
@@ -437,8 +456,12 @@ static int take_segments(const struct request *r, unsigned int places, u64 *key)
 	int ret = -ENOSPC, pass;
 
 	for (pass = prefer ? 0 : 1; pass < 2; pass++)
-		for (left = r->segments; ret == -ENOSPC && (segment = choose(r->space, &left));)
+		for (left = r->segments;
+		     ret == -ENOSPC && (segment = choose_large(r->space, &left));) {
 			ret = take_segment(r, segment, pass ? high : below, places, key);
+			if (!ret && READ_ONCE(r->space->filling) != segment->number)
+				WRITE_ONCE(r->space->filling, (u8)segment->number);
+		}
 	return ret;
 }
 
@@ -709,7 +732,7 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 	if (from)
 		memcpy(to, from, from->size);
 	if (to->flags & ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
-					LATH_SPACE_OWNERS | LATH_SPACE_SPREAD))
+					LATH_SPACE_OWNERS | LATH_SPACE_SPREAD | LATH_SPACE_FILL))
 		return -EINVAL;
 	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
 	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)

@@ -110,6 +110,7 @@ struct lath_space {
 	u64 arena_size; /* keys */
 	unsigned int unit_shift;
 	bool magazines; /* in use; read again under the lock of a slot */
+	u8 filling;	/* LATH_SPACE_FILL: the segment that served the last large request */
 	struct lath_index *index;
 	struct lath_index *arenas; /* block number -> struct arena */
 	struct arena **recent;	   /* RECENT by block number: saves a lookup in `arenas` */
@@ -143,6 +144,13 @@ struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
 static inline u64 arena_mark(const struct lath_space *space)
 {
 	return (u64)(uintptr_t)space + 1;
+}
+
+/* Where arenas and small ranges are placed: with LATH_SPACE_FILL at the other end than large ones,
+ * between which they would remain. */
+static inline enum lath_hole_policy small_policy(const struct lath_space *space)
+{
+	return space->config.flags & LATH_SPACE_FILL ? LATH_HOLE_LAST : LATH_HOLE_FIRST;
 }
 
 /* Takes the hole of the index that the request, whose keys are charged, asks for. 0 | -ENOSPC |

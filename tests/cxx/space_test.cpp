@@ -50,6 +50,13 @@ TEST_CASE("allocate, hold, reserve, free") {
     CHECK(pool.verify() == 0);
 }
 
+TEST_CASE("large ranges fill one segment after the other") {
+    space pool({.low = 0, .high = 1 << 20, .fill = true});
+    CHECK(pool.add_segment({1 << 20, 1 << 20}) == 1);
+    CHECK(pool.allocate_in(1u << 1, 1 << 14)->key == 1 << 20);
+    CHECK(pool.allocate(1 << 14)->key == (1 << 20) + (1 << 14));
+}
+
 TEST_CASE("segments, owners, save and load") {
     space pool({.low = 0, .high = 1000, .owners = true, .spread = true});
     CHECK(pool.add_segment({2000, 1000}, 10) == 1);

@@ -116,6 +116,41 @@ static void many(void)
 
 #define TIB (1ull << 40)
 
+/* Large ranges fill one segment after the other, and small ones stay out of their way. */
+static void filled(unsigned int flags)
+{
+	static const int order[] = { 1, 2, 0 };
+	const uint64_t size = 8192 * UNIT; /* 128 in a segment */
+	struct lath_space *space = open_space(flags | LATH_SPACE_FILL, NULL);
+	uint64_t key;
+	unsigned int i;
+
+	assert(lath_space_add_segment(space, 1 * TIB, 128 * size, 0) == 1);
+	assert(lath_space_add_segment(space, 2 * TIB, 128 * size, 0) == 2);
+	assert(!lath_space_reserve(space, 0, size, 0));
+	assert(!lath_space_alloc_in(space, 1ull << 1, size, 0, 0, &key));
+	if (flags & LATH_SPACE_NO_ARENAS) {
+		assert(!lath_space_reserve(space, 127 * size, size, 0));
+	} else {
+		assert(!lath_space_alloc(space, UNIT, 0, 0, &key));
+		assert(key >= 128 * size - 4096 * UNIT && key < 128 * size);
+	}
+	for (i = 1; i < 128 + 128 + 126; i++) {
+		assert(!lath_space_alloc(space, size, 0, 0, &key));
+		assert(lath_space_segment_of(space, key) == order[i / 128]);
+	}
+	/* the last one stays full; now 2 has the most room, then 1 */
+	assert(!lath_space_free(space, 1 * TIB, size) &&
+	       !lath_space_free(space, 2 * TIB, 2 * size));
+	for (i = 0; i < 3; i++) {
+		assert(!lath_space_alloc(space, size, 0, 0, &key));
+		assert(key == (i < 2 ? 2 * TIB + i * size : 1 * TIB));
+	}
+	assert(lath_space_alloc(space, size, 0, 0, &key) == -ENOSPC);
+	assert(!lath_space_verify(space, NULL, 0));
+	lath_space_destroy(space);
+}
+
 /* Four devices, three copies of each object: each on another device, whatever is full. */
 static void replicas(unsigned int flags)
 {
@@ -472,6 +507,7 @@ int main(void)
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		memory_of_one(forms[i]);
 		replicas(forms[i]);
+		filled(forms[i]);
 		saved(forms[i]);
 		no_memory(forms[i]);
 	}

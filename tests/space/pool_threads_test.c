@@ -385,8 +385,12 @@ static void limit(void)
 
 int main(int argc, char **argv)
 {
-	static const unsigned int forms[] = { 0, LATH_SPACE_NO_MAGAZINES, LATH_SPACE_OWNERS,
-					      LATH_SPACE_NO_ARENAS, LATH_SPACE_SPREAD };
+	static const unsigned int forms[] = { 0,
+					      LATH_SPACE_NO_MAGAZINES,
+					      LATH_SPACE_OWNERS,
+					      LATH_SPACE_NO_ARENAS,
+					      LATH_SPACE_SPREAD,
+					      LATH_SPACE_FILL };
 	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 100;
 	size_t i;
 

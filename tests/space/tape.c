@@ -618,7 +618,7 @@ int tape_run(struct tape *tape)
 {
 	int ret;
 
-	flags = next_byte(tape) % 16;
+	flags = next_byte(tape) % 32;
 	shape = &shapes[next_byte(tape) % (sizeof(shapes) / sizeof(shapes[0]))];
 	used = 0;
 	lost = false;

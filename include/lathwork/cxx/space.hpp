@@ -35,6 +35,7 @@ struct space_options {
     bool magazines = true; // false: frees take effect at once, and wrong ones are refused
     bool owners = false; // owner() works for every range
     bool spread = false; // try segments with more free addresses first
+    bool fill = false; // large ranges fill one segment after the other
     const lath_rcu* rcu = nullptr;
     const lath_allocator* allocator = nullptr;
 };
@@ -57,6 +58,7 @@ public:
         flag(!how.magazines, LATH_SPACE_NO_MAGAZINES);
         flag(how.owners, LATH_SPACE_OWNERS);
         flag(how.spread, LATH_SPACE_SPREAD);
+        flag(how.fill, LATH_SPACE_FILL);
         in.rcu = how.rcu;
         in.allocator = how.allocator;
         error_ = lath_space_create(&space_, &in);
