@@ -120,9 +120,10 @@ SECTIONS = {
     "kvpool": {
         "title": "A pool of key-value caches",
         "job": "objects of 256 B to 12 MiB in the memory of eight machines, as Mooncake Store keeps them",
-        "why": "One space for all segments finds the shortest hole of all; small objects lie together in arenas and do "
-               "not cut the room of large ones. Bins are faster, waste up to an eighth of an object, and see a segment each.",
-        "headline": [("Key-value caches, puts that failed", "replay/147", "failed")],
+        "why": "Large objects fill one segment after the other, so that those that leave together leave long holes; "
+               "small objects lie together in arenas and do not cut the room of large ones. Bins are faster, waste up "
+               "to an eighth of an object, and see a segment each.",
+        "headline": [("Key-value caches, fragmentation", "replay/152", "fragmentation")],
         "lines": [("Remove and put", "rate/*", "threads", "rate")],
         "bars": [("failed puts, 147 MiB", "replay/147", "failed"), ("fragmentation, 152 MiB", "replay/152", "fragmentation"),
                  ("latency of a put, p99", "replay/152", "p99")],
