@@ -5,10 +5,11 @@
  * with a tag each, copied out in the calls.
  *
  * Sources: this file; node.c of src/index/block, all of src/index/tree, src/index/hint,
- * src/index/holes and src/index/ranks; user.c, thread.c, rcu.c and error.c of src/sys; src/arch/isa.c. Flags:
- * -std=gnu11 -Iinclude -iquote src and the rig's directory; -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1
- * -DLATH_HINT_MISSES=1 -DLATH_ASSERTIONS=1, so that splits, merges and reclamation are
- * everywhere. Libraries: -pthread, and -lurcu-memb without SUBJECT_OWN_RCU. Variants:
+ * src/index/holes and src/index/ranks; user.c, thread.c, rcu.c and error.c of src/sys;
+ * src/arch/isa.c. Flags: -std=gnu11 -Iinclude -iquote src and the rig's directory;
+ * -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1 -DLATH_HINT_MISSES=1 -DLATH_ASSERTIONS=1, so that splits,
+ * merges and reclamation are everywhere. Libraries: -pthread, and -lurcu-memb without
+ * SUBJECT_OWN_RCU. Variants:
  *
  *   -DSUBJECT_POOLS     nodes come from pools as they do by default, and fingers and the hint
  *                       table are at work. Without it each node is an allocation of its own: every
