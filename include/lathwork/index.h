@@ -304,15 +304,15 @@ LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, 
 				       uint64_t *keys, uint64_t *values, size_t max,
 				       uint64_t *next);
 
-/* Called with the items of one leaf: arrays of n keys and values, valid during the call. Returns 0
- * to go on. */
+/* Called with items of one leaf: arrays of n keys and values, valid during the call. Returns 0 to
+ * go on. */
 typedef int (*lath_visit_fn)(void *arg, const uint64_t *keys, const uint64_t *values, size_t n);
 
-/* Call visit for the items that start in [from, last], in order, one leaf at a time, until it
- * returns anything but 0. Each leaf is read at one moment, and memory for the next leaves is
- * fetched while visit works. expected: how many items are likely to be wanted; it decides how much
- * is fetched ahead. Returns what visit returned last, or 0. visit runs in a read-side critical
- * section and may make all calls that are allowed there. */
+/* Call visit for the items that start in [from, last], in order, those of a leaf in one call (in
+ * the kernel in two), until it returns anything but 0. What a call gets was there at one moment,
+ * and memory for the next leaves is fetched while visit works. expected: how many items are likely
+ * to be wanted; it decides how much is fetched ahead. Returns what visit returned last, or 0. visit
+ * runs in a read-side critical section and may make all calls that are allowed there. */
 LATH_API int lath_index_visit_values(struct lath_index *index, uint64_t from, uint64_t last,
 				     size_t expected, lath_visit_fn visit, void *arg);
 

@@ -18,6 +18,12 @@
 /* A call for this many items or more is expected to be one of a series: it prefetches AHEAD leaves
  * behind its own last one, which arrive while the caller works on what it got. */
 #define LONG_SCAN (4 * NODE_CAP)
+/* Items that a visitor gets at most in one call. In the kernel a stack is small. */
+#ifdef __KERNEL__
+#define VISIT (NODE_CAP / 2)
+#else
+#define VISIT NODE_CAP
+#endif
 
 struct scan {
 	struct tree *tree;
@@ -234,8 +240,9 @@ size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t 
  * critical section. */
 static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
 {
-	u64 keys[NODE_CAP], values[NODE_CAP];
+	u64 keys[VISIT], values[VISIT];
 	struct sink sink = { .keys = keys, .values = values };
+	const struct node *ahead_of = NULL;
 
 	for (;;) {
 		struct node *leaf = scan->leaf, *right = leaf_right(leaf);
@@ -243,15 +250,21 @@ static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
 		size_t n;
 		int ret;
 
-		prefetch_ahead(scan);
-		n = copy_entries(scan, wanted(scan, end), &sink, 0, NODE_CAP);
+		if (leaf != ahead_of)
+			prefetch_ahead(scan);
+		ahead_of = leaf;
+		n = copy_entries(scan, wanted(scan, end), &sink, 0, VISIT);
 		if (unlikely(!node_valid(leaf, scan->lockword))) {
 			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 			continue;
 		}
 		ret = n ? visit(arg, keys, values, n) : 0;
-		if (ret || !scan_on(scan, right, end))
+		if (ret)
 			return ret;
+		if (n == VISIT && keys[n - 1] < scan->last) /* the leaf may have more */
+			scan->from = keys[n - 1] + 1;
+		else if (!scan_on(scan, right, end))
+			return 0;
 	}
 }
 
