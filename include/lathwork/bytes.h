@@ -45,8 +45,8 @@
  * (lath_rcu_auto.call). The same holds for what a read returns; stay in a section of the flavour
  * while you use it.
  *
- * Cost. 21 bytes per record in trees after random inserts, 16 to 25 in arrays of ten and more, up
- * to 60 in those of two. A lookup touches one record, and the lines of one lookup in a tree for
+ * Cost. 21 bytes per record in trees after random inserts, 22 to 27 in arrays of twenty and more,
+ * up to 70 in those of two. A lookup touches one record, and the lines of one lookup in a tree for
  * each eight bytes that do not tell its key from 128 others; bytes in which all records of a tree
  * agree cost nothing. A tree that has lost its last record stays until the end of the set.
  */

@@ -119,6 +119,12 @@ static void check_bucket(struct bucket *bucket)
 	bucket->tags = true;
 	expect(32);
 	bucket->tags = false;
+	bucket->entry[0] ^= 2; /* the print of a record: lookups do not find it */
+	expect(32);
+	bucket->entry[0] ^= 2;
+	*bucket_choice(bucket, 1) ^= 1; /* a copy would have it in another group */
+	expect(32);
+	*bucket_choice(bucket, 1) ^= 1;
 	assert(!lath_bytes_verify(&set, report, sizeof(report)));
 }
 

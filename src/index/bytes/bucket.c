@@ -10,32 +10,61 @@
  */
 #include "index/bytes/print.h"
 
-static size_t bucket_size(u32 room, u32 kept)
+/* ---- memory ---- */
+
+/* Words of the groups of a bucket with so many records at most. */
+static u32 words_of(u32 groups, u32 room)
 {
-	return sizeof(struct bucket) + (print_words(room) + kept + room * 2) * sizeof(u64);
+	return groups > 1 ? groups * GROUP_WORDS : 1 + room;
 }
 
-/* ---- memory ---- */
+/* Bytes of memory of a bucket, with what aligns several groups. */
+static size_t bucket_size(u32 groups, u32 room, u32 kept)
+{
+	u32 words = words_of(groups, room) + kept + room;
+
+	return sizeof(struct bucket) + words * sizeof(u64) + 2 * room + (groups > 1 ? 64 - 16 : 0);
+}
+
+/* Records that so many groups have room for: with all places taken searches would go far. */
+static u32 room_of(u32 groups)
+{
+	return groups * GROUP_SLOTS - groups / 4;
+}
 
 struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 {
-	u32 more = count / 4, most = max(count, BUCKET_MAX), room = min(count + more, most);
-	u32 kept = base <= BASE_MAX ? (u32)(base + 7) / 8 : 0;
-	struct bucket *bucket = bytes_alloc(set, bucket_size(room, kept), true);
+	u32 kept = base <= BASE_MAX ? (u32)(base + 7) / 8 : 0, groups = 1, pad = 0;
+	u32 most = max(count, BUCKET_MAX), room = min(count + count / (count < 8 ? 4 : 8), most);
+	struct bucket *bucket;
+	char *block;
 
-	if (!bucket)
+	if (room > GROUP_SLOTS) {
+		for (groups = 2; room_of(groups) < room;) /* a number that a word can have */
+			groups += groups < 6 ? 1 : 2;
+		room = min(room_of(groups), most);
+	}
+	block = bytes_alloc(set, bucket_size(groups, room, kept), true);
+	if (!block)
 		return NULL;
-	memset(bucket, 0, sizeof(*bucket) + print_words(room) * sizeof(u64));
-	bucket->kept = (u16)kept;
-	bucket->set = set;
+	if (groups > 1)
+		pad = -((uintptr_t)block + sizeof(*bucket)) % 64;
+	bucket = (struct bucket *)(void *)(block + pad);
+	memset(bucket, 0, sizeof(*bucket) + words_of(groups, room) * sizeof(u64));
 	lath_spin_init(&bucket->lock);
-	bucket->room = (u16)room;
+	bucket->set = set;
+	bucket->room = (u8)room;
+	bucket->groups = (u8)groups;
+	bucket->kept = (u8)kept;
+	bucket->front = (u8)(words_of(groups, room) + kept);
+	bucket->pad = (u8)pad;
 	return bucket;
 }
 
 void bucket_drop(struct bucket *bucket)
 {
-	bytes_free(bucket->set, bucket, bucket_size(bucket->room, bucket->kept));
+	bytes_free(bucket->set, (char *)bucket - bucket->pad,
+		   bucket_size(bucket->groups, bucket->room, bucket->kept));
 }
 
 static void bucket_retired(struct lath_rcu_head *head)
@@ -93,14 +122,11 @@ static u64 slice_in(const struct bucket *bucket, const struct want *want)
 	return bucket->tags ? slice_of(want, TAG) : bytes_at(want, bucket->offset);
 }
 
-/* The first slice that is not below `slice`. The lines of the first three probes are prefetched
- * together. */
+/* The first slice that is not below `slice`. */
 static u32 first_slice(struct bucket *bucket, u32 used, u64 slice)
 {
-	u32 low = 0, i;
+	u32 low = 0;
 
-	for (i = 1; used > 24 && i < 8; i++)
-		prefetch(bucket_slice(bucket, used * i / 8));
 	while (used) {
 		u32 half = used / 2;
 		bool right = READ_ONCE(*bucket_slice(bucket, low + half)) < slice;
@@ -169,6 +195,35 @@ static u32 equal_slices(struct bucket *bucket, u32 used, u64 slice, u32 *low)
 	return end;
 }
 
+/* Prefetch a bucket from its groups on, or from its slices on, together with the header. Its size
+ * is known from its word, so that all its lines are one cache miss. */
+static __always_inline void warm(u64 word, bool groups, bool change)
+{
+	u32 words = word_groups(word) * GROUP_WORDS, room = room_of(word_groups(word));
+	const char *at = (const char *)&word_entry(word)[groups ? 0 : words];
+	const char *end = (const char *)&word_entry(word)[words + room] + 2 * room + 64;
+
+	if (change)
+		prefetchw(bucket_of(word));
+	else
+		prefetch(bucket_of(word));
+	for (; at < end; at += 64)
+		if (change)
+			prefetchw(at);
+		else
+			prefetch(at);
+}
+
+void bucket_warm_all(u64 word)
+{
+	warm(word, true, false);
+}
+
+void bucket_warm_change(u64 word)
+{
+	warm(word, false, true);
+}
+
 struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want)
 {
 	u32 used = bucket_used(bucket), end;
@@ -199,65 +254,93 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 	return spot;
 }
 
-/* Returns whether entry i is the record with this key, or the one that is expected to have it. */
-static bool is_entry(struct bytes_set *set, struct bucket *bucket, u32 i, const struct want *want,
-		     u64 slice, u64 expected)
-{
-	u64 value = READ_ONCE(*bucket_value(bucket, i));
-	struct want key;
-
-	if (expected)
-		return value == expected;
-	if (READ_ONCE(*bucket_slice(bucket, i)) != slice)
-		return false;
-	key = key_of(set, value);
-	return bytes_equal(want, &key);
-}
-
-/* Find the record with this key, or with `expected` that one without a look at keys, among `used`:
- * by its tag, since all are different, or by its print. Returns its entry, or `used`. */
-static u32 find_entry(struct bytes_set *set, struct bucket *bucket, u32 used,
+/* Find the record with this key, or with `expected` that one without a look at keys. Returns the
+ * word of its value, or 0. */
+static u32 find_place(struct bytes_set *set, const u64 *entry, u32 groups, u32 hash,
 		      const struct want *want, u64 expected)
 {
-	u64 slice = slice_in(bucket, want), print, match;
-	u32 from, i;
+	u32 group = group_of(hash, groups), i;
+	struct want key;
 
-	if (bucket->tags) {
-		i = first_slice(bucket, used, slice);
+	for (i = 0; i < groups; i++, group = group_after(group, groups)) {
+		u64 prints = smp_load_acquire(&entry[group]); /* pairs with place_insert */
+		u64 match = prints_equal(prints, hash & 0xff);
+
 		lath_delay("bucket searched, record not yet read");
-		return i < used && is_entry(set, bucket, i, want, slice, expected) ? i : used;
-	}
-	lath_delay("bucket searched, record not yet read");
-	print = print_of(want, bucket->offset);
-	for (from = 0; from < used; from += 64) {
-		match = print_match(bucket_prints(bucket), from, used, print);
 		for (; match; match &= match - 1) {
-			i = from + __ffs64(match);
-			if (is_entry(set, bucket, i, want, slice, expected))
-				return i;
+			u32 word = group + 1 + (u32)__ffs64(match) / 8;
+			u64 value = READ_ONCE(entry[word]);
+
+			if (expected) {
+				if (value == expected)
+					return word;
+				continue;
+			}
+			key = key_of(set, value);
+			if (likely(bytes_equal(want, &key, 0)))
+				return word;
 		}
+		if (likely(!(prints & PASSED)))
+			break;
 	}
-	return used;
+	return 0;
 }
 
-u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want)
+u64 bucket_get(struct bytes_set *set, const struct place *place, const struct want *want)
 {
-	u32 version, used, i;
+	const u64 *entry = word_entry(place->word);
+	u32 hash = hash_of(want, place->layer), groups = word_groups(place->word), version, word;
+	struct bucket *bucket = bucket_of(place->word);
 	u64 value;
 
-	/* the lines of prints, with that of the version */
-	prefetch((const char *)bucket + 64);
-	prefetch((const char *)bucket + 128);
+	prefetch(&entry[group_of(hash, groups)]); /* together with the version */
+	prefetch(&entry[group_after(group_of(hash, groups), groups)]);
 	do {
 		version = bucket_read(bucket);
-		used = bucket_used(bucket);
-		i = find_entry(set, bucket, used, want, 0);
-		value = i < used ? READ_ONCE(*bucket_value(bucket, i)) : 0;
+		word = find_place(set, entry, groups, hash, want, 0);
+		value = word ? READ_ONCE(entry[word]) : 0;
 	} while (unlikely(!bucket_same(bucket, version)));
 	return value;
 }
 
+void bucket_warm(const struct place *place, const struct want *want)
+{
+	u32 hash = hash_of(want, place->layer), groups = word_groups(place->word);
+
+	prefetch(bucket_of(place->word));
+	prefetch(&word_entry(place->word)[group_of(hash, groups)]);
+}
+
+void bucket_warm_record(const struct place *place, const struct want *want)
+{
+	const u64 *entry = word_entry(place->word);
+	u32 hash = hash_of(want, place->layer);
+	u32 group = group_of(hash, word_groups(place->word));
+	u64 match = prints_equal(READ_ONCE(entry[group]), hash & 0xff);
+
+	if (match)
+		prefetch((const void *)(uintptr_t)READ_ONCE(entry[group + 1 + __ffs64(match) / 8]));
+}
+
 /* ---- filling ---- */
+
+/* Fill in entry i, which is free. */
+static void put_entry(struct bucket *bucket, u32 i, u32 hash, u64 slice, u64 value)
+{
+	u32 word = place_insert(bucket->entry, bucket->groups, bucket->room, hash, value);
+
+	WRITE_ONCE(*bucket_slice(bucket, i), slice);
+	WRITE_ONCE(*bucket_choice(bucket, i), (u8)(hash >> 8));
+	smp_store_release(bucket_order(bucket, i), (u8)word); /* pairs with bucket_value */
+}
+
+void bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
+		   u64 value)
+{
+	struct want key = key_of(set, value);
+
+	put_entry(bucket, bucket->used++, hash_of(&key, layer), 0, value);
+}
 
 void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 {
@@ -268,41 +351,51 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	bucket->tags = first.size == last.size && bucket->offset == first.size;
 	if (bucket->offset && base_kept(bucket))
 		memcpy(bucket_base(bucket), first.data, bucket->offset);
-	memset(bucket_prints(bucket), 0, print_words(bucket->room) * sizeof(u64));
 	for (i = 0; i < bucket->used; i++) {
 		struct want key = key_at(set, bucket, i);
 
 		*bucket_slice(bucket, i) = slice_in(bucket, &key);
-		bucket_prints(bucket)[i / 8] |= print_of(&key, bucket->offset) << i % 8 * 8;
 	}
+}
+
+/* Move n bytes, or words, of an array. Readers reject what they read meanwhile: a slice may be
+ * torn, and each byte of the order leads to a value. */
+static void move_bytes(u8 *to, const u8 *from, u32 n)
+{
+#if LATH_CHECKED
+	u8 copy[2 * BUCKET_MAX];
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		copy[i] = READ_ONCE(from[i]);
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(to[i], copy[i]);
+#else
+	memmove(to, from, n);
+#endif
 }
 
 static void move_words(u64 *to, const u64 *from, u32 n)
 {
+#if LATH_CHECKED
 	u32 i;
 
-	if (to <= from)
-		for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++)
+		if (to < from)
 			WRITE_ONCE(to[i], READ_ONCE(from[i]));
-	else
-		for (i = n; i--;)
-			WRITE_ONCE(to[i], READ_ONCE(from[i]));
+		else
+			WRITE_ONCE(to[n - 1 - i], READ_ONCE(from[n - 1 - i]));
+#else
+	memmove(to, from, n * sizeof(u64));
+#endif
 }
 
-/* Move the slices and values of n entries from position i of one bucket to position to_i of
- * another, or of the same one. */
-static void move_entries(struct bucket *to, u32 to_i, struct bucket *from, u32 i, u32 n)
+/* Move n entries from i on to `to`. */
+static void move_entries(struct bucket *bucket, u32 to, u32 i, u32 n)
 {
-	move_words(bucket_slice(to, to_i), bucket_slice(from, i), n);
-	move_words(bucket_value(to, to_i), bucket_value(from, i), n);
-}
-
-/* Fill in entry i, in front of which `used` others were; its place is free. */
-static void put_entry(struct bucket *bucket, u32 used, u32 i, const struct want *want, u64 value)
-{
-	print_insert(bucket_prints(bucket), used, i, print_of(want, bucket->offset));
-	WRITE_ONCE(*bucket_slice(bucket, i), slice_in(bucket, want));
-	WRITE_ONCE(*bucket_value(bucket, i), value);
+	move_words(bucket_slice(bucket, to), bucket_slice(bucket, i), n);
+	move_bytes(bucket_order(bucket, to), bucket_order(bucket, i), n);
+	move_bytes(bucket_choice(bucket, to), bucket_choice(bucket, i), n);
 }
 
 int bucket_insert(struct bytes_set *set, const struct place *place, const struct want *want,
@@ -310,8 +403,10 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
 {
 	struct bucket *bucket = bucket_of(place->word);
 	struct spot spot;
+	u32 hash = hash_of(want, place->layer);
 	int ret = 0;
 
+	warm(place->word, true, true);
 	lath_spin_lock(&bucket->lock);
 	if (bucket->gone) {
 		ret = LOOK_AGAIN;
@@ -325,10 +420,10 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
 		ret = -ENOSPC;
 	} else {
 		change_begin(bucket);
-		move_entries(bucket, spot.i + 1, bucket, spot.i, bucket->used - spot.i);
-		put_entry(bucket, bucket->used, spot.i, want, value);
+		move_entries(bucket, spot.i + 1, spot.i, bucket->used - spot.i);
+		put_entry(bucket, spot.i, hash, slice_in(bucket, want), value);
 		/* pairs with bucket_used */
-		smp_store_release(&bucket->used, (u16)(bucket->used + 1));
+		smp_store_release(&bucket->used, (u8)(bucket->used + 1));
 		change_end(bucket);
 	}
 out:
@@ -338,11 +433,33 @@ out:
 
 /* ---- replacing a bucket ---- */
 
-/* Copy the bucket with the record added. NULL: *ret is -ENOMEM, LOOK_AGAIN or -EEXIST (*there). */
-static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u32 version,
+/* Copy `used` entries of a bucket to one that has none. Entries from `at` on go one further. What
+ * was copied counts if the bucket's version is the same afterwards. */
+static void copy_entries(struct bucket *to, struct bucket *from, u32 used, u32 at)
+{
+	u32 groups = to->groups, room = to->room, i;
+	u8 *order = bucket_order(to, 0), *choice = bucket_choice(to, 0);
+
+	move_words(bucket_slice(to, 0), bucket_slice(from, 0), at);
+	move_words(bucket_slice(to, at + 1), bucket_slice(from, at), used - at);
+	move_bytes(choice, bucket_choice(from, 0), at);
+	move_bytes(choice + at + 1, bucket_choice(from, at), used - at);
+	for (i = 0; i < used; i++) {
+		u32 k = i + (i >= at), word = READ_ONCE(*bucket_order(from, i));
+		u32 hash = (u32)choice[k] << 8 | (u32)place_print(from->entry, word);
+
+		order[k] = (u8)place_insert(to->entry, groups, room, hash,
+					    READ_ONCE(from->entry[word]));
+	}
+}
+
+/* Copy the bucket at the place with the record added. NULL: *ret is -ENOMEM, LOOK_AGAIN or -EEXIST
+ * (*there). */
+static struct bucket *copy_with(struct bytes_set *set, const struct place *place, u32 version,
 				const struct want *want, u64 value, int *ret, u64 *there)
 {
-	u32 used = bucket_used(bucket), i;
+	struct bucket *bucket = bucket_of(place->word);
+	u32 used = bucket_used(bucket);
 	struct bucket *copy = bucket_new(set, used + 1, bucket->offset);
 	struct spot spot;
 
@@ -353,15 +470,12 @@ static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u3
 	copy->tags = bucket->tags;
 	if (copy->kept)
 		memcpy(bucket_base(copy), base_of(set, bucket, 0), copy->offset);
-	for (i = 0; i < print_words(used); i++)
-		bucket_prints(copy)[i] = READ_ONCE(bucket_prints(bucket)[i]);
 	spot = bucket_seek(set, bucket, want);
 	if (spot.i > used) /* it is being changed */
 		spot.i = used;
-	move_entries(copy, 0, bucket, 0, spot.i);
-	move_entries(copy, spot.i + 1, bucket, spot.i, used - spot.i);
-	put_entry(copy, used, spot.i, want, value);
-	copy->used = (u16)(used + 1);
+	copy_entries(copy, bucket, used, spot.i);
+	put_entry(copy, spot.i, hash_of(want, place->layer), slice_in(bucket, want), value);
+	copy->used = (u8)(used + 1);
 	if (spot.equal)
 		*there = READ_ONCE(*bucket_value(bucket, spot.i));
 	*ret = !bucket_same(bucket, version) ? LOOK_AGAIN : spot.equal ? -EEXIST : 0;
@@ -375,9 +489,10 @@ static struct bucket *copy_with(struct bytes_set *set, struct bucket *bucket, u3
 }
 
 /* Make a bucket of two records. NULL: *ret is -ENOMEM or -EEXIST. */
-static struct bucket *bucket_of_two(struct bytes_set *set, u64 word, const struct want *want,
-				    u64 value, int *ret)
+static struct bucket *bucket_of_two(struct bytes_set *set, const struct place *place,
+				    const struct want *want, u64 value, int *ret)
 {
+	u64 word = place->word;
 	struct want key = key_of(set, word);
 	int c = bytes_compare(want, &key);
 	struct bucket *bucket;
@@ -386,9 +501,8 @@ static struct bucket *bucket_of_two(struct bytes_set *set, u64 word, const struc
 	bucket = c ? bucket_new(set, 2, bytes_common(want, &key)) : NULL;
 	if (!bucket)
 		return NULL;
-	bucket->used = 2;
-	*bucket_value(bucket, c > 0) = value;
-	*bucket_value(bucket, c < 0) = word;
+	bucket_append(set, bucket, place->layer, c < 0 ? value : word);
+	bucket_append(set, bucket, place->layer, c < 0 ? word : value);
 	bucket_sort_out(set, bucket);
 	*ret = 0;
 	return bucket;
@@ -432,10 +546,10 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 
 	if (form_of(place->word) == FORM_RECORD) {
 		*there = place->word;
-		bucket = bucket_of_two(set, place->word, want, value, &ret);
+		bucket = bucket_of_two(set, place, want, value, &ret);
 	} else {
 		version = bucket_read(bucket_of(place->word));
-		bucket = copy_with(set, bucket_of(place->word), version, want, value, &ret, there);
+		bucket = copy_with(set, place, version, want, value, &ret, there);
 	}
 	if (!bucket)
 		return ret;
@@ -456,14 +570,17 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 
 /* ---- changing and erasing ---- */
 
-/* Take entry i out of a locked bucket. If one is left, it takes the bucket's place. Returns whether
- * it did. */
-static bool take_out(const struct place *place, struct bucket *bucket, u32 i)
+/* Take the record whose value is in this word out of a locked bucket. If one is left, it takes the
+ * bucket's place. Returns whether it did. */
+static bool take_out(const struct place *place, struct bucket *bucket, u32 word)
 {
+	const u8 *order = bucket_order(bucket, 0);
+	u32 i = (u32)((const u8 *)memchr(order, (int)word, bucket->used) - order);
+
 	change_begin(bucket);
-	print_erase(bucket_prints(bucket), bucket->used, i);
-	move_entries(bucket, i, bucket, i + 1, bucket->used - i - 1u);
-	WRITE_ONCE(bucket->used, (u16)(bucket->used - 1));
+	place_erase(bucket->entry, word);
+	move_entries(bucket, i, i + 1, bucket->used - i - 1u);
+	WRITE_ONCE(bucket->used, (u8)(bucket->used - 1));
 	change_end(bucket);
 	if (bucket->used > 1)
 		return false;
@@ -477,31 +594,33 @@ int bucket_change(struct bytes_set *set, const struct place *place, const struct
 		  u64 expected, u64 value, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
+	u32 hash = hash_of(want, place->layer), word = 0;
 	bool left = false;
 	int ret = LOOK_AGAIN;
-	u32 i, used;
 
+	if (!value)
+		warm(place->word, false, true);
+	prefetchw(&word_entry(place->word)[group_of(hash, word_groups(place->word))]);
 	lath_spin_lock(&bucket->lock);
 	if (bucket->gone)
 		goto out;
-	used = i = bucket->used;
 	if (expected)
-		i = find_entry(set, bucket, used, want, expected);
-	if (i == used)
-		i = find_entry(set, bucket, used, want, 0);
+		word = find_place(set, bucket->entry, bucket->groups, hash, want, expected);
+	if (!word)
+		word = find_place(set, bucket->entry, bucket->groups, hash, want, 0);
 	ret = -ENOENT;
-	if (i == used)
+	if (!word)
 		goto out;
-	*there = *bucket_value(bucket, i);
+	*there = bucket->entry[word];
 	ret = expected && expected != *there ? -EAGAIN : 0;
 	if (ret)
 		goto out;
 	if (value) {
 		change_begin(bucket);
-		WRITE_ONCE(*bucket_value(bucket, i), value);
+		WRITE_ONCE(bucket->entry[word], value);
 		change_end(bucket);
 	} else {
-		left = take_out(place, bucket, i);
+		left = take_out(place, bucket, word);
 	}
 out:
 	lath_spin_unlock(&bucket->lock);
@@ -511,6 +630,17 @@ out:
 }
 
 /* ---- checks ---- */
+
+/* Returns whether lookups find the record of entry i. */
+static bool is_placed(struct bytes_set *set, struct bucket *bucket, u32 i, u32 hash)
+{
+	u32 word = *bucket_order(bucket, i);
+
+	return word % GROUP_WORDS && word + bucket->kept < bucket->front &&
+	       *bucket_choice(bucket, i) == hash >> 8 &&
+	       find_place(set, bucket->entry, bucket->groups, hash, NULL, bucket->entry[word]) ==
+		       word;
+}
 
 bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place)
 {
@@ -530,7 +660,7 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 
 		if (*bucket_slice(bucket, i) != slice || (i && bytes_compare(&before, &key) >= 0))
 			return false;
-		if (print_get(bucket_prints(bucket), i) != print_of(&key, bucket->offset))
+		if (!is_placed(set, bucket, i, hash_of(&key, place->layer)))
 			return false;
 		if (bucket->tags ? fork != TAG
 				 : key.size < bucket->offset ||

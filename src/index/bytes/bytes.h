@@ -38,11 +38,13 @@
 
 /* ---- words ---- */
 
+/* Bits 0 and 1: 0 a record, 2 a layer, else a bucket. The word of a bucket is the address of its
+ * groups. Bits 0 and 1: 3 one group, 1 several, whose number is in bits 2 to 5. */
 enum form { FORM_RECORD, FORM_BUCKET, FORM_LAYER };
 
 static inline enum form form_of(u64 word)
 {
-	return (enum form)(word & 3);
+	return word & 1 ? FORM_BUCKET : (enum form)(word & 3);
 }
 
 /* ---- keys ---- */
@@ -80,18 +82,36 @@ static inline u64 load_bytes(const u8 *p)
 	return bytes;
 }
 
+/* The `size` < 8 bytes at p in the highest bytes of a number, with zeros behind them. Loads that
+ * overlap: no branch for each length. */
+static inline u64 load_few(const u8 *p, u64 size)
+{
+	u32 first, last;
+
+	if (size < 4)
+		return size ? (u64)p[0] << 56 | (u64)p[size / 2] << (56 - size / 2 * 8) |
+				       (u64)p[size - 1] << (64 - size * 8)
+			    : 0;
+	memcpy(&first, p, 4);
+	memcpy(&last, p + size - 4, 4);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	first = __builtin_bswap32(first);
+	last = __builtin_bswap32(last);
+#endif
+	return (u64)first << 32 | (u64)last << (64 - size * 8);
+}
+
 /* 8 bytes of a key from `depth` on; behind its end zeros, or ones if it is beyond all others. */
 static inline u64 bytes_at(const struct want *want, u64 depth)
 {
-	u64 left = want->size > depth ? want->size - depth : 0, bytes = 0, i;
+	u64 left = want->size > depth ? want->size - depth : 0, bytes = 0;
 
 	if (likely(left >= STEP))
 		return load_bytes(want->data + depth);
-	if (left && want->size >= STEP) /* the last 8 contain them: no length to predict */
+	if (want->size < STEP)
+		bytes = depth ? 0 : load_few(want->data, left);
+	else if (left) /* the last 8 contain them: no length to predict */
 		bytes = load_bytes(want->data + want->size - STEP) << (STEP - left) * 8;
-	else
-		for (i = 0; i < left; i++)
-			bytes |= (u64)want->data[depth + i] << (56 - 8 * i);
 	if (unlikely(want->beyond))
 		bytes |= ~0ull >> left * 8;
 	return bytes;
@@ -123,19 +143,22 @@ u64 bytes_fork(const struct want *a, const struct want *b);
 /* Returns whether a is before (-1), equal to (0) or behind (1) b, a key of a record. */
 int bytes_compare(const struct want *a, const struct want *b);
 
-/* Returns whether a key that is looked for is that of a record. Nearly always it is: keys of up to
- * 32 bytes are compared by words, without a call. */
-static inline bool bytes_equal(const struct want *a, const struct want *b)
+/* Returns whether a key that is looked for is that of a record. `agree`: 0, or STEP if their first
+ * slices are known to be equal. Nearly always it is: keys of up to 32 bytes are compared by words,
+ * without a call. */
+static inline bool bytes_equal(const struct want *a, const struct want *b, u64 agree)
 {
 	u64 size = a->size, i;
 
 	if (size != b->size || a->order != b->order)
 		return false;
+	if (size <= agree)
+		return true;
 	if (size < STEP)
-		return bytes_at(a, 0) == bytes_at(b, 0);
+		return load_few(a->data, size) == load_few(b->data, size);
 	if (size > 4 * STEP)
-		return !memcmp(a->data, b->data, size);
-	for (i = 0; i + STEP < size; i += STEP)
+		return !memcmp(a->data + agree, b->data + agree, size - agree);
+	for (i = agree; i + STEP < size; i += STEP)
 		if (load_bytes(a->data + i) != load_bytes(b->data + i))
 			return false;
 	return load_bytes(a->data + size - STEP) == load_bytes(b->data + size - STEP);
@@ -156,11 +179,14 @@ struct layer {
 	u32 forked; /* a word of the index was not that of a record */
 };
 
-/* 2 to BUCKET_MAX records in order, with their slices: 8 bytes at `offset`, in which all records
- * agree up to there, or tags. Equal slices are told apart by the whole keys, and lookups find their
- * record by its print (print.h). The bytes in which the records agree, the bucket's base, follow
- * the prints if they are at most BASE_MAX, so that an insert need not look at another record. */
+/* 2 to BUCKET_MAX records. In order, there are their slices: 8 bytes at `offset`, in which all
+ * records agree up to there, or tags. Equal slices are told apart by the whole keys. The values are
+ * in groups, in which lookups find them by a hash of the key (print.h); the order has the numbers
+ * of their words. The bytes in which the records agree, the bucket's base, follow the groups if
+ * they are at most BASE_MAX, so that an insert need not look at another record. */
 #define BASE_MAX 64u
+#define GROUP_WORDS 8u
+#define GROUP_SLOTS (NODE_CAP < 64 ? 2u : 7u)
 
 struct bucket {
 	struct lath_rcu_head rcu;
@@ -168,11 +194,17 @@ struct bucket {
 	struct lath_spinlock lock; /* for changes */
 	u32 version;		   /* odd while a change is under way */
 	u32 offset;
-	u16 used, room;
-	u16 kept;    /* words for the base */
-	bool tags;   /* all bytes are equal: slices are tags */
-	bool gone;   /* left for good; under the lock */
-	u64 entry[]; /* prints[room / 8], rounded up, base[kept], slices[room], values[room] */
+	u8 used, room;
+	u8 groups;
+	u8 kept;   /* words for the base */
+	u8 front;  /* words before the slices: of the groups and the base */
+	u8 pad;	   /* bytes before the struct */
+	bool tags; /* all bytes are equal: slices are tags */
+	bool gone; /* left for good; under the lock */
+	/* groups, base[kept], slices[room], and in bytes: order[room], the words of the values;
+	 * choice[room], those bytes of their hashes that choose groups. Several groups are aligned
+	 * to their size. */
+	u64 entry[] __attribute__((aligned(16)));
 };
 
 struct bytes_set {
@@ -205,20 +237,29 @@ static inline struct layer *layer_of(u64 word)
 	return (struct layer *)(uintptr_t)(word & ~3ull);
 }
 
+/* The groups of the bucket that a word leads to, and how many they are. */
+static inline u64 *word_entry(u64 word)
+{
+	return (u64 *)(uintptr_t)(word & ~(word & 2 ? 3ull : 63ull));
+}
+
+static inline u32 word_groups(u64 word)
+{
+	u32 code = word >> 2 & 15;
+
+	return word & 2 ? 1 : code < 5 ? code + 2 : 2 * code - 2;
+}
+
 static inline struct bucket *bucket_of(u64 word)
 {
-	return (struct bucket *)(uintptr_t)(word & ~3ull);
+	return container_of(word_entry(word), struct bucket, entry[0]);
 }
 
 static inline u64 bucket_word(const struct bucket *bucket)
 {
-	return (u64)(uintptr_t)bucket | FORM_BUCKET;
-}
+	u32 groups = bucket->groups, code = groups < 7 ? groups - 2 : (groups + 2) / 2;
 
-/* Words for the prints of so many records. */
-static inline u32 print_words(u32 room)
-{
-	return (room + 7) / 8;
+	return (u64)(uintptr_t)bucket->entry | (groups == 1 ? 3 : code << 2 | 1);
 }
 
 /* The number of records that a reader may look at: their entries were filled in before. */
@@ -229,24 +270,30 @@ static inline u32 bucket_used(struct bucket *bucket)
 	return min(used, (u32)bucket->room);
 }
 
-static inline u64 *bucket_prints(struct bucket *bucket)
-{
-	return bucket->entry;
-}
-
 static inline u8 *bucket_base(struct bucket *bucket)
 {
-	return (u8 *)&bucket->entry[print_words(bucket->room)];
+	return (u8 *)&bucket->entry[bucket->front - bucket->kept];
 }
 
 static inline u64 *bucket_slice(struct bucket *bucket, u32 i)
 {
-	return &bucket->entry[print_words(bucket->room) + bucket->kept + i];
+	return &bucket->entry[bucket->front + i];
+}
+
+static inline u8 *bucket_order(struct bucket *bucket, u32 i)
+{
+	return (u8 *)bucket_slice(bucket, bucket->room) + i;
+}
+
+static inline u8 *bucket_choice(struct bucket *bucket, u32 i)
+{
+	return bucket_order(bucket, bucket->room + i);
 }
 
 static inline u64 *bucket_value(struct bucket *bucket, u32 i)
 {
-	return bucket_slice(bucket, bucket->room + i);
+	/* pairs with put_entry */
+	return &bucket->entry[smp_load_acquire(bucket_order(bucket, i))];
 }
 
 /* The key of a record. */
@@ -281,6 +328,12 @@ struct place {
 	u64 word; /* the layer's word for the slice; 0: none */
 };
 
+/* In how many bytes, at least, the keys at a place agree. */
+static inline u64 agree_at(const struct bytes_set *set, const struct place *place)
+{
+	return place->layer == &set->root ? STEP : 0;
+}
+
 /* ---- bucket.c ---- */
 
 /* A position in a bucket: of the first record at or behind a key. */
@@ -297,12 +350,21 @@ bool bucket_same(struct bucket *bucket, u32 version);
  * locked. */
 struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const struct want *want);
 /* Find the record with this key. Returns its value or 0. In a section. */
-u64 bucket_get(struct bytes_set *set, struct bucket *bucket, const struct want *want);
+u64 bucket_get(struct bytes_set *set, const struct place *place, const struct want *want);
+/* Prefetch what bucket_get() will read of the bucket / the record that it will look at first. In a
+ * section. */
+void bucket_warm(const struct place *place, const struct want *want);
+/* Prefetch all of a bucket, for reading / for a change, but not its groups. */
+void bucket_warm_all(u64 word);
+void bucket_warm_change(u64 word);
+void bucket_warm_record(const struct place *place, const struct want *want);
 /* Make a bucket with room for `count` records, and some more, that agree in at most `base` bytes.
  * NULL: no memory. */
 struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base);
-/* Fill in prints, base and slices of a bucket that has its records, and that no other thread has
- * seen. */
+/* For a bucket of the layer that no other thread has seen: append a record; when it has all of
+ * them, in order, fill in base and slices. */
+void bucket_append(struct bytes_set *set, struct bucket *bucket, const struct layer *layer,
+		   u64 value);
 void bucket_sort_out(struct bytes_set *set, struct bucket *bucket);
 /* Free a bucket that no other thread has seen / after a grace period. */
 void bucket_drop(struct bucket *bucket);
@@ -354,7 +416,7 @@ void bytes_find_place(struct bytes_set *set, const struct want *want, struct pla
 
 /* ---- read.c ---- */
 
-/* The record that a word leads to, if it has the key; 0: there is none. In a section. */
-u64 record_of(struct bytes_set *set, const struct want *want, u64 word);
+/* The record that a place leads to, if it has the key; 0: there is none. In a section. */
+u64 record_of(struct bytes_set *set, const struct want *want, const struct place *place);
 
 #endif /* LATH_INDEX_BYTES_H */

@@ -128,8 +128,8 @@ static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, s
 	bucket = bucket_new(set, end - i, bytes_common(&first, &last));
 	if (!bucket)
 		return -ENOMEM;
-	memcpy(bucket_value(bucket, 0), bucket_value(from, i), (end - i) * sizeof(u64));
-	bucket->used = (u16)(end - i);
+	for (; i < end; i++)
+		bucket_append(set, bucket, layer, *bucket_value(from, i));
 	bucket_sort_out(set, bucket);
 	layer->forked = 1;
 	ret = insert_word(layer, slice, bucket_word(bucket));

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * print.h - the prints of a bucket: one byte per record, a hash of what its key has behind the
- * bytes in which the records agree.
+ * print.h - the groups of a bucket: where the values of its records are.
  *
- * A lookup compares prints, eight at a time, and looks only at records with the print of its key.
- * Print i is byte i % 8 of word i / 8, counted from the lowest one. Words are read and written as a
- * whole: readers are concurrent, and what they find counts if the bucket's version is the same.
+ * A group is a line of eight words: the prints of up to seven records, a byte each, and their
+ * values. The print is a byte of a hash of the record's key; 0: the place is free. Another byte of
+ * the hash chooses the group in which a record is, or if that is full, the next one that is not.
+ * Byte 7 of the prints says that a record went on to the next group. So a lookup, which has the
+ * number of groups from the bucket's word, reads the line of its record at once, and no line of the
+ * bucket before. A bucket of at most seven records is one group, with as many words as it needs.
+ *
+ * The prints are read and written as a whole: readers are concurrent. A print is stored behind its
+ * value, so what a reader finds was the value of a record of this bucket.
  */
 #ifndef LATH_INDEX_BYTES_PRINT_H
 #define LATH_INDEX_BYTES_PRINT_H
@@ -14,72 +19,73 @@
 
 #define PRINT_MIX 0x9e3779b97f4a7c15ull
 #define EACH_PRINT 0x0101010101010101ull
+#define PASSED (1ull << 56)
 
-/* The print of a key, from `offset` on, with its tag. */
-static inline u64 print_of(const struct want *want, u64 offset)
+/* A hash of a key of a layer: its print, and above that the byte that chooses its group. */
+static inline u32 hash_of(const struct want *want, const struct layer *layer)
 {
 	u64 mix = (want->size ^ want->order) * PRINT_MIX, depth;
 
-	for (depth = offset; depth < want->size; depth += STEP)
+	for (depth = depth_of(layer->rank); depth < want->size; depth += STEP)
 		mix = (mix ^ mix >> 32 ^ bytes_at(want, depth)) * PRINT_MIX;
-	return (mix ^ mix >> 32) * PRINT_MIX >> 56;
+	mix = (mix ^ mix >> 32) * PRINT_MIX >> 48;
+	return (u32)(mix & 0xfe ? mix : mix | 2);
 }
 
-/* Which of the eight prints of a word are this one: a bit each. */
-static inline u64 prints_equal(u64 word, u64 print)
+/* The first word of the group that a hash chooses; of the next one. */
+static inline u32 group_of(u32 hash, u32 groups)
 {
-	u64 other = word ^ print * EACH_PRINT, low = 0x7f * EACH_PRINT;
-	u64 equal = ~(((other & low) + low) | other | low); /* the top bit of each byte */
-
-	return (equal >> 7) * 0x0102040810204080ull >> 56;
+	return ((hash >> 8) * groups >> 8) * GROUP_WORDS;
 }
 
-/* Which of the prints [from, used), at most 64 of them, are this one: a bit each. No branch depends
- * on them. */
-static inline u64 print_match(const u64 *prints, u32 from, u32 used, u64 print)
+static inline u32 group_after(u32 group, u32 groups)
 {
-	u32 n = min(used - from, 64u), i;
-	u64 match = 0;
-
-	for (i = 0; i < n; i += 8)
-		match |= prints_equal(READ_ONCE(prints[(from + i) / 8]), print) << i;
-	return match & ~0ull >> (64 - n);
+	return group + GROUP_WORDS < groups * GROUP_WORDS ? group + GROUP_WORDS : 0;
 }
 
-static inline u64 print_get(const u64 *prints, u32 i)
+/* Which of the seven prints are this one: the top bit of each byte. The lowest of them is right;
+ * above it may be one that differs in its lowest bit, so no print is 1: no free place is among
+ * them. */
+static inline u64 prints_equal(u64 prints, u64 print)
 {
-	return READ_ONCE(prints[i / 8]) >> i % 8 * 8 & 0xff;
+	u64 other = prints ^ print * EACH_PRINT;
+
+	return (other - EACH_PRINT) & ~other & 0x80 * EACH_PRINT & ~(0xffull << 56);
 }
 
-/* Put a print in front of entry i of `used`; there is room. */
-static inline void print_insert(u64 *prints, u32 used, u32 i, u64 print)
+/* Put a value into the first free place from its group on, of which there is one. Returns its
+ * word. */
+static inline u32 place_insert(u64 *entry, u32 groups, u32 room, u32 hash, u64 value)
 {
-	u32 at = i / 8, shift = i % 8 * 8;
-	u64 word = READ_ONCE(prints[at]), low = word & ((1ull << shift) - 1), next;
+	u32 group = group_of(hash, groups), most = min(room, GROUP_SLOTS), i;
+	u64 prints;
 
-	next = word >> 56;
-	WRITE_ONCE(prints[at], low | print << shift | (word ^ low) << 8);
-	while (++at <= used / 8) {
-		word = READ_ONCE(prints[at]);
-		WRITE_ONCE(prints[at], word << 8 | next);
-		next = word >> 56;
+	for (;;) {
+		prints = READ_ONCE(entry[group]);
+		i = (u32)__ffs64(prints_equal(prints, 0) | 1ull << 63) / 8;
+		if (likely(i < most))
+			break;
+		WRITE_ONCE(entry[group], prints | PASSED);
+		group = group_after(group, groups);
 	}
+	WRITE_ONCE(entry[group + 1 + i], value);
+	/* pairs with find_place */
+	smp_store_release(&entry[group], prints | (u64)(hash & 0xff) << i * 8);
+	return group + 1 + i;
 }
 
-/* Take out the print of entry i of `used`. */
-static inline void print_erase(u64 *prints, u32 used, u32 i)
+/* The print of the record whose value is in this word. */
+static inline u64 place_print(const u64 *entry, u32 word)
 {
-	u32 at = i / 8, shift = i % 8 * 8, end = (used - 1) / 8;
-	u64 word = READ_ONCE(prints[at]), keep = (1ull << shift) - 1;
+	return READ_ONCE(entry[word & ~(GROUP_WORDS - 1)]) >> (word % GROUP_WORDS - 1) * 8 & 0xff;
+}
 
-	word = (word & keep) | (word >> 8 & ~keep);
-	for (; at < end; at++) {
-		u64 next = READ_ONCE(prints[at + 1]);
+/* Free the word of a record. Its value stays for readers that have found it. */
+static inline void place_erase(u64 *entry, u32 word)
+{
+	u64 *prints = &entry[word & ~(GROUP_WORDS - 1)];
 
-		WRITE_ONCE(prints[at], (word & ~0ull >> 8) | next << 56);
-		word = next >> 8;
-	}
-	WRITE_ONCE(prints[at], word);
+	WRITE_ONCE(*prints, *prints & ~(0xffull << (word % GROUP_WORDS - 1) * 8));
 }
 
 #endif /* LATH_INDEX_BYTES_PRINT_H */

@@ -10,16 +10,16 @@
 
 /* ---- single records ---- */
 
-u64 record_of(struct bytes_set *set, const struct want *want, u64 word)
+u64 record_of(struct bytes_set *set, const struct want *want, const struct place *place)
 {
 	struct want key;
 
-	if (!word)
+	if (!place->word)
 		return 0;
-	if (form_of(word) == FORM_BUCKET)
-		return bucket_get(set, bucket_of(word), want);
-	key = key_of(set, word);
-	return bytes_equal(want, &key) ? word : 0;
+	if (form_of(place->word) == FORM_BUCKET)
+		return bucket_get(set, place, want);
+	key = key_of(set, place->word);
+	return bytes_equal(want, &key, agree_at(set, place)) ? place->word : 0;
 }
 
 int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, uint64_t *value)
@@ -31,7 +31,7 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 
 	lath_reader_enter(set->rcu);
 	bytes_find(set, &want, &place);
-	found = record_of(set, &want, place.word);
+	found = record_of(set, &want, &place);
 	lath_reader_exit(set->rcu);
 	if (found)
 		*value = found;
@@ -43,57 +43,59 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 /* Keys that are looked for at once. */
 #define BATCH 16
 
-/* Look up the words of some keys in the first layer that one of them has come to; layer[i] is NULL
- * where the way has ended. Returns false if none has further to go. */
-static bool find_in_layer(size_t n, const struct want *want, struct layer **layer, u64 *word)
+/* Look up the words of the keys in `open` that have come to the layer of the first of them. Returns
+ * those that have further to go. */
+static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
 {
-	struct layer *here = NULL;
+	struct layer *here = place[__ffs64(open)].layer;
 	u64 slice[BATCH], found[BATCH];
 	u8 hit[BATCH], who[BATCH];
-	size_t i, m = 0;
+	u32 left = open, n = 0, i;
 
-	for (i = 0; i < n; i++) {
-		if (!layer[i] || (here && layer[i] != here))
+	for (; left; left &= left - 1) {
+		i = (u32)__ffs64(left);
+		if (place[i].layer != here)
 			continue;
-		here = layer[i];
-		slice[m] = slice_of(&want[i], here->rank);
-		who[m++] = (u8)i;
+		slice[n] = slice_of(&want[i], here->rank);
+		who[n++] = (u8)i;
 	}
-	if (!m)
-		return false;
-	lath_index_get_batch(&here->index, m, slice, found, hit);
-	while (m--) {
-		i = who[m];
-		word[i] = hit[m] ? found[m] : 0;
-		layer[i] = form_of(word[i]) == FORM_LAYER ? layer_of(word[i]) : NULL;
-		prefetch((const void *)(uintptr_t)(word[i] & ~3ull));
+	lath_index_get_batch(&here->index, n, slice, found, hit);
+	while (n--) {
+		i = who[n];
+		place[i].word = hit[n] ? found[n] : 0;
+		if (form_of(place[i].word) == FORM_LAYER) {
+			place[i].layer = layer_of(place[i].word);
+			prefetch(place[i].layer);
+			continue;
+		}
+		open &= ~(1u << i);
+		if (form_of(place[i].word) == FORM_BUCKET)
+			bucket_warm(&place[i], &want[i]);
+		else
+			prefetch((const void *)(uintptr_t)place[i].word);
 	}
-	return true;
-}
-
-/* Follow some keys as bytes_find(). Those that are in one layer go on together. */
-static void find_words(struct bytes_set *set, size_t n, const struct want *want, u64 *word)
-{
-	struct layer *layer[BATCH];
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		layer[i] = &set->root;
-	while (find_in_layer(n, want, layer, word))
-		;
+	return open;
 }
 
 static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_key *keys,
 		       uint64_t *values)
 {
+	struct place place[BATCH];
 	struct want want[BATCH];
+	u32 open = (u32)lath_ones((unsigned int)n);
 	size_t i, found = 0;
 
-	for (i = 0; i < n; i++)
-		want[i] = want_key(set, &keys[i]);
-	find_words(set, n, want, values);
 	for (i = 0; i < n; i++) {
-		values[i] = record_of(set, &want[i], values[i]);
+		want[i] = want_key(set, &keys[i]);
+		place[i].layer = &set->root;
+	}
+	while (open) /* those that are in one layer go on together */
+		open = find_in_layer(open, want, place);
+	for (i = 0; i < n; i++)
+		if (form_of(place[i].word) == FORM_BUCKET)
+			bucket_warm_record(&place[i], &want[i]);
+	for (i = 0; i < n; i++) {
+		values[i] = record_of(set, &want[i], &place[i]);
 		found += values[i] != 0;
 	}
 	return found;
@@ -140,11 +142,13 @@ static bool is_wanted(const struct gather *g, u64 value)
 }
 
 /* Gather from a bucket; near: it is on the way to the key. */
-static void gather_bucket(struct gather *g, struct bucket *bucket, bool near)
+static void gather_bucket(struct gather *g, u64 word, bool near)
 {
+	struct bucket *bucket = bucket_of(word);
 	size_t n;
 	u32 version, i, used;
 
+	bucket_warm_all(word);
 	do {
 		version = bucket_read(bucket);
 		used = bucket_used(bucket);
@@ -228,7 +232,7 @@ static bool gather_words(struct gather *g)
 			if (enter_layer(g, layer_of(word), here))
 				return true;
 		} else if (form_of(word) == FORM_BUCKET) {
-			gather_bucket(g, bucket_of(word), here);
+			gather_bucket(g, word, here);
 		} else if (!here || is_wanted(g, word)) {
 			g->out[g->n++] = word;
 		}

@@ -162,7 +162,7 @@ static int change_record(struct bytes_set *set, const struct place *place, const
 
 	if (expected != place->word) {
 		key = key_of(set, place->word);
-		if (!bytes_equal(want, &key))
+		if (!bytes_equal(want, &key, agree_at(set, place)))
 			return -ENOENT;
 	}
 	*there = place->word;
@@ -254,9 +254,10 @@ int lath_bytes_find(struct lath_bytes *public, const struct lath_bytes_key *key,
 	struct want want = want_key(set, key);
 
 	bytes_find_place(set, &want, &found->place);
-	found->value = form_of(found->place.word) == FORM_LAYER
-			       ? 0
-			       : record_of(set, &want, found->place.word);
+	if (form_of(found->place.word) == FORM_BUCKET)
+		bucket_warm_change(found->place.word);
+	found->value =
+		form_of(found->place.word) == FORM_LAYER ? 0 : record_of(set, &want, &found->place);
 	return found->value != 0;
 }
 
