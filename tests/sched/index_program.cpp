@@ -41,10 +41,17 @@ public:
     unsigned draw(random_source random) override {
         random_ = random;
         config_ = LATH_CONFIG_INIT;
+        value_ = recorded_ = 0;
+        for (fiber_calls& f : fibers_)
+            f.plan.clear();
         config_.layout = random_.one_in(3) ? LATH_POINTS : LATH_RANGES;
         if (random_.below(2))
             config_.flags |= LATH_NODE_EACH;
-        unsigned kind = random_.below(4);
+        unsigned kind = random_.below(24);
+        exhausted_ = kind < 2;
+        if (exhausted_)
+            return kind ? draw_moved_entry() : draw_inner_merge();
+        kind = random_.below(4);
         if (kind == 0 && config_.layout == LATH_RANGES)
             config_.flags |= LATH_HOLES;
         else if (kind == 1)
@@ -52,18 +59,16 @@ public:
         else if (kind == 2 && random_.one_in(2))
             config_.flags |= LATH_RANKS;
         used_ = 8 + random_.below(points - 7);
-        value_ = 0;
         draw_items();
         draw_mix();
         unsigned n = 2 + random_.below(2);
-        recorded_ = 0;
-        for (unsigned f = 0; f < fibers_.size(); f++) {
-            fibers_[f].plan.clear();
-            for (unsigned i = 0, calls = 1 + random_.below(4); f < n && i < calls; i++)
+        for (unsigned f = 0; f < n; f++)
+            for (unsigned i = 0, calls = 1 + random_.below(4); i < calls; i++)
                 draw_call(fibers_[f]);
-        }
         return n;
     }
+
+    bool exhausted() const override { return exhausted_; }
 
     void build() override {
         index_ = static_cast<lath_index*>(sched_alloc(sizeof(lath_index), 64, 0));
@@ -137,6 +142,43 @@ private:
             erased_.push_back(items_[random_.below(n)].key);
     }
 
+    // One hole behind an item, searched while an insert in front of the item moves its entry: key
+    // and size may be read of two items.
+    unsigned draw_moved_entry() {
+        config_ = LATH_CONFIG_INIT;
+        config_.flags = LATH_HOLES;
+        prepared_ = false;
+        erased_.clear();
+        unsigned wide = 2 + random_.below(3), hole = 1 + random_.below(3);
+        unsigned key = wide + random_.below(3), behind = key + 1 + hole;
+        used_ = behind + 4;
+        items_ = {{window + key, 1, ++value_}, {window + behind, 2, ++value_}};
+        planned search{act::hole, key, hole, 0, 0, behind, 1, random_.below(LATH_HOLE_EXACT)};
+        planned insert{act::insert, key - wide, wide, ++value_, 1, used_, 1, 0};
+        fibers_[0].plan = {search};
+        fibers_[1].plan = {insert};
+        return 2;
+    }
+
+    // Three inner nodes of level 1. An erase_range merges the second one into the first while a
+    // search for a hole reads it: an inner node without entries.
+    unsigned draw_inner_merge() {
+        config_ = LATH_CONFIG_INIT;
+        config_.flags = LATH_HOLES;
+        prepared_ = false;
+        used_ = points;
+        items_.clear();
+        for (unsigned key = 0; key < points; key++)
+            items_.push_back({window + key, 1, ++value_});
+        erased_ = {window + 1, window + 3, window + 4, window + 8};
+        unsigned low = 8 + random_.below(3);
+        planned search{act::hole,        low, 3, 0,
+                       random_.below(8), 20,  1, random_.below(LATH_HOLE_EXACT)};
+        fibers_[0].plan = {{act::erase_range, 6, 7, 0, 0, used_, 1, 0}};
+        fibers_[1].plan = {search};
+        return 2;
+    }
+
     bool possible(act what) const {
         switch (what) {
         case act::resize:
@@ -153,7 +195,7 @@ private:
         }
     }
 
-        // Each scenario has its own mix of calls.
+    // Each scenario has its own mix of calls.
     void draw_mix() {
         weights_.fill(0);
         sum_ = 0;
@@ -228,7 +270,7 @@ private:
     random_source random_{};
     lath_config config_ = LATH_CONFIG_INIT;
     unsigned used_ = 0, value_ = 0, sum_ = 0, recorded_ = 0;
-    bool prepared_ = false;
+    bool prepared_ = false, exhausted_ = false;
     std::vector<lath_item> items_;
     std::vector<std::uint64_t> erased_;
     std::array<unsigned, static_cast<std::size_t>(act::all)> weights_{};

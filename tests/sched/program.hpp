@@ -31,6 +31,8 @@ public:
     virtual const char* name() const = 0;
     // Draws a scenario. Returns its number of fibers, at most 3.
     virtual unsigned draw(random_source random) = 0;
+    // Is the scenario that was drawn worth every schedule with one preemption?
+    virtual bool exhausted() const { return false; }
     // Makes the structure as it is before the calls. The heap is empty.
     virtual void build() = 0;
     // Is all of it in the heap? Then it is built once per scenario, else for each schedule.
