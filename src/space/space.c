@@ -121,7 +121,7 @@ static u64 index_span(struct lath_space *space, u64 key, u64 size)
 	u64 last = key + (size - 1), at = key;
 	struct lath_item item;
 
-	while (index && !lath_index_lookup_item(index, at, &item)) {
+	while (!lath_index_lookup_item(index, at, &item)) {
 		if (item.value == arena_mark(space))
 			return at - key;
 		if (item.key + (item.size - 1) >= last)

@@ -128,10 +128,43 @@ static void check_bucket(struct bucket *bucket)
 	assert(!lath_bytes_verify(&set, report, sizeof(report)));
 }
 
+/* 200 records with one key make a layer of tags. A cursor for longer keys passes it, in both
+ * directions. */
+static void one_key(void *ctx, uint64_t value, struct lath_bytes_key *key)
+{
+	(void)ctx;
+	*key = (struct lath_bytes_key){ "eight456", 8, value };
+}
+
+static void check_tags(void)
+{
+	static char byte[200][8];
+	struct lath_bytes_cursor cursor;
+	struct lath_bytes_stats stats;
+	uint64_t value;
+	unsigned int i;
+
+	records.key_of = one_key;
+	assert(!lath_bytes_init(&set, &records, NULL));
+	for (i = 0; i < ARRAY_SIZE(byte); i++)
+		assert(!lath_bytes_insert(&set, (uintptr_t)byte[i], NULL));
+	lath_bytes_get_stats(&set, &stats);
+	assert(stats.items == ARRAY_SIZE(byte) && stats.trees > 1);
+	lath_bytes_cursor_init_prefix(&cursor, &set, "eight456!", 9);
+	assert(!lath_bytes_cursor_prev(&cursor, &value));
+	assert(!lath_bytes_cursor_next(&cursor, &value));
+	lath_bytes_cursor_init_prefix(&cursor, &set, "eight456", 8);
+	for (i = ARRAY_SIZE(byte); i-- > 0;)
+		assert(lath_bytes_cursor_prev(&cursor, &value) && value == (uintptr_t)byte[i]);
+	assert(!lath_bytes_cursor_prev(&cursor, &value));
+	lath_bytes_fini(&set, NULL, NULL);
+}
+
 int main(void)
 {
 	u64 slice, word;
 
+	check_tags();
 	check_refusals();
 	fill();
 	word = word_of("alone", &slice);

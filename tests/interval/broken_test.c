@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * broken_test.c - lath_intervals_verify sees what is wrong with a set: one fault of each kind. And
- * what init refuses.
+ * what init refuses, and lists at the end of the keys.
  */
 #include <assert.h>
 #include <errno.h>
@@ -52,11 +52,30 @@ static void check_refusals(void)
 				   NULL) == -EINVAL);
 }
 
+/* As many lists as a scan reads at a time, the last of them at the last key of all. */
+static void lists_to_the_end(void)
+{
+	uint64_t key, i;
+
+	assert(!lath_intervals_init(&set, LATH_CLOSED, NULL));
+	for (key = ~0ull - 7; key; key++)
+		for (i = 0; i < 5; i++) {
+			struct lath_interval one = { key, key, i };
+
+			assert(!lath_intervals_insert(&set, &one));
+		}
+	assert(lath_intervals_count(&set) == 40);
+	assert(lath_intervals_count_overlap(&set, ~0ull, ~0ull) == 5);
+	assert(!lath_intervals_verify(&set, report, sizeof(report)));
+	lath_intervals_fini(&set, NULL, NULL);
+}
+
 int main(void)
 {
 	struct length_class *class = &set_of(&set)->class[class_of(99)];
 	struct lath_item item = { 1, 0, 0 }, entry;
 
+	lists_to_the_end();
 	check_refusals();
 	fill();
 	class->longest = 98;

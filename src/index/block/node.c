@@ -458,15 +458,14 @@ void node_compact(struct node *node, unsigned int side)
 static u64 spread_positions(const struct node *node)
 {
 	unsigned int n = node->used, i, at = 0, next;
-	u64 positions = 0, keys_between;
+	u64 positions = n != 0, keys_between;
 
-	for (i = 0; i < n; i++) {
-		positions |= 1ull << at++;
-		next = (i + 1) * NODE_CAP / n;
-		if (i + 1 == n || next <= at)
-			continue;
-		keys_between = node_key(node, i + 1) - node_key(node, i) - 1;
-		at += (unsigned int)min((u64)(next - at), keys_between);
+	for (i = 1; i < n; i++) {
+		next = i * NODE_CAP / n;
+		keys_between = node_key(node, i) - node_key(node, i - 1) - 1;
+		/* at most one position per key; at < next, since n <= NODE_CAP */
+		at += 1 + (unsigned int)min((u64)(next - at - 1), keys_between);
+		positions |= 1ull << at;
 	}
 	return positions;
 }

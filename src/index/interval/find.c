@@ -51,8 +51,7 @@ static bool query_class(struct set *set, unsigned int class, const struct want *
 	query->to = min(want->first_high, to);
 	query->low = want->last_low;
 	query->high = want->last_high;
-	return query->from <= query->to && want->last_high >= least &&
-	       want->last_low <= want->last_high;
+	return query->from <= query->to && want->last_high >= least;
 }
 
 /* ---- searches ---- */
@@ -287,7 +286,7 @@ static void nearest_among(struct set *set, struct tree *tree, u32 place, u64 low
 			if (!best->some || distance < best->distance)
 				*best = (struct nearest){ true, distance, item[i] };
 		}
-	} while (n == ARRAY_SIZE(item) && (at.from || at.order));
+	} while (n == ARRAY_SIZE(item));
 }
 
 /*
@@ -302,7 +301,7 @@ static void nearest_before(struct set *set, u32 place, u64 point, struct nearest
 	struct lath_item last;
 
 	while (tree && high && !floor_item(tree, high - 1, &last)) {
-		if (best->some && last.key < point && point - last.key > longest &&
+		if (best->some && point - last.key > longest &&
 		    point - last.key - longest >= best->distance)
 			return;
 		low = last.key - min(last.key, longest);

@@ -243,7 +243,7 @@ int lath_intervals_verify(struct lath_intervals *public, char *report, size_t re
 			ret = check_items(set, k, place, &wrong);
 			if (!ret)
 				continue;
-			if (report && report_size)
+			if (report)
 				snprintf(report, report_size, "class %u, place %u: %s at %llx", k,
 					 place,
 					 ret == 21 ? "a span that does not belong there"

@@ -145,7 +145,7 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 			return n;
 		}
 		if (!(lockword & NODE_HALF_DEAD)) {
-			if (last >= query->to || !right)
+			if (last >= query->to)
 				return n;
 			from = max(from, last + 1); /* fences may have moved left since */
 		}

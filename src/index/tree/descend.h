@@ -188,7 +188,7 @@ static __always_inline struct node *leaf_check(struct node *leaf, u64 key, u64 *
 	if (!node_sound(*lockword) || key < READ_ONCE(leaf->low))
 		return NULL;
 	right = leaf_right(leaf);
-	if (!node_valid(leaf, *lockword) || !right)
+	if (!node_valid(leaf, *lockword)) /* the rightmost leaf covers all keys behind it */
 		return NULL;
 	prefetch((const char *)right->head);
 	lath_delay("a leaf to the right");

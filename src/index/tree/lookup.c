@@ -252,7 +252,7 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 		next = leaf_right(leaf);
 		if (!node_valid(leaf, lockword))
 			return LEAF_STALE;
-		if (i != -1 || !next)
+		if (i != -1)
 			break;
 		if (!read_set_add(&set, leaf, lockword))
 			return LEAF_STALE;
@@ -276,9 +276,9 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
 
 	for (;;) {
 		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
-		if (i != -1 || !lock_right(leaf))
+		if (i != -1)
 			break;
-		leaf = leaf_right(leaf);
+		leaf = lock_right(leaf);
 	}
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree->ranges, found);

@@ -113,7 +113,7 @@ void tree_block_free(struct tree *tree, void *block, size_t size)
 
 bool tree_block_discard(struct tree *tree, void *block, size_t size)
 {
-	return !tree->each && !allocator_of(tree)->alloc && lath_pages_discard(block, size);
+	return !allocator_of(tree)->alloc && lath_pages_discard(block, size);
 }
 
 /* The same for what is smaller than a page. */

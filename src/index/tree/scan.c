@@ -163,7 +163,7 @@ static void scan_right(struct scan *scan, struct node *right)
 static bool scan_on(struct scan *scan, struct node *right, u64 end)
 {
 	if (!(scan->lockword & NODE_HALF_DEAD)) { /* a half-dead leaf covers nothing */
-		if (end >= scan->last || !right)
+		if (end >= scan->last)
 			return false;
 		scan->from = max(scan->from, end + 1); /* fences may have moved left since */
 	}

@@ -47,12 +47,14 @@ static bool move_lock(struct move *m, struct node *node)
 	unsigned int level = node_level(node);
 	int at;
 
+	lath_delay("read, to be moved");
 	if (!node_sound(lockword) || READ_ONCE(node->no_downlink) || !node_valid(node, lockword))
 		return false;
 	m->node = node;
 	m->left = low ? level_find(m->tree, low - 1, level, &left_word) : NULL;
 	if (low && !m->left)
 		return false;
+	lath_delay("to be moved, not yet locked");
 	m->up = level_lock(m->tree, low, level + 1);
 	if (!m->up)
 		return false;
@@ -63,7 +65,7 @@ static bool move_lock(struct move *m, struct node *node)
 			return true;
 		}
 		node_unlock_clean(m->left);
-	} else if (at >= 0 && !low && node_before(m->up, at) < 0 && node_trylock(node, lockword)) {
+	} else if (at >= 0 && !low && node_trylock(node, lockword)) {
 		m->at = (unsigned int)at;
 		return true;
 	}

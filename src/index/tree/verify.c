@@ -26,7 +26,7 @@ struct report {
 
 #define BROKEN(report, number, ...)                                                             \
 	do {                                                                                    \
-		if ((report)->text && (report)->size)                                           \
+		if ((report)->text)                                                             \
 			snprintf((report)->text, (report)->size, "I" #number ": " __VA_ARGS__); \
 		return number;                                                                  \
 	} while (0)
@@ -260,7 +260,7 @@ static int check_slack(struct tree *tree, const struct gap_slack *slack, struct 
 	if (slack->unknown && !stats.no_downlink)
 		BROKEN(report, 12, "nothing is known of the free space below %llu nodes",
 		       U(slack->unknown));
-	if (report->text && report->size)
+	if (report->text)
 		snprintf(report->text, report->size,
 			 "summaries %llu, that promise more than there is: %llu",
 			 U(slack->summaries), U(slack->loose));
