@@ -323,6 +323,7 @@ static void dump(void)
 static void dumps(void)
 {
 	const struct lath_item halves[] = { { 0, 1ull << 63, 1 }, { 1ull << 63, 1ull << 63, 2 } };
+	const struct lath_item apart[] = { { 0, 10, 1 }, { 20, KEY_MAX - 19, 2 } };
 	struct lath_hole_request want = { .size = 1 };
 	u64 i;
 
@@ -334,6 +335,10 @@ static void dumps(void)
 	assert(lath_index_find_hole(&list, &want, &i) == -ENOSPC);
 	dump();
 	assert(strstr(text, "\"room\":0,") && strstr(text, "[0,9223372036854775808,1,1]"));
+	assert(!init(LATH_RANGES, LATH_HOLES, NULL)); /* ten are */
+	assert(!lath_index_load_sorted(&list, 2, apart, NULL));
+	dump();
+	assert(strstr(text, "\"room\":10,"));
 
 	assert(!init(LATH_POINTS, 0, NULL));
 	for (i = 0; i < 4; i++)

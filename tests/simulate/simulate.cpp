@@ -171,16 +171,18 @@ void print_point(const options& o, const plan& p, const point& r, double one, bo
     std::fflush(stdout);
 }
 
-// Compares with what was measured. Returns how many points are further off than a quarter.
+// Compares with what was measured, and how long a call of two threads takes by one of one thread.
+// Returns how many points are further off than a quarter.
 unsigned compare(const options& o, const calibration& c) {
-    unsigned off = 0, all = 0;
-    std::printf("%-12s %-9s %7s %12s %12s %7s\n", "subject", "workload", "threads", "measured ns",
-                "simulated ns", "off");
+    unsigned off = 0, all = 0, off_by_one = 0, pairs = 0;
+    std::printf("%-12s %-9s %7s %12s %12s %7s %9s %9s\n", "subject", "workload", "threads",
+                "measured ns", "simulated ns", "off", "measured", "simulated");
     for (const load& l : loads())
         for (const subject& s : subjects()) {
             if (!(s.*l.make) || s.steps || !chosen(o.loads, l.name) || !chosen(o.subjects, s.name))
                 continue;
             costs cost = fitted(s, l, c);
+            double measured_one = 0, simulated_one = 0;
             for (unsigned n : {1u, 2u}) {
                 auto m = c.large.find({s.name, l.name, n});
                 if (m == c.large.end())
@@ -190,12 +192,23 @@ unsigned compare(const options& o, const calibration& c) {
                 double error = p.ns() / m->second - 1;
                 all++;
                 off += std::fabs(error) > 0.25;
-                std::printf("%-12s %-9s %7u %12.1f %12.1f %+6.0f%%%s\n", s.name, l.name, n,
-                            m->second, p.ns(), error * 100, std::fabs(error) > 0.25 ? " !" : "");
+                std::printf("%-12s %-9s %7u %12.1f %12.1f %+6.0f%%%s", s.name, l.name, n, m->second,
+                            p.ns(), error * 100, std::fabs(error) > 0.25 ? " !" : "  ");
+                if (n == 2 && measured_one > 0) {
+                    double measured = m->second / measured_one, simulated = p.ns() / simulated_one;
+                    bool far = std::fabs(simulated / measured - 1) > 0.25;
+                    pairs++;
+                    off_by_one += far;
+                    std::printf(" %7.2f %9.2f%s", measured, simulated, far ? " !" : "");
+                }
+                std::printf("\n");
+                measured_one = m->second;
+                simulated_one = p.ns();
                 std::fflush(stdout);
             }
         }
-    std::printf("%u of %u within 25 %%\n", all - off, all);
+    std::printf("%u of %u within 25 %%; two threads by one: %u of %u\n", all - off, all,
+                pairs - off_by_one, pairs);
     return off;
 }
 

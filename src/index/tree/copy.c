@@ -20,8 +20,9 @@ static void config_of(const struct tree *tree, struct lath_config *config)
 	config->allocator = tree->allocator.alloc ? &tree->allocator : NULL;
 }
 
-/* Insert all items of `index` into the empty index `copy`. Items come in ascending order, so the
- * leaves become full. 0 | -ENOMEM | -EINVAL */
+/* Insert all items of `index` into the empty index `copy`. A scan goes on behind the end of its
+ * last item, so they are disjoint, and come in ascending order, so the leaves become full. 0 |
+ * -ENOMEM | -EINVAL */
 static int copy_items(struct lath_index *copy, struct lath_index *index)
 {
 	struct lath_item items[STEP];
@@ -33,8 +34,7 @@ static int copy_items(struct lath_index *copy, struct lath_index *index)
 		for (i = 0; i < n; i++) {
 			int ret = lath_index_insert_item(copy, &items[i], NULL);
 
-			/* -EEXIST: the item grew to the left over its end meanwhile */
-			if (ret && ret != -EEXIST)
+			if (ret)
 				return ret;
 		}
 	} while (n == STEP && from);

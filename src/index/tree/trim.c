@@ -47,8 +47,8 @@ static bool move_lock(struct move *m, struct node *node)
 	unsigned int level = node_level(node);
 	int at;
 
-	lath_delay("read, to be moved");
-	if (!node_sound(lockword) || READ_ONCE(node->no_downlink) || !node_valid(node, lockword))
+	/* a node that changes from here on is not locked below, whatever was read of it */
+	if (!node_sound(lockword) || READ_ONCE(node->no_downlink))
 		return false;
 	m->node = node;
 	m->left = low ? level_find(m->tree, low - 1, level, &left_word) : NULL;
