@@ -20,6 +20,7 @@ static void *hold(void *arg)
 	int i;
 
 	(void)arg;
+	lath_call_enter();
 	for (i = 0; i < 2; i++)
 		if (held[i])
 			lath_spin_lock(&held[i]->lock);
@@ -31,6 +32,7 @@ static void *hold(void *arg)
 	for (i = 0; i < 2; i++)
 		if (held[i])
 			lath_spin_unlock(&held[i]->lock);
+	lath_call_exit();
 	return NULL;
 }
 
