@@ -40,8 +40,12 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 
 /* ---- batches ---- */
 
-/* Keys that are looked for at once. */
+/* Keys that are looked for at once. In the kernel a stack is small. */
+#ifdef __KERNEL__
+#define BATCH 8
+#else
 #define BATCH 16
+#endif
 
 /* Look up the words of the keys in `open` that have come to the layer of the first of them. Returns
  * those that have further to go. */
