@@ -224,6 +224,7 @@ static void flip(struct arena *arena, u64 unit, u64 n, bool free)
 
 	LATH_ASSERT(all_are(arena, unit, n, free));
 	arena->free += free ? n : -n;
+	LATH_ASSERT(arena->free <= ARENA_UNITS);
 	for (at = unit; at < end; at = (at | 63) + 1)
 		set_word(arena, (unsigned int)(at / 64),
 			 arena->map[at / 64] ^ bits_of(at, end - at));
@@ -392,6 +393,7 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 		set_word(arena, (unsigned int)i, word);
 	}
 	arena->free -= n << order;
+	LATH_ASSERT(arena->free <= ARENA_UNITS);
 	if (n < most)
 		show(arena, arena_grade(arena));
 	else if (!arena->free)
