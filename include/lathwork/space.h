@@ -55,8 +55,9 @@ enum {
 	/* segments with more free keys are tried first, to fill them evenly; no magazines */
 	LATH_SPACE_SPREAD = 1u << 3,
 	/* What arenas do not serve goes to the segment that served the last such request; when that
-	 * has no room, to those with more free keys first. So ranges that are allocated together
-	 * lie together, and if they are freed together they leave long holes. */
+	 * has no room, to those with more free keys first. Arenas and small ranges come from the
+	 * other end of a segment. So large ranges that are allocated together lie together, and if
+	 * they are freed together they leave long holes. */
 	LATH_SPACE_FILL = 1u << 4,
 };
 

@@ -190,7 +190,8 @@ static inline bool word_has_nibbles(u64 word)
 	return word_tag(word) - WORD_NIBBLES < WORD_FORMS_END - WORD_NIBBLES;
 }
 
-/* What is known of the form of words without a place. */
+/* The forms that words without a place may have, where a caller knows more: any, a value's bytes,
+ * or characters of 4 bits. */
 enum word_forms { FORMS_ANY, FORMS_BYTES, FORMS_NIBBLES };
 
 /* Expands a word without a place to 16 bytes, and returns the length of the value. No branch

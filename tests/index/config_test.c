@@ -184,7 +184,8 @@ static void thin_out(u64 n)
 	assert(!lath_index_verify(&list, 5, NULL, 0));
 }
 
-/* What is loaded is in huge pages, or in none, as was said; what is empty is not counted. */
+/* The flags decide whether the leaves of a loaded index are in huge pages. Pages that are given
+ * back no longer count. */
 static void pages(unsigned int flags, u64 n)
 {
 	struct lath_item *items = malloc(n * sizeof(*items));
