@@ -19,12 +19,26 @@ namespace lathcli {
 // report/report.cpp.
 void define_program(CLI::App& app, char** argv);
 
-void add_alloc(CLI::App& app);
-void add_completion(CLI::App& app);
-void add_extents(CLI::App& app);
-void add_replay(CLI::App& app);
-void add_show(CLI::App& app);
-void add_store(CLI::App& app);
-void add_watch(CLI::App& app);
+namespace alloc {
+void add(CLI::App& app);
+}
+namespace completion {
+void add(CLI::App& app);
+}
+namespace extents {
+void add(CLI::App& app);
+}
+namespace replay {
+void add(CLI::App& app);
+}
+namespace show {
+void add(CLI::App& app);
+}
+namespace store {
+void add(CLI::App& app);
+}
+namespace watch {
+void add(CLI::App& app);
+}
 
 } // namespace lathcli

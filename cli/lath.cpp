@@ -12,15 +12,15 @@ void define_program(CLI::App& app, char** argv) {
     app.require_subcommand(1);
     if (const companion* chosen = argv[0] && argv[1] ? find_companion(argv[1]) : nullptr)
         replace_by_companion(*chosen, argv + 2);
-    add_alloc(app);
-    add_extents(app);
-    add_replay(app);
-    add_show(app);
-    add_store(app);
-    add_watch(app);
+    alloc::add(app);
+    extents::add(app);
+    replay::add(app);
+    show::add(app);
+    store::add(app);
+    watch::add(app);
     for (const companion& each : companions)
         app.add_subcommand(each.command, describe(each));
-    add_completion(app);
+    completion::add(app);
 }
 
 } // namespace lathcli

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace lathcli {
+namespace lathcli::alloc {
 
 namespace {
 
@@ -222,7 +222,7 @@ void run(const request& ask) {
 
 } // namespace
 
-void add_alloc(CLI::App& app) {
+void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
     auto span = parsed_by([](const std::string& text) { alloc::parse_span(text); });
     auto power_of_two = CLI::Validator(
@@ -278,4 +278,4 @@ void add_alloc(CLI::App& app) {
     sub->callback([ask] { run(*ask); });
 }
 
-} // namespace lathcli
+} // namespace lathcli::alloc

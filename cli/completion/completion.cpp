@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace lathcli {
+namespace lathcli::completion {
 
 namespace {
 
@@ -187,7 +187,7 @@ void tell_json(const std::vector<command_text>& commands, const std::string& sum
 
 } // namespace
 
-void add_completion(CLI::App& app) {
+void add(CLI::App& app) {
     auto shell = std::make_shared<std::string>();
     CLI::App* completion =
         app.add_subcommand("completion", "completions for a shell, to standard output");
@@ -208,4 +208,4 @@ void add_completion(CLI::App& app) {
     });
 }
 
-} // namespace lathcli
+} // namespace lathcli::completion

@@ -20,7 +20,7 @@
 
 #include <unistd.h>
 
-namespace lathcli {
+namespace lathcli::extents {
 
 namespace {
 
@@ -85,7 +85,7 @@ void run(request& ask) {
 
 } // namespace
 
-void add_extents(CLI::App& app) {
+void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
     auto* sub = app.add_subcommand("extents", "which file owns which bytes of the device");
     sub->footer(epilogue);
@@ -119,4 +119,4 @@ void add_extents(CLI::App& app) {
     sub->callback([ask] { run(*ask); });
 }
 
-} // namespace lathcli
+} // namespace lathcli::extents

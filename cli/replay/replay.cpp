@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace lathcli {
+namespace lathcli::replay {
 
 namespace {
 
@@ -283,7 +283,7 @@ void run(request ask) {
 
 } // namespace
 
-void add_replay(CLI::App& app) {
+void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
     auto* sub = app.add_subcommand("replay", "a block IO trace through the sort queue's engines");
     sub->footer(epilogue);
@@ -317,4 +317,4 @@ void add_replay(CLI::App& app) {
     sub->callback([ask] { run(*ask); });
 }
 
-} // namespace lathcli
+} // namespace lathcli::replay

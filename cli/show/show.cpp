@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace lathcli {
+namespace lathcli::show {
 
 namespace {
 
@@ -62,7 +62,7 @@ void run(request ask) {
 
 } // namespace
 
-void add_show(CLI::App& app) {
+void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
     auto* sub = app.add_subcommand("show", "draw an index: its levels, nodes, entries and holes");
     sub->footer(epilogue);
@@ -102,4 +102,4 @@ void add_show(CLI::App& app) {
     sub->callback([ask] { run(*ask); });
 }
 
-} // namespace lathcli
+} // namespace lathcli::show

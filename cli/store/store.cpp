@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace lathcli {
+namespace lathcli::store {
 
 namespace {
 
@@ -174,7 +174,7 @@ void run(const request& asked) {
 
 } // namespace
 
-void add_store(CLI::App& app) {
+void add(CLI::App& app) {
     auto asked = std::make_shared<request>();
     CLI::App* sub =
         app.add_subcommand("store", "an ordered key-value store: one command, or a shell");
@@ -229,4 +229,4 @@ void add_store(CLI::App& app) {
     });
 }
 
-} // namespace lathcli
+} // namespace lathcli::store

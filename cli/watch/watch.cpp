@@ -23,7 +23,7 @@
 
 #include <poll.h>
 
-namespace lathcli {
+namespace lathcli::watch {
 
 namespace {
 
@@ -164,7 +164,7 @@ void run(const request& asked) {
 
 } // namespace
 
-void add_watch(CLI::App& app) {
+void add(CLI::App& app) {
     auto asked = std::make_shared<request>();
     auto* sub = app.add_subcommand("watch", "figures of a store in use, a line per interval");
     sub->footer(epilogue);
@@ -183,4 +183,4 @@ void add_watch(CLI::App& app) {
     sub->callback([asked] { run(*asked); });
 }
 
-} // namespace lathcli
+} // namespace lathcli::watch

@@ -81,15 +81,15 @@ public:
 
     explicit sort_queue(std::shared_ptr<pool_type> pool, sort_options options = {})
         : pool_(std::move(pool)) {
-        lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
-        config.engine = options.engine;
-        config.flags = options.flags;
-        config.simd = options.simd;
-        std::size_t bytes = lath_sortq_memsize(&config, pool_->get());
+        lath_sortq_config wanted = LATH_SORTQ_CONFIG_INIT;
+        wanted.engine = options.engine;
+        wanted.flags = options.flags;
+        wanted.simd = options.simd;
+        std::size_t bytes = lath_sortq_memsize(&wanted, pool_->get());
         if (bytes == 0)
             throw std::invalid_argument("lathwork::sort_queue: bad options");
         memory_.reset(::operator new(bytes, std::align_val_t{64}));
-        if (lath_sortq_init(&queue_, &config, pool_->get(), memory_.get()) != 0)
+        if (lath_sortq_init(&queue_, &wanted, pool_->get(), memory_.get()) != 0)
             throw std::runtime_error("lathwork::sort_queue: this processor lacks the vector form");
     }
 
