@@ -324,7 +324,7 @@ def check_wrong_input(lath, scratch):
 
 def check_outputs(lath, scratch):
     """What cannot be written is named, and no input is written over."""
-    samples, onto = os.path.join(scratch, "samples.json"), os.path.join(scratch, "report.md")
+    samples, onto = os.path.join(scratch, "made_up.json"), os.path.join(scratch, "report.md")
     shutil.copy(samples, onto)
     said = run(lath, "report", onto, "-o", scratch, code=1).stderr
     check("same file" in said and onto in said, f"a report onto its input: {said!r}")

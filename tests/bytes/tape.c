@@ -550,7 +550,7 @@ static void begin(uint8_t *bytes, unsigned long i, bool failing)
 	bytes[1] = (uint8_t)(i % 5);
 }
 
-const struct tape_plan tape_plan = { 400, 6000, 20, 2500, begin, NULL };
+const struct tape_plan tape_plan = { 300, 6000, 12, 2500, begin, NULL };
 
 int tape_run(struct tape *tape)
 {

@@ -26,9 +26,9 @@ extern void (*lath_delay_hook)(const char *point);
 #define SLOTS 12u
 
 #ifdef LATH_FEW_STEPS
-#define ROUNDS 40u
+#define ROUNDS 20u
 #else
-#define ROUNDS 400u
+#define ROUNDS 200u
 #endif
 
 static unsigned long searches, moves, faults;

@@ -12,7 +12,7 @@
  *
  * The other threads insert and erase fillers: leaves are split and merged all the time, and more so
  * with nodes of four (hole_room_tiny). Threads wait at delay points now and then.
- * room_test; LATH_LONG=1: fifty times more.
+ * room_test; LATH_LONG=1: a hundred times more.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -26,9 +26,9 @@ extern void (*lath_delay_hook)(const char *point);
 #define SLOTS 48u
 
 #ifdef LATH_FEW_STEPS
-#define CALLS 2000u
+#define CALLS 1000u
 #else
-#define CALLS 16000u /* of each thread */
+#define CALLS 8000u /* of each thread */
 #endif
 
 enum kind { TAKE, REFUSED, REFUSED_EXACT, FREE };

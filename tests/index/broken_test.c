@@ -14,7 +14,7 @@
 
 #include "lathwork/index.h"
 
-#define ITEMS 20000u
+#define ITEMS 10000u
 #define STEP 100u
 #define SIZE 10u
 

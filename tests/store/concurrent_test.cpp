@@ -257,7 +257,7 @@ void check_histories(const rig& r, unsigned rounds) {
 
 // a store elsewhere may be an emulated machine's
 unsigned rounds() {
-    return std::getenv("LATH_LONG") ? 200000 : std::getenv("LATH_STORE_SPEC") ? 300 : 1500;
+    return std::getenv("LATH_LONG") ? 200000 : std::getenv("LATH_STORE_SPEC") ? 150 : 700;
 }
 
 } // namespace

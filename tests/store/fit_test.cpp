@@ -74,7 +74,7 @@ TEST_CASE("what was saved under a limit loads under it") {
                 lath_store_options options = LATH_STORE_OPTIONS_INIT;
                 options.keys = kind;
                 options.flags = flags;
-                options.limit = 12 << 20;
+                options.limit = 8 << 20;
                 store_ptr s = open_store(options, "mem:");
                 REQUIRE(s);
                 std::mt19937_64 random(largest + flags);

@@ -373,7 +373,7 @@ bool steps_of(const scene& sc) {
         return false;
     MUST(p.before.map != p.after.map || !std::strcmp(sc.name, "expire") ||
          !std::strcmp(sc.name, "compact"));
-    auto v = judge(p.store.get(), p.m, *img, p.start, p.states, p.before, p.after, few ? 20 : 1);
+    auto v = judge(p.store.get(), p.m, *img, p.start, p.states, p.before, p.after, few ? 50 : 1);
     if (!v.wrong.empty())
         die(std::string(sc.name) + ": " + v.wrong);
     std::printf("%-28s %5zu states, %5zu as before, %5zu as after\n", sc.name, v.states, v.before,
