@@ -223,23 +223,36 @@ static void give_row_right(const struct merging *m, const struct row *row)
 		node_reindex(row->node[i]);
 }
 
+/* Does an entry of the locked inner node have this separator? */
+static bool separator_taken(const struct node *inner, u64 separator)
+{
+	int i = inner_slot(inner, separator);
+
+	return i >= 0 && node_key(inner, (unsigned int)i) == separator;
+}
+
 /* Let the parent's entries of the row's nodes from number `from` on follow their low fences. All
  * that lie right of a fence that fell: an older separator may be as low as the next node's is now.
- */
+ * So may that of a node further left, which is too high; then the entry keeps its separator. */
 static void lower_separators(const struct merging *m, const struct row *row, unsigned int from)
 {
+	u64 moved = 0, was[ROW];
 	unsigned int i;
-	u64 moved = 0;
 
 	for (i = from; i < row->n; i++) {
-		if (node_key(m->up, row->at[i]) == row->node[i]->low)
+		was[i] = node_key(m->up, row->at[i]);
+		if (was[i] == row->node[i]->low)
 			continue;
 		node_erase(m->up, row->at[i]);
 		moved |= 1ull << i;
 	}
-	for (i = from; i < row->n; i++)
+	for (i = from; i < row->n; i++) {
+		u64 low = row->node[i]->low;
+
 		if (moved >> i & 1)
-			inner_insert(m->up, row->node[i]->low, row->node[i], m->tree->inner_side);
+			inner_insert(m->up, separator_taken(m->up, low) ? was[i] : low,
+				     row->node[i], m->tree->inner_side);
+	}
 }
 
 /* Merge the locked row: its second node dies, or there was no room for its entries after all.
