@@ -150,14 +150,20 @@ static void show_freed(struct arena *arena, unsigned int first, unsigned int las
 	show(arena, best);
 }
 
-/* A free run of `units` units has come into being: raises the bounds that it exceeds. */
-static void raise_most(struct arena *arena, u64 units)
+/* The units of [first, end) are a free run now: raises the bounds that it exceeds. */
+static void raise_most(struct arena *arena, u64 first, u64 end)
 {
 	unsigned int k;
 
-	LATH_ASSERT(units <= ARENA_UNITS);
-	for (k = ARENA_ORDERS; k && arena->most[k - 1] < units; k--)
-		WRITE_ONCE(arena->most[k - 1], (u16)units);
+	LATH_ASSERT(first < end && end <= ARENA_UNITS);
+	for (k = 0; k < ARENA_ORDERS; k++) {
+		u64 at = (first + ((1ull << k) - 1)) & ~((1ull << k) - 1);
+
+		if (at >= end)
+			break;
+		if (arena->most[k] < end - at)
+			WRITE_ONCE(arena->most[k], (u16)(end - at));
+	}
 }
 
 /* A search found no run longer than `units` at a multiple of 2^order: lowers the bounds. */
@@ -169,8 +175,8 @@ static void lower_most(struct arena *arena, unsigned int order, u64 units)
 		WRITE_ONCE(arena->most[k], (u16)units);
 }
 
-/* Returns the length of the free run that contains a free unit. */
-static u64 run_around(const struct arena *arena, u64 unit)
+/* Sets *first and *end to the bounds of the free run that contains a free unit. */
+static void run_around(const struct arena *arena, u64 unit, u64 *first, u64 *end)
 {
 	unsigned int i = (unsigned int)(unit / 64), j = i;
 	u64 below = ~arena->map[i] & lath_ones(unit % 64),
@@ -180,8 +186,8 @@ static u64 run_around(const struct arena *arena, u64 unit)
 		below = ~arena->map[--i];
 	while (!above && ++j < ARENA_WORDS)
 		above = ~arena->map[j];
-	return (above ? 64ull * j + __ffs64(above) : ARENA_UNITS) -
-	       (below ? 64ull * i + fls64(below) : 0);
+	*first = below ? 64ull * i + fls64(below) : 0;
+	*end = above ? 64ull * j + __ffs64(above) : ARENA_UNITS;
 }
 
 void arena_open(struct arena *arena, u64 block)
@@ -189,7 +195,7 @@ void arena_open(struct arena *arena, u64 block)
 	unsigned int i;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block == NO_BLOCK && block != NO_BLOCK);
-	raise_most(arena, ARENA_UNITS);
+	raise_most(arena, 0, ARENA_UNITS);
 	arena->free = ARENA_UNITS;
 	for (i = 0; i < ARENA_WORDS; i++)
 		set_word(arena, i, ~0ull);
@@ -244,11 +250,15 @@ bool arena_take_at(struct arena *arena, u64 unit, u64 n)
 
 bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
+	u64 first, end;
+
 	if (!all_are(arena, unit, n, true))
 		return false;
 	flip(arena, unit, n, true);
-	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) /* otherwise no bound can rise */
-		raise_most(arena, run_around(arena, unit));
+	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) { /* otherwise no bound can rise */
+		run_around(arena, unit, &first, &end);
+		raise_most(arena, first, end);
+	}
 	return true;
 }
 
@@ -264,17 +274,28 @@ static u64 run_end(const struct arena *arena, u64 unit)
 	return 64 * i + (i < ARENA_WORDS ? ones(arena->map[i]) : 0);
 }
 
+u64 block_within(u64 n, u64 align)
+{
+	u64 whole = n / align;
+
+	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
+}
+
 /* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false
- * if there are none; *most is then the longest run found. */
+ * if there are none; no run from a multiple of align is then longer than *most, if the limits are
+ * those of the arena. A run of n units contains an aligned block that begins in its first word or
+ * the next one, so only words whose grade allows such a block, and those before them, are read. */
 static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last,
 			 u64 *unit, u64 *most)
 {
-	u64 step = max(align / 64, 1ull), grid = multiples[min(log2_up(align), 6u)];
-	u64 i = (first / 64 + step - 1) & ~(step - 1);
+	u64 block = min(block_within(n, align), 64ull), grid = multiples[min(log2_up(align), 6u)];
+	u64 words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
 
-	*most = 0;
-	for (; i <= last / 64; i += step) {
-		u64 starts = arena->map[i] & grid, at, end;
+	*most = (block > align ? 2 * block - align : block) - 1;
+	words |= words >> 1;
+	words &= multiples[log2_up(max(align / 64, 1ull))] & ~lath_ones((unsigned int)(first / 64));
+	for (; words; words &= words - 1) {
+		u64 i = __ffs64(words), starts = arena->map[i] & grid, at, end;
 
 		if (64 * i < first)
 			starts &= ~lath_ones((unsigned int)(first % 64));
@@ -401,21 +422,34 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 	return n;
 }
 
+/* Returns whether no free run is longer than the bound for where it may begin. */
+static bool bounds_hold(const struct arena *arena)
+{
+	u64 unit, end;
+	unsigned int k;
+
+	for (unit = 0; unit < ARENA_UNITS; unit++) {
+		if (!(arena->map[unit / 64] >> unit % 64 & 1))
+			continue;
+		end = run_end(arena, unit);
+		for (k = 0; k < ARENA_ORDERS && !(unit & ((1ull << k) - 1)); k++)
+			if (arena->most[k] < end - unit)
+				return false;
+	}
+	return true;
+}
+
 bool arena_sound(const struct arena *arena)
 {
-	u64 free = 0, whole = 0, unit, most;
+	u64 free = 0, whole = 0;
 	unsigned int i;
 
-	for (i = 0; i < ARENA_ORDERS; i++)
-		if (place_within(arena, arena->most[i] + 1ull, 1ull << i, 0, ARENA_UNITS - 1, &unit,
-				 &most))
-			return false;
 	for (i = 0; i < ARENA_WORDS; i++) {
 		free += hweight64(arena->map[i]);
 		whole |= (u64) !~arena->map[i] << i;
 		if (arena->grade[i] != word_grade(arena->map[i]))
 			return false;
 	}
-	return free == arena->free && whole == arena->whole &&
+	return free == arena->free && whole == arena->whole && bounds_hold(arena) &&
 	       *arena->shown >= arena_grade(arena) && !*arena->shown == !arena->free;
 }

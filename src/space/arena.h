@@ -54,6 +54,10 @@ static inline unsigned int log2_up(u64 n)
 /* Returns the lowest grade that serves n units, 0 < n <= 4096. */
 u8 grade_needed(u64 n);
 
+/* Returns the size of the largest naturally aligned block that n units at a multiple of align
+ * contain, wherever they begin. */
+u64 block_within(u64 n, u64 align);
+
 /* The caller of the calls below holds the arena's lock; of arena_sound() it excludes changes. */
 void arena_open(struct arena *arena, u64 block);
 /* Takes n units at a multiple of n rounded up to a power of two. Returns whether it did. */

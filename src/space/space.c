@@ -357,15 +357,6 @@ static bool take_within(struct lath_space *space, struct arena *arena,
 	return taken;
 }
 
-/* Returns the size of the largest naturally aligned block that n units at a multiple of align
- * contain. */
-static u64 block_within(u64 n, u64 align)
-{
-	u64 whole = n / align;
-
-	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
-}
-
 /* Takes the request from any arena of the segment, looking at every place in it: for requests that
  * found no room otherwise. Returns whether it did. */
 static bool take_anywhere(struct lath_space *space, struct segment *segment,
