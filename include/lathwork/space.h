@@ -54,10 +54,12 @@ enum {
 	LATH_SPACE_OWNERS = 1u << 2,
 	/* segments with more free keys are tried first, to fill them evenly; no magazines */
 	LATH_SPACE_SPREAD = 1u << 3,
-	/* What arenas do not serve goes to the segment that served the last such request; when that
-	 * has no room, to those with more free keys first. Arenas and small ranges come from the
-	 * other end of a segment. So large ranges that are allocated together lie together, and if
-	 * they are freed together they leave long holes. */
+	/* What arenas do not serve goes to the segment that served the last such request. When that
+	 * has no room, one with a free run for four of them follows, or for two, and then those
+	 * with more free keys. Arenas and small ranges come from the other end of a segment. So
+	 * large ranges that are allocated together lie together, and if they are freed together
+	 * they leave long holes. Small ranges are aligned as the call says, not more, so that fewer
+	 * arenas hold them. */
 	LATH_SPACE_FILL = 1u << 4,
 };
 

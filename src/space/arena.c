@@ -87,6 +87,43 @@ static u8 word_grade(u64 word)
 	return grade(longest, 0);
 }
 
+/* Returns a mask of the bits of the word where n ones begin, 0 < n <= 64. */
+static inline u64 any_starts(u64 word, unsigned int n)
+{
+	unsigned int have = 1, more;
+
+	for (; have < n; have += more) {
+		more = min(have, n - have);
+		word &= word >> more;
+	}
+	return word;
+}
+
+/* The grade of a word of a dense arena: that of its longest run of ones. */
+static u8 dense_grade(u64 word)
+{
+	u64 starts[6], next; /* [i]: where 2^i ones begin */
+	unsigned int i = 0, longest;
+
+	if (!word || !~word)
+		return word ? WHOLE_GRADE : 0;
+	for (starts[0] = word; i < 5; i++) {
+		next = starts[i] & starts[i] >> (1u << i);
+		if (!next)
+			break;
+		starts[i + 1] = next;
+	}
+	word = starts[i];
+	for (longest = 1u << i; i--;) {
+		next = word & starts[i] >> longest; /* 2^i more */
+		if (next) {
+			word = next;
+			longest += 1u << i;
+		}
+	}
+	return grade(longest, 0);
+}
+
 /* Returns the grade of the best run that begins with one of these whole words. */
 static u8 whole_grade(const struct arena *arena, u64 words)
 {
@@ -119,7 +156,7 @@ static u8 arena_grade(const struct arena *arena)
 static inline void set_word(struct arena *arena, unsigned int i, u64 word)
 {
 	arena->map[i] = word;
-	arena->grade[i] = word_grade(word);
+	arena->grade[i] = arena->dense ? dense_grade(word) : word_grade(word);
 	arena->whole = (arena->whole & ~(1ull << i)) | (u64) !~word << i;
 }
 
@@ -373,7 +410,8 @@ static bool take_in_word(struct arena *arena, u64 n, u64 *unit)
 
 	if (i < 0)
 		return false;
-	starts = run_starts(arena->map[i], n, log2_up(n));
+	starts = arena->dense ? any_starts(arena->map[i], (unsigned int)n)
+			      : run_starts(arena->map[i], n, log2_up(n));
 	if (!starts)
 		return false;
 	*unit = 64ull * (unsigned int)i + __ffs64(starts);
@@ -447,7 +485,8 @@ bool arena_sound(const struct arena *arena)
 	for (i = 0; i < ARENA_WORDS; i++) {
 		free += hweight64(arena->map[i]);
 		whole |= (u64) !~arena->map[i] << i;
-		if (arena->grade[i] != word_grade(arena->map[i]))
+		if (arena->grade[i] !=
+		    (arena->dense ? dense_grade(arena->map[i]) : word_grade(arena->map[i])))
 			return false;
 	}
 	return free == arena->free && whole == arena->whole && bounds_hold(arena) &&

@@ -30,6 +30,8 @@ struct arena {
 	u64 block; /* number of the block that it serves, or NO_BLOCK */
 	struct set *set;
 	u64 *owner; /* one cookie per unit, or NULL */
+	/* The grade of a word is that of its longest free run, wherever that begins. */
+	bool dense;
 	/* Not below its grade, in the set's array; read without the lock. Exact after a failed
 	 * search, raised by frees: other threads' searches read its line all the time. */
 	u8 *shown;
@@ -60,9 +62,11 @@ u64 block_within(u64 n, u64 align);
 
 /* The caller of the calls below holds the arena's lock; of arena_sound() it excludes changes. */
 void arena_open(struct arena *arena, u64 block);
-/* Takes n units at a multiple of n rounded up to a power of two. Returns whether it did. */
+/* Takes n units at a multiple of n rounded up to a power of two; in a dense arena up to 64 at any
+ * place of one word. Returns whether it did. */
 bool arena_take(struct arena *arena, u64 n, u64 *unit);
-/* Takes up to `most` blocks of 2^order units, order <= 6. Returns the number taken. */
+/* Takes up to `most` blocks of 2^order units, order <= 6; of a dense arena, order 0. Returns the
+ * number taken. */
 unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
 			       u64 *unit);
 /* Take exactly these units, or give them back. Return false, with nothing changed, if not all of

@@ -85,7 +85,8 @@ static unsigned int magazine_fill(struct lath_space *space, struct slot *slot, u
 	if (!count)
 		return 0;
 	n = set->empty ? 0
-		       : set_take(space, set, slot, 1ull << order, want, 0, magazine(slot, order));
+		       : set_take(space, set, slot, 1ull << order, 1ull << order, want, 0,
+				  magazine(slot, order));
 	if (n < want)
 		segment_uncharge(&space->first, count, (want - n) * size);
 	WRITE_ONCE(slot->held, slot->held + (u32)(n << order));

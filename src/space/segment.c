@@ -91,6 +91,19 @@ bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last)
 	return any;
 }
 
+bool segment_has_run(struct lath_space *space, const struct segment *segment, u64 size)
+{
+	struct lath_index *index = space_index(space, &space->index);
+	struct lath_hole_request want = { .size = size, .align = space->config.unit };
+	u64 low, last, key;
+
+	if (!index || READ_ONCE(segment->draining) || !segment_bounds(segment, &low, &last))
+		return false;
+	want.low = low;
+	want.high = last + 1;
+	return !lath_index_find_hole(index, &want, &key);
+}
+
 /* ---- charges ---- */
 
 void segment_stripes_make(struct lath_space *space, struct segment *segment)

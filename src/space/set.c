@@ -23,6 +23,7 @@ static struct arena *arena_make(struct lath_space *space, struct set *set)
 	}
 	lath_spin_init(&arena->lock);
 	arena->block = NO_BLOCK;
+	arena->dense = space->config.flags & LATH_SPACE_FILL;
 	arena->set = set;
 	return arena;
 }
@@ -269,61 +270,84 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 		arena->owner[unit++] = cookie;
 }
 
-/* Takes up to `most` blocks of n units from a locked arena; *key: their keys. Returns how many; 0
- * also if the arena serves no block, or its segment drains. */
-static unsigned int take_locked(struct lath_space *space, struct set *set, struct arena *arena,
-				u64 n, unsigned int most, u64 cookie, u64 *key)
-{
-	unsigned int got = 0, i;
-	u64 free = arena->free;
+/* What a set is asked for: up to `most` blocks of n units at multiples of align. */
+struct wanted {
+	u64 n, align, cookie;
+	unsigned int most;
+	u8 grade; /* of arenas that may serve */
+};
 
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && most);
+/* Takes blocks from a locked arena; *key: their units. Returns how many. */
+static unsigned int take_blocks(struct arena *arena, const struct wanted *want, u64 *unit)
+{
+	unsigned int got = 0;
+
+	if (arena->dense && want->align > 1) { /* grades do not tell what is aligned */
+		while (got < want->most && arena_take_within(arena, want->n, want->align, 0,
+							     ARENA_UNITS - 1, &unit[got]))
+			got++;
+		return got;
+	}
+	if (want->most > 1 && want->n <= 64)
+		return arena_take_blocks(arena, log2_up(want->n), want->most, unit);
+	while (got < want->most && arena_take(arena, want->n, &unit[got]))
+		got++;
+	return got;
+}
+
+/* Takes what is wanted from a locked arena; *key: the blocks' keys. Returns how many; 0 also if the
+ * arena serves no block, or its segment drains. */
+static unsigned int take_locked(struct lath_space *space, struct set *set, struct arena *arena,
+				const struct wanted *want, u64 *key)
+{
+	u64 free = arena->free;
+	unsigned int got, i;
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
 	if (arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING)
 		return 0;
-	if (most > 1 && n <= 64)
-		got = arena_take_blocks(arena, log2_up(n), most, key);
-	else
-		while (got < most && arena_take(arena, n, &key[got]))
-			got++;
+	got = take_blocks(arena, want, key);
 	arena_count_empty(space, arena, free);
 	for (i = 0; i < got; i++) {
-		arena_set_owner(arena, key[i], n, cookie);
+		arena_set_owner(arena, key[i], want->n, want->cookie);
 		key[i] = arena_key(space, arena, key[i]);
 	}
-	LATH_ASSERT(got <= most &&
+	LATH_ASSERT(got <= want->most &&
 		    (!got || (key[got - 1] >= set->low && key[got - 1] <= set->high - 1)));
 	return got;
 }
 
-/* Takes from arena number `from`, which was used last, if its grade is `need` at least and it is
- * not locked: most requests end here, without a look at the other grades. */
-static unsigned int take_home(struct lath_space *space, struct set *set, u64 from, u8 need, u64 n,
-			      unsigned int most, u64 cookie, u64 *key)
+/* Takes from arena number `from`, which was used last, if its grade suffices and it is not locked:
+ * most requests end here, without a look at the other grades. */
+static unsigned int take_home(struct lath_space *space, struct set *set, u64 from,
+			      const struct wanted *want, u64 *key)
 {
 	struct group *group = set_group(set, from / 64);
 	struct arena *arena = group->arena[from % 64];
 	unsigned int got;
 
-	if (READ_ONCE(group->shown[from % 64]) < need || !lath_spin_trylock(&arena->lock))
+	if (READ_ONCE(group->shown[from % 64]) < want->grade || !lath_spin_trylock(&arena->lock))
 		return 0;
-	got = take_locked(space, set, arena, n, most, cookie, key);
+	got = take_locked(space, set, arena, want, key);
 	lath_spin_unlock(&arena->lock);
 	return got;
 }
 
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
-		      unsigned int most, u64 cookie, u64 *key)
+		      u64 align, unsigned int most, u64 cookie, u64 *key)
 {
+	struct wanted want = { n, align, cookie, most, grade_needed(n) };
 	u64 count = smp_load_acquire(&set->count); /* pairs with set_add */
 	u64 groups = (count + 63) / 64, g;
 	u32 none = 0, *home = slot ? &slot->home[set->number] : &none;
 	u64 from = READ_ONCE(*home);
-	u8 need = grade_needed(n);
 	u8 number = slot ? slot->number : 0;
 	bool wait = false, busy;
 	unsigned int got;
 
-	got = from < count ? take_home(space, set, from, need, n, most, cookie, key) : 0;
+	if (space->config.flags & LATH_SPACE_FILL && align > 1)
+		want.grade = grade_needed(block_within(n, align));
+	got = from < count ? take_home(space, set, from, &want, key) : 0;
 	if (likely(got))
 		return got;
 	do {
@@ -331,7 +355,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 		for (g = 0; g < groups; g++) {
 			u64 at = from / 64 + g < groups ? from / 64 + g : from / 64 + g - groups;
 			struct group *group = set_group(set, at);
-			struct lath_match m = lath_bytes_match(group->shown, need);
+			struct lath_match m = lath_bytes_match(group->shown, want.grade);
 			u64 good = ~m.lt, own = lath_bytes_match(group->user, number).eq;
 
 			while (good) {
@@ -347,7 +371,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 					busy = true;
 					continue;
 				}
-				got = take_locked(space, set, arena, n, most, cookie, key);
+				got = take_locked(space, set, arena, &want, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
 					if (READ_ONCE(group->user[i]) != number)

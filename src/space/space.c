@@ -226,8 +226,9 @@ void lath_space_trim(struct lath_space *space)
 	lath_call_exit();
 }
 
-/* Returns the segment with the most free keys of those whose bits are set, or NULL. */
-static struct segment *roomiest(struct lath_space *space, u64 segments)
+/* Returns the segment with the most free keys of those whose bits are set and that have a free run
+ * of this size, in keys; 0: of any size. NULL: there is none. */
+static struct segment *roomiest(struct lath_space *space, u64 segments, u64 run)
 {
 	struct segment *segment, *best = NULL;
 	u64 most = 0;
@@ -235,7 +236,8 @@ static struct segment *roomiest(struct lath_space *space, u64 segments)
 	for (segment = &space->first; segment; segment = segment_next(segment)) {
 		u64 room = segment_room(segment);
 
-		if (segments >> segment->number & 1 && (!best || room > most)) {
+		if (segments >> segment->number & 1 && (!best || room > most) &&
+		    (!run || segment_has_run(space, segment, run))) {
 			best = segment;
 			most = room;
 		}
@@ -250,84 +252,13 @@ static inline struct segment *choose(struct lath_space *space, u64 *segments)
 	struct segment *segment = &space->first;
 
 	if (unlikely(space->config.flags & LATH_SPACE_SPREAD))
-		segment = roomiest(space, *segments);
+		segment = roomiest(space, *segments, 0);
 	else
 		while (segment && !(*segments >> segment->number & 1))
 			segment = segment_next(segment);
 	if (segment)
 		*segments &= ~(1ull << segment->number);
 	return segment;
-}
-
-/* Continues take_part() where the arenas have no room. */
-static noinline int take_more(struct lath_space *space, struct set *set, u64 size, u64 cookie,
-			      u64 *count, u64 *key)
-{
-	u64 n = units_of(space, size);
-	struct lath_hole_request want = { .size = size,
-					  .align = space->config.unit << log2_up(n),
-					  .policy = small_policy(space) };
-	int ret = -ENOSPC;
-
-	while (!set->empty && segment_confirm(set->segment)) {
-		if (set_take(space, set, slot_of(space), n, 1, cookie, key))
-			return 0;
-		if (set_grow(space, set) || magazines_drain(space))
-			continue;
-		want.low = set->low;
-		want.high = set->high;
-		ret = index_take(space, &want, cookie, key);
-		break;
-	}
-	if (ret)
-		segment_uncharge(set->segment, count, size);
-	return ret;
-}
-
-/* The same for a request that arenas do not serve first: with LATH_SPACE_FILL the segment that
- * served the last one comes first, then those with more free keys. */
-static struct segment *choose_large(struct lath_space *space, u64 *segments)
-{
-	u64 last = *segments & (1ull << READ_ONCE(space->filling));
-	struct segment *segment = NULL;
-
-	if (!(space->config.flags & LATH_SPACE_FILL))
-		return choose(space, segments);
-	if (last)
-		segment = roomiest(space, last);
-	if (!segment)
-		segment = roomiest(space, *segments);
-	*segments &= segment ? ~(1ull << segment->number) : 0;
-	return segment;
-}
-
-/* Serves a small, naturally aligned request from a part of a segment: from its arenas; after adding
- * arenas, then emptying magazines; from the space of the index between arenas. 0 | -ENOSPC |
- * -ENOMEM */
-static int take_part(struct lath_space *space, struct set *set, u64 size, u64 cookie, u64 *key)
-{
-	u64 *count = segment_charge(set->segment, size);
-
-	if (!count)
-		return -ENOSPC;
-	if (set_take(space, set, slot_of(space), units_of(space, size), 1, cookie, key))
-		return 0;
-	return take_more(space, set, size, cookie, count, key);
-}
-
-/* Serves a small, naturally aligned request. -ENOSPC: no room, unless magazines and empty arenas
- * are returned to the index or the range crosses the boundary of the sets. */
-static int take_small(struct lath_space *space, u64 segments, u64 size, u64 cookie, u64 *key)
-{
-	unsigned int part, parts = space->config.below ? PARTS : 1;
-	struct segment *segment;
-	int ret = -ENOSPC;
-	u64 left;
-
-	for (part = 0; part < parts; part++)
-		for (left = segments; ret == -ENOSPC && (segment = choose(space, &left));)
-			ret = take_part(space, &segment->set[part], size, cookie, key);
-	return ret;
 }
 
 /* Takes the request from this arena, if it serves a block with keys of [low, high). */
@@ -394,6 +325,66 @@ static bool take_anywhere(struct lath_space *space, struct segment *segment,
 	return false;
 }
 
+/* Continues take_part() where the arenas have no room. */
+static noinline int take_more(struct lath_space *space, struct set *set, u64 size, u64 align,
+			      u64 cookie, u64 *count, u64 *key)
+{
+	struct lath_hole_request want = { .size = size,
+					  .align = align,
+					  .policy = small_policy(space) };
+	int ret = -ENOSPC;
+
+	while (!set->empty && segment_confirm(set->segment)) {
+		if (set_take(space, set, slot_of(space), units_of(space, size),
+			     units_of(space, align), 1, cookie, key))
+			return 0;
+		want.low = set->low;
+		want.high = set->high;
+		if (space->config.flags & LATH_SPACE_FILL &&
+		    take_anywhere(space, set->segment, &want, cookie, key))
+			return 0;
+		if (set_grow(space, set) || magazines_drain(space))
+			continue;
+		ret = index_take(space, &want, cookie, key);
+		break;
+	}
+	if (ret)
+		segment_uncharge(set->segment, count, size);
+	return ret;
+}
+
+/* Serves a small request whose alignment, a unit or more, is at most the natural one, from a part
+ * of a segment: from its arenas; after adding arenas, then emptying magazines; from the space of
+ * the index between arenas. 0 | -ENOSPC | -ENOMEM */
+static int take_part(struct lath_space *space, struct set *set, u64 size, u64 align, u64 cookie,
+		     u64 *key)
+{
+	u64 *count = segment_charge(set->segment, size);
+
+	if (!count)
+		return -ENOSPC;
+	if (set_take(space, set, slot_of(space), units_of(space, size), units_of(space, align), 1,
+		     cookie, key))
+		return 0;
+	return take_more(space, set, size, align, cookie, count, key);
+}
+
+/* The same from all segments. -ENOSPC: no room, unless magazines and empty arenas are returned to
+ * the index or the range crosses the boundary of the sets. */
+static int take_small(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
+		      u64 *key)
+{
+	unsigned int part, parts = space->config.below ? PARTS : 1;
+	struct segment *segment;
+	int ret = -ENOSPC;
+	u64 left;
+
+	for (part = 0; part < parts; part++)
+		for (left = segments; ret == -ENOSPC && (segment = choose(space, &left));)
+			ret = take_part(space, &segment->set[part], size, align, cookie, key);
+	return ret;
+}
+
 /* What an allocation asks for: want.low and want.high are the limits of the caller. */
 struct request {
 	struct lath_space *space;
@@ -438,21 +429,67 @@ static int take_segment(const struct request *r, struct segment *segment, u64 hi
 	return ret;
 }
 
+/* A segment that served so many requests may have a successor that is worth a search. */
+#define ENOUGH 4
+
+/* choose() for a request that arenas do not serve first. With LATH_SPACE_FILL the segment that
+ * served the last one is tried first. If it had served more than a few, one with a free run for
+ * four such requests follows, or for two. Then those with more free keys do. `tried` is the number
+ * of segments tried so far. */
+static struct segment *choose_large(const struct request *r, u64 *segments, unsigned int tried)
+{
+	struct lath_space *space = r->space;
+	u64 last = *segments & (1ull << READ_ONCE(space->filling)), size = r->want.size;
+	struct segment *segment = NULL;
+
+	if (!(space->config.flags & LATH_SPACE_FILL))
+		return choose(space, segments);
+	if (last)
+		segment = roomiest(space, last, 0);
+	if (!segment && tried <= 1 && READ_ONCE(space->filled) == ENOUGH && size <= KEY_MAX / 4) {
+		segment = roomiest(space, *segments, 4 * size);
+		if (!segment)
+			segment = roomiest(space, *segments, 2 * size);
+	}
+	if (!segment)
+		segment = roomiest(space, *segments, 0);
+	*segments &= segment ? ~(1ull << segment->number) : 0;
+	return segment;
+}
+
+/* The segment has served a request that arenas do not serve first. */
+static void note_filling(struct lath_space *space, const struct segment *segment)
+{
+	u8 filled = READ_ONCE(space->filled);
+
+	if (!(space->config.flags & LATH_SPACE_FILL))
+		return;
+	if (READ_ONCE(space->filling) != segment->number) {
+		WRITE_ONCE(space->filling, (u8)segment->number);
+		WRITE_ONCE(space->filled, 0);
+	} else if (filled < ENOUGH) {
+		WRITE_ONCE(space->filled, (u8)(filled + 1));
+	}
+}
+
 /* The same from all segments that the request may use, below want.below first. */
 static int take_segments(const struct request *r, unsigned int places, u64 *key)
 {
 	u64 high = r->want.high, below = r->want.below, left;
 	bool prefer = below > r->want.low && below - 1 < high - 1;
 	struct segment *segment;
+	unsigned int tried;
 	int ret = -ENOSPC, pass;
 
-	for (pass = prefer ? 0 : 1; pass < 2; pass++)
-		for (left = r->segments;
-		     ret == -ENOSPC && (segment = choose_large(r->space, &left));) {
+	for (pass = prefer ? 0 : 1; pass < 2; pass++) {
+		left = r->segments;
+		tried = 0;
+		while (ret == -ENOSPC && (segment = choose_large(r, &left, tried++))) {
 			ret = take_segment(r, segment, pass ? high : below, places, key);
-			if (!ret && READ_ONCE(r->space->filling) != segment->number)
-				WRITE_ONCE(r->space->filling, (u8)segment->number);
+			if (!ret)
+				note_filling(r->space, segment);
 		}
+	}
 	return ret;
 }
 
@@ -490,11 +527,13 @@ static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64
 
 	align = max(align, space->config.unit);
 	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST && align <= natural) {
-		ret = take_small(space, segments, size, cookie, key);
+		u64 at = space->config.flags & LATH_SPACE_FILL ? align : natural;
+
+		ret = take_small(space, segments, size, at, cookie, key);
 		if (ret != -ENOSPC)
 			return ret;
 		/* the index was asked for just that, unless it may cross a boundary of sets */
-		asked = align == natural && !space->config.below;
+		asked = align == at && !space->config.below;
 	}
 	return take_large(space, segments, size, align, cookie, asked, key);
 }

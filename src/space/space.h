@@ -110,7 +110,8 @@ struct lath_space {
 	u64 arena_size; /* keys */
 	unsigned int unit_shift;
 	bool magazines; /* in use; read again under the lock of a slot */
-	u8 filling;	/* LATH_SPACE_FILL: the segment that served the last large request */
+	u8 filling;	/* LATH_SPACE_FILL: the segment that served the last large request, */
+	u8 filled;	/* and how many before that, ENOUGH at most */
 	struct lath_index *index;
 	struct lath_index *arenas; /* block number -> struct arena */
 	struct arena **recent;	   /* RECENT by block number: saves a lookup in `arenas` */
@@ -241,6 +242,9 @@ bool segment_confirm(const struct segment *segment);
 u64 segment_used(const struct segment *segment);
 /* Returns about how many more keys the segment may take. */
 u64 segment_room(const struct segment *segment);
+/* Returns whether the index has a free run of this size, in keys, in the segment, and that does not
+ * drain. */
+bool segment_has_run(struct lath_space *space, const struct segment *segment, u64 size);
 /* Returns the segment in use that contains key, or NULL. A thread that holds a charge of that
  * segment always gets it. */
 struct segment *segment_of(struct lath_space *space, u64 key);
@@ -284,9 +288,10 @@ void set_visit(struct set *set);
 bool set_release(struct lath_space *space, struct set *set);
 /* Takes up to `most` blocks of n units, which are charged, from one arena: the one that this slot
  * (or NULL) used last if it can serve them, else one with exactly the grade needed, else a larger
- * one. *key: their keys. Returns how many. */
+ * one. With align < n at most one block, at the lowest multiple of align, else at a multiple of n
+ * rounded up to a power of two. *key: their keys. Returns how many. */
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
-		      unsigned int most, u64 cookie, u64 *key);
+		      u64 align, unsigned int most, u64 cookie, u64 *key);
 /* Updates the count of empty arenas after a change of a locked arena that had `free` free units
  * before. */
 static inline void arena_count_empty(struct lath_space *space, struct arena *arena, u64 free)

@@ -151,6 +151,69 @@ static void filled(unsigned int flags)
 	lath_space_destroy(space);
 }
 
+/* When a segment is full, one with a long free run follows, before one with more free keys. */
+static void filled_next(unsigned int flags, unsigned int run, int next)
+{
+	const uint64_t size = 8192 * UNIT; /* 16 in a segment */
+	struct lath_space *space = open_space(flags | LATH_SPACE_FILL, NULL);
+	uint64_t key[4][16], more;
+	int i, n;
+
+	assert(!lath_space_drain_segment(space, 0, 1));
+	for (n = 1; n < 4; n++)
+		assert(lath_space_add_segment(space, (uint64_t)n * TIB, 16 * size, 0) == n);
+	for (n = 3; n; n--) /* the last one filled is 1 */
+		for (i = 0; i < 16; i++)
+			assert(!lath_space_alloc_in(space, 1ull << n, size, 0, 0, &key[n][i]));
+	for (i = 0; i < 16; i += 2)
+		assert(!lath_space_free(space, key[2][i], size));
+	for (i = 0; i < (int)run; i++)
+		assert(!lath_space_free(space, key[3][i], size));
+	for (i = 0; i < 8 + (int)run; i++) {
+		assert(!lath_space_alloc(space, size, 0, 0, &more));
+		n = lath_space_segment_of(space, more);
+		assert(i ? n == 2 || n == 3 : n == next);
+	}
+	assert(lath_space_alloc(space, size, 0, 0, &more) == -ENOSPC);
+	assert(!lath_space_verify(space, NULL, 0));
+	lath_space_destroy(space);
+}
+
+static uint64_t arenas_of(struct lath_space *space)
+{
+	struct lath_space_stats stats;
+
+	lath_space_get_stats(space, &stats);
+	return stats.arenas;
+}
+
+/* Small ranges of any size lie side by side where segments are filled. */
+static void packed(unsigned int flags)
+{
+	struct lath_space *space = open_space(flags | LATH_SPACE_FILL, NULL);
+	uint64_t key[320], more;
+	unsigned int i;
+
+	for (i = 0; i < 320; i++) /* five in 64 units */
+		assert(!lath_space_alloc(space, 11 * UNIT, 0, 0, &key[i]));
+	assert(arenas_of(space) == 1);
+	for (i = 0; i < 320; i++)
+		if (key[i] / UNIT % 4096 == 64)
+			assert(!lath_space_free(space, key[i], 11 * UNIT));
+	/* 9 units in front of it are free as well */
+	assert(!lath_space_alloc(space, 20 * UNIT, 0, 0, &more));
+	assert(more / UNIT % 4096 == 55 && arenas_of(space) == 1);
+	assert(!lath_space_alloc(space, 3 * UNIT, 4 * UNIT, 0, &more));
+	assert(!(more / UNIT % 4) && arenas_of(space) == 1);
+	assert(!lath_space_verify(space, NULL, 0));
+	assert(!lath_space_alloc(space, 10 * UNIT, 0, 0, &more));
+	assert(arenas_of(space) == 2);
+	assert(!lath_space_alloc(space, 1000 * UNIT, 0, 0, &more));
+	assert(!(more / UNIT % 64) && arenas_of(space) == 2);
+	assert(!lath_space_verify(space, NULL, 0));
+	lath_space_destroy(space);
+}
+
 /* Four devices, three copies of each object: each on another device, whatever is full. */
 static void replicas(unsigned int flags)
 {
@@ -508,6 +571,11 @@ int main(void)
 		memory_of_one(forms[i]);
 		replicas(forms[i]);
 		filled(forms[i]);
+		filled_next(forms[i], 4, 3);
+		filled_next(forms[i], 2, 3);
+		filled_next(forms[i], 1, 2);
+		if (!(forms[i] & LATH_SPACE_NO_ARENAS))
+			packed(forms[i]);
 		saved(forms[i]);
 		no_memory(forms[i]);
 	}
