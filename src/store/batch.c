@@ -219,8 +219,11 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	}
 	lath_call_exit();
 	for (j = m; j--;) { /* an entry that found no memory, and whose key a later one has set */
-		unsigned int next = next_same(entries, who[j], built);
+		unsigned int next;
 
+		if (likely(!results[who[j]]))
+			continue;
+		next = next_same(entries, who[j], built);
 		if (next < built && !results[next])
 			results[who[j]] = 0;
 	}
