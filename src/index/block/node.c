@@ -264,16 +264,30 @@ static void set_pivots(struct node *node, unsigned int from)
 						   : KEY_MAX);
 }
 
-/* Compute all heads for this scale; or the pivots, if too many heads are equal. */
-static void node_scale(struct node *node, u64 base, unsigned int shift)
+/* Compute the heads of all entries for a scale that no key exceeds. Returns how many are equal to
+ * the one before. */
+static unsigned int compute_heads(const struct node *node, u64 base, unsigned int shift, u8 *head)
 {
 	unsigned int n = node->used, i, equal = 0;
-	u8 head[64];
 
+#ifdef LATH_X86_VECTORS
+	if (NODE_CAP == 64 && likely(node->cap == NODE_CAP)) /* a smaller one has no 64 pairs */
+		return lath_heads_make(&node->pair[0].key, n, base, shift, head);
+#endif
 	for (i = 0; i < n; i++) {
 		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
 		equal += i && head[i] == head[i - 1];
 	}
+	return equal;
+}
+
+/* Compute all heads for this scale; or the pivots, if too many heads are equal. */
+static void node_scale(struct node *node, u64 base, unsigned int shift)
+{
+	unsigned int n = node->used, equal;
+	u8 head[64];
+
+	equal = compute_heads(node, base, shift, head);
 	if (equal > n / 2 && node->cap == NODE_CAP) {
 		WRITE_ONCE(node->shift, NODE_PIVOTED);
 		set_pivots(node, 0);
@@ -457,11 +471,12 @@ void node_compact(struct node *node, unsigned int side)
 /* The positions of the entries after spreading, as a mask. */
 static u64 spread_positions(const struct node *node)
 {
-	unsigned int n = node->used, i, at = 0, next;
+	unsigned int n = node->used, i, at = 0, next, step;
 	u64 positions = n != 0, keys_between;
 
+	step = n ? ((NODE_CAP << 16) + n - 1) / n : 0; /* a division per entry would take long */
 	for (i = 1; i < n; i++) {
-		next = i * NODE_CAP / n;
+		next = i * step >> 16; /* i * NODE_CAP / n */
 		keys_between = node_key(node, i) - node_key(node, i - 1) - 1;
 		/* at most one position per key; at < next, since n <= NODE_CAP */
 		at += 1 + (unsigned int)min((u64)(next - at - 1), keys_between);
@@ -474,6 +489,7 @@ void node_spread(struct node *node, unsigned int side)
 {
 	u64 live = spread_positions(node), rest = live, key, above = 0;
 	unsigned int i = node->used, end = fls64(live), at, gap;
+	u64 step;
 
 	LATH_ASSERT(node_is_locked(node) && node->live == lath_ones(node->used));
 	WRITE_ONCE(node->live, live);
@@ -482,9 +498,12 @@ void node_spread(struct node *node, unsigned int side)
 		at = __fls64(rest);
 		key = node_key(node, --i);
 		put_entry(node, at, key, node_size(node, i, side == 1), node_value(node, i), side);
+		if (end - at < 2)
+			continue;
+		/* most often 2: no division then */
+		step = likely(end - at == 2) ? (above - key) / 2 : (above - key) / (end - at);
 		for (gap = end - at - 1; gap; gap--)
-			put_entry(node, at + gap, key + (above - key) / (end - at) * gap, 0, 0,
-				  side);
+			put_entry(node, at + gap, key + step * gap, 0, 0, side);
 	}
 }
 
