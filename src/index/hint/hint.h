@@ -45,8 +45,21 @@ static inline void hint_prefetch(const struct tree *tree, u64 key)
 {
 }
 
+struct hint_step {
+};
+
+static inline void hint_begin_all(const struct hint *hint, unsigned int n, const u64 *key,
+				  size_t stride, struct hint_step *at)
+{
+}
+
+static inline bool hint_near(unsigned int n, const struct hint_step *at)
+{
+	return true;
+}
+
 static inline void hint_predict_all(const struct hint *hint, unsigned int n, const u64 *key,
-				    size_t stride, struct node **leaf)
+				    size_t stride, struct hint_step *at, struct node **leaf)
 {
 }
 
@@ -85,6 +98,10 @@ static inline void hint_fini(struct tree *tree)
 {
 }
 #else
+
+/* Leaves from which on a tree has a table: what fits the caches is descended as fast. Tests set it
+ * to 1. */
+extern unsigned int lath_hint_least;
 
 /* Words are in segments: the first has 2^HINT_SEGMENT words, each further one as many as all before
  * it. */
@@ -307,21 +324,45 @@ static inline void hint_prefetch(const struct tree *tree, u64 key)
 		prefetch_leaf(leaf, pair, FOR_INSERT);
 }
 
-/* Predict the leaves of n <= HINT_GROUP keys, `stride` bytes apart, and prefetch their headers and
- * heads. The caller checks them (leaf_check). NULL: no hint for this key. */
 #define HINT_GROUP 64
-static __always_inline void hint_predict_all(const struct hint *hint, unsigned int n,
-					     const u64 *key, size_t stride, struct node **leaf)
+
+/* Prefetch the first words for n <= HINT_GROUP keys, `stride` bytes apart. */
+static __always_inline void hint_begin_all(const struct hint *hint, unsigned int n, const u64 *key,
+					   size_t stride, struct hint_step *at)
 {
-	struct hint_step at[HINT_GROUP];
-	u64 open = lath_ones(n);
-	unsigned int i, depth;
+	unsigned int i;
 
 	for (i = 0; i < n; i++) {
 		hint_begin(hint, *(const u64 *)((const char *)key + i * stride), &at[i]);
 		prefetch((const char *)hint_word(hint, at[i].i));
-		leaf[i] = NULL;
 	}
+}
+
+/* Are n keys near each other, so that their leaves fit the caches? A leaf has two or three steps.
+ */
+static inline bool hint_near(unsigned int n, const struct hint_step *at)
+{
+	u64 low = at[0].i, high = low;
+	unsigned int i;
+
+	for (i = 1; i < n; i++) {
+		low = min(low, at[i].i);
+		high = max(high, at[i].i);
+	}
+	return high - low < 2ull * lath_hint_least;
+}
+
+/* Predict the leaves of n keys for which hint_begin_all() was called, and prefetch their headers
+ * and heads. The caller checks them (leaf_check). NULL: no hint for this key. */
+static __always_inline void hint_predict_all(const struct hint *hint, unsigned int n,
+					     const u64 *key, size_t stride, struct hint_step *at,
+					     struct node **leaf)
+{
+	u64 open = lath_ones(n);
+	unsigned int i, depth;
+
+	for (i = 0; i < n; i++)
+		leaf[i] = NULL;
 	for (depth = 0; open && depth <= HINT_DEPTH; depth++) {
 		u64 now = open;
 
@@ -388,9 +429,6 @@ static __always_inline void hint_tick(struct tree *tree, bool may_allocate)
 		hint_maintain(tree, may_allocate);
 }
 
-/* Leaves from which on a tree has a table: what fits the caches is descended as fast. Tests set it
- * to 1. */
-extern unsigned int lath_hint_least;
 #endif
 
 #endif /* LATH_INDEX_HINT_H */

@@ -4,7 +4,9 @@
  *
  * The leaves of a group of keys are looked up together: each step prefetches for one key and goes
  * on to the next key, so that some 20 misses are under way at once instead of one or two. Each call
- * of the batch is then an ordinary call on warm cache lines, and takes effect by itself.
+ * of the batch is then an ordinary call on warm cache lines, and takes effect by itself. Inserts,
+ * whose own work takes as long as their misses, overlap both: a few keys are inserted while those
+ * behind them are under way.
  * (Interleaving: Kocberber et al., "Asynchronous memory access chaining", VLDB 2015.)
  */
 #include "index/tree/erase.h"
@@ -110,19 +112,13 @@ static void descend_for_missed(struct tree *tree, unsigned int n, const u64 *key
 	}
 }
 
-/* The leaves that cover n <= BATCH_GROUP keys, with their lockwords then. NULL: the caller locates
- * it. */
-static __always_inline void locate_all(struct tree *tree, unsigned int n, const u64 *key,
-				       size_t stride, struct node **leaf, u64 *lockword)
+/* The leaves that cover n keys, of which those of hint_predict_all() are given, with their
+ * lockwords. NULL: the caller locates it. */
+static __always_inline void check_predicted(struct tree *tree, unsigned int n, const u64 *key,
+					    size_t stride, struct node **leaf, u64 *lockword)
 {
-	const struct hint *hint = hint_of(tree);
 	unsigned int i, missed = 0;
 
-	if (!hint) {
-		descend_and_check(tree, n, key, stride, leaf, lockword);
-		return;
-	}
-	hint_predict_all(hint, n, key, stride, leaf);
 	for (i = 0; i < n; i++) {
 		u64 k = key_at(key, stride, i);
 
@@ -134,6 +130,23 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 	}
 	if (unlikely(missed))
 		descend_for_missed(tree, n, key, stride, leaf, lockword);
+}
+
+/* The leaves that cover n <= BATCH_GROUP keys, with their lockwords then. NULL: the caller locates
+ * it. */
+static __always_inline void locate_all(struct tree *tree, unsigned int n, const u64 *key,
+				       size_t stride, struct node **leaf, u64 *lockword)
+{
+	const struct hint *hint = hint_of(tree);
+	struct hint_step at[BATCH_GROUP];
+
+	if (!hint) {
+		descend_and_check(tree, n, key, stride, leaf, lockword);
+		return;
+	}
+	hint_begin_all(hint, n, key, stride, at);
+	hint_predict_all(hint, n, key, stride, at, leaf);
+	check_predicted(tree, n, key, stride, leaf, lockword);
 }
 
 /* ---- lookups ---- */
@@ -296,25 +309,39 @@ size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *
 
 /* ---- changes ---- */
 
-/* Prefetch the entries that an insert will move: from where key belongs to the end, or, with free
- * positions between the entries, those nearby. */
+/* Keys of a group that are inserted while those behind them are prefetched, in a gapped tree. Where
+ * half a leaf is moved anyway that gains nothing. */
+#define INSERT_PART 8u
+
+/* Prefetch the entries that an insert will move: from where key belongs to the nearest free
+ * position. Each line that is forgotten costs a whole cache miss, each one too many a part of it.
+ */
 static void prefetch_entries(const struct tree *tree, const struct node *leaf, u64 key)
 {
-	unsigned int used = READ_ONCE(leaf->used);
+	unsigned int used = READ_ONCE(leaf->used), to;
 	unsigned int i =
 		node_pivoted(leaf) ? node_group(leaf, key) : hweight64(node_match(leaf, key).lt);
+	const char *at, *end;
 
-	i = min(i, NODE_CAP - 1u); /* a full leaf, or one that is being changed */
-	if (tree->gapped) {
-		prefetchw((const char *)&leaf->pair[i] - 32);
-		prefetchw((const char *)&leaf->pair[i] + 32);
+	if (!tree->gapped) {		   /* most often the free position is behind all entries */
+		i = min(i, NODE_CAP - 1u); /* a full leaf, or one that is being changed */
+		used = used < NODE_CAP ? used : NODE_CAP - 1;
+		for (; i <= used; i += 64 / sizeof(struct pair))
+			prefetch((const char *)&leaf->pair[i]);
+		if (tree->ranges)
+			prefetch((const char *)&leaf->size[used / 2]);
 		return;
 	}
-	used = used < NODE_CAP ? used : NODE_CAP - 1;
-	for (; i <= used; i += 64 / sizeof(struct pair))
-		prefetch((const char *)&leaf->pair[i]);
-	if (tree->ranges)
-		prefetch((const char *)&leaf->size[used / 2]);
+	to = node_free_near(leaf, i);
+	if (unlikely(to >= NODE_CAP)) { /* it is full: all of it will be moved */
+		node_prefetch(leaf);
+		return;
+	}
+	i = min(i, NODE_CAP - 1u);
+	end = (const char *)&leaf->pair[max(i, to)] + 32;
+	for (at = (const char *)&leaf->pair[min(i, to)] - 32; at < end; at += 64)
+		prefetchw(at);
+	prefetchw(end);
 }
 
 /* Insert an item whose leaf was located before, if that leaf is still the right one; else wherever
@@ -331,30 +358,99 @@ static int insert_located(struct tree *tree, struct node *leaf, const struct lat
 	return insert_item(tree, item, NULL, reserve);
 }
 
+/* A group of inserts: what is known of the leaves. */
+struct inserts {
+	struct node *leaf[BATCH_GROUP];
+	u64 lockword[BATCH_GROUP];
+	struct reserve reserve;
+};
+
+/* Prefetch for items [from, from + n), whose leaves were located. */
+static __always_inline void prefetch_all(const struct tree *tree, const struct inserts *in,
+					 const struct lath_item *items, unsigned int from,
+					 unsigned int n)
+{
+	unsigned int i;
+
+	for (i = from; i < from + n; i++)
+		if (in->leaf[i])
+			prefetch_entries(tree, in->leaf[i], items[i].key);
+}
+
+/* Insert them. results may be NULL. Returns how many were inserted. */
+static __always_inline size_t insert_all(struct tree *tree, struct inserts *in,
+					 const struct lath_item *items, int *results,
+					 unsigned int from, unsigned int n)
+{
+	size_t done = 0;
+	unsigned int i;
+
+	for (i = from; i < from + n; i++) {
+		int ret = insert_located(tree, in->leaf[i], &items[i], &in->reserve);
+
+		done += !ret;
+		if (results)
+			results[i] = ret;
+	}
+	return done;
+}
+
+/* Insert m items by the hint table. In a gapped tree in parts: one part is inserted while the
+ * entries of the next one, and the headers of the leaves of the one behind it, are under way to the
+ * cache. Near keys have them there. */
+static size_t insert_by_hint(struct tree *tree, const struct hint *hint, struct inserts *in,
+			     unsigned int m, const struct lath_item *items, int *results)
+{
+	struct hint_step step[BATCH_GROUP];
+	unsigned int part, i;
+	size_t done = 0;
+	bool near;
+
+	hint_begin_all(hint, m, &items->key, sizeof(*items), step);
+	near = hint_near(m, step);
+	part = near || !tree->gapped ? BATCH_GROUP : INSERT_PART;
+	for (i = 0; i < m + 2 * part; i += part) {
+		unsigned int next = i - part, now = i - 2 * part;
+
+		if (i < m)
+			hint_predict_all(hint, min(m - i, part), &items[i].key, sizeof(*items),
+					 step + i, in->leaf + i);
+		if (next < m) {
+			unsigned int n = min(m - next, part);
+
+			check_predicted(tree, n, &items[next].key, sizeof(*items), in->leaf + next,
+					in->lockword + next);
+			if (!near)
+				prefetch_all(tree, in, items, next, n);
+		}
+		if (now < m)
+			done += insert_all(tree, in, items, results, now, min(m - now, part));
+	}
+	return done;
+}
+
 size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct lath_item *items,
 			       int *results)
 {
 	struct tree *tree = tree_of(index);
-	struct reserve reserve = { 0 };
-	struct node *leaf[BATCH_GROUP];
-	u64 lockwords[BATCH_GROUP];
+	struct inserts in;
 	size_t done = 0, i;
-	unsigned int j, m;
+	unsigned int m;
 
+	memset(&in.reserve, 0, sizeof(in.reserve));
 	for (i = 0; i < n; i += m) {
+		int *own = results ? results + i : NULL;
+		const struct hint *hint = hint_of(tree);
+
 		m = group_size(tree, n - i);
 		lath_call_enter();
 		section_enter(tree);
-		locate_all(tree, m, &items[i].key, sizeof(*items), leaf, lockwords);
-		for (j = 0; j < m; j++)
-			if (leaf[j])
-				prefetch_entries(tree, leaf[j], items[i + j].key);
-		for (j = 0; j < m; j++) {
-			int ret = insert_located(tree, leaf[j], &items[i + j], &reserve);
-
-			done += !ret;
-			if (results)
-				results[i + j] = ret;
+		if (hint) {
+			done += insert_by_hint(tree, hint, &in, m, items + i, own);
+		} else {
+			locate_all(tree, m, &items[i].key, sizeof(*items), in.leaf, in.lockword);
+			prefetch_all(tree, &in, items + i, 0, m);
+			done += insert_all(tree, &in, items + i, own, 0, m);
 		}
 		section_exit(tree);
 		lath_call_exit();
