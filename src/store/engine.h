@@ -227,6 +227,16 @@ static __always_inline u64 word_text(u64 word, enum word_forms forms, unsigned c
 	return ((raw | nibbles) & 8) + (word_tag(word) & 7 & ~raw);
 }
 
+static inline void record_ref(const struct record *record, struct lath_store_ref *ref)
+{
+	ref->size = record_value_size(record);
+	ref->version = record->version;
+	ref->expires = 0;
+	if (record->meta & RECORD_EXPIRES)
+		memcpy(&ref->expires, record->data, sizeof(u64));
+	ref->data = record_key(record) + record_key_size(record);
+}
+
 /* value_ref(); forms as word_text(), and FORMS_NIBBLES means that the word has no place. */
 static __always_inline void value_ref_of(const struct lath_store *store, u64 word,
 					 enum word_forms forms, struct lath_store_ref *ref)
@@ -294,6 +304,8 @@ static inline void value_prefetch(const struct lath_store *store, u64 word)
 u64 address_word(const struct lath_store *store, u64 address);
 /* A lath_bytes_key_fn for records. */
 void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key);
+/* Returns the record of a byte key, valid in the section it was found in, or NULL. */
+const struct record *record_find(struct lath_store *store, struct lath_store_key key);
 /* Returns the word of a key, valid in the section it was found in; 0: the key is absent. */
 u64 word_find(struct lath_store *store, struct lath_store_key key);
 /* Finds where a key is, or belongs. In a section. */

@@ -32,13 +32,20 @@ void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 
 /* ---- one key ---- */
 
-u64 word_find(struct lath_store *store, struct lath_store_key key)
+const struct record *record_find(struct lath_store *store, struct lath_store_key key)
 {
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
 	u64 value;
 
-	if (store->keys == LATH_STORE_BYTES)
-		return lath_bytes_get(&store->set, &bytes, &value) ? address_word(store, value) : 0;
+	return lath_bytes_get(&store->set, &bytes, &value) ? (const struct record *)(uintptr_t)value
+							   : NULL;
+}
+
+u64 word_find(struct lath_store *store, struct lath_store_key key)
+{
+	u64 value;
+
+	LATH_ASSERT(store->keys == LATH_STORE_NUMBERS);
 	return lath_index_get(&store->list, key.n, &value) ? value : 0;
 }
 

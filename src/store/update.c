@@ -23,16 +23,24 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
 		       struct lath_store_ref *ref)
 {
 	int ret = key_check(store, key);
-	u64 word;
 
 	if (unlikely(ret))
 		return ret;
 	if (unlikely(store->backend))
 		return store->backend->get_ref(store, key, ref);
-	word = word_find(store, key);
-	if (!word)
-		return -ENOENT;
-	value_ref(store, word, ref);
+	if (store->keys == LATH_STORE_BYTES) {
+		const struct record *record = record_find(store, key);
+
+		if (!record)
+			return -ENOENT;
+		record_ref(record, ref);
+	} else {
+		u64 word = word_find(store, key);
+
+		if (!word)
+			return -ENOENT;
+		value_ref(store, word, ref);
+	}
 	return ref_expired(ref) ? -ENOENT : 0;
 }
 
@@ -261,10 +269,34 @@ static int decide_delete(void *arg, const struct lath_store_ref *old,
 	return 0;
 }
 
+/* Removes a byte key without a look at its record before. 0 | -ENOENT */
+static int delete_bytes(struct lath_store *store, struct lath_store_key key)
+{
+	struct lath_bytes_key bytes = { key.data, key.n, 0 };
+	struct lath_store_ref ref;
+	u64 old;
+	int ret = lath_bytes_erase(&store->set, &bytes, &old);
+
+	if (ret)
+		return ret;
+	record_ref((const struct record *)(uintptr_t)old, &ref); /* nobody else frees it now */
+	ret = ref_expired(&ref) ? -ENOENT : 0;
+	lath_call_enter();
+	store_count_items(store, -1);
+	store_changed(store);
+	value_retire(store, address_word(store, old));
+	lath_call_exit();
+	return ret;
+}
+
 int lath_store_delete(struct lath_store *store, struct lath_store_key key)
 {
-	int seen = 0, ret = lath_store_update(store, key, decide_delete, &seen);
+	int seen = 0, ret;
 
+	if (store->keys == LATH_STORE_BYTES && !store->backend && !store->read_only &&
+	    !key_check(store, key))
+		return delete_bytes(store, key);
+	ret = lath_store_update(store, key, decide_delete, &seen);
 	return ret ? ret : seen ? 0 : -ENOENT;
 }
 

@@ -174,11 +174,5 @@ void value_retire(struct lath_store *store, u64 word)
 
 void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
 {
-	const struct record *record = word_record(store, word);
-
-	ref->size = record_value_size(record);
-	ref->version = record->version;
-	if (record->meta & RECORD_EXPIRES)
-		memcpy(&ref->expires, record->data, sizeof(u64));
-	ref->data = record_key(record) + record_key_size(record);
+	record_ref(word_record(store, word), ref);
 }
