@@ -161,11 +161,12 @@ LATH_API int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_ke
 enum {
 	LATH_BYTES_BACK = 1u << 0,   /* in descending order, from the key down */
 	LATH_BYTES_BEHIND = 1u << 1, /* not the record with the key and tag themselves */
+	LATH_BYTES_SAME = 1u << 2,   /* only records with the key's bytes: its versions */
 };
 
 /* Copy the records at or after the key and tag to values, in order, at most max. from NULL: from
- * the first record on, or with LATH_BYTES_BACK the last one. Returns how many; fewer than max:
- * there are no others. Allocates nothing. */
+ * the first record on, or with LATH_BYTES_BACK the last one, of any key. Returns how many; fewer
+ * than max: there are no others. Allocates nothing. */
 LATH_API size_t lath_bytes_scan(struct lath_bytes *set, const struct lath_bytes_key *from,
 				unsigned int flags, uint64_t *values, size_t max);
 

@@ -20,9 +20,11 @@
 
 extern void (*lath_delay_hook)(const char *point);
 
-/* Keys of equal first eight bytes, in the order of their numbers. */
+/* Keys of equal first eight bytes, in the order of their numbers; or, as versions, one key and the
+ * numbers as tags. */
 struct record {
 	char data[16];
+	uint64_t tag;
 } records[MOST], other[MOST];
 
 enum what { ERASE, REPLACE, INSERT };
@@ -31,6 +33,7 @@ static struct lath_bytes set;
 static const char *where; /* the point that is watched; NULL: none */
 static enum what what;
 static unsigned int which, fired, faults;
+static bool versions;
 
 #define MUST(condition)                                                                 \
 	do {                                                                            \
@@ -42,14 +45,19 @@ static unsigned int which, fired, faults;
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
+	const struct record *record = (const struct record *)(uintptr_t)value;
+
 	(void)ctx;
-	key->data = ((const struct record *)(uintptr_t)value)->data;
-	key->size = strlen(key->data);
+	*key = (struct lath_bytes_key){ record->data, versions ? 8 : strlen(record->data),
+					versions ? record->tag : 0 };
 }
 
 static struct lath_bytes_key key_at(unsigned int i)
 {
-	return (struct lath_bytes_key){ records[i].data, strlen(records[i].data), 0 };
+	struct lath_bytes_key key;
+
+	key_of(NULL, (uintptr_t)&records[i], &key);
+	return key;
 }
 
 static uint64_t value_at(unsigned int i)
@@ -175,6 +183,7 @@ int main(void)
 
 	for (i = 0; i < MOST; i++) {
 		snprintf(records[i].data, sizeof(records[i].data), "together%u", 1000 + i);
+		records[i].tag = i;
 		other[i] = records[i];
 	}
 	lath_delay_hook = disturb;
@@ -183,6 +192,10 @@ int main(void)
 	replaced(128, false); /* becomes a tree */
 	read_one();
 	read_in_order();
+	versions = true;
+	replaced(2, false); /* a row becomes a larger one */
+	replaced(4, true);
+	replaced(5, false); /* and an array */
 	lath_delay_hook = NULL;
 	return faults != 0;
 }

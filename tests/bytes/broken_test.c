@@ -136,6 +136,31 @@ static void one_key(void *ctx, uint64_t value, struct lath_bytes_key *key)
 	*key = (struct lath_bytes_key){ "eight456", 8, value };
 }
 
+/* A row of three records with one key. */
+static void check_row(void)
+{
+	static char byte[3][8];
+	u64 slice, word, *places, value;
+	unsigned int i;
+
+	records.key_of = one_key;
+	assert(!lath_bytes_init(&set, &records, NULL));
+	for (i = 0; i < ARRAY_SIZE(byte); i++)
+		assert(!lath_bytes_insert(&set, (uintptr_t)byte[i], NULL));
+	word = word_of("eight456", &slice);
+	assert(form_of(word) == FORM_ROW && !lath_bytes_verify(&set, report, sizeof(report)));
+	places = row_places(word);
+	value = places[2];
+	places[2] = places[0]; /* out of order */
+	expect(32);
+	places[2] = value;
+	places[0] |= ROW_BUSY;
+	expect(32);
+	places[0] &= ~ROW_BUSY;
+	misplace(slice, word, 32);
+	lath_bytes_fini(&set, NULL, NULL);
+}
+
 static void check_tags(void)
 {
 	static char byte[200][8];
@@ -165,6 +190,7 @@ int main(void)
 	u64 slice, word;
 
 	check_tags();
+	check_row();
 	check_refusals();
 	fill();
 	word = word_of("alone", &slice);

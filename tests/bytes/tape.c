@@ -381,9 +381,15 @@ static int play_near(struct tape *tape)
 	return 0;
 }
 
+/* Has the record the bytes of `probe`? */
+static bool is_same(const struct record *record)
+{
+	return record->size == probe.size && !memcmp(record->data, probe.data, probe.size);
+}
+
 static int play_scan(struct tape *tape)
 {
-	unsigned int flags = next_byte(tape) % 4, most = next_byte(tape) % 70;
+	unsigned int flags = next_byte(tape) % 8, most = next_byte(tape) % 70;
 	bool back = flags & LATH_BYTES_BACK, equal = false, begin = next_byte(tape) < 20;
 	struct lath_bytes_key key;
 	uint64_t values[70];
@@ -396,6 +402,10 @@ static int play_scan(struct tape *tape)
 		i++;
 	there = back ? i : count - i;
 	there = there < most ? there : most;
+	if (!begin && flags & LATH_BYTES_SAME)
+		for (n = 0; n < there; n++)
+			if (!is_same(model[back ? i - 1 - n : i + n]))
+				there = n;
 	EXPECT(tape, lath_bytes_scan(&set, begin ? NULL : &key, flags, values, most) == there);
 	for (n = 0; n < there; n++)
 		EXPECT(tape, values[n] == as_value(model[back ? i - 1 - n : i + n]));

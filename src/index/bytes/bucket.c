@@ -44,7 +44,7 @@ struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 			groups += groups < 6 ? 1 : 2;
 		room = min(room_of(groups), most);
 	}
-	block = bytes_alloc(set, bucket_size(groups, room, kept), true);
+	block = bytes_alloc(set, bucket_size(groups, room, kept), 16);
 	if (!block)
 		return NULL;
 	if (groups > 1)
@@ -488,40 +488,12 @@ static struct bucket *copy_with(struct bytes_set *set, const struct place *place
 	return copy;
 }
 
-/* Make a bucket of two records. NULL: *ret is -ENOMEM or -EEXIST. */
-static struct bucket *bucket_of_two(struct bytes_set *set, const struct place *place,
-				    const struct want *want, u64 value, int *ret)
-{
-	u64 word = place->word;
-	struct want key = key_of(set, word);
-	int c = bytes_compare(want, &key);
-	struct bucket *bucket;
-
-	*ret = c ? -ENOMEM : -EEXIST;
-	bucket = c ? bucket_new(set, 2, bytes_common(want, &key)) : NULL;
-	if (!bucket)
-		return NULL;
-	bucket_append(set, bucket, place->layer, c < 0 ? value : word);
-	bucket_append(set, bucket, place->layer, c < 0 ? word : value);
-	bucket_sort_out(set, bucket);
-	*ret = 0;
-	return bucket;
-}
-
-/* Put a word in the place of a record, or of a bucket if that still has this version. 0 |
- * LOOK_AGAIN */
+/* Put a word in the place of a bucket if that still has this version. 0 | LOOK_AGAIN */
 static int take_place(const struct place *place, u32 version, u64 word)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	int ret;
 
-	if (!READ_ONCE(place->layer->forked))
-		WRITE_ONCE(place->layer->forked, 1);
-	if (form_of(place->word) == FORM_RECORD)
-		return lath_index_replace_if(&place->layer->index, place->slice, place->word, word,
-					     NULL)
-			       ? LOOK_AGAIN
-			       : 0;
 	lath_spin_lock(&bucket->lock);
 	ret = bucket->gone || bucket->version != version ? LOOK_AGAIN : 0;
 	if (!ret) {
@@ -540,17 +512,10 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 		  u64 value, u64 *there)
 {
 	struct layer *layer = NULL;
-	struct bucket *bucket;
-	u32 version = 0;
+	u32 version = bucket_read(bucket_of(place->word));
 	int ret;
+	struct bucket *bucket = copy_with(set, place, version, want, value, &ret, there);
 
-	if (form_of(place->word) == FORM_RECORD) {
-		*there = place->word;
-		bucket = bucket_of_two(set, place, want, value, &ret);
-	} else {
-		version = bucket_read(bucket_of(place->word));
-		bucket = copy_with(set, place, version, want, value, &ret, there);
-	}
 	if (!bucket)
 		return ret;
 	if (bucket->used > BUCKET_MAX)

@@ -16,16 +16,21 @@
  * Kohler, Morris, EuroSys 2012.) The index holds one word per slice:
  *
  *   none   -> record    insert
- *   record -> bucket    a second key with the same slice
+ *   record -> row       a second record with the same bytes
+ *   row    -> row       one more with these bytes
+ *   record -> bucket    a second key with the same slice, and other bytes
+ *   row    -> bucket    likewise, or one record too many
  *   bucket -> bucket    no room, or a key that leaves what the bucket's keys agree in
  *   bucket -> layer     one record too many: a layer for the first step in which they differ
  *   layer  -> layer     a key leaves the layer's prefix: a layer for the step in which it does,
- * with the old one below bucket -> record    one is left record -> none      erase
+ *                       with the old one below
+ *   bucket, row -> record   one is left
+ *   record -> none      erase
  *
  * Each of these is one compare-and-swap in the index. A bucket is changed in place under its lock,
- * and left for good under its lock; readers check its version. The word of a layer is only ever
- * replaced by that of a layer above it, and layers stay until the end of the set, so a thread that
- * is in a layer stays in the right one.
+ * and left for good under its lock; readers check its version. (Rows: row.c.) The word of a layer
+ * is only ever replaced by that of a layer above it, and layers stay until the end of the set, so a
+ * thread that is in a layer stays in the right one.
  */
 #ifndef LATH_INDEX_BYTES_H
 #define LATH_INDEX_BYTES_H
@@ -38,13 +43,16 @@
 
 /* ---- words ---- */
 
-/* Bits 0 and 1: 0 a record, 2 a layer, else a bucket. The word of a bucket is the address of its
- * groups. Bits 0 and 1: 3 one group, 1 several, whose number is in bits 2 to 5. */
-enum form { FORM_RECORD, FORM_BUCKET, FORM_LAYER };
+/* Bits 0 and 1: 0 a record, 2 a layer, else a bucket or a row. The word of a bucket is the address
+ * of its groups. Bits 0 to 2: 3 one group, 7 a row, 1 or 5 several groups, whose number is in bits
+ * 2 to 5. */
+enum form { FORM_RECORD, FORM_BUCKET, FORM_LAYER, FORM_ROW };
 
 static inline enum form form_of(u64 word)
 {
-	return word & 1 ? FORM_BUCKET : (enum form)(word & 3);
+	if (word & 1)
+		return (word & 7) == 7 ? FORM_ROW : FORM_BUCKET;
+	return (enum form)(word & 3);
 }
 
 /* ---- keys ---- */
@@ -179,6 +187,16 @@ struct layer {
 	u32 forked; /* a word of the index was not that of a record */
 };
 
+/* A row: 2 to ROW_MAX records whose keys differ in their tags only, in order. It is an array of
+ * their values, one per place, and nothing else. A record stays in its place as long as it is in
+ * the row: one more is a new row. The value of a place is 0 once its record is erased. Values have
+ * two free bits: those of the first place are the row's state, those of the second one say how many
+ * places there are, from 2 on. */
+#define ROW_MAX (NODE_CAP < 64 ? 4u : 5u)
+#define ROW_BITS 3ull
+#define ROW_GONE 1ull /* left for good: the other bits are the next word in a list, or 0 */
+#define ROW_BUSY 2ull /* locked for a change */
+
 /* 2 to BUCKET_MAX records. In order, there are their slices: 8 bytes at `offset`, in which all
  * records agree up to there, or tags. Equal slices are told apart by the whole keys. The values are
  * in groups, in which lookups find them by a hash of the key (print.h); the order has the numbers
@@ -219,11 +237,16 @@ struct bytes_set {
 	u64 flip; /* of tags: ~0 if the order is descending */
 	const struct lath_rcu *rcu;
 	bool retired; /* a bucket was handed to reclamation: wait for it at the end */
-	struct lath_spinlock lock;
+	/* what calls change, in lines of its own */
+	struct lath_spinlock lock __attribute__((aligned(64)));
 	u64 ids;    /* layers ever made: with LATH_SHARED their indexes have ids */
 	u64 trees;  /* layers in use, with the root; changed under the lock */
 	u64 bytes;  /* of layers and buckets, without nodes */
 	u64 pooled; /* layers whose nodes are allocated in chunks */
+	/* Words of rows that were left for good, under the lock: those that wait for a grace
+	 * period, which is under way if there are any, and those that were left since it began. */
+	u64 rows_waiting, rows_left;
+	struct lath_rcu_head rows_rcu;
 };
 _Static_assert(sizeof(struct bytes_set) <= sizeof(struct lath_bytes), "fits the public struct");
 
@@ -248,6 +271,11 @@ static inline u32 word_groups(u64 word)
 	u32 code = word >> 2 & 15;
 
 	return word & 2 ? 1 : code < 5 ? code + 2 : 2 * code - 2;
+}
+
+static inline u64 *row_places(u64 word)
+{
+	return (u64 *)(uintptr_t)(word & ~7ull);
 }
 
 static inline struct bucket *bucket_of(u64 word)
@@ -377,17 +405,38 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
  * must be. *there: what was there. 0 | LOOK_AGAIN | -ENOENT | -EAGAIN. In a call, in a section. */
 int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
 		  u64 expected, u64 value, u64 *there);
-/* The word at the place is a record, or a bucket that has no room: put one record more there.
- * Results as bucket_insert(), and -ENOMEM. */
+/* The bucket at the place has no room: put one record more there. Results as bucket_insert(), and
+ * -ENOMEM. */
 int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
 		  u64 value, u64 *there);
 /* Is the bucket sound? Nobody writes. */
 bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct place *place);
 
+/* ---- row.c ---- */
+
+/* Free the row or the bucket of a word that no other thread has seen. */
+void array_drop(struct bytes_set *set, u64 word);
+/* Copy the records of a row, in order. Returns their number; 0: it was left for good. In a
+ * section. */
+u32 row_read(u64 word, u64 *value);
+/* Find the record with this key. Returns its value, 0, or LOOK_AGAIN. In a section. */
+u64 row_get(struct bytes_set *set, u64 word, const struct want *want);
+/* Prefetch the records of a row. In a section. */
+void row_warm_records(u64 word);
+/* The word at the place is a record or a row: put one record more there. Results as
+ * bucket_insert(), and -ENOMEM. In a call, in a section. */
+int row_insert(struct bytes_set *set, const struct place *place, const struct want *want, u64 value,
+	       u64 *there);
+/* As bucket_change(). */
+int row_change(struct bytes_set *set, const struct place *place, const struct want *want,
+	       u64 expected, u64 value, u64 *there);
+/* Is the row sound? Nobody writes. */
+bool row_true(struct bytes_set *set, const struct place *place);
+
 /* ---- layer.c ---- */
 
-/* Blocks of the set's allocator, aligned to 64 bytes, or to 16 if small; NULL: no memory. */
-void *bytes_alloc(struct bytes_set *set, size_t size, bool small);
+/* Blocks of the set's allocator, aligned to 8, 16 or 64 bytes; NULL: no memory. */
+void *bytes_alloc(struct bytes_set *set, size_t size, size_t align);
 void bytes_free(struct bytes_set *set, void *block, size_t size);
 /* Prepare a layer of the set; the root has no prefix. 0 | -ENOMEM */
 int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool pooled);
@@ -416,7 +465,8 @@ void bytes_find_place(struct bytes_set *set, const struct want *want, struct pla
 
 /* ---- read.c ---- */
 
-/* The record that a place leads to, if it has the key; 0: there is none. In a section. */
+/* The record that a place leads to, if it has the key; 0: there is none; or LOOK_AGAIN. In a
+ * section. */
 u64 record_of(struct bytes_set *set, const struct want *want, const struct place *place);
 
 #endif /* LATH_INDEX_BYTES_H */

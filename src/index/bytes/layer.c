@@ -11,15 +11,15 @@
 
 /* ---- memory ---- */
 
-void *bytes_alloc(struct bytes_set *set, size_t size, bool small)
+void *bytes_alloc(struct bytes_set *set, size_t size, size_t align)
 {
 	const struct lath_allocator *from = set->config.allocator;
 	void *block;
 
 	if (from)
-		block = from->alloc(from->ctx, size, small ? 16 : 64);
+		block = from->alloc(from->ctx, size, align);
 	else
-		block = small ? lath_small_alloc(size) : lath_block_alloc(size);
+		block = align < 64 ? lath_small_alloc(size) : lath_block_alloc(size);
 	if (block)
 		lath_fetch_add(&set->bytes, size);
 	return block;
@@ -60,7 +60,7 @@ static struct layer *layer_new(struct bytes_set *set, u64 rank, const struct wan
 	bool pooled = READ_ONCE(set->bytes) / BYTES_PER_POOL >= READ_ONCE(set->pooled);
 	struct layer head = { .known = (u32)known }, *layer;
 
-	layer = bytes_alloc(set, layer_size(&head), false);
+	layer = bytes_alloc(set, layer_size(&head), 64);
 	if (!layer)
 		return NULL;
 	have = min(known, key->size);
@@ -88,9 +88,7 @@ void layer_add(struct bytes_set *set, struct layer *layer)
 
 static void drop_word(void *arg, const struct lath_item *item)
 {
-	(void)arg;
-	if (form_of(item->value) == FORM_BUCKET)
-		bucket_drop(bucket_of(item->value));
+	array_drop(arg, item->value);
 }
 
 void layer_free(struct bytes_set *set, struct layer *layer)
@@ -100,7 +98,7 @@ void layer_free(struct bytes_set *set, struct layer *layer)
 
 void layer_drop(struct bytes_set *set, struct layer *layer)
 {
-	lath_index_fini(&layer->index, drop_word, NULL);
+	lath_index_fini(&layer->index, drop_word, set);
 	layer_free(set, layer);
 }
 

@@ -18,6 +18,8 @@ u64 record_of(struct bytes_set *set, const struct want *want, const struct place
 		return 0;
 	if (form_of(place->word) == FORM_BUCKET)
 		return bucket_get(set, place, want);
+	if (form_of(place->word) == FORM_ROW)
+		return row_get(set, place->word, want);
 	key = key_of(set, place->word);
 	return bytes_equal(want, &key, agree_at(set, place)) ? place->word : 0;
 }
@@ -30,8 +32,10 @@ int lath_bytes_get(struct lath_bytes *public, const struct lath_bytes_key *key, 
 	u64 found;
 
 	lath_reader_enter(set->rcu);
-	bytes_find(set, &want, &place);
-	found = record_of(set, &want, &place);
+	do {
+		bytes_find(set, &want, &place);
+		found = record_of(set, &want, &place);
+	} while (unlikely(found == LOOK_AGAIN));
 	lath_reader_exit(set->rcu);
 	if (found)
 		*value = found;
@@ -98,8 +102,11 @@ static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_
 	for (i = 0; i < n; i++)
 		if (form_of(place[i].word) == FORM_BUCKET)
 			bucket_warm_record(&place[i], &want[i]);
+		else if (form_of(place[i].word) == FORM_ROW)
+			row_warm_records(place[i].word);
 	for (i = 0; i < n; i++) {
-		values[i] = record_of(set, &want[i], &place[i]);
+		while (unlikely((values[i] = record_of(set, &want[i], &place[i])) == LOOK_AGAIN))
+			bytes_find(set, &want[i], &place[i]);
 		found += values[i] != 0;
 	}
 	return found;
@@ -172,6 +179,23 @@ static void gather_bucket(struct gather *g, u64 word, bool near)
 	g->n = n;
 }
 
+/* As gather_bucket(). Returns false if the row was left for good. */
+static bool gather_row(struct gather *g, u64 word, bool near)
+{
+	u64 value[ROW_MAX];
+	u32 n = row_read(word, value), i;
+
+	for (i = 0; i < n && g->n < g->max; i++) {
+		u64 next = value[g->back ? n - 1 - i : i];
+
+		if (near && !is_wanted(g, next))
+			continue;
+		near = false; /* so are all behind it */
+		g->out[g->n++] = next;
+	}
+	return n != 0;
+}
+
 /* Go on in a layer that was met; near: on the way to the key. Returns false if nothing in it is
  * wanted. */
 static bool enter_layer(struct gather *g, struct layer *layer, bool near)
@@ -237,6 +261,12 @@ static bool gather_words(struct gather *g)
 				return true;
 		} else if (form_of(word) == FORM_BUCKET) {
 			gather_bucket(g, word, here);
+		} else if (form_of(word) == FORM_ROW) {
+			if (unlikely(!gather_row(g, word, here))) {
+				g->near = here;
+				g->from = item[i].key;
+				return true;
+			}
 		} else if (!here || is_wanted(g, word)) {
 			g->out[g->n++] = word;
 		}
@@ -272,6 +302,47 @@ static size_t gather(struct bytes_set *set, const struct want *want, bool back, 
 	return g.n;
 }
 
+/* The same for records with the bytes of the key alone, which are behind one word or in one layer.
+ * If there are none, no record is looked at unless its slices are those of the key. */
+static size_t gather_same(struct bytes_set *set, const struct want *want, bool back, bool beside,
+			  u64 *out, size_t max)
+{
+	struct gather g = { .set = set,
+			    .want = want,
+			    .back = back,
+			    .beside = beside,
+			    .near = true,
+			    .out = out,
+			    .max = max };
+	struct place place;
+	bool again = false;
+	size_t n = 0;
+
+	lath_reader_enter(set->rcu);
+	do {
+		bytes_find(set, want, &place);
+		g.layer = place.layer;
+		g.from = place.slice;
+		if (place.layer->rank == TAG)
+			while (gather_words(&g) && g.layer == place.layer)
+				;
+		else if (form_of(place.word) == FORM_BUCKET)
+			gather_bucket(&g, place.word, true);
+		else if (form_of(place.word) == FORM_ROW)
+			again = !gather_row(&g, place.word, true);
+		else if (place.word && is_wanted(&g, place.word))
+			out[g.n++] = place.word;
+	} while (unlikely(again));
+	for (; n < g.n; n++) {
+		struct want key = key_of(set, out[n]);
+
+		if (key.size != want->size || bytes_common(want, &key) != key.size)
+			break;
+	}
+	lath_reader_exit(set->rcu);
+	return n;
+}
+
 static int find_one(struct lath_bytes *public, const struct lath_bytes_key *key, bool back,
 		    uint64_t *value)
 {
@@ -296,11 +367,16 @@ size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *f
 {
 	struct bytes_set *set = bytes_of(public);
 	bool back = flags & LATH_BYTES_BACK;
+	bool beside = from && flags & LATH_BYTES_BEHIND;
 	struct want want = { NULL, 0, 0, back };
 
 	if (from)
 		want = want_key(set, from);
-	return max ? gather(set, &want, back, from && flags & LATH_BYTES_BEHIND, values, max) : 0;
+	if (!max)
+		return 0;
+	if (from && flags & LATH_BYTES_SAME)
+		return gather_same(set, &want, back, beside, values, max);
+	return gather(set, &want, back, beside, values, max);
 }
 
 /* ---- cursors ---- */

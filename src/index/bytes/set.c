@@ -112,13 +112,15 @@ static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 static int insert_at(struct bytes_set *set, const struct place *place, const struct want *want,
 		     u64 value, u64 *there)
 {
-	int ret = 0;
+	int ret;
 
 	if (form_of(place->word) == FORM_LAYER)
 		return insert_above(set, place, want, value);
 	if (form_of(place->word) == FORM_BUCKET)
 		ret = bucket_insert(set, place, want, value, there);
-	if (form_of(place->word) == FORM_RECORD || ret == -ENOSPC)
+	else
+		ret = row_insert(set, place, want, value, there);
+	if (ret == -ENOSPC)
 		ret = bucket_extend(set, place, want, value, there);
 	return ret;
 }
@@ -193,6 +195,8 @@ static int change(struct bytes_set *set, const struct want *want, u64 expected, 
 			ret = -ENOENT;
 		else if (form_of(place.word) == FORM_BUCKET)
 			ret = bucket_change(set, &place, want, expected, value, &other);
+		else if (form_of(place.word) == FORM_ROW)
+			ret = row_change(set, &place, want, expected, value, &other);
 		else
 			ret = change_record(set, &place, want, expected, value, &other);
 		lath_reader_exit(set->rcu);
@@ -253,11 +257,14 @@ int lath_bytes_find(struct lath_bytes *public, const struct lath_bytes_key *key,
 	struct found *found = (struct found *)(void *)place;
 	struct want want = want_key(set, key);
 
-	bytes_find_place(set, &want, &found->place);
-	if (form_of(found->place.word) == FORM_BUCKET)
-		bucket_warm_change(found->place.word);
-	found->value =
-		form_of(found->place.word) == FORM_LAYER ? 0 : record_of(set, &want, &found->place);
+	do {
+		bytes_find_place(set, &want, &found->place);
+		if (form_of(found->place.word) == FORM_BUCKET)
+			bucket_warm_change(found->place.word);
+		found->value = form_of(found->place.word) == FORM_LAYER
+				       ? 0
+				       : record_of(set, &want, &found->place);
+	} while (unlikely(found->value == LOOK_AGAIN));
 	return found->value != 0;
 }
 
@@ -278,6 +285,8 @@ static int put(struct bytes_set *set, const struct found *found, u64 value)
 		return lath_index_insert_item(&found->place.layer->index, &item, NULL);
 	if (!found->value)
 		return insert_at(set, &found->place, &want, value, &there);
+	if (form_of(found->place.word) == FORM_ROW)
+		return row_change(set, &found->place, &want, found->value, value, &there);
 	return bucket_change(set, &found->place, &want, found->value, value, &there);
 }
 
@@ -303,27 +312,45 @@ static struct layer *layers_of(struct bytes_set *set)
 	return smp_load_acquire(&set->layers); /* pairs with layer_add */
 }
 
+/* Count the records of a word. Returns false if it leads to what was left for good. */
+static bool count_word(u64 word, struct lath_bytes_stats *stats)
+{
+	u64 value[ROW_MAX], used = 0;
+
+	if (form_of(word) == FORM_RECORD)
+		stats->items++;
+	else if (form_of(word) == FORM_BUCKET)
+		used = READ_ONCE(bucket_of(word)->used);
+	else if (form_of(word) == FORM_ROW)
+		used = row_read(word, value);
+	if (form_of(word) == FORM_ROW && !used)
+		return false;
+	stats->arrays += used != 0;
+	stats->arrayed += used;
+	stats->items += used;
+	return true;
+}
+
 static void count_layer(struct layer *layer, struct lath_bytes_stats *stats)
 {
 	struct lath_item item[16];
 	u64 from = 0;
-	size_t n, i;
+	bool more;
 
 	do {
-		n = lath_index_scan(&layer->index, from, KEY_MAX, item, ARRAY_SIZE(item), &from);
-		for (i = 0; i < n; i++) {
-			u64 used;
+		size_t n = lath_index_scan(&layer->index, from, KEY_MAX, item, ARRAY_SIZE(item),
+					   &from),
+		       i;
 
-			if (form_of(item[i].value) == FORM_RECORD)
-				stats->items++;
-			if (form_of(item[i].value) != FORM_BUCKET)
+		more = n == ARRAY_SIZE(item) && from;
+		for (i = 0; i < n; i++) {
+			if (count_word(item[i].value, stats))
 				continue;
-			used = READ_ONCE(bucket_of(item[i].value)->used);
-			stats->arrays++;
-			stats->arrayed += used;
-			stats->items += used;
+			from = item[i].key; /* look again */
+			more = true;
+			break;
 		}
-	} while (n == ARRAY_SIZE(item) && from);
+	} while (more);
 	stats->trees++;
 }
 
@@ -375,6 +402,8 @@ static int check_word(struct bytes_set *set, const struct place *place)
 
 	if (form_of(place->word) == FORM_BUCKET)
 		return bucket_true(set, bucket_of(place->word), place) ? 0 : 32;
+	if (form_of(place->word) == FORM_ROW)
+		return row_true(set, place) ? 0 : 32;
 	if (form_of(place->word) == FORM_LAYER) {
 		const struct layer *below = layer_of(place->word);
 
@@ -452,6 +481,7 @@ int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_siz
 /* ---- the end ---- */
 
 struct end {
+	struct bytes_set *set;
 	lath_bytes_fn each;
 	void *arg;
 };
@@ -459,16 +489,17 @@ struct end {
 static void end_word(void *arg, const struct lath_item *item)
 {
 	struct end *end = arg;
-	struct bucket *bucket = bucket_of(item->value);
-	u32 i;
+	u64 word = item->value, value[ROW_MAX];
+	u32 n = form_of(word) == FORM_ROW ? row_read(word, value) : 0, i;
 
-	if (form_of(item->value) == FORM_RECORD && end->each)
-		end->each(end->arg, item->value);
-	if (form_of(item->value) != FORM_BUCKET)
-		return;
-	for (i = 0; end->each && i < bucket->used; i++)
-		end->each(end->arg, *bucket_value(bucket, i));
-	bucket_drop(bucket);
+	if (form_of(word) == FORM_BUCKET)
+		n = bucket_of(word)->used;
+	if (form_of(word) == FORM_RECORD && end->each)
+		end->each(end->arg, word);
+	for (i = 0; end->each && i < n; i++)
+		end->each(end->arg,
+			  form_of(word) == FORM_ROW ? value[i] : *bucket_value(bucket_of(word), i));
+	array_drop(end->set, word);
 }
 
 /* End all layers but the root. */
@@ -489,7 +520,7 @@ static void end_layers(struct bytes_set *set, struct end *end)
 void lath_bytes_clear(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct end end = { each, arg };
+	struct end end = { set, each, arg };
 
 	lath_index_clear(&set->root.index, end_word, &end);
 	end_layers(set, &end);
@@ -499,10 +530,12 @@ void lath_bytes_clear(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 {
 	struct bytes_set *set = bytes_of(public);
-	struct end end = { each, arg };
+	struct end end = { set, each, arg };
 
 	lath_index_fini(&set->root.index, end_word, &end);
 	end_layers(set, &end);
 	if (set->retired)
+		lath_retire_drain(set->rcu);
+	while (set->rows_waiting) /* of rows that were left in the grace period before */
 		lath_retire_drain(set->rcu);
 }
