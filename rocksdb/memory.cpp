@@ -11,9 +11,14 @@ namespace lath_rocksdb {
 namespace {
 
 // The first slab is small: there are memtables with few entries, or none.
-constexpr size_t least_slab = 1024, largest_slab = 16384;
+constexpr size_t least_slab = 1024, largest_slab = 2048;
 
-size_t rounded(size_t size) { return (size + 15) & ~size_t{15}; }
+// Most blocks are small, so they are in units of 8 bytes. Larger ones are in units of 16, so that
+// they serve for each other.
+size_t rounded(size_t size) {
+    const size_t to = size <= 64 ? 8 : 16;
+    return (size + to - 1) & ~(to - 1);
+}
 
 size_t padding(const char* at, size_t align) {
     return -reinterpret_cast<uintptr_t>(at) & (align - 1);
@@ -36,12 +41,12 @@ void memory::keep(char* begin, size_t size) {
     *list = new (begin) spare{*list, size};
 }
 
-// Take a spare block of at least `size` bytes, the smallest one if it is small. NULL: there is
-// none.
-memory::spare* memory::find(size_t size) {
+// Take a spare block that has room for `size` bytes, the smallest one if it is small. NULL: there
+// is none.
+memory::spare* memory::find(size_t size, size_t align) {
     for (size_t i = std::min(size / unit, free_.size() - 1); i < free_.size(); i++)
         for (spare** link = &free_[i]; *link; link = &(*link)->next)
-            if ((*link)->size >= size) {
+            if ((*link)->size >= size + padding(reinterpret_cast<char*>(*link), align)) {
                 spare* found = *link;
                 *link = found->next;
                 return found;
@@ -75,10 +80,14 @@ char* memory::cut(size_t size, size_t align) {
         if (given_ > taken_ / 4)
             merge();
         const size_t slab = std::clamp(rounded(taken_ / 8), least_slab, largest_slab);
-        spare* found = find(size + align - unit);
+        spare* found = find(size, align);
         if (!found && size + align > slab / 2) { // as it is, beside the slab
-            char* block = from_arena(size + align - unit);
-            return block + padding(block, align);
+            const size_t more = align - 16; // which is what the arena aligns to
+            char* block = from_arena(size + more);
+            pad = padding(block, align);
+            keep(block, pad);
+            keep(block + pad + size, more - pad);
+            return block + pad;
         }
         const size_t got = found ? found->size : slab;
         char* begin = found ? reinterpret_cast<char*>(found) : from_arena(slab);
@@ -97,9 +106,9 @@ char* memory::cut(size_t size, size_t align) {
 void* memory::take(size_t size, size_t align) {
     std::lock_guard<std::mutex> lock(mutex_);
     size = rounded(size);
-    if (align <= unit && size <= small_most) {
+    if (size <= small_most) {
         spare*& list = free_[size / unit];
-        if (list) {
+        if (list && !padding(reinterpret_cast<char*>(list), align)) {
             spare* found = list;
             list = found->next;
             return found;

@@ -33,13 +33,13 @@ private:
         spare* next;
         size_t size;
     };
-    static constexpr size_t unit = 16, small_most = 2176;
+    static constexpr size_t unit = 8, small_most = 2176;
 
     void* take(size_t size, size_t align);
     void give(void* memory, size_t size);
     char* cut(size_t size, size_t align);
     char* from_arena(size_t size);
-    spare* find(size_t size);
+    spare* find(size_t size, size_t align);
     void merge();
     void keep(char* begin, size_t size);
 

@@ -84,8 +84,7 @@ bool memtable::Contains(const char* entry) const {
 }
 
 size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bool beside,
-                      uint64_t* values, size_t most) const {
-    unsigned int flags = 0;
+                      uint64_t* values, size_t most, unsigned int flags) const {
     if (back != descending_)
         flags |= LATH_BYTES_BACK;
     if (beside)
@@ -95,16 +94,17 @@ size_t memtable::scan(lath_bytes* set, const lath_bytes_key* from, bool back, bo
 
 void memtable::Get(const rocksdb::LookupKey& key, void* arg,
                    bool (*each)(void* arg, const char* entry)) {
-    // Most often the first entry is the only one that is wanted.
+    // Most often the first entry is the only one that is wanted. What has another user key is not
+    // offered: `each` would refuse it.
     uint64_t entries[8];
     lath_bytes_key from = key_of_internal(key.internal_key());
-    size_t n = scan(&from, false, false, entries, 1), i = 0;
+    size_t n = scan(&set_, &from, false, false, entries, 1, LATH_BYTES_SAME), i = 0;
 
     while (n && each(arg, entry_of(entries[i]))) {
         if (++i < n)
             continue;
         from = key_of_entry(entry_of(entries[n - 1]));
-        n = scan(&from, false, true, entries, 8);
+        n = scan(&set_, &from, false, true, entries, 8, LATH_BYTES_SAME);
         i = 0;
     }
 }

@@ -67,7 +67,7 @@ private:
     int init(lath_bytes* set);
     void sample(uint64_t value);
     size_t scan(lath_bytes* set, const lath_bytes_key* from, bool back, bool beside,
-                uint64_t* values, size_t most) const;
+                uint64_t* values, size_t most, unsigned int flags = 0) const;
     uint64_t count(lath_bytes* set, const lath_bytes_key& from, const lath_bytes_key& to,
                    uint64_t most) const;
 
