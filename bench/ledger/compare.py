@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""compare.py LAST NEW: files of `lath bench --json`; has a row of NEW fallen against LAST by more than the noise of both?
-compare.py --record RUN LEDGER: writes what of RUN later comparisons need, without samples, to LEDGER.
+"""compare.py LAST NEW...: files of `lath bench --json`; has a row of NEW fallen against LAST by more than the noise of both?
+compare.py --record LEDGER RUN...: writes what of the runs later comparisons need, without samples, to LEDGER.
+
+Several runs count as one: of each ratio the median, with an interval that holds those of all runs. Where memory and threads
+come to lie differs from run to run, and costs more than what differs within one.
 
 A row is a case of a table, measured in one metric. Both runs have measured it beside peers, and it is the ratio to a peer of
 the same run that is compared: what slows the whole machine down slows the peer down too. Against one peer the row has
@@ -15,6 +18,7 @@ Exit code: 0 no row has fallen, 1 some have (they are printed), 2 the files cann
 import argparse
 import collections
 import json
+import statistics
 import sys
 
 
@@ -36,6 +40,35 @@ def read(path):
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"{path}: not a file of lath bench --json: {error!r}", file=sys.stderr)
         raise SystemExit(2) from error
+
+
+def read_all(paths):
+    """Several runs as one: what read() returns, of the rows that are in all of them."""
+    parts = [read(path) for path in paths]
+    context, rows, better = parts[0]
+    for path, (other, _, _) in zip(paths[1:], parts[1:]):
+        check_comparable(paths[0], context, path, other)
+    together = {}
+    for key, peers in rows.items():
+        of_peer = {p: [part[1].get(key, {}).get(p) for part in parts] for p in peers}
+        merged = {p: spread(ratios) for p, ratios in of_peer.items() if all(ratios)}
+        if merged:
+            together[key] = merged
+    return context, together, better
+
+
+def spread(ratios):
+    """One ratio for several: the median, and an interval that holds all intervals."""
+    return {**ratios[0], "ratio": statistics.median(r["ratio"] for r in ratios), "low": min(r["low"] for r in ratios),
+            "high": max(r["high"] for r in ratios)}
+
+
+def check_comparable(first_path, first, path, context):
+    """Ends the program if two runs are not of one processor, or not of the same sizes."""
+    for name in ("machine", "effort", "isa", "only"):
+        if first.get(name) != context.get(name):
+            print(f"{name}: {first.get(name)} in {first_path}, {context.get(name)} in {path}", file=sys.stderr)
+            raise SystemExit(2)
 
 
 def has_fallen(last, new, better, margin):
@@ -63,23 +96,20 @@ def record(context, rows, better, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("last")
-    parser.add_argument("new")
+    parser.add_argument("new", nargs="+")
     parser.add_argument("--margin", type=float, default=10, help="percent that is never called a fall (default 10)")
-    parser.add_argument("--record", action="store_true", help="the first file is a run, the second the ledger file to write")
+    parser.add_argument("--record", action="store_true", help="the first file is the ledger to write, the others are runs")
     asked = parser.parse_args()
     if asked.record:
-        context, rows, better = read(asked.last)
+        context, rows, better = read_all(asked.new)
         if not rows:
             print("nothing to record", file=sys.stderr)
             return 2
-        record(context, rows, better, asked.new)
+        record(context, rows, better, asked.last)
         return 0
     then, last, _ = read(asked.last)
-    now, new, better = read(asked.new)
-    for name in ("machine", "effort", "isa", "only"):  # the processor, and the sizes asked for
-        if then.get(name) != now.get(name):
-            print(f"{name}: {then.get(name)} in {asked.last}, {now.get(name)} in {asked.new}", file=sys.stderr)
-            return 2
+    now, new, better = read_all(asked.new)
+    check_comparable(asked.last, then, asked.new[0], now)
     common, fallen = 0, []
     for key, peers in sorted(new.items()):
         both = sorted(set(peers) & set(last.get(key, {})))

@@ -43,6 +43,17 @@ def main():
         high = document("higher", a=2, b=2)
         check(0, high, document("higher", a=2.5, b=2.5))
         check(1, high, document("higher", a=1.6, b=1.6))
+        # several runs are one, as wide as all of them
+        third = pathlib.Path(directory, "third")
+        third.write_text(json.dumps(base), encoding="utf-8")
+        worse = document("lower", a=0.6, b=0.6, c=0.6)
+        check(0, base, worse, str(third))
+        third.write_text(json.dumps(worse), encoding="utf-8")
+        check(1, base, worse, str(third))
+        third.write_text(json.dumps(document("lower", d=1)), encoding="utf-8")
+        check(2, base, worse, str(third))
+        third.write_text(json.dumps({**worse, "context": {**worse["context"], "isa": "avx512"}}), encoding="utf-8")
+        assert "avx512" in check(2, base, worse, str(third))
         # what cannot be compared
         other = copy.deepcopy(base)
         other["context"]["isa"] = "avx512"
@@ -59,7 +70,7 @@ def main():
         for table in real["context"]["tables"]:
             table["noise"]["verdict"] = "fair"  # the tests' machine is busy
         pathlib.Path(names[0]).write_text(json.dumps(real), encoding="utf-8")
-        subprocess.run([sys.executable, "-B", compare, "--record", *names], check=True)
+        subprocess.run([sys.executable, "-B", compare, "--record", names[1], names[0], names[0]], check=True)
         kept = pathlib.Path(names[1]).read_text(encoding="utf-8")
         assert "samples" not in json.loads(kept)["rows"][0]
         assert " 0 fallen" in check(0, real, kept) and " 0 fallen" in check(0, kept, real)
