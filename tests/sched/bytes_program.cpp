@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // A set of byte keys: the points of the checker are keys in order, many of which agree in their
-// first eight or sixteen bytes, so that arrays and further trees are made of them. A record is
-// freed a grace period after it has left the set: the heap sees a look at it afterwards.
+// first eight or sixteen bytes, so that arrays and further trees are made of them; half of the time
+// several are versions of one key. A record is freed a grace period after it has left the set: the
+// heap sees a look at it afterwards.
 #include "program.hpp"
 #include "recorder.hpp"
 
@@ -39,12 +40,23 @@ enum class act : std::uint8_t {
     ceiling,
     floor,
     walk,
+    versions,
     count,
     all
 };
 
-constexpr const char* names[] = {"insert",    "erase",   "replace", "erase_if", "replace_if", "get",
-                                 "get_batch", "ceiling", "floor",   "walk",     "count"};
+constexpr const char* names[] = {"insert",     "erase", "replace",   "erase_if",
+                                 "replace_if", "get",   "get_batch", "ceiling",
+                                 "floor",      "walk",  "versions",  "count"};
+
+struct tagged {
+    std::string text;
+    std::uint64_t tag;
+    bool operator==(const tagged& other) const { return text == other.text && tag == other.tag; }
+    bool operator<(const tagged& other) const {
+        return text != other.text ? text < other.text : tag < other.tag;
+    }
+};
 
 struct planned {
     act what;
@@ -80,7 +92,8 @@ public:
                 while (x >= weight[what])
                     x -= weight[what++];
                 planned p{static_cast<act>(what), random_.below(used_), ++number_};
-                bool many = p.what == act::ceiling || p.what == act::floor || p.what == act::walk;
+                bool many = p.what == act::ceiling || p.what == act::floor || p.what == act::walk ||
+                            p.what == act::versions;
                 recorded += many ? used_ : 3;
                 if (recorded <= 60)
                     plan_[f].push_back(p);
@@ -128,7 +141,8 @@ public:
     void print(std::FILE* out) const override {
         std::fprintf(out, "flags 0x%x, keys:", config_.flags);
         for (unsigned p = 0; p < used_; p++)
-            std::fprintf(out, " %u:%s%s", p, keys_[p].c_str(),
+            std::fprintf(out, " %u:%s/%u%s", p, keys_[p].text.c_str(),
+                         static_cast<unsigned>(keys_[p].tag),
                          value_at(calls_.before, p) ? "*" : "");
         std::fputc('\n', out);
         for (unsigned f = 0; f < plan_.size(); f++) {
@@ -146,9 +160,11 @@ private:
         used_ = 4 + random_.below(points - 3);
         keys_.clear();
         unsigned kinds = 1 + random_.below(4);
+        bool versions = random_.below(2);
         while (keys_.size() < used_) {
-            std::string key = beginnings[random_.below(kinds) + random_.below(2)];
-            key += static_cast<char>('a' + random_.below(26));
+            tagged key = {beginnings[random_.below(kinds) + random_.below(2)], 0};
+            key.text += static_cast<char>('a' + random_.below(versions ? 2 : 26));
+            key.tag = versions ? random_.below(8) : 0;
             if (std::find(keys_.begin(), keys_.end(), key) == keys_.end())
                 keys_.push_back(key);
         }
@@ -156,13 +172,11 @@ private:
     }
 
     static void key_of_record(void* me, std::uint64_t value, lath_bytes_key* key) {
-        const std::string& text = static_cast<bytes_scenarios*>(me)->keys_[record_at(value)->point];
-        key->data = text.data();
-        key->size = text.size();
+        *key = static_cast<bytes_scenarios*>(me)->key_at(record_at(value)->point);
     }
 
     lath_bytes_key key_at(unsigned point) const {
-        return {keys_[point].data(), keys_[point].size(), 0};
+        return {keys_[point].text.data(), keys_[point].text.size(), keys_[point].tag};
     }
 
     static void retire(std::uint64_t value) {
@@ -248,7 +262,7 @@ private:
             retire(old);
     }
 
-        // In a section.
+    // In a section.
     std::uint64_t find(unsigned point, unsigned fiber) {
         lath_bytes_key key = key_at(point);
         std::uint64_t value = 0, called = sched_now();
@@ -292,8 +306,8 @@ private:
         lath_rcu_auto.read_unlock();
     }
 
-    // Ceiling, floor and cursors: each record that they found was there, and those that they
-    // passed were absent, each at some moment of the call.
+    // Ceiling, floor, cursors and versions: each record that they found was there, and those that
+    // they passed were absent, each at some moment of the call.
     void walk(const planned& p, unsigned fiber) {
         lath_bytes_key key = key_at(p.key);
         std::uint64_t value = 0, called = sched_now();
@@ -308,6 +322,16 @@ private:
             from = 0;
             if (!lath_bytes_floor(set_, &key, &value))
                 from = found(value, seen);
+        } else if (p.what == act::versions) {
+            bool back = p.number % 2;
+            std::array<std::uint64_t, points> values{};
+            std::size_t n = lath_bytes_scan(
+                set_, &key, LATH_BYTES_SAME | (back ? unsigned{LATH_BYTES_BACK} : 0u),
+                values.data(), points);
+            while (n--)
+                found(values[n], seen);
+            to = back ? p.key : last_version(p.key, 1);
+            from = back ? last_version(p.key, -1) : p.key;
         } else {
             lath_bytes_cursor cursor;
             lath_bytes_cursor_init(&cursor, set_);
@@ -326,6 +350,16 @@ private:
             note(fiber, op::value, i, 0, called, 0, seen[i]);
             calls_.returned(fiber, returned);
         }
+    }
+
+    // The last one, in this direction, of the points that are versions of this one's key.
+    unsigned last_version(unsigned point, int step) const {
+        for (unsigned next = point + step; next < used_; next += step) {
+            if (keys_[next].text != keys_[point].text)
+                break;
+            point = next;
+        }
+        return point;
     }
 
     static unsigned found(std::uint64_t value, std::array<unsigned, points>& seen) {
@@ -347,7 +381,7 @@ private:
     random_source random_{};
     lath_config config_ = LATH_CONFIG_INIT;
     unsigned used_ = 0, number_ = 0;
-    std::vector<std::string> keys_;
+    std::vector<tagged> keys_;
     std::vector<planned> loaded_;
     std::array<std::vector<planned>, 3> plan_;
     recorder calls_;

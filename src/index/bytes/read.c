@@ -315,11 +315,12 @@ static size_t gather_same(struct bytes_set *set, const struct want *want, bool b
 			    .out = out,
 			    .max = max };
 	struct place place;
-	bool again = false;
+	bool again;
 	size_t n = 0;
 
 	lath_reader_enter(set->rcu);
 	do {
+		again = false;
 		bytes_find(set, want, &place);
 		g.layer = place.layer;
 		g.from = place.slice;
