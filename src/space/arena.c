@@ -108,14 +108,14 @@ static u8 dense_grade(u64 word)
 	if (!word || !~word)
 		return word ? WHOLE_GRADE : 0;
 	for (starts[0] = word; i < 5; i++) {
-		next = starts[i] & starts[i] >> (1u << i);
+		next = starts[i] & (starts[i] >> (1u << i));
 		if (!next)
 			break;
 		starts[i + 1] = next;
 	}
 	word = starts[i];
 	for (longest = 1u << i; i--;) {
-		next = word & starts[i] >> longest; /* 2^i more */
+		next = word & (starts[i] >> longest); /* 2^i more */
 		if (next) {
 			word = next;
 			longest += 1u << i;
