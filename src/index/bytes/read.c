@@ -281,18 +281,24 @@ static bool gather_words(struct gather *g)
 	return true;
 }
 
+static struct gather gather_from(struct bytes_set *set, const struct want *want, bool back,
+				 bool beside, u64 *out, size_t max)
+{
+	return (struct gather){ .set = set,
+				.want = want,
+				.back = back,
+				.beside = beside,
+				.near = true,
+				.layer = &set->root,
+				.out = out,
+				.max = max };
+}
+
 /* Copy at most max records in order, from the key on in one direction. Returns their number. */
 static size_t gather(struct bytes_set *set, const struct want *want, bool back, bool beside,
 		     u64 *out, size_t max)
 {
-	struct gather g = { .set = set,
-			    .want = want,
-			    .back = back,
-			    .beside = beside,
-			    .near = true,
-			    .layer = &set->root,
-			    .out = out,
-			    .max = max };
+	struct gather g = gather_from(set, want, back, beside, out, max);
 
 	g.from = slice_of(want, set->root.rank);
 	lath_reader_enter(set->rcu);
@@ -307,13 +313,7 @@ static size_t gather(struct bytes_set *set, const struct want *want, bool back, 
 static size_t gather_same(struct bytes_set *set, const struct want *want, bool back, bool beside,
 			  u64 *out, size_t max)
 {
-	struct gather g = { .set = set,
-			    .want = want,
-			    .back = back,
-			    .beside = beside,
-			    .near = true,
-			    .out = out,
-			    .max = max };
+	struct gather g = gather_from(set, want, back, beside, out, max);
 	struct place place;
 	bool again;
 	size_t n = 0;
@@ -344,25 +344,6 @@ static size_t gather_same(struct bytes_set *set, const struct want *want, bool b
 	return n;
 }
 
-static int find_one(struct lath_bytes *public, const struct lath_bytes_key *key, bool back,
-		    uint64_t *value)
-{
-	struct bytes_set *set = bytes_of(public);
-	struct want want = want_key(set, key);
-
-	return gather(set, &want, back, false, value, 1) ? 0 : -ENOENT;
-}
-
-int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
-{
-	return find_one(set, key, false, value);
-}
-
-int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
-{
-	return find_one(set, key, true, value);
-}
-
 size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *from,
 		       unsigned int flags, uint64_t *values, size_t max)
 {
@@ -378,6 +359,16 @@ size_t lath_bytes_scan(struct lath_bytes *public, const struct lath_bytes_key *f
 	if (from && flags & LATH_BYTES_SAME)
 		return gather_same(set, &want, back, beside, values, max);
 	return gather(set, &want, back, beside, values, max);
+}
+
+int lath_bytes_ceiling(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
+{
+	return lath_bytes_scan(set, key, 0, value, 1) ? 0 : -ENOENT;
+}
+
+int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, uint64_t *value)
+{
+	return lath_bytes_scan(set, key, LATH_BYTES_BACK, value, 1) ? 0 : -ENOENT;
 }
 
 /* ---- cursors ---- */
