@@ -430,6 +430,9 @@ int row_insert(struct bytes_set *set, const struct place *place, const struct wa
 /* As bucket_change(). */
 int row_change(struct bytes_set *set, const struct place *place, const struct want *want,
 	       u64 expected, u64 value, u64 *there);
+/* Do rows that were left wait for a grace period? Until they do not, a callback uses the set. Not
+ * in a call. */
+bool rows_wait(struct bytes_set *set);
 /* Is the row sound? Nobody writes. */
 bool row_true(struct bytes_set *set, const struct place *place);
 

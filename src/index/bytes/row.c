@@ -71,22 +71,34 @@ static void rows_retired(struct lath_rcu_head *head)
 
 	lath_retired();
 	lath_call_enter();
-	lath_spin_lock(&set->lock);
-	word = set->rows_waiting;
-	next = set->rows_left;
-	set->rows_waiting = next;
-	set->rows_left = 0;
-	lath_spin_unlock(&set->lock);
-	while (word) {
-		u64 after = *row_places(word);
-
+	/* nobody else changes it unless it is 0 */
+	for (word = set->rows_waiting; word; word = next) {
+		next = *row_places(word);
 		row_free(set, word);
-		word = after == ROW_GONE ? 0 : after;
+		if (next == ROW_GONE)
+			break;
 	}
+	lath_spin_lock(&set->lock);
+	next = set->rows_left;
+	set->rows_left = 0;
+	set->rows_waiting = next; /* 0: the set may end now (rows_wait) */
+	lath_spin_unlock(&set->lock);
 	if (next)
 		lath_retire(set->rcu, &set->rows_rcu, rows_retired);
 	lath_call_exit();
 	lath_retired_end();
+}
+
+bool rows_wait(struct bytes_set *set)
+{
+	bool waiting;
+
+	lath_call_enter();
+	lath_spin_lock(&set->lock);
+	waiting = set->rows_waiting;
+	lath_spin_unlock(&set->lock);
+	lath_call_exit();
+	return waiting;
 }
 
 /* Leave the row for good, which is locked, and free it after a grace period. One callback frees all

@@ -536,6 +536,6 @@ void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 	end_layers(set, &end);
 	if (set->retired)
 		lath_retire_drain(set->rcu);
-	while (set->rows_waiting) /* of rows that were left in the grace period before */
+	while (rows_wait(set)) /* rows that were left in the grace period before */
 		lath_retire_drain(set->rcu);
 }
