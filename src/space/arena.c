@@ -81,7 +81,7 @@ static u8 word_grade(u64 word)
 		return (u8)(1 + 16 * __fls64(64 - fls64(~word)));
 	c = largest_block(word, &starts);
 	longest = 1ull << c;
-	if (c && c < 6) /* blocks whose larger block is free in part behind them */
+	if (c) /* blocks whose larger block is free in part behind them */
 		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
 			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
 	return grade(longest, 0);

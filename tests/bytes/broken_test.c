@@ -130,10 +130,14 @@ static void check_bucket(struct bucket *bucket)
 
 /* 200 records with one key make a layer of tags. A cursor for longer keys passes it, in both
  * directions. */
+static char of_other_key[8];
+
 static void one_key(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
 	(void)ctx;
 	*key = (struct lath_bytes_key){ "eight456", 8, value };
+	if (value == (uintptr_t)of_other_key)
+		key->data = "eight457";
 }
 
 /* A row of three records with one key. */
@@ -153,7 +157,14 @@ static void check_row(void)
 	value = places[2];
 	places[2] = places[0]; /* out of order */
 	expect(32);
-	places[2] = value;
+	places[2] = (uintptr_t)of_other_key;
+	expect(32);
+	places[2] = 0; /* one record is no row */
+	value = places[1];
+	places[1] &= ROW_BITS;
+	expect(32);
+	places[1] = value;
+	places[2] = (uintptr_t)byte[2];
 	places[0] |= ROW_BUSY;
 	expect(32);
 	places[0] &= ~ROW_BUSY;

@@ -357,11 +357,22 @@ static int sum_some(void *arg, const u64 *keys, const u64 *values, size_t n)
 	return *sum > 5000 ? -3 : 0;
 }
 
+/* Counts the entries. */
+static int count_all(void *arg, const u64 *keys, const u64 *values, size_t n)
+{
+	u64 *sum = arg;
+
+	(void)keys;
+	(void)values;
+	*sum += n;
+	return 0;
+}
+
 /* A visit gets every item once, in order, and ends when it is told to. */
 static int visits(void)
 {
 	struct lath_item item = { 0, 1, 2 };
-	u64 sum = 0;
+	u64 sum = 0, last;
 
 	for (; item.key < 1000; item.key++)
 		CHECK(!lath_index_insert_item(list, &item, NULL));
@@ -371,6 +382,11 @@ static int visits(void)
 	sum = 0;
 	CHECK(lath_index_visit_values(list, 0, ~0ull, 1000, sum_some, &sum) == -3);
 	CHECK(sum > 5000 && sum < 999 * 1000);
+	for (last = 0; last < 1000; last++) {
+		sum = 0;
+		CHECK(!lath_index_visit_values(list, 0, last, 1000, count_all, &sum));
+		CHECK(sum == last + 1);
+	}
 	return 0;
 }
 

@@ -169,6 +169,7 @@ static void filled_next(unsigned int flags, unsigned int run, int next)
 		assert(!lath_space_free(space, key[2][i], size));
 	for (i = 0; i < (int)run; i++)
 		assert(!lath_space_free(space, key[3][i], size));
+	assert(lath_space_alloc(space, 1ull << 63, 0, 0, &more) == -ENOSPC);
 	for (i = 0; i < 8 + (int)run; i++) {
 		assert(!lath_space_alloc(space, size, 0, 0, &more));
 		n = lath_space_segment_of(space, more);

@@ -317,14 +317,15 @@ static bool count_word(u64 word, struct lath_bytes_stats *stats)
 {
 	u64 value[ROW_MAX], used = 0;
 
-	if (form_of(word) == FORM_RECORD)
+	if (form_of(word) == FORM_RECORD) {
 		stats->items++;
-	else if (form_of(word) == FORM_BUCKET)
+	} else if (form_of(word) == FORM_BUCKET) {
 		used = READ_ONCE(bucket_of(word)->used);
-	else if (form_of(word) == FORM_ROW)
+	} else if (form_of(word) == FORM_ROW) {
 		used = row_read(word, value);
-	if (form_of(word) == FORM_ROW && !used)
-		return false;
+		if (!used)
+			return false;
+	}
 	stats->arrays += used != 0;
 	stats->arrayed += used;
 	stats->items += used;

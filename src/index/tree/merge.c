@@ -223,12 +223,13 @@ static void give_row_right(const struct merging *m, const struct row *row)
 		node_reindex(row->node[i]);
 }
 
-/* Does an entry of the locked inner node have this separator? */
+/* Does an entry of the locked inner node, which covers it, have this separator? */
 static bool separator_taken(const struct node *inner, u64 separator)
 {
-	int i = inner_slot(inner, separator);
+	int i = (int)inner_slot(inner, separator);
 
-	return i >= 0 && node_key(inner, (unsigned int)i) == separator;
+	LATH_ASSERT(i >= 0);
+	return node_key(inner, (unsigned int)i) == separator;
 }
 
 /* Let the parent's entries of the row's nodes from number `from` on follow their low fences. All
