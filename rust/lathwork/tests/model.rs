@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//! The containers against BTreeMap and the crate rangemap: random calls, the same answers.
+//! The containers against BTreeMap and the crates rangemap and vm-allocator: random calls, the same
+//! answers.
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use lathwork::{IntervalMap, PointMap, RangeAllocator, RangeMap, RangeSet, Reason};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use vm_allocator::{AddressAllocator, AllocPolicy};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -249,6 +251,28 @@ proptest! {
         let keys = |runs: lathwork::Runs<'_>| runs.map(|r| r.end() - r.start() + 1).sum::<u64>();
         prop_assert_eq!(keys(space.taken()), sum);
         prop_assert_eq!(keys(space.holes()), 4096 * 512 - sum);
+    }
+
+    /// Blocks of one size: there is room for another one when vm-allocator has room, and not
+    /// otherwise. (Its `ExactMatch` hands out what is taken, up to 0.1.4: places are not compared.)
+    #[test]
+    fn as_vm_allocator(order in 0..7u32, steps in vec((0..4u8, any::<usize>()), 1..900)) {
+        let space = RangeAllocator::new(4096..=4096 * 513 - 1, 4096).unwrap();
+        let mut peer = AddressAllocator::new(4096, 4096 * 512).unwrap();
+        let (size, mut taken) = (4096u64 << order, Vec::new());
+        for &(what, which) in &steps {
+            if what == 0 && !taken.is_empty() {
+                let (first, range) = taken.swap_remove(which % taken.len());
+                space.free(first, size).unwrap();
+                peer.free(&range).unwrap();
+                continue;
+            }
+            match (space.alloc(size, size), peer.allocate(size, size, AllocPolicy::FirstMatch)) {
+                (Ok(first), Ok(range)) => taken.push((first, range)),
+                (ours, theirs) => prop_assert_eq!(ours.is_ok(), theirs.is_ok()),
+            }
+        }
+        prop_assert_eq!(space.allocated(), size * taken.len() as u64);
     }
 }
 
