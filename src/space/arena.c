@@ -124,6 +124,11 @@ static u8 dense_grade(u64 word)
 	return grade(longest, 0);
 }
 
+static u8 grade_of(const struct arena *arena, u64 word)
+{
+	return arena->dense ? dense_grade(word) : word_grade(word);
+}
+
 /* Returns the grade of the best run that begins with one of these whole words. */
 static u8 whole_grade(const struct arena *arena, u64 words)
 {
@@ -156,7 +161,7 @@ static u8 arena_grade(const struct arena *arena)
 static inline void set_word(struct arena *arena, unsigned int i, u64 word)
 {
 	arena->map[i] = word;
-	arena->grade[i] = arena->dense ? dense_grade(word) : word_grade(word);
+	arena->grade[i] = grade_of(arena, word);
 	arena->whole = (arena->whole & ~(1ull << i)) | (u64) !~word << i;
 }
 
@@ -485,8 +490,7 @@ bool arena_sound(const struct arena *arena)
 	for (i = 0; i < ARENA_WORDS; i++) {
 		free += hweight64(arena->map[i]);
 		whole |= (u64) !~arena->map[i] << i;
-		if (arena->grade[i] !=
-		    (arena->dense ? dense_grade(arena->map[i]) : word_grade(arena->map[i])))
+		if (arena->grade[i] != grade_of(arena, arena->map[i]))
 			return false;
 	}
 	return free == arena->free && whole == arena->whole && bounds_hold(arena) &&

@@ -270,7 +270,7 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 		arena->owner[unit++] = cookie;
 }
 
-/* What a set is asked for: up to `most` blocks of n units at multiples of align. */
+/* A request to a set: up to `most` blocks of n units, each at a multiple of align. */
 struct wanted {
 	u64 n, align, cookie;
 	unsigned int most;

@@ -631,8 +631,7 @@ bool bucket_true(struct bytes_set *set, struct bucket *bucket, const struct plac
 				 : key.size < bucket->offset ||
 					   memcmp(key.data, first.data, bucket->offset))
 			return false;
-		if (!layer_holds(place->layer, &key) ||
-		    slice_of(&key, place->layer->rank) != place->slice)
+		if (!place_holds(place, &key))
 			return false;
 		before = key;
 	}

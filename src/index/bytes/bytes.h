@@ -457,6 +457,9 @@ void layer_drop(struct bytes_set *set, struct layer *layer);
 void layer_free(struct bytes_set *set, struct layer *layer);
 /* Returns whether the key belongs into the layer, by its prefix. */
 bool layer_holds(const struct layer *layer, const struct want *want);
+/* Returns whether a record, an array or a layer with this key belongs at the place: into its layer,
+ * at its slice. */
+bool place_holds(const struct place *place, const struct want *key);
 /* Returns whether all keys of the layer are behind (-1) or before (1) the key; 0: neither. */
 int layer_side(const struct layer *layer, const struct want *want);
 /* Follow the key from the root to a word that leads to no layer. Layers' prefixes are not compared:

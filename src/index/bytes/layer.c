@@ -201,6 +201,11 @@ bool layer_holds(const struct layer *layer, const struct want *want)
 	return bytes_fork(want, &prefix) >= layer->rank;
 }
 
+bool place_holds(const struct place *place, const struct want *key)
+{
+	return layer_holds(place->layer, key) && slice_of(key, place->layer->rank) == place->slice;
+}
+
 int layer_side(const struct layer *layer, const struct want *want)
 {
 	struct want prefix = layer_key(layer);

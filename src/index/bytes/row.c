@@ -324,8 +324,7 @@ bool row_true(struct bytes_set *set, const struct place *place)
 
 		if (i && (bytes_fork(&before, &key) != TAG || bytes_compare(&before, &key) >= 0))
 			return false;
-		if (!layer_holds(place->layer, &key) ||
-		    slice_of(&key, place->layer->rank) != place->slice)
+		if (!place_holds(place, &key))
 			return false;
 		before = key;
 	}

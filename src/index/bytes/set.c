@@ -409,15 +409,10 @@ static int check_word(struct bytes_set *set, const struct place *place)
 		const struct layer *below = layer_of(place->word);
 
 		key = layer_key(below);
-		return below->rank > place->layer->rank && layer_holds(place->layer, &key) &&
-				       slice_of(&key, place->layer->rank) == place->slice
-			       ? 0
-			       : 33;
+		return below->rank > place->layer->rank && place_holds(place, &key) ? 0 : 33;
 	}
 	key = key_of(set, place->word);
-	return layer_holds(place->layer, &key) && slice_of(&key, place->layer->rank) == place->slice
-		       ? 0
-		       : 31;
+	return place_holds(place, &key) ? 0 : 31;
 }
 
 /* Check the words of a layer: 0 | 31 | 32 | 33 */
