@@ -84,7 +84,7 @@ def record(context, rows, better, path):
     names = {table for table, _, _ in rows}
     tables = [t for t in context["tables"] if t["name"] in names]
     content = {
-        "context": {**context, "tables": tables},
+        "context": {name: context[name] for name in context if name not in ("not_available", "remarks")} | {"tables": tables},
         "rows": [{"table": k[0], "case": k[1], "metric": k[2], "better": better[k]} for k in sorted(rows)],
         "ratios": [{name: ratios[peer][name] for name in kept} for _, ratios in sorted(rows.items()) for peer in sorted(ratios)],
     }
