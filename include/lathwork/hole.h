@@ -51,8 +51,8 @@ enum lath_hole_policy {
 	LATH_HOLE_LAST,	     /* the highest place */
 	LATH_HOLE_BEST,	     /* in the shortest hole that fits; the lowest of these. With an
 				alignment, and 32 holes that are long enough but have no aligned place
-				inside the limits, it may be the shortest one that fits with any
-				alignment, or if there is none the lowest place */
+				inside the limits, it may be another hole that fits, but none longer
+				than the shortest one that fits with any alignment */
 	LATH_HOLE_NEXT,	     /* the lowest place from hint on, else the lowest of all */
 	LATH_HOLE_NEAR,	     /* the place nearest to hint, above or below */
 	LATH_HOLE_EXACT,     /* at hint, or none */

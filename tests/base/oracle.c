@@ -280,8 +280,8 @@ static uint64_t length_at(const struct oracle *oracle, const struct lath_hole_re
 	return lengths.length;
 }
 
-/* With many holes that are long enough, BEST may take the shortest that fits with any alignment, or
- * if there is none the lowest place. */
+/* With many holes that are long enough, BEST may take any that fits and is not longer than the
+ * shortest that fits with any alignment, if there is one. */
 static bool accepts_best(const struct oracle *oracle, const struct lath_hole_request *want,
 			 uint64_t key)
 {
@@ -294,12 +294,12 @@ static bool accepts_best(const struct oracle *oracle, const struct lath_hole_req
 		return false;
 	sure.size += want->align - 1;
 	sure.align = 1;
-	if (sure.size < want->align || oracle_find(oracle, &sure, &best)) {
-		sure = *want;
-		sure.policy = LATH_HOLE_FIRST;
-		return !oracle_find(oracle, &sure, &best) && key == best;
-	}
-	return oracle_serves(oracle, want, key) &&
+	if (!oracle_serves(oracle, want, key) || oracle_find(oracle, want, &best))
+		return false;
+	if (want->below && best < want->below && want->below - best >= want->size &&
+	    (key >= want->below || want->below - key < want->size))
+		return false;
+	return sure.size < want->align || oracle_find(oracle, &sure, &best) ||
 	       length_at(oracle, want, key) <= length_at(oracle, want, best);
 }
 
