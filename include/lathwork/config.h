@@ -38,7 +38,7 @@ extern "C" {
 /* The version of these headers; lath_version() (lathwork/error.h) is that of the library. It is
  * written here and nowhere else. */
 #define LATH_VERSION_MAJOR 0
-#define LATH_VERSION_MINOR 1
+#define LATH_VERSION_MINOR 2
 #define LATH_VERSION_PATCH 0
 
 /* A function that the shared library exports; all others are hidden. */

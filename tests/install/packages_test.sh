@@ -120,7 +120,7 @@ fi
 rm -f "$output"/*.deb
 cp "$work"/*.deb "$work"/*.dsc "$work"/*.debian.tar.* "$work"/*.changes "$output"
 ok "packages from $(basename "$archive")"
-for package in liblathwork0.1 libforrest0.1; do
+for package in liblathwork0.2 libforrest0.2; do
 	if grep -A 400 "dpkg-gensymbols: warning.*debian/$package.symbols" "$output/build.log" | grep -E '^[-+] '; then
 		fail "debian/$package.symbols is not what the library exports: tools/abi-check --fix"
 	fi

@@ -394,7 +394,9 @@ def test_info_and_config(server):
         return {name.removeprefix("lathwork_"): value for name, value in server("INFO", "lathwork").items()}
 
     before = told()
-    assert before["version"] == "0.1.0" and before["packed_entries"] == 32
+    header = pathlib.Path(__file__).parent.parent.parent.joinpath("include", "lathwork", "config.h").read_text(encoding="utf-8")
+    version = ".".join(re.findall(r"^#define LATH_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.M))
+    assert before["version"] == version and before["packed_entries"] == 32
     server("LATH.POOL.CREATE", "p", 0, 2)
     assert server("LATH.POOL.ALLOC", "p", 2, "LEASE", 1) == 0
     time.sleep(0.005)
