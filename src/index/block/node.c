@@ -79,8 +79,8 @@ static void move_summaries(struct node *to, unsigned int dst, const struct node 
 		move_words(to->size + k + dst, from->size + k + src, n);
 }
 
-static void move_entries(struct node *to, unsigned int dst, const struct node *from,
-			 unsigned int src, unsigned int n, unsigned int side)
+static __always_inline void move_entries(struct node *to, unsigned int dst, const struct node *from,
+					 unsigned int src, unsigned int n, unsigned int side)
 {
 	if (!n)
 		return;
@@ -105,6 +105,22 @@ static void move_heads(u8 *dst, const u8 *src, unsigned int n)
 		WRITE_ONCE(dst[i], copy[i]);
 #else
 	memmove(dst, src, n);
+#endif
+}
+
+/* Move the heads of the first leaf from entry i on, n of them, one position up; none behind them is
+ * in use. */
+static void first_heads_up(u8 *head, unsigned int n)
+{
+#if LATH_CHECKED
+	move_heads(head + 1, head, n);
+#else
+	u8 copy[32]; /* a number of bytes that depends on n would be mispredicted */
+
+	_Static_assert(NODE_FIRST - 1 + sizeof(copy) < 64, "the copy stays among the heads");
+	LATH_ASSERT(n < sizeof(copy));
+	memcpy(copy, head, sizeof(copy));
+	memcpy(head + 1, copy, sizeof(copy));
 #endif
 }
 
@@ -334,23 +350,14 @@ static void relieve_saturation(struct node *node, unsigned int i)
 	}
 }
 
-/* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
- * one, with their heads; pivots are to be set anew from *lowest on. Returns the position to write.
- */
-static unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
+/* open_slot() of a node with erased entries: the nearest of them is filled. */
+static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int side,
 			      unsigned int *lowest)
 {
 	unsigned int used = node->used, up, down;
 	u64 dead = ~node->live & lath_ones(used);
 	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
 
-	*lowest = i;
-	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
-		entries_up(node, i, used - i, side);
-		WRITE_ONCE(node->used, (u8)(used + 1));
-		WRITE_ONCE(node->live, lath_ones(used + 1));
-		return i;
-	}
 	up = above ? __ffs64(above) : used; /* == used: grow at the end */
 	down = below ? fls64(below) - 1 : 64;
 	if (down < 64 && (up >= node->cap || i - 1 - down < up - i)) {
@@ -373,6 +380,30 @@ static unsigned int open_slot(struct node *node, unsigned int i, unsigned int si
 	if (up == used)
 		WRITE_ONCE(node->used, (u8)(used + 1));
 	return i;
+}
+
+/* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
+ * one, with their heads; pivots are to be set anew from *lowest on. Returns the position to write.
+ * In line, but for the rarer case: small maps are mostly calls and branches. */
+static __always_inline unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
+					      unsigned int *lowest)
+{
+	unsigned int used = node->used;
+	u64 dead = ~node->live & lath_ones(used);
+
+	*lowest = i;
+	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
+		if (node->cap < NODE_CAP) {
+			move_entries(node, i + 1, node, i, used - i, side);
+			first_heads_up(node->head + i, used - i);
+		} else {
+			entries_up(node, i, used - i, side);
+		}
+		WRITE_ONCE(node->used, (u8)(used + 1));
+		WRITE_ONCE(node->live, lath_ones(used + 1));
+		return i;
+	}
+	return fill_slot(node, i, side, lowest);
 }
 
 /* Entry i is new, with this key; entries from `lowest` on have moved, if that is not i. */

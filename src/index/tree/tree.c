@@ -182,12 +182,30 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 	tree->root = NULL;
 }
 
+/* An index begins a cache line, in a block of a malloc that aligns to 16 bytes: that takes less
+ * time than one that aligns to a line. The word in front of the index is the block's address. */
+static struct lath_index *allocate(void)
+{
+	void *block = lath_small_alloc(sizeof(struct lath_index) + 64);
+	void **index = (void **)(((uintptr_t)block & ~63ul) + 64);
+
+	if (!block)
+		return NULL;
+	index[-1] = block;
+	return (struct lath_index *)index;
+}
+
+static void deallocate(struct lath_index *index)
+{
+	lath_block_free(((void **)index)[-1]);
+}
+
 struct lath_index *lath_index_create(const struct lath_config *config)
 {
-	struct lath_index *index = lath_block_alloc(sizeof(*index));
+	struct lath_index *index = allocate();
 
 	if (index && lath_index_init(index, config)) {
-		lath_block_free(index);
+		deallocate(index);
 		index = NULL;
 	}
 	return index;
@@ -198,7 +216,7 @@ void lath_index_destroy(struct lath_index *index, lath_item_fn each, void *arg)
 	if (!index)
 		return;
 	lath_index_fini(index, each, arg);
-	lath_block_free(index);
+	deallocate(index);
 }
 
 /* ---- counts ---- */
