@@ -529,7 +529,7 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 	if (layer && ret)
 		layer_drop(set, layer);
 	else if (layer)
-		layer_add(set, layer);
+		layer_add(set, layer, NULL);
 	return ret;
 }
 

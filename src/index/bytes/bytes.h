@@ -228,6 +228,7 @@ struct bucket {
 struct bytes_set {
 	struct layer root;
 	struct layer *layers; /* all others; under the lock */
+	struct layer *trunk;  /* NULL, or the layer to begin at with keys that belong into it */
 	/* config: of the trees. With LATH_SHARED it and `records` point to structs of each process,
 	 * else to the copies, or allocator is NULL for the host's. */
 	struct lath_config config;
@@ -450,19 +451,31 @@ int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer *
  * layer and the record in it. 0 (*out) | -ENOMEM */
 int layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
 		u64 value, struct layer **out);
-/* The layer is in use from now on / was seen by no other thread: free it and its buckets. */
-void layer_add(struct bytes_set *set, struct layer *layer);
+/* The layer is in use from now on, in the place of `below` or, if that is NULL, of a bucket. */
+void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *below);
+/* The layer was seen by no other thread: free it and its buckets. */
 void layer_drop(struct bytes_set *set, struct layer *layer);
 /* Free the block of a layer whose index has ended. */
 void layer_free(struct bytes_set *set, struct layer *layer);
 /* Returns whether the key belongs into the layer, by its prefix. */
 bool layer_holds(const struct layer *layer, const struct want *want);
+/* Returns the layer that the way to a key begins at: the trunk if the key belongs into it, else the
+ * root. The trunk is the first layer of BYTES that the set needed, or one that came above it. So
+ * what most keys begin with is compared at once instead of looked up. The key is not `beyond`. */
+static inline struct layer *layer_begin(struct bytes_set *set, const struct want *want)
+{
+	struct layer *trunk = smp_load_acquire(&set->trunk); /* pairs with layer_add */
+
+	LATH_ASSERT(!want->beyond);
+	return trunk && layer_holds(trunk, want) ? trunk : &set->root;
+}
+
 /* Returns whether a record, an array or a layer with this key belongs at the place: into its layer,
  * at its slice. */
 bool place_holds(const struct place *place, const struct want *key);
 /* Returns whether all keys of the layer are behind (-1) or before (1) the key; 0: neither. */
 int layer_side(const struct layer *layer, const struct want *want);
-/* Follow the key from the root to a word that leads to no layer. Layers' prefixes are not compared:
+/* Follow the key from there to a word that leads to no layer. Further prefixes are not compared:
  * the record there has the key or not. In a section. */
 void bytes_find(struct bytes_set *set, const struct want *want, struct place *place);
 /* As bytes_find(), to where the key belongs: the word may be that of a layer which the key does not

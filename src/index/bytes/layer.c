@@ -77,12 +77,14 @@ static struct layer *layer_new(struct bytes_set *set, u64 rank, const struct wan
 	return layer;
 }
 
-void layer_add(struct bytes_set *set, struct layer *layer)
+void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *below)
 {
 	lath_spin_lock(&set->lock);
 	layer->next = set->layers;
 	WRITE_ONCE(set->trees, set->trees + 1);
 	smp_store_release(&set->layers, layer); /* pairs with layers_of */
+	if (set->trunk == below && !(layer->rank & 1))
+		smp_store_release(&set->trunk, layer); /* pairs with layer_begin */
 	lath_spin_unlock(&set->lock);
 }
 
@@ -225,7 +227,7 @@ int layer_side(const struct layer *layer, const struct want *want)
 static __always_inline void follow(struct bytes_set *set, const struct want *want, bool belongs,
 				   struct place *place)
 {
-	struct layer *layer = &set->root;
+	struct layer *layer = layer_begin(set, want);
 
 	for (;;) {
 		place->layer = layer;

@@ -26,7 +26,9 @@ static inline u32 hash_of(const struct want *want, const struct layer *layer)
 {
 	u64 mix = (want->size ^ want->order) * PRINT_MIX, depth;
 
-	for (depth = depth_of(layer->rank); depth < want->size; depth += STEP)
+	for (depth = depth_of(layer->rank); depth + STEP <= want->size; depth += STEP)
+		mix = (mix ^ mix >> 32 ^ load_bytes(want->data + depth)) * PRINT_MIX;
+	if (depth < want->size)
 		mix = (mix ^ mix >> 32 ^ bytes_at(want, depth)) * PRINT_MIX;
 	mix = (mix ^ mix >> 32) * PRINT_MIX >> 48;
 	return (u32)(mix & 0xfe ? mix : mix | 2);

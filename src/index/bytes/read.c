@@ -95,7 +95,7 @@ static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_
 
 	for (i = 0; i < n; i++) {
 		want[i] = want_key(set, &keys[i]);
-		place[i].layer = &set->root;
+		place[i].layer = layer_begin(set, &want[i]);
 	}
 	while (open) /* those that are in one layer go on together */
 		open = find_in_layer(open, want, place);
@@ -300,7 +300,9 @@ static size_t gather(struct bytes_set *set, const struct want *want, bool back, 
 {
 	struct gather g = gather_from(set, want, back, beside, out, max);
 
-	g.from = slice_of(want, set->root.rank);
+	if (!want->beyond)
+		g.layer = layer_begin(set, want);
+	g.from = slice_of(want, g.layer->rank);
 	lath_reader_enter(set->rcu);
 	while (gather_words(&g))
 		;

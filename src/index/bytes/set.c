@@ -76,7 +76,7 @@ static int insert_above(struct bytes_set *set, const struct place *place, const 
 		layer_drop(set, layer);
 		return LOOK_AGAIN;
 	}
-	layer_add(set, layer);
+	layer_add(set, layer, layer_of(place->word));
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int insert_above(struct bytes_set *set, const struct place *place, const 
 static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 		      struct place *place)
 {
-	struct layer *layer = &set->root;
+	struct layer *layer = layer_begin(set, want);
 
 	for (;;) {
 		struct lath_item item = { slice_of(want, layer->rank), 1, value }, there;
@@ -508,7 +508,7 @@ static void end_layers(struct bytes_set *set, struct end *end)
 		lath_index_fini(&layer->index, end_word, end);
 		layer_free(set, layer);
 	}
-	set->layers = NULL;
+	set->layers = set->trunk = NULL;
 	set->trees = 1;
 	set->pooled = 0;
 }
