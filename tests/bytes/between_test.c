@@ -17,23 +17,24 @@
 #define COPIED "bucket copied, not yet replaced"
 #define SEARCHED "bucket searched, record not yet read"
 #define READ "bucket read, version not yet compared"
+#define SCANNED "found, not yet copied"
 
 extern void (*lath_delay_hook)(const char *point);
 
 /* Keys of equal first eight bytes, in the order of their numbers; or, as versions, one key and the
- * numbers as tags. */
+ * numbers as tags; or, apart, the numbers as keys. */
 struct record {
 	char data[16];
 	uint64_t tag;
 } records[MOST], other[MOST];
 
-enum what { ERASE, REPLACE, INSERT };
+enum what { ERASE, REPLACE, INSERT, ADD };
 
 static struct lath_bytes set;
 static const char *where; /* the point that is watched; NULL: none */
 static enum what what;
-static unsigned int which, fired, faults;
-static bool versions;
+static unsigned int which, fired, faults, skip; /* skip: visits of the point before */
+static bool versions, apart;
 
 #define MUST(condition)                                                                 \
 	do {                                                                            \
@@ -48,8 +49,11 @@ static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 	const struct record *record = (const struct record *)(uintptr_t)value;
 
 	(void)ctx;
-	*key = (struct lath_bytes_key){ record->data, versions ? 8 : strlen(record->data),
-					versions ? record->tag : 0 };
+	if (apart)
+		*key = (struct lath_bytes_key){ record->data + 8, 4, record->tag };
+	else
+		*key = (struct lath_bytes_key){ record->data, versions ? 8 : strlen(record->data),
+						versions ? record->tag : 0 };
 }
 
 static struct lath_bytes_key key_at(unsigned int i)
@@ -80,12 +84,18 @@ static void disturb(const char *point)
 
 	if (!where || strcmp(point, where) != 0)
 		return;
+	if (skip) {
+		skip--;
+		return;
+	}
 	where = NULL;
 	fired++;
 	if (what == ERASE)
 		MUST(!lath_bytes_erase(&set, &key, NULL));
 	else if (what == REPLACE)
 		MUST(!lath_bytes_replace(&set, (uintptr_t)&other[which], NULL));
+	else if (what == ADD)
+		MUST(!lath_bytes_insert(&set, (uintptr_t)&other[which], NULL));
 	else
 		MUST(!lath_bytes_insert(&set, value_at(which), NULL));
 }
@@ -177,6 +187,29 @@ static void read_in_order(void)
 	end(4);
 }
 
+/* A record becomes two of one key while a scan copies words of which each was that of a record. */
+static void read_apart(void)
+{
+	uint64_t values[MOST];
+	unsigned int i;
+
+	for (i = 0; i < MOST; i++) {
+		records[i].tag = 0;
+		other[i].tag = 1;
+	}
+	apart = true;
+	begin(100);
+	arm(SCANNED, ADD, 120);
+	skip = 40; /* the first 32 words are looked at one by one */
+	MUST(lath_bytes_scan(&set, NULL, 0, values, MOST) == 101);
+	for (i = 1; i <= 60; i++)
+		MUST(values[i - 1] == value_at(2 * i));
+	MUST(values[60] == (uintptr_t)&other[120]);
+	for (; i <= 100; i++)
+		MUST(values[i] == value_at(2 * i));
+	end(101);
+}
+
 int main(void)
 {
 	unsigned int i;
@@ -196,6 +229,8 @@ int main(void)
 	replaced(2, false); /* a row becomes a larger one */
 	replaced(4, true);
 	replaced(5, false); /* and an array */
+	versions = false;
+	read_apart();
 	lath_delay_hook = NULL;
 	return faults != 0;
 }

@@ -240,6 +240,22 @@ static bool leave_layer(struct gather *g)
 	return true;
 }
 
+/* Gather forward from a layer all of whose words are likely to be those of records, without a look
+ * at each. Returns false if one is not: nothing was gathered. */
+static bool gather_records(struct gather *g)
+{
+	size_t most = g->max - g->n, m, i;
+	u64 *out = g->out + g->n, bits = 0;
+
+	m = lath_index_scan_values(&g->layer->index, g->from, KEY_MAX, NULL, out, most, NULL);
+	for (i = 0; i < m; i++)
+		bits |= out[i];
+	if (bits & 3)
+		return false;
+	g->n += m;
+	return true;
+}
+
 /* Gather from some words of the layer. Returns whether there is more to do. */
 static bool gather_words(struct gather *g)
 {
@@ -248,6 +264,8 @@ static bool gather_words(struct gather *g)
 	u64 first = g->from, next = 0;
 	bool near = g->near, more;
 
+	if (!near && !g->back && !READ_ONCE(g->layer->forked) && gather_records(g))
+		return g->n < g->max && leave_layer(g);
 	if (g->back)
 		m = lath_index_scan_back(&g->layer->index, first, 0, item, most, &next);
 	else

@@ -127,7 +127,8 @@ static __always_inline u64 wanted(const struct scan *scan, u64 end)
 /* Where a scan puts items: whole ones, or keys and values in columns of their own. */
 struct sink {
 	struct lath_item *items; /* or NULL */
-	u64 *keys, *values;
+	u64 *keys;		 /* or NULL */
+	u64 *values;
 };
 
 static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
@@ -142,7 +143,8 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 			item_of(leaf, i, scan->tree->ranges, &sink->items[n++]);
 		} else {
 			lath_delay("found, not yet copied");
-			sink->keys[n] = node_key(leaf, i);
+			if (sink->keys)
+				sink->keys[n] = node_key(leaf, i);
 			sink->values[n++] = node_value(leaf, i);
 		}
 	}
@@ -171,7 +173,8 @@ static bool scan_on(struct scan *scan, struct node *right, u64 end)
 	return true;
 }
 
-/* Copy at most max items. Returns their number; if it is max, *next is where to go on. */
+/* Copy at most max items. Returns their number; if it is max, *next is where to go on, if the sink
+ * has a place for keys. */
 static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *sink, size_t max,
 					  u64 *next)
 {
@@ -183,9 +186,10 @@ static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *
 
 		prefetch_ahead(scan);
 		m = copy_entries(scan, wanted(scan, end), sink, n, max);
-		if (m == max) /* what comes next is behind the end of the last item */
-			behind = sink->items ? sink->items[m - 1].key + sink->items[m - 1].size
-					     : sink->keys[m - 1] + 1;
+		if (m == max && sink->items) /* next comes what is behind the last item */
+			behind = sink->items[m - 1].key + sink->items[m - 1].size;
+		else if (m == max && sink->keys)
+			behind = sink->keys[m - 1] + 1;
 		if (unlikely(!node_valid(leaf, scan->lockword))) {
 			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 			continue;
