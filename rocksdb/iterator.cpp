@@ -10,21 +10,26 @@ namespace lath_rocksdb {
 // Read ahead from a key.
 void iterator::look(const lath_bytes_key* key, bool back, bool beside) {
     seen_ = table_->watch();
-    back_ = back;
-    i_ = 0;
-    n_ = static_cast<uint32_t>(table_->scan(key, back, beside, ahead_, ask_));
-    for (uint32_t i = 0; i < std::min(n_, early); i++)
-        __builtin_prefetch(entry_of(ahead_[i]));
+    const auto n = static_cast<uint32_t>(table_->scan(key, back, beside, ahead_, ask_));
+    for (uint32_t i = 0; i < n; i++)
+        ahead_[i] = reinterpret_cast<uintptr_t>(entry_of(ahead_[i]));
+    std::fill_n(ahead_ + n, early, n ? ahead_[n - 1] : 0);
+    for (uint32_t i = 0; i < early; i++)
+        __builtin_prefetch(ahead(i));
+    ends_[back] = n;
+    ends_[!back] = 0;
+    i_ = 1;
+    at_ = n ? ahead(0) : nullptr;
 }
 
 // Go on from the entry it stands on, of which the neighbours are not known.
 void iterator::go_on(bool back) {
-    const lath_bytes_key key = key_of_entry(entry_of(ahead_[i_]));
-    const bool used_up = back == back_ && i_ + 1 == n_;
+    const lath_bytes_key key = key_of_entry(at_);
+    const bool used_up = i_ == ends_[back];
     if (!used_up) {
         ask_ = least;
-    } else if (n_ < ask_ && table_->changes() == seen_) { // these were all
-        i_ = n_;
+    } else if (i_ < ask_ && table_->changes() == seen_) { // these were all
+        at_ = nullptr;
         return;
     } else {
         ask_ = std::min(ask_ * 4, most);

@@ -12,8 +12,8 @@ class iterator final : public rocksdb::MemTableRep::Iterator {
 public:
     explicit iterator(memtable* table) : table_(table) {}
 
-    bool Valid() const override { return i_ < n_; }
-    const char* key() const override { return entry_of(ahead_[i_]); }
+    bool Valid() const override { return at_ != nullptr; }
+    const char* key() const override { return at_; }
 
     void Next() override { step(false); }
     void Prev() override { step(true); }
@@ -33,9 +33,9 @@ public:
 
 private:
     // Entries read at first, and at most, in one go.
-    static constexpr uint32_t least = 4, most = 64;
+    static constexpr uint32_t least = 4, most = 512;
     // Entries are fetched into the cache so many steps before they are read.
-    static constexpr uint32_t early = 6;
+    static constexpr uint32_t early = 8;
 
     static lath_bytes_key wanted(const rocksdb::Slice& internal_key, const char* entry) {
         return entry ? key_of_entry(entry) : key_of_internal(internal_key);
@@ -47,23 +47,25 @@ private:
     }
 
     void step(bool back) {
-        if (__builtin_expect(back == back_ && i_ + 1 < n_ && table_->changes() == seen_, 1)) {
-            i_++;
-            if (i_ + early < n_)
-                __builtin_prefetch(entry_of(ahead_[i_ + early]));
+        if (__builtin_expect(i_ < ends_[back] && table_->changes() == seen_, 1)) {
+            __builtin_prefetch(ahead(i_ + early - 1));
+            at_ = ahead(i_++);
             return;
         }
         go_on(back);
     }
 
+    const char* ahead(uint32_t i) const { return reinterpret_cast<const char*>(ahead_[i]); }
     void go_on(bool back);
     void look(const lath_bytes_key* key, bool back, bool beside);
 
     memtable* table_;
-    uint64_t seen_ = 0; // the memtable's changes before these were read
-    uint32_t i_ = 0, n_ = 0, ask_ = least;
-    bool back_ = false;
-    uint64_t ahead_[most];
+    const char* at_ = nullptr;  // the entry it stands on, or none
+    uint64_t seen_ = 0;         // the memtable's changes before these were read
+    uint32_t i_ = 0;            // the next one in ahead_
+    uint32_t ends_[2] = {0, 0}; // how many there are, for steps forward and back; one of them is 0
+    uint32_t ask_ = least;
+    uint64_t ahead_[most + early]; // addresses of entries; behind the last one, of any
 };
 
 } // namespace lath_rocksdb
