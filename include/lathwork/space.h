@@ -10,8 +10,9 @@
  *   arenas      aligned blocks of 4096 units with one bit per unit and one lock each; one byte per
  *      |        arena tells the largest aligned request it can serve, and 64 of these bytes are
  *      |        compared at once
- *   index       a lath_index made with LATH_HOLES: whole arenas, and ranges that are large,
- *               limited, placed by the caller or not naturally aligned (lathwork/hole.h)
+ *   index       a lath_index made with LATH_HOLES: whole arenas, and ranges that are large, limited
+ *               or placed by the caller, or that have an alignment above 1024 units
+ *               (lathwork/hole.h)
  *
  *     struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
  *     struct lath_space *space;

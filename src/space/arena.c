@@ -388,8 +388,9 @@ static int find_word(const struct arena *arena, u8 need)
 	return good ? (int)__ffs64(good) : -1;
 }
 
-/* Takes n > 64 units at a multiple of n rounded up to a power of two. Returns whether it did. */
-static bool take_words(struct arena *arena, u64 n, u64 *unit)
+/* Finds n > 64 free units at a multiple of n rounded up to a power of two. Returns whether there
+ * are any. */
+static bool find_words(const struct arena *arena, u64 n, u64 *unit)
 {
 	u64 starts = run_starts(arena->whole, n / 64, log2_up(n) - 6), rest = n % 64;
 
@@ -400,7 +401,6 @@ static bool take_words(struct arena *arena, u64 n, u64 *unit)
 		 */
 		if (!rest || ones(arena->map[next]) >= rest) {
 			*unit = 64ull * from;
-			flip(arena, *unit, n, false);
 			return true;
 		}
 	}
@@ -408,7 +408,7 @@ static bool take_words(struct arena *arena, u64 n, u64 *unit)
 }
 
 /* The same within one word, n <= 64. */
-static bool take_in_word(struct arena *arena, u64 n, u64 *unit)
+static bool find_in_word(const struct arena *arena, u64 n, u64 *unit)
 {
 	int i = find_word(arena, grade_needed(n));
 	u64 starts;
@@ -420,15 +420,16 @@ static bool take_in_word(struct arena *arena, u64 n, u64 *unit)
 	if (!starts)
 		return false;
 	*unit = 64ull * (unsigned int)i + __ffs64(starts);
-	flip(arena, *unit, n, false);
 	return true;
 }
 
-bool arena_take(struct arena *arena, u64 n, u64 *unit)
+bool arena_take(struct arena *arena, u64 n, u64 block, u64 *unit)
 {
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= ARENA_UNITS);
-	if (n > 64 ? take_words(arena, n, unit) : take_in_word(arena, n, unit))
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= block && block <= ARENA_UNITS);
+	if (block > 64 ? find_words(arena, block, unit) : find_in_word(arena, block, unit)) {
+		flip(arena, *unit, n, false);
 		return true;
+	}
 	show(arena, arena_grade(arena));
 	return false;
 }

@@ -62,9 +62,9 @@ u64 block_within(u64 n, u64 align);
 
 /* The caller of the calls below holds the arena's lock; of arena_sound() it excludes changes. */
 void arena_open(struct arena *arena, u64 block);
-/* Takes n units at a multiple of n rounded up to a power of two; in a dense arena up to 64 at any
- * place of one word. Returns whether it did. */
-bool arena_take(struct arena *arena, u64 n, u64 *unit);
+/* Takes the first n of `block` >= n free units at a multiple of `block` rounded up to a power of
+ * two; in a dense arena up to 64 at any place of one word. Returns whether it did. */
+bool arena_take(struct arena *arena, u64 n, u64 block, u64 *unit);
 /* Takes up to `most` blocks of 2^order units, order <= 6; of a dense arena, order 0. Returns the
  * number taken. */
 unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,

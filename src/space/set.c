@@ -272,7 +272,9 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 
 /* A request to a set: up to `most` blocks of n units, each at a multiple of align. */
 struct wanted {
-	u64 n, align, cookie;
+	u64 n, align;
+	u64 block; /* n, or align if that is more than n rounded up to a power of two */
+	u64 cookie;
 	unsigned int most;
 	u8 grade; /* of arenas that may serve */
 };
@@ -290,7 +292,7 @@ static unsigned int take_blocks(struct arena *arena, const struct wanted *want, 
 	}
 	if (want->most > 1 && want->n <= 64)
 		return arena_take_blocks(arena, log2_up(want->n), want->most, unit);
-	while (got < want->most && arena_take(arena, want->n, &unit[got]))
+	while (got < want->most && arena_take(arena, want->n, want->block, &unit[got]))
 		got++;
 	return got;
 }
@@ -336,7 +338,8 @@ static unsigned int take_home(struct lath_space *space, struct set *set, u64 fro
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
 		      u64 align, unsigned int most, u64 cookie, u64 *key)
 {
-	struct wanted want = { n, align, cookie, most, grade_needed(n) };
+	u64 block = align >> log2_up(n) > 1 ? align : n;
+	struct wanted want = { n, align, block, cookie, most, grade_needed(block) };
 	u64 count = smp_load_acquire(&set->count); /* pairs with set_add */
 	u64 groups = (count + 63) / 64, g;
 	u32 none = 0, *home = slot ? &slot->home[set->number] : &none;

@@ -3,8 +3,8 @@
  * space.c - the calls of lathwork/space.h that allocate and free: magazines above arenas above the
  * index.
  *
- * A small, naturally aligned request tries in this order: a block from a slot's magazine; bits of
- * an arena whose grade suffices; a new arena; a hole of the index. All other requests go to the
+ * A small request, at a small alignment, tries in this order: a block from a slot's magazine; bits
+ * of an arena whose grade suffices; a new arena; a hole of the index. All other requests go to the
  * index. The segments are tried in the order of their numbers or of their free keys, first their
  * parts below config.below, then the rest.
  */
@@ -353,9 +353,9 @@ static noinline int take_more(struct lath_space *space, struct set *set, u64 siz
 	return ret;
 }
 
-/* Serves a small request whose alignment, a unit or more, is at most the natural one, from a part
- * of a segment: from its arenas; after adding arenas, then emptying magazines; from the space of
- * the index between arenas. 0 | -ENOSPC | -ENOMEM */
+/* Serves a small request whose alignment is a unit or more from a part of a segment: from its
+ * arenas; after adding arenas, then emptying magazines; from the space of the index between arenas.
+ * 0 | -ENOSPC | -ENOMEM */
 static int take_part(struct lath_space *space, struct set *set, u64 size, u64 align, u64 cookie,
 		     u64 *key)
 {
@@ -526,8 +526,9 @@ static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64
 	int ret;
 
 	align = max(align, space->config.unit);
-	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST && align <= natural) {
-		u64 at = space->config.flags & LATH_SPACE_FILL ? align : natural;
+	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST &&
+	    units_of(space, align) <= ARENA_MOST) {
+		u64 at = space->config.flags & LATH_SPACE_FILL ? align : max(align, natural);
 
 		ret = take_small(space, segments, size, at, cookie, key);
 		if (ret != -ENOSPC)

@@ -288,8 +288,8 @@ void set_visit(struct set *set);
 bool set_release(struct lath_space *space, struct set *set);
 /* Takes up to `most` blocks of n units, which are charged, from one arena: the one that this slot
  * (or NULL) used last if it can serve them, else one with exactly the grade needed, else a larger
- * one. With align < n at most one block, at the lowest multiple of align, else at a multiple of n
- * rounded up to a power of two. *key: their keys. Returns how many. */
+ * one. With align < n at most one block, at the lowest multiple of align, else at a multiple of
+ * align, and of n rounded up to a power of two. *key: their keys. Returns how many. */
 unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
 		      u64 align, unsigned int most, u64 cookie, u64 *key);
 /* Updates the count of empty arenas after a change of a locked arena that had `free` free units

@@ -40,7 +40,7 @@ static void take_unlocked(void)
 	u64 unit;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	arena_take(arena, 3, &unit);
+	arena_take(arena, 3, 3, &unit);
 }
 
 static void blocks_unlocked(void)

@@ -215,6 +215,27 @@ static void packed(unsigned int flags)
 	lath_space_destroy(space);
 }
 
+/* Small ranges at alignments above their size are served by arenas too. */
+static void coarse(unsigned int flags)
+{
+	struct lath_space *space = open_space(flags, NULL);
+	struct lath_space_stats stats;
+	uint64_t key[64], i;
+
+	for (i = 0; i < 64; i++) {
+		uint64_t align = UNIT << (2 + i % 8);
+
+		assert(!lath_space_alloc(space, (1 + i % 4) * UNIT, align, 0, &key[i]));
+		assert(!(key[i] & (align - 1)));
+	}
+	lath_space_get_stats(space, &stats);
+	assert(stats.ranges == 0 && stats.arenas && stats.allocated == 160 * UNIT);
+	assert(!lath_space_verify(space, NULL, 0));
+	for (i = 0; i < 64; i++)
+		assert(!lath_space_free(space, key[i], (1 + i % 4) * UNIT));
+	lath_space_destroy(space);
+}
+
 /* Four devices, three copies of each object: each on another device, whatever is full. */
 static void replicas(unsigned int flags)
 {
@@ -575,8 +596,11 @@ int main(void)
 		filled_next(forms[i], 4, 3);
 		filled_next(forms[i], 2, 3);
 		filled_next(forms[i], 1, 2);
-		if (!(forms[i] & LATH_SPACE_NO_ARENAS))
+		if (!(forms[i] & LATH_SPACE_NO_ARENAS)) {
 			packed(forms[i]);
+			coarse(forms[i]);
+			coarse(forms[i] | LATH_SPACE_FILL);
+		}
 		saved(forms[i]);
 		no_memory(forms[i]);
 	}
