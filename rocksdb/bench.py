@@ -36,6 +36,7 @@ WORKLOADS = {
                                 ["fillrandom", "readrandom"]),
     "100 versions of each key": (["--benchmarks=fillrandom,memstats,readrandom", VERSIONS], ["fillrandom", "readrandom"]),
     "15 flushes, compactions": (["--benchmarks=fillrandom,waitforcompaction", "--statistics", FLUSHES], ["fillrandom"]),
+    "the same at 20 MiB/s": (["--benchmarks=fillrandom,waitforcompaction", "--statistics", FLUSHES, f"--benchmark_write_rate_limit={20 << 20}"], []),
 }
 LINE = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
 FILES = re.compile(r"^rocksdb\.(flush\.write\.bytes|compact\.write\.bytes|bytes\.written) COUNT : (\d+)", re.M)
