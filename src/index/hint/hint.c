@@ -332,7 +332,7 @@ static void divide(struct making *m, const struct block *b, u64 i, const struct 
 	struct block below;
 	u64 leaves = 1, step = b->skip + (i - b->first) - 1, word = 0;
 
-	while (m->more && end_of_leaf(m, b, final) <= i) {
+	while (end_of_leaf(m, b, final) <= i) {
 		next_leaf(m);
 		leaves++;
 	}
