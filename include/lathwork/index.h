@@ -155,9 +155,7 @@ typedef void (*lath_item_fn)(void *arg, const struct lath_item *item);
  * so.
  */
 LATH_API int lath_index_init(struct lath_index *index, const struct lath_config *config);
-/* each: called for every item that is still there, or NULL. Excludes all other calls. The process
- * keeps up to 4 MiB of the memory of indexes and spaces that have ended for those that begin;
- * lath_index_trim() and lath_space_trim() of any others give it back. */
+/* each: called for every item that is still there, or NULL. Excludes all other calls. */
 LATH_API void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg);
 LATH_API struct lath_index *lath_index_create(const struct lath_config *config);
 LATH_API void lath_index_destroy(struct lath_index *index, lath_item_fn each, void *arg);
@@ -353,10 +351,9 @@ LATH_API void lath_index_prepare(struct lath_index *index);
  * can have the pages of the others. Each call does so at `budget` nodes, at least one, some 0.2 us
  * each. *cursor is 0 to begin and where to go on afterwards; 0 again: a pass is complete. What it
  * returns is the number of nodes that it merged or moved. The host has the memory after a grace
- * period, and at the end of a pass what the process keeps of indexes that have ended. Memory of the
- * caller's lath_allocator, and the kernel's, comes back node by node with LATH_NODE_EACH, else when
- * the index ends. Never allocates or waits for readers. Concurrently with all but X; while another
- * thread trims the index it does nothing.
+ * period; memory of the caller's lath_allocator, and the kernel's, comes back node by node with
+ * LATH_NODE_EACH, else when the index ends. Never allocates or waits for readers. Concurrently with
+ * all but X; while another thread trims the index it does nothing.
  *
  *	uint64_t cursor = 0;
  *

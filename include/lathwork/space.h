@@ -109,8 +109,7 @@ LATH_API int lath_space_free(struct lath_space *space, uint64_t key, uint64_t si
  * arena, which must have LATH_SPACE_OWNERS, *item is one unit. A range that is being freed
  * concurrently may be found. */
 LATH_API int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item);
-/* Returns the magazines' blocks to the arenas, and empty arenas to the index; gives the host what the
- * process keeps of indexes and spaces that have ended. */
+/* Returns the magazines' blocks to the arenas, and empty arenas to the index. */
 LATH_API void lath_space_trim(struct lath_space *space);
 
 /*

@@ -224,7 +224,6 @@ void lath_space_trim(struct lath_space *space)
 	lath_call_enter();
 	press(space);
 	lath_call_exit();
-	lath_pages_release();
 }
 
 /* Returns the segment with the most free keys of those whose bits are set and that have a free run

@@ -191,11 +191,6 @@ static inline void lath_pages_free(void *pages, size_t size)
 	kvfree(pages);
 }
 
-/* Nothing is kept. */
-static inline void lath_pages_release(void)
-{
-}
-
 /* The kernel cannot take pages from memory of its own that readers may look at. */
 static inline bool lath_pages_discard(void *pages, size_t size)
 {

@@ -20,8 +20,7 @@
  *              that a node's lockword was locked or unlocked
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf  lath_environment lath_warn (user space alone)
- *   services   lath_pages_alloc lath_pages_free lath_pages_release lath_pages_discard
- *              LATH_DISCARDS
+ *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS
  *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *              struct lath_count: lath_count_mine lath_count_add

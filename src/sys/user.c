@@ -81,94 +81,12 @@ static void *map_huge(size_t size)
 	return map + head;
 }
 
-/* Pages of structures that have ended, for those that begin: it takes a quarter of the time to
- * clear pages that are there as to map and populate new ones. Checked builds keep none, so that a
- * use of pages that were freed is a fault. */
-#if LATH_CHECKED
-#define KEPT_BYTES 0ul
-#else
-#define KEPT_BYTES (4ul << 20)
-#endif
-#define KEPT_BLOCKS 64u
-static struct {
-	/* Some thread changes this; others do without kept pages, and so does a child for ever that
-	 * fork() made meanwhile. */
-	bool busy;
-	unsigned int n;
-	size_t bytes;
-	struct {
-		void *pages;
-		size_t size;
-	} block[KEPT_BLOCKS];
-} kept;
-
-static bool kept_trylock(void)
-{
-	return !__atomic_exchange_n(&kept.busy, true,
-				    __ATOMIC_ACQUIRE); /* pairs with kept_unlock */
-}
-
-static void kept_unlock(void)
-{
-	__atomic_store_n(&kept.busy, false, __ATOMIC_RELEASE); /* pairs with kept_trylock */
-}
-
-/* Returns pages of this size that were kept, not cleared, or NULL. */
-static void *take_kept(size_t size)
-{
-	void *pages = NULL;
-	unsigned int i;
-
-	if (!kept_trylock())
-		return NULL;
-	for (i = kept.n; i-- && !pages;)
-		if (kept.block[i].size == size) {
-			pages = kept.block[i].pages;
-			kept.block[i] = kept.block[--kept.n];
-			kept.bytes -= size;
-		}
-	kept_unlock();
-	return pages;
-}
-
-/* Returns whether the pages are kept: not if they would be more than an eighth of all. */
-static bool keep(void *pages, size_t size)
-{
-	bool room;
-
-	if (size > KEPT_BYTES / 8 || !kept_trylock())
-		return false;
-	room = kept.n < KEPT_BLOCKS && size <= KEPT_BYTES - kept.bytes;
-	if (room) {
-		kept.block[kept.n].pages = pages;
-		kept.block[kept.n++].size = size;
-		kept.bytes += size;
-	}
-	kept_unlock();
-	return room;
-}
-
-void lath_pages_release(void)
-{
-	if (!kept_trylock())
-		return;
-	while (kept.n) {
-		kept.n--;
-		munmap(kept.block[kept.n].pages, kept.block[kept.n].size);
-	}
-	kept.bytes = 0;
-	kept_unlock();
-}
-
 void *lath_pages_alloc(size_t size, bool huge)
 {
 	void *map;
 
 	if (huge)
 		return map_huge(size);
-	map = take_kept(size);
-	if (map)
-		return memset(map, 0, size);
 	/* populating all pages at once takes half the time of faulting them in one by one */
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
 		   -1, 0);
@@ -177,8 +95,7 @@ void *lath_pages_alloc(size_t size, bool huge)
 
 void lath_pages_free(void *pages, size_t size)
 {
-	if (!keep(pages, size))
-		munmap(pages, size);
+	munmap(pages, size);
 }
 
 bool lath_pages_discard(void *pages, size_t size)

@@ -352,10 +352,7 @@ static inline void lath_retire_drain(const struct lath_rcu *rcu)
 
 /* Returns zeroed anonymous memory, aligned to a page, or with `huge` to 2 MiB; NULL: no memory. */
 void *lath_pages_alloc(size_t size, bool huge);
-/* Frees them. Up to 4 MiB per process are kept for the next lath_pages_alloc(). */
 void lath_pages_free(void *pages, size_t size);
-/* Gives the host what is kept. */
-void lath_pages_release(void);
 /* Gives pages back to the host. Their addresses remain the caller's and read as zeros until
  * something is written there. Returns false if the host did not take them. */
 bool lath_pages_discard(void *pages, size_t size);

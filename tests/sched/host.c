@@ -87,10 +87,6 @@ void lath_pages_free(void *pages, size_t size)
 	sched_free(pages);
 }
 
-void lath_pages_release(void)
-{
-}
-
 bool lath_pages_discard(void *pages, size_t size)
 {
 	memset(pages, 0, size);

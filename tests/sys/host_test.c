@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * host_test.c - what the library takes from its host: its thread sleeps while nothing is retired
- * and wakes when something is; pages that are given back leave no addresses behind; freed pages
- * serve again; a count that one thread may add to without an atomic step is no other thread's.
+ * and wakes when something is; pages that are given back leave no addresses behind; a count that
+ * one thread may add to without an atomic step is no other thread's.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -95,7 +94,7 @@ static void the_thread_sleeps(void)
 
 /* ---- pages; mmap and munmap of the library (the linker's --wrap) ---- */
 
-static u64 mapped;
+static size_t mapped;
 static bool at_odd_places;
 
 void *__real_mmap(void *address, size_t size, int access, int flags, int fd, off_t at);
@@ -107,7 +106,7 @@ void *__wrap_mmap(void *address, size_t size, int access, int flags, int fd, off
 
 	if (pages == MAP_FAILED)
 		return pages;
-	lath_fetch_add(&mapped, size + off);
+	mapped += size + off;
 	if (off)
 		assert(!munmap(pages, off));
 	return pages + off;
@@ -117,7 +116,7 @@ int __real_munmap(void *address, size_t size);
 int __wrap_munmap(void *address, size_t size);
 int __wrap_munmap(void *address, size_t size)
 {
-	lath_fetch_add(&mapped, -size);
+	mapped -= size;
 	return __real_munmap(address, size);
 }
 
@@ -135,74 +134,9 @@ static void pages_leave_nothing(void)
 		assert(pages && (i % 4 < 2 || !((uintptr_t)pages % (2ul << 20))));
 		assert(mapped == before + size);
 		lath_pages_free(pages, size);
-		lath_pages_release();
 		assert(mapped == before);
 	}
 	at_odd_places = false;
-}
-
-/* Pages that were freed serve again, cleared; up to 4 MiB of them, and none in checked builds. */
-static void pages_are_kept(void)
-{
-	enum { SIZE = 256 << 10, MOST = LATH_CHECKED ? 0 : 16, N = 20 };
-	size_t before = mapped, i, j;
-	char *pages[N];
-
-	for (i = 0; i < N; i++) {
-		pages[i] = lath_pages_alloc(SIZE, false);
-		assert(pages[i]);
-		memset(pages[i], 0x5a, SIZE);
-	}
-	for (i = 0; i < N; i++)
-		lath_pages_free(pages[i], SIZE);
-	assert(mapped == before + MOST * (size_t)SIZE);
-	for (i = 0; i < N; i++) {
-		pages[i] = lath_pages_alloc(SIZE, false);
-		assert(pages[i] && mapped == before + (i < MOST ? MOST : i + 1) * (size_t)SIZE);
-		for (j = 0; j < SIZE; j++)
-			assert(!pages[i][j]);
-	}
-	for (i = 0; i < N; i++)
-		lath_pages_free(pages[i], SIZE);
-	lath_pages_release();
-	assert(mapped == before);
-}
-
-static void *begin_and_end(void *unused)
-{
-	struct lath_index *index;
-	unsigned int i, k;
-
-	for (i = 0; i < (LATH_CHECKED ? 10 : 50); i++) {
-		index = lath_index_create(NULL);
-		assert(index);
-		for (k = 0; k < 2000; k++) {
-			struct lath_item item = { k * 16ull, 8, k };
-
-			assert(!lath_index_insert_item(index, &item, NULL));
-		}
-		assert(!lath_index_verify(index, 2, NULL, 0) && lath_index_count(index) == k);
-		lath_index_destroy(index, NULL, NULL);
-	}
-	return unused;
-}
-
-/* Indexes of four threads begin and end, while a fifth gives back what is kept. */
-static void threads_keep_pages(void)
-{
-	struct lath_index *index = lath_index_create(NULL);
-	pthread_t thread[4];
-	uint64_t cursor = 0;
-	unsigned int i;
-
-	assert(index);
-	for (i = 0; i < 4; i++)
-		assert(!pthread_create(&thread[i], NULL, begin_and_end, NULL));
-	for (i = 0; i < 1000; i++)
-		lath_index_trim(index, 100, &cursor);
-	for (i = 0; i < 4; i++)
-		assert(!pthread_join(thread[i], NULL));
-	lath_index_destroy(index, NULL, NULL);
 }
 
 /* ---- counts that one thread owns ---- */
@@ -231,8 +165,6 @@ int main(void)
 {
 	the_thread_sleeps();
 	pages_leave_nothing();
-	pages_are_kept();
-	threads_keep_pages();
 	a_count_has_one_owner();
 	return 0;
 }

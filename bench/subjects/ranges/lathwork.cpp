@@ -110,11 +110,8 @@ public:
         while (cursor);
     }
 
-    // Nodes are mapped, not malloc'ed. What is kept of indexes that have ended is nobody's.
-    static u64 memory() {
-        lathwork_index().trim();
-        return resident_bytes();
-    }
+    // nodes are mapped, not malloc'ed
+    static u64 memory() { return resident_bytes(); }
 
     u64 insert_batch(const u64* keys, std::size_t n) {
         std::array<lath_item, batch_size> items;

@@ -74,7 +74,6 @@ void run_churn(session& s, const std::vector<std::string>& names) {
         moving_keys keys{std::vector<std::uint64_t>(n), source, n, s.seed(801)};
         for (std::uint64_t i = 0; i < n; i++)
             keys.in[i] = source.key(i);
-        give_back(*map); // what is kept of maps before
         std::uint64_t before = resident_bytes();
         bool right = map->insert(keys.in.data(), n) == n;
         // sizes are taken once; a tenth is enough for one time more

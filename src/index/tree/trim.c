@@ -186,7 +186,6 @@ size_t lath_index_trim(struct lath_index *index, size_t budget, uint64_t *cursor
 	call_exit(tree);
 	if (!more) {
 		hint_trim(tree);
-		lath_pages_release();
 		key = 0;
 	}
 	*cursor = key;
