@@ -23,8 +23,8 @@
  * Threads: without LATH_BENCH_CONCURRENT a lock is held around each call, the spinlock that all
  * single-threaded peers get; in table store it is their reader-writer lock, which lets several gets
  * run at once. Calls go through a pointer, which costs 1 to 2 ns each; peers that are compiled in
- *do not pay that. Memory: create() returns NULL for "out of memory". Bytes per key are what
- *malloc() gave out. Example: examples/bench_subject.c.
+ * do not pay that. Memory: create() returns NULL for "out of memory". Bytes per key are what
+ * malloc() gave out. Example: examples/bench_subject.c.
  */
 #ifndef LATHWORK_BENCH_SUBJECT_H
 #define LATHWORK_BENCH_SUBJECT_H
