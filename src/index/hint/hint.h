@@ -112,8 +112,8 @@ extern unsigned int lath_hint_least;
  * A block has a word for each of its steps of 2^shift keys; the first and the last word stand for
  * all keys before and behind them. A word is either a leaf's or a block's:
  *
- *   leaf   bit 0: 0; then the leaf's address / 64; then the place in the step where the leaf
- * begins, in 1/256 of a step, plus HINT_BEGIN; then its entries per 1/256 of a step, times
+ *   leaf   bit 0: 0; then the leaf's address / 64; then its first key's place in the step, in
+ *	    1/256 of a step, plus HINT_BEGIN; then its entries per 1/256 of a step, times
  *	    2^HINT_DENSE
  *   block  bit 0: 1; then the logarithm of its number of words; its shift; the number of its first
  *	    word / 4; and how many of its steps lie in the word's own step before its second word
