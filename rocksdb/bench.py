@@ -19,6 +19,7 @@ ONE_PREFIX = "one prefix"
 VERSIONS = "versions"
 FLUSHES = "flushes"
 AMPLIFICATION = "write amplification"
+COMPACTED = ["--benchmarks=fillrandom,waitforcompaction", "--statistics", FLUSHES]
 
 # name: (db_bench's arguments, the benchmarks of them that are measured)
 WORKLOADS = {
@@ -35,8 +36,8 @@ WORKLOADS = {
     "64-byte keys, 40 common": (["--benchmarks=fillrandom,memstats,readrandom", "--key_size=64", "--prefix_size=40", ONE_PREFIX],
                                 ["fillrandom", "readrandom"]),
     "100 versions of each key": (["--benchmarks=fillrandom,memstats,readrandom", VERSIONS], ["fillrandom", "readrandom"]),
-    "15 flushes, compactions": (["--benchmarks=fillrandom,waitforcompaction", "--statistics", FLUSHES], ["fillrandom"]),
-    "the same at 20 MiB/s": (["--benchmarks=fillrandom,waitforcompaction", "--statistics", FLUSHES, f"--benchmark_write_rate_limit={20 << 20}"], []),
+    "15 flushes, compactions": (COMPACTED, ["fillrandom"]),
+    "15 flushes at 20 MiB/s": ([*COMPACTED, f"--benchmark_write_rate_limit={20 << 20}"], []),
 }
 LINE = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
 FILES = re.compile(r"^rocksdb\.(flush\.write\.bytes|compact\.write\.bytes|bytes\.written) COUNT : (\d+)", re.M)

@@ -299,7 +299,7 @@ LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 				struct lath_item *items, size_t max, uint64_t *next);
 
-/* The same, keys and values in arrays of their own. keys may be NULL; next is NULL then too. */
+/* The same, keys and values in arrays of their own. `keys` may be NULL if `next` is NULL too. */
 LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last,
 				       uint64_t *keys, uint64_t *values, size_t max,
 				       uint64_t *next);

@@ -343,8 +343,8 @@ static int scans_of_nothing(void)
 	CHECK(!lath_index_scan(list, 901, 900, found, 2, NULL));
 	CHECK(!lath_index_scan(list, ~0ull, 0, found, 2, NULL));
 	CHECK(next == 77 && !found[0].size && !keys[0]);
-	CHECK(lath_index_scan_values(list, 5, 900, NULL, values, 2, NULL) ==
-	      2); /* no keys wanted */
+	/* without keys */
+	CHECK(lath_index_scan_values(list, 5, 900, NULL, values, 2, NULL) == 2);
 	CHECK(values[0] == 1 && values[1] == 1);
 	return 0;
 }

@@ -13,8 +13,8 @@ namespace lathbench {
 
 namespace {
 
-// An index that is created and destroyed with the object: in a member, it would make operator new
-// align the object to a line, which takes longer.
+// An index that is created and destroyed with the object. If it were a member, operator new would
+// have to align the object to a cache line, which takes longer.
 template <unsigned Flags, lath_layout Layout>
 class owned_list {
 public:

@@ -350,7 +350,8 @@ static void relieve_saturation(struct node *node, unsigned int i)
 	}
 }
 
-/* open_slot() of a node with erased entries: the nearest of them is filled. */
+/* open_slot() of a node that has erased entries: takes the position of the nearest one, or the one
+ * behind all entries if that is nearer. Returns the position to write. */
 static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int side,
 			      unsigned int *lowest)
 {
@@ -384,7 +385,8 @@ static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int si
 
 /* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
  * one, with their heads; pivots are to be set anew from *lowest on. Returns the position to write.
- * In line, but for the rarer case: small maps are mostly calls and branches. */
+ * Inlined but for nodes with erased entries: calls are a large part of an insert into a small map.
+ */
 static __always_inline unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
 					      unsigned int *lowest)
 {

@@ -237,6 +237,7 @@ size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t 
 {
 	struct sink sink = { .keys = keys, .values = values };
 
+	LATH_ASSERT(keys || !next);
 	return scan_to(tree_of(index), from, last, &sink, max, next);
 }
 

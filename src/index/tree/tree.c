@@ -182,8 +182,9 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 	tree->root = NULL;
 }
 
-/* An index begins a cache line, in a block of a malloc that aligns to 16 bytes: that takes less
- * time than one that aligns to a line. The word in front of the index is the block's address. */
+/* Returns memory for an index, aligned to a cache line, or NULL. lath_small_alloc() aligns to 16
+ * bytes and takes less time than lath_block_alloc(); the word in front of the index is the address
+ * of its block. */
 static struct lath_index *allocate(void)
 {
 	void *block = lath_small_alloc(sizeof(struct lath_index) + 64);
