@@ -39,7 +39,7 @@ extern "C" {
  * written here and nowhere else. */
 #define LATH_VERSION_MAJOR 0
 #define LATH_VERSION_MINOR 2
-#define LATH_VERSION_PATCH 0
+#define LATH_VERSION_PATCH 1
 
 /* A function that the shared library exports; all others are hidden. */
 #if defined(__GNUC__) && !defined(__KERNEL__)

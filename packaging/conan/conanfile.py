@@ -14,7 +14,7 @@ from conan.tools.gnu import PkgConfigDeps
 
 class Lathwork(ConanFile):
     name = "lathwork"
-    version = "0.2.0"
+    version = "0.2.1"
     license = "MIT OR GPL-2.0-only"
     description = "Concurrent ordered in-memory structures: maps of ranges and intervals, free space, queues, a store"
     topics = ("ordered", "concurrent", "range-map", "interval-tree", "allocator", "key-value")

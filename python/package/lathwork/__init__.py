@@ -10,7 +10,7 @@ from .ranges import NoSpace, RangeAllocator, RangeMap
 from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedSet, SortedValuesView
 from .store import Store
 
-__version__ = "0.2.0"
+__version__ = "0.2.1"
 __all__ = [
     "Interval",
     "IntervalTree",
