@@ -6,6 +6,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include <cinttypes>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -63,6 +64,7 @@ std::string key_of(unsigned int writer, uint64_t i) {
     const auto db = open_database(root + "/db");
     shared* to = map_shared(root + "/shared");
     std::vector<std::thread> threads;
+    threads.reserve(writers);
     for (unsigned int writer = 0; writer < writers; writer++)
         threads.emplace_back([&, writer] {
             for (uint64_t i = to->done[writer];; i++) {
@@ -131,8 +133,7 @@ int main(int argc, char** argv) {
         EXPECT(waitpid(child, &status, 0) == child && WIFSIGNALED(status));
         check(root, to);
     }
-    std::printf("killed %d times after %llu writes\n", rounds,
-                static_cast<unsigned long long>(to->done[0] + to->done[1]));
+    std::printf("killed %d times after %" PRIu64 " writes\n", rounds, to->done[0] + to->done[1]);
     std::filesystem::remove_all(root);
     std::printf("1 passed, 0 failed\n");
 }

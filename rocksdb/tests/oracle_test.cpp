@@ -78,6 +78,7 @@ struct database {
         of.write_buffer_manager = manager;
         of.enable_pipelined_write = pipelined;
         std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+        descriptors.reserve(families);
         for (unsigned int i = 0; i < families; i++)
             descriptors.emplace_back(i ? "family" + std::to_string(i) : "default",
                                      options(i, memtable));

@@ -39,10 +39,10 @@ public:
 private:
     char* take(size_t bytes) {
         std::lock_guard<std::mutex> lock(mutex_);
-        if (left_ && left_-- == 1) {
-            left_ = 1;
+        if (left_ == 1)
             throw std::bad_alloc();
-        }
+        if (left_)
+            left_--;
         bytes_ += bytes;
         return blocks_.emplace_back(new char[bytes]).get();
     }
@@ -92,7 +92,7 @@ inline bool insert(rocksdb::MemTableRep& table, const std::string& key, uint64_t
                    const std::string& value = "", bool concurrently = false) {
     const std::string entry = encoded(internal_key(key, sequence), value);
     char* buffer = nullptr;
-    const rocksdb::KeyHandle handle = table.Allocate(entry.size(), &buffer);
+    rocksdb::KeyHandle handle = table.Allocate(entry.size(), &buffer);
     entry.copy(buffer, entry.size());
     return concurrently ? table.InsertKeyConcurrently(handle) : table.InsertKey(handle);
 }

@@ -121,6 +121,7 @@ int main() {
     blocks arena;
     const auto table = make_table(arena, false);
     std::vector<std::thread> threads;
+    threads.reserve(writers + readers);
     for (unsigned int i = 0; i < writers; i++)
         threads.emplace_back([&, i] { write(*table, i); });
     for (unsigned int i = 0; i < readers; i++)
