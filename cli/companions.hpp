@@ -16,7 +16,8 @@ struct companion {
 };
 
 inline constexpr companion companions[] = {
-    {"bench", "lath-bench", "measure our structures beside their peers, results verified"},
+    {"bench", "lath-bench",
+     "measure the structures of lathwork and their peers; results are verified"},
     {"report", "lath-report", "one page of charts and tables from files of `lath bench --json`"},
 };
 

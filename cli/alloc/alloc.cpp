@@ -231,7 +231,7 @@ void add(CLI::App& app) {
             return n && std::has_single_bit(*n) ? "" : "'" + text + "' is not a power of two";
         },
         "");
-    auto* sub = app.add_subcommand("alloc", "an allocation trace in a pool of addresses");
+    auto* sub = app.add_subcommand("alloc", "replay an allocation trace in a pool of addresses");
     sub->footer(epilogue);
     sub->add_option("TRACE", ask->trace, "The operations")->required();
     sub->add_option("--pool", ask->pool, "Ranges of addresses")
@@ -240,8 +240,7 @@ void add(CLI::App& app) {
         ->delimiter(',')
         ->take_all()
         ->allow_extra_args(false);
-    sub->add_option("--extents", ask->extents,
-                    "Take away what this JSON of `lath extents` says is taken")
+    sub->add_option("--extents", ask->extents, "JSON of `lath extents`: what it lists is not free")
         ->type_name("FILE");
     sub->add_option("--dump", ask->dump,
                     "The pool is what this `bluestore allocator dump` says is free")

@@ -32,8 +32,7 @@ constexpr const char* epilogue =
     "123b is block 123 of the file system. B is not included.\n"
     "Links among the PATHs are followed, links inside directories are not. Only the device of the\n"
     "first PATH is looked at, unless --all-devices. Files without a place of their own (inline,\n"
-    "compressed, not yet written) are counted and told by reason. In the JSON a name that is no "
-    "UTF-8 has\n"
+    "compressed, not yet written) are counted by reason. In the JSON a name that is no UTF-8 has\n"
     "U+FFFD in \"file\" and its bytes, two hexadecimal digits each, in \"file_hex\".\n"
     "Exit codes: 0 done, 1 failed, or nothing could be read, 3 some paths or files could not be "
     "read (the\n"
@@ -87,7 +86,7 @@ void run(request& ask) {
 
 void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
-    auto* sub = app.add_subcommand("extents", "which file owns which bytes of the device");
+    auto* sub = app.add_subcommand("extents", "tell which file owns which bytes of the device");
     sub->footer(epilogue);
     sub->add_option("PATH", ask->scan.paths, "Files and directories")->required();
     sub->add_option("--at", ask->at, "Who owns this byte (b: block) of the device")

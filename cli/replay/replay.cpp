@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::size_t most_devices = 256;
 constexpr const char* epilogue =
-    "Formats, found by looking: fio iolog 2 and 3, blktrace (either byte order), blkparse text,\n"
-    "MSR-Cambridge CSV, SPC. - is standard input.\n"
+    "Formats, recognised by content: fio iolog 2 and 3, blktrace (either byte order), blkparse\n"
+    "text, MSR-Cambridge CSV, SPC. - is standard input.\n"
     "Exit codes: 0 done, 1 failed, 2 an engine gave requests out of order, 130 interrupted (what "
     "was\n"
     "read until then is reported), 100 and above wrong usage.";
@@ -285,7 +285,8 @@ void run(request ask) {
 
 void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
-    auto* sub = app.add_subcommand("replay", "a block IO trace through the sort queue's engines");
+    auto* sub =
+        app.add_subcommand("replay", "replay a trace of block requests through request queues");
     sub->footer(epilogue);
     sub->add_option("FILE", ask->file, "The trace")->required();
     sub->add_option("--engine", ask->engines, "Engines, or all")

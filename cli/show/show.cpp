@@ -68,21 +68,21 @@ void add(CLI::App& app) {
     sub->footer(epilogue);
     sub->add_option("FILE", ask->file, "Items, or a dump of an index");
     sub->add_flag("--demo", ask->demo, "Draw an index of made-up keys");
-    auto* keys = sub->add_option("--keys", ask->keys.keys, "Their distribution")
+    auto* keys = sub->add_option("--keys", ask->keys.keys, "Distribution of the made-up keys")
                      ->type_name("NAME")
                      ->check(one_of(show::distributions()))
                      ->capture_default_str();
-    auto* n = sub->add_option("--n", ask->keys.n, "So many of them")
+    auto* n = sub->add_option("--n", ask->keys.n, "Number of items")
                   ->type_name("N")
                   ->transform(whole_number(0, 10000000))
                   ->capture_default_str();
     for (CLI::Option* option : {keys, n})
         option->needs("--demo");
-    sub->add_option("--seed", ask->keys.seed, "For everything that is random")
+    sub->add_option("--seed", ask->keys.seed, "Seed of all random choices")
         ->type_name("N")
         ->transform(whole_number())
         ->capture_default_str();
-    sub->add_option("--erase", ask->erase, "Then erase so many per cent of the items, at random")
+    sub->add_option("--erase", ask->erase, "Then erase N per cent of the items, at random")
         ->type_name("N")
         ->transform(whole_number(0, 100))
         ->capture_default_str();
@@ -92,7 +92,7 @@ void add(CLI::App& app) {
     sub->add_option("--theme", ask->theme, "svg: colours; auto follows the reader's scheme")
         ->check(one_of({"auto", "light", "dark"}))
         ->capture_default_str();
-    sub->add_option("--nodes", ask->nodes, "Draw at most so many nodes of a level")
+    sub->add_option("--nodes", ask->nodes, "Draw at most N nodes of a level")
         ->type_name("N")
         ->transform(whole_number(1, 100000))
         ->capture_default_str();

@@ -189,7 +189,7 @@ void add(CLI::App& app) {
     sub->add_option("--keys", asked->keys, "bytes or numbers")
         ->check(one_of({"bytes", "numbers"}))
         ->capture_default_str();
-    sub->add_option("--limit", asked->limit, "at most so many bytes of memory (512M, 4G)")
+    sub->add_option("--limit", asked->limit, "most memory that the store may take (512M, 4G)")
         ->type_name("BYTES")
         ->transform(whole_number(8u << 20));
     sub->add_flag("--evict", asked->evict,
@@ -198,7 +198,8 @@ void add(CLI::App& app) {
     sub->add_option("--pages", asked->pages, "huge, hugetlb or small")
         ->check(one_of({"huge", "hugetlb", "small"}))
         ->capture_default_str();
-    sub->add_option("--prefault", asked->prefault, "touch so many bytes at the start")
+    sub->add_option("--prefault", asked->prefault,
+                    "take so much memory from the machine before the command runs")
         ->type_name("BYTES")
         ->transform(whole_number());
     sub->add_option("--numa", asked->numa, "local, interleave[:NODES] or bind:NODES");
@@ -209,7 +210,8 @@ void add(CLI::App& app) {
         "rank, dump, save and stats do it always");
     sub->add_flag("--foreign", asked->foreign,
                   "shm: use an object of another user, who can make this program do anything");
-    sub->add_flag("--remove", asked->remove, "shm: give the name up; who is attached goes on");
+    sub->add_flag("--remove", asked->remove,
+                  "shm: remove the name; processes that have the store open keep it");
     sub->positionals_at_end();
     std::vector<word_text> commands;
     for (const auto& c : store_session::commands())

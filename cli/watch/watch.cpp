@@ -173,7 +173,7 @@ void add(CLI::App& app) {
         ->type_name("SECONDS")
         ->check(parsed_by([](const std::string& text) { interval_of(text); }))
         ->capture_default_str();
-    sub->add_option("-n,--count", asked->count, "End after so many lines; 0: go on")
+    sub->add_option("-n,--count", asked->count, "End after N lines; 0: go on")
         ->type_name("N")
         ->transform(whole_number())
         ->capture_default_str();
