@@ -220,7 +220,7 @@ def against(c):
 
 
 def overview(entries):
-    """How many times faster: a filled dot against the structure of the seed, a ring against the best of today.
+    """How many times faster: a filled dot against the structure of the published table, a ring against the best of today.
 
     entries: [(title, comparisons)]. The interval is drawn where there is one, else the single repetitions.
     """

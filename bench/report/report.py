@@ -111,38 +111,38 @@ def contents(tables):
     return head, rows
 
 
-# --- the seed's own table, and the same measured here ---------------------------------------
+# --- the published table, and the same measured here ---------------------------------------
 
 
-def here_cells(t, seed, case, metric):
-    """Ours, the figures of this run in the seed's columns, and today's best peer."""
+def here_cells(t, published, case, metric):
+    """Ours, the figures of this run in the columns of the published table, and today's best peer."""
     if not t.rows_of(case, metric):
         return None
-    base = t.row(case, metric, seed["relative_to"]) if seed.get("relative_to") else None
+    base = t.row(case, metric, published["relative_to"]) if published.get("relative_to") else None
 
     def shown(row):
         if not row:
             return "–"
-        if seed.get("relative_to"):
+        if published.get("relative_to"):
             return number(row["median"] / base["median"]) if base else "–"
         return figure(row["median"], row["unit"])
 
     lost = any(s.verdict == "behind" and (s.row["case"], s.row["metric"]) == (case, metric) for s in t.standings)
     best = t.best_peer(case, metric)
     ours = ("ours lost", shown(t.row(case, metric, t.ours)) + " ▼") if lost else ("ours", shown(t.row(case, metric, t.ours)))
-    return [ours, *(shown(t.row(case, metric, c["subject"])) if c["subject"] else "–" for c in seed["columns"]),
+    return [ours, *(shown(t.row(case, metric, c["subject"])) if c["subject"] else "–" for c in published["columns"]),
             f"{shown(best)} {best['subject']}" if best else "–"]
 
 
-def seed_table(t, seed):
-    head = ["", ("ours", t.ours), *(c["name"] for c in seed["columns"]), "best peer today"]
+def published_table(t, published):
+    head = ["", ("ours", t.ours), *(c["name"] for c in published["columns"]), "best peer today"]
     rows = []
-    for entry in seed["rows"]:
+    for entry in published["rows"]:
         unit, metric = entry.get("unit", ""), entry.get("metric", "time")
         then = [figure(v, unit) if unit else number(v) for v in entry["values"]]
         rows.append(("then", [entry["label"], ("ours", ""), *then, ""]))
         case = t.largest(entry.get("case", ""), metric)[0]
-        here = here_cells(t, seed, case, metric)
+        here = here_cells(t, published, case, metric)
         if here:
             rows.append(("here", [f"here: {case}" + ("" if metric == "time" else f" {metric}"), *here]))
     return head, rows
@@ -263,7 +263,7 @@ KEY = ("<p class=\"key\"><span class=\"accent\">●</span> against the structure
        "lies within the noise. Left of 1×, <span class=\"lost\">▼ lathwork is slower</span>.</p>")
 
 
-def write_section(page, t, section, seed):
+def write_section(page, t, section, published):
     lost, rest = lost_and_rest(t)
     page.add(f'<section id="{text(t.name)}"><h2>{text(section["title"])}</h2><p class="job">{text(section["job"])}</p>'
              f'<p>{text(section["why"])}</p>')
@@ -273,10 +273,10 @@ def write_section(page, t, section, seed):
         page.add(f'<h3 id="{text(t.name)}-lost" class="lost">▼ Lost: {len(lost)} of {len(t.standings)} rows</h3>' +
                  table(*ratio_table(t, lost), f"{section['title']}: lost rows"))
     page.add(section_charts(page, t, section))
-    if seed:
-        page.add(f"<p class=\"key\">In grey what was published: {text(seed['source'])}. {text(seed['what'])}. "
+    if published:
+        page.add(f"<p class=\"key\">In grey what was published: {text(published['source'])}. {text(published['what'])}. "
                  "Below each line, the same on this machine.</p>" +
-                 table(*seed_table(t, seed), f"{section['title']}: published figures"))
+                 table(*published_table(t, published), f"{section['title']}: published figures"))
     page.add(f"<details><summary>The other {len(rest)} rows</summary>" +
              table(*ratio_table(t, rest), f"{section['title']}: other rows") + "</details>")
     remarks = t.remarks()
@@ -314,7 +314,7 @@ def write_simulated(page, s):
     page.add(f"<p class=\"key\">{text(simulated_runs(s))}</p><pre>./run simulate --json</pre></section>")
 
 
-def write_page(path, tables, simulation, seeds, entries):
+def write_page(path, tables, simulation, published_tables, entries):
     page = Page("lathwork: measured")
     context = next(iter(tables.values())).context
     isa = f"{context['isa']}, " if context.get("isa") else ""
@@ -333,7 +333,7 @@ def write_page(path, tables, simulation, seeds, entries):
         page.add('<h2>How many times faster</h2><div class="split">' + page.chart(charts.overview(entries)) +
                  f"<div>{KEY}{definitions(peers)}</div></div>")
     for t, section in in_order(tables):
-        write_section(page, t, section, seeds.get(t.name))
+        write_section(page, t, section, published_tables.get(t.name))
     if simulation.rows:
         write_simulated(page, simulation)
     page.add(f"<h2>The machine</h2>{definitions(machine_facts(tables), 'facts')}</main><footer>Made by "
@@ -352,21 +352,21 @@ def markdown_table(head, rows):
     return "\n".join("| " + " | ".join(map(plain, cells)) + " |" for cells in lines) + "\n"
 
 
-def write_markdown(path, tables, simulation, seeds):
+def write_markdown(path, tables, simulation, published_tables):
     parts = ["# lathwork, measured\n"]
     parts += [f"- **{head}** {words}" for _, head, words in notices(tables)]
     parts += ["", markdown_table(*contents(tables))]
     parts += [f"- {k}: {v}" for k, v in machine_facts(tables)]
     for t, section in in_order(tables):
         lost, rest = lost_and_rest(t)
-        seed = seeds.get(t.name)
+        published = published_tables.get(t.name)
         parts.append(f"\n## {section['title']}\n\n{section['job']}\n\n    {t.command()}\n\n{run_facts(t)}\n")
         parts += [f"- {name}: {about}" for name, about in who_is_who(r["subject"] for r in t.rows)]
         if lost:
             parts.append(f"\n### ▼ Lost: {len(lost)} of {len(t.standings)} rows\n\n" + markdown_table(*ratio_table(t, lost)))
-        if seed:
-            parts.append(f"\n{seed['source']}. {seed['what']}. Published figures; below each, the same here.\n")
-            parts.append(markdown_table(*seed_table(t, seed)))
+        if published:
+            parts.append(f"\n{published['source']}. {published['what']}. Published figures; below each, the same here.\n")
+            parts.append(markdown_table(*published_table(t, published)))
         parts.append("\n" + markdown_table(*ratio_table(t, rest)))
         parts += [f"- {remark}" for remark in t.remarks()]
     if simulation.rows:
@@ -442,13 +442,13 @@ def main():
         with writing(asked.output):
             os.makedirs(asked.output, exist_ok=True)
         tables, simulation = load(asked.files)
-        with open(os.path.join(HERE, "seeds.json"), encoding="utf-8") as file:
-            seeds = json.load(file)
+        with open(os.path.join(HERE, "published.json"), encoding="utf-8") as file:
+            published_tables = json.load(file)
         entries = overview_entries(tables)
         with writing(page):
-            write_page(page, tables, simulation, seeds, entries)
+            write_page(page, tables, simulation, published_tables, entries)
         with writing(notes):
-            write_markdown(notes, tables, simulation, seeds)
+            write_markdown(notes, tables, simulation, published_tables)
         written = [page, notes]
         with writing(asked.output):
             if entries:
