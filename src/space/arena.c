@@ -20,22 +20,6 @@ static const u64 multiples[7] = {
 /* the grade of a word with all units free */
 #define WHOLE_GRADE (1 + 16 * 6)
 
-static u8 grade(u64 n, u64 round)
-{
-	unsigned int c = log2_up(n);
-	u64 half;
-
-	if (!c)
-		return 1;
-	half = 1ull << (c - 1);
-	return (u8)(1 + 16 * (c - 1) + (((n - half) * 16 + (round ? half - 1 : 0)) >> (c - 1)));
-}
-
-u8 grade_needed(u64 n)
-{
-	return grade(n, 1);
-}
-
 /* Returns a mask of the multiples of 2^order where runs of n ones begin, 0 < n <= 2^order <= 64. */
 static inline u64 run_starts(u64 word, u64 n, unsigned int order)
 {
@@ -84,7 +68,7 @@ static u8 word_grade(u64 word)
 	if (c) /* blocks whose larger block is free in part behind them */
 		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
 			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
-	return grade(longest, 0);
+	return grade_of_run(longest);
 }
 
 /* Returns a mask of the bits of the word where n ones begin, 0 < n <= 64. */
@@ -121,7 +105,7 @@ static u8 dense_grade(u64 word)
 			longest += 1u << i;
 		}
 	}
-	return grade(longest, 0);
+	return grade_of_run(longest);
 }
 
 static u8 grade_of(const struct arena *arena, u64 word)
@@ -142,7 +126,27 @@ static u8 whole_grade(const struct arena *arena, u64 words)
 
 		longest = max(longest, units);
 	}
-	return grade(longest, 0);
+	return grade_of_run(longest);
+}
+
+/* Returns the grade of the best run in whole words [from, end) and what follows them; word `end` is
+ * not whole, if there is one. */
+static inline u8 run_grade(const struct arena *arena, unsigned int from, unsigned int end)
+{
+	/* `middle` is the one of from .. end that is a multiple of the largest power of two. The
+	 * powers of two that make up the lengths in front of it and behind it are those of the
+	 * aligned blocks there; 2^c is the largest, and `at` is where a longer run may begin. All
+	 * is moved by one arena, so that from - 1 is not negative. */
+	unsigned int a = from + ARENA_WORDS, b = end + ARENA_WORDS,
+		     middle = b & (~0u << __fls64((a - 1) ^ b)),
+		     c = (unsigned int)__fls64((b - middle) | (middle - a)),
+		     at = (a + ((2u << c) - 1)) & (~0u << (c + 1));
+	u64 longest = 64ull << c;
+
+	LATH_ASSERT(from < end && end <= ARENA_WORDS);
+	if (at + (1u << c) <= b)
+		longest = 64ull * (b - at) + (end < ARENA_WORDS ? ones(arena->map[end]) : 0);
+	return grade_of_run(longest);
 }
 
 static u8 arena_grade(const struct arena *arena)
@@ -162,7 +166,6 @@ static inline void set_word(struct arena *arena, unsigned int i, u64 word)
 {
 	arena->map[i] = word;
 	arena->grade[i] = grade_of(arena, word);
-	arena->whole = (arena->whole & ~(1ull << i)) | (u64) !~word << i;
 }
 
 static void show(struct arena *arena, u8 shown)
@@ -172,22 +175,22 @@ static void show(struct arena *arena, u8 shown)
 		WRITE_ONCE(*arena->shown, shown);
 }
 
-/* Units of words [first, last] have been freed: shows at least the grade of the best run that has
- * one of them. */
+/* A run of units, in words [first, last], has been freed: shows at least the grade of the best run
+ * that has one of them. */
 static void show_freed(struct arena *arena, unsigned int first, unsigned int last)
 {
-	/* the words in front of them, up to one that is not whole, and those behind them */
-	unsigned int from = fls64(~arena->whole & lath_ones(first)), i,
-		     end = max(last + (unsigned int)ones(arena->whole >> last), last + 1);
-	u64 words = arena->whole & lath_ones(end) & ~lath_ones(from);
-	u8 best = *arena->shown;
+	/* the whole words among them are one run, else there may be one just in front of them */
+	u64 whole = arena->whole,
+	    words = whole & (~0ull << (first - (first > 0))) & (~0ull >> (63 - last));
+	u8 best = max(*arena->shown, arena->grade[first]);
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
-	if (!words) {
-		for (i = first; i <= last; i++)
-			best = max(best, arena->grade[i]);
-	} else if (grade(min(64u * (end - from) + 63, (unsigned int)ARENA_UNITS), 0) > best) {
-		best = max(best, whole_grade(arena, words));
+	best = max(best, arena->grade[last]);
+	if (words) {
+		unsigned int at = (unsigned int)__fls64(words),
+			     from = fls64(~whole & lath_ones(at)), end = at + ones(whole >> at);
+
+		best = max(best, run_grade(arena, from, end));
 	}
 	show(arena, best);
 }
@@ -239,64 +242,120 @@ void arena_open(struct arena *arena, u64 block)
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->block == NO_BLOCK && block != NO_BLOCK);
 	raise_most(arena, 0, ARENA_UNITS);
 	arena->free = ARENA_UNITS;
+	arena->whole = ~0ull;
 	for (i = 0; i < ARENA_WORDS; i++)
 		set_word(arena, i, ~0ull);
 	WRITE_ONCE(arena->block, block);
 	show(arena, arena_grade(arena));
 }
 
-/* Returns the bits of the units of [unit, unit + n) that are in the same word as `unit`. */
-static inline u64 bits_of(u64 unit, u64 n)
-{
-	unsigned int at = (unsigned int)(unit % 64);
+/* The words of a run of units, and which bits of the first and of the last word are in it. If they
+ * are one word, head and tail are the same. */
+struct span {
+	unsigned int first, last;
+	u64 head, tail;
+};
 
-	return lath_ones((unsigned int)min(n, 64ull - at)) << at;
+/* Returns the words of [unit, unit + n). */
+static inline struct span span_of(u64 unit, u64 n)
+{
+	u64 last = unit + n - 1;
+	struct span s = { (unsigned int)(unit / 64), (unsigned int)(last / 64), ~0ull << unit % 64,
+			  ~0ull >> (63 - last % 64) };
+
+	LATH_ASSERT(n && n <= ARENA_UNITS && unit <= ARENA_UNITS - n);
+	if (s.first == s.last)
+		s.head = s.tail &= s.head;
+	return s;
 }
 
-/* Returns whether n units are all taken (`taken`), or all free. */
-static bool all_are(struct arena *arena, u64 unit, u64 n, bool taken)
+/* Returns the bits of word i, which is behind the first one and is not the last one, that are in
+ * the run. The two words behind the first one are processed in any case, also if the run ends
+ * before them: most runs have at most four words, and a processor cannot predict how many. */
+static inline u64 middle(struct span s, unsigned int i)
 {
-	u64 end = unit + n, differ = taken ? 0 : ~0ull, other = 0;
+	return i < s.last ? ~0ull : 0;
+}
 
-	LATH_ASSERT(lath_spin_mine(&arena->lock));
-	LATH_ASSERT(n && n <= ARENA_UNITS && unit <= ARENA_UNITS - n);
-	for (; unit < end; unit = (unit | 63) + 1)
-		other |= (arena->map[unit / 64] ^ differ) & bits_of(unit, end - unit);
+/* Returns whether the units are all taken (`taken`), or all free. */
+static inline bool all_are(const struct arena *arena, struct span s, bool taken)
+{
+	u64 differ = taken ? 0 : ~0ull, other;
+	unsigned int i;
+
+	other = ((arena->map[s.first] ^ differ) & s.head) |
+		((arena->map[s.last] ^ differ) & s.tail);
+	other |= (arena->map[s.first + 1] ^ differ) & middle(s, s.first + 1);
+	other |= (arena->map[s.first + 2] ^ differ) & middle(s, s.first + 2);
+	for (i = s.first + 3; i < s.last; i++)
+		other |= arena->map[i] ^ differ;
 	return !other;
 }
 
-/* Takes n free units, or frees n taken ones. */
-static void flip(struct arena *arena, u64 unit, u64 n, bool free)
+/* Sets word i to the opposite if it is between the first and the last one. */
+static __always_inline void flip_middle(struct arena *arena, struct span s, unsigned int i)
 {
-	u64 end = unit + n, at;
+	arena->map[i] ^= middle(s, i);
+	arena->grade[i] ^= middle(s, i) & WHOLE_GRADE;
+}
 
-	LATH_ASSERT(all_are(arena, unit, n, free));
-	arena->free += free ? n : -n;
+/* Sets the words of units that are all free, or all taken, to the opposite. */
+static __always_inline void flip(struct arena *arena, struct span s, bool free)
+{
+	unsigned int i;
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && all_are(arena, s, free));
+	set_word(arena, s.first, arena->map[s.first] ^ s.head);
+	if (s.last == s.first)
+		return;
+	flip_middle(arena, s, s.first + 1);
+	flip_middle(arena, s, s.first + 2);
+	for (i = s.first + 3; i < s.last; i++)
+		flip_middle(arena, s, i);
+	set_word(arena, s.last, arena->map[s.last] ^ s.tail);
+}
+
+/* Takes n free units. */
+static __always_inline void take_units(struct arena *arena, u64 unit, u64 n)
+{
+	struct span s = span_of(unit, n);
+
+	arena->free -= n;
 	LATH_ASSERT(arena->free <= ARENA_UNITS);
-	for (at = unit; at < end; at = (at | 63) + 1)
-		set_word(arena, (unsigned int)(at / 64),
-			 arena->map[at / 64] ^ bits_of(at, end - at));
-	if (free)
-		show_freed(arena, (unsigned int)(unit / 64), (unsigned int)((end - 1) / 64));
-	else if (!arena->free)
+	arena->whole &= ~((~0ull << s.first) & (~0ull >> (63 - s.last)));
+	flip(arena, s, false);
+	if (!arena->free)
 		show(arena, 0);
+}
+
+/* Frees n taken units. */
+static void give_units(struct arena *arena, u64 n, struct span s)
+{
+	arena->free += n;
+	LATH_ASSERT(arena->free <= ARENA_UNITS);
+	flip(arena, s, true);
+	arena->whole |= (~0ull << s.first << 1) & ((1ull << s.last) - 1);
+	arena->whole |= (u64) !~arena->map[s.first] << s.first;
+	arena->whole |= (u64) !~arena->map[s.last] << s.last;
+	show_freed(arena, s.first, s.last);
 }
 
 bool arena_take_at(struct arena *arena, u64 unit, u64 n)
 {
-	if (!all_are(arena, unit, n, false))
+	if (!all_are(arena, span_of(unit, n), false))
 		return false;
-	flip(arena, unit, n, false);
+	take_units(arena, unit, n);
 	return true;
 }
 
 bool arena_give(struct arena *arena, u64 unit, u64 n)
 {
+	struct span s = span_of(unit, n);
 	u64 first, end;
 
-	if (!all_are(arena, unit, n, true))
+	if (!all_are(arena, s, true))
 		return false;
-	flip(arena, unit, n, true);
+	give_units(arena, n, s);
 	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) { /* otherwise no bound can rise */
 		run_around(arena, unit, &first, &end);
 		raise_most(arena, first, end);
@@ -323,44 +382,81 @@ u64 block_within(u64 n, u64 align)
 	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
 }
 
-/* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false
- * if there are none; no run from a multiple of align is then longer than *most, if the limits are
- * those of the arena. A run of n units contains an aligned block that begins in its first word or
- * the next one, so only words whose grade allows such a block, and those before them, are read. */
-static bool place_within(const struct arena *arena, u64 n, u64 align, u64 first, u64 last,
-			 u64 *unit, u64 *most)
+/* Where units may be taken: n at a multiple of align within [first, last]. */
+struct place {
+	u64 n, align, first, last;
+};
+
+/* If the free run [from, end) serves the place, sets *unit. Returns whether it does; *most rises to
+ * what it has from a multiple of align on. */
+static inline bool run_serves(const struct place *p, u64 from, u64 end, u64 *unit, u64 *most)
 {
-	u64 block = min(block_within(n, align), 64ull), grid = multiples[min(log2_up(align), 6u)];
-	u64 words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
+	*unit = (max(from, p->first) + (p->align - 1)) & ~(p->align - 1);
+	end = min(end, p->last + 1);
+	if (*unit >= end)
+		return false;
+	*most = max(*most, end - *unit);
+	return end - *unit >= p->n;
+}
 
-	*most = (block > align ? 2 * block - align : block) - 1;
-	words |= words >> 1;
-	words &= multiples[log2_up(max(align / 64, 1ull))] & ~lath_ones((unsigned int)(first / 64));
-	for (; words; words &= words - 1) {
-		u64 i = __ffs64(words), starts = arena->map[i] & grid, at, end;
+/* A run of n >= align units contains an aligned block, so only runs with such a block are looked
+ * at. Results as those of place_within(). */
+static bool place_in_runs(const struct arena *arena, const struct place *p, u64 *unit, u64 *most)
+{
+	u64 block = min(block_within(p->n, p->align), 64ull), seen = 0,
+	    words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
 
-		if (64 * i < first)
-			starts &= ~lath_ones((unsigned int)(first % 64));
-		while (starts) {
-			at = 64 * i + __ffs64(starts);
-			if (at > last)
-				return false;
-			end = min(run_end(arena, at), last + 1);
-			if (end - at >= n) {
-				*unit = at;
-				return true;
-			}
-			*most = max(*most, end - at);
-			if (end >= 64 * i + 64)
+	*most = (block > p->align ? 2 * block - p->align : block) - 1;
+	for (words &= ~lath_ones((unsigned int)(p->first / 64)); words; words &= words - 1) {
+		unsigned int i = __ffs64(words);
+		u64 starts = run_starts(arena->map[i], block, log2_up(block)), from;
+
+		for (;;) {
+			if (seen > 64ull * i) /* the end of the last run */
+				starts &= ~lath_ones((unsigned int)min(seen - 64ull * i, 64ull));
+			if (!starts)
 				break;
-			starts &= ~lath_ones((unsigned int)(end % 64));
+			run_around(arena, 64ull * i + __ffs64(starts), &from, &seen);
+			if (run_serves(p, from, seen, unit, most))
+				return true;
 		}
 	}
 	return false;
 }
 
+/* The same for n < align: looks at the multiples of align. */
+static bool place_on_grid(const struct arena *arena, const struct place *p, u64 *unit, u64 *most)
+{
+	u64 grid = multiples[min(log2_up(p->align), 6u)], words = 0, starts;
+	unsigned int i, step = max((unsigned int)(p->align / 64), 1u);
+
+	*most = 0;
+	for (i = 0; i < ARENA_WORDS; i += step)
+		words |= (u64) !!(arena->map[i] & grid) << i;
+	for (words &= ~lath_ones((unsigned int)(p->first / 64)); words; words &= words - 1) {
+		i = __ffs64(words);
+		for (starts = arena->map[i] & grid; starts; starts &= starts - 1) {
+			u64 from = 64ull * i + __ffs64(starts);
+
+			if (run_serves(p, from, run_end(arena, from), unit, most))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false
+ * if there are none; no run from a multiple of align is then longer than *most, if the limits are
+ * those of the arena. */
+static bool place_within(const struct arena *arena, const struct place *p, u64 *unit, u64 *most)
+{
+	return p->n < p->align ? place_on_grid(arena, p, unit, most)
+			       : place_in_runs(arena, p, unit, most);
+}
+
 bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
 {
+	struct place place = { n, align, first, last };
 	unsigned int order = log2_up(align);
 	u64 most;
 
@@ -368,9 +464,9 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 	LATH_ASSERT(!(align & (align - 1)) && order < ARENA_ORDERS && last < ARENA_UNITS);
 	if (n > arena->most[order])
 		return false;
-	if (place_within(arena, n, align, first, last, unit, &most)) {
+	if (place_within(arena, &place, unit, &most)) {
 		LATH_ASSERT(!(*unit & (align - 1)) && *unit >= first && *unit + n - 1 <= last);
-		flip(arena, *unit, n, false);
+		take_units(arena, *unit, n);
 		return true;
 	}
 	if (!first && last == ARENA_UNITS - 1)
@@ -427,7 +523,7 @@ bool arena_take(struct arena *arena, u64 n, u64 block, u64 *unit)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= block && block <= ARENA_UNITS);
 	if (block > 64 ? find_words(arena, block, unit) : find_in_word(arena, block, unit)) {
-		flip(arena, *unit, n, false);
+		take_units(arena, *unit, n);
 		return true;
 	}
 	show(arena, arena_grade(arena));
@@ -456,6 +552,7 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 			word &= ~(lath_ones((unsigned int)size) << at);
 		}
 		set_word(arena, (unsigned int)i, word);
+		arena->whole &= ~(1ull << i);
 	}
 	arena->free -= n << order;
 	LATH_ASSERT(arena->free <= ARENA_UNITS);

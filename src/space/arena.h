@@ -21,6 +21,7 @@
 
 #define ARENA_WORDS 64
 #define ARENA_UNITS 4096
+#define SPARE 8		/* words behind the last one that may be read; always 0 */
 #define ARENA_ORDERS 13 /* multiples of 1 .. 4096 units */
 
 struct set;
@@ -38,23 +39,37 @@ struct arena {
 	/* Upper bounds on the length of a free run from a multiple of 2^k on: exact after a failed
 	 * search, raised by frees. Non-increasing in k. */
 	u16 *most;
-	u64 whole;				   /* mask of the words with all units free */
-	u64 free;				   /* number of free units */
-	struct arena *next;			   /* in the set's list of unused arenas */
-	u8 grade[64] __attribute__((aligned(64))); /* of each word */
-	u64 map[ARENA_WORDS];			   /* 1: free */
+	u64 whole;	    /* mask of the words with all units free */
+	u64 free;	    /* number of free units */
+	struct arena *next; /* in the set's list of unused arenas */
+	/* of each word, and of the spare ones */
+	u8 grade[ARENA_WORDS + SPARE] __attribute__((aligned(64)));
+	u64 map[ARENA_WORDS + SPARE]; /* 1: free */
 };
 #define NO_BLOCK (~0ull)
 #define KEY_MAX (~0ull)
 
-/* log2, rounded up; n > 0 */
+/* log2, rounded up; 0 < n <= 2^63 */
 static inline unsigned int log2_up(u64 n)
 {
-	return fls64(n - 1);
+	return (unsigned int)__fls64(2 * n - 1);
+}
+
+/* Returns the grade of a run of n units, 0 < n <= 4096, rounded down. */
+static inline u8 grade_of_run(u64 n)
+{
+	unsigned int c = (unsigned int)__fls64(n);
+
+	return (u8)(1 + 16 * c + (((n << 4) >> c) & 15));
 }
 
 /* Returns the lowest grade that serves n units, 0 < n <= 4096. */
-u8 grade_needed(u64 n);
+static inline u8 grade_needed(u64 n)
+{
+	unsigned int c = log2_up(n);
+
+	return (u8)(1 + 16 * c - ((((1ull << c) - n) << 5 >> c)));
+}
 
 /* Returns the size of the largest naturally aligned block that n units at a multiple of align
  * contain, wherever they begin. */

@@ -31,8 +31,7 @@ static u64 *magazine(struct slot *slot, unsigned int order)
 	return slot->key + begin[order];
 }
 
-/* Makes a slot. Returns it, or the one that another thread has made, or NULL (no memory). */
-static struct slot *slot_make(struct lath_space *space, struct slot **at)
+struct slot *slot_make(struct lath_space *space, struct slot **at)
 {
 	struct slot *slot = space_alloc(space, sizeof(*slot)), *there;
 
@@ -48,14 +47,6 @@ static struct slot *slot_make(struct lath_space *space, struct slot **at)
 	if (there)
 		space_free(space, slot, sizeof(*slot));
 	return there ? there : slot;
-}
-
-struct slot *slot_of(struct lath_space *space)
-{
-	struct slot **at = &space->slot[lath_stripe() % SLOTS];
-	struct slot *slot = smp_load_acquire(at); /* pairs with slot_make */
-
-	return likely(slot) ? slot : slot_make(space, at);
 }
 
 /* Locks and returns the thread's slot, or a neighbour if the slot is locked; NULL: no memory. */
@@ -80,13 +71,14 @@ static unsigned int magazine_fill(struct lath_space *space, struct slot *slot, u
 	unsigned int want = (capacity(slot, order) + 3) / 4, n;
 	struct set *set = &space->first.set[0];
 	u64 size = space->config.unit << order, *count;
+	struct wanted blocks;
 
+	want_units(space, 1ull << order, 1ull << order, 0, &blocks);
+	blocks.most = want;
 	count = segment_charge(&space->first, want * size);
 	if (!count)
 		return 0;
-	n = set->empty ? 0
-		       : set_take(space, set, slot, 1ull << order, 1ull << order, want, 0,
-				  magazine(slot, order));
+	n = set->empty ? 0 : set_take(space, set, slot, &blocks, magazine(slot, order));
 	if (n < want)
 		segment_uncharge(&space->first, count, (want - n) * size);
 	WRITE_ONCE(slot->held, slot->held + (u32)(n << order));

@@ -232,24 +232,22 @@ bool set_grow_at(struct lath_space *space, struct set *set, u64 key)
 	       !set_open(space, set, &want);
 }
 
-struct arena *arena_lock(struct lath_space *space, u64 key)
+/* Returns where an arena that serves this block may be known, or NULL. */
+static inline struct arena **recent_of(struct lath_space *space, u64 block)
 {
-	u64 block = key >> space->unit_shift >> 12, value;
 	struct arena **recent = smp_load_acquire(&space->recent); /* pairs with recent_make */
-	struct lath_index *arenas;
-	struct arena *arena;
 
-	if (recent) {
-		recent += block % RECENT;
-		arena = READ_ONCE(*recent);
-		if (arena) {
-			lath_spin_lock(&arena->lock);
-			if (likely(arena->block == block))
-				return arena;
-			lath_spin_unlock(&arena->lock);
-		}
-	}
-	arenas = smp_load_acquire(&space->arenas); /* pairs with space_index */
+	return likely(recent) ? recent + block % RECENT : NULL;
+}
+
+/* Continues arena_lock(): looks for the block in the index of arenas. */
+static noinline struct arena *arena_find(struct lath_space *space, u64 block)
+{
+	/* pairs with space_index */
+	struct lath_index *arenas = smp_load_acquire(&space->arenas);
+	struct arena **recent = recent_of(space, block), *arena;
+	u64 value;
+
 	while (arenas && lath_index_get(arenas, block, &value)) {
 		arena = (struct arena *)(uintptr_t)value;
 		lath_spin_lock(&arena->lock);
@@ -263,6 +261,26 @@ struct arena *arena_lock(struct lath_space *space, u64 key)
 	return NULL;
 }
 
+/* Locks and returns the arena that serves the block, or NULL. */
+static inline struct arena *block_lock(struct lath_space *space, u64 block)
+{
+	struct arena **recent = recent_of(space, block),
+		     *arena = recent ? READ_ONCE(*recent) : NULL;
+
+	if (likely(arena)) {
+		lath_spin_lock(&arena->lock);
+		if (likely(arena->block == block))
+			return arena;
+		lath_spin_unlock(&arena->lock);
+	}
+	return arena_find(space, block);
+}
+
+struct arena *arena_lock(struct lath_space *space, u64 key)
+{
+	return block_lock(space, units_of(space, key) / ARENA_UNITS);
+}
+
 void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && unit + n <= ARENA_UNITS);
@@ -270,43 +288,39 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 		arena->owner[unit++] = cookie;
 }
 
-/* A request to a set: up to `most` blocks of n units, each at a multiple of align. */
-struct wanted {
-	u64 n, align;
-	u64 block; /* n, or align if that is more than n rounded up to a power of two */
-	u64 cookie;
-	unsigned int most;
-	u8 grade; /* of arenas that may serve */
-};
+/* Takes a block from a locked arena. Returns whether it did. */
+static inline bool take_block(struct arena *arena, const struct wanted *want, u64 *unit)
+{
+	if (arena->dense && want->align > 1) /* grades do not tell what is aligned */
+		return arena_take_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
+	return arena_take(arena, want->n, want->block, unit);
+}
 
-/* Takes blocks from a locked arena; *key: their units. Returns how many. */
-static unsigned int take_blocks(struct arena *arena, const struct wanted *want, u64 *unit)
+/* Takes blocks from a locked arena; *unit: where. Returns how many. */
+static inline unsigned int take_blocks(struct arena *arena, const struct wanted *want, u64 *unit)
 {
 	unsigned int got = 0;
 
-	if (arena->dense && want->align > 1) { /* grades do not tell what is aligned */
-		while (got < want->most && arena_take_within(arena, want->n, want->align, 0,
-							     ARENA_UNITS - 1, &unit[got]))
-			got++;
-		return got;
-	}
-	if (want->most > 1 && want->n <= 64)
+	if (likely(want->most == 1))
+		return take_block(arena, want, unit);
+	if (want->n <= 64 && !(arena->dense && want->align > 1))
 		return arena_take_blocks(arena, log2_up(want->n), want->most, unit);
-	while (got < want->most && arena_take(arena, want->n, want->block, &unit[got]))
+	while (got < want->most && take_block(arena, want, &unit[got]))
 		got++;
 	return got;
 }
 
 /* Takes what is wanted from a locked arena; *key: the blocks' keys. Returns how many; 0 also if the
  * arena serves no block, or its segment drains. */
-static unsigned int take_locked(struct lath_space *space, struct set *set, struct arena *arena,
-				const struct wanted *want, u64 *key)
+static __always_inline unsigned int take_locked(struct lath_space *space, struct set *set,
+						struct arena *arena, const struct wanted *want,
+						u64 *key)
 {
 	u64 free = arena->free;
 	unsigned int got, i;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
-	if (arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING)
+	if (unlikely(arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING))
 		return 0;
 	got = take_blocks(arena, want, key);
 	arena_count_empty(space, arena, free);
@@ -321,8 +335,8 @@ static unsigned int take_locked(struct lath_space *space, struct set *set, struc
 
 /* Takes from arena number `from`, which was used last, if its grade suffices and it is not locked:
  * most requests end here, without a look at the other grades. */
-static unsigned int take_home(struct lath_space *space, struct set *set, u64 from,
-			      const struct wanted *want, u64 *key)
+static inline unsigned int take_home(struct lath_space *space, struct set *set, u64 from,
+				     const struct wanted *want, u64 *key)
 {
 	struct group *group = set_group(set, from / 64);
 	struct arena *arena = group->arena[from % 64];
@@ -335,11 +349,10 @@ static unsigned int take_home(struct lath_space *space, struct set *set, u64 fro
 	return got;
 }
 
-unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
-		      u64 align, unsigned int most, u64 cookie, u64 *key)
+/* The same from all arenas. */
+static noinline unsigned int set_search(struct lath_space *space, struct set *set,
+					struct slot *slot, const struct wanted *want, u64 *key)
 {
-	u64 block = align >> log2_up(n) > 1 ? align : n;
-	struct wanted want = { n, align, block, cookie, most, grade_needed(block) };
 	u64 count = smp_load_acquire(&set->count); /* pairs with set_add */
 	u64 groups = (count + 63) / 64, g;
 	u32 none = 0, *home = slot ? &slot->home[set->number] : &none;
@@ -348,17 +361,12 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	bool wait = false, busy;
 	unsigned int got;
 
-	if (space->config.flags & LATH_SPACE_FILL && align > 1)
-		want.grade = grade_needed(block_within(n, align));
-	got = from < count ? take_home(space, set, from, &want, key) : 0;
-	if (likely(got))
-		return got;
 	do {
 		busy = false;
 		for (g = 0; g < groups; g++) {
 			u64 at = from / 64 + g < groups ? from / 64 + g : from / 64 + g - groups;
 			struct group *group = set_group(set, at);
-			struct lath_match m = lath_bytes_match(group->shown, want.grade);
+			struct lath_match m = lath_bytes_match(group->shown, want->grade);
 			u64 good = ~m.lt, own = lath_bytes_match(group->user, number).eq;
 
 			while (good) {
@@ -374,7 +382,7 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 					busy = true;
 					continue;
 				}
-				got = take_locked(space, set, arena, &want, key);
+				got = take_locked(space, set, arena, want, key);
 				lath_spin_unlock(&arena->lock);
 				if (got) {
 					if (READ_ONCE(group->user[i]) != number)
@@ -389,17 +397,28 @@ unsigned int set_take(struct lath_space *space, struct set *set, struct slot *sl
 	return 0;
 }
 
+unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot,
+		      const struct wanted *want, u64 *key)
+{
+	u64 from = slot ? READ_ONCE(slot->home[set->number]) : 0;
+	unsigned int got = 0;
+
+	if (likely(from < smp_load_acquire(&set->count))) /* pairs with set_add */
+		got = take_home(space, set, from, want, key);
+	return likely(got) ? got : set_search(space, set, slot, want, key);
+}
+
 int arena_return(struct lath_space *space, u64 key, u64 n, bool uncharge)
 {
-	struct arena *arena = arena_lock(space, key);
+	u64 unit = units_of(space, key), free;
+	struct arena *arena = block_lock(space, unit / ARENA_UNITS);
 	struct segment *segment;
-	u64 free;
 	bool right;
 
 	if (!arena)
 		return 1;
 	free = arena->free;
-	right = arena_give(arena, units_of(space, key) % ARENA_UNITS, n);
+	right = arena_give(arena, unit % ARENA_UNITS, n);
 	arena_count_empty(space, arena, free);
 	segment = arena->set->segment;
 	lath_spin_unlock(&arena->lock);

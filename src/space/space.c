@@ -164,7 +164,7 @@ static int index_free_part(struct lath_space *space, const struct lath_item *ite
 
 /* Frees [key, key + size) up to the first arena; *freed: how much that is. 0 | -EINVAL (not all of
  * it is allocated; nothing changed) | -ENOMEM (only a part, from key on, is free) */
-static int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
+static noinline int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 {
 	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
 	struct lath_item item;
@@ -187,22 +187,26 @@ static int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 	return *freed ? ret : -EINVAL;
 }
 
+/* Frees [key, key + *piece), the first part of [key, key + size): of one arena, or of the index up
+ * to the first arena. 0 | -EINVAL | -ENOMEM */
+static inline int free_piece(struct lath_space *space, u64 key, u64 size, u64 *piece)
+{
+	int ret = 1;
+
+	*piece = piece_of(space, key, size);
+	if (likely(!(space->config.flags & LATH_SPACE_NO_ARENAS)))
+		ret = arena_return(space, key, units_of(space, *piece), true);
+	return likely(ret != 1) ? ret : index_free(space, key, size, piece);
+}
+
 int free_range(struct lath_space *space, u64 key, u64 size)
 {
 	u64 piece;
-	int ret;
+	int ret = 0;
 
-	for (; size; key += piece, size -= piece) {
-		piece = piece_of(space, key, size);
-		ret = space->config.flags & LATH_SPACE_NO_ARENAS
-			      ? 1
-			      : arena_return(space, key, units_of(space, piece), true);
-		if (ret == 1)
-			ret = index_free(space, key, size, &piece);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	for (; size && !ret; key += piece, size -= piece)
+		ret = free_piece(space, key, size, &piece);
+	return ret;
 }
 
 /* ---- calls ---- */
@@ -326,53 +330,51 @@ static bool take_anywhere(struct lath_space *space, struct segment *segment,
 }
 
 /* Continues take_part() where the arenas have no room. */
-static noinline int take_more(struct lath_space *space, struct set *set, u64 size, u64 align,
-			      u64 cookie, u64 *count, u64 *key)
+static noinline int take_more(struct lath_space *space, struct set *set, const struct wanted *want,
+			      u64 *count, u64 *key)
 {
-	struct lath_hole_request want = { .size = size,
-					  .align = align,
+	struct lath_hole_request hole = { .size = want->n << space->unit_shift,
+					  .align = want->align << space->unit_shift,
 					  .policy = small_policy(space) };
 	int ret = -ENOSPC;
 
 	while (!set->empty && segment_confirm(set->segment)) {
-		if (set_take(space, set, slot_of(space), units_of(space, size),
-			     units_of(space, align), 1, cookie, key))
+		if (set_take(space, set, slot_of(space), want, key))
 			return 0;
-		want.low = set->low;
-		want.high = set->high;
+		hole.low = set->low;
+		hole.high = set->high;
 		if (space->config.flags & LATH_SPACE_FILL &&
-		    take_anywhere(space, set->segment, &want, cookie, key))
+		    take_anywhere(space, set->segment, &hole, want->cookie, key))
 			return 0;
 		if (set_grow(space, set) || magazines_drain(space))
 			continue;
-		ret = index_take(space, &want, cookie, key);
+		ret = index_take(space, &hole, want->cookie, key);
 		break;
 	}
 	if (ret)
-		segment_uncharge(set->segment, count, size);
+		segment_uncharge(set->segment, count, hole.size);
 	return ret;
 }
 
 /* Serves a small request whose alignment is a unit or more from a part of a segment: from its
  * arenas; after adding arenas, then emptying magazines; from the space of the index between arenas.
  * 0 | -ENOSPC | -ENOMEM */
-static int take_part(struct lath_space *space, struct set *set, u64 size, u64 align, u64 cookie,
-		     u64 *key)
+static __always_inline int take_part(struct lath_space *space, struct set *set,
+				     const struct wanted *want, u64 *key)
 {
-	u64 *count = segment_charge(set->segment, size);
+	u64 *count = segment_charge(set->segment, want->n << space->unit_shift);
 
-	if (!count)
+	if (unlikely(!count))
 		return -ENOSPC;
-	if (set_take(space, set, slot_of(space), units_of(space, size), units_of(space, align), 1,
-		     cookie, key))
+	if (likely(set_take(space, set, slot_of(space), want, key)))
 		return 0;
-	return take_more(space, set, size, align, cookie, count, key);
+	return take_more(space, set, want, count, key);
 }
 
-/* The same from all segments. -ENOSPC: no room, unless magazines and empty arenas are returned to
- * the index or the range crosses the boundary of the sets. */
-static int take_small(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
-		      u64 *key)
+/* The same from all segments, but not from the first part of those whose bits in `first` are not
+ * set. */
+static noinline int take_parts(struct lath_space *space, u64 first, u64 segments,
+			       const struct wanted *want, u64 *key)
 {
 	unsigned int part, parts = space->config.below ? PARTS : 1;
 	struct segment *segment;
@@ -380,9 +382,25 @@ static int take_small(struct lath_space *space, u64 segments, u64 size, u64 alig
 	u64 left;
 
 	for (part = 0; part < parts; part++)
-		for (left = segments; ret == -ENOSPC && (segment = choose(space, &left));)
-			ret = take_part(space, &segment->set[part], size, align, cookie, key);
+		for (left = part ? segments : first;
+		     ret == -ENOSPC && (segment = choose(space, &left));)
+			ret = take_part(space, &segment->set[part], want, key);
 	return ret;
+}
+
+/* The same from all segments. -ENOSPC: no room, unless magazines and empty arenas are returned to
+ * the index or the range crosses the boundary of the sets. */
+static inline int take_small(struct lath_space *space, u64 segments, const struct wanted *want,
+			     u64 *key)
+{
+	u64 left = segments;
+	int ret = -ENOSPC;
+
+	if (likely(left & 1 && !(space->config.flags & LATH_SPACE_SPREAD))) {
+		ret = take_part(space, &space->first.set[0], want, key);
+		left &= ~1ull;
+	}
+	return likely(ret != -ENOSPC) ? ret : take_parts(space, left, segments, want, key);
 }
 
 /* What an allocation asks for: want.low and want.high are the limits of the caller. */
@@ -521,20 +539,22 @@ static noinline int take_large(struct lath_space *space, u64 segments, u64 size,
 /* 0 | -ENOSPC | -ENOMEM */
 static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie, u64 *key)
 {
-	u64 n = units_of(space, size), natural = space->config.unit << log2_up(n);
+	u64 n = units_of(space, size), units = max(units_of(space, align), 1ull), at = units;
 	bool asked = false;
+	struct wanted want;
 	int ret;
 
 	align = max(align, space->config.unit);
-	if (!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST &&
-	    units_of(space, align) <= ARENA_MOST) {
-		u64 at = space->config.flags & LATH_SPACE_FILL ? align : max(align, natural);
-
-		ret = take_small(space, segments, size, at, cookie, key);
-		if (ret != -ENOSPC)
+	if (likely(!(space->config.flags & LATH_SPACE_NO_ARENAS) && n <= ARENA_MOST &&
+		   units <= ARENA_MOST)) {
+		if (!(space->config.flags & LATH_SPACE_FILL))
+			at = max(units, 1ull << log2_up(n));
+		want_units(space, n, at, cookie, &want);
+		ret = take_small(space, segments, &want, key);
+		if (likely(ret != -ENOSPC))
 			return ret;
 		/* the index was asked for just that, unless it may cross a boundary of sets */
-		asked = align == at && !space->config.below;
+		asked = units == at && !space->config.below;
 	}
 	return take_large(space, segments, size, align, cookie, asked, key);
 }
@@ -697,12 +717,15 @@ static int give(struct lath_space *space, u64 key, u64 size)
 {
 	u64 n = units_of(space, size);
 	unsigned int order = log2_up(n);
+	u64 piece;
+	int ret;
 
 	if (READ_ONCE(space->magazines) && order < ORDERS && n == 1ull << order &&
 	    !(units_of(space, key) & (n - 1)) && arena_cached(space, key) &&
 	    magazine_give(space, order, key))
 		return 0;
-	return free_range(space, key, size);
+	ret = free_piece(space, key, size, &piece);
+	return likely(ret || piece == size) ? ret : free_range(space, key + piece, size - piece);
 }
 
 int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)

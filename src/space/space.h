@@ -259,6 +259,30 @@ static inline struct segment *segment_next(const struct segment *segment)
 
 /* ---- set.c ---- */
 
+/* A request to a set: up to `most` blocks of n units, each at a multiple of align. */
+struct wanted {
+	u64 n, align;
+	u64 block; /* n, or align if that is more than n rounded up to a power of two */
+	u64 cookie;
+	unsigned int most;
+	u8 grade; /* of arenas that may serve */
+};
+
+/* Sets all but `most` for a request of n units at a multiple of align, which is not below n rounded
+ * up to a power of two unless arenas are dense. */
+static inline void want_units(const struct lath_space *space, u64 n, u64 align, u64 cookie,
+			      struct wanted *want)
+{
+	want->n = n;
+	want->align = align;
+	want->block = align >> log2_up(n) > 1 ? align : n;
+	want->cookie = cookie;
+	want->most = 1;
+	want->grade = grade_needed(space->config.flags & LATH_SPACE_FILL && align > 1
+					   ? block_within(n, align)
+					   : want->block);
+}
+
 static inline struct group *set_group(const struct set *set, u64 g)
 {
 	return g < FEW ? set->few[g] : set->more[g - FEW];
@@ -286,18 +310,17 @@ bool set_grow_at(struct lath_space *space, struct set *set, u64 key);
 void set_visit(struct set *set);
 /* Returns empty arenas to the index. Returns whether there was one. No lock held. */
 bool set_release(struct lath_space *space, struct set *set);
-/* Takes up to `most` blocks of n units, which are charged, from one arena: the one that this slot
- * (or NULL) used last if it can serve them, else one with exactly the grade needed, else a larger
- * one. With align < n at most one block, at the lowest multiple of align, else at a multiple of
- * align, and of n rounded up to a power of two. *key: their keys. Returns how many. */
-unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot, u64 n,
-		      u64 align, unsigned int most, u64 cookie, u64 *key);
+/* Takes up to want->most blocks, which are charged, from one arena: the one that this slot (or
+ * NULL) used last if it can serve them, else one with exactly the grade needed, else a larger one.
+ * *key: their keys. Returns how many. */
+unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot,
+		      const struct wanted *want, u64 *key);
 /* Updates the count of empty arenas after a change of a locked arena that had `free` free units
  * before. */
 static inline void arena_count_empty(struct lath_space *space, struct arena *arena, u64 free)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && max(free, arena->free) <= ARENA_UNITS);
-	if ((free == ARENA_UNITS) != (arena->free == ARENA_UNITS))
+	if (unlikely(free == ARENA_UNITS || arena->free == ARENA_UNITS) && free != arena->free)
 		lath_fetch_add(&space->empty, free == ARENA_UNITS ? -1ull : 1);
 }
 
@@ -322,8 +345,16 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie);
 
 /* ---- magazine.c ---- */
 
+/* Makes a slot. Returns it, or the one that another thread has made, or NULL (no memory). */
+struct slot *slot_make(struct lath_space *space, struct slot **at);
 /* Returns the slot of the calling thread, or NULL (no memory). No lock held. */
-struct slot *slot_of(struct lath_space *space);
+static inline struct slot *slot_of(struct lath_space *space)
+{
+	struct slot **at = &space->slot[lath_stripe() % SLOTS];
+	struct slot *slot = smp_load_acquire(at); /* pairs with slot_make */
+
+	return likely(slot) ? slot : slot_make(space, at);
+}
 /* Takes a block of 2^order units from a magazine; refills it from an arena. Returns whether it did.
  */
 bool magazine_take(struct lath_space *space, unsigned int order, u64 *key);
