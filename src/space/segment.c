@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * segment.c - segments: their bounds, limits and counters of used keys, and the calls on them;
- * statistics.
+ * statistics, checks.
  *
  * Used keys are counted in stripes once a segment is used: one per thread, without atomic
  * operations, for as many threads as there are stripes. A thread that charges adds first and looks
@@ -412,4 +412,46 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 	stats->ranges = READ_ONCE(space->ranges);
 	stats->bad_frees = READ_ONCE(space->bad_frees);
 	stats->bytes = READ_ONCE(space->bytes);
+}
+
+/* ---- checks ---- */
+
+static int verify_set(struct lath_space *space, struct set *set)
+{
+	u64 i, value;
+
+	for (i = 0; i < set->count; i++) {
+		struct arena *arena = set_arena(set, i);
+
+		if (arena->block == NO_BLOCK) {
+			if (*arena->shown)
+				return 20;
+		} else if (!arena_sound(arena)) {
+			return 21;
+		} else if (!lath_index_get(space->arenas, arena->block, &value) ||
+			   value != (u64)(uintptr_t)arena) {
+			return 22;
+		}
+	}
+	return 0;
+}
+
+int lath_space_verify(struct lath_space *space, char *report, size_t report_size)
+{
+	struct segment *segment;
+	unsigned int k;
+	int ret = 0;
+
+	if (space->index)
+		ret = lath_index_verify(space->index, 5, report, report_size);
+	if (!ret && space->arenas)
+		ret = lath_index_verify(space->arenas, 5, report, report_size);
+	for (segment = &space->first; segment && !ret; segment = segment->next)
+		for (k = 0; k < PARTS && !ret; k++) {
+			ret = verify_set(space, &segment->set[k]);
+			if (ret && report_size)
+				snprintf(report, report_size, "an arena of segment %u: rule %d",
+					 segment->number, ret);
+		}
+	return ret;
 }

@@ -3,7 +3,7 @@
  * space.h - the layers of a space, and the functions that its files share.
  *
  *   space.c     calls that allocate and free; the index layer
- *   segment.c   segments: bounds, limits, counters; calls on them; statistics
+ *   segment.c   segments: bounds, limits, counters; calls on them; statistics, checks
  *   magazine.c  slots and their magazines
  *   set.c       sets of arenas: found by grade or by key, added, released
  *   arena.c     the bitmap of one arena
