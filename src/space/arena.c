@@ -400,13 +400,15 @@ static inline bool run_serves(const struct place *p, u64 from, u64 end, u64 *uni
 }
 
 /* A run of n >= align units contains an aligned block, so only runs with such a block are looked
- * at. Results as those of place_within(). */
-static bool place_in_runs(const struct arena *arena, const struct place *p, u64 *unit, u64 *most)
+ * at. Results as those of place_within(). *longest: no run, wherever it begins, is longer. */
+static bool place_in_runs(const struct arena *arena, const struct place *p, u64 *unit, u64 *most,
+			  u64 *longest)
 {
 	u64 block = min(block_within(p->n, p->align), 64ull), seen = 0,
 	    words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
 
 	*most = (block > p->align ? 2 * block - p->align : block) - 1;
+	*longest = 2 * block - 2;
 	for (words &= ~lath_ones((unsigned int)(p->first / 64)); words; words &= words - 1) {
 		unsigned int i = __ffs64(words);
 		u64 starts = run_starts(arena->map[i], block, log2_up(block)), from;
@@ -417,6 +419,7 @@ static bool place_in_runs(const struct arena *arena, const struct place *p, u64 
 			if (!starts)
 				break;
 			run_around(arena, 64ull * i + __ffs64(starts), &from, &seen);
+			*longest = max(*longest, seen - from);
 			if (run_serves(p, from, seen, unit, most))
 				return true;
 		}
@@ -447,30 +450,34 @@ static bool place_on_grid(const struct arena *arena, const struct place *p, u64 
 
 /* Sets *unit to the first n free units at a multiple of align within [first, last]. Returns false
  * if there are none; no run from a multiple of align is then longer than *most, if the limits are
- * those of the arena. */
-static bool place_within(const struct arena *arena, const struct place *p, u64 *unit, u64 *most)
+ * those of the arena, and none at all is longer than *longest. */
+static bool place_within(const struct arena *arena, const struct place *p, u64 *unit, u64 *most,
+			 u64 *longest)
 {
+	*longest = ARENA_UNITS;
 	return p->n < p->align ? place_on_grid(arena, p, unit, most)
-			       : place_in_runs(arena, p, unit, most);
+			       : place_in_runs(arena, p, unit, most, longest);
 }
 
 bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
 {
 	struct place place = { n, align, first, last };
 	unsigned int order = log2_up(align);
-	u64 most;
+	u64 most, longest;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	LATH_ASSERT(!(align & (align - 1)) && order < ARENA_ORDERS && last < ARENA_UNITS);
 	if (n > arena->most[order])
 		return false;
-	if (place_within(arena, &place, unit, &most)) {
+	if (place_within(arena, &place, unit, &most, &longest)) {
 		LATH_ASSERT(!(*unit & (align - 1)) && *unit >= first && *unit + n - 1 <= last);
 		take_units(arena, *unit, n);
 		return true;
 	}
-	if (!first && last == ARENA_UNITS - 1)
+	if (!first && last == ARENA_UNITS - 1) {
+		lower_most(arena, 0, longest);
 		lower_most(arena, order, most);
+	}
 	return false;
 }
 
