@@ -194,6 +194,10 @@ LATH_API int lath_index_replace_if(struct lath_index *index, uint64_t key, uint6
  * allocates. */
 LATH_API int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
 				 struct lath_item *there);
+/* The same if its size is `size`: for callers that give back what they were given, key and size. In
+ * the points layout that is 1. */
+LATH_API int lath_index_erase_sized(struct lath_index *index, uint64_t key, uint64_t size,
+				    struct lath_item *there);
 /* Find the item that covers point: 0 | -ENOENT */
 LATH_API int lath_index_lookup_item(struct lath_index *index, uint64_t point,
 				    struct lath_item *found);

@@ -131,6 +131,14 @@ static u64 index_span(struct lath_space *space, u64 key, u64 size)
 	return 0;
 }
 
+/* [key, key + size) of this segment has left the index. */
+static void count_freed(struct lath_space *space, struct segment *segment, u64 size)
+{
+	count_keys(space, -size);
+	segment_count(segment, -size);
+	lath_fetch_add(&space->freed, 1);
+}
+
 /* Frees [key, key + size), which lies in the item. Memory is needed only if a tail of the item
  * remains: the tail is split off first. 0 | -EINVAL (it changed meanwhile) | -ENOMEM */
 static int index_free_part(struct lath_space *space, const struct lath_item *item, u64 key,
@@ -156,10 +164,21 @@ static int index_free_part(struct lath_space *space, const struct lath_item *ite
 	}
 	if (ret)
 		return -EINVAL;
-	count_keys(space, -size);
-	segment_count(segment, -size);
-	lath_fetch_add(&space->freed, 1);
+	count_freed(space, segment, size);
 	return 0;
+}
+
+/* Frees the item that is [key, key + size), and is no arena: all arenas have one size. Returns
+ * whether it did: there may be another item, or several. */
+static bool index_free_whole(struct lath_space *space, u64 key, u64 size)
+{
+	struct segment *segment = segment_of(space, key);
+
+	if (size == space->arena_size || lath_index_erase_sized(space->index, key, size, NULL))
+		return false;
+	lath_fetch_add(&space->ranges, -1ull);
+	count_freed(space, segment, size);
+	return true;
 }
 
 /* Frees [key, key + size) up to the first arena; *freed: how much that is. 0 | -EINVAL (not all of
@@ -171,12 +190,15 @@ static noinline int index_free(struct lath_space *space, u64 key, u64 size, u64 
 	u64 part;
 	int ret = 0;
 
-	if (!index || lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
+	*freed = size;
+	if (!index)
 		return -EINVAL;
-	if (likely(size <= item.size - (key - item.key))) {
-		*freed = size;
+	if (index_free_whole(space, key, size))
+		return 0;
+	if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
+		return -EINVAL;
+	if (size <= item.size - (key - item.key))
 		return index_free_part(space, &item, key, size);
-	}
 	*freed = index_span(space, key, size);
 	for (size = *freed; size && !ret; key += part, size -= part) {
 		if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
@@ -416,34 +438,38 @@ enum place {
 	IN_ARENAS = 2,
 };
 
-/* Serves the request from one segment within [low, high): from the index, the arenas, or both. 0 |
- * -ENOSPC | -ENOMEM */
-static int take_segment(const struct request *r, struct segment *segment, u64 high,
-			unsigned int places, u64 *key)
+/* Serves the request from one segment below `high`: from the index, the arenas, or both. It changes
+ * r->want meanwhile. 0 | -ENOSPC | -ENOMEM */
+static int take_segment(struct request *r, struct segment *segment, u64 high, unsigned int places,
+			u64 *key)
 {
-	struct lath_hole_request want = r->want;
+	struct lath_hole_request *want = &r->want;
+	u64 *count, low = want->low, end = want->high, below = want->below;
 	int ret = -ENOSPC;
-	u64 *count;
 
 	segment_stripes_make(r->space, segment);
-	count = segment_charge(segment, want.size);
+	count = segment_charge(segment, want->size);
 	if (!count)
 		return ret;
 	if (!segment_confirm(segment))
 		places = 0;
-	want.low = max((u64)want.low, segment->low);
-	want.high = min(high - 1, segment->high - 1) + 1;
-	want.below = 0;
-	if (want.low > want.high - 1 || (want.policy == LATH_HOLE_EXACT &&
-					 !lies_within(want.hint, want.size, want.low, want.high)))
+	want->low = max(low, segment->low);
+	want->high = min(high - 1, segment->high - 1) + 1;
+	want->below = 0;
+	if (want->low > want->high - 1 ||
+	    (want->policy == LATH_HOLE_EXACT &&
+	     !lies_within(want->hint, want->size, want->low, want->high)))
 		places = 0;
 	if (places & IN_INDEX)
-		ret = index_take(r->space, &want, r->cookie, key);
+		ret = index_take(r->space, want, r->cookie, key);
 	if (ret == -ENOSPC && places & IN_ARENAS &&
-	    take_anywhere(r->space, segment, &want, r->cookie, key))
+	    take_anywhere(r->space, segment, want, r->cookie, key))
 		ret = 0;
 	if (ret)
-		segment_uncharge(segment, count, want.size);
+		segment_uncharge(segment, count, want->size);
+	want->low = low;
+	want->high = end;
+	want->below = below;
 	return ret;
 }
 
@@ -491,7 +517,7 @@ static void note_filling(struct lath_space *space, const struct segment *segment
 }
 
 /* The same from all segments that the request may use, below want.below first. */
-static int take_segments(const struct request *r, unsigned int places, u64 *key)
+static int take_segments(struct request *r, unsigned int places, u64 *key)
 {
 	u64 high = r->want.high, below = r->want.below, left;
 	bool prefer = below > r->want.low && below - 1 < high - 1;
@@ -513,7 +539,7 @@ static int take_segments(const struct request *r, unsigned int places, u64 *key)
 
 /* Serves a request from the index, then, if there are arenas, under pressure from the index and the
  * arenas. asked: the index has just refused it. */
-static int take_request(const struct request *r, bool asked, u64 *key)
+static int take_request(struct request *r, bool asked, u64 *key)
 {
 	int ret = asked ? -ENOSPC : take_segments(r, IN_INDEX, key);
 

@@ -146,7 +146,12 @@ int list_erase(struct tape *tape, uint64_t key, enum erase_how how)
 	} else if (how == ERASE_IF) {
 		ret = lath_index_erase_if(&list, key, value + 1, &old);
 		EXPECT(tape, ret == (there ? -EAGAIN : -ENOENT));
-		ret = lath_index_erase_if(&list, key, there ? there->value : 0, &old);
+		ret = lath_index_erase_sized(&list, key, there ? there->size + 1 : 1, &old);
+		EXPECT(tape, ret == (there ? -EAGAIN : -ENOENT));
+		if (key & 1)
+			ret = lath_index_erase_if(&list, key, there ? there->value : 0, &old);
+		else
+			ret = lath_index_erase_sized(&list, key, there ? there->size : 1, &old);
 	} else {
 		lath_cursor_init(&cursor, &list);
 		ret = lath_cursor_lock(&cursor, key, NULL, NULL);

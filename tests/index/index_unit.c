@@ -309,6 +309,20 @@ static int changes_on_condition(void)
 	return 0;
 }
 
+static int sized_erases_erase_items_of_that_size_alone(void)
+{
+	CHECK(lath_index_erase_sized(list, 5, 2, &got) == -ENOENT);
+	CHECK(put(5, 2, 7) == 0 && put(9, 1, 8) == 0);
+	CHECK(lath_index_erase_sized(list, 5, 1, &got) == -EAGAIN && got.size == 2);
+	CHECK(lath_index_erase_sized(list, 5, 3, NULL) == -EAGAIN);
+	CHECK(lath_index_erase_sized(list, 5, 0, NULL) == -EAGAIN);
+	CHECK(lath_index_erase_sized(list, 6, 1, NULL) == -ENOENT); /* covered, not the start */
+	CHECK(lath_index_erase_sized(list, 5, 2, &got) == 0 && got.key == 5 && got.value == 7);
+	CHECK(lath_index_erase_sized(list, 9, 1, NULL) == 0);
+	CHECK(lath_index_count(list) == 0 && sound());
+	return 0;
+}
+
 /* At any other address init fails before it writes there. */
 static int misaligned_lists_are_refused(void)
 {
@@ -407,6 +421,7 @@ int index_unit(void)
 		key_patterns_cost_the_same,
 		preload_needs_no_memory,
 		changes_on_condition,
+		sized_erases_erase_items_of_that_size_alone,
 		misaligned_lists_are_refused,
 		scans_of_nothing,
 		visits,

@@ -87,6 +87,12 @@ const std::array calls = std::to_array<call>({
          return sum_if(lath_index_erase_if(index, key, key, &it), it);
      },
      0},
+    {"erase_sized",
+     [](lath_index* index, std::uint64_t key) {
+         lath_item it{};
+         return sum_if(lath_index_erase_sized(index, key, 4, &it), it);
+     },
+     0},
     {"erase_range",
      [](lath_index* index, std::uint64_t key) {
          return sum(static_cast<std::uint64_t>(

@@ -48,6 +48,13 @@ static __always_inline u64 aligned_from(u64 key, u64 mask)
 	return at < key ? KEY_MAX : at;
 }
 
+/* The place in room[] for the largest power of two that has a multiple in [first, last], first > 0.
+ */
+static __always_inline unsigned int highest_slot(u64 first, u64 last)
+{
+	return min((unsigned int)__fls64((first - 1) ^ last), GAP_ALIGNS - 1u);
+}
+
 /* Set room[] to what the run [first, last] offers. */
 static void room_of_run(u64 *room, u64 first, u64 last)
 {
@@ -602,6 +609,10 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 {
 	/* as part of the run at an end of the leaf; 0 and KEY_MAX are the ends of the key space */
 	if ((own->before && last <= own->before) || (own->behind < KEY_MAX && first >= own->behind))
+		return true;
+	/* no run promises more at an alignment than at a smaller one: if the largest alignment that
+	 * the run has is promised its whole length, so are the others */
+	if (first && gap_lane(own->room, highest_slot(first, last)) >= gap_code(last - first + 1))
 		return true;
 	room_of_run(room, first, last);
 	return room_within(room, own->room);

@@ -178,13 +178,15 @@ static __always_inline enum result search_entries(struct search *s, struct node 
 static __always_inline enum result search_leaf(struct search *s, struct node *leaf, u64 lockword,
 					       bool up)
 {
-	struct search before = *s;
+	/* what a search of a leaf changes */
+	u64 at = s->at, found = s->found, found_room = s->found_room;
+	bool some = s->some;
 	enum result ret = HOLE_ON;
 	bool whole, between = false; /* is the place between two items, or what acts as one? */
 
 	if (node_dead(lockword))
 		return HOLE_AGAIN;
-	s->nodes = ++before.nodes;
+	s->nodes++;
 	if (!(lockword & NODE_HALF_DEAD)) {
 		ret = search_entries(s, leaf, up);
 		between = ret == HOLE_HIT ||
@@ -194,7 +196,10 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	}
 	whole = up ? s->low <= READ_ONCE(leaf->low) : s->last >= READ_ONCE(leaf->last);
 	if (!node_valid(leaf, lockword)) {
-		*s = before;
+		s->at = at;
+		s->found = found;
+		s->found_room = found_room;
+		s->some = some;
 		return HOLE_AGAIN;
 	}
 	if (ret == HOLE_HIT)

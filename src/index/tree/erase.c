@@ -36,6 +36,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 		item_of(leaf, (unsigned int)i, tree->ranges, old);
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
+	finger_set_erased(tree, (unsigned int)i);
 	count = node_count(leaf);
 	promised = change_erased(tree, leaf, (unsigned int)i, &up);
 	marked = leaf->counted;
@@ -65,12 +66,23 @@ static __always_inline int find_entry(const struct tree *tree, const struct node
 	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, tree->ranges));
 }
 
-/* leaf_erase_if(), inlined. */
-static __always_inline enum leaf_result erase_if(struct tree *tree, struct node *leaf, u64 lockword,
-						 u64 key, bool exact, struct lath_item *old)
+/* The same in a leaf that a finger led to. Looks first at the entry behind the one that the thread
+ * erased last: neighbours are often erased in order, and that saves the search. */
+static __always_inline int find_entry_near(const struct tree *tree, const struct node *leaf,
+					   u64 key, bool exact)
 {
-	int i = find_entry(tree, leaf, key, exact);
+	int i = node_after(leaf, (int)finger_erased(tree));
 
+	if (i >= 0 && key - node_key(leaf, (unsigned int)i) <
+			      (exact ? 1 : node_size(leaf, (unsigned int)i, tree->ranges)))
+		return i;
+	return find_entry(tree, leaf, key, exact);
+}
+
+/* Erase entry i of the leaf, for the key, if the leaf's lockword is still this one. */
+static __always_inline enum leaf_result erase_found(struct tree *tree, struct node *leaf,
+						    u64 lockword, int i, struct lath_item *old)
+{
 	if (i < 0)
 		return node_valid(leaf, lockword) ? LEAF_ABSENT : LEAF_STALE;
 	lath_delay("found, not yet copied");
@@ -83,22 +95,38 @@ static __always_inline enum leaf_result erase_if(struct tree *tree, struct node 
 enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
 			       bool exact, struct lath_item *old)
 {
-	return erase_if(tree, leaf, lockword, key, exact, old);
+	return erase_found(tree, leaf, lockword, find_entry(tree, leaf, key, exact), old);
+}
+
+/* Erase in a leaf that a finger leads to. LEAF_STALE: there is none. */
+static __always_inline enum leaf_result erase_near(struct tree *tree, u64 key, bool exact,
+						   struct lath_item *old)
+{
+	u64 lockword;
+	struct node *leaf = finger_find(tree, key, &lockword);
+
+	lath_delay("located, not yet searched");
+	if (!leaf)
+		return LEAF_STALE;
+	return erase_found(tree, leaf, lockword, find_entry_near(tree, leaf, key, exact), old);
 }
 
 /* erase_item(), inlined into the public calls. */
 static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, struct lath_item *old)
 {
-	enum leaf_result result = LEAF_STALE;
+	enum leaf_result result;
 	unsigned int try;
 	struct node *leaf;
 	u64 lockword;
 	int i;
 
 	section_enter(tree);
+	result = erase_near(tree, key, exact, old);
 	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
-		leaf = locate(tree, key, FOR_ERASE, &lockword);
-		result = erase_if(tree, leaf, lockword, key, exact, old);
+		leaf = locate_far(tree, key, FOR_ERASE, &lockword);
+		lath_delay("located, not yet searched");
+		i = find_entry(tree, leaf, key, exact);
+		result = erase_found(tree, leaf, lockword, i, old);
 	}
 	section_exit(tree);
 	if (likely(result != LEAF_STALE))
@@ -139,28 +167,45 @@ int lath_index_erase_item_at(struct lath_index *index, uint64_t point, struct la
 	return erase(tree_of(index), point, false, old);
 }
 
-int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
-			struct lath_item *there)
+/* Erases the item at key if its size (`sized`), or else its value, is `expected`. Results as the
+ * calls below. No lock held. */
+static __always_inline int erase_expected(struct lath_index *index, u64 key, bool sized,
+					  u64 expected, struct lath_item *there)
 {
 	struct tree *tree = tree_of(index);
+	struct lath_item item;
 	struct node *leaf;
 	int i, ret = 0;
 
 	lath_call_enter();
 	leaf = locate_locked(tree, key, FOR_ERASE);
-	i = (int)node_find(leaf, key);
+	i = find_entry(tree, leaf, key, true);
 	if (i < 0) {
 		ret = -ENOENT;
-	} else if (node_value(leaf, (unsigned int)i) != expected) {
+	} else {
+		item_of(leaf, (unsigned int)i, tree->ranges, &item);
 		if (there)
-			item_of(leaf, (unsigned int)i, tree->ranges, there);
-		ret = -EAGAIN;
+			*there = item;
+		if ((sized ? item.size : item.value) != expected)
+			ret = -EAGAIN;
 	}
 	if (ret)
 		node_unlock_clean(leaf);
 	else
-		leaf_erase(tree, leaf, i, there);
+		leaf_erase(tree, leaf, i, NULL);
 	lath_call_exit();
 	hint_tick(tree, false);
 	return ret;
+}
+
+int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
+			struct lath_item *there)
+{
+	return erase_expected(index, key, false, expected, there);
+}
+
+int lath_index_erase_sized(struct lath_index *index, uint64_t key, uint64_t size,
+			   struct lath_item *there)
+{
+	return erase_expected(index, key, true, size, there);
 }
