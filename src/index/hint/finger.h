@@ -24,7 +24,6 @@
 #ifdef __KERNEL__
 struct fingers {
 	struct node *leaf[FINGERS];
-	u32 erased; /* the entry that was erased last */
 };
 
 /* Allocate the tree's fingers; without memory it has none. */
@@ -50,17 +49,6 @@ static inline void finger_judge(bool good)
 {
 }
 
-static inline unsigned int finger_erased(const struct tree *tree)
-{
-	return likely(tree->fingers) ? this_cpu_read(tree->fingers->erased) : 0;
-}
-
-static inline void finger_set_erased(struct tree *tree, unsigned int i)
-{
-	if (likely(tree->fingers))
-		this_cpu_write(tree->fingers->erased, i);
-}
-
 static inline void finger_set(struct tree *tree, struct node *leaf)
 {
 	if (unlikely(!tree->fingers))
@@ -77,7 +65,6 @@ struct fingers {
 	u64 tree_id;
 	u64 trust;
 	struct node *leaf[FINGERS];
-	u32 erased; /* the entry that was erased last, of any tree */
 	u64 misses; /* searches that hint tables misled and that are not yet counted there */
 };
 
@@ -106,20 +93,6 @@ static inline bool fingers_trusted(const struct tree *tree)
 static inline void finger_judge(bool good)
 {
 	lath_fingers.trust = good ? FINGER_TRUST : lath_fingers.trust - 1;
-}
-
-/* Returns which entry of its leaf the thread's last erase was: what is erased next is often right
- * behind it. A hint: it may have been another leaf. */
-static inline unsigned int finger_erased(const struct tree *tree)
-{
-	(void)tree;
-	return lath_fingers.erased;
-}
-
-static inline void finger_set_erased(struct tree *tree, unsigned int i)
-{
-	(void)tree;
-	lath_fingers.erased = i;
 }
 
 /* Remember a leaf that was found without a finger. */

@@ -36,7 +36,6 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 		item_of(leaf, (unsigned int)i, tree->ranges, old);
 	change_begin(tree);
 	node_erase(leaf, (unsigned int)i);
-	finger_set_erased(tree, (unsigned int)i);
 	count = node_count(leaf);
 	promised = change_erased(tree, leaf, (unsigned int)i, &up);
 	marked = leaf->counted;
@@ -66,16 +65,24 @@ static __always_inline int find_entry(const struct tree *tree, const struct node
 	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, tree->ranges));
 }
 
-/* The same in a leaf that a finger led to. Looks first at the entry behind the one that the thread
- * erased last: neighbours are often erased in order, and that saves the search. */
+/* Does entry i cover the key, or with `exact` begin there? */
+static __always_inline bool entry_serves(const struct tree *tree, const struct node *leaf,
+					 unsigned int i, u64 key, bool exact)
+{
+	return key - node_key(leaf, i) < (exact ? 1 : node_size(leaf, i, tree->ranges));
+}
+
+/* The same in a leaf that a finger led to. Queues and rows are erased from an end: that entry needs
+ * no search. */
 static __always_inline int find_entry_near(const struct tree *tree, const struct node *leaf,
 					   u64 key, bool exact)
 {
-	int i = node_after(leaf, (int)finger_erased(tree));
+	u64 live = READ_ONCE(leaf->live);
 
-	if (i >= 0 && key - node_key(leaf, (unsigned int)i) <
-			      (exact ? 1 : node_size(leaf, (unsigned int)i, tree->ranges)))
-		return i;
+	if (live && entry_serves(tree, leaf, __ffs64(live), key, exact))
+		return (int)__ffs64(live);
+	if (live && entry_serves(tree, leaf, __fls64(live), key, exact))
+		return (int)__fls64(live);
 	return find_entry(tree, leaf, key, exact);
 }
 
