@@ -111,7 +111,9 @@ static void gap_append(struct gap *sum, const struct gap *right)
 
 /* ---- measuring one node ---- */
 
-/* The longest stretch from a key aligned to exactly 2^k to the end of its run, for each k. */
+/* For each k, the longest stretch from a multiple of 2^k to the end of its run. Non-increasing in
+ * k.
+ */
 struct stretches {
 	u64 length[GAP_ALIGNS]; /* 0 is 2^64 where `all` is set */
 	bool all;
@@ -119,31 +121,28 @@ struct stretches {
 
 static __always_inline void add_run(struct stretches *s, u64 first, u64 last)
 {
-	u64 at;
+	u64 length = last - first + 1;
+	unsigned int most = first ? highest_slot(first, last) : GAP_ALIGNS - 1, k;
 
-	if (!first) {
-		s->all |= last == KEY_MAX;
-		s->length[GAP_ALIGNS - 1] = max(s->length[GAP_ALIGNS - 1], last + 1);
-	}
-	for (at = first; at && at <= last; at += at & -at) {
-		u64 *length = &s->length[gap_slot(at & -at)];
+	s->all |= !first && last == KEY_MAX;
+	/* no stretch of the run is longer than the run: then it is not the longest anywhere */
+	if (s->length[most] >= length)
+		return;
+	for (k = 0; k <= most; k++) {
+		u64 mask = (1ull << k) - 1, at = (first + mask) & ~mask;
 
-		*length = max(*length, last - at + 1);
+		s->length[k] = max(s->length[k], last - at + 1);
 	}
 }
 
 static void stretches_to_room(const struct stretches *s, u64 *room)
 {
-	u64 most = 0;
 	unsigned int k;
 
 	memset(room, 0, GAP_ROOM * sizeof(*room));
-	for (k = GAP_ALIGNS; k--;) {
-		most = max(most, s->length[k]);
-		if (most || s->all)
-			room[k / GAP_LANES] |= (u64)gap_code(s->all ? 0 : most)
-					       << k % GAP_LANES * 16;
-	}
+	for (k = 0; k < GAP_ALIGNS && (s->length[k] || s->all); k++)
+		room[k / GAP_LANES] |= (u64)gap_code(s->all ? 0 : s->length[k])
+				       << k % GAP_LANES * 16;
 }
 
 /* Free runs of a leaf: where each begins, and the entry in front of which it ends. */
