@@ -7,6 +7,7 @@
  *   lath_heads_equal(head, h)        the second mask alone
  *   lath_heads_floor(head, h, live)  the last one of the bytes in `live` that is not above h
  *   lath_inner_floor(pivot, n, key)  how many of an inner node's n separators are not above key
+ *   lath_count_bits(mask)            how many bits are set
  *
  * A node may change during a search. The result is then arbitrary, and the caller rejects it when
  * it validates the node's version; no form reads outside the node. Forms: AVX-512 (chosen at run
@@ -57,6 +58,19 @@ static inline unsigned int lath_part(u64 part, u64 whole, unsigned int n)
 #define LATH_NEON 1
 #include <arm_neon.h>
 #endif
+
+static __always_inline unsigned int lath_count_bits(u64 mask)
+{
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_isa_chosen != LATH_ISA_SCALAR)) { /* each of these has popcnt */
+		u64 n;
+
+		__asm__("popcntq %1, %0" : "=r"(n) : "r"(mask) : "cc");
+		return (unsigned int)n;
+	}
+#endif
+	return hweight64(mask);
+}
 
 /*
  * Portable heads. They ascend, so one of eight words holds the boundary: seven byte compares find

@@ -269,7 +269,7 @@ static inline bool node_full(const struct node *node)
 
 static inline unsigned int node_count(const struct node *node)
 {
-	return hweight64(READ_ONCE(node->live));
+	return lath_count_bits(READ_ONCE(node->live));
 }
 
 static inline u64 node_key(const struct node *node, unsigned int i)

@@ -133,7 +133,7 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 		struct node *right = leaf_right(leaf);
 		u64 last = READ_ONCE(leaf->last), match = matching(leaf, query, from, last);
 		size_t m = found ? copy_matching(leaf, match, found, n, max, behind)
-				 : n + hweight64(match);
+				 : n + lath_count_bits(match);
 
 		if (unlikely(!node_valid(leaf, lockword))) {
 			leaf = locate_far(tree, from, FOR_READ, &lockword);

@@ -74,7 +74,7 @@ static u64 count_node(struct node *node)
 
 	if (!node_level(node)) {
 		WRITE_ONCE(node->counted, 1);
-		return sum + hweight64(live);
+		return sum + lath_count_bits(live);
 	}
 	for (; live; live &= live - 1) {
 		u64 count = node->size[__ffs64(live)];
@@ -173,7 +173,7 @@ bool count_true(const struct node *inner, unsigned int i, bool *marked)
 			continue;
 		if (last < leaf->last)
 			live &= lath_ones(node_rank(leaf, last + 1));
-		count += hweight64(live);
+		count += lath_count_bits(live);
 		*marked &= leaf->counted;
 	}
 	return inner->size[i] == count;

@@ -65,7 +65,7 @@ static enum turn pass_items(const struct tree *tree, struct walk *w, const struc
 		live &= ~lath_ones(node_rank(leaf, w->at));
 	if (w->last < end)
 		live &= lath_ones(node_rank(leaf, w->last + 1));
-	n = hweight64(live);
+	n = lath_count_bits(live);
 	if (n > w->left) {
 		for (; w->left; w->left--)
 			live &= live - 1;

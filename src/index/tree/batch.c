@@ -319,8 +319,8 @@ size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *
 static void prefetch_entries(const struct tree *tree, const struct node *leaf, u64 key)
 {
 	unsigned int used = READ_ONCE(leaf->used), to;
-	unsigned int i =
-		node_pivoted(leaf) ? node_group(leaf, key) : hweight64(node_match(leaf, key).lt);
+	unsigned int i = node_pivoted(leaf) ? node_group(leaf, key)
+					    : lath_count_bits(node_match(leaf, key).lt);
 	const char *at, *end;
 
 	if (!tree->gapped) {		   /* most often the free position is behind all entries */
