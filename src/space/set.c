@@ -64,7 +64,7 @@ static void recent_make(struct lath_space *space)
 	lath_spin_lock(&space->lock);
 	there = space->recent;
 	if (!there)
-		smp_store_release(&space->recent, recent); /* pairs with arena_lock */
+		smp_store_release(&space->recent, recent); /* pairs with recent_of */
 	lath_spin_unlock(&space->lock);
 	if (there)
 		space_free(space, recent, RECENT * sizeof(*recent));
