@@ -40,34 +40,32 @@ static void room_add(u64 *room, u64 first, u64 last)
 		raise_slot(room, gap_slot(at & -at), gap_code(last - at + 1));
 }
 
-/* Returns the first multiple of mask + 1 from key on; KEY_MAX: there is none, or it is that. */
-static __always_inline u64 aligned_from(u64 key, u64 mask)
-{
-	u64 at = (key + mask) & ~mask;
-
-	return at < key ? KEY_MAX : at;
-}
-
-/* The place in room[] for the largest power of two that has a multiple in [first, last], first > 0.
- */
+/* Returns the place in room[] for the largest power of two that has a multiple in [first, last]. */
 static __always_inline unsigned int highest_slot(u64 first, u64 last)
 {
-	return min((unsigned int)__fls64((first - 1) ^ last), GAP_ALIGNS - 1u);
+	unsigned int most = GAP_ALIGNS - 1;
+
+	return first ? min((unsigned int)__fls64((first - 1) ^ last), most) : most;
+}
+
+/* Returns how far the run [first, last] extends past its first multiple of 2^k, k at most
+ * highest_slot(); 0 is 2^64. */
+static __always_inline u64 stretch_from(u64 first, u64 last, unsigned int k)
+{
+	u64 mask = (1ull << k) - 1;
+
+	return last - ((first + mask) & ~mask) + 1;
 }
 
 /* Set room[] to what the run [first, last] offers. */
 static void room_of_run(u64 *room, u64 first, u64 last)
 {
-	unsigned int k;
+	unsigned int k, most = highest_slot(first, last);
 
 	memset(room, 0, GAP_ROOM * sizeof(*room));
-	for (k = 0; k < GAP_ALIGNS; k++) {
-		u64 mask = (1ull << k) - 1, at = aligned_from(first, mask);
-
-		if (at > last || at & mask)
-			break;
-		room[k / GAP_LANES] |= (u64)gap_code(last - at + 1) << k % GAP_LANES * 16;
-	}
+	for (k = 0; k <= most; k++)
+		room[k / GAP_LANES] |= (u64)gap_code(stretch_from(first, last, k))
+				       << k % GAP_LANES * 16;
 }
 
 /* The maximum of each code and those behind it. */
@@ -111,9 +109,7 @@ static void gap_append(struct gap *sum, const struct gap *right)
 
 /* ---- measuring one node ---- */
 
-/* For each k, the longest stretch from a multiple of 2^k to the end of its run. Non-increasing in
- * k.
- */
+/* The longest stretch from a multiple of 2^k to the end of its run, for each k. Non-increasing. */
 struct stretches {
 	u64 length[GAP_ALIGNS]; /* 0 is 2^64 where `all` is set */
 	bool all;
@@ -121,18 +117,14 @@ struct stretches {
 
 static __always_inline void add_run(struct stretches *s, u64 first, u64 last)
 {
-	u64 length = last - first + 1;
-	unsigned int most = first ? highest_slot(first, last) : GAP_ALIGNS - 1, k;
+	unsigned int k, most = highest_slot(first, last);
 
 	s->all |= !first && last == KEY_MAX;
 	/* no stretch of the run is longer than the run: then it is not the longest anywhere */
-	if (s->length[most] >= length)
+	if (s->length[most] >= last - first + 1)
 		return;
-	for (k = 0; k <= most; k++) {
-		u64 mask = (1ull << k) - 1, at = (first + mask) & ~mask;
-
-		s->length[k] = max(s->length[k], last - at + 1);
-	}
+	for (k = 0; k <= most; k++)
+		s->length[k] = max(s->length[k], stretch_from(first, last, k));
 }
 
 static void stretches_to_room(const struct stretches *s, u64 *room)
@@ -611,7 +603,7 @@ static bool promises_run(const struct gap *own, u64 first, u64 last, u64 *room)
 		return true;
 	/* no run promises more at an alignment than at a smaller one: if the largest alignment that
 	 * the run has is promised its whole length, so are the others */
-	if (first && gap_lane(own->room, highest_slot(first, last)) >= gap_code(last - first + 1))
+	if (gap_lane(own->room, highest_slot(first, last)) >= gap_code(last - first + 1))
 		return true;
 	room_of_run(room, first, last);
 	return room_within(room, own->room);

@@ -112,9 +112,9 @@ static __always_inline enum leaf_result erase_near(struct tree *tree, u64 key, b
 	u64 lockword;
 	struct node *leaf = finger_find(tree, key, &lockword);
 
-	lath_delay("located, not yet searched");
 	if (!leaf)
 		return LEAF_STALE;
+	lath_delay("located, not yet searched");
 	return erase_found(tree, leaf, lockword, find_entry_near(tree, leaf, key, exact), old);
 }
 
