@@ -58,7 +58,7 @@ static inline unsigned int lath_heads_make(const u64 *pairs, unsigned int n, u64
 		equal |= (u64)((u32)_mm_movemask_epi8(h) & 0xfffe) << i;
 		equal |= (u64)(i && head[i] == head[i - 1]) << i;
 	}
-	return hweight64(equal & lath_ones(n));
+	return lath_count_bits(equal & lath_ones(n));
 }
 
 static inline void lath_words_up(u64 *dst, const u64 *src, unsigned int n)
