@@ -10,6 +10,7 @@
 #ifndef LATH_VALKEY_API_H
 #define LATH_VALKEY_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,15 +28,19 @@ enum {
 	VK_CTX_RESP3 = 1 << 22,
 };
 /* What a module can cope with: I/O errors; a load while the old keys are still read; slots that
- * move while they are written (Valkey 9.0); saves on another thread (Valkey 9.2). */
+ * move while they are written (Valkey 9.0); saves on another thread (Valkey 9.2). And that the
+ * module says itself which keys it modified: otherwise all that were open for writing count as
+ * modified. */
 enum {
 	VK_OPTION_IO_ERRORS = 1 << 0,
+	VK_OPTION_SIGNALS_ITSELF = 1 << 1,
 	VK_OPTION_ASYNC_LOAD = 1 << 2,
 	VK_OPTION_SLOT_MIGRATION = 1 << 5,
 	VK_OPTION_FORKLESS = 1 << 6,
 };
 enum { VK_LENGTH_LATER = -1, VK_TYPE_METHODS = 4 };
-enum { VK_EVENT_CRON = 8 };
+enum { VK_EVENT_FLUSHDB = 2, VK_EVENT_CRON = 8, VK_EVENT_SWAPDB = 11 };
+enum { VK_FLUSHDB_END = 1 };
 enum { VK_CONFIG_DEFAULT = 0 };
 
 struct vk_ctx;
@@ -207,12 +212,19 @@ struct vk_command_info {
 	F(void, DigestEndSequence, (struct vk_digest *))                                      \
 	F(int, Replicate, (struct vk_ctx *, const char *, const char *, ...))                 \
 	F(int, ReplicateVerbatim, (struct vk_ctx *))                                          \
+	F(bool, AvoidReplicaTraffic, (void))                                                  \
 	F(int, GetContextFlags, (struct vk_ctx *))                                            \
 	F(long long, Milliseconds, (void))                                                    \
+	F(int, SignalModifiedKey, (struct vk_ctx *, struct vk_string *))                      \
 	F(int, NotifyKeyspaceEvent, (struct vk_ctx *, int, const char *, struct vk_string *)) \
 	F(void, SetModuleOptions, (struct vk_ctx *, int))                                     \
 	O(int, GetModuleOptionsAll, (void))                                                   \
 	F(uint64_t, CreateTimer, (struct vk_ctx *, long long, vk_timer_fn, void *))           \
+	F(int, StopTimer, (struct vk_ctx *, uint64_t, void **))                               \
+	F(struct vk_ctx *, GetDetachedThreadSafeContext, (struct vk_ctx *))                   \
+	F(int, GetSelectedDb, (struct vk_ctx *))                                              \
+	F(int, SelectDb, (struct vk_ctx *, int))                                              \
+	F(int, KeyExists, (struct vk_ctx *, struct vk_string *))                              \
 	F(int, SubscribeToServerEvent, (struct vk_ctx *, struct vk_event, vk_event_fn))       \
 	F(int, RegisterInfoFunc, (struct vk_ctx *, vk_info_fn))                               \
 	F(int, InfoAddSection, (struct vk_info *, const char *))                              \
@@ -225,9 +237,9 @@ struct vk_command_info {
 	F(struct vk_blocked *, BlockClientOnKeys,                                             \
 	  (struct vk_ctx *, vk_command_fn, vk_command_fn, void (*)(struct vk_ctx *, void *),  \
 	   long long, struct vk_string **, int, void *))                                      \
+	F(int, UnblockClient, (struct vk_blocked *, void *))                                  \
 	F(void, SignalKeyAsReady, (struct vk_ctx *, struct vk_string *))                      \
 	F(void *, GetBlockedClientPrivateData, (struct vk_ctx *))                             \
-	F(struct vk_string *, GetBlockedClientReadyKey, (struct vk_ctx *))                    \
 	F(void *, DefragAlloc, (struct vk_defrag *, void *))                                  \
 	F(int, DefragShouldStop, (struct vk_defrag *))                                        \
 	F(int, DefragCursorSet, (struct vk_defrag *, unsigned long))                          \

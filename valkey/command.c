@@ -4,10 +4,12 @@
  */
 #include "command.h"
 
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "lathwork/config.h"
+#include "lathwork/error.h"
 
 /* Retired nodes that one command frees at most. */
 #define STEP 64
@@ -43,6 +45,7 @@ void close_key(struct opened *opened)
 
 void changed(struct opened *opened, const char *event)
 {
+	vk.SignalModifiedKey(opened->ctx, opened->name);
 	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_MODULE, event, opened->name);
 }
 
@@ -87,7 +90,17 @@ int reply_syntax(struct vk_ctx *ctx)
 
 int reply_no_memory(struct vk_ctx *ctx)
 {
-	return vk.ReplyWithError(ctx, "OOM no memory, or a value above 1 GiB");
+	return vk.ReplyWithError(ctx, "OOM no memory");
+}
+
+int reply_failure(struct vk_ctx *ctx, int error)
+{
+	char text[200] = "ERR ";
+
+	if (error == -ENOMEM)
+		return reply_no_memory(ctx);
+	strncat(text, lath_strerror(error), sizeof(text) - 5);
+	return vk.ReplyWithError(ctx, text);
 }
 
 void reply_number(struct vk_ctx *ctx, uint64_t number)

@@ -77,6 +77,9 @@ bool is_word(const struct vk_string *string, const char *word);
 int reply_error(struct vk_ctx *ctx, const char *text);
 int reply_syntax(struct vk_ctx *ctx);
 int reply_no_memory(struct vk_ctx *ctx);
+/* Replies to an error of the library (a negative errno) for which the command has no words of its
+ * own: none is taken for another. */
+int reply_failure(struct vk_ctx *ctx, int error);
 /* An integer below 2^63, else a big number, which is a string in RESP2. */
 void reply_number(struct vk_ctx *ctx, uint64_t number);
 void reply_value(struct vk_ctx *ctx, word value);

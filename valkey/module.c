@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "lathwork/error.h"
+#include "wait.h"
 
 struct vk_functions vk;
 
@@ -24,7 +25,7 @@ static void cron(struct vk_ctx *ctx, struct vk_event event, uint64_t sub, void *
 static void info(struct vk_info *out, int crash)
 {
 	(void)crash;
-	vk.InfoAddSection(out, "lathwork");
+	vk.InfoAddSection(out, ""); /* the module's name alone */
 	vk.InfoAddFieldCString(out, "version", lath_version());
 	vk.InfoAddFieldULongLong(out, "packed_entries", packed_entries);
 	vk.InfoAddFieldULongLong(out, "index_bytes", server_memory_held());
@@ -75,12 +76,13 @@ static struct vk_type *make_type(struct vk_ctx *ctx, const char *name,
 /* What the module can cope with, of what this server knows. */
 static int options(void)
 {
-	int known = VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD; /* Redis 7.0 cannot be asked */
+	/* Redis 7.0 cannot be asked */
+	int known = VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD | VK_OPTION_SIGNALS_ITSELF;
 
 	if (vk.GetModuleOptionsAll)
 		known = vk.GetModuleOptionsAll();
-	return known & (VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD | VK_OPTION_SLOT_MIGRATION |
-			VK_OPTION_FORKLESS);
+	return known & (VK_OPTION_IO_ERRORS | VK_OPTION_ASYNC_LOAD | VK_OPTION_SIGNALS_ITSELF |
+			VK_OPTION_SLOT_MIGRATION | VK_OPTION_FORKLESS);
 }
 
 /* Called by the server. VK_OK | VK_ERR: the module is not loaded */
@@ -111,7 +113,8 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct vk_ctx *ctx
 	if (vk.RegisterNumericConfig(ctx, "packed-entries", PACKED_MOST, VK_CONFIG_DEFAULT, 0,
 				     PACKED_MOST, get_packed, set_packed, NULL, NULL) ||
 	    vk.LoadConfigs(ctx) || vk.RegisterInfoFunc(ctx, info) ||
-	    vk.SubscribeToServerEvent(ctx, (struct vk_event){ VK_EVENT_CRON, 1 }, cron))
+	    vk.SubscribeToServerEvent(ctx, (struct vk_event){ VK_EVENT_CRON, 1 }, cron) ||
+	    wait_prepare(ctx))
 		return VK_ERR;
 	vk.SetModuleOptions(ctx, options());
 	return VK_OK;

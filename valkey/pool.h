@@ -30,7 +30,6 @@ struct pool {
 	uint64_t taken;		   /* of these, in ranges */
 	uint64_t owned;		   /* bytes of records */
 	uint64_t leased;	   /* ranges with a lease */
-	uint64_t wakes;		   /* when a timer wakes clients that wait; 0: none */
 	uint32_t lease_turn;
 	uint8_t form;
 };

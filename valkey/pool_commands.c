@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "pool.h"
+#include "wait.h"
 
 struct vk_type *pool_type;
 struct pool_counts pool_counts;
@@ -17,13 +18,18 @@ struct pool_counts pool_counts;
 /* Leases that one command ends at most before it does its own work. */
 #define LEASE_STEP 1000
 
+int reply_no_pool(struct vk_ctx *ctx)
+{
+	return reply_error(ctx, "ERR no such pool");
+}
+
 static bool open_pool(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode)
 {
 	if (!open_key(opened, ctx, argv, mode, pool_type))
 		return false;
 	if (opened->value)
 		return true;
-	reply_error(ctx, "ERR no such pool");
+	reply_no_pool(ctx);
 	return false;
 }
 
@@ -101,43 +107,52 @@ static void give(struct opened *opened, uint64_t first, const char *event)
 	vk.SignalKeyAsReady(opened->ctx, opened->name);
 }
 
-/* Frees ranges whose lease is over; on the primary only, replicas get the frees. Returns how
- * many. */
+/* Is this server the one that decides when leases of its keys end? Not a replica, not while it
+ * loads or takes over what another one decided. */
+static bool ends_leases(struct vk_ctx *ctx)
+{
+	int flags = vk.GetContextFlags(ctx);
+
+	return flags & VK_CTX_PRIMARY && !(flags & (VK_CTX_REPLICATED | VK_CTX_LOADING));
+}
+
+static void end_lease(struct opened *opened, uint64_t first)
+{
+	give(opened, first, "lath.pool.expire");
+	pool_counts.leases_ended++;
+}
+
+/* Frees ranges whose lease is over; replicas get the frees. Returns how many. Not in a retry, which
+ * may end without serving. */
 static int end_leases(struct opened *opened)
 {
 	struct pool_range range;
 	int n = 0;
 
-	if (!(vk.GetContextFlags(opened->ctx) & VK_CTX_PRIMARY) ||
-	    vk.GetContextFlags(opened->ctx) & (VK_CTX_REPLICATED | VK_CTX_LOADING))
+	if (!ends_leases(opened->ctx))
 		return 0;
 	for (; n < LEASE_STEP && pool_first_lease(opened->value, &range) && over(&range); n++)
-		give(opened, range.first, "lath.pool.expire");
-	pool_counts.leases_ended += (uint64_t)n;
+		end_lease(opened, range.first);
 	return n;
 }
 
-/* ---- clients that wait ---- */
-
-static void wake(struct vk_ctx *ctx, void *name)
+void pool_end_leases(struct vk_ctx *ctx, struct vk_string *name)
 {
-	vk.SignalKeyAsReady(ctx, name);
-	vk.FreeString(NULL, name);
+	OPENED(opened);
+
+	opened = (struct opened){ ctx, name, vk.OpenKey(ctx, name, VK_READ | VK_WRITE), NULL };
+	if (!opened.key || vk.ModuleTypeGetType(opened.key) != pool_type)
+		return;
+	opened.value = vk.ModuleTypeGetValue(opened.key);
+	end_leases(&opened);
 }
 
-/* A client waits for room: it is to try again when the first lease is over, unless a timer sees to
- * that already. */
-static void wake_at_lease_end(struct vk_ctx *ctx, struct vk_string *name, struct pool *pool)
+/* When the first lease ends; clients that wait for room are to try again then. */
+static uint64_t first_end(const struct pool *pool)
 {
-	uint64_t now = (uint64_t)vk.Milliseconds();
-	struct bytes text = text_of(name);
 	struct pool_range range;
 
-	if (!pool_first_lease(pool, &range) || (pool->wakes > now && pool->wakes <= range.expires))
-		return;
-	pool->wakes = range.expires > now ? range.expires : now + 1;
-	vk.CreateTimer(ctx, (long long)(pool->wakes - now), wake,
-		       vk.CreateString(NULL, text.data, text.size));
+	return pool_first_lease(pool, &range) ? range.expires : WAIT_NEVER;
 }
 
 /* A lease was set: clients that wait may have to wait for its end. */
@@ -194,11 +209,12 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	    !want_span(ctx, argv + 2, &first, &size))
 		return VK_OK;
 	ret = pool_add(opened.value, first, size);
-	if (ret == -ENOMEM)
-		return reply_no_memory(ctx);
+	if (ret == -EEXIST)
+		return reply_error(ctx, "ERR part of it is in the pool");
+	if (ret == -EINVAL)
+		return reply_error(ctx, "ERR a pool has at most 2^64 - 1 numbers");
 	if (ret)
-		return reply_error(ctx, ret == -EEXIST ? "ERR part of it is in the pool"
-						       : "ERR a pool has at most 2^64 - 1 numbers");
+		return reply_failure(ctx, ret);
 	changed(&opened, "lath.pool.add");
 	vk.SignalKeyAsReady(ctx, argv[1]);
 	vk.ReplicateVerbatim(ctx);
@@ -211,6 +227,7 @@ struct wish {
 	struct lath_hole_request want;
 	struct pool_range range; /* owner and lease */
 	uint64_t block;		 /* ms; 0: for ever */
+	uint64_t due;		 /* when there may be room: the first lease ends */
 	bool blocks, placed;
 };
 
@@ -302,12 +319,25 @@ static bool options(struct vk_ctx *ctx, struct vk_string **argv, int argc, int i
 
 /* ---- taking ---- */
 
+/* The owner has a range whose lease is over and has not been ended: wish->range.first is set. */
+static bool owner_is_over(struct opened *opened, struct wish *wish)
+{
+	struct pool_range there;
+
+	if (!wish->range.owner.data || !pool_owner(opened->value, wish->range.owner, &there) ||
+	    !over(&there) || !ends_leases(opened->ctx))
+		return false;
+	wish->range.first = there.first;
+	return true;
+}
+
 /* The owner has a range already: the same answer again, with a new lease if one was asked for.
  * false: it has none. */
 static bool again(struct opened *opened, const struct wish *wish, uint64_t size, int *reply)
 {
 	struct vk_ctx *ctx = opened->ctx;
 	struct pool_range there;
+	int failure;
 
 	if (!wish->range.owner.data || !pool_owner(opened->value, wish->range.owner, &there))
 		return false;
@@ -317,8 +347,9 @@ static bool again(struct opened *opened, const struct wish *wish, uint64_t size,
 		return true;
 	}
 	if (wish->range.expires) {
-		if (pool_lease(opened->value, there.first, wish->range.expires)) {
-			reply_no_memory(ctx);
+		failure = pool_lease(opened->value, there.first, wish->range.expires);
+		if (failure) {
+			reply_failure(ctx, failure);
 			return true;
 		}
 		lease_set(opened, there.first, wish->range.expires);
@@ -337,8 +368,10 @@ static void taken(struct opened *opened, const struct pool_range *range, const c
 	reply_number(opened->ctx, range->first);
 }
 
-/* Returns VK_ERR if there is no room; then nothing has been replied. */
-static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct wish *wish)
+/* Returns VK_ERR if there is no room; then nothing has been replied and, in a retry, nothing was
+ * changed. */
+static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct wish *wish,
+		 bool retry)
 {
 	OPENED(opened);
 	int ret;
@@ -350,39 +383,49 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 		return VK_OK;
 	if (!wish->want.size)
 		return reply_error(ctx, "ERR size is 0");
-	end_leases(&opened);
+	if (!retry)
+		end_leases(&opened);
+	wish->due = first_end(opened.value);
+	if (owner_is_over(&opened, wish)) {
+		if (retry) /* the timer ends that lease before this owner can have another range */
+			return VK_ERR;
+		end_lease(&opened, wish->range.first);
+	}
 	if (again(&opened, wish, wish->want.size, &ret))
 		return ret;
 	do
 		ret = pool_take(opened.value, &wish->want, &wish->range);
-	while (ret == -ENOSPC && end_leases(&opened));
-	if (ret == -ENOMEM)
-		return reply_no_memory(ctx);
-	if (ret == -EINVAL)
-		return reply_error(ctx, "ERR the place is not aligned or not WITHIN");
-	if (ret) {
-		if (wish->blocks)
-			wake_at_lease_end(ctx, argv[1], opened.value);
+	while (ret == -ENOSPC && !retry && end_leases(&opened));
+	if (ret == -ENOSPC) {
+		wish->due = first_end(opened.value);
 		return VK_ERR;
 	}
+	if (ret == -EINVAL)
+		return reply_error(ctx, "ERR the place is not aligned or not WITHIN");
+	if (ret)
+		return reply_failure(ctx, ret);
 	pool_counts.allocated++;
 	taken(&opened, &wish->range, "lath.pool.alloc");
 	return VK_OK;
 }
 
+int reply_no_room(struct vk_ctx *ctx)
+{
+	pool_counts.refused++;
+	return vk.ReplyWithNull(ctx);
+}
+
+/* For a client that waits, when the key was signalled as ready. */
 static int alloc_again(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct wish wish;
 
-	return alloc(ctx, argv, argc, &wish);
-}
-
-static int alloc_timeout(struct vk_ctx *ctx, struct vk_string **argv, int argc)
-{
-	(void)argv;
-	(void)argc;
-	pool_counts.refused++;
-	return vk.ReplyWithNull(ctx);
+	if (wait_is_paused(ctx))
+		return VK_ERR;
+	if (alloc(ctx, argv, argc, &wish, true) == VK_OK)
+		return VK_OK;
+	wait_until(ctx, wish.due);
+	return VK_ERR;
 }
 
 static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -391,20 +434,19 @@ static int alloc_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 	if (argc < 3)
 		return vk.WrongArity(ctx);
-	if (alloc(ctx, argv, argc, &wish) == VK_OK)
+	if (alloc(ctx, argv, argc, &wish, false) == VK_OK)
 		return VK_OK;
 	if (!wish.blocks ||
 	    vk.GetContextFlags(ctx) & (VK_CTX_DENY_BLOCKING | VK_CTX_LUA | VK_CTX_MULTI))
-		return alloc_timeout(ctx, argv, argc);
-	vk.BlockClientOnKeys(ctx, alloc_again, alloc_timeout, NULL, (long long)wish.block, argv + 1,
-			     1, NULL);
-	return VK_OK;
+		return reply_no_room(ctx);
+	return wait_begin(ctx, argv[1], wish.block, wish.due, alloc_again);
 }
 
 static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct wish wish = { 0 };
 	struct pool_range there;
+	uint64_t first;
 	OPENED(opened);
 	int ret;
 
@@ -415,17 +457,23 @@ static int reserve_command(struct vk_ctx *ctx, struct vk_string **argv, int argc
 	    !options(ctx, argv, argc, 4, &wish, false))
 		return VK_OK;
 	end_leases(&opened);
+	first = wish.range.first;
+	if (owner_is_over(&opened, &wish))
+		end_lease(&opened, wish.range.first);
+	wish.range.first = first;
 	if (wish.range.owner.data && pool_owner(opened.value, wish.range.owner, &there)) {
-		if (there.first != wish.range.first)
+		if (there.first != first)
 			return reply_error(ctx, "OWNERBUSY the owner has another range");
 		again(&opened, &wish, wish.range.size, &ret);
 		return ret;
 	}
-	ret = pool_reserve(opened.value, &wish.range);
+	do
+		ret = pool_reserve(opened.value, &wish.range);
+	while (ret == -EEXIST && end_leases(&opened));
 	if (ret == -EEXIST)
 		return vk.ReplyWithNull(ctx);
 	if (ret)
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, ret);
 	taken(&opened, &wish.range, "lath.pool.reserve");
 	return VK_OK;
 }
@@ -463,6 +511,7 @@ static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool abs
 	struct pool_range range;
 	uint64_t first, time;
 	OPENED(opened);
+	int ret;
 
 	if (argc != 4)
 		return vk.WrongArity(ctx);
@@ -475,10 +524,12 @@ static int lease(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool abs
 	if (time && !absolute)
 		time += (uint64_t)vk.Milliseconds();
 	end_leases(&opened);
-	if (!pool_find(opened.value, first, &range) || range.first != first)
+	if (!pool_find(opened.value, first, &range) || range.first != first ||
+	    (over(&range) && ends_leases(ctx)))
 		return vk.ReplyWithLongLong(ctx, 0);
-	if (pool_lease(opened.value, first, time))
-		return reply_no_memory(ctx);
+	ret = pool_lease(opened.value, first, time);
+	if (ret)
+		return reply_failure(ctx, ret);
 	lease_set(&opened, first, time);
 	return vk.ReplyWithLongLong(ctx, 1);
 }

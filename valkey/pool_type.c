@@ -9,6 +9,7 @@
 #include "command.h"
 #include "image.h"
 #include "pool.h"
+#include "wait.h"
 
 #define VERSION 1
 
@@ -217,6 +218,13 @@ static size_t effort(struct vk_string *key, const void *value)
 	return pool_effort(value);
 }
 
+/* A key of this name went or is replaced, whatever becomes of the pool. */
+static void unlinked(struct vk_string *key, const void *value)
+{
+	(void)value;
+	wait_key_ended(key);
+}
+
 static void end(void *value)
 {
 	pool_free(value);
@@ -231,6 +239,7 @@ struct vk_type_methods pool_methods = {
 	.digest = digest,
 	.free = end,
 	.free_effort = effort,
+	.unlink = unlinked,
 	.copy = copy,
 	.defrag = defragment,
 };

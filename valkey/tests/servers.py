@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import redis
@@ -132,3 +133,39 @@ def wait_for(condition, seconds=30):
             return True
         time.sleep(0.02)
     return False
+
+
+class Waiter(threading.Thread):
+    """A client that waits for room in a pool; it waits when the constructor returns, unless it was answered."""
+
+    def __init__(self, server, *words, block=20000, **options):
+        super().__init__(daemon=True)
+        self.client, self.words, self.got = server.connect(**options), (*words, "BLOCK", block), None
+        self.id = self.client.client_id()
+        self.began = time.monotonic()
+        self.start()
+        assert wait_for(lambda: not self.is_alive() or self.waits(server))
+
+    def waits(self, server):
+        """It is blocked: the flag "b" of CLIENT LIST."""
+        return any(str(row["id"]) == str(self.id) and "b" in row["flags"] for row in server.client.client_list())
+
+    def run(self):
+        try:
+            self.got = self.client.execute_command("LATH.POOL.ALLOC", *self.words)
+        except redis.exceptions.RedisError as error:
+            self.got = error
+        self.seconds = time.monotonic() - self.began
+
+    def answer(self, seconds=20):
+        """The reply, or the text of the error; "waits" if there is none by then."""
+        self.join(seconds)
+        if self.is_alive():
+            return "waits"
+        return str(self.got) if isinstance(self.got, Exception) else self.got
+
+    def served(self):
+        """The first number of the range, and after how many seconds."""
+        got = self.answer()
+        assert isinstance(got, int), got
+        return got, self.seconds

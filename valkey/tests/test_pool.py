@@ -5,6 +5,7 @@ import time
 
 import pytest
 from redis.exceptions import ResponseError
+from servers import Waiter
 
 TOP = 2**64 - 1
 
@@ -167,53 +168,28 @@ def test_blocking(form):
     assert form("EVAL", "return redis.call('LATH.POOL.ALLOC', KEYS[1], 100, 'BLOCK', 0)", 1, "p") is None
 
 
-class Waiter(threading.Thread):
-    """A client that waits for room. `got`: the reply, and after how many seconds."""
-
-    def __init__(self, server, *words):
-        super().__init__()
-        self.client, self.words, self.got, self.error = server.connect(), words, None, None
-        waiting = int(server("INFO", "clients")["blocked_clients"])
-        self.began = time.monotonic()
-        self.start()
-        while int(server("INFO", "clients")["blocked_clients"]) == waiting and self.is_alive():
-            time.sleep(0.002)
-
-    def run(self):
-        try:
-            got = self.client.execute_command("LATH.POOL.ALLOC", *self.words, "BLOCK", 20000)
-            self.got = (got, time.monotonic() - self.began)
-        except ResponseError as error:
-            self.error = error
-
-    def result(self):
-        self.join(20)
-        assert self.got, self.error
-        return self.got
-
-
 def test_clients_that_wait_are_woken(form):
     form("LATH.POOL.CREATE", "p", 0, 10)
     form("LATH.POOL.ALLOC", "p", 10, "LEASE", 150)
-    first, seconds = Waiter(form, "p", 10, "LEASE", 100).result()
+    first, seconds = Waiter(form, "p", 10, "LEASE", 100).served()
     assert first == 0 and 0.05 < seconds < 5, "the lease was over; no other command came"
-    first, seconds = Waiter(form, "p", 10, "OWNER", "a").result()
+    first, seconds = Waiter(form, "p", 10, "OWNER", "a").served()
     assert first == 0 and seconds < 5, "and so was that of the first client"
     waiter = Waiter(form, "p", 4)
     form("LATH.POOL.LEASE", "p", 0, 50)  # there was none when the client began to wait
-    assert waiter.result()[1] < 5
+    assert waiter.served()[1] < 5
     assert form("LATH.POOL.ALLOC", "p", 6, "LEASE", 100) == 4
     waiter = Waiter(form, "p", 6)
     form("LATH.POOL.LEASE", "p", 4, 400)  # later than it seemed
-    assert 0.3 < waiter.result()[1] < 5
+    assert 0.3 < waiter.served()[1] < 5
     form("LATH.POOL.ADD", "p", 100, 1)
     waiters = [Waiter(form, "p", 8, "LEASE", 30) for _ in range(4)]
     form("LATH.POOL.ADD", "p", 200, 8)  # one after the other has it
-    assert all(waiter.result()[0] == 200 for waiter in waiters)
+    assert all(waiter.served()[0] == 200 for waiter in waiters)
     waiters = [Waiter(form, "p", 8), Waiter(form, "p", 2)]
     form("LATH.POOL.FREE", "p", 0)
     form("LATH.POOL.FREE", "p", 4)
-    assert None not in [waiter.result()[0] for waiter in waiters]
+    assert None not in [waiter.served()[0] for waiter in waiters]
 
 
 def test_wrong_use(server):

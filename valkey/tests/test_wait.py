@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""LATH.POOL.ALLOC ... BLOCK: what becomes of clients that wait when the pool, the server or the client changes.
+
+Retries and timers run outside of commands, where a server checks what a module may do: append-only file and replicas are on."""
+import time
+
+import pytest
+from redis.exceptions import ResponseError
+from servers import Waiter, wait_for
+
+
+@pytest.fixture
+def logged(start):
+    """A server that writes an append-only file."""
+    return start(appendonly="yes", appendfsync="no")
+
+
+def script(text):
+    """Commands, one per line of the text; the words are separated by spaces."""
+    return [line.split() for line in text.strip().split(";")]
+
+
+def run(server, text):
+    """Runs the commands; "1: " before one: in database 1."""
+    for words in script(text):
+        if words[0].endswith(":"):
+            client = server.connect(db=int(words[0][:-1]))
+            client.execute_command(*words[1:])
+            client.close()
+        else:
+            server(*words)
+
+
+def transaction(server, text):
+    pipe = server.client.pipeline(transaction=True)
+    for words in script(text):
+        pipe.execute_command(*words)
+    pipe.execute()
+
+
+def full_pool(server):
+    """The pool p without room, a string, and pools with and without room."""
+    server("FLUSHALL")
+    run(server, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10; SET text words; RPUSH list 1 2; LATH.POOL.CREATE room 100 10;"
+                "LATH.POOL.CREATE full 50 10; LATH.POOL.ALLOC full 10; LATH.MAP.SET map 1 1")
+
+
+GONE = ["DEL p", "UNLINK p", "FLUSHDB", "FLUSHDB SYNC", "FLUSHDB ASYNC", "FLUSHALL", "FLUSHALL SYNC", "FLUSHALL ASYNC",
+        "PEXPIRE p 1", "PEXPIREAT p 1", "EXPIRE p -1", "EXPIREAT p 1", "RENAME p q", "RENAMENX p q", "RENAME p text", "MOVE p 1",
+        "SWAPDB 0 1", "1: FLUSHALL", "1: SWAPDB 1 0", "DEL text p full"]
+OTHER = ["SET p words", "SETEX p 100 words", "PSETEX p 100000 words", "RENAME text p", "RENAME map p", "COPY text p REPLACE",
+         "COPY map p REPLACE", "SORT list STORE p", "LRANGE list 0 -1; DEL p; RPUSH p 1", "1: SET p x; SWAPDB 0 1",
+         "1: SET p x; COPY text p REPLACE", "1: LATH.MAP.SET p 1 1; SWAPDB 1 0", "SINTERSTORE p none; SET p x", "MSET p x text y",
+         "BITOP NOT p text", "GETSET text y; RENAME text p"]
+ROOM = ["RENAME room p", "COPY room p REPLACE", "1: LATH.POOL.CREATE p 100 10; SWAPDB 0 1", "LATH.POOL.ADD p 100 10"]
+
+
+@pytest.mark.parametrize("end", GONE)
+def test_the_pool_is_gone(logged, end):
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    run(logged, end)
+    assert waiter.answer(5) == "no such pool"
+
+
+@pytest.mark.parametrize("end", ["DEL p", "DEL p; SET text p", "UNLINK p", "RENAME p q", "PEXPIREAT p 1", "LATH.POOL.FREE p 0; DEL p",
+                                 "SET p x; DEL p", "FLUSHDB", "SWAPDB 0 1", "RENAME room p; DEL p"])
+def test_the_pool_is_gone_in_a_transaction(logged, end):
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    transaction(logged, end)
+    assert waiter.answer(5) == "no such pool"
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    calls = ";".join("redis.call(" + ",".join(f"'{word}'" for word in words) + ")" for words in script(end) if words[0] != "SWAPDB")
+    logged("EVAL", calls or "redis.call('DEL', 'p')", 0)
+    assert waiter.answer(5) == "no such pool"
+
+
+@pytest.mark.parametrize("end", OTHER)
+def test_the_key_gets_another_type(logged, end):
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    run(logged, end)
+    assert str(waiter.answer(5)).startswith(("WRONGTYPE", "no such pool" if "DEL" in end or "SINTER" in end else "WRONGTYPE"))
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    transaction(logged, "DEL p; SET p x")
+    assert waiter.answer(5).startswith("WRONGTYPE")
+
+
+@pytest.mark.parametrize("end", ROOM)
+def test_the_key_gets_a_pool_with_room(logged, end):
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    run(logged, end)
+    assert waiter.answer(5) == 100
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    transaction(logged, "DEL p; LATH.POOL.CREATE p 100 10")
+    assert waiter.answer(5) == 100
+
+
+def test_restore_over_a_pool(logged):
+    for other, answer in (("text", "WRONGTYPE"), ("map", "WRONGTYPE"), ("room", 100)):
+        full_pool(logged)
+        waiter = Waiter(logged, "p", 5)
+        logged("RESTORE", "p", 0, logged("DUMP", other), "REPLACE")
+        got = waiter.answer(5)
+        assert got == answer or str(got).startswith(str(answer))
+
+
+@pytest.mark.parametrize("end", ["RENAME full p", "COPY full p REPLACE", "1: LATH.POOL.CREATE p 0 1; SWAPDB 0 1", "DEBUG RELOAD",
+                                 "PEXPIRE p 100000", "COPY p q", "1: FLUSHDB", "PERSIST p", "DEL full", "DEBUG LOADAOF"])
+def test_a_client_goes_on_waiting(logged, end):
+    """The key has a pool without room all the time."""
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    run(logged, end)
+    assert waiter.answer(0.3) == "waits"
+    logged("LATH.POOL.ADD", "p", 1000, 5)
+    assert waiter.answer(5) == 1000
+    waiter = Waiter(logged, "p", 5)
+    logged("DEL", "p")
+    assert waiter.answer(5) == "no such pool", "whatever happened before"
+
+
+def test_all_that_wait_are_told(logged):
+    full_pool(logged)
+    run(logged, "1: LATH.POOL.CREATE p 0 1; 1: LATH.POOL.ALLOC p 1")
+    waiters = [Waiter(logged, "p", 5) for _ in range(10)] + [Waiter(logged, "full", 5, protocol=3) for _ in range(3)]
+    other = Waiter(logged, "p", 1, db=1)
+    logged("FLUSHDB")
+    assert [waiter.answer(5) for waiter in waiters] == ["no such pool"] * 13
+    assert other.answer(0.3) == "waits", "the key of another database"
+    logged("FLUSHALL")
+    assert other.answer(5) == "no such pool"
+    assert not logged("INFO", "clients")["blocked_clients"]
+
+
+def test_eviction(start):
+    server = start(appendonly="yes", maxmemory_policy="allkeys-random")
+    run(server, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10")
+    waiter = Waiter(server, "p", 5)
+    server("CONFIG", "SET", "maxmemory", 1)
+    for _ in range(100):
+        try:
+            server("SET", "x", 1)
+        except ResponseError:
+            pass
+        if waiter.answer(0.05) != "waits":
+            break
+    assert server("EXISTS", "p") == 0 and waiter.answer(1) == "no such pool"
+
+
+# ---- retries, timers and what the server lets them do ----
+
+
+def same_after_restart(server):
+    """What the append-only file holds is what the server showed."""
+    before = server("DEBUG", "DIGEST")
+    server("DEBUG", "LOADAOF")
+    assert server("DEBUG", "DIGEST") == before
+
+
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_a_lease_ends_without_making_enough_room(logged, start, replicas):
+    """The retry may not replicate and then say that the client cannot be served."""
+    replica = [start(replicaof=["127.0.0.1", str(logged.port)]) for _ in range(replicas)]
+    for one in replica:
+        assert wait_for(lambda one=one: one("INFO", "replication")["master_link_status"] == "up")
+    for rest in range(1, 9):
+        logged("FLUSHALL")
+        logged("LATH.POOL.CREATE", "p", 0, 10)
+        for size in (rest, 9 - rest):
+            logged("LATH.POOL.ALLOC", "p", size, "LEASE", 30 * size)
+        logged("LATH.POOL.ALLOC", "p", 1)
+        waiters = [Waiter(logged, "p", 10), Waiter(logged, "p", 9)]
+        assert waiters[1].answer(5) == 0
+        logged("LATH.POOL.FREE", "p", 9)
+        logged("LATH.POOL.FREE", "p", 0)
+        assert waiters[0].answer(5) == 0 and logged("PING")
+        logged("LATH.POOL.FREE", "p", 0)
+        for one in replica:
+            assert logged("WAIT", 1, 5000) == 1 and one("DEBUG", "DIGEST") == logged("DEBUG", "DIGEST")
+    same_after_restart(logged)
+
+
+def test_many_leases_end_at_once(logged):
+    """More than one step of the timer ends."""
+    logged("LATH.POOL.CREATE", "p", 0, 5000)
+    pipe = logged.client.pipeline(transaction=False)
+    for i in range(2500):
+        pipe.execute_command("LATH.POOL.ALLOC", "p", 2, "LEASEAT", int(time.time() * 1000) + 1500, "OWNER", i)
+    pipe.execute()
+    waiter = Waiter(logged, "p", 5000)
+    assert waiter.served()[0] == 0
+    assert logged("LATH.POOL.RANGES", "p") == [[0, 5000, None, None]]
+    same_after_restart(logged)
+
+
+def test_an_owner_whose_lease_is_over_waits(logged):
+    logged("LATH.POOL.CREATE", "p", 0, 10)
+    logged("LATH.POOL.ALLOC", "p", 5, "OWNER", "a", "LEASE", 150)
+    logged("LATH.POOL.ALLOC", "p", 5, "LEASE", 400)
+    waiter = Waiter(logged, "p", 10, "OWNER", "b")
+    assert waiter.served()[0] == 0
+    assert logged("LATH.POOL.OWNER", "p", "a") is None
+    same_after_restart(logged)
+
+
+@pytest.mark.parametrize("move", ["RENAME p x; RENAME x p", "RENAME p q", "COPY p q", "MOVE p 1", "SWAPDB 0 1", "DEBUG RELOAD",
+                                  "COPY p p DB 1", "RENAME p x; COPY x q", "DEBUG LOADAOF"])
+def test_leases_of_a_pool_that_moved_wake_clients(logged, move):
+    """A client began to wait under the old name, so that a timer was set; one that waits under the new name is woken too."""
+    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10 LEASE 400")
+    first = Waiter(logged, "p", 9, block=50)
+    assert first.answer(5) is None
+    run(logged, move)
+    key, db = "q" if " q" in move else "p", 1 if "1" in move else 0
+    assert Waiter(logged, key, 10, db=db).served()[1] < 5
+
+
+@pytest.mark.parametrize("mode", ["WRITE", "ALL"])
+def test_nothing_changes_while_clients_are_paused(logged, mode):
+    """A lease ends and a client waits for it: neither the end nor the allocation may reach replicas before the pause is over."""
+    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 5 LEASE 150; LATH.POOL.ALLOC p 5 LEASE 200")
+    waiter = Waiter(logged, "p", 10)
+    before = logged("INFO", "replication")["master_repl_offset"]
+    logged("CLIENT", "PAUSE", 600, mode)
+    if mode == "WRITE":
+        time.sleep(0.4)
+        assert logged("INFO", "replication")["master_repl_offset"] == before
+    assert waiter.served()[0] == 0 and waiter.seconds > 0.5
+    same_after_restart(logged)
+
+
+@pytest.mark.parametrize("last", ["LATH.POOL.FREE p 0", "LATH.POOL.ADD p 100 10", "LATH.POOL.LEASE p 0 1", "DEL p", "SET p x"])
+def test_a_transaction_that_pauses(logged, last):
+    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10")
+    waiter = Waiter(logged, "p", 10)
+    transaction(logged, f"{last}; CLIENT PAUSE 300 WRITE")
+    assert waiter.answer(5) in (0, 100, "no such pool") or waiter.answer(5).startswith("WRONGTYPE")
+    assert logged("PING")
+
+
+def test_failover_with_a_client_that_waits(start):
+    primary = start(appendonly="yes")
+    run(primary, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10")
+    replica = start(appendonly="yes", replicaof=["127.0.0.1", str(primary.port)])
+    assert wait_for(lambda: replica("INFO", "replication")["master_link_status"] == "up")
+    with pytest.raises(ResponseError, match="read only replica"):
+        replica("LATH.POOL.ALLOC", "p", 10, "BLOCK", 0)
+    waiter = Waiter(primary, "p", 10)
+    assert wait_for(lambda: primary("INFO", "replication")["connected_slaves"] == 1)
+    primary("LATH.POOL.LEASE", "p", 0, 100)
+    primary("FAILOVER", "TIMEOUT", 10000)
+    assert "UNBLOCKED" in waiter.answer(15) or "REDIRECT" in waiter.answer(15)
+    assert wait_for(lambda: replica("ROLE")[0] == b"master")
+    assert Waiter(replica, "p", 10).served()[0] == 0, "the lease ends on the new primary"
+    assert wait_for(lambda: primary("DEBUG", "DIGEST") == replica("DEBUG", "DIGEST"))
+
+
+def test_a_primary_becomes_a_replica(start):
+    one, other = start(appendonly="yes"), start()
+    run(one, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10 LEASE 200")
+    waiters = [Waiter(one, "p", 10), Waiter(one, "p", 4)]
+    one("REPLICAOF", "127.0.0.1", other.port)
+    assert all("UNBLOCKED" in waiter.answer(5) for waiter in waiters)
+    time.sleep(0.3)  # the timer for the lease
+    one("REPLICAOF", "NO", "ONE")
+    full_pool(one)
+    waiter = Waiter(one, "p", 5)
+    one("DEL", "p")
+    assert waiter.answer(5) == "no such pool"
+
+
+def test_client_unblock_and_kill(logged):
+    full_pool(logged)
+    refused = logged("INFO", "lathwork")["lathwork_ranges_refused"]
+    waiters = [Waiter(logged, "p", 5) for _ in range(5)]
+    assert logged("CLIENT", "UNBLOCK", waiters[0].id) == 1 and waiters[0].answer(5) is None
+    assert logged("CLIENT", "UNBLOCK", waiters[1].id, "TIMEOUT") == 1 and waiters[1].answer(5) is None
+    assert logged("CLIENT", "UNBLOCK", waiters[2].id, "ERROR") == 1 and "UNBLOCKED" in waiters[2].answer(5)
+    assert logged("CLIENT", "KILL", "ID", waiters[3].id) == 1
+    assert logged("INFO", "lathwork")["lathwork_ranges_refused"] == refused + 2
+    assert waiters[4].answer(0.1) == "waits"
+    logged("DEL", "p")
+    assert waiters[4].answer(5) == "no such pool"
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    transaction(logged, f"DEL p; CLIENT UNBLOCK {waiter.id}; CLIENT KILL ID {waiter.id}")
+    waiter = Waiter(logged, "full", 5)
+    transaction(logged, f"DEL full; CLIENT KILL ID {waiter.id}")
+    time.sleep(0.1)
+    assert logged("PING") and not logged("INFO", "clients")["blocked_clients"]
+
+
+def test_transactions_and_scripts_do_not_wait(logged):
+    full_pool(logged)
+    pipe = logged.client.pipeline(transaction=True)
+    pipe.execute_command("LATH.POOL.ALLOC", "p", 5, "BLOCK", 0)
+    pipe.execute_command("LATH.POOL.FREE", "p", 0)
+    pipe.execute_command("LATH.POOL.ALLOC", "p", 5, "BLOCK", 0)
+    assert pipe.execute() == [None, 1, 0]
+    assert logged("EVAL", "return redis.call('LATH.POOL.ALLOC', 'p', 50, 'BLOCK', 0)", 0) is None
+    same_after_restart(logged)
+
+
+def test_timeouts(logged):
+    full_pool(logged)
+    waiters = [Waiter(logged, "p", 5, block=ms) for ms in (1, 20, 100, 200)]
+    assert [waiter.answer(5) for waiter in waiters] == [None] * 4
+    logged("DEL", "p")
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5, block=100)
+    logged("DEL", "p")
+    assert waiter.answer(5) == "no such pool"

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * wait.c - the list of waiting clients, and one timer for all of them.
+ */
+#include "wait.h"
+
+/* ms after which a pause of clients is looked at again */
+#define PAUSE_STEP 20
+
+struct waiter {
+	struct waiter *next, **link;
+	struct vk_blocked *client;
+	struct vk_string *name;
+	int db;
+	bool ended;   /* there is no such key any more: the reply says so */
+	uint64_t due; /* when the timer looks at the key */
+};
+
+static struct waiter *waiters;
+static struct vk_ctx *own; /* for timers that are set outside of commands */
+static uint64_t timer, timer_due = WAIT_NEVER;
+
+static uint64_t now(void)
+{
+	return (uint64_t)vk.Milliseconds();
+}
+
+static void look(struct vk_ctx *ctx, void *unused);
+
+/* Has the timer run at `due` at the latest. */
+static void set_timer(uint64_t due)
+{
+	uint64_t time = now();
+
+	if (due >= timer_due)
+		return;
+	if (timer_due != WAIT_NEVER)
+		vk.StopTimer(own, timer, NULL);
+	timer_due = due;
+	timer = vk.CreateTimer(own, due > time ? (long long)(due - time) : 0, look, NULL);
+}
+
+static void set_due(struct waiter *waiter, uint64_t due)
+{
+	waiter->due = due;
+	set_timer(due);
+}
+
+/* Looks at the key of one client: it is gone, or the client is to try again. */
+static void look_at(struct vk_ctx *ctx, struct waiter *waiter)
+{
+	waiter->due = WAIT_NEVER;
+	vk.SelectDb(ctx, waiter->db);
+	if (vk.KeyExists(ctx, waiter->name)) {
+		pool_end_leases(ctx, waiter->name);
+		vk.SignalKeyAsReady(ctx, waiter->name);
+	} else {
+		waiter->ended = true;
+		vk.UnblockClient(waiter->client, NULL); /* calls timed_out() at once */
+	}
+}
+
+/* The timer. It runs between commands, so what it replicates is sent when it returns. */
+static void look(struct vk_ctx *ctx, void *unused)
+{
+	struct waiter *waiter, *next;
+	uint64_t time = now(), due = WAIT_NEVER;
+	bool paused = vk.AvoidReplicaTraffic();
+
+	(void)unused;
+	timer_due = WAIT_NEVER;
+	for (waiter = waiters; waiter; waiter = next) {
+		next = waiter->next;
+		if (waiter->due <= time && !paused)
+			look_at(ctx, waiter);
+		if (waiter->due < due)
+			due = waiter->due;
+	}
+	/* No replica may get anything before the pause is over: its end has no event. */
+	if (paused && due < time + PAUSE_STEP)
+		due = time + PAUSE_STEP;
+	set_timer(due);
+}
+
+void wait_key_ended(const struct vk_string *name)
+{
+	struct bytes ended = text_of(name);
+	struct waiter *waiter;
+
+	for (waiter = waiters; waiter; waiter = waiter->next)
+		/* A key of that name in another database is looked at in vain. */
+		if (!bytes_compare(text_of(waiter->name), ended))
+			set_due(waiter, 0);
+}
+
+/* After FLUSHDB, FLUSHALL and SWAPDB, for which servers do not name keys. */
+static void databases_changed(struct vk_ctx *ctx, struct vk_event event, uint64_t sub, void *data)
+{
+	struct waiter *waiter;
+
+	(void)ctx;
+	(void)data;
+	if (event.id == VK_EVENT_FLUSHDB && sub != VK_FLUSHDB_END)
+		return;
+	for (waiter = waiters; waiter; waiter = waiter->next)
+		set_due(waiter, 0);
+}
+
+/* The client is answered, timed out, or gone. */
+static void end(struct vk_ctx *ctx, void *data)
+{
+	struct waiter *waiter = data;
+
+	(void)ctx;
+	*waiter->link = waiter->next;
+	if (waiter->next)
+		waiter->next->link = waiter->link;
+	vk.FreeString(NULL, waiter->name);
+	vk.Free(waiter);
+}
+
+static int timed_out(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	const struct waiter *waiter = vk.GetBlockedClientPrivateData(ctx);
+
+	(void)argv;
+	(void)argc;
+	return waiter->ended ? reply_no_pool(ctx) : reply_no_room(ctx);
+}
+
+int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, uint64_t due,
+	       vk_command_fn retry)
+{
+	struct waiter *waiter = vk.TryAlloc(sizeof(*waiter));
+	struct bytes text = text_of(name);
+
+	if (!waiter)
+		return reply_no_memory(ctx);
+	*waiter = (struct waiter){ .next = waiters,
+				   .link = &waiters,
+				   .name = vk.CreateString(NULL, text.data, text.size),
+				   .db = vk.GetSelectedDb(ctx) };
+	if (waiters)
+		waiters->link = &waiter->next;
+	waiters = waiter;
+	waiter->client =
+		vk.BlockClientOnKeys(ctx, retry, timed_out, end, (long long)ms, &name, 1, waiter);
+	set_due(waiter, due);
+	return VK_OK;
+}
+
+void wait_until(struct vk_ctx *ctx, uint64_t due)
+{
+	set_due(vk.GetBlockedClientPrivateData(ctx), due);
+}
+
+bool wait_is_paused(struct vk_ctx *ctx)
+{
+	if (!vk.AvoidReplicaTraffic())
+		return false;
+	wait_until(ctx, now() + PAUSE_STEP);
+	return true;
+}
+
+int wait_prepare(struct vk_ctx *ctx)
+{
+	own = vk.GetDetachedThreadSafeContext(ctx);
+	if (!own)
+		return VK_ERR;
+	return vk.SubscribeToServerEvent(ctx, (struct vk_event){ VK_EVENT_FLUSHDB, 1 },
+					 databases_changed) ||
+	       vk.SubscribeToServerEvent(ctx, (struct vk_event){ VK_EVENT_SWAPDB, 1 },
+					 databases_changed);
+}
