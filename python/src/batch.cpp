@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Calls for arrays of keys. They look at the root's index with the GIL released; what an index does
-// not tell (items in buckets) follows one by one.
+// not tell (items in buckets) follows one by one. Python's objects are made when the batch is over
+// and the call holds references to what it found: a call must not wait for itself, and what runs
+// meanwhile may change the container.
+#include "held.hpp"
 #include "sorted_type.hpp"
 
 #include <nanobind/ndarray.h>
@@ -84,22 +87,49 @@ nb::object new_array(std::vector<T>&& data) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
+// What a batch found, with references to the objects.
 struct Found {
     Codes keys;
     std::vector<uint64_t> words;
     std::vector<uint8_t> hits;
+    bool holds = false;
+
+    Found(Codes keys) : keys(std::move(keys)) {}
+    Found(const Found&) = delete;
+    Found& operator=(const Found&) = delete;
+    ~Found() {
+        for (size_t i = 0; holds && i < hits.size(); i++)
+            if (hits[i] && tag_of(words[i]) == Tag::object)
+                Py_DECREF(object_of(words[i]));
+    }
+    // Takes the references. While the words were found nothing was released (Reading, Exclusive).
+    void hold() {
+        for (size_t i = 0; i < hits.size(); i++)
+            if (hits[i] && tag_of(words[i]) == Tag::object)
+                Py_INCREF(object_of(words[i]));
+        holds = true;
+    }
 };
 
-// Looks all codes up, without the GIL. The words are valid as long as the caller has a Reading.
-void look_up(Sorted& sorted, Found* found) {
+// Looks all codes up, without the GIL, while nothing is released.
+void find_words(Sorted& sorted, Found* found) {
     size_t n = found->keys.codes.size();
-    lath_index* index = &sorted.root->index;
 
     found->words.resize(n);
     found->hits.resize(n);
-    nb::gil_scoped_release others;
-    lath_index_get_batch(index, n, found->keys.codes.data(), found->words.data(),
-                         found->hits.data());
+    {
+        lath_index* index = &sorted.root->index;
+        nb::gil_scoped_release others;
+        lath_index_get_batch(index, n, found->keys.codes.data(), found->words.data(),
+                             found->hits.data());
+    }
+    found->hold();
+}
+
+void look_up(Sorted& sorted, Found* found) {
+    Reading reading(sorted);
+
+    find_words(sorted, found);
 }
 
 nb::object value_of(Sorted& sorted, const Found& found, size_t i, nb::handle missing) {
@@ -113,23 +143,18 @@ nb::object value_of(Sorted& sorted, const Found& found, size_t i, nb::handle mis
 }
 
 nb::object get_many(Map& map, nb::handle keys, nb::handle missing) {
-    Found found = {codes_of(map, keys), {}, {}};
-    Reading reading(map);
+    Found found(codes_of(map, keys));
+    nb::list list;
 
     look_up(map, &found);
-    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(found.hits.size())));
-    if (!list.is_valid())
-        throw nb::python_error();
     for (size_t i = 0; i < found.hits.size(); i++)
-        PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i),
-                       value_of(map, found, i, missing).release().ptr());
+        list.append(value_of(map, found, i, missing));
     return list;
 }
 
 nb::object get_ints(Map& map, nb::handle keys, int64_t missing) {
-    Found found = {codes_of(map, keys), {}, {}};
+    Found found(codes_of(map, keys));
     std::vector<int64_t> values;
-    Reading reading(map);
 
     look_up(map, &found);
     values.resize(found.hits.size());
@@ -145,9 +170,8 @@ nb::object get_ints(Map& map, nb::handle keys, int64_t missing) {
 }
 
 nb::object contains_many(Sorted& sorted, nb::handle keys) {
-    Found found = {codes_of(sorted, keys), {}, {}};
+    Found found(codes_of(sorted, keys));
     std::vector<uint8_t> there;
-    Reading reading(sorted);
 
     look_up(sorted, &found);
     for (size_t i = 0; i < found.hits.size(); i++) {
@@ -162,13 +186,8 @@ nb::object contains_many(Sorted& sorted, nb::handle keys) {
 }
 
 // Words of the values: an array of integers, or a sequence of objects.
-std::vector<lath_item> items_of(const Codes& keys, nb::handle values) {
-    std::vector<lath_item> items;
-    auto drop = [&items] {
-        for (const lath_item& item : items)
-            if (tag_of(item.value) == Tag::object)
-                Py_DECREF(object_of(item.value));
-    };
+OwnedItems items_of(const Codes& keys, nb::handle values) {
+    OwnedItems items;
     size_t n = keys.codes.size(), given;
     nb::ndarray<const int64_t, nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> numbers;
     bool array = nb::try_cast(values, numbers, false);
@@ -183,41 +202,32 @@ std::vector<lath_item> items_of(const Codes& keys, nb::handle values) {
     if (given != n)
         raise(PyExc_ValueError, "there are not as many values as keys");
     items.reserve(n);
-    try {
-        for (size_t i = 0; i < n; i++) {
-            int64_t number = array ? numbers.data()[i] : 0;
-            Word word;
-            if (array && is_small(number))
-                word = small_word(number);
-            else if (array)
-                word = pack(nb::int_(number).ptr());
-            else
-                word = pack(PyList_GetItem(list.ptr(), static_cast<Py_ssize_t>(i)));
-            items.push_back({keys.codes[i], 1, word});
-        }
-    } catch (...) {
-        drop();
-        throw;
+    for (size_t i = 0; i < n; i++) {
+        int64_t number = array ? numbers.data()[i] : 0;
+        Word word;
+        if (array && is_small(number))
+            word = small_word(number);
+        else if (array)
+            word = pack(nb::int_(number).ptr());
+        else
+            word = pack(PyList_GetItem(list.ptr(), static_cast<Py_ssize_t>(i)));
+        items.push_back({keys.codes[i], 1, word});
     }
     return items;
 }
 
 void insert_many(Map& map, nb::handle keys, nb::handle values) {
     Codes codes = codes_of(map, keys);
-    std::vector<lath_item> items = items_of(codes, values);
-
-    if (!items.empty())
-        add_words(map, codes.kind, items);
+    add_words(map, codes.kind, items_of(codes, values));
 }
 
 void add_many(Sequence& sequence, nb::handle keys) {
     Codes codes = codes_of(sequence, keys);
-    std::vector<lath_item> items;
+    OwnedItems items;
 
     for (uint64_t code : codes.codes)
         items.push_back({code, 1, no_value});
-    if (!items.empty())
-        add_words(sequence, codes.kind, items);
+    add_words(sequence, codes.kind, std::move(items));
 }
 
 // Erases those keys of the batch that are items of the root's index, without the GIL, and returns
@@ -230,7 +240,11 @@ size_t erase_words(Sorted& sorted, Found* found, std::vector<uint64_t>* rest) {
 
     {
         Sorted::Exclusive exclusive(sorted);
-        look_up(sorted, found);
+        if (sorted.kind != found->keys.kind) { // it has become empty, or one of other keys
+            *rest = found->keys.codes;
+            return 0;
+        }
+        find_words(sorted, found);
         for (size_t i = 0; i < found->hits.size(); i++) {
             if (found->hits[i] && tag_of(found->words[i]) == Tag::bucket) {
                 rest->push_back(found->keys.codes[i]);
@@ -240,6 +254,7 @@ size_t erase_words(Sorted& sorted, Found* found, std::vector<uint64_t>* rest) {
             }
         }
         results.resize(codes.size());
+        gone.reserve(codes.size());
         {
             nb::gil_scoped_release others;
             erased = lath_index_erase_batch(&sorted.root->index, codes.size(), codes.data(),
@@ -257,7 +272,7 @@ size_t erase_words(Sorted& sorted, Found* found, std::vector<uint64_t>* rest) {
 }
 
 size_t erase_many(Sorted& sorted, nb::handle keys) {
-    Found found = {codes_of(sorted, keys), {}, {}};
+    Found found(codes_of(sorted, keys));
     std::vector<uint64_t> rest;
     size_t erased = sorted.size() ? erase_words(sorted, &found, &rest) : 0;
 
@@ -273,15 +288,18 @@ size_t erase_many(Sorted& sorted, nb::handle keys) {
 
 // All keys as an array.
 nb::object keys_array(Sorted& sorted) {
-    bool real = sorted.kind == Kind::real;
-    std::vector<uint64_t> codes(sorted.size()), words(sorted.size());
-    lath_index* index = &sorted.root->index;
+    std::vector<uint64_t> codes, words;
+    bool real;
     size_t n;
 
-    if (sorted.size() && sorted.kind != Kind::integer && !real)
-        raise(PyExc_TypeError, "the keys are neither integers nor floats");
     {
         Sorted::Exclusive exclusive(sorted);
+        real = sorted.kind == Kind::real;
+        if (sorted.size() && sorted.kind != Kind::integer && !real)
+            raise(PyExc_TypeError, "the keys are neither integers nor floats");
+        codes.resize(sorted.size());
+        words.resize(sorted.size());
+        lath_index* index = &sorted.root->index;
         nb::gil_scoped_release others;
         n = codes.empty() ? 0
                           : lath_index_scan_values(index, 0, ~0ull, codes.data(), words.data(),
@@ -307,42 +325,46 @@ nb::object keys_array(Sorted& sorted) {
 
 } // namespace
 
-void add_words(Sorted& sorted, Kind kind, std::vector<lath_item>& items) {
-    std::vector<int> results(items.size());
-    std::vector<PyObject*> gone;
+void add_words(Sorted& sorted, Kind kind, OwnedItems items) {
+    std::vector<int> results(items.size(), -EEXIST);
     bool failed = false;
 
+    if (items.empty())
+        return;
     sorted.writing();
+    if (sorted.size() == 0)
+        sorted.quiet();
     if (sorted.size() == 0) {
         sorted.load(kind, items);
         return;
     }
-    {
+    // What made the items may have changed the container: then they are added one by one.
+    if (sorted.kind == kind) {
         Sorted::Exclusive exclusive(sorted);
-        lath_index* index = &sorted.root->index;
-        nb::gil_scoped_release others;
-        lath_index_insert_batch(index, items.size(), items.data(), results.data());
-    }
-    for (size_t i = 0; i < items.size(); i++) {
-        bool object = tag_of(items[i].value) == Tag::object;
-        if (results[i] == 0) {
-            sorted.root->count++;
-            sorted.held += object;
-            continue;
+        {
+            lath_index* index = &sorted.root->index;
+            nb::gil_scoped_release others;
+            lath_index_insert_batch(index, items.size(), items.data(), results.data());
         }
-        failed = failed || results[i] != -EEXIST;
-        if (object)
-            gone.push_back(object_of(items[i].value));
+        // The index has a reference of each object that was inserted. The items keep one: what
+        // follows may drop those of the index.
+        for (size_t i = 0; i < items.size(); i++) {
+            bool object = tag_of(items[i].value) == Tag::object;
+            if (results[i] == 0) {
+                sorted.root->count++;
+                sorted.held += object;
+                if (object)
+                    Py_INCREF(object_of(items[i].value));
+            }
+            failed = failed || (results[i] != 0 && results[i] != -EEXIST);
+        }
     }
-    sorted.version++;
     for (size_t i = 0; i < items.size() && !failed; i++) {
         if (results[i] == 0)
             continue;
         nb::object value = sorted.values ? nb::steal(unpack(items[i].value)) : nb::object();
         sorted.add(decode(kind, items[i].key), value.ptr(), Sorted::Present::replace, nullptr);
     }
-    for (PyObject* object : gone)
-        Py_DECREF(object);
     if (failed)
         throw std::bad_alloc();
 }

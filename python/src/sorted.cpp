@@ -13,8 +13,6 @@
 
 namespace lathpy {
 
-namespace {} // namespace
-
 Word pack(PyObject* value) {
     if (PyLong_CheckExact(value)) {
         int over = 0;
@@ -58,15 +56,34 @@ Sorted::Sorted(bool values, bool twins, nb::object key)
     : values(values), twins(twins), plain(key.is_none()), root(new Level(0)),
       key_fn(std::move(key)) {}
 
-Sorted::~Sorted() {
-    clear();
-    delete root;
-}
+// No other call can be under way, and nothing finds the container any more.
+Sorted::~Sorted() { end(root, nullptr); }
 
 nb::object Sorted::sort_of(nb::handle key) const {
+    struct Call {
+        unsigned& calls;
+        explicit Call(unsigned& calls) : calls(calls) { calls++; }
+        ~Call() { calls--; }
+    };
+
     if (key_fn.is_none())
         return nb::borrow(key);
+    Call call(keying);
     return key_fn(key);
+}
+
+void Sorted::restart(nb::object key) {
+    Sorted fresh(values, twins, std::move(key));
+
+    if (keying) // what it returns belongs to the order that is about to end
+        raise(PyExc_RuntimeError, "__init__ was called while the key function runs");
+    quiet();
+    std::swap(root, fresh.root);
+    std::swap(held, fresh.held);
+    std::swap(plain, fresh.plain);
+    std::swap(key_fn, fresh.key_fn);
+    kind = Kind::none;
+    version++;
 }
 
 void Sorted::writing() {
@@ -161,7 +178,13 @@ size_t Sorted::bisect(const Bucket* bucket, PyObject* sort, bool right) {
 Code Sorted::descend(PyObject* sort, Path* path, bool* there) {
     path->level = root;
     for (;;) {
-        Code code = encode(kind, sort, path->level->depth);
+        Code code;
+        if (is_plain(sort)) {
+            code = encode(kind, sort, path->level->depth);
+        } else { // __float__ or __index__ may run
+            Pinned pinned(*this);
+            code = encode(kind, sort, path->level->depth);
+        }
         code.exact = code.exact && plain;
         path->code = code.code;
         *there = lath_index_get(&path->level->index, code.code, &path->word) != 0;
@@ -204,6 +227,11 @@ bool Sorted::find(PyObject* key, Path* path, bool change) {
 }
 
 void Sorted::select(uint64_t rank, Path* path) {
+    if (!reach(rank, path))
+        raise(PyExc_IndexError, "index out of range");
+}
+
+bool Sorted::reach(uint64_t rank, Path* path) {
     path->level = root;
     for (;;) {
         Level* level = path->level;
@@ -229,14 +257,14 @@ void Sorted::select(uint64_t rank, Path* path) {
         } else {
             lath_item item;
             if (lath_index_select(&level->index, rank - passed, &item))
-                raise(PyExc_IndexError, "index out of range");
+                return false;
             path->code = item.key;
             path->word = item.value;
             rank = 0;
         }
         if (tag_of(path->word) != Tag::level) {
             path->at = rank;
-            return;
+            return true;
         }
         path->above.emplace_back(level, path->code);
         path->level = level_of(path->word);
@@ -350,6 +378,8 @@ int Sorted::traverse(visitproc visit, void* arg) {
     Py_VISIT(key_fn.ptr());
     for (PyObject* object : limbo)
         Py_VISIT(object);
+    if (batch) // items come and go between two looks of the collector: it must find none
+        return 0;
     return held ? visit_level(root, visit, arg) : 0;
 }
 
@@ -394,6 +424,8 @@ void Sorted::verify_level(Level* level, uint64_t* references) {
 void Sorted::verify() {
     uint64_t references = 0;
 
+    writing(); // waits for a batch
+    Pinned pinned(*this);
     verify_level(root, &references);
     check(references == held, "the number of references is wrong");
 }

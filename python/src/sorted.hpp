@@ -11,7 +11,9 @@
 // root's index. Meanwhile other threads may read; a call that writes waits (writing()). References
 // are released only while no batch reads (release()), so what a batch found stays alive.
 //
-// Comparisons may run code of the caller's. Changes meanwhile are refused with RuntimeError.
+// Comparisons and conversions of keys may run code of the caller's in the middle of a search.
+// Changes meanwhile are refused with RuntimeError (Pinned). Elsewhere a call that lets such code
+// run keeps nothing that it found before (held.hpp).
 #pragma once
 
 #include "code.hpp"
@@ -41,6 +43,8 @@ struct Bucket {
     size_t used, room;
     Item items[];
 };
+
+class OwnedItems;
 
 // Room for more items; moves the bucket. NULL makes one.
 Bucket* grow(Bucket* bucket, size_t room);
@@ -122,7 +126,10 @@ public:
     // Find the first item that equals key. Returns whether there is one. change: for a call that
     // then changes the item.
     bool find(PyObject* key, Path* path, bool change = false);
-    // Find the item of this rank, which must be below size().
+    // Find the item of this rank. Returns whether there is one; below size() there is, but while a
+    // batch of another thread erases.
+    bool reach(uint64_t rank, Path* path);
+    // The same; throws IndexError if there is none.
     void select(uint64_t rank, Path* path);
     // The number of items that sort before `sort`, or also those that sort equal (right).
     uint64_t rank(PyObject* sort, bool right);
@@ -137,11 +144,16 @@ public:
     // Change the item's value / take the item out: the caller has called writing() before it
     // searched.
     void set_value(const Path& path, PyObject* value);
-    void take(Path path);
+    void take(Path path) { release(remove(std::move(path))); }
+    // take() that runs no code of the caller's: the references are the caller's, for release().
+    Item remove(Path path);
     void clear();
+    // Begins anew, empty, with another key function.
+    void restart(nb::object key);
     // Fills an empty container from pairs of exact codes of `kind` and words, in any order, whose
-    // references are taken over. Of equal codes the last one counts, or without values one.
-    void load(Kind with, std::vector<lath_item>& items);
+    // references are taken over. Of equal codes the last one counts, or without values one. The
+    // caller has called quiet().
+    void load(Kind with, OwnedItems& items);
 
     // The same with texts or bytes of exact types.
     void load_texts(Kind with, std::vector<Item>& items);
@@ -162,7 +174,7 @@ public:
     // State that batches and iterators use.
     Kind kind = Kind::none;
     const bool values, twins;
-    const bool plain; // no key function: codes may be exact
+    bool plain; // no key function: codes may be exact
     Level* root;
     uint64_t version = 0; // counts changes of the set of items
     uint64_t replaced = 0; // and of values
@@ -171,6 +183,7 @@ public:
     bool batch = false; // one that writes
 
     class Exclusive;
+    class Pinned;
 
 private:
     friend class Reading;
@@ -192,13 +205,26 @@ private:
                     std::vector<PyObject*>* gone);
     void become(Kind next);
     void append(const Item& item);
-    void end(Level* level, std::vector<PyObject*>* gone);
+    void end(Level* level, std::vector<PyObject*>* gone) noexcept;
     nb::object order_at(const Path& path);
     void verify_level(Level* level, uint64_t* references);
 
     nb::object key_fn;
+    mutable unsigned keying = 0; // calls of the key function
     unsigned comparing = 0;
     std::vector<PyObject*> limbo; // references to be released after the batches that read
+};
+
+// While it exists code of the caller's may run that must not change the container.
+class Sorted::Pinned {
+public:
+    explicit Pinned(Sorted& sorted) : sorted(sorted) { sorted.comparing++; }
+    ~Pinned() { sorted.comparing--; }
+    Pinned(const Pinned&) = delete;
+    Pinned& operator=(const Pinned&) = delete;
+
+private:
+    Sorted& sorted;
 };
 
 // A batch that changes the container: waits for others; its end lets waiting threads go on.

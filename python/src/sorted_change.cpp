@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace lathpy {
@@ -78,6 +79,7 @@ void Sorted::add_first(const Path& path, bool exact, const Item& item) {
 
 // Makes a bucket of an exact item, and room for one more in a bucket. Returns the number of items.
 size_t Sorted::widen(Path* path) {
+    version++; // a walk may stand in a bucket that moves
     if (tag_of(path->word) == Tag::bucket) {
         Bucket* bucket = bucket_of(path->word);
         if (bucket->used == bucket->room) {
@@ -184,7 +186,7 @@ void Sorted::set_value(const Path& path, PyObject* value) {
     release(old);
 }
 
-void Sorted::take(Path path) {
+Item Sorted::remove(Path path) {
     Item gone = {nullptr, nullptr, nullptr};
     bool last = true;
 
@@ -212,24 +214,32 @@ void Sorted::take(Path path) {
         lath_index_erase_item(&path.level->index, path.code, nullptr);
     }
     count(path, -1, !last);
-    release(gone);
+    return gone;
 }
 
-// Takes the levels apart; the references are collected, to be released last.
-void Sorted::end(Level* level, std::vector<PyObject*>* gone) {
+// Takes the levels apart. gone: the references are collected, to be released last; there is room.
+// NULL: they are dropped, which is for a container that nothing finds any more.
+void Sorted::end(Level* level, std::vector<PyObject*>* gone) noexcept {
+    using Owner = std::pair<Sorted*, std::vector<PyObject*>*>;
     auto each = [](void* arg, const lath_item* item) {
-        auto* owner = static_cast<std::pair<Sorted*, std::vector<PyObject*>*>*>(arg);
+        auto* owner = static_cast<Owner*>(arg);
+        auto drop = [owner](PyObject* object) {
+            if (object && owner->second)
+                owner->second->push_back(object);
+            else
+                Py_XDECREF(object);
+        };
         switch (tag_of(item->value)) {
         case Tag::object:
-            owner->second->push_back(object_of(item->value));
+            drop(object_of(item->value));
             break;
         case Tag::bucket: {
             Bucket* bucket = bucket_of(item->value);
-            for (size_t i = 0; i < bucket->used; i++)
-                for (PyObject* object :
-                     {bucket->items[i].sort, bucket->items[i].key, bucket->items[i].value})
-                    if (object)
-                        owner->second->push_back(object);
+            for (size_t i = 0; i < bucket->used; i++) {
+                drop(bucket->items[i].sort);
+                drop(bucket->items[i].key);
+                drop(bucket->items[i].value);
+            }
             std::free(bucket);
             break;
         }
@@ -240,7 +250,7 @@ void Sorted::end(Level* level, std::vector<PyObject*>* gone) {
             break;
         }
     };
-    std::pair<Sorted*, std::vector<PyObject*>*> owner(this, gone);
+    Owner owner(this, gone);
 
     level->close(each, &owner);
     delete level;
@@ -250,9 +260,9 @@ void Sorted::clear() {
     std::vector<PyObject*> gone;
 
     quiet();
-    auto* empty = new Level(0);
+    auto empty = std::make_unique<Level>(0);
     gone.reserve(held);
-    end(std::exchange(root, empty), &gone);
+    end(std::exchange(root, empty.release()), &gone);
     kind = Kind::none;
     held = 0;
     version++;
@@ -260,8 +270,10 @@ void Sorted::clear() {
         release(object);
 }
 
-// A bucket that has become long.
+// A bucket that has become long. While a batch runs it stays: the call after it sees to it.
 void Sorted::relieve(const Path& path) {
+    if (readers || batch)
+        return;
     const Bucket* bucket = bucket_of(path.word);
     PyObject *first = bucket->items[0].order(), *last = bucket->items[bucket->used - 1].order();
 
@@ -301,24 +313,26 @@ void Sorted::append(const Item& item) {
         add_twin(&path, 1, item);
 }
 
-// Builds the container anew with codes of another kind.
+// Makes codes of another kind of all items. Without memory, or if a key has no such code, the
+// container stays as it was, and the error is thrown. Other threads may have changed it when the
+// call begins: the caller looks again for what it had found.
 void Sorted::become(Kind next) {
-    std::vector<std::pair<nb::object, nb::object>> items;
-    std::vector<nb::object> sorts;
+    Sorted made(values, twins, key_fn);
 
     quiet();
-    Walk walk(*this, 0, size(), false);
-    items.reserve(size());
-    while (walk.next()) {
-        items.emplace_back(walk.key(), values ? walk.value() : nb::object());
-        if (walk.item && walk.item->sort)
-            sorts.emplace_back(nb::borrow(walk.item->sort));
+    made.kind = next;
+    {
+        Pinned pinned(*this); // encoding runs code of the caller's
+        Walk walk(*this, 0, size(), false);
+        while (walk.next()) {
+            nb::object key = walk.key(), value = values ? walk.value() : nb::object();
+            made.append({walk.item ? walk.item->sort : nullptr, key.ptr(), value.ptr()});
+        }
     }
-    clear();
+    std::swap(root, made.root);
+    std::swap(held, made.held);
     kind = next;
-    for (size_t i = 0; i < items.size(); i++)
-        append({sorts.empty() ? nullptr : sorts[i].ptr(), items[i].first.ptr(),
-                items[i].second.ptr()});
+    version++;
 }
 
 } // namespace lathpy

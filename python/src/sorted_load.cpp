@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Filling an empty container, level by level, without an insert per item.
-#include "sorted.hpp"
+#include "held.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 namespace lathpy {
 
@@ -27,10 +28,18 @@ void free_words(const std::vector<lath_item>& words) {
     }
 }
 
+// The order of two texts, which runs no code of theirs: a stable sort relies on an order.
 bool before(const Item& a, const Item& b) {
-    if (PyUnicode_CheckExact(a.order()))
+    char *left, *right;
+    Py_ssize_t left_size, right_size;
+
+    if (PyUnicode_Check(a.order()))
         return PyUnicode_Compare(a.order(), b.order()) < 0;
-    return PyObject_RichCompareBool(a.order(), b.order(), Py_LT) == 1;
+    if (PyBytes_AsStringAndSize(a.order(), &left, &left_size) ||
+        PyBytes_AsStringAndSize(b.order(), &right, &right_size))
+        throw nb::python_error();
+    return std::string_view(left, static_cast<size_t>(left_size)) <
+           std::string_view(right, static_cast<size_t>(right_size));
 }
 
 } // namespace
@@ -72,9 +81,10 @@ void sort_by_code(std::vector<lath_item>& items) {
     }
 }
 
-void Sorted::load(Kind with, std::vector<lath_item>& items) {
+void Sorted::load(Kind with, OwnedItems& items) {
     sort_by_code(items);
-    std::vector<lath_item> again; // codes that are there already
+    OwnedItems again; // codes that are there already
+    again.reserve(items.size());
     size_t used = 0;
     for (const lath_item& item : items) {
         if (used && items[used - 1].key == item.key) {
@@ -92,12 +102,10 @@ void Sorted::load(Kind with, std::vector<lath_item>& items) {
     version++;
     for (const lath_item& item : items)
         held += tag_of(item.value) == Tag::object;
-    for (const lath_item& item : again) {
-        if (tag_of(item.value) == Tag::object)
-            release(object_of(item.value));
-        if (twins)
-            add(decode(kind, item.key), nullptr, Present::keep, nullptr);
-    }
+    items.clear(); // the index owns the references now
+    if (twins)
+        for (const lath_item& item : again)
+            add(decode(with, item.key), nullptr, Present::keep, nullptr);
 }
 
 // The word of *n > 0 items of one code. Of equal keys that must not be there twice one stays, with

@@ -14,7 +14,7 @@ namespace {
 
 enum class What { keys, values, items };
 
-// An iterator of Python's. It holds the container, so that this outlives it.
+// An iterator of Python's. It holds the container until it has come to its end.
 struct Iterator {
     nb::object owner;
     Walk walk;
@@ -25,17 +25,45 @@ nb::object pair_of(nb::object key, nb::object value) {
     return nb::make_tuple(std::move(key), std::move(value));
 }
 
-nb::object shown(const Walk& walk, What what) {
+// References to what is asked for of the walk's item.
+Pair held(const Walk& walk, What what) {
+    return {what == What::values ? nb::object() : walk.key(),
+            what == What::keys ? nb::object() : walk.value()};
+}
+
+nb::object shown(Pair&& item, What what) {
     if (what == What::items)
-        return pair_of(walk.key(), walk.value());
-    return what == What::keys ? walk.key() : walk.value();
+        return pair_of(std::move(item.first), std::move(item.second));
+    return std::move(what == What::keys ? item.first : item.second);
+}
+
+nb::list shown(std::vector<Pair>&& items, What what) {
+    nb::list list;
+
+    for (Pair& item : items)
+        list.append(shown(std::move(item), what));
+    return list;
 }
 
 PyObject* iterator_next(PyObject* self) {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-        auto& iterator = *nb::inst_ptr<Iterator>(self);
-        return iterator.walk.next() ? shown(iterator.walk, iterator.what).release().ptr() : nullptr;
+        auto& iterator = self_of<Iterator>(self);
+        if (iterator.owner.is_valid() && iterator.walk.next())
+            return shown(held(iterator.walk, iterator.what), iterator.what).release().ptr();
+        nb::object owner = std::move(iterator.owner); // dropped last
+        return nullptr;
     });
+}
+
+// What is left, as a list, and iter(): the iterator stays where it is.
+nb::object iterator_reduce(const Iterator& iterator) {
+    std::vector<Pair> items;
+
+    if (iterator.owner.is_valid())
+        for (Walk walk = iterator.walk; walk.next();)
+            items.push_back(held(walk, iterator.what));
+    nb::list list = shown(std::move(items), iterator.what);
+    return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
 }
 
 PyObject* iterator_self(PyObject* self) {
@@ -50,16 +78,46 @@ int iterator_traverse(PyObject* self, visitproc visit, void* arg) {
     return 0;
 }
 
+int iterator_clear(PyObject* self) {
+    if (nb::inst_ready(self))
+        nb::object owner = std::move(nb::inst_ptr<Iterator>(self)->owner);
+    return 0;
+}
+
 PyType_Slot iterator_slots[] = {
     {Py_tp_iter, reinterpret_cast<void*>(iterator_self)},
     {Py_tp_iternext, reinterpret_cast<void*>(iterator_next)},
     {Py_tp_traverse, reinterpret_cast<void*>(iterator_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(iterator_clear)},
     {0, nullptr},
 };
 
-nb::object walk_from(nb::handle owner, uint64_t from, uint64_t count, bool backward, What what) {
+// An iterator over the items of ranks [start, stop). Ranks and walk belong to one moment: a caller
+// lets no code of others run between finding out ranks and this call.
+nb::object walk_ranks(nb::handle owner, uint64_t start, uint64_t stop, bool backward, What what) {
     auto& sorted = self_of<Sorted>(owner.ptr());
-    return nb::cast(Iterator{nb::borrow(owner), Walk(sorted, from, count, backward), what});
+    uint64_t count = start < stop ? stop - start : 0;
+    Walk walk(sorted, backward && count ? stop - 1 : start, count, backward);
+    return nb::cast(Iterator{nb::borrow(owner), std::move(walk), what});
+}
+
+nb::object walk_all(nb::handle owner, bool backward, What what) {
+    return walk_ranks(owner, 0, self_of<Sorted>(owner.ptr()).size(), backward, what);
+}
+
+// From key `low` on, and up to `high`, as the container's key function gives them; None: no limit.
+// inside: whether items equal to the limit belong to it.
+nb::object walk_between(nb::handle owner, nb::handle low, bool low_inside, nb::handle high,
+                        bool high_inside, bool backward) {
+    auto& sorted = self_of<Sorted>(owner.ptr());
+
+    for (;;) {
+        uint64_t before = sorted.version;
+        uint64_t start = low.is_none() ? 0 : sorted.rank(low.ptr(), !low_inside);
+        uint64_t stop = high.is_none() ? sorted.size() : sorted.rank(high.ptr(), high_inside);
+        if (before == sorted.version) // else a comparison let others change the container
+            return walk_ranks(owner, start, stop, backward, What::keys);
+    }
 }
 
 // ---- slots of both types ----
@@ -109,9 +167,8 @@ int sorted_contains(PyObject* self, PyObject* key) {
 }
 
 PyObject* sorted_iter(PyObject* self) {
-    return guarded(static_cast<PyObject*>(nullptr), [&] {
-        return walk_from(self, 0, self_of<Sorted>(self).size(), false, What::keys).release().ptr();
-    });
+    return guarded(static_cast<PyObject*>(nullptr),
+                   [&] { return walk_all(self, false, What::keys).release().ptr(); });
 }
 
 // ---- Map ----
@@ -199,19 +256,28 @@ PyType_Slot map_slots[] = {
 
 // ---- Sequence ----
 
+// A slice as it was given, and its positions in a container.
+struct Limits {
+    Py_ssize_t start, stop, step;
+};
+
 struct Slice {
     Py_ssize_t start, step, count;
 };
 
-Slice slice_of(const Sorted& sorted, PyObject* index) {
-    Slice slice;
-    Py_ssize_t stop;
+// May run __index__ of the limits.
+Limits limits_of(PyObject* index) {
+    Limits limits;
 
-    if (PySlice_Unpack(index, &slice.start, &stop, &slice.step))
+    if (PySlice_Unpack(index, &limits.start, &limits.stop, &limits.step))
         throw nb::python_error();
-    slice.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(sorted.size()), &slice.start, &stop,
-                                        slice.step);
-    return slice;
+    return limits;
+}
+
+Slice slice_of(const Sorted& sorted, Limits limits) {
+    Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(sorted.size()), &limits.start,
+                                             &limits.stop, limits.step);
+    return {limits.start, limits.step, count};
 }
 
 int64_t number_of(PyObject* index) {
@@ -224,18 +290,28 @@ int64_t number_of(PyObject* index) {
 
 // The keys, values or items of a slice.
 nb::list slice_list(Sorted& sorted, PyObject* index, What what) {
-    Slice slice = slice_of(sorted, index);
-    nb::list list;
+    Slice slice = slice_of(sorted, limits_of(index));
+    std::vector<Pair> items;
 
-    if (slice.count == 0)
-        return list;
-    auto step = static_cast<uint64_t>(slice.step < 0 ? -slice.step : slice.step);
-    uint64_t count = static_cast<uint64_t>(slice.count - 1) * step + 1, at = 0;
-    for (Walk walk(sorted, static_cast<uint64_t>(slice.start), count, slice.step < 0); walk.next();
-         at++)
-        if (at % step == 0)
-            list.append(shown(walk, what));
-    return list;
+    if (slice.count) {
+        auto step = static_cast<uint64_t>(slice.step < 0 ? -slice.step : slice.step);
+        uint64_t count = static_cast<uint64_t>(slice.count - 1) * step + 1, at = 0;
+        items.reserve(static_cast<size_t>(slice.count));
+        for (Walk walk(sorted, static_cast<uint64_t>(slice.start), count, slice.step < 0);
+             walk.next(); at++)
+            if (at % step == 0)
+                items.push_back(held(walk, what));
+    }
+    return shown(std::move(items), what);
+}
+
+// An iterator over the keys of a slice without a step.
+nb::object walk_slice(nb::handle owner, nb::handle index, bool backward) {
+    Slice slice = slice_of(self_of<Sorted>(owner.ptr()), limits_of(index.ptr()));
+    auto start = static_cast<uint64_t>(slice.start);
+
+    return walk_ranks(owner, start, start + static_cast<uint64_t>(slice.count), backward,
+                      What::keys);
 }
 
 nb::object sorted_at(Sorted& sorted, PyObject* index, What what) {
@@ -243,33 +319,40 @@ nb::object sorted_at(Sorted& sorted, PyObject* index, What what) {
 
     if (PySlice_Check(index))
         return slice_list(sorted, index, what);
-    sorted.select(position(sorted, number_of(index), "list index out of range"), &path);
+    int64_t number = number_of(index);
+    sorted.select(position(sorted, number, "list index out of range"), &path);
     if (what == What::items)
         return pair_of(sorted.key_at(path), sorted.value_at(path));
     return what == What::keys ? sorted.key_at(path) : sorted.value_at(path);
 }
 
 void erase_at(Sorted& sorted, PyObject* index) {
-    sorted.writing();
     if (!PySlice_Check(index)) {
         Path path;
-        sorted.select(position(sorted, number_of(index), "list index out of range"), &path);
+        int64_t number = number_of(index);
+        sorted.writing();
+        sorted.select(position(sorted, number, "list index out of range"), &path);
         sorted.take(std::move(path));
         return;
     }
-    Slice slice = slice_of(sorted, index);
+    Limits limits = limits_of(index);
+    sorted.writing();
+    Slice slice = slice_of(sorted, limits);
     if (slice.count && static_cast<uint64_t>(slice.count) == sorted.size()) {
         sorted.clear();
         return;
     }
     if (slice.step > 0) // from the highest position on
         slice = {slice.start + (slice.count - 1) * slice.step, -slice.step, slice.count};
+    std::vector<Item> gone; // released last: what runs then may change the positions
+    gone.reserve(static_cast<size_t>(slice.count));
     for (; slice.count-- > 0; slice.start += slice.step) {
         Path path;
-        sorted.writing();
         sorted.select(static_cast<uint64_t>(slice.start), &path);
-        sorted.take(std::move(path));
+        gone.push_back(sorted.remove(std::move(path)));
     }
+    for (const Item& item : gone)
+        sorted.release(item);
 }
 
 PyObject* sequence_get(PyObject* self, PyObject* index) {
@@ -307,9 +390,6 @@ class Gather {
 public:
     explicit Gather(Sorted& sorted) : sorted(sorted) {}
     ~Gather() {
-        for (const lath_item& item : items)
-            if (tag_of(item.value) == Tag::object)
-                Py_DECREF(object_of(item.value));
         for (const Item& text : texts) {
             Py_DECREF(text.key);
             Py_XDECREF(text.value);
@@ -334,11 +414,7 @@ public:
     }
 
     void flush() {
-        std::vector<lath_item> some;
-
-        some.swap(items);
-        if (!some.empty())
-            add_words(sorted, kind, some);
+        add_words(sorted, kind, std::move(items)); // which is empty then
         if (!texts.empty())
             flush_texts();
         if (mode == Mode::objects)
@@ -411,7 +487,7 @@ private:
     Sorted& sorted;
     Mode mode = Mode::none;
     Kind kind = Kind::none;
-    std::vector<lath_item> items;
+    OwnedItems items;
     std::vector<Item> texts;
     nb::list objects;
 };
@@ -428,10 +504,14 @@ void map_update(Map& map, nb::handle pairs) {
     Gather gather(map);
 
     if (PyDict_CheckExact(pairs.ptr())) {
-        nb::object copy = nb::borrow(pairs);
+        nb::object dict = nb::borrow(pairs);
+        Py_ssize_t size = PyDict_Size(dict.ptr()), at = 0;
         PyObject *key, *value;
-        for (Py_ssize_t at = 0; PyDict_Next(copy.ptr(), &at, &key, &value);)
+        while (PyDict_Next(dict.ptr(), &at, &key, &value)) {
             gather.add(nb::borrow(key), nb::borrow(value).ptr());
+            if (size != PyDict_Size(dict.ptr()))
+                raise(PyExc_RuntimeError, "the dict changed during the update");
+        }
     } else {
         for (nb::handle pair : pairs) {
             nb::object tuple = PyTuple_Check(pair.ptr()) ? nb::borrow(pair)
@@ -486,15 +566,23 @@ int64_t index_of(Sorted& sorted, nb::handle key) {
 
 // Takes the item at a position out. Returns its key, or the pair.
 nb::object take_at(Sorted& sorted, int64_t index) {
+    // The pair is made first: without memory nothing is lost, and the position is of the moment in
+    // which the item goes.
+    nb::object pair = sorted.values ? pair_of(nb::none(), nb::none()) : nb::object();
     Path path;
 
     sorted.writing();
     sorted.select(position(sorted, index, "pop index out of range"), &path);
-    nb::object found = sorted.key_at(path);
-    if (sorted.values)
-        found = pair_of(std::move(found), sorted.value_at(path));
+    nb::object key = sorted.key_at(path);
+    if (sorted.values) {
+        nb::object value = sorted.value_at(path);
+        if (PyTuple_SetItem(pair.ptr(), 0, key.release().ptr()) ||
+            PyTuple_SetItem(pair.ptr(), 1, value.release().ptr()))
+            throw nb::python_error();
+        key = std::move(pair);
+    }
     sorted.take(std::move(path));
-    return found;
+    return key;
 }
 
 } // namespace
@@ -517,8 +605,12 @@ void bind_sorted(nb::module_& module) {
         .value("values", What::values)
         .value("items", What::items);
     nb::class_<Iterator>(module, "Iterator", nb::type_slots(iterator_slots))
-        .def("__length_hint__", [](const Iterator& self) { return self.walk.left(); });
+        .def("__length_hint__", [](const Iterator& self) { return self.walk.left(); })
+        .def("__reduce__", iterator_reduce);
 
+    // Whether __init__ of the C++ class has been called.
+    module.def("_ready",
+               [](nb::handle self) { return nb::inst_check(self) && nb::inst_ready(self); });
     nb::class_<Sorted>(module, "Sorted")
         .def("clear", &Sorted::clear, "Remove everything. O(n)")
         .def("_key_function", &Sorted::key_function)
@@ -532,7 +624,10 @@ void bind_sorted(nb::module_& module) {
         .def("_erase_at", [](Sorted& self, nb::handle index) { erase_at(self, index.ptr()); })
         .def("_at", [](Sorted& self, nb::handle index,
                        What what) { return sorted_at(self, index.ptr(), what); })
-        .def("_walk", walk_from)
+        .def("_restart", &Sorted::restart, any)
+        .def("_walk", walk_all)
+        .def("_walk_slice", walk_slice)
+        .def("_walk_between", walk_between, any, nb::arg(), any, nb::arg(), nb::arg())
         .def("_verify", &Sorted::verify);
     nb::class_<Map, Sorted> map(module, "Map", nb::type_slots(map_slots),
                                 nb::is_weak_referenceable());

@@ -3,7 +3,7 @@
 // What the files that bind containers to Python share.
 #pragma once
 
-#include "sorted.hpp"
+#include "held.hpp"
 
 #include <exception>
 #include <new>
@@ -53,8 +53,8 @@ Result guarded(Result failed, Body body) noexcept {
 // The position that an index of Python's means. Throws IndexError with this text.
 uint64_t position(const Sorted& sorted, int64_t index, const char* text);
 
-// Adds pairs of exact codes of `kind` and words, whose references it takes over, in this order.
-void add_words(Sorted& sorted, Kind kind, std::vector<lath_item>& items);
+// Adds pairs of exact codes of `kind` and words, in this order.
+void add_words(Sorted& sorted, Kind kind, OwnedItems items);
 
 void bind_batches(nb::class_<Map, Sorted>& map, nb::class_<Sequence, Sorted>& sequence);
 

@@ -8,9 +8,15 @@ namespace lathpy {
 Walk::Walk(Sorted& sorted, uint64_t from, uint64_t count, bool backward)
     : sorted(sorted), count(count), version(sorted.version), replaced(sorted.replaced),
       backward(backward) {
-    if (count == 0)
+    uint64_t size = sorted.size();
+
+    if (from >= size)
+        this->count = 0;
+    else
+        this->count = std::min(count, backward ? from + 1 : size - from);
+    if (this->count == 0)
         return;
-    if (from == (backward ? sorted.size() - 1 : 0))
+    if (from == (backward ? size - 1 : 0))
         push(sorted.root, backward ? ~0ull : 0, true);
     else
         seek(from);
@@ -30,7 +36,8 @@ void Walk::push(Level* level, uint64_t from, bool more) {
 void Walk::seek(uint64_t rank) {
     Path path;
 
-    sorted.select(rank, &path);
+    if (!sorted.reach(rank, &path))
+        return; // the first step says that the container changed
     auto behind = [this](Level* level, uint64_t code) {
         bool more = code != (backward ? 0 : ~0ull);
         push(level, backward ? code - 1 : code + 1, more);
@@ -71,11 +78,16 @@ void Walk::fill(Frame& frame) const {
     frame.want = std::min(frame.want * 2, 64u);
 }
 
+void Walk::changed() {
+    version = ~0ull; // the next step raises too
+    raise(PyExc_RuntimeError, "the container changed during the iteration");
+}
+
 bool Walk::next() {
     if (count == 0)
         return false;
     if (version != sorted.version)
-        raise(PyExc_RuntimeError, "the container changed during the iteration");
+        changed();
     count--;
     for (;;) {
         if (bucket) {
@@ -86,6 +98,9 @@ bool Walk::next() {
                 at = backward ? at - 1 : at + 1;
             return true;
         }
+        // A batch of another thread that erases has not lowered the number of items yet.
+        if (frames.empty())
+            changed();
         Frame& frame = frames.back();
         if (frame.at == frame.used) {
             fill(frame);

@@ -9,12 +9,15 @@ namespace lathpy {
 
 class Walk {
 public:
-    // From the item of rank `from` on (backward: to lower ranks), at most `count` items.
+    // From the item of rank `from` on (backward: to lower ranks), at most `count` items; none if
+    // there is no such rank.
     Walk(Sorted& sorted, uint64_t from, uint64_t count, bool backward);
 
     // Moves to the next item. Returns false at the end. Throws RuntimeError if items were added or
-    // taken out since the walk began.
+    // taken out since the walk began. Runs no code of the caller's: the item is valid until such
+    // code runs.
     bool next();
+    void end() { count = 0; }
     nb::object key() const;
     nb::object value() const;
     uint64_t left() const { return count; }
@@ -36,6 +39,7 @@ private:
     void push(Level* level, uint64_t from, bool more);
     void fill(Frame& frame) const;
     void seek(uint64_t rank);
+    [[noreturn]] void changed();
 
     Sorted& sorted;
     uint64_t count, version, replaced;

@@ -167,7 +167,10 @@ class IntervalTree(_core.Tree):
 
     def __init__(self, intervals=None):
         """Of the intervals. O(n log n)"""
-        super().__init__()
+        if _core._ready(self):
+            self.clear()  # a second __init__
+        else:
+            super().__init__()
         if intervals is not None:
             self._add_all(intervals, Interval)
 

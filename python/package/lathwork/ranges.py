@@ -24,7 +24,10 @@ class RangeMap(_core.Ranges):
 
     def __init__(self, ranges=()):
         """Of tuples (start, stop, value) that do not overlap. O(n log n)"""
-        super().__init__()
+        if _core._ready(self):
+            self.clear()  # a second __init__
+        else:
+            super().__init__()
         for start, stop, value in ranges:
             self.insert(start, stop, value)
 
@@ -119,6 +122,8 @@ class RangeAllocator(_core.Space):
 
     def __init__(self, start=0, stop=1 << 63, unit=1):
         """All sizes are multiples of unit, a power of two."""
+        if _core._ready(self):
+            raise RuntimeError("__init__ was called a second time: make another RangeAllocator")
         super().__init__(start, stop, unit)
         self._limits = start, stop, unit
 

@@ -36,6 +36,13 @@ class _Ordered:
 
     __slots__ = ()
 
+    def _begin(self, *kind_and_key):
+        """__init__ of the C++ class; a second one begins anew, empty."""
+        if _core._ready(self):
+            self._restart(kind_and_key[-1])
+        else:
+            super().__init__(*kind_and_key)
+
     @property
     def key(self):
         """The function that orders the items, or None."""
@@ -64,13 +71,7 @@ class _Ordered:
 
     def islice(self, start=None, stop=None, reverse=False):
         """Iterate over the items at positions [start, stop). O(log n) and O(1) per item"""
-        start, stop, _ = slice(start, stop).indices(len(self))
-        return self._span(start, stop, reverse)
-
-    def _span(self, start, stop, reverse, what=_KEYS):
-        if start >= stop:
-            return iter(())
-        return self._walk(stop - 1 if reverse else start, stop - start, reverse, what)
+        return self._walk_slice(slice(start, stop), bool(reverse))
 
     def irange(self, minimum=None, maximum=None, inclusive=(True, True), reverse=False):
         """Iterate over the items from minimum to maximum (None: no limit). O(log n) and O(1) per item"""
@@ -79,13 +80,11 @@ class _Ordered:
         return self._between(low, high, inclusive, reverse)
 
     def _between(self, low, high, inclusive, reverse):
-        start = 0 if low is None else self._rank(low, not inclusive[0])
-        stop = len(self) if high is None else self._rank(high, bool(inclusive[1]))
-        return self._span(start, stop, reverse)
+        return self._walk_between(low, bool(inclusive[0]), high, bool(inclusive[1]), bool(reverse))
 
     def __reversed__(self):
         """Iterate in descending order."""
-        return self._span(0, len(self), True)
+        return self._walk(True, _KEYS)
 
     def __copy__(self):
         return self.copy()
@@ -144,7 +143,7 @@ class SortedList(_Ordered, _core.Sequence):
 
     def __init__(self, iterable=None, key=None):
         """Of the iterable's values. O(n log n), or linear in n if they have the form of 64-bit numbers"""
-        super().__init__(True, key)
+        self._begin(True, key)
         if iterable is not None:
             self._update(iterable)
 
@@ -288,7 +287,7 @@ class SortedSet(_ByKey, _Ordered, _core.Sequence):
 
     def __init__(self, iterable=None, key=None):
         """Of the iterable's values. O(n log n), or linear in n if they have the form of 64-bit numbers"""
-        super().__init__(False, key)
+        self._begin(False, key)
         if iterable is not None:
             self._update(iterable)
 
@@ -417,10 +416,10 @@ class _View:
         self._mapping._erase_at(index)
 
     def __iter__(self):
-        return self._mapping._span(0, len(self._mapping), False, self._what)
+        return self._mapping._walk(False, self._what)
 
     def __reversed__(self):
-        return self._mapping._span(0, len(self._mapping), True, self._what)
+        return self._mapping._walk(True, self._what)
 
     def __repr__(self):
         return f"{self.__class__.__name__}({self._mapping!r})"
@@ -477,7 +476,7 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
         key = None
         if args and (args[0] is None or callable(args[0])):
             key, args = args[0], args[1:]
-        super().__init__(key)
+        self._begin(key)
         self.update(*args, **kwargs)
 
     def update(self, *args, **kwargs):
@@ -528,9 +527,12 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
 
     def popitem(self, index=-1):
         """Remove the item at a position and return it. O(log n)"""
-        if not len(self):
-            raise KeyError("popitem(): dictionary is empty")
-        return self._take_at(index)
+        try:
+            return self._take_at(index)
+        except IndexError:
+            if len(self):
+                raise
+            raise KeyError("popitem(): dictionary is empty") from None
 
     def peekitem(self, index=-1):
         """The item at a position. O(log n)"""

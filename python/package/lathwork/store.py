@@ -24,6 +24,8 @@ class Store(_core.Store):
     """
 
     def __init__(self, spec="mem:", *, keys="bytes", limit=0, evict=False, read_only=False, existing=False, huge_pages=True):
+        if _core._ready(self):
+            raise RuntimeError("__init__ was called a second time: open another Store")
         if keys not in ("bytes", "int"):
             raise ValueError(f'keys must be "bytes" or "int", not {keys!r}')
         flags = (_core._EVICT * evict) | (_core._READ_ONLY * read_only) | (_core._EXISTING * existing)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Programs that would end by a signal, or never, if a call believed what it found before other code ran.
+
+Each runs in a process of its own: a crash is a failure with the program's name.
+"""
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+BEGIN = """
+import copy, faulthandler, gc, pickle, sys, threading, time
+import numpy
+from lathwork import *
+faulthandler.enable()
+
+class Thing:
+    pass
+
+def together(*works, seconds=0.7):
+    # Runs functions in threads of their own, over and over. RuntimeError is what a change may raise.
+    sys.setswitchinterval(1e-6)
+    end, failed = time.time() + seconds, []
+    def run(work):
+        try:
+            while time.time() < end and not failed:
+                try:
+                    work()
+                except RuntimeError as error:
+                    assert "during the" in str(error) or "within a comparison" in str(error), error
+        except BaseException as error:
+            failed.append(error)
+    threads = [threading.Thread(target=run, args=[work]) for work in works]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    if failed: raise failed[0]
+"""
+
+PROGRAMS = {
+    # threads: a number or a position of an earlier moment
+    "dict: items go while others are walked": """
+        d = SortedDict((i, i) for i in range(50))
+        def write():
+            for i in range(50): d.pop(i, None)
+            for i in range(50): d[i] = i
+        walks = [lambda: list(d.items()), lambda: list(d), lambda: list(d.values()), lambda: list(reversed(d)),
+                 lambda: list(d.irange(3, 40)), lambda: list(d.irange(3, 40, reverse=True)), lambda: list(d.islice(5, 45)),
+                 lambda: list(d.islice(-20, reverse=True)), lambda: list(reversed(d.items())), lambda: d.keys()[10:40],
+                 lambda: d.items()[::-2], lambda: d.values()[:], lambda: repr(d), lambda: d == dict(d.items())]
+        def read():
+            for walk in walks:
+                try: walk()
+                except RuntimeError as error: assert "during the" in str(error), error
+                except KeyError: pass
+        together(write, read, read)
+        d._verify()
+        """,
+    "lists and sets: items go while others are walked": """
+        for kind in (SortedList, SortedSet, lambda v: SortedKeyList(v, key=lambda n: str(n)[::-1])):
+            for make in (int, str, lambda n: f"a longer key {n}", lambda n: (n,)):
+                c = kind([make(i) for i in range(40)])
+                def write():
+                    for i in range(40): c.discard(make(i))
+                    c.update(make(i) for i in range(40))
+                def pop():
+                    try: c.pop(); c.pop(0); c.pop(3); del c[1:9]; del c[2]
+                    except IndexError: pass
+                def read():
+                    list(c); list(reversed(c)); c[3:30]; c[::-1]; list(c.irange(make(2), make(30))); list(c.islice(3, 30, True))
+                together(write, pop, read, read, seconds=0.1)
+                c._verify()
+        """,
+    "erase_many while items are walked": """
+        d, s = SortedDict(), SortedList()
+        keys = numpy.arange(3000)
+        def write():
+            d.insert_many(keys, [Thing() for _ in keys]); s.add_many(keys)
+            for k in range(0, 3000, 300): d.erase_many(keys[k:k + 300]); s.erase_many(keys[k:k + 300])
+        def read():
+            for walk in (lambda: [v for _, v in d.items()], lambda: list(d.values()), lambda: list(reversed(s)), lambda: s[1:],
+                         lambda: list(d.irange(100, 2900))):
+                try: walk()
+                except RuntimeError as error: assert "during the" in str(error), error
+        together(write, read, read, seconds=1.5)
+        d._verify(); s._verify()
+        """,
+    "insert_many and clear while items are walked": """
+        d = SortedDict()
+        keys = numpy.arange(1000)
+        together(lambda: d.insert_many(keys, [Thing() for _ in keys]), lambda: (d.clear(), time.sleep(.0002)),
+                 lambda: [v for _, v in d.items()], lambda: d.get_many(keys), lambda: list(d.values()), seconds=1.5)
+        d._verify()
+        """,
+    "arrays while the container is cleared": """
+        d = SortedDict()
+        keys = numpy.arange(2000)
+        def fill(): d.insert_many(keys, [Thing() for _ in keys])
+        together(fill, d.clear, d.keys_array, lambda: d.get_many(keys), lambda: d.contains_many(keys), lambda: d.erase_many(keys[::2]),
+                 lambda: d.update((int(k), Thing()) for k in keys[:50]), seconds=1.5)
+        d._verify()
+        """,
+    "the collector while an array is erased": """
+        d = SortedDict()
+        keys = numpy.arange(2000)
+        def cycle():
+            thing = Thing(); thing.me = thing; thing.d = d
+            return thing
+        together(lambda: d.insert_many(keys, [cycle() for _ in keys]), lambda: d.erase_many(keys), gc.collect,
+                 lambda: [value.me.d for value in d.get_many(keys) if value], seconds=1.5)
+        d._verify()
+        """,
+    "two threads step one iterator": """
+        d = SortedDict((i, Thing()) for i in range(2000))
+        def step():
+            global it
+            it = iter(d.items())
+            for _ in it: pass
+        it = iter(d)
+        together(step, lambda: list(it), lambda: copy.copy(it), lambda: (d.pop(5, None), d.setdefault(5, Thing())))
+        """,
+    # code of the caller's within a call
+    "__float__ and __index__ change the container": """
+        class Number:
+            def __float__(self): c.clear(); return 1.0
+            def __index__(self): c.clear(); return 1
+            def __lt__(self, other): return False
+            __gt__ = __lt__
+        for make in (SortedList, SortedSet, SortedDict.fromkeys):
+            for call in ("add", "count", "discard", "remove", "bisect", "index", "pop", "get", "setdefault", "irange", "__contains__",
+                         "__getitem__", "__delitem__", "update", "peekitem", "popitem", "keys"):
+                for keys in ([1, 2, 3], [.5, 1.5], [1, 1.0, 2]):
+                    c = make(keys)
+                    argument = [Number()] if call == "update" else Number()
+                    try: getattr(c, call)(argument)
+                    except (RuntimeError, TypeError, ValueError, KeyError, IndexError, AttributeError): pass
+                    c._verify()
+        """,
+    "an index or a slice changes the container": """
+        class Number:
+            def __index__(self): c.clear(); return 1
+        for make in (SortedList, SortedSet, lambda v: SortedDict.fromkeys(v).keys(), lambda v: SortedDict.fromkeys(v).items()):
+            for index in (Number(), slice(Number(), None), slice(0, Number()), slice(None, None, Number())):
+                for call in ("__getitem__", "__delitem__"):
+                    c = view = make(range(40))
+                    if hasattr(view, "_mapping"): c = view._mapping
+                    try: getattr(view, call)(index)
+                    except IndexError: pass
+                    c._verify()
+            c = view = make(range(40))
+            if hasattr(view, "islice"): list(view.islice(Number(), 10))
+        """,
+    "an array is read while a value's __index__ changes the container": """
+        class Number:
+            def __index__(self): d.clear(); d[5] = 1; return 7
+            def __lt__(self, other): return True
+        d = SortedDict({1: Number(), 2: Number()})
+        assert d.get_ints([1, 2]).tolist() == [7, 7] and dict(d.items()) == {5: 1}
+        d._verify()
+        """,
+    "what makes an array's values changes the container": """
+        class Values(list):
+            def __iter__(self):
+                d["key"] = 1
+                return iter([1, 2, 3])
+        d = SortedDict()
+        try: d.insert_many([1, 2, 3], Values())
+        except TypeError: pass
+        d._verify()
+        def keys():
+            yield from range(5)
+            s.update(["a", "b"])
+            yield 7
+        s = SortedList()
+        try: s.update(keys())
+        except TypeError: pass
+        s._verify()
+        """,
+    "finalizers of removed values": """
+        class Bomb:
+            def __del__(self):
+                try:
+                    for k in range(300, 320): d.pop(k, None)
+                    d.setdefault(5, 1); list(d.items())
+                except TypeError: pass
+        for do in (lambda: d.clear(), lambda: d.pop(3), lambda: d.popitem(), lambda: d.update((i, 0) for i in range(400)),
+                   lambda: d.erase_many(numpy.arange(0, 400, 2)), lambda: d.keys().__delitem__(slice(3, 390)), lambda: d.__delitem__(7),
+                   lambda: d.__setitem__(7, 1), lambda: d.insert_many(numpy.arange(400), numpy.arange(400)), lambda: d.__init__(),
+                   lambda: d.keys().__delitem__(slice(None, None, -3)), lambda: d.values().__delitem__(4)):
+            for keys in (range(400), [k / 7 for k in range(400)], [f"a longer key {k}" for k in range(400)], [(k,) for k in range(50)]):
+                d = SortedDict((k, Bomb()) for k in keys)
+                try: do()
+                except (KeyError, TypeError): pass
+                try: d._verify(); d.clear()
+                except TypeError: pass
+                d._verify()
+        """,
+    "an iterator that was never made": """
+        import warnings
+        warnings.simplefilter("ignore")
+        for thing in (SortedDict(), SortedList(), SortedSet([1])):
+            kind = type(iter(thing))
+            list(thing)
+            it = kind.__new__(kind)
+            for call in (lambda: next(it), lambda: it.__length_hint__(), lambda: copy.copy(it), lambda: list(it)):
+                try: call()
+                except (RuntimeError, TypeError): pass
+                else: raise AssertionError("an iterator without a container")
+        """,
+    "a second __init__": """
+        calls = []
+        def key(value):
+            if calls: calls.pop()()
+            return -value
+        for make, again in ((SortedDict, [{5: 1}]), (SortedList, [[5]]), (SortedSet, [[5]]), (SortedKeyList, [[5], key]), (SortedSet, [[5], key]),
+                            (IntervalTree, [[(5, 6)]]), (RangeMap, [[(5, 6, 1)]])):
+            fresh = [(1, 2, Thing())] if make in (IntervalTree, RangeMap) else range(100)
+            c = make.fromkeys(fresh, Thing()) if make is SortedDict else make(fresh)
+            iterator = iter(c)
+            c.__init__(*again)
+            assert len(c) == 1 and c == make(*again)
+            try: list(iterator)
+            except RuntimeError: pass
+            getattr(c, "_verify")()
+            c.__init__()
+            assert len(c) == 0
+        c = SortedSet([3, 1, 2], key)
+        calls.append(lambda: c.__init__([7]))
+        try: c.add(5)
+        except RuntimeError as error: assert "key function" in str(error)
+        else: raise AssertionError("begun anew within its key function")
+        c._verify()
+        assert list(c) == [3, 2, 1]
+        for c in (RangeAllocator(), Store()):
+            try: c.__init__()
+            except RuntimeError as error: assert "second time" in str(error)
+            else: raise AssertionError(c)
+        """,
+    "containers within containers": """
+        for make in (lambda d: SortedDict({0: d}), lambda d: SortedList([d]), lambda d: IntervalTree([(0, 1, d)]), lambda d: RangeMap([(0, 1, d)])):
+            d = SortedList()
+            for _ in range(100000): d = make(d)
+            del d
+        """,
+}
+
+
+def run(program, timeout=100):
+    made = subprocess.run([sys.executable, "-c", BEGIN + textwrap.dedent(program)], capture_output=True, text=True, timeout=timeout)
+    assert made.returncode == 0, (made.returncode, made.stdout[-1000:], made.stderr[-3000:])
+    assert not made.stderr, made.stderr[-3000:]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_ends_well(name):
+    run(PROGRAMS[name])
