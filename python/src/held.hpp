@@ -20,6 +20,13 @@ namespace lathpy {
 class OwnedItems : public std::vector<lath_item> {
 public:
     OwnedItems() = default;
+    // Takes references to the objects of all words, which another owner has.
+    explicit OwnedItems(std::vector<lath_item>&& items) noexcept
+        : std::vector<lath_item>(std::move(items)) {
+        for (const lath_item& item : *this)
+            if (tag_of(item.value) == Tag::object)
+                Py_INCREF(object_of(item.value));
+    }
     OwnedItems(OwnedItems&& other) noexcept : std::vector<lath_item>(std::move(other)) {
         other.clear();
     }
@@ -28,13 +35,6 @@ public:
         for (const lath_item& item : *this)
             if (tag_of(item.value) == Tag::object)
                 Py_DECREF(object_of(item.value));
-    }
-
-    // Take references to the objects of all words, which another owner has.
-    void hold() {
-        for (const lath_item& item : *this)
-            if (tag_of(item.value) == Tag::object)
-                Py_INCREF(object_of(item.value));
     }
 };
 

@@ -419,19 +419,25 @@ void prefetch(const lath_interval* found, size_t n) {
             __builtin_prefetch(bound_of(reinterpret_cast<PyObject*>(found[i].value), which));
 }
 
+// The set of what the search finds. All references are taken first: making a set hashes and
+// compares, and other code may then change the tree.
 nb::object Tree::collect(lath_interval_iter* iter) {
-    Comparing guard(comparing);
     lath_interval found[at_a_time];
-    nb::object result = nb::steal(PySet_New(nullptr));
+    std::vector<nb::object> held;
     size_t n;
 
     do {
         n = lath_interval_next_batch(iter, found, at_a_time);
         prefetch(found, n);
         for (size_t i = 0; i < n; i++)
-            if (PySet_Add(result.ptr(), reinterpret_cast<PyObject*>(found[i].value)))
-                throw nb::python_error();
+            held.push_back(nb::borrow(reinterpret_cast<PyObject*>(found[i].value)));
     } while (n == at_a_time);
+    nb::object result = nb::steal(PySet_New(nullptr));
+    if (!result.is_valid())
+        throw nb::python_error();
+    for (const nb::object& interval : held)
+        if (PySet_Add(result.ptr(), interval.ptr()))
+            throw nb::python_error();
     return result;
 }
 

@@ -5,7 +5,16 @@
 
 #include <nanobind/nanobind.h>
 
+#include <stdexcept>
+
 namespace lathpy {
+
+// For __init__ after code of the caller's has run: throws RuntimeError if that has called __init__
+// of the same object.
+inline void once(nanobind::handle self) {
+    if (nanobind::inst_ready(self))
+        throw std::runtime_error("__init__ was called within __init__");
+}
 
 void bind_sorted(nanobind::module_& module);
 void bind_intervals(nanobind::module_& module);

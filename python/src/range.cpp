@@ -3,15 +3,17 @@
 // What RangeMap and RangeAllocator are built on: an index of ranges (lathwork/index.h) with objects
 // as values, and an allocator of ranges (lathwork/space.h). Keys are numbers from 0 to 2^64 - 1;
 // the end of a range may be 2^64.
+#include "held.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
-#include "sorted.hpp"
+#include "turn.hpp"
 
 #include <lathwork/space.h>
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -86,21 +88,28 @@ public:
         if (lath_index_init(&index, &config))
             throw std::bad_alloc();
     }
+    // Nothing finds the map any more.
     ~Ranges() {
-        clear();
-        lath_index_fini(&index, nullptr, nullptr);
+        auto drop = [](void*, const lath_item* item) {
+            if (tag_of(item->value) == Tag::object)
+                Py_DECREF(object_of(item->value));
+        };
+        lath_index_fini(&index, drop, nullptr);
     }
     Ranges(const Ranges&) = delete;
     Ranges& operator=(const Ranges&) = delete;
 
     bool insert(nb::handle start, nb::handle stop, nb::handle value);
     void store(nb::handle start, nb::handle stop, nb::handle value);
-    void cut(nb::handle start, nb::handle stop);
-    size_t remove(nb::handle start, nb::handle stop);
+    void cut(nb::handle start, nb::handle stop) { cut_range(range_of(start, stop)); }
+    size_t remove(nb::handle start, nb::handle stop) { return erase(range_of(start, stop)); }
+    bool erase_at(nb::handle point);
     void clear();
     nb::object find(nb::handle point);
     nb::list scan(uint64_t from, uint64_t last, size_t most);
-    nb::list overlapping(nb::handle start, nb::handle stop);
+    nb::list overlapping(nb::handle start, nb::handle stop) {
+        return shown(OwnedItems(meeting(range_of(start, stop))));
+    }
     nb::object get_many(nb::handle points, nb::handle missing);
     int traverse(visitproc visit, void* arg);
     void verify();
@@ -108,29 +117,59 @@ public:
     uint64_t count = 0, version = 0;
 
 private:
-    using Words = std::vector<Word>;
+    using Items = std::vector<lath_item>;
 
     static nb::object shown(const lath_item& item);
+    static nb::list shown(const OwnedItems& items);
+    Items meeting(Range range);
     void split(uint64_t at);
-    void gone(const Words& words);
-    static void collect(void* words, const lath_item* item) {
-        static_cast<Words*>(words)->push_back(item->value);
+    size_t erase(Range range);
+    void cut_range(Range range);
+    void gone(OwnedItems items, size_t come);
+    // What leaves the index. There is room: the index's callbacks must not throw.
+    static void collect(void* items, const lath_item* item) {
+        static_cast<OwnedItems*>(items)->push_back(*item);
     }
 
     lath_index index;
 };
 
-nb::object Ranges::shown(const lath_item& item) {
-    return nb::make_tuple(number_of(item.key), stop_of(item), nb::steal(unpack(item.value)));
+// Tuples of items, in their order. They are owned: making a tuple may run other code.
+nb::list Ranges::shown(const OwnedItems& items) {
+    nb::list list;
+
+    for (const lath_item& item : items)
+        list.append(shown(item));
+    return list;
 }
 
-// Values that have left the index.
-void Ranges::gone(const Words& words) {
-    count -= words.size();
+nb::object Ranges::shown(const lath_item& item) {
+    nb::object value = nb::steal(unpack(item.value)); // before any other object is made
+    return nb::make_tuple(number_of(item.key), stop_of(item), std::move(value));
+}
+
+// The items that meet a range, in order, without references.
+Ranges::Items Ranges::meeting(Range range) {
+    Items found;
+    lath_item item, items[64];
+
+    if (!lath_index_lookup_item(&index, range.first, &item) && item.key < range.first)
+        found.push_back(item);
+    for (size_t n = 64; n == 64;) {
+        n = lath_index_scan(&index, range.first, range.last, items, 64, &range.first);
+        found.insert(found.end(), items, items + n);
+        if (range.first == 0 || range.first > range.last)
+            break;
+    }
+    return found;
+}
+
+// Items have left the index and others have come. Drops their references, the last thing a call
+// does.
+void Ranges::gone(OwnedItems items, size_t come) {
+    count += come;
+    count -= items.size();
     version++;
-    for (Word word : words)
-        if (tag_of(word) == Tag::object)
-            Py_DECREF(object_of(word));
 }
 
 bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
@@ -138,12 +177,10 @@ bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
     lath_item item = {range.first, range.size(), pack(value.ptr())};
     int ret = lath_index_insert_item(&index, &item, nullptr);
 
-    if (ret == 0) {
-        count++;
-        version++;
-    } else if (tag_of(item.value) == Tag::object) {
-        Py_DECREF(value.ptr());
-    }
+    if (ret == 0)
+        gone({}, 1);
+    else if (tag_of(item.value) == Tag::object)
+        Py_DECREF(value.ptr()); // the caller has another reference
     if (ret != -EEXIST)
         must(ret);
     return ret == 0;
@@ -158,42 +195,66 @@ void Ranges::split(uint64_t at) {
     must(lath_index_split(&index, at, item.value));
     if (tag_of(item.value) == Tag::object)
         Py_INCREF(object_of(item.value));
-    count++;
-    version++;
+    gone({}, 1);
 }
 
-void Ranges::cut(nb::handle start, nb::handle stop) {
-    Range range = range_of(start, stop);
-    Words words;
+// Removes the items that lie within a range.
+size_t Ranges::erase(Range range) {
+    OwnedItems items;
 
+    items.reserve(meeting(range).size());
+    lath_index_erase_range(&index, range.first, range.size(), collect, &items);
+    size_t n = items.size();
+    gone(std::move(items), 0);
+    return n;
+}
+
+void Ranges::cut_range(Range range) {
     split(range.first);
     if (range.last != ~0ull)
         split(range.last + 1);
-    words.reserve(64);
-    lath_index_erase_range(&index, range.first, range.size(), collect, &words);
-    gone(words);
+    erase(range);
 }
 
+// Removes the range that contains a key. Returns whether there is one.
+bool Ranges::erase_at(nb::handle point) {
+    lath_item item;
+
+    if (lath_index_lookup_item(&index, key_of(point), &item))
+        return false;
+    erase({item.key, item.key + item.size - 1});
+    return true;
+}
+
+// In one step: what is there before stays if there is no memory.
 void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
-    cut(start, stop);
-    if (!insert(start, stop, value))
-        raise(PyExc_RuntimeError, "the range was changed meanwhile");
-}
-
-size_t Ranges::remove(nb::handle start, nb::handle stop) {
     Range range = range_of(start, stop);
-    Words words;
+    Items there = meeting(range);
+    OwnedItems items;
+    lath_item item = {range.first, range.size(), pack(value.ptr())};
+    // A range that goes beyond at both ends becomes two, of one value.
+    bool both = there.size() == 1 && there[0].key < range.first &&
+                there[0].key + there[0].size - 1 > range.last;
+    PyObject* twice =
+        both && tag_of(there[0].value) == Tag::object ? object_of(there[0].value) : nullptr;
 
-    lath_index_erase_range(&index, range.first, range.size(), collect, &words);
-    gone(words);
-    return words.size();
+    items.reserve(there.size());
+    int ret = lath_index_store_range(&index, &item, collect, &items);
+    if (ret) {
+        if (tag_of(item.value) == Tag::object)
+            Py_DECREF(value.ptr()); // the caller has another reference
+        must(ret);
+    }
+    Py_XINCREF(twice);
+    gone(std::move(items), 1 + both);
 }
 
 void Ranges::clear() {
-    Words words;
+    OwnedItems items;
 
-    lath_index_clear(&index, collect, &words);
-    gone(words);
+    items.reserve(count);
+    lath_index_clear(&index, collect, &items);
+    gone(std::move(items), 0);
 }
 
 nb::object Ranges::find(nb::handle point) {
@@ -206,30 +267,10 @@ nb::object Ranges::find(nb::handle point) {
 
 // At most `most` ranges that begin in [from, last].
 nb::list Ranges::scan(uint64_t from, uint64_t last, size_t most) {
-    std::vector<lath_item> items(most);
-    nb::list list;
-    size_t n = lath_index_scan(&index, from, last, items.data(), most, nullptr);
+    Items items(std::min<uint64_t>(most, count));
 
-    for (size_t i = 0; i < n; i++)
-        list.append(shown(items[i]));
-    return list;
-}
-
-nb::list Ranges::overlapping(nb::handle start, nb::handle stop) {
-    Range range = range_of(start, stop);
-    lath_item item, items[64];
-    nb::list list;
-
-    if (!lath_index_lookup_item(&index, range.first, &item) && item.key < range.first)
-        list.append(shown(item));
-    for (size_t n = 64; n == 64;) {
-        n = lath_index_scan(&index, range.first, range.last, items, 64, &range.first);
-        for (size_t i = 0; i < n; i++)
-            list.append(shown(items[i]));
-        if (range.first == 0 || range.first > range.last)
-            break;
-    }
-    return list;
+    items.resize(lath_index_scan(&index, from, last, items.data(), items.size(), nullptr));
+    return shown(OwnedItems(std::move(items)));
 }
 
 nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
@@ -241,10 +282,13 @@ nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
     size_t n = array.shape(0);
     std::vector<uint64_t> words(n);
     std::vector<uint8_t> hits(n);
+    std::vector<nb::object> values(n);
     lath_index_get_batch(&index, n, array.data(), words.data(), hits.data());
-    nb::list list;
     for (size_t i = 0; i < n; i++)
-        list.append(hits[i] ? nb::steal(unpack(words[i])) : nb::borrow(missing));
+        values[i] = hits[i] ? nb::steal(unpack(words[i])) : nb::borrow(missing);
+    nb::list list;
+    for (nb::object& value : values)
+        list.append(std::move(value));
     return list;
 }
 
@@ -294,8 +338,7 @@ PyObject* no_space; // the exception class
 
 class Space {
 public:
-    Space(nb::handle start, nb::handle stop, uint64_t unit) {
-        Range range = range_of(start, stop);
+    Space(Range range, uint64_t unit) {
         lath_space_config config = LATH_SPACE_CONFIG_INIT;
         config.low = range.first;
         config.high = range.last + 1;
@@ -327,6 +370,7 @@ private:
     [[noreturn]] void refuse(int ret);
 
     lath_space* space = nullptr;
+    Turns turns; // alloc_many() and free_many(); load() and verify() exclude them
 };
 
 void Space::refuse(int ret) {
@@ -383,6 +427,8 @@ nb::object Space::alloc_many(size_t count, uint64_t size, uint64_t align) {
     int ret = 0;
 
     {
+        turns.wait();
+        Turns::Shared turn(turns);
         nb::gil_scoped_release others;
         for (size_t i = 0; i < count && !ret; i++) {
             ret = lath_space_alloc(space, size, align, 0, &(*keys)[i]);
@@ -401,11 +447,15 @@ void Space::free_many(nb::handle starts, uint64_t size) {
 
     if (!nb::try_cast(made, array))
         raise(PyExc_TypeError, "starts must be integers, in one dimension");
+    // A copy: other threads may change or free what the array shows.
+    std::vector<uint64_t> keys(array.data(), array.data() + array.shape(0));
     int ret = 0;
     {
+        turns.wait();
+        Turns::Shared turn(turns);
         nb::gil_scoped_release others;
-        for (size_t i = 0; i < array.shape(0) && !ret; i++)
-            ret = lath_space_free(space, array.data()[i], size);
+        for (size_t i = 0; i < keys.size() && !ret; i++)
+            ret = lath_space_free(space, keys[i], size);
     }
     if (ret == -EINVAL)
         raise(PyExc_ValueError, "one of the ranges is not allocated; those before it are free now");
@@ -440,7 +490,11 @@ nb::dict Space::stats() {
 nb::bytes Space::save() {
     std::string saved;
     auto write = [](void* arg, const void* data, size_t size) {
-        static_cast<std::string*>(arg)->append(static_cast<const char*>(data), size);
+        try {
+            static_cast<std::string*>(arg)->append(static_cast<const char*>(data), size);
+        } catch (const std::bad_alloc&) {
+            return -ENOMEM;
+        }
         return 0;
     };
 
@@ -462,6 +516,7 @@ void Space::load(nb::bytes saved) {
         from->left -= size;
         return static_cast<int64_t>(size);
     };
+    Turns::Alone turn(turns);
     int ret = lath_space_load(space, read, &reader, 0, report, sizeof(report));
 
     if (ret == -EBUSY)
@@ -473,6 +528,7 @@ void Space::load(nb::bytes saved) {
 
 void Space::verify() {
     char report[200];
+    Turns::Alone turn(turns);
 
     if (lath_space_verify(space, report, sizeof(report)))
         raise(PyExc_RuntimeError, report);
@@ -500,6 +556,7 @@ void bind_ranges(nb::module_& module) {
         .def("get_many", &Ranges::get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
              "The values at an array of keys, as a list; default where there is no range.")
         .def("_scan", &Ranges::scan)
+        .def("_erase_at", &Ranges::erase_at)
         .def("_verify", &Ranges::verify);
 
     no_space = PyErr_NewExceptionWithDoc("lathwork.NoSpace", "There is no free range that fits.",
@@ -512,7 +569,13 @@ void bind_ranges(nb::module_& module) {
         .value("next", LATH_HOLE_NEXT)
         .value("near", LATH_HOLE_NEAR);
     nb::class_<Space>(module, "Space", nb::is_weak_referenceable())
-        .def(nb::init<nb::handle, nb::handle, uint64_t>())
+        .def("__init__",
+             [](nb::pointer_and_handle<Space> self, nb::handle start, nb::handle stop,
+                uint64_t unit) {
+                 Range range = range_of(start, stop); // may run code that makes the object
+                 once(self.h);
+                 new (self.p) Space(range, unit);
+             })
         .def("_alloc", &Space::alloc)
         .def(
             "_alloc_request",

@@ -4,17 +4,18 @@
 // wait, for a file or for other processes, releases the GIL.
 #include "code.hpp"
 #include "modules.hpp"
+#include "turn.hpp"
 
 #include <lathwork/store.h>
 
 #include <nanobind/stl/string.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 namespace lathpy {
@@ -70,7 +71,9 @@ private:
 
 class Store {
 public:
-    Store(const std::string& spec, bool numbers, uint64_t limit, unsigned flags, bool small_pages);
+    Store(lath_store* store, const std::string& spec, bool numbers)
+        : numbers(numbers), store(store),
+          shared(spec.starts_with("shm:") || spec.starts_with("dev:")) {}
     ~Store() {
         if (store)
             lath_store_close(store);
@@ -78,22 +81,26 @@ public:
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    // Runs f(store), without the GIL if it may wait.
+    // Runs f(store), without the GIL if it may wait. f runs no code of the caller's.
     template <class Call>
     auto run(bool waits, Call f) {
-        lath_store* open = opened();
         if (!waits && !shared)
-            return f(open);
-        Active guard(*this);
+            return f(opened());
+        lath_store* open = opened();
+        Turns::Shared turn(turns);
         nb::gil_scoped_release others;
         return f(open);
     }
 
+    // The store, for calls until the GIL is released or code of the caller's may run. Throws
+    // ValueError if it is closed.
     lath_store* opened() const {
+        turns.wait();
         if (!store)
             raise(PyExc_ValueError, "the store is closed");
         return store;
     }
+    bool closed() const { return !store; }
 
     void close();
     nb::object get(nb::handle key, nb::handle missing);
@@ -110,7 +117,8 @@ public:
     nb::list page(nb::handle from, nb::handle to, nb::handle prefix, bool backward, size_t most);
     int64_t count(nb::handle from, nb::handle to, nb::handle prefix);
     nb::dict stats();
-    void save(const std::string& path, bool load);
+    void save(const std::string& path);
+    void load(const std::string& path);
     void sync();
 
     // Throws what an error means; key may be invalid.
@@ -120,15 +128,9 @@ public:
     const bool numbers;
 
 private:
-    struct Active {
-        explicit Active(Store& store) : store(store) { store.active++; }
-        ~Active() { store.active--; } // with the GIL: `others` has ended
-        Store& store;
-    };
-
-    lath_store* store = nullptr;
+    lath_store* store;
     bool shared;
-    unsigned active = 0; // calls that run without the GIL
+    Turns turns; // calls without the GIL; load and close exclude them
 };
 
 Key::Key(const Store& store, nb::handle object) {
@@ -178,11 +180,12 @@ int64_t Store::must(int64_t ret, nb::handle key) {
     }
 }
 
-Store::Store(const std::string& spec, bool numbers, uint64_t limit, unsigned flags,
-             bool small_pages)
-    : numbers(numbers), shared(spec.starts_with("shm:") || spec.starts_with("dev:")) {
+// __init__. Another thread may call it too while the store is opened.
+void make_store(nb::pointer_and_handle<Store> self, const std::string& spec, bool numbers,
+                uint64_t limit, unsigned flags, bool small_pages) {
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
     char why[300] = "";
+    lath_store* store;
     int ret;
 
     options.keys = numbers ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
@@ -198,23 +201,27 @@ Store::Store(const std::string& spec, bool numbers, uint64_t limit, unsigned fla
     if (ret == -ENOMEM)
         throw std::bad_alloc();
     if (ret)
-        fail(ret, why);
+        Store::fail(ret, why);
+    if (nb::inst_ready(self.h)) {
+        nb::gil_scoped_release others;
+        lath_store_close(store);
+    }
+    once(self.h);
+    new (self.p) Store(store, spec, numbers);
 }
 
 void Store::close() {
-    lath_store* open = store;
+    lath_store* open = std::exchange(store, nullptr); // from now on no call begins
     int ret = 0;
     std::string why;
 
-    store = nullptr;
-    while (active) {
-        nb::gil_scoped_release others;
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-    if (open) {
-        nb::gil_scoped_release others;
-        ret = lath_store_close(open);
-        why = lath_store_reason();
+    {
+        Turns::Alone turn(turns);
+        if (open) {
+            nb::gil_scoped_release others;
+            ret = lath_store_close(open);
+            why = lath_store_reason();
+        }
     }
     if (ret)
         fail(ret, why);
@@ -234,14 +241,28 @@ nb::object value_of(const lath_store_ref& ref) { return nb::bytes(ref.data, ref.
 
 nb::object Store::get(nb::handle object, nb::handle missing) {
     Key key(*this, object);
-    lath_store_ref ref;
-    Section section(opened());
-    int ret = run(false, [&](lath_store* open) { return lath_store_get_ref(open, key.key, &ref); });
+    nb::object value;
+    int ret;
 
+    {
+        // The turn lasts as long as the section. Making bytes runs no code of the caller's.
+        lath_store_ref ref;
+        lath_store* open = opened();
+        Turns::Shared turn(turns);
+        Section section(open);
+        if (shared) {
+            nb::gil_scoped_release others;
+            ret = lath_store_get_ref(open, key.key, &ref);
+        } else {
+            ret = lath_store_get_ref(open, key.key, &ref);
+        }
+        if (ret == 0)
+            value = value_of(ref);
+    }
     if (ret == -ENOENT)
         return nb::borrow(missing);
     must(ret, object);
-    return value_of(ref);
+    return value;
 }
 
 bool Store::contains(nb::handle object) {
@@ -347,53 +368,62 @@ void Store::set_many(nb::handle pairs) {
         must(ret);
 }
 
-// The keys and values of at most `most` entries of a range.
+// A range as it was given, with the keys it points to.
+struct Limits {
+    Limits(const Store& store, nb::handle from, nb::handle to, nb::handle prefix, bool backward)
+        : range{nullptr, nullptr, nullptr, backward} {
+        auto limit = [&](nb::handle object, std::optional<Key>& key, const lath_store_key** where) {
+            if (object.is_none())
+                return;
+            key.emplace(store, object);
+            *where = &key->key;
+        };
+        limit(from, keys[0], &range.from);
+        limit(to, keys[1], &range.to);
+        limit(prefix, keys[2], &range.prefix);
+    }
+    Limits(const Limits&) = delete;
+    Limits& operator=(const Limits&) = delete;
+
+    lath_store_range range;
+    std::optional<Key> keys[3];
+};
+
+// The keys and values of at most `most` entries of a range. Bytes and numbers are made within the
+// iteration, tuples behind it: these may run code that closes the store.
 nb::list Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool backward,
                      size_t most) {
-    std::vector<Key> keys;
-    lath_store_range range = {nullptr, nullptr, nullptr, backward};
-    lath_store_iter* iter;
-    nb::list list;
-
-    keys.reserve(3);
-    auto limit = [&](nb::handle object, const lath_store_key** where) {
-        if (!object.is_none()) {
-            keys.emplace_back(*this, object);
-            *where = &keys.back().key;
-        }
-    };
-    limit(from, &range.from);
-    limit(to, &range.to);
-    limit(prefix, &range.prefix);
-    must(lath_store_iter_begin(opened(), &range, &iter));
-    lath_store_key key;
-    lath_store_ref ref;
+    Limits limits(*this, from, to, prefix, backward);
+    std::vector<std::pair<nb::object, nb::object>> found;
     int ret = 0;
-    while (most-- && (ret = lath_store_iter_next(iter, &key, &ref)) == 1) {
-        nb::object shown = numbers ? nb::steal(PyLong_FromUnsignedLongLong(key.n))
-                                   : nb::object(nb::bytes(key.data, key.n));
-        list.append(nb::make_tuple(shown, value_of(ref)));
+
+    {
+        struct Iteration {
+            lath_store_iter* iter = nullptr;
+            ~Iteration() {
+                if (iter)
+                    lath_store_iter_end(iter);
+            }
+        } iteration;
+        lath_store_key key;
+        lath_store_ref ref;
+        ret = lath_store_iter_begin(opened(), &limits.range, &iteration.iter);
+        while (ret >= 0 && most-- && (ret = lath_store_iter_next(iteration.iter, &key, &ref)) == 1)
+            found.emplace_back(numbers ? nb::steal(PyLong_FromUnsignedLongLong(key.n))
+                                       : nb::object(nb::bytes(key.data, key.n)),
+                               value_of(ref));
     }
-    lath_store_iter_end(iter);
     must(ret);
+    nb::list list;
+    for (auto& [key, value] : found)
+        list.append(nb::make_tuple(std::move(key), std::move(value)));
     return list;
 }
 
 int64_t Store::count(nb::handle from, nb::handle to, nb::handle prefix) {
-    std::vector<Key> keys;
-    lath_store_range range = {nullptr, nullptr, nullptr, 0};
+    Limits limits(*this, from, to, prefix, false);
 
-    keys.reserve(3);
-    auto limit = [&](nb::handle object, const lath_store_key** where) {
-        if (!object.is_none()) {
-            keys.emplace_back(*this, object);
-            *where = &keys.back().key;
-        }
-    };
-    limit(from, &range.from);
-    limit(to, &range.to);
-    limit(prefix, &range.prefix);
-    return must(run(true, [&](lath_store* open) { return lath_store_count(open, &range); }));
+    return must(run(true, [&](lath_store* open) { return lath_store_count(open, &limits.range); }));
 }
 
 nb::dict Store::stats() {
@@ -414,15 +444,33 @@ nb::dict Store::stats() {
     return dict;
 }
 
-void Store::save(const std::string& path, bool load) {
+void Store::save(const std::string& path) {
     std::string why;
     int ret = run(true, [&](lath_store* open) {
-        int result = load ? lath_store_load(open, path.c_str(), nullptr, nullptr)
-                          : lath_store_save(open, path.c_str(), nullptr, nullptr);
+        int result = lath_store_save(open, path.c_str(), nullptr, nullptr);
         why = lath_store_reason();
         return result;
     });
 
+    if (ret)
+        fail(ret, why);
+}
+
+// Excludes all other calls: they wait.
+void Store::load(const std::string& path) {
+    std::string why;
+    int ret = 0;
+
+    opened();
+    {
+        Turns::Alone turn(turns);
+        if (lath_store* open = store) { // else it was closed meanwhile
+            nb::gil_scoped_release others;
+            ret = lath_store_load(open, path.c_str(), nullptr, nullptr);
+            why = lath_store_reason();
+        }
+    }
+    opened();
     if (ret)
         fail(ret, why);
 }
@@ -457,7 +505,7 @@ void bind_store(nb::module_& module) {
     module.attr("_READ_ONLY") = static_cast<unsigned>(LATH_STORE_READ_ONLY);
     module.attr("_EXISTING") = static_cast<unsigned>(LATH_STORE_EXISTING);
     nb::class_<Store>(module, "Store", nb::is_weak_referenceable())
-        .def(nb::init<const std::string&, bool, uint64_t, unsigned, bool>())
+        .def("__init__", make_store)
         .def("close", &Store::close,
              "Close the store; file: saves it first if it has changed. OSError of the save.")
         .def("_get", &Store::get, nb::arg(), any)
@@ -480,6 +528,7 @@ void bind_store(nb::module_& module) {
         .def("_count", &Store::count, any, any, any)
         .def("stats", &Store::stats, "Numbers of items and of bytes by use.")
         .def("_save", &Store::save)
+        .def("_load", &Store::load)
         .def("sync", &Store::sync, "file: save the store if it has changed.")
         .def(
             "sweep", [](Store& self) { return Store::must(self.run(true, lath_store_sweep)); },
@@ -487,14 +536,7 @@ void bind_store(nb::module_& module) {
         .def(
             "compact", [](Store& self) { return Store::must(self.run(true, lath_store_compact)); },
             "Return unused memory to the machine, and how many bytes.")
-        .def_prop_ro("closed", [](Store& self) {
-            try {
-                self.opened();
-                return false;
-            } catch (nb::python_error&) {
-                return true;
-            }
-        });
+        .def_prop_ro("closed", &Store::closed);
 }
 
 } // namespace lathpy

@@ -236,6 +236,125 @@ PROGRAMS = {
             except RuntimeError as error: assert "second time" in str(error)
             else: raise AssertionError(c)
         """,
+    # the collector
+    "finalizers that the collector runs": """
+        class Bomb:
+            def __init__(self): self.me = self
+            def __del__(self):
+                global keep
+                clear()
+                keep = ["z" * 40 + str(i) for i in range(300)]
+        m, d, t = RangeMap(), SortedDict(), IntervalTree()
+        def clear(): m.clear(); d.clear(); t.clear()
+        calls = [lambda: [x[2] for x in m.overlapping(0, 700)], lambda: [x[2] for x in m], lambda: m.get_many(numpy.arange(0, 640, 10)),
+                 lambda: [m.find(k)[2] for k in range(0, 640, 10) if k in m], lambda: m.copy(), lambda: repr(m), lambda: pickle.dumps(list(m.gaps(0, 700))),
+                 lambda: m.__setitem__(slice(5, 600), Thing()), lambda: m.cut(15, 600), lambda: m.remove(15, 600), lambda: m.__delitem__(12),
+                 lambda: [v for _, v in d.items()], lambda: d.items()[3:50], lambda: d.values()[::-1], lambda: d.popitem(), lambda: d.peekitem(),
+                 lambda: d.get_many(numpy.arange(64)), lambda: list(d.irange(3, 60)), lambda: d.copy(), lambda: d.keys().__delitem__(slice(3, 9)),
+                 lambda: d.pop(7, None), lambda: list(copy.copy(iter(d.items()))), lambda: d == dict(d.items()),
+                 lambda: t.at(5), lambda: t.overlap(0, 60), lambda: t.envelop(0, 60), lambda: t.copy(), lambda: t.begin(), lambda: t.pop(),
+                 lambda: t.items(), lambda: t.chop(3, 9), lambda: t.split_overlaps(), lambda: t.merge_overlaps(), lambda: t.add(Interval(3, 4)),
+                 lambda: t.update([Interval(i, i + 1) for i in range(9)])]
+        for call in calls:
+            for n in range(24):
+                gc.set_threshold(0)
+                m.clear(); d.clear(); t.clear()
+                for i in range(64):
+                    m[i * 10:i * 10 + 5] = Thing(); d[i] = Thing(); t.addi(i, i + 9, Thing())
+                gc.collect(); Bomb(); gc.set_threshold(1 + n, 1000, 1000)
+                try: made = call()
+                except (RuntimeError, LookupError, AttributeError, TypeError): made = None
+                gc.set_threshold(0)
+                m._verify(); d._verify(); t._verify(); repr(made)
+        """,
+    "finalizers of ranges": """
+        class Bomb:
+            def __del__(self): m[7:9] = 1; m.cut(15, 17); list(m); m.insert(1000, 1001, 2) if 1000 not in m else m.remove(1000, 1001)
+        for do in (lambda: m.clear(), lambda: m.cut(5, 300), lambda: m.remove(5, 300), lambda: m.__setitem__(slice(5, 300), 1), lambda: m.__delitem__(30),
+                   lambda: m.__init__(), lambda: m.__setitem__(slice(0, 1 << 64), 3) if False else m.__setitem__(slice(22, 24), Bomb())):
+            m = RangeMap((i * 10, i * 10 + 8, Bomb()) for i in range(50))
+            do()
+            m._verify(); m.clear(); m._verify()
+        """,
+    "a range's value cut in two": """
+        value = Thing()
+        before = sys.getrefcount(value)
+        for a, b in ((0, 10), (3, 7), (0, 5), (5, 10), (-1, 3)):
+            m = RangeMap([(10, 20, value), (30, 40, value)])
+            m[10 + a:10 + b] = value if a % 2 else "x"
+            m[12:35] = [value]
+            m._verify()
+            m[0:1 << 63] = 1
+            m[5:6] = value; m[2:3] = value
+            del m[5], m[2:3]
+            m._verify()
+            del m
+        assert sys.getrefcount(value) == before
+        """,
+    # stores and allocators
+    "a store is closed by a finalizer": """
+        class Bomb:
+            def __init__(self): self.me = self
+            def __del__(self): store.close()
+        for call in (lambda: list(store.items()), lambda: store.get("k5"), lambda: store.update((f"k{i}", "v") for i in range(9)),
+                     lambda: store.stats(), lambda: list(store.keys(reverse=True)), lambda: store.count(), lambda: "k1" in store, lambda: store.incr("n")):
+            for n in range(20):
+                gc.set_threshold(0)
+                store = Store()
+                for i in range(300): store[f"k{i}"] = "value"
+                gc.collect(); Bomb(); gc.set_threshold(1 + n, 1000, 1000)
+                try:
+                    try: raise KeyError  # an error that follows is chained, which allocates
+                    except KeyError: call()
+                except (ValueError, RuntimeError): pass
+                gc.set_threshold(0)
+        """,
+    "a store is closed and filled while it is used": """
+        import os, tempfile
+        path = os.path.join(tempfile.mkdtemp(), "saved")
+        with Store() as first:
+            first.update((f"k{i}", "v" * 100) for i in range(3000))
+            first.save(path)
+        store = Store()
+        def use(call):
+            def run():
+                try: call(store)
+                except (ValueError, OSError, KeyError): pass
+            return run
+        def again():
+            global store
+            old, store = store, Store()
+            old.close()
+        together(use(lambda s: s.load(path)), again, use(lambda s: list(s.items())), use(lambda s: s.get("k5")), use(lambda s: s.update({"k1": "x"})),
+                 use(lambda s: s.stats()), use(lambda s: s.count()), use(lambda s: s.__setitem__("k9", "y")), use(lambda s: s.save(path + "2")), seconds=2)
+        """,
+    "an allocator is loaded while others allocate": """
+        pool = RangeAllocator(0, 1 << 30)
+        saved = pool.save()
+        def cycle():
+            try: pool.free_many(pool.alloc_many(20000, 8), 8)
+            except (NoSpace, ValueError): pass
+        def load():
+            try: pool.load(saved)
+            except ValueError: pass
+        together(cycle, cycle, load, pool._verify, lambda: list(pool.allocated()), lambda: pool.stats(), pool.save, seconds=2)
+        pool._verify()
+        """,
+    "an object is made within its __init__": """
+        class Number:
+            def __init__(self, value): self.value = value
+            def __index__(self):
+                try: pool.__init__(0, 100)
+                except RuntimeError: pass
+                return self.value
+            def __le__(self, other): return False
+            __lt__ = __ge__ = __gt__ = __le__
+            def __sub__(self, other): return self.value - other
+        pool = RangeAllocator.__new__(RangeAllocator)
+        try: pool.__init__(Number(0), Number(1000))
+        except RuntimeError as error: assert "within __init__" in str(error), error
+        pool.alloc(5); pool._verify()
+        """,
     "containers within containers": """
         for make in (lambda d: SortedDict({0: d}), lambda d: SortedList([d]), lambda d: IntervalTree([(0, 1, d)]), lambda d: RangeMap([(0, 1, d)])):
             d = SortedList()

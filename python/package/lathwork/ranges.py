@@ -48,10 +48,8 @@ class RangeMap(_core.Ranges):
         if isinstance(where, slice):
             self.cut(where.start, where.stop)
             return
-        found = self.find(where)
-        if found is None:
+        if not self._erase_at(where):
             raise KeyError(where)
-        self.cut(found[0], found[1])
 
     def __getitem__(self, key):
         """The value of the range that contains key. Raises KeyError. O(log n)"""

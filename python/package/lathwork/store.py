@@ -105,11 +105,11 @@ class Store(_core.Store):
 
     def save(self, path):
         """Write a snapshot, which replaces path as a whole. The GIL is released. OSError. O(n)"""
-        self._save(os.fspath(path), False)
+        self._save(os.fspath(path))
 
     def load(self, path):
         """Fill an empty store from a snapshot. The GIL is released. OSError; the store is then empty. O(n)"""
-        self._save(os.fspath(path), True)
+        self._load(os.fspath(path))
 
     def __enter__(self):
         return self

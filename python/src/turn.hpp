@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Calls that work without the GIL on an object, and calls that exclude these.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <thread>
+
+namespace lathpy {
+
+// All members need the GIL. A call that waits releases it meanwhile, so what was found before is
+// outdated. No code of the caller's runs in a turn, errors are raised behind it: a call must not
+// wait for itself.
+class Turns {
+public:
+    // Waits for a call that is alone.
+    void wait() const {
+        while (alone)
+            pause();
+    }
+    // And for those that are under way.
+    void wait_for_all() const {
+        while (alone || active)
+            pause();
+    }
+
+    // One of several calls.
+    class Shared {
+    public:
+        // The caller has called wait(), and holds the GIL since.
+        explicit Shared(Turns& turns) : turns(turns) { turns.active++; }
+        ~Shared() { turns.active--; }
+        Shared(const Shared&) = delete;
+        Shared& operator=(const Shared&) = delete;
+
+    private:
+        Turns& turns;
+    };
+
+    // The only call.
+    class Alone {
+    public:
+        explicit Alone(Turns& turns) : turns(turns) {
+            turns.wait_for_all();
+            turns.alone = true;
+        }
+        ~Alone() { turns.alone = false; }
+        Alone(const Alone&) = delete;
+        Alone& operator=(const Alone&) = delete;
+
+    private:
+        Turns& turns;
+    };
+
+private:
+    static void pause() {
+        nanobind::gil_scoped_release others;
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+
+    unsigned active = 0;
+    bool alone = false;
+};
+
+} // namespace lathpy
