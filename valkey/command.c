@@ -71,6 +71,35 @@ bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char 
 	return false;
 }
 
+bool want_positive(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
+		   uint64_t *number)
+{
+	char error[100] = "ERR ";
+
+	if (!want_number(ctx, string, what, number))
+		return false;
+	if (*number)
+		return true;
+	strncat(error, what, 40);
+	strcat(error, " is 0");
+	vk.ReplyWithError(ctx, error);
+	return false;
+}
+
+bool want_text(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
+	       struct bytes *text)
+{
+	char error[100] = "ERR ";
+
+	*text = text_of(string);
+	if (text->size <= VALUE_MAX)
+		return true;
+	strncat(error, what, 40);
+	strcat(error, " is longer than 2^30 - 1 bytes");
+	vk.ReplyWithError(ctx, error);
+	return false;
+}
+
 bool is_word(const struct vk_string *string, const char *expected)
 {
 	struct bytes text = text_of(string);

@@ -69,6 +69,12 @@ struct bytes text_of(const struct vk_string *string);
 /* false: it is none, and the reply says so */
 bool want_number(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
 		 uint64_t *number);
+/* The same of 1 and above. */
+bool want_positive(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
+		   uint64_t *number);
+/* A string to keep, of at most VALUE_MAX bytes. false: it is longer, and the reply says so */
+bool want_text(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
+	       struct bytes *text);
 /* Compares without regard to upper and lower case. */
 bool is_word(const struct vk_string *string, const char *word);
 

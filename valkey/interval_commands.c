@@ -34,14 +34,23 @@ static bool want_ends(struct vk_ctx *ctx, struct vk_string **argv, uint64_t *fir
 	return false;
 }
 
-static struct intervals *set_of(struct opened *opened)
+/* The set to add to; a new one is not yet in the key. NULL: no memory. */
+static struct intervals *set_to_add(const struct opened *opened)
 {
-	if (!opened->value) {
-		opened->value = intervals_create();
-		if (opened->value)
-			vk.ModuleTypeSetValue(opened->key, interval_type, opened->value);
+	return opened->value ? opened->value : intervals_create();
+}
+
+/* After set_to_add(): puts a new set into the key, unless nothing could be added. */
+static void set_added(struct opened *opened, struct intervals *set)
+{
+	if (opened->value || !set)
+		return;
+	if (!set->count) {
+		intervals_free(set);
+		return;
 	}
-	return opened->value;
+	vk.ModuleTypeSetValue(opened->key, interval_type, set);
+	opened->value = set;
 }
 
 static void drop_empty(struct opened *opened)
@@ -60,6 +69,7 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	uint64_t first, last;
 	struct intervals *set;
 	long long added = 0;
+	struct bytes value;
 	OPENED(opened);
 	int i, ret = 0;
 
@@ -68,23 +78,23 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type))
 		return VK_OK;
 	for (i = 2; i < argc; i += 3) /* all or none */
-		if (!want_ends(ctx, argv + i, &first, &last))
+		if (!want_ends(ctx, argv + i, &first, &last) ||
+		    !want_text(ctx, argv[i + 2], "value", &value))
 			return VK_OK;
-	set = set_of(&opened);
+	set = set_to_add(&opened);
 	for (i = 2; set && i < argc && ret >= 0; i += 3, added += ret > 0) {
-		struct bytes value = text_of(argv[i + 2]);
-
 		want_ends(ctx, argv + i, &first, &last);
+		value = text_of(argv[i + 2]);
 		ret = intervals_add(set, first, last, value_make(value.data, value.size));
 	}
-	drop_empty(&opened);
+	set_added(&opened, set);
 	if (added) {
 		changed(&opened, "lath.interval.add");
 		vk.Replicate(ctx, "LATH.INTERVAL.ADD", "v", argv + 1,
 			     (size_t)(ret < 0 ? i - 4 : i - 1)); /* what was added */
 	}
 	if (!set || ret < 0)
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, set ? ret : -ENOMEM);
 	return vk.ReplyWithLongLong(ctx, added);
 }
 
@@ -101,19 +111,18 @@ static int addnx_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (argc != 5)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, interval_type) ||
-	    !want_ends(ctx, argv + 2, &first, &last))
+	    !want_ends(ctx, argv + 2, &first, &last) || !want_text(ctx, argv[4], "value", &value))
 		return VK_OK;
 	if (opened.value) {
 		intervals_begin(&iter, opened.value, overlapping(first, last));
 		if (intervals_next(&iter, &there))
 			return vk.ReplyWithLongLong(ctx, 0);
 	}
-	value = text_of(argv[4]);
-	set = set_of(&opened);
+	set = set_to_add(&opened);
 	ret = set ? intervals_add(set, first, last, value_make(value.data, value.size)) : -ENOMEM;
-	drop_empty(&opened);
+	set_added(&opened, set);
 	if (ret < 0)
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, ret);
 	changed(&opened, "lath.interval.add");
 	vk.Replicate(ctx, "LATH.INTERVAL.ADD", "v", argv + 1, (size_t)argc - 1);
 	return vk.ReplyWithLongLong(ctx, 1);

@@ -17,19 +17,32 @@ static enum map_kind kind_of(const struct opened *opened)
 	return opened->value ? ((struct map *)opened->value)->kind : MAP_NUMBERS;
 }
 
-/* false: it is not a number, and the reply says so */
-static bool want_key(struct vk_ctx *ctx, enum map_kind kind, const struct vk_string *argument,
-		     struct map_key *key)
+/* The entry to look up in the map, or to erase. A key that is not there has no kind, and no entry
+ * of any. false: it is not a number, and the reply says so */
+static bool want_key(struct opened *opened, const struct vk_string *argument, struct map_key *key)
 {
 	key->string = text_of(argument);
 	key->number = 0;
-	return kind == MAP_STRINGS || want_number(ctx, argument, "entry", &key->number);
+	return !opened->value || kind_of(opened) == MAP_STRINGS ||
+	       want_number(opened->ctx, argument, "entry", &key->number);
 }
 
-/* "-", "+", a number or "(" and a number; with strings "[" or "(" and the string. */
-static bool want_bound(struct vk_ctx *ctx, enum map_kind kind, const struct vk_string *argument,
+/* The entry to set in the map, or in the new map of numbers if there is none. */
+static bool want_new_key(struct opened *opened, const struct vk_string *argument,
+			 struct map_key *key)
+{
+	if (kind_of(opened) == MAP_STRINGS)
+		return want_text(opened->ctx, argument, "entry", &key->string);
+	return want_number(opened->ctx, argument, "entry", &key->number);
+}
+
+/* "-", "+", a number or "(" and a number; with strings "[" or "(" and the string; any of these for
+ * a key that is not there. */
+static bool want_bound(struct opened *opened, const struct vk_string *argument,
 		       struct map_bound *bound)
 {
+	bool strings = !opened->value || kind_of(opened) == MAP_STRINGS;
+	bool numbers = kind_of(opened) == MAP_NUMBERS;
 	struct bytes text = text_of(argument);
 
 	*bound = (struct map_bound){ 0 };
@@ -38,16 +51,16 @@ static bool want_bound(struct vk_ctx *ctx, enum map_kind kind, const struct vk_s
 		return true;
 	}
 	bound->open = text.size && *text.data == '(';
-	if (kind == MAP_STRINGS && (bound->open || (text.size && *text.data == '['))) {
+	if (strings && (bound->open || (text.size && *text.data == '['))) {
 		bound->key.string = (struct bytes){ text.data + 1, text.size - 1 };
 		return true;
 	}
-	if (kind == MAP_NUMBERS &&
+	if (numbers &&
 	    number_parse(text.data + bound->open, text.size - bound->open, &bound->key.number))
 		return true;
-	reply_error(ctx, kind == MAP_NUMBERS
-				 ? "ERR min or max is not a number, '(' and a number, '-' or '+'"
-				 : "ERR min or max is not '[' or '(' and a string, '-' or '+'");
+	reply_error(opened->ctx,
+		    numbers ? "ERR min or max is not a number, '(' and a number, '-' or '+'"
+			    : "ERR min or max is not '[' or '(' and a string, '-' or '+'");
 	return false;
 }
 
@@ -59,24 +72,23 @@ static void reply_key(struct vk_ctx *ctx, enum map_kind kind, const struct map_k
 		reply_number(ctx, key->number);
 }
 
-/* Opens argv[1] to add to it. false: the reply has been given. *created: the map is not yet in the
- * key. */
-static bool open_to_add(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv)
+/* The map to add to; a new one is not yet in the key. NULL: no memory. */
+static struct map *map_to_add(const struct opened *opened)
 {
-	return open_key(opened, ctx, argv, VK_READ | VK_WRITE, map_type);
+	return opened->value ? opened->value : map_create(MAP_NUMBERS, false);
 }
 
-/* The map, made if there is none; NULL: no memory. */
-static struct map *map_of(struct opened *opened)
+/* After map_to_add(): puts a new map into the key, unless nothing could be added. */
+static void map_added(struct opened *opened, struct map *map)
 {
-	struct map *map = opened->value;
-
-	if (map)
-		return map;
-	map = map_create(MAP_NUMBERS, false);
-	if (map)
-		vk.ModuleTypeSetValue(opened->key, map_type, map);
-	return opened->value = map;
+	if (opened->value || !map)
+		return;
+	if (!map->count) {
+		map_free(map);
+		return;
+	}
+	vk.ModuleTypeSetValue(opened->key, map_type, map);
+	opened->value = map;
 }
 
 /* Removes the key if its map is empty, unless LATH.MAP.CREATE made it. */
@@ -132,17 +144,20 @@ static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	only_old = argc == 5 && is_word(argv[4], "XX");
 	if (argc == 5 && !only_new && !only_old)
 		return reply_syntax(ctx);
-	if (!open_to_add(&opened, ctx, argv) || !want_key(ctx, kind_of(&opened), argv[2], &key))
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
+		return VK_OK;
+	if (only_old && !opened.value)
+		return vk.ReplyWithNull(ctx);
+	if (!want_new_key(&opened, argv[2], &key) || !want_text(ctx, argv[3], "value", &text))
 		return VK_OK;
 	if ((only_new || only_old) &&
 	    (opened.value && map_get(opened.value, &key, &there)) != only_old)
 		return vk.ReplyWithNull(ctx);
-	text = text_of(argv[3]);
-	map = map_of(&opened);
+	map = map_to_add(&opened);
 	ret = map ? map_set(map, &key, value_make(text.data, text.size)) : -ENOMEM;
-	drop_empty(&opened);
+	map_added(&opened, map);
 	if (ret < 0)
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.set");
 	vk.ReplicateVerbatim(ctx);
 	return vk.ReplyWithLongLong(ctx, ret);
@@ -156,8 +171,7 @@ static int get_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 	if (argc != 3)
 		return vk.WrongArity(ctx);
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_key(ctx, kind_of(&opened), argv[2], &key))
+	if (!open_key(&opened, ctx, argv, VK_READ, map_type) || !want_key(&opened, argv[2], &key))
 		return VK_OK;
 	if (!opened.value || !map_get(opened.value, &key, &value))
 		return vk.ReplyWithNull(ctx);
@@ -169,31 +183,32 @@ static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	long long added = 0;
 	struct map_key key;
+	struct bytes text;
 	struct map *map;
 	OPENED(opened);
 	int i, ret = 0;
 
 	if (argc < 4 || argc % 2)
 		return vk.WrongArity(ctx);
-	if (!open_to_add(&opened, ctx, argv))
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
 		return VK_OK;
 	for (i = 2; i < argc; i += 2) /* all or none */
-		if (!want_key(ctx, kind_of(&opened), argv[i], &key))
+		if (!want_new_key(&opened, argv[i], &key) ||
+		    !want_text(ctx, argv[i + 1], "value", &text))
 			return VK_OK;
-	map = map_of(&opened);
+	map = map_to_add(&opened);
 	for (i = 2; map && i < argc && ret >= 0; i += 2, added += ret > 0) {
-		struct bytes text = text_of(argv[i + 1]);
-
-		want_key(ctx, map->kind, argv[i], &key);
+		want_new_key(&opened, argv[i], &key);
+		text = text_of(argv[i + 1]);
 		ret = map_set(map, &key, value_make(text.data, text.size));
 	}
-	drop_empty(&opened);
+	map_added(&opened, map);
 	if (!map || (ret < 0 && i == 4))
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, map ? ret : -ENOMEM);
 	changed(&opened, "lath.map.set");
 	if (ret < 0) { /* replicas get what was set: the first pairs */
 		vk.Replicate(ctx, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, ret);
 	}
 	vk.ReplicateVerbatim(ctx);
 	return vk.ReplyWithLongLong(ctx, added);
@@ -211,13 +226,13 @@ static int mget_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
 		return VK_OK;
 	for (i = 2; i < argc; i++)
-		if (!want_key(ctx, kind_of(&opened), argv[i], &keys[0]))
+		if (!want_key(&opened, argv[i], &keys[0]))
 			return VK_OK;
 	vk.ReplyWithArray(ctx, argc - 2);
 	for (i = 2; i < argc; i += some) {
 		some = argc - i < MAP_BATCH ? argc - i : MAP_BATCH;
 		for (k = 0; k < some; k++)
-			want_key(ctx, kind_of(&opened), argv[i + k], &keys[k]);
+			want_key(&opened, argv[i + k], &keys[k]);
 		if (opened.value)
 			map_get_batch(opened.value, (size_t)some, keys, values);
 		for (k = 0; k < some; k++) {
@@ -242,10 +257,10 @@ static int del_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type))
 		return VK_OK;
 	for (i = 2; i < argc; i++)
-		if (!want_key(ctx, kind_of(&opened), argv[i], &key))
+		if (!want_key(&opened, argv[i], &key))
 			return VK_OK;
 	for (i = 2; opened.value && i < argc; i++) {
-		want_key(ctx, kind_of(&opened), argv[i], &key);
+		want_key(&opened, argv[i], &key);
 		erased += map_erase(opened.value, &key, NULL);
 	}
 	if (erased) {
@@ -288,7 +303,8 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 	if (argc < 3 || argc > 4)
 		return vk.WrongArity(ctx);
-	if (!open_to_add(&opened, ctx, argv) || !want_key(ctx, kind_of(&opened), argv[2], &key))
+	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type) ||
+	    !want_new_key(&opened, argv[2], &key))
 		return VK_OK;
 	if (argc == 4 && !signed_parse(text_of(argv[3]), &by))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
@@ -297,11 +313,11 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return reply_error(ctx, "ERR value is not an integer or out of range");
 	if (__builtin_add_overflow(now, by, &now))
 		return reply_error(ctx, "ERR increment or decrement would overflow");
-	map = map_of(&opened);
+	map = map_to_add(&opened);
 	ret = map ? map_set(map, &key, value_make(text, signed_print(text, now))) : -ENOMEM;
-	drop_empty(&opened);
+	map_added(&opened, map);
 	if (ret < 0)
-		return reply_no_memory(ctx);
+		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.incr");
 	vk.ReplicateVerbatim(ctx);
 	return vk.ReplyWithLongLong(ctx, now);
@@ -313,19 +329,20 @@ static int cas_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	struct map_key key;
 	OPENED(opened);
 	word value;
+	int ret;
 
 	if (argc != 5)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type) ||
-	    !want_key(ctx, kind_of(&opened), argv[2], &key))
+	    !want_key(&opened, argv[2], &key) || !want_text(ctx, argv[4], "value", &text))
 		return VK_OK;
 	expected = text_of(argv[3]);
-	text = text_of(argv[4]);
 	if (!opened.value || !map_get(opened.value, &key, &value) ||
 	    !value_equal(value, expected.data, expected.size))
 		return vk.ReplyWithLongLong(ctx, 0);
-	if (map_set(opened.value, &key, value_make(text.data, text.size)) < 0)
-		return reply_no_memory(ctx);
+	ret = map_set(opened.value, &key, value_make(text.data, text.size));
+	if (ret < 0)
+		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.set");
 	vk.Replicate(ctx, "LATH.MAP.SET", "sss", argv[1], argv[2], argv[4]);
 	return vk.ReplyWithLongLong(ctx, 1);
@@ -511,8 +528,8 @@ static int range(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool bac
 	if (argc < 4)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_bound(ctx, kind_of(&opened), argv[back ? 3 : 2], &low) ||
-	    !want_bound(ctx, kind_of(&opened), argv[back ? 2 : 3], &high) ||
+	    !want_bound(&opened, argv[back ? 3 : 2], &low) ||
+	    !want_bound(&opened, argv[back ? 2 : 3], &high) ||
 	    !range_options(ctx, argv, argc, 4, &options))
 		return VK_OK;
 	if (!opened.value)
@@ -541,8 +558,7 @@ static int count_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (argc != 4)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_bound(ctx, kind_of(&opened), argv[2], &low) ||
-	    !want_bound(ctx, kind_of(&opened), argv[3], &high))
+	    !want_bound(&opened, argv[2], &low) || !want_bound(&opened, argv[3], &high))
 		return VK_OK;
 	return vk.ReplyWithLongLong(
 		ctx, opened.value ? (long long)map_count(opened.value, &low, &high) : 0);
@@ -557,7 +573,7 @@ static int rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (argc != 3)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_key(ctx, kind_of(&opened), argv[2], &high.key))
+	    !want_key(&opened, argv[2], &high.key))
 		return VK_OK;
 	if (!opened.value || !map_get(opened.value, &high.key, &value))
 		return vk.ReplyWithNull(ctx);
@@ -578,7 +594,7 @@ static int select_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return VK_OK;
 	text = text_of(argv[2]);
 	back = text.size && *text.data == '-'; /* from the end: -1 is the last one */
-	if (!number_parse(text.data + back, text.size - back, &rank))
+	if (!number_parse(text.data + back, text.size - back, &rank) || (back && !rank))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
 	if (back && opened.value)
 		rank = ((struct map *)opened.value)->count - rank;
@@ -612,7 +628,7 @@ static int neighbour(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool
 	if (argc != 3)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
-	    !want_key(ctx, kind_of(&opened), argv[2], &bound.key))
+	    !want_key(&opened, argv[2], &bound.key))
 		return VK_OK;
 	if (!opened.value)
 		return vk.ReplyWithNull(ctx);
@@ -714,8 +730,7 @@ static int delrange_command(struct vk_ctx *ctx, struct vk_string **argv, int arg
 	if (argc < 4)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ | VK_WRITE, map_type) ||
-	    !want_bound(ctx, kind_of(&opened), argv[2], &low) ||
-	    !want_bound(ctx, kind_of(&opened), argv[3], &high) ||
+	    !want_bound(&opened, argv[2], &low) || !want_bound(&opened, argv[3], &high) ||
 	    !range_options(ctx, argv, argc, 4, &options))
 		return VK_OK;
 	if (options.packed || options.keys)
@@ -739,7 +754,7 @@ static int scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return vk.WrongArity(ctx);
 	if (argc == 5 && !is_word(argv[3], "COUNT"))
 		return reply_syntax(ctx);
-	if (argc == 5 && !want_number(ctx, argv[4], "COUNT", &count))
+	if (argc == 5 && !want_positive(ctx, argv[4], "COUNT", &count))
 		return VK_OK;
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
 		return VK_OK;
@@ -749,11 +764,11 @@ static int scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		if (cursor.size && *cursor.data == '(')
 			low.key.string = (struct bytes){ cursor.data + 1, cursor.size - 1 };
 		if (!low.key.string.data ||
-		    (kind_of(&opened) == MAP_NUMBERS &&
+		    (opened.value && kind_of(&opened) == MAP_NUMBERS &&
 		     !number_parse(cursor.data + 1, cursor.size - 1, &low.key.number)))
 			return reply_error(ctx, "ERR invalid cursor");
 	}
-	if (!opened.value || !count) {
+	if (!opened.value) {
 		vk.ReplyWithArray(ctx, 2);
 		vk.ReplyWithStringBuffer(ctx, "0", 1);
 		return vk.ReplyWithArray(ctx, 0);

@@ -285,8 +285,7 @@ static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct 
 		return 0;
 	}
 	if (left > 1 && is_word(argv[0], "OWNER") && !wish->range.owner.data) {
-		wish->range.owner = text_of(argv[1]);
-		return 2;
+		return want_text(ctx, argv[1], "OWNER", &wish->range.owner) ? 2 : 0;
 	}
 	if (left > 1 && !wish->range.expires &&
 	    (is_word(argv[0], "LEASE") || is_word(argv[0], "LEASEAT"))) {
@@ -495,7 +494,7 @@ static int free_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		uint64_t first;
 
 		if (!want_number(ctx, argv[2], "first", &first) ||
-		    (argc == 4 && !want_number(ctx, argv[3], "size", &size)))
+		    (argc == 4 && !want_positive(ctx, argv[3], "size", &size)))
 			return VK_OK;
 		found = pool_find(opened.value, first, &range) && range.first == first;
 		if (found && size && size != range.size)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """LATH.MAP.*: replies, errors, the limits of keys and values."""
 import struct
+import time
 
 import pytest
 from redis.exceptions import ResponseError
@@ -214,3 +215,43 @@ def test_growth(server):
     server("COPY", "m", "copy")
     assert server("DEBUG", "DIGEST-VALUE", "copy") == before
     assert server("MEMORY", "USAGE", "m") < 20000 * 70
+
+
+NAMES = ["alice", "", "-1", "1.5", "18446744073709551616", "01", "\0", "[a", "a" * 1000, "nan"]
+
+
+def test_a_key_that_is_not_there_has_no_entries(server):
+    """Of whatever kind the entry is: the map may be one of strings that expired or was not made yet."""
+    for name in [*NAMES, 7, TOP]:
+        for words, reply in ((("GET", name), None), (("MGET", name, 7, name), [None] * 3), (("DEL", name), 0), (("DEL", 7, name), 0),
+                             (("CAS", name, 1, 2), 0), (("RANK", name), None), (("FLOOR", name), None), (("CEIL", name), None),
+                             (("SET", name, "v", "XX"), None), (("SCAN", f"({name}"), [b"0", []]), (("SCAN", f"({name}", "COUNT", 5), [b"0", []]),
+                             (("RANGE", f"[{name}", f"({name}"), []), (("REVRANGE", "+", f"[{name}", "KEYS"), []),
+                             (("RANGE", f"[{name}", "+", "LIMIT", 3, "PACKED"), b""), (("COUNT", f"({name}", f"[{name}"), 0),
+                             (("COUNT", "-", f"[{name}"), 0), (("DELRANGE", f"[{name}", f"[{name}"), 0), (("POP",), []), (("LEN",), 0)):
+            assert server(f"LATH.MAP.{words[0]}", "none", *words[1:]) == reply, (words, name)
+    assert server("EXISTS", "none") == 0
+    for words in (("RANGE", "alice", "+"), ("COUNT", "-", "alice"), ("DELRANGE", "", "+"), ("RANGE", "-", "1.5")):
+        with pytest.raises(ResponseError, match="min or max"):  # no bound of either kind
+            server(f"LATH.MAP.{words[0]}", "none", *words[1:])
+    for words in (("SET", "alice", 1), ("SET", "alice", 1, "NX"), ("MSET", 1, 1, "alice", 1), ("INCR", "alice")):
+        with pytest.raises(ResponseError, match="not a number"):  # these would make a map of numbers
+            server(f"LATH.MAP.{words[0]}", "none", *words[1:])
+    with pytest.raises(ResponseError, match="invalid cursor"):
+        server("LATH.MAP.SCAN", "none", "alice")
+    server("SET", "text", "x")
+    for words in (("GET", "alice"), ("MGET", "alice"), ("DEL", "alice"), ("CAS", "alice", 1, 2), ("RANK", "alice"), ("FLOOR", "a"), ("CEIL", "a"),
+                  ("SET", "alice", 1, "XX"), ("SCAN", "(a"), ("RANGE", "[a", "[b"), ("COUNT", "[a", "[b"), ("DELRANGE", "[a", "[b")):
+        with pytest.raises(ResponseError, match="WRONGTYPE"):
+            server(f"LATH.MAP.{words[0]}", "text", *words[1:])
+
+
+def test_a_map_of_strings_that_ended(server):
+    for end in (("DEL", "s"), ("PEXPIRE", "s", 1), ("FLUSHDB",), ("RENAME", "s", "other")):
+        server("LATH.MAP.CREATE", "s", "STRINGS")
+        server("LATH.MAP.SET", "s", "alice", 1)
+        server(*end)
+        time.sleep(0.005)
+        assert server("LATH.MAP.GET", "s", "alice") is None and server("LATH.MAP.RANGE", "s", "[a", "[z") == []
+        assert server("LATH.MAP.DEL", "s", "alice") == 0 and server("LATH.MAP.SCAN", "s", "(alice") == [b"0", []]
+        server("FLUSHALL")
