@@ -45,6 +45,7 @@ pub const LATH_INTERVALS_WORDS: usize = 128 + LATH_INDEX_WORDS / 2;
 pub struct lathwork_sys_thread {
     pub sections: Cell<usize>,
     pub postponed: Cell<*mut c_void>,
+    pub drops: Cell<usize>,
 }
 
 /// Any 64-bit words that the library owns.
@@ -179,6 +180,7 @@ extern "C" {
 
     pub fn lath_index_init(index: *mut lath_index, config: *const lath_config) -> c_int;
     pub fn lath_index_fini(index: *mut lath_index, each: lath_item_fn, arg: *mut c_void);
+    pub fn lath_index_clear(index: *mut lath_index, each: lath_item_fn, arg: *mut c_void) -> i64;
     pub fn lath_index_insert_item(
         index: *mut lath_index,
         item: *const lath_item,

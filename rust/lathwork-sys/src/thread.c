@@ -8,6 +8,7 @@
 struct lathwork_sys_thread {
 	size_t sections; /* in how many sections the thread is */
 	void *postponed; /* the crate's list */
+	size_t drops;	 /* how many calls that drop removed values are within each other */
 };
 
 static __thread struct lathwork_sys_thread here;

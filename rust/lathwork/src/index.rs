@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! An index of the C library whose words are values: what the maps share.
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::cell::UnsafeCell;
@@ -9,17 +8,15 @@ use core::marker::PhantomData;
 use core::mem::{self, needs_drop};
 use core::ops::{Deref, RangeInclusive};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use lathwork_sys as sys;
 use sys::lath_item;
 
+use crate::code;
 use crate::handle::Handle;
-use crate::section::{outside_sections, Section};
+use crate::retired::{drop_each, Retired};
+use crate::section::Section;
 use crate::Value;
-
-/// After so many removals the next one drops those whose readers are gone.
-const PENDING: usize = 64;
 
 /// Why an insert was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +30,8 @@ pub enum Reason {
     TooLong,
     /// There is no memory.
     NoMemory,
+    /// The C library has reported this `errno`, which its headers do not name for the call.
+    Other(i32),
 }
 
 /// A refused insert: the reason, and the value back.
@@ -61,6 +60,7 @@ impl<V> fmt::Display for InsertError<V> {
             Reason::Empty => write!(f, "the range is empty"),
             Reason::TooLong => write!(f, "the range has 2^64 keys"),
             Reason::NoMemory => write!(f, "there is no memory"),
+            Reason::Other(errno) => write!(f, "the library has reported errno {errno}"),
         }
     }
 }
@@ -121,56 +121,9 @@ where
     }
 }
 
-/// A value that has left the index and that readers may still look at.
-#[repr(C)]
-struct Retired {
-    head: sys::lath_rcu_head,
-    word: u64,
-    unseen: AtomicBool, // no reader looks at it any more
-    next: *mut Retired,
-}
-
-unsafe extern "C" fn set_unseen(head: *mut sys::lath_rcu_head) {
-    // the head is the first field
-    (*head.cast::<Retired>())
-        .unseen
-        .store(true, Ordering::Release);
-}
-
-/// Retired values that their owner alone has.
-struct Dropping<V: Value>(*mut Retired, PhantomData<V>);
-
-impl<V: Value> Iterator for Dropping<V> {
-    type Item = V;
-
-    fn next(&mut self) -> Option<V> {
-        if self.0.is_null() {
-            return None;
-        }
-        // SAFETY: retire() made it with Box, and no reader nor callback uses it any more.
-        unsafe {
-            let retired = Box::from_raw(self.0);
-            self.0 = retired.next;
-            Some(V::from_word(retired.word))
-        }
-    }
-}
-
-impl<V: Value> Drop for Dropping<V> {
-    fn drop(&mut self) {
-        // if the drop of a value panics, the others are dropped while unwinding
-        if let Some(value) = self.next() {
-            let rest = Dropping::<V>(mem::replace(&mut self.0, ptr::null_mut()), PhantomData);
-            drop(value);
-            drop(rest);
-        }
-    }
-}
-
 pub(crate) struct Index<V: Value> {
     index: Handle<sys::lath_index>,
-    retired: AtomicPtr<Retired>,
-    pending: AtomicUsize,
+    retired: Retired<V>,
     of: PhantomData<UnsafeCell<V>>, // a shared map takes values: it is invariant
 }
 
@@ -196,8 +149,7 @@ impl<V: Value> Index<V> {
         Index {
             // SAFETY: both pointers are valid.
             index: Handle::new(|index| unsafe { sys::lath_index_init(index, &config) }),
-            retired: AtomicPtr::new(ptr::null_mut()),
-            pending: AtomicUsize::new(0),
+            retired: Retired::new(),
             of: PhantomData,
         }
     }
@@ -232,11 +184,10 @@ impl<V: Value> Index<V> {
         };
         let mut there = lath_item::default();
         // SAFETY: the index is initialised; all pointers are valid.
-        let reason = match unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) } {
-            0 => return Ok(()),
-            error if error == -sys::EEXIST => Reason::Overlaps(range_of(&there)),
-            error if error == -sys::ENOMEM => Reason::NoMemory,
-            error => unreachable!("lathwork: insert returned {error}"),
+        let result = unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) };
+        let reason = match code::refusal(result, || Reason::Overlaps(range_of(&there))) {
+            Ok(()) => return Ok(()),
+            Err(reason) => reason,
         };
         // SAFETY: the word is not in the index.
         Err(InsertError {
@@ -261,7 +212,7 @@ impl<V: Value> Index<V> {
     ) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
         let section = Self::section();
         let mut item = lath_item::default();
-        if call(self.raw(), &mut item) != 0 {
+        if !code::found(call(self.raw(), &mut item)) {
             return None;
         }
         Some((range_of(&item), Ref::new(item.value, section)))
@@ -285,6 +236,7 @@ impl<V: Value> Index<V> {
 
     /// Removes the entry that begins at `key`.
     pub(crate) fn remove(&self, key: u64) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
+        self.drop_some();
         // SAFETY: the index is initialised; the pointer is valid.
         let found = self.find(|index, old| unsafe { sys::lath_index_erase_item(index, key, old) });
         if let Some((_, value)) = &found {
@@ -298,7 +250,7 @@ impl<V: Value> Index<V> {
         let mut old = lath_item::default();
         // SAFETY: the index is initialised; the word has left it and nobody else has it.
         unsafe {
-            if sys::lath_index_erase_item(self.raw(), key, &mut old) != 0 {
+            if !code::found(sys::lath_index_erase_item(self.raw(), key, &mut old)) {
                 return None;
             }
             Some((range_of(&old), V::from_word(old.value)))
@@ -307,11 +259,17 @@ impl<V: Value> Index<V> {
 
     /// Gives the entry that begins at `key` another value. Returns the old one, or `value` back.
     pub(crate) fn replace(&self, key: u64, value: V) -> Result<Ref<'_, V>, V> {
+        self.drop_some();
         let section = Self::section();
         let (word, mut old) = (value.into_word(), lath_item::default());
         // SAFETY: the index is initialised; the pointer is valid; a refused word is not in it.
         unsafe {
-            if sys::lath_index_replace_item(self.raw(), key, word, &mut old) != 0 {
+            if !code::found(sys::lath_index_replace_item(
+                self.raw(),
+                key,
+                word,
+                &mut old,
+            )) {
                 return Err(V::from_word(word));
             }
         }
@@ -319,77 +277,23 @@ impl<V: Value> Index<V> {
         Ok(Ref::new(old.value, section))
     }
 
-    /// Has a value that left the index dropped when no reader can look at it.
-    fn retire(&self, word: u64) {
-        if !needs_drop::<V>() {
-            return;
-        }
-        let retired = Box::into_raw(Box::new(Retired {
-            head: sys::lath_rcu_head {
-                next: ptr::null_mut(),
-                func: None,
-            },
-            word,
-            unseen: AtomicBool::new(false),
-            next: ptr::null_mut(),
-        }));
-        // SAFETY: the head lives until set_unseen() was called, see reclaim() and drop().
-        unsafe {
-            let call = sys::lath_rcu_auto.call.unwrap_unchecked();
-            call(ptr::addr_of_mut!((*retired).head), Some(set_unseen));
-            self.push(retired, retired);
-        }
-        if self.pending.fetch_add(1, Ordering::Relaxed) >= PENDING {
-            self.reclaim();
+    /// For a call that is about to remove a value: drops earlier ones now and then.
+    fn drop_some(&self) {
+        if needs_drop::<V>() {
+            self.retired.drop_some();
         }
     }
 
-    /// Puts a chain of retired values, from `first` to `last`, in front of the list.
-    unsafe fn push(&self, first: *mut Retired, last: *mut Retired) {
-        let mut head = self.retired.load(Ordering::Relaxed);
-        loop {
-            (*last).next = head;
-            match self.retired.compare_exchange_weak(
-                head,
-                first,
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
+    /// Has a value that left the index dropped when no reader can look at it.
+    fn retire(&self, word: u64) {
+        if needs_drop::<V>() {
+            self.retired.push(word);
         }
     }
 
     /// Drops the values that were removed and that no reader can look at any more.
     pub(crate) fn reclaim(&self) {
-        let mut at = self.retired.swap(ptr::null_mut(), Ordering::Acquire);
-        let mut unseen = Dropping::<V>(ptr::null_mut(), PhantomData);
-        let (mut first, mut last) = (ptr::null_mut::<Retired>(), ptr::null_mut::<Retired>());
-
-        self.pending.store(0, Ordering::Relaxed);
-        while !at.is_null() {
-            // SAFETY: this thread took the list. A value that is unseen is no one else's.
-            unsafe {
-                let next = (*at).next;
-                if (*at).unseen.load(Ordering::Acquire) {
-                    (*at).next = unseen.0;
-                    unseen.0 = at;
-                } else {
-                    (*at).next = first;
-                    first = at;
-                    if last.is_null() {
-                        last = at;
-                    }
-                }
-                at = next;
-            }
-        }
-        if !last.is_null() {
-            // SAFETY: the chain is ours.
-            unsafe { self.push(first, last) };
-        }
-        drop(unseen);
+        self.retired.drop_all();
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -400,7 +304,7 @@ impl<V: Value> Index<V> {
     pub(crate) fn is_empty(&self) -> bool {
         let mut item = lath_item::default();
         // SAFETY: the index is initialised; the pointer is valid.
-        unsafe { sys::lath_index_ceiling_item(self.raw(), 0, &mut item) != 0 }
+        !code::found(unsafe { sys::lath_index_ceiling_item(self.raw(), 0, &mut item) })
     }
 
     /// The entries that begin in `from..=last`.
@@ -435,66 +339,53 @@ impl<V: Value> Index<V> {
         }
     }
 
-    /// Removes and drops all values.
+    /// Removes and drops all values. If the drop of one panics, the others are dropped all the
+    /// same.
     pub(crate) fn clear(&mut self) {
-        let mut from = 0;
-        // one at a time: the drop of a value may panic
-        loop {
-            let mut item = lath_item::default();
-            // SAFETY: the index is initialised; the pointer is valid.
-            if unsafe { sys::lath_index_ceiling_item(self.raw(), from, &mut item) } != 0 {
-                return;
-            }
-            from = item.key;
-            drop(self.take(from));
+        if needs_drop::<V>() {
+            drop_each(Taken {
+                index: self,
+                from: 0,
+            });
+        } else {
+            // SAFETY: the index is initialised.
+            unsafe { sys::lath_index_clear(self.raw(), None, ptr::null_mut()) };
         }
+    }
+}
+
+/// Takes values out of an index, in order.
+struct Taken<'a, V: Value> {
+    index: &'a mut Index<V>,
+    from: u64,
+}
+
+impl<V: Value> Iterator for Taken<'_, V> {
+    type Item = V;
+
+    fn next(&mut self) -> Option<V> {
+        let mut item = lath_item::default();
+        // SAFETY: the index is initialised; the pointer is valid.
+        let code = unsafe { sys::lath_index_ceiling_item(self.index.raw(), self.from, &mut item) };
+        if !code::found(code) {
+            return None;
+        }
+        self.from = item.key;
+        self.index.take(item.key).map(|(_, value)| value)
     }
 }
 
 impl<V: Value> Drop for Index<V> {
     fn drop(&mut self) {
-        unsafe fn free(arg: *mut ()) {
-            // the callbacks of these have run, or run in this drain
-            (sys::lath_rcu_auto.drain.unwrap_unchecked())();
-            let mut at = arg.cast::<Retired>();
-            while !at.is_null() {
-                at = Box::from_raw(at).next;
-            }
-        }
-
         if !needs_drop::<V>() {
             return;
         }
-        /// Drops the values in the index: while unwinding, those that are left.
-        struct Clear<'a, V: Value>(&'a mut Index<V>);
-        impl<V: Value> Drop for Clear<'_, V> {
-            fn drop(&mut self) {
-                self.0.clear();
-            }
-        }
-        /// Drops the retired values, which no one looks at, and has their memory freed.
-        struct End(*mut Retired);
-        impl Drop for End {
-            fn drop(&mut self) {
-                if !self.0.is_null() {
-                    // SAFETY: the records are nobody's but their callbacks'.
-                    unsafe { outside_sections(free, self.0.cast()) };
-                }
-            }
-        }
-        let retired = End(*self.retired.get_mut());
-        let rest = Clear(self);
-        let mut at = retired.0;
-        while !at.is_null() {
-            // SAFETY: no one has a Ref to it; its callback does not look at the word.
-            unsafe {
-                let word = (*at).word;
-                at = (*at).next;
-                drop(V::from_word(word));
-            }
-        }
-        drop(rest);
-        drop(retired);
+        let (values, _records) = self.retired.end();
+        let rest = Taken {
+            index: self,
+            from: 0,
+        };
+        drop_each(values.chain(rest));
     }
 }
 

@@ -10,6 +10,7 @@ use core::ptr;
 use lathwork_sys as sys;
 use sys::{lath_interval, lath_interval_iter};
 
+use crate::code;
 use crate::handle::Handle;
 use crate::index::{InsertError, Reason};
 use crate::Value;
@@ -74,21 +75,18 @@ impl<V: Value + Copy> IntervalMap<V> {
         }
         let interval = as_interval(&keys, value);
         // SAFETY: the set is initialised; the pointer is valid.
-        match unsafe { sys::lath_intervals_insert(self.set.get(), &interval) } {
-            0 => Ok(()),
-            error if error == -sys::ENOMEM => Err(InsertError {
-                reason: Reason::NoMemory,
-                value,
-            }),
-            error => unreachable!("lathwork: insert returned {error}"),
-        }
+        let result = unsafe { sys::lath_intervals_insert(self.set.get(), &interval) };
+        code::refusal(result, || Reason::Overlaps(keys))
+            .map_err(|reason| InsertError { reason, value })
     }
 
     /// Removes one interval with these keys and this value. Returns whether there was one.
     pub fn remove(&self, keys: RangeInclusive<u64>, value: V) -> bool {
         // SAFETY: the set is initialised; the pointer is valid.
         !keys.is_empty()
-            && unsafe { sys::lath_intervals_erase(self.set.get(), &as_interval(&keys, value)) == 0 }
+            && code::found(unsafe {
+                sys::lath_intervals_erase(self.set.get(), &as_interval(&keys, value))
+            })
     }
 
     /// The intervals that cover `key`.
@@ -141,10 +139,8 @@ impl<V: Value + Copy> IntervalMap<V> {
     pub fn nearest(&self, key: u64) -> Option<(RangeInclusive<u64>, V)> {
         let mut interval = lath_interval::default();
         // SAFETY: the set is initialised; the pointer is valid.
-        match unsafe { sys::lath_intervals_nearest(self.set.get(), key, &mut interval) } {
-            0 => Some(found(&interval)),
-            _ => None,
-        }
+        let result = unsafe { sys::lath_intervals_nearest(self.set.get(), key, &mut interval) };
+        code::found(result).then(|| found(&interval))
     }
 
     /// The number of intervals. O(n).
@@ -201,7 +197,8 @@ impl<'a, V: Value + Copy> IntoIterator for &'a IntervalMap<V> {
     }
 }
 
-/// The result of a search. An interval that is there during the whole search is found once.
+/// The result of a search. An interval that is there during the whole search is found once. It
+/// copies up to 16 ahead, and shows these as they were then.
 pub struct Intervals<'a, V: Value + Copy> {
     iter: Option<lath_interval_iter>,
     of: PhantomData<&'a IntervalMap<V>>,

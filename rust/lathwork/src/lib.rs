@@ -25,8 +25,12 @@
 //! An entry has one word for its value. [`Value`] says what fits: numbers, `Box<T>`, `Arc<T>`,
 //! references. A read returns a [`Ref`], which derefs to the number or to the `T`. While a thread
 //! has a [`Ref`] to a `Box` or `Arc`, what was removed since then is not dropped (an RCU read-side
-//! critical section): keep it for a short time. Removed values are dropped by a later call on the
-//! map, by [`RangeMap::reclaim`], or with the map.
+//! critical section): keep it for a short time. Removed values are dropped by later removals, by
+//! [`RangeMap::reclaim`], or with the map.
+//!
+//! The drop of a value may call any map, its own too. If it panics, the map stays valid and no
+//! other value is lost: those that were to be dropped by the same call are dropped while unwinding.
+//! As with a `Vec`, the program is aborted if one of these panics again.
 //!
 //! # Platforms
 //!
@@ -42,6 +46,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod code;
 mod handle;
 mod index;
 mod interval_map;
@@ -49,6 +54,7 @@ mod point_map;
 mod range_allocator;
 mod range_map;
 mod range_set;
+mod retired;
 mod section;
 mod value;
 

@@ -10,6 +10,8 @@ use lathwork_sys as sys;
 use crate::index::{Index, InsertError, Ref, Scan};
 use crate::Value;
 
+const NO_RANKS: &str = "the map was not made by PointMap::with_ranks()";
+
 /// An ordered map from `u64` to values, for any number of threads.
 ///
 /// ```
@@ -99,7 +101,8 @@ impl<V: Value> PointMap<V> {
     pub fn rank(&self, key: u64) -> usize {
         // SAFETY: the index is initialised.
         let rank = unsafe { sys::lath_index_rank(self.index.raw(), key) };
-        usize::try_from(rank).expect("the map was not made by PointMap::with_ranks()")
+        assert!(rank != -i64::from(sys::EINVAL), "{}", NO_RANKS);
+        usize::try_from(rank).expect("lathwork: rank returned an unknown error")
     }
 
     /// The entry that has this many before it. O(log n).
@@ -110,10 +113,7 @@ impl<V: Value> PointMap<V> {
     pub fn select(&self, rank: usize) -> Option<(u64, Ref<'_, V>)> {
         let found = self.index.find(|index, item| {
             let result = unsafe { sys::lath_index_select(index, rank as u64, item) };
-            assert!(
-                result != -sys::EINVAL,
-                "the map was not made by PointMap::with_ranks()"
-            );
+            assert!(result != -sys::EINVAL, "{}", NO_RANKS);
             result
         });
         found.map(entry)
@@ -129,7 +129,8 @@ impl<V: Value> PointMap<V> {
         self.index.is_empty()
     }
 
-    /// All entries in order, as [`RangeMap::iter`](crate::RangeMap::iter).
+    /// All entries in order, as [`RangeMap::iter`](crate::RangeMap::iter): it may show an entry
+    /// that was removed after the iterator began.
     pub fn iter(&self) -> Points<'_, V> {
         Points(self.index.scan(0, u64::MAX))
     }
@@ -142,7 +143,7 @@ impl<V: Value> PointMap<V> {
         Points(self.index.scan(*keys.start(), *keys.end()))
     }
 
-    /// Removes all entries and drops their values.
+    /// Removes all entries and drops their values, as [`RangeMap::clear`](crate::RangeMap::clear).
     pub fn clear(&mut self) {
         self.index.clear();
     }
@@ -186,7 +187,7 @@ impl<'a, V: Value> IntoIterator for &'a PointMap<V> {
     }
 }
 
-/// Entries in order.
+/// Entries in order. It copies up to 32 ahead, as [`Ranges`](crate::Ranges) does.
 pub struct Points<'a, V: Value>(Scan<'a, V>);
 
 impl<'a, V: Value> Iterator for Points<'a, V> {

@@ -9,6 +9,7 @@ use core::ptr::{self, NonNull};
 use lathwork_sys as sys;
 use sys::lath_item;
 
+use crate::code::{allocation, found};
 use crate::index::range_of;
 use crate::section::outside_sections;
 
@@ -26,32 +27,24 @@ pub enum AllocError {
     Invalid,
     /// There is no memory.
     NoMemory,
+    /// The C library has reported this `errno`, which its headers do not name for the call.
+    Other(i32),
 }
 
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AllocError::NoSpace => "no hole fits",
-            AllocError::Taken => "a part of the range is taken",
-            AllocError::Invalid => "an argument is invalid",
-            AllocError::NoMemory => "there is no memory",
-        })
+        match self {
+            AllocError::NoSpace => f.write_str("no hole fits"),
+            AllocError::Taken => f.write_str("a part of the range is taken"),
+            AllocError::Invalid => f.write_str("an argument is invalid"),
+            AllocError::NoMemory => f.write_str("there is no memory"),
+            AllocError::Other(errno) => write!(f, "the library has reported errno {errno}"),
+        }
     }
 }
 
 #[cfg(feature = "std")]
 impl std::error::Error for AllocError {}
-
-fn result(code: sys::c_int) -> Result<(), AllocError> {
-    match -code {
-        0 => Ok(()),
-        sys::ENOSPC => Err(AllocError::NoSpace),
-        sys::EBUSY => Err(AllocError::Taken),
-        sys::EINVAL => Err(AllocError::Invalid),
-        sys::ENOMEM => Err(AllocError::NoMemory),
-        error => unreachable!("lathwork: a space returned -{error}"),
-    }
-}
 
 /// Finds and keeps account of free ranges among addresses, for any number of threads.
 ///
@@ -91,7 +84,7 @@ impl RangeAllocator {
         };
         let mut space = ptr::null_mut();
         // SAFETY: both pointers are valid.
-        result(unsafe { sys::lath_space_create(&mut space, &config) })?;
+        allocation(unsafe { sys::lath_space_create(&mut space, &config) })?;
         Ok(RangeAllocator {
             space: NonNull::new(space).expect("a space that was created"),
         })
@@ -103,14 +96,39 @@ impl RangeAllocator {
 
     /// Takes `size` addresses at a multiple of `align`, a power of two (0: the unit). Returns the
     /// first.
+    ///
+    /// It does not take the lowest place that fits. Sizes of up to 1024 units come from arenas,
+    /// blocks of 4096 units; those of 1, 2, 4 .. 256 units from caches of free blocks, which leave
+    /// gaps between blocks and give out first what was freed last. So where a range lies depends on
+    /// earlier calls, and on the thread. [`alloc_within`](Self::alloc_within) is first fit.
+    ///
+    /// ```
+    /// let space = lathwork::RangeAllocator::new(0x1000..=0x1fff, 1).unwrap();
+    /// assert_eq!(space.alloc(0x110, 0), Ok(0x1000));
+    /// // 0x1200 is free too
+    /// assert_ne!(space.alloc(0x100, 0x100), Ok(0x1200));
+    ///
+    /// let space = lathwork::RangeAllocator::new(0x1000..=0x1fff, 1).unwrap();
+    /// let all = 0x1000..=0x1fff;
+    /// assert_eq!(space.alloc_within(all.clone(), 0x110, 0), Ok(0x1000));
+    /// assert_eq!(space.alloc_within(all, 0x100, 0x100), Ok(0x1200));
+    /// ```
     pub fn alloc(&self, size: u64, align: u64) -> Result<u64, AllocError> {
         let mut first = 0;
         // SAFETY: the space was created; the pointer is valid.
-        result(unsafe { sys::lath_space_alloc(self.raw(), size, align, 0, &mut first) })?;
+        allocation(unsafe { sys::lath_space_alloc(self.raw(), size, align, 0, &mut first) })?;
         Ok(first)
     }
 
-    /// The same, with all addresses within `limits`.
+    /// Takes the lowest place with all addresses within `limits`. The arenas from which
+    /// [`alloc`](Self::alloc) has taken small sizes are passed over while there is another place.
+    ///
+    /// ```
+    /// let space = lathwork::RangeAllocator::new(0..=99_999, 1).unwrap();
+    /// space.alloc(1, 0).unwrap(); // makes an arena of 0..=4095
+    /// assert_eq!(space.alloc_within(0..=99_999, 1, 0), Ok(4096));
+    /// assert!(space.alloc_within(0..=4095, 1, 0).unwrap() < 4096);
+    /// ```
     pub fn alloc_within(
         &self,
         limits: RangeInclusive<u64>,
@@ -129,7 +147,7 @@ impl RangeAllocator {
         };
         let mut first = 0;
         // SAFETY: the space was created; the pointers are valid.
-        result(unsafe { sys::lath_space_alloc_request(self.raw(), &want, 0, &mut first) })?;
+        allocation(unsafe { sys::lath_space_alloc_request(self.raw(), &want, 0, &mut first) })?;
         Ok(first)
     }
 
@@ -137,7 +155,7 @@ impl RangeAllocator {
     pub fn reserve(&self, addresses: RangeInclusive<u64>) -> Result<(), AllocError> {
         let size = size_of_range(&addresses).ok_or(AllocError::Invalid)?;
         // SAFETY: the space was created.
-        result(unsafe { sys::lath_space_reserve(self.raw(), *addresses.start(), size, 0) })
+        allocation(unsafe { sys::lath_space_reserve(self.raw(), *addresses.start(), size, 0) })
     }
 
     /// Frees `size` addresses from `first` on: one allocation, several that touch, or a part of
@@ -145,7 +163,7 @@ impl RangeAllocator {
     /// of blocks may see that later only.
     pub fn free(&self, first: u64, size: u64) -> Result<(), AllocError> {
         // SAFETY: the space was created.
-        result(unsafe { sys::lath_space_free(self.raw(), first, size) })
+        allocation(unsafe { sys::lath_space_free(self.raw(), first, size) })
     }
 
     /// As [`alloc`](Self::alloc), freed when the result is dropped.
@@ -256,7 +274,7 @@ impl Iterator for Runs<'_> {
     fn next(&mut self) -> Option<RangeInclusive<u64>> {
         let mut run = lath_item::default();
         // SAFETY: the space was created; the pointer is valid.
-        if unsafe { (self.next)(self.of.raw(), self.from?, &mut run) } != 0 {
+        if !found(unsafe { (self.next)(self.of.raw(), self.from?, &mut run) }) {
             self.from = None;
             return None;
         }

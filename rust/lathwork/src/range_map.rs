@@ -100,7 +100,24 @@ impl<V: Value> RangeMap<V> {
     }
 
     /// All ranges in order. A range that is there all the time is seen once, one that is never
-    /// there is not seen.
+    /// there is not seen. One that is removed after the iterator has begun may be seen or not: the
+    /// iterator copies up to 32 ranges ahead, and shows these as they were then. Its `Ref`s stay
+    /// valid.
+    ///
+    /// ```
+    /// let map = lathwork::RangeMap::new();
+    /// for i in 0..100 {
+    ///     map.insert(10 * i..=10 * i + 4, Box::new(i)).unwrap();
+    /// }
+    /// let mut seen = 0;
+    /// for (range, value) in &map {
+    ///     map.remove(*range.start()); // this one, and
+    ///     map.remove(*range.start() + 10); // the next one, which is seen if it was copied
+    ///     assert_eq!(*value, *range.start() / 10);
+    ///     seen += 1;
+    /// }
+    /// assert!(map.is_empty() && (50..=100).contains(&seen));
+    /// ```
     pub fn iter(&self) -> Ranges<'_, V> {
         Ranges {
             first: None,
@@ -136,13 +153,19 @@ impl<V: Value> RangeMap<V> {
         }
     }
 
-    /// Removes all ranges and drops their values.
+    /// Removes all ranges and drops their values. If the drop of one panics, the others are dropped
+    /// while unwinding, as those of a `Vec` are.
     pub fn clear(&mut self) {
         self.index.clear();
     }
 
-    /// Drops the values of removed ranges that no thread can look at any more. Calls that remove do
-    /// it now and then, and so does the end of the map.
+    /// Drops the values of removed ranges that no thread can look at any more, in the order in
+    /// which they were removed. Calls that remove drop up to 256 of them now and then, and the end
+    /// of the map drops them all.
+    ///
+    /// It leaves values to a later call if another thread is choosing what to drop, or if it is
+    /// called by the drop of a value that is dropped by such a call, and so on, eight times. So
+    /// values may remove each other, in any number, without using up the stack.
     pub fn reclaim(&self) {
         self.index.reclaim();
     }
@@ -178,7 +201,7 @@ impl<'a, V: Value> IntoIterator for &'a RangeMap<V> {
 }
 
 /// The ranges of a map in order, from [`RangeMap::iter`] or [`RangeMap::overlapping`]. It copies up
-/// to 32 ahead.
+/// to 32 ahead: what is removed meanwhile may still be seen.
 pub struct Ranges<'a, V: Value> {
     first: Option<(RangeInclusive<u64>, Ref<'a, V>)>,
     scan: Scan<'a, V>,

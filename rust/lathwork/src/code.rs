@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! What calls of the C library return, as errors of this crate. The headers name the codes of each
+//! call; a code that they do not name is reported as what it is, never as another error.
+//!
+//! | calls | 0 | errors |
+//! |---|---|---|
+//! | init, create | done | `-ENOMEM`: the allocation failed, as of a `Box`; others: panic |
+//! | insert (index, intervals) | done | [`refusal`] |
+//! | find, erase, replace, rank, select | found | [`found`] |
+//! | spaces | done | [`allocation`] |
+use lathwork_sys as sys;
+
+use crate::index::Reason;
+use crate::range_allocator::AllocError;
+
+/// The result of an insert. `overlaps` is called if the index has named an item that is there.
+pub(crate) fn refusal(code: sys::c_int, overlaps: impl FnOnce() -> Reason) -> Result<(), Reason> {
+    match code.wrapping_neg() {
+        0 => Ok(()),
+        sys::EEXIST => Err(overlaps()),
+        sys::ENOMEM => Err(Reason::NoMemory),
+        other => Err(Reason::Other(other)),
+    }
+}
+
+/// Whether a search, an erase or a replacement has found its entry.
+///
+/// # Panics
+///
+/// If the call has failed for another reason than that there is none.
+pub(crate) fn found(code: sys::c_int) -> bool {
+    match code.wrapping_neg() {
+        0 => true,
+        sys::ENOENT => false,
+        other => panic!("lathwork: a search returned errno {other}"),
+    }
+}
+
+/// The result of a call of a space.
+pub(crate) fn allocation(code: sys::c_int) -> Result<(), AllocError> {
+    match code.wrapping_neg() {
+        0 => Ok(()),
+        sys::ENOSPC => Err(AllocError::NoSpace),
+        sys::EBUSY => Err(AllocError::Taken),
+        sys::EINVAL => Err(AllocError::Invalid),
+        sys::ENOMEM => Err(AllocError::NoMemory),
+        other => Err(AllocError::Other(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    /// All that a call might return, and no errno at all.
+    fn codes() -> impl Iterator<Item = sys::c_int> {
+        (-4095..=4095).chain([sys::c_int::MIN, sys::c_int::MAX])
+    }
+
+    #[test]
+    fn of_inserts() {
+        for code in codes() {
+            let overlaps = Reason::Overlaps(1..=2);
+            let expected = match -i64::from(code) {
+                0 => Ok(()),
+                12 => Err(Reason::NoMemory),
+                17 => Err(overlaps.clone()),
+                _ => Err(Reason::Other(code.wrapping_neg())),
+            };
+            assert_eq!(refusal(code, || overlaps), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn of_searches() {
+        for code in -133..=3 {
+            let result = std::panic::catch_unwind(|| found(code));
+            match code {
+                0 => assert!(result.unwrap()),
+                -2 => assert!(!result.unwrap()),
+                _ => {
+                    let text = *result
+                        .unwrap_err()
+                        .downcast::<std::string::String>()
+                        .unwrap();
+                    let number = std::format!(" {}", code.wrapping_neg());
+                    assert!(text.ends_with(&number), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_spaces() {
+        for code in codes() {
+            let expected = match -i64::from(code) {
+                0 => Ok(()),
+                12 => Err(AllocError::NoMemory),
+                16 => Err(AllocError::Taken),
+                22 => Err(AllocError::Invalid),
+                28 => Err(AllocError::NoSpace),
+                _ => Err(AllocError::Other(code.wrapping_neg())),
+            };
+            assert_eq!(allocation(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn their_words() {
+        use std::string::ToString;
+        assert!(AllocError::Other(5).to_string().contains('5'));
+        assert_ne!(AllocError::Other(5), AllocError::NoMemory);
+        let refused = crate::InsertError {
+            reason: Reason::Other(5),
+            value: (),
+        };
+        assert!(refused.to_string().contains('5'));
+    }
+}

@@ -1,0 +1,751 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! Many removed values that wait for readers, drops that call maps, and drops that panic: the work
+//! per call and the stack stay small, and every value is dropped once.
+use std::any::Any;
+use std::fs;
+use std::mem;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{mpsc, Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lathwork::{PointMap, RangeMap, RangeSet, Ref, Value};
+
+/// Runs `program` on a stack of 128 KiB, on which a frame per value is noticed.
+fn on_a_small_stack(program: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new().stack_size(128 << 10).spawn(program);
+    thread.unwrap().join().unwrap();
+}
+
+/// Calls `call` until it returns true, at most a minute: grace periods end when they end.
+fn wait_for(what: &str, mut call: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !call() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The processor time of this thread.
+fn processor_time() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split(' ').next().unwrap().parse().unwrap())
+}
+
+/// Counts those that live; `bomb` is what its drop panics with, unless the thread panics already.
+struct Counted {
+    alive: Arc<AtomicUsize>,
+    bomb: Option<u64>,
+}
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>) -> Box<Self> {
+        alive.fetch_add(1, SeqCst);
+        Box::new(Counted {
+            alive: alive.clone(),
+            bomb: None,
+        })
+    }
+
+    fn bomb(alive: &Arc<AtomicUsize>, number: u64) -> Box<Self> {
+        let mut value = Counted::new(alive);
+        value.bomb = Some(number);
+        value
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, SeqCst);
+        if let (Some(number), false) = (self.bomb, thread::panicking()) {
+            std::panic::panic_any(number);
+        }
+    }
+}
+
+fn number_of(panic: Result<(), Box<dyn Any + Send>>) -> Option<u64> {
+    panic.err().map(|payload| *payload.downcast().unwrap())
+}
+
+// ---- stack ----
+
+#[test]
+fn an_iterator_that_removes_what_it_passes() {
+    on_a_small_stack(|| {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let map = RangeMap::new();
+        for i in 0..200_000 {
+            map.insert(i * 10..=i * 10 + 5, Counted::new(&alive))
+                .unwrap();
+        }
+        for (range, _) in map.iter() {
+            map.remove(*range.start());
+        }
+        // removals do it by themselves
+        wait_for("removals drop what was removed", || {
+            for i in 0..100 {
+                map.insert(i..=i, Counted::new(&alive)).unwrap();
+                map.remove(i);
+            }
+            alive.load(SeqCst) < 1000
+        });
+    });
+}
+
+#[test]
+fn values_removed_while_a_reference_lives() {
+    fn of<V: Value + 'static>(make: fn(&Arc<AtomicUsize>) -> V) {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let (map, other) = (PointMap::new(), RangeMap::new());
+        other.insert(1..=1, Box::new(1)).unwrap();
+        for i in 0..100_000 {
+            map.insert(i, make(&alive)).unwrap();
+        }
+        let held = other.get(1);
+        for i in 0..50_000 {
+            map.remove(i);
+        }
+        for i in 50_000..100_000 {
+            assert!(map.replace(i, make(&alive)).is_ok());
+        }
+        assert!(alive.load(SeqCst) >= 150_000 - 64);
+        drop(held);
+        wait_for("reclaim() drops what was removed", || {
+            map.reclaim();
+            alive.load(SeqCst) == 50_000
+        });
+        drop(map);
+        assert_eq!(alive.load(SeqCst), 0);
+    }
+    on_a_small_stack(|| of::<Box<Counted>>(Counted::new));
+    on_a_small_stack(|| of::<Arc<Counted>>(|alive| Arc::from(Counted::new(alive))));
+}
+
+#[test]
+fn a_map_that_ends_with_many_removed_values() {
+    on_a_small_stack(|| {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let other = PointMap::new();
+        other.insert(1, Box::new(1)).unwrap();
+        let held = other.get(1);
+        let map = RangeMap::new();
+        for i in 0..100_000 {
+            map.insert(i..=i, Counted::new(&alive)).unwrap();
+        }
+        for i in 0..90_000 {
+            map.remove(i);
+        }
+        drop(map);
+        assert_eq!(alive.load(SeqCst), 0);
+        drop(held);
+    });
+}
+
+#[test]
+fn many_containers_that_end_within_a_reference() {
+    on_a_small_stack(|| {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let outer = PointMap::new();
+        outer.insert(0, Box::new(1)).unwrap();
+        let held = outer.get(0);
+        for i in 0..10_000 {
+            let map = PointMap::new();
+            map.insert(i, Counted::new(&alive)).unwrap();
+            map.remove(i);
+            drop(RangeSet::new());
+        }
+        assert_eq!(alive.load(SeqCst), 0);
+        drop(held); // ends 20,000 structures
+    });
+}
+
+/// Its drop removes the next one, from this or another map.
+struct Link {
+    maps: Weak<Vec<RangeMap<Box<Link>>>>,
+    at: usize,
+    reclaim: bool,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, SeqCst);
+        if let Some(maps) = self.maps.upgrade() {
+            let map = &maps[(self.at + 1) % maps.len()];
+            map.remove(self.at as u64 + 1);
+            if self.reclaim {
+                map.reclaim();
+            }
+        }
+    }
+}
+
+fn links(n: usize, maps: usize, reclaim: bool) {
+    let alive = Arc::new(AtomicUsize::new(n));
+    let all: Arc<Vec<_>> = Arc::new((0..maps).map(|_| RangeMap::new()).collect());
+    for at in 0..n {
+        let link = Link {
+            maps: Arc::downgrade(&all),
+            at,
+            reclaim,
+            alive: alive.clone(),
+        };
+        all[at % maps]
+            .insert(at as u64..=at as u64, Box::new(link))
+            .unwrap();
+    }
+    // every 200th begins a row of its own, else each removal would wait for a grace period
+    for at in (0..n).step_by(200) {
+        all[at % maps].remove(at as u64);
+    }
+    wait_for("each drop removes the next one", || {
+        for map in all.iter() {
+            map.reclaim();
+        }
+        alive.load(SeqCst) == 0
+    });
+    assert!(all.iter().all(RangeMap::is_empty));
+}
+
+#[test]
+fn drops_that_remove_the_next_value() {
+    for maps in [1, 2, 7] {
+        on_a_small_stack(move || links(20_000, maps, false));
+        on_a_small_stack(move || links(20_000, maps, true));
+    }
+}
+
+/// Its drop waits until the next value can be dropped, and has it dropped: one within the other.
+struct Patient {
+    map: Weak<PointMap<Box<Patient>>>,
+    at: u64,
+    depth: Arc<AtomicUsize>,
+    deepest: Arc<AtomicUsize>,
+}
+
+impl Drop for Patient {
+    fn drop(&mut self) {
+        let depth = self.depth.fetch_add(1, SeqCst) + 1;
+        self.deepest.fetch_max(depth, SeqCst);
+        if let Some(map) = self.map.upgrade() {
+            map.remove(self.at + 1);
+            thread::sleep(Duration::from_millis(15));
+            map.reclaim();
+        }
+        self.depth.fetch_sub(1, SeqCst);
+    }
+}
+
+#[test]
+fn drops_within_drops_have_a_limit() {
+    let (depth, deepest) = (Arc::default(), Arc::<AtomicUsize>::default());
+    let map = Arc::new(PointMap::new());
+    for at in 0..60 {
+        let value = Patient {
+            map: Arc::downgrade(&map),
+            at,
+            depth: Arc::clone(&depth),
+            deepest: deepest.clone(),
+        };
+        map.insert(at, Box::new(value)).unwrap();
+    }
+    map.remove(0);
+    wait_for("the others are dropped later", || {
+        map.reclaim();
+        map.is_empty() && Arc::strong_count(&deepest) == 1
+    });
+    assert!(
+        deepest.load(SeqCst) <= 8,
+        "{deepest:?} drops within each other"
+    );
+}
+
+/// Its drop changes the map of which it was a value.
+struct Changes(Weak<RangeMap<Box<Changes>>>, u64);
+
+impl Drop for Changes {
+    fn drop(&mut self) {
+        if let (Some(map), true) = (self.0.upgrade(), self.1 > 0) {
+            let key = 1000 + self.1;
+            let _ = map.insert(key..=key, Box::new(Changes(self.0.clone(), 0)));
+            let _ = map.replace(key, Box::new(Changes(self.0.clone(), 0)));
+            map.remove(key - 1);
+            for (range, _) in map.overlapping(key - 20..=key) {
+                map.remove(*range.start());
+            }
+            map.reclaim();
+        }
+    }
+}
+
+#[test]
+fn drops_that_change_their_map() {
+    on_a_small_stack(|| {
+        let map = Arc::new(RangeMap::new());
+        for i in 0..3000 {
+            let value = Box::new(Changes(Arc::downgrade(&map), i));
+            map.insert(i..=i, value).unwrap();
+        }
+        for i in 0..3000 {
+            map.remove(i);
+            map.reclaim();
+        }
+        thread::sleep(Duration::from_millis(50));
+        map.reclaim();
+        Arc::try_unwrap(map).ok().unwrap().verify().unwrap();
+    });
+}
+
+/// A removal drops earlier values outside of the section of the Ref that it returns: else a drop
+/// that waits for a thread that ends a map would wait for ever.
+#[test]
+fn drops_that_wait_for_a_thread_that_ends_a_map() {
+    struct Ends(mpsc::Sender<()>, Option<thread::JoinHandle<()>>);
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+            self.1.take().unwrap().join().unwrap();
+        }
+    }
+    let map = PointMap::new();
+    for round in 0..200 {
+        let (sender, receiver) = mpsc::channel();
+        let end = thread::spawn(move || {
+            let map = PointMap::new();
+            map.insert(1, Box::new(1)).unwrap();
+            map.remove(1);
+            receiver.recv().unwrap();
+        });
+        let value = Box::new(Ends(sender, Some(end)));
+        map.insert(round, value).ok().unwrap();
+    }
+    for round in 0..200 {
+        map.remove(round);
+        thread::sleep(Duration::from_micros(300));
+    }
+}
+
+// ---- work ----
+
+/// Removes n values while a reference lives. Returns the processor time per removal.
+fn removals_with_a_reference(n: u64) -> Duration {
+    let (map, other) = (PointMap::new(), PointMap::new());
+    other.insert(1, Box::new(1)).unwrap();
+    for i in 0..n {
+        map.insert(i, Box::new(i)).unwrap();
+    }
+    let held = other.get(1);
+    let start = processor_time();
+    for i in 0..n {
+        map.remove(i);
+    }
+    let spent = processor_time() - start;
+    drop(held);
+    spent / n as u32
+}
+
+#[test]
+fn a_removal_costs_the_same_with_many_before_it() {
+    let few = removals_with_a_reference(40_000);
+    let many = removals_with_a_reference(640_000);
+    assert!(
+        many < 5 * few,
+        "{few:?} per removal of few, {many:?} of many"
+    );
+}
+
+/// One removal drops some of those that wait, not all of them.
+#[test]
+fn a_removal_drops_few_values() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let (map, other) = (PointMap::new(), PointMap::new());
+    other.insert(1, Box::new(1)).unwrap();
+    for i in 0..20_000 {
+        map.insert(i, Counted::new(&alive)).unwrap();
+    }
+    let held = other.get(1);
+    for i in 0..10_000 {
+        map.remove(i);
+    }
+    drop(held);
+    let (mut next, mut most) = (10_000, 0);
+    wait_for("removals drop what was removed", || {
+        let before = alive.load(SeqCst);
+        map.remove(next);
+        next += 1;
+        most = most.max(before - alive.load(SeqCst));
+        alive.load(SeqCst) < 10_500
+    });
+    assert!(most <= 256, "{most} values dropped in one removal");
+}
+
+// ---- panics ----
+
+/// A map of 100 values of which 60 were removed, and a value whose drop panics at `bomb`.
+fn with_a_bomb(alive: &Arc<AtomicUsize>, bombs: &[u64]) -> RangeMap<Box<Counted>> {
+    let map = RangeMap::new();
+    for i in 0..100 {
+        let value = if bombs.contains(&i) {
+            Counted::bomb(alive, i)
+        } else {
+            Counted::new(alive)
+        };
+        map.insert(i * 10..=i * 10 + 3, value).unwrap();
+    }
+    map
+}
+
+#[test]
+fn a_panic_while_the_map_ends() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    for bomb in 0..100 {
+        let map = with_a_bomb(&alive, &[bomb]);
+        for i in 0..60 {
+            map.remove(i * 10);
+        }
+        let panic = catch_unwind(AssertUnwindSafe(move || drop(map)));
+        assert_eq!(number_of(panic), Some(bomb));
+        assert_eq!(alive.load(SeqCst), 0, "bomb {bomb}");
+    }
+}
+
+#[test]
+fn the_first_of_several_panics() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    for first in 0..90 {
+        let map = with_a_bomb(&alive, &[first, first + 1, first + 7]);
+        let panic = catch_unwind(AssertUnwindSafe(move || drop(map)));
+        assert_eq!(number_of(panic), Some(first));
+        assert_eq!(alive.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_panic_in_clear() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    for bomb in 0..100 {
+        let mut map = with_a_bomb(&alive, &[bomb]);
+        let panic = catch_unwind(AssertUnwindSafe(|| map.clear()));
+        assert_eq!(number_of(panic), Some(bomb));
+        assert_eq!((alive.load(SeqCst), map.len()), (0, 0));
+        map.verify().unwrap();
+        map.insert(5..=6, Counted::new(&alive)).unwrap(); // the map is as good as new
+    }
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn a_panic_in_reclaim() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    for bomb in (0..60).step_by(7) {
+        let mut map = with_a_bomb(&alive, &[bomb]);
+        for i in 0..60 {
+            map.remove(i * 10);
+        }
+        let mut panics = 0;
+        wait_for("reclaim() drops the others", || {
+            let panic = catch_unwind(AssertUnwindSafe(|| map.reclaim()));
+            panics += number_of(panic).map_or(0, |number| usize::from(number == bomb));
+            alive.load(SeqCst) == 40
+        });
+        assert_eq!((panics, map.len()), (1, 40));
+        map.verify().unwrap();
+        drop(map);
+        assert_eq!(alive.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_panic_in_a_removal_or_replacement() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    for replace in [false, true] {
+        let mut map = with_a_bomb(&alive, &[3]);
+        map.remove(30);
+        let (mut panics, mut calls) = (0, 0);
+        wait_for("a later call drops the value", || {
+            let panic = catch_unwind(AssertUnwindSafe(|| {
+                if replace {
+                    assert!(map.replace(50, Counted::new(&alive)).is_ok());
+                } else {
+                    map.insert(2000..=2000, Counted::new(&alive)).unwrap();
+                    map.remove(2000);
+                }
+            }));
+            // a removal that panics has removed nothing
+            panics += usize::from(number_of(panic).is_some());
+            calls += 1;
+            if map.contains(2000) {
+                map.remove(2000);
+            }
+            panics == 1
+        });
+        assert!(calls > 1);
+        map.verify().unwrap();
+        drop(map);
+        assert_eq!(alive.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_panic_of_a_map_in_a_map() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let outer = PointMap::new();
+    for i in 0..20 {
+        outer
+            .insert(i, Box::new(with_a_bomb(&alive, &[i])))
+            .unwrap();
+        outer.get(i).unwrap().remove(990);
+    }
+    outer.remove(3);
+    let panic = catch_unwind(AssertUnwindSafe(move || drop(outer)));
+    assert_eq!(number_of(panic), Some(3)); // the removed one comes first
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn a_map_that_ends_in_a_panic() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let map = with_a_bomb(&alive, &[50]);
+    map.remove(20);
+    let panic = catch_unwind(AssertUnwindSafe(move || {
+        let _map = map;
+        std::panic::panic_any(1000u64);
+    }));
+    assert_eq!(number_of(panic), Some(1000));
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+// ---- references that are forgotten, containers in sections ----
+
+#[test]
+fn a_reference_that_is_forgotten() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let map = Arc::new(RangeMap::new());
+    map.insert(1..=5, Counted::new(&alive)).unwrap();
+    let same = map.clone();
+    thread::spawn(move || mem::forget(same.get(3)))
+        .join()
+        .unwrap();
+    // `same` is forgotten in no way: the thread dropped it, and what the thread held has ended
+    wait_for("the thread's end drops its map", || {
+        Arc::strong_count(&map) == 1
+    });
+    map.remove(1);
+    drop(map);
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn a_container_that_ends_within_a_reference_of_another_one() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let (map, other) = (RangeMap::new(), RangeMap::new());
+    for i in 0..100 {
+        let inner = RangeMap::new();
+        inner.insert(1..=2, Counted::new(&alive)).unwrap();
+        map.insert(i..=i, Box::new(inner)).unwrap();
+    }
+    other.insert(5..=6, Counted::new(&alive)).unwrap();
+    let held = other.get(5);
+    for i in 0..100 {
+        map.remove(i);
+    }
+    map.reclaim();
+    drop(map);
+    assert_eq!(alive.load(SeqCst), 1);
+    drop(held);
+    drop(other);
+    assert_eq!(alive.load(SeqCst), 0);
+}
+
+#[test]
+fn values_without_bytes() {
+    let map = PointMap::new();
+    for key in 0..1000 {
+        map.insert(key, Box::new(())).unwrap();
+        map.remove(key / 2);
+    }
+    drop(map);
+}
+
+// ---- random programs ----
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}
+
+/// What a random program's values share.
+struct World {
+    maps: [RangeMap<Box<Actor>>; 3],
+    alive: AtomicUsize,
+    bombs: AtomicUsize,
+}
+
+/// A value whose drop may remove, insert, replace, iterate, have others dropped, end a map of its
+/// own, or panic.
+struct Actor {
+    world: Weak<World>,
+    seed: u64,
+    check: u64,
+    inner: Option<PointMap<Box<Actor>>>,
+}
+
+impl Actor {
+    fn new(world: &Arc<World>, random: &mut Random, depth: u64) -> Box<Self> {
+        world.alive.fetch_add(1, SeqCst);
+        let seed = random.below(u64::MAX) | 1;
+        let inner = (depth < 3 && random.below(8) == 0).then(|| {
+            let inner = PointMap::new();
+            for key in 0..random.below(20) {
+                let value = Actor::new(world, random, depth + 1);
+                inner.insert(key, value).ok().unwrap();
+            }
+            inner.remove(random.below(20));
+            inner
+        });
+        Box::new(Actor {
+            world: Arc::downgrade(world),
+            seed,
+            check: !seed,
+            inner,
+        })
+    }
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        assert_eq!(mem::replace(&mut self.check, 0), !self.seed);
+        let mut random = Random(self.seed);
+        let world = match self.world.upgrade() {
+            Some(world) => world,
+            None => return,
+        };
+        world.alive.fetch_sub(1, SeqCst);
+        for _ in 0..random.below(3) {
+            act(&world, &mut random, 2);
+        }
+        if self.inner.is_none() && random.below(50) == 0 && !thread::panicking() {
+            world.bombs.fetch_add(1, SeqCst);
+            drop(world); // its drop is not to run while unwinding
+            panic!("a drop of a random program");
+        }
+    }
+}
+
+/// One step of a random program.
+fn act(world: &Arc<World>, random: &mut Random, depth: u64) {
+    fn checked(value: &Actor) {
+        assert_eq!(value.check, !value.seed);
+    }
+    let map = &world.maps[random.below(3) as usize];
+    let key = random.below(300) * 10;
+    match random.below(12) {
+        0..=3 => {
+            let value = Actor::new(world, random, depth);
+            let _ = map.insert(key..=key + random.below(12), value);
+        }
+        4..=6 => {
+            let removed: Option<(_, Ref<'_, _>)> = map.remove(key);
+            if let Some((_, value)) = &removed {
+                checked(value);
+            }
+            if depth == 0 {
+                act(world, random, 1); // within the section of the Ref
+            }
+        }
+        7 => {
+            let value = Actor::new(world, random, depth);
+            if let Ok(old) = map.replace(key, value) {
+                checked(&old);
+            }
+        }
+        8 => {
+            for (range, value) in map.overlapping(key..=key + 200) {
+                checked(&value);
+                if random.below(4) == 0 {
+                    map.remove(*range.start());
+                }
+            }
+        }
+        9 => map.reclaim(),
+        _ => {
+            if let Some(value) = map.get(key) {
+                checked(&value);
+                if let Some(inner) = &value.inner {
+                    inner.remove(random.below(20));
+                    if let Some(value) = inner.get(random.below(20)) {
+                        checked(&value);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_programs_of_threads() {
+    let world = Arc::new(World {
+        maps: Default::default(),
+        alive: AtomicUsize::new(0),
+        bombs: AtomicUsize::new(0),
+    });
+    let seed = std::env::var("LATHWORK_SEED").map_or(1, |text| text.parse().unwrap());
+    let caught: usize = thread::scope(|s| {
+        let threads: Vec<_> = (1..=3)
+            .map(|number| {
+                let world = &world;
+                s.spawn(move || {
+                    let mut random = Random(0x9e3779b97f4a7c15u64.wrapping_mul(number) ^ seed);
+                    let mut caught = 0;
+                    for _ in 0..5_000 {
+                        let step = || act(world, &mut random, 0);
+                        caught += usize::from(catch_unwind(AssertUnwindSafe(step)).is_err());
+                    }
+                    caught
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    assert_eq!(caught, world.bombs.load(SeqCst)); // nothing else panicked
+    wait_for("all are dropped", || {
+        for map in &world.maps {
+            let keys: Vec<_> = map.iter().map(|(range, _)| *range.start()).collect();
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                for key in keys {
+                    map.remove(key);
+                }
+                map.reclaim();
+            }));
+        }
+        world.alive.load(SeqCst) < 100
+    });
+    let mut world = Arc::try_unwrap(world).ok().unwrap();
+    for map in &mut world.maps {
+        map.verify().unwrap();
+    }
+}
+
+#[test]
+fn a_map_that_moves_between_threads_with_removed_values() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let (sender, receiver) = mpsc::channel::<RangeMap<Box<Counted>>>();
+    let end = thread::spawn(move || receiver.into_iter().for_each(drop));
+    for bomb in 0..50 {
+        let map = with_a_bomb(&alive, &[]);
+        for i in 0..bomb {
+            map.remove(10 * i);
+        }
+        sender.send(map).unwrap();
+    }
+    drop(sender);
+    end.join().unwrap();
+    assert_eq!(alive.load(SeqCst), 0);
+}
