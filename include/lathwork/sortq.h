@@ -171,8 +171,10 @@ struct lath_sortq {
 	uint64_t opaque[120];
 } LATH_ALIGNED64;
 
-/* Numbers the requests and marks them as not queued; no queue may hold one of them. first_hook must
- * be aligned as a struct lath_request is. 0 | -EINVAL. */
+/* Numbers the requests and marks them as not queued; no queue may hold one of them. 0 | -EINVAL:
+ * first_hook is NULL or not aligned as a struct lath_request is; count is 0 or above
+ * LATH_SORTQ_MAX_REQUESTS; stride is below sizeof(struct lath_request) or no multiple of its
+ * alignment; the last request would end behind the last address. *pool is unchanged then. */
 LATH_API int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook,
 				    uint64_t stride, uint32_t count);
 
@@ -184,7 +186,8 @@ LATH_API size_t lath_sortq_memsize(const struct lath_sortq_config *config,
  * Makes an empty queue in *queue, with `memory` of lath_sortq_memsize() bytes; both aligned to 64
  * bytes. config may be NULL: the defaults. A queue needs no end. It may be initialised again when
  * it is empty, or after lath_request_pool_init has marked its requests as not queued. 0 | -EINVAL:
- * config, a NULL or misaligned pointer | -EOPNOTSUPP: this processor or build lacks config->simd
+ * config, pool, a NULL or misaligned pointer | -EOPNOTSUPP: this processor or build lacks
+ * config->simd
  */
 LATH_API int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *config,
 			     struct lath_request_pool *pool, void *memory);
@@ -256,7 +259,7 @@ LATH_API int lath_sortq_insert_at(struct lath_sortq *queue, const struct lath_so
 LATH_API int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *request);
 /* Moves the start of a request down to new_sector: sets sector and sectors, and searches a new
  * place only if the order changes. 0 | -ENOENT: not in this queue | -EINVAL: new_sector is above
- * request->sector */
+ * request->sector, or so far below it that `sectors` would exceed 32 bits */
 LATH_API int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *request,
 				     uint64_t new_sector);
 
@@ -301,7 +304,8 @@ LATH_API int lath_sortq_set_head(struct lath_sortq *queue, uint64_t sector);
 LATH_API uint64_t lath_sortq_head(const struct lath_sortq *queue);
 
 /* With LATH_SORTQ_AGES. oldest: the request queued for the longest time, or NULL. expired: the same
- * if its time is not after now, else NULL. */
+ * if its time is not after now, else NULL. Times may wrap around, as jiffies do: `time` is not
+ * after `now` if now - time, modulo 2^64, is below 2^63. */
 LATH_API struct lath_request *lath_sortq_oldest(struct lath_sortq *queue);
 LATH_API struct lath_request *lath_sortq_expired(struct lath_sortq *queue, uint64_t now);
 

@@ -36,10 +36,9 @@
  *   -ENOENT  no such key                        -EEXIST  add: the key is present
  *   -EAGAIN  cas, set_if: another value is present
  *   -EINVAL  wrong kind of key, or not a number
- *   -ERANGE  a number does not fit in 64 bits   -E2BIG   key above 65535 bytes
- *   -ENOMEM  the machine has no more memory     -EROFS   opened to be read only
- *   -ENOSPC  the store's limit is reached and nothing may or can be evicted
- *   -EOPNOTSUPP  see each call
+ *   -ERANGE  a number does not fit in 64 bits   -E2BIG   key above 65535 bytes, value from 2^40
+ * bytes -ENOMEM  the machine has no more memory     -EROFS   opened to be read only -ENOSPC  the
+ * store's limit is reached and nothing may or can be evicted -EOPNOTSUPP  see each call
  *
  * Calls on a whole store also store a reason as text: lath_store_reason().
  *
@@ -348,7 +347,8 @@ LATH_API int lath_store_iter_next(struct lath_store_iter *iter, struct lath_stor
 LATH_API void lath_store_iter_end(struct lath_store_iter *iter);
 /* Numbers: keys and values of up to max entries of [from, last], in order, valid in the section of
  * the caller's in which this is called. *next: the key to continue from; 0: there is nothing more
- * up to last. Returns the number of entries. The fastest way through a store. */
+ * up to last. Returns the number of entries; 0 in a store of byte keys. The fastest way through a
+ * store. */
 LATH_API size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t last,
 					uint64_t *keys, struct lath_store_ref *refs, size_t max,
 					uint64_t *next);

@@ -18,18 +18,28 @@ _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one wo
 #define FAR_FRESH 8
 #define SECTOR_LIMIT (1ull << LATH_SORTQ_SECTOR_BITS)
 
+/* Returns whether all requests of the pool can have addresses of their own. */
+static bool pool_valid(const struct lath_request_pool *pool)
+{
+	const uintptr_t size = sizeof(struct lath_request), base = (uintptr_t)pool->base;
+
+	if (!base || !pool->count || pool->count > LATH_SORTQ_MAX_REQUESTS || pool->stride < size ||
+	    (pool->stride | base) % _Alignof(struct lath_request))
+		return false;
+	/* the last one ends below the last address */
+	return base <= UINTPTR_MAX - size &&
+	       pool->count - 1 <= (UINTPTR_MAX - size - base) / pool->stride;
+}
+
 int lath_request_pool_init(struct lath_request_pool *pool, void *first_hook, uint64_t stride,
 			   uint32_t count)
 {
+	const struct lath_request_pool made = { first_hook, stride, count };
 	u32 i;
 
-	if (!first_hook || !count || count > LATH_SORTQ_MAX_REQUESTS ||
-	    stride < sizeof(struct lath_request) ||
-	    (stride | (uintptr_t)first_hook) % _Alignof(struct lath_request))
+	if (!pool_valid(&made))
 		return -EINVAL;
-	pool->base = first_hook;
-	pool->stride = stride;
-	pool->count = count;
+	*pool = made;
 	for (i = 0; i < count; i++) {
 		struct lath_request *rq = (struct lath_request *)((char *)first_hook + i * stride);
 
@@ -87,7 +97,7 @@ size_t lath_sortq_memsize(const struct lath_sortq_config *given,
 	struct lath_sortq_config config;
 	size_t edges;
 
-	if (!pool || !read_config(given, &config))
+	if (!pool || !pool_valid(pool) || !read_config(given, &config))
 		return 0;
 	edges = config.flags & LATH_SORTQ_MERGES ? 2 * sizeof(u32) << edges_bits(pool->count) : 0;
 	return engine_memsize(&config, pool->count) + notes_memsize(&config, pool->count) +
@@ -125,7 +135,7 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	char *at = memory;
 
 	if (!queue || !pool || !memory || ((uintptr_t)queue | (uintptr_t)memory) % 64 ||
-	    !read_config(given, &config))
+	    !pool_valid(pool) || !read_config(given, &config))
 		return -EINVAL;
 	memset(q, 0, sizeof(*q));
 	q->b.ops = choose_ops(config.simd);
@@ -502,11 +512,13 @@ int lath_sortq_back_merged(struct lath_sortq *queue, struct lath_request *rq)
 int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, uint64_t new_sector)
 {
 	struct sortq *q = queue_of(queue);
-	u32 grown = (u32)(rq->sector - new_sector);
+	u64 by = rq->sector - new_sector;
+	u32 grown = (u32)by;
 
 	if (unlikely(!holds(q, rq)))
 		return -ENOENT;
-	if (unlikely(new_sector > rq->sector))
+	/* the length must not pass 32 bits: `sectors` would be short of what was merged */
+	if (unlikely(new_sector > rq->sector || by > (u32)~rq->sectors))
 		return -EINVAL;
 	if (q->edges[START]) {
 		edge_remove(q, START, rq->tag);

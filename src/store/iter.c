@@ -427,6 +427,8 @@ size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from, uint64_t
 {
 	struct refs to = { store, keys, refs, 0, max, 0 };
 
+	if (next)
+		*next = 0;
 	if (store->keys != LATH_STORE_NUMBERS)
 		return 0;
 	if (store->backend && store->backend->scan)

@@ -33,13 +33,16 @@ struct shm_iter {
 	u64 used, room;
 };
 
-static int bound_set(struct bound *bound, const struct lath_store_key *key)
+/* Copies a key of the store's kind to the bound. 0 | -EINVAL | -E2BIG | -ENOMEM */
+static int bound_set(const struct lath_store *store, struct bound *bound,
+		     const struct lath_store_key *key)
 {
 	u8 *data = NULL;
+	int ret = key_check(store, *key); /* as a store in this process: first the kind */
 
+	if (ret)
+		return ret;
 	if (key->data) {
-		if (key->n > KEY_BYTES_MAX)
-			return -E2BIG;
 		data = store_refused() ? NULL : malloc(key->n + 1);
 		if (!data)
 			return -ENOMEM;
@@ -141,7 +144,7 @@ static int fill(struct shm_iter *iter)
 
 	if (iter->n) {
 		last = key_at(iter, iter->n - 1);
-		ret = bound_set(iter->backward ? &iter->to : &iter->from, &last);
+		ret = bound_set(iter->store, iter->backward ? &iter->to : &iter->from, &last);
 		if (ret)
 			return ret;
 		iter->skip = !iter->backward;
@@ -190,11 +193,11 @@ int shm_iter_begin(struct lath_store *store, const struct lath_store_range *rang
 	iter->store = store;
 	iter->backward = range->backward;
 	if (range->from)
-		ret = bound_set(&iter->from, range->from);
+		ret = bound_set(store, &iter->from, range->from);
 	if (!ret && range->to)
-		ret = bound_set(&iter->to, range->to);
+		ret = bound_set(store, &iter->to, range->to);
 	if (!ret && range->prefix)
-		ret = bound_set(&iter->prefix, range->prefix);
+		ret = bound_set(store, &iter->prefix, range->prefix);
 	if (!ret)
 		ret = fill(iter); /* checks the range too */
 	if (ret) {
