@@ -205,6 +205,7 @@ struct vk_command_info {
 	F(void, SaveStringBuffer, (struct vk_io *, const char *, size_t))                     \
 	F(char *, LoadStringBuffer, (struct vk_io *, size_t *))                               \
 	F(int, IsIOError, (struct vk_io *))                                                   \
+	F(void, Log, (struct vk_ctx *, const char *, const char *, ...))                      \
 	F(void, LogIOError, (struct vk_io *, const char *, const char *, ...))                \
 	F(void, EmitAOF, (struct vk_io *, const char *, const char *, ...))                   \
 	F(void, DigestAddStringBuffer, (struct vk_digest *, const char *, size_t))            \

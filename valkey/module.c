@@ -27,6 +27,7 @@ static void info(struct vk_info *out, int crash)
 	(void)crash;
 	vk.InfoAddSection(out, ""); /* the module's name alone */
 	vk.InfoAddFieldCString(out, "version", lath_version());
+	vk.InfoAddFieldCString(out, "acl_categories", vk.SetCommandACLCategories ? "set" : "none");
 	vk.InfoAddFieldULongLong(out, "packed_entries", packed_entries);
 	vk.InfoAddFieldULongLong(out, "index_bytes", server_memory_held());
 	vk.InfoAddFieldULongLong(out, "ranges_allocated", pool_counts.allocated);
@@ -85,6 +86,18 @@ static int options(void)
 			VK_OPTION_SLOT_MIGRATION | VK_OPTION_FORKLESS);
 }
 
+/* Redis 7.0 has no call that puts a module's commands into access categories. The module is of use
+ * there all the same, so it is loaded, and says what that means for rights. */
+static void warn_of_categories(struct vk_ctx *ctx)
+{
+	if (vk.SetCommandACLCategories)
+		return;
+	vk.Log(ctx, "warning",
+	       "this server cannot put commands of modules into ACL categories: -@write does not "
+	       "take LATH.* commands away, +@read does not grant them, and there is no @lathwork. "
+	       "For users that only read use %%R~ key patterns, which cover LATH.* commands");
+}
+
 /* Called by the server. VK_OK | VK_ERR: the module is not loaded */
 int RedisModule_OnLoad(struct vk_ctx *ctx, struct vk_string **argv, int argc);
 
@@ -117,5 +130,6 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(struct vk_ctx *ctx
 	    wait_prepare(ctx))
 		return VK_ERR;
 	vk.SetModuleOptions(ctx, options());
+	warn_of_categories(ctx);
 	return VK_OK;
 }
