@@ -22,6 +22,7 @@ enum {
 	VK_CTX_LUA = 1 << 0,
 	VK_CTX_MULTI = 1 << 1,
 	VK_CTX_PRIMARY = 1 << 2,
+	VK_CTX_CLUSTER = 1 << 5,
 	VK_CTX_LOADING = 1 << 13,
 	VK_CTX_REPLICATED = 1 << 12, /* also: the command comes with a slot that moves here */
 	VK_CTX_DENY_BLOCKING = 1 << 21,

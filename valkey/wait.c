@@ -125,7 +125,13 @@ static int timed_out(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 	(void)argv;
 	(void)argc;
-	return waiter->ended ? reply_no_pool(ctx) : reply_no_room(ctx);
+	if (!waiter->ended)
+		return reply_no_room(ctx);
+	/* In a cluster the key may have moved, which a module is not told: a client of a cluster
+	 * asks again, and the server redirects it, or says that there is none. */
+	if (vk.GetContextFlags(ctx) & VK_CTX_CLUSTER)
+		return reply_error(ctx, "TRYAGAIN no such pool here any longer");
+	return reply_no_pool(ctx);
 }
 
 int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, uint64_t due,

@@ -2,11 +2,13 @@
 """LATH.POOL.ALLOC ... BLOCK: what becomes of clients that wait when the pool, the server or the client changes.
 
 Retries and timers run outside of commands, where a server checks what a module may do: append-only file and replicas are on."""
+import re
 import time
 
 import pytest
 from redis.exceptions import ResponseError
-from servers import Waiter, wait_for
+from redis.crc import key_slot
+from servers import Waiter, free_port, wait_for
 
 
 @pytest.fixture
@@ -316,3 +318,53 @@ def test_timeouts(logged):
     waiter = Waiter(logged, "p", 5, block=100)
     logged("DEL", "p")
     assert waiter.answer(5) == "no such pool"
+
+
+@pytest.fixture
+def pair(start):
+    """Two servers of a cluster; the first one has the slot of p. Returns both, the slot, and their names."""
+    options = {"cluster-enabled": "yes", "cluster-node-timeout": 2000, "cluster-require-full-coverage": "no", "appendonly": "yes",
+               "cluster-allow-replica-migration": "no"}
+    source, target = (start(port=free_port(55000), **options) for _ in range(2))
+    slot, other = key_slot(b"p"), key_slot(b"text")
+    source("CLUSTER", "ADDSLOTS", slot)
+    target("CLUSTER", "ADDSLOTS", other)
+    source("CLUSTER", "MEET", "127.0.0.1", target.port)
+    assert wait_for(lambda: all(re.search(r"cluster_state\W+ok\b.*cluster_slots_ok\W+2\b", str(one("CLUSTER", "INFO"))) for one in (source, target)))
+    run(source, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10")
+    return source, target, slot, [one("CLUSTER", "MYID").decode() for one in (source, target)]
+
+
+def test_the_pool_is_gone_in_a_cluster(pair):
+    """A client of a cluster asks again upon TRYAGAIN."""
+    source, _, _, _ = pair
+    waiter = Waiter(source, "p", 5)
+    source("DEL", "p")
+    assert waiter.answer(5) in ("TRYAGAIN no such pool here any longer", "no such pool here any longer")
+    with pytest.raises(ResponseError, match="no such pool$"):
+        source("LATH.POOL.ALLOC", "p", 5)
+
+
+@pytest.mark.parametrize("way", ["keys", "slot"])
+def test_the_slot_of_a_pool_moves(pair, way):
+    source, target, slot, names = pair
+    waiter = Waiter(source, "p", 5)
+    if way == "slot":
+        if source.kind == "redis":
+            pytest.skip("Redis moves keys one by one")
+        source("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", names[1])
+    else:
+        target("CLUSTER", "SETSLOT", slot, "IMPORTING", names[0])
+        source("CLUSTER", "SETSLOT", slot, "MIGRATING", names[1])
+        source("MIGRATE", "127.0.0.1", target.port, "p", 0, 5000)
+        for one in (target, source):
+            one("CLUSTER", "SETSLOT", slot, "NODE", names[1])
+    answer = waiter.answer(15)
+    assert "no such pool here any longer" in answer or str(target.port) in answer, answer
+    assert wait_for(lambda: target("EXISTS", "p") == 1)
+    waiter = Waiter(target, "p", 5)
+    target("LATH.POOL.FREE", "p", 0)
+    assert waiter.answer(5) == 0
+    with pytest.raises(ResponseError):
+        source("LATH.POOL.ALLOC", "p", 5)
+    assert source("PING") and target("PING")
