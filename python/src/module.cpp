@@ -3,10 +3,37 @@
 // lathwork._core: what the Python files of the package are built on.
 #include "modules.hpp"
 
+// The module is made by this function of nanobind, which has the name below: another one is before
+// it.
+#define PyInit__core init_in_main_interpreter
+
 NB_MODULE(_core, module) {
+    static PyObject* first; // types can be registered once: a second import gets those of the first
+
+    if (first) {
+        for (auto [name, member] : nanobind::borrow<nanobind::dict>(PyModule_GetDict(first)))
+            if (!nanobind::cast<bool>(name.attr("startswith")("__")))
+                module.attr(name) = member;
+        return;
+    }
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
     lathpy::bind_sorted(module);
     lathpy::bind_intervals(module);
     lathpy::bind_ranges(module);
     lathpy::bind_store(module);
+    first = module.inc_ref().ptr();
+}
+
+#undef PyInit__core
+
+// nanobind keeps one registry of types per process. A second interpreter would register its own in
+// the place of those of the first one, whose objects then have no known type.
+extern "C" NB_EXPORT PyObject* PyInit__core(void) {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError,
+                        "lathwork can be imported in the main interpreter only, not in a "
+                        "sub-interpreter of the process");
+        return nullptr;
+    }
+    return init_in_main_interpreter();
 }

@@ -3,11 +3,16 @@
 
 Each runs in a process of its own: a crash is a failure with the program's name.
 """
+import copy
+import pickle
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import pytest
+
+from lathwork import SortedDict, SortedList, SortedSet
 
 BEGIN = """
 import copy, faulthandler, gc, pickle, sys, threading, time
@@ -355,6 +360,46 @@ PROGRAMS = {
         except RuntimeError as error: assert "within __init__" in str(error), error
         pool.alloc(5); pool._verify()
         """,
+    # interpreters
+    "another interpreter imports the package": """
+        import importlib
+        try: import _interpreters as interpreters
+        except ImportError: import _xxsubinterpreters as interpreters
+        d, l, t, m = SortedDict({1: 2}), SortedList([3]), IntervalTree([(1, 2)]), RangeMap([(1, 2, 3)])
+        CODE = '''
+        try: import lathwork
+        except ImportError as error: text = str(error)
+        else: text = "imported"
+        assert "main interpreter" in text or "subinterpreters" in text, text
+        '''
+        for options in ({}, {"isolated": False}, {"isolated": True}, {"config": "legacy"}, {"config": "isolated"}):
+            try:
+                if "config" in options: other = interpreters.create(options["config"])
+                else: other = interpreters.create(**options)
+            except (TypeError, ValueError): continue  # of another version of Python
+            import textwrap
+            failed = interpreters.run_string(other, textwrap.dedent(CODE))
+            assert failed is None, failed
+            d[5] = 6; l.add(1); t.addi(3, 4); m[5:6] = 7
+            assert list(d) == [1, 5] or 5 in d
+            assert SortedList([2, 1])[0] == 1 and len(IntervalTree([(1, 2)])) == 1 and RangeMap([(1, 2, 3)])[1] == 3 and SortedSet([1]) and Store() is not None
+            interpreters.destroy(other)
+            d._verify(); l._verify(); t._verify(); m._verify()
+            assert SortedList([2, 1]) == [1, 2]
+        """,
+    "the package is imported anew": """
+        import importlib
+        d = SortedDict({1: 2})
+        for _ in range(3):
+            for name in [name for name in sys.modules if name.startswith("lathwork")]: del sys.modules[name]
+            import lathwork as again
+            e = again.SortedDict({3: 4})
+            assert e[3] == 4 and isinstance(e, again.SortedDict) and again.NoSpace is NoSpace
+            importlib.reload(again.sorted)
+        d[5] = 6
+        assert list(d) == [1, 5] and SortedList([2, 1])[0] == 1
+        d._verify()
+        """,
     "containers within containers": """
         for make in (lambda d: SortedDict({0: d}), lambda d: SortedList([d]), lambda d: IntervalTree([(0, 1, d)]), lambda d: RangeMap([(0, 1, d)])):
             d = SortedList()
@@ -368,6 +413,27 @@ def run(program, timeout=100):
     made = subprocess.run([sys.executable, "-c", BEGIN + textwrap.dedent(program)], capture_output=True, text=True, timeout=timeout)
     assert made.returncode == 0, (made.returncode, made.stdout[-1000:], made.stderr[-3000:])
     assert not made.stderr, made.stderr[-3000:]
+
+
+def test_an_iterator_lets_go_of_its_container_at_its_end():
+    for make in (SortedDict, SortedList, SortedSet):
+        for walk in (iter, reversed, lambda c: c.islice(0, 2), lambda c: c.irange(0, 9)):
+            container = make({1: 2, 3: 4})
+            iterator, gone = walk(container), weakref.ref(container)
+            assert len(list(iterator)) == 2 and list(iterator) == []
+            del container
+            assert gone() is None
+            assert iterator.__length_hint__() == 0
+
+
+def test_iterators_are_copied_and_pickled():
+    for container in (SortedDict({1: 2, 3: 4, 5: 6}), SortedList([5, 1, 3]), SortedSet(["b", "a", "c"])):
+        for walk in (iter, reversed, lambda c: iter(c.items()) if hasattr(c, "items") else iter(c)):
+            iterator = walk(container)
+            next(iterator)
+            for made in (copy.copy(iterator), pickle.loads(pickle.dumps(iterator))):
+                assert list(made) == list(copy.copy(iterator)) and len(list(iterator.__reduce__()[1][0])) == 2
+            assert len(list(iterator)) == 2 and list(copy.copy(iterator)) == []
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

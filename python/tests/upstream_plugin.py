@@ -58,7 +58,7 @@ names = {name: getattr(lathwork, name) for name in lathwork.__all__}
 # its own module stays, as the tests import parts of it
 intervaltree.Interval, intervaltree.IntervalTree = lathwork.Interval, lathwork.IntervalTree
 lathwork.IntervalTree.print_structure = print
-alias("sortedcontainers", SortedListWithKey=lathwork.SortedKeyList, **names)
+alias("sortedcontainers", **names)
 
 
 def differences():

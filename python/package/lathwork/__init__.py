@@ -7,7 +7,7 @@ keeps values by ranges of keys, RangeAllocator gives out ranges, Store keeps byt
 """
 from .interval import Interval, IntervalTree
 from .ranges import NoSpace, RangeAllocator, RangeMap
-from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedSet, SortedValuesView
+from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedListWithKey, SortedSet, SortedValuesView
 from .store import Store
 
 __version__ = "0.2.1"
@@ -22,6 +22,7 @@ __all__ = [
     "SortedKeyList",
     "SortedKeysView",
     "SortedList",
+    "SortedListWithKey",
     "SortedSet",
     "SortedValuesView",
     "Store",

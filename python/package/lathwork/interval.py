@@ -13,6 +13,7 @@ import collections.abc
 import copy as _copy
 import datetime
 import operator
+import types
 
 from . import _core
 
@@ -139,6 +140,22 @@ class Interval(_core.Bounded):
     __ne__ = tuple.__ne__
     __hash__ = _core.Bounded.__hash__
 
+    def _replace(self, **fields):
+        """An Interval with other fields, by name. Raises ValueError for other names."""
+        made = Interval(*(fields.pop(name, mine) for name, mine in zip(self._fields, self)))
+        if fields:
+            raise ValueError(f"Got unexpected field names: {list(fields)!r}")
+        return made
+
+    def _asdict(self):
+        """A dict of the fields."""
+        return dict(zip(self._fields, self))
+
+    @classmethod
+    def _make(cls, fields):
+        """An Interval of the three fields."""
+        return cls(*fields)
+
     def _get_fields(self):
         return tuple(self[:2] if self.data is None else self)
 
@@ -164,6 +181,8 @@ class IntervalTree(_core.Tree):
     >>> sorted(tree[4]), sorted(tree[6:8]), tree.overlaps(9)
     ([Interval(1, 5, 'a'), Interval(4, 9, 'b')], [Interval(4, 9, 'b')], False)
     """
+
+    __class_getitem__ = classmethod(types.GenericAlias)  # IntervalTree[int] in annotations
 
     def __init__(self, intervals=None):
         """Of the intervals. O(n log n)"""

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 import datetime
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
+
+T = TypeVar("T")
 
 Bound = int | float | datetime.datetime | datetime.date | datetime.timedelta
 DataFunction = Callable[[Interval, bool], Any] | None
@@ -30,8 +32,12 @@ class Interval(tuple[Any, Any, Any]):
     def gt(self, other: Any) -> bool: ...
     def ge(self, other: Any) -> bool: ...
     def copy(self) -> Interval: ...
+    def _replace(self, **fields: Any) -> Interval: ...
+    def _asdict(self) -> dict[str, Any]: ...
+    @classmethod
+    def _make(cls, fields: Iterable[Any]) -> Self: ...
 
-class IntervalTree:
+class IntervalTree(Generic[T]):
     def __init__(self, intervals: Iterable[tuple[Any, ...]] | None = None) -> None: ...
     @classmethod
     def from_tuples(cls, tuples: Iterable[tuple[Any, ...]]) -> Self: ...

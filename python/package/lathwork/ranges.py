@@ -5,6 +5,8 @@ Keys are int from 0 to 2**64 - 1 (OverflowError), ranges are half-open; the end 
 number of ranges. With the GIL each call is atomic, but alloc_many() and free_many(), which release it:
 their single steps are.
 """
+import types
+
 from . import _core
 
 NoSpace = _core.NoSpace
@@ -21,6 +23,8 @@ class RangeMap(_core.Ranges):
     >>> list(ranges)
     [(10, 18, 'a'), (18, 32, 'c'), (32, 40, 'b')]
     """
+
+    __class_getitem__ = classmethod(types.GenericAlias)  # RangeMap[str] in annotations
 
     def __init__(self, ranges=()):
         """Of tuples (start, stop, value) that do not overlap. O(n log n)"""
@@ -53,6 +57,8 @@ class RangeMap(_core.Ranges):
 
     def __getitem__(self, key):
         """The value of the range that contains key. Raises KeyError. O(log n)"""
+        if isinstance(key, slice):
+            raise TypeError("a range has no single value: use overlapping(start, stop)")
         found = self.find(key)
         if found is None:
             raise KeyError(key)

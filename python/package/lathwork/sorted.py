@@ -23,6 +23,7 @@ import collections.abc
 import itertools
 import operator
 import reprlib
+import types
 import warnings
 
 from . import _core
@@ -35,6 +36,7 @@ class _Ordered:
     """What the containers share: positions and ranges. The rest is in lathwork._core."""
 
     __slots__ = ()
+    __class_getitem__ = classmethod(types.GenericAlias)  # SortedList[int] in annotations
 
     def _begin(self, *kind_and_key):
         """__init__ of the C++ class; a second one begins anew, empty."""
@@ -265,6 +267,9 @@ class SortedKeyList(_ByKey, SortedList):
     @reprlib.recursive_repr()
     def __repr__(self):
         return f"{self.__class__.__name__}({list(self)!r}, key={self.key!r})"
+
+
+SortedListWithKey = SortedKeyList  # its earlier name in sortedcontainers
 
 
 def _compare_sets(operation):

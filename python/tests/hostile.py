@@ -1,0 +1,539 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""hostile.py CLASS [METHOD]...: calls every method of a class while other code changes the same object.
+
+The other code runs at one of the places where CPython can run it in the middle of a call: between two
+instructions of the package's Python code (another thread would run there), at the start of a
+collection, which is asked for at each allocation (a finalizer would run), and in a comparison, hash,
+conversion, key function or finalizer of what the call gets. Each place is an event. A call is repeated
+with the other code at its first event, at its second, and so on. Afterwards the object is checked.
+
+Each method is tried with some forms of keys and at some of its events; with names of methods, or with
+LATH_HOSTILE=all, with all forms and at more events.
+
+Methods are found by looking at the class. One that the table below has no arguments for is called with
+common ones; if none is accepted the run fails, so a new method is either tried or listed here.
+A crash ends the process: the last line names the call.
+"""
+import copy
+import faulthandler
+import gc
+import io
+import itertools
+import operator
+import os
+import pickle
+import sys
+import warnings
+
+import numpy
+
+import lathwork
+from lathwork import Interval, IntervalTree, NoSpace, RangeAllocator, RangeMap, SortedDict, SortedKeyList, SortedList, SortedSet, Store
+
+PACKAGE = os.path.dirname(lathwork.__file__)
+ALLOWED = (RuntimeError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, NoSpace, StopIteration, OSError)
+ALL = len(sys.argv) > 2 or os.environ.get("LATH_HOSTILE") == "all"
+MOST = 400 if ALL else 150  # events of a call that are looked at
+
+# ---- events ----
+
+count = at = -1
+act = None
+
+
+def event():
+    global count, act
+    count += 1
+    if count == at and act is not None:
+        do, act = act, None
+        try:
+            do()
+        except ALLOWED:
+            pass
+
+
+def trace(frame, kind, _):
+    if not frame.f_code.co_filename.startswith(PACKAGE):
+        return None
+    frame.f_trace_opcodes = True
+    if kind == "opcode":
+        event()
+    return trace
+
+
+def collecting(phase, _):
+    if phase == "start":
+        event()
+
+
+class Thing:
+    """A value whose finalizer is an event."""
+
+    def __del__(self):
+        event()
+
+    def __eq__(self, other):
+        event()
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self):
+        event()
+        return object, ()
+
+
+class Key:
+    """A key whose order is its number; it is a number too."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __lt__(self, other):
+        event()
+        return self.number < getattr(other, "number", other)
+
+    def __gt__(self, other):
+        event()
+        return self.number > getattr(other, "number", other)
+
+    def __le__(self, other):
+        event()
+        return self.number <= getattr(other, "number", other)
+
+    def __ge__(self, other):
+        event()
+        return self.number >= getattr(other, "number", other)
+
+    def __eq__(self, other):
+        event()
+        return self.number == getattr(other, "number", other)
+
+    def __hash__(self):
+        event()
+        return hash(self.number)
+
+    def __index__(self):
+        event()
+        return int(self.number)
+
+    def __float__(self):
+        event()
+        return float(self.number)
+
+    def __sub__(self, other):
+        event()
+        return self.number - getattr(other, "number", other)
+
+    def __rsub__(self, other):
+        event()
+        return getattr(other, "number", other) - self.number
+
+
+class Text(str):
+    """A text that is no exact str."""
+
+    def __lt__(self, other):
+        event()
+        return str.__lt__(self, other)
+
+    def __eq__(self, other):
+        event()
+        return str.__eq__(self, other)
+
+    def __hash__(self):
+        event()
+        return str.__hash__(self)
+
+
+def by(value):
+    event()
+    return str(getattr(value, "number", value))[::-1]
+
+
+def given(values):
+    """An iterable that is an event per element."""
+    for value in values:
+        event()
+        yield value
+    event()
+
+
+# ---- what is called ----
+
+FORMS = {
+    "ints": lambda n: n,
+    "floats": lambda n: n / 4,
+    "texts": lambda n: f"the same begin {n:04}",
+    "mixed": lambda n: n // 2 if n % 2 else n // 2 + 0.0,
+    "keys": Key,
+    "subclass": lambda n: Text(f"the same begin {n:04}"),
+    "tuples": lambda n: (n // 8, n),
+    "key": lambda n: n,
+}
+
+
+def sorted_subjects(kind):
+    for form, make in FORMS.items():
+        size = 300 if form in ("texts", "subclass") else 70
+        keys = [make(n) for n in range(size)]
+        key = by if form == "key" else None
+        if kind is SortedDict:
+            yield form, make, lambda keys=keys, key=key: SortedDict(key, ((k, Thing()) for k in keys))
+        elif kind is SortedKeyList:
+            yield form, make, lambda keys=keys, make=make: SortedKeyList(keys, key=by if form == "key" else lambda v: v)
+        elif kind is SortedList and key:
+            continue
+        else:
+            yield form, make, lambda keys=keys, key=key: kind(keys, key=key)
+
+
+def other_subjects(kind):
+    if kind is IntervalTree:
+        for form, make in (("ints", int), ("floats", float), ("keys", Key)):
+            yield form, make, lambda make=make: IntervalTree(Interval(make(i), make(i + 9), Thing()) for i in range(70))
+    elif kind is RangeMap:
+        for form, make in (("ints", int), ("keys", Key)):
+            yield form, make, lambda: RangeMap((i * 4, i * 4 + 3, Thing()) for i in range(70))
+    elif kind is RangeAllocator:
+        yield "ints", int, lambda: some(RangeAllocator(0, 1 << 20))
+        yield "keys", Key, lambda: some(RangeAllocator(0, 1 << 20))
+    elif kind is Store:
+        yield "bytes", lambda n: f"key {n:04}", lambda: fill(Store(), lambda n: f"key {n:04}")
+        yield "int", int, lambda: fill(Store(keys="int"), int)
+        yield "keys", Key, lambda: fill(Store(keys="int"), int)
+    elif kind is Interval:
+        yield "ints", int, lambda: Interval(1, 9, Thing())
+        yield "keys", Key, lambda: Interval(Key(1), Key(9), Thing())
+
+
+def some(pool):
+    for _ in range(40):
+        pool.alloc(3)
+    return pool
+
+
+def fill(store, make):
+    for n in range(20):
+        store[make(n)] = str(n)
+    return store
+
+
+def part(maker, owner_to_part):
+    """A view or an iterator, and the container that the other code changes."""
+
+    def make():
+        owner = maker()
+        made = owner_to_part(owner)
+        made_of[id(made)] = owner
+        return made
+
+    return make
+
+
+made_of = {}
+
+
+def subjects(name):
+    if name in ("SortedDict", "SortedSet", "SortedList", "SortedKeyList"):
+        yield from sorted_subjects(getattr(lathwork, name))
+    elif name in ("SortedKeysView", "SortedItemsView", "SortedValuesView"):
+        call = {"SortedKeysView": "keys", "SortedItemsView": "items", "SortedValuesView": "values"}[name]
+        for form, make, maker in sorted_subjects(SortedDict):
+            yield form, make, part(maker, lambda owner: getattr(owner, call)())
+    elif name == "Iterator":
+        for form, make, maker in sorted_subjects(SortedDict):
+            yield form, make, part(maker, lambda owner: iter(owner.items()))
+        for form, make, maker in sorted_subjects(SortedSet):
+            yield form, make, part(maker, reversed)
+    else:
+        yield from other_subjects(getattr(lathwork, name))
+
+
+CLASSES = [*(name for name in lathwork.__all__ if name not in ("NoSpace", "SortedListWithKey")), "Iterator"]
+
+# Methods that are not called, and why.
+LEFT_OUT = {
+    "__init__": "of object: the class has none" if "Iterator" in sys.argv else "",
+    "__init_subclass__": "belongs to the class",
+    "__subclasshook__": "belongs to the class",
+    "__class_getitem__": "belongs to the class",
+    "__class__": "is no call",
+    "__new__": "makes an object without the rest; test_crash.py",
+    "__getnewargs__": "of tuple",
+    "__getattribute__": "of object",
+    "__setattr__": "of object",
+    "__delattr__": "of object",
+    "__getstate__": "of object",
+    "__dir__": "of object",
+    "__sizeof__": "of object",
+    "__format__": "of object",
+    "__doc__": "is no call",
+    "__abstractmethods__": "is no call",
+    "_from_iterable": "belongs to the class",
+    "_hash": "of collections.abc.Set; views have no hash of it",
+    "from_tuples": "belongs to the class",
+    "fromkeys": "belongs to the class",
+    "_make": "belongs to the class",
+
+}
+LEFT_OUT = {name: reason for name, reason in LEFT_OUT.items() if reason}
+
+
+def arguments(name, method, make, subject):
+    """Lists of arguments to try. Values are made anew for each call."""
+    one, other, new = (lambda: make(5)), (lambda: make(30)), (lambda: make(1000))
+    numbers = lambda: numpy.arange(3, 60)  # noqa: E731
+    index = lambda: Key(3)  # noqa: E731
+    cut = lambda: slice(Key(3), Key(40))  # noqa: E731
+    many = lambda: given([make(n) for n in (3, 90, 4, 91, 92)])  # noqa: E731
+    table = {
+        "__init__": [(), (many,)],
+        "update": [(many,), (lambda: given([(make(3), Thing()), (make(90), Thing())]),)],
+        "_update": [(many,), (lambda: given([(make(3), Thing()), (make(90), Thing())]),)],
+        "insert_many": [(numbers, lambda: [Thing() for _ in range(57)]), (numbers, numbers)],
+        "get_many": [(numbers,), (numbers, Thing)],
+        "get_ints": [(numbers,)],
+        "erase_many": [(numbers,)],
+        "add_many": [(numbers,)],
+        "contains_many": [(numbers,)],
+        "_at": [(index, lambda: lathwork._core.What.items), (cut, lambda: lathwork._core.What.items), (index, lambda: lathwork._core.What.keys)],
+        "_erase_at": [(index,), (cut,)],
+        "__getitem__": [(index,), (cut,), (one,)],
+        "__delitem__": [(index,), (cut,), (one,)],
+        "__setitem__": [(one, Thing), (cut, Thing), (one, lambda: "text")],
+        "_take_at": [(lambda: 3,)],
+        "_rank": [(one, lambda: True)],
+        "_walk": [(lambda: True, lambda: lathwork._core.What.items)],
+        "_walk_slice": [(cut, lambda: True)],
+        "_walk_between": [(one, lambda: True, other, lambda: False, lambda: True)],
+        "_between": [(one, other, lambda: (True, False), lambda: True)],
+        "_pop": [(one, Thing, lambda: False), (new, Thing, lambda: True)],
+        "_restart": [(lambda: by,), (lambda: None,)],
+        "_begin": [(lambda: None,)],
+        "islice": [(index, lambda: Key(30)), (index, lambda: Key(30), lambda: True)],
+        "irange": [(one, other), (one, other, lambda: (False, True), lambda: True), ()],
+        "irange_key": [(one, other)],
+        "index": [(one,), (one, lambda: Key(1), lambda: Key(60))],
+        "__reduce_ex__": [(lambda: 2,)],
+        "__deepcopy__": [(dict,)],
+        "__mul__": [(lambda: 2,)],
+        "__rmul__": [(lambda: 2,)],
+        "__imul__": [(lambda: 2,)],
+        "pop": [(), (one,), (one, Thing)],
+        "popitem": [(), (lambda: 0,)],
+        "setdefault": [(one, Thing), (new, Thing)],
+    }
+    if isinstance(subject, IntervalTree):
+        interval = lambda: Interval(make(5), make(14), Thing())  # noqa: E731
+        there = lambda: next(iter(subject._all()), None)  # noqa: E731
+        fresh = lambda: given([Interval(make(n), make(n + 2), Thing()) for n in range(5)])  # noqa: E731
+        table = {
+            **{call: [(interval,), (there,)] for call in ("add", "append", "_add", "remove", "discard", "_discard", "__contains__", "_find")},
+            **{call: [(one, other, Thing)] for call in ("addi", "appendi", "removei", "discardi", "containsi")},
+            **{call: [(one, other)] for call in ("overlap", "_overlap", "envelop", "_envelop", "overlaps", "_overlaps", "overlaps_range",
+                                                 "remove_envelop", "chop", "remove_overlap")},
+            **{call: [(fresh,)] for call in ("update", "__init__", "_become", "__ior__", "__or__", "union")},
+            "_add_all": [(fresh, lambda: Interval)], "_take": [(lambda: [there()],), (lambda: given([there()]),)],
+            "_exchange": [(lambda: IntervalTree([Interval(make(1), make(2), Thing())]),)],
+            "_merge": [(lambda: lambda low, high: event() or True, lambda: lambda a, b: event(), Thing)],
+            "merge_overlaps": [(), (lambda: lambda a, b: event(),)],
+            "slice": [(one,), (one, lambda: lambda interval, lower: event())],
+            "__getitem__": [(one,), (lambda: slice(make(3), make(9)),), (lambda: slice(None, None),)],
+            "__delitem__": [(one,)],
+            "__setitem__": [(lambda: slice(make(3), make(9)), Thing)],
+        }
+        common = [(), (one,), (lambda: IntervalTree([Interval(1, 2), *itertools.islice(subject, 5)]),), (lambda: given([interval(), there()]),)]
+    elif isinstance(subject, RangeMap):
+        table = {
+            **{call: [(one, other)] for call in ("cut", "remove", "overlapping", "gaps")},
+            **{call: [(lambda: make(300), lambda: make(310), Thing), (one, other, Thing)] for call in ("insert", "_insert", "_store")},
+            "get_many": [(numbers,), (numbers, Thing)], "_scan": [(lambda: 3, lambda: 1 << 60, lambda: 100)],
+            "__getitem__": [(one,)], "__delitem__": [(one,), (lambda: slice(make(3), make(90)),)],
+            "__setitem__": [(lambda: slice(make(3), make(90)), Thing), (lambda: slice(make(5), make(6)), Thing)],
+            "__init__": [(lambda: given([(1, 2, Thing()), (5, 6, Thing())]),)],
+        }
+        common = [(), (one,), (lambda: RangeMap(subject),)]
+    elif isinstance(subject, RangeAllocator):
+        saved = some(RangeAllocator(0, 1 << 20)).save()
+        table = {
+            "alloc": [(lambda: 8,), (lambda: 8, lambda: 8, one, lambda: make(9000), lambda: "best")],
+            "_alloc": [(lambda: 8, lambda: 0)], "_alloc_request": [(lambda: 8, lambda: 0, one, lambda: make(9000), lambda: 0, lambda: lathwork._core.Policy.last)],
+            "alloc_many": [(lambda: 50, lambda: 4)], "free_many": [(lambda: numpy.arange(0, 30, 3, dtype="uint64"), lambda: 3)],
+            "free": [(lambda: make(3), lambda: make(6))], "reserve": [(lambda: make(3000), lambda: make(3006))],
+            "load": [(lambda: saved,)], "__setstate__": [(lambda: saved,)], "_next": [(one, lambda: True)], "_runs": [(lambda: True,)],
+            "__init__": [(one, other)], "__contains__": [(one,)],
+        }
+        common = [()]
+    elif isinstance(subject, Store):
+        text = lambda: bytearray(b"value")  # noqa: E731
+        path = os.path.join("/tmp", f"lathwork-hostile-{os.getpid()}")
+        table = {
+            **{call: [(one,)] for call in ("__getitem__", "__delitem__", "__contains__", "_erase", "discard", "incr")},
+            **{call: [(one, text)] for call in ("__setitem__", "add", "replace", "append", "get", "_get")},
+            **{call: [(), (one, other)] for call in ("items", "keys", "values", "count", "__iter__")},
+            "cas": [(one, text, text)], "expire": [(one, lambda: 5)], "_expire": [(one, lambda: 10**15)],
+            "update": [(lambda: given([(make(3), text()), (make(4), text())]),)], "_set_many": [(lambda: given([(make(3), text())]),)],
+            "_page": [(one, other, lambda: None, lambda: True, lambda: 9)], "_count": [(one, other, lambda: None)],
+            "save": [(lambda: path,)], "_save": [(lambda: path,)], "load": [(lambda: path,)], "_load": [(lambda: path,)],
+            "__exit__": [(lambda: None, lambda: None, lambda: None)], "remove": [(lambda: "shm:lathwork-none",)], "__init__": [()],
+        }
+        common = [()]
+    elif isinstance(subject, SortedDict):
+        table["update"] = table["_update"] = table["update"][1:]
+        table["__init__"] = [(), (lambda: given([(make(3), Thing())]),)]
+        for call in ("__or__", "__ror__", "__ior__", "__eq__", "__ne__"):
+            table[call] = [(lambda: {make(n): Thing() for n in range(3)},), (lambda: SortedDict([(make(1), Thing())]),)]
+        common = [(), (one,), (one, Thing)]
+    elif isinstance(subject, Interval):
+        table = {"_replace": [()], "__reduce_ex__": [(lambda: 2,)]}
+        common = [(), (lambda: Interval(make(3), make(12), Thing()),), (one,), (one, other), (lambda: 2,)]
+    else:
+        common = [(), (one,), (many,), (lambda: [make(n) for n in range(9)],), (lambda: {make(n) for n in range(9)},), (index,), (other, one)]
+    yield from table.get(name, common)
+
+
+def actions(subject, make):
+    """What the other code does to the object."""
+    owner = made_of.get(id(subject), subject)
+    again = iter(()) if isinstance(owner, (Interval, Store, RangeAllocator)) else None
+
+    def use():
+        for _ in zip(range(30), iter(owner)):
+            pass
+
+    if isinstance(owner, SortedDict):
+        yield from (owner.clear, lambda: [owner.pop(make(n), None) for n in range(40)], lambda: owner.update((make(n), Thing()) for n in range(60, 90)),
+                    use, lambda: owner.__init__([(make(1), 2)]), lambda: owner.__setitem__(make(5), Thing()), lambda: owner.erase_many(numpy.arange(60)))
+    elif isinstance(owner, (SortedList, SortedSet)):
+        yield from (owner.clear, lambda: [owner.pop() for _ in range(40)], lambda: owner.update(make(n) for n in range(60, 90)), use,
+                    lambda: owner.__init__([make(3)]), lambda: owner.erase_many(numpy.arange(60)), lambda: owner.__delitem__(slice(1, 60)))
+    elif isinstance(owner, IntervalTree):
+        yield from (owner.clear, lambda: [owner.pop() for _ in range(40)], lambda: owner.addi(0.5, 2.5, Thing()), use,
+                    lambda: owner.__init__([(1.5, 2)]), lambda: owner.update(Interval(n, n + 1, Thing()) for n in range(40)))
+    elif isinstance(owner, RangeMap):
+        yield from (owner.clear, lambda: owner.cut(3, 200), lambda: owner.__setitem__(slice(2, 90), Thing()), use, lambda: owner.__init__([(1, 9, Thing())]))
+    elif isinstance(owner, RangeAllocator):
+        yield from (lambda: owner.alloc_many(100, 4), lambda: owner.free_many(numpy.arange(0, 60, 3, dtype="uint64"), 3), lambda: owner.reserve(5000, 5100),
+                    lambda: [owner.free(*run) for run in list(owner.allocated())], lambda: owner.load(RangeAllocator(0, 1 << 20).save()))
+    elif isinstance(owner, Store):
+        yield from (owner.close, lambda: [owner.discard(key) for key in list(owner)], lambda: owner.update((key, "v" * 500) for key in list(owner)), owner.compact)
+    else:
+        yield gc.collect
+
+
+def check(subject):
+    owner = made_of.pop(id(subject), subject)
+    if isinstance(owner, Store):
+        owner.close()
+    elif hasattr(owner, "_verify"):
+        owner._verify()
+        repr(owner)
+
+
+def use_up(result):
+    """Looks at what a call gave: a dead reference is seen by looking."""
+    if hasattr(result, "__next__"):
+        result = list(itertools.islice(result, 500))
+    if isinstance(result, (list, set, tuple)):
+        for one in result:
+            str(type(one)), getattr(one, "number", None)
+            if isinstance(one, tuple):
+                [type(inner) for inner in one]
+
+
+def once(subject, method, values, do, where):
+    """One call with the other code at event number `where`. Returns how many events there were."""
+    global act, at, count
+    call = getattr(subject, method)
+    gc.collect()
+    gc.set_threshold(1, 1000, 1000)
+    gc.callbacks.append(collecting)
+    act, at, count = do, where, -1
+    sys.settrace(trace)
+    try:
+        use_up(call(*values))
+        error = None
+    except ALLOWED as caught:
+        error = caught
+    finally:
+        sys.settrace(None)
+        gc.callbacks.remove(collecting)
+        gc.set_threshold(700, 10, 10)
+        act = None
+    return count + 1, error
+
+
+def places(n):
+    """The first events, and some of the others."""
+    at, first, then = 0, 16 if ALL else 6, 6 if ALL else 2
+    while at < min(n, MOST):
+        yield at
+        at += 1 if at < first else at // then
+
+
+def try_method(name, method, forms):
+    """Returns how many calls were made, and whether one was accepted."""
+    made, accepted = 0, False
+    turn = sum(method.encode())
+    some_forms = forms if ALL else [forms[(turn + i * 3) % len(forms)] for i in range(min(2, len(forms)))]
+    for form, make, maker in [*some_forms, *([] if ALL else forms)]:
+        if accepted and (form, make, maker) not in some_forms:
+            break  # the other forms are for methods that these do not have
+        variants = len(list(arguments(method, None, make, maker())))
+        taken = 0
+        for variant in range(variants):
+            if taken == 2 and not ALL:
+                break
+            print(f"{name}.{method} {form} {variant}", flush=True)
+
+            def run(action, where):
+                subject = maker()
+                values = [value() for value in list(arguments(method, None, make, subject))[variant]]
+                do = None if action is None else list(actions(subject, make))[action]
+                result = once(subject, method, values, do, where)
+                check(subject)
+                return result
+
+            events, error = run(None, -1)
+            if isinstance(error, (TypeError, AttributeError)) and not isinstance(error, UnicodeError):
+                continue
+            accepted = True
+            taken += 1
+            subject = maker()
+            kinds = len(list(actions(subject, make)))
+            made_of.pop(id(subject), None)
+            for number, where in enumerate(places(events)):
+                for action in range(kinds) if where < (4 if ALL else 2) else [(number + turn) % kinds]:
+                    run(action, where)
+                    made += 1
+    return made, accepted
+
+
+def main():
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(550, exit=True)
+    warnings.simplefilter("ignore")
+    sys.unraisablehook = lambda _: None
+    name = sys.argv[1]
+    forms = list(subjects(name))
+    gc.collect()
+    gc.freeze()  # a collection looks at the objects of a call only
+    example = forms[0][2]()
+    total, missed = 0, []
+    for method in sys.argv[2:] or dir(type(example)):
+        member = getattr(type(example), method, None)
+        if method in LEFT_OUT or not callable(member) or member is getattr(object, method, None):
+            continue
+        made, accepted = try_method(name, method, forms)
+        total += made
+        if not accepted:
+            missed.append(method)
+    print(f"{name}: {total} calls")
+    if missed:
+        print(f"no arguments are accepted by, and LEFT_OUT has no reason for: {', '.join(missed)}")
+    sys.exit(bool(missed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0-only
+"""Names that programs of the replaced packages use, and what the package says of the Python that it needs."""
+import ast
+import importlib.metadata
+import pathlib
+import re
+import typing
+
+import pytest
+
+import lathwork
+from lathwork import Interval, IntervalTree, RangeMap, SortedDict, SortedKeyList, SortedList, SortedListWithKey, SortedSet
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("kind", [SortedList, SortedKeyList, SortedSet, SortedDict, IntervalTree, RangeMap, SortedListWithKey,
+                                  lathwork.SortedKeysView, lathwork.SortedItemsView, lathwork.SortedValuesView])
+def test_generic_at_run_time(kind):
+    """As in `def f(values: SortedList[int])`, which is evaluated when a module is imported."""
+    for arguments in (int, (str, int), "Name", typing.Any, typing.TypeVar("T")):
+        made = kind[arguments]
+        assert made.__origin__ is kind and typing.get_args(made) == (arguments if isinstance(arguments, tuple) else (arguments,))
+
+    def annotated(values: kind[int]) -> kind[str]:
+        return values
+
+    assert typing.get_type_hints(annotated)["values"] == kind[int]
+
+
+@pytest.mark.parametrize("kind", [SortedList, SortedSet, SortedDict, IntervalTree, RangeMap])
+def test_generic_makes_containers(kind):
+    class Own(kind[int]):
+        pass
+
+    assert type(kind[int]()) is kind and isinstance(Own(), kind) and len(Own()) == 0
+    assert type(Own().copy()) is Own
+
+
+def test_earlier_name():
+    assert SortedListWithKey([3, 1], key=lambda value: -value) == [3, 1] and SortedListWithKey is SortedKeyList
+
+
+def test_interval_is_like_a_named_tuple():
+    one = Interval(1, 3, "x")
+    assert one._replace(data="y") == Interval(1, 3, "y") and one._replace(begin=0, end=9) == Interval(0, 9, "x")
+    assert one._replace() == one and type(one._replace(end=5)) is Interval
+    assert one._asdict() == {"begin": 1, "end": 3, "data": "x"} and Interval._make([1, 3, "x"]) == one
+    assert one._fields == ("begin", "end", "data")
+    with pytest.raises(ValueError, match="other"):
+        one._replace(other=1)
+    with pytest.raises(TypeError):
+        Interval._make([1])
+
+
+def test_a_range_has_no_single_value():
+    values = RangeMap([(10, 20, "a")])
+    for where in (slice(10, 12), slice(None), slice(10, 12, 2)):
+        with pytest.raises(TypeError, match=r"overlapping\(start, stop\)"):
+            values[where]
+    with pytest.raises(TypeError, match="integer"):
+        values["key"]
+    assert values[12] == "a"
+
+
+def minimum():
+    return re.search(r'^requires-python = ">=(3\.\d+)"$', (ROOT / "python/pyproject.toml").read_text(), re.MULTILINE)[1]
+
+
+def test_minimum_version_is_the_same_everywhere():
+    text = (ROOT / "python/pyproject.toml").read_text()
+    version = minimum()
+    said = re.findall(r"Python :: (3\.\d+)", text)
+    assert said[0] == version and said == [f"3.{number}" for number in range(int(version[2:]), int(version[2:]) + len(said))]
+    assert f"find_package(Python {version} REQUIRED" in (ROOT / "python/CMakeLists.txt").read_text()
+    tried = re.search(r"python: \[(.*)\]", (ROOT / ".github/workflows/wheels.yml").read_text())[1]
+    assert tried.split(", ")[0] == f'"{version}"'
+    for file in ("doc/python.md", "python/README.md"):
+        assert f"Python {version} " in (ROOT / file).read_text(), file
+    assert importlib.metadata.metadata("lathwork")["Requires-Python"] == f">={version}"
+
+
+def test_sources_are_for_the_minimum_version():
+    """Each file of the package has the grammar of the minimum. The workflow `wheels` builds and runs it there."""
+    version = tuple(map(int, minimum().split(".")))
+    files = sorted((ROOT / "python/package/lathwork").glob("*.py*"))
+    assert len(files) >= 9
+    for file in files:
+        ast.parse(file.read_text(), str(file), feature_version=version)
+    with pytest.raises(SyntaxError):
+        ast.parse("try: pass\nexcept* ValueError: pass", feature_version=version)
+
+
+def test_stubs_have_the_names_of_the_package():
+    for name in [name for name in lathwork.__all__ if name.startswith("Sorted")]:
+        assert re.search(rf"^(class )?{name}\b", (pathlib.Path(lathwork.__file__).parent / "sorted.pyi").read_text(), re.MULTILINE)
