@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """Hypothesis: random sequences of commands, and the same in Python's dictionaries and lists."""
 import bisect
+import os
 
+import hypothesis
 import hypothesis.strategies as st
 import pytest
+import redis
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from redis.exceptions import ResponseError
+from servers import wait_for
 
+LONG = bool(os.environ.get("LATH_VALKEY_LONG"))
 TOP = 2**64 - 1
 numbers = st.one_of(st.integers(0, 40), st.integers(0, TOP), st.sampled_from([2**63 - 1, 2**63, TOP]))
 strings = st.one_of(st.binary(max_size=3), st.sampled_from([b"prefix prefix " + bytes([i]) for i in range(60)]),
@@ -266,7 +271,196 @@ class Pools(Reloading):
                 sorted(self.taken.items())
 
 
+class Pool:
+    """A pool as the model has it: spans of numbers, and first -> size of what is taken."""
+
+    def __init__(self, first, size, taken=()):
+        self.spans, self.taken = [(first, size)], dict(taken)
+
+    def copy(self):
+        other = Pool(0, 1, self.taken)
+        other.spans = list(self.spans)
+        return other
+
+    def place(self, size, align):
+        """The lowest place, which is taken then; None: there is no room."""
+        inside = set().union(*(range(first, first + length) for first, length in self.spans))
+        inside -= set().union(*(range(first, first + length) for first, length in self.taken.items()), ())
+        for first in sorted(inside):
+            if first % align == 0 and all(number in inside for number in range(first, first + size)):
+                self.taken[first] = size
+                return first
+        return None
+
+
+class Waiting(RuleBasedStateMachine):
+    """Clients wait for room in two keys, which are pools, text or nothing, and come, go and change all the time.
+
+    Leases last for ever or are over: no answer depends on when it is asked for. After each step all clients that must be answered
+    are, in the order in which they began to wait, and no other is."""
+
+    server = None
+    keys = st.sampled_from(["k", "l"])
+
+    def __init__(self):
+        super().__init__()
+        self.here, self.waiting, self.count = {"k": None, "l": None}, [], 0
+        self.server("FLUSHALL")
+
+    def teardown(self):
+        for connection, *_ in self.waiting:
+            connection.disconnect()
+        digest = self.server("DEBUG", "DIGEST")
+        self.server("DEBUG", "LOADAOF")
+        assert self.server("DEBUG", "DIGEST") == digest
+
+    def answer(self, key, size, align):
+        """What a call is told now; None: nothing, it may wait."""
+        if not isinstance(self.here[key], Pool):
+            return "WRONGTYPE" if self.here[key] else "no such pool"
+        return self.here[key].place(size, align)
+
+    def settle(self, *keys):
+        """These keys changed: clients that wait for them are answered, or go on waiting."""
+        for waiter in list(self.waiting):
+            connection, key, size, align = waiter
+            answer = self.answer(key, size, align) if key in keys else None
+            if answer is not None:
+                self.hear(connection, answer)
+                self.waiting.remove(waiter)
+                connection.disconnect()
+
+    @staticmethod
+    def hear(connection, answer):
+        assert connection.can_read(timeout=20), f"no answer; it should be {answer}"
+        try:
+            got = connection.read_response()
+        except ResponseError as error:
+            got = error
+        assert got == answer if isinstance(answer, int) else answer in str(got), (got, answer)
+
+    def taken(self, key):
+        return sorted(self.here[key].taken) if isinstance(self.here[key], Pool) else []
+
+    @rule(key=keys, size=st.integers(1, 20), align=st.sampled_from([1, 1, 4]), lease=st.booleans())
+    def wait(self, key, size, align, lease):
+        self.count += 1
+        connection = redis.Connection(host=self.server.host, port=self.server.port, socket_timeout=60)
+        connection.connect()
+        connection.send_command("LATH.POOL.ALLOC", key, size, "ALIGN", align, "OWNER", f"w{self.count}",
+                                *(("LEASE", 10**9) if lease else ()), "BLOCK", 0)
+        answer = self.answer(key, size, align)
+        if answer is None:
+            self.waiting.append((connection, key, size, align))
+        else:
+            self.hear(connection, answer)
+            connection.disconnect()
+
+    @rule(key=keys, first=st.integers(0, 30), size=st.integers(1, 30))
+    def create(self, key, first, size):
+        if self.here[key] is None:
+            assert self.server("LATH.POOL.CREATE", key, first, size) == b"OK"
+            self.here[key] = Pool(first, size)
+            self.settle(key)
+
+    @rule(key=keys, at=st.integers(100, 200), size=st.integers(1, 20))
+    def add(self, key, at, size):
+        pool = self.here[key]
+        if isinstance(pool, Pool) and not any(at < first + length and first < at + size for first, length in pool.spans):
+            assert self.server("LATH.POOL.ADD", key, at, size) == b"OK"
+            pool.spans.append((at, size))
+            self.settle(key)
+
+    @rule(key=keys, size=st.integers(1, 12), lease=st.booleans())
+    def alloc(self, key, size, lease):
+        if isinstance(self.here[key], Pool):
+            words = ("LEASE", 10**9) if lease else ()
+            assert self.server("LATH.POOL.ALLOC", key, size, *words) == self.here[key].place(size, 1)
+            self.settle(key)
+
+    @rule(key=keys, data=st.data(), how=st.sampled_from(["FREE", "FREE", "LEASEAT", "LEASE"]))
+    def free(self, key, data, how):
+        """Frees a range, or has its lease end; or sets a lease that does not end."""
+        if not self.taken(key):
+            return
+        first = data.draw(st.sampled_from(self.taken(key)))
+        words = {"FREE": (), "LEASEAT": (1,), "LEASE": (10**9,)}[how]
+        assert self.server(f"LATH.POOL.{how}", key, first, *words) == 1
+        if how != "LEASE":
+            del self.here[key].taken[first]
+        self.settle(key)
+
+    @rule(key=keys, how=st.sampled_from(["DEL", "UNLINK", "SET", "FLUSHDB", "FLUSHALL", "PEXPIREAT", "MULTI"]))
+    def end(self, key, how):
+        if how == "MULTI":
+            pipe = self.server.client.pipeline(transaction=True)
+            pipe.execute_command("DEL", key)
+            pipe.execute_command("LATH.POOL.CREATE", key, 0, 3)
+            pipe.execute()
+        else:
+            self.server(*{"SET": ("SET", key, "x"), "PEXPIREAT": ("PEXPIREAT", key, 1), "FLUSHDB": ("FLUSHDB",),
+                          "FLUSHALL": ("FLUSHALL", "ASYNC")}.get(how, (how, key)))
+        if how.startswith("FLUSH"):
+            self.here = {"k": None, "l": None}
+            self.settle("k", "l")
+        else:
+            self.here[key] = Pool(0, 3) if how == "MULTI" else "text" if how == "SET" else None
+            self.settle(key)
+
+    @rule(key=keys, how=st.sampled_from(["RENAME", "COPY", "RESTORE"]))
+    def move(self, key, how):
+        other = "l" if key == "k" else "k"
+        if self.here[key] is None:
+            return
+        if how == "RESTORE":
+            self.server("RESTORE", other, 0, self.server("DUMP", key), "REPLACE")
+        else:
+            self.server(how, key, other, *(("REPLACE",) if how == "COPY" else ()))
+        self.here[other] = self.here[key].copy() if isinstance(self.here[key], Pool) else self.here[key]
+        if how == "RENAME":
+            self.here[key] = None
+        self.settle(key, other)
+
+    @rule(data=st.data(), how=st.sampled_from(["TIMEOUT", "ERROR", "KILL", "leave"]))
+    def leave(self, data, how):
+        """A client is given up."""
+        if not self.waiting:
+            return
+        waiter = data.draw(st.sampled_from(self.waiting))
+        connection = waiter[0]
+        port = connection._sock.getsockname()[1]
+        number = next(row["id"] for row in self.server.client.client_list() if row["addr"].endswith(f":{port}"))
+        if how == "KILL":
+            self.server("CLIENT", "KILL", "ID", number)
+        elif how != "leave":
+            assert self.server("CLIENT", "UNBLOCK", number, how) == 1
+            if how == "ERROR":
+                self.hear(connection, "UNBLOCKED")
+            else:
+                assert connection.can_read(timeout=20) and connection.read_response() is None
+        self.waiting.remove(waiter)
+        connection.disconnect()
+        assert wait_for(lambda: not any(row["addr"].endswith(f":{port}") for row in self.server.client.client_list()))
+
+    @rule()
+    def reload(self):
+        self.server("DEBUG", "RELOAD")
+
+    @invariant()
+    def same(self):
+        assert wait_for(lambda: self.server("INFO", "clients")["blocked_clients"] == len(self.waiting))
+        assert not any(connection.can_read(timeout=0) for connection, *_ in self.waiting)
+        for key, pool in self.here.items():
+            if isinstance(pool, Pool):
+                assert {row[0]: row[1] for row in self.server("LATH.POOL.RANGES", key)} == pool.taken
+
+
 @pytest.mark.parametrize("machine", [Maps, StringMaps, Pools])
 def test_like_the_model(server, machine):
     machine.server = server
     run_state_machine_as_test(machine)
+
+
+def test_waiting_like_the_model(start):
+    Waiting.server = start(appendonly="yes", appendfsync="no")
+    run_state_machine_as_test(Waiting, settings=hypothesis.settings(max_examples=1500 if LONG else 60))
