@@ -10,7 +10,6 @@
 #ifndef LATH_VALKEY_API_H
 #define LATH_VALKEY_API_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -214,7 +213,7 @@ struct vk_command_info {
 	F(void, DigestEndSequence, (struct vk_digest *))                                      \
 	F(int, Replicate, (struct vk_ctx *, const char *, const char *, ...))                 \
 	F(int, ReplicateVerbatim, (struct vk_ctx *))                                          \
-	F(bool, AvoidReplicaTraffic, (void))                                                  \
+	F(int, AvoidReplicaTraffic, (void))                                                   \
 	F(int, GetContextFlags, (struct vk_ctx *))                                            \
 	F(long long, Milliseconds, (void))                                                    \
 	F(int, SignalModifiedKey, (struct vk_ctx *, struct vk_string *))                      \

@@ -181,6 +181,21 @@ void buffer_free(struct buffer *buffer)
 	*buffer = (struct buffer){ 0 };
 }
 
+void *block_insert(void *block, size_t n, size_t i, const void *element, size_t size)
+{
+	char *more = vk.TryAlloc((n + 1) * size);
+
+	if (!more)
+		return NULL;
+	if (i)
+		memcpy(more, block, i * size);
+	memcpy(more + i * size, element, size);
+	if (i < n)
+		memcpy(more + (i + 1) * size, (char *)block + i * size, (n - i) * size);
+	vk.Free(block);
+	return more;
+}
+
 void *defrag_block(struct vk_defrag *ctx, void *block)
 {
 	void *moved = block ? vk.DefragAlloc(ctx, block) : NULL;

@@ -191,16 +191,18 @@ static int find(const struct intervals *set, uint64_t first, uint64_t last, stru
 
 /* ---- changes ---- */
 
+/* 0 | -ENOMEM */
 static int add_packed(struct intervals *set, const struct lath_interval *interval)
 {
-	struct lath_interval *block = vk.Realloc(set->body, (set->count + 1) * sizeof(*block));
+	struct lath_interval *block = set->body;
 	size_t i = 0;
 
-	set->body = block;
 	while (i < set->count && intervals_order(&block[i], interval) < 0)
 		i++;
-	memmove(block + i + 1, block + i, (set->count - i) * sizeof(*block));
-	block[i] = *interval;
+	block = block_insert(block, set->count, i, interval, sizeof(*block));
+	if (!block)
+		return -ENOMEM;
+	set->body = block;
 	return 0;
 }
 

@@ -134,9 +134,9 @@ static int insert(struct pool *pool, const struct lath_item *item)
 		    (ceiling(pool, item->key, &there) && there.key - item->key < item->size))
 			return -EEXIST;
 		i = packed_find(pool, item->key);
-		items = vk.Realloc(pool->body, (pool->count + 1) * sizeof(*items));
-		memmove(items + i + 1, items + i, (pool->count - i) * sizeof(*items));
-		items[i] = *item;
+		items = block_insert(pool->body, pool->count, i, item, sizeof(*items));
+		if (!items)
+			return -ENOMEM;
 		pool->body = items;
 	}
 	pool->count += !ret;

@@ -155,6 +155,20 @@ def test_eviction(start):
     assert server("EXISTS", "p") == 0 and waiter.answer(1) == "no such pool"
 
 
+def test_a_key_that_only_the_timer_finds_expired(logged):
+    """The timer for a lease deletes the key, which is replicated, and tells the client."""
+    logged("DEBUG", "SET-ACTIVE-EXPIRE", 0)
+    run(logged, "LATH.POOL.CREATE p 0 10; LATH.POOL.ALLOC p 10 LEASE 300; PEXPIRE p 100")
+    waiter = Waiter(logged, "p", 10)
+    assert waiter.answer(5) == "no such pool"
+    full_pool(logged)
+    waiter = Waiter(logged, "p", 5)
+    logged("PEXPIRE", "p", 20)
+    time.sleep(0.05)
+    assert logged("EXISTS", "p") == 0 and waiter.answer(5) == "no such pool", "another client found it expired"
+    same_after_restart(logged)
+
+
 # ---- retries, timers and what the server lets them do ----
 
 
@@ -174,9 +188,9 @@ def test_a_lease_ends_without_making_enough_room(logged, start, replicas):
     for rest in range(1, 9):
         logged("FLUSHALL")
         logged("LATH.POOL.CREATE", "p", 0, 10)
-        for size in (rest, 9 - rest):
-            logged("LATH.POOL.ALLOC", "p", size, "LEASE", 30 * size)
-        logged("LATH.POOL.ALLOC", "p", 1)
+        logged("LATH.POOL.RESERVE", "p", 9, 1)
+        logged("LATH.POOL.RESERVE", "p", 0, rest, "LEASE", 40 + 20 * rest)
+        logged("LATH.POOL.RESERVE", "p", rest, 9 - rest, "LEASE", 220 - 20 * rest)
         waiters = [Waiter(logged, "p", 10), Waiter(logged, "p", 9)]
         assert waiters[1].answer(5) == 0
         logged("LATH.POOL.FREE", "p", 9)
@@ -306,6 +320,9 @@ def test_transactions_and_scripts_do_not_wait(logged):
     pipe.execute_command("LATH.POOL.ALLOC", "p", 5, "BLOCK", 0)
     assert pipe.execute() == [None, 1, 0]
     assert logged("EVAL", "return redis.call('LATH.POOL.ALLOC', 'p', 50, 'BLOCK', 0)", 0) is None
+    logged("FUNCTION", "LOAD", "#!lua name=f\nredis.register_function('take', function() "
+                               "return redis.call('LATH.POOL.ALLOC', 'p', 50, 'BLOCK', 0) end)")
+    assert logged("FCALL", "take", 0) is None
     same_after_restart(logged)
 
 
