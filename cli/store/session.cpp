@@ -437,18 +437,40 @@ store_session::outcome store_session::stats() {
 
 namespace {
 
-// Operations a second of all threads together.
+// Prints the operations per second of all threads together. body(from, to) does a part of them;
+// between two parts a signal ends the measurement, and the progress is shown. Returns false, and
+// prints nothing, if a signal came.
 template <class Body>
-double rate(unsigned threads, std::uint64_t items, Body body) {
+bool measure(const char* name, unsigned threads, std::uint64_t items, Body body) {
+    constexpr std::uint64_t part = 16384;
+    status_line status;
+    std::atomic<std::uint64_t> done{0};
+    auto work = [&](unsigned thread) {
+        std::uint64_t to = items * (thread + 1) / threads;
+        for (std::uint64_t at = items * thread / threads; at < to && !stop_asked;) {
+            std::uint64_t end = std::min(at + part, to);
+            body(at, end);
+            done += end - at;
+            at = end;
+            if (thread == 0 && status.due())
+                status.show(progress_text(std::string("bench: ") + name, done, done, items));
+        }
+    };
     auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> all;
     all.reserve(static_cast<std::size_t>(threads));
     for (unsigned t = 0; t < threads; ++t)
-        all.emplace_back([&, t] { body(items * t / threads, items * (t + 1) / threads); });
+        all.emplace_back(work, t);
     for (auto& t : all)
         t.join();
     std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
-    return static_cast<double>(items) / s.count();
+    status_line::clear();
+    if (stop_asked)
+        return false;
+    std::printf("%-6s %10.2f million a second\n", name,
+                static_cast<double>(items) / s.count() / 1e6);
+    std::fflush(stdout);
+    return true;
 }
 
 } // namespace
@@ -466,41 +488,47 @@ store_session::outcome store_session::bench(arguments words) {
     std::unique_ptr<lath_store, int (*)(lath_store*)> store(raw, lath_store_close);
     std::atomic<std::uint64_t> wrong{0};
     auto mixed = [](std::uint64_t x) { return x * 0x9e3779b97f4a7c15ull; };
-    auto print = [](const char* name, double r) {
-        std::printf("%-6s %10.2f million a second\n", name, r / 1e6);
-    };
     constexpr std::uint64_t group = 64;
     auto value = [](std::uint64_t i, char* buf) {
         return static_cast<std::size_t>(std::snprintf(buf, 24, "%" PRIu64, i));
     };
-    print("set", rate(threads, items, [&](std::uint64_t from, std::uint64_t to) {
-              char buf[24];
-              for (std::uint64_t i = from; i < to; ++i) {
-                  std::size_t n = value(i, buf);
-                  wrong += lath_store_set(raw, lath_key_number(mixed(i)), buf, n) != 0;
-              }
-          }));
-    print("get", rate(threads, items, [&](std::uint64_t from, std::uint64_t to) {
-              char buf[24];
-              for (std::uint64_t i = from; i < to; ++i)
-                  wrong += lath_store_get(raw, lath_key_number(mixed(i)), buf, sizeof buf) <= 0;
-          }));
-    print("mget", rate(threads, items, [&](std::uint64_t from, std::uint64_t to) {
-              std::uint64_t keys[group];
-              lath_store_ref refs[group];
-              for (std::uint64_t i = from; i < to; i += group) {
-                  std::uint64_t n = std::min(group, to - i);
-                  for (std::uint64_t j = 0; j < n; ++j)
-                      keys[j] = mixed(i + j);
-                  lath_store_read_begin(raw);
-                  wrong += n - lath_store_mget_numbers(raw, n, keys, refs);
-                  lath_store_read_end(raw);
-              }
-          }));
-    print("scan", rate(1, items, [&](std::uint64_t, std::uint64_t) {
-              wrong += lath_store_count(raw, nullptr) != static_cast<std::int64_t>(items);
-          }));
-    if (wrong)
+    auto set = [&](std::uint64_t from, std::uint64_t to) {
+        char buf[24];
+        for (std::uint64_t i = from; i < to; ++i) {
+            std::size_t n = value(i, buf);
+            wrong += lath_store_set(raw, lath_key_number(mixed(i)), buf, n) != 0;
+        }
+    };
+    auto get = [&](std::uint64_t from, std::uint64_t to) {
+        char buf[24];
+        for (std::uint64_t i = from; i < to; ++i)
+            wrong += lath_store_get(raw, lath_key_number(mixed(i)), buf, sizeof buf) <= 0;
+    };
+    auto mget = [&](std::uint64_t from, std::uint64_t to) {
+        std::uint64_t keys[group];
+        lath_store_ref refs[group];
+        for (std::uint64_t i = from; i < to; i += group) {
+            std::uint64_t n = std::min(group, to - i);
+            for (std::uint64_t j = 0; j < n; ++j)
+                keys[j] = mixed(i + j);
+            lath_store_read_begin(raw);
+            wrong += n - lath_store_mget_numbers(raw, n, keys, refs);
+            lath_store_read_end(raw);
+        }
+    };
+    std::unique_ptr<lath_store_iter, iter_closer> iter; // one for all parts
+    auto scan = [&](std::uint64_t from, std::uint64_t to) {
+        lath_store_iter* begun = nullptr;
+        if (!iter && lath_store_iter_begin(raw, nullptr, &begun) == 0)
+            iter.reset(begun);
+        lath_store_key k;
+        lath_store_ref ref;
+        for (std::uint64_t i = from; i < to; ++i)
+            wrong += !iter || lath_store_iter_next(iter.get(), &k, &ref) != 1;
+    };
+    bool whole = measure("set", threads, items, set) && measure("get", threads, items, get) &&
+                 measure("mget", threads, items, mget) && measure("scan", 1, items, scan);
+    if (whole && wrong)
         fail("bench: " + std::to_string(wrong) + " wrong answers");
     return outcome::done;
 }
@@ -534,6 +562,7 @@ void store_session::allow(const std::string& what) {
             names.emplace_back(each.name);
         throw usage_error(no_such("command", what, names));
     }
+    may_have_changed_ |= c->changes;
     if (c->changes && !may_write_ && spec_.starts_with("file:")) {
         check_replaceable(file_of(spec_));
         may_write_ = true;

@@ -30,6 +30,8 @@ public:
     // output_error. After a signal (base/stop_on_signal.hpp) it returns early; what is done is
     // done.
     outcome run(const std::vector<std::string>& words);
+    // Whether a command that can change the store has been run.
+    bool may_have_changed() const { return may_have_changed_; }
     bool raw_values = false; // get writes values as they are, with nothing between or behind them
 
     // The file a spec names; "": none.
@@ -66,6 +68,7 @@ private:
     lath_store* store_;
     std::string spec_;
     bool may_write_ = false; // looked at once
+    bool may_have_changed_ = false;
 };
 
 // Read commands until they end or a signal comes: with history ("": none) and completion on a

@@ -134,6 +134,8 @@ int store_shell(store_session& session, const std::string& history_file) {
             stop_on_signal::forget(); // ctrl-C ends a command or a line, not the shell
             if (one(session, line, "") == step::quit)
                 break;
+            if (stop_asked)
+                message("interrupted");
         }
         std::printf("\n");
         return 0;

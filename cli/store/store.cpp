@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/stat.h>
+
 namespace lathcli::store {
 
 namespace {
@@ -133,6 +135,38 @@ int work(const request& asked, store_session& session) {
     return code;
 }
 
+// The file of a file: store, as far as it tells whether it was replaced.
+struct file_state {
+    bool there = false;
+    ino_t number = 0;
+    timespec written{};
+
+    explicit file_state(const std::string& path) {
+        struct stat found{};
+        there = !path.empty() && stat(path.c_str(), &found) == 0;
+        number = found.st_ino;
+        written = found.st_mtim;
+    }
+    bool operator==(const file_state& other) const {
+        return there == other.there && number == other.number &&
+               written.tv_sec == other.written.tv_sec && written.tv_nsec == other.written.tv_nsec;
+    }
+};
+
+// What an interrupted command has left: only what is so.
+std::string what_is_left(const request& asked, const store_session& session,
+                         const file_state& before) {
+    if (!session.may_have_changed())
+        return "";
+    if (!asked.spec.starts_with("file:"))
+        return std::string("; what was done until then is ") +
+               (asked.spec.starts_with("mem:") ? "gone with " : "in ") + asked.spec;
+    file_state now(store_session::file_of(asked.spec));
+    if (!(now == before))
+        return "; what was done until then is in " + asked.spec;
+    return "; " + (now.there ? asked.spec + " is as it was" : "nothing was done, no file was made");
+}
+
 // What was done is saved, however the work ended: by its end, a failure, a signal, or an output
 // nobody takes.
 void run(const request& asked) {
@@ -140,6 +174,7 @@ void run(const request& asked) {
     if (asked.remove)
         return remove(asked);
     stop_on_signal stop;
+    file_state before(asked.spec.starts_with("file:") ? store_session::file_of(asked.spec) : "");
     lath_store* store = open(asked);
     store_session session(store, asked.spec);
     session.raw_values = asked.raw;
@@ -152,7 +187,7 @@ void run(const request& asked) {
     }
     bool interrupted = stop_asked && !failure;
     if (lath_store_close(store))
-        throw std::runtime_error(std::string(lath_store_reason()) + "; no change is saved");
+        throw std::runtime_error(lath_store_reason()); // it says whether the changes are saved
     if (stop_asked && failure) {
         try {
             std::rethrow_exception(failure);
@@ -162,8 +197,7 @@ void run(const request& asked) {
         interrupted = true;
     }
     if (interrupted) {
-        message("lath: interrupted; what was done until then is " +
-                std::string(asked.spec.starts_with("mem:") ? "gone with " : "in ") + asked.spec);
+        message("lath: interrupted" + what_is_left(asked, session, before));
         throw CLI::RuntimeError(stop_on_signal::exit_code);
     }
     if (failure)

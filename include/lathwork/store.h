@@ -394,8 +394,8 @@ LATH_API int lath_store_prefault(struct lath_store *store, uint64_t bytes);
  *
  * save: 0 | -EBUSY: another process or thread may write PATH | -EINVAL: not a regular file | -errno
  * of the system. After an error PATH is the old file; after an error of the directory's sync, the
- * last step, it is the new one. progress may be NULL. It is called now and then; a result other
- * than 0 stops the call with -EINTR.
+ * last step, it is the new one, and lath_store_reason() says so. progress may be NULL. It is called
+ * now and then; a result other than 0 stops the call with -EINTR.
  *
  * load: fills an empty store. 0 | -ENOTEMPTY | -EBADMSG: damaged, or not a snapshot | -EINVAL:
  * another kind of keys, or not a regular file | -ENOSPC: it needs more than the limit | -ENOMEM |

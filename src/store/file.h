@@ -79,14 +79,15 @@ void file_leave_family(struct store_file *file);
 struct replacement {
 	int fd; /* write here */
 	char name[NAME_MAX + 1];
+	bool placed; /* it has replaced the old file */
 };
 
 /* Makes a new, empty file with the owner, group, mode and attributes of the old one. The caller
  * holds the lock. 0 | -errno with a reason */
 int replace_begin(struct store_file *file, struct replacement *new);
-/* commit: syncs the new file and renames it over the old one. 0 | -errno with a reason; the old
- * file is there, except after an error of the last step, the directory's sync. abort: removes the
- * new file. Both end the replacement. */
+/* commit: syncs the new file, renames it over the old one, and syncs the directory. 0 | -errno with
+ * a reason: the old file is there, or, if new->placed, the new one, and only the directory could
+ * not be synced. abort: removes the new file. Both end the replacement. */
 int replace_commit(struct store_file *file, struct replacement *new);
 void replace_abort(struct store_file *file, struct replacement *new);
 

@@ -35,6 +35,14 @@ int store_refuse_if_silent(int ret, const char *format, ...)
 	return ret;
 }
 
+int store_reason_add(int ret, const char *text)
+{
+	size_t size = strlen(reason);
+
+	snprintf(reason + size, sizeof(reason) - size, "%s", text);
+	return ret;
+}
+
 void store_reason_begin(void)
 {
 	said = false;

@@ -12,6 +12,8 @@
 __attribute__((format(printf, 2, 3))) int store_refuse(int ret, const char *format, ...);
 /* As store_refuse(), unless the call has a reason already. */
 __attribute__((format(printf, 2, 3))) int store_refuse_if_silent(int ret, const char *format, ...);
+/* Appends to the reason of the current call. Returns ret. */
+int store_reason_add(int ret, const char *text);
 /* Begins a call: it has no reason yet. That of the previous call remains readable. */
 void store_reason_begin(void);
 /* Copies the reason of the current call; "" if it has none. why may be NULL. */

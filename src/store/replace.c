@@ -203,6 +203,7 @@ int replace_begin(struct store_file *file, struct replacement *new)
 	bool there;
 	int ret = file_look(file, &old);
 
+	new->placed = false;
 	if (ret && ret != -ENOENT)
 		return ret;
 	there = !ret;
@@ -266,9 +267,16 @@ int replace_commit(struct store_file *file, struct replacement *new)
 		replace_abort(file, new);
 		return ret;
 	}
+	new->placed = true;
 	if (!fstat(new->fd, &stat))
 		file->seen = file_id_of(&stat);
 	close(new->fd);
 	ret = sync_directory(file);
-	return ret ? failed(file, "its directory cannot be written to the disk", ret) : 0;
+	if (ret)
+		return store_refuse(ret,
+				    "%s: the new file is in place, but its directory cannot be "
+				    "written to the disk: %s; if the machine stops before that is "
+				    "done, the old file may be there again",
+				    file->label, strerror(-ret));
+	return 0;
 }

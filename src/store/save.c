@@ -156,8 +156,9 @@ static int write_store(struct lath_store *store, struct writer *w, lath_store_pr
 	return w->error ? w->error : min(ret, 0);
 }
 
-/* Writes the snapshot. The caller holds the file's lock. 0 | -errno with a reason */
-static int save_to(struct lath_store *store, struct store_file *file,
+/* Writes the snapshot. The caller holds the file's lock. 0 | -errno with a reason. *placed: whether
+ * the new file is in place, which it may be after an error too */
+static int save_to(struct lath_store *store, struct store_file *file, bool *placed,
 		   lath_store_progress_fn progress, void *arg)
 {
 	struct writer w = { .fd = -1 };
@@ -165,6 +166,7 @@ static int save_to(struct lath_store *store, struct store_file *file,
 	int ret;
 
 	LATH_ASSERT(file->lock >= 0);
+	*placed = false;
 	ret = replace_begin(file, &new);
 	if (ret)
 		return ret;
@@ -173,32 +175,38 @@ static int save_to(struct lath_store *store, struct store_file *file,
 	ret = w.last ? write_store(store, &w, progress, arg) : -ENOMEM;
 	free(w.buf);
 	free(w.last);
-	if (!ret)
-		return replace_commit(file, &new);
+	if (!ret) {
+		ret = replace_commit(file, &new);
+		*placed = new.placed;
+		return ret;
+	}
 	replace_abort(file, &new);
 	return store_refuse(ret, "%s: %s", file->label,
 			    ret == -EINTR ? "interrupted" : strerror(-ret));
 }
 
 /* Saves to the store's own file. One save at a time: otherwise an older state could replace a newer
- * one. After a fork a save of the parent does not count. 0 | -errno with a reason */
-static int save_own(struct lath_store *store, lath_store_progress_fn progress, void *arg)
+ * one. After a fork a save of the parent does not count. As save_to() */
+static int save_own(struct lath_store *store, bool *placed, lath_store_progress_fn progress,
+		    void *arg)
 {
 	pid_t me = getpid(), other = __atomic_load_n(&store->saving, __ATOMIC_RELAXED);
 	int ret;
 
+	*placed = false;
 	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return store_refuse(-EBUSY, "%s: another thread is writing it", store->file->label);
 	ret = file_own(store->file);
 	if (!ret)
-		ret = save_to(store, store->file, progress, arg);
+		ret = save_to(store, store->file, placed, progress, arg);
 	__atomic_store_n(&store->saving, 0, __ATOMIC_RELEASE);
 	return ret;
 }
 
 int lath_store_sync(struct lath_store *store)
 {
+	bool placed;
 	int ret;
 
 	store_reason_begin();
@@ -207,16 +215,17 @@ int lath_store_sync(struct lath_store *store)
 	if (!store->file || !READ_ONCE(store->changed))
 		return 0;
 	WRITE_ONCE(store->changed, 0); /* changes from here on may be missing in the file */
-	ret = save_own(store, NULL, NULL);
+	ret = save_own(store, &placed, NULL, NULL);
 	if (ret)
 		WRITE_ONCE(store->changed, 1);
-	return ret;
+	return ret && !placed ? store_reason_add(ret, "; the changes are not saved") : ret;
 }
 
 int lath_store_save(struct lath_store *store, const char *path, lath_store_progress_fn progress,
 		    void *arg)
 {
 	struct store_file file;
+	bool placed;
 	int ret;
 
 	store_reason_begin();
@@ -225,11 +234,11 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	ret = file_resolve(&file, path);
 	if (!ret && store->file && file_same(&file.dir_id, &store->file->dir_id) &&
 	    !strcmp(file.name, store->file->name)) {
-		ret = save_own(store, progress, arg);
+		ret = save_own(store, &placed, progress, arg);
 	} else if (!ret) {
 		ret = file_lock(&file);
 		if (!ret) {
-			ret = save_to(store, &file, progress, arg);
+			ret = save_to(store, &file, &placed, progress, arg);
 			file_unlock(&file);
 		}
 	}

@@ -366,10 +366,56 @@ TEST_CASE("whatever fails in a save, the old file is there and nothing else is")
     write_file(path, "old");
     planned = {"fsync", 1, EIO};
     CHECK(save(s, path) == -EIO);
-    CHECK(has(reason(), "directory"));
+    CHECK(has(reason(), "the new file is in place, but its directory"));
     CHECK(entries(path) == 30000);
     CHECK(dir.names() == "s");
     CHECK(save(s, path) == 0);
+}
+
+TEST_CASE("what a failed sync or close says of the changes is so") {
+    const std::vector<fault> faults = {
+        {"write", 0, ENOSPC}, {"write", 1, EIO},       {"fsync", 0, EIO},
+        {"fsync", 0, ENOSPC}, {"renameat", 0, EIO},    {"fsync", 1, EIO},
+        {"fsync", 1, ENOSPC}, {"renameat", 0, ENOENT}, {"fsync", 1, EROFS}};
+    for (const auto& f : faults) {
+        for (bool closes : {false, true}) {
+            CAPTURE(f.call);
+            CAPTURE(f.after);
+            CAPTURE(closes);
+            scratch_dir dir;
+            const std::string path = dir.path("s");
+            store_ptr s;
+            REQUIRE(open_file(s, path) == 0);
+            REQUIRE(set(s, 1, "one") == 0);
+            REQUIRE(lath_store_sync(s.get()) == 0);
+            REQUIRE(set(s, 1, "two") == 0);
+            planned = f;
+            CHECK((closes ? lath_store_close(s.release()) : lath_store_sync(s.get())) == -f.error);
+            planned = {"", 0, 0};
+            CHECK(has(reason(), std::strerror(f.error)));
+            bool is_saved = saved(path, 1) == "two";
+            CHECK(is_saved == (std::string(f.call) == "fsync" && f.after == 1));
+            lath_store* again = s ? s.get() : nullptr;
+            if (again && !is_saved)
+                CHECK(lath_store_sync(again) == 0);
+            s.reset();
+            CHECK(saved(path, 1) == (closes && !is_saved ? "one" : "two"));
+        }
+    }
+    // the sentence itself: a reader in between replaces it
+    scratch_dir dir;
+    store_ptr s;
+    REQUIRE(open_file(s, dir.path("s")) == 0);
+    REQUIRE(set(s, 1, "one") == 0);
+    planned = {"fsync", 1, EIO};
+    CHECK(lath_store_sync(s.get()) == -EIO);
+    CHECK(has(reason(), "in place"));
+    CHECK_FALSE(has(reason(), "not saved"));
+    planned = {"fsync", 0, EIO};
+    CHECK(lath_store_sync(s.get()) == -EIO);
+    CHECK(has(reason(), "; the changes are not saved"));
+    CHECK_FALSE(has(reason(), "in place"));
+    planned = {"", 0, 0};
 }
 
 TEST_CASE("a store whose file cannot be written says which and why, and can try again") {
@@ -383,7 +429,7 @@ TEST_CASE("a store whose file cannot be written says which and why, and can try 
     REQUIRE(set(s, 1, "one") == 0);
     planned = {"write", 0, ENOSPC};
     CHECK(lath_store_sync(s.get()) == -ENOSPC);
-    CHECK(reason() == dir.path("s") + ": " + std::strerror(ENOSPC));
+    CHECK(reason() == dir.path("s") + ": " + std::strerror(ENOSPC) + "; the changes are not saved");
     CHECK(dir.names() == "s.lock");
     CHECK(lath_store_sync(s.get()) == 0);
     CHECK(saved(dir.path("s"), 1) == "one");
