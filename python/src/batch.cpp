@@ -8,6 +8,7 @@
 #include "sorted_type.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,11 +24,31 @@ struct Codes {
     std::vector<uint64_t> codes;
 };
 
+// Whether NumPy made an array of integers of these ints.
+bool are_integers(nb::handle array) {
+    auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+    return kind == "i" || kind == "u";
+}
+
+// The keys as an array. NumPy would round an int of a list that has floats too.
 Array array_of(nb::handle object) {
+    nb::object given = nb::borrow(object);
     Array array;
 
-    if (!nb::try_cast(object, array) &&
-        !nb::try_cast(nb::module_::import_("numpy").attr("ascontiguousarray")(object), array))
+    if (PySequence_Check(object.ptr()) && !nb::hasattr(object, "__array__") &&
+        !PyObject_CheckBuffer(object.ptr())) {
+        nb::list list(given);
+        bool ints = false, others = false;
+        for (nb::handle key : list)
+            (PyIndex_Check(key.ptr()) ? ints : others) = true;
+        if (ints && others)
+            raise(PyExc_TypeError, "keys of an array must be of one type, integers or floats");
+        given = nb::module_::import_("numpy").attr("array")(list);
+        if (ints && !are_integers(given))
+            raise(PyExc_OverflowError, "keys of an array must be integers of 64 bits, or floats");
+    }
+    if (!nb::try_cast(given, array) &&
+        !nb::try_cast(nb::module_::import_("numpy").attr("ascontiguousarray")(given), array))
         raise(PyExc_TypeError, "keys of an array must be integers or floats, in one dimension");
     return array;
 }
@@ -58,7 +79,9 @@ Codes codes_of(const Sorted& sorted, nb::handle object) {
     bool natural = type.code == static_cast<uint8_t>(nb::dlpack::dtype_code::UInt);
 
     made.codes.reserve(array.shape(0));
-    if (whole && type.bits == 64)
+    if (array.shape(0) == 0)
+        made.kind = sorted.size() ? sorted.kind : Kind::integer;
+    else if (whole && type.bits == 64)
         fill_codes<int64_t>(array, made.codes);
     else if (whole && type.bits == 32)
         fill_codes<int32_t>(array, made.codes);
@@ -152,7 +175,8 @@ nb::object get_many(Map& map, nb::handle keys, nb::handle missing) {
     return list;
 }
 
-nb::object get_ints(Map& map, nb::handle keys, int64_t missing) {
+nb::object get_ints(Map& map, nb::handle keys, nb::handle absent) {
+    int64_t missing = int64_of(absent, "the default");
     Found found(codes_of(map, keys));
     std::vector<int64_t> values;
 
@@ -164,7 +188,7 @@ nb::object get_ints(Map& map, nb::handle keys, int64_t missing) {
         else if (tag_of(found.words[i]) == Tag::small)
             values[i] = small_of(found.words[i]);
         else
-            values[i] = nb::cast<int64_t>(value_of(map, found, i, nb::int_(missing)));
+            values[i] = int64_of(value_of(map, found, i, nb::int_(missing)), "a value");
     }
     return new_array(std::move(values));
 }
@@ -286,6 +310,30 @@ size_t erase_many(Sorted& sorted, nb::handle keys) {
     return erased;
 }
 
+// The keys, one by one, as integers or floats of the same value. Throws TypeError or OverflowError
+// if there is none.
+template <class T>
+nb::object exact_keys(Sorted& sorted) {
+    std::vector<T> numbers;
+
+    for (nb::handle key : nb::list(nb::cast(&sorted))) {
+        KeyView view(key.ptr());
+        if (!encodable(Kind::real, view)) // the container has become one of other keys
+            raise(PyExc_TypeError, "the keys are neither integers nor floats");
+        if constexpr (std::is_floating_point_v<T>) {
+            double number = PyFloat_Check(view.plain) ? PyFloat_AsDouble(view.plain)
+                                                      : real_of(encode(Kind::real, view, 0).code);
+            nb::object made = nb::float_(number);
+            if (PyObject_RichCompareBool(made.ptr(), view.plain, Py_EQ) != 1)
+                raise(PyExc_OverflowError, "a key that is an int has no exact float");
+            numbers.push_back(number);
+        } else {
+            numbers.push_back(int64_of(view.plain, "a key"));
+        }
+    }
+    return new_array(std::move(numbers));
+}
+
 // All keys as an array.
 nb::object keys_array(Sorted& sorted) {
     std::vector<uint64_t> codes, words;
@@ -309,8 +357,7 @@ nb::object keys_array(Sorted& sorted) {
                      return tag_of(word) == Tag::bucket;
                  });
     if (!plain) // equal keys, or keys without exact codes
-        return nb::module_::import_("numpy").attr("array")(nb::list(nb::cast(&sorted)),
-                                                           real ? "float64" : "int64");
+        return real ? exact_keys<double>(sorted) : exact_keys<int64_t>(sorted);
     if (!real) {
         std::vector<int64_t> numbers;
         for (uint64_t code : codes)
@@ -325,54 +372,10 @@ nb::object keys_array(Sorted& sorted) {
 
 } // namespace
 
-void add_words(Sorted& sorted, Kind kind, OwnedItems items) {
-    std::vector<int> results(items.size(), -EEXIST);
-    bool failed = false;
-
-    if (items.empty())
-        return;
-    sorted.writing();
-    if (sorted.size() == 0)
-        sorted.quiet();
-    if (sorted.size() == 0) {
-        sorted.load(kind, items);
-        return;
-    }
-    // What made the items may have changed the container: then they are added one by one.
-    if (sorted.kind == kind) {
-        Sorted::Exclusive exclusive(sorted);
-        {
-            lath_index* index = &sorted.root->index;
-            nb::gil_scoped_release others;
-            lath_index_insert_batch(index, items.size(), items.data(), results.data());
-        }
-        // The index has a reference of each object that was inserted. The items keep one: what
-        // follows may drop those of the index.
-        for (size_t i = 0; i < items.size(); i++) {
-            bool object = tag_of(items[i].value) == Tag::object;
-            if (results[i] == 0) {
-                sorted.root->count++;
-                sorted.held += object;
-                if (object)
-                    Py_INCREF(object_of(items[i].value));
-            }
-            failed = failed || (results[i] != 0 && results[i] != -EEXIST);
-        }
-    }
-    for (size_t i = 0; i < items.size() && !failed; i++) {
-        if (results[i] == 0)
-            continue;
-        nb::object value = sorted.values ? nb::steal(unpack(items[i].value)) : nb::object();
-        sorted.add(decode(kind, items[i].key), value.ptr(), Sorted::Present::replace, nullptr);
-    }
-    if (failed)
-        throw std::bad_alloc();
-}
-
 void bind_batches(nb::class_<Map, Sorted>& map, nb::class_<Sequence, Sorted>& sequence) {
     map.def("get_many", get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
             "The values of an array of keys, as a list; default for those that are not there.")
-        .def("get_ints", get_ints, nb::arg("keys"), nb::arg("default") = 0,
+        .def("get_ints", get_ints, nb::arg("keys"), nb::arg("default").none() = 0,
              "The values of an array of keys, which must be integers, as an array of int64.")
         .def("insert_many", insert_many, nb::arg("keys"), nb::arg("values"),
              "Set the values of an array of keys: a sequence, or an array of int64.")

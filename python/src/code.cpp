@@ -12,25 +12,71 @@ namespace {
 constexpr double two63 = 9223372036854775808.0;
 constexpr uint64_t sign = 1ull << 63;
 
-[[noreturn]] void unordered() { raise(PyExc_ValueError, "NaN has no place in an order"); }
+// PyType_GetSlot() takes static types from Python 3.10 on only.
+#ifdef Py_LIMITED_API
+bool is_number(PyTypeObject* type) { return PyType_GetSlot(type, Py_nb_float) != nullptr; }
+#else
+bool is_number(PyTypeObject* type) { return type->tp_as_number && type->tp_as_number->nb_float; }
+#endif
 
-// The value of what Python can make a float of. Beyond the doubles it is infinite.
-double as_double(PyObject* key) {
-    double number = PyFloat_AsDouble(key);
+// The exact type among int, float, str and bytes that this is, or NULL.
+PyTypeObject* exact_type(PyObject* key) {
+    PyTypeObject* type = Py_TYPE(key);
 
-    if (number == -1.0 && PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
-            throw nb::python_error();
+    if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
+        type == &PyBytes_Type)
+        return type;
+    return nullptr;
+}
+
+// The type among these that the key's derives from, or NULL.
+PyTypeObject* base_type(PyObject* key) {
+    if (PyLong_Check(key))
+        return &PyLong_Type;
+    if (PyFloat_Check(key))
+        return &PyFloat_Type;
+    if (PyUnicode_Check(key))
+        return &PyUnicode_Type;
+    return PyBytes_Check(key) ? &PyBytes_Type : nullptr;
+}
+
+// What item() returns of a scalar of NumPy, of a class that is NumPy's own; else an invalid object.
+nb::object numpy_item(PyObject* key) {
+    nb::object home = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(key))),
+                                  "__module__", nb::none());
+
+    if (!PyUnicode_Check(home.ptr()) || PyUnicode_CompareWithASCIIString(home.ptr(), "numpy") != 0)
+        return {};
+    nb::object scalar = nb::module_::import_("numpy").attr("generic");
+    if (PyObject_IsInstance(key, scalar.ptr()) != 1) {
         PyErr_Clear();
-        nb::object zero = nb::steal(PyLong_FromLong(0));
-        int below = PyObject_RichCompareBool(key, zero.ptr(), Py_LT);
-        if (below < 0)
-            throw nb::python_error();
-        number = below ? -HUGE_VAL : HUGE_VAL;
+        return {};
     }
-    if (std::isnan(number))
-        unordered();
-    return number;
+    return nb::handle(key).attr("item")();
+}
+
+// Whether a number is not equal to itself. Throws what the comparison raises.
+bool is_nan(PyObject* number) {
+    nb::object same = nb::steal(PyObject_RichCompare(number, number, Py_EQ));
+    int equal = same.is_valid() ? PyObject_IsTrue(same.ptr()) : -1;
+
+    if (equal < 0)
+        throw nb::python_error();
+    return !equal;
+}
+
+// The value of an int or a float. Beyond the doubles it is infinite.
+double as_double(PyObject* number) {
+    if (PyFloat_Check(number))
+        return PyFloat_AsDouble(number);
+    double value = PyLong_AsDouble(number);
+    if (value == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        int over = 0;
+        (void)PyLong_AsLongLongAndOverflow(number, &over);
+        value = over < 0 ? -HUGE_VAL : HUGE_VAL;
+    }
+    return value;
 }
 
 uint64_t floor_code(double number) {
@@ -41,20 +87,20 @@ uint64_t floor_code(double number) {
     return integer_code(static_cast<int64_t>(std::floor(number)));
 }
 
-Code encode_integer(PyObject* key) {
-    if (PyLong_Check(key)) {
+Code encode_integer(const KeyView& view) {
+    if (PyLong_Check(view.plain)) {
         int over = 0;
-        long long number = PyLong_AsLongLongAndOverflow(key, &over);
+        long long number = PyLong_AsLongLongAndOverflow(view.plain, &over);
         if (over)
             return {over > 0 ? ~0ull : 0, false};
-        return {integer_code(number), static_cast<bool>(PyLong_CheckExact(key))};
+        return {integer_code(number), view.exact};
     }
-    return {floor_code(as_double(key)), false};
+    return {floor_code(as_double(view.plain)), false};
 }
 
-Code encode_real(PyObject* key) {
-    double number = as_double(key);
-    bool exact = PyFloat_CheckExact(key) && !(number == 0 && std::signbit(number));
+Code encode_real(const KeyView& view) {
+    double number = as_double(view.plain);
+    bool exact = PyFloat_CheckExact(view.key) && !(number == 0 && std::signbit(number));
     return {real_code(number), exact};
 }
 
@@ -67,14 +113,29 @@ Code encode_bytes(const char* data, size_t size, size_t depth, bool exact) {
     return {code, exact && left <= level_bytes && depth == 0};
 }
 
-bool is_number(PyObject* key) {
-    if (PyLong_Check(key) || PyFloat_Check(key))
-        return true;
-    PyTypeObject* type = Py_TYPE(key);
-    return PyType_GetSlot(type, Py_nb_float) || PyType_GetSlot(type, Py_nb_index);
-}
-
 } // namespace
+
+#ifdef Py_LIMITED_API
+void* comparison_of(PyTypeObject* type) { return PyType_GetSlot(type, Py_tp_richcompare); }
+#else
+void* comparison_of(PyTypeObject* type) { return reinterpret_cast<void*>(type->tp_richcompare); }
+#endif
+
+KeyView::KeyView(PyObject* key) : key(key), plain(key), exact(exact_type(key) != nullptr) {
+    if (!exact) {
+        PyTypeObject* base = base_type(key);
+        if (!base || comparison_of(Py_TYPE(key)) != comparison_of(base)) {
+            made = is_number(Py_TYPE(key)) ? numpy_item(key) : nb::object(); // so are its str
+            plain = made.is_valid() && base_type(made.ptr()) ? made.ptr() : nullptr;
+            if (plain && !exact_type(plain) && !PyBool_Check(plain))
+                plain = nullptr;
+        }
+    }
+    if (!plain)
+        nan = is_number(Py_TYPE(key)) && is_nan(key);
+    else if (PyFloat_Check(plain))
+        nan = std::isnan(PyFloat_AsDouble(plain));
+}
 
 uint64_t real_code(double number) {
     uint64_t bits = std::bit_cast<uint64_t>(number == 0 ? 0.0 : number);
@@ -83,69 +144,70 @@ uint64_t real_code(double number) {
 
 double real_of(uint64_t code) { return std::bit_cast<double>(code & sign ? code & ~sign : ~code); }
 
-Kind kind_of(PyObject* key) {
-    if (PyLong_Check(key))
+Kind kind_of(const KeyView& view) {
+    if (!view.plain)
+        return Kind::object;
+    if (PyLong_Check(view.plain))
         return Kind::integer;
-    if (PyFloat_Check(key)) {
-        if (std::isnan(PyFloat_AsDouble(key)))
-            unordered();
+    if (PyFloat_Check(view.plain))
         return Kind::real;
-    }
-    if (PyUnicode_Check(key))
-        return Kind::text;
-    if (PyBytes_Check(key))
-        return Kind::bytes;
-    return is_number(key) ? Kind::real : Kind::object;
+    return PyUnicode_Check(view.plain) ? Kind::text : Kind::bytes;
 }
 
-bool encodable(Kind kind, PyObject* key) {
-    switch (kind) {
-    case Kind::integer:
-    case Kind::real:
-        return is_number(key);
-    case Kind::text:
-        return PyUnicode_Check(key);
-    case Kind::bytes:
-        return PyBytes_Check(key);
-    default:
+bool encodable(Kind kind, const KeyView& view) {
+    Py_ssize_t size;
+
+    if (kind == Kind::object)
         return true;
+    if (!view.plain || view.nan)
+        return false;
+    switch (kind) {
+    case Kind::integer:
+    case Kind::real:
+        return PyLong_Check(view.plain) || PyFloat_Check(view.plain);
+    case Kind::text:
+        if (!PyUnicode_Check(view.plain))
+            return false;
+        if (PyUnicode_AsUTF8AndSize(view.plain, &size))
+            return true;
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+            throw nb::python_error();
+        PyErr_Clear();
+        return false;
+    default:
+        return PyBytes_Check(view.plain);
     }
 }
 
-Code encode(Kind kind, PyObject* key, size_t depth) {
+Code encode(Kind kind, const KeyView& view, size_t depth) {
+    Py_ssize_t size;
+    const char* text;
+    char* bytes;
+
     switch (kind) {
     case Kind::integer:
-        if (is_number(key))
-            return encode_integer(key);
-        break;
+        return encode_integer(view);
     case Kind::real:
-        if (is_number(key))
-            return encode_real(key);
-        break;
+        return encode_real(view);
     case Kind::text:
-        if (PyUnicode_Check(key)) {
-            Py_ssize_t size;
-            const char* data = PyUnicode_AsUTF8AndSize(key, &size);
-            if (!data)
-                throw nb::python_error();
-            return encode_bytes(data, static_cast<size_t>(size), depth, PyUnicode_CheckExact(key));
-        }
-        break;
+        text = PyUnicode_AsUTF8AndSize(view.plain, &size);
+        if (!text)
+            throw nb::python_error();
+        return encode_bytes(text, static_cast<size_t>(size), depth, view.exact);
     case Kind::bytes:
-        if (PyBytes_Check(key)) {
-            char* data;
-            Py_ssize_t size;
-            if (PyBytes_AsStringAndSize(key, &data, &size))
-                throw nb::python_error();
-            return encode_bytes(data, static_cast<size_t>(size), depth, PyBytes_CheckExact(key));
-        }
-        break;
+        if (PyBytes_AsStringAndSize(view.plain, &bytes, &size))
+            throw nb::python_error();
+        return encode_bytes(bytes, static_cast<size_t>(size), depth, view.exact);
     default:
         return {0, false};
     }
-    PyErr_Format(PyExc_TypeError, "a key of type %R among keys of another type",
-                 reinterpret_cast<PyObject*>(Py_TYPE(key)));
-    throw nb::python_error();
+}
+
+void refuse_unordered(Kind kind, const KeyView& view) {
+    if (view.nan)
+        raise(PyExc_ValueError, "NaN has no place in an order");
+    if (kind == Kind::text && view.plain && PyUnicode_Check(view.plain) && !encodable(kind, view))
+        encode(kind, view, 0); // throws the UnicodeEncodeError
 }
 
 nb::object decode(Kind kind, uint64_t code) {

@@ -7,21 +7,22 @@
 // kept.
 //
 //   kind      code                                                    exact
-//   integer   the number, sign bit flipped; of others their floor;    int of 64 bits
+//   integer   the number, sign bit flipped; of a float its floor;     int of 64 bits
 //             beyond 64 bits the least or greatest code
 //   real      the bits of the double, in order; of integers those     float, except -0.0
 //             of the nearest double
 //   text      the next 7 bytes of the UTF-8 form and their number     up to 7 bytes, in the first
-//   level bytes     likewise object    0: all keys in one sorted array                         none
+//   level bytes     likewise object    0: all keys in one bucket                               none
+//
+// Only keys that compare as an int, float, str or bytes have codes (KeyView). All others are of the
+// kind object: their own __lt__ and __eq__ order them.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "error.hpp"
 
 #include <cstdint>
 
 namespace lathpy {
-
-namespace nb = nanobind;
 
 enum class Kind : uint8_t { none, integer, real, text, bytes, object };
 
@@ -42,14 +43,32 @@ inline int64_t integer_of(uint64_t code) { return static_cast<int64_t>(code ^ (1
 uint64_t real_code(double number);
 double real_of(uint64_t code);
 
-// The kind of a container whose first key this is. Throws ValueError for NaN.
-Kind kind_of(PyObject* key);
+// What a key compares as. `plain` is an int, float, str or bytes that stands for the key in every
+// comparison: the key itself if its class is one of these or derives from one and inherits its
+// comparisons, and what item() returns of a scalar of NumPy. Otherwise it is NULL. Looking may run
+// code of the key's class.
+struct KeyView {
+    explicit KeyView(PyObject* key);
 
-// The code of a key in a container of this kind, from byte `depth` on. Throws TypeError for a key
-// that has none: the container would have to become one of objects, if the key compares at all.
-Code encode(Kind kind, PyObject* key, size_t depth);
-// Whether encode() has a code for keys of this type in a container of this kind.
-bool encodable(Kind kind, PyObject* key);
+    PyObject *key, *plain; // borrowed
+    bool exact; // key is of the type int, float, str or bytes itself
+    bool nan = false; // it is a number that is not equal to itself
+    nb::object made; // what plain refers to, if that is not the key
+};
+
+// The function that compares objects of a type: equal for classes that inherit their comparisons.
+void* comparison_of(PyTypeObject* type);
+
+// The kind of a container whose first key this is.
+Kind kind_of(const KeyView& view);
+// Whether encode() has a code for this key in a container of this kind. A NaN has none, nor has a
+// str that has no UTF-8 form.
+bool encodable(Kind kind, const KeyView& view);
+// The code of an encodable key in a container of this kind, from byte `depth` on.
+Code encode(Kind kind, const KeyView& view, size_t depth);
+// Throws ValueError for what no container takes: a NaN, or, as UnicodeEncodeError, a str without
+// UTF-8 form among keys of the kind text.
+void refuse_unordered(Kind kind, const KeyView& view);
 
 // The key of an exact code.
 nb::object decode(Kind kind, uint64_t code);

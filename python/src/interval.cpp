@@ -3,10 +3,8 @@
 // What IntervalTree is built on: a set of intervals (lathwork/interval.h) whose values are Interval
 // objects, and a table of these by their bounds, for membership and equal intervals.
 //
-// Bounds are int of 64 bits, float, or datetime, date and timedelta: then the codes are their
-// numbers of microseconds. All of a tree are of one kind; an int may be among floats if a double
-// has its value.
-#include "code.hpp"
+// Bounds: bound.hpp.
+#include "bound.hpp"
 #include "interval_table.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
@@ -14,8 +12,7 @@
 
 #include <lathwork/interval.h>
 
-#include <cmath>
-#include <new>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -23,18 +20,25 @@ namespace lathpy {
 
 namespace {
 
-enum class Bounds { none, integer, real, moment };
-
-int init(lath_intervals* set) {
-    lath_config config = index_config();
-    return lath_intervals_init(set, LATH_HALF_OPEN, &config);
-}
-
-enum class Round { down, up, exact };
-
 struct Codes {
     uint64_t begin, end;
     bool empty() const { return begin >= end; }
+};
+
+// A set, which has a place of its own, so that it can be exchanged.
+struct Set {
+    Set() {
+        lath_config config = index_config();
+        must(LATH_CORE(lath_intervals_init(&set, LATH_HALF_OPEN, &config)), "lath_intervals_init");
+    }
+    ~Set() { lath_intervals_fini(&set, nullptr, nullptr); }
+    Set(const Set&) = delete;
+    Set& operator=(const Set&) = delete;
+
+    // Throws std::bad_alloc.
+    void insert(const Codes& codes, PyObject* object);
+
+    lath_intervals set;
 };
 
 // Where an iteration stands within a search.
@@ -48,9 +52,10 @@ PyObject* bound_of(PyObject* interval, int which) {
     return bound;
 }
 
-bool is_moment(PyObject* bound) {
-    return !PyLong_Check(bound) && !PyFloat_Check(bound) &&
-           nb::hasattr(nb::handle(bound), "resolution");
+void Set::insert(const Codes& codes, PyObject* object) {
+    lath_interval interval = {codes.begin, codes.end, reinterpret_cast<uint64_t>(object)};
+
+    must(LATH_CORE(lath_intervals_insert(&set, &interval)), "lath_intervals_insert");
 }
 
 // Within its life comparisons may run.
@@ -67,14 +72,8 @@ private:
 
 class Tree {
 public:
-    Tree() {
-        if (init(&set))
-            throw std::bad_alloc();
-    }
-    ~Tree() {
-        drop();
-        lath_intervals_fini(&set, nullptr, nullptr);
-    }
+    Tree() = default;
+    ~Tree() { drop(); }
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
 
@@ -83,14 +82,13 @@ public:
     bool contains(nb::handle interval);
     void add(nb::object interval);
     void add_all(nb::handle intervals, nb::handle type);
+    // The Interval of the tree that is equal to this one, or None.
+    nb::object find_equal(nb::handle interval);
     bool discard(nb::handle interval);
+    // Removes Intervals that are objects of the tree. Compares nothing.
+    void take(nb::handle intervals);
     void clear();
-    // Before intervals are added: an empty tree may become one of any kind.
-    void begin_change() {
-        changing();
-        if (table.empty())
-            kind = Bounds::none;
-    }
+    void exchange(Tree& other);
     void drop(); // clear() where no comparison can be under way
 
     nb::object at(nb::handle point);
@@ -109,15 +107,17 @@ private:
         if (comparing)
             raise(PyExc_RuntimeError, "the tree was changed within a comparison of intervals");
     }
-    uint64_t code(PyObject* bound, Round round) const;
+    uint64_t code(PyObject* bound, Round round) const {
+        return bound_code(kind, bound, round, epoch);
+    }
     bool point_code(PyObject* point, uint64_t* at) const;
-    bool accept(PyObject* begin, PyObject* end);
-    Codes codes_of(PyObject* interval);
-    void become_real();
+    Bounds kind_with(PyObject* interval, Bounds with);
+    Codes codes_of(PyObject* interval, Bounds in) const;
+    void become(Bounds next);
     using Slot = IntervalTable::Slot;
     Slot* find(uint64_t hash, PyObject* interval);
-    bool insert(const lath_item& item);
-    void leave(const lath_item& item);
+    Slot* slot_of(nb::handle interval);
+    nb::object leave(const Codes& codes, PyObject* object);
     size_t enter(std::vector<lath_item>& given);
     nb::object collect(lath_interval_iter* iter);
     static uint64_t hash(const Codes& codes) {
@@ -127,57 +127,12 @@ private:
     }
     static uint64_t hash(const lath_item& item) { return hash(Codes{item.key, item.size}); }
 
-    lath_intervals set;
+    std::unique_ptr<Set> own = std::make_unique<Set>();
     IntervalTable table; // by the bounds; it owns references
     Bounds kind = Bounds::none;
     unsigned comparing = 0;
     nb::object epoch;
 };
-
-// The code of a bound, or of a point that need not be a possible bound: that of the next one.
-uint64_t Tree::code(PyObject* bound, Round round) const {
-    if (kind == Bounds::integer && PyLong_CheckExact(bound)) { // the most common
-        int over = 0;
-        long long number = PyLong_AsLongLongAndOverflow(bound, &over);
-        if (!over)
-            return integer_code(number);
-    }
-    if (kind == Bounds::moment) {
-        nb::object since = nb::borrow(bound) - epoch;
-        nb::object unit = nb::module_::import_("datetime").attr("timedelta").attr("resolution");
-        return integer_code(nb::cast<int64_t>(since.attr("__floordiv__")(unit)));
-    }
-    if (!PyLong_Check(bound) && !PyFloat_Check(bound) && encodable(Kind::real, bound)) {
-        nb::object whole = nb::steal(PyNumber_Index(bound)); // numpy's integers
-        if (whole.is_valid())
-            return code(whole.ptr(), round);
-        PyErr_Clear();
-    }
-    if (kind == Bounds::integer) {
-        uint64_t low = encode(Kind::integer, bound, 0).code;
-        if (PyLong_Check(bound)) {
-            int over = 0;
-            (void)PyLong_AsLongLongAndOverflow(bound, &over);
-            if (over && round == Round::exact)
-                raise(PyExc_OverflowError, "the bound of an interval is beyond 64 bits");
-            return low;
-        }
-        double number = PyFloat_AsDouble(bound);
-        return low + (round == Round::up && number != std::floor(number) && low != ~0ull);
-    }
-    uint64_t near = encode(Kind::real, bound, 0).code;
-    if (PyLong_Check(bound)) {
-        nb::object number = nb::steal(PyFloat_FromDouble(real_of(near)));
-        int less = PyObject_RichCompareBool(number.ptr(), bound, Py_LT);
-        int greater = PyObject_RichCompareBool(number.ptr(), bound, Py_GT);
-        if (round == Round::exact && (less || greater))
-            raise(PyExc_OverflowError,
-                  "an int among the float bounds of intervals has no exact float");
-        return round == Round::down ? near - static_cast<uint64_t>(greater)
-                                    : near + static_cast<uint64_t>(less);
-    }
-    return near;
-}
 
 // The code of a point. Returns whether an interval can contain it.
 bool Tree::point_code(PyObject* point, uint64_t* at) const {
@@ -186,65 +141,42 @@ bool Tree::point_code(PyObject* point, uint64_t* at) const {
     *at = code(point, Round::down);
     if (*at != 0 || kind != Bounds::integer)
         return true;
-    int below = PyObject_RichCompareBool(point, decode(Kind::integer, 0).ptr(), Py_LT);
-    if (below < 0)
-        throw nb::python_error();
-    return !below;
+    return !is_before(kind, point, decode(Kind::integer, 0).ptr());
 }
 
-// Makes the tree one of the kind that these bounds need. Returns whether it has codes for them.
-bool Tree::accept(PyObject* begin, PyObject* end) {
-    bool moment = is_moment(begin);
-    bool real = PyFloat_Check(begin) || PyFloat_Check(end);
-
-    if (kind == Bounds::none) {
-        kind = moment ? Bounds::moment : real ? Bounds::real : Bounds::integer;
-        if (moment)
-            epoch = nb::module_::import_("lathwork.interval").attr("_epoch")(nb::handle(begin));
-    } else if (kind == Bounds::integer && real) {
-        become_real();
+// The kind of a tree of the kind `with` to which this interval is added.
+Bounds Tree::kind_with(PyObject* interval, Bounds with) {
+    for (int which : {0, 1}) {
+        PyObject* bound = bound_of(interval, which);
+        if (with == Bounds::integer && PyLong_CheckExact(bound))
+            continue;
+        with = kind_with_bound(with, bound);
+        if (which == 0 && with == Bounds::moment && table.empty())
+            epoch = epoch_of(bound);
     }
-    return moment == (kind == Bounds::moment);
+    return with;
 }
 
-Codes Tree::codes_of(PyObject* interval) {
-    PyObject *begin = bound_of(interval, 0), *end = bound_of(interval, 1);
-
-    if (!accept(begin, end))
-        raise(PyExc_TypeError, "the tree has bounds of another type");
-    return {code(begin, Round::exact), code(end, Round::exact)};
+// Throws if a bound has no code in a tree of this kind.
+Codes Tree::codes_of(PyObject* interval, Bounds in) const {
+    return {bound_code(in, bound_of(interval, 0), Round::exact, epoch),
+            bound_code(in, bound_of(interval, 1), Round::exact, epoch)};
 }
 
-void Tree::become_real() {
-    std::vector<PyObject*> objects;
-    std::vector<Codes> codes;
+// Makes the tree one of another kind. If that throws, the tree is as it was.
+void Tree::become(Bounds next) {
+    auto made = std::make_unique<Set>();
+    IntervalTable by_codes;
 
-    kind = Bounds::real;
-    try {
-        table.each([&](uint64_t, PyObject* object) {
-            objects.push_back(object);
-            codes.push_back(
-                {code(bound_of(object, 0), Round::exact), code(bound_of(object, 1), Round::exact)});
-        });
-    } catch (...) {
-        kind = Bounds::integer;
-        throw;
-    }
-    lath_intervals_fini(&set, nullptr, nullptr);
-    init(&set);
-    IntervalTable made;
-    made.reserve(objects.size());
-    table = std::move(made);
-    bool room = true;
-    for (size_t i = 0; i < objects.size(); i++) {
-        table.insert(hash(codes[i]), objects[i]);
-        room =
-            insert({codes[i].begin, codes[i].end, reinterpret_cast<uint64_t>(objects[i])}) && room;
-    }
-    if (!room) {
-        drop();
-        throw std::bad_alloc();
-    }
+    by_codes.reserve(table.size());
+    table.each([&](uint64_t, PyObject* object) {
+        Codes codes = codes_of(object, next);
+        by_codes.insert(hash(codes), object);
+        made->insert(codes, object);
+    });
+    std::swap(own, made);
+    std::swap(table, by_codes);
+    kind = next;
 }
 
 // An interval that is equal to this one.
@@ -259,32 +191,38 @@ Tree::Slot* Tree::find(uint64_t hash, PyObject* interval) {
     });
 }
 
-// Into the set. Returns whether there was memory.
-bool Tree::insert(const lath_item& item) {
-    lath_interval interval = {item.key, item.size, item.value};
-    return lath_intervals_insert(&set, &interval) == 0;
-}
-
-// Out of the table, if it is there. Its reference becomes the caller's.
-void Tree::leave(const lath_item& item) {
-    auto* object = reinterpret_cast<PyObject*>(item.value);
-    Slot* slot = table.find(hash(item), [=](PyObject* other) { return other == object; });
-
-    if (slot)
-        table.erase(slot);
-}
-
-bool Tree::contains(nb::handle interval) {
+// The slot of an interval that is equal to this one. What no bound of the tree can equal is not
+// there.
+Tree::Slot* Tree::slot_of(nb::handle interval) {
     if (size() == 0 || !PyTuple_Check(interval.ptr()) || PyTuple_Size(interval.ptr()) != 3)
-        return false;
+        return nullptr;
+    uint64_t hashed;
     try {
-        Codes codes = codes_of(interval.ptr());
-        return find(hash(codes), interval.ptr()) != nullptr;
+        hashed = hash(codes_of(interval.ptr(), kind));
     } catch (nb::python_error& error) {
-        if (error.matches(PyExc_OverflowError) || error.matches(PyExc_TypeError))
-            return false;
+        if (error.matches(PyExc_OverflowError) || error.matches(PyExc_TypeError) ||
+            error.matches(PyExc_ValueError)) // a NaN
+            return nullptr;
         throw;
     }
+    return find(hashed, interval.ptr());
+}
+
+bool Tree::contains(nb::handle interval) { return slot_of(interval) != nullptr; }
+
+nb::object Tree::find_equal(nb::handle interval) {
+    Slot* slot = slot_of(interval);
+    return slot ? nb::borrow(slot->object) : nb::none();
+}
+
+// Takes an object of the tree out of the table, if it is there, and returns its reference.
+nb::object Tree::leave(const Codes& codes, PyObject* object) {
+    Slot* slot = table.find(hash(codes), [=](PyObject* other) { return other == object; });
+
+    if (!slot)
+        return {};
+    table.erase(slot);
+    return nb::steal(object);
 }
 
 [[noreturn]] void raise_null(PyObject* interval) {
@@ -294,20 +232,10 @@ bool Tree::contains(nb::handle interval) {
 }
 
 void Tree::add(nb::object interval) {
-    begin_change();
-    Codes codes = codes_of(interval.ptr());
+    nb::list one;
 
-    if (codes.empty())
-        raise_null(interval.ptr());
-    if (find(hash(codes), interval.ptr()))
-        return;
-    lath_item item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())};
-    table.insert(hash(codes), interval.ptr());
-    if (!insert(item)) {
-        leave(item);
-        throw std::bad_alloc();
-    }
-    (void)interval.release();
+    one.append(interval);
+    add_all(one, nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(interval.ptr()))));
 }
 
 // Items of intervals that are to be added, with a reference of each.
@@ -318,40 +246,55 @@ struct Given : std::vector<lath_item> {
     }
 };
 
-// Adds many in the order of their begins, so that neighbours in the set share cache lines. What
-// raises leaves the tree as it was, but for want of memory.
+// Adds many in the order of their begins, so that neighbours in the set share cache lines. If it
+// throws, the tree is as it was.
 void Tree::add_all(nb::handle intervals, nb::handle type) {
     Given given; // begin, end, and the object
 
-    begin_change();
-    Bounds before = kind;
     for (nb::handle one : intervals) {
         nb::object interval = nb::borrow(one);
         if (reinterpret_cast<PyObject*>(Py_TYPE(one.ptr())) != type.ptr())
             interval = type(*nb::steal<nb::tuple>(PySequence_Tuple(one.ptr())));
-        Codes codes = codes_of(interval.ptr());
-        if (codes.empty())
-            raise_null(interval.ptr());
-        given.push_back({codes.begin, codes.end, reinterpret_cast<uint64_t>(interval.ptr())});
+        given.push_back({0, 0, reinterpret_cast<uint64_t>(interval.ptr())});
         (void)interval.release();
-        if (std::exchange(before, kind) != kind) // here, or by what makes the intervals
-            for (lath_item& item : given) {
-                codes = codes_of(reinterpret_cast<PyObject*>(item.value));
-                item.key = codes.begin;
-                item.size = codes.end;
-            }
     }
     changing();
+    Bounds before = table.empty() ? Bounds::none : kind, next = before;
+    for (const lath_item& item : given)
+        next = kind_with(reinterpret_cast<PyObject*>(item.value), next);
+    for (lath_item& item : given) {
+        auto* interval = reinterpret_cast<PyObject*>(item.value);
+        Codes codes = codes_of(interval, next);
+        if (codes.empty())
+            raise_null(interval);
+        item.key = codes.begin;
+        item.size = codes.end;
+    }
+    changing(); // looking at a bound may have run code of its class
     sort_by_code(given);
-    size_t fresh = enter(given), done = 0;
-    while (done < fresh && insert(given[done]))
-        done++;
-    for (size_t i = done; i < fresh; i++)
-        leave(given[i]);
+    if (next != before && before != Bounds::none)
+        become(next);
+    kind = next;
+    size_t fresh = 0, done = 0;
+    try {
+        fresh = enter(given);
+        for (; done < fresh; done++)
+            own->insert({given[done].key, given[done].size},
+                        reinterpret_cast<PyObject*>(given[done].value));
+    } catch (...) {
+        for (size_t i = 0; i < fresh; i++) {
+            lath_interval item = {given[i].key, given[i].size, given[i].value};
+            (void)leave({given[i].key, given[i].size}, reinterpret_cast<PyObject*>(item.value))
+                .release();
+            if (i < done)
+                lath_intervals_erase(&own->set, &item);
+        }
+        if (next != before && before != Bounds::none)
+            become(before);
+        throw;
+    }
     given.erase(given.begin(),
                 given.begin() + static_cast<ptrdiff_t>(done)); // the table's references
-    if (done < fresh)
-        throw std::bad_alloc();
 }
 
 // Enters those into the table that are not in it, without a reference, and puts them first. Returns
@@ -373,7 +316,8 @@ size_t Tree::enter(std::vector<lath_item>& given) {
         }
     } catch (...) {
         for (size_t i = 0; i < fresh; i++)
-            leave(given[i]);
+            (void)leave({given[i].key, given[i].size}, reinterpret_cast<PyObject*>(given[i].value))
+                .release();
         throw;
     }
     return fresh;
@@ -381,17 +325,26 @@ size_t Tree::enter(std::vector<lath_item>& given) {
 
 bool Tree::discard(nb::handle interval) {
     changing();
-    if (!contains(interval))
+    nb::object there = find_equal(interval);
+    if (there.is_none())
         return false;
-    Codes codes = codes_of(interval.ptr());
-    Slot* there = find(hash(codes), interval.ptr());
-    nb::object gone = nb::steal(there->object);
-    lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(gone.ptr())};
-    lath_intervals_erase(&set, &item);
-    table.erase(there);
-    if (table.empty())
-        kind = Bounds::none;
+    take(nb::make_tuple(there));
     return true;
+}
+
+void Tree::take(nb::handle intervals) {
+    std::vector<nb::object> gone;
+
+    changing();
+    gone.reserve(nb::len(intervals));
+    for (nb::handle one : intervals) {
+        Codes codes = codes_of(one.ptr(), kind);
+        gone.push_back(leave(codes, one.ptr()));
+        if (!gone.back().is_valid())
+            continue;
+        lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(one.ptr())};
+        lath_intervals_erase(&own->set, &item);
+    }
 }
 
 void Tree::clear() {
@@ -399,12 +352,22 @@ void Tree::clear() {
     drop();
 }
 
+void Tree::exchange(Tree& other) {
+    changing();
+    other.changing();
+    std::swap(own, other.own);
+    std::swap(table, other.table);
+    std::swap(kind, other.kind);
+    std::swap(epoch, other.epoch);
+}
+
 void Tree::drop() {
     IntervalTable gone;
+    lath_config config = index_config();
 
     std::swap(gone, table);
-    lath_intervals_fini(&set, nullptr, nullptr);
-    init(&set);
+    lath_intervals_fini(&own->set, nullptr, nullptr);
+    lath_intervals_init(&own->set, LATH_HALF_OPEN, &config); // this configuration is valid
     kind = Bounds::none;
     gone.each([](uint64_t, PyObject* object) { Py_DECREF(object); });
 }
@@ -447,7 +410,7 @@ nb::object Tree::at(nb::handle point) {
 
     if (!point_code(point.ptr(), &key))
         return nb::steal(PySet_New(nullptr));
-    lath_interval_iter_stab(&iter, &set, key);
+    lath_interval_iter_stab(&iter, &own->set, key);
     return collect(&iter);
 }
 
@@ -456,11 +419,8 @@ nb::object Tree::overlap(nb::handle begin, nb::handle end) {
 
     if (size()) {
         uint64_t first = code(begin.ptr(), Round::down), behind = code(end.ptr(), Round::up);
-        int empty = PyObject_RichCompareBool(begin.ptr(), end.ptr(), Py_GE);
-        if (empty < 0)
-            throw nb::python_error();
-        if (!empty && first < behind) {
-            lath_interval_iter_overlap(&iter, &set, first, behind);
+        if (first < behind && is_before(kind, begin.ptr(), end.ptr())) {
+            lath_interval_iter_overlap(&iter, &own->set, first, behind);
             return collect(&iter);
         }
     }
@@ -472,15 +432,14 @@ bool Tree::overlaps(nb::handle begin, nb::handle end) {
 
     uint64_t first;
     if (end.is_none())
-        return point_code(begin.ptr(), &first) && lath_intervals_stab(&set, first, &found, 1) != 0;
+        return point_code(begin.ptr(), &first) &&
+               lath_intervals_stab(&own->set, first, &found, 1) != 0;
     if (size() == 0)
         return false;
     first = code(begin.ptr(), Round::down);
     uint64_t behind = code(end.ptr(), Round::up);
-    int empty = PyObject_RichCompareBool(begin.ptr(), end.ptr(), Py_GE);
-    if (empty < 0)
-        throw nb::python_error();
-    return !empty && first < behind && lath_intervals_overlap(&set, first, behind, &found, 1) != 0;
+    return first < behind && is_before(kind, begin.ptr(), end.ptr()) &&
+           lath_intervals_overlap(&own->set, first, behind, &found, 1) != 0;
 }
 
 nb::object Tree::envelop(nb::handle begin, nb::handle end) {
@@ -489,7 +448,7 @@ nb::object Tree::envelop(nb::handle begin, nb::handle end) {
     if (size()) {
         uint64_t first = code(begin.ptr(), Round::up), behind = code(end.ptr(), Round::down);
         if (first < behind) {
-            lath_interval_iter_within(&iter, &set, first, behind);
+            lath_interval_iter_within(&iter, &own->set, first, behind);
             return collect(&iter);
         }
     }
@@ -507,7 +466,7 @@ nb::object Tree::all() {
 nb::object Tree::edge(bool last) {
     lath_interval found;
 
-    if (lath_intervals_nearest(&set, last ? ~0ull : 0, &found))
+    if (lath_intervals_nearest(&own->set, last ? ~0ull : 0, &found))
         return nb::none();
     return nb::borrow(reinterpret_cast<PyObject*>(found.value));
 }
@@ -526,12 +485,12 @@ int Tree::traverse(visitproc visit, void* arg) {
 void Tree::verify() {
     char report[200];
 
-    if (lath_intervals_verify(&set, report, sizeof(report)))
+    if (lath_intervals_verify(&own->set, report, sizeof(report)))
         raise(PyExc_AssertionError, report);
-    if (lath_intervals_count(&set) != table.size())
+    if (lath_intervals_count(&own->set) != table.size())
         raise(PyExc_AssertionError, "the set and the table have different numbers of intervals");
     table.each([&](uint64_t key, PyObject* object) {
-        Codes codes = codes_of(object);
+        Codes codes = codes_of(object, kind);
         if (codes.empty() || hash(codes) != key || !find(key, object))
             raise(PyExc_AssertionError, "an interval is in the wrong place of the table");
     });
@@ -594,7 +553,10 @@ void bind_intervals(nb::module_& module) {
         .def("__contains__", &Tree::contains, nb::arg().none())
         .def("_add", &Tree::add)
         .def("_add_all", &Tree::add_all)
-        .def("_discard", &Tree::discard)
+        .def("_discard", &Tree::discard, nb::arg().none())
+        .def("_find", &Tree::find_equal, nb::arg().none())
+        .def("_take", &Tree::take)
+        .def("_exchange", &Tree::exchange)
         .def("clear", &Tree::clear, "Remove all intervals. O(n)")
         .def("at", &Tree::at, nb::arg("p"),
              "The set of the intervals that contain p. O(log n) and those found")

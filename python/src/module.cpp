@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lathwork._core: what the Python files of the package are built on.
+#include "error.hpp"
 #include "modules.hpp"
 
 // The module is made by this function of nanobind, which has the name below: another one is before
@@ -17,6 +18,7 @@ NB_MODULE(_core, module) {
         return;
     }
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
+    lathpy::bind_errors(module);
     lathpy::bind_sorted(module);
     lathpy::bind_intervals(module);
     lathpy::bind_ranges(module);

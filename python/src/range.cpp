@@ -14,8 +14,10 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -23,24 +25,16 @@ namespace lathpy {
 
 namespace {
 
-[[noreturn]] void out_of_keys() { raise(PyExc_OverflowError, "keys are from 0 to 2**64 - 1"); }
-
-uint64_t key_of(nb::handle number) {
-    nb::object whole = nb::steal(PyNumber_Index(number.ptr()));
-    if (!whole.is_valid())
-        throw nb::python_error();
-    uint64_t key = PyLong_AsUnsignedLongLong(whole.ptr());
-    if (key == ~0ull && PyErr_Occurred()) {
-        PyErr_Clear();
-        out_of_keys();
-    }
-    return key;
-}
+uint64_t key_of(nb::handle number) { return uint64_of(number, "a key"); }
 
 // The last key before `stop`, which may be 2^64.
 uint64_t last_before(nb::handle stop) {
-    nb::object one = nb::int_(1);
-    nb::object last = nb::steal(PyNumber_Subtract(stop.ptr(), one.ptr()));
+    nb::object end = nb::steal(PyNumber_Index(stop.ptr())), one = nb::int_(1);
+    if (!end.is_valid()) {
+        PyErr_Clear();
+        return key_of(stop); // throws, and names it
+    }
+    nb::object last = nb::steal(PyNumber_Subtract(end.ptr(), one.ptr()));
     if (!last.is_valid())
         throw nb::python_error();
     return key_of(last);
@@ -59,9 +53,15 @@ struct Range {
     uint64_t size() const { return last - first + 1; }
 };
 
+// The end of a range: its last key. An int that is exact, as the arithmetic of other types may
+// wrap.
 Range range_of(nb::handle start, nb::handle stop) {
     uint64_t first = key_of(start);
-    int empty = PyObject_RichCompareBool(stop.ptr(), start.ptr(), Py_LE);
+    nb::object end = nb::steal(PyNumber_Index(stop.ptr()));
+    nb::object begin = nb::steal(PyLong_FromUnsignedLongLong(first));
+    if (!end.is_valid())
+        PyErr_Clear(); // last_before() says which number it is
+    int empty = end.is_valid() ? PyObject_RichCompareBool(end.ptr(), begin.ptr(), Py_LE) : 0;
     if (empty < 0)
         throw nb::python_error();
     if (empty)
@@ -72,11 +72,27 @@ Range range_of(nb::handle start, nb::handle stop) {
     return range;
 }
 
-void must(int ret) {
-    if (ret == -ENOMEM)
-        throw std::bad_alloc();
-    if (ret < 0)
-        raise(PyExc_RuntimeError, std::strerror(-ret));
+// The numbers of a sequence or an array. Throws TypeError or OverflowError for what are no keys.
+std::vector<uint64_t> keys_of(nb::handle given) {
+    std::vector<uint64_t> keys;
+
+    if (!nb::hasattr(given, "__array__")) {
+        for (nb::handle number : nb::list(nb::borrow(given)))
+            keys.push_back(key_of(number));
+        return keys;
+    }
+    nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(given);
+    auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+    bool empty = nb::cast<size_t>(array.attr("size")) == 0;
+    nb::ndarray<const uint64_t, nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> numbers;
+    if ((!empty && kind != "u" && kind != "i") ||
+        !nb::try_cast(array.attr("astype")("uint64", nb::arg("copy") = false), numbers))
+        raise(PyExc_TypeError, "keys of an array must be integers, in one dimension");
+    keys.assign(numbers.data(), numbers.data() + numbers.shape(0));
+    if (kind == "i" &&
+        std::any_of(keys.begin(), keys.end(), [](uint64_t key) { return key >> 63; }))
+        raise(PyExc_OverflowError, "a key is negative: it must be from 0 to 2**64 - 1");
+    return keys;
 }
 
 // ---- RangeMap ----
@@ -85,8 +101,7 @@ class Ranges {
 public:
     Ranges() {
         lath_config config = index_config();
-        if (lath_index_init(&index, &config))
-            throw std::bad_alloc();
+        must(LATH_CORE(lath_index_init(&index, &config)), "lath_index_init");
     }
     // Nothing finds the map any more.
     ~Ranges() {
@@ -122,7 +137,7 @@ private:
     static nb::object shown(const lath_item& item);
     static nb::list shown(const OwnedItems& items);
     Items meeting(Range range);
-    void split(uint64_t at);
+    OwnedItems put(const lath_item& item);
     size_t erase(Range range);
     void cut_range(Range range);
     void gone(OwnedItems items, size_t come);
@@ -175,27 +190,15 @@ void Ranges::gone(OwnedItems items, size_t come) {
 bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
     Range range = range_of(start, stop);
     lath_item item = {range.first, range.size(), pack(value.ptr())};
-    int ret = lath_index_insert_item(&index, &item, nullptr);
+    int ret = LATH_CORE(lath_index_insert_item(&index, &item, nullptr));
 
     if (ret == 0)
         gone({}, 1);
     else if (tag_of(item.value) == Tag::object)
         Py_DECREF(value.ptr()); // the caller has another reference
     if (ret != -EEXIST)
-        must(ret);
+        must(ret, "lath_index_insert");
     return ret == 0;
-}
-
-// A range that begins before `at` and ends behind it becomes two.
-void Ranges::split(uint64_t at) {
-    lath_item item;
-
-    if (lath_index_lookup_item(&index, at, &item) || item.key == at)
-        return;
-    must(lath_index_split(&index, at, item.value));
-    if (tag_of(item.value) == Tag::object)
-        Py_INCREF(object_of(item.value));
-    gone({}, 1);
 }
 
 // Removes the items that lie within a range.
@@ -209,11 +212,35 @@ size_t Ranges::erase(Range range) {
     return n;
 }
 
+// Puts an item over what is there, in one step, and returns what left. If it throws, nothing has
+// changed; else the index has the reference of the item's value.
+OwnedItems Ranges::put(const lath_item& item) {
+    Items there = meeting({item.key, item.key + (item.size - 1)});
+    OwnedItems items;
+    // A range that goes beyond at both ends becomes two, of one value.
+    bool both = there.size() == 1 && there[0].key < item.key &&
+                there[0].key + (there[0].size - 1) > item.key + (item.size - 1);
+    PyObject* twice =
+        both && tag_of(there[0].value) == Tag::object ? object_of(there[0].value) : nullptr;
+
+    items.reserve(there.size());
+    must(LATH_CORE(lath_index_store_range(&index, &item, collect, &items)),
+         "lath_index_store_range");
+    Py_XINCREF(twice);
+    count += 1u + both;
+    count -= items.size();
+    version++;
+    return items;
+}
+
+// An item of its own takes the place of the keys first: that may need memory, erasing does not.
 void Ranges::cut_range(Range range) {
-    split(range.first);
-    if (range.last != ~0ull)
-        split(range.last + 1);
-    erase(range);
+    OwnedItems last;
+
+    last.reserve(1);
+    OwnedItems items = put({range.first, range.size(), no_value});
+    lath_index_erase_range(&index, range.first, range.size(), collect, &last);
+    gone(std::move(last), 0);
 }
 
 // Removes the range that contains a key. Returns whether there is one.
@@ -226,27 +253,17 @@ bool Ranges::erase_at(nb::handle point) {
     return true;
 }
 
-// In one step: what is there before stays if there is no memory.
 void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
     Range range = range_of(start, stop);
-    Items there = meeting(range);
-    OwnedItems items;
     lath_item item = {range.first, range.size(), pack(value.ptr())};
-    // A range that goes beyond at both ends becomes two, of one value.
-    bool both = there.size() == 1 && there[0].key < range.first &&
-                there[0].key + there[0].size - 1 > range.last;
-    PyObject* twice =
-        both && tag_of(there[0].value) == Tag::object ? object_of(there[0].value) : nullptr;
 
-    items.reserve(there.size());
-    int ret = lath_index_store_range(&index, &item, collect, &items);
-    if (ret) {
+    try {
+        put(item);
+    } catch (...) {
         if (tag_of(item.value) == Tag::object)
             Py_DECREF(value.ptr()); // the caller has another reference
-        must(ret);
+        throw;
     }
-    Py_XINCREF(twice);
-    gone(std::move(items), 1 + both);
 }
 
 void Ranges::clear() {
@@ -274,16 +291,12 @@ nb::list Ranges::scan(uint64_t from, uint64_t last, size_t most) {
 }
 
 nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
-    nb::ndarray<const uint64_t, nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
-    nb::object made = nb::module_::import_("numpy").attr("ascontiguousarray")(points, "uint64");
-
-    if (!nb::try_cast(made, array))
-        raise(PyExc_TypeError, "points of an array must be integers, in one dimension");
-    size_t n = array.shape(0);
+    std::vector<uint64_t> keys = keys_of(points);
+    size_t n = keys.size();
     std::vector<uint64_t> words(n);
     std::vector<uint8_t> hits(n);
     std::vector<nb::object> values(n);
-    lath_index_get_batch(&index, n, array.data(), words.data(), hits.data());
+    lath_index_get_batch(&index, n, keys.data(), words.data(), hits.data());
     for (size_t i = 0; i < n; i++)
         values[i] = hits[i] ? nb::steal(unpack(words[i])) : nb::borrow(missing);
     nb::list list;
@@ -344,22 +357,20 @@ public:
         config.high = range.last + 1;
         config.unit = unit;
         config.flags = LATH_SPACE_NO_MAGAZINES; // a wrong free is refused at once
-        int ret = lath_space_create(&space, &config);
-        if (ret == -EINVAL)
-            raise(PyExc_ValueError,
-                  "the unit must be a power of two, and the limits multiples of it");
-        must(ret);
+        must(LATH_CORE(lath_space_create(&space, &config)), "lath_space_create",
+             {{EINVAL, PyExc_ValueError,
+               "the unit must be a power of two, and the limits multiples of it"}});
     }
     ~Space() { lath_space_destroy(space); }
     Space(const Space&) = delete;
     Space& operator=(const Space&) = delete;
 
-    nb::object alloc(uint64_t size, uint64_t align);
+    nb::object alloc(nb::handle size, nb::handle align);
     nb::object alloc_request(const lath_hole_request& want);
     void reserve(nb::handle start, nb::handle stop);
     void free(nb::handle start, nb::handle stop);
-    nb::object alloc_many(size_t count, uint64_t size, uint64_t align);
-    void free_many(nb::handle starts, uint64_t size);
+    nb::object alloc_many(nb::handle number, nb::handle size, nb::handle align);
+    void free_many(nb::handle starts, nb::handle size);
     nb::object next(nb::handle from, bool allocated);
     nb::dict stats();
     nb::bytes save();
@@ -367,61 +378,63 @@ public:
     void verify();
 
 private:
-    [[noreturn]] void refuse(int ret);
+    [[noreturn]] static void refuse(int ret, const char* where);
 
     lath_space* space = nullptr;
     Turns turns; // alloc_many() and free_many(); load() and verify() exclude them
 };
 
-void Space::refuse(int ret) {
-    if (ret == -ENOMEM)
-        throw std::bad_alloc();
-    if (ret == -ENOSPC)
-        raise(no_space, "there is no free range of this size");
-    if (ret == -EBUSY)
-        raise(no_space, "a part of the range is allocated");
-    raise(PyExc_ValueError, "the size must be a multiple of the unit, the alignment a power of "
-                            "two, and the range within the limits");
+void Space::refuse(int ret, const char* where) {
+    raise_error(ret, where,
+                {{ENOSPC, no_space, "there is no free range of this size"},
+                 {EBUSY, no_space, "a part of the range is allocated"},
+                 {EINVAL, PyExc_ValueError,
+                  "the size must be a multiple of the unit, the alignment a power of two, and the "
+                  "range within the limits"}});
 }
 
-nb::object Space::alloc(uint64_t size, uint64_t align) {
-    uint64_t key;
-    int ret = lath_space_alloc(space, size, align, 0, &key);
+nb::object Space::alloc(nb::handle size, nb::handle align) {
+    uint64_t key, keys = uint64_of(size, "the size"), multiple = uint64_of(align, "the alignment");
+    int ret = LATH_CORE(lath_space_alloc(space, keys, multiple, 0, &key));
 
     if (ret)
-        refuse(ret);
+        refuse(ret, "lath_space_alloc");
     return number_of(key);
 }
 
 nb::object Space::alloc_request(const lath_hole_request& want) {
     uint64_t key;
-    int ret = lath_space_alloc_request(space, &want, 0, &key);
+    int ret = LATH_CORE(lath_space_alloc_request(space, &want, 0, &key));
 
     if (ret)
-        refuse(ret);
+        refuse(ret, "lath_space_alloc_request");
     return number_of(key);
 }
 
 void Space::reserve(nb::handle start, nb::handle stop) {
     Range range = range_of(start, stop);
-    int ret = lath_space_reserve(space, range.first, range.size(), 0);
+    int ret = LATH_CORE(lath_space_reserve(space, range.first, range.size(), 0));
 
     if (ret)
-        refuse(ret);
+        refuse(ret, "lath_space_reserve");
 }
 
 void Space::free(nb::handle start, nb::handle stop) {
     Range range = range_of(start, stop);
-    int ret = lath_space_free(space, range.first, range.size());
 
-    if (ret == -EINVAL)
-        raise(PyExc_ValueError, "a part of the range is not allocated");
-    must(ret);
+    must(LATH_CORE(lath_space_free(space, range.first, range.size())), "lath_space_free",
+         {{EINVAL, PyExc_ValueError, "a part of the range is not allocated"}});
 }
 
 // All or none.
-nb::object Space::alloc_many(size_t count, uint64_t size, uint64_t align) {
-    auto* keys = new std::vector<uint64_t>(count);
+nb::object Space::alloc_many(nb::handle number, nb::handle size, nb::handle align) {
+    uint64_t count = uint64_of(number, "the count"), each = uint64_of(size, "the size");
+    uint64_t multiple = uint64_of(align, "the alignment");
+    auto made = std::make_unique<std::vector<uint64_t>>();
+    if (count > made->max_size())
+        throw std::bad_alloc();
+    made->resize(count);
+    std::vector<uint64_t>* keys = made.release();
     nb::capsule owner(
         keys, [](void* block) noexcept { delete static_cast<std::vector<uint64_t>*>(block); });
     int ret = 0;
@@ -431,46 +444,42 @@ nb::object Space::alloc_many(size_t count, uint64_t size, uint64_t align) {
         Turns::Shared turn(turns);
         nb::gil_scoped_release others;
         for (size_t i = 0; i < count && !ret; i++) {
-            ret = lath_space_alloc(space, size, align, 0, &(*keys)[i]);
+            ret = LATH_CORE(lath_space_alloc(space, each, multiple, 0, &(*keys)[i]));
             for (; ret && i > 0; i--)
-                lath_space_free(space, (*keys)[i - 1], size);
+                lath_space_free(space, (*keys)[i - 1], each);
         }
     }
     if (ret)
-        refuse(ret);
+        refuse(ret, "lath_space_alloc");
     return nb::cast(nb::ndarray<nb::numpy, uint64_t, nb::ndim<1>>(keys->data(), {count}, owner));
 }
 
-void Space::free_many(nb::handle starts, uint64_t size) {
-    nb::ndarray<const uint64_t, nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
-    nb::object made = nb::module_::import_("numpy").attr("ascontiguousarray")(starts, "uint64");
-
-    if (!nb::try_cast(made, array))
-        raise(PyExc_TypeError, "starts must be integers, in one dimension");
-    // A copy: other threads may change or free what the array shows.
-    std::vector<uint64_t> keys(array.data(), array.data() + array.shape(0));
+void Space::free_many(nb::handle starts, nb::handle size) {
+    std::vector<uint64_t> keys = keys_of(starts);
+    uint64_t each = uint64_of(size, "the size");
     int ret = 0;
     {
         turns.wait();
         Turns::Shared turn(turns);
         nb::gil_scoped_release others;
         for (size_t i = 0; i < keys.size() && !ret; i++)
-            ret = lath_space_free(space, keys[i], size);
+            ret = LATH_CORE(lath_space_free(space, keys[i], each));
     }
-    if (ret == -EINVAL)
-        raise(PyExc_ValueError, "one of the ranges is not allocated; those before it are free now");
-    must(ret);
+    must(ret, "lath_space_free",
+         {{EINVAL, PyExc_ValueError,
+           "one of the ranges is not allocated; those before it are free now"}});
 }
 
 // The first run of allocated, or of free, keys at or behind `from`, or None.
 nb::object Space::next(nb::handle from, bool allocated) {
     lath_item run;
-    int ret = allocated ? lath_space_next(space, key_of(from), &run)
-                        : lath_space_next_free(space, key_of(from), &run);
+    uint64_t key = key_of(from);
+    int ret = allocated ? LATH_CORE(lath_space_next(space, key, &run))
+                        : LATH_CORE(lath_space_next_free(space, key, &run));
 
     if (ret == -ENOENT)
         return nb::none();
-    must(ret);
+    must(ret, "lath_space_next");
     return nb::make_tuple(number_of(run.key), stop_of(run));
 }
 
@@ -498,7 +507,7 @@ nb::bytes Space::save() {
         return 0;
     };
 
-    must(lath_space_save(space, write, &saved));
+    must(LATH_CORE(lath_space_save(space, write, &saved)), "lath_space_save");
     return nb::bytes(saved.data(), saved.size());
 }
 
@@ -507,7 +516,7 @@ void Space::load(nb::bytes saved) {
         const char* data;
         size_t left;
     } reader = {saved.c_str(), saved.size()};
-    char report[200];
+    char report[200] = "";
     auto read = [](void* arg, void* data, size_t size) {
         auto* from = static_cast<Reader*>(arg);
         size = size < from->left ? size : from->left;
@@ -517,13 +526,12 @@ void Space::load(nb::bytes saved) {
         return static_cast<int64_t>(size);
     };
     Turns::Alone turn(turns);
-    int ret = lath_space_load(space, read, &reader, 0, report, sizeof(report));
-
-    if (ret == -EBUSY)
-        raise(PyExc_ValueError, "only an allocator in which nothing is allocated can be loaded");
-    if (ret == -EBADMSG || ret == -EINVAL)
-        raise(PyExc_ValueError, report);
-    must(ret);
+    must(
+        LATH_CORE(lath_space_load(space, read, &reader, 0, report, sizeof(report))),
+        "lath_space_load",
+        {{EBUSY, PyExc_ValueError, "only an allocator in which nothing is allocated can be loaded"},
+         {EBADMSG, PyExc_ValueError, report},
+         {EINVAL, PyExc_ValueError, report}});
 }
 
 void Space::verify() {
@@ -537,21 +545,23 @@ void Space::verify() {
 } // namespace
 
 void bind_ranges(nb::module_& module) {
+    const auto any = nb::arg().none(); // None is refused as other wrong types are
+
     nb::class_<Ranges>(module, "Ranges", nb::type_slots(ranges_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
         .def_prop_ro("_version", [](const Ranges& self) { return self.version; })
         .def("clear", &Ranges::clear, "Remove all ranges. O(n)")
-        .def("_insert", &Ranges::insert, nb::arg(), nb::arg(), nb::arg().none())
-        .def("_store", &Ranges::store, nb::arg(), nb::arg(), nb::arg().none())
-        .def("cut", &Ranges::cut, nb::arg("start"), nb::arg("stop"),
+        .def("_insert", &Ranges::insert, any, any, any)
+        .def("_store", &Ranges::store, any, any, any)
+        .def("cut", &Ranges::cut, nb::arg("start").none(), nb::arg("stop").none(),
              "Remove the keys [start, stop) from all ranges. O(k + log n), k of them affected")
-        .def("remove", &Ranges::remove, nb::arg("start"), nb::arg("stop"),
+        .def("remove", &Ranges::remove, nb::arg("start").none(), nb::arg("stop").none(),
              "Remove the ranges that meet [start, stop), as a whole. Returns their number. O(k + "
              "log n)")
-        .def("find", &Ranges::find, nb::arg("key"),
+        .def("find", &Ranges::find, nb::arg("key").none(),
              "The range (start, stop, value) that contains key, or None. O(log n)")
-        .def("overlapping", &Ranges::overlapping, nb::arg("start"), nb::arg("stop"),
+        .def("overlapping", &Ranges::overlapping, nb::arg("start").none(), nb::arg("stop").none(),
              "The list of the ranges (start, stop, value) that meet [start, stop). O(k + log n)")
         .def("get_many", &Ranges::get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
              "The values at an array of keys, as a list; default where there is no range.")
@@ -569,41 +579,45 @@ void bind_ranges(nb::module_& module) {
         .value("next", LATH_HOLE_NEXT)
         .value("near", LATH_HOLE_NEAR);
     nb::class_<Space>(module, "Space", nb::is_weak_referenceable())
-        .def("__init__",
-             [](nb::pointer_and_handle<Space> self, nb::handle start, nb::handle stop,
-                uint64_t unit) {
-                 Range range = range_of(start, stop); // may run code that makes the object
-                 once(self.h);
-                 new (self.p) Space(range, unit);
-             })
-        .def("_alloc", &Space::alloc)
+        .def(
+            "__init__",
+            [](nb::pointer_and_handle<Space> self, nb::handle start, nb::handle stop,
+               nb::handle unit) {
+                Range range = range_of(start, stop); // may run code that makes the object
+                uint64_t multiple = uint64_of(unit, "the unit");
+                once(self.h);
+                new (self.p) Space(range, multiple);
+            },
+            any, any, any)
+        .def("_alloc", &Space::alloc, any, any)
         .def(
             "_alloc_request",
-            [](Space& self, uint64_t size, uint64_t align, nb::handle low, nb::handle high,
-               uint64_t hint, lath_hole_policy policy) {
-                uint64_t last = high.is_none() ? ~0ull : last_before(high);
-                return self.alloc_request(
-                    {size, align, low.is_none() ? 0 : key_of(low), last + 1, 0, hint, policy});
+            [](Space& self, nb::handle size, nb::handle align, nb::handle low, nb::handle high,
+               nb::handle hint, lath_hole_policy policy) {
+                uint64_t last = last_before(high);
+                return self.alloc_request({uint64_of(size, "the size"),
+                                           uint64_of(align, "the alignment"), key_of(low), last + 1,
+                                           0, uint64_of(hint, "the hint"), policy});
             },
-            nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg())
-        .def("reserve", &Space::reserve, nb::arg("start"), nb::arg("stop"),
+            any, any, any, any, any, nb::arg())
+        .def("reserve", &Space::reserve, nb::arg("start").none(), nb::arg("stop").none(),
              "Take exactly [start, stop). Raises NoSpace if a part of it is allocated. O(log n)")
-        .def("free", &Space::free, nb::arg("start"), nb::arg("stop"),
+        .def("free", &Space::free, nb::arg("start").none(), nb::arg("stop").none(),
              "Free [start, stop): one or several adjacent allocations, or a part of one. Raises "
              "ValueError if a part\n"
              "of it is not allocated. O(log n)")
-        .def("alloc_many", &Space::alloc_many, nb::arg("count"), nb::arg("size"),
-             nb::arg("align") = 0,
+        .def("alloc_many", &Space::alloc_many, nb::arg("count").none(), nb::arg("size").none(),
+             nb::arg("align").none() = 0,
              "Take count ranges of one size, all or none. Returns an array of their starts. "
              "Without the GIL.")
-        .def("free_many", &Space::free_many, nb::arg("starts"), nb::arg("size"),
+        .def("free_many", &Space::free_many, nb::arg("starts").none(), nb::arg("size").none(),
              "Free an array of ranges of one size. Without the GIL.")
         .def("stats", &Space::stats,
              "Numbers of keys that are allocated and free, of parts, and the bytes used. O(1)")
         .def("save", &Space::save, "What is allocated, as bytes. O(n)")
         .def("load", &Space::load, nb::arg("saved"),
              "Take what save() said, in an allocator in which nothing is allocated. O(n)")
-        .def("_next", &Space::next)
+        .def("_next", &Space::next, any, nb::arg())
         .def("_verify", &Space::verify);
 }
 

@@ -41,8 +41,7 @@ Level::Level(size_t depth) : depth(depth) {
     config.layout = LATH_POINTS;
     config.flags = LATH_RANKS | LATH_GAPPED;
 
-    if (lath_index_init(&index, &config))
-        throw std::bad_alloc();
+    must(LATH_CORE(lath_index_init(&index, &config)), "lath_index_init");
     open = true;
 }
 
@@ -57,7 +56,7 @@ Sorted::Sorted(bool values, bool twins, nb::object key)
       key_fn(std::move(key)) {}
 
 // No other call can be under way, and nothing finds the container any more.
-Sorted::~Sorted() { end(root, nullptr); }
+Sorted::~Sorted() { end(root); }
 
 nb::object Sorted::sort_of(nb::handle key) const {
     struct Call {
@@ -159,35 +158,27 @@ bool Sorted::equal(PyObject* a, PyObject* b) {
 }
 
 // The place of `sort` before (right: behind) the items that sort equal.
-size_t Sorted::bisect(const Bucket* bucket, PyObject* sort, bool right) {
-    size_t low = 0, high = bucket->used;
+Spot Sorted::bisect(const Bucket* bucket, PyObject* sort, bool right) {
+    constexpr size_t many = 16;
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        PyObject* there = bucket->items[middle].order();
-        bool before = right ? !less(sort, there) : less(there, sort);
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    // Items often come in order: then one comparison tells that this one is the last.
+    if (right && bucket->size() >= many && !less(sort, (*bucket)[bucket->last()].order()))
+        return bucket->end();
+    return bucket->partition([=, this](const Item& there) {
+        return right ? !less(sort, there.order()) : less(there.order(), sort);
+    });
 }
 
 // From the root to the level that has what sorts equal; *there: the path's word is set.
-Code Sorted::descend(PyObject* sort, Path* path, bool* there) {
+Code Sorted::descend(const KeyView& view, Path* path, bool* there) {
     path->level = root;
     for (;;) {
-        Code code;
-        if (is_plain(sort)) {
-            code = encode(kind, sort, path->level->depth);
-        } else { // __float__ or __index__ may run
-            Pinned pinned(*this);
-            code = encode(kind, sort, path->level->depth);
-        }
+        Code code = encode(kind, view, path->level->depth);
         code.exact = code.exact && plain;
         path->code = code.code;
         *there = lath_index_get(&path->level->index, code.code, &path->word) != 0;
+        if (!*there)
+            path->word = no_value;
         if (!*there || tag_of(path->word) != Tag::level)
             return code;
         path->above.emplace_back(path->level, code.code);
@@ -196,31 +187,71 @@ Code Sorted::descend(PyObject* sort, Path* path, bool* there) {
 }
 
 bool Sorted::find(PyObject* key, Path* path, bool change) {
+    try {
+        return search(key, path, change);
+    } catch (nb::python_error& error) {
+        // As in a dict: what is not comparable to a key is not equal to it.
+        if (!error.matches(PyExc_TypeError))
+            throw;
+        return false;
+    }
+}
+
+bool Sorted::search(PyObject* key, Path* path, bool change) {
     bool there;
 
     nb::object sort = sort_of(key);
+    KeyView view(sort.ptr());
     if (change)
         writing();
-    if (size() == 0)
+    if (size() == 0 || view.nan)
         return false;
-    if (!encodable(kind, sort.ptr()) ||
-        (PyFloat_Check(sort.ptr()) && std::isnan(PyFloat_AsDouble(sort.ptr()))))
-        return false;
-    Code code = descend(sort.ptr(), path, &there);
+    if (!encodable(kind, view))
+        return find_by_comparing(key, sort.ptr(), path);
+    Code code = descend(view, path, &there);
     if (!there)
         return false;
-    if (tag_of(path->word) != Tag::bucket) {
-        path->at = 0;
+    if (tag_of(path->word) != Tag::bucket)
         return code.exact || equal(decode(kind, path->code).ptr(), key);
-    }
     const Bucket* bucket = bucket_of(path->word);
-    for (size_t at = bisect(bucket, sort.ptr(), false); at < bucket->used; at++) {
-        const Item& item = bucket->items[at];
-        if (equal(item.key, key)) {
-            path->at = at;
+    path->at = bisect(bucket, sort.ptr(), false);
+    if (path->at.at == (*bucket).end().at && path->at.piece == bucket->end().piece)
+        return false;
+    do {
+        const Item& item = (*bucket)[path->at];
+        if (equal(item.key, key))
             return true;
-        }
         if (less(sort.ptr(), item.order()))
+            return false;
+    } while (bucket->next(&path->at));
+    return false;
+}
+
+// As rank(), for what has no code among these keys.
+uint64_t Sorted::rank_by_comparing(PyObject* sort, bool right) {
+    uint64_t low = 0, high = size();
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        Path path;
+        select(middle, &path);
+        nb::object there = order_at(path);
+        if (right ? !less(sort, there.ptr()) : less(there.ptr(), sort))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// As find(), for what has no code among these keys.
+bool Sorted::find_by_comparing(PyObject* key, PyObject* sort, Path* path) {
+    for (uint64_t rank = rank_by_comparing(sort, false); rank < size(); rank++) {
+        *path = Path();
+        select(rank, path);
+        if (equal(key_at(*path).ptr(), key))
+            return true;
+        if (less(sort, order_at(*path).ptr()))
             return false;
     }
     return false;
@@ -262,10 +293,10 @@ bool Sorted::reach(uint64_t rank, Path* path) {
             path->word = item.value;
             rank = 0;
         }
-        if (tag_of(path->word) != Tag::level) {
-            path->at = rank;
+        if (tag_of(path->word) == Tag::bucket)
+            path->at = bucket_of(path->word)->spot_of(rank);
+        if (tag_of(path->word) != Tag::level)
             return true;
-        }
         path->above.emplace_back(level, path->code);
         path->level = level_of(path->word);
     }
@@ -276,8 +307,10 @@ uint64_t Sorted::rank_of(const Path& path) {
         return static_cast<uint64_t>(lath_index_rank(&level->index, code)) +
                level->extras.below(code);
     };
-    uint64_t rank = below(path.level, path.code) + path.at;
+    uint64_t rank = below(path.level, path.code);
 
+    rank +=
+        tag_of(path.word) == Tag::bucket ? bucket_of(path.word)->position_of(path.at) : path.at.at;
     for (auto& [level, code] : path.above)
         rank += below(level, code);
     return rank;
@@ -289,26 +322,49 @@ uint64_t Sorted::rank(PyObject* sort, bool right) {
 
     if (size() == 0)
         return 0;
-    admit(sort);
-    Code code = descend(sort, &path, &there);
+    KeyView view(sort);
+    if (view.nan)
+        refuse_unordered(kind, view);
+    if (!encodable(kind, view))
+        return rank_by_comparing(sort, right);
+    Code code = descend(view, &path, &there);
     if (there && tag_of(path.word) == Tag::bucket) {
         path.at = bisect(bucket_of(path.word), sort, right);
     } else if (there) {
         nb::object key = code.exact ? nb::object() : decode(kind, path.code);
-        path.at = code.exact ? right : right ? !less(sort, key.ptr()) : less(key.ptr(), sort);
+        path.at.at = code.exact ? right : right ? !less(sort, key.ptr()) : less(key.ptr(), sort);
     }
     return rank_of(path);
 }
 
+uint64_t Sorted::count_of(PyObject* key) {
+    try {
+        nb::object sort = sort_of(key);
+        if (KeyView(sort.ptr()).nan)
+            return 0;
+        return rank(sort.ptr(), true) - rank(sort.ptr(), false);
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_TypeError))
+            throw;
+        return 0;
+    }
+}
+
 nb::object Sorted::key_at(const Path& path) {
     if (tag_of(path.word) == Tag::bucket)
-        return nb::borrow(bucket_of(path.word)->items[path.at].key);
+        return nb::borrow((*bucket_of(path.word))[path.at].key);
+    return decode(kind, path.code);
+}
+
+nb::object Sorted::order_at(const Path& path) {
+    if (tag_of(path.word) == Tag::bucket)
+        return nb::borrow((*bucket_of(path.word))[path.at].order());
     return decode(kind, path.code);
 }
 
 nb::object Sorted::value_at(const Path& path) {
     if (tag_of(path.word) == Tag::bucket)
-        return nb::borrow(bucket_of(path.word)->items[path.at].value);
+        return nb::borrow((*bucket_of(path.word))[path.at].value);
     return nb::steal(unpack(path.word));
 }
 
@@ -355,14 +411,13 @@ int visit_level(Level* level, visitproc visit, void* arg) {
             return visit(object_of(word), arg);
         if (tag_of(word) == Tag::level)
             return visit_level(level_of(word), visit, arg);
-        if (tag_of(word) == Tag::bucket) {
-            Bucket* bucket = bucket_of(word);
-            for (size_t i = 0; i < bucket->used; i++) {
-                Py_VISIT(bucket->items[i].sort);
-                Py_VISIT(bucket->items[i].key);
-                Py_VISIT(bucket->items[i].value);
-            }
-        }
+        if (tag_of(word) == Tag::bucket)
+            return bucket_of(word)->each([=](const Item& item) {
+                Py_VISIT(item.sort);
+                Py_VISIT(item.key);
+                Py_VISIT(item.value);
+                return 0;
+            });
         return 0;
     });
 }
@@ -395,17 +450,19 @@ void Sorted::verify_level(Level* level, uint64_t* references) {
         if (tag_of(word) == Tag::object) {
             ++*references;
         } else if (tag_of(word) == Tag::bucket) {
-            const Bucket* bucket = bucket_of(word);
-            here = bucket->used;
-            check(here && here <= bucket->room, "a bucket is empty or overfull");
-            for (size_t i = 0; i < here; i++) {
-                const Item& item = bucket->items[i];
-                *references += 1u + (item.sort != nullptr) + (item.value != nullptr);
-                check(encode(kind, item.order(), level->depth).code == code,
+            const Item* before = nullptr;
+            here = bucket_of(word)->size();
+            check(here && bucket_of(word)->sound(), "a bucket is empty or overfull");
+            bucket_of(word)->each([&](const Item& item) {
+                *references += lathpy::references(item);
+                KeyView view(item.order());
+                check(encodable(kind, view) && encode(kind, view, level->depth).code == code,
                       "an item has another code");
-                check(!i || !less(item.order(), bucket->items[i - 1].order()),
+                check(!before || !less(item.order(), before->order()),
                       "items of a bucket are out of order");
-            }
+                before = &item;
+                return 0;
+            });
         } else if (tag_of(word) == Tag::level) {
             verify_level(level_of(word), references);
             here = level_of(word)->count;

@@ -3,7 +3,7 @@
 // The structure behind SortedDict, SortedSet and SortedList: an index from codes to words.
 //
 //   root    code -> word    a value: an object, or an integer of 62 bits in place
-//                           a bucket: an array of items whose keys have this code, in order
+//                           a bucket: the items whose keys have this code, in order
 //                           a level: another index, for texts of which more than nest_at have this
 //                           code; it looks at the bytes behind those that agree
 //
@@ -11,11 +11,12 @@
 // root's index. Meanwhile other threads may read; a call that writes waits (writing()). References
 // are released only while no batch reads (release()), so what a batch found stays alive.
 //
-// Comparisons and conversions of keys may run code of the caller's in the middle of a search.
-// Changes meanwhile are refused with RuntimeError (Pinned). Elsewhere a call that lets such code
-// run keeps nothing that it found before (held.hpp).
+// Comparisons may run code of the caller's in the middle of a search. Changes meanwhile are refused
+// with RuntimeError (Pinned). Elsewhere a call that lets such code run keeps nothing that it found
+// before (held.hpp).
 #pragma once
 
+#include "bucket.hpp"
 #include "code.hpp"
 #include "extras.hpp"
 
@@ -33,21 +34,7 @@ inline constexpr Word no_value = 2; // the integer 0
 // Sorts by code; equal ones stay in order. Digit by digit, from the lowest on.
 void sort_by_code(std::vector<lath_item>& items);
 
-struct Item { // owned references
-    PyObject *sort, *key,
-        *value; // sort is NULL if the key orders itself; value is NULL in sets and lists
-    PyObject* order() const { return sort ? sort : key; }
-};
-
-struct Bucket {
-    size_t used, room;
-    Item items[];
-};
-
 class OwnedItems;
-
-// Room for more items; moves the bucket. NULL makes one.
-Bucket* grow(Bucket* bucket, size_t room);
 
 // A bucket with more items, not all equal, becomes a level (text) or makes the container one of
 // doubles (integers).
@@ -74,6 +61,9 @@ template <class T>
 Word word_of(T* block, Tag tag) {
     return reinterpret_cast<Word>(block) | static_cast<Word>(tag);
 }
+// Frees the buckets and levels of words, but not what their items refer to.
+void free_words(const std::vector<lath_item>& words);
+
 inline Bucket* bucket_of(Word word) { return reinterpret_cast<Bucket*>(word - 1); }
 inline Level* level_of(Word word) { return reinterpret_cast<Level*>(word - 3); }
 inline PyObject* object_of(Word word) { return reinterpret_cast<PyObject*>(word); }
@@ -94,19 +84,16 @@ Word pack(PyObject* value);
 // Returns a new reference to a value's object.
 PyObject* unpack(Word word);
 
-// How many references an item holds.
-inline unsigned references(const Item& item) {
-    return 1u + (item.sort != nullptr) + (item.value != nullptr);
-}
-
 // Where an item is: in its level, which is below those of `above`. `at` counts within a bucket.
 struct Path {
     std::vector<std::pair<Level*, uint64_t>> above;
     Level* level = nullptr;
     uint64_t code = 0;
     Word word = 0;
-    size_t at = 0;
+    Spot at; // without a bucket: at.at, 0 or 1, counts
 };
+
+class Journal;
 
 class Sorted {
 public:
@@ -123,8 +110,9 @@ public:
     nb::object sort_of(nb::handle key) const; // key(key), or key itself
     nb::object key_function() const { return nb::borrow(key_fn); }
 
-    // Find the first item that equals key. Returns whether there is one. change: for a call that
-    // then changes the item.
+    // Find the first item that equals key. Returns whether there is one: a key that does not
+    // compare (TypeError of the key function or of a comparison) or is a NaN is not there. change:
+    // for a call that then changes the item.
     bool find(PyObject* key, Path* path, bool change = false);
     // Find the item of this rank. Returns whether there is one; below size() there is, but while a
     // batch of another thread erases.
@@ -133,6 +121,8 @@ public:
     void select(uint64_t rank, Path* path);
     // The number of items that sort before `sort`, or also those that sort equal (right).
     uint64_t rank(PyObject* sort, bool right);
+    // The number of items that sort as key does; 0 for what does not compare.
+    uint64_t count_of(PyObject* key);
     uint64_t rank_of(const Path& path);
 
     nb::object key_at(const Path& path);
@@ -141,18 +131,26 @@ public:
     // Adds an item, without twins only if the key is not there. Returns whether it did; if not,
     // *there (may be NULL) is the value that is there, which `replace` then replaces.
     bool add(nb::handle key, PyObject* value, Present present, nb::object* there);
-    // Change the item's value / take the item out: the caller has called writing() before it
-    // searched.
-    void set_value(const Path& path, PyObject* value);
-    void take(Path path) { release(remove(std::move(path))); }
-    // take() that runs no code of the caller's: the references are the caller's, for release().
+    // The same for an item whose sort key is made. The caller has called writing(). The journal, if
+    // any, gets to know of the change.
+    bool add_item(const Item& item, Present present, nb::object* there, Journal* journal);
+    // Changes the item's value; returns the reference of the old one. Neither this nor remove()
+    // fails. The caller has called writing() before it searched.
+    PyObject* set_value(const Path& path, PyObject* value);
+    // Takes the item out; returns its references.
     Item remove(Path path);
+    void take(Path path) { release(remove(std::move(path))); }
+    // Takes the items of these ranks out, in descending order.
+    void take_ranks(const std::vector<uint64_t>& ranks);
     void clear();
     // Begins anew, empty, with another key function.
     void restart(nb::object key);
+    // Changes contents with a container of the same class.
+    void exchange(Sorted& other);
     // Fills an empty container from pairs of exact codes of `kind` and words, in any order, whose
     // references are taken over. Of equal codes the last one counts, or without values one. The
-    // caller has called quiet().
+    // caller has called quiet(). If it throws, the container is empty and the references are the
+    // caller's.
     void load(Kind with, OwnedItems& items);
 
     // The same with texts or bytes of exact types.
@@ -169,7 +167,7 @@ public:
     void release(PyObject* object); // last thing a call does
     void release(const Item& item);
     // Accepts the first key's kind, or becomes a container of objects.
-    void admit(PyObject* sort);
+    void admit(const KeyView& view);
 
     // State that batches and iterators use.
     Kind kind = Kind::none;
@@ -190,22 +188,25 @@ private:
 
     bool less(PyObject* a, PyObject* b);
     bool equal(PyObject* a, PyObject* b);
-    size_t bisect(const Bucket* bucket, PyObject* sort, bool right);
-    Code descend(PyObject* sort, Path* path, bool* there);
+    Spot bisect(const Bucket* bucket, PyObject* sort, bool right);
+    bool search(PyObject* key, Path* path, bool change);
+    uint64_t rank_by_comparing(PyObject* sort, bool right);
+    bool find_by_comparing(PyObject* key, PyObject* sort, Path* path);
+    Code descend(const KeyView& view, Path* path, bool* there);
     void count(const Path& path, int64_t by, bool twin);
-    void set_word(const Path& path, Word word);
+    void set_word(Path* path, Word word);
     void add_first(const Path& path, bool exact, const Item& item);
-    size_t widen(Path* path);
-    bool twin_of(const Path& path, PyObject* key, PyObject* sort, size_t* at);
-    void add_twin(Path* path, size_t at, const Item& item);
+    void widen(Path* path);
+    bool twin_of(const Path& path, const Item& item, Spot* at);
+    void add_twin(Path* path, const Item& item);
     void relieve(const Path& path);
-    void nest(const Path& path);
+    void nest(Path path);
     Level* build(size_t depth, const Item* items, size_t n, std::vector<PyObject*>* gone);
     Word build_word(uint64_t code, size_t depth, Item* items, size_t* n,
                     std::vector<PyObject*>* gone);
     void become(Kind next);
-    void append(const Item& item);
-    void end(Level* level, std::vector<PyObject*>* gone) noexcept;
+    Level* rebuild(Kind next, const std::vector<Item>& items, uint64_t* references);
+    void end(Level* level) noexcept;
     nb::object order_at(const Path& path);
     void verify_level(Level* level, uint64_t* references);
 
@@ -225,6 +226,30 @@ public:
 
 private:
     Sorted& sorted;
+};
+
+// What a call that adds many items has changed so far, so that it can be undone. Items are named by
+// their ranks, so nothing is compared. References that the changes dropped are kept until the end.
+class Journal {
+public:
+    explicit Journal(Sorted& sorted) : sorted(sorted) {}
+    ~Journal();
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+
+    // Before a change: makes room. Throws std::bad_alloc.
+    void reserve();
+    // After it: an item was added at this rank; or its value replaced, of which `old` is a
+    // reference.
+    void changed(uint64_t rank, PyObject* old);
+    // Nothing is undone if other threads have changed the container meanwhile.
+    void undo();
+
+private:
+    Sorted& sorted;
+    uint64_t version = 0; // of the container, after the last change
+    bool others = false; // it was not the last one
+    std::vector<std::pair<uint64_t, PyObject*>> done;
 };
 
 // A batch that changes the container: waits for others; its end lets waiting threads go on.

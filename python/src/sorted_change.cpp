@@ -4,8 +4,6 @@
 #include "sorted.hpp"
 #include "walk.hpp"
 
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 
@@ -16,8 +14,7 @@ namespace {
 void insert_word(Level* level, uint64_t code, Word word) {
     lath_item item = {code, 1, word};
 
-    if (lath_index_insert_item(&level->index, &item, nullptr))
-        throw std::bad_alloc();
+    must(LATH_CORE(lath_index_insert_item(&level->index, &item, nullptr)), "lath_index_insert");
 }
 
 void keep(const Item& item) {
@@ -26,113 +23,148 @@ void keep(const Item& item) {
     Py_XINCREF(item.value);
 }
 
+void drop(const Item& item) {
+    Py_DECREF(item.key);
+    Py_XDECREF(item.sort);
+    Py_XDECREF(item.value);
+}
+
 } // namespace
 
-void Sorted::admit(PyObject* sort) {
-    if (size() == 0) {
-        kind = kind_of(sort);
-    } else if (!encodable(kind, sort)) {
+Journal::~Journal() {
+    for (auto& [rank, old] : done)
+        sorted.release(old);
+}
+
+void Journal::reserve() {
+    others = others || (!done.empty() && version != sorted.version);
+    if (done.size() == done.capacity())
+        done.reserve(2 * done.size() + 8);
+}
+
+void Journal::changed(uint64_t rank, PyObject* old) {
+    done.push_back({rank, old});
+    version = sorted.version;
+}
+
+void Journal::undo() {
+    if (others)
+        return;
+    for (; !done.empty(); done.pop_back()) {
+        auto [rank, old] = done.back();
+        Path path;
+        sorted.select(rank, &path);
+        if (old) {
+            sorted.release(sorted.set_value(path, old));
+            sorted.release(old);
+        } else {
+            sorted.take(std::move(path));
+        }
+    }
+}
+
+void Sorted::admit(const KeyView& view) {
+    if (size() == 0)
+        kind = kind_of(view);
+    refuse_unordered(kind, view);
+    if (!encodable(kind, view)) {
         // Keys of other types compare with none of the keys (TypeError), or with all of them.
         Path path;
         select(0, &path);
-        less(sort, order_at(path).ptr());
+        less(view.key, order_at(path).ptr());
         become(Kind::object);
     }
 }
 
-nb::object Sorted::order_at(const Path& path) {
-    if (tag_of(path.word) == Tag::bucket)
-        return nb::borrow(bucket_of(path.word)->items[path.at].order());
-    return decode(kind, path.code);
-}
-
-void Sorted::set_word(const Path& path, Word word) {
-    lath_index_replace_item(&path.level->index, path.code, word, nullptr);
+void Sorted::set_word(Path* path, Word word) {
+    lath_index_replace_item(&path->level->index, path->code, word, nullptr);
+    path->word = word;
 }
 
 // The first item of a code.
 void Sorted::add_first(const Path& path, bool exact, const Item& item) {
-    if (exact) {
-        Word word = item.value ? pack(item.value) : no_value;
-        try {
-            insert_word(path.level, path.code, word);
-        } catch (...) {
-            if (tag_of(word) == Tag::object)
-                Py_DECREF(item.value);
-            throw;
-        }
-        held += tag_of(word) == Tag::object;
-    } else {
-        Bucket* bucket = grow(nullptr, 1);
-        bucket->items[bucket->used++] = item;
-        try {
-            insert_word(path.level, path.code, word_of(bucket, Tag::bucket));
-        } catch (...) {
-            std::free(bucket);
-            throw;
-        }
-        keep(item);
-        held += references(item);
+    Word word = !exact       ? word_of(Bucket::make(&item, 1), Tag::bucket)
+                : item.value ? pack(item.value)
+                             : no_value;
+    bool counted = false;
+
+    try {
+        count(path, 1, false);
+        counted = true;
+        insert_word(path.level, path.code, word);
+    } catch (...) {
+        if (counted)
+            count(path, -1, false);
+        if (tag_of(word) == Tag::object)
+            Py_DECREF(item.value);
+        else if (tag_of(word) == Tag::bucket)
+            bucket_of(word)->free();
+        throw;
     }
-    count(path, 1, false);
+    if (exact) {
+        held += tag_of(word) == Tag::object;
+        return;
+    }
+    keep(item);
+    held += references(item);
 }
 
-// Makes a bucket of an exact item, and room for one more in a bucket. Returns the number of items.
-size_t Sorted::widen(Path* path) {
-    version++; // a walk may stand in a bucket that moves
-    if (tag_of(path->word) == Tag::bucket) {
-        Bucket* bucket = bucket_of(path->word);
-        if (bucket->used == bucket->room) {
-            bucket = grow(bucket, bucket->room * 2);
-            path->word = word_of(bucket, Tag::bucket);
-            set_word(*path, path->word);
-        }
-        return bucket->used;
-    }
+// Makes a bucket of an exact item.
+void Sorted::widen(Path* path) {
     nb::object key = decode(kind, path->code);
     nb::object value = values ? nb::steal(unpack(path->word)) : nb::object();
-    Bucket* bucket = grow(nullptr, 2);
+    Item item = {nullptr, key.ptr(), value.ptr()};
+    version++; // a walk may stand here
+    Word word = word_of(Bucket::make(&item, 1), Tag::bucket);
+
     held += 1 + (values && tag_of(path->word) == Tag::small);
     if (tag_of(path->word) == Tag::object)
         Py_DECREF(object_of(path->word)); // value holds another reference
-    bucket->items[bucket->used++] = {nullptr, key.release().ptr(), value.release().ptr()};
-    path->word = word_of(bucket, Tag::bucket);
-    set_word(*path, path->word);
-    return 1;
+    (void)key.release();
+    (void)value.release();
+    set_word(path, word);
 }
 
-void Sorted::add_twin(Path* path, size_t at, const Item& item) {
-    size_t used = widen(path);
+// Adds an item at the path's place among others of its code.
+void Sorted::add_twin(Path* path, const Item& item) {
+    if (tag_of(path->word) != Tag::bucket)
+        widen(path);
     Bucket* bucket = bucket_of(path->word);
 
     count(*path, 1, true);
-    std::memmove(&bucket->items[at + 1], &bucket->items[at], (used - at) * sizeof(Item));
-    bucket->items[at] = item;
-    bucket->used++;
+    try {
+        Bucket* grown = bucket->insert(path->at, item);
+        if (grown != bucket)
+            set_word(path, word_of(grown, Tag::bucket));
+    } catch (...) {
+        count(*path, -1, true);
+        throw;
+    }
     keep(item);
     held += references(item);
-    if (bucket->used > nest_at)
+    if (bucket_of(path->word)->size() > nest_at)
         relieve(*path);
 }
 
-// Whether the key is at this path already; *at: where it is, or belongs.
-bool Sorted::twin_of(const Path& path, PyObject* key, PyObject* sort, size_t* at) {
+// Whether the item's key is at this path already; *at: where it is, or belongs.
+bool Sorted::twin_of(const Path& path, const Item& item, Spot* at) {
     if (tag_of(path.word) != Tag::bucket) {
         nb::object there = decode(kind, path.code);
-        *at = 0;
-        if (!twins && equal(there.ptr(), key))
+        if (!twins && equal(there.ptr(), item.key))
             return true;
-        *at = !less(sort, there.ptr());
+        at->at = !less(item.order(), there.ptr());
         return false;
     }
     const Bucket* bucket = bucket_of(path.word);
-    *at = bisect(bucket, sort, true);
-    for (size_t i = *at; !twins && i-- > 0;) {
-        if (equal(bucket->items[i].key, key)) {
-            *at = i;
+    *at = bisect(bucket, item.order(), true);
+    if (twins)
+        return false;
+    for (Spot there = *at; bucket->previous(&there);) {
+        if (equal((*bucket)[there].key, item.key)) {
+            *at = there;
             return true;
         }
-        if (less(bucket->items[i].order(), sort))
+        if (less((*bucket)[there].order(), item.order()))
             break;
     }
     return false;
@@ -140,50 +172,65 @@ bool Sorted::twin_of(const Path& path, PyObject* key, PyObject* sort, size_t* at
 
 bool Sorted::add(nb::handle key, PyObject* value, Present present, nb::object* there) {
     nb::object sort = sort_of(key);
+
+    return add_item({plain ? nullptr : sort.ptr(), key.ptr(), value}, present, there, nullptr);
+}
+
+bool Sorted::add_item(const Item& item, Present present, nb::object* there, Journal* journal) {
+    KeyView view(item.order());
     Path path;
     bool taken;
 
+    if (journal)
+        journal->reserve();
     writing();
-    admit(sort.ptr());
-    Code code = descend(sort.ptr(), &path, &taken);
-    Item item = {plain ? nullptr : sort.ptr(), key.ptr(), value};
+    admit(view);
+    Code code = descend(view, &path, &taken);
     if (!taken) {
+        uint64_t rank = journal ? rank_of(path) : 0;
         add_first(path, code.exact, item);
+        if (journal)
+            journal->changed(rank, nullptr);
         return true;
     }
     bool exact = code.exact && tag_of(path.word) != Tag::bucket;
-    path.at = 1;
-    if (exact ? !twins : twin_of(path, key.ptr(), sort.ptr(), &path.at)) {
-        path.at = exact ? 0 : path.at;
+    if (exact && twins)
+        path.at.at = 1;
+    else if (exact || twin_of(path, item, &path.at)) {
         if (there)
             *there = value_at(path);
-        if (values && present == Present::replace)
-            set_value(path, value);
+        if (values && present == Present::replace) {
+            nb::object old = journal ? value_at(path) : nb::object();
+            PyObject* gone = set_value(path, item.value);
+            if (journal)
+                journal->changed(rank_of(path), old.release().ptr());
+            release(gone);
+        }
         return false;
     }
-    add_twin(&path, path.at, item);
+    uint64_t rank = journal ? rank_of(path) : 0;
+    add_twin(&path, item);
+    if (journal)
+        journal->changed(rank, nullptr);
     return true;
 }
 
-void Sorted::set_value(const Path& path, PyObject* value) {
+PyObject* Sorted::set_value(const Path& path, PyObject* value) {
     PyObject* old = nullptr;
 
     replaced++;
     if (tag_of(path.word) == Tag::bucket) {
-        Item& item = bucket_of(path.word)->items[path.at];
         Py_INCREF(value);
-        old = item.value;
-        item.value = value;
-    } else {
-        Word word = pack(value);
-        set_word(path, word);
-        held += tag_of(word) == Tag::object;
-        if (tag_of(path.word) == Tag::object) {
-            held--;
-            old = object_of(path.word);
-        }
+        return std::exchange((*bucket_of(path.word))[path.at].value, value);
     }
-    release(old);
+    Word word = pack(value);
+    lath_index_replace_item(&path.level->index, path.code, word, nullptr);
+    held += tag_of(word) == Tag::object;
+    if (tag_of(path.word) == Tag::object) {
+        held--;
+        old = object_of(path.word);
+    }
+    return old;
 }
 
 Item Sorted::remove(Path path) {
@@ -192,13 +239,12 @@ Item Sorted::remove(Path path) {
 
     if (tag_of(path.word) == Tag::bucket) {
         Bucket* bucket = bucket_of(path.word);
-        gone = bucket->items[path.at];
-        bucket->used--;
-        std::memmove(&bucket->items[path.at], &bucket->items[path.at + 1],
-                     (bucket->used - path.at) * sizeof(Item));
-        last = bucket->used == 0;
+        gone = (*bucket)[path.at];
+        last = bucket->size() == 1;
         if (last)
-            std::free(bucket);
+            bucket->free();
+        else
+            bucket->erase(path.at);
         held -= references(gone);
     } else if (tag_of(path.word) == Tag::object) {
         gone.value = object_of(path.word);
@@ -217,57 +263,56 @@ Item Sorted::remove(Path path) {
     return gone;
 }
 
-// Takes the levels apart. gone: the references are collected, to be released last; there is room.
-// NULL: they are dropped, which is for a container that nothing finds any more.
-void Sorted::end(Level* level, std::vector<PyObject*>* gone) noexcept {
-    using Owner = std::pair<Sorted*, std::vector<PyObject*>*>;
+void Sorted::take_ranks(const std::vector<uint64_t>& ranks) {
+    std::vector<Item> gone;
+
+    gone.reserve(ranks.size());
+    for (uint64_t rank : ranks) {
+        Path path;
+        select(rank, &path);
+        gone.push_back(remove(std::move(path)));
+    }
+    for (const Item& item : gone)
+        release(item);
+}
+
+// Takes a level apart that nothing finds any more, and drops its references.
+void Sorted::end(Level* level) noexcept {
     auto each = [](void* arg, const lath_item* item) {
-        auto* owner = static_cast<Owner*>(arg);
-        auto drop = [owner](PyObject* object) {
-            if (object && owner->second)
-                owner->second->push_back(object);
-            else
-                Py_XDECREF(object);
-        };
-        switch (tag_of(item->value)) {
-        case Tag::object:
-            drop(object_of(item->value));
-            break;
-        case Tag::bucket: {
-            Bucket* bucket = bucket_of(item->value);
-            for (size_t i = 0; i < bucket->used; i++) {
-                drop(bucket->items[i].sort);
-                drop(bucket->items[i].key);
-                drop(bucket->items[i].value);
-            }
-            std::free(bucket);
-            break;
-        }
-        case Tag::level:
-            owner->first->end(level_of(item->value), owner->second);
-            break;
-        default:
-            break;
+        if (tag_of(item->value) == Tag::object) {
+            Py_DECREF(object_of(item->value));
+        } else if (tag_of(item->value) == Tag::bucket) {
+            bucket_of(item->value)->each([](const Item& gone) {
+                drop(gone);
+                return 0;
+            });
+            bucket_of(item->value)->free();
+        } else if (tag_of(item->value) == Tag::level) {
+            static_cast<Sorted*>(arg)->end(level_of(item->value));
         }
     };
-    Owner owner(this, gone);
 
-    level->close(each, &owner);
+    level->close(each, this);
     delete level;
 }
 
 void Sorted::clear() {
-    std::vector<PyObject*> gone;
-
     quiet();
     auto empty = std::make_unique<Level>(0);
-    gone.reserve(held);
-    end(std::exchange(root, empty.release()), &gone);
     kind = Kind::none;
     held = 0;
     version++;
-    for (PyObject* object : gone)
-        release(object);
+    end(std::exchange(root, empty.release()));
+}
+
+void Sorted::exchange(Sorted& other) {
+    quiet();
+    other.quiet();
+    std::swap(root, other.root);
+    std::swap(kind, other.kind);
+    std::swap(held, other.held);
+    version++;
+    other.version++;
 }
 
 // A bucket that has become long. While a batch runs it stays: the call after it sees to it.
@@ -275,7 +320,7 @@ void Sorted::relieve(const Path& path) {
     if (readers || batch)
         return;
     const Bucket* bucket = bucket_of(path.word);
-    PyObject *first = bucket->items[0].order(), *last = bucket->items[bucket->used - 1].order();
+    PyObject *first = (*bucket)[{}].order(), *last = (*bucket)[bucket->last()].order();
 
     if (!is_plain(first) || !is_plain(last) || !less(first, last))
         return;
@@ -286,53 +331,93 @@ void Sorted::relieve(const Path& path) {
 }
 
 // Makes a level of a bucket of texts. Without memory it stays a bucket.
-void Sorted::nest(const Path& path) {
+void Sorted::nest(Path path) {
     Bucket* bucket = bucket_of(path.word);
     std::vector<PyObject*> gone;
+    std::vector<Item> items;
 
     try {
-        Level* level = build(path.level->depth + level_bytes, bucket->items, bucket->used, &gone);
-        set_word(path, word_of(level, Tag::level));
+        bucket->each([&](const Item& item) {
+            items.push_back(item);
+            return 0;
+        });
+        Level* level = build(path.level->depth + level_bytes, items.data(), items.size(), &gone);
+        set_word(&path, word_of(level, Tag::level));
     } catch (const std::bad_alloc&) {
         return;
     }
-    std::free(bucket);
+    bucket->free();
 }
 
-// An item behind all others, whose references are taken over.
-void Sorted::append(const Item& item) {
-    Path path;
-    bool taken;
-    Code code = descend(item.order(), &path, &taken);
+// A level of items in order, with codes of another kind, that has references of its own, whose
+// number is added. Throws std::bad_alloc.
+Level* Sorted::rebuild(Kind next, const std::vector<Item>& items, uint64_t* references) {
+    std::vector<lath_item> words;
+    auto level = std::make_unique<Level>(0);
+    auto code_at = [&](size_t i) {
+        return next == Kind::object ? Code{0, false} : encode(next, KeyView(items[i].order()), 0);
+    };
 
-    if (!taken)
-        add_first(path, code.exact, item);
-    else if (tag_of(path.word) == Tag::bucket)
-        add_twin(&path, bucket_of(path.word)->used, item);
-    else
-        add_twin(&path, 1, item);
+    try {
+        for (size_t i = 0, end; i < items.size(); i = end) {
+            Code code = code_at(i);
+            for (end = i + 1; end < items.size() && code_at(end).code == code.code; end++)
+                ;
+            words.push_back({code.code, 1, no_value});
+            level->extras.add(code.code, static_cast<int64_t>(end - i) - 1);
+            if (end - i > 1 || !code.exact || !plain)
+                words.back().value = word_of(Bucket::make(&items[i], end - i), Tag::bucket);
+            else if (values)
+                words.back().value = pack(items[i].value);
+        }
+        must(LATH_CORE(lath_index_load_sorted(&level->index, words.size(), words.data(), nullptr)),
+             "lath_index_load_sorted");
+    } catch (...) {
+        for (const lath_item& word : words)
+            if (tag_of(word.value) == Tag::object)
+                Py_DECREF(object_of(word.value));
+        free_words(words);
+        throw;
+    }
+    level->count = items.size();
+    for (const lath_item& word : words) {
+        *references += tag_of(word.value) == Tag::object;
+        if (tag_of(word.value) == Tag::bucket)
+            bucket_of(word.value)->each([=](const Item& item) {
+                keep(item);
+                *references += lathpy::references(item);
+                return 0;
+            });
+    }
+    return level.release();
 }
 
-// Makes codes of another kind of all items. Without memory, or if a key has no such code, the
-// container stays as it was, and the error is thrown. Other threads may have changed it when the
-// call begins: the caller looks again for what it had found.
+// Makes codes of another kind of all items, in their order. If it throws, the container stays as it
+// was. Other threads may have changed it when the call begins: the caller looks again for what it
+// had found.
 void Sorted::become(Kind next) {
-    Sorted made(values, twins, key_fn);
+    struct Owned : std::vector<Item> {
+        ~Owned() {
+            for (const Item& item : *this)
+                drop(item);
+        }
+    } items;
+    uint64_t references = 0;
 
     quiet();
-    made.kind = next;
-    {
-        Pinned pinned(*this); // encoding runs code of the caller's
-        Walk walk(*this, 0, size(), false);
-        while (walk.next()) {
-            nb::object key = walk.key(), value = values ? walk.value() : nb::object();
-            made.append({walk.item ? walk.item->sort : nullptr, key.ptr(), value.ptr()});
-        }
+    items.reserve(size());
+    for (Walk walk(*this, 0, size(), false); walk.next();) {
+        nb::object sort = nb::borrow(walk.item ? walk.item->sort : nullptr);
+        nb::object value = values ? walk.value() : nb::object();
+        items.push_back({nullptr, walk.key().release().ptr(), nullptr});
+        items.back().sort = sort.release().ptr();
+        items.back().value = value.release().ptr();
     }
-    std::swap(root, made.root);
-    std::swap(held, made.held);
+    Level* made = rebuild(next, items, &references);
     kind = next;
+    held = references;
     version++;
+    end(std::exchange(root, made));
 }
 
 } // namespace lathpy

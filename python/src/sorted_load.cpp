@@ -14,20 +14,6 @@ namespace lathpy {
 
 namespace {
 
-// Frees the buckets and levels of words, but not what their items refer to.
-void free_words(const std::vector<lath_item>& words) {
-    auto each = [](void*, const lath_item* item) { free_words({*item}); };
-
-    for (const lath_item& item : words) {
-        if (tag_of(item.value) == Tag::bucket)
-            std::free(bucket_of(item.value));
-        if (tag_of(item.value) == Tag::level) {
-            level_of(item.value)->close(each, nullptr);
-            delete level_of(item.value);
-        }
-    }
-}
-
 // The order of two texts, which runs no code of theirs: a stable sort relies on an order.
 bool before(const Item& a, const Item& b) {
     char *left, *right;
@@ -44,15 +30,17 @@ bool before(const Item& a, const Item& b) {
 
 } // namespace
 
-Bucket* grow(Bucket* bucket, size_t room) {
-    auto* grown = static_cast<Bucket*>(std::realloc(bucket, sizeof(Bucket) + room * sizeof(Item)));
+void free_words(const std::vector<lath_item>& words) {
+    auto each = [](void*, const lath_item* item) { free_words({*item}); };
 
-    if (!grown)
-        throw std::bad_alloc();
-    if (!bucket)
-        grown->used = 0;
-    grown->room = room;
-    return grown;
+    for (const lath_item& item : words) {
+        if (tag_of(item.value) == Tag::bucket)
+            bucket_of(item.value)->free();
+        if (tag_of(item.value) == Tag::level) {
+            level_of(item.value)->close(each, nullptr);
+            delete level_of(item.value);
+        }
+    }
 }
 
 void sort_by_code(std::vector<lath_item>& items) {
@@ -81,31 +69,60 @@ void sort_by_code(std::vector<lath_item>& items) {
     }
 }
 
+// A bucket of n equal keys without values, given their code.
+static Word equal_keys(Kind kind, uint64_t code, size_t n) {
+    nb::object key = decode(kind, code);
+    std::vector<Item> items(n, Item{nullptr, key.ptr(), nullptr});
+    Word word = word_of(Bucket::make(items.data(), n), Tag::bucket);
+
+    for (size_t i = 0; i < n; i++)
+        Py_INCREF(key.ptr());
+    return word;
+}
+
 void Sorted::load(Kind with, OwnedItems& items) {
+    std::vector<lath_item> words;
+    OwnedItems replaced; // by a later value of the same key
+    uint64_t taken = 0;
+
     sort_by_code(items);
-    OwnedItems again; // codes that are there already
-    again.reserve(items.size());
-    size_t used = 0;
-    for (const lath_item& item : items) {
-        if (used && items[used - 1].key == item.key) {
-            again.push_back(items[used - 1]);
-            items[used - 1] = item;
-        } else {
-            items[used++] = item;
+    try {
+        words.reserve(items.size());
+        replaced.reserve(items.size());
+        for (size_t i = 0, end; i < items.size(); i = end) {
+            for (end = i + 1; end < items.size() && items[end].key == items[i].key; end++)
+                ;
+            words.push_back(items[end - 1]);
+            if (twins && end - i > 1) {
+                words.back().value = equal_keys(with, items[i].key, end - i);
+                taken += end - i;
+                root->extras.add(items[i].key, static_cast<int64_t>(end - i) - 1);
+            }
         }
+        must(LATH_CORE(lath_index_load_sorted(&root->index, words.size(), words.data(), nullptr)),
+             "lath_index_load_sorted");
+    } catch (...) {
+        root->extras.clear();
+        for (const lath_item& item : words)
+            if (tag_of(item.value) == Tag::bucket) {
+                bucket_of(item.value)->each([](const Item& equal) {
+                    Py_DECREF(equal.key);
+                    return 0;
+                });
+                bucket_of(item.value)->free();
+            }
+        throw;
     }
-    items.resize(used);
-    if (lath_index_load_sorted(&root->index, used, items.data(), nullptr))
-        throw std::bad_alloc();
     kind = with;
-    root->count = used;
+    root->count = twins ? items.size() : words.size();
     version++;
-    for (const lath_item& item : items)
-        held += tag_of(item.value) == Tag::object;
+    for (const lath_item& item : words)
+        taken += tag_of(item.value) == Tag::object;
+    held = taken;
+    for (size_t i = 0; i + 1 < items.size(); i++)
+        if (items[i].key == items[i + 1].key)
+            replaced.push_back(items[i]);
     items.clear(); // the index owns the references now
-    if (twins)
-        for (const lath_item& item : again)
-            add(decode(with, item.key), nullptr, Present::keep, nullptr);
 }
 
 // The word of *n > 0 items of one code. Of equal keys that must not be there twice one stays, with
@@ -140,10 +157,7 @@ Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
     }
     if (*n > nest_at && before(items[0], items[*n - 1]))
         return word_of(build(depth + level_bytes, items, *n, gone), Tag::level);
-    Bucket* bucket = grow(nullptr, *n);
-    std::memcpy(bucket->items, items, *n * sizeof(Item));
-    bucket->used = *n;
-    return word_of(bucket, Tag::bucket);
+    return word_of(Bucket::make(items, *n), Tag::bucket);
 }
 
 // A level of texts, in any order. It takes their references over, but those in *gone; none if it
@@ -157,7 +171,7 @@ Level* Sorted::build(size_t depth, const Item* items, size_t n, std::vector<PyOb
         order.reserve(n);
         sorted.reserve(n);
         for (size_t i = 0; i < n; i++)
-            order.push_back({encode(kind, items[i].order(), depth).code, 1, i});
+            order.push_back({encode(kind, KeyView(items[i].order()), depth).code, 1, i});
         sort_by_code(order);
         for (const lath_item& item : order)
             sorted.push_back(items[item.value]);
@@ -170,8 +184,8 @@ Level* Sorted::build(size_t depth, const Item* items, size_t n, std::vector<PyOb
             level->extras.add(order[i].key, static_cast<int64_t>(here) - 1);
             level->count += here;
         }
-        if (lath_index_load_sorted(&level->index, words.size(), words.data(), nullptr))
-            throw std::bad_alloc();
+        must(LATH_CORE(lath_index_load_sorted(&level->index, words.size(), words.data(), nullptr)),
+             "lath_index_load_sorted");
     } catch (...) {
         free_words(words);
         delete level;

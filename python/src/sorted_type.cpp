@@ -6,7 +6,9 @@
 #include "modules.hpp"
 #include "walk.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 
 namespace lathpy {
 
@@ -206,7 +208,7 @@ void put(Sorted& sorted, PyObject* key, PyObject* value) {
     sorted.writing();
     if (sorted.size() && plain_code(sorted, key, &code)) {
         lath_item item = {code, 1, value ? pack(value) : no_value}, there;
-        int ret = lath_index_insert_item(&sorted.root->index, &item, &there);
+        int ret = LATH_CORE(lath_index_insert_item(&sorted.root->index, &item, &there));
         if (ret == 0) {
             sorted.held += tag_of(item.value) == Tag::object;
             sorted.root->count++;
@@ -216,7 +218,7 @@ void put(Sorted& sorted, PyObject* key, PyObject* value) {
         if (tag_of(item.value) == Tag::object)
             Py_DECREF(value); // the caller has another reference
         if (ret != -EEXIST)
-            throw std::bad_alloc();
+            raise_error(ret, "lath_index_insert");
     }
     sorted.add(key, value, Sorted::Present::replace, nullptr);
 }
@@ -344,15 +346,10 @@ void erase_at(Sorted& sorted, PyObject* index) {
     }
     if (slice.step > 0) // from the highest position on
         slice = {slice.start + (slice.count - 1) * slice.step, -slice.step, slice.count};
-    std::vector<Item> gone; // released last: what runs then may change the positions
-    gone.reserve(static_cast<size_t>(slice.count));
-    for (; slice.count-- > 0; slice.start += slice.step) {
-        Path path;
-        sorted.select(static_cast<uint64_t>(slice.start), &path);
-        gone.push_back(sorted.remove(std::move(path)));
-    }
-    for (const Item& item : gone)
-        sorted.release(item);
+    std::vector<uint64_t> ranks;
+    for (; slice.count-- > 0; slice.start += slice.step)
+        ranks.push_back(static_cast<uint64_t>(slice.start));
+    sorted.take_ranks(ranks);
 }
 
 PyObject* sequence_get(PyObject* self, PyObject* index) {
@@ -383,148 +380,68 @@ PyType_Slot sequence_slots[] = {
 
 // ---- many at once, from Python's iterables ----
 
-// Collects what can be added in one go: exact codes of one kind, texts for an empty container, or
-// objects, which are sorted first. From the first key on that does not fit, keys are added one by
-// one.
-class Gather {
-public:
-    explicit Gather(Sorted& sorted) : sorted(sorted) {}
-    ~Gather() {
-        for (const Item& text : texts) {
-            Py_DECREF(text.key);
-            Py_XDECREF(text.value);
-        }
-    }
-    Gather(const Gather&) = delete;
-    Gather& operator=(const Gather&) = delete;
+void sequence_update(Sequence& sequence, nb::args iterables) {
+    Update update(sequence);
 
-    void add(nb::handle key, PyObject* value) {
-        if (mode == Mode::none)
-            begin(key);
-        if (mode == Mode::objects) {
-            objects.append(nb::make_tuple(key, value ? nb::borrow(value) : nb::none()));
-            return;
-        }
-        if ((mode == Mode::texts && add_text(key.ptr(), value)) ||
-            (mode == Mode::codes && add_code(key.ptr(), value)))
-            return;
-        flush();
-        mode = Mode::single;
-        sorted.add(key, value, Sorted::Present::replace, nullptr);
-    }
-
-    void flush() {
-        add_words(sorted, kind, std::move(items)); // which is empty then
-        if (!texts.empty())
-            flush_texts();
-        if (mode == Mode::objects)
-            flush_objects();
-    }
-
-private:
-    enum class Mode { none, codes, texts, objects, single };
-
-    void begin(nb::handle key) {
-        kind = sorted.size() ? sorted.kind : kind_of(sorted.sort_of(key).ptr());
-        if (kind == Kind::object)
-            mode = Mode::objects;
-        else if (!sorted.plain)
-            mode = Mode::single;
-        else if (kind == Kind::integer || kind == Kind::real || sorted.size())
-            mode = Mode::codes;
-        else
-            mode = Mode::texts;
-    }
-
-    bool add_code(PyObject* key, PyObject* value) {
-        if (!encodable(kind, key))
-            return false;
-        Code code = encode(kind, key, 0);
-        if (code.exact)
-            items.push_back({code.code, 1, value ? pack(value) : no_value});
-        return code.exact;
-    }
-
-    bool add_text(PyObject* key, PyObject* value) {
-        if (kind == Kind::text ? !PyUnicode_CheckExact(key) : !PyBytes_CheckExact(key))
-            return false;
-        encode(kind, key, 0); // throws if it has no code
-        texts.push_back({nullptr, key, value});
-        Py_INCREF(key);
-        Py_XINCREF(value);
-        return true;
-    }
-
-    void flush_texts() {
-        sorted.quiet();
-        if (sorted.size() == 0)
-            sorted.load_texts(kind, texts);
-        for (const Item& item : texts)
-            sorted.add(item.key, item.value, Sorted::Present::replace, nullptr);
-    }
-
-    // Adds the objects in their order: each goes to the end. If they are many, all items are added
-    // anew.
-    void flush_objects() {
-        nb::list all;
-        bool anew = sorted.size() && nb::len(objects) * 4 >= sorted.size();
-
-        if (anew)
-            for (Walk walk(sorted, 0, sorted.size(), false); walk.next();)
-                all.append(nb::make_tuple(walk.key(), sorted.values ? walk.value() : nb::none()));
-        all.extend(objects);
-        all.attr("sort")(nb::arg("key") = nb::cpp_function(
-                             [this](nb::tuple pair) { return sorted.sort_of(pair[0]); }));
-        if (anew)
-            sorted.clear();
-        for (nb::handle pair : all) {
-            nb::object value = nb::borrow(PyTuple_GetItem(pair.ptr(), 1));
-            sorted.add(PyTuple_GetItem(pair.ptr(), 0), sorted.values ? value.ptr() : nullptr,
-                       Sorted::Present::replace, nullptr);
-        }
-    }
-
-    Sorted& sorted;
-    Mode mode = Mode::none;
-    Kind kind = Kind::none;
-    OwnedItems items;
-    std::vector<Item> texts;
-    nb::list objects;
-};
-
-void sequence_update(Sequence& sequence, nb::handle iterable) {
-    Gather gather(sequence);
-
-    for (nb::handle key : iterable)
-        gather.add(key, nullptr);
-    gather.flush();
+    for (nb::handle iterable : iterables)
+        for (nb::handle key : iterable)
+            update.gather(key, nullptr);
+    update.commit();
 }
 
-void map_update(Map& map, nb::handle pairs) {
-    Gather gather(map);
+void gather_dict(Update& update, nb::handle dict) {
+    Py_ssize_t size = PyDict_Size(dict.ptr()), at = 0;
+    PyObject *key, *value;
 
-    if (PyDict_CheckExact(pairs.ptr())) {
-        nb::object dict = nb::borrow(pairs);
-        Py_ssize_t size = PyDict_Size(dict.ptr()), at = 0;
-        PyObject *key, *value;
-        while (PyDict_Next(dict.ptr(), &at, &key, &value)) {
-            gather.add(nb::borrow(key), nb::borrow(value).ptr());
-            if (size != PyDict_Size(dict.ptr()))
-                raise(PyExc_RuntimeError, "the dict changed during the update");
-        }
-    } else {
-        for (nb::handle pair : pairs) {
-            nb::object tuple = PyTuple_Check(pair.ptr()) ? nb::borrow(pair)
-                                                         : nb::steal(PySequence_Tuple(pair.ptr()));
-            if (!tuple.is_valid())
-                throw nb::python_error();
-            if (PyTuple_Size(tuple.ptr()) != 2)
-                raise(PyExc_ValueError, "an element of the update is not a pair");
-            gather.add(nb::handle(PyTuple_GetItem(tuple.ptr(), 0)),
-                       PyTuple_GetItem(tuple.ptr(), 1));
-        }
+    while (PyDict_Next(dict.ptr(), &at, &key, &value)) {
+        nb::object held_key = nb::borrow(key), held_value = nb::borrow(value);
+        update.gather(held_key, value);
+        if (size != PyDict_Size(dict.ptr()))
+            raise(PyExc_RuntimeError, "the dict changed during the update");
     }
-    gather.flush();
+}
+
+void gather_pairs(Update& update, nb::handle pairs) {
+    for (nb::handle pair : pairs) {
+        nb::object tuple =
+            PyTuple_Check(pair.ptr()) ? nb::borrow(pair) : nb::steal(PySequence_Tuple(pair.ptr()));
+        if (!tuple.is_valid())
+            throw nb::python_error();
+        if (PyTuple_Size(tuple.ptr()) != 2)
+            raise(PyExc_ValueError, "an element of the update is not a pair");
+        update.gather(nb::handle(PyTuple_GetItem(tuple.ptr(), 0)), PyTuple_GetItem(tuple.ptr(), 1));
+    }
+}
+
+void map_update(Map& map, nb::args sources) {
+    Update update(map);
+
+    for (nb::handle pairs : sources)
+        if (PyDict_CheckExact(pairs.ptr()))
+            gather_dict(update, pairs);
+        else
+            gather_pairs(update, pairs);
+    update.commit();
+}
+
+// Takes those of the values out that are there. All are looked for first.
+void discard_all(Sequence& sequence, nb::handle values) {
+    std::vector<uint64_t> ranks;
+    uint64_t version = sequence.version;
+
+    for (nb::handle value : values) {
+        Path path;
+        if (sequence.find(value.ptr(), &path))
+            ranks.push_back(sequence.rank_of(path));
+        if (version != sequence.version)
+            raise(PyExc_RuntimeError, "the container changed during the call");
+    }
+    std::sort(ranks.begin(), ranks.end(), std::greater<>());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    sequence.writing();
+    if (version != sequence.version)
+        raise(PyExc_RuntimeError, "the container changed during the call");
+    sequence.take_ranks(ranks);
 }
 
 // ---- methods ----
@@ -558,6 +475,13 @@ bool sequence_discard(Sequence& sequence, nb::handle key) {
     return true;
 }
 
+void exchange(Sorted& sorted, Sorted& other) {
+    if (sorted.values != other.values || sorted.twins != other.twins ||
+        !sorted.key_function().is(other.key_function()))
+        raise(PyExc_TypeError, "containers of different classes cannot change contents");
+    sorted.exchange(other);
+}
+
 int64_t index_of(Sorted& sorted, nb::handle key) {
     Path path;
 
@@ -565,7 +489,8 @@ int64_t index_of(Sorted& sorted, nb::handle key) {
 }
 
 // Takes the item at a position out. Returns its key, or the pair.
-nb::object take_at(Sorted& sorted, int64_t index) {
+nb::object take_at(Sorted& sorted, nb::handle where) {
+    int64_t index = number_of(where.ptr());
     // The pair is made first: without memory nothing is lost, and the position is of the moment in
     // which the item goes.
     nb::object pair = sorted.values ? pair_of(nb::none(), nb::none()) : nb::object();
@@ -620,10 +545,18 @@ void bind_sorted(nb::module_& module) {
             any, nb::arg())
         .def("_sort_of", &Sorted::sort_of, any)
         .def("_index_of", index_of, any)
-        .def("_take_at", take_at)
-        .def("_erase_at", [](Sorted& self, nb::handle index) { erase_at(self, index.ptr()); })
-        .def("_at", [](Sorted& self, nb::handle index,
-                       What what) { return sorted_at(self, index.ptr(), what); })
+        .def(
+            "_count", [](Sorted& self, nb::handle key) { return self.count_of(key.ptr()); }, any)
+        .def("_exchange", exchange)
+        .def("_take_at", take_at, any)
+        .def(
+            "_erase_at", [](Sorted& self, nb::handle index) { erase_at(self, index.ptr()); }, any)
+        .def(
+            "_at",
+            [](Sorted& self, nb::handle index, What what) {
+                return sorted_at(self, index.ptr(), what);
+            },
+            any, nb::arg())
         .def("_restart", &Sorted::restart, any)
         .def("_walk", walk_all)
         .def("_walk_slice", walk_slice)
@@ -652,6 +585,7 @@ void bind_sorted(nb::module_& module) {
             "add", [](Sequence& self, nb::handle key) { put(self, key.ptr(), nullptr); },
             nb::arg("value").none(), "Add a value. O(log n)")
         .def("_discard", sequence_discard, any)
+        .def("_discard_all", discard_all)
         .def("_update", sequence_update);
     bind_batches(map, sequence);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "held.hpp"
+#include "sorted_update.hpp"
 
 #include <exception>
 #include <new>
@@ -52,9 +53,6 @@ Result guarded(Result failed, Body body) noexcept {
 
 // The position that an index of Python's means. Throws IndexError with this text.
 uint64_t position(const Sorted& sorted, int64_t index, const char* text);
-
-// Adds pairs of exact codes of `kind` and words, in this order.
-void add_words(Sorted& sorted, Kind kind, OwnedItems items);
 
 void bind_batches(nb::class_<Map, Sorted>& map, nb::class_<Sequence, Sorted>& sequence);
 

@@ -110,9 +110,9 @@ public:
     bool replace(nb::handle key, nb::handle value);
     bool erase(nb::handle key);
     bool cas(nb::handle key, nb::handle expected, nb::handle value);
-    int64_t incr(nb::handle key, int64_t by);
+    int64_t incr(nb::handle key, nb::handle by);
     int64_t append(nb::handle key, nb::handle tail);
-    bool expire(nb::handle key, uint64_t when);
+    bool expire(nb::handle key, nb::handle when);
     void set_many(nb::handle pairs);
     nb::list page(nb::handle from, nb::handle to, nb::handle prefix, bool backward, size_t most);
     int64_t count(nb::handle from, nb::handle to, nb::handle prefix);
@@ -135,14 +135,7 @@ private:
 
 Key::Key(const Store& store, nb::handle object) {
     if (store.numbers) {
-        uint64_t number = PyLong_Check(object.ptr()) ? PyLong_AsUnsignedLongLong(object.ptr()) : 0;
-        if (!PyLong_Check(object.ptr()))
-            raise(PyExc_TypeError, "the keys of this store are int");
-        if (number == ~0ull && PyErr_Occurred()) {
-            PyErr_Clear();
-            raise(PyExc_OverflowError, "keys are from 0 to 2**64 - 1");
-        }
-        key = lath_key_number(number);
+        key = lath_key_number(uint64_of(object, "a key"));
     } else {
         bytes.emplace_back(object);
         key = lath_key_bytes(bytes[0].data, bytes[0].size);
@@ -161,42 +154,37 @@ void Store::fail(int64_t ret, const std::string& why) {
 }
 
 int64_t Store::must(int64_t ret, nb::handle key) {
-    if (ret >= 0)
-        return ret;
-    switch (-ret) {
-    case ENOMEM:
-        throw std::bad_alloc();
-    case ENOENT:
+    if (ret == -ENOENT && key.is_valid()) {
         PyErr_SetObject(PyExc_KeyError, key.ptr());
         throw nb::python_error();
-    case E2BIG:
-        raise(PyExc_ValueError, "a key has at most 65535 bytes");
-    case EINVAL:
-        raise(PyExc_ValueError, "not a number, or a key of another kind");
-    case ERANGE:
-        raise(PyExc_OverflowError, "the number does not fit in 64 bits");
-    default:
-        fail(ret, "");
     }
+    // What the files and the limit of a store refuse are errors of the system.
+    for (int error : {EBUSY, EAGAIN, EDEADLK, EBADMSG, EOPNOTSUPP, ENOTEMPTY, ENOSPC, EROFS})
+        if (ret == -error)
+            fail(ret, "");
+    return lathpy::must(ret, "the store",
+                        {{E2BIG, PyExc_ValueError, "a key has at most 65535 bytes"},
+                         {EINVAL, PyExc_ValueError, "not a number, or a key of another kind"},
+                         {ERANGE, PyExc_OverflowError, "the number does not fit in 64 bits"}});
 }
 
 // __init__. Another thread may call it too while the store is opened.
 void make_store(nb::pointer_and_handle<Store> self, const std::string& spec, bool numbers,
-                uint64_t limit, unsigned flags, bool small_pages) {
+                nb::handle limit, unsigned flags, bool small_pages) {
     lath_store_options options = LATH_STORE_OPTIONS_INIT;
     char why[300] = "";
     lath_store* store;
     int ret;
 
     options.keys = numbers ? LATH_STORE_NUMBERS : LATH_STORE_BYTES;
-    options.limit = limit;
+    options.limit = uint64_of(limit, "the limit");
     options.flags = flags;
     options.pages = small_pages ? LATH_PAGES_SMALL : LATH_PAGES_HUGE;
     options.why = why;
     options.why_size = sizeof(why);
     {
         nb::gil_scoped_release others;
-        ret = lath_store_open(&store, spec.c_str(), &options);
+        ret = LATH_CORE(lath_store_open(&store, spec.c_str(), &options));
     }
     if (ret == -ENOMEM)
         throw std::bad_alloc();
@@ -219,7 +207,7 @@ void Store::close() {
         Turns::Alone turn(turns);
         if (open) {
             nb::gil_scoped_release others;
-            ret = lath_store_close(open);
+            ret = LATH_CORE(lath_store_close(open));
             why = lath_store_reason();
         }
     }
@@ -252,9 +240,9 @@ nb::object Store::get(nb::handle object, nb::handle missing) {
         Section section(open);
         if (shared) {
             nb::gil_scoped_release others;
-            ret = lath_store_get_ref(open, key.key, &ref);
+            ret = LATH_CORE(lath_store_get_ref(open, key.key, &ref));
         } else {
-            ret = lath_store_get_ref(open, key.key, &ref);
+            ret = LATH_CORE(lath_store_get_ref(open, key.key, &ref));
         }
         if (ret == 0)
             value = value_of(ref);
@@ -268,8 +256,9 @@ nb::object Store::get(nb::handle object, nb::handle missing) {
 bool Store::contains(nb::handle object) {
     Key key(*this, object);
     char none;
-    int64_t ret =
-        run(false, [&](lath_store* open) { return lath_store_get(open, key.key, &none, 0); });
+    int64_t ret = run(false, [&](lath_store* open) {
+        return LATH_CORE(lath_store_get(open, key.key, &none, 0));
+    });
 
     return ret != -ENOENT && must(ret) >= 0;
 }
@@ -279,7 +268,7 @@ void Store::set(nb::handle object, nb::handle given) {
     Bytes value(given);
 
     must(run(false, [&](lath_store* open) {
-        return lath_store_set(open, key.key, value.data, value.size);
+        return LATH_CORE(lath_store_set(open, key.key, value.data, value.size));
     }));
 }
 
@@ -287,7 +276,7 @@ bool Store::add(nb::handle object, nb::handle given) {
     Key key(*this, object);
     Bytes value(given);
     int ret = run(false, [&](lath_store* open) {
-        return lath_store_add(open, key.key, value.data, value.size);
+        return LATH_CORE(lath_store_add(open, key.key, value.data, value.size));
     });
 
     return ret != -EEXIST && must(ret) == 0;
@@ -297,7 +286,7 @@ bool Store::replace(nb::handle object, nb::handle given) {
     Key key(*this, object);
     Bytes value(given);
     int ret = run(false, [&](lath_store* open) {
-        return lath_store_replace(open, key.key, value.data, value.size);
+        return LATH_CORE(lath_store_replace(open, key.key, value.data, value.size));
     });
 
     return ret != -ENOENT && must(ret) == 0;
@@ -305,7 +294,8 @@ bool Store::replace(nb::handle object, nb::handle given) {
 
 bool Store::erase(nb::handle object) {
     Key key(*this, object);
-    int ret = run(false, [&](lath_store* open) { return lath_store_delete(open, key.key); });
+    int ret =
+        run(false, [&](lath_store* open) { return LATH_CORE(lath_store_delete(open, key.key)); });
 
     return ret != -ENOENT && must(ret) == 0;
 }
@@ -314,17 +304,19 @@ bool Store::cas(nb::handle object, nb::handle expected, nb::handle given) {
     Key key(*this, object);
     Bytes old(expected), value(given);
     int ret = run(false, [&](lath_store* open) {
-        return lath_store_cas(open, key.key, old.data, old.size, value.data, value.size);
+        return LATH_CORE(lath_store_cas(open, key.key, old.data, old.size, value.data, value.size));
     });
 
     return ret != -EAGAIN && ret != -ENOENT && must(ret) == 0;
 }
 
-int64_t Store::incr(nb::handle object, int64_t by) {
+int64_t Store::incr(nb::handle object, nb::handle number) {
     Key key(*this, object);
-    int64_t now = 0;
+    int64_t now = 0, by = int64_of(number, "the number to add");
 
-    must(run(false, [&](lath_store* open) { return lath_store_incr(open, key.key, by, &now); }));
+    must(run(false, [&](lath_store* open) {
+        return LATH_CORE(lath_store_incr(open, key.key, by, &now));
+    }));
     return now;
 }
 
@@ -333,13 +325,15 @@ int64_t Store::append(nb::handle object, nb::handle given) {
     Bytes tail(given);
 
     return must(run(false, [&](lath_store* open) {
-        return lath_store_append(open, key.key, tail.data, tail.size);
+        return LATH_CORE(lath_store_append(open, key.key, tail.data, tail.size));
     }));
 }
 
-bool Store::expire(nb::handle object, uint64_t when) {
+bool Store::expire(nb::handle object, nb::handle time) {
     Key key(*this, object);
-    int ret = run(false, [&](lath_store* open) { return lath_store_expire(open, key.key, when); });
+    uint64_t when = uint64_of(time, "the time");
+    int ret = run(
+        false, [&](lath_store* open) { return LATH_CORE(lath_store_expire(open, key.key, when)); });
 
     return ret != -ENOENT && must(ret) == 0;
 }
@@ -357,12 +351,18 @@ void Store::set_many(nb::handle pairs) {
         if (PyTuple_Size(tuples.back().ptr()) != 2)
             raise(PyExc_ValueError, "an element of the update is not a pair");
         keys.emplace_back(*this, nb::handle(PyTuple_GetItem(tuples.back().ptr(), 0)));
+        if (!numbers && keys.back().key.n > 65535) // before anything is set
+            must(-E2BIG);
         values.emplace_back(nb::handle(PyTuple_GetItem(tuples.back().ptr(), 1)));
         entries.push_back({keys.back().key, values.back().data, values.back().size, 0});
     }
     std::vector<int> results(entries.size());
     run(true, [&](lath_store* open) {
-        return lath_store_mset(open, entries.size(), entries.data(), results.data());
+        if (plan.error && plan.hits("lath_store_mset"))
+            results.assign(results.size(), plan.error);
+        else
+            lath_store_mset(open, entries.size(), entries.data(), results.data());
+        return 0;
     });
     for (int ret : results)
         must(ret);
@@ -407,8 +407,9 @@ nb::list Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool bac
         } iteration;
         lath_store_key key;
         lath_store_ref ref;
-        ret = lath_store_iter_begin(opened(), &limits.range, &iteration.iter);
-        while (ret >= 0 && most-- && (ret = lath_store_iter_next(iteration.iter, &key, &ref)) == 1)
+        ret = LATH_CORE(lath_store_iter_begin(opened(), &limits.range, &iteration.iter));
+        while (ret >= 0 && most-- &&
+               (ret = LATH_CORE(lath_store_iter_next(iteration.iter, &key, &ref))) == 1)
             found.emplace_back(numbers ? nb::steal(PyLong_FromUnsignedLongLong(key.n))
                                        : nb::object(nb::bytes(key.data, key.n)),
                                value_of(ref));
@@ -423,14 +424,16 @@ nb::list Store::page(nb::handle from, nb::handle to, nb::handle prefix, bool bac
 int64_t Store::count(nb::handle from, nb::handle to, nb::handle prefix) {
     Limits limits(*this, from, to, prefix, false);
 
-    return must(run(true, [&](lath_store* open) { return lath_store_count(open, &limits.range); }));
+    return must(run(
+        true, [&](lath_store* open) { return LATH_CORE(lath_store_count(open, &limits.range)); }));
 }
 
 nb::dict Store::stats() {
     lath_store_stats stats;
     nb::dict dict;
 
-    must(run(false, [&](lath_store* open) { return lath_store_get_stats(open, &stats); }));
+    must(run(false,
+             [&](lath_store* open) { return LATH_CORE(lath_store_get_stats(open, &stats)); }));
     dict["items"] = stats.items;
     dict["committed"] = stats.committed;
     dict["index_bytes"] = stats.index_bytes;
@@ -447,7 +450,7 @@ nb::dict Store::stats() {
 void Store::save(const std::string& path) {
     std::string why;
     int ret = run(true, [&](lath_store* open) {
-        int result = lath_store_save(open, path.c_str(), nullptr, nullptr);
+        int result = LATH_CORE(lath_store_save(open, path.c_str(), nullptr, nullptr));
         why = lath_store_reason();
         return result;
     });
@@ -466,7 +469,7 @@ void Store::load(const std::string& path) {
         Turns::Alone turn(turns);
         if (lath_store* open = store) { // else it was closed meanwhile
             nb::gil_scoped_release others;
-            ret = lath_store_load(open, path.c_str(), nullptr, nullptr);
+            ret = LATH_CORE(lath_store_load(open, path.c_str(), nullptr, nullptr));
             why = lath_store_reason();
         }
     }
@@ -478,7 +481,7 @@ void Store::load(const std::string& path) {
 void Store::sync() {
     std::string why;
     int ret = run(true, [&](lath_store* open) {
-        int result = lath_store_sync(open);
+        int result = LATH_CORE(lath_store_sync(open));
         why = lath_store_reason();
         return result;
     });
@@ -489,7 +492,7 @@ void Store::sync() {
 
 void remove_store(const std::string& spec) {
     char why[300] = "";
-    int ret = lath_store_remove(spec.c_str(), why, sizeof(why));
+    int ret = LATH_CORE(lath_store_remove(spec.c_str(), why, sizeof(why)));
 
     if (ret)
         Store::fail(ret, why);
@@ -505,7 +508,7 @@ void bind_store(nb::module_& module) {
     module.attr("_READ_ONLY") = static_cast<unsigned>(LATH_STORE_READ_ONLY);
     module.attr("_EXISTING") = static_cast<unsigned>(LATH_STORE_EXISTING);
     nb::class_<Store>(module, "Store", nb::is_weak_referenceable())
-        .def("__init__", make_store)
+        .def("__init__", make_store, nb::arg(), nb::arg(), any, nb::arg(), nb::arg())
         .def("close", &Store::close,
              "Close the store; file: saves it first if it has changed. OSError of the save.")
         .def("_get", &Store::get, nb::arg(), any)
@@ -518,7 +521,7 @@ void bind_store(nb::module_& module) {
              "Set the value if the key is there. Returns whether it did.")
         .def("cas", &Store::cas, nb::arg("key"), nb::arg("expected"), nb::arg("value"),
              "Set the value if it is the expected one. Returns whether it did. O(log n)")
-        .def("incr", &Store::incr, nb::arg("key"), nb::arg("by") = 1,
+        .def("incr", &Store::incr, nb::arg("key"), nb::arg("by").none() = 1,
              "Add to a value that is a decimal number, of an absent key 0, and return it. O(log n)")
         .def("append", &Store::append, nb::arg("key"), nb::arg("tail"),
              "Append bytes to the value. Returns its length.")
@@ -531,10 +534,18 @@ void bind_store(nb::module_& module) {
         .def("_load", &Store::load)
         .def("sync", &Store::sync, "file: save the store if it has changed.")
         .def(
-            "sweep", [](Store& self) { return Store::must(self.run(true, lath_store_sweep)); },
+            "sweep",
+            [](Store& self) {
+                return Store::must(self.run(
+                    true, [](lath_store* open) { return LATH_CORE(lath_store_sweep(open)); }));
+            },
             "Remove expired entries and return their number. O(n)")
         .def(
-            "compact", [](Store& self) { return Store::must(self.run(true, lath_store_compact)); },
+            "compact",
+            [](Store& self) {
+                return Store::must(self.run(
+                    true, [](lath_store* open) { return LATH_CORE(lath_store_compact(open)); }));
+            },
             "Return unused memory to the machine, and how many bytes.")
         .def_prop_ro("closed", &Store::closed);
 }

@@ -91,11 +91,9 @@ bool Walk::next() {
     count--;
     for (;;) {
         if (bucket) {
-            item = &bucket->items[at];
-            if (at == (backward ? 0 : bucket->used - 1))
+            item = &(*bucket)[at];
+            if (!(backward ? bucket->previous(&at) : bucket->next(&at)))
                 bucket = nullptr;
-            else
-                at = backward ? at - 1 : at + 1;
             return true;
         }
         // A batch of another thread that erases has not lowered the number of items yet.
@@ -113,7 +111,7 @@ bool Walk::next() {
         word = frame.words[frame.at++];
         if (tag_of(word) == Tag::bucket) {
             bucket = bucket_of(word);
-            at = backward ? bucket->used - 1 : 0;
+            at = backward ? bucket->last() : Spot();
         } else if (tag_of(word) == Tag::level) {
             push(level_of(word), backward ? ~0ull : 0, true);
         } else {

@@ -46,7 +46,7 @@ private:
     bool backward;
     std::vector<Frame> frames;
     const Bucket* bucket = nullptr;
-    size_t at = 0;
+    Spot at;
 };
 
 } // namespace lathpy

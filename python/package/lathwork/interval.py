@@ -2,8 +2,12 @@
 """IntervalTree and Interval: the calls of the package intervaltree.
 
 Bounds are int of 64 bits, float, or datetime, date and timedelta. All of a tree are of one of these
-kinds; an int may be among floats if a float has its value. Others are refused (TypeError, or
-OverflowError for an int that is too large). A point or a range that is asked for may be any number.
+kinds; an int may be among floats if a float has its value. So may a Decimal, a Fraction or a number of
+NumPy, if an int or a float has its value. No bound is rounded: others are refused (TypeError, or
+OverflowError for an int that is too large), and so are classes with an order of their own. A point or a
+range that is asked for may be any of these numbers; it is compared exactly. NaN is refused (ValueError).
+
+A change of many is all or nothing: one that raises leaves the tree as it was.
 
 The results of searches are sets of the Interval objects that were added. An iteration shows what was
 there when it began. A change from within a comparison of intervals, which compares their data, raises
@@ -20,11 +24,11 @@ from . import _core
 
 def _epoch(moment):
     """What the codes of bounds of this type count from. Raises TypeError for other types."""
-    if type(moment) is datetime.datetime:
+    if isinstance(moment, datetime.datetime):
         return datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc if moment.utcoffset() is not None else None)
-    if type(moment) is datetime.date:
+    if isinstance(moment, datetime.date):
         return datetime.date(1970, 1, 1)
-    if type(moment) is datetime.timedelta:
+    if isinstance(moment, datetime.timedelta):
         return datetime.timedelta(0)
     raise TypeError(f"bounds of intervals cannot be of type {type(moment).__name__}")
 
@@ -240,7 +244,7 @@ class IntervalTree(_core.Tree):
         if not len(self):
             raise KeyError("the tree is empty")
         interval = self._edge(False)
-        self._discard(interval)
+        self._take([interval])
         return interval
 
     # ---- searches ----
@@ -305,13 +309,18 @@ class IntervalTree(_core.Tree):
 
     def remove_overlap(self, begin, end=None):
         """Remove the intervals that contain the point begin, or meet [begin, end). O(k log n)"""
-        for interval in self.at(begin) if end is None else self._overlap(begin, end):
-            self._discard(interval)
+        self._take(list(self.at(begin) if end is None else self._overlap(begin, end)))
 
     def remove_envelop(self, begin, end):
         """Remove the intervals that lie within [begin, end). O(k log n)"""
-        for interval in self._envelop(begin, end):
-            self._discard(interval)
+        self._take(list(self._envelop(begin, end)))
+
+    def _replace(self, gone, fresh):
+        """Intervals of the tree by others. What can fail comes first."""
+        kept = set(fresh)
+        gone = [interval for interval in gone if interval not in kept]
+        self._add_all(fresh, Interval)
+        self._take(gone)
 
     def chop(self, begin, end, datafunc=None):
         """Remove [begin, end) from all intervals; datafunc(interval, islower) gives the data of the rest."""
@@ -320,10 +329,7 @@ class IntervalTree(_core.Tree):
         data = datafunc or (lambda interval, islower: interval.data)
         rest = [Interval(interval.begin, begin, data(interval, True)) for interval in lower]
         rest += [Interval(end, interval.end, data(interval, False)) for interval in upper]
-        self.remove_envelop(begin, end)
-        self.difference_update(lower)
-        self.difference_update(upper)
-        self.update(rest)
+        self._replace([*self._envelop(begin, end), *lower, *upper], rest)
 
     def slice(self, point, datafunc=None):
         """Cut the intervals that contain point in two; datafunc(interval, islower) gives their data."""
@@ -331,8 +337,7 @@ class IntervalTree(_core.Tree):
         hits = [interval for interval in self.at(point) if interval.begin < point]
         parts = [Interval(interval.begin, point, data(interval, True)) for interval in hits]
         parts += [Interval(point, interval.end, data(interval, False)) for interval in hits]
-        self.difference_update(hits)
-        self.update(parts)
+        self._replace(hits, parts)
 
     def split_overlaps(self):
         """Cut all intervals at all bounds."""
@@ -379,8 +384,9 @@ class IntervalTree(_core.Tree):
     # ---- the set ----
 
     def _become(self, intervals):
-        self.clear()
-        self._add_all(intervals, Interval)
+        made = _core.Tree()
+        made._add_all(intervals, Interval)
+        self._exchange(made)
 
     def difference(self, other):
         """A tree of the intervals that are not in other."""
@@ -388,8 +394,8 @@ class IntervalTree(_core.Tree):
 
     def difference_update(self, other):
         """Remove the intervals of other."""
-        for interval in list(other):
-            self._discard(interval)
+        there = [self._find(interval) for interval in other]
+        self._take([interval for interval in there if interval is not None])
 
     def union(self, other):
         """A tree of the intervals of both."""

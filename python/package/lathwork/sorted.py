@@ -6,11 +6,17 @@ Keys. What a container holds first decides how it keeps its keys:
 - int and float: any size, compared exactly with each other. Those of 64 bits and the floats are kept
   as 64-bit codes, not as objects. NaN is refused (ValueError).
 - str and bytes: by their bytes. A str with lone surrogates is refused (UnicodeEncodeError).
-- all other types, such as tuples: in one sorted array; a change takes time in proportion to the number
-  of items.
+- all other types, such as tuples: in bounded pieces, by comparing.
 
-Keys that do not compare with those that are there are refused (TypeError). Costs are given for the
-first two kinds and a container of n items; O(log n) is a few hundred nanoseconds.
+The first two kinds are for the types themselves, for classes that derive from them and inherit their
+comparisons, and for the scalars of NumPy. A class with comparisons of its own is of the last kind.
+
+Keys that do not compare with those that are there are refused (TypeError). Looking for one is no error,
+as in a dict: `in`, get(), pop() with a default, discard() and count() do not find it. A position or a
+range of one (bisect(), irange()) is a TypeError. Costs are those of a container of n items; O(log n) is a
+few hundred nanoseconds for the first two kinds, and as many comparisons for the last one.
+
+A call that adds or removes many is all or nothing: if it raises, the container is as it was.
 
 Changes during an iteration: adding or removing items makes the next step raise RuntimeError; setting
 the value of a key that is there is allowed. A change from within a comparison, by a key's __lt__ or
@@ -66,7 +72,8 @@ class _Ordered:
         start, stop, _ = slice(start, stop).indices(size)
         at = self._index_of(value)
         if 0 <= at < start < stop:  # others may be equal
-            at = next((i for i, there in zip(range(start, stop), self.islice(start, stop)) if there == value), -1)
+            end = min(stop, self.bisect_right(value))
+            at = next((i for i, there in zip(range(start, end), self.islice(start, end)) if there == value), -1)
         if not start <= at < stop:
             raise ValueError(f"{value!r} is not in list")
         return at
@@ -90,6 +97,19 @@ class _Ordered:
 
     def __copy__(self):
         return self.copy()
+
+
+class _Values:
+    """Changes of SortedList and SortedSet as a whole."""
+
+    __slots__ = ()
+
+    def _become(self, values):
+        """Takes these values instead of those that are there."""
+        made = _core.Sequence(self._twins, self.key)
+        made._update(values)
+        self._exchange(made)
+        return self
 
 
 class _ByKey:
@@ -127,7 +147,7 @@ def _compare(operation):
     return compare
 
 
-class SortedList(_Ordered, _core.Sequence):
+class SortedList(_Values, _Ordered, _core.Sequence):
     """A list that is always sorted. Equal values may be in it more than once.
 
     >>> values = SortedList([3, 1, 2])
@@ -135,6 +155,8 @@ class SortedList(_Ordered, _core.Sequence):
     >>> values, values[1], values.bisect_left(2), list(values.irange(2, 3))
     (SortedList([1, 2, 2, 3]), 2, 1, [2, 2, 3])
     """
+
+    _twins = True
 
     def __new__(cls, iterable=None, key=None):
         if key is None or issubclass(cls, SortedKeyList):
@@ -168,7 +190,7 @@ class SortedList(_Ordered, _core.Sequence):
 
     def count(self, value):
         """How many values are equal to value. O(log n)"""
-        return self.bisect_right(value) - self.bisect_left(value)
+        return self._count(value)
 
     def copy(self):
         """A copy. O(n)"""
@@ -211,10 +233,7 @@ class SortedList(_Ordered, _core.Sequence):
     __rmul__ = __mul__
 
     def __imul__(self, times):
-        values = list(self) * times
-        self.clear()
-        self._update(values)
-        return self
+        return self._become(list(self) * times)
 
     __hash__ = None
     __eq__ = _compare(operator.eq)
@@ -251,8 +270,8 @@ class SortedKeyList(_ByKey, SortedList):
 
     def count(self, value):
         """How many values are equal to value. O(log n) and the number of equal keys"""
-        key = self._sort_of(value)
-        return sum(there == value for there in self.irange_key(key, key))
+        at = self._index_of(value)
+        return 0 if at < 0 else sum(there == value for there in self.islice(at, at + self._count(value)))
 
     def copy(self):
         """A copy. O(n)"""
@@ -282,13 +301,15 @@ def _compare_sets(operation):
     return compare
 
 
-class SortedSet(_ByKey, _Ordered, _core.Sequence):
+class SortedSet(_ByKey, _Values, _Ordered, _core.Sequence):
     """A set that is sorted, with positions.
 
     >>> values = SortedSet([3, 1, 2, 3])
     >>> values, values[0], values & {2, 3}
     (SortedSet([1, 2, 3]), 1, SortedSet([2, 3]))
     """
+
+    _twins = False
 
     def __init__(self, iterable=None, key=None):
         """Of the iterable's values. O(n log n), or linear in n if they have the form of 64-bit numbers"""
@@ -341,8 +362,7 @@ class SortedSet(_ByKey, _Ordered, _core.Sequence):
 
     def update(self, *others):
         """Add the values of the others. O(k log n)"""
-        for other in others:
-            self._update(self.copy() if other is self else other)
+        self._update(*(self.copy() if other is self else other for other in others))
         return self
 
     def intersection(self, *others):
@@ -357,20 +377,13 @@ class SortedSet(_ByKey, _Ordered, _core.Sequence):
         """A set of the values that only one has."""
         return self._like(self._as_set().symmetric_difference(other))
 
-    def _become(self, values):
-        self.clear()
-        self._update(values)
-        return self
-
     def intersection_update(self, *others):
         """Keep the values that all others have."""
         return self._become(self._as_set().intersection(*others))
 
     def difference_update(self, *others):
         """Remove the values of the others. O(k log n)"""
-        for other in others:
-            for value in list(other):
-                self._discard(value)
+        self._discard_all(list(itertools.chain(*others)))
         return self
 
     def symmetric_difference_update(self, other):
@@ -488,6 +501,7 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
         """Set the items of a mapping or of pairs. O(k log n)"""
         if len(args) > 1:
             raise TypeError(f"update expected at most 1 argument, got {len(args)}")
+        sources = []
         for source in args:
             if isinstance(source, SortedDict):
                 source = list(source.items())
@@ -495,9 +509,8 @@ class SortedDict(_ByKey, _Ordered, _core.Map):
                 source = [(key, source[key]) for key in source.keys()]
             elif isinstance(source, dict) and type(source) is not dict:
                 source = source.items()
-            self._update(source)
-        if kwargs:
-            self._update(kwargs)
+            sources.append(source)
+        self._update(*sources, kwargs)
 
     def copy(self):
         """A copy. O(n)"""
