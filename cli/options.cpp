@@ -29,6 +29,16 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
     return {check, "{" + join(words, ",") + "}"};
 }
 
+CLI::Validator file_name() {
+    auto check = [](const std::string& text) {
+        return is_option_like(text)
+                   ? "'" + printable(text) + "' looks like an option; a file of that name is ./" +
+                         printable(text)
+                   : std::string();
+    };
+    return {check, ""};
+}
+
 CLI::Validator parsed_by(std::function<void(const std::string&)> parse) {
     auto check = [parse = std::move(parse)](const std::string& text) -> std::string {
         try {

@@ -16,6 +16,9 @@ namespace lathcli {
 CLI::Validator whole_number(std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
 // For check(): one of the words. Help and completions show them.
 CLI::Validator one_of(const std::vector<std::string>& words);
+// For check(): the name of a file. One that begins with - is more likely an option whose file was
+// forgotten; "-" alone is a file.
+CLI::Validator file_name();
 // For check(): what parse does not throw std::runtime_error for.
 CLI::Validator parsed_by(std::function<void(const std::string&)> parse);
 

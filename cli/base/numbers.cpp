@@ -64,10 +64,29 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
     return n;
 }
 
+namespace {
+
+// A bound as people write it: 8Mi, 1000, 2^64 - 1.
+std::string bound(std::uint64_t n) {
+    if (n == UINT64_MAX)
+        return "2^64 - 1";
+    std::size_t unit = 0;
+    for (; n >= 1024 && n % 1024 == 0; n /= 1024)
+        unit++;
+    static constexpr const char* units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+    return std::to_string(n) + units[unit];
+}
+
+} // namespace
+
 std::string no_number(std::string_view text, std::uint64_t least, std::uint64_t most) {
-    std::string end = most == UINT64_MAX ? "2^64 - 1" : std::to_string(most);
-    return "'" + std::string(text) + "' is not a whole number from " + std::to_string(least) +
-           " to " + end + " (1000, 0x3e8, 1e3, 4Ki)";
+    std::string word = "'" + std::string(text) + "'";
+    if (auto n = parse_number(text); n && *n < least)
+        return word + " is too small: at least " + bound(least);
+    else if (n && *n > most)
+        return word + " is too large: at most " + bound(most);
+    return word + " is not a whole number from " + bound(least) + " to " + bound(most) +
+           " (1000, 0x3e8, 1e3, 4Ki)";
 }
 
 std::uint64_t number_of(const std::string& what, std::string_view text, std::uint64_t least,

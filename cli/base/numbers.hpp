@@ -25,7 +25,9 @@ std::optional<Number> parse_digits(std::string_view text) {
 // times 1024, 1024^2, ...
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-// "'lots' is not a whole number from 1 to 8 (1000, 0x1000, 4Ki, 1e6)"
+// What is wrong with the text: "'lots' is not a whole number from 1 to 8Mi (1000, 0x3e8, 1e3,
+// 4Ki)",
+// "'1K' is too small: at least 8Mi"
 std::string no_number(std::string_view text, std::uint64_t least, std::uint64_t most);
 
 // The number of an argument. Throws usage_error that begins with what.

@@ -118,6 +118,8 @@ std::string no_such(std::string_view what, std::string_view word,
     return text + " There are: " + join(known);
 }
 
+bool is_option_like(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
 std::string human(std::uint64_t bytes) {
     static const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double n = static_cast<double>(bytes);

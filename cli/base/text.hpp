@@ -18,6 +18,9 @@ std::string to_hex(std::string_view bytes);
 // is no UTF-8 too.
 std::string printable(std::string_view bytes);
 
+// A word that a reader of a command line takes for an option: -x, --xyz; not "-".
+bool is_option_like(std::string_view word);
+
 // "512 B", "1.5 MiB"
 std::string human(std::uint64_t bytes);
 

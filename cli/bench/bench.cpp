@@ -389,20 +389,24 @@ void define_program(CLI::App& app, char** argv) {
             "--vs", asked->vs,
             "a structure of your own, in a shared object (bench_subject.h); may be given again")
         ->type_name("FILE.so")
+        ->check(file_name())
         ->allow_extra_args(false);
     bench
         ->add_option("--json", asked->json,
                      std::string("write all samples there (with all: ") + default_file +
                          "); - is standard output, in place of the tables")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     bench->add_flag("--resume", asked->resume,
                     "measure only what an interrupted run did not write to the --json file");
     bench->add_option("--csv", asked->csv, "write the rows there; - as for --json")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     bench
         ->add_option("--input", asked->opt.input,
                      "extents (from `lath extents --json`) as the key set")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     bench->callback([asked, argv] {
         if (int code = run(*asked, argv))
             throw CLI::RuntimeError(code);

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "companions.hpp"
 #include "describe.hpp"
+#include "options.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -167,6 +168,7 @@ void define_program(CLI::App& app, char**) {
         ->add_option("-o,--output", asked->output,
                      "where to put report.html, report.md and the pictures")
         ->type_name("DIR")
+        ->check(file_name())
         ->capture_default_str();
     report->add_flag(
         "--setup", asked->setup,

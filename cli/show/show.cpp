@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 
+#include <unistd.h>
+
 namespace lathcli::show {
 
 namespace {
@@ -36,8 +38,15 @@ std::string format_of(const request& ask) {
 }
 
 void run(request ask) {
-    if (ask.demo != ask.file.empty())
-        throw usage_error(ask.demo ? "show: --demo needs no FILE" : "show: give FILE or --demo");
+    if (ask.demo && !ask.file.empty())
+        throw usage_error("show: --demo needs no FILE");
+    // What is piped in is meant to be read; a terminal would wait in silence.
+    bool implied = !ask.demo && ask.file.empty();
+    const usage_error nothing("show: give FILE (- is standard input) or --demo");
+    if (implied && isatty(STDIN_FILENO))
+        throw nothing;
+    if (implied)
+        ask.file = "-";
     ask.after = {static_cast<unsigned>(ask.erase), ask.keys.seed};
     stop_on_signal scope;
     output to(ask.path, {ask.file});
@@ -45,6 +54,8 @@ void run(request ask) {
     try {
         show::picture what = ask.demo ? show::from_keys(ask.keys, ask.after, dump)
                                       : show::from_file(ask.file, ask.after, dump);
+        if (implied && what.items() == 0) // nobody piped anything in
+            throw nothing;
         if (format == "json")
             to.stream() << dump;
         else if (format == "svg")
@@ -66,7 +77,9 @@ void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
     auto* sub = app.add_subcommand("show", "draw an index: its levels, nodes, entries and holes");
     sub->footer(epilogue);
-    sub->add_option("FILE", ask->file, "Items, or a dump of an index");
+    sub->add_option(
+        "FILE", ask->file,
+        "Items, or a dump of an index; without FILE: standard input, unless that is a terminal");
     sub->add_flag("--demo", ask->demo, "Draw an index of made-up keys");
     auto* keys = sub->add_option("--keys", ask->keys.keys, "Distribution of the made-up keys")
                      ->type_name("NAME")
@@ -98,6 +111,7 @@ void add(CLI::App& app) {
         ->capture_default_str();
     sub->add_option("-o,--output", ask->path, "Write there; - is standard output")
         ->type_name("FILE")
+        ->check(file_name())
         ->capture_default_str();
     sub->callback([ask] { run(*ask); });
 }

@@ -39,9 +39,10 @@ void insert(lath_index* index, const lath_item& item, const std::string& where) 
     lath_item there;
     int error = lath_index_insert_item(index, &item, &there);
     if (error == -EEXIST)
-        throw std::runtime_error(where + "keys from " + key_text(item.key) +
-                                 " on: an earlier item has keys from " + key_text(there.key) +
-                                 " to " + key_text(there.key + there.size - 1));
+        throw std::runtime_error(where + "keys " + key_text(item.key) + " to " +
+                                 key_text(item.key + (item.size - 1)) +
+                                 " overlap the earlier item with keys " + key_text(there.key) +
+                                 " to " + key_text(there.key + (there.size - 1)));
     if (error)
         throw std::runtime_error(where + "keys from " + key_text(item.key) +
                                  " on: " + std::strerror(-error));
@@ -80,7 +81,8 @@ lath_item item_of(const std::string& line) {
     while (words >> word && word[0] != '#') {
         auto number = parse_number(word);
         if (!number || numbers.size() == 3)
-            throw std::runtime_error("'" + printable(line) + "' is no KEY [SIZE [VALUE]]");
+            throw std::runtime_error("'" + printable(line) +
+                                     "' is not an item: KEY [SIZE [VALUE]]");
         numbers.push_back(*number);
     }
     numbers.resize(3, numbers.size() < 2 ? 1 : 0);

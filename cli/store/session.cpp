@@ -54,7 +54,8 @@ void need(const std::vector<std::string>& words, std::size_t least, std::size_t 
         return;
     for (const auto& c : store_session::commands())
         if (words[0] == c.name)
-            throw usage_error("usage: " + words[0] + " " + c.arguments);
+            throw usage_error("usage: " + words[0] + (*c.arguments ? " " : "") + c.arguments +
+                              (*c.arguments ? "" : " (it takes no words)"));
 }
 
 // A number among the words of a command.
@@ -68,33 +69,34 @@ constexpr std::uint64_t longest_ttl = 1ull << 40; // seconds
 } // namespace
 
 const std::vector<store_command>& store_session::commands() {
+    constexpr std::size_t every = SIZE_MAX;
     static const std::vector<store_command> all = {
-        {"get", "KEY...", "print values, one per line", false},
-        {"set", "KEY VALUE [ttl SECONDS]", "put", true},
-        {"add", "KEY VALUE", "put, if the key is not there", true},
-        {"replace", "KEY VALUE", "put, if the key is there", true},
-        {"append", "KEY VALUE", "put behind what is there; prints the length", true},
-        {"cas", "KEY EXPECTED VALUE", "put, if the value is the expected one", true},
-        {"incr", "KEY [BY]", "add to a decimal number; prints it", true},
-        {"decr", "KEY [BY]", "subtract", true},
-        {"min", "KEY NUMBER", "lower to at most", true},
-        {"max", "KEY NUMBER", "raise to at least", true},
-        {"del", "KEY...", "delete", true},
-        {"expire", "KEY SECONDS", "end it in so many seconds; 0: never", true},
+        {"get", "KEY...", "print values, one per line", false, every},
+        {"set", "KEY VALUE [ttl SECONDS]", "put", true, 1},
+        {"add", "KEY VALUE", "put, if the key is not there", true, 1},
+        {"replace", "KEY VALUE", "put, if the key is there", true, 1},
+        {"append", "KEY VALUE", "put behind what is there; prints the length", true, 1},
+        {"cas", "KEY EXPECTED VALUE", "put, if the value is the expected one", true, 1},
+        {"incr", "KEY [BY]", "add to a decimal number; prints it", true, 1},
+        {"decr", "KEY [BY]", "subtract", true, 1},
+        {"min", "KEY NUMBER", "lower to at most", true, 1},
+        {"max", "KEY NUMBER", "raise to at least", true, 1},
+        {"del", "KEY...", "delete", true, every},
+        {"expire", "KEY SECONDS", "end it in so many seconds; 0: never", true, 1},
         {"scan", "[from KEY] [to KEY] [prefix TEXT] [reverse] [limit N]",
-         "keys and values in order; to is not included", false},
-        {"count", "[from KEY] [to KEY] [prefix TEXT]", "how many", false},
-        {"rank", "KEY", "how many are before", false},
-        {"load", "FILE [tsv|jsonl]", "put entries of a file (- is standard input)", true},
-        {"dump", "[FILE] [tsv|jsonl]", "write all entries as text", false},
-        {"save", "FILE", "write a snapshot", false},
-        {"restore", "FILE", "read a snapshot into the empty store", true},
-        {"stats", "", "figures", false},
-        {"sweep", "", "remove expired entries", true},
-        {"compact", "", "give memory back", false},
-        {"bench", "[ITEMS [THREADS]]", "set and get, in a store of its own", false},
-        {"help", "", "this", false},
-        {"quit", "", "leave", false},
+         "keys and values in order; to is not included", false, every},
+        {"count", "[from KEY] [to KEY] [prefix TEXT]", "how many", false, every},
+        {"rank", "KEY", "how many are before", false, every},
+        {"load", "FILE [tsv|jsonl]", "put entries of a file (- is standard input)", true, every},
+        {"dump", "[FILE] [tsv|jsonl]", "write all entries as text", false, every},
+        {"save", "FILE", "write a snapshot", false, every},
+        {"restore", "FILE", "read a snapshot into the empty store", true, every},
+        {"stats", "", "figures", false, every},
+        {"sweep", "", "remove expired entries", true, every},
+        {"compact", "", "give memory back", false, every},
+        {"bench", "[ITEMS [THREADS]]", "set and get, in a store of its own", false, 0},
+        {"help", "", "this", false, every},
+        {"quit", "", "leave", false, every},
     };
     return all;
 }
@@ -121,8 +123,8 @@ store_session::outcome store_session::answer(int status, const std::string& key)
         return outcome::done;
     const char* what = status == -ENOENT   ? "no such key"
                        : status == -EEXIST ? "is there already"
-                       : status == -EAGAIN ? "has another value"
-                       : status == -EINVAL ? "is no decimal number"
+                       : status == -EAGAIN ? "its value is not the expected one"
+                       : status == -EINVAL ? "is not a decimal number"
                        : status == -ERANGE ? "would leave 64 bits"
                                            : nullptr;
     if (!what)
@@ -193,7 +195,8 @@ store_session::outcome store_session::number(arguments words) {
     need(words, what == "min" || what == "max" ? 2 : 1, 2);
     auto by = words.size() > 2 ? parse_digits<std::int64_t>(words[2]) : 1;
     if (!by || (what == "decr" && *by == INT64_MIN))
-        throw usage_error(what + " " + words[1] + ": '" + words[2] + "' is no number of 64 bits");
+        throw usage_error(what + " " + words[1] + ": '" + words[2] +
+                          "' is not a whole number of 64 bits");
     std::int64_t now = 0;
     lath_store_key k = key(words[1]);
     int ret = what == "min"   ? lath_store_min(store_, k, *by, &now)
@@ -551,12 +554,28 @@ std::vector<std::string> store_session::keys_like(const std::string& prefix,
     return keys;
 }
 
-void store_session::allow(const std::string& what) {
+void store_session::take_marks(std::vector<std::string>& words, std::size_t names) {
+    bool keyed = words[0] == "scan" || words[0] == "count";
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i] == "--") { // what follows stands for itself
+            words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+            return;
+        }
+        bool number = keyed && words[i - 1] == "limit";
+        if (i <= names && !number && is_option_like(words[i]))
+            throw usage_error(words[0] + ": '" + printable(words[i]) +
+                              "' looks like an option, and those of lath store stand before the "
+                              "command; a key or file that begins so goes behind --: " +
+                              words[0] + " -- " + printable(words[i]));
+    }
+}
+
+const store_command* store_session::allow(const std::string& what) {
     auto c = std::find_if(commands().begin(), commands().end(),
                           [&](const store_command& each) { return what == each.name; });
     if (c == commands().end()) {
         if (what == "exit")
-            return;
+            return nullptr;
         std::vector<std::string> names;
         for (const auto& each : commands())
             names.emplace_back(each.name);
@@ -567,6 +586,7 @@ void store_session::allow(const std::string& what) {
         check_replaceable(file_of(spec_));
         may_write_ = true;
     }
+    return &*c;
 }
 
 std::string store_session::file_of(const std::string& spec) {
@@ -581,9 +601,12 @@ line_reader& store_session::standard_input() {
     return lines;
 }
 
-store_session::outcome store_session::run(arguments words) {
-    const std::string& what = words[0];
-    allow(what);
+store_session::outcome store_session::run(std::vector<std::string> words) {
+    const std::string what = words[0];
+    const store_command* command = allow(what);
+    take_marks(words, command ? command->names : SIZE_MAX);
+    if (!command || !*command->arguments) // "exit" is another "quit"
+        need(words, 0, 0);
     auto is = [&](std::initializer_list<const char*> names) {
         return std::any_of(names.begin(), names.end(), [&](const char* n) { return what == n; });
     };

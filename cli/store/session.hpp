@@ -17,6 +17,7 @@ struct store_command {
     const char* arguments;
     const char* summary;
     bool changes; // the store
+    std::size_t names; // so many of its words, from the first on, are keys, files and such
 };
 
 class store_session {
@@ -29,7 +30,8 @@ public:
     // Throws std::runtime_error with what is wrong: usage_error for the words themselves,
     // output_error. After a signal (base/stop_on_signal.hpp) it returns early; what is done is
     // done.
-    outcome run(const std::vector<std::string>& words);
+    // A word that begins with - stands for itself behind --; numbers and values may begin so.
+    outcome run(std::vector<std::string> words);
     // Whether a command that can change the store has been run.
     bool may_have_changed() const { return may_have_changed_; }
     bool raw_values = false; // get writes values as they are, with nothing between or behind them
@@ -50,9 +52,12 @@ private:
     std::string text(const lath_store_key& key) const;
     outcome answer(int status, const std::string& key) const;
 
+    // Refuses what looks like an option where a name belongs, unless -- is before it; takes the --
+    // out of the words.
+    static void take_marks(std::vector<std::string>& words, std::size_t names);
     // Throws usage_error when there is no such command, output_error when its changes could not be
     // saved.
-    void allow(const std::string& what);
+    const store_command* allow(const std::string& what);
     outcome get(arguments words);
     outcome put(arguments words);
     outcome remove(arguments words);

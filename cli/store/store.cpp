@@ -48,7 +48,11 @@ std::string history_file() {
 
 // Options may stand behind SPEC too, before the command; what follows the command is its own.
 void take_options(CLI::App& sub, std::vector<std::string>& words) {
-    while (!words.empty() && words[0].size() > 1 && words[0][0] == '-') {
+    while (!words.empty() && is_option_like(words[0])) {
+        if (words[0] == "--") { // no options follow
+            words.erase(words.begin());
+            return;
+        }
         std::string name = words[0].substr(0, words[0].find('='));
         std::size_t used = 1;
         CLI::Option* option = sub.get_option_no_throw(name);
@@ -84,7 +88,7 @@ void check(const request& asked) {
     if (!asked.spec.empty() && kind != "mem:" && kind != "file:" && kind != "shm:" &&
         kind != "dev:")
         throw usage_error("store: '" + printable(asked.spec) +
-                          "' is no store: use mem:, file:PATH, shm:NAME or dev:PATH");
+                          "' is not a store: use mem:, file:PATH, shm:NAME or dev:PATH");
     if (asked.remove && !asked.command.empty())
         throw usage_error("store: --remove takes no command");
     if (asked.remove && kind != "shm:")
@@ -242,8 +246,9 @@ void add(CLI::App& app) {
         "--read-only", asked->read_only,
         "change nothing: a file: that another process writes can be read so. get, scan, count, "
         "rank, dump, save and stats do it always");
-    sub->add_flag("--foreign", asked->foreign,
-                  "shm: use an object of another user, who can make this program do anything");
+    sub->add_flag(
+        "--foreign", asked->foreign,
+        "shm: open an object that another user owns; that user can take over this program");
     sub->add_flag("--remove", asked->remove,
                   "shm: remove the name; processes that have the store open keep it");
     sub->positionals_at_end();
@@ -252,11 +257,14 @@ void add(CLI::App& app) {
         commands.push_back({c.name, c.arguments, c.summary});
     tell_commands(*sub, std::move(commands));
     sub->footer(
-        "Options may also stand between SPEC and the command. An interrupt ends the work; what was "
+        "Options may also stand between SPEC and the command. Behind -- a key or file may begin "
+        "with -.\n"
+        " An interrupt ends the work; what was "
         "done\n"
         "until then is saved. The shell keeps its lines in ~/.lath_history (mode 0600), in\n"
         "$XDG_STATE_HOME/lath_history, or where LATH_HISTORY says; LATH_HISTORY= keeps none.\n"
-        "Exit codes: 0 done, 1 failed, no such key, or another value, 130 interrupted, 100 and "
+        "Exit codes: 0 done, 1 failed, no such key, or another value than expected, 130 "
+        "interrupted, 100 and "
         "above\n"
         "wrong usage.");
     sub->callback([asked, sub] {

@@ -98,7 +98,7 @@ std::optional<text_error> parse_json(std::string_view line, text_entry& entry) {
     entry.expires = 0;
     if (auto it = object.find("expires"); it != object.end()) {
         if (!it->is_number_unsigned())
-            return text_error{1, "\"expires\" is no time in ms since 1970"};
+            return text_error{1, "\"expires\" is not a time in ms since 1970"};
         entry.expires = it->get<std::uint64_t>();
     }
     return std::nullopt;

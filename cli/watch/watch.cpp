@@ -46,7 +46,7 @@ clock::duration interval_of(const std::string& text) {
     if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.01) ||
         seconds > 86400)
         throw std::runtime_error("'" + printable(text) +
-                                 "' is no number of seconds from 0.01 to 86400");
+                                 "' is not a number of seconds from 0.01 to 86400");
     return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(seconds));
 }
 
@@ -55,7 +55,7 @@ void check(const request& asked) {
                 name = asked.spec.substr(kind.size());
     if ((kind != "shm:" && kind != "file:") || name.empty())
         throw usage_error("watch: '" + printable(asked.spec) +
-                          "' is no store of other processes: use shm:NAME or file:PATH");
+                          "' is not a store that other processes have: use shm:NAME or file:PATH");
     if (kind == "shm:" && name.find('/') != std::string::npos)
         throw usage_error("watch: " + printable(asked.spec) +
                           ": a name has 1 to 200 characters, none of them '/'");
@@ -178,8 +178,9 @@ void add(CLI::App& app) {
         ->transform(whole_number())
         ->capture_default_str();
     sub->add_flag("--json", asked->json, "A JSON object per line");
-    sub->add_flag("--foreign", asked->foreign,
-                  "shm: use an object of another user, who can make this program do anything");
+    sub->add_flag(
+        "--foreign", asked->foreign,
+        "shm: open an object that another user owns; that user can take over this program");
     sub->callback([asked] { run(*asked); });
 }
 

@@ -61,8 +61,7 @@ TEST_CASE("numbers") {
     }
     CHECK(number_of("--n", "8", 1, 8) == 8);
     CHECK_THROWS_WITH_AS(number_of("--n", "9", 1, 8),
-                         doctest::Contains("--n: '9' is not a whole number from 1 to 8"),
-                         usage_error);
+                         doctest::Contains("--n: '9' is too large: at most 8"), usage_error);
     CHECK(parse_digits<std::int64_t>("-9223372036854775808") == INT64_MIN);
     CHECK(!parse_digits<std::uint64_t>("1e3"));
 }

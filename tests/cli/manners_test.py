@@ -218,7 +218,10 @@ def usage(scratch):
         (["store", "mem:", "expire", "k", "x"], "expire", "'x'"), (["store", "mem:", "incr", "n", "1x"], "incr", "'1x'"),
         (["store", "mem:", "bench", "0"], "ITEMS", "'0'"), (["store", "foo:bar", "get", "a"], "foo:bar", "file:PATH"),
         (["store", "shm:", "count"], "shm:"), (["store", "--raw", "mem:", "count"], "--raw"),
-        (["frobnicate"], "frobnicate", "There are: "), (["extent"], "do you mean extents"), (["help"], "'help'"), ([], "There are: "),
+        (["frobnicate"], "frobnicate", "There are: "), (["extent"], "do you mean extents"), (["help", "nonsense"], "'nonsense'"), ([], "There are: "),
+        (["help", "store", "get"], "one command", "'get'"), (["replay", TRACE, "--depth", "1e9"], "too large", "at most "),
+        (["store", "--limit", "1M", "mem:", "count"], "'1M' is too small: at least 8Mi"), (["alloc", "--policy", "x", "t"], "(lath alloc --help)"),
+        (["store", "mem:", "stats", "all"], "usage: stats"), (["store", "mem:", "quit", "now"], "usage: quit"),
         (["completion", "tcsh"], "tcsh"),
     ]
     if BENCH:
@@ -246,6 +249,83 @@ def usage(scratch):
     for number, units in (("1e3", 1000), ("0x10", 16), ("2K", 2048), ("2Ki", 2048), ("1.5e3", 1500)):
         done = run("alloc", "--pool", f"0-{number}", "--json", "-", trace)
         check(f"the number {number}", json.loads(done.stdout)["pool"]["bytes"] == units, done.stdout[:200] + done.stderr)
+
+
+def words_like_options(scratch):
+    """A word that begins with - is no name of a file or key, unless -- or ./ says so; and nothing of that name is made."""
+    work = os.path.join(scratch, "words")
+    os.mkdir(work)
+    trace = write(os.path.join(work, "t.txt"), "a x 4096\n")
+    write(os.path.join(work, "--odd"), "fio version 2 iolog\nf read 0 4096\n")
+    write(os.path.join(work, "-t"), "a x 4096\n")
+    write(os.path.join(work, "-items"), "1\n2\n")
+    before = sorted(os.listdir(work))
+    pool = ["alloc", "--pool", "0-1M"]
+    # in place of a file or key, of every command
+    places = [["alloc", "--pool", "0-1M", "--odd"], ["extents", "--odd"], ["replay", "--odd"], ["show", "--odd"], ["watch", "--odd"],
+              ["completion", "--odd"], ["store", "--odd"], ["replay", TRACE, "--odd"], ["extents", ".", "--odd"], ["show", "-z"], ["replay", "-z"]]
+    for option in ("--json", "--csv", "--svg", "--placement", "--save", "--extents", "--dump"):
+        places.append([*pool, trace, option, "--odd"])
+        places.append([*pool, trace, option, "-x"])
+    places += [["replay", TRACE, "--json", "--untimed"], ["extents", ".", "--json", "--sync"], ["extents", ".", "--device", "--sync"],
+               ["show", "--demo", "-o", "--format"], ["show", "--demo", "--output", "-x"], ["alloc", trace, "--pool", "0-1M", "--json", "--odd"]]
+    if BENCH:
+        places += [[*SORT, "--json", "--csv"], [*SORT, "--csv", "--quick"], [*SORT, "--input", "--json"], ["report", "-o", "--setup"]]
+    for command in places:
+        word = command[-1] if command[-1].startswith("-") else "--json"
+        done = run(*command, cwd=work)
+        check(f"lath {' '.join(command)}", done.returncode >= 100 and word in done.stderr and ("./" in done.stderr or "--" in done.stderr),
+              f"{done.returncode} {done.stderr}")
+        check(f"lath {' '.join(command)}: made nothing", sorted(os.listdir(work)) == before, os.listdir(work))
+    for command in places[:11]:
+        if command[0] not in ("watch", "store", "completion"):
+            check(f"lath {' '.join(command)}: how to give it", "goes behind --" in run(*command, cwd=work).stderr, run(*command, cwd=work).stderr)
+    # the words of store's commands, and lines of its shell
+    names = {"get": "--raw", "set": "--x v", "add": "-x v", "replace": "-x v", "append": "-x v", "cas": "-x a b", "incr": "-x", "decr": "-x 2",
+             "min": "-x 2", "max": "-x 2", "del": "a -x", "expire": "-x 5", "scan": "from -x", "count": "prefix --x", "rank": "-x",
+             "load": "--format", "dump": "--format jsonl", "save": "--force", "restore": "-x", "stats": "--json", "sweep": "-v",
+             "compact": "-v", "help": "--all", "quit": "-f"}
+    told = {c["name"] for c in json.loads(run("completion", "json").stdout)["commands"] if c["name"] == "store" for c in c["commands"]}
+    check("each command of store is in the table", told - {"bench"} == set(names), told)
+    for command, words in names.items():
+        answers(f"store {command} {words}", run("store", "mem:", command, *words.split(), cwd=work), USAGE, command, "behind --")
+        line = run("store", "mem:", text=f"{command} {words}\n", cwd=work)
+        answers(f"a line: {command} {words}", line, 1, "line 1: ", "behind --")
+        check(f"store {command} {words}: made nothing", sorted(os.listdir(work)) == before, os.listdir(work))
+    # what is meant: behind --, as ./, -, numbers and values
+    db = "file:" + os.path.join(scratch, "words.db")
+    for command, wanted in ((["set", "--", "-k", "v"], ""), (["get", "--", "-k"], "v\n"), (["scan", "from", "--", "-k"], "-k\tv\n"),
+                            (["count", "--", "prefix", "-k", ], "1\n"), (["rank", "--", "-k"], "0\n"), (["set", "n", "-7"], ""),
+                            (["get", "n"], "-7\n"), (["incr", "n", "-3"], "-10\n"), (["max", "n", "-5"], "-5\n"), (["min", "n", "-9"], "-9\n"),
+                            (["append", "n", "--odd"], "7\n"), (["get", "n"], "-9--odd\n"), (["cas", "n", "-9--odd", "-1"], ""),
+                            (["set", "m", "--", "--"], ""), (["get", "m"], "--\n"), (["del", "--", "-k", "m"], ""),
+                            (["--", "count"], "1\n"), (["dump", "-", "tsv"], "n\t-1\n"), (["dump", "./--dumped"], ""),
+                            (["dump", "--", "-dumped", "jsonl"], "")):
+        done = run("store", db, *command, cwd=work)
+        check(f"store {' '.join(command)}", done.returncode == 0 and done.stdout == wanted, f"{done.returncode} {done.stdout!r} {done.stderr}")
+    made = [os.path.join(work, name) for name in ("--dumped", "-dumped")]
+    check("files of such names are made when they are meant", all(map(os.path.exists, made)) and
+          read(made[1]).startswith(b"{"), os.listdir(work))
+    for command in (["replay", "--", "--odd"], ["replay", "./--odd"], [*pool, "--", "-t"], [*pool, "./-t"], ["show", "--", "-items"],
+                    ["replay", "./--odd", "--json", "./--out"], ["show", "--demo", "-o", "./-out"]):
+        done = run(*command, cwd=work)
+        check(f"lath {' '.join(command)}", done.returncode == 0, done.stderr)
+
+
+def helps(scratch):
+    """`lath help` and what a refusal names; items that are piped in need no -."""
+    check("lath help", run("help").stdout == run("--help").stdout != "")
+    for command in ("alloc", "completion", "extents", "replay", "show", "store", "watch"):
+        check(f"lath help {command}", run("help", command).stdout == run(command, "--help").stdout != "", run("help", command).stderr)
+        answers(f"lath {command} --nonsense", run(command, "--nonsense"), 109, f"(lath {command} --help)")
+    check("the page names lath help", "lath help COMMAND" in run("--help").stdout)
+    answers("no command", run("frobnicate"), USAGE, "(lath --help)")
+    if BENCH:
+        check("lath help bench", run("help", "bench").stdout == run("bench", "--help").stdout != "")
+        answers("lath bench --nonsense", run("bench", "--nonsense"), 109, "(lath bench --help)")
+    check("items piped in", run("show", text="1\n2\n").stdout == run("show", "-", text="1\n2\n").stdout != "")
+    shown, code = at_terminal("show")
+    check("a terminal is not waited for", code == USAGE and b"- is standard input" in shown, shown)
 
 
 def words_of_libraries(scratch):
@@ -456,7 +536,8 @@ def completions(scratch):
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    for part in (full_output, closed_pipe, same_file, outputs, usage, words_of_libraries, little_known, interrupted, completions,
+    for part in (full_output, closed_pipe, same_file, outputs, usage, words_like_options, helps,
+                 words_of_libraries, little_known, interrupted, completions,
                  terminal):
         if sys.argv[3:] and part.__name__ not in sys.argv[3:]:
             continue

@@ -134,15 +134,15 @@ class Refusals(unittest.TestCase):
         self.assertIn(words, done.stderr)
 
     def test_usage(self):
-        self.refused(105, "FILE or --demo")
+        self.refused(105, "FILE (- is standard input) or --demo")
         self.refused(105, "needs no FILE", "--demo", "x")
         self.refused(107, "--demo", "x", "--n", "5")
         self.refused(105, "--erase", "--demo", "--erase", "101")
 
     def test_lines(self):
-        self.refused(1, "-:2: keys from 12 on: an earlier item has keys from 10 to 14", "-", text="10 5\n12\n")
-        self.refused(1, "-:1: 'x' is no KEY", "-", text="x\n")
-        self.refused(1, "-:1: '1 2 3 4' is no KEY", "-", text="1 2 3 4\n")
+        self.refused(1, "-:2: keys 12 to 12 overlap the earlier item with keys 10 to 14", "-", text="10 5\n12\n")
+        self.refused(1, "-:1: 'x' is not an item: KEY", "-", text="x\n")
+        self.refused(1, "-:1: '1 2 3 4' is not an item: KEY", "-", text="1 2 3 4\n")
         self.refused(1, "-:1: size 0", "-", text="1 0\n")
         self.refused(1, "beyond the last key", "-", text=f"2 {MAX}\n")
         self.refused(1, "cannot read /nope", "/nope")

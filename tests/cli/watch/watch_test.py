@@ -163,12 +163,12 @@ class Refusals(unittest.TestCase):
         self.assertIn(words, done.stderr)
 
     def test_usage(self):
-        self.refused(105, "'mem:' is no store of other processes", "mem:")
-        self.refused(105, "'shm:' is no store", "shm:")
+        self.refused(105, "'mem:' is not a store that other processes", "mem:")
+        self.refused(105, "'shm:' is not a store", "shm:")
         self.refused(105, "none of them '/'", "shm:a/b")
         self.refused(105, "--foreign is for shm:", "file:x", "--foreign")
         for interval in ("0", "x", "1x", "nan", "1e9", "-1"):
-            self.refused(105, f"'{interval}' is no number of seconds", "shm:x", f"--interval={interval}")
+            self.refused(105, f"'{interval}' is not a number of seconds", "shm:x", f"--interval={interval}")
         self.refused(105, "--count", "shm:x", "--count", "x")
 
     def test_no_such_store(self):
