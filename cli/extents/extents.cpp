@@ -30,8 +30,14 @@ constexpr const char* epilogue =
     "OFFSET, A and B are bytes from the start of the device: 4096, 0x1000, 1e6, 4Ki or 4K, 1Mi, "
     "2Gi;\n"
     "123b is block 123 of the file system. B is not included.\n"
-    "Links among the PATHs are followed, links inside directories are not. Only the device of the\n"
-    "first PATH is looked at, unless --all-devices. Files without a place of their own (inline,\n"
+    "On btrfs addresses are translated to its devices, all copies, which needs CAP_SYS_ADMIN; "
+    "without\n"
+    "it, and on overlayfs and the like, they are the file system's own, and questions are refused\n"
+    "unless --logical. A device is what is mounted: a partition, /dev/md0, /dev/loop0.\n"
+    "Links among the PATHs are followed, links inside directories are not. Only the file system "
+    "of\n"
+    "the first PATH is looked at, unless --all-devices. Files without a place of their own "
+    "(inline,\n"
     "compressed, not yet written) are counted by reason. In the JSON a name that is no UTF-8 has\n"
     "U+FFFD in \"file\" and its bytes, two hexadecimal digits each, in \"file_hex\".\n"
     "Exit codes: 0 done, 1 failed, or nothing could be read, 3 some paths or files could not be "
@@ -56,6 +62,8 @@ void run(request& ask) {
         ask.scan.threads = std::max(1u, std::thread::hardware_concurrency());
     const char* no_colour = std::getenv("NO_COLOR");
     ask.report.colour = isatty(STDOUT_FILENO) && (!no_colour || !*no_colour);
+
+    ask.scan.asks = !ask.at.empty() || !ask.overlap.empty();
 
     stop_on_signal signals;
     std::optional<output> json;
@@ -112,9 +120,15 @@ void add(CLI::App& app) {
         ->default_val(0)
         ->transform(whole_number(0, 1024));
     sub->add_flag("--all-devices", ask->scan.all_devices, "Cross into other file systems");
+    sub->add_option("--device", ask->scan.only, "Only what lies on this device (btrfs has several)")
+        ->type_name("PATH")
+        ->check(file_name());
+    sub->add_flag("--logical", ask->scan.logical,
+                  "Take the file system's own addresses where they are not offsets of a device");
     sub->add_flag("--sync", ask->scan.sync, "Have delayed data written before reading");
     sub->add_option("--json", ask->json, "Write JSON; - is standard output, in place of the text")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     sub->callback([ask] { run(*ask); });
 }
 

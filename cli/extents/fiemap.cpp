@@ -63,6 +63,7 @@ void extent_skips::add(const extent_skips& other) {
     unknown += other.unknown;
     encoded += other.encoded;
     invalid += other.invalid;
+    moved += other.moved;
 }
 
 int read_extents(int fd, bool sync, std::vector<extent>& out, extent_skips& skips) {
@@ -77,7 +78,7 @@ int read_extents(int fd, bool sync, std::vector<extent>& out, extent_skips& skip
                 ++*skip;
             else
                 out.push_back({found[i].fe_physical, found[i].fe_logical, found[i].fe_length,
-                               found[i].fe_flags});
+                               found[i].fe_flags, 0, 0});
         }
         if (n == 0 || (found[n - 1].fe_flags & FIEMAP_EXTENT_LAST))
             return 0;

@@ -9,13 +9,15 @@
 
 namespace lathcli {
 
-// Bytes [logical, logical + length) of a file are bytes [physical, physical + length) of its
-// device.
+// Bytes [logical, logical + length) of a file are bytes [physical, physical + length) of a device,
+// or of the file system's own addresses (volume.hpp).
 struct extent {
     std::uint64_t physical;
     std::uint64_t logical;
     std::uint64_t length;
     std::uint32_t flags; // FIEMAP_EXTENT_*
+    std::uint16_t device = 0; // a number in scan_result::devices
+    std::uint16_t copy = 0; // from 1; 0: the only one
 };
 
 // Extents without a place of their own on the device, by reason.
@@ -24,9 +26,10 @@ struct extent_skips {
     std::uint64_t delayed = 0; // written, not yet placed (--sync places them)
     std::uint64_t unknown = 0; // the file system does not say where
     std::uint64_t encoded = 0; // compressed: the length on the device is not told
-    std::uint64_t invalid = 0; // no length, or beyond 2^56 bytes
+    std::uint64_t invalid = 0; // no length, or beyond the end of the device or 2^56 bytes
+    std::uint64_t moved = 0; // in no chunk of btrfs, or on a device that is missing
 
-    std::uint64_t total() const { return inlined + delayed + unknown + encoded + invalid; }
+    std::uint64_t total() const { return inlined + delayed + unknown + encoded + invalid + moved; }
     void add(const extent_skips& other);
 };
 

@@ -26,6 +26,9 @@ json device_json(const device& d) {
     put_text(j, "source", d.source);
     j["file_system"] = d.file_system;
     j["block_size"] = d.block_size;
+    j["addresses"] = d.own.empty() ? "device" : "logical";
+    if (!d.own.empty())
+        j["why_logical"] = d.own;
     return j;
 }
 
@@ -56,7 +59,9 @@ json extent_json(const scan_result& scan, owner who) {
     json j{{"physical", e.physical}, {"length", e.length}, {"logical", e.logical}};
     put_text(j, "file", file.path);
     if (scan.devices.size() > 1)
-        j["device"] = file.device;
+        j["device"] = e.device;
+    if (e.copy)
+        j["copy"] = e.copy;
     if (auto names = flag_names(e.flags); !names.empty())
         j["flags"] = names;
     return j;
@@ -103,7 +108,8 @@ json skipped_json(const scan_result& scan) {
               {"delayed", s.delayed},
               {"unknown", s.unknown},
               {"encoded", s.encoded},
-              {"invalid", s.invalid}}}};
+              {"invalid", s.invalid},
+              {"moved", s.moved}}}};
 }
 
 json summary_json(const scan_result& scan, const answers& a) {
@@ -146,8 +152,8 @@ std::vector<owner> all_extents(const scan_result& scan) {
         for (std::uint32_t e = 0; e < scan.files[f].extents.size(); e++)
             all.push_back({f, e});
     std::ranges::sort(all, {}, [&](owner who) {
-        const file_record& file = scan.files[who.file];
-        return std::tuple(file.device, file.extents[who.extent].physical, who.file, who.extent);
+        const extent& e = scan.files[who.file].extents[who.extent];
+        return std::tuple(e.device, e.physical, who.file, who.extent);
     });
     return all;
 }

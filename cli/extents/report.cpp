@@ -62,7 +62,7 @@ private:
         if (scan_.devices.size() < 2)
             return "";
         const device& d = scan_.devices[number];
-        return (d.source.empty() ? d.file_system : d.source) + ": ";
+        return printable(d.source.empty() ? d.file_system : d.source) + ": ";
     }
     void segment_lines(const segment& s);
 
@@ -75,7 +75,11 @@ private:
 void text_report::summary() {
     for (const device& d : scan_.devices)
         out_ << (d.source.empty() ? "device" : printable(d.source)) << ": " << d.file_system
-             << ", blocks of " << d.block_size << " bytes\n";
+             << ", blocks of " << d.block_size << " bytes"
+             << (d.own.empty()
+                     ? ""
+                     : "; addresses are its own logical ones, not offsets of a device: " + d.own)
+             << '\n';
     out_ << grouped(a_.files) << " files with " << grouped(a_.extents) << " extents, "
          << with_unit(a_.bytes) << ", read in ";
     std::array<char, 32> seconds{};
@@ -91,7 +95,9 @@ void text_report::summary() {
                               {skips.delayed, "not yet written to a place (--sync writes it)"},
                               {skips.unknown, "place not known"},
                               {skips.encoded, "compressed, length on the device not known"},
-                              {skips.invalid, "no length, or out of bounds"}})
+                              {skips.invalid, "no length, or beyond the end of the device"},
+                              {skips.moved, "in no known chunk of btrfs, or on a device that is "
+                                            "missing"}})
         if (count)
             out_ << "skipped " << grouped(count) << " extents: " << why << '\n';
 }
@@ -131,6 +137,8 @@ void text_report::segment_lines(const segment& s) {
         out_ << "    " << printable(file.path) << " at " << e.logical + (s.physical - e.physical);
         for (const auto& name : flag_names(e.flags))
             out_ << ", " << name;
+        if (e.copy)
+            out_ << ", copy " << e.copy;
         out_ << '\n';
         for (const auto& link : file.links)
             out_ << "      also named " << printable(link) << '\n';
@@ -162,18 +170,6 @@ void text_report::queries() {
     }
 }
 
-// A file's line in the fragmentation table.
-fragmentation pieces(std::uint32_t number, const file_record& file) {
-    fragmentation f{number, file.extents.size(), 0, 0};
-    std::uint64_t expected = UINT64_MAX;
-    for (const extent& e : file.extents) {
-        f.fragments += e.physical != expected;
-        expected = e.physical + e.length;
-        f.bytes += e.length;
-    }
-    return f;
-}
-
 template <typename T, typename Worse>
 void keep_top(std::vector<T>& all, std::size_t n, Worse worse) {
     auto middle = all.begin() + static_cast<std::ptrdiff_t>(std::min(n, all.size()));
@@ -183,9 +179,10 @@ void keep_top(std::vector<T>& all, std::size_t n, Worse worse) {
 
 void sum_up(const scan_result& scan, const report_options& options, answers& a) {
     for (std::uint32_t i = 0; i < scan.files.size(); i++) {
-        if (scan.files[i].extents.empty())
+        const file_record& file = scan.files[i];
+        if (file.extents.empty())
             continue;
-        fragmentation f = pieces(i, scan.files[i]);
+        fragmentation f{i, file.told_extents, file.told_fragments, file.told_bytes};
         a.files++;
         a.extents += f.extents;
         a.fragments += f.fragments;

@@ -54,7 +54,7 @@ struct answers {
     std::vector<segment> shared; // longest first
     std::uint64_t files = 0, extents = 0, fragments = 0, in_one_piece = 0;
     std::uint64_t bytes = 0; // sum over files
-    std::uint64_t device_bytes = 0; // bytes of the devices that are owned
+    std::uint64_t device_bytes = 0; // bytes of the devices that are owned, all copies
     std::uint64_t shared_segments = 0, shared_bytes = 0;
 
     // Whether each query found something.

@@ -6,6 +6,7 @@
 #include "base/status_line.hpp"
 #include "base/stop_on_signal.hpp"
 #include "base/text.hpp"
+#include "base/usage.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,11 +15,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -27,8 +27,6 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace lathcli {
@@ -36,24 +34,6 @@ namespace lathcli {
 namespace {
 
 constexpr unsigned max_devices = 256; // a key has 8 bits for them
-
-// The file system and its source as /proc/self/mountinfo tells them.
-std::pair<std::string, std::string> mount_of(dev_t id) {
-    std::ifstream mounts("/proc/self/mountinfo");
-    std::string wanted = std::to_string(major(id)) + ":" + std::to_string(minor(id));
-    for (std::string line; std::getline(mounts, line);) {
-        std::istringstream words(line);
-        std::string number, parent, numbers, word, type, source;
-        words >> number >> parent >> numbers;
-        if (numbers != wanted)
-            continue;
-        while (words >> word && word != "-") {
-        }
-        words >> type >> source;
-        return {type, source};
-    }
-    return {"unknown file system", ""};
-}
 
 // A link without an end that can be read.
 std::string why_no_target(const char* path) {
@@ -66,7 +46,9 @@ class scanner {
 public:
     scanner(const scan_options& options, scan_result& result) : opt_(options), out_(result) {}
     void walk();
+    void choose_device();
     void read();
+    void check_moved();
 
 private:
     struct share {
@@ -78,20 +60,24 @@ private:
     };
     void visit(FTSENT* entry);
     void failed(const char* path, const std::string& why);
-    int device_of(const std::string& path, const struct stat& st);
+    int volume_of(const std::string& path, const struct stat& st);
+    int look_at(const std::string& path, const struct stat& st);
     void enter(const char* path, const struct stat& st);
     void work(share& mine);
     void read_one(std::uint32_t number, share& mine);
     void file_failed(const file_record& file, int error, share& mine);
+    void own_addresses(const file_record& file, const device& space);
     void progress(const char* what, std::uint64_t done, std::uint64_t of);
     void complain(const std::string& path, const std::string& why);
 
     const scan_options& opt_;
     scan_result& out_;
-    std::map<dev_t, int> device_numbers_; // -1: not looked at
+    std::map<dev_t, int> volume_numbers_; // -1: not looked at
+    std::optional<unsigned> only_; // the device that opt_.only names
     std::map<std::pair<dev_t, ino_t>, std::uint32_t> inodes_;
-    std::set<unsigned> no_fiemap_; // devices already complained about
+    std::set<unsigned> no_fiemap_; // volumes already complained about
     std::mutex say_;
+    std::string refusal_; // why a question has no answer; under say_
     std::atomic<std::uint32_t> next_ = 0;
     std::atomic<bool> failed_ = false;
     status_line line_;
@@ -108,32 +94,47 @@ void scanner::complain(const std::string& path, const std::string& why) {
     message("lath extents: cannot read " + printable(path) + ": " + why);
 }
 
-// The number of the device, or -1 if it is not to be looked at.
-int scanner::device_of(const std::string& path, const struct stat& st) {
-    auto known = device_numbers_.find(st.st_dev);
-    if (known != device_numbers_.end())
-        return known->second;
-    int number = -1;
-    if (out_.devices.empty() || opt_.all_devices) {
-        if (out_.devices.size() == max_devices)
-            throw std::runtime_error(path + ": more than 256 devices");
-        auto [type, source] = mount_of(st.st_dev);
-        struct statvfs vfs{};
-        auto block = static_cast<std::uint64_t>(st.st_blksize);
-        if (statvfs(path.c_str(), &vfs) == 0 && vfs.f_bsize)
-            block = vfs.f_bsize;
-        number = static_cast<int>(out_.devices.size());
-        out_.devices.push_back({st.st_dev, type, source, block});
-    }
-    device_numbers_[st.st_dev] = number;
-    return number;
+// Open for reading what can be read of it without waiting: a directory, or a regular file.
+int open_quietly(const std::string& path, const struct stat& st) {
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return -1;
+    return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+// The number of the volume of an st_dev met first here, or -1 if it is not to be looked at.
+int scanner::look_at(const std::string& path, const struct stat& st) {
+    int fd = open_quietly(path, st);
+    auto found = std::make_unique<volume>(fd, st, opt_.logical);
+    if (fd >= 0)
+        close(fd);
+    // Subvolumes of btrfs have numbers of their own and lie on the same devices.
+    if (!found->identity().empty())
+        for (std::size_t i = 0; i < out_.volumes.size(); i++)
+            if (out_.volumes[i].what->identity() == found->identity())
+                return static_cast<int>(i);
+    if (!out_.volumes.empty() && !opt_.all_devices)
+        return -1;
+    auto first = static_cast<unsigned>(out_.devices.size());
+    const auto& more = found->devices();
+    if (out_.devices.size() + more.size() > max_devices)
+        throw std::runtime_error(path + ": more than 256 devices");
+    out_.devices.insert(out_.devices.end(), more.begin(), more.end());
+    out_.volumes.push_back({std::move(found), first});
+    return static_cast<int>(out_.volumes.size()) - 1;
+}
+
+int scanner::volume_of(const std::string& path, const struct stat& st) {
+    auto [known, is_new] = volume_numbers_.try_emplace(st.st_dev, -1);
+    if (is_new)
+        known->second = look_at(path, st);
+    return known->second;
 }
 
 // A regular file: a new one, or one more name of a known one.
 void scanner::enter(const char* path, const struct stat& st) {
-    int number = device_of(path, st);
+    int number = volume_of(path, st);
     if (number < 0) {
-        out_.skipped_files["on another device"]++;
+        out_.skipped_files["on another file system"]++;
         return;
     }
     if (st.st_size == 0 && st.st_blocks == 0) {
@@ -194,10 +195,10 @@ void scanner::visit(FTSENT* entry) {
 
 // Links among the paths themselves are followed, those met inside are not.
 void scanner::walk() {
-    // The device of the first path is the one to look at.
+    // The file system of the first path is the one to look at.
     struct stat first{};
     if (stat(opt_.paths.front().c_str(), &first) == 0)
-        device_of(opt_.paths.front(), first);
+        volume_of(opt_.paths.front(), first);
     std::vector<std::string> paths = opt_.paths;
     std::vector<char*> argv;
     for (auto& path : paths) {
@@ -215,13 +216,13 @@ void scanner::walk() {
             break;
         bool regular = entry->fts_info == FTS_D || entry->fts_info == FTS_F;
         if (regular && entry->fts_level == FTS_ROOTLEVEL &&
-            device_of(entry->fts_path, *entry->fts_statp) < 0) {
-            complain(entry->fts_path, "it is on another device than " + opt_.paths.front() +
+            volume_of(entry->fts_path, *entry->fts_statp) < 0) {
+            complain(entry->fts_path, "it is on another file system than " + opt_.paths.front() +
                                           "; --all-devices takes it in");
             out_.errors++;
         }
-        if (entry->fts_info == FTS_D && device_of(entry->fts_path, *entry->fts_statp) < 0) {
-            out_.skipped_files["directory on another device"]++;
+        if (entry->fts_info == FTS_D && volume_of(entry->fts_path, *entry->fts_statp) < 0) {
+            out_.skipped_files["directory on another file system"]++;
             fts_set(walker.get(), entry, FTS_SKIP);
             continue;
         }
@@ -231,14 +232,14 @@ void scanner::walk() {
 }
 
 void scanner::file_failed(const file_record& file, int error, share& mine) {
-    const device& dev = out_.devices[file.device];
+    const device& dev = out_.devices[out_.volumes[file.volume].first];
     if (error == EOPNOTSUPP || error == ENOTTY || error == ENOSYS) {
         mine.skipped["no FIEMAP on " + dev.file_system]++;
         mine.errors++;
         bool first;
         {
             std::scoped_lock lock(say_);
-            first = no_fiemap_.insert(file.device).second;
+            first = no_fiemap_.insert(file.volume).second;
         }
         if (first)
             complain(file.path, "the file system (" + dev.file_system +
@@ -256,6 +257,29 @@ void scanner::file_failed(const file_record& file, int error, share& mine) {
     complain(file.path, why);
 }
 
+// A question about bytes of a device that an address of this space does not answer: ends the scan.
+void scanner::own_addresses(const file_record& file, const device& space) {
+    std::scoped_lock lock(say_);
+    refusal_ = printable(file.path) + ": the addresses that " + space.file_system +
+               " gives are not offsets of a device (" + space.own +
+               "), so --at and --overlap cannot be answered; --logical asks for its own addresses";
+    failed_ = true;
+}
+
+namespace {
+
+void note_told(file_record& file) {
+    std::uint64_t expected = UINT64_MAX;
+    for (const extent& e : file.extents) {
+        file.told_fragments += e.physical != expected;
+        expected = e.physical + e.length;
+        file.told_bytes += e.length;
+    }
+    file.told_extents = file.extents.size();
+}
+
+} // namespace
+
 void scanner::read_one(std::uint32_t number, share& mine) {
     file_record& file = out_.files[number];
     int fd = open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -263,15 +287,27 @@ void scanner::read_one(std::uint32_t number, share& mine) {
         fd = open(file.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return file_failed(file, errno, mine);
+    const auto& [where, first] = out_.volumes[file.volume];
     int error = read_extents(fd, opt_.sync, file.extents, mine.skips);
+    if (!error) {
+        note_told(file);
+        where->place(fd, first, file.extents, mine.skips);
+    }
     close(fd);
     if (error) {
         file.extents.clear();
         return file_failed(file, error, mine);
     }
+    if (only_)
+        std::erase_if(file.extents, [&](const extent& e) { return e.device != *only_; });
     file.extents.shrink_to_fit();
-    for (std::uint32_t i = 0; i < file.extents.size() && mine.fatal == 0; i++)
-        mine.fatal = out_.map.add(file.device, file.extents[i], {number, i}, mine.later);
+    if (opt_.asks && !opt_.logical && !file.extents.empty() &&
+        !out_.devices[file.extents.front().device].own.empty())
+        return own_addresses(file, out_.devices[file.extents.front().device]);
+    for (std::uint32_t i = 0; i < file.extents.size() && mine.fatal == 0; i++) {
+        const extent& e = file.extents[i];
+        mine.fatal = out_.map.add(e.device, e, {number, i}, mine.later);
+    }
 }
 
 void scanner::work(share& mine) {
@@ -299,6 +335,8 @@ void scanner::read() {
         work(shares[0]);
     }
     line_.clear();
+    if (!refusal_.empty())
+        throw std::runtime_error(refusal_);
     std::vector<extent_map::pending> later;
     int fatal = 0;
     for (share& s : shares) {
@@ -315,14 +353,51 @@ void scanner::read() {
         throw std::runtime_error("the index: " + std::generic_category().message(-fatal));
 }
 
+// Find the device that --device names, by its path or as another name of the same one.
+void scanner::choose_device() {
+    if (opt_.only.empty())
+        return;
+    struct stat wanted{};
+    bool is_device = stat(opt_.only.c_str(), &wanted) == 0 && S_ISBLK(wanted.st_mode);
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < out_.devices.size(); i++) {
+        struct stat st{};
+        const device& d = out_.devices[i];
+        bool same = is_device && stat(d.source.c_str(), &st) == 0 && S_ISBLK(st.st_mode) &&
+                    st.st_rdev == wanted.st_rdev;
+        if (d.own.empty() && (same || d.source == opt_.only))
+            only_ = i;
+        if (d.own.empty())
+            names.push_back(d.source);
+    }
+    if (!only_)
+        throw usage_error("--device: no file of the PATHs lies on '" + printable(opt_.only) +
+                          "'; their devices: " + (names.empty() ? "none" : join(names)));
+}
+
+// Chunks of btrfs that were moved while files were read: some answers name former places.
+void scanner::check_moved() {
+    for (const auto& [where, first] : out_.volumes) {
+        if (!where->moved())
+            continue;
+        message("lath extents: " + out_.devices[first].source +
+                ": btrfs moved data during the scan (balance, replace): some answers may be those "
+                "of before");
+        out_.errors++;
+    }
+}
+
 } // namespace
 
 void scan(const scan_options& options, scan_result& result) {
     auto begin = std::chrono::steady_clock::now();
     scanner s(options, result);
     s.walk();
-    if (!stop_asked)
+    if (!stop_asked) {
+        s.choose_device();
         s.read();
+        s.check_moved();
+    }
     result.interrupted = stop_asked;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

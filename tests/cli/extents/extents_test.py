@@ -40,7 +40,8 @@ def run(*args, **kw):
 
 
 def lath(*args, expect=0):
-    out = run(LATH, "extents", *args)
+    """filefrag shows addresses as the file system gives them; address_test.py has those of devices."""
+    out = run(LATH, "extents", "--logical", *args)
     check(f"exit code of {args}", out.returncode == expect, f"{out.returncode}: {out.stderr}")
     return out
 
