@@ -57,7 +57,7 @@ bool replay_device::submit(const trace::event& e, double now) {
     std::uint64_t end = e.sector + e.sectors;
     auto found = queue_.lookup(e.sector, end);
     auto fits = [&](const request* r) {
-        return r && r->hook.sectors + e.sectors <= options_.merge_sectors;
+        return r && std::uint64_t{r->hook.sectors} + e.sectors <= options_.merge_sectors;
     };
     if (found.back && !fits(found.back)) {
         found = queue_.lookup(e.sector, end, true);
@@ -144,12 +144,12 @@ void replay_device::run_until(double now) {
     now_ = std::max(now_, now);
 }
 
-void replay_device::push(const trace::event& e) {
+void replay_device::push(const trace::event& e, bool timed) {
     totals_.arrivals++;
     totals_.seek_arrival += distance(last_arrival_, e.sector);
     last_arrival_ = e.sector + e.sectors;
-    double arrival = options_.timed ? static_cast<double>(e.time_ns) : now_;
-    if (options_.timed)
+    double arrival = timed ? static_cast<double>(e.time_ns) : now_;
+    if (timed)
         run_until(arrival);
     // a full scheduler makes the arrival wait
     while (!submit(e, arrival))

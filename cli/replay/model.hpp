@@ -21,7 +21,6 @@ struct replay_options {
     device_kind device = device_kind::disk;
     std::uint32_t depth = 256; // requests the scheduler may hold
     std::uint32_t merge_sectors = 1024; // a request grows to at most this
-    bool timed = true; // arrivals at the trace's times; else as fast as the queue takes them
 };
 
 // What can be added up over devices.
@@ -47,7 +46,8 @@ struct replay_totals {
 class replay_device {
 public:
     explicit replay_device(const replay_options& options);
-    void push(const trace::event& e);
+    // timed: it arrives at its time; else as soon as the queue takes it.
+    void push(const trace::event& e, bool timed);
     void finish();
     replay_totals& totals() { return totals_; }
 

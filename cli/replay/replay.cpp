@@ -65,10 +65,10 @@ class lane {
 public:
     explicit lane(const replay_options& options) : options_(options), cost_(options) {}
 
-    void push(const trace::event& e) {
+    void push(const trace::event& e, bool timed) {
         while (devices_.size() <= e.device)
             devices_.push_back(std::make_unique<replay_device>(options_));
-        devices_[e.device]->push(e);
+        devices_[e.device]->push(e, timed);
         cost_.push(e.sector);
     }
     replay_totals finish() {
@@ -136,6 +136,9 @@ void print(const request& ask, const trace::reader& in, std::size_t devices,
                 printable(ask.file).c_str(), trace::name_of(in.kind()),
                 static_cast<unsigned long long>(n.events), devices, devices == 1 ? "" : "s",
                 static_cast<unsigned long long>(n.other), stop_asked ? "; interrupted there" : "");
+    if (auto records = in.records(); records && *records != trace::record_kind::queue)
+        std::printf("the requests are its %s records: it has no queue records (Q)\n",
+                    trace::name_of(*records));
     if (n.bad)
         std::printf("%llu bad lines skipped, the last one %s\n",
                     static_cast<unsigned long long>(n.bad), in.last_error().c_str());
@@ -209,6 +212,8 @@ void print_json(std::ostream& to, const request& ask, const trace::reader& in,
                           {"interrupted", stop_asked.load()},
                           {"engines", rows}};
     put_text(out, "file", ask.file);
+    if (auto records = in.records())
+        out["records"] = trace::name_of(*records);
     to << json_text(out, 1) << '\n';
 }
 
@@ -219,7 +224,7 @@ std::size_t feed(const request& ask, trace::reader& in, std::deque<lane>& lanes)
     trace::event e;
     auto next = [&] {
         try {
-            return !stop_asked && in.next(e);
+            return in.next(e); // a read that a signal ends throws
         } catch (const stopped&) {
             return false;
         }
@@ -229,7 +234,7 @@ std::size_t feed(const request& ask, trace::reader& in, std::deque<lane>& lanes)
         if (devices > most_devices)
             throw std::runtime_error(ask.file + ": more than 256 devices");
         for (auto& l : lanes)
-            l.push(e);
+            l.push(e, !ask.untimed && in.has_times());
     }
     return devices;
 }
@@ -247,18 +252,17 @@ void run(request ask) {
         message(std::string("lath replay: ") + e.what());
         throw CLI::RuntimeError(stop_on_signal::exit_code);
     }
-    ask.untimed = ask.untimed || !reader->has_times();
     replay_options options;
     options.device = ask.device == "flash" ? device_kind::flash : device_kind::disk;
     options.depth = ask.depth;
     options.merge_sectors = ask.merge_kib * 2;
-    options.timed = !ask.untimed;
     std::deque<lane> lanes; // they do not move
     for (auto engine : engines_of(ask.engines)) {
         options.engine = engine;
         lanes.emplace_back(options);
     }
     std::size_t devices = feed(ask, *reader, lanes);
+    ask.untimed = ask.untimed || !reader->has_times();
     if (devices == 0 && !stop_asked)
         throw std::runtime_error(ask.file + ": no requests in it");
     std::vector<result> results;
@@ -314,7 +318,8 @@ void add(CLI::App& app) {
         ->transform(whole_number());
     sub->add_option("--json", ask->json,
                     "Write the figures there as well; - is standard output, in place of the text")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     sub->callback([ask] { run(*ask); });
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // blktrace's binary records, as linux/blktrace_api.h lays them out: 48 bytes in the byte order of
-// the machine that wrote them, then pdu_len bytes. Action Q, a request queued, is the arrival.
-// Sectors are of 512 bytes. (Files of several processors, concatenated, are not in order of time:
-// blkparse merges them.)
+// the machine that wrote them, then pdu_len bytes. The action has its number in eight bits, a bit
+// that says that the id of a cgroup begins the pdu, and categories in the upper half. Records of
+// packet commands (PC) have no sector; those of flushes no bytes. Sectors are of 512 bytes. (Files
+// of several processors, concatenated, are not in order of time: blkparse merges them.)
 #include "trace/formats.hpp"
 
 #include <array>
@@ -14,8 +15,9 @@ namespace {
 
 constexpr std::size_t record_bytes = 48;
 constexpr std::uint32_t magic = 0x65617400, magic_mask = 0xffffff00, version = 7;
-constexpr std::uint32_t action_queue = 1;
-constexpr std::uint32_t category_write = 1u << 17, category_notify = 1u << 26;
+constexpr std::uint32_t action_mask = 0xff, action_queue = 1, action_issue = 7, action_complete = 8;
+constexpr std::uint32_t category_write = 1u << 17, category_packet = 1u << 25,
+                        category_notify = 1u << 26, category_discard = 1u << 29;
 
 template <class T>
 T field(std::string_view record, std::size_t at, bool big) {
@@ -47,39 +49,52 @@ protected:
         if (record.empty())
             return found::end;
         if (record.size() < record_bytes)
-            wrong("the record is cut short");
+            complain("the record is cut short");
         if (!has_magic(record, big_))
-            wrong("not the start of a record");
-        if ((field<std::uint32_t>(record, 0, big_) & ~magic_mask) != version)
-            wrong("a version other than 7");
-        auto time = field<std::uint64_t>(record, 8, big_);
+            complain("not the start of a record");
+        if (auto n = field<std::uint32_t>(record, 0, big_) & ~magic_mask; n != version)
+            complain("version " + std::to_string(n) + " of the format; only 7 is known here");
         auto sector = field<std::uint64_t>(record, 16, big_);
         auto bytes = field<std::uint32_t>(record, 24, big_);
         auto action = field<std::uint32_t>(record, 28, big_);
         auto device = field<std::uint32_t>(record, 36, big_);
         auto more = field<std::uint16_t>(record, 46, big_);
-        bool queued = (action & 0xffff) == action_queue && !(action & category_notify) && bytes;
-        if (queued && (sector >= sector_limit - length_limit / 512 || bytes > length_limit))
-            wrong("a request beyond 2^53 bytes");
+        found kind = kind_of(action);
+        if (bytes == 0)
+            kind = found::nothing;
+        if (kind != found::nothing) {
+            e.time_ns = field<std::uint64_t>(record, 8, big_);
+            place_sectors(e, sector, (bytes + std::uint64_t{511}) / 512);
+            e.device = device_number(std::to_string(device));
+            e.write = (action & (category_write | category_discard)) != 0;
+        }
         in_.skip(record_bytes);
         drop(more);
-        if (!queued)
-            return found::nothing;
-        e.time_ns = since_first(time);
-        e.sector = sector;
-        e.sectors = (bytes + 511) / 512;
-        e.device = device_number(std::to_string(device));
-        e.write = (action & category_write) != 0;
-        return found::event;
+        return kind;
+    }
+
+    std::string where() const override {
+        return in_.name() + ": byte " + std::to_string(in_.offset()) + ": ";
     }
 
 private:
-    [[noreturn]] void wrong(const char* what) const {
-        throw bad_input(in_.name() + ": byte " + std::to_string(in_.offset()) + ": " + what);
+    static found kind_of(std::uint32_t action) {
+        if (action & (category_notify | category_packet))
+            return found::nothing;
+        switch (action & action_mask) {
+        case action_queue:
+            return found::event;
+        case action_issue:
+            return found::issued;
+        case action_complete:
+            return found::completed;
+        default:
+            return found::nothing;
+        }
     }
     void drop(std::size_t n) {
         if (in_.peek(n).size() < n)
-            wrong("the data of a record are cut short");
+            complain("the data of a record are cut short");
         in_.skip(n);
     }
     bool big_;

@@ -25,11 +25,22 @@ public:
         rest_.remove_prefix(n);
         return word;
     }
+    std::string_view rest() const { return rest_; }
 
 private:
     static bool blank(char c) { return c == ' ' || c == '\t'; }
     std::string_view rest_;
 };
+
+// Takes the last field, and the blanks before it, off the text; empty where there is none.
+inline std::string_view last_word(std::string_view& text) {
+    auto trim = [&] { text = text.substr(0, text.find_last_not_of(" \t") + 1); };
+    trim();
+    auto word = text.substr(text.find_last_of(" \t") + 1);
+    text.remove_suffix(word.size());
+    trim();
+    return word;
+}
 
 // Fields parted by commas, blanks around them dropped. No value: no such field.
 class columns {

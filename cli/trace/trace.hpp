@@ -2,7 +2,7 @@
 //
 // Block IO traces, read as a stream: one event at a time, whatever the format.
 //
-//   fio2, fio3   fio's iolog, version 2 (no times) and 3 (microseconds)
+//   fio2, fio3   fio's iolog, version 2 (waits between requests, or no times) and 3 (microseconds)
 //   blktrace     the kernel's binary records, either byte order
 //   blkparse     their text form, default layout
 //   msr          MSR-Cambridge CSV: times of 100 ns, offsets and sizes in bytes
@@ -14,11 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lathcli::trace {
 
@@ -38,7 +41,7 @@ struct event {
 
 // Sectors stay below this, lengths at or below the other.
 inline constexpr std::uint64_t sector_limit = std::uint64_t{1} << 44;
-inline constexpr std::uint64_t length_limit = std::uint64_t{1} << 31; // bytes
+inline constexpr std::uint64_t length_limit = std::uint64_t{1} << 40; // bytes
 
 // "FILE:LINE: what is wrong", or "FILE: byte N: ..." in binary traces.
 class bad_input : public std::runtime_error {
@@ -91,45 +94,81 @@ struct reader_options {
     bool drop_doubles = false; // an event equal to the one before it but for its time
 };
 
+// Which records of a block trace are the requests.
+enum class record_kind { queue, issue, complete };
+const char* name_of(record_kind kind); // "queue (Q)"
+
 // One format. next() gives events until it returns false; a bad line or record throws bad_input,
 // after which next() may be called again and goes on behind it (not in binary traces, which have no
 // lines).
+//
+// A block trace may have several records of a request: queued, issued, completed. The requests are
+// the queue records. A trace without one of these among its first records has requests by its
+// issue records, else by its completions; records() tells which.
 class reader {
 public:
     struct counters {
         std::uint64_t events = 0, bad = 0, doubles = 0, other = 0; // other: not IO, or not arrivals
     };
+    // How many records of other kinds may come before the first queue record.
+    static constexpr std::size_t most_held = 1u << 16;
 
     virtual ~reader() = default;
     bool next(event& e);
     format kind() const { return kind_; }
     const counters& counts() const { return counts_; }
     const std::string& last_error() const { return last_error_; }
-    bool has_times() const { return kind_ != format::fio2; }
+    // Whether events have times. Version 2 of fio's iolog has them where it has waits: false may
+    // become true.
+    virtual bool has_times() const { return true; }
+    // Of block traces, once the first event is given.
+    std::optional<record_kind> records() const {
+        bool block = kind_ == format::blktrace || kind_ == format::blkparse;
+        return block ? records_ : std::nullopt;
+    }
 
 protected:
     reader(format kind, input in, const reader_options& options);
-    // What one line or record was.
-    enum class found { event, nothing, end };
+    // What one line or record was. event: a request, of a block trace a queue record.
+    enum class found { event, issued, completed, nothing, end };
+    static const char* name_of(found kind); // the letter of its record
+    // Sets time_ns as it is in the trace.
     virtual found step(event& e) = 0;
     virtual bool resumes() const { return true; }
+    virtual std::string where() const; // "FILE:LINE: "
     [[noreturn]] void complain(const std::string& what) const;
     std::uint32_t device_number(std::string_view name);
     // Checked: bytes to sectors, the start rounded down, the end up.
     void place(event& e, std::uint64_t offset, std::uint64_t bytes) const;
-    // Nanoseconds since the first event; earlier ones count as that.
-    std::uint64_t since_first(std::uint64_t ns);
+    void place_sectors(event& e, std::uint64_t sector, std::uint64_t sectors) const;
+    // Another trace begins in the same input: its times go on where the last event was.
+    void restart() { run_++; }
 
     input in_;
 
 private:
+    struct held {
+        event e;
+        found kind;
+        std::uint64_t run;
+    };
     bool take(event& e);
+    held next_record();
+    bool is_request(const held& h);
+    bool choose_without_queue();
+    bool chosen(const held& h);
+    void deliver(event& e, std::uint64_t run);
     format kind_;
     reader_options options_;
     counters counts_;
     std::string last_error_;
     std::map<std::string, std::uint32_t, std::less<>> devices_;
-    std::uint64_t first_ns_ = 0;
+    std::vector<std::optional<std::uint32_t>> shown_devices_; // numbers as events have them
+    std::uint32_t devices_shown_ = 0;
+    std::deque<held> held_; // until records_ is known, and then until they are given out
+    std::optional<record_kind> records_;
+    std::uint64_t run_ = 0, run_of_last_ = 0; // of which trace in the input
+    std::uint64_t first_ns_ = 0, base_ns_ = 0, last_ns_ = 0;
     bool seen_first_ = false, dropped_ = false;
     event last_;
 };

@@ -5,8 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,8 +98,8 @@ TEST_CASE("every format tells the same requests") {
     CHECK(sample("blkparse.txt", format::blkparse) == golden);
     CHECK(sample("msr.csv", format::msr) == golden);
     CHECK(sample("spc.txt", format::spc) == golden);
-    for (auto& e : golden)
-        e.time_ns = 0;
+    for (std::size_t i = 0; i < golden.size(); i++)
+        golden[i].time_ns = i ? 200000 : 0; // a wait behind the first
     CHECK(sample("fio2.log", format::fio2) == golden);
 }
 
@@ -129,8 +131,16 @@ TEST_CASE("bad lines are named, and skipped when asked") {
         {format::fio2, "f read -1 512", "it:3: no offset and length after 'read'"},
         {format::fio2, "f read 0 512 7", "it:3: something behind the length"},
         {format::fio2, "f read 0 0", "it:3: a request of 0 bytes"},
-        {format::fio2, "f write 0 4294967296", "it:3: a request of 4294967296 bytes"},
-        {format::fio2, "f write 1099511627776 1", "it:3: offset 1099511627776 is beyond 1 TiB"},
+        {format::fio2, "/dev/sda write 0 1099511627777",
+         "it:3: a request of 1099511627777 bytes is longer than 2^40"},
+        {format::fio2, "f write 1099511627776 1",
+         "it:3: offset 1099511627776 and length 1 go beyond 1 TiB of a file"},
+        {format::fio2, "f write 1 1099511627776",
+         "it:3: offset 1 and length 1099511627776 go beyond 1 TiB of a file"},
+        {format::fio2, "f sync", "it:3: no offset and length after 'sync'"},
+        {format::fio2, "f wait 18446744073709551615 0",
+         "it:3: a wait of 18446744073709551615 microseconds: the sum is beyond 2^64 ns"},
+        {format::fio3, "1 f invalid 0 0", "it:3: unknown action 'invalid'"},
         {format::blkparse, "hello", "it:3: no device 'major,minor' at the start of the line"},
         {format::blkparse, "8,0 0 1 x 42 Q R 1 + 1", "it:3: no time in the fourth column"},
         {format::blkparse, "8,0 0 1 1.x 42 Q R 1 + 1", "it:3: no time in the fourth column"},
@@ -138,8 +148,14 @@ TEST_CASE("bad lines are named, and skipped when asked") {
         {format::blkparse, "8,0 0 1 0.1 42", "it:3: no action in the sixth column"},
         {format::blkparse, "8,0 0 1 0.1 42 Q R x + 8", "it:3: no 'sector + sectors' in a Q line"},
         {format::blkparse, "8,0 0 1 0.1 42 Q R 8 + x", "it:3: no 'sector + sectors' in a Q line"},
+        {format::blkparse, "8,0 0 1 0.1 42 Q R 8", "it:3: no 'sector + sectors' in a Q line"},
+        {format::blkparse, "8,0 0 1 0.1 42 D R", "it:3: no 'sector + sectors' in a D line"},
+        {format::blkparse, "8,0 0 1 0.1 42 C R 8 - 8 [0]",
+         "it:3: no 'sector + sectors' in a C line"},
         {format::blkparse, "8,0 0 1 0.1 42 Q R 99999999999999 + 8",
-         "it:3: a request beyond 2^53 bytes"},
+         "it:3: sector 99999999999999 is beyond 2^44"},
+        {format::blkparse, "8,0 0 1 0.1 42 Q R 8 + 2147483649",
+         "it:3: a request of 2147483649 sectors is longer than 2^31"},
         {format::msr, "x,hm,1,Read,0,512,1", "it:3: no timestamp in the first column"},
         {format::msr, "1,hm,1,Trim,0,512,1", "it:3: neither Read nor Write in the fourth column"},
         {format::msr, "1,hm,1,Read,0", "it:3: no offset and size in the columns five and six"},
@@ -170,7 +186,37 @@ TEST_CASE("bad lines are named, and skipped when asked") {
 TEST_CASE("lines without requests") {
     CHECK(third_line(format::fio3, "") == "");
     CHECK(third_line(format::fio2, "f wait 100 0") == "");
-    CHECK(third_line(format::blkparse, "8,0 0 1 0.1 42 Q FWS [x]") != "");
+    for (const char* line : {
+             "8,0 0 1 0.1 42 Q FWS [x]",
+             "8,0 0 1 0.1 42 Q FWS (     829) [jbd2/sda1-8]",
+             "8,0 0 1 0.1 42 Q   N [smartctl]",
+             "8,0 0 1 0.1 42 Q   R 36 [sg_inq]",
+             "8,0 0 1 0.1 42 Q   R 36 (12 00 00 00 24 00 ..) [sg_inq]",
+             "8,0 0 1 0.1 42 Q   R (      12) [sg_inq]",
+             "8,0 0 1 0.1 42 D FWS [(null)]",
+             "8,0 0 1 0.1 42 C FWS 0 [0]",
+             "8,0 0 1 0.1 0 C FWS 0 (     829) [0]",
+             "8,0 0 1 0.1 0 C   R (12 00 ..) [5]",
+             "8,0 0 1 0.1 0 C   R [0]",
+             "8,0 0 0 0.1 0 m   N cfq slice expired",
+             "8,0 0 0 0.1 0 m   N two\nlines\n",
+             "8,0 0 -5 0.1 42 P   N [x]",
+             "8,0 0 1 0.1 42 U   N [x] 3",
+             "8,0 0 1 0.1 42 UT  N [x] 3",
+             "8,0 0 1 0.1 42 A   R 5000 + 8 <- (8,1) 2952",
+             "8,0 0 1 0.1 42 X   R 6000 / 6008 [x]",
+             "fio (4242)\n Reads Queued: 8, 148KiB\n\nCPU0 (8,0):\n",
+             "Throughput (R/W): 0KiB/s / 0KiB/s\nEvents (sda): 28 entries\nSkips: 0 forward",
+             "Input file sda.blktrace.0 added",
+         }) {
+        INFO(line);
+        CHECK(third_line(format::blkparse, line) == "");
+    }
+    for (const char* action : {"sync", "datasync", "sync_file_range", "syncfs", "wait"}) {
+        INFO(action);
+        CHECK(third_line(format::fio3, std::string("7 f ") + action + " 0 4096") == "");
+        CHECK(third_line(format::fio2, std::string("f ") + action + " 0 4096") == "");
+    }
     CHECK(third_line(format::blkparse, "8,0 0 1 0.1 42 Q FN 8 [x]") == "");
     CHECK(third_line(format::blkparse, "8,0 0 1 0.1 42 Q R 8 + 0 [x]") == "");
     CHECK(third_line(format::blkparse, "CPU0 (8,0):\n Reads Queued: 4\nTotal (8,0):") == "");
@@ -211,16 +257,174 @@ TEST_CASE("binary records that are broken") {
     CHECK(complaint(good).empty());
     CHECK(complaint(good + good.substr(0, 20)) == "it: byte 48: the record is cut short");
     CHECK(complaint(good + std::string(48, 'x')) == "it: byte 48: not the start of a record");
-    CHECK(complaint(record(8, 4096, 6)) == "it: byte 0: a version other than 7");
+    CHECK(complaint(record(8, 4096, 6)) ==
+          "it: byte 0: version 6 of the format; only 7 is known here");
     CHECK(complaint(record(8, 4096, 7, 9) + "pdu") ==
           "it: byte 48: the data of a record are cut short");
-    CHECK(complaint(record(1ull << 50, 4096)) == "it: byte 0: a request beyond 2^53 bytes");
-    CHECK(complaint(record(8, 0xffffffff)) == "it: byte 0: a request beyond 2^53 bytes");
+    CHECK(complaint(record(1ull << 50, 4096)) ==
+          "it: byte 0: sector 1125899906842624 is beyond 2^44");
+    CHECK(complaint(record(8, 0xffffffff)).empty());
     // no lines to go on behind: --skip-bad does not help
     auto r = open(memory(good + "x"), {true, false});
     event e;
     CHECK(r->next(e));
     CHECK_THROWS_AS(r->next(e), bad_input);
+}
+
+TEST_CASE("what fio and blkparse write") {
+    struct written {
+        const char* name;
+        format kind;
+        std::size_t requests;
+        std::uint32_t devices;
+        record_kind records; // of block traces
+    };
+    constexpr auto queue = record_kind::queue, issue = record_kind::issue;
+    const written all_of_them[] = {
+        {"blank.fio3", format::fio3, 4, 1, queue},
+        {"files.fio3", format::fio3, 15, 1, queue},
+        {"large.fio3", format::fio3, 4, 1, queue},
+        {"randrw.fio3", format::fio3, 12, 1, queue},
+        {"range.fio3", format::fio3, 12, 1, queue},
+        {"sync.fio3", format::fio3, 12, 1, queue},
+        {"thinktime.fio3", format::fio3, 8, 1, queue},
+        {"trim.fio3", format::fio3, 8, 1, queue},
+        {"trimwrite.fio3", format::fio3, 16, 1, queue},
+        {"twice.fio3", format::fio3, 8, 1, queue},
+        {"verify.fio3", format::fio3, 16, 1, queue},
+        {"complete.blkparse", format::blkparse, 7, 2, record_kind::complete},
+        {"header.blkparse", format::blkparse, 8, 2, queue},
+        {"issue-complete.blkparse", format::blkparse, 7, 2, issue},
+        {"issue.blkparse", format::blkparse, 7, 2, issue},
+        {"names.blkparse", format::blkparse, 8, 2, queue},
+        {"plain.blkparse", format::blkparse, 8, 2, queue},
+        {"programs.blkparse", format::blkparse, 8, 2, queue},
+        {"quiet.blkparse", format::blkparse, 8, 2, queue},
+        {"reads.blkparse", format::blkparse, 3, 2, queue},
+        {"times.blkparse", format::blkparse, 8, 2, queue},
+        {"twice.blkparse", format::blkparse, 16, 2, queue},
+        {"window.blkparse", format::blkparse, 4, 2, queue},
+        {"whole.blktrace", format::blktrace, 7, 1, queue},
+        {"issue.blktrace", format::blktrace, 5, 1, issue},
+        {"complete.blktrace", format::blktrace, 5, 1, record_kind::complete},
+    };
+    for (const auto& w : all_of_them) {
+        INFO(w.name);
+        auto r = open(input(w.name, open_file(samples + "/written/" + w.name)), {});
+        CHECK(r->kind() == w.kind);
+        auto events = all(*r);
+        CHECK(events.size() == w.requests);
+        std::uint32_t devices = 0;
+        std::uint64_t before = 0;
+        for (const auto& e : events) {
+            devices = std::max(devices, e.device + 1);
+            CHECK(e.time_ns >= before);
+            before = e.time_ns;
+        }
+        CHECK(devices == w.devices);
+        bool block = w.kind == format::blkparse || w.kind == format::blktrace;
+        CHECK(r->records() == (block ? std::optional(w.records) : std::nullopt));
+    }
+    auto large = sample("written/large.fio3", format::fio3);
+    CHECK(large[3] == event{473920000, 3ull << 21, 2u << 20, 0, true});
+    auto plain = sample("written/plain.blkparse", format::blkparse);
+    CHECK(plain[4] == event{37500, 2048, 8388607, 0, true});
+    CHECK(plain[5] == event{45000, 100000, 256, 1, false});
+    auto twice = sample("written/twice.blkparse", format::blkparse);
+    for (std::size_t i = 0; i < plain.size(); i++) {
+        auto again = plain[i];
+        again.time_ns += plain.back().time_ns;
+        CHECK(twice[i] == plain[i]);
+        CHECK(twice[plain.size() + i] == again);
+    }
+    // the same issue records, alone and among the others
+    auto alone = sample("written/issue.blkparse", format::blkparse);
+    auto among = sample("written/issue-complete.blkparse", format::blkparse);
+    for (auto* events : {&alone, &among})
+        for (auto& e : *events)
+            e.time_ns = 0; // there are fewer records before them
+    CHECK(alone == among);
+}
+
+TEST_CASE("a trace without queue records") {
+    auto line = [](char action, int second, int sector) {
+        return "8,0 0 1 " + std::to_string(second) + ".0 42 " + action + " R " +
+               std::to_string(sector) + " + 8 [x]\n";
+    };
+    // a queue record late, but not too late: what came before it is of requests unseen
+    std::string text = line('C', 1, 0) + line('D', 2, 8) + line('Q', 3, 16) + line('D', 4, 24);
+    auto r = open(memory(text), {});
+    auto events = all(*r);
+    REQUIRE(events.size() == 1);
+    CHECK(events[0] == event{0, 16, 8, 0, false});
+    CHECK(r->counts().other == 3);
+    CHECK(r->records() == record_kind::queue);
+    // issue before complete, whatever comes first
+    text = line('C', 1, 0) + line('D', 2, 8) + line('C', 3, 8);
+    r = open(memory(text), {});
+    events = all(*r);
+    REQUIRE(events.size() == 1);
+    CHECK(events[0].sector == 8);
+    CHECK(r->records() == record_kind::issue);
+    CHECK(r->counts().other == 2);
+    // many: the choice is made, and a queue record behind it is not passed over in silence
+    text = "";
+    for (std::size_t i = 0; i <= reader::most_held; i++)
+        text += line('D', 1, 8);
+    std::string more = text + line('D', 5, 8), late = text + line('Q', 5, 8);
+    r = open(memory(more), {});
+    CHECK(all(*r).size() == reader::most_held + 2);
+    r = open(memory(late), {});
+    CHECK_THROWS_WITH(all(*r), "it:65538: a queue record (Q) behind more than 65536 records "
+                               "without one; give it records of one kind (blkparse -a queue)");
+    r = open(memory("8,0 0 1 0.0 42 P N [x]\n"), {});
+    CHECK(all(*r).empty());
+    CHECK(!r->records());
+}
+
+TEST_CASE("waits of fio's version 2 are its times") {
+    std::string text = "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 0 4096\n"
+                       "/dev/sda wait 5000000 0\n/dev/sda write 8192 4096\n"
+                       "/dev/sda wait 9000000 0\n/dev/sda write 18192 4096\n";
+    auto r = open(memory(text), {});
+    CHECK(r->has_times());
+    auto events = all(*r);
+    REQUIRE(events.size() == 3);
+    CHECK(events[1].time_ns == 5000000000);
+    CHECK(events[2].time_ns == 14000000000);
+    CHECK(!open(memory("fio version 2 iolog\nf read 0 512\n"), {})->has_times());
+    // in version 3 each line has its time, and a wait is nothing
+    r = open(memory("fio version 3 iolog\n5 f read 0 512\n6 f wait 9 0\n7 f read 0 512\n"), {});
+    CHECK(all(*r).back().time_ns == 2000);
+}
+
+TEST_CASE("names of fio's files") {
+    // devices are devices, and as large as they are; files share one
+    auto r = open(memory("fio version 2 iolog\n/dev/sda read 3298534883328 512\nf read 0 512\n"
+                         "a file read 512 512\n/dev/sdb read 0 512\nf read 0 512\n"),
+                  {});
+    auto events = all(*r);
+    REQUIRE(events.size() == 5);
+    CHECK(events[0] == event{0, 3ull << 31, 1, 0, false});
+    CHECK(events[1] == event{0, 0, 1, 1, false});
+    CHECK(events[2] == event{0, (1ull << 31) + 1, 1, 1, false});
+    CHECK(events[3].device == 2);
+    CHECK(events[4] == events[1]);
+}
+
+TEST_CASE("records of a cgroup and of packet commands") {
+    auto with_action = [](std::uint32_t action, std::uint16_t more) {
+        std::string r = record(8, 4096, 7, more);
+        for (unsigned i = 0; i < 4; i++)
+            r[28 + i] = static_cast<char>(action >> 8 * i);
+        return r + std::string(more, 'x');
+    };
+    constexpr std::uint32_t read = 1u << 16, packet = 1u << 25, notify = 1u << 26;
+    std::string text = with_action(1 | 0x100 | read, 8) + with_action(1 | read | packet, 16) +
+                       with_action(1 | notify, 4) + with_action(7 | read, 0);
+    auto r = open(memory(text), {});
+    CHECK(all(*r).size() == 1);
+    CHECK(r->counts().other == 3);
 }
 
 TEST_CASE("more names than memory is given to") {
