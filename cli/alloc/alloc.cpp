@@ -6,6 +6,7 @@
 #include "base/output.hpp"
 #include "base/status_line.hpp"
 #include "base/stop_on_signal.hpp"
+#include "base/text.hpp"
 #include "base/usage.hpp"
 #include "commands.hpp"
 #include "options.hpp"
@@ -52,7 +53,7 @@ constexpr const char* epilogue =
     "until then is reported), 100 and above wrong usage.";
 
 struct request {
-    std::string trace, extents, dump, policy = "first", limits;
+    std::string trace, extents, dump, allocator, policy = "first", limits;
     std::uint64_t below = 0, unit = 0; // 0: not given
     std::vector<std::string> pool;
     std::string json, csv, svg, placement, save;
@@ -87,7 +88,7 @@ alloc::pool pool_of(const request& ask, std::uint64_t& unit, std::vector<alloc::
     unit = ask.unit ? ask.unit : 1;
     std::vector<alloc::span> spans;
     if (!ask.dump.empty()) {
-        auto dump = alloc::read_dump(ask.dump);
+        auto dump = alloc::read_dump(ask.dump, ask.allocator);
         unit = ask.unit ? ask.unit : dump.unit;
         taken = dump.taken;
         return not_empty(alloc::trim(dump.free, unit));
@@ -97,8 +98,14 @@ alloc::pool pool_of(const request& ask, std::uint64_t& unit, std::vector<alloc::
         spans.push_back(alloc::parse_span(text));
     if (spans.empty() && ask.extents.empty())
         throw usage_error("alloc: no pool: give --pool, --extents or both, or --dump");
-    if (!ask.extents.empty())
-        taken = alloc::read_extents(ask.extents);
+    if (!ask.extents.empty()) {
+        auto told = alloc::read_extents(ask.extents);
+        taken = std::move(told.spans);
+        if (told.logical)
+            message("lath alloc: " + printable(ask.extents) +
+                    " has logical addresses of a file system, not offsets of a device: so has the "
+                    "pool");
+    }
     if (spans.empty()) {
         if (taken.empty())
             throw usage_error(ask.extents + ": no extents, so --pool is needed");
@@ -241,12 +248,17 @@ void add(CLI::App& app) {
         ->take_all()
         ->allow_extra_args(false);
     sub->add_option("--extents", ask->extents, "JSON of `lath extents`: what it lists is not free")
-        ->type_name("FILE");
-    sub->add_option("--dump", ask->dump,
-                    "The pool is what this `bluestore allocator dump` says is free")
         ->type_name("FILE")
+        ->check(file_name());
+    sub->add_option("--dump", ask->dump,
+                    "The pool is what this dump of BlueStore's allocator says is free")
+        ->type_name("FILE")
+        ->check(file_name())
         ->excludes("--pool")
         ->excludes("--extents");
+    sub->add_option("--allocator", ask->allocator, "The one to read of a dump that has several")
+        ->type_name("NAME")
+        ->needs("--dump");
     sub->add_option("--unit", ask->unit,
                     "Round sizes and alignments up to a multiple; by default 1, or that of --dump")
         ->type_name("N")
@@ -265,15 +277,22 @@ void add(CLI::App& app) {
     sub->add_flag("--skip-bad", ask->skip_bad, "Go on behind bad lines, count them");
     sub->add_flag("--quiet", ask->quiet, "No report, no progress");
     sub->add_option("--placement", ask->placement, "Write where each ID came to lie")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     sub->add_option("--json", ask->json,
                     "Write the report as JSON; - is standard output, in place of the text")
-        ->type_name("FILE");
-    sub->add_option("--csv", ask->csv, "Write the state over time")->type_name("FILE");
-    sub->add_option("--svg", ask->svg, "Plot the state over time")->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
+    sub->add_option("--csv", ask->csv, "Write the state over time")
+        ->type_name("FILE")
+        ->check(file_name());
+    sub->add_option("--svg", ask->svg, "Plot the state over time")
+        ->type_name("FILE")
+        ->check(file_name());
     sub->add_option("--save", ask->save,
                     "Write what is taken at the end, for --extents of another run")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(file_name());
     sub->callback([ask] { run(*ask); });
 }
 

@@ -4,6 +4,7 @@
 #include "base/input_file.hpp"
 #include "base/json_text.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/usage.hpp"
 
 #include <algorithm>
@@ -117,24 +118,31 @@ std::uint64_t bytes_of(const nlohmann::json& extent, const char* member, const s
 
 } // namespace
 
-std::vector<span> read_extents(const std::string& name, std::istream& in) {
-    std::vector<span> taken;
+taken_extents read_extents(const std::string& name, std::istream& in) {
+    taken_extents taken;
     try {
         auto document = nlohmann::json::parse(in);
         const auto& extents = document.at("extents");
-        if (document.contains("context") && document["context"].contains("devices") &&
-            document["context"]["devices"].size() > 1)
-            throw std::runtime_error(name + ": extents of more than one device");
+        std::optional<std::uint64_t> device;
         for (const auto& e : extents) {
             auto first = bytes_of(e, "physical", name);
             auto length = bytes_of(e, "length", name);
+            // Offsets of two devices are not addresses of one pool.
+            auto lies_on = e.contains("device") ? bytes_of(e, "device", name) : 0;
+            if (device.value_or(lies_on) != lies_on)
+                throw std::runtime_error(name + ": extents of more than one device (lath extents "
+                                                "--device takes one)");
+            device = lies_on;
             if (length == 0)
                 continue;
             if (length - 1 > UINT64_MAX - first)
                 throw std::runtime_error(name + ": an extent at " + std::to_string(first) +
                                          " ends beyond 2^64");
-            taken.push_back({first, first + (length - 1)});
+            taken.spans.push_back({first, first + (length - 1)});
         }
+        if (document.contains("context") && document["context"].contains("devices"))
+            for (const auto& d : document["context"]["devices"])
+                taken.logical = taken.logical || d.value("addresses", "device") == "logical";
     } catch (const nlohmann::json::exception& e) {
         throw std::runtime_error(name +
                                  ": not the JSON of `lath extents --json`: " + json_problem(e));
@@ -142,7 +150,7 @@ std::vector<span> read_extents(const std::string& name, std::istream& in) {
     return taken;
 }
 
-std::vector<span> read_extents(const std::string& path) {
+taken_extents read_extents(const std::string& path) {
     auto in = open_stream(path);
     return read_extents(path, in);
 }
@@ -163,40 +171,92 @@ std::uint64_t number_in(const nlohmann::json& object, const char* member, const 
     return *number;
 }
 
-} // namespace
-
-free_dump read_dump(const std::string& name, std::istream& in) {
+// The free space that one object tells.
+free_dump dump_of(const nlohmann::json& document, const std::string& name) {
     free_dump dump;
     std::vector<span> spans;
-    try {
-        auto document = nlohmann::json::parse(in);
-        dump.unit = number_in(document, "alloc_unit", name);
-        if (!std::has_single_bit(dump.unit))
-            throw std::runtime_error(name + ": \"alloc_unit\" is not a power of two");
-        auto capacity = number_in(document, "capacity", name);
-        for (const auto& e : document.at("extents")) {
-            const std::string where = name + ": free extent " + std::to_string(spans.size() + 1);
-            auto first = number_in(e, "offset", where), length = number_in(e, "length", where);
-            if (length == 0 || first >= capacity || length > capacity - first)
-                throw std::runtime_error(where + ", at " + std::to_string(first) +
-                                         ", is empty or ends beyond the capacity");
-            spans.push_back({first, first + (length - 1)});
-        }
-        dump.free = make_pool(std::move(spans), name);
-        if (capacity)
-            dump.taken = without({{0, capacity - 1}}, dump.free);
-    } catch (const nlohmann::json::exception& e) {
-        throw std::runtime_error(
-            name + ": not the JSON of `bluestore allocator dump`: " + json_problem(e));
-    } catch (const usage_error& e) { // two extents overlap
-        throw std::runtime_error(e.what());
+    dump.unit = number_in(document, "alloc_unit", name);
+    if (!std::has_single_bit(dump.unit))
+        throw std::runtime_error(name + ": \"alloc_unit\" is not a power of two");
+    auto capacity = number_in(document, "capacity", name);
+    for (const auto& e : document.at("extents")) {
+        const std::string where = name + ": free extent " + std::to_string(spans.size() + 1);
+        auto first = number_in(e, "offset", where), length = number_in(e, "length", where);
+        if (length == 0 || first >= capacity || length > capacity - first)
+            throw std::runtime_error(where + ", at " + std::to_string(first) +
+                                     ", is empty or ends beyond the capacity");
+        spans.push_back({first, first + (length - 1)});
     }
+    dump.free = make_pool(std::move(spans), name);
+    if (capacity)
+        dump.taken = without({{0, capacity - 1}}, dump.free);
     return dump;
 }
 
-free_dump read_dump(const std::string& path) {
+// The objects of a dump, each with the label before it, or else the name that it has within.
+std::vector<std::pair<std::string, nlohmann::json>> objects_of(const std::string& name,
+                                                               std::istream& in) {
+    std::vector<std::pair<std::string, nlohmann::json>> all;
+    std::string label;
+    while ((in >> std::ws) && in.peek() != std::istream::traits_type::eof()) {
+        if (in.peek() == '{') {
+            nlohmann::json document;
+            in >> document; // up to its closing brace
+            if (label.empty() && document.contains("alloc_name") &&
+                document["alloc_name"].is_string())
+                label = document["alloc_name"].get<std::string>();
+            all.emplace_back(std::exchange(label, ""), std::move(document));
+            continue;
+        }
+        std::string line;
+        std::getline(in, line);
+        line.erase(line.find_last_not_of(" \t\r") + 1);
+        if (!label.empty() || line.size() < 2 || !line.ends_with(':') ||
+            line.find_first_of(" \t\"{}[],") != std::string::npos)
+            throw std::runtime_error(name + ": '" + printable(line.substr(0, 60)) +
+                                     "' is neither an object of `bluestore allocator dump` nor "
+                                     "the name of an allocator and a colon");
+        label = line.substr(0, line.size() - 1);
+    }
+    if (all.empty() || !label.empty())
+        throw std::runtime_error(name + ": there is no JSON of `bluestore allocator dump` " +
+                                 (label.empty() ? "in it" : "behind '" + printable(label) + ":'"));
+    return all;
+}
+
+} // namespace
+
+free_dump read_dump(const std::string& name, std::istream& in, const std::string& allocator) {
+    try {
+        auto all = objects_of(name, in);
+        std::vector<std::string> names;
+        const nlohmann::json* chosen = nullptr;
+        for (const auto& [label, document] : all) {
+            names.push_back(label.empty() ? "(no name)" : printable(label));
+            if (allocator.empty() ? all.size() == 1 : label == allocator)
+                chosen = &document;
+        }
+        if (!chosen)
+            throw usage_error(name +
+                              (allocator.empty()
+                                   ? ": several allocators; --allocator "
+                                     "chooses one of "
+                                   : ": no allocator '" + printable(allocator) + "'; it has ") +
+                              join(names));
+        try {
+            return dump_of(*chosen, name);
+        } catch (const usage_error& e) { // two extents overlap
+            throw std::runtime_error(e.what());
+        }
+    } catch (const nlohmann::json::exception& e) {
+        throw std::runtime_error(
+            name + ": not the JSON of `bluestore allocator dump`: " + json_problem(e));
+    }
+}
+
+free_dump read_dump(const std::string& path, const std::string& allocator) {
     auto in = open_stream(path);
-    return read_dump(path, in);
+    return read_dump(path, in, allocator);
 }
 
 void write_extents(std::ostream& out, std::vector<span> spans) {

@@ -30,17 +30,25 @@ pool without(const pool& of, std::vector<span> taken);
 
 // What the JSON of `lath extents --json` says is taken, in its order. Throws std::runtime_error
 // naming it.
-std::vector<span> read_extents(const std::string& path);
-std::vector<span> read_extents(const std::string& name, std::istream& in);
+struct taken_extents {
+    std::vector<span> spans;
+    bool logical = false; // addresses are the file system's own, not offsets of a device
+};
+taken_extents read_extents(const std::string& path);
+taken_extents read_extents(const std::string& name, std::istream& in);
 
-// What the JSON of `ceph daemon osd.N bluestore allocator dump block` says is free, and in which
-// unit the disk is allocated. Throws std::runtime_error naming the file and the extent.
+// What a dump of BlueStore's allocator says is free, and in which unit the disk is allocated.
+// `ceph daemon osd.N bluestore allocator dump block` prints one object; `ceph-bluestore-tool
+// free-dump` prints, for each allocator of the disk, a line with its name and a colon, the object
+// and a blank line. `allocator` is the one to read; "": the only one there is. Throws
+// std::runtime_error naming the file and the extent, usage_error where the choice is missing or
+// names none.
 struct free_dump {
     pool free, taken; // taken: the rest of the disk
     std::uint64_t unit = 1; // a power of two
 };
-free_dump read_dump(const std::string& path);
-free_dump read_dump(const std::string& name, std::istream& in);
+free_dump read_dump(const std::string& path, const std::string& allocator);
+free_dump read_dump(const std::string& name, std::istream& in, const std::string& allocator);
 
 // Writes spans, which may overlap, as runs in order that read_extents() reads.
 void write_extents(std::ostream& out, std::vector<span> spans);

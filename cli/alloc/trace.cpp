@@ -111,7 +111,7 @@ bool reader::line(operation& o, std::string_view text) {
         return true;
     }
     if (words[0] != "a" && words[0] != "f")
-        complain(quoted(words[0]) + " is no operation (a, f or a number)");
+        complain("unknown operation " + quoted(words[0]) + " (expected a, f or a number)");
     if (words.size() > 1 && words[1].size() > longest_id)
         complain("an ID of more than " + std::to_string(longest_id) + " bytes");
     if (words[0] == "a") {

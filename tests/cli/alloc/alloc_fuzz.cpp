@@ -65,7 +65,7 @@ void check_pool(const std::vector<alloc::span>& taken) {
 void check_dump(const std::string& bytes) {
     std::istringstream in{bytes};
     try {
-        auto dump = alloc::read_dump("fuzz", in);
+        auto dump = alloc::read_dump("fuzz", in, "");
         expect(dump.unit > 0 && (dump.unit & (dump.unit - 1)) == 0);
         for (std::size_t i = 0; i < dump.free.size(); i++)
             expect(dump.free[i].first <= dump.free[i].last &&
@@ -96,7 +96,7 @@ void check_written(const std::vector<alloc::span>& spans) {
     const alloc::pool all = {{0, UINT64_MAX}};
     std::stringstream text;
     alloc::write_extents(text, spans);
-    auto back = alloc::read_extents("fuzz", text);
+    auto back = alloc::read_extents("fuzz", text).spans;
     for (std::size_t i = 1; i < back.size(); i++)
         expect(back[i].first > back[i - 1].last);
     auto before = alloc::without(all, spans), after = alloc::without(all, back);
@@ -118,7 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<alloc::span> taken;
     try {
         std::istringstream in{std::string(bytes)};
-        taken = alloc::read_extents("fuzz", in);
+        taken = alloc::read_extents("fuzz", in).spans;
     } catch (const std::runtime_error&) {
         for (std::size_t i = 0; i + 1 < size && i < 200; i += 2)
             taken.push_back({data[i] * 1000u, data[i] * 1000u + data[i + 1] * 64u});

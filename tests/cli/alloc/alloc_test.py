@@ -218,6 +218,64 @@ def pieces_fit(free, lines, answers):
     return without, pieces, served
 
 
+def labelled_dumps(scratch):
+    """`ceph-bluestore-tool free-dump` puts the name of each allocator before its object, and a blank line behind it."""
+    dump = os.path.join(scratch, "free-dump")
+    block, db = dump_of([(4096, 65536)]), dump_of([(8192, 8192)], unit=8192)
+    block["alloc_name"], db["alloc_name"] = "block", "bluefs-db"
+
+    def text(*named, indent=None):
+        return "".join(f"{name}:\n{json.dumps(each, indent=indent)}\n\n" for name, each in named)
+
+    both = text(("block", block), ("bluefs-db", db), indent=4)
+    bare = json.dumps(block) + "\n" + json.dumps(db)
+    for what, content, options, code, wanted in (
+            ("one", text(("block", block)), (), 0, "pool: 64.0 Ki"), ("one, indented", text(("block", block), indent=4), (), 0, "pool: 64.0 Ki"),
+            ("one, by name", text(("block", block)), ("--allocator", "block"), 0, "pool: 64.0 Ki"),
+            ("ends of DOS", text(("block", block)).replace("\n", "\r\n"), (), 0, "pool: 64.0 Ki"),
+            ("blank lines before", "\n\n" + text(("block", block)), (), 0, "pool: 64.0 Ki"),
+            ("no end of line", text(("block", block)).rstrip(), (), 0, "pool: 64.0 Ki"),
+            ("the first", both, ("--allocator", "block"), 0, "pool: 64.0 Ki"), ("the second", both, ("--allocator", "bluefs-db"), 0, "pool: 8.0 Ki"),
+            ("names within", bare, ("--allocator", "bluefs-db"), 0, "pool: 8.0 Ki"),
+            ("the label on the line", text(("block", block)).replace(":\n", ": ", 1), (), 1, "neither an object"),
+            ("several", both, (), 105, "--allocator chooses one of block, bluefs-db"),
+            ("several, bare", bare, (), 105, "--allocator chooses one of block, bluefs-db"),
+            ("none of the name", both, ("--allocator", "slow"), 105, "no allocator 'slow'; it has block, bluefs-db"),
+            ("a label alone", "block:\n", (), 1, "no JSON of `bluestore allocator dump` behind 'block:'"),
+            ("two labels", "block:\nbluefs-db:\n" + json.dumps(db), (), 1, "'bluefs-db:' is neither"),
+            ("nothing", "", (), 1, "there is no JSON"), ("blank", "\n \n", (), 1, "there is no JSON"),
+            ("a message", "failure querying 'block'\n", (), 1, "'failure querying 'block'' is neither"),
+            ("a message behind", text(("block", block)) + "done\n", (), 1, "'done' is neither"),
+            ("cut", text(("block", block))[:-20], (), 1, "not the JSON of `bluestore allocator dump`"),
+            ("a score", 'block:\n{"fragmentation_rating": 0.5}\n\n', (), 1, "alloc_unit"),
+            ("the second is bad", text(("block", block)) + "bluefs-db:\n{]\n", ("--allocator", "block"), 1, "not the JSON"),
+            ("an array", "block:\n[1]\n", (), 1, "'[1]' is neither")):
+        with open(dump, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+        out = lath("--dump", dump, *options, "-", expect=code, stdin="")
+        check(f"a dump with labels, {what}", wanted in out.stdout + out.stderr, out.stdout[:200] + out.stderr)
+
+
+def logical(scratch):
+    """Addresses of a file system's own make a pool of such; extents of one device of several are those of one."""
+    used = os.path.join(scratch, "own.json")
+
+    def write(devices, *extents):
+        with open(used, "w", encoding="utf-8") as file:
+            json.dump({"context": {"devices": devices}, "extents": extents}, file)
+
+    write([{"addresses": "logical"}], {"physical": 4096, "length": 8192})
+    out = lath("--extents", used, "--pool", "0-1M", "-", stdin="a x 4096\n")
+    check("logical addresses are told", "has logical addresses of a file system" in out.stderr, out.stderr)
+    two = [{"addresses": "device"}] * 2
+    write(two, {"physical": 4096, "length": 8192, "device": 1}, {"physical": 0, "length": 4096, "device": 1})
+    out = lath("--extents", used, "--pool", "0-1M", "--placement", "-", "-", stdin="a x 4096\n")
+    check("one of two devices", out.stdout == "a x 0x3000 0x1000\n" and not out.stderr, out.stdout + out.stderr)
+    write(two, {"physical": 4096, "length": 8192, "device": 1}, {"physical": 0, "length": 4096, "device": 0})
+    out = lath("--extents", used, "--pool", "0-1M", "-", expect=1, stdin="")
+    check("two devices", "more than one device (lath extents --device takes one)" in out.stderr, out.stderr)
+
+
 def dumps(scratch):
     """the free extents of a disk as the pool, and a replay list on it"""
     rng = random.Random(2)
@@ -250,7 +308,8 @@ def dumps(scratch):
                           (json.dumps(dump_of([(0, 1), (2**20, 1)])), "free extent 2, at 1048576, is empty or ends beyond"),
                           (json.dumps(dump_of([(0, 1), (2**20 - 1, 2)])), "free extent 2, at 1048575"),
                           (json.dumps(dump_of([(0, 8192), (4096, 1)])), "overlap at 4096"), ("{}", "alloc_unit"),
-                          (json.dumps(dump_of([], unit=3)), "not a power of two"), ("\n[", "not the JSON of `bluestore allocator dump`: parse error at line 2"),
+                          (json.dumps(dump_of([], unit=3)), "not a power of two"), ("\n[", "'[' is neither an object"),
+                          ("{", "not the JSON of `bluestore allocator dump`: parse error at line 1"),
                           (json.dumps(dump_of([(0, 1), (8, 1)])).replace("0x8", "8 "), 'free extent 2: "offset" is not a number'),
                           (json.dumps(dump_of([])).replace("4096", '"0xq"'), "not a number")):
         with open(dump, "w", encoding="utf-8") as file:
@@ -308,7 +367,7 @@ def saved(scratch):
 def wrong_input(scratch):
     pool = ("--pool", "0-1M")
     for line, message in (("a x", "an allocation is"), ("a x 0", "size 0"), ("a x 12 3", "not a power of two"),
-                          ("a x 9Q", "not a number"), ("a x 1 1 1 1", "an allocation is"), ("b x", "no operation"),
+                          ("a x 9Q", "not a number"), ("a x 1 1 1 1", "an allocation is"), ("b x", "unknown operation"),
                           ("4096", "a request in pieces is"), ("0 1", "WANT is 0"), ("1x 1", "WANT '1x' is not a number"),
                           ("8 3", "UNIT '3' is not"), ("8 0", "UNIT '0' is not"), ("8 8 4", "MAX '4' is below"),
                           ("8 8 8 x", "HINT 'x' is not a number"), ("1 1 1 1 1", "a request in pieces is"),
@@ -366,6 +425,8 @@ with tempfile.TemporaryDirectory() as where:
     against_model(where)
     outputs(where)
     dumps(where)
+    labelled_dumps(where)
+    logical(where)
     saved(where)
     wrong_input(where)
     long_trace(where)
