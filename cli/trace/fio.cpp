@@ -42,8 +42,9 @@ class fio : public reader {
 public:
     fio(format kind, input in, const reader_options& options)
         : reader(kind, std::move(in), options) {
-        // A log of version 2 that waits has times from its first request on.
-        waits_ = in_.peek(input::window).find(" wait ") != std::string_view::npos;
+        // A log of version 2 that waits has times from its first request on. No more is looked at
+        // than detect() did: a pipe may not have more yet.
+        waits_ = in_.peek(detect_bytes).find(" wait ") != std::string_view::npos;
     }
     bool has_times() const override { return kind() == format::fio3 || waits_; }
 

@@ -207,7 +207,7 @@ bool reader::next(event& e) {
 }
 
 format detect(input& in) {
-    auto head = in.peek(4096);
+    auto head = in.peek(detect_bytes);
     if (head.empty())
         throw bad_input(in.name() + ": empty");
     if (is_blktrace(head))

@@ -14,8 +14,9 @@ using lathcli::btrfs_chunks;
 namespace {
 
 constexpr std::uint64_t run = 65536;
-constexpr std::uint64_t data = 1, raid0 = 1 << 3, raid1 = 1 << 4, dup = 1 << 5, raid10 = 1 << 6,
-                        raid5 = 1 << 7, raid6 = 1 << 8, raid1c3 = 1 << 9, raid1c4 = 1 << 10;
+constexpr std::uint64_t data = 1, raid0 = 1 << 3, raid1 = 1 << 4, duplicated = 1 << 5,
+                        raid10 = 1 << 6, raid5 = 1 << 7, raid6 = 1 << 8, raid1c3 = 1 << 9,
+                        raid1c4 = 1 << 10;
 
 // A chunk item with stripes on devices 1, 2, ... at n MiB.
 struct item {
@@ -77,7 +78,7 @@ std::string at(const item& i, std::uint64_t offset) {
 
 TEST_CASE("where a byte lies, by profile") {
     CHECK(at(of(0, 1), 5 * run + 7) == "1@327687 ");
-    CHECK(at(of(dup, 2), 5 * run + 7) == "1@327687c1 2@327687c2 ");
+    CHECK(at(of(duplicated, 2), 5 * run + 7) == "1@327687c1 2@327687c2 ");
     CHECK(at(of(raid1, 2), run) == "1@65536c1 2@65536c2 ");
     CHECK(at(of(raid1c3, 3), 1) == "1@1c1 2@1c2 3@1c3 ");
     CHECK(at(of(raid1c4, 4), 1) == "1@1c1 2@1c2 3@1c3 4@1c4 ");
@@ -100,9 +101,9 @@ TEST_CASE("where a byte lies, by profile") {
 }
 
 TEST_CASE("a range is the sum of its bytes") {
-    const item profiles[] = {of(0, 1),     of(dup, 2),       of(raid1, 2), of(raid1c3, 3),
-                             of(raid0, 3), of(raid10, 4, 2), of(raid5, 3), of(raid5, 2),
-                             of(raid6, 5), of(raid10, 6, 3), of(raid0, 1)};
+    const item profiles[] = {of(0, 1),     of(duplicated, 2), of(raid1, 2), of(raid1c3, 3),
+                             of(raid0, 3), of(raid10, 4, 2),  of(raid5, 3), of(raid5, 2),
+                             of(raid6, 5), of(raid10, 6, 3),  of(raid0, 1)};
     std::mt19937 random(7);
     for (const auto& profile : profiles) {
         btrfs_chunks chunks;
@@ -162,7 +163,7 @@ TEST_CASE("chunks that make no sense are refused") {
 TEST_CASE("whether chunks were moved") {
     btrfs_chunks before, same, more, moved;
     for (auto* each : {&before, &same, &more})
-        REQUIRE(put(*each, 0, of(dup, 2)));
+        REQUIRE(put(*each, 0, of(duplicated, 2)));
     REQUIRE(put(more, 1 << 20, of(0, 1)));
     REQUIRE(put(moved, 0, of(raid1, 3)));
     CHECK(before.all_in(same));
