@@ -272,6 +272,42 @@ static int play_cursor(struct tape *tape)
 	return 0;
 }
 
+/* Load n sorted items; `want` is what the call should return. */
+static int load_items(struct tape *tape, size_t n, const struct lath_item *items, int want)
+{
+	size_t bad = 0;
+	int ret;
+
+	tape->call = "load_sorted";
+	ret = lath_index_load_sorted(&list, n, items, &bad);
+	EXPECT(tape, ret == want || (!want && failed(tape, ret)));
+	if (!ret) {
+		memcpy(oracle.item, items, n * sizeof(*items));
+		oracle.count = n;
+	}
+	return 0;
+}
+
+/* Erase all items, or all but one, from either end or at once, and load sorted items. */
+static int play_refill(struct tape *tape)
+{
+	uint8_t how = next_byte(tape);
+	size_t keep = how % 8 == 7 && oracle.count, i;
+	struct lath_item items[8];
+
+	if (how % 3 == 2 && !keep)
+		while (oracle.count)
+			if (list_erase_range(tape, (struct lath_item){ 0, ~0ull, 0 }) ||
+			    (oracle.count && list_erase(tape, ~0ull, ERASE_ITEM)))
+				return -1;
+	while (oracle.count > keep)
+		if (list_erase(tape, oracle.item[how % 3 ? oracle.count - 1 : 0].key, ERASE_ITEM))
+			return -1;
+	for (i = 0; i < 8; i++)
+		items[i] = (struct lath_item){ 10 * i + how, 1, next_value() };
+	return load_items(tape, how / 32u, items, keep ? -EBUSY : 0);
+}
+
 static int play_one(struct tape *tape)
 {
 	uint8_t op = next_byte(tape);
@@ -316,13 +352,15 @@ static int play_one(struct tape *tape)
 		PLAY("trim", list_trim(tape));
 	if (op == 248)
 		PLAY("clone", play_clone(tape));
+	if (op == 249)
+		PLAY("refill", play_refill(tape));
 	PLAY("cursor", play_cursor(tape));
 }
 
 /* Begin with some sorted items. */
 static int load(struct tape *tape)
 {
-	size_t n = next_byte(tape) * 4u, i, bad = 0;
+	size_t n = next_byte(tape) * 4u, i;
 	uint64_t key = next_key(tape) / 2, step = ranges ? 3 : 1;
 	struct lath_item *items = malloc((n + 1) * sizeof(*items));
 	int ret;
@@ -331,17 +369,10 @@ static int load(struct tape *tape)
 		return 0;
 	for (i = 0; i < n && key < ~0ull - step; i++, key += step)
 		items[i] = (struct lath_item){ key, ranges ? 2 : 1, next_value() };
-	n = i;
-	tape->call = "load_sorted";
-	ret = lath_index_load_sorted(&list, n, items, &bad);
-	if (!ret) {
-		memcpy(oracle.item, items, n * sizeof(*items));
-		oracle.count = n;
-	}
+	ret = load_items(tape, i, items, 0);
 	free(items);
-	EXPECT(tape, ret == 0 || failed(tape, ret));
 	lath_cursor_init(&cursor, &list);
-	return list_verify(tape);
+	return ret ? ret : list_verify(tape);
 }
 
 static void begin(uint8_t *bytes, unsigned long i, bool failing)

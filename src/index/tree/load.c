@@ -99,12 +99,52 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 	return NULL;
 }
 
+/* Retire this node and all right of it. */
+static void retire_level(struct tree *tree, enum pool_kind kind, struct node *node)
+{
+	while (node) {
+		struct node *right = node->right;
+
+		node_kill(node);
+		node_retire(tree, kind, node);
+		node = right;
+	}
+}
+
+/* If the tree has no item, make its first leaf its only node and return that leaf, which covers all
+ * keys; else return NULL and change nothing. */
+static struct node *sole_leaf(struct tree *tree)
+{
+	struct node *first = leftmost_leaf(tree), *node, *down;
+
+	/* Erases merge leaves late, so a tree without items may still have several. */
+	for (node = first; node; node = node->right)
+		if (node->live)
+			return NULL;
+	if (tree->root == first && !first->right)
+		return first;
+	/* Nodes are retired, not freed: a thread's finger or the hint table may lead to one. */
+	lath_call_enter();
+	for (node = tree->root; node != first; node = down) {
+		down = node_child(node, __ffs64(node->live));
+		retire_level(tree, POOL_INNER, node);
+	}
+	retire_level(tree, POOL_LEAF, first->right);
+	lath_call_exit();
+	WRITE_ONCE(first->right, NULL);
+	WRITE_ONCE(first->last, KEY_MAX);
+	WRITE_ONCE(first->no_downlink, 0);
+	smp_store_release(&tree->root, first); /* pairs with the load in descend */
+	gap_recompute(tree, first);
+	return first;
+}
+
 /* 0 | -EBUSY (not empty) | -ENOMEM (the tree stays empty) */
 static int load(struct tree *tree, size_t n, const struct lath_item *items)
 {
-	struct node *leaf = tree->root, *top = leaf, *down;
+	struct node *leaf = sole_leaf(tree), *top = leaf, *down;
 
-	if (node_level(leaf) || leaf->live)
+	if (!leaf)
 		return -EBUSY;
 	if (leaf->cap < NODE_CAP) {
 		top = node_alloc(tree, POOL_LEAF);

@@ -125,15 +125,6 @@ void lath_index_prepare(struct lath_index *index)
 	hint_build(tree_of(index));
 }
 
-static struct node *first_leaf(struct tree *tree)
-{
-	struct node *node = tree->root;
-
-	while (node_level(node))
-		node = node_child(node, __ffs64(node->live));
-	return node;
-}
-
 /* Free all nodes one by one, level by level (LATH_NODE_EACH). */
 static void free_nodes(struct tree *tree)
 {
@@ -155,7 +146,7 @@ static void call_for_items(struct tree *tree, lath_item_fn each, void *arg)
 {
 	struct node *leaf;
 
-	for (leaf = first_leaf(tree); leaf; leaf = leaf_right(leaf)) {
+	for (leaf = leftmost_leaf(tree); leaf; leaf = leaf_right(leaf)) {
 		u64 live = leaf->live;
 
 		for (; live; live &= live - 1) {

@@ -239,6 +239,16 @@ static inline void call_exit(struct tree *tree)
 	lath_call_exit();
 }
 
+/* Returns the leaf that covers key 0. No other thread may change the tree. */
+static inline struct node *leftmost_leaf(const struct tree *tree)
+{
+	struct node *node = tree->root;
+
+	while (node_level(node))
+		node = node_child(node, __ffs64(node->live));
+	return node;
+}
+
 /* The right sibling of a leaf, or NULL. */
 static inline struct node *leaf_right(struct node *leaf)
 {
