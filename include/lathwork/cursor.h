@@ -63,22 +63,25 @@ LATH_API int lath_cursor_next(struct lath_cursor *cursor, struct lath_item *item
 LATH_API int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item);
 
 /* Locks the leaf that covers key; *low, *last (may be NULL): the keys it covers. Allocates before
- * what an insert may need. 0 | -ENOMEM (not locked). On success the thread is in a read-side
+ * what an insert may need. 0 | -ENOMEM (not locked) | -EINVAL: this cursor holds a leaf. On success the thread is in a read-side
  * critical section until the call that unlocks. */
 LATH_API int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low,
 			      uint64_t *last);
 /* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf. Return
- * 1, or 0: there is none in this leaf. */
+ * 1, or 0: there is none in this leaf, or no leaf is locked. */
 LATH_API int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key,
 				      struct lath_item *item);
 LATH_API int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 					struct lath_item *item);
 /* Inserts an item that begins in the locked leaf; unlocks in any case. 0 | -EEXIST (*conflict) |
- * -EINVAL | -EAGAIN: the leaf was full and now has room; lock and decide again */
+ * -EINVAL: no leaf is locked, or not a range that begins in this leaf | -EAGAIN: the leaf was full
+ * and now has room; lock and decide again */
 LATH_API int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 				struct lath_item *conflict);
-/* Erases the item of the locked leaf that starts at key; unlocks in any case. 0 (*old) | -ENOENT */
+/* Erases the item of the locked leaf that starts at key; unlocks in any case. 0 (*old) | -ENOENT |
+ * -EINVAL: no leaf is locked */
 LATH_API int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item *old);
+/* Unlocks the leaf, if one is locked. */
 LATH_API void lath_cursor_unlock(struct lath_cursor *cursor);
 
 #ifdef __cplusplus

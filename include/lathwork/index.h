@@ -303,7 +303,8 @@ LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 				struct lath_item *items, size_t max, uint64_t *next);
 
-/* The same, keys and values in arrays of their own. `keys` may be NULL if `next` is NULL too. */
+/* As lath_index_scan, keys and values in arrays of their own, without sizes: *next is the key behind
+ * the last item's first key, 0 if that is the last key. `keys` may be NULL if `next` is NULL too. */
 LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last,
 				       uint64_t *keys, uint64_t *values, size_t max,
 				       uint64_t *next);
@@ -320,7 +321,8 @@ typedef int (*lath_visit_fn)(void *arg, const uint64_t *keys, const uint64_t *va
 LATH_API int lath_index_visit_values(struct lath_index *index, uint64_t from, uint64_t last,
 				     size_t expected, lath_visit_fn visit, void *arg);
 
-/* As lath_index_scan, to the left: items that start in [first, from], the highest first. */
+/* As lath_index_scan, to the left: items that start in [first, from], the highest first. *next is the
+ * key in front of the last item copied, or 2^64 - 1 if that item starts at key 0. */
 LATH_API size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first,
 				     struct lath_item *items, size_t max, uint64_t *next);
 

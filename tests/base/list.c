@@ -239,7 +239,7 @@ int list_join(struct tape *tape, uint64_t at, bool allowed)
 
 	left = at ? oracle_overlap(&oracle, at - 1, at - 1) : NULL;
 	want = !right || !left ? -ENOENT : allowed ? 0 : -ECANCELED;
-	if (points)
+	if (points || (right && left && !left->key && oracle_last(right) == ~0ull))
 		want = -EINVAL;
 	EXPECT(tape, ret == want);
 	if (ret && ret != -ECANCELED)

@@ -29,6 +29,7 @@ struct space {
 	uint64_t tags;
 };
 
+#define ALL_FF "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
 #define LONG_BEGIN "a common beginning of forty bytes: 9876_"
 
 static const struct space spaces[] = {
@@ -53,7 +54,11 @@ static const struct space spaces[] = {
 	  2,
 	  65536 },
 	{ { "", "", "", "" }, { 0, 0, 0, 0 }, 8, "\0\1\2\x7f\x80\xfe\xff", 7, 3 },
+	/* the last slices there are, at each depth, and those right before them */
+	{ { "", ALL_FF, ALL_FF, ALL_FF }, { 0, 8, 16, 7 }, 26, "\xff\xff\xff\xff\xff\xfe\0", 7, 3 },
 };
+
+#define SPACES (sizeof(spaces) / sizeof(spaces[0]))
 
 static struct lath_bytes set;
 static struct record pool[MOST + 1], *model[MOST], *spare[MOST + 1], probe;
@@ -313,6 +318,10 @@ static int play_misuse(struct tape *tape)
 	EXPECT(tape, lath_bytes_insert(&set, as_value(&probe) + 1, NULL) == -EINVAL);
 	EXPECT(tape, lath_bytes_replace(&set, 0, NULL) == -EINVAL);
 	EXPECT(tape, lath_bytes_replace_if(&set, 4, 2, NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_replace_if(&set, 0, as_value(&probe), NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_replace_if(&set, 7, as_value(&probe), NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_erase_if(&set, 0, NULL) == -EINVAL);
+	EXPECT(tape, lath_bytes_erase_if(&set, 7, NULL) == -EINVAL);
 	return 0;
 }
 
@@ -557,7 +566,7 @@ static int play(struct tape *tape)
 static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	bytes[0] = (uint8_t)((failing ? 1 : i % 2) | (i / 2 % 2) << 1);
-	bytes[1] = (uint8_t)(i % 5);
+	bytes[1] = (uint8_t)(i % SPACES);
 }
 
 const struct tape_plan tape_plan = { 300, 6000, 12, 2500, begin, NULL };
@@ -574,7 +583,7 @@ int tape_run(struct tape *tape)
 	config.allocator = tape->allocator;
 	descending = kind / 2 % 2;
 	records.flags = descending ? LATH_BYTES_DESCENDING : 0;
-	space = &spaces[next_byte(tape) % (sizeof(spaces) / sizeof(spaces[0]))];
+	space = &spaces[next_byte(tape) % SPACES];
 	count = 0;
 	for (spares = 0; spares <= MOST; spares++)
 		spare[spares] = &pool[MOST - spares];

@@ -13,7 +13,9 @@ static struct lath_cursor cursor; /* kept over calls */
 static bool ranges, ranks;
 static unsigned int shape;
 
-/* Small dense keys, pages, clusters far apart, the top of the key space, anything. */
+#define ENDS 5 /* a shape: keys and sizes at the ends of the key space */
+
+/* Small dense keys, pages, clusters far apart, the top of the key space, anything, ends. */
 static uint64_t next_key(struct tape *tape)
 {
 	uint64_t n = next_number(tape);
@@ -27,6 +29,10 @@ static uint64_t next_key(struct tape *tape)
 		return (n % 7) << 60 | n / 7 % 128;
 	case 3:
 		return ~0ull - n % 512;
+	case ENDS:
+		if (n % 8 == 7)
+			return (1ull << 63) - 1 + n / 8 % 3;
+		return n % 2 ? ~0ull - n / 8 % 6 : n / 8 % 6;
 	default:
 		return n << 48 | n * 0x9e3779b97f4a7c15ull >> 16;
 	}
@@ -45,11 +51,33 @@ static uint64_t next_size(struct tape *tape)
 	return shape == 1 ? 4096ull * 600 : 5000ull << (n - 250);
 }
 
+/* Sizes that end at the last key of all, right before and behind it, and the largest ones. */
+static uint64_t next_end(struct tape *tape, uint64_t key)
+{
+	uint8_t n = next_byte(tape);
+
+	switch (n % 16) {
+	case 0:
+		return 0 - key;
+	case 1:
+		return ~0ull - key;
+	case 2:
+		return 1 - key;
+	case 3:
+		return 1ull << 63;
+	case 4:
+		return ~0ull - n / 16 % 4;
+	default:
+		return n / 16 % 4;
+	}
+}
+
 static struct lath_item next_item(struct tape *tape)
 {
-	uint64_t key = next_key(tape);
+	uint64_t key = next_key(tape), size;
 
-	return (struct lath_item){ key, next_size(tape), next_value() };
+	size = ranges && shape == ENDS ? next_end(tape, key) : next_size(tape);
+	return (struct lath_item){ key, size, next_value() };
 }
 
 struct pins {
@@ -100,7 +128,8 @@ static int play_join(struct tape *tape)
 
 static int play_reads(struct tape *tape)
 {
-	uint64_t key = next_key(tape), size = next_size(tape), value;
+	struct lath_item probe = next_item(tape);
+	uint64_t key = probe.key, size = probe.size, value;
 	struct lath_item found, *there = oracle_overlap(&oracle, key, key);
 	int ret = lath_index_lookup_item(&list, key, &found);
 
@@ -171,25 +200,50 @@ static int play_batch(struct tape *tape)
 	return kind == 1 ? list_insert_batch(tape, n, items) : list_erase_batch(tape, n, keys);
 }
 
+/* The items that start in [from, last] by both calls that scan up. */
+static int scan_up(struct tape *tape, uint64_t from, uint64_t last, size_t max)
+{
+	struct lath_item items[64], *there = oracle_ceiling(&oracle, from);
+	uint64_t keys[64], values[64], next, again;
+	size_t n = lath_index_scan(&list, from, last, items, max, &next), i;
+	const struct lath_item *end = oracle.item + oracle.count;
+
+	EXPECT(tape, lath_index_scan_values(&list, from, last, keys, values, max, &again) == n);
+	for (i = 0; i < n; i++, there++) {
+		EXPECT(tape, there && there < end && there->key <= last);
+		EXPECT(tape, oracle_same(there, &items[i]));
+		EXPECT(tape, keys[i] == there->key && values[i] == there->value);
+	}
+	EXPECT(tape, n == max || !there || there == end || there->key > last);
+	EXPECT(tape, n < max || next == oracle_last(&items[n - 1]) + 1);
+	EXPECT(tape, n < max || again == items[n - 1].key + 1);
+	return 0;
+}
+
+static int scan_down(struct tape *tape, uint64_t from, uint64_t first, size_t max)
+{
+	struct lath_item items[64], *there = oracle_floor(&oracle, from);
+	uint64_t next;
+	size_t n = lath_index_scan_back(&list, from, first, items, max, &next), i;
+
+	for (i = 0; i < n; i++, there--) {
+		EXPECT(tape, there && there >= oracle.item && there->key >= first);
+		EXPECT(tape, oracle_same(there, &items[i]));
+	}
+	EXPECT(tape, n == max || !there || there < oracle.item || there->key < first);
+	EXPECT(tape, n < max || next == items[n - 1].key - 1);
+	return 0;
+}
+
 static int play_scan(struct tape *tape)
 {
-	uint64_t from = next_key(tape), next;
-	struct lath_item items[64];
-	size_t max = next_byte(tape) % 64 + 1, n, i;
-	struct lath_item *there = oracle_ceiling(&oracle, from);
+	uint64_t from = next_key(tape), last = ~0ull, first = 0;
+	uint8_t how = next_byte(tape);
+	size_t max = how % 64 + 1;
 
-	n = lath_index_scan(&list, from, ~0ull, items, max, &next);
-	for (i = 0; i < n; i++, there++)
-		EXPECT(tape, there && there < oracle.item + oracle.count &&
-				     oracle_same(there, &items[i]));
-	EXPECT(tape, n == max || !there || there == oracle.item + oracle.count);
-	EXPECT(tape, n < max || next == oracle_last(&items[n - 1]) + 1);
-	there = oracle_floor(&oracle, from);
-	n = lath_index_scan_back(&list, from, 0, items, max, &next);
-	for (i = 0; i < n; i++, there--)
-		EXPECT(tape, there && there >= oracle.item && oracle_same(there, &items[i]));
-	EXPECT(tape, n == max || !there || there < oracle.item);
-	return 0;
+	if (how & 64)
+		last = first = next_key(tape);
+	return scan_up(tape, from, last, max) || scan_down(tape, from, first, max) ? -1 : 0;
 }
 
 /* Rank, select and count_range against places in the oracle's array. */
@@ -378,12 +432,14 @@ static int load(struct tape *tape)
 static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	bytes[0] = (uint8_t)i; /* every layout, shape and allocation in turn */
-	bytes[1] = (uint8_t)(i / (failing ? 2 : 3));
+	bytes[1] = (uint8_t)(i / (failing ? 2 : 3) % 6);
+	if (bytes[1] == ENDS)
+		bytes[1] = 255;
 	/* one allocation a node: many places to fail */
-	bytes[2] = (uint8_t)(failing ? 1 + i / 30 * 2 + i % 2 * 4 : i / 15);
+	bytes[2] = (uint8_t)(failing ? 1 + i / 36 * 2 + i % 2 * 4 : i / 18);
 }
 
-const struct tape_plan tape_plan = { 120, 12000, 6, 3000, begin, NULL };
+const struct tape_plan tape_plan = { 144, 12000, 12, 3000, begin, NULL };
 
 int tape_run(struct tape *tape)
 {
@@ -391,7 +447,8 @@ int tape_run(struct tape *tape)
 	uint8_t flags;
 
 	ranges = next_byte(tape) % 3 != 0;
-	shape = next_byte(tape) % 5;
+	shape = next_byte(tape);
+	shape = shape < 250 ? shape % 5 : ENDS;
 	config.layout = ranges ? LATH_RANGES : LATH_POINTS;
 	flags = next_byte(tape);
 	ranks = flags / 4 % 2;

@@ -226,8 +226,11 @@ int lath_bytes_replace(struct lath_bytes *public, uint64_t value, uint64_t *old)
 
 int lath_bytes_erase_if(struct lath_bytes *public, uint64_t expected, uint64_t *there)
 {
-	struct want want = key_of(bytes_of(public), expected);
+	struct want want;
 
+	if (unlikely(!value_valid(expected)))
+		return -EINVAL;
+	want = key_of(bytes_of(public), expected);
 	return change(bytes_of(public), &want, expected, 0, there);
 }
 
@@ -236,7 +239,7 @@ int lath_bytes_replace_if(struct lath_bytes *public, uint64_t expected, uint64_t
 {
 	struct want want;
 
-	if (unlikely(!value_valid(value)))
+	if (unlikely(!value_valid(value) || !value_valid(expected)))
 		return -EINVAL;
 	want = key_of(bytes_of(public), value);
 	return change(bytes_of(public), &want, expected, value, there);

@@ -105,8 +105,11 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 {
 	struct tree *tree = tree_of(cursor->index);
 	struct node *leaf;
-	int ret = lath_index_preload(cursor->index, &cursor->preload);
+	int ret;
 
+	if (unlikely(cursor->locked))
+		return -EINVAL;
+	ret = lath_index_preload(cursor->index, &cursor->preload);
 	if (ret)
 		return ret;
 	call_enter(tree);
@@ -123,8 +126,11 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, struct lath_item *item)
 {
 	const struct node *leaf = cursor->leaf;
-	int i = (int)node_floor(leaf, key);
+	int i;
 
+	if (unlikely(!cursor->locked))
+		return 0;
+	i = (int)node_floor(leaf, key);
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
 	return i >= 0;
@@ -134,8 +140,11 @@ int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 			       struct lath_item *item)
 {
 	const struct node *leaf = cursor->leaf;
-	int i = (int)node_find(leaf, key);
+	int i;
 
+	if (unlikely(!cursor->locked))
+		return 0;
+	i = (int)node_find(leaf, key);
 	if (i < 0)
 		i = node_after(leaf, (int)node_floor(leaf, key));
 	if (i >= 0)
@@ -159,6 +168,8 @@ int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 	struct node *leaf = cursor->leaf, *full;
 	enum leaf_result result;
 
+	if (unlikely(!cursor->locked))
+		return -EINVAL;
 	if (!item_valid(tree, item->key, item->size) || item->key < leaf->low ||
 	    item->key > leaf->last) {
 		lath_cursor_unlock(cursor);
@@ -183,8 +194,11 @@ int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item *old)
 {
 	struct tree *tree = tree_of(cursor->index);
-	int i = (int)node_find(cursor->leaf, key);
+	int i;
 
+	if (unlikely(!cursor->locked))
+		return -EINVAL;
+	i = (int)node_find(cursor->leaf, key);
 	if (i < 0) {
 		lath_cursor_unlock(cursor);
 		return -ENOENT;
@@ -196,6 +210,8 @@ int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item
 
 void lath_cursor_unlock(struct lath_cursor *cursor)
 {
+	if (unlikely(!cursor->locked))
+		return;
 	node_unlock_clean(cursor->leaf);
 	after_unlock(cursor);
 }

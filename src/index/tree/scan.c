@@ -322,7 +322,7 @@ static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item
 			continue;
 		n += m;
 		if (n == max) {
-			*next = items[n - 1].key ? items[n - 1].key - 1 : 0;
+			*next = items[n - 1].key - 1; /* of key 0: the last key, as at the end */
 			return n;
 		}
 		if (low <= first)
