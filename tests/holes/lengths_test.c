@@ -46,7 +46,7 @@ int main(void)
 	}
 	assert(!lath_index_erase_item(&list, 8 * SIZE, NULL));
 	assert(best() == 8 * SIZE);
-	lengths = tree_of(&list)->lengths;
+	lengths = container_of(watcher_of(tree_of(&list)), struct lengths, watcher);
 	assert(lengths && lengths_ready(tree_of(&list)));
 
 	failing.fail_at = 1;

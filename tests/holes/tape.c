@@ -190,7 +190,9 @@ static int check_lengths(struct tape *tape)
 	if (!oracle.count || !lengths_ready(tree))
 		return 0;
 	oracle_measure(&oracle, 0, 0, &holes);
-	EXPECT(tape, lath_index_count(&tree->lengths->runs) == holes.holes);
+	EXPECT(tape,
+	       lath_index_count(&container_of(watcher_of(tree), struct lengths, watcher)->runs) ==
+		       holes.holes);
 	return 0;
 }
 

@@ -298,7 +298,7 @@ static void shared(unsigned int flags)
 	for (i = 0; i < 2; i++)
 		assert(!lath_index_find_hole(&list, &want, &key) && key == 4003);
 	assert(!tree_of(&list)->hint_made == (flags == LATH_SHARED));
-	assert(!tree_of(&list)->lengths == (flags == LATH_SHARED));
+	assert(!tree_of(&list)->watcher == (flags == LATH_SHARED));
 	fini();
 	assert(!memory.outstanding);
 	lath_hint_least = hints;

@@ -78,6 +78,14 @@ CIRCLE = {
     "src/store/b.h": '#include "c.h"\n',
     "src/store/c.h": '#include "store/a.h"\n',
 }
+# A calls b through an inline function of a header, b calls c, c calls a; but a static function is nobody else's.
+LOOP = {
+    "src/store/a.c": "int a(void)\n{\n\treturn b_ask();\n}\n",
+    "src/store/b.h": "int b(void);\nstatic inline int b_ask(void)\n{\n\treturn b();\n}\n",
+    "src/store/b.c": "int b(void)\n{\n\treturn c(1);\n}\n",
+    "src/store/c.c": "int c(int n)\n{\n\treturn n ? a() : 0;\n}\n",
+}
+NO_LOOP = {**LOOP, "src/store/c.c": "static int a(void)\n{\n\treturn 0;\n}\nint c(int n)\n{\n\t/* a() */\n\treturn n ? a() : 0;\n}\n"}
 
 
 def run(files, *options):
@@ -101,6 +109,12 @@ def main():
     code, out = run({**GOOD, **CIRCLE})
     if code != 1 or out != "circle: src/store/a.h -> src/store/b.h -> src/store/c.h -> src/store/a.h\n":
         sys.exit(f"a circle was not found (exit {code})\n{out}")
+    code, out = run({**GOOD, **LOOP})
+    if code != 1 or out != "loop of calls: store/a store/b store/c\n":
+        sys.exit(f"a loop of calls was not found (exit {code})\n{out}")
+    code, out = run({**GOOD, **NO_LOOP})
+    if code or out:
+        sys.exit(f"calls that make no loop were refused:\n{out}")
     code, out = run(GOOD, "--unused")
     if code != 1 or "which nothing uses" not in out or "no file for the rule" not in out:
         sys.exit(f"unused rules were not reported (exit {code})\n{out}")

@@ -25,9 +25,12 @@ struct run {
 	u64 last;
 };
 
+/* The second index of the tree, or NULL. A tree has no other watcher. */
 static struct lengths *lengths_of(struct tree *tree)
 {
-	return smp_load_acquire(&tree->lengths); /* pairs with obtain */
+	struct watcher *watcher = watcher_of(tree);
+
+	return watcher ? container_of(watcher, struct lengths, watcher) : NULL;
 }
 
 /* A thread has one pair of fingers. Calls for the second index leave it to the tree. */
@@ -98,6 +101,12 @@ static u64 least_of(unsigned int code)
 	return (k < 9 ? digits >> (9 - k) : digits << (k - 9)) - 1;
 }
 
+/* Many runs have changed, and none was filed: the next search has to file all. */
+static void lengths_outdated(struct tree *tree)
+{
+	WRITE_ONCE(lengths_of(tree)->ready, false);
+}
+
 static void file_run(struct lengths *lengths, u64 first, u64 last)
 {
 	struct lath_item entry = { entry_key(lengths, first, last), 1, first }, there;
@@ -145,7 +154,7 @@ static void file_at(struct tree *tree, struct lengths *lengths, u64 key, struct 
  * there now.
  */
 
-void lengths_after_insert(struct tree *tree, u64 key, u64 size)
+static void lengths_inserted(struct tree *tree, u64 key, u64 size)
 {
 	struct lengths *lengths = lengths_of(tree);
 	struct run now = { 1, 0 };
@@ -160,7 +169,8 @@ void lengths_after_insert(struct tree *tree, u64 key, u64 size)
 	call_exit(tree);
 }
 
-u64 lengths_before_store(struct tree *tree, u64 key, u64 end)
+/* Remove the entries of the runs in [key, end]. Returns the first key of the first of them. */
+static u64 lengths_storing(struct tree *tree, u64 key, u64 end)
 {
 	struct lengths *lengths = lengths_of(tree);
 	u64 first, from;
@@ -180,11 +190,11 @@ u64 lengths_before_store(struct tree *tree, u64 key, u64 end)
 	return first;
 }
 
-void lengths_after_store(struct tree *tree, u64 first, bool stored)
+static void lengths_stored(struct tree *tree, u64 first, bool done)
 {
 	struct run now;
 
-	if (!stored) {
+	if (!done) {
 		lengths_outdated(tree);
 		return;
 	}
@@ -212,13 +222,12 @@ static unsigned int runs_between(struct tree *tree, const struct lath_item *item
 	return found;
 }
 
-void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n)
+static void lengths_erased(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
 	struct lengths *lengths = lengths_of(tree);
-	struct run run[LENGTHS_ERASED + 1], now = { 1, 0 };
+	struct run run[WATCH_ERASED + 1], now = { 1, 0 };
 	unsigned int found, i;
 
-	LATH_ASSERT(n && n <= LENGTHS_ERASED);
 	call_enter(tree);
 	found = runs_between(tree, items, n, run);
 	for (i = 0; i < found; i++)
@@ -229,6 +238,64 @@ void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsig
 			file_at(tree, lengths, run[i].first, &now);
 	call_exit(tree);
 }
+
+/* ---- as a watcher ---- */
+
+/* Is each run filed? If not, *missing is one. No thread changes the tree. */
+static bool lengths_check(struct tree *tree, struct lath_item *missing)
+{
+	struct lengths *lengths = lengths_of(tree);
+	struct lath_item item, entry;
+	bool more = true;
+	u64 key = 0;
+
+	if (!lengths_ready(tree))
+		return true;
+	while (more) {
+		u64 last = KEY_MAX;
+
+		more = !overlap_item(tree, key, KEY_MAX, &item);
+		if (more)
+			last = item.key - 1; /* wraps if key is 0 and the item begins there */
+		if ((!more || item.key > key) &&
+		    lath_index_lookup_item(&lengths->runs, entry_key(lengths, key, last), &entry)) {
+			*missing = (struct lath_item){ key, last - key + 1, 0 };
+			return false;
+		}
+		last = item.key + (item.size - 1);
+		more = more && last < KEY_MAX;
+		key = last + 1;
+	}
+	return true;
+}
+
+static void unmake(struct tree *tree, struct lengths *lengths)
+{
+	lath_index_fini(&lengths->runs, NULL, NULL);
+	tree_block_free(tree, lengths, sizeof(*lengths));
+}
+
+static void lengths_end(struct tree *tree)
+{
+	unmake(tree, lengths_of(tree));
+	tree->watcher = NULL;
+}
+
+static u64 lengths_bytes(struct tree *tree)
+{
+	return sizeof(struct lengths) + tree_bytes(tree_of(&lengths_of(tree)->runs));
+}
+
+static const struct watch_calls lengths_calls = {
+	.inserted = lengths_inserted,
+	.erased = lengths_erased,
+	.storing = lengths_storing,
+	.stored = lengths_stored,
+	.filled = lengths_outdated,
+	.bytes = lengths_bytes,
+	.check = lengths_check,
+	.end = lengths_end,
+};
 
 /* ---- making it ---- */
 
@@ -261,6 +328,7 @@ static struct lengths *make(struct tree *tree)
 	if (!lengths)
 		return NULL;
 	memset(lengths, 0, sizeof(*lengths));
+	lengths->watcher.calls = &lengths_calls;
 	lath_turn_init(&lengths->filing);
 	choose_places(tree, lengths);
 	config.layout = LATH_POINTS;
@@ -273,12 +341,6 @@ static struct lengths *make(struct tree *tree)
 	return NULL;
 }
 
-static void unmake(struct tree *tree, struct lengths *lengths)
-{
-	lath_index_fini(&lengths->runs, NULL, NULL);
-	tree_block_free(tree, lengths, sizeof(*lengths));
-}
-
 /* Returns the second index of the tree, made now if it has none; NULL without memory. */
 static struct lengths *obtain(struct tree *tree)
 {
@@ -287,16 +349,14 @@ static struct lengths *obtain(struct tree *tree)
 	if (lengths)
 		return lengths;
 	fresh = make(tree);
+	if (!fresh)
+		return lengths_of(tree); /* another thread may have had memory */
 	lath_call_enter();
-	lath_spin_lock(&tree->root_lock);
-	lengths = tree->lengths;
-	if (!lengths)
-		smp_store_release(&tree->lengths, fresh); /* pairs with lengths_of */
-	lath_spin_unlock(&tree->root_lock);
+	lengths = container_of(watcher_register(tree, &fresh->watcher), struct lengths, watcher);
 	lath_call_exit();
-	if (lengths && fresh)
+	if (lengths != fresh) /* another thread was faster */
 		unmake(tree, fresh);
-	return lengths ? lengths : fresh;
+	return lengths;
 }
 
 /* File all runs of the tree. */
@@ -317,14 +377,6 @@ static void file_all(struct tree *tree, struct lengths *lengths)
 		more = more && end < KEY_MAX;
 		key = end + 1;
 	}
-}
-
-void lengths_outdated(struct tree *tree)
-{
-	struct lengths *lengths = lengths_of(tree);
-
-	if (lengths)
-		WRITE_ONCE(lengths->ready, false);
 }
 
 bool lengths_ready(struct tree *tree)
@@ -470,41 +522,5 @@ enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_reque
 		return LENGTHS_OUTSIDE;
 	*key = best.key;
 	return best.some ? LENGTHS_FOUND : LENGTHS_NONE;
-}
-
-/* ---- the end, and checks ---- */
-
-bool lengths_true(struct tree *tree, struct lath_item *missing)
-{
-	struct lengths *lengths = lengths_of(tree);
-	struct lath_item item, entry;
-	bool more = true;
-	u64 key = 0;
-
-	if (!lengths_ready(tree))
-		return true;
-	while (more) {
-		u64 last = KEY_MAX;
-
-		more = !overlap_item(tree, key, KEY_MAX, &item);
-		if (more)
-			last = item.key - 1; /* wraps if key is 0 and the item begins there */
-		if ((!more || item.key > key) &&
-		    lath_index_lookup_item(&lengths->runs, entry_key(lengths, key, last), &entry)) {
-			*missing = (struct lath_item){ key, last - key + 1, 0 };
-			return false;
-		}
-		last = item.key + (item.size - 1);
-		more = more && last < KEY_MAX;
-		key = last + 1;
-	}
-	return true;
-}
-
-void lengths_fini(struct tree *tree)
-{
-	if (tree->lengths)
-		unmake(tree, tree->lengths);
-	tree->lengths = NULL;
 }
 #endif

@@ -14,46 +14,21 @@
  * search finds is verified in the tree, and what it does not find is searched for by the summaries:
  * a hole is never missed because of an entry.
  *
- * The second index is made by the first search that looks at many nodes, so other trees pay one
- * predictable branch per change. There is none in the kernel, where an erase must not allocate, and
+ * The second index is made by the first search that looks at many nodes, and registers as the tree's
+ * watcher (tree/watch.h), so other trees pay one predictable branch per change. There is none in the kernel, where an erase must not allocate, and
  * none in shared memory.
  */
 #ifndef LATH_INDEX_LENGTHS_H
 #define LATH_INDEX_LENGTHS_H
 
 #include "lathwork/hole.h"
-#include "index/tree/tree.h"
+#include "index/tree/watch.h"
 
 /* What a search by length comes to. NONE: no run fits, or only runs that are long enough and have
  * no aligned place were met. OUTSIDE: only runs outside of the limits were met. */
 enum lengths_result { LENGTHS_FOUND, LENGTHS_NONE, LENGTHS_OUTSIDE };
 
 #ifdef __KERNEL__
-struct lengths {
-	u64 none;
-};
-
-static inline void lengths_inserted(struct tree *tree, u64 key, u64 size)
-{
-}
-
-static inline void lengths_erased(struct tree *tree, const struct lath_item *items, unsigned int n)
-{
-}
-
-static inline u64 lengths_store(struct tree *tree, u64 key, u64 end)
-{
-	return KEY_MAX;
-}
-
-static inline void lengths_stored(struct tree *tree, u64 first, bool stored)
-{
-}
-
-static inline void lengths_outdated(struct tree *tree)
-{
-}
-
 static inline void lengths_consider(struct tree *tree, u64 nodes)
 {
 }
@@ -69,23 +44,10 @@ static inline enum lengths_result lengths_find(struct tree *tree,
 {
 	return LENGTHS_OUTSIDE;
 }
-
-static inline bool lengths_true(struct tree *tree, struct lath_item *missing)
-{
-	return true;
-}
-
-static inline struct tree *lengths_tree(struct tree *tree)
-{
-	return NULL;
-}
-
-static inline void lengths_fini(struct tree *tree)
-{
-}
 #else
 
 struct lengths {
+	struct watcher watcher;
 	struct lath_index runs;
 	struct lath_turn filing; /* of the thread that files all runs */
 	bool ready;		 /* all runs are filed, but for those that change now */
@@ -99,45 +61,6 @@ struct lengths {
  * to 0. */
 extern u64 lath_lengths_least;
 
-/* Most items of one lengths_erased(). */
-#define LENGTHS_ERASED 16
-
-void lengths_after_insert(struct tree *tree, u64 key, u64 size);
-/* Remove the entries of the runs in [key, end]; returns the first key of the first of them. The
- * caller is going to store a range there. */
-u64 lengths_before_store(struct tree *tree, u64 key, u64 end);
-/* `first`: what lengths_before_store() returned. `stored`: the range is there now. */
-void lengths_after_store(struct tree *tree, u64 first, bool stored);
-void lengths_after_erase(struct tree *tree, const struct lath_item *items, unsigned int n);
-
-/* [key, key + size) was free and is not any more. No lock held. */
-static inline void lengths_inserted(struct tree *tree, u64 key, u64 size)
-{
-	if (unlikely(READ_ONCE(tree->lengths)))
-		lengths_after_insert(tree, key, size);
-}
-
-/* A range will be stored over whatever is in [key, end]. Returns what lengths_stored() needs. */
-static inline u64 lengths_store(struct tree *tree, u64 key, u64 end)
-{
-	return unlikely(READ_ONCE(tree->lengths)) ? lengths_before_store(tree, key, end) : KEY_MAX;
-}
-
-static inline void lengths_stored(struct tree *tree, u64 first, bool stored)
-{
-	if (unlikely(first != KEY_MAX))
-		lengths_after_store(tree, first, stored);
-}
-
-/* The keys of these adjacent items, n of LENGTHS_ERASED, are free now. No lock held. */
-static inline void lengths_erased(struct tree *tree, const struct lath_item *items, unsigned int n)
-{
-	if (unlikely(READ_ONCE(tree->lengths)))
-		lengths_after_erase(tree, items, n);
-}
-
-/* Many runs have changed, and none was filed: the next search has to file all. */
-void lengths_outdated(struct tree *tree);
 /* A search for the best fit looked at so many nodes: make the second index if that is worthwhile.
  * Allocates; not in a call. Without memory nothing happens. */
 void lengths_consider(struct tree *tree, u64 nodes);
@@ -148,17 +71,6 @@ bool lengths_ready(struct tree *tree);
  * none, there may be one nevertheless. No lock held. */
 enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_request *want, u64 low,
 				 u64 last, u64 *key, u64 *looks);
-/* Is each run filed? If not, *missing is one. No thread changes the tree. */
-bool lengths_true(struct tree *tree, struct lath_item *missing);
-/* The second index, or NULL. */
-static inline struct tree *lengths_tree(struct tree *tree)
-{
-	struct lengths *lengths = READ_ONCE(tree->lengths);
-
-	return lengths ? tree_of(&lengths->runs) : NULL;
-}
-
-void lengths_fini(struct tree *tree);
 #endif
 
 #endif /* LATH_INDEX_LENGTHS_H */

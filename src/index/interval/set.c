@@ -8,21 +8,6 @@
 
 static const struct lath_config default_config = LATH_CONFIG_INIT;
 
-void *set_alloc(struct set *set, size_t size)
-{
-	if (set->allocator.alloc)
-		return set->allocator.alloc(set->allocator.ctx, size, 64);
-	return lath_block_alloc(size);
-}
-
-void set_free(struct set *set, void *block, size_t size)
-{
-	if (set->allocator.alloc)
-		set->allocator.free(set->allocator.ctx, block, size);
-	else
-		lath_block_free(block);
-}
-
 int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 			const struct lath_config *config)
 {

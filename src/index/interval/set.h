@@ -79,9 +79,21 @@ static inline struct tree *class_tree(struct set *set, unsigned int class, unsig
 	return index ? tree_of(index) : NULL;
 }
 
-/* A block of the set's allocator, not zeroed; NULL: no memory. No lock held. */
-void *set_alloc(struct set *set, size_t size);
-void set_free(struct set *set, void *block, size_t size);
+/* Returns a block of the set's allocator, not zeroed, or NULL: no memory. No lock held. */
+static inline void *set_alloc(struct set *set, size_t size)
+{
+	if (set->allocator.alloc)
+		return set->allocator.alloc(set->allocator.ctx, size, 64);
+	return lath_block_alloc(size);
+}
+
+static inline void set_free(struct set *set, void *block, size_t size)
+{
+	if (set->allocator.alloc)
+		set->allocator.free(set->allocator.ctx, block, size);
+	else
+		lath_block_free(block);
+}
 
 /* ---- list.c: intervals that begin at one key. `tree` is the last place of a class ---- */
 

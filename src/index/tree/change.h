@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * change.h - what the tree tells its subscribers of a change: the only place where it knows them.
+ * change.h - what the tree tells of a change: the only place where it knows those that follow it.
  *
  * Subscribers keep something about nodes that the tree itself does not need: the gap summaries, how
  * much free space there is below each node (holes/gap.h); the counts, how many items there are
@@ -42,8 +42,8 @@
 #include "index/hint/hint.h"
 #include "index/holes/bound.h"
 #include "index/holes/gap.h"
-#include "index/holes/lengths.h"
 #include "index/ranks/rank.h"
+#include "index/tree/watch.h"
 
 static inline void change_begin(struct tree *tree)
 {
@@ -119,23 +119,23 @@ static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned 
 static inline void change_inserted(struct tree *tree, u64 key, u64 size)
 {
 	if (unlikely(tree->holes))
-		lengths_inserted(tree, key, size);
+		watch_inserted(tree, key, size);
 }
 
 static inline u64 change_storing(struct tree *tree, u64 key, u64 end)
 {
-	return unlikely(tree->holes) ? lengths_store(tree, key, end) : KEY_MAX;
+	return unlikely(tree->holes) ? watch_storing(tree, key, end) : KEY_MAX;
 }
 
 static inline void change_stored(struct tree *tree, u64 first, bool stored)
 {
-	lengths_stored(tree, first, stored);
+	watch_stored(tree, first, stored);
 }
 
 static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
 	if (unlikely(tree->holes))
-		lengths_erased(tree, items, n);
+		watch_erased(tree, items, n);
 }
 
 /* The same for the item at key, of which change_erased() was told. */
@@ -144,7 +144,13 @@ static inline void change_vacated_one(struct tree *tree, u64 key, const struct c
 	struct lath_item item = { .key = key, .size = up->size };
 
 	bound_erased(tree, key);
-	lengths_erased(tree, &item, 1);
+	watch_erased(tree, &item, 1);
+}
+
+static inline void change_filled(struct tree *tree)
+{
+	if (unlikely(watcher_of(tree)))
+		watcher_of(tree)->calls->filled(tree);
 }
 
 static inline void change_raise(struct tree *tree, const struct change_up *up)

@@ -204,4 +204,15 @@ struct node *level_find(struct tree *tree, u64 key, unsigned int level, u64 *loc
 /* The same, locked. */
 struct node *level_lock(struct tree *tree, u64 key, unsigned int level);
 
+/* Lock and return the right sibling of a locked node; NULL if there is none. */
+static inline struct node *lock_right(struct node *node)
+{
+	struct node *right = READ_ONCE(node->right);
+
+	LATH_ASSERT(node_is_locked(node));
+	if (right)
+		node_lock(right);
+	return right;
+}
+
 #endif /* LATH_INDEX_DESCEND_H */

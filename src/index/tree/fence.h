@@ -13,17 +13,6 @@
 
 #include "index/tree/tree.h"
 
-/* Lock and return the right sibling of a locked node; NULL if there is none. */
-static inline struct node *lock_right(struct node *node)
-{
-	struct node *right = READ_ONCE(node->right);
-
-	LATH_ASSERT(node_is_locked(node));
-	if (right)
-		node_lock(right);
-	return right;
-}
-
 /*
  * Lock the leaves right of the locked `first` up to the one that covers `end`, and return that one.
  * *hit: an entry in them that begins at or before `end`, or -1; on a hit locking stops at its leaf.

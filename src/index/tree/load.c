@@ -134,7 +134,7 @@ static struct node *sole_leaf(struct tree *tree)
 	WRITE_ONCE(first->right, NULL);
 	WRITE_ONCE(first->last, KEY_MAX);
 	WRITE_ONCE(first->no_downlink, 0);
-	smp_store_release(&tree->root, first); /* pairs with the load in descend */
+	WRITE_ONCE(tree->root, first);
 	gap_recompute(tree, first);
 	return first;
 }
@@ -168,7 +168,7 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 		top = above;
 	}
 	smp_store_release(&tree->root, top); /* pairs with the load in descend */
-	lengths_outdated(tree);
+	change_filled(tree);
 	return 0;
 
 no_memory:

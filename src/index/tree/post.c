@@ -5,7 +5,7 @@
  */
 #include "index/tree/post.h"
 #include "index/tree/change.h"
-#include "index/tree/fence.h"
+#include "index/tree/descend.h"
 
 /* Where the posting stands. */
 struct posting {

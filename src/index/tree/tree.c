@@ -166,7 +166,8 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 		call_for_items(tree, each, arg);
 	if (tree->each)
 		free_nodes(tree);
-	lengths_fini(tree);
+	if (tree->watcher)
+		tree->watcher->calls->end(tree);
 	hint_fini(tree);
 	pools_fini(tree);
 	fingers_fini(tree);
@@ -272,14 +273,13 @@ uint64_t lath_index_count(struct lath_index *index)
 	return count;
 }
 
-/* All memory that the tree has obtained. */
-static u64 bytes_of(struct tree *tree)
+u64 tree_bytes(struct tree *tree)
 {
-	struct tree *lengths = lengths_tree(tree);
+	struct watcher *watcher = watcher_of(tree);
 
 	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
 	       hint_bytes(tree) + stripes_bytes(tree) +
-	       (lengths ? sizeof(struct lengths) + bytes_of(lengths) : 0);
+	       (watcher ? watcher->calls->bytes(tree) : 0);
 }
 
 static void add_counts(struct lath_index_stats *stats, const struct counts *counts)
@@ -300,7 +300,7 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	memset(stats, 0, sizeof(*stats));
 	pool_stats(&tree->pool[POOL_LEAF], &stats->bytes, &stats->huge_bytes, &stats->leaves);
 	pool_stats(&tree->pool[POOL_INNER], &stats->bytes, &stats->huge_bytes, &stats->inner_nodes);
-	stats->bytes = bytes_of(tree);
+	stats->bytes = tree_bytes(tree);
 	lath_reader_enter(tree->rcu);
 	stats->levels = node_level(smp_load_acquire(&tree->root)) + 1; /* pairs with add_root */
 	for (level = stats->levels; level-- > 0;) {

@@ -14,6 +14,8 @@
  *   ranks/   count                                   counts of the items below an entry
  *   tree/    locate.h, change.h                      the two interfaces between the tree and the
  *                                                    three above
+ *            watch.h                                 for what stands above the tree and follows its
+ *                                                    changes
  *            leaf, fence, post, redistribute, merge  steps of a change
  *            lookup, scan, batch, cursor, insert, erase, update, range, resize, load, trim, tree,
  *            verify, dump: public calls
@@ -62,7 +64,7 @@ struct pool {
 
 struct fingers;
 struct hint;
-struct lengths;
+struct watcher;
 
 struct counts {
 	u64 restarts;
@@ -130,7 +132,7 @@ struct tree {
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
 	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
 	struct hint *hint;	   /* the hint table, or NULL */
-	struct lengths *lengths;   /* the free runs by length (holes/lengths.h), or NULL */
+	struct watcher *watcher;   /* is told which keys become free and taken (watch.h), or NULL */
 #ifndef __KERNEL__
 	struct hint *hint_made; /* the hint table, in use or not; written once */
 	u64 hint_limit;		/* it is made anew after so many misled searches; 0: there never
@@ -157,6 +159,9 @@ _Static_assert(sizeof(struct tree) <= sizeof(struct lath_index), "fits the publi
 /* lath_index_init(); `wide`: entries are points, each with a word beside it in the side column, for
  * interval/wide.h. Calls that return items see points. */
 int tree_init(struct lath_index *index, const struct lath_config *config, bool wide);
+
+/* Returns all memory that the tree has obtained, in bytes. */
+u64 tree_bytes(struct tree *tree);
 
 static inline struct tree *tree_of(struct lath_index *index)
 {

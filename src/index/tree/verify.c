@@ -15,7 +15,7 @@
  *   6  I12:   every summary is known; the report says how many promise too much
  */
 #include "index/holes/gap.h"
-#include "index/holes/lengths.h"
+#include "index/tree/watch.h"
 #include "index/ranks/rank.h"
 #include "index/tree/tree.h"
 
@@ -218,11 +218,12 @@ static int check_holes(struct tree *tree, struct node *node, struct gap_slack *s
 	return 0;
 }
 
-static int check_lengths(struct tree *tree, struct report *report)
+static int check_watcher(struct tree *tree, struct report *report)
 {
+	struct watcher *watcher = watcher_of(tree);
 	struct lath_item missing;
 
-	if (!lengths_true(tree, &missing))
+	if (watcher && !watcher->calls->check(tree, &missing))
 		BROKEN(report, 13, "the free run [%llx, %llx] is not in the index by length",
 		       U(missing.key), U(missing.key + (missing.size - 1)));
 	return 0;
@@ -293,7 +294,7 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 	if (!ret && holes)
 		ret = check_holes(tree, node, &slack, &report);
 	if (!ret && holes)
-		ret = check_lengths(tree, &report);
+		ret = check_watcher(tree, &report);
 	if (!ret && level >= 6 && holes)
 		ret = check_slack(tree, &slack, &report);
 	return ret;
