@@ -4,13 +4,13 @@
 
 int main(void)
 {
-	struct lath_index list;
+	struct lath_index index;
 	struct lath_item item = { .key = 10, .size = 20, .value = 7 }; /* [10, 30) -> 7 */
 
-	if (lath_index_init(&list, NULL) || lath_index_insert_item(&list, &item, NULL))
+	if (lath_index_init(&index, NULL) || lath_index_insert_item(&index, &item, NULL))
 		return 1;
-	if (!lath_index_lookup_item(&list, 15, &item))
+	if (!lath_index_lookup_item(&index, 15, &item))
 		printf("15 is in [%d, %d) -> %d\n", (int)item.key, (int)(item.key + item.size),
 		       (int)item.value);
-	lath_index_fini(&list, NULL, NULL);
+	lath_index_fini(&index, NULL, NULL);
 }

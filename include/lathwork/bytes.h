@@ -76,8 +76,8 @@ typedef void (*lath_bytes_key_fn)(void *ctx, uint64_t value, struct lath_bytes_k
 
 /* lath_bytes_records.flags */
 enum {
-	LATH_BYTES_DESCENDING = 1u
-				<< 0, /* of equal bytes the record with the largest tag is first */
+	/* Of equal bytes the record with the largest tag is first. */
+	LATH_BYTES_DESCENDING = 1u << 0,
 };
 
 struct lath_bytes_records {
@@ -123,8 +123,8 @@ LATH_API int lath_bytes_erase(struct lath_bytes *set, const struct lath_bytes_ke
  * | -ENOENT | -EINVAL as insert. Never allocates. */
 LATH_API int lath_bytes_replace(struct lath_bytes *set, uint64_t value, uint64_t *old);
 /* The same two if the record there is `expected`: 0 | -ENOENT | -EAGAIN (*there, if not NULL: the
- * one that is) | -EINVAL: `expected` or `value` is 0 or no multiple of 4. Both records of replace_if
- * have equal keys. */
+ * one that is) | -EINVAL: `expected` or `value` is 0 or no multiple of 4. Both records of
+ * replace_if have equal keys. */
 LATH_API int lath_bytes_erase_if(struct lath_bytes *set, uint64_t expected, uint64_t *there);
 LATH_API int lath_bytes_replace_if(struct lath_bytes *set, uint64_t expected, uint64_t value,
 				   uint64_t *there);

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork/config.h - what a caller chooses when it creates a structure.
+ * lathwork/config.h - what a caller chooses when it creates a structure: layout, flags, RCU flavour
+ * and memory.
  *
- * Every structure takes a `const struct lath_config *`; NULL means the defaults.
- * `size` is sizeof(struct lath_config) as the caller was compiled, so that later
- * versions can add fields: a field beyond `size` has its default.
+ *     struct lath_config config = LATH_CONFIG_INIT;
+ *     struct lath_index index;
  *
- * In user space the library chooses its vector code before main(): the best that
- * the processor has, or what the environment variable LATH_ISA names, to measure
- * or to test one form:
+ *     config.layout = LATH_POINTS;     // every item is one key
+ *     config.flags = LATH_HUGE_PAGES;  // nodes on 2 MiB pages
+ *     config.allocator = &mine;        // memory from the caller's functions
+ *     if (lath_index_init(&index, &config))
+ *             ...                      // -EINVAL: a bad configuration; -ENOMEM
+ *
+ * NULL in the place of a configuration means the defaults. LATH_CONFIG_INIT sets `size` to
+ * sizeof(struct lath_config) as the caller was compiled, so that later versions can add fields: a
+ * field beyond `size` has its default.
+ *
+ * Vector code. In user space the library chooses it before main(): the best that the processor has,
+ * or what the environment variable LATH_ISA names, to measure or to test one form:
  *
  *   scalar   none but SSE2 on x86-64, in the search of an index
  *   avx2     AVX2; SSE2 in the search of an index, which has no form with AVX2
@@ -16,10 +25,10 @@
  *   neon     NEON, which every arm64 has, in the search of an index; the sorted queue has no form
  *            with it
  *
- * All forms give the same results. A value that is none of these, or that the
- * processor or the build does not have, costs one line on stderr and is ignored.
- * A program with more rights than its caller (setuid) does not read it. A queue
- * whose lath_sortq_config.simd names a form has that form.
+ * All forms give the same results. A value that is none of these, or that the processor or the
+ * build does not have, is ignored with one line on stderr. A program with more rights than its
+ * caller (setuid) does not read the variable. A queue whose lath_sortq_config.simd names a form has
+ * that form.
  */
 #ifndef LATHWORK_CONFIG_H
 #define LATHWORK_CONFIG_H
@@ -180,27 +189,28 @@ enum lath_layout {
 
 /* lath_config.flags */
 enum {
-	/* LATH_HUGE_PAGES: all node memory in 2 MiB pages (madvise). LATH_SMALL_PAGES: none, for
-	 * programs that fork and then write. Neither: only what an index allocates beyond 32 MiB.
-	 * Both are ignored in the kernel. */
+	/* All node memory in 2 MiB pages (madvise). Ignored in the kernel. */
 	LATH_HUGE_PAGES = 1u << 0,
+	/* One allocation per node, freed right after its grace period: slower, but checkers (ASan,
+	 * memcheck) see every misuse. */
+	LATH_NODE_EACH = 1u << 1,
+	/* The index can search for free space (lathwork/hole.h). LATH_RANGES only. */
+	LATH_HOLES = 1u << 2,
+	/* No 2 MiB pages, for programs that fork and then write. With neither this flag nor
+	 * LATH_HUGE_PAGES, what an index allocates beyond 32 MiB is in 2 MiB pages. Ignored in the
+	 * kernel. */
 	LATH_SMALL_PAGES = 1u << 3,
-	LATH_NODE_EACH = 1u << 1, /* one allocation per node, freed right after its grace period:
-				     slower, but checkers (ASan, memcheck) see every misuse */
-	/* Gapped leaves: a full leaf is split in halves, and free positions are left between the
-	 * entries. Random inserts move few entries; about a fifth more memory. LATH_HOLES implies
-	 * it. */
-	LATH_GAPPED = 1u << 5,
 	/* The index is in memory that several processes map at one address. `rcu` and `allocator`
 	 * point to structs that each process has at that address, and are used in place, not
 	 * copied. `id` is set; an id is never used twice. */
 	LATH_SHARED = 1u << 4,
-	LATH_HOLES =
-		1u
-		<< 2, /* the index can search for free space (lathwork/hole.h); LATH_RANGES only */
+	/* Gapped leaves: a full leaf is split in halves, and free positions are left between the
+	 * entries. Random inserts move few entries; about a fifth more memory. LATH_HOLES implies
+	 * it. */
+	LATH_GAPPED = 1u << 5,
 	/* The index counts: lath_index_rank(), lath_index_select(), lath_index_count_range(), and
-	 * lath_index_count() without a walk over the leaves. Inner nodes are half as large again, 1
-	 * % of the index. Not with LATH_HOLES. */
+	 * lath_index_count() without a walk over the leaves. Inner nodes are half as large again,
+	 * 1 % of the index. Not with LATH_HOLES. */
 	LATH_RANKS = 1u << 6,
 };
 

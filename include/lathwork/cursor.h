@@ -63,8 +63,8 @@ LATH_API int lath_cursor_next(struct lath_cursor *cursor, struct lath_item *item
 LATH_API int lath_cursor_prev(struct lath_cursor *cursor, struct lath_item *item);
 
 /* Locks the leaf that covers key; *low, *last (may be NULL): the keys it covers. Allocates before
- * what an insert may need. 0 | -ENOMEM (not locked) | -EINVAL: this cursor holds a leaf. On success the thread is in a read-side
- * critical section until the call that unlocks. */
+ * what an insert may need. 0 | -ENOMEM (not locked) | -EINVAL: this cursor holds a leaf. On success
+ * the thread is in a read-side critical section until the call that unlocks. */
 LATH_API int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low,
 			      uint64_t *last);
 /* Find the last item with key <= `key` / the first one with key >= `key` in the locked leaf. Return

@@ -1,40 +1,30 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * lathwork/index.h - a concurrent ordered index of disjoint ranges over 64-bit keys.
+ * lathwork/index.h - an ordered index of disjoint ranges of 64-bit keys, shared by threads.
  *
- * Items are ranges [key, key + size) with a 64-bit value: a number, a pointer, or the address of a
- * `struct lath_slot` inside the caller's object. No two items overlap. The index is the heir of
- * Chris Mason's skip list for index ranges (2013: keys in arrays, slots in the caller's struct, RCU
- * readers, one lock per node). Its levels are those of a B-link tree (Lehman and Yao 1981).
+ *     struct lath_index index;
+ *     struct lath_item item = { .key = 4096, .size = 8192, .value = 7 };
  *
- *   root   [ 0 ........ 4000 ........ 9000 ...... ]        separators, 64 per node
- *            |            |             |
- *   inner  [0 .. 700 ..] [4000 ......] [9000 ....] -> ...   every level is a chain: a node covers
- *            |     |                                        [low, last], its right sibling begins
- *   leaf   [..] -> [..] -> [..] -> [..] -> [..] -> ...      at last + 1
+ *     lath_index_init(&index, NULL);
+ *     lath_index_insert_item(&index, &item, NULL);
+ *     if (!lath_index_lookup_item(&index, 5000, &item))
+ *             printf("%llu\n", (unsigned long long)item.value);
+ *     lath_index_fini(&index, NULL, NULL);
  *
- *   node   lockword low last right | live shift used base | head[64] | {key, value}[64] | size[64]
- *          0                         32                     64         128                1152
+ * An item is a range [key, key + size) with a 64-bit value: a number, a pointer, or the address of
+ * a `struct lath_slot` inside the caller's object. No two items overlap. It is for memory mappings,
+ * extents of files, locks on byte ranges and free addresses; and, with ranges of one key
+ * (LATH_POINTS), for any map of 64-bit keys. It follows on from Chris Mason's skip list for index
+ * ranges (2013); its levels are those of a B-link tree (Lehman and Yao 1981).
  *
- * Invariants. lath_index_verify checks them; the number in brackets is the level that does.
- *   I1  every node in a chain is alive, and unlocked or locked by one thread                   [1]
- *   I2  the leaves' fence keys cover 0 .. 2^64 - 1 without gap or overlap; a half-dead leaf
- *       covers nothing                                                                         [1]
- *   I3  entries ascend by key; only entries below `used` are live                              [2]
- *   I4  live ranges are disjoint, none is empty or wraps                                       [2]
- *   I5  no range crosses its leaf's fences: one leaf answers a lookup                          [2]
- *   I6  heads are the keys quantised to a byte, in order; 255 from `used` on                   [3]
- *   I7  an inner level covers the key space as the leaves do; its separators ascend strictly, and
- *       the first is the node's low fence                                                      [4]
- *   I8  a child is one level down and alive                                                    [4]
- *   I9  a separator is never below its child's low fence: no descent arrives too far right     [4]
- *   I10 every item is found by a descent from the root                                         [5]
- *   I11 with LATH_HOLES, no summary of free space hides a hole (lathwork/hole.h)               [5]
- *   I12 with LATH_HOLES, every summary is known. Not checked while nodes lack a downlink       [6]
- *   I13 with LATH_HOLES, every free run is in the index by length, if there is one             [5]
- *   I14 with LATH_RANKS, every valid count of an inner node's entry is the number of its items [5]
- *   I15 with LATH_RANKS, every leaf that a valid count includes is marked, so that the next
- *       change of its number of items outdates the count                                       [5]
+ * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
+ * ascending ones 100 %, both at random places 80 %. An index of up to 24 points takes 1.4 KB with
+ * its struct. A descent touches three cache lines per level. Above about 50,000 keys
+ * (user space only) a hint table of 1/4 to 1/2 byte per item, in clusters up to 1, replaces it by
+ * two or three cache misses. No random numbers are used: the same calls build the same index.
+ *
+ * Not for: keys longer than 64 bits (lathwork/bytes.h), or items that overlap
+ * (lathwork/interval.h). If order does not matter, a hash table finds single keys faster.
  *
  * Threads. No call needs a lock of the caller's. Which calls may run concurrently:
  *   lookup, lookup_pin, get, overlap, ceiling, floor, first, last, scans, batch lookups, count,
@@ -73,23 +63,8 @@
  * must not change a slot's key and size while it is in an index, and updates them after resize,
  * split, join and store_range.
  *
- * Cost. A point takes 18 bytes in a full leaf, a range 26. Random inserts leave leaves 87 % full,
- * ascending ones 100 %, both at random places 80 %. An index of up to 24 points takes 1.4 KB with
- * its struct. A descent touches three cache lines per level. Above about 50,000 keys
- * (user space only) a hint table of 1/4 to 1/2 byte per item, in clusters up to 1, replaces it by
- * two or three cache misses. No random numbers are used: the same calls build the same index.
- *
- * Not for: keys longer than 64 bits, or overlapping items. If
- * order does not matter, a hash table finds single keys faster.
- *
- *     struct lath_index index;
- *     struct lath_item item = { .key = 4096, .size = 8192, .value = 7 };
- *
- *     lath_index_init(&index, NULL);
- *     lath_index_insert_item(&index, &item, NULL);
- *     if (!lath_index_lookup_item(&index, 5000, &item))
- *             printf("%llu\n", (unsigned long long)item.value);
- *     lath_index_fini(&index, NULL, NULL);
+ * doc/index.md follows one lookup and one insert through the tree, and has the layout of a node and
+ * the invariants I1 to I15 that lath_index_verify() checks.
  */
 #ifndef LATHWORK_INDEX_H
 #define LATHWORK_INDEX_H
@@ -275,10 +250,9 @@ LATH_API int lath_index_store_range(struct lath_index *index, const struct lath_
 				    lath_item_fn each, void *arg);
 
 /* Many calls with overlapped cache misses. Result i belongs to key i; each element is an operation
- * of its
- * own. lookup: found[i].size == 0 means absent. get: hits[i] is 1 or 0, values[i] is set on a hit.
- * Both return the number of hits. insert, erase: results[i] as the single call's (results may be
- * NULL); they return the number of successes. */
+ * of its own. lookup: found[i].size == 0 means absent. get: hits[i] is 1 or 0, values[i] is set on
+ * a hit. Both return the number of hits. insert, erase: results[i] as the single call's (results
+ * may be NULL); they return the number of successes. */
 LATH_API size_t lath_index_lookup_batch(struct lath_index *index, size_t n, const uint64_t *points,
 					struct lath_item *found);
 LATH_API size_t lath_index_get_batch(struct lath_index *index, size_t n, const uint64_t *points,
@@ -303,8 +277,9 @@ LATH_API int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *
 LATH_API size_t lath_index_scan(struct lath_index *index, uint64_t from, uint64_t last,
 				struct lath_item *items, size_t max, uint64_t *next);
 
-/* As lath_index_scan, keys and values in arrays of their own, without sizes: *next is the key behind
- * the last item's first key, 0 if that is the last key. `keys` may be NULL if `next` is NULL too. */
+/* As lath_index_scan, keys and values in arrays of their own, without sizes: *next is the key
+ * behind the last item's first key, 0 if that is the last key. `keys` may be NULL if `next` is NULL
+ * too. */
 LATH_API size_t lath_index_scan_values(struct lath_index *index, uint64_t from, uint64_t last,
 				       uint64_t *keys, uint64_t *values, size_t max,
 				       uint64_t *next);
@@ -321,8 +296,8 @@ typedef int (*lath_visit_fn)(void *arg, const uint64_t *keys, const uint64_t *va
 LATH_API int lath_index_visit_values(struct lath_index *index, uint64_t from, uint64_t last,
 				     size_t expected, lath_visit_fn visit, void *arg);
 
-/* As lath_index_scan, to the left: items that start in [first, from], the highest first. *next is the
- * key in front of the last item copied, or 2^64 - 1 if that item starts at key 0. */
+/* As lath_index_scan, to the left: items that start in [first, from], the highest first. *next is
+ * the key in front of the last item copied, or 2^64 - 1 if that item starts at key 0. */
 LATH_API size_t lath_index_scan_back(struct lath_index *index, uint64_t from, uint64_t first,
 				     struct lath_item *items, size_t max, uint64_t *next);
 

@@ -2,9 +2,23 @@
 /*
  * lathwork/sortq.h - the sorted request queue of an IO scheduler.
  *
+ *     struct my_request { struct lath_request hook; void *data; } rqs[256];
+ *     struct lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
+ *     struct lath_request_pool pool;
+ *     struct lath_sortq queue;
+ *     struct lath_request *next;
+ *
+ *     lath_request_pool_init(&pool, &rqs[0].hook, sizeof(rqs[0]), 256);
+ *     lath_sortq_init(&queue, &config, &pool,
+ *                     aligned_alloc(64, lath_sortq_memsize(&config, &pool)));
+ *     rqs[7].hook.sector = 4096;
+ *     lath_sortq_insert(&queue, &rqs[7].hook);
+ *     next = lath_sortq_dispatch(&queue);
+ *
  * A bounded pool of requests, each with a start sector. The queue returns them in the order of a
- * one-way sweep over the device: ascending from the head, then again from the lowest sector. One
- * interface, several engines:
+ * one-way sweep over the device: ascending from the head, then again from the lowest sector. Use
+ * the default engine, HYBRID, or FIFO for a device that needs no order. The others are there to be
+ * compared with:
  *
  *   engine             insert     dispatch   remove      search   equal sectors
  *   HYBRID (default)   O(1) *     O(1) *     O(log n)    yes      in order of arrival
@@ -63,16 +77,6 @@
  * the caller changed while the request was queued (lath_sortq_verify: S3); a request that
  * lath_request_pool_init never saw or saw for another pool; a lookup's slot used after another
  * change of the queue.
- *
- * Example:
- *	struct lath_request_pool pool;
- *	lath_request_pool_init(&pool, &rqs[0].hook, sizeof(rqs[0]), 256);
- *	struct lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
- *	void *memory = aligned_alloc(64, lath_sortq_memsize(&config, &pool));
- *	lath_sortq_init(&queue, &config, &pool, memory);
- *	rqs[7].hook.sector = 4096;
- *	lath_sortq_insert(&queue, &rqs[7].hook);
- *	struct lath_request *next = lath_sortq_dispatch(&queue);
  */
 #ifndef LATHWORK_SORTQ_H
 #define LATHWORK_SORTQ_H

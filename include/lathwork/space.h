@@ -2,6 +2,16 @@
 /*
  * lathwork/space.h - an allocator of ranges of keys: device addresses, disk blocks, identifiers.
  *
+ *     struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
+ *     struct lath_space *space;
+ *     uint64_t key;
+ *
+ *     config.low = 4096;
+ *     config.unit = 4096;
+ *     config.below = 1ull << 32;  // 32-bit addresses first
+ *     if (!lath_space_create(&space, &config) && !lath_space_alloc(space, 8192, 8192, 0, &key))
+ *             lath_space_free(space, key, 8192);
+ *
  * Three layers over one space [low, high); the upper two can be switched off:
  *
  *   magazines   caches of free blocks of 1, 2, 4 .. 256 units, per slot; a thread uses one slot, so
@@ -13,16 +23,6 @@
  *   index       a lath_index made with LATH_HOLES: whole arenas, and ranges that are large, limited
  *               or placed by the caller, or that have an alignment above 1024 units
  *               (lathwork/hole.h)
- *
- *     struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
- *     struct lath_space *space;
- *     uint64_t key;
- *
- *     config.low = 4096;
- *     config.unit = 4096;
- *     config.below = 1ull << 32;  // 32-bit addresses first
- *     if (!lath_space_create(&space, &config) && !lath_space_alloc(space, 8192, 8192, 0, &key))
- *             lath_space_free(space, key, 8192);
  *
  * Threads: all calls may run concurrently, except destroy, verify and load. Progress: the locks of
  * slots and arenas are held for some tens of instructions, while a magazine is filled or emptied
@@ -55,12 +55,11 @@ enum {
 	LATH_SPACE_OWNERS = 1u << 2,
 	/* segments with more free keys are tried first, to fill them evenly; no magazines */
 	LATH_SPACE_SPREAD = 1u << 3,
-	/* What arenas do not serve goes to the segment that served the last such request. When that
-	 * has no room, one with a free run for four of them follows, or for two, and then those
-	 * with more free keys. Arenas and small ranges come from the other end of a segment. So
-	 * large ranges that are allocated together lie together, and if they are freed together
-	 * they leave long holes. Small ranges are aligned as the call says, not more, so that fewer
-	 * arenas hold them. */
+	/* Large requests stay in one segment until it is full. The next segment is one with a free
+	 * run for four such requests, else for two, else one with more free keys than others.
+	 * Arenas and small ranges come from the other end of a segment. So large ranges that are
+	 * allocated together lie together, and leave long holes if they are freed together. Small
+	 * ranges are aligned as the call says, not more, so that fewer arenas hold them. */
 	LATH_SPACE_FILL = 1u << 4,
 };
 

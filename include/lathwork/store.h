@@ -2,6 +2,14 @@
 /*
  * lathwork/store.h - an ordered key-value store in memory, shared by threads.
  *
+ *     struct lath_store *store;
+ *     char buf[64];
+ *
+ *     lath_store_open(&store, "mem:", NULL);
+ *     lath_store_set(store, lath_key_number(7), "seven", 5);
+ *     int64_t n = lath_store_get(store, lath_key_number(7), buf, sizeof(buf));
+ *     lath_store_close(store);
+ *
  * Keys are 64-bit numbers or byte strings, chosen when the store is opened; values are byte strings
  * of any length. All data are in arenas on 2 MiB pages. The model is llds (2012), which kept a
  * red-black tree in the kernel because large pages map the kernel's memory: this library gets such
@@ -48,14 +56,6 @@
  * the cache misses of 64 numbers or 16 byte keys.
  *
  * Not for: data larger than memory, transactions over several keys, durability of every write.
- *
- *     struct lath_store *store;
- *     char buf[64];
- *
- *     lath_store_open(&store, "mem:", NULL);
- *     lath_store_set(store, lath_key_number(7), "seven", 5);
- *     int64_t n = lath_store_get(store, lath_key_number(7), buf, sizeof(buf));
- *     lath_store_close(store);
  */
 #ifndef LATHWORK_STORE_H
 #define LATHWORK_STORE_H
@@ -96,9 +96,10 @@ enum lath_store_pages {
 };
 
 enum {
-	LATH_STORE_EVICT = 1u << 0, /* at the limit, evict expired entries, then old ones */
-	LATH_STORE_VERSIONS =
-		1u << 1, /* numbers: every value is a record with a version (16 bytes more) */
+	/* At the limit, evict expired entries, then old ones. */
+	LATH_STORE_EVICT = 1u << 0,
+	/* Numbers: every value is a record with a version (16 bytes more). */
+	LATH_STORE_VERSIONS = 1u << 1,
 	/* The handle is read only: calls that write, sweep, sync and load return -EROFS (mset and
 	 * mdel: for each element); close returns 0. file: takes no lock, so it can be opened
 	 * concurrently with a writer and in a directory that is not writable; it has the content

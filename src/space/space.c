@@ -319,8 +319,8 @@ static bool take_within(struct lath_space *space, struct arena *arena,
 static bool take_anywhere(struct lath_space *space, struct segment *segment,
 			  const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
-	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull), count,
-	    i;
+	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
+	u64 count, i;
 	unsigned int k, order = log2_up(align);
 	u8 need;
 

@@ -7,26 +7,23 @@
  *
  * Differences from 2013:
  *  - Leaves are copies. sl_first_leaf() and sl_last_leaf() return a copy of up to 32 slots, in
- *  order;
- *    sl_next_leaf() takes over the leaf that it gets, refills it, and frees it at the end of the
- *    list. A caller that stops before the end calls sl_free_leaf(). Only level 0 can be walked: the
- *    inner levels are private to the index, so SKIP_MAXLEVEL is 1.
+ *    order; sl_next_leaf() takes over the leaf that it gets, refills it, and frees it at the end
+ *    of the list. A caller that stops before the end calls sl_free_leaf(). Only level 0 can be
+ *    walked: the inner levels are private to the index, so SKIP_MAXLEVEL is 1.
  *  - sl_lock_node(list->head) links the copies of all leaves to head->ptrs[0].next, for the walk
- *  that
- *    tears a list down. If that pointer is NULL at sl_unlock_node(list->head), the slots of these
- *    copies leave the list; else they stay, and the copies are freed. Without enough memory the
- *    chain
- *    is shorter: repeat until lath_index_count() is 0. A teardown excludes all other calls.
- *  - skiplist_lookup_rcu() is linearizable for misses too: no second check is needed. The caller is
- *  in
- *    a read-side critical section of lath_rcu_auto. skiplist_lookup() may be called anywhere, but
- *    as in 2013 the caller must keep the slot alive.
+ *    that tears a list down. If that pointer is NULL at sl_unlock_node(list->head), the slots of
+ *    these copies leave the list; else they stay, and the copies are freed. Without enough memory
+ *    the chain is shorter: repeat until lath_index_count() is 0. A teardown excludes all other
+ *    calls.
+ *  - skiplist_lookup_rcu() is linearizable for misses too: no second check is needed. The caller
+ *    is in a read-side critical section of lath_rcu_auto. skiplist_lookup() may be called
+ *    anywhere, but as in 2013 the caller must keep the slot alive.
  *  - The token of skiplist_preload() names one of 64 sets of nodes that the list keeps;
  *    skiplist_insert() releases it. Each token is used once. If all sets are taken, or used up by
  *    splits elsewhere, the insertion allocates. skiplist_preload() also reports a failed
  *    sl_init_list().
- *  - skiplist_insert_hole() sets slot->key after the slot is in the list: a concurrent reader that
- *    finds the slot must take the key from the lookup, not from the slot.
+ *  - skiplist_insert_hole() sets slot->key after the slot is in the list: a concurrent reader
+ *    that finds the slot must take the key from the lookup, not from the slot.
  *  - sl_fini_list() is new: it frees the memory of a list, empty or not.
  */
 #ifndef LATHWORK_COMPAT_SKIPLIST_H

@@ -14,9 +14,9 @@
  * search finds is verified in the tree, and what it does not find is searched for by the summaries:
  * a hole is never missed because of an entry.
  *
- * The second index is made by the first search that looks at many nodes, and registers as the tree's
- * watcher (tree/watch.h), so other trees pay one predictable branch per change. There is none in the kernel, where an erase must not allocate, and
- * none in shared memory.
+ * The second index is made by the first search that looks at many nodes, and registers as the
+ * tree's watcher (tree/watch.h), so other trees pay one predictable branch per change. There is
+ * none in the kernel, where an erase must not allocate, and none in shared memory.
  */
 #ifndef LATH_INDEX_LENGTHS_H
 #define LATH_INDEX_LENGTHS_H

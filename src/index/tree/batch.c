@@ -6,8 +6,8 @@
  * on to the next key, so that some 20 misses are under way at once instead of one or two. Each call
  * of the batch is then an ordinary call on warm cache lines, and takes effect by itself. Inserts,
  * whose own work takes as long as their misses, overlap both: a few keys are inserted while those
- * behind them are under way.
- * (Interleaving: Kocberber et al., "Asynchronous memory access chaining", VLDB 2015.)
+ * behind them are under way. (Interleaving: Kocberber et al., "Asynchronous memory access
+ * chaining", VLDB 2015.)
  */
 #include "index/tree/erase.h"
 #include "index/tree/insert.h"

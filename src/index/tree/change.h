@@ -1,37 +1,47 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * change.h - what the tree tells of a change: the only place where it knows those that follow it.
+ * change.h - what the tree tells of a change, and to whom.
  *
- * Subscribers keep something about nodes that the tree itself does not need: the gap summaries, how
- * much free space there is below each node (holes/gap.h); the counts, how many items there are
- * (ranks/rank.h). Everything is inlined; a tree without summaries and counts pays three predictable
- * branches. The hint table (hint/hint.h) is maintained by searches and wants to know only that the
- * tree has grown.
+ * Four parts follow what happens to nodes and keys, and are called here and nowhere else in tree/
+ * (but for load.c, which measures a whole level at once):
  *
- *   change_begin      before anything is unlocked that a subscriber must still be told of
- *   change_node       a node's fence keys or its free space changed, or it is new. The node is
- *                     locked, or not reachable yet. Called before it is unlocked: a subscriber that
- *                     finds its nodes by key may come to the sibling instead afterwards
- *   change_child      an entry of a locked inner node leads to another child than before, or has
- *                     taken the keys of the entry behind it
- *   change_separator  the entry of a locked inner node that covers this key has lost keys to a new
- *                     entry, or taken those of an erased one
- *   change_keys       a locked leaf has taken keys of another one
- *   change_number     `marked`, which is node->counted while the leaf is locked: the number of its
- *                     items with keys of [first, last] changed. No lock held
- *   change_erased     an item left a locked leaf. Returns false if the nodes above must be told:
- *                     then call change_raise without locks
- *   change_inserted   [key, key + size) was free and is not any more. No lock held
- *   change_storing    a range will be stored over whatever is in [key, end]. Returns what
- *   change_stored     is given when that has been done, or failed. No lock held
- *   change_vacated    the keys of these adjacent items are free now. No lock held
- *   change_raise      tell all nodes above the leaf that covers key
- *   change_levels     tell the nodes of levels [from, to] that cover keys of [first, last], and go
- *                     on upwards while something changes. No lock held, in a read-side critical
- *                     section. `anew`: an inner node was measured while an entry of it was
- *                     unknown, so that its summary has to be measured again
- *   change_end        everything has been told
- *   change_grown      the tree has a leaf more. No lock held
+ *   holes/gap     how much free space there is below each node (LATH_HOLES)
+ *   holes/bound   where a thread's next search for a hole begins (LATH_HOLES)
+ *   ranks/count   how many items there are below each entry (LATH_RANKS)
+ *   watch.h       a registered watcher, which is told which keys become free and taken (LATH_HOLES)
+ *
+ * The hint table (hint/hint.h) is maintained by searches and is told only that the tree has grown.
+ * Everything is inlined; a tree with none of the four pays three predictable branches.
+ *
+ *   change_begin        before anything is unlocked of which someone must still be told
+ *   change_node         a node's fence keys or its free space changed, or it is new. The node is
+ *                       locked, or not reachable yet. Called before it is unlocked: whoever finds
+ *                       its nodes by key may come to the sibling instead afterwards
+ *   change_boundary     the boundary between two locked inner siblings moved
+ *   change_child        an entry of a locked inner node leads to another child than before, or has
+ *                       taken the keys of the entry behind it
+ *   change_separator    the entry of a locked inner node that covers this key has lost keys to a
+ *                       new entry, or taken those of an erased one
+ *   change_keys         a locked leaf has taken keys of another one
+ *   change_number       `marked`, which is node->counted while the leaf is locked: the number of
+ *                       its items with keys of [first, last] changed. No lock held
+ *   change_erased       an item left a locked leaf. Returns false if the nodes above must be told:
+ *                       then call change_raise without locks
+ *   change_raise        tell all nodes above the leaf that covers key
+ *   change_inserted     [key, key + size) was free and is not any more. No lock held
+ *   change_storing      a range will be stored over whatever is in [key, end]. Returns what
+ *   change_stored       is given when that has been done, or failed. No lock held
+ *   change_vacated      the keys of these adjacent items are free now. No lock held
+ *   change_vacated_one  likewise, for the one item of which change_erased was told
+ *   change_freed        keys of the leaf that covers `key` are free now: tell the nodes above it.
+ *                       No lock held
+ *   change_filled       the empty tree was filled, by load.c
+ *   change_levels       tell the nodes of levels [from, to] that cover keys of [first, last], and
+ *                       go on upwards while something changes. No lock held, in a read-side
+ *                       critical section. `anew`: measure the nodes again, because a summary was
+ *                       computed while one of its entries was "unknown"
+ *   change_end          everything has been told
+ *   change_grown        the tree has a leaf more. No lock held
  *
  * Between change_begin and change_end a summary above the changed nodes may promise too little;
  * searches that depend on summaries count the changes in flight (gap_begun, gap_ended).

@@ -22,9 +22,8 @@ enum intent { FOR_READ, FOR_ERASE, FOR_INSERT };
 /*
  * Prefetch what a search of the leaf reads first, its header and heads, together with the lines
  * that predictably hold the key's pair; fetched later, they would add a second miss. `pair`: the
- * predicted address. Random keys stray from
- * the prediction: two lines around it hold the pair 7 times in 10, four lines 9 times in 10. An
- * insert takes eight lines, for the entries it will move.
+ * predicted address. Random keys stray from the prediction: two lines around it hold the pair 7
+ * times in 10, four lines 9 times in 10. An insert takes eight lines, for the entries it will move.
  */
 static __always_inline void prefetch_leaf(const struct node *leaf, const char *pair,
 					  enum intent intent)

@@ -31,9 +31,9 @@ void unlock_clean_before(struct node *first, struct node *last);
  * if it begins at key.
  */
 void cover_from(struct node *first, struct node *last, u64 key);
-/* After cover_from and the insert of [key, end] into `last`: unlock, tell the subscribers and the
- * parents. Ends the change that the caller began (change_begin). In a read-side critical
- * section. */
+/* After cover_from and the insert of [key, end] into `last`: unlock, tell what follows changes
+ * (change.h) and the parents. Ends the change that the caller began (change_begin). In a read-side
+ * critical section. */
 void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 key, u64 end);
 
 #endif /* LATH_INDEX_FENCE_H */

@@ -168,8 +168,8 @@ static void link_leaf(struct node *left, struct node *fresh, u64 low)
 	change_keys(fresh, left);
 }
 
-/* Tell the subscribers of the changed leaves, let the new one be found, and unlock from right to
- * left. */
+/* Tell what follows changes (change.h) of the leaves, let the new one be found, and unlock from
+ * right to left. */
 static void publish_group(struct tree *tree, struct group *group, struct node *fresh)
 {
 	unsigned int i;

@@ -10,9 +10,8 @@
 
 /*
  * The locked leaf has no room for what belongs at key. Give entries to the right siblings, or
- * split; unlocks in any
- * case. 0: the caller looks for its leaf again | -ENOMEM (nothing changed) | -EAGAIN (a fixed
- * reserve is used up). In a read-side critical section.
+ * split; unlocks in any case. 0: the caller looks for its leaf again | -ENOMEM (nothing changed) |
+ * -EAGAIN (a fixed reserve is used up). In a read-side critical section.
  */
 int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve *reserve);
 

@@ -278,8 +278,7 @@ u64 tree_bytes(struct tree *tree)
 	struct watcher *watcher = watcher_of(tree);
 
 	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
-	       hint_bytes(tree) + stripes_bytes(tree) +
-	       (watcher ? watcher->calls->bytes(tree) : 0);
+	       hint_bytes(tree) + stripes_bytes(tree) + (watcher ? watcher->calls->bytes(tree) : 0);
 }
 
 static void add_counts(struct lath_index_stats *stats, const struct counts *counts)
