@@ -79,13 +79,12 @@ inline std::map<std::string, declared> read_header(const std::string& path) {
 inline const std::map<int, std::string>& error_names() {
     static const std::map<int, std::string> names = {
 #define LATH_ERROR(e) {-(e), "-" #e}
-        LATH_ERROR(EACCES),     LATH_ERROR(EAGAIN),      LATH_ERROR(EBADMSG),
-        LATH_ERROR(EBUSY),      LATH_ERROR(E2BIG),       LATH_ERROR(EEXIST),
-        LATH_ERROR(EINVAL),     LATH_ERROR(EIO),         LATH_ERROR(EINTR),
-        LATH_ERROR(ENODEV),     LATH_ERROR(ENOENT),      LATH_ERROR(ENOMEM),
-        LATH_ERROR(ENOSPC),     LATH_ERROR(ERANGE),      LATH_ERROR(EROFS),
-        LATH_ERROR(EOPNOTSUPP), LATH_ERROR(ENOTEMPTY),   LATH_ERROR(EDEADLK),
-        LATH_ERROR(ENOTDIR),    LATH_ERROR(ENAMETOOLONG)
+        LATH_ERROR(EACCES),      LATH_ERROR(EAGAIN),    LATH_ERROR(EBADMSG), LATH_ERROR(EBUSY),
+        LATH_ERROR(ECANCELED),   LATH_ERROR(E2BIG),     LATH_ERROR(EEXIST),  LATH_ERROR(EINVAL),
+        LATH_ERROR(EIO),         LATH_ERROR(EINTR),     LATH_ERROR(ENODEV),  LATH_ERROR(ENOENT),
+        LATH_ERROR(ENOMEM),      LATH_ERROR(ENOSPC),    LATH_ERROR(ERANGE),  LATH_ERROR(EROFS),
+        LATH_ERROR(EOPNOTSUPP),  LATH_ERROR(ENOTEMPTY), LATH_ERROR(EDEADLK), LATH_ERROR(ENOTDIR),
+        LATH_ERROR(ENAMETOOLONG)
 #undef LATH_ERROR
     };
     return names;
