@@ -71,7 +71,7 @@ void fill_codes(const Array& array, std::vector<uint64_t>& codes) {
 }
 
 // The codes of an array of integers or floats. Throws TypeError if the container has other keys.
-Codes codes_of(const Sorted& sorted, nb::handle object) {
+Codes codes_of(Sorted& sorted, nb::handle object) {
     Array array = array_of(object);
     Codes made = {Kind::integer, {}};
     nb::dlpack::dtype type = array.dtype();

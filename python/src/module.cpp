@@ -3,6 +3,9 @@
 // lathwork._core: what the Python files of the package are built on.
 #include "error.hpp"
 #include "modules.hpp"
+#include "turn.hpp"
+
+#include <pthread.h>
 
 // The module is made by this function of nanobind, which has the name below: another one is before
 // it.
@@ -17,6 +20,8 @@ NB_MODULE(_core, module) {
                 module.attr(name) = member;
         return;
     }
+    if (pthread_atfork(nullptr, nullptr, [] { lathpy::forks++; }))
+        throw std::bad_alloc();
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
     lathpy::bind_errors(module);
     lathpy::bind_sorted(module);

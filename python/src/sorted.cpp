@@ -62,7 +62,7 @@ nb::object Sorted::sort_of(nb::handle key) const {
     struct Call {
         unsigned& calls;
         explicit Call(unsigned& calls) : calls(calls) { calls++; }
-        ~Call() { calls--; }
+        ~Call() { calls -= calls != 0; } // 0: a fork within it
     };
 
     if (key_fn.is_none())
@@ -86,6 +86,7 @@ void Sorted::restart(nb::object key) {
 }
 
 void Sorted::writing() {
+    settle();
     if (comparing)
         raise(PyExc_RuntimeError, "the container was changed within a comparison of its keys");
     while (batch) {
@@ -112,7 +113,10 @@ Sorted::Exclusive::~Exclusive() {
     sorted.version++;
 }
 
-Reading::Reading(Sorted& sorted) : sorted(sorted) { sorted.readers++; }
+Reading::Reading(Sorted& sorted) : sorted(sorted) {
+    sorted.settle();
+    sorted.readers++;
+}
 
 Reading::~Reading() {
     if (--sorted.readers == 0)
@@ -141,7 +145,7 @@ bool Sorted::less(PyObject* a, PyObject* b) {
     bool guard = !is_plain(a) || !is_plain(b);
     comparing += guard;
     int result = PyObject_RichCompareBool(a, b, Py_LT);
-    comparing -= guard;
+    comparing -= guard && comparing; // 0: a fork within it
     if (result < 0)
         throw nb::python_error();
     return result;
@@ -151,7 +155,7 @@ bool Sorted::equal(PyObject* a, PyObject* b) {
     bool guard = !is_plain(a) || !is_plain(b);
     comparing += guard;
     int result = PyObject_RichCompareBool(a, b, Py_EQ);
-    comparing -= guard;
+    comparing -= guard && comparing; // 0: a fork within it
     if (result < 0)
         throw nb::python_error();
     return result;
@@ -422,6 +426,25 @@ int visit_level(Level* level, visitproc visit, void* arg) {
     });
 }
 
+// The number of references that a level and those below it hold.
+uint64_t references_of(Level* level) {
+    uint64_t found = 0;
+
+    each_word(level, [&](uint64_t, Word word) {
+        if (tag_of(word) == Tag::object) {
+            found++;
+        } else if (tag_of(word) == Tag::level) {
+            found += references_of(level_of(word));
+        } else if (tag_of(word) == Tag::bucket) {
+            const Bucket* bucket = bucket_of(word);
+            for (size_t i = 0; i < bucket->used; i++)
+                found += references(bucket->items[i]);
+        }
+        return 0;
+    });
+    return found;
+}
+
 void check(bool right, const char* what) {
     if (!right)
         raise(PyExc_RuntimeError, what);
@@ -429,7 +452,21 @@ void check(bool right, const char* what) {
 
 } // namespace
 
+// A batch of another thread ends here, in the midst of its work. The index is whole
+// (lathwork/config.h); what is counted beside it is counted anew.
+void Sorted::forget_threads() {
+    era = forks;
+    if (batch) {
+        root->count = static_cast<uint64_t>(lath_index_count(&root->index)) + root->extras.total();
+        held = references_of(root);
+        version++;
+    }
+    batch = false;
+    readers = keying = comparing = 0;
+}
+
 int Sorted::traverse(visitproc visit, void* arg) {
+    settle();
     Py_VISIT(key_fn.ptr());
     for (PyObject* object : limbo)
         Py_VISIT(object);

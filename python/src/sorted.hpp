@@ -19,6 +19,7 @@
 #include "bucket.hpp"
 #include "code.hpp"
 #include "extras.hpp"
+#include "turn.hpp"
 
 #include <lathwork/index.h>
 
@@ -106,7 +107,10 @@ public:
     Sorted(const Sorted&) = delete;
     Sorted& operator=(const Sorted&) = delete;
 
-    uint64_t size() const { return root->count; }
+    uint64_t size() {
+        settle();
+        return root->count;
+    }
     nb::object sort_of(nb::handle key) const; // key(key), or key itself
     nb::object key_function() const { return nb::borrow(key_fn); }
 
@@ -180,6 +184,12 @@ public:
     unsigned readers = 0; // batches that read
     bool batch = false; // one that writes
 
+    // In the child of a fork: forgets the calls of threads that are not there.
+    void settle() {
+        if (era != forks)
+            forget_threads();
+    }
+
     class Exclusive;
     class Pinned;
 
@@ -210,7 +220,10 @@ private:
     nb::object order_at(const Path& path);
     void verify_level(Level* level, uint64_t* references);
 
+    void forget_threads();
+
     nb::object key_fn;
+    unsigned era = forks;
     mutable unsigned keying = 0; // calls of the key function
     unsigned comparing = 0;
     std::vector<PyObject*> limbo; // references to be released after the batches that read
@@ -220,7 +233,7 @@ private:
 class Sorted::Pinned {
 public:
     explicit Pinned(Sorted& sorted) : sorted(sorted) { sorted.comparing++; }
-    ~Pinned() { sorted.comparing--; }
+    ~Pinned() { sorted.comparing -= sorted.comparing != 0; } // 0: a fork within it
     Pinned(const Pinned&) = delete;
     Pinned& operator=(const Pinned&) = delete;
 

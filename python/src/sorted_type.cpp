@@ -276,7 +276,7 @@ Limits limits_of(PyObject* index) {
     return limits;
 }
 
-Slice slice_of(const Sorted& sorted, Limits limits) {
+Slice slice_of(Sorted& sorted, Limits limits) {
     Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(sorted.size()), &limits.start,
                                              &limits.stop, limits.step);
     return {limits.start, limits.step, count};
@@ -512,7 +512,7 @@ nb::object take_at(Sorted& sorted, nb::handle where) {
 
 } // namespace
 
-uint64_t position(const Sorted& sorted, int64_t index, const char* text) {
+uint64_t position(Sorted& sorted, int64_t index, const char* text) {
     auto size = static_cast<int64_t>(sorted.size());
 
     if (index < 0)

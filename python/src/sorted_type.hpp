@@ -52,7 +52,7 @@ Result guarded(Result failed, Body body) noexcept {
 }
 
 // The position that an index of Python's means. Throws IndexError with this text.
-uint64_t position(const Sorted& sorted, int64_t index, const char* text);
+uint64_t position(Sorted& sorted, int64_t index, const char* text);
 
 void bind_batches(nb::class_<Map, Sorted>& map, nb::class_<Sequence, Sorted>& sequence);
 

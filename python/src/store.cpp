@@ -94,7 +94,7 @@ public:
 
     // The store, for calls until the GIL is released or code of the caller's may run. Throws
     // ValueError if it is closed.
-    lath_store* opened() const {
+    lath_store* opened() {
         turns.wait();
         if (!store)
             raise(PyExc_ValueError, "the store is closed");

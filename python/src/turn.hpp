@@ -7,8 +7,13 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace lathpy {
+
+// How many forks made this process out of the one that loaded the module. The calls that other
+// threads had under way at a fork never end in the child: what they counted is void there.
+inline unsigned forks = 0;
 
 // All members need the GIL. A call that waits releases it meanwhile, so what was found before is
 // outdated. No code of the caller's runs in a turn, errors are raised behind it: a call must not
@@ -16,13 +21,13 @@ namespace lathpy {
 class Turns {
 public:
     // Waits for a call that is alone.
-    void wait() const {
-        while (alone)
+    void wait() {
+        for (settle(); alone; settle())
             pause();
     }
     // And for those that are under way.
-    void wait_for_all() const {
-        while (alone || active)
+    void wait_for_all() {
+        for (settle(); alone || active; settle())
             pause();
     }
 
@@ -30,7 +35,10 @@ public:
     class Shared {
     public:
         // The caller has called wait(), and holds the GIL since.
-        explicit Shared(Turns& turns) : turns(turns) { turns.active++; }
+        explicit Shared(Turns& turns) : turns(turns) {
+            turns.settle();
+            turns.active++;
+        }
         ~Shared() { turns.active--; }
         Shared(const Shared&) = delete;
         Shared& operator=(const Shared&) = delete;
@@ -60,7 +68,14 @@ private:
         std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 
-    unsigned active = 0;
+    void settle() {
+        if (std::exchange(era, forks) == forks)
+            return;
+        active = 0;
+        alone = false;
+    }
+
+    unsigned active = 0, era = forks;
     bool alone = false;
 };
 

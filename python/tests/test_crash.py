@@ -345,6 +345,31 @@ PROGRAMS = {
         together(cycle, cycle, load, pool._verify, lambda: list(pool.allocated()), lambda: pool.stats(), pool.save, seconds=2)
         pool._verify()
         """,
+    "a fork while other threads work with arrays": """
+        import os, signal
+        d, pool, keys = SortedDict(), RangeAllocator(0, 1 << 30), numpy.arange(100000)
+        stop = False
+        def arrays():
+            while not stop: d.insert_many(keys, [7.5] * len(keys)); d.erase_many(keys)
+        def pairs():
+            while not stop: pool.free_many(pool.alloc_many(20000, 8), 8)
+        threads = [threading.Thread(target=work) for work in (arrays, pairs)]
+        for thread in threads: thread.start()
+        for _ in range(15):
+            time.sleep(.003)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                for _ in range(2):
+                    assert len(d) == len(list(d)); d[5] = 1; assert d[5] == 1
+                    d.insert_many(keys[:100], keys[:100]); d._verify(); pool._verify(); gc.collect()
+                    d.clear(); d.update({1: 2}); assert list(d.items()) == [(1, 2)]
+                    pool.load(RangeAllocator(0, 1 << 30).save()) if not pool.stats()["allocated"] else pool.alloc_many(5, 8)
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            assert status == 0, status
+        stop = True
+        """,
     "an object is made within its __init__": """
         class Number:
             def __init__(self, value): self.value = value
