@@ -89,8 +89,9 @@ LATH_API int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t 
 /* As lath_space_alloc(), but only from segments whose bits are set: ~(1ull << n) excludes n. */
 LATH_API int lath_space_alloc_in(struct lath_space *space, uint64_t segments, uint64_t size,
 				 uint64_t align, uint64_t cookie, uint64_t *key);
-/* As lath_space_alloc() with limits, policy and hint; served by the index. The policy holds within
- * each segment. */
+/* As lath_space_alloc() with limits, policy and hint; served by the index, where the policy holds
+ * within each segment. If the index has no room, a used arena may serve it, at any place within the
+ * limits (EXACT: at the hint). */
 LATH_API int lath_space_alloc_request(struct lath_space *space,
 				      const struct lath_hole_request *want, uint64_t cookie,
 				      uint64_t *key);
@@ -140,7 +141,7 @@ LATH_API int lath_space_next_free(struct lath_space *space, uint64_t from, struc
 struct lath_space_segment {
 	uint64_t low, high; /* keys of [low, high); high 0 is 2^64 */
 	uint64_t keys;	    /* high - low; 2^64 - 1 for 2^64 */
-	uint64_t allocated; /* keys */
+	uint64_t allocated; /* keys; modulo 2^64: 0 if all of 2^64 keys are */
 	uint64_t limit;	    /* of allocated keys; 0: none */
 	unsigned int number;
 	unsigned int draining; /* 1: nothing is allocated in it */
@@ -159,7 +160,8 @@ LATH_API int lath_space_limit_segment(struct lath_space *space, unsigned int seg
  * back. 0 | -ENOENT */
 LATH_API int lath_space_drain_segment(struct lath_space *space, unsigned int segment, int drain);
 /* Removes a drained segment. 0 | -ENOENT | -EBUSY (not drained, a part of it is allocated, or a
- * call that works in it has not returned) */
+ * call that works in it has not returned). The caller does not remove a segment of 2^64 keys while
+ * all of them are allocated: their count, modulo 2^64, is 0. */
 LATH_API int lath_space_remove_segment(struct lath_space *space, unsigned int segment);
 /* Returns the number of the segment that contains key, or -ENOENT. */
 LATH_API int lath_space_segment_of(struct lath_space *space, uint64_t key);
@@ -194,7 +196,7 @@ LATH_API int lath_space_load(struct lath_space *space, lath_space_read_fn read, 
 			     uint64_t cookie, char *report, size_t report_size);
 
 struct lath_space_stats {
-	uint64_t allocated;  /* allocated keys */
+	uint64_t allocated;  /* allocated keys, modulo 2^64 */
 	uint64_t free;	     /* keys that are not; cached ones too */
 	uint64_t cached;     /* keys in magazines */
 	uint64_t arena_free; /* keys free in arenas */

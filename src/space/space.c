@@ -315,21 +315,27 @@ static bool take_within(struct lath_space *space, struct arena *arena,
 }
 
 /* Takes the request from any arena of the segment, looking at every place in it: for requests that
- * found no room otherwise. Returns whether it did. */
+ * found no room otherwise. graded: the arenas have refused it by their grades. Returns whether it
+ * did. */
 static bool take_anywhere(struct lath_space *space, struct segment *segment,
-			  const struct lath_hole_request *want, u64 cookie, u64 *key)
+			  const struct lath_hole_request *want, u64 cookie, bool graded, u64 *key)
 {
 	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
 	u64 count, i;
 	unsigned int k, order = log2_up(align);
+	struct lath_hole_request within = *want;
 	u8 need;
 
-	if (n > ARENA_UNITS || align > ARENA_UNITS || want->policy == LATH_HOLE_EXACT)
+	if (n > ARENA_UNITS || align > ARENA_UNITS)
 		return false;
 	/* naturally aligned, and its grade is exact: the grades have excluded all arenas */
-	if (order == log2_up(n) && (n <= 32 || n == align) && want->low == segment->low &&
+	if (graded && order == log2_up(n) && (n <= 32 || n == align) && want->low == segment->low &&
 	    want->high == segment->high)
 		return false;
+	if (want->policy == LATH_HOLE_EXACT) {
+		within.low = want->hint;
+		within.high = want->hint + want->size;
+	}
 	need = grade_needed(block_within(n, align));
 	for (k = 0; k < PARTS; k++) {
 		struct set *set = &segment->set[k];
@@ -343,7 +349,7 @@ static bool take_anywhere(struct lath_space *space, struct segment *segment,
 				unsigned int at = __ffs64(good);
 
 				if (READ_ONCE(group->most[at][order]) >= n &&
-				    take_within(space, group->arena[at], want, cookie, key))
+				    take_within(space, group->arena[at], &within, cookie, key))
 					return true;
 			}
 		}
@@ -366,7 +372,7 @@ static noinline int take_more(struct lath_space *space, struct set *set, const s
 		hole.low = set->low;
 		hole.high = set->high;
 		if (space->config.flags & LATH_SPACE_FILL &&
-		    take_anywhere(space, set->segment, &hole, want->cookie, key))
+		    take_anywhere(space, set->segment, &hole, want->cookie, true, key))
 			return 0;
 		if (set_grow(space, set) || magazines_drain(space))
 			continue;
@@ -431,6 +437,7 @@ struct request {
 	struct lath_hole_request want;
 	u64 segments; /* bit i: it may be in segment i */
 	u64 cookie;
+	bool graded; /* take_small() has refused it: no arena's grade suffices */
 };
 
 enum place {
@@ -463,7 +470,7 @@ static int take_segment(struct request *r, struct segment *segment, u64 high, un
 	if (places & IN_INDEX)
 		ret = index_take(r->space, want, r->cookie, key);
 	if (ret == -ENOSPC && places & IN_ARENAS &&
-	    take_anywhere(r->space, segment, want, r->cookie, key))
+	    take_anywhere(r->space, segment, want, r->cookie, r->graded, key))
 		ret = 0;
 	if (ret)
 		segment_uncharge(segment, count, want->size);
@@ -552,12 +559,13 @@ static int take_request(struct request *r, bool asked, u64 *key)
 
 /* Serves a request that is large, or coarsely aligned, or refused by take_small(). */
 static noinline int take_large(struct lath_space *space, u64 segments, u64 size, u64 align,
-			       u64 cookie, bool asked, u64 *key)
+			       u64 cookie, bool graded, bool asked, u64 *key)
 {
 	struct request r = { space,
 			     { .size = size, .align = align, .below = space->config.below },
 			     segments,
-			     cookie };
+			     cookie,
+			     graded };
 
 	return take_request(&r, asked, key);
 }
@@ -566,7 +574,7 @@ static noinline int take_large(struct lath_space *space, u64 segments, u64 size,
 static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie, u64 *key)
 {
 	u64 n = units_of(space, size), units = max(units_of(space, align), 1ull), at = units;
-	bool asked = false;
+	bool graded = false, asked = false;
 	struct wanted want;
 	int ret;
 
@@ -579,10 +587,11 @@ static int take(struct lath_space *space, u64 segments, u64 size, u64 align, u64
 		ret = take_small(space, segments, &want, key);
 		if (likely(ret != -ENOSPC))
 			return ret;
+		graded = true;
 		/* the index was asked for just that, unless it may cross a boundary of sets */
 		asked = units == at && !space->config.below;
 	}
-	return take_large(space, segments, size, align, cookie, asked, key);
+	return take_large(space, segments, size, align, cookie, graded, asked, key);
 }
 
 /* Serves a request from a magazine. Returns whether it did. */
@@ -619,7 +628,7 @@ int lath_space_alloc(struct lath_space *space, uint64_t size, uint64_t align, ui
 int lath_space_alloc_request(struct lath_space *space, const struct lath_hole_request *want,
 			     uint64_t cookie, uint64_t *key)
 {
-	struct request r = { space, *want, ~0ull, cookie };
+	struct request r = { space, *want, ~0ull, cookie, false };
 	int ret;
 
 	r.want.align = max((u64)want->align, space->config.unit);
