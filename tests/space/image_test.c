@@ -212,8 +212,34 @@ static void reads(void)
 	lath_space_destroy(space);
 }
 
+/* What right checksums do not excuse: another version, a block out of order or missing. */
+static void numbers_of_blocks(void)
+{
+	const uint8_t run[] = { 1, 0 };
+	struct lath_space *space = open_space(0);
+	struct image image;
+
+	begin(&image);
+	put(image.data + 8, 2, 4);
+	put(image.data + 28, crc32c(image.data, 28), 4);
+	add(&image, NULL, 0, 0);
+	assert(load(space, &image, "another version") == -EBADMSG);
+	begin(&image);
+	image.blocks = 1; /* the first one is missing */
+	add(&image, run, sizeof(run), 1);
+	add(&image, NULL, 0, 1);
+	assert(load(space, &image, "a block is missing") == -EBADMSG);
+	begin(&image);
+	add(&image, run, sizeof(run), 1);
+	image.blocks = 0; /* the second one says that it is the first */
+	add(&image, NULL, 0, 1);
+	assert(load(space, &image, "out of order") == -EBADMSG);
+	lath_space_destroy(space);
+}
+
 int main(void)
 {
+	numbers_of_blocks();
 	numbers();
 	runs();
 	segments();
