@@ -30,7 +30,7 @@ struct forrest_fixture {
     forrest_fixture(const forrest_fixture&) = delete;
     forrest_fixture& operator=(const forrest_fixture&) = delete;
 
-    // The error of a result, which is freed; its value too if it is a get's.
+    // The error of a result, which is freed; with `frees` its value is too.
     static R result(llds_result_ent* ent, bool frees = false) {
         REQUIRE(ent);
         R ret = ent->result;
