@@ -300,9 +300,13 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 	u64 in = lath_ones(above), words;
 	unsigned int log = 2;
 
+	LATH_ASSERT(low >> above == high >> above && leaves);
+	/* Within the step, keys differ only in their lower bits. */
 	low &= in;
 	high &= in;
 	b->shift = 0;
+	/* Double the steps until the block has no more than the target, and the word that leads to
+	 * it can say how many of the step's keys it leaves out in front. */
 	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS >> m->coarse ||
 	       low >> b->shift > HINT_SKIP_MAX)
 		b->shift++;
@@ -311,6 +315,8 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 		log++;
 	words = 1ull << log;
 	m->want += words;
+	/* No room: a coarser table is tried next. Steps as long as the one above: a block would
+	 * tell no more than the word that would lead to it. */
 	if (words > m->left || b->shift >= above)
 		return 0;
 	m->left -= words;
@@ -332,6 +338,9 @@ static void divide(struct making *m, const struct block *b, u64 i, const struct 
 	struct block below;
 	u64 leaves = 1, step = b->skip + (i - b->first) - 1, word = 0;
 
+	LATH_ASSERT(i >= b->first && i <= b->last && depth <= HINT_DEPTH);
+	/* Count the leaves that end within the step; the one that covers its end becomes the
+	 * current one. */
 	while (end_of_leaf(m, b, final) <= i) {
 		next_leaf(m);
 		leaves++;
@@ -339,11 +348,14 @@ static void divide(struct making *m, const struct block *b, u64 i, const struct 
 	if (depth < HINT_DEPTH && i < b->last && first.low >> b->shift == step &&
 	    m->f.low >> b->shift == step)
 		word = new_block(m, first.low, m->f.low, leaves, b->shift, &below);
+	/* Without a block the word names the leaf at the step's end, from which a search in an
+	 * earlier leaf of the step has to go left: it descends instead. */
 	if (!word) {
 		put_word(m->hint, i, word_of(m->tree, &m->f, step, b->shift));
 		return;
 	}
 	put_word(m->hint, i, word);
+	/* Walk the leaves of the step a second time, now to fill the block with them. */
 	below.skip = first.low >> below.shift;
 	final = m->f.low;
 	m->w = here;
@@ -359,10 +371,12 @@ static void fill(struct making *m, const struct block *b, struct leaf_at before,
 {
 	u64 i = b->first, end;
 
+	/* The first word is for the keys in front of the block's first step: the leaf before has
+	 * them. */
 	put_word(m->hint, i, word_of(m->tree, &before, b->skip - 1, b->shift));
 	for (i++; i <= b->last; i = max(i, end)) {
 		end = end_of_leaf(m, b, final);
-		if (end <= i) {
+		if (end <= i) { /* the leaf ends within the step: one word cannot name both */
 			divide(m, b, i, &before, final, depth);
 			end = end_of_leaf(m, b, final);
 			i++;
@@ -377,8 +391,8 @@ static void fill(struct making *m, const struct block *b, struct leaf_at before,
 	}
 }
 
-/* Choose the first block, for so many leaves, of which the second begins at `low`, the last one at
- * `high`. */
+/* Choose the root block for `leaves` leaves; `low` and `high` are the first keys of the second and
+ * the last leaf. */
 static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
 {
 	u64 most = max(leaves * ROOT_STEPS >> m->coarse, (u64)ROOT_LEAST), steps, words;
@@ -439,6 +453,9 @@ static void make_table(struct tree *tree, struct hint *hint)
 	unsigned int coarse;
 	bool made;
 
+	LATH_ASSERT(lath_spin_mine(&tree->hint_lock));
+	/* Searches descend while the words change. One that still reads the old table is led to a
+	 * wrong leaf at worst: it compares the leaf's fence keys. */
 	WRITE_ONCE(tree->hint, NULL);
 	lath_reader_enter(tree->rcu);
 	for (coarse = 0; coarse <= COARSE_MOST; coarse++) {

@@ -365,8 +365,8 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 			low = READ_ONCE(child->low);
 			end = READ_ONCE(child->last);
 		} while (!node_valid(child, lockword));
-		if (!(lockword & NODE_HALF_DEAD)) {
-			if (low >= first)
+		if (!(lockword & NODE_HALF_DEAD)) { /* one that is covers no keys */
+			if (low >= first)	    /* else it belongs to the region before */
 				gap_append(&sum, &gap);
 			if (end >= last) {
 				if (more)
@@ -432,7 +432,7 @@ void gap_recompute(const struct tree *tree, struct node *node)
 
 	if (!tree->holes)
 		return;
-	/* entries that were moved here may have other neighbours than before */
+	/* Entries that were moved here may have other neighbours than before. */
 	for (; node_level(node) && live; live &= live - 1)
 		if (!gap_entry_empty(node, __ffs64(live)))
 			raise_run_in_front(node, __ffs64(live), gap.room);
@@ -475,6 +475,7 @@ static bool raise_node(struct tree *tree, struct node *up, int i, u64 until,
 	struct gap own;
 	bool changed;
 
+	LATH_ASSERT(node_is_locked(up) && node_level(up) && i >= 0);
 	*written = false;
 	do {
 		*written |= write_entry_room(up, (unsigned int)i, raise->room, true);
@@ -497,6 +498,7 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 	bool changed;
 	int next;
 
+	LATH_ASSERT(node_is_locked(up) && node_level(up) && i >= 0);
 	*written = false;
 	read_own(tree, up, &gap);
 	do {
@@ -505,11 +507,13 @@ static bool copy_node(struct tree *tree, struct node *up, int i, u64 until, bool
 		next = gap_next(up, i);
 		i = node_after(up, i);
 	} while (i >= 0 && node_key(up, (unsigned int)i) <= until);
+	/* The entry behind the last copied one promises the run between the two, whose left end may
+	 * have moved to the left. */
 	if (next >= 0)
 		*written |= raise_run_in_front(up, (unsigned int)next, entry.room);
 	if (lower) {
 		measure_inner(up, &gap);
-	} else {
+	} else { /* other entries promise what they did: the node's room can only grow */
 		if (next >= 0)
 			max_room(gap.room, entry.room);
 		inner_ends(up, &gap);
@@ -623,6 +627,8 @@ bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, stru
 	raise->first = leaf->low;
 	raise->last = leaf->last;
 	raise->copy = !left || !right;
+	/* A run at an end of the leaf continues in the sibling: the parents combine the ends of
+	 * both, so they copy them. A run between two items of this leaf is known as a whole. */
 	if (raise->copy) {
 		if (!raise_ends(&own, left, first, right, last))
 			return true;
@@ -653,10 +659,13 @@ void gap_lower_node(const struct tree *tree, struct node *node, u64 lockword)
 {
 	struct gap own, gap;
 
+	/* A node that has changed since the search looked may have the hole by now. */
 	if (!node_trylock(node, lockword))
 		return;
 	read_own(tree, node, &own);
 	measure(node, &gap);
+	/* The ends stay: a tighter end would make the run part of `room`, which the parent would
+	 * have to be told. */
 	lower_room(&own, &gap);
 	if (write_own(tree, node, &own))
 		node_unlock(node);

@@ -16,6 +16,8 @@
 static inline void give_right(struct node *left, struct node *right, unsigned int n,
 			      unsigned int side)
 {
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	LATH_ASSERT(n && n <= left->used);
 	node_move_up(left, right, n, side);
 	WRITE_ONCE(right->low, node_key(right, 0));
 	WRITE_ONCE(left->last, node_key(right, 0) - 1);

@@ -232,14 +232,16 @@ static bool separator_taken(const struct node *inner, u64 separator)
 	return node_key(inner, (unsigned int)i) == separator;
 }
 
-/* Let the parent's entries of the row's nodes from number `from` on follow their low fences. All
- * that lie right of a fence that fell: an older separator may be as low as the next node's is now.
- * So may that of a node further left, which is too high; then the entry keeps its separator. */
+/* Set the separators of the row's nodes from number `from` on to their low fences, which may have
+ * fallen. */
 static void lower_separators(const struct merging *m, const struct row *row, unsigned int from)
 {
 	u64 moved = 0, was[ROW];
 	unsigned int i;
 
+	LATH_ASSERT(node_is_locked(m->up) && from >= 1 && from <= row->n);
+	/* Erase all outdated separators before any new one is inserted: a new one may equal an old
+	 * one to its right. */
 	for (i = from; i < row->n; i++) {
 		was[i] = node_key(m->up, row->at[i]);
 		if (was[i] == row->node[i]->low)
@@ -250,6 +252,8 @@ static void lower_separators(const struct merging *m, const struct row *row, uns
 	for (i = from; i < row->n; i++) {
 		u64 low = row->node[i]->low;
 
+		/* It may also equal one further left, which is too high; then the old one is kept,
+		 * and a descent moves right once more. */
 		if (moved >> i & 1)
 			inner_insert(m->up, separator_taken(m->up, low) ? was[i] : low,
 				     row->node[i], m->tree->inner_side);
@@ -265,7 +269,10 @@ static struct node *merge_row(struct merging *m, const struct row *row)
 	unsigned int i;
 	bool dies;
 
+	LATH_ASSERT(node_is_locked(m->up) && row->n >= 2);
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right) && node_is_locked(end));
 	m->changed = true;
+	/* Nodes right of the pair take what the pair has too much of. */
 	if (row->n > 2)
 		give_row_right(m, row);
 	dies = node_count(left) + node_count(right) <= NODE_CAP;
@@ -274,6 +281,8 @@ static struct node *merge_row(struct merging *m, const struct row *row)
 		merge_nodes(m->tree, left, right);
 		node_erase(m->up, row->at[1]);
 	}
+	/* First the nodes, then the parent's entries, which are measured by them. The dead one is
+	 * neither. */
 	for (i = 0; i < row->n; i++)
 		if (i != 1 || !dies)
 			change_node(m->tree, row->node[i]);
@@ -341,10 +350,10 @@ static void retry_boundary(struct tree *tree, u64 last, unsigned int level)
 	struct node *right, *child;
 	u64 lockword, low;
 
-	if (last == KEY_MAX)
+	if (last == KEY_MAX) /* it ends the level */
 		return;
 	right = level_find(tree, last + 1, level, &lockword);
-	if (!right)
+	if (!right) /* the level went, with its root */
 		return;
 	child = node_child(right, __ffs64(READ_ONCE(right->live) | 1ull << (NODE_CAP - 1)));
 	low = READ_ONCE(right->low);
@@ -512,8 +521,9 @@ void merge_later(struct tree *tree, u64 key)
 	struct node *leaf;
 
 	WRITE_ONCE(*slot, key);
-	if (turn < SPARSE_RING)
+	if (turn < SPARSE_RING) /* the ring was not full: the slot held nothing */
 		return;
+	/* Inserts may have filled the leaf since, or a merge has taken it. */
 	leaf = locate(tree, earlier, FOR_READ, &lockword);
 	if (node_sparse(node_count(leaf)))
 		merge_at(tree, earlier, false);

@@ -105,6 +105,8 @@ static bool post_replace(struct posting *p, struct node *up, unsigned int at, u6
 	struct node *other = node_child(up, at);
 	bool claimed = claim_posting(p->node);
 
+	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
+	/* If another thread has posted the node meanwhile, the entry is right already. */
 	if (claimed) {
 		WRITE_ONCE(other->no_downlink,
 			   1); /* alive: its downlink is in `up`, which is locked */
@@ -180,11 +182,15 @@ static bool post_first(struct posting *p, struct node *up, unsigned int at, u64 
 	unsigned int i;
 	bool ret;
 
+	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
+	/* Only the last entry's node can reach into the right sibling of `up`. */
 	if (node_after(up, (int)at) >= 0 || !up->right || READ_ONCE(p->node->last) <= up->last)
 		return false;
 	right = lock_right(up);
 	i = __ffs64(right->live);
 	other = node_child(right, i);
+	/* The sibling's first downlink has to lead to the node that covers the sibling's first key.
+	 * That is p->node, if the child there now begins further left. */
 	ret = READ_ONCE(other->low) < low && claim_posting(p->node);
 	if (!ret) {
 		node_unlock_clean(right);
@@ -206,6 +212,7 @@ static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 lo
 {
 	if (post_first(p, up, at, low))
 		return true;
+	/* Memory is obtained without locks; then the decision is made anew. */
 	if (node_full(up) && !p->spare) {
 		node_unlock_clean(up);
 		p->spare = reserve_take_inner(p->tree, p->reserve);
@@ -238,7 +245,7 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 		node = NULL;
 	}
 	lath_spin_unlock(&tree->root_lock);
-	if (node)
+	if (node) /* another thread was faster */
 		node_free(tree, POOL_INNER, node);
 	return true;
 }

@@ -15,6 +15,8 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 	struct lath_item rest = { .key = key + size, .size = was - size };
 	bool shrinks = size < was;
 
+	LATH_ASSERT(node_is_locked(leaf) && tree->ranges && leaf->live >> i & 1);
+	LATH_ASSERT(size && size - 1 <= leaf->last - key);
 	if (shrinks)
 		change_begin(tree);
 	WRITE_ONCE(leaf->size[i], size);

@@ -80,6 +80,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 
 	if (!move_lock(&m, node))
 		return false;
+	LATH_ASSERT(node_is_locked(node) && node_is_locked(m.up) && node_child(m.up, m.at) == node);
 	node_copy(fresh, node, tree->pool[kind].node_size);
 	node_open(fresh);
 	if (m.left)
