@@ -3,11 +3,11 @@
  * bound.h - each thread remembers up to where its last search for the lowest place found none, so
  * that the next one need not begin at the lowest key again.
  *
- * The bound says: when so many changes had begun in the tree, and ended, there was no hole of this
- * size and alignment that begins in [low, at). Inserts do not invalidate that, they only take
- * space. Every other change is counted (gap_change_begin): if the count is another one, the bound
- * is void. Only the thread's own erases are allowed for: a hole that such an erase makes contains a
- * key of the item, so it begins no more than size - 1 keys in front of it.
+ * Invariant: if the tree's counters of changes begun and ended both read `changes`, no hole of this
+ * size and alignment begins in [low, at). Inserts do not invalidate that, they only take space.
+ * Every other change is counted (gap_change_begin): if the count differs, the bound is void. Only
+ * the thread's own erases are allowed for: a hole that such an erase makes contains a key of the
+ * item, so it begins no more than size - 1 keys in front of it.
  *
  * User space alone: the kernel has no such place per thread.
  */

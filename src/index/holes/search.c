@@ -39,8 +39,11 @@ struct search {
 	u64 corrected;	/* changes in flight that were this search's own */
 };
 
-/* ON: not in what was searched; END: nowhere; AGAIN: something changed, or a summary was corrected:
- * search on from the root, beginning at `at`. */
+/* What a part of a search comes to.
+ *   ON     no place in this part: continue with the next one
+ *   HIT    `found` is set
+ *   END    no place in the whole span
+ *   AGAIN  a node changed, or a summary was corrected: start again at the root, from `at` */
 enum result { HOLE_ON, HOLE_HIT, HOLE_END, HOLE_AGAIN };
 
 /* Find the first place in the free run [first, last], or the last one. Returns false if there is
@@ -107,16 +110,17 @@ static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
 
 /* ---- leaves ---- */
 
-/* The node was passed wholly and in vain although it promised a fit: let it promise no more. */
+/* The whole node was searched and has no place, although its summary promised one: lower the
+ * summary. BEST looks at nodes that may have a place and are not the best, so it lowers none. */
 static __always_inline void lower_node(struct search *s, struct node *node, u64 lockword)
 {
 	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
 		gap_lower_node(s->tree, node, lockword);
 }
 
-/* The run behind the last item of the leaf, or in front of the first one, as far as the leaf covers
- * it: no item crosses a fence. The shortest run is wanted as a whole: of those, only the run behind
- * the last item of all, or in front of the first one, ends here. */
+/* Test the run behind the last item of the leaf (upwards) or in front of the first one, as far as
+ * the leaf covers it: no item crosses a fence. BEST needs whole runs. A run at a leaf's end is
+ * known as a whole only at the ends of the key space; look() measures the others. */
 static __always_inline enum result search_end(struct search *s, const struct node *leaf, bool up)
 {
 	u64 low = READ_ONCE(leaf->low), last = READ_ONCE(leaf->last);
@@ -178,7 +182,7 @@ static __always_inline enum result search_entries(struct search *s, struct node 
 static __always_inline enum result search_leaf(struct search *s, struct node *leaf, u64 lockword,
 					       bool up)
 {
-	/* what a search of a leaf changes */
+	/* what a search of a leaf changes, to undo it if the leaf changed meanwhile */
 	u64 at = s->at, found = s->found, found_room = s->found_room;
 	bool some = s->some;
 	enum result ret = HOLE_ON;
@@ -202,8 +206,10 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 		s->some = some;
 		return HOLE_AGAIN;
 	}
-	if (ret == HOLE_HIT)
+	if (ret == HOLE_HIT) /* an insert into this leaf is likely to follow */
 		finger_expect(s->tree, leaf);
+	/* A place in the run at the leaf's end is promised by the ends of the summary, not by its
+	 * room: the room may still promise too much. */
 	if (whole && (ret == HOLE_ON || (ret == HOLE_HIT && !between)))
 		lower_node(s, leaf, lockword);
 	return ret;
@@ -221,9 +227,9 @@ static void correct(struct search *s, u64 key, unsigned int level)
 }
 
 /*
- * Summaries say that the run at `at`, whose other end is not in this subtree, may serve. See what
- * is there. If it does not serve, the summaries of one of its ends are out of date: correct them up
- * to `level`.
+ * The summaries promise that the run at `at`, which crosses the edge of this subtree, fits. Find
+ * both of its ends by lookups. If it does not fit, the summary of the leaf at one of its ends is
+ * outdated: correct it, and those above up to `level`.
  */
 static __always_inline enum result look(struct search *s, unsigned int level, bool up)
 {
@@ -235,12 +241,15 @@ static __always_inline enum result look(struct search *s, unsigned int level, bo
 	if (ret != HOLE_ON)
 		return ret;
 	s->nodes++;
+	/* No item follows within the span: the run goes on to its end. */
 	if (up ? overlap_item(s->tree, s->at, s->last, &item) : floor_item(s->tree, s->at, &item))
 		return take_run(s, up ? s->at : 0, up ? s->last : s->at, up) ? HOLE_HIT : HOLE_END;
 	end = item.key + (item.size - 1);
 	if (up ? item.key > s->at && take_run(s, s->at, item.key - 1, up)
 	       : end < s->at && take_run(s, end + 1, s->at, up))
 		return HOLE_HIT;
+	/* With BEST a run that fits may be passed because a shorter one was found: nothing is wrong
+	 * with its summary. */
 	if (!s->best || !(up ? item.key > s->at && fit(s, s->at, item.key - 1, up, &key)
 			     : end < s->at && fit(s, end + 1, s->at, up, &key))) {
 		correct(s, s->at != from ? from : item.key, level);
@@ -373,6 +382,28 @@ static __always_inline bool run_serves(const struct search *s, const struct plac
 	return first <= end && fit(s, first, end, up, &key);
 }
 
+/* Downwards: the run in front of entry i, whose region was searched from `from` on without success.
+ * `before`: the key in front of the region's first item, by the entry's summary. */
+static __always_inline enum result search_run_before(struct search *s, const struct place *p, int i,
+						     u64 before, u64 from)
+{
+	unsigned int level = node_level(p->node);
+	/* The region ended further left than the summary says, and the run there seems to fit. */
+	bool stale = s->at < from && s->at < before && run_serves(s, p, i, before, false);
+	bool on = move_to(s, before, false), serves = run_serves(s, p, i, s->at, false);
+
+	if (!node_valid(p->node, p->lockword))
+		return HOLE_AGAIN;
+	if (!on)
+		return HOLE_END;
+	if (serves)
+		return look(s, level, false);
+	if (!stale)
+		return HOLE_ON;
+	correct(s, s->at + 1, level); /* an item begins right behind `at` */
+	return HOLE_AGAIN;
+}
+
 /* Search the region of entry i, which promises a fit, and the run in front of it. */
 static __always_inline enum result search_entry(struct search *s, struct place *p, int i, bool up)
 {
@@ -381,7 +412,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 	u64 first = node_key(node, (unsigned int)i), last = READ_ONCE(node->last);
 	int next = node_after(node, i);
 	u64 before = READ_ONCE(gap_before(node)[i]), from;
-	bool empty = gap_entry_empty(node, (unsigned int)i), serves, stale;
+	bool empty = gap_entry_empty(node, (unsigned int)i), serves;
 	bool on = skip_to(s, p, i, up);
 	enum result ret;
 
@@ -393,7 +424,9 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 		return HOLE_AGAIN;
 	if (!on)
 		return HOLE_END;
-	if (empty || serves) /* nothing is known of an empty region that promises a fit */
+	/* An empty region that promises a fit has no items to bound its run: measure it. So is a
+	 * run in front of the entry that seems to fit. */
+	if (empty || serves)
 		return look(s, level, up);
 	from = s->at;
 	ret = up ? region_up(s, child, last, level - 1)
@@ -401,20 +434,11 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 	if (ret != HOLE_ON)
 		return ret;
 	if (!up) {
-		stale = s->at < from && s->at < before && run_serves(s, p, i, before, up);
-		on = move_to(s, before, up);
-		serves = run_serves(s, p, i, s->at, up);
-		if (!node_valid(node, p->lockword))
-			return HOLE_AGAIN;
-		if (!on)
-			return HOLE_END;
-		if (serves)
-			return look(s, level, up);
-		if (stale) { /* an item begins right behind `at` */
-			correct(s, s->at + 1, level);
-			return HOLE_AGAIN;
-		}
+		ret = search_run_before(s, p, i, before, from);
+		if (ret != HOLE_ON)
+			return ret;
 	}
+	/* The region was searched as a whole, but perhaps for the one in which the search began. */
 	if (!s->best && (i != p->first || p->whole))
 		gap_lower_entry(s->tree, node, (unsigned int)i, &p->lockword);
 	return HOLE_ON;

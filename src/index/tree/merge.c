@@ -138,8 +138,9 @@ struct row {
 	unsigned int entries; /* of all of them */
 };
 
-/* May so many nodes, of which the last one has `last` entries, become one less? One that has next
- * to nothing, no entries or one child, always fits. */
+/* Do the entries of row->n nodes fit into row->n - 1, each filled to m->fill? The last node has
+ * `last` entries. If one of a pair is nearly empty (no entries, or one child), the other may be
+ * filled completely. */
 static bool row_fits(const struct merging *m, const struct row *row, unsigned int last)
 {
 	unsigned int least = node_level(m->up) > 1;

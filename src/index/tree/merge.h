@@ -7,14 +7,14 @@
 
 #include "index/tree/tree.h"
 
-/* A node with so few entries is worth merging. */
+/* Returns whether a node with this number of entries is worth merging. */
 static inline bool node_sparse(unsigned int count)
 {
 	return count <= NODE_CAP / 4;
 }
 
-/* An erase that leaves so many entries makes a leaf thin: it and its siblings may perhaps be one
- * less. */
+/* A leaf with exactly this number of entries after an erase is thin: merging it with its siblings
+ * may save a leaf. */
 #define THIN_LEAF (NODE_CAP * 11 / 16)
 
 /* A leaf has become thin: when the next one is added, look for leaves that can become fewer. */

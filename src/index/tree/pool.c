@@ -251,8 +251,9 @@ static void chunk_count(struct chunk *chunk, bool bare)
 	pool->capacity += sign * chunk->capacity;
 }
 
-/* Nodes taken at once: `first` and those that follow it by `right`, and then so many in a row that
- * were never used, which are prepared when the pool is unlocked. */
+/* What one chunk_take() gives: a list of reused nodes (`first`, linked by `right`), and n_fresh
+ * nodes in a row, from number `fresh` on, that were never used. They are prepared when the pool is
+ * unlocked. */
 struct taken {
 	struct chunk *chunk;
 	struct node *first;

@@ -26,7 +26,7 @@ void pools_fini(struct tree *tree);
 struct node *node_alloc(struct tree *tree, enum pool_kind kind);
 /* The same for the leaf that the tree begins with, empty: a small one in an index of points. */
 struct node *node_alloc_first(struct tree *tree);
-/* A node of the pool is dead, but never comes back to it. */
+/* Drop a dead node from the pool's count without returning its memory: the small first leaf. */
 void node_leave(struct tree *tree, enum pool_kind kind);
 /* Give back a node that was never opened. */
 void node_free(struct tree *tree, enum pool_kind kind, struct node *node);
