@@ -436,9 +436,10 @@ uint64_t references_of(Level* level) {
         } else if (tag_of(word) == Tag::level) {
             found += references_of(level_of(word));
         } else if (tag_of(word) == Tag::bucket) {
-            const Bucket* bucket = bucket_of(word);
-            for (size_t i = 0; i < bucket->used; i++)
-                found += references(bucket->items[i]);
+            bucket_of(word)->each([&](const Item& item) {
+                found += references(item);
+                return 0;
+            });
         }
         return 0;
     });
