@@ -49,7 +49,10 @@ def start(shared):
 
     yield begin
     for server in running:
+        alive = server.alive()
         text = server.stop()
+        if not alive:  # shown if the test failed
+            print(f"the server at port {server.port} had ended ({server.process.returncode}):\n{text[-8000:]}")
         assert "AddressSanitizer" not in text, text[-3000:]
 
 

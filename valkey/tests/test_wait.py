@@ -439,11 +439,12 @@ def storm(rng, server, clients, seconds):
                             f"DEL {key}", f"UNLINK {key}", f"RENAME {key} {other}", f"COPY {key} {other} REPLACE", f"MOVE {key} 1",
                             f"COPY {key} {key} DB 1 REPLACE", "SWAPDB 0 1", "FLUSHDB", "FLUSHALL ASYNC", f"SET {key} x",
                             f"PEXPIRE {key} {rng.randrange(40)}", f"CLIENT PAUSE {rng.randrange(1, 80)} WRITE",
-                            f"CLIENT PAUSE {rng.randrange(1, 40)} ALL", "DEBUG RELOAD", "CLIENT KILL TYPE normal SKIPME yes",
+                            f"CLIENT PAUSE {rng.randrange(1, 40)} ALL", "CLIENT KILL TYPE normal SKIPME yes",
                             f"PERSIST {key}", "BGREWRITEAOF"),
-                           (9, 5, 9, 6, 6, 5, 4, 3, 2, 4, 3, 2, 2, 1, 1, 1, 2, 3, 1, 1, 0.3, 0.2, 1, 0.2))[0]
+                           (9, 5, 9, 6, 6, 5, 4, 3, 2, 4, 3, 2, 2, 1, 1, 1, 2, 3, 1, 1, 0.2, 1, 0.2))[0]
         try:
-            if rng.random() < 0.2 and "DEBUG" not in line and "REWRITE" not in line:
+            # Redis 7.0 stops at MULTI, CLIENT PAUSE and a write of a key that has expired, of any type
+            if rng.random() < 0.2 and "PAUSE" not in line and "REWRITE" not in line:
                 transaction(server, f"{line}; LATH.POOL.CREATE {key} 0 9; LATH.POOL.FREE {other} 0; {line}")
             elif rng.random() < 0.2 and line.startswith(("LATH", "DEL", "SET", "RENAME")):
                 server("EVAL", "return redis.pcall(unpack(ARGV))", 0, *line.split())
