@@ -121,6 +121,16 @@ void* comparison_of(PyTypeObject* type) { return PyType_GetSlot(type, Py_tp_rich
 void* comparison_of(PyTypeObject* type) { return reinterpret_cast<void*>(type->tp_richcompare); }
 #endif
 
+void tell_incomparable(PyObject* a, PyObject* b) {
+    if (!PyErr_ExceptionMatches(PyExc_ValueError))
+        return;
+    nb::python_error raised;
+    if (numpy_item(a).is_valid() || numpy_item(b).is_valid())
+        PyErr_Format(PyExc_TypeError, "%R and %R do not compare", a, b);
+    else
+        raised.restore();
+}
+
 KeyView::KeyView(PyObject* key) : key(key), plain(key), exact(exact_type(key) != nullptr) {
     if (!exact) {
         PyTypeObject* base = base_type(key);

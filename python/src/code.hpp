@@ -59,6 +59,10 @@ struct KeyView {
 // The function that compares objects of a type: equal for classes that inherit their comparisons.
 void* comparison_of(PyTypeObject* type);
 
+// After a comparison that raised: what NumPy raises for a scalar beside a sequence, ValueError,
+// becomes a TypeError, as of others that do not compare.
+void tell_incomparable(PyObject* a, PyObject* b);
+
 // The kind of a container whose first key this is.
 Kind kind_of(const KeyView& view);
 // Whether encode() has a code for this key in a container of this kind. A NaN has none, nor has a

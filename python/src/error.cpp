@@ -3,6 +3,8 @@
 
 #include <lathwork/error.h>
 
+#include <nanobind/stl/string.h>
+
 #include <cerrno>
 #include <new>
 

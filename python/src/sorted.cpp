@@ -146,8 +146,10 @@ bool Sorted::less(PyObject* a, PyObject* b) {
     comparing += guard;
     int result = PyObject_RichCompareBool(a, b, Py_LT);
     comparing -= guard && comparing; // 0: a fork within it
-    if (result < 0)
+    if (result < 0) {
+        tell_incomparable(a, b);
         throw nb::python_error();
+    }
     return result;
 }
 
@@ -156,8 +158,10 @@ bool Sorted::equal(PyObject* a, PyObject* b) {
     comparing += guard;
     int result = PyObject_RichCompareBool(a, b, Py_EQ);
     comparing -= guard && comparing; // 0: a fork within it
-    if (result < 0)
+    if (result < 0) {
+        tell_incomparable(a, b);
         throw nb::python_error();
+    }
     return result;
 }
 

@@ -143,6 +143,8 @@ Key::Key(const Store& store, nb::handle object) {
 }
 
 void Store::fail(int64_t ret, const std::string& why) {
+    if (ret == -ENOMEM)
+        throw std::bad_alloc();
     PyObject* error =
         Py_BuildValue("(is)", static_cast<int>(-ret),
                       why.empty() ? std::strerror(static_cast<int>(-ret)) : why.c_str());
@@ -186,8 +188,6 @@ void make_store(nb::pointer_and_handle<Store> self, const std::string& spec, boo
         nb::gil_scoped_release others;
         ret = LATH_CORE(lath_store_open(&store, spec.c_str(), &options));
     }
-    if (ret == -ENOMEM)
-        throw std::bad_alloc();
     if (ret)
         Store::fail(ret, why);
     if (nb::inst_ready(self.h)) {

@@ -298,3 +298,30 @@ def test_stores(bad):
             with pytest.raises((TypeError, OverflowError)):
                 store.update(pairs)
             assert list(store) == []
+
+
+def drained(kind, n):
+    made = kind((i, i) for i in range(n)) if kind is SortedDict else kind(range(n))
+    while made:
+        made.popitem() if kind is SortedDict else made.pop()
+    return made
+
+
+@pytest.mark.parametrize("kind", [SortedList, SortedSet, SortedDict])
+@pytest.mark.parametrize("n", [1, 64, 65, 100, 256, 257, 1000])
+def test_filling_what_was_emptied(kind, n):
+    for fill in (
+        lambda made: made.update({1: 1, 2: 2} if kind is SortedDict else [1, 2]),
+        lambda made: made.insert_many([1, 2], [1, 2]) if kind is SortedDict else made.add_many([1, 2]),
+        lambda made: made.update({"1": 1, "2": 2} if kind is SortedDict else ["1", "2"]),
+        lambda made: made.update({1.5: 1, (2.5): 2} if kind is SortedDict else [1.5, 2.5]),
+        lambda made: made.update({(1,): 1, (2,): 2} if kind is SortedDict else [(1,), (2,)]),
+    ):
+        made = drained(kind, n)
+        fill(made)
+        assert len(made) == 2
+        made._verify()
+    some = SortedSet(range(n))
+    some -= set(range(n))
+    some.update([1])
+    assert list(some) == [1]

@@ -285,6 +285,17 @@ def test_changes_by_what_does_not_compare_are_refused():
                 made._verify()
 
 
+def test_scalars_of_numpy_beside_sequences():
+    """NumPy compares a scalar with a sequence element by element, and raises ValueError."""
+    for made in (SortedSet([(1, 2), (3, 4)]), SortedSet([numpy.int64(1), numpy.int64(2)]), SortedDict({numpy.float32(1.5): 1}), SortedList(["a"])):
+        before = list(made)
+        for strange in (numpy.int64(5), numpy.float64(5.5), (1, 2, 3), [5, 6], numpy.float32(7)):
+            assert strange not in made
+        with pytest.raises((TypeError, ValueError)):
+            made.update([((5, 6), 1)] if isinstance(made, SortedDict) else [(1, 2, 3), numpy.int64(7)])
+        assert list(made) == before
+
+
 def test_a_key_function_that_refuses_a_value():
     assert None not in SortedSet(["a"], key=str.lower) and SortedDict(str.lower, {"a": 1}).get(5) is None
     assert 5 not in SortedKeyList(["a"], key=len) and SortedKeyList(["a"], key=len).count(5) == 0

@@ -271,7 +271,7 @@ class SortedKeyList(_ByKey, SortedList):
     def count(self, value):
         """How many values are equal to value. O(log n) and the number of equal keys"""
         at = self._index_of(value)
-        return 0 if at < 0 else sum(there == value for there in self.islice(at, at + self._count(value)))
+        return 0 if at < 0 else sum(bool(there == value) for there in self.islice(at, at + self._count(value)))
 
     def copy(self):
         """A copy. O(n)"""
