@@ -64,6 +64,11 @@ private:
         const device& d = scan_.devices[number];
         return printable(d.source.empty() ? d.file_system : d.source) + ": ";
     }
+    // What weakens an answer that nobody owns it: compressed extents are somewhere too.
+    std::string left_out() const {
+        auto n = scan_.skipped_extents.total();
+        return n ? "; " + grouped(n) + " extents without a known place were left out" : "";
+    }
     void segment_lines(const segment& s);
 
     std::ostream& out_;
@@ -159,14 +164,14 @@ void text_report::queries() {
         for (const segment& s : q.found)
             segment_lines(s);
         if (q.found.empty())
-            out_ << "  no file read here owns it\n";
+            out_ << "  no file read here owns it" << left_out() << '\n';
     }
     for (const auto& q : a_.overlap) {
         heading("overlap " + q.text);
         for (const segment& s : q.found)
             segment_lines(s);
         if (q.found.empty())
-            out_ << "  no file read here owns any of it\n";
+            out_ << "  no file read here owns any of it" << left_out() << '\n';
     }
 }
 

@@ -79,6 +79,7 @@ protected:
 private:
     // NAME ACTION, or NAME ACTION OFFSET LENGTH; taken apart from the right for the blanks in NAME.
     found line(event& e, std::string_view text) {
+        text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
         auto before = text;
         auto last = last_word(before);
         if (last.empty())

@@ -465,7 +465,9 @@ def interrupted(scratch):
         check(f"load, SIG{name}: saved", run("store", "file:" + db, "count").stdout == "1000\n")
     log = "fio version 2 iolog\n" + "".join(f"f read {i * 8192} 4096\n" for i in range(300))
     allocations = "".join(f"a n{i} 4096\n" for i in range(300)) + "a "
+    issued = "".join(f"  8,0 0 {i} 0.{i:09} 7 D R {i * 64} + 8 [x]\n" for i in range(300))  # held back for a queue record
     for command, text, word, name in ((["replay", "-"], log + "half", "300 requests", "TERM"),
+                                      (["replay", "-"], issued + "  8,0 0 3", "300 requests", "INT"),
                                       (["alloc", "--pool", "0-1G", "-"], allocations, "300 alloc", "TERM"),
                                       (["alloc", "--pool", "0-1G", "-"], allocations, "300 alloc", "INT")):
         with subprocess.Popen([LATH, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:

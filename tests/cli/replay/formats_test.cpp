@@ -410,6 +410,15 @@ TEST_CASE("names of fio's files") {
     CHECK(events[2] == event{0, (1ull << 31) + 1, 1, 1, false});
     CHECK(events[3].device == 2);
     CHECK(events[4] == events[1]);
+    // behind the times of version 3 too
+    r = open(memory("fio version 3 iolog\n1 /dev/sda read 3298534883328 512\n 1  f read 0 512\n"
+                    "1\tf\tread\t0\t512\n"),
+             {});
+    events = all(*r);
+    REQUIRE(events.size() == 3);
+    CHECK(events[0] == event{0, 3ull << 31, 1, 0, false});
+    CHECK(events[1] == event{0, 0, 1, 1, false});
+    CHECK(events[2] == events[1]);
 }
 
 TEST_CASE("records of a cgroup and of packet commands") {

@@ -54,6 +54,10 @@ outcome read_all(format kind, std::unique_ptr<byte_source> source, reader_option
         expect(!options.skip_bad || kind == format::blktrace);
         all.error = bad.what();
     }
+    // a block trace tells which of its records are the requests
+    auto records = r->records();
+    bool block = kind == format::blkparse || kind == format::blktrace;
+    expect(records ? block && name_of(*records)[0] != '?' : !block || all.events.empty());
     all.counts = r->counts();
     expect(all.counts.events >= all.events.size());
     expect(options.skip_bad || all.counts.bad == 0);
