@@ -412,7 +412,8 @@ TEST_CASE("names of fio's files") {
     CHECK(events[4] == events[1]);
     // behind the times of version 3 too
     r = open(memory("fio version 3 iolog\n1 /dev/sda read 3298534883328 512\n 1  f read 0 512\n"
-                    "1\tf\tread\t0\t512\n"),
+                    "1\tf\t"
+                    "read\t0\t512\n"),
              {});
     events = all(*r);
     REQUIRE(events.size() == 3);
