@@ -85,8 +85,9 @@ public:
     // The Interval of the tree that is equal to this one, or None.
     nb::object find_equal(nb::handle interval);
     bool discard(nb::handle interval);
-    // Removes Intervals that are objects of the tree. Compares nothing.
-    void take(nb::handle intervals);
+    nb::object pop();
+    // Removes Intervals that are objects of the tree, and returns how many. Compares nothing.
+    size_t take(nb::handle intervals);
     void clear();
     void exchange(Tree& other);
     void drop(); // clear() where no comparison can be under way
@@ -108,7 +109,8 @@ private:
             raise(PyExc_RuntimeError, "the tree was changed within a comparison of intervals");
     }
     uint64_t code(PyObject* bound, Round round) const {
-        return bound_code(kind, bound, round, epoch);
+        nb::object from = epoch; // code of the caller's may set another one
+        return bound_code(kind, bound, round, from);
     }
     bool point_code(PyObject* point, uint64_t* at) const;
     Bounds kind_with(PyObject* interval, Bounds with);
@@ -165,6 +167,7 @@ Codes Tree::codes_of(PyObject* interval, Bounds in) const {
 
 // Makes the tree one of another kind. If that throws, the tree is as it was.
 void Tree::become(Bounds next) {
+    Comparing guard(comparing); // converting bounds may run code of the caller's
     auto made = std::make_unique<Set>();
     IntervalTable by_codes;
 
@@ -260,17 +263,20 @@ void Tree::add_all(nb::handle intervals, nb::handle type) {
     }
     changing();
     Bounds before = table.empty() ? Bounds::none : kind, next = before;
-    for (const lath_item& item : given)
-        next = kind_with(reinterpret_cast<PyObject*>(item.value), next);
-    for (lath_item& item : given) {
-        auto* interval = reinterpret_cast<PyObject*>(item.value);
-        Codes codes = codes_of(interval, next);
-        if (codes.empty())
-            raise_null(interval);
-        item.key = codes.begin;
-        item.size = codes.end;
+    {
+        Comparing guard(comparing); // converting bounds may run code of the caller's
+        for (const lath_item& item : given)
+            next = kind_with(reinterpret_cast<PyObject*>(item.value), next);
+        for (lath_item& item : given) {
+            auto* interval = reinterpret_cast<PyObject*>(item.value);
+            Codes codes = codes_of(interval, next);
+            if (codes.empty())
+                raise_null(interval);
+            item.key = codes.begin;
+            item.size = codes.end;
+        }
     }
-    changing(); // looking at a bound may have run code of its class
+    changing(); // a comparison of another thread may have begun
     sort_by_code(given);
     if (next != before && before != Bounds::none)
         become(next);
@@ -332,19 +338,25 @@ bool Tree::discard(nb::handle interval) {
     return true;
 }
 
-void Tree::take(nb::handle intervals) {
+size_t Tree::take(nb::handle intervals) {
     std::vector<nb::object> gone;
 
     changing();
     gone.reserve(nb::len(intervals));
     for (nb::handle one : intervals) {
-        Codes codes = codes_of(one.ptr(), kind);
-        gone.push_back(leave(codes, one.ptr()));
-        if (!gone.back().is_valid())
+        Codes codes;
+        {
+            Comparing guard(comparing); // converting bounds may run code of the caller's
+            codes = codes_of(one.ptr(), kind);
+        }
+        nb::object left = leave(codes, one.ptr());
+        if (!left.is_valid())
             continue;
+        gone.push_back(std::move(left));
         lath_interval item = {codes.begin, codes.end, reinterpret_cast<uint64_t>(one.ptr())};
         lath_intervals_erase(&own->set, &item);
     }
+    return gone.size();
 }
 
 void Tree::clear() {
@@ -462,6 +474,16 @@ nb::object Tree::all() {
     return list;
 }
 
+// Takes the interval that begins first out and returns it; None: the tree is empty.
+nb::object Tree::pop() {
+    for (;;) {
+        changing();
+        nb::object first = edge(false);
+        if (first.is_none() || take(nb::make_tuple(first))) // else another thread took it
+            return first;
+    }
+}
+
 // The interval that begins first, or that ends last.
 nb::object Tree::edge(bool last) {
     lath_interval found;
@@ -489,6 +511,8 @@ void Tree::verify() {
         raise(PyExc_AssertionError, report);
     if (lath_intervals_count(&own->set) != table.size())
         raise(PyExc_AssertionError, "the set and the table have different numbers of intervals");
+    changing();
+    Comparing guard(comparing);
     table.each([&](uint64_t key, PyObject* object) {
         Codes codes = codes_of(object, kind);
         if (codes.empty() || hash(codes) != key || !find(key, object))
@@ -556,6 +580,7 @@ void bind_intervals(nb::module_& module) {
         .def("_discard", &Tree::discard, nb::arg().none())
         .def("_find", &Tree::find_equal, nb::arg().none())
         .def("_take", &Tree::take)
+        .def("_pop", &Tree::pop)
         .def("_exchange", &Tree::exchange)
         .def("clear", &Tree::clear, "Remove all intervals. O(n)")
         .def("at", &Tree::at, nb::arg("p"),

@@ -525,10 +525,12 @@ void Space::load(nb::bytes saved) {
         from->left -= size;
         return static_cast<int64_t>(size);
     };
-    Turns::Alone turn(turns);
+    auto load = [&] { // the turn ends before an error is raised
+        Turns::Alone turn(turns);
+        return LATH_CORE(lath_space_load(space, read, &reader, 0, report, sizeof(report)));
+    };
     must(
-        LATH_CORE(lath_space_load(space, read, &reader, 0, report, sizeof(report))),
-        "lath_space_load",
+        load(), "lath_space_load",
         {{EBUSY, PyExc_ValueError, "only an allocator in which nothing is allocated can be loaded"},
          {EBADMSG, PyExc_ValueError, report},
          {EINVAL, PyExc_ValueError, report}});
@@ -536,9 +538,13 @@ void Space::load(nb::bytes saved) {
 
 void Space::verify() {
     char report[200];
-    Turns::Alone turn(turns);
+    int ret;
 
-    if (lath_space_verify(space, report, sizeof(report)))
+    {
+        Turns::Alone turn(turns);
+        ret = lath_space_verify(space, report, sizeof(report));
+    }
+    if (ret)
         raise(PyExc_RuntimeError, report);
 }
 

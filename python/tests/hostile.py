@@ -24,6 +24,7 @@ import os
 import pickle
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy
 
@@ -190,7 +191,7 @@ def sorted_subjects(kind):
 
 def other_subjects(kind):
     if kind is IntervalTree:
-        for form, make in (("ints", int), ("floats", float), ("keys", Key)):
+        for form, make in (("ints", int), ("floats", float), ("fractions", Fraction)):
             yield form, make, lambda make=make: IntervalTree(Interval(make(i), make(i + 9), Thing()) for i in range(70))
     elif kind is RangeMap:
         for form, make in (("ints", int), ("keys", Key)):

@@ -296,6 +296,47 @@ PROGRAMS = {
             del m
         assert sys.getrefcount(value) == before
         """,
+    "bounds of an interval tree change it": """
+        class Number(int):
+            def __index__(self): return change() or int.__index__(self)
+            __float__ = lambda self: change() or 1.0
+            __lt__ = lambda self, other: bool(change()) or int.__lt__(self, other)
+            __gt__ = lambda self, other: bool(change()) or int.__gt__(self, other)
+            __eq__ = lambda self, other: bool(change()) or int.__eq__(self, other)
+            __hash__ = int.__hash__
+        def change():
+            global depth
+            if depth: return
+            depth = 1
+            try: way()
+            except RuntimeError: pass
+            depth = 0
+        for way in (lambda: t.clear(), lambda: t.addi(.5, 1.5), lambda: t.__init__([(.5, 2)]), lambda: t.pop() if len(t) else None):
+            for call in (lambda: t.addi(Number(1), Number(5)), lambda: t.discardi(Number(1), Number(3)), lambda: t.add(Interval(.5, 7)),
+                         lambda: Interval(Number(1), Number(3)) in t, lambda: t.at(Number(1)), lambda: t.overlap(Number(0), Number(9)),
+                         lambda: t.envelop(Number(0), Number(9)), lambda: t.update([Interval(Number(i), Number(i + 1.5)) for i in range(5)]),
+                         lambda: t.chop(Number(1), Number(2)), lambda: t.pop(), lambda: t.removei(4, 6), lambda: t.verify()):
+                depth = 1
+                t = IntervalTree([(1, 3), (4, 6), (7, 9)])
+                depth = 0
+                try: call()
+                except (ValueError, TypeError, KeyError, RuntimeError, OverflowError): pass
+                depth = 1
+                t._verify(); t.items(); t.clear()
+        """,
+    "two threads pop the intervals of one tree": """
+        t, got = IntervalTree(), []
+        for n in range(20000): t.addi(n, n + 5)
+        def pop():
+            try:
+                while True: got.append(t.pop())
+            except KeyError: pass
+        threads = [threading.Thread(target=pop) for _ in range(3)]
+        sys.setswitchinterval(1e-6)
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert len(got) == 20000 == len(set(got)) and t.begin() == t.end() == 0
+        """,
     # stores and allocators
     "a store is closed by a finalizer": """
         class Bomb:

@@ -241,10 +241,9 @@ class IntervalTree(_core.Tree):
 
     def pop(self):
         """Remove some Interval and return it. Raises KeyError if there is none. O(log n)"""
-        if not len(self):
+        interval = self._pop()
+        if interval is None:
             raise KeyError("the tree is empty")
-        interval = self._edge(False)
-        self._take([interval])
         return interval
 
     # ---- searches ----
@@ -473,11 +472,13 @@ class IntervalTree(_core.Tree):
 
     def begin(self):
         """The least begin, or 0. O(log n)"""
-        return self._edge(False).begin if len(self) else 0
+        first = self._edge(False)
+        return 0 if first is None else first.begin
 
     def end(self):
         """The greatest end, or 0. O(log n)"""
-        return self._edge(True).end if len(self) else 0
+        last = self._edge(True)
+        return 0 if last is None else last.end
 
     def range(self):
         """Interval(begin(), end()). O(log n)"""
