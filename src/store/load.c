@@ -26,7 +26,9 @@ struct reader {
 	u8 *buf;
 	size_t room;
 	u64 blocks, entries, checksum;
-	u64 all_entries; /* entries in the file, known after the first reading */
+	u64 now;     /* entries that have expired by then are not counted in */
+	u64 content; /* bytes of the keys and values so far, as a store keeps them */
+	u64 all_entries, all_content; /* of the file, known after the first reading */
 	/* the previous key; keys ascend through the whole file */
 	bool any;
 	u64 number;
@@ -49,13 +51,15 @@ static int failed(struct reader *r, int error)
 			    error == -EINTR ? "interrupted" : strerror(-error));
 }
 
-/* Refuses a file that needs more than the limit; estimates its need from the part that was
- * loaded. */
+/* Refuses a file that needs more than the limit. Its need is estimated from the part that was
+ * loaded, if any. */
 static int too_large(struct reader *r)
 {
 	const double mib = 1 << 20;
-	double limit = (double)r->store->limit;
-	double needed = (limit + (double)BLOCK) * (double)r->size / (double)r->at;
+	double limit = (double)r->store->limit, needed = (double)r->all_content;
+
+	if (r->apply && r->content)
+		needed *= max(1.0, (limit + (double)BLOCK) / (double)r->content);
 
 	return store_refuse(-ENOSPC,
 			    "%s: its %llu entries need about %.1f MiB, the limit is %.1f MiB",
@@ -211,6 +215,10 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 			return bad_file(r, "a value");
 		if (expires)
 			memcpy(&entry.expires, expires, 8);
+		if (!entry.expires || entry.expires > r->now)
+			r->content += entry.size + (r->store->keys == LATH_STORE_NUMBERS
+							    ? sizeof(r->number)
+							    : r->key_size);
 		if (!r->apply)
 			continue;
 		ret = put_entry(r, &entry);
@@ -278,7 +286,7 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	struct snapshot_block block;
 	int ret;
 
-	r->at = r->blocks = r->entries = r->checksum = 0;
+	r->at = r->blocks = r->entries = r->checksum = r->content = 0;
 	r->any = false;
 	r->key_size = 0;
 	ret = read_header(r);
@@ -322,8 +330,13 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 	ret = read_file(r, progress, arg);
 	if (ret)
 		return ret;
-	r->apply = true;
 	r->all_entries = r->entries;
+	r->all_content = r->content;
+	/* A file may be thousands of times smaller than its keys, which it has without what they
+	 * share: the store is not filled up to the limit in vain. */
+	if (r->store->limit && r->all_content > r->store->limit + BLOCK)
+		return too_large(r);
+	r->apply = true;
 	store_loading(true); /* what does not fit is refused; nothing is evicted */
 	ret = read_file(r, progress, arg);
 	store_loading(false);
@@ -345,6 +358,7 @@ int snapshot_load(struct lath_store *store, struct store_file *file,
 		return store_refuse(-ENOMEM, "%s: %s", file->label, strerror(ENOMEM));
 	r->store = store;
 	r->file = file;
+	r->now = lath_store_now();
 	r->fd = ret = file_open(file, &stat);
 	if (ret >= 0) {
 		r->size = (u64)stat.st_size;

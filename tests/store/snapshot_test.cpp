@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -176,6 +177,72 @@ TEST_CASE("entries that no save writes are refused, and nothing is left in the s
     const std::string longest(65535, 'k');
     CHECK(load(b, "\0\xff\xff\3"s + longest + "\2v", 1) == 0);
     CHECK(load(b, "\0\x80\x80\4"s + longest + "k\2v", 1) == -EBADMSG); // too long
+}
+
+// A small file may have large keys: of each only what it does not share with the one before is in
+// it.
+TEST_CASE("a file whose keys do not fit is refused before anything is put") {
+    using namespace std::string_literals;
+    scratch_dir dir;
+    auto number = [](std::size_t n) {
+        std::string bytes;
+        for (; n >= 0x80; n >>= 7)
+            bytes += static_cast<char>((n & 0x7f) | 0x80);
+        return bytes + static_cast<char>(n);
+    };
+    auto bomb = [&](std::size_t size, unsigned entries) {
+        std::string all = number(0) + number(size) + std::string(size - 2, 'k') + "\1\1"s + "\0"s;
+        for (unsigned i = 1; i < entries; ++i) {
+            bool carries = i % 250 == 0; // two digits of base 250, of which the first shares too
+            std::string tail;
+            if (carries)
+                tail += static_cast<char>(i / 250 + 1);
+            tail += static_cast<char>(i % 250 + 1);
+            all += number(size - tail.size()) + number(tail.size()) + tail + "\0"s;
+        }
+        write_file(dir.path("s"), sealed(LATH_STORE_BYTES, all, entries));
+        return all.size();
+    };
+    struct {
+        std::size_t size;
+        unsigned entries;
+        const char* need;
+    } const all[] = {{65535, 2000, "125.0 MiB"},   {65535, 200, "12.5 MiB"},
+                     {65535, 50000, "3125.0 MiB"}, {1000, 50000, "47.7 MiB"},
+                     {5000, 20000, "95.4 MiB"},    {300, 60000, "17.2 MiB"}};
+    for (const auto& b : all) {
+        CAPTURE(b.size);
+        CAPTURE(b.entries);
+        CHECK(bomb(b.size, b.entries) < (1u << 20));
+        lath_store_options options = LATH_STORE_OPTIONS_INIT;
+        options.keys = LATH_STORE_BYTES;
+        options.limit = 8 << 20;
+        for (unsigned flags : {0u, unsigned{LATH_STORE_EVICT}}) {
+            options.flags = flags;
+            for (const char* spec : {"mem:", here()}) {
+                store_ptr s = open_store(options, spec);
+                REQUIRE(s);
+                std::uint64_t put = 0;
+                auto watch = [](void* most, std::uint64_t items, std::uint64_t) {
+                    auto& so_far = *static_cast<std::uint64_t*>(most);
+                    so_far = std::max(so_far, items);
+                    return 0;
+                };
+                CHECK(lath_store_load(s.get(), dir.path("s").c_str(), watch, &put) == -ENOSPC);
+                CHECK(put == 0);
+                CHECK(std::string(lath_store_reason()).find("need about "s + b.need) !=
+                      std::string::npos);
+                CHECK(lath_store_count(s.get(), nullptr) == 0);
+            }
+        }
+    }
+    bomb(1000, 4000); // fits
+    lath_store_options options = LATH_STORE_OPTIONS_INIT;
+    options.keys = LATH_STORE_BYTES;
+    options.limit = 8 << 20;
+    store_ptr s = open_store(options, "mem:");
+    CHECK(lath_store_load(s.get(), dir.path("s").c_str(), nullptr, nullptr) == 0);
+    CHECK(lath_store_count(s.get(), nullptr) == 4000);
 }
 
 TEST_CASE("a snapshot of the other kind is refused as such") {
