@@ -63,6 +63,19 @@ for cc in gcc gcc-12 gcc-13 gcc-14 clang clang-19; do
 	LD_LIBRARY_PATH=$lib "$work/forrest"
 done
 
+# in a directory that ldconfig does not know, as README.md says for such a one; also where it was moved to
+gcc -std=gnu11 "$here/forrest.c" "$include" "${libs[@]}" -Wl,-rpath-link,"$lib" -Wl,-rpath,"$lib" -o "$work/forrest_here"
+env -u LD_LIBRARY_PATH "$work/forrest_here" || fail "a program with an rpath does not find what libforrest.so needs"
+cp -r "$root" "$work/moved"
+read -ra moved < <(PKG_CONFIG_PATH=$work/moved/${pc#"$root/"} pkg-config --libs forrest)
+gcc -std=gnu11 "$here/forrest.c" "$include" "${moved[@]}" -Wl,-rpath,"$work/moved/${lib#"$root/"}" -o "$work/forrest_moved"
+rm "$lib/liblathwork.so"*
+env -u LD_LIBRARY_PATH "$work/forrest_moved" || fail "libforrest.so looks where it was built"
+cp -P "$work/moved/${lib#"$root/"}/liblathwork.so"* "$lib"
+if readelf -d "$lib/liblathwork.so" "$root/bin/"* 2>/dev/null | grep -E 'RPATH|RUNPATH'; then
+	fail "what needs no library of its own has a path to one"
+fi
+
 module=$(find "$root" -name liblathwork-valkey.so)
 if [[ $module ]]; then
 	[[ -x $module ]] || fail "servers refuse $module, which is not executable"
