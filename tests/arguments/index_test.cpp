@@ -455,15 +455,18 @@ const std::vector<arguments::row<f>> cursor_rows = {
      [](f& t) -> R { return lath_cursor_seek(&t.cursor, top, &t.item); }},
     {"lath_cursor_seek_floor", "in front of the first item", 0,
      [](f& t) -> R { return lath_cursor_seek_floor(&t.cursor, 9, &t.item); }},
-    {"lath_cursor_next", "on the last item", 0, [](f& t) -> R {
+    {"lath_cursor_next", "on the last item", 0,
+     [](f& t) -> R {
          CHECK(lath_cursor_seek(&t.cursor, 201, &t.item) == 1);
          return lath_cursor_next(&t.cursor, &t.item);
      }},
-    {"lath_cursor_prev", "on the first item", 0, [](f& t) -> R {
+    {"lath_cursor_prev", "on the first item", 0,
+     [](f& t) -> R {
          CHECK(lath_cursor_seek(&t.cursor, 0, &t.item) == 1);
          return lath_cursor_prev(&t.cursor, &t.item);
      }},
-    {"lath_cursor_lock", "a cursor that holds a leaf", -EINVAL, [](f& t) -> R {
+    {"lath_cursor_lock", "a cursor that holds a leaf", -EINVAL,
+     [](f& t) -> R {
          REQUIRE(lath_cursor_lock(&t.cursor, 15, nullptr, nullptr) == 0);
          R ret = lath_cursor_lock(&t.cursor, 15, nullptr, nullptr);
          lath_cursor_unlock(&t.cursor);
@@ -487,7 +490,8 @@ const std::vector<arguments::row<f>> cursor_rows = {
      [](f& t) {
          return locked(t, [](f& u) -> R { return lath_cursor_erase(&u.cursor, 15, &u.item); });
      }},
-    {"lath_cursor_unlock", "no locked leaf", 0, [](f& t) -> R {
+    {"lath_cursor_unlock", "no locked leaf", 0,
+     [](f& t) -> R {
          lath_cursor_unlock(&t.cursor);
          return 0;
      }},
@@ -498,10 +502,9 @@ const std::vector<arguments::exempt> cursor_exempts = {
     {"lath_cursor_insert", "-EAGAIN", "only in a full leaf"},
 };
 
-#define BOTH(argument, expected, ...)                                                             \
-    {"lath_index_find_hole", argument, expected, [](f& t) { return find(t, __VA_ARGS__); }},      \
-    {                                                                                             \
-        "lath_index_insert_hole", argument, expected, [](f& t) { return take(t, __VA_ARGS__); }   \
+#define BOTH(argument, expected, ...)                                                           \
+    {"lath_index_find_hole", argument, expected, [](f& t) { return find(t, __VA_ARGS__); }}, {  \
+        "lath_index_insert_hole", argument, expected, [](f& t) { return take(t, __VA_ARGS__); } \
     }
 
 const std::vector<arguments::row<f>> hole_rows = {
@@ -513,8 +516,7 @@ const std::vector<arguments::row<f>> hole_rows = {
     BOTH("an unknown policy", -EINVAL, want(8, 0, 0, 0, 6)),
     BOTH("a negative policy", -EINVAL, want(8, 0, 0, 0, -1)),
     BOTH("an exact place that is not aligned", -EINVAL, want(8, 8, 0, 0, LATH_HOLE_EXACT, 36)),
-    BOTH("an exact place in front of the limits", -EINVAL,
-         want(8, 0, 40, 90, LATH_HOLE_EXACT, 39)),
+    BOTH("an exact place in front of the limits", -EINVAL, want(8, 0, 40, 90, LATH_HOLE_EXACT, 39)),
     BOTH("an exact place that ends behind the limits", -EINVAL,
          want(8, 0, 40, 90, LATH_HOLE_EXACT, 83)),
     BOTH("an exact place past the last key", -EINVAL, want(8, 0, 0, 0, LATH_HOLE_EXACT, top - 6)),

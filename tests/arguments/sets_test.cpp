@@ -106,8 +106,7 @@ const std::vector<arguments::row<b>> rows = {
      [](b&) { return bytes_init(records, config(LATH_RANKS)); }},
     {"lath_bytes_init", "huge and small pages", -EINVAL,
      [](b&) { return bytes_init(records, config(LATH_HUGE_PAGES | LATH_SMALL_PAGES)); }},
-    {"lath_bytes_init", "size 0", -EINVAL,
-     [](b&) { return bytes_init(records, config(0, 0, 0)); }},
+    {"lath_bytes_init", "size 0", -EINVAL, [](b&) { return bytes_init(records, config(0, 0, 0)); }},
     {"lath_bytes_init", "a size beyond the struct", -EINVAL,
      [](b&) { return bytes_init(records, config(0, 0, sizeof(lath_config) + 1)); }},
     {"lath_bytes_insert", "value 0", -EINVAL,
@@ -346,7 +345,8 @@ const std::vector<arguments::row<i>> interval_rows = {
      }},
     {"lath_interval_next", "a stab of nothing", 0,
      [](i& t) {
-         return nothing_next(t, [](auto* iter, auto* set) { lath_interval_iter_stab(iter, set, 30); });
+         return nothing_next(t,
+                             [](auto* iter, auto* set) { lath_interval_iter_stab(iter, set, 30); });
      }},
     {"lath_interval_next", "bounds the wrong way round", 0,
      [](i& t) {

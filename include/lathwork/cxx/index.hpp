@@ -9,6 +9,9 @@
 // Values. A trivially copyable T of at most 8 bytes lives in the index itself. Any other T lives
 // in a box of its own: readers copy it out inside an RCU reader, and a box that leaves the map is
 // destroyed after a grace period, so a reader never sees a dead T.
+// It is destroyed in a callback of the RCU flavour, with lath_rcu_auto on a thread of the
+// library's: ~T must not wait for readers. So it must not end a container of this library (a map in
+// a map), which waits: it would wait for ever. It may insert and erase.
 //
 // Threads. All const members and all members that insert, erase or replace may run at the same
 // time on one container. Construction, destruction, move, swap and clear exclude all else.
