@@ -561,6 +561,21 @@ TEST_CASE("a caller's allocator") {
     CHECK(none.insert({1, 1}).error == -ENOMEM);
 }
 
+TEST_CASE("a configuration that is refused is not taken for want of memory") {
+    config how = default_config();
+    how.flags = ~0u;
+    range_map<std::string> m(how);
+    CHECK(!m);
+    CHECK(m.resize(1, 2) == -EINVAL);
+    CHECK(m.insert({1, 1}, "one").error == -EINVAL);
+    CHECK(point_map<std::string>(how).insert_or_assign(1, "one") == -EINVAL);
+    range_set s(how);
+    CHECK(s.insert({1, 1}).error == -EINVAL);
+    CHECK(s.split(2) == -EINVAL);
+    range_set moved = std::move(s);
+    CHECK(moved.insert({1, 1}).error == -EINVAL);
+}
+
 TEST_CASE("readers beside a writer never see a dead value") {
     text_map m;
     const std::string low(40, 'a'), high(40, 'b');

@@ -96,6 +96,16 @@ TEST_CASE("values in boxes are copied out and destroyed") {
     CHECK(counted::alive == 0);
 }
 
+TEST_CASE("a configuration that is refused is not taken for want of memory") {
+    lathwork::config how = lathwork::default_config();
+    how.flags = ~0u;
+    lathwork::interval_map<int> set(LATH_HALF_OPEN, how);
+    CHECK(!set);
+    CHECK(set.insert(1, 2, 3) == -EINVAL);
+    lathwork::interval_map<int> moved = std::move(set);
+    CHECK(moved.insert(1, 2, 3) == -EINVAL);
+}
+
 TEST_CASE("threads insert, erase and read boxes") {
     lathwork::interval_map<std::string> map;
     std::atomic<bool> stop = false;

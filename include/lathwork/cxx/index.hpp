@@ -25,7 +25,7 @@
 //
 // Errors: calls return 0 or a negative errno, as in C, and throw nothing but what T throws. A
 // container whose memory could not be had, or that was moved from, is empty for readers and answers
-// -ENOMEM to writers; operator bool tells.
+// -ENOMEM to writers, one whose configuration is invalid -EINVAL; operator bool tells.
 //
 //   lathwork::range_map<std::string> owners;
 //   owners.insert({4096, 8192}, "journal");
@@ -69,21 +69,26 @@ struct handle {
     lath_index* list = nullptr;
     const lath_rcu* rcu = nullptr;
     const lath_allocator* allocator = nullptr;
+    int error = -ENOMEM; // why there is no list, or no memory for a value
 
     explicit handle(const config& how)
         : list(new(std::nothrow) lath_index), rcu(how.rcu ? how.rcu : &lath_rcu_auto),
           allocator(how.allocator) {
-        if (list && lath_index_init(list, &how) != 0) {
+        int ret = list ? lath_index_init(list, &how) : -ENOMEM;
+        if (ret) {
             delete list;
             list = nullptr;
+            error = ret;
         }
     }
     handle(handle&& other) noexcept
-        : list(std::exchange(other.list, nullptr)), rcu(other.rcu), allocator(other.allocator) {}
+        : list(std::exchange(other.list, nullptr)), rcu(other.rcu), allocator(other.allocator),
+          error(other.error) {}
     handle& operator=(handle&& other) noexcept {
         std::swap(list, other.list);
         std::swap(rcu, other.rcu);
         std::swap(allocator, other.allocator);
+        std::swap(error, other.error);
         return *this;
     }
 };
@@ -300,7 +305,7 @@ protected:
                               std::uint64_t* in_the_way = nullptr) {
         lath_item item{where.key, where.size, value}, there{};
         insert_result done;
-        done.error = h_.list ? lath_index_insert_item(h_.list, &item, &there) : -ENOMEM;
+        done.error = h_.list ? lath_index_insert_item(h_.list, &item, &there) : h_.error;
         if (done.error == -EEXIST) {
             done.there = {there.key, there.size};
             if (in_the_way)
@@ -345,7 +350,7 @@ public:
     }
     // Change the size of the range that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM
     int resize(std::uint64_t key, std::uint64_t size) {
-        return h_.list ? lath_index_resize(h_.list, key, size) : -ENOMEM;
+        return h_.list ? lath_index_resize(h_.list, key, size) : h_.error;
     }
 
 protected:
@@ -418,7 +423,7 @@ public:
                 range r = place::extent(entries[at + i]);
                 in[i] = {r.key, r.size, items::pack(entries[at + i].value)};
             }
-            codes.fill(-ENOMEM);
+            codes.fill(h_.error);
             if (h_.list)
                 done += lath_index_insert_batch(h_.list, part, in.data(), codes.data());
             for (std::size_t i = 0; i < part && at + i < results.size(); i++)
@@ -429,7 +434,7 @@ public:
     // Replaces the value of the entry that starts at key: 0 | -ENOENT | -ENOMEM
     int replace(std::uint64_t key, T value) {
         word_of made(h_, std::move(value));
-        return made ? replace_word(key, made) : -ENOMEM;
+        return made ? replace_word(key, made) : h_.error;
     }
     // Erases the entry that starts at key. Returns whether there was one. Never allocates.
     bool erase(std::uint64_t key) { return gone(lath_index_erase_item, key); }
@@ -495,7 +500,7 @@ protected:
 
     insert_result insert_value(range where, T value) {
         word_of made(h_, std::move(value));
-        return made ? insert_word(where, made) : insert_result{-ENOMEM, {}};
+        return made ? insert_word(where, made) : insert_result{h_.error, {}};
     }
     insert_result insert_word(range where, word_of& made) {
         insert_result done = Base::insert_item(where, made.get());
@@ -566,7 +571,7 @@ public:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
     int split(std::uint64_t at, T value) {
         typename base::word_of made(h_, std::move(value));
-        return made ? made.taken_if(lath_index_split(h_.list, at, made.get())) : -ENOMEM;
+        return made ? made.taken_if(lath_index_split(h_.list, at, made.get())) : h_.error;
     }
     // Join the range that ends right before `at` with the one that starts there: the left one
     // covers both and keeps its value. may_join(const T& left, const T& right) is asked first,
@@ -588,7 +593,7 @@ public:
         requires stored_directly<T>
     {
         lath_item item{where.key, where.size, items::pack(value)};
-        return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : -ENOMEM;
+        return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error;
     }
     // Erase the range that covers point. Never allocates.
     bool erase_at(std::uint64_t point) { return base::gone(lath_index_erase_item_at, point); }
@@ -637,9 +642,9 @@ public:
     }
     int store_range(range where) {
         lath_item item{where.key, where.size, 0};
-        return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : -ENOMEM;
+        return h_.list ? lath_index_store_range(h_.list, &item, nullptr, nullptr) : h_.error;
     }
-    int split(std::uint64_t at) { return h_.list ? lath_index_split(h_.list, at, 0) : -ENOMEM; }
+    int split(std::uint64_t at) { return h_.list ? lath_index_split(h_.list, at, 0) : h_.error; }
     bool erase(std::uint64_t key) {
         return h_.list && lath_index_erase_item(h_.list, key, nullptr) == 0;
     }

@@ -15,7 +15,7 @@
 //
 // Errors: insert returns 0 or a negative errno, as in C; calls throw nothing but what T throws. A
 // container whose memory could not be had, or that was moved from, is empty for readers and answers
-// -ENOMEM to insert; operator bool tells.
+// -ENOMEM to insert, one whose configuration is invalid -EINVAL; operator bool tells.
 //
 //   lathwork::interval_map<std::string> rooms; // half-open: [first, end)
 //   rooms.insert(900, 1030, "standup");
@@ -132,12 +132,13 @@ public:
     explicit interval_map(lath_bounds bounds = LATH_HALF_OPEN, const config& how = default_config())
         : set_(new(std::nothrow) lath_intervals), closed_(bounds == LATH_CLOSED),
           rcu_(how.rcu ? how.rcu : &lath_rcu_auto), allocator_(how.allocator) {
-        if (set_ && lath_intervals_init(set_.get(), bounds, &how) != 0)
+        if (set_ && (error_ = lath_intervals_init(set_.get(), bounds, &how)) != 0)
             set_.reset();
     }
     interval_map(interval_map&&) noexcept = default;
     interval_map& operator=(interval_map&& other) noexcept {
         std::swap(set_, other.set_);
+        std::swap(error_, other.error_);
         std::swap(closed_, other.closed_);
         std::swap(rcu_, other.rcu_);
         std::swap(allocator_, other.allocator_);
@@ -154,7 +155,7 @@ public:
     template <typename... Args>
     int insert(std::uint64_t first, std::uint64_t end, Args&&... args) {
         if (!set_)
-            return -ENOMEM;
+            return error_ ? error_ : -ENOMEM;
         lath_interval item{first, end, 0};
         if constexpr (stored_directly<T>) {
             item.value = words::pack(T(std::forward<Args>(args)...));
@@ -254,6 +255,7 @@ private:
     }
 
     std::unique_ptr<lath_intervals> set_;
+    int error_ = 0; // of the configuration
     bool closed_;
     const lath_rcu* rcu_;
     const lath_allocator* allocator_;

@@ -41,7 +41,7 @@ public:
     int insert_or_assign(std::uint64_t key, T value) {
         typename base::word_of made(h_, std::move(value));
         if (!made)
-            return -ENOMEM;
+            return base::h_.error;
         for (;;) { // again only if other threads erased the key and inserted it in between
             int error = base::insert_word({key, 1}, made).error;
             if (error != -EEXIST)
