@@ -211,6 +211,8 @@ private:
     void add_twin(Path* path, const Item& item);
     void relieve(const Path& path);
     void nest(Path path);
+    void load_words(Kind with, const std::vector<lath_item>& words, uint64_t count, uint64_t taken);
+    void load_equal(Kind with, OwnedItems& items);
     Level* build(size_t depth, const Item* items, size_t n, std::vector<PyObject*>* gone);
     Word build_word(uint64_t code, size_t depth, Item* items, size_t* n,
                     std::vector<PyObject*>* gone);

@@ -80,12 +80,37 @@ static Word equal_keys(Kind kind, uint64_t code, size_t n) {
     return word;
 }
 
+// Fills the empty root with sorted words of `count` items. taken: references of buckets among them.
+void Sorted::load_words(Kind with, const std::vector<lath_item>& words, uint64_t count,
+                        uint64_t taken) {
+    must(LATH_CORE(lath_index_load_sorted(&root->index, words.size(), words.data(), nullptr)),
+         "lath_index_load_sorted");
+    kind = with;
+    root->count = count;
+    version++;
+    held = taken;
+    for (const lath_item& item : words)
+        held += tag_of(item.value) == Tag::object;
+}
+
 void Sorted::load(Kind with, OwnedItems& items) {
+    auto same = [](const lath_item& a, const lath_item& b) { return a.key == b.key; };
+
+    sort_by_code(items);
+    if (std::adjacent_find(items.begin(), items.end(), same) == items.end()) {
+        load_words(with, items, items.size(), 0);
+        items.clear(); // the index owns the references now
+    } else {
+        load_equal(with, items);
+    }
+}
+
+// load() of sorted items some of which have equal keys.
+void Sorted::load_equal(Kind with, OwnedItems& items) {
     std::vector<lath_item> words;
     OwnedItems replaced; // by a later value of the same key
     uint64_t taken = 0;
 
-    sort_by_code(items);
     try {
         words.reserve(items.size());
         replaced.reserve(items.size());
@@ -99,8 +124,7 @@ void Sorted::load(Kind with, OwnedItems& items) {
                 root->extras.add(items[i].key, static_cast<int64_t>(end - i) - 1);
             }
         }
-        must(LATH_CORE(lath_index_load_sorted(&root->index, words.size(), words.data(), nullptr)),
-             "lath_index_load_sorted");
+        load_words(with, words, twins ? items.size() : words.size(), taken);
     } catch (...) {
         root->extras.clear();
         for (const lath_item& item : words)
@@ -113,12 +137,6 @@ void Sorted::load(Kind with, OwnedItems& items) {
             }
         throw;
     }
-    kind = with;
-    root->count = twins ? items.size() : words.size();
-    version++;
-    for (const lath_item& item : words)
-        taken += tag_of(item.value) == Tag::object;
-    held = taken;
     for (size_t i = 0; i + 1 < items.size(); i++)
         if (items[i].key == items[i + 1].key)
             replaced.push_back(items[i]);

@@ -85,7 +85,25 @@ Update::~Update() {
     }
 }
 
+// The word of an int of 64 bits among others, which are the most common. Returns whether it is one.
+bool Update::gather_int(PyObject* key, PyObject* value) {
+    int over = 0;
+
+    if (kind != Kind::integer || !PyLong_CheckExact(key) || !sorted.plain || comparing ||
+        !items.empty())
+        return false;
+    long long number = PyLong_AsLongLongAndOverflow(key, &over);
+    if (over)
+        return false;
+    words.push_back({integer_code(number), 1, no_value});
+    if (value)
+        words.back().value = pack(value);
+    return true;
+}
+
 void Update::gather(nb::handle key, PyObject* value) {
+    if (gather_int(key.ptr(), value))
+        return;
     nb::object sort = sorted.sort_of(key);
     KeyView view(sort.ptr());
 

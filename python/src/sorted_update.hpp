@@ -21,6 +21,7 @@ public:
     void commit();
 
 private:
+    bool gather_int(PyObject* key, PyObject* value);
     void gather_item(nb::object sort, nb::handle key, PyObject* value);
     void unfold();
     bool all_texts() const;
