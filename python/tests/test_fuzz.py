@@ -97,6 +97,8 @@ def answer(call, *args):
 
 
 def shown(result):
+    if isinstance(result, (bool, numpy.bool_)):  # the peers pass on what NumPy answers
+        return repr(bool(result))
     if isinstance(result, (lathwork.SortedList, sortedcontainers.SortedList, lathwork.SortedSet, sortedcontainers.SortedSet)):
         return list(map(repr, result))
     return repr(result)
@@ -159,7 +161,7 @@ def of_dicts(rand, make):
             ("setdefault", (one, data)), ("__getitem__", (one,)), ("__delitem__", (one,)), ("__contains__", (one,)), ("index", (one,)),
             ("peekitem", (rand.randrange(-5, 5),)), ("popitem", (rand.randrange(-5, 5),)), ("bisect_left", (one,)), ("__len__", ()),
         ])
-        assert repr(answer(getattr(mine, name), *args)) == repr(answer(getattr(peer, name), *args)), (name, args)
+        assert shown(answer(getattr(mine, name), *args)) == shown(answer(getattr(peer, name), *args)), (name, args)
         assert list(mine.items()) == list(peer.items()) and list(mine.irange(one)) == list(peer.irange(one))
         mine._verify()
         strange = rand.choice(STRANGE)
