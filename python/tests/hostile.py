@@ -298,7 +298,7 @@ def arguments(name, method, make, subject):
         "_update": [(many,), (lambda: given([(make(3), Thing()), (make(90), Thing())]),)],
         "insert_many": [(numbers, lambda: [Thing() for _ in range(57)]), (numbers, numbers)],
         "get_many": [(numbers,), (numbers, Thing)],
-        "get_ints": [(numbers,)],
+        "get_ints": [(numbers,), (lambda: numpy.arange(5000, 5060),)],  # things are no integers
         "erase_many": [(numbers,)],
         "add_many": [(numbers,)],
         "contains_many": [(numbers,)],
