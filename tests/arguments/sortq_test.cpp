@@ -332,3 +332,23 @@ TEST_CASE("a front merge whose length does not fit is refused") {
             CHECK(lath_sortq_verify(&t.q) == 0);
         }
 }
+
+TEST_CASE("times wrap around, and a zone may end behind 2^64") {
+    engine_now = LATH_SORTQ_HYBRID;
+    flags_now = LATH_SORTQ_AGES;
+    f t;
+    auto* oldest = lath_sortq_oldest(&t.q);
+    REQUIRE(oldest == &t.requests[0]);
+    for (u64 time : {u64{0}, u64{5}, ~u64{0}, u64{1} << 63}) {
+        oldest->time = time;
+        CHECK(lath_sortq_expired(&t.q, time) == oldest);
+        CHECK(lath_sortq_expired(&t.q, time + 1) == oldest);
+        CHECK(lath_sortq_expired(&t.q, time + (u64{1} << 63) - 1) == oldest);
+        CHECK(lath_sortq_expired(&t.q, time - 1) == nullptr);
+        CHECK(lath_sortq_expired(&t.q, time + (u64{1} << 63)) == nullptr);
+    }
+    CHECK(lath_sortq_first_in_zone(&t.q, 1000, ~u64{0}) == &t.requests[0]);
+    CHECK(lath_sortq_first_in_zone(&t.q, 1001, ~u64{0} - 1000) == &t.requests[1]);
+    CHECK(lath_sortq_first_in_zone(&t.q, 1001, 99) == nullptr);
+    CHECK(lath_sortq_first_in_zone(&t.q, 1001, 100) == &t.requests[1]);
+}
