@@ -93,9 +93,10 @@ static bool holds_lock_in(struct tree *tree)
 /* Of the list, or of its index of the free runs by length? */
 static bool holds_lock(void)
 {
-	struct tree *lengths = lengths_tree(tree_of(&list));
+	struct watcher *watcher = watcher_of(tree_of(&list));
+	struct lengths *lengths = watcher ? container_of(watcher, struct lengths, watcher) : NULL;
 
-	return holds_lock_in(tree_of(&list)) || (lengths && holds_lock_in(lengths));
+	return holds_lock_in(tree_of(&list)) || (lengths && holds_lock_in(tree_of(&lengths->runs)));
 }
 
 /* Free the slot, or all but a part of it that is too short for a request. */
