@@ -538,13 +538,13 @@ void Space::load(nb::bytes saved) {
 
 void Space::verify() {
     char report[200];
-    int ret;
+    int broken; // the number of an invariant
 
     {
         Turns::Alone turn(turns);
-        ret = lath_space_verify(space, report, sizeof(report));
+        broken = lath_space_verify(space, report, sizeof(report));
     }
-    if (ret)
+    if (broken)
         raise(PyExc_RuntimeError, report);
 }
 
