@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lathwork/forrest.h, error.h, config.h, cursor.h: every call with each argument that its comment
+// lathwork/forrest.h, error.h, config.h: every call with each argument that its comment
 // calls invalid.
 #include "arguments.hpp"
 
@@ -144,7 +144,7 @@ const std::vector<arguments::exempt> config_exempts = {
     {"lath_malloc_bytes", "", "no argument but the struct"},
 };
 
-// ---- cursor.h ----
+// ---- cursor.h, whose table is that of the index ----
 
 // [100, 110), the last key and, in an index of points, 5.
 template <lath_layout Layout>
@@ -188,82 +188,18 @@ struct cursor_fixture {
     lath_item item{};
 };
 
-using C = cursor_fixture<LATH_RANGES>;
-
-const std::vector<arguments::row<C>> cursor_rows = {
-    {"lath_cursor_insert", "size 0", -EINVAL, [](C& t) { return t.insert(50, 50, 0); }},
-    {"lath_cursor_insert", "passes 2^64", -EINVAL,
-     [](C& t) { return t.insert(key_max, key_max, 2); }},
-    {"lath_cursor_insert", "size 2^64 - 1", -EINVAL,
-     [](C& t) { return t.insert(50, 50, key_max); }},
-    {"lath_cursor_insert", "overlaps the item behind it", -EEXIST,
-     [](C& t) { return t.insert(50, 50, 51); }},
-    {"lath_cursor_insert", "begins in an item", -EEXIST,
-     [](C& t) { return t.insert(109, 109, 1); }},
-    {"lath_cursor_insert", "the last key", -EEXIST,
-     [](C& t) { return t.insert(key_max, key_max, 1); }},
-    {"lath_cursor_erase", "absent", -ENOENT,
-     [](C& t) -> R {
-         REQUIRE(lath_cursor_lock(&t.cursor, 0, nullptr, nullptr) == 0);
-         return lath_cursor_erase(&t.cursor, 0, &t.item);
-     }},
-    {"lath_cursor_erase", "inside an item", -ENOENT,
-     [](C& t) -> R {
-         REQUIRE(lath_cursor_lock(&t.cursor, 105, nullptr, nullptr) == 0);
-         return lath_cursor_erase(&t.cursor, 105, &t.item);
-     }},
-    {"lath_cursor_seek_floor", "below all items", 0,
-     [](C& t) -> R { return lath_cursor_seek_floor(&t.cursor, 99, &t.item); }},
-    {"lath_cursor_next", "behind the last key", 0,
-     [](C& t) -> R {
-         REQUIRE(lath_cursor_seek(&t.cursor, key_max, &t.item) == 1);
-         return lath_cursor_next(&t.cursor, &t.item);
-     }},
-    {"lath_cursor_prev", "before the first item", 0,
-     [](C& t) -> R {
-         REQUIRE(lath_cursor_seek(&t.cursor, 0, &t.item) == 1);
-         return lath_cursor_prev(&t.cursor, &t.item);
-     }},
-    {"lath_cursor_locked_floor", "below all items", 0,
-     [](C& t) -> R {
-         REQUIRE(lath_cursor_lock(&t.cursor, 0, nullptr, nullptr) == 0);
-         R ret = lath_cursor_locked_floor(&t.cursor, 99, &t.item);
-         lath_cursor_unlock(&t.cursor);
-         return ret;
-     }},
-    {"lath_cursor_locked_ceiling", "behind all items", 0,
-     [](C& t) -> R {
-         REQUIRE(lath_index_erase_item(&t.index, key_max, nullptr) == 0);
-         REQUIRE(lath_cursor_lock(&t.cursor, 0, nullptr, nullptr) == 0);
-         R ret = lath_cursor_locked_ceiling(&t.cursor, 101, &t.item);
-         lath_cursor_unlock(&t.cursor);
-         t.add(key_max, 1);
-         return ret;
-     }},
-};
-
-const std::vector<arguments::exempt> cursor_exempts = {
-    {"lath_cursor_init", "", "each cursor and index is valid"},
-    {"lath_cursor_seek", "", "each key is valid, and the last one may have an item"},
-    {"lath_cursor_lock", "", "each key is valid"},
-    {"lath_cursor_unlock", "", "no argument but the cursor"},
-    {"lath_cursor_insert", "-EAGAIN", "the state of the leaf: index_model inserts by cursors"},
-};
-
 } // namespace
 
 TEST_CASE("each function of the small headers is in a table") {
     arguments::compare_with_header(LATH_HEADERS "/forrest.h", forrest_rows, forrest_exempts);
     arguments::compare_with_header(LATH_HEADERS "/error.h", error_rows, error_exempts);
     arguments::compare_with_header(LATH_HEADERS "/config.h", config_rows, config_exempts);
-    arguments::compare_with_header(LATH_HEADERS "/cursor.h", cursor_rows, cursor_exempts);
 }
 
 TEST_CASE("each bad argument is refused and changes nothing") {
     arguments::make_calls(forrest_rows);
     arguments::make_calls(error_rows);
     arguments::make_calls(config_rows);
-    arguments::make_calls(cursor_rows);
 }
 
 TEST_CASE("a cursor refuses what a set of points cannot hold") {
