@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "index/tree/change.h"
-#include "index/tree/fence.h"
+#include "index/tree/descend.h"
 #include "index/tree/leaf.h"
 #include "index/tree/pool.h"
 
@@ -72,6 +72,36 @@ static void change_unlocked(void)
 {
 	fill();
 	change_node(tree, first);
+}
+
+static void give_right_unlocked(void)
+{
+	fill();
+	give_right(first, second, 1, 1);
+}
+
+static void give_right_too_many(void)
+{
+	fill();
+	node_lock(first);
+	node_lock(second);
+	give_right(first, second, first->used + 1u, 1);
+}
+
+static void watcher_without_calls(void)
+{
+	static struct watcher watcher;
+
+	fill();
+	watcher_register(tree, &watcher);
+}
+
+static void watcher_told_of_none(void)
+{
+	struct lath_item item = { 0, 1, 0 };
+
+	fill();
+	watch_erased(tree, &item, 0);
 }
 
 static void lock_right_unlocked(void)
@@ -187,8 +217,16 @@ const struct assert_case index_cases[] = {
 	  "node_is_locked(node)" },
 	{ "index: change told of an unlocked node", change_unlocked, "tree/change.h",
 	  "node_is_locked(node)" },
-	{ "index: sibling of an unlocked node", lock_right_unlocked, "tree/fence.h",
+	{ "index: sibling of an unlocked node", lock_right_unlocked, "tree/descend.h",
 	  "node_is_locked(node)" },
+	{ "index: entries given by an unlocked leaf", give_right_unlocked, "tree/leaf.h",
+	  "node_is_locked(left)" },
+	{ "index: more entries given than there are", give_right_too_many, "tree/leaf.h",
+	  "n <= left->used" },
+	{ "index: a watcher without functions", watcher_without_calls, "tree/watch.h",
+	  "watcher->calls" },
+	{ "index: a watcher told of no items", watcher_told_of_none, "tree/watch.h",
+	  "n <= WATCH_ERASED" },
 	{ "index: node unlocked twice", node_unlocked_twice, "block/node.h", "NODE_LOCKED" },
 	{ "index: insert beyond the fence keys", leaf_insert_beyond_fences, "tree/leaf.h",
 	  "key <= leaf->last" },
