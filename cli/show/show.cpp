@@ -42,9 +42,9 @@ void run(request ask) {
         throw usage_error("show: --demo needs no FILE");
     // What is piped in is meant to be read; a terminal would wait in silence.
     bool implied = !ask.demo && ask.file.empty();
-    const usage_error nothing("show: give FILE (- is standard input) or --demo");
+    const char* nothing = "show: give FILE (- is standard input) or --demo";
     if (implied && isatty(STDIN_FILENO))
-        throw nothing;
+        throw usage_error(nothing);
     if (implied)
         ask.file = "-";
     ask.after = {static_cast<unsigned>(ask.erase), ask.keys.seed};
@@ -55,7 +55,7 @@ void run(request ask) {
         show::picture what = ask.demo ? show::from_keys(ask.keys, ask.after, dump)
                                       : show::from_file(ask.file, ask.after, dump);
         if (implied && what.items() == 0) // nobody piped anything in
-            throw nothing;
+            throw usage_error(nothing);
         if (format == "json")
             to.stream() << dump;
         else if (format == "svg")
