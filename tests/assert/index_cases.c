@@ -6,6 +6,7 @@
 
 #include "index/tree/change.h"
 #include "index/tree/descend.h"
+#include "index/tree/fence.h"
 #include "index/tree/leaf.h"
 #include "index/tree/pool.h"
 
