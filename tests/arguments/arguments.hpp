@@ -4,6 +4,8 @@
 // with its header: each function has a row, and each error that its comment names.
 #pragma once
 
+#include "lathwork/config.h"
+
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -18,6 +20,16 @@
 #include <vector>
 
 namespace arguments {
+
+// A configuration of an index or a set, which need not be a good one.
+inline lath_config config(unsigned flags, int layout = LATH_RANGES,
+                          std::size_t size = sizeof(lath_config)) {
+    lath_config made = LATH_CONFIG_INIT;
+    made.flags = flags;
+    made.layout = static_cast<lath_layout>(layout);
+    made.size = size;
+    return made;
+}
 
 // A call with a bad argument, and what it returns.
 template <class Fixture>

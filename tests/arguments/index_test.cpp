@@ -50,6 +50,7 @@ struct index_fixture {
 
 using f = index_fixture;
 using R = std::int64_t;
+using arguments::config;
 
 // A call on an index of points, or with ranks, or without holes, in the place of the fixture.
 template <class Call>
@@ -112,15 +113,6 @@ R init(lath_config config) {
     if (!ret)
         lath_index_fini(&index, nullptr, nullptr);
     return ret;
-}
-
-lath_config config(unsigned flags, int layout = LATH_RANGES,
-                   std::size_t size = sizeof(lath_config)) {
-    lath_config made = LATH_CONFIG_INIT;
-    made.flags = flags;
-    made.layout = static_cast<lath_layout>(layout);
-    made.size = size;
-    return made;
 }
 
 lath_hole_request want(std::uint64_t size, std::uint64_t align = 0, std::uint64_t low = 0,

@@ -12,15 +12,7 @@
 namespace {
 
 using R = std::int64_t;
-
-lath_config config(unsigned flags, int layout = LATH_RANGES,
-                   std::size_t size = sizeof(lath_config)) {
-    lath_config made = LATH_CONFIG_INIT;
-    made.flags = flags;
-    made.layout = static_cast<lath_layout>(layout);
-    made.size = size;
-    return made;
-}
+using arguments::config;
 
 // ---- byte keys
 
