@@ -441,18 +441,19 @@ store_session::outcome store_session::stats() {
 namespace {
 
 // Prints the operations per second of all threads together. body(from, to) does a part of them;
-// between two parts a signal ends the measurement, and the progress is shown. Returns false, and
-// prints nothing, if a signal came.
+// each thread calls a copy of its own, which ends with the thread. Between two parts a signal ends
+// the measurement, and the progress is shown. Returns false, and prints nothing, if a signal came.
 template <class Body>
 bool measure(const char* name, unsigned threads, std::uint64_t items, Body body) {
     constexpr std::uint64_t part = 16384;
     status_line status;
     std::atomic<std::uint64_t> done{0};
     auto work = [&](unsigned thread) {
+        auto mine = body;
         std::uint64_t to = items * (thread + 1) / threads;
         for (std::uint64_t at = items * thread / threads; at < to && !stop_asked;) {
             std::uint64_t end = std::min(at + part, to);
-            body(at, end);
+            mine(at, end);
             done += end - at;
             at = end;
             if (thread == 0 && status.due())
@@ -519,11 +520,12 @@ store_session::outcome store_session::bench(arguments words) {
             lath_store_read_end(raw);
         }
     };
-    std::unique_ptr<lath_store_iter, iter_closer> iter; // one for all parts
-    auto scan = [&](std::uint64_t from, std::uint64_t to) {
+    // One iterator for all parts; it belongs to the thread that calls the copy of scan.
+    std::shared_ptr<lath_store_iter> none;
+    auto scan = [&wrong, raw, iter = none](std::uint64_t from, std::uint64_t to) mutable {
         lath_store_iter* begun = nullptr;
         if (!iter && lath_store_iter_begin(raw, nullptr, &begun) == 0)
-            iter.reset(begun);
+            iter.reset(begun, iter_closer());
         lath_store_key k;
         lath_store_ref ref;
         for (std::uint64_t i = from; i < to; ++i)
