@@ -290,7 +290,7 @@ TEST_CASE("point_map: boxed values live as long as they must and no longer") {
         for (auto [key, value] : m.within(0, 10))
             sum += value.payload[0];
         CHECK(sum == 545 - 58);
-        m.rcu()->drain();
+        m.drain();
         CHECK(counted::alive == 44);
         memory.fail_from = memory.calls;
         CHECK(m.insert_or_assign(7, counted(1)) == -ENOMEM);
@@ -322,7 +322,7 @@ TEST_CASE("point_map: insert_or_assign by several threads loses no value") {
         t.join();
     CHECK(bad == 0);
     CHECK(m.size() == static_cast<std::uint64_t>(inserted - erased));
-    m.rcu()->drain();
+    m.drain();
     CHECK(counted::alive == static_cast<int>(m.size()));
 }
 
@@ -394,7 +394,7 @@ TEST_CASE("boxed values live as long as they must and no longer") {
         for (auto [where, value] : m)
             sum += value.payload[0];
         CHECK(sum == 4950 - 1 - 2 - 3 - 5 + 500 + 55);
-        m.rcu()->drain();
+        m.drain();
         CHECK(counted::alive == 97);
     }
     CHECK(counted::alive == 0);

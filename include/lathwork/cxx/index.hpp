@@ -8,10 +8,10 @@
 //
 // Values. A trivially copyable T of at most 8 bytes lives in the index itself. Any other T lives
 // in a box of its own: readers copy it out inside an RCU reader, and a box that leaves the map is
-// destroyed after a grace period, so a reader never sees a dead T.
-// It is destroyed in a callback of the RCU flavour, with lath_rcu_auto on a thread of the
-// library's: ~T must not wait for readers. So it must not end a container of this library (a map in
-// a map), which waits: it would wait for ever. It may insert and erase.
+// destroyed after a grace period, so a reader never sees a dead T. The user's threads destroy it: in
+// a later call that removes or replaces a value (at most 64 a call), in drain(), or with the map. ~T
+// may use the map and others, and end a container of this library (a map in a map). As that waits
+// for readers, remove such values outside sections of your own.
 //
 // Threads. All const members and all members that insert, erase or replace may run at the same
 // time on one container. Construction, destruction, move, swap and clear exclude all else.
@@ -433,8 +433,10 @@ public:
     }
     // Replaces the value of the entry that starts at key: 0 | -ENOENT | -ENOMEM
     int replace(std::uint64_t key, T value) {
-        word_of made(h_, std::move(value));
-        return made ? replace_word(key, made) : h_.error;
+        word_of made(*this, std::move(value));
+        int error = made ? replace_word(key, made) : h_.error;
+        destroy_some();
+        return error;
     }
     // Erases the entry that starts at key. Returns whether there was one. Never allocates.
     bool erase(std::uint64_t key) { return gone(lath_index_erase_item, key); }
@@ -445,36 +447,60 @@ public:
     }
     // Erases every entry that overlaps where, one by one. Returns how many, or -EINVAL.
     std::int64_t erase_range(range where) {
-        return Base::erase_all(where, direct ? nullptr : retire_each, this);
+        std::int64_t n = Base::erase_all(where, direct ? nullptr : retire_each, this);
+        destroy_some();
+        return n;
     }
-    void clear() { Base::erase_everything(direct ? nullptr : retire_each, this); }
+    void clear() {
+        Base::erase_everything(direct ? nullptr : keep_each, this);
+        if constexpr (!direct)
+            if (removed_)
+                removed_->destroy_all();
+    }
+    // Waits for the readers and destroys every T that left the map before. Not in a section.
+    void drain() {
+        if constexpr (!direct) {
+            if (!removed_)
+                return;
+            h_.rcu->drain();
+            removed_->destroy_all();
+        }
+    }
 
 protected:
-    explicit values(const config& how) : Base(how) {}
+    explicit values(const config& how) : Base(how) {
+        if constexpr (!direct) {
+            if (h_.list)
+                removed_.reset(new (std::nothrow) removed_values<T>(how.allocator));
+            if (!removed_)
+                Base::destroy(nullptr, nullptr);
+        }
+    }
     values(values&&) noexcept = default;
     values& operator=(values&& other) noexcept {
         if (this != &other) {
             finish();
             Base::operator=(std::move(other));
+            removed_ = std::move(other.removed_);
         }
         return *this;
     }
-    // Waits until every T that left the map is destroyed.
+    // Waits for the readers, and destroys every T.
     ~values() { finish(); }
 
     // A value as the index's word. Owns its box until the index has it. False: no memory.
     class word_of {
     public:
-        word_of(const handle& h, T&& value) {
+        word_of(const values& of, T&& value) {
             if constexpr (direct)
                 word_ = items::pack(value);
             else
-                box_ = h.list ? box<T>::make(h.allocator, std::move(value)) : nullptr;
-            usable_ = h.list && (direct || box_);
+                box_ = of.removed_ ? of.removed_->make(std::move(value)) : nullptr;
+            usable_ = of.h_.list && (direct || box_);
         }
         ~word_of() {
             if (box_)
-                box_->destroy();
+                box_->owner->destroy(box_);
         }
         word_of(const word_of&) = delete;
         word_of& operator=(const word_of&) = delete;
@@ -499,7 +525,7 @@ protected:
     };
 
     insert_result insert_value(range where, T value) {
-        word_of made(h_, std::move(value));
+        word_of made(*this, std::move(value));
         return made ? insert_word(where, made) : insert_result{h_.error, {}};
     }
     insert_result insert_word(range where, word_of& made) {
@@ -520,29 +546,42 @@ protected:
         if (!h_.list || take(h_.list, at, &old) != 0)
             return false;
         retire(old);
+        destroy_some();
         return true;
     }
 
     void retire(const lath_item& item) {
         if constexpr (!direct)
-            reader::retire(h_.rcu, &items::of(item.value)->head, box<T>::after_grace_period);
+            removed_->retire(h_.rcu, items::of(item.value));
+    }
+    // A call that may retire a value ends with this, outside sections.
+    void destroy_some() {
+        if constexpr (!direct)
+            if (removed_)
+                removed_->destroy_some();
     }
 
 private:
     static void retire_each(void* self, const lath_item* item) {
         static_cast<values*>(self)->retire(*item);
     }
-    static void destroy_each(void*, const lath_item* item) {
+    static void keep_each(void* self, const lath_item* item) {
         if constexpr (!direct)
-            items::of(item->value)->destroy();
+            static_cast<values*>(self)->removed_->keep(items::of(item->value));
     }
+    // The values are destroyed when the index is gone: ~T may end another one.
     void finish() {
         if (!h_.list)
             return;
-        Base::destroy(direct ? nullptr : destroy_each, nullptr);
-        if constexpr (!direct)
+        Base::destroy(direct ? nullptr : keep_each, this);
+        if constexpr (!direct) {
             h_.rcu->drain();
+            removed_.reset();
+        }
     }
+
+    struct nothing {};
+    std::conditional_t<direct, nothing, std::unique_ptr<removed_values<T>>> removed_;
 };
 
 } // namespace detail
@@ -570,7 +609,7 @@ public:
     // Cut the range that covers `at`; the right part starts there and has `value`:
     // 0 | -ENOENT | -EEXIST (a range starts at `at`) | -ENOMEM
     int split(std::uint64_t at, T value) {
-        typename base::word_of made(h_, std::move(value));
+        typename base::word_of made(*this, std::move(value));
         return made ? made.taken_if(lath_index_split(h_.list, at, made.get())) : h_.error;
     }
     // Join the range that ends right before `at` with the one that starts there: the left one
@@ -584,6 +623,7 @@ public:
                             : -ENOENT;
         if (error == 0)
             base::retire(gone);
+        base::destroy_some();
         return error;
     }
     // Put value on `where` whatever is there: covered ranges go, partly covered ones are cut.

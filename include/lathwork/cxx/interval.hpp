@@ -6,8 +6,8 @@
 //   interval_map<T>   any number of intervals, each with a T
 //
 // Values and threads are as in lathwork/cxx/index.hpp: a trivially copyable T of at most 8
-// bytes lives in the set itself, any other T in a box that is destroyed after a grace period. All
-// const members, insert and erase may run at the same time on one container.
+// bytes lives in the set itself, any other T in a box, which a later call that erases destroys, after
+// a grace period. All const members, insert and erase may run at the same time on one container.
 //
 // A view (stab, overlapping, within, or the map itself) has single-pass iterators. They copy what
 // they show, up to 16 intervals ahead (one if values have boxes), and stay valid whatever happens
@@ -131,7 +131,12 @@ public:
 
     explicit interval_map(lath_bounds bounds = LATH_HALF_OPEN, const config& how = default_config())
         : set_(new(std::nothrow) lath_intervals), closed_(bounds == LATH_CLOSED),
-          rcu_(how.rcu ? how.rcu : &lath_rcu_auto), allocator_(how.allocator) {
+          rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
+        if constexpr (boxed) {
+            removed_.reset(new (std::nothrow) detail::removed_values<T>(how.allocator));
+            if (!removed_)
+                set_.reset();
+        }
         if (set_ && (error_ = lath_intervals_init(set_.get(), bounds, &how)) != 0)
             set_.reset();
     }
@@ -141,12 +146,16 @@ public:
         std::swap(error_, other.error_);
         std::swap(closed_, other.closed_);
         std::swap(rcu_, other.rcu_);
-        std::swap(allocator_, other.allocator_);
+        std::swap(removed_, other.removed_);
         return *this;
     }
+    // Waits for the readers, and destroys every T.
     ~interval_map() {
-        if (set_)
-            lath_intervals_fini(set_.get(), stored_directly<T> ? nullptr : destroy_value, nullptr);
+        if (!set_)
+            return;
+        lath_intervals_fini(set_.get(), boxed ? keep : nullptr, this);
+        if constexpr (boxed)
+            rcu_->drain();
     }
     // Whether there is a set: its memory could be had, and it was not moved away.
     explicit operator bool() const { return static_cast<bool>(set_); }
@@ -161,13 +170,13 @@ public:
             item.value = words::pack(T(std::forward<Args>(args)...));
             return lath_intervals_insert(set_.get(), &item);
         } else {
-            box* made = box::make(allocator_, std::forward<Args>(args)...);
+            box* made = removed_->make(std::forward<Args>(args)...);
             if (!made)
                 return -ENOMEM;
             item.value = words::word(made);
             int ret = lath_intervals_insert(set_.get(), &item);
             if (ret)
-                made->destroy();
+                removed_->destroy(made);
             return ret;
         }
     }
@@ -179,21 +188,18 @@ public:
             lath_interval item{first, end, words::pack(value)};
             return lath_intervals_erase(set_.get(), &item) == 0;
         } else {
-            detail::reader inside(rcu_);
-            lath_interval_iter search;
-            lath_interval item;
-            lath_interval_iter_within(&search, set_.get(), first, end);
-            search.first_high = first;
-            search.last_low = search.last_high;
-            while (lath_interval_next(&search, &item)) {
-                box* found = words::of(item.value);
-                // another thread may be faster
-                if (found->value == value && lath_intervals_erase(set_.get(), &item) == 0) {
-                    detail::reader::retire(rcu_, &found->head, box::after_grace_period);
-                    return true;
-                }
-            }
-            return false;
+            bool found = erase_boxed(first, end, value);
+            removed_->destroy_some();
+            return found;
+        }
+    }
+    // Waits for the readers and destroys every T that left the map before. Not in a section.
+    void drain() {
+        if constexpr (boxed) {
+            if (!set_)
+                return;
+            rcu_->drain();
+            removed_->destroy_all();
         }
     }
 
@@ -249,16 +255,37 @@ public:
     lath_intervals* native() const { return set_.get(); }
 
 private:
-    static void destroy_value(void*, const lath_interval* item) {
-        if constexpr (!stored_directly<T>)
-            words::of(item->value)->destroy();
+    static constexpr bool boxed = !stored_directly<T>;
+    struct nothing {};
+
+    bool erase_boxed(std::uint64_t first, std::uint64_t end, const T& value) {
+        detail::reader inside(rcu_);
+        lath_interval_iter search;
+        lath_interval item;
+        lath_interval_iter_within(&search, set_.get(), first, end);
+        search.first_high = first;
+        search.last_low = search.last_high;
+        while (lath_interval_next(&search, &item)) {
+            box* found = words::of(item.value);
+            // another thread may be faster
+            if (found->value == value && lath_intervals_erase(set_.get(), &item) == 0) {
+                removed_->retire(rcu_, found);
+                return true;
+            }
+        }
+        return false;
+    }
+    static void keep(void* self, const lath_interval* item) {
+        if constexpr (boxed)
+            static_cast<interval_map*>(self)->removed_->keep(words::of(item->value));
     }
 
+    // before set_: the values are destroyed last
+    std::conditional_t<boxed, std::unique_ptr<detail::removed_values<T>>, nothing> removed_;
     std::unique_ptr<lath_intervals> set_;
     int error_ = 0; // of the configuration
     bool closed_;
     const lath_rcu* rcu_;
-    const lath_allocator* allocator_;
 };
 
 } // namespace lathwork

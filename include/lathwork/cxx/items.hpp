@@ -17,29 +17,16 @@
 #error "lathwork/cxx needs C++20: compile with -std=c++20"
 #endif
 
-#include "lathwork/index.h"
+#include "lathwork/cxx/removed.hpp"
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
-
-#if defined(__SANITIZE_THREAD__)
-#define LATHWORK_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LATHWORK_TSAN 1
-#endif
-#endif
-#ifdef LATHWORK_TSAN
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#endif
 
 namespace lathwork {
 
@@ -92,84 +79,6 @@ template <typename T>
 concept stored_directly = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t);
 
 namespace detail {
-
-// An RCU reader of a flavour for the length of a scope.
-class reader {
-public:
-    explicit reader(const lath_rcu* rcu) : rcu_(rcu) {
-        if (rcu_->read_lock)
-            rcu_->read_lock();
-    }
-    ~reader() {
-#ifdef LATHWORK_TSAN
-        __tsan_release(&grace_period); // pairs with retired(): liburcu is not instrumented
-#endif
-        if (rcu_->read_unlock)
-            rcu_->read_unlock();
-    }
-    reader(const reader&) = delete;
-    reader& operator=(const reader&) = delete;
-
-    // fn(head) after a grace period; its first statement is retired().
-    static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
-#ifdef LATHWORK_TSAN
-        __tsan_release(&grace_period);
-#endif
-        rcu->call(head, fn);
-    }
-    static void retired() {
-#ifdef LATHWORK_TSAN
-        __tsan_acquire(&grace_period);
-#endif
-    }
-
-private:
-    static inline char grace_period = 0;
-    const lath_rcu* rcu_;
-};
-
-// A T on its own, with what is needed to give it back.
-template <typename T>
-struct box {
-    lath_rcu_head head; // first: a callback gets its address
-    const lath_allocator* allocator;
-    T value;
-
-    template <typename... Args>
-    static box* make(const lath_allocator* allocator, Args&&... args) {
-        void* memory =
-            allocator ? allocator->alloc(allocator->ctx, sizeof(box), alignof(box))
-                      : ::operator new(sizeof(box), std::align_val_t(alignof(box)), std::nothrow);
-        if (!memory)
-            return nullptr;
-        struct guard { // T's constructor may throw
-            void* memory;
-            const lath_allocator* allocator;
-            ~guard() {
-                if (memory)
-                    give_back(memory, allocator);
-            }
-        } hold{memory, allocator};
-        box* made = new (memory) box{{}, allocator, T(std::forward<Args>(args)...)};
-        hold.memory = nullptr;
-        return made;
-    }
-    static void give_back(void* memory, const lath_allocator* allocator) {
-        if (allocator)
-            allocator->free(allocator->ctx, memory, sizeof(box));
-        else
-            ::operator delete(memory, std::align_val_t(alignof(box)), std::nothrow);
-    }
-    void destroy() {
-        const lath_allocator* from = allocator;
-        this->~box();
-        give_back(this, from);
-    }
-    static void after_grace_period(lath_rcu_head* head) {
-        reader::retired();
-        reinterpret_cast<box*>(head)->destroy();
-    }
-};
 
 // Where an entry of a map lies, as its user says it: a range, or a key alone.
 template <typename T>

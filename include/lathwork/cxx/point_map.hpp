@@ -39,7 +39,7 @@ public:
     // Gives key this value, whether it is there or not, at one moment: 1 (inserted) | 0 (its value
     // was replaced) | -ENOMEM
     int insert_or_assign(std::uint64_t key, T value) {
-        typename base::word_of made(h_, std::move(value));
+        typename base::word_of made(*this, std::move(value));
         if (!made)
             return base::h_.error;
         for (;;) { // again only if other threads erased the key and inserted it in between
@@ -47,8 +47,10 @@ public:
             if (error != -EEXIST)
                 return error ? error : 1;
             error = base::replace_word(key, made);
-            if (error != -ENOENT)
+            if (error != -ENOENT) {
+                base::destroy_some();
                 return error;
+            }
         }
     }
     // The entries with keys in `keys`, or in [first, end), in order.

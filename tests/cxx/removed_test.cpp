@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Values that left a range_map, point_map or interval_map: who destroys them, when, and what their
+// destructors may do.
+#include "lathwork/cxx/index.hpp"
+#include "lathwork/cxx/interval.hpp"
+#include "lathwork/cxx/point_map.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace lathwork;
+
+namespace {
+
+// The maps with one way to call them.
+template <typename T>
+struct in_range_map {
+    range_map<T> map;
+    int add(std::uint64_t key, T value) { return map.insert({key, 1}, std::move(value)).error; }
+    bool remove(std::uint64_t key, const T& /*value*/) { return map.erase(key); }
+    void drain() { map.drain(); }
+};
+
+template <typename T>
+struct in_point_map {
+    point_map<T> map;
+    int add(std::uint64_t key, T value) { return map.insert(key, std::move(value)).error; }
+    bool remove(std::uint64_t key, const T& /*value*/) { return map.erase(key); }
+    void drain() { map.drain(); }
+};
+
+template <typename T>
+struct in_interval_map {
+    interval_map<T> map;
+    int add(std::uint64_t key, T value) { return map.insert(key, key + 1, std::move(value)); }
+    bool remove(std::uint64_t key, const T& value) { return map.erase(key, key + 1, value); }
+    void drain() { map.drain(); }
+};
+
+struct tag_range {
+    template <typename T>
+    using in = in_range_map<T>;
+};
+struct tag_point {
+    template <typename T>
+    using in = in_point_map<T>;
+};
+struct tag_interval {
+    template <typename T>
+    using in = in_interval_map<T>;
+};
+
+// Calls a function when it is destroyed; counts the living.
+struct last_will {
+    static inline std::atomic<int> alive = 0;
+    std::function<void()> fn;
+    explicit last_will(std::function<void()> f) : fn(std::move(f)) { ++alive; }
+    last_will(const last_will&) = delete;
+    last_will& operator=(const last_will&) = delete;
+    ~last_will() {
+        if (fn)
+            fn();
+        --alive;
+    }
+};
+using will = std::shared_ptr<last_will>;
+
+will nothing_more() { return std::make_shared<last_will>(nullptr); }
+
+} // namespace
+
+TEST_CASE_TEMPLATE("a map in a map in a map", Tag, tag_range, tag_point, tag_interval) {
+    using innermost = typename Tag::template in<will>;
+    using inner = typename Tag::template in<std::shared_ptr<innermost>>;
+    using outer = typename Tag::template in<std::shared_ptr<inner>>;
+    {
+        outer all;
+        for (std::uint64_t i = 0; i < 20; ++i) {
+            auto middle = std::make_shared<inner>();
+            for (std::uint64_t j = 0; j < 10; ++j) {
+                auto low = std::make_shared<innermost>();
+                for (std::uint64_t k = 0; k < 10; ++k) {
+                    will w = nothing_more();
+                    CHECK(low->add(k, w) == 0);
+                    if (k < 5) // some wait for readers when their map ends
+                        CHECK(low->remove(k, w));
+                }
+                CHECK(middle->add(j, low) == 0);
+                if (j < 5)
+                    CHECK(middle->remove(j, low));
+                else
+                    low->drain();
+            }
+            CHECK(all.add(i, middle) == 0);
+            if (i < 10)
+                CHECK(all.remove(i, middle));
+            else
+                middle->drain();
+        }
+        all.drain();
+        CHECK(last_will::alive == 10 * 5 * 5);
+    }
+    CHECK(last_will::alive == 0);
+}
+
+TEST_CASE_TEMPLATE("the user's threads destroy values", Tag, tag_range, tag_point, tag_interval) {
+    std::atomic<int> elsewhere = 0, here = 0;
+    const auto me = std::this_thread::get_id();
+    {
+        typename Tag::template in<will> map;
+        for (std::uint64_t i = 0; i < 1000; ++i) {
+            auto w = std::make_shared<last_will>(
+                [&] { ++(std::this_thread::get_id() == me ? here : elsewhere); });
+            CHECK(map.add(i, w) == 0);
+            if (i < 500)
+                CHECK(map.remove(i, w));
+        }
+        map.drain();
+        CHECK(here == 500);
+    }
+    CHECK(here == 1000);
+    CHECK(elsewhere == 0);
+}
+
+TEST_CASE_TEMPLATE("removals destroy what earlier ones removed", Tag, tag_range, tag_point,
+                   tag_interval) {
+    typename Tag::template in<will> map;
+    int most = 0;
+    for (std::uint64_t i = 0; i < 100000; ++i) {
+        will w = nothing_more();
+        CHECK(map.add(i, w) == 0);
+        CHECK(map.remove(i, w));
+        most = std::max<int>(most, last_will::alive);
+        if (i % 1000 == 999)
+            lath_rcu_auto.drain();
+    }
+    CHECK(most < 10000);
+    map.drain();
+    CHECK(last_will::alive == 0);
+}
+
+TEST_CASE("a destructor removes from its own map: a chain of 100,000") {
+    constexpr std::uint64_t n = 100000;
+    {
+        range_map<will> map;
+        for (std::uint64_t i = 0; i < n; ++i)
+            CHECK(map.insert({i, 1}, std::make_shared<last_will>([&map, i] { map.erase(i + 1); })));
+        CHECK(map.erase(0));
+        while (!map.empty())
+            map.drain();
+        map.drain();
+        CHECK(last_will::alive == 0);
+    }
+}
+
+TEST_CASE("a destructor looks at its map, inserts and replaces") {
+    int seen = 0;
+    point_map<will> map;
+    CHECK(map.insert(1, std::make_shared<last_will>([&] {
+                         seen += map.find(2) ? 1 : 0;
+                         CHECK(map.insert(3, nothing_more()));
+                         CHECK(map.replace(2, nothing_more()) == 0);
+                     })));
+    CHECK(map.insert(2, nothing_more()));
+    CHECK(map.erase(1));
+    map.drain();
+    CHECK(seen == 1);
+    map.drain();
+    CHECK(last_will::alive == 2);
+    map.clear();
+    CHECK(last_will::alive == 0);
+}
+
+TEST_CASE("every call that removes values leaves none behind") {
+    range_map<will> map;
+    for (std::uint64_t i = 0; i < 100; ++i)
+        CHECK(map.insert({i * 10, 10}, nothing_more()));
+    CHECK(map.replace(0, nothing_more()) == 0);
+    CHECK(map.split(5, nothing_more()) == 0);
+    CHECK(map.join(5, [](const will&, const will&) { return true; }) == 0);
+    CHECK(map.erase(10));
+    CHECK(map.erase_at(25));
+    CHECK(map.erase_range({500, 100}) == 10);
+    map.drain();
+    CHECK(last_will::alive == 88);
+    range_map<will> other = std::move(map);
+    CHECK(last_will::alive == 88);
+    other.clear();
+    CHECK(last_will::alive == 0); // nobody reads beside clear()
+    CHECK(other.insert({1, 1}, nothing_more()));
+    other = range_map<will>();
+    CHECK(last_will::alive == 0);
+    CHECK(other.insert({1, 1}, nothing_more()));
+    std::swap(other, map);
+    CHECK(map.size() == 1);
+    CHECK(map.erase(1));
+    map.drain();
+    CHECK(last_will::alive == 0);
+}
+
+TEST_CASE("threads remove values that end maps, readers beside them") {
+    {
+        range_map<std::shared_ptr<range_map<will>>> map;
+        std::atomic<bool> stop = false;
+        std::thread reader([&] {
+            while (!stop)
+                for (std::uint64_t i = 0; i < 64; ++i)
+                    if (auto inner = map.find(i))
+                        (*inner)->find(0);
+        });
+        std::vector<std::thread> writers;
+        for (std::uint64_t t = 0; t < 3; ++t)
+            writers.emplace_back([&map, t] {
+                for (std::uint64_t i = 0; i < 2000; ++i) {
+                    auto inner = std::make_shared<range_map<will>>();
+                    inner->insert({0, 1}, nothing_more());
+                    inner->insert({1, 1}, nothing_more());
+                    inner->erase(1);
+                    std::uint64_t key = (i * 3 + t) % 64;
+                    if (!map.insert({key, 1}, inner))
+                        map.erase(key);
+                }
+            });
+        for (auto& w : writers)
+            w.join();
+        stop = true;
+        reader.join();
+    }
+    CHECK(last_will::alive == 0);
+}
