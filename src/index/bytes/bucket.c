@@ -8,6 +8,8 @@
  * that of a record of this bucket, so they may look at its key before they know. What a bucket
  * held when it was left for good was true then, hence during the call of each reader in it.
  */
+#include "index/bytes/bucket.h"
+#include "index/bytes/memory.h"
 #include "index/bytes/print.h"
 
 /* ---- memory ---- */
@@ -453,9 +455,7 @@ static void copy_entries(struct bucket *to, struct bucket *from, u32 used, u32 a
 	}
 }
 
-/* Copy the bucket at the place with the record added. NULL: *ret is -ENOMEM, LOOK_AGAIN or -EEXIST
- * (*there). */
-static struct bucket *copy_with(struct bytes_set *set, const struct place *place, u32 version,
+struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place, u32 version,
 				const struct want *want, u64 value, int *ret, u64 *there)
 {
 	struct bucket *bucket = bucket_of(place->word);
@@ -488,8 +488,7 @@ static struct bucket *copy_with(struct bytes_set *set, const struct place *place
 	return copy;
 }
 
-/* Put a word in the place of a bucket if that still has this version. 0 | LOOK_AGAIN */
-static int take_place(const struct place *place, u32 version, u64 word)
+int bucket_replace(const struct place *place, u32 version, u64 word)
 {
 	struct bucket *bucket = bucket_of(place->word);
 	int ret;
@@ -505,31 +504,6 @@ static int take_place(const struct place *place, u32 version, u64 word)
 	lath_spin_unlock(&bucket->lock);
 	if (!ret)
 		bucket_retire(bucket);
-	return ret;
-}
-
-int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
-		  u64 value, u64 *there)
-{
-	struct layer *layer = NULL;
-	u32 version = bucket_read(bucket_of(place->word));
-	int ret;
-	struct bucket *bucket = copy_with(set, place, version, want, value, &ret, there);
-
-	if (!bucket)
-		return ret;
-	if (bucket->used > BUCKET_MAX)
-		ret = layer_of_bucket(set, bucket, &layer);
-	lath_delay("bucket copied, not yet replaced");
-	if (!ret)
-		ret = take_place(place, version,
-				 layer ? (u64)(uintptr_t)layer | FORM_LAYER : bucket_word(bucket));
-	if (layer || ret)
-		bucket_drop(bucket);
-	if (layer && ret)
-		layer_drop(set, layer);
-	else if (layer)
-		layer_add(set, layer, NULL);
 	return ret;
 }
 

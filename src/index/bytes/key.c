@@ -2,7 +2,7 @@
 /*
  * key.c - keys as sequences of slices: where two differ, and which is first.
  */
-#include "index/bytes/bytes.h"
+#include "index/bytes/key.h"
 
 u64 bytes_agree(const u8 *a, const u8 *b, u64 most)
 {

@@ -15,7 +15,7 @@
 #ifndef LATH_INDEX_BYTES_PRINT_H
 #define LATH_INDEX_BYTES_PRINT_H
 
-#include "index/bytes/bytes.h"
+#include "index/bytes/key.h"
 
 #define PRINT_MIX 0x9e3779b97f4a7c15ull
 #define EACH_PRINT 0x0101010101010101ull

@@ -6,7 +6,9 @@
  * it meets, and at the end of one finds the layer above by its prefix. So it needs no stack,
  * however long the keys are.
  */
-#include "index/bytes/bytes.h"
+#include "index/bytes/bucket.h"
+#include "index/bytes/read.h"
+#include "index/bytes/row.h"
 
 /* ---- single records ---- */
 

@@ -7,7 +7,9 @@
  * that the row was left for good: there it is a link of a list, and they look again. A writer sets
  * a bit of the first word to lock the row.
  */
-#include "index/bytes/bytes.h"
+#include "index/bytes/bucket.h"
+#include "index/bytes/memory.h"
+#include "index/bytes/row.h"
 
 /* ---- memory ---- */
 

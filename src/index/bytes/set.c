@@ -2,7 +2,10 @@
 /*
  * set.c - a set of byte keys: beginning, end, changes, counts and checks.
  */
-#include "index/bytes/bytes.h"
+#include "index/bytes/bucket.h"
+#include "index/bytes/grow.h"
+#include "index/bytes/read.h"
+#include "index/bytes/row.h"
 
 #define KNOWN_FLAGS \
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED)
