@@ -3,7 +3,9 @@
  * batch.c - many keys at once: their cache misses overlap, in the index (its batched calls) and
  * then in the records.
  */
-#include "store/engine.h"
+#include "store/backend.h"
+#include "store/keys.h"
+#include "store/value.h"
 
 #define GROUP 64 /* the index processes as many at once */
 
@@ -169,19 +171,25 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	return ret;
 }
 
-/* Inserts new keys all at once, then replaces the words of present keys in order. Entries that find
- * no memory are set one by one, which may evict. */
-static size_t mset_numbers(struct lath_store *store, unsigned int n,
-			   const struct lath_store_entry *entries, int *results)
-{
+/* The words of some entries of a group, on their way into the index. */
+struct built {
 	struct lath_item items[GROUP];
-	unsigned char who[GROUP];
-	int inserted[GROUP];
-	unsigned int i, j, m = 0, built;
-	size_t done = 0;
+	unsigned char who[GROUP]; /* the number of the entry that an item is of */
+	unsigned int n;
+};
 
-	lath_call_enter();
+/* Builds words of the entries until there is no memory. An entry that is wrong gets its error and
+ * no word. Returns how many entries were looked at. In a call. */
+static unsigned int build_group(struct lath_store *store, unsigned int n,
+				const struct lath_store_entry *entries, struct built *built,
+				int *results)
+{
+	unsigned int i;
+
+	LATH_ASSERT(n && n <= GROUP);
+	built->n = 0;
 	for (i = 0; i < n; i++) {
+		struct lath_item *item = &built->items[built->n];
 		struct lath_store_change change = {
 			LATH_STORE_PUT,	   entries[i].value, entries[i].size, NULL, 0,
 			entries[i].expires
@@ -190,44 +198,70 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 		results[i] = key_check(store, entries[i].key);
 		if (results[i])
 			continue;
-		results[i] = value_build(store, entries[i].key, &change, &items[m].value);
+		results[i] = value_build(store, entries[i].key, &change, &item->value);
 		if (results[i] == -ENOMEM || results[i] == -ENOSPC)
-			break;
+			break; /* this entry and those behind it are set one by one */
 		if (results[i])
 			continue;
-		items[m].key = entries[i].key.n;
-		items[m].size = 1;
-		who[m++] = (unsigned char)i;
+		item->key = entries[i].key.n;
+		item->size = 1;
+		built->who[built->n++] = (unsigned char)i;
 	}
-	built = i;
-	store_changed(store);
-	lath_index_insert_batch(&store->list, m, items, inserted);
-	for (j = 0; j < m; j++) {
+	return i;
+}
+
+/* Inserts the words that were built for the first `looked` entries. In a call, which it may leave
+ * for a time. */
+static void insert_group(struct lath_store *store, const struct lath_store_entry *entries,
+			 struct built *built, unsigned int looked, int *results)
+{
+	int inserted[GROUP];
+	unsigned int j;
+
+	lath_index_insert_batch(&store->list, built->n, built->items, inserted);
+	for (j = 0; j < built->n; j++) {
+		unsigned int i = built->who[j];
 		int ret = inserted[j];
 
-		i = who[j];
 		if (ret == -EEXIST)
-			ret = exchange(store, &items[j]);
+			ret = exchange(store, &built->items[j]);
 		if (ret)
-			value_drop(store, items[j].value);
+			value_drop(store, built->items[j].value);
 		results[i] = ret;
-		if (ret && next_same(entries, i, built) == built) {
+		/* alone, unless a later entry has the key: that would be overwritten */
+		if (ret && next_same(entries, i, looked) == looked) {
 			lath_call_exit(); /* it may wait for readers */
 			results[i] = set_entry(store, &entries[i]);
 			lath_call_enter();
 		}
 	}
+}
+
+/* Inserts new keys all at once, then replaces the words of present keys in order. Entries that find
+ * no memory are set one by one, which may evict. */
+static size_t mset_numbers(struct lath_store *store, unsigned int n,
+			   const struct lath_store_entry *entries, int *results)
+{
+	unsigned int i, j, looked;
+	struct built built;
+	size_t done = 0;
+
+	lath_call_enter();
+	looked = build_group(store, n, entries, &built, results);
+	store_changed(store);
+	insert_group(store, entries, &built, looked, results);
 	lath_call_exit();
-	for (j = m; j--;) { /* an entry that found no memory, and whose key a later one has set */
+	for (j = built.n; j--;) { /* an entry without memory, whose key a later one has set */
 		unsigned int next;
 
-		if (likely(!results[who[j]]))
+		i = built.who[j];
+		if (likely(!results[i]))
 			continue;
-		next = next_same(entries, who[j], built);
-		if (next < built && !results[next])
-			results[who[j]] = 0;
+		next = next_same(entries, i, looked);
+		if (next < looked && !results[next])
+			results[i] = 0;
 	}
-	for (i = built; i < n; i++)
+	for (i = looked; i < n; i++)
 		results[i] = set_entry(store, &entries[i]);
 	for (i = 0; i < n; i++)
 		done += !results[i];

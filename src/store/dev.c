@@ -5,7 +5,10 @@
  * A ref points to a copy in this process, which is retired at once: the caller is in a section, so
  * the copy is valid until that section ends. The caller need not free it.
  */
+#include "store/backend.h"
 #include "store/engine.h"
+#include "store/reason.h"
+#include "store/word.h"
 #include "lathwork/uapi/llds.h"
 
 #include <fcntl.h>

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * evict.c - room in a full store; expired entries; compaction.
+ * evict.c - room in a full store: eviction and compaction.
  *
  * Readers write nothing, so it is not known which entry was read last. Eviction visits the keys in
  * turn, like the hand of a clock. Of each window of entries it removes the expired ones and the
  * quarter with the oldest versions; without versions, an arbitrary quarter.
  */
-#include "store/engine.h"
+#include "store/evict.h"
+
+#include "store/backend.h"
+#include "store/change.h"
+#include "store/iter.h"
+#include "store/retire.h"
+#include "store/runs.h"
+#include "store/slab.h"
+#include "store/value.h"
 
 #include <stdlib.h>
 #include <time.h>
-
-uint64_t lath_store_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
-}
 
 #define WINDOW 16
 
@@ -108,7 +108,7 @@ static u64 evict(struct lath_store *store, u64 want)
 		for (i = 0; i < n && (i < take || window[i].expired); i++) {
 			bool expired = window[i].expired;
 
-			if (lath_store_update(store, window[i].key, decide_evict, &window[i]) ||
+			if (key_update(store, window[i].key, decide_evict, &window[i]) ||
 			    !window[i].removed)
 				continue;
 			lath_fetch_add(expired ? &store->expired : &store->evicted, 1);
@@ -143,9 +143,52 @@ static bool wait_for_readers(struct lath_store *store)
 	return false;
 }
 
-/* Empties sparse slabs and returns free blocks to the machine. Returns the number of bytes. The
- * caller holds compact_turn. */
-static u64 compact(struct lath_store *store);
+/* ---- compaction ---- */
+
+/* Writes the same value again, which moves it to another slot. */
+static int decide_same(void *arg, const struct lath_store_ref *old,
+		       struct lath_store_change *change)
+{
+	(void)arg;
+	if (!old)
+		return 0;
+	change->action = LATH_STORE_PUT;
+	change->value = old->data;
+	change->size = old->size;
+	return 0;
+}
+
+/* Empties sparse slabs and returns free blocks to the machine. Returns the number of bytes.
+ * compact_turn held. */
+static u64 compact(struct lath_store *store)
+{
+	struct lath_store_iter *iter;
+	struct lath_store_key key;
+	u64 word = 0;
+
+	LATH_ASSERT(lath_turn_held(&store->compact_turn));
+	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
+		while (iter_next_word(iter, &key, &word) > 0) {
+			unsigned int own;
+			int ret;
+
+			if (!word_has_place(word) ||
+			    !arena_draining(&store->arena, word_place(word)))
+				continue;
+			own = arena_borrow_shard(arena_shard_of(&store->arena, word_place(word)));
+			ret = key_update(store, key, decide_same, NULL);
+			arena_borrow_shard(own);
+			if (ret)
+				break;
+		}
+		lath_store_iter_end(iter);
+	}
+	wait_for_readers(store);
+	arena_unmark(&store->arena);
+	return arena_release(&store->arena) + arena_release(&store->index);
+}
+
+/* ---- room ---- */
 
 #define ROUNDS 100
 
@@ -157,7 +200,7 @@ void store_loading(bool on)
 	arena_allow(on ? BLOCK : 0);
 }
 
-bool make_room(struct lath_store *store, unsigned int *round)
+bool store_make_room(struct lath_store *store, unsigned int *round)
 {
 	static __thread bool inside; /* removing from a bucket allocates memory too */
 	u64 gone = 0;
@@ -178,92 +221,6 @@ bool make_room(struct lath_store *store, unsigned int *round)
 	}
 	inside = false;
 	return waited || gone;
-}
-
-/* ---- expired entries ---- */
-
-static int decide_sweep(void *arg, const struct lath_store_ref *old,
-			struct lath_store_change *change)
-{
-	*(bool *)arg = !old;
-	if (!old)
-		change->action = LATH_STORE_REMOVE;
-	return 0;
-}
-
-int64_t lath_store_sweep(struct lath_store *store)
-{
-	struct lath_store_iter *iter;
-	struct lath_store_key key;
-	struct lath_store_ref ref;
-	int64_t gone = 0;
-	u64 word = 0;
-	int ret;
-
-	if (store->read_only)
-		return -EROFS;
-	if (store->backend)
-		return store->backend->sweep ? store->backend->sweep(store) : -EOPNOTSUPP;
-	ret = lath_store_iter_begin(store, NULL, &iter);
-	if (ret)
-		return ret;
-	while ((ret = iter_next_word(iter, &key, &word)) > 0) {
-		bool expired;
-
-		value_ref(store, word, &ref);
-		if (!ref_expired(&ref))
-			continue;
-		ret = lath_store_update(store, key, decide_sweep, &expired);
-		if (ret)
-			break;
-		gone += expired;
-	}
-	lath_store_iter_end(iter);
-	lath_fetch_add(&store->expired, (u64)gone);
-	return ret < 0 ? ret : gone;
-}
-
-/* ---- compaction ---- */
-
-/* Writes the same value again, which moves it to another slot. */
-static int decide_same(void *arg, const struct lath_store_ref *old,
-		       struct lath_store_change *change)
-{
-	(void)arg;
-	if (!old)
-		return 0;
-	change->action = LATH_STORE_PUT;
-	change->value = old->data;
-	change->size = old->size;
-	return 0;
-}
-
-static u64 compact(struct lath_store *store)
-{
-	struct lath_store_iter *iter;
-	struct lath_store_key key;
-	u64 word = 0;
-
-	LATH_ASSERT(lath_turn_held(&store->compact_turn));
-	if (arena_mark_sparse(&store->arena) && !lath_store_iter_begin(store, NULL, &iter)) {
-		while (iter_next_word(iter, &key, &word) > 0) {
-			unsigned int own;
-			int ret;
-
-			if (!word_has_place(word) ||
-			    !arena_draining(&store->arena, word_place(word)))
-				continue;
-			own = arena_borrow_shard(arena_shard_of(&store->arena, word_place(word)));
-			ret = lath_store_update(store, key, decide_same, NULL);
-			arena_borrow_shard(own);
-			if (ret)
-				break;
-		}
-		lath_store_iter_end(iter);
-	}
-	wait_for_readers(store);
-	arena_unmark(&store->arena);
-	return arena_release(&store->arena) + arena_release(&store->index);
 }
 
 int64_t lath_store_compact(struct lath_store *store)

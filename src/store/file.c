@@ -5,10 +5,10 @@
 #define _GNU_SOURCE
 #include "store/file.h"
 
+#include "store/reason.h"
+
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "store/reason.h"
 
 #define LINKS_MAX 40 /* the kernel's limit */
 

@@ -25,6 +25,7 @@
  */
 #define _GNU_SOURCE
 #include "store/file.h"
+#include "store/reason.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,8 +33,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "store/reason.h"
 
 #define LOCK_TEXT "lathwork lock, process "
 #define LOCK_SIZE (sizeof(LOCK_TEXT) - 1 + 11) /* the number, and a newline */

@@ -6,7 +6,12 @@
  * iterator leaves its section, so that replaced memory can be freed, enters another one, and seeks
  * its last key again.
  */
-#include "store/engine.h"
+#include "store/iter.h"
+
+#include "store/backend.h"
+#include "store/keys.h"
+#include "store/reason.h"
+#include "store/value.h"
 
 #include <stdlib.h>
 
@@ -54,7 +59,7 @@ static int bound_set(struct bound *bound, const void *data, u64 size)
 
 	if (size > KEY_BYTES_MAX)
 		return -E2BIG;
-	copy = store_refused() ? NULL : malloc(size + 1);
+	copy = memory_refused() ? NULL : malloc(size + 1);
 	if (!copy)
 		return -ENOMEM;
 	if (size)
@@ -170,7 +175,7 @@ static void refresh(struct lath_store_iter *iter, const struct record *at)
 
 	iter->steps = 0;
 	if (size > iter->last_room || !iter->last.data) {
-		u8 *data = store_refused() ? NULL : realloc(iter->last.data, size + 64);
+		u8 *data = memory_refused() ? NULL : realloc(iter->last.data, size + 64);
 
 		if (!data)
 			return;
@@ -310,7 +315,7 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 	struct lath_store_iter *iter;
 	int ret;
 
-	iter = store_refused() ? NULL : calloc(1, sizeof(*iter));
+	iter = memory_refused() ? NULL : calloc(1, sizeof(*iter));
 	if (!iter)
 		return -ENOMEM;
 	if (!range)

@@ -6,7 +6,10 @@
  * or after it. The set of byte keys (lathwork/bytes.h) holds addresses of records, and looks up
  * their keys there.
  */
-#include "store/engine.h"
+#include "store/keys.h"
+
+#include "store/slab.h"
+#include "store/value.h"
 
 /* ---- words and addresses of records ---- */
 
@@ -82,6 +85,11 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 }
 
 /* ---- all keys ---- */
+
+void store_count_items(struct lath_store *store, s64 by)
+{
+	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
+}
 
 int keys_init(struct lath_store *store)
 {

@@ -5,8 +5,12 @@
  * Nothing in the file is trusted: before memory is allocated, every length is compared with what is
  * left of its block, and every block with what is left of the file.
  */
+#include "store/backend.h"
 #include "store/engine.h"
+#include "store/evict.h"
 #include "store/file.h"
+#include "store/keys.h"
+#include "store/reason.h"
 #include "store/snapshot.h"
 
 #include <stdlib.h>
@@ -247,7 +251,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 	if (block->bytes > r->size - r->at)
 		return bad_file(r, "the file ends too early");
 	if (block->bytes > r->room) {
-		buf = store_refused() ? NULL : realloc(r->buf, block->bytes);
+		buf = memory_refused() ? NULL : realloc(r->buf, block->bytes);
 		if (!buf)
 			return failed(r, -ENOMEM);
 		r->buf = buf;
@@ -324,7 +328,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 {
 	int ret;
 
-	r->key = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
+	r->key = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
 	if (!r->key)
 		return failed(r, -ENOMEM);
 	ret = read_file(r, progress, arg);
@@ -350,7 +354,7 @@ static int load_open(struct reader *r, lath_store_progress_fn progress, void *ar
 int snapshot_load(struct lath_store *store, struct store_file *file,
 		  lath_store_progress_fn progress, void *arg)
 {
-	struct reader *r = store_refused() ? NULL : calloc(1, sizeof(*r));
+	struct reader *r = memory_refused() ? NULL : calloc(1, sizeof(*r));
 	struct stat stat;
 	int ret;
 

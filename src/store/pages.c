@@ -6,14 +6,14 @@
 #define _GNU_SOURCE
 #include "store/pages.h"
 
+#include "store/arena.h"
+#include "store/reason.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "store/arena.h"
-#include "store/reason.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -214,7 +214,7 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	size_t head;
 	int ret;
 
-	if (!store_refused()) {
+	if (!memory_refused()) {
 		for (;; *size = *size / 2 / BLOCK * BLOCK) {
 			map = mmap(NULL, *size + BLOCK, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -8,6 +8,8 @@
 
 #include "lathwork/store.h"
 
+bool (*lath_store_refuse)(void);
+
 static __thread char reason[512];
 static __thread bool said; /* the current call has a reason */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * reason.h - why a call on a whole store failed, as text (lath_store_reason).
+ * reason.h - why a call on a whole store failed, as text (lath_store_reason); requests for memory
+ * that tests refuse.
  */
 #ifndef LATH_STORE_REASON_H
 #define LATH_STORE_REASON_H
@@ -18,5 +19,14 @@ int store_reason_add(int ret, const char *text);
 void store_reason_begin(void);
 /* Copies the reason of the current call; "" if it has none. why may be NULL. */
 void store_reason_copy(char *why, size_t size);
+
+/* For tests: if not NULL, called before memory is requested; true: the request fails. */
+extern bool (*lath_store_refuse)(void);
+
+/* Returns whether a test refuses the memory that is requested next. */
+static inline bool memory_refused(void)
+{
+	return unlikely(lath_store_refuse) && lath_store_refuse();
+}
 
 #endif /* LATH_STORE_REASON_H */

@@ -9,7 +9,11 @@
  *   3. each marked record is inserted into the index; of two records of one key the one with the
  *      lower version is unmarked and freed
  */
+#include "store/keys.h"
+#include "store/runs.h"
 #include "store/shm.h"
+#include "store/slab.h"
+#include "store/value.h"
 
 enum shm_fault lath_shm_fault;
 

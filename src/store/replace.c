@@ -9,6 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "store/file.h"
+#include "store/reason.h"
+#include "store/snapshot.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,10 +19,6 @@
 #include <sys/random.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include "store/arena.h"
-#include "store/reason.h"
-#include "store/snapshot.h"
 
 #define MIDDLE ".tmp-"
 #define TAIL 6 /* number of letters and digits behind it */
@@ -145,7 +143,7 @@ static int copy_attributes(const struct store_file *file, int to)
 
 	if (from < 0)
 		return not_permitted(errno) ? 1 : -errno;
-	room = store_refused() ? NULL : malloc(2 * ATTRIBUTE_MAX);
+	room = memory_refused() ? NULL : malloc(2 * ATTRIBUTE_MAX);
 	acl = room ? copy_attribute(from, to, ACL, room) : -ENOMEM;
 	ret = acl < 0 ? acl : copy_user_attributes(from, to, room, room + ATTRIBUTE_MAX);
 	free(room);

@@ -2,8 +2,10 @@
 /*
  * save.c - writing a snapshot to a new file, which then replaces the old one.
  */
+#include "store/backend.h"
 #include "store/engine.h"
 #include "store/file.h"
+#include "store/reason.h"
 #include "store/snapshot.h"
 
 #include <stdlib.h>
@@ -69,7 +71,7 @@ static bool room_for(struct writer *w, u64 size)
 	if (want <= w->room)
 		return true;
 	want += SNAPSHOT_BLOCK;
-	buf = store_refused() ? NULL : realloc(w->buf, want);
+	buf = memory_refused() ? NULL : realloc(w->buf, want);
 	if (!buf) {
 		w->error = -ENOMEM;
 		return false;
@@ -171,7 +173,7 @@ static int save_to(struct lath_store *store, struct store_file *file, bool *plac
 	if (ret)
 		return ret;
 	w.fd = new.fd;
-	w.last = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
+	w.last = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
 	ret = w.last ? write_store(store, &w, progress, arg) : -ENOMEM;
 	free(w.buf);
 	free(w.last);

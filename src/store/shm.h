@@ -75,8 +75,9 @@ int shm_attach(const char *name, const struct lath_store_options *options, struc
 void shm_detach(struct shm *shm);
 int shm_remove(const char *name);
 
-/* shm.c: takes the lock and repairs the store if need be. write: the call may change something. 0:
- * locked, in a call | the error of a recovery, not locked | -EDEADLK: this thread holds it */
+/* shm_lock.c: takes the lock and repairs the store if need be. write: the call may change
+ * something. 0: locked, in a call | the error of a recovery, not locked | -EDEADLK: this thread
+ * holds it */
 int shm_enter(struct shm *shm, bool write);
 void shm_leave(struct shm *shm);
 /* Sets own->rcu, the RCU flavour of the inner store. */

@@ -3,6 +3,7 @@
  * shm_iter.c - iterators of a shared store: they copy some entries at a time under the lock, and
  * then continue behind the last of them.
  */
+#include "store/reason.h"
 #include "store/shm.h"
 
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static int bound_set(const struct lath_store *store, struct bound *bound,
 	if (ret)
 		return ret;
 	if (key->data) {
-		data = store_refused() ? NULL : malloc(key->n + 1);
+		data = memory_refused() ? NULL : malloc(key->n + 1);
 		if (!data)
 			return -ENOMEM;
 		if (key->n)
@@ -75,7 +76,7 @@ static int copy_out(struct shm_iter *iter, const struct lath_store_key *key,
 
 	if (need > iter->room) {
 		u64 room = max(need, iter->room * 2);
-		u8 *data = store_refused() ? NULL : realloc(iter->data, room);
+		u8 *data = memory_refused() ? NULL : realloc(iter->data, room);
 
 		if (!data)
 			return -ENOMEM;
@@ -185,7 +186,7 @@ int shm_iter_next(void *arg, struct lath_store_key *key, struct lath_store_ref *
 
 int shm_iter_begin(struct lath_store *store, const struct lath_store_range *range, void **out)
 {
-	struct shm_iter *iter = store_refused() ? NULL : calloc(1, sizeof(*iter));
+	struct shm_iter *iter = memory_refused() ? NULL : calloc(1, sizeof(*iter));
 	int ret = 0;
 
 	if (!iter)

@@ -3,6 +3,10 @@
  * shm_map.c - shared objects: made, mapped at their address, unmapped, removed.
  */
 #define _GNU_SOURCE
+#include "store/keys.h"
+#include "store/pages.h"
+#include "store/reason.h"
+#include "store/runs.h"
 #include "store/shm.h"
 
 #include <fcntl.h>
@@ -14,8 +18,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-#include "store/pages.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -43,11 +45,6 @@
 /* The objects that this process has mapped. Handles share them. */
 static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shm *attached;
-
-static u64 round_up(u64 n, u64 to)
-{
-	return (n + to - 1) / to * to;
-}
 
 /* ---- checks of names, options and objects ---- */
 

@@ -2,15 +2,18 @@
 /*
  * store.c - open, close, statistics.
  */
+#include "store/backend.h"
 #include "store/engine.h"
+#include "store/file.h"
+#include "store/keys.h"
+#include "store/pages.h"
+#include "store/reason.h"
+#include "store/runs.h"
+#include "store/snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "store/file.h"
-#include "store/pages.h"
-#include "store/snapshot.h"
 
 #define LIMIT_MIN (8ull << 20)
 
@@ -107,7 +110,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	if (!ret)
 		ret = keys_init(store);
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
-		store->hand = store_refused() ? NULL : malloc(KEY_BYTES_MAX);
+		store->hand = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
 		ret = store->hand ? 0 : -ENOMEM;
 	}
 	if (ret) {
@@ -143,7 +146,7 @@ static int load_file(struct lath_store *store, struct store_file *file, unsigned
 static int open_file(struct lath_store *store, const char *path,
 		     const struct lath_store_options *options)
 {
-	struct store_file *file = store_refused() ? NULL : malloc(sizeof(*file));
+	struct store_file *file = memory_refused() ? NULL : malloc(sizeof(*file));
 	bool writes = !(options->flags & LATH_STORE_READ_ONLY);
 	int ret;
 
@@ -204,7 +207,7 @@ static int open_options(struct lath_store **out, const char *spec,
 
 	if (ret)
 		return ret;
-	store = store_refused() ? NULL : lath_block_alloc(sizeof(*store));
+	store = memory_refused() ? NULL : lath_block_alloc(sizeof(*store));
 	if (!store)
 		return store_refuse(-ENOMEM, "%s: %s", spec, strerror(ENOMEM));
 	memset(store, 0, sizeof(*store));

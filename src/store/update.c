@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * update.c - single keys: reads; and changes, as a loop of find, decide, build, compare-and-swap.
+ * update.c - the public calls on single keys: reads; and changes, each of which is key_update()
+ * with a function that decides, or a shorter way to the same.
  */
-#include "store/engine.h"
+#include "store/backend.h"
+#include "store/change.h"
+#include "store/evict.h"
+#include "store/keys.h"
+#include "store/value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -68,69 +73,6 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 
 /* ---- changes ---- */
 
-void store_count_items(struct lath_store *store, s64 by)
-{
-	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
-}
-
-/* Returns whether the change writes the old value again, as compaction does: it keeps the
- * version. */
-static bool same_content(const struct lath_store_change *change, const struct lath_store_ref *old)
-{
-	return change->value == old->data && change->size == old->size && !change->tail_size &&
-	       change->expires == old->expires;
-}
-
-/* One attempt, in a call and in a section. 0 | RETRY | an error */
-static int try_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
-		      void *arg)
-{
-	struct lath_store_change change = { LATH_STORE_KEEP, NULL, 0, NULL, 0, 0 };
-	struct lath_store_ref ref;
-	struct place place;
-	bool there = false;
-	u64 old, word;
-	int ret;
-
-	lath_call_assert();
-	place_find(store, key, &place);
-	old = place.word;
-	if (old) {
-		value_ref(store, old, &ref);
-		there = !ref_expired(&ref);
-		change.expires = there ? ref.expires : 0;
-	}
-	ret = fn(arg, there ? &ref : NULL, &change);
-	if (ret < 0 || change.action == LATH_STORE_KEEP)
-		return min(ret, 0);
-	if (change.action == LATH_STORE_REMOVE) {
-		if (!old)
-			return 0;
-		ret = place_put(store, &place, 0);
-		if (!ret)
-			store_count_items(store, -1);
-	} else {
-		ret = value_build(store, key, &change, &word);
-		if (ret)
-			return ret;
-		if (there && ref.version && same_content(&change, &ref))
-			word_record(store, word)->version = ref.version;
-		ret = place_put(store, &place, word);
-		if (ret) {
-			value_drop(store, word);
-			return ret;
-		}
-		record_mark(store, word, true);
-		if (!old)
-			store_count_items(store, 1);
-	}
-	if (!ret)
-		store_changed(store);
-	if (!ret && old)
-		value_retire(store, old);
-	return ret;
-}
-
 int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg)
 {
@@ -143,17 +85,9 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 		return -EROFS;
 	if (unlikely(store->backend))
 		return store->backend->update(store, key, fn, arg);
-	do {
-		do {
-			lath_call_enter();
-			lath_reader_enter(store->rcu);
-			ret = try_update(store, key, fn, arg);
-			lath_reader_exit(store->rcu);
-			lath_call_exit();
-		} while (ret == RETRY);
-		if (ret == -ENOMEM && arena_is_full(&store->arena))
-			ret = -ENOSPC;
-	} while (ret == -ENOSPC && make_room(store, &round));
+	do /* not in a call and in no section: to make room may wait for readers */
+		ret = key_update(store, key, fn, arg);
+	while (ret == -ENOSPC && store_make_room(store, &round));
 	return ret;
 }
 

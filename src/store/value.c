@@ -5,7 +5,10 @@
  * Short values are in the word in the index itself, so that a get touches nothing else: 8 bytes of
  * nearly any kind, or 14 characters of numbers, dates and addresses at 4 bits each.
  */
-#include "store/engine.h"
+#include "store/value.h"
+
+#include "store/retire.h"
+#include "store/slab.h"
 
 #define EACH_BYTE 0x0101010101010101ull
 

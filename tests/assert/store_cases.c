@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include "store/file.h"
+#include "store/keys.h"
+#include "store/runs.h"
 #include "store/shm.h"
+#include "store/slab.h"
+#include "store/value.h"
 
 static struct lath_store *store;
 static struct arena *arena;
@@ -236,12 +240,12 @@ static void file_locked_twice(void)
 }
 
 const struct assert_case store_cases[] = {
-	{ "store: run linked, not locked", run_linked_unlocked, "store/arena.c",
+	{ "store: run linked, not locked", run_linked_unlocked, "store/runs.c",
 	  "runs_locked(arena)" },
-	{ "store: run out of bounds", run_linked_out_of_bounds, "store/arena.c",
+	{ "store: run out of bounds", run_linked_out_of_bounds, "store/runs.c",
 	  "len <= arena->fresh_unit - first" },
 	{ "store: run freed twice", run_freed_twice, "store/arena.c", "u->kind == UNIT_RUN" },
-	{ "store: slab freed in use", slab_freed_in_use, "store/arena.c", "!u->used" },
+	{ "store: slab freed in use", slab_freed_in_use, "store/runs.c", "!u->used" },
 	{ "store: slot freed twice", slot_freed_twice, "store/slab.c", "slab->used &&" },
 	{ "store: slot freed from its middle", slot_freed_from_its_middle, "store/slab.c",
 	  "% size" },
@@ -254,16 +258,19 @@ const struct assert_case store_cases[] = {
 	  "slab->used < slab_slots(slab)" },
 	{ "store: node misaligned", node_misaligned, "store/arena.c", "(align - 1)" },
 	{ "store: shard out of bounds", shard_out_of_bounds, "store/slab.c", "number < SHARDS" },
-	{ "store: place misaligned", place_misaligned, "store/engine.h", "!(place & 7)" },
+	{ "store: place misaligned", place_misaligned, "store/word.h", "!(place & 7)" },
 	{ "store: put outside a call", put_outside_a_call, "sys/thread.h", "lath_self.calls" },
 	{ "store: nothing put where nothing is", nothing_put_where_nothing_is, "store/keys.c",
 	  "word || place->word" },
 	{ "store: address of no record", address_of_no_record, "store/keys.c", "WORD_RECORD" },
-	{ "store: retired outside the lock", retire_outside_the_lock, "store/shm.c", "inside &&" },
-	{ "store: retired by a reader", retire_by_a_reader, "store/shm.c", "inside->head->dirty" },
-	{ "store: left without enter", leave_without_enter, "store/shm.c", "inside == shm" },
-	{ "store: left in a section", leave_in_a_section, "store/shm.c", "!shm->own->readers" },
-	{ "store: record marked twice", record_marked_twice, "store/engine.h", "*marks & bit" },
+	{ "store: retired outside the lock", retire_outside_the_lock, "store/shm_lock.c",
+	  "inside &&" },
+	{ "store: retired by a reader", retire_by_a_reader, "store/shm_lock.c",
+	  "inside->head->dirty" },
+	{ "store: left without enter", leave_without_enter, "store/shm_lock.c", "inside == shm" },
+	{ "store: left in a section", leave_in_a_section, "store/shm_lock.c",
+	  "!shm->own->readers" },
+	{ "store: record marked twice", record_marked_twice, "store/value.h", "*marks & bit" },
 	{ "store: recovery without need", recovery_without_need, "store/recover.c", "head->dirty" },
 	{ "store: file locked twice", file_locked_twice, "store/file_lock.c", "file->lock < 0" },
 	{ 0 },

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "store/shm.h"
+#include "store/value.h"
 
 #define LAST (~0ull)
 #define MOST 1100u

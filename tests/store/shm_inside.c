@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "shm_inside.h"
 
+#include "store/keys.h"
 #include "store/shm.h"
+#include "store/word.h"
 
 #include <stdio.h>
 #include <linux/futex.h>

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * arena_init.c - the beginning and the end of an arena, and its new beginning after the death of a
+ * process.
+ */
+#include "store/arena.h"
+#include "store/pages.h"
+#include "store/reason.h"
+#include "store/retire.h"
+
+#include <stdlib.h>
+
+#define RESERVE_DEFAULT_MIN (16ull << 30)
+#define RESERVE_MAX (8ull << 40) /* a place has 43 bits */
+
+/* Returns how many bytes of addresses to reserve: of a limited store twice the limit, of an
+ * unlimited one twice the machine's memory. */
+static u64 wanted_reserve(const struct lath_store_options *options)
+{
+	u64 want = min(options->reserve, RESERVE_MAX), limit = min(options->limit, RESERVE_MAX);
+
+	if (!want)
+		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
+	want = round_up(max(want, limit), BLOCK) + 2 * BLOCK;
+	return min(want, RESERVE_MAX);
+}
+
+/* Initialises the fields that need no memory. */
+static void arena_setup(struct arena *arena, const struct lath_store_options *options,
+			const struct lath_rcu *rcu, u64 *all_committed)
+{
+	memset(arena, 0, sizeof(*arena));
+	arena->limit = options->limit;
+	arena->rcu = rcu;
+	arena->all_committed = all_committed;
+	arena->small_pages = options->pages == LATH_PAGES_SMALL;
+	arena->hugetlb = options->pages == LATH_PAGES_HUGETLB;
+}
+
+static void arena_layout(struct arena *arena)
+{
+	u64 table;
+
+	arena->units = (u32)(arena->reserved >> UNIT_SHIFT);
+	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
+	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
+	arena->unit = (struct unit *)(void *)arena->base;
+}
+
+static void locks_init(struct arena *arena)
+{
+	int i;
+
+	pthread_mutex_init(&arena->lock, NULL);
+	for (i = 0; i < SHARDS; i++)
+		lath_spin_init(&arena->shard[i].lock);
+}
+
+int arena_init(struct arena *arena, const struct lath_store_options *options,
+	       const struct lath_rcu *rcu, u64 *all_committed)
+{
+	int ret;
+
+	arena_setup(arena, options, rcu, all_committed);
+	arena->reserved = wanted_reserve(options);
+	ret = pages_reserve(&arena->base, &arena->reserved, options);
+	if (ret)
+		return ret;
+	arena_layout(arena);
+	arena->block = memory_refused() ? NULL : calloc(arena->reserved / BLOCK, 1);
+	if (!arena->block || arena->first_unit >= arena->units) {
+		free(arena->block);
+		pages_release(arena->base, arena->reserved);
+		return arena->block ? -EINVAL : -ENOMEM;
+	}
+	locks_init(arena);
+	return 0;
+}
+
+int arena_init_shared(struct arena *arena, char *base, u64 reserved, u8 *block,
+		      const struct arena_backing *backing, const struct lath_store_options *options,
+		      const struct lath_rcu *rcu, u64 *all_committed)
+{
+	LATH_ASSERT(!((uintptr_t)base % BLOCK) && !(reserved % BLOCK));
+	arena_setup(arena, options, rcu, all_committed);
+	arena->hugetlb = false;
+	arena->base = base;
+	arena->reserved = reserved;
+	arena->block = block;
+	arena->backing = backing;
+	arena_layout(arena);
+	locks_init(arena);
+	return arena->first_unit < arena->units ? 0 : -EINVAL;
+}
+
+void arena_restart(struct arena *arena, u32 fresh)
+{
+	unsigned int i;
+	u64 b;
+
+	locks_init(arena);
+	memset(arena->run, 0, sizeof(arena->run));
+	arena->fresh_unit = fresh;
+	arena->large_bytes = arena->pending = arena->lost = arena->committed = 0;
+	for (b = 0; b < arena->reserved / BLOCK; b++)
+		arena->committed += arena->block[b] ? BLOCK : 0;
+	for (i = 0; i < SHARDS; i++) {
+		struct arena_shard *shard = &arena->shard[i];
+		/* next_version continues: no version is used twice */
+		memset(shard->partial, 0, sizeof(shard->partial));
+		memset(shard->slots, 0, sizeof(shard->slots));
+		shard->batch = shard->spare = NULL;
+		shard->spares = 0;
+		shard->items = 0;
+	}
+}
+
+void arena_fini(struct arena *arena)
+{
+	struct retire_batch *batch;
+	unsigned int i;
+
+	arena_flush(arena);
+	lath_retire_drain(arena->rcu);
+	for (i = 0; i < SHARDS; i++) {
+		while ((batch = arena->shard[i].spare)) {
+			arena->shard[i].spare = batch->next;
+			lath_block_free(batch);
+		}
+	}
+	pthread_mutex_destroy(&arena->lock);
+	free(arena->block);
+	pages_release(arena->base, arena->reserved);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * value.h - values: built, read and freed by their words.
+ */
+#ifndef LATH_STORE_VALUE_H
+#define LATH_STORE_VALUE_H
+
+#include "store/engine.h"
+#include "store/word.h"
+
+static inline struct record *word_record(const struct lath_store *store, u64 word)
+{
+	return arena_at(&store->arena, word_place(word));
+}
+
+/* Builds the word of a new value: 0 | -ENOMEM, -ENOSPC | -E2BIG */
+int value_build(struct lath_store *store, struct lath_store_key key,
+		const struct lath_store_change *change, u64 *word);
+/* Frees the memory of a word that no reader has seen / after a grace period. */
+void value_drop(struct lath_store *store, u64 word);
+void value_retire(struct lath_store *store, u64 word);
+void value_ref_record(const struct lath_store *store, u64 word, struct lath_store_ref *ref);
+
+/* value_ref(); forms as word_text(), and FORMS_NIBBLES means that the word has no place. */
+static __always_inline void value_ref_of(const struct lath_store *store, u64 word,
+					 enum word_forms forms, struct lath_store_ref *ref)
+{
+	ref->version = 0;
+	ref->expires = 0;
+	if (likely(forms == FORMS_NIBBLES || !word_has_place(word))) {
+		ref->size = word_text(word, forms, ref->small);
+		ref->data = ref->small;
+		return;
+	}
+	switch (word_form(word)) {
+	case WORD_BARE:
+		ref->size = word >> 40 & BARE_MAX;
+		ref->data = arena_at(&store->arena, word_place(word));
+		return;
+	default:
+		value_ref_record(store, word, ref);
+	}
+}
+
+static inline void value_ref(const struct lath_store *store, u64 word, struct lath_store_ref *ref)
+{
+	value_ref_of(store, word, FORMS_ANY, ref);
+}
+
+static inline bool ref_expired(const struct lath_store_ref *ref)
+{
+	return unlikely(ref->expires) && ref->expires <= lath_store_now();
+}
+
+/* Sets or clears the mark of a record in shared memory. A record exists if and only if it is
+ * marked; everything else can be rebuilt from marked records (recover.c). It is complete before it
+ * is marked, and its slot is not reused before the mark is cleared. */
+static inline void record_mark(struct lath_store *store, u64 word, bool there)
+{
+	u64 place = word_place(word), bit = 1ull << (place >> 3 & 63), *marks;
+
+	if (likely(!store->mark) || word_form(word) != WORD_RECORD)
+		return;
+	marks = &store->mark[place >> 9];
+	LATH_ASSERT(!there || !(*marks & bit)); /* M3: a new record is not marked yet */
+	/* only the holder of the store's lock writes marks */
+	smp_store_release(marks, there ? *marks | bit : *marks & ~bit);
+}
+
+/* Prefetches what a word points to; without a place, the begin of the arena, since a branch would
+ * be mispredicted where some of the words have places. */
+static inline void value_prefetch(const struct lath_store *store, u64 word)
+{
+	prefetch(arena_at(&store->arena, word_has_place(word) ? word_place(word) : 0));
+}
+
+#endif /* LATH_STORE_VALUE_H */
