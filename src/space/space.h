@@ -28,7 +28,7 @@
 #define LATH_SPACE_SPACE_H
 
 #include "lathwork/space.h"
-#include "space/arena.h"
+#include "space/source/arena.h"
 
 /* the kernel has this word too */
 #ifndef noinline

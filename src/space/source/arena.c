@@ -4,7 +4,7 @@
  */
 #include "sys/sys.h"
 
-#include "space/arena.h"
+#include "space/source/arena.h"
 
 /* [i]: a mask of the multiples of 2^i below 64 */
 static const u64 multiples[7] = {
