@@ -13,7 +13,13 @@
  *
  * All numbers are little-endian, those of runs LEB128. Runs ascend.
  */
-#include "space/space.h"
+#include "space/free.h"
+#include "space/memory.h"
+#include "space/reclaim.h"
+#include "space/reserve.h"
+#include "space/segment.h"
+#include "space/source/set.h"
+#include "space/walk.h"
 
 #define MAGIC "lathruns"
 #define VERSION 1
@@ -26,6 +32,7 @@
  * items, and small requests are served faster. */
 #define ARENA_RUNS 16
 
+/* Returns the CRC-32C of the data: by halves of bytes, with a table of 64 bytes. */
 static u32 crc32c(const u8 *data, size_t size)
 {
 	static const u32 table[16] = { 0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
@@ -42,12 +49,14 @@ static u32 crc32c(const u8 *data, size_t size)
 	return ~crc;
 }
 
+/* Writes a number of so many bytes, the lowest first. */
 static void put(u8 *to, u64 number, unsigned int bytes)
 {
 	for (; bytes; bytes--, number >>= 8)
 		*to++ = (u8)number;
 }
 
+/* Reads a number that put() wrote. */
 static u64 get(const u8 *from, unsigned int bytes)
 {
 	u64 number = 0;
@@ -68,6 +77,7 @@ struct saver {
 	u8 data[BLOCK_HEADER + PAYLOAD];
 };
 
+/* Appends a number to the payload: seven bits per byte, the lowest first. */
 static void put_number(struct saver *s, u64 n)
 {
 	u8 *to = s->data + BLOCK_HEADER;
@@ -92,6 +102,7 @@ static int write_block(struct saver *s)
 	return s->write(s->arg, s->data, size);
 }
 
+/* 0 | what write() returned */
 static int write_header(struct saver *s, u64 unit)
 {
 	u8 header[HEADER] = MAGIC;
@@ -102,6 +113,7 @@ static int write_header(struct saver *s, u64 unit)
 	return s->write(s->arg, header, HEADER);
 }
 
+/* Writes all runs in blocks, and the end. 0 | what write() returned. No lock held. */
 static int write_runs(struct saver *s)
 {
 	struct lath_space *space = s->walk.space;
@@ -109,22 +121,25 @@ static int write_runs(struct saver *s)
 	u64 from = 0;
 	int ret = 0, none;
 
+	/* a call per run: write() may wait, which no call does */
 	do {
 		lath_call_enter();
 		none = walk_next(&s->walk, from, true, &run);
 		lath_call_exit();
 		if (none)
 			break;
+		LATH_ASSERT(units_of(space, run.key) >= s->end);
 		put_number(s, units_of(space, run.key) - s->end);
 		put_number(s, units_of(space, run.size - space->config.unit));
 		from = run.key + run.size; /* 0: 2^64 */
 		s->end = units_of(space, from);
 		s->runs++;
-		if (s->size > PAYLOAD - RUN_MOST)
+		if (s->size > PAYLOAD - RUN_MOST) /* the next run may not fit */
 			ret = write_block(s);
 	} while (!ret && from);
 	if (!ret && s->size)
 		ret = write_block(s);
+	/* the block without a payload: a stream that was cut has none */
 	return ret ? ret : write_block(s);
 }
 
@@ -167,6 +182,7 @@ struct loader {
 	u8 data[PAYLOAD];
 };
 
+/* Writes a report that names the byte and what is wrong there. Returns `error`. */
 static int refuse(struct loader *l, int error, const char *what)
 {
 	if (l->report_size)
@@ -175,6 +191,7 @@ static int refuse(struct loader *l, int error, const char *what)
 	return error;
 }
 
+/* Reads exactly `size` bytes. 0 | -EBADMSG (fewer) | what read() returned */
 static int read_all(struct loader *l, void *data, size_t size)
 {
 	u8 *to = data;
@@ -193,7 +210,8 @@ static int read_all(struct loader *l, void *data, size_t size)
 	return 0;
 }
 
-/* Takes [key, key + size), which lies in the segment. 0 | -EBUSY | -ENOMEM */
+/* Takes [key, key + size), which lies in the segment, in spite of its limit. 0 | -EBUSY | -ENOMEM
+ */
 static int load_range(struct loader *l, struct segment *segment, u64 key, u64 size)
 {
 	return reserve_range(l->space, segment, segment_count(segment, size), key, size, l->cookie);
@@ -204,6 +222,8 @@ static void load_arena(struct loader *l, struct segment *segment, u64 key)
 {
 	unsigned int part;
 
+	/* in the part that has all of the block, if one has: set_grow_at() looks; without an arena
+	 * the runs become items */
 	for (part = 0; l->pieces >= ARENA_RUNS && part < PARTS; part++)
 		if (set_grow_at(l->space, &segment->set[part], key))
 			break;
@@ -225,6 +245,7 @@ static int load_block(struct loader *l)
 		if (!(l->map[unit / 64] >> unit % 64 & 1))
 			continue;
 		segment = segment_of(l->space, first); /* two may share the block */
+		LATH_ASSERT(segment);
 		n = min(n - 1, units_of(l->space, segment->high - 1 - first)) + 1;
 		if (l->pieces)
 			load_arena(l, segment, key);
@@ -240,8 +261,9 @@ static int load_block(struct loader *l)
 /* Collects n units of one block, which come behind those collected so far. */
 static int load_units(struct loader *l, u64 block, u64 unit, u64 n)
 {
-	int ret = block == l->block ? 0 : load_block(l);
+	int ret = block == l->block ? 0 : load_block(l); /* runs ascend: the last one is complete */
 
+	LATH_ASSERT(n && n <= ARENA_UNITS && unit <= ARENA_UNITS - n);
 	l->block = block;
 	l->pieces++;
 	for (; n; n--, unit++)
@@ -260,9 +282,10 @@ static int load_run(struct loader *l, u64 key, u64 size)
 
 	if (!segment || segment_of(space, key + (size - 1)) != segment)
 		return refuse(l, -EINVAL, "a run is not within one segment of this space");
-	if (space->config.flags & LATH_SPACE_NO_ARENAS)
+	if (!has_arenas(space))
 		return load_range(l, segment, key, size);
 	while (size && !ret) {
+		/* blocks that are full need no bitmap: one item, however many they are */
 		whole = key & (space->arena_size - 1) ? 0 : size & ~(space->arena_size - 1);
 		piece = whole ? whole : piece_of(space, key, size);
 		ret = whole ? load_range(l, segment, key, whole)
@@ -310,11 +333,13 @@ static int load_one(struct loader *l, const u8 **at, const u8 *end)
 	size = (more + 1) << shift;
 	if (size)
 		return load_run(l, gap << shift, size);
+	/* the size wrapped to 0: in two halves */
 	ret = load_run(l, 0, 1ull << 63); /* all keys are more than a size can say */
 	return ret ? ret : load_run(l, 1ull << 63, 1ull << 63);
 }
 
-/* Takes the runs of a block. */
+/* Takes the runs of a payload; behind the last block, without one, what is still collected. Results
+ * as those of load_run(). */
 static int load_payload(struct loader *l, u32 size)
 {
 	const u8 *at = l->data, *end = at + size;
@@ -355,6 +380,7 @@ static int read_block(struct loader *l)
 	return ret ? ret : !size;
 }
 
+/* Reads and checks the header. 0 | -EBADMSG | -EINVAL | what read() returned */
 static int read_header(struct loader *l)
 {
 	u8 header[HEADER];
@@ -388,10 +414,11 @@ static void undo(struct lath_space *space)
 		free_range(space, run.key, size);
 		from = run.key + size;
 	} while (from);
-	press(space);
+	space_reclaim(space);
 	lath_call_exit();
 }
 
+/* Reads everything up to the end. 0 | an error, with a part loaded */
 static int load(struct loader *l)
 {
 	int ret = read_header(l);
@@ -414,7 +441,7 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 		return -EINVAL;
 	if (!lath_space_next(space, 0, &run))
 		return -EBUSY;
-	lath_space_trim(space);
+	lath_space_trim(space); /* arenas that are empty would take the place of items */
 	l = space_alloc(space, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -426,7 +453,7 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 	l->report_size = report_size;
 	l->block = NO_BLOCK;
 	ret = load(l);
-	if (ret)
+	if (ret) /* the space was empty before, and is again */
 		undo(space);
 	space_free(space, l, sizeof(*l));
 	return ret;

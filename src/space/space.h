@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * space.h - the layers of a space, and the functions that its files share.
+ * space.h - the structs of a space, and the way of a request through its files.
  *
- *   space.c     calls that allocate and free; the index layer
- *   segment.c   segments: bounds, limits, counters; calls on them; statistics, checks
- *   magazine.c  slots and their magazines
- *   set.c       sets of arenas: found by grade or by key, added, released
- *   arena.c     the bitmap of one arena
- *   walk.c      enumeration of what is allocated and of what is free
- *   image.c     save and load
+ * Pieces of a space, from large to small:
+ *
+ *   segment   a range of keys that no allocation crosses; the first one is that of the config
+ *   part      the keys of a segment below config.below, or the others; it has a set of arenas
+ *   block     4,096 units at a multiple of 4,096 units: what one arena serves
+ *   unit      the smallest allocation, config.unit keys; one bit of an arena
+ *
+ * Space is taken from three sources (source/). The way of an allocation goes down and to the
+ * right; no function here calls one that stands above it.
+ *
+ *   lath_space_alloc()                                                            alloc.c
+ *     |
+ *     |- alloc_cached()    a power of two up to 256 units
+ *     |    `- magazine_alloc()          a block that was freed before               magazine.c
+ *     |         `- magazine_fill()      the magazine is empty
+ *     |              `----------------------.
+ *     |- alloc_small()     up to 1,024 units |
+ *     |    |- alloc_in_part()               |  charges the segment
+ *     |    |    |---------------------------+- set_alloc_small()     chooses an arena     set.c
+ *     |    |    |                               `- alloc_in_arena()  holds its lock
+ *     |    |    |                                    `- arena_alloc_small()  finds bits   arena.c
+ *     |    |    `- alloc_growing()      no arena has room: opens one more, empties
+ *     |    |                            magazines, then takes a hole of the index
+ *     |    `- alloc_in_parts()          the other parts and segments
+ *     |
+ *     `- alloc_large()     all else; or alloc_small() found no room                 large.c
+ *          `- alloc_in_segments()       chooses a segment
+ *               `- alloc_in_segment()   charges it
+ *                    |- index_alloc()   takes a hole                                index.c
+ *                    `- set_alloc_anywhere()  under pressure: any place of an arena  set.c
+ *
+ * Pressure: the index has no hole. alloc_large() then empties all magazines, returns empty arenas
+ * to the index (space_reclaim(), reclaim.c) and tries once more. A free goes the same way back:
+ * lath_space_free() (free.c), then magazine_free(), arenas_free() or index_free().
+ *
+ * Below the sources are segment.c, which counts the used keys, and memory.c. Above them, beside
+ * the calls: reserve.c takes given keys, pool.c has the calls on segments, walk.c enumerates,
+ * image.c saves and loads, stats.c counts and checks, create.c creates and destroys.
  *
  * All but struct lath_space is made on first use: indexes, slots, arenas and their groups. What was
  * made stays until the space is destroyed, so a pointer to it stays valid, and a thread that found
@@ -44,6 +75,7 @@
 
 #define MAGAZINES 640 /* the sum of magazine_size */
 
+/* What searches read of 64 arenas of a set: each array is a cache line or a few. */
 struct group {
 	u8 shown[64]; /* grades of the arenas; 0: no room */
 	u8 user[64];  /* numbers of the slots whose threads took from them last; 0: none */
@@ -55,18 +87,20 @@ struct segment;
 
 #define FEW 8 /* groups */
 
-/* The arenas of [low, high), which is a segment, or its part below config.below or above it. */
-struct set {
+/* The arenas of a part of a segment, [low, high). */
+struct arena_set {
 	u64 low, high; /* high 0 is 2^64 */
 	bool empty;    /* of keys; low and high mean nothing */
 	unsigned int number;
 	struct segment *segment;
 	u64 count; /* number of arenas in the groups */
-	u64 stuck; /* `freed` + 1 when there was no room for another arena */
+	/* space->freed + 1 when set_grow() last found no room: not tried again until something is
+	 * freed to the index; 0: it always found room */
+	u64 stuck;
 	struct lath_spinlock lock;
 	struct arena *unused;	/* arenas that serve no block, linked by next */
-	struct group *few[FEW]; /* the first groups; */
-	struct group **more;	/* the others */
+	struct group *few[FEW]; /* the first groups */
+	struct group **more;	/* the table of the others, or NULL */
 };
 
 #define PARTS 2
@@ -80,8 +114,8 @@ enum drain {
 };
 
 struct segment {
-	struct set set[PARTS]; /* below config.below, and the rest */
-	struct segment *next;  /* the number of this one + 1 */
+	struct arena_set set[PARTS]; /* below config.below, and the rest */
+	struct segment *next;	     /* the number of this one + 1 */
 	unsigned int number;
 	unsigned int draining;	    /* enum drain: anything but NOT_DRAINING refuses charges */
 	u64 version;		    /* odd: in use; the bounds change only while it is even */
@@ -94,6 +128,7 @@ struct segment {
 	u64 used;
 };
 
+/* The magazines of the threads with one number. */
 struct slot {
 	struct lath_spinlock lock;
 	u32 held;  /* units in its magazines */
@@ -128,18 +163,17 @@ struct lath_space {
 	u64 bad_frees;
 };
 
-/* Returns zeroed memory, added to the statistics, or NULL. */
-void *space_alloc(struct lath_space *space, size_t size);
-void space_free(struct lath_space *space, void *p, size_t size);
-
+/* Returns how many units `size` keys are, rounded down. */
 static inline u64 units_of(const struct lath_space *space, u64 size)
 {
 	return size >> space->unit_shift;
 }
 
-/* Returns the index at *at, space->index or space->arenas; makes it if there is none. NULL: no
- * memory. No lock held. */
-struct lath_index *space_index(struct lath_space *space, struct lath_index **at);
+/* Returns whether requests may be served from arenas. */
+static inline bool has_arenas(const struct lath_space *space)
+{
+	return !(space->config.flags & LATH_SPACE_NO_ARENAS);
+}
 
 /* The value of the items of the index that are arenas; no cookie is equal to it. */
 static inline u64 arena_mark(const struct lath_space *space)
@@ -154,26 +188,14 @@ static inline enum lath_hole_policy small_policy(const struct lath_space *space)
 	return space->config.flags & LATH_SPACE_FILL ? LATH_HOLE_LAST : LATH_HOLE_FIRST;
 }
 
-/* Takes the hole of the index that the request, whose keys are charged, asks for. 0 | -ENOSPC |
- * -EINVAL | -ENOMEM */
-int index_take(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
-	       u64 *key);
-/* Takes exactly [key, key + size), which is charged to the count and lies in one segment, from
- * arenas and the index. 0 | -EBUSY | -ENOMEM: none of it is taken or charged any longer */
-int reserve_range(struct lath_space *space, struct segment *segment, u64 *count, u64 key, u64 size,
-		  u64 cookie);
-/* Returns how much of [key, key + size) lies in key's block. */
+/* Returns how much of [key, key + size), size > 0, lies in key's block. */
 static inline u64 piece_of(const struct lath_space *space, u64 key, u64 size)
 {
+	LATH_ASSERT(size);
 	return min(size, space->arena_size - (key & (space->arena_size - 1)));
 }
-/* Frees keys that are not in a magazine: block by block where there are arenas, else as a whole. 0
- * | -EINVAL | -ENOMEM */
-int free_range(struct lath_space *space, u64 key, u64 size);
-/* Returns the blocks of all magazines to the arenas, and empty arenas to the index. Returns whether
- * there was one. No lock held. */
-bool press(struct lath_space *space);
 
+/* Returns whether the range begins and ends at a unit and is not empty. */
 static inline bool whole_units(const struct lath_space *space, u64 key, u64 size)
 {
 	return size && !((key | size) & (space->config.unit - 1));
@@ -184,208 +206,5 @@ static inline bool lies_within(u64 key, u64 size, u64 low, u64 high)
 {
 	return key >= low && size - 1 <= KEY_MAX - key && key + (size - 1) <= high - 1;
 }
-
-/* ---- segment.c ---- */
-
-void segment_init(struct segment *segment, unsigned int number);
-/* Gives a segment that is not in use its bounds. The caller holds the lock of the space, or
- * excludes all other calls. */
-void segment_open(struct lath_space *space, struct segment *segment, u64 low, u64 high, u64 limit);
-/* Switches the magazines on or off: they hold blocks of the first segment, and do not know of
- * limits. The caller holds the lock of the space, or excludes all other calls; it empties them
- * after that. */
-void choose_magazines(struct lath_space *space);
-/* Adds n to the used keys, where the thread counts. Returns that place. */
-static __always_inline u64 *segment_count(struct segment *segment, u64 n)
-{
-	struct lath_count *stripe =
-		smp_load_acquire(&segment->stripes); /* pairs with segment_stripes_make */
-
-	if (likely(stripe)) {
-		stripe += lath_stripe() % STRIPES;
-		if (likely(lath_count_mine(stripe))) {
-			lath_count_add(stripe, n);
-			return &stripe->sum;
-		}
-	}
-	lath_fetch_add_release(&segment->used, n); /* pairs with segment_used */
-	return &segment->used;
-}
-
-/* Makes the segment's stripes if it has none and there is memory: without them it goes on counting
- * in one place. No lock held. */
-void segment_stripes_make(struct lath_space *space, struct segment *segment);
-/* Subtracts size where segment_count() added it. */
-void segment_uncharge(struct segment *segment, u64 *count, u64 size);
-/* Adds size unless the sum would exceed the limit. Only one thread does at a time, and the sum is
- * at most too high, so the limit is kept. Returns as segment_charge(). */
-u64 *segment_charge_limited(struct segment *segment, u64 limit, u64 size);
-
-/* Adds size to the used keys. Returns the count for segment_uncharge(), or NULL if the segment may
- * not take them: not in use, draining, or above its limit. */
-static __always_inline u64 *segment_charge(struct segment *segment, u64 size)
-{
-	u64 limit = READ_ONCE(segment->limit);
-	u64 *at = likely(!limit) ? segment_count(segment, size)
-				 : segment_charge_limited(segment, limit, size);
-
-	/* pairs with segment_open */
-	if (likely(smp_load_acquire(&segment->draining) == NOT_DRAINING))
-		return at;
-	if (at)
-		segment_uncharge(segment, at, size);
-	return NULL;
-}
-
-/* Behind a charge: returns whether it holds. */
-bool segment_confirm(const struct segment *segment);
-u64 segment_used(const struct segment *segment);
-/* Returns about how many more keys the segment may take. */
-u64 segment_room(const struct segment *segment);
-/* Returns whether the index has a free run of this size, in keys, in the segment, and that does not
- * drain. */
-bool segment_has_run(struct lath_space *space, const struct segment *segment, u64 size);
-/* Returns the segment in use that contains key, or NULL. A thread that holds a charge of that
- * segment always gets it. */
-struct segment *segment_of(struct lath_space *space, u64 key);
-/* Sets [*low, *last] to the bounds of the first segment, by key, that does not end before key.
- * Returns whether there is one. */
-bool segment_after(struct lath_space *space, u64 key, u64 *low, u64 *last);
-
-static inline struct segment *segment_next(const struct segment *segment)
-{
-	return smp_load_acquire(&segment->next); /* pairs with add_locked */
-}
-
-/* ---- set.c ---- */
-
-/* A request to a set: up to `most` blocks of n units, each at a multiple of align. */
-struct wanted {
-	u64 n, align;
-	u64 block; /* n, or align if that is more than n rounded up to a power of two */
-	u64 cookie;
-	unsigned int most;
-	u8 grade; /* of arenas that may serve */
-};
-
-/* Sets all but `most` for a request of n units at a multiple of align, which is not below n rounded
- * up to a power of two unless arenas are dense. */
-static inline void want_units(const struct lath_space *space, u64 n, u64 align, u64 cookie,
-			      struct wanted *want)
-{
-	want->n = n;
-	want->align = align;
-	want->block = align >> log2_up(n) > 1 ? align : n;
-	want->cookie = cookie;
-	want->most = 1;
-	want->grade = grade_needed(space->config.flags & LATH_SPACE_FILL && align > 1
-					   ? block_within(n, align)
-					   : want->block);
-}
-
-static inline struct group *set_group(const struct set *set, u64 g)
-{
-	return g < FEW ? set->few[g] : set->more[g - FEW];
-}
-
-static inline struct arena *set_arena(const struct set *set, u64 i)
-{
-	return set_group(set, i / 64)->arena[i % 64];
-}
-
-/* Returns the key of a unit of a locked arena. */
-static inline u64 arena_key(const struct lath_space *space, const struct arena *arena, u64 unit)
-{
-	return (arena->block * ARENA_UNITS + unit) << space->unit_shift;
-}
-
-/* Frees the arenas of a set. The caller excludes all other calls. */
-void set_fini(struct lath_space *space, struct set *set);
-/* Takes one more arena for the set from the index, at any place, or (set_grow_at) for the block at
- * this key. Returns whether it did. The caller has confirmed a charge of the segment and holds no
- * lock. */
-bool set_grow(struct lath_space *space, struct set *set);
-bool set_grow_at(struct lath_space *space, struct set *set, u64 key);
-/* Locks and unlocks each arena: then no thread that found the segment not draining holds one. */
-void set_visit(struct set *set);
-/* Returns empty arenas to the index. Returns whether there was one. No lock held. */
-bool set_release(struct lath_space *space, struct set *set);
-/* Takes up to want->most blocks, which are charged, from one arena: the one that this slot (or
- * NULL) used last if it can serve them, else one with exactly the grade needed, else a larger one.
- * *key: their keys. Returns how many. */
-unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot,
-		      const struct wanted *want, u64 *key);
-/* Updates the count of empty arenas after a change of a locked arena that had `free` free units
- * before. */
-static inline void arena_count_empty(struct lath_space *space, struct arena *arena, u64 free)
-{
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && max(free, arena->free) <= ARENA_UNITS);
-	if (unlikely(free == ARENA_UNITS || arena->free == ARENA_UNITS) && free != arena->free)
-		lath_fetch_add(&space->empty, free == ARENA_UNITS ? -1ull : 1);
-}
-
-/* Returns whether key is known to lie in an arena whose blocks magazines hold: a hint; false is
- * possible for a key that does. */
-static inline bool arena_cached(struct lath_space *space, u64 key)
-{
-	u64 block = key >> space->unit_shift >> 12;
-	struct arena **recent = smp_load_acquire(&space->recent); /* pairs with recent_make */
-	struct arena *arena = recent ? READ_ONCE(recent[block % RECENT]) : NULL;
-
-	return arena && READ_ONCE(arena->block) == block && arena->set == &space->first.set[0];
-}
-
-/* Locks and returns the arena that contains key, or NULL. */
-struct arena *arena_lock(struct lath_space *space, u64 key);
-/* Returns units of one block to their arena; subtracts them from what is charged if `uncharge`. 0 |
- * -EINVAL (not all taken; nothing changed) | 1: no arena serves the block */
-int arena_return(struct lath_space *space, u64 key, u64 n, bool uncharge);
-/* Sets the cookies of n units of a locked arena, if it has any. */
-void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie);
-
-/* ---- magazine.c ---- */
-
-/* Makes a slot. Returns it, or the one that another thread has made, or NULL (no memory). */
-struct slot *slot_make(struct lath_space *space, struct slot **at);
-/* Returns the slot of the calling thread, or NULL (no memory). No lock held. */
-static inline struct slot *slot_of(struct lath_space *space)
-{
-	struct slot **at = &space->slot[lath_stripe() % SLOTS];
-	struct slot *slot = smp_load_acquire(at); /* pairs with slot_make */
-
-	return likely(slot) ? slot : slot_make(space, at);
-}
-/* Takes a block of 2^order units from a magazine; refills it from an arena. Returns whether it did.
- */
-bool magazine_take(struct lath_space *space, unsigned int order, u64 *key);
-/* Puts a block of 2^order units into a magazine; flushes a part of a full one first. Returns
- * whether it did. */
-bool magazine_give(struct lath_space *space, unsigned int order, u64 key);
-/* Empties the magazines of all slots. Returns whether there was a block. No lock held. */
-bool magazines_drain(struct lath_space *space);
-/* Locks all slots, in which blocks then neither come nor go, and unlocks them. */
-void slots_lock(struct lath_space *space);
-void slots_unlock(struct lath_space *space);
-/* Sets the bits of the units of this block that a magazine holds. The slots are locked. */
-void slots_mark(struct lath_space *space, u64 block, u64 *map);
-/* Returns the number of units in magazines. */
-u64 slots_held(const struct lath_space *space);
-
-/* ---- walk.c ---- */
-
-/* A position between what is allocated and what is free. It keeps a copy of the bitmap it read
- * last, so that one walk reads each arena once. Set block to NO_BLOCK first. */
-struct walk {
-	struct lath_space *space;
-	u64 block; /* of map */
-	u64 map[ARENA_WORDS];
-};
-
-/* Returns the number of units from `unit` to the end of the map at most whose bits are as its bit.
- */
-u64 map_run(const u64 *map, u64 unit);
-/* Finds the first run of keys at or behind `from` that are allocated (`taken`), or free. 0 |
- * -ENOENT. No lock held. */
-int walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run);
 
 #endif /* LATH_SPACE_SPACE_H */

@@ -8,10 +8,14 @@
  * with the mark of an arena, for whose block no arena is open, belongs to an arena that is being
  * opened or returned, or was between the two looks: all its keys were free then.
  */
-#include "space/space.h"
+#include "space/walk.h"
 
-/* Reads the bitmap of the block that contains key, 1: free. Returns false, with all free, if no
- * arena serves it. */
+#include "space/segment.h"
+#include "space/source/magazine.h"
+#include "space/source/set.h"
+
+/* Copies the bitmap of the block that contains key, 1: free, with what magazines hold; all is free
+ * if no arena serves it. No lock held. */
 static void read_block(struct walk *walk, u64 key)
 {
 	struct lath_space *space = walk->space;
@@ -22,6 +26,8 @@ static void read_block(struct walk *walk, u64 key)
 	walk->block = block;
 	if (!arena)
 		return;
+	/* slots come before arenas in the lock order: let it go, and look again at what it serves
+	 */
 	lath_spin_unlock(&arena->lock);
 	slots_lock(space);
 	lath_spin_lock(&arena->lock);
@@ -35,9 +41,11 @@ static void read_block(struct walk *walk, u64 key)
 
 u64 map_run(const u64 *map, u64 unit)
 {
-	u64 flip = map[unit / 64] >> unit % 64 & 1 ? ~0ull : 0, i = unit / 64;
-	u64 other = (map[i] ^ flip) & ~lath_ones((unsigned int)(unit % 64));
+	u64 i = unit / 64, flip, other;
 
+	LATH_ASSERT(unit < ARENA_UNITS);
+	flip = map[i] >> unit % 64 & 1 ? ~0ull : 0; /* so that ones are where the bits differ */
+	other = (map[i] ^ flip) & ~lath_ones((unsigned int)(unit % 64));
 	while (!other && ++i < ARENA_WORDS)
 		other = map[i] ^ flip;
 	return (other ? 64 * i + __ffs64(other) : ARENA_UNITS) - unit;
@@ -53,7 +61,9 @@ static bool walk_state(struct walk *walk, u64 at, u64 most, u64 *last)
 	u64 end, unit;
 	bool taken;
 
+	LATH_ASSERT(at <= most);
 	*last = most;
+	/* in the copied block the bitmap tells, else the index, as far as its next item */
 	if (at / space->arena_size != walk->block) {
 		/* all keys are one more than a size can say: then the last one follows alone */
 		u64 size = most - at == KEY_MAX ? KEY_MAX : most - at + 1;
@@ -61,11 +71,11 @@ static bool walk_state(struct walk *walk, u64 at, u64 most, u64 *last)
 		*last = at + (size - 1);
 		if (!index || lath_index_overlap_item(index, at, size, &item))
 			return false;
-		if (item.key > at) {
+		if (item.key > at) { /* free up to the item */
 			*last = item.key - 1;
 			return false;
 		}
-		if (item.value != arena_mark(space)) {
+		if (item.value != arena_mark(space)) { /* allocated to its end */
 			*last = min(item.key + (item.size - 1), most);
 			return true;
 		}
@@ -84,29 +94,35 @@ int walk_next(struct walk *walk, u64 from, bool taken, struct lath_item *run)
 	bool is;
 
 	for (; segment_after(walk->space, from, &low, &most); from = most + 1) {
+		/* whole units: `from` may lie within one */
 		at = max(from, low);
 		at &= ~(walk->space->config.unit - 1);
+		/* pass by what is in the other state, up to the end of the segment */
 		for (;;) {
 			is = walk_state(walk, at, most, &last);
 			if (is == taken || last == most)
 				break;
 			at = last + 1;
 		}
+		/* no segment follows, and most + 1 would begin anew */
 		if (is != taken && most == KEY_MAX)
 			break;
 		if (is != taken)
 			continue;
 		run->key = max(at, from);
+		/* the run goes on while what follows is in the same state */
 		while (last < most && walk_state(walk, last + 1, most, &at) == taken)
 			last = at;
 		run->size = last - run->key + 1; /* 0: 2^64 */
 		run->value = 0;
+		LATH_ASSERT(run->key >= from && run->key <= last);
 		return 0;
 	}
 	return -ENOENT;
 }
 
-static int next(struct lath_space *space, u64 from, bool taken, struct lath_item *run)
+/* Finds the first run at or behind `from`. 0 | -ENOENT */
+static int next_run(struct lath_space *space, u64 from, bool taken, struct lath_item *run)
 {
 	struct walk walk = { .space = space, .block = NO_BLOCK };
 	int ret;
@@ -119,10 +135,10 @@ static int next(struct lath_space *space, u64 from, bool taken, struct lath_item
 
 int lath_space_next(struct lath_space *space, uint64_t from, struct lath_item *run)
 {
-	return next(space, from, true, run);
+	return next_run(space, from, true, run);
 }
 
 int lath_space_next_free(struct lath_space *space, uint64_t from, struct lath_item *run)
 {
-	return next(space, from, false, run);
+	return next_run(space, from, false, run);
 }

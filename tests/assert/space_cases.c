@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
-#include "space/space.h"
+#include "space/segment.h"
+#include "space/source/magazine.h"
+#include "space/source/set.h"
 
 static struct lath_space *space;
 static struct arena *arena; /* one with a unit taken */
@@ -32,7 +34,7 @@ static void prepare_locked(void)
 static void give_unlocked(void)
 {
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	arena_give(arena, 0, 1);
+	arena_free_units(arena, 0, 1);
 }
 
 static void take_unlocked(void)
@@ -40,7 +42,7 @@ static void take_unlocked(void)
 	u64 unit;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	arena_take(arena, 3, 3, &unit);
+	arena_alloc_units(arena, 3, 3, &unit);
 }
 
 static void blocks_unlocked(void)
@@ -48,7 +50,7 @@ static void blocks_unlocked(void)
 	u64 unit[4];
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	arena_take_blocks(arena, 2, 4, unit);
+	arena_alloc_blocks(arena, 2, 4, unit);
 }
 
 static void opened_twice(void)
@@ -60,7 +62,7 @@ static void opened_twice(void)
 static void units_out_of_bounds(void)
 {
 	prepare_locked();
-	arena_take_at(arena, ARENA_UNITS - 1, 2);
+	arena_reserve(arena, ARENA_UNITS - 1, 2);
 }
 
 static void odd_alignment(void)
@@ -68,7 +70,7 @@ static void odd_alignment(void)
 	u64 unit;
 
 	prepare_locked();
-	arena_take_within(arena, 1, 3, 0, ARENA_UNITS - 1, &unit);
+	arena_alloc_within(arena, 1, 3, 0, ARENA_UNITS - 1, &unit);
 }
 
 static void owners_out_of_bounds(void)
@@ -81,19 +83,19 @@ static void free_out_of_bounds(void)
 {
 	prepare_locked();
 	arena->free = ARENA_UNITS;
-	arena_give(arena, 0, 1);
+	arena_free_units(arena, 0, 1);
 }
 
 static void free_against_bits(void)
 {
 	prepare_locked();
 	arena->free -= 2;
-	arena_give(arena, 0, 1);
+	arena_free_units(arena, 0, 1);
 }
 
 static void unused_arena_in_use(void)
 {
-	struct set *set;
+	struct arena_set *set;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
 	set = &space->first.set[0];
@@ -114,7 +116,7 @@ static void magazine_above_capacity(void)
 {
 	prepare(0);
 	slot_of(space)->count[3] = 1000;
-	magazine_give(space, 3, 0);
+	magazine_free(space, 3, 0);
 }
 
 static void magazine_held_too_little(void)
@@ -126,13 +128,13 @@ static void magazine_held_too_little(void)
 	NEED(!lath_space_alloc(space, 1, 1, 0, &key)); /* fills the magazine */
 	lath_call_enter();
 	slot_of(space)->held = 0;
-	magazine_take(space, 0, &key);
+	magazine_alloc(space, 0, &key);
 }
 
 static void order_out_of_bounds(void)
 {
 	prepare(0);
-	magazine_give(space, ORDERS, 0);
+	magazine_free(space, ORDERS, 0);
 }
 
 static void segment_opened_twice(void)
@@ -160,8 +162,8 @@ const struct assert_case space_cases[] = {
 	  "arena->free <= ARENA_UNITS" },
 	{ "space: free units counted wrong", free_against_bits, "space/source/arena.c",
 	  "!~arena->whole" },
-	{ "space: unused arena that is in use", unused_arena_in_use, "space/source/arena.c",
-	  "arena->block == NO_BLOCK" },
+	{ "space: unused arena that is in use", unused_arena_in_use, "space/source/set.c",
+	  "READ_ONCE(arena->block) == NO_BLOCK" },
 	{ "space: arena in the wrong set", arena_in_the_wrong_set, "space/source/set.c",
 	  "key[got - 1] >= set->low" },
 	{ "space: magazine above its capacity", magazine_above_capacity, "space/source/magazine.c",

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "space/space.h"
+#include "space/source/arena.h"
 
 static struct {
 	struct arena arena;
@@ -79,7 +79,7 @@ static void take(u64 n)
 {
 	u64 natural = 1ull << log2_up(n), unit;
 
-	if (arena_take(&t.arena, n, n, &unit)) {
+	if (arena_alloc_units(&t.arena, n, n, &unit)) {
 		assert(t.arena.dense || !(unit & (natural - 1)));
 		hold(unit, n);
 	} else if (!t.arena.dense && (n <= 32 || n == natural)) {
@@ -97,7 +97,7 @@ static void take_within(u64 n)
 		last = first + draw(ARENA_UNITS - first);
 	}
 	expected = place(n, align, first, last);
-	if (arena_take_within(&t.arena, n, align, first, last, &unit)) {
+	if (arena_alloc_within(&t.arena, n, align, first, last, &unit)) {
 		assert((long)unit == expected);
 		hold(unit, n);
 	} else {
@@ -110,7 +110,7 @@ static void take_blocks(void)
 	unsigned int order = t.arena.dense ? 0 : draw(7), got, i;
 	u64 unit[8];
 
-	got = arena_take_blocks(&t.arena, order, 8, unit);
+	got = arena_alloc_blocks(&t.arena, order, 8, unit);
 	for (i = 0; i < got; i++)
 		hold(unit[i], 1ull << order);
 	if (got < 8)
@@ -123,7 +123,7 @@ static void take_at(u64 n)
 	u64 unit = draw(ARENA_UNITS - n + 1);
 	bool free = all(unit, n, false);
 
-	assert(arena_take_at(&t.arena, unit, n) == free);
+	assert(arena_reserve(&t.arena, unit, n) == free);
 	if (free)
 		hold(unit, n);
 }
@@ -135,21 +135,21 @@ static void give(void)
 	u64 unit = t.held[i].unit, n = t.held[i].n, part = 1 + draw(n);
 
 	if (unit + n < ARENA_UNITS && !t.taken[unit + n])
-		assert(!arena_give(&t.arena, unit, n + 1));
+		assert(!arena_free_units(&t.arena, unit, n + 1));
 	if (how == 0 && part < n) {
-		assert(arena_give(&t.arena, unit, part));
+		assert(arena_free_units(&t.arena, unit, part));
 		memset(&t.taken[unit], false, part);
 		t.held[i].unit += part;
 		t.held[i].n -= part;
 		return;
 	}
 	if (how == 1 && part < n) {
-		assert(arena_give(&t.arena, unit + n - part, part));
+		assert(arena_free_units(&t.arena, unit + n - part, part));
 		memset(&t.taken[unit + n - part], false, part);
 		t.held[i].n -= part;
 		return;
 	}
-	assert(arena_give(&t.arena, unit, n));
+	assert(arena_free_units(&t.arena, unit, n));
 	memset(&t.taken[unit], false, n);
 	t.held[i] = t.held[--t.count];
 }
@@ -186,11 +186,11 @@ static void run(bool dense, u64 seed)
 static void run_grows(void)
 {
 	begin(false, 1);
-	assert(arena_take_at(&t.arena, 0, ARENA_UNITS) && arena_sound(&t.arena));
-	assert(arena_give(&t.arena, 256, 128) && arena_sound(&t.arena));
-	assert(arena_give(&t.arena, 384, 32) && arena_sound(&t.arena) &&
+	assert(arena_reserve(&t.arena, 0, ARENA_UNITS) && arena_sound(&t.arena));
+	assert(arena_free_units(&t.arena, 256, 128) && arena_sound(&t.arena));
+	assert(arena_free_units(&t.arena, 384, 32) && arena_sound(&t.arena) &&
 	       t.shown == grade_needed(160));
-	assert(arena_give(&t.arena, 248, 8) && arena_sound(&t.arena));
+	assert(arena_free_units(&t.arena, 248, 8) && arena_sound(&t.arena));
 	lath_spin_unlock(&t.arena.lock);
 }
 

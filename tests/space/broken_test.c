@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "index/tree/tree.h"
-#include "space/space.h"
+#include "space/source/set.h"
 
 #define BLOCK 4096ull
 

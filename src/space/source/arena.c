@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * arena.c - the bitmap of one arena (arena.h).
+ *
+ * In order: grades of words and of runs of whole words; the bounds `most`; marking units taken or
+ * free, which keeps both up to date; searches; the calls.
  */
 #include "sys/sys.h"
 
@@ -30,6 +33,7 @@ static inline u64 run_starts(u64 word, u64 n, unsigned int order)
 	return (((word & ~last) + first) & word & last) >> ((1u << order) - 1);
 }
 
+/* Returns the number of ones from the lowest bit of the word on. */
 static inline unsigned int ones(u64 word)
 {
 	return ~word ? __ffs64(~word) : 64;
@@ -43,6 +47,8 @@ static unsigned int largest_block(u64 word, u64 *starts)
 
 	*starts = word;
 	while (c < 6) {
+		/* a block of twice the size begins where two stand side by side, the first aligned
+		 */
 		u64 next = *starts & (*starts >> (1u << c)) & multiples[c + 1];
 
 		if (!next)
@@ -53,6 +59,7 @@ static unsigned int largest_block(u64 word, u64 *starts)
 	return c;
 }
 
+/* The grade of a word of an arena that is not dense: that of its longest aligned run of ones. */
 static u8 word_grade(u64 word)
 {
 	u64 starts, longest;
@@ -60,12 +67,14 @@ static u8 word_grade(u64 word)
 
 	if (!word)
 		return 0;
-	if (!(~word &
-	      (~word + 1))) /* free from some unit to the end: after a take from a free word */
+	/* the most frequent word: free from some unit to its end, as searches from below leave it
+	 */
+	if (!(~word & (~word + 1)))
 		return (u8)(1 + 16 * __fls64(64 - fls64(~word)));
 	c = largest_block(word, &starts);
 	longest = 1ull << c;
-	if (c) /* blocks whose larger block is free in part behind them */
+	/* a block at an even place, whose neighbour is free in part: the run goes on into that */
+	if (c)
 		for (starts &= multiples[c + 1]; starts; starts &= starts - 1)
 			longest = max(longest, (u64)ones(word >> __ffs64(starts)));
 	return grade_of_run(longest);
@@ -91,12 +100,14 @@ static u8 dense_grade(u64 word)
 
 	if (!word || !~word)
 		return word ? WHOLE_GRADE : 0;
+	/* double the length while such runs exist */
 	for (starts[0] = word; i < 5; i++) {
 		next = starts[i] & (starts[i] >> (1u << i));
 		if (!next)
 			break;
 		starts[i + 1] = next;
 	}
+	/* then add the halves again, from the largest on, where the run goes on for that long */
 	word = starts[i];
 	for (longest = 1u << i; i--;) {
 		next = word & (starts[i] >> longest); /* 2^i more */
@@ -108,6 +119,7 @@ static u8 dense_grade(u64 word)
 	return grade_of_run(longest);
 }
 
+/* Returns the grade of a word of this arena. */
 static u8 grade_of(const struct arena *arena, u64 word)
 {
 	return arena->dense ? dense_grade(word) : word_grade(word);
@@ -120,6 +132,7 @@ static u8 whole_grade(const struct arena *arena, u64 words)
 	unsigned int c = largest_block(words, &starts);
 
 	longest = 64ull << c;
+	/* as in word_grade(), by words: the run ends within the word behind its whole ones */
 	for (starts &= c < 6 ? multiples[c + 1] : 0; starts; starts &= starts - 1) {
 		unsigned int from = __ffs64(starts), n = ones(arena->whole >> from);
 		u64 units = 64ull * n + (from + n < ARENA_WORDS ? ones(arena->map[from + n]) : 0);
@@ -133,10 +146,10 @@ static u8 whole_grade(const struct arena *arena, u64 words)
  * not whole, if there is one. */
 static inline u8 run_grade(const struct arena *arena, unsigned int from, unsigned int end)
 {
-	/* `middle` is the one of from .. end that is a multiple of the largest power of two. The
-	 * powers of two that make up the lengths in front of it and behind it are those of the
-	 * aligned blocks there; 2^c is the largest, and `at` is where a longer run may begin. All
-	 * is moved by one arena, so that from - 1 is not negative. */
+	/* Split [from, end) at `middle`, its most aligned word. Left of it the aligned blocks are
+	 * the binary digits of middle - from, right of it those of end - middle. 2^c is the largest
+	 * block; `at`, the first multiple of 2^(c + 1), is where a longer run may begin. All is
+	 * moved up by one arena, so that from - 1 is not negative. */
 	unsigned int a = from + ARENA_WORDS, b = end + ARENA_WORDS,
 		     middle = b & (~0u << __fls64((a - 1) ^ b)),
 		     c = (unsigned int)__fls64((b - middle) | (middle - a)),
@@ -144,16 +157,19 @@ static inline u8 run_grade(const struct arena *arena, unsigned int from, unsigne
 	u64 longest = 64ull << c;
 
 	LATH_ASSERT(from < end && end <= ARENA_WORDS);
+	/* another block of 2^c begins at `at`, so from there the run goes on to the end */
 	if (at + (1u << c) <= b)
 		longest = 64ull * (b - at) + (end < ARENA_WORDS ? ones(arena->map[end]) : 0);
 	return grade_of_run(longest);
 }
 
+/* Returns the exact grade of the arena, which arena->shown is not below. */
 static u8 arena_grade(const struct arena *arena)
 {
 	unsigned int i;
 	u8 best = 0;
 
+	/* a run of one whole word is longer than any within a word */
 	if (arena->whole)
 		return whole_grade(arena, arena->whole);
 	for (i = 0; i < ARENA_WORDS; i++)
@@ -161,22 +177,26 @@ static u8 arena_grade(const struct arena *arena)
 	return best;
 }
 
-/* Sets word i of the bitmap and its grade. */
+/* Sets word i of the bitmap and its grade. The arena is locked. */
 static inline void set_word(struct arena *arena, unsigned int i, u64 word)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && i < ARENA_WORDS);
 	arena->map[i] = word;
 	arena->grade[i] = grade_of(arena, word);
 }
 
+/* Publishes a grade for searches without the lock. The arena is locked. */
 static void show(struct arena *arena, u8 shown)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	LATH_ASSERT(!shown == !arena->free && (arena->free == ARENA_UNITS) == !~arena->whole);
+	/* a store of the same value would take the cache line from all who read it */
 	if (*arena->shown != shown)
 		WRITE_ONCE(*arena->shown, shown);
 }
 
 /* A run of units, in words [first, last], has been freed: shows at least the grade of the best run
- * that has one of them. */
+ * that has one of them. The arena is locked. */
 static void show_freed(struct arena *arena, unsigned int first, unsigned int last)
 {
 	/* the whole words among them are one run, else there may be one just in front of them */
@@ -186,7 +206,7 @@ static void show_freed(struct arena *arena, unsigned int first, unsigned int las
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	best = max(best, arena->grade[last]);
-	if (words) {
+	if (words) { /* the run of whole words around them may have grown at both ends */
 		unsigned int at = (unsigned int)__fls64(words),
 			     from = fls64(~whole & lath_ones(at)), end = at + ones(whole >> at);
 
@@ -195,15 +215,18 @@ static void show_freed(struct arena *arena, unsigned int first, unsigned int las
 	show(arena, best);
 }
 
-/* The units of [first, end) are a free run now: raises the bounds that it exceeds. */
+/* The units of [first, end) are a free run now: raises the bounds that it exceeds. The arena is
+ * locked. */
 static void raise_most(struct arena *arena, u64 first, u64 end)
 {
 	unsigned int k;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	LATH_ASSERT(first < end && end <= ARENA_UNITS);
 	for (k = 0; k < ARENA_ORDERS; k++) {
 		u64 at = (first + ((1ull << k) - 1)) & ~((1ull << k) - 1);
 
+		/* the run has no multiple of 2^k, hence none of a higher power */
 		if (at >= end)
 			break;
 		if (arena->most[k] < end - at)
@@ -211,11 +234,14 @@ static void raise_most(struct arena *arena, u64 first, u64 end)
 	}
 }
 
-/* A search found no run longer than `units` at a multiple of 2^order: lowers the bounds. */
+/* A search found no run longer than `units` at a multiple of 2^order: lowers the bounds. The arena
+ * is locked. */
 static void lower_most(struct arena *arena, unsigned int order, u64 units)
 {
 	unsigned int k;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && units <= ARENA_UNITS);
+	/* what holds for 2^order holds for its multiples; bounds do not rise with k */
 	for (k = order; k < ARENA_ORDERS && arena->most[k] > units; k++)
 		WRITE_ONCE(arena->most[k], (u16)units);
 }
@@ -227,6 +253,8 @@ static void run_around(const struct arena *arena, u64 unit, u64 *first, u64 *end
 	u64 below = ~arena->map[i] & lath_ones(unit % 64),
 	    above = ~arena->map[i] & ~lath_ones(unit % 64);
 
+	LATH_ASSERT(arena->map[i] >> unit % 64 & 1);
+	/* the nearest taken unit on each side: in this word, else in the next that has one */
 	while (!below && i)
 		below = ~arena->map[--i];
 	while (!above && ++j < ARENA_WORDS)
@@ -277,7 +305,7 @@ static inline u64 middle(struct span s, unsigned int i)
 	return i < s.last ? ~0ull : 0;
 }
 
-/* Returns whether the units are all taken (`taken`), or all free. */
+/* Returns whether the units are all taken (`taken`), or all free. The arena is locked. */
 static inline bool all_are(const struct arena *arena, struct span s, bool taken)
 {
 	u64 differ = taken ? 0 : ~0ull, other;
@@ -285,6 +313,7 @@ static inline bool all_are(const struct arena *arena, struct span s, bool taken)
 
 	other = ((arena->map[s.first] ^ differ) & s.head) |
 		((arena->map[s.last] ^ differ) & s.tail);
+	/* may lie behind the last word: the spare ones are there */
 	other |= (arena->map[s.first + 1] ^ differ) & middle(s, s.first + 1);
 	other |= (arena->map[s.first + 2] ^ differ) & middle(s, s.first + 2);
 	for (i = s.first + 3; i < s.last; i++)
@@ -299,15 +328,17 @@ static __always_inline void flip_middle(struct arena *arena, struct span s, unsi
 	arena->grade[i] ^= middle(s, i) & WHOLE_GRADE;
 }
 
-/* Sets the words of units that are all free, or all taken, to the opposite. */
+/* Sets the words of units that are all free, or all taken (`free`), to the opposite. The arena is
+ * locked. */
 static __always_inline void flip(struct arena *arena, struct span s, bool free)
 {
 	unsigned int i;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && all_are(arena, s, free));
 	set_word(arena, s.first, arena->map[s.first] ^ s.head);
-	if (s.last == s.first)
+	if (s.last == s.first) /* head and tail are one: it would be flipped back */
 		return;
+	/* words between the ends change from none to all, so their grades need no look */
 	flip_middle(arena, s, s.first + 1);
 	flip_middle(arena, s, s.first + 2);
 	for (i = s.first + 3; i < s.last; i++)
@@ -315,8 +346,8 @@ static __always_inline void flip(struct arena *arena, struct span s, bool free)
 	set_word(arena, s.last, arena->map[s.last] ^ s.tail);
 }
 
-/* Takes n free units. */
-static __always_inline void take_units(struct arena *arena, u64 unit, u64 n)
+/* Marks n free units taken. The arena is locked. */
+static __always_inline void mark_taken(struct arena *arena, u64 unit, u64 n)
 {
 	struct span s = span_of(unit, n);
 
@@ -324,38 +355,42 @@ static __always_inline void take_units(struct arena *arena, u64 unit, u64 n)
 	LATH_ASSERT(arena->free <= ARENA_UNITS);
 	arena->whole &= ~((~0ull << s.first) & (~0ull >> (63 - s.last)));
 	flip(arena, s, false);
+	/* else `shown` stays above the grade: a search that it misleads lowers it */
 	if (!arena->free)
 		show(arena, 0);
 }
 
-/* Frees n taken units. */
-static void give_units(struct arena *arena, u64 n, struct span s)
+/* Marks n taken units free. The arena is locked. */
+static void mark_free(struct arena *arena, u64 n, struct span s)
 {
 	arena->free += n;
 	LATH_ASSERT(arena->free <= ARENA_UNITS);
 	flip(arena, s, true);
+	/* the words between are whole now; the first and the last one perhaps */
 	arena->whole |= (~0ull << s.first << 1) & ((1ull << s.last) - 1);
 	arena->whole |= (u64) !~arena->map[s.first] << s.first;
 	arena->whole |= (u64) !~arena->map[s.last] << s.last;
 	show_freed(arena, s.first, s.last);
 }
 
-bool arena_take_at(struct arena *arena, u64 unit, u64 n)
+bool arena_reserve(struct arena *arena, u64 unit, u64 n)
 {
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	if (!all_are(arena, span_of(unit, n), false))
 		return false;
-	take_units(arena, unit, n);
+	mark_taken(arena, unit, n);
 	return true;
 }
 
-bool arena_give(struct arena *arena, u64 unit, u64 n)
+bool arena_free_units(struct arena *arena, u64 unit, u64 n)
 {
 	struct span s = span_of(unit, n);
 	u64 first, end;
 
+	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	if (!all_are(arena, s, true))
 		return false;
-	give_units(arena, n, s);
+	mark_free(arena, n, s);
 	if (arena->most[ARENA_ORDERS - 1] < ARENA_UNITS) { /* otherwise no bound can rise */
 		run_around(arena, unit, &first, &end);
 		raise_most(arena, first, end);
@@ -368,6 +403,7 @@ static u64 run_end(const struct arena *arena, u64 unit)
 {
 	u64 i = unit / 64, more = ones(arena->map[i] >> unit % 64);
 
+	LATH_ASSERT(more);
 	if (unit % 64 + more < 64)
 		return unit + more;
 	for (i++; i < ARENA_WORDS && !~arena->map[i]; i++)
@@ -379,6 +415,10 @@ u64 block_within(u64 n, u64 align)
 {
 	u64 whole = n / align;
 
+	LATH_ASSERT(n && align && !(align & (align - 1)));
+	/* from `whole` multiples of align in a row, 2^k are a naturally aligned block in any case
+	 * if whole >= 2^(k + 1) - 1; a run shorter than align begins at one, so it has its own size
+	 */
 	return whole ? align << (fls64(whole + 1) - 2) : 1ull << (fls64(n) - 1);
 }
 
@@ -391,6 +431,7 @@ struct place {
  * what it has from a multiple of align on. */
 static inline bool run_serves(const struct place *p, u64 from, u64 end, u64 *unit, u64 *most)
 {
+	LATH_ASSERT(from < end && end <= ARENA_UNITS);
 	*unit = (max(from, p->first) + (p->align - 1)) & ~(p->align - 1);
 	end = min(end, p->last + 1);
 	if (*unit >= end)
@@ -407,8 +448,11 @@ static bool place_in_runs(const struct arena *arena, const struct place *p, u64 
 	u64 block = min(block_within(p->n, p->align), 64ull), seen = 0,
 	    words = ~lath_bytes_match(arena->grade, grade_needed(block)).lt;
 
+	/* what a run without such a block may have at most, from a multiple of align on, and at all
+	 */
 	*most = (block > p->align ? 2 * block - p->align : block) - 1;
 	*longest = 2 * block - 2;
+	/* word by word, each run once: `seen` is where the last one ended */
 	for (words &= ~lath_ones((unsigned int)(p->first / 64)); words; words &= words - 1) {
 		unsigned int i = __ffs64(words);
 		u64 starts = run_starts(arena->map[i], block, log2_up(block)), from;
@@ -434,6 +478,8 @@ static bool place_on_grid(const struct arena *arena, const struct place *p, u64 
 	unsigned int i, step = max((unsigned int)(p->align / 64), 1u);
 
 	*most = 0;
+	/* the words with a free unit at a multiple of align; above 64 units not every word has one
+	 */
 	for (i = 0; i < ARENA_WORDS; i += step)
 		words |= (u64) !!(arena->map[i] & grid) << i;
 	for (words &= ~lath_ones((unsigned int)(p->first / 64)); words; words &= words - 1) {
@@ -459,7 +505,7 @@ static bool place_within(const struct arena *arena, const struct place *p, u64 *
 			       : place_in_runs(arena, p, unit, most, longest);
 }
 
-bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
+bool arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit)
 {
 	struct place place = { n, align, first, last };
 	unsigned int order = log2_up(align);
@@ -467,13 +513,16 @@ bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 las
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock));
 	LATH_ASSERT(!(align & (align - 1)) && order < ARENA_ORDERS && last < ARENA_UNITS);
+	LATH_ASSERT(n && first <= last);
+	/* a search before this one has shown that there is none */
 	if (n > arena->most[order])
 		return false;
 	if (place_within(arena, &place, unit, &most, &longest)) {
 		LATH_ASSERT(!(*unit & (align - 1)) && *unit >= first && *unit + n - 1 <= last);
-		take_units(arena, *unit, n);
+		mark_taken(arena, *unit, n);
 		return true;
 	}
+	/* what was found holds for the arena only if the limits were its own */
 	if (!first && last == ARENA_UNITS - 1) {
 		lower_most(arena, 0, longest);
 		lower_most(arena, order, most);
@@ -516,8 +565,10 @@ static bool find_in_word(const struct arena *arena, u64 n, u64 *unit)
 	int i = find_word(arena, grade_needed(n));
 	u64 starts;
 
+	LATH_ASSERT(n <= 64);
 	if (i < 0)
 		return false;
+	/* a dense arena has runs at any place, and its grades speak of those */
 	starts = arena->dense ? any_starts(arena->map[i], (unsigned int)n)
 			      : run_starts(arena->map[i], n, log2_up(n));
 	if (!starts)
@@ -526,30 +577,33 @@ static bool find_in_word(const struct arena *arena, u64 n, u64 *unit)
 	return true;
 }
 
-bool arena_take(struct arena *arena, u64 n, u64 block, u64 *unit)
+bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit)
 {
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && n && n <= block && block <= ARENA_UNITS);
 	if (block > 64 ? find_words(arena, block, unit) : find_in_word(arena, block, unit)) {
-		take_units(arena, *unit, n);
+		mark_taken(arena, *unit, n);
 		return true;
 	}
+	/* `shown` was too high: correct it, or the next search comes here in vain too */
 	show(arena, arena_grade(arena));
 	return false;
 }
 
-unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
-			       u64 *unit)
+unsigned int arena_alloc_blocks(struct arena *arena, unsigned int order, unsigned int most,
+				u64 *unit)
 {
 	unsigned int n = 0;
 	u64 size = 1ull << order;
 
 	LATH_ASSERT(lath_spin_mine(&arena->lock) && order <= 6);
+	LATH_ASSERT(!arena->dense || !order);
 	while (n < most) {
 		int i = find_word(arena, grade_needed(size));
 		u64 word, starts;
 
 		if (i < 0)
 			break;
+		/* all that the word has, so that its grade is made once */
 		word = arena->map[i];
 		for (starts = run_starts(word, size, order); starts && n < most;
 		     starts &= starts - 1) {
@@ -563,11 +617,36 @@ unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned
 	}
 	arena->free -= n << order;
 	LATH_ASSERT(arena->free <= ARENA_UNITS);
+	/* the search found no more, so the exact grade is known to be lower than needed */
 	if (n < most)
 		show(arena, arena_grade(arena));
 	else if (!arena->free)
 		show(arena, 0);
 	return n;
+}
+
+/* Takes one range of the request from a locked arena. Returns whether it did. */
+static inline bool alloc_one(struct arena *arena, const struct small_request *want, u64 *unit)
+{
+	/* grades of a dense arena do not tell what is aligned: look at the places */
+	if (arena->dense && want->align > 1)
+		return arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
+	return arena_alloc_units(arena, want->n, want->block, unit);
+}
+
+unsigned int arena_alloc_small(struct arena *arena, const struct small_request *want, u64 *unit)
+{
+	unsigned int got = 0;
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
+	if (likely(want->most == 1))
+		return alloc_one(arena, want, unit);
+	/* a magazine's blocks: those of a word at once if they are naturally aligned */
+	if (want->n <= 64 && !(arena->dense && want->align > 1))
+		return arena_alloc_blocks(arena, log2_up(want->n), want->most, unit);
+	while (got < want->most && alloc_one(arena, want, &unit[got]))
+		got++;
+	return got;
 }
 
 /* Returns whether no free run is longer than the bound for where it may begin. */
@@ -578,7 +657,7 @@ static bool bounds_hold(const struct arena *arena)
 
 	for (unit = 0; unit < ARENA_UNITS; unit++) {
 		if (!(arena->map[unit / 64] >> unit % 64 & 1))
-			continue;
+			continue; /* taken */
 		end = run_end(arena, unit);
 		for (k = 0; k < ARENA_ORDERS && !(unit & ((1ull << k) - 1)); k++)
 			if (arena->most[k] < end - unit)

@@ -14,8 +14,8 @@
  * number is enough. A request's grade is rounded up, a word's is rounded down. So above 32 units a
  * search may miss a fit by 1/16 of its length, but what it finds always fits.
  */
-#ifndef LATH_SPACE_ARENA_H
-#define LATH_SPACE_ARENA_H
+#ifndef LATH_SPACE_SOURCE_ARENA_H
+#define LATH_SPACE_SOURCE_ARENA_H
 
 #include "arch/search.h"
 
@@ -24,12 +24,12 @@
 #define SPARE 8		/* words behind the last one that may be read; always 0 */
 #define ARENA_ORDERS 13 /* multiples of 1 .. 4096 units */
 
-struct set;
+struct arena_set;
 
 struct arena {
 	struct lath_spinlock lock;
 	u64 block; /* number of the block that it serves, or NO_BLOCK */
-	struct set *set;
+	struct arena_set *set;
 	u64 *owner; /* one cookie per unit, or NULL */
 	/* The grade of a word is that of its longest free run, wherever that begins. */
 	bool dense;
@@ -52,6 +52,7 @@ struct arena {
 /* log2, rounded up; 0 < n <= 2^63 */
 static inline unsigned int log2_up(u64 n)
 {
+	LATH_ASSERT(n && n <= 1ull << 63);
 	return (unsigned int)__fls64(2 * n - 1);
 }
 
@@ -60,6 +61,7 @@ static inline u8 grade_of_run(u64 n)
 {
 	unsigned int c = (unsigned int)__fls64(n);
 
+	LATH_ASSERT(n && n <= ARENA_UNITS);
 	return (u8)(1 + 16 * c + (((n << 4) >> c) & 15));
 }
 
@@ -68,6 +70,7 @@ static inline u8 grade_needed(u64 n)
 {
 	unsigned int c = log2_up(n);
 
+	LATH_ASSERT(n <= ARENA_UNITS);
 	return (u8)(1 + 16 * c - ((((1ull << c) - n) << 5 >> c)));
 }
 
@@ -75,23 +78,37 @@ static inline u8 grade_needed(u64 n)
  * contain, wherever they begin. */
 u64 block_within(u64 n, u64 align);
 
-/* The caller of the calls below holds the arena's lock; of arena_sound() it excludes changes. */
+/* A request to arenas: up to `most` ranges of n units, each at a multiple of align. */
+struct small_request {
+	u64 n, align;
+	u64 block; /* n, or align if that is more than n rounded up to a power of two */
+	u64 cookie;
+	unsigned int most;
+	u8 grade; /* of arenas that may serve */
+};
+
+/* The caller of the calls below holds the arena's lock, on entry and on return; of arena_sound() it
+ * excludes changes. None of them fails for want of memory. */
+
+/* Begins to serve a block, with all units free. */
 void arena_open(struct arena *arena, u64 block);
+/* Takes what is requested; unit[]: where the ranges begin. Returns how many. */
+unsigned int arena_alloc_small(struct arena *arena, const struct small_request *want, u64 *unit);
 /* Takes the first n of `block` >= n free units at a multiple of `block` rounded up to a power of
  * two; in a dense arena up to 64 at any place of one word. Returns whether it did. */
-bool arena_take(struct arena *arena, u64 n, u64 block, u64 *unit);
+bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit);
 /* Takes up to `most` blocks of 2^order units, order <= 6; of a dense arena, order 0. Returns the
  * number taken. */
-unsigned int arena_take_blocks(struct arena *arena, unsigned int order, unsigned int most,
-			       u64 *unit);
-/* Take exactly these units, or give them back. Return false, with nothing changed, if not all of
- * them are free (taken). */
-bool arena_take_at(struct arena *arena, u64 unit, u64 n);
-bool arena_give(struct arena *arena, u64 unit, u64 n);
-/* Takes the first n free units at a multiple of align within [first, last]. Returns whether it
- * did. */
-bool arena_take_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit);
+unsigned int arena_alloc_blocks(struct arena *arena, unsigned int order, unsigned int most,
+				u64 *unit);
+/* Takes the first n free units at a multiple of align within [first, last], wherever that is.
+ * Returns whether it did. */
+bool arena_alloc_within(struct arena *arena, u64 n, u64 align, u64 first, u64 last, u64 *unit);
+/* Take exactly these units, or free them. Return false, with nothing changed, if not all of them
+ * are free (taken). */
+bool arena_reserve(struct arena *arena, u64 unit, u64 n);
+bool arena_free_units(struct arena *arena, u64 unit, u64 n);
 /* Returns whether counters and grades agree with the bitmap. */
 bool arena_sound(const struct arena *arena);
 
-#endif /* LATH_SPACE_ARENA_H */
+#endif /* LATH_SPACE_SOURCE_ARENA_H */

@@ -8,7 +8,11 @@
  * capacity shrinks to 1/32; each overflow of a magazine doubles it again. So in a full space
  * magazines hold back few blocks.
  */
-#include "space/space.h"
+#include "space/source/magazine.h"
+
+#include "space/memory.h"
+#include "space/segment.h"
+#include "space/source/set.h"
 
 /* Blocks per slot of each order: 256 units of the small ones, up to 8,192 of the largest. */
 static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
@@ -17,12 +21,17 @@ static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 
 #define FLUSH 32
 /* How often the capacity is halved when magazines are emptied. */
 #define TIGHT 5
+/* Units in all magazines of a slot, at most. */
+#define SLOT_MOST 16896u
 
-static unsigned int capacity(const struct slot *slot, unsigned int order)
+/* Returns how many blocks a magazine may hold. The slot is locked. */
+static unsigned int capacity(struct slot *slot, unsigned int order)
 {
+	LATH_ASSERT(lath_spin_mine(&slot->lock) && slot->tight <= TIGHT);
 	return magazine_size[order] >> slot->tight;
 }
 
+/* Returns the keys in a magazine of a locked slot: slot->count[order] of them, oldest first. */
 static u64 *magazine(struct slot *slot, unsigned int order)
 {
 	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
@@ -35,10 +44,12 @@ struct slot *slot_make(struct lath_space *space, struct slot **at)
 {
 	struct slot *slot = space_alloc(space, sizeof(*slot)), *there;
 
+	LATH_ASSERT(at >= space->slot && at < space->slot + SLOTS);
 	if (!slot)
 		return NULL;
 	lath_spin_init(&slot->lock);
 	slot->number = (u8)(at - space->slot + 1);
+	/* made without a lock, so another thread may have made it too: the first one stays */
 	lath_spin_lock(&space->lock);
 	there = *at;
 	if (!there)
@@ -49,13 +60,15 @@ struct slot *slot_make(struct lath_space *space, struct slot **at)
 	return there ? there : slot;
 }
 
-/* Locks and returns the thread's slot, or a neighbour if the slot is locked; NULL: no memory. */
+/* Locks and returns the thread's slot, or a neighbour if the slot is locked; NULL, with nothing
+ * locked: no memory. No lock held. */
 static struct slot *slot_lock(struct lath_space *space)
 {
 	struct slot *slot = slot_of(space), *next;
 
 	if (unlikely(!slot) || likely(lath_spin_trylock(&slot->lock)))
 		return slot;
+	/* a neighbour is tried, not made: what it holds serves as well */
 	/* pairs with slot_make */
 	next = smp_load_acquire(&space->slot[(lath_stripe() ^ 1) % SLOTS]);
 	if (next && lath_spin_trylock(&next->lock))
@@ -65,42 +78,47 @@ static struct slot *slot_lock(struct lath_space *space)
 }
 
 /* Fills the empty magazine of a locked slot, by up to a quarter, from the first set. Returns the
- * number of blocks. */
+ * number of blocks, which the caller counts. */
 static unsigned int magazine_fill(struct lath_space *space, struct slot *slot, unsigned int order)
 {
 	unsigned int want = (capacity(slot, order) + 3) / 4, n;
-	struct set *set = &space->first.set[0];
+	struct arena_set *set = &space->first.set[0];
 	u64 size = space->config.unit << order, *count;
-	struct wanted blocks;
+	struct small_request blocks;
 
-	want_units(space, 1ull << order, 1ull << order, 0, &blocks);
+	LATH_ASSERT(!slot->count[order]);
+	small_request_init(space, 1ull << order, 1ull << order, 0, &blocks);
 	blocks.most = want;
+	/* blocks in a magazine stay charged: they look used to a removal of the segment */
 	count = segment_charge(&space->first, want * size);
 	if (!count)
 		return 0;
-	n = set->empty ? 0 : set_take(space, set, slot, &blocks, magazine(slot, order));
+	n = set->empty ? 0 : set_alloc_small(space, set, slot, &blocks, magazine(slot, order));
 	if (n < want)
 		segment_uncharge(&space->first, count, (want - n) * size);
 	WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
 	return n;
 }
 
-bool magazine_take(struct lath_space *space, unsigned int order, u64 *key)
+bool magazine_alloc(struct lath_space *space, unsigned int order, u64 *key)
 {
 	struct slot *slot = slot_lock(space);
 	unsigned int n;
 
 	LATH_ASSERT(order < ORDERS);
-	if (unlikely(!slot))
+	if (unlikely(!slot)) /* the caller goes to the arenas */
 		return false;
 	n = slot->count[order];
+	/* read under the lock: once magazines are off, those that are flushed stay empty */
 	if (!n && READ_ONCE(space->magazines))
 		n = magazine_fill(space, slot, order);
 	LATH_ASSERT(n <= magazine_size[order] && slot->held >= n << order);
 	if (n) {
 		slot->count[order] = (u16)(n - 1);
 		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
+		/* the newest block: the thread's caches have what it describes */
 		*key = magazine(slot, order)[n - 1];
+		LATH_ASSERT(!(units_of(space, *key) & ((1ull << order) - 1)));
 	}
 	lath_spin_unlock(&slot->lock);
 	return n;
@@ -115,8 +133,9 @@ static void magazine_flush(struct lath_space *space, struct slot *slot, unsigned
 	unsigned int i, bad = 0;
 
 	LATH_ASSERT(n <= slot->count[order] && slot->held >= n << order);
+	/* uncharged at once below, not block by block; what was no allocation was not charged */
 	for (i = 0; i < n; i++)
-		bad += arena_return(space, keys[i], 1ull << order, false) != 0;
+		bad += arenas_free(space, keys[i], 1ull << order, false) != 0;
 	if (unlikely(bad))
 		lath_fetch_add(&space->bad_frees, bad);
 	segment_count(&space->first, -((n - bad) * (space->config.unit << order)));
@@ -125,13 +144,14 @@ static void magazine_flush(struct lath_space *space, struct slot *slot, unsigned
 	WRITE_ONCE(slot->held, slot->held - (n << order));
 }
 
-bool magazine_give(struct lath_space *space, unsigned int order, u64 key)
+bool magazine_free(struct lath_space *space, unsigned int order, u64 key)
 {
 	struct slot *slot = slot_lock(space);
 
-	LATH_ASSERT(order < ORDERS);
+	LATH_ASSERT(order < ORDERS && !(units_of(space, key) & ((1ull << order) - 1)));
 	if (unlikely(!slot))
 		return false;
+	/* read under the lock: see magazine_alloc() */
 	if (unlikely(!READ_ONCE(space->magazines))) {
 		lath_spin_unlock(&slot->lock);
 		return false;
@@ -139,7 +159,7 @@ bool magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	if (unlikely(slot->count[order] >= capacity(slot, order))) {
 		magazine_flush(space, slot, order,
 			       min((unsigned int)FLUSH, (slot->count[order] + 1u) / 2));
-		slot->tight -= slot->tight > 0;
+		slot->tight -= slot->tight > 0; /* there is room in the space again */
 	}
 	LATH_ASSERT(slot->count[order] < magazine_size[order]);
 	magazine(slot, order)[slot->count[order]++] = key;
@@ -148,7 +168,18 @@ bool magazine_give(struct lath_space *space, unsigned int order, u64 key)
 	return true;
 }
 
-bool magazines_drain(struct lath_space *space)
+void magazines_choose(struct lath_space *space)
+{
+	/* without arenas there are no blocks; a block in a magazine has no owner, and does not
+	 * spread */
+	const unsigned int none = LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
+				  LATH_SPACE_OWNERS | LATH_SPACE_SPREAD;
+
+	WRITE_ONCE(space->magazines, !(space->config.flags & none) && !space->first.limit &&
+					     space->first.draining == NOT_DRAINING);
+}
+
+bool magazines_flush(struct lath_space *space)
 {
 	unsigned int i, order, n;
 	bool any = false;
@@ -157,6 +188,7 @@ bool magazines_drain(struct lath_space *space)
 		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
 
 		for (order = 0; slot && READ_ONCE(slot->held) && order < ORDERS;) {
+			/* a part at a time, so that no thread waits long for the slot */
 			lath_spin_lock(&slot->lock);
 			slot->tight = TIGHT;
 			n = min((unsigned int)FLUSH, (unsigned int)slot->count[order]);
@@ -175,7 +207,7 @@ void slots_lock(struct lath_space *space)
 {
 	unsigned int i, rounds = 0;
 
-	lath_spin_lock(&space->lock); /* no slot is made */
+	lath_spin_lock(&space->lock); /* no slot is made meanwhile */
 	for (i = 0; i < SLOTS; i++)
 		while (space->slot[i] && !lath_spin_trylock(&space->slot[i]->lock))
 			lath_spin_wait(&rounds);
@@ -185,6 +217,7 @@ void slots_unlock(struct lath_space *space)
 {
 	unsigned int i;
 
+	LATH_ASSERT(lath_spin_mine(&space->lock));
 	for (i = 0; i < SLOTS; i++)
 		if (space->slot[i])
 			lath_spin_unlock(&space->slot[i]->lock);
@@ -194,6 +227,8 @@ void slots_unlock(struct lath_space *space)
 /* Sets the bits of 2^order units from a multiple of 2^order on. */
 static void mark_block(u64 *map, u64 unit, unsigned int order)
 {
+	LATH_ASSERT(unit < ARENA_UNITS && !(unit & ((1ull << order) - 1)));
+	/* a block lies in one word, or is whole words */
 	if (order < 6)
 		map[unit / 64] |= lath_ones(1u << order) << unit % 64;
 	else
@@ -204,6 +239,7 @@ void slots_mark(struct lath_space *space, u64 block, u64 *map)
 {
 	unsigned int i, order, j;
 
+	LATH_ASSERT(lath_spin_mine(&space->lock));
 	for (i = 0; i < SLOTS; i++) {
 		struct slot *slot = space->slot[i];
 
@@ -228,6 +264,7 @@ u64 slots_held(const struct lath_space *space)
 	for (i = 0; i < SLOTS; i++) {
 		struct slot *slot = smp_load_acquire(&space->slot[i]); /* pairs with slot_make */
 
+		LATH_ASSERT(!slot || READ_ONCE(slot->held) <= SLOT_MOST);
 		held += slot ? READ_ONCE(slot->held) : 0;
 	}
 	return held;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * set.c - sets of arenas: one for the keys of a segment below config.below, one for the others.
- *
- * A set keeps the grades of its arenas in arrays of 64 bytes, so that a search touches only the
- * arena it selects. A grade read there is a hint; it is checked again under the arena's lock.
+ * set.c - the arenas of a part of a segment (set.h): the memory of their structs; from a key to its
+ * arena; allocations and frees; arenas added and released.
  */
-#include "space/space.h"
+#include "space/source/set.h"
+
+#include "space/memory.h"
+#include "space/segment.h"
+
+/* ---- structs of arenas ---- */
 
 /* Allocates an arena struct with what depends on the flags, or NULL. */
-static struct arena *arena_make(struct lath_space *space, struct set *set)
+static struct arena *arena_make(struct lath_space *space, struct arena_set *set)
 {
 	struct arena *arena = space_alloc(space, sizeof(*arena));
 
@@ -28,23 +31,11 @@ static struct arena *arena_make(struct lath_space *space, struct set *set)
 	return arena;
 }
 
+/* Frees an arena struct that no set has. */
 static void arena_unmake(struct lath_space *space, struct arena *arena)
 {
 	space_free(space, arena->owner, ARENA_UNITS * sizeof(u64));
 	space_free(space, arena, sizeof(*arena));
-}
-
-void set_fini(struct lath_space *space, struct set *set)
-{
-	u64 i;
-
-	for (i = 0; i < set->count; i++)
-		arena_unmake(space, set_arena(set, i));
-	for (i = 0; i < FEW; i++)
-		space_free(space, set->few[i], sizeof(*set->few[i]));
-	for (i = 0; set->more && i < GROUPS - FEW; i++)
-		space_free(space, set->more[i], sizeof(*set->more[i]));
-	space_free(space, set->more, (GROUPS - FEW) * sizeof(*set->more));
 }
 
 /* What the next arena of a set may need: a group, and the table of all but the first groups. */
@@ -53,7 +44,8 @@ struct room {
 	struct group **more;
 };
 
-/* Makes space->recent if there is none and memory for it: without it arenas are found too. */
+/* Makes space->recent if there is none and memory for it: without it arenas are found too. No lock
+ * held. */
 static void recent_make(struct lath_space *space)
 {
 	struct arena **recent = READ_ONCE(space->recent), **there;
@@ -61,6 +53,7 @@ static void recent_make(struct lath_space *space)
 	if (recent)
 		return;
 	recent = space_alloc(space, RECENT * sizeof(*recent));
+	/* another thread may have made it meanwhile: the first one stays */
 	lath_spin_lock(&space->lock);
 	there = space->recent;
 	if (!there)
@@ -70,8 +63,9 @@ static void recent_make(struct lath_space *space)
 		space_free(space, recent, RECENT * sizeof(*recent));
 }
 
-/* Allocates what is missing; `more` only if `count` says so. Returns whether there is memory. */
-static bool room_make(struct lath_space *space, struct set *set, struct room *room)
+/* Allocates what set_add() may need; `more` only if `count` says so. Returns whether there is
+ * memory; room_unmake() frees what is there in any case. No lock held. */
+static bool room_make(struct lath_space *space, struct arena_set *set, struct room *room)
 {
 	memset(room, 0, sizeof(*room));
 	room->group = space_alloc(space, sizeof(*room->group));
@@ -85,6 +79,7 @@ static bool room_make(struct lath_space *space, struct set *set, struct room *ro
 	return true;
 }
 
+/* Frees what set_add() has left. */
 static void room_unmake(struct lath_space *space, struct room *room)
 {
 	space_free(space, room->group, sizeof(*room->group));
@@ -92,14 +87,15 @@ static void room_unmake(struct lath_space *space, struct room *room)
 }
 
 /* Adds the arena to the groups of the set, which may take what they need from `room`. Returns
- * whether it did. */
-static bool set_add(struct set *set, struct arena *arena, struct room *room)
+ * whether it did: a full set, or one whose table is missing, has no place. No lock held. */
+static bool set_add(struct arena_set *set, struct arena *arena, struct room *room)
 {
 	struct group *group = NULL;
 	u64 i;
 
 	lath_spin_lock(&set->lock);
 	i = set->count;
+	/* the table is made one arena ahead, so that it is there when the first groups are full */
 	if (!set->more) {
 		WRITE_ONCE(set->more, room->more);
 		room->more = NULL;
@@ -115,14 +111,16 @@ static bool set_add(struct set *set, struct arena *arena, struct room *room)
 		group->arena[i % 64] = arena;
 		arena->shown = &group->shown[i % 64];
 		arena->most = group->most[i % 64];
-		smp_store_release(&set->count, i + 1); /* pairs with set_take */
+		/* last: a search reads the arena and its group without the lock */
+		smp_store_release(&set->count, i + 1); /* pairs with set_alloc_small */
 	}
 	lath_spin_unlock(&set->lock);
 	return group;
 }
 
-/* Returns an arena struct that serves no block, or NULL (no memory). No lock held. */
-static struct arena *arena_obtain(struct lath_space *space, struct set *set)
+/* Returns an arena struct that serves no block, or NULL: no memory, or the set is full. No lock
+ * held. */
+static struct arena *arena_obtain(struct lath_space *space, struct arena_set *set)
 {
 	struct arena *arena;
 	struct room room;
@@ -132,8 +130,10 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 	if (arena)
 		set->unused = arena->next;
 	lath_spin_unlock(&set->lock);
+	LATH_ASSERT(!arena || (arena->set == set && READ_ONCE(arena->block) == NO_BLOCK));
 	if (arena)
 		return arena;
+	/* a set that grows is worth its helpers, which are optional: errors are not looked at */
 	recent_make(space);
 	segment_stripes_make(space, set->segment);
 	arena = arena_make(space, set);
@@ -147,7 +147,8 @@ static struct arena *arena_obtain(struct lath_space *space, struct set *set)
 	return arena;
 }
 
-static void arena_disuse(struct set *set, struct arena *arena)
+/* Keeps an arena struct that serves no block for the next arena_obtain(). No lock held. */
+static void arena_disuse(struct arena_set *set, struct arena *arena)
 {
 	LATH_ASSERT(READ_ONCE(arena->block) == NO_BLOCK);
 	lath_spin_lock(&set->lock);
@@ -156,81 +157,7 @@ static void arena_disuse(struct set *set, struct arena *arena)
 	lath_spin_unlock(&set->lock);
 }
 
-/* Takes an aligned block that the request allows from the index, and opens an arena for it. 0 |
- * -ENOSPC | -ENOMEM */
-static int set_open(struct lath_space *space, struct set *set, const struct lath_hole_request *want)
-{
-	struct lath_index *index = space_index(space, &space->index),
-			  *arenas = space_index(space, &space->arenas);
-	struct lath_item entry = { .size = 1 };
-	struct arena *arena = index && arenas ? arena_obtain(space, set) : NULL;
-	u64 key;
-	int ret;
-
-	if (!arena)
-		return -ENOMEM;
-	ret = lath_index_insert_hole(index, want, arena_mark(space), &key);
-	if (ret) {
-		arena_disuse(set, arena);
-		return ret;
-	}
-	LATH_ASSERT(!(key & (space->arena_size - 1)) && key >= set->low &&
-		    key <= set->high - space->arena_size);
-	entry.key = key / space->arena_size;
-	entry.value = (u64)(uintptr_t)arena;
-	if (lath_index_insert_item(arenas, &entry, NULL)) {
-		lath_index_erase_item(index, key, NULL);
-		arena_disuse(set, arena);
-		return -ENOMEM;
-	}
-	lath_fetch_add(&space->in_use, 1);
-	lath_spin_lock(&arena->lock);
-	arena_open(arena, entry.key);
-	arena_count_empty(space, arena, 0);
-	lath_spin_unlock(&arena->lock);
-	return 0;
-}
-
-bool set_grow(struct lath_space *space, struct set *set)
-{
-	struct lath_hole_request want = { .size = space->arena_size,
-					  .align = space->arena_size,
-					  .low = set->low,
-					  .high = set->high,
-					  .policy = small_policy(space) };
-	u64 freed = READ_ONCE(space->freed);
-	int ret;
-
-	if (READ_ONCE(set->stuck) == freed + 1)
-		return false; /* nothing was freed to the index since it had no room */
-	ret = set_open(space, set, &want);
-	if (ret == -ENOSPC)
-		WRITE_ONCE(set->stuck, freed + 1);
-	return !ret;
-}
-
-void set_visit(struct set *set)
-{
-	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
-
-	for (i = 0; i < count; i++) {
-		lath_spin_lock(&set_arena(set, i)->lock);
-		lath_spin_unlock(&set_arena(set, i)->lock);
-	}
-}
-
-bool set_grow_at(struct lath_space *space, struct set *set, u64 key)
-{
-	struct lath_hole_request want = { .size = space->arena_size,
-					  .align = space->arena_size,
-					  .low = set->low,
-					  .high = set->high,
-					  .hint = key,
-					  .policy = LATH_HOLE_EXACT };
-
-	return !set->empty && lies_within(key, space->arena_size, set->low, set->high) &&
-	       !set_open(space, set, &want);
-}
+/* ---- from a key to its arena ---- */
 
 /* Returns where an arena that serves this block may be known, or NULL. */
 static inline struct arena **recent_of(struct lath_space *space, u64 block)
@@ -240,7 +167,8 @@ static inline struct arena **recent_of(struct lath_space *space, u64 block)
 	return likely(recent) ? recent + block % RECENT : NULL;
 }
 
-/* Continues arena_lock(): looks for the block in the index of arenas. */
+/* Continues block_lock(): looks for the block in the index of arenas. Returns the arena locked, or
+ * NULL. */
 static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 {
 	/* pairs with space_index */
@@ -248,6 +176,8 @@ static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 	struct arena **recent = recent_of(space, block), *arena;
 	u64 value;
 
+	/* between the look and the lock the arena may have been returned, and another one opened
+	 * for the block: look again */
 	while (arenas && lath_index_get(arenas, block, &value)) {
 		arena = (struct arena *)(uintptr_t)value;
 		lath_spin_lock(&arena->lock);
@@ -261,12 +191,13 @@ static noinline struct arena *arena_find(struct lath_space *space, u64 block)
 	return NULL;
 }
 
-/* Locks and returns the arena that serves the block, or NULL. */
+/* Locks and returns the arena that serves the block, or NULL. No arena's lock held. */
 static inline struct arena *block_lock(struct lath_space *space, u64 block)
 {
 	struct arena **recent = recent_of(space, block),
 		     *arena = recent ? READ_ONCE(*recent) : NULL;
 
+	/* a struct is never freed, so an outdated pointer is safe to lock; the number decides */
 	if (likely(arena)) {
 		lath_spin_lock(&arena->lock);
 		if (likely(arena->block == block))
@@ -288,41 +219,22 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 		arena->owner[unit++] = cookie;
 }
 
-/* Takes a block from a locked arena. Returns whether it did. */
-static inline bool take_block(struct arena *arena, const struct wanted *want, u64 *unit)
-{
-	if (arena->dense && want->align > 1) /* grades do not tell what is aligned */
-		return arena_take_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
-	return arena_take(arena, want->n, want->block, unit);
-}
+/* ---- allocations ---- */
 
-/* Takes blocks from a locked arena; *unit: where. Returns how many. */
-static inline unsigned int take_blocks(struct arena *arena, const struct wanted *want, u64 *unit)
-{
-	unsigned int got = 0;
-
-	if (likely(want->most == 1))
-		return take_block(arena, want, unit);
-	if (want->n <= 64 && !(arena->dense && want->align > 1))
-		return arena_take_blocks(arena, log2_up(want->n), want->most, unit);
-	while (got < want->most && take_block(arena, want, &unit[got]))
-		got++;
-	return got;
-}
-
-/* Takes what is wanted from a locked arena; *key: the blocks' keys. Returns how many; 0 also if the
- * arena serves no block, or its segment drains. */
-static __always_inline unsigned int take_locked(struct lath_space *space, struct set *set,
-						struct arena *arena, const struct wanted *want,
-						u64 *key)
+/* Takes what is wanted from a locked arena, and leaves it locked; *key: the ranges' keys. Returns
+ * how many; 0 also if the arena serves no block, or its segment drains. */
+static __always_inline unsigned int alloc_in_arena(struct lath_space *space, struct arena_set *set,
+						   struct arena *arena,
+						   const struct small_request *want, u64 *key)
 {
 	u64 free = arena->free;
 	unsigned int got, i;
 
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->set == set);
+	/* this look, under the lock, confirms the charge: set_visit() waits for the lock */
 	if (unlikely(arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING))
 		return 0;
-	got = take_blocks(arena, want, key);
+	got = arena_alloc_small(arena, want, key);
 	arena_count_empty(space, arena, free);
 	for (i = 0; i < got; i++) {
 		arena_set_owner(arena, key[i], want->n, want->cookie);
@@ -333,82 +245,204 @@ static __always_inline unsigned int take_locked(struct lath_space *space, struct
 	return got;
 }
 
-/* Takes from arena number `from`, which was used last, if its grade suffices and it is not locked:
- * most requests end here, without a look at the other grades. */
-static inline unsigned int take_home(struct lath_space *space, struct set *set, u64 from,
-				     const struct wanted *want, u64 *key)
+/* Takes from arena number `home`, which was used last, if its grade suffices and it is not locked:
+ * most requests end here, without a look at the other grades. Returns how many. */
+static inline unsigned int alloc_at_home(struct lath_space *space, struct arena_set *set, u64 home,
+					 const struct small_request *want, u64 *key)
 {
-	struct group *group = set_group(set, from / 64);
-	struct arena *arena = group->arena[from % 64];
+	struct group *group = set_group(set, home / 64);
+	struct arena *arena = group->arena[home % 64];
 	unsigned int got;
 
-	if (READ_ONCE(group->shown[from % 64]) < want->grade || !lath_spin_trylock(&arena->lock))
+	if (READ_ONCE(group->shown[home % 64]) < want->grade || !lath_spin_trylock(&arena->lock))
 		return 0;
-	got = take_locked(space, set, arena, want, key);
+	got = alloc_in_arena(space, set, arena, want, key);
 	lath_spin_unlock(&arena->lock);
 	return got;
 }
 
-/* The same from all arenas. */
-static noinline unsigned int set_search(struct lath_space *space, struct set *set,
-					struct slot *slot, const struct wanted *want, u64 *key)
+/* A search through the groups of a set for an arena that serves a request. */
+struct search {
+	struct lath_space *space;
+	struct arena_set *set;
+	const struct small_request *want;
+	u64 *key;  /* where the keys go */
+	u8 number; /* of the slot, or 0 */
+	bool wait; /* for locks; else pass by */
+	bool busy; /* an arena with room was locked, and passed by */
+};
+
+/* Takes what is wanted from the arenas of a group: first from those that the slot used, of these
+ * first from one with exactly the grade. *at: the arena's place. Returns how many. No arena's lock
+ * held. */
+static unsigned int search_group(struct search *s, struct group *group, unsigned int *at)
+{
+	struct lath_match m = lath_bytes_match(group->shown, s->want->grade);
+	u64 good = ~m.lt, own = lath_bytes_match(group->user, s->number).eq;
+	unsigned int got;
+
+	while (good) {
+		/* with its own arenas a thread shares fewer cache lines; an exact grade keeps large
+		 * runs whole */
+		u64 best = good & own ? good & own : good;
+		unsigned int i = __ffs64(best & m.eq ? best & m.eq : best);
+		struct arena *arena = group->arena[i];
+
+		good &= ~(1ull << i);
+		m.eq &= ~(1ull << i);
+		if (s->wait) {
+			lath_spin_lock(&arena->lock);
+		} else if (!lath_spin_trylock(&arena->lock)) {
+			s->busy = true; /* another arena is sooner found than this one is free */
+			continue;
+		}
+		got = alloc_in_arena(s->space, s->set, arena, s->want, s->key);
+		lath_spin_unlock(&arena->lock);
+		if (got) {
+			*at = i;
+			return got;
+		}
+		/* the grade was a hint; the arena has corrected it */
+	}
+	return 0;
+}
+
+/* Continues set_alloc_small(): searches all groups from that of the last arena on; waits for locks
+ * only when all others have been tried. Returns how many. No arena's lock held. */
+static noinline unsigned int set_search(struct lath_space *space, struct arena_set *set,
+					struct slot *slot, const struct small_request *want,
+					u64 *key)
 {
 	u64 count = smp_load_acquire(&set->count); /* pairs with set_add */
 	u64 groups = (count + 63) / 64, g;
 	u32 none = 0, *home = slot ? &slot->home[set->number] : &none;
-	u64 from = READ_ONCE(*home);
-	u8 number = slot ? slot->number : 0;
-	bool wait = false, busy;
-	unsigned int got;
+	struct search s = { space, set, want, key, slot ? slot->number : 0, false, false };
+	u64 from = READ_ONCE(*home) / 64;
+	unsigned int got, i;
 
+	LATH_ASSERT(!from || from < groups);
 	do {
-		busy = false;
+		s.wait = s.busy;
+		s.busy = false;
 		for (g = 0; g < groups; g++) {
-			u64 at = from / 64 + g < groups ? from / 64 + g : from / 64 + g - groups;
+			u64 at = from + g < groups ? from + g : from + g - groups;
 			struct group *group = set_group(set, at);
-			struct lath_match m = lath_bytes_match(group->shown, want->grade);
-			u64 good = ~m.lt, own = lath_bytes_match(group->user, number).eq;
 
-			while (good) {
-				u64 best = good & own ? good & own : good;
-				unsigned int i = __ffs64(best & m.eq ? best & m.eq : best);
-				struct arena *arena = group->arena[i];
-
-				good &= ~(1ull << i);
-				m.eq &= ~(1ull << i);
-				if (wait)
-					lath_spin_lock(&arena->lock);
-				else if (!lath_spin_trylock(&arena->lock)) {
-					busy = true;
-					continue;
-				}
-				got = take_locked(space, set, arena, want, key);
-				lath_spin_unlock(&arena->lock);
-				if (got) {
-					if (READ_ONCE(group->user[i]) != number)
-						WRITE_ONCE(group->user[i], number);
-					WRITE_ONCE(*home, (u32)(64 * at + i));
-					return got;
-				}
-			}
+			got = search_group(&s, group, &i);
+			if (!got)
+				continue;
+			/* the slot's next requests try this arena first */
+			if (READ_ONCE(group->user[i]) != s.number)
+				WRITE_ONCE(group->user[i], s.number);
+			WRITE_ONCE(*home, (u32)(64 * at + i));
+			return got;
 		}
-		wait = true;
-	} while (busy);
+	} while (s.busy); /* never after a round that waits */
 	return 0;
 }
 
-unsigned int set_take(struct lath_space *space, struct set *set, struct slot *slot,
-		      const struct wanted *want, u64 *key)
+unsigned int set_alloc_small(struct lath_space *space, struct arena_set *set, struct slot *slot,
+			     const struct small_request *want, u64 *key)
 {
-	u64 from = slot ? READ_ONCE(slot->home[set->number]) : 0;
+	u64 home = slot ? READ_ONCE(slot->home[set->number]) : 0;
 	unsigned int got = 0;
 
-	if (likely(from < smp_load_acquire(&set->count))) /* pairs with set_add */
-		got = take_home(space, set, from, want, key);
+	LATH_ASSERT(want->n && want->n <= want->block && want->grade);
+	if (likely(home < smp_load_acquire(&set->count))) /* pairs with set_add */
+		got = alloc_at_home(space, set, home, want, key);
 	return likely(got) ? got : set_search(space, set, slot, want, key);
 }
 
-int arena_return(struct lath_space *space, u64 key, u64 n, bool uncharge)
+/* Takes the request from a locked arena that serves a block, at any place within its limits, and
+ * leaves it locked. Returns whether it did. */
+static bool alloc_within_block(struct lath_space *space, struct arena *arena,
+			       const struct lath_hole_request *want, u64 cookie, u64 *key)
+{
+	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
+	u64 base = arena_key(space, arena, 0), first = max(base, want->low), free = arena->free,
+	    last = min(base + (space->arena_size - 1), want->high - 1), unit;
+
+	if (first > last) /* the block lies outside of the limits */
+		return false;
+	if (!arena_alloc_within(arena, n, align, units_of(space, first - base),
+				units_of(space, last - base), &unit))
+		return false;
+	arena_count_empty(space, arena, free);
+	arena_set_owner(arena, unit, n, cookie);
+	*key = arena_key(space, arena, unit);
+	LATH_ASSERT(lies_within(*key, want->size, want->low, want->high));
+	return true;
+}
+
+/* The same for an arena that is not locked, on entry and on return. */
+static bool alloc_within_arena(struct lath_space *space, struct arena *arena,
+			       const struct lath_hole_request *want, u64 cookie, u64 *key)
+{
+	bool taken = false;
+
+	lath_spin_lock(&arena->lock);
+	/* another thread may have returned the arena since the look at its grade */
+	if (arena->block != NO_BLOCK)
+		taken = alloc_within_block(space, arena, want, cookie, key);
+	lath_spin_unlock(&arena->lock);
+	return taken;
+}
+
+/* Continues set_alloc_anywhere() in one set: tries the arenas that have an aligned block of grade
+ * `need` and, as far as is known, n units from a multiple of 2^order on. */
+static bool set_search_anywhere(struct lath_space *space, struct arena_set *set,
+				const struct lath_hole_request *want, u64 cookie, u8 need, u64 *key)
+{
+	u64 n = units_of(space, want->size), count, i;
+	unsigned int order = log2_up(max(units_of(space, want->align), 1ull));
+
+	count = smp_load_acquire(&set->count); /* pairs with set_add */
+	for (i = 0; i < count; i += 64) {
+		struct group *group = set_group(set, i / 64);
+		u64 good = ~lath_bytes_match(group->shown, need).lt;
+
+		for (; good; good &= good - 1) {
+			unsigned int at = __ffs64(good);
+
+			/* the bound was exact when a search last failed: skips most arenas */
+			if (READ_ONCE(group->most[at][order]) >= n &&
+			    alloc_within_arena(space, group->arena[at], want, cookie, key))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool set_alloc_anywhere(struct lath_space *space, struct segment *segment,
+			const struct lath_hole_request *want, u64 cookie, bool graded, u64 *key)
+{
+	u64 n = units_of(space, want->size), align = max(units_of(space, want->align), 1ull);
+	struct lath_hole_request within = *want;
+	unsigned int k;
+	u8 need;
+
+	LATH_ASSERT(whole_units(space, 0, want->size));
+	if (n > ARENA_UNITS || align > ARENA_UNITS)
+		return false;
+	/* naturally aligned, and its grade is exact: the grades have excluded all arenas */
+	if (graded && log2_up(align) == log2_up(n) && (n <= 32 || n == align) &&
+	    want->low == segment->low && want->high == segment->high)
+		return false;
+	/* of an exact place the limits are what the policy means */
+	if (want->policy == LATH_HOLE_EXACT) {
+		within.low = want->hint;
+		within.high = want->hint + want->size;
+	}
+	need = grade_needed(block_within(n, align));
+	for (k = 0; k < PARTS; k++)
+		if (set_search_anywhere(space, &segment->set[k], &within, cookie, need, key))
+			return true;
+	return false;
+}
+
+/* ---- frees ---- */
+
+int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
 {
 	u64 unit = units_of(space, key), free;
 	struct arena *arena = block_lock(space, unit / ARENA_UNITS);
@@ -418,24 +452,103 @@ int arena_return(struct lath_space *space, u64 key, u64 n, bool uncharge)
 	if (!arena)
 		return 1;
 	free = arena->free;
-	right = arena_give(arena, unit % ARENA_UNITS, n);
+	right = arena_free_units(arena, unit % ARENA_UNITS, n);
 	arena_count_empty(space, arena, free);
 	segment = arena->set->segment;
 	lath_spin_unlock(&arena->lock);
+	/* after the units are free, so that the sum is never below what is used */
 	if (uncharge && right)
 		segment_count(segment, -(n << space->unit_shift));
 	return right ? 0 : -EINVAL;
 }
 
-bool set_release(struct lath_space *space, struct set *set)
+/* ---- growth ---- */
+
+/* Takes an aligned block that the request allows from the index, and opens an arena for it. 0 |
+ * -ENOSPC | -ENOMEM. The segment's charge is confirmed; no lock held. */
+static int set_open(struct lath_space *space, struct arena_set *set,
+		    const struct lath_hole_request *want)
+{
+	struct lath_index *index = space_index(space, &space->index),
+			  *arenas = space_index(space, &space->arenas);
+	struct lath_item entry = { .size = 1 };
+	struct arena *arena = index && arenas ? arena_obtain(space, set) : NULL;
+	u64 key;
+	int ret;
+
+	if (!arena)
+		return -ENOMEM;
+	/* 1: the block becomes an item of the index, so no other thread takes it */
+	ret = lath_index_insert_hole(index, want, arena_mark(space), &key);
+	if (ret) {
+		arena_disuse(set, arena);
+		return ret;
+	}
+	LATH_ASSERT(!(key & (space->arena_size - 1)) && key >= set->low &&
+		    key <= set->high - space->arena_size);
+	/* 2: frees of its keys find the arena, which does not serve the block yet, and go on to
+	 * look until 3 */
+	entry.key = key / space->arena_size;
+	entry.value = (u64)(uintptr_t)arena;
+	if (lath_index_insert_item(arenas, &entry, NULL)) {
+		lath_index_erase_item(index, key, NULL);
+		arena_disuse(set, arena);
+		return -ENOMEM;
+	}
+	lath_fetch_add(&space->in_use, 1);
+	/* 3: it serves the block, and shows its grade to searches */
+	lath_spin_lock(&arena->lock);
+	arena_open(arena, entry.key);
+	arena_count_empty(space, arena, 0);
+	lath_spin_unlock(&arena->lock);
+	return 0;
+}
+
+bool set_grow(struct lath_space *space, struct arena_set *set)
+{
+	struct lath_hole_request want = { .size = space->arena_size,
+					  .align = space->arena_size,
+					  .low = set->low,
+					  .high = set->high,
+					  .policy = small_policy(space) };
+	u64 freed = READ_ONCE(space->freed); /* before the search, which may miss later frees */
+	int ret;
+
+	LATH_ASSERT(!set->empty);
+	if (READ_ONCE(set->stuck) == freed + 1)
+		return false; /* nothing was freed to the index since it had no room */
+	ret = set_open(space, set, &want);
+	if (ret == -ENOSPC)
+		WRITE_ONCE(set->stuck, freed + 1);
+	return !ret;
+}
+
+bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key)
+{
+	struct lath_hole_request want = { .size = space->arena_size,
+					  .align = space->arena_size,
+					  .low = set->low,
+					  .high = set->high,
+					  .hint = key,
+					  .policy = LATH_HOLE_EXACT };
+
+	LATH_ASSERT(!(key & (space->arena_size - 1)));
+	/* a block across a bound of the set stays in the index */
+	return !set->empty && lies_within(key, space->arena_size, set->low, set->high) &&
+	       !set_open(space, set, &want);
+}
+
+bool set_release(struct lath_space *space, struct arena_set *set)
 {
 	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
 	bool any = false;
 
+	/* the struct stays in the set, without a block */
 	for (i = 0; i < count; i++) {
 		struct arena *arena = set_arena(set, i);
 		u64 block;
 
+		/* under the lock it stops serving the block: searches and frees pass it by */
 		lath_spin_lock(&arena->lock);
 		block = arena->free == ARENA_UNITS ? arena->block : NO_BLOCK;
 		if (block != NO_BLOCK) {
@@ -447,12 +560,38 @@ bool set_release(struct lath_space *space, struct set *set)
 		lath_spin_unlock(&arena->lock);
 		if (block == NO_BLOCK)
 			continue;
+		/* in the opposite order of set_open(): the keys are free for others last */
 		lath_index_erase_item(space->arenas, block, NULL);
 		lath_index_erase_item(space->index, block * space->arena_size, NULL);
+		LATH_ASSERT(READ_ONCE(space->in_use));
 		lath_fetch_add(&space->in_use, -1ull);
 		lath_fetch_add(&space->freed, 1);
 		arena_disuse(set, arena);
 		any = true;
 	}
 	return any;
+}
+
+void set_visit(struct arena_set *set)
+{
+	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
+
+	for (i = 0; i < count; i++) {
+		lath_spin_lock(&set_arena(set, i)->lock);
+		lath_spin_unlock(&set_arena(set, i)->lock);
+	}
+}
+
+void set_fini(struct lath_space *space, struct arena_set *set)
+{
+	u64 i;
+
+	LATH_ASSERT(set->count <= 64ull * GROUPS);
+	for (i = 0; i < set->count; i++)
+		arena_unmake(space, set_arena(set, i));
+	for (i = 0; i < FEW; i++)
+		space_free(space, set->few[i], sizeof(*set->few[i]));
+	for (i = 0; set->more && i < GROUPS - FEW; i++)
+		space_free(space, set->more[i], sizeof(*set->more[i]));
+	space_free(space, set->more, (GROUPS - FEW) * sizeof(*set->more));
 }

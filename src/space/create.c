@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* create.c - creates and destroys a space. */
+#include "space/memory.h"
+#include "space/segment.h"
+#include "space/source/magazine.h"
+#include "space/source/set.h"
+
+/* Reads a config that may be of an older version of the library, and so shorter; checks it. 0 |
+ * -EINVAL */
+static int read_config(struct lath_space_config *to, const struct lath_space_config *from)
+{
+	const struct lath_space_config defaults = LATH_SPACE_CONFIG_INIT;
+
+	*to = defaults; /* what a shorter config does not have */
+	if (from &&
+	    (from->size < offsetof(struct lath_space_config, rcu) || from->size > sizeof(*from)))
+		return -EINVAL;
+	if (from)
+		memcpy(to, from, from->size);
+	if (to->flags & ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
+					LATH_SPACE_OWNERS | LATH_SPACE_SPREAD | LATH_SPACE_FILL))
+		return -EINVAL;
+	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
+	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)
+		return -EINVAL;
+	/* all keys are preferred, or none: no preference */
+	if (to->below <= to->low || to->below - 1 >= to->high - 1)
+		to->below = 0;
+	return 0;
+}
+
+int lath_space_create(struct lath_space **out, const struct lath_space_config *config)
+{
+	struct lath_space_config cfg;
+	struct lath_space *space;
+	int ret = read_config(&cfg, config);
+
+	if (ret)
+		return ret;
+	space = cfg.allocator ? cfg.allocator->alloc(cfg.allocator->ctx, sizeof(*space), 64)
+			      : lath_block_alloc(sizeof(*space));
+	if (!space)
+		return -ENOMEM;
+	memset(space, 0, sizeof(*space));
+	space->config = cfg;
+	if (cfg.allocator)
+		space->allocator = *cfg.allocator;
+	/* before the first segment is opened, which reads the config */
+	space->bytes = sizeof(*space);
+	space->unit_shift = __ffs64(cfg.unit);
+	space->arena_size = cfg.unit * ARENA_UNITS;
+	lath_spin_init(&space->lock);
+	segment_init(&space->first, 0);
+	segment_open(space, &space->first, cfg.low, cfg.high, 0);
+	magazines_choose(space);
+	*out = space;
+	return 0;
+}
+
+/* Frees an index that space_index() made, or NULL. */
+static void index_destroy(struct lath_space *space, struct lath_index *index)
+{
+	if (index)
+		lath_index_fini(index, NULL, NULL);
+	space_free(space, index, sizeof(*index));
+}
+
+void lath_space_destroy(struct lath_space *space)
+{
+	struct segment *segment, *next;
+	struct lath_allocator allocator;
+	unsigned int i;
+
+	if (!space)
+		return;
+	/* arenas before the indexes, which only name them; the first segment is in the space */
+	for (segment = &space->first; segment; segment = next) {
+		next = segment->next;
+		for (i = 0; i < PARTS; i++)
+			set_fini(space, &segment->set[i]);
+		space_free(space, segment->stripes, STRIPES * sizeof(*segment->stripes));
+		if (segment != &space->first)
+			space_free(space, segment, sizeof(*segment));
+	}
+	for (i = 0; i < SLOTS; i++)
+		space_free(space, space->slot[i], sizeof(*space->slot[i]));
+	space_free(space, space->recent, RECENT * sizeof(*space->recent));
+	index_destroy(space, space->arenas);
+	index_destroy(space, space->index);
+	LATH_ASSERT(space->bytes == sizeof(*space));
+	allocator = space->allocator; /* it lies in what is freed next */
+	if (allocator.alloc)
+		allocator.free(allocator.ctx, space, sizeof(*space));
+	else
+		lath_block_free(space);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* large.h - requests that go to the index: large, coarsely aligned, limited, or refused elsewhere.
+ */
+#ifndef LATH_SPACE_LARGE_H
+#define LATH_SPACE_LARGE_H
+
+#include "space/space.h"
+
+/* Serves a request for `size` keys at a multiple of align from the segments whose bits are set.
+ * refused: no arena's grade suffices. asked: the index has just refused it. 0 | -ENOSPC | -ENOMEM.
+ * No lock held. */
+int alloc_large(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
+		bool refused, bool asked, u64 *key);
+/* Serves a request with limits and a policy from all segments. Results as those of alloc_large().
+ */
+int alloc_request(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+		  u64 *key);
+
+#endif /* LATH_SPACE_LARGE_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * memory.c - the memory of a space: from its allocator or the host's, counted; and the two indexes,
+ * which are made of it on first use.
+ */
+#include "space/memory.h"
+
+/* Nodes of the indexes come in chunks of pages; all else is smaller. */
+#define FROM_PAGES 4096ul
+#define HUGE_CHUNK (2ul << 20)
+
+/* Allocates memory as lath_allocator.alloc does; counts it. Returns NULL without memory. */
+static void *counted_alloc(void *arg, size_t size, size_t align)
+{
+	struct lath_space *space = arg;
+	void *p;
+
+	LATH_ASSERT(size);
+	if (space->allocator.alloc)
+		p = space->allocator.alloc(space->allocator.ctx, size, align);
+	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
+		p = lath_pages_alloc(size, size >= HUGE_CHUNK);
+	else
+		p = lath_block_alloc(size);
+	if (p)
+		lath_fetch_add(&space->bytes, size);
+	return p;
+}
+
+/* Frees what counted_alloc() returned: the size tells which of the host's calls that was. */
+static void counted_free(void *arg, void *p, size_t size)
+{
+	struct lath_space *space = arg;
+
+	LATH_ASSERT(READ_ONCE(space->bytes) >= size);
+	lath_fetch_add(&space->bytes, -(u64)size);
+	if (space->allocator.alloc)
+		space->allocator.free(space->allocator.ctx, p, size);
+	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
+		lath_pages_free(p, size);
+	else
+		lath_block_free(p);
+}
+
+void *space_alloc(struct lath_space *space, size_t size)
+{
+	void *p = counted_alloc(space, size, 64);
+
+	if (p)
+		memset(p, 0, size);
+	return p;
+}
+
+void space_free(struct lath_space *space, void *p, size_t size)
+{
+	if (p)
+		counted_free(space, p, size);
+}
+
+struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
+{
+	struct lath_index *index = smp_load_acquire(at), *there; /* pairs with space_index */
+	struct lath_allocator allocator = { counted_alloc, counted_free, space };
+	struct lath_config config = LATH_CONFIG_INIT;
+
+	LATH_ASSERT(at == &space->index || at == &space->arenas);
+	if (index)
+		return index;
+	config.rcu = space->config.rcu;
+	config.allocator = &allocator;
+	/* keys of the space have holes to search; of block numbers only points are looked up */
+	if (at == &space->index)
+		config.flags = LATH_HOLES;
+	else
+		config.layout = LATH_POINTS;
+	index = space_alloc(space, sizeof(*index));
+	if (!index || lath_index_init(index, &config)) {
+		space_free(space, index, sizeof(*index));
+		return NULL;
+	}
+	/* made without a lock, so another thread may have made it too: the first one stays */
+	lath_spin_lock(&space->lock);
+	there = *at;
+	if (!there)
+		smp_store_release(at, index); /* pairs with space_index */
+	lath_spin_unlock(&space->lock);
+	if (!there)
+		return index;
+	lath_index_fini(index, NULL, NULL);
+	space_free(space, index, sizeof(*index));
+	return there;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pool.c - the calls on segments: add, limit, drain, remove. All changes of segments are made under
+ * the lock of the space.
+ */
+#include "space/memory.h"
+#include "space/segment.h"
+#include "space/source/magazine.h"
+#include "space/source/set.h"
+
+/* Finds a number for [key, key + size) and takes it into use: that of a removed segment, or the
+ * next one, in `fresh`, which may be NULL (no memory). Returns the number | -EEXIST | -ENOSPC |
+ * -ENOMEM. The space is locked. */
+static int add_locked(struct lath_space *space, struct segment *fresh, u64 key, u64 size, u64 limit)
+{
+	struct segment *segment, *to = NULL, *end = NULL;
+	u64 last = key + (size - 1);
+
+	LATH_ASSERT(lath_spin_mine(&space->lock));
+	/* the whole list: it may overlap any of them; the lowest number that is free */
+	for (segment = &space->first; segment; segment = segment->next) {
+		end = segment;
+		if (!(segment->version & 1))
+			to = to ? to : segment;
+		else if (key <= segment->high - 1 && last >= segment->low)
+			return -EEXIST;
+	}
+	if (!to && end->number + 1 == LATH_SPACE_SEGMENTS)
+		return -ENOSPC;
+	if (!to && !fresh)
+		return -ENOMEM;
+	if (!to) {
+		to = fresh;
+		segment_init(to, end->number + 1);
+	}
+	segment_open(space, to, key, last + 1, limit);
+	/* complete before other threads can find it */
+	if (to == fresh)
+		smp_store_release(&end->next, to); /* pairs with segment_next */
+	magazines_choose(space);		   /* it may be number 0, removed before */
+	return (int)to->number;
+}
+
+int lath_space_add_segment(struct lath_space *space, uint64_t key, uint64_t size, uint64_t limit)
+{
+	struct segment *fresh;
+	int ret;
+
+	if (!whole_units(space, key, size) || size - 1 > KEY_MAX - key)
+		return -EINVAL;
+	lath_call_enter();
+	fresh = space_alloc(space, sizeof(*fresh)); /* before the lock, under which none is made */
+	lath_spin_lock(&space->lock);
+	ret = add_locked(space, fresh, key, size, limit);
+	lath_spin_unlock(&space->lock);
+	/* not needed after all: an error, or a number that is used again */
+	if (ret < 0 || segment_number(space, (unsigned int)ret) != fresh)
+		space_free(space, fresh, sizeof(*fresh));
+	lath_call_exit();
+	return ret;
+}
+
+int lath_space_drain_segment(struct lath_space *space, unsigned int number, int drain)
+{
+	struct segment *segment;
+	int ret = -ENOENT;
+
+	lath_call_enter();
+	lath_spin_lock(&space->lock);
+	segment = segment_number(space, number);
+	if (segment && segment->draining != REMOVING) {
+		/* pairs with segment_charge */
+		smp_store_release(&segment->draining, drain ? DRAINING : NOT_DRAINING);
+		magazines_choose(space);
+		ret = 0;
+	}
+	lath_spin_unlock(&space->lock);
+	/* what they hold is charged, and would keep the segment from being removed */
+	if (!ret && drain && !number)
+		magazines_flush(space);
+	lath_call_exit();
+	return ret;
+}
+
+/* Returns whether a segment drains and none of its keys is or can be used any more. The space is
+ * locked. */
+static bool segment_spent(struct lath_space *space, struct segment *segment)
+{
+	unsigned int i;
+
+	LATH_ASSERT(lath_spin_mine(&space->lock));
+	if (segment->draining != DRAINING || segment_used(segment))
+		return false;
+	/* a thread that saw no drain, with an arena locked, has charged before it unlocks */
+	for (i = 0; i < PARTS; i++)
+		set_visit(&segment->set[i]);
+	smp_mb(); /* pairs with segment_confirm: `draining`, then the sum */
+	return !segment_used(segment);
+}
+
+/* Marks a draining segment as one that is being removed if none of its keys is used. 0 | -ENOENT |
+ * -EBUSY. No lock held. */
+static int begin_removal(struct lath_space *space, unsigned int number, struct segment **out)
+{
+	struct segment *segment;
+	int ret = -ENOENT;
+
+	lath_spin_lock(&space->lock);
+	segment = segment_number(space, number);
+	if (segment && segment->draining != REMOVING) {
+		ret = segment_spent(space, segment) ? 0 : -EBUSY;
+		if (!ret)
+			WRITE_ONCE(segment->draining, REMOVING);
+	}
+	lath_spin_unlock(&space->lock);
+	*out = segment;
+	return ret;
+}
+
+int lath_space_remove_segment(struct lath_space *space, unsigned int number)
+{
+	struct segment *segment;
+	int ret, i;
+
+	lath_call_enter();
+	/* from here on nothing charges it, and no second removal begins */
+	ret = begin_removal(space, number, &segment);
+	for (i = 0; !ret && i < PARTS; i++)
+		set_release(space, &segment->set[i]);
+	if (!ret) {
+		lath_spin_lock(&space->lock);
+		LATH_ASSERT(segment->version & 1 && segment->draining == REMOVING);
+		/* pairs with segment_bounds */
+		smp_store_release(&segment->version, segment->version + 1);
+		lath_spin_unlock(&space->lock);
+	}
+	lath_call_exit();
+	return ret;
+}
+
+int lath_space_limit_segment(struct lath_space *space, unsigned int number, uint64_t limit)
+{
+	struct segment *segment;
+
+	lath_call_enter();
+	lath_spin_lock(&space->lock);
+	segment = segment_number(space, number);
+	if (segment) {
+		WRITE_ONCE(segment->limit, limit);
+		magazines_choose(space);
+	}
+	lath_spin_unlock(&space->lock);
+	if (segment && limit && !number) /* they take without a look at the limit */
+		magazines_flush(space);
+	lath_call_exit();
+	return segment ? 0 : -ENOENT;
+}
+
+int lath_space_segment_of(struct lath_space *space, uint64_t key)
+{
+	struct segment *segment = segment_of(space, key);
+
+	return segment ? (int)segment->number : -ENOENT;
+}

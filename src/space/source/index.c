@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * index.c - ranges that lie in the index of a space: taken from its holes, and freed, as a whole,
+ * in part, or several at once. Calls on the index are atomic each; no lock of the space is held.
+ */
+#include "space/source/index.h"
+
+#include "space/memory.h"
+#include "space/segment.h"
+
+/* With arenas, the keys in items that are none are counted: what arenas hold is the rest. */
+static void count_keys(struct lath_space *space, u64 size)
+{
+	if (has_arenas(space))
+		lath_fetch_add(&space->index_keys, size);
+}
+
+int index_alloc(struct lath_space *space, const struct lath_hole_request *want, u64 cookie,
+		u64 *key)
+{
+	struct lath_index *index = space_index(space, &space->index);
+	int ret = index ? lath_index_insert_hole(index, want, cookie, key) : -ENOMEM;
+
+	LATH_ASSERT(cookie != arena_mark(space) && whole_units(space, 0, want->size));
+	if (!ret) {
+		LATH_ASSERT(*key >= want->low && *key - 1 + want->size <= want->high - 1);
+		count_keys(space, want->size);
+		lath_fetch_add(&space->ranges, 1);
+	}
+	return ret;
+}
+
+/* Returns how much of [key, key + size) items cover from key on without a gap, up to the first
+ * arena; 0 if a gap comes before that. */
+static u64 index_span(struct lath_space *space, u64 key, u64 size)
+{
+	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	u64 last = key + (size - 1), at = key;
+	struct lath_item item;
+
+	while (!lath_index_lookup_item(index, at, &item)) {
+		if (item.value == arena_mark(space)) /* what follows is the arena's to free */
+			return at - key;
+		if (item.key + (item.size - 1) >= last)
+			return size;
+		at = item.key + item.size;
+	}
+	return 0; /* a gap, before which nothing is to be freed either */
+}
+
+/* Counts that `size` keys of this segment have left the index. */
+static void count_freed(struct lath_space *space, struct segment *segment, u64 size)
+{
+	LATH_ASSERT(segment);
+	count_keys(space, -size);
+	segment_count(segment, -size);	  /* after the keys are free: see segment.c */
+	lath_fetch_add(&space->freed, 1); /* sets may grow again */
+}
+
+/* Frees [key, key + size), which lies in the item. Memory is needed only if a tail of the item
+ * remains: the tail is split off first. 0 | -EINVAL (it changed meanwhile) | -ENOMEM. No lock held.
+ */
+static int index_free_part(struct lath_space *space, const struct lath_item *item, u64 key,
+			   u64 size)
+{
+	struct segment *segment;
+	int ret;
+
+	LATH_ASSERT(size && lies_within(key, size, item->key, item->key + item->size));
+	/* first what may fail: after it nothing needs memory */
+	if (key - item->key + size < item->size) {
+		ret = lath_index_split(space->index, key + size, item->value);
+		if (ret)
+			return ret;
+		lath_fetch_add(&space->ranges, 1);
+	}
+	segment = segment_of(space, key); /* while the keys are charged: it cannot be removed */
+	if (item->key < key) {		  /* the head stays */
+		ret = lath_index_resize(space->index, item->key, key - item->key);
+	} else {
+		/* by value: not an arena that has taken its place meanwhile */
+		ret = lath_index_erase_if(space->index, key, item->value, NULL);
+		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
+	}
+	if (ret)
+		return -EINVAL;
+	count_freed(space, segment, size);
+	return 0;
+}
+
+/* Frees the item that is [key, key + size), and is no arena: all arenas have one size. Returns
+ * whether it did: there may be another item, or several. */
+static bool index_free_whole(struct lath_space *space, u64 key, u64 size)
+{
+	struct segment *segment = segment_of(space, key); /* as in index_free_part() */
+
+	if (size == space->arena_size || lath_index_erase_sized(space->index, key, size, NULL))
+		return false;
+	lath_fetch_add(&space->ranges, -1ull);
+	count_freed(space, segment, size);
+	return true;
+}
+
+int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
+{
+	struct lath_index *index = smp_load_acquire(&space->index); /* pairs with space_index */
+	struct lath_item item;
+	u64 part;
+	int ret = 0;
+
+	LATH_ASSERT(whole_units(space, key, size));
+	*freed = size;
+	if (!index)
+		return -EINVAL;
+	/* most frees are of a range as it was allocated: one call on the index */
+	if (index_free_whole(space, key, size))
+		return 0;
+	if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
+		return -EINVAL;
+	if (size <= item.size - (key - item.key)) /* a part of one range */
+		return index_free_part(space, &item, key, size);
+	/* several ranges: all of them are there before the first is freed */
+	*freed = index_span(space, key, size);
+	for (size = *freed; size && !ret; key += part, size -= part) {
+		/* another call has freed it since: a wrong free, of one or of both */
+		if (lath_index_lookup_item(index, key, &item) || item.value == arena_mark(space))
+			return -EINVAL;
+		part = min(size, item.size - (key - item.key));
+		ret = index_free_part(space, &item, key, part);
+	}
+	return *freed ? ret : -EINVAL;
+}
