@@ -16,6 +16,7 @@
 #define MOST 260u
 #define COPIED "bucket copied, not yet replaced"
 #define SEARCHED "bucket searched, record not yet read"
+#define PLACED "bucket: place found, record not yet read"
 #define READ "bucket read, version not yet compared"
 #define SCANNED "found, not yet copied"
 
@@ -28,12 +29,13 @@ struct record {
 	uint64_t tag;
 } records[MOST], other[MOST];
 
-enum what { ERASE, REPLACE, INSERT, ADD };
+enum what { ERASE, REPLACE, INSERT, ADD, EXCHANGE };
 
 static struct lath_bytes set;
 static const char *where; /* the point that is watched; NULL: none */
 static enum what what;
 static unsigned int which, fired, faults, skip; /* skip: visits of the point before */
+static unsigned int taker;			/* EXCHANGE: the record that is added */
 static bool versions, apart;
 
 #define MUST(condition)                                                                 \
@@ -90,8 +92,12 @@ static void disturb(const char *point)
 	}
 	where = NULL;
 	fired++;
-	if (what == ERASE)
+	if (what == ERASE || what == EXCHANGE)
 		MUST(!lath_bytes_erase(&set, &key, NULL));
+	if (what == ERASE)
+		return;
+	if (what == EXCHANGE)
+		MUST(!lath_bytes_insert(&set, value_at(taker), NULL));
 	else if (what == REPLACE)
 		MUST(!lath_bytes_replace(&set, (uintptr_t)&other[which], NULL));
 	else if (what == ADD)
@@ -169,6 +175,18 @@ static void read_one(void)
 	end(4);
 }
 
+/* The place that a get found gets another record before the get reads it: that is not the answer. */
+static void read_taken(void)
+{
+	for (taker = 1; taker < MOST; taker += 2) {
+		begin(5);
+		arm(PLACED, EXCHANGE, 6);
+		MUST(!found(6));
+		MUST(found(taker) == value_at(taker));
+		end(5);
+	}
+}
+
 /* Records move while a cursor copies them: it copies them again. */
 static void read_in_order(void)
 {
@@ -224,6 +242,7 @@ int main(void)
 	replaced(3, true);
 	replaced(128, false); /* becomes a tree */
 	read_one();
+	read_taken();
 	read_in_order();
 	versions = true;
 	replaced(2, false); /* a row becomes a larger one */

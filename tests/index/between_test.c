@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * between_test.c - whole calls between two steps of a clone, and of the trim of an index. The index
- * is built with its delay points; at one of them another call begins and ends.
+ * between_test.c - whole calls between two steps of a clone, of the trim of an index, and of a
+ * search to the left. The index is built with its delay points; at one of them another call begins
+ * and ends.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "index/hint/hint.h"
+#include "index/tree/locate.h"
 #include "index/tree/tree.h"
 
 static struct lath_index list;
@@ -151,9 +153,74 @@ static bool trim_beside(unsigned int number, void (*call)(void))
 	return met;
 }
 
+/* ---- search to the left ---- */
+
+#define MOST_EMPTY 12u /* more leaves than a search without locks can compare at its end */
+
+static u64 hole_low[MOST_EMPTY]; /* first keys of the empty leaves, from right to left */
+static u64 appears;		 /* the key that is inserted meanwhile */
+static u64 goes;		 /* then the last key before the empty leaves is erased */
+
+static void appear_and_go(void)
+{
+	struct lath_item item = { appears, 1, appears };
+
+	assert(!lath_index_insert_item(&list, &item, NULL));
+	assert(!lath_index_erase_item(&list, goes, NULL));
+}
+
+/* Makes an index with so many leaves without items behind the fourth one. Returns the last key they
+ * cover. */
+static u64 make_hole(unsigned int empty)
+{
+	struct lath_item item = { 0, 1, 0 }, found;
+	struct node *leaf;
+	u64 lockword, key = 0, last;
+	unsigned int i;
+
+	assert(!lath_index_init(&list, NULL));
+	for (; item.key < 10u * NODE_CAP * (MOST_EMPTY + 20); item.key += 10)
+		assert(!lath_index_insert_item(&list, &item, NULL));
+	for (i = 0; i < 4; i++, key = leaf->last + 1)
+		leaf = locate(tree_of(&list), key, FOR_READ, &lockword);
+	for (i = empty; i--; key = leaf->last + 1) {
+		leaf = locate(tree_of(&list), key, FOR_READ, &lockword);
+		hole_low[i] = leaf->low;
+	}
+	last = key - 1;
+	assert(!lath_index_floor_item(&list, hole_low[empty - 1] - 1, &found));
+	goes = found.key;
+	while (!lath_index_floor_item(&list, last, &found) && found.key != goes) {
+		notes_of(tree_of(&list))->turn = 0; /* sparse leaves are merged later */
+		assert(!lath_index_erase_item(&list, found.key, NULL));
+	}
+	notes_of(tree_of(&list))->turn = 0;
+	return last;
+}
+
+/* While a search goes from the n-th empty leaf to the next one, an item appears in the leaf it has
+ * left, and then the one that it would find goes. The item before that was never the answer. */
+static void floor_beside(unsigned int empty, unsigned int n)
+{
+	u64 last = make_hole(empty), lockword;
+	struct lath_item found;
+	unsigned int i;
+
+	for (i = 0; i < empty; i++) /* they are there, and empty */
+		assert(locate(tree_of(&list), hole_low[i], FOR_READ, &lockword)->low ==
+		       hole_low[i]);
+	assert(!lath_index_floor_item(&list, last, &found) && found.key == goes);
+	appears = hole_low[n - 1] + 3;
+	arm("located, not yet searched", n + 1, appear_and_go);
+	assert(!lath_index_floor_item(&list, last, &found));
+	assert(!armed && found.key == appears);
+	assert(!lath_index_verify(&list, 5, NULL, 0));
+	lath_index_fini(&list, NULL, NULL);
+}
+
 int main(void)
 {
-	unsigned int n;
+	unsigned int n, empty;
 
 	lath_delay_hook = disturb;
 	clone_beside();
@@ -163,6 +230,9 @@ int main(void)
 		;
 	printf("%u changes, merged at %u points\n", changes, n);
 	assert(n > 10);
+	for (empty = 1; empty <= MOST_EMPTY; empty++)
+		for (n = 1; n <= empty; n++)
+			floor_beside(empty, n);
 	lath_delay_hook = NULL;
 	return 0;
 }

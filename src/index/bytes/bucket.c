@@ -300,6 +300,7 @@ u64 bucket_get(struct bytes_set *set, const struct place *place, const struct wa
 	do {
 		version = bucket_read(bucket);
 		word = find_place(set, entry, groups, hash, want, 0);
+		lath_delay("bucket: place found, record not yet read");
 		value = word ? READ_ONCE(entry[word]) : 0;
 	} while (unlikely(!bucket_same(bucket, version)));
 	return value;
