@@ -9,10 +9,13 @@
 #undef NDEBUG
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "space/space.h"
 
@@ -24,6 +27,8 @@ static size_t watched;	   /* the other call is made in an allocation of this siz
 static bool fired;
 static void (*other)(void);
 static int other_ret;
+static __thread bool is_other; /* this thread makes the other call, */
+static unsigned int passed;    /* and has passed so many delay points */
 
 static void fire(void)
 {
@@ -40,6 +45,10 @@ static void disturb(const char *point)
 					      "finger: leaf found" };
 	size_t i;
 
+	if (is_other) {
+		__atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
+		return;
+	}
 	for (i = 0; armed && i < sizeof(points) / sizeof(points[0]); i++)
 		if (!strcmp(point, points[i]) && !--armed)
 			fire();
@@ -167,6 +176,65 @@ static void arena_opens(void)
 	assert(n > 3);
 }
 
+/* ---- an arena that is being released ---- */
+
+#define MANY 200u /* delay points: more than two looks into an index of one leaf pass */
+
+static unsigned int waits; /* how often the other call had to wait */
+static bool ended;
+
+static void *free_in_released(void *arg)
+{
+	(void)arg;
+	is_other = true;
+	other_ret = lath_space_free(space, 1, 1);
+	__atomic_store_n(&ended, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static pthread_t thread;
+
+/* Another thread makes a wrong free, which looks again and again while the index of arenas has an
+ * arena that serves no block. */
+static void free_beside(void)
+{
+	passed = 0;
+	ended = false;
+	assert(!pthread_create(&thread, NULL, free_in_released, NULL));
+	while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&passed, __ATOMIC_RELAXED) < MANY)
+		sched_yield();
+	waits += !__atomic_load_n(&ended, __ATOMIC_ACQUIRE);
+}
+
+/* A search for an arena that is on its way out of the index leaves its lock free, and ends when it
+ * is out. */
+static void arena_goes(void)
+{
+	unsigned int n = 0;
+	uint64_t key;
+
+	alarm(120); /* a lock that stays held is waited for without an end */
+	waits = 0;
+	do {
+		begin(4 * BLOCK, LATH_SPACE_NO_MAGAZINES);
+		assert(!lath_space_alloc(space, 1, 0, 3, &key) && key == 0);
+		assert(!lath_space_free(space, 0, 1));
+		other = free_beside;
+		armed = ++n;
+		lath_space_trim(space);
+		armed = 0;
+		if (fired) {
+			assert(!pthread_join(thread, NULL));
+			assert(other_ret == -EINVAL);
+		}
+		assert(!allocated());
+		lath_space_destroy(space);
+	} while (fired);
+	assert(waits && n > waits + 1);
+	alarm(0);
+}
+
 /* ---- a segment that is being removed ---- */
 
 static void drain_again(void)
@@ -264,6 +332,7 @@ int main(void)
 	free_two(free_first);
 	free_two(free_first_and_open);
 	arena_opens();
+	arena_goes();
 	segment_goes(drain_again);
 	segment_goes(remove_again);
 	counted_beside_a_call();

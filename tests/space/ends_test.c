@@ -78,6 +78,40 @@ static int request(struct lath_space *space, enum lath_hole_policy policy, uint6
 	return lath_space_alloc_request(space, &want, 5, key);
 }
 
+/* Ranges that would go on at key 0 behind the last key are no ranges. */
+static void expect_no_way_round(struct lath_space *space, uint64_t low, uint64_t unit)
+{
+	const uint64_t last = 0 - unit, sizes[] = { 2, 3, 64, 1024, 4096, 5000 };
+	uint64_t key;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (sizes[i] > last / unit)
+			break;
+		assert(request(space, LATH_HOLE_EXACT, sizes[i] * unit, last, &key) == -EINVAL);
+		assert(lath_space_reserve(space, last, sizes[i] * unit, 5) == -EINVAL);
+		assert(lath_space_free(space, last, sizes[i] * unit) == -EINVAL);
+	}
+	if (low <= unit) /* that many keys there are */
+		return;
+	assert(request(space, LATH_HOLE_EXACT, last, low, &key) == -EINVAL);
+	assert(lath_space_reserve(space, low, last, 5) == -EINVAL);
+	assert(lath_space_free(space, low, last) == -EINVAL);
+}
+
+/* The same where no such range would have room in the limit of its segment, or none at all. */
+static void no_way_round_without_room(uint64_t unit, unsigned int flags)
+{
+	const uint64_t low = 0 - 5000 * unit;
+	struct lath_space *space = create(low, 0, unit, flags);
+
+	assert(!lath_space_limit_segment(space, 0, unit));
+	expect_no_way_round(space, low, unit);
+	assert(!lath_space_drain_segment(space, 0, 1));
+	expect_no_way_round(space, low, unit);
+	destroy(space);
+}
+
 /* Takes the last n units one by one; then each call at the last one. */
 static void one_by_one(uint64_t unit, uint64_t n, unsigned int flags)
 {
@@ -90,6 +124,7 @@ static void one_by_one(uint64_t unit, uint64_t n, unsigned int flags)
 	expect_run(space, 0, 0, low, n * unit);
 	expect_run(space, 0, LAST, LAST, 1); /* a run begins at `from` */
 	expect_none(space, 1, 0);
+	expect_no_way_round(space, low, unit);
 	for (i = 0; i < n; i++)
 		assert(!lath_space_alloc(space, unit, 0, 5, &key) && key >= low && key <= last);
 	assert(lath_space_alloc(space, unit, 0, 5, &key) == -ENOSPC);
@@ -120,6 +155,12 @@ static void one_by_one(uint64_t unit, uint64_t n, unsigned int flags)
 	if (flags & NO_MAGAZINES) /* which may take a wrong free at first */
 		assert(lath_space_free(space, last, unit) == -EINVAL);
 	expect_run(space, 0, 0, n > 1 ? last - unit : last, n > 1 ? 2 * unit : unit);
+	expect_no_way_round(space, low, unit);
+	if (n > 1) { /* an arena with room, if it has arenas */
+		assert(!lath_space_alloc(space, unit, 0, 5, &key));
+		expect_no_way_round(space, low, unit);
+		assert(!lath_space_free(space, key, unit));
+	}
 	destroy(space);
 }
 
@@ -293,6 +334,8 @@ int main(void)
 		one_by_one(4096, 5000, flags);
 		one_by_one(1ull << 51, 64, flags);
 		one_by_one(1ull << 51, 8191, flags);
+		no_way_round_without_room(1, flags);
+		no_way_round_without_room(4096, flags);
 		for (n = 1; n <= 2048; n *= 2)
 			in_a_used_arena(n, flags);
 		all_keys(flags);

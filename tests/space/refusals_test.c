@@ -228,6 +228,57 @@ static void many_arenas(void)
 	assert(fill_arenas(65536 + 1, false) == 65536);
 }
 
+/* Each block of the index that is an arena's has its item in `arenas`, and each arena struct serves
+ * a block or waits to serve one. */
+static void expect_arenas_whole(struct lath_space *space)
+{
+	struct set *set = &space->first.set[0];
+	struct lath_item item = { 0 };
+	struct arena *arena;
+	uint64_t marked = 0, unused = 0, from = 0;
+
+	while (space->index && !lath_index_ceiling_item(space->index, from, &item)) {
+		marked += item.value == arena_mark(space);
+		from = item.key + 1;
+	}
+	for (arena = set->unused; arena; arena = arena->next)
+		unused++;
+	assert(marked == space->in_use && marked + unused == set->count);
+	assert(marked == (space->arenas ? lath_index_count(space->arenas) : 0));
+	assert(!lath_space_verify(space, NULL, 0));
+}
+
+/* The n-th allocation of memory fails while an arena is opened, for each n, before there is one,
+ * two and so on up to the first ones that need a second leaf in both indexes. */
+static void no_arena(void)
+{
+	struct failing memory = { 0 };
+	const struct lath_allocator allocator = { failing_alloc, failing_free, &memory };
+	struct lath_space_config config = { .unit = 1, .allocator = &allocator };
+	struct lath_space *space;
+	unsigned int i, n;
+	uint64_t key;
+
+	config.flags = LATH_SPACE_NO_MAGAZINES;
+	assert(!create(&space, config));
+	for (i = 0; i < 140; i++) {
+		for (n = 1; n < 8; n++) {
+			memory.fail_at = memory.calls + n;
+			if (!lath_space_alloc(space, 1024, 0, 1, &key))
+				assert(!lath_space_free(space, key, 1024));
+			memory.fail_at = 0;
+			expect_arenas_whole(space);
+			lath_space_trim(space);
+			expect_arenas_whole(space);
+		}
+		for (n = 0; n < 4; n++)
+			assert(!lath_space_alloc(space, 1024, 0, 1, &key));
+	}
+	assert(memory.failures > 140 && space->in_use == i);
+	lath_space_destroy(space);
+	assert(!memory.outstanding);
+}
+
 /* Without memory for a slot there are no magazines: frees take effect at once. */
 static void no_slots(void)
 {
@@ -335,6 +386,7 @@ int main(void)
 	most_keys();
 	preferred_segments();
 	many_arenas();
+	no_arena();
 	no_slots();
 	wrong_frees();
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
