@@ -175,7 +175,8 @@ static void read_one(void)
 	end(4);
 }
 
-/* The place that a get found gets another record before the get reads it: that is not the answer. */
+/* The place that a get found gets another record before the get reads it: that is not the answer.
+ */
 static void read_taken(void)
 {
 	for (taker = 1; taker < MOST; taker += 2) {

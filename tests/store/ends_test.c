@@ -156,6 +156,7 @@ static void bytes_255(const char *spec, size_t longest)
 	struct lath_store_range range = { NULL, NULL, &prefix, 0 };
 	struct lath_store_iter *iter;
 	struct lath_store_ref ref;
+	uint64_t number, next = 7;
 
 	memset(text, 255, sizeof(text));
 	memset(other, 255, sizeof(other));
@@ -193,6 +194,8 @@ static void bytes_255(const char *spec, size_t longest)
 	assert(lath_store_count(store, &range) == 1);
 	range = (struct lath_store_range){ NULL, &from, NULL, 1 };
 	assert(lath_store_count(store, &range) == (int64_t)(2 * n - 2));
+	/* there are no numbers to go on from */
+	assert(!lath_store_scan_numbers(store, 0, LAST, &number, &ref, 1, &next) && !next);
 	close_empty(store);
 }
 
@@ -397,6 +400,37 @@ static void damaged(void)
 	close_empty(store);
 }
 
+/* A writer has died with the old record of a key still marked, or with an older one: the repair
+ * keeps the newest, wherever the two lie. */
+static void marked_twice(void)
+{
+	struct lath_store *store = open_store("shm:", LATH_STORE_NUMBERS, 0), *inside;
+	unsigned int i, above = 0;
+	u64 word, was, *mark, bit, value;
+
+	for (i = 0; i < 200; i++)
+		assert(!lath_store_set(store, lath_key_number(i), "01234567", 8));
+	inside = shm_inside(store);
+	for (i = 0; i < 8; i++) {
+		value = 1000 + i;
+		assert(lath_index_get(&inside->list, 100, &was));
+		assert(!lath_store_set(store, lath_key_number(100), &value, 8));
+		assert(lath_index_get(&inside->list, 100, &word) && word != was);
+		above += word_place(word) > word_place(was);
+		mark = &inside->mark[word_place(was) >> 9];
+		bit = 1ull << (word_place(was) >> 3 & 63);
+		assert(!(*mark & bit));
+		*mark |= bit;
+		died(store);
+		value = 0;
+		assert(lath_store_get(store, lath_key_number(100), &value, 8) == 8);
+		assert(value == 1000 + i && !(*mark & bit));
+		assert(lath_store_count(store, NULL) == 200);
+	}
+	assert(above && above < i);
+	close_empty(store);
+}
+
 int main(void)
 {
 	static const uint64_t sizes[] = { 1, 2, 31, 32, 33, 64, 96, 512, 1056 };
@@ -415,6 +449,7 @@ int main(void)
 	made_again(LATH_STORE_NUMBERS, LATH_STORE_VERSIONS);
 	made_again(LATH_STORE_BYTES, 0);
 	damaged();
+	marked_twice();
 	printf("ends_test: 2^64 - 1 and keys of 255s\n");
 	return 0;
 }

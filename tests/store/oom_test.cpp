@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // For each n: the n-th request for memory is refused, once, and then all from the n-th on. Every
-// call does what it should, or says -ENOMEM and has changed nothing.
+// call does what it should, or says -ENOMEM and has changed nothing, and no record is left behind.
 #include "model.hpp"
 #include "scratch.hpp"
 
@@ -65,6 +65,27 @@ void compare(lath_store* s, const model& m) {
     lath_store_refuse = hook;
 }
 
+// Deletes everything: then no record takes room, but for those that found no memory to wait in.
+void close_empty(lath_store* s) {
+    auto* hook = lath_store_refuse;
+    lath_store_refuse = nullptr;
+    lath_store_iter* iter = nullptr;
+    lath_store_key key;
+    lath_store_ref value;
+    lath_store_stats stats;
+    MUST(lath_store_iter_begin(s, nullptr, &iter) == 0);
+    while (lath_store_iter_next(iter, &key, &value) == 1)
+        MUST(lath_store_delete(s, key) == 0);
+    lath_store_iter_end(iter);
+    lath_rcu_auto.drain();
+    MUST(lath_store_compact(s) >= 0);
+    lath_rcu_auto.drain();
+    MUST(lath_store_get_stats(s, &stats) == 0);
+    MUST(!stats.items && !stats.pending_bytes && stats.record_bytes == stats.lost_bytes);
+    lath_store_close(s);
+    lath_store_refuse = hook;
+}
+
 void tape(lath_store_keys kind, const std::string& path) {
     std::mt19937_64 random(11);
     key_maker keys(kind, 150);
@@ -124,14 +145,14 @@ void tape(lath_store_keys kind, const std::string& path) {
     compare(s, m);
     ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
-    lath_store_close(s);
+    close_empty(s);
     s = ret ? nullptr : open_empty(kind);
     if (!s)
         return;
     ret = lath_store_load(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
     compare(s, ret ? model{kind, {}} : m);
-    lath_store_close(s);
+    close_empty(s);
 }
 
 // Keys that agree in many bytes, then in fewer and fewer: buckets become layers, layers get others
@@ -154,7 +175,24 @@ void layers() {
         for (int i = 0; i < 20; ++i)
             put(stem.substr(0, n * 7) + std::to_string(i));
     compare(s, m);
-    lath_store_close(s);
+    close_empty(s);
+}
+
+// Sets alone, up to the first nodes of the index that need memory.
+void sets() {
+    model m{LATH_STORE_NUMBERS, {}};
+    lath_store* s = open_empty(LATH_STORE_NUMBERS);
+    if (!s)
+        return;
+    for (std::uint64_t i = 0; i < 150; ++i) {
+        std::string k = number_text(i), v(100, 'v');
+        int ret = lath_store_set(s, m.key(k), v.data(), v.size());
+        MUST(ret == 0 || ret == -ENOMEM);
+        if (!ret)
+            m.map[k] = v;
+    }
+    compare(s, m);
+    close_empty(s);
 }
 
 // Few requests, so that each one is refused: iterators with bounds of their own, and a save.
@@ -195,7 +233,7 @@ void bounds(lath_store_keys kind, const std::string& path) {
     }
     int ret = lath_store_save(s, path.c_str(), nullptr, nullptr);
     MUST(ret == 0 || ret == -ENOMEM);
-    lath_store_close(s);
+    close_empty(s);
 }
 
 // Play once with all the memory it wants, then with each request refused, alone and with all that
@@ -232,6 +270,7 @@ int main() {
         sites += sweep([&] { tape(kind, path); }, dense);
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES})
         sites += sweep([&] { bounds(kind, path); }, ~0ul);
+    sites += sweep(sets, ~0ul);
     sites += sweep(layers, dense < 40 ? dense : ~0ul);
     lath_store_refuse = nullptr;
     std::printf("oom_test: %lu refusals\n", sites);
