@@ -99,8 +99,10 @@ typedef void (*lath_bytes_fn)(void *arg, uint64_t value);
 
 /* Make an empty set. config may be NULL; its layout is LATH_RANGES, and of its flags
  * LATH_HUGE_PAGES, LATH_SMALL_PAGES, LATH_NODE_EACH and LATH_GAPPED have their meaning for each
- * tree. With LATH_SHARED, `records` too points to a struct that each process has at this address,
- * and the set uses the ids from config->id to config->id + 2^32 - 1. 0 | -EINVAL | -ENOMEM */
+ * tree. With LATH_RANKS the set counts its records: lath_bytes_rank() and lath_bytes_select(). With
+ * LATH_SHARED, which excludes LATH_RANKS, `records` too points to a struct that each process has at
+ * this address, and the set uses the ids from config->id to config->id + 2^32 - 1. 0 | -EINVAL |
+ * -ENOMEM */
 LATH_API int lath_bytes_init(struct lath_bytes *set, const struct lath_bytes_records *records,
 			     const struct lath_config *config);
 /* End the set and free its memory. each, if not NULL, is called for every record that is still
@@ -206,9 +208,20 @@ LATH_API int lath_bytes_cursor_seek_floor(struct lath_bytes_cursor *cursor,
 LATH_API int lath_bytes_cursor_next(struct lath_bytes_cursor *cursor, uint64_t *value);
 LATH_API int lath_bytes_cursor_prev(struct lath_bytes_cursor *cursor, uint64_t *value);
 
-/* Returns the number of records; reads all trees and arrays. Exact if nothing changes
- * meanwhile. */
+/* Returns the number of records. Reads all trees and arrays, with LATH_RANKS only what changed
+ * since the last count. Exact if nothing changes meanwhile. */
 LATH_API uint64_t lath_bytes_count(struct lath_bytes *set);
+
+/* Order statistics, of a set with LATH_RANKS. A call visits O(log n) nodes of each tree on the way
+ * to the key, and those that changed since the last such call; an insert or erase pays one more
+ * descent in each of these trees. Exact if nothing changes meanwhile; beside changes each part of
+ * the result is what it was at some time during the call. */
+/* Returns how many records are before this key and tag, or with `flags` LATH_BYTES_BEHIND not
+ * behind them; -EINVAL: no LATH_RANKS, or another flag. */
+LATH_API int64_t lath_bytes_rank(struct lath_bytes *set, const struct lath_bytes_key *key,
+				 unsigned int flags);
+/* Find the record that has `rank` records before it: 0 | -ENOENT | -EINVAL: no LATH_RANKS */
+LATH_API int lath_bytes_select(struct lath_bytes *set, uint64_t rank, uint64_t *value);
 
 /* Returns the number of trees: one, and those that the set has made for keys that agree. */
 LATH_API uint64_t lath_bytes_trees(struct lath_bytes *set);
@@ -225,7 +238,8 @@ LATH_API void lath_bytes_get_stats(struct lath_bytes *set, struct lath_bytes_sta
 /* Returns 0, or the number of the first invariant found broken, with a sentence in report
  * (report_size bytes, may be NULL): 1 to 10 are those of a tree (lathwork/index.h), 31: a record is
  * where a search does not look for it, 32: an array is damaged, 33: a tree is where a search does
- * not look for it, 34: records are out of order. Concurrently with reads only. */
+ * not look for it, 34: records are out of order, 35: a tree's number of records is wrong.
+ * Concurrently with reads only. */
 LATH_API int lath_bytes_verify(struct lath_bytes *set, char *report, size_t report_size);
 
 #ifdef __cplusplus

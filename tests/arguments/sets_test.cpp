@@ -94,8 +94,31 @@ const std::vector<arguments::row<b>> rows = {
      [](b&) { return bytes_init(records, config(0, LATH_POINTS)); }},
     {"lath_bytes_init", "holes", -EINVAL,
      [](b&) { return bytes_init(records, config(LATH_HOLES)); }},
-    {"lath_bytes_init", "ranks", -EINVAL,
-     [](b&) { return bytes_init(records, config(LATH_RANKS)); }},
+    {"lath_bytes_init", "ranks, shared", -EINVAL,
+     [](b&) { return bytes_init(records, config(LATH_RANKS | LATH_SHARED)); }},
+    {"lath_bytes_rank", "a set without ranks", -EINVAL,
+     [](b& t) -> R {
+         lath_bytes_key wanted = key(fig);
+         return lath_bytes_rank(&t.set, &wanted, 0);
+     }},
+    {"lath_bytes_rank", "a flag that it does not have", -EINVAL,
+     [](b& t) -> R {
+         lath_bytes_key wanted = key(fig);
+         return lath_bytes_rank(&t.set, &wanted, LATH_BYTES_SAME);
+     }},
+    {"lath_bytes_select", "a set without ranks", -EINVAL,
+     [](b& t) -> R { return lath_bytes_select(&t.set, 0, &t.value); }},
+    {"lath_bytes_select", "a rank behind the last record", -ENOENT,
+     [](b& t) -> R {
+         lath_config with = config(LATH_RANKS);
+         lath_bytes set;
+         R ret = lath_bytes_init(&set, &records, &with);
+         if (ret == 0) {
+             ret = lath_bytes_select(&set, 0, &t.value);
+             lath_bytes_fini(&set, nullptr, nullptr);
+         }
+         return ret;
+     }},
     {"lath_bytes_init", "huge and small pages", -EINVAL,
      [](b&) { return bytes_init(records, config(LATH_HUGE_PAGES | LATH_SMALL_PAGES)); }},
     {"lath_bytes_init", "size 0", -EINVAL, [](b&) { return bytes_init(records, config(0, 0, 0)); }},

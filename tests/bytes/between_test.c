@@ -19,6 +19,7 @@
 #define PLACED "bucket: place found, record not yet read"
 #define READ "bucket read, version not yet compared"
 #define SCANNED "found, not yet copied"
+#define WEIGHED "values copied, weights not yet looked at"
 
 extern void (*lath_delay_hook)(const char *point);
 
@@ -36,7 +37,7 @@ static const char *where; /* the point that is watched; NULL: none */
 static enum what what;
 static unsigned int which, fired, faults, skip; /* skip: visits of the point before */
 static unsigned int taker;			/* EXCHANGE: the record that is added */
-static bool versions, apart;
+static bool versions, apart, ranks;
 
 #define MUST(condition)                                                                 \
 	do {                                                                            \
@@ -118,9 +119,11 @@ static void arm(const char *point, enum what change, unsigned int i)
 static void begin(unsigned int n)
 {
 	struct lath_bytes_records of = { key_of, NULL, 0 };
+	struct lath_config config = LATH_CONFIG_INIT;
 	unsigned int i;
 
-	MUST(!lath_bytes_init(&set, &of, NULL));
+	config.flags = ranks ? LATH_RANKS : 0;
+	MUST(!lath_bytes_init(&set, &of, &config));
 	for (i = 1; i <= n; i++)
 		MUST(!lath_bytes_insert(&set, value_at(2 * i), NULL));
 }
@@ -229,6 +232,23 @@ static void read_apart(void)
 	end(101);
 }
 
+/* An array that is to be counted is replaced: the call counts the one in its place. */
+static void counted(enum what change, unsigned int i, unsigned int n, unsigned int left)
+{
+	uint64_t value = 0;
+
+	ranks = true;
+	begin(n);
+	arm(WEIGHED, change, i);
+	MUST(lath_bytes_count(&set) == left);
+	end(left);
+	begin(n);
+	arm(WEIGHED, change, i);
+	MUST(!lath_bytes_select(&set, left - 1, &value) && value == value_at(2 * n));
+	end(left);
+	ranks = false;
+}
+
 int main(void)
 {
 	unsigned int i;
@@ -249,7 +269,12 @@ int main(void)
 	replaced(2, false); /* a row becomes a larger one */
 	replaced(4, true);
 	replaced(5, false); /* and an array */
+	counted(INSERT, 1, 3, 4);
+	counted(ERASE, 2, 2, 1);
 	versions = false;
+	counted(INSERT, 1, 3, 4);
+	counted(ERASE, 2, 2, 1);
+	counted(INSERT, 1, 128, 129);
 	read_apart();
 	lath_delay_hook = NULL;
 	return faults != 0;

@@ -29,10 +29,12 @@ static void text_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 
 static void fill(void)
 {
+	struct lath_config config = LATH_CONFIG_INIT;
 	unsigned int i;
 
+	config.flags = LATH_RANKS;
 	records.key_of = text_of;
-	assert(!lath_bytes_init(&set, &records, NULL));
+	assert(!lath_bytes_init(&set, &records, &config));
 	for (i = 0; i < ARRAY_SIZE(record); i++) {
 		if (i < 300)
 			snprintf(record[i].text, sizeof(record[i].text), "prefixes: %u", i);
@@ -217,6 +219,12 @@ int main(void)
 	layer_of(word)->rank -= 16;
 	expect(33);
 	layer_of(word)->rank += 16;
+	layer_of(word)->total++; /* one record more than it has */
+	expect(35);
+	layer_of(word)->total--;
+	layer_of(word)->up = layer_of(word);
+	expect(35);
+	layer_of(word)->up = &bytes_of(&set)->root;
 	record[303].text[1] = 'a'; /* a key that was changed behind the set's back */
 	expect(31);
 	record[303].text[1] = 'l';

@@ -64,7 +64,7 @@ static struct lath_bytes set;
 static struct record pool[MOST + 1], *model[MOST], *spare[MOST + 1], probe;
 static size_t count, spares;
 static const struct space *space;
-static bool descending;
+static bool descending, ranks;
 
 static void key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
@@ -390,6 +390,33 @@ static int play_near(struct tape *tape)
 	return 0;
 }
 
+static int play_ranks(struct tape *tape)
+{
+	struct lath_bytes_key key;
+	uint64_t value = 1, at;
+	bool equal;
+	size_t i;
+
+	some_key(tape, &probe);
+	key = as_key(&probe);
+	i = position(&probe, &equal);
+	at = next_number(tape) % (MOST + 2);
+	if (next_byte(tape) % 4)
+		at = count ? at % count : 0;
+	if (!ranks) {
+		EXPECT(tape, lath_bytes_rank(&set, &key, 0) == -EINVAL);
+		EXPECT(tape, lath_bytes_select(&set, 0, &value) == -EINVAL && value == 1);
+		return 0;
+	}
+	EXPECT(tape, lath_bytes_rank(&set, &key, 0) == (int64_t)i);
+	EXPECT(tape, lath_bytes_rank(&set, &key, LATH_BYTES_BEHIND) == (int64_t)(i + equal));
+	EXPECT(tape, lath_bytes_rank(&set, &key, LATH_BYTES_BACK) == -EINVAL);
+	EXPECT(tape, lath_bytes_select(&set, at, &value) == (at < count ? 0 : -ENOENT));
+	EXPECT(tape, value == (at < count ? as_value(model[at]) : 1));
+	EXPECT(tape, lath_bytes_count(&set) == count);
+	return 0;
+}
+
 /* Has the record the bytes of `probe`? */
 static bool is_same(const struct record *record)
 {
@@ -526,8 +553,10 @@ static int play_one(struct tape *tape)
 		PLAY("ceiling, floor", play_near(tape));
 	if (op < 225)
 		PLAY("scan", play_scan(tape));
-	if (op < 253)
+	if (op < 245)
 		PLAY("cursor", play_cursor(tape));
+	if (op < 253)
+		PLAY("rank, select, count", play_ranks(tape));
 	if (op < 254)
 		PLAY("clear", play_clear(tape));
 	PLAY("misuse", play_misuse(tape));
@@ -565,7 +594,7 @@ static int play(struct tape *tape)
 
 static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
-	bytes[0] = (uint8_t)((failing ? 1 : i % 2) | (i / 2 % 2) << 1);
+	bytes[0] = (uint8_t)((failing ? 1 : i % 2) | (i / 2 % 2) << 1 | (i / 3 % 2) << 2);
 	bytes[1] = (uint8_t)(i % SPACES);
 }
 
@@ -579,7 +608,8 @@ int tape_run(struct tape *tape)
 	size_t left;
 	int ret;
 
-	config.flags = kind % 2 ? LATH_NODE_EACH : 0;
+	ranks = kind / 4 % 2;
+	config.flags = (kind % 2 ? LATH_NODE_EACH : 0) | (ranks ? LATH_RANKS : 0);
 	config.allocator = tape->allocator;
 	descending = kind / 2 % 2;
 	records.flags = descending ? LATH_BYTES_DESCENDING : 0;

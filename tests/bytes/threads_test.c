@@ -27,6 +27,7 @@
 static struct lath_bytes set;
 static unsigned long rounds = 300000, faults, finds, done;
 static uint64_t clock_now;
+static bool ranks; /* the set has LATH_RANKS */
 
 /* A record of a writer, and its mark. changing: a call that inserts or erases it is under way.
  * since: the clock when the last such call had returned. */
@@ -189,6 +190,47 @@ static void walk(struct view *view, size_t from, bool back)
 		judge(view, from, there ? low : ALL);
 }
 
+/* The rank of a mark: all that were there before it all the time, and none that was away. */
+static void judge_rank(const struct view *view, size_t from)
+{
+	size_t least = 0, most = 0, i;
+	struct lath_bytes_key key;
+	int64_t rank, count;
+
+	key_of(NULL, (uintptr_t)&marks[from], &key);
+	rank = lath_bytes_rank(&set, &key, 0);
+	count = (int64_t)lath_bytes_count(&set);
+	for (i = 0; i < ALL; i++) {
+		uint64_t since;
+		bool there, steady = view->steady[i] && look(&marks[i], &there, &since) &&
+				     since == view->since[i];
+
+		least += steady && view->there[i];
+		most += !steady || view->there[i];
+		if (i + 1 == from && (rank < (int64_t)least || rank > (int64_t)most))
+			FAULT("rank %" PRId64 ", expected %zu to %zu\n", rank, least, most);
+	}
+	if (count < (int64_t)least || count > (int64_t)most)
+		FAULT("count %" PRId64 ", expected %zu to %zu\n", count, least, most);
+	__atomic_fetch_add(&finds, 1, __ATOMIC_RELAXED);
+}
+
+/* The record at a position: any one, but one that was there at some time; none only if so few were
+ * there. */
+static void judge_select(const struct view *view, size_t at)
+{
+	uint64_t value = 0, since;
+	int ret = lath_bytes_select(&set, at, &value);
+	size_t least = 0, i;
+	bool there;
+
+	for (i = 0; i < ALL; i++)
+		least += view->steady[i] && view->there[i] && look(&marks[i], &there, &since) &&
+			 since == view->since[i];
+	if (ret ? least > at : value % 8 || value - (uintptr_t)marks >= sizeof(marks))
+		FAULT("select %zu of at least %zu said %d, %" PRIx64 "\n", at, least, ret, value);
+}
+
 static void *read_some(void *arg)
 {
 	struct view *view = calloc(1, sizeof(*view));
@@ -197,12 +239,19 @@ static void *read_some(void *arg)
 	if (!view)
 		abort();
 	while (__atomic_load_n(&done, __ATOMIC_SEQ_CST) < WRITERS) {
-		size_t from = draw(&state, ALL), way = draw(&state, 4), n = 1;
+		size_t from = draw(&state, ALL), way = draw(&state, ranks ? 7 : 4), n = 1;
 		struct lath_bytes_key key[8];
 		uint64_t value[8] = { 0 };
 
 		for (size_t i = 0; i < ALL; i++)
 			view->steady[i] = look(&marks[i], &view->there[i], &view->since[i]);
+		if (way > 3) {
+			if (way == 6)
+				judge_select(view, from / 2);
+			else
+				judge_rank(view, from);
+			continue;
+		}
 		if (way < 2) {
 			walk(view, from, way);
 			continue;
@@ -226,19 +275,19 @@ static void *read_some(void *arg)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static int run(void)
 {
+	struct lath_config config = LATH_CONFIG_INIT;
 	struct lath_bytes_records records = { key_of, NULL, 0 };
 	pthread_t thread[WRITERS + READERS];
 	char report[200];
 	size_t left = 0, i;
 
-	if (argc > 1)
-		rounds = strtoul(argv[1], NULL, 0);
-	if (getenv("LATH_LONG"))
-		rounds *= 20;
+	done = 0;
+	memset(marks, 0, sizeof(marks));
 	make_marks();
-	if (lath_bytes_init(&set, &records, NULL))
+	config.flags = ranks ? LATH_RANKS : 0;
+	if (lath_bytes_init(&set, &records, &config))
 		return 1;
 	for (i = 0; i < WRITERS + READERS; i++)
 		if (pthread_create(&thread[i], NULL, i < WRITERS ? write_some : read_some,
@@ -253,6 +302,21 @@ int main(int argc, char **argv)
 	if (lath_bytes_count(&set) != left)
 		FAULT("%zu should be left\n", left);
 	lath_bytes_fini(&set, NULL, NULL);
-	printf("%lu answers judged, %lu faults\n", finds, faults);
+	printf("%s: %lu answers judged, %lu faults\n", ranks ? "with ranks" : "plain", finds,
+	       faults);
 	return faults || !finds;
+}
+
+int main(int argc, char **argv)
+{
+	int ret;
+
+	if (argc > 1)
+		rounds = strtoul(argv[1], NULL, 0);
+	if (getenv("LATH_LONG"))
+		rounds *= 20;
+	ret = run();
+	ranks = true;
+	finds = 0;
+	return ret | run();
 }

@@ -74,6 +74,8 @@ public:
             config_.flags |= LATH_NODE_EACH;
         if (random_.one_in(3))
             config_.flags |= LATH_GAPPED;
+        if (random_.below(2))
+            config_.flags |= LATH_RANKS;
         draw_keys();
         number_ = 0;
         loaded_.clear();
@@ -213,12 +215,22 @@ private:
         case act::get:
         case act::get_batch:
             return get(p, fiber);
-        case act::count:
+        case act::count: // what else a count makes valid is verified at the end
             lath_bytes_count(set_);
+            if (config_.flags & LATH_RANKS)
+                ask_ranks(p);
             return;
         default:
             return walk(p, fiber);
         }
+    }
+
+    void ask_ranks(const planned& p) {
+        lath_bytes_key key = key_at(p.key);
+        std::uint64_t value;
+        if (lath_bytes_rank(set_, &key, 0) < 0)
+            sched_fail("lath_bytes_rank failed", nullptr, nullptr);
+        lath_bytes_select(set_, p.number % used_, &value);
     }
 
     void put(const planned& p, unsigned fiber) {

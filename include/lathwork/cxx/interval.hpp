@@ -6,8 +6,9 @@
 //   interval_map<T>   any number of intervals, each with a T
 //
 // Values and threads are as in lathwork/cxx/index.hpp: a trivially copyable T of at most 8
-// bytes lives in the set itself, any other T in a box, which a later call that erases destroys, after
-// a grace period. All const members, insert and erase may run at the same time on one container.
+// bytes lives in the set itself, any other T in a box, which a later call that erases destroys,
+// after a grace period. All const members, insert and erase may run at the same time on one
+// container.
 //
 // A view (stab, overlapping, within, or the map itself) has single-pass iterators. They copy what
 // they show, up to 16 intervals ahead (one if values have boxes), and stay valid whatever happens

@@ -206,9 +206,9 @@ private:
 
     const lath_allocator* allocator_;
     std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
-    std::atomic<bool> taken_{false};              // a thread takes boxes out of list_
-    std::atomic<bool> more_{false};               // list_ is not empty
-    lath_rcu_head* list_ = nullptr;               // taken out of unseen_
+    std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
+    std::atomic<bool> more_{false}; // list_ is not empty
+    lath_rcu_head* list_ = nullptr; // taken out of unseen_
 };
 
 } // namespace lathwork::detail

@@ -40,7 +40,8 @@
  *   print        the groups of a bucket
  *   bucket, row  arrays of records
  *   grow         an array that is full becomes a larger one or a layer
- *   read, set    the public calls
+ *   count        counts of records, rank and select (LATH_RANKS)
+ *   read, set    the other public calls
  */
 #ifndef LATH_INDEX_BYTES_H
 #define LATH_INDEX_BYTES_H
@@ -91,6 +92,10 @@ struct layer {
 		       zeros behind the end; the whole key in a layer of tags. It follows the struct
 		     */
 	u32 forked; /* a word of the index was not that of a record */
+	/* of a set with LATH_RANKS, not in the root (count.h) */
+	struct lath_spinlock lock;
+	u64 total;	  /* records below it */
+	struct layer *up; /* the layer that has its word */
 };
 
 /* A row: 2 to ROW_MAX records whose keys differ in their tags only, in order. It is an array of
@@ -141,7 +146,8 @@ struct bytes_set {
 	const struct lath_bytes_records *records;
 	struct lath_bytes_records own_records;
 	struct lath_allocator own_allocator;
-	u64 flip; /* of tags: ~0 if the order is descending */
+	u64 (*weight)(u64 word); /* with LATH_RANKS: word_weight(), else NULL */
+	u64 flip;		 /* of tags: ~0 if the order is descending */
 	const struct lath_rcu *rcu;
 	bool retired; /* a bucket was handed to reclamation: wait for it at the end */
 	/* what calls change, in lines of its own */

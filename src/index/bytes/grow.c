@@ -45,9 +45,10 @@ static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, s
 	return ret;
 }
 
-/* Make a layer for the first step in which the records of a bucket, sorted, differ. 0 (*out) |
- * -ENOMEM */
-static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer **out)
+/* Make a layer below `up` for the first step in which the records of a bucket, sorted, differ. 0
+ * (*out) | -ENOMEM */
+static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer *up,
+			   struct layer **out)
 {
 	struct want first = key_of(set, *bucket_value(bucket, 0)),
 		    last = key_of(set, *bucket_value(bucket, bucket->used - 1u));
@@ -58,6 +59,8 @@ static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct 
 
 	if (!layer)
 		return -ENOMEM;
+	layer->total = bucket->used;
+	layer->up = up;
 	next = slice_of(&first, layer->rank);
 	for (i = 0; i < bucket->used && !ret; i = end) {
 		slice = next;
@@ -88,7 +91,7 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 	if (!bucket)
 		return ret;
 	if (bucket->used > BUCKET_MAX)
-		ret = layer_of_bucket(set, bucket, &layer);
+		ret = layer_of_bucket(set, bucket, place->layer, &layer);
 	lath_delay("bucket copied, not yet replaced");
 	if (!ret)
 		ret = bucket_replace(place, version,

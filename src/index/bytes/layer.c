@@ -20,13 +20,18 @@ static size_t layer_size(const struct layer *layer)
 int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool pooled)
 {
 	struct lath_config config = set->config;
+	int ret;
 
 	layer->rank = rank;
 	layer->forked = 0;
 	layer->next = NULL;
 	config.flags |= pooled ? 0 : LATH_NODE_EACH;
 	config.id += lath_fetch_add(&set->ids, 1);
-	return lath_index_init(&layer->index, &config);
+	ret = lath_index_init(&layer->index, &config);
+	if (!ret)
+		tree_of(&layer->index)->weight = set->weight; /* no other thread has seen it */
+	lath_spin_init(&layer->lock);
+	return ret;
 }
 
 struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)

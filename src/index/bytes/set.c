@@ -3,12 +3,14 @@
  * set.c - a set of byte keys: beginning, end, changes, counts and checks.
  */
 #include "index/bytes/bucket.h"
+#include "index/bytes/count.h"
 #include "index/bytes/grow.h"
 #include "index/bytes/read.h"
 #include "index/bytes/row.h"
 
-#define KNOWN_FLAGS \
-	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED)
+#define KNOWN_FLAGS                                                                        \
+	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED | \
+	 LATH_RANKS)
 
 static const struct lath_config default_config = LATH_CONFIG_INIT;
 
@@ -21,7 +23,8 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	if (from)
 		memcpy(to, from, from->size);
 	if (to->layout != LATH_RANGES || to->flags & ~(unsigned int)KNOWN_FLAGS ||
-	    (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES))
+	    (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES) ||
+	    (to->flags & LATH_RANKS && to->flags & LATH_SHARED))
 		return -EINVAL;
 	to->layout = LATH_POINTS;
 	to->size = sizeof(*to);
@@ -50,6 +53,8 @@ int lath_bytes_init(struct lath_bytes *public, const struct lath_bytes_records *
 			set->own_allocator = *copy.allocator;
 		copy.allocator = copy.allocator ? &set->own_allocator : NULL;
 	}
+	if (copy.flags & LATH_RANKS)
+		set->weight = word_weight;
 	set->flip = records->flags & LATH_BYTES_DESCENDING ? ~0ull : 0;
 	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
 	set->config = copy;
@@ -74,10 +79,14 @@ static int insert_above(struct bytes_set *set, const struct place *place, const 
 
 	if (ret)
 		return ret;
-	if (lath_index_replace_if(&place->layer->index, place->slice, place->word,
-				  (u64)(uintptr_t)layer | FORM_LAYER, NULL)) {
+	if (set->weight)
+		ret = count_layer_above(place, layer);
+	else if (lath_index_replace_if(&place->layer->index, place->slice, place->word,
+				       (u64)(uintptr_t)layer | FORM_LAYER, NULL))
+		ret = LOOK_AGAIN;
+	if (ret) {
 		layer_drop(set, layer);
-		return LOOK_AGAIN;
+		return ret;
 	}
 	layer_add(set, layer, layer_of(place->word));
 	return 0;
@@ -147,6 +156,8 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 		ret = insert_new(set, &want, value, &place);
 		if (ret == -EEXIST)
 			ret = insert_at(set, &place, &want, value, &other);
+		if (set->weight && !ret)
+			count_changed(set, &place, 1);
 		lath_reader_exit(set->rcu);
 		lath_call_exit();
 	} while (ret == LOOK_AGAIN);
@@ -202,6 +213,8 @@ static int change(struct bytes_set *set, const struct want *want, u64 expected, 
 			ret = row_change(set, &place, want, expected, value, &other);
 		else
 			ret = change_record(set, &place, want, expected, value, &other);
+		if (set->weight && !ret && !value)
+			count_changed(set, &place, -1);
 		lath_reader_exit(set->rcu);
 		lath_call_exit();
 	} while (ret == LOOK_AGAIN);
@@ -306,6 +319,8 @@ int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *pla
 		return -EINVAL;
 	lath_call_enter();
 	ret = put(set, found, value);
+	if (set->weight && !ret && !(found->value && value))
+		count_changed(set, &found->place, value ? 1 : -1);
 	lath_call_exit();
 	return ret && ret != -ENOMEM && ret != -E2BIG ? -EAGAIN : ret;
 }
@@ -367,6 +382,8 @@ uint64_t lath_bytes_count(struct lath_bytes *public)
 	struct bytes_set *set = bytes_of(public);
 	struct layer *layer;
 
+	if (set->weight)
+		return lath_index_count(&set->root.index);
 	lath_reader_enter(set->rcu);
 	count_layer(&set->root, &stats);
 	for (layer = layers_of(set); layer; layer = layer->next)
@@ -462,7 +479,8 @@ int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_siz
 	struct bytes_set *set = bytes_of(public);
 	struct layer *layer = &set->root, *next = layers_of(set);
 	static const char *const what[] = { "a record in the wrong place", "a damaged array",
-					    "a tree in the wrong place", "records out of order" };
+					    "a tree in the wrong place", "records out of order",
+					    "a wrong number of records in a tree" };
 	int ret = 0;
 
 	while (layer && !ret) {
@@ -470,6 +488,8 @@ int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_siz
 		if (ret)
 			return ret;
 		ret = check_layer(set, layer);
+		if (!ret && set->weight && layer != &set->root && !count_layer_true(layer))
+			ret = 35;
 		layer = next;
 		next = layer ? layer->next : NULL;
 	}

@@ -65,16 +65,46 @@ void count_outdate(struct tree *tree, u64 first, u64 last)
 	lath_reader_exit(tree->rcu);
 }
 
+void count_weight_changed(struct tree *tree, u64 key)
+{
+	u64 lockword;
+	struct node *leaf;
+	bool marked;
+
+	smp_mb(); /* pairs with count_node: the weight before, the mark after */
+	do {
+		leaf = level_find(tree, key, 0, &lockword);
+		marked = READ_ONCE(leaf->counted);
+	} while (unlikely(!node_valid(leaf, lockword)));
+	lath_delay("weight changed, mark read");
+	if (marked)
+		count_outdate(tree, key, key);
+}
+
 /* ---- a question ---- */
 
+/* The weights of these items of a locked leaf, or one that no thread changes. */
+static u64 count_items(const struct tree *tree, const struct node *leaf, u64 live)
+{
+	u64 sum = 0;
+
+	if (!tree->weight)
+		return lath_count_bits(live);
+	for (; live; live &= live - 1)
+		sum += tree->weight(node_value(leaf, (unsigned int)__ffs64(live)));
+	return sum;
+}
+
 /* The items below a locked node, with COUNT_VALID; 0: they are not known. A leaf is marked. */
-static u64 count_node(struct node *node)
+static u64 count_node(struct tree *tree, struct node *node)
 {
 	u64 live = node->live, sum = COUNT_VALID;
 
 	if (!node_level(node)) {
 		WRITE_ONCE(node->counted, 1);
-		return sum + lath_count_bits(live);
+		if (tree->weight)
+			smp_mb(); /* pairs with count_weight_changed */
+		return sum + count_items(tree, node, live);
 	}
 	for (; live; live &= live - 1) {
 		u64 count = node->size[__ffs64(live)];
@@ -89,7 +119,7 @@ static u64 count_node(struct node *node)
 /* The items with keys of entry i of a locked inner node, with COUNT_VALID; 0: they are not known.
  * The nodes below are locked one after the other: if keys move between two of them meanwhile, the
  * second does not begin where the first one ended. */
-static u64 count_entry(struct node *inner, unsigned int i)
+static u64 count_entry(struct tree *tree, struct node *inner, unsigned int i)
 {
 	u64 from = node_key(inner, i), last = inner_end(inner, i), sum = COUNT_VALID, count;
 	struct node *node = node_child(inner, i), *right;
@@ -101,7 +131,8 @@ static u64 count_entry(struct node *inner, unsigned int i)
 		if (!node_half_dead(node)) {
 			/* it has a downlink in the locked node, or none */
 			LATH_ASSERT(!node_dead(READ_ONCE(node->lockword)));
-			count = node->low == from && node->last <= last ? count_node(node) : 0;
+			count = node->low == from && node->last <= last ? count_node(tree, node)
+									: 0;
 			ended = node->last == last;
 			from = node->last + 1;
 		}
@@ -114,7 +145,7 @@ static u64 count_entry(struct node *inner, unsigned int i)
 }
 
 /* count_refresh() in the locked node that covers key. */
-static bool refresh_node(struct node *up, u64 key, u64 last)
+static bool refresh_node(struct tree *tree, struct node *up, u64 key, u64 last)
 {
 	int i = (int)inner_slot(up, key), j;
 	bool changed = false;
@@ -127,7 +158,7 @@ static bool refresh_node(struct node *up, u64 key, u64 last)
 
 		if (up->size[i])
 			continue;
-		count = count_entry(up, (unsigned int)i);
+		count = count_entry(tree, up, (unsigned int)i);
 		if (!count)
 			break;
 		WRITE_ONCE(up->size[i], count);
@@ -144,7 +175,7 @@ bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
 	lath_spin_lock(&tree->count_lock);
 	up = level_lock(tree, key, level);
 	if (up) {
-		changed = refresh_node(up, key, last);
+		changed = refresh_node(tree, up, key, last);
 		if (changed)
 			node_unlock(up);
 		else
@@ -156,7 +187,7 @@ bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
 
 /* ---- verify ---- */
 
-bool count_true(const struct node *inner, unsigned int i, bool *marked)
+bool count_true(const struct tree *tree, const struct node *inner, unsigned int i, bool *marked)
 {
 	u64 first = node_key(inner, i), last = inner_end(inner, i), count = COUNT_VALID;
 	const struct node *leaf = node_child(inner, i);
@@ -173,7 +204,7 @@ bool count_true(const struct node *inner, unsigned int i, bool *marked)
 			continue;
 		if (last < leaf->last)
 			live &= lath_ones(node_rank(leaf, last + 1));
-		count += lath_count_bits(live);
+		count += count_items(tree, leaf, live);
 		*marked &= leaf->counted;
 	}
 	return inner->size[i] == count;

@@ -56,15 +56,52 @@ static enum turn pass_entries(struct walk *w, const struct node *inner, struct n
 	}
 }
 
-/* Pass the items of a leaf from w->at on. To be validated. */
-static enum turn pass_items(const struct tree *tree, struct walk *w, const struct node *leaf)
+/* The items of a leaf from w->at to w->last, as a mask. To be validated. */
+static u64 items_ahead(const struct walk *w, const struct node *leaf, u64 end)
 {
-	u64 end = READ_ONCE(leaf->last), live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), n;
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP);
 
 	if (READ_ONCE(leaf->low) < w->at)
 		live &= ~lath_ones(node_rank(leaf, w->at));
 	if (w->last < end)
 		live &= lath_ones(node_rank(leaf, w->last + 1));
+	return live;
+}
+
+/* pass_items() of a tree with weights. A value may lead to memory: all of them are copied first,
+ * and looked at only if the leaf had not changed until then. To be validated again, as a value that
+ * the leaf does not have any more may have any weight. */
+static enum turn pass_weighed(const struct tree *tree, struct walk *w, struct node *leaf,
+			      u64 lockword)
+{
+	u64 end = READ_ONCE(leaf->last), live = items_ahead(w, leaf, end), todo, weight;
+	u64 value[NODE_CAP];
+
+	LATH_ASSERT(!tree->ranges);
+	for (todo = live; todo; todo &= todo - 1)
+		value[__ffs64(todo)] = node_value(leaf, (unsigned int)__ffs64(todo));
+	if (!node_valid(leaf, lockword))
+		return TURN_TOP;
+	lath_delay("values copied, weights not yet looked at");
+	for (; live; live &= live - 1) {
+		weight = tree->weight(value[__ffs64(live)]);
+		if (weight > w->left) {
+			/* what is asked for is within this item: its key does not matter */
+			w->item = (struct lath_item){ .size = 1, .value = value[__ffs64(live)] };
+			w->found = true;
+			return TURN_END;
+		}
+		w->left -= weight;
+	}
+	w->at = end + 1;
+	return w->last <= end ? TURN_END : TURN_TOP;
+}
+
+/* Pass the items of a leaf from w->at on. To be validated. */
+static enum turn pass_items(const struct tree *tree, struct walk *w, const struct node *leaf)
+{
+	u64 end = READ_ONCE(leaf->last), live = items_ahead(w, leaf, end), n;
+
 	n = lath_count_bits(live);
 	if (n > w->left) {
 		for (; w->left; w->left--)
@@ -118,7 +155,12 @@ static void walk(struct tree *tree, struct walk *w)
 			continue;
 		}
 		low = READ_ONCE(node->low);
-		turn = level ? pass_entries(&to, node, &child) : pass_items(tree, &to, node);
+		if (level)
+			turn = pass_entries(&to, node, &child);
+		else if (unlikely(tree->weight))
+			turn = pass_weighed(tree, &to, node, lockword);
+		else
+			turn = pass_items(tree, &to, node);
 		if (!node_valid(node, lockword)) {
 			turn = TURN_TOP;
 			continue;
@@ -167,18 +209,29 @@ int64_t lath_index_rank(struct lath_index *index, uint64_t key)
 		   : lath_index_count_range(index, 1, 0);
 }
 
+bool rank_select(struct tree *tree, u64 *left, struct lath_item *found)
+{
+	struct walk w = { .last = KEY_MAX, .left = *left };
+
+	walk(tree, &w);
+	*left = w.left;
+	*found = w.item;
+	return w.found;
+}
+
 int lath_index_select(struct lath_index *index, uint64_t rank, struct lath_item *found)
 {
 	struct tree *tree = tree_of(index);
-	struct walk w = { .last = KEY_MAX, .left = rank };
+	struct lath_item item;
+	bool there;
 
 	if (!tree->ranks)
 		return -EINVAL;
 	call_enter(tree);
-	walk(tree, &w);
+	there = rank_select(tree, &rank, &item);
 	call_exit(tree);
-	if (!w.found)
+	if (!there)
 		return -ENOENT;
-	*found = w.item;
+	*found = item;
 	return 0;
 }

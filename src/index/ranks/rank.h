@@ -21,6 +21,12 @@
  * keys gets the mark with them (count_mark). Only where separators are added, erased or moved, the
  * counts of the entries beside them are outdated, in the same locked section (count_outdate_entry).
  *
+ * An item counts as one, or in a tree with weights as many as tree->weight() says of its value: a
+ * record of a set of byte keys is one, an array of records as many as it has (bytes/count.c). The
+ * weight of an item may change while nothing changes in the tree. Who changed it calls
+ * count_weight_changed() then. Whoever counts marks the leaf first and looks at weights then, so
+ * one of the two sees what the other did. Read "the weights of the items" for their number in C1.
+ *
  * `count_lock` serialises refreshing and outdating. Otherwise a thread could find the mark cleared
  * by another one that has not outdated all counts yet; or outdate a count that is at once computed
  * from lower ones, which are not outdated yet.
@@ -67,6 +73,10 @@ static inline struct node *top_node(struct tree *tree)
  * that include them. In a call, no lock held. */
 void count_outdate(struct tree *tree, u64 first, u64 last);
 
+/* The weight of the item at this key has changed: outdate the counts that include it. In a
+ * read-side critical section of a call, no lock held. */
+void count_weight_changed(struct tree *tree, u64 key);
+
 /* The keys of entry i of a locked inner node have changed: outdate its count. */
 static inline void count_outdate_entry(const struct tree *tree, struct node *inner, unsigned int i)
 {
@@ -83,10 +93,15 @@ static inline void count_mark(struct node *to, const struct node *from)
 		WRITE_ONCE(to->counted, 1);
 }
 
-/* ---- for tree.c ---- */
+/* ---- for tree.c and bytes/ ---- */
 
 /* All items, of a tree with LATH_RANKS. No lock held. */
 u64 count_all(struct tree *tree);
+
+/* Find the item that the one with *left before it is in: *left is then how many of its weight are
+ * before that one. In a tree with weights *found has the value alone. Returns false: there are no
+ * more than *left. In a read-side critical section of a call, no lock held. */
+bool rank_select(struct tree *tree, u64 *left, struct lath_item *found);
 
 /* ---- for rank.c ---- */
 
@@ -99,6 +114,6 @@ bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level);
 /* ---- verify ---- */
 
 /* Is C1 true of entry i of an inner node? *marked: is C2? No thread changes the tree. */
-bool count_true(const struct node *inner, unsigned int i, bool *marked);
+bool count_true(const struct tree *tree, const struct node *inner, unsigned int i, bool *marked);
 
 #endif /* LATH_INDEX_RANK_H */

@@ -133,6 +133,8 @@ struct tree {
 	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
 	struct hint *hint;	   /* the hint table, or NULL */
 	struct watcher *watcher;   /* is told which keys become free and taken (watch.h), or NULL */
+	u64 (*weight)(u64 value);  /* LATH_RANKS: for how many items an item counts (ranks/rank.h),
+				      or NULL: for itself */
 #ifndef __KERNEL__
 	struct hint *hint_made; /* the hint table, in use or not; written once */
 	u64 hint_limit;		/* it is made anew after so many misled searches; 0: there never

@@ -230,7 +230,7 @@ static int check_watcher(struct tree *tree, struct report *report)
 }
 
 /* One inner level of the tree. */
-static int check_counts(const struct node *inner, struct report *report)
+static int check_counts(const struct tree *tree, const struct node *inner, struct report *report)
 {
 	for (; inner; inner = inner->right) {
 		u64 live = inner->live;
@@ -239,7 +239,7 @@ static int check_counts(const struct node *inner, struct report *report)
 			unsigned int i = __ffs64(live);
 			bool marked;
 
-			if (!count_true(inner, i, &marked))
+			if (!count_true(tree, inner, i, &marked))
 				BROKEN(report, 14,
 				       "level %u: %llu is not the number of items of %llx",
 				       node_level(inner), U(inner->size[i] & ~COUNT_VALID),
@@ -283,7 +283,7 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 		if (!ret && holes)
 			ret = check_holes(tree, node, &slack, &report);
 		if (!ret && level >= 5 && tree->ranks)
-			ret = check_counts(node, &report);
+			ret = check_counts(tree, node, &report);
 		if (ret)
 			return ret;
 		node = node_child(node, __ffs64(node->live));
