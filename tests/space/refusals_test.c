@@ -232,7 +232,7 @@ static void many_arenas(void)
  * a block or waits to serve one. */
 static void expect_arenas_whole(struct lath_space *space)
 {
-	struct set *set = &space->first.set[0];
+	struct arena_set *set = &space->first.set[0];
 	struct lath_item item = { 0 };
 	struct arena *arena;
 	uint64_t marked = 0, unused = 0, from = 0;
