@@ -625,30 +625,6 @@ unsigned int arena_alloc_blocks(struct arena *arena, unsigned int order, unsigne
 	return n;
 }
 
-/* Takes one range of the request from a locked arena. Returns whether it did. */
-static inline bool alloc_one(struct arena *arena, const struct small_request *want, u64 *unit)
-{
-	/* grades of a dense arena do not tell what is aligned: look at the places */
-	if (arena->dense && want->align > 1)
-		return arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
-	return arena_alloc_units(arena, want->n, want->block, unit);
-}
-
-unsigned int arena_alloc_small(struct arena *arena, const struct small_request *want, u64 *unit)
-{
-	unsigned int got = 0;
-
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
-	if (likely(want->most == 1))
-		return alloc_one(arena, want, unit);
-	/* a magazine's blocks: those of a word at once if they are naturally aligned */
-	if (want->n <= 64 && !(arena->dense && want->align > 1))
-		return arena_alloc_blocks(arena, log2_up(want->n), want->most, unit);
-	while (got < want->most && alloc_one(arena, want, &unit[got]))
-		got++;
-	return got;
-}
-
 /* Returns whether no free run is longer than the bound for where it may begin. */
 static bool bounds_hold(const struct arena *arena)
 {

@@ -59,9 +59,10 @@ static inline unsigned int log2_up(u64 n)
 /* Returns the grade of a run of n units, 0 < n <= 4096, rounded down. */
 static inline u8 grade_of_run(u64 n)
 {
-	unsigned int c = (unsigned int)__fls64(n);
+	unsigned int c;
 
 	LATH_ASSERT(n && n <= ARENA_UNITS);
+	c = (unsigned int)__fls64(n);
 	return (u8)(1 + 16 * c + (((n << 4) >> c) & 15));
 }
 
@@ -92,8 +93,6 @@ struct small_request {
 
 /* Begins to serve a block, with all units free. */
 void arena_open(struct arena *arena, u64 block);
-/* Takes what is requested; unit[]: where the ranges begin. Returns how many. */
-unsigned int arena_alloc_small(struct arena *arena, const struct small_request *want, u64 *unit);
 /* Takes the first n of `block` >= n free units at a multiple of `block` rounded up to a power of
  * two; in a dense arena up to 64 at any place of one word. Returns whether it did. */
 bool arena_alloc_units(struct arena *arena, u64 n, u64 block, u64 *unit);
@@ -110,5 +109,31 @@ bool arena_reserve(struct arena *arena, u64 unit, u64 n);
 bool arena_free_units(struct arena *arena, u64 unit, u64 n);
 /* Returns whether counters and grades agree with the bitmap. */
 bool arena_sound(const struct arena *arena);
+
+/* Takes one range of the request from a locked arena. Returns whether it did. */
+static inline bool arena_alloc_one(struct arena *arena, const struct small_request *want, u64 *unit)
+{
+	/* grades of a dense arena do not tell what is aligned: look at the places */
+	if (arena->dense && want->align > 1)
+		return arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
+	return arena_alloc_units(arena, want->n, want->block, unit);
+}
+
+/* Takes what is requested; unit[]: where the ranges begin. Returns how many. */
+static inline unsigned int arena_alloc_small(struct arena *arena, const struct small_request *want,
+					     u64 *unit)
+{
+	unsigned int got = 0;
+
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
+	if (likely(want->most == 1))
+		return arena_alloc_one(arena, want, unit);
+	/* a magazine's blocks: those of a word at once if they are naturally aligned */
+	if (want->n <= 64 && !(arena->dense && want->align > 1))
+		return arena_alloc_blocks(arena, log2_up(want->n), want->most, unit);
+	while (got < want->most && arena_alloc_one(arena, want, &unit[got]))
+		got++;
+	return got;
+}
 
 #endif /* LATH_SPACE_SOURCE_ARENA_H */
