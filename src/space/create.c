@@ -15,8 +15,9 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 	if (from &&
 	    (from->size < offsetof(struct lath_space_config, rcu) || from->size > sizeof(*from)))
 		return -EINVAL;
-	if (from)
+	if (from) /* what it has, which may be less than this version knows */
 		memcpy(to, from, from->size);
+	/* an unknown flag is a feature that this version would leave out silently */
 	if (to->flags & ~(unsigned int)(LATH_SPACE_NO_ARENAS | LATH_SPACE_NO_MAGAZINES |
 					LATH_SPACE_OWNERS | LATH_SPACE_SPREAD | LATH_SPACE_FILL))
 		return -EINVAL;
@@ -37,6 +38,7 @@ int lath_space_create(struct lath_space **out, const struct lath_space_config *c
 
 	if (ret)
 		return ret;
+	/* not counted yet: there is no space to count in */
 	space = cfg.allocator ? cfg.allocator->alloc(cfg.allocator->ctx, sizeof(*space), 64)
 			      : lath_block_alloc(sizeof(*space));
 	if (!space)
@@ -82,6 +84,7 @@ void lath_space_destroy(struct lath_space *space)
 		if (segment != &space->first)
 			space_free(space, segment, sizeof(*segment));
 	}
+	/* what magazines hold goes with the arenas: no block has memory of its own */
 	for (i = 0; i < SLOTS; i++)
 		space_free(space, space->slot[i], sizeof(*space->slot[i]));
 	space_free(space, space->recent, RECENT * sizeof(*space->recent));

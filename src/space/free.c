@@ -12,6 +12,7 @@ static inline int free_piece(struct lath_space *space, u64 key, u64 size, u64 *p
 {
 	int ret = 1;
 
+	/* the arena is asked first; without one the index has the block, and may have more */
 	*piece = piece_of(space, key, size);
 	if (likely(has_arenas(space)))
 		ret = arenas_free(space, key, units_of(space, *piece), true);
@@ -53,6 +54,7 @@ int lath_space_free(struct lath_space *space, uint64_t key, uint64_t size)
 	if (!whole_units(space, key, size) || size - 1 > KEY_MAX - key)
 		return -EINVAL;
 	lath_call_enter();
+	/* a wrong free is found by the arena or the index, or when a magazine is flushed */
 	ret = free_keys(space, key, size);
 	lath_call_exit();
 	return ret;

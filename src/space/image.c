@@ -93,6 +93,7 @@ static int write_block(struct saver *s)
 {
 	u32 size = BLOCK_HEADER + s->size;
 
+	/* the sum of the payload first: that of the header includes it */
 	put(s->data, s->size, 4);
 	put(s->data + 4, s->block++, 4);
 	put(s->data + 8, s->runs, 8);
@@ -131,6 +132,7 @@ static int write_runs(struct saver *s)
 		LATH_ASSERT(units_of(space, run.key) >= s->end);
 		put_number(s, units_of(space, run.key) - s->end);
 		put_number(s, units_of(space, run.size - space->config.unit));
+		/* of the end, not of the start: differences stay small behind long runs */
 		from = run.key + run.size; /* 0: 2^64 */
 		s->end = units_of(space, from);
 		s->runs++;
@@ -155,6 +157,7 @@ int lath_space_save(struct lath_space *space, lath_space_write_fn write, void *a
 	s->walk.block = NO_BLOCK;
 	s->write = write;
 	s->arg = arg;
+	/* nothing is locked between runs, so write() may take its time, or call the space */
 	ret = write_header(s, space->config.unit);
 	if (!ret)
 		ret = write_runs(s);
@@ -199,6 +202,8 @@ static int read_all(struct loader *l, void *data, size_t size)
 	while (size) {
 		s64 n = l->read(l->arg, to, size);
 
+		/* an error of the caller's; 0 bytes, or more than there is room for: a broken
+		 * stream */
 		if (n < 0)
 			return refuse(l, (int)n, "it cannot be read");
 		if (!n || (u64)n > size)
@@ -236,17 +241,18 @@ static int load_block(struct loader *l)
 	struct segment *segment;
 	int ret = 0;
 
-	if (l->block == NO_BLOCK)
+	if (l->block == NO_BLOCK) /* nothing is collected */
 		return 0;
 	for (unit = 0; unit < ARENA_UNITS && !ret; unit += n) {
 		u64 first = key + (unit << l->space->unit_shift);
 
 		n = map_run(l->map, unit);
 		if (!(l->map[unit / 64] >> unit % 64 & 1))
-			continue;
+			continue;		       /* free */
 		segment = segment_of(l->space, first); /* two may share the block */
 		LATH_ASSERT(segment);
 		n = min(n - 1, units_of(l->space, segment->high - 1 - first)) + 1;
+		/* before the first of its runs: an arena is opened for a free block */
 		if (l->pieces)
 			load_arena(l, segment, key);
 		l->pieces = 0;
@@ -280,6 +286,7 @@ static int load_run(struct loader *l, u64 key, u64 size)
 	u64 whole, piece;
 	int ret = 0;
 
+	/* an allocation crosses no segment, so what does was saved from other segments */
 	if (!segment || segment_of(space, key + (size - 1)) != segment)
 		return refuse(l, -EINVAL, "a run is not within one segment of this space");
 	if (!has_arenas(space))
@@ -307,6 +314,7 @@ static bool get_number(const u8 **at, const u8 *end, u64 *n)
 	for (shift = 0; *at < end; shift += 7) {
 		u8 byte = *(*at)++;
 
+		/* the tenth byte has one bit */
 		if (shift == 63 && byte > 1) /* more than 64 bits */
 			break;
 		*n |= (u64)(byte & 0x7f) << shift;
@@ -323,10 +331,12 @@ static int load_one(struct loader *l, const u8 **at, const u8 *end)
 	u64 most = KEY_MAX >> shift, gap, more, size;
 	int ret;
 
+	/* compared by differences, which do not wrap around */
 	if (!get_number(at, end, &gap) || !get_number(at, end, &more) || l->full ||
 	    gap > most - l->end || more > most - l->end - gap)
 		return refuse(l, -EBADMSG, "a block whose runs make no sense");
 	gap += l->end;
+	/* behind a run to the last key there is no key from which another gap could be counted */
 	l->full = gap + more == most;
 	l->end = l->full ? most : gap + more + 1;
 	l->runs++;
@@ -348,7 +358,7 @@ static int load_payload(struct loader *l, u32 size)
 	lath_call_enter();
 	while (at < end && !ret)
 		ret = load_one(l, &at, end);
-	if (!ret && !size)
+	if (!ret && !size) /* the end */
 		ret = load_block(l);
 	lath_call_exit();
 	return ret;
@@ -390,6 +400,7 @@ static int read_header(struct loader *l)
 		return ret;
 	if (memcmp(header, MAGIC, 8) != 0)
 		return refuse(l, -EBADMSG, "it is no saved space");
+	/* damage is told from another version: first the sum, then what it covers */
 	if (get(header + 28, 4) != crc32c(header, 28))
 		return refuse(l, -EBADMSG, "the header is damaged");
 	if (get(header + 8, 4) != VERSION)
@@ -409,7 +420,7 @@ static void undo(struct lath_space *space)
 	lath_call_enter();
 	do {
 		if (walk_next(&walk, from, true, &run))
-			break;
+			break;				 /* nothing is left */
 		size = run.size ? run.size : 1ull << 63; /* all keys: half of them first */
 		free_range(space, run.key, size);
 		from = run.key + size;
@@ -439,6 +450,7 @@ int lath_space_load(struct lath_space *space, lath_space_read_fn read, void *arg
 		*report = 0;
 	if (cookie == arena_mark(space))
 		return -EINVAL;
+	/* what is there could not be told from what the load took, if it has to be undone */
 	if (!lath_space_next(space, 0, &run))
 		return -EBUSY;
 	lath_space_trim(space); /* arenas that are empty would take the place of items */

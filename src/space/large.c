@@ -65,6 +65,7 @@ static void note_filling(struct lath_space *space, const struct segment *segment
 {
 	u8 filled = READ_ONCE(space->filled);
 
+	/* the fields are shared: stores only where they change something */
 	if (!(space->config.flags & LATH_SPACE_FILL))
 		return;
 	if (READ_ONCE(space->filling) != segment->number) {
@@ -98,6 +99,7 @@ static int alloc_in_segment(const struct large_request *r, struct segment *segme
 	int ret = -ENOSPC;
 	u64 *count;
 
+	/* on first use, so that a segment that is never used has none */
 	segment_stripes_make(r->space, segment);
 	count = segment_charge(segment, want.size);
 	if (!count)
@@ -105,11 +107,13 @@ static int alloc_in_segment(const struct large_request *r, struct segment *segme
 	/* it has begun to drain, and its bounds may change; or it has no keys that are asked for */
 	if (!segment_confirm(segment) || !limit_to(&want, segment, high))
 		sources = 0;
+	/* holes first: arenas stay for small requests as long as there are any */
 	if (sources & IN_INDEX)
 		ret = index_alloc(r->space, &want, r->cookie, key);
 	if (ret == -ENOSPC && sources & IN_ARENAS &&
 	    set_alloc_anywhere(r->space, segment, &want, r->cookie, r->refused, key))
 		ret = 0;
+	/* also after -ENOMEM: nothing was taken */
 	if (ret)
 		segment_uncharge(segment, count, want.size);
 	LATH_ASSERT(ret || lies_within(*key, want.size, segment->low, segment->high));

@@ -16,6 +16,7 @@ static void *counted_alloc(void *arg, size_t size, size_t align)
 	void *p;
 
 	LATH_ASSERT(size);
+	/* the caller's allocator serves all; of the host pages serve what is whole pages */
 	if (space->allocator.alloc)
 		p = space->allocator.alloc(space->allocator.ctx, size, align);
 	else if (size >= FROM_PAGES && !(size % FROM_PAGES))
@@ -64,7 +65,7 @@ struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
 	struct lath_config config = LATH_CONFIG_INIT;
 
 	LATH_ASSERT(at == &space->index || at == &space->arenas);
-	if (index)
+	if (index) /* all calls but the first */
 		return index;
 	config.rcu = space->config.rcu;
 	config.allocator = &allocator;
@@ -86,6 +87,7 @@ struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
 	lath_spin_unlock(&space->lock);
 	if (!there)
 		return index;
+	/* no other thread has seen this one, so it needs no grace period */
 	lath_index_fini(index, NULL, NULL);
 	space_free(space, index, sizeof(*index));
 	return there;

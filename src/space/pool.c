@@ -25,6 +25,7 @@ static int add_locked(struct lath_space *space, struct segment *fresh, u64 key, 
 		else if (key <= segment->high - 1 && last >= segment->low)
 			return -EEXIST;
 	}
+	/* the list only grows: pointers to its segments stay valid */
 	if (!to && end->number + 1 == LATH_SPACE_SEGMENTS)
 		return -ENOSPC;
 	if (!to && !fresh)
@@ -68,6 +69,7 @@ int lath_space_drain_segment(struct lath_space *space, unsigned int number, int 
 	lath_call_enter();
 	lath_spin_lock(&space->lock);
 	segment = segment_number(space, number);
+	/* a removal that has begun is not taken back */
 	if (segment && segment->draining != REMOVING) {
 		/* pairs with segment_charge */
 		smp_store_release(&segment->draining, drain ? DRAINING : NOT_DRAINING);
@@ -89,6 +91,7 @@ static bool segment_spent(struct lath_space *space, struct segment *segment)
 	unsigned int i;
 
 	LATH_ASSERT(lath_spin_mine(&space->lock));
+	/* most segments are not empty: then no arena needs to be visited */
 	if (segment->draining != DRAINING || segment_used(segment))
 		return false;
 	/* a thread that saw no drain, with an arena locked, has charged before it unlocks */
@@ -125,6 +128,7 @@ int lath_space_remove_segment(struct lath_space *space, unsigned int number)
 	lath_call_enter();
 	/* from here on nothing charges it, and no second removal begins */
 	ret = begin_removal(space, number, &segment);
+	/* all its keys are free, so its arenas are empty, and their items leave the index */
 	for (i = 0; !ret && i < PARTS; i++)
 		set_release(space, &segment->set[i]);
 	if (!ret) {

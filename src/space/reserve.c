@@ -74,6 +74,7 @@ int reserve_range(struct lath_space *space, struct segment *segment, u64 *count,
 
 	LATH_ASSERT(whole_units(space, key, size));
 	LATH_ASSERT(lies_within(key, size, segment->low, segment->high));
+	/* pieces are taken one after the other; another thread may take the next one meanwhile */
 	for (; left; at += piece, left -= piece) {
 		ret = reserve_piece(space, at, left, cookie, &piece);
 		if (ret)
@@ -95,7 +96,7 @@ static int reserve(struct lath_space *space, struct segment *segment, u64 key, u
 	u64 *count = segment_charge(segment, size);
 	int ret = -ENOSPC;
 
-	if (!count)
+	if (!count) /* draining, or at its limit */
 		return ret;
 	if (segment_confirm(segment)) /* it may have been removed, and added elsewhere */
 		ret = lies_within(key, size, segment->low, segment->high) ? 0 : -EINVAL;

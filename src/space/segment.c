@@ -80,6 +80,7 @@ struct segment *segment_number(struct lath_space *space, unsigned int number)
 {
 	struct segment *segment = &space->first;
 
+	/* 64 at most, and most spaces have one: a list is enough */
 	while (segment && segment->number != number)
 		segment = segment_next(segment);
 	/* pairs with segment_open */
@@ -124,6 +125,7 @@ static bool segment_has_run(struct lath_space *space, const struct segment *segm
 	struct lath_hole_request want = { .size = size, .align = space->config.unit };
 	u64 low, last, key;
 
+	/* a hint for a choice: the search that follows a charge decides */
 	if (!index || READ_ONCE(segment->draining) || !segment_bounds(segment, &low, &last))
 		return false;
 	want.low = low;
@@ -177,6 +179,8 @@ u64 segment_used(const struct segment *segment)
 	u64 used = smp_load_acquire(&segment->used); /* pairs with segment_count */
 	unsigned int i;
 
+	/* not read at one moment: calls in progress may be counted in one stripe and not in another
+	 */
 	for (i = 0; stripes && i < STRIPES; i++)
 		used += smp_load_acquire(&stripes[i].sum); /* pairs with segment_count */
 	return used;

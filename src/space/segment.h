@@ -105,7 +105,8 @@ static __always_inline u64 *segment_charge(struct segment *segment, u64 size)
 
 /* Behind a charge: returns whether it holds. */
 bool segment_confirm(const struct segment *segment);
-/* Returns the number of used keys; it may be too high by what calls in progress have charged. */
+/* Returns the number of used keys: exact if no call is in progress, else off by what these charge
+ * and free. */
 u64 segment_used(const struct segment *segment);
 /* Returns about how many more keys the segment may take. */
 u64 segment_room(const struct segment *segment);

@@ -58,6 +58,7 @@ static void segment_stats(struct lath_space *space, struct segment *segment, u64
 {
 	u64 last;
 
+	/* all other fields stay 0 if it is removed meanwhile */
 	memset(out, 0, sizeof(*out));
 	out->number = segment->number;
 	if (!segment_bounds(segment, &out->low, &last))
@@ -80,6 +81,7 @@ int lath_space_segment_stats(struct lath_space *space, unsigned int number,
 	if (!segment)
 		return -ENOENT;
 	segment_stats(space, segment, slots_held(space), out);
+	/* 0: removed between the two looks */
 	return out->keys ? 0 : -ENOENT;
 }
 
@@ -92,6 +94,7 @@ int lath_space_hole_stats(struct lath_space *space, unsigned int number, uint64_
 
 	if (!segment || !segment_bounds(segment, &low, &last))
 		return -ENOENT;
+	/* without an index nothing was allocated outside of arenas: an empty one says so */
 	lath_call_enter();
 	index = space_index(space, &space->index);
 	lath_call_exit();
@@ -108,11 +111,12 @@ void lath_space_get_stats(struct lath_space *space, struct lath_space_stats *sta
 		struct lath_space_segment one;
 
 		segment_stats(space, segment, held, &one);
-		if (!one.keys)
+		if (!one.keys) /* not in use */
 			continue;
 		stats->segments++;
 		stats->allocated += one.allocated;
 		stats->free += one.keys - one.allocated;
+		/* with what magazines hold: their blocks are used in the arenas */
 		used += segment_used(segment);
 	}
 	stats->arenas = READ_ONCE(space->in_use);

@@ -29,6 +29,7 @@ static void read_block(struct walk *walk, u64 key)
 	/* slots come before arenas in the lock order: let it go, and look again at what it serves
 	 */
 	lath_spin_unlock(&arena->lock);
+	/* with both locked, each block is in a magazine or in the bitmap, not on its way */
 	slots_lock(space);
 	lath_spin_lock(&arena->lock);
 	if (arena->block == block) {
@@ -81,6 +82,7 @@ static bool walk_state(struct walk *walk, u64 at, u64 most, u64 *last)
 		}
 		read_block(walk, at);
 	}
+	/* the run of equal bits from here on, which may go on in the next block */
 	unit = units_of(space, at) % ARENA_UNITS;
 	taken = !(walk->map[unit / 64] >> unit % 64 & 1);
 	end = at + ((map_run(walk->map, unit) << space->unit_shift) - 1);

@@ -471,7 +471,7 @@ static bool place_in_runs(const struct arena *arena, const struct place *p, u64 
 	return false;
 }
 
-/* The same for n < align: looks at the multiples of align. */
+/* As place_in_runs(), for n < align: looks at the multiples of align. */
 static bool place_on_grid(const struct arena *arena, const struct place *p, u64 *unit, u64 *most)
 {
 	u64 grid = multiples[min(log2_up(p->align), 6u)], words = 0, starts;
@@ -559,7 +559,8 @@ static bool find_words(const struct arena *arena, u64 n, u64 *unit)
 	return false;
 }
 
-/* The same within one word, n <= 64. */
+/* Finds n <= 64 free units within one word, where an arena of this kind may place them. Returns
+ * whether there are any. */
 static bool find_in_word(const struct arena *arena, u64 n, u64 *unit)
 {
 	int i = find_word(arena, grade_needed(n));

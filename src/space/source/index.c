@@ -82,7 +82,7 @@ static int index_free_part(struct lath_space *space, const struct lath_item *ite
 		ret = lath_index_erase_if(space->index, key, item->value, NULL);
 		lath_fetch_add(&space->ranges, ret ? 0 : -1ull);
 	}
-	if (ret)
+	if (ret) /* another call has freed or cut it since it was looked up: a wrong free */
 		return -EINVAL;
 	count_freed(space, segment, size);
 	return 0;
@@ -94,6 +94,7 @@ static bool index_free_whole(struct lath_space *space, u64 key, u64 size)
 {
 	struct segment *segment = segment_of(space, key); /* as in index_free_part() */
 
+	/* the item may be an arena of the same size, which only its value tells: look it up */
 	if (size == space->arena_size || lath_index_erase_sized(space->index, key, size, NULL))
 		return false;
 	lath_fetch_add(&space->ranges, -1ull);
@@ -110,7 +111,7 @@ int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 
 	LATH_ASSERT(whole_units(space, key, size));
 	*freed = size;
-	if (!index)
+	if (!index) /* nothing was ever allocated */
 		return -EINVAL;
 	/* most frees are of a range as it was allocated: one call on the index */
 	if (index_free_whole(space, key, size))
@@ -128,5 +129,6 @@ int index_free(struct lath_space *space, u64 key, u64 size, u64 *freed)
 		part = min(size, item.size - (key - item.key));
 		ret = index_free_part(space, &item, key, part);
 	}
+	/* 0: there is a gap before the next arena, so not all of it was allocated */
 	return *freed ? ret : -EINVAL;
 }

@@ -73,6 +73,7 @@ static struct slot *slot_lock(struct lath_space *space)
 	next = smp_load_acquire(&space->slot[(lath_stripe() ^ 1) % SLOTS]);
 	if (next && lath_spin_trylock(&next->lock))
 		return next;
+	/* both are locked: wait for the own one, whose blocks lie near what this thread has */
 	lath_spin_lock(&slot->lock);
 	return slot;
 }
@@ -94,6 +95,7 @@ static unsigned int magazine_fill(struct lath_space *space, struct slot *slot, u
 	if (!count)
 		return 0;
 	n = set->empty ? 0 : set_alloc_small(space, set, slot, &blocks, magazine(slot, order));
+	/* one arena may not have as many; no second one is searched under the slot's lock */
 	if (n < want)
 		segment_uncharge(&space->first, count, (want - n) * size);
 	WRITE_ONCE(slot->held, slot->held + (u32)(n << order));
@@ -139,6 +141,7 @@ static void magazine_flush(struct lath_space *space, struct slot *slot, unsigned
 	if (unlikely(bad))
 		lath_fetch_add(&space->bad_frees, bad);
 	segment_count(&space->first, -((n - bad) * (space->config.unit << order)));
+	/* the newest stay, as the thread frees and allocates what it has used last */
 	slot->count[order] = (u16)(slot->count[order] - n);
 	memmove(keys, keys + n, slot->count[order] * sizeof(u64));
 	WRITE_ONCE(slot->held, slot->held - (n << order));
@@ -190,6 +193,7 @@ bool magazines_flush(struct lath_space *space)
 		for (order = 0; slot && READ_ONCE(slot->held) && order < ORDERS;) {
 			/* a part at a time, so that no thread waits long for the slot */
 			lath_spin_lock(&slot->lock);
+			/* hold back less from now on, until a magazine overflows */
 			slot->tight = TIGHT;
 			n = min((unsigned int)FLUSH, (unsigned int)slot->count[order]);
 			magazine_flush(space, slot, order, n);
@@ -243,6 +247,7 @@ void slots_mark(struct lath_space *space, u64 block, u64 *map)
 	for (i = 0; i < SLOTS; i++) {
 		struct slot *slot = space->slot[i];
 
+		/* of each magazine the blocks that lie in this arena */
 		for (order = 0; slot && slot->held && order < ORDERS; order++) {
 			const u64 *keys = magazine(slot, order);
 

@@ -17,6 +17,7 @@ static struct arena *arena_make(struct lath_space *space, struct arena_set *set)
 
 	if (!arena)
 		return NULL;
+	/* made here, so that an allocation never fails for want of a place for its cookie */
 	if (space->config.flags & LATH_SPACE_OWNERS) {
 		arena->owner = space_alloc(space, ARENA_UNITS * sizeof(u64));
 		if (!arena->owner) {
@@ -143,6 +144,7 @@ static struct arena *arena_obtain(struct lath_space *space, struct arena_set *se
 		arena_unmake(space, arena);
 		arena = NULL;
 	}
+	/* frees what set_add() did not use: of 64 arenas one needs a new group */
 	room_unmake(space, &room);
 	return arena;
 }
@@ -374,7 +376,8 @@ static bool alloc_within_block(struct lath_space *space, struct arena *arena,
 	return true;
 }
 
-/* The same for an arena that is not locked, on entry and on return. */
+/* Takes the request from an arena as alloc_within_block() does, if it serves a block. Returns
+ * whether it did. No arena's lock held. */
 static bool alloc_within_arena(struct lath_space *space, struct arena *arena,
 			       const struct lath_hole_request *want, u64 cookie, u64 *key)
 {
@@ -451,6 +454,7 @@ int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
 
 	if (!arena)
 		return 1;
+	/* a wrong free changes nothing: the bits are compared before any is set */
 	free = arena->free;
 	right = arena_free_units(arena, unit % ARENA_UNITS, n);
 	arena_count_empty(space, arena, free);
@@ -472,6 +476,7 @@ static int set_open(struct lath_space *space, struct arena_set *set,
 	struct lath_index *index = space_index(space, &space->index),
 			  *arenas = space_index(space, &space->arenas);
 	struct lath_item entry = { .size = 1 };
+	/* all memory first: what is taken from the index has an arena then */
 	struct arena *arena = index && arenas ? arena_obtain(space, set) : NULL;
 	u64 key;
 	int ret;
@@ -490,6 +495,7 @@ static int set_open(struct lath_space *space, struct arena_set *set,
 	 * look until 3 */
 	entry.key = key / space->arena_size;
 	entry.value = (u64)(uintptr_t)arena;
+	/* without an entry no free would find the arena: give the block back */
 	if (lath_index_insert_item(arenas, &entry, NULL)) {
 		lath_index_erase_item(index, key, NULL);
 		arena_disuse(set, arena);
@@ -518,6 +524,7 @@ bool set_grow(struct lath_space *space, struct arena_set *set)
 	if (READ_ONCE(set->stuck) == freed + 1)
 		return false; /* nothing was freed to the index since it had no room */
 	ret = set_open(space, set, &want);
+	/* not after -ENOMEM: that may pass without a free */
 	if (ret == -ENOSPC)
 		WRITE_ONCE(set->stuck, freed + 1);
 	return !ret;
@@ -558,7 +565,7 @@ bool set_release(struct lath_space *space, struct arena_set *set)
 			WRITE_ONCE(*arena->shown, 0);
 		}
 		lath_spin_unlock(&arena->lock);
-		if (block == NO_BLOCK)
+		if (block == NO_BLOCK) /* in use, or serving none before */
 			continue;
 		/* in the opposite order of set_open(): the keys are free for others last */
 		lath_index_erase_item(space->arenas, block, NULL);
