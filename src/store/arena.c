@@ -17,18 +17,21 @@ int arena_alloc(struct arena *arena, u64 size, u64 *place)
 
 	if (unlikely(memory_refused()))
 		return -ENOMEM;
-	if (likely(size <= SLOT_MAX)) {
+	if (likely(size <= SLOT_MAX)) { /* a slot of a slab */
 		lath_call_enter();
 		ret = slot_alloc(arena, size, place);
 		lath_call_exit();
 		return ret;
 	}
+	/* else a run of its own; the size in units must not wrap */
 	if (size > arena->reserved)
 		return arena->limit ? -ENOSPC : -ENOMEM;
 	ret = run_alloc(arena, (u32)((size + UNIT - 1) >> UNIT_SHIFT), &as, &first);
-	if (!ret)
-		*place = (u64)first << UNIT_SHIFT;
-	return ret;
+	if (ret)
+		return ret;
+	LATH_ASSERT(arena->unit[first].kind == UNIT_RUN);
+	*place = (u64)first << UNIT_SHIFT;
+	return 0;
 }
 
 void arena_free(struct arena *arena, u64 place)
@@ -38,6 +41,7 @@ void arena_free(struct arena *arena, u64 place)
 
 	LATH_ASSERT(place < arena->reserved && first >= arena->first_unit && !(place & 7));
 	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB || u->kind == UNIT_BODY);
+	/* the kind was written when the place was handed out, and nobody else frees it: no lock */
 	lath_call_enter();
 	if (u->kind == UNIT_RUN)
 		run_free(arena, first);
@@ -50,8 +54,10 @@ u64 arena_size(const struct arena *arena, u64 place)
 {
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
+	LATH_ASSERT(place < arena->reserved && place >> UNIT_SHIFT >= arena->first_unit);
 	if (u->kind == UNIT_BODY)
 		u -= u->back;
+	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB);
 	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : slot_size(u->class);
 }
 
@@ -60,6 +66,7 @@ void *arena_node_alloc(void *ctx, size_t size, size_t align)
 	struct arena *arena = ctx;
 	u64 place;
 
+	LATH_ASSERT(align && !(align & (align - 1)));
 	/* slots whose size is a multiple of 64 are aligned to 64 */
 	size = round_up(size, align);
 	if (arena_alloc(arena, size, &place))
@@ -73,6 +80,7 @@ void arena_node_free(void *ctx, void *block, size_t size)
 	struct arena *arena = ctx;
 	u64 place = (u64)((char *)block - arena->base);
 
+	LATH_ASSERT((char *)block > arena->base && place < arena->reserved);
 	LATH_ASSERT(size <= arena_size(arena, place));
 	arena_free(arena, place);
 }
@@ -94,6 +102,7 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 			n->record_bytes += (u64)arena->shard[i].slots[c] * slot_size(c);
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
+	/* min: slots that are handed out meanwhile are in the first number only */
 	n->free_bytes =
 		arena->committed - min(arena->committed, n->record_bytes + arena->large_bytes);
 	runs_unlock(arena);

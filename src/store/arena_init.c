@@ -22,6 +22,7 @@ static u64 wanted_reserve(const struct lath_store_options *options)
 	if (!want)
 		want = limit ? limit * 2 : max(RESERVE_DEFAULT_MIN, pages_physical() * 2);
 	want = round_up(max(want, limit), BLOCK) + 2 * BLOCK;
+	LATH_ASSERT(!(want % BLOCK) && want >= 2 * BLOCK);
 	return min(want, RESERVE_MAX);
 }
 
@@ -41,9 +42,12 @@ static void arena_layout(struct arena *arena)
 {
 	u64 table;
 
+	LATH_ASSERT(!(arena->reserved % BLOCK) && arena->reserved <= RESERVE_MAX);
 	arena->units = (u32)(arena->reserved >> UNIT_SHIFT);
 	table = round_up((u64)arena->units * sizeof(struct unit), BLOCK);
 	arena->first_unit = arena->fresh_unit = (u32)(table >> UNIT_SHIFT);
+	/* the table is at the begin of what it describes: its own units are never handed out */
+	LATH_ASSERT(arena->first_unit > NO_UNIT);
 	arena->unit = (struct unit *)(void *)arena->base;
 }
 
@@ -66,9 +70,11 @@ int arena_init(struct arena *arena, const struct lath_store_options *options,
 	ret = pages_reserve(&arena->base, &arena->reserved, options);
 	if (ret)
 		return ret;
+	LATH_ASSERT(!((uintptr_t)arena->base % BLOCK));
 	arena_layout(arena);
 	arena->block = memory_refused() ? NULL : calloc(arena->reserved / BLOCK, 1);
 	if (!arena->block || arena->first_unit >= arena->units) {
+		/* no memory, or so few addresses that the table takes all of them */
 		free(arena->block);
 		pages_release(arena->base, arena->reserved);
 		return arena->block ? -EINVAL : -ENOMEM;
@@ -98,6 +104,8 @@ void arena_restart(struct arena *arena, u32 fresh)
 	unsigned int i;
 	u64 b;
 
+	LATH_ASSERT(fresh >= arena->first_unit && fresh <= arena->units);
+	/* the process that died may have held any lock, and have left any list half changed */
 	locks_init(arena);
 	memset(arena->run, 0, sizeof(arena->run));
 	arena->fresh_unit = fresh;
@@ -109,6 +117,7 @@ void arena_restart(struct arena *arena, u32 fresh)
 		/* next_version continues: no version is used twice */
 		memset(shard->partial, 0, sizeof(shard->partial));
 		memset(shard->slots, 0, sizeof(shard->slots));
+		/* batches were private memory of the process that died */
 		shard->batch = shard->spare = NULL;
 		shard->spares = 0;
 		shard->items = 0;
@@ -122,7 +131,10 @@ void arena_fini(struct arena *arena)
 
 	arena_flush(arena);
 	lath_retire_drain(arena->rcu);
+	/* nothing waits for a grace period any more: the batches that are left are spare ones */
+	LATH_ASSERT(!__atomic_load_n(&arena->pending, __ATOMIC_RELAXED));
 	for (i = 0; i < SHARDS; i++) {
+		LATH_ASSERT(!arena->shard[i].batch);
 		while ((batch = arena->shard[i].spare)) {
 			arena->shard[i].spare = batch->next;
 			lath_block_free(batch);

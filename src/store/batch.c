@@ -22,6 +22,7 @@ static void find_bytes(struct lath_store *store, unsigned int n, const struct la
 		hits[i] = !key_check(store, keys[i]);
 		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
 	}
+	/* their cache misses overlap */
 	lath_bytes_get_batch(&store->set, n, bytes, values);
 	for (i = 0; i < n; i++)
 		hits[i] &= values[i] != 0;
@@ -35,7 +36,8 @@ static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words
 	size_t found = 0;
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
+	LATH_ASSERT(n && n <= GROUP);
+	for (i = 0; i < n; i++) /* all misses first, then all reads */
 		if (hits[i])
 			value_prefetch(store, words[i]);
 	for (i = 0; i < n; i++) {
@@ -62,6 +64,7 @@ size_t lath_store_mget_numbers(struct lath_store *store, size_t n, const uint64_
 	for (i = 0; i < n; i += GROUP) {
 		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP);
 
+		/* another kind of store or place: the general call, or its errors */
 		if (unlikely(store->keys != LATH_STORE_NUMBERS || store->backend)) {
 			for (j = 0; j < m; j++)
 				numbers[j] = lath_key_number(keys[i + j]);
@@ -107,6 +110,7 @@ size_t lath_store_mget(struct lath_store *store, size_t n, const struct lath_sto
 		for (j = 0; j < m; j++)
 			numbers[j] = keys[i + j].n;
 		lath_index_get_batch(&store->list, m, numbers, words, hits);
+		/* a byte key is not in a store of numbers, whatever its length */
 		for (j = 0; j < m; j++)
 			hits[j] &= !keys[i + j].data;
 		found += refs_of(store, m, words, hits, refs + i);
@@ -149,6 +153,7 @@ static unsigned int next_same(const struct lath_store_entry *entries, unsigned i
 {
 	unsigned int next = i + 1;
 
+	LATH_ASSERT(i < n);
 	while (next < n && entries[next].key.n != entries[i].key.n)
 		next++;
 	return next;
@@ -161,6 +166,8 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	struct lath_item old;
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(item->value);
 	do {
 		ret = lath_index_replace_item(&store->list, item->key, item->value, &old);
 		if (!ret)
@@ -187,6 +194,7 @@ static unsigned int build_group(struct lath_store *store, unsigned int n,
 	unsigned int i;
 
 	LATH_ASSERT(n && n <= GROUP);
+	lath_call_assert();
 	built->n = 0;
 	for (i = 0; i < n; i++) {
 		struct lath_item *item = &built->items[built->n];
@@ -203,6 +211,7 @@ static unsigned int build_group(struct lath_store *store, unsigned int n,
 			break; /* this entry and those behind it are set one by one */
 		if (results[i])
 			continue;
+		LATH_ASSERT(item->value);
 		item->key = entries[i].key.n;
 		item->size = 1;
 		built->who[built->n++] = (unsigned char)i;
@@ -218,6 +227,8 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 	int inserted[GROUP];
 	unsigned int j;
 
+	lath_call_assert();
+	LATH_ASSERT(built->n <= looked && looked <= GROUP);
 	lath_index_insert_batch(&store->list, built->n, built->items, inserted);
 	for (j = 0; j < built->n; j++) {
 		unsigned int i = built->who[j];
@@ -246,6 +257,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 	struct built built;
 	size_t done = 0;
 
+	LATH_ASSERT(store->plain && !store->backend);
 	lath_call_enter();
 	looked = build_group(store, n, entries, &built, results);
 	store_changed(store);
@@ -261,6 +273,7 @@ static size_t mset_numbers(struct lath_store *store, unsigned int n,
 		if (next < looked && !results[next])
 			results[i] = 0;
 	}
+	/* not in a call: each of these may wait for readers */
 	for (i = looked; i < n; i++)
 		results[i] = set_entry(store, &entries[i]);
 	for (i = 0; i < n; i++)
@@ -275,6 +288,7 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 	unsigned int i;
 	u8 hits[GROUP];
 
+	LATH_ASSERT(n && n <= GROUP);
 	lath_reader_enter(store->rcu);
 	if (store->keys == LATH_STORE_BYTES) {
 		find_bytes(store, n, keys, words, hits);
@@ -306,6 +320,7 @@ size_t lath_store_mset(struct lath_store *store, size_t n, const struct lath_sto
 			done += mset_numbers(store, m, entries + i, out);
 			continue;
 		}
+		/* records: read the way to all of them, then change one after another */
 		for (j = 0; j < m; j++)
 			keys[j] = entries[i + j].key;
 		warm(store, m, keys);

@@ -21,8 +21,10 @@ static bool same_content(const struct lath_store_change *change, const struct la
  * RETRY | -ENOMEM */
 static int remove_key(struct lath_store *store, const struct place *place)
 {
-	int ret = place_put(store, place, 0);
+	int ret;
 
+	LATH_ASSERT(place->word);
+	ret = place_put(store, place, 0);
 	if (!ret)
 		store_count_items(store, -1);
 	return ret;
@@ -34,10 +36,14 @@ static int put_value(struct lath_store *store, struct lath_store_key key, const 
 		     const struct lath_store_change *change, const struct lath_store_ref *old)
 {
 	u64 word;
-	int ret = value_build(store, key, change, &word);
+	int ret;
 
+	LATH_ASSERT(change->action == LATH_STORE_PUT && (!old || place->word));
+	ret = value_build(store, key, change, &word);
 	if (ret)
 		return ret;
+	/* a value that is in its word has the same word each time */
+	LATH_ASSERT(word && (word != place->word || !word_has_place(word)));
 	/* no reader has seen the record yet, so its version may still be written */
 	if (old && old->version && same_content(change, old))
 		word_record(store, word)->version = old->version;
@@ -94,6 +100,8 @@ int key_update(struct lath_store *store, struct lath_store_key key, lath_store_u
 {
 	int ret;
 
+	LATH_ASSERT(!store->backend && !store->read_only);
+	LATH_ASSERT(!key_check(store, key));
 	do {
 		lath_call_enter();
 		lath_reader_enter(store->rcu);
@@ -101,6 +109,7 @@ int key_update(struct lath_store *store, struct lath_store_key key, lath_store_u
 		lath_reader_exit(store->rcu);
 		lath_call_exit();
 	} while (ret == RETRY);
+	LATH_ASSERT(ret <= 0);
 	/* the index says -ENOMEM in any case: it does not know of the limit */
 	return ret == -ENOMEM && arena_is_full(&store->arena) ? -ENOSPC : ret;
 }

@@ -36,6 +36,7 @@ static int dev_call(const struct lath_store *store, unsigned long call, void *ar
 	const struct dev *dev = store->backend_data;
 	int ret;
 
+	LATH_ASSERT(dev);
 	do
 		ret = ioctl(dev->fd, call, arg);
 	while (ret < 0 && errno == EINTR);
@@ -123,6 +124,7 @@ static int read_many(const struct lath_store *store, unsigned int n, struct llds
 {
 	struct llds_batch batch = { .elements = (uintptr_t)get, .count = n };
 
+	LATH_ASSERT(n && n <= GROUP);
 	return dev_call(store, LLDS_MGET, &batch);
 }
 
@@ -241,6 +243,7 @@ static int dev_put(struct lath_store *store, u64 key, const struct lath_store_re
 	u8 *whole = NULL;
 	int ret;
 
+	LATH_ASSERT(change->action == LATH_STORE_PUT);
 	if (size > LLDS_VALUE_MAX)
 		return -E2BIG;
 	if (change->tail_size) {

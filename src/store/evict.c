@@ -49,6 +49,7 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 	*iter = NULL;
 	if (lath_store_iter_begin(store, &range, iter))
 		return 0;
+	/* expired ones are the oldest; without a version a hash of key and word is the age */
 	while (n < WINDOW) {
 		struct lath_store_ref ref;
 		u64 word = 0;
@@ -64,13 +65,14 @@ static unsigned int look(struct lath_store *store, struct candidate *window,
 					: (window[n].key.n ^ word) * 0x9e3779b97f4a7c15ull | 1;
 		n++;
 	}
-	if (n < WINDOW) {
+	if (n < WINDOW) { /* the end: the hand goes to the first key */
 		store->hand_number = 0;
 		store->hand_size = 0;
 	} else if (store->keys == LATH_STORE_NUMBERS) {
 		store->hand_number = window[n - 1].key.n + 1;
 	} else {
 		store->hand_size = window[n - 1].key.n;
+		LATH_ASSERT(store->hand && store->hand_size <= KEY_BYTES_MAX);
 		memcpy(store->hand, window[n - 1].key.data, store->hand_size);
 	}
 	return n;
@@ -98,6 +100,7 @@ static u64 evict(struct lath_store *store, u64 want)
 
 	lath_call_enter();
 	pthread_mutex_lock(&store->evict_lock);
+	/* twice none in a row: the hand went all the way round */
 	while (gone < want && empty < 2) {
 		struct lath_store_iter *iter;
 		unsigned int n = look(store, window, &iter), take, i;
@@ -108,6 +111,7 @@ static u64 evict(struct lath_store *store, u64 want)
 		for (i = 0; i < n && (i < take || window[i].expired); i++) {
 			bool expired = window[i].expired;
 
+			/* no room is made for it: this is called to make room */
 			if (key_update(store, window[i].key, decide_evict, &window[i]) ||
 			    !window[i].removed)
 				continue;
@@ -175,6 +179,8 @@ static u64 compact(struct lath_store *store)
 			if (!word_has_place(word) ||
 			    !arena_draining(&store->arena, word_place(word)))
 				continue;
+			/* from a slab of the shard that the record has now, which keeps its slabs
+			 */
 			own = arena_borrow_shard(arena_shard_of(&store->arena, word_place(word)));
 			ret = key_update(store, key, decide_same, NULL);
 			arena_borrow_shard(own);
@@ -183,6 +189,7 @@ static u64 compact(struct lath_store *store)
 		}
 		lath_store_iter_end(iter);
 	}
+	/* the slots that records left are retired; they must be free before slabs are looked at */
 	wait_for_readers(store);
 	arena_unmark(&store->arena);
 	return arena_release(&store->arena) + arena_release(&store->index);
@@ -196,6 +203,7 @@ static __thread bool suspended;
 
 void store_loading(bool on)
 {
+	LATH_ASSERT(suspended != on);
 	suspended = on;
 	arena_allow(on ? BLOCK : 0);
 }
@@ -206,8 +214,10 @@ bool store_make_room(struct lath_store *store, unsigned int *round)
 	u64 gone = 0;
 	bool waited;
 
+	LATH_ASSERT(!store->backend);
 	if (inside || ++*round > ROUNDS)
 		return false;
+	/* first what needs no decision: memory that waits for readers */
 	if (*round == 1 && wait_for_readers(store))
 		return true;
 	inside = true;
@@ -229,6 +239,7 @@ int64_t lath_store_compact(struct lath_store *store)
 
 	if (store->backend)
 		return store->backend->compact ? store->backend->compact(store) : 0;
+	/* a turn, no mutex: its holder waits for readers, so it is in no call (C2) */
 	lath_turn_lock(&store->compact_turn);
 	arena_flush(&store->arena);
 	lath_retire_drain(store->rcu);

@@ -43,6 +43,7 @@ static void take_label(struct store_file *file, const char *path)
 {
 	size_t size = strlen(path);
 
+	/* the end of a long path tells more than its begin */
 	if (size < sizeof(file->label))
 		memcpy(file->label, path, size + 1);
 	else
@@ -52,6 +53,7 @@ static void take_label(struct store_file *file, const char *path)
 
 static int failed(const struct store_file *file, int error)
 {
+	LATH_ASSERT(error < 0);
 	return store_refuse(error, "%s: %s", file->label, strerror(-error));
 }
 
@@ -81,6 +83,7 @@ static int enter(struct store_file *file, char *path)
 	struct stat stat;
 	int fd;
 
+	LATH_ASSERT(!strchr(name, '/'));
 	if (strlen(name) > NAME_MAX)
 		return -ENAMETOOLONG;
 	memcpy(file->name, name, strlen(name) + 1);
@@ -122,6 +125,7 @@ static int read_link(const struct store_file *file, char *to, size_t size)
 	ssize_t n = readlinkat(file->dir, file->name, to, size);
 	int ret;
 
+	LATH_ASSERT(file->dir >= 0 && file->name[0]);
 	if (n < 0)
 		return errno == EINVAL || errno == ENOENT ? 0 : failed(file, -errno);
 	if ((size_t)n == size)
@@ -172,6 +176,7 @@ void file_forget(struct store_file *file)
 
 int file_look(const struct store_file *file, struct stat *stat)
 {
+	LATH_ASSERT(file->dir >= 0);
 	if (fstatat(file->dir, file->name, stat, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? -ENOENT : failed(file, -errno);
 	return check_kind(file, stat);
@@ -188,6 +193,7 @@ int file_open(const struct store_file *file, struct stat *stat)
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return failed(file, -errno);
+	/* again: the name may have got another file since */
 	ret = fstat(fd, stat) ? failed(file, -errno) : check_kind(file, stat);
 	if (ret) {
 		close(fd);

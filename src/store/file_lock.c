@@ -45,6 +45,7 @@ static int lock_name(const struct store_file *file, char *name)
 	static const char end[] = ".lock";
 	size_t size = strlen(file->name);
 
+	LATH_ASSERT(size);
 	if (size + sizeof(end) > NAME_MAX + 1)
 		return store_refuse(-ENAMETOOLONG, "%s.lock: %s", file->label,
 				    strerror(ENAMETOOLONG));
@@ -63,6 +64,7 @@ static int set_lock(int fd, int command, short type)
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET };
 	int ret;
 
+	LATH_ASSERT(fd >= 0 && (type == F_WRLCK || type == F_UNLCK));
 	do
 		ret = fcntl(fd, command, &lock);
 	while (ret && errno == EINTR);
@@ -96,6 +98,7 @@ static int write_owner(struct store_file *file)
 	char text[LOCK_SIZE + 1];
 	ssize_t n;
 
+	LATH_ASSERT(file->lock >= 0);
 	snprintf(text, sizeof(text), LOCK_TEXT "%10u\n", (unsigned int)getpid());
 	do
 		n = pwrite(file->lock, text, LOCK_SIZE, 0);
@@ -171,6 +174,7 @@ int file_lock(struct store_file *file)
 		if (fd < 0)
 			return fd;
 		ret = set_lock(fd, F_OFD_SETLK, F_WRLCK);
+		/* without its name it was removed by its holder: lock the next one */
 		if (!ret && is_named(file, fd, name))
 			break;
 		if (ret == -EBUSY || (!ret && !--tries))
@@ -215,6 +219,7 @@ int file_lock_family(struct store_file *file)
 
 	if (ret)
 		return ret;
+	LATH_ASSERT(file->lock >= 0 && file->member < 0);
 	file->member = memfd_create("lathwork member", MFD_CLOEXEC);
 	ret = file->member < 0 || fstat(file->member, &stat)
 		      ? -errno
@@ -263,6 +268,7 @@ static int wait_for_member(const struct store_file *file, pid_t *holder)
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int pauses = 0;
 
+	LATH_ASSERT(file->member >= 0);
 	for (;;) {
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 		int ret = set_lock(file->member, F_SETLK, F_WRLCK);
@@ -334,7 +340,7 @@ int file_own(struct store_file *file)
 	held = family_holds(file);
 	if (held && file->owner == getpid())
 		return 0;
-	if (!held) {
+	if (!held) { /* the parent has closed the store: a lock of its own */
 		if (file_still(file->lock, &file->lock_id))
 			close(file->lock);
 		file->lock = -1;
@@ -344,6 +350,7 @@ int file_own(struct store_file *file)
 	}
 	if (ret)
 		return ret;
+	LATH_ASSERT(file->owner == getpid() && file->lock >= 0);
 	ret = check_unchanged(file);
 	if (ret)
 		file_unlock(file);
@@ -354,6 +361,7 @@ void file_leave_family(struct store_file *file)
 {
 	bool member = file_still(file->member, &file->member_id);
 
+	/* only the member that may write removes the lock file; the others close what they have */
 	if (member && !set_lock(file->member, F_SETLK, F_WRLCK) && family_holds(file))
 		file_unlock(file);
 	else if (file_still(file->lock, &file->lock_id))

@@ -59,6 +59,8 @@ static int bound_set(struct bound *bound, const void *data, u64 size)
 
 	if (size > KEY_BYTES_MAX)
 		return -E2BIG;
+	LATH_ASSERT(data || !size);
+	/* one byte more: the copy of an empty key is an address too */
 	copy = memory_refused() ? NULL : malloc(size + 1);
 	if (!copy)
 		return -ENOMEM;
@@ -73,6 +75,7 @@ static int bound_set(struct bound *bound, const void *data, u64 size)
 
 static bool before(const struct bound *a, const struct bound *b)
 {
+	LATH_ASSERT(a->set && b->set);
 	return key_compare(a->data, a->size, b->data, b->size) < 0;
 }
 
@@ -81,8 +84,10 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 {
 	struct bound low = { 0 }, high = { 0 };
 	u64 size = prefix->n;
-	int ret = bound_set(&low, prefix->data, size);
+	int ret;
 
+	LATH_ASSERT(prefix->data);
+	ret = bound_set(&low, prefix->data, size);
 	if (ret)
 		return ret;
 	if (!iter->low.set || before(&iter->low, &low)) {
@@ -91,9 +96,10 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 	} else {
 		free(low.data);
 	}
+	/* the first key behind all with the prefix: its last byte that is not 0xff, plus 1 */
 	while (size && ((const u8 *)prefix->data)[size - 1] == 0xff)
 		size--;
-	if (!size)
+	if (!size) /* only 0xff: there is none */
 		return 0;
 	ret = bound_set(&high, prefix->data, size);
 	if (ret)
@@ -112,6 +118,7 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 
 static int move(struct lath_store_iter *iter, u64 *value)
 {
+	LATH_ASSERT(iter->sought && lath_reader_inside(iter->store->rcu));
 	return iter->backward ? lath_bytes_cursor_prev(&iter->cursor, value)
 			      : lath_bytes_cursor_next(&iter->cursor, value);
 }
@@ -126,14 +133,16 @@ static int seek(struct lath_store_iter *iter, u64 *value)
 	struct lath_bytes_key key = { from->data, from->size, 0 }, found;
 	int ret;
 
+	LATH_ASSERT(lath_reader_inside(iter->store->rcu) && !iter->sought);
 	iter->sought = true;
 	lath_bytes_cursor_init(&iter->cursor, &iter->store->set);
-	if (!from->set)
+	if (!from->set) /* from the first, or the last, key of all */
 		return move(iter, value);
 	ret = iter->backward ? lath_bytes_cursor_seek_floor(&iter->cursor, &key, value)
 			     : lath_bytes_cursor_seek(&iter->cursor, &key, value);
 	if (!ret || from == &iter->low)
 		return ret;
+	/* the key itself was returned before, or is the bound that is not included */
 	store_key_of(NULL, *value, &found);
 	if (found.size == key.size && !memcmp(found.data, key.data, key.size))
 		ret = move(iter, value);
@@ -147,6 +156,7 @@ static bool beyond(const struct lath_store_iter *iter, const struct record *reco
 
 	if (!far->set)
 		return false;
+	LATH_ASSERT(far->data);
 	c = key_compare(record_key(record), record_key_size(record), far->data, far->size);
 	return iter->backward ? c < 0 : c >= 0;
 }
@@ -173,6 +183,7 @@ static void refresh(struct lath_store_iter *iter, const struct record *at)
 {
 	u32 size = record_key_size(at);
 
+	LATH_ASSERT(iter->sought && lath_reader_inside(iter->store->rcu));
 	iter->steps = 0;
 	if (size > iter->last_room || !iter->last.data) {
 		u8 *data = memory_refused() ? NULL : realloc(iter->last.data, size + 64);
@@ -182,9 +193,11 @@ static void refresh(struct lath_store_iter *iter, const struct record *at)
 		iter->last.data = data;
 		iter->last_room = size + 64;
 	}
+	LATH_ASSERT(size <= iter->last_room);
 	memcpy(iter->last.data, record_key(at), size);
 	iter->last.size = size;
 	iter->last.set = true;
+	/* the copy of the key is what remains: the record may be freed from here on */
 	lath_reader_exit(iter->store->rcu);
 	lath_reader_enter(iter->store->rcu);
 	iter->sought = false;
@@ -192,7 +205,10 @@ static void refresh(struct lath_store_iter *iter, const struct record *at)
 
 static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 {
-	if (iter->i == iter->n) {
+	LATH_ASSERT(iter->i <= iter->n && iter->n <= CHUNK);
+	LATH_ASSERT(lath_reader_inside(iter->store->rcu));
+	if (iter->i ==
+	    iter->n) { /* the items are copies, their values are not: a section per chunk */
 		u64 next = 0;
 
 		if (iter->ended)
@@ -207,6 +223,7 @@ static int next_number(struct lath_store_iter *iter, u64 *key, u64 *word)
 			iter->n = (u32)lath_index_scan(&iter->store->list, iter->number,
 						       iter->number_end, iter->item, CHUNK, &next);
 		iter->i = 0;
+		/* fewer than asked for, or the last key of the range: no further chunk */
 		iter->ended = iter->n < CHUNK || iter->item[CHUNK - 1].key == iter->number_end;
 		iter->number = next;
 		if (!iter->n)
@@ -222,10 +239,12 @@ int iter_next_word(struct lath_store_iter *iter, struct lath_store_key *key, u64
 	const struct record *record;
 	int ret;
 
+	LATH_ASSERT(!iter->store->backend && !iter->elsewhere);
 	if (iter->store->keys == LATH_STORE_NUMBERS) {
 		key->data = NULL;
 		return next_number(iter, &key->n, word);
 	}
+	/* so that a long iteration does not keep all that is freed meanwhile */
 	if (unlikely(iter->steps++ == REFRESH))
 		refresh(iter, word_record(iter->store, *word));
 	ret = next_record(iter, word);
@@ -245,6 +264,9 @@ static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *k
 
 	if (iter->ended)
 		return 0;
+	LATH_ASSERT(store->backend && store->backend->seek);
+	LATH_ASSERT(lath_reader_inside(store->rcu));
+	/* copies of one call are valid until the section ends */
 	lath_reader_exit(store->rcu);
 	lath_reader_enter(store->rcu);
 	ret = store->backend->seek(store, lath_key_number(iter->number), iter->backward, key,
@@ -286,6 +308,7 @@ static int start_numbers(struct lath_store_iter *iter, const struct lath_store_r
 		iter->ended = !range->to->n;
 		high = range->to->n - 1;
 	}
+	LATH_ASSERT(iter->store->keys == LATH_STORE_NUMBERS);
 	iter->ended |= low > high;
 	iter->number = iter->backward ? high : low;
 	iter->number_end = iter->backward ? low : high;
@@ -299,6 +322,7 @@ static int start_bytes(struct lath_store_iter *iter, const struct lath_store_ran
 	if ((range->prefix && !range->prefix->data) || (range->from && !range->from->data) ||
 	    (range->to && !range->to->data))
 		return -EINVAL;
+	LATH_ASSERT(iter->store->keys == LATH_STORE_BYTES);
 	if (range->from)
 		ret = bound_set(&iter->low, range->from->data, range->from->n);
 	if (!ret && range->to)
@@ -322,6 +346,7 @@ int lath_store_iter_begin(struct lath_store *store, const struct lath_store_rang
 		range = &everything;
 	iter->store = store;
 	iter->backward = range->backward;
+	/* until lath_store_iter_end(), by the same thread */
 	lath_reader_enter(store->rcu);
 	if (store->backend && store->backend->iter_begin)
 		ret = store->backend->iter_begin(store, range, &iter->elsewhere);
@@ -340,6 +365,7 @@ void lath_store_iter_end(struct lath_store_iter *iter)
 {
 	if (!iter)
 		return;
+	LATH_ASSERT(lath_reader_inside(iter->store->rcu));
 	lath_reader_exit(iter->store->rcu);
 	if (iter->elsewhere)
 		iter->store->backend->iter_end(iter->elsewhere);
@@ -357,6 +383,7 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 	bool ended = from > last;
 	size_t n = 0;
 
+	LATH_ASSERT(store->backend && store->backend->seek);
 	while (n < max && !ended) {
 		struct lath_store_key key = lath_key_number(from);
 
@@ -390,8 +417,10 @@ static __always_inline void put_refs(struct refs *to, size_t i, size_t m, const 
 	uint64_t *out = to->keys;
 	size_t n = to->n;
 
+	LATH_ASSERT(n <= to->max && m - i <= to->max - n);
 	for (; i < m; i++) {
 		out[n] = keys[i];
+		/* written in any case; one that has expired is overwritten by the next */
 		value_ref_of(store, words[i], forms, &refs[n]);
 		n += forms == FORMS_NIBBLES || !ref_expired(&refs[n]);
 	}
@@ -406,7 +435,8 @@ static int visit_refs(void *arg, const uint64_t *keys, const uint64_t *words, si
 	bool packed = false, placed = false;
 	size_t room = to->max - to->n, same, i;
 
-	if (m > room) {
+	LATH_ASSERT(to->n <= to->max && m);
+	if (m > room) { /* the scan ends in this leaf, and goes on there */
 		m = room;
 		to->next = keys[m];
 	}
@@ -460,6 +490,7 @@ static int64_t count_numbers(struct lath_store *store, u64 from, u64 last)
 {
 	int64_t count = 0;
 
+	LATH_ASSERT(from <= last && lath_reader_inside(store->rcu));
 	lath_index_visit_values(&store->list, from, last, SIZE_MAX, visit_count, &count);
 	return count;
 }
@@ -477,6 +508,7 @@ int64_t lath_store_count(struct lath_store *store, const struct lath_store_range
 	ret = lath_store_iter_begin(store, range, &iter);
 	if (ret)
 		return ret;
+	/* elsewhere and of byte keys each entry is visited; of numbers the leaves are counted */
 	if (store->backend) {
 		struct lath_store_ref ref;
 

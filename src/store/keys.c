@@ -21,6 +21,8 @@ static u64 record_address(const struct lath_store *store, u64 word)
 
 u64 address_word(const struct lath_store *store, u64 address)
 {
+	LATH_ASSERT(address > (uintptr_t)store->arena.base);
+	LATH_ASSERT(address - (uintptr_t)store->arena.base < store->arena.reserved);
 	return place_word(address - (u64)(uintptr_t)store->arena.base, WORD_RECORD);
 }
 
@@ -28,6 +30,7 @@ void store_key_of(void *ctx, uint64_t value, struct lath_bytes_key *key)
 {
 	const struct record *record = (const struct record *)(uintptr_t)value;
 
+	LATH_ASSERT(record->version);
 	(void)ctx;
 	key->data = record_key(record);
 	key->size = record_key_size(record);
@@ -40,6 +43,7 @@ const struct record *record_find(struct lath_store *store, struct lath_store_key
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
 	u64 value;
 
+	LATH_ASSERT(store->keys == LATH_STORE_BYTES && key.data);
 	return lath_bytes_get(&store->set, &bytes, &value) ? (const struct record *)(uintptr_t)value
 							   : NULL;
 }
@@ -56,6 +60,8 @@ void place_find(struct lath_store *store, struct lath_store_key key, struct plac
 {
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
 
+	LATH_ASSERT(key_fits(store, key));
+	LATH_ASSERT(lath_reader_inside(store->rcu));
 	place->number = key.n;
 	if (store->keys == LATH_STORE_NUMBERS)
 		place->word = word_find(store, key);
@@ -71,6 +77,7 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 	int ret;
 
 	lath_call_assert();
+	LATH_ASSERT(lath_reader_inside(store->rcu));
 	LATH_ASSERT(word || place->word);
 	if (store->keys == LATH_STORE_BYTES)
 		ret = lath_bytes_put(&store->set, &place->bytes,
@@ -81,6 +88,7 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 		ret = lath_index_replace_if(&store->list, place->number, place->word, word, NULL);
 	else
 		ret = lath_index_insert_item(&store->list, &item, NULL);
+	/* whatever else it is, another thread was first */
 	return ret && ret != -ENOMEM ? RETRY : ret;
 }
 
@@ -88,6 +96,8 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 
 void store_count_items(struct lath_store *store, s64 by)
 {
+	LATH_ASSERT(by == 1 || by == -1);
+	/* a counter per shard, since threads that share a word wait for each other */
 	__atomic_fetch_add(&arena_shard(&store->arena)->items, by, __ATOMIC_RELAXED);
 }
 
@@ -97,9 +107,10 @@ int keys_init(struct lath_store *store)
 	struct lath_bytes_records records = { store_key_of, NULL, 0 };
 	struct lath_config config = LATH_CONFIG_INIT;
 
+	LATH_ASSERT(!store->shared || store->list_id);
 	config.rcu = store->rcu;
 	config.allocator = &allocator;
-	if (store->shared) {
+	if (store->shared) { /* functions have other addresses in each process: take its own */
 		config.flags = LATH_SHARED;
 		config.allocator = &store->shared->allocator;
 		config.id = store->list_id;
@@ -108,6 +119,7 @@ int keys_init(struct lath_store *store)
 	if (store->keys == LATH_STORE_BYTES)
 		return lath_bytes_init(&store->set,
 				       store->shared ? &store->shared->records : &records, &config);
+	/* every number is a point: no key has a size */
 	config.layout = LATH_POINTS;
 	config.flags |= LATH_GAPPED; /* numbers come at random more often than not */
 	return lath_index_init(&store->list, &config);
@@ -126,11 +138,13 @@ bool keys_none(struct lath_store *store)
 
 static void drop_item(void *arg, const struct lath_item *item)
 {
+	LATH_ASSERT(((struct lath_store *)arg)->keys == LATH_STORE_NUMBERS);
 	value_drop(arg, item->value);
 }
 
 static void drop_record(void *arg, uint64_t value)
 {
+	LATH_ASSERT(((struct lath_store *)arg)->keys == LATH_STORE_BYTES);
 	value_drop(arg, address_word(arg, value));
 }
 

@@ -45,12 +45,14 @@ struct reader {
 
 static int bad_file(struct reader *r, const char *what)
 {
+	LATH_ASSERT(r->at <= r->size);
 	return store_refuse(-EBADMSG, "%s: damaged at byte %llu: %s", r->file->label,
 			    (unsigned long long)r->at, what);
 }
 
 static int failed(struct reader *r, int error)
 {
+	LATH_ASSERT(error < 0);
 	return store_refuse(error, "%s: %s", r->file->label,
 			    error == -EINTR ? "interrupted" : strerror(-error));
 }
@@ -77,6 +79,7 @@ static int read_all(struct reader *r, void *data, u64 size)
 
 	if (size > r->size - r->at)
 		return bad_file(r, "the file ends too early");
+	LATH_ASSERT(r->fd >= 0);
 	while (size) {
 		ssize_t n = pread(r->fd, to, size, (off_t)r->at);
 
@@ -108,6 +111,7 @@ static u64 take_number(struct cursor *c)
 	for (shift = 0; shift < 64 && c->at < c->end; shift += 7) {
 		u8 byte = *c->at++;
 
+		/* the tenth byte has one bit left, and nothing behind it */
 		if (shift == 63 && byte > 1)
 			break;
 		n |= (u64)(byte & 0x7f) << shift;
@@ -122,6 +126,7 @@ static const u8 *take_bytes(struct cursor *c, u64 size)
 {
 	const u8 *bytes = c->at;
 
+	LATH_ASSERT(c->at <= c->end);
 	if (c->bad || size > (u64)(c->end - c->at)) {
 		c->bad = true;
 		return NULL;
@@ -156,6 +161,8 @@ static bool take_key(struct reader *r, struct cursor *c, bool first)
 	rest = take_bytes(c, size);
 	if (!rest)
 		return false;
+	LATH_ASSERT(r->key_size <= KEY_BYTES_MAX);
+	/* what both share is equal, so the rest decides the order */
 	common = min(r->key_size - n, size);
 	order = memcmp(rest, r->key + n, common);
 	if (r->any && (order < 0 || (!order && size <= r->key_size - n)))
@@ -175,6 +182,7 @@ static int flush_group(struct reader *r)
 	int results[GROUP];
 	unsigned int i, n = r->waiting;
 
+	LATH_ASSERT(n && n <= GROUP);
 	r->waiting = 0;
 	if (lath_store_mset(r->store, n, r->group, results) == n)
 		return 0;
@@ -192,6 +200,7 @@ static int put_entry(struct reader *r, struct lath_store_entry *entry)
 		return lath_store_mset(r->store, 1, entry, &ret) ? 0 : not_put(r, ret);
 	}
 	entry->key = lath_key_number(r->number);
+	LATH_ASSERT(r->apply && r->waiting < GROUP);
 	r->group[r->waiting++] = *entry;
 	return r->waiting == GROUP ? flush_group(r) : 0;
 }
@@ -201,6 +210,7 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 	struct cursor c = { r->buf, r->buf + block->bytes, false };
 	u64 i;
 
+	LATH_ASSERT(!r->waiting && block->bytes <= r->room);
 	for (i = 0; i < block->entries; i++) {
 		struct lath_store_entry entry = { { NULL, 0 }, NULL, 0, 0 };
 		const u8 *expires = NULL;
@@ -250,7 +260,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 		return 0;
 	if (block->bytes > r->size - r->at)
 		return bad_file(r, "the file ends too early");
-	if (block->bytes > r->room) {
+	if (block->bytes > r->room) { /* not before it is known that the file has so many */
 		buf = memory_refused() ? NULL : realloc(r->buf, block->bytes);
 		if (!buf)
 			return failed(r, -ENOMEM);
@@ -293,6 +303,7 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	r->at = r->blocks = r->entries = r->checksum = r->content = 0;
 	r->any = false;
 	r->key_size = 0;
+	LATH_ASSERT(!r->waiting);
 	ret = read_header(r);
 	while (!ret) {
 		ret = read_block(r, &block);
@@ -363,6 +374,7 @@ int snapshot_load(struct lath_store *store, struct store_file *file,
 	r->store = store;
 	r->file = file;
 	r->now = lath_store_now();
+	/* before it is read: who writes it meanwhile writes another file */
 	r->fd = ret = file_open(file, &stat);
 	if (ret >= 0) {
 		r->size = (u64)stat.st_size;

@@ -90,6 +90,7 @@ static u64 group_available(const char *root, const struct group_files *files, co
 			least = min(least, limit - used);
 		}
 		end = strrchr(dir, '/');
+		LATH_ASSERT(end);
 		if ((size_t)(end - dir) < strlen(files->mount))
 			return least;
 		*end = '\0';
@@ -214,7 +215,9 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 	size_t head;
 	int ret;
 
+	LATH_ASSERT(*size && !(*size % BLOCK));
 	if (!memory_refused()) {
+		/* the system may refuse many addresses (ulimit -v, overcommit): half as many */
 		for (;; *size = *size / 2 / BLOCK * BLOCK) {
 			map = mmap(NULL, *size + BLOCK, PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -230,6 +233,7 @@ int pages_reserve(char **base, u64 *size, const struct lath_store_options *optio
 		munmap(map, head);
 	munmap(map + head + *size, BLOCK - head);
 	*base = map + head;
+	LATH_ASSERT(!((uintptr_t)*base % BLOCK));
 	madvise(*base, *size, options->pages == LATH_PAGES_SMALL ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	madvise(*base, *size, MADV_DONTDUMP);
 	if (options->numa) {
@@ -249,15 +253,15 @@ void pages_release(char *base, u64 size)
 
 void pages_try_hugetlb(char *block)
 {
-	void *map =
-		mmap(block, BLOCK, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT),
-		     -1, 0);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	void *map;
 
+	LATH_ASSERT(!((uintptr_t)block % BLOCK));
+	map = mmap(block, BLOCK, PROT_READ | PROT_WRITE,
+		   flags | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT), -1, 0);
 	/* a fixed mapping that fails may have removed the old one */
 	if (map == MAP_FAILED) {
-		map = mmap(block, BLOCK, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+		map = mmap(block, BLOCK, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, -1, 0);
 		if (map != MAP_FAILED)
 			madvise(block, BLOCK, MADV_HUGEPAGE);
 	}
@@ -267,6 +271,7 @@ int pages_populate(char *from, u64 size, bool huge)
 {
 	u64 i;
 
+	LATH_ASSERT(size && !((uintptr_t)from % 4096));
 	if (madvise(from, size, MADV_POPULATE_WRITE)) {
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
 			return -ENOMEM;
@@ -282,6 +287,7 @@ int pages_populate(char *from, u64 size, bool huge)
 
 int pages_give_back(char *from, u64 size)
 {
+	LATH_ASSERT(!((uintptr_t)from % BLOCK) && !(size % BLOCK));
 	return madvise(from, size, MADV_DONTNEED) ? -errno : 0;
 }
 

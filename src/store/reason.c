@@ -17,6 +17,7 @@ int store_refuse(int ret, const char *format, ...)
 {
 	va_list args;
 
+	LATH_ASSERT(ret < 0);
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
@@ -28,7 +29,8 @@ int store_refuse_if_silent(int ret, const char *format, ...)
 {
 	va_list args;
 
-	if (said)
+	LATH_ASSERT(ret < 0);
+	if (said) /* the one that is there names the cause */
 		return ret;
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
@@ -41,6 +43,7 @@ int store_reason_add(int ret, const char *text)
 {
 	size_t size = strlen(reason);
 
+	LATH_ASSERT(said && ret < 0);
 	snprintf(reason + size, sizeof(reason) - size, "%s", text);
 	return ret;
 }

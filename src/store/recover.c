@@ -51,6 +51,7 @@ static bool record_fits(const struct lath_store *store, u64 place)
 	u64 size = sizeof(*record) + record_value_size(record) + record_key_size(record) +
 		   (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
 
+	LATH_ASSERT(place_marked(store->mark, place));
 	return size <= arena_size(&store->arena, place) &&
 	       (store->keys == LATH_STORE_BYTES || record_key_size(record) == sizeof(u64));
 }
@@ -64,6 +65,7 @@ static int each_mark(struct lath_store *store, int (*fn)(struct lath_store *stor
 	for (b = 0; b < blocks; b++) {
 		if (!store->arena.block[b])
 			continue;
+		/* a block without memory has no marks: its part of them is not read */
 		for (i = b * MARKS_A_BLOCK; i < (b + 1) * MARKS_A_BLOCK; i++) {
 			u64 marks = store->mark[i];
 
@@ -83,6 +85,7 @@ static int count_in_head(struct lath_store *store, u64 place)
 
 	if (!first || !record_fits(store, place))
 		return -EBADMSG;
+	LATH_ASSERT(first >= store->arena.first_unit && first < store->arena.fresh_unit);
 	store->arena.unit[first].used++;
 	return 0;
 }
@@ -101,13 +104,14 @@ static int restore_records(struct lath_store *store)
 		return ret;
 	runs_lock(arena);
 	for (i = arena->first_unit; i < fresh; i += arena->unit[i].len) {
-		if (!arena->unit[i].used) {
+		if (!arena->unit[i].used) { /* no marked record begins here: a part of a hole */
 			hole = hole ? hole : i;
 			/* compaction looks at all units for slabs */
 			arena->unit[i].kind = UNIT_NONE;
 			arena->unit[i].len = 1;
 			continue;
 		}
+		LATH_ASSERT(arena->unit[i].len && arena->unit[i].len <= fresh - i);
 		if (hole)
 			run_link(arena, hole, i - hole);
 		hole = NO_UNIT;
@@ -124,6 +128,7 @@ static int restore_records(struct lath_store *store)
 
 static int restore_index(struct lath_store *store)
 {
+	LATH_ASSERT(!store->backend && store->mark);
 	memset(&store->list, 0, sizeof(store->list));
 	memset(&store->set, 0, sizeof(store->set));
 	arena_restart(&store->index, store->index.first_unit);
@@ -144,12 +149,14 @@ static int adopt(struct lath_store *store, u64 at)
 		key.data = NULL;
 		memcpy(&key.n, record_key(record), sizeof(u64));
 	}
+	LATH_ASSERT(place_marked(store->mark, at));
 	place_find(store, key, &place);
 	old = place.word;
 	if (old) {
 		other = word_record(store, old);
 		if (lath_shm_fault == SHM_FAULT_KEEP_BOTH)
 			return 0;
+		/* M3: a change died between the two marks; of equal versions both have one value */
 		if (other->version >= record->version) {
 			value_drop(store, word);
 			return 0;
@@ -172,6 +179,7 @@ int shm_recover(struct shm_head *head)
 	head->generation++;
 	if (lath_shm_fault == SHM_FAULT_CLEAN && head->generation > 1)
 		return 0;
+	/* whoever held these is dead */
 	pthread_mutex_init(&store->evict_lock, NULL);
 	lath_turn_init(&store->compact_turn);
 	store->hand_number = store->hand_size = 0;

@@ -30,6 +30,7 @@ static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 static int failed(const struct store_file *file, const char *what, int error)
 {
+	LATH_ASSERT(error < 0);
 	return store_refuse(error, "%s: %s: %s", file->label, what, strerror(-error));
 }
 
@@ -64,6 +65,7 @@ static void remove_if_dead(const struct store_file *file, const char *name, cons
 
 	if (fd < 0)
 		return;
+	/* what was looked at must still have the name */
 	if (!fstat(fd, &mine) && is_dead(fd, &mine, old) &&
 	    !fstatat(file->dir, name, &there, AT_SYMLINK_NOFOLLOW) && mine.st_dev == there.st_dev &&
 	    mine.st_ino == there.st_ino)
@@ -79,6 +81,7 @@ static void remove_dead(struct store_file *file, const struct stat *old)
 	const struct dirent *entry;
 	DIR *dir;
 
+	LATH_ASSERT(file->lock >= 0);
 	if (file->swept || fd < 0) {
 		if (fd >= 0)
 			close(fd);
@@ -160,6 +163,7 @@ static int copy_rights(const struct store_file *file, int to, const struct stat 
 	bool group = !fchown(to, old->st_uid, old->st_gid) || !fchown(to, (uid_t)-1, old->st_gid);
 	int ret = copy_attributes(file, to);
 
+	/* others may have had fewer rights than the group */
 	if (!group || ret > 0)
 		mode &= ~(mode_t)0070;
 	if (ret >= 0)
@@ -199,8 +203,10 @@ int replace_begin(struct store_file *file, struct replacement *new)
 {
 	struct stat old;
 	bool there;
-	int ret = file_look(file, &old);
+	int ret;
 
+	LATH_ASSERT(file->lock >= 0);
+	ret = file_look(file, &old);
 	new->placed = false;
 	if (ret && ret != -ENOENT)
 		return ret;
@@ -220,6 +226,7 @@ int replace_begin(struct store_file *file, struct replacement *new)
 
 void replace_abort(struct store_file *file, struct replacement *new)
 {
+	LATH_ASSERT(!new->placed &&new->fd >= 0);
 	unlinkat(file->dir, new->name, 0);
 	close(new->fd);
 }
@@ -265,6 +272,7 @@ int replace_commit(struct store_file *file, struct replacement *new)
 		replace_abort(file, new);
 		return ret;
 	}
+	/* from here on the new file is the snapshot, whatever fails */
 	new->placed = true;
 	if (!fstat(new->fd, &stat))
 		file->seen = file_id_of(&stat);

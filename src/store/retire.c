@@ -44,6 +44,8 @@ static void batch_done(struct lath_rcu_head *head)
 	lath_call_enter();
 	arena = batch->arena;
 	shard = batch->shard;
+	LATH_ASSERT(batch->count && batch->count <= RETIRE_MAX);
+	LATH_ASSERT(shard >= arena->shard && shard < arena->shard + SHARDS);
 	for (i = 0; i < batch->count; i++)
 		arena_free(arena, batch->place[i]);
 	__atomic_fetch_sub(&arena->pending, batch->bytes, __ATOMIC_RELAXED);
@@ -97,15 +99,16 @@ void arena_retire(struct arena *arena, u64 place)
 
 	lath_spin_lock(&shard->lock);
 	batch = batch_open(arena, shard);
-	if (unlikely(!batch)) {
+	if (unlikely(!batch)) { /* lost rather than freed under a reader */
 		lath_spin_unlock(&shard->lock);
 		__atomic_fetch_add(&arena->lost, bytes, __ATOMIC_RELAXED);
 		return;
 	}
-	LATH_ASSERT(lath_spin_mine(&shard->lock) && batch->arena == arena &&
-		    batch->count < RETIRE_MAX);
+	LATH_ASSERT(lath_spin_mine(&shard->lock) && batch->shard == shard);
+	LATH_ASSERT(batch->arena == arena && batch->count < RETIRE_MAX);
 	batch->place[batch->count++] = place;
 	batch->bytes += bytes;
+	/* a full batch is closed under the lock, and begins its grace period after it */
 	if (batch->count == RETIRE_MAX || batch->bytes >= RETIRE_BYTES)
 		shard->batch = NULL;
 	else
@@ -129,6 +132,7 @@ void arena_flush(struct arena *arena)
 		batch = shard->batch;
 		shard->batch = NULL;
 		lath_spin_unlock(&shard->lock);
+		LATH_ASSERT(!batch || batch->count);
 		if (batch)
 			lath_retire(arena->rcu, &batch->rcu, batch_done);
 		lath_call_exit();

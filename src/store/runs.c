@@ -23,6 +23,8 @@ bool arena_is_full(struct arena *arena)
 {
 	u64 more = __atomic_load_n(arena->all_committed, __ATOMIC_RELAXED) + BLOCK;
 
+	/* both arenas of a store count in one number: either may use up the limit */
+	LATH_ASSERT(arena->all_committed && !(more % BLOCK));
 	return arena->limit && more > arena->limit + allowance;
 }
 
@@ -33,6 +35,8 @@ static void run_unlink(struct arena *arena, u32 first)
 	struct unit *u = &arena->unit[first];
 
 	LATH_ASSERT(runs_locked(arena) && u->kind == UNIT_FREE && u->len);
+	LATH_ASSERT(!u->prev || arena->unit[u->prev].next == first);
+	LATH_ASSERT(!u->next || arena->unit[u->next].prev == first);
 	if (u->prev)
 		arena->unit[u->prev].next = u->next;
 	else
@@ -48,6 +52,8 @@ void run_link(struct arena *arena, u32 first, u32 len)
 
 	LATH_ASSERT(runs_locked(arena) && len && first >= arena->first_unit &&
 		    len <= arena->fresh_unit - first);
+	/* its length at both ends, so that whoever frees a neighbour finds the other end; a run of
+	 * one unit has only one, whose kind is FREE */
 	end->kind = UNIT_END;
 	end->back = len - 1;
 	u->kind = UNIT_FREE;
@@ -68,10 +74,12 @@ static u32 run_find(const struct arena *arena, u32 len)
 	unsigned int looked = 0;
 	u32 first;
 
+	/* runs of this list may be too short; some are looked at before a longer one is cut */
 	for (first = arena->run[bucket]; first && looked < 64;
 	     first = arena->unit[first].next, looked++)
 		if (arena->unit[first].len >= len)
 			return first;
+	/* each run of these lists is long enough */
 	while (++bucket < RUN_BUCKETS)
 		if (arena->run[bucket])
 			return arena->run[bucket];
@@ -91,6 +99,8 @@ static int commit(struct arena *arena, u32 first, u32 len)
 		return 0;
 	if (memory_refused())
 		return -ENOMEM;
+	/* count first, ask the machine then: so that two threads do not exceed the limit together
+	 */
 	if (__atomic_add_fetch(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED) >
 		    arena->limit + allowance &&
 	    arena->limit) {
@@ -107,8 +117,10 @@ static int commit(struct arena *arena, u32 first, u32 len)
 			pages_try_hugetlb(arena->base + i * BLOCK);
 		arena->block[i] = 1;
 		arena->committed += BLOCK;
+		LATH_ASSERT(need && arena->committed <= arena->reserved);
 		need--;
 	}
+	/* those that the machine refused; the others stay, for the next call */
 	__atomic_fetch_sub(arena->all_committed, need * BLOCK, __ATOMIC_RELAXED);
 	return need ? -ENOMEM : 0;
 }
@@ -120,7 +132,8 @@ static int run_take(struct arena *arena, u32 len, u32 *out)
 	u32 first = run_find(arena, len), have;
 	int ret;
 
-	if (!first) {
+	LATH_ASSERT(runs_locked(arena) && len);
+	if (!first) { /* no free run fits: units that were never used */
 		if (len > arena->units - arena->fresh_unit)
 			return arena->limit ? -ENOSPC : -ENOMEM;
 		ret = commit(arena, arena->fresh_unit, len);
@@ -134,8 +147,9 @@ static int run_take(struct arena *arena, u32 len, u32 *out)
 	if (ret)
 		return ret;
 	have = arena->unit[first].len;
+	LATH_ASSERT(have >= len && first + (u64)have <= arena->fresh_unit);
 	run_unlink(arena, first);
-	if (have > len)
+	if (have > len) /* what is left over is a free run again */
 		run_link(arena, first + len, have - len);
 	*out = first;
 	return 0;
@@ -155,7 +169,7 @@ int run_alloc(struct arena *arena, u32 len, const struct unit *as, u32 *out)
 		u = &arena->unit[*out];
 		*u = *as;
 		u->len = len;
-		if (as->kind == UNIT_SLAB) {
+		if (as->kind == UNIT_SLAB) { /* a place in any unit leads to the slab */
 			for (i = 1; i < len; i++) {
 				u[i].kind = UNIT_BODY;
 				u[i].back = i;
@@ -183,7 +197,7 @@ void run_free(struct arena *arena, u32 first)
 			    : u->kind == UNIT_SLAB && u->flags == SLAB_GONE && !u->used);
 	if (u->kind == UNIT_RUN)
 		arena->large_bytes -= (u64)len << UNIT_SHIFT;
-	next = first + len;
+	next = first + len; /* join with the free run behind, then with the one before */
 	if (next < arena->fresh_unit && arena->unit[next].kind == UNIT_FREE) {
 		len += arena->unit[next].len;
 		run_unlink(arena, next);
@@ -200,6 +214,7 @@ void run_free(struct arena *arena, u32 first)
 		u->kind = UNIT_NONE;
 		first = before;
 	}
+	LATH_ASSERT(len <= arena->fresh_unit - first);
 	run_link(arena, first, len);
 	runs_unlock(arena);
 }
@@ -208,6 +223,9 @@ void run_free(struct arena *arena, u32 first)
 
 static int block_give_back(struct arena *arena, u64 b)
 {
+	LATH_ASSERT(runs_locked(arena) && b < arena->reserved / BLOCK && arena->block[b]);
+	/* not the block under the unit table */
+	LATH_ASSERT(b * UNITS_A_BLOCK >= arena->first_unit);
 	return arena->backing ? arena->backing->give_back(arena, b)
 			      : pages_give_back(arena->base + b * BLOCK, BLOCK);
 }
@@ -220,6 +238,7 @@ u64 arena_release(struct arena *arena)
 
 	runs_lock(arena);
 	for (i = __fls64(UNITS_A_BLOCK); i < RUN_BUCKETS; i++) {
+		/* a run shorter than a block has none to give */
 		for (first = arena->run[i]; first; first = arena->unit[first].next) {
 			u64 from = (first + UNITS_A_BLOCK - 1) / UNITS_A_BLOCK;
 			u64 to = (first + (u64)arena->unit[first].len) / UNITS_A_BLOCK;
@@ -227,6 +246,7 @@ u64 arena_release(struct arena *arena)
 			for (b = from; b < to; b++) {
 				if (!arena->block[b] || block_give_back(arena, b))
 					continue;
+				LATH_ASSERT(arena->committed >= BLOCK);
 				arena->block[b] = 0;
 				arena->committed -= BLOCK;
 				__atomic_fetch_sub(arena->all_committed, BLOCK, __ATOMIC_RELAXED);
@@ -251,6 +271,8 @@ int arena_prefault(struct arena *arena, u64 bytes)
 	if (len)
 		ret = commit(arena, arena->fresh_unit, (u32)(len >> UNIT_SHIFT));
 	runs_unlock(arena);
+	LATH_ASSERT(ret || len <= arena->reserved - from);
+	/* not locked: to touch pages takes long, and harms nobody who uses them meanwhile */
 	if (!ret && len) {
 		/* and the part of the unit table that will describe them */
 		u64 table = (from >> UNIT_SHIFT) * sizeof(struct unit) / BLOCK * BLOCK;

@@ -7,6 +7,12 @@
 
 #include "store/arena.h"
 
+/* For assertions: returns whether a thread holds the lock of the runs. */
+static inline bool runs_locked(struct arena *arena)
+{
+	return pthread_mutex_trylock(&arena->lock) == EBUSY;
+}
+
 /* Take and release the lock of the runs, in a call. */
 static inline void runs_lock(struct arena *arena)
 {
@@ -16,14 +22,9 @@ static inline void runs_lock(struct arena *arena)
 
 static inline void runs_unlock(struct arena *arena)
 {
+	LATH_ASSERT(runs_locked(arena));
 	pthread_mutex_unlock(&arena->lock);
 	lath_call_exit();
-}
-
-/* For assertions: returns whether a thread holds the lock of the runs. */
-static inline bool runs_locked(struct arena *arena)
-{
-	return pthread_mutex_trylock(&arena->lock) == EBUSY;
 }
 
 /* Allocates a run of len units, the first of which becomes *as. No lock held. 0 (*first) | -ENOMEM

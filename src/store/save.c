@@ -34,7 +34,7 @@ static void write_all(struct writer *w, const void *data, size_t size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) {
+		if (n <= 0) { /* the first error stays; what follows is not written */
 			w->error = n ? -errno : -EIO;
 			break;
 		}
@@ -48,10 +48,11 @@ static void write_block(struct writer *w)
 {
 	struct snapshot_block block = { w->size, w->entries, w->all_checksum, 0 };
 
+	LATH_ASSERT(!w->entries == !w->size);
 	if (w->entries) {
 		block.checksum = XXH3_64bits_withSeed(w->buf, w->size, w->blocks);
 		w->all_checksum = XXH3_64bits_withSeed(&block.checksum, 8, w->all_checksum);
-	} else {
+	} else { /* the end: its length is 0, its sums are those of the file */
 		block.entries = w->all_entries;
 	}
 	block.own_checksum = XXH3_64bits(&block, 24);
@@ -83,6 +84,7 @@ static bool room_for(struct writer *w, u64 size)
 
 static void put_number(struct writer *w, u64 n)
 {
+	LATH_ASSERT(w->room - w->size >= 10);
 	for (; n >= 0x80; n >>= 7)
 		w->buf[w->size++] = (u8)(n | 0x80);
 	w->buf[w->size++] = (u8)n;
@@ -90,6 +92,7 @@ static void put_number(struct writer *w, u64 n)
 
 static void put_bytes(struct writer *w, const void *data, u64 size)
 {
+	LATH_ASSERT(size <= w->room - w->size);
 	if (size)
 		memcpy(w->buf + w->size, data, size);
 	w->size += size;
@@ -105,7 +108,8 @@ static void put_key(struct writer *w, struct lath_store_key key)
 		w->last_number = key.n;
 		return;
 	}
-	if (w->entries)
+	LATH_ASSERT(key.n <= KEY_BYTES_MAX && w->last);
+	if (w->entries) /* the first key of a block is whole: blocks are read one at a time */
 		while (shared < min(key.n, w->last_size) && data[shared] == w->last[shared])
 			shared++;
 	put_number(w, shared);
@@ -195,6 +199,7 @@ static int save_own(struct lath_store *store, bool *placed, lath_store_progress_
 	pid_t me = getpid(), other = __atomic_load_n(&store->saving, __ATOMIC_RELAXED);
 	int ret;
 
+	LATH_ASSERT(store->file);
 	*placed = false;
 	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -218,7 +223,7 @@ int lath_store_sync(struct lath_store *store)
 		return 0;
 	WRITE_ONCE(store->changed, 0); /* changes from here on may be missing in the file */
 	ret = save_own(store, &placed, NULL, NULL);
-	if (ret)
+	if (ret) /* the next sync tries again */
 		WRITE_ONCE(store->changed, 1);
 	return ret && !placed ? store_reason_add(ret, "; the changes are not saved") : ret;
 }
@@ -237,7 +242,7 @@ int lath_store_save(struct lath_store *store, const char *path, lath_store_progr
 	if (!ret && store->file && file_same(&file.dir_id, &store->file->dir_id) &&
 	    !strcmp(file.name, store->file->name)) {
 		ret = save_own(store, &placed, progress, arg);
-	} else if (!ret) {
+	} else if (!ret) { /* another file: locked for this call alone */
 		ret = file_lock(&file);
 		if (!ret) {
 			ret = save_to(store, &file, &placed, progress, arg);

@@ -58,7 +58,7 @@ static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
 			refs[i].data = refs[i].small;
 		}
 	}
-	if (!size)
+	if (!size) /* all values are short: in the refs themselves */
 		return NULL;
 	copies = memory_refused() ? NULL : malloc(sizeof(*copies) + size);
 	if (!copies) {
@@ -71,15 +71,18 @@ static struct copies *copy_refs(struct lath_store_ref *refs, size_t n, int *ret)
 		if (!room)
 			continue;
 		memcpy(copies->data + at, refs[i].data, refs[i].size);
+		LATH_ASSERT(room <= size - at);
 		refs[i].data = copies->data + at;
 		at += room;
 	}
+	LATH_ASSERT(at == size);
 	return copies;
 }
 
 static void keep_for_section(struct lath_store *store, struct copies *copies)
 {
-	if (copies)
+	LATH_ASSERT(lath_reader_inside(store->rcu) || !copies);
+	if (copies) /* retired now, freed when the caller's section has ended */
 		lath_retire(store->rcu, &copies->rcu, copies_free);
 }
 
@@ -127,6 +130,7 @@ static size_t shm_mget(struct lath_store *store, size_t n, const struct lath_sto
 			copies = copy_refs(refs + i, m, &ret);
 			shm_leave(shm_of(store));
 		}
+		/* without memory for the copies no ref may point into the object */
 		for (j = 0; ret && j < m; j++)
 			refs[i + j].data = NULL;
 		found += ret ? 0 : here;
@@ -150,6 +154,7 @@ static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, u
 	n = lath_store_scan_numbers(shm_inside(store), from, last, keys, refs, max, &go_on);
 	copies = copy_refs(refs, n, &ret);
 	shm_leave(shm_of(store));
+	LATH_ASSERT(n <= max);
 	if (ret)
 		return 0;
 	if (next)
@@ -253,6 +258,7 @@ static int shm_clear(struct lath_store *store)
 
 	if (ret)
 		return ret;
+	LATH_ASSERT(shm_inside(store)->mark);
 	keys_clear(shm_inside(store));
 	shm_leave(shm_of(store));
 	return 0;
@@ -282,11 +288,13 @@ static int shm_open_store(struct lath_store *store, const char *name,
 
 	if (ret)
 		return ret;
+	LATH_ASSERT(shm->handles && shm->head->store.keys == options->keys);
 	store->backend_data = shm;
 	store->keys = shm->head->store.keys;
 	store->flags = shm->head->store.flags;
 	store->limit = shm->head->limit;
 	store->plain = false;
+	/* the caller's sections protect the copies; those of the inner store are the lock */
 	store->rcu = &lath_rcu_auto;
 	return 0;
 }

@@ -80,6 +80,8 @@ int shm_remove(const char *name);
  * holds it */
 int shm_enter(struct shm *shm, bool write);
 void shm_leave(struct shm *shm);
+/* For assertions: returns whether the calling thread holds the lock. */
+bool shm_held(const struct shm *shm);
 /* Sets own->rcu, the RCU flavour of the inner store. */
 void shm_flavour(struct shm_own *own);
 /* Runs the callbacks of what was retired. Lock held, no section open. */
@@ -87,6 +89,7 @@ void shm_reclaim(struct shm *shm);
 
 static inline struct shm *shm_of(const struct lath_store *store)
 {
+	LATH_ASSERT(store->backend_data);
 	return store->backend_data;
 }
 

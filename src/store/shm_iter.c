@@ -62,6 +62,7 @@ static u64 put_bytes(struct shm_iter *iter, const void *data, u64 size)
 {
 	u64 at = iter->used;
 
+	LATH_ASSERT(size <= iter->room && at <= iter->room - size);
 	if (size)
 		memcpy(iter->data + at, data, size);
 	iter->used = (at + size + 7) & ~7ull;
@@ -74,6 +75,7 @@ static int copy_out(struct shm_iter *iter, const struct lath_store_key *key,
 	u64 need = iter->used + (key->data ? key->n : 0) + ref->size + 16;
 	struct copied *to = &iter->entry[iter->n];
 
+	LATH_ASSERT(iter->n < CHUNK && iter->used <= iter->room);
 	if (need > iter->room) {
 		u64 room = max(need, iter->room * 2);
 		u8 *data = memory_refused() ? NULL : realloc(iter->data, room);
@@ -113,12 +115,14 @@ static int copy_some(struct shm_iter *iter)
 
 	if (ret)
 		return ret;
+	LATH_ASSERT(shm_held(shm_of(iter->store)));
 	while (iter->n < CHUNK && iter->used < CHUNK_BYTES) {
 		ret = lath_store_iter_next(in, &key, &ref);
 		if (ret <= 0) {
 			iter->done = !ret;
 			break;
 		}
+		/* the chunk before ended with it, and `from` is inclusive */
 		if (iter->skip && same_key(&key, &iter->from.key))
 			continue;
 		ret = copy_out(iter, &key, &ref);
@@ -126,6 +130,7 @@ static int copy_some(struct shm_iter *iter)
 			break;
 	}
 	lath_store_iter_end(in);
+	/* without memory for a further entry those that are copied are returned first */
 	return ret < 0 && !iter->n ? ret : 0;
 }
 
@@ -133,6 +138,7 @@ static struct lath_store_key key_at(const struct shm_iter *iter, unsigned int i)
 {
 	const struct copied *e = &iter->entry[i];
 
+	LATH_ASSERT(i < iter->n);
 	return iter->store->keys == LATH_STORE_NUMBERS
 		       ? lath_key_number(e->key)
 		       : lath_key_bytes(iter->data + e->key, e->key_size);
@@ -143,7 +149,8 @@ static int fill(struct shm_iter *iter)
 	struct lath_store_key last;
 	int ret;
 
-	if (iter->n) {
+	LATH_ASSERT(iter->i == iter->n && !iter->done);
+	if (iter->n) { /* go on behind the last one, whose copy is about to be overwritten */
 		last = key_at(iter, iter->n - 1);
 		ret = bound_set(iter->store, iter->backward ? &iter->to : &iter->from, &last);
 		if (ret)
@@ -175,6 +182,7 @@ int shm_iter_next(void *arg, struct lath_store_key *key, struct lath_store_ref *
 		if (!iter->n)
 			return 0;
 	}
+	LATH_ASSERT(iter->i < iter->n);
 	*key = key_at(iter, iter->i);
 	e = &iter->entry[iter->i++];
 	value->data = iter->data + e->value;

@@ -10,10 +10,16 @@
 static __thread struct shm *inside __attribute__((tls_model("initial-exec")));
 static __thread unsigned int own_shard __attribute__((tls_model("initial-exec")));
 
+bool shm_held(const struct shm *shm)
+{
+	return inside == shm;
+}
+
 void shm_reclaim(struct shm *shm)
 {
 	struct lath_rcu_head *head;
 
+	LATH_ASSERT(shm_held(shm) && !shm->own->readers);
 	while ((head = shm->own->retired)) {
 		shm->own->retired = head->next;
 		head->func(head);
@@ -52,6 +58,8 @@ int shm_enter(struct shm *shm, bool write)
 		/* after all that was rebuilt; read under the lock */
 		smp_store_release(&head->dirty, 0);
 	}
+	/* set before anything changes: if this process dies, the next one repairs */
+	LATH_ASSERT(!head->dirty && !shm->own->readers);
 	if (write)
 		WRITE_ONCE(head->dirty, 1);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -61,7 +69,8 @@ int shm_enter(struct shm *shm, bool write)
 void shm_leave(struct shm *shm)
 {
 	LATH_ASSERT(inside == shm && !shm->own->readers);
-	if (shm->head->dirty) {
+	lath_call_assert();
+	if (shm->head->dirty) { /* a change: what it retired is freed before others come */
 		arena_flush(&shm->head->store.arena);
 		shm_reclaim(shm);
 		/* after the change; read under the lock */
@@ -83,6 +92,7 @@ static void reader_enter(void)
 
 static void reclaim_if_alone(void)
 {
+	LATH_ASSERT(inside);
 	if (!inside->own->readers)
 		shm_reclaim(inside);
 }
@@ -97,6 +107,7 @@ static void reader_exit(void)
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
 	LATH_ASSERT(inside && inside->head->dirty); /* M4: only a call that writes retires */
+	LATH_ASSERT(func);
 	head->func = func;
 	head->next = inside->own->retired;
 	inside->own->retired = head;

@@ -147,6 +147,7 @@ static void *map_exactly(u64 address, u64 size, int flags, int fd)
 	void *want = (void *)(uintptr_t)address;
 	void *map = mmap(want, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, fd, 0);
 
+	LATH_ASSERT(!(address % 4096));
 	if (map == MAP_FAILED || map == want)
 		return map == want ? map : NULL;
 	munmap(map, size); /* kernels before 4.17 take the address as a hint */
@@ -170,6 +171,7 @@ static int map_object(struct shm *shm, u64 address, u64 size, int fd)
 	void *own = map_exactly(address - SHM_OWN, SHM_OWN, MAP_PRIVATE | MAP_ANONYMOUS, -1), *head;
 	int ret;
 
+	LATH_ASSERT(!shm->own && !shm->head);
 	if (!own)
 		return -errno;
 	head = map_exactly(address, size, MAP_SHARED | MAP_NORESERVE, fd);
@@ -195,6 +197,7 @@ static int take(int fd, u64 from, u64 size)
 {
 	int ret;
 
+	LATH_ASSERT(size);
 	do
 		ret = fallocate(fd, 0, (off_t)from, (off_t)size);
 	while (ret && errno == EINTR);
@@ -231,6 +234,7 @@ static int give_block_back(struct arena *arena, u64 b)
 	const struct shm_own *own = container_of(arena->backing, struct shm_own, backing);
 	u64 from = offset_in(head_of(arena), arena->base) + b * BLOCK;
 
+	LATH_ASSERT(runs_locked(arena) && b < arena->reserved / BLOCK);
 	return fallocate(own->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, BLOCK)
 		       ? -errno
 		       : 0;
@@ -240,6 +244,7 @@ static void own_init(struct shm *shm, int fd)
 {
 	struct shm_own *own = shm->own;
 
+	LATH_ASSERT(own && shm->head && fd >= 0);
 	shm_flavour(own);
 	own->shared.allocator.alloc = arena_node_alloc;
 	own->shared.allocator.free = arena_node_free;
@@ -273,6 +278,8 @@ static void measure(struct geometry *g, const struct lath_store_options *options
 	g->index = g->arena + g->reserve;
 	g->marks = g->index + g->reserve;
 	g->size = g->marks + round_up(g->reserve / 64, BLOCK);
+	LATH_ASSERT(!(g->arena % BLOCK) && !(g->index % BLOCK) && !(g->marks % BLOCK));
+	LATH_ASSERT(g->size < WINDOW_SIZE);
 }
 
 static int map_somewhere(struct shm *shm, const char *name, const struct geometry *g, int fd)
@@ -283,6 +290,8 @@ static int map_somewhere(struct shm *shm, const char *name, const struct geometr
 
 	for (; *name; name++)
 		hash = (hash ^ (u8)*name) * 0x100000001b3ull;
+	/* a name begins its search at the same place in each process, so that it is found free
+	 * there as often as possible */
 	for (i = 0; i < WINDOW_TRIES && ret == -EEXIST; i++) {
 		hash ^= hash >> 29;
 		hash *= 0xbf58476d1ce4e5b9ull;
@@ -358,6 +367,7 @@ static int make(struct shm *shm, const char *name, int fd, const struct lath_sto
 		unmap(shm);
 		return store_refuse_if_silent(ret, "shm:%s: %s", name, strerror(-ret));
 	}
+	/* the magic last: until then the next process makes the store anew */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	memcpy(shm->head->magic, SHM_MAGIC, sizeof(shm->head->magic));
 	return 0;
@@ -438,10 +448,17 @@ static int open_locked(const char *name, const char *path, struct stat *stat,
 	}
 }
 
+/* For assertions: returns whether a thread holds attached_lock. */
+static bool attached_locked(void)
+{
+	return pthread_mutex_trylock(&attached_lock) == EBUSY;
+}
+
 static struct shm *find_attached(const struct stat *stat)
 {
 	struct shm *shm;
 
+	LATH_ASSERT(attached_locked());
 	for (shm = attached; shm; shm = shm->next)
 		if (shm->dev == stat->st_dev && shm->ino == stat->st_ino)
 			return shm;
@@ -471,6 +488,7 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 
 	if (!head)
 		return store_refuse(ret, "shm:%s: %s", name, strerror(-ret));
+	LATH_ASSERT(attached_locked() && !shm->head);
 	memset(head, 0, sizeof(*head));
 	if (!stat->st_size || (pread(fd, head, sizeof(*head), 0) >= (ssize_t)sizeof(head->magic) &&
 			       !memcmp(head->magic, SHM_MAKING, sizeof(head->magic)))) {
@@ -486,6 +504,9 @@ static int attach_first(struct shm *shm, const char *name, int fd, const struct 
 		return ret;
 	if (options->pages == LATH_PAGES_HUGE)
 		madvise(shm->head, shm->head->size, MADV_HUGEPAGE);
+	LATH_ASSERT(shm->head && shm->own->fd == fd);
+	/* takes the lock once: the first call makes the index, or repairs what a dead process left
+	 */
 	ret = shm_enter(shm, true);
 	if (!ret) {
 		if (made)
@@ -510,7 +531,7 @@ static int attach_locked(const char *name, const char *path,
 	if (fd < 0)
 		return fd;
 	shm = find_attached(&stat);
-	if (shm) {
+	if (shm) { /* mapped already: the addresses in it allow only one mapping */
 		ret = check_head(name, shm->head, (u64)stat.st_size, options);
 		unlock_object(fd);
 		shm->handles += !ret;
@@ -530,6 +551,7 @@ static int attach_locked(const char *name, const char *path,
 	flock(fd, LOCK_UN);
 	shm->dev = stat.st_dev;
 	shm->ino = stat.st_ino;
+	LATH_ASSERT(attached_locked() && !shm->handles);
 	shm->handles = 1;
 	shm->next = attached;
 	attached = shm;
@@ -562,8 +584,10 @@ void shm_detach(struct shm *shm)
 	pthread_mutex_lock(&attached_lock);
 	LATH_ASSERT(shm->handles);
 	if (!--shm->handles) {
-		while (*at != shm)
+		while (*at != shm) {
+			LATH_ASSERT(*at); /* it is in the list */
 			at = &(*at)->next;
+		}
 		*at = shm->next;
 		close(shm->own->fd);
 		unmap(shm);

@@ -29,7 +29,8 @@ static unsigned int class_of(u64 size)
 {
 	unsigned int bits;
 
-	if (size <= 128)
+	LATH_ASSERT(size <= SLOT_MAX);
+	if (size <= 128) /* 16 classes, 8 bytes apart */
 		return size ? (unsigned int)((size + 7) / 8 - 1) : 0;
 	bits = fls64(size - 1);
 	return 16 + (bits - 8) * 8 + (unsigned int)(((size - 1) >> (bits - 4)) - 8);
@@ -46,11 +47,13 @@ u32 slot_size(unsigned int class)
 
 static u32 slab_units(u32 size)
 {
+	LATH_ASSERT(size && size <= SLOT_MAX);
 	return size <= 2048 ? 1 : size <= 8192 ? 4 : 16;
 }
 
 u32 slab_slots(const struct unit *slab)
 {
+	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->len);
 	return (u32)(((u64)slab->len << UNIT_SHIFT) / slot_size(slab->class));
 }
 
@@ -79,6 +82,7 @@ unsigned int arena_shard_of(const struct arena *arena, u64 place)
 {
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
+	LATH_ASSERT(place < arena->reserved);
 	return u->kind == UNIT_BODY ? (u - u->back)->shard : u->shard;
 }
 
@@ -91,6 +95,7 @@ u64 arena_version(struct arena *arena)
 {
 	unsigned int n = shard_number();
 
+	LATH_ASSERT(n < SHARDS);
 	return (__atomic_add_fetch(&arena->shard[n].next_version, 1, __ATOMIC_RELAXED) * SHARDS) +
 	       n;
 }
@@ -138,6 +143,7 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && slab->kind == UNIT_SLAB &&
 		    slab->flags == SLAB_LINKED && slab->class == class);
 	LATH_ASSERT(slab->used < slab_slots(slab) && slab->free <= slab->fresh);
+	/* a slot that was freed, before one that was never used: its memory is warm */
 	if (slab->free) {
 		i = slab->free - 1;
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
@@ -148,6 +154,7 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 		place = ((u64)first << UNIT_SHIFT) + (u64)i * size;
 		unpoison(arena, arena_at(arena, place), size);
 	}
+	LATH_ASSERT(slab->fresh <= slab_slots(slab) && i < slab->fresh);
 	slab->used++;
 	shard->slots[class]++;
 	if (!slab->free && slab->fresh == slab_slots(slab))
@@ -162,10 +169,13 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 	int ret;
 	u32 first;
 
+	LATH_ASSERT(slot_size(class) >= size);
 	lath_spin_lock(&shard->lock);
 	while (unlikely(!shard->partial[class])) {
 		struct unit as = { .kind = UNIT_SLAB, .class = (u8) class, .shard = (u8)n };
 
+		/* arena->lock comes before the shard's; another thread of the shard may make a slab
+		 * too, then there are two */
 		lath_spin_unlock(&shard->lock);
 		ret = run_alloc(arena, slab_units(slot_size(class)), &as, &first);
 		if (ret)
@@ -183,6 +193,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 /* Frees the run of a slab that is GONE. No lock held. */
 static void slab_give_back(struct arena *arena, u32 first)
 {
+	LATH_ASSERT(arena->unit[first].kind == UNIT_SLAB && arena->unit[first].flags == SLAB_GONE);
 	unpoison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
 		 (u64)arena->unit[first].len << UNIT_SHIFT);
 	run_free(arena, first);
@@ -200,6 +211,7 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	LATH_ASSERT(slab->used && slab->used <= shard->slots[slab->class]);
 	LATH_ASSERT(!((place - ((u64)first << UNIT_SHIFT)) % size) &&
 		    (place - ((u64)first << UNIT_SHIFT)) / size < slab->fresh);
+	/* the list of free slots goes through the slots themselves */
 	memcpy(arena_at(arena, place), &slab->free, sizeof(u32));
 	poison(arena, arena_at(arena, place), size);
 	slab->free = (u32)((place - ((u64)first << UNIT_SHIFT)) / size) + 1;
@@ -209,11 +221,11 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 	 * run */
 	empty = !slab->used && ((slab->flags & SLAB_DRAINING) || !(slab->flags & SLAB_LINKED) ||
 				slab->prev || slab->next);
-	if (empty) {
+	if (empty) { /* GONE: nobody links it until run_free() has it, without the shard's lock */
 		if (slab->flags & SLAB_LINKED)
 			partial_unlink(arena, shard, first);
 		WRITE_ONCE(slab->flags, SLAB_GONE);
-	} else if (!(slab->flags & (SLAB_LINKED | SLAB_DRAINING))) {
+	} else if (!(slab->flags & (SLAB_LINKED | SLAB_DRAINING))) { /* it was full */
 		partial_link(arena, shard, first);
 	}
 	lath_spin_unlock(&shard->lock);
@@ -234,7 +246,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 	slab->used = slab->free = 0;
 	for (i = slots; i && !place_marked(mark, base + (i - 1ull) * size); i--)
 		;
-	slab->fresh = i;
+	slab->fresh = i; /* no slot behind the last marked one needs a place in the list */
 	for (; i; i--) {
 		if (place_marked(mark, base + (i - 1ull) * size)) {
 			slab->used++;
@@ -243,6 +255,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 		memcpy(arena_at(arena, base + (i - 1ull) * size), &slab->free, sizeof(u32));
 		slab->free = i;
 	}
+	LATH_ASSERT(slab->used <= slab->fresh && slab->fresh <= slots && slab->free <= slab->fresh);
 	shard->slots[slab->class] += slab->used;
 	if (slab->free || slab->fresh < slots)
 		partial_link(arena, shard, first);
@@ -251,45 +264,59 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 
 /* ---- compaction ---- */
 
-/* Of each class and shard the slabs at the lowest places stay, as many as hold all its slots, and
- * one more; the others are emptied into them. A class that would lose less than a quarter of its
- * slabs is left alone. */
-u64 arena_mark_sparse(struct arena *arena)
+struct slab_counts {
+	u32 of[SHARDS][CLASSES];
+};
+
+/* Fills in how many slabs of each class and shard stay: as many as hold all its slots, and one
+ * more; all of them, if less than a quarter would go. arena->lock held. */
+static void count_needed(struct arena *arena, struct slab_counts *stay)
 {
-	u32 slabs[SHARDS][CLASSES], stay[SHARDS][CLASSES];
+	struct slab_counts slabs;
 	unsigned int s, c;
-	u64 marked = 0;
 	u32 i;
 
-	memset(slabs, 0, sizeof(slabs));
-	runs_lock(arena);
+	LATH_ASSERT(runs_locked(arena));
+	memset(&slabs, 0, sizeof(slabs));
 	for (i = arena->first_unit; i < arena->fresh_unit; i++)
 		if (arena->unit[i].kind == UNIT_SLAB)
-			slabs[arena->unit[i].shard][arena->unit[i].class]++;
+			slabs.of[arena->unit[i].shard][arena->unit[i].class]++;
 	for (s = 0; s < SHARDS; s++) {
 		lath_spin_lock(&arena->shard[s].lock);
 		for (c = 0; c < CLASSES; c++) {
-			u32 slots =
-				(u32)(((u64)slab_units(slot_size(c)) << UNIT_SHIFT) / slot_size(c));
+			u32 size = slot_size(c), slots = (slab_units(size) << UNIT_SHIFT) / size;
 
-			stay[s][c] = (arena->shard[s].slots[c] + slots - 1) / slots + 1;
-			if (stay[s][c] * 4 > slabs[s][c] * 3)
-				stay[s][c] = slabs[s][c];
+			stay->of[s][c] = (arena->shard[s].slots[c] + slots - 1) / slots + 1;
+			if (stay->of[s][c] * 4 > slabs.of[s][c] * 3)
+				stay->of[s][c] = slabs.of[s][c];
 		}
 		lath_spin_unlock(&arena->shard[s].lock);
 	}
+}
+
+/* Of each class and shard the slabs at the lowest places stay; the others are emptied into them. */
+u64 arena_mark_sparse(struct arena *arena)
+{
+	struct slab_counts stay;
+	u64 marked = 0;
+	u32 i;
+
+	runs_lock(arena);
+	count_needed(arena, &stay);
 	for (i = arena->first_unit; i < arena->fresh_unit; i++) {
 		struct unit *slab = &arena->unit[i];
 		struct arena_shard *shard;
 
 		if (slab->kind != UNIT_SLAB)
 			continue;
-		if (stay[slab->shard][slab->class]) {
-			stay[slab->shard][slab->class]--;
+		LATH_ASSERT(slab->shard < SHARDS && slab->class < CLASSES);
+		if (stay.of[slab->shard][slab->class]) { /* the lowest places stay */
+			stay.of[slab->shard][slab->class]--;
 			continue;
 		}
 		shard = &arena->shard[slab->shard];
 		lath_spin_lock(&shard->lock);
+		/* a full one is not sparse; an empty one is freed by arena_unmark() */
 		if ((slab->flags & SLAB_LINKED) && slab->used) {
 			partial_unlink(arena, shard, i);
 			WRITE_ONCE(slab->flags, slab->flags | SLAB_DRAINING);
@@ -305,6 +332,7 @@ bool arena_draining(const struct arena *arena, u64 place)
 {
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
+	LATH_ASSERT(place < arena->reserved);
 	if (u->kind == UNIT_BODY)
 		u -= u->back;
 	return u->kind == UNIT_SLAB && (READ_ONCE(u->flags) & SLAB_DRAINING);
@@ -346,6 +374,7 @@ void arena_unmark(struct arena *arena)
 				idle[n++] = i;
 		more = i < arena->fresh_unit;
 		runs_unlock(arena);
+		/* without the lock of the runs, which run_free() takes */
 		while (n--)
 			slab_give_back(arena, idle[n]);
 	} while (more);

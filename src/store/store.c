@@ -59,6 +59,7 @@ int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 	u64 taken = READ_ONCE(store->committed), limit = store->index.limit;
 	int ret;
 
+	LATH_ASSERT(!store->backend);
 	if (!bytes)
 		return 0;
 	if (limit && bytes > limit - min(limit, taken))
@@ -106,6 +107,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 
 	if (ret)
 		return ret;
+	LATH_ASSERT(!store->backend && !store->mark);
 	ret = store_prefault(store, options->prefault, pages_available(""));
 	if (!ret)
 		ret = keys_init(store);
@@ -175,6 +177,7 @@ static int open_backend(struct lath_store *store, const struct store_backend *ba
 	if (!backend->open)
 		return store_refuse(-ENODEV, "%s:%s: this build has no kernel store",
 				    backend->scheme, rest);
+	LATH_ASSERT(backend->get && backend->update && backend->close);
 	store->backend = backend;
 	return backend->open(store, rest, options);
 }
@@ -222,6 +225,7 @@ static int open_options(struct lath_store **out, const char *spec,
 		lath_block_free(store);
 		return ret;
 	}
+	/* loading the file was no change of it, and a handle that is read only may load */
 	store->changed = 0;
 	store->read_only = options->flags & LATH_STORE_READ_ONLY;
 	*out = store;
@@ -252,6 +256,7 @@ int lath_store_close(struct lath_store *store)
 	if (store->backend) {
 		ret = store->backend->close(store);
 	} else {
+		/* if the file cannot be written, the store ends all the same; the error tells */
 		ret = store->read_only ? 0 : lath_store_sync(store);
 		close_here(store);
 	}

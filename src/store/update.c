@@ -38,6 +38,7 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
 
 		if (!record)
 			return -ENOENT;
+		/* byte keys have records only */
 		record_ref(record, ref);
 	} else {
 		u64 word = word_find(store, key);
@@ -51,7 +52,8 @@ int lath_store_get_ref(struct lath_store *store, struct lath_store_key key,
 
 static int64_t copy_out(const struct lath_store_ref *ref, void *buf, size_t room)
 {
-	if (room)
+	LATH_ASSERT(ref->data || !ref->size);
+	if (room) /* the length is returned in any case */
 		memcpy(buf, ref->data, min(ref->size, (u64)room));
 	return (int64_t)ref->size;
 }
@@ -137,10 +139,14 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 	struct lath_item item = { key.n, 1, 0 }, old;
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(store->plain && !key.data);
+	/* the way to the leaf comes into the cache while the value is built */
 	lath_index_prefetch(&store->list, key.n);
 	ret = value_build(store, key, &change, &item.value);
 	if (ret)
 		return ret;
+	/* insert or replace, until no other thread removes or inserts the key in between */
 	do {
 		old.value = 0;
 		ret = lath_index_insert_item(&store->list, &item, NULL);
@@ -152,7 +158,8 @@ static int set_plain(struct lath_store *store, struct lath_store_key key, const 
 		return ret;
 	}
 	store_changed(store);
-	if (old.value)
+	LATH_ASSERT(old.value != item.value || !word_has_place(item.value));
+	if (old.value) /* a word without a place has nothing to free; value_retire() sees that */
 		value_retire(store, old.value);
 	return 0;
 }
@@ -174,6 +181,7 @@ int lath_store_set(struct lath_store *store, struct lath_store_key key, const vo
 		lath_call_enter();
 		ret = set_plain(store, key, value, size);
 		lath_call_exit();
+		/* out of memory: the long way, which makes room */
 		if (likely(ret != -ENOMEM && ret != -ENOSPC))
 			return ret;
 	}
@@ -209,11 +217,14 @@ static int delete_bytes(struct lath_store *store, struct lath_store_key key)
 	struct lath_bytes_key bytes = { key.data, key.n, 0 };
 	struct lath_store_ref ref;
 	u64 old;
-	int ret = lath_bytes_erase(&store->set, &bytes, &old);
+	int ret;
 
+	LATH_ASSERT(store->keys == LATH_STORE_BYTES && !store->backend);
+	ret = lath_bytes_erase(&store->set, &bytes, &old);
 	if (ret)
 		return ret;
 	record_ref((const struct record *)(uintptr_t)old, &ref); /* nobody else frees it now */
+	/* an expired entry was none for the caller, but is removed */
 	ret = ref_expired(&ref) ? -ENOENT : 0;
 	lath_call_enter();
 	store_count_items(store, -1);
@@ -239,6 +250,7 @@ static int decide_get_or_set(void *arg, const struct lath_store_ref *old,
 {
 	struct put *want = arg;
 
+	LATH_ASSERT(want->buf || !want->room);
 	want->added = !old;
 	if (!old) {
 		want->length = (int64_t)want->size;
@@ -364,6 +376,7 @@ static int decide_number(void *arg, const struct lath_store_ref *old,
 	}
 	put(change, want->text,
 	    (u64)snprintf(want->text, sizeof(want->text), "%" PRId64, want->now), change->expires);
+	LATH_ASSERT(change->size < sizeof(want->text));
 	/* a C string remains one */
 	if (old && old->size && !((const char *)old->data)[old->size - 1])
 		change->size++;

@@ -17,6 +17,7 @@
 /* Returns the top bit set in each byte that is zero. All bytes are below 0x80. */
 static u64 zero_bytes(u64 x)
 {
+	LATH_ASSERT(!(x & 0x80 * EACH_BYTE));
 	return ~(x + 0x7f * EACH_BYTE) & 0x80 * EACH_BYTE;
 }
 
@@ -41,6 +42,7 @@ static u64 text_to_nibbles(u64 text)
 /* Packs eight bytes with 4 bits each into 32 bits. */
 static u64 squeeze(u64 x)
 {
+	LATH_ASSERT(!(x & 0xf0 * EACH_BYTE));
 	x = (x | x >> 4) & 0x00ff00ff00ff00ffull;
 	x = (x | x >> 8) & 0x0000ffff0000ffffull;
 	return (x | x >> 16) & 0xffffffffull;
@@ -50,11 +52,13 @@ static bool nibbles_word(const u8 *text, u64 size, u64 *word)
 {
 	u64 low, high = 0x30 * EACH_BYTE, nibbles;
 
+	LATH_ASSERT(size > 8 && size <= NIBBLES_MAX);
 	memcpy(&low, text, 8);
 	memcpy(&high, text + 8, size - 8);
 	low = little_endian(low);
 	high = little_endian(high);
 	nibbles = text_to_nibbles(low);
+	/* the way back tells whether each character has 4 bits of its own */
 	if (nibbles_to_text(nibbles) != low)
 		return false;
 	*word = squeeze(nibbles);
@@ -70,6 +74,7 @@ static bool small_word(const u8 *value, u64 size, u64 *word)
 {
 	u64 bytes = 0;
 
+	LATH_ASSERT(size <= NIBBLES_MAX);
 	if (size > 8)
 		return nibbles_word(value, size, word);
 	if (size)
@@ -79,6 +84,7 @@ static bool small_word(const u8 *value, u64 size, u64 *word)
 		*word |= (WORD_INLINE + size) << WORD_TAG_SHIFT;
 		return true;
 	}
+	/* 8 bytes leave no room for a tag: the last one, inverted, must be none */
 	*word ^= WORD_INVERTED;
 	return *word && word_is_raw(*word);
 }
@@ -87,6 +93,8 @@ static bool small_word(const u8 *value, u64 size, u64 *word)
 
 static void put_parts(u8 *to, const struct lath_store_change *change)
 {
+	LATH_ASSERT(change->value || !change->size);
+	LATH_ASSERT(change->tail || !change->tail_size);
 	if (change->size)
 		memcpy(to, change->value, change->size);
 	if (change->tail_size)
@@ -101,6 +109,7 @@ static int bare_build(struct lath_store *store, const struct lath_store_change *
 
 	if (ret)
 		return ret;
+	LATH_ASSERT(size <= BARE_MAX && size <= arena_size(&store->arena, place));
 	put_parts(arena_at(&store->arena, place), change);
 	*word = size << 40 | place_word(place, WORD_BARE);
 	return 0;
@@ -114,7 +123,8 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 	u8 *at;
 	int ret;
 
-	if (size >> 40)
+	LATH_ASSERT(key_size <= KEY_BYTES_MAX && change->action == LATH_STORE_PUT);
+	if (size >> 40) /* the length has 40 bits of `meta` */
 		return -E2BIG;
 	ret = arena_alloc(&store->arena,
 			  sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size,
@@ -129,8 +139,11 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 		memcpy(at, &change->expires, sizeof(u64));
 		at += sizeof(u64);
 	}
+	/* the key too: for byte keys the set has nothing but the address; in shared memory a
+	 * number is found again by it */
 	if (key_size)
 		memcpy(at, key.data ? key.data : &key.n, key_size);
+	LATH_ASSERT((u64)(at + key_size + size - (u8 *)record) <= arena_size(&store->arena, place));
 	put_parts(at + key_size, change);
 	*word = place_word(place, WORD_RECORD);
 	return 0;
@@ -144,8 +157,10 @@ int value_build(struct lath_store *store, struct lath_store_key key,
 
 	if (unlikely(size < change->size))
 		return -E2BIG;
+	/* a version or a time of expiry takes a record */
 	if (!store->plain || change->expires)
 		return record_build(store, key, change, size, word);
+	/* else the shortest form: in the word, bytes behind a place, a record */
 	if (size <= NIBBLES_MAX) {
 		const u8 *value = change->value;
 
@@ -163,6 +178,7 @@ int value_build(struct lath_store *store, struct lath_store_key key,
 
 void value_drop(struct lath_store *store, u64 word)
 {
+	LATH_ASSERT(word);
 	record_mark(store, word, false);
 	if (word_has_place(word))
 		arena_free(&store->arena, word_place(word));
@@ -170,7 +186,10 @@ void value_drop(struct lath_store *store, u64 word)
 
 void value_retire(struct lath_store *store, u64 word)
 {
+	LATH_ASSERT(word);
+	lath_call_assert();
 	record_mark(store, word, false);
+	/* readers may look at it until a grace period has passed */
 	if (word_has_place(word))
 		arena_retire(&store->arena, word_place(word));
 }

@@ -10,6 +10,7 @@
 
 static inline struct record *word_record(const struct lath_store *store, u64 word)
 {
+	LATH_ASSERT(word_form(word) == WORD_RECORD);
 	return arena_at(&store->arena, word_place(word));
 }
 
@@ -32,6 +33,7 @@ static __always_inline void value_ref_of(const struct lath_store *store, u64 wor
 		ref->data = ref->small;
 		return;
 	}
+	/* behind a place: bytes, whose length is in the word, or a record */
 	switch (word_form(word)) {
 	case WORD_BARE:
 		ref->size = word >> 40 & BARE_MAX;
@@ -57,10 +59,14 @@ static inline bool ref_expired(const struct lath_store_ref *ref)
  * is marked, and its slot is not reused before the mark is cleared. */
 static inline void record_mark(struct lath_store *store, u64 word, bool there)
 {
-	u64 place = word_place(word), bit = 1ull << (place >> 3 & 63), *marks;
+	u64 place, bit, *marks;
 
+	/* a store in this process needs no marks, and only records are found again by them */
 	if (likely(!store->mark) || word_form(word) != WORD_RECORD)
 		return;
+	place = word_place(word);
+	bit = 1ull << (place >> 3 & 63);
+	LATH_ASSERT(place < store->arena.reserved);
 	marks = &store->mark[place >> 9];
 	LATH_ASSERT(!there || !(*marks & bit)); /* M3: a new record is not marked yet */
 	/* only the holder of the store's lock writes marks */

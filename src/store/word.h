@@ -55,11 +55,13 @@ static inline bool word_has_place(u64 word)
 /* The form of a word that has a place. */
 static inline enum word_form word_form(u64 word)
 {
+	LATH_ASSERT(word_has_place(word));
 	return (enum word_form)word_tag(word);
 }
 
 static inline u64 word_place(u64 word)
 {
+	LATH_ASSERT(word_has_place(word));
 	return (word & ((1ull << 40) - 1)) << 3;
 }
 
@@ -131,7 +133,8 @@ static __always_inline u64 word_text(u64 word, enum word_forms forms, unsigned c
 	BYTES_16(u64) which = { nibbles, nibbles };
 	BYTES_16(signed char) low, high, c;
 
-	if (forms == FORMS_BYTES) {
+	LATH_ASSERT(word && !word_has_place(word));
+	if (forms == FORMS_BYTES) { /* nothing to expand: the bytes are in the word */
 		memcpy(text, &x, 16);
 		return (raw & 8) + (word_tag(word) & 7 & ~raw);
 	}
@@ -151,6 +154,7 @@ static __always_inline u64 word_text(u64 word, enum word_forms forms, unsigned c
 
 static inline void record_ref(const struct record *record, struct lath_store_ref *ref)
 {
+	LATH_ASSERT(record->version);
 	ref->size = record_value_size(record);
 	ref->version = record->version;
 	ref->expires = 0;

@@ -18,6 +18,7 @@ static void *aligned_alloc_over(void *ctx, size_t size, size_t align)
 	struct head head;
 	uintptr_t block;
 
+	LATH_ASSERT(align && !(align & (align - 1)));
 	if (align < _Alignof(struct head))
 		align = _Alignof(struct head);
 	if (size > SIZE_MAX - align - sizeof(head))
@@ -27,6 +28,7 @@ static void *aligned_alloc_over(void *ctx, size_t size, size_t align)
 	if (!head.start)
 		return NULL;
 	block = ((uintptr_t)head.start + sizeof(head) + align - 1) & ~(uintptr_t)(align - 1);
+	LATH_ASSERT(block + size <= (uintptr_t)head.start + head.size);
 	memcpy((char *)block - sizeof(head), &head, sizeof(head));
 	lath_fetch_add(&over->bytes, head.size);
 	return (void *)block;
@@ -41,6 +43,7 @@ static void free_over(void *ctx, void *block, size_t size)
 	if (!block)
 		return;
 	memcpy(&head, (char *)block - sizeof(head), sizeof(head));
+	LATH_ASSERT(head.start < block && head.size > size);
 	lath_fetch_add(&over->bytes, 0 - (u64)head.size);
 	over->free(head.start);
 }

@@ -42,6 +42,7 @@ static void note_section(void)
 /* The slow part of enter(): the thread is not registered, or its sections need a fence. */
 static __attribute__((noinline)) void enter_slowly(void)
 {
+	LATH_ASSERT(lath_self.nesting == 1);
 	lath_thread_register();
 	note_section();
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with lath_fence_threads */
@@ -75,9 +76,11 @@ static u64 begin_period(void)
 
 static void wait_for_readers(void)
 {
-	u64 mine = begin_period();
 	unsigned int rounds = 0;
+	u64 mine;
 
+	LATH_ASSERT(!lath_self.nesting); /* it would wait for itself */
+	mine = begin_period();
 	while (lath_section_before(mine))
 		lath_nap(&rounds);
 }
@@ -110,6 +113,8 @@ static void take_retired(struct queue *queue)
 	struct lath_rcu_head *head = __atomic_exchange_n(&queue->retired, NULL, __ATOMIC_ACQUIRE),
 			     *first = NULL, *next, **end = &queue->waiting;
 
+	lath_call_assert();
+	LATH_ASSERT(lath_turn_held(&queue->turn));
 	for (; head; head = next) {
 		next = head->next;
 		WRITE_ONCE(head->next, first);
@@ -127,7 +132,9 @@ static size_t run_waiting(struct queue *queue, size_t most)
 	struct lath_rcu_head *head = queue->waiting;
 	size_t ran = 0;
 
+	LATH_ASSERT(lath_self.reclaiming == &queue->turn && !lath_self.calls);
 	for (; head && ran < most; ran++) {
+		/* each in a call of its own, so that a fork waits for one callback at most */
 		lath_call_enter();
 		head = queue->waiting;
 		WRITE_ONCE(queue->waiting, head->next);
@@ -140,6 +147,7 @@ static size_t run_waiting(struct queue *queue, size_t most)
 
 static void turn_begin(struct queue *queue)
 {
+	LATH_ASSERT(lath_turn_held(&queue->turn) && !lath_self.reclaiming);
 	lath_self.reclaiming = &queue->turn;
 	lath_call_enter();
 	take_retired(queue);
@@ -148,6 +156,7 @@ static void turn_begin(struct queue *queue)
 
 static void turn_end(struct queue *queue)
 {
+	LATH_ASSERT(lath_self.reclaiming == &queue->turn);
 	lath_self.reclaiming = NULL;
 	lath_turn_unlock(&queue->turn);
 }
@@ -263,6 +272,7 @@ static void push(struct queue *queue, struct lath_rcu_head *head,
 {
 	struct lath_rcu_head *last = READ_ONCE(queue->retired);
 
+	LATH_ASSERT(func);
 	head->func = func;
 	do
 		WRITE_ONCE(head->next,
@@ -301,6 +311,7 @@ static void synchronize(void)
 
 void lath_rcu_after_fork(void)
 {
+	LATH_ASSERT(lath_self.forking);
 	if (!lath_self.worker)
 		worker = NO_WORKER;
 	if (lath_self.reclaiming) /* the fork was called by a callback */

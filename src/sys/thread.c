@@ -74,10 +74,17 @@ void lath_fence_threads(void)
 
 /* ---- registry ---- */
 
+/* For assertions: returns whether a thread holds registry_lock. */
+static bool registry_locked(void)
+{
+	return pthread_mutex_trylock(&registry_lock) == EBUSY;
+}
+
 static void link_self(void)
 {
 	struct lath_thread *self = &lath_self;
 
+	LATH_ASSERT(registry_locked() && registry != self);
 	self->next = registry;
 	self->link = &registry;
 	if (registry)
@@ -89,6 +96,7 @@ static void unlink_self(void)
 {
 	struct lath_thread *self = &lath_self;
 
+	LATH_ASSERT(registry_locked() && *self->link == self);
 	*self->link = self->next;
 	if (self->next)
 		self->next->link = self->link;
@@ -100,6 +108,7 @@ void lath_thread_unregister(void)
 
 	if (!self->registered)
 		return;
+	/* a fork that waits for calls must not meet a record whose thread has ended */
 	pthread_mutex_lock(&registry_lock);
 	unlink_self();
 	pthread_mutex_unlock(&registry_lock);
@@ -148,6 +157,7 @@ void lath_thread_register(void)
 	self->registered = true;
 	pthread_mutex_lock(&registry_lock);
 	link_self();
+	/* under the lock: a fork that begins now sets `stop` of this record too */
 	self->slow = !membarriers;
 	WRITE_ONCE(self->stop, self->slow || pending);
 	pthread_mutex_unlock(&registry_lock);
@@ -157,6 +167,7 @@ bool lath_section_before(u64 period)
 {
 	struct lath_thread *thread;
 
+	LATH_ASSERT(period > 1);
 	pthread_mutex_lock(&registry_lock);
 	for (thread = registry; thread; thread = thread->next) {
 		u64 section = smp_load_acquire(&thread->section); /* pairs with leave in rcu.c */
@@ -174,6 +185,7 @@ void lath_call_look(void)
 {
 	struct lath_thread *self = &lath_self;
 
+	LATH_ASSERT(self->calls == 1);
 	for (;;) {
 		if (!self->registered) {
 			WRITE_ONCE(self->calls, 0);
@@ -184,6 +196,7 @@ void lath_call_look(void)
 			__ATOMIC_SEQ_CST); /* without membarrier(): pairs with lath_fence_threads */
 		if (!__atomic_load_n(&pending, __ATOMIC_ACQUIRE) || self->forking)
 			return;
+		/* out of the call while it waits: the thread that forks waits for calls */
 		WRITE_ONCE(self->calls, 0);
 		pthread_mutex_lock(&fork_lock);
 		pthread_mutex_unlock(&fork_lock);
@@ -196,6 +209,7 @@ static bool others_in_calls(void)
 {
 	struct lath_thread *thread;
 
+	LATH_ASSERT(registry_locked());
 	for (thread = registry; thread; thread = thread->next)
 		if (thread != &lath_self &&
 		    smp_load_acquire(&thread->calls)) /* pairs with lath_call_exit */
@@ -207,6 +221,7 @@ static void set_pending(bool on)
 {
 	struct lath_thread *thread;
 
+	LATH_ASSERT(registry_locked());
 	__atomic_store_n(&pending, on, __ATOMIC_RELEASE);
 	for (thread = registry; thread; thread = thread->next)
 		WRITE_ONCE(thread->stop, on || thread->slow);
@@ -218,6 +233,7 @@ static void before_fork(void)
 	u32 calls = self->calls;
 	unsigned int rounds = 0;
 
+	LATH_ASSERT(!self->forking);
 	/* not in a call while waiting for fork_lock: of two callbacks that fork at once, neither
 	 * waits for the other's call */
 	smp_store_release(&self->calls, 0); /* pairs with others_in_calls */
@@ -239,6 +255,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
+	LATH_ASSERT(lath_self.forking);
 	set_pending(false);
 	lath_self.forking = false;
 	pthread_mutex_unlock(&registry_lock);

@@ -44,6 +44,7 @@ static unsigned int threads;
 
 unsigned int lath_number_thread(void)
 {
+	LATH_ASSERT(!lath_thread_number);
 	return lath_thread_number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) | 1u << 31;
 }
 
@@ -71,6 +72,7 @@ static void *map_huge(size_t size)
 	char *map = mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t head;
 
+	LATH_ASSERT(size && !(size % 4096));
 	if (map == MAP_FAILED)
 		return NULL;
 	head = -(uintptr_t)map & (HUGE_PAGE - 1);
@@ -95,11 +97,13 @@ void *lath_pages_alloc(size_t size, bool huge)
 
 void lath_pages_free(void *pages, size_t size)
 {
+	LATH_ASSERT(pages && size);
 	munmap(pages, size);
 }
 
 bool lath_pages_discard(void *pages, size_t size)
 {
+	LATH_ASSERT(!((uintptr_t)pages % 4096) && size);
 	return !madvise(pages, size, MADV_DONTNEED);
 }
 
@@ -107,6 +111,7 @@ void *lath_block_alloc(size_t size)
 {
 	void *block;
 
+	LATH_ASSERT(size);
 	return posix_memalign(&block, 64, size) ? NULL : block;
 }
 

@@ -311,6 +311,13 @@ static inline void lath_tsan_after(void)
 #endif
 }
 
+/* For assertions: returns whether the calling thread is in a read-side critical section; true for
+ * flavours of others, which do not tell. */
+static inline bool lath_reader_inside(const struct lath_rcu *rcu)
+{
+	return (rcu != &lath_rcu_auto && rcu != &lath_rcu_single) || lath_self.nesting;
+}
+
 static inline void lath_reader_enter(const struct lath_rcu *rcu)
 {
 	if (rcu->read_lock)
@@ -319,6 +326,7 @@ static inline void lath_reader_enter(const struct lath_rcu *rcu)
 
 static inline void lath_reader_exit(const struct lath_rcu *rcu)
 {
+	LATH_ASSERT(lath_reader_inside(rcu));
 	lath_tsan_before();
 	if (rcu->read_unlock)
 		rcu->read_unlock();
@@ -329,6 +337,7 @@ static inline void lath_reader_exit(const struct lath_rcu *rcu)
 static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head *head,
 			       void (*func)(struct lath_rcu_head *head))
 {
+	LATH_ASSERT(head && func);
 	lath_tsan_before();
 	rcu->call(head, func);
 }
