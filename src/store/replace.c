@@ -226,7 +226,8 @@ int replace_begin(struct store_file *file, struct replacement *new)
 
 void replace_abort(struct store_file *file, struct replacement *new)
 {
-	LATH_ASSERT(!new->placed &&new->fd >= 0);
+	LATH_ASSERT(!new->placed);
+	LATH_ASSERT(new->fd >= 0);
 	unlinkat(file->dir, new->name, 0);
 	close(new->fd);
 }
