@@ -151,7 +151,7 @@ int intervals_order(const void *left, const void *right)
 		return a->first < b->first ? -1 : 1;
 	if (a->end != b->end)
 		return a->end < b->end ? -1 : 1;
-	return bytes_compare(value_view(&a->value, text[0]), value_view(&b->value, text[1]));
+	return compare_bytes(value_view(&a->value, text[0]), value_view(&b->value, text[1]));
 }
 
 static uint64_t distance(const struct lath_interval *interval, uint64_t point)

@@ -8,7 +8,7 @@
 #include "command.h"
 #include "index.h"
 #include "map.h"
-#include "string_map.h"
+#include "map_strings.h"
 
 const struct map_bound map_lowest = { .infinite = -1 }, map_highest = { .infinite = 1 };
 
@@ -472,13 +472,26 @@ int map_next(struct map_iter *iter, struct map_entry *entry)
 
 /* ---- order statistics ---- */
 
+/* How many strings are before a bound: with `end` those of a range that ends there. */
+static uint64_t strings_before(const struct map *map, const struct map_bound *bound, bool end)
+{
+	if (bound->infinite)
+		return bound->infinite < 0 ? 0 : map->count;
+	return strings_rank(map->body, bound->key.string, bound->open != end);
+}
+
 uint64_t map_count(const struct map *map, const struct map_bound *low, const struct map_bound *high)
 {
 	struct map_entry entry;
 	struct map_iter iter;
 	uint64_t from, last, n = 0;
 
-	if (map->kind == MAP_NUMBERS && map->form != MAP_PACKED)
+	if (map->kind == MAP_STRINGS) {
+		from = strings_before(map, low, false);
+		last = strings_before(map, high, true);
+		return last > from ? last - from : 0;
+	}
+	if (map->form != MAP_PACKED)
 		return numbers_of(low, high, &from, &last)
 			       ? (uint64_t)lath_index_count_range(map->body, from, last)
 			       : 0;
@@ -493,7 +506,9 @@ int map_select(const struct map *map, uint64_t rank, struct map_entry *entry)
 	struct lath_item item;
 	struct map_iter iter;
 
-	if (map->kind == MAP_NUMBERS && map->form != MAP_PACKED) {
+	if (map->kind == MAP_STRINGS)
+		return strings_select(map->body, rank, entry);
+	if (map->form != MAP_PACKED) {
 		if (lath_index_select(map->body, rank, &item))
 			return 0;
 		*entry = (struct map_entry){ .key = { .number = item.key }, .value = item.value };

@@ -7,7 +7,7 @@
  * (lathwork/index.h): its nodes one by one up to MAP_MIDDLE entries, in chunks above. A map is
  * converted upwards only.
  *
- * Byte strings. See string_map.h.
+ * Byte strings. See map_strings.h.
  *
  * Threads: changes on the server's main thread; map_free() on any thread, when the map is no longer
  * reachable; all else on any thread while there are no changes.
@@ -61,7 +61,7 @@ struct map_bound {
 	bool open;    /* the key itself is not in the range */
 };
 
-/* Returns the number of entries of a range: O(log n) with numbers, a walk with strings. */
+/* Returns the number of entries of a range. O(log n) */
 uint64_t map_count(const struct map *map, const struct map_bound *low,
 		   const struct map_bound *high);
 

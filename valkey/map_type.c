@@ -10,7 +10,7 @@
 #include "image.h"
 #include "index.h"
 #include "map.h"
-#include "string_map.h"
+#include "map_strings.h"
 
 #define VERSION 1
 

@@ -580,7 +580,7 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 	if (!pool->owners || !lath_index_get(pool->owners, hash_of(owner), &chain))
 		return 0;
 	for (record = (const struct record *)(uintptr_t)chain; record; record = record->next)
-		if (!bytes_compare(owner_of(record), owner)) {
+		if (!compare_bytes(owner_of(record), owner)) {
 			show_record(record, range);
 			return 1;
 		}

@@ -110,7 +110,7 @@ struct bytes value_view(const word *value, char *text)
 }
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "short strings are read in place");
 
-int bytes_compare(struct bytes a, struct bytes b)
+int compare_bytes(struct bytes a, struct bytes b)
 {
 	int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
 
@@ -132,12 +132,13 @@ size_t value_memory(word value)
 
 /* ---- memory ----
  *
- * The library wants lines of 64 bytes; the server's allocator promises 16. jemalloc gives more to
- * sizes of nodes and chunks, libc's malloc does not: there the block begins at the first line
- * behind its real address, which is kept in the word before it.
+ * The library wants lines of 64 bytes, or 16 for small blocks; the server's allocator promises 16.
+ * jemalloc gives more to sizes of nodes and chunks, libc's malloc does not: there the block begins
+ * at the first line behind its real address, which is kept in the word before it.
  */
 
 #define LINE 64ul
+#define PROMISED 16ul
 
 static bool padded = true;
 static size_t held; /* changed on any thread: the server frees large keys on threads of its own */
@@ -149,9 +150,10 @@ static void *memory_alloc(void *unused, size_t size, size_t align)
 	(void)unused;
 	if (align > LINE)
 		return NULL;
+	align = align > PROMISED ? LINE : PROMISED;
 	if (!padded) {
-		block = vk.TryAlloc((size + LINE - 1) & ~(LINE - 1));
-		if ((uintptr_t)block & (LINE - 1)) {
+		block = vk.TryAlloc((size + align - 1) & ~(align - 1));
+		if ((uintptr_t)block & (align - 1)) {
 			vk.Free(block); /* an allocator that aligned all samples; none is known */
 			return NULL;
 		}
@@ -159,10 +161,10 @@ static void *memory_alloc(void *unused, size_t size, size_t align)
 			__atomic_fetch_add(&held, size, __ATOMIC_RELAXED);
 		return block;
 	}
-	block = vk.TryAlloc(size + LINE);
+	block = vk.TryAlloc(size + align);
 	if (!block)
 		return NULL;
-	line = block + (LINE - ((uintptr_t)block & (LINE - 1)));
+	line = block + (align - ((uintptr_t)block & (align - 1)));
 	memcpy(line - sizeof(block), &block, sizeof(block));
 	__atomic_fetch_add(&held, size, __ATOMIC_RELAXED);
 	return line;

@@ -38,7 +38,7 @@ void value_free(word value);
 struct bytes value_view(const word *value, char *text);
 bool value_equal(word value, const char *data, size_t size);
 /* Compares as memcmp() does, a shorter string before a longer one that begins with it. */
-int bytes_compare(struct bytes a, struct bytes b);
+int compare_bytes(struct bytes a, struct bytes b);
 /* Bytes of the server's memory that the word owns. */
 size_t value_memory(word value);
 static inline bool value_owns(word value)

@@ -89,7 +89,7 @@ void wait_key_ended(const struct vk_string *name)
 
 	for (waiter = waiters; waiter; waiter = waiter->next)
 		/* A key of that name in another database is looked at in vain. */
-		if (!bytes_compare(text_of(waiter->name), ended))
+		if (!compare_bytes(text_of(waiter->name), ended))
 			set_due(waiter, 0);
 }
 

@@ -393,7 +393,7 @@ static void memory_ends(const struct kind *kind, uint64_t n)
 	}
 	MUST(fails > n / 20);
 	for (i = 1; i; i++) { /* a copy that cannot be made leaves nothing */
-		long held = blocks;
+		long held = (lath_rcu_single_step(1000000), blocks);
 		void *copy;
 
 		failed = false;
@@ -423,6 +423,7 @@ static void files_end(const struct kind *kind, uint64_t n)
 	long held, i;
 
 	kind->methods->rdb_save(&file, value);
+	lath_rcu_single_step(1000000);
 	held = blocks;
 	for (i = 0; !loaded; i++) {
 		file.at = 0;
@@ -460,6 +461,7 @@ static void files_are_damaged(const struct kind *kind, uint64_t n, unsigned int 
 
 	kind->methods->rdb_save(&file, value);
 	kind->methods->free(value);
+	lath_rcu_single_step(1000000);
 	held = blocks;
 	good = malloc(file.size);
 	MUST(good);
@@ -544,7 +546,7 @@ static void use_pool(struct pool *pool, uint64_t n)
 							      (unsigned long long)i) };
 
 		MUST(pool_owner(pool, owner, &range) && pool_find(pool, range.first, &there));
-		MUST(!bytes_compare(owner, there.owner) && range.expires == there.expires);
+		MUST(!compare_bytes(owner, there.owner) && range.expires == there.expires);
 	}
 	for (i = 0; pool_first_lease(pool, &range); i++)
 		MUST(pool_find(pool, range.first, &there) && there.expires == range.expires &&

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """LATH.MAP.*: replies, errors, the limits of keys and values."""
+import bisect
 import struct
 import time
 
@@ -178,6 +179,43 @@ def test_deep_strings_do_not_recurse(server):
         server("LATH.MAP.SET", "s", common + b"%02d" % i, i)
     assert server("LATH.MAP.MGET", "s", common + b"07", common + b"39", common) == [b"7", b"39", None]
     assert server("LATH.MAP.LEN", "s") == 40
+
+
+def test_strings_from_a_few_to_many_and_back(server):
+    """Order, ranks and counts in both forms, and at the steps between them; keys of one beginning, and of zeros."""
+    words = sorted({b"user:%07d" % (i * 7919 % 10007) for i in range(1500)} | {b"\0" * i for i in range(40)} | {b"", b"user", b"zz\xff"})
+    server("LATH.MAP.CREATE", "s", "STRINGS")
+    there = []
+
+    def check():
+        assert server("LATH.MAP.RANGE", "s", "-", "+", "KEYS") == there
+        assert server("LATH.MAP.REVRANGE", "s", "+", "-", "KEYS") == there[::-1]
+        assert server("LATH.MAP.LEN", "s") == len(there)
+        for i in range(0, len(words), 97):
+            rank = bisect.bisect_left(there, words[i])
+            behind = bisect.bisect_right(there, words[i])
+            assert server("LATH.MAP.RANK", "s", words[i]) == (rank if behind > rank else None)
+            assert server("LATH.MAP.COUNT", "s", "-", b"(" + words[i]) == rank
+            assert server("LATH.MAP.COUNT", "s", b"[" + words[i], "+") == len(there) - rank
+            assert server("LATH.MAP.COUNT", "s", b"(" + words[i], b"[" + words[-1 - i]) == max(0, bisect.bisect_right(there, words[-1 - i]) - behind)
+        for i in {0, len(there) // 3, max(0, len(there) - 1), len(there)}:
+            assert server("LATH.MAP.SELECT", "s", i) == ([there[i], b"v"] if i < len(there) else None)
+
+    order = [words[i * 941 % len(words)] for i in range(len(words))]
+    assert sorted(order) == words
+    for step, word in enumerate(order):
+        assert server("LATH.MAP.SET", "s", word, "v") == 1
+        bisect.insort(there, word)
+        if step in (0, 1, 7, 8, 30, 31, 32, 33, 200) or step % 500 == 499:
+            check()
+    used = server("MEMORY", "USAGE", "s", "SAMPLES", 0)
+    assert used > sum(len(word) for word in words)
+    for step, word in enumerate(reversed(order)):
+        assert server("LATH.MAP.DEL", "s", word) == 1
+        there.remove(word)
+        if len(there) in (0, 1, 7, 8, 9, 31, 32, 33) or step % 500 == 499:
+            check()
+    assert server("MEMORY", "USAGE", "s", "SAMPLES", 0) < 500
 
 
 def test_wrong_use(server):

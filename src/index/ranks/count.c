@@ -71,7 +71,9 @@ void count_weight_changed(struct tree *tree, u64 key)
 	struct node *leaf;
 	bool marked;
 
-	smp_mb(); /* pairs with count_node: the weight before, the mark after */
+	smp_mb(); /* pairs with count_node: the weight before, `asked` and the mark after */
+	if (!READ_ONCE(tree->asked))
+		return;
 	do {
 		leaf = level_find(tree, key, 0, &lockword);
 		marked = READ_ONCE(leaf->counted);
@@ -102,8 +104,10 @@ static u64 count_node(struct tree *tree, struct node *node)
 
 	if (!node_level(node)) {
 		WRITE_ONCE(node->counted, 1);
-		if (tree->weight)
+		if (tree->weight) {
+			WRITE_ONCE(tree->asked, true);
 			smp_mb(); /* pairs with count_weight_changed */
+		}
 		return sum + count_items(tree, node, live);
 	}
 	for (; live; live &= live - 1) {

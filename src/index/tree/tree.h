@@ -115,6 +115,7 @@ struct tree {
 	bool small;    /* LATH_SMALL_PAGES */
 	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
 	bool ranks;    /* LATH_RANKS: entries of inner nodes have counts */
+	bool asked;    /* someone has asked for ranks: leaves may be marked (ranks/rank.h) */
 	bool retired;  /* a node was handed to reclamation: wait for it at the end */
 	bool gapped;   /* LATH_GAPPED */
 	bool large;    /* `stripe` is there, and calls use it instead of `counts` and `notes` */
