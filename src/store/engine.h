@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * engine.h - the inside of a store: its struct, and what the public calls check first.
+ *
+ * Each file calls only those to its right and below; the way of one set goes down on the left:
+ *
+ *   update batch iter sweep load save      the public calls (update.c: lath_store_set)
+ *      |                                   evict: room in a full store
+ *   change                                 one change of one key: key_update()
+ *      |----------> keys                   from a key to its word, in the index or the byte keys
+ *   value                                  value_build(): in the word, bytes, or a record
+ *      |----------> retire                 memory that readers may still see
+ *   arena                                  arena_alloc(): a slot or a run, by the size
+ *      |----------> slab                   slots of one size, in runs; a shard per some threads
+ *   runs                                   runs of units, blocks of 2 MiB, the limit
+ *      |----------> pages, shm_map         memory of the machine, of a shared object
  */
 #ifndef LATH_STORE_ENGINE_H
 #define LATH_STORE_ENGINE_H
