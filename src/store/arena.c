@@ -55,6 +55,7 @@ u64 arena_size(const struct arena *arena, u64 place)
 	const struct unit *u = &arena->unit[place >> UNIT_SHIFT];
 
 	LATH_ASSERT(place < arena->reserved && place >> UNIT_SHIFT >= arena->first_unit);
+	/* a unit in a slab leads to its first one, which has the class */
 	if (u->kind == UNIT_BODY)
 		u -= u->back;
 	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB);

@@ -129,6 +129,7 @@ void arena_fini(struct arena *arena)
 	struct retire_batch *batch;
 	unsigned int i;
 
+	/* the batches that are not full too; then all callbacks, while the memory is still there */
 	arena_flush(arena);
 	lath_retire_drain(arena->rcu);
 	/* nothing waits for a grace period any more: the batches that are left are spare ones */

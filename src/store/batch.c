@@ -19,6 +19,7 @@ static void find_bytes(struct lath_store *store, unsigned int n, const struct la
 
 	LATH_ASSERT(n && n <= GROUP);
 	for (i = 0; i < n; i++) {
+		/* a wrong key becomes the empty one, so that the batch has no holes */
 		hits[i] = !key_check(store, keys[i]);
 		bytes[i] = (struct lath_bytes_key){ keys[i].data, hits[i] ? keys[i].n : 0, 0 };
 	}
@@ -45,6 +46,7 @@ static size_t refs_of(struct lath_store *store, unsigned int n, const u64 *words
 		if (!hits[i])
 			continue;
 		value_ref(store, words[i], &refs[i]);
+		/* it is there until it is swept or written, but nobody sees it */
 		if (ref_expired(&refs[i]))
 			refs[i].data = NULL;
 		else
@@ -170,6 +172,7 @@ static int exchange(struct lath_store *store, const struct lath_item *item)
 	LATH_ASSERT(item->value);
 	do {
 		ret = lath_index_replace_item(&store->list, item->key, item->value, &old);
+		/* it was there, or it has been removed since: then it is a new key */
 		if (!ret)
 			value_retire(store, old.value);
 		else
@@ -203,6 +206,7 @@ static unsigned int build_group(struct lath_store *store, unsigned int n,
 			entries[i].expires
 		};
 
+		/* an entry with a wrong key fails alone: the others are set */
 		results[i] = key_check(store, entries[i].key);
 		if (results[i])
 			continue;
@@ -234,6 +238,7 @@ static void insert_group(struct lath_store *store, const struct lath_store_entry
 		unsigned int i = built->who[j];
 		int ret = inserted[j];
 
+		/* the key was there before, or an earlier entry of this group has it */
 		if (ret == -EEXIST)
 			ret = exchange(store, &built->items[j]);
 		if (ret)
@@ -289,6 +294,7 @@ static void warm(struct lath_store *store, unsigned int n, const struct lath_sto
 	u8 hits[GROUP];
 
 	LATH_ASSERT(n && n <= GROUP);
+	/* only the lookup is in a section: words may be stale when the changes look again */
 	lath_reader_enter(store->rcu);
 	if (store->keys == LATH_STORE_BYTES) {
 		find_bytes(store, n, keys, words, hits);
@@ -344,6 +350,7 @@ size_t lath_store_mdel(struct lath_store *store, size_t n, const struct lath_sto
 	for (i = 0; i < n; i += GROUP) {
 		unsigned int m = (unsigned int)min(n - i, (size_t)GROUP), j;
 
+		/* the cache misses of a group overlap; then one key after another is removed */
 		warm(store, m, keys + i);
 		for (j = 0; j < m; j++) {
 			int ret = lath_store_delete(store, keys[i + j]);

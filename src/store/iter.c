@@ -90,6 +90,7 @@ static int bound_prefix(struct lath_store_iter *iter, const struct lath_store_ke
 	ret = bound_set(&low, prefix->data, size);
 	if (ret)
 		return ret;
+	/* the narrower of the range's bound and the prefix's */
 	if (!iter->low.set || before(&iter->low, &low)) {
 		free(iter->low.data);
 		iter->low = low;
@@ -154,6 +155,7 @@ static bool beyond(const struct lath_store_iter *iter, const struct record *reco
 	const struct bound *far = iter->backward ? &iter->low : &iter->high;
 	int c;
 
+	/* the bound that the iteration goes towards */
 	if (!far->set)
 		return false;
 	LATH_ASSERT(far->data);
@@ -168,6 +170,7 @@ static int next_record(struct lath_store_iter *iter, u64 *word)
 
 	if (iter->ended)
 		return 0;
+	/* in a new section the cursor is not valid: seek the last key again */
 	if (!(iter->sought ? move(iter, &value) : seek(iter, &value)) ||
 	    beyond(iter, (const struct record *)(uintptr_t)value)) {
 		iter->ended = true;
@@ -188,6 +191,7 @@ static void refresh(struct lath_store_iter *iter, const struct record *at)
 	if (size > iter->last_room || !iter->last.data) {
 		u8 *data = memory_refused() ? NULL : realloc(iter->last.data, size + 64);
 
+		/* it goes on in the old section, and tries again REFRESH steps later */
 		if (!data)
 			return;
 		iter->last.data = data;
@@ -273,6 +277,7 @@ static int next_elsewhere(struct lath_store_iter *iter, struct lath_store_key *k
 				   value);
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
+	/* the other place knows no end: the first key behind the range ends it */
 	if (iter->backward ? key->n < iter->number_end : key->n > iter->number_end)
 		return 0;
 	iter->ended = key->n == iter->number_end;
@@ -289,6 +294,7 @@ int lath_store_iter_next(struct lath_store_iter *iter, struct lath_store_key *ke
 		return iter->store->backend->iter_next(iter->elsewhere, key, value);
 	if (unlikely(iter->store->backend))
 		return next_elsewhere(iter, key, value);
+	/* entries that have expired are passed over */
 	do {
 		ret = iter_next_word(iter, key, &iter->at);
 		if (ret <= 0)
@@ -304,6 +310,7 @@ static int start_numbers(struct lath_store_iter *iter, const struct lath_store_r
 
 	if (range->prefix || (range->from && range->from->data) || (range->to && range->to->data))
 		return -EINVAL;
+	/* `to` is not included: up to 0 there is nothing */
 	if (range->to) {
 		iter->ended = !range->to->n;
 		high = range->to->n - 1;
@@ -387,6 +394,7 @@ static size_t scan_elsewhere(struct lath_store *store, u64 from, u64 last, uint6
 	while (n < max && !ended) {
 		struct lath_store_key key = lath_key_number(from);
 
+		/* an error ends the scan as the last key does: there is no other way to tell */
 		ended = store->backend->seek(store, key, 0, &key, &refs[n]) || key.n > last;
 		if (ended)
 			break;
@@ -447,8 +455,10 @@ static int visit_refs(void *arg, const uint64_t *keys, const uint64_t *words, si
 		packed |= word_has_nibbles(words[i]);
 		placed |= word_has_place(words[i]);
 	}
+	/* all misses first: records lie anywhere in the arena */
 	for (i = same; placed && i < m; i++)
 		value_prefetch(to->store, words[i]);
+	/* without characters of 4 bits a shorter expansion will do (word_text) */
 	if (packed)
 		put_refs(to, same, m, keys, words, FORMS_ANY);
 	else

@@ -79,6 +79,7 @@ int place_put(struct lath_store *store, const struct place *place, u64 word)
 	lath_call_assert();
 	LATH_ASSERT(lath_reader_inside(store->rcu));
 	LATH_ASSERT(word || place->word);
+	/* each of these is one compare-and-swap with what was found */
 	if (store->keys == LATH_STORE_BYTES)
 		ret = lath_bytes_put(&store->set, &place->bytes,
 				     word ? record_address(store, word) : 0);
@@ -156,6 +157,7 @@ void keys_clear(struct lath_store *store)
 		lath_bytes_clear(&store->set, drop_record, store);
 	else
 		lath_index_clear(&store->list, drop_item, store);
+	/* the counters of all threads: items of one shard may have been removed in another */
 	for (i = 0; i < SHARDS; i++)
 		store->arena.shard[i].items = 0;
 }

@@ -155,6 +155,7 @@ static bool take_key(struct reader *r, struct cursor *c, bool first)
 		return true;
 	}
 	size = take_number(c);
+	/* no more shared bytes than the key before has, none in the first of a block */
 	if (c->bad || n > r->key_size || (first && n) || size > KEY_BYTES_MAX ||
 	    n + size > KEY_BYTES_MAX)
 		return false;
@@ -195,6 +196,7 @@ static int put_entry(struct reader *r, struct lath_store_entry *entry)
 {
 	int ret;
 
+	/* a byte key is in a buffer that the next one overwrites: set it now */
 	if (r->store->keys == LATH_STORE_BYTES) {
 		entry->key = lath_key_bytes(r->key, r->key_size);
 		return lath_store_mset(r->store, 1, entry, &ret) ? 0 : not_put(r, ret);
@@ -233,6 +235,7 @@ static int take_entries(struct reader *r, const struct snapshot_block *block)
 			r->content += entry.size + (r->store->keys == LATH_STORE_NUMBERS
 							    ? sizeof(r->number)
 							    : r->key_size);
+		/* the first reading only checks and counts */
 		if (!r->apply)
 			continue;
 		ret = put_entry(r, &entry);
@@ -254,6 +257,7 @@ static int read_block(struct reader *r, struct snapshot_block *block)
 
 	if (ret)
 		return ret;
+	/* before the length is believed */
 	if (block->own_checksum != XXH3_64bits(block, 24))
 		return bad_file(r, "the head of a block");
 	if (!block->bytes)
@@ -317,6 +321,7 @@ static int read_file(struct reader *r, lath_store_progress_fn progress, void *ar
 	}
 	if (ret)
 		return ret;
+	/* the last block has the sums of the file: none is missing or twice there */
 	if (block.entries != r->entries || block.checksum != r->checksum)
 		return bad_file(r, "the end does not fit what is before it");
 	if (r->at != r->size)
@@ -331,6 +336,7 @@ static int check_empty(struct lath_store *store)
 
 	if (!store->backend)
 		return keys_none(store) ? 0 : -ENOTEMPTY;
+	/* elsewhere only a count can tell */
 	count = store->backend->count(store, NULL);
 	return count > 0 ? -ENOTEMPTY : (int)count;
 }

@@ -27,6 +27,7 @@ static u32 head_of(const struct arena *arena, u64 place)
 
 	if (first < arena->first_unit || first >= arena->fresh_unit)
 		return NO_UNIT;
+	/* the table is compared with itself: a mark may be damaged */
 	if (u->kind == UNIT_BODY) {
 		if (u->back > first - arena->first_unit)
 			return NO_UNIT;
@@ -115,6 +116,7 @@ static int restore_records(struct lath_store *store)
 		if (hole)
 			run_link(arena, hole, i - hole);
 		hole = NO_UNIT;
+		/* `used` was counted above; the slab counts its slots again */
 		if (arena->unit[i].kind == UNIT_SLAB)
 			slab_restore(arena, i, store->mark);
 		else
@@ -129,6 +131,7 @@ static int restore_records(struct lath_store *store)
 static int restore_index(struct lath_store *store)
 {
 	LATH_ASSERT(!store->backend && store->mark);
+	/* whatever state it was in: all of it is made again from the records */
 	memset(&store->list, 0, sizeof(store->list));
 	memset(&store->set, 0, sizeof(store->set));
 	arena_restart(&store->index, store->index.first_unit);
@@ -145,6 +148,7 @@ static int adopt(struct lath_store *store, u64 at)
 	u64 old;
 	int ret;
 
+	/* in shared memory a record of a number has it as its key */
 	if (store->keys == LATH_STORE_NUMBERS) {
 		key.data = NULL;
 		memcpy(&key.n, record_key(record), sizeof(u64));

@@ -16,6 +16,7 @@ static struct retire_batch *batch_pop(struct arena_shard *shard)
 	struct retire_batch *batch = shard->spare;
 
 	LATH_ASSERT(lath_spin_mine(&shard->lock) && !batch == !shard->spares);
+	/* one of those that batch_done() kept: no allocation */
 	if (batch) {
 		shard->spare = batch->next;
 		shard->spares--;
@@ -114,6 +115,7 @@ void arena_retire(struct arena *arena, u64 place)
 	else
 		batch = NULL;
 	lath_spin_unlock(&shard->lock);
+	/* what waits, for those that wait for it (evict.c) and for the statistics */
 	__atomic_fetch_add(&arena->pending, bytes, __ATOMIC_RELAXED);
 	if (batch)
 		lath_retire(arena->rcu, &batch->rcu, batch_done);

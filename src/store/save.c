@@ -71,6 +71,7 @@ static bool room_for(struct writer *w, u64 size)
 
 	if (want <= w->room)
 		return true;
+	/* a block more than needed, since the block ends only behind an entry */
 	want += SNAPSHOT_BLOCK;
 	buf = memory_refused() ? NULL : realloc(w->buf, want);
 	if (!buf) {
@@ -130,6 +131,7 @@ static void put_entry(struct writer *w, struct lath_store_key key,
 		put_bytes(w, &value->expires, 8);
 	put_bytes(w, value->data, value->size);
 	w->entries++;
+	/* a block has whole entries, the last of which may make it longer */
 	if (w->size >= SNAPSHOT_BLOCK)
 		write_block(w);
 }
@@ -151,6 +153,7 @@ static int write_store(struct lath_store *store, struct writer *w, lath_store_pr
 		return ret;
 	while (!w->error && (ret = lath_store_iter_next(iter, &key, &value)) > 0) {
 		put_entry(w, key, &value);
+		/* at the end of each block */
 		if (progress && !w->entries && progress(arg, w->all_entries, w->all_bytes))
 			w->error = -EINTR;
 	}
@@ -201,6 +204,7 @@ static int save_own(struct lath_store *store, bool *placed, lath_store_progress_
 
 	LATH_ASSERT(store->file);
 	*placed = false;
+	/* a save of the parent that was under way at the fork is not this process's */
 	if (other == me || !__atomic_compare_exchange_n(&store->saving, &other, me, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return store_refuse(-EBUSY, "%s: another thread is writing it", store->file->label);

@@ -152,6 +152,7 @@ static size_t shm_scan(struct lath_store *store, uint64_t from, uint64_t last, u
 	if (ret)
 		return 0;
 	n = lath_store_scan_numbers(shm_inside(store), from, last, keys, refs, max, &go_on);
+	/* all values or none: without memory for the copies the scan goes on from `from` */
 	copies = copy_refs(refs, n, &ret);
 	shm_leave(shm_of(store));
 	LATH_ASSERT(n <= max);
@@ -183,6 +184,7 @@ static int shm_update(struct lath_store *store, struct lath_store_key key, lath_
 
 	if (ret)
 		return ret;
+	/* fn is called with the lock held: a call of it on the store is -EDEADLK */
 	ret = lath_store_update(shm_inside(store), key, fn, arg);
 	shm_leave(shm_of(store));
 	return ret;
@@ -202,6 +204,7 @@ static size_t shm_mset(struct lath_store *store, size_t n, const struct lath_sto
 						results ? results + i : NULL);
 			shm_leave(shm_of(store));
 		}
+		/* the lock was not to be had: each entry of the group tells why */
 		for (j = 0; ret && results && j < m; j++)
 			results[i + j] = ret;
 	}
@@ -274,6 +277,7 @@ static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
 		return ret;
 	store_figures(&head->store, stats);
 	shm_leave(shm_of(store));
+	/* what this process has mapped; others may have touched more pages */
 	ret = pages_coverage((const char *)head, head->size, &pages);
 	stats->resident = pages.resident;
 	stats->huge = pages.huge;
@@ -293,6 +297,7 @@ static int shm_open_store(struct lath_store *store, const char *name,
 	store->keys = shm->head->store.keys;
 	store->flags = shm->head->store.flags;
 	store->limit = shm->head->limit;
+	/* recovery finds values by their records: every value is one */
 	store->plain = false;
 	/* the caller's sections protect the copies; those of the inner store are the lock */
 	store->rcu = &lath_rcu_auto;

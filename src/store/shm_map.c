@@ -221,6 +221,7 @@ static int take_block(struct arena *arena, u64 b)
 	int ret = take(own->fd, base + b * BLOCK, BLOCK);
 
 	LATH_ASSERT(runs_locked(arena) && b < arena->reserved / BLOCK);
+	/* then what describes it: its units, and for records their marks */
 	if (!ret)
 		ret = take(own->fd, base + b * table, table);
 	if (!ret && arena == &head->store.arena)
@@ -398,6 +399,7 @@ static int open_object(const char *path, bool make)
 
 	do {
 		fd = shm_open(path, O_RDWR | O_CLOEXEC, 0);
+		/* between both calls another process may make it: then open it after all */
 		if (fd < 0 && errno == ENOENT && make)
 			fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	} while (fd < 0 && ((errno == EEXIST && make) || errno == EINTR));
@@ -433,9 +435,11 @@ static int open_locked(const char *name, const char *path, struct stat *stat,
 		fd = open_object(path, make);
 		if (fd < 0)
 			return store_refuse(fd, "shm:%s: %s", name, strerror(-fd));
+		/* before the lock: the owner of an object of another user could keep it forever */
 		ret = fstat(fd, stat) ? -errno : check_owner(name, stat, options);
 		if (!ret)
 			ret = lock_object(fd);
+		/* again: it may have been removed, or made, while this process waited */
 		if (!ret && fstat(fd, stat))
 			ret = -errno;
 		if (!ret && stat->st_nlink && (stat->st_size || make))
@@ -542,6 +546,7 @@ static int attach_locked(const char *name, const char *path,
 	ret = shm ? attach_first(shm, name, fd, &stat, options)
 		  : store_refuse(-ENOMEM, "shm:%s: %s", name, strerror(ENOMEM));
 	if (ret) {
+		/* leave no empty object behind */
 		if (!stat.st_size)
 			shm_unlink(path); /* this call has made it */
 		free(shm);
@@ -609,6 +614,7 @@ int shm_remove(const char *name)
 		return store_refuse(-errno, "shm:%s: %s", name, strerror(errno));
 	ret = pread(fd, magic, sizeof(magic), 0) ? 0 : 1; /* empty: its maker died */
 	close(fd);
+	/* nothing is removed that is not a store */
 	if (!ret && memcmp(magic, SHM_MAGIC, sizeof(magic)) &&
 	    memcmp(magic, SHM_MAKING, sizeof(magic)))
 		return store_refuse(-EBADMSG, "shm:%s: a shared object, but not a store", name);

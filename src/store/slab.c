@@ -32,6 +32,7 @@ static unsigned int class_of(u64 size)
 	LATH_ASSERT(size <= SLOT_MAX);
 	if (size <= 128) /* 16 classes, 8 bytes apart */
 		return size ? (unsigned int)((size + 7) / 8 - 1) : 0;
+	/* then 8 per power of two: the three bits below the highest one */
 	bits = fls64(size - 1);
 	return 16 + (bits - 8) * 8 + (unsigned int)(((size - 1) >> (bits - 4)) - 8);
 }
@@ -157,6 +158,7 @@ static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned in
 	LATH_ASSERT(slab->fresh <= slab_slots(slab) && i < slab->fresh);
 	slab->used++;
 	shard->slots[class]++;
+	/* full: not in the list until a slot of it is freed */
 	if (!slab->free && slab->fresh == slab_slots(slab))
 		partial_unlink(arena, shard, first);
 	return place;
@@ -171,6 +173,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 
 	LATH_ASSERT(slot_size(class) >= size);
 	lath_spin_lock(&shard->lock);
+	/* no slab of the class has a free slot: make one, and look again */
 	while (unlikely(!shard->partial[class])) {
 		struct unit as = { .kind = UNIT_SLAB, .class = (u8) class, .shard = (u8)n };
 
@@ -247,6 +250,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 	for (i = slots; i && !place_marked(mark, base + (i - 1ull) * size); i--)
 		;
 	slab->fresh = i; /* no slot behind the last marked one needs a place in the list */
+	/* from the last to the first, so that the list begins with the lowest slot */
 	for (; i; i--) {
 		if (place_marked(mark, base + (i - 1ull) * size)) {
 			slab->used++;
@@ -286,7 +290,9 @@ static void count_needed(struct arena *arena, struct slab_counts *stay)
 		for (c = 0; c < CLASSES; c++) {
 			u32 size = slot_size(c), slots = (slab_units(size) << UNIT_SHIFT) / size;
 
+			/* one more: those that move must not need a new slab */
 			stay->of[s][c] = (arena->shard[s].slots[c] + slots - 1) / slots + 1;
+			/* to move records costs more than so few slabs are worth */
 			if (stay->of[s][c] * 4 > slabs.of[s][c] * 3)
 				stay->of[s][c] = slabs.of[s][c];
 		}
@@ -348,10 +354,12 @@ static bool slab_idle(struct arena *arena, u32 first)
 
 	LATH_ASSERT(runs_locked(arena));
 	lath_spin_lock(&shard->lock);
+	/* compaction ends, emptied or not: its free slots are handed out again */
 	if (slab->flags & SLAB_DRAINING) {
 		WRITE_ONCE(slab->flags, (u8)(slab->flags & ~SLAB_DRAINING));
 		partial_link(arena, shard, first);
 	}
+	/* no slot of it can be taken once it has left the list, whose lock is held */
 	idle = (slab->flags & SLAB_LINKED) && !slab->used;
 	if (idle) {
 		partial_unlink(arena, shard, first);
@@ -368,6 +376,7 @@ void arena_unmark(struct arena *arena)
 
 	do {
 		n = 0;
+		/* some at a time, so that other threads get the lock in between */
 		runs_lock(arena);
 		for (; i < arena->fresh_unit && n < ARRAY_SIZE(idle); i++)
 			if (arena->unit[i].kind == UNIT_SLAB && slab_idle(arena, i))

@@ -34,6 +34,7 @@ static int take_options(struct lath_store_options *mine, const struct lath_store
 	    theirs->size > sizeof(*mine))
 		return store_refuse(-EINVAL, "options.size %zu: begin with LATH_STORE_OPTIONS_INIT",
 				    theirs->size);
+	/* of a program that was compiled with an older header: the rest keeps its defaults */
 	memcpy(mine, theirs, theirs->size);
 	return 0;
 }
@@ -43,6 +44,7 @@ static int check_options(const struct lath_store_options *options)
 	if (options->limit && options->limit < LIMIT_MIN)
 		return store_refuse(-EINVAL, "limit %" PRIu64 ": at least %llu bytes",
 				    options->limit, LIMIT_MIN);
+	/* without a limit there is never a reason to evict */
 	if ((options->flags & LATH_STORE_EVICT) && !options->limit)
 		return store_refuse(-EINVAL, "eviction needs a limit");
 	if (options->flags & ~KNOWN_FLAGS)
@@ -62,6 +64,7 @@ int store_prefault(struct lath_store *store, u64 bytes, u64 available)
 	LATH_ASSERT(!store->backend);
 	if (!bytes)
 		return 0;
+	/* refused before any memory is taken, so that a failure leaves the store as it was */
 	if (limit && bytes > limit - min(limit, taken))
 		return store_refuse(-ENOSPC,
 				    "prefault of %" PRIu64 " bytes: the limit is %" PRIu64
@@ -111,6 +114,7 @@ static int open_here(struct lath_store *store, const struct lath_store_options *
 	ret = store_prefault(store, options->prefault, pages_available(""));
 	if (!ret)
 		ret = keys_init(store);
+	/* the hand of a store of numbers is a number */
 	if (!ret && (options->flags & LATH_STORE_EVICT) && store->keys == LATH_STORE_BYTES) {
 		store->hand = memory_refused() ? NULL : malloc(KEY_BYTES_MAX);
 		ret = store->hand ? 0 : -ENOMEM;
@@ -164,6 +168,7 @@ static int open_file(struct lath_store *store, const char *path,
 		store->file = file;
 		return 0;
 	}
+	/* the open failed, or this is a reader: it writes nothing back and keeps no descriptor */
 	if (writes)
 		file_leave_family(file);
 	file_forget(file);
@@ -193,6 +198,7 @@ static int open_spec(struct lath_store *store, const char *spec,
 		return open_backend(store, &store_shm_backend, spec + 4, options);
 	if (*spec && strcmp(spec, "mem:") && strncmp(spec, "file:", 5))
 		return store_refuse(-EINVAL, "%s: use mem:, file:PATH, shm:NAME or dev:PATH", spec);
+	/* mem: and file: are this process's own; a file is its content at the open */
 	ret = open_here(store, options);
 	if (!ret && !strncmp(spec, "file:", 5)) {
 		ret = open_file(store, spec + 5, options);
@@ -217,6 +223,7 @@ static int open_options(struct lath_store **out, const char *spec,
 	store->keys = options->keys;
 	store->flags = options->flags;
 	store->limit = options->limit;
+	/* a version takes a record per value */
 	store->plain =
 		options->keys == LATH_STORE_NUMBERS && !(options->flags & LATH_STORE_VERSIONS);
 	store->rcu = options->rcu ? options->rcu : &lath_rcu_auto;
@@ -260,6 +267,7 @@ int lath_store_close(struct lath_store *store)
 		ret = store->read_only ? 0 : lath_store_sync(store);
 		close_here(store);
 	}
+	/* the lock last: until here no other process may write the file */
 	if (store->file) {
 		file_leave_family(store->file);
 		file_forget(store->file);
@@ -281,6 +289,7 @@ static u64 items(struct lath_store *store)
 
 	if (store->keys == LATH_STORE_NUMBERS)
 		return lath_index_count(&store->list);
+	/* the set of byte keys does not count: each shard has what its threads added */
 	for (i = 0; i < SHARDS; i++)
 		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
 	return sum > 0 ? (u64)sum : 0; /* while others write, the sum may be off */
@@ -319,6 +328,7 @@ int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stat
 	ret = pages_coverage(store->arena.base, store->arena.reserved, &records);
 	if (!ret)
 		ret = pages_coverage(store->index.base, store->index.reserved, &index);
+	/* only the kernel knows which pages are there, and how large they are */
 	if (ret)
 		return ret;
 	stats->resident = records.resident + index.resident;

@@ -65,6 +65,7 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 
 	if (unlikely(store->backend))
 		return store->backend->get(store, key, buf, room);
+	/* the section ends after the copy: the value may be freed then */
 	lath_reader_enter(store->rcu);
 	ret = lath_store_get_ref(store, key, &ref);
 	if (!ret)
@@ -85,6 +86,7 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 		return ret;
 	if (unlikely(store->read_only))
 		return -EROFS;
+	/* a store elsewhere makes room by itself */
 	if (unlikely(store->backend))
 		return store->backend->update(store, key, fn, arg);
 	do /* not in a call and in no section: to make room may wait for readers */
@@ -128,6 +130,7 @@ static int decide_put(void *arg, const struct lath_store_ref *old, struct lath_s
 		return -EEXIST;
 	if (want->mode == PUT_OLD && !old)
 		return -ENOENT;
+	/* a set ends the time of expiry of the old value */
 	return put(change, want->value, want->size, 0);
 }
 
@@ -241,6 +244,7 @@ int lath_store_delete(struct lath_store *store, struct lath_store_key key)
 	if (store->keys == LATH_STORE_BYTES && !store->backend && !store->read_only &&
 	    !key_check(store, key))
 		return delete_bytes(store, key);
+	/* numbers, stores elsewhere and errors: the general way */
 	ret = lath_store_update(store, key, decide_delete, &seen);
 	return ret ? ret : seen ? 0 : -ENOENT;
 }
@@ -282,6 +286,7 @@ static int decide_cas(void *arg, const struct lath_store_ref *old, struct lath_s
 	if (old->size != want->expected_size ||
 	    (old->size && memcmp(old->data, want->expected, want->expected_size)))
 		return -EAGAIN;
+	/* the time of expiry stays: the value is the same one, changed */
 	return put(change, want->value, want->size, change->expires);
 }
 
@@ -330,6 +335,7 @@ static int parse_number(const struct lath_store_ref *ref, int64_t *number)
 	u64 size = ref->size, i = 0, n = 0;
 	bool minus;
 
+	/* C strings and plain text alike */
 	if (size && !text[size - 1])
 		size--;
 	minus = size && text[0] == '-';
@@ -419,6 +425,7 @@ static int decide_append(void *arg, const struct lath_store_ref *old,
 {
 	struct put *want = arg;
 
+	/* in two parts, so that the old value is copied once, to its new place */
 	change->action = LATH_STORE_PUT;
 	change->value = old ? old->data : NULL;
 	change->size = old ? old->size : 0;

@@ -19,8 +19,10 @@ static void *aligned_alloc_over(void *ctx, size_t size, size_t align)
 	uintptr_t block;
 
 	LATH_ASSERT(align && !(align & (align - 1)));
+	/* the head in front of the block must be aligned too */
 	if (align < _Alignof(struct head))
 		align = _Alignof(struct head);
+	/* a size that would wrap is no memory, as from malloc() */
 	if (size > SIZE_MAX - align - sizeof(head))
 		return NULL;
 	head.size = size + align + sizeof(head);
