@@ -73,7 +73,7 @@ private:
 class Tree {
 public:
     Tree() = default;
-    ~Tree() { drop(); }
+    ~Tree() { release(); }
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
 
@@ -90,7 +90,8 @@ public:
     size_t take(nb::handle intervals);
     void clear();
     void exchange(Tree& other);
-    void drop(); // clear() where no comparison can be under way
+    // clear() where no comparison can be under way, with a set in place of the one that there is.
+    void drop(std::unique_ptr<Set> fresh);
 
     nb::object at(nb::handle point);
     nb::object overlap(nb::handle begin, nb::handle end);
@@ -102,6 +103,8 @@ public:
     void verify();
 
 private:
+    void release(); // the references of `table`, which is empty then
+
     // Comparing intervals compares their data, which may run code of the caller's: it must not
     // change the tree. Throws RuntimeError within a comparison.
     void changing() const {
@@ -361,7 +364,7 @@ size_t Tree::take(nb::handle intervals) {
 
 void Tree::clear() {
     changing();
-    drop();
+    drop(std::make_unique<Set>());
 }
 
 void Tree::exchange(Tree& other) {
@@ -373,14 +376,16 @@ void Tree::exchange(Tree& other) {
     std::swap(epoch, other.epoch);
 }
 
-void Tree::drop() {
-    IntervalTable gone;
-    lath_config config = index_config();
-
-    std::swap(gone, table);
-    lath_intervals_fini(&own->set, nullptr, nullptr);
-    lath_intervals_init(&own->set, LATH_HALF_OPEN, &config); // this configuration is valid
+void Tree::drop(std::unique_ptr<Set> fresh) {
+    std::swap(own, fresh);
     kind = Bounds::none;
+    release();
+}
+
+void Tree::release() {
+    IntervalTable gone;
+
+    std::swap(gone, table); // the end of an object may run code of the caller's
     gone.each([](uint64_t, PyObject* object) { Py_DECREF(object); });
 }
 
@@ -527,7 +532,11 @@ int tree_traverse(PyObject* self, visitproc visit, void* arg) {
 
 int tree_clear(PyObject* self) {
     if (nb::inst_ready(self))
-        nb::inst_ptr<Tree>(self)->drop();
+        try {
+            nb::inst_ptr<Tree>(self)->drop(std::make_unique<Set>());
+        } catch (const std::exception&) {
+            // no memory: another collection may have some
+        }
     return 0;
 }
 
