@@ -76,10 +76,25 @@ int64_t lath_store_get(struct lath_store *store, struct lath_store_key key, void
 
 /* ---- changes ---- */
 
+/* As lath_store_update() when the store is full: makes room and tries again, as long as there was
+ * something to make room of. Apart, so that a change that finds room need not save what this
+ * needs. */
+static __attribute__((noinline)) int update_when_full(struct lath_store *store,
+						      struct lath_store_key key,
+						      lath_store_update_fn fn, void *arg)
+{
+	unsigned int round = 0;
+	int ret = -ENOSPC;
+
+	/* not in a call and in no section: to make room may wait for readers */
+	while (ret == -ENOSPC && store_make_room(store, &round))
+		ret = key_update(store, key, fn, arg);
+	return ret;
+}
+
 int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 		      void *arg)
 {
-	unsigned int round = 0;
 	int ret = key_check(store, key);
 
 	if (unlikely(ret))
@@ -89,10 +104,8 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 	/* a store elsewhere makes room by itself */
 	if (unlikely(store->backend))
 		return store->backend->update(store, key, fn, arg);
-	do /* not in a call and in no section: to make room may wait for readers */
-		ret = key_update(store, key, fn, arg);
-	while (ret == -ENOSPC && store_make_room(store, &round));
-	return ret;
+	ret = key_update(store, key, fn, arg);
+	return unlikely(ret == -ENOSPC) ? update_when_full(store, key, fn, arg) : ret;
 }
 
 /* ---- decisions of the calls, for lath_store_update ---- */
