@@ -79,47 +79,37 @@ static noinline int alloc_in_parts(struct lath_space *space, u64 first, u64 segm
 	return ret;
 }
 
-/* Serves a small request from the segments whose bits are set. -ENOSPC: no room, unless magazines
- * and empty arenas are returned to the index or the range crosses a bound of parts. 0 | -ENOSPC |
- * -ENOMEM. No lock held. */
-static inline int alloc_small(struct lath_space *space, u64 segments,
-			      const struct small_request *want, u64 *key)
-{
-	u64 left = segments;
-	int ret = -ENOSPC;
-
-	/* most spaces have one segment: its first part, without a choice */
-	if (likely(left & 1 && !(space->config.flags & LATH_SPACE_SPREAD))) {
-		ret = alloc_in_part(space, &space->first.set[0], want, key);
-		left &= ~1ull;
-	}
-	return likely(ret != -ENOSPC) ? ret : alloc_in_parts(space, left, segments, want, key);
-}
-
-/* Serves a request that no magazine has served. 0 | -ENOSPC | -ENOMEM. No lock held. */
+/* Serves a request that no magazine has served: a small one from arenas, what they have no room for
+ * and all others by alloc_large(). 0 | -ENOSPC | -ENOMEM. No lock held. */
 static int alloc_uncached(struct lath_space *space, u64 segments, u64 size, u64 align, u64 cookie,
 			  u64 *key)
 {
 	u64 n = units_of(space, size), units = max(units_of(space, align), 1ull), at = units;
-	bool refused = false, asked = false;
+	bool small = has_arenas(space) && n <= ARENA_MOST && units <= ARENA_MOST;
+	u64 left = segments;
 	struct small_request want;
-	int ret;
+	int ret = -ENOSPC;
 
 	align = max(align, space->config.unit);
-	if (likely(has_arenas(space) && n <= ARENA_MOST && units <= ARENA_MOST)) {
-		/* at its natural alignment, which grades tell of; dense arenas as the call says */
-		if (!(space->config.flags & LATH_SPACE_FILL))
-			at = max(units, 1ull << log2_up(n));
-		small_request_init(space, n, at, cookie, &want);
-		ret = alloc_small(space, segments, &want, key);
-		if (likely(ret != -ENOSPC))
-			return ret;
-		refused = true;
-		/* alloc_small() ended with the same request to the index, so it need not be
-		 * repeated; with config.below the limits differed */
-		asked = units == at && !space->config.below;
+	if (unlikely(!small))
+		return alloc_large(space, segments, size, align, cookie, false, false, key);
+	/* at its natural alignment, which grades tell of; dense arenas as the call says */
+	if (!(space->config.flags & LATH_SPACE_FILL))
+		at = max(units, 1ull << log2_up(n));
+	small_request_init(space, n, at, cookie, &want);
+	/* most spaces have one segment: its first part, without a choice */
+	if (likely(left & 1 && !(space->config.flags & LATH_SPACE_SPREAD))) {
+		ret = alloc_in_part(space, &space->first.set[0], &want, key);
+		left &= ~1ull;
 	}
-	return alloc_large(space, segments, size, align, cookie, refused, asked, key);
+	if (unlikely(ret == -ENOSPC))
+		ret = alloc_in_parts(space, left, segments, &want, key);
+	if (likely(ret != -ENOSPC))
+		return ret;
+	/* refused by grades; alloc_growing() ended with the same request to the index, which need
+	 * not be repeated, unless it was cut at config.below or aligned more than the call says */
+	return alloc_large(space, segments, size, align, cookie, true,
+			   units == at && !space->config.below, key);
 }
 
 /* Serves a request from a magazine. Returns whether it did. No lock held. */

@@ -16,7 +16,7 @@ struct large_request {
 	struct lath_hole_request want;
 	u64 segments; /* bit i: it may be in segment i */
 	u64 cookie;
-	bool refused; /* alloc_small() has refused it: no arena's grade suffices */
+	bool refused; /* alloc_in_part() has refused it: no arena's grade suffices */
 };
 
 enum source {

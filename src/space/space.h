@@ -9,33 +9,33 @@
  *   block     4,096 units at a multiple of 4,096 units: what one arena serves
  *   unit      the smallest allocation, config.unit keys; one bit of an arena
  *
- * Space is taken from three sources (source/). The way of an allocation goes down and to the
- * right; no function here calls one that stands above it.
+ * Space is taken from three sources, the files of source/. The way of an allocation goes down; no
+ * function calls one that stands above it.
  *
- *   lath_space_alloc()                                                            alloc.c
- *     |
- *     |- alloc_cached()    a power of two up to 256 units
- *     |    `- magazine_alloc()          a block that was freed before               magazine.c
- *     |         `- magazine_fill()      the magazine is empty
- *     |              `----------------------.
- *     |- alloc_small()     up to 1,024 units |
- *     |    |- alloc_in_part()               |  charges the segment
- *     |    |    |---------------------------+- set_alloc_small()     chooses an arena     set.c
- *     |    |    |                               `- alloc_in_arena()  holds its lock
- *     |    |    |                                    `- arena_alloc_small()  finds bits   arena.c
- *     |    |    `- alloc_growing()      no arena has room: opens one more, empties
- *     |    |                            magazines, then takes a hole of the index
- *     |    `- alloc_in_parts()          the other parts and segments
- *     |
- *     `- alloc_large()     all else; or alloc_small() found no room                 large.c
- *          `- alloc_in_segments()       chooses a segment
- *               `- alloc_in_segment()   charges it
- *                    |- index_alloc()   takes a hole                                index.c
- *                    `- set_alloc_anywhere()  under pressure: any place of an arena  set.c
+ *   lath_space_alloc()                                                   alloc.c
+ *    |
+ *    |- alloc_cached()            a power of two up to 256 units
+ *    |   `- magazine_alloc()      takes a block that was freed before    source/magazine.c
+ *    |       `- magazine_fill()   the magazine is empty: goes on at (A)
+ *    |
+ *    `- alloc_uncached()
+ *        |- alloc_in_part()       up to 1,024 units: charges the segment
+ *        |   |- (A) set_alloc_small()         chooses an arena           source/set.c
+ *        |   |       `- alloc_in_arena()      looks for a drain, locked
+ *        |   |           `- arena_alloc_units()  finds and sets bits     source/arena.c
+ *        |   `- alloc_growing()   no arena has room: opens one more,
+ *        |                        flushes magazines, takes a hole
+ *        |- alloc_in_parts()      other parts and segments, likewise
+ *        |
+ *        `- alloc_large()         all else, and what had no room above   large.c
+ *            `- alloc_in_segments()           chooses a segment
+ *                `- alloc_in_segment()        charges it
+ *                    |- index_alloc()         takes a hole               source/index.c
+ *                    `- set_alloc_anywhere()  under pressure: any place  source/set.c
  *
- * Pressure: the index has no hole. alloc_large() then empties all magazines, returns empty arenas
- * to the index (space_reclaim(), reclaim.c) and tries once more. A free goes the same way back:
- * lath_space_free() (free.c), then magazine_free(), arenas_free() or index_free().
+ * Pressure: the index has no hole. alloc_large() then flushes all magazines, returns empty arenas
+ * to the index (space_reclaim(), reclaim.c) and tries once more. A free, lath_space_free()
+ * (free.c), ends in magazine_free(), arenas_free() or index_free().
  *
  * Below the sources are segment.c, which counts the used keys, and memory.c. Above them, beside
  * the calls: reserve.c takes given keys, pool.c has the calls on segments, walk.c enumerates,

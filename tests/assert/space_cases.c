@@ -302,12 +302,12 @@ static void blocks_of_dense_arena(void)
 static void nothing_wanted(void)
 {
 	struct small_request want;
-	u64 unit;
+	u64 key;
 
-	prepare_locked();
+	prepare(LATH_SPACE_NO_MAGAZINES);
 	small_request_init(space, 1, 1, 0, &want);
 	want.most = 0;
-	arena_alloc_small(arena, &want, &unit);
+	set_alloc_small(space, &space->first.set[0], NULL, &want, &key);
 }
 
 static void most_out_of_bounds(void)
@@ -647,7 +647,7 @@ const struct assert_case space_cases[] = {
 	  "space/source/arena.c", "first <= last" },
 	{ "space: aligned blocks of a dense arena", blocks_of_dense_arena, "space/source/arena.c",
 	  "arena->dense || !order" },
-	{ "space: no range wanted of an arena", nothing_wanted, "space/source/arena.h",
+	{ "space: no range wanted of an arena", nothing_wanted, "space/source/set.c",
 	  "want->most" },
 	{ "space: range wider than its block", most_out_of_bounds, "space/source/arena.c",
 	  "n <= block" },

@@ -79,15 +79,6 @@ static inline u8 grade_needed(u64 n)
  * contain, wherever they begin. */
 u64 block_within(u64 n, u64 align);
 
-/* A request to arenas: up to `most` ranges of n units, each at a multiple of align. */
-struct small_request {
-	u64 n, align;
-	u64 block; /* n, or align if that is more than n rounded up to a power of two */
-	u64 cookie;
-	unsigned int most;
-	u8 grade; /* of arenas that may serve */
-};
-
 /* The caller of the calls below holds the arena's lock, on entry and on return; of arena_sound() it
  * excludes changes. None of them fails for want of memory. */
 
@@ -109,31 +100,5 @@ bool arena_reserve(struct arena *arena, u64 unit, u64 n);
 bool arena_free_units(struct arena *arena, u64 unit, u64 n);
 /* Returns whether counters and grades agree with the bitmap. */
 bool arena_sound(const struct arena *arena);
-
-/* Takes one range of the request from a locked arena. Returns whether it did. */
-static inline bool arena_alloc_one(struct arena *arena, const struct small_request *want, u64 *unit)
-{
-	/* grades of a dense arena do not tell what is aligned: look at the places */
-	if (arena->dense && want->align > 1)
-		return arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
-	return arena_alloc_units(arena, want->n, want->block, unit);
-}
-
-/* Takes what is requested; unit[]: where the ranges begin. Returns how many. */
-static inline unsigned int arena_alloc_small(struct arena *arena, const struct small_request *want,
-					     u64 *unit)
-{
-	unsigned int got = 0;
-
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && want->most);
-	if (likely(want->most == 1))
-		return arena_alloc_one(arena, want, unit);
-	/* a magazine's blocks: those of a word at once if they are naturally aligned */
-	if (want->n <= 64 && !(arena->dense && want->align > 1))
-		return arena_alloc_blocks(arena, log2_up(want->n), want->most, unit);
-	while (got < want->most && arena_alloc_one(arena, want, &unit[got]))
-		got++;
-	return got;
-}
 
 #endif /* LATH_SPACE_SOURCE_ARENA_H */

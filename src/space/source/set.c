@@ -223,6 +223,15 @@ void arena_set_owner(struct arena *arena, u64 unit, u64 n, u64 cookie)
 
 /* ---- allocations ---- */
 
+/* Takes one range from a locked arena. Returns whether it did. */
+static inline bool alloc_one(struct arena *arena, const struct small_request *want, u64 *unit)
+{
+	/* grades of a dense arena do not tell what is aligned: look at the places */
+	if (arena->dense && want->align > 1)
+		return arena_alloc_within(arena, want->n, want->align, 0, ARENA_UNITS - 1, unit);
+	return arena_alloc_units(arena, want->n, want->block, unit);
+}
+
 /* Takes what is wanted from a locked arena, and leaves it locked; *key: the ranges' keys. Returns
  * how many; 0 also if the arena serves no block, or its segment drains. */
 static __always_inline unsigned int alloc_in_arena(struct lath_space *space, struct arena_set *set,
@@ -230,13 +239,21 @@ static __always_inline unsigned int alloc_in_arena(struct lath_space *space, str
 						   const struct small_request *want, u64 *key)
 {
 	u64 free = arena->free;
-	unsigned int got, i;
+	unsigned int got = 0, i;
 
-	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->set == set);
+	LATH_ASSERT(lath_spin_mine(&arena->lock) && arena->set == set && want->most);
 	/* this look, under the lock, confirms the charge: set_visit() waits for the lock */
 	if (unlikely(arena->block == NO_BLOCK || READ_ONCE(set->segment->draining) != NOT_DRAINING))
 		return 0;
-	got = arena_alloc_small(arena, want, key);
+	/* most requests are for one range; a magazine's blocks are taken by words, if they are
+	 * naturally aligned and shorter, else one by one */
+	if (likely(want->most == 1))
+		got = alloc_one(arena, want, key);
+	else if (want->n <= 64 && !(arena->dense && want->align > 1))
+		got = arena_alloc_blocks(arena, log2_up(want->n), want->most, key);
+	else
+		while (got < want->most && alloc_one(arena, want, &key[got]))
+			got++;
 	arena_count_empty(space, arena, free);
 	for (i = 0; i < got; i++) {
 		arena_set_owner(arena, key[i], want->n, want->cookie);
@@ -244,22 +261,6 @@ static __always_inline unsigned int alloc_in_arena(struct lath_space *space, str
 	}
 	LATH_ASSERT(got <= want->most &&
 		    (!got || (key[got - 1] >= set->low && key[got - 1] <= set->high - 1)));
-	return got;
-}
-
-/* Takes from arena number `home`, which was used last, if its grade suffices and it is not locked:
- * most requests end here, without a look at the other grades. Returns how many. */
-static inline unsigned int alloc_at_home(struct lath_space *space, struct arena_set *set, u64 home,
-					 const struct small_request *want, u64 *key)
-{
-	struct group *group = set_group(set, home / 64);
-	struct arena *arena = group->arena[home % 64];
-	unsigned int got;
-
-	if (READ_ONCE(group->shown[home % 64]) < want->grade || !lath_spin_trylock(&arena->lock))
-		return 0;
-	got = alloc_in_arena(space, set, arena, want, key);
-	lath_spin_unlock(&arena->lock);
 	return got;
 }
 
@@ -347,11 +348,22 @@ unsigned int set_alloc_small(struct lath_space *space, struct arena_set *set, st
 			     const struct small_request *want, u64 *key)
 {
 	u64 home = slot ? READ_ONCE(slot->home[set->number]) : 0;
+	struct group *group;
+	struct arena *arena;
 	unsigned int got = 0;
 
 	LATH_ASSERT(want->n && want->n <= want->block && want->grade);
-	if (likely(home < smp_load_acquire(&set->count))) /* pairs with set_add */
-		got = alloc_at_home(space, set, home, want, key);
+	/* the arena used last, if its grade suffices and it is not locked: most requests end here,
+	 * without a look at the other grades */
+	if (likely(home < smp_load_acquire(&set->count))) { /* pairs with set_add */
+		group = set_group(set, home / 64);
+		arena = group->arena[home % 64];
+		if (READ_ONCE(group->shown[home % 64]) >= want->grade &&
+		    lath_spin_trylock(&arena->lock)) {
+			got = alloc_in_arena(space, set, arena, want, key);
+			lath_spin_unlock(&arena->lock);
+		}
+	}
 	return likely(got) ? got : set_search(space, set, slot, want, key);
 }
 

@@ -10,6 +10,15 @@
 
 #include "space/space.h"
 
+/* A request to arenas: up to `most` ranges of n units, each at a multiple of align. */
+struct small_request {
+	u64 n, align;
+	u64 block; /* n, or align if that is more than n rounded up to a power of two */
+	u64 cookie;
+	unsigned int most;
+	u8 grade; /* of arenas that may serve */
+};
+
 /* Sets all but `most` for a request of n units at a multiple of align, which is not below n rounded
  * up to a power of two unless arenas are dense. */
 static inline void small_request_init(const struct lath_space *space, u64 n, u64 align, u64 cookie,
