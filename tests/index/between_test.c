@@ -104,6 +104,14 @@ static void change_two(void)
 	armed = 1;
 }
 
+/* A second trim of the index, which leaves it to the first. */
+static void trim_again(void)
+{
+	uint64_t cursor = 0;
+
+	assert(!lath_index_trim(&list, 64, &cursor) && !cursor);
+}
+
 /* All but the items of the first sixteenth go: leaves and levels are merged. */
 static void merge_all(void)
 {
@@ -226,6 +234,7 @@ int main(void)
 	clone_beside();
 	for (n = 0; n < 12; n++)
 		assert(trim_beside(1, change_two));
+	assert(trim_beside(1, trim_again));
 	for (n = 1; n < 60 && trim_beside(n, merge_all); n += 2)
 		;
 	printf("%u changes, merged at %u points\n", changes, n);

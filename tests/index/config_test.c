@@ -66,6 +66,7 @@ static void find(u64 key)
 static void refused_configs(void)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
+	static struct lath_index copy;
 
 	config.flags = LATH_SHARED;
 	config.id = 7;
@@ -79,6 +80,8 @@ static void refused_configs(void)
 	assert(lath_index_init(&list, &config) == -EINVAL);
 	config.id = 7;
 	assert(!lath_index_init(&list, &config));
+	/* its allocator is in the shared memory: a clone elsewhere needs a configuration */
+	assert(lath_index_clone(&copy, &list, NULL) == -EINVAL);
 	fini();
 	assert(!memory.outstanding);
 }
@@ -264,6 +267,30 @@ static void clone_is_like(enum lath_layout layout, unsigned int flags,
 	fini();
 }
 
+/* Each allocation of a clone fails once: then there is none, and nothing is left of it. */
+static void clone_without_memory(void)
+{
+	static struct lath_index copy;
+	unsigned long n;
+	long before;
+	int ret;
+	u64 key;
+
+	assert(!init(LATH_RANGES, LATH_NODE_EACH, &own));
+	for (key = 0; key < 2000; key++)
+		add(key, 1);
+	before = memory.outstanding;
+	for (n = 1, ret = -ENOMEM; ret; n++) {
+		memory.fail_at = memory.calls + n;
+		ret = lath_index_clone(&copy, &list, NULL);
+		memory.fail_at = 0;
+		assert(!ret || (ret == -ENOMEM && memory.outstanding == before));
+	}
+	assert(n > 3 && lath_index_count(&copy) == 2000);
+	lath_index_fini(&copy, NULL, NULL);
+	fini();
+}
+
 static void clones(void)
 {
 	clone_is_like(LATH_RANGES, 0, NULL);
@@ -271,6 +298,7 @@ static void clones(void)
 	clone_is_like(LATH_POINTS, LATH_HUGE_PAGES | LATH_GAPPED, NULL);
 	clone_is_like(LATH_RANGES, 0, &own);
 	clone_is_like(LATH_POINTS, LATH_NODE_EACH | LATH_SMALL_PAGES, &own);
+	clone_without_memory();
 	assert(!memory.outstanding);
 }
 

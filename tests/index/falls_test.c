@@ -19,7 +19,8 @@
 #define FOREVER 1000000
 
 static struct lath_index list;
-static int disturbances; /* left */
+static int disturbances;	    /* left */
+static const char *where = "read,"; /* how the points begin at which they happen */
 static bool inside;
 static u64 falls_before;
 static u64 near_key; /* the read is about this one */
@@ -29,7 +30,7 @@ static void disturb(const char *point)
 {
 	struct node *leaf;
 
-	if (inside || disturbances <= 0 || strncmp(point, "read,", 5) ||
+	if (inside || disturbances <= 0 || strncmp(point, where, strlen(where)) ||
 	    READ_ONCE(counts_of(tree_of(&list))->lock_falls) != falls_before)
 		return;
 	inside = true;
@@ -41,11 +42,43 @@ static void disturb(const char *point)
 	inside = false;
 }
 
+/* The items that are pinned: how often a pin is taken, less those that are given back. */
+static int pins;
+
+static int take_pin(void *arg, const struct lath_item *item)
+{
+	(void)arg;
+	(void)item;
+	pins++;
+	return 1;
+}
+
+static void give_pin(void *arg, const struct lath_item *item)
+{
+	(void)arg;
+	(void)item;
+	pins--;
+}
+
+static const struct lath_pin pin = { take_pin, give_pin, NULL };
+
 struct answer {
 	int ret[8];
 	struct lath_item item[8];
 	u64 number[4];
 };
+
+/* Items that were not found, and the pin of the one that was. */
+static void clear_unfound(struct answer *a)
+{
+	unsigned int i;
+
+	assert(pins == !a->ret[7]);
+	pins = 0;
+	for (i = 0; i < 8; i++)
+		if (a->ret[i])
+			memset(&a->item[i], 0, sizeof(a->item[i]));
+}
 
 static void ask(u64 key, struct answer *a)
 {
@@ -68,9 +101,8 @@ static void ask(u64 key, struct answer *a)
 	for (i = 0; i < (unsigned int)a->ret[6]; i++)
 		a->number[2] = a->number[2] * 31 + out[i].key;
 	a->number[3] = lath_index_count(&list);
-	for (i = 0; i < 4; i++)
-		if (a->ret[i])
-			memset(&a->item[i], 0, sizeof(a->item[i]));
+	a->ret[7] = lath_index_lookup_pin(&list, key, &pin, &a->item[7]);
+	clear_unfound(a);
 }
 
 /* Every read by itself, disturbed so many times. */
@@ -110,10 +142,15 @@ static void ask_disturbed(u64 key, int times, struct answer *a)
 		a->number[2] = a->number[2] * 31 + out[i].key;
 	DISTURBED(min(times, 20));
 	a->number[3] = lath_index_count(&list);
+	DISTURBED(times);
+	a->ret[7] = lath_index_lookup_pin(&list, key, &pin, &a->item[7]);
+	clear_unfound(a);
+	where = "pinned,";
+	DISTURBED(times);
+	a->ret[7] = lath_index_lookup_pin(&list, key, &pin, &a->item[7]);
+	where = "read,";
 	disturbances = 0;
-	for (i = 0; i < 4; i++)
-		if (a->ret[i])
-			memset(&a->item[i], 0, sizeof(a->item[i]));
+	clear_unfound(a);
 }
 
 static void check(u64 key)
@@ -128,9 +165,9 @@ static void check(u64 key)
 
 		ask_disturbed(key, times[i], &disturbed);
 		assert(!memcmp(&plain, &disturbed, sizeof(plain)));
-		/* lookup, overlap, ceiling, floor and get each gave up on versions */
+		/* lookup, overlap, ceiling, floor, get and pin each gave up on versions */
 		if (times[i] == FOREVER)
-			assert(counts_of(tree_of(&list))->lock_falls >= falls + 4);
+			assert(counts_of(tree_of(&list))->lock_falls >= falls + 5);
 		else
 			assert(counts_of(tree_of(&list))->lock_falls == falls);
 	}

@@ -75,7 +75,7 @@ def main():
     expect(1, "1 of 2 branches are taken", ALL, "", branches="BRDA:4,0,0,1\nBRDA:4,0,1,-\n")
     index = {"measured": "src/index/c.c", "sources": ("src/index/c.c",)}
     expect(0, "6 of 6 entered", ALL, "", **index)
-    expect(1, "5 of 6 lines of the files that count in sum are entered, less than 97 %", first, "", **index)
+    expect(1, "src/index/c.c:5: twice: no test enters: return -1;", first, "", **index)
     expect(1, "no line of the library", {}, "")
     expect(0, "src/sys/a.c twice\n-2 return -1;\n= why", second, PLACE + "-2 return -1;\n= why\n", arguments=["--list"])
 
