@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * lengths_test.c - the index of free runs by their lengths is without memory for a while: it is
- * not used meanwhile, and made again when there is some.
+ * not used meanwhile, and made again when there is some. So it is after a load.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -25,6 +25,22 @@ static u64 best(void)
 
 	assert(!lath_index_find_hole(&list, &want, &key));
 	return key;
+}
+
+/* All items go, others are loaded at once: the runs are filed anew. The only free key below the end
+ * is then `hole`. */
+static void load_beside(u64 hole)
+{
+	static struct lath_item items[2];
+
+	lath_index_erase_range(&list, 0, ITEMS * SIZE, NULL, NULL);
+	assert(!lath_index_count(&list) && !best() && lengths_ready(tree_of(&list)));
+	items[0] = (struct lath_item){ 0, hole, 1 };
+	items[1] = (struct lath_item){ hole + 1, ITEMS * SIZE - hole - 1, 2 };
+	assert(!lath_index_load_sorted(&list, 2, items, NULL));
+	assert(!lengths_ready(tree_of(&list)));
+	assert(best() == hole && lengths_ready(tree_of(&list)));
+	assert(!lath_index_verify(&list, 5, NULL, 0));
 }
 
 int main(void)
@@ -62,6 +78,7 @@ int main(void)
 	assert(best() == 8 * SIZE);
 	assert(lengths_ready(tree_of(&list)));
 	assert(!lath_index_verify(&list, 5, NULL, 0));
+	load_beside(1234);
 	lath_index_fini(&list, NULL, NULL);
 	lath_rcu_auto.drain();
 	assert(!failing.outstanding);
