@@ -237,9 +237,37 @@ static void numbers_of_blocks(void)
 	lath_space_destroy(space);
 }
 
+/* Each byte that is wrong is noticed, and each end that is missing. */
+static void damaged(void)
+{
+	struct lath_space *space = open_space(0);
+	struct image image;
+	size_t i, size;
+
+	begin(&image);
+	add(&image, BYTES(5, 2, 1, 0), 2);
+	add(&image, NULL, 0, 2);
+	size = image.size;
+	for (i = 0; i < size; i++) {
+		const char *why = i < 8	       ? "it is no saved space"
+				  : i < HEADER ? "the header is damaged"
+					       : "damaged";
+
+		image.data[i] ^= 1;
+		assert(load(space, &image, why) == -EBADMSG);
+		image.data[i] ^= 1;
+		image.at = 0;
+	}
+	for (image.size = 0; image.size < size; image.size++, image.at = 0)
+		assert(load(space, &image, "it ends too early") == -EBADMSG);
+	assert(!load(space, &image, ""));
+	lath_space_destroy(space);
+}
+
 int main(void)
 {
 	numbers_of_blocks();
+	damaged();
 	numbers();
 	runs();
 	segments();

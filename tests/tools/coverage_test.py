@@ -36,7 +36,8 @@ def run(lines, exempt, branches="BRDA:4,0,0,1\nBRDA:4,0,1,1\n", sources=("src/sy
         (root / "list").write_text(exempt)
         (root / "info").write_text(f"SF:{root.resolve()}/{measured}\n" + "".join(f"DA:{n},{k}\n" for n, k in lines.items()) + branches +
                                    "end_of_record\nSF:/usr/include/x.h\nDA:1,0\nend_of_record\n")
-        return subprocess.run([TOOL, "--root", name, "--exempt", root / "list", *arguments, root / "info"], capture_output=True, text=True,
+        info = [] if "--check" in arguments else [root / "info"]
+        return subprocess.run([TOOL, "--root", name, "--exempt", root / "list", *arguments, *info], capture_output=True, text=True,
                               check=False)
 
 
@@ -78,6 +79,13 @@ def main():
     expect(1, "src/index/c.c:5: twice: no test enters: return -1;", first, "", **index)
     expect(1, "no line of the library", {}, "")
     expect(0, "src/sys/a.c twice\n-2 return -1;\n= why", second, PLACE + "-2 return -1;\n= why\n", arguments=["--list"])
+    looked = {"arguments": ["--check"]}
+    expect(0, "2 lines are where they are listed", ALL, PLACE + "-2 return -1;\n= why\nsrc/sys/a.c other\n? *\n= why\n", **looked)
+    expect(1, "src/sys/a.c twice: listed, but not there: return -1;", ALL, PLACE + "-3 return -1;\n= why\n", **looked)
+    expect(1, "src/sys/a.c other: listed, but not there: return -1;", ALL, "src/sys/a.c other\n- return -1;\n= why\n", **looked)
+    expect(1, "src/sys/a.c third: listed, but not there: *", ALL, "src/sys/a.c third\n? *\n= why\n", **looked)
+    expect(1, "src/sys/b.c None: listed, but not there: *", ALL, "src/sys/b.c\n? *\n= why\n", **looked)
+    expect(1, "src/sys/b.c: listed as not compiled, but not there", ALL, "src/sys/b.c\n= why\n", **looked)
 
 
 main()
