@@ -211,7 +211,7 @@ static unsigned int build_group(struct lath_store *store, unsigned int n,
 		if (results[i])
 			continue;
 		results[i] = value_build(store, entries[i].key, &change, &item->value);
-		if (results[i] == -ENOMEM || results[i] == -ENOSPC)
+		if (results[i] == -ENOMEM || results[i] == -ENOSPC || results[i] == -EFBIG)
 			break; /* this entry and those behind it are set one by one */
 		if (results[i])
 			continue;

@@ -105,7 +105,9 @@ int lath_store_update(struct lath_store *store, struct lath_store_key key, lath_
 	if (unlikely(store->backend))
 		return store->backend->update(store, key, fn, arg);
 	ret = key_update(store, key, fn, arg);
-	return unlikely(ret == -ENOSPC) ? update_when_full(store, key, fn, arg) : ret;
+	if (unlikely(ret == -ENOSPC))
+		ret = update_when_full(store, key, fn, arg);
+	return unlikely(ret == -EFBIG) ? -ENOSPC : ret;
 }
 
 /* ---- decisions of the calls, for lath_store_update ---- */
@@ -198,7 +200,7 @@ int lath_store_set(struct lath_store *store, struct lath_store_key key, const vo
 		ret = set_plain(store, key, value, size);
 		lath_call_exit();
 		/* out of memory: the long way, which makes room */
-		if (likely(ret != -ENOMEM && ret != -ENOSPC))
+		if (likely(ret != -ENOMEM && ret != -ENOSPC && ret != -EFBIG))
 			return ret;
 	}
 	return put_key(store, key, PUT_ANY, value, size);

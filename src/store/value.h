@@ -14,7 +14,8 @@ static inline struct record *word_record(const struct lath_store *store, u64 wor
 	return arena_at(&store->arena, word_place(word));
 }
 
-/* Builds the word of a new value: 0 | -ENOMEM, -ENOSPC | -E2BIG */
+/* Builds the word of a new value: 0 | -ENOMEM, -ENOSPC | -E2BIG | -EFBIG: above the limit by
+ * itself; to the user -ENOSPC, but no eviction helps */
 int value_build(struct lath_store *store, struct lath_store_key key,
 		const struct lath_store_change *change, u64 *word);
 /* Frees the memory of a word that no reader has seen / after a grace period. */

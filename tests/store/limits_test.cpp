@@ -415,6 +415,36 @@ TEST_CASE("a store that evicts takes everything and stays below its limit") {
     }
 }
 
+TEST_CASE("a value above the limit is refused, and nothing is evicted for it") {
+    for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
+        auto options = with(kind);
+        options.limit = 16 << 20;
+        options.flags = LATH_STORE_EVICT;
+        auto s = open_store(options);
+        REQUIRE(s);
+        auto key = [&](std::uint64_t i) {
+            static std::string text;
+            text = "user:" + std::to_string(i);
+            return kind == LATH_STORE_NUMBERS ? lath_key_number(i) : bytes(text);
+        };
+        const std::string large((16 << 20) + 1, 'x'), small(100, 's');
+        for (std::uint64_t i = 0; i < 1000; ++i)
+            REQUIRE(set(s.get(), key(i), small) == 0);
+        CHECK(set(s.get(), key(5000), large) == -ENOSPC);
+        CHECK(set(s.get(), key(7), large) == -ENOSPC); // of a key that is there
+        CHECK(lath_store_add(s.get(), key(5000), large.data(), large.size()) == -ENOSPC);
+        CHECK(lath_store_append(s.get(), key(8), large.data(), large.size()) == -ENOSPC);
+        lath_store_entry entries[] = {{key(1), small.data(), small.size(), 0},
+                                      {key(1), large.data(), large.size(), 0}};
+        int results[2] = {1, 1};
+        lath_store_mset(s.get(), 2, entries, results);
+        CHECK(results[1] == -ENOSPC);
+        CHECK(stats(s.get()).evicted == 0);
+        CHECK(stats(s.get()).items == 1000);
+        CHECK(get(s.get(), key(7)) == small);
+    }
+}
+
 TEST_CASE("entries expire") {
     for (auto kind : {LATH_STORE_NUMBERS, LATH_STORE_BYTES}) {
         auto s = open_store(with(kind));
