@@ -111,12 +111,12 @@ Bucket* Bucket::insert(Spot spot, const Item& item) {
     Bucket* part = piece(spot.piece);
 
     if (part->used == part->room && part->room < most) { // it grows, and may move
+        const bool single = room != 0;                   // then it is this bucket that moves
         Bucket* grown = grow(part, std::min<size_t>(part->room * 2, most));
-        if (!room)
-            many()->pieces[spot.piece] = grown;
         grown->put(spot.at, item);
-        if (part == this)
+        if (single)
             return grown;
+        many()->pieces[spot.piece] = grown;
         many()->total++;
         return this;
     }
