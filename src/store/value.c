@@ -126,7 +126,7 @@ static int record_build(struct lath_store *store, struct lath_store_key key,
 	LATH_ASSERT(key_size <= KEY_BYTES_MAX && change->action == LATH_STORE_PUT);
 	if (size >> 40) /* the length has 40 bits of `meta` */
 		return -E2BIG;
-	if (store->limit && size > store->limit) /* however much is evicted */
+	if (store->arena.limit && size > store->arena.limit) /* however much is evicted */
 		return -EFBIG;
 	ret = arena_alloc(&store->arena,
 			  sizeof(*record) + (change->expires ? sizeof(u64) : 0) + key_size + size,
