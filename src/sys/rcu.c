@@ -320,6 +320,11 @@ void lath_rcu_after_fork(void)
 
 /* ---- the flavours ---- */
 
+bool lath_reader_inside(const struct lath_rcu *rcu)
+{
+	return (rcu != &lath_rcu_auto && rcu != &lath_rcu_single) || lath_self.nesting;
+}
+
 const struct lath_rcu lath_rcu_auto = {
 	.name = "auto",
 	.read_lock = enter,

@@ -313,10 +313,7 @@ static inline void lath_tsan_after(void)
 
 /* For assertions: returns whether the calling thread is in a read-side critical section; true for
  * flavours of others, which do not tell. */
-static inline bool lath_reader_inside(const struct lath_rcu *rcu)
-{
-	return (rcu != &lath_rcu_auto && rcu != &lath_rcu_single) || lath_self.nesting;
-}
+bool lath_reader_inside(const struct lath_rcu *rcu);
 
 static inline void lath_reader_enter(const struct lath_rcu *rcu)
 {

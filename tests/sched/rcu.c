@@ -97,6 +97,12 @@ static void leave(void)
 		sched_callbacks_ready();
 }
 
+bool lath_reader_inside(const struct lath_rcu *rcu)
+{
+	(void)rcu;
+	return !sched.active || sched.self->nesting;
+}
+
 static void retire(struct lath_rcu_head *head, void (*func)(struct lath_rcu_head *head))
 {
 	if (n_waiting == MOST)

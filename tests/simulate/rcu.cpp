@@ -77,6 +77,12 @@ bool free_retired() {
 
 } // namespace simulate
 
+// For assertions of the library, which has sections of its own elsewhere.
+extern "C" bool lath_reader_inside(const lath_rcu* /*rcu*/);
+bool lath_reader_inside(const lath_rcu* /*rcu*/) {
+    return sched_self() < 0 || simulate::sections[simulate::allocating_core()].nesting != 0;
+}
+
 extern "C" const lath_rcu lath_rcu_auto;
 extern "C" const lath_rcu lath_rcu_auto = {"simulate",        simulate::enter,  simulate::leave,
                                            simulate::retire,  simulate::drain,  simulate::drain,
