@@ -17,16 +17,31 @@
 #error "lathwork/cxx needs C++20: compile with -std=c++20"
 #endif
 
-#include "lathwork/cxx/removed.hpp"
+#include "lathwork/index.h"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
+
+#if defined(__SANITIZE_THREAD__)
+#define LATHWORK_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LATHWORK_TSAN 1
+#endif
+#endif
+#ifdef LATHWORK_TSAN
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
 
 namespace lathwork {
 
@@ -79,6 +94,178 @@ template <typename T>
 concept stored_directly = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t);
 
 namespace detail {
+
+// An RCU reader of a flavour for the length of a scope.
+class reader {
+public:
+    explicit reader(const lath_rcu* rcu) : rcu_(rcu) {
+        if (rcu_->read_lock)
+            rcu_->read_lock();
+    }
+    ~reader() {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period); // pairs with retired(): liburcu is not instrumented
+#endif
+        if (rcu_->read_unlock)
+            rcu_->read_unlock();
+    }
+    reader(const reader&) = delete;
+    reader& operator=(const reader&) = delete;
+
+    // fn(head) after a grace period; its first statement is retired().
+    static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
+#ifdef LATHWORK_TSAN
+        __tsan_release(&grace_period);
+#endif
+        rcu->call(head, fn);
+    }
+    static void retired() {
+#ifdef LATHWORK_TSAN
+        __tsan_acquire(&grace_period);
+#endif
+    }
+
+private:
+    static inline char grace_period = 0;
+    const lath_rcu* rcu_;
+};
+
+template <typename T>
+class removed_values;
+
+// A T on its own. While the container has it, readers reach it; after retire() it is in one list of
+// its removed_values, or on its way there.
+template <typename T>
+struct box {
+    lath_rcu_head head; // first: a callback gets its address
+    removed_values<T>* owner;
+    T value;
+};
+
+// The boxes of one container. A value is destroyed by a thread of the user's, in a later call that
+// removes one, in drain() or with the container; never in a callback of the RCU flavour, where ~T
+// could not wait for readers, as the end of a map within a map does.
+//
+// Threads: make() and retire() may run beside all but the destructor; destroy_some() too, but not
+// in a section of the caller's if ~T waits for readers.
+template <typename T>
+class removed_values {
+    using box = detail::box<T>;
+
+public:
+    explicit removed_values(const lath_allocator* allocator) : allocator_(allocator) {}
+    // Callbacks of retired boxes have run (the flavour's drain), and nothing else uses it.
+    ~removed_values() { destroy_all(); }
+    removed_values(const removed_values&) = delete;
+    removed_values& operator=(const removed_values&) = delete;
+
+    template <typename... Args>
+    box* make(Args&&... args) {
+        void* memory =
+            allocator_ ? allocator_->alloc(allocator_->ctx, sizeof(box), alignof(box))
+                       : ::operator new(sizeof(box), std::align_val_t(alignof(box)), std::nothrow);
+        if (!memory)
+            return nullptr;
+        struct guard { // T's constructor may throw
+            removed_values* to;
+            void* memory;
+            ~guard() {
+                if (memory)
+                    to->give_back(memory);
+            }
+        } hold{this, memory};
+        box* made = new (memory) box{{}, this, T(std::forward<Args>(args)...)};
+        hold.memory = nullptr;
+        return made;
+    }
+    // At once: no reader can have found it.
+    void destroy(box* b) {
+        b->~box();
+        give_back(b);
+    }
+    // The container does not have b any more, but readers may have found it.
+    void retire(const lath_rcu* rcu, box* b) { reader::retire(rcu, &b->head, after_grace_period); }
+    // As retire(), for a caller that knows that there are no readers.
+    void keep(box* b) { push(b); }
+
+    // Destroys some of the values that no reader looks at any more: more than one call removes, so
+    // they do not pile up, and few enough that the call's time has a bound. One thread at a time
+    // does so; the others need not wait for it, as the next call goes on.
+    void destroy_some() {
+        if (!unseen_.load(std::memory_order_relaxed) && !more_.load(std::memory_order_relaxed))
+            return;
+        if (depth < deepest && !taken_.exchange(true, std::memory_order_acquire))
+            destroy_each(take(at_once));
+    }
+    // Destroys all that no reader looks at any more.
+    void destroy_all() {
+        for (;;) {
+            while (taken_.exchange(true, std::memory_order_acquire))
+                std::this_thread::yield();
+            lath_rcu_head* first = take(SIZE_MAX);
+            if (!first)
+                return;
+            destroy_each(first);
+        }
+    }
+
+private:
+    static constexpr std::size_t at_once = 64;
+    // destroy_some() does nothing within so many others of its thread: a chain of values that
+    // remove one another would use up the stack.
+    static constexpr unsigned deepest = 8;
+    static inline thread_local unsigned depth = 0;
+
+    static box* of(lath_rcu_head* head) { return reinterpret_cast<box*>(head); }
+    static void after_grace_period(lath_rcu_head* head) {
+        reader::retired();
+        of(head)->owner->push(of(head));
+    }
+    // The flavour does not use a head any more once it has called the callback.
+    void push(box* b) {
+        lath_rcu_head* newest = unseen_.load(std::memory_order_relaxed);
+        do
+            b->head.next = newest;
+        while (!unseen_.compare_exchange_weak(newest, &b->head, std::memory_order_release,
+                                              std::memory_order_relaxed));
+    }
+    // The first boxes, at most so many. `taken_` is held before, and not after.
+    lath_rcu_head* take(std::size_t most) {
+        if (!list_)
+            list_ = unseen_.exchange(nullptr, std::memory_order_acquire);
+        lath_rcu_head *first = list_, *last = nullptr;
+        for (std::size_t n = 0; n < most && list_; ++n) {
+            last = list_;
+            list_ = list_->next;
+        }
+        if (last)
+            last->next = nullptr;
+        more_.store(list_ != nullptr, std::memory_order_relaxed);
+        taken_.store(false, std::memory_order_release);
+        return first;
+    }
+    // `taken_` is free: the destructor of a value may call the container.
+    void destroy_each(lath_rcu_head* first) {
+        ++depth;
+        for (lath_rcu_head* next; first; first = next) {
+            next = first->next;
+            destroy(of(first));
+        }
+        --depth;
+    }
+    void give_back(void* memory) {
+        if (allocator_)
+            allocator_->free(allocator_->ctx, memory, sizeof(box));
+        else
+            ::operator delete(memory, std::align_val_t(alignof(box)), std::nothrow);
+    }
+
+    const lath_allocator* allocator_;
+    std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
+    std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
+    std::atomic<bool> more_{false}; // list_ is not empty
+    lath_rcu_head* list_ = nullptr; // taken out of unseen_
+};
 
 // Where an entry of a map lies, as its user says it: a range, or a key alone.
 template <typename T>
