@@ -453,7 +453,7 @@ static int open_locked(const char *name, const char *path, struct stat *stat,
 }
 
 /* For assertions: returns whether a thread holds attached_lock. */
-static bool attached_locked(void)
+static __attribute__((unused)) bool attached_locked(void)
 {
 	return pthread_mutex_trylock(&attached_lock) == EBUSY;
 }
