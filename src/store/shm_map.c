@@ -452,11 +452,8 @@ static int open_locked(const char *name, const char *path, struct stat *stat,
 	}
 }
 
-/* For assertions: returns whether a thread holds attached_lock. */
-static __attribute__((unused)) bool attached_locked(void)
-{
-	return pthread_mutex_trylock(&attached_lock) == EBUSY;
-}
+/* For assertions: whether a thread holds attached_lock. */
+#define attached_locked() (pthread_mutex_trylock(&attached_lock) == EBUSY)
 
 static struct shm *find_attached(const struct stat *stat)
 {

@@ -74,11 +74,8 @@ void lath_fence_threads(void)
 
 /* ---- registry ---- */
 
-/* For assertions: returns whether a thread holds registry_lock. */
-static __attribute__((unused)) bool registry_locked(void)
-{
-	return pthread_mutex_trylock(&registry_lock) == EBUSY;
-}
+/* For assertions: whether a thread holds registry_lock. */
+#define registry_locked() (pthread_mutex_trylock(&registry_lock) == EBUSY)
 
 static void link_self(void)
 {
