@@ -38,7 +38,7 @@ int lath_space_create(struct lath_space **out, const struct lath_space_config *c
 
 	if (ret)
 		return ret;
-	/* not counted yet: there is no space to count in */
+	/* the block is not counted: the space that has the counter does not exist yet */
 	space = cfg.allocator ? cfg.allocator->alloc(cfg.allocator->ctx, sizeof(*space), 64)
 			      : lath_block_alloc(sizeof(*space));
 	if (!space)

@@ -10,7 +10,7 @@
 #include "space/source/index.h"
 #include "space/source/set.h"
 
-/* What an allocation asks for: want.low and want.high are the limits of the caller. */
+/* A request for an allocation. The caller allows keys from want.low to want.high - 1. */
 struct large_request {
 	struct lath_space *space;
 	struct lath_hole_request want;

@@ -580,8 +580,7 @@ private:
         }
     }
 
-    struct nothing {};
-    std::conditional_t<direct, nothing, std::unique_ptr<removed_values<T>>> removed_;
+    boxes_of<T> removed_;
 };
 
 } // namespace detail

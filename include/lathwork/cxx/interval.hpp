@@ -257,7 +257,6 @@ public:
 
 private:
     static constexpr bool boxed = !stored_directly<T>;
-    struct nothing {};
 
     bool erase_boxed(std::uint64_t first, std::uint64_t end, const T& value) {
         detail::reader inside(rcu_);
@@ -281,8 +280,7 @@ private:
             static_cast<interval_map*>(self)->removed_->keep(words::of(item->value));
     }
 
-    // before set_: the values are destroyed last
-    std::conditional_t<boxed, std::unique_ptr<detail::removed_values<T>>, nothing> removed_;
+    detail::boxes_of<T> removed_; // before set_: the values are destroyed last
     std::unique_ptr<lath_intervals> set_;
     int error_ = 0; // of the configuration
     bool closed_;

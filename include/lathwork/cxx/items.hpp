@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
 #include <thread>
@@ -185,14 +186,20 @@ public:
     }
     // The container does not have b any more, but readers may have found it.
     void retire(const lath_rcu* rcu, box* b) { reader::retire(rcu, &b->head, after_grace_period); }
-    // As retire(), for a caller that knows that there are no readers.
-    void keep(box* b) { push(b); }
+    // No reader can find b any more: a later call destroys it.
+    void keep(box* b) {
+        lath_rcu_head* newest = unseen_.load(std::memory_order_relaxed);
+        do
+            b->head.next = newest;
+        while (!unseen_.compare_exchange_weak(newest, &b->head, std::memory_order_release,
+                                              std::memory_order_relaxed));
+    }
 
     // Destroys some of the values that no reader looks at any more: more than one call removes, so
     // they do not pile up, and few enough that the call's time has a bound. One thread at a time
     // does so; the others need not wait for it, as the next call goes on.
     void destroy_some() {
-        if (!unseen_.load(std::memory_order_relaxed) && !more_.load(std::memory_order_relaxed))
+        if (!unseen_.load(std::memory_order_relaxed) && !list_.load(std::memory_order_relaxed))
             return;
         if (depth < deepest && !taken_.exchange(true, std::memory_order_acquire))
             destroy_each(take(at_once));
@@ -219,28 +226,21 @@ private:
     static box* of(lath_rcu_head* head) { return reinterpret_cast<box*>(head); }
     static void after_grace_period(lath_rcu_head* head) {
         reader::retired();
-        of(head)->owner->push(of(head));
-    }
-    // The flavour does not use a head any more once it has called the callback.
-    void push(box* b) {
-        lath_rcu_head* newest = unseen_.load(std::memory_order_relaxed);
-        do
-            b->head.next = newest;
-        while (!unseen_.compare_exchange_weak(newest, &b->head, std::memory_order_release,
-                                              std::memory_order_relaxed));
+        of(head)->owner->keep(of(head)); // the flavour does not use the head any more
     }
     // The first boxes, at most so many. `taken_` is held before, and not after.
     lath_rcu_head* take(std::size_t most) {
-        if (!list_)
-            list_ = unseen_.exchange(nullptr, std::memory_order_acquire);
-        lath_rcu_head *first = list_, *last = nullptr;
-        for (std::size_t n = 0; n < most && list_; ++n) {
-            last = list_;
-            list_ = list_->next;
+        lath_rcu_head *rest = list_.load(std::memory_order_relaxed), *last = nullptr;
+        if (!rest)
+            rest = unseen_.exchange(nullptr, std::memory_order_acquire);
+        lath_rcu_head* first = rest;
+        for (std::size_t n = 0; n < most && rest; ++n) {
+            last = rest;
+            rest = rest->next;
         }
         if (last)
             last->next = nullptr;
-        more_.store(list_ != nullptr, std::memory_order_relaxed);
+        list_.store(rest, std::memory_order_relaxed);
         taken_.store(false, std::memory_order_release);
         return first;
     }
@@ -262,10 +262,15 @@ private:
 
     const lath_allocator* allocator_;
     std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
+    std::atomic<lath_rcu_head*> list_{nullptr}; // taken out of unseen_; `taken_` held to change it
     std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
-    std::atomic<bool> more_{false}; // list_ is not empty
-    lath_rcu_head* list_ = nullptr; // taken out of unseen_
 };
+
+// What a container of Ts has for its boxes: nothing if the values are in the index itself.
+struct no_boxes {};
+template <typename T>
+using boxes_of =
+    std::conditional_t<stored_directly<T>, no_boxes, std::unique_ptr<removed_values<T>>>;
 
 // Where an entry of a map lies, as its user says it: a range, or a key alone.
 template <typename T>

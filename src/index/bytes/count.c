@@ -152,8 +152,8 @@ int64_t lath_bytes_rank(struct lath_bytes *public, const struct lath_bytes_key *
 
 /* ---- select ---- */
 
-/* The record of a word with `left` others of the word before it; 0: there are no more than that, as
- * something has changed meanwhile. */
+/* Returns the record at position `left` of those that a word leads to; 0: it leads to fewer, as
+ * another thread has removed some. */
 static u64 record_at(u64 word, u64 left)
 {
 	struct bucket *bucket = bucket_of(word);
@@ -176,8 +176,8 @@ static u64 record_at(u64 word, u64 left)
 	}
 }
 
-/* One attempt: 1 (*value) | 0: there are no more records | LOOK_AGAIN + 1: something has changed.
- * In a section of a call. */
+/* Selects once: 0 (*value) | -ENOENT: the set has too few records | LOOK_AGAIN: another thread has
+ * changed what the counts led to. In a section of a call. */
 static int select_once(struct bytes_set *set, u64 left, u64 *value)
 {
 	struct layer *layer = &set->root;
@@ -186,11 +186,11 @@ static int select_once(struct bytes_set *set, u64 left, u64 *value)
 	while (rank_select(tree_of(&layer->index), &left, &item)) {
 		if (form_of(item.value) != FORM_LAYER) {
 			*value = record_at(item.value, left);
-			return *value ? 1 : LOOK_AGAIN + 1;
+			return *value ? 0 : LOOK_AGAIN;
 		}
 		layer = layer_of(item.value);
 	}
-	return layer == &set->root ? 0 : LOOK_AGAIN + 1;
+	return layer == &set->root ? -ENOENT : LOOK_AGAIN;
 }
 
 int lath_bytes_select(struct lath_bytes *public, uint64_t rank, uint64_t *value)
@@ -207,11 +207,10 @@ int lath_bytes_select(struct lath_bytes *public, uint64_t rank, uint64_t *value)
 		ret = select_once(set, rank, &found);
 		lath_reader_exit(set->rcu);
 		lath_call_exit();
-	} while (ret == LOOK_AGAIN + 1);
+	} while (ret == LOOK_AGAIN);
 	if (!ret)
-		return -ENOENT;
-	*value = found;
-	return 0;
+		*value = found;
+	return ret;
 }
 
 /* ---- checks ---- */

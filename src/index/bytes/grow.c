@@ -2,8 +2,8 @@
 /*
  * grow.c - an array that is full becomes a larger one or a layer; a layer above another one.
  *
- * What is made here is seen by no other thread until one compare-and-swap puts it in the place of
- * what it replaces. If that fails, it is freed, and the caller looks again.
+ * No other thread sees what these functions make, until one compare-and-swap puts it in the place
+ * of what it replaces. If that fails, it is freed, and the caller looks again.
  */
 #include "index/bytes/bucket.h"
 #include "index/bytes/grow.h"
