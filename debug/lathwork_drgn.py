@@ -17,10 +17,10 @@ import lathwork_walk as walk
 __all__ = ["lath_bytes", "lath_index", "lath_space", "lath_store"]
 
 # programs have structs called node and tree too
-HOME = {"node": "index/block/node.h", "tree": "index/tree/tree.h", "pool": "index/tree/tree.h",
-        "counts": "index/tree/tree.h", "stripe": "index/tree/tree.h",
+HOME = {"node": "tree/node/node.h", "tree": "tree/tree.h", "pool": "tree/tree.h",
+        "counts": "tree/tree.h", "stripe": "tree/tree.h",
         "lath_space": "space/space.h", "lath_space_config": "lathwork/space.h", "lath_store": "store/engine.h",
-        "layer": "index/bytes/bytes.h", "bytes_set": "index/bytes/bytes.h", "shm": "store/shm.h", "shm_head": "store/shm.h"}
+        "layer": "set/bytes/bytes.h", "bytes_set": "set/bytes/bytes.h", "shm": "store/shm.h", "shm_head": "store/shm.h"}
 
 
 class Memory:

@@ -17,7 +17,7 @@ class Broken(Exception):
 
 
 def code_bound(code):
-    """The longest run of keys that has this code (src/index/holes/gap.h)."""
+    """The longest run of keys that has this code (src/tree/watch/gap.h)."""
     if code == 0 or code >= CODE_MAX:
         return KEY_MAX if code else 0
     k, fraction = (code - 1) >> 9, (code - 1) & 511

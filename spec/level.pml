@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * level.pml - one level of leaves under one parent, as in src/index.
+ * level.pml - one level of leaves under one parent, as in src/tree.
  *
  * Every shared field is one variable, and every load or store of it is one step, so a reader can
  * run between any two stores of a writer. Simplified: a leaf's items are one mask (bit k: an item

@@ -4,8 +4,8 @@
  *
  * Code above src/sys uses the names of this list and no other names of its host. They are the
  * kernel's names, so the kernel has most of them; linux.h adds the rest. user.h defines them for
- * user space. The list holds for src/arch, src/index, src/queue and src/space. (src/store is for
- * user space alone and uses POSIX as well.)
+ * user space. The list holds for src/arch, src/tree, src/set, src/queue and src/space. (src/store
+ * is for user space alone and uses POSIX as well.)
  *
  *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min
  *              max

@@ -4,7 +4,7 @@
  * free, insert, erase, lookup, next, overlap, hole, scan, check, count): ordered disjoint ranges
  * with a tag each, copied out in the calls.
  *
- * Sources: this file; node.c of src/index/block, all of src/index/tree, src/index/hint,
+ * Sources: this file; all of src/tree;
  * src/index/holes and src/index/ranks; user.c, thread.c, rcu.c and error.c of src/sys;
  * src/arch/isa.c. Flags: -std=gnu11 -Iinclude -iquote src and the rig's directory;
  * -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1 -DLATH_HINT_MISSES=1 -DLATH_ASSERTIONS=1, so that splits,
@@ -31,8 +31,8 @@
 #include <stdlib.h>
 
 #include "lathwork/hole.h"
-#include "index/hint/hint.h"
-#include "index/holes/lengths.h"
+#include "tree/way/hint.h"
+#include "set/hole/lengths.h"
 #include "subject.h"
 
 #ifdef SUBJECT_OWN_RCU

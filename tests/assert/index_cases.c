@@ -4,11 +4,11 @@
 
 #include <stdlib.h>
 
-#include "index/tree/change.h"
-#include "index/tree/descend.h"
-#include "index/tree/fence.h"
-#include "index/tree/leaf.h"
-#include "index/tree/pool.h"
+#include "tree/step/change.h"
+#include "tree/way/descend.h"
+#include "tree/step/fence.h"
+#include "tree/step/leaf.h"
+#include "tree/memory/pool.h"
 
 #include "lathwork/index.h"
 
@@ -209,45 +209,47 @@ static void retire_of_a_node_in_use(void)
 }
 
 const struct assert_case index_cases[] = {
-	{ "index: node_insert, not locked", node_insert_unlocked, "block/node.c",
+	{ "index: node_insert, not locked", node_insert_unlocked, "tree/node/node.c",
 	  "node_is_locked(node)" },
-	{ "index: node_erase, not locked", node_erase_unlocked, "block/node.h",
+	{ "index: node_erase, not locked", node_erase_unlocked, "tree/node/node.h",
 	  "node_is_locked(node)" },
-	{ "index: entry erased twice", node_erase_twice, "block/node.h", "node->live >> i & 1" },
-	{ "index: node_compact, not locked", node_compact_unlocked, "block/node.c",
+	{ "index: entry erased twice", node_erase_twice, "tree/node/node.h",
+	  "node->live >> i & 1" },
+	{ "index: node_compact, not locked", node_compact_unlocked, "tree/node/node.c",
 	  "node_is_locked(node)" },
-	{ "index: change told of an unlocked node", change_unlocked, "tree/change.h",
+	{ "index: change told of an unlocked node", change_unlocked, "tree/step/change.h",
 	  "node_is_locked(node)" },
-	{ "index: sibling of an unlocked node", lock_right_unlocked, "tree/descend.h",
+	{ "index: sibling of an unlocked node", lock_right_unlocked, "tree/way/descend.h",
 	  "node_is_locked(node)" },
-	{ "index: entries given by an unlocked leaf", give_right_unlocked, "tree/leaf.h",
+	{ "index: entries given by an unlocked leaf", give_right_unlocked, "tree/step/leaf.h",
 	  "node_is_locked(left)" },
-	{ "index: more entries given than there are", give_right_too_many, "tree/leaf.h",
+	{ "index: more entries given than there are", give_right_too_many, "tree/step/leaf.h",
 	  "n <= left->used" },
-	{ "index: a watcher without functions", watcher_without_calls, "tree/watch.h",
+	{ "index: a watcher without functions", watcher_without_calls, "tree/watch/watch.h",
 	  "watcher->calls" },
-	{ "index: a watcher told of no items", watcher_told_of_none, "tree/watch.h",
+	{ "index: a watcher told of no items", watcher_told_of_none, "tree/watch/watch.h",
 	  "n <= WATCH_ERASED" },
-	{ "index: node unlocked twice", node_unlocked_twice, "block/node.h", "NODE_LOCKED" },
-	{ "index: insert beyond the fence keys", leaf_insert_beyond_fences, "tree/leaf.h",
+	{ "index: node unlocked twice", node_unlocked_twice, "tree/node/node.h", "NODE_LOCKED" },
+	{ "index: insert beyond the fence keys", leaf_insert_beyond_fences, "tree/step/leaf.h",
 	  "key <= leaf->last" },
-	{ "index: fence moved from beyond the fence keys", cover_from_beyond_fences, "tree/fence.c",
-	  "key <= first->last" },
-	{ "index: insert out of order", node_insert_out_of_order, "block/node.c",
+	{ "index: fence moved from beyond the fence keys", cover_from_beyond_fences,
+	  "tree/step/fence.c", "key <= first->last" },
+	{ "index: insert out of order", node_insert_out_of_order, "tree/node/node.c",
 	  "node_key(node, rank - 1) < key" },
-	{ "index: append out of order", node_append_out_of_order, "block/node.c",
+	{ "index: append out of order", node_append_out_of_order, "tree/node/node.c",
 	  "node_key(node, i - 1) < key" },
-	{ "index: rank above used", node_used_out_of_bounds, "block/node.c", "rank <= node->used" },
-	{ "index: append to a full node", node_append_to_a_full_node, "block/node.c",
+	{ "index: rank above used", node_used_out_of_bounds, "tree/node/node.c",
+	  "rank <= node->used" },
+	{ "index: append to a full node", node_append_to_a_full_node, "tree/node/node.c",
 	  "i < node->cap" },
-	{ "index: more entries moved than there are", node_move_too_many, "block/node.c",
+	{ "index: more entries moved than there are", node_move_too_many, "tree/node/node.c",
 	  "n <= r" },
-	{ "index: trylock with a locked lockword", trylock_with_a_locked_lockword, "block/node.h",
-	  "!(lockword & NODE_LOCKED)" },
-	{ "index: stale result taken for an error", stale_result_as_an_error, "tree/leaf.h",
+	{ "index: trylock with a locked lockword", trylock_with_a_locked_lockword,
+	  "tree/node/node.h", "!(lockword & NODE_LOCKED)" },
+	{ "index: stale result taken for an error", stale_result_as_an_error, "tree/step/leaf.h",
 	  "result <= LEAF_ABSENT" },
-	{ "index: node opened twice", open_of_a_node_in_use, "tree/pool.h", "node_dead" },
-	{ "index: node retired that is in use", retire_of_a_node_in_use, "tree/pool.c",
+	{ "index: node opened twice", open_of_a_node_in_use, "tree/memory/pool.h", "node_dead" },
+	{ "index: node retired that is in use", retire_of_a_node_in_use, "tree/memory/pool.c",
 	  "node_dead" },
 	{ 0 },
 };

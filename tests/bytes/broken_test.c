@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/bytes/bucket.h"
-#include "index/bytes/row.h"
+#include "set/bytes/bucket.h"
+#include "set/bytes/row.h"
 
 static struct lath_bytes set;
 static struct lath_bytes_records records;

@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""The tables of memory order in doc/locking.md and the barriers of src/index and src/space agree: every acquire, release
+"""The tables of memory order in doc/locking.md and the barriers of src/tree, src/set and src/space agree: every acquire, release
 and barrier is in a row, its comment names a partner of that row, and the tables name nothing else."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PARTS = ("src/index", "src/space")  # one table each
+PARTS = (("src", ("tree", "set")), ("src/space", ("",)))  # one table each: where its paths begin, folders
 PRIMITIVE = re.compile(r"\b(smp_load_acquire|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(")
 FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\([^;]*$")
 PAIRS = re.compile(r"pairs with (?:(?:the )?\w+ in )?(?:\w+\.[ch] )?(\w+)")
 
 
-def code_sites(part):
+def code_sites(part, folders):
     """(file, function) of every barrier -> the partners that comments there name, and where."""
     sites = {}
-    for path in sorted((ROOT / part).rglob("*.[ch]")):
+    for path in sorted(p for folder in folders for p in (ROOT / part / folder).rglob("*.[ch]")):
         function, lines = "", path.read_text().splitlines()
         for i, line in enumerate(lines):
             if m := FUNCTION.match(line):
@@ -60,8 +60,8 @@ def complain(text):
     ERRORS.append(text)
 
 
-def compare(part, number):
-    sites, rows = code_sites(part), list(table(number))
+def compare(part, folders, number):
+    sites, rows = code_sites(part, folders), list(table(number))
     named = set().union(*(left | right for left, right in rows))
     for file, function in sorted(set(sites) - named):
         complain(f"doc/locking.md: no row names `{function}` (`{file}`)")
@@ -73,6 +73,6 @@ def compare(part, number):
             complain(f"{part}/{site[0]}: {site[1]} \"pairs with {partner}\", which no row of doc/locking.md says")
 
 
-for n, directory in enumerate(PARTS, 1):
-    compare(directory, n)
+for n, (part, folders) in enumerate(PARTS, 1):
+    compare(part, folders, n)
 sys.exit("\n".join(ERRORS) if ERRORS else 0)

@@ -48,7 +48,7 @@ def alternatives(path):
 
 
 def paths(text):
-    bases = [ROOT, ROOT / "src", ROOT / "src/index", ROOT / "include", ROOT / "include/lathwork", ROOT / "src/index/tree"]
+    bases = [ROOT, ROOT / "src", ROOT / "src/tree", ROOT / "include", ROOT / "include/lathwork", ROOT / "src/tree/call", ROOT / "src/tree/step"]
     for match in PATH.finditer(text):
         if NOT_FILES.match(match[1]) or match[1].split("/")[0] not in TOP:
             continue
@@ -58,7 +58,7 @@ def paths(text):
                 yield f"`{path}` is not there"
 
 
-TOP = {p.name for p in ROOT.iterdir()} | {p.name for p in (ROOT / "src/index").iterdir()} | {"lathwork", "cxx"}
+TOP = {p.name for p in ROOT.iterdir()} | {p.name for p in (ROOT / "src/tree").iterdir()} | {"tree"} | {"lathwork", "cxx"}
 
 
 def names(text, sources):

@@ -10,7 +10,7 @@
  *   nodes   that 999 of 1,000 requests look at: at most 4 per level and 8. With less than 64
  *           entries per node, which only tests have, a search climbs more often, and this is not
  *           judged
- *   slack   summaries that promise more than there is (src/index/holes/gap.h). A change takes place
+ *   slack   summaries that promise more than there is (src/tree/watch/gap.h). A change takes place
  *           in one leaf. So it loosens that leaf's summary at most, and on each level above the
  *           entry of the region and that of the next one, which has the run in front of it: 2 per
  *           level, less 1. A search in vain lowers the promises that it met. So after searches of
@@ -32,7 +32,7 @@
 #include <string.h>
 
 #include "lathwork/hole.h"
-#include "index/holes/gap.h"
+#include "tree/watch/gap.h"
 
 #define PATIENCE 16u	/* requests refused in a row before a range is freed for them */
 #define MOST_NODES 256u /* no search comes near it; the program ends at once */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * bound_test.c - a search for the lowest place that begins where the thread's last one ended
- * (src/index/holes/bound.h): it saves the way there, and misses no hole that came up in front of
+ * (src/tree/watch/bound.h): it saves the way there, and misses no hole that came up in front of
  * it, whoever made it and by which call.
  */
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "lathwork/hole.h"
-#include "index/holes/gap.h"
+#include "tree/watch/gap.h"
 
 #define SIZE 8u	    /* keys of an item */
 #define ITEMS 2000u /* enough for several leaves */

@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "base/failing.h"
-#include "index/holes/lengths.h"
+#include "set/hole/lengths.h"
 #include "lathwork/hole.h"
 
 #define ITEMS 20000ull

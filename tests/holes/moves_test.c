@@ -18,8 +18,8 @@
 #include <stdatomic.h>
 
 #include "slots.h"
-#include "index/holes/gap.h"
-#include "index/holes/lengths.h"
+#include "tree/watch/gap.h"
+#include "set/hole/lengths.h"
 
 extern void (*lath_delay_hook)(const char *point);
 

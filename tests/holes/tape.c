@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/block/node.h"
-#include "index/holes/lengths.h"
+#include "tree/node/node.h"
+#include "set/hole/lengths.h"
 
 /* Where the requests of a tape lie: `units` units of `unit` keys from `low` on. */
 struct space {

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/hint/hint.h"
-#include "index/tree/locate.h"
-#include "index/tree/tree.h"
+#include "tree/way/hint.h"
+#include "tree/way/locate.h"
+#include "tree/tree.h"
 
 static struct lath_index list;
 static unsigned int armed; /* fires at the so many-th point of this name; 0: not */

@@ -9,7 +9,7 @@
  */
 #include <stdio.h>
 
-#include "index/tree/descend.h"
+#include "tree/way/descend.h"
 
 #define KEYS 50000u
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "index/holes/gap.h"
-#include "index/ranks/rank.h"
-#include "index/tree/tree.h"
+#include "tree/watch/gap.h"
+#include "tree/watch/rank.h"
+#include "tree/tree.h"
 
 #include "lathwork/index.h"
 

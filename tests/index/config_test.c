@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "index/holes/lengths.h"
-#include "index/hint/hint.h"
-#include "index/tree/tree.h"
+#include "set/hole/lengths.h"
+#include "tree/way/hint.h"
+#include "tree/tree.h"
 #include "base/failing.h"
 
 #include "lathwork/bytes.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "index/tree/locate.h"
+#include "tree/way/locate.h"
 
 #include "lathwork/index.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "index/hint/hint.h"
+#include "tree/way/hint.h"
 
 #define N (LATH_CHECKED ? 9000u : 60000u)
 

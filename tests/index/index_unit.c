@@ -6,7 +6,7 @@
 #include "base/unit.h"
 
 #include "lathwork/cursor.h"
-#include "index/block/node.h"
+#include "tree/node/node.h"
 
 int index_unit(void);
 

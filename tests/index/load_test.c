@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "index/tree/locate.h"
+#include "tree/way/locate.h"
 #include "lathwork/index.h"
 
 #define ITEMS 20000u

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/hint/hint.h"
+#include "tree/way/hint.h"
 #include "lathwork/index.h"
 
 #define ITEMS 120u

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/tree/locate.h"
+#include "tree/way/locate.h"
 
 #include "lathwork/cursor.h"
 #include "lathwork/index.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "lathwork/index.h"
-#include "index/block/node.h"
+#include "tree/node/node.h"
 
 #define KEYS 20000u
 #define REGIONS 8u

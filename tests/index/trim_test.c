@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "lathwork/cursor.h"
-#include "index/hint/hint.h"
+#include "tree/way/hint.h"
 
 #define KEYS (NODE_CAP == 64 ? 200000u : 20000u)
 #define MOST 200000u

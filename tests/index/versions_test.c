@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/tree/locate.h"
+#include "tree/way/locate.h"
 #include "lathwork/hole.h"
 #include "lathwork/index.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/interval/set.h"
+#include "set/interval/set.h"
 
 static struct lath_intervals set;
 static char report[200];

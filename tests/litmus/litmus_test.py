@@ -166,7 +166,7 @@ def main():
     spare = {tuple(words) for path in files
              for words in re.findall(r"spare: (\w+) (\w+) (\w+):", path.read_text(encoding="utf-8"))}
     checks, statements = prove(tests, spare, table)
-    compare(tests, code("src/index/**/*.[ch]", "src/space/**/*.[ch]"), code("src/sys/user.h"))
+    compare(tests, code("src/tree/**/*.[ch]", "src/set/**/*.[ch]", "src/space/**/*.[ch]"), code("src/sys/user.h"))
     compare_table(tests)
     print(f"proof: {shapes} published outcomes, {len(tests)} tests, {statements} acquires, releases and barriers of functions, "
           f"{checks} searches of all executions")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "inspect.h"
 
-#include "index/tree/tree.h"
+#include "tree/tree.h"
 
 int64_t sched_lost_nodes(struct lath_index *index)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "index/tree/tree.h"
+#include "tree/tree.h"
 #include "space/source/set.h"
 
 #define BLOCK 4096ull

@@ -12,7 +12,7 @@
 #include "base/tape_random.hpp"
 #include "tester.hpp"
 
-// leaves from which on numbers are led to theirs (src/index/hint/hint.h)
+// leaves from which on numbers are led to theirs (src/tree/way/hint.h)
 extern "C" unsigned lath_hint_least;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -9,7 +9,7 @@
 
 using namespace storetest;
 
-// leaves from which on numbers are led to theirs (src/index/hint/hint.h)
+// leaves from which on numbers are led to theirs (src/tree/way/hint.h)
 extern "C" unsigned lath_hint_least;
 
 namespace {

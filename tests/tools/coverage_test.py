@@ -30,7 +30,7 @@ def run(lines, exempt, branches="BRDA:4,0,0,1\nBRDA:4,0,1,1\n", sources=("src/sy
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
         (root / "src/sys").mkdir(parents=True)
-        (root / "src/index").mkdir()
+        (root / "src/tree").mkdir()
         for source in sources:
             (root / source).write_text(SOURCE)
         (root / "list").write_text(exempt)
@@ -74,9 +74,9 @@ def main():
     expect(1, "src/sys/a.c: listed as not compiled, but measured", ALL, "src/sys/a.c\n= why\n")
     expect(1, "src/sys/b.c: listed as not compiled, but not there", ALL, "src/sys/b.c\n= why\n")
     expect(1, "1 of 2 branches are taken", ALL, "", branches="BRDA:4,0,0,1\nBRDA:4,0,1,-\n")
-    index = {"measured": "src/index/c.c", "sources": ("src/index/c.c",)}
+    index = {"measured": "src/tree/c.c", "sources": ("src/tree/c.c",)}
     expect(0, "6 of 6 entered", ALL, "", **index)
-    expect(1, "src/index/c.c:5: twice: no test enters: return -1;", first, "", **index)
+    expect(1, "src/tree/c.c:5: twice: no test enters: return -1;", first, "", **index)
     expect(1, "no line of the library", {}, "")
     expect(0, "src/sys/a.c twice\n-2 return -1;\n= why", second, PLACE + "-2 return -1;\n= why\n", arguments=["--list"])
     looked = {"arguments": ["--check"]}

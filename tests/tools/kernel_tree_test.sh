@@ -29,7 +29,7 @@ git -c user.name=test -c user.email=test@example.org commit -qm all
 untracked() { git status --porcelain --untracked-files "$@"; }
 
 [[ -z $(untracked --ignored) ]] || fail "before a build there is $(untracked --ignored | head -n 3)"
-make -C "$headers" M="$work/kernel" KBUILD_MODPOST_WARN=1 skiplist_test.ko ../src/index/tree/lookup.o >build.log 2>&1 ||
+make -C "$headers" M="$work/kernel" KBUILD_MODPOST_WARN=1 skiplist_test.ko ../src/tree/call/lookup.o >build.log 2>&1 ||
 	fail "$(tail -n 5 build.log)"
 rm build.log
 # what a whole build adds

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * grow.c - an array that is full becomes a larger one or a layer; a layer above another one.
+ *
+ * No other thread sees what these functions make, until one compare-and-swap puts it in the place
+ * of what it replaces. If that fails, it is freed, and the caller looks again.
+ */
+#include "set/bytes/bucket.h"
+#include "set/bytes/grow.h"
+#include "set/bytes/row.h"
+
+static void drop_word(void *arg, const struct lath_item *item)
+{
+	array_drop(arg, item->value);
+}
+
+void layer_drop(struct bytes_set *set, struct layer *layer)
+{
+	lath_index_fini(&layer->index, drop_word, set);
+	layer_free(set, layer);
+}
+
+/* Put records i to end - 1 of a sorted bucket, which have one slice, into a layer. 0 | -ENOMEM */
+static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, struct bucket *from,
+			u32 i, u32 end)
+{
+	struct bucket *bucket;
+	struct want first, last;
+	int ret;
+
+	if (end - i == 1)
+		return layer_insert_word(layer, slice, *bucket_value(from, i));
+	first = key_of(set, *bucket_value(from, i));
+	last = key_of(set, *bucket_value(from, end - 1));
+	bucket = bucket_new(set, end - i, bytes_common(&first, &last));
+	if (!bucket)
+		return -ENOMEM;
+	for (; i < end; i++)
+		bucket_append(set, bucket, layer, *bucket_value(from, i));
+	bucket_sort_out(set, bucket);
+	layer->forked = 1;
+	ret = layer_insert_word(layer, slice, bucket_word(bucket));
+	if (ret)
+		bucket_drop(bucket);
+	return ret;
+}
+
+/* Make a layer below `up` for the first step in which the records of a bucket, sorted, differ. 0
+ * (*out) | -ENOMEM */
+static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct layer *up,
+			   struct layer **out)
+{
+	struct want first = key_of(set, *bucket_value(bucket, 0)),
+		    last = key_of(set, *bucket_value(bucket, bucket->used - 1u));
+	struct layer *layer = layer_new(set, bytes_fork(&first, &last), &first);
+	u64 slice, next;
+	u32 i, end;
+	int ret = 0;
+
+	if (!layer)
+		return -ENOMEM;
+	layer->total = bucket->used;
+	layer->up = up;
+	next = slice_of(&first, layer->rank);
+	for (i = 0; i < bucket->used && !ret; i = end) {
+		slice = next;
+		for (end = i + 1; end < bucket->used; end++) {
+			struct want key = key_of(set, *bucket_value(bucket, end));
+
+			next = slice_of(&key, layer->rank);
+			if (next != slice)
+				break;
+		}
+		ret = insert_group(set, layer, slice, bucket, i, end);
+	}
+	if (ret)
+		layer_drop(set, layer);
+	else
+		*out = layer;
+	return ret;
+}
+
+int bucket_extend(struct bytes_set *set, const struct place *place, const struct want *want,
+		  u64 value, u64 *there)
+{
+	struct layer *layer = NULL;
+	u32 version = bucket_read(bucket_of(place->word));
+	int ret;
+	struct bucket *bucket = bucket_copy_with(set, place, version, want, value, &ret, there);
+
+	if (!bucket)
+		return ret;
+	if (bucket->used > BUCKET_MAX)
+		ret = layer_of_bucket(set, bucket, place->layer, &layer);
+	lath_delay("bucket copied, not yet replaced");
+	if (!ret)
+		ret = bucket_replace(place, version,
+				     layer ? (u64)(uintptr_t)layer | FORM_LAYER
+					   : bucket_word(bucket));
+	if (layer || ret)
+		bucket_drop(bucket);
+	if (layer && ret)
+		layer_drop(set, layer);
+	else if (layer)
+		layer_add(set, layer, NULL);
+	return ret;
+}
+
+int layer_above(struct bytes_set *set, const struct place *place, const struct want *want,
+		u64 value, struct layer **out)
+{
+	const struct layer *below = layer_of(place->word);
+	struct want prefix = layer_key(below);
+	u64 rank = bytes_fork(want, &prefix);
+	struct layer *layer = layer_new(set, rank, &prefix);
+	int ret;
+
+	LATH_ASSERT(rank > place->layer->rank && rank < below->rank);
+	if (!layer)
+		return -ENOMEM;
+	layer->forked = 1;
+	ret = layer_insert_word(layer, slice_of(&prefix, rank), place->word);
+	if (!ret)
+		ret = layer_insert_word(layer, slice_of(want, rank), value);
+	if (ret)
+		layer_drop(set, layer);
+	else
+		*out = layer;
+	return ret;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * layer.c - layers: trees of keys that agree in a prefix.
+ */
+#include "set/bytes/layer.h"
+#include "set/bytes/memory.h"
+
+/* While small blocks take less than this for each layer with nodes in chunks, a new layer becomes
+ * one: the first chunks of a tree take 32 KiB, but it can have a hint table. Early layers grow
+ * largest. */
+#define BYTES_PER_POOL (512ul << 10)
+
+/* ---- memory ---- */
+
+static size_t layer_size(const struct layer *layer)
+{
+	return (sizeof(*layer) + layer->known + 63) & ~63ul;
+}
+
+int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool pooled)
+{
+	struct lath_config config = set->config;
+	int ret;
+
+	layer->rank = rank;
+	layer->forked = 0;
+	layer->next = NULL;
+	config.flags |= pooled ? 0 : LATH_NODE_EACH;
+	config.id += lath_fetch_add(&set->ids, 1);
+	ret = lath_index_init(&layer->index, &config);
+	if (!ret)
+		tree_of(&layer->index)->weight = set->weight; /* no other thread has seen it */
+	lath_spin_init(&layer->lock);
+	return ret;
+}
+
+struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
+{
+	u64 known = rank == TAG ? key->size : depth_of(rank) + (rank & 1 ? STEP : 0), have;
+	bool pooled = READ_ONCE(set->bytes) / BYTES_PER_POOL >= READ_ONCE(set->pooled);
+	struct layer head = { .known = (u32)known }, *layer;
+
+	layer = bytes_alloc(set, layer_size(&head), 64);
+	if (!layer)
+		return NULL;
+	have = min(known, key->size);
+	layer->known = (u32)known;
+	if (have)
+		memcpy(layer_prefix(layer), key->data, have);
+	memset(layer_prefix(layer) + have, 0, known - have);
+	if (layer_prepare(set, layer, rank, pooled)) {
+		bytes_free(set, layer, layer_size(layer));
+		return NULL;
+	}
+	if (pooled)
+		lath_fetch_add(&set->pooled, 1);
+	return layer;
+}
+
+void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *below)
+{
+	lath_spin_lock(&set->lock);
+	layer->next = set->layers;
+	WRITE_ONCE(set->trees, set->trees + 1);
+	smp_store_release(&set->layers, layer); /* pairs with layers_of */
+	if (set->trunk == below && !(layer->rank & 1))
+		smp_store_release(&set->trunk, layer); /* pairs with layer_begin */
+	lath_spin_unlock(&set->lock);
+}
+
+void layer_free(struct bytes_set *set, struct layer *layer)
+{
+	bytes_free(set, layer, layer_size(layer));
+}
+
+int layer_insert_word(struct layer *layer, u64 slice, u64 word)
+{
+	struct lath_item item = { slice, 1, word };
+
+	return lath_index_insert_item(&layer->index, &item, NULL);
+}
+
+/* ---- keys and layers ---- */
+
+bool layer_holds(const struct layer *layer, const struct want *want)
+{
+	struct want prefix = layer_key(layer);
+
+	if (likely(!(layer->rank & 1)))
+		return want->size >= layer->known &&
+		       (!layer->known || !memcmp(want->data, layer_prefix(layer), layer->known));
+	return bytes_fork(want, &prefix) >= layer->rank;
+}
+
+bool place_holds(const struct place *place, const struct want *key)
+{
+	return layer_holds(place->layer, key) && slice_of(key, place->layer->rank) == place->slice;
+}
+
+int layer_side(const struct layer *layer, const struct want *want)
+{
+	struct want prefix = layer_key(layer);
+	u64 most = min(want->size, (u64)layer->known), agree;
+
+	if (!want->beyond && layer_holds(layer, want))
+		return 0;
+	agree = bytes_agree(want->data, layer_prefix(layer), most);
+	if (agree < most)
+		return want->data[agree] < layer_prefix(layer)[agree] ? -1 : 1;
+	if (want->beyond)
+		return want->size <= layer->known || layer->rank == TAG;
+	return bytes_compare(want, &prefix);
+}
+
+/* bytes_find(), or, with `belongs`, bytes_find_place(). */
+static __always_inline void follow(struct bytes_set *set, const struct want *want, bool belongs,
+				   struct place *place)
+{
+	struct layer *layer = layer_begin(set, want);
+
+	for (;;) {
+		place->layer = layer;
+		place->slice = slice_of(want, layer->rank);
+		if (!lath_index_get(&layer->index, place->slice, &place->word))
+			place->word = 0;
+		if (form_of(place->word) != FORM_LAYER)
+			return;
+		layer = layer_of(place->word);
+		if (belongs && !layer_holds(layer, want))
+			return;
+	}
+}
+
+void bytes_find(struct bytes_set *set, const struct want *want, struct place *place)
+{
+	follow(set, want, false, place);
+}
+
+void bytes_find_place(struct bytes_set *set, const struct want *want, struct place *place)
+{
+	follow(set, want, true, place);
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * set.c - a set of byte keys: beginning, end, changes, counts and checks.
+ */
+#include "set/bytes/bucket.h"
+#include "set/bytes/count.h"
+#include "set/bytes/grow.h"
+#include "set/bytes/read.h"
+#include "set/bytes/row.h"
+
+#define KNOWN_FLAGS                                                                        \
+	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED | \
+	 LATH_RANKS)
+
+static const struct lath_config default_config = LATH_CONFIG_INIT;
+
+/* Copy and check a configuration: 0 | -EINVAL */
+static int read_config(struct lath_config *to, const struct lath_config *from)
+{
+	*to = default_config;
+	if (from && (from->size < offsetof(struct lath_config, rcu) || from->size > sizeof(*to)))
+		return -EINVAL;
+	if (from)
+		memcpy(to, from, from->size);
+	if (to->layout != LATH_RANGES || to->flags & ~(unsigned int)KNOWN_FLAGS ||
+	    (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES) ||
+	    (to->flags & LATH_RANKS && to->flags & LATH_SHARED))
+		return -EINVAL;
+	to->layout = LATH_POINTS;
+	to->size = sizeof(*to);
+	return 0;
+}
+
+int lath_bytes_init(struct lath_bytes *public, const struct lath_bytes_records *records,
+		    const struct lath_config *config)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct lath_config copy;
+	int ret = read_config(&copy, config);
+
+	if (!public || (uintptr_t)public % _Alignof(struct lath_bytes))
+		return -EINVAL;
+	if (!records || !records->key_of || records->flags & ~(unsigned int)LATH_BYTES_DESCENDING)
+		return -EINVAL;
+	if (ret)
+		return ret;
+	memset(set, 0, sizeof(*set));
+	set->records = records;
+	if (!(copy.flags & LATH_SHARED)) {
+		set->own_records = *records;
+		set->records = &set->own_records;
+		if (copy.allocator)
+			set->own_allocator = *copy.allocator;
+		copy.allocator = copy.allocator ? &set->own_allocator : NULL;
+	}
+	if (copy.flags & LATH_RANKS)
+		set->weight = word_weight;
+	set->flip = records->flags & LATH_BYTES_DESCENDING ? ~0ull : 0;
+	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
+	set->config = copy;
+	set->trees = 1;
+	lath_spin_init(&set->lock);
+	return layer_prepare(set, &set->root, rank_of_bytes(0), true);
+}
+
+static bool value_valid(u64 value)
+{
+	return value && form_of(value) == FORM_RECORD;
+}
+
+/* ---- insert ---- */
+
+/* The key belongs into no layer below the place: put one above. 0 | LOOK_AGAIN | -ENOMEM */
+static int insert_above(struct bytes_set *set, const struct place *place, const struct want *want,
+			u64 value)
+{
+	struct layer *layer;
+	int ret = layer_above(set, place, want, value, &layer);
+
+	if (ret)
+		return ret;
+	if (set->weight)
+		ret = count_layer_above(place, layer);
+	else if (lath_index_replace_if(&place->layer->index, place->slice, place->word,
+				       (u64)(uintptr_t)layer | FORM_LAYER, NULL))
+		ret = LOOK_AGAIN;
+	if (ret) {
+		layer_drop(set, layer);
+		return ret;
+	}
+	layer_add(set, layer, layer_of(place->word));
+	return 0;
+}
+
+/* Insert the record if its slice has no word, in the layer it belongs into. 0 | -ENOMEM | -EEXIST:
+ * *place is where it belongs, as far as layers lead. In a layer without other words than those of
+ * records most slices are new: there an insert is tried without a lookup before. */
+static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
+		      struct place *place)
+{
+	struct layer *layer = layer_begin(set, want);
+
+	for (;;) {
+		struct lath_item item = { slice_of(want, layer->rank), 1, value }, there;
+
+		place->layer = layer;
+		place->slice = item.key;
+		if (!READ_ONCE(layer->forked) ||
+		    !lath_index_get(&layer->index, item.key, &place->word)) {
+			int ret = lath_index_insert_item(&layer->index, &item, &there);
+
+			if (ret != -EEXIST)
+				return ret;
+			place->word = there.value;
+		}
+		if (form_of(place->word) != FORM_LAYER || !layer_holds(layer_of(place->word), want))
+			return -EEXIST;
+		layer = layer_of(place->word);
+	}
+}
+
+/* Insert the record at a place that has a word. In a call and in a section. 0 | LOOK_AGAIN |
+ * -EEXIST (*there) | -ENOMEM */
+static int insert_at(struct bytes_set *set, const struct place *place, const struct want *want,
+		     u64 value, u64 *there)
+{
+	int ret;
+
+	if (form_of(place->word) == FORM_LAYER)
+		return insert_above(set, place, want, value);
+	if (form_of(place->word) == FORM_BUCKET)
+		ret = bucket_insert(set, place, want, value, there);
+	else
+		ret = row_insert(set, place, want, value, there);
+	if (ret == -ENOSPC)
+		ret = bucket_extend(set, place, want, value, there);
+	return ret;
+}
+
+int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct place place;
+	struct want want;
+	u64 other = 0;
+	int ret;
+
+	if (unlikely(!value_valid(value)))
+		return -EINVAL;
+	want = key_of(set, value);
+	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+		return -E2BIG;
+	do {
+		lath_call_enter();
+		lath_reader_enter(set->rcu);
+		ret = insert_new(set, &want, value, &place);
+		if (ret == -EEXIST)
+			ret = insert_at(set, &place, &want, value, &other);
+		if (set->weight && !ret)
+			count_changed(set, &place, 1);
+		lath_reader_exit(set->rcu);
+		lath_call_exit();
+	} while (ret == LOOK_AGAIN);
+	if (ret == -EEXIST && there)
+		*there = other;
+	return ret;
+}
+
+/* ---- erase and replace ---- */
+
+/* Replace a record that is alone with its slice, or erase it. want may be NULL if that record is
+ * the expected one. Results as bucket_change(). */
+static int change_record(struct bytes_set *set, const struct place *place, const struct want *want,
+			 u64 expected, u64 value, u64 *there)
+{
+	struct want key;
+	int ret;
+
+	if (expected != place->word) {
+		key = key_of(set, place->word);
+		if (!bytes_equal(want, &key, agree_at(set, place)))
+			return -ENOENT;
+	}
+	*there = place->word;
+	if (expected && expected != place->word)
+		return -EAGAIN;
+	if (value)
+		ret = lath_index_replace_if(&place->layer->index, place->slice, place->word, value,
+					    NULL);
+	else
+		ret = lath_index_erase_if(&place->layer->index, place->slice, place->word, NULL);
+	return ret ? LOOK_AGAIN : 0;
+}
+
+/* Replace the record with this key, or with value == 0 erase it. expected: 0, or what it must be.
+ * 0 | -ENOENT | -EAGAIN; *there, if not NULL, is what was there */
+static int change(struct bytes_set *set, const struct want *want, u64 expected, u64 value,
+		  u64 *there)
+{
+	struct place place;
+	u64 other = 0;
+	int ret;
+
+	do {
+		lath_call_enter();
+		lath_reader_enter(set->rcu);
+		bytes_find(set, want, &place);
+		if (!place.word)
+			ret = -ENOENT;
+		else if (form_of(place.word) == FORM_BUCKET)
+			ret = bucket_change(set, &place, want, expected, value, &other);
+		else if (form_of(place.word) == FORM_ROW)
+			ret = row_change(set, &place, want, expected, value, &other);
+		else
+			ret = change_record(set, &place, want, expected, value, &other);
+		if (set->weight && !ret && !value)
+			count_changed(set, &place, -1);
+		lath_reader_exit(set->rcu);
+		lath_call_exit();
+	} while (ret == LOOK_AGAIN);
+	if (there && (!ret || ret == -EAGAIN))
+		*there = other;
+	return ret;
+}
+
+int lath_bytes_erase(struct lath_bytes *public, const struct lath_bytes_key *key, uint64_t *old)
+{
+	struct want want = want_key(bytes_of(public), key);
+
+	return change(bytes_of(public), &want, 0, 0, old);
+}
+
+int lath_bytes_replace(struct lath_bytes *public, uint64_t value, uint64_t *old)
+{
+	struct want want;
+
+	if (unlikely(!value_valid(value)))
+		return -EINVAL;
+	want = key_of(bytes_of(public), value);
+	return change(bytes_of(public), &want, 0, value, old);
+}
+
+int lath_bytes_erase_if(struct lath_bytes *public, uint64_t expected, uint64_t *there)
+{
+	struct want want;
+
+	if (unlikely(!value_valid(expected)))
+		return -EINVAL;
+	want = key_of(bytes_of(public), expected);
+	return change(bytes_of(public), &want, expected, 0, there);
+}
+
+int lath_bytes_replace_if(struct lath_bytes *public, uint64_t expected, uint64_t value,
+			  uint64_t *there)
+{
+	struct want want;
+
+	if (unlikely(!value_valid(value) || !value_valid(expected)))
+		return -EINVAL;
+	want = key_of(bytes_of(public), value);
+	return change(bytes_of(public), &want, expected, value, there);
+}
+
+/* ---- a look and a change in one descent ---- */
+
+struct found {
+	struct place place;
+	u64 value;
+};
+_Static_assert(sizeof(struct found) == sizeof(struct lath_bytes_place), "fits the public struct");
+
+int lath_bytes_find(struct lath_bytes *public, const struct lath_bytes_key *key,
+		    struct lath_bytes_place *place)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct found *found = (struct found *)(void *)place;
+	struct want want = want_key(set, key);
+
+	do {
+		bytes_find_place(set, &want, &found->place);
+		if (form_of(found->place.word) == FORM_BUCKET)
+			bucket_warm_change(found->place.word);
+		found->value = form_of(found->place.word) == FORM_LAYER
+				       ? 0
+				       : record_of(set, &want, &found->place);
+	} while (unlikely(found->value == LOOK_AGAIN));
+	return found->value != 0;
+}
+
+/* One attempt, in a call. Results as lath_bytes_put(), or LOOK_AGAIN. A record that is alone with
+ * its slice is replaced or erased without a look at its key. */
+static int put(struct bytes_set *set, const struct found *found, u64 value)
+{
+	struct lath_item item = { found->place.slice, 1, value };
+	struct want want;
+	u64 there;
+
+	if (found->value && form_of(found->place.word) == FORM_RECORD)
+		return change_record(set, &found->place, NULL, found->value, value, &there);
+	want = key_of(set, value ? value : found->value);
+	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
+		return -E2BIG;
+	if (!found->place.word)
+		return lath_index_insert_item(&found->place.layer->index, &item, NULL);
+	if (!found->value)
+		return insert_at(set, &found->place, &want, value, &there);
+	if (form_of(found->place.word) == FORM_ROW)
+		return row_change(set, &found->place, &want, found->value, value, &there);
+	return bucket_change(set, &found->place, &want, found->value, value, &there);
+}
+
+int lath_bytes_put(struct lath_bytes *public, const struct lath_bytes_place *place, uint64_t value)
+{
+	struct bytes_set *set = bytes_of(public);
+	const struct found *found = (const struct found *)(const void *)place;
+	int ret;
+
+	if (unlikely(value ? !value_valid(value) : !found->value))
+		return -EINVAL;
+	lath_call_enter();
+	ret = put(set, found, value);
+	if (set->weight && !ret && !(found->value && value))
+		count_changed(set, &found->place, value ? 1 : -1);
+	lath_call_exit();
+	return ret && ret != -ENOMEM && ret != -E2BIG ? -EAGAIN : ret;
+}
+
+/* ---- counts ---- */
+
+/* All layers but the root. */
+static struct layer *layers_of(struct bytes_set *set)
+{
+	return smp_load_acquire(&set->layers); /* pairs with layer_add */
+}
+
+/* Count the records of a word. Returns false if it leads to what was left for good. */
+static bool count_word(u64 word, struct lath_bytes_stats *stats)
+{
+	u64 value[ROW_MAX], used = 0;
+
+	if (form_of(word) == FORM_RECORD) {
+		stats->items++;
+	} else if (form_of(word) == FORM_BUCKET) {
+		used = READ_ONCE(bucket_of(word)->used);
+	} else if (form_of(word) == FORM_ROW) {
+		used = row_read(word, value);
+		if (!used)
+			return false;
+	}
+	stats->arrays += used != 0;
+	stats->arrayed += used;
+	stats->items += used;
+	return true;
+}
+
+static void count_layer(struct layer *layer, struct lath_bytes_stats *stats)
+{
+	struct lath_item item[16];
+	u64 from = 0;
+	bool more;
+
+	do {
+		size_t n = lath_index_scan(&layer->index, from, KEY_MAX, item, ARRAY_SIZE(item),
+					   &from),
+		       i;
+
+		more = n == ARRAY_SIZE(item) && from;
+		for (i = 0; i < n; i++) {
+			if (count_word(item[i].value, stats))
+				continue;
+			from = item[i].key; /* look again */
+			more = true;
+			break;
+		}
+	} while (more);
+	stats->trees++;
+}
+
+uint64_t lath_bytes_count(struct lath_bytes *public)
+{
+	struct lath_bytes_stats stats = { 0 };
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer;
+
+	if (set->weight)
+		return lath_index_count(&set->root.index);
+	lath_reader_enter(set->rcu);
+	count_layer(&set->root, &stats);
+	for (layer = layers_of(set); layer; layer = layer->next)
+		count_layer(layer, &stats);
+	lath_reader_exit(set->rcu);
+	return stats.items;
+}
+
+uint64_t lath_bytes_trees(struct lath_bytes *public)
+{
+	return READ_ONCE(bytes_of(public)->trees);
+}
+
+void lath_bytes_get_stats(struct lath_bytes *public, struct lath_bytes_stats *stats)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer = &set->root, *next = layers_of(set);
+
+	memset(stats, 0, sizeof(*stats));
+	stats->bytes = sizeof(*public) + READ_ONCE(set->bytes);
+	while (layer) {
+		struct lath_index_stats of;
+
+		lath_reader_enter(set->rcu);
+		count_layer(layer, stats);
+		lath_reader_exit(set->rcu);
+		lath_index_get_stats(&layer->index, &of);
+		stats->bytes += of.bytes;
+		layer = next;
+		next = layer ? layer->next : NULL;
+	}
+}
+
+/* ---- checks ---- */
+
+/* Check a word: 0 | 31 | 32 | 33 */
+static int check_word(struct bytes_set *set, const struct place *place)
+{
+	struct want key;
+
+	if (form_of(place->word) == FORM_BUCKET)
+		return bucket_true(set, bucket_of(place->word), place) ? 0 : 32;
+	if (form_of(place->word) == FORM_ROW)
+		return row_true(set, place) ? 0 : 32;
+	if (form_of(place->word) == FORM_LAYER) {
+		const struct layer *below = layer_of(place->word);
+
+		key = layer_key(below);
+		return below->rank > place->layer->rank && place_holds(place, &key) ? 0 : 33;
+	}
+	key = key_of(set, place->word);
+	return place_holds(place, &key) ? 0 : 31;
+}
+
+/* Check the words of a layer: 0 | 31 | 32 | 33 */
+static int check_layer(struct bytes_set *set, struct layer *layer)
+{
+	struct lath_item item;
+	u64 from = 0;
+	int ret = 0;
+
+	while (!ret && lath_index_scan(&layer->index, from, KEY_MAX, &item, 1, &from)) {
+		struct place place = { layer, item.key, item.value };
+
+		ret = check_word(set, &place);
+		if (!from)
+			break;
+	}
+	return ret;
+}
+
+/* Check the order of all records: 0 | 34 */
+static int check_order(struct lath_bytes *public)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct lath_bytes_cursor cursor;
+	struct want before = { 0 };
+	u64 value, n = 0;
+
+	lath_bytes_cursor_init(&cursor, public);
+	for (; lath_bytes_cursor_next(&cursor, &value); n++) {
+		struct want key = key_of(set, value);
+
+		if (n && bytes_compare(&before, &key) >= 0)
+			return 34;
+		before = key;
+	}
+	return n == lath_bytes_count(public) ? 0 : 34;
+}
+
+int lath_bytes_verify(struct lath_bytes *public, char *report, size_t report_size)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct layer *layer = &set->root, *next = layers_of(set);
+	static const char *const what[] = { "a record in the wrong place", "a damaged array",
+					    "a tree in the wrong place", "records out of order",
+					    "a wrong number of records in a tree" };
+	int ret = 0;
+
+	while (layer && !ret) {
+		ret = lath_index_verify(&layer->index, 5, report, report_size);
+		if (ret)
+			return ret;
+		ret = check_layer(set, layer);
+		if (!ret && set->weight && layer != &set->root && !count_layer_true(layer))
+			ret = 35;
+		layer = next;
+		next = layer ? layer->next : NULL;
+	}
+	if (!ret)
+		ret = check_order(public);
+	if (ret && report)
+		snprintf(report, report_size, "%s", what[ret - 31]);
+	return ret;
+}
+
+/* ---- the end ---- */
+
+struct end {
+	struct bytes_set *set;
+	lath_bytes_fn each;
+	void *arg;
+};
+
+static void end_word(void *arg, const struct lath_item *item)
+{
+	struct end *end = arg;
+	u64 word = item->value, value[ROW_MAX];
+	u32 n = form_of(word) == FORM_ROW ? row_read(word, value) : 0, i;
+
+	if (form_of(word) == FORM_BUCKET)
+		n = bucket_of(word)->used;
+	if (form_of(word) == FORM_RECORD && end->each)
+		end->each(end->arg, word);
+	for (i = 0; end->each && i < n; i++)
+		end->each(end->arg,
+			  form_of(word) == FORM_ROW ? value[i] : *bucket_value(bucket_of(word), i));
+	array_drop(end->set, word);
+}
+
+/* End all layers but the root. */
+static void end_layers(struct bytes_set *set, struct end *end)
+{
+	struct layer *layer = set->layers, *next;
+
+	for (; layer; layer = next) {
+		next = layer->next;
+		lath_index_fini(&layer->index, end_word, end);
+		layer_free(set, layer);
+	}
+	set->layers = set->trunk = NULL;
+	set->trees = 1;
+	set->pooled = 0;
+}
+
+void lath_bytes_clear(struct lath_bytes *public, lath_bytes_fn each, void *arg)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct end end = { set, each, arg };
+
+	lath_index_clear(&set->root.index, end_word, &end);
+	end_layers(set, &end);
+	set->root.forked = 0;
+}
+
+void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
+{
+	struct bytes_set *set = bytes_of(public);
+	struct end end = { set, each, arg };
+
+	lath_index_fini(&set->root.index, end_word, &end);
+	end_layers(set, &end);
+	if (set->retired)
+		lath_retire_drain(set->rcu);
+	while (rows_wait(set)) /* rows that were left in the grace period before */
+		lath_retire_drain(set->rcu);
+}

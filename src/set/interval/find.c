@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * find.c - searches in a set of intervals.
+ *
+ * A search goes through the trees of the classes in use. In a class the starts it looks at are
+ * bounded from both sides: by the request, and by the span that an interval of the class has at
+ * least and at most. First it prefetches the places in all trees, so that their cache misses
+ * overlap.
+ */
+#include "set/interval/set.h"
+#include "tree/call/lookup.h"
+
+/* ---- what a search asks for: closed bounds ---- */
+
+struct want {
+	u64 first_low, first_high; /* of an interval's first key */
+	u64 last_low, last_high;   /* of its last key */
+};
+
+#define NOTHING ((struct want){ 1, 0, 1, 0 })
+
+static struct want want_stab(u64 point)
+{
+	return (struct want){ 0, point, point, KEY_MAX };
+}
+
+static struct want want_overlap(const struct set *set, u64 first, u64 end)
+{
+	u64 last = end - set->behind;
+
+	return last < first ? NOTHING : (struct want){ 0, last, first, KEY_MAX };
+}
+
+static struct want want_within(const struct set *set, u64 first, u64 end)
+{
+	u64 last = end - set->behind;
+
+	return last < first ? NOTHING : (struct want){ first, last, first, last };
+}
+
+/* What to look for in a class. Returns false if no interval of this class can match. */
+static bool query_class(struct set *set, unsigned int class, const struct want *want,
+			struct wide_query *query)
+{
+	u64 longest = READ_ONCE(set->class[class].longest), least = class_least(class);
+
+	u64 from = want->last_low - min(want->last_low, longest);
+	u64 to = want->last_high - min(want->last_high, least);
+
+	query->from = max(want->first_low, from);
+	query->to = min(want->first_high, to);
+	query->low = want->last_low;
+	query->high = want->last_high;
+	return query->from <= query->to && want->last_high >= least;
+}
+
+/* ---- searches ---- */
+
+/* Where a search is: in the tree `place`, at the key `from`, in the list there behind `order`. A
+ * search that stopped in a tree has more to look at in it unless both are 0. */
+struct position {
+	u32 place; /* class * PLACES + place of the class */
+	u64 from, order;
+};
+
+#define BEGIN ((struct position){ 0, 0, 0 })
+
+/* Small trees have no hints, and are in the caches. */
+static void prefetch_classes(struct set *set, const struct want *want)
+{
+	u64 used = READ_ONCE(set->used), rest;
+	struct wide_query query;
+
+	for (rest = used; rest; rest &= rest - 1) {
+		struct tree *tree = class_tree(set, __ffs64(rest), 0);
+
+		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
+			wide_prefetch_hint(tree, query.from);
+	}
+	for (rest = used; rest; rest &= rest - 1) {
+		struct tree *tree = class_tree(set, __ffs64(rest), 0);
+
+		if (tree && READ_ONCE(tree->hint) && query_class(set, __ffs64(rest), want, &query))
+			wide_prefetch(tree, &query);
+	}
+}
+
+/* Search one tree. Returns as wide_scan(). */
+static size_t search_place(struct set *set, struct tree *tree, const struct want *want,
+			   struct lath_item *found, size_t max, struct position *at)
+{
+	struct wide_query query;
+
+	if (!query_class(set, at->place / PLACES, want, &query))
+		return 0;
+	if (at->from > query.from)
+		query.from = at->from;
+	if (query.from > query.to)
+		return 0;
+	if (at->place % PLACES == PLACES - 1)
+		return interval_list_scan(tree, &query, found, max, &at->from, &at->order);
+	return wide_scan(tree, &query, found, max, set->behind, &at->from);
+}
+
+/* Find at most max intervals from *at on; found == NULL: count them. Returns their number. If it is
+ * max, *at is where to go on. */
+static size_t search(struct set *set, const struct want *want, struct lath_item *found, size_t max,
+		     struct position *at)
+{
+	size_t n = 0;
+
+	if (!max)
+		return 0;
+	lath_reader_enter(set->rcu);
+	if (!at->place && !at->from)
+		prefetch_classes(set, want);
+	while (at->place < CLASSES * PLACES) {
+		u64 rest = READ_ONCE(set->used) >> at->place / PLACES;
+		struct tree *tree;
+
+		if (!(rest & 1)) {
+			u32 class = rest ? at->place / PLACES + __ffs64(rest) : CLASSES;
+
+			*at = (struct position){ .place = class * PLACES };
+			continue;
+		}
+		tree = class_tree(set, at->place / PLACES, at->place % PLACES);
+		if (tree) {
+			n += search_place(set, tree, want, found ? found + n : NULL, max - n, at);
+			if (n == max && (at->from || at->order))
+				break;
+		}
+		*at = (struct position){ .place = at->place + 1 };
+		if (n == max)
+			break;
+	}
+	lath_reader_exit(set->rcu);
+	return n;
+}
+
+static size_t search_once(struct lath_intervals *set, struct want want, struct lath_interval *found,
+			  size_t max)
+{
+	struct position at = BEGIN;
+
+	return search(set_of(set), &want, (struct lath_item *)(void *)found, max, &at);
+}
+
+size_t lath_intervals_stab(struct lath_intervals *set, uint64_t point, struct lath_interval *found,
+			   size_t max)
+{
+	return search_once(set, want_stab(point), found, max);
+}
+
+size_t lath_intervals_overlap(struct lath_intervals *set, uint64_t first, uint64_t end,
+			      struct lath_interval *found, size_t max)
+{
+	return search_once(set, want_overlap(set_of(set), first, end), found, max);
+}
+
+size_t lath_intervals_within(struct lath_intervals *set, uint64_t first, uint64_t end,
+			     struct lath_interval *found, size_t max)
+{
+	return search_once(set, want_within(set_of(set), first, end), found, max);
+}
+
+uint64_t lath_intervals_count_overlap(struct lath_intervals *set, uint64_t first, uint64_t end)
+{
+	return search_once(set, want_overlap(set_of(set), first, end), NULL, ~(size_t)0);
+}
+
+uint64_t lath_intervals_count(struct lath_intervals *set)
+{
+	return search_once(set, (struct want){ 0, KEY_MAX, 0, KEY_MAX }, NULL, ~(size_t)0);
+}
+
+/* ---- iterators ---- */
+
+static void iter_init(struct lath_interval_iter *iter, struct lath_intervals *set, struct want want)
+{
+	iter->set = set;
+	iter->first_low = want.first_low;
+	iter->first_high = want.first_high;
+	iter->last_low = want.last_low;
+	iter->last_high = want.last_high;
+	iter->from = iter->order = 0;
+	iter->place = iter->at = iter->copied = 0;
+}
+
+void lath_interval_iter_stab(struct lath_interval_iter *iter, struct lath_intervals *set,
+			     uint64_t point)
+{
+	iter_init(iter, set, want_stab(point));
+}
+
+void lath_interval_iter_overlap(struct lath_interval_iter *iter, struct lath_intervals *set,
+				uint64_t first, uint64_t end)
+{
+	iter_init(iter, set, want_overlap(set_of(set), first, end));
+}
+
+void lath_interval_iter_within(struct lath_interval_iter *iter, struct lath_intervals *set,
+			       uint64_t first, uint64_t end)
+{
+	iter_init(iter, set, want_within(set_of(set), first, end));
+}
+
+void lath_interval_iter_all(struct lath_interval_iter *iter, struct lath_intervals *set)
+{
+	iter_init(iter, set, (struct want){ 0, KEY_MAX, 0, KEY_MAX });
+}
+
+/* Search on from where the iterator is. */
+static size_t iter_search(struct lath_interval_iter *iter, struct lath_interval *found, size_t max)
+{
+	struct want want = { iter->first_low, iter->first_high, iter->last_low, iter->last_high };
+	struct position at = { iter->place, iter->from, iter->order };
+	size_t n = search(set_of(iter->set), &want, (struct lath_item *)(void *)found, max, &at);
+
+	iter->place = at.place;
+	iter->from = at.from;
+	iter->order = at.order;
+	return n;
+}
+
+int lath_interval_next(struct lath_interval_iter *iter, struct lath_interval *interval)
+{
+	if (iter->at == iter->copied) {
+		iter->at = 0;
+		iter->copied = (u32)iter_search(iter, iter->ahead, ARRAY_SIZE(iter->ahead));
+	}
+	if (iter->at == iter->copied)
+		return 0;
+	*interval = iter->ahead[iter->at++];
+	return 1;
+}
+
+size_t lath_interval_next_batch(struct lath_interval_iter *iter, struct lath_interval *found,
+				size_t max)
+{
+	size_t n = min(max, (size_t)(iter->copied - iter->at));
+
+	memcpy(found, &iter->ahead[iter->at], n * sizeof(*found));
+	iter->at += (u32)n;
+	return n + iter_search(iter, found + n, max - n);
+}
+
+/* ---- the nearest one ---- */
+
+struct nearest {
+	bool some;
+	u64 distance;
+	struct lath_item item;
+};
+
+/* The nearest one behind the point, in one tree: the first that begins there. */
+static void nearest_behind(struct set *set, u32 place, u64 point, struct nearest *best)
+{
+	struct tree *tree = class_tree(set, place / PLACES, place % PLACES);
+	struct want want = { point + 1, KEY_MAX, 0, KEY_MAX };
+	struct position at = { .place = place };
+	struct lath_item item;
+
+	if (best->some)
+		want.first_high = point + min(best->distance - 1, KEY_MAX - point);
+	if (!tree || want.first_low > want.first_high ||
+	    !search_place(set, tree, &want, &item, 1, &at))
+		return;
+	*best = (struct nearest){ true, item.key - point, item };
+}
+
+/* Consider all intervals of one tree that begin in [low, high] and end before the point. */
+static void nearest_among(struct set *set, struct tree *tree, u32 place, u64 low, u64 high,
+			  u64 point, struct nearest *best)
+{
+	struct want want = { low, high, low, point - 1 };
+	struct position at = { .place = place };
+	struct lath_item item[16];
+	size_t n, i;
+
+	do {
+		n = search_place(set, tree, &want, item, ARRAY_SIZE(item), &at);
+		for (i = 0; i < n; i++) {
+			u64 distance = point - (item[i].size - set->behind);
+
+			if (!best->some || distance < best->distance)
+				*best = (struct nearest){ true, distance, item[i] };
+		}
+	} while (n == ARRAY_SIZE(item));
+}
+
+/*
+ * The nearest one before the point, in one tree. Those that begin before another one, by more than
+ * the longest span, end before that begins. So the last start says how far back to look; if what
+ * was found there is not nearer than what may begin before, look further.
+ */
+static void nearest_before(struct set *set, u32 place, u64 point, struct nearest *best)
+{
+	struct tree *tree = class_tree(set, place / PLACES, place % PLACES);
+	u64 longest = READ_ONCE(set->class[place / PLACES].longest), high = point, low;
+	struct lath_item last;
+
+	while (tree && high && !floor_item(tree, high - 1, &last)) {
+		if (best->some && point - last.key > longest &&
+		    point - last.key - longest >= best->distance)
+			return;
+		low = last.key - min(last.key, longest);
+		nearest_among(set, tree, place, low, high - 1, point, best);
+		if (best->some && best->distance <= point - (last.key - 1))
+			return;
+		high = low;
+	}
+}
+
+int lath_intervals_nearest(struct lath_intervals *public, uint64_t point,
+			   struct lath_interval *found)
+{
+	struct set *set = set_of(public);
+	struct nearest best = { 0 };
+	u32 place;
+
+	if (lath_intervals_stab(public, point, found, 1))
+		return 0;
+	lath_reader_enter(set->rcu);
+	for (place = 0; point && place < CLASSES * PLACES; place++)
+		nearest_before(set, place, point, &best);
+	for (place = 0; point < KEY_MAX && place < CLASSES * PLACES; place++)
+		nearest_behind(set, place, point, &best);
+	lath_reader_exit(set->rcu);
+	if (!best.some)
+		return -ENOENT;
+	*found = (struct lath_interval){ best.item.key, best.item.size, best.item.value };
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * set.h - a set of intervals: trees by length class, and lists of intervals that begin at one key.
+ *
+ * An interval from `first` to its last key is the point `first` with the word span = last - first,
+ * in the class of its span:
+ *
+ *   class 0   span 0                   class k   32^(k-1) <= span < 32^k
+ *
+ * A search for intervals that reach a key p need not look in a class at first keys below p less the
+ * longest span that the class has ever had. Narrower classes have fewer intervals that such a
+ * search looks at in vain, but each class takes a lookup: with a factor of 4 or 8 a stab took
+ * longer, with 64 about as long (doc/decisions.md).
+ *
+ * A tree holds one interval per first key. A class therefore has up to three trees, its places: in
+ * each of the first two an interval is an entry, in the third one an entry leads to a list of all
+ * further ones with this first key (list.c). An interval never moves from one place to another
+ * one. A tree is made when it is needed and stays until the end of the set.
+ */
+#ifndef LATH_INDEX_SET_H
+#define LATH_INDEX_SET_H
+
+#include "set/interval/wide.h"
+#include "lathwork/interval.h"
+
+#define CLASS_BITS 5
+#define CLASSES (64 / CLASS_BITS + 2)
+#define PLACES 3 /* of a class; the last one leads to lists */
+
+struct length_class {
+	struct lath_index *place[PLACES]; /* NULL until it is needed */
+	u64 longest;			  /* span; only grows */
+};
+
+struct set {
+	u64 used;   /* classes that have a tree, as a mask */
+	u64 behind; /* 1: half-open, an end is behind the last key */
+	struct length_class class[CLASSES];
+	struct lath_config config;	 /* of the trees */
+	struct lath_allocator allocator; /* alloc == NULL: the host's */
+	const struct lath_rcu *rcu;
+	bool retired;		   /* a list was handed to reclamation: wait for it at the end */
+	struct lath_spinlock lock; /* adding a tree; the longest spans */
+	u64 list_bytes __attribute__((aligned(64)));
+	u64 lists;
+	u64 listed;
+};
+_Static_assert(CLASSES < 64, "`used` is a mask");
+_Static_assert(sizeof(struct set) <= sizeof(struct lath_intervals), "fits the public struct");
+_Static_assert(sizeof(struct lath_interval) == sizeof(struct lath_item), "scans copy either");
+
+static inline struct set *set_of(struct lath_intervals *set)
+{
+	return (struct set *)(void *)set;
+}
+
+static inline unsigned int class_of(u64 span)
+{
+	return (fls64(span) + CLASS_BITS - 1) / CLASS_BITS;
+}
+
+/* The shortest and the longest span of a class. */
+static inline u64 class_least(unsigned int class)
+{
+	return class ? 1ull << (class - 1) * CLASS_BITS : 0;
+}
+
+static inline u64 class_most(unsigned int class)
+{
+	return class * CLASS_BITS < 64 ? (1ull << class * CLASS_BITS) - 1 : KEY_MAX;
+}
+
+/* Returns a tree of a class, or NULL: there is none yet. */
+static inline struct tree *class_tree(struct set *set, unsigned int class, unsigned int place)
+{
+	/* pairs with make_place */
+	struct lath_index *index = smp_load_acquire(&set->class[class].place[place]);
+
+	return index ? tree_of(index) : NULL;
+}
+
+/* Returns a block of the set's allocator, not zeroed, or NULL: no memory. No lock held. */
+static inline void *set_alloc(struct set *set, size_t size)
+{
+	if (set->allocator.alloc)
+		return set->allocator.alloc(set->allocator.ctx, size, 64);
+	return lath_block_alloc(size);
+}
+
+static inline void set_free(struct set *set, void *block, size_t size)
+{
+	if (set->allocator.alloc)
+		set->allocator.free(set->allocator.ctx, block, size);
+	else
+		lath_block_free(block);
+}
+
+/* ---- list.c: intervals that begin at one key. `tree` is the last place of a class ---- */
+
+/* Add an interval {first, span, value} to the list of its first key: 0 | -ENOMEM */
+int interval_list_insert(struct set *set, struct tree *tree, const struct lath_item *item);
+/* Erase one that is equal: 0 | -ENOENT. Never allocates. */
+int interval_list_erase(struct set *set, struct tree *tree, const struct lath_item *item);
+/*
+ * As wide_scan() over all lists. *order: of the list at query->from, skip what was added up to this
+ * one; if the number is max, the list to go on with, *next, was copied up to *order.
+ */
+size_t interval_list_scan(struct tree *tree, const struct wide_query *query,
+			  struct lath_item *found, size_t max, u64 *next, u64 *order);
+/* Is the list of this entry sound? Nobody writes. */
+bool interval_list_true(const struct lath_item *entry, unsigned int class, u64 longest);
+/* Free the list of an entry: nobody else uses the set. */
+void interval_list_free(const struct lath_item *entry);
+
+#endif /* LATH_INDEX_SET_H */

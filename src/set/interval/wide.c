@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * wide.c - changes and scans of trees whose points have a word each.
+ */
+#include "set/interval/wide.h"
+#include "tree/call/erase.h"
+#include "tree/call/insert.h"
+#include "tree/way/locate.h"
+
+int wide_insert(struct tree *tree, const struct lath_item *item)
+{
+	struct reserve reserve = { 0 };
+	int ret;
+
+	lath_call_enter();
+	ret = insert_item(tree, item, NULL, &reserve);
+	lath_call_exit();
+	hint_tick(tree, true);
+	return ret;
+}
+
+int wide_erase(struct tree *tree, const struct lath_item *item)
+{
+	struct node *leaf;
+	int i, ret = -ENOENT;
+
+	lath_call_enter();
+	leaf = locate_locked(tree, item->key, FOR_ERASE);
+	i = (int)node_find(leaf, item->key);
+	if (i >= 0 && node_size(leaf, (unsigned int)i, true) == item->size &&
+	    node_value(leaf, (unsigned int)i) == item->value)
+		ret = 0;
+	if (ret)
+		node_unlock_clean(leaf);
+	else
+		leaf_erase(tree, leaf, i, NULL);
+	lath_call_exit();
+	hint_tick(tree, false);
+	return ret;
+}
+
+#ifdef __KERNEL__
+void wide_prefetch_hint(struct tree *tree, u64 key)
+{
+}
+
+void wide_prefetch(struct tree *tree, const struct wide_query *query)
+{
+}
+#else
+void wide_prefetch_hint(struct tree *tree, u64 key)
+{
+	const struct hint *hint = hint_of(tree);
+	struct hint_step at;
+
+	if (!hint)
+		return;
+	hint_begin(hint, key, &at);
+	prefetch((const char *)hint_word(hint, at.i));
+}
+
+/* Prefetch the words of the entries about this one. */
+static void prefetch_words(const struct node *leaf, const char *pair)
+{
+	const char *words = (const char *)leaf->size + (pair - (const char *)leaf->pair) / 2;
+
+	prefetch(words - 32);
+	prefetch(words + 32);
+}
+
+void wide_prefetch(struct tree *tree, const struct wide_query *query)
+{
+	const struct hint *hint = hint_of(tree);
+	struct node *leaf, *last;
+	const char *pair;
+
+	if (!hint)
+		return;
+	leaf = hint_predict(hint, query->from, &pair);
+	if (leaf) {
+		prefetch_leaf(leaf, pair, FOR_READ);
+		prefetch_words(leaf, pair);
+	}
+	last = hint_predict(hint, query->to, &pair);
+	if (last && last != leaf)
+		prefetch_leaf(last, pair, FOR_READ);
+	if (last)
+		prefetch_words(last, pair);
+}
+#endif
+
+/* The entries of a leaf that match, as a mask. `last`: the leaf's last key. */
+static u64 matching(const struct node *leaf, const struct wide_query *query, u64 from, u64 last)
+{
+	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), match = 0;
+	u64 reach = query->high - query->low;
+
+	if (READ_ONCE(leaf->low) < from)
+		live &= ~lath_ones(node_rank(leaf, from));
+	if (last > query->to)
+		live &= lath_ones(node_rank(leaf, query->to + 1));
+	for (; live; live &= live - 1) {
+		unsigned int i = __ffs64(live);
+		u64 end = node_key(leaf, i) + node_size(leaf, i, true);
+
+		match |= (u64)(end - query->low <= reach) << i;
+	}
+	return match;
+}
+
+/* Copy entries of a mask behind n others, at most up to max of them. Returns the new number. */
+static size_t copy_matching(const struct node *leaf, u64 match, struct lath_item *found, size_t n,
+			    size_t max, u64 behind)
+{
+	for (; match && n < max; match &= match - 1, n++) {
+		unsigned int i = __ffs64(match);
+		u64 key = node_key(leaf, i);
+
+		found[n] = (struct lath_item){ key, key + node_size(leaf, i, true) + behind,
+					       node_value(leaf, i) };
+	}
+	return n;
+}
+
+size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_item *found,
+		 size_t max, u64 behind, u64 *next)
+{
+	u64 from = query->from, lockword;
+	struct node *leaf = locate_far(tree, from, FOR_READ, &lockword);
+	size_t n = 0;
+
+	for (;;) {
+		struct node *right = leaf_right(leaf);
+		u64 last = READ_ONCE(leaf->last), match = matching(leaf, query, from, last);
+		size_t m = found ? copy_matching(leaf, match, found, n, max, behind)
+				 : n + lath_count_bits(match);
+
+		if (unlikely(!node_valid(leaf, lockword))) {
+			leaf = locate_far(tree, from, FOR_READ, &lockword);
+			continue;
+		}
+		n = m;
+		if (n == max) {
+			*next = found[n - 1].key + 1; /* 0 behind the last key of all */
+			return n;
+		}
+		if (!(lockword & NODE_HALF_DEAD)) {
+			if (last >= query->to)
+				return n;
+			from = max(from, last + 1); /* fences may have moved left since */
+		}
+		leaf = right;
+		lockword = node_read(leaf);
+		if (unlikely(node_dead(lockword)))
+			leaf = locate_far(tree, from, FOR_READ, &lockword);
+	}
+}

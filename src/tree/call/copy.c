@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * copy.c - a copy of an index, and a number by which two can be compared. Both go over the items
+ * as a scan does (P2).
+ */
+#include "tree/tree.h"
+
+#define STEP 32 /* items read at a time */
+
+/* The configuration of the tree itself, for a copy that shall be like it. */
+static void config_of(const struct tree *tree, struct lath_config *config)
+{
+	*config = (struct lath_config)LATH_CONFIG_INIT;
+	config->layout = tree->ranges ? LATH_RANGES : LATH_POINTS;
+	config->flags = (tree->huge ? LATH_HUGE_PAGES : 0) |
+			(tree->small && !tree->allocator.alloc ? LATH_SMALL_PAGES : 0) |
+			(tree->each ? LATH_NODE_EACH : 0) | (tree->holes ? LATH_HOLES : 0) |
+			(tree->ranks ? LATH_RANKS : 0) | (tree->gapped ? LATH_GAPPED : 0);
+	config->rcu = tree->rcu;
+	config->allocator = tree->allocator.alloc ? &tree->allocator : NULL;
+}
+
+/* Insert all items of `index` into the empty index `copy`. A scan goes on behind the end of its
+ * last item, so they are disjoint, and come in ascending order, so the leaves become full. 0 |
+ * -ENOMEM | -EINVAL */
+static int copy_items(struct lath_index *copy, struct lath_index *index)
+{
+	struct lath_item items[STEP];
+	uint64_t from = 0;
+	size_t n, i;
+
+	do {
+		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
+		for (i = 0; i < n; i++) {
+			int ret = lath_index_insert_item(copy, &items[i], NULL);
+
+			if (ret)
+				return ret;
+		}
+	} while (n == STEP && from);
+	return 0;
+}
+
+int lath_index_clone(struct lath_index *copy, struct lath_index *index,
+		     const struct lath_config *config)
+{
+	struct lath_config own;
+	int ret;
+
+	if (!config) {
+		if (tree_of(index)->shared_allocator)
+			return -EINVAL;
+		config_of(tree_of(index), &own);
+		config = &own;
+	}
+	ret = lath_index_init(copy, config);
+	if (ret)
+		return ret;
+	ret = copy_items(copy, index);
+	if (ret)
+		lath_index_fini(copy, NULL, NULL);
+	return ret;
+}
+
+static u64 mix(u64 state, u64 word)
+{
+	state = (state ^ word) * 0x9e3779b97f4a7c15ull;
+	return state ^ state >> 29;
+}
+
+uint64_t lath_index_digest(struct lath_index *index,
+			   uint64_t (*digest)(void *arg, const struct lath_item *item), void *arg)
+{
+	struct lath_item items[STEP];
+	u64 state = 0;
+	uint64_t from = 0;
+	size_t n, i;
+
+	do {
+		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
+		for (i = 0; i < n; i++) {
+			state = mix(mix(state, items[i].key), items[i].size);
+			state = mix(state, digest ? digest(arg, &items[i]) : items[i].value);
+		}
+	} while (n == STEP && from);
+	return state;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * dump.c - the tree as text, as a graph for dot(1), or as JSON. For a tree that no thread is
+ * changing.
+ */
+#include "tree/watch/gap.h"
+
+struct dump {
+	struct tree *tree;
+	enum lath_dump_format format;
+	void (*write)(void *arg, const char *text);
+	void *arg;
+};
+
+#define U(x) ((unsigned long long)(x))
+
+/* One line of at most this many characters. */
+#define LINE 200
+
+#define PRINT(dump, ...)                                   \
+	do {                                               \
+		char line[LINE];                           \
+		snprintf(line, sizeof(line), __VA_ARGS__); \
+		(dump)->write((dump)->arg, line);          \
+	} while (0)
+
+static void dump_entries(const struct dump *dump, const struct node *node)
+{
+	u64 live = node->live;
+
+	for (; live; live &= live - 1) {
+		struct lath_item item;
+
+		item_of(node, __ffs64(live), dump->tree->ranges, &item);
+		PRINT(dump, "    [%llx, +%llx) -> %llx\n", U(item.key), U(item.size),
+		      U(item.value));
+	}
+}
+
+static void dump_links(const struct dump *dump, const struct node *node)
+{
+	u64 live = node_level(node) ? node->live : 0;
+
+	for (; live; live &= live - 1)
+		PRINT(dump, "  n%llx -> n%llx;\n", U((uintptr_t)node),
+		      U((uintptr_t)node_child(node, __ffs64(live))));
+	if (node->right)
+		PRINT(dump, "  n%llx -> n%llx [style=dashed, constraint=false];\n",
+		      U((uintptr_t)node), U((uintptr_t)node->right));
+}
+
+/* The longest run of keys that has this code. */
+static u64 code_bound(unsigned int code)
+{
+	unsigned int k = (code - 1) >> 9, fraction = (code - 1) & 511;
+
+	if (!code || code >= GAP_CODE_MAX)
+		return code ? KEY_MAX : 0;
+	return k < 9 ? (512 + fraction) >> (9 - k) : ((u64)(513 + fraction) << (k - 9)) - 1;
+}
+
+static void json_entries(const struct dump *dump, const struct node *node)
+{
+	bool sizes = !node_level(node) && dump->tree->ranges;
+	unsigned int i;
+
+	dump->write(dump->arg, "\"entries\":[");
+	for (i = 0; i < node->used; i++)
+		PRINT(dump, "%s[%llu,%llu,%llu,%u]", i ? "," : "", U(node_key(node, i)),
+		      U(node_level(node) ? 0 : node_size(node, i, sizes)), U(node_value(node, i)),
+		      (unsigned int)(node->live >> i & 1));
+	dump->write(dump->arg, "]}\n");
+}
+
+static void json_node(const struct dump *dump, struct node *node)
+{
+	bool pivoted = node_level(node) || node_pivoted(node);
+	unsigned int i, n = pivoted ? PIVOTS : node->used;
+
+	PRINT(dump, "{\"node\":%llu,\"right\":%llu,\"level\":%u,\"state\":\"%s\",",
+	      U((uintptr_t)node), U((uintptr_t)node->right), node_level(node),
+	      node->lockword & NODE_HALF_DEAD ? "half-dead" : "alive");
+	PRINT(dump, "\"low\":%llu,\"last\":%llu,\"version\":%llu,\"cap\":%u,\"used\":%u,",
+	      U(node->low), U(node->last), U(node->lockword / NODE_VERSION), node->cap, node->used);
+	PRINT(dump, "\"shift\":%u,\"base\":%llu,", node->shift, U(node->base));
+	if (dump->tree->holes)
+		PRINT(dump, "\"room\":%llu,",
+		      U(code_bound(gap_lane(gap_own(dump->tree, node), 0))));
+	PRINT(dump, "\"%s\":[", pivoted ? "pivots" : "heads");
+	for (i = 0; i < n; i++)
+		PRINT(dump, "%s%llu", i ? "," : "", pivoted ? U(node->pivot[i]) : U(node->head[i]));
+	dump->write(dump->arg, "],");
+	json_entries(dump, node);
+}
+
+static void dump_node(const struct dump *dump, struct node *node)
+{
+	const char *state = node->lockword & NODE_HALF_DEAD ? " half-dead" : "";
+
+	if (dump->format == LATH_DUMP_JSON) {
+		json_node(dump, node);
+		return;
+	}
+	if (dump->format == LATH_DUMP_DOT) {
+		PRINT(dump,
+		      "  n%llx [shape=box, label=\"L%u%s\\n[%llx, %llx]\\n%u of %u, shift %u\"];\n",
+		      U((uintptr_t)node), node_level(node), state, U(node->low), U(node->last),
+		      node_count(node), node->used, node->shift);
+		dump_links(dump, node);
+		return;
+	}
+	PRINT(dump,
+	      "level %u%s [%llx, %llx] %u entries, %u used, base %llx, shift %u, version %llu\n",
+	      node_level(node), state, U(node->low), U(node->last), node_count(node), node->used,
+	      U(node->base), node->shift, U(node->lockword / NODE_VERSION));
+	if (!node_level(node))
+		dump_entries(dump, node);
+}
+
+void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
+		     void (*write)(void *arg, const char *text), void *arg)
+{
+	struct dump dump = { tree_of(index), format, write, arg };
+	struct node *level = dump.tree->root, *node;
+
+	if (format == LATH_DUMP_DOT)
+		write(arg, "digraph lathwork {\n");
+	while (level) {
+		for (node = level; node; node = node->right)
+			dump_node(&dump, node);
+		level = node_level(level) ? node_child(level, __ffs64(level->live)) : NULL;
+	}
+	if (format == LATH_DUMP_DOT)
+		write(arg, "}\n");
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * erase.c - erase: it clears one bit. A leaf that becomes sparse is merged some time later
+ * (merge.c).
+ */
+#include "tree/call/erase.h"
+#include "tree/step/change.h"
+#include "tree/way/locate.h"
+#include "tree/step/merge.h"
+
+/* Slow ends of leaf_erase: outlined, they need a read-side critical section. */
+static void raise_summaries(struct tree *tree, const struct change_up *up)
+{
+	lath_reader_enter(tree->rcu);
+	change_raise(tree, up);
+	lath_reader_exit(tree->rcu);
+}
+
+static void note_sparse(struct tree *tree, u64 key)
+{
+	lath_reader_enter(tree->rcu);
+	merge_later(tree, key);
+	lath_reader_exit(tree->rcu);
+}
+
+static __always_inline void erase_entry(struct tree *tree, struct node *leaf, int i,
+					struct lath_item *old)
+{
+	u64 key = node_key(leaf, (unsigned int)i);
+	struct change_up up;
+	unsigned int count;
+	bool promised, marked;
+
+	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
+	if (old)
+		item_of(leaf, (unsigned int)i, tree->ranges, old);
+	change_begin(tree);
+	node_erase(leaf, (unsigned int)i);
+	count = node_count(leaf);
+	promised = change_erased(tree, leaf, (unsigned int)i, &up);
+	marked = leaf->counted;
+	node_unlock(leaf);
+	lath_delay("erased, summaries not yet raised");
+	if (!promised)
+		raise_summaries(tree, &up);
+	change_end(tree);
+	if (unlikely(tree->holes))
+		change_vacated_one(tree, key, &up);
+	change_number(tree, key, key, marked);
+	if (unlikely(count == NODE_CAP / 4 || !count))
+		note_sparse(tree, key);
+	else if (unlikely(count == THIN_LEAF))
+		merge_thin_later(tree);
+}
+
+void leaf_erase(struct tree *tree, struct node *leaf, int i, struct lath_item *old)
+{
+	erase_entry(tree, leaf, i, old);
+}
+
+/* The entry to erase for key, or -1. */
+static __always_inline int find_entry(const struct tree *tree, const struct node *leaf, u64 key,
+				      bool exact)
+{
+	return (int)(exact ? node_find(leaf, key) : node_cover(leaf, key, tree->ranges));
+}
+
+/* Does entry i cover the key, or with `exact` begin there? */
+static __always_inline bool entry_serves(const struct tree *tree, const struct node *leaf,
+					 unsigned int i, u64 key, bool exact)
+{
+	return key - node_key(leaf, i) < (exact ? 1 : node_size(leaf, i, tree->ranges));
+}
+
+/* The same in a leaf that a finger led to. Queues and rows are erased from an end: that entry needs
+ * no search. */
+static __always_inline int find_entry_near(const struct tree *tree, const struct node *leaf,
+					   u64 key, bool exact)
+{
+	u64 live = READ_ONCE(leaf->live);
+
+	if (live && entry_serves(tree, leaf, __ffs64(live), key, exact))
+		return (int)__ffs64(live);
+	if (live && entry_serves(tree, leaf, __fls64(live), key, exact))
+		return (int)__fls64(live);
+	return find_entry(tree, leaf, key, exact);
+}
+
+/* Erase entry i of the leaf, for the key, if the leaf's lockword is still this one. */
+static __always_inline enum leaf_result erase_found(struct tree *tree, struct node *leaf,
+						    u64 lockword, int i, struct lath_item *old)
+{
+	if (i < 0)
+		return node_valid(leaf, lockword) ? LEAF_ABSENT : LEAF_STALE;
+	lath_delay("found, not yet copied");
+	if (!node_trylock(leaf, lockword))
+		return LEAF_STALE;
+	erase_entry(tree, leaf, i, old);
+	return LEAF_DONE;
+}
+
+enum leaf_result leaf_erase_if(struct tree *tree, struct node *leaf, u64 lockword, u64 key,
+			       bool exact, struct lath_item *old)
+{
+	return erase_found(tree, leaf, lockword, find_entry(tree, leaf, key, exact), old);
+}
+
+/* Erase in a leaf that a finger leads to. LEAF_STALE: there is none. */
+static __always_inline enum leaf_result erase_near(struct tree *tree, u64 key, bool exact,
+						   struct lath_item *old)
+{
+	u64 lockword;
+	struct node *leaf = finger_find(tree, key, &lockword);
+
+	if (!leaf)
+		return LEAF_STALE;
+	lath_delay("located, not yet searched");
+	return erase_found(tree, leaf, lockword, find_entry_near(tree, leaf, key, exact), old);
+}
+
+/* erase_item(), inlined into the public calls. */
+static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+{
+	enum leaf_result result;
+	unsigned int try;
+	struct node *leaf;
+	u64 lockword;
+	int i;
+
+	section_enter(tree);
+	result = erase_near(tree, key, exact, old);
+	for (try = 0; try < READ_TRIES && result == LEAF_STALE; try++) {
+		leaf = locate_far(tree, key, FOR_ERASE, &lockword);
+		lath_delay("located, not yet searched");
+		i = find_entry(tree, leaf, key, exact);
+		result = erase_found(tree, leaf, lockword, i, old);
+	}
+	section_exit(tree);
+	if (likely(result != LEAF_STALE))
+		return leaf_error(result);
+	leaf = locate_locked(tree, key, FOR_ERASE);
+	i = find_entry(tree, leaf, key, exact);
+	if (i < 0) {
+		node_unlock_clean(leaf);
+		return -ENOENT;
+	}
+	leaf_erase(tree, leaf, i, old);
+	return 0;
+}
+
+int erase_item(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+{
+	return erase_one(tree, key, exact, old);
+}
+
+static __always_inline int erase(struct tree *tree, u64 key, bool exact, struct lath_item *old)
+{
+	int ret;
+
+	lath_call_enter();
+	ret = erase_one(tree, key, exact, old);
+	lath_call_exit();
+	hint_tick(tree, false);
+	return ret;
+}
+
+int lath_index_erase_item(struct lath_index *index, uint64_t key, struct lath_item *old)
+{
+	return erase(tree_of(index), key, true, old);
+}
+
+int lath_index_erase_item_at(struct lath_index *index, uint64_t point, struct lath_item *old)
+{
+	return erase(tree_of(index), point, false, old);
+}
+
+/* Erases the item at key if its size (`sized`), or else its value, is `expected`. Results as the
+ * calls below. No lock held. */
+static __always_inline int erase_expected(struct lath_index *index, u64 key, bool sized,
+					  u64 expected, struct lath_item *there)
+{
+	struct tree *tree = tree_of(index);
+	struct lath_item item;
+	struct node *leaf;
+	int i, ret = 0;
+
+	lath_call_enter();
+	leaf = locate_locked(tree, key, FOR_ERASE);
+	i = find_entry(tree, leaf, key, true);
+	if (i < 0) {
+		ret = -ENOENT;
+	} else {
+		item_of(leaf, (unsigned int)i, tree->ranges, &item);
+		if (there)
+			*there = item;
+		if ((sized ? item.size : item.value) != expected)
+			ret = -EAGAIN;
+	}
+	if (ret)
+		node_unlock_clean(leaf);
+	else
+		leaf_erase(tree, leaf, i, NULL);
+	lath_call_exit();
+	hint_tick(tree, false);
+	return ret;
+}
+
+int lath_index_erase_if(struct lath_index *index, uint64_t key, uint64_t expected,
+			struct lath_item *there)
+{
+	return erase_expected(index, key, false, expected, there);
+}
+
+int lath_index_erase_sized(struct lath_index *index, uint64_t key, uint64_t size,
+			   struct lath_item *there)
+{
+	return erase_expected(index, key, true, size, there);
+}

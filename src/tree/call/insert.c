@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * insert.c - insert.
+ *
+ *   1  locate_locked   the leaf that covers the item's first key, locked (locate.h)
+ *   2  leaf_insert     the item ends in the leaf too, and there is room: done (leaf.h,
+ *                      tree/node/node.c)
+ *   3  insert_across   it ends in a leaf to the right: move the fences (fence.c)
+ *   4  leaf_make_room  no room: give entries to the siblings or split, then begin again
+ *                      (redistribute.c, post.c)
+ */
+#include "tree/call/insert.h"
+#include "tree/step/change.h"
+#include "tree/step/fence.h"
+#include "tree/way/locate.h"
+#include "tree/step/redistribute.h"
+
+/*
+ * Insert an item that begins in the locked leaf, behind all its entries, and ends beyond its right
+ * fence. LEAF_DONE | LEAF_CONFLICT (*conflict) | LEAF_FULL_LOCKED: [first, *full] are still locked.
+ */
+static enum leaf_result insert_across(struct tree *tree, struct node *first,
+				      const struct lath_item *item, struct lath_item *conflict,
+				      struct node **full)
+{
+	u64 end = item->key + item->size - 1;
+	int hit;
+	struct node *last = lock_until(first, end, &hit);
+	bool marked;
+
+	if (hit >= 0) {
+		if (conflict)
+			item_of(last, (unsigned int)hit, true, conflict);
+		unlock_clean(first, last);
+		return LEAF_CONFLICT;
+	}
+	if (node_full(last)) {
+		*full = last;
+		return LEAF_FULL_LOCKED;
+	}
+	change_begin(tree);
+	cover_from(first, last, item->key);
+	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
+	marked = last->counted;
+	finish_cover(tree, first, last, item->key, end);
+	change_inserted(tree, item->key, item->size);
+	change_number(tree, item->key, item->key, marked);
+	return LEAF_DONE;
+}
+
+enum leaf_result insert_from(struct tree *tree, struct node *leaf, const struct lath_item *item,
+			     struct lath_item *conflict, struct node **full)
+{
+	enum leaf_result result = leaf_insert(tree, leaf, item, conflict);
+
+	*full = leaf;
+	if (result == LEAF_CROSSES_LOCKED)
+		result = insert_across(tree, leaf, item, conflict, full);
+	return result;
+}
+
+/* Insert although the locked leaf is full or the item ends beyond it. Unlocks. Results as
+ * insert_item. What is left of a reserve that is not fixed is freed. */
+static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_item *item,
+		       struct lath_item *conflict, struct reserve *reserve)
+{
+	struct node *full;
+	int ret;
+
+	lath_reader_enter(tree->rcu);
+	for (;;) {
+		enum leaf_result result = insert_from(tree, leaf, item, conflict, &full);
+
+		if (result != LEAF_FULL_LOCKED) {
+			ret = leaf_error(result);
+			break;
+		}
+		ret = make_room(tree, leaf, full, item->key, reserve);
+		if (ret)
+			break;
+		leaf = locate_locked(tree, item->key, FOR_INSERT);
+	}
+	lath_reader_exit(tree->rcu);
+	if (!reserve->fixed)
+		reserve_release(tree, reserve);
+	return ret;
+}
+
+/* insert_into(), inlined into the public call. */
+static __always_inline int insert_one(struct tree *tree, struct node *leaf,
+				      const struct lath_item *item, struct lath_item *conflict,
+				      struct reserve *reserve)
+{
+	enum leaf_result result = leaf_insert(tree, leaf, item, conflict);
+
+	if (unlikely(result >= LEAF_FULL_LOCKED))
+		return insert_slow(tree, leaf, item, conflict, reserve);
+	return leaf_error(result);
+}
+
+int insert_into(struct tree *tree, struct node *leaf, const struct lath_item *item,
+		struct lath_item *conflict, struct reserve *reserve)
+{
+	return insert_one(tree, leaf, item, conflict, reserve);
+}
+
+int insert_item(struct tree *tree, const struct lath_item *item, struct lath_item *conflict,
+		struct reserve *reserve)
+{
+	return insert_into(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
+			   reserve);
+}
+
+int lath_index_insert_item(struct lath_index *index, const struct lath_item *item,
+			   struct lath_item *conflict)
+{
+	struct tree *tree = tree_of(index);
+	struct reserve reserve = { 0 };
+	int ret;
+
+	if (unlikely(!item_valid(tree, item->key, item->size)))
+		return -EINVAL;
+	lath_call_enter();
+	ret = insert_one(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
+			 &reserve);
+	lath_call_exit();
+	hint_tick(tree, true);
+	return ret;
+}
+
+/* ---- with nodes brought along ---- */
+
+int lath_index_preload(struct lath_index *index, struct lath_preload *preload)
+{
+	struct tree *tree = tree_of(index);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(preload->node); i++)
+		if (!preload->node[i])
+			preload->node[i] = node_alloc(tree, i ? POOL_INNER : POOL_LEAF);
+	if (preload->node[0] && preload->node[1] && preload->node[2])
+		return 0;
+	lath_index_preload_release(index, preload);
+	return -ENOMEM;
+}
+
+static void reserve_from(struct reserve *reserve, const struct lath_preload *preload)
+{
+	reserve->leaf = preload->node[0];
+	reserve->inner[0] = preload->node[1];
+	reserve->inner[1] = preload->node[2];
+	reserve->fixed = true;
+}
+
+void lath_index_preload_release(struct lath_index *index, struct lath_preload *preload)
+{
+	struct reserve reserve;
+
+	reserve_from(&reserve, preload);
+	reserve_release(tree_of(index), &reserve);
+	memset(preload, 0, sizeof(*preload));
+}
+
+int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item *item,
+				struct lath_preload *preload, struct lath_item *conflict)
+{
+	struct tree *tree = tree_of(index);
+	struct reserve reserve;
+	int ret;
+
+	if (!item_valid(tree, item->key, item->size))
+		return -EINVAL;
+	reserve_from(&reserve, preload);
+	lath_call_enter();
+	ret = insert_item(tree, item, conflict, &reserve);
+	lath_call_exit();
+	hint_tick(tree, false);
+	preload->node[0] = reserve.leaf;
+	preload->node[1] = reserve.inner[0];
+	preload->node[2] = reserve.inner[1];
+	return ret;
+}

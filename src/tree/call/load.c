@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * load.c - fill an empty tree from sorted items: full leaves, full inner nodes, no searching.
+ * Excludes all other calls.
+ */
+#include "tree/step/change.h"
+#include "tree/step/redistribute.h"
+
+/* 0 | -EINVAL (*bad: the index of the first item out of order, overlapping or invalid) */
+static int check_items(const struct tree *tree, size_t n, const struct lath_item *items,
+		       size_t *bad)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		bool wrong = !item_valid(tree, items[i].key, items[i].size);
+
+		if (i && !wrong)
+			wrong = items[i].key <= items[i - 1].key + (items[i - 1].size - 1);
+		if (wrong) {
+			if (bad)
+				*bad = i;
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Free this node and all right of it. */
+static void drop_level(struct tree *tree, enum pool_kind kind, struct node *node)
+{
+	while (node) {
+		struct node *right = node->right;
+
+		node_kill(node);
+		node_free(tree, kind, node);
+		node = right;
+	}
+}
+
+/* Add a node that begins at `low` right of `left`, or the first one of a level. NULL: no memory. */
+static struct node *add_right(struct tree *tree, struct node *left, enum pool_kind kind,
+			      unsigned int level, u64 low)
+{
+	struct node *node = node_alloc(tree, kind);
+
+	if (!node)
+		return NULL;
+	node_init(node, level, low, KEY_MAX, NULL, 0);
+	if (left) {
+		WRITE_ONCE(left->right, node);
+		WRITE_ONCE(left->last, low - 1);
+	}
+	node_open(node);
+	return node;
+}
+
+/* Fill the leaf and as many right of it as it takes. Returns false if there is no memory. */
+static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
+			const struct lath_item *items)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (leaf->used == NODE_CAP) {
+			node_reindex(leaf);
+			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
+			if (!leaf)
+				return false;
+		}
+		node_append(leaf, items[i].key, items[i].size, items[i].value, tree->ranges);
+	}
+	node_reindex(leaf);
+	return true;
+}
+
+/* Build the level above the one that begins with `below`. Returns its first node, or NULL: no
+ * memory. */
+static struct node *load_inner(struct tree *tree, struct node *below)
+{
+	unsigned int level = node_level(below) + 1;
+	struct node *first = add_right(tree, NULL, POOL_INNER, level, 0), *node = first;
+
+	for (; below && node; below = below->right) {
+		if (node->used == NODE_CAP) {
+			node_reindex(node);
+			node = add_right(tree, node, POOL_INNER, level, below->low);
+			if (!node)
+				break;
+		}
+		node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
+	}
+	if (node) {
+		node_reindex(node);
+		gap_measure_level(tree, first);
+		return first;
+	}
+	drop_level(tree, POOL_INNER, first);
+	return NULL;
+}
+
+/* Retire this node and all right of it. */
+static void retire_level(struct tree *tree, enum pool_kind kind, struct node *node)
+{
+	while (node) {
+		struct node *right = node->right;
+
+		node_kill(node);
+		node_retire(tree, kind, node);
+		node = right;
+	}
+}
+
+/* If the tree has no item, make its first leaf its only node and return that leaf, which covers all
+ * keys; else return NULL and change nothing. */
+static struct node *sole_leaf(struct tree *tree)
+{
+	struct node *first = leftmost_leaf(tree), *node, *down;
+
+	/* Erases merge leaves late, so a tree without items may still have several. */
+	for (node = first; node; node = node->right)
+		if (node->live)
+			return NULL;
+	if (tree->root == first && !first->right)
+		return first;
+	/* Nodes are retired, not freed: a thread's finger or the hint table may lead to one. */
+	lath_call_enter();
+	for (node = tree->root; node != first; node = down) {
+		down = node_child(node, __ffs64(node->live));
+		retire_level(tree, POOL_INNER, node);
+	}
+	retire_level(tree, POOL_LEAF, first->right);
+	lath_call_exit();
+	WRITE_ONCE(first->right, NULL);
+	WRITE_ONCE(first->last, KEY_MAX);
+	WRITE_ONCE(first->no_downlink, 0);
+	WRITE_ONCE(tree->root, first);
+	gap_recompute(tree, first);
+	return first;
+}
+
+/* 0 | -EBUSY (not empty) | -ENOMEM (the tree stays empty) */
+static int load(struct tree *tree, size_t n, const struct lath_item *items)
+{
+	struct node *leaf = sole_leaf(tree), *top = leaf, *down;
+
+	if (!leaf)
+		return -EBUSY;
+	if (leaf->cap < NODE_CAP) {
+		top = node_alloc(tree, POOL_LEAF);
+		if (!top)
+			return -ENOMEM;
+		lath_call_enter();
+		node_lock(leaf);
+		first_leaf_grow(tree, leaf, top);
+		lath_call_exit();
+		leaf = top;
+	}
+	node_clear(leaf);
+	if (!load_leaves(tree, leaf, n, items))
+		goto no_memory;
+	gap_measure_level(tree, leaf);
+	while (top->right) {
+		struct node *above = load_inner(tree, top);
+
+		if (!above)
+			goto no_memory;
+		top = above;
+	}
+	smp_store_release(&tree->root, top); /* pairs with the load in descend */
+	change_filled(tree);
+	return 0;
+
+no_memory:
+	for (; node_level(top); top = down) {
+		down = node_child(top, 0);
+		drop_level(tree, POOL_INNER, top);
+	}
+	drop_level(tree, POOL_LEAF, leaf->right);
+	node_clear(leaf);
+	WRITE_ONCE(leaf->right, NULL);
+	WRITE_ONCE(leaf->last, KEY_MAX);
+	gap_recompute(tree, leaf);
+	return -ENOMEM;
+}
+
+int lath_index_load_sorted(struct lath_index *index, size_t n, const struct lath_item *items,
+			   size_t *bad)
+{
+	struct tree *tree = tree_of(index);
+	int ret = check_items(tree, n, items, bad);
+
+	if (!ret)
+		ret = load(tree, n, items);
+	if (!ret)
+		hint_build(tree);
+	return ret;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lookup.c - reads: the item at a point, the first one in a key range, the neighbours of a key.
+ *
+ * One leaf answers most of them: locate it, search it, validate its lockword. A read whose first
+ * leaf has no answer goes on to the next one and remembers the lockwords of all it read, its read
+ * set. If none of them has changed when the last leaf has been read, then all of them held at that
+ * moment, for a hit and for a miss. A read that failed READ_TRIES times takes the same way with the
+ * leaves locked, from left to right.
+ */
+#include "tree/call/lookup.h"
+#include "tree/step/fence.h"
+#include "tree/step/leaf.h"
+#include "tree/way/locate.h"
+
+/* Leaves that were read without a lock, and must not have changed at the end. */
+#define READ_SET_MAX 8
+
+struct read_set {
+	unsigned int count;
+	struct {
+		struct node *node;
+		u64 lockword;
+	} leaf[READ_SET_MAX];
+};
+
+static bool read_set_add(struct read_set *set, struct node *leaf, u64 lockword)
+{
+	if (set->count == READ_SET_MAX)
+		return false;
+	set->leaf[set->count].node = leaf;
+	set->leaf[set->count].lockword = lockword;
+	set->count++;
+	return true;
+}
+
+static bool read_set_valid(const struct read_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->count; i++)
+		if (!node_valid(set->leaf[i].node, set->leaf[i].lockword))
+			return false;
+	return true;
+}
+
+/* The leaf that covers key, locked: a read gave up on validation. Begins a call, which the caller
+ * ends after it has unlocked. */
+static struct node *lock_after_tries(struct tree *tree, u64 key)
+{
+	lath_call_enter();
+	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
+	lath_probe(lock_fall, tree, key);
+	return locate_locked(tree, key, FOR_ERASE);
+}
+
+/* ---- a point ---- */
+
+/* Look for point in the leaf that covers it. Returns true if nothing changed meanwhile; *ret: 0 |
+ * -ENOENT. */
+static __always_inline bool look_in(const struct tree *tree, struct node *leaf, u64 lockword,
+				    u64 point, struct lath_item *found, int *ret)
+{
+	int i = (int)node_cover(leaf, point, tree->ranges);
+
+	if (i >= 0)
+		item_of(leaf, (unsigned int)i, tree->ranges, found);
+	*ret = i >= 0 ? 0 : -ENOENT;
+	return likely(node_valid(leaf, lockword));
+}
+
+/* lookup_item() without fingers. */
+static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
+{
+	unsigned int try;
+	struct node *leaf;
+	u64 lockword;
+	int ret;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		leaf = locate_far(tree, point, FOR_READ, &lockword);
+		if (look_in(tree, leaf, lockword, point, found, &ret))
+			return ret;
+	}
+	leaf = lock_after_tries(tree, point);
+	look_in(tree, leaf, READ_ONCE(leaf->lockword), point, found, &ret);
+	node_unlock_clean(leaf);
+	lath_call_exit();
+	return ret;
+}
+
+/* Look for point in the leaf a finger is at. Returns false if none helps. Needs no section: a tree
+ * that frees nodes has no fingers. */
+static __always_inline bool lookup_near(struct tree *tree, u64 point, struct lath_item *found,
+					int *ret)
+{
+	u64 lockword;
+	struct node *leaf = finger_find(tree, point, &lockword);
+
+	return leaf && look_in(tree, leaf, lockword, point, found, ret);
+}
+
+int lookup_item(struct tree *tree, u64 point, struct lath_item *found)
+{
+	int ret;
+
+	return lookup_near(tree, point, found, &ret) ? ret : lookup_far(tree, point, found);
+}
+
+int lath_index_lookup_item_rcu(struct lath_index *index, uint64_t point, struct lath_item *found)
+{
+	return lookup_item(tree_of(index), point, found);
+}
+
+int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath_item *found)
+{
+	struct tree *tree = tree_of(index);
+	int ret;
+
+	if (lookup_near(tree, point, found, &ret))
+		return ret;
+	section_enter(tree);
+	ret = lookup_far(tree, point, found);
+	section_exit(tree);
+	return ret;
+}
+
+static int get_after_change(struct tree *tree, u64 point, uint64_t *value)
+{
+	struct lath_item item;
+
+	if (lookup_item(tree, point, &item))
+		return 0;
+	*value = item.value;
+	return 1;
+}
+
+int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
+{
+	struct tree *tree = tree_of(index);
+	u64 lockword, there = 0;
+	struct node *leaf;
+	int ret;
+	long i;
+
+	section_enter(tree);
+	leaf = locate(tree, point, FOR_READ, &lockword);
+	i = node_cover(leaf, point, tree->ranges);
+	if (i >= 0) {
+		lath_delay("found, not yet copied");
+		there = READ_ONCE(leaf->pair[i].value);
+	}
+	ret = i >= 0;
+	if (unlikely(!node_valid(leaf, lockword)))
+		ret = get_after_change(tree, point, &there);
+	section_exit(tree);
+	if (ret)
+		*value = there;
+	return ret;
+}
+
+/* ---- a point, with a reference to what its item leads to ---- */
+
+/* Returns true if *ret answers: 0 (pinned) | -ENOENT | -EBUSY. False: the leaf changed, and nothing
+ * is pinned. In a read-side critical section. */
+static bool pin_in(const struct tree *tree, struct node *leaf, u64 lockword, u64 point,
+		   const struct lath_pin *pin, struct lath_item *found, int *ret)
+{
+	if (!look_in(tree, leaf, lockword, point, found, ret))
+		return false;
+	if (*ret)
+		return true;
+	if (!pin->pin(pin->arg, found)) {
+		*ret = -EBUSY;
+		return true;
+	}
+	lath_delay("pinned, not yet validated");
+	if (likely(node_valid(leaf, lockword)))
+		return true;
+	pin->unpin(pin->arg, found);
+	return false;
+}
+
+static int lookup_pin(struct tree *tree, u64 point, const struct lath_pin *pin,
+		      struct lath_item *found)
+{
+	unsigned int try;
+	struct node *leaf;
+	u64 lockword;
+	int ret;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		leaf = locate(tree, point, FOR_READ, &lockword);
+		if (pin_in(tree, leaf, lockword, point, pin, found, &ret))
+			return ret;
+	}
+	leaf = lock_after_tries(tree, point);
+	pin_in(tree, leaf, READ_ONCE(leaf->lockword), point, pin, found, &ret);
+	node_unlock_clean(leaf);
+	lath_call_exit();
+	return ret;
+}
+
+int lath_index_lookup_pin(struct lath_index *index, uint64_t point, const struct lath_pin *pin,
+			  struct lath_item *found)
+{
+	struct tree *tree = tree_of(index);
+	int ret;
+
+	lath_reader_enter(tree->rcu);
+	ret = lookup_pin(tree, point, pin, found);
+	lath_reader_exit(tree->rcu);
+	return ret;
+}
+
+/* ---- a key range, to the right ---- */
+
+/* Returns the first item of a leaf that starts in [key, last], or with `cover` one that starts
+ * before key and reaches it; -1: not in this leaf; -2: neither in this leaf nor further right. */
+static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last, bool cover)
+{
+	int i = node_floor(leaf, key);
+
+	if (i >= 0) {
+		u64 k = node_key(leaf, (unsigned int)i);
+
+		if (k == key || (cover && key - k < node_size(leaf, (unsigned int)i, ranges)))
+			return i;
+	}
+	i = node_after(leaf, i);
+	if (i >= 0)
+		return node_key(leaf, (unsigned int)i) <= last ? i : -2;
+	return last <= READ_ONCE(leaf->last) && !node_half_dead(leaf) ? -2 : -1;
+}
+
+/* LEAF_DONE | LEAF_ABSENT | LEAF_STALE: something changed, or too many leaves were read */
+static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool cover,
+				   struct lath_item *found)
+{
+	struct read_set set = { .count = 0 };
+	struct node *leaf;
+	u64 lockword;
+	int i;
+
+	leaf = locate(tree, key, FOR_READ, &lockword);
+	for (;;) {
+		struct node *next;
+
+		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
+		if (i >= 0)
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
+		next = leaf_right(leaf);
+		if (!node_valid(leaf, lockword))
+			return LEAF_STALE;
+		if (i != -1)
+			break;
+		if (!read_set_add(&set, leaf, lockword))
+			return LEAF_STALE;
+		lath_delay("a leaf to the right");
+		leaf = next;
+		lockword = node_read(leaf);
+		if (node_dead(lockword))
+			return LEAF_STALE;
+	}
+	if (!read_set_valid(&set))
+		return LEAF_STALE;
+	return i >= 0 ? LEAF_DONE : LEAF_ABSENT;
+}
+
+/* The same with every leaf on the way locked: 0 | -ENOENT */
+static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
+			     struct lath_item *found)
+{
+	struct node *first = lock_after_tries(tree, key), *leaf = first;
+	int i;
+
+	for (;;) {
+		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
+		if (i != -1)
+			break;
+		leaf = lock_right(leaf);
+	}
+	if (i >= 0)
+		item_of(leaf, (unsigned int)i, tree->ranges, found);
+	unlock_clean(first, leaf);
+	lath_call_exit();
+	return i >= 0 ? 0 : -ENOENT;
+}
+
+static int first_item(struct tree *tree, u64 key, u64 last, bool cover, struct lath_item *found)
+{
+	unsigned int try;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		enum leaf_result result = seek_right(tree, key, last, cover, found);
+
+		if (result != LEAF_STALE)
+			return leaf_error(result);
+	}
+	return seek_right_locked(tree, key, last, cover, found);
+}
+
+int overlap_item(struct tree *tree, u64 key, u64 last, struct lath_item *found)
+{
+	return first_item(tree, key, last, true, found);
+}
+
+int lath_index_overlap_item_rcu(struct lath_index *index, uint64_t key, uint64_t size,
+				struct lath_item *found)
+{
+	if (!size || size - 1 > KEY_MAX - key)
+		return -EINVAL;
+	return first_item(tree_of(index), key, key + size - 1, true, found);
+}
+
+int lath_index_overlap_item(struct lath_index *index, uint64_t key, uint64_t size,
+			    struct lath_item *found)
+{
+	int ret;
+
+	section_enter(tree_of(index));
+	ret = lath_index_overlap_item_rcu(index, key, size, found);
+	section_exit(tree_of(index));
+	return ret;
+}
+
+int lath_index_ceiling_item(struct lath_index *index, uint64_t key, struct lath_item *found)
+{
+	int ret;
+
+	section_enter(tree_of(index));
+	ret = first_item(tree_of(index), key, KEY_MAX, false, found);
+	section_exit(tree_of(index));
+	return ret;
+}
+
+int lath_index_first_item(struct lath_index *index, struct lath_item *found)
+{
+	return lath_index_ceiling_item(index, 0, found);
+}
+
+/* ---- to the left ---- */
+
+/* Results as seek_right. A leaf has no link to its left sibling, which is the leaf that covers low
+ * - 1. */
+static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *found)
+{
+	struct read_set set = { .count = 0 };
+	struct node *leaf;
+	u64 lockword, low;
+	int i;
+
+	for (;;) {
+		leaf = locate(tree, key, FOR_READ, &lockword);
+		i = node_floor(leaf, key);
+		if (i >= 0)
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
+		low = READ_ONCE(leaf->low);
+		if (!node_valid(leaf, lockword))
+			return LEAF_STALE;
+		if (i >= 0 || !low)
+			break;
+		if (!read_set_add(&set, leaf, lockword))
+			return LEAF_STALE;
+		key = low - 1;
+	}
+	if (!read_set_valid(&set))
+		return LEAF_STALE;
+	return i >= 0 ? LEAF_DONE : LEAF_ABSENT;
+}
+
+/* Lock the leaves from the one that covers `from` up to the one that covers key, and find the last
+ * item at or before key
+ * in them: LEAF_DONE | LEAF_ABSENT | LEAF_STALE: not in these leaves, *low is the first key they
+ * cover. */
+static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struct lath_item *found,
+				     u64 *low)
+{
+	struct node *first = locate_locked(tree, from, FOR_ERASE), *leaf = first;
+	enum leaf_result result = first->low ? LEAF_STALE : LEAF_ABSENT;
+
+	*low = first->low;
+	for (;;) {
+		int i = node_half_dead(leaf) ? -1 : (int)node_floor(leaf, key);
+
+		if (i >= 0) {
+			result = LEAF_DONE;
+			item_of(leaf, (unsigned int)i, tree->ranges, found);
+		}
+		if (key <= leaf->last && !node_half_dead(leaf))
+			break;
+		leaf = lock_right(leaf);
+	}
+	unlock_clean(first, leaf);
+	return result;
+}
+
+/* Leaves are locked from left to right: begin one leaf further left each time. 0 | -ENOENT */
+static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
+{
+	enum leaf_result result;
+	u64 from = key, low;
+
+	lath_call_enter();
+	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
+	lath_probe(lock_fall, tree, key);
+	do {
+		result = floor_locked(tree, from, key, found, &low);
+		from = low - 1;
+	} while (result == LEAF_STALE);
+	lath_call_exit();
+	return leaf_error(result);
+}
+
+int floor_item(struct tree *tree, u64 key, struct lath_item *found)
+{
+	unsigned int try;
+
+	for (try = 0; try < READ_TRIES; try++) {
+		enum leaf_result result = seek_left(tree, key, found);
+
+		if (result != LEAF_STALE)
+			return leaf_error(result);
+	}
+	return seek_left_locked(tree, key, found);
+}
+
+int lath_index_floor_item(struct lath_index *index, uint64_t key, struct lath_item *found)
+{
+	int ret;
+
+	section_enter(tree_of(index));
+	ret = floor_item(tree_of(index), key, found);
+	section_exit(tree_of(index));
+	return ret;
+}
+
+int lath_index_last_item(struct lath_index *index, struct lath_item *found)
+{
+	return lath_index_floor_item(index, KEY_MAX, found);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * range.c - calls that change all items of a key range: erase_range, clear, store_range.
+ *
+ * erase_range and clear work leaf by leaf. store_range locks all leaves of its range from left to
+ * right and keeps them, so that it takes effect at one moment.
+ */
+#include "tree/step/change.h"
+#include "tree/step/fence.h"
+#include "tree/way/locate.h"
+#include "tree/step/merge.h"
+#include "tree/step/redistribute.h"
+
+/* Items erased from a locked leaf at a time. */
+#define CARRY 16
+
+/* Returns the first live entry of the leaf that overlaps [key, last], or -1. */
+static int first_overlap(const struct node *leaf, bool ranges, u64 key, u64 last)
+{
+	int i = (int)node_cover(leaf, key, ranges);
+
+	if (i < 0)
+		i = node_after(leaf, (int)node_floor(leaf, key));
+	return i >= 0 && node_key(leaf, (unsigned int)i) <= last ? i : -1;
+}
+
+/* Erase what one leaf has of [key, last], at most CARRY items, and copy them. Returns their number;
+ * *end: the last key up to which the range is empty now. In a read-side critical section. */
+static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath_item *carry,
+			       u64 *end)
+{
+	struct node *leaf = locate_locked(tree, key, FOR_ERASE);
+	unsigned int n = 0, count;
+	int i = first_overlap(leaf, tree->ranges, key, last);
+	bool marked = leaf->counted;
+
+	change_begin(tree);
+	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last;
+	     i = node_after(leaf, i)) {
+		item_of(leaf, (unsigned int)i, tree->ranges, &carry[n++]);
+		node_erase(leaf, (unsigned int)i);
+	}
+	*end = n == CARRY ? carry[n - 1].key + (carry[n - 1].size - 1) : leaf->last;
+	count = node_count(leaf);
+	if (n) {
+		node_unlock(leaf);
+		change_freed(tree, carry[0].key);
+	} else {
+		node_unlock_clean(leaf);
+	}
+	change_end(tree);
+	if (n) {
+		change_vacated(tree, carry, n);
+		change_number(tree, carry[0].key, carry[n - 1].key, marked);
+	}
+	if (n && (!count || (node_sparse(count) && !node_sparse(count + n))))
+		merge_later(tree, key);
+	return n;
+}
+
+/* Erase all items that overlap [key, last], leaf by leaf. Returns their number. */
+static s64 erase_between(struct tree *tree, u64 key, u64 last, lath_item_fn each, void *arg)
+{
+	s64 total = 0;
+	u64 end;
+
+	for (;;) {
+		struct lath_item carry[CARRY];
+		unsigned int n, i;
+
+		call_enter(tree);
+		n = erase_some(tree, key, last, carry, &end);
+		call_exit(tree);
+		for (i = 0; each && i < n; i++)
+			each(arg, &carry[i]);
+		total += n;
+		if (end >= last)
+			return total;
+		key = end + 1;
+	}
+}
+
+int64_t lath_index_erase_range(struct lath_index *index, uint64_t key, uint64_t size,
+			       lath_item_fn each, void *arg)
+{
+	if (!size || size - 1 > KEY_MAX - key)
+		return -EINVAL;
+	return erase_between(tree_of(index), key, key + size - 1, each, arg);
+}
+
+int64_t lath_index_clear(struct lath_index *index, lath_item_fn each, void *arg)
+{
+	return erase_between(tree_of(index), 0, KEY_MAX, each, arg);
+}
+
+/* ---- store_range ---- */
+
+/* What a range [key, end] that is stored over them does to the items of one leaf. */
+struct overlay {
+	unsigned int covered;	/* items that leave the tree */
+	int left;		/* entry that begins before key and reaches it, or -1 */
+	struct lath_item right; /* what remains of an item behind end; size 0: nothing */
+	bool right_moves;	/* that item begins in the range and must begin later */
+};
+
+static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
+			 struct overlay *over)
+{
+	int i = first_overlap(leaf, ranges, key, end);
+
+	memset(over, 0, sizeof(*over));
+	over->left = -1;
+	for (; i >= 0 && node_key(leaf, (unsigned int)i) <= end; i = node_after(leaf, i)) {
+		struct lath_item item;
+		u64 last;
+
+		item_of(leaf, (unsigned int)i, ranges, &item);
+		last = item.key + item.size - 1;
+		if (last > end) {
+			over->right.key = end + 1;
+			over->right.size = last - end;
+			over->right.value = item.value;
+			over->right_moves = item.key >= key;
+		}
+		if (item.key < key)
+			over->left = i;
+		else if (last <= end)
+			over->covered++;
+	}
+}
+
+/* Cut and erase what one leaf has of [key, end]. each: called for erased items that end in it. */
+static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_item_fn each,
+		       void *arg)
+{
+	int i = first_overlap(leaf, ranges, key, end), next;
+
+	for (; i >= 0 && node_key(leaf, (unsigned int)i) <= end; i = next) {
+		struct lath_item item;
+
+		next = node_after(leaf, i);
+		item_of(leaf, (unsigned int)i, ranges, &item);
+		if (item.key < key) {
+			WRITE_ONCE(leaf->size[i], key - item.key);
+			continue;
+		}
+		node_erase(leaf, (unsigned int)i);
+		if (each && item.key + item.size - 1 <= end)
+			each(arg, &item);
+	}
+}
+
+/* Clear the locked leaves [first, last] of what a range [key, end] covers, and let `last` cover the
+ * range. */
+static void clear_leaves(struct node *first, struct node *last, bool ranges, u64 key, u64 end,
+			 lath_item_fn each, void *arg)
+{
+	struct node *leaf = first;
+
+	for (;; leaf = leaf_right(leaf)) {
+		clear_leaf(leaf, ranges, key, end, each, arg);
+		if (leaf == last)
+			break;
+	}
+	if (first != last)
+		cover_from(first, last, key);
+}
+
+/* 0 | -ENOMEM. In a read-side critical section. */
+static int store(struct tree *tree, const struct lath_item *item, lath_item_fn each, void *arg,
+		 struct reserve *reserve)
+{
+	u64 key = item->key, end = key + item->size - 1;
+	bool ranges = tree->ranges, marked;
+
+	for (;;) {
+		struct node *first = locate_locked(tree, key, FOR_ERASE), *last = first;
+		struct overlay over;
+		unsigned int count;
+
+		while (end > last->last || node_half_dead(last))
+			last = lock_right(last);
+		overlay_leaf(last, ranges, key, end, &over);
+		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
+		if (count > last->cap) {
+			int ret = make_room(tree, first, last, key, reserve);
+
+			if (ret)
+				return ret;
+			continue;
+		}
+		if (first != last)
+			change_begin(tree);
+		clear_leaves(first, last, ranges, key, end, each, arg);
+		if (over.right.size)
+			node_insert(last, node_rank(last, over.right.key), over.right.key,
+				    over.right.size, over.right.value, ranges);
+		node_insert(last, node_rank(last, key), key, item->size, item->value, ranges);
+		marked = last->counted;
+		if (first == last)
+			node_unlock(first);
+		else
+			finish_cover(tree, first, last, key, end);
+		change_inserted(tree, key, item->size);
+		change_number(tree, key, over.right.size ? end + 1 : end, marked);
+		return 0;
+	}
+}
+
+int lath_index_store_range(struct lath_index *index, const struct lath_item *item,
+			   lath_item_fn each, void *arg)
+{
+	struct tree *tree = tree_of(index);
+	struct reserve reserve = { 0 };
+	u64 first;
+	int ret;
+
+	if (!item_valid(tree, item->key, item->size))
+		return -EINVAL;
+	first = change_storing(tree, item->key, item->key + item->size - 1);
+	call_enter(tree);
+	ret = store(tree, item, each, arg, &reserve);
+	call_exit(tree);
+	change_stored(tree, first, !ret);
+	reserve_release(tree, &reserve);
+	hint_tick(tree, true);
+	return ret;
+}

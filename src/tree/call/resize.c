@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * resize.c - calls that change the extent of an item: resize, split, join.
+ */
+#include "tree/step/change.h"
+#include "tree/step/fence.h"
+#include "tree/way/locate.h"
+#include "tree/step/merge.h"
+#include "tree/step/redistribute.h"
+
+/* Change the size of entry i of a locked leaf that also covers its new end. Unlocks. */
+static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, u64 size)
+{
+	u64 key = node_key(leaf, i), was = leaf->size[i];
+	struct lath_item rest = { .key = key + size, .size = was - size };
+	bool shrinks = size < was;
+
+	LATH_ASSERT(node_is_locked(leaf) && tree->ranges && leaf->live >> i & 1);
+	LATH_ASSERT(size && size - 1 <= leaf->last - key);
+	if (shrinks)
+		change_begin(tree);
+	WRITE_ONCE(leaf->size[i], size);
+	node_unlock(leaf);
+	if (shrinks) {
+		change_freed(tree, key);
+		change_end(tree);
+		change_vacated(tree, &rest, 1);
+	} else if (size > was) {
+		change_inserted(tree, key + was, size - was);
+	}
+}
+
+/* Move entry i of the locked leaf `first` to the locked leaf `last`, which covers its new end, and
+ * the fence with it. Unlocks all. */
+static void resize_across(struct tree *tree, struct node *first, struct node *last, unsigned int i,
+			  u64 size)
+{
+	struct lath_item item;
+
+	change_begin(tree);
+	item_of(first, i, true, &item);
+	node_erase(first, i);
+	cover_from(first, last, item.key);
+	node_insert(last, node_rank(last, item.key), item.key, size, item.value, true);
+	finish_cover(tree, first, last, item.key, item.key + size - 1);
+}
+
+/* Does the entry after i in the leaf begin at or before `end`? */
+static bool next_overlaps(const struct node *leaf, int i, u64 end)
+{
+	int next = node_after(leaf, i);
+
+	return next >= 0 && node_key(leaf, (unsigned int)next) <= end;
+}
+
+/* 0 | -ENOENT | -EEXIST | -ENOMEM. In a read-side critical section. */
+static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
+{
+	u64 end = key + size - 1, was;
+
+	for (;;) {
+		struct node *first = locate_locked(tree, key, FOR_ERASE), *last;
+		int i = (int)node_find(first, key), hit, ret;
+
+		if (i < 0 || next_overlaps(first, i, end)) {
+			node_unlock_clean(first);
+			return i < 0 ? -ENOENT : -EEXIST;
+		}
+		last = lock_until(first, end, &hit);
+		if (hit >= 0) {
+			unlock_clean(first, last);
+			return -EEXIST;
+		}
+		if (first == last) {
+			resize_inside(tree, first, (unsigned int)i, size);
+			return 0;
+		}
+		if (!node_full(last)) {
+			was = first->size[i];
+			resize_across(tree, first, last, (unsigned int)i, size);
+			change_inserted(tree, key + was, size - was);
+			return 0;
+		}
+		ret = make_room(tree, first, last, key, reserve);
+		if (ret)
+			return ret;
+	}
+}
+
+int lath_index_resize(struct lath_index *index, uint64_t key, uint64_t size)
+{
+	struct tree *tree = tree_of(index);
+	struct reserve reserve = { 0 };
+	int ret;
+
+	if (!item_valid(tree, key, size) || !tree->ranges)
+		return -EINVAL;
+	call_enter(tree);
+	ret = resize(tree, key, size, &reserve);
+	call_exit(tree);
+	reserve_release(tree, &reserve);
+	hint_tick(tree, true);
+	return ret;
+}
+
+/* 0 | -ENOENT | -EEXIST | -ENOMEM. In a read-side critical section. */
+static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
+{
+	for (;;) {
+		struct node *leaf = locate_locked(tree, at, FOR_ERASE);
+		int i = (int)node_cover(leaf, at, tree->ranges), ret;
+		u64 key, end;
+		bool marked;
+
+		if (i < 0 || node_key(leaf, (unsigned int)i) == at) {
+			node_unlock_clean(leaf);
+			return i < 0 ? -ENOENT : -EEXIST;
+		}
+		if (node_full(leaf)) {
+			ret = leaf_make_room(tree, leaf, at, reserve);
+			if (ret)
+				return ret;
+			continue;
+		}
+		key = node_key(leaf, (unsigned int)i);
+		end = node_end(leaf, (unsigned int)i, true);
+		WRITE_ONCE(leaf->size[i], at - key);
+		node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
+		marked = leaf->counted;
+		node_unlock(leaf);
+		change_number(tree, at, at, marked);
+		return 0;
+	}
+}
+
+int lath_index_split(struct lath_index *index, uint64_t at, uint64_t value)
+{
+	struct tree *tree = tree_of(index);
+	struct reserve reserve = { 0 };
+	int ret;
+
+	call_enter(tree);
+	ret = split(tree, at, value, &reserve);
+	call_exit(tree);
+	reserve_release(tree, &reserve);
+	hint_tick(tree, true);
+	return ret;
+}
+
+/* ---- join ---- */
+
+/* Two items, the second of which begins where the first one ends, in locked leaves. */
+struct meeting {
+	struct node *first, *last; /* their leaves; the same one, or with half-dead ones between */
+	int left, right;	   /* their entries */
+};
+
+/* Lock the leaves of the items that meet at `at`. Returns false, with nothing locked, if there are
+ * no such items. */
+static bool lock_pair(struct tree *tree, u64 at, struct meeting *two)
+{
+	struct node *first = locate_locked(tree, at - 1, FOR_ERASE), *last = first;
+
+	two->left = (int)node_cover(first, at - 1, true);
+	two->right = -1;
+	if (two->left >= 0 && node_end(first, (unsigned int)two->left, true) == at - 1) {
+		while (at > last->last || node_half_dead(last))
+			last = lock_right(last);
+		two->right = (int)node_find(last, at);
+	}
+	two->first = first;
+	two->last = last;
+	if (two->right >= 0)
+		return true;
+	unlock_clean(first, last);
+	return false;
+}
+
+/* Let the left item cover both. Unlocks. */
+static void join_pair(struct tree *tree, const struct meeting *two, const struct lath_item *left,
+		      const struct lath_item *right)
+{
+	u64 size = left->size + right->size;
+	bool marked = two->last->counted;
+	unsigned int count;
+
+	node_erase(two->last, (unsigned int)two->right);
+	count = node_count(two->last);
+	if (two->first == two->last) {
+		WRITE_ONCE(two->first->size[two->left], size);
+		node_unlock(two->first);
+	} else {
+		resize_across(tree, two->first, two->last, (unsigned int)two->left, size);
+	}
+	change_number(tree, right->key, right->key, marked);
+	if (count == NODE_CAP / 4 || !count)
+		merge_later(tree, left->key);
+}
+
+int lath_index_join(struct lath_index *index, uint64_t at,
+		    int (*may_join)(void *arg, const struct lath_item *left,
+				    const struct lath_item *right),
+		    void *arg, struct lath_item *gone)
+{
+	struct tree *tree = tree_of(index);
+	struct lath_item left, right;
+	struct meeting two;
+	int ret = -ENOENT;
+
+	if (!tree->ranges)
+		return -EINVAL;
+	call_enter(tree);
+	if (at && lock_pair(tree, at, &two)) {
+		item_of(two.first, (unsigned int)two.left, true, &left);
+		item_of(two.last, (unsigned int)two.right, true, &right);
+		if (!(left.size + right.size))
+			ret = -EINVAL;
+		else
+			ret = !may_join || may_join(arg, &left, &right) ? 0 : -ECANCELED;
+		if (ret)
+			unlock_clean(two.first, two.last);
+		else
+			join_pair(tree, &two, &left, &right);
+	}
+	call_exit(tree);
+	if (!ret && gone)
+		*gone = right;
+	return ret;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * trim.c - give memory back while the index lives.
+ *
+ * A pass has two parts. The first merges leaves, from left to right, until they are as full as
+ * after inserts at random places. The second chooses chunks of which few nodes are in use, as many
+ * as the others have room for, and moves these nodes: each is copied to a node of another chunk,
+ * which takes its place under the locks of parent, left sibling and node, and dies. When the last
+ * one has come back after its grace period, the host gets the chunk's pages (pool.c).
+ *
+ * The call keeps no lock between two nodes and does not wait for readers. One thread at a time
+ * trims an index.
+ */
+#include "tree/step/change.h"
+#include "tree/way/locate.h"
+#include "tree/step/merge.h"
+#include "tree/memory/pool.h"
+
+/* A cursor is the key to go on from, without its lowest bit, or MOVING: the second part, whose
+ * place the index keeps. 0: the beginning. */
+#define MOVING 1ull
+
+/* A node to be moved, its parent and its left sibling (NULL if it begins at key 0), locked. */
+struct move {
+	struct tree *tree;
+	struct node *up, *left, *node;
+	unsigned int at; /* its entry in the parent */
+};
+
+/* Returns the entry of the locked `up` that leads to child, or -1. */
+static int entry_of(const struct node *up, const struct node *child)
+{
+	u64 live = up->live;
+
+	for (; live; live &= live - 1)
+		if (node_child(up, __ffs64(live)) == child)
+			return (int)__ffs64(live);
+	return -1;
+}
+
+/* Lock a node that may be any by now, with those that lead to it. Returns false, with none locked,
+ * if it is not in use, is not led to by a parent, or is being changed. In a read-side critical
+ * section. */
+static bool move_lock(struct move *m, struct node *node)
+{
+	u64 lockword = node_read(node), low = READ_ONCE(node->low), left_word;
+	unsigned int level = node_level(node);
+	int at;
+
+	/* a node that changes from here on is not locked below, whatever was read of it */
+	if (!node_sound(lockword) || READ_ONCE(node->no_downlink))
+		return false;
+	m->node = node;
+	m->left = low ? level_find(m->tree, low - 1, level, &left_word) : NULL;
+	if (low && !m->left)
+		return false;
+	lath_delay("to be moved, not yet locked");
+	m->up = level_lock(m->tree, low, level + 1);
+	if (!m->up)
+		return false;
+	at = entry_of(m->up, node);
+	if (at >= 0 && m->left && node_trylock(m->left, left_word)) {
+		if (m->left->right == node && node_trylock(node, lockword)) {
+			m->at = (unsigned int)at;
+			return true;
+		}
+		node_unlock_clean(m->left);
+	} else if (at >= 0 && !low && node_trylock(node, lockword)) {
+		m->at = (unsigned int)at;
+		return true;
+	}
+	node_unlock_clean(m->up);
+	return false;
+}
+
+/* Move a node to `fresh`. Returns false if it could not be locked; then fresh was not used. */
+static bool move_node(struct tree *tree, struct node *node, struct node *fresh, enum pool_kind kind)
+{
+	struct move m = { .tree = tree };
+
+	if (!move_lock(&m, node))
+		return false;
+	LATH_ASSERT(node_is_locked(node) && node_is_locked(m.up) && node_child(m.up, m.at) == node);
+	node_copy(fresh, node, tree->pool[kind].node_size);
+	node_open(fresh);
+	if (m.left)
+		WRITE_ONCE(m.left->right, fresh);
+	WRITE_ONCE(m.up->pair[m.at].value, (u64)(uintptr_t)fresh);
+	node_kill(node);
+	lath_delay("moved, locks still held");
+	node_unlock(node);
+	if (m.left)
+		node_unlock(m.left);
+	node_unlock(m.up);
+	node_retire(tree, kind, node);
+	return true;
+}
+
+/* ---- the two parts; trim_lock held, in a read-side critical section of a call ---- */
+
+/* Merge leaves from *key on. Returns the number of those that died; *key: where to go on, 0: at the
+ * end. */
+static size_t merge_some(struct tree *tree, u64 *key, size_t *budget)
+{
+	size_t done = 0;
+
+	do
+		done += merge_dense(tree, key, budget);
+	while (*key && *budget);
+	if (!*key)
+		merge_roots(tree);
+	return done;
+}
+
+static void begin_moving(struct tree *tree, enum pool_kind kind)
+{
+	tree->moving_kind = (u8)kind;
+	tree->moving = pool_leave(tree, kind);
+	tree->moving_at = 0;
+}
+
+/* The next node to be moved, or NULL: there are no more. */
+static struct node *next_to_move(struct tree *tree)
+{
+	struct node *node;
+
+	while (!(node = chunk_next(&tree->moving, &tree->moving_at))) {
+		if (tree->moving_kind == POOL_INNER)
+			return NULL;
+		begin_moving(tree, POOL_INNER);
+	}
+	return node;
+}
+
+/* Move nodes out of the chunks that were chosen. Returns how many; *more: there are others. */
+static size_t move_some(struct tree *tree, size_t *budget, bool *more)
+{
+	struct node *fresh = NULL, *node;
+	enum pool_kind kind = POOL_LEAF;
+	size_t done = 0;
+
+	for (*more = true; *budget; --*budget) {
+		node = next_to_move(tree);
+		if (fresh && (!node || kind != tree->moving_kind)) {
+			node_free(tree, kind, fresh);
+			fresh = NULL;
+		}
+		kind = tree->moving_kind;
+		if (node && !fresh)
+			fresh = node_alloc_kept(tree, kind);
+		if (!node || !fresh) { /* inserts have taken the room */
+			*more = false;
+			return done;
+		}
+		if (!move_node(tree, node, fresh, kind))
+			continue;
+		fresh = NULL;
+		done++;
+	}
+	if (fresh)
+		node_free(tree, kind, fresh);
+	return done;
+}
+
+size_t lath_index_trim(struct lath_index *index, size_t budget, uint64_t *cursor)
+{
+	struct tree *tree = tree_of(index);
+	size_t done = 0;
+	bool more = true;
+	u64 key = *cursor;
+
+	budget = max(budget, (size_t)1);
+	call_enter(tree);
+	if (!lath_spin_trylock(&tree->trim_lock)) {
+		call_exit(tree);
+		return 0;
+	}
+	if (key != MOVING) {
+		done = merge_some(tree, &key, &budget);
+		key = key ? max(key & ~MOVING, MOVING << 1) : MOVING;
+		if (key == MOVING)
+			begin_moving(tree, POOL_LEAF);
+	}
+	if (key == MOVING)
+		done += move_some(tree, &budget, &more);
+	lath_spin_unlock(&tree->trim_lock);
+	call_exit(tree);
+	if (!more) {
+		hint_trim(tree);
+		key = 0;
+	}
+	*cursor = key;
+	return done;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * update.c - change the value of an item that is there.
+ */
+#include "tree/way/locate.h"
+
+/* Set the value of the item that starts at key, if it is *expected or expected is NULL: 0 | -ENOENT
+ * | -EAGAIN. *old, if not NULL: the item as it was. */
+static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
+		   struct lath_item *old)
+{
+	struct node *leaf;
+	int i, ret = -ENOENT;
+
+	lath_call_enter();
+	leaf = locate_locked(tree, key, FOR_ERASE);
+	i = (int)node_find(leaf, key);
+	if (i >= 0) {
+		if (old)
+			item_of(leaf, (unsigned int)i, tree->ranges, old);
+		ret = expected && node_value(leaf, (unsigned int)i) != *expected ? -EAGAIN : 0;
+	}
+	if (!ret) {
+		WRITE_ONCE(leaf->pair[i].value, value);
+		node_unlock(leaf);
+	} else {
+		node_unlock_clean(leaf);
+	}
+	lath_call_exit();
+	hint_tick(tree, false);
+	return ret;
+}
+
+int lath_index_replace_item(struct lath_index *index, uint64_t key, uint64_t value,
+			    struct lath_item *old)
+{
+	return replace(tree_of(index), key, NULL, value, old);
+}
+
+int lath_index_replace_if(struct lath_index *index, uint64_t key, uint64_t expected, uint64_t value,
+			  struct lath_item *there)
+{
+	return replace(tree_of(index), key, &expected, value, there);
+}

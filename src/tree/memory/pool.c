@@ -1,0 +1,789 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * pool.c - memory for nodes.
+ *
+ * There is one pool per kind of node: chunks from the host or the caller's allocator, cut into
+ * nodes. Each chunk has a list of the nodes that came back after their grace period. A node in the
+ * pool is dead and keeps its version, so a hint that still points at it finds out.
+ *
+ * A chunk of pages of which no node is in use may become bare: the host takes its pages back, and
+ * its addresses stay the tree's. A thread that looks at a node there, by a finger, a word of the
+ * hint table or a descent in no critical section, reads zeros: a dead node, like any node of a
+ * pool. When the chunk is used again its nodes begin with a version that none of them has had.
+ *
+ * In a large tree a thread takes leaves from its stripe, which gets several at once from the pool:
+ * threads that split leaves rarely write the same line. A thread that frees several in a row gives
+ * those of its stripe back, so a tree that shrinks keeps none.
+ *
+ * With LATH_NODE_EACH every node is an allocation of its own, freed after its grace period: for the
+ * many small trees of a store, and for memory checkers, which then see every access to a freed
+ * node. Hints are off in that mode.
+ */
+#include "tree/memory/pool.h"
+
+struct chunk {
+	struct pool *pool;
+	struct chunk *next;  /* in pool->chunks */
+	struct chunk *after; /* in pool->room or pool->bare */
+	struct chunk **link; /* what leads here in pool->room; NULL: it is not in there */
+	char *memory;
+	size_t size;
+	struct node *free;  /* nodes that came back, linked by `right` */
+	u16 capacity, used; /* nodes */
+	u16 fresh;	    /* those from this one on have not been used yet, or not since it was
+			       bare */
+	u8 block : 1;	    /* one block of memory, of which this struct is the first line */
+	u8 huge : 1;
+	u8 leaving : 1; /* its nodes are being moved away (trim.c): hand out none of them */
+};
+_Static_assert(sizeof(struct chunk) == 64, "one line");
+
+/* The least chunk of pages. While a pool has less than LATH_CHUNK_BLOCKS, its chunks are blocks of
+ * the host's heap, each as large as all before it. Tests build with less. */
+#ifndef LATH_CHUNK_MIN
+#define LATH_CHUNK_MIN (16ul << 10)
+#endif
+#define CHUNK_MIN LATH_CHUNK_MIN
+#ifndef LATH_CHUNK_BLOCKS
+#define LATH_CHUNK_BLOCKS CHUNK_MIN
+#endif
+#define CHUNK_SMALL (64ul << 10)
+#define CHUNK_MAX (2ul << 20)
+/* From this size on a pool takes huge pages unless LATH_SMALL_PAGES forbids it: small pages would
+ * miss the TLB at every leaf, and the unused part of a huge page no longer matters. */
+#define HUGE_FROM (32ul << 20)
+
+#define CHUNK_STEP 4096ul
+/* A chunk becomes bare if after that there are unused nodes for 1/IDLE of those in use. */
+#define IDLE 8
+
+/* A tree becomes large when its leaves take so many bytes. Tests build with less. */
+#ifndef LATH_LARGE_FROM
+#define LATH_LARGE_FROM (4ul << 20)
+#endif
+/* Leaves that a stripe takes at once. */
+#define SPARES 8
+/* A stripe keeps none when so many leaves were freed since it last gave one. */
+#define SHRINKING 4
+
+/* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
+ * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
+ * sizes it is the one that wastes least after division into nodes. */
+static size_t chunk_size(size_t bytes, size_t least, size_t node_size, bool huge)
+{
+	size_t size = CHUNK_MIN, best, n;
+
+	if (huge)
+		return CHUNK_MAX;
+	while (size < CHUNK_MAX &&
+	       (size < least || size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128)))
+		size *= 2;
+	best = size;
+	for (n = size; n > size / 2; n -= CHUNK_STEP)
+		if (n % node_size * best < best % node_size * n)
+			best = n;
+	return best;
+}
+
+static const struct lath_allocator *allocator_of(const struct tree *tree)
+{
+	return unlikely(tree->shared_allocator) ? tree->shared_allocator : &tree->allocator;
+}
+
+void *tree_block_alloc(struct tree *tree, size_t size, bool huge)
+{
+	const struct lath_allocator *allocator = allocator_of(tree);
+
+	if (allocator->alloc)
+		return allocator->alloc(allocator->ctx, size, 64);
+	return tree->each ? lath_block_alloc(size) : lath_pages_alloc(size, huge);
+}
+
+void tree_block_free(struct tree *tree, void *block, size_t size)
+{
+	const struct lath_allocator *allocator = allocator_of(tree);
+
+	if (allocator->alloc)
+		allocator->free(allocator->ctx, block, size);
+	else if (tree->each)
+		lath_block_free(block);
+	else
+		lath_pages_free(block, size);
+}
+
+bool tree_block_discard(struct tree *tree, void *block, size_t size)
+{
+	return !allocator_of(tree)->alloc && lath_pages_discard(block, size);
+}
+
+/* The same for what is smaller than a page. */
+static void *small_alloc(struct tree *tree, size_t size)
+{
+	const struct lath_allocator *allocator = allocator_of(tree);
+
+	return allocator->alloc ? allocator->alloc(allocator->ctx, size, 64)
+				: lath_block_alloc(size);
+}
+
+static void small_free(struct tree *tree, void *block, size_t size)
+{
+	const struct lath_allocator *allocator = allocator_of(tree);
+
+	if (allocator->alloc)
+		allocator->free(allocator->ctx, block, size);
+	else
+		lath_block_free(block);
+}
+
+/* The size of a node whose side column has `side` words per entry. */
+static size_t node_bytes(const struct tree *tree, size_t side)
+{
+	size_t words = NODE_CAP * side + (tree->holes ? SIDE_WORDS : 0);
+
+	return (sizeof(struct node) + words * sizeof(u64) + 63) & ~63ul;
+}
+
+static size_t stripes_size(const struct tree *tree)
+{
+	return (tree->stripe_mask + 1ul) * sizeof(struct stripe);
+}
+
+static struct stripe *stripes_alloc(struct tree *tree)
+{
+	struct stripe *stripe = small_alloc(tree, stripes_size(tree));
+
+	if (stripe)
+		memset(stripe, 0, stripes_size(tree));
+	return stripe;
+}
+
+u64 stripes_bytes(struct tree *tree)
+{
+	return all_stripes(tree) ? stripes_size(tree) : 0;
+}
+
+bool pools_init(struct tree *tree)
+{
+	int kind;
+
+	for (kind = 0; kind < POOL_KINDS; kind++) {
+		struct pool *pool = &tree->pool[kind];
+
+		memset(pool, 0, sizeof(*pool));
+		lath_spin_init(&pool->lock);
+		pool->tree = tree;
+		pool->node_size = (u32)node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side
+									  : tree->inner_side);
+	}
+	if (tree->holes)
+		tree->stripe = stripes_alloc(tree);
+	return tree->stripe || !tree->holes;
+}
+
+static void chunk_free(struct tree *tree, struct chunk *chunk)
+{
+	if (chunk->block) {
+		small_free(tree, chunk, chunk->size);
+		return;
+	}
+	tree_block_free(tree, chunk->memory, chunk->size);
+	small_free(tree, chunk, sizeof(*chunk));
+}
+
+void pools_fini(struct tree *tree)
+{
+	int kind;
+
+	if (READ_ONCE(tree->retired))
+		lath_retire_drain(tree->rcu);
+	for (kind = 0; kind < POOL_KINDS; kind++) {
+		struct chunk *chunk = tree->pool[kind].chunks, *next;
+
+		for (; chunk; chunk = next) {
+			next = chunk->next;
+			chunk_free(tree, chunk);
+		}
+	}
+	if (tree->stripe)
+		small_free(tree, tree->stripe, stripes_size(tree));
+}
+
+/* ---- a chunk, its pool locked ---- */
+
+static struct node *chunk_node(const struct chunk *chunk, u32 i)
+{
+	return (struct node *)(void *)(chunk->memory + (size_t)i * chunk->pool->node_size);
+}
+
+static bool chunk_bare(const struct chunk *chunk)
+{
+	return !chunk->used && !chunk->link && !chunk->leaving;
+}
+
+static void room_add(struct chunk *chunk)
+{
+	struct pool *pool = chunk->pool;
+
+	LATH_ASSERT(!chunk->link);
+	chunk->after = pool->room;
+	if (chunk->after)
+		chunk->after->link = &chunk->after;
+	chunk->link = &pool->room;
+	pool->room = chunk;
+}
+
+static void room_remove(struct chunk *chunk)
+{
+	LATH_ASSERT(chunk->link && *chunk->link == chunk);
+	*chunk->link = chunk->after;
+	if (chunk->after)
+		chunk->after->link = chunk->link;
+	chunk->link = NULL;
+}
+
+/* Count the chunk's memory, or no longer: it is bare. */
+static void chunk_count(struct chunk *chunk, bool bare)
+{
+	struct pool *pool = chunk->pool;
+	u64 sign = bare ? -1ull : 1;
+
+	WRITE_ONCE(pool->bytes, pool->bytes + sign * chunk->size);
+	pool->capacity += sign * chunk->capacity;
+}
+
+/* What one chunk_take() gives: a list of reused nodes (`first`, linked by `right`), and n_fresh
+ * nodes in a row, from number `fresh` on, that were never used. They are prepared when the pool is
+ * unlocked. */
+struct taken {
+	struct chunk *chunk;
+	struct node *first;
+	u32 fresh, n_fresh, n;
+	u64 version;
+};
+
+/* Take up to n nodes, all that came back or fresh ones. */
+static void chunk_take(struct chunk *chunk, u32 n, struct taken *taken)
+{
+	struct node *node;
+
+	LATH_ASSERT(chunk->used < chunk->capacity && !chunk->leaving);
+	taken->chunk = chunk;
+	for (; taken->n < n && chunk->free; taken->n++) {
+		node = chunk->free;
+		chunk->free = node->right;
+		WRITE_ONCE(node->right, taken->first);
+		taken->first = node;
+	}
+	taken->fresh = chunk->fresh;
+	taken->n_fresh = min(n - taken->n, (u32)(chunk->capacity - chunk->fresh));
+	taken->n += taken->n_fresh;
+	chunk->fresh = (u16)(chunk->fresh + taken->n_fresh);
+	chunk->used = (u16)(chunk->used + taken->n);
+	if (chunk->used == chunk->capacity)
+		room_remove(chunk);
+}
+
+/* Returns all taken nodes, linked by `right`. The pool is not locked. */
+static struct node *taken_nodes(struct taken *taken)
+{
+	struct node *node;
+	u32 i;
+
+	for (node = taken->first; node; node = node->right)
+		WRITE_ONCE(node->chunk, taken->chunk);
+	for (i = 0; i < taken->n_fresh; i++) {
+		node = chunk_node(taken->chunk, taken->fresh + i);
+		WRITE_ONCE(node->lockword, taken->version);
+		WRITE_ONCE(node->chunk, taken->chunk);
+		WRITE_ONCE(node->right, taken->first);
+		taken->first = node;
+	}
+	return taken->first;
+}
+
+/* ---- a pool ---- */
+
+/* Take up to n nodes of one chunk from the pool. Returns the first, or NULL if the pool is empty;
+ * the others follow by `right`. *count: how many. */
+static struct node *pool_take(struct pool *pool, u32 n, u32 *count)
+{
+	struct taken taken = { 0 };
+	struct chunk *bare;
+
+	lath_spin_lock(&pool->lock);
+	bare = pool->bare;
+	if (!pool->room && bare) {
+		pool->bare = bare->after;
+		chunk_count(bare, false);
+		room_add(bare);
+	}
+	if (pool->room) {
+		chunk_take(pool->room, n, &taken);
+		taken.version = pool->version;
+		WRITE_ONCE(pool->nodes, pool->nodes + taken.n);
+	}
+	lath_spin_unlock(&pool->lock);
+	*count = taken.n;
+	return taken_nodes(&taken);
+}
+
+/* Take a leaf from the stripe, which is filled from the pool if need be; NULL: both are empty. */
+static struct node *stripe_take(struct stripe *stripe, struct pool *pool)
+{
+	struct node *node;
+	u32 taken;
+
+	lath_spin_lock(&stripe->lock);
+	if (!stripe->spares) {
+		stripe->spare = pool_take(pool, SPARES, &taken);
+		WRITE_ONCE(stripe->spares, taken);
+	}
+	node = stripe->spare;
+	if (node) {
+		stripe->spare = node->right;
+		WRITE_ONCE(stripe->freed, 0);
+		WRITE_ONCE(stripe->spares, stripe->spares - 1);
+	}
+	lath_spin_unlock(&stripe->lock);
+	return node;
+}
+
+/* Take a node of this kind without asking for more memory; NULL: there is none. */
+static struct node *take(struct tree *tree, enum pool_kind kind)
+{
+	struct stripe *stripe = kind == POOL_LEAF ? stripe_of(tree) : NULL;
+	u32 taken;
+
+	return stripe ? stripe_take(stripe, &tree->pool[kind])
+		      : pool_take(&tree->pool[kind], 1, &taken);
+}
+
+/* The pool is locked, and a node of the chunk came back. If all have, and the pool can do without
+ * them, keep other threads from taking them, and return true: the caller lets the host have the
+ * pages. */
+static bool chunk_leaves(struct chunk *chunk)
+{
+	const struct pool *pool = chunk->pool;
+	u64 left = pool->capacity - chunk->capacity;
+
+	if (chunk->used || chunk->block || !LATH_DISCARDS ||
+	    (!chunk->leaving && left < pool->nodes + pool->nodes / IDLE))
+		return false;
+	if (chunk->link)
+		room_remove(chunk);
+	chunk->leaving = true;
+	chunk->free = NULL;
+	chunk->fresh = 0;
+	return true;
+}
+
+/* No node of the chunk is in use, nor can be taken: give its pages to the host. */
+static void chunk_discard(struct chunk *chunk)
+{
+	struct pool *pool = chunk->pool;
+	bool bare = tree_block_discard(pool->tree, chunk->memory, chunk->size);
+
+	lath_spin_lock(&pool->lock);
+	chunk->leaving = false;
+	if (bare) {
+		chunk_count(chunk, true);
+		chunk->after = pool->bare;
+		pool->bare = chunk;
+	} else {
+		room_add(chunk);
+	}
+	lath_spin_unlock(&pool->lock);
+}
+
+static void pool_give(struct chunk *chunk, struct node *node)
+{
+	struct pool *pool = chunk->pool;
+	bool leaves;
+
+	lath_spin_lock(&pool->lock);
+	pool->version = max(pool->version, READ_ONCE(node->lockword) & ~(u64)NODE_FLAGS);
+	WRITE_ONCE(node->right, chunk->free);
+	chunk->free = node;
+	chunk->used--;
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
+	leaves = chunk_leaves(chunk);
+	if (!leaves && !chunk->leaving && !chunk->link)
+		room_add(chunk);
+	lath_spin_unlock(&pool->lock);
+	if (leaves)
+		chunk_discard(chunk);
+}
+
+/* Give the leaves of the stripe back to the pool. */
+static void stripe_give(struct stripe *stripe)
+{
+	struct node *node, *next;
+
+	lath_spin_lock(&stripe->lock);
+	node = stripe->spare;
+	stripe->spare = NULL;
+	WRITE_ONCE(stripe->spares, 0);
+	lath_spin_unlock(&stripe->lock);
+	for (; node; node = next) {
+		next = node->right;
+		pool_give(node->chunk, node);
+	}
+}
+
+/* Leaves in all stripes. */
+static u64 spares_of(struct tree *tree)
+{
+	const struct stripe *stripe = stripes_of(tree);
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; stripe && i <= tree->stripe_mask; i++)
+		sum += READ_ONCE(stripe[i].spares);
+	return sum;
+}
+
+/* The tree gets stripes, or goes on without if there is no memory. */
+static void become_large(struct tree *tree)
+{
+	struct stripe *fresh = tree->stripe ? NULL : stripes_alloc(tree);
+	struct pool *pool = &tree->pool[POOL_LEAF];
+
+	lath_spin_lock(&pool->lock);
+	if (!tree->stripe) {
+		tree->stripe = fresh;
+		fresh = NULL;
+	}
+	if (tree->stripe)
+		smp_store_release(&tree->large, true); /* pairs with stripes_of */
+	lath_spin_unlock(&pool->lock);
+	if (fresh)
+		small_free(tree, fresh, stripes_size(tree));
+}
+
+/* A chunk of the heap; NULL: no memory. */
+static struct chunk *new_block(struct pool *pool, size_t nodes, size_t node_size)
+{
+	bool heap = !allocator_of(pool->tree)->alloc;
+	/* malloc aligns to 16 bytes, and is faster than what aligns to a line */
+	size_t size = sizeof(struct chunk) + nodes * node_size + (heap ? 48 : 0);
+	struct chunk *chunk = heap ? lath_small_alloc(size) : small_alloc(pool->tree, size);
+
+	if (chunk)
+		*chunk = (struct chunk){ .pool = pool,
+					 .memory = (char *)(((uintptr_t)(chunk + 1) + 63) & ~63ul),
+					 .size = size,
+					 .capacity = (u16)nodes,
+					 .block = true };
+	return chunk;
+}
+
+/* A chunk of pages; NULL: no memory. */
+static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
+{
+	struct tree *tree = pool->tree;
+	/* not all stripes of a large tree need leaves at once */
+	size_t least = READ_ONCE(tree->large) ? (tree->stripe_mask + 1ul) * SPARES / 4 : 0;
+	size_t size = chunk_size(bytes, least * pool->node_size, pool->node_size, huge);
+	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
+	char *memory = chunk ? tree_block_alloc(tree, size, huge) : NULL;
+
+	if (chunk && !memory && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
+		size = CHUNK_MIN;
+		huge = false;
+		memory = tree_block_alloc(tree, size, huge);
+	}
+	if (memory)
+		*chunk = (struct chunk){ .pool = pool,
+					 .memory = memory,
+					 .size = size,
+					 .capacity = (u16)(size / pool->node_size),
+					 .huge = huge };
+	else if (chunk)
+		small_free(tree, chunk, sizeof(*chunk));
+	return memory ? chunk : NULL;
+}
+
+/* Add a chunk; returns false if there is no memory. Two threads may both add one: the second serves
+ * later. */
+static bool pool_extend(struct pool *pool)
+{
+	struct tree *tree = pool->tree;
+	size_t bytes = READ_ONCE(pool->bytes); /* a hint; others may extend the pool */
+	bool huge =
+		tree->huge || (!tree->small && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= HUGE_FROM);
+	size_t as_before = max(bytes / pool->node_size, (size_t)1);
+	struct chunk *chunk = !huge && bytes < LATH_CHUNK_BLOCKS
+				      ? new_block(pool, as_before, pool->node_size)
+				      : new_pages(pool, bytes, huge);
+
+	if (!chunk)
+		return false;
+	lath_spin_lock(&pool->lock);
+	chunk->next = pool->chunks;
+	pool->chunks = chunk;
+	chunk_count(chunk, false);
+	room_add(chunk);
+	lath_spin_unlock(&pool->lock);
+	if (!READ_ONCE(tree->large) && READ_ONCE(tree->pool[POOL_LEAF].bytes) >= LATH_LARGE_FROM)
+		become_large(tree);
+	return true;
+}
+
+static struct node *node_alloc_each(struct tree *tree, struct pool *pool)
+{
+	struct node *node = tree_block_alloc(tree, pool->node_size, false);
+
+	if (!node)
+		return NULL;
+	memset(node, 0, pool->node_size);
+	lath_spin_lock(&pool->lock);
+	WRITE_ONCE(pool->nodes, pool->nodes + 1);
+	WRITE_ONCE(pool->bytes, pool->bytes + pool->node_size);
+	lath_spin_unlock(&pool->lock);
+	return node;
+}
+
+struct node *node_alloc(struct tree *tree, enum pool_kind kind)
+{
+	struct pool *pool = &tree->pool[kind];
+	struct node *node;
+
+	lath_call_enter();
+	if (tree->each)
+		node = node_alloc_each(tree, pool);
+	else
+		while (!(node = take(tree, kind)) && pool_extend(pool))
+			;
+	lath_call_exit();
+	if (unlikely(!node))
+		lath_probe(refusal, tree, kind);
+	return node;
+}
+
+/* The only node of a chunk of its own, for NODE_FIRST entries. */
+static struct node *alloc_small(struct tree *tree)
+{
+	struct pool *pool = &tree->pool[POOL_LEAF];
+	size_t node_size = offsetof(struct node, pair) + NODE_FIRST * sizeof(struct pair);
+	struct chunk *chunk = new_block(pool, 1, node_size);
+	struct node *node;
+
+	if (!chunk)
+		return NULL;
+	chunk->used = 1;
+	pool->chunks = chunk;
+	pool->nodes = 1;
+	chunk_count(chunk, false);
+	node = chunk_node(chunk, 0);
+	node->lockword = 0;
+	node->chunk = chunk;
+	return node;
+}
+
+struct node *node_alloc_first(struct tree *tree)
+{
+	bool small = !tree->leaf_side && !tree->gapped && !tree->each && !tree->huge;
+	struct node *node = small ? alloc_small(tree) : node_alloc(tree, POOL_LEAF);
+
+	if (node)
+		node_init(node, 0, 0, KEY_MAX, NULL, 0);
+	if (node && small)
+		node->cap = NODE_FIRST;
+	return node;
+}
+
+void node_leave(struct tree *tree, enum pool_kind kind)
+{
+	struct pool *pool = &tree->pool[kind];
+
+	lath_spin_lock(&pool->lock);
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
+	lath_spin_unlock(&pool->lock);
+}
+
+static void pool_return(struct pool *pool, struct chunk *chunk, struct node *node)
+{
+	if (chunk) {
+		pool_give(chunk, node);
+		return;
+	}
+	lath_spin_lock(&pool->lock);
+	WRITE_ONCE(pool->nodes, pool->nodes - 1);
+	WRITE_ONCE(pool->bytes, pool->bytes - pool->node_size);
+	lath_spin_unlock(&pool->lock);
+	tree_block_free(pool->tree, node, pool->node_size);
+}
+
+void node_free(struct tree *tree, enum pool_kind kind, struct node *node)
+{
+	lath_call_enter();
+	pool_return(&tree->pool[kind], tree->each ? NULL : node->chunk, node);
+	lath_call_exit();
+}
+
+static void node_retired(struct lath_rcu_head *head)
+{
+	struct node *node = container_of(head, struct node, rcu);
+
+	lath_retired();
+	lath_call_enter();
+	pool_return((struct pool *)(uintptr_t)READ_ONCE(node->pair[0].key),
+		    (struct chunk *)(uintptr_t)READ_ONCE(node->pair[0].value), node);
+	lath_call_exit();
+	lath_retired_end();
+}
+
+void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
+{
+	struct chunk *chunk = tree->each ? NULL : node->chunk;
+
+	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)) &&
+		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
+	if (!READ_ONCE(tree->retired))
+		WRITE_ONCE(tree->retired, true);
+	/* where it goes back to; the right link stays for readers that stand on the node */
+	WRITE_ONCE(node->pair[0].key, (u64)(uintptr_t)&tree->pool[kind]);
+	WRITE_ONCE(node->pair[0].value, (u64)(uintptr_t)chunk);
+	lath_retire(tree->rcu, &node->rcu, node_retired);
+}
+
+void spares_return(struct tree *tree)
+{
+	struct stripe *stripe = stripe_of(tree);
+
+	if (stripe && READ_ONCE(stripe->spares) && lath_fetch_add(&stripe->freed, 1) >= SHRINKING)
+		stripe_give(stripe);
+}
+
+/* ---- moving nodes together (trim.c) ---- */
+
+struct node *node_alloc_kept(struct tree *tree, enum pool_kind kind)
+{
+	return take(tree, kind);
+}
+
+/* Let the chunk leave if the others have nodes for all that are in use, *kept of them. If none of
+ * its own is, it goes to the list *idle. Pool locked. */
+static void choose_chunk(struct chunk *chunk, u64 *kept, struct chunk **idle)
+{
+	const struct pool *pool = chunk->pool;
+
+	if (chunk->leaving || chunk->block || chunk_bare(chunk) ||
+	    *kept < pool->nodes + chunk->capacity)
+		return;
+	*kept -= chunk->capacity;
+	chunk->leaving = true;
+	if (chunk->link)
+		room_remove(chunk);
+	if (chunk->used)
+		return;
+	chunk->free = NULL;
+	chunk->fresh = 0;
+	chunk->after = *idle;
+	*idle = chunk;
+}
+
+/* What earlier passes left as it was stays. Pool locked. */
+static void keep_all(struct pool *pool)
+{
+	struct chunk *chunk;
+
+	for (chunk = pool->chunks; chunk; chunk = chunk->next) {
+		if (!chunk->leaving || !chunk->used)
+			continue;
+		chunk->leaving = false;
+		if (chunk->used < chunk->capacity)
+			room_add(chunk);
+	}
+}
+
+struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
+{
+	struct pool *pool = &tree->pool[kind];
+	struct stripe *stripe = stripes_of(tree);
+	struct chunk *chunk, *idle = NULL, *after;
+	unsigned int eighths, i;
+	u64 kept;
+
+	if (!LATH_DISCARDS || tree->each || allocator_of(tree)->alloc)
+		return NULL;
+	for (i = 0; stripe && i <= tree->stripe_mask; i++)
+		stripe_give(&stripe[i]);
+	lath_spin_lock(&pool->lock);
+	keep_all(pool);
+	kept = pool->capacity;
+	for (eighths = 0; eighths < 8; eighths++)
+		for (chunk = pool->chunks; chunk; chunk = chunk->next)
+			if (chunk->used * 8ull <= chunk->capacity * (u64)eighths)
+				choose_chunk(chunk, &kept, &idle);
+	chunk = pool->chunks;
+	lath_spin_unlock(&pool->lock);
+	for (; idle; idle = after) {
+		after = idle->after;
+		chunk_discard(idle);
+	}
+	return chunk;
+}
+
+struct node *chunk_next(struct chunk **chunk, u32 *at)
+{
+	struct pool *pool = *chunk ? (*chunk)->pool : NULL;
+	struct node *node = NULL;
+
+	if (!pool)
+		return NULL;
+	lath_spin_lock(&pool->lock);
+	while (*chunk && !node) {
+		if ((*chunk)->leaving && *at < (*chunk)->fresh) {
+			node = chunk_node(*chunk, (*at)++);
+		} else {
+			*chunk = (*chunk)->next;
+			*at = 0;
+		}
+	}
+	lath_spin_unlock(&pool->lock);
+	return node;
+}
+
+/* ---- counts and reserves ---- */
+
+void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
+{
+	const struct chunk *chunk;
+
+	lath_call_enter();
+	lath_spin_lock(&pool->lock);
+	*bytes += pool->bytes;
+	for (chunk = pool->chunks; chunk; chunk = chunk->next)
+		*huge_bytes += chunk->huge && !chunk_bare(chunk) ? chunk->size : 0;
+	*nodes = pool->nodes - (pool == &pool->tree->pool[POOL_LEAF] ? spares_of(pool->tree) : 0);
+	lath_spin_unlock(&pool->lock);
+	lath_call_exit();
+}
+
+void reserve_release(struct tree *tree, struct reserve *reserve)
+{
+	unsigned int i;
+
+	if (reserve->leaf)
+		node_free(tree, POOL_LEAF, reserve->leaf);
+	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++)
+		if (reserve->inner[i])
+			node_free(tree, POOL_INNER, reserve->inner[i]);
+	reserve->leaf = reserve->inner[0] = reserve->inner[1] = NULL;
+}
+
+struct node *reserve_take_inner(struct tree *tree, struct reserve *reserve)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(reserve->inner); i++) {
+		struct node *node = reserve->inner[i];
+
+		if (node) {
+			reserve->inner[i] = NULL;
+			return node;
+		}
+	}
+	return reserve->fixed ? NULL : node_alloc(tree, POOL_INNER);
+}

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * node.c - changes to one node, or to two siblings, under the caller's locks.
+ *
+ * Readers may look at a node while it changes. They notice by its version, so the order of stores
+ * within a locked section does not matter; WRITE_ONCE keeps each store whole. The live mask (erase
+ * clears a bit, insert sets one, entries move only as far as the nearest erased one) makes erasing
+ * and inserting again cheap: shifting arrays was half the cost of the 2013 test, which does just
+ * that.
+ */
+#include "tree/node/node.h"
+#include "arch/move.h"
+
+/* An insert rescales its node if more heads than this are saturated at one end. */
+#define SATURATED_RUN 4
+
+u64 node_wait(struct node *node)
+{
+	unsigned int rounds = 0;
+	u64 lockword;
+
+	do {
+		lath_spin_wait(&rounds);
+		lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
+	} while (lockword & NODE_LOCKED);
+	return lockword;
+}
+
+/* Copy n words that readers may be reading; source and destination may overlap. */
+static void move_words(u64 *dst, const u64 *src, size_t n)
+{
+#if LATH_CHECKED
+	size_t i;
+
+	if (dst < src)
+		for (i = 0; i < n; i++)
+			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
+	else
+		for (i = n; i-- > 0;)
+			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
+#else
+	memmove(dst, src, n * sizeof(u64));
+#endif
+}
+
+/* Write one code of a column. */
+static void put_code(u64 *column, unsigned int i, u64 code)
+{
+	unsigned int shift = i % 4 * 16;
+
+	WRITE_ONCE(column[i / 4], (column[i / 4] & ~(0xffffull << shift)) | code << shift);
+}
+
+/* Copy n codes of a column, from entry src on to entry dst on; both may be the same column. */
+static void move_codes(u64 *to, unsigned int dst, const u64 *from, unsigned int src, unsigned int n)
+{
+#if LATH_CHECKED
+	u16 codes[NODE_CAP];
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		codes[i] = (u16)(READ_ONCE(from[(src + i) / 4]) >> (src + i) % 4 * 16);
+	for (i = 0; i < n; i++)
+		put_code(to, dst + i, codes[i]);
+#else
+	/* four 16-bit lanes per word, the lowest first: an array of 16-bit numbers */
+	memmove((char *)to + 2 * dst, (const char *)from + 2 * src, 2 * (size_t)n);
+#endif
+}
+
+static void move_summaries(struct node *to, unsigned int dst, const struct node *from,
+			   unsigned int src, unsigned int n)
+{
+	unsigned int k;
+
+	for (k = 0; k < SIDE_CODES; k++)
+		move_codes(to->size + k * SIDE_COLUMN, dst, from->size + k * SIDE_COLUMN, src, n);
+	for (k = SIDE_CODES_END; k < SIDE_CODES_END + 2 * NODE_CAP; k += NODE_CAP)
+		move_words(to->size + k + dst, from->size + k + src, n);
+}
+
+static __always_inline void move_entries(struct node *to, unsigned int dst, const struct node *from,
+					 unsigned int src, unsigned int n, unsigned int side)
+{
+	if (!n)
+		return;
+	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
+	if (side == 1)
+		move_words(&to->size[dst], &from->size[src], n);
+	else if (side)
+		move_summaries(to, dst, from, src, n);
+}
+
+/* Readers load eight heads at a time. Checked builds store byte by byte, so that each store is
+ * atomic. */
+static void move_heads(u8 *dst, const u8 *src, unsigned int n)
+{
+#if LATH_CHECKED
+	u8 copy[64];
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		copy[i] = READ_ONCE(src[i]);
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(dst[i], copy[i]);
+#else
+	memmove(dst, src, n);
+#endif
+}
+
+/* Move the heads of the first leaf from entry i on, n of them, one position up; none behind them is
+ * in use. */
+static void first_heads_up(u8 *head, unsigned int n)
+{
+#if LATH_CHECKED
+	move_heads(head + 1, head, n);
+#else
+	u8 copy[32]; /* a number of bytes that depends on n would be mispredicted */
+
+	_Static_assert(NODE_FIRST - 1 + sizeof(copy) < 64, "the copy stays among the heads");
+	LATH_ASSERT(n < sizeof(copy));
+	memcpy(copy, head, sizeof(copy));
+	memcpy(head + 1, copy, sizeof(copy));
+#endif
+}
+
+/* Move entries [i, i + n) one position up. */
+static void entries_up(struct node *node, unsigned int i, unsigned int n, unsigned int side)
+{
+	if (!n) /* the common case of ascending keys */
+		return;
+#ifdef LATH_X86_VECTORS
+	if (likely(lath_have_avx512) && side <= 1) {
+		u64 *pair = &node->pair[i].key; /* the next one may be behind the last */
+
+		lath_words_up(pair + 2, pair, 2 * n);
+		if (side)
+			lath_words_up(&node->size[i + 1], &node->size[i], n);
+		lath_bytes_up(node->head + i, n);
+		return;
+	}
+#endif
+	move_entries(node, i + 1, node, i, n, side);
+	move_heads(node->head + i + 1, node->head + i, n);
+}
+
+void node_side_unknown(struct node *node, unsigned int i)
+{
+	unsigned int k;
+
+	for (k = 0; k < SIDE_CODES; k++)
+		put_code(node->size + k * SIDE_COLUMN, i, 0x7fff);
+	WRITE_ONCE(node->size[SIDE_CODES_END + i], KEY_MAX);
+	WRITE_ONCE(node->size[SIDE_CODES_END + NODE_CAP + i], 0);
+}
+
+static void put_entry(struct node *node, unsigned int i, u64 key, u64 size, u64 value,
+		      unsigned int side)
+{
+	WRITE_ONCE(node->pair[i].key, key);
+	WRITE_ONCE(node->pair[i].value, value);
+	if (side == 1)
+		WRITE_ONCE(node->size[i], size);
+	else if (side)
+		node_side_unknown(node, i);
+}
+
+/* Heads from `used` on; in an empty node these bytes make its pivots KEY_MAX. */
+static void pad_heads(struct node *node)
+{
+	unsigned int n = node->used;
+#if LATH_CHECKED
+	for (; n < 64; n++)
+		WRITE_ONCE(node->head[n], 255);
+#else
+	memset(node->head + n, 255, 64 - n);
+#endif
+}
+
+void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct node *right,
+	       unsigned int shift)
+{
+	WRITE_ONCE(node->low, low);
+	WRITE_ONCE(node->last, last);
+	WRITE_ONCE(node->right, right);
+	WRITE_ONCE(node->live, 0);
+	WRITE_ONCE(node->base, low);
+	WRITE_ONCE(node->level, (u8)level);
+	WRITE_ONCE(node->cap, NODE_CAP);
+	WRITE_ONCE(node->shift, level ? NODE_PIVOTED : (u8)shift);
+	WRITE_ONCE(node->used, 0);
+	WRITE_ONCE(node->run, 0);
+	WRITE_ONCE(node->at, (u8)-1);
+	WRITE_ONCE(node->no_downlink, 0);
+	WRITE_ONCE(node->counted, 0);
+	pad_heads(node);
+}
+
+unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned int n, u64 key)
+{
+	while (n > NODE_TIE) {
+		unsigned int half = n / 2;
+
+		if (node_key(node, from + half - 1) < key) {
+			from += half;
+			n -= half;
+		} else {
+			n = half;
+		}
+	}
+	while (n && node_key(node, from) < key) {
+		from++;
+		n--;
+	}
+	return from;
+}
+
+long node_find_tied(const struct node *node, u64 among, u64 key)
+{
+	unsigned int tries = NODE_TIE, i;
+
+	for (; among && tries; among &= among - 1, tries--) {
+		i = __ffs64(among);
+		if (node_key(node, i) == key)
+			return (long)i;
+	}
+	if (!among)
+		return -1;
+	i = node_rank(node, key);
+	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i
+											  : -1;
+}
+
+long node_floor_tied(const struct node *node, u64 among, u64 key)
+{
+	unsigned int tries = NODE_TIE, i;
+	u64 live;
+
+	for (; among && tries; among &= ~(1ull << i), tries--) {
+		i = __fls64(among);
+		if (node_key(node, i) <= key)
+			return (long)i;
+	}
+	if (!among)
+		return -1;
+	i = node_rank(node, key);
+	live = READ_ONCE(node->live);
+	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
+		return (long)i;
+	return (long)fls64(live & lath_ones(i)) - 1;
+}
+
+struct lath_match node_match_by_pivots(const struct node *node, u64 key)
+{
+	unsigned int n = lath_inner_floor(node->pivot, NODE_CAP, key), from;
+	unsigned int used = READ_ONCE(node->used);
+
+	n = min(n, used); /* keys behind those in use are old */
+	for (from = n; from && node_key(node, from - 1) == key; from--)
+		;
+	return (struct lath_match){ lath_ones(from), lath_ones(n) & ~lath_ones(from) };
+}
+
+long node_floor_by_pivots(const struct node *node, u64 key)
+{
+	u64 below = READ_ONCE(node->live) & lath_ones(lath_inner_floor(node->pivot, NODE_CAP, key));
+
+	return (long)fls64(below) - 1; /* fls64 may be a macro that reads twice */
+}
+
+/* Compute the pivots from the group of entry `from` on. Whoever moved entries has moved the bytes
+ * of these pivots, as if they were heads. */
+static void set_pivots(struct node *node, unsigned int from)
+{
+	unsigned int k;
+
+	for (k = from / PIVOT_GROUP; k < PIVOTS; k++)
+		WRITE_ONCE(node->pivot[k], k * PIVOT_GROUP < node->used
+						   ? node_key(node, k * PIVOT_GROUP)
+						   : KEY_MAX);
+}
+
+/* Compute the heads of all entries for a scale that no key exceeds. Returns how many are equal to
+ * the one before. */
+static unsigned int compute_heads(const struct node *node, u64 base, unsigned int shift, u8 *head)
+{
+	unsigned int n = node->used, i, equal = 0;
+
+#ifdef LATH_X86_VECTORS
+	if (NODE_CAP == 64 && likely(node->cap == NODE_CAP)) /* a smaller one has no 64 pairs */
+		return lath_heads_make(&node->pair[0].key, n, base, shift, head);
+#endif
+	for (i = 0; i < n; i++) {
+		head[i] = (u8)min((node_key(node, i) - base) >> shift, 255ull);
+		equal += i && head[i] == head[i - 1];
+	}
+	return equal;
+}
+
+/* Compute all heads for this scale; or the pivots, if too many heads are equal. */
+static void node_scale(struct node *node, u64 base, unsigned int shift)
+{
+	unsigned int n = node->used, equal;
+	u8 head[64];
+
+	equal = compute_heads(node, base, shift, head);
+	if (equal > n / 2 && node->cap == NODE_CAP) {
+		WRITE_ONCE(node->shift, NODE_PIVOTED);
+		set_pivots(node, 0);
+		return;
+	}
+	WRITE_ONCE(node->base, base);
+	WRITE_ONCE(node->shift, (u8)shift);
+	memset(head + n, 255, 64 - n);
+	move_heads(node->head, head, 64);
+}
+
+/* Rescale: 128 to 256 steps between first and last. */
+static void scale_to(struct node *node, u64 first, u64 last)
+{
+	unsigned int bits = fls64(last - first);
+
+	node_scale(node, first, bits > 8 ? bits - 8 : 0);
+}
+
+void node_reindex(struct node *node)
+{
+	if (node->level)
+		set_pivots(node, 0);
+	else if (node->used)
+		scale_to(node, node_key(node, 0), node_key(node, node->used - 1));
+	else
+		pad_heads(node);
+}
+
+/* Entry i has a saturated head, 0 or 255. If many share it, choose a scale with room at that
+ * end. */
+static void relieve_saturation(struct node *node, unsigned int i)
+{
+	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
+	u8 h = node->head[i];
+
+	if (h == 255 && i >= SATURATED_RUN && node->head[i - SATURATED_RUN] == 255) {
+		more = last - first;
+		scale_to(node, first, last < KEY_MAX - more ? last + more : KEY_MAX);
+	} else if (h == 0 && i + SATURATED_RUN < node->used && node->head[i + SATURATED_RUN] == 0 &&
+		   first < node->base) {
+		more = last - first;
+		scale_to(node, first > more ? first - more : 0, last);
+	}
+}
+
+/* open_slot() of a node that has erased entries: takes the position of the nearest one, or the one
+ * behind all entries if that is nearer. Returns the position to write. */
+static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int side,
+			      unsigned int *lowest)
+{
+	unsigned int used = node->used, up, down;
+	u64 dead = ~node->live & lath_ones(used);
+	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
+
+	up = above ? __ffs64(above) : used; /* == used: grow at the end */
+	down = below ? fls64(below) - 1 : 64;
+	if (down < 64 && (up >= node->cap || i - 1 - down < up - i)) {
+		unsigned int n = i - 1 - down;
+		u64 moved = lath_ones(i) & ~lath_ones(down + 1);
+
+		move_entries(node, down, node, down + 1, n, side);
+		move_heads(node->head + down, node->head + down + 1, n);
+		*lowest = down;
+		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
+		return i - 1;
+	}
+	if (up > i) {
+		u64 moved = lath_ones(up) & ~lath_ones(i);
+
+		entries_up(node, i, up - i, side);
+		WRITE_ONCE(node->live, (node->live & ~moved & ~(1ull << up)) | (node->live & moved)
+										       << 1);
+	}
+	if (up == used)
+		WRITE_ONCE(node->used, (u8)(used + 1));
+	return i;
+}
+
+/* Make room for an entry between i - 1 and i: move the entries between there and the nearest erased
+ * one, with their heads; pivots are to be set anew from *lowest on. Returns the position to write.
+ * Inlined but for nodes with erased entries: calls are a large part of an insert into a small map.
+ */
+static __always_inline unsigned int open_slot(struct node *node, unsigned int i, unsigned int side,
+					      unsigned int *lowest)
+{
+	unsigned int used = node->used;
+	u64 dead = ~node->live & lath_ones(used);
+
+	*lowest = i;
+	if (likely(!dead)) { /* nothing erased: the common case while the tree grows */
+		if (node->cap < NODE_CAP) {
+			move_entries(node, i + 1, node, i, used - i, side);
+			first_heads_up(node->head + i, used - i);
+		} else {
+			entries_up(node, i, used - i, side);
+		}
+		WRITE_ONCE(node->used, (u8)(used + 1));
+		WRITE_ONCE(node->live, lath_ones(used + 1));
+		return i;
+	}
+	return fill_slot(node, i, side, lowest);
+}
+
+/* Entry i is new, with this key; entries from `lowest` on have moved, if that is not i. */
+static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64 key, bool moved)
+{
+	u8 h;
+
+	if (unlikely(node_pivoted(node))) {
+		set_pivots(node, lowest);
+		return;
+	}
+	h = node_head(node->base, node->shift, key);
+	/* an equal head is not written: the next search need not wait for the store */
+	if (moved || node->head[i] != h)
+		WRITE_ONCE(node->head[i], h);
+	if (unlikely(h == 255 || h == 0))
+		relieve_saturation(node, i);
+}
+
+void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 value,
+		 unsigned int side)
+{
+	u8 run = rank == (u8)(node->at + 1) ? node->run + (node->run < 255) : 0;
+	bool open = rank >= node->used || node->live >> rank & 1;
+	unsigned int i = rank, lowest = rank;
+
+	LATH_ASSERT(node_is_locked(node) && !node_full(node));
+	LATH_ASSERT(rank <= node->used && node->used <= node->cap);
+	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
+	LATH_ASSERT(rank == node->used || node_key(node, rank) >= key);
+	if (open)
+		i = open_slot(node, rank, side, &lowest);
+	put_entry(node, i, key, size, value, side);
+	WRITE_ONCE(node->live, node->live | 1ull << i);
+	WRITE_ONCE(node->run, run);
+	WRITE_ONCE(node->at, (u8)i);
+	set_head(node, i, lowest, key, open);
+}
+
+void inner_insert(struct node *inner, u64 separator, struct node *child, unsigned int side)
+{
+	unsigned int i = node_tie_rank(inner, 0, inner->used, separator), lowest = i;
+
+	LATH_ASSERT(node_is_locked(inner) && inner->level && !node_full(inner));
+	LATH_ASSERT(i == inner->used || node_key(inner, i) > separator || !(inner->live >> i & 1));
+	if (i >= inner->used || inner->live >> i & 1)
+		i = open_slot(inner, i, side, &lowest);
+	put_entry(inner, i, separator, 0, (u64)(uintptr_t)child, side);
+	WRITE_ONCE(inner->live, inner->live | 1ull << i);
+	set_pivots(inner, lowest);
+}
+
+void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int side)
+{
+	unsigned int i = node->used;
+
+	LATH_ASSERT(i < node->cap && (!i || node_key(node, i - 1) < key));
+	put_entry(node, i, key, size, value, side);
+	WRITE_ONCE(node->live, node->live | 1ull << i);
+	WRITE_ONCE(node->used, (u8)(i + 1));
+}
+
+void node_clear(struct node *node)
+{
+	WRITE_ONCE(node->live, 0);
+	WRITE_ONCE(node->used, 0);
+	pad_heads(node);
+}
+
+void node_compact(struct node *node, unsigned int side)
+{
+	unsigned int n = 0;
+	u64 live = node->live;
+
+	LATH_ASSERT(node_is_locked(node));
+	if (live == lath_ones(node->used))
+		return;
+	while (live) {
+		unsigned int from = __ffs64(live), run = lath_prefix(live >> from);
+
+		if (n < from) {
+			move_entries(node, n, node, from, run, side);
+			move_heads(node->head + n, node->head + from, run);
+		}
+		n += run;
+		live &= ~lath_ones(from + run);
+	}
+	WRITE_ONCE(node->used, (u8)n);
+	WRITE_ONCE(node->live, lath_ones(n));
+	if (node_pivoted(node))
+		set_pivots(node, 0);
+	else
+		pad_heads(node);
+}
+
+/* The positions of the entries after spreading, as a mask. */
+static u64 spread_positions(const struct node *node)
+{
+	unsigned int n = node->used, i, at = 0, next, step;
+	u64 positions = n != 0, keys_between;
+
+	step = n ? ((NODE_CAP << 16) + n - 1) / n : 0; /* a division per entry would take long */
+	for (i = 1; i < n; i++) {
+		next = i * step >> 16; /* i * NODE_CAP / n */
+		keys_between = node_key(node, i) - node_key(node, i - 1) - 1;
+		/* at most one position per key; at < next, since n <= NODE_CAP */
+		at += 1 + (unsigned int)min((u64)(next - at - 1), keys_between);
+		positions |= 1ull << at;
+	}
+	return positions;
+}
+
+void node_spread(struct node *node, unsigned int side)
+{
+	u64 live = spread_positions(node), rest = live, key, above = 0;
+	unsigned int i = node->used, end = fls64(live), at, gap;
+	u64 step;
+
+	LATH_ASSERT(node_is_locked(node) && node->live == lath_ones(node->used));
+	WRITE_ONCE(node->live, live);
+	WRITE_ONCE(node->used, (u8)end);
+	for (; rest; rest &= ~(1ull << at), end = at, above = key) {
+		at = __fls64(rest);
+		key = node_key(node, --i);
+		put_entry(node, at, key, node_size(node, i, side == 1), node_value(node, i), side);
+		if (end - at < 2)
+			continue;
+		/* most often 2: no division then */
+		step = likely(end - at == 2) ? (above - key) / 2 : (above - key) / (end - at);
+		for (gap = end - at - 1; gap; gap--)
+			put_entry(node, at + gap, key + step * gap, 0, 0, side);
+	}
+}
+
+void node_copy(struct node *to, const struct node *from, size_t size)
+{
+	size_t head = offsetof(struct node, head);
+
+	LATH_ASSERT(node_is_locked(from) && node_dead(READ_ONCE(to->lockword)));
+	/* up to the base; then what follows the header */
+	move_words(&to->low, &from->low,
+		   (offsetof(struct node, chunk) - sizeof(u64)) / sizeof(u64));
+	move_words(to->pivot, from->pivot, (size - head) / sizeof(u64));
+}
+
+static void set_count(struct node *node, unsigned int n)
+{
+	WRITE_ONCE(node->used, (u8)n);
+	WRITE_ONCE(node->live, lath_ones(n));
+}
+
+void node_move_up(struct node *left, struct node *right, unsigned int n, unsigned int side)
+{
+	unsigned int l = left->used, r = right->used;
+
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	LATH_ASSERT(left->live == lath_ones(l) && right->live == lath_ones(r));
+	LATH_ASSERT(n <= l && r + n <= NODE_CAP);
+	move_entries(right, n, right, 0, r, side);
+	move_entries(right, 0, left, l - n, n, side);
+	set_count(left, l - n);
+	set_count(right, r + n);
+}
+
+void node_move_down(struct node *left, struct node *right, unsigned int n, unsigned int side)
+{
+	unsigned int l = left->used, r = right->used;
+
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	LATH_ASSERT(left->live == lath_ones(l) && right->live == lath_ones(r));
+	LATH_ASSERT(n <= r && l + n <= NODE_CAP);
+	move_entries(left, l, right, 0, n, side);
+	move_entries(right, 0, right, n, r - n, side);
+	set_count(left, l + n);
+	set_count(right, r - n);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * change.h - what the tree tells of a change, and to whom.
+ *
+ * Four parts follow what happens to nodes and keys, and are called here and nowhere else in tree/
+ * (but for load.c, which measures a whole level at once):
+ *
+ *   tree/watch/gap     how much free space there is below each node (LATH_HOLES)
+ *   tree/watch/bound   where a thread's next search for a hole begins (LATH_HOLES)
+ *   tree/watch/count   how many items there are below each entry (LATH_RANKS)
+ *   watch.h       a registered watcher, which is told which keys become free and taken (LATH_HOLES)
+ *
+ * The hint table (tree/way/hint.h) is maintained by searches and is told only that the tree has
+ * grown. Everything is inlined; a tree with none of the four pays three predictable branches.
+ *
+ *   change_begin        before anything is unlocked of which someone must still be told
+ *   change_node         a node's fence keys or its free space changed, or it is new. The node is
+ *                       locked, or not reachable yet. Called before it is unlocked: whoever finds
+ *                       its nodes by key may come to the sibling instead afterwards
+ *   change_boundary     the boundary between two locked inner siblings moved
+ *   change_child        an entry of a locked inner node leads to another child than before, or has
+ *                       taken the keys of the entry behind it
+ *   change_separator    the entry of a locked inner node that covers this key has lost keys to a
+ *                       new entry, or taken those of an erased one
+ *   change_keys         a locked leaf has taken keys of another one
+ *   change_number       `marked`, which is node->counted while the leaf is locked: the number of
+ *                       its items with keys of [first, last] changed. No lock held
+ *   change_erased       an item left a locked leaf. Returns false if the nodes above must be told:
+ *                       then call change_raise without locks
+ *   change_raise        tell all nodes above the leaf that covers key
+ *   change_inserted     [key, key + size) was free and is not any more. No lock held
+ *   change_storing      a range will be stored over whatever is in [key, end]. Returns what
+ *   change_stored       is given when that has been done, or failed. No lock held
+ *   change_vacated      the keys of these adjacent items are free now. No lock held
+ *   change_vacated_one  likewise, for the one item of which change_erased was told
+ *   change_freed        keys of the leaf that covers `key` are free now: tell the nodes above it.
+ *                       No lock held
+ *   change_filled       the empty tree was filled, by load.c
+ *   change_levels       tell the nodes of levels [from, to] that cover keys of [first, last], and
+ *                       go on upwards while something changes. No lock held, in a read-side
+ *                       critical section. `anew`: measure the nodes again, because a summary was
+ *                       computed while one of its entries was "unknown"
+ *   change_end          everything has been told
+ *   change_grown        the tree has a leaf more. No lock held
+ *
+ * Between change_begin and change_end a summary above the changed nodes may promise too little;
+ * searches that depend on summaries count the changes in flight (gap_begun, gap_ended).
+ */
+#ifndef LATH_INDEX_CHANGE_H
+#define LATH_INDEX_CHANGE_H
+
+#include "tree/way/hint.h"
+#include "tree/watch/bound.h"
+#include "tree/watch/gap.h"
+#include "tree/watch/rank.h"
+#include "tree/watch/watch.h"
+
+static inline void change_begin(struct tree *tree)
+{
+	gap_change_begin(tree);
+}
+
+static inline void change_end(struct tree *tree)
+{
+	gap_change_end(tree);
+}
+
+static inline void change_grown(struct tree *tree)
+{
+	hint_consider(tree);
+}
+
+static inline void change_node(struct tree *tree, struct node *node)
+{
+	LATH_ASSERT(node_is_locked(node));
+	gap_recompute(tree, node);
+}
+
+static inline void change_child(struct tree *tree, struct node *inner, unsigned int i)
+{
+	LATH_ASSERT(node_is_locked(inner) && node_level(inner));
+	if (tree->holes)
+		node_side_unknown(inner, i);
+	count_outdate_entry(tree, inner, i);
+}
+
+static inline void change_separator(struct tree *tree, struct node *inner, u64 key)
+{
+	LATH_ASSERT(inner_slot(inner, key) >= 0);
+	if (unlikely(tree->ranks))
+		count_outdate_entry(tree, inner, (unsigned int)inner_slot(inner, key));
+}
+
+static inline void change_keys(struct node *to, const struct node *from)
+{
+	count_mark(to, from);
+}
+
+static inline void change_number(struct tree *tree, u64 first, u64 last, bool marked)
+{
+	if (unlikely(marked))
+		count_outdate(tree, first, last);
+}
+
+static inline void change_boundary(struct tree *tree, struct node *left, struct node *right)
+{
+	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	gap_recompute_boundary(tree, left, right);
+	count_outdate_entry(tree, left, __fls64(left->live));
+	count_outdate_entry(tree, right, __ffs64(right->live));
+}
+
+/* What an erase tells the nodes above; only change_erased and change_raise look inside. */
+struct change_up {
+	struct gap_raise gap;
+	u64 size; /* of the item */
+};
+
+static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned int i,
+				 struct change_up *up)
+{
+	LATH_ASSERT(node_is_locked(leaf));
+	if (!tree->holes)
+		return true;
+	up->size = node_size(leaf, i, true);
+	return gap_erased(tree, leaf, i, &up->gap);
+}
+
+static inline void change_inserted(struct tree *tree, u64 key, u64 size)
+{
+	if (unlikely(tree->holes))
+		watch_inserted(tree, key, size);
+}
+
+static inline u64 change_storing(struct tree *tree, u64 key, u64 end)
+{
+	return unlikely(tree->holes) ? watch_storing(tree, key, end) : KEY_MAX;
+}
+
+static inline void change_stored(struct tree *tree, u64 first, bool stored)
+{
+	watch_stored(tree, first, stored);
+}
+
+static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)
+{
+	if (unlikely(tree->holes))
+		watch_erased(tree, items, n);
+}
+
+/* The same for the item at key, of which change_erased() was told. */
+static inline void change_vacated_one(struct tree *tree, u64 key, const struct change_up *up)
+{
+	struct lath_item item = { .key = key, .size = up->size };
+
+	bound_erased(tree, key);
+	watch_erased(tree, &item, 1);
+}
+
+static inline void change_filled(struct tree *tree)
+{
+	if (unlikely(watcher_of(tree)))
+		watcher_of(tree)->calls->filled(tree);
+}
+
+static inline void change_raise(struct tree *tree, const struct change_up *up)
+{
+	gap_raise(tree, &up->gap);
+}
+
+static inline void change_freed(struct tree *tree, u64 key)
+{
+	if (tree->holes)
+		gap_propagate_leaf(tree, key, 0);
+}
+
+static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from,
+				 unsigned int to, bool anew)
+{
+	if (tree->holes)
+		gap_propagate(tree, first, last, from, to, anew);
+}
+
+#endif /* LATH_INDEX_CHANGE_H */

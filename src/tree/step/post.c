@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * post.c - see post.h. Each step locks one parent, decides what is to be done, and does it. A step
+ * may lead to another one for a node of the next level, for example when the parent was split.
+ */
+#include "tree/step/post.h"
+#include "tree/step/change.h"
+#include "tree/way/descend.h"
+
+/* Where the posting stands. */
+struct posting {
+	struct tree *tree;
+	struct reserve *reserve; /* NULL: only lower separators */
+	struct node *node;	 /* to be posted */
+	struct node *spare;	 /* for a split of the parent */
+};
+
+/* ---- the parent, locked ---- */
+
+/* Returns the first entry at or after i that leads to child, or -1. */
+static int inner_find(const struct node *inner, int i, const struct node *child)
+{
+	int j = i;
+
+	while (j >= 0 && node_child(inner, (unsigned int)j) != child)
+		j = node_after(inner, j);
+	return j;
+}
+
+/* Split a full, locked inner node in favour of the new entry (low, child), with the right half in
+ * the unused node `right`. Unlocks both. */
+static void inner_split(struct tree *tree, struct node *inner, struct node *right, u64 low,
+			struct node *child)
+{
+	/* an entry behind all others at the right edge of the level: ascending keys leave full
+	 * nodes behind */
+	bool append = !inner->right && node_key(inner, NODE_CAP - 1) < low;
+	struct node *into;
+
+	LATH_ASSERT(node_is_locked(inner) && node_full(inner) && node_is_locked(right));
+	node_init(right, inner->level, 0, inner->last, inner->right, 0);
+	node_move_up(inner, right, append ? 1 : NODE_CAP / 2, tree->inner_side);
+	WRITE_ONCE(right->low, node_key(right, 0));
+	WRITE_ONCE(inner->last, right->low - 1);
+	link_right(inner, right);
+	node_reindex(right);
+	node_reindex(inner);
+	into = low >= right->low ? right : inner;
+	inner_insert(into, low, child, tree->inner_side);
+	change_separator(tree, into, low - 1);
+	change_node(tree, inner);
+	change_node(tree, right);
+	node_open(right);
+	node_unlock(inner);
+	lath_delay("inner node split, right half not yet posted");
+}
+
+/* ---- what to do ---- */
+
+enum post_action {
+	POST_NOTHING,  /* the parent knows the node well enough */
+	POST_ADD,      /* no entry leads to the node: add one */
+	POST_LOWER,    /* its separator is too high: replace the entry by one at its low fence */
+	POST_REPLACE,  /* an entry with its separator leads to a node that begins further left by
+			  now: redirect it */
+	POST_BOUNDARY, /* perhaps it is the first child of the parent's right sibling, but begins in
+			* the parent: move the boundary between the two */
+};
+
+/* Decide for a node that begins at `low`, which the locked `up` covers. *at: the entry a descent
+ * for low takes; *entry: the node's own entry or -1. */
+static enum post_action post_decide(const struct node *up, const struct node *node, u64 low,
+				    bool may_add, unsigned int *at, int *entry)
+{
+	u64 separator;
+	int i = (int)inner_slot(up, low);
+
+	LATH_ASSERT(i >= 0);
+	*at = (unsigned int)i;
+	*entry = inner_find(up, i, node);
+	separator = node_key(up, *at);
+	if (*entry >= 0)
+		return *entry == i || separator == low ? POST_NOTHING : POST_LOWER;
+	if (separator == low)
+		return may_add && READ_ONCE(node_child(up, *at)->low) < low ? POST_REPLACE
+									    : POST_NOTHING;
+	if (may_add)
+		return POST_ADD;
+	return POST_BOUNDARY;
+}
+
+/* ---- actions: `up` is locked before and unlocked after; true: post p->node next ---- */
+
+/* Returns true for one of all threads that want to post this node. The node stays alive until one
+ * has. */
+static bool claim_posting(struct node *node)
+{
+	return lath_fetch_clear(&node->no_downlink);
+}
+
+/* The entry at p->node's low fence leads to another child, which begins further left by now:
+ * redirect it, and post the other child next. */
+static bool post_replace(struct posting *p, struct node *up, unsigned int at, u64 low)
+{
+	struct node *other = node_child(up, at);
+	bool claimed = claim_posting(p->node);
+
+	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
+	/* If another thread has posted the node meanwhile, the entry is right already. */
+	if (claimed) {
+		WRITE_ONCE(other->no_downlink,
+			   1); /* alive: its downlink is in `up`, which is locked */
+		WRITE_ONCE(up->pair[at].value, (u64)(uintptr_t)p->node);
+		change_child(p->tree, up, at);
+	}
+	node_unlock(up);
+	change_levels(p->tree, low, low, node_level(up), node_level(up), true);
+	p->node = other;
+	return claimed;
+}
+
+/*
+ * If p->node is the first child of up's right sibling, although it begins in up: move the boundary
+ * between the two inner nodes down to `low`, or every descent for the keys in between would arrive
+ * too far left. The sibling, whose low fence fell, is posted next.
+ */
+static bool post_boundary(struct posting *p, struct node *up, u64 low)
+{
+	struct node *right = lock_right(up);
+	unsigned int level = node_level(up);
+	u64 end = up->last;
+	bool first = right && node_child(right, __ffs64(right->live)) == p->node;
+
+	if (!first || node_key(up, __fls64(up->live)) >= low) {
+		if (right)
+			node_unlock_clean(right);
+		node_unlock_clean(up);
+		return false;
+	}
+	if (!(right->live & 1)) /* erased entries before the first may have keys from low on */
+		node_compact(right, p->tree->inner_side);
+	WRITE_ONCE(right->pair[0].key, low);
+	WRITE_ONCE(right->pivot[0], low);
+	WRITE_ONCE(right->low, low);
+	WRITE_ONCE(up->last, low - 1);
+	change_boundary(p->tree, up, right);
+	node_unlock(right);
+	node_unlock(up);
+	change_levels(p->tree, low - 1, end + 1, level + 1, level + 1, true);
+	p->node = right;
+	return true;
+}
+
+/* Insert an entry for p->node into `up`, split if it is full. The right half, or `up` if it has no
+ * downlink itself, is posted next. */
+static bool post_insert(struct posting *p, struct node *up, u64 low)
+{
+	unsigned int level = node_level(up);
+	u64 left = up->low;
+
+	if (node_full(up)) {
+		inner_split(p->tree, up, p->spare, low, p->node);
+		change_levels(p->tree, left, low, level, level + 1, true);
+		p->node = p->spare;
+		p->spare = NULL;
+		return true;
+	}
+	inner_insert(up, low, p->node, p->tree->inner_side);
+	change_separator(p->tree, up, low - 1);
+	node_unlock(up);
+	change_levels(p->tree, low ? low - 1 : 0, low, level, level, false);
+	p->node = up;
+	return p->reserve && READ_ONCE(up->no_downlink);
+}
+
+/* p->node covers the low fence of up's right sibling, whose first child begins further left:
+ * redirect that downlink to p->node, and post the other child next. Returns false, with `up` still
+ * locked, if that is not so. */
+static bool post_first(struct posting *p, struct node *up, unsigned int at, u64 low)
+{
+	struct node *right, *other;
+	unsigned int i;
+	bool ret;
+
+	LATH_ASSERT(node_is_locked(up) && node_level(up) == node_level(p->node) + 1);
+	/* Only the last entry's node can reach into the right sibling of `up`. */
+	if (node_after(up, (int)at) >= 0 || !up->right || READ_ONCE(p->node->last) <= up->last)
+		return false;
+	right = lock_right(up);
+	i = __ffs64(right->live);
+	other = node_child(right, i);
+	/* The sibling's first downlink has to lead to the node that covers the sibling's first key.
+	 * That is p->node, if the child there now begins further left. */
+	ret = READ_ONCE(other->low) < low && claim_posting(p->node);
+	if (!ret) {
+		node_unlock_clean(right);
+		return false;
+	}
+	WRITE_ONCE(right->pair[i].value, (u64)(uintptr_t)p->node);
+	WRITE_ONCE(other->no_downlink, 1); /* alive: its downlink is in `right`, which is locked */
+	change_child(p->tree, right, i);
+	low = right->low;
+	node_unlock(right);
+	node_unlock_clean(up);
+	change_levels(p->tree, READ_ONCE(other->low), low, node_level(up), node_level(up), true);
+	p->node = other;
+	return true;
+}
+
+/* Add an entry. If `up` is full and there is no spare node yet, get one and decide again. */
+static bool post_add(struct posting *p, struct node *up, unsigned int at, u64 low)
+{
+	if (post_first(p, up, at, low))
+		return true;
+	/* Memory is obtained without locks; then the decision is made anew. */
+	if (node_full(up) && !p->spare) {
+		node_unlock_clean(up);
+		p->spare = reserve_take_inner(p->tree, p->reserve);
+		return p->spare;
+	}
+	if (!claim_posting(p->node)) {
+		node_unlock_clean(up);
+		return false;
+	}
+	return post_insert(p, up, low);
+}
+
+/* The topmost level has more than one node: put a root above it. Returns false if there is no
+ * memory. No lock held. */
+static bool add_root(struct tree *tree, unsigned int level, struct reserve *reserve)
+{
+	struct node *node = reserve_take_inner(tree, reserve);
+	struct node *root;
+
+	if (!node)
+		return false;
+	lath_spin_lock(&tree->root_lock);
+	root = READ_ONCE(tree->root);
+	if (node_level(root) < level) {
+		node_init(node, level, 0, KEY_MAX, NULL, 56);
+		inner_insert(node, 0, root, tree->inner_side);
+		change_node(tree, node);
+		node_open(node);
+		smp_store_release(&tree->root, node); /* pairs with the load in descend */
+		node = NULL;
+	}
+	lath_spin_unlock(&tree->root_lock);
+	if (node) /* another thread was faster */
+		node_free(tree, POOL_INNER, node);
+	return true;
+}
+
+/* One step. Returns true if p->node is to be posted next (or again). */
+static bool post_step(struct posting *p)
+{
+	struct node *node = p->node, *up;
+	/* a half-dead leaf without a downlink waits to be absorbed (tree/step/merge.c) */
+	bool may_add = p->reserve && READ_ONCE(node->no_downlink) && !node_half_dead(node);
+	unsigned int level = node_level(node) + 1, at;
+	u64 low = READ_ONCE(node->low);
+	int entry;
+
+	up = level_lock(p->tree, low, level);
+	if (!up)
+		return may_add && add_root(p->tree, level, p->reserve);
+	low = READ_ONCE(node->low);
+	if (low < up->low) { /* it fell meanwhile, past this parent */
+		node_unlock_clean(up);
+		return true;
+	}
+	switch (post_decide(up, node, low, may_add, &at, &entry)) {
+	case POST_REPLACE:
+		return post_replace(p, up, at, low);
+	case POST_BOUNDARY:
+		return post_boundary(p, up, low);
+	case POST_ADD:
+		return post_add(p, up, at, low);
+	case POST_LOWER:
+		node_erase(up, (unsigned int)entry);
+		change_separator(p->tree, up, node_key(up, (unsigned int)entry));
+		return post_insert(p, up, low);
+	default:
+		node_unlock_clean(up);
+		return false;
+	}
+}
+
+void post(struct tree *tree, struct node *node, struct reserve *reserve)
+{
+	struct posting p = { .tree = tree, .reserve = reserve, .node = node };
+
+	change_begin(tree);
+	while (post_step(&p))
+		;
+	change_end(tree);
+	if (p.spare)
+		node_free(tree, POOL_INNER, p.spare);
+}
+
+void post_low(struct tree *tree, struct node *leaf)
+{
+	post(tree, leaf, NULL);
+}
+
+void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
+{
+	unsigned int n;
+
+	for (n = 0; n < 8; n++) {
+		u64 lockword = node_read(leaf);
+		struct node *right = READ_ONCE(leaf->right);
+
+		if (!node_valid(leaf, lockword) || node_dead(lockword) || !right ||
+		    !READ_ONCE(right->no_downlink))
+			return;
+		post(tree, right, reserve);
+		leaf = right;
+	}
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * tree.h - the tree as a whole: its struct, and what every file of the index uses.
+ *
+ * The index is a B-link tree (Lehman and Yao 1981). Each level is a chain of nodes: a node covers
+ * the keys between its fence keys [low, last], its right sibling begins at last + 1, and a descent
+ * that arrives in a node too far left for its key moves right. All items are in the leaves.
+ *
+ * Directories, lowest first
+ *   node/     one node: version lock, search, insertion, moving entries
+ *   memory/   pool: memory for nodes
+ *   way/      descend, from the root to a node; finger and hint, from a key to a leaf without a
+ *             descent; locate, the way to a leaf for every call
+ *   watch/    what follows changes: gap and bound (free space), count (items below an entry), watch
+ *             (whoever registers from above the tree)
+ *   step/     change.h, which tells way/hint and watch/ of a change; the steps of a change: leaf,
+ *             fence, post, redistribute, merge
+ *   call/     public calls, a file per kind
+ *
+ * Why a descent needs no locks: `low` of a node only falls while the node lives, and a separator is
+ * never below its child's low fence (I9). So a descent never arrives too far right, and moving
+ * right corrects whatever changed on the way.
+ *
+ * Lock order: inner nodes before leaves, and within a level from left to right. A thread that holds
+ * a leaf never waits for an inner node.
+ */
+#ifndef LATH_INDEX_TREE_H
+#define LATH_INDEX_TREE_H
+
+#include "lathwork/index.h"
+#include "tree/node/node.h"
+
+/* An optimistic read that failed this often locks the leaf instead. */
+#define READ_TRIES 8
+
+enum pool_kind { POOL_LEAF, POOL_INNER, POOL_KINDS };
+
+/* Memory for nodes of one kind (pool.c). It is type-stable: memory that was a leaf stays a leaf's,
+ * or zeros, until the tree ends, so a hint may read the header of a node that has been retired
+ * meanwhile. */
+struct pool {
+	struct lath_spinlock lock;
+	u32 node_size;
+	struct tree *tree;
+	struct chunk *chunks; /* all */
+	struct chunk *room;   /* that have an unused node */
+	struct chunk *bare;   /* whose pages the host has */
+	u64 version;	      /* no node of the pool had a greater one when it came back */
+	u64 bytes;	      /* of all chunks but the bare ones */
+	u64 capacity;	      /* nodes in them */
+	u64 nodes;	      /* handed out and not given back; read without the lock (hint.c) */
+};
+
+/* Sparse leaves that are remembered before the first of them is merged (merge.c). */
+#ifndef LATH_SPARSE_RING
+#define LATH_SPARSE_RING 8
+#endif
+#define SPARSE_RING LATH_SPARSE_RING
+
+struct fingers;
+struct hint;
+struct watcher;
+
+struct counts {
+	u64 restarts;
+	u64 lock_falls;
+	u64 splits;
+	u64 merges;
+};
+
+/* Leaves that are to be merged (merge.c). */
+struct merge_notes {
+	u64 turn;
+	u64 thin;     /* leaves that became thin and were not looked for yet, roughly */
+	u64 thin_key; /* where to look for them next */
+	u64 sparse[SPARSE_RING];
+};
+
+/* The data that calls write besides nodes. There are as many stripes as processors, rounded up to a
+ * power of two, and at most MOST_STRIPES, or MOST_STRIPES_OF_HOLES with LATH_HOLES, where searches
+ * read all of them. Threads (in the kernel processors) whose numbers differ by a multiple of that
+ * share one. So there is no line that all calls write. A tree without LATH_HOLES has stripes as
+ * soon as it is large. */
+#define MOST_STRIPES 64
+#define MOST_STRIPES_OF_HOLES 16
+#ifndef LATH_STRIPES
+#define LATH_STRIPES lath_processors()
+#endif
+struct stripe {
+	/* changes in flight and searches, with LATH_HOLES (tree/watch/gap.h) */
+	u64 begun;
+	u64 ended;
+	u64 searches;
+	u64 searched; /* nodes that they looked at */
+	/* in use if the tree is large */
+	struct counts counts;
+	struct merge_notes notes;
+	struct lath_spinlock lock;
+	struct node *spare; /* nodes for leaves (pool.c), linked by `right` */
+	u32 spares;
+	u64 freed; /* leaves that were freed since it last gave one */
+} __attribute__((aligned(64)));
+
+struct tree {
+	/* read by every call; written when a root is added */
+	struct node *root;
+	bool ranges;
+	bool each;     /* LATH_NODE_EACH: one allocation per node */
+	bool huge;     /* LATH_HUGE_PAGES */
+	bool small;    /* LATH_SMALL_PAGES */
+	bool holes;    /* LATH_HOLES: nodes have summaries of the free space below them */
+	bool ranks;    /* LATH_RANKS: entries of inner nodes have counts */
+	bool asked;    /* someone has asked for ranks: leaves may be marked (tree/watch/rank.h) */
+	bool retired;  /* a node was handed to reclamation: wait for it at the end */
+	bool gapped;   /* LATH_GAPPED */
+	bool large;    /* `stripe` is there, and calls use it instead of `counts` and `notes` */
+	u8 leaf_fill;  /* positions that an average leaf uses, to predict where a key is */
+	u8 leaf_side;  /* words per entry of the side column of leaves: 1, or 0 with points */
+	u8 inner_side; /* words per entry of the side column of inner nodes: 0, 1 with LATH_RANKS,
+			  SIDE_WORDS with LATH_HOLES */
+	u8 stripe_mask;
+	u8 hint_due; /* what the next call shall do for the hint table (hint_tick) */
+	u64 id;	     /* never used again: a thread's fingers recognise their tree by it */
+	const struct lath_rcu *rcu;
+	struct fingers __percpu *fingers; /* in the kernel only (tree/way/finger.h) */
+	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
+	const struct lath_allocator
+		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
+	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
+	struct hint *hint;	   /* the hint table, or NULL */
+	struct watcher *watcher;   /* is told which keys become free and taken (watch.h), or NULL */
+	u64 (*weight)(u64 value);  /* LATH_RANKS: for how many items an item counts
+				      (tree/watch/rank.h),  or NULL: for itself */
+#ifndef __KERNEL__
+	struct hint *hint_made; /* the hint table, in use or not; written once */
+	u64 hint_limit;		/* it is made anew after so many misled searches; 0: there never
+				   was a table */
+#endif
+
+	/* written on splits and merges */
+	struct lath_spinlock root_lock __attribute__((aligned(64)));
+	struct lath_spinlock count_lock; /* LATH_RANKS: refreshing and outdating of counts */
+	struct pool pool[POOL_KINDS];
+	struct lath_spinlock trim_lock;
+	struct chunk *moving; /* where the second part of a trim goes on (trim.c) */
+	u32 moving_at;
+	u8 moving_kind;
+#ifndef __KERNEL__
+	struct lath_spinlock hint_lock;
+	u64 hint_misses; /* searches that the hint table misled since it was made */
+#endif
+	struct merge_notes notes;
+	struct counts counts;
+};
+_Static_assert(sizeof(struct tree) <= sizeof(struct lath_index), "fits the public struct");
+
+/* lath_index_init(); `wide`: entries are points, each with a word beside it in the side column, for
+ * set/interval/wide.h. Calls that return items see points. */
+int tree_init(struct lath_index *index, const struct lath_config *config, bool wide);
+
+/* Returns all memory that the tree has obtained, in bytes. */
+u64 tree_bytes(struct tree *tree);
+
+static inline struct tree *tree_of(struct lath_index *index)
+{
+	return (struct tree *)(void *)index;
+}
+
+/* Returns the stripes if calls use them for more than holes, or NULL: the tree is not large. */
+static inline struct stripe *stripes_of(struct tree *tree)
+{
+	return smp_load_acquire(&tree->large) ? tree->stripe : NULL; /* pairs with become_large */
+}
+
+/* Returns the stripes, whatever they are used for, or NULL: there are none. */
+static inline struct stripe *all_stripes(struct tree *tree)
+{
+	return tree->holes ? tree->stripe : stripes_of(tree);
+}
+
+/* Returns the calling thread's stripe of a tree that has stripes. */
+static inline struct stripe *own_stripe(struct tree *tree)
+{
+	return tree->stripe + (lath_stripe() & tree->stripe_mask);
+}
+
+/* The same, or NULL: the tree is not large. */
+static inline struct stripe *stripe_of(struct tree *tree)
+{
+	return stripes_of(tree) ? own_stripe(tree) : NULL;
+}
+
+static inline struct counts *counts_of(struct tree *tree)
+{
+	struct stripe *stripe = stripe_of(tree);
+
+	return stripe ? &stripe->counts : &tree->counts;
+}
+
+static inline struct merge_notes *notes_of(struct tree *tree)
+{
+	struct stripe *stripe = stripe_of(tree);
+
+	return stripe ? &stripe->notes : &tree->notes;
+}
+
+/*
+ * A call that trusts a node only under its lockword, and follows no link of a node whose lockword
+ * it has not compared since, needs no RCU read-side critical section: node memory is type-stable
+ * (descend.h). It needs one where nodes are freed one by one, and in the kernel, where it costs
+ * next to nothing.
+ */
+static inline void section_enter(struct tree *tree)
+{
+#ifndef __KERNEL__
+	if (likely(!tree->each))
+		return;
+#endif
+	lath_reader_enter(tree->rcu);
+}
+
+static inline void section_exit(struct tree *tree)
+{
+#ifndef __KERNEL__
+	if (likely(!tree->each))
+		return;
+#endif
+	lath_reader_exit(tree->rcu);
+}
+
+/* Around a call that takes locks, which fork() waits for (sys/thread.h), and that follows links
+ * without locks. */
+static inline void call_enter(struct tree *tree)
+{
+	lath_call_enter();
+	lath_reader_enter(tree->rcu);
+}
+
+static inline void call_exit(struct tree *tree)
+{
+	lath_reader_exit(tree->rcu);
+	lath_call_exit();
+}
+
+/* Returns the leaf that covers key 0. No other thread may change the tree. */
+static inline struct node *leftmost_leaf(const struct tree *tree)
+{
+	struct node *node = tree->root;
+
+	while (node_level(node))
+		node = node_child(node, __ffs64(node->live));
+	return node;
+}
+
+/* The right sibling of a leaf, or NULL. */
+static inline struct node *leaf_right(struct node *leaf)
+{
+	return READ_ONCE(leaf->right);
+}
+
+/* Copy entry i of a leaf. */
+static inline void item_of(const struct node *leaf, unsigned int i, bool ranges,
+			   struct lath_item *item)
+{
+	lath_delay("found, not yet copied");
+	item->key = node_key(leaf, i);
+	item->size = node_size(leaf, i, ranges);
+	item->value = node_value(leaf, i);
+}
+
+/* Is [key, key + size) a range this tree can hold? In the points layout size is 1. */
+static inline bool item_valid(const struct tree *tree, u64 key, u64 size)
+{
+	return size && size - 1 <= KEY_MAX - key && (tree->ranges || size == 1);
+}
+
+#endif /* LATH_INDEX_TREE_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bound.h - each thread remembers up to where its last search for the lowest place found none, so
+ * that the next one need not begin at the lowest key again.
+ *
+ * Invariant: if the tree's counters of changes begun and ended both read `changes`, no hole of this
+ * size and alignment begins in [low, at). Inserts do not invalidate that, they only take space.
+ * Every other change is counted (gap_change_begin): if the count differs, the bound is void. Only
+ * the thread's own erases are allowed for: a hole that such an erase makes contains a key of the
+ * item, so it begins no more than size - 1 keys in front of it.
+ *
+ * User space alone: the kernel has no such place per thread.
+ */
+#ifndef LATH_INDEX_BOUND_H
+#define LATH_INDEX_BOUND_H
+
+#include "tree/tree.h"
+
+#ifdef __KERNEL__
+static inline void bound_erased(struct tree *tree, u64 key)
+{
+}
+#else
+struct bound {
+	u64 tree_id;
+	u64 changes; /* begun, and ended */
+	u64 low;
+	u64 at;
+	u64 size;
+	u64 align; /* mask */
+};
+
+extern __thread struct bound lath_bound
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* This thread has erased the item at key, which counted as one change. */
+static inline void bound_erased(struct tree *tree, u64 key)
+{
+	struct bound *bound = &lath_bound;
+	u64 first = key > bound->size - 1 ? key - (bound->size - 1) : 0;
+
+	if (bound->tree_id != tree->id)
+		return;
+	bound->changes++;
+	bound->at = min(bound->at, first);
+}
+#endif
+
+#endif /* LATH_INDEX_BOUND_H */

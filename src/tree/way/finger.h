@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * finger.h - each thread, or processor, remembers the two leaves it used last and tries them first.
+ *
+ * Neighbouring keys are used together; then a finger saves the descent. A finger is a hint: the
+ * leaf may have been merged away meanwhile, or even be another leaf of the same tree. Its memory
+ * stays a leaf's as long as the tree lives, its lockword says whether it is DEAD, and its version
+ * never repeats, so the fence keys read under its lockword decide. The tree is recognised by an id
+ * that is never used twice. With LATH_NODE_EACH, where a retired leaf is freed, there are no
+ * fingers.
+ *
+ * User space keeps the fingers of the tree used last, per thread. The kernel keeps them per
+ * processor and tree: a caller that is moved or interrupted meanwhile finds another hint, which
+ * does no harm.
+ */
+#ifndef LATH_INDEX_FINGER_H
+#define LATH_INDEX_FINGER_H
+
+#include "tree/tree.h"
+
+/* Two, so that work at two places (the front and the back of a queue) finds both. */
+#define FINGERS 2
+
+#ifdef __KERNEL__
+struct fingers {
+	struct node *leaf[FINGERS];
+};
+
+/* Allocate the tree's fingers; without memory it has none. */
+static inline void fingers_init(struct tree *tree)
+{
+	if (!tree->each)
+		tree->fingers = alloc_percpu_gfp(struct fingers, lath_gfp() | __GFP_NOWARN);
+}
+
+static inline void fingers_fini(struct tree *tree)
+{
+	free_percpu(tree->fingers);
+}
+
+static inline bool fingers_trusted(const struct tree *tree)
+{
+	return tree->fingers;
+}
+
+#define finger_leaf(tree, i) this_cpu_read((tree)->fingers->leaf[i])
+
+static inline void finger_judge(bool good)
+{
+}
+
+static inline void finger_set(struct tree *tree, struct node *leaf)
+{
+	if (unlikely(!tree->fingers))
+		return;
+	this_cpu_write(tree->fingers->leaf[1], this_cpu_read(tree->fingers->leaf[0]));
+	this_cpu_write(tree->fingers->leaf[0], leaf);
+}
+#else
+/* After so many misses in a row fingers are not tried until a descent ends at one: calls at random
+ * places would only pay for them. */
+#define FINGER_TRUST 8
+
+struct fingers {
+	u64 tree_id;
+	u64 trust;
+	struct node *leaf[FINGERS];
+	u64 misses; /* searches that hint tables misled and that are not yet counted there */
+};
+
+extern __thread struct fingers lath_fingers
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline void fingers_init(struct tree *tree)
+{
+	(void)tree;
+}
+
+static inline void fingers_fini(struct tree *tree)
+{
+	(void)tree;
+}
+
+/* Are this thread's fingers on this tree, and did they help lately? */
+static inline bool fingers_trusted(const struct tree *tree)
+{
+	return lath_fingers.tree_id == tree->id && lath_fingers.trust;
+}
+
+#define finger_leaf(tree, i) (lath_fingers.leaf[i])
+
+/* The finger led to the right leaf, or neither did. */
+static inline void finger_judge(bool good)
+{
+	lath_fingers.trust = good ? FINGER_TRUST : lath_fingers.trust - 1;
+}
+
+/* Remember a leaf that was found without a finger. */
+static inline void finger_set(struct tree *tree, struct node *leaf)
+{
+	struct fingers *f = &lath_fingers;
+
+	if (unlikely(f->tree_id != tree->id)) {
+		if (tree->each)
+			return;
+		f->tree_id = tree->id;
+		f->leaf[0] = leaf;
+		f->leaf[1] = leaf;
+	}
+	if (unlikely(leaf == f->leaf[0] || leaf == f->leaf[1]))
+		f->trust = FINGER_TRUST;
+	if (leaf != f->leaf[0]) {
+		f->leaf[1] = f->leaf[0];
+		f->leaf[0] = leaf;
+	}
+}
+#endif
+
+/* Remember the leaf that the thread's next call will want. */
+static inline void finger_expect(struct tree *tree, struct node *leaf)
+{
+	finger_set(tree, leaf);
+	finger_judge(true);
+}
+
+/* Returns a leaf used lately that covers key, with its lockword, which the caller validates; or
+ * NULL. */
+static __always_inline struct node *finger_find(struct tree *tree, u64 key, u64 *lockword)
+{
+	unsigned int i;
+
+	if (!fingers_trusted(tree))
+		return NULL;
+	for (i = 0; i < FINGERS; i++) {
+		struct node *leaf = finger_leaf(tree, i);
+
+		if (unlikely(!leaf))
+			return NULL;
+		if (node_holds(leaf, key, lockword)) {
+			finger_judge(true);
+			lath_delay("finger: leaf found");
+			return leaf;
+		}
+	}
+	finger_judge(false);
+	return NULL;
+}
+
+#endif /* LATH_INDEX_FINGER_H */

@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * hint.c - making and correcting the hint table.
+ */
+#include "tree/way/hint.h"
+#include "tree/memory/pool.h"
+
+#ifndef __KERNEL__
+/* Searches that must have been misled, at least, before the table is made anew. */
+#ifndef LATH_HINT_MISSES
+#define LATH_HINT_MISSES 256
+#endif
+/* A thread counts them in groups of so many. */
+#define MISSES_COUNTED (LATH_HINT_MISSES < 32 ? 1 : 32)
+
+unsigned int lath_hint_least = LATH_HINT_MISSES > 1 ? 1024 : 1;
+
+#define HUGE_SEGMENT (2ul << 20)
+/* Steps of the first block per leaf, at most; they are a power of two times as long as in a block
+ * with that many, so there may be half as many. The same for a block below. */
+#define ROOT_STEPS 3
+#define BLOCK_STEPS 2
+/* The first block has at least half as many steps, if keys lie far apart; and 1/MARGIN more behind
+ * the last leaf, for keys that will come there. */
+#define ROOT_LEAST 512
+#define MARGIN 8
+/* The table is made anew after 1/MISSES_PER_LEAF misled searches per leaf. */
+#define MISSES_PER_LEAF 2
+/* With too little memory they have fewer steps: at least 1/2^COARSE_MOST. */
+#define COARSE_MOST 2
+/* Words that one correction writes on each side. */
+#define WORDS_NEAR 8
+/* Moves to the right from the leaf that the table leads to, before the search begins at the root.
+ */
+#define MOVES 4
+
+/* ---- words ---- */
+
+/* Words before a segment. */
+static u64 words_before(unsigned int segment)
+{
+	return segment ? 1ull << (HINT_SEGMENT + segment - 1) : 0;
+}
+
+/* Words for which there is memory. */
+static u64 capacity(const struct hint *hint)
+{
+	return words_before(READ_ONCE(hint->segments));
+}
+
+/* A leaf and its fence keys. */
+struct leaf_at {
+	u64 low, last;
+	const struct node *leaf;
+};
+
+/* `keys` keys in 1/256 of a step of 2^shift keys. */
+static u64 parts(u64 keys, unsigned int shift)
+{
+	keys = min(keys, 1ull << HINT_SHIFT_MAX);
+	return shift < HINT_PARTS ? keys << (HINT_PARTS - shift) : keys >> (shift - HINT_PARTS);
+}
+
+/* The word of a leaf for step number `step` of 2^shift keys, counted from key 0; 0: its address
+ * does not fit. */
+static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, unsigned int shift)
+{
+	s64 begin = (s64)((f->low >> shift) - step);
+	u64 dense;
+
+	if ((u64)(uintptr_t)f->leaf >> (HINT_LEAF + 6))
+		return 0;
+	begin = max(begin, (s64)-HINT_BEGIN);
+	begin = min(begin, (s64)HINT_BEGIN) * (1 << HINT_PARTS) +
+		(s64)(f->low << HINT_PARTS >> shift & lath_ones(HINT_PARTS));
+	begin = max(begin, (s64)-HINT_BEGIN) + HINT_BEGIN;
+	begin = min(begin, (s64)HINT_PART_MAX);
+	dense = ((u64)tree->leaf_fill << HINT_DENSE) / (parts(f->last - f->low, shift) + 1);
+	dense = min(dense, (u64)HINT_DENSE_MAX);
+	dense = max(dense, (u64)1);
+	return (u64)(uintptr_t)f->leaf >> 6 << 1 | (u64)begin << (HINT_LEAF + 1) |
+	       dense << (HINT_LEAF + 1 + HINT_PART);
+}
+
+static void put_word(const struct hint *hint, u64 i, u64 word)
+{
+	u64 *at = hint_word(hint, i);
+
+	if (at && READ_ONCE(*at) != word) /* other threads cache the line */
+		WRITE_ONCE(*at, word);
+}
+
+/* ---- corrections ---- */
+
+/* Point word i, for step number `step`, at the leaf, if it covers the step's end. Returns whether
+ * it does. */
+static bool correct(const struct tree *tree, const struct hint *hint, const struct leaf_at *f,
+		    u64 i, u64 step, unsigned int shift)
+{
+	const u64 *at = hint_word(hint, i);
+	u64 end = (step << shift) + lath_ones(shift);
+
+	if (f->low > end || f->last < end || !at || hint_is_block(READ_ONCE(*at)))
+		return false;
+	put_word(hint, i, word_of(tree, f, step, shift));
+	return true;
+}
+
+static void count_miss(struct tree *tree)
+{
+	u64 misses;
+
+	if (++lath_fingers.misses < MISSES_COUNTED)
+		return;
+	lath_fingers.misses = 0;
+	misses = lath_fetch_add(&tree->hint_misses, MISSES_COUNTED) + MISSES_COUNTED;
+	if (misses >= READ_ONCE(tree->hint_limit) && !lath_spin_held(&tree->hint_lock) &&
+	    !(READ_ONCE(tree->hint_due) & HINT_MAKE))
+		WRITE_ONCE(tree->hint_due, READ_ONCE(tree->hint_due) | HINT_MAKE);
+}
+
+void hint_learn(struct tree *tree, u64 key, const struct node *leaf, u64 low, u64 last)
+{
+	const struct leaf_at f = { low, last, leaf };
+	const struct hint *hint = hint_of(tree);
+	struct hint_step at;
+	u64 step, i, n;
+
+	count_miss(tree);
+	if (!hint)
+		return;
+	hint_seek(hint, key, &at);
+	if (!at.within)
+		return;
+	step = key >> at.shift;
+	i = at.i;
+	correct(tree, hint, &f, i, step, at.shift);
+	for (n = 1; n <= WORDS_NEAR && i - n > at.first; n++)
+		if (!correct(tree, hint, &f, i - n, step - n, at.shift))
+			break;
+	for (n = 1; n <= WORDS_NEAR && i + n < at.last; n++)
+		if (!correct(tree, hint, &f, i + n, step + n, at.shift))
+			break;
+}
+
+/* Key lies before `leaf`: is the leaf before it the right one? Returns as hint_find. */
+static struct node *find_before(struct tree *tree, u64 key, u64 *lockword)
+{
+	const struct hint *hint = hint_of(tree);
+	struct hint_step at;
+	struct node *leaf;
+
+	if (!hint)
+		return NULL;
+	hint_seek(hint, key, &at);
+	leaf = at.i > at.first ? hint_leaf(hint_before(hint, &at)) : NULL;
+	return leaf && node_holds(leaf, key, lockword) ? leaf : NULL;
+}
+
+struct node *hint_find_near(struct tree *tree, u64 key, struct node *leaf, u64 *lockword)
+{
+	unsigned int moves;
+
+	if (key < READ_ONCE(leaf->low))
+		return find_before(tree, key, lockword);
+	for (moves = 0; moves < MOVES; moves++) {
+		struct node *right = leaf_right(leaf);
+		u64 low, last;
+
+		if (!node_sound(*lockword) || !right || !node_valid(leaf, *lockword))
+			return NULL;
+		lath_delay("hint: a leaf to the right");
+		leaf = right;
+		if (!node_holds(leaf, key, lockword))
+			continue;
+		low = READ_ONCE(leaf->low);
+		last = READ_ONCE(leaf->last);
+		if (node_valid(leaf, *lockword))
+			hint_learn(tree, key, leaf, low, last);
+		return leaf;
+	}
+	return NULL;
+}
+
+/* ---- a walk over the leaves, by the nodes above them ---- */
+
+struct walk {
+	struct node *parent;
+	unsigned int k, n; /* child k of n is the current leaf */
+	u64 last;	   /* of the parent */
+	u64 low[NODE_CAP];
+	const struct node *child[NODE_CAP];
+};
+
+/* Read the children of a node of level 1. Returns false if it is being changed. */
+static bool walk_into(struct walk *w, struct node *parent)
+{
+	u64 lockword = node_read(parent), live = READ_ONCE(parent->live);
+
+	w->parent = parent;
+	w->k = 0;
+	w->last = READ_ONCE(parent->last);
+	for (w->n = 0; live; live &= live - 1) {
+		unsigned int i = __ffs64(live) % NODE_CAP;
+
+		w->low[w->n] = node_key(parent, i);
+		w->child[w->n++] = node_child(parent, i);
+	}
+	return w->n && node_sound(lockword) && node_valid(parent, lockword);
+}
+
+/* Begin at the first leaf. Returns false if there is no level above the leaves. */
+static bool walk_begin(struct walk *w, struct tree *tree)
+{
+	struct node *parent;
+	u64 lockword;
+
+	do {
+		parent = level_find(tree, 0, 1, &lockword);
+		if (!parent)
+			return false;
+	} while (!walk_into(w, parent));
+	return true;
+}
+
+static struct leaf_at walk_leaf(const struct walk *w)
+{
+	return (struct leaf_at){ w->low[w->k], w->k + 1 < w->n ? w->low[w->k + 1] - 1 : w->last,
+				 w->child[w->k] };
+}
+
+/* Go to the next leaf whose keys lie behind *f, the current one. Returns false at the end. */
+static bool walk_next(struct walk *w, struct leaf_at *f)
+{
+	u64 low = f->low;
+
+	do {
+		if (++w->k >= w->n) {
+			struct node *right = w->parent;
+
+			do
+				right = READ_ONCE(right->right);
+			while (right && !walk_into(w, right));
+			if (!right)
+				return false;
+		}
+		*f = walk_leaf(w);
+	} while (f->low <= low);
+	return true;
+}
+
+/* ---- making, under tree->hint_lock ---- */
+
+/* Words [first, last]. Word first + i, for 0 < i, stands for step number skip + i - 1. */
+struct block {
+	u64 first, last, skip;
+	unsigned int shift;
+};
+
+struct making {
+	const struct tree *tree;
+	struct hint *hint;
+	struct walk w;
+	struct leaf_at f;    /* the current leaf */
+	bool more;	     /* there is one behind it */
+	u64 left;	     /* words there are */
+	u64 want;	     /* words it would have liked */
+	unsigned int coarse; /* blocks have 1/2^coarse of the steps they should */
+};
+
+static void next_leaf(struct making *m)
+{
+	m->more = walk_next(&m->w, &m->f);
+}
+
+/* The word of the step that key lies in. */
+static u64 word_at(const struct block *b, u64 key)
+{
+	s64 step = (s64)((key >> b->shift) - b->skip);
+
+	return step < 0 ? b->first : min(b->first + 1 + (u64)step, b->last);
+}
+
+/* The first word whose step the current leaf does not cover to the end. `final`: where the last
+ * leaf of the block begins. */
+static u64 end_of_leaf(const struct making *m, const struct block *b, u64 final)
+{
+	return m->f.low >= final || m->f.last == KEY_MAX || !m->more ? b->last + 1
+								     : word_at(b, m->f.last + 1);
+}
+
+static void fill(struct making *m, const struct block *b, struct leaf_at before, u64 final,
+		 unsigned int depth);
+
+/* Choose a block for leaves that begin at the keys `low` to `high`, all in one step of 2^above
+ * keys. Returns its word, or 0: there is no room. */
+static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned int above,
+		     struct block *b)
+{
+	u64 in = lath_ones(above), words;
+	unsigned int log = 2;
+
+	LATH_ASSERT(low >> above == high >> above && leaves);
+	/* Within the step, keys differ only in their lower bits. */
+	low &= in;
+	high &= in;
+	b->shift = 0;
+	/* Double the steps until the block has no more than the target, and the word that leads to
+	 * it can say how many of the step's keys it leaves out in front. */
+	while ((high >> b->shift) - (low >> b->shift) >= leaves * BLOCK_STEPS >> m->coarse ||
+	       low >> b->shift > HINT_SKIP_MAX)
+		b->shift++;
+	words = (high >> b->shift) - (low >> b->shift) + 3;
+	while (1ull << log < words)
+		log++;
+	words = 1ull << log;
+	m->want += words;
+	/* No room: a coarser table is tried next. Steps as long as the one above: a block would
+	 * tell no more than the word that would lead to it. */
+	if (words > m->left || b->shift >= above)
+		return 0;
+	m->left -= words;
+	b->first = m->hint->used;
+	b->last = b->first + words - 1;
+	m->hint->used += words;
+	return 1 | (u64)log << 1 | (u64)b->shift << HINT_BLOCK_SHIFT |
+	       b->first / 4 << HINT_BLOCK_FIRST | (low >> b->shift) << HINT_BLOCK_SKIP;
+}
+
+/* The current leaf lies within the step of word i, and so others may: make a block for them, unless
+ * there is no room. Afterwards the leaf that covers the step's end is the current one. `before` is
+ * the one before. */
+static void divide(struct making *m, const struct block *b, u64 i, const struct leaf_at *before,
+		   u64 final, unsigned int depth)
+{
+	struct walk here = m->w;
+	struct leaf_at first = m->f;
+	struct block below;
+	u64 leaves = 1, step = b->skip + (i - b->first) - 1, word = 0;
+
+	LATH_ASSERT(i >= b->first && i <= b->last && depth <= HINT_DEPTH);
+	/* Count the leaves that end within the step; the one that covers its end becomes the
+	 * current one. */
+	while (end_of_leaf(m, b, final) <= i) {
+		next_leaf(m);
+		leaves++;
+	}
+	if (depth < HINT_DEPTH && i < b->last && first.low >> b->shift == step &&
+	    m->f.low >> b->shift == step)
+		word = new_block(m, first.low, m->f.low, leaves, b->shift, &below);
+	/* Without a block the word names the leaf at the step's end, from which a search in an
+	 * earlier leaf of the step has to go left: it descends instead. */
+	if (!word) {
+		put_word(m->hint, i, word_of(m->tree, &m->f, step, b->shift));
+		return;
+	}
+	put_word(m->hint, i, word);
+	/* Walk the leaves of the step a second time, now to fill the block with them. */
+	below.skip = first.low >> below.shift;
+	final = m->f.low;
+	m->w = here;
+	m->f = first;
+	m->more = true;
+	fill(m, &below, *before, final, depth + 1);
+}
+
+/* Write the words of a block. `before` is the leaf before the current one, which is the first that
+ * begins within; afterwards the current leaf is the one that begins at `final`. */
+static void fill(struct making *m, const struct block *b, struct leaf_at before, u64 final,
+		 unsigned int depth)
+{
+	u64 i = b->first, end;
+
+	/* The first word is for the keys in front of the block's first step: the leaf before has
+	 * them. */
+	put_word(m->hint, i, word_of(m->tree, &before, b->skip - 1, b->shift));
+	for (i++; i <= b->last; i = max(i, end)) {
+		end = end_of_leaf(m, b, final);
+		if (end <= i) { /* the leaf ends within the step: one word cannot name both */
+			divide(m, b, i, &before, final, depth);
+			end = end_of_leaf(m, b, final);
+			i++;
+		}
+		for (; i < end; i++)
+			put_word(m->hint, i,
+				 word_of(m->tree, &m->f, b->skip + (i - b->first) - 1, b->shift));
+		if (end > b->last)
+			break;
+		before = m->f;
+		next_leaf(m);
+	}
+}
+
+/* Choose the root block for `leaves` leaves; `low` and `high` are the first keys of the second and
+ * the last leaf. */
+static struct block first_block(struct making *m, u64 low, u64 high, u64 leaves)
+{
+	u64 most = max(leaves * ROOT_STEPS >> m->coarse, (u64)ROOT_LEAST), steps, words;
+	struct block b = { .first = 0, .shift = 0 };
+
+	while ((high >> b.shift) - (low >> b.shift) >= most)
+		b.shift++;
+	for (;; b.shift++) {
+		steps = (high >> b.shift) - (low >> b.shift) + 1;
+		words = (steps + steps / MARGIN + 2 + 3) & ~3ull;
+		m->want += m->want ? 0 : words;
+		if (words <= m->left)
+			break;
+	}
+	b.skip = low >> b.shift;
+	b.last = words - 1;
+	m->hint->used = words;
+	m->left -= words;
+	return b;
+}
+
+/* Returns false if there is only one leaf, or the walk met a change; otherwise *want is the number
+ * of words that the table would have liked. In a read-side critical section. */
+static bool make_words(struct tree *tree, struct hint *hint, unsigned int coarse, u64 *want)
+{
+	struct making m = {
+		.tree = tree, .hint = hint, .left = capacity(hint), .coarse = coarse, .more = true
+	};
+	struct node *last;
+	struct leaf_at before;
+	struct block b;
+	u64 lockword, high;
+
+	last = level_find(tree, KEY_MAX, 1, &lockword);
+	if (!last || !walk_into(&m.w, last))
+		return false;
+	high = m.w.low[m.w.n - 1];
+	if (!walk_begin(&m.w, tree))
+		return false;
+	before = m.f = walk_leaf(&m.w);
+	next_leaf(&m);
+	if (!m.more || high < m.f.low)
+		return false;
+	hint->leaves = READ_ONCE(tree->pool[POOL_LEAF].nodes);
+	b = first_block(&m, m.f.low, high, hint->leaves);
+	fill(&m, &b, before, high, 0);
+	*want = m.want;
+	WRITE_ONCE(hint->skip, b.skip);
+	WRITE_ONCE(hint->last, b.last);
+	WRITE_ONCE(hint->shift, b.shift);
+	return true;
+}
+
+/* Make the table; with coarser blocks if there is no room. */
+static void make_table(struct tree *tree, struct hint *hint)
+{
+	u64 most = 0, want = 0;
+	unsigned int coarse;
+	bool made;
+
+	LATH_ASSERT(lath_spin_mine(&tree->hint_lock));
+	/* Searches descend while the words change. One that still reads the old table is led to a
+	 * wrong leaf at worst: it compares the leaf's fence keys. */
+	WRITE_ONCE(tree->hint, NULL);
+	lath_reader_enter(tree->rcu);
+	for (coarse = 0; coarse <= COARSE_MOST; coarse++) {
+		made = make_words(tree, hint, coarse, &want);
+		most = max(most, want);
+		if (!made || want <= capacity(hint))
+			break;
+	}
+	lath_reader_exit(tree->rcu);
+	WRITE_ONCE(hint->want, most);
+	if (hint->touched)
+		WRITE_ONCE(hint->touched, max(hint->touched, hint->used));
+	if (made)
+		smp_store_release(&tree->hint, hint); /* pairs with hint_of */
+	WRITE_ONCE(tree->hint_misses, 0);
+	WRITE_ONCE(tree->hint_limit,
+		   max((u64)hint->leaves / MISSES_PER_LEAF, (u64)LATH_HINT_MISSES));
+}
+
+/* ---- memory: no lock held, and only from calls that may allocate ---- */
+
+static size_t segment_bytes(unsigned int segment)
+{
+	return (words_before(segment + 1) - words_before(segment)) * sizeof(u64);
+}
+
+/* Returns zeroed memory, or NULL. */
+static void *zeroed_memory(struct tree *tree, size_t size)
+{
+	void *at = tree_block_alloc(tree, size, size >= HUGE_SEGMENT && !tree->small);
+
+	if (at && tree->allocator.alloc)
+		memset(at, 0, size);
+	return at;
+}
+
+/* Allocate the table without words, unless another thread has. */
+static void allocate_table(struct tree *tree)
+{
+	struct hint *fresh = zeroed_memory(tree, sizeof(*fresh));
+
+	if (!fresh)
+		return;
+	if (lath_spin_trylock(&tree->hint_lock)) {
+		if (!tree->hint_made) {
+			smp_store_release(&tree->hint_made, fresh); /* pairs with hint_bytes */
+			fresh = NULL;
+		}
+		lath_spin_unlock(&tree->hint_lock);
+	}
+	if (fresh)
+		tree_block_free(tree, fresh, sizeof(*fresh));
+}
+
+/* Add a segment. Returns false if there is no memory or another thread maintains the table. */
+static bool add_segment(struct tree *tree, struct hint *hint)
+{
+	unsigned int n = READ_ONCE(hint->segments);
+	void *fresh = n < HINT_SEGMENTS ? zeroed_memory(tree, segment_bytes(n)) : NULL;
+
+	if (!fresh)
+		return false;
+	if (lath_spin_trylock(&tree->hint_lock)) {
+		if (hint->segments == n) {
+			hint->memory[n] = fresh;
+			/* pairs with hint_word */
+			smp_store_release(&hint->segment[n],
+					  (uintptr_t)fresh - words_before(n) * sizeof(u64));
+			WRITE_ONCE(hint->segments, n + 1);
+			WRITE_ONCE(hint->touched, 0);
+			fresh = NULL;
+		}
+		lath_spin_unlock(&tree->hint_lock);
+	}
+	if (fresh)
+		tree_block_free(tree, fresh, segment_bytes(n));
+	return !fresh;
+}
+
+/* Words that the table would like to have. */
+static u64 wanted(const struct tree *tree, const struct hint *hint)
+{
+	u64 most = READ_ONCE(tree->pool[POOL_LEAF].nodes) * ROOT_STEPS + ROOT_LEAST;
+
+	return max(READ_ONCE(hint->want), most + most / MARGIN + 8);
+}
+
+/* Get memory for them. Returns true if the table should be made because of that. */
+static bool allocate(struct tree *tree)
+{
+	struct hint *hint;
+	bool missing;
+
+	if (!smp_load_acquire(&tree->hint_made)) /* pairs with allocate_table */
+		allocate_table(tree);
+	hint = smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
+	if (!hint)
+		return false;
+	missing = !capacity(hint) || capacity(hint) < READ_ONCE(hint->want);
+	while (capacity(hint) < wanted(tree, hint) && add_segment(tree, hint))
+		;
+	return missing && capacity(hint) >= READ_ONCE(hint->want);
+}
+
+/* ---- when ---- */
+
+void hint_maintain(struct tree *tree, bool may_allocate)
+{
+	u32 due = READ_ONCE(tree->hint_due), left = may_allocate ? 0 : due & HINT_ALLOCATE;
+	struct hint *hint;
+
+	if (left == due) /* another thread was first */
+		return;
+	lath_call_enter();
+	WRITE_ONCE(tree->hint_due, left);
+	if (may_allocate && due & HINT_ALLOCATE && allocate(tree))
+		due |= HINT_MAKE;
+	if (due & HINT_MAKE && lath_spin_trylock(&tree->hint_lock)) {
+		hint = tree->hint_made;
+		if (hint && hint->segments) {
+			make_table(tree, hint);
+			if (hint->want > capacity(hint))
+				WRITE_ONCE(tree->hint_due, HINT_ALLOCATE);
+		}
+		lath_spin_unlock(&tree->hint_lock);
+	}
+	lath_call_exit();
+}
+
+void hint_build(struct tree *tree)
+{
+	unsigned int tries;
+
+	hint_consider(tree);
+	if (!READ_ONCE(tree->hint_made) && !READ_ONCE(tree->hint_due))
+		return;
+	for (tries = 0; tries < 4; tries++) {
+		WRITE_ONCE(tree->hint_due, HINT_MAKE | HINT_ALLOCATE);
+		hint_maintain(tree, true);
+		if (!READ_ONCE(tree->hint_due)) /* there was room */
+			return;
+	}
+}
+
+/* Too small a tree for a table. */
+static bool small_tree(const struct tree *tree)
+{
+	const struct pool *leaves = &tree->pool[POOL_LEAF];
+
+	return READ_ONCE(leaves->bytes) < (u64)lath_hint_least * leaves->node_size;
+}
+
+/* Under tree->hint_lock: let the host have the memory of the table's words, which read as 0, no
+ * leaf, until they are written again. */
+static void discard_words(struct tree *tree, struct hint *hint)
+{
+	bool all = true;
+	unsigned int i;
+
+	WRITE_ONCE(tree->hint, NULL);
+	for (i = 0; i < hint->segments; i++)
+		all &= tree_block_discard(tree, hint->memory[i], segment_bytes(i));
+	WRITE_ONCE(hint->want, 0);
+	WRITE_ONCE(hint->touched, all);
+	WRITE_ONCE(tree->hint_limit, 0); /* do not count misled searches; see hint_consider() */
+}
+
+void hint_trim(struct tree *tree)
+{
+	u64 most = (READ_ONCE(tree->pool[POOL_LEAF].nodes) * ROOT_STEPS + ROOT_LEAST) * 4;
+	struct hint *hint;
+
+	lath_call_enter();
+	if (lath_spin_trylock(&tree->hint_lock)) {
+		hint = tree->hint_made;
+		if (hint && (READ_ONCE(hint->touched) ? hint->touched : capacity(hint)) > most) {
+			discard_words(tree, hint);
+			if (!small_tree(tree))
+				make_table(tree, hint);
+		}
+		lath_spin_unlock(&tree->hint_lock);
+	}
+	lath_call_exit();
+}
+
+u64 hint_bytes(const struct tree *tree)
+{
+	const struct hint *hint =
+		smp_load_acquire(&tree->hint_made); /* pairs with allocate_table */
+	u64 touched = hint ? READ_ONCE(hint->touched) : 0;
+
+	return hint ? sizeof(*hint) + (touched ? touched : capacity(hint)) * sizeof(u64) : 0;
+}
+
+void hint_fini(struct tree *tree)
+{
+	struct hint *hint = tree->hint_made;
+	unsigned int i;
+
+	if (!hint)
+		return;
+	for (i = 0; i < hint->segments; i++)
+		tree_block_free(tree, hint->memory[i], segment_bytes(i));
+	tree_block_free(tree, hint, sizeof(*hint));
+}
+
+void hint_consider(struct tree *tree)
+{
+	const struct hint *hint = READ_ONCE(tree->hint_made);
+	u32 due = READ_ONCE(tree->hint_due), wish = 0;
+
+	if (tree->each || tree->shared_allocator || small_tree(tree))
+		return;
+	if (!hint)
+		wish = HINT_MAKE | HINT_ALLOCATE;
+	else if (capacity(hint) < wanted(tree, hint))
+		wish = HINT_ALLOCATE;
+	if (hint && !READ_ONCE(tree->hint_limit)) /* its words were discarded */
+		wish |= HINT_MAKE;
+	/* while the lock is held nothing comes of it, and every call would try */
+	if (wish & ~due && !lath_spin_held(&tree->hint_lock))
+		WRITE_ONCE(tree->hint_due, (u8)(due | wish));
+}
+#endif
