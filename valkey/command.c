@@ -17,7 +17,8 @@
 bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv, int mode,
 	      const struct vk_type *type)
 {
-	*opened = (struct opened){ ctx, argv[1], vk.OpenKey(ctx, argv[1], mode), NULL };
+	*opened = (struct opened){ .ctx = ctx, .name = argv[1] };
+	opened->key = vk.OpenKey(ctx, argv[1], mode);
 	if (mode & VK_WRITE) {
 		lath_rcu_single_step(STEP);
 		if (!opened->key) { /* a server that saves this key on another thread */
@@ -33,11 +34,14 @@ bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv
 		return false;
 	}
 	opened->value = vk.ModuleTypeGetValue(opened->key);
+	LATH_ASSERT(opened->value);
 	return true;
 }
 
 void close_key(struct opened *opened)
 {
+	/* a change that no replica gets, or a command in the replicas' stream for no change */
+	LATH_ASSERT(opened->changed == opened->replicated);
 	if (opened->key)
 		vk.CloseKey(opened->key);
 	opened->key = NULL;
@@ -45,8 +49,17 @@ void close_key(struct opened *opened)
 
 void changed(struct opened *opened, const char *event)
 {
+	LATH_ASSERT(opened->key && opened->value);
+	opened->changed = true;
 	vk.SignalModifiedKey(opened->ctx, opened->name);
 	vk.NotifyKeyspaceEvent(opened->ctx, VK_NOTIFY_MODULE, event, opened->name);
+}
+
+void replicate_verbatim(struct opened *opened)
+{
+	LATH_ASSERT(opened->changed); /* a command that did nothing leaves no trace */
+	opened->replicated = true;
+	vk.ReplicateVerbatim(opened->ctx);
 }
 
 struct bytes text_of(const struct vk_string *string)
@@ -153,8 +166,12 @@ void reply_value(struct vk_ctx *ctx, word value)
 static bool buffer_grow(struct buffer *buffer, size_t size)
 {
 	size_t room = 4 * (buffer->size + size) + 1024;
-	char *more = buffer->failed ? NULL : vk.TryAlloc(room);
+	char *more = NULL;
 
+	if (buffer->must)
+		more = vk.Alloc(room);
+	else if (!buffer->failed)
+		more = vk.TryAlloc(room);
 	if (!more) {
 		buffer->failed = true;
 		return false;
@@ -169,6 +186,7 @@ static bool buffer_grow(struct buffer *buffer, size_t size)
 
 void buffer_add(struct buffer *buffer, const void *data, size_t size)
 {
+	LATH_ASSERT(buffer->size <= buffer->room);
 	if (!size || (buffer->room - buffer->size < size && !buffer_grow(buffer, size)))
 		return;
 	memcpy(buffer->data + buffer->size, data, size);
@@ -185,6 +203,7 @@ void *block_insert(void *block, size_t n, size_t i, const void *element, size_t 
 {
 	char *more = vk.TryAlloc((n + 1) * size);
 
+	LATH_ASSERT(i <= n && (block || !n));
 	if (!more)
 		return NULL;
 	if (i)
@@ -218,5 +237,6 @@ uint64_t defrag_begin(struct vk_defrag *ctx)
 
 bool defrag_pause(struct vk_defrag *ctx, uint64_t from)
 {
+	LATH_ASSERT(from); /* a cursor of 0 is a new beginning */
 	return vk.DefragShouldStop(ctx) && vk.DefragCursorSet(ctx, from) == VK_OK;
 }

@@ -51,6 +51,8 @@ struct opened {
 	struct vk_string *name;
 	struct vk_key *key; /* NULL: read, and there is none */
 	void *value;	    /* NULL: there is none */
+	bool changed,
+		replicated; /* by changed() and replicate(): both or neither, when it closes */
 };
 
 /* Opens the key argv[1] for VK_READ or VK_WRITE. false: it has another type, or cannot be written
@@ -62,6 +64,11 @@ void close_key(struct opened *opened);
 
 /* After a change: tells watchers of the key. The caller replicates. */
 void changed(struct opened *opened, const char *event);
+/* Sends a command of the module's to replicas and the append-only file: a change of this key. */
+#define replicate(opened, ...) \
+	((opened)->replicated = true, vk.Replicate((opened)->ctx, __VA_ARGS__))
+/* The same of the command that runs, as it came. */
+void replicate_verbatim(struct opened *opened);
 
 /* ---- arguments ---- */
 
@@ -90,11 +97,12 @@ int reply_failure(struct vk_ctx *ctx, int error);
 void reply_number(struct vk_ctx *ctx, uint64_t number);
 void reply_value(struct vk_ctx *ctx, word value);
 
-/* A block that grows; what is appended after a failure is ignored. */
+/* A block that grows; what is appended after a failure is ignored. With `must` there is no failure:
+ * without memory the server ends. */
 struct buffer {
 	char *data;
 	size_t size, room;
-	bool failed;
+	bool failed, must;
 };
 
 void buffer_add(struct buffer *buffer, const void *data, size_t size);

@@ -33,6 +33,7 @@ void image_put_value(struct buffer *out, word value)
 
 void image_flush(struct vk_io *rdb, struct buffer *out)
 {
+	LATH_ASSERT(!out->failed);
 	vk.SaveStringBuffer(rdb, out->data ? out->data : "", out->size);
 	out->size = 0;
 }

@@ -14,6 +14,11 @@
 /* Entries per block, hence what a load or save holds in memory beside the key. */
 #define IMAGE_BLOCK 512
 
+/* A block to save. A server cannot be told that a save failed, and what lacks a part would be a
+ * file that does not load: without memory the process ends, as it does where the server itself has
+ * none, and the file before stays. */
+#define IMAGE_OUT(name) BUFFER name = { .must = true }
+
 void image_put_number(struct buffer *out, uint64_t number);
 void image_put_value(struct buffer *out, word value);
 /* Writes the block and empties it. */

@@ -40,6 +40,7 @@ struct lath_index *holes_create(bool nodes)
 
 void points_destroy(struct lath_index *index, lath_item_fn each)
 {
+	LATH_ASSERT(index);
 	lath_index_fini(index, each, NULL);
 	server_memory.free(NULL, index, sizeof(*index));
 }

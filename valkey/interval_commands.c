@@ -49,6 +49,7 @@ static void set_added(struct opened *opened, struct intervals *set)
 		intervals_free(set);
 		return;
 	}
+	LATH_ASSERT(opened->key);
 	vk.ModuleTypeSetValue(opened->key, interval_type, set);
 	opened->value = set;
 }
@@ -57,6 +58,7 @@ static void drop_empty(struct opened *opened)
 {
 	struct intervals *set = opened->value;
 
+	LATH_ASSERT(opened->changed);
 	if (!set || set->count)
 		return;
 	vk.DeleteKey(opened->key);
@@ -90,8 +92,8 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	set_added(&opened, set);
 	if (added) {
 		changed(&opened, "lath.interval.add");
-		vk.Replicate(ctx, "LATH.INTERVAL.ADD", "v", argv + 1,
-			     (size_t)(ret < 0 ? i - 4 : i - 1)); /* what was added */
+		replicate(&opened, "LATH.INTERVAL.ADD", "v", argv + 1,
+			  (size_t)(ret < 0 ? i - 4 : i - 1)); /* what was added */
 	}
 	if (!set || ret < 0)
 		return reply_failure(ctx, set ? ret : -ENOMEM);
@@ -124,7 +126,7 @@ static int addnx_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.interval.add");
-	vk.Replicate(ctx, "LATH.INTERVAL.ADD", "v", argv + 1, (size_t)argc - 1);
+	replicate(&opened, "LATH.INTERVAL.ADD", "v", argv + 1, (size_t)argc - 1);
 	return vk.ReplyWithLongLong(ctx, 1);
 }
 
@@ -149,7 +151,7 @@ static int rem_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (removed) {
 		changed(&opened, "lath.interval.rem");
 		drop_empty(&opened);
-		vk.ReplicateVerbatim(ctx);
+		replicate_verbatim(&opened);
 	}
 	return vk.ReplyWithLongLong(ctx, removed);
 }

@@ -16,7 +16,7 @@ static void save(struct vk_io *rdb, void *value)
 	const struct intervals *set = value;
 	struct intervals_iter iter;
 	struct lath_interval interval;
-	BUFFER out = { 0 };
+	IMAGE_OUT(out);
 	uint64_t n = 0;
 
 	vk.SaveUnsigned(rdb, set->count);
@@ -28,6 +28,8 @@ static void save(struct vk_io *rdb, void *value)
 		if (++n % IMAGE_BLOCK == 0 || n == set->count)
 			image_flush(rdb, &out);
 	}
+	LATH_ASSERT(n == set->count &&
+		    !out.size); /* what was announced, and all of it is written */
 }
 
 static void load_interval(struct image *image, struct intervals *set)
@@ -58,8 +60,10 @@ static void *load(struct vk_io *rdb, int version)
 	for (i = 0; !image.bad && i < count; i++)
 		if (i % IMAGE_BLOCK || image_block(&image, rdb))
 			load_interval(&image, set);
-	if (image_end(&image, "a set of intervals"))
+	if (image_end(&image, "a set of intervals")) {
+		LATH_ASSERT(set->count == count);
 		return set;
+	}
 	if (set)
 		intervals_free(set);
 	return NULL;
@@ -73,6 +77,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	struct lath_interval interval;
 	char text[VALUE_TEXT];
 	size_t n = 0, i;
+	uint64_t emitted = 0;
 	bool more;
 
 	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
@@ -91,9 +96,11 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 			vk.EmitAOF(aof, "LATH.INTERVAL.ADD", "sv", key, words, n);
 			for (i = 0; i < n; i++)
 				vk.FreeString(NULL, words[i]);
+			emitted += n / 3;
 			n = 0;
 		}
 	} while (more);
+	LATH_ASSERT(emitted == set->count);
 }
 
 static void digest(struct vk_digest *out, void *value)
@@ -102,9 +109,10 @@ static void digest(struct vk_digest *out, void *value)
 	struct intervals_iter iter;
 	struct lath_interval interval;
 	char text[VALUE_TEXT];
+	uint64_t n = 0;
 
 	intervals_begin(&iter, set, overlapping(0, UINT64_MAX));
-	while (intervals_next(&iter, &interval)) {
+	for (; intervals_next(&iter, &interval); n++) {
 		struct bytes view = value_view(&interval.value, text);
 
 		vk.DigestAddLongLong(out, (long long)interval.first);
@@ -112,6 +120,7 @@ static void digest(struct vk_digest *out, void *value)
 		vk.DigestAddStringBuffer(out, view.data, view.size);
 		vk.DigestEndSequence(out);
 	}
+	LATH_ASSERT(n == set->count);
 }
 
 static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)

@@ -33,6 +33,15 @@ static void set_destroy(struct lath_intervals *set, lath_interval_fn each)
 	server_memory.free(NULL, set, sizeof(*set));
 }
 
+/* For assertions: returns whether the interval i of a packed block is above the one before and not
+ * above the next. */
+static bool in_order(const struct lath_interval *block, size_t n, size_t i)
+{
+	return block[i].first <= block[i].end &&
+	       (!i || intervals_order(&block[i - 1], &block[i]) < 0) &&
+	       (i + 1 >= n || intervals_order(&block[i], &block[i + 1]) < 0);
+}
+
 static bool convert(struct intervals *set, int form)
 {
 	struct lath_intervals *full = set_create(form == NODES);
@@ -45,8 +54,10 @@ static bool convert(struct intervals *set, int form)
 			set_destroy(full, NULL);
 			full = NULL;
 		}
+	LATH_ASSERT(form > set->form);
 	if (!full)
 		return false;
+	LATH_ASSERT(lath_intervals_count(full) == set->count);
 	if (set->form == PACKED)
 		vk.Free(set->body);
 	else
@@ -77,8 +88,12 @@ void intervals_free(struct intervals *set)
 	size_t i;
 
 	if (set->form == PACKED) {
-		for (i = 0; i < set->count; i++)
+		for (i = 0; i < set->count; i++) {
+			LATH_ASSERT(value_memory(block[i].value) <= set->owned);
+			set->owned -= value_memory(block[i].value);
 			value_free(block[i].value);
+		}
+		LATH_ASSERT(!set->owned);
 		vk.Free(block);
 	} else {
 		set_destroy(set->body, set->owned ? free_value : NULL);
@@ -103,6 +118,7 @@ struct intervals *intervals_copy(const struct intervals *set)
 			copy = NULL;
 		}
 	}
+	LATH_ASSERT(!copy || (copy->count == set->count && copy->owned == set->owned));
 	return copy;
 }
 
@@ -136,6 +152,7 @@ int intervals_next(struct intervals_iter *iter, struct lath_interval *interval)
 		    here->end < window->last_low || here->end > window->last_high)
 			continue;
 		*interval = *here;
+		LATH_ASSERT(in_order(block, iter->set->count, iter->at));
 		iter->at++;
 		return 1;
 	}
@@ -203,6 +220,7 @@ static int add_packed(struct intervals *set, const struct lath_interval *interva
 	if (!block)
 		return -ENOMEM;
 	set->body = block;
+	LATH_ASSERT(in_order(block, set->count + 1, i));
 	return 0;
 }
 
@@ -212,6 +230,7 @@ int intervals_add(struct intervals *set, uint64_t first, uint64_t last, word val
 	char text[VALUE_TEXT];
 	int ret = 0;
 
+	LATH_ASSERT(first <= last);
 	if (!value)
 		return -ENOMEM;
 	if (find(set, first, last, value_view(&value, text), &there)) {
@@ -238,17 +257,23 @@ int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struc
 {
 	struct lath_interval *block = set->body, there;
 	size_t i = 0;
+	int ret;
 
 	if (!find(set, first, last, value, &there))
 		return 0;
+	LATH_ASSERT(set->count && value_memory(there.value) <= set->owned);
 	set->count--;
 	set->owned -= value_memory(there.value);
 	if (set->form != PACKED) {
-		lath_intervals_erase(set->body, &there);
+		ret = lath_intervals_erase(set->body, &there);
+		LATH_ASSERT(!ret); /* find() has just seen it */
+		(void)ret;
 	} else {
+		/* equal intervals differ by their values: find() gave this very word */
 		while (block[i].value != there.value || block[i].first != first ||
 		       block[i].end != last)
 			i++;
+		LATH_ASSERT(i <= set->count);
 		memmove(block + i, block + i + 1, (set->count - i) * sizeof(*block));
 		if (set->count)
 			set->body = vk.Realloc(block, set->count * sizeof(*block));

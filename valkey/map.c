@@ -29,16 +29,30 @@ static unsigned int width_of(uint64_t most)
 	return width;
 }
 
+/* For assertions: returns whether the keys ascend, none twice, and every entry has a value. */
+static bool in_order(const struct small *small)
+{
+	size_t i;
+
+	for (i = 0; i < small->n; i++)
+		if (!small->values[i] || (i && small->keys[i - 1] >= small->keys[i]))
+			return false;
+	return true;
+}
+
 static void unpack(const struct map *map, struct small *small)
 {
 	const char *at = map->body;
 	uint64_t base = 0;
 	size_t i;
 
+	LATH_ASSERT(map->kind == MAP_NUMBERS && map->form == MAP_PACKED);
+	LATH_ASSERT(map->count <= MAP_SMALL && (map->body || !map->count));
 	memset(small, 0, sizeof(*small));
 	small->n = map->count;
 	if (!map->body)
 		return;
+	LATH_ASSERT(map->key_width - 1u < 8 && map->value_width - 1u < 8);
 	memcpy(&base, at, sizeof(base));
 	at += sizeof(base);
 	for (i = 0; i < small->n; i++, at += map->key_width) {
@@ -47,6 +61,7 @@ static void unpack(const struct map *map, struct small *small)
 	}
 	for (i = 0; i < small->n; i++, at += map->value_width)
 		memcpy(&small->values[i], at, map->value_width);
+	LATH_ASSERT(in_order(small));
 }
 
 static size_t packed_size(const struct map *map)
@@ -63,6 +78,7 @@ static bool pack(struct map *map, const struct small *small)
 	char *block = map->body, *at;
 	size_t i, size;
 
+	LATH_ASSERT(small->n <= MAP_SMALL && in_order(small));
 	for (i = 0; i < small->n; i++) {
 		width = width_of(small->values[i]);
 		value_width = width > value_width ? width : value_width;
@@ -133,8 +149,10 @@ static bool convert(struct map *map, enum map_form form)
 {
 	struct lath_index *index = index_of(map, form);
 
+	LATH_ASSERT(map->kind == MAP_NUMBERS && form > map->form);
 	if (!index)
 		return false;
+	LATH_ASSERT(lath_index_count(index) == map->count);
 	if (map->form == MAP_PACKED)
 		vk.Free(map->body);
 	else
@@ -163,6 +181,14 @@ struct map *map_create(enum map_kind kind, bool keep)
 	return map;
 }
 
+/* Takes note of a value that came, and of one that went (0: none). */
+static void account(struct map *map, word came, word went)
+{
+	LATH_ASSERT(!went || value_memory(went) <= map->owned);
+	map->owned += came ? value_memory(came) : 0;
+	map->owned -= went ? value_memory(went) : 0;
+}
+
 void map_free(struct map *map)
 {
 	struct small small;
@@ -172,8 +198,11 @@ void map_free(struct map *map)
 		strings_free(map->body);
 	} else if (map->form == MAP_PACKED) {
 		unpack(map, &small);
-		for (i = 0; i < small.n; i++)
+		for (i = 0; i < small.n; i++) {
+			account(map, 0, small.values[i]);
 			value_free(small.values[i]);
+		}
+		LATH_ASSERT(!map->owned);
 		vk.Free(map->body);
 	} else {
 		points_destroy(map->body, map->owned ? free_item : NULL);
@@ -197,6 +226,7 @@ struct map *map_copy(const struct map *map)
 			copy = NULL;
 		}
 	}
+	LATH_ASSERT(!copy || (copy->count == map->count && copy->owned == map->owned));
 	return copy;
 }
 
@@ -245,13 +275,6 @@ void map_get_batch(const struct map *map, size_t n, const struct map_key *keys, 
 			values[i] = 0;
 }
 
-/* Takes note of a value that came, and of one that went (0: none). */
-static void account(struct map *map, word came, word went)
-{
-	map->owned += came ? value_memory(came) : 0;
-	map->owned -= went ? value_memory(went) : 0;
-}
-
 /* 1 | 0 (*old) | -ENOMEM */
 static int set_small(struct map *map, uint64_t key, word value, word *old)
 {
@@ -281,6 +304,7 @@ static int set_index(struct map *map, uint64_t key, word value, word *old)
 
 	if (ret == -EEXIST) {
 		ret = lath_index_replace_item(map->body, key, value, &before);
+		LATH_ASSERT(!ret && before.value); /* nobody else changes the index */
 		*old = before.value;
 		return ret;
 	}
@@ -298,7 +322,9 @@ int map_set(struct map *map, const struct map_key *key, word value)
 	if (map->kind == MAP_STRINGS) {
 		ret = strings_set(map->body, key->string, value, &old);
 		map->count += ret > 0;
+		LATH_ASSERT(strings_count(map->body) == map->count);
 	} else {
+		LATH_ASSERT(map->form != MAP_NODES || map->count <= MAP_MIDDLE);
 		if (map->form == MAP_PACKED && map->count >= packed_entries &&
 		    !map_get(map, key, &old) && !convert(map, MAP_NODES))
 			ret = -ENOMEM;
@@ -325,12 +351,14 @@ int map_erase(struct map *map, const struct map_key *key, word *old)
 	struct lath_item item;
 	struct small small;
 	word value = 0;
+	bool packed;
 	size_t i;
 
 	if (map->kind == MAP_STRINGS) {
 		if (!strings_erase(map->body, key->string, &value))
 			return 0;
 		map->count--;
+		LATH_ASSERT(strings_count(map->body) == map->count);
 	} else if (map->form == MAP_PACKED) {
 		unpack(map, &small);
 		i = small_find(&small, key->number);
@@ -340,10 +368,13 @@ int map_erase(struct map *map, const struct map_key *key, word *old)
 		small.n--;
 		memmove(&small.keys[i], &small.keys[i + 1], (small.n - i) * sizeof(uint64_t));
 		memmove(&small.values[i], &small.values[i + 1], (small.n - i) * sizeof(word));
-		pack(map, &small);
+		packed = pack(map, &small);
+		LATH_ASSERT(packed); /* fewer entries need no memory */
+		(void)packed;
 	} else {
 		if (lath_index_erase_item(map->body, key->number, &item))
 			return 0;
+		LATH_ASSERT(map->count && item.key == key->number);
 		value = item.value;
 		map->count--;
 	}
@@ -422,6 +453,19 @@ static void fill_forward(struct map_iter *iter, size_t max)
 	iter->ended = iter->filled < max || !iter->from || iter->from > iter->last;
 }
 
+/* For assertions: returns whether the entries that were read follow each other in the direction of
+ * the iterator. */
+static bool filled_in_order(const struct map_iter *iter)
+{
+	size_t i;
+
+	for (i = 1; i < iter->filled; i++)
+		if (iter->back ? iter->keys[i - 1] <= iter->keys[i]
+			       : iter->keys[i - 1] >= iter->keys[i])
+			return false;
+	return true;
+}
+
 static void fill(struct map_iter *iter)
 {
 	size_t max = iter->most < MAP_BATCH ? (size_t)iter->most : MAP_BATCH, i;
@@ -435,6 +479,7 @@ static void fill(struct map_iter *iter)
 		fill_back(iter, max);
 	else
 		fill_forward(iter, max);
+	LATH_ASSERT(iter->filled <= max && filled_in_order(iter));
 	iter->most -= iter->filled;
 	for (i = 0; iter->map->owned && i < iter->filled; i++)
 		if (value_owns(iter->values[i]))
@@ -445,6 +490,7 @@ size_t map_next_batch(struct map_iter *iter, const uint64_t **keys, const word *
 {
 	size_t at;
 
+	LATH_ASSERT(iter->map->kind == MAP_NUMBERS && iter->at <= iter->filled);
 	if (iter->at == iter->filled && !iter->ended)
 		fill(iter);
 	at = iter->at;
@@ -475,9 +521,13 @@ int map_next(struct map_iter *iter, struct map_entry *entry)
 /* How many strings are before a bound: with `end` those of a range that ends there. */
 static uint64_t strings_before(const struct map *map, const struct map_bound *bound, bool end)
 {
+	uint64_t before;
+
 	if (bound->infinite)
 		return bound->infinite < 0 ? 0 : map->count;
-	return strings_rank(map->body, bound->key.string, bound->open != end);
+	before = strings_rank(map->body, bound->key.string, bound->open != end);
+	LATH_ASSERT(before <= map->count);
+	return before;
 }
 
 uint64_t map_count(const struct map *map, const struct map_bound *low, const struct map_bound *high)
@@ -511,6 +561,7 @@ int map_select(const struct map *map, uint64_t rank, struct map_entry *entry)
 	if (map->form != MAP_PACKED) {
 		if (lath_index_select(map->body, rank, &item))
 			return 0;
+		LATH_ASSERT(rank < map->count);
 		*entry = (struct map_entry){ .key = { .number = item.key }, .value = item.value };
 		return 1;
 	}
@@ -540,6 +591,8 @@ static void defragment_packed(struct map *map, struct vk_defrag *ctx)
 
 		memcpy(&value, at, map->value_width);
 		value = defrag_value(ctx, value);
+		/* the new address has as many bytes as the old one had */
+		LATH_ASSERT(width_of(value) <= map->value_width);
 		memcpy(at, &value, map->value_width);
 	}
 }
@@ -565,8 +618,12 @@ int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
 	while (map_next(&iter, &entry)) {
 		word moved = defrag_value(ctx, entry.value);
 
-		if (moved != entry.value)
-			lath_index_replace_item(map->body, entry.key.number, moved, NULL);
+		if (moved != entry.value) {
+			int ret = lath_index_replace_item(map->body, entry.key.number, moved, NULL);
+
+			LATH_ASSERT(!ret); /* the iterator has just read it */
+			(void)ret;
+		}
 		if (entry.key.number != UINT64_MAX && defrag_pause(ctx, entry.key.number + 1))
 			return 1;
 	}

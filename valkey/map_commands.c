@@ -87,6 +87,7 @@ static void map_added(struct opened *opened, struct map *map)
 		map_free(map);
 		return;
 	}
+	LATH_ASSERT(opened->key);
 	vk.ModuleTypeSetValue(opened->key, map_type, map);
 	opened->value = map;
 }
@@ -96,6 +97,7 @@ static void drop_empty(struct opened *opened)
 {
 	struct map *map = opened->value;
 
+	LATH_ASSERT(opened->changed);
 	if (!map || map->count || map->keep)
 		return;
 	vk.DeleteKey(opened->key);
@@ -123,8 +125,9 @@ static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!map)
 		return reply_no_memory(ctx);
 	vk.ModuleTypeSetValue(opened.key, map_type, map);
+	opened.value = map;
 	changed(&opened, "lath.map.create");
-	vk.ReplicateVerbatim(ctx);
+	replicate_verbatim(&opened);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -159,7 +162,7 @@ static int set_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.set");
-	vk.ReplicateVerbatim(ctx);
+	replicate_verbatim(&opened);
 	return vk.ReplyWithLongLong(ctx, ret);
 }
 
@@ -207,10 +210,10 @@ static int mset_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return reply_failure(ctx, map ? ret : -ENOMEM);
 	changed(&opened, "lath.map.set");
 	if (ret < 0) { /* replicas get what was set: the first pairs */
-		vk.Replicate(ctx, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
+		replicate(&opened, "LATH.MAP.MSET", "v", argv + 1, (size_t)(i - 3));
 		return reply_failure(ctx, ret);
 	}
-	vk.ReplicateVerbatim(ctx);
+	replicate_verbatim(&opened);
 	return vk.ReplyWithLongLong(ctx, added);
 }
 
@@ -266,7 +269,7 @@ static int del_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (erased) {
 		changed(&opened, "lath.map.del");
 		drop_empty(&opened);
-		vk.ReplicateVerbatim(ctx);
+		replicate_verbatim(&opened);
 	}
 	return vk.ReplyWithLongLong(ctx, erased);
 }
@@ -319,7 +322,7 @@ static int incr_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.incr");
-	vk.ReplicateVerbatim(ctx);
+	replicate_verbatim(&opened);
 	return vk.ReplyWithLongLong(ctx, now);
 }
 
@@ -344,7 +347,7 @@ static int cas_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (ret < 0)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.map.set");
-	vk.Replicate(ctx, "LATH.MAP.SET", "sss", argv[1], argv[2], argv[4]);
+	replicate(&opened, "LATH.MAP.SET", "sss", argv[1], argv[2], argv[4]);
 	return vk.ReplyWithLongLong(ctx, 1);
 }
 
@@ -451,6 +454,7 @@ static int reply_numbers(struct vk_ctx *ctx, struct map_iter *iter, bool values)
 {
 	const uint64_t *keys;
 	const word *words;
+	uint64_t limit = iter->most;
 	long n = 0;
 	size_t some, i;
 	bool more;
@@ -466,6 +470,7 @@ static int reply_numbers(struct vk_ctx *ctx, struct map_iter *iter, bool values)
 		}
 		n += (long)some;
 	}
+	LATH_ASSERT((uint64_t)n <= limit);
 	if (more)
 		vk.ReplySetArrayLength(ctx, values ? 2 * n : n);
 	return VK_OK;
@@ -568,6 +573,7 @@ static int rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
 	struct map_bound high = { .open = true };
 	OPENED(opened);
+	uint64_t rank;
 	word value;
 
 	if (argc != 3)
@@ -577,7 +583,9 @@ static int rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return VK_OK;
 	if (!opened.value || !map_get(opened.value, &high.key, &value))
 		return vk.ReplyWithNull(ctx);
-	return vk.ReplyWithLongLong(ctx, (long long)map_count(opened.value, &map_lowest, &high));
+	rank = map_count(opened.value, &map_lowest, &high);
+	LATH_ASSERT(rank < ((struct map *)opened.value)->count); /* the entry itself is behind */
+	return vk.ReplyWithLongLong(ctx, (long long)rank);
 }
 
 static int select_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -682,12 +690,15 @@ static long long erase_range(struct opened *opened, const struct map_bound *low,
 		}
 		for (i = 0; i < n; i++) {
 			struct map_key key = { 0, text_of(keys[i]) };
+			int ret;
 
 			number_parse(key.string.data, key.string.size, &key.number);
-			erased += map_erase(map, &key, NULL);
+			ret = map_erase(map, &key, NULL);
+			LATH_ASSERT(ret == 1); /* the iterator has just read it */
+			erased += ret;
 		}
 		if (n)
-			vk.Replicate(opened->ctx, "LATH.MAP.DEL", "sv", opened->name, keys, n);
+			replicate(opened, "LATH.MAP.DEL", "sv", opened->name, keys, n);
 		for (i = 0; i < n; i++)
 			vk.FreeString(NULL, keys[i]);
 	} while (n == MAP_BATCH);
@@ -830,14 +841,11 @@ const struct command map_commands[] = {
 	  "key max min [LIMIT count:integer] [(KEYS|PACKED)]",
 	  "O(log N + M) for M entries returned",
 	  "Returns the entries from max to min, in reverse order" },
-	{ "LATH.MAP.COUNT", count_command, COMMAND_READ, "key min max",
-	  "O(log N); O(M) for M entries counted in a map of strings",
+	{ "LATH.MAP.COUNT", count_command, COMMAND_READ, "key min max", "O(log N)",
 	  "Counts the entries from min to max" },
-	{ "LATH.MAP.RANK", rank_command, COMMAND_READ, "key entry",
-	  "O(log N); O(M) for M entries before it in a map of strings",
+	{ "LATH.MAP.RANK", rank_command, COMMAND_READ, "key entry", "O(log N)",
 	  "Returns how many entries are before this one" },
-	{ "LATH.MAP.SELECT", select_command, COMMAND_READ, "key rank:integer",
-	  "O(log N); O(M) for M entries before it in a map of strings",
+	{ "LATH.MAP.SELECT", select_command, COMMAND_READ, "key rank:integer", "O(log N)",
 	  "Returns the entry with this rank; -1 is the last one" },
 	{ "LATH.MAP.LEN", len_command, COMMAND_FAST, "key", "O(1)",
 	  "Returns the number of entries" },

@@ -4,7 +4,6 @@
  */
 #include "map_strings.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -71,6 +70,7 @@ static struct record *record_make(struct strings *strings, struct bytes key, wor
 	record = vk.TryAlloc(record_size(key.size));
 	if (!record)
 		return NULL;
+	LATH_ASSERT(!(value_of(record) & 3)); /* what a set of byte keys takes */
 	record->value = value;
 	record->size = (uint32_t)key.size;
 	if (key.size)
@@ -84,6 +84,7 @@ static word record_end(struct strings *strings, struct record *record)
 {
 	word value = record->value;
 
+	LATH_ASSERT(record_size(record->size) <= strings->bytes);
 	strings->bytes -= record_size(record->size);
 	vk.Free(record);
 	return value;
@@ -113,6 +114,15 @@ static uint32_t few_find(const struct strings *strings, struct bytes key, bool b
 	return low;
 }
 
+/* For assertions: returns whether the record i is above the one before and below the one behind. */
+static bool few_in_order(const struct strings *strings, uint32_t i)
+{
+	struct record **few = strings->few;
+
+	return (!i || compare_bytes(key_of(few[i - 1]), key_of(few[i])) < 0) &&
+	       (i + 1 >= strings->n || compare_bytes(key_of(few[i]), key_of(few[i + 1])) < 0);
+}
+
 /* The place of the record with this key, or n. */
 static uint32_t few_at(const struct strings *strings, struct bytes key)
 {
@@ -128,7 +138,7 @@ static bool few_grow(struct strings *strings)
 	uint32_t room = strings->room ? 2 * strings->room : 4;
 	struct record **more;
 
-	assert(!strings->many && strings->n < STRINGS_FEW);
+	LATH_ASSERT(!strings->many && strings->n < STRINGS_FEW);
 	if (strings->n < strings->room)
 		return true;
 	more = vk.TryAlloc(room * sizeof(struct record *));
@@ -180,7 +190,7 @@ static void record_key(void *unused, uint64_t value, struct lath_bytes_key *key)
 static void many_end(struct many *many, lath_bytes_fn each, void *arg)
 {
 	lath_bytes_fini(&many->set, each, arg);
-	assert(!many->held);
+	LATH_ASSERT(!many->held);
 	server_memory.free(NULL, many, sizeof(*many));
 }
 
@@ -218,6 +228,7 @@ static bool become_many(struct strings *strings)
 			many_end(many, NULL, NULL);
 			return false;
 		}
+	LATH_ASSERT(lath_bytes_count(&many->set) == strings->n);
 	few_end(strings);
 	strings->many = many;
 	return true;
@@ -233,14 +244,14 @@ static void become_few(struct strings *strings)
 
 	if (!few)
 		return;
-	assert(strings->n <= STRINGS_HARDLY_ANY);
+	LATH_ASSERT(strings->n <= STRINGS_HARDLY_ANY);
 	n = lath_bytes_scan(&strings->many->set, NULL, 0, values, STRINGS_HARDLY_ANY);
 	for (i = 0; i < n; i++)
 		few[i] = record_of(values[i]);
 	many_end(strings->many, NULL, NULL);
 	strings->many = NULL;
 	strings->few = few;
-	assert(n == strings->n);
+	LATH_ASSERT(n == strings->n);
 	strings->room = STRINGS_HARDLY_ANY;
 }
 
@@ -263,7 +274,7 @@ void strings_free(struct strings *strings)
 		many_end(strings->many, record_end_whole, strings);
 	for (i = 0; !strings->many && i < strings->n; i++)
 		record_end_whole(strings, value_of(strings->few[i]));
-	assert(!strings->bytes);
+	LATH_ASSERT(!strings->bytes);
 	few_end(strings);
 	vk.Free(strings->mark);
 	vk.Free(strings);
@@ -300,6 +311,11 @@ int strings_get(const struct strings *strings, struct bytes key, word *value)
 	return 1;
 }
 
+uint64_t strings_count(const struct strings *strings)
+{
+	return strings->n;
+}
+
 /* strings_set() in the set: a look, and the change where the look has ended. */
 static int set_in_many(struct strings *strings, struct bytes key, word value, word *old)
 {
@@ -317,7 +333,7 @@ static int set_in_many(struct strings *strings, struct bytes key, word value, wo
 		record = record_make(strings, key, value);
 		ret = record ? lath_bytes_put(&strings->many->set, &place, value_of(record))
 			     : -ENOMEM;
-		assert(!ret || ret == -ENOMEM); /* nobody else changes the set */
+		LATH_ASSERT(!ret || ret == -ENOMEM); /* nobody else changes the set */
 		if (ret && record)
 			record_end(strings, record);
 		strings->n += !ret;
@@ -345,6 +361,7 @@ static int set_in_few(struct strings *strings, struct bytes key, word value, wor
 	memmove(&strings->few[i + 1], &strings->few[i], (strings->n - i) * sizeof(struct record *));
 	strings->few[i] = record;
 	strings->n++;
+	LATH_ASSERT(few_in_order(strings, i));
 	return 1;
 }
 
@@ -363,6 +380,7 @@ int strings_erase(struct strings *strings, struct bytes key, word *old)
 	if (strings->many) {
 		if (lath_bytes_erase(&strings->many->set, &wanted, &value))
 			return 0;
+		LATH_ASSERT(strings->n && !strings->few); /* records are in one form only */
 		*old = record_end(strings, record_of(value));
 		if (--strings->n <= STRINGS_HARDLY_ANY)
 			become_few(strings);
@@ -416,6 +434,17 @@ static void read_ahead(struct map_iter *iter, const struct map_bound *here)
 		__builtin_prefetch(record_of(iter->values[i]));
 }
 
+/* For assertions: returns whether the record is on the right side of a bound where a range begins.
+ */
+static bool follows(const struct map_bound *bound, const struct record *record, bool back)
+{
+	int order = bound->infinite ? 1 : compare_bytes(key_of(record), bound->key.string);
+
+	if (back && !bound->infinite)
+		order = -order;
+	return order > 0 || (!order && !bound->open);
+}
+
 int strings_next(struct map_iter *iter, struct map_entry *entry)
 {
 	struct map_bound *here = iter->back ? &iter->high : &iter->low;
@@ -431,6 +460,7 @@ int strings_next(struct map_iter *iter, struct map_entry *entry)
 	if (iter->at == iter->filled)
 		return 0;
 	record = record_of(iter->values[iter->at++]);
+	LATH_ASSERT(follows(here, record, iter->back));
 	order = end->infinite ? -1 : compare_bytes(key_of(record), end->key.string);
 	if (iter->back && !end->infinite)
 		order = -order;
@@ -494,11 +524,11 @@ static struct record *move_in_set(struct lath_bytes *set, struct vk_defrag *ctx,
 
 	lath_rcu_single.read_lock();
 	ret = lath_bytes_find(set, &key, &place);
-	assert(ret && place.value == value_of(record));
+	LATH_ASSERT(ret && place.value == value_of(record));
 	moved = move_record(ctx, record);
 	if (moved != record) {
 		ret = lath_bytes_put(set, &place, value_of(moved));
-		assert(!ret); /* it replaces a record, and nobody else changes the set */
+		LATH_ASSERT(!ret); /* it replaces a record, and nobody else changes the set */
 	}
 	lath_rcu_single.read_unlock();
 	(void)ret;
@@ -508,6 +538,7 @@ static struct record *move_in_set(struct lath_bytes *set, struct vk_defrag *ctx,
 /* Notes the key of a record, to go on behind it. false: no memory. */
 static bool set_mark(struct strings *strings, const struct record *record)
 {
+	LATH_ASSERT(!strings->mark); /* the one before was freed */
 	strings->mark = vk.TryAlloc(record->size + 1);
 	if (!strings->mark)
 		return false;

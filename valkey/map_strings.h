@@ -22,6 +22,8 @@ struct strings;
 struct strings *strings_create(void);
 /* Ends the map and its values. */
 void strings_free(struct strings *strings);
+/* Returns the number of records. */
+uint64_t strings_count(const struct strings *strings);
 /* 1 (*value: borrowed) | 0 */
 int strings_get(const struct strings *strings, struct bytes key, word *value);
 /* 1: new | 0: replaced, *old owns the old value | -ENOMEM: nothing changed, not even the value's

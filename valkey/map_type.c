@@ -17,7 +17,7 @@
 static void save(struct vk_io *rdb, void *value)
 {
 	const struct map *map = value;
-	BUFFER out = { 0 };
+	IMAGE_OUT(out);
 	struct map_entry entry;
 	struct map_iter iter;
 	uint64_t next = 0, n = 0;
@@ -37,6 +37,8 @@ static void save(struct vk_io *rdb, void *value)
 		if (++n % IMAGE_BLOCK == 0 || n == map->count)
 			image_flush(rdb, &out);
 	}
+	LATH_ASSERT(n == map->count &&
+		    !out.size); /* what was announced, and all of it is written */
 }
 
 /* Loads one entry. `next`: the lowest number that may follow; 0 behind the highest. */
@@ -76,8 +78,10 @@ static void *load(struct vk_io *rdb, int version)
 	for (i = 0; !image.bad && i < count; i++)
 		if (i % IMAGE_BLOCK || image_block(&image, rdb))
 			load_entry(&image, map, &next, !i);
-	if (image_end(&image, "a map"))
+	if (image_end(&image, "a map")) {
+		LATH_ASSERT(map->count == count);
 		return map;
+	}
 	if (map)
 		map_free(map);
 	return NULL;
@@ -100,6 +104,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	struct map_iter iter;
 	char text[VALUE_TEXT];
 	size_t n = 0, i;
+	uint64_t emitted = 0;
 	bool more;
 
 	if (map->keep)
@@ -118,9 +123,11 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 			vk.EmitAOF(aof, "LATH.MAP.MSET", "sv", key, pairs, n);
 			for (i = 0; i < n; i++)
 				vk.FreeString(NULL, pairs[i]);
+			emitted += n / 2;
 			n = 0;
 		}
 	} while (more);
+	LATH_ASSERT(emitted == map->count);
 }
 
 static void digest(struct vk_digest *out, void *value)
@@ -129,9 +136,10 @@ static void digest(struct vk_digest *out, void *value)
 	struct map_entry entry;
 	struct map_iter iter;
 	char text[VALUE_TEXT];
+	uint64_t n = 0;
 
 	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
-	while (map_next(&iter, &entry)) {
+	for (; map_next(&iter, &entry); n++) {
 		struct bytes view = value_view(&entry.value, text);
 
 		if (map->kind == MAP_STRINGS)
@@ -141,6 +149,7 @@ static void digest(struct vk_digest *out, void *value)
 		vk.DigestAddStringBuffer(out, view.data, view.size);
 		vk.DigestEndSequence(out);
 	}
+	LATH_ASSERT(n == map->count);
 }
 
 /* Nodes are left where they are: readers on other threads may be in them. */

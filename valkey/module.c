@@ -47,6 +47,7 @@ static int set_packed(const char *name, long long value, void *data, struct vk_s
 	(void)name;
 	(void)data;
 	(void)error;
+	LATH_ASSERT(value >= 0 && value <= PACKED_MOST); /* the limits that were registered */
 	packed_entries = (unsigned int)value;
 	return VK_OK;
 }

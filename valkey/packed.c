@@ -115,6 +115,7 @@ int packed_place(const struct lath_item *items, size_t n, const struct lath_hole
 	if (!valid(want))
 		return -EINVAL;
 	for (i = 0; i < n; i++) {
+		LATH_ASSERT(i ? from && items[i].key >= from : !from); /* in order, disjoint */
 		if (items[i].key > from)
 			consider(&best, from, items[i].key - 1, want);
 		from = items[i].key + items[i].size;

@@ -36,6 +36,19 @@ static struct record *record_of(uint64_t value)
 
 /* ---- ranges ---- */
 
+static bool ends_before(const struct lath_item *a, const struct lath_item *b)
+{
+	return a->key < b->key && b->key - a->key >= a->size;
+}
+
+/* For assertions: returns whether the range i begins behind the one before it and ends before the
+ * next one. */
+static bool in_order(const struct lath_item *items, size_t n, size_t i)
+{
+	return (!i || ends_before(&items[i - 1], &items[i])) &&
+	       (i + 1 >= n || ends_before(&items[i], &items[i + 1]));
+}
+
 static size_t packed_find(const struct pool *pool, uint64_t from)
 {
 	const struct lath_item *items = pool->body;
@@ -56,6 +69,7 @@ static int ceiling(const struct pool *pool, uint64_t from, struct lath_item *ite
 	if (i == pool->count)
 		return 0;
 	*item = ((struct lath_item *)pool->body)[i];
+	LATH_ASSERT(item->size && in_order(pool->body, pool->count, i));
 	return 1;
 }
 
@@ -95,8 +109,10 @@ static bool convert(struct pool *pool, int form)
 		if (!from)
 			break;
 	}
+	LATH_ASSERT(form > pool->form);
 	if (!index)
 		return false;
+	LATH_ASSERT(lath_index_count(index) == pool->count);
 	if (pool->form == PACKED)
 		vk.Free(pool->body);
 	else
@@ -138,36 +154,51 @@ static int insert(struct pool *pool, const struct lath_item *item)
 		if (!items)
 			return -ENOMEM;
 		pool->body = items;
+		LATH_ASSERT(in_order(items, pool->count + 1, i));
 	}
 	pool->count += !ret;
 	return ret;
 }
 
+/* Erases the range that begins at `first`, which is there. */
 static void erase(struct pool *pool, uint64_t first)
 {
 	struct lath_item *items = pool->body;
 	size_t i;
+	int ret;
 
-	pool->count--;
+	LATH_ASSERT(pool->count);
 	if (pool->form != PACKED) {
-		lath_index_erase_item(pool->body, first, NULL);
+		ret = lath_index_erase_item(pool->body, first, NULL);
+		LATH_ASSERT(!ret);
+		(void)ret;
+		pool->count--;
 		return;
 	}
-	for (i = 0; items[i].key != first; i++)
-		;
+	i = packed_find(pool, first);
+	LATH_ASSERT(i < pool->count && items[i].key == first);
+	pool->count--;
 	memmove(items + i, items + i + 1, (pool->count - i) * sizeof(*items));
 	if (pool->count)
 		pool->body = vk.Realloc(items, pool->count * sizeof(*items));
 }
 
+/* Sets the value of the range that begins at `first`, which is there. */
 static void set_value(struct pool *pool, uint64_t first, uint64_t value)
 {
 	struct lath_item *items = pool->body;
+	size_t i;
+	int ret;
 
-	if (pool->form != PACKED)
-		lath_index_replace_item(pool->body, first, value, NULL);
-	else
-		items[packed_find(pool, first)].value = value;
+	if (pool->form != PACKED) {
+		ret = lath_index_replace_item(pool->body, first, value, NULL);
+		LATH_ASSERT(!ret);
+		(void)ret;
+		return;
+	}
+	i = packed_find(pool, first);
+	LATH_ASSERT(i < pool->count && items[i].key == first);
+	items[i].value = value;
 }
 
 /* ---- records ---- */
@@ -207,7 +238,9 @@ static void unlink_owner(struct pool *pool, struct record *record)
 	uint64_t hash = hash_of(owner_of(record)), chain = 0;
 	struct record *at;
 
+	LATH_ASSERT(pool->owners && record->owned);
 	lath_index_get(pool->owners, hash, &chain);
+	LATH_ASSERT(chain); /* link_owner() put it there */
 	at = (struct record *)(uintptr_t)chain;
 	if (at == record) {
 		if (record->next)
@@ -217,8 +250,10 @@ static void unlink_owner(struct pool *pool, struct record *record)
 			lath_index_erase_item(pool->owners, hash, NULL);
 		return;
 	}
-	while (at->next != record)
+	while (at->next != record) {
 		at = at->next;
+		LATH_ASSERT(at); /* the record is in the chain of its hash */
+	}
 	at->next = record->next;
 }
 
@@ -233,6 +268,7 @@ static bool link_lease(struct pool *pool, struct record *record, uint64_t expire
 				  (uint64_t)(uintptr_t)record };
 	int ret;
 
+	LATH_ASSERT(expires && !record->expires); /* it has no lease yet */
 	item.key += pool->lease_turn++ & ((1u << LEASE_BITS) - 1);
 	if (!pool->leases)
 		pool->leases = points_create(true);
@@ -250,9 +286,14 @@ static bool link_lease(struct pool *pool, struct record *record, uint64_t expire
 
 static void unlink_lease(struct pool *pool, struct record *record)
 {
+	int ret;
+
 	if (!record->expires)
 		return;
-	lath_index_erase_item(pool->leases, record->lease, NULL);
+	LATH_ASSERT(pool->leased);
+	ret = lath_index_erase_item(pool->leases, record->lease, NULL);
+	LATH_ASSERT(!ret); /* link_lease() put it there */
+	(void)ret;
 	record->expires = 0;
 	pool->leased--;
 }
@@ -262,6 +303,7 @@ static void record_end(struct pool *pool, struct record *record)
 	unlink_lease(pool, record);
 	if (record->owned)
 		unlink_owner(pool, record);
+	LATH_ASSERT(record_size(record) <= pool->owned);
 	pool->owned -= record_size(record);
 	vk.Free(record);
 }
@@ -302,6 +344,7 @@ static void show(const struct lath_item *item, struct pool_range *range)
 {
 	const struct record *record = record_of(item->value);
 
+	LATH_ASSERT(!record || (record->first == item->key && record->size == item->size));
 	*range = (struct pool_range){ item->key, item->size, { NULL, 0 }, 0 };
 	if (record) {
 		range->owner = owner_of(record);
@@ -329,6 +372,7 @@ int pool_exclude(struct pool *pool, uint64_t first, uint64_t size)
 		return ret;
 	pool->outside++;
 	pool->capacity -= size;
+	LATH_ASSERT(pool->taken <= pool->capacity);
 	return 0;
 }
 
@@ -400,6 +444,13 @@ int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 	return 0;
 }
 
+/* For assertions: returns whether two pools have as many ranges, numbers and leases. */
+static bool same_figures(const struct pool *a, const struct pool *b)
+{
+	return a->count == b->count && a->outside == b->outside && a->capacity == b->capacity &&
+	       a->taken == b->taken && a->leased == b->leased && a->owned == b->owned;
+}
+
 struct pool *pool_copy(const struct pool *pool)
 {
 	struct pool *copy = pool_empty();
@@ -415,6 +466,7 @@ struct pool *pool_copy(const struct pool *pool)
 		if (!from)
 			break;
 	}
+	LATH_ASSERT(!copy || ret || same_figures(pool, copy));
 	if (!ret)
 		return copy;
 	pool_free(copy);
@@ -430,8 +482,12 @@ static void move_record(struct pool *pool, uint64_t value, struct vk_defrag *ctx
 	if (!record || moved == value)
 		return;
 	set_value(pool, record->first, moved);
-	if (record->expires)
-		lath_index_replace_item(pool->leases, record->lease, moved, NULL);
+	if (record->expires) {
+		int ret = lath_index_replace_item(pool->leases, record->lease, moved, NULL);
+
+		LATH_ASSERT(!ret);
+		(void)ret;
+	}
 	if (!record->owned)
 		return;
 	hash = hash_of(owner_of(record));
@@ -440,8 +496,11 @@ static void move_record(struct pool *pool, uint64_t value, struct vk_defrag *ctx
 		lath_index_replace_item(pool->owners, hash, moved, NULL);
 		return;
 	}
-	for (at = (struct record *)(uintptr_t)chain; (uintptr_t)at->next != value;)
+	LATH_ASSERT(chain);
+	for (at = (struct record *)(uintptr_t)chain; (uintptr_t)at->next != value;) {
 		at = at->next;
+		LATH_ASSERT(at);
+	}
 	at->next = record;
 }
 
@@ -481,6 +540,15 @@ int pool_reserve(struct pool *pool, const struct pool_range *range)
 	return 0;
 }
 
+/* For assertions: returns whether a range that begins at `first` is what the request asks for. */
+static bool fits(const struct lath_hole_request *want, uint64_t first)
+{
+	uint64_t last = first + (want->size - 1);
+
+	return first >= want->low && last >= first && last <= want->high - 1 &&
+	       (!want->align || !(first & (want->align - 1)));
+}
+
 int pool_take(struct pool *pool, const struct lath_hole_request *want, struct pool_range *range)
 {
 	uint64_t value;
@@ -491,11 +559,13 @@ int pool_take(struct pool *pool, const struct lath_hole_request *want, struct po
 		return -ENOMEM;
 	if (pool->form == PACKED) {
 		ret = packed_place(pool->body, pool->count, want, &range->first);
+		LATH_ASSERT(ret || fits(want, range->first));
 		return ret ? ret : pool_reserve(pool, range);
 	}
 	ret = lath_index_insert_hole(pool->body, want, PLAIN, &range->first);
 	if (ret)
 		return ret;
+	LATH_ASSERT(fits(want, range->first));
 	pool->count++;
 	if (!make_value(pool, range, &value)) {
 		erase(pool, range->first);
@@ -520,6 +590,7 @@ int pool_give(struct pool *pool, uint64_t first)
 	if (!starting(pool, first, &item))
 		return -ENOENT;
 	erase(pool, first);
+	LATH_ASSERT(item.size <= pool->taken);
 	pool->taken -= item.size;
 	if (item.value != PLAIN)
 		record_end(pool, record_of(item.value));
@@ -566,6 +637,16 @@ int pool_find(const struct pool *pool, uint64_t number, struct pool_range *range
 	return 1;
 }
 
+/* For assertions: returns whether the range of a record that an owner or a lease led to is in the
+ * pool and has this record. */
+static bool agrees(const struct pool *pool, const struct record *record)
+{
+	struct lath_item item;
+
+	return starting(pool, record->first, &item) && item.size == record->size &&
+	       record_of(item.value) == record;
+}
+
 static void show_record(const struct record *record, struct pool_range *range)
 {
 	*range = (struct pool_range){ record->first, record->size, owner_of(record),
@@ -581,6 +662,7 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 		return 0;
 	for (record = (const struct record *)(uintptr_t)chain; record; record = record->next)
 		if (!compare_bytes(owner_of(record), owner)) {
+			LATH_ASSERT(agrees(pool, record));
 			show_record(record, range);
 			return 1;
 		}
@@ -589,11 +671,14 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 
 int pool_first_lease(const struct pool *pool, struct pool_range *range)
 {
+	const struct record *record;
 	struct lath_item item;
 
 	if (!pool->leased || lath_index_first_item(pool->leases, &item))
 		return 0;
-	show_record((const struct record *)(uintptr_t)item.value, range);
+	record = record_of(item.value);
+	LATH_ASSERT(record->expires && record->lease == item.key && agrees(pool, record));
+	show_record(record, range);
 	return 1;
 }
 
@@ -603,6 +688,7 @@ int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, 
 
 	if (!ceiling(pool, from, &item))
 		return 0;
+	LATH_ASSERT(item.key >= from);
 	*outside = item.value == OUTSIDE;
 	show(&item, range);
 	return 1;
@@ -619,6 +705,7 @@ int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint
 	}
 	*first = from;
 	*size = ceiling(pool, from, &item) ? item.key - from : 0 - from;
+	LATH_ASSERT(*size || !pool->count); /* all 2^64 numbers of pool_empty() */
 	return 1;
 }
 

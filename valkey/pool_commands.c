@@ -55,19 +55,19 @@ static bool over(const struct pool_range *range)
 
 /* ---- effects ---- */
 
-static void replicate_number(struct vk_ctx *ctx, const char *command, struct vk_string *key,
-			     uint64_t first)
+static void replicate_number(struct opened *opened, const char *command, uint64_t first)
 {
+	struct vk_ctx *ctx = opened->ctx;
 	char text[VALUE_TEXT];
 	struct vk_string *number = vk.CreateString(ctx, text, number_print(text, first));
 
-	vk.Replicate(ctx, command, "ss", key, number);
+	replicate(opened, command, "ss", opened->name, number);
 	vk.FreeString(ctx, number);
 }
 
-static void replicate_reserve(struct vk_ctx *ctx, struct vk_string *key,
-			      const struct pool_range *range)
+static void replicate_reserve(struct opened *opened, const struct pool_range *range)
 {
+	struct vk_ctx *ctx = opened->ctx;
 	struct vk_string *words[8];
 	char text[VALUE_TEXT];
 	size_t n = 0, i;
@@ -82,27 +82,30 @@ static void replicate_reserve(struct vk_ctx *ctx, struct vk_string *key,
 		words[n++] = vk.CreateString(ctx, "LEASEAT", 7);
 		words[n++] = vk.CreateString(ctx, text, number_print(text, range->expires));
 	}
-	vk.Replicate(ctx, "LATH.POOL.RESERVE", "sv", key, words, n);
+	replicate(opened, "LATH.POOL.RESERVE", "sv", opened->name, words, n);
 	for (i = 0; i < n; i++)
 		vk.FreeString(ctx, words[i]);
 }
 
-static void replicate_lease(struct vk_ctx *ctx, struct vk_string *key, uint64_t first,
-			    uint64_t expires)
+static void replicate_lease(struct opened *opened, uint64_t first, uint64_t expires)
 {
+	struct vk_ctx *ctx = opened->ctx;
 	char text[VALUE_TEXT];
 	struct vk_string *number = vk.CreateString(ctx, text, number_print(text, first));
 	struct vk_string *at = vk.CreateString(ctx, text, number_print(text, expires));
 
-	vk.Replicate(ctx, "LATH.POOL.LEASEAT", "sss", key, number, at);
+	replicate(opened, "LATH.POOL.LEASEAT", "sss", opened->name, number, at);
 	vk.FreeString(ctx, number);
 	vk.FreeString(ctx, at);
 }
 
 static void give(struct opened *opened, uint64_t first, const char *event)
 {
-	pool_give(opened->value, first);
-	replicate_number(opened->ctx, "LATH.POOL.FREE", opened->name, first);
+	int ret = pool_give(opened->value, first);
+
+	LATH_ASSERT(!ret); /* the caller has found the range */
+	(void)ret;
+	replicate_number(opened, "LATH.POOL.FREE", first);
 	changed(opened, event);
 	vk.SignalKeyAsReady(opened->ctx, opened->name);
 }
@@ -133,6 +136,7 @@ static int end_leases(struct opened *opened)
 		return 0;
 	for (; n < LEASE_STEP && pool_first_lease(opened->value, &range) && over(&range); n++)
 		end_lease(opened, range.first);
+	LATH_ASSERT(!n || opened->replicated); /* replicas end no leases by themselves */
 	return n;
 }
 
@@ -140,7 +144,8 @@ void pool_end_leases(struct vk_ctx *ctx, struct vk_string *name)
 {
 	OPENED(opened);
 
-	opened = (struct opened){ ctx, name, vk.OpenKey(ctx, name, VK_READ | VK_WRITE), NULL };
+	opened = (struct opened){ .ctx = ctx, .name = name };
+	opened.key = vk.OpenKey(ctx, name, VK_READ | VK_WRITE);
 	if (!opened.key || vk.ModuleTypeGetType(opened.key) != pool_type)
 		return;
 	opened.value = vk.ModuleTypeGetValue(opened.key);
@@ -158,7 +163,7 @@ static uint64_t first_end(const struct pool *pool)
 /* A lease was set: clients that wait may have to wait for its end. */
 static void lease_set(struct opened *opened, uint64_t first, uint64_t expires)
 {
-	replicate_lease(opened->ctx, opened->name, first, expires);
+	replicate_lease(opened, first, expires);
 	changed(opened, "lath.pool.lease");
 	vk.SignalKeyAsReady(opened->ctx, opened->name);
 }
@@ -192,8 +197,9 @@ static int create_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!pool)
 		return reply_no_memory(ctx);
 	vk.ModuleTypeSetValue(opened.key, pool_type, pool);
+	opened.value = pool;
 	changed(&opened, "lath.pool.create");
-	vk.ReplicateVerbatim(ctx);
+	replicate_verbatim(&opened);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -217,7 +223,7 @@ static int add_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return reply_failure(ctx, ret);
 	changed(&opened, "lath.pool.add");
 	vk.SignalKeyAsReady(ctx, argv[1]);
-	vk.ReplicateVerbatim(ctx);
+	replicate_verbatim(&opened);
 	return vk.ReplyWithSimpleString(ctx, "OK");
 }
 
@@ -357,10 +363,20 @@ static bool again(struct opened *opened, const struct wish *wish, uint64_t size,
 	return true;
 }
 
+/* For assertions: returns whether the pool has this range. */
+static bool is_there(const struct pool *pool, const struct pool_range *range)
+{
+	struct pool_range there;
+
+	return pool_find(pool, range->first, &there) && there.first == range->first &&
+	       there.size == range->size && there.expires == range->expires;
+}
+
 /* Tells the server and its replicas of a range that was taken. */
 static void taken(struct opened *opened, const struct pool_range *range, const char *event)
 {
-	replicate_reserve(opened->ctx, opened->name, range);
+	LATH_ASSERT(is_there(opened->value, range));
+	replicate_reserve(opened, range);
 	changed(opened, event);
 	if (range->expires)
 		vk.SignalKeyAsReady(opened->ctx, opened->name);
@@ -396,6 +412,8 @@ static int alloc(struct vk_ctx *ctx, struct vk_string **argv, int argc, struct w
 		ret = pool_take(opened.value, &wish->want, &wish->range);
 	while (ret == -ENOSPC && !retry && end_leases(&opened));
 	if (ret == -ENOSPC) {
+		/* Redis 7.0 stops if a retry has effects and then serves nobody. */
+		LATH_ASSERT(!retry || !opened.changed);
 		wish->due = first_end(opened.value);
 		return VK_ERR;
 	}

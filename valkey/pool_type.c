@@ -20,11 +20,11 @@ static void save(struct vk_io *rdb, void *value)
 	const struct pool *pool = value;
 	uint64_t from = 0, n = 0;
 	struct pool_range range;
-	BUFFER out = { 0 };
+	IMAGE_OUT(out);
 	bool outside;
 
 	vk.SaveUnsigned(rdb, pool->count);
-	while (n < pool->count && pool_next(pool, from, &range, &outside)) {
+	while (pool_next(pool, from, &range, &outside)) {
 		image_put_number(&out, range.first - from);
 		image_put_number(&out, range.size);
 		image_put_number(&out, (outside ? IS_OUTSIDE : 0) |
@@ -39,7 +39,11 @@ static void save(struct vk_io *rdb, void *value)
 		from = range.first + range.size;
 		if (++n % IMAGE_BLOCK == 0 || n == pool->count)
 			image_flush(rdb, &out);
+		if (!from) /* the range ends with the highest number: no other is behind it */
+			break;
 	}
+	LATH_ASSERT(n == pool->count &&
+		    !out.size); /* what was announced, and all of it is written */
 }
 
 /* Loads one range. *from: the end of the one before, 0 behind the last number. */
@@ -86,8 +90,10 @@ static void *load(struct vk_io *rdb, int version)
 			load_range(&image, pool, &from, !i);
 	/* a pool has numbers, and at most 2^64 - 1 of them */
 	image.bad = image.bad || !pool->outside || !pool->capacity;
-	if (image_end(&image, "a pool"))
+	if (image_end(&image, "a pool")) {
+		LATH_ASSERT(pool->count == count);
 		return pool;
+	}
 	if (pool)
 		pool_free(pool);
 	return NULL;
@@ -156,27 +162,30 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 {
 	const struct pool *pool = value;
 	struct pool_range range;
-	uint64_t from = 0;
+	uint64_t from = 0, n = 0;
 	bool outside;
 
 	rewrite_spans(aof, key, pool);
 	while (pool_next(pool, from, &range, &outside)) {
+		n++;
 		if (!outside)
 			rewrite_range(aof, key, &range);
 		from = range.first + range.size;
 		if (!from)
 			break;
 	}
+	LATH_ASSERT(n == pool->count);
 }
 
 static void digest(struct vk_digest *out, void *value)
 {
 	const struct pool *pool = value;
 	struct pool_range range;
-	uint64_t from = 0;
+	uint64_t from = 0, n = 0;
 	bool outside;
 
 	while (pool_next(pool, from, &range, &outside)) {
+		n++;
 		vk.DigestAddLongLong(out, (long long)range.first);
 		vk.DigestAddLongLong(out, (long long)range.size);
 		vk.DigestAddLongLong(out, outside);
@@ -188,6 +197,7 @@ static void digest(struct vk_digest *out, void *value)
 		if (!from)
 			break;
 	}
+	LATH_ASSERT(n == pool->count);
 }
 
 static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)

@@ -15,8 +15,23 @@ struct block {
 	char data[];
 };
 
+/* For assertions: returns whether the word is one that value_make() makes. Of a short string the
+ * bytes that it does not use are 0, so that equal strings are equal words. */
+static bool well_formed(word value)
+{
+	switch (value & VALUE_KIND) {
+	case VALUE_BLOCK:
+		return value != 0;
+	case VALUE_SHORT:
+		return !(value & 0xe0) && !(value >> 8 >> 8 * (value >> 2 & 7));
+	default:
+		return (value & VALUE_KIND) == VALUE_NUMBER;
+	}
+}
+
 static struct block *block_of(word value)
 {
+	LATH_ASSERT(value && value_owns(value));
 	return (struct block *)(uintptr_t)value;
 }
 
@@ -85,6 +100,8 @@ word value_make(const char *data, size_t size)
 	block = vk.TryAlloc(sizeof(*block) + size);
 	if (!block)
 		return 0;
+	/* the two lowest bits of the address say that the word is a block */
+	LATH_ASSERT(!((uintptr_t)block & VALUE_KIND));
 	block->size = (uint32_t)size;
 	memcpy(block->data, data, size);
 	return (word)(uintptr_t)block;
@@ -92,12 +109,14 @@ word value_make(const char *data, size_t size)
 
 void value_free(word value)
 {
+	LATH_ASSERT(well_formed(value));
 	if (value_owns(value))
 		vk.Free(block_of(value));
 }
 
 struct bytes value_view(const word *value, char *text)
 {
+	LATH_ASSERT(well_formed(*value));
 	switch (*value & VALUE_KIND) {
 	case VALUE_BLOCK:
 		return (struct bytes){ block_of(*value)->data, block_of(*value)->size };
@@ -148,6 +167,7 @@ static void *memory_alloc(void *unused, size_t size, size_t align)
 	char *block, *line;
 
 	(void)unused;
+	LATH_ASSERT(size && align && !(align & (align - 1)));
 	if (align > LINE)
 		return NULL;
 	align = align > PROMISED ? LINE : PROMISED;
@@ -165,6 +185,7 @@ static void *memory_alloc(void *unused, size_t size, size_t align)
 	if (!block)
 		return NULL;
 	line = block + (align - ((uintptr_t)block & (align - 1)));
+	LATH_ASSERT((size_t)(line - block) >= sizeof(block)); /* room for the address */
 	memcpy(line - sizeof(block), &block, sizeof(block));
 	__atomic_fetch_add(&held, size, __ATOMIC_RELAXED);
 	return line;
@@ -177,9 +198,13 @@ static void memory_free(void *unused, void *line, size_t size)
 	(void)unused;
 	if (!line)
 		return;
+	LATH_ASSERT(size <= server_memory_held());
 	__atomic_fetch_sub(&held, size, __ATOMIC_RELAXED);
-	if (padded)
+	if (padded) {
 		memcpy(&block, (char *)line - sizeof(block), sizeof(block));
+		/* memory_alloc() wrote it: another address is of a block that it did not make */
+		LATH_ASSERT((uintptr_t)line - (uintptr_t)block <= LINE);
+	}
 	vk.Free(block);
 }
 
@@ -197,6 +222,7 @@ void server_memory_begin(void)
 	bool lines = true;
 	int i, k;
 
+	LATH_ASSERT(!server_memory_held()); /* blocks would be freed in the other way */
 	for (i = 0; i < SIZES; i++)
 		for (k = 0; k < EACH; k++) {
 			size_t size = i < STEPS ? LINE * (size_t)(i + 1)

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assertion.h"
+
 typedef uint64_t word;
 
 /* A view: valid while the word is owned and `text` lives. */

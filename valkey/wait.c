@@ -31,11 +31,16 @@ static void look(struct vk_ctx *ctx, void *unused);
 static void set_timer(uint64_t due)
 {
 	uint64_t time = now();
+	int stopped;
 
+	LATH_ASSERT(own); /* wait_prepare() has made it */
 	if (due >= timer_due)
 		return;
-	if (timer_due != WAIT_NEVER)
-		vk.StopTimer(own, timer, NULL);
+	if (timer_due != WAIT_NEVER) {
+		stopped = vk.StopTimer(own, timer, NULL);
+		LATH_ASSERT(stopped == VK_OK); /* it is set, and look() has not run since */
+		(void)stopped;
+	}
 	timer_due = due;
 	timer = vk.CreateTimer(own, due > time ? (long long)(due - time) : 0, look, NULL);
 }
@@ -49,6 +54,7 @@ static void set_due(struct waiter *waiter, uint64_t due)
 /* Looks at the key of one client: it is gone, or the client is to try again. */
 static void look_at(struct vk_ctx *ctx, struct waiter *waiter)
 {
+	LATH_ASSERT(waiter->client && !waiter->ended); /* timed_out() of an ended one was called */
 	waiter->due = WAIT_NEVER;
 	vk.SelectDb(ctx, waiter->db);
 	if (vk.KeyExists(ctx, waiter->name)) {
@@ -112,6 +118,8 @@ static void end(struct vk_ctx *ctx, void *data)
 	struct waiter *waiter = data;
 
 	(void)ctx;
+	LATH_ASSERT(*waiter->link == waiter &&
+		    (!waiter->next || waiter->next->link == &waiter->next));
 	*waiter->link = waiter->next;
 	if (waiter->next)
 		waiter->next->link = waiter->link;
@@ -151,13 +159,17 @@ int wait_begin(struct vk_ctx *ctx, struct vk_string *name, uint64_t ms, uint64_t
 	waiters = waiter;
 	waiter->client =
 		vk.BlockClientOnKeys(ctx, retry, timed_out, end, (long long)ms, &name, 1, waiter);
+	LATH_ASSERT(waiter->client); /* alloc_command() blocks no client that must not be */
 	set_due(waiter, due);
 	return VK_OK;
 }
 
 void wait_until(struct vk_ctx *ctx, uint64_t due)
 {
-	set_due(vk.GetBlockedClientPrivateData(ctx), due);
+	struct waiter *waiter = vk.GetBlockedClientPrivateData(ctx);
+
+	LATH_ASSERT(waiter && *waiter->link == waiter && !waiter->ended);
+	set_due(waiter, due);
 }
 
 bool wait_is_paused(struct vk_ctx *ctx)

@@ -16,10 +16,6 @@
 
 #include "cases.h"
 
-static const struct assert_case *const tables[] = { sys_cases, index_cases, space_cases,
-						    store_cases, queue_cases };
-#define TABLES (sizeof(tables) / sizeof(*tables))
-
 #ifdef LATH_ASSERTIONS
 /* Reads all of fd into text, which always ends with a NUL. */
 static void read_all(int fd, char *text, size_t size)
@@ -90,8 +86,8 @@ static const struct assert_case *find(const char *name)
 	const struct assert_case *c;
 	size_t i;
 
-	for (i = 0; i < TABLES; i++)
-		for (c = tables[i]; c->name; c++)
+	for (i = 0; assert_tables[i]; i++)
+		for (c = assert_tables[i]; c->name; c++)
 			if (!strcmp(c->name, name))
 				return c;
 	return NULL;
@@ -111,8 +107,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, c ? "%s: no assertion failed\n" : "%s: no such case\n", argv[1]);
 		return 1;
 	}
-	for (i = 0; i < TABLES; i++)
-		for (c = tables[i]; c->name; c++, cases++)
+	for (i = 0; assert_tables[i]; i++)
+		for (c = assert_tables[i]; c->name; c++, cases++)
 			failed += check(c);
 	printf("assert_test: %u cases, %d failed\n", cases, failed);
 	return failed ? 1 : 0;
@@ -120,7 +116,6 @@ int main(int argc, char **argv)
 #else
 int main(void)
 {
-	(void)tables;
 	puts("assert_test: skipped: this kind of build has no assertions (LATH_ASSERT=OFF)");
 	return 77;
 }
