@@ -144,6 +144,13 @@ static inline void lath_reader_exit(const struct lath_rcu *rcu) __releases(RCU)
 	rcu_read_unlock();
 }
 
+/* For assertions: returns whether the task is in a read-side critical section; true in a kernel
+ * without lockdep, which does not know. */
+static inline bool lath_reader_inside(const struct lath_rcu *rcu)
+{
+	return !IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC) || rcu_read_lock_held();
+}
+
 static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head), "same layout: {next, func}");
 
 static inline void lath_retire(const struct lath_rcu *rcu, struct lath_rcu_head *head,

@@ -41,11 +41,14 @@ struct bucket *bucket_new(struct bytes_set *set, u32 count, u64 base)
 	struct bucket *bucket;
 	char *block;
 
+	LATH_ASSERT(count >= 2 && count <= BUCKET_MAX + 1); /* one too many: for a layer */
 	if (room > GROUP_SLOTS) {
 		for (groups = 2; room_of(groups) < room;) /* a number that a word can have */
 			groups += groups < 6 ? 1 : 2;
 		room = min(room_of(groups), most);
 	}
+	LATH_ASSERT(room >= count);
+	LATH_ASSERT(words_of(groups, room) + kept <= 255); /* `front` is a byte */
 	block = bytes_alloc(set, bucket_size(groups, room, kept), 16);
 	if (!block)
 		return NULL;
@@ -80,6 +83,7 @@ static void bucket_retired(struct lath_rcu_head *head)
 
 void bucket_retire(struct bucket *bucket)
 {
+	LATH_ASSERT(bucket->gone); /* never changes back: needs no lock */
 	if (!READ_ONCE(bucket->set->retired))
 		WRITE_ONCE(bucket->set->retired, true);
 	lath_retire(bucket->set->rcu, &bucket->rcu, bucket_retired);
@@ -92,7 +96,8 @@ u32 bucket_read(struct bucket *bucket)
 	unsigned int rounds = 0;
 	u32 version;
 
-	/* pairs with change_end */
+	/* A change is a few stores: wait for its end instead of reading what the comparison would
+	 * reject. Pairs with change_end. */
 	while ((version = smp_load_acquire(&bucket->version)) & 1)
 		lath_spin_wait(&rounds);
 	return version;
@@ -100,7 +105,8 @@ u32 bucket_read(struct bucket *bucket)
 
 bool bucket_same(struct bucket *bucket, u32 version)
 {
-	smp_rmb(); /* pairs with change_begin */
+	LATH_ASSERT(!(version & 1)); /* from bucket_read() */
+	smp_rmb();		     /* pairs with change_begin */
 	return READ_ONCE(bucket->version) == version;
 }
 
@@ -113,6 +119,7 @@ static void change_begin(struct bucket *bucket)
 
 static void change_end(struct bucket *bucket)
 {
+	LATH_ASSERT(lath_spin_mine(&bucket->lock) && bucket->version & 1);
 	smp_store_release(&bucket->version, bucket->version + 1); /* pairs with bucket_read */
 }
 
@@ -234,8 +241,10 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 	struct want key;
 	int c;
 
+	LATH_ASSERT(used && lath_reader_inside(set->rcu));
 	end = equal_slices(bucket, used, slice, &spot.i);
 	c = compare_base(set, bucket, min(spot.i, used - 1), want);
+	/* slices begin behind the base: for a key with another one they say nothing */
 	if (c)
 		return (struct spot){ c < 0 ? 0 : used, false, true };
 	while (spot.i < end) { /* equal slices: compare keys */
@@ -253,6 +262,7 @@ struct spot bucket_seek(struct bytes_set *set, struct bucket *bucket, const stru
 		else
 			spot.i = middle + 1;
 	}
+	LATH_ASSERT(spot.i <= used); /* true without bucket_same() as well */
 	return spot;
 }
 
@@ -264,6 +274,8 @@ static u32 find_place(struct bytes_set *set, const u64 *entry, u32 groups, u32 h
 	u32 group = group_of(hash, groups), i;
 	struct want key;
 
+	LATH_ASSERT(want || expected);
+	LATH_ASSERT((hash & 0xff) > 1); /* prints_equal() */
 	for (i = 0; i < groups; i++, group = group_after(group, groups)) {
 		u64 prints = smp_load_acquire(&entry[group]); /* pairs with place_insert */
 		u64 match = prints_equal(prints, hash & 0xff);
@@ -282,6 +294,7 @@ static u32 find_place(struct bytes_set *set, const u64 *entry, u32 groups, u32 h
 			if (likely(bytes_equal(want, &key, 0)))
 				return word;
 		}
+		/* no record went on from this group when it was full */
 		if (likely(!(prints & PASSED)))
 			break;
 	}
@@ -295,6 +308,8 @@ u64 bucket_get(struct bytes_set *set, const struct place *place, const struct wa
 	struct bucket *bucket = bucket_of(place->word);
 	u64 value;
 
+	LATH_ASSERT(groups == bucket->groups); /* never changes; the word saves its line */
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	prefetch(&entry[group_of(hash, groups)]); /* together with the version */
 	prefetch(&entry[group_after(group_of(hash, groups), groups)]);
 	do {
@@ -332,6 +347,7 @@ static void put_entry(struct bucket *bucket, u32 i, u32 hash, u64 slice, u64 val
 {
 	u32 word = place_insert(bucket->entry, bucket->groups, bucket->room, hash, value);
 
+	LATH_ASSERT(i < bucket->room && word < bucket->front);
 	WRITE_ONCE(*bucket_slice(bucket, i), slice);
 	WRITE_ONCE(*bucket_choice(bucket, i), (u8)(hash >> 8));
 	smp_store_release(bucket_order(bucket, i), (u8)word); /* pairs with bucket_value */
@@ -342,6 +358,7 @@ void bucket_append(struct bytes_set *set, struct bucket *bucket, const struct la
 {
 	struct want key = key_of(set, value);
 
+	LATH_ASSERT(bucket->used < bucket->room);
 	put_entry(bucket, bucket->used++, hash_of(&key, layer), 0, value);
 }
 
@@ -350,6 +367,7 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	struct want first = key_at(set, bucket, 0), last = key_at(set, bucket, bucket->used - 1u);
 	u32 i;
 
+	/* the keys are in order: what the first and the last one agree in, all of them do */
 	bucket->offset = (u32)bytes_common(&first, &last);
 	bucket->tags = first.size == last.size && bucket->offset == first.size;
 	if (bucket->offset && base_kept(bucket))
@@ -358,6 +376,7 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 		struct want key = key_at(set, bucket, i);
 
 		*bucket_slice(bucket, i) = slice_in(bucket, &key);
+		LATH_ASSERT(!i || *bucket_slice(bucket, i - 1) <= *bucket_slice(bucket, i));
 	}
 }
 
@@ -396,6 +415,8 @@ static void move_words(u64 *to, const u64 *from, u32 n)
 /* Move n entries from i on to `to`. */
 static void move_entries(struct bucket *bucket, u32 to, u32 i, u32 n)
 {
+	LATH_ASSERT(bucket->version & 1); /* readers reject what they read meanwhile */
+	LATH_ASSERT(max(to, i) + n <= bucket->room);
 	move_words(bucket_slice(bucket, to), bucket_slice(bucket, i), n);
 	move_bytes(bucket_order(bucket, to), bucket_order(bucket, i), n);
 	move_bytes(bucket_choice(bucket, to), bucket_choice(bucket, i), n);
@@ -409,8 +430,10 @@ int bucket_insert(struct bytes_set *set, const struct place *place, const struct
 	u32 hash = hash_of(want, place->layer);
 	int ret = 0;
 
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	warm(place->word, true, true);
 	lath_spin_lock(&bucket->lock);
+	/* the word was read without a lock: another one may have its place by now */
 	if (bucket->gone) {
 		ret = LOOK_AGAIN;
 		goto out;
@@ -443,6 +466,7 @@ static void copy_entries(struct bucket *to, struct bucket *from, u32 used, u32 a
 	u32 groups = to->groups, room = to->room, i;
 	u8 *order = bucket_order(to, 0), *choice = bucket_choice(to, 0);
 
+	LATH_ASSERT(at <= used && used < room && !to->used);
 	move_words(bucket_slice(to, 0), bucket_slice(from, 0), at);
 	move_words(bucket_slice(to, at + 1), bucket_slice(from, at), used - at);
 	move_bytes(choice, bucket_choice(from, 0), at);
@@ -472,7 +496,8 @@ struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place
 	if (copy->kept)
 		memcpy(bucket_base(copy), base_of(set, bucket, 0), copy->offset);
 	spot = bucket_seek(set, bucket, want);
-	if (spot.i > used) /* it is being changed */
+	/* It is being changed. Go on with a place that the copy has: bucket_same() rejects it. */
+	if (spot.i > used)
 		spot.i = used;
 	copy_entries(copy, bucket, used, spot.i);
 	put_entry(copy, spot.i, hash_of(want, place->layer), slice_in(bucket, want), value);
@@ -484,6 +509,7 @@ struct bucket *bucket_copy_with(struct bytes_set *set, const struct place *place
 		bucket_drop(copy);
 		return NULL;
 	}
+	/* the key left what the records agreed in: base and slices are those of the larger set */
 	if (spot.other)
 		bucket_sort_out(set, copy);
 	return copy;
@@ -494,6 +520,7 @@ int bucket_replace(const struct place *place, u32 version, u64 word)
 	struct bucket *bucket = bucket_of(place->word);
 	int ret;
 
+	LATH_ASSERT(word != place->word && form_of(word) != FORM_RECORD);
 	lath_spin_lock(&bucket->lock);
 	ret = bucket->gone || bucket->version != version ? LOOK_AGAIN : 0;
 	if (!ret) {
@@ -514,9 +541,11 @@ int bucket_replace(const struct place *place, u32 version, u64 word)
  * bucket's place. Returns whether it did. */
 static bool take_out(const struct place *place, struct bucket *bucket, u32 word)
 {
-	const u8 *order = bucket_order(bucket, 0);
-	u32 i = (u32)((const u8 *)memchr(order, (int)word, bucket->used) - order);
+	const u8 *order = bucket_order(bucket, 0), *at = memchr(order, (int)word, bucket->used);
+	u32 i = (u32)(at - order);
+	int ret;
 
+	LATH_ASSERT(at && bucket->used >= 2); /* the order has the word of each record once */
 	change_begin(bucket);
 	place_erase(bucket->entry, word);
 	move_entries(bucket, i, i + 1, bucket->used - i - 1u);
@@ -525,9 +554,10 @@ static bool take_out(const struct place *place, struct bucket *bucket, u32 word)
 	if (bucket->used > 1)
 		return false;
 	bucket->gone = true;
-	/* cannot fail: only the holder of its lock replaces a bucket */
-	return !lath_index_replace_if(&place->layer->index, place->slice, place->word,
-				      *bucket_value(bucket, 0), NULL);
+	ret = lath_index_replace_if(&place->layer->index, place->slice, place->word,
+				    *bucket_value(bucket, 0), NULL);
+	LATH_ASSERT(!ret); /* only the holder of its lock replaces a bucket */
+	return !ret;
 }
 
 int bucket_change(struct bytes_set *set, const struct place *place, const struct want *want,
@@ -538,12 +568,16 @@ int bucket_change(struct bytes_set *set, const struct place *place, const struct
 	bool left = false;
 	int ret = LOOK_AGAIN;
 
+	LATH_ASSERT(lath_reader_inside(set->rcu));
+	/* an erase moves entries; another value is one store */
 	if (!value)
 		warm(place->word, false, true);
 	prefetchw(&word_entry(place->word)[group_of(hash, word_groups(place->word))]);
 	lath_spin_lock(&bucket->lock);
 	if (bucket->gone)
 		goto out;
+	/* by value first, without a look at keys; if it is not there, by key: the caller is told
+	 * which record has it */
 	if (expected)
 		word = find_place(set, bucket->entry, bucket->groups, hash, want, expected);
 	if (!word)

@@ -10,6 +10,7 @@
 /* The groups of the bucket that a word leads to, and how many they are. */
 static inline u64 *word_entry(u64 word)
 {
+	LATH_ASSERT(form_of(word) == FORM_BUCKET);
 	return (u64 *)(uintptr_t)(word & ~(word & 2 ? 3ull : 63ull));
 }
 
@@ -31,6 +32,8 @@ static inline u64 bucket_word(const struct bucket *bucket)
 {
 	u32 groups = bucket->groups, code = groups < 7 ? groups - 2 : (groups + 2) / 2;
 
+	/* the bits of the number of groups are free only if several groups are aligned */
+	LATH_ASSERT(groups == 1 || !((uintptr_t)bucket->entry & 63));
 	return (u64)(uintptr_t)bucket->entry | (groups == 1 ? 3 : code << 2 | 1);
 }
 
@@ -51,6 +54,7 @@ static inline u8 *bucket_base(struct bucket *bucket)
 
 static inline u64 *bucket_slice(struct bucket *bucket, u32 i)
 {
+	LATH_ASSERT(i <= bucket->room); /* the end of the array too: to move entries */
 	return &bucket->entry[bucket->front + i];
 }
 
@@ -61,13 +65,18 @@ static inline u8 *bucket_order(struct bucket *bucket, u32 i)
 
 static inline u8 *bucket_choice(struct bucket *bucket, u32 i)
 {
+	LATH_ASSERT(i <= bucket->room);
 	return bucket_order(bucket, bucket->room + i);
 }
 
 static inline u64 *bucket_value(struct bucket *bucket, u32 i)
 {
-	/* pairs with put_entry */
-	return &bucket->entry[smp_load_acquire(bucket_order(bucket, i))];
+	u32 word = smp_load_acquire(bucket_order(bucket, i)); /* pairs with put_entry */
+
+	/* also while entries move: each byte of the order is a word of the groups, never that of
+	 * the prints */
+	LATH_ASSERT(word % GROUP_WORDS && word < bucket->front);
+	return &bucket->entry[word];
 }
 
 /* A position in a bucket: of the first record at or behind a key. */

@@ -170,6 +170,7 @@ static inline struct bytes_set *bytes_of(struct lath_bytes *set)
 
 static inline struct layer *layer_of(u64 word)
 {
+	LATH_ASSERT(form_of(word) == FORM_LAYER);
 	return (struct layer *)(uintptr_t)(word & ~3ull);
 }
 

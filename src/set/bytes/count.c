@@ -29,14 +29,20 @@ void count_changed(struct bytes_set *set, const struct place *place, int by)
 	u64 slice = place->slice;
 	struct want prefix;
 
+	LATH_ASSERT(set->weight && (by == 1 || by == -1));
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	for (;;) {
 		count_weight_changed(tree_of(&layer->index), slice);
 		if (layer == &set->root)
 			return;
+		/* one locked section for both: a layer that comes between has either this total
+		 * and is told of nothing, or is `up` and is told (R2). The total may be -1 for a
+		 * moment: an erase can be faster than the count of the insert before it. */
 		lath_spin_lock(&layer->lock);
 		WRITE_ONCE(layer->total, layer->total + (u64)(s64)by);
 		up = layer->up;
 		lath_spin_unlock(&layer->lock);
+		LATH_ASSERT(up->rank < layer->rank);
 		lath_delay("total changed, layer above not yet told");
 		prefix = layer_key(layer);
 		slice = slice_of(&prefix, up->rank);
@@ -49,6 +55,7 @@ int count_layer_above(const struct place *place, struct layer *layer)
 	struct layer *below = layer_of(place->word);
 	int ret;
 
+	LATH_ASSERT(place->layer->rank < layer->rank && layer->rank < below->rank);
 	lath_spin_lock(&below->lock);
 	layer->total = below->total + 1; /* with the record that it was made for */
 	layer->up = place->layer;
@@ -113,6 +120,7 @@ static u64 before_in_word(struct bytes_set *set, u64 word, const struct want *wa
 			i++;
 		return i;
 	default:
+		/* all records of the layer are on one side of the key, or the way goes on in it */
 		side = layer_side(layer_of(word), want);
 		if (!side)
 			*below = layer_of(word);
@@ -143,6 +151,7 @@ int64_t lath_bytes_rank(struct lath_bytes *public, const struct lath_bytes_key *
 			more = before_in_word(set, word, &want, behind, &below);
 		} while (unlikely(more == ROW_LEFT));
 		n += more;
+		LATH_ASSERT(!below || below->rank > layer->rank);
 		layer = below;
 	}
 	lath_reader_exit(set->rcu);
@@ -156,12 +165,13 @@ int64_t lath_bytes_rank(struct lath_bytes *public, const struct lath_bytes_key *
  * another thread has removed some. */
 static u64 record_at(u64 word, u64 left)
 {
-	struct bucket *bucket = bucket_of(word);
+	struct bucket *bucket;
 	u64 row[ROW_MAX], value;
 	u32 version;
 
 	switch (form_of(word)) {
 	case FORM_BUCKET:
+		bucket = bucket_of(word);
 		do {
 			version = bucket_read(bucket);
 			value = left < bucket_used(bucket)
@@ -183,13 +193,17 @@ static int select_once(struct bytes_set *set, u64 left, u64 *value)
 	struct layer *layer = &set->root;
 	struct lath_item item;
 
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	while (rank_select(tree_of(&layer->index), &left, &item)) {
 		if (form_of(item.value) != FORM_LAYER) {
 			*value = record_at(item.value, left);
 			return *value ? 0 : LOOK_AGAIN;
 		}
+		LATH_ASSERT(layer_of(item.value)->rank > layer->rank);
 		layer = layer_of(item.value);
 	}
+	/* the root's own counts say that there are too few; those of a layer below only that they
+	 * changed after the word that led to it was counted */
 	return layer == &set->root ? -ENOENT : LOOK_AGAIN;
 }
 
@@ -221,6 +235,7 @@ bool count_layer_true(struct layer *layer)
 	struct lath_item item;
 	u64 sum = 0, from = 0, word;
 
+	LATH_ASSERT(layer->up); /* the root has no total */
 	if (!lath_index_get(&layer->up->index, slice_of(&prefix, layer->up->rank), &word) ||
 	    word != ((u64)(uintptr_t)layer | FORM_LAYER))
 		return false;

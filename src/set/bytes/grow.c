@@ -28,6 +28,8 @@ static int insert_group(struct bytes_set *set, struct layer *layer, u64 slice, s
 	struct want first, last;
 	int ret;
 
+	LATH_ASSERT(i < end && end <= from->used);
+	/* a record that is alone with its slice is the word: no bucket */
 	if (end - i == 1)
 		return layer_insert_word(layer, slice, *bucket_value(from, i));
 	first = key_of(set, *bucket_value(from, i));
@@ -59,6 +61,7 @@ static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct 
 
 	if (!layer)
 		return -ENOMEM;
+	LATH_ASSERT(layer->rank > up->rank); /* the records agree in all steps before */
 	layer->total = bucket->used;
 	layer->up = up;
 	next = slice_of(&first, layer->rank);
@@ -68,6 +71,7 @@ static int layer_of_bucket(struct bytes_set *set, struct bucket *bucket, struct 
 			struct want key = key_of(set, *bucket_value(bucket, end));
 
 			next = slice_of(&key, layer->rank);
+			LATH_ASSERT(next >= slice); /* slices are in the order of the keys */
 			if (next != slice)
 				break;
 		}
@@ -90,6 +94,7 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 
 	if (!bucket)
 		return ret;
+	LATH_ASSERT(bucket->used > 2); /* two, and the new one */
 	if (bucket->used > BUCKET_MAX)
 		ret = layer_of_bucket(set, bucket, place->layer, &layer);
 	lath_delay("bucket copied, not yet replaced");
@@ -97,6 +102,7 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 		ret = bucket_replace(place, version,
 				     layer ? (u64)(uintptr_t)layer | FORM_LAYER
 					   : bucket_word(bucket));
+	/* the copy is in the set only if it is what took the place; its records are in the layer */
 	if (layer || ret)
 		bucket_drop(bucket);
 	if (layer && ret)
@@ -118,6 +124,8 @@ int layer_above(struct bytes_set *set, const struct place *place, const struct w
 	LATH_ASSERT(rank > place->layer->rank && rank < below->rank);
 	if (!layer)
 		return -ENOMEM;
+	/* else the second insert would fail: the record belongs below the old layer */
+	LATH_ASSERT(slice_of(&prefix, rank) != slice_of(want, rank));
 	layer->forked = 1;
 	ret = layer_insert_word(layer, slice_of(&prefix, rank), place->word);
 	if (!ret)

@@ -30,6 +30,8 @@ u64 bytes_fork(const struct want *a, const struct want *b)
 	u64 most = min(a->size, b->size), depth;
 	u64 agree = bytes_agree(a->data, b->data, most);
 
+	/* one that is beyond others has no last step, so none in which it differs */
+	LATH_ASSERT(!a->beyond && !b->beyond);
 	depth = agree & ~(u64)(STEP - 1);
 	if (agree < most)
 		return rank_of_bytes(depth);
@@ -44,8 +46,10 @@ int bytes_compare(const struct want *a, const struct want *b)
 	u64 most = min(a->size, b->size);
 	int c = most ? memcmp(a->data, b->data, most) : 0;
 
+	LATH_ASSERT(!b->beyond);
 	if (c)
 		return c < 0 ? -1 : 1;
+	/* it is behind all keys that begin with its bytes, of whatever size */
 	if (a->beyond)
 		return 1;
 	if (a->size != b->size)

@@ -10,6 +10,7 @@
 /* The rank of the step BYTES at a depth, and the depth of a step of BYTES or LENGTH. */
 static inline u64 rank_of_bytes(u64 depth)
 {
+	LATH_ASSERT(!(depth % STEP));
 	return depth * 2;
 }
 
@@ -36,6 +37,7 @@ static inline u64 load_few(const u8 *p, u64 size)
 {
 	u32 first, last;
 
+	LATH_ASSERT(size < STEP);
 	if (size < 4)
 		return size ? (u64)p[0] << 56 | (u64)p[size / 2] << (56 - size / 2 * 8) |
 				       (u64)p[size - 1] << (64 - size * 8)
@@ -100,6 +102,8 @@ static inline bool bytes_equal(const struct want *a, const struct want *b, u64 a
 {
 	u64 size = a->size, i;
 
+	LATH_ASSERT(agree == 0 || agree == STEP);
+	LATH_ASSERT(!a->beyond && !b->beyond); /* no record has such a key */
 	if (size != b->size || a->order != b->order)
 		return false;
 	if (size <= agree)
@@ -119,6 +123,8 @@ static inline struct want key_of(const struct bytes_set *set, u64 value)
 {
 	struct lath_bytes_key key = { NULL, 0, 0 };
 
+	/* the word of an array or a layer is nothing for the user's function */
+	LATH_ASSERT(value && form_of(value) == FORM_RECORD);
 	set->records->key_of(set->records->ctx, value, &key);
 	return (struct want){ key.data, key.size, key.tag ^ set->flip, false };
 }

@@ -28,8 +28,9 @@ int layer_prepare(struct bytes_set *set, struct layer *layer, u64 rank, bool poo
 	config.flags |= pooled ? 0 : LATH_NODE_EACH;
 	config.id += lath_fetch_add(&set->ids, 1);
 	ret = lath_index_init(&layer->index, &config);
+	/* no other thread has seen it: the function may be set without a lock */
 	if (!ret)
-		tree_of(&layer->index)->weight = set->weight; /* no other thread has seen it */
+		tree_of(&layer->index)->weight = set->weight;
 	lath_spin_init(&layer->lock);
 	return ret;
 }
@@ -40,11 +41,15 @@ struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
 	bool pooled = READ_ONCE(set->bytes) / BYTES_PER_POOL >= READ_ONCE(set->pooled);
 	struct layer head = { .known = (u32)known }, *layer;
 
+	/* the key agrees in the steps before, so it ends at the earliest in the last of them */
+	LATH_ASSERT(rank & 1 ? known <= key->size + STEP : known <= key->size);
+	LATH_ASSERT(!key->beyond && known <= LATH_BYTES_SIZE_MAX + STEP);
 	layer = bytes_alloc(set, layer_size(&head), 64);
 	if (!layer)
 		return NULL;
 	have = min(known, key->size);
 	layer->known = (u32)known;
+	/* no copy of 0 bytes: the data of an empty key may be NULL */
 	if (have)
 		memcpy(layer_prefix(layer), key->data, have);
 	memset(layer_prefix(layer) + have, 0, known - have);
@@ -59,10 +64,14 @@ struct layer *layer_new(struct bytes_set *set, u64 rank, const struct want *key)
 
 void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *below)
 {
+	/* a layer above another one is for an earlier step; the root alone has rank 0 */
+	LATH_ASSERT(layer->rank && (!below || layer->rank < below->rank));
 	lath_spin_lock(&set->lock);
 	layer->next = set->layers;
 	WRITE_ONCE(set->trees, set->trees + 1);
 	smp_store_release(&set->layers, layer); /* pairs with layers_of */
+	/* the first layer of all (no trunk, no layer below), or one that came above the trunk: else
+	 * keys that the trunk holds are not below it */
 	if (set->trunk == below && !(layer->rank & 1))
 		smp_store_release(&set->trunk, layer); /* pairs with layer_begin */
 	lath_spin_unlock(&set->lock);
@@ -70,6 +79,7 @@ void layer_add(struct bytes_set *set, struct layer *layer, const struct layer *b
 
 void layer_free(struct bytes_set *set, struct layer *layer)
 {
+	LATH_ASSERT(layer != &set->root); /* which is a part of the set */
 	bytes_free(set, layer, layer_size(layer));
 }
 
@@ -77,6 +87,7 @@ int layer_insert_word(struct layer *layer, u64 slice, u64 word)
 {
 	struct lath_item item = { slice, 1, word };
 
+	LATH_ASSERT(word); /* 0 says that there is none */
 	return lath_index_insert_item(&layer->index, &item, NULL);
 }
 
@@ -86,6 +97,9 @@ bool layer_holds(const struct layer *layer, const struct want *want)
 {
 	struct want prefix = layer_key(layer);
 
+	LATH_ASSERT(!want->beyond);
+	/* a layer of bytes: the prefix is all bytes before its depth. Else the step of the length
+	 * tells padding from bytes, which a comparison of bytes does not. */
 	if (likely(!(layer->rank & 1)))
 		return want->size >= layer->known &&
 		       (!layer->known || !memcmp(want->data, layer_prefix(layer), layer->known));
@@ -105,8 +119,11 @@ int layer_side(const struct layer *layer, const struct want *want)
 	if (!want->beyond && layer_holds(layer, want))
 		return 0;
 	agree = bytes_agree(want->data, layer_prefix(layer), most);
+	/* the first byte in which they differ decides, whatever follows */
 	if (agree < most)
 		return want->data[agree] < layer_prefix(layer)[agree] ? -1 : 1;
+	/* behind all keys that begin with its bytes, so behind the layer if all of its keys do;
+	 * else the layer has keys on both sides. With tags the prefix is the whole key. */
 	if (want->beyond)
 		return want->size <= layer->known || layer->rank == TAG;
 	return bytes_compare(want, &prefix);
@@ -118,6 +135,7 @@ static __always_inline void follow(struct bytes_set *set, const struct want *wan
 {
 	struct layer *layer = layer_begin(set, want);
 
+	LATH_ASSERT(lath_reader_inside(set->rcu)); /* buckets and rows are freed */
 	for (;;) {
 		place->layer = layer;
 		place->slice = slice_of(want, layer->rank);
@@ -126,6 +144,9 @@ static __always_inline void follow(struct bytes_set *set, const struct want *wan
 		if (form_of(place->word) != FORM_LAYER)
 			return;
 		layer = layer_of(place->word);
+		LATH_ASSERT(layer->rank > place->layer->rank); /* so the way ends */
+		/* only who puts a record there must know: for a lookup the record's own key says
+		 * whether it is the right one */
 		if (belongs && !layer_holds(layer, want))
 			return;
 	}

@@ -40,6 +40,7 @@ static inline struct layer *layer_begin(struct bytes_set *set, const struct want
 	struct layer *trunk = smp_load_acquire(&set->trunk); /* pairs with layer_add */
 
 	LATH_ASSERT(!want->beyond);
+	LATH_ASSERT(!trunk || !(trunk->rank & 1)); /* a prefix that is compared as bytes */
 	return trunk && layer_holds(trunk, want) ? trunk : &set->root;
 }
 

@@ -22,6 +22,7 @@ void bytes_free(struct bytes_set *set, void *block, size_t size)
 {
 	const struct lath_allocator *to = set->config.allocator;
 
+	LATH_ASSERT(READ_ONCE(set->bytes) >= size); /* counted when it was allocated */
 	lath_fetch_add(&set->bytes, -(u64)size);
 	if (to)
 		to->free(to->ctx, block, size);

@@ -62,13 +62,18 @@ static inline u32 place_insert(u64 *entry, u32 groups, u32 room, u32 hash, u64 v
 	u32 group = group_of(hash, groups), most = min(room, GROUP_SLOTS), i;
 	u64 prints;
 
+	LATH_ASSERT((hash & 0xff) > 1); /* 0 is a free place, and 1 looks like one (prints_equal) */
+	LATH_ASSERT(value && form_of(value) == FORM_RECORD);
 	for (;;) {
 		prints = READ_ONCE(entry[group]);
 		i = (u32)__ffs64(prints_equal(prints, 0) | 1ull << 63) / 8;
 		if (likely(i < most))
 			break;
+		/* before the record is there: a lookup that misses the mark misses the record too
+		 */
 		WRITE_ONCE(entry[group], prints | PASSED);
 		group = group_after(group, groups);
+		LATH_ASSERT(group != group_of(hash, groups)); /* all groups are full */
 	}
 	WRITE_ONCE(entry[group + 1 + i], value);
 	/* pairs with find_place */
@@ -79,6 +84,7 @@ static inline u32 place_insert(u64 *entry, u32 groups, u32 room, u32 hash, u64 v
 /* The print of the record whose value is in this word. */
 static inline u64 place_print(const u64 *entry, u32 word)
 {
+	LATH_ASSERT(word % GROUP_WORDS); /* word 0 of a group has the prints */
 	return READ_ONCE(entry[word & ~(GROUP_WORDS - 1)]) >> (word % GROUP_WORDS - 1) * 8 & 0xff;
 }
 
@@ -87,6 +93,7 @@ static inline void place_erase(u64 *entry, u32 word)
 {
 	u64 *prints = &entry[word & ~(GROUP_WORDS - 1)];
 
+	LATH_ASSERT(place_print(entry, word)); /* not free yet */
 	WRITE_ONCE(*prints, *prints & ~(0xffull << (word % GROUP_WORDS - 1) * 8));
 }
 

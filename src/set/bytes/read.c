@@ -16,6 +16,7 @@ u64 record_of(struct bytes_set *set, const struct want *want, const struct place
 {
 	struct want key;
 
+	LATH_ASSERT(form_of(place->word) != FORM_LAYER);
 	if (!place->word)
 		return 0;
 	if (form_of(place->word) == FORM_BUCKET)
@@ -69,12 +70,16 @@ static u32 find_in_layer(u32 open, const struct want *want, struct place *place)
 		slice[n] = slice_of(&want[i], here->rank);
 		who[n++] = (u8)i;
 	}
+	LATH_ASSERT(n && n <= BATCH); /* the first key is in this layer, so the loop of callers ends
+				       */
 	lath_index_get_batch(&here->index, n, slice, found, hit);
 	while (n--) {
 		i = who[n];
 		place[i].word = hit[n] ? found[n] : 0;
+		/* it stays open: its next step is with the keys that are in that layer */
 		if (form_of(place[i].word) == FORM_LAYER) {
 			place[i].layer = layer_of(place[i].word);
+			LATH_ASSERT(place[i].layer->rank > here->rank);
 			prefetch(place[i].layer);
 			continue;
 		}
@@ -95,6 +100,7 @@ static size_t get_some(struct bytes_set *set, size_t n, const struct lath_bytes_
 	u32 open = (u32)lath_ones((unsigned int)n);
 	size_t i, found = 0;
 
+	LATH_ASSERT(n <= BATCH && lath_reader_inside(set->rcu));
 	for (i = 0; i < n; i++) {
 		want[i] = want_key(set, &keys[i]);
 		place[i].layer = layer_begin(set, &want[i]);
@@ -166,6 +172,8 @@ static void gather_bucket(struct gather *g, u64 word, bool near)
 		version = bucket_read(bucket);
 		used = bucket_used(bucket);
 		i = g->back ? used : 0;
+		/* Forward from the spot, or behind it if its record is not wanted. Backward, `i` is
+		 * behind the next record: behind the spot's own if that is wanted. */
 		if (near) {
 			struct spot spot = bucket_seek(g->set, bucket, g->want);
 
@@ -204,6 +212,8 @@ static bool enter_layer(struct gather *g, struct layer *layer, bool near)
 {
 	int side = near ? layer_side(layer, g->want) : g->back ? 1 : -1;
 
+	LATH_ASSERT(layer->rank > g->layer->rank);
+	/* all of its keys are on the side that the search comes from */
 	if (side && (side < 0) == g->back)
 		return false;
 	g->near = !side;
@@ -234,6 +244,7 @@ static bool leave_layer(struct gather *g)
 			if (layer_of(word) == layer)
 				break;
 			above = layer_of(word);
+			LATH_ASSERT(above->rank < layer->rank); /* the way passes this layer */
 		}
 		layer = above;
 	} while (slice == (g->back ? 0 : KEY_MAX));
@@ -250,8 +261,10 @@ static bool gather_records(struct gather *g)
 	u64 *out = g->out + g->n, bits = 0;
 
 	m = lath_index_scan_values(&g->layer->index, g->from, KEY_MAX, NULL, out, most, NULL);
+	LATH_ASSERT(m <= most);
 	for (i = 0; i < m; i++)
 		bits |= out[i];
+	/* a word of another form came after the look at `forked`: the slow way reads them again */
 	if (bits & 3)
 		return false;
 	g->n += m;
@@ -266,6 +279,7 @@ static bool gather_words(struct gather *g)
 	u64 first = g->from, next = 0;
 	bool near = g->near, more;
 
+	LATH_ASSERT(g->n < g->max && lath_reader_inside(g->set->rcu));
 	if (!near && !g->back && !READ_ONCE(g->layer->forked) && gather_records(g))
 		return g->n < g->max && leave_layer(g);
 	if (g->back)
@@ -282,6 +296,7 @@ static bool gather_words(struct gather *g)
 		} else if (form_of(word) == FORM_BUCKET) {
 			gather_bucket(g, word, here);
 		} else if (form_of(word) == FORM_ROW) {
+			/* left for good: the same slice has another word, look it up again */
 			if (unlikely(!gather_row(g, word, here))) {
 				g->near = here;
 				g->from = item[i].key;
@@ -437,6 +452,8 @@ static bool has_prefix(const struct lath_bytes_cursor *cursor, u64 value)
 /* Stand on the next record that was read ahead. 1 | 0: there is none */
 static int step(struct lath_bytes_cursor *cursor, uint64_t *value)
 {
+	LATH_ASSERT(cursor->i <= cursor->n && cursor->n <= ARRAY_SIZE(cursor->ahead));
+	/* records are in order: behind the first one without the prefix are no more with it */
 	if (cursor->i == cursor->n || !has_prefix(cursor, cursor->ahead[cursor->i]))
 		return 0;
 	warm(cursor, cursor->i + WARM);
@@ -450,6 +467,7 @@ static void look_ahead(struct lath_bytes_cursor *cursor, const struct want *want
 {
 	u32 i;
 
+	LATH_ASSERT(cursor->ask <= ARRAY_SIZE(cursor->ahead));
 	cursor->back = back;
 	cursor->i = 0;
 	cursor->n =
@@ -489,10 +507,12 @@ static int move(struct lath_bytes_cursor *cursor, bool back, uint64_t *value)
 {
 	struct want want;
 
+	/* It stands nowhere: before the first record of the prefix, or behind the last one. */
 	if (unlikely(!cursor->at)) {
 		want = (struct want){ cursor->prefix, cursor->prefix_size, 0, back };
 		return seek(cursor, &want, back, value);
 	}
+	/* what was read ahead is used up, or lies in the other direction */
 	if (cursor->i == cursor->n || cursor->back != back) {
 		cursor->ask = cursor->back != back ? ASK : (u32)LATH_BYTES_AHEAD;
 		want = key_of(bytes_of(cursor->set), cursor->at);

@@ -15,7 +15,10 @@
 
 static u32 row_size(u64 word)
 {
-	return 2 + (READ_ONCE(row_places(word)[1]) & ROW_BITS);
+	u32 size = 2 + (u32)(READ_ONCE(row_places(word)[1]) & ROW_BITS);
+
+	LATH_ASSERT(size <= ROW_MAX); /* callers copy rows into arrays of ROW_MAX */
+	return size;
 }
 
 /* The value of a place. */
@@ -35,8 +38,10 @@ static u64 row_new(struct bytes_set *set, const u64 *value, u32 n)
 {
 	u64 *row = bytes_alloc(set, n * sizeof(u64), sizeof(u64));
 
+	LATH_ASSERT(n >= 2 && n <= ROW_MAX);
 	if (!row)
 		return 0;
+	LATH_ASSERT(!((uintptr_t)row & 7)); /* bits of the word */
 	memcpy(row, value, n * sizeof(u64));
 	row[1] |= n - 2;
 	return (u64)(uintptr_t)row | 7;
@@ -73,7 +78,8 @@ static void rows_retired(struct lath_rcu_head *head)
 
 	lath_retired();
 	lath_call_enter();
-	/* nobody else changes it unless it is 0 */
+	/* nobody else changes it unless it is 0, and this callback is outstanding only if not */
+	LATH_ASSERT(set->rows_waiting);
 	for (word = set->rows_waiting; word; word = next) {
 		next = *row_places(word);
 		row_free(set, word);
@@ -109,11 +115,14 @@ static void row_retire(struct bytes_set *set, u64 word)
 {
 	bool begin;
 
+	LATH_ASSERT(READ_ONCE(*row_places(word)) & ROW_BUSY);
+	/* no store unless it is needed: the field is in a line that every call reads */
 	if (!READ_ONCE(set->retired))
 		WRITE_ONCE(set->retired, true);
 	lath_spin_lock(&set->lock);
 	WRITE_ONCE(*row_places(word), set->rows_left | ROW_GONE);
 	set->rows_left = word;
+	/* one grace period at a time: it is begun here, or by the callback of the one before */
 	begin = !set->rows_waiting;
 	if (begin) {
 		set->rows_waiting = word;
@@ -132,6 +141,7 @@ u32 row_read(u64 word, u64 *value)
 	u32 size = row_size(word), n = 0, i;
 	u64 first = smp_load_acquire(row_places(word)); /* pairs with row_change */
 
+	/* the first word is a link now; the other values may be old too */
 	if (unlikely(first & ROW_GONE))
 		return 0;
 	for (i = 0; i < size; i++) {
@@ -206,6 +216,9 @@ static int take_place(struct bytes_set *set, const struct place *place, const u6
 	u64 now[ROW_MAX];
 	int ret;
 
+	LATH_ASSERT(form_of(word) == FORM_ROW || form_of(word) == FORM_BUCKET);
+	/* before the word is there: who reads the layer without a look at each word (read.c) finds
+	 * the mark, or records alone */
 	if (!READ_ONCE(place->layer->forked))
 		WRITE_ONCE(place->layer->forked, 1);
 	if (form_of(place->word) == FORM_RECORD)
@@ -214,6 +227,7 @@ static int take_place(struct bytes_set *set, const struct place *place, const u6
 			       : 0;
 	if (!row_lock(place->word))
 		return LOOK_AGAIN;
+	/* the copy was made without the lock: another record may have come into a place since */
 	if (row_read(place->word, now) != n || memcmp(now, value, n * sizeof(u64)) != 0) {
 		row_unlock(place->word);
 		return LOOK_AGAIN;
@@ -232,6 +246,7 @@ int row_insert(struct bytes_set *set, const struct place *place, const struct wa
 	struct want key = { 0 };
 	int c = 1, ret;
 
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	for (i = 0; i < n; i++) {
 		key = key_of(set, old[i]);
 		c = bytes_compare(want, &key);
@@ -245,6 +260,7 @@ int row_insert(struct bytes_set *set, const struct place *place, const struct wa
 	memcpy(copy, old, i * sizeof(u64));
 	copy[i] = value;
 	memcpy(copy + i + 1, old + i, (n - i) * sizeof(u64));
+	/* `key` is the last one that was compared; all of a row have the same bytes */
 	if (n < ROW_MAX && key.size == want->size && bytes_common(want, &key) == key.size)
 		word = row_new(set, copy, n + 1);
 	else
@@ -264,6 +280,8 @@ static u32 place_of(struct bytes_set *set, u64 word, const struct want *want, u6
 {
 	u32 size = row_size(word), i;
 
+	LATH_ASSERT(READ_ONCE(*row_places(word)) & ROW_BUSY);
+	/* by value first: no record's key has to be read */
 	for (i = 0; expected && i < size; i++)
 		if (row_value(word, i) == expected)
 			return i;
@@ -287,6 +305,8 @@ int row_change(struct bytes_set *set, const struct place *place, const struct wa
 	int ret = -ENOENT;
 	u32 i;
 
+	LATH_ASSERT(!(value & ROW_BITS)); /* they are the row's state */
+	LATH_ASSERT(lath_reader_inside(set->rcu));
 	if (!row_lock(place->word))
 		return LOOK_AGAIN;
 	i = place_of(set, place->word, want, expected);
@@ -294,6 +314,7 @@ int row_change(struct bytes_set *set, const struct place *place, const struct wa
 		goto out;
 	at = &row_places(place->word)[i];
 	*there = *at & ~ROW_BITS;
+	/* the record has the key but is another one: *there tells the caller which */
 	ret = expected && expected != *there ? -EAGAIN : 0;
 	if (ret)
 		goto out;

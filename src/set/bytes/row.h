@@ -10,6 +10,7 @@
 /* The values of the row that a word leads to. */
 static inline u64 *row_places(u64 word)
 {
+	LATH_ASSERT(form_of(word) == FORM_ROW);
 	return (u64 *)(uintptr_t)(word & ~7ull);
 }
 

@@ -79,6 +79,8 @@ static int insert_above(struct bytes_set *set, const struct place *place, const 
 
 	if (ret)
 		return ret;
+	/* with counts, the total of the layer below must not change between its copy and the
+	 * exchange of the words: its lock is held */
 	if (set->weight)
 		ret = count_layer_above(place, layer);
 	else if (lath_index_replace_if(&place->layer->index, place->slice, place->word,
@@ -105,6 +107,7 @@ static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 
 		place->layer = layer;
 		place->slice = item.key;
+		/* in a layer of records alone the insert itself finds the word, if there is one */
 		if (!READ_ONCE(layer->forked) ||
 		    !lath_index_get(&layer->index, item.key, &place->word)) {
 			int ret = lath_index_insert_item(&layer->index, &item, &there);
@@ -115,6 +118,7 @@ static int insert_new(struct bytes_set *set, const struct want *want, u64 value,
 		}
 		if (form_of(place->word) != FORM_LAYER || !layer_holds(layer_of(place->word), want))
 			return -EEXIST;
+		LATH_ASSERT(layer_of(place->word)->rank > layer->rank);
 		layer = layer_of(place->word);
 	}
 }
@@ -126,6 +130,8 @@ static int insert_at(struct bytes_set *set, const struct place *place, const str
 {
 	int ret;
 
+	lath_call_assert();
+	LATH_ASSERT(place->word && lath_reader_inside(set->rcu));
 	if (form_of(place->word) == FORM_LAYER)
 		return insert_above(set, place, want, value);
 	if (form_of(place->word) == FORM_BUCKET)
@@ -134,6 +140,7 @@ static int insert_at(struct bytes_set *set, const struct place *place, const str
 		ret = row_insert(set, place, want, value, there);
 	if (ret == -ENOSPC)
 		ret = bucket_extend(set, place, want, value, there);
+	LATH_ASSERT(ret != -ENOSPC); /* a result of steps, not of calls */
 	return ret;
 }
 
@@ -150,6 +157,8 @@ int lath_bytes_insert(struct lath_bytes *public, uint64_t value, uint64_t *there
 	want = key_of(set, value);
 	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
 		return -E2BIG;
+	/* Each attempt is a call of its own: between two of them fork() may go on, and a grace
+	 * period may end. */
 	do {
 		lath_call_enter();
 		lath_reader_enter(set->rcu);
@@ -176,6 +185,9 @@ static int change_record(struct bytes_set *set, const struct place *place, const
 	struct want key;
 	int ret;
 
+	LATH_ASSERT(place->word && form_of(place->word) == FORM_RECORD);
+	LATH_ASSERT(want || expected == place->word);
+	/* the expected record is the one: its key needs no look */
 	if (expected != place->word) {
 		key = key_of(set, place->word);
 		if (!bytes_equal(want, &key, agree_at(set, place)))
@@ -300,6 +312,7 @@ static int put(struct bytes_set *set, const struct found *found, u64 value)
 	want = key_of(set, value ? value : found->value);
 	if (unlikely(want.size > LATH_BYTES_SIZE_MAX))
 		return -E2BIG;
+	/* -EEXIST if a word has come since: the caller's look has ended, it looks again */
 	if (!found->place.word)
 		return lath_index_insert_item(&found->place.layer->index, &item, NULL);
 	if (!found->value)
@@ -347,6 +360,7 @@ static bool count_word(u64 word, struct lath_bytes_stats *stats)
 		if (!used)
 			return false;
 	}
+	LATH_ASSERT(used <= BUCKET_MAX + 1);
 	stats->arrays += used != 0;
 	stats->arrayed += used;
 	stats->items += used;
@@ -533,9 +547,10 @@ static void end_layers(struct bytes_set *set, struct end *end)
 		next = layer->next;
 		lath_index_fini(&layer->index, end_word, end);
 		layer_free(set, layer);
+		set->trees--;
 	}
+	LATH_ASSERT(set->trees == 1); /* each layer in use is in the list once */
 	set->layers = set->trunk = NULL;
-	set->trees = 1;
 	set->pooled = 0;
 }
 
@@ -560,4 +575,5 @@ void lath_bytes_fini(struct lath_bytes *public, lath_bytes_fn each, void *arg)
 		lath_retire_drain(set->rcu);
 	while (rows_wait(set)) /* rows that were left in the grace period before */
 		lath_retire_drain(set->rcu);
+	LATH_ASSERT(!set->bytes); /* all blocks were freed */
 }
