@@ -96,8 +96,8 @@ u32 bucket_read(struct bucket *bucket)
 	unsigned int rounds = 0;
 	u32 version;
 
-	/* A change is a few stores: wait for its end instead of reading what the comparison would
-	 * reject. Pairs with change_end. */
+	/* a change is a few stores: wait for its end instead of reading what is rejected then */
+	/* pairs with change_end */
 	while ((version = smp_load_acquire(&bucket->version)) & 1)
 		lath_spin_wait(&rounds);
 	return version;
