@@ -39,24 +39,22 @@ struct request {
     std::uint64_t limit = 0;
 };
 
+constexpr lath_sortq_engine all_engines[] = {LATH_SORTQ_HYBRID, LATH_SORTQ_FIFO};
+
 std::vector<lath_sortq_engine> engines_of(const std::vector<std::string>& names) {
     std::vector<lath_sortq_engine> engines;
-    for (const auto& name : names) {
-        for (int i = 0; i < LATH_SORTQ_ENGINES; i++) {
-            auto e = static_cast<lath_sortq_engine>(i);
-            if (name != "all" && name != lath_sortq_engine_name(e))
-                continue;
-            if (std::find(engines.begin(), engines.end(), e) == engines.end())
+    for (const auto& name : names)
+        for (auto e : all_engines)
+            if ((name == "all" || name == lath_sortq_engine_name(e)) &&
+                std::find(engines.begin(), engines.end(), e) == engines.end())
                 engines.push_back(e);
-        }
-    }
     return engines;
 }
 
 std::vector<std::string> engine_names() {
     std::vector<std::string> names{"all"};
-    for (int i = 0; i < LATH_SORTQ_ENGINES; i++)
-        names.emplace_back(lath_sortq_engine_name(static_cast<lath_sortq_engine>(i)));
+    for (auto e : all_engines)
+        names.emplace_back(lath_sortq_engine_name(e));
     return names;
 }
 

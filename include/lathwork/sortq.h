@@ -17,19 +17,14 @@
  *
  * A bounded pool of requests, each with a start sector. The queue returns them in the order of a
  * one-way sweep over the device: ascending from the head, then again from the lowest sector. Use
- * the default engine, HYBRID, or FIFO for a device that needs no order. The others are there to be
- * compared with:
+ * the default engine, HYBRID, or FIFO for a device that needs no order:
  *
  *   engine             insert     dispatch   remove      search   equal sectors
  *   HYBRID (default)   O(1) *     O(1) *     O(log n)    yes      in order of arrival
- *   LIST               O(n)       O(1)       O(1)        O(n)     in order of arrival
- *   RBTREE, AVL        O(log n)   O(log n)   O(log n)    yes      in order of arrival
- *   SKIPLIST           O(log n)   O(1)       O(log n)    yes      in order of arrival
- *   FIBHEAP            O(1)       O(log n) * O(log n) *  no       in order of arrival
  *   FIFO               O(1)       O(1)       O(1)        no       all by arrival: for flash
  *
- * (*: amortised.) lath_sortq_lookup, _first_from, _first_in_zone, _next and _prev need "search"; an
- * engine without it returns NULL. With LATH_SORTQ_MERGES lath_sortq_lookup needs no search.
+ * (*: amortised.) lath_sortq_lookup, _first_from, _first_in_zone, _next and _prev need "search"; a
+ * FIFO returns NULL. With LATH_SORTQ_MERGES lath_sortq_lookup needs no search.
  *
  * The hybrid keeps sorted blocks of 64 one-word entries under a directory. It gathers arrivals
  * unsorted. When there are 32, or when a call asks for the order, it ranks them against each other
@@ -66,9 +61,9 @@
  *
  * Misuse. These calls are refused and change nothing:
  *
- *   insert of a queued request or of a sector  -EEXIST, -EINVAL, -ENOENT: all engines but the
- *   >= 2^44; back merge of one not queued here  hybrid, which does with LATH_SORTQ_CHECKED. O(1)
- *   remove, front merge, next, prev of a        -ENOENT, NULL: all. O(1); a hybrid without AGES,
+ *   insert of a queued request or of a sector  -EEXIST, -EINVAL, -ENOENT: the FIFO, and the hybrid
+ *   >= 2^44; back merge of one not queued here  with LATH_SORTQ_CHECKED. O(1)
+ *   remove, front merge, next, prev of a        -ENOENT, NULL: both. O(1); a hybrid without AGES,
  *   request not in this queue                   MERGES and CHECKED finds it by the call's search
  *
  * The hybrid's insert is a few stores that do not touch the request. LATH_SORTQ_CHECKED, for tests
@@ -106,7 +101,7 @@ struct lath_request {
 	uint32_t tag;	  /* index in the pool */
 	uintptr_t where;  /* the queue that holds it; 0 in the hybrid but behind a barrier */
 	uint64_t time;	  /* the caller's, e.g. the deadline; read by lath_sortq_expired */
-	uint64_t node[6]; /* the engine's; the hybrid uses it for requests behind a barrier only */
+	uint64_t node[6]; /* the FIFO's; the hybrid uses it for requests behind a barrier only */
 };
 
 struct lath_request_pool {
@@ -117,13 +112,7 @@ struct lath_request_pool {
 
 enum lath_sortq_engine {
 	LATH_SORTQ_HYBRID = 0,
-	LATH_SORTQ_LIST,
-	LATH_SORTQ_RBTREE,
-	LATH_SORTQ_AVL,
-	LATH_SORTQ_SKIPLIST,
-	LATH_SORTQ_FIBHEAP,
-	LATH_SORTQ_FIFO,
-	LATH_SORTQ_ENGINES,
+	LATH_SORTQ_FIFO = 6, /* 1 to 5 were trees and heaps until 0.2: -EINVAL */
 };
 
 /* lath_sortq_config.flags */
@@ -195,9 +184,9 @@ LATH_API size_t lath_sortq_memsize(const struct lath_sortq_config *config,
  */
 LATH_API int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *config,
 			     struct lath_request_pool *pool, void *memory);
-/* Returns "hybrid", "rbtree", ...; "?" for an unknown number; never NULL. */
+/* Returns "hybrid" or "fifo"; "?" for another number; never NULL. */
 LATH_API const char *lath_sortq_engine_name(enum lath_sortq_engine engine);
-/* Returns "scalar", "avx2" or "avx512" for the hybrid, "none" for the others. */
+/* Returns "scalar", "avx2" or "avx512" for the hybrid, "none" for the FIFO. */
 LATH_API const char *lath_sortq_simd_name(const struct lath_sortq *queue);
 
 /* For the inline calls below: their rare cases, and queues that keep more than the order. */

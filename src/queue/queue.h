@@ -7,9 +7,7 @@
 
 #include "lathwork/sortq.h"
 #include "arch/sortq_block.h"
-#include "queue/bst.h"
-#include "queue/fibheap.h"
-#include "queue/sorted_list.h"
+#include "queue/arrivals.h"
 
 /*
  * lath_request.where: 0, or the queue that holds the request, | LATH_PARKED if it is behind a
@@ -18,26 +16,6 @@
  */
 #define LATH_PARKED 1ul
 #define LATH_NO_SLOT (~0ull)
-
-struct sortq;
-
-/* An engine other than the hybrid. The key of its nodes is sweep << 44 | sector. */
-struct lath_engine {
-	const char *name;
-	size_t (*memsize)(u32 requests);
-	void (*init)(struct sortq *q, u32 requests);
-	void (*insert)(struct sortq *q, struct lath_request *rq, u64 key);
-	void (*remove)(struct sortq *q, struct lath_request *rq);
-	struct lath_request *(*first)(struct sortq *q);
-	struct lath_request *(*pop)(struct sortq *q); /* the queue is not empty */
-	u64 (*key)(struct sortq *q, struct lath_request *rq);
-	/* the next four are NULL in engines without search */
-	struct lath_request *(*last)(struct sortq *q);
-	struct lath_request *(*next)(struct sortq *q, struct lath_request *rq);
-	struct lath_request *(*prev)(struct sortq *q, struct lath_request *rq);
-	struct lath_request *(*ceiling)(struct sortq *q, u64 key);
-	int (*verify)(struct sortq *q);
-};
 
 enum { START, END };
 
@@ -56,16 +34,15 @@ struct lath_note {
 #define LATH_REMOVED_CAP 16
 
 struct sortq {
-	struct lath_blocks b; /* the hybrid; count is used by all engines */
+	struct lath_blocks b; /* the hybrid; a FIFO uses the count alone */
 	bool far;	      /* a large pool: requests are cold, prefetch them */
 	u8 checked : 1;	      /* inserts and back merges are checked */
 	u8 plain : 1;	      /* the hybrid, unchecked and without a barrier */
+	u8 fifo : 1;	      /* the requests are in `fifo_list`, not in blocks */
 	u16 flags;
 	u32 requests_max;
-	const struct lath_engine *engine; /* NULL: the hybrid */
-	void *state;			  /* the engine's memory */
-	u64 head;			  /* sector */
-	u64 sweep;
+	struct arrivals fifo_list;
+	u64 fifo_head; /* sector */
 	struct lath_note *notes;
 	u32 *edges[2]; /* hash tables of starts and of ends: first notes */
 	u64 grown_end; /* where the request `grown` ends; not in the table of ends */
@@ -73,7 +50,7 @@ struct sortq {
 	u32 edges_shift;
 	u32 parked_count;
 	u32 departure_count, removed_count;
-	struct lath_sorted_list parked;
+	struct arrivals parked;
 	u64 barriers;
 	u64 removed[LATH_REMOVED_CAP];	/* removed from the hybrid, but still in their blocks */
 	u32 departure[LATH_DEPARTURES]; /* tags: dispatched, but still in the tables of edges */
@@ -95,22 +72,16 @@ static inline struct lath_request *request_of(const struct sortq *q, u64 entry)
 				       (entry & LATH_TAG_MASK) * q->b.gate.stride);
 }
 
-/* The contents of lath_request.node, by the engine of the queue. */
-union request_node {
-	struct lath_list_node list; /* any engine: behind a barrier */
-	struct lath_bst_node bst;
-	struct lath_fib_node fib;
-} __attribute__((may_alias));
-
-static inline union request_node *node_of(struct lath_request *rq)
+/* The place of a request in the list that it is in: of a FIFO, or of those behind a barrier. */
+static inline struct arrival *arrival_of(struct lath_request *rq)
 {
-	return (union request_node *)rq->node;
+	return (struct arrival *)rq->node;
 }
 
-/* Returns the request that a node lies in, or NULL for NULL. */
-static inline struct lath_request *request_at(const void *node)
+/* Returns the request that a place lies in, or NULL for NULL. */
+static inline struct lath_request *request_at(const struct arrival *place)
 {
-	return node ? container_of(node, struct lath_request, node) : NULL;
+	return place ? container_of((const void *)place, struct lath_request, node) : NULL;
 }
 
 static inline u64 entry_of(const struct lath_request *rq)
@@ -123,14 +94,12 @@ static inline struct lath_note *note_of(const struct sortq *q, u32 tag)
 	return &q->notes[tag + 1];
 }
 
-extern const struct lath_engine *const lath_engines[LATH_SORTQ_ENGINES];
-
 static inline bool lath_window_has_next(const struct lath_blocks *b)
 {
 	return *b->gate.next - b->gate.base < b->gate.limit;
 }
 
-/* The number of requests in the engine, i.e. not behind a barrier. */
+/* The number of requests that are not behind a barrier. */
 static inline u32 held(const struct sortq *q)
 {
 	return q->b.count - (u32)(q->b.gate.next - q->b.opened) + q->b.gate.fresh_count;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sortq.c - the calls of lathwork/sortq.h: the queue's engine, and what a scheduler needs besides
- * the order: ages, merges by end, barriers, the head.
+ * sortq.c - the calls of lathwork/sortq.h: the hybrid or the FIFO, and what a scheduler needs
+ * besides the order: ages, merges by end, barriers, the head.
  *
  * The inline calls of a hybrid without any of these (gate.quick_in) go straight to it.
  */
 #include "queue/notes.h"
 
 _Static_assert(sizeof(struct sortq) <= sizeof(struct lath_sortq), "struct lath_sortq is too small");
-_Static_assert(sizeof(union request_node) <= sizeof(((struct lath_request *)0)->node),
+_Static_assert(sizeof(struct arrival) <= sizeof(((struct lath_request *)0)->node),
 	       "lath_request.node is too small");
 _Static_assert(LATH_TAG_BITS + LATH_SORTQ_SECTOR_BITS == 64, "an entry is one word");
 
@@ -61,7 +61,8 @@ static bool read_config(const struct lath_sortq_config *given, struct lath_sortq
 		return false;
 	if (given)
 		memcpy(config, given, given->size);
-	return (u32)config->engine < LATH_SORTQ_ENGINES && (u32)config->simd <= LATH_SIMD_AVX512 &&
+	return (config->engine == LATH_SORTQ_HYBRID || config->engine == LATH_SORTQ_FIFO) &&
+	       (u32)config->simd <= LATH_SIMD_AVX512 &&
 	       !(config->flags &
 		 ~(LATH_SORTQ_LOWEST | LATH_SORTQ_AGES | LATH_SORTQ_MERGES | LATH_SORTQ_CHECKED));
 }
@@ -82,13 +83,11 @@ static size_t notes_memsize(const struct lath_sortq_config *config, u32 requests
 								     : 0;
 }
 
-static size_t engine_memsize(const struct lath_sortq_config *config, u32 requests)
+static size_t order_memsize(const struct lath_sortq_config *config, u32 requests)
 {
-	size_t bytes = config->engine == LATH_SORTQ_HYBRID
-			       ? lath_hybrid_memsize(requests)
-			       : lath_engines[config->engine]->memsize(requests);
-
-	return (bytes + 63) & ~(size_t)63;
+	if (config->engine == LATH_SORTQ_FIFO)
+		return 64; /* it needs none, but 0 says that the config is invalid */
+	return (lath_hybrid_memsize(requests) + 63) & ~(size_t)63;
 }
 
 size_t lath_sortq_memsize(const struct lath_sortq_config *given,
@@ -100,7 +99,7 @@ size_t lath_sortq_memsize(const struct lath_sortq_config *given,
 	if (!pool || !pool_valid(pool) || !read_config(given, &config))
 		return 0;
 	edges = config.flags & LATH_SORTQ_MERGES ? 2 * sizeof(u32) << edges_bits(pool->count) : 0;
-	return engine_memsize(&config, pool->count) + notes_memsize(&config, pool->count) +
+	return order_memsize(&config, pool->count) + notes_memsize(&config, pool->count) +
 	       ((edges + 63) & ~(size_t)63);
 }
 
@@ -149,16 +148,11 @@ int lath_sortq_init(struct lath_sortq *queue, const struct lath_sortq_config *gi
 	q->far = pool->count > FAR;
 	q->checked = config.engine != LATH_SORTQ_HYBRID || (config.flags & LATH_SORTQ_CHECKED);
 	q->b.gate.fresh_cap = q->far ? FAR_FRESH : LATH_SORTQ_FRESH;
-	q->state = memory;
-	if (config.engine == LATH_SORTQ_HYBRID) {
+	q->fifo = config.engine == LATH_SORTQ_FIFO;
+	if (!q->fifo)
 		lath_hybrid_init(q, memory);
-	} else {
-		q->engine = lath_engines[config.engine];
-		q->engine->init(q, pool->count);
-	}
-	lath_list_init(&q->parked);
 	q->grown_end = NO_END;
-	at += engine_memsize(&config, pool->count);
+	at += order_memsize(&config, pool->count);
 	if (notes_memsize(&config, pool->count)) {
 		q->notes = (struct lath_note *)at;
 		/* no request is in the ring */
@@ -179,42 +173,37 @@ const char *lath_sortq_engine_name(enum lath_sortq_engine engine)
 {
 	if (engine == LATH_SORTQ_HYBRID)
 		return "hybrid";
-	return (u32)engine < LATH_SORTQ_ENGINES ? lath_engines[engine]->name : "?";
+	return engine == LATH_SORTQ_FIFO ? "fifo" : "?";
 }
 
 const char *lath_sortq_simd_name(const struct lath_sortq *queue)
 {
 	const struct sortq *q = queue_of(queue);
 
-	return q->engine ? "none" : q->b.ops->name;
+	return q->fifo ? "none" : q->b.ops->name;
 }
 
-/* ---- the engine */
+/* ---- the order: the hybrid's blocks, or the FIFO's list */
 
-static inline u64 key_of(const struct sortq *q, u64 sector)
+static void order_insert(struct sortq *q, struct lath_request *rq)
 {
-	return ((q->sweep + (sector < q->head)) << LATH_SORTQ_SECTOR_BITS) + sector;
-}
-
-static void engine_insert(struct sortq *q, struct lath_request *rq)
-{
-	if (!q->engine) {
+	if (!q->fifo) {
 		lath_sortq_gather(public_of(q), rq);
 		return;
 	}
 	LATH_ASSERT(!rq->where && q->b.count < q->requests_max);
-	q->engine->insert(q, rq, key_of(q, rq->sector));
+	arrivals_add(&q->fifo_list, arrival_of(rq));
 	rq->where = (uintptr_t)q;
 	q->b.count++;
 }
 
-/* Takes rq out of the engine. 0 | -ENOENT: not there (the hybrid without notes only). */
-static int engine_remove(struct sortq *q, struct lath_request *rq)
+/* Removes rq from the order. 0 | -ENOENT: not there (the hybrid without notes only). */
+static int order_remove(struct sortq *q, struct lath_request *rq)
 {
-	if (!q->engine)
+	if (!q->fifo)
 		return lath_hybrid_remove(q, rq);
 	LATH_ASSERT(rq->where == (uintptr_t)q && q->b.count);
-	q->engine->remove(q, rq);
+	arrivals_remove(&q->fifo_list, arrival_of(rq));
 	rq->where = 0;
 	q->b.count--;
 	return 0;
@@ -223,7 +212,7 @@ static int engine_remove(struct sortq *q, struct lath_request *rq)
 /* Returns whether rq is in this queue; true also if only a search of the blocks can tell. */
 static bool holds(const struct sortq *q, const struct lath_request *rq)
 {
-	if (q->engine || rq->where)
+	if (q->fifo || rq->where)
 		return (rq->where & ~LATH_PARKED) == (uintptr_t)q;
 	return !q->notes || age_known(q, rq->tag);
 }
@@ -233,27 +222,23 @@ void lath_sortq_settle(struct lath_sortq *queue)
 	lath_hybrid_open(queue_of(queue));
 }
 
-/* Removes and returns the engine's next request and moves the head. NULL if the engine is empty. */
-static inline struct lath_request *engine_pop(struct sortq *q)
+/* Removes and returns the next request and moves the head. NULL if there is none in the order. */
+static inline struct lath_request *order_pop(struct sortq *q)
 {
 	struct lath_request *rq;
 
-	if (!q->engine)
+	if (!q->fifo)
 		return lath_hybrid_pop(q);
-	if (!q->b.count)
+	rq = request_at(q->fifo_list.first);
+	if (!rq)
 		return NULL;
-	rq = q->engine->pop(q);
-	LATH_ASSERT(rq->where == (uintptr_t)q);
-	rq->where = 0;
-	q->b.count--;
-	if (!(q->flags & LATH_SORTQ_LOWEST)) {
-		q->sweep = q->engine->key(q, rq) >> LATH_SORTQ_SECTOR_BITS;
-		q->head = rq->sector;
-	}
+	order_remove(q, rq);
+	if (!(q->flags & LATH_SORTQ_LOWEST))
+		q->fifo_head = rq->sector;
 	return rq;
 }
 
-/* ---- barriers: requests behind one wait in a list until the engine is empty */
+/* ---- barriers: requests behind one wait in a list until the order is empty */
 
 static inline bool parked(const struct lath_request *rq)
 {
@@ -263,8 +248,8 @@ static inline bool parked(const struct lath_request *rq)
 static void park(struct sortq *q, struct lath_request *rq)
 {
 	LATH_ASSERT(!rq->where && q->barriers);
-	node_of(rq)->list.key = q->barriers;
-	lath_list_insert_after(&q->parked, &node_of(rq)->list, q->parked.last);
+	arrival_of(rq)->barrier = q->barriers;
+	arrivals_add(&q->parked, arrival_of(rq));
 	rq->where = (uintptr_t)q | LATH_PARKED;
 	q->parked_count++;
 	update_quick(q);
@@ -273,25 +258,25 @@ static void park(struct sortq *q, struct lath_request *rq)
 static void unpark(struct sortq *q, struct lath_request *rq)
 {
 	LATH_ASSERT(rq->where == ((uintptr_t)q | LATH_PARKED) && q->parked_count);
-	lath_list_remove(&q->parked, &node_of(rq)->list);
+	arrivals_remove(&q->parked, arrival_of(rq));
 	rq->where = 0;
 	q->parked_count--;
 	update_quick(q);
 }
 
-/* If the engine is empty, inserts the waiting requests up to the next barrier. */
+/* If the order is empty, inserts the waiting requests up to the next barrier. */
 static void pass_barrier(struct sortq *q)
 {
 	u64 passed;
 
 	if (held(q) || !q->parked_count)
 		return;
-	passed = q->parked.first->key;
-	while (q->parked.first && q->parked.first->key == passed) {
+	passed = q->parked.first->barrier;
+	while (q->parked.first && q->parked.first->barrier == passed) {
 		struct lath_request *rq = request_at(q->parked.first);
 
 		unpark(q, rq);
-		engine_insert(q, rq);
+		order_insert(q, rq);
 	}
 	if (q->barriers == passed)
 		q->barriers = 0;
@@ -343,8 +328,8 @@ static noinline int insert_full(struct sortq *q, struct lath_request *rq, u64 pl
 	arrive(q, rq);
 	if (unlikely(behind_barrier(q)))
 		park(q, rq);
-	else if (place == LATH_NO_SLOT || q->engine)
-		engine_insert(q, rq);
+	else if (place == LATH_NO_SLOT || q->fifo)
+		order_insert(q, rq);
 	else
 		return lath_hybrid_insert_at(q, place, rq);
 	return 0;
@@ -396,18 +381,11 @@ static void search_neighbours(struct sortq *q, u64 start, u64 end, unsigned int 
 {
 	struct lath_request *back, *front;
 
-	if (!held(q))
+	if (!held(q) || q->fifo)
 		return;
-	if (!q->engine) {
-		found->slot = lath_hybrid_seek(q, start << LATH_TAG_BITS | LATH_TAG_MASK);
-		back = lath_hybrid_before(q, found->slot);
-		front = lath_hybrid_behind(q, found->slot);
-	} else if (q->engine->ceiling) {
-		front = q->engine->ceiling(q, key_of(q, start) + 1);
-		back = front ? q->engine->prev(q, front) : q->engine->last(q);
-	} else {
-		return;
-	}
+	found->slot = lath_hybrid_seek(q, start << LATH_TAG_BITS | LATH_TAG_MASK);
+	back = lath_hybrid_before(q, found->slot);
+	front = lath_hybrid_behind(q, found->slot);
 	if (back && back->sector + back->sectors == start && !(flags & LATH_SORTQ_LOOK_FRONT))
 		found->back = back;
 	if (front && front->sector == end && !passes_head(q, start, end))
@@ -454,7 +432,7 @@ static noinline void lookup_full(struct sortq *q, u64 start, u64 end, unsigned i
 		/* no merge across a barrier */
 		found->front = NULL;
 		if (found->back &&
-		    (!parked(found->back) || node_of(found->back)->list.key != q->barriers))
+		    (!parked(found->back) || arrival_of(found->back)->barrier != q->barriers))
 			found->back = NULL;
 	}
 }
@@ -525,11 +503,11 @@ int lath_sortq_front_merged(struct lath_sortq *queue, struct lath_request *rq, u
 		edge_add(q, START, new_sector, rq->tag);
 		note_of(q, rq->tag)->sectors += grown;
 	}
-	if (!parked(rq) && (q->engine || !lath_hybrid_move(q, rq, new_sector))) {
-		if (unlikely(engine_remove(q, rq)))
+	if (!parked(rq) && (q->fifo || !lath_hybrid_move(q, rq, new_sector))) {
+		if (unlikely(order_remove(q, rq)))
 			return -ENOENT;
 		rq->sector = new_sector;
-		engine_insert(q, rq);
+		order_insert(q, rq);
 	}
 	rq->sector = new_sector;
 	rq->sectors += grown;
@@ -544,7 +522,7 @@ static noinline int remove_full(struct sortq *q, struct lath_request *rq)
 		return -ENOENT;
 	depart(q, rq->tag);
 	if (!parked(rq))
-		return engine_remove(q, rq);
+		return order_remove(q, rq);
 	unpark(q, rq);
 	return 0;
 }
@@ -582,7 +560,7 @@ struct lath_request *lath_sortq_first(struct lath_sortq *queue)
 		if (!held(q))
 			return NULL;
 	}
-	return q->engine ? q->engine->first(q) : lath_hybrid_first(q);
+	return q->fifo ? request_at(q->fifo_list.first) : lath_hybrid_first(q);
 }
 
 struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
@@ -598,10 +576,10 @@ struct lath_request *lath_sortq_dispatch_slow(struct lath_sortq *queue)
 		depart(q, entry & LATH_TAG_MASK);
 		return request_of(q, entry);
 	}
-	rq = engine_pop(q);
+	rq = order_pop(q);
 	if (unlikely(!rq)) {
 		pass_barrier(q);
-		rq = engine_pop(q);
+		rq = order_pop(q);
 		if (!rq)
 			return NULL;
 	}
@@ -638,17 +616,12 @@ static struct lath_request *hybrid_from(struct sortq *q, u64 sector)
 struct lath_request *lath_sortq_first_from(struct lath_sortq *queue, uint64_t sector)
 {
 	struct sortq *q = queue_of(queue);
-	struct lath_request *rq = NULL;
+	struct lath_request *rq;
 
 	pass_barrier(q);
-	if (!held(q) || sector >= SECTOR_LIMIT)
+	if (!held(q) || sector >= SECTOR_LIMIT || q->fifo)
 		return NULL;
-	if (!q->engine)
-		rq = hybrid_from(q, sector);
-	else if (q->engine->ceiling)
-		rq = q->engine->ceiling(q, key_of(q, sector));
-	else
-		return NULL;
+	rq = hybrid_from(q, sector);
 	/* in sweep order the requests behind `sector` may belong to the next sweep */
 	if (!rq && sector < lath_sortq_head(queue))
 		rq = lath_sortq_first(queue);
@@ -668,10 +641,8 @@ struct lath_request *lath_sortq_next(struct lath_sortq *queue, struct lath_reque
 	struct sortq *q = queue_of(queue);
 	u64 place;
 
-	if (!holds(q, rq) || parked(rq))
+	if (q->fifo || !holds(q, rq) || parked(rq))
 		return NULL;
-	if (q->engine)
-		return q->engine->next ? q->engine->next(q, rq) : NULL;
 	place = lath_hybrid_place_of(q, rq);
 	return place == LATH_NO_SLOT ? NULL : lath_hybrid_behind(q, place + LATH_PLACE(0, 1, 0));
 }
@@ -681,41 +652,13 @@ struct lath_request *lath_sortq_prev(struct lath_sortq *queue, struct lath_reque
 	struct sortq *q = queue_of(queue);
 	u64 place;
 
-	if (!holds(q, rq) || parked(rq))
+	if (q->fifo || !holds(q, rq) || parked(rq))
 		return NULL;
-	if (q->engine)
-		return q->engine->prev ? q->engine->prev(q, rq) : NULL;
 	place = lath_hybrid_place_of(q, rq);
 	return place == LATH_NO_SLOT ? NULL : lath_hybrid_before(q, place);
 }
 
 /* ---- the head */
-
-/*
- * Sets the head of an engine other than the hybrid: pops all requests and inserts them with their
- * new keys. They leave in the old order, which keeps equal sectors in order of arrival; `where`
- * chains them in between.
- */
-static void engine_set_head(struct sortq *q, u64 sector)
-{
-	uintptr_t next = 0, *end = &next;
-	u32 n = q->b.count, i;
-	struct lath_request *rq;
-
-	for (i = 0; i < n; i++) {
-		rq = q->engine->pop(q);
-		*end = rq->tag;
-		end = &rq->where;
-	}
-	q->engine->init(q, q->requests_max);
-	q->head = sector;
-	for (i = 0; i < n; i++) {
-		rq = request_of(q, next);
-		next = rq->where;
-		q->engine->insert(q, rq, key_of(q, rq->sector));
-		rq->where = (uintptr_t)q;
-	}
-}
 
 int lath_sortq_set_head(struct lath_sortq *queue, uint64_t sector)
 {
@@ -723,8 +666,8 @@ int lath_sortq_set_head(struct lath_sortq *queue, uint64_t sector)
 
 	if ((q->flags & LATH_SORTQ_LOWEST) || sector >= SECTOR_LIMIT)
 		return -EINVAL;
-	if (q->engine)
-		engine_set_head(q, sector);
+	if (q->fifo)
+		q->fifo_head = sector;
 	else
 		lath_hybrid_set_head(q, sector);
 	return 0;
@@ -734,7 +677,7 @@ uint64_t lath_sortq_head(const struct lath_sortq *queue)
 {
 	const struct sortq *q = queue_of(queue);
 
-	return q->engine ? q->head : lath_hybrid_head(q);
+	return q->fifo ? q->fifo_head : lath_hybrid_head(q);
 }
 
 /* ---- ages, counts */
@@ -760,15 +703,22 @@ uint32_t lath_sortq_count(const struct lath_sortq *queue)
 	return held(q) + q->parked_count;
 }
 
+static u32 arrivals_count(const struct arrivals *list)
+{
+	const struct arrival *node;
+	u32 n = 0;
+
+	for (node = list->first; node; node = node->next)
+		n++;
+	return n;
+}
+
 int lath_sortq_verify(struct lath_sortq *queue)
 {
 	struct sortq *q = queue_of(queue);
-	const struct lath_list_node *n;
-	u32 parked = 0, ages = 0, i;
+	u32 ages = 0, i;
 
-	for (n = q->parked.first; n; n = n->next)
-		parked++;
-	if (parked != q->parked_count)
+	if (arrivals_count(&q->parked) != q->parked_count)
 		return 4;
 	if (q->notes) {
 		for (i = q->notes->newer; i; i = q->notes[i].newer)
@@ -776,5 +726,7 @@ int lath_sortq_verify(struct lath_sortq *queue)
 		if (ages != lath_sortq_count(queue))
 			return 4;
 	}
-	return q->engine ? q->engine->verify(q) : lath_hybrid_verify(q);
+	if (q->fifo)
+		return arrivals_count(&q->fifo_list) == q->b.count ? 0 : 4;
+	return lath_hybrid_verify(q);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* queue_cases.c - membership in queues, lists and trees; blocks and their directory; alignment. */
+/* queue_cases.c - membership in queues and lists; blocks and their directory; alignment. */
 #include "cases.h"
 
 #include <stdlib.h>
 
-#include "queue/avl.h"
 #include "queue/queue.h"
-#include "queue/rbtree.h"
-#include "queue/skip_list.h"
 
 #define N 300u
 
@@ -46,7 +43,7 @@ static void note_named_by_another_word(void)
 {
 	struct lath_sortq_merge found;
 
-	prepare(LATH_SORTQ_RBTREE, LATH_SORTQ_MERGES);
+	prepare(LATH_SORTQ_FIFO, LATH_SORTQ_MERGES);
 	note_of(q, request[3].tag)->named_by[0] = note_of(q, request[4].tag)->named_by[0];
 	lath_sortq_remove(&queue, &request[3]);
 	lath_sortq_lookup(&queue, 0, 8, 0, &found); /* takes the edges of what has left out */
@@ -54,68 +51,18 @@ static void note_named_by_another_word(void)
 
 static void where_changed_while_queued(void)
 {
-	prepare(LATH_SORTQ_LIST, 0);
+	prepare(LATH_SORTQ_FIFO, 0);
 	lath_sortq_first(&queue)->where = 0;
 	lath_sortq_dispatch(&queue);
 }
 
-static void list_node_not_in_the_list(void)
+static void request_not_in_the_list(void)
 {
-	struct lath_list_node node[2] = { { 1, NULL, NULL }, { 2, NULL, NULL } };
-	struct lath_sorted_list list;
+	struct arrival node[2] = { { 0, NULL, NULL }, { 0, NULL, NULL } };
+	struct arrivals list = { NULL, NULL };
 
-	lath_list_init(&list);
-	lath_list_insert(&list, &node[0]);
-	lath_list_remove(&list, &node[1]);
-}
-
-static struct lath_bst tree;
-static struct lath_bst_node bst_node[2] = { { .key = 1 }, { .key = 2 } };
-
-static void rbtree_node_not_in_the_tree(void)
-{
-	bst_init(&tree);
-	lath_rb_insert(&tree, &bst_node[0]);
-	lath_rb_remove(&tree, &bst_node[1]);
-}
-
-static void avl_node_not_in_the_tree(void)
-{
-	bst_init(&tree);
-	lath_avl_insert(&tree, &bst_node[0]);
-	lath_avl_remove(&tree, &bst_node[1]);
-}
-
-static void bst_node_misaligned(void)
-{
-	char *at = (char *)bst_node + 2;
-
-	bst_init(&tree);
-	lath_rb_insert(&tree, (struct lath_bst_node *)(void *)at);
-}
-
-static void skip_node_not_in_the_list(void)
-{
-	static struct lath_skip_node node[3] = { { .key = 1 }, { .key = 3 }, { .key = 2 } };
-	static struct lath_skip_list list;
-
-	lath_skip_init(&list);
-	lath_skip_insert(&list, &node[0]);
-	lath_skip_insert(&list, &node[1]);
-	node[2].levels = 1;
-	lath_skip_remove(&list, &node[2]);
-}
-
-static void fib_node_not_in_the_heap(void)
-{
-	static struct lath_fib_node node[2];
-	struct lath_fib_heap heap;
-
-	node[0].left = &node[1];
-	node[0].right = &node[1];
-	lath_fib_init(&heap);
-	lath_fib_insert(&heap, &node[1]);
-	lath_fib_remove(&heap, &node[0]);
+	arrivals_add(&list, &node[0]);
+	arrivals_remove(&list, &node[1]);
 }
 
 /* A hybrid with everything in more than one block. */
@@ -186,17 +133,8 @@ const struct assert_case queue_cases[] = {
 	  "tag + 1" },
 	{ "queue: holder changed while queued", where_changed_while_queued, "queue/sortq.c",
 	  "rq->where == (uintptr_t)q" },
-	{ "queue: node not in the list", list_node_not_in_the_list, "queue/sorted_list.h",
+	{ "queue: node not in the list", request_not_in_the_list, "queue/arrivals.h",
 	  "list->first) == node" },
-	{ "queue: node not in the red-black tree", rbtree_node_not_in_the_tree, "queue/bst.h",
-	  "tree->root) == node" },
-	{ "queue: node not in the AVL tree", avl_node_not_in_the_tree, "queue/bst.h",
-	  "tree->root) == node" },
-	{ "queue: node misaligned", bst_node_misaligned, "queue/bst.h", "BST_BITS" },
-	{ "queue: node not in the skip list", skip_node_not_in_the_list, "queue/skip_list.c",
-	  "at[i] &&" },
-	{ "queue: node not in the heap", fib_node_not_in_the_heap, "queue/fibheap.c",
-	  "node->left->right == node" },
 	{ "queue: no block left", no_block_left, "queue/blocks.c", "id != LATH_NONE" },
 	{ "queue: block of another slot", block_of_another_slot, "queue/blocks.c",
 	  "id[slot] == beside" },

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * broken_test.c - verify of the trees and of the hybrid sees each thing broken; and blocks that run
- * short.
+ * broken_test.c - verify of the hybrid sees each thing broken; and blocks that run short.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -9,12 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "queue/avl.h"
 #include "queue/queue.h"
-#include "queue/rbtree.h"
 
 #define N 1000u
-#define RED 1u
 
 static void expect(int got, int wanted, int line)
 {
@@ -33,58 +29,6 @@ static void expect(int got, int wanted, int line)
 		(place) = _old;                       \
 		expect(verify, 0, __LINE__);          \
 	} while (0)
-
-static void rbtree(void)
-{
-	static struct lath_bst_node node[N];
-	struct lath_bst_node *n, *red = NULL, *under_red = NULL;
-	struct lath_bst tree;
-	u32 i;
-
-	bst_init(&tree);
-	for (i = 0; i < N; i++) {
-		node[i].key = i * 7919 % 2003;
-		lath_rb_insert(&tree, &node[i]);
-	}
-	expect(lath_rb_verify(&tree), 0, __LINE__);
-	for (n = tree.end[0]; n; n = bst_step(n, 1)) {
-		if ((n->up & RED) && !red)
-			red = n;
-		if ((n->up & RED) && n->child[1])
-			under_red = n->child[1];
-	}
-	assert(red && under_red);
-	BREAK(lath_rb_verify(&tree), 1, tree.root->up, tree.root->up | RED);
-	BREAK(lath_rb_verify(&tree), 2, under_red->up, under_red->up | RED);
-	BREAK(lath_rb_verify(&tree), 3, red->up, red->up & ~(uintptr_t)RED);
-	BREAK(lath_rb_verify(&tree), 4, tree.end[0]->key, 5000);
-	n = tree.root->child[1];
-	BREAK(lath_rb_verify(&tree), 5, n->child[1]->up,
-	      (uintptr_t)tree.root | (n->child[1]->up & RED));
-	BREAK(lath_rb_verify(&tree), 5, tree.end[1], tree.root);
-}
-
-static void avl(void)
-{
-	static struct lath_bst_node node[N];
-	struct lath_bst_node *n;
-	struct lath_bst tree;
-	u32 i;
-
-	bst_init(&tree);
-	for (i = 0; i < N; i++) {
-		node[i].key = i * 7919 % 2003;
-		lath_avl_insert(&tree, &node[i]);
-	}
-	expect(lath_avl_verify(&tree), 0, __LINE__);
-	BREAK(lath_avl_verify(&tree), 1, tree.root->child[1], NULL);
-	BREAK(lath_avl_verify(&tree), 2, tree.end[0]->up, tree.end[0]->up ^ 3);
-	BREAK(lath_avl_verify(&tree), 4, tree.end[0]->key, 5000);
-	n = tree.root->child[1];
-	BREAK(lath_avl_verify(&tree), 5, n->child[1]->up,
-	      (uintptr_t)tree.root | (n->child[1]->up & 3));
-	BREAK(lath_avl_verify(&tree), 5, tree.end[1], tree.root);
-}
 
 static struct lath_request request[N];
 
@@ -199,8 +143,6 @@ static void out_of_blocks(void)
 
 int main(void)
 {
-	rbtree();
-	avl();
 	hybrid(LATH_SIMD_BEST, NULL);
 	hybrid(LATH_SIMD_NONE, "scalar");
 	hybrid(LATH_SIMD_AVX2, "avx2");

@@ -68,10 +68,9 @@ bool looks(lath_sortq_engine engine, unsigned flags) {
 // body(engine, flags) for every engine with and without what keeps more than the order
 template <class Body>
 void each_engine(Body body) {
-    for (int e = 0; e < LATH_SORTQ_ENGINES; e++)
+    for (auto engine : {LATH_SORTQ_HYBRID, LATH_SORTQ_FIFO})
         for (unsigned bits = 0; bits < 16; bits++) {
             unsigned flags = bits;
-            auto engine = static_cast<lath_sortq_engine>(e);
             CAPTURE(lath_sortq_engine_name(engine));
             CAPTURE(flags);
             body(engine, flags);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Ours, lathwork/sortq.h: the hybrid in its forms, and the other engines.
+// Ours, lathwork/sortq.h: the hybrid in its forms.
 #include "driver.hpp"
 
 #include "lathwork/sortq.h"
@@ -34,10 +34,8 @@ public:
     static std::uint64_t key(const request* r) { return r->key; }
     static std::uint64_t touch(const request* r) { return r->hook.sector; }
 
-    queue_base(request* pool, std::uint32_t count, lath_sortq_engine engine, lath_simd simd,
-               unsigned flags) {
+    queue_base(request* pool, std::uint32_t count, lath_simd simd, unsigned flags) {
         lath_sortq_config config = LATH_SORTQ_CONFIG_INIT;
-        config.engine = engine;
         config.simd = simd;
         config.flags = flags;
         lath_request_pool_init(&pool_, &pool->hook, sizeof(request), count);
@@ -53,11 +51,11 @@ protected:
     std::unique_ptr<void, released> memory_;
 };
 
-template <lath_sortq_engine Engine, lath_simd Simd = LATH_SIMD_BEST>
+template <lath_simd Simd>
 class single : public queue_base {
 public:
     single(const sort_plan& plan, request* pool, std::uint32_t count)
-        : queue_base(pool, count, Engine, Simd, plan.lowest ? unsigned{LATH_SORTQ_LOWEST} : 0u) {}
+        : queue_base(pool, count, Simd, plan.lowest ? unsigned{LATH_SORTQ_LOWEST} : 0u) {}
     void push(request* r) { lath_sortq_insert(&queue_, &r->hook); }
     request* pop() { return item(lath_sortq_dispatch(&queue_)); }
 };
@@ -65,10 +63,10 @@ public:
 // One call inserts a batch, as when a scheduler's plug list is flushed; one call dispatches as many
 // requests as a hardware queue takes.
 template <lath_simd Simd>
-class batched : public single<LATH_SORTQ_HYBRID, Simd> {
+class batched : public single<Simd> {
 public:
     using request = lath_item;
-    using single<LATH_SORTQ_HYBRID, Simd>::single;
+    using single<Simd>::single;
     void push_batch(request** r, std::uint32_t n) {
         // the hook is at the address of the request, so an array of one is an array of the other
         lath_sortq_insert_batch(&this->queue_, reinterpret_cast<lath_request**>(r), n);
@@ -82,7 +80,7 @@ template <lath_simd Simd>
 class whole_path : public queue_base {
 public:
     whole_path(const path_plan&, request* pool, std::uint32_t count)
-        : queue_base(pool, count, LATH_SORTQ_HYBRID, Simd, LATH_SORTQ_AGES | LATH_SORTQ_MERGES) {}
+        : queue_base(pool, count, Simd, LATH_SORTQ_AGES | LATH_SORTQ_MERGES) {}
 
     bool submit(request* r, std::uint32_t limit) {
         lath_sortq_merge found;
@@ -129,22 +127,14 @@ template <lath_simd Simd>
 sort_subject form(const std::string& name, const std::string& note) {
     if (!has(Simd))
         return {{name, note, "neither this processor nor this build has it"}, {}, {}};
-    auto s = sort_subject_of<single<LATH_SORTQ_HYBRID, Simd>>(name, note);
+    auto s = sort_subject_of<single<Simd>>(name, note);
     s.path = run_path<whole_path<Simd>>;
     return s;
-}
-
-template <lath_sortq_engine Engine>
-sort_subject other_engine(const std::string& note = "") {
-    return sort_subject_of<single<Engine>>(
-        std::string("lathwork-") + lath_sortq_engine_name(Engine), note);
 }
 
 } // namespace
 
 std::vector<sort_subject> lathwork_sort() {
-    auto list = other_engine<LATH_SORTQ_LIST>("sorted list, inserts from the end");
-    list.max_depth = 4096;
     return {
         form<LATH_SIMD_BEST>("lathwork", "hybrid, the best vector form"),
         sort_subject_of<batched<LATH_SIMD_BEST>>(
@@ -152,11 +142,6 @@ std::vector<sort_subject> lathwork_sort() {
         form<LATH_SIMD_NONE>("lathwork-scalar", "hybrid without vectors, as in the kernel"),
         sort_subject_of<batched<LATH_SIMD_NONE>>("lathwork-scalar-batch", "the same, in batches"),
         form<LATH_SIMD_AVX2>("lathwork-avx2", "hybrid with AVX2"),
-        list,
-        other_engine<LATH_SORTQ_RBTREE>(),
-        other_engine<LATH_SORTQ_AVL>(),
-        other_engine<LATH_SORTQ_SKIPLIST>(),
-        other_engine<LATH_SORTQ_FIBHEAP>(),
     };
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * avl.c - how the AVL tree of queue/avl.h restores its heights after a change.
+ * avl.c - how the AVL tree of avl.h restores its heights after a change.
  *
  * The balance bits are height(right) - height(left) + 1.
  */
-#include "queue/avl.h"
+#include "subjects/sort/classic/avl.h"
 
 #define EVEN ((uintptr_t)1)
 
@@ -15,7 +15,7 @@ static inline int balance_of(const struct lath_bst_node *n)
 
 static inline void set_balance(struct lath_bst_node *n, int balance)
 {
-	LATH_ASSERT(balance >= -1 && balance <= 1);
+	assert(balance >= -1 && balance <= 1);
 	n->up = (n->up & ~BST_BITS) | (uintptr_t)(balance + 1);
 }
 

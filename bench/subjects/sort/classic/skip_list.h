@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * skip_list.h - the textbook's skip list: an engine of lathwork/sortq.h.
+ * skip_list.h - the textbook's skip list: a subject of table `sort`.
  *
  * Level 0 links all nodes. A node of level l is also on level l + 1 with probability 1/4, decided
  * by a random generator in the list. Expected O(log n) insert and remove, O(1) removal of the first
@@ -8,10 +8,10 @@
  * bytes. Equal keys stay in order of arrival. After Pugh, "Skip lists: a probabilistic alternative
  * to balanced trees", 1990.
  */
-#ifndef LATH_QUEUE_SKIP_LIST_H
-#define LATH_QUEUE_SKIP_LIST_H
+#ifndef LATHBENCH_SKIP_LIST_H
+#define LATHBENCH_SKIP_LIST_H
 
-#include "queue/order.h"
+#include "subjects/sort/classic/order.h"
 
 /* 4^8 nodes before the top level grows long */
 #define LATH_SKIP_LEVELS 8
@@ -34,7 +34,5 @@ void lath_skip_init(struct lath_skip_list *list);
 void lath_skip_insert(struct lath_skip_list *list, struct lath_skip_node *node);
 /* The node is in this list. */
 void lath_skip_remove(struct lath_skip_list *list, struct lath_skip_node *node);
-/* The first node whose key is not before `key`, or NULL. */
-struct lath_skip_node *lath_skip_ceiling(const struct lath_skip_list *list, u64 key);
 
-#endif /* LATH_QUEUE_SKIP_LIST_H */
+#endif /* LATHBENCH_SKIP_LIST_H */

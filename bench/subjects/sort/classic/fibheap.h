@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fibheap.h - the Fibonacci heap: an engine of lathwork/sortq.h.
+ * fibheap.h - the Fibonacci heap: a subject of table `sort`.
  *
  * A ring of heap-ordered trees. insert adds a node to the ring and does nothing else; the next pop
  * links trees of equal degree until all degrees differ. Amortised: insert O(1), pop and remove
@@ -9,10 +9,10 @@
  * keys). After Fredman and Tarjan, "Fibonacci heaps and their uses in improved network optimization
  * algorithms", 1987.
  */
-#ifndef LATH_QUEUE_FIBHEAP_H
-#define LATH_QUEUE_FIBHEAP_H
+#ifndef LATHBENCH_FIBHEAP_H
+#define LATHBENCH_FIBHEAP_H
 
-#include "queue/order.h"
+#include "subjects/sort/classic/order.h"
 
 struct lath_fib_node {
 	u64 key;
@@ -41,4 +41,4 @@ void lath_fib_remove(struct lath_fib_heap *heap, struct lath_fib_node *node);
 /* Removes and returns the first node, or NULL if the heap is empty. */
 struct lath_fib_node *lath_fib_pop(struct lath_fib_heap *heap);
 
-#endif /* LATH_QUEUE_FIBHEAP_H */
+#endif /* LATHBENCH_FIBHEAP_H */

@@ -7,10 +7,10 @@
  * so that each case is written once for both. Equal keys stay in order of arrival. No call
  * allocates or locks; the caller excludes other calls on the same tree.
  */
-#ifndef LATH_QUEUE_BST_H
-#define LATH_QUEUE_BST_H
+#ifndef LATHBENCH_BST_H
+#define LATHBENCH_BST_H
 
-#include "queue/order.h"
+#include "subjects/sort/classic/order.h"
 
 struct lath_bst_node {
 	u64 key;      /* set before the insert, constant while the node is in a tree */
@@ -57,7 +57,7 @@ static inline void bst_rotate(struct lath_bst *tree, struct lath_bst_node *x, in
 {
 	struct lath_bst_node *y = x->child[!dir], *inner = y->child[dir], *parent = bst_parent(x);
 
-	LATH_ASSERT((parent ? parent->child[parent->child[1] == x] : tree->root) == x);
+	assert((parent ? parent->child[parent->child[1] == x] : tree->root) == x);
 	x->child[!dir] = inner;
 	if (inner)
 		bst_set_parent(inner, x);
@@ -75,7 +75,7 @@ static inline int bst_link(struct lath_bst *tree, struct lath_bst_node *node, ui
 	bool first = true, last = true;
 	int dir = 0;
 
-	LATH_ASSERT(!((uintptr_t)node & BST_BITS));
+	assert(!((uintptr_t)node & BST_BITS));
 	while (n) {
 		parent = n;
 		dir = !lath_before(node->key, n->key);
@@ -154,7 +154,7 @@ static inline struct bst_hole bst_unlink(struct lath_bst *tree, struct lath_bst_
 	struct lath_bst_node *only, *parent = bst_parent(node);
 	struct bst_hole hole = { parent, parent && parent->child[1] == node, node->up & BST_BITS };
 
-	LATH_ASSERT((parent ? parent->child[hole.dir] : tree->root) == node);
+	assert((parent ? parent->child[hole.dir] : tree->root) == node);
 	if (tree->end[0] == node)
 		tree->end[0] = bst_step(node, 1);
 	if (tree->end[1] == node)
@@ -166,22 +166,6 @@ static inline struct bst_hole bst_unlink(struct lath_bst *tree, struct lath_bst_
 	if (only)
 		bst_set_parent(only, parent);
 	return hole;
-}
-
-/* The first node whose key is not before `key`, or NULL. */
-static inline struct lath_bst_node *bst_ceiling(const struct lath_bst *tree, u64 key)
-{
-	struct lath_bst_node *n = tree->root, *found = NULL;
-
-	while (n) {
-		if (lath_before(n->key, key)) {
-			n = n->child[1];
-		} else {
-			found = n;
-			n = n->child[0];
-		}
-	}
-	return found;
 }
 
 /* Checks the order of `prev` and its next node n, and the links below n: 0, 4 (order) or 5 (a
@@ -199,4 +183,4 @@ static inline int bst_verify_node(const struct lath_bst_node *prev, const struct
 	return 0;
 }
 
-#endif /* LATH_QUEUE_BST_H */
+#endif /* LATHBENCH_BST_H */

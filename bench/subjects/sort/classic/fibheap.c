@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * fibheap.c - the Fibonacci heap of queue/fibheap.h.
+ * fibheap.c - the Fibonacci heap of fibheap.h.
  */
-#include "queue/fibheap.h"
+#include "subjects/sort/classic/fibheap.h"
 
 /* A tree of degree d has at least Fibonacci(d + 2) nodes: 2^32 nodes stay below degree 46. */
 #define MAX_DEGREE 48
@@ -66,7 +66,7 @@ static void free_children(struct lath_fib_node *z)
 /* Makes b, which is in no ring any more, a child of a. */
 static void adopt(struct lath_fib_node *a, struct lath_fib_node *b)
 {
-	LATH_ASSERT(!comes_first(b, a) && a->degree < MAX_DEGREE - 1);
+	assert(!comes_first(b, a) && a->degree < MAX_DEGREE - 1);
 	b->parent = a;
 	b->marked = 0;
 	if (a->child) {
@@ -104,7 +104,7 @@ static struct lath_fib_node *consolidate(struct lath_fib_node *ring)
 			}
 		}
 		of_degree[d] = x;
-		top = max(top, d);
+		top = top > d ? top : d;
 		n = next;
 	} while (!done);
 	for (d = 0; d <= top; d++) {
@@ -145,7 +145,7 @@ static void cut(struct lath_fib_heap *heap, struct lath_fib_node *n)
 {
 	struct lath_fib_node *p = n->parent;
 
-	LATH_ASSERT(p->degree && n->left->right == n && n->right->left == n);
+	assert(p->degree && n->left->right == n && n->right->left == n);
 	if (p->child == n)
 		p->child = n->right == n ? NULL : n->right;
 	ring_remove(n);
@@ -159,7 +159,7 @@ void lath_fib_remove(struct lath_fib_heap *heap, struct lath_fib_node *node)
 {
 	struct lath_fib_node *p = node->parent, *up, *least = heap->least;
 
-	LATH_ASSERT(least && node->left->right == node && node->right->left == node);
+	assert(least && node->left->right == node && node->right->left == node);
 	if (node == least) {
 		lath_fib_pop(heap);
 		return;

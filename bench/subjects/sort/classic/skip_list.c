@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * skip_list.c - the skip list of queue/skip_list.h.
+ * skip_list.c - the skip list of skip_list.h.
  */
-#include "queue/skip_list.h"
+#include "subjects/sort/classic/skip_list.h"
 
 void lath_skip_init(struct lath_skip_list *list)
 {
@@ -20,7 +20,7 @@ static unsigned int random_levels(struct lath_skip_list *list)
 	x ^= x >> 7;
 	x ^= x << 17;
 	list->random = x;
-	return 1 + __ffs64(x | 1ull << (2 * (LATH_SKIP_LEVELS - 1))) / 2;
+	return 1 + (u32)__builtin_ctzll(x | 1ull << (2 * (LATH_SKIP_LEVELS - 1))) / 2;
 }
 
 /* Sets at[i] to the last node of each level i in use that is before `key`, or with `equal` not
@@ -52,8 +52,8 @@ void lath_skip_insert(struct lath_skip_list *list, struct lath_skip_node *node)
 		at[i]->next[i] = node;
 	}
 	node->prev = at[0] == &list->head ? NULL : at[0];
-	LATH_ASSERT(!node->prev || !lath_before(node->key, node->prev->key));
-	LATH_ASSERT(!node->next[0] || lath_before(node->key, node->next[0]->key));
+	assert(!node->prev || !lath_before(node->key, node->prev->key));
+	assert(!node->next[0] || lath_before(node->key, node->next[0]->key));
 	if (node->next[0])
 		node->next[0]->prev = node;
 	else
@@ -73,7 +73,7 @@ void lath_skip_remove(struct lath_skip_list *list, struct lath_skip_node *node)
 		for (i = 0; i < node->levels; i++) {
 			while (at[i]->next[i] != node) {
 				at[i] = at[i]->next[i];
-				LATH_ASSERT(at[i] && !lath_before(node->key, at[i]->key));
+				assert(at[i] && !lath_before(node->key, at[i]->key));
 			}
 			at[i]->next[i] = node->next[i];
 		}
@@ -84,12 +84,4 @@ void lath_skip_remove(struct lath_skip_list *list, struct lath_skip_node *node)
 		list->last = node->prev;
 	while (list->head.levels > 1 && !list->head.next[list->head.levels - 1])
 		list->head.levels--;
-}
-
-struct lath_skip_node *lath_skip_ceiling(const struct lath_skip_list *list, u64 key)
-{
-	struct lath_skip_node *at[LATH_SKIP_LEVELS];
-
-	find(list, key, false, at);
-	return at[0]->next[0];
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rbtree.c - how the red-black tree of queue/rbtree.h restores its colours after a change.
+ * rbtree.c - how the red-black tree of rbtree.h restores its colours after a change.
  */
-#include "queue/rbtree.h"
+#include "subjects/sort/classic/rbtree.h"
 
 #define RED ((uintptr_t)1) /* of the balance bits; 0 is black */
 
@@ -57,7 +57,7 @@ static void repair_remove(struct lath_bst *tree, struct lath_bst_node *p, int di
 	while (p) {
 		struct lath_bst_node *s = p->child[!dir], *up;
 
-		LATH_ASSERT(s); /* its side has a black node more */
+		assert(s); /* its side has a black node more */
 		if (s->up & RED) {
 			s->up &= ~RED;
 			p->up |= RED;
