@@ -146,10 +146,8 @@ static inline void lath_reader_exit(const struct lath_rcu *rcu) __releases(RCU)
 
 /* For assertions: returns whether the task is in a read-side critical section; true in a kernel
  * without lockdep, which does not know. */
-static inline bool lath_reader_inside(const struct lath_rcu *rcu)
-{
-	return !IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC) || rcu_read_lock_held();
-}
+#define lath_reader_inside(rcu) \
+	((void)(rcu), !IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC) || rcu_read_lock_held())
 
 static_assert(sizeof(struct lath_rcu_head) == sizeof(struct rcu_head), "same layout: {next, func}");
 
