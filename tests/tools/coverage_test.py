@@ -20,6 +20,7 @@ SOURCE = """static int twice(int a,
 int other(void)
 {
 	return twice(1, 2);
+	LATH_ASSERT(true);
 }
 """
 ALL = {4: 2, 5: 1, 6: 1, 7: 1, 8: 1, 13: 1}
@@ -51,6 +52,7 @@ def main():
     first, second = {**ALL, 5: 0}, {**ALL, 7: 0}
     expect(0, "lines: 6 of 6 entered", ALL, "")
     expect(1, "src/sys/a.c:5: twice: no test enters: return -1;", first, "")
+    expect(0, "lines: 6 of 7 entered, 0 not; 0 listed", {**ALL, 14: 0}, "")  # an assertion, not evaluated
     expect(0, "5 of 6 entered, 1 not; 1 listed", first, PLACE + "- return -1;\n= why\n")
     expect(1, "src/sys/a.c:7: twice: no test enters", second, PLACE + "- return -1;\n= why\n")  # the first of two lines is not the second
     expect(0, "1 listed", second, PLACE + "-2 return -1;\n= why\n")
