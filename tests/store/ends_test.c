@@ -337,6 +337,30 @@ static void expect_damaged(struct lath_store *store)
 	lath_store_read_end(store);
 }
 
+/* What the marks say of units that no record can begin in. */
+static void damaged_units(struct lath_store *store, struct lath_store *inside)
+{
+	u64 word, i;
+
+	for (i = 0; i < 3; i++) {
+		struct unit *unit, old;
+
+		assert(lath_index_get(&inside->list, LAST, &word));
+		unit = &inside->arena.unit[word_place(word) >> UNIT_SHIFT];
+		old = *unit;
+		if (i == 0)
+			unit->len = inside->arena.fresh_unit;
+		else if (i == 1)
+			unit->kind = UNIT_NONE;
+		else
+			unit->kind = UNIT_BODY, unit->back = inside->arena.fresh_unit;
+		died(store);
+		expect_damaged(store);
+		*unit = old;
+		assert(lath_store_count(store, NULL) == 201);
+	}
+}
+
 static void damaged(void)
 {
 	struct lath_store *store = open_store("shm:", LATH_STORE_NUMBERS, 0), *inside;
@@ -379,24 +403,7 @@ static void damaged(void)
 		died(store);
 		assert(lath_store_count(store, NULL) == 201);
 	}
-	/* what the marks say of units that no record can begin in */
-	for (i = 0; i < 3; i++) {
-		struct unit *unit, old;
-
-		assert(lath_index_get(&inside->list, LAST, &word));
-		unit = &inside->arena.unit[word_place(word) >> UNIT_SHIFT];
-		old = *unit;
-		if (i == 0)
-			unit->len = inside->arena.fresh_unit;
-		else if (i == 1)
-			unit->kind = UNIT_NONE;
-		else
-			unit->kind = UNIT_BODY, unit->back = inside->arena.fresh_unit;
-		died(store);
-		expect_damaged(store);
-		*unit = old;
-		assert(lath_store_count(store, NULL) == 201);
-	}
+	damaged_units(store, inside);
 	close_empty(store);
 }
 
