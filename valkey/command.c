@@ -26,16 +26,18 @@ bool open_key(struct opened *opened, struct vk_ctx *ctx, struct vk_string **argv
 			return false;
 		}
 	}
-	if (!opened->key || vk.KeyType(opened->key) == VK_KEY_EMPTY)
+	if (!opened->key)
 		return true;
-	if (vk.ModuleTypeGetType(opened->key) != type) {
-		vk.ReplyWithError(
-			ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
-		return false;
+	/* The type first: of a key that is there no other question is needed. */
+	if (vk.ModuleTypeGetType(opened->key) == type) {
+		opened->value = vk.ModuleTypeGetValue(opened->key);
+		LATH_ASSERT(opened->value);
+		return true;
 	}
-	opened->value = vk.ModuleTypeGetValue(opened->key);
-	LATH_ASSERT(opened->value);
-	return true;
+	if (vk.KeyType(opened->key) == VK_KEY_EMPTY)
+		return true;
+	vk.ReplyWithError(ctx, "WRONGTYPE Operation against a key holding the wrong kind of value");
+	return false;
 }
 
 void close_key(struct opened *opened)

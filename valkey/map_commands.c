@@ -751,14 +751,56 @@ static int delrange_command(struct vk_ctx *ctx, struct vk_string **argv, int arg
 						      : 0);
 }
 
-/* The cursor is the key to go on from, behind a mark; "0" begins and ends. */
+/* The bound where a scan goes on: "0" begins, and else the cursor is a mark and the key behind
+ * which it goes on. false: it is none of these, and the reply says so */
+static bool want_cursor(struct opened *opened, const struct vk_string *argument,
+			struct map_bound *low)
+{
+	struct bytes cursor = text_of(argument);
+
+	*low = map_lowest;
+	if (cursor.size == 1 && *cursor.data == '0')
+		return true;
+	*low = (struct map_bound){ .open = true };
+	if (cursor.size && *cursor.data == '(') {
+		low->key.string = (struct bytes){ cursor.data + 1, cursor.size - 1 };
+		/* a key that is not there has no kind: any cursor is good */
+		if (!opened->value || kind_of(opened) == MAP_STRINGS ||
+		    number_parse(cursor.data + 1, cursor.size - 1, &low->key.number))
+			return true;
+	}
+	reply_error(opened->ctx, "ERR invalid cursor");
+	return false;
+}
+
+/* Appends the cursor with which a scan goes on behind `count` entries; "0": nothing is left. */
+static void add_cursor(struct buffer *cursor, struct map_iter *ahead, uint64_t count)
+{
+	struct map_entry entry, last = { 0 };
+	char text[VALUE_TEXT];
+	struct bytes key;
+	uint64_t n;
+
+	for (n = 0; n < count && map_next(ahead, &entry); n++)
+		last = entry;
+	/* one more is looked at, or the last call of a scan would return nothing */
+	if (n < count || !map_next(ahead, &entry)) {
+		buffer_add(cursor, "0", 1);
+		return;
+	}
+	key = last.key.string;
+	if (ahead->map->kind == MAP_NUMBERS)
+		key = (struct bytes){ text, number_print(text, last.key.number) };
+	buffer_add(cursor, "(", 1);
+	buffer_add(cursor, key.data, key.size);
+}
+
 static int scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 {
-	struct map_bound low = map_lowest;
-	struct map_entry entry;
-	struct map_iter iter;
-	uint64_t count = 10, n;
-	struct bytes cursor;
+	struct map_iter iter, ahead;
+	BUFFER cursor = { 0 };
+	struct map_bound low;
+	uint64_t count = 10;
 	OPENED(opened);
 
 	if (argc != 3 && argc != 5)
@@ -767,52 +809,23 @@ static int scan_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return reply_syntax(ctx);
 	if (argc == 5 && !want_positive(ctx, argv[4], "COUNT", &count))
 		return VK_OK;
-	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
+	if (!open_key(&opened, ctx, argv, VK_READ, map_type) ||
+	    !want_cursor(&opened, argv[2], &low))
 		return VK_OK;
-	cursor = text_of(argv[2]);
-	if (cursor.size != 1 || *cursor.data != '0') {
-		low = (struct map_bound){ .open = true };
-		if (cursor.size && *cursor.data == '(')
-			low.key.string = (struct bytes){ cursor.data + 1, cursor.size - 1 };
-		if (!low.key.string.data ||
-		    (opened.value && kind_of(&opened) == MAP_NUMBERS &&
-		     !number_parse(cursor.data + 1, cursor.size - 1, &low.key.number)))
-			return reply_error(ctx, "ERR invalid cursor");
-	}
 	if (!opened.value) {
 		vk.ReplyWithArray(ctx, 2);
 		vk.ReplyWithStringBuffer(ctx, "0", 1);
 		return vk.ReplyWithArray(ctx, 0);
 	}
-	{
-		BUFFER next = { 0 };
-		struct map_iter ahead;
-		char text[VALUE_TEXT];
-
-		map_iter_begin(&iter, opened.value, &low, &map_highest, false);
-		ahead = iter;
-		iter.most = count;
-		for (n = 0; n < count && map_next(&ahead, &entry); n++)
-			if (n + 1 == count) {
-				struct bytes key = entry.key.string;
-
-				if (kind_of(&opened) == MAP_NUMBERS)
-					key = (struct bytes){
-						text, number_print(text, entry.key.number)
-					};
-				buffer_add(&next, "(", 1);
-				buffer_add(&next, key.data, key.size);
-			}
-		if (!next.size || !map_next(&ahead, &entry)) {
-			next.size = 0;
-			buffer_add(&next, "0", 1);
-		}
-		if (next.failed)
-			return reply_no_memory(ctx);
-		vk.ReplyWithArray(ctx, 2);
-		vk.ReplyWithStringBuffer(ctx, next.data, next.size);
-		return reply_range(ctx, &iter, true);
-	}
+	map_iter_begin(&iter, opened.value, &low, &map_highest, false);
+	map_iter_begin(&ahead, opened.value, &low, &map_highest, false);
+	iter.most = count;
+	add_cursor(&cursor, &ahead, count);
+	if (cursor.failed)
+		return reply_no_memory(ctx);
+	vk.ReplyWithArray(ctx, 2);
+	vk.ReplyWithStringBuffer(ctx, cursor.data, cursor.size);
+	return reply_range(ctx, &iter, true);
 }
 
 /* ---- the list ---- */

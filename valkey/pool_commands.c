@@ -237,9 +237,22 @@ struct wish {
 	bool blocks, placed;
 };
 
-/* One option that may come once. Returns how many arguments it has, 0: the reply says why. */
-static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish,
-		  bool place)
+/* Each of these looks at one option that may come once. Returns how many arguments it has | 0: it
+ * is wrong, and the reply says why | -1: it is another option. */
+
+static int align_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+{
+	if (left < 2 || !is_word(argv[0], "ALIGN") || wish->want.align)
+		return -1;
+	if (!want_number(ctx, argv[1], "ALIGN", &wish->want.align))
+		return 0;
+	if (wish->want.align && !(wish->want.align & (wish->want.align - 1)))
+		return 2;
+	reply_error(ctx, "ERR ALIGN is not a power of two");
+	return 0;
+}
+
+static int policy_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
 {
 	static const struct {
 		const char *name;
@@ -250,18 +263,9 @@ static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct 
 		{ "BEST", LATH_HOLE_BEST, false },   { "NEAR", LATH_HOLE_NEAR, true },
 		{ "NEXT", LATH_HOLE_NEXT, true },    { "EXACT", LATH_HOLE_EXACT, true },
 	};
-	uint64_t lease, last;
 	size_t i;
 
-	if (place && left > 1 && is_word(argv[0], "ALIGN") && !wish->want.align) {
-		if (!want_number(ctx, argv[1], "ALIGN", &wish->want.align))
-			return 0;
-		if (wish->want.align && !(wish->want.align & (wish->want.align - 1)))
-			return 2;
-		reply_error(ctx, "ERR ALIGN is not a power of two");
-		return 0;
-	}
-	for (i = 0; place && !wish->placed && i < sizeof(policies) / sizeof(policies[0]); i++) {
+	for (i = 0; !wish->placed && i < sizeof(policies) / sizeof(policies[0]); i++) {
 		if (!is_word(argv[0], policies[i].name) || left < 1 + policies[i].hint)
 			continue;
 		wish->placed = true;
@@ -270,42 +274,82 @@ static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct 
 			return 1;
 		return want_number(ctx, argv[1], "the place", &wish->want.hint) ? 2 : 0;
 	}
-	if (place && left > 2 && is_word(argv[0], "WITHIN") && !wish->want.low &&
-	    !wish->want.high) {
-		if (!want_number(ctx, argv[1], "WITHIN", &wish->want.low) ||
-		    !want_number(ctx, argv[2], "WITHIN", &last))
-			return 0;
-		wish->want.high = last + 1;
-		if (wish->want.low <= last)
-			return 3;
-		reply_error(ctx, "ERR WITHIN is empty");
+	return -1;
+}
+
+static int within_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+{
+	uint64_t last;
+
+	if (left < 3 || !is_word(argv[0], "WITHIN") || wish->want.low || wish->want.high)
+		return -1;
+	if (!want_number(ctx, argv[1], "WITHIN", &wish->want.low) ||
+	    !want_number(ctx, argv[2], "WITHIN", &last))
 		return 0;
-	}
-	if (place && left > 1 && is_word(argv[0], "BLOCK") && !wish->blocks) {
-		wish->blocks = true;
-		if (!want_number(ctx, argv[1], "BLOCK", &wish->block))
-			return 0;
-		if (wish->block <= INT64_MAX / 2)
-			return 2;
-		reply_error(ctx, "ERR timeout is out of range");
+	wish->want.high = last + 1; /* 0 behind the highest number, as a request has it */
+	if (wish->want.low <= last)
+		return 3;
+	reply_error(ctx, "ERR WITHIN is empty");
+	return 0;
+}
+
+static int block_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+{
+	if (left < 2 || !is_word(argv[0], "BLOCK") || wish->blocks)
+		return -1;
+	wish->blocks = true;
+	if (!want_number(ctx, argv[1], "BLOCK", &wish->block))
 		return 0;
-	}
-	if (left > 1 && is_word(argv[0], "OWNER") && !wish->range.owner.data) {
-		return want_text(ctx, argv[1], "OWNER", &wish->range.owner) ? 2 : 0;
-	}
-	if (left > 1 && !wish->range.expires &&
-	    (is_word(argv[0], "LEASE") || is_word(argv[0], "LEASEAT"))) {
-		if (!want_number(ctx, argv[1], "LEASE", &lease))
-			return 0;
-		wish->range.expires = lease;
-		if (is_word(argv[0], "LEASE"))
-			wish->range.expires += (uint64_t)vk.Milliseconds();
-		if (lease && lease <= INT64_MAX / 2)
-			return 2;
-		reply_error(ctx, "ERR invalid lease time");
+	if (wish->block <= INT64_MAX / 2) /* the server adds the present time to it */
+		return 2;
+	reply_error(ctx, "ERR timeout is out of range");
+	return 0;
+}
+
+static int owner_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+{
+	if (left < 2 || !is_word(argv[0], "OWNER") || wish->range.owner.data)
+		return -1;
+	return want_text(ctx, argv[1], "OWNER", &wish->range.owner) ? 2 : 0;
+}
+
+static int lease_option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish)
+{
+	bool from_now = is_word(argv[0], "LEASE");
+	uint64_t lease;
+
+	if (left < 2 || wish->range.expires || !(from_now || is_word(argv[0], "LEASEAT")))
+		return -1;
+	if (!want_number(ctx, argv[1], "LEASE", &lease))
 		return 0;
+	wish->range.expires = lease;
+	if (from_now)
+		wish->range.expires += (uint64_t)vk.Milliseconds();
+	if (lease && lease <= INT64_MAX / 2)
+		return 2;
+	reply_error(ctx, "ERR invalid lease time");
+	return 0;
+}
+
+/* The options of a range that is taken; those from PLACE_OPTIONS on only where the pool chooses
+ * the place. */
+static int (*const option_of[])(struct vk_ctx *, struct vk_string **, int, struct wish *) = {
+	owner_option, lease_option, align_option, policy_option, within_option, block_option,
+};
+enum { PLACE_OPTIONS = 2, ALL_OPTIONS = sizeof(option_of) / sizeof(option_of[0]) };
+
+/* Returns how many arguments the option has, 0: the reply says why there is none. */
+static int option(struct vk_ctx *ctx, struct vk_string **argv, int left, struct wish *wish,
+		  bool place)
+{
+	int i, n;
+
+	for (i = 0; i < (place ? ALL_OPTIONS : PLACE_OPTIONS); i++) {
+		n = option_of[i](ctx, argv, left, wish);
+		if (n >= 0)
+			return n;
 	}
-	reply_syntax(ctx);
+	reply_syntax(ctx); /* no option, or the second of its kind */
 	return 0;
 }
 
