@@ -167,7 +167,7 @@ void reply_value(struct vk_ctx *ctx, word value)
 
 static bool buffer_grow(struct buffer *buffer, size_t size)
 {
-	size_t room = 4 * (buffer->size + size) + 1024;
+	size_t room = 4 * (buffer->size + size) + 1024; /* replies grow large or stay small */
 	char *more = NULL;
 
 	if (buffer->must)
@@ -199,22 +199,6 @@ void buffer_free(struct buffer *buffer)
 {
 	vk.Free(buffer->data);
 	*buffer = (struct buffer){ 0 };
-}
-
-void *block_insert(void *block, size_t n, size_t i, const void *element, size_t size)
-{
-	char *more = vk.TryAlloc((n + 1) * size);
-
-	LATH_ASSERT(i <= n && (block || !n));
-	if (!more)
-		return NULL;
-	if (i)
-		memcpy(more, block, i * size);
-	memcpy(more + i * size, element, size);
-	if (i < n)
-		memcpy(more + (i + 1) * size, (char *)block + i * size, (n - i) * size);
-	vk.Free(block);
-	return more;
 }
 
 void *defrag_block(struct vk_defrag *ctx, void *block)

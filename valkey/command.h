@@ -109,10 +109,6 @@ void buffer_add(struct buffer *buffer, const void *data, size_t size);
 void buffer_free(struct buffer *buffer);
 #define BUFFER __attribute__((cleanup(buffer_free))) struct buffer
 
-/* Puts an element in place i of an array of n elements of `size` bytes. Returns the array, which
- * has moved; NULL: no memory, and the old one is as it was. */
-void *block_insert(void *block, size_t n, size_t i, const void *element, size_t size);
-
 /* ---- defragmentation ---- */
 
 /* Moves a block if the server's allocator has a better place for it. Returns where it is now. */

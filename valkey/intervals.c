@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "block.h"
 #include "command.h"
 
 enum { PACKED, NODES, CHUNKS };
@@ -273,10 +274,7 @@ int intervals_remove(struct intervals *set, uint64_t first, uint64_t last, struc
 		while (block[i].value != there.value || block[i].first != first ||
 		       block[i].end != last)
 			i++;
-		LATH_ASSERT(i <= set->count);
-		memmove(block + i, block + i + 1, (set->count - i) * sizeof(*block));
-		if (set->count)
-			set->body = vk.Realloc(block, set->count * sizeof(*block));
+		set->body = block_remove(block, set->count + 1, i, sizeof(*block));
 	}
 	value_free(there.value);
 	return 1;
@@ -301,7 +299,8 @@ size_t intervals_memory(const struct intervals *set)
 	struct lath_intervals_stats stats;
 
 	if (set->form == PACKED)
-		return sizeof(*set) + set->owned + set->count * sizeof(struct lath_interval);
+		return sizeof(*set) + set->owned +
+		       block_size(set->count, sizeof(struct lath_interval));
 	lath_intervals_get_stats(set->body, &stats);
 	return sizeof(*set) + set->owned + stats.bytes;
 }

@@ -84,6 +84,7 @@ static bool pack(struct map *map, const struct small *small)
 		value_width = width > value_width ? width : value_width;
 	}
 	size = sizeof(uint64_t) + small->n * (key_width + value_width);
+	/* A larger block is a new one: Realloc() ends the server where there is no memory. */
 	if (size > packed_size(map))
 		block = vk.TryAlloc(size);
 	else if (size < packed_size(map))
@@ -113,6 +114,7 @@ static size_t small_find(const struct small *small, uint64_t key)
 {
 	size_t i, below = 0;
 
+	/* counted without a branch: the compiler compares several keys at once */
 	for (i = 0; i < small->n; i++)
 		below += small->keys[i] < key;
 	return below;
@@ -205,6 +207,7 @@ void map_free(struct map *map)
 		LATH_ASSERT(!map->owned);
 		vk.Free(map->body);
 	} else {
+		/* where no value has a block, the entries need no look */
 		points_destroy(map->body, map->owned ? free_item : NULL);
 	}
 	vk.Free(map);
@@ -325,6 +328,7 @@ int map_set(struct map *map, const struct map_key *key, word value)
 		LATH_ASSERT(strings_count(map->body) == map->count);
 	} else {
 		LATH_ASSERT(map->form != MAP_NODES || map->count <= MAP_MIDDLE);
+		/* A full packed map takes no new entry, but a new value for one that is there. */
 		if (map->form == MAP_PACKED && map->count >= packed_entries &&
 		    !map_get(map, key, &old) && !convert(map, MAP_NODES))
 			ret = -ENOMEM;
@@ -394,6 +398,8 @@ static bool numbers_of(const struct map_bound *low, const struct map_bound *high
 {
 	*from = low->infinite ? 0 : low->key.number;
 	*last = high->infinite ? UINT64_MAX : high->key.number;
+	/* Nothing is above the highest number or below the lowest: the step over an open bound that
+	 * is one of these would come out at the other end. */
 	if (low->infinite > 0 || high->infinite < 0 ||
 	    (!low->infinite && low->open && (*from)++ == UINT64_MAX) ||
 	    (!high->infinite && high->open && (*last)-- == 0))
@@ -441,6 +447,7 @@ static void fill_back(struct map_iter *iter, size_t max)
 		iter->keys[i] = items[i].key;
 		iter->values[i] = items[i].value;
 	}
+	/* The range ends at from, which may be 0: below it there is no number to go on at. */
 	iter->ended = iter->filled < max || iter->keys[iter->filled - 1] == iter->from;
 	if (!iter->ended)
 		iter->last = iter->keys[iter->filled - 1] - 1;
@@ -450,6 +457,7 @@ static void fill_forward(struct map_iter *iter, size_t max)
 {
 	iter->filled = lath_index_scan_values(iter->map->body, iter->from, iter->last, iter->keys,
 					      iter->values, max, &iter->from);
+	/* from is the number to go on at now; 0: the highest one was read */
 	iter->ended = iter->filled < max || !iter->from || iter->from > iter->last;
 }
 
@@ -624,6 +632,7 @@ int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
 			LATH_ASSERT(!ret); /* the iterator has just read it */
 			(void)ret;
 		}
+		/* The cursor is the key to go on at; behind the highest one there is none. */
 		if (entry.key.number != UINT64_MAX && defrag_pause(ctx, entry.key.number + 1))
 			return 1;
 	}

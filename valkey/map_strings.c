@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "block.h"
 #include "command.h"
 #include "lathwork/bytes.h"
 
@@ -27,7 +28,6 @@ struct strings {
 	struct many *many;   /* NULL: the records are in `few` */
 	struct record **few; /* sorted; NULL while there are none */
 	uint64_t n;	     /* records, in either */
-	uint32_t room;	     /* of few */
 	size_t bytes;	     /* of records */
 	char *mark;	     /* the key where a defragmentation goes on; NULL: none is under way */
 	size_t mark_size;
@@ -132,33 +132,6 @@ static uint32_t few_at(const struct strings *strings, struct bytes key)
 	return there ? i : (uint32_t)strings->n;
 }
 
-/* Makes room for one more. false: no memory */
-static bool few_grow(struct strings *strings)
-{
-	uint32_t room = strings->room ? 2 * strings->room : 4;
-	struct record **more;
-
-	LATH_ASSERT(!strings->many && strings->n < STRINGS_FEW);
-	if (strings->n < strings->room)
-		return true;
-	more = vk.TryAlloc(room * sizeof(struct record *));
-	if (!more)
-		return false;
-	if (strings->n)
-		memcpy(more, strings->few, strings->n * sizeof(struct record *));
-	vk.Free(strings->few);
-	strings->few = more;
-	strings->room = room;
-	return true;
-}
-
-static void few_end(struct strings *strings)
-{
-	vk.Free(strings->few);
-	strings->few = NULL;
-	strings->room = 0;
-}
-
 /* ---- many ---- */
 
 static void *many_alloc(void *arg, size_t size, size_t align)
@@ -229,7 +202,8 @@ static bool become_many(struct strings *strings)
 			return false;
 		}
 	LATH_ASSERT(lath_bytes_count(&many->set) == strings->n);
-	few_end(strings);
+	vk.Free(strings->few);
+	strings->few = NULL;
 	strings->many = many;
 	return true;
 }
@@ -238,11 +212,11 @@ static bool become_many(struct strings *strings)
  * as it is. */
 static void become_few(struct strings *strings)
 {
-	struct record **few = vk.TryAlloc(STRINGS_HARDLY_ANY * sizeof(*few));
+	struct record **few = strings->n ? vk.TryAlloc(block_size(strings->n, sizeof(*few))) : NULL;
 	uint64_t values[STRINGS_HARDLY_ANY];
 	size_t n, i;
 
-	if (!few)
+	if (!few && strings->n)
 		return;
 	LATH_ASSERT(strings->n <= STRINGS_HARDLY_ANY);
 	n = lath_bytes_scan(&strings->many->set, NULL, 0, values, STRINGS_HARDLY_ANY);
@@ -252,7 +226,6 @@ static void become_few(struct strings *strings)
 	strings->many = NULL;
 	strings->few = few;
 	LATH_ASSERT(n == strings->n);
-	strings->room = STRINGS_HARDLY_ANY;
 }
 
 /* ---- making and ending ---- */
@@ -275,19 +248,19 @@ void strings_free(struct strings *strings)
 	for (i = 0; !strings->many && i < strings->n; i++)
 		record_end_whole(strings, value_of(strings->few[i]));
 	LATH_ASSERT(!strings->bytes);
-	few_end(strings);
+	vk.Free(strings->few);
 	vk.Free(strings->mark);
 	vk.Free(strings);
 }
 
 size_t strings_memory(const struct strings *strings)
 {
-	size_t bytes = sizeof(*strings) + strings->bytes + strings->room * sizeof(struct record *);
+	size_t bytes = sizeof(*strings) + strings->bytes;
 
-	if (strings->many)
-		bytes += sizeof(*strings->many) +
-			 __atomic_load_n(&strings->many->held, __ATOMIC_RELAXED);
-	return bytes;
+	if (!strings->many)
+		return bytes + block_size(strings->n, sizeof(struct record *));
+	return bytes + sizeof(*strings->many) +
+	       __atomic_load_n(&strings->many->held, __ATOMIC_RELAXED);
 }
 
 /* ---- single entries ---- */
@@ -346,7 +319,7 @@ static int set_in_many(struct strings *strings, struct bytes key, word value, wo
 static int set_in_few(struct strings *strings, struct bytes key, word value, word *old)
 {
 	uint32_t i = few_find(strings, key, false);
-	struct record *record;
+	struct record *record, **few;
 
 	if (i < strings->n && !compare_bytes(key_of(strings->few[i]), key)) {
 		*old = strings->few[i]->value;
@@ -355,11 +328,15 @@ static int set_in_few(struct strings *strings, struct bytes key, word value, wor
 	}
 	if (strings->n == STRINGS_FEW)
 		return become_many(strings) ? set_in_many(strings, key, value, old) : -ENOMEM;
-	record = few_grow(strings) ? record_make(strings, key, value) : NULL;
+	record = record_make(strings, key, value);
 	if (!record)
 		return -ENOMEM;
-	memmove(&strings->few[i + 1], &strings->few[i], (strings->n - i) * sizeof(struct record *));
-	strings->few[i] = record;
+	few = block_insert(strings->few, strings->n, i, &record, sizeof(*few));
+	if (!few) {
+		record_end(strings, record);
+		return -ENOMEM;
+	}
+	strings->few = few;
 	strings->n++;
 	LATH_ASSERT(few_in_order(strings, i));
 	return 1;
@@ -390,10 +367,7 @@ int strings_erase(struct strings *strings, struct bytes key, word *old)
 	if (i == strings->n)
 		return 0;
 	*old = record_end(strings, strings->few[i]);
-	strings->n--;
-	memmove(&strings->few[i], &strings->few[i + 1], (strings->n - i) * sizeof(struct record *));
-	if (!strings->n)
-		few_end(strings);
+	strings->few = block_remove(strings->few, strings->n--, i, sizeof(struct record *));
 	return 1;
 }
 

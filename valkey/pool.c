@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "block.h"
 #include "command.h"
 #include "index.h"
 
@@ -177,10 +178,7 @@ static void erase(struct pool *pool, uint64_t first)
 	}
 	i = packed_find(pool, first);
 	LATH_ASSERT(i < pool->count && items[i].key == first);
-	pool->count--;
-	memmove(items + i, items + i + 1, (pool->count - i) * sizeof(*items));
-	if (pool->count)
-		pool->body = vk.Realloc(items, pool->count * sizeof(*items));
+	pool->body = block_remove(items, pool->count--, i, sizeof(*items));
 }
 
 /* Sets the value of the range that begins at `first`, which is there. */
@@ -274,6 +272,7 @@ static bool link_lease(struct pool *pool, struct record *record, uint64_t expire
 		pool->leases = points_create(true);
 	if (!pool->leases)
 		return false;
+	/* the number is taken when as many leases came since the one that has it: the next one */
 	while ((ret = lath_index_insert_item(pool->leases, &item, NULL)) == -EEXIST)
 		item.key++;
 	if (ret)
@@ -284,18 +283,23 @@ static bool link_lease(struct pool *pool, struct record *record, uint64_t expire
 	return true;
 }
 
-static void unlink_lease(struct pool *pool, struct record *record)
+/* Erases a lease by the key that link_lease() gave it. */
+static void erase_lease(struct pool *pool, uint64_t key)
 {
 	int ret;
 
-	if (!record->expires)
-		return;
 	LATH_ASSERT(pool->leased);
-	ret = lath_index_erase_item(pool->leases, record->lease, NULL);
-	LATH_ASSERT(!ret); /* link_lease() put it there */
+	ret = lath_index_erase_item(pool->leases, key, NULL);
+	LATH_ASSERT(!ret);
 	(void)ret;
-	record->expires = 0;
 	pool->leased--;
+}
+
+static void unlink_lease(struct pool *pool, struct record *record)
+{
+	if (record->expires)
+		erase_lease(pool, record->lease);
+	record->expires = 0;
 }
 
 static void record_end(struct pool *pool, struct record *record)
@@ -403,6 +407,7 @@ void pool_free(struct pool *pool)
 			vk.Free(record_of(items[i].value));
 		vk.Free(items);
 	} else {
+		/* without records the ranges need no look */
 		points_destroy(pool->body, pool->owned ? free_record : NULL);
 	}
 	vk.Free(pool);
@@ -463,7 +468,7 @@ struct pool *pool_copy(const struct pool *pool)
 		ret = outside ? pool_exclude(copy, range.first, range.size)
 			      : pool_reserve(copy, &range);
 		from = range.first + range.size;
-		if (!from)
+		if (!from) /* the range ends with the highest number */
 			break;
 	}
 	LATH_ASSERT(!copy || ret || same_figures(pool, copy));
@@ -602,7 +607,7 @@ int pool_lease(struct pool *pool, uint64_t first, uint64_t expires)
 	struct pool_range range;
 	struct lath_item item;
 	struct record *record;
-	uint64_t before;
+	uint64_t before, key;
 
 	if (!starting(pool, first, &item))
 		return -ENOENT;
@@ -615,13 +620,16 @@ int pool_lease(struct pool *pool, uint64_t first, uint64_t expires)
 		set_value(pool, first, item.value);
 		return 0;
 	}
+	/* The new one first: without memory for it the one before stays. */
 	before = record->expires;
-	unlink_lease(pool, record);
+	key = record->lease;
+	record->expires = 0;
 	if (expires && !link_lease(pool, record, expires)) {
-		if (before)
-			link_lease(pool, record, before);
+		record->expires = before;
 		return -ENOMEM;
 	}
+	if (before)
+		erase_lease(pool, key);
 	return 0;
 }
 
@@ -740,7 +748,7 @@ size_t pool_memory(const struct pool *pool)
 		bytes += points_memory(pool->owners);
 	if (pool->leases)
 		bytes += points_memory(pool->leases);
-	return bytes + (pool->form == PACKED ? pool->count * sizeof(struct lath_item)
+	return bytes + (pool->form == PACKED ? block_size(pool->count, sizeof(struct lath_item))
 					     : points_memory(pool->body));
 }
 

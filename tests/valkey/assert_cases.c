@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "assert_cases.h"
+#include "block.h"
 #include "image.h"
 #include "index.h"
 #include "intervals.h"
@@ -792,8 +793,7 @@ const struct assert_case valkey_cases[] = {
 	  "opened->value" },
 	{ "command: buffer beyond its room", buffer_beyond_its_room, "valkey/command.c",
 	  "buffer->size <= buffer->room" },
-	{ "command: inserted behind the end", inserted_behind_the_end, "valkey/command.c",
-	  "i <= n" },
+	{ "block: inserted behind the end", inserted_behind_the_end, "valkey/block.c", "i <= n" },
 	{ "command: pause at the beginning", pause_at_the_beginning, "valkey/command.c", "from" },
 	{ 0 },
 };

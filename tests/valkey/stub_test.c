@@ -196,6 +196,29 @@ static void files_end(const struct kind *kind, uint64_t n)
 	MUST(!blocks);
 }
 
+/* A large map of strings loses all of them while there is no memory for its small form. */
+static void strings_go_without_memory(void)
+{
+	struct map *map = filled(&kinds[1], 100);
+	struct map_entry entry;
+	uint64_t left;
+
+	for (left = map->count; left; left--) {
+		struct map_key key;
+
+		MUST(map_select(map, left / 2, &entry));
+		key = entry.key;
+		fail_in = 1;
+		MUST(map_erase(map, &key, NULL) == 1 && map->count == left - 1);
+		fail_in = 0;
+	}
+	MUST(!map_select(map, 0, &entry) && map_memory(map) < 1000);
+	MUST(!add_to_map(map, 7) && map_select(map, 0, &entry));
+	map_free(map);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks);
+}
+
 /* Memory ends during a save: what is saved is the key all the same. A server has no way to be told
  * that a type could not be saved, so a save takes memory as the server itself does: there is some,
  * or the process ends and the file before stays. */
@@ -324,6 +347,38 @@ static void use_pool(struct pool *pool, uint64_t n)
 	MUST(i > n / 4);
 }
 
+/* Leases are set anew while each allocation of it fails: the lease before stays. */
+static void leases_without_memory(void)
+{
+	struct pool *pool = filled(&kinds[2], 3000);
+	struct pool_range range, there;
+	uint64_t i, fails = 0, leased = pool->leased;
+
+	for (i = 0; i < leased; i++) {
+		uint64_t later = 1000000 + i % 7;
+		long at;
+		int ret;
+
+		MUST(pool_first_lease(pool, &range) && range.expires < 1000000);
+		for (at = 1, ret = -ENOMEM; ret; at++) {
+			failed = false;
+			fail_in = at;
+			ret = pool_lease(pool, range.first, later);
+			fail_in = 0;
+			MUST(!ret || (failed && ret == -ENOMEM));
+			MUST(pool_find(pool, range.first, &there) && pool->leased == leased);
+			MUST(there.expires == (ret ? range.expires : later));
+			fails += ret != 0;
+		}
+	}
+	MUST(fails > 10);
+	use_pool(pool, 3000);
+	MUST(!pool->leased);
+	pool_free(pool);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks);
+}
+
 /* Blocks move, of large keys in steps between which the key changes. What `moving` says moves: the
  * blocks of values, records of ranges, strings. */
 static void blocks_move(const struct kind *kind, uint64_t n, bool late)
@@ -423,6 +478,8 @@ int main(void)
 			blocks_move(&kinds[i], 300, true);
 		}
 	}
+	leases_without_memory();
+	strings_go_without_memory();
 	keys_that_cannot_be_opened();
 	return 0;
 }
