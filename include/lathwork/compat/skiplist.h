@@ -16,7 +16,8 @@
  *    the chain is shorter: repeat until lath_index_count() is 0. A teardown excludes all other
  *    calls.
  *  - skiplist_lookup_rcu() is linearizable for misses too: no second check is needed. The caller
- *    is in a read-side critical section of lath_rcu_auto. skiplist_lookup() may be called
+ *    is in a read-side critical section of lath_rcu_auto, which rcu_read_lock() begins unless a
+ *    macro of this name was there before. skiplist_lookup() may be called
  *    anywhere, but as in 2013 the caller must keep the slot alive.
  *  - The token of skiplist_preload() names one of 64 sets of nodes that the list keeps;
  *    skiplist_insert() releases it. Each token is used once. If all sets are taken, or used up by
@@ -55,6 +56,10 @@ typedef unsigned int gfp_t;
 #endif
 #ifndef preempt_enable
 #define preempt_enable() ((void)0)
+#endif
+#ifndef rcu_read_lock
+#define rcu_read_lock() lath_rcu_auto.read_lock()
+#define rcu_read_unlock() lath_rcu_auto.read_unlock()
 #endif
 
 /* Embedded in the user's struct. */
