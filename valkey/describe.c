@@ -21,10 +21,13 @@
 
 #define SINCE "0.1.0"
 
+#define KEPT 256
+#define ARGUMENTS 16
+
 /* Texts and lists live until the command is registered; the server copies them. */
 struct parser {
 	const char *at;
-	void *kept[256];
+	void *kept[KEPT];
 	size_t n;
 };
 
@@ -32,6 +35,7 @@ static void *keep(struct parser *parser, size_t size)
 {
 	void *block = vk.Alloc(size);
 
+	LATH_ASSERT(parser->n < KEPT);
 	memset(block, 0, size);
 	return parser->kept[parser->n++] = block;
 }
@@ -139,10 +143,11 @@ static void argument(struct parser *parser, struct vk_arg *arg)
 /* The arguments up to `end`, which is not consumed; the last one has no name. */
 static struct vk_arg *list(struct parser *parser, char separator, char end)
 {
-	struct vk_arg *args = keep(parser, 16 * sizeof(*args));
+	struct vk_arg *args = keep(parser, ARGUMENTS * sizeof(*args));
 	size_t n = 0;
 
 	for (spaces(parser); *parser->at != end; spaces(parser)) {
+		LATH_ASSERT(*parser->at && n + 1 < ARGUMENTS); /* a bracket that is not closed */
 		argument(parser, &args[n++]);
 		if (*parser->at == separator)
 			parser->at++;
@@ -198,6 +203,8 @@ static int describe(struct vk_command *made, const struct command *command)
 	else
 		keys[0].flags = VK_SPEC_READ | VK_SPEC_ACCESS;
 	info.args = list(&parser, ' ', 0);
+	LATH_ASSERT(info.args[0].name &&
+		    !strcmp(info.args[0].name, "key")); /* as the key specification says */
 	info.arity = arity(info.args);
 	ret = vk.SetCommandInfo(made, &info);
 	while (parser.n)
