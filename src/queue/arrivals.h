@@ -20,6 +20,7 @@ struct arrivals {
 /* Adds a node that is in no list at the end. */
 static inline void arrivals_add(struct arrivals *list, struct arrival *node)
 {
+	LATH_ASSERT(list->last ? !list->last->next : !list->first);
 	node->prev = list->last;
 	node->next = NULL;
 	*(node->prev ? &node->prev->next : &list->first) = node;

@@ -188,6 +188,7 @@ static u32 page_split(struct lath_blocks *b, u32 page_id, u32 *slot, u64 separat
 	struct lath_page *page = &b->page[page_id], *right;
 	u32 half, n, i;
 
+	LATH_ASSERT(page->hi == LATH_PAGE_CAP && *slot <= LATH_PAGE_CAP);
 	if (page->lo) {
 		n = page->hi - page->lo;
 		memmove(page->sep, page->sep + page->lo, n * sizeof(u64));
@@ -312,6 +313,7 @@ void lath_blocks_rebuild(struct lath_blocks *b)
 	for (id = b->first; id != LATH_NONE; id = b->info[id].next) {
 		u64 separator = b->block[id].e[b->info[id].lo] & ~LATH_TAG_MASK;
 
+		LATH_ASSERT(b->info[id].lo < b->info[id].sorted); /* its first entry is sorted */
 		if (!page || page->hi == PAGE_FILL)
 			page = &b->page[b->top_id[top_insert(b, b->top_hi, separator)]];
 		page->sep[page->hi] = separator;

@@ -126,6 +126,11 @@ static void join_next(struct sortq *q, u32 id)
 	tell_all(q, id);
 }
 
+static inline bool short_of_room(const struct lath_blocks *b)
+{
+	return b->free_block == LATH_NONE || b->free_page == LATH_NONE;
+}
+
 /* There is no free block or page: joins all neighbours that fit in one block. O(n), see blocks.c.
  */
 static void squeeze(struct sortq *q)
@@ -140,6 +145,7 @@ static void squeeze(struct sortq *q)
 	}
 	tidy_all(b);
 	lath_blocks_rebuild(b);
+	LATH_ASSERT(!short_of_room(b)); /* the pool has no more requests than joined blocks hold */
 }
 
 /* Copies e[0..n), the upper part of block `id`, to a new block behind it. Returns the new block. */
@@ -153,11 +159,6 @@ static u32 split_off(struct sortq *q, u32 id, u32 slot, const u64 *e, u32 n)
 	set_live(&b->info[right], 0, n);
 	tell_all(q, right);
 	return right;
-}
-
-static inline bool short_of_room(const struct lath_blocks *b)
-{
-	return b->free_block == LATH_NONE || b->free_page == LATH_NONE;
 }
 
 /* s[0..m) belong behind all entries of block `id`: appends as many as fit, or, if it is full, puts
@@ -236,6 +237,7 @@ static inline u32 run_length(const struct lath_blocks *b, u32 id, u32 slot, cons
 	u32 m = 1;
 	u64 end;
 
+	LATH_ASSERT(n && slot < page->hi && page->id[slot] == id);
 	if (id == b->last)
 		return n;
 	if (unlikely(slot + 1 == page->hi))
@@ -355,6 +357,7 @@ static void merge_fresh(struct sortq *q)
 
 	LATH_ASSERT(n && n <= b->gate.fresh_cap && b->gate.next == b->opened);
 	b->count += n;
+	LATH_ASSERT(b->count <= q->requests_max); /* a request is queued once */
 	late = b->count > b->ops->few && b->first && !all_behind(b);
 	b->gate.fresh_count = 0;
 	if (late) {
@@ -420,6 +423,7 @@ static void cut_removed(struct sortq *q)
 {
 	u32 i;
 
+	LATH_ASSERT(q->removed_count <= LATH_REMOVED_CAP);
 	for (i = 0; i < q->removed_count; i++)
 		cut_entry(q, note_of(q, q->removed[i] & LATH_TAG_MASK)->block, q->removed[i]);
 	q->removed_count = 0;
@@ -433,6 +437,7 @@ static noinline void settle(struct sortq *q)
 		cut_removed(q);
 	if (q->b.gate.fresh_count)
 		merge_fresh(q);
+	LATH_ASSERT(!q->b.gate.fresh_count && !q->removed_count);
 }
 
 /* Settles all entries and opens the window on the first block. Returns false if there are none. */
@@ -443,6 +448,7 @@ noinline bool lath_hybrid_open(struct sortq *q)
 	settle(q);
 	if (!b->first)
 		return false;
+	LATH_ASSERT(live(b, b->first)); /* an empty block is dropped */
 	tidy(b, b->first);
 	b->gate.next = b->opened = b->block[b->first].e + b->info[b->first].lo;
 	b->block[b->first].e[b->info[b->first].hi] = b->gate.base - 1; /* the greatest distance */
@@ -576,6 +582,7 @@ u64 lath_hybrid_seek(struct sortq *q, u64 key)
 	u64 place;
 
 	settle(q);
+	LATH_ASSERT(q->b.first);
 	place = q->b.ops->seek(&q->b, key);
 	if (unlikely(q->b.info[LATH_PLACE_BLOCK(place)].sorted !=
 		     q->b.info[LATH_PLACE_BLOCK(place)].hi)) {
@@ -681,6 +688,7 @@ struct lath_request *lath_hybrid_before(struct sortq *q, u64 place)
 	struct lath_blocks *b = &q->b;
 	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place);
 
+	LATH_ASSERT(id < b->blocks && p >= b->info[id].lo && p <= b->info[id].hi);
 	if (p == b->info[id].lo) {
 		id = b->info[id].prev;
 		if (id == LATH_NONE)
@@ -696,6 +704,7 @@ struct lath_request *lath_hybrid_behind(struct sortq *q, u64 place)
 	struct lath_blocks *b = &q->b;
 	u32 id = LATH_PLACE_BLOCK(place), p = LATH_PLACE_INDEX(place);
 
+	LATH_ASSERT(id < b->blocks && p >= b->info[id].lo && p <= b->info[id].hi);
 	if (p == b->info[id].hi) {
 		id = b->info[id].next;
 		if (id == LATH_NONE)
@@ -751,6 +760,8 @@ void lath_hybrid_set_head(struct sortq *q, u64 sector)
 			b->first = id;
 			b->info[id].prev = b->info[b->last].next = LATH_NONE;
 		}
+		LATH_ASSERT(b->info[b->first].prev == LATH_NONE &&
+			    b->info[b->last].next == LATH_NONE);
 		tidy_all(b);
 		b->gate.base = base;
 		lath_blocks_rebuild(b);

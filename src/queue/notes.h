@@ -66,6 +66,7 @@ static inline void edge_add(struct sortq *q, int side, u64 sector, u32 tag)
 	u32 *words = edge_words(q), *head = edge_head(q, side, sector), next = *head;
 	struct lath_note *note = note_of(q, tag);
 
+	LATH_ASSERT(next <= q->requests_max && next != tag + 1); /* not in the chain yet */
 	note->next[side] = next;
 	note->named_by[side] = (u32)(head - words);
 	q->notes[next].named_by[side] = (u32)(&note->next[side] - words);
@@ -89,6 +90,7 @@ static inline struct lath_request *edge_find(const struct sortq *q, int side, u6
 	for (i = *edge_head(q, side, sector); i; i = q->notes[i].next[side]) {
 		struct lath_request *rq = request_of(q, i - 1);
 
+		LATH_ASSERT(i <= q->requests_max);
 		if (rq->sector + (side == END ? q->notes[i].sectors : 0) == sector)
 			return rq;
 	}
@@ -99,6 +101,7 @@ static inline struct lath_request *edge_find(const struct sortq *q, int side, u6
  * grow again, and puts the previous such end into its chain. */
 static __always_inline void grow(struct sortq *q, struct lath_request *rq)
 {
+	LATH_ASSERT(q->grown_end == NO_END || q->grown != rq->tag);
 	if (q->grown_end != NO_END)
 		edge_add(q, END, q->grown_end, q->grown);
 	q->grown = rq->tag;
@@ -120,6 +123,7 @@ static noinline void see_off_all(struct sortq *q)
 {
 	u32 i;
 
+	LATH_ASSERT(q->departure_count <= LATH_DEPARTURES);
 	for (i = 0; i < q->departure_count; i++)
 		edges_remove(q, q->departure[i]);
 	q->departure_count = 0;

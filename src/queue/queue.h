@@ -91,6 +91,7 @@ static inline u64 entry_of(const struct lath_request *rq)
 
 static inline struct lath_note *note_of(const struct sortq *q, u32 tag)
 {
+	LATH_ASSERT(tag < q->requests_max);
 	return &q->notes[tag + 1];
 }
 

@@ -272,12 +272,14 @@ static void pass_barrier(struct sortq *q)
 	if (held(q) || !q->parked_count)
 		return;
 	passed = q->parked.first->barrier;
+	LATH_ASSERT(passed && passed <= q->barriers);
 	while (q->parked.first && q->parked.first->barrier == passed) {
 		struct lath_request *rq = request_at(q->parked.first);
 
 		unpark(q, rq);
 		order_insert(q, rq);
 	}
+	LATH_ASSERT(!q->parked.first == !q->parked_count);
 	if (q->barriers == passed)
 		q->barriers = 0;
 	update_quick(q);

@@ -15,8 +15,8 @@ struct assert_case {
 };
 
 /* A case without a name ends a table. */
-extern const struct assert_case sys_cases[], index_cases[], space_cases[], store_cases[],
-	queue_cases[];
+extern const struct assert_case sys_cases[], index_cases[], set_cases[], space_cases[],
+	store_cases[], queue_cases[];
 
 /* The tables of this program; NULL ends the list. */
 extern const struct assert_case *const assert_tables[];

@@ -4,12 +4,19 @@
 
 #include <stdlib.h>
 
+#include "tree/call/erase.h"
+#include "tree/call/insert.h"
 #include "tree/step/change.h"
 #include "tree/way/descend.h"
 #include "tree/step/fence.h"
 #include "tree/step/leaf.h"
+#include "tree/step/merge.h"
+#include "tree/step/post.h"
+#include "tree/step/redistribute.h"
 #include "tree/memory/pool.h"
+#include "tree/way/locate.h"
 
+#include "lathwork/cursor.h"
 #include "lathwork/index.h"
 
 #define KEYS 1000u
@@ -18,12 +25,13 @@ static struct lath_index list;
 static struct tree *tree;
 static struct node *first, *second; /* leaves of 1000 keys 0, 10, 20 ... */
 
-static void fill(void)
+static void fill_with(unsigned int flags)
 {
 	struct lath_config config = LATH_CONFIG_INIT;
 	struct node *node;
 	u32 i;
 
+	config.flags = flags;
 	NEED(!lath_index_init(&list, &config));
 	for (i = 0; i < KEYS; i++) {
 		struct lath_item item = { 10ull * i, 1, i };
@@ -37,6 +45,11 @@ static void fill(void)
 	second = node->right;
 	NEED(second && node_count(first) && node_count(second));
 	lath_call_enter();
+}
+
+static void fill(void)
+{
+	fill_with(0);
 }
 
 static void node_insert_unlocked(void)
@@ -208,6 +221,238 @@ static void retire_of_a_node_in_use(void)
 	node_retire(tree, 0, first);
 }
 
+/* ---- on the way to a leaf ---- */
+
+static void lock_right_of_the_wrong_level(void)
+{
+	fill();
+	node_lock(first);
+	second->level = 3;
+	lock_right(first);
+}
+
+static void no_right_sibling(void)
+{
+	fill();
+	node_lock(first);
+	first->right = NULL;
+	lock_right(first);
+}
+
+static void locate_outside_a_section(void)
+{
+	u64 lockword;
+
+	fill_with(LATH_NODE_EACH);
+	locate(tree, 10, FOR_READ, &lockword);
+}
+
+static void locate_locked_outside_a_call(void)
+{
+	fill();
+	lath_call_exit();
+	locate_locked(tree, 10, FOR_ERASE);
+}
+
+static void finger_on_nothing(void)
+{
+	fill();
+	finger_set(tree, NULL);
+}
+
+/* ---- steps of a change ---- */
+
+static void keys_taken_of_itself(void)
+{
+	fill();
+	node_lock(first);
+	change_keys(first, first);
+}
+
+static void number_of_no_keys(void)
+{
+	fill();
+	change_number(tree, 2, 1, false);
+}
+
+static void number_without_ranks(void)
+{
+	fill();
+	change_number(tree, 1, 2, true);
+}
+
+static void child_of_an_erased_entry(void)
+{
+	struct node *root;
+
+	fill();
+	root = tree->root;
+	NEED(node_level(root));
+	node_lock(root);
+	change_child(tree, root, root->used);
+}
+
+static void boundary_between_strangers(void)
+{
+	fill();
+	node_lock(second);
+	node_lock(first);
+	change_boundary(tree, second, first);
+}
+
+static void erased_but_still_there(void)
+{
+	struct change_up up;
+
+	fill();
+	node_lock(first);
+	change_erased(tree, first, __ffs64(first->live), &up);
+}
+
+static void vacated_by_no_items(void)
+{
+	struct lath_item item = { 0 };
+
+	fill();
+	change_vacated(tree, &item, 0);
+}
+
+static void vacated_without_holes(void)
+{
+	struct change_up up = { .size = 1 };
+
+	fill();
+	change_vacated_one(tree, 1, &up);
+}
+
+static void level_of_leaves_told(void)
+{
+	fill();
+	lath_reader_enter(tree->rcu);
+	change_levels(tree, 0, 1, 0, 1, false);
+}
+
+static void levels_told_outside_a_section(void)
+{
+	fill();
+	change_levels(tree, 0, 1, 1, 1, false);
+}
+
+static void lock_until_from_an_unlocked_leaf(void)
+{
+	int hit;
+
+	fill();
+	lock_until(first, second->low, &hit);
+}
+
+static void cover_not_finished_at_its_key(void)
+{
+	fill();
+	node_lock(first);
+	node_lock(second);
+	finish_cover(tree, first, second, second->low + 1, second->last);
+}
+
+static void posted_outside_a_section(void)
+{
+	fill();
+	post_low(tree, second);
+}
+
+static void merge_outside_a_section(void)
+{
+	fill();
+	merge_later(tree, 10);
+}
+
+static void erase_of_no_entry(void)
+{
+	unsigned int i;
+
+	fill();
+	node_lock(first);
+	i = __ffs64(first->live);
+	node_erase(first, i);
+	leaf_erase(tree, first, (int)i, NULL);
+}
+
+static void insert_across_outside_a_section(void)
+{
+	struct lath_item item = { 0 };
+	struct node *full;
+
+	fill();
+	item.key = first->last;
+	item.size = 3; /* beyond the fence */
+	node_lock(first);
+	insert_from(tree, first, &item, NULL, &full);
+}
+
+static void stored_without_a_watcher(void)
+{
+	fill();
+	watch_stored(tree, 0, true);
+}
+
+/* ---- counts, cursors ---- */
+
+static void count_of_leaves(void)
+{
+	fill_with(LATH_RANKS);
+	lath_reader_enter(tree->rcu);
+	count_refresh(tree, 0, 1, 0);
+}
+
+static void count_refreshed_outside_a_section(void)
+{
+	fill_with(LATH_RANKS);
+	count_refresh(tree, 0, 1, 1);
+}
+
+static void count_outdated_without_ranks(void)
+{
+	fill();
+	count_outdate(tree, 0, 1);
+}
+
+static void weight_without_ranks(void)
+{
+	fill();
+	count_weight_changed(tree, 0);
+}
+
+static void summary_of_no_level(void)
+{
+	fill_with(LATH_HOLES);
+	lath_reader_enter(tree->rcu);
+	gap_propagate(tree, 0, 1, 0, 1, false);
+}
+
+static void cursor_whose_leaf_is_unlocked(void)
+{
+	struct lath_cursor cursor;
+	struct lath_item item;
+
+	fill();
+	lath_cursor_init(&cursor, &list);
+	NEED(!lath_cursor_lock(&cursor, 10, NULL, NULL));
+	node_unlock(cursor.leaf);
+	lath_cursor_locked_floor(&cursor, 10, &item);
+}
+
+static void ceiling_whose_leaf_is_unlocked(void)
+{
+	struct lath_cursor cursor;
+	struct lath_item item;
+
+	fill();
+	lath_cursor_init(&cursor, &list);
+	NEED(!lath_cursor_lock(&cursor, 10, NULL, NULL));
+	node_unlock(cursor.leaf);
+	lath_cursor_locked_ceiling(&cursor, 10, &item);
+}
+
 const struct assert_case index_cases[] = {
 	{ "index: node_insert, not locked", node_insert_unlocked, "tree/node/node.c",
 	  "node_is_locked(node)" },
@@ -251,5 +496,55 @@ const struct assert_case index_cases[] = {
 	{ "index: node opened twice", open_of_a_node_in_use, "tree/memory/pool.h", "node_dead" },
 	{ "index: node retired that is in use", retire_of_a_node_in_use, "tree/memory/pool.c",
 	  "node_dead" },
+	{ "index: sibling of another level", lock_right_of_the_wrong_level, "tree/way/descend.h",
+	  "node_level(right) == node_level(node)" },
+	{ "index: no sibling before the last key", no_right_sibling, "tree/way/descend.h",
+	  "node->last == KEY_MAX" },
+	{ "index: locate outside a section", locate_outside_a_section, "tree/way/locate.h",
+	  "lath_reader_inside" },
+	{ "index: locate_locked outside a call", locate_locked_outside_a_call, "sys/thread.h",
+	  "lath_self.calls" },
+	{ "index: finger on nothing", finger_on_nothing, "tree/way/finger.h", "leaf" },
+	{ "index: keys taken of itself", keys_taken_of_itself, "tree/step/change.h", "to != from" },
+	{ "index: number of no keys", number_of_no_keys, "tree/step/change.h", "first <= last" },
+	{ "index: number without ranks", number_without_ranks, "tree/step/change.h",
+	  "tree->ranks" },
+	{ "index: child of an erased entry", child_of_an_erased_entry, "tree/step/change.h",
+	  "inner->live >> i & 1" },
+	{ "index: boundary between strangers", boundary_between_strangers, "tree/step/change.h",
+	  "left->right == right" },
+	{ "index: erased but still there", erased_but_still_there, "tree/step/change.h",
+	  "!(leaf->live >> i & 1)" },
+	{ "index: vacated by no items", vacated_by_no_items, "tree/step/change.h", "n &&" },
+	{ "index: vacated without holes", vacated_without_holes, "tree/step/change.h",
+	  "tree->holes" },
+	{ "index: level of leaves told", level_of_leaves_told, "tree/step/change.h", "from <= to" },
+	{ "index: levels told outside a section", levels_told_outside_a_section,
+	  "tree/step/change.h", "lath_reader_inside" },
+	{ "index: lock_until from an unlocked leaf", lock_until_from_an_unlocked_leaf,
+	  "tree/step/fence.c", "node_is_locked(first)" },
+	{ "index: cover not finished at its key", cover_not_finished_at_its_key,
+	  "tree/step/fence.c", "last->low == key" },
+	{ "index: posted outside a section", posted_outside_a_section, "tree/step/post.c",
+	  "lath_reader_inside" },
+	{ "index: merge outside a section", merge_outside_a_section, "tree/step/merge.c",
+	  "lath_reader_inside" },
+	{ "index: erase of no entry", erase_of_no_entry, "tree/call/erase.c", "i >= 0" },
+	{ "index: insert across, outside a section", insert_across_outside_a_section,
+	  "tree/call/insert.c", "lath_reader_inside" },
+	{ "index: stored without a watcher", stored_without_a_watcher, "tree/watch/watch.h",
+	  "tree->watcher" },
+	{ "index: count of leaves", count_of_leaves, "tree/watch/count.c", "level &&" },
+	{ "index: count refreshed outside a section", count_refreshed_outside_a_section,
+	  "tree/watch/count.c", "lath_reader_inside" },
+	{ "index: count outdated without ranks", count_outdated_without_ranks, "tree/watch/count.c",
+	  "tree->ranks" },
+	{ "index: weight without ranks", weight_without_ranks, "tree/watch/count.c",
+	  "tree->ranks" },
+	{ "index: summary of no level", summary_of_no_level, "tree/watch/gap.c", "from &&" },
+	{ "index: cursor whose leaf is unlocked", cursor_whose_leaf_is_unlocked,
+	  "tree/call/cursor.c", "node_is_locked(leaf)" },
+	{ "index: ceiling whose leaf is unlocked", ceiling_whose_leaf_is_unlocked,
+	  "tree/call/cursor.c", "node_is_locked(leaf)" },
 	{ 0 },
 };

@@ -126,6 +126,67 @@ static void request_of_another_pool(void)
 	lath_hybrid_remove(q, &other);
 }
 
+static void note_of_no_request(void)
+{
+	prepare(LATH_SORTQ_HYBRID, LATH_SORTQ_AGES);
+	note_of(q, N);
+}
+
+static void list_with_another_end(void)
+{
+	struct arrival node[2] = { { 0, NULL, NULL }, { 0, NULL, NULL } };
+	struct arrivals list = { NULL, NULL };
+
+	arrivals_add(&list, &node[0]);
+	node[0].next = &node[1];
+	arrivals_add(&list, &node[1]);
+}
+
+static void barrier_that_was_not_set(void)
+{
+	prepare(LATH_SORTQ_FIFO, 0);
+	lath_sortq_barrier(&queue);
+	NEED(!lath_sortq_insert(&queue, &request[N - 1]));
+	q->barriers = 0;
+	while (lath_sortq_dispatch(&queue))
+		;
+}
+
+static void seek_in_an_empty_hybrid(void)
+{
+	prepare(LATH_SORTQ_HYBRID, 0);
+	while (lath_sortq_dispatch(&queue))
+		;
+	lath_hybrid_seek(q, 0);
+}
+
+static void before_a_place_that_is_none(void)
+{
+	prepare_blocks();
+	lath_hybrid_before(q, LATH_NO_SLOT);
+}
+
+static void behind_a_place_that_is_none(void)
+{
+	prepare_blocks();
+	lath_hybrid_behind(q, LATH_NO_SLOT);
+}
+
+static void more_queued_than_there_are(void)
+{
+	prepare_blocks();
+	q->b.count = N;
+	NEED(!lath_sortq_insert(&queue, &request[N - 1]));
+	lath_sortq_settle(&queue);
+}
+
+static void unsorted_block_in_the_directory(void)
+{
+	prepare_blocks();
+	q->b.info[q->b.first].sorted = q->b.info[q->b.first].lo;
+	lath_blocks_rebuild(&q->b);
+}
+
 const struct assert_case queue_cases[] = {
 	{ "queue: request queued twice", request_queued_twice, "queue/notes.h",
 	  "!age_known(q, tag)" },
@@ -147,5 +208,20 @@ const struct assert_case queue_cases[] = {
 	  "!b->gate.fresh_count" },
 	{ "queue: request of another pool", request_of_another_pool, "queue/hybrid.c",
 	  "request_of(q, entry) == rq" },
+	{ "queue: note of no request", note_of_no_request, "queue/queue.h", "requests_max" },
+	{ "queue: list with another end", list_with_another_end, "queue/arrivals.h",
+	  "list->last->next" },
+	{ "queue: barrier that was not set", barrier_that_was_not_set, "queue/sortq.c",
+	  "passed <= q->barriers" },
+	{ "queue: seek in an empty hybrid", seek_in_an_empty_hybrid, "queue/hybrid.c",
+	  "q->b.first" },
+	{ "queue: before a place that is none", before_a_place_that_is_none, "queue/hybrid.c",
+	  "id < b->blocks" },
+	{ "queue: behind a place that is none", behind_a_place_that_is_none, "queue/hybrid.c",
+	  "id < b->blocks" },
+	{ "queue: more queued than there are", more_queued_than_there_are, "queue/hybrid.c",
+	  "b->count <= q->requests_max" },
+	{ "queue: unsorted block in the directory", unsorted_block_in_the_directory,
+	  "queue/blocks.c", "info[id].sorted" },
 	{ 0 },
 };

@@ -4,5 +4,6 @@
 
 #include <stddef.h>
 
-const struct assert_case *const assert_tables[] = { sys_cases,	 index_cases, space_cases,
-						    store_cases, queue_cases, NULL };
+const struct assert_case *const assert_tables[] = { sys_cases,	 index_cases, set_cases,
+						    space_cases, store_cases, queue_cases,
+						    NULL };

@@ -25,11 +25,14 @@ struct run {
 	u64 last;
 };
 
+static const struct watch_calls lengths_calls;
+
 /* The second index of the tree, or NULL. A tree has no other watcher. */
 static struct lengths *lengths_of(struct tree *tree)
 {
 	struct watcher *watcher = watcher_of(tree);
 
+	LATH_ASSERT(!watcher || watcher->calls == &lengths_calls);
 	return watcher ? container_of(watcher, struct lengths, watcher) : NULL;
 }
 
@@ -89,6 +92,9 @@ static u64 entry_key(const struct lengths *lengths, u64 first, u64 last)
 {
 	u64 place = first > lengths->base ? (first - lengths->base) >> lengths->shift : 0;
 
+	/* The whole key space has the length 0 here, which is 2^64. */
+	LATH_ASSERT(first <= last);
+	LATH_ASSERT(gap_code(last - first + 1) < 1u << (64 - FIRST_BITS));
 	return (u64)gap_code(last - first + 1) << FIRST_BITS | min(place, PLACES - 1);
 }
 
@@ -98,6 +104,7 @@ static u64 least_of(unsigned int code)
 	unsigned int k = (code - 1) >> 9;
 	u64 digits = 512 | ((code - 1) & 511);
 
+	LATH_ASSERT(code); /* of no run */
 	return (k < 9 ? digits >> (9 - k) : digits << (k - 9)) - 1;
 }
 
@@ -113,6 +120,7 @@ static void file_run(struct lengths *lengths, u64 first, u64 last)
 	struct fingers kept = lath_fingers;
 	int ret = lath_index_insert_item(&lengths->runs, &entry, &there);
 
+	/* without all runs it is not asked any more: the summaries still find every hole */
 	if (ret == -ENOMEM)
 		WRITE_ONCE(lengths->incomplete, true);
 	else if (ret && there.value != first)
@@ -135,6 +143,9 @@ static void file_at(struct tree *tree, struct lengths *lengths, u64 key, struct 
 	struct run run[2], filed[2];
 	unsigned int n = runs_at(tree, key, run), of = 0, i;
 
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
+	/* another thread may have changed the runs before they were filed: then it looked in vain
+	 * for the entries that it had to remove */
 	while (n != of || memcmp(run, filed, n * sizeof(*run))) {
 		for (i = 0; i < n; i++)
 			file_run(lengths, run[i].first, run[i].last);
@@ -210,7 +221,9 @@ static unsigned int runs_between(struct tree *tree, const struct lath_item *item
 	u64 from = free_from(tree, items[0].key), to;
 	unsigned int i, found = 0;
 
+	LATH_ASSERT(n && n <= WATCH_ERASED);
 	for (i = 0; i < n; i++) {
+		LATH_ASSERT(!i || items[i - 1].key < items[i].key);
 		if (from < items[i].key)
 			run[found++] = (struct run){ from, items[i].key - 1 };
 		to = items[i].key + (items[i].size - 1);
@@ -254,7 +267,9 @@ static bool lengths_check(struct tree *tree, struct lath_item *missing)
 	while (more) {
 		u64 last = KEY_MAX;
 
+		lath_reader_enter(tree->rcu);
 		more = !overlap_item(tree, key, KEY_MAX, &item);
+		lath_reader_exit(tree->rcu);
 		if (more)
 			last = item.key - 1; /* wraps if key is 0 and the item begins there */
 		if ((!more || item.key > key) &&
@@ -351,6 +366,7 @@ static struct lengths *obtain(struct tree *tree)
 	fresh = make(tree);
 	if (!fresh)
 		return lengths_of(tree); /* another thread may have had memory */
+	/* from here on changes are told; those that are running are seen by file_all() */
 	lath_call_enter();
 	lengths = container_of(watcher_register(tree, &fresh->watcher), struct lengths, watcher);
 	lath_call_exit();
@@ -392,11 +408,13 @@ void lengths_consider(struct tree *tree, u64 nodes)
 {
 	struct lengths *lengths;
 
+	/* cheap searches need none; in shared memory its functions would be another process's */
 	if (nodes < lath_lengths_least || tree->shared_allocator || lengths_ready(tree))
 		return;
 	lengths = obtain(tree);
 	if (!lengths || READ_ONCE(lengths->crowded) || !lath_turn_trylock(&lengths->filing))
 		return;
+	LATH_ASSERT(lath_turn_held(&lengths->filing));
 	WRITE_ONCE(lengths->incomplete, false);
 	/* a call that changed the tree and saw no second index: the change is visible from here */
 	lath_fence_threads();
@@ -422,6 +440,7 @@ static void consider_run(struct best *best, u64 first, u64 last)
 	u64 size = best->want->size, align = best->want->align ? best->want->align - 1 : 0;
 	u64 key = (first + align) & ~align, room = last - first;
 
+	LATH_ASSERT(first <= last && first >= best->low && last <= best->last);
 	if (key < first || key > last || last - key < size - 1)
 		return;
 	if (best->some && (room > best->room || (room == best->room && key > best->key)))
@@ -514,6 +533,8 @@ enum lengths_result lengths_find(struct tree *tree, const struct lath_hole_reque
 
 	bool done;
 
+	LATH_ASSERT(lengths && low <= last && !(align & (align + 1)));
+	/* runs that reach over a limit are not in the order of their lengths inside */
 	consider_ends(tree, &best);
 	done = consider_runs(tree, lengths, size, &best, looks);
 	if (!done && align) /* there are many runs of that size: the sum does not overflow */

@@ -52,6 +52,7 @@ static __always_inline bool fit(const struct search *s, u64 first, u64 last, boo
 {
 	u64 at;
 
+	/* The run is cut at one limit only: at the other one the search begins. */
 	first = up ? first : max(first, s->low);
 	last = up ? min(last, s->last) : last;
 	if (last < first || last - first < s->size - 1)
@@ -188,9 +189,11 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 	enum result ret = HOLE_ON;
 	bool whole, between = false; /* is the place between two items, or what acts as one? */
 
+	LATH_ASSERT(!node_level(leaf));
 	if (node_dead(lockword))
 		return HOLE_AGAIN;
 	s->nodes++;
+	/* a half-dead leaf has no items and no keys, so no run of its own */
 	if (!(lockword & NODE_HALF_DEAD)) {
 		ret = search_entries(s, leaf, up);
 		between = ret == HOLE_HIT ||
@@ -220,6 +223,7 @@ static __always_inline enum result search_leaf(struct search *s, struct node *le
 /* The summaries of the leaf that covers key are out of date: correct them up to `level`. */
 static void correct(struct search *s, u64 key, unsigned int level)
 {
+	LATH_ASSERT(level);
 	gap_change_begin(s->tree);
 	gap_propagate_leaf(s->tree, key, level);
 	gap_change_end(s->tree);
@@ -297,6 +301,7 @@ static enum result region_up(struct search *s, struct node *child, u64 last, uns
 
 		if (ret != HOLE_ON)
 			return ret;
+		/* the right link is of the moment of the look: it may lead past new nodes */
 		if (node_dead(lockword) || !node_valid(child, lockword))
 			return HOLE_AGAIN;
 		if (!right || (end >= last && !(lockword & NODE_HALF_DEAD)))
@@ -324,6 +329,7 @@ static enum result region_down(struct search *s, struct node *child, u64 first, 
 {
 	bool one = covers(child, first, last);
 
+	LATH_ASSERT(first <= last);
 	while (s->at >= first) {
 		enum result ret = HOLE_ON;
 		u64 lockword, low;
@@ -424,6 +430,7 @@ static __always_inline enum result search_entry(struct search *s, struct place *
 		return HOLE_AGAIN;
 	if (!on)
 		return HOLE_END;
+	LATH_ASSERT(level && first <= last); /* of a node that has not changed */
 	/* An empty region that promises a fit has no items to bound its run: measure it. So is a
 	 * run in front of the entry that seems to fit. */
 	if (empty || serves)
@@ -556,6 +563,8 @@ static bool search_span(struct search *s, u64 low, u64 last, bool up)
 {
 	enum result ret = HOLE_AGAIN;
 
+	LATH_ASSERT(s->size && !(s->align & (s->align + 1)));
+	LATH_ASSERT(lath_reader_inside(s->tree->rcu));
 	if (low > last || last - low < s->size - 1)
 		return false;
 	s->low = low;
@@ -669,6 +678,7 @@ static int take_hole(struct search *s, u64 value, struct reserve *reserve)
 {
 	struct lath_item item = { s->found, s->size, value };
 
+	LATH_ASSERT(!(s->found & s->align) && s->size - 1 <= KEY_MAX - s->found);
 	if (reserve)
 		return insert_item(s->tree, &item, NULL, reserve);
 	return overlap_item(s->tree, s->found, s->found + (s->size - 1), &item) ? 0 : -EEXIST;
@@ -732,9 +742,11 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 			if (!ret && still)
 				bound_set(s, want, ended + s->corrected,
 					  s->found + (reserve ? s->size : 0));
+			/* another thread was faster, or items moved past the search: look again */
 			if (ret != -EEXIST)
 				return ret;
 		}
+		LATH_ASSERT(gap_begun(s->tree) - ended >= s->corrected);
 		if (gap_begun(s->tree) - s->corrected == ended)
 			return -ENOSPC;
 		lath_spin_wait(&rounds);

@@ -55,6 +55,7 @@ static void add_run(struct lath_index *index, u64 at, u64 last, struct lath_hole
 	if (at > end)
 		return;
 	size = end - at + 1;
+	LATH_ASSERT(size || (!at && end == KEY_MAX)); /* 0 is 2^64 */
 	sum->free += size;
 	sum->holes++;
 	sum->histogram[size ? fls64(size) - 1 : 63]++;
@@ -77,6 +78,7 @@ static void add_leaf(struct lath_index *public, u64 key, u64 low, u64 last,
 		*end = READ_ONCE(leaf->last);
 	} while (!node_valid(leaf, lockword));
 	lath_reader_exit(tree->rcu);
+	LATH_ASSERT(key >= *first && key <= *end);
 	for (at = *first; !lath_index_ceiling_item(public, at, &item) && item.key <= *end;) {
 		at = item.key + item.size;
 		if (!at) /* it ended with the last key */

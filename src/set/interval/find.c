@@ -47,6 +47,8 @@ static bool query_class(struct set *set, unsigned int class, const struct want *
 	u64 from = want->last_low - min(want->last_low, longest);
 	u64 to = want->last_high - min(want->last_high, least);
 
+	/* It reaches `last_low` only if it begins at most the longest span before, and ends by
+	 * `last_high` only if it begins at least the shortest span before. */
 	query->from = max(want->first_low, from);
 	query->to = min(want->first_high, to);
 	query->low = want->last_low;
@@ -91,8 +93,10 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 {
 	struct wide_query query;
 
+	LATH_ASSERT(at->place < CLASSES * PLACES);
 	if (!query_class(set, at->place / PLACES, want, &query))
 		return 0;
+	/* a search that stopped in this tree goes on there */
 	if (at->from > query.from)
 		query.from = at->from;
 	if (query.from > query.to)
@@ -118,6 +122,7 @@ static size_t search(struct set *set, const struct want *want, struct lath_item 
 		u64 rest = READ_ONCE(set->used) >> at->place / PLACES;
 		struct tree *tree;
 
+		/* no tree in this class: go on with the next class that has one */
 		if (!(rest & 1)) {
 			u32 class = rest ? at->place / PLACES + __ffs64(rest) : CLASSES;
 
@@ -127,6 +132,8 @@ static size_t search(struct set *set, const struct want *want, struct lath_item 
 		tree = class_tree(set, at->place / PLACES, at->place % PLACES);
 		if (tree) {
 			n += search_place(set, tree, want, found ? found + n : NULL, max - n, at);
+			LATH_ASSERT(n <= max);
+			/* full, and the tree may have more: *at says where */
 			if (n == max && (at->from || at->order))
 				break;
 		}
@@ -225,6 +232,7 @@ static size_t iter_search(struct lath_interval_iter *iter, struct lath_interval 
 
 int lath_interval_next(struct lath_interval_iter *iter, struct lath_interval *interval)
 {
+	LATH_ASSERT(iter->at <= iter->copied && iter->copied <= ARRAY_SIZE(iter->ahead));
 	if (iter->at == iter->copied) {
 		iter->at = 0;
 		iter->copied = (u32)iter_search(iter, iter->ahead, ARRAY_SIZE(iter->ahead));
@@ -240,6 +248,8 @@ size_t lath_interval_next_batch(struct lath_interval_iter *iter, struct lath_int
 {
 	size_t n = min(max, (size_t)(iter->copied - iter->at));
 
+	LATH_ASSERT(iter->at <= iter->copied && iter->copied <= ARRAY_SIZE(iter->ahead));
+	/* first what was read ahead by single steps */
 	memcpy(found, &iter->ahead[iter->at], n * sizeof(*found));
 	iter->at += (u32)n;
 	return n + iter_search(iter, found + n, max - n);
@@ -261,11 +271,14 @@ static void nearest_behind(struct set *set, u32 place, u64 point, struct nearest
 	struct position at = { .place = place };
 	struct lath_item item;
 
+	LATH_ASSERT(point < KEY_MAX && (!best->some || best->distance));
+	/* only one that is nearer than the best one so far is of interest */
 	if (best->some)
 		want.first_high = point + min(best->distance - 1, KEY_MAX - point);
 	if (!tree || want.first_low > want.first_high ||
 	    !search_place(set, tree, &want, &item, 1, &at))
 		return;
+	LATH_ASSERT(item.key > point);
 	*best = (struct nearest){ true, item.key - point, item };
 }
 
@@ -283,6 +296,7 @@ static void nearest_among(struct set *set, struct tree *tree, u32 place, u64 low
 		for (i = 0; i < n; i++) {
 			u64 distance = point - (item[i].size - set->behind);
 
+			LATH_ASSERT(distance && distance <= point); /* it ends before the point */
 			if (!best->some || distance < best->distance)
 				*best = (struct nearest){ true, distance, item[i] };
 		}
@@ -301,6 +315,8 @@ static void nearest_before(struct set *set, u32 place, u64 point, struct nearest
 	struct lath_item last;
 
 	while (tree && high && !floor_item(tree, high - 1, &last)) {
+		LATH_ASSERT(last.key < high);
+		/* even with the longest span it would end further away than the best one */
 		if (best->some && point - last.key > longest &&
 		    point - last.key - longest >= best->distance)
 			return;
@@ -319,6 +335,7 @@ int lath_intervals_nearest(struct lath_intervals *public, uint64_t point,
 	struct nearest best = { 0 };
 	u32 place;
 
+	/* one that contains the point is nearest of all */
 	if (lath_intervals_stab(public, point, found, 1))
 		return 0;
 	lath_reader_enter(set->rcu);

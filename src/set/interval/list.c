@@ -29,6 +29,7 @@ struct list {
 
 static struct list *list_of(u64 value)
 {
+	LATH_ASSERT(value && !(value % _Alignof(struct list))); /* no value of an interval */
 	return (struct list *)(uintptr_t)value;
 }
 
@@ -41,6 +42,7 @@ static struct list *make_list(struct set *set, u32 room)
 {
 	struct list *list = set_alloc(set, list_size(room));
 
+	LATH_ASSERT(room >= LIST_LEAST);
 	if (!list)
 		return NULL;
 	memset(list, 0, sizeof(*list));
@@ -55,6 +57,7 @@ static void unmake_list(struct list *list)
 {
 	size_t size = list_size(list->room);
 
+	LATH_ASSERT(READ_ONCE(list->set->list_bytes) >= size);
 	lath_fetch_add(&list->set->list_bytes, -(u64)size);
 	set_free(list->set, list, size);
 }
@@ -71,6 +74,8 @@ static void list_retired(struct lath_rcu_head *head)
 /* The list is not in the tree any more: free it after a grace period. */
 static void retire_list(struct list *list)
 {
+	LATH_ASSERT(list->gone); /* never changes back: needs no lock */
+	/* no store unless it is needed: every call reads the set */
 	if (!READ_ONCE(list->set->retired))
 		WRITE_ONCE(list->set->retired, true);
 	lath_retire(list->set->rcu, &list->rcu, list_retired);
@@ -81,6 +86,9 @@ static void put_element(struct list *list, u64 span, u64 value, u64 order)
 {
 	struct element *element = &list->at[list->used];
 
+	LATH_ASSERT(list->used < list->room && list->live <= list->used);
+	LATH_ASSERT(order && order <= list->orders);	       /* 0: erased */
+	LATH_ASSERT(!list->used || element[-1].order < order); /* scans go on behind an order */
 	WRITE_ONCE(element->span, span);
 	WRITE_ONCE(element->value, value);
 	WRITE_ONCE(element->order, order);
@@ -93,6 +101,8 @@ static void take_over(struct list *to, const struct list *from)
 {
 	u32 i;
 
+	LATH_ASSERT(!to->used && to->room > from->live);
+	/* elements keep their numbers: a scan that stopped in the old list goes on in this one */
 	to->orders = from->orders;
 	for (i = 0; i < from->used; i++)
 		if (from->at[i].order)
@@ -109,6 +119,7 @@ static int add_to(struct list *list, struct tree *tree, const struct lath_item *
 
 	lath_spin_lock(&list->lock);
 	*room = max(list->live * 2, LIST_LEAST);
+	/* replaced after it was found without a lock: its place in the tree has another one */
 	if (list->gone) {
 		ret = -EAGAIN;
 	} else if (list->used == list->room) {
@@ -121,8 +132,9 @@ static int add_to(struct list *list, struct tree *tree, const struct lath_item *
 		put_element(to, item->size, item->value, ++to->orders);
 	if (!ret && to != list) {
 		list->gone = true;
-		lath_index_replace_item((struct lath_index *)(void *)tree, item->key,
-					(u64)(uintptr_t)to, NULL);
+		ret = lath_index_replace_item((struct lath_index *)(void *)tree, item->key,
+					      (u64)(uintptr_t)to, NULL);
+		LATH_ASSERT(!ret); /* only the holder of its lock takes a list out of the tree */
 		*fresh = NULL;
 	}
 	lath_spin_unlock(&list->lock);
@@ -142,6 +154,7 @@ static int add_first(struct set *set, struct tree *tree, const struct lath_item 
 	*room = LIST_LEAST;
 	if (!list)
 		return -ENOSPC;
+	LATH_ASSERT(!list->used && !list->live);
 	put_element(list, item->size, item->value, ++list->orders);
 	ret = lath_index_insert_item((struct lath_index *)(void *)tree, &entry, NULL);
 	if (!ret) {
@@ -149,6 +162,7 @@ static int add_first(struct set *set, struct tree *tree, const struct lath_item 
 		*fresh = NULL;
 		return 0;
 	}
+	/* nobody has seen the list: it is empty again, for the next attempt */
 	list->used = list->live = 0;
 	return ret == -EEXIST ? -EAGAIN : ret;
 }
@@ -208,14 +222,18 @@ static int erase_from(struct list *list, struct tree *tree, const struct lath_it
 	gone = list->gone;
 	if (!gone)
 		element = find_element(list, item);
+	LATH_ASSERT(gone || list->live); /* an empty list is taken out of the tree at once */
 	if (element) {
 		WRITE_ONCE(element->order, 0);
 		list->live--;
 	}
 	*empty = element && !list->live;
 	if (*empty) {
+		int ret;
+
 		list->gone = true;
-		lath_index_erase_item((struct lath_index *)(void *)tree, item->key, NULL);
+		ret = lath_index_erase_item((struct lath_index *)(void *)tree, item->key, NULL);
+		LATH_ASSERT(!ret); /* only the holder of its lock takes a list out of the tree */
 	}
 	lath_spin_unlock(&list->lock);
 	return gone ? -EAGAIN : element ? 0 : -ENOENT;
@@ -236,6 +254,7 @@ int interval_list_erase(struct set *set, struct tree *tree, const struct lath_it
 		else
 			ret = -ENOENT;
 		lath_reader_exit(set->rcu);
+		/* behind the section: a callback may run in it, and frees the list */
 		if (empty) {
 			lath_fetch_add(&set->lists, -1ull);
 			retire_list(list_of(value));
@@ -254,6 +273,7 @@ static size_t copy_list(const struct list *list, u64 key, const struct wide_quer
 	u32 used = smp_load_acquire(&list->used), i; /* pairs with put_element */
 	u64 reach = query->high - query->low, after = *order;
 
+	LATH_ASSERT(used <= list->room && n <= max);
 	for (i = 0; i < used && n < max; i++) {
 		u64 at = READ_ONCE(list->at[i].order), end = key + READ_ONCE(list->at[i].span);
 
@@ -277,10 +297,13 @@ size_t interval_list_scan(struct tree *tree, const struct wide_query *query,
 	size_t n = 0, entries, i;
 	u64 from = query->from;
 
+	LATH_ASSERT(lath_reader_inside(tree->rcu)); /* lists are freed */
 	do {
 		entries = lath_index_scan((struct lath_index *)(void *)tree, from, query->to, entry,
 					  ENTRIES, &from);
 		for (i = 0; i < entries; i++) {
+			LATH_ASSERT(entry[i].key >= query->from && entry[i].key <= query->to);
+			/* *order is of the list at query->from alone */
 			if (entry[i].key != query->from)
 				*order = 0;
 			n = copy_list(list_of(entry[i].value), entry[i].key, query, found, n, max,

@@ -46,6 +46,7 @@ static struct lath_index *new_tree(struct set *set, unsigned int place)
 {
 	struct lath_index *index = set_alloc(set, sizeof(*index));
 
+	/* the trees of the first places have a word per point, that of lists has none */
 	if (!index || !tree_init(index, &set->config, place < PLACES - 1))
 		return index;
 	set_free(set, index, sizeof(*index));
@@ -62,6 +63,9 @@ static struct tree *make_place(struct set *set, unsigned int class, unsigned int
 		return NULL;
 	lath_call_enter();
 	lath_spin_lock(&set->lock);
+	/* an insert comes to a place when those before it are taken */
+	LATH_ASSERT(!place || set->class[class].place[place - 1]);
+	/* another thread was faster: its tree may have intervals already */
 	if (*at) {
 		spare = index;
 		index = *at;
@@ -93,6 +97,7 @@ static bool to_item(const struct set *set, const struct lath_interval *interval,
 /* A class is about to get an item with a longer span than all before. */
 static void raise_longest(struct set *set, struct length_class *class, u64 span)
 {
+	LATH_ASSERT(class_of(span) == (unsigned int)(class - set->class));
 	lath_call_enter();
 	lath_spin_lock(&set->lock);
 	WRITE_ONCE(class->longest, max(class->longest, span));
@@ -110,11 +115,14 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 	if (unlikely(!to_item(set, interval, &item)))
 		return -EINVAL;
 	class = class_of(item.size);
+	/* before the interval is there: a search that could see it looks far enough */
 	if (unlikely(item.size > READ_ONCE(set->class[class].longest)))
 		raise_longest(set, &set->class[class], item.size);
+	LATH_ASSERT(READ_ONCE(set->class[class].longest) >= item.size);
 	for (place = 0; place < PLACES && ret == -EEXIST; place++) {
 		struct tree *tree = class_tree(set, class, place);
 
+		/* the first interval that comes to this place */
 		if (unlikely(!tree))
 			tree = make_place(set, class, place);
 		if (unlikely(!tree))
@@ -122,6 +130,7 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 		ret = place < PLACES - 1 ? wide_insert(tree, &item)
 					 : interval_list_insert(set, tree, &item);
 	}
+	LATH_ASSERT(ret != -EEXIST); /* a list takes what the other places have no room for */
 	return ret;
 }
 
@@ -269,7 +278,9 @@ void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, v
 			set->class[k].place[place] = NULL;
 		}
 	}
+	/* lists that were retired earlier use the set's allocator and its counter */
 	if (set->retired)
 		lath_retire_drain(set->rcu);
+	LATH_ASSERT(!set->list_bytes);
 	set->used = 0;
 }

@@ -62,11 +62,13 @@ static inline unsigned int class_of(u64 span)
 /* The shortest and the longest span of a class. */
 static inline u64 class_least(unsigned int class)
 {
+	LATH_ASSERT(class < CLASSES);
 	return class ? 1ull << (class - 1) * CLASS_BITS : 0;
 }
 
 static inline u64 class_most(unsigned int class)
 {
+	LATH_ASSERT(class < CLASSES);
 	return class * CLASS_BITS < 64 ? (1ull << class * CLASS_BITS) - 1 : KEY_MAX;
 }
 
@@ -76,6 +78,7 @@ static inline struct tree *class_tree(struct set *set, unsigned int class, unsig
 	/* pairs with make_place */
 	struct lath_index *index = smp_load_acquire(&set->class[class].place[place]);
 
+	LATH_ASSERT(class < CLASSES && place < PLACES);
 	return index ? tree_of(index) : NULL;
 }
 

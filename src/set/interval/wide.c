@@ -12,6 +12,8 @@ int wide_insert(struct tree *tree, const struct lath_item *item)
 	struct reserve reserve = { 0 };
 	int ret;
 
+	LATH_ASSERT(tree->leaf_side && !tree->ranges); /* else the word has no place */
+	LATH_ASSERT(item->size <= KEY_MAX - item->key);
 	lath_call_enter();
 	ret = insert_item(tree, item, NULL, &reserve);
 	lath_call_exit();
@@ -24,6 +26,7 @@ int wide_erase(struct tree *tree, const struct lath_item *item)
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
+	LATH_ASSERT(tree->leaf_side && !tree->ranges);
 	lath_call_enter();
 	leaf = locate_locked(tree, item->key, FOR_ERASE);
 	i = (int)node_find(leaf, item->key);
@@ -95,6 +98,8 @@ static u64 matching(const struct node *leaf, const struct wide_query *query, u64
 	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP), match = 0;
 	u64 reach = query->high - query->low;
 
+	LATH_ASSERT(query->low <= query->high && !node_level(leaf));
+	/* the first and the last leaf may have entries outside of the query */
 	if (READ_ONCE(leaf->low) < from)
 		live &= ~lath_ones(node_rank(leaf, from));
 	if (last > query->to)
@@ -112,6 +117,7 @@ static u64 matching(const struct node *leaf, const struct wide_query *query, u64
 static size_t copy_matching(const struct node *leaf, u64 match, struct lath_item *found, size_t n,
 			    size_t max, u64 behind)
 {
+	LATH_ASSERT(n <= max);
 	for (; match && n < max; match &= match - 1, n++) {
 		unsigned int i = __ffs64(match);
 		u64 key = node_key(leaf, i);
@@ -129,12 +135,15 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 	struct node *leaf = locate_far(tree, from, FOR_READ, &lockword);
 	size_t n = 0;
 
+	LATH_ASSERT(max && query->from <= query->to);
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	for (;;) {
 		struct node *right = leaf_right(leaf);
 		u64 last = READ_ONCE(leaf->last), match = matching(leaf, query, from, last);
 		size_t m = found ? copy_matching(leaf, match, found, n, max, behind)
 				 : n + lath_count_bits(match);
 
+		/* what was copied from a leaf that has changed is dropped: n has not grown */
 		if (unlikely(!node_valid(leaf, lockword))) {
 			leaf = locate_far(tree, from, FOR_READ, &lockword);
 			continue;
@@ -144,6 +153,7 @@ size_t wide_scan(struct tree *tree, const struct wide_query *query, struct lath_
 			*next = found[n - 1].key + 1; /* 0 behind the last key of all */
 			return n;
 		}
+		/* a half-dead leaf covers no keys: its fences say nothing */
 		if (!(lockword & NODE_HALF_DEAD)) {
 			if (last >= query->to)
 				return n;

@@ -46,6 +46,7 @@ static __always_inline void step_down(unsigned int n, const u64 *key, size_t str
 		struct node *node = at[i];
 		enum step step;
 
+		/* on an upper level it met a dead node: the key is located by itself later */
 		if (unlikely(!node))
 			continue;
 		do
@@ -96,6 +97,7 @@ static void descend_for_missed(struct tree *tree, unsigned int n, const u64 *key
 	u8 who[DESCENT_GROUP];
 	unsigned int i, m = 0;
 
+	LATH_ASSERT(n <= BATCH_GROUP); /* `who` is a byte */
 	for (i = 0; i < n && m < DESCENT_GROUP; i++) {
 		if (leaf[i])
 			continue;
@@ -124,6 +126,7 @@ static __always_inline void check_predicted(struct tree *tree, unsigned int n, c
 
 		if (likely(leaf[i]) && likely(node_holds(leaf[i], k, &lockword[i])))
 			continue;
+		/* the table led to a neighbour: one or two steps, or a descent with the others */
 		if (leaf[i])
 			leaf[i] = hint_find_near(tree, k, leaf[i], &lockword[i]);
 		missed += !leaf[i];
@@ -140,6 +143,8 @@ static __always_inline void locate_all(struct tree *tree, unsigned int n, const 
 	const struct hint *hint = hint_of(tree);
 	struct hint_step at[BATCH_GROUP];
 
+	LATH_ASSERT(n && n <= BATCH_GROUP);
+	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu));
 	if (!hint) {
 		descend_and_check(tree, n, key, stride, leaf, lockword);
 		return;
@@ -180,6 +185,7 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 	if (unlikely(!leaf))
 		return;
 	probe->pivoted = node_pivoted(leaf);
+	/* no heads: the group of the key is known, the entry is not */
 	if (unlikely(probe->pivoted)) {
 		prefetch_group(leaf, key, ranges);
 		return;
@@ -264,8 +270,10 @@ static __always_inline size_t lookup_group(struct tree *tree, unsigned int n, co
 	for (i = 0; i < n; i++) {
 		bool hit;
 
+		/* the leaf changed, or none was found: a lookup by itself answers */
 		if (unlikely(!probe_result(tree, &probe[i], points[i], found, at + i, &hit)))
 			hit = lookup_again(tree, points[i], found, at + i);
+		/* a whole item says by its size that there is none */
 		if (!found->items)
 			found->hits[at + i] = hit;
 		else if (!hit)
@@ -353,6 +361,7 @@ static int insert_located(struct tree *tree, struct node *leaf, const struct lat
 
 	if (!item_valid(tree, item->key, item->size))
 		return -EINVAL;
+	/* those before it in the batch may have split the leaf */
 	if (leaf && node_holds(leaf, item->key, &lockword) && node_trylock(leaf, lockword))
 		return insert_into(tree, leaf, item, NULL, reserve);
 	return insert_item(tree, item, NULL, reserve);
@@ -443,6 +452,7 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 		const struct hint *hint = hint_of(tree);
 
 		m = group_size(tree, n - i);
+		/* a call per group: fork() and grace periods wait for one group at most */
 		lath_call_enter();
 		section_enter(tree);
 		if (hint) {
@@ -469,6 +479,7 @@ static int erase_located(struct tree *tree, struct node *leaf, u64 key)
 		if (likely(result != LEAF_STALE))
 			return leaf_error(result);
 	}
+	/* the leaf changed since it was located: by those before it in the batch, or by others */
 	return erase_item(tree, key, true, NULL);
 }
 

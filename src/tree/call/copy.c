@@ -31,6 +31,7 @@ static int copy_items(struct lath_index *copy, struct lath_index *index)
 
 	do {
 		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
+		LATH_ASSERT(n < 2 || items[0].key < items[n - 1].key);
 		for (i = 0; i < n; i++) {
 			int ret = lath_index_insert_item(copy, &items[i], NULL);
 
@@ -47,6 +48,7 @@ int lath_index_clone(struct lath_index *copy, struct lath_index *index,
 	struct lath_config own;
 	int ret;
 
+	/* a shared index has an id that only its creator can choose */
 	if (!config) {
 		if (tree_of(index)->shared_allocator)
 			return -EINVAL;

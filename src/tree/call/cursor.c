@@ -45,10 +45,12 @@ static bool step_in_leaf(struct lath_cursor *cursor, struct tree *tree, bool up,
 	struct node *leaf = cursor->leaf;
 	int i;
 
+	LATH_ASSERT(!leaf || !tree->each); /* where nodes are freed no leaf is remembered */
 	if (!leaf ||
 	    smp_load_acquire(&leaf->lockword) != cursor->lockword) /* pairs with node_unlock */
 		return false;
 	i = up ? node_after(leaf, cursor->entry) : node_before(leaf, cursor->entry);
+	/* the leaf ends here: the caller goes on by key */
 	if (i < 0)
 		return false;
 	item_of(leaf, (unsigned int)i, tree->ranges, item);
@@ -113,6 +115,7 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 	if (ret)
 		return ret;
 	call_enter(tree);
+	/* the call and the section last until the leaf is unlocked (after_unlock) */
 	leaf = locate_locked(tree, key, FOR_INSERT);
 	cursor->leaf = leaf;
 	cursor->locked = 1;
@@ -130,6 +133,7 @@ int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, str
 
 	if (unlikely(!cursor->locked))
 		return 0;
+	LATH_ASSERT(node_is_locked(leaf));
 	i = (int)node_floor(leaf, key);
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
@@ -144,6 +148,7 @@ int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 
 	if (unlikely(!cursor->locked))
 		return 0;
+	LATH_ASSERT(node_is_locked(leaf));
 	i = (int)node_find(leaf, key);
 	if (i < 0)
 		i = node_after(leaf, (int)node_floor(leaf, key));
@@ -155,6 +160,7 @@ int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 /* The leaf has been unlocked: leave the critical section, free what was not needed. */
 static void after_unlock(struct lath_cursor *cursor)
 {
+	LATH_ASSERT(cursor->locked);
 	cursor->locked = 0;
 	cursor->leaf = NULL;
 	call_exit(tree_of(cursor->index));

@@ -31,7 +31,9 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	unsigned int count;
 	bool promised, marked;
 
+	lath_call_assert();
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
+	LATH_ASSERT(i >= 0 && leaf->live >> i & 1);
 	if (old)
 		item_of(leaf, (unsigned int)i, tree->ranges, old);
 	change_begin(tree);
@@ -47,6 +49,7 @@ static __always_inline void erase_entry(struct tree *tree, struct node *leaf, in
 	if (unlikely(tree->holes))
 		change_vacated_one(tree, key, &up);
 	change_number(tree, key, key, marked);
+	/* `count` passes each of these once on its way down: a leaf is remembered once per visit */
 	if (unlikely(count == NODE_CAP / 4 || !count))
 		note_sparse(tree, key);
 	else if (unlikely(count == THIN_LEAF))
@@ -90,6 +93,7 @@ static __always_inline int find_entry_near(const struct tree *tree, const struct
 static __always_inline enum leaf_result erase_found(struct tree *tree, struct node *leaf,
 						    u64 lockword, int i, struct lath_item *old)
 {
+	/* a miss takes no lock: the leaf was as it was read, so the key was absent then */
 	if (i < 0)
 		return node_valid(leaf, lockword) ? LEAF_ABSENT : LEAF_STALE;
 	lath_delay("found, not yet copied");
@@ -138,6 +142,7 @@ static __always_inline int erase_one(struct tree *tree, u64 key, bool exact, str
 	section_exit(tree);
 	if (likely(result != LEAF_STALE))
 		return leaf_error(result);
+	/* other writers were faster each time: wait for the lock, then look */
 	leaf = locate_locked(tree, key, FOR_ERASE);
 	i = find_entry(tree, leaf, key, exact);
 	if (i < 0) {

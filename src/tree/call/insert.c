@@ -28,6 +28,8 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 	struct node *last = lock_until(first, end, &hit);
 	bool marked;
 
+	LATH_ASSERT(tree->ranges && end > first->last); /* else it does not cross the fence */
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	if (hit >= 0) {
 		if (conflict)
 			item_of(last, (unsigned int)hit, true, conflict);
@@ -38,6 +40,7 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 		*full = last;
 		return LEAF_FULL_LOCKED;
 	}
+	LATH_ASSERT(end >= last->low && end <= last->last);
 	change_begin(tree);
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
@@ -78,6 +81,8 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 		ret = make_room(tree, leaf, full, item->key, reserve);
 		if (ret)
 			break;
+		/* room was made, or a node obtained for it, without a lock: anything may be there
+		 * by now */
 		leaf = locate_locked(tree, item->key, FOR_INSERT);
 	}
 	lath_reader_exit(tree->rcu);
@@ -149,6 +154,7 @@ static void reserve_from(struct reserve *reserve, const struct lath_preload *pre
 	reserve->leaf = preload->node[0];
 	reserve->inner[0] = preload->node[1];
 	reserve->inner[1] = preload->node[2];
+	LATH_ASSERT(!reserve->leaf || node_dead(READ_ONCE(reserve->leaf->lockword)));
 	reserve->fixed = true;
 }
 

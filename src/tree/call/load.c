@@ -44,6 +44,7 @@ static struct node *add_right(struct tree *tree, struct node *left, enum pool_ki
 {
 	struct node *node = node_alloc(tree, kind);
 
+	LATH_ASSERT(!left || (low && left->low < low && !left->right));
 	if (!node)
 		return NULL;
 	node_init(node, level, low, KEY_MAX, NULL, 0);
@@ -62,6 +63,7 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
+		LATH_ASSERT(items[i].key >= leaf->low);
 		if (leaf->used == NODE_CAP) {
 			node_reindex(leaf);
 			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);
@@ -90,6 +92,7 @@ static struct node *load_inner(struct tree *tree, struct node *below)
 		}
 		node_append(node, below->low, 0, (u64)(uintptr_t)below, tree->inner_side);
 	}
+	/* NULL: one of the nodes could not be had; those before it are dropped */
 	if (node) {
 		node_reindex(node);
 		gap_measure_level(tree, first);
@@ -146,6 +149,7 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 
 	if (!leaf)
 		return -EBUSY;
+	/* the small leaf that an index of points begins with */
 	if (leaf->cap < NODE_CAP) {
 		top = node_alloc(tree, POOL_LEAF);
 		if (!top)
@@ -172,6 +176,8 @@ static int load(struct tree *tree, size_t n, const struct lath_item *items)
 	return 0;
 
 no_memory:
+	/* what was built is seen by no other thread: the root is still the first leaf */
+	LATH_ASSERT(READ_ONCE(tree->root) == leaf);
 	for (; node_level(top); top = down) {
 		down = node_child(top, 0);
 		drop_level(tree, POOL_INNER, top);

@@ -38,6 +38,7 @@ static bool read_set_valid(const struct read_set *set)
 {
 	unsigned int i;
 
+	LATH_ASSERT(set->count <= READ_SET_MAX);
 	for (i = 0; i < set->count; i++)
 		if (!node_valid(set->leaf[i].node, set->leaf[i].lockword))
 			return false;
@@ -77,6 +78,7 @@ static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 	u64 lockword;
 	int ret;
 
+	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu));
 	for (try = 0; try < READ_TRIES; try++) {
 		leaf = locate_far(tree, point, FOR_READ, &lockword);
 		if (look_in(tree, leaf, lockword, point, found, &ret))
@@ -117,6 +119,7 @@ int lath_index_lookup_item(struct lath_index *index, uint64_t point, struct lath
 	struct tree *tree = tree_of(index);
 	int ret;
 
+	/* a tree that frees nodes has no fingers: no section is needed for them */
 	if (lookup_near(tree, point, found, &ret))
 		return ret;
 	section_enter(tree);
@@ -151,6 +154,7 @@ int lath_index_get(struct lath_index *index, uint64_t point, uint64_t *value)
 		there = READ_ONCE(leaf->pair[i].value);
 	}
 	ret = i >= 0;
+	/* rare, and outlined: the common case needs no struct of an item */
 	if (unlikely(!node_valid(leaf, lockword)))
 		ret = get_after_change(tree, point, &there);
 	section_exit(tree);
@@ -170,6 +174,8 @@ static bool pin_in(const struct tree *tree, struct node *leaf, u64 lockword, u64
 		return false;
 	if (*ret)
 		return true;
+	/* what the value leads to may be freed once the section ends: pin it before */
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	if (!pin->pin(pin->arg, found)) {
 		*ret = -EBUSY;
 		return true;
@@ -221,6 +227,7 @@ static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last
 {
 	int i = node_floor(leaf, key);
 
+	LATH_ASSERT(key <= last);
 	if (i >= 0) {
 		u64 k = node_key(leaf, (unsigned int)i);
 
@@ -246,6 +253,8 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 	for (;;) {
 		struct node *next;
 
+		/* the item and the link are read before the lockword is compared: one comparison
+		 * says whether both are true */
 		i = first_in_leaf(leaf, tree->ranges, key, last, cover);
 		if (i >= 0)
 			item_of(leaf, (unsigned int)i, tree->ranges, found);
@@ -254,14 +263,17 @@ static enum leaf_result seek_right(struct tree *tree, u64 key, u64 last, bool co
 			return LEAF_STALE;
 		if (i != -1)
 			break;
+		/* empty leaves are rare: after so many of them the locked way takes less time */
 		if (!read_set_add(&set, leaf, lockword))
 			return LEAF_STALE;
 		lath_delay("a leaf to the right");
 		leaf = next;
 		lockword = node_read(leaf);
+		/* merged into the leaf that was just read, which has changed then */
 		if (node_dead(lockword))
 			return LEAF_STALE;
 	}
+	/* an item may have moved from a leaf not yet read to one that had been read */
 	if (!read_set_valid(&set))
 		return LEAF_STALE;
 	return i >= 0 ? LEAF_DONE : LEAF_ABSENT;
@@ -279,6 +291,7 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
 		if (i != -1)
 			break;
 		leaf = lock_right(leaf);
+		LATH_ASSERT(leaf); /* the rightmost leaf answers -2 */
 	}
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree->ranges, found);
@@ -358,6 +371,7 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 		low = READ_ONCE(leaf->low);
 		if (!node_valid(leaf, lockword))
 			return LEAF_STALE;
+		/* found, or there is no leaf further left */
 		if (i >= 0 || !low)
 			break;
 		if (!read_set_add(&set, leaf, lockword))
@@ -383,6 +397,7 @@ static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struc
 	for (;;) {
 		int i = node_half_dead(leaf) ? -1 : (int)node_floor(leaf, key);
 
+		/* one further right is nearer to the key: it replaces what was found before */
 		if (i >= 0) {
 			result = LEAF_DONE;
 			item_of(leaf, (unsigned int)i, tree->ranges, found);
@@ -390,6 +405,7 @@ static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struc
 		if (key <= leaf->last && !node_half_dead(leaf))
 			break;
 		leaf = lock_right(leaf);
+		LATH_ASSERT(leaf); /* the rightmost leaf covers key */
 	}
 	unlock_clean(first, leaf);
 	return result;

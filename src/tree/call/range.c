@@ -34,14 +34,18 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 	int i = first_overlap(leaf, tree->ranges, key, last);
 	bool marked = leaf->counted;
 
+	LATH_ASSERT(key <= last && lath_reader_inside(tree->rcu));
 	change_begin(tree);
 	for (; i >= 0 && n < CARRY && node_key(leaf, (unsigned int)i) <= last;
 	     i = node_after(leaf, i)) {
 		item_of(leaf, (unsigned int)i, tree->ranges, &carry[n++]);
 		node_erase(leaf, (unsigned int)i);
 	}
+	/* full: the leaf may have more, so the caller goes on behind the last item that was taken
+	 */
 	*end = n == CARRY ? carry[n - 1].key + (carry[n - 1].size - 1) : leaf->last;
 	count = node_count(leaf);
+	/* the levels above are told with no lock held; the change is in flight until then */
 	if (n) {
 		node_unlock(leaf);
 		change_freed(tree, carry[0].key);
@@ -71,6 +75,7 @@ static s64 erase_between(struct tree *tree, u64 key, u64 last, lath_item_fn each
 		call_enter(tree);
 		n = erase_some(tree, key, last, carry, &end);
 		call_exit(tree);
+		/* outside of the call: the user's function may use the index */
 		for (i = 0; each && i < n; i++)
 			each(arg, &carry[i]);
 		total += n;
@@ -116,6 +121,7 @@ static void overlay_leaf(const struct node *leaf, bool ranges, u64 key, u64 end,
 
 		item_of(leaf, (unsigned int)i, ranges, &item);
 		last = item.key + item.size - 1;
+		/* it reaches beyond the range: its rest stays, as an item that begins there */
 		if (last > end) {
 			over->right.key = end + 1;
 			over->right.size = last - end;
@@ -140,6 +146,8 @@ static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_it
 
 		next = node_after(leaf, i);
 		item_of(leaf, (unsigned int)i, ranges, &item);
+		/* it begins before the range, and is cut; what is behind the range is put back by
+		 * the caller */
 		if (item.key < key) {
 			WRITE_ONCE(leaf->size[i], key - item.key);
 			continue;
@@ -157,7 +165,9 @@ static void clear_leaves(struct node *first, struct node *last, bool ranges, u64
 {
 	struct node *leaf = first;
 
+	LATH_ASSERT(end >= last->low && end <= last->last);
 	for (;; leaf = leaf_right(leaf)) {
+		LATH_ASSERT(node_is_locked(leaf));
 		clear_leaf(leaf, ranges, key, end, each, arg);
 		if (leaf == last)
 			break;
@@ -182,6 +192,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			last = lock_right(last);
 		overlay_leaf(last, ranges, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
+		LATH_ASSERT(count && count <= node_count(last) + 2u);
 		if (count > last->cap) {
 			int ret = make_room(tree, first, last, key, reserve);
 
@@ -189,6 +200,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 				return ret;
 			continue;
 		}
+		/* fences will move: finish_cover() ends this change */
 		if (first != last)
 			change_begin(tree);
 		clear_leaves(first, last, ranges, key, end, each, arg);

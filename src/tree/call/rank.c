@@ -31,6 +31,7 @@ enum turn {
 static enum turn pass_entries(struct walk *w, const struct node *inner, struct node **child)
 {
 	u64 end = READ_ONCE(inner->last), live = READ_ONCE(inner->live), count, last;
+	/* -1 if the node is being changed: then what is read here is rejected */
 	long slot = inner_slot(inner, w->at);
 	unsigned int i = slot < 0 ? 0 : (unsigned int)slot;
 	bool whole = node_key(inner, i) == w->at;
@@ -39,11 +40,13 @@ static enum turn pass_entries(struct walk *w, const struct node *inner, struct n
 		last = live ? node_key(inner, __ffs64(live)) - 1 : end;
 		count = READ_ONCE(inner->size[i]);
 		*child = node_child(inner, i);
+		/* a part of the entry's keys: only the nodes below can tell which items */
 		if (!whole || last > w->last)
 			return TURN_DOWN;
 		if (!count)
 			return TURN_REFRESH;
 		count &= ~COUNT_VALID;
+		/* the item that is looked for is below this entry */
 		if (count > w->left)
 			return TURN_DOWN;
 		w->left -= count;
@@ -83,6 +86,7 @@ static enum turn pass_weighed(const struct tree *tree, struct walk *w, struct no
 	if (!node_valid(leaf, lockword))
 		return TURN_TOP;
 	lath_delay("values copied, weights not yet looked at");
+	LATH_ASSERT(lath_reader_inside(tree->rcu)); /* what values lead to is freed */
 	for (; live; live &= live - 1) {
 		weight = tree->weight(value[__ffs64(live)]);
 		if (weight > w->left) {
@@ -130,6 +134,7 @@ static bool refresh(struct tree *tree, const struct walk *w, unsigned int level,
 	bool tried = stale->levels & 2 && stale->at == w->at;
 
 	stale->levels |= 1ull << level;
+	/* once per place: if it is outdated again at once, the walk counts the leaves itself */
 	if (level > 1 || tried)
 		return false;
 	stale->at = w->at;
@@ -144,6 +149,9 @@ static void walk(struct tree *tree, struct walk *w)
 	struct stale stale = { 0 };
 	enum turn turn = TURN_TOP;
 
+	lath_call_assert();
+	LATH_ASSERT(tree->ranks && w->at <= w->last);
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	while (turn != TURN_END) {
 		unsigned int level = node_level(node);
 		struct walk to = *w;
@@ -161,6 +169,7 @@ static void walk(struct tree *tree, struct walk *w)
 			turn = pass_weighed(tree, &to, node, lockword);
 		else
 			turn = pass_items(tree, &to, node);
+		/* *w is as before: what was passed by this look does not count */
 		if (!node_valid(node, lockword)) {
 			turn = TURN_TOP;
 			continue;

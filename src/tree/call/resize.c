@@ -21,6 +21,8 @@ static void resize_inside(struct tree *tree, struct node *leaf, unsigned int i, 
 		change_begin(tree);
 	WRITE_ONCE(leaf->size[i], size);
 	node_unlock(leaf);
+	/* Keys that became free must be promised above; a promise that is too large now is only
+	 * looked at in vain. */
 	if (shrinks) {
 		change_freed(tree, key);
 		change_end(tree);
@@ -37,6 +39,8 @@ static void resize_across(struct tree *tree, struct node *first, struct node *la
 {
 	struct lath_item item;
 
+	LATH_ASSERT(node_is_locked(first) && node_is_locked(last) && first != last);
+	LATH_ASSERT(first->live >> i & 1 && !node_full(last));
 	change_begin(tree);
 	item_of(first, i, true, &item);
 	node_erase(first, i);
@@ -58,10 +62,12 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 {
 	u64 end = key + size - 1, was;
 
+	LATH_ASSERT(size && end >= key && lath_reader_inside(tree->rcu));
 	for (;;) {
 		struct node *first = locate_locked(tree, key, FOR_ERASE), *last;
 		int i = (int)node_find(first, key), hit, ret;
 
+		/* the answer is in this leaf: no other one has to be locked */
 		if (i < 0 || next_overlaps(first, i, end)) {
 			node_unlock_clean(first);
 			return i < 0 ? -ENOENT : -EEXIST;
@@ -75,6 +81,7 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 			resize_inside(tree, first, (unsigned int)i, size);
 			return 0;
 		}
+		/* the item moves to the leaf that covers its new end: no range crosses a fence */
 		if (!node_full(last)) {
 			was = first->size[i];
 			resize_across(tree, first, last, (unsigned int)i, size);
@@ -124,6 +131,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		}
 		key = node_key(leaf, (unsigned int)i);
 		end = node_end(leaf, (unsigned int)i, true);
+		LATH_ASSERT(key < at && at <= end && end <= leaf->last);
 		WRITE_ONCE(leaf->size[i], at - key);
 		node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
 		marked = leaf->counted;
@@ -163,6 +171,7 @@ static bool lock_pair(struct tree *tree, u64 at, struct meeting *two)
 
 	two->left = (int)node_cover(first, at - 1, true);
 	two->right = -1;
+	/* the right item begins in this leaf, or in the next one that covers keys */
 	if (two->left >= 0 && node_end(first, (unsigned int)two->left, true) == at - 1) {
 		while (at > last->last || node_half_dead(last))
 			last = lock_right(last);
@@ -184,6 +193,7 @@ static void join_pair(struct tree *tree, const struct meeting *two, const struct
 	bool marked = two->last->counted;
 	unsigned int count;
 
+	LATH_ASSERT(left->key + left->size == right->key && size);
 	node_erase(two->last, (unsigned int)two->right);
 	count = node_count(two->last);
 	if (two->first == two->last) {
@@ -213,6 +223,7 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 	if (at && lock_pair(tree, at, &two)) {
 		item_of(two.first, (unsigned int)two.left, true, &left);
 		item_of(two.last, (unsigned int)two.right, true, &right);
+		/* together they would be the whole key space, whose size is no 64-bit number */
 		if (!(left.size + right.size))
 			ret = -EINVAL;
 		else

@@ -41,6 +41,7 @@ static void prefetch_part(const struct node *leaf, unsigned int from, size_t n)
 {
 	const char *p = (const char *)&leaf->pair[from], *end;
 
+	LATH_ASSERT(from <= NODE_CAP);
 	end = (const char *)&leaf->pair[min(from + n, (size_t)NODE_CAP)];
 	prefetch((const char *)leaf);
 	prefetch((const char *)leaf + 64);
@@ -55,9 +56,11 @@ static void prefetch_ahead(struct scan *scan)
 	size_t wanted = scan->wanted;
 	unsigned int i;
 
+	/* the first leaf was located without its parent, or enough is under way */
 	if (!parent || !wanted)
 		return;
 	scan->wanted -= min(wanted, (size_t)scan->tree->leaf_fill);
+	/* no child is left: go on with the parent's right sibling, unchecked, as a hint only */
 	if (!scan->children) {
 		parent = scan->parent = READ_ONCE(parent->right);
 		if (!parent)
@@ -89,6 +92,7 @@ static struct node *first_leaf(struct scan *scan, size_t max)
 	leaf = node_child(parent, (unsigned int)i);
 	low = node_key(parent, (unsigned int)i);
 	end = inner_end(parent, (unsigned int)i);
+	/* the parent changed: the leaf may be any node, and what was read any number */
 	if (!node_valid(parent, lockword))
 		return NULL;
 	place = min(lath_part(scan->from - low, end - low, fill), fill);
@@ -105,8 +109,10 @@ static struct node *first_leaf(struct scan *scan, size_t max)
 /* Begin a scan of [from, last] that wants at most max items. In a read-side critical section. */
 static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last, size_t max)
 {
+	LATH_ASSERT(from <= last && lath_reader_inside(tree->rcu));
 	*scan = (struct scan){ .tree = tree, .from = from, .last = last };
 	scan->leaf = max >= SCAN_LEAST ? first_leaf(scan, max) : NULL;
+	/* what the parent led to may be another node by now: its own fences decide */
 	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
 		scan->leaf = locate(tree, from, FOR_READ, &scan->lockword);
 }
@@ -117,6 +123,7 @@ static __always_inline u64 wanted(const struct scan *scan, u64 end)
 	const struct node *leaf = scan->leaf;
 	u64 live = READ_ONCE(leaf->live) & lath_ones(NODE_CAP);
 
+	/* most leaves of a scan are wanted whole: no search for the ends then */
 	if (READ_ONCE(leaf->low) < scan->from)
 		live &= ~lath_ones(node_rank(leaf, scan->from));
 	if (end > scan->last)
@@ -136,6 +143,7 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 {
 	const struct node *leaf = scan->leaf;
 
+	LATH_ASSERT(n <= max);
 	for (; live && n < max; live &= live - 1) {
 		unsigned int i = __ffs64(live);
 
@@ -169,6 +177,7 @@ static bool scan_on(struct scan *scan, struct node *right, u64 end)
 			return false;
 		scan->from = max(scan->from, end + 1); /* fences may have moved left since */
 	}
+	LATH_ASSERT(right && scan->from <= scan->last);
 	scan_right(scan, right);
 	return true;
 }
@@ -255,6 +264,7 @@ static int visit_leaves(struct scan *scan, lath_visit_fn visit, void *arg)
 		size_t n;
 		int ret;
 
+		/* once per leaf, though a leaf with many items is visited in parts */
 		if (leaf != ahead_of)
 			prefetch_ahead(scan);
 		ahead_of = leaf;
@@ -299,6 +309,7 @@ static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64
 	int i = (int)node_floor(leaf, from);
 	size_t n = 0;
 
+	LATH_ASSERT(first <= from && max);
 	for (; i >= 0 && n < max; i = node_before(leaf, i)) {
 		if (node_key(leaf, (unsigned int)i) < first)
 			break;
@@ -318,6 +329,7 @@ static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item
 		size_t m = copy_leaf_back(leaf, tree->ranges, from, first, items + n, max - n);
 
 		low = READ_ONCE(leaf->low);
+		/* n has not grown: what was copied from the leaf is overwritten */
 		if (unlikely(!node_valid(leaf, lockword)))
 			continue;
 		n += m;
@@ -327,6 +339,7 @@ static size_t scan_back(struct tree *tree, u64 from, u64 first, struct lath_item
 		}
 		if (low <= first)
 			return n;
+		/* there is no link to the left: the leaf before covers the key before */
 		from = low - 1;
 	}
 }

@@ -61,6 +61,7 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	most = tree->holes ? MOST_STRIPES_OF_HOLES : MOST_STRIPES;
 	while (tree->stripe_mask + 1u < LATH_STRIPES && tree->stripe_mask + 1u < most)
 		tree->stripe_mask = (u8)(2 * tree->stripe_mask + 1);
+	LATH_ASSERT(tree->leaf_side <= 1 && tree->leaf_fill <= NODE_CAP);
 	tree->rcu = config->rcu ? config->rcu : &lath_rcu_auto;
 	if (config->allocator)
 		tree->allocator = *config->allocator;
@@ -134,6 +135,7 @@ static void free_nodes(struct tree *tree)
 		struct node *node = down, *right;
 		enum pool_kind kind = node_level(node) ? POOL_INNER : POOL_LEAF;
 
+		LATH_ASSERT(!node->low); /* the first one of a level */
 		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
 		for (; node; node = right) {
 			right = node->right;
@@ -164,6 +166,7 @@ void lath_index_fini(struct lath_index *index, lath_item_fn each, void *arg)
 
 	if (each)
 		call_for_items(tree, each, arg);
+	/* else the nodes are parts of chunks, which pools_fini() frees */
 	if (tree->each)
 		free_nodes(tree);
 	if (tree->watcher)
@@ -249,6 +252,7 @@ static void count_level(struct tree *tree, unsigned int level, u64 *entries, u64
 		}
 		if (next)
 			prefetch((char *)next);
+		/* the node changed while it was counted: count it again */
 		if (!node_valid(node, lockword))
 			continue;
 		*entries += n;

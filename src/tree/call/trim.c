@@ -47,10 +47,13 @@ static bool move_lock(struct move *m, struct node *node)
 	unsigned int level = node_level(node);
 	int at;
 
+	LATH_ASSERT(lath_spin_mine(&m->tree->trim_lock));
 	/* a node that changes from here on is not locked below, whatever was read of it */
 	if (!node_sound(lockword) || READ_ONCE(node->no_downlink))
 		return false;
 	m->node = node;
+	/* locks are taken from the top down and from left to right, as everywhere; what was read
+	 * before is compared under them */
 	m->left = low ? level_find(m->tree, low - 1, level, &left_word) : NULL;
 	if (low && !m->left)
 		return false;
@@ -81,6 +84,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 	if (!move_lock(&m, node))
 		return false;
 	LATH_ASSERT(node_is_locked(node) && node_is_locked(m.up) && node_child(m.up, m.at) == node);
+	LATH_ASSERT(!m.left || (node_is_locked(m.left) && m.left->right == node));
 	node_copy(fresh, node, tree->pool[kind].node_size);
 	node_open(fresh);
 	if (m.left)
@@ -114,6 +118,7 @@ static size_t merge_some(struct tree *tree, u64 *key, size_t *budget)
 
 static void begin_moving(struct tree *tree, enum pool_kind kind)
 {
+	LATH_ASSERT(lath_spin_mine(&tree->trim_lock));
 	tree->moving_kind = (u8)kind;
 	tree->moving = pool_leave(tree, kind);
 	tree->moving_at = 0;
@@ -152,6 +157,8 @@ static size_t move_some(struct tree *tree, size_t *budget, bool *more)
 			*more = false;
 			return done;
 		}
+		/* it was changed meanwhile: it counts, so that the loop ends, and a later trim
+		 * comes back */
 		if (!move_node(tree, node, fresh, kind))
 			continue;
 		fresh = NULL;
@@ -171,6 +178,7 @@ size_t lath_index_trim(struct lath_index *index, size_t budget, uint64_t *cursor
 
 	budget = max(budget, (size_t)1);
 	call_enter(tree);
+	/* another thread trims: its work is not needed twice */
 	if (!lath_spin_trylock(&tree->trim_lock)) {
 		call_exit(tree);
 		return 0;

@@ -20,7 +20,9 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 			item_of(leaf, (unsigned int)i, tree->ranges, old);
 		ret = expected && node_value(leaf, (unsigned int)i) != *expected ? -EAGAIN : 0;
 	}
+	/* unlock as changed only if it was: readers of the leaf need not begin again */
 	if (!ret) {
+		LATH_ASSERT(leaf->live >> i & 1 && node_key(leaf, (unsigned int)i) == key);
 		WRITE_ONCE(leaf->pair[i].value, value);
 		node_unlock(leaf);
 	} else {

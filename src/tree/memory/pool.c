@@ -194,6 +194,7 @@ void pools_fini(struct tree *tree)
 {
 	int kind;
 
+	/* callbacks put nodes back into their pools: before the pools end */
 	if (READ_ONCE(tree->retired))
 		lath_retire_drain(tree->rcu);
 	for (kind = 0; kind < POOL_KINDS; kind++) {
@@ -212,6 +213,7 @@ void pools_fini(struct tree *tree)
 
 static struct node *chunk_node(const struct chunk *chunk, u32 i)
 {
+	LATH_ASSERT(i < chunk->capacity);
 	return (struct node *)(void *)(chunk->memory + (size_t)i * chunk->pool->node_size);
 }
 
@@ -247,6 +249,7 @@ static void chunk_count(struct chunk *chunk, bool bare)
 	struct pool *pool = chunk->pool;
 	u64 sign = bare ? -1ull : 1;
 
+	LATH_ASSERT(!bare || (pool->bytes >= chunk->size && pool->capacity >= chunk->capacity));
 	WRITE_ONCE(pool->bytes, pool->bytes + sign * chunk->size);
 	pool->capacity += sign * chunk->capacity;
 }
@@ -279,6 +282,7 @@ static void chunk_take(struct chunk *chunk, u32 n, struct taken *taken)
 	taken->n += taken->n_fresh;
 	chunk->fresh = (u16)(chunk->fresh + taken->n_fresh);
 	chunk->used = (u16)(chunk->used + taken->n);
+	LATH_ASSERT(chunk->fresh <= chunk->capacity && chunk->used <= chunk->fresh);
 	if (chunk->used == chunk->capacity)
 		room_remove(chunk);
 }
@@ -310,8 +314,10 @@ static struct node *pool_take(struct pool *pool, u32 n, u32 *count)
 	struct taken taken = { 0 };
 	struct chunk *bare;
 
+	LATH_ASSERT(n);
 	lath_spin_lock(&pool->lock);
 	bare = pool->bare;
+	/* a bare chunk may have given its pages back: only if no other one has room */
 	if (!pool->room && bare) {
 		pool->bare = bare->after;
 		chunk_count(bare, false);

@@ -79,6 +79,7 @@ static inline void change_node(struct tree *tree, struct node *node)
 static inline void change_child(struct tree *tree, struct node *inner, unsigned int i)
 {
 	LATH_ASSERT(node_is_locked(inner) && node_level(inner));
+	LATH_ASSERT(inner->live >> i & 1);
 	if (tree->holes)
 		node_side_unknown(inner, i);
 	count_outdate_entry(tree, inner, i);
@@ -93,11 +94,13 @@ static inline void change_separator(struct tree *tree, struct node *inner, u64 k
 
 static inline void change_keys(struct node *to, const struct node *from)
 {
+	LATH_ASSERT(to != from && node_level(to) == node_level(from));
 	count_mark(to, from);
 }
 
 static inline void change_number(struct tree *tree, u64 first, u64 last, bool marked)
 {
+	LATH_ASSERT(first <= last && (!marked || tree->ranks));
 	if (unlikely(marked))
 		count_outdate(tree, first, last);
 }
@@ -105,6 +108,7 @@ static inline void change_number(struct tree *tree, u64 first, u64 last, bool ma
 static inline void change_boundary(struct tree *tree, struct node *left, struct node *right)
 {
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right));
+	LATH_ASSERT(left->right == right && left->last + 1 == right->low);
 	gap_recompute_boundary(tree, left, right);
 	count_outdate_entry(tree, left, __fls64(left->live));
 	count_outdate_entry(tree, right, __ffs64(right->live));
@@ -120,6 +124,7 @@ static inline bool change_erased(struct tree *tree, struct node *leaf, unsigned 
 				 struct change_up *up)
 {
 	LATH_ASSERT(node_is_locked(leaf));
+	LATH_ASSERT(!(leaf->live >> i & 1)); /* it has left */
 	if (!tree->holes)
 		return true;
 	up->size = node_size(leaf, i, true);
@@ -144,6 +149,7 @@ static inline void change_stored(struct tree *tree, u64 first, bool stored)
 
 static inline void change_vacated(struct tree *tree, const struct lath_item *items, unsigned int n)
 {
+	LATH_ASSERT(n && items[0].key <= items[n - 1].key);
 	if (unlikely(tree->holes))
 		watch_erased(tree, items, n);
 }
@@ -153,6 +159,7 @@ static inline void change_vacated_one(struct tree *tree, u64 key, const struct c
 {
 	struct lath_item item = { .key = key, .size = up->size };
 
+	LATH_ASSERT(tree->holes && item.size && item.size - 1 <= KEY_MAX - key);
 	bound_erased(tree, key);
 	watch_erased(tree, &item, 1);
 }
@@ -177,6 +184,8 @@ static inline void change_freed(struct tree *tree, u64 key)
 static inline void change_levels(struct tree *tree, u64 first, u64 last, unsigned int from,
 				 unsigned int to, bool anew)
 {
+	LATH_ASSERT(from && from <= to); /* leaves are told by change_node() */
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	if (tree->holes)
 		gap_propagate(tree, first, last, from, to, anew);
 }

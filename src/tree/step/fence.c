@@ -12,6 +12,7 @@ struct node *lock_until(struct node *first, u64 end, int *hit)
 {
 	struct node *last = first;
 
+	LATH_ASSERT(node_is_locked(first) && end >= first->low);
 	*hit = -1;
 	while (end > last->last || node_half_dead(last)) {
 		last = lock_right(last); /* not NULL: the rightmost leaf covers the last key */
@@ -75,6 +76,8 @@ void finish_cover(struct tree *tree, struct node *first, struct node *last, u64 
 	u64 from = first->low, to = last->last, lockword;
 	struct node *leaf;
 
+	LATH_ASSERT(last->low == key && end <= to); /* cover_from() */
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	for (leaf = first; leaf; leaf = leaf == last ? NULL : leaf_right(leaf))
 		change_node(tree, leaf);
 	unlock_changed(first, last);

@@ -41,6 +41,7 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 		node_move_down(left, right, right->used, side);
 		node_reindex(left);
 	}
+	/* a half-dead node covers no keys: its fences are not taken over */
 	if (!right_half_dead)
 		WRITE_ONCE(left->last, right->last);
 	if (!right_half_dead && left_half_dead) {
@@ -57,6 +58,7 @@ bool absorb_right(struct tree *tree, struct node *left)
 	struct node *right = READ_ONCE(left->right);
 
 	LATH_ASSERT(node_is_locked(left));
+	/* without a lock: most often there is nothing to absorb */
 	if (!right || !READ_ONCE(right->no_downlink) || !node_half_dead(right))
 		return false;
 	node_lock(right);
@@ -64,6 +66,7 @@ bool absorb_right(struct tree *tree, struct node *left)
 		node_unlock_clean(right);
 		return false;
 	}
+	LATH_ASSERT(!right->live && right == left->right);
 	WRITE_ONCE(left->right, right->right);
 	/* however left is unlocked, it has changed */
 	WRITE_ONCE(left->lockword, READ_ONCE(left->lockword) + NODE_VERSION);
@@ -104,6 +107,7 @@ static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
 		unsigned int i = __ffs64(live);
 		struct node *child = node_child(up, i);
 
+		LATH_ASSERT(!node_level(child));
 		if (node_key(up, i) >= key && node_key(up, i) <= last && node_half_dead(child)) {
 			node_erase(up, i);
 			change_separator(tree, up, node_key(up, i));
@@ -112,6 +116,7 @@ static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
 			any = true;
 		}
 	}
+	/* descents through the parent begin again only if it has changed */
 	if (any)
 		node_unlock(up);
 	else
@@ -145,6 +150,7 @@ static bool row_fits(const struct merging *m, const struct row *row, unsigned in
 {
 	unsigned int least = node_level(m->up) > 1;
 
+	LATH_ASSERT(row->n >= 2 && last <= row->entries);
 	if (row->n == 2 && min(last, row->entries - last) <= least)
 		return row->entries <= NODE_CAP;
 	return row->entries <= (row->n - 1) * m->fill;
@@ -183,6 +189,7 @@ static bool lock_row(const struct merging *m, struct row *row)
 	unsigned int i, count = 0;
 	bool whole = true;
 
+	LATH_ASSERT(node_is_locked(m->up) && row->n <= ROW);
 	row->entries = 0;
 	for (i = 0; i < row->n; i++) {
 		struct node *node = row->node[i], *left = i ? row->node[i - 1] : NULL;
@@ -351,6 +358,7 @@ static void retry_boundary(struct tree *tree, u64 last, unsigned int level)
 	struct node *right, *child;
 	u64 lockword, low;
 
+	LATH_ASSERT(level);
 	if (last == KEY_MAX) /* it ends the level */
 		return;
 	right = level_find(tree, last + 1, level, &lockword);
@@ -416,6 +424,7 @@ static bool lower_root(struct tree *tree)
 		lowers = node_count(root) == 1 && !root->right && !node_half_dead(child) &&
 			 !READ_ONCE(child->right);
 		if (lowers) {
+			LATH_ASSERT(!READ_ONCE(child->low)); /* no descent arrives too far right */
 			/* pairs with the load in descend; before the old one is dead */
 			smp_store_release(&tree->root, child);
 			node_kill(root);
@@ -521,6 +530,7 @@ void merge_later(struct tree *tree, u64 key)
 	u64 earlier = READ_ONCE(*slot), lockword;
 	struct node *leaf;
 
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	WRITE_ONCE(*slot, key);
 	if (turn < SPARSE_RING) /* the ring was not full: the slot held nothing */
 		return;

@@ -22,6 +22,7 @@ static int inner_find(const struct node *inner, int i, const struct node *child)
 {
 	int j = i;
 
+	LATH_ASSERT(node_is_locked(inner));
 	while (j >= 0 && node_child(inner, (unsigned int)j) != child)
 		j = node_after(inner, j);
 	return j;
@@ -129,6 +130,7 @@ static bool post_boundary(struct posting *p, struct node *up, u64 low)
 	struct node *right = lock_right(up);
 	unsigned int level = node_level(up);
 	u64 end = up->last;
+	/* with both locked: no third thread sees the boundary on its way */
 	bool first = right && node_child(right, __ffs64(right->live)) == p->node;
 
 	if (!first || node_key(up, __fls64(up->live)) >= low) {
@@ -158,6 +160,9 @@ static bool post_insert(struct posting *p, struct node *up, u64 low)
 	unsigned int level = node_level(up);
 	u64 left = up->low;
 
+	LATH_ASSERT(node_is_locked(up) && level == node_level(p->node) + 1);
+	LATH_ASSERT(low >= up->low && low <= up->last);
+	LATH_ASSERT(!node_full(up) || p->spare);
 	if (node_full(up)) {
 		inner_split(p->tree, up, p->spare, low, p->node);
 		change_levels(p->tree, left, low, level, level + 1, true);
@@ -236,6 +241,7 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 		return false;
 	lath_spin_lock(&tree->root_lock);
 	root = READ_ONCE(tree->root);
+	LATH_ASSERT(level <= node_level(root) + 1); /* levels are added one by one */
 	if (node_level(root) < level) {
 		node_init(node, level, 0, KEY_MAX, NULL, 56);
 		inner_insert(node, 0, root, tree->inner_side);
@@ -263,6 +269,8 @@ static bool post_step(struct posting *p)
 	up = level_lock(p->tree, low, level);
 	if (!up)
 		return may_add && add_root(p->tree, level, p->reserve);
+	/* Read under the parent's lock: a node's low fence falls without it, but its separator does
+	 * not change. */
 	low = READ_ONCE(node->low);
 	if (low < up->low) { /* it fell meanwhile, past this parent */
 		node_unlock_clean(up);
@@ -289,6 +297,8 @@ void post(struct tree *tree, struct node *node, struct reserve *reserve)
 {
 	struct posting p = { .tree = tree, .reserve = reserve, .node = node };
 
+	lath_call_assert();
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	change_begin(tree);
 	while (post_step(&p))
 		;

@@ -44,6 +44,7 @@ static enum room choose_room(const struct tree *tree, struct node *leaf, u64 key
 	bool stream = leaf->run >= STREAM && node_rank(leaf, key) == leaf->at + 1u;
 	bool behind = node_end(leaf, __fls64(leaf->live), tree->ranges) < key;
 
+	/* the last leaf of all takes ascending keys more often than not */
 	if (behind && (stream || !leaf->right))
 		return ROOM_APPEND;
 	return stream ? ROOM_STREAM : ROOM_SHARE;
@@ -63,6 +64,7 @@ static bool group_has_room(const struct group *group)
 /* Lock right siblings until the group has room or is as large as it may be. */
 static void lock_group(struct tree *tree, struct group *group, unsigned int limit)
 {
+	LATH_ASSERT(group->n && limit <= SPLIT_GROUP);
 	while (group->n < limit && !group_has_room(group)) {
 		struct node *last = group->leaf[group->n - 1], *right;
 
@@ -73,6 +75,8 @@ static void lock_group(struct tree *tree, struct group *group, unsigned int limi
 			return;
 		node_prefetch(right); /* all of it will be moved */
 		node_lock(right);
+		/* with a downlink: it could not be absorbed, and covers no keys to give entries to
+		 */
 		if (node_half_dead(right)) {
 			node_unlock_clean(right);
 			return;
@@ -89,11 +93,13 @@ static struct node *take_leaf(struct tree *tree, struct group *group, struct res
 {
 	struct node *fresh = reserve->leaf;
 
+	LATH_ASSERT(node_is_locked(group->leaf[0]));
 	*ret = 0;
 	if (fresh) {
 		reserve->leaf = NULL;
 		return fresh;
 	}
+	/* no allocation with locks held: it may wait */
 	unlock_clean(group->leaf[0], group->leaf[group->n - 1]);
 	if (reserve->fixed) {
 		*ret = -EAGAIN;
@@ -124,6 +130,7 @@ static bool even_out_round(struct group *group, unsigned int side)
 		m = min(m, want - right);
 		if (!m)
 			continue;
+		LATH_ASSERT(from->right == to);
 		give_right(from, to, m, side);
 		right += m;
 		moved = true;
@@ -155,6 +162,7 @@ static void even_out(const struct tree *tree, struct group *group)
 static void split_stream(struct node *leaf, struct node *fresh, unsigned int rank,
 			 unsigned int side)
 {
+	LATH_ASSERT(rank < leaf->used && !fresh->used);
 	give_right(leaf, fresh, leaf->used - rank, side);
 	node_reindex(leaf);
 	node_reindex(fresh);
@@ -163,6 +171,7 @@ static void split_stream(struct node *leaf, struct node *fresh, unsigned int ran
 /* Link a new leaf that begins at `low` right of a locked one. */
 static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
+	LATH_ASSERT(node_is_locked(left) && low > left->low && low <= left->last);
 	node_init(fresh, 0, low, left->last, left->right, left->shift);
 	link_right(left, fresh);
 	change_keys(fresh, left);
@@ -196,6 +205,7 @@ static void append_leaf(struct tree *tree, struct group *group, struct node *fre
 	struct node *leaf = group->leaf[0];
 	u64 first = leaf->low, last = leaf->last;
 
+	LATH_ASSERT(leaf->live && node_key(leaf, __fls64(leaf->live)) < key);
 	change_begin(tree);
 	link_leaf(leaf, fresh, key);
 	WRITE_ONCE(leaf->last, key - 1);

@@ -15,6 +15,7 @@ static u64 outdate_at(struct tree *tree, u64 key)
 	struct counted entry;
 	unsigned int level;
 
+	LATH_ASSERT(lath_spin_mine(&tree->count_lock));
 	for (;;) {
 		level = node_level(node);
 		node = level_right(node, key, level, &lockword);
@@ -53,6 +54,7 @@ void count_outdate(struct tree *tree, u64 first, u64 last)
 {
 	u64 end;
 
+	LATH_ASSERT(tree->ranks && first <= last);
 	lath_delay("items changed, counts not yet outdated");
 	lath_reader_enter(tree->rcu);
 	for (;; first = end + 1) {
@@ -71,6 +73,7 @@ void count_weight_changed(struct tree *tree, u64 key)
 	struct node *leaf;
 	bool marked;
 
+	LATH_ASSERT(tree->ranks && lath_reader_inside(tree->rcu));
 	smp_mb(); /* pairs with count_node: the weight before, `asked` and the mark after */
 	if (!READ_ONCE(tree->asked))
 		return;
@@ -143,6 +146,7 @@ static u64 count_entry(struct tree *tree, struct node *inner, unsigned int i)
 		right = READ_ONCE(node->right);
 		node_unlock_clean(node);
 		sum += count & ~COUNT_VALID;
+		LATH_ASSERT(right || ended || !count); /* the entry ends in this level */
 		node = right;
 	} while (count && !ended);
 	return count ? sum : 0;
@@ -154,6 +158,7 @@ static bool refresh_node(struct tree *tree, struct node *up, u64 key, u64 last)
 	int i = (int)inner_slot(up, key), j;
 	bool changed = false;
 
+	LATH_ASSERT(node_is_locked(up) && i >= 0 && lath_spin_mine(&tree->count_lock));
 	for (j = i; j >= 0 && node_key(up, (unsigned int)j) <= last; j = node_after(up, j))
 		if (!up->size[j])
 			prefetchw((const char *)node_child(up, (unsigned int)j));
@@ -176,6 +181,7 @@ bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
 	struct node *up;
 	bool changed = false;
 
+	LATH_ASSERT(level && lath_reader_inside(tree->rcu)); /* leaves have no counts */
 	lath_spin_lock(&tree->count_lock);
 	up = level_lock(tree, key, level);
 	if (up) {

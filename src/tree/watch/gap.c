@@ -24,6 +24,7 @@ static void raise_slot(u64 *room, unsigned int slot, unsigned int code)
 	u64 *word = &room[slot / GAP_LANES];
 	unsigned int shift = slot % GAP_LANES * 16, now = (unsigned int)(*word >> shift) & 0xffff;
 
+	LATH_ASSERT(slot < GAP_ALIGNS && code <= GAP_CODE_MAX);
 	if (now < code)
 		*word += (u64)(code - now) << shift;
 }
@@ -280,6 +281,7 @@ static bool write_own(const struct tree *tree, struct node *node, const struct g
 	bool changed = false;
 	unsigned int w;
 
+	LATH_ASSERT(node_is_locked(node));
 	for (w = 0; w < GAP_ROOM; w++)
 		changed |= write_word(&own[w], gap->room[w]);
 	changed |= write_word(&own[GAP_ROOM], gap->before);
@@ -301,6 +303,7 @@ static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room
 	unsigned int k, shift = i % GAP_LANES * 16;
 	bool changed = false;
 
+	LATH_ASSERT(node_is_locked(inner) && node_level(inner) && i < NODE_CAP);
 	for (k = 0; k < GAP_ALIGNS; k++) {
 		unsigned int code =
 			(unsigned int)(room[k / GAP_LANES] >> k % GAP_LANES * 16) & 0xffff;
@@ -390,6 +393,7 @@ static void run_in_front(struct node *inner, unsigned int i, u64 before, u64 *ro
 	memset(room, 0, GAP_ROOM * sizeof(*room));
 	if (previous < 0)
 		return;
+	LATH_ASSERT((unsigned int)previous < i);
 	behind = READ_ONCE(gap_behind(inner)[previous]);
 	if (before < behind)
 		return;
@@ -459,6 +463,7 @@ void gap_recompute_boundary(const struct tree *tree, struct node *left, struct n
 
 	if (!tree->holes)
 		return;
+	LATH_ASSERT(node_level(left) && left->live && right->live);
 	copy_entry(tree, left, __fls64(left->live), &gap);
 	copy_entry(tree, right, __ffs64(right->live), &gap);
 	gap_recompute(tree, left);
@@ -541,6 +546,7 @@ static bool propagate_level(struct tree *tree, u64 *first, u64 *last, unsigned i
 		*there = up;
 		if (!up)
 			return false;
+		LATH_ASSERT(key <= until);
 		i = (int)inner_slot(up, key);
 		changed |= raise && !raise->copy ? raise_node(tree, up, i, until, raise, &written)
 						 : copy_node(tree, up, i, until, lower, &written);
@@ -562,6 +568,8 @@ void gap_propagate(struct tree *tree, u64 first, u64 last, unsigned int from, un
 {
 	bool changed, there;
 
+	LATH_ASSERT(from && first <= last);
+	LATH_ASSERT(lath_reader_inside(tree->rcu));
 	do {
 		changed = propagate_level(tree, &first, &last, from++, NULL, lower, &there);
 		lath_delay("summaries copied to one level");
@@ -623,6 +631,7 @@ bool gap_erased(const struct tree *tree, struct node *leaf, unsigned int i, stru
 	struct gap own;
 
 	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
+	LATH_ASSERT(!(leaf->live >> i & 1) && first <= last); /* the item has left */
 	read_own(tree, leaf, &own);
 	raise->first = leaf->low;
 	raise->last = leaf->last;

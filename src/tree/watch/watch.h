@@ -89,6 +89,8 @@ static inline u64 watch_storing(struct tree *tree, u64 key, u64 end)
 /* `first`: what watch_storing() returned. */
 static inline void watch_stored(struct tree *tree, u64 first, bool done)
 {
+	LATH_ASSERT(first == KEY_MAX ||
+		    READ_ONCE(tree->watcher)); /* it stays until the tree ends */
 	if (unlikely(first != KEY_MAX))
 		watcher_of(tree)->calls->stored(tree, first, done);
 }

@@ -10,6 +10,7 @@ struct node *level_right(struct node *node, u64 key, unsigned int level, u64 *lo
 		u64 word = node_read(node);
 		struct node *right;
 
+		/* what it covered is in its left sibling, to which no link leads from here */
 		if (node_dead(word))
 			return NULL;
 		if (key <= READ_ONCE(node->last) && !(word & NODE_HALF_DEAD)) {
@@ -47,5 +48,6 @@ struct node *level_lock(struct tree *tree, u64 key, unsigned int level)
 	do
 		node = level_find(tree, key, level, &lockword);
 	while (node && !node_trylock(node, lockword));
+	LATH_ASSERT(!node || (node_level(node) == level && key >= node->low && key <= node->last));
 	return node;
 }

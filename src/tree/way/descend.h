@@ -86,6 +86,8 @@ static __always_inline enum step descend_step(struct node **at, u64 key, unsigne
 	for (;;) {
 		u64 lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 
+		/* the lockword is looked at once more only if it is locked or dead: a descent waits
+		 * for a writer, but does not enter a node that was merged */
 		if (unlikely(!node_sound(lockword))) {
 			lockword = node_read(node);
 			if (node_dead(lockword))
@@ -209,6 +211,8 @@ static inline struct node *lock_right(struct node *node)
 	struct node *right = READ_ONCE(node->right);
 
 	LATH_ASSERT(node_is_locked(node));
+	LATH_ASSERT(right || node->last == KEY_MAX); /* the level covers all keys */
+	LATH_ASSERT(!right || node_level(right) == node_level(node));
 	if (right)
 		node_lock(right);
 	return right;

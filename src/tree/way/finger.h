@@ -100,6 +100,8 @@ static inline void finger_set(struct tree *tree, struct node *leaf)
 {
 	struct fingers *f = &lath_fingers;
 
+	LATH_ASSERT(leaf);
+	/* another tree: its id is never used again, so the old fingers lead nowhere any more */
 	if (unlikely(f->tree_id != tree->id)) {
 		if (tree->each)
 			return;

@@ -68,6 +68,7 @@ static u64 word_of(const struct tree *tree, const struct leaf_at *f, u64 step, u
 	s64 begin = (s64)((f->low >> shift) - step);
 	u64 dense;
 
+	LATH_ASSERT(shift <= HINT_SHIFT_MAX && f->low <= f->last);
 	if ((u64)(uintptr_t)f->leaf >> (HINT_LEAF + 6))
 		return 0;
 	begin = max(begin, (s64)-HINT_BEGIN);
@@ -100,6 +101,7 @@ static bool correct(const struct tree *tree, const struct hint *hint, const stru
 	const u64 *at = hint_word(hint, i);
 	u64 end = (step << shift) + lath_ones(shift);
 
+	LATH_ASSERT(end >> shift == step);
 	if (f->low > end || f->last < end || !at || hint_is_block(READ_ONCE(*at)))
 		return false;
 	put_word(hint, i, word_of(tree, f, step, shift));
@@ -234,6 +236,7 @@ static bool walk_next(struct walk *w, struct leaf_at *f)
 {
 	u64 low = f->low;
 
+	LATH_ASSERT(w->k < w->n && w->n <= NODE_CAP);
 	do {
 		if (++w->k >= w->n) {
 			struct node *right = w->parent;
@@ -319,6 +322,7 @@ static u64 new_block(struct making *m, u64 low, u64 high, u64 leaves, unsigned i
 	 * tell no more than the word that would lead to it. */
 	if (words > m->left || b->shift >= above)
 		return 0;
+	LATH_ASSERT(!(m->hint->used % 4)); /* the word of a block has its first word / 4 */
 	m->left -= words;
 	b->first = m->hint->used;
 	b->last = b->first + words - 1;

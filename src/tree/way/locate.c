@@ -10,6 +10,7 @@ static __always_inline struct node *find(struct tree *tree, u64 key, enum intent
 {
 	struct node *leaf = hint_find(tree, key, lockword, intent);
 
+	/* the table may lead elsewhere or know nothing; a descent always comes to the leaf */
 	if (unlikely(!leaf)) {
 		leaf = descend(tree, key, lockword, intent);
 		hint_missed(tree, key, leaf, *lockword);
@@ -36,6 +37,8 @@ static __always_inline struct node *find_locked(struct tree *tree, u64 key, enum
 	u64 lockword;
 
 	section_enter(tree);
+	/* The leaf may change between the look and the lock: then its fences may have moved, and
+	 * the key may be elsewhere. */
 	do {
 		leaf = hint_find(tree, key, &lockword, intent);
 		if (!leaf) {
@@ -43,6 +46,7 @@ static __always_inline struct node *find_locked(struct tree *tree, u64 key, enum
 			hint_missed(tree, key, leaf, lockword);
 		}
 	} while (!node_trylock(leaf, lockword));
+	LATH_ASSERT(node_is_locked(leaf) && !node_level(leaf));
 	section_exit(tree); /* a locked leaf is not retired */
 	finger_set(tree, leaf);
 	return leaf;

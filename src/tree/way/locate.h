@@ -29,8 +29,10 @@ static __always_inline struct node *locate(struct tree *tree, u64 key, enum inte
 {
 	struct node *leaf = finger_find(tree, key, lockword);
 
+	LATH_ASSERT(!tree->each || lath_reader_inside(tree->rcu)); /* nodes are freed */
 	if (!leaf)
 		leaf = locate_far(tree, key, intent, lockword);
+	LATH_ASSERT(node_sound(*lockword)); /* not locked, not dead: node_valid() may compare */
 	lath_delay("located, not yet searched");
 	return leaf;
 }
@@ -42,6 +44,7 @@ static __always_inline struct node *locate_locked(struct tree *tree, u64 key, en
 	u64 lockword;
 	struct node *leaf = finger_find(tree, key, &lockword);
 
+	lath_call_assert();
 	lath_delay("located, not yet locked");
 	/* fence keys that were read under the lockword hold if the lock is taken with it */
 	if (!leaf || unlikely(!node_trylock(leaf, lockword)))
