@@ -2,16 +2,16 @@
 #include "bucket.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 
 namespace lathpy {
 
-// Room for more items; moves the bucket. NULL makes one.
+// Room for more items; moves the bucket. NULL makes one. PyMem_Malloc() takes 32 bytes for a bucket
+// of one item, malloc() 48.
 Bucket* Bucket::grow(Bucket* bucket, size_t room) {
-    auto* grown = static_cast<Bucket*>(std::realloc(bucket, sizeof(Bucket) + room * sizeof(Item)));
+    auto* grown = static_cast<Bucket*>(PyMem_Realloc(bucket, sizeof(Bucket) + room * sizeof(Item)));
 
     if (!grown)
         throw std::bad_alloc();
@@ -23,11 +23,11 @@ Bucket* Bucket::grow(Bucket* bucket, size_t room) {
 
 void Bucket::free() {
     if (room) {
-        std::free(this);
+        PyMem_Free(this);
         return;
     }
     for (Bucket* part : many()->pieces)
-        std::free(part);
+        PyMem_Free(part);
     delete many();
 }
 
@@ -49,7 +49,7 @@ Bucket* Bucket::make(const Item* items, size_t n) {
             made->pieces.push_back(fill(made->total, std::min(load, n - made->total)));
     } catch (...) {
         for (Bucket* part : made->pieces)
-            std::free(part);
+            PyMem_Free(part);
         throw;
     }
     return reinterpret_cast<Bucket*>(made.release());
@@ -111,7 +111,7 @@ Bucket* Bucket::insert(Spot spot, const Item& item) {
     Bucket* part = piece(spot.piece);
 
     if (part->used == part->room && part->room < most) { // it grows, and may move
-        const bool single = room != 0;                   // then it is this bucket that moves
+        const bool single = room != 0; // then it is this bucket that moves
         Bucket* grown = grow(part, std::min<size_t>(part->room * 2, most));
         grown->put(spot.at, item);
         if (single)
@@ -168,7 +168,7 @@ void Bucket::merge(size_t left) {
     } else {
         return;
     }
-    std::free(high);
+    PyMem_Free(high);
     all.erase(all.begin() + static_cast<ptrdiff_t>(left) + 1);
 }
 
@@ -183,7 +183,7 @@ void Bucket::erase(Spot spot) {
     auto& all = many()->pieces;
     many()->total--;
     if (part->used == 0 && all.size() > 1) {
-        std::free(part);
+        PyMem_Free(part);
         all.erase(all.begin() + static_cast<ptrdiff_t>(spot.piece));
     } else if (part->used < most / 4 && all.size() > 1) {
         merge(spot.piece + 1 < all.size() ? spot.piece : spot.piece - 1);

@@ -141,9 +141,11 @@ KeyView::KeyView(PyObject* key) : key(key), plain(key), exact(exact_type(key) !=
                 plain = nullptr;
         }
     }
-    if (!plain)
+    if (!plain && !made.is_valid())
+        write_shape();
+    if (!plain && !shape)
         nan = is_number(Py_TYPE(key)) && is_nan(key);
-    else if (PyFloat_Check(plain))
+    else if (plain && PyFloat_Check(plain))
         nan = std::isnan(PyFloat_AsDouble(plain));
 }
 
@@ -154,9 +156,18 @@ uint64_t real_code(double number) {
 
 double real_of(uint64_t code) { return std::bit_cast<double>(code & sign ? code & ~sign : ~code); }
 
+const char* utf8_of(PyObject* text, Py_ssize_t* size) {
+    const char* form = PyUnicode_AsUTF8AndSize(text, size);
+
+    if (!form && !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        throw nb::python_error();
+    PyErr_Clear();
+    return form;
+}
+
 Kind kind_of(const KeyView& view) {
     if (!view.plain)
-        return Kind::object;
+        return view.shape ? Kind{view.shape} : Kind::object;
     if (PyLong_Check(view.plain))
         return Kind::integer;
     if (PyFloat_Check(view.plain))
@@ -169,6 +180,8 @@ bool encodable(Kind kind, const KeyView& view) {
 
     if (kind == Kind::object)
         return true;
+    if (kind > Kind::object)
+        return view.shape && shapes_agree(static_cast<uint64_t>(kind), view.shape);
     if (!view.plain || view.nan)
         return false;
     switch (kind) {
@@ -176,14 +189,7 @@ bool encodable(Kind kind, const KeyView& view) {
     case Kind::real:
         return PyLong_Check(view.plain) || PyFloat_Check(view.plain);
     case Kind::text:
-        if (!PyUnicode_Check(view.plain))
-            return false;
-        if (PyUnicode_AsUTF8AndSize(view.plain, &size))
-            return true;
-        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
-            throw nb::python_error();
-        PyErr_Clear();
-        return false;
+        return PyUnicode_Check(view.plain) && utf8_of(view.plain, &size);
     default:
         return PyBytes_Check(view.plain);
     }
@@ -208,8 +214,10 @@ Code encode(Kind kind, const KeyView& view, size_t depth) {
         if (PyBytes_AsStringAndSize(view.plain, &bytes, &size))
             throw nb::python_error();
         return encode_bytes(bytes, static_cast<size_t>(size), depth, view.exact);
-    default:
+    case Kind::object:
         return {0, false};
+    default:
+        return encode_bytes(view.data, view.size, depth, false);
     }
 }
 

@@ -220,7 +220,7 @@ bool Sorted::search(PyObject* key, Path* path, bool change) {
     if (!there)
         return false;
     if (tag_of(path->word) != Tag::bucket)
-        return code.exact || equal(decode(kind, path->code).ptr(), key);
+        return code.exact || equal(key_at(*path).ptr(), key);
     const Bucket* bucket = bucket_of(path->word);
     path->at = bisect(bucket, sort.ptr(), false);
     if (path->at.at == (*bucket).end().at && path->at.piece == bucket->end().piece)
@@ -339,7 +339,7 @@ uint64_t Sorted::rank(PyObject* sort, bool right) {
     if (there && tag_of(path.word) == Tag::bucket) {
         path.at = bisect(bucket_of(path.word), sort, right);
     } else if (there) {
-        nb::object key = code.exact ? nb::object() : decode(kind, path.code);
+        nb::object key = code.exact ? nb::object() : key_at(path);
         path.at.at = code.exact ? right : right ? !less(sort, key.ptr()) : less(key.ptr(), sort);
     }
     return rank_of(path);
@@ -361,13 +361,15 @@ uint64_t Sorted::count_of(PyObject* key) {
 nb::object Sorted::key_at(const Path& path) {
     if (tag_of(path.word) == Tag::bucket)
         return nb::borrow((*bucket_of(path.word))[path.at].key);
+    if (!values && tag_of(path.word) == Tag::object)
+        return nb::borrow(object_of(path.word));
     return decode(kind, path.code);
 }
 
 nb::object Sorted::order_at(const Path& path) {
     if (tag_of(path.word) == Tag::bucket)
         return nb::borrow((*bucket_of(path.word))[path.at].order());
-    return decode(kind, path.code);
+    return key_at(path);
 }
 
 nb::object Sorted::value_at(const Path& path) {
@@ -491,6 +493,8 @@ void Sorted::verify_level(Level* level, uint64_t* references) {
         uint64_t here = 1;
         if (tag_of(word) == Tag::object) {
             ++*references;
+            check(values || encode(kind, KeyView(object_of(word)), level->depth).code == code,
+                  "a key has another code");
         } else if (tag_of(word) == Tag::bucket) {
             const Item* before = nullptr;
             here = bucket_of(word)->size();

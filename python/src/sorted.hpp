@@ -3,6 +3,7 @@
 // The structure behind SortedDict, SortedSet and SortedList: an index from codes to words.
 //
 //   root    code -> word    a value: an object, or an integer of 62 bits in place
+//                           a key without an exact code, alone in its code (has_keys())
 //                           a bucket: the items whose keys have this code, in order
 //                           a level: another index, for texts of which more than nest_at have this
 //                           code; it looks at the bytes behind those that agree
@@ -200,6 +201,8 @@ private:
     bool equal(PyObject* a, PyObject* b);
     Spot bisect(const Bucket* bucket, PyObject* sort, bool right);
     bool search(PyObject* key, Path* path, bool change);
+    // Whether a word's object is a key. Numbers have other words: batches rely on it.
+    bool has_keys() const { return !values && plain && has_levels(kind); }
     uint64_t rank_by_comparing(PyObject* sort, bool right);
     bool find_by_comparing(PyObject* key, PyObject* sort, Path* path);
     Code descend(const KeyView& view, Path* path, bool* there);

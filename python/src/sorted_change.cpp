@@ -67,7 +67,9 @@ void Sorted::admit(const KeyView& view) {
     if (size() == 0)
         kind = kind_of(view);
     refuse_unordered(kind, view);
-    if (!encodable(kind, view)) {
+    if (encodable(kind, view)) {
+        kind = kind_with(kind, view);
+    } else {
         // Keys of other types compare with none of the keys (TypeError), or with all of them.
         Path path;
         select(0, &path);
@@ -83,9 +85,11 @@ void Sorted::set_word(Path* path, Word word) {
 
 // The first item of a code.
 void Sorted::add_first(const Path& path, bool exact, const Item& item) {
-    Word word = !exact       ? word_of(Bucket::make(&item, 1), Tag::bucket)
-                : item.value ? pack(item.value)
-                             : no_value;
+    Word word = no_value;
+    if (!exact && !has_keys())
+        word = word_of(Bucket::make(&item, 1), Tag::bucket);
+    else if (!exact || item.value)
+        word = pack(exact ? item.value : item.key);
     bool counted = false;
 
     try {
@@ -96,12 +100,12 @@ void Sorted::add_first(const Path& path, bool exact, const Item& item) {
         if (counted)
             count(path, -1, false);
         if (tag_of(word) == Tag::object)
-            Py_DECREF(item.value);
+            Py_DECREF(object_of(word)); // the caller has another reference
         else if (tag_of(word) == Tag::bucket)
             bucket_of(word)->free();
         throw;
     }
-    if (exact) {
+    if (tag_of(word) != Tag::bucket) {
         held += tag_of(word) == Tag::object;
         return;
     }
@@ -109,17 +113,17 @@ void Sorted::add_first(const Path& path, bool exact, const Item& item) {
     held += references(item);
 }
 
-// Makes a bucket of an exact item.
+// Makes a bucket of an item that has none.
 void Sorted::widen(Path* path) {
-    nb::object key = decode(kind, path->code);
+    nb::object key = key_at(*path);
     nb::object value = values ? nb::steal(unpack(path->word)) : nb::object();
     Item item = {nullptr, key.ptr(), value.ptr()};
     version++; // a walk may stand here
     Word word = word_of(Bucket::make(&item, 1), Tag::bucket);
 
-    held += 1 + (values && tag_of(path->word) == Tag::small);
+    held += references(item) - (tag_of(path->word) == Tag::object);
     if (tag_of(path->word) == Tag::object)
-        Py_DECREF(object_of(path->word)); // value holds another reference
+        Py_DECREF(object_of(path->word)); // key or value holds another reference
     (void)key.release();
     (void)value.release();
     set_word(path, word);
@@ -149,7 +153,7 @@ void Sorted::add_twin(Path* path, const Item& item) {
 // Whether the item's key is at this path already; *at: where it is, or belongs.
 bool Sorted::twin_of(const Path& path, const Item& item, Spot* at) {
     if (tag_of(path.word) != Tag::bucket) {
-        nb::object there = decode(kind, path.code);
+        nb::object there = key_at(path);
         if (!twins && equal(there.ptr(), item.key))
             return true;
         at->at = !less(item.order(), there.ptr());
@@ -322,18 +326,19 @@ void Sorted::relieve(const Path& path) {
     const Bucket* bucket = bucket_of(path.word);
     PyObject *first = (*bucket)[{}].order(), *last = (*bucket)[bucket->last()].order();
 
-    if (!is_plain(first) || !is_plain(last) || !less(first, last))
+    if (kind > Kind::object ? ends_here(path.code)
+                            : !is_plain(first) || !is_plain(last) || !less(first, last))
         return;
-    if (kind == Kind::integer && PyFloat_Check(last))
+    // Integers beyond 64 bits share a code; as long as they are few the others keep theirs.
+    if (kind == Kind::integer && (PyFloat_Check(last) || 2 * bucket->size() > size()))
         become(Kind::real);
-    else if (kind == Kind::text || kind == Kind::bytes)
+    else if (has_levels(kind))
         nest(path);
 }
 
-// Makes a level of a bucket of texts. Without memory it stays a bucket.
+// Makes a level of a bucket. Without memory it stays a bucket.
 void Sorted::nest(Path path) {
     Bucket* bucket = bucket_of(path.word);
-    std::vector<PyObject*> gone;
     std::vector<Item> items;
 
     try {
@@ -341,7 +346,7 @@ void Sorted::nest(Path path) {
             items.push_back(item);
             return 0;
         });
-        Level* level = build(path.level->depth + level_bytes, items.data(), items.size(), &gone);
+        Level* level = build(path.level->depth + level_bytes, items.data(), items.size(), nullptr);
         set_word(&path, word_of(level, Tag::level));
     } catch (const std::bad_alloc&) {
         return;

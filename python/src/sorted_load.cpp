@@ -144,14 +144,15 @@ void Sorted::load_equal(Kind with, OwnedItems& items) {
 }
 
 // The word of *n > 0 items of one code. Of equal keys that must not be there twice one stays, with
-// the last value: *n is then less. What is not kept is added to *gone.
+// the last value: *n is then less. What is not kept is added to *gone. gone NULL: the items are in
+// order, and all to be kept.
 Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
                         std::vector<PyObject*>* gone) {
-    bool whole = (code & 0xff) <= level_bytes; // all keys are equal
+    bool whole = ends_here(code); // all texts are equal
 
-    if (!whole)
+    if (!whole && gone)
         std::stable_sort(items, items + *n, before);
-    if (!twins && plain) {
+    if (!twins && plain && gone) {
         size_t used = 0;
         for (size_t i = 1; i < *n; i++) {
             if (before(items[used], items[i])) {
@@ -164,7 +165,7 @@ Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
         }
         *n = used + 1;
     }
-    if (*n == 1 && whole && depth == 0 && plain) {
+    if (*n == 1 && whole && depth == 0 && plain) { // not of a nested level: gone is there
         Word word = values ? pack(items->value) : no_value;
         gone->push_back(items->key);
         if (tag_of(word) == Tag::object)
@@ -173,7 +174,9 @@ Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
             gone->push_back(items->value);
         return word;
     }
-    if (*n > nest_at && before(items[0], items[*n - 1]))
+    if (*n == 1 && has_keys())
+        return word_of(items->key, Tag::object);
+    if (*n > nest_at && !whole && (kind > Kind::object || before(items[0], items[*n - 1])))
         return word_of(build(depth + level_bytes, items, *n, gone), Tag::level);
     return word_of(Bucket::make(items, *n), Tag::bucket);
 }

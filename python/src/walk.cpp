@@ -123,7 +123,11 @@ bool Walk::next() {
     }
 }
 
-nb::object Walk::key() const { return item ? nb::borrow(item->key) : decode(sorted.kind, code); }
+nb::object Walk::key() const {
+    if (!item && !sorted.values && tag_of(word) == Tag::object)
+        return nb::borrow(object_of(word));
+    return item ? nb::borrow(item->key) : decode(sorted.kind, code);
+}
 
 nb::object Walk::value() const { return item ? nb::borrow(item->value) : nb::steal(unpack(word)); }
 
