@@ -281,7 +281,6 @@ static bool write_own(const struct tree *tree, struct node *node, const struct g
 	bool changed = false;
 	unsigned int w;
 
-	LATH_ASSERT(node_is_locked(node));
 	for (w = 0; w < GAP_ROOM; w++)
 		changed |= write_word(&own[w], gap->room[w]);
 	changed |= write_word(&own[GAP_ROOM], gap->before);
@@ -303,7 +302,7 @@ static bool write_entry_room(struct node *inner, unsigned int i, const u64 *room
 	unsigned int k, shift = i % GAP_LANES * 16;
 	bool changed = false;
 
-	LATH_ASSERT(node_is_locked(inner) && node_level(inner) && i < NODE_CAP);
+	LATH_ASSERT(node_level(inner) && i < NODE_CAP);
 	for (k = 0; k < GAP_ALIGNS; k++) {
 		unsigned int code =
 			(unsigned int)(room[k / GAP_LANES] >> k % GAP_LANES * 16) & 0xffff;

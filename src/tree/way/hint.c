@@ -101,7 +101,6 @@ static bool correct(const struct tree *tree, const struct hint *hint, const stru
 	const u64 *at = hint_word(hint, i);
 	u64 end = (step << shift) + lath_ones(shift);
 
-	LATH_ASSERT(end >> shift == step);
 	if (f->low > end || f->last < end || !at || hint_is_block(READ_ONCE(*at)))
 		return false;
 	put_word(hint, i, word_of(tree, f, step, shift));
