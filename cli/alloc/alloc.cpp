@@ -229,6 +229,8 @@ void run(const request& ask) {
 
 } // namespace
 
+// a table of options
+// NOLINTNEXTLINE(readability-function-size)
 void add(CLI::App& app) {
     auto ask = std::make_shared<request>();
     auto span = parsed_by([](const std::string& text) { alloc::parse_span(text); });

@@ -603,6 +603,33 @@ line_reader& store_session::standard_input() {
     return lines;
 }
 
+store_session::outcome store_session::rank(arguments words) {
+    need(words, 1, 1);
+    std::int64_t n = lath_store_rank(store_, key(words[1]));
+    if (n < 0)
+        fail_status("rank", n);
+    std::printf("%" PRId64 "\n", n);
+    return outcome::done;
+}
+
+store_session::outcome store_session::snapshot(arguments words) {
+    const std::string& what = words[0];
+    need(words, 1, 1);
+    std::pair<status_line, std::string> status(true, what + " " + words[1]);
+    auto progress = [](void* arg, std::uint64_t items, std::uint64_t) {
+        auto& [line, text] = *static_cast<std::pair<status_line, std::string>*>(arg);
+        if (line.due())
+            line.show(progress_text(text, items, 0, 0));
+        return stop_asked ? 1 : 0;
+    };
+    bool saving = what == "save";
+    int ret =
+        (saving ? lath_store_save : lath_store_load)(store_, words[1].c_str(), progress, &status);
+    if (ret)
+        fail(lath_store_reason());
+    return outcome::done;
+}
+
 store_session::outcome store_session::run(std::vector<std::string> words) {
     const std::string what = words[0];
     const store_command* command = allow(what);
@@ -634,30 +661,10 @@ store_session::outcome store_session::run(std::vector<std::string> words) {
         return stats();
     if (what == "bench")
         return bench(words);
-    if (what == "rank") {
-        need(words, 1, 1);
-        std::int64_t n = lath_store_rank(store_, key(words[1]));
-        if (n < 0)
-            fail_status("rank", n);
-        std::printf("%" PRId64 "\n", n);
-        return outcome::done;
-    }
-    if (is({"save", "restore"})) {
-        need(words, 1, 1);
-        std::pair<status_line, std::string> status(true, what + " " + words[1]);
-        auto progress = [](void* arg, std::uint64_t items, std::uint64_t) {
-            auto& [line, text] = *static_cast<std::pair<status_line, std::string>*>(arg);
-            if (line.due())
-                line.show(progress_text(text, items, 0, 0));
-            return stop_asked ? 1 : 0;
-        };
-        bool saving = what == "save";
-        int ret = (saving ? lath_store_save : lath_store_load)(store_, words[1].c_str(), progress,
-                                                               &status);
-        if (ret)
-            fail(lath_store_reason());
-        return outcome::done;
-    }
+    if (what == "rank")
+        return rank(words);
+    if (is({"save", "restore"}))
+        return snapshot(words);
     if (is({"sweep", "compact"})) {
         std::int64_t n = what == "sweep" ? lath_store_sweep(store_) : lath_store_compact(store_);
         if (n < 0)

@@ -67,6 +67,8 @@ private:
     outcome scan(arguments words);
     outcome load(arguments words);
     outcome dump(arguments words);
+    outcome rank(arguments words);
+    outcome snapshot(arguments words);
     outcome stats();
     outcome bench(arguments words);
 

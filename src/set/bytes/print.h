@@ -62,8 +62,6 @@ static inline u32 place_insert(u64 *entry, u32 groups, u32 room, u32 hash, u64 v
 	u32 group = group_of(hash, groups), most = min(room, GROUP_SLOTS), i;
 	u64 prints;
 
-	LATH_ASSERT((hash & 0xff) > 1); /* 0 is a free place, and 1 looks like one (prints_equal) */
-	LATH_ASSERT(value && form_of(value) == FORM_RECORD);
 	for (;;) {
 		prints = READ_ONCE(entry[group]);
 		i = (u32)__ffs64(prints_equal(prints, 0) | 1ull << 63) / 8;
