@@ -339,17 +339,6 @@ static void bucket_replaced_by_itself(void)
 	bucket_replace(&place, bucket_read(bucket), place.word);
 }
 
-static void bucket_of_one_extended(void)
-{
-	u64 there;
-
-	fill_bucket();
-	bucket->used = 1;
-	records[1].key[12] = 'z';
-	want = key_of(set, (uintptr_t)&records[1]);
-	bucket_extend(set, &place, &want, (uintptr_t)&records[0], &there);
-}
-
 static void order_without_a_record(void)
 {
 	u64 there;
@@ -623,7 +612,6 @@ const struct assert_case set_cases[] = {
 	      "*bucket_slice(bucket, i - 1)"),
 	BYTES("bucket replaced by itself", bucket_replaced_by_itself, "bucket.c",
 	      "word != place->word"),
-	BYTES("bucket of one extended", bucket_of_one_extended, "grow.c", "bucket->used > 2"),
 	BYTES("order without a record", order_without_a_record, "bucket.c", "at && bucket->used"),
 	BYTES("change during a change", change_during_a_change, "bucket.c", "bucket->version & 1"),
 	BYTES("row insert outside a section", row_insert_outside_a_section, "row.c",

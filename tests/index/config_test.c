@@ -124,11 +124,13 @@ static void long_record(void)
 	struct lath_bytes_place place;
 
 	assert(!lath_bytes_init(&bytes, &records, NULL));
+	lath_rcu_auto.read_lock();
 	assert(!lath_bytes_find(&bytes, &key, &place));
 	same.size = LATH_BYTES_SIZE_MAX + 1ull;
 	assert(lath_bytes_put(&bytes, &place, (uintptr_t)&same) == -E2BIG);
 	assert(!lath_bytes_count(&bytes));
 	assert(!lath_bytes_put(&bytes, &place, (uintptr_t)&key) && lath_bytes_count(&bytes) == 1);
+	lath_rcu_auto.read_unlock();
 	lath_bytes_fini(&bytes, NULL, NULL);
 }
 

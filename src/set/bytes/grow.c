@@ -94,7 +94,6 @@ int bucket_extend(struct bytes_set *set, const struct place *place, const struct
 
 	if (!bucket)
 		return ret;
-	LATH_ASSERT(bucket->used > 2); /* two, and the new one */
 	if (bucket->used > BUCKET_MAX)
 		ret = layer_of_bucket(set, bucket, place->layer, &layer);
 	lath_delay("bucket copied, not yet replaced");

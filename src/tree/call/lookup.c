@@ -227,7 +227,6 @@ static int first_in_leaf(const struct node *leaf, bool ranges, u64 key, u64 last
 {
 	int i = node_floor(leaf, key);
 
-	LATH_ASSERT(key <= last);
 	if (i >= 0) {
 		u64 k = node_key(leaf, (unsigned int)i);
 

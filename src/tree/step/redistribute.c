@@ -171,7 +171,8 @@ static void split_stream(struct node *leaf, struct node *fresh, unsigned int ran
 /* Link a new leaf that begins at `low` right of a locked one. */
 static void link_leaf(struct node *left, struct node *fresh, u64 low)
 {
-	LATH_ASSERT(node_is_locked(left) && low > left->low && low <= left->last);
+	/* a leaf of one key covers none until the keys are evened out */
+	LATH_ASSERT(node_is_locked(left) && low >= left->low && low <= left->last);
 	node_init(fresh, 0, low, left->last, left->right, left->shift);
 	link_right(left, fresh);
 	change_keys(fresh, left);
