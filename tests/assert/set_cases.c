@@ -65,7 +65,7 @@ static void fill(unsigned int flags, unsigned int n)
 
 static void fill_bucket(void)
 {
-	fill(0, RECORDS);
+	fill(0, min(RECORDS, BUCKET_MAX));
 }
 
 /* The same, with the section left. */
@@ -380,7 +380,7 @@ static void row_change_to_an_array(void)
 
 static void count_changed_by_two(void)
 {
-	fill(LATH_RANKS, 8);
+	fill(LATH_RANKS, min(RECORDS, BUCKET_MAX));
 	count_changed(set, &place, 2);
 }
 
@@ -392,7 +392,7 @@ static void count_without_ranks(void)
 
 static void total_of_the_root(void)
 {
-	fill(LATH_RANKS, 8);
+	fill(LATH_RANKS, min(RECORDS, BUCKET_MAX));
 	count_layer_true(&set->root);
 }
 
