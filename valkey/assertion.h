@@ -21,4 +21,7 @@ _Noreturn void lath_assert_failed(const char *condition, const char *file, int l
 #define LATH_ASSERT(condition) ((void)sizeof(!(condition)))
 #endif
 
+/* Of a function that only assertions call, which a release does not evaluate. */
+#define FOR_ASSERTIONS __attribute__((unused))
+
 #endif /* LATH_VALKEY_ASSERTION_H */

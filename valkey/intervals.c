@@ -36,7 +36,7 @@ static void set_destroy(struct lath_intervals *set, lath_interval_fn each)
 
 /* For assertions: returns whether the interval i of a packed block is above the one before and not
  * above the next. */
-static bool in_order(const struct lath_interval *block, size_t n, size_t i)
+static FOR_ASSERTIONS bool in_order(const struct lath_interval *block, size_t n, size_t i)
 {
 	return block[i].first <= block[i].end &&
 	       (!i || intervals_order(&block[i - 1], &block[i]) < 0) &&

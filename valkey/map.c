@@ -30,7 +30,7 @@ static unsigned int width_of(uint64_t most)
 }
 
 /* For assertions: returns whether the keys ascend, none twice, and every entry has a value. */
-static bool in_order(const struct small *small)
+static FOR_ASSERTIONS bool in_order(const struct small *small)
 {
 	size_t i;
 
@@ -463,7 +463,7 @@ static void fill_forward(struct map_iter *iter, size_t max)
 
 /* For assertions: returns whether the entries that were read follow each other in the direction of
  * the iterator. */
-static bool filled_in_order(const struct map_iter *iter)
+static FOR_ASSERTIONS bool filled_in_order(const struct map_iter *iter)
 {
 	size_t i;
 

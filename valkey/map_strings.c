@@ -115,7 +115,7 @@ static uint32_t few_find(const struct strings *strings, struct bytes key, bool b
 }
 
 /* For assertions: returns whether the record i is above the one before and below the one behind. */
-static bool few_in_order(const struct strings *strings, uint32_t i)
+static FOR_ASSERTIONS bool few_in_order(const struct strings *strings, uint32_t i)
 {
 	struct record **few = strings->few;
 
@@ -410,7 +410,8 @@ static void read_ahead(struct map_iter *iter, const struct map_bound *here)
 
 /* For assertions: returns whether the record is on the right side of a bound where a range begins.
  */
-static bool follows(const struct map_bound *bound, const struct record *record, bool back)
+static FOR_ASSERTIONS bool follows(const struct map_bound *bound, const struct record *record,
+				   bool back)
 {
 	int order = bound->infinite ? 1 : compare_bytes(key_of(record), bound->key.string);
 

@@ -44,7 +44,7 @@ static bool ends_before(const struct lath_item *a, const struct lath_item *b)
 
 /* For assertions: returns whether the range i begins behind the one before it and ends before the
  * next one. */
-static bool in_order(const struct lath_item *items, size_t n, size_t i)
+static FOR_ASSERTIONS bool in_order(const struct lath_item *items, size_t n, size_t i)
 {
 	return (!i || ends_before(&items[i - 1], &items[i])) &&
 	       (i + 1 >= n || ends_before(&items[i], &items[i + 1]));
@@ -450,7 +450,7 @@ int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 }
 
 /* For assertions: returns whether two pools have as many ranges, numbers and leases. */
-static bool same_figures(const struct pool *a, const struct pool *b)
+static FOR_ASSERTIONS bool same_figures(const struct pool *a, const struct pool *b)
 {
 	return a->count == b->count && a->outside == b->outside && a->capacity == b->capacity &&
 	       a->taken == b->taken && a->leased == b->leased && a->owned == b->owned;
@@ -546,7 +546,7 @@ int pool_reserve(struct pool *pool, const struct pool_range *range)
 }
 
 /* For assertions: returns whether a range that begins at `first` is what the request asks for. */
-static bool fits(const struct lath_hole_request *want, uint64_t first)
+static FOR_ASSERTIONS bool fits(const struct lath_hole_request *want, uint64_t first)
 {
 	uint64_t last = first + (want->size - 1);
 
@@ -647,7 +647,7 @@ int pool_find(const struct pool *pool, uint64_t number, struct pool_range *range
 
 /* For assertions: returns whether the range of a record that an owner or a lease led to is in the
  * pool and has this record. */
-static bool agrees(const struct pool *pool, const struct record *record)
+static FOR_ASSERTIONS bool agrees(const struct pool *pool, const struct record *record)
 {
 	struct lath_item item;
 

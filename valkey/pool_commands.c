@@ -408,7 +408,7 @@ static bool again(struct opened *opened, const struct wish *wish, uint64_t size,
 }
 
 /* For assertions: returns whether the pool has this range. */
-static bool is_there(const struct pool *pool, const struct pool_range *range)
+static FOR_ASSERTIONS bool is_there(const struct pool *pool, const struct pool_range *range)
 {
 	struct pool_range there;
 

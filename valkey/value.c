@@ -17,7 +17,7 @@ struct block {
 
 /* For assertions: returns whether the word is one that value_make() makes. Of a short string the
  * bytes that it does not use are 0, so that equal strings are equal words. */
-static bool well_formed(word value)
+static FOR_ASSERTIONS bool well_formed(word value)
 {
 	switch (value & VALUE_KIND) {
 	case VALUE_BLOCK:
