@@ -429,15 +429,21 @@ static void summary_of_no_level(void)
 	gap_propagate(tree, 0, 1, 0, 1, false);
 }
 
+/* A cursor that believes it holds the lock of its leaf. */
+static void unlock_under(struct lath_cursor *cursor)
+{
+	fill();
+	lath_cursor_init(cursor, &list);
+	NEED(!lath_cursor_lock(cursor, 10, NULL, NULL));
+	node_unlock(cursor->leaf);
+}
+
 static void cursor_whose_leaf_is_unlocked(void)
 {
 	struct lath_cursor cursor;
 	struct lath_item item;
 
-	fill();
-	lath_cursor_init(&cursor, &list);
-	NEED(!lath_cursor_lock(&cursor, 10, NULL, NULL));
-	node_unlock(cursor.leaf);
+	unlock_under(&cursor);
 	lath_cursor_locked_floor(&cursor, 10, &item);
 }
 
@@ -446,10 +452,7 @@ static void ceiling_whose_leaf_is_unlocked(void)
 	struct lath_cursor cursor;
 	struct lath_item item;
 
-	fill();
-	lath_cursor_init(&cursor, &list);
-	NEED(!lath_cursor_lock(&cursor, 10, NULL, NULL));
-	node_unlock(cursor.leaf);
+	unlock_under(&cursor);
 	lath_cursor_locked_ceiling(&cursor, 10, &item);
 }
 
