@@ -13,8 +13,8 @@ namespace lathpy {
 
 namespace {
 
-// What a shape has a symbol of. The first symbol is from `tuple` on, so that no shape is one of the
-// kinds that have names.
+// The symbols of a shape. A shape begins with `tuple` or a later symbol, so it is never equal to a
+// kind that has a name.
 enum Symbol : uint64_t {
     number = 1,
     text,

@@ -2,9 +2,9 @@
 /*
  * read.c - reads of a set of byte keys: single records, batches, ceiling and floor, cursors.
  *
- * What goes in order gathers records: it goes through the words of a layer, enters the layers that
- * it meets, and at the end of one finds the layer above by its prefix. So it needs no stack,
- * however long the keys are.
+ * Scans and cursors gather records in order: they read the words of a layer, enter each layer that
+ * a word leads to, and at the end of a layer find the one above by its prefix. So they need no
+ * stack, however long the keys are.
  */
 #include "set/bytes/bucket.h"
 #include "set/bytes/read.h"
@@ -412,7 +412,7 @@ int lath_bytes_floor(struct lath_bytes *set, const struct lath_bytes_key *key, u
 
 /* Records that the first look of a cursor reads ahead; further ones read twice as many. */
 #define ASK 16u
-/* Records behind the one it stands on that are prefetched. */
+/* How many records behind the current one of a cursor are prefetched. */
 #define WARM 8u
 
 static void warm(const struct lath_bytes_cursor *cursor, u32 i)
@@ -453,7 +453,7 @@ static bool has_prefix(const struct lath_bytes_cursor *cursor, u64 value)
 static int step(struct lath_bytes_cursor *cursor, uint64_t *value)
 {
 	LATH_ASSERT(cursor->i <= cursor->n && cursor->n <= ARRAY_SIZE(cursor->ahead));
-	/* records are in order: behind the first one without the prefix are no more with it */
+	/* records are in order: no record with the prefix follows one without it */
 	if (cursor->i == cursor->n || !has_prefix(cursor, cursor->ahead[cursor->i]))
 		return 0;
 	warm(cursor, cursor->i + WARM);

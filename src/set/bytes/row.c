@@ -47,7 +47,7 @@ static u64 row_new(struct bytes_set *set, const u64 *value, u32 n)
 	return (u64)(uintptr_t)row | 7;
 }
 
-/* The same for a bucket. */
+/* Make a bucket of n records, in order. Returns its word; 0: no memory. */
 static u64 bucket_of_records(struct bytes_set *set, const struct layer *layer, const u64 *value,
 			     u32 n)
 {

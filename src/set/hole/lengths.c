@@ -144,8 +144,8 @@ static void file_at(struct tree *tree, struct lengths *lengths, u64 key, struct 
 	unsigned int n = runs_at(tree, key, run), of = 0, i;
 
 	LATH_ASSERT(lath_reader_inside(tree->rcu));
-	/* another thread may have changed the runs before they were filed: then it looked in vain
-	 * for the entries that it had to remove */
+	/* another thread may have changed the runs before they were filed: then it
+	 * found no entries to remove, so look at the runs again */
 	while (n != of || memcmp(run, filed, n * sizeof(*run))) {
 		for (i = 0; i < n; i++)
 			file_run(lengths, run[i].first, run[i].last);
