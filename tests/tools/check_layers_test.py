@@ -87,6 +87,22 @@ LOOP = {
 }
 NO_LOOP = {**LOOP, "src/store/c.c": "static int a(void)\n{\n\treturn 0;\n}\nint c(int n)\n{\n\t/* a() */\n\treturn n ? a() : 0;\n}\n"}
 
+# go() is in two files. The caller sees one of them, which calls back.
+TWO_HOMES = {
+    "src/store/a.h": '#include "store/c.h"\nint a(void);\n',
+    "src/store/a.c": '#include "store/a.h"\nint a(void)\n{\n\treturn go();\n}\n',
+    "src/store/b.h": "static inline int go(void)\n{\n\treturn 0;\n}\n",
+    "src/store/c.h": "int a(void);\nstatic inline int go(void)\n{\n\treturn a();\n}\n",
+}
+OTHER_HOME = {**TWO_HOMES, "src/store/a.h": '#include "store/b.h"\n'}
+BOTH_HOMES = {**TWO_HOMES, "src/store/a.h": '#include "store/b.h"\n#include "store/c.h"\n'}
+# Two hosts have the calls of src/sys: a loop of one of them.
+HOSTS = {
+    "src/sys/linux.c": "int lath_block_free(void)\n{\n\treturn 0;\n}\n",
+    "src/sys/user.c": "int lath_block_free(void)\n{\n\treturn error();\n}\n",
+    "src/sys/error.c": "int error(void)\n{\n\treturn lath_block_free();\n}\n",
+}
+
 
 def run(files, *options):
     with tempfile.TemporaryDirectory() as root:
@@ -115,6 +131,16 @@ def main():
     code, out = run({**GOOD, **NO_LOOP})
     if code or out:
         sys.exit(f"calls that make no loop were refused:\n{out}")
+    for what, files, loop in (("of two", TWO_HOMES, "store/a store/c"), ("of a host", HOSTS, "sys/error sys/user")):
+        code, out = run({**GOOD, **files})
+        if code != 1 or out != f"loop of calls: {loop}\n":
+            sys.exit(f"a loop of calls to a name {what} was not found (exit {code})\n{out}")
+    code, out = run({**GOOD, **OTHER_HOME})
+    if code or out:
+        sys.exit(f"a name that the caller does not see was taken for what it calls:\n{out}")
+    code, out = run({**GOOD, **BOTH_HOMES})
+    if code != 1 or "src/store/a.c: a() calls go(), which is in store/b and store/c\n" not in out:
+        sys.exit(f"a name of two files that the caller sees was not told (exit {code})\n{out}")
     code, out = run(GOOD, "--unused")
     if code != 1 or "which nothing uses" not in out or "no file for the rule" not in out:
         sys.exit(f"unused rules were not reported (exit {code})\n{out}")
