@@ -5,9 +5,9 @@
 // callback of a subcommand throws std::runtime_error for a failure (main prints "lath: what" and
 // exits with 1) or CLI::RuntimeError(code) after it has said itself what is wrong.
 //
-// `lath bench` and `lath report` are programs of their own, lath-bench and lath-report
-// (companions.hpp). base/ is shared with the benchmarks, trace/ is the trace readers of alloc and
-// replay.
+// `lath bench`, `lath replay` and `lath report` are programs of their own, lath-bench, lath-replay
+// and lath-report (companions.hpp). base/ is shared with the benchmarks; trace/ is the readers of
+// block traces, which lath-replay has, and what they share with the reader of alloc.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@
 namespace lathcli {
 
 // Called by main() before it parses: names the program and adds its options and subcommands.
-// Each program has its own definition: lath.cpp, bench/bench.cpp,
+// Each program has its own definition: lath.cpp, bench/bench.cpp, replay/replay.cpp,
 // report/report.cpp.
 void define_program(CLI::App& app, char** argv);
 
@@ -26,9 +26,6 @@ namespace completion {
 void add(CLI::App& app);
 }
 namespace extents {
-void add(CLI::App& app);
-}
-namespace replay {
 void add(CLI::App& app);
 }
 namespace show {

@@ -68,9 +68,7 @@ void replace_by_companion(const companion& each, char** arguments) {
     std::string path = path_of(each);
     if (path.empty())
         throw std::runtime_error(std::string(each.command) + ": the program " + each.program +
-                                 " is not installed; it is part of the benchmarks (package "
-                                 "lathwork-bench, or a build with "
-                                 "-DLATH_BENCH=ON)");
+                                 " is not installed; " + each.origin);
     std::vector<char*> words = {path.data()};
     while (*arguments)
         words.push_back(*arguments++);

@@ -13,12 +13,19 @@ struct companion {
     const char* command; // lath COMMAND
     const char* program; // its file
     const char* summary;
+    const char* origin; // what installs it, for the message that it is not there
 };
+
+inline constexpr const char* origin_bench =
+    "it is part of the benchmarks (package lathwork-bench, or a build with -DLATH_BENCH=ON)";
 
 inline constexpr companion companions[] = {
     {"bench", "lath-bench",
-     "measure the structures of lathwork and their peers; results are verified"},
-    {"report", "lath-report", "one page of charts and tables from files of `lath bench --json`"},
+     "measure the structures of lathwork and their peers; results are verified", origin_bench},
+    {"replay", "lath-replay", "replay a trace of block requests through request queues",
+     "it is installed with lath (package lathwork-tools, or component tools of a build)"},
+    {"report", "lath-report", "one page of charts and tables from files of `lath bench --json`",
+     origin_bench},
 };
 
 // The companion behind a subcommand, or nullptr.

@@ -41,7 +41,6 @@ void define_program(CLI::App& app, char** argv) {
         replace_by_companion(*chosen, argv + 2);
     alloc::add(app);
     extents::add(app);
-    replay::add(app);
     show::add(app);
     store::add(app);
     watch::add(app);

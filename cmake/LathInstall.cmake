@@ -4,7 +4,7 @@
 #   lib    the shared libraries, the licences
 #   dev    headers, static libraries, lathwork.pc, forrest.pc, the CMake package (lathwork::lathwork,
 #          lathwork::shared, lathwork::forrest, lathwork::forrest_shared), manual pages of section 3, doc/
-#   tools  the command lath, its manual pages, completions
+#   tools  the command lath with lath-replay, which `lath replay` starts, their manual pages, completions
 #   bench  lath-bench and lath-report with their manual pages
 #   valkey the module for Valkey and Redis, in lib/lathwork
 # The target lath_product builds all of them.
@@ -17,7 +17,7 @@ if(TARGET lath-bench)
 endif()
 add_custom_target(lath_product DEPENDS ${libraries} ${tables})
 if(TARGET lath)
-  add_dependencies(lath_product lath lath_completions)
+  add_dependencies(lath_product lath lath-replay lath_completions)
 endif()
 
 if(TARGET lathwork_valkey)
@@ -44,7 +44,7 @@ if(TARGET lath_man)
   lath_install_only_built(dev "\"${man_dir}/made\"")
 endif()
 if(TARGET lath)
-  lath_install_only_built(tools "\"$<TARGET_FILE:lath>\" \"${PROJECT_BINARY_DIR}/completions/lath\"")
+  lath_install_only_built(tools "\"$<TARGET_FILE:lath>\" \"$<TARGET_FILE:lath-replay>\" \"${PROJECT_BINARY_DIR}/completions/lath\"")
 endif()
 if(TARGET lath-bench)
   lath_install_only_built(bench "\"$<TARGET_FILE:lath-bench>\" \"$<TARGET_FILE:lath-report>\"")
@@ -102,7 +102,7 @@ if(TARGET lathwork_valkey)
           PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 endif()
 if(TARGET lath)
-  install(TARGETS lath RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  install(TARGETS lath lath-replay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   set(completions ${PROJECT_BINARY_DIR}/completions)
   install(FILES ${completions}/lath DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
   install(FILES ${completions}/_lath DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT tools)

@@ -21,7 +21,7 @@ set(man_command ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/doc/man/pages.py 
 if(TARGET lath)
   list(APPEND man_command $<TARGET_FILE:lath>)
 endif()
-foreach(program lath lath-bench lath-report) # the command asks the other two
+foreach(program lath lath-bench lath-replay lath-report) # the command asks the others
   if(TARGET ${program})
     list(APPEND man_sources ${program})
   endif()

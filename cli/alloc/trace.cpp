@@ -2,6 +2,7 @@
 #include "alloc/trace.hpp"
 
 #include "base/numbers.hpp"
+#include "trace/fields.hpp"
 
 #include <utility>
 
@@ -14,19 +15,11 @@ constexpr std::size_t longest_id = 200;
 constexpr std::uint64_t most_pieces = 1 << 20;
 
 std::vector<std::string_view> words_of(std::string_view text) {
-    std::vector<std::string_view> words;
-    text = text.substr(0, text.find('#'));
-    for (;;) {
-        auto begin = text.find_first_not_of(" \t\r");
-        if (begin == std::string_view::npos)
-            return words;
-        text.remove_prefix(begin);
-        auto end = text.find_first_of(" \t\r");
-        words.push_back(text.substr(0, end));
-        if (end == std::string_view::npos)
-            return words;
-        text.remove_prefix(end);
-    }
+    std::vector<std::string_view> all;
+    trace::words words(text.substr(0, text.find('#')), " \t\r");
+    for (auto word = words.next(); !word.empty(); word = words.next())
+        all.push_back(word);
+    return all;
 }
 
 // What an error message shows of a word that came from a file.
@@ -38,10 +31,6 @@ std::string quoted(std::string_view word) {
 }
 
 } // namespace
-
-void reader::complain(const std::string& what) const {
-    throw trace::bad_input(in_.name() + ":" + std::to_string(in_.line_number()) + ": " + what);
-}
 
 std::uint64_t reader::number(const char* what, std::string_view text) const {
     auto value = parse_number(text);
@@ -138,10 +127,9 @@ bool reader::next(operation& o) {
             if (line(o, text))
                 return true;
         } catch (const trace::bad_input& e) {
-            if (!skip_bad_)
+            if (!skips(e))
                 throw;
             counts_.bad++;
-            last_error_ = e.what();
         }
     }
     return false;

@@ -14,7 +14,7 @@
 // 4096, 0x1000, 4Ki.
 #pragma once
 
-#include "trace/trace.hpp"
+#include "trace/input.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -34,33 +34,27 @@ struct operation {
     std::uint64_t most = 0; // bytes of a piece; 0: any
 };
 
-class reader {
+class reader : public trace::input_reader {
 public:
     struct counters {
         std::uint64_t allocations = 0, frees = 0, bad = 0; // allocations: in pieces or not
     };
 
     // skip_bad: lines that make no sense are counted and passed by.
-    reader(trace::input in, bool skip_bad) : in_(std::move(in)), skip_bad_(skip_bad) {}
+    reader(trace::input in, bool skip_bad) : input_reader(std::move(in), skip_bad) {}
     // false at the end; throws trace::bad_input "FILE:LINE: what is wrong", and goes on behind it
     // when called again.
     bool next(operation& o);
     const counters& counts() const { return counts_; }
-    const std::string& last_error() const { return last_error_; }
     const std::string& name_of(std::size_t slot) const { return names_[slot]; }
-    const std::string& input_name() const { return in_.name(); }
 
 private:
     bool line(operation& o, std::string_view text); // false: nothing on it
     void read_allocation(operation& o, const std::vector<std::string_view>& words);
     void read_request(operation& o, const std::vector<std::string_view>& words);
     std::uint64_t number(const char* what, std::string_view text) const;
-    [[noreturn]] void complain(const std::string& what) const;
 
-    trace::input in_;
-    bool skip_bad_;
     counters counts_;
-    std::string last_error_;
     std::unordered_map<std::string, std::size_t> live_;
     std::vector<std::string> names_; // of each slot
     std::vector<std::size_t> unused_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// lath replay FILE: a real trace through the sort queue's engines.
+// lath-replay, which `lath replay FILE` starts: a real trace through the sort queue's engines.
 #include "base/json_text.hpp"
 #include "base/output.hpp"
 #include "base/status_line.hpp"
 #include "base/stop_on_signal.hpp"
 #include "commands.hpp"
+#include "companions.hpp"
+#include "describe.hpp"
 #include "options.hpp"
 #include "replay/model.hpp"
 
@@ -285,40 +287,46 @@ void run(request ask) {
 
 } // namespace
 
-void add(CLI::App& app) {
-    auto ask = std::make_shared<request>();
-    auto* sub =
-        app.add_subcommand("replay", "replay a trace of block requests through request queues");
-    sub->footer(epilogue);
-    sub->add_option("FILE", ask->file, "The trace")->required();
-    sub->add_option("--engine", ask->engines, "Engines, or all")
+} // namespace lathcli::replay
+
+namespace lathcli {
+
+void define_program(CLI::App& app, char**) {
+    auto ask = std::make_shared<replay::request>();
+    const companion& self = *find_companion("replay");
+    app.name("lath replay");
+    app.description(self.summary);
+    app.footer(replay::epilogue);
+    add_description(app, self.command);
+    app.add_option("FILE", ask->file, "The trace")->required();
+    app.add_option("--engine", ask->engines, "Engines, or all")
         ->type_name("NAME")
         ->delimiter(',')
-        ->check(one_of(engine_names()))
+        ->check(one_of(replay::engine_names()))
         ->capture_default_str();
-    sub->add_option("--device", ask->device, "The model behind the queue")
+    app.add_option("--device", ask->device, "The model behind the queue")
         ->check(one_of({"disk", "flash"}))
         ->capture_default_str();
-    sub->add_option("--depth", ask->depth, "Requests the queue may hold")
+    app.add_option("--depth", ask->depth, "Requests the queue may hold")
         ->type_name("N")
         ->transform(whole_number(1, LATH_SORTQ_MAX_REQUESTS))
         ->capture_default_str();
-    sub->add_option("--merge-limit", ask->merge_kib, "A request grows to N KiB; 0: no merges")
+    app.add_option("--merge-limit", ask->merge_kib, "A request grows to N KiB; 0: no merges")
         ->type_name("N")
         ->transform(whole_number(0, 1u << 20))
         ->capture_default_str();
-    sub->add_flag("--untimed", ask->untimed, "Ignore the times: the queue is always full");
-    sub->add_flag("--skip-bad", ask->skip_bad, "Go on behind bad lines, count them");
-    sub->add_flag("--drop-doubles", ask->drop_doubles,
-                  "Drop a request equal to the one before it (fio's null engine logs twice)");
-    sub->add_option("--limit", ask->limit, "Stop after N requests; 0: at the end of the trace")
+    app.add_flag("--untimed", ask->untimed, "Ignore the times: the queue is always full");
+    app.add_flag("--skip-bad", ask->skip_bad, "Go on behind bad lines, count them");
+    app.add_flag("--drop-doubles", ask->drop_doubles,
+                 "Drop a request equal to the one before it (fio's null engine logs twice)");
+    app.add_option("--limit", ask->limit, "Stop after N requests; 0: at the end of the trace")
         ->type_name("N")
         ->transform(whole_number());
-    sub->add_option("--json", ask->json,
-                    "Write the figures there as well; - is standard output, in place of the text")
+    app.add_option("--json", ask->json,
+                   "Write the figures there as well; - is standard output, in place of the text")
         ->type_name("FILE")
         ->check(file_name());
-    sub->callback([ask] { run(*ask); });
+    app.callback([ask] { replay::run(*ask); });
 }
 
-} // namespace lathcli::replay
+} // namespace lathcli

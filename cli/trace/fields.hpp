@@ -5,31 +5,28 @@
 
 #include "base/numbers.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace lathcli::trace {
 
-// Fields parted by blanks; empty at the end.
+// Fields parted by blanks, one or more of the characters of `blanks`; empty at the end.
 class words {
 public:
-    explicit words(std::string_view line) : rest_(line) {}
+    explicit words(std::string_view line, std::string_view blanks = " \t")
+        : rest_(line), blanks_(blanks) {}
     std::string_view next() {
-        while (!rest_.empty() && blank(rest_.front()))
-            rest_.remove_prefix(1);
-        std::size_t n = 0;
-        while (n < rest_.size() && !blank(rest_[n]))
-            n++;
-        auto word = rest_.substr(0, n);
-        rest_.remove_prefix(n);
+        rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
+        auto word = rest_.substr(0, rest_.find_first_of(blanks_));
+        rest_.remove_prefix(word.size());
         return word;
     }
     std::string_view rest() const { return rest_; }
 
 private:
-    static bool blank(char c) { return c == ' ' || c == '\t'; }
-    std::string_view rest_;
+    std::string_view rest_, blanks_;
 };
 
 // Takes the last field, and the blanks before it, off the text; empty where there is none.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-#include "trace/trace.hpp"
+#include "trace/input.hpp"
 
 #include "base/input_file.hpp"
 #include "base/stop_on_signal.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lathcli::trace {
 
@@ -106,6 +107,20 @@ bool input::line(std::string_view& text) {
     if (too_long_)
         text = {};
     return true;
+}
+
+input_reader::input_reader(input in, bool skip_bad) : in_(std::move(in)), skip_bad_(skip_bad) {}
+
+std::string input_reader::where() const {
+    return in_.name() + ":" + std::to_string(in_.line_number()) + ": ";
+}
+
+void input_reader::complain(const std::string& what) const { throw bad_input(where() + what); }
+
+bool input_reader::skips(const bad_input& bad) {
+    if (skip_bad_)
+        last_error_ = bad.what();
+    return skip_bad_;
 }
 
 } // namespace lathcli::trace

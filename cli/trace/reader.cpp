@@ -40,13 +40,7 @@ const char* name_of(record_kind kind) {
 }
 
 reader::reader(format kind, input in, const reader_options& options)
-    : in_(std::move(in)), kind_(kind), options_(options) {}
-
-std::string reader::where() const {
-    return in_.name() + ":" + std::to_string(in_.line_number()) + ": ";
-}
-
-void reader::complain(const std::string& what) const { throw bad_input(where() + what); }
+    : input_reader(std::move(in), options.skip_bad), kind_(kind), options_(options) {}
 
 std::uint32_t reader::device_number(std::string_view name) {
     // a name per request would be an attack on memory
@@ -182,10 +176,9 @@ bool reader::take(event& e) {
             if (records_ || !choose_without_queue())
                 throw;
         } catch (const bad_input& bad) {
-            if (!options_.skip_bad || !resumes())
+            if (!resumes() || !skips(bad))
                 throw;
             counts_.bad++;
-            last_error_ = bad.what();
         }
     }
 }

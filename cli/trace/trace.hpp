@@ -11,14 +11,14 @@
 // Memory is bounded by the longest line allowed, not by the file.
 #pragma once
 
+#include "trace/input.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,52 +43,6 @@ struct event {
 inline constexpr std::uint64_t sector_limit = std::uint64_t{1} << 44;
 inline constexpr std::uint64_t length_limit = std::uint64_t{1} << 40; // bytes
 
-// "FILE:LINE: what is wrong", or "FILE: byte N: ..." in binary traces.
-class bad_input : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-// Where the bytes come from.
-class byte_source {
-public:
-    virtual ~byte_source() = default;
-    // up to n bytes; 0 at the end; throws std::runtime_error that names the input, stopped after a
-    // signal
-    virtual std::size_t read(char* to, std::size_t n) = 0;
-};
-
-std::unique_ptr<byte_source> open_file(const std::string& path); // "-" is standard input
-std::unique_ptr<byte_source> from_memory(std::string_view bytes);
-
-// A window over a source: peek at the start, take lines or blocks.
-class input {
-public:
-    static constexpr std::size_t window = 1u << 16;
-
-    input(std::string name, std::unique_ptr<byte_source> source);
-    const std::string& name() const { return name_; }
-    // Up to n bytes from here, not taken; fewer only at the end.
-    std::string_view peek(std::size_t n);
-    void skip(std::size_t n); // at most what peek() showed
-    // The next line without its end; false at the end of the input. Sets too_long() and gives the
-    // start of a line that does not fit in the window.
-    bool line(std::string_view& text);
-    bool too_long() const { return too_long_; }
-    std::uint64_t line_number() const { return line_number_; }
-    std::uint64_t offset() const { return offset_; }
-    bool has_nul() const { return has_nul_; } // in the last line
-
-private:
-    void fill(std::size_t n);
-    std::string name_;
-    std::unique_ptr<byte_source> source_;
-    std::unique_ptr<char[]> buffer_;
-    std::size_t from_ = 0, to_ = 0;
-    std::uint64_t line_number_ = 0, offset_ = 0;
-    bool ended_ = false, too_long_ = false, has_nul_ = false;
-};
-
 struct reader_options {
     bool skip_bad = false;
     bool drop_doubles = false; // an event equal to the one before it but for its time
@@ -105,7 +59,7 @@ const char* name_of(record_kind kind); // "queue (Q)"
 // A block trace may have several records of a request: queued, issued, completed. The requests are
 // the queue records. A trace without one of these among its first records has requests by its
 // issue records, else by its completions; records() tells which.
-class reader {
+class reader : public input_reader {
 public:
     struct counters {
         std::uint64_t events = 0, bad = 0, doubles = 0, other = 0; // other: not IO, or not arrivals
@@ -117,7 +71,6 @@ public:
     bool next(event& e);
     format kind() const { return kind_; }
     const counters& counts() const { return counts_; }
-    const std::string& last_error() const { return last_error_; }
     // Whether events have times. Version 2 of fio's iolog has them where it has waits: false may
     // become true.
     virtual bool has_times() const { return true; }
@@ -135,16 +88,12 @@ protected:
     // Sets time_ns as it is in the trace.
     virtual found step(event& e) = 0;
     virtual bool resumes() const { return true; }
-    virtual std::string where() const; // "FILE:LINE: "
-    [[noreturn]] void complain(const std::string& what) const;
     std::uint32_t device_number(std::string_view name);
     // Checked: bytes to sectors, the start rounded down, the end up.
     void place(event& e, std::uint64_t offset, std::uint64_t bytes) const;
     void place_sectors(event& e, std::uint64_t sector, std::uint64_t sectors) const;
     // Another trace begins in the same input: its times go on where the last event was.
     void restart() { run_++; }
-
-    input in_;
 
 private:
     struct held {
@@ -161,7 +110,6 @@ private:
     format kind_;
     reader_options options_;
     counters counts_;
-    std::string last_error_;
     std::map<std::string, std::uint32_t, std::less<>> devices_;
     std::vector<std::optional<std::uint32_t>> shown_devices_; // numbers as events have them
     std::uint32_t devices_shown_ = 0;

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 #
-# companions_test.sh LATH: `lath bench` and `lath report` become lath-bench and lath-report: looked for beside lath, in
-# libexec/lathwork of its prefix and in PATH; arguments, exit code, process and signals are the program's; without it,
-# lath says what is missing. `lath completion` takes their options from them.
+# companions_test.sh LATH LATH-REPLAY: `lath bench`, `lath replay` and `lath report` become lath-bench, lath-replay and
+# lath-report: looked for beside lath, in libexec/lathwork of its prefix and in PATH; arguments, exit code, process and
+# signals are the program's; without it, lath says what is missing. `lath completion` takes their options from them.
+# LATH has no code of LATH-REPLAY.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -42,15 +43,23 @@ calls() {
 	[[ ${said[*]:2} == "5 --quick -- a b  --help" ]] || fail "arguments: ${said[*]:2}"
 }
 
+# What a program links: the queues of sorted requests and the readers of block traces.
+replay_code() { nm -C "$1" | grep -E ' [TtWw] (lath_sortq_insert|lathcli::trace::(detect|make_|open_as|reader::)|lathcli::replay::)' || true; }
+[[ ! $(replay_code "$1") ]] || fail "lath has code of lath-replay: $(replay_code "$1" | head -n 5)"
+for name in lath_sortq_insert lathcli::trace::detect lathcli::trace::reader lathcli::replay; do
+	[[ $(replay_code "$2") == *"$name"* ]] || fail "lath-replay has no $name: is it called otherwise now?"
+done
+
 # nowhere
-for command in bench report; do
+declare -A origin=([bench]=LATH_BENCH=ON [replay]=lathwork-tools [report]=LATH_BENCH=ON)
+for command in bench replay report; do
 	code=0
 	"$lath" "$command" --quick 2>"$work/error" >/dev/null || code=$?
-	((code == 1)) && grep -q "lath-$command is not installed.*LATH_BENCH=ON" "$work/error" ||
+	((code == 1)) && grep -q "lath-$command is not installed.*${origin[$command]}" "$work/error" ||
 		fail "without lath-$command: exit $code, $(cat "$work/error")"
 	"$lath" --help | grep -q "^  $command .*not installed: lath-$command" || fail "--help has no note at $command"
 done
-"$lath" completion bash | grep -q 'bench report' || fail "completions without lath-bench do not name it"
+"$lath" completion bash | grep -q 'bench replay report' || fail "completions without lath-bench do not name it"
 
 # a file that cannot be executed is not it
 touch "$work/prefix/bin/lath-bench"

@@ -151,9 +151,15 @@ for shell in zsh fish; do
 done
 
 # lath finds its companions, and the report its program and its data, also in libexec
+mkdir -p "$root/libexec/lathwork"
+for place in bin libexec/lathwork; do
+	[[ $place == bin ]] || mv "$root/bin/lath-replay" "$root/$place"
+	printf 'fio version 2 iolog\nf read 0 4096\n' | "$root/bin/lath" replay - >"$work/replayed" ||
+		fail "an installed lath does not find lath-replay in $place"
+	grep -q '1 requests on 1 device' "$work/replayed" || fail "lath replay in $place says $(cat "$work/replayed")"
+done
 [[ -x $root/bin/lath-bench ]] || exit 0
 for place in bin libexec/lathwork; do
-	mkdir -p "$root/$place"
 	[[ $place == bin ]] || mv "$root"/bin/lath-{bench,report} "$root/$place"
 	"$root/bin/lath" bench --list sort >/dev/null || fail "an installed lath does not find lath-bench in $place"
 	said=$(HOME=$work XDG_CACHE_HOME='' "$root/bin/lath" report /dev/null 2>&1) || true

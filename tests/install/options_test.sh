@@ -40,7 +40,7 @@ for bits in {0..7}; do
 		disabled+=("-DCMAKE_DISABLE_FIND_PACKAGE_$name=$state")
 	done
 	configure "$source" "${options[@]}" "${disabled[@]}" || fail "${options[*]} without ${missing[*]-}: cannot be configured"
-	for target in lath:0 lath-bench:1 lath-report:1 quickstart_c:2; do
+	for target in lath:0 lath-replay:0 lath-bench:1 lath-report:1 quickstart_c:2; do
 		name=${target%:*} wanted=${on[${target#*:}]}
 		if has "$name" && ((!wanted)); then fail "${options[*]}: $name is built"; fi
 		if ! has "$name" && ((wanted)); then fail "${options[*]}: $name is not built"; fi
