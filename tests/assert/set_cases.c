@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* set_cases.c - sets of byte keys: words, keys, locks, sections; sets of intervals: places, lists.
- */
+/* set_cases.c - sets of byte keys: words, keys, locks, sections; sets of intervals: places, lists;
+ * blocks of small containers. */
 #include "cases.h"
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "set/bytes/read.h"
 #include "set/bytes/row.h"
 #include "set/interval/set.h"
+#include "set/small/block.h"
 
 #define RECORDS 40u
 
@@ -564,8 +565,111 @@ static void batch_behind_its_copies(void)
 	lath_interval_next_batch(&iter, &interval, 1);
 }
 
+/* ---- small containers ---- */
+
+static struct lath_small few;
+
+/* Three ranges in a block. */
+static struct small *fill_small(void)
+{
+	struct lath_item item = { 100, 10, 1 };
+	unsigned int i;
+
+	NEED(!lath_small_init(&few, NULL));
+	for (i = 0; i < 3; i++, item.key += 100)
+		NEED(!lath_small_insert_item(&few, &item, NULL));
+	return small_of(&few);
+}
+
+static void key_behind_the_block(void)
+{
+	block_key(fill_small(), 3);
+}
+
+static void value_behind_the_block(void)
+{
+	block_value(fill_small(), 3);
+}
+
+static void find_in_an_index(void)
+{
+	struct small *small = fill_small();
+
+	small->form = SMALL_NODES;
+	block_find(small, 7);
+}
+
+static void insert_over_an_item(void)
+{
+	struct lath_item item = { 105, 10, 1 };
+
+	block_insert(fill_small(), &item);
+}
+
+static void insert_nothing(void)
+{
+	struct lath_item item = { 50, 0, 1 };
+
+	block_insert(fill_small(), &item);
+}
+
+static void too_little_room(void)
+{
+	struct small *small = fill_small();
+
+	small->room = 1;
+	block_erase(small, 0);
+}
+
+static void erase_behind_the_block(void)
+{
+	block_erase(fill_small(), 3);
+}
+
+static void room_without_a_block(void)
+{
+	struct small *small = fill_small();
+
+	small->room = 0;
+	block_free(small);
+}
+
+static void count_of_an_index(void)
+{
+	struct lath_item item = { 5, 1, 1 };
+	struct lath_small_kind kind = LATH_SMALL_KIND_INIT;
+
+	kind.limit = 0;
+	NEED(!lath_small_init(&few, &kind) && !lath_small_insert_item(&few, &item, NULL));
+	small_of(&few)->count = 7;
+	lath_small_verify(&few, NULL, 0);
+}
+
+static void erase_from_none(void)
+{
+	struct lath_item item = { 5, 1, 1 };
+	struct lath_small_kind kind = LATH_SMALL_KIND_INIT;
+
+	kind.limit = 0;
+	NEED(!lath_small_init(&few, &kind) && !lath_small_insert_item(&few, &item, NULL));
+	small_of(&few)->count = 0;
+	lath_small_erase_item(&few, 5, NULL);
+}
+
+static void kind_that_became_wrong(void)
+{
+	struct lath_item item = { 5, 1, 1 };
+	struct lath_small_kind kind = LATH_SMALL_KIND_INIT;
+
+	kind.limit = 0;
+	NEED(!lath_small_init(&few, &kind));
+	kind.index.flags = LATH_HUGE_PAGES | LATH_SMALL_PAGES;
+	lath_small_insert_item(&few, &item, NULL);
+}
+
 #define BYTES(what, run, file, text) { "bytes: " what, run, "set/bytes/" file, text }
 #define SPANS(what, run, file, text) { "interval: " what, run, "set/interval/" file, text }
+#define SMALL(what, run, file, text) { "small: " what, run, "set/small/" file, text }
 
 const struct assert_case set_cases[] = {
 	BYTES("layer of a record", layer_of_a_record, "bytes.h", "FORM_LAYER"),
@@ -641,5 +745,16 @@ const struct assert_case set_cases[] = {
 	SPANS("list memory uncounted", list_memory_uncounted, "list.c", "list_bytes) >= size"),
 	SPANS("iterator behind its copies", iterator_behind_its_copies, "find.c", "iter->at"),
 	SPANS("batch behind its copies", batch_behind_its_copies, "find.c", "iter->at"),
+	SMALL("key behind the block", key_behind_the_block, "block.h", "i < small->count"),
+	SMALL("value behind the block", value_behind_the_block, "block.h", "i < small->count"),
+	SMALL("find in an index", find_in_an_index, "block.h", "is_block(small)"),
+	SMALL("insert over an item", insert_over_an_item, "block.c", "!block_conflicts"),
+	SMALL("insert nothing", insert_nothing, "block.c", "item->size"),
+	SMALL("too little room", too_little_room, "block.c", "words <= small->room"),
+	SMALL("erase behind the block", erase_behind_the_block, "block.c", "i < small->count"),
+	SMALL("block without room", room_without_a_block, "block.c", "!small->room"),
+	SMALL("count of an index", count_of_an_index, "read.c", "small->count"),
+	SMALL("erase from none", erase_from_none, "small.c", "small->count"),
+	SMALL("kind that became wrong", kind_that_became_wrong, "small.c", "-ENOMEM"),
 	{ 0 },
 };

@@ -58,6 +58,16 @@ struct oracle_holes {
 	uint64_t histogram[64];
 };
 
+/* Is this 1000 * (1 - largest / free), but for what rounding does? */
+static inline bool oracle_permille(const struct oracle_holes *holes, uint64_t permille)
+{
+	double exact = 0;
+
+	if (holes->free > holes->largest)
+		exact = 1000 - 1000.0 * (double)holes->largest / (double)holes->free;
+	return (double)permille - exact <= 1.5 && exact - (double)permille <= 1.5;
+}
+
 /* What is free in [low, high), high 0: 2^64. Not for the whole empty key space, whose size is no
  * uint64_t. */
 void oracle_measure(const struct oracle *oracle, uint64_t low, uint64_t high,

@@ -219,6 +219,7 @@ static int play_stats(struct tape *tape)
 	EXPECT(tape, stats.largest == holes.largest);
 	EXPECT(tape, stats.largest_order == holes.order);
 	EXPECT(tape, stats.free == holes.free);
+	EXPECT(tape, oracle_permille(&holes, stats.fragmentation_permille));
 	EXPECT(tape, stats.holes == holes.holes);
 	EXPECT(tape, memcmp(stats.histogram, holes.histogram, sizeof(holes.histogram)) == 0);
 	EXPECT(tape, lath_index_hole_stats(&list, low, high, 2, &stats) == 0);

@@ -16,28 +16,10 @@
 #include "tree/watch/bound.h"
 #include "tree/watch/gap.h"
 #include "set/hole/lengths.h"
+#include "set/hole/place.h"
 #include "tree/call/insert.h"
 #include "tree/way/locate.h"
 #include "tree/call/lookup.h"
-
-struct search {
-	struct tree *tree;
-	u64 size;
-	u64 align; /* mask */
-	u64 low;   /* the hole lies in [low, last] */
-	u64 last;
-	unsigned int
-		slot; /* the column of its alignment, and what a code there has to be at least */
-	unsigned int need;
-	u64 at;	  /* upwards: the first key of the present run; downwards: its last */
-	u64 from; /* upwards: there is no place that begins in front of it */
-	bool best;
-	u64 found;
-	u64 found_room; /* LATH_HOLE_BEST: last - first of the run that `found` is in */
-	bool some;	/* LATH_HOLE_BEST: found is set */
-	u64 nodes;	/* looked at */
-	u64 corrected;	/* changes in flight that were this search's own */
-};
 
 /* What a part of a search comes to.
  *   ON     no place in this part: continue with the next one
@@ -45,50 +27,6 @@ struct search {
  *   END    no place in the whole span
  *   AGAIN  a node changed, or a summary was corrected: start again at the root, from `at` */
 enum result { HOLE_ON, HOLE_HIT, HOLE_END, HOLE_AGAIN };
-
-/* Find the first place in the free run [first, last], or the last one. Returns false if there is
- * none. */
-static __always_inline bool fit(const struct search *s, u64 first, u64 last, bool up, u64 *key)
-{
-	u64 at;
-
-	/* The run is cut at one limit only: at the other one the search begins. */
-	first = up ? first : max(first, s->low);
-	last = up ? min(last, s->last) : last;
-	if (last < first || last - first < s->size - 1)
-		return false;
-	if (up) {
-		at = (first + s->align) & ~s->align;
-		if (at < first || at > last || last - at < s->size - 1)
-			return false;
-	} else {
-		at = (last - (s->size - 1)) & ~s->align;
-		if (at < first)
-			return false;
-	}
-	*key = at;
-	return true;
-}
-
-/* Test the free run [first, last]. Returns true if it ends the search. */
-static __always_inline bool take_run(struct search *s, u64 first, u64 last, bool up)
-{
-	u64 key, room = min(last, s->last) - first;
-
-	if (!fit(s, first, last, up, &key))
-		return false;
-	LATH_ASSERT(key >= s->low && key + (s->size - 1) <= s->last);
-	if (!s->best) {
-		s->found = key;
-		return true;
-	}
-	if (!s->some || room < s->found_room) {
-		s->found = key;
-		s->found_room = room;
-		s->some = true;
-	}
-	return room == s->size - 1;
-}
 
 /* No run before this key (upwards) or behind it (downwards) is of interest any more. Returns false
  * if there is no room on the other side. */
@@ -590,33 +528,12 @@ static bool search_span(struct search *s, u64 low, u64 last, bool up)
 /* Check a request and prepare the search: 0 | -EINVAL */
 static int search_begin(struct search *s, struct tree *tree, const struct lath_hole_request *want)
 {
-	u64 align = want->align ? want->align : 1;
-
-	if (!tree->holes || !want->size || align & (align - 1) ||
-	    (want->high && want->low >= want->high))
+	if (!tree->holes || hole_begin(s, want))
 		return -EINVAL;
-	*s = (struct search){ .tree = tree,
-			      .size = want->size,
-			      .align = align - 1,
-			      .slot = gap_slot(align),
-			      .need = gap_code(want->size) };
-	if (want->policy == LATH_HOLE_EXACT &&
-	    (want->hint & s->align || want->hint < want->low || want->hint > want->high - 1 ||
-	     want->high - 1 - want->hint < want->size - 1))
-		return -EINVAL;
-	return (unsigned int)want->policy <= LATH_HOLE_EXACT ? 0 : -EINVAL;
-}
-
-/* The nearest of the first place above the hint and the last one below it. */
-static bool search_near(struct search *s, u64 low, u64 last, u64 hint)
-{
-	bool above = search_span(s, max(low, hint), last, true), below;
-	u64 up = s->found, reach = hint > KEY_MAX - (s->size - 1) ? KEY_MAX : hint + (s->size - 1);
-
-	below = search_span(s, low, min(last, reach), false);
-	if (above && (!below || up - hint < hint - s->found))
-		s->found = up;
-	return above || below;
+	s->tree = tree;
+	s->slot = gap_slot(s->align + 1);
+	s->need = gap_code(want->size);
+	return 0;
 }
 
 /* The shortest hole in [low, last]: by the second index, or else by reading every leaf that may
@@ -641,34 +558,9 @@ static bool search_best(struct search *s, const struct lath_hole_request *want, 
 	return found;
 }
 
-/* Search [low, last] once, by the policy. */
-static bool search_within(struct search *s, const struct lath_hole_request *want, u64 low, u64 last)
-{
-	switch (want->policy) {
-	case LATH_HOLE_LAST:
-		return search_span(s, low, last, false);
-	case LATH_HOLE_NEXT:
-		return (want->hint > low && search_span(s, want->hint, last, true)) ||
-		       search_span(s, low, last, true);
-	case LATH_HOLE_NEAR:
-		return search_near(s, low, last, want->hint);
-	case LATH_HOLE_EXACT:
-		return search_span(s, want->hint, want->hint + (s->size - 1), true);
-	case LATH_HOLE_BEST:
-		return search_best(s, want, low, last);
-	default:
-		return search_span(s, low, last, true);
-	}
-}
-
 static bool search(struct search *s, const struct lath_hole_request *want)
 {
-	u64 last = want->high - 1; /* high 0 is 2^64 */
-
-	if (want->below && want->below - 1 < last && want->below > want->low &&
-	    want->policy != LATH_HOLE_EXACT && search_within(s, want, want->low, want->below - 1))
-		return true;
-	return search_within(s, want, want->low, last);
+	return hole_search(s, want, search_span, search_best);
 }
 
 /* Take the hole that was found, if there is a reserve, or look whether it is one: the search read

@@ -8,6 +8,7 @@
  * few leaves, all are read.
  */
 #include "lathwork/hole.h"
+#include "set/hole/place.h"
 #include "tree/way/locate.h"
 #include "tree/memory/pool.h"
 
@@ -43,7 +44,7 @@ static u64 largest_order(struct lath_index *index, u64 low, u64 high, u64 larges
 /* Add the free run that begins at `at`, where no item is that began before, if there is one. */
 static void add_run(struct lath_index *index, u64 at, u64 last, struct lath_hole_stats *sum)
 {
-	u64 end = KEY_MAX, size;
+	u64 end = KEY_MAX;
 	struct lath_item item;
 
 	if (!lath_index_ceiling_item(index, at, &item)) {
@@ -52,13 +53,8 @@ static void add_run(struct lath_index *index, u64 at, u64 last, struct lath_hole
 		end = item.key - 1;
 	}
 	end = min(end, last);
-	if (at > end)
-		return;
-	size = end - at + 1;
-	LATH_ASSERT(size || (!at && end == KEY_MAX)); /* 0 is 2^64 */
-	sum->free += size;
-	sum->holes++;
-	sum->histogram[size ? fls64(size) - 1 : 63]++;
+	if (at <= end)
+		hole_add_run(sum, at, end);
 }
 
 /* Add the runs above low that begin behind items of the leaf that covers key; give the leaf's
@@ -128,9 +124,6 @@ int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high
 				stats->histogram[b] += one.histogram[b] * weight;
 		}
 	}
-	if (stats->free > stats->largest)
-		stats->fragmentation_permille =
-			1000 - (u64)((stats->largest / 1024 * 1000) /
-				     (stats->free / 1024 ? stats->free / 1024 : 1));
+	stats->fragmentation_permille = hole_fragmentation(stats);
 	return 0;
 }

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * hole.c - the free runs between the entries of a block: the search of lathwork/hole.h, and
+ * figures.
+ */
+#include "set/hole/place.h"
+#include "set/small/block.h"
+
+/* A search, and the block that it goes over. */
+struct walk {
+	struct search search;
+	const struct small *small;
+};
+
+/* Look at the runs from [low, ...] on, upwards. Returns true if one ends the search. */
+static bool walk_up(struct search *s, const struct small *small)
+{
+	unsigned int i, n = (unsigned int)small->count;
+
+	i = block_find(small, s->at);
+	/* the entry before may reach into the span */
+	for (i = i ? i - 1 : 0; i < n && s->at <= s->last; i++) {
+		u64 key = block_key(small, i), last = block_last(small, i);
+
+		if (key > s->at && take_run(s, s->at, key - 1, true))
+			return true;
+		if (last >= s->at)
+			s->at = last + 1;
+		if (last == LAST_KEY)
+			return false;
+	}
+	return s->at <= s->last && take_run(s, s->at, LAST_KEY, true);
+}
+
+/* The same downwards, from the last key of the span. */
+static bool walk_down(struct search *s, const struct small *small)
+{
+	unsigned int i = (unsigned int)small->count;
+
+	while (i && block_key(small, i - 1) > s->at)
+		i--;
+	for (; i && s->at >= s->low; i--) {
+		u64 key = block_key(small, i - 1), last = block_last(small, i - 1);
+
+		if (last < s->at && take_run(s, last + 1, s->at, false))
+			return true;
+		if (!key)
+			return false;
+		s->at = min(s->at, key - 1);
+	}
+	return s->at >= s->low && take_run(s, 0, s->at, false);
+}
+
+static bool search_block(struct search *s, u64 low, u64 last, bool up)
+{
+	const struct small *small = container_of(s, struct walk, search)->small;
+
+	if (low > last || last - low < s->size - 1)
+		return false;
+	s->low = low;
+	s->last = last;
+	s->at = up ? low : last;
+	return (up ? walk_up(s, small) : walk_down(s, small)) || s->some;
+}
+
+static bool best_of_block(struct search *s, const struct lath_hole_request *want, u64 low, u64 last)
+{
+	bool found;
+
+	(void)want;
+	s->best = true;
+	found = search_block(s, low, last, true);
+	s->best = false;
+	return found;
+}
+
+static int block_find_hole(const struct small *small, const struct lath_hole_request *want,
+			   u64 *key)
+{
+	struct walk walk = { .small = small };
+
+	if (hole_begin(&walk.search, want))
+		return -EINVAL;
+	if (!hole_search(&walk.search, want, search_block, best_of_block))
+		return -ENOSPC;
+	LATH_ASSERT(want->size - 1 <= LAST_KEY - walk.search.found);
+	*key = walk.search.found;
+	return 0;
+}
+
+int lath_small_find_hole(const struct lath_small *public, const struct lath_hole_request *want,
+			 uint64_t *key)
+{
+	const struct small *small = small_of(public);
+
+	if (!is_block(small))
+		return lath_index_find_hole(small->body, want, key);
+	return small->kind->index.flags & LATH_HOLES ? block_find_hole(small, want, key) : -EINVAL;
+}
+
+/* ---- figures ---- */
+
+/* Add the free run [first, last], and note what is the largest of both kinds. */
+static void add_run(struct lath_hole_stats *stats, u64 first, u64 last)
+{
+	u64 size = last - first + 1, length = size ? size : LAST_KEY;
+	unsigned int order = fls64(length) - 1;
+	u64 at;
+
+	hole_add_run(stats, first, last);
+	stats->largest = max(stats->largest, length);
+	/* an aligned block of this order, or one of half the size */
+	for (;; order--) {
+		u64 mask = (1ull << order) - 1;
+
+		at = (first + mask) & ~mask;
+		if (at >= first && at <= last && last - at >= mask)
+			break;
+	}
+	if (stats->largest_order == 64 || stats->largest_order < order)
+		stats->largest_order = order;
+}
+
+static void block_stats(const struct small *small, u64 low, u64 last, struct lath_hole_stats *stats)
+{
+	unsigned int i;
+	u64 from = low;
+
+	for (i = 0; i < small->count; i++) {
+		u64 key = block_key(small, i), end = block_last(small, i);
+
+		if (key > from)
+			add_run(stats, from, min(key - 1, last));
+		if (end >= last)
+			return;
+		from = max(from, end + 1);
+	}
+	add_run(stats, from, last);
+}
+
+int lath_small_hole_stats(const struct lath_small *public, uint64_t low, uint64_t high,
+			  uint64_t max_leaves, struct lath_hole_stats *stats)
+{
+	const struct small *small = small_of(public);
+	u64 last = high - 1; /* high 0 is 2^64 */
+
+	if (!is_block(small))
+		return lath_index_hole_stats(small->body, low, high, max_leaves, stats);
+	if (!(small->kind->index.flags & LATH_HOLES) || low > last)
+		return -EINVAL;
+	memset(stats, 0, sizeof(*stats));
+	stats->largest_order = 64;
+	block_stats(small, low, last, stats);
+	stats->fragmentation_permille = hole_fragmentation(stats);
+	return 0;
+}

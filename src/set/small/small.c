@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * small.c - a small container: beginning, changes, the index that a block becomes, end.
+ */
+#include "set/small/block.h"
+
+#define KNOWN_FLAGS                                                                       \
+	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_GAPPED | \
+	 LATH_RANKS)
+
+static const struct lath_small_kind plain = LATH_SMALL_KIND_INIT;
+
+/* Returns whether indexes can be made of this kind: the rules of lath_index_init(), which is not
+ * called before there is an index. */
+static bool sound(const struct lath_small_kind *kind)
+{
+	const struct lath_config *config = &kind->index;
+	unsigned int flags = config->flags;
+
+	return config->size >= offsetof(struct lath_config, rcu) &&
+	       config->size <= sizeof(*config) && kind->limit <= LATH_SMALL_MOST &&
+	       (config->layout == LATH_RANGES || config->layout == LATH_POINTS) &&
+	       !(flags & ~(unsigned int)KNOWN_FLAGS) &&
+	       !(flags & LATH_HUGE_PAGES && flags & LATH_SMALL_PAGES) &&
+	       !(flags & LATH_HOLES && (config->layout == LATH_POINTS || flags & LATH_RANKS));
+}
+
+int lath_small_init(struct lath_small *public, const struct lath_small_kind *kind)
+{
+	if (!public || (kind && !sound(kind)))
+		return -EINVAL;
+	*small_of(public) = (struct small){ .kind = kind ? kind : &plain };
+	return 0;
+}
+
+int lath_small_set_limit(struct lath_small_kind *kind, unsigned int limit)
+{
+	if (limit > LATH_SMALL_MOST)
+		return -EINVAL;
+	kind->limit = limit;
+	return 0;
+}
+
+/* ---- the index ---- */
+
+/* Returns an empty index, NULL: no memory. */
+static struct lath_index *index_create(const struct small *small, enum small_form form)
+{
+	const struct lath_config *of = &small->kind->index;
+	const struct lath_allocator *from = of->allocator;
+	struct lath_config config = LATH_CONFIG_INIT;
+	struct lath_index *index = from ? from->alloc(from->ctx, sizeof(*index), 64)
+					: lath_block_alloc(sizeof(*index));
+	int ret;
+
+	if (!index)
+		return NULL;
+	memcpy(&config, of, of->size);
+	config.size = sizeof(config);
+	if (form == SMALL_NODES)
+		config.flags |= LATH_NODE_EACH;
+	ret = lath_index_init(index, &config);
+	LATH_ASSERT(!ret || ret == -ENOMEM); /* the kind was checked by sound() */
+	if (!ret)
+		return index;
+	if (from)
+		from->free(from->ctx, index, sizeof(*index));
+	else
+		lath_block_free(index);
+	return NULL;
+}
+
+static void index_destroy(const struct small *small, struct lath_index *index, lath_item_fn each,
+			  void *arg)
+{
+	const struct lath_allocator *to = small->kind->index.allocator;
+
+	lath_index_fini(index, each, arg);
+	if (to)
+		to->free(to->ctx, index, sizeof(*index));
+	else
+		lath_block_free(index);
+}
+
+/* Copy all items into an empty index: 0 | -ENOMEM */
+static int fill(struct lath_index *index, const struct lath_small *from)
+{
+	enum { STEP = 16 };
+	struct lath_item items[STEP];
+	uint64_t next = 0;
+	size_t n, i;
+	int ret = 0;
+
+	do {
+		n = lath_small_scan(from, next, LAST_KEY, items, STEP, &next);
+		for (i = 0; i < n && !ret; i++)
+			ret = lath_index_insert_item(index, &items[i], NULL);
+	} while (!ret && n == STEP && next);
+	LATH_ASSERT(!ret || ret == -ENOMEM);
+	return ret;
+}
+
+/* Returns the form in which there is room for one more item. */
+static enum small_form form_for_one_more(const struct small *small)
+{
+	if (is_block(small) && small->count < small->kind->limit)
+		return SMALL_BLOCK;
+	if (small->form != SMALL_CHUNKS && small->count < small->kind->each)
+		return SMALL_NODES;
+	return SMALL_CHUNKS;
+}
+
+/* Bring the container into a larger form: 0 | -ENOMEM */
+static int grow(struct lath_small *public, enum small_form form)
+{
+	struct small *small = small_of(public);
+	struct lath_index *index = index_create(small, form);
+
+	LATH_ASSERT(form > small->form);
+	if (!index)
+		return -ENOMEM;
+	if (fill(index, public)) {
+		index_destroy(small, index, NULL, NULL);
+		return -ENOMEM;
+	}
+	if (is_block(small))
+		block_free(small);
+	else
+		index_destroy(small, small->body, NULL, NULL);
+	small->body = index;
+	small->form = form & 3;
+	return 0;
+}
+
+/* ---- changes ---- */
+
+/* Returns whether an item overlaps this one, and copies it to *conflict, if that is not NULL. */
+static bool conflicts(const struct small *small, const struct lath_item *item,
+		      struct lath_item *conflict)
+{
+	struct lath_item there;
+
+	if (is_block(small))
+		return block_conflicts(small, item, conflict);
+	return !lath_index_overlap_item(small->body, item->key, item->size,
+					conflict ? conflict : &there);
+}
+
+int lath_small_insert_item(struct lath_small *public, const struct lath_item *item,
+			   struct lath_item *conflict)
+{
+	struct small *small = small_of(public);
+	enum small_form form = form_for_one_more(small);
+	int ret;
+
+	if (!item->size || item->size - 1 > LAST_KEY - item->key ||
+	    (item->size > 1 && small->kind->index.layout == LATH_POINTS))
+		return -EINVAL;
+	/* an index of the right form looks for itself */
+	if ((is_block(small) || form > small->form) && conflicts(small, item, conflict))
+		return -EEXIST;
+	if (form > small->form && grow(public, form))
+		return -ENOMEM;
+	if (is_block(small))
+		return block_insert(small, item);
+	ret = lath_index_insert_item(small->body, item, conflict);
+	if (!ret)
+		small->count++;
+	return ret;
+}
+
+int lath_small_erase_item(struct lath_small *public, uint64_t key, struct lath_item *old)
+{
+	struct small *small = small_of(public);
+	unsigned int i;
+	int ret;
+
+	if (is_block(small)) {
+		i = block_find(small, key);
+		if (i == small->count || block_key(small, i) != key)
+			return -ENOENT;
+		if (old)
+			block_item(small, i, old);
+		block_erase(small, i);
+		return 0;
+	}
+	ret = lath_index_erase_item(small->body, key, old);
+	LATH_ASSERT(ret || small->count);
+	if (!ret)
+		small->count--;
+	return ret;
+}
+
+int lath_small_replace_item(struct lath_small *public, uint64_t key, uint64_t value,
+			    struct lath_item *old)
+{
+	struct small *small = small_of(public);
+	struct lath_item before;
+	unsigned int i;
+	int ret;
+
+	if (!is_block(small))
+		return lath_index_replace_item(small->body, key, value, old);
+	i = block_find(small, key);
+	if (i == small->count || block_key(small, i) != key)
+		return -ENOENT;
+	block_item(small, i, &before);
+	ret = block_replace(small, i, value);
+	if (!ret && old)
+		*old = before;
+	return ret;
+}
+
+int lath_small_insert_hole(struct lath_small *public, const struct lath_hole_request *want,
+			   uint64_t value, uint64_t *key)
+{
+	struct small *small = small_of(public);
+	struct lath_item item = { 0, want->size, value };
+	int ret;
+
+	/* in an index that need not grow it is one search */
+	if (!is_block(small) && form_for_one_more(small) == small->form) {
+		ret = lath_index_insert_hole(small->body, want, value, key);
+		if (!ret)
+			small->count++;
+		return ret;
+	}
+	ret = lath_small_find_hole(public, want, &item.key);
+	if (!ret)
+		ret = lath_small_insert_item(public, &item, NULL);
+	LATH_ASSERT(ret != -EEXIST); /* nothing is between the search and the insert */
+	if (!ret)
+		*key = item.key;
+	return ret;
+}
+
+/* ---- the block's place, the end ---- */
+
+void lath_small_move(struct lath_small *public, void *(*move)(void *arg, void *block, size_t size),
+		     void *arg)
+{
+	struct small *small = small_of(public);
+
+	if (is_block(small) && small->body)
+		small->body = move(arg, small->body, 8ul * small->room);
+}
+
+void lath_small_fini(struct lath_small *public, lath_item_fn each, void *arg)
+{
+	struct small *small = small_of(public);
+	struct lath_item item;
+	unsigned int i;
+
+	if (is_block(small)) {
+		for (i = 0; each && i < small->count; i++) {
+			block_item(small, i, &item);
+			each(arg, &item);
+		}
+		block_free(small);
+	} else {
+		index_destroy(small, small->body, each, arg);
+	}
+	*small = (struct small){ .kind = small->kind };
+}
