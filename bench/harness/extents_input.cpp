@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "extents_input.hpp"
 
+#include "base/extent_list.hpp"
 #include "base/input_file.hpp"
 #include "base/json_text.hpp"
 
@@ -10,36 +11,18 @@
 
 namespace lathbench {
 
-namespace {
-
-using pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-pairs parse(std::istream& in) {
-    pairs found;
-    auto document = nlohmann::json::parse(in);
-    for (const auto& e : document.at("extents")) {
-        const auto& start = e.contains("physical") ? e.at("physical") : e.at("start");
-        const auto& length = e.at("length");
-        if (!start.is_number_unsigned() || !length.is_number_unsigned())
-            throw std::runtime_error("the place or length of an extent is not a number below 2^64");
-        if (length != 0)
-            found.emplace_back(start.get<std::uint64_t>(), length.get<std::uint64_t>());
-    }
-    return found;
-}
-
-} // namespace
-
 extent_set read_extents(const std::string& path) {
     auto in = lathcli::open_stream(path);
-    pairs found;
+    std::vector<lathcli::listed_extent> found;
     try {
-        found = parse(in);
+        found = lathcli::list_extents(nlohmann::json::parse(in), path, "start");
     } catch (const nlohmann::json::exception& e) {
         throw std::runtime_error(
             path + ": not the JSON of `lath extents --json`: " + lathcli::json_problem(e));
     }
-    std::sort(found.begin(), found.end());
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.first, a.length) < std::pair(b.first, b.length);
+    });
     extent_set set;
     std::uint64_t end = 0;
     for (auto [start, length] : found) {

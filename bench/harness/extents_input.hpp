@@ -20,7 +20,7 @@ struct extent_set {
 
 // Reads the JSON of `lath extents --json`, {"extents":[{"physical":N,"length":N,...},...]}; "start"
 // may stand for "physical". Where two extents overlap (shared extents), the later one is shortened
-// or left out. Throws std::runtime_error that names the file.
+// or left out. Throws std::runtime_error that names the file, also for extents of several devices.
 extent_set read_extents(const std::string& path);
 
 // Adds the extents that follow the last one of the set.

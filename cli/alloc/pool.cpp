@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "alloc/pool.hpp"
 
+#include "base/extent_list.hpp"
 #include "base/input_file.hpp"
 #include "base/json_text.hpp"
 #include "base/numbers.hpp"
@@ -105,41 +106,12 @@ pool without(const pool& of, std::vector<span> taken) {
     return left;
 }
 
-namespace {
-
-// get() would take fractions, negative numbers and numbers beyond 2^64 for others.
-std::uint64_t bytes_of(const nlohmann::json& extent, const char* member, const std::string& name) {
-    const auto& value = extent.at(member);
-    if (!value.is_number_unsigned())
-        throw std::runtime_error(name + ": \"" + member +
-                                 "\" of an extent is not a number below 2^64");
-    return value.get<std::uint64_t>();
-}
-
-} // namespace
-
 taken_extents read_extents(const std::string& name, std::istream& in) {
     taken_extents taken;
     try {
         auto document = nlohmann::json::parse(in);
-        const auto& extents = document.at("extents");
-        std::optional<std::uint64_t> device;
-        for (const auto& e : extents) {
-            auto first = bytes_of(e, "physical", name);
-            auto length = bytes_of(e, "length", name);
-            // Offsets of two devices are not addresses of one pool.
-            auto lies_on = e.contains("device") ? bytes_of(e, "device", name) : 0;
-            if (device.value_or(lies_on) != lies_on)
-                throw std::runtime_error(name + ": extents of more than one device (lath extents "
-                                                "--device takes one)");
-            device = lies_on;
-            if (length == 0)
-                continue;
-            if (length - 1 > UINT64_MAX - first)
-                throw std::runtime_error(name + ": an extent at " + std::to_string(first) +
-                                         " ends beyond 2^64");
-            taken.spans.push_back({first, first + (length - 1)});
-        }
+        for (const auto& e : list_extents(document, name))
+            taken.spans.push_back({e.first, e.first + (e.length - 1)});
         if (document.contains("context") && document["context"].contains("devices"))
             for (const auto& d : document["context"]["devices"])
                 taken.logical = taken.logical || d.value("addresses", "device") == "logical";

@@ -12,26 +12,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
 namespace lathcli {
-
-namespace {
-
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
-
-[[noreturn]] void fail_status(const std::string& what, std::int64_t status) {
-    fail(what + ": " + lath_strerror(static_cast<int>(status)));
-}
 
 std::string progress_text(const std::string& what, std::uint64_t items, std::uint64_t bytes,
                           std::uint64_t of) {
@@ -41,9 +30,13 @@ std::string progress_text(const std::string& what, std::uint64_t items, std::uin
     return text + ", " + std::to_string(std::min<std::uint64_t>(100, bytes * 100 / of)) + " %";
 }
 
-struct iter_closer {
-    void operator()(lath_store_iter* i) const { lath_store_iter_end(i); }
-};
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+[[noreturn]] void fail_status(const std::string& what, std::int64_t status) {
+    fail(what + ": " + lath_strerror(static_cast<int>(status)));
+}
 
 std::string_view view(const lath_store_ref& ref) {
     return {static_cast<const char*>(ref.data), ref.size};
@@ -438,103 +431,13 @@ store_session::outcome store_session::stats() {
     return outcome::done;
 }
 
-namespace {
-
-// Prints the operations per second of all threads together. body(from, to) does a part of them;
-// each thread calls a copy of its own, which ends with the thread. Between two parts a signal ends
-// the measurement, and the progress is shown. Returns false, and prints nothing, if a signal came.
-template <class Body>
-bool measure(const char* name, unsigned threads, std::uint64_t items, Body body) {
-    constexpr std::uint64_t part = 16384;
-    status_line status;
-    std::atomic<std::uint64_t> done{0};
-    auto work = [&](unsigned thread) {
-        auto mine = body;
-        std::uint64_t to = items * (thread + 1) / threads;
-        for (std::uint64_t at = items * thread / threads; at < to && !stop_asked;) {
-            std::uint64_t end = std::min(at + part, to);
-            mine(at, end);
-            done += end - at;
-            at = end;
-            if (thread == 0 && status.due())
-                status.show(progress_text(std::string("bench: ") + name, done, done, items));
-        }
-    };
-    auto start = std::chrono::steady_clock::now();
-    std::vector<std::thread> all;
-    all.reserve(static_cast<std::size_t>(threads));
-    for (unsigned t = 0; t < threads; ++t)
-        all.emplace_back(work, t);
-    for (auto& t : all)
-        t.join();
-    std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
-    status_line::clear();
-    if (stop_asked)
-        return false;
-    std::printf("%-6s %10.2f million a second\n", name,
-                static_cast<double>(items) / s.count() / 1e6);
-    std::fflush(stdout);
-    return true;
-}
-
-} // namespace
-
 store_session::outcome store_session::bench(arguments words) {
     need(words, 0, 2);
     std::uint64_t items =
         words.size() > 1 ? number_of("bench: ITEMS", words[1], 1, 1ull << 36) : 1000000;
     auto threads = static_cast<unsigned>(
         words.size() > 2 ? number_of("bench: THREADS", words[2], 1, 1024) : 1);
-    lath_store_options options = LATH_STORE_OPTIONS_INIT;
-    lath_store* raw = nullptr;
-    if (int ret = lath_store_open(&raw, "mem:", &options))
-        fail_status("bench", ret);
-    std::unique_ptr<lath_store, int (*)(lath_store*)> store(raw, lath_store_close);
-    std::atomic<std::uint64_t> wrong{0};
-    auto mixed = [](std::uint64_t x) { return x * 0x9e3779b97f4a7c15ull; };
-    constexpr std::uint64_t group = 64;
-    auto value = [](std::uint64_t i, char* buf) {
-        return static_cast<std::size_t>(std::snprintf(buf, 24, "%" PRIu64, i));
-    };
-    auto set = [&](std::uint64_t from, std::uint64_t to) {
-        char buf[24];
-        for (std::uint64_t i = from; i < to; ++i) {
-            std::size_t n = value(i, buf);
-            wrong += lath_store_set(raw, lath_key_number(mixed(i)), buf, n) != 0;
-        }
-    };
-    auto get = [&](std::uint64_t from, std::uint64_t to) {
-        char buf[24];
-        for (std::uint64_t i = from; i < to; ++i)
-            wrong += lath_store_get(raw, lath_key_number(mixed(i)), buf, sizeof buf) <= 0;
-    };
-    auto mget = [&](std::uint64_t from, std::uint64_t to) {
-        std::uint64_t keys[group];
-        lath_store_ref refs[group];
-        for (std::uint64_t i = from; i < to; i += group) {
-            std::uint64_t n = std::min(group, to - i);
-            for (std::uint64_t j = 0; j < n; ++j)
-                keys[j] = mixed(i + j);
-            lath_store_read_begin(raw);
-            wrong += n - lath_store_mget_numbers(raw, n, keys, refs);
-            lath_store_read_end(raw);
-        }
-    };
-    // One iterator for all parts; it belongs to the thread that calls the copy of scan.
-    std::shared_ptr<lath_store_iter> none;
-    auto scan = [&wrong, raw, iter = none](std::uint64_t from, std::uint64_t to) mutable {
-        lath_store_iter* begun = nullptr;
-        if (!iter && lath_store_iter_begin(raw, nullptr, &begun) == 0)
-            iter.reset(begun, iter_closer());
-        lath_store_key k;
-        lath_store_ref ref;
-        for (std::uint64_t i = from; i < to; ++i)
-            wrong += !iter || lath_store_iter_next(iter.get(), &k, &ref) != 1;
-    };
-    bool whole = measure("set", threads, items, set) && measure("get", threads, items, get) &&
-                 measure("mget", threads, items, mget) && measure("scan", 1, items, scan);
-    if (whole && wrong)
-        fail("bench: " + std::to_string(wrong) + " wrong answers");
+    bench_store(lath_store_kind(store_), items, threads);
     return outcome::done;
 }
 

@@ -7,10 +7,16 @@
 
 #include "lathwork/store.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace lathcli {
+
+// Ends an iterator that a std::unique_ptr or a std::shared_ptr owns.
+struct iter_closer {
+    void operator()(lath_store_iter* i) const { lath_store_iter_end(i); }
+};
 
 struct store_command {
     const char* name;
@@ -77,6 +83,15 @@ private:
     bool may_write_ = false; // looked at once
     bool may_have_changed_ = false;
 };
+
+// The state of a long command for a status line: so many entries, and `bytes` of `of` (0: unknown)
+// in percent.
+std::string progress_text(const std::string& what, std::uint64_t items, std::uint64_t bytes,
+                          std::uint64_t of);
+
+// Measures set, get, mget and scan of a store of its own with keys of that kind, and prints the
+// figures. A signal ends it early. Throws std::runtime_error when an answer is wrong.
+void bench_store(lath_store_keys kind, std::uint64_t items, unsigned threads);
 
 // Read commands until they end or a signal comes: with history ("": none) and completion on a
 // terminal, else line by line; errors name the line. Returns the exit code. Throws output_error

@@ -340,6 +340,12 @@ def words_of_libraries(scratch):
                 continue
             done = run(*command)
             check(f"{command} names it", done.returncode == 1 and dump in done.stderr and not raw.search(done.stderr), done.stderr)
+    two = write(os.path.join(scratch, "two.json"), json.dumps({"extents": [
+        {"physical": n << 20, "length": 4096, "device": n % 2} for n in range(100)]}))
+    answers("extents of two devices", run("alloc", "--extents", two, "--pool", "0-1M", trace), 1, two, "more than one device")
+    if BENCH:
+        measured = run("bench", "ranges", "index", "--quick", "--reps", "1", "--subjects", "lathwork", "--cases", "lookup", "--input", two)
+        answers("extents of two devices as keys", measured, 1, two, "more than one device")
     for numa in ("bind:99", "interleave:z"):
         done = run("store", "--numa", numa, "mem:", "count")
         check(f"--numa {numa}", numa in done.stderr and not raw.search(done.stderr), done.stderr)

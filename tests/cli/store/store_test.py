@@ -3,6 +3,7 @@
 """store_test.py LATH: the commands of `lath store`, their answers, exit codes and messages."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -138,7 +139,10 @@ def shell(scratch):
     has("not made", run(shared, "get", "k", code=1).stderr, f"lath: {shared}: No such file or directory\n")
     has("not made", run("--remove", shared, code=1).stderr, "No such file")
     has("prefault", run("--prefault", "100T", "mem:", "set", "a", "b", code=1).stderr, "109951162777600 bytes", "available")
-    has("bench", run("mem:", "bench", "2000", "2").stdout, "mget")
+    for options, keys in (((), "byte keys"), (("--keys", "bytes"), "byte keys"), (("--keys", "numbers"), "numbers")):
+        lines = run(*options, "mem:", "bench", "2000", "2").stdout.splitlines()
+        expect(f"bench {keys}", [re.sub(" +[0-9.]+ ", " ", line) for line in lines],
+               [f"{phase} million {keys} a second" for phase in ("set", "get", "mget", "scan")])
     full = run("--limit", "8M", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)), code=1)
     has("a full store", full.stderr, "there is no room")
     run("--limit", "8M", "--evict", "mem:", text="".join(f"set k{i} {'v' * 1000}\n" for i in range(10000)))
