@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""doc/map.md and the tree agree: each folder of src/ and each door has a row, each row a folder, and each step's function is
-defined in the file that its row names."""
+"""doc/map.md and the tree agree: each folder of src/ and each door has a row, each row a folder. Each step's function, also those
+of the lists in doc/index.md, doc/holes.md, is defined in the file that is named. Each way of doc/map.md passes as many files as
+it says at most, no step is in a room above that of the step that calls it, and each step but the first is called by one before
+it: directly, by an inline function of a header, or by functions in the files of the way."""
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import sys
@@ -9,6 +13,56 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".rs", ".py")
 BESIDE = {"tests", "spec", "debug", "examples", "tools", "cmake", "packaging", "debian", "doc", "build", "LICENSES", "shared"}
+NUMBERS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13)))
+
+
+def load(path):
+    """A script as a module."""
+    loader = importlib.machinery.SourceFileLoader(path.name.replace("-", "_"), str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+def all_functions():
+    """name -> (file, whether it is inline in a header, names of what it calls) of each function in C."""
+    layers, found = load(ROOT / "tools/check-layers"), {}
+    for folder in ("src", "valkey"):
+        for file, _, name, _, body in layers.functions(ROOT, folder):
+            found.setdefault(name, []).append((file, file.endswith(".h"), set(layers.CALL.findall(body))))
+    return found
+
+
+FUNCTIONS = all_functions()
+
+
+def room(file):
+    """A source and the header of its name are one file of a way."""
+    return file.rsplit(".", 1)[0]
+
+
+def reached(function, file, files):
+    """(function, file) of all that a function calls, through inline functions of headers and through functions in these files."""
+    seen, left = set(), [(function, file)]
+    while left:
+        name, home = left.pop()
+        for there, _, called in FUNCTIONS.get(name, ()):
+            if there != home:
+                continue
+            for callee in called:
+                for where, inline, _ in FUNCTIONS.get(callee, ()):
+                    if (callee, where) in seen:
+                        continue
+                    seen.add((callee, where))
+                    if inline or room(where) in files:
+                        left.append((callee, where))
+    return seen
+
+
+def defined(function, file):
+    source = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
+    return re.search(rf"^[a-z_][^;\n]*\b{function}\([^;]*?\)\n?\{{", source, re.M)
 
 
 def has_sources(folder):
@@ -33,25 +87,69 @@ def wrong(text):
     for name in sorted(named):
         if not (ROOT / name).is_dir() and not name.startswith("/dev"):
             yield f"{name}: not there"
+    order = [name for row in rows for name in re.findall(r"`([^`]+)/`", row[0])]
     for way in ways:
-        steps = re.findall(r"^\| \d+\. .*?\| `(\w+)\(\)` \| `([^`]+)` \|$", way, re.M)
-        if not 5 <= len(steps) <= 9:
-            yield f"{way.splitlines()[0]}: {len(steps)} steps"
-        for function, file in steps:
-            source = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
-            if not re.search(rf"^[a-z_][^;\n]*\b{function}\([^;]*?\)\n?\{{", source, re.M):
-                yield f"{function}() is not defined in {file}"
+        yield from wrong_way(way, order)
+
+
+def height(file, order):
+    """The row of the file's room in the house, counted from the top; doors are one row."""
+    return max((i for i, name in enumerate(order) if file.startswith(name + "/")), key=lambda i: len(order[i]))
+
+
+def wrong_way(way, order):
+    title = way.splitlines()[0]
+    steps = re.findall(r"^\| \d+\. .*?\| `(\w+)\(\)` \| `([^`]+)` \|$", way, re.M)
+    if not 5 <= len(steps) <= 9:
+        yield f"{title}: {len(steps)} steps"
+    most = re.search(r"passes (\w+)\s+files at most", way)
+    files = {room(file) for _, file in steps}
+    if not most or len(files) > NUMBERS.get(most[1], 0):
+        yield f"{title}: passes {len(files)} files, and says {most[1] if most else 'no number'}"
+    for i, (function, file) in enumerate(steps):
+        if not defined(function, file):
+            yield f"{function}() is not defined in {file}"
+            continue
+        callers = [(name, home) for name, home in steps[:i] if (function, file) in reached(name, home, files)]
+        if i and not callers:
+            yield f"{title}: {function}() is called by no step before it"
+        if callers and all(height(home, order) > height(file, order) for _, home in callers):
+            yield f"{title}: {function}() is above {callers[0][0]}(), which calls it"
+
+
+def wrong_lists(name, text):
+    """`function()`, `file`: in the lists of the chapters, whose paths may begin below src/."""
+    found = re.findall(r"`(\w+)\(\)`(?:, | \()`([a-z_/]+\.[ch])`", text)
+    if len(found) < 8:
+        yield f"{name}: {len(found)} functions with a file"
+    for function, file in found:
+        if not defined(function, file if file.startswith("src/") else "src/" + file):
+            yield f"{name}: {function}() is not defined in {file}"
+
+
+CHAPTERS = ("index", "holes")
 
 
 def main():
     text = (ROOT / "doc/map.md").read_text()
-    found = list(wrong(text))
+    found = [f"doc/map.md: {line}" for line in wrong(text)]
+    for name in CHAPTERS:
+        found += wrong_lists(f"doc/{name}.md", (ROOT / f"doc/{name}.md").read_text())
     if found:
-        sys.exit("\n".join(f"doc/map.md: {line}" for line in found))
+        sys.exit("\n".join(found))
     # the test can fail
-    for before, after in (("`src/tree/way/` |", "`src/tree/path/` |"), ("`leaf_insert()`", "`leaf_add()`"), ("| `python/` |", "| `rust/` |")):
-        if not list(wrong(text.replace(before, after))):
+    for before, after in (
+            ("`src/tree/way/` |", "`src/tree/path/` |"), ("`leaf_insert()`", "`leaf_add()`"), ("| `python/` |", "| `rust/` |"),
+            ("passes seven files", "passes six files"), ("passes nine files", "passes files"),
+            ("| `finger_find()` | `src/tree/way/finger.h` |", "| `gap_raise()` | `src/tree/watch/gap.c` |"),
+            ("| `node_insert()` | `src/tree/node/node.c` |", "| `hint_start()` | `src/tree/way/hint.c` |"),
+            ("| `src/sys/` |", "| `src/tree/node/` |")):
+        if before not in text or not list(wrong(text.replace(before, after))):
             sys.exit(f"{after} is not noticed")
+    for name in CHAPTERS:
+        chapter = (ROOT / f"doc/{name}.md").read_text()
+        if not list(wrong_lists(name, chapter.replace("_alloc()`", "_take()`").replace("_find()`", "_seek()`"))):
+            sys.exit(f"a wrong function in doc/{name}.md is not noticed")
 
 
 main()
