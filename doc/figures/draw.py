@@ -290,7 +290,28 @@ def ranks():
     return c
 
 
-FIGURES = {"node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
+def house():
+    c = Canvas(760, 300, "The house: seven rows, each built on rows below it")
+    rows = [
+        ("doors", "amber", "C++, Python, Rust, Valkey and Redis, RocksDB, the Linux kernel, the shell", "cli/ rust/ ..."),
+        ("store", "green", "values by number or byte string, in order: in memory, a file, shared memory", "store.h"),
+        ("queue", "green", "block requests in the order of a sweep, merged", "sortq.h"),
+        ("bytes", "green", "records by byte string: memtables, secondary indexes", "bytes.h"),
+        ("intervals", "green", "intervals that overlap: which of them cover this key?", "interval.h"),
+        ("holes, space", "green", "free ranges by size, alignment and limits; an allocator of addresses", "hole.h space.h"),
+        ("index", "blue", "keys and disjoint ranges of keys: lookups without a lock, inserts that lock one leaf", "index.h"),
+    ]
+    for i, (name, kind, purpose, where) in enumerate(rows):
+        y = 16 + 36 * i
+        c.box(20, y, 110, 32, name, kind, "title")
+        c.box(130, y, 480, 32, "", "box")
+        c.text(140, y + 20, purpose, SMALL)
+        c.text(622, y + 20, where, "small code")
+    c.text(20, 290, "Amber: programs and languages. Green: each stands on the index, but for the queue. Blue: the index, a tree of arrays.", SMALL)
+    return c
+
+
+FIGURES = {"house": house, "node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
            "hint": hint, "gap": gap, "intervals": intervals, "ranks": ranks}
 
 

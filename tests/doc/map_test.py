@@ -25,12 +25,15 @@ def load(path):
     return module
 
 
+ARGUMENT = re.compile(r"[(,]\s*(\w+_\w+)(?=[,)])")
+
+
 def all_functions():
-    """name -> (file, whether it is inline in a header, names of what it calls) of each function in C."""
+    """name -> (file, whether it is inline in a header, names of what it calls or hands to a call) of each function in C."""
     layers, found = load(ROOT / "tools/check-layers"), {}
     for folder in ("src", "valkey"):
         for file, _, name, _, body in layers.functions(ROOT, folder):
-            found.setdefault(name, []).append((file, file.endswith(".h"), set(layers.CALL.findall(body))))
+            found.setdefault(name, []).append((file, file.endswith(".h"), set(layers.CALL.findall(body) + ARGUMENT.findall(body))))
     return found
 
 
