@@ -18,6 +18,8 @@
 
 namespace simulate {
 
+u64 take_number(u64& from) { return __atomic_fetch_add(&from, 1, __ATOMIC_RELAXED); }
+
 namespace {
 
 constexpr unsigned threads = 128;

@@ -46,6 +46,9 @@ public:
         u64 value;
         return lath_index_get(index_, key, &value);
     }
+    bool update(u64 key, u64 value) override {
+        return !lath_index_replace_item(index_, key, value, nullptr);
+    }
     bool erase(u64 key) override { return !lath_index_erase_item(index_, key, nullptr); }
     bool insert_range(u64 key, u64 size) override {
         lath_item item{key, size, 1};

@@ -3,6 +3,8 @@
 
 #include "queue_lock.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace simulate {
@@ -61,6 +63,39 @@ void put_or_take(worker& w, Put&& put, Take&& take) {
     w.own.pop_back();
 }
 
+// Time stamps: the next key of all threads.
+void append(structure& s, worker& w, u64 items) {
+    s.insert((items + 1 + take_number(*w.shared)) * stride, 5);
+}
+
+// Half updates, half lookups, of which few keys have most: zipf with exponent .99, by the
+// distribution function of a continuous one. Frequent keys are anywhere in the order.
+void hot(structure& s, worker& w, u64 items) {
+    double n = static_cast<double>(items), u = static_cast<double>(w.random.next() >> 11) / 0x1p53;
+    double most = std::pow(n + 1, 0.01) - 1;
+    u64 rank = std::min(items - 1, static_cast<u64>(std::pow(1 + u * most, 100) - 1));
+    u64 key = (rank * 0x9e3779b1u % items + 1) * stride;
+    if (w.random.below(2))
+        s.get(key);
+    else
+        s.update(key, 5);
+}
+
+void one_key(structure& s, worker&, u64 items) { s.update((items / 2 + 1) * stride, 5); }
+
+// Each thread a key of its own, all in one leaf.
+void one_leaf(structure& s, worker& w, u64 items) {
+    s.update((items / 2 + 1 + w.number % 32) * stride, 5);
+}
+
+// One writes a key that the others read.
+void one_writer(structure& s, worker& w, u64 items) {
+    if (w.number)
+        s.get((items / 2 + 1) * stride);
+    else
+        s.update((items / 2 + 1) * stride, 5);
+}
+
 void mixed(structure& s, worker& w, u64 items) {
     if (w.random.below(2))
         return look_up(s, w, items);
@@ -95,6 +130,16 @@ const std::vector<load>& loads() {
     static const std::vector<load> all = {
         {"lookups", "random keys that are there", &subject::points, fill_points, look_up, false},
         {"inserts", "random new keys", &subject::points, fill_points, insert, true},
+        {"tail", "keys in order, from one counter", &subject::points, fill_points, append, true},
+        {"fill", "random keys, into nothing", &subject::points, fill_points, insert, true, 1, true},
+        {"grow", "random new keys, a tenth of those there", &subject::points, fill_points, insert,
+         true, 10},
+        {"hot", "half updates, half lookups, zipf .99", &subject::points, fill_points, hot, false},
+        {"one-key", "all update one key", &subject::points, fill_points, one_key, false},
+        {"one-leaf", "each updates a key of its own, all in one leaf", &subject::points,
+         fill_points, one_leaf, false},
+        {"one-writer", "one updates a key that the others read", &subject::points, fill_points,
+         one_writer, false},
         {"mixed", "half lookups, a quarter inserts, a quarter erases", &subject::points,
          fill_points, mixed, false},
         {"ranges", "half lookups of a point; ranges of up to 4 KiB put in and taken out",

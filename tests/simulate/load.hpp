@@ -39,6 +39,7 @@ public:
     virtual void filled() {}
     virtual bool insert(u64, u64) { return false; } // key, value
     virtual bool get(u64) { return false; }
+    virtual bool update(u64, u64) { return false; } // key, value
     virtual bool erase(u64) { return false; }
     virtual bool insert_range(u64, u64) { return false; } // [key, key + size)
     virtual bool find(u64) { return false; } // a range that covers the point
@@ -62,10 +63,14 @@ const std::vector<subject>& subjects();
 std::vector<subject> linux_subjects(), absl_subjects(), known_subjects();
 subject lathwork_subject(), btree_subject();
 
+// Adds one to a word that all threads share. Returns what it was.
+u64 take_number(u64& from);
+
 // A thread or a core of a load.
 struct worker {
     random_source random;
     unsigned number = 0;
+    u64* shared = nullptr; // one word for all, 0 at first
     std::vector<u64> own; // what it put in and will take out
 };
 
@@ -76,6 +81,9 @@ struct load {
     void (*fill)(structure& s, u64 items);
     void (*call)(structure& s, worker& w, u64 items);
     bool grows; // the structure grows with each call
+    // 0, or the calls are one for so many items, and all count. There are items before, or none.
+    unsigned items_per_call = 0;
+    bool empty = false;
 };
 const std::vector<load>& loads();
 

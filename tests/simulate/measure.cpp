@@ -132,6 +132,7 @@ public:
         load_.fill(*made, items_);
         made->filled();
         ready_ = 0;
+        shared_ = 0;
         std::vector<std::thread> all;
         for (unsigned i = 0; i < threads_; i++)
             all.emplace_back([&, i] { run(*made, i, seed); });
@@ -146,7 +147,7 @@ private:
 
     void run(structure& s, unsigned n, u64 seed) {
         on_processor(n);
-        worker w{{seed * 1000 + n}, n, {}};
+        worker w{{seed * 1000 + n}, n, &shared_, {}};
         w.own.reserve(256);
         s.enter();
         for (u64 i = 0; i < warm_ / threads_; i++)
@@ -190,7 +191,8 @@ private:
         std::atomic<u64> calls{0};
     };
     std::array<progress, 2> made_;
-    std::atomic<unsigned> ready_{0};
+    alignas(128) u64 shared_ = 0;
+    alignas(128) std::atomic<unsigned> ready_{0};
     std::mutex lock_;
     std::vector<double> ns_;
 };
