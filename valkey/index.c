@@ -1,54 +1,28 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * index.c - indexes in the server's memory.
+ * index.c - kinds of containers in the server's memory.
  */
 #include "index.h"
 
 #include "value.h"
 
-static struct lath_index *make(enum lath_layout layout, unsigned int flags, bool nodes)
+#define KIND(layout, flags, each)                                                             \
+	{ { sizeof(struct lath_config), layout, (flags) | LATH_SMALL_PAGES, &lath_rcu_single, \
+	    &server_memory, 0 },                                                              \
+	  &server_blocks,                                                                     \
+	  PACKED_MOST,                                                                        \
+	  each }
+
+struct lath_small_kind number_kind = KIND(LATH_POINTS, LATH_RANKS, MIDDLE);
+struct lath_small_kind range_kind = KIND(LATH_RANGES, LATH_HOLES, MIDDLE);
+struct lath_small_kind record_kind = KIND(LATH_POINTS, 0, UINT64_MAX);
+unsigned int packed_entries = PACKED_MOST;
+
+void set_packed_entries(unsigned int entries)
 {
-	struct lath_config config = LATH_CONFIG_INIT;
-	struct lath_index *index =
-		server_memory.alloc(NULL, sizeof(*index), _Alignof(struct lath_index));
-
-	config.layout = layout;
-	config.flags = flags | LATH_SMALL_PAGES | (nodes ? LATH_NODE_EACH : 0);
-	config.rcu = &lath_rcu_single;
-	config.allocator = &server_memory;
-	if (index && lath_index_init(index, &config)) {
-		server_memory.free(NULL, index, sizeof(*index));
-		return NULL;
-	}
-	return index;
-}
-
-struct lath_index *points_create(bool nodes)
-{
-	return make(LATH_POINTS, 0, nodes);
-}
-
-struct lath_index *counted_create(bool nodes)
-{
-	return make(LATH_POINTS, LATH_RANKS, nodes);
-}
-
-struct lath_index *holes_create(bool nodes)
-{
-	return make(LATH_RANGES, LATH_HOLES, nodes);
-}
-
-void points_destroy(struct lath_index *index, lath_item_fn each)
-{
-	LATH_ASSERT(index);
-	lath_index_fini(index, each, NULL);
-	server_memory.free(NULL, index, sizeof(*index));
-}
-
-size_t points_memory(struct lath_index *index)
-{
-	struct lath_index_stats stats;
-
-	lath_index_get_stats(index, &stats);
-	return sizeof(*index) + stats.bytes;
+	LATH_ASSERT(entries <= PACKED_MOST);
+	packed_entries = entries;
+	lath_small_set_limit(&number_kind, entries);
+	lath_small_set_limit(&range_kind, entries);
+	lath_small_set_limit(&record_kind, entries);
 }

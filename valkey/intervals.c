@@ -9,6 +9,7 @@
 
 #include "block.h"
 #include "command.h"
+#include "index.h"
 
 enum { PACKED, NODES, CHUNKS };
 

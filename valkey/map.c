@@ -3,7 +3,6 @@
  * map.c - the ordered map of numbers, and what it shares with that of strings.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "command.h"
 #include "index.h"
@@ -11,158 +10,6 @@
 #include "map_strings.h"
 
 const struct map_bound map_lowest = { .infinite = -1 }, map_highest = { .infinite = 1 };
-
-/* ---- packed ---- */
-
-struct small {
-	size_t n;
-	uint64_t keys[MAP_SMALL + 1];
-	word values[MAP_SMALL + 1];
-};
-
-static unsigned int width_of(uint64_t most)
-{
-	unsigned int width = 1;
-
-	while (width < 8 && most >> 8 * width)
-		width++;
-	return width;
-}
-
-/* For assertions: returns whether the keys ascend, none twice, and every entry has a value. */
-static FOR_ASSERTIONS bool in_order(const struct small *small)
-{
-	size_t i;
-
-	for (i = 0; i < small->n; i++)
-		if (!small->values[i] || (i && small->keys[i - 1] >= small->keys[i]))
-			return false;
-	return true;
-}
-
-static void unpack(const struct map *map, struct small *small)
-{
-	const char *at = map->body;
-	uint64_t base = 0;
-	size_t i;
-
-	LATH_ASSERT(map->kind == MAP_NUMBERS && map->form == MAP_PACKED);
-	LATH_ASSERT(map->count <= MAP_SMALL && (map->body || !map->count));
-	memset(small, 0, sizeof(*small));
-	small->n = map->count;
-	if (!map->body)
-		return;
-	LATH_ASSERT(map->key_width - 1u < 8 && map->value_width - 1u < 8);
-	memcpy(&base, at, sizeof(base));
-	at += sizeof(base);
-	for (i = 0; i < small->n; i++, at += map->key_width) {
-		memcpy(&small->keys[i], at, map->key_width);
-		small->keys[i] += base;
-	}
-	for (i = 0; i < small->n; i++, at += map->value_width)
-		memcpy(&small->values[i], at, map->value_width);
-	LATH_ASSERT(in_order(small));
-}
-
-static size_t packed_size(const struct map *map)
-{
-	return map->body ? sizeof(uint64_t) + map->count * (map->key_width + map->value_width) : 0;
-}
-
-/* false: no memory, the map is as it was; never for fewer entries than before */
-static bool pack(struct map *map, const struct small *small)
-{
-	unsigned int key_width =
-		width_of(small->n ? small->keys[small->n - 1] - small->keys[0] : 0);
-	unsigned int value_width = 1, width;
-	char *block = map->body, *at;
-	size_t i, size;
-
-	LATH_ASSERT(small->n <= MAP_SMALL && in_order(small));
-	for (i = 0; i < small->n; i++) {
-		width = width_of(small->values[i]);
-		value_width = width > value_width ? width : value_width;
-	}
-	size = sizeof(uint64_t) + small->n * (key_width + value_width);
-	/* A larger block is a new one: Realloc() ends the server where there is no memory. */
-	if (size > packed_size(map))
-		block = vk.TryAlloc(size);
-	else if (size < packed_size(map))
-		block = vk.Realloc(block, size); /* all of it is in *small */
-	if (!block)
-		return false;
-	memcpy(block, &small->keys[0], sizeof(uint64_t));
-	at = block + sizeof(uint64_t);
-	for (i = 0; i < small->n; i++, at += key_width) {
-		uint64_t difference = small->keys[i] - small->keys[0];
-
-		memcpy(at, &difference, key_width);
-	}
-	for (i = 0; i < small->n; i++, at += value_width)
-		memcpy(at, &small->values[i], value_width);
-	if (size > packed_size(map))
-		vk.Free(map->body);
-	map->body = block;
-	map->count = small->n;
-	map->key_width = (uint8_t)key_width;
-	map->value_width = (uint8_t)value_width;
-	return true;
-}
-
-/* The first entry with a key >= `key`. */
-static size_t small_find(const struct small *small, uint64_t key)
-{
-	size_t i, below = 0;
-
-	/* counted without a branch: the compiler compares several keys at once */
-	for (i = 0; i < small->n; i++)
-		below += small->keys[i] < key;
-	return below;
-}
-
-/* ---- conversions ---- */
-
-static void free_item(void *unused, const struct lath_item *item)
-{
-	(void)unused;
-	value_free(item->value);
-}
-
-/* Puts the entries, n at a time, into a new index. NULL: no memory. */
-static struct lath_index *index_of(const struct map *map, enum map_form form)
-{
-	struct lath_index *index = counted_create(form == MAP_NODES);
-	struct map_iter iter;
-	struct map_entry entry;
-
-	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
-	while (index && map_next(&iter, &entry)) {
-		struct lath_item item = { entry.key.number, 1, entry.value };
-
-		if (lath_index_insert_item(index, &item, NULL)) {
-			points_destroy(index, NULL);
-			index = NULL;
-		}
-	}
-	return index;
-}
-
-static bool convert(struct map *map, enum map_form form)
-{
-	struct lath_index *index = index_of(map, form);
-
-	LATH_ASSERT(map->kind == MAP_NUMBERS && form > map->form);
-	if (!index)
-		return false;
-	LATH_ASSERT(lath_index_count(index) == map->count);
-	if (map->form == MAP_PACKED)
-		vk.Free(map->body);
-	else
-		points_destroy(map->body, NULL);
-	map->body = index;
-	map->form = (uint8_t)form;
-	return true;
-}
 
 /* ---- making and ending ---- */
 
@@ -172,15 +19,16 @@ struct map *map_create(enum map_kind kind, bool keep)
 
 	if (!map)
 		return NULL;
-	*map = (struct map){ .kind = (uint8_t)kind, .keep = keep };
-	if (kind == MAP_STRINGS) {
-		map->body = strings_create();
-		if (!map->body) {
-			vk.Free(map);
-			return NULL;
-		}
+	*map = (struct map){ .kind = kind == MAP_STRINGS, .keep = keep };
+	if (kind == MAP_NUMBERS) {
+		lath_small_init(&map->numbers, &number_kind);
+		return map;
 	}
-	return map;
+	map->strings = strings_create();
+	if (map->strings)
+		return map;
+	vk.Free(map);
+	return NULL;
 }
 
 /* Takes note of a value that came, and of one that went (0: none). */
@@ -191,26 +39,28 @@ static void account(struct map *map, word came, word went)
 	map->owned -= went ? value_memory(went) : 0;
 }
 
+static void free_item(void *map, const struct lath_item *item)
+{
+	account(map, 0, item->value);
+	value_free(item->value);
+}
+
 void map_free(struct map *map)
 {
-	struct small small;
-	size_t i;
-
 	if (map->kind == MAP_STRINGS) {
-		strings_free(map->body);
-	} else if (map->form == MAP_PACKED) {
-		unpack(map, &small);
-		for (i = 0; i < small.n; i++) {
-			account(map, 0, small.values[i]);
-			value_free(small.values[i]);
-		}
-		LATH_ASSERT(!map->owned);
-		vk.Free(map->body);
+		strings_free(map->strings);
 	} else {
 		/* where no value has a block, the entries need no look */
-		points_destroy(map->body, map->owned ? free_item : NULL);
+		lath_small_fini(&map->numbers, map->owned ? free_item : NULL, map);
+		LATH_ASSERT(!map->owned);
 	}
 	vk.Free(map);
+}
+
+uint64_t map_size(const struct map *map)
+{
+	return map->kind == MAP_STRINGS ? strings_count(map->strings)
+					: lath_small_count(&map->numbers);
 }
 
 struct map *map_copy(const struct map *map)
@@ -229,7 +79,7 @@ struct map *map_copy(const struct map *map)
 			copy = NULL;
 		}
 	}
-	LATH_ASSERT(!copy || (copy->count == map->count && copy->owned == map->owned));
+	LATH_ASSERT(!copy || (map_size(copy) == map_size(map) && copy->owned == map->owned));
 	return copy;
 }
 
@@ -237,17 +87,9 @@ struct map *map_copy(const struct map *map)
 
 int map_get(const struct map *map, const struct map_key *key, word *value)
 {
-	struct small small;
-	size_t i;
-
 	if (map->kind == MAP_STRINGS)
-		return strings_get(map->body, key->string, value);
-	if (map->form != MAP_PACKED)
-		return lath_index_get(map->body, key->number, value);
-	unpack(map, &small);
-	i = small_find(&small, key->number);
-	*value = small.values[i];
-	return i < small.n && small.keys[i] == key->number;
+		return strings_get(map->strings, key->string, value);
+	return lath_small_get(&map->numbers, key->number, value);
 }
 
 void map_get_batch(const struct map *map, size_t n, const struct map_key *keys, word *values)
@@ -256,63 +98,37 @@ void map_get_batch(const struct map *map, size_t n, const struct map_key *keys, 
 	uint8_t hits[MAP_BATCH];
 	size_t done = 0, i;
 
-	if (map->kind == MAP_NUMBERS && map->form != MAP_PACKED) {
-		for (; done < n; done += i) {
-			size_t some = n - done < MAP_BATCH ? n - done : MAP_BATCH;
+	for (; map->kind == MAP_NUMBERS && done < n; done += i) {
+		size_t some = n - done < MAP_BATCH ? n - done : MAP_BATCH;
 
-			for (i = 0; i < some; i++)
-				numbers[i] = keys[done + i].number;
-			lath_index_get_batch(map->body, some, numbers, values + done, hits);
-			for (i = 0; i < some; i++) {
-				word *value = &values[done + i];
+		for (i = 0; i < some; i++)
+			numbers[i] = keys[done + i].number;
+		lath_small_get_batch(&map->numbers, some, numbers, values + done, hits);
+		for (i = 0; i < some; i++) {
+			word *value = &values[done + i];
 
-				*value = hits[i] ? *value : 0;
-				if (*value && value_owns(*value))
-					__builtin_prefetch((const void *)(uintptr_t)*value);
-			}
+			*value = hits[i] ? *value : 0;
+			if (*value && value_owns(*value))
+				__builtin_prefetch((const void *)(uintptr_t)*value);
 		}
-		return;
 	}
-	for (i = 0; i < n; i++)
-		if (!map_get(map, &keys[i], &values[i]))
-			values[i] = 0;
+	for (; done < n; done++)
+		if (!map_get(map, &keys[done], &values[done]))
+			values[done] = 0;
 }
 
 /* 1 | 0 (*old) | -ENOMEM */
-static int set_small(struct map *map, uint64_t key, word value, word *old)
+static int set_number(struct map *map, uint64_t key, word value, word *old)
 {
-	struct small small;
-	size_t i;
-	bool there;
+	struct lath_item item = { key, 1, value }, before = { .value = 0 };
+	int ret = lath_small_insert_item(&map->numbers, &item, NULL);
 
-	unpack(map, &small);
-	i = small_find(&small, key);
-	there = i < small.n && small.keys[i] == key;
-	if (there) {
-		*old = small.values[i];
-	} else {
-		memmove(&small.keys[i + 1], &small.keys[i], (small.n - i) * sizeof(uint64_t));
-		memmove(&small.values[i + 1], &small.values[i], (small.n - i) * sizeof(word));
-		small.n++;
-	}
-	small.keys[i] = key;
-	small.values[i] = value;
-	return pack(map, &small) ? !there : -ENOMEM;
-}
-
-static int set_index(struct map *map, uint64_t key, word value, word *old)
-{
-	struct lath_item item = { key, 1, value }, before;
-	int ret = lath_index_insert_item(map->body, &item, NULL);
-
-	if (ret == -EEXIST) {
-		ret = lath_index_replace_item(map->body, key, value, &before);
-		LATH_ASSERT(!ret && before.value); /* nobody else changes the index */
-		*old = before.value;
-		return ret;
-	}
-	map->count += !ret;
-	return ret ? ret : 1;
+	if (ret != -EEXIST)
+		return ret ? ret : 1;
+	ret = lath_small_replace_item(&map->numbers, key, value, &before);
+	LATH_ASSERT(ret == -ENOMEM || before.value); /* nobody else changes the map */
+	*old = before.value;
+	return ret;
 }
 
 int map_set(struct map *map, const struct map_key *key, word value)
@@ -322,24 +138,10 @@ int map_set(struct map *map, const struct map_key *key, word value)
 
 	if (!value)
 		return -ENOMEM;
-	if (map->kind == MAP_STRINGS) {
-		ret = strings_set(map->body, key->string, value, &old);
-		map->count += ret > 0;
-		LATH_ASSERT(strings_count(map->body) == map->count);
-	} else {
-		LATH_ASSERT(map->form != MAP_NODES || map->count <= MAP_MIDDLE);
-		/* A full packed map takes no new entry, but a new value for one that is there. */
-		if (map->form == MAP_PACKED && map->count >= packed_entries &&
-		    !map_get(map, key, &old) && !convert(map, MAP_NODES))
-			ret = -ENOMEM;
-		else if (map->form == MAP_NODES && map->count == MAP_MIDDLE &&
-			 !convert(map, MAP_CHUNKS))
-			ret = -ENOMEM;
-		else if (map->form == MAP_PACKED)
-			ret = set_small(map, key->number, value, &old);
-		else
-			ret = set_index(map, key->number, value, &old);
-	}
+	if (map->kind == MAP_STRINGS)
+		ret = strings_set(map->strings, key->string, value, &old);
+	else
+		ret = set_number(map, key->number, value, &old);
 	if (ret < 0) {
 		value_free(value);
 		return ret;
@@ -352,41 +154,19 @@ int map_set(struct map *map, const struct map_key *key, word value)
 
 int map_erase(struct map *map, const struct map_key *key, word *old)
 {
-	struct lath_item item;
-	struct small small;
-	word value = 0;
-	bool packed;
-	size_t i;
+	struct lath_item item = { .value = 0 };
 
 	if (map->kind == MAP_STRINGS) {
-		if (!strings_erase(map->body, key->string, &value))
+		if (!strings_erase(map->strings, key->string, &item.value))
 			return 0;
-		map->count--;
-		LATH_ASSERT(strings_count(map->body) == map->count);
-	} else if (map->form == MAP_PACKED) {
-		unpack(map, &small);
-		i = small_find(&small, key->number);
-		if (i == small.n || small.keys[i] != key->number)
-			return 0;
-		value = small.values[i];
-		small.n--;
-		memmove(&small.keys[i], &small.keys[i + 1], (small.n - i) * sizeof(uint64_t));
-		memmove(&small.values[i], &small.values[i + 1], (small.n - i) * sizeof(word));
-		packed = pack(map, &small);
-		LATH_ASSERT(packed); /* fewer entries need no memory */
-		(void)packed;
-	} else {
-		if (lath_index_erase_item(map->body, key->number, &item))
-			return 0;
-		LATH_ASSERT(map->count && item.key == key->number);
-		value = item.value;
-		map->count--;
+	} else if (lath_small_erase_item(&map->numbers, key->number, &item)) {
+		return 0;
 	}
-	account(map, 0, value);
+	account(map, 0, item.value);
 	if (old)
-		*old = value;
+		*old = item.value;
 	else
-		value_free(value);
+		value_free(item.value);
 	return 1;
 }
 
@@ -419,30 +199,13 @@ void map_iter_begin(struct map_iter *iter, const struct map *map, const struct m
 	iter->ended = map->kind == MAP_NUMBERS && !numbers_of(low, high, &iter->from, &iter->last);
 }
 
-static void fill_small(struct map_iter *iter, size_t max)
-{
-	struct small small;
-	size_t i;
-
-	unpack(iter->map, &small);
-	for (i = 0; i < small.n && iter->filled < max; i++) {
-		size_t k = iter->back ? small.n - 1 - i : i;
-
-		if (small.keys[k] < iter->from || small.keys[k] > iter->last)
-			continue;
-		iter->keys[iter->filled] = small.keys[k];
-		iter->values[iter->filled++] = small.values[k];
-	}
-	iter->ended = true;
-}
-
 static void fill_back(struct map_iter *iter, size_t max)
 {
 	struct lath_item items[MAP_BATCH];
 	size_t i;
 
 	iter->filled =
-		lath_index_scan_back(iter->map->body, iter->last, iter->from, items, max, NULL);
+		lath_small_scan_back(&iter->map->numbers, iter->last, iter->from, items, max, NULL);
 	for (i = 0; i < iter->filled; i++) {
 		iter->keys[i] = items[i].key;
 		iter->values[i] = items[i].value;
@@ -455,8 +218,8 @@ static void fill_back(struct map_iter *iter, size_t max)
 
 static void fill_forward(struct map_iter *iter, size_t max)
 {
-	iter->filled = lath_index_scan_values(iter->map->body, iter->from, iter->last, iter->keys,
-					      iter->values, max, &iter->from);
+	iter->filled = lath_small_scan_values(&iter->map->numbers, iter->from, iter->last,
+					      iter->keys, iter->values, max, &iter->from);
 	/* from is the number to go on at now; 0: the highest one was read */
 	iter->ended = iter->filled < max || !iter->from || iter->from > iter->last;
 }
@@ -481,8 +244,6 @@ static void fill(struct map_iter *iter)
 	iter->at = iter->filled = 0;
 	if (!max)
 		iter->ended = true;
-	else if (iter->map->form == MAP_PACKED)
-		fill_small(iter, max);
 	else if (iter->back)
 		fill_back(iter, max);
 	else
@@ -532,104 +293,70 @@ static uint64_t strings_before(const struct map *map, const struct map_bound *bo
 	uint64_t before;
 
 	if (bound->infinite)
-		return bound->infinite < 0 ? 0 : map->count;
-	before = strings_rank(map->body, bound->key.string, bound->open != end);
-	LATH_ASSERT(before <= map->count);
+		return bound->infinite < 0 ? 0 : map_size(map);
+	before = strings_rank(map->strings, bound->key.string, bound->open != end);
+	LATH_ASSERT(before <= map_size(map));
 	return before;
 }
 
 uint64_t map_count(const struct map *map, const struct map_bound *low, const struct map_bound *high)
 {
-	struct map_entry entry;
-	struct map_iter iter;
-	uint64_t from, last, n = 0;
+	uint64_t from, last;
 
 	if (map->kind == MAP_STRINGS) {
 		from = strings_before(map, low, false);
 		last = strings_before(map, high, true);
 		return last > from ? last - from : 0;
 	}
-	if (map->form != MAP_PACKED)
-		return numbers_of(low, high, &from, &last)
-			       ? (uint64_t)lath_index_count_range(map->body, from, last)
-			       : 0;
-	map_iter_begin(&iter, map, low, high, false);
-	while (map_next(&iter, &entry))
-		n++;
-	return n;
+	return numbers_of(low, high, &from, &last)
+		       ? (uint64_t)lath_small_count_range(&map->numbers, from, last)
+		       : 0;
 }
 
 int map_select(const struct map *map, uint64_t rank, struct map_entry *entry)
 {
 	struct lath_item item;
-	struct map_iter iter;
 
 	if (map->kind == MAP_STRINGS)
-		return strings_select(map->body, rank, entry);
-	if (map->form != MAP_PACKED) {
-		if (lath_index_select(map->body, rank, &item))
-			return 0;
-		LATH_ASSERT(rank < map->count);
-		*entry = (struct map_entry){ .key = { .number = item.key }, .value = item.value };
-		return 1;
-	}
-	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
-	while (map_next(&iter, entry))
-		if (!rank--)
-			return 1;
-	return 0;
+		return strings_select(map->strings, rank, entry);
+	if (lath_small_select(&map->numbers, rank, &item))
+		return 0;
+	LATH_ASSERT(rank < map_size(map));
+	*entry = (struct map_entry){ .key = { .number = item.key }, .value = item.value };
+	return 1;
 }
 
 /* ---- defragmentation ---- */
 
-/* Values of a packed map that are addresses: six bytes have room for any. */
-#define ADDRESS_WIDTH 6
-
-static void defragment_packed(struct map *map, struct vk_defrag *ctx)
+static void *move_block(void *ctx, void *block, size_t size)
 {
-	char *at;
-	uint64_t i;
-
-	map->body = defrag_block(ctx, map->body);
-	if (!map->owned || map->value_width < ADDRESS_WIDTH)
-		return;
-	at = (char *)map->body + sizeof(uint64_t) + map->count * map->key_width;
-	for (i = 0; i < map->count; i++, at += map->value_width) {
-		word value = 0;
-
-		memcpy(&value, at, map->value_width);
-		value = defrag_value(ctx, value);
-		/* the new address has as many bytes as the old one had */
-		LATH_ASSERT(width_of(value) <= map->value_width);
-		memcpy(at, &value, map->value_width);
-	}
+	(void)size;
+	return defrag_block(ctx, block);
 }
 
-int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
+/* Values that are addresses: six bytes have room for any. Where the block has less, a value that
+ * moved could need memory, so the values stay. */
+#define ADDRESS_WIDTH 6
+
+static int defragment_numbers(struct map *map, struct vk_defrag *ctx, uint64_t from)
 {
 	struct map_bound low = { .key = { .number = from } };
 	struct map_entry entry;
 	struct map_iter iter;
 
-	if (map->kind == MAP_STRINGS) {
-		if (!from)
-			map->body = defrag_block(ctx, map->body);
-		return strings_defragment(map->body, ctx, from);
-	}
-	if (map->form == MAP_PACKED) {
-		defragment_packed(map, ctx);
-		return 0;
-	}
-	if (!map->owned)
+	if (!from)
+		lath_small_move(&map->numbers, move_block, ctx);
+	if (!map->owned || lath_small_value_bytes(&map->numbers) < ADDRESS_WIDTH)
 		return 0;
 	map_iter_begin(&iter, map, &low, &map_highest, false);
 	while (map_next(&iter, &entry)) {
 		word moved = defrag_value(ctx, entry.value);
 
 		if (moved != entry.value) {
-			int ret = lath_index_replace_item(map->body, entry.key.number, moved, NULL);
+			int ret = lath_small_replace_item(&map->numbers, entry.key.number, moved,
+							  NULL);
 
-			LATH_ASSERT(!ret); /* the iterator has just read it */
+			LATH_ASSERT(!ret); /* it is there, and the value has six bytes */
 			(void)ret;
 		}
 		/* The cursor is the key to go on at; behind the highest one there is none. */
@@ -639,20 +366,27 @@ int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
 	return 0;
 }
 
+int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
+{
+	if (map->kind == MAP_NUMBERS)
+		return defragment_numbers(map, ctx, from);
+	if (!from)
+		map->strings = defrag_block(ctx, map->strings);
+	return strings_defragment(map->strings, ctx, from);
+}
+
 /* ---- figures ---- */
 
 size_t map_memory(const struct map *map)
 {
-	size_t bytes = sizeof(*map) + map->owned;
-
-	if (map->kind == MAP_STRINGS)
-		return bytes + strings_memory(map->body);
-	return bytes + (map->form == MAP_PACKED ? packed_size(map) : points_memory(map->body));
+	return sizeof(*map) + map->owned +
+	       (map->kind == MAP_STRINGS ? strings_memory(map->strings)
+					 : lath_small_bytes(&map->numbers));
 }
 
 size_t map_effort(const struct map *map)
 {
-	if (map->form == MAP_PACKED && map->kind == MAP_NUMBERS)
+	if (map->kind == MAP_NUMBERS && !lath_small_index(&map->numbers))
 		return 1;
-	return 1 + map->count / (map->owned || map->kind == MAP_STRINGS ? 1 : 32);
+	return 1 + map_size(map) / (map->owned || map->kind == MAP_STRINGS ? 1 : 32);
 }

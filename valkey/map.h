@@ -2,10 +2,8 @@
 /*
  * map.h - the ordered map: numbers of 64 bits, or byte strings, to byte strings.
  *
- * Numbers. Up to packed_entries entries are one packed block: keys as differences from the lowest,
- * keys and values in as few bytes each as the widest of them needs. More are an index of points
- * (lathwork/index.h): its nodes one by one up to MAP_MIDDLE entries, in chunks above. A map is
- * converted upwards only.
+ * Numbers. A small container (lathwork/small.h): one block up to packed_entries entries, then an
+ * index, its nodes one by one up to MIDDLE entries (index.h), in chunks above.
  *
  * Byte strings. See map_strings.h.
  *
@@ -15,22 +13,19 @@
 #ifndef LATH_VALKEY_MAP_H
 #define LATH_VALKEY_MAP_H
 
+#include "lathwork/small.h"
 #include "value.h"
 
-#define MAP_SMALL PACKED_MOST
-#define MAP_MIDDLE 4096
-
 enum map_kind { MAP_NUMBERS, MAP_STRINGS };
-enum map_form { MAP_PACKED, MAP_NODES, MAP_CHUNKS };
 
 struct map {
-	void *body; /* packed: a block, NULL while empty; else the index, or the strings */
-	uint64_t count;
-	uint64_t owned; /* bytes that values own */
-	uint8_t kind;
-	uint8_t form; /* of numbers */
-	uint8_t keep; /* was created by a command of its own: stays when it is empty */
-	uint8_t key_width, value_width; /* packed */
+	union {
+		struct lath_small numbers;
+		struct strings *strings;
+	};
+	uint64_t owned : 62; /* bytes that values own */
+	uint64_t kind : 1;
+	uint64_t keep : 1; /* was created by a command of its own: stays when it is empty */
 };
 
 /* number, or string, by the map's kind */
@@ -43,6 +38,8 @@ struct map *map_create(enum map_kind kind, bool keep);
 void map_free(struct map *map);
 /* NULL: no memory */
 struct map *map_copy(const struct map *map);
+/* Returns the number of entries. */
+uint64_t map_size(const struct map *map);
 
 /* 1 (*value: borrowed) | 0 */
 int map_get(const struct map *map, const struct map_key *key, word *value);

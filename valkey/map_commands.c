@@ -83,7 +83,7 @@ static void map_added(struct opened *opened, struct map *map)
 {
 	if (opened->value || !map)
 		return;
-	if (!map->count) {
+	if (!map_size(map)) {
 		map_free(map);
 		return;
 	}
@@ -98,7 +98,7 @@ static void drop_empty(struct opened *opened)
 	struct map *map = opened->value;
 
 	LATH_ASSERT(opened->changed);
-	if (!map || map->count || map->keep)
+	if (!map || map_size(map) || map->keep)
 		return;
 	vk.DeleteKey(opened->key);
 	opened->value = NULL;
@@ -584,7 +584,7 @@ static int rank_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!opened.value || !map_get(opened.value, &high.key, &value))
 		return vk.ReplyWithNull(ctx);
 	rank = map_count(opened.value, &map_lowest, &high);
-	LATH_ASSERT(rank < ((struct map *)opened.value)->count); /* the entry itself is behind */
+	LATH_ASSERT(rank < map_size(opened.value)); /* the entry itself is behind */
 	return vk.ReplyWithLongLong(ctx, (long long)rank);
 }
 
@@ -605,7 +605,7 @@ static int select_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	if (!number_parse(text.data + back, text.size - back, &rank) || (back && !rank))
 		return reply_error(ctx, "ERR value is not an integer or out of range");
 	if (back && opened.value)
-		rank = ((struct map *)opened.value)->count - rank;
+		rank = map_size(opened.value) - rank;
 	if (!opened.value || !map_select(opened.value, rank, &entry))
 		return vk.ReplyWithNull(ctx);
 	vk.ReplyWithArray(ctx, 2);
@@ -622,8 +622,7 @@ static int len_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ, map_type))
 		return VK_OK;
-	return vk.ReplyWithLongLong(
-		ctx, opened.value ? (long long)((struct map *)opened.value)->count : 0);
+	return vk.ReplyWithLongLong(ctx, opened.value ? (long long)map_size(opened.value) : 0);
 }
 
 static int neighbour(struct vk_ctx *ctx, struct vk_string **argv, int argc, bool below)

@@ -402,7 +402,7 @@ static void read_ahead(struct map_iter *iter, const struct map_bound *here)
 	if (max > iter->most)
 		max = (size_t)iter->most;
 	iter->at = 0;
-	iter->filled = copy_some(iter->map->body, here, iter->back, iter->values, max);
+	iter->filled = copy_some(iter->map->strings, here, iter->back, iter->values, max);
 	iter->ended = iter->filled < max;
 	for (i = 0; i < iter->filled; i++)
 		__builtin_prefetch(record_of(iter->values[i]));

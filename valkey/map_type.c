@@ -8,7 +8,6 @@
  */
 #include "command.h"
 #include "image.h"
-#include "index.h"
 #include "map.h"
 #include "map_strings.h"
 
@@ -22,8 +21,8 @@ static void save(struct vk_io *rdb, void *value)
 	struct map_iter iter;
 	uint64_t next = 0, n = 0;
 
-	vk.SaveUnsigned(rdb, map->kind | (unsigned int)map->keep << 1);
-	vk.SaveUnsigned(rdb, map->count);
+	vk.SaveUnsigned(rdb, (uint64_t)map->kind | (uint64_t)map->keep << 1);
+	vk.SaveUnsigned(rdb, map_size(map));
 	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
 	while (map_next(&iter, &entry)) {
 		if (map->kind == MAP_STRINGS) {
@@ -34,10 +33,10 @@ static void save(struct vk_io *rdb, void *value)
 			next = entry.key.number + 1;
 		}
 		image_put_value(&out, entry.value);
-		if (++n % IMAGE_BLOCK == 0 || n == map->count)
+		if (++n % IMAGE_BLOCK == 0 || n == map_size(map))
 			image_flush(rdb, &out);
 	}
-	LATH_ASSERT(n == map->count &&
+	LATH_ASSERT(n == map_size(map) &&
 		    !out.size); /* what was announced, and all of it is written */
 }
 
@@ -79,7 +78,7 @@ static void *load(struct vk_io *rdb, int version)
 		if (i % IMAGE_BLOCK || image_block(&image, rdb))
 			load_entry(&image, map, &next, !i);
 	if (image_end(&image, "a map")) {
-		LATH_ASSERT(map->count == count);
+		LATH_ASSERT(map_size(map) == count);
 		return map;
 	}
 	if (map)
@@ -127,7 +126,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 			n = 0;
 		}
 	} while (more);
-	LATH_ASSERT(emitted == map->count);
+	LATH_ASSERT(emitted == map_size(map));
 }
 
 static void digest(struct vk_digest *out, void *value)
@@ -149,7 +148,7 @@ static void digest(struct vk_digest *out, void *value)
 		vk.DigestAddStringBuffer(out, view.data, view.size);
 		vk.DigestEndSequence(out);
 	}
-	LATH_ASSERT(n == map->count);
+	LATH_ASSERT(n == map_size(map));
 }
 
 /* Nodes are left where they are: readers on other threads may be in them. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "index.h"
 #include "lathwork/error.h"
 #include "wait.h"
 
@@ -48,7 +49,7 @@ static int set_packed(const char *name, long long value, void *data, struct vk_s
 	(void)data;
 	(void)error;
 	LATH_ASSERT(value >= 0 && value <= PACKED_MOST); /* the limits that were registered */
-	packed_entries = (unsigned int)value;
+	set_packed_entries((unsigned int)value);
 	return VK_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pool.c - ranges, their records, and the two forms of a pool.
+ * pool.c - ranges, and their records.
  */
 #include "pool.h"
 
@@ -10,15 +10,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "block.h"
 #include "command.h"
 #include "index.h"
 
-enum { PACKED, NODES, CHUNKS };
-
-/* What a range has for a value: nothing, a mark, or the address of its record. */
+/* What a range has for a value: nothing, a mark, or the address of its record. An address has the
+ * highest bit, which no address has by itself: so it takes eight bytes in a block, and another one
+ * in its place needs no memory. */
 #define PLAIN 0ull
 #define OUTSIDE 1ull
+#define ADDRESS (1ull << 63)
 
 struct record {
 	struct record *next; /* with the same hash of the owner */
@@ -32,171 +32,49 @@ struct record {
 
 static struct record *record_of(uint64_t value)
 {
-	return value == PLAIN || value == OUTSIDE ? NULL : (struct record *)(uintptr_t)value;
+	return value & ADDRESS ? (struct record *)(uintptr_t)(value & ~ADDRESS) : NULL;
+}
+
+static uint64_t value_of(const struct record *record)
+{
+	LATH_ASSERT(!((uintptr_t)record & ADDRESS));
+	return (uintptr_t)record | ADDRESS;
 }
 
 /* ---- ranges ---- */
 
-static bool ends_before(const struct lath_item *a, const struct lath_item *b)
+uint64_t pool_count(const struct pool *pool)
 {
-	return a->key < b->key && b->key - a->key >= a->size;
+	return lath_small_count(&pool->ranges);
 }
 
-/* For assertions: returns whether the range i begins behind the one before it and ends before the
- * next one. */
-static FOR_ASSERTIONS bool in_order(const struct lath_item *items, size_t n, size_t i)
+uint64_t pool_leased(const struct pool *pool)
 {
-	return (!i || ends_before(&items[i - 1], &items[i])) &&
-	       (i + 1 >= n || ends_before(&items[i], &items[i + 1]));
+	return pool->records ? lath_small_count(&pool->records->leases) : 0;
 }
 
-static size_t packed_find(const struct pool *pool, uint64_t from)
+/* Returns the bytes of records. */
+static uint64_t owned(const struct pool *pool)
 {
-	const struct lath_item *items = pool->body;
-	size_t i = 0;
-
-	while (i < pool->count && items[i].key < from)
-		i++;
-	return i;
+	return pool->records ? pool->records->bytes : 0;
 }
 
-static int ceiling(const struct pool *pool, uint64_t from, struct lath_item *item)
+/* Sets the value of an item that is there, where it needs no memory. */
+static void set_value(struct lath_small *in, uint64_t key, uint64_t value)
 {
-	size_t i;
+	int ret = lath_small_replace_item(in, key, value, NULL);
 
-	if (pool->form != PACKED)
-		return !lath_index_ceiling_item(pool->body, from, item);
-	i = packed_find(pool, from);
-	if (i == pool->count)
-		return 0;
-	*item = ((struct lath_item *)pool->body)[i];
-	LATH_ASSERT(item->size && in_order(pool->body, pool->count, i));
-	return 1;
+	LATH_ASSERT(!ret);
+	(void)ret;
 }
 
-static int covering(const struct pool *pool, uint64_t number, struct lath_item *item)
+/* Erases an item that is there. */
+static void erase(struct lath_small *in, uint64_t key)
 {
-	const struct lath_item *items = pool->body;
-	size_t i;
+	int ret = lath_small_erase_item(in, key, NULL);
 
-	if (pool->form != PACKED)
-		return !lath_index_lookup_item(pool->body, number, item);
-	for (i = 0; i < pool->count; i++)
-		if (number >= items[i].key && number - items[i].key < items[i].size) {
-			*item = items[i];
-			return 1;
-		}
-	return 0;
-}
-
-static void free_record(void *unused, const struct lath_item *item)
-{
-	(void)unused;
-	vk.Free(record_of(item->value));
-}
-
-static bool convert(struct pool *pool, int form)
-{
-	struct lath_index *index = holes_create(form == NODES);
-	struct lath_item item;
-	uint64_t from = 0;
-
-	while (index && ceiling(pool, from, &item)) {
-		if (lath_index_insert_item(index, &item, NULL)) {
-			points_destroy(index, NULL);
-			index = NULL;
-		}
-		from = item.key + item.size;
-		if (!from)
-			break;
-	}
-	LATH_ASSERT(form > pool->form);
-	if (!index)
-		return false;
-	LATH_ASSERT(lath_index_count(index) == pool->count);
-	if (pool->form == PACKED)
-		vk.Free(pool->body);
-	else
-		points_destroy(pool->body, NULL);
-	pool->body = index;
-	pool->form = (uint8_t)form;
-	return true;
-}
-
-/* Before a range comes: the form that is right for one more. false: no memory. */
-static bool make_room(struct pool *pool)
-{
-	if (pool->form == PACKED && pool->count >= packed_entries)
-		return convert(pool, NODES);
-	if (pool->form == NODES && pool->count >= POOL_MIDDLE)
-		return convert(pool, CHUNKS);
-	return true;
-}
-
-/* 0 | -EEXIST | -EINVAL | -ENOMEM */
-static int insert(struct pool *pool, const struct lath_item *item)
-{
-	struct lath_item *items, there;
-	size_t i;
-	int ret = 0;
-
-	if (!item->size || item->key + (item->size - 1) < item->key)
-		return -EINVAL;
-	if (!make_room(pool))
-		return -ENOMEM;
-	if (pool->form != PACKED) {
-		ret = lath_index_insert_item(pool->body, item, NULL);
-	} else {
-		if (covering(pool, item->key, &there) ||
-		    (ceiling(pool, item->key, &there) && there.key - item->key < item->size))
-			return -EEXIST;
-		i = packed_find(pool, item->key);
-		items = block_insert(pool->body, pool->count, i, item, sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		pool->body = items;
-		LATH_ASSERT(in_order(items, pool->count + 1, i));
-	}
-	pool->count += !ret;
-	return ret;
-}
-
-/* Erases the range that begins at `first`, which is there. */
-static void erase(struct pool *pool, uint64_t first)
-{
-	struct lath_item *items = pool->body;
-	size_t i;
-	int ret;
-
-	LATH_ASSERT(pool->count);
-	if (pool->form != PACKED) {
-		ret = lath_index_erase_item(pool->body, first, NULL);
-		LATH_ASSERT(!ret);
-		(void)ret;
-		pool->count--;
-		return;
-	}
-	i = packed_find(pool, first);
-	LATH_ASSERT(i < pool->count && items[i].key == first);
-	pool->body = block_remove(items, pool->count--, i, sizeof(*items));
-}
-
-/* Sets the value of the range that begins at `first`, which is there. */
-static void set_value(struct pool *pool, uint64_t first, uint64_t value)
-{
-	struct lath_item *items = pool->body;
-	size_t i;
-	int ret;
-
-	if (pool->form != PACKED) {
-		ret = lath_index_replace_item(pool->body, first, value, NULL);
-		LATH_ASSERT(!ret);
-		(void)ret;
-		return;
-	}
-	i = packed_find(pool, first);
-	LATH_ASSERT(i < pool->count && items[i].key == first);
-	items[i].value = value;
+	LATH_ASSERT(!ret);
+	(void)ret;
 }
 
 /* ---- records ---- */
@@ -216,36 +94,46 @@ static struct bytes owner_of(const struct record *record)
 	return (struct bytes){ record->owned ? record->owner : NULL, record->owner_size };
 }
 
-static bool link_owner(struct pool *pool, struct record *record)
+/* Returns the pool's records, made now if there are none yet; NULL: no memory. */
+static struct records *records_of(struct pool *pool)
 {
-	uint64_t hash = hash_of(owner_of(record)), chain;
-	struct lath_item item = { hash, 1, (uint64_t)(uintptr_t)record };
-
-	if (!pool->owners)
-		pool->owners = points_create(true);
-	if (!pool->owners)
-		return false;
-	if (!lath_index_get(pool->owners, hash, &chain))
-		return !lath_index_insert_item(pool->owners, &item, NULL);
-	record->next = (struct record *)(uintptr_t)chain;
-	return !lath_index_replace_item(pool->owners, hash, item.value, NULL);
+	if (pool->records)
+		return pool->records;
+	pool->records = vk.TryAlloc(sizeof(*pool->records));
+	if (!pool->records)
+		return NULL;
+	*pool->records = (struct records){ .bytes = 0 };
+	lath_small_init(&pool->records->owners, &record_kind);
+	lath_small_init(&pool->records->leases, &record_kind);
+	return pool->records;
 }
 
-static void unlink_owner(struct pool *pool, struct record *record)
+static bool link_owner(struct records *in, struct record *record)
+{
+	struct lath_item item = { hash_of(owner_of(record)), 1, value_of(record) };
+	uint64_t chain;
+
+	if (!lath_small_get(&in->owners, item.key, &chain))
+		return !lath_small_insert_item(&in->owners, &item, NULL);
+	record->next = record_of(chain);
+	set_value(&in->owners, item.key, item.value);
+	return true;
+}
+
+static void unlink_owner(struct records *in, struct record *record)
 {
 	uint64_t hash = hash_of(owner_of(record)), chain = 0;
 	struct record *at;
 
-	LATH_ASSERT(pool->owners && record->owned);
-	lath_index_get(pool->owners, hash, &chain);
+	LATH_ASSERT(record->owned);
+	lath_small_get(&in->owners, hash, &chain);
 	LATH_ASSERT(chain); /* link_owner() put it there */
-	at = (struct record *)(uintptr_t)chain;
+	at = record_of(chain);
 	if (at == record) {
 		if (record->next)
-			lath_index_replace_item(pool->owners, hash,
-						(uint64_t)(uintptr_t)record->next, NULL);
+			set_value(&in->owners, hash, value_of(record->next));
 		else
-			lath_index_erase_item(pool->owners, hash, NULL);
+			erase(&in->owners, hash);
 		return;
 	}
 	while (at->next != record) {
@@ -259,56 +147,39 @@ static void unlink_owner(struct pool *pool, struct record *record)
  * end at one time differ. Times beyond the year 2500 are one time. */
 #define LEASE_BITS 20
 
-static bool link_lease(struct pool *pool, struct record *record, uint64_t expires)
+static bool link_lease(struct records *in, struct record *record, uint64_t expires)
 {
 	uint64_t most = (1ull << (64 - LEASE_BITS)) - 2;
 	struct lath_item item = { (expires < most ? expires : most) << LEASE_BITS, 1,
-				  (uint64_t)(uintptr_t)record };
+				  value_of(record) };
 	int ret;
 
 	LATH_ASSERT(expires && !record->expires); /* it has no lease yet */
-	item.key += pool->lease_turn++ & ((1u << LEASE_BITS) - 1);
-	if (!pool->leases)
-		pool->leases = points_create(true);
-	if (!pool->leases)
-		return false;
+	item.key += in->turn++ & ((1u << LEASE_BITS) - 1);
 	/* the number is taken when as many leases came since the one that has it: the next one */
-	while ((ret = lath_index_insert_item(pool->leases, &item, NULL)) == -EEXIST)
+	while ((ret = lath_small_insert_item(&in->leases, &item, NULL)) == -EEXIST)
 		item.key++;
 	if (ret)
 		return false;
 	record->expires = expires;
 	record->lease = item.key;
-	pool->leased++;
 	return true;
 }
 
-/* Erases a lease by the key that link_lease() gave it. */
-static void erase_lease(struct pool *pool, uint64_t key)
-{
-	int ret;
-
-	LATH_ASSERT(pool->leased);
-	ret = lath_index_erase_item(pool->leases, key, NULL);
-	LATH_ASSERT(!ret);
-	(void)ret;
-	pool->leased--;
-}
-
-static void unlink_lease(struct pool *pool, struct record *record)
+static void unlink_lease(struct records *in, struct record *record)
 {
 	if (record->expires)
-		erase_lease(pool, record->lease);
+		erase(&in->leases, record->lease);
 	record->expires = 0;
 }
 
-static void record_end(struct pool *pool, struct record *record)
+static void record_end(struct records *in, struct record *record)
 {
-	unlink_lease(pool, record);
+	unlink_lease(in, record);
 	if (record->owned)
-		unlink_owner(pool, record);
-	LATH_ASSERT(record_size(record) <= pool->owned);
-	pool->owned -= record_size(record);
+		unlink_owner(in, record);
+	LATH_ASSERT(record_size(record) <= in->bytes);
+	in->bytes -= record_size(record);
 	vk.Free(record);
 }
 
@@ -316,11 +187,13 @@ static void record_end(struct pool *pool, struct record *record)
 static bool make_value(struct pool *pool, const struct pool_range *range, uint64_t *value)
 {
 	struct record *record;
+	struct records *in;
 
 	*value = PLAIN;
 	if (!range->owner.data && !range->expires)
 		return true;
-	if (range->owner.size > VALUE_MAX)
+	in = records_of(pool);
+	if (!in || range->owner.size > VALUE_MAX)
 		return false;
 	record = vk.TryAlloc(sizeof(*record) + range->owner.size);
 	if (!record)
@@ -331,17 +204,24 @@ static bool make_value(struct pool *pool, const struct pool_range *range, uint64
 				   .owned = range->owner.data };
 	if (range->owner.size)
 		memcpy(record->owner, range->owner.data, range->owner.size);
-	if (record->owned && !link_owner(pool, record)) {
+	if (record->owned && !link_owner(in, record)) {
 		vk.Free(record);
 		return false;
 	}
-	pool->owned += record_size(record);
-	if (range->expires && !link_lease(pool, record, range->expires)) {
-		record_end(pool, record);
+	in->bytes += record_size(record);
+	if (range->expires && !link_lease(in, record, range->expires)) {
+		record_end(in, record);
 		return false;
 	}
-	*value = (uint64_t)(uintptr_t)record;
+	*value = value_of(record);
 	return true;
+}
+
+/* Ends the record of a value, if it is one. */
+static void value_end(struct pool *pool, uint64_t value)
+{
+	if (record_of(value))
+		record_end(pool->records, record_of(value));
 }
 
 static void show(const struct lath_item *item, struct pool_range *range)
@@ -362,15 +242,17 @@ struct pool *pool_empty(void)
 {
 	struct pool *pool = vk.TryAlloc(sizeof(*pool));
 
-	if (pool)
-		*pool = (struct pool){ 0 };
+	if (!pool)
+		return NULL;
+	*pool = (struct pool){ .taken = 0 };
+	lath_small_init(&pool->ranges, &range_kind);
 	return pool;
 }
 
 int pool_exclude(struct pool *pool, uint64_t first, uint64_t size)
 {
 	struct lath_item item = { first, size, OUTSIDE };
-	int ret = insert(pool, &item);
+	int ret = lath_small_insert_item(&pool->ranges, &item, NULL);
 
 	if (ret)
 		return ret;
@@ -393,58 +275,57 @@ struct pool *pool_create(uint64_t first, uint64_t size)
 	return pool;
 }
 
+static void free_record(void *unused, const struct lath_item *item)
+{
+	(void)unused;
+	vk.Free(record_of(item->value));
+}
+
 void pool_free(struct pool *pool)
 {
-	struct lath_item *items = pool->body;
-	size_t i;
-
-	if (pool->owners)
-		points_destroy(pool->owners, NULL);
-	if (pool->leases)
-		points_destroy(pool->leases, NULL);
-	if (pool->form == PACKED) {
-		for (i = 0; i < pool->count; i++)
-			vk.Free(record_of(items[i].value));
-		vk.Free(items);
-	} else {
-		/* without records the ranges need no look */
-		points_destroy(pool->body, pool->owned ? free_record : NULL);
+	/* without records the ranges need no look */
+	lath_small_fini(&pool->ranges, owned(pool) ? free_record : NULL, NULL);
+	if (pool->records) {
+		lath_small_fini(&pool->records->owners, NULL, NULL);
+		lath_small_fini(&pool->records->leases, NULL, NULL);
+		vk.Free(pool->records);
 	}
 	vk.Free(pool);
 }
 
+/* Returns the item that covers a number, if there is one. */
+static bool covering(const struct pool *pool, uint64_t number, struct lath_item *item)
+{
+	return !lath_small_lookup_item(&pool->ranges, number, item);
+}
+
 int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 {
-	struct lath_item there, part;
-	uint64_t behind = first + size, end;
+	uint64_t behind = first + size;
+	struct lath_item there;
+	int ret;
 
 	if (!size || behind - 1 < first)
 		return -EINVAL;
 	if (!covering(pool, first, &there) || there.value != OUTSIDE ||
 	    there.size - (first - there.key) < size)
 		return -EEXIST;
-	end = there.key + there.size;
 	if (pool->capacity + size < size) /* 2^64 numbers are one too many */
 		return -EINVAL;
-	/* the form for both parts, before anything changes */
-	if ((pool->form == PACKED && pool->count + 2 > packed_entries && !convert(pool, NODES)) ||
-	    (pool->form == NODES && pool->count + 2 > POOL_MIDDLE && !convert(pool, CHUNKS)))
-		return -ENOMEM;
-	erase(pool, there.key);
-	part = (struct lath_item){ behind, end - behind, OUTSIDE };
-	if (behind != end && insert(pool, &part)) {
-		insert(pool, &there);
-		return -ENOMEM;
+	/* first what may fail: what is behind becomes an item of its own */
+	if (behind != there.key + there.size) {
+		ret = lath_small_split(&pool->ranges, behind, OUTSIDE);
+		if (ret)
+			return ret;
+		pool->outside++;
 	}
-	part = (struct lath_item){ there.key, first - there.key, OUTSIDE };
-	if (part.size && insert(pool, &part)) {
-		if (behind != end)
-			erase(pool, behind);
-		insert(pool, &there);
-		return -ENOMEM;
+	if (first == there.key) {
+		erase(&pool->ranges, first);
+		pool->outside--;
+	} else {
+		ret = lath_small_resize(&pool->ranges, there.key, first - there.key);
+		LATH_ASSERT(!ret); /* a smaller size needs no memory */
 	}
-	pool->outside += (behind != end) + (part.size != 0);
-	pool->outside--;
 	pool->capacity += size;
 	return 0;
 }
@@ -452,8 +333,9 @@ int pool_add(struct pool *pool, uint64_t first, uint64_t size)
 /* For assertions: returns whether two pools have as many ranges, numbers and leases. */
 static FOR_ASSERTIONS bool same_figures(const struct pool *a, const struct pool *b)
 {
-	return a->count == b->count && a->outside == b->outside && a->capacity == b->capacity &&
-	       a->taken == b->taken && a->leased == b->leased && a->owned == b->owned;
+	return pool_count(a) == pool_count(b) && a->outside == b->outside &&
+	       a->capacity == b->capacity && a->taken == b->taken &&
+	       pool_leased(a) == pool_leased(b) && owned(a) == owned(b);
 }
 
 struct pool *pool_copy(const struct pool *pool)
@@ -479,44 +361,56 @@ struct pool *pool_copy(const struct pool *pool)
 }
 
 /* Moves a record, and what points to it with it. */
-static void move_record(struct pool *pool, uint64_t value, struct vk_defrag *ctx)
+static void move_record(struct pool *pool, struct record *record, struct vk_defrag *ctx)
 {
-	struct record *record = defrag_block(ctx, record_of(value)), *at;
-	uint64_t moved = (uint64_t)(uintptr_t)record, hash, chain = 0;
+	struct record *moved = defrag_block(ctx, record), *at;
+	struct records *in = pool->records;
+	uint64_t hash, chain = 0;
 
-	if (!record || moved == value)
+	if (moved == record)
 		return;
-	set_value(pool, record->first, moved);
-	if (record->expires) {
-		int ret = lath_index_replace_item(pool->leases, record->lease, moved, NULL);
-
-		LATH_ASSERT(!ret);
-		(void)ret;
-	}
-	if (!record->owned)
+	set_value(&pool->ranges, moved->first, value_of(moved));
+	if (moved->expires)
+		set_value(&in->leases, moved->lease, value_of(moved));
+	if (!moved->owned)
 		return;
-	hash = hash_of(owner_of(record));
-	lath_index_get(pool->owners, hash, &chain);
-	if (chain == value) {
-		lath_index_replace_item(pool->owners, hash, moved, NULL);
-		return;
-	}
+	hash = hash_of(owner_of(moved));
+	lath_small_get(&in->owners, hash, &chain);
 	LATH_ASSERT(chain);
-	for (at = (struct record *)(uintptr_t)chain; (uintptr_t)at->next != value;) {
+	at = record_of(chain);
+	/* the address is compared, the block behind it is gone */
+	if (at == record) {
+		set_value(&in->owners, hash, value_of(moved));
+		return;
+	}
+	while (at->next != record) {
 		at = at->next;
 		LATH_ASSERT(at);
 	}
-	at->next = record;
+	at->next = moved;
+}
+
+static void *move_block(void *ctx, void *block, size_t size)
+{
+	(void)size;
+	return defrag_block(ctx, block);
 }
 
 int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from)
 {
 	struct lath_item item;
 
-	if (!from && pool->form == PACKED)
-		pool->body = defrag_block(ctx, pool->body);
-	while (pool->owned && ceiling(pool, from, &item)) {
-		move_record(pool, item.value, ctx);
+	if (!from) {
+		lath_small_move(&pool->ranges, move_block, ctx);
+		pool->records = defrag_block(ctx, pool->records);
+	}
+	if (!from && pool->records) {
+		lath_small_move(&pool->records->owners, move_block, ctx);
+		lath_small_move(&pool->records->leases, move_block, ctx);
+	}
+	while (owned(pool) && !lath_small_ceiling_item(&pool->ranges, from, &item)) {
+		if (record_of(item.value))
+			move_record(pool, record_of(item.value), ctx);
 		from = item.key + item.size;
 		if (!from)
 			return 0;
@@ -531,18 +425,16 @@ int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from)
 int pool_reserve(struct pool *pool, const struct pool_range *range)
 {
 	struct lath_item item = { range->first, range->size, PLAIN };
-	int ret = insert(pool, &item); /* first: a record for a range that is taken costs more */
+	int ret;
 
-	if (ret)
-		return ret;
-	if (!make_value(pool, range, &item.value)) {
-		erase(pool, range->first);
+	if (!make_value(pool, range, &item.value))
 		return -ENOMEM;
-	}
-	if (item.value != PLAIN)
-		set_value(pool, range->first, item.value);
-	pool->taken += range->size;
-	return 0;
+	ret = lath_small_insert_item(&pool->ranges, &item, NULL);
+	if (ret)
+		value_end(pool, item.value);
+	else
+		pool->taken += range->size;
+	return ret;
 }
 
 /* For assertions: returns whether a range that begins at `first` is what the request asks for. */
@@ -559,25 +451,18 @@ int pool_take(struct pool *pool, const struct lath_hole_request *want, struct po
 	uint64_t value;
 	int ret;
 
+	range->first = 0; /* until it is known */
 	range->size = want->size;
-	if (!make_room(pool))
+	if (!make_value(pool, range, &value))
 		return -ENOMEM;
-	if (pool->form == PACKED) {
-		ret = packed_place(pool->body, pool->count, want, &range->first);
-		LATH_ASSERT(ret || fits(want, range->first));
-		return ret ? ret : pool_reserve(pool, range);
-	}
-	ret = lath_index_insert_hole(pool->body, want, PLAIN, &range->first);
-	if (ret)
+	ret = lath_small_insert_hole(&pool->ranges, want, value, &range->first);
+	if (ret) {
+		value_end(pool, value);
 		return ret;
-	LATH_ASSERT(fits(want, range->first));
-	pool->count++;
-	if (!make_value(pool, range, &value)) {
-		erase(pool, range->first);
-		return -ENOMEM;
 	}
-	if (value != PLAIN)
-		set_value(pool, range->first, value);
+	LATH_ASSERT(fits(want, range->first));
+	if (record_of(value))
+		record_of(value)->first = range->first;
 	pool->taken += range->size;
 	return 0;
 }
@@ -594,17 +479,30 @@ int pool_give(struct pool *pool, uint64_t first)
 
 	if (!starting(pool, first, &item))
 		return -ENOENT;
-	erase(pool, first);
+	erase(&pool->ranges, first);
 	LATH_ASSERT(item.size <= pool->taken);
 	pool->taken -= item.size;
-	if (item.value != PLAIN)
-		record_end(pool, record_of(item.value));
+	value_end(pool, item.value);
 	return 0;
+}
+
+/* Gives a range without a record one, for a lease. */
+static int lease_plain(struct pool *pool, const struct lath_item *item, uint64_t expires)
+{
+	struct pool_range range = { item->key, item->size, { NULL, 0 }, expires };
+	uint64_t value;
+	int ret;
+
+	if (!make_value(pool, &range, &value))
+		return -ENOMEM;
+	ret = lath_small_replace_item(&pool->ranges, item->key, value, NULL);
+	if (ret)
+		value_end(pool, value);
+	return ret;
 }
 
 int pool_lease(struct pool *pool, uint64_t first, uint64_t expires)
 {
-	struct pool_range range;
 	struct lath_item item;
 	struct record *record;
 	uint64_t before, key;
@@ -612,24 +510,18 @@ int pool_lease(struct pool *pool, uint64_t first, uint64_t expires)
 	if (!starting(pool, first, &item))
 		return -ENOENT;
 	record = record_of(item.value);
-	if (!record) {
-		show(&item, &range);
-		range.expires = expires;
-		if (!make_value(pool, &range, &item.value))
-			return -ENOMEM;
-		set_value(pool, first, item.value);
-		return 0;
-	}
+	if (!record)
+		return lease_plain(pool, &item, expires);
 	/* The new one first: without memory for it the one before stays. */
 	before = record->expires;
 	key = record->lease;
 	record->expires = 0;
-	if (expires && !link_lease(pool, record, expires)) {
+	if (expires && !link_lease(pool->records, record, expires)) {
 		record->expires = before;
 		return -ENOMEM;
 	}
 	if (before)
-		erase_lease(pool, key);
+		erase(&pool->records->leases, key);
 	return 0;
 }
 
@@ -666,9 +558,9 @@ int pool_owner(const struct pool *pool, struct bytes owner, struct pool_range *r
 	const struct record *record;
 	uint64_t chain;
 
-	if (!pool->owners || !lath_index_get(pool->owners, hash_of(owner), &chain))
+	if (!pool->records || !lath_small_get(&pool->records->owners, hash_of(owner), &chain))
 		return 0;
-	for (record = (const struct record *)(uintptr_t)chain; record; record = record->next)
+	for (record = record_of(chain); record; record = record->next)
 		if (!compare_bytes(owner_of(record), owner)) {
 			LATH_ASSERT(agrees(pool, record));
 			show_record(record, range);
@@ -682,7 +574,7 @@ int pool_first_lease(const struct pool *pool, struct pool_range *range)
 	const struct record *record;
 	struct lath_item item;
 
-	if (!pool->leased || lath_index_first_item(pool->leases, &item))
+	if (!pool->records || lath_small_ceiling_item(&pool->records->leases, 0, &item))
 		return 0;
 	record = record_of(item.value);
 	LATH_ASSERT(record->expires && record->lease == item.key && agrees(pool, record));
@@ -694,7 +586,7 @@ int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, 
 {
 	struct lath_item item;
 
-	if (!ceiling(pool, from, &item))
+	if (lath_small_ceiling_item(&pool->ranges, from, &item))
 		return 0;
 	LATH_ASSERT(item.key >= from);
 	*outside = item.value == OUTSIDE;
@@ -712,47 +604,28 @@ int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint
 			return 0;
 	}
 	*first = from;
-	*size = ceiling(pool, from, &item) ? item.key - from : 0 - from;
-	LATH_ASSERT(*size || !pool->count); /* all 2^64 numbers of pool_empty() */
+	*size = lath_small_ceiling_item(&pool->ranges, from, &item) ? 0 - from : item.key - from;
+	LATH_ASSERT(*size || !pool_count(pool)); /* all 2^64 numbers of pool_empty() */
 	return 1;
 }
 
 void pool_holes(const struct pool *pool, uint64_t max_leaves, struct lath_hole_stats *stats)
 {
-	uint64_t from = 0, first, size;
-
-	if (pool->form != PACKED) {
-		lath_index_hole_stats(pool->body, 0, 0, max_leaves, stats);
-		return;
-	}
-	memset(stats, 0, sizeof(*stats));
-	while (pool_next_free(pool, from, &first, &size)) {
-		stats->holes++;
-		stats->free += size;
-		if (stats->largest < size)
-			stats->largest = size;
-		from = first + size;
-		if (!from)
-			break;
-	}
-	if (stats->free)
-		stats->fragmentation_permille =
-			1000 - (uint64_t)(1000.0 * (double)stats->largest / (double)stats->free);
+	lath_small_hole_stats(&pool->ranges, 0, 0, max_leaves, stats);
 }
 
 size_t pool_memory(const struct pool *pool)
 {
-	size_t bytes = sizeof(*pool) + pool->owned;
+	const struct records *in = pool->records;
+	size_t bytes = sizeof(*pool) + lath_small_bytes(&pool->ranges);
 
-	if (pool->owners)
-		bytes += points_memory(pool->owners);
-	if (pool->leases)
-		bytes += points_memory(pool->leases);
-	return bytes + (pool->form == PACKED ? block_size(pool->count, sizeof(struct lath_item))
-					     : points_memory(pool->body));
+	if (in)
+		bytes += sizeof(*in) + in->bytes + lath_small_bytes(&in->owners) +
+			 lath_small_bytes(&in->leases);
+	return bytes;
 }
 
 size_t pool_effort(const struct pool *pool)
 {
-	return 1 + pool->count / (pool->owned ? 1 : 32);
+	return 1 + pool_count(pool) / (owned(pool) ? 1 : 32);
 }

@@ -3,9 +3,9 @@
  * pool.h - a pool of numbers from which ranges are taken: addresses, blocks, identifiers.
  *
  * The pool is a list of disjoint ranges of all 64-bit numbers (lathwork/hole.h): those that are
- * taken, and those that are outside the pool. What no range covers is free. Up to packed_entries
- * ranges are one sorted block; more are an index, its nodes one by one up to POOL_MIDDLE ranges, in
- * chunks above.
+ * taken, and those that are outside the pool. What no range covers is free. The ranges are in a
+ * small container (lathwork/small.h), and so are the ways from owners and leases to them: see
+ * map.h.
  *
  * A range may have an owner, a string of which the pool has each once, and a time at which its
  * lease ends. Both are in a record, found by the range, by the owner's hash, and by the time.
@@ -15,23 +15,23 @@
 #ifndef LATH_VALKEY_POOL_H
 #define LATH_VALKEY_POOL_H
 
-#include "lathwork/hole.h"
+#include "lathwork/small.h"
 #include "value.h"
 
-#define POOL_MIDDLE 4096
+/* What a pool has from its first record on. */
+struct records {
+	struct lath_small owners; /* hash of the owner -> records */
+	struct lath_small leases; /* lease's end -> record */
+	uint64_t bytes;		  /* of records */
+	uint32_t turn;		  /* of leases that end at one time */
+};
 
 struct pool {
-	void *body;		   /* packed: the ranges; else the index */
-	struct lath_index *owners; /* hash of the owner -> records; NULL: none */
-	struct lath_index *leases; /* lease's end -> record; NULL: none */
-	uint64_t count;		   /* ranges, with those outside the pool */
-	uint64_t outside;	   /* of these, outside */
-	uint64_t capacity;	   /* numbers in the pool */
-	uint64_t taken;		   /* of these, in ranges */
-	uint64_t owned;		   /* bytes of records */
-	uint64_t leased;	   /* ranges with a lease */
-	uint32_t lease_turn;
-	uint8_t form;
+	struct lath_small ranges; /* with those outside the pool */
+	struct records *records;  /* NULL: no range has had one */
+	uint64_t outside;	  /* of the ranges, outside */
+	uint64_t capacity;	  /* numbers in the pool */
+	uint64_t taken;		  /* of these, in ranges */
 };
 
 struct pool_range {
@@ -49,7 +49,7 @@ struct pool *pool_empty(void);
 /* Takes numbers out of the pool, of which none is taken. 0 | -EEXIST | -EINVAL | -ENOMEM */
 int pool_exclude(struct pool *pool, uint64_t first, uint64_t size);
 struct vk_defrag;
-/* Moves the block of a packed pool and the records; as map_defragment(). */
+/* Moves the blocks of packed ranges, owners and leases, and the records; as map_defragment(). */
 int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from);
 /* Adds numbers. 0 | -EEXIST: some are in the pool | -ENOMEM */
 int pool_add(struct pool *pool, uint64_t first, uint64_t size);
@@ -76,13 +76,12 @@ int pool_next(const struct pool *pool, uint64_t from, struct pool_range *range, 
 /* The first free run at or behind `from`. 1 | 0 */
 int pool_next_free(const struct pool *pool, uint64_t from, uint64_t *first, uint64_t *size);
 
+/* Return the number of ranges, with those outside the pool, and of ranges with a lease. */
+uint64_t pool_count(const struct pool *pool);
+uint64_t pool_leased(const struct pool *pool);
 /* The free room from at most max_leaves leaves of the index; see lath_index_hole_stats(). */
 void pool_holes(const struct pool *pool, uint64_t max_leaves, struct lath_hole_stats *stats);
 size_t pool_memory(const struct pool *pool);
 size_t pool_effort(const struct pool *pool);
-
-/* packed.c: a request served from a sorted block of n ranges. 0 (*first) | -ENOSPC | -EINVAL */
-int packed_place(const struct lath_item *items, size_t n, const struct lath_hole_request *want,
-		 uint64_t *first);
 
 #endif /* LATH_VALKEY_POOL_H */

@@ -747,8 +747,8 @@ static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	reply_field(ctx, "capacity", pool->capacity);
 	reply_field(ctx, "allocated", pool->taken);
 	reply_field(ctx, "free", pool->capacity - pool->taken);
-	reply_field(ctx, "ranges", pool->count - pool->outside);
-	reply_field(ctx, "leases", pool->leased);
+	reply_field(ctx, "ranges", pool_count(pool) - pool->outside);
+	reply_field(ctx, "leases", pool_leased(pool));
 	reply_field(ctx, "largest-hole", holes.largest);
 	reply_field(ctx, "holes", holes.holes);
 	reply_field(ctx, "fragmentation-permille", holes.fragmentation_permille);

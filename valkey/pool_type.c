@@ -23,7 +23,7 @@ static void save(struct vk_io *rdb, void *value)
 	IMAGE_OUT(out);
 	bool outside;
 
-	vk.SaveUnsigned(rdb, pool->count);
+	vk.SaveUnsigned(rdb, pool_count(pool));
 	while (pool_next(pool, from, &range, &outside)) {
 		image_put_number(&out, range.first - from);
 		image_put_number(&out, range.size);
@@ -37,12 +37,12 @@ static void save(struct vk_io *rdb, void *value)
 		if (range.expires)
 			image_put_number(&out, range.expires);
 		from = range.first + range.size;
-		if (++n % IMAGE_BLOCK == 0 || n == pool->count)
+		if (++n % IMAGE_BLOCK == 0 || n == pool_count(pool))
 			image_flush(rdb, &out);
 		if (!from) /* the range ends with the highest number: no other is behind it */
 			break;
 	}
-	LATH_ASSERT(n == pool->count &&
+	LATH_ASSERT(n == pool_count(pool) &&
 		    !out.size); /* what was announced, and all of it is written */
 }
 
@@ -91,7 +91,7 @@ static void *load(struct vk_io *rdb, int version)
 	/* a pool has numbers, and at most 2^64 - 1 of them */
 	image.bad = image.bad || !pool->outside || !pool->capacity;
 	if (image_end(&image, "a pool")) {
-		LATH_ASSERT(pool->count == count);
+		LATH_ASSERT(pool_count(pool) == count);
 		return pool;
 	}
 	if (pool)
@@ -174,7 +174,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 		if (!from)
 			break;
 	}
-	LATH_ASSERT(n == pool->count);
+	LATH_ASSERT(n == pool_count(pool));
 }
 
 static void digest(struct vk_digest *out, void *value)
@@ -197,7 +197,7 @@ static void digest(struct vk_digest *out, void *value)
 		if (!from)
 			break;
 	}
-	LATH_ASSERT(n == pool->count);
+	LATH_ASSERT(n == pool_count(pool));
 }
 
 static int defragment(struct vk_defrag *ctx, struct vk_string *name, void **value)

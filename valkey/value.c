@@ -8,8 +8,6 @@
 #include "lathwork/config.h"
 #include "value.h"
 
-unsigned int packed_entries = PACKED_MOST;
-
 struct block {
 	uint32_t size;
 	char data[];
@@ -214,6 +212,23 @@ size_t server_memory_held(void)
 }
 
 const struct lath_allocator server_memory = { memory_alloc, memory_free, NULL };
+
+static void *block_alloc(void *unused, size_t size, size_t align)
+{
+	(void)unused;
+	LATH_ASSERT(align <= PROMISED);
+	(void)align;
+	return vk.TryAlloc(size);
+}
+
+static void block_free(void *unused, void *block, size_t size)
+{
+	(void)unused;
+	(void)size;
+	vk.Free(block);
+}
+
+const struct lath_allocator server_blocks = { block_alloc, block_free, NULL };
 
 void server_memory_begin(void)
 {

@@ -53,14 +53,13 @@ bool number_parse(const char *data, size_t size, uint64_t *number);
 /* Writes the number without an end. Returns its length. */
 size_t number_print(char *text, uint64_t number);
 
-/* Entries up to which a new entry leaves a key packed: CONFIG SET lathwork.packed-entries. */
-#define PACKED_MOST 32
-extern unsigned int packed_entries;
-
 /* ---- the server's memory for the library ---- */
 
 struct lath_allocator;
 extern const struct lath_allocator server_memory;
+/* For blocks that need no more than the server's alignment, 16 bytes: they begin where they were
+ * allocated, so defragmentation can move them. Not counted. */
+extern const struct lath_allocator server_blocks;
 /* Bytes of server_memory that are in use. */
 size_t server_memory_held(void);
 /* Finds out how the server's allocator aligns; once, before server_memory is used. */

@@ -31,8 +31,8 @@
  *
  * The calls are those of lath_index with the same meaning; the order statistics need LATH_RANKS in
  * kind.index.flags, the calls about holes LATH_HOLES, in a block too. There is one difference: in a
- * block a new value may need memory. A call that returns an error has changed nothing. A change
- * after which there are fewer entries never fails for want of memory.
+ * block a new value or a larger size may need memory. A call that returns an error has changed
+ * nothing. A change after which there are fewer entries never fails for want of memory.
  */
 #ifndef LATHWORK_SMALL_H
 #define LATHWORK_SMALL_H
@@ -83,6 +83,12 @@ LATH_API int lath_small_erase_item(struct lath_small *small, uint64_t key, struc
  * block if the value has at most lath_small_value_bytes() bytes */
 LATH_API int lath_small_replace_item(struct lath_small *small, uint64_t key, uint64_t value,
 				     struct lath_item *old);
+/* Changes the size of the item that starts at key: 0 | -ENOENT | -EEXIST | -EINVAL | -ENOMEM: not
+ * if the size is smaller than before */
+LATH_API int lath_small_resize(struct lath_small *small, uint64_t key, uint64_t size);
+/* Cuts the item that covers `at` in two; the right part starts there and has the value `value`: 0 |
+ * -ENOENT | -EEXIST (an item starts at `at`) | -ENOMEM */
+LATH_API int lath_small_split(struct lath_small *small, uint64_t at, uint64_t value);
 /* Returns how many bytes of a value the block has room for; 8: it is an index, or has a value of
  * eight bytes. */
 LATH_API unsigned int lath_small_value_bytes(const struct lath_small *small);

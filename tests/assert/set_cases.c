@@ -603,14 +603,14 @@ static void insert_over_an_item(void)
 {
 	struct lath_item item = { 105, 10, 1 };
 
-	block_insert(fill_small(), &item);
+	small_block_insert(fill_small(), &item);
 }
 
 static void insert_nothing(void)
 {
 	struct lath_item item = { 50, 0, 1 };
 
-	block_insert(fill_small(), &item);
+	small_block_insert(fill_small(), &item);
 }
 
 static void too_little_room(void)
@@ -618,12 +618,12 @@ static void too_little_room(void)
 	struct small *small = fill_small();
 
 	small->room = 1;
-	block_erase(small, 0);
+	small_block_erase(small, 0);
 }
 
 static void erase_behind_the_block(void)
 {
-	block_erase(fill_small(), 3);
+	small_block_erase(fill_small(), 3);
 }
 
 static void room_without_a_block(void)
@@ -631,7 +631,7 @@ static void room_without_a_block(void)
 	struct small *small = fill_small();
 
 	small->room = 0;
-	block_free(small);
+	small_block_free(small);
 }
 
 static void count_of_an_index(void)
@@ -748,7 +748,7 @@ const struct assert_case set_cases[] = {
 	SMALL("key behind the block", key_behind_the_block, "block.h", "i < small->count"),
 	SMALL("value behind the block", value_behind_the_block, "block.h", "i < small->count"),
 	SMALL("find in an index", find_in_an_index, "block.h", "is_block(small)"),
-	SMALL("insert over an item", insert_over_an_item, "block.c", "!block_conflicts"),
+	SMALL("insert over an item", insert_over_an_item, "block.c", "!small_block_conflicts"),
 	SMALL("insert nothing", insert_nothing, "block.c", "item->size"),
 	SMALL("too little room", too_little_room, "block.c", "words <= small->room"),
 	SMALL("erase behind the block", erase_behind_the_block, "block.c", "i < small->count"),

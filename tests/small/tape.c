@@ -207,6 +207,49 @@ static int play_replace(struct tape *tape)
 	return 0;
 }
 
+static int play_resize(struct tape *tape)
+{
+	struct lath_item to = { some_key(tape), next_size(tape), 0 };
+	struct lath_item *there = oracle_exact(&oracle, to.key), *next;
+	int ret = lath_small_resize(&small, to.key, to.size), expected = there ? 0 : -ENOENT;
+
+	if (points || !to.size || to.size - 1 > ~0ull - to.key) {
+		EXPECT(tape, ret == -EINVAL);
+		return 0;
+	}
+	if (failed(tape, ret)) {
+		EXPECT(tape, there && to.size > there->size);
+		return 0;
+	}
+	next = there ? &there[1] : NULL;
+	if (next && next < &oracle.item[oracle.count] && next->key <= oracle_last(&to))
+		expected = -EEXIST;
+	EXPECT(tape, ret == expected);
+	if (ret)
+		return 0;
+	there->size = to.size;
+	EXPECT(tape, !lath_index_resize(&twin, to.key, to.size));
+	return 0;
+}
+
+static int play_split(struct tape *tape)
+{
+	uint64_t at = some_key(tape) + next_byte(tape) % 4, value = next_any_value(tape);
+	struct lath_item *there = oracle_overlap(&oracle, at, at), right;
+	int ret = lath_small_split(&small, at, value);
+
+	if (failed(tape, ret))
+		return 0;
+	EXPECT(tape, ret == (!there ? -ENOENT : there->key == at ? -EEXIST : 0));
+	if (ret)
+		return 0;
+	right = (struct lath_item){ at, oracle_last(there) - at + 1, value };
+	there->size = at - there->key;
+	oracle_insert(&oracle, right);
+	EXPECT(tape, !lath_index_split(&twin, at, value));
+	return 0;
+}
+
 static int expect_item(struct tape *tape, int ret, const struct lath_item *there,
 		       const struct lath_item *found)
 {
@@ -419,6 +462,10 @@ static int play_one(struct tape *tape)
 		PLAY("insert", play_insert(tape));
 	if (op < 120)
 		PLAY("erase", play_erase(tape));
+	if (op < 124)
+		PLAY("resize", play_resize(tape));
+	if (op < 128)
+		PLAY("split", play_split(tape));
 	if (op < 140)
 		PLAY("replace", play_replace(tape));
 	if (op < 155)

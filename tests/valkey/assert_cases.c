@@ -108,6 +108,12 @@ static void freed_of_another(void)
 	server_memory.free(NULL, block + 64, 100);
 }
 
+static void block_aligned_to_a_line(void)
+{
+	stub_begin();
+	server_blocks.alloc(NULL, 8, 64);
+}
+
 static void begun_in_use(void)
 {
 	stub_begin();
@@ -115,9 +121,18 @@ static void begun_in_use(void)
 	server_memory_begin();
 }
 
-static void no_index_ended(void)
+static void more_packed_than_the_most(void)
 {
-	points_destroy(NULL, NULL);
+	set_packed_entries(PACKED_MOST + 1);
+}
+
+/* Says that a container has n items more. */
+static void miscount(struct lath_small *small, uint64_t n)
+{
+	uint64_t count = lath_small_count(small) + n;
+
+	small->opaque[2] += n;
+	NEED(lath_small_count(small) == count);
 }
 
 /* ---- maps of numbers ---- */
@@ -154,31 +169,6 @@ static int erase_first(struct map *map)
 	return map_erase(map, &key, NULL);
 }
 
-static void packed_beyond_its_form(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, 3);
-
-	map->count = MAP_SMALL + 1;
-	map_free(map);
-}
-
-static void packed_in_nine_bytes(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, 3);
-
-	map->key_width = 9;
-	set(map, 5, "");
-}
-
-static void packed_key_twice(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, 3);
-
-	NEED(map->key_width == 1);
-	((char *)map->body)[sizeof(uint64_t) + 2] = 10; /* instead of 20 */
-	set(map, 5, "");
-}
-
 static void values_below_zero(void)
 {
 	struct map *map = map_of(MAP_NUMBERS, 3);
@@ -195,46 +185,6 @@ static void values_left(void)
 	map_free(map);
 }
 
-static void *no_realloc(void *block, size_t size)
-{
-	(void)block;
-	(void)size;
-	return NULL;
-}
-
-static void erase_without_memory(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, 3);
-
-	vk.Realloc = no_realloc;
-	erase_first(map);
-}
-
-static void converted_to_fewer(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, MAP_MIDDLE - 1);
-
-	NEED(map->form == MAP_NODES);
-	map->count++;
-	set(map, 5, "");
-}
-
-static void nodes_beyond_their_form(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, 100);
-
-	map->count = MAP_MIDDLE + 1;
-	set(map, 5, "");
-}
-
-static void erased_from_none(void)
-{
-	struct map *map = map_of(MAP_NUMBERS, 100);
-
-	map->count = 0;
-	erase_first(map);
-}
-
 static void copied_to_less(void)
 {
 	struct map *map = map_of(MAP_NUMBERS, 100);
@@ -248,7 +198,7 @@ static void selected_beyond_the_end(void)
 	struct map *map = map_of(MAP_NUMBERS, 100);
 	struct map_entry entry;
 
-	map->count = 5;
+	miscount(&map->numbers, 0 - 95ull);
 	map_select(map, 5, &entry);
 }
 
@@ -258,12 +208,19 @@ static void *move_values(struct vk_defrag *ctx, void *block)
 	return ctx->moved++ ? (void *)((uintptr_t)block | 1ull << 62) : NULL;
 }
 
+static void *no_memory(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
 static void moved_beyond_its_width(void)
 {
 	struct map *map = map_of(MAP_NUMBERS, 3);
 	struct vk_defrag ctx = { 0 };
 
 	vk.DefragAlloc = move_values;
+	vk.TryAlloc = no_memory;
 	map_defragment(map, &ctx, 0);
 }
 
@@ -272,7 +229,7 @@ static void saved_fewer(void)
 	struct map *map = map_of(MAP_NUMBERS, 100);
 	struct vk_io file = { .reads_left = -1 };
 
-	map->count++;
+	miscount(&map->numbers, 1);
 	map_methods.rdb_save(&file, map);
 }
 
@@ -280,7 +237,7 @@ static void digest_of_fewer(void)
 {
 	struct map *map = map_of(MAP_NUMBERS, 100);
 
-	map->count++;
+	miscount(&map->numbers, 1);
 	digest_of(&map_methods, map);
 }
 
@@ -293,22 +250,6 @@ static char *key_in(struct map *map, uint64_t i)
 
 	NEED(map_select(map, i, &entry));
 	return (char *)(uintptr_t)entry.key.string.data;
-}
-
-static void counted_twice(void)
-{
-	struct map *map = map_of(MAP_STRINGS, 3);
-
-	map->count++;
-	set(map, 0, "another");
-}
-
-static void erased_twice(void)
-{
-	struct map *map = map_of(MAP_STRINGS, 3);
-
-	map->count++;
-	erase_first(map);
 }
 
 static void strings_as_numbers(void)
@@ -324,10 +265,11 @@ static void strings_as_numbers(void)
 
 static void more_before_than_there_are(void)
 {
-	struct map *map = map_of(MAP_STRINGS, 3);
+	struct map *map = map_of(MAP_STRINGS, 100);
 	struct map_bound high = { .key = { 0, { "z", 1 } } };
 
-	map->count = 0;
+	((uint64_t *)(void *)map->strings)[2] = 1; /* the number of strings */
+	NEED(map_size(map) == 1);
 	map_count(map, &map_lowest, &high);
 }
 
@@ -381,12 +323,6 @@ static struct pool *pool_of(uint64_t n)
 	return pool;
 }
 
-/* Of a packed pool: the first item is what is outside, then come the ranges. */
-static struct lath_item *items_of(struct pool *pool)
-{
-	return pool->body;
-}
-
 static void find(struct pool *pool, uint64_t number)
 {
 	struct pool_range range;
@@ -394,39 +330,11 @@ static void find(struct pool *pool, uint64_t number)
 	NEED(!pool_find(pool, number, &range));
 }
 
-static void packed_ranges_overlap(void)
-{
-	struct pool *pool = pool_of(3);
-	struct pool_range range;
-	bool outside;
-
-	items_of(pool)[1].size = 100;
-	pool_next(pool, 100, &range, &outside);
-}
-
-static void placed_among_overlapping(void)
-{
-	struct lath_hole_request want = { .size = 2 };
-	struct pool *pool = pool_of(3);
-	struct pool_range range = { 0 };
-
-	items_of(pool)[1].size = 100;
-	pool_take(pool, &want, &range);
-}
-
-static void given_of_none(void)
-{
-	struct pool *pool = pool_of(100);
-
-	pool->count = 0;
-	pool_give(pool, 100);
-}
-
 static void owner_in_no_chain(void)
 {
 	struct pool *pool = pool_of(3);
 
-	pool->owners = points_create(true);
+	lath_small_fini(&pool->records->owners, NULL, NULL);
 	pool_give(pool, 100);
 }
 
@@ -434,15 +342,7 @@ static void lease_in_no_table(void)
 {
 	struct pool *pool = pool_of(3);
 
-	pool->leases = points_create(true);
-	pool_give(pool, 100);
-}
-
-static void lease_of_none(void)
-{
-	struct pool *pool = pool_of(3);
-
-	pool->leased = 0;
+	lath_small_fini(&pool->records->leases, NULL, NULL);
 	pool_give(pool, 100);
 }
 
@@ -450,7 +350,7 @@ static void records_below_zero(void)
 {
 	struct pool *pool = pool_of(3);
 
-	pool->owned = 0;
+	pool->records->bytes = 0;
 	pool_give(pool, 100);
 }
 
@@ -466,7 +366,7 @@ static void record_of_another_size(void)
 {
 	struct pool *pool = pool_of(3);
 
-	items_of(pool)[1].size = 1;
+	NEED(!lath_small_resize(&pool->ranges, 100, 1));
 	find(pool, 100);
 }
 
@@ -482,7 +382,7 @@ static void lease_counted_twice(void)
 {
 	struct pool *pool = pool_of(3);
 
-	pool->leased++;
+	miscount(&pool->records->leases, 1);
 	pool_copy(pool);
 }
 
@@ -490,10 +390,12 @@ static void lease_counted_twice(void)
 static struct pool *crossed(void)
 {
 	struct pool *pool = pool_of(3);
-	uint64_t value = items_of(pool)[1].value;
+	struct lath_item first, second;
 
-	items_of(pool)[1].value = items_of(pool)[2].value;
-	items_of(pool)[2].value = value;
+	NEED(!lath_small_lookup_item(&pool->ranges, 100, &first));
+	NEED(!lath_small_lookup_item(&pool->ranges, 102, &second));
+	NEED(!lath_small_replace_item(&pool->ranges, 100, second.value, NULL));
+	NEED(!lath_small_replace_item(&pool->ranges, 102, first.value, NULL));
 	return pool;
 }
 
@@ -512,21 +414,12 @@ static void lease_leads_to_another(void)
 	pool_first_lease(crossed(), &range);
 }
 
-static void pool_converted_to_fewer(void)
-{
-	struct pool *pool = pool_of(100);
-	struct pool_range range = { .first = 1 << 19, .size = 1 };
-
-	pool->count = POOL_MIDDLE;
-	pool_reserve(pool, &range);
-}
-
 static void pool_saved_fewer(void)
 {
 	struct pool *pool = pool_of(100);
 	struct vk_io file = { .reads_left = -1 };
 
-	pool->count++;
+	miscount(&pool->ranges, 1);
 	pool_methods.rdb_save(&file, pool);
 }
 
@@ -534,7 +427,7 @@ static void pool_digest_of_fewer(void)
 {
 	struct pool *pool = pool_of(100);
 
-	pool->count++;
+	miscount(&pool->ranges, 1);
 	digest_of(&pool_methods, pool);
 }
 
@@ -716,45 +609,30 @@ const struct assert_case valkey_cases[] = {
 	{ "memory: freed larger", freed_larger, "valkey/value.c", "size <= server_memory_held()" },
 	{ "memory: freed of another", freed_of_another, "valkey/value.c", "<= LINE" },
 	{ "memory: begun in use", begun_in_use, "valkey/value.c", "!server_memory_held()" },
-	{ "index: none ended", no_index_ended, "valkey/index.c", "index" },
-	{ "map: packed beyond its form", packed_beyond_its_form, "valkey/map.c",
-	  "map->count <= MAP_SMALL" },
-	{ "map: packed in nine bytes", packed_in_nine_bytes, "valkey/map.c", "map->key_width" },
-	{ "map: packed key twice", packed_key_twice, "valkey/map.c", "in_order(small)" },
+	{ "memory: block aligned to a line", block_aligned_to_a_line, "valkey/value.c",
+	  "align <= PROMISED" },
+	{ "kinds: more packed than the most", more_packed_than_the_most, "valkey/index.c",
+	  "entries <= PACKED_MOST" },
 	{ "map: values below zero", values_below_zero, "valkey/map.c", "<= map->owned" },
 	{ "map: values left", values_left, "valkey/map.c", "!map->owned" },
-	{ "map: erase without memory", erase_without_memory, "valkey/map.c", "packed" },
-	{ "map: converted to fewer", converted_to_fewer, "valkey/map.c",
-	  "lath_index_count(index) == map->count" },
-	{ "map: nodes beyond their form", nodes_beyond_their_form, "valkey/map.c",
-	  "map->count <= MAP_MIDDLE" },
-	{ "map: erased from none", erased_from_none, "valkey/map.c", "map->count && item.key" },
 	{ "map: copied to less", copied_to_less, "valkey/map.c", "copy->owned == map->owned" },
 	{ "map: selected beyond the end", selected_beyond_the_end, "valkey/map.c",
-	  "rank < map->count" },
-	{ "map: moved beyond its width", moved_beyond_its_width, "valkey/map.c",
-	  "width_of(value) <= map->value_width" },
+	  "rank < map_size(map)" },
+	{ "map: moved beyond its width", moved_beyond_its_width, "valkey/map.c", "!ret" },
 	{ "map: saved fewer", saved_fewer, "valkey/map_type.c", "!out.size" },
-	{ "map: digest of fewer", digest_of_fewer, "valkey/map_type.c", "n == map->count" },
-	{ "strings: counted twice", counted_twice, "valkey/map.c", "strings_count(map->body)" },
-	{ "strings: erased twice", erased_twice, "valkey/map.c", "strings_count(map->body)" },
+	{ "map: digest of fewer", digest_of_fewer, "valkey/map_type.c", "n == map_size(map)" },
 	{ "strings: as numbers", strings_as_numbers, "valkey/map.c", "kind == MAP_NUMBERS" },
 	{ "strings: more before than there are", more_before_than_there_are, "valkey/map.c",
-	  "before <= map->count" },
+	  "before <= map_size(map)" },
 	{ "strings: record at an odd address", record_at_an_odd_address, "valkey/map_strings.c",
 	  "value_of(record) & 3" },
 	{ "strings: scan goes back", scan_goes_back, "valkey/map_strings.c", "follows(here" },
 	{ "strings: record larger than all", record_larger_than_all, "valkey/map_strings.c",
 	  "record_size(record->size) <= strings->bytes" },
-	{ "pool: ranges overlap", packed_ranges_overlap, "valkey/pool.c", "in_order(pool->body" },
-	{ "pool: placed among overlapping", placed_among_overlapping, "valkey/packed.c",
-	  "items[i].key >= from" },
-	{ "pool: given of none", given_of_none, "valkey/pool.c", "pool->count" },
 	{ "pool: owner in no chain", owner_in_no_chain, "valkey/pool.c", "chain" },
 	{ "pool: lease in no table", lease_in_no_table, "valkey/pool.c", "!ret" },
-	{ "pool: lease of none", lease_of_none, "valkey/pool.c", "pool->leased" },
 	{ "pool: records below zero", records_below_zero, "valkey/pool.c",
-	  "record_size(record) <= pool->owned" },
+	  "record_size(record) <= in->bytes" },
 	{ "pool: taken below zero", taken_below_zero, "valkey/pool.c", "item.size <= pool->taken" },
 	{ "pool: record of another size", record_of_another_size, "valkey/pool.c",
 	  "record->size == item->size" },
@@ -765,10 +643,9 @@ const struct assert_case valkey_cases[] = {
 	  "agrees(pool, record)" },
 	{ "pool: lease leads to another", lease_leads_to_another, "valkey/pool.c",
 	  "record->lease == item.key && agrees(pool, record)" },
-	{ "pool: converted to fewer", pool_converted_to_fewer, "valkey/pool.c",
-	  "lath_index_count(index) == pool->count" },
 	{ "pool: saved fewer", pool_saved_fewer, "valkey/pool_type.c", "!out.size" },
-	{ "pool: digest of fewer", pool_digest_of_fewer, "valkey/pool_type.c", "n == pool->count" },
+	{ "pool: digest of fewer", pool_digest_of_fewer, "valkey/pool_type.c",
+	  "n == pool_count(pool)" },
 	{ "intervals: out of order", intervals_out_of_order, "valkey/intervals.c",
 	  "in_order(block" },
 	{ "intervals: ends before it begins", interval_ends_before_it_begins, "valkey/intervals.c",

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "index.h"
 #include "intervals.h"
 #include "lathwork/config.h"
 #include "map.h"
@@ -203,13 +204,13 @@ static void strings_go_without_memory(void)
 	struct map_entry entry;
 	uint64_t left;
 
-	for (left = map->count; left; left--) {
+	for (left = map_size(map); left; left--) {
 		struct map_key key;
 
 		MUST(map_select(map, left / 2, &entry));
 		key = entry.key;
 		fail_in = 1;
-		MUST(map_erase(map, &key, NULL) == 1 && map->count == left - 1);
+		MUST(map_erase(map, &key, NULL) == 1 && map_size(map) == left - 1);
 		fail_in = 0;
 	}
 	MUST(!map_select(map, 0, &entry) && map_memory(map) < 1000);
@@ -352,7 +353,7 @@ static void leases_without_memory(void)
 {
 	struct pool *pool = filled(&kinds[2], 3000);
 	struct pool_range range, there;
-	uint64_t i, fails = 0, leased = pool->leased;
+	uint64_t i, fails = 0, leased = pool_leased(pool);
 
 	for (i = 0; i < leased; i++) {
 		uint64_t later = 1000000 + i % 7;
@@ -366,14 +367,14 @@ static void leases_without_memory(void)
 			ret = pool_lease(pool, range.first, later);
 			fail_in = 0;
 			MUST(!ret || (failed && ret == -ENOMEM));
-			MUST(pool_find(pool, range.first, &there) && pool->leased == leased);
+			MUST(pool_find(pool, range.first, &there) && pool_leased(pool) == leased);
 			MUST(there.expires == (ret ? range.expires : later));
 			fails += ret != 0;
 		}
 	}
 	MUST(fails > 10);
 	use_pool(pool, 3000);
-	MUST(!pool->leased);
+	MUST(!pool_leased(pool));
 	pool_free(pool);
 	lath_rcu_single_step(1000000);
 	MUST(!blocks);
@@ -465,7 +466,7 @@ int main(void)
 
 	stub_begin();
 	for (k = 0; k < sizeof(packed) / sizeof(packed[0]); k++) {
-		packed_entries = packed[k];
+		set_packed_entries(packed[k]);
 		for (i = 0; i < KINDS; i++) {
 			memory_ends(&kinds[i], 300 / FEW);
 			files_end(&kinds[i], 40);

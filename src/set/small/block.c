@@ -2,9 +2,10 @@
 /*
  * block.c - changes of a block.
  *
- * An insert writes a new block. An erase, and a value that needs no more room, are written over the
- * old one: no column moves up and none gets wider, so each word is read before anything is written
- * to its place. Then the block is exchanged for a smaller one, if there is memory for it.
+ * An insert writes a new block. An erase, and a size and a value that need no more room, are
+ * written over the old one: no column moves up and none gets wider, so each word is read before
+ * anything is written to its place. Then the block is exchanged for a smaller one, if there is
+ * memory for it.
  */
 #include "set/small/block.h"
 
@@ -14,7 +15,7 @@ struct shape {
 	unsigned int count, key_width, size_width, value_width;
 };
 
-/* The change of one entry: it comes, it goes, or it gets another value. */
+/* The change of one entry: it comes, it goes, or it gets another size and value. */
 struct change {
 	enum { COMES, GOES, CHANGES } how;
 	unsigned int i;
@@ -52,7 +53,7 @@ static void *allocate(const struct small *small, unsigned int words)
 	return from ? from->alloc(from->ctx, 8ul * words, 8) : lath_small_alloc(8ul * words);
 }
 
-void block_free(struct small *small)
+void small_block_free(struct small *small)
 {
 	const struct lath_allocator *to = memory_of(small);
 
@@ -67,21 +68,24 @@ void block_free(struct small *small)
 
 /* ---- writing ---- */
 
-/* Write an entry of `width` bytes to `at`; what is in front of it stays. Returns its end. */
+/* Write an entry of `width` bytes to `at`, in pieces that overlap. Returns its end. Nothing is
+ * read: a word that was stored in parts a moment ago is not there to be loaded for some cycles. */
 static __always_inline u8 *write_entry(u8 *at, unsigned int width, u64 word)
 {
-	u64 before;
+	u64 ordered = in_order_of_bytes(word);
+	const u8 *bytes = (const u8 *)&ordered;
 
 	LATH_ASSERT(width_of(word) <= width);
-	if (!width)
-		return at;
-	at += width;
-	memcpy(&before, at - 8, 8);
-	before = in_order_of_bytes(before);
-	before &= width < 8 ? (1ull << (64 - 8 * width)) - 1 : 0;
-	before = in_order_of_bytes(before | word << (64 - 8 * width));
-	memcpy(at - 8, &before, 8);
-	return at;
+	if (width >= 4) {
+		memcpy(at, bytes, 4);
+		memcpy(at + width - 4, bytes + width - 4, 4);
+	} else if (width >= 2) {
+		memcpy(at, bytes, 2);
+		at[width - 1] = bytes[width - 1];
+	} else if (width) {
+		at[0] = bytes[0];
+	}
+	return at + width;
 }
 
 /* Write n entries with `add` added to each. Returns the end of the last one. */
@@ -90,6 +94,8 @@ static u8 *write_entries(u8 *at, unsigned int width, const u8 *from, unsigned in
 {
 	unsigned int i;
 
+	if (!n || !width)
+		return at;
 	if (width == from_width && !add) {
 		memmove(at, from, n * width);
 		return at + n * width;
@@ -119,8 +125,10 @@ static void write_block(const struct small *small, const struct shape *to, u8 *b
 			const struct change *change)
 {
 	const struct shape from = shape_of(small);
-	const u8 *keys = key_column(small), *sizes = size_column(small),
-		 *values = value_column(small);
+	/* an empty block has no columns to read */
+	const u8 *keys = (small->body ? (u8 *)small->body : block) + BASE;
+	const u8 *sizes = keys + from.count * from.key_width;
+	const u8 *values = sizes + from.count * from.size_width;
 	u64 base = in_order_of_bytes(to->base);
 	u8 *at = block + BASE;
 
@@ -137,12 +145,17 @@ static void write_block(const struct small *small, const struct shape *to, u8 *b
 	LATH_ASSERT((size_t)(at - block) <= 8ul * words_of(to));
 }
 
-static void set_shape(struct small *small, const struct shape *shape)
+/* Describe the block at once: parts of a word that are stored one by one are slow to load. */
+static void set_block(struct small *small, void *block, unsigned int room,
+		      const struct shape *shape)
 {
-	small->count = shape->count;
-	small->key_width = shape->key_width & 15;
-	small->size_width = shape->size_width & 15;
-	small->value_width = shape->value_width & 15;
+	*small = (struct small){ .body = block,
+				 .kind = small->kind,
+				 .count = shape->count,
+				 .key_width = shape->key_width & 15,
+				 .size_width = shape->size_width & 15,
+				 .value_width = shape->value_width & 15,
+				 .room = room & 255 };
 }
 
 /* Make the change in a new block: 0 | -ENOMEM */
@@ -154,10 +167,8 @@ static int change_in_new(struct small *small, const struct shape *to, const stru
 	if (!block)
 		return -ENOMEM;
 	write_block(small, to, block, change);
-	block_free(small);
-	small->body = block;
-	small->room = words & 255;
-	set_shape(small, to);
+	small_block_free(small);
+	set_block(small, block, words, to);
 	return 0;
 }
 
@@ -169,8 +180,8 @@ static void change_in_place(struct small *small, const struct shape *to,
 	void *block;
 
 	write_block(small, to, small->body, change);
-	set_shape(small, to);
 	LATH_ASSERT(words && words <= small->room);
+	set_block(small, small->body, (unsigned int)small->room, to);
 	if (words == small->room)
 		return;
 	block = allocate(small, words);
@@ -178,15 +189,14 @@ static void change_in_place(struct small *small, const struct shape *to,
 	if (!block)
 		return;
 	memcpy(block, small->body, 8ul * words);
-	block_free(small);
-	small->body = block;
-	small->room = words & 255;
+	small_block_free(small);
+	set_block(small, block, words, to);
 }
 
 /* ---- changes ---- */
 
-bool block_conflicts(const struct small *small, const struct lath_item *item,
-		     struct lath_item *conflict)
+bool small_block_conflicts(const struct small *small, const struct lath_item *item,
+			   struct lath_item *conflict)
 {
 	unsigned int i = block_find(small, item->key);
 
@@ -199,14 +209,14 @@ bool block_conflicts(const struct small *small, const struct lath_item *item,
 	return true;
 }
 
-int block_insert(struct small *small, const struct lath_item *item)
+/* Insert an item, whether or not it overlaps the one before it: 0 | -ENOMEM */
+static int insert_entry(struct small *small, const struct lath_item *item)
 {
 	struct change change = { COMES, block_find(small, item->key), *item };
 	struct shape to = shape_of(small);
 	u64 highest = item->key;
 
 	LATH_ASSERT(item->size && small->count < LATH_SMALL_MOST);
-	LATH_ASSERT(!block_conflicts(small, item, NULL));
 	if (change.i < small->count)
 		highest = block_key(small, (unsigned int)small->count - 1);
 	to.base = change.i ? to.base : item->key;
@@ -215,6 +225,12 @@ int block_insert(struct small *small, const struct lath_item *item)
 	to.size_width = max(to.size_width, width_of(item->size - 1));
 	to.value_width = max(to.value_width, width_of(item->value));
 	return change_in_new(small, &to, &change);
+}
+
+int small_block_insert(struct small *small, const struct lath_item *item)
+{
+	LATH_ASSERT(!small_block_conflicts(small, item, NULL));
+	return insert_entry(small, item);
 }
 
 /* Returns the width that a column needs without its entry i. */
@@ -231,7 +247,7 @@ static unsigned int width_without(const struct small *small, const u8 *column, u
 	return width_of(all);
 }
 
-void block_erase(struct small *small, unsigned int i)
+void small_block_erase(struct small *small, unsigned int i)
 {
 	struct change change = { .how = GOES, .i = i };
 	unsigned int last = (unsigned int)small->count - 1;
@@ -240,8 +256,8 @@ void block_erase(struct small *small, unsigned int i)
 
 	LATH_ASSERT(i < small->count);
 	if (!last) {
-		block_free(small);
-		set_shape(small, &(struct shape){ 0 });
+		small_block_free(small);
+		set_block(small, NULL, 0, &(struct shape){ 0 });
 		return;
 	}
 	highest = block_key(small, i < last ? last : last - 1);
@@ -253,23 +269,41 @@ void block_erase(struct small *small, unsigned int i)
 	change_in_place(small, &to, &change);
 }
 
-int block_replace(struct small *small, unsigned int i, u64 value)
+int small_block_change(struct small *small, unsigned int i, u64 size, u64 value)
 {
-	struct change change = { .how = CHANGES, .i = i };
+	struct change change = { CHANGES, i, { block_key(small, i), size, value } };
+	u8 *sizes = (u8 *)(uintptr_t)size_column(small), *values;
 	struct shape to = shape_of(small);
 
-	block_item(small, i, &change.item);
-	change.item.value = value;
-	to.value_width =
-		max(width_of(value), width_without(small, value_column(small), to.value_width, i));
-	if (to.value_width > small->value_width)
+	LATH_ASSERT(size);
+	values = (u8 *)(uintptr_t)value_column(small);
+	to.size_width = max(width_of(size - 1), width_without(small, sizes, to.size_width, i));
+	to.value_width = max(width_of(value), width_without(small, values, to.value_width, i));
+	if (to.size_width > small->size_width || to.value_width > small->value_width)
 		return change_in_new(small, &to, &change);
-	if (to.value_width < small->value_width)
+	if (to.size_width < small->size_width || to.value_width < small->value_width) {
 		change_in_place(small, &to, &change);
-	else if (to.value_width)
-		write_entry((u8 *)(uintptr_t)value_column(small) + i * to.value_width,
-			    to.value_width, value);
+		return 0;
+	}
+	write_entry(sizes + i * to.size_width, to.size_width, size - 1);
+	write_entry(values + i * to.value_width, to.value_width, value);
 	return 0;
+}
+
+int small_block_split(struct small *small, unsigned int i, u64 at, u64 value)
+{
+	struct lath_item item, right;
+	int ret;
+
+	block_item(small, i, &item);
+	LATH_ASSERT(at > item.key && at - item.key < item.size);
+	right = (struct lath_item){ at, item.size - (at - item.key), value };
+	ret = insert_entry(small, &right);
+	if (ret)
+		return ret;
+	ret = small_block_change(small, i, at - item.key, item.value);
+	LATH_ASSERT(!ret); /* a smaller size needs no memory */
+	return ret;
 }
 
 /* ---- checks ---- */
@@ -281,7 +315,7 @@ static int found(int number, const char *what, unsigned int i, char *report, siz
 	return number;
 }
 
-int block_verify(const struct small *small, char *report, size_t report_size)
+int small_block_verify(const struct small *small, char *report, size_t report_size)
 {
 	const struct shape shape = shape_of(small);
 	unsigned int i, n = shape.count;

@@ -78,6 +78,7 @@ static inline u64 column_get(const u8 *column, unsigned int width, unsigned int 
 	return width ? column_read(column + (i + 1) * width, width) : 0;
 }
 
+/* Of a block that is not empty. */
 static inline const u8 *key_column(const struct small *small)
 {
 	return (const u8 *)small->body + BASE;
@@ -99,6 +100,32 @@ static inline u64 block_base(const struct small *small)
 
 	memcpy(&word, small->body, sizeof(word));
 	return in_order_of_bytes(word);
+}
+
+/* A column that is read entry by entry: the next one ends at `end`. A column of no width is read as
+ * one word 0, without a branch. */
+struct reader {
+	const u8 *end;
+	unsigned int width, shift;
+};
+
+static inline struct reader reader_of(const u8 *column, unsigned int width, unsigned int i)
+{
+	static const u64 zero;
+
+	if (!width)
+		return (struct reader){ (const u8 *)(&zero + 1), 0, 0 };
+	return (struct reader){ column + (i + 1) * width, width, 64 - 8 * width };
+}
+
+/* Returns the next entry and goes on to the one behind it, or with `up` false in front of it. */
+static __always_inline u64 read_next(struct reader *reader, bool up)
+{
+	u64 word;
+
+	memcpy(&word, reader->end - sizeof(word), sizeof(word));
+	reader->end = up ? reader->end + reader->width : reader->end - reader->width;
+	return in_order_of_bytes(word) >> reader->shift;
 }
 
 /* ---- entries; the block has entry i ---- */
@@ -131,13 +158,14 @@ static inline void block_item(const struct small *small, unsigned int i, struct 
 static inline unsigned int block_find(const struct small *small, u64 key)
 {
 	unsigned int width = small->key_width, n = (unsigned int)small->count, i, below = 0;
-	const u8 *end = key_column(small);
+	const u8 *end;
 	u64 base;
 
 	LATH_ASSERT(is_block(small));
 	if (!n)
 		return 0;
 	base = block_base(small);
+	end = key_column(small);
 	if (key <= base || !width)
 		return key > base;
 	/* counted without a branch that depends on the keys */
@@ -159,18 +187,21 @@ static inline unsigned int block_covering(const struct small *small, u64 point)
 /* ---- block.c: changes ---- */
 
 /* Frees the block, if there is one. */
-void block_free(struct small *small);
+void small_block_free(struct small *small);
 /* Returns whether an entry overlaps the item, and copies it to *conflict, if that is not NULL. */
-bool block_conflicts(const struct small *small, const struct lath_item *item,
-		     struct lath_item *conflict);
+bool small_block_conflicts(const struct small *small, const struct lath_item *item,
+			   struct lath_item *conflict);
 /* Inserts an item that overlaps none: 0 | -ENOMEM. There are fewer than LATH_SMALL_MOST. */
-int block_insert(struct small *small, const struct lath_item *item);
+int small_block_insert(struct small *small, const struct lath_item *item);
 /* Erases entry i. */
-void block_erase(struct small *small, unsigned int i);
-/* Gives entry i another value: 0 | -ENOMEM, only if the value needs more bytes than the column
- * has. */
-int block_replace(struct small *small, unsigned int i, u64 value);
+void small_block_erase(struct small *small, unsigned int i);
+/* Gives entry i another size and another value: 0 | -ENOMEM, only if one of them needs more bytes
+ * than its column has. The caller has seen that the size overlaps nothing. */
+int small_block_change(struct small *small, unsigned int i, u64 size, u64 value);
+/* Cuts entry i in two; the right part begins at `at`: 0 | -ENOMEM. There are fewer entries than
+ * LATH_SMALL_MOST. */
+int small_block_split(struct small *small, unsigned int i, u64 at, u64 value);
 /* As lath_small_verify(). */
-int block_verify(const struct small *small, char *report, size_t report_size);
+int small_block_verify(const struct small *small, char *report, size_t report_size);
 
 #endif /* LATH_INDEX_SMALL_BLOCK_H */

@@ -12,55 +12,65 @@ struct walk {
 	const struct small *small;
 };
 
-/* Look at the runs from [low, ...] on, upwards. Returns true if one ends the search. */
-static bool walk_up(struct search *s, const struct small *small)
+/* Look at the runs between the entries from number i on, upwards, and at the one behind them.
+ * Returns true if one ends the search. */
+static bool walk_up(struct search *s, const struct small *small, unsigned int i)
 {
-	unsigned int i, n = (unsigned int)small->count;
+	struct reader keys = reader_of(key_column(small), small->key_width, i);
+	struct reader sizes = reader_of(size_column(small), small->size_width, i);
+	unsigned int n = (unsigned int)small->count;
+	u64 base = block_base(small), at = s->at;
 
-	i = block_find(small, s->at);
-	/* the entry before may reach into the span */
-	for (i = i ? i - 1 : 0; i < n && s->at <= s->last; i++) {
-		u64 key = block_key(small, i), last = block_last(small, i);
+	for (; i < n && at <= s->last; i++) {
+		u64 key = base + read_next(&keys, true), last = key + read_next(&sizes, true);
 
-		if (key > s->at && take_run(s, s->at, key - 1, true))
+		if (key > at && key - at >= s->size && take_run(s, at, key - 1, true))
 			return true;
-		if (last >= s->at)
-			s->at = last + 1;
 		if (last == LAST_KEY)
 			return false;
+		at = max(at, last + 1);
 	}
-	return s->at <= s->last && take_run(s, s->at, LAST_KEY, true);
+	return at <= s->last && take_run(s, at, LAST_KEY, true);
 }
 
-/* The same downwards, from the last key of the span. */
-static bool walk_down(struct search *s, const struct small *small)
+/* The same downwards: the runs in front of n entries. */
+static bool walk_down(struct search *s, const struct small *small, unsigned int n)
 {
-	unsigned int i = (unsigned int)small->count;
+	unsigned int i = n ? n - 1 : 0; /* readers begin with an entry that there is */
+	struct reader keys = reader_of(key_column(small), small->key_width, i);
+	struct reader sizes = reader_of(size_column(small), small->size_width, i);
+	u64 base = block_base(small), at = s->at;
 
-	while (i && block_key(small, i - 1) > s->at)
-		i--;
-	for (; i && s->at >= s->low; i--) {
-		u64 key = block_key(small, i - 1), last = block_last(small, i - 1);
+	for (; n && at >= s->low; n--) {
+		u64 key = base + read_next(&keys, false), last = key + read_next(&sizes, false);
 
-		if (last < s->at && take_run(s, last + 1, s->at, false))
+		if (last < at && at - last >= s->size && take_run(s, last + 1, at, false))
 			return true;
 		if (!key)
 			return false;
-		s->at = min(s->at, key - 1);
+		at = min(at, key - 1);
 	}
-	return s->at >= s->low && take_run(s, 0, s->at, false);
+	return at >= s->low && take_run(s, 0, at, false);
 }
 
+/* Search a span of the block: the entry that the span begins in, or that is before it, may reach
+ * into it. */
 static bool search_block(struct search *s, u64 low, u64 last, bool up)
 {
 	const struct small *small = container_of(s, struct walk, search)->small;
+	unsigned int i;
 
 	if (low > last || last - low < s->size - 1)
 		return false;
 	s->low = low;
 	s->last = last;
 	s->at = up ? low : last;
-	return (up ? walk_up(s, small) : walk_down(s, small)) || s->some;
+	if (!small->count)
+		return take_run(s, up ? low : 0, up ? LAST_KEY : last, up) || s->some;
+	i = block_find(small, up ? low : last);
+	if (up)
+		return walk_up(s, small, i ? i - 1 : 0) || s->some;
+	return walk_down(s, small, i + (i < small->count && block_key(small, i) == last));
 }
 
 static bool best_of_block(struct search *s, const struct lath_hole_request *want, u64 low, u64 last)

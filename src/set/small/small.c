@@ -124,7 +124,7 @@ static int grow(struct lath_small *public, enum small_form form)
 		return -ENOMEM;
 	}
 	if (is_block(small))
-		block_free(small);
+		small_block_free(small);
 	else
 		index_destroy(small, small->body, NULL, NULL);
 	small->body = index;
@@ -141,7 +141,7 @@ static bool conflicts(const struct small *small, const struct lath_item *item,
 	struct lath_item there;
 
 	if (is_block(small))
-		return block_conflicts(small, item, conflict);
+		return small_block_conflicts(small, item, conflict);
 	return !lath_index_overlap_item(small->body, item->key, item->size,
 					conflict ? conflict : &there);
 }
@@ -162,7 +162,7 @@ int lath_small_insert_item(struct lath_small *public, const struct lath_item *it
 	if (form > small->form && grow(public, form))
 		return -ENOMEM;
 	if (is_block(small))
-		return block_insert(small, item);
+		return small_block_insert(small, item);
 	ret = lath_index_insert_item(small->body, item, conflict);
 	if (!ret)
 		small->count++;
@@ -181,7 +181,7 @@ int lath_small_erase_item(struct lath_small *public, uint64_t key, struct lath_i
 			return -ENOENT;
 		if (old)
 			block_item(small, i, old);
-		block_erase(small, i);
+		small_block_erase(small, i);
 		return 0;
 	}
 	ret = lath_index_erase_item(small->body, key, old);
@@ -205,9 +205,45 @@ int lath_small_replace_item(struct lath_small *public, uint64_t key, uint64_t va
 	if (i == small->count || block_key(small, i) != key)
 		return -ENOENT;
 	block_item(small, i, &before);
-	ret = block_replace(small, i, value);
+	ret = small_block_change(small, i, before.size, value);
 	if (!ret && old)
 		*old = before;
+	return ret;
+}
+
+int lath_small_resize(struct lath_small *public, uint64_t key, uint64_t size)
+{
+	struct small *small = small_of(public);
+	unsigned int i;
+
+	if (!is_block(small))
+		return lath_index_resize(small->body, key, size);
+	if (!size || size - 1 > LAST_KEY - key || small->kind->index.layout == LATH_POINTS)
+		return -EINVAL;
+	i = block_find(small, key);
+	if (i == small->count || block_key(small, i) != key)
+		return -ENOENT;
+	if (i + 1 < small->count && block_key(small, i + 1) - key < size)
+		return -EEXIST;
+	return small_block_change(small, i, size, block_value(small, i));
+}
+
+int lath_small_split(struct lath_small *public, uint64_t at, uint64_t value)
+{
+	struct small *small = small_of(public);
+	enum small_form form = form_for_one_more(small);
+	struct lath_item item;
+	int ret = lath_small_lookup_item(public, at, &item);
+
+	if (ret || item.key == at)
+		return ret ? ret : -EEXIST;
+	if (form > small->form && grow(public, form))
+		return -ENOMEM;
+	if (is_block(small))
+		return small_block_split(small, block_find(small, item.key), at, value);
+	ret = lath_index_split(small->body, at, value);
+	if (!ret)
+		small->count++;
 	return ret;
 }
 
@@ -226,9 +262,12 @@ int lath_small_insert_hole(struct lath_small *public, const struct lath_hole_req
 		return ret;
 	}
 	ret = lath_small_find_hole(public, want, &item.key);
-	if (!ret)
+	/* nothing is between the search and the insert: there is no conflict to look for */
+	if (!ret && form_for_one_more(small) == SMALL_BLOCK)
+		ret = small_block_insert(small, &item);
+	else if (!ret)
 		ret = lath_small_insert_item(public, &item, NULL);
-	LATH_ASSERT(ret != -EEXIST); /* nothing is between the search and the insert */
+	LATH_ASSERT(ret != -EEXIST);
 	if (!ret)
 		*key = item.key;
 	return ret;
@@ -256,7 +295,7 @@ void lath_small_fini(struct lath_small *public, lath_item_fn each, void *arg)
 			block_item(small, i, &item);
 			each(arg, &item);
 		}
-		block_free(small);
+		small_block_free(small);
 	} else {
 		index_destroy(small, small->body, each, arg);
 	}
