@@ -238,6 +238,8 @@ static bool leave_layer(struct gather *g)
 		above = &g->set->root;
 		for (;;) {
 			slice = slice_of(&key, above->rank);
+			/* by the bytes of a key of the layer: a layer has no link to the word that
+			 * leads to it */
 			if (!lath_index_get(&above->index, slice, &word))
 				word = 0;
 			LATH_ASSERT(form_of(word) == FORM_LAYER); /* it stays where it is */
@@ -260,6 +262,7 @@ static bool gather_records(struct gather *g)
 	size_t most = g->max - g->n, m, i;
 	u64 *out = g->out + g->n, bits = 0;
 
+	/* straight to the caller's array: nothing counts until all words have been looked at */
 	m = lath_index_scan_values(&g->layer->index, g->from, KEY_MAX, NULL, out, most, NULL);
 	LATH_ASSERT(m <= most);
 	for (i = 0; i < m; i++)
@@ -335,6 +338,7 @@ static size_t gather(struct bytes_set *set, const struct want *want, bool back, 
 {
 	struct gather g = gather_from(set, want, back, beside, out, max);
 
+	/* `beyond` is behind all keys: the search begins at the end of the root layer */
 	if (!want->beyond)
 		g.layer = layer_begin(set, want);
 	g.from = slice_of(want, g.layer->rank);
@@ -374,6 +378,7 @@ static size_t gather_same(struct bytes_set *set, const struct want *want, bool b
 	for (; n < g.n; n++) {
 		struct want key = key_of(set, out[n]);
 
+		/* in order, those with the same bytes come first */
 		if (key.size != want->size || bytes_common(want, &key) != key.size)
 			break;
 	}
@@ -514,6 +519,8 @@ static int move(struct lath_bytes_cursor *cursor, bool back, uint64_t *value)
 	}
 	/* what was read ahead is used up, or lies in the other direction */
 	if (cursor->i == cursor->n || cursor->back != back) {
+		/* a cursor that turns round reads little ahead, one that goes on as much as it can
+		 * hold */
 		cursor->ask = cursor->back != back ? ASK : (u32)LATH_BYTES_AHEAD;
 		want = key_of(bytes_of(cursor->set), cursor->at);
 		look_ahead(cursor, &want, back, true);

@@ -123,6 +123,7 @@ static void file_run(struct lengths *lengths, u64 first, u64 last)
 	/* without all runs it is not asked any more: the summaries still find every hole */
 	if (ret == -ENOMEM)
 		WRITE_ONCE(lengths->incomplete, true);
+	/* two runs with one key: one of them has no entry, so the order is not complete any more */
 	else if (ret && there.value != first)
 		WRITE_ONCE(lengths->crowded, true);
 	restore_fingers(kept);
@@ -172,9 +173,11 @@ static void lengths_inserted(struct tree *tree, u64 key, u64 size)
 	u64 from;
 
 	call_enter(tree);
+	/* the item is there already: what was free with it begins where the item before ends */
 	from = free_from(tree, key);
 	drop_run(lengths, from, free_to(tree, key + (size - 1)));
 	file_at(tree, lengths, key, &now);
+	/* the run before it is another one than the item's neighbour by now */
 	if (from < now.first || from > now.last)
 		file_at(tree, lengths, from, &now);
 	call_exit(tree);
@@ -205,6 +208,7 @@ static void lengths_stored(struct tree *tree, u64 first, bool done)
 {
 	struct run now;
 
+	/* entries were dropped for a change that did not happen */
 	if (!done) {
 		lengths_outdated(tree);
 		return;
@@ -325,6 +329,7 @@ static void choose_places(struct tree *tree, struct lengths *lengths)
 	overlap_item(tree, 0, KEY_MAX, &first);
 	floor_item(tree, KEY_MAX, &last);
 	call_exit(tree);
+	/* base and shift 0: the place is the key itself */
 	if (last.key < PLACES / 2)
 		return;
 	room = max(last.key - first.key, 1ull << 32);
@@ -412,6 +417,7 @@ void lengths_consider(struct tree *tree, u64 nodes)
 	if (nodes < lath_lengths_least || tree->shared_allocator || lengths_ready(tree))
 		return;
 	lengths = obtain(tree);
+	/* one thread files; the others search by summaries meanwhile */
 	if (!lengths || READ_ONCE(lengths->crowded) || !lath_turn_trylock(&lengths->filing))
 		return;
 	LATH_ASSERT(lath_turn_held(&lengths->filing));
@@ -455,6 +461,7 @@ static void consider_ends(struct tree *tree, struct best *best)
 {
 	u64 low = best->low, last = best->last, from, to;
 
+	/* the entry of such a run has its whole length, so the order does not find its part */
 	if (low && free_from(tree, low) < low) {
 		to = free_to(tree, low - 1);
 		if (to >= low)
@@ -480,6 +487,7 @@ static bool entry_true(struct tree *tree, struct lengths *lengths, const struct 
 		return true;
 	}
 	lath_index_erase_if(&lengths->runs, entry->key, first, NULL);
+	/* an entry that was removed may have been another run's by then: file what is there */
 	file_at(tree, lengths, first, run);
 	return false;
 }

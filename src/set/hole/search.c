@@ -53,6 +53,7 @@ static __always_inline bool pass(struct search *s, u64 key, u64 end, bool up)
  * summary. BEST looks at nodes that may have a place and are not the best, so it lowers none. */
 static __always_inline void lower_node(struct search *s, struct node *node, u64 lockword)
 {
+	/* a summary that promised nothing is not the reason why the node was searched */
 	if (!s->best && gap_lane(gap_own(s->tree, node), s->slot) >= s->need)
 		gap_lower_node(s->tree, node, lockword);
 }
@@ -255,6 +256,7 @@ static enum result region_up(struct search *s, struct node *child, u64 last, uns
 static bool covers(struct node *node, u64 first, u64 last)
 {
 	u64 lockword = node_read(node);
+	/* the fences are read before the lockword is compared: both are of one moment */
 	bool ret = READ_ONCE(node->low) <= first && READ_ONCE(node->last) >= last;
 
 	return ret && node_sound(lockword) && node_valid(node, lockword);
@@ -272,6 +274,8 @@ static enum result region_down(struct search *s, struct node *child, u64 first, 
 		enum result ret = HOLE_ON;
 		u64 lockword, low;
 
+		/* the nodes of a level are linked to the right only: each one is found by its last
+		 * key */
 		if (!one) {
 			child = level_find(s->tree, min(last, s->at), level, &lockword);
 			if (!child)
@@ -424,6 +428,7 @@ static __always_inline enum result search_node(struct search *s, struct node *no
 	p.first = first_entry(node, s->at, up);
 	if (p.first < 0)
 		return node_valid(node, p.lockword) ? HOLE_ON : HOLE_AGAIN;
+	/* the other entries promise too little: their nodes are not looked at */
 	may = gap_at_least(node, s->slot, s->need) & READ_ONCE(node->live);
 	may &= up ? ~lath_ones((unsigned int)p.first) : lath_ones((unsigned int)p.first + 1);
 	while (may && ret == HOLE_ON) {
@@ -462,6 +467,7 @@ static bool leaf_promises(const struct search *s, struct node *leaf)
 	u64 before = READ_ONCE(own[GAP_ROOM]), last = READ_ONCE(leaf->last);
 	u64 behind = max(s->at, READ_ONCE(own[GAP_ROOM + 1]));
 
+	/* alignment is not looked at for the runs at the ends: a leaf may be searched in vain */
 	return gap_lane(own, s->slot) >= s->need ||
 	       (before > s->at && before - s->at >= s->size - 1) ||
 	       (behind <= last && last - behind >= s->size - 1);
@@ -474,6 +480,7 @@ static void lower_entry_of(struct search *s, u64 key)
 	struct node *parent = level_find(s->tree, key, 1, &lockword);
 	int i = parent ? (int)inner_slot(parent, key) : -1;
 
+	/* a parent that changed meanwhile keeps its promise: a later search corrects it */
 	if (i >= 0 && node_valid(parent, lockword))
 		gap_lower_entry(s->tree, parent, (unsigned int)i, &lockword);
 }
@@ -492,6 +499,7 @@ static enum result search_finger(struct search *s)
 	ret = search_leaf(s, leaf, lockword, true);
 	if (ret != HOLE_ON)
 		return ret;
+	/* the search came without the way from the root, so no parent is at hand */
 	lower_entry_of(s, low);
 	return HOLE_AGAIN;
 }
@@ -639,6 +647,8 @@ static int find(struct search *s, const struct lath_hole_request *want, u64 valu
 				return ret;
 		}
 		LATH_ASSERT(gap_begun(s->tree) - ended >= s->corrected);
+		/* a change in flight may hide a hole from the summaries: -ENOSPC would be a
+		 * guess */
 		if (gap_begun(s->tree) - s->corrected == ended)
 			return -ENOSPC;
 		lath_spin_wait(&rounds);
@@ -659,6 +669,7 @@ static int find_hole(struct lath_index *index, const struct lath_hole_request *w
 	ret = find(&s, want, value, insert ? &reserve : NULL);
 	gap_count(tree, s.nodes);
 	call_exit(tree);
+	/* outside of the call: it may make the index by length, which reads the whole tree */
 	if (want->policy == LATH_HOLE_BEST)
 		lengths_consider(tree, s.nodes);
 	if (ret == -ENOSPC)

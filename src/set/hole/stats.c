@@ -102,6 +102,7 @@ int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high
 	if (lath_index_lookup_item(public, low, &item))
 		add_run(public, low, last, stats);
 	if (!max_leaves || leaves <= max_leaves) {
+		/* leaf by leaf, each by itself: the sums are of no single moment */
 		for (key = low;; key = end + 1) {
 			add_leaf(public, key, low, last, stats, &first, &end);
 			if (end >= last)
@@ -116,6 +117,8 @@ int lath_index_hole_stats(struct lath_index *public, uint64_t low, uint64_t high
 			u64 width, weight, b;
 
 			add_leaf(public, low + i * step + step / 2, low, last, &one, &first, &end);
+			/* one leaf stands for the keys of its step: the fewer it covers, the more
+			 * leaves there are */
 			width = min(end, last) - max(first, low) + 1;
 			weight = max(step / (width ? width : 1), 1ull);
 			stats->free += one.free * weight;

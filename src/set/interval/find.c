@@ -101,6 +101,7 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 		query.from = at->from;
 	if (query.from > query.to)
 		return 0;
+	/* the last place has lists: intervals with the first keys of those in the places before */
 	if (at->place % PLACES == PLACES - 1)
 		return interval_list_scan(tree, &query, found, max, &at->from, &at->order);
 	return wide_scan(tree, &query, found, max, set->behind, &at->from);
@@ -116,6 +117,7 @@ static size_t search(struct set *set, const struct want *want, struct lath_item 
 	if (!max)
 		return 0;
 	lath_reader_enter(set->rcu);
+	/* a search that goes on has its lines in the cache */
 	if (!at->place && !at->from)
 		prefetch_classes(set, want);
 	while (at->place < CLASSES * PLACES) {
@@ -279,6 +281,7 @@ static void nearest_behind(struct set *set, u32 place, u64 point, struct nearest
 	    !search_place(set, tree, &want, &item, 1, &at))
 		return;
 	LATH_ASSERT(item.key > point);
+	/* later ones in the tree begin further away */
 	*best = (struct nearest){ true, item.key - point, item };
 }
 

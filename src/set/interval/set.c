@@ -31,6 +31,7 @@ int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 	if (copy.allocator)
 		set->allocator = *copy.allocator;
 	set->rcu = copy.rcu ? copy.rcu : &lath_rcu_auto;
+	/* the trees hold first keys; the span of each is a word beside it (tree_init, `wide`) */
 	copy.layout = LATH_POINTS;
 	copy.size = sizeof(copy);
 	copy.allocator = copy.allocator ? &set->allocator : NULL;
@@ -61,6 +62,7 @@ static struct tree *make_place(struct set *set, unsigned int class, unsigned int
 
 	if (!index)
 		return NULL;
+	/* the tree was made without the lock: its memory may be waited for */
 	lath_call_enter();
 	lath_spin_lock(&set->lock);
 	/* an insert comes to a place when those before it are taken */
@@ -119,6 +121,7 @@ int lath_intervals_insert(struct lath_intervals *public, const struct lath_inter
 	if (unlikely(item.size > READ_ONCE(set->class[class].longest)))
 		raise_longest(set, &set->class[class], item.size);
 	LATH_ASSERT(READ_ONCE(set->class[class].longest) >= item.size);
+	/* -EEXIST: an interval with the same first key is there; the next place may be free */
 	for (place = 0; place < PLACES && ret == -EEXIST; place++) {
 		struct tree *tree = class_tree(set, class, place);
 
@@ -141,9 +144,11 @@ int lath_intervals_erase(struct lath_intervals *public, const struct lath_interv
 	unsigned int class, place;
 	int ret = -ENOENT;
 
+	/* an empty interval is never in the set */
 	if (unlikely(!to_item(set, interval, &item)))
 		return -ENOENT;
 	class = class_of(item.size);
+	/* equal first keys may be at any place: all are looked at until one has the interval */
 	for (place = 0; place < PLACES && ret == -ENOENT; place++) {
 		struct tree *tree = class_tree(set, class, place);
 
@@ -175,6 +180,7 @@ void lath_intervals_get_stats(struct lath_intervals *public, struct lath_interva
 				continue;
 			lath_index_get_stats((struct lath_index *)(void *)tree, &of);
 			stats->bytes += of.bytes + sizeof(struct lath_index);
+			/* an item of the last place is a list, whose intervals `listed` counts */
 			stats->items += place < PLACES - 1 ? of.items : 0;
 			stats->trees++;
 		}
@@ -198,6 +204,8 @@ static int check_items(struct set *set, unsigned int class, unsigned int place, 
 		all.from = key;
 		if (place < PLACES - 1) {
 			lath_reader_enter(set->rcu);
+			/* one at a time, by the call that searches use: what it cannot find is not
+			 * there for them */
 			found = wide_scan(tree, &all, &item, 1, 0, &key);
 			lath_reader_exit(set->rcu);
 			if (found && (class_of(item.size - item.key) != class ||
@@ -265,6 +273,7 @@ void lath_intervals_fini(struct lath_intervals *public, lath_interval_fn each, v
 	unsigned int k, place;
 
 	lath_interval_iter_all(&iter, public);
+	/* before anything is freed: the iterator reads trees and lists */
 	while (each && lath_interval_next(&iter, &interval))
 		each(arg, &interval);
 	for (k = 0; k < CLASSES; k++) {

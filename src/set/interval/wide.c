@@ -30,6 +30,7 @@ int wide_erase(struct tree *tree, const struct lath_item *item)
 	lath_call_enter();
 	leaf = locate_locked(tree, item->key, FOR_ERASE);
 	i = (int)node_find(leaf, item->key);
+	/* the first key alone does not name an interval: span and value have to be equal too */
 	if (i >= 0 && node_size(leaf, (unsigned int)i, true) == item->size &&
 	    node_value(leaf, (unsigned int)i) == item->value)
 		ret = 0;
@@ -85,6 +86,7 @@ void wide_prefetch(struct tree *tree, const struct wide_query *query)
 		prefetch_words(leaf, pair);
 	}
 	last = hint_predict(hint, query->to, &pair);
+	/* one leaf may hold both ends: it is prefetched once */
 	if (last && last != leaf)
 		prefetch_leaf(last, pair, FOR_READ);
 	if (last)

@@ -68,6 +68,8 @@ static __always_inline void descend_all(struct tree *tree, unsigned int n, const
 
 	for (i = 0; i < n; i++)
 		leaf[i] = root;
+	/* all keys on the same level: the nodes that one step prefetches arrive while the other
+	 * keys take it */
 	for (level = node_level(root); level; level--)
 		step_down(n, key, stride, level, leaf);
 }
@@ -104,12 +106,14 @@ static void descend_for_missed(struct tree *tree, unsigned int n, const u64 *key
 		missed[m] = key_at(key, stride, i);
 		who[m++] = (u8)i;
 	}
+	/* what is beyond DESCENT_GROUP stays NULL: the caller locates it by itself */
 	descend_and_check(tree, m, missed, sizeof(*missed), found, word);
 	for (i = 0; i < m; i++) {
 		if (unlikely(!found[i]))
 			continue;
 		leaf[who[i]] = found[i];
 		lockword[who[i]] = word[i];
+		/* the table learns the leaf, as after a single search that it misled */
 		hint_missed(tree, missed[i], found[i], word[i]);
 	}
 }
@@ -182,6 +186,7 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 
 	probe->leaf = leaf;
 	probe->lockword = lockword;
+	/* probe_result() looks at `leaf` first, so the other fields may stay unset */
 	if (unlikely(!leaf))
 		return;
 	probe->pivoted = node_pivoted(leaf);
@@ -201,6 +206,7 @@ static __always_inline void probe_heads(struct probe *probe, struct node *leaf, 
 
 		if (i < 0)
 			return;
+		/* the last entry with a head not above the key's: this one, or one near it */
 		prefetch((char *)&leaf->pair[i]);
 		prefetch((char *)&leaf->size[i]);
 	}
@@ -292,6 +298,7 @@ static __always_inline size_t lookup_batch(struct tree *tree, size_t n, const u6
 	hint_tick(tree, false);
 	for (i = 0; i < n; i += m) {
 		m = group_size(tree, n - i);
+		/* a section per group: grace periods wait for one group at most */
 		section_enter(tree);
 		hits += lookup_group(tree, m, points + i, found, i);
 		section_exit(tree);
@@ -398,6 +405,7 @@ static __always_inline size_t insert_all(struct tree *tree, struct inserts *in,
 		int ret = insert_located(tree, in->leaf[i], &items[i], &in->reserve);
 
 		done += !ret;
+		/* each item succeeds or fails by itself: an error does not stop the batch */
 		if (results)
 			results[i] = ret;
 	}
@@ -416,8 +424,10 @@ static size_t insert_by_hint(struct tree *tree, const struct hint *hint, struct 
 	bool near;
 
 	hint_begin_all(hint, m, &items->key, sizeof(*items), step);
+	/* near keys share leaves: the first insert brings the lines that the others need */
 	near = hint_near(m, step);
 	part = near || !tree->gapped ? BATCH_GROUP : INSERT_PART;
+	/* a pipeline of three stages: two more rounds empty it */
 	for (i = 0; i < m + 2 * part; i += part) {
 		unsigned int next = i - part, now = i - 2 * part;
 
@@ -446,6 +456,8 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 	size_t done = 0, i;
 	unsigned int m;
 
+	/* A reserve that is not fixed is filled in insert_slow() and freed there: none is left at
+	 * the end. */
 	memset(&in.reserve, 0, sizeof(in.reserve));
 	for (i = 0; i < n; i += m) {
 		int *own = results ? results + i : NULL;
@@ -476,6 +488,7 @@ static int erase_located(struct tree *tree, struct node *leaf, u64 key)
 	if (leaf && node_holds(leaf, key, &lockword)) {
 		enum leaf_result result = leaf_erase_if(tree, leaf, lockword, key, true, NULL);
 
+		/* absent counts as an answer: under this lockword the key was not there */
 		if (likely(result != LEAF_STALE))
 			return leaf_error(result);
 	}
@@ -501,6 +514,8 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 		locate_all(tree, m, &keys[i], sizeof(*keys), leaf, lockwords);
 		for (j = 0; j < m; j++)
 			probe_heads(&probe, leaf[j], lockwords[j], keys[i + j], false);
+		/* one after the other, each with its own lock: none is held while the next one is
+		 * looked for */
 		for (j = 0; j < m; j++) {
 			int ret = erase_located(tree, leaf[j], keys[i + j]);
 

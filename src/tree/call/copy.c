@@ -16,6 +16,7 @@ static void config_of(const struct tree *tree, struct lath_config *config)
 			(tree->small && !tree->allocator.alloc ? LATH_SMALL_PAGES : 0) |
 			(tree->each ? LATH_NODE_EACH : 0) | (tree->holes ? LATH_HOLES : 0) |
 			(tree->ranks ? LATH_RANKS : 0) | (tree->gapped ? LATH_GAPPED : 0);
+	/* the copy uses what the tree resolved: the flavour, and the caller's allocator */
 	config->rcu = tree->rcu;
 	config->allocator = tree->allocator.alloc ? &tree->allocator : NULL;
 }
@@ -35,6 +36,7 @@ static int copy_items(struct lath_index *copy, struct lath_index *index)
 		for (i = 0; i < n; i++) {
 			int ret = lath_index_insert_item(copy, &items[i], NULL);
 
+			/* the caller ends the copy, with what it has got */
 			if (ret)
 				return ret;
 		}
@@ -80,6 +82,8 @@ uint64_t lath_index_digest(struct lath_index *index,
 
 	do {
 		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
+		/* keys and sizes in order, whatever the nodes are: equal contents have equal
+		 * digests */
 		for (i = 0; i < n; i++) {
 			state = mix(mix(state, items[i].key), items[i].size);
 			state = mix(state, digest ? digest(arg, &items[i]) : items[i].value);

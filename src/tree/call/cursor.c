@@ -26,6 +26,8 @@ static void stand_on(struct lath_cursor *cursor, struct tree *tree, u64 key)
 
 	cursor->key = key;
 	cursor->leaf = NULL;
+	/* With LATH_NODE_EACH the leaf may be freed before the next step: that one looks for the
+	 * key. */
 	if (!tree->each) {
 		leaf = locate(tree, key, FOR_READ, &cursor->lockword);
 		cursor->leaf = leaf;
@@ -34,6 +36,7 @@ static void stand_on(struct lath_cursor *cursor, struct tree *tree, u64 key)
 			return;
 		cursor->leaf = NULL;
 	}
+	/* not -1, which means that the cursor is nowhere: the next step goes on from `key` */
 	cursor->entry = 0;
 }
 
@@ -65,6 +68,7 @@ static int stand_or_stay(struct lath_cursor *cursor, int ret, const struct lath_
 {
 	struct tree *tree = tree_of(cursor->index);
 
+	/* nothing there: the cursor stays where it was */
 	if (ret)
 		return 0;
 	lath_reader_enter(tree->rcu);
@@ -85,6 +89,7 @@ int lath_cursor_seek_floor(struct lath_cursor *cursor, uint64_t key, struct lath
 
 int lath_cursor_next(struct lath_cursor *cursor, struct lath_item *item)
 {
+	/* a cursor that has not been used: `next` begins at the first item */
 	if (cursor->entry < 0)
 		return lath_cursor_seek(cursor, 0, item);
 	if (step_in_leaf(cursor, tree_of(cursor->index), true, item))
@@ -111,6 +116,7 @@ int lath_cursor_lock(struct lath_cursor *cursor, uint64_t key, uint64_t *low, ui
 
 	if (unlikely(cursor->locked))
 		return -EINVAL;
+	/* before the lock: while the leaf is locked nothing is allocated */
 	ret = lath_index_preload(cursor->index, &cursor->preload);
 	if (ret)
 		return ret;
@@ -134,6 +140,7 @@ int lath_cursor_locked_floor(const struct lath_cursor *cursor, uint64_t key, str
 	if (unlikely(!cursor->locked))
 		return 0;
 	LATH_ASSERT(node_is_locked(leaf));
+	/* the leaf is locked: what is read needs no validation, and stays true until the unlock */
 	i = (int)node_floor(leaf, key);
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree_of(cursor->index)->ranges, item);
@@ -176,11 +183,13 @@ int lath_cursor_insert(struct lath_cursor *cursor, const struct lath_item *item,
 
 	if (unlikely(!cursor->locked))
 		return -EINVAL;
+	/* an item that begins in another leaf is refused: the caller locks that one */
 	if (!item_valid(tree, item->key, item->size) || item->key < leaf->low ||
 	    item->key > leaf->last) {
 		lath_cursor_unlock(cursor);
 		return -EINVAL;
 	}
+	/* the leaf is unlocked in any case but LEAF_FULL_LOCKED */
 	result = insert_from(tree, leaf, item, conflict, &full);
 	if (result == LEAF_FULL_LOCKED) {
 		struct reserve reserve = { cursor->preload.node[0],
@@ -205,6 +214,7 @@ int lath_cursor_erase(struct lath_cursor *cursor, uint64_t key, struct lath_item
 	if (unlikely(!cursor->locked))
 		return -EINVAL;
 	i = (int)node_find(cursor->leaf, key);
+	/* every call on a locked cursor ends its lock, whatever it returns */
 	if (i < 0) {
 		lath_cursor_unlock(cursor);
 		return -ENOENT;

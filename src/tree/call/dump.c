@@ -28,6 +28,7 @@ static void dump_entries(const struct dump *dump, const struct node *node)
 {
 	u64 live = node->live;
 
+	/* live entries only: erased ones keep old keys, which the JSON form shows */
 	for (; live; live &= live - 1) {
 		struct lath_item item;
 
@@ -39,6 +40,7 @@ static void dump_entries(const struct dump *dump, const struct node *node)
 
 static void dump_links(const struct dump *dump, const struct node *node)
 {
+	/* the values of a leaf are the user's, not children */
 	u64 live = node_level(node) ? node->live : 0;
 
 	for (; live; live &= live - 1)
@@ -65,6 +67,8 @@ static void json_entries(const struct dump *dump, const struct node *node)
 	unsigned int i;
 
 	dump->write(dump->arg, "\"entries\":[");
+	/* erased entries too: they take part in searches by heads until an insert takes their
+	 * place */
 	for (i = 0; i < node->used; i++)
 		PRINT(dump, "%s[%llu,%llu,%llu,%u]", i ? "," : "", U(node_key(node, i)),
 		      U(node_level(node) ? 0 : node_size(node, i, sizes)), U(node_value(node, i)),
@@ -125,6 +129,7 @@ void lath_index_dump(struct lath_index *index, enum lath_dump_format format,
 
 	if (format == LATH_DUMP_DOT)
 		write(arg, "digraph lathwork {\n");
+	/* level by level, each from its leftmost node to the right */
 	while (level) {
 		for (node = level; node; node = node->right)
 			dump_node(&dump, node);

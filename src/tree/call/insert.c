@@ -36,11 +36,13 @@ static enum leaf_result insert_across(struct tree *tree, struct node *first,
 		unlock_clean(first, last);
 		return LEAF_CONFLICT;
 	}
+	/* the item goes to the last leaf: that is the one that needs room */
 	if (node_full(last)) {
 		*full = last;
 		return LEAF_FULL_LOCKED;
 	}
 	LATH_ASSERT(end >= last->low && end <= last->last);
+	/* no range crosses a fence: the last leaf takes the keys from the item's first one on */
 	change_begin(tree);
 	cover_from(first, last, item->key);
 	node_insert(last, node_rank(last, item->key), item->key, item->size, item->value, true);
@@ -86,6 +88,7 @@ static int insert_slow(struct tree *tree, struct node *leaf, const struct lath_i
 		leaf = locate_locked(tree, item->key, FOR_INSERT);
 	}
 	lath_reader_exit(tree->rcu);
+	/* a node that was obtained for a split, but another thread split first */
 	if (!reserve->fixed)
 		reserve_release(tree, reserve);
 	return ret;
@@ -140,6 +143,7 @@ int lath_index_preload(struct lath_index *index, struct lath_preload *preload)
 	struct tree *tree = tree_of(index);
 	unsigned int i;
 
+	/* nodes that an earlier call did not use are kept */
 	for (i = 0; i < ARRAY_SIZE(preload->node); i++)
 		if (!preload->node[i])
 			preload->node[i] = node_alloc(tree, i ? POOL_INNER : POOL_LEAF);
@@ -181,6 +185,7 @@ int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item
 	ret = insert_item(tree, item, conflict, &reserve);
 	lath_call_exit();
 	hint_tick(tree, false);
+	/* what was not used goes back to the caller, who frees it or uses it again */
 	preload->node[0] = reserve.leaf;
 	preload->node[1] = reserve.inner[0];
 	preload->node[2] = reserve.inner[1];

@@ -15,6 +15,7 @@ static int check_items(const struct tree *tree, size_t n, const struct lath_item
 	for (i = 0; i < n; i++) {
 		bool wrong = !item_valid(tree, items[i].key, items[i].size);
 
+		/* above the end of the item before, which is valid: the sum does not wrap */
 		if (i && !wrong)
 			wrong = items[i].key <= items[i - 1].key + (items[i - 1].size - 1);
 		if (wrong) {
@@ -64,6 +65,7 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 
 	for (i = 0; i < n; i++) {
 		LATH_ASSERT(items[i].key >= leaf->low);
+		/* each leaf is filled completely, in a gapped tree too */
 		if (leaf->used == NODE_CAP) {
 			node_reindex(leaf);
 			leaf = add_right(tree, leaf, POOL_LEAF, 0, items[i].key);

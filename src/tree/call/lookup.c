@@ -26,6 +26,7 @@ struct read_set {
 
 static bool read_set_add(struct read_set *set, struct node *leaf, u64 lockword)
 {
+	/* a chain of empty leaves: rare, and the locked way follows it to its end */
 	if (set->count == READ_SET_MAX)
 		return false;
 	set->leaf[set->count].node = leaf;
@@ -52,6 +53,7 @@ static struct node *lock_after_tries(struct tree *tree, u64 key)
 	lath_call_enter();
 	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
 	lath_probe(lock_fall, tree, key);
+	/* FOR_ERASE: nothing will be inserted, so the leaf's entries are not fetched for a move */
 	return locate_locked(tree, key, FOR_ERASE);
 }
 
@@ -85,6 +87,7 @@ static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 			return ret;
 	}
 	leaf = lock_after_tries(tree, point);
+	/* under the lock the lockword cannot change: this look always counts */
 	look_in(tree, leaf, READ_ONCE(leaf->lockword), point, found, &ret);
 	node_unlock_clean(leaf);
 	lath_call_exit();
@@ -132,6 +135,7 @@ static int get_after_change(struct tree *tree, u64 point, uint64_t *value)
 {
 	struct lath_item item;
 
+	/* in the caller's section; it retries, and takes the lock in the end */
 	if (lookup_item(tree, point, &item))
 		return 0;
 	*value = item.value;
@@ -201,6 +205,7 @@ static int lookup_pin(struct tree *tree, u64 point, const struct lath_pin *pin,
 			return ret;
 	}
 	leaf = lock_after_tries(tree, point);
+	/* pin() is called with the leaf locked: nothing changes, so nothing is given back */
 	pin_in(tree, leaf, READ_ONCE(leaf->lockword), point, pin, found, &ret);
 	node_unlock_clean(leaf);
 	lath_call_exit();
@@ -364,6 +369,7 @@ static enum leaf_result seek_left(struct tree *tree, u64 key, struct lath_item *
 
 	for (;;) {
 		leaf = locate(tree, key, FOR_READ, &lockword);
+		/* an empty leaf, or one whose items are all above key: go on in the leaf before */
 		i = node_floor(leaf, key);
 		if (i >= 0)
 			item_of(leaf, (unsigned int)i, tree->ranges, found);
@@ -401,6 +407,7 @@ static enum leaf_result floor_locked(struct tree *tree, u64 from, u64 key, struc
 			result = LEAF_DONE;
 			item_of(leaf, (unsigned int)i, tree->ranges, found);
 		}
+		/* the leaf that covers key is the last one that can have a floor */
 		if (key <= leaf->last && !node_half_dead(leaf))
 			break;
 		leaf = lock_right(leaf);
@@ -421,6 +428,8 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 	lath_probe(lock_fall, tree, key);
 	do {
 		result = floor_locked(tree, from, key, found, &low);
+		/* everything was unlocked: the leaf that covers the key before may be another one
+		 * by now */
 		from = low - 1;
 	} while (result == LEAF_STALE);
 	lath_call_exit();

@@ -57,6 +57,7 @@ static unsigned int erase_some(struct tree *tree, u64 key, u64 last, struct lath
 		change_vacated(tree, carry, n);
 		change_number(tree, carry[0].key, carry[n - 1].key, marked);
 	}
+	/* once per leaf, when it becomes sparse or empty: merge_later() remembers it for a while */
 	if (n && (!count || (node_sparse(count) && !node_sparse(count + n))))
 		merge_later(tree, key);
 	return n;
@@ -79,6 +80,8 @@ static s64 erase_between(struct tree *tree, u64 key, u64 last, lath_item_fn each
 		for (i = 0; each && i < n; i++)
 			each(arg, &carry[i]);
 		total += n;
+		/* the leaf may have had no item: *end is its last key then, and the next one
+		 * follows */
 		if (end >= last)
 			return total;
 		key = end + 1;
@@ -152,6 +155,7 @@ static void clear_leaf(struct node *leaf, bool ranges, u64 key, u64 end, lath_it
 			WRITE_ONCE(leaf->size[i], key - item.key);
 			continue;
 		}
+		/* inside the range, or with a rest behind it, which the caller inserts anew */
 		node_erase(leaf, (unsigned int)i);
 		if (each && item.key + item.size - 1 <= end)
 			each(arg, &item);
@@ -193,6 +197,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		overlay_leaf(last, ranges, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
 		LATH_ASSERT(count && count <= node_count(last) + 2u);
+		/* counted beforehand: once items have been erased there is no way back */
 		if (count > last->cap) {
 			int ret = make_room(tree, first, last, key, reserve);
 
@@ -213,6 +218,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 			node_unlock(first);
 		else
 			finish_cover(tree, first, last, key, end);
+		/* with no lock held: the index by length takes locks of its own */
 		change_inserted(tree, key, item->size);
 		change_number(tree, key, over.right.size ? end + 1 : end, marked);
 		return 0;

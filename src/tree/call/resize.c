@@ -88,6 +88,7 @@ static int resize(struct tree *tree, u64 key, u64 size, struct reserve *reserve)
 			change_inserted(tree, key + was, size - was);
 			return 0;
 		}
+		/* it has unlocked all, and the leaves have other entries: begin again */
 		ret = make_room(tree, first, last, key, reserve);
 		if (ret)
 			return ret;
@@ -123,6 +124,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 			node_unlock_clean(leaf);
 			return i < 0 ? -ENOENT : -EEXIST;
 		}
+		/* the second half needs an entry of its own */
 		if (node_full(leaf)) {
 			ret = leaf_make_room(tree, leaf, at, reserve);
 			if (ret)
@@ -132,6 +134,7 @@ static int split(struct tree *tree, u64 at, u64 value, struct reserve *reserve)
 		key = node_key(leaf, (unsigned int)i);
 		end = node_end(leaf, (unsigned int)i, true);
 		LATH_ASSERT(key < at && at <= end && end <= leaf->last);
+		/* both under one lock: no reader sees the item without its second half */
 		WRITE_ONCE(leaf->size[i], at - key);
 		node_insert(leaf, node_rank(leaf, at), at, end - at + 1, value, true);
 		marked = leaf->counted;
@@ -179,6 +182,7 @@ static bool lock_pair(struct tree *tree, u64 at, struct meeting *two)
 	}
 	two->first = first;
 	two->last = last;
+	/* an item that does not end at `at` - 1 meets none: nothing right of it was locked then */
 	if (two->right >= 0)
 		return true;
 	unlock_clean(first, last);
@@ -195,6 +199,7 @@ static void join_pair(struct tree *tree, const struct meeting *two, const struct
 
 	LATH_ASSERT(left->key + left->size == right->key && size);
 	node_erase(two->last, (unsigned int)two->right);
+	/* looked at before the unlock: afterwards other threads change it */
 	count = node_count(two->last);
 	if (two->first == two->last) {
 		WRITE_ONCE(two->first->size[two->left], size);
@@ -203,6 +208,7 @@ static void join_pair(struct tree *tree, const struct meeting *two, const struct
 		resize_across(tree, two->first, two->last, (unsigned int)two->left, size);
 	}
 	change_number(tree, right->key, right->key, marked);
+	/* the two counts that every leaf passes on its way down: each is noted once */
 	if (count == NODE_CAP / 4 || !count)
 		merge_later(tree, left->key);
 }
@@ -228,6 +234,7 @@ int lath_index_join(struct lath_index *index, uint64_t at,
 			ret = -EINVAL;
 		else
 			ret = !may_join || may_join(arg, &left, &right) ? 0 : -ECANCELED;
+		/* may_join() was asked under the locks: what it saw is what is joined */
 		if (ret)
 			unlock_clean(two.first, two.last);
 		else

@@ -69,6 +69,7 @@ static void prefetch_ahead(struct scan *scan)
 		if (!scan->children)
 			return;
 	}
+	/* read without validation: a wrong child costs a useless prefetch, no more */
 	i = __ffs64(scan->children) % NODE_CAP;
 	scan->children &= scan->children - 1;
 	prefetch_part(node_child(parent, i), 0, min(wanted, (size_t)NODE_CAP) + SPARE);
@@ -111,6 +112,7 @@ static void scan_begin(struct scan *scan, struct tree *tree, u64 from, u64 last,
 {
 	LATH_ASSERT(from <= last && lath_reader_inside(tree->rcu));
 	*scan = (struct scan){ .tree = tree, .from = from, .last = last };
+	/* a short scan goes by finger or hint table: to find the parent takes a descent */
 	scan->leaf = max >= SCAN_LEAST ? first_leaf(scan, max) : NULL;
 	/* what the parent led to may be another node by now: its own fences decide */
 	if (!scan->leaf || node_level(scan->leaf) || !node_holds(scan->leaf, from, &scan->lockword))
@@ -144,6 +146,7 @@ static __always_inline size_t copy_entries(const struct scan *scan, u64 live,
 	const struct node *leaf = scan->leaf;
 
 	LATH_ASSERT(n <= max);
+	/* what the leaf has beyond max stays for the next call, which begins at *next */
 	for (; live && n < max; live &= live - 1) {
 		unsigned int i = __ffs64(live);
 
@@ -165,6 +168,8 @@ static void scan_right(struct scan *scan, struct node *right)
 	lath_delay("a leaf to the right");
 	scan->leaf = right;
 	scan->lockword = node_read(right);
+	/* it was merged, to the left: its keys are found by a new search from what is left to
+	 * scan */
 	if (unlikely(node_dead(scan->lockword)))
 		scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 }
@@ -199,6 +204,7 @@ static __always_inline size_t scan_leaves(struct scan *scan, const struct sink *
 			behind = sink->items[m - 1].key + sink->items[m - 1].size;
 		else if (m == max && sink->keys)
 			behind = sink->keys[m - 1] + 1;
+		/* n has not grown: the next round writes over what was copied from this leaf */
 		if (unlikely(!node_valid(leaf, scan->lockword))) {
 			scan->leaf = locate(scan->tree, scan->from, FOR_READ, &scan->lockword);
 			continue;
@@ -311,6 +317,7 @@ static size_t copy_leaf_back(const struct node *leaf, bool ranges, u64 from, u64
 
 	LATH_ASSERT(first <= from && max);
 	for (; i >= 0 && n < max; i = node_before(leaf, i)) {
+		/* entries are in order: no further one is in the range */
 		if (node_key(leaf, (unsigned int)i) < first)
 			break;
 		item_of(leaf, (unsigned int)i, ranges, &items[n++]);

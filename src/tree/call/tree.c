@@ -24,6 +24,7 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	*to = default_config;
 	if (!from)
 		return 0;
+	/* a longer struct is of a newer version: it may ask for what this library does not know */
 	if (from->size < offsetof(struct lath_config, rcu) || from->size > sizeof(*from))
 		return -EINVAL;
 	memcpy(to, from, from->size);
@@ -33,8 +34,10 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 		return -EINVAL;
 	if (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES)
 		return -EINVAL;
+	/* both would need the side column of the inner nodes */
 	if (to->flags & LATH_HOLES && (to->layout != LATH_RANGES || to->flags & LATH_RANKS))
 		return -EINVAL;
+	/* every process has to use the same id and the same allocator, so there are no defaults */
 	if (to->flags & LATH_SHARED && (!to->rcu || !to->allocator || !to->id))
 		return -EINVAL;
 	return 0;
@@ -95,6 +98,7 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 		pools_fini(tree);
 		return -ENOMEM;
 	}
+	/* with LATH_HOLES the summary of the empty leaf says that all keys are free */
 	change_node(tree, root);
 	node_open(root);
 	fingers_init(tree);
@@ -136,6 +140,7 @@ static void free_nodes(struct tree *tree)
 		enum pool_kind kind = node_level(node) ? POOL_INNER : POOL_LEAF;
 
 		LATH_ASSERT(!node->low); /* the first one of a level */
+		/* read before the node is freed; the loop below goes along the level */
 		down = kind == POOL_INNER ? node_child(node, __ffs64(node->live)) : NULL;
 		for (; node; node = right) {
 			right = node->right;
@@ -281,6 +286,7 @@ u64 tree_bytes(struct tree *tree)
 {
 	struct watcher *watcher = watcher_of(tree);
 
+	/* sums of counters that others change: each is true at some time during the call */
 	return READ_ONCE(tree->pool[POOL_LEAF].bytes) + READ_ONCE(tree->pool[POOL_INNER].bytes) +
 	       hint_bytes(tree) + stripes_bytes(tree) + (watcher ? watcher->calls->bytes(tree) : 0);
 }
@@ -306,6 +312,8 @@ void lath_index_get_stats(struct lath_index *index, struct lath_index_stats *sta
 	stats->bytes = tree_bytes(tree);
 	lath_reader_enter(tree->rcu);
 	stats->levels = node_level(smp_load_acquire(&tree->root)) + 1; /* pairs with add_root */
+	/* from the root down: count_level() overwrites the number of items, and the leaves' comes
+	 * last */
 	for (level = stats->levels; level-- > 0;) {
 		count_level(tree, level, &stats->items, &no_downlink);
 		stats->no_downlink += no_downlink;

@@ -62,6 +62,7 @@ static bool move_lock(struct move *m, struct node *node)
 	if (!m->up)
 		return false;
 	at = entry_of(m->up, node);
+	/* the leftmost node of a level has no left sibling to lock: the second branch */
 	if (at >= 0 && m->left && node_trylock(m->left, left_word)) {
 		if (m->left->right == node && node_trylock(node, lockword)) {
 			m->at = (unsigned int)at;
@@ -85,6 +86,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 		return false;
 	LATH_ASSERT(node_is_locked(node) && node_is_locked(m.up) && node_child(m.up, m.at) == node);
 	LATH_ASSERT(!m.left || (node_is_locked(m.left) && m.left->right == node));
+	/* the copy is complete and open before a link leads to it */
 	node_copy(fresh, node, tree->pool[kind].node_size);
 	node_open(fresh);
 	if (m.left)
@@ -96,6 +98,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 	if (m.left)
 		node_unlock(m.left);
 	node_unlock(m.up);
+	/* readers may still stand on it: its memory comes back after a grace period */
 	node_retire(tree, kind, node);
 	return true;
 }
@@ -108,6 +111,7 @@ static size_t merge_some(struct tree *tree, u64 *key, size_t *budget)
 {
 	size_t done = 0;
 
+	/* each round locks one parent, so that other threads get in between */
 	do
 		done += merge_dense(tree, key, budget);
 	while (*key && *budget);
@@ -130,6 +134,7 @@ static struct node *next_to_move(struct tree *tree)
 	struct node *node;
 
 	while (!(node = chunk_next(&tree->moving, &tree->moving_at))) {
+		/* leaves first, then inner nodes, then the trim is done */
 		if (tree->moving_kind == POOL_INNER)
 			return NULL;
 		begin_moving(tree, POOL_INNER);
@@ -185,6 +190,8 @@ size_t lath_index_trim(struct lath_index *index, size_t budget, uint64_t *cursor
 	}
 	if (key != MOVING) {
 		done = merge_some(tree, &key, &budget);
+		/* keys lose their lowest bit, which tells the second part; to merge one leaf twice
+		 * does no harm */
 		key = key ? max(key & ~MOVING, MOVING << 1) : MOVING;
 		if (key == MOVING)
 			begin_moving(tree, POOL_LEAF);

@@ -14,6 +14,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 
 	lath_call_enter();
 	leaf = locate_locked(tree, key, FOR_ERASE);
+	/* by its first key alone: a point inside a range names no item here */
 	i = (int)node_find(leaf, key);
 	if (i >= 0) {
 		if (old)

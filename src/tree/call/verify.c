@@ -50,8 +50,10 @@ static int check_entries(const struct node *leaf, bool ranges, struct report *re
 			BROKEN(report, 3, "entry %u: key %llx not above %llx", i, U(key), U(prev));
 		prev = key;
 		any = true;
+		/* an erased entry keeps its key for searches, but is no item */
 		if (!(leaf->live >> i & 1))
 			continue;
+		/* only against the live one before: an erased range says nothing */
 		if (any_live && key <= end)
 			BROKEN(report, 4, "entry %u: key %llx inside a range that ends at %llx", i,
 			       U(key), U(end));
@@ -74,6 +76,7 @@ static int check_heads(const struct node *leaf, struct report *report)
 		u8 want = i < leaf->used ? node_head(leaf->base, leaf->shift, node_key(leaf, i))
 					 : 255;
 
+		/* all 64 bytes: a vector compare looks at those beyond `used` too */
 		if (leaf->head[i] != want)
 			BROKEN(report, 6, "leaf %llx: head %u is %u, should be %u", U(leaf->low), i,
 			       leaf->head[i], want);
@@ -107,6 +110,7 @@ static int check_leaves(struct tree *tree, struct node *leaf, int level, struct 
 		if (node->lockword & NODE_LOCKED || node_dead(node->lockword) || node_level(node))
 			BROKEN(report, 1, "leaf %llx: lockword %llx in the chain", U(node->low),
 			       U(node->lockword));
+		/* a half-dead leaf covers no keys: its fences are those of its earlier life */
 		if (!(node->lockword & NODE_HALF_DEAD)) {
 			if (ended || node->low != next_low || node->last < node->low)
 				BROKEN(report, 2, "leaf [%llx, %llx] where %llx should begin",
@@ -142,12 +146,15 @@ static int check_inner(const struct node *inner, struct report *report)
 		unsigned int i = __ffs64(live);
 		const struct node *child = node_child(inner, i);
 
+		/* the one before may be erased: its key takes part in searches all the same */
 		if (i && node_key(inner, i) <= node_key(inner, i - 1))
 			BROKEN(report, 7, "separator %u: %llx not above the one before", i,
 			       U(node_key(inner, i)));
 		if (node_level(child) + 1 != inner->level || node_dead(child->lockword))
 			BROKEN(report, 8, "child %u of %llx: level %u, lockword %llx", i,
 			       U(inner->low), node_level(child), U(child->lockword));
+		/* Lower is allowed: a merge lets a low fence fall, and the separator follows later.
+		 * Higher would hide keys, as no link leads to the left. */
 		if (child->low > node_key(inner, i))
 			BROKEN(report, 9, "separator %llx is below its child's low fence %llx",
 			       U(node_key(inner, i)), U(child->low));
@@ -161,6 +168,7 @@ static int check_inners(struct node *node, struct report *report)
 	int ret = 0;
 
 	for (; node && !ret; node = node->right) {
+		/* inner nodes are never half-dead: their fences follow each other */
 		if (node->low != next_low || !node_sound(node->lockword))
 			BROKEN(report, 7, "inner node [%llx, %llx] where %llx should begin",
 			       U(node->low), U(node->last), U(next_low));
@@ -178,6 +186,7 @@ static const struct node *descend_to(struct tree *tree, u64 key)
 	struct node *node = tree->root;
 
 	while (node) {
+		/* to the right where an entry has not been posted yet, as readers do */
 		if (key > node->last || node->lockword & NODE_HALF_DEAD)
 			node = node->right;
 		else if (node_level(node))
@@ -198,6 +207,7 @@ static int check_descents(struct tree *tree, struct node *leaf, struct report *r
 			u64 key = node_key(leaf, i);
 			const struct node *at = descend_to(tree, key);
 
+			/* the first and the last key of each item: both searches of a leaf */
 			if (at != leaf || node_find(leaf, key) != (int)i ||
 			    node_cover(leaf, node_end(leaf, i, tree->ranges), tree->ranges) !=
 				    (int)i)
@@ -277,6 +287,7 @@ int lath_index_verify(struct lath_index *index, int level, char *text, size_t te
 	struct gap_slack slack = { 0 };
 	int ret = 0;
 
+	/* from the root down, so that the first report names the cause, not what follows from it */
 	while (node_level(node)) {
 		if (level >= 4)
 			ret = check_inners(node, &report);

@@ -73,12 +73,15 @@ static size_t chunk_size(size_t bytes, size_t least, size_t node_size, bool huge
 {
 	size_t size = CHUNK_MIN, best, n;
 
+	/* a huge page is taken whole: a part of one would be backed by small pages */
 	if (huge)
 		return CHUNK_MAX;
 	while (size < CHUNK_MAX &&
 	       (size < least || size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128)))
 		size *= 2;
 	best = size;
+	/* n % node_size is what no node fills; its share is compared without a division, by the
+	 * products */
 	for (n = size; n > size / 2; n -= CHUNK_STEP)
 		if (n % node_size * best < best % node_size * n)
 			best = n;
@@ -113,6 +116,7 @@ void tree_block_free(struct tree *tree, void *block, size_t size)
 
 bool tree_block_discard(struct tree *tree, void *block, size_t size)
 {
+	/* an allocator of the caller has no call that takes pages and leaves the addresses */
 	return !allocator_of(tree)->alloc && lath_pages_discard(block, size);
 }
 
@@ -175,6 +179,7 @@ bool pools_init(struct tree *tree)
 		pool->node_size = (u32)node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side
 									  : tree->inner_side);
 	}
+	/* changes and searches count themselves there (gap.h), from the first call on */
 	if (tree->holes)
 		tree->stripe = stripes_alloc(tree);
 	return tree->stripe || !tree->holes;
@@ -182,6 +187,7 @@ bool pools_init(struct tree *tree)
 
 static void chunk_free(struct tree *tree, struct chunk *chunk)
 {
+	/* the struct is the first line of its block: one call frees both */
 	if (chunk->block) {
 		small_free(tree, chunk, chunk->size);
 		return;
@@ -247,6 +253,7 @@ static void room_remove(struct chunk *chunk)
 static void chunk_count(struct chunk *chunk, bool bare)
 {
 	struct pool *pool = chunk->pool;
+	/* -1 as an unsigned number: sums wrap, so adding it subtracts */
 	u64 sign = bare ? -1ull : 1;
 
 	LATH_ASSERT(!bare || (pool->bytes >= chunk->size && pool->capacity >= chunk->capacity));
@@ -277,6 +284,8 @@ static void chunk_take(struct chunk *chunk, u32 n, struct taken *taken)
 		WRITE_ONCE(node->right, taken->first);
 		taken->first = node;
 	}
+	/* The fresh ones are only counted off here. The first store to each may cost a page fault:
+	 * taken_nodes() writes to them when no thread waits for the lock. */
 	taken->fresh = chunk->fresh;
 	taken->n_fresh = min(n - taken->n, (u32)(chunk->capacity - chunk->fresh));
 	taken->n += taken->n_fresh;
@@ -323,6 +332,7 @@ static struct node *pool_take(struct pool *pool, u32 n, u32 *count)
 		chunk_count(bare, false);
 		room_add(bare);
 	}
+	/* neither a chunk with room nor a bare one: the caller extends the pool */
 	if (pool->room) {
 		chunk_take(pool->room, n, &taken);
 		taken.version = pool->version;
@@ -340,6 +350,8 @@ static struct node *stripe_take(struct stripe *stripe, struct pool *pool)
 	u32 taken;
 
 	lath_spin_lock(&stripe->lock);
+	/* Lock order: the stripe, then its pool. The threads of other stripes wait for the pool's
+	 * lock only while SPARES nodes are taken. */
 	if (!stripe->spares) {
 		stripe->spare = pool_take(pool, SPARES, &taken);
 		WRITE_ONCE(stripe->spares, taken);
@@ -347,6 +359,7 @@ static struct node *stripe_take(struct stripe *stripe, struct pool *pool)
 	node = stripe->spare;
 	if (node) {
 		stripe->spare = node->right;
+		/* the tree grows here: spares_return() begins to count again */
 		WRITE_ONCE(stripe->freed, 0);
 		WRITE_ONCE(stripe->spares, stripe->spares - 1);
 	}
@@ -375,6 +388,8 @@ static bool chunk_leaves(struct chunk *chunk)
 	if (chunk->used || chunk->block || !LATH_DISCARDS ||
 	    (!chunk->leaving && left < pool->nodes + pool->nodes / IDLE))
 		return false;
+	/* From here on no thread takes a node of it. The list of free nodes is in its pages, which
+	 * will read as zeros, so it is dropped: the nodes are fresh again. */
 	if (chunk->link)
 		room_remove(chunk);
 	chunk->leaving = true;
@@ -389,6 +404,7 @@ static void chunk_discard(struct chunk *chunk)
 	struct pool *pool = chunk->pool;
 	bool bare = tree_block_discard(pool->tree, chunk->memory, chunk->size);
 
+	/* the system call was made without the lock; `leaving` kept the chunk for this thread */
 	lath_spin_lock(&pool->lock);
 	chunk->leaving = false;
 	if (bare) {
@@ -396,6 +412,7 @@ static void chunk_discard(struct chunk *chunk)
 		chunk->after = pool->bare;
 		pool->bare = chunk;
 	} else {
+		/* the host kept the pages: the chunk serves again, with all its nodes fresh */
 		room_add(chunk);
 	}
 	lath_spin_unlock(&pool->lock);
@@ -407,12 +424,14 @@ static void pool_give(struct chunk *chunk, struct node *node)
 	bool leaves;
 
 	lath_spin_lock(&pool->lock);
+	/* a chunk that was bare begins with this version: no node may repeat one that it had */
 	pool->version = max(pool->version, READ_ONCE(node->lockword) & ~(u64)NODE_FLAGS);
 	WRITE_ONCE(node->right, chunk->free);
 	chunk->free = node;
 	chunk->used--;
 	WRITE_ONCE(pool->nodes, pool->nodes - 1);
 	leaves = chunk_leaves(chunk);
+	/* a chunk that leaves (trim.c) keeps its node: no thread may take it again */
 	if (!leaves && !chunk->leaving && !chunk->link)
 		room_add(chunk);
 	lath_spin_unlock(&pool->lock);
@@ -430,6 +449,7 @@ static void stripe_give(struct stripe *stripe)
 	stripe->spare = NULL;
 	WRITE_ONCE(stripe->spares, 0);
 	lath_spin_unlock(&stripe->lock);
+	/* pool_give() may discard a chunk, a system call: not with the stripe locked */
 	for (; node; node = next) {
 		next = node->right;
 		pool_give(node->chunk, node);
@@ -455,6 +475,8 @@ static void become_large(struct tree *tree)
 	struct pool *pool = &tree->pool[POOL_LEAF];
 
 	lath_spin_lock(&pool->lock);
+	/* several threads may come here at once: the first one's stripes stay, the others free
+	 * theirs */
 	if (!tree->stripe) {
 		tree->stripe = fresh;
 		fresh = NULL;
@@ -493,6 +515,7 @@ static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
 	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
 	char *memory = chunk ? tree_block_alloc(tree, size, huge) : NULL;
 
+	/* with LATH_HUGE_PAGES the caller gets huge pages or none */
 	if (chunk && !memory && size > CHUNK_MIN && !tree->huge) { /* not available in one piece */
 		size = CHUNK_MIN;
 		huge = false;
@@ -524,6 +547,7 @@ static bool pool_extend(struct pool *pool)
 
 	if (!chunk)
 		return false;
+	/* the memory was obtained without the lock: the host may take long for it */
 	lath_spin_lock(&pool->lock);
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
@@ -555,6 +579,7 @@ struct node *node_alloc(struct tree *tree, enum pool_kind kind)
 	struct node *node;
 
 	lath_call_enter();
+	/* else in a loop: other threads may empty a new chunk before this one takes a node of it */
 	if (tree->each)
 		node = node_alloc_each(tree, pool);
 	else
@@ -576,6 +601,7 @@ static struct node *alloc_small(struct tree *tree)
 
 	if (!chunk)
 		return NULL;
+	/* no lock: the tree is not initialised yet, so no other thread knows the pool */
 	chunk->used = 1;
 	pool->chunks = chunk;
 	pool->nodes = 1;
@@ -645,6 +671,8 @@ void node_retire(struct tree *tree, enum pool_kind kind, struct node *node)
 
 	LATH_ASSERT(node_dead(READ_ONCE(node->lockword)) &&
 		    !(READ_ONCE(node->lockword) & NODE_LOCKED));
+	/* it is read before it is written, so that the line stays shared; pools_fini() waits if it
+	 * is set */
 	if (!READ_ONCE(tree->retired))
 		WRITE_ONCE(tree->retired, true);
 	/* where it goes back to; the right link stays for readers that stand on the node */
@@ -681,6 +709,7 @@ static void choose_chunk(struct chunk *chunk, u64 *kept, struct chunk **idle)
 	chunk->leaving = true;
 	if (chunk->link)
 		room_remove(chunk);
+	/* the chunk becomes bare when the last of its nodes comes back (pool_give) */
 	if (chunk->used)
 		return;
 	chunk->free = NULL;
@@ -713,17 +742,20 @@ struct chunk *pool_leave(struct tree *tree, enum pool_kind kind)
 
 	if (!LATH_DISCARDS || tree->each || allocator_of(tree)->alloc)
 		return NULL;
+	/* spare leaves count as in use: they would keep their chunks from leaving */
 	for (i = 0; stripe && i <= tree->stripe_mask; i++)
 		stripe_give(&stripe[i]);
 	lath_spin_lock(&pool->lock);
 	keep_all(pool);
 	kept = pool->capacity;
+	/* the emptiest chunks first: fewest nodes have to be moved per page freed */
 	for (eighths = 0; eighths < 8; eighths++)
 		for (chunk = pool->chunks; chunk; chunk = chunk->next)
 			if (chunk->used * 8ull <= chunk->capacity * (u64)eighths)
 				choose_chunk(chunk, &kept, &idle);
 	chunk = pool->chunks;
 	lath_spin_unlock(&pool->lock);
+	/* system calls, without the lock; the list is this thread's alone */
 	for (; idle; idle = after) {
 		after = idle->after;
 		chunk_discard(idle);
@@ -740,6 +772,8 @@ struct node *chunk_next(struct chunk **chunk, u32 *at)
 		return NULL;
 	lath_spin_lock(&pool->lock);
 	while (*chunk && !node) {
+		/* asked under the lock: when the last node comes back the chunk leaves, with
+		 * `fresh` 0, and nothing is to be moved */
 		if ((*chunk)->leaving && *at < (*chunk)->fresh) {
 			node = chunk_node(*chunk, (*at)++);
 		} else {
@@ -762,6 +796,7 @@ void pool_stats(struct pool *pool, u64 *bytes, u64 *huge_bytes, u64 *nodes)
 	*bytes += pool->bytes;
 	for (chunk = pool->chunks; chunk; chunk = chunk->next)
 		*huge_bytes += chunk->huge && !chunk_bare(chunk) ? chunk->size : 0;
+	/* the pool counts the spare leaves of the stripes as in use; the tree does not use them */
 	*nodes = pool->nodes - (pool == &pool->tree->pool[POOL_LEAF] ? spares_of(pool->tree) : 0);
 	lath_spin_unlock(&pool->lock);
 	lath_call_exit();
@@ -791,5 +826,6 @@ struct node *reserve_take_inner(struct tree *tree, struct reserve *reserve)
 			return node;
 		}
 	}
+	/* a fixed reserve is for callers that must not allocate: they get -EAGAIN */
 	return reserve->fixed ? NULL : node_alloc(tree, POOL_INNER);
 }

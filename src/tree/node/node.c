@@ -20,6 +20,7 @@ u64 node_wait(struct node *node)
 	u64 lockword;
 
 	do {
+		/* no queue: any of the waiting threads may be the next one that takes the lock */
 		lath_spin_wait(&rounds);
 		lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 	} while (lockword & NODE_LOCKED);
@@ -32,6 +33,7 @@ static void move_words(u64 *dst, const u64 *src, size_t n)
 #if LATH_CHECKED
 	size_t i;
 
+	/* one atomic store per word for ThreadSanitizer; the order keeps overlapping words */
 	if (dst < src)
 		for (i = 0; i < n; i++)
 			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
@@ -82,6 +84,7 @@ static void move_summaries(struct node *to, unsigned int dst, const struct node 
 static __always_inline void move_entries(struct node *to, unsigned int dst, const struct node *from,
 					 unsigned int src, unsigned int n, unsigned int side)
 {
+	/* an insert behind all entries, the common case: no call of memmove() */
 	if (!n)
 		return;
 	move_words(&to->pair[dst].key, &from->pair[src].key, 2 * (size_t)n);
@@ -190,6 +193,7 @@ void node_init(struct node *node, unsigned int level, u64 low, u64 last, struct 
 	WRITE_ONCE(node->shift, level ? NODE_PIVOTED : (u8)shift);
 	WRITE_ONCE(node->used, 0);
 	WRITE_ONCE(node->run, 0);
+	/* `at` + 1 is position 0: a first insert there begins a run of ascending keys */
 	WRITE_ONCE(node->at, (u8)-1);
 	WRITE_ONCE(node->no_downlink, 0);
 	WRITE_ONCE(node->counted, 0);
@@ -208,6 +212,8 @@ unsigned int node_tie_rank(const struct node *node, unsigned int from, unsigned 
 			n = half;
 		}
 	}
+	/* the last few one by one: their keys lie in two or three lines, and the branch is
+	 * predicted */
 	while (n && node_key(node, from) < key) {
 		from++;
 		n--;
@@ -226,6 +232,8 @@ long node_find_tied(const struct node *node, u64 among, u64 key)
 	}
 	if (!among)
 		return -1;
+	/* many heads are equal to the key's: after NODE_TIE of them a search by halves takes less
+	 * time */
 	i = node_rank(node, key);
 	return i < NODE_CAP && READ_ONCE(node->live) >> i & 1 && node_key(node, i) == key ? (long)i
 											  : -1;
@@ -243,6 +251,7 @@ long node_floor_tied(const struct node *node, u64 among, u64 key)
 	}
 	if (!among)
 		return -1;
+	/* as in node_find_tied(); the entry at the rank is the floor if it has this very key */
 	i = node_rank(node, key);
 	live = READ_ONCE(node->live);
 	if (i < NODE_CAP && live >> i & 1 && node_key(node, i) == key)
@@ -304,6 +313,7 @@ static void node_scale(struct node *node, u64 base, unsigned int shift)
 	u8 head[64];
 
 	equal = compute_heads(node, base, shift, head);
+	/* equal heads leave many keys to compare; the small first leaf keeps heads even so */
 	if (equal > n / 2 && node->cap == NODE_CAP) {
 		WRITE_ONCE(node->shift, NODE_PIVOTED);
 		set_pivots(node, 0);
@@ -340,6 +350,8 @@ static void relieve_saturation(struct node *node, unsigned int i)
 	u64 first = node_key(node, 0), last = node_key(node, node->used - 1), more;
 	u8 h = node->head[i];
 
+	/* The range of the scale doubles at that end. Keys that go on in this direction rescale the
+	 * node a few times until it is full, not once per insert. */
 	if (h == 255 && i >= SATURATED_RUN && node->head[i - SATURATED_RUN] == 255) {
 		more = last - first;
 		scale_to(node, first, last < KEY_MAX - more ? last + more : KEY_MAX);
@@ -360,7 +372,9 @@ static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int si
 	u64 above = dead & ~lath_ones(i), below = dead & lath_ones(i);
 
 	up = above ? __ffs64(above) : used; /* == used: grow at the end */
+	/* 64: no erased entry below */
 	down = below ? fls64(below) - 1 : 64;
+	/* fewer entries move down than up, or there is no room above */
 	if (down < 64 && (up >= node->cap || i - 1 - down < up - i)) {
 		unsigned int n = i - 1 - down;
 		u64 moved = lath_ones(i) & ~lath_ones(down + 1);
@@ -371,6 +385,7 @@ static unsigned int fill_slot(struct node *node, unsigned int i, unsigned int si
 		WRITE_ONCE(node->live, (node->live & ~moved) | (node->live & moved) >> 1);
 		return i - 1;
 	}
+	/* else i is behind all entries, and nothing moves */
 	if (up > i) {
 		u64 moved = lath_ones(up) & ~lath_ones(i);
 
@@ -421,6 +436,7 @@ static void set_head(struct node *node, unsigned int i, unsigned int lowest, u64
 	/* an equal head is not written: the next search need not wait for the store */
 	if (moved || node->head[i] != h)
 		WRITE_ONCE(node->head[i], h);
+	/* at an end of the scale, or beyond it, where all keys have this head */
 	if (unlikely(h == 255 || h == 0))
 		relieve_saturation(node, i);
 }
@@ -436,6 +452,7 @@ void node_insert(struct node *node, unsigned int rank, u64 key, u64 size, u64 va
 	LATH_ASSERT(rank <= node->used && node->used <= node->cap);
 	LATH_ASSERT(!rank || node_key(node, rank - 1) < key);
 	LATH_ASSERT(rank == node->used || node_key(node, rank) >= key);
+	/* else an erased entry is at the rank: the new one takes its place, and nothing moves */
 	if (open)
 		i = open_slot(node, rank, side, &lowest);
 	put_entry(node, i, key, size, value, side);
@@ -453,6 +470,7 @@ void inner_insert(struct node *inner, u64 separator, struct node *child, unsigne
 	LATH_ASSERT(i == inner->used || node_key(inner, i) > separator || !(inner->live >> i & 1));
 	if (i >= inner->used || inner->live >> i & 1)
 		i = open_slot(inner, i, side, &lowest);
+	/* with summaries or counts: those of the new child are unknown until they are measured */
 	put_entry(inner, i, separator, 0, (u64)(uintptr_t)child, side);
 	WRITE_ONCE(inner->live, inner->live | 1ull << i);
 	set_pivots(inner, lowest);
@@ -463,6 +481,7 @@ void node_append(struct node *node, u64 key, u64 size, u64 value, unsigned int s
 	unsigned int i = node->used;
 
 	LATH_ASSERT(i < node->cap && (!i || node_key(node, i - 1) < key));
+	/* without heads and pivots: the caller computes them once at the end (node_reindex) */
 	put_entry(node, i, key, size, value, side);
 	WRITE_ONCE(node->live, node->live | 1ull << i);
 	WRITE_ONCE(node->used, (u8)(i + 1));
@@ -527,6 +546,9 @@ void node_spread(struct node *node, unsigned int side)
 	LATH_ASSERT(node_is_locked(node) && node->live == lath_ones(node->used));
 	WRITE_ONCE(node->live, live);
 	WRITE_ONCE(node->used, (u8)end);
+	/* From the right: positions only grow, so an entry is read before its place is written
+	 * over. Free positions between two entries get keys between theirs, so the array stays
+	 * sorted. */
 	for (; rest; rest &= ~(1ull << at), end = at, above = key) {
 		at = __fls64(rest);
 		key = node_key(node, --i);
@@ -548,6 +570,7 @@ void node_copy(struct node *to, const struct node *from, size_t size)
 	/* up to the base; then what follows the header */
 	move_words(&to->low, &from->low,
 		   (offsetof(struct node, chunk) - sizeof(u64)) / sizeof(u64));
+	/* the lockword, the chunk and what reclamation uses are the copy's own and stay */
 	move_words(to->pivot, from->pivot, (size - head) / sizeof(u64));
 }
 

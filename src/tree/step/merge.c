@@ -35,6 +35,7 @@ static void merge_nodes(struct tree *tree, struct node *left, struct node *right
 	unsigned int side = node_level(left) ? tree->inner_side : tree->leaf_side;
 
 	LATH_ASSERT(node_is_locked(left) && node_is_locked(right) && left->right == right);
+	/* a merge of empty nodes moves nothing: only fences and links change */
 	if (node_count(right)) {
 		node_compact(left, side);
 		node_compact(right, side);
@@ -103,6 +104,8 @@ static u64 drop_downlinks(struct tree *tree, u64 at, u64 key, u64 last)
 	if (!up)
 		return KEY_MAX;
 	ret = up->last;
+	/* the first one stays: its separator is the parent's low fence, which must lead
+	 * somewhere */
 	for (live = up->live & (up->live - 1); live; live &= live - 1) {
 		unsigned int i = __ffs64(live);
 		struct node *child = node_child(up, i);
@@ -194,6 +197,7 @@ static bool lock_row(const struct merging *m, struct row *row)
 	for (i = 0; i < row->n; i++) {
 		struct node *node = row->node[i], *left = i ? row->node[i - 1] : NULL;
 
+		/* a half-dead leaf between the two has no downlink, so it is in no row */
 		while (left && absorb_right(m->tree, left))
 			;
 		if (left && left->right != node) /* a node without a downlink is between them */
@@ -285,6 +289,7 @@ static struct node *merge_row(struct merging *m, const struct row *row)
 		give_row_right(m, row);
 	dies = node_count(left) + node_count(right) <= NODE_CAP;
 	m->edge |= node_after(m->up, (int)row->at[row->n - 1]) < 0;
+	/* else the nodes at the right took too little; what was moved stays where it is */
 	if (dies) {
 		merge_nodes(m->tree, left, right);
 		node_erase(m->up, row->at[1]);
@@ -416,6 +421,8 @@ static bool lower_root(struct tree *tree)
 
 	lath_spin_lock(&tree->root_lock);
 	root = READ_ONCE(tree->root);
+	/* root_lock keeps the root from being replaced (add_root); the node's own lock keeps its
+	 * entries */
 	lowers = node_level(root) && node_count(root) == 1 &&
 		 node_trylock(root, READ_ONCE(root->lockword) & ~(u64)NODE_LOCKED);
 	if (lowers) {
@@ -500,6 +507,7 @@ static u64 merge_at(struct tree *tree, u64 key, bool dense)
 		/* the children of two parents are siblings now */
 		for (below = level; any && below--;)
 			merge_level(tree, key, below, &again);
+		/* a parent with one half-dead child is merged too, though nothing below it was */
 		if (!(any || result.alone) || !result.sparse)
 			return last;
 	}
@@ -511,6 +519,7 @@ void merge_half_dead(struct tree *tree, struct node *first, u64 key, u64 end, u6
 
 	for (at = key; (last = drop_downlinks(tree, at, key, to)) < end; at = last + 1)
 		;
+	/* the leaf before it absorbs it: that is the one that covers the key before */
 	if (node_half_dead(first) && key)
 		first = locate(tree, key - 1, FOR_READ, &lockword);
 	absorb_run(tree, first);
@@ -606,6 +615,7 @@ void merge_thin(struct tree *tree)
 
 	if (!steps || tree->gapped)
 		return;
+	/* another thread may write the same count: it is a rough measure of work to do */
 	WRITE_ONCE(notes->thin, thin - steps);
 	while (steps)
 		merge_dense(tree, &key, &steps);

@@ -46,6 +46,7 @@ static void inner_split(struct tree *tree, struct node *inner, struct node *righ
 	link_right(inner, right);
 	node_reindex(right);
 	node_reindex(inner);
+	/* the halves are known now: the new entry goes where a descent looks for it */
 	into = low >= right->low ? right : inner;
 	inner_insert(into, low, child, tree->inner_side);
 	change_separator(tree, into, low - 1);
@@ -242,6 +243,8 @@ static bool add_root(struct tree *tree, unsigned int level, struct reserve *rese
 	lath_spin_lock(&tree->root_lock);
 	root = READ_ONCE(tree->root);
 	LATH_ASSERT(level <= node_level(root) + 1); /* levels are added one by one */
+	/* asked under root_lock: one of several threads adds the level, the others free their
+	 * nodes */
 	if (node_level(root) < level) {
 		node_init(node, level, 0, KEY_MAX, NULL, 56);
 		inner_insert(node, 0, root, tree->inner_side);
@@ -320,6 +323,8 @@ void post_right(struct tree *tree, struct node *leaf, struct reserve *reserve)
 		u64 lockword = node_read(leaf);
 		struct node *right = READ_ONCE(leaf->right);
 
+		/* the link is that of this lockword; a leaf that has changed is posted by the
+		 * thread that did it */
 		if (!node_valid(leaf, lockword) || node_dead(lockword) || !right ||
 		    !READ_ONCE(right->no_downlink))
 			return;

@@ -58,6 +58,7 @@ static unsigned int group_limit(const struct tree *tree)
 
 static bool group_has_room(const struct group *group)
 {
+	/* with less room the next insert into one of them would move everything again */
 	return group->items + group->n * SHARE_ROOM <= group->n * NODE_CAP;
 }
 
@@ -95,6 +96,7 @@ static struct node *take_leaf(struct tree *tree, struct group *group, struct res
 
 	LATH_ASSERT(node_is_locked(group->leaf[0]));
 	*ret = 0;
+	/* the second try: an earlier one unlocked all, got this node, and began again */
 	if (fresh) {
 		reserve->leaf = NULL;
 		return fresh;
@@ -148,6 +150,7 @@ static void even_out(const struct tree *tree, struct group *group)
 		node_compact(group->leaf[i], side);
 		group->items += group->leaf[i]->used;
 	}
+	/* a leaf can give no more than it has: a round may leave some for the next one */
 	while (even_out_round(group, side))
 		;
 	for (i = 0; i < group->n; i++) {
@@ -186,6 +189,7 @@ static void publish_group(struct tree *tree, struct group *group, struct node *f
 
 	for (i = 0; i < group->n; i++)
 		change_node(tree, group->leaf[i]);
+	/* it is found only by the link of its left sibling, which is still locked */
 	if (fresh)
 		node_open(fresh);
 	for (i = group->n; i-- > 0;)
@@ -209,6 +213,7 @@ static void append_leaf(struct tree *tree, struct group *group, struct node *fre
 	LATH_ASSERT(leaf->live && node_key(leaf, __fls64(leaf->live)) < key);
 	change_begin(tree);
 	link_leaf(leaf, fresh, key);
+	/* no entry moves: the keys behind the last entry are given to the new leaf */
 	WRITE_ONCE(leaf->last, key - 1);
 	group->leaf[group->n++] = fresh;
 	publish_group(tree, group, fresh);
@@ -269,6 +274,7 @@ int leaf_make_room(struct tree *tree, struct node *leaf, u64 key, struct reserve
 			first_leaf_grow(tree, leaf, fresh);
 		return ret;
 	}
+	/* streams give nothing to siblings: these would have to give it back for the next keys */
 	if (room == ROOM_SHARE)
 		lock_group(tree, &group, group_limit(tree));
 	if (room == ROOM_APPEND || !group_has_room(&group)) {

@@ -30,6 +30,7 @@ static u64 outdate_at(struct tree *tree, u64 key)
 		}
 		if (!counted_entry(node, key, &entry))
 			continue;
+		/* outdated already: no lock on this node, but what was read of it must be true */
 		if (!entry.count) {
 			if (!node_valid(node, lockword))
 				continue;
@@ -39,6 +40,7 @@ static u64 outdate_at(struct tree *tree, u64 key)
 			count_outdate_entry(tree, node, entry.i);
 			node_unlock(node);
 		}
+		/* what the entries of all levels have in common: for it all counts are outdated */
 		first = max(first, entry.first);
 		last = min(last, entry.last);
 		node = entry.child;
@@ -58,6 +60,7 @@ void count_outdate(struct tree *tree, u64 first, u64 last)
 	lath_delay("items changed, counts not yet outdated");
 	lath_reader_enter(tree->rcu);
 	for (;; first = end + 1) {
+		/* a lock per leaf: a question of another thread gets in between */
 		lath_spin_lock(&tree->count_lock);
 		end = outdate_at(tree, first);
 		lath_spin_unlock(&tree->count_lock);
@@ -168,6 +171,7 @@ static bool refresh_node(struct tree *tree, struct node *up, u64 key, u64 last)
 		if (up->size[i])
 			continue;
 		count = count_entry(tree, up, (unsigned int)i);
+		/* a node below is not known yet: the caller goes down to it first */
 		if (!count)
 			break;
 		WRITE_ONCE(up->size[i], count);
@@ -212,6 +216,7 @@ bool count_true(const struct tree *tree, const struct node *inner, unsigned int 
 
 		if (node_half_dead(leaf) || leaf->last < first)
 			continue;
+		/* separators follow fences late: the entry may end within this leaf */
 		if (last < leaf->last)
 			live &= lath_ones(node_rank(leaf, last + 1));
 		count += count_items(tree, leaf, live);

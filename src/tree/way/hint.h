@@ -304,6 +304,7 @@ static __always_inline struct node *hint_find(struct tree *tree, u64 key, u64 *l
 	leaf = hint_predict(hint, key, &pair);
 	if (unlikely(!leaf))
 		return NULL;
+	/* before the leaf is known to be the right one: its first miss is under way all the same */
 	prefetch_leaf(leaf, pair, intent);
 	if (likely(node_holds(leaf, key, lockword)))
 		return leaf;
@@ -334,6 +335,7 @@ static __always_inline void hint_begin_all(const struct hint *hint, unsigned int
 
 	for (i = 0; i < n; i++) {
 		hint_begin(hint, *(const u64 *)((const char *)key + i * stride), &at[i]);
+		/* one miss per key, all under way at once */
 		prefetch((const char *)hint_word(hint, at[i].i));
 	}
 }
