@@ -269,6 +269,24 @@ static void clone_is_like(enum lath_layout layout, unsigned int flags,
 	fini();
 }
 
+/* The last item ends at the last key, with any number of items in front of it: the clone, which
+ * reads some at a time, does not begin again at key 0. */
+static void clone_to_the_last_key(void)
+{
+	static struct lath_index copy;
+	u64 n, i;
+
+	for (n = 1; n <= 200; n++) {
+		assert(!init(LATH_POINTS, 0, NULL));
+		for (i = 0; i < n; i++)
+			add(~0ull - i, 1);
+		assert(!lath_index_clone(&copy, &list, NULL));
+		assert(lath_index_count(&copy) == n);
+		lath_index_fini(&copy, NULL, NULL);
+		fini();
+	}
+}
+
 /* Each allocation of a clone fails once: then there is none, and nothing is left of it. */
 static void clone_without_memory(void)
 {
@@ -295,6 +313,7 @@ static void clone_without_memory(void)
 
 static void clones(void)
 {
+	clone_to_the_last_key();
 	clone_is_like(LATH_RANGES, 0, NULL);
 	clone_is_like(LATH_POINTS, LATH_SMALL_PAGES, NULL);
 	clone_is_like(LATH_POINTS, LATH_HUGE_PAGES | LATH_GAPPED, NULL);

@@ -117,7 +117,7 @@ static void retire_level(struct tree *tree, enum pool_kind kind, struct node *no
 }
 
 /* If the tree has no item, make its first leaf its only node and return that leaf, which covers all
- * keys; else return NULL and change nothing. */
+ * keys and whose free space the caller measures; else return NULL and change nothing. */
 static struct node *sole_leaf(struct tree *tree)
 {
 	struct node *first = leftmost_leaf(tree), *node, *down;
@@ -140,7 +140,6 @@ static struct node *sole_leaf(struct tree *tree)
 	WRITE_ONCE(first->last, KEY_MAX);
 	WRITE_ONCE(first->no_downlink, 0);
 	WRITE_ONCE(tree->root, first);
-	gap_recompute(tree, first);
 	return first;
 }
 
