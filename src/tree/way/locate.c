@@ -21,14 +21,13 @@ static __always_inline struct node *find(struct tree *tree, u64 key, enum intent
 
 struct node *locate_far(struct tree *tree, u64 key, enum intent intent, u64 *lockword)
 {
+	LATH_ASSERT(intent != FOR_INSERT); /* inserts lock: locate_far_locked() */
 	/* each intent has a descent of its own, with nothing to decide on the way */
 	if (intent == FOR_READ) {
 		hint_tick(tree, false);
 		return find(tree, key, FOR_READ, lockword);
 	}
-	if (intent == FOR_ERASE)
-		return find(tree, key, FOR_ERASE, lockword);
-	return find(tree, key, FOR_INSERT, lockword);
+	return find(tree, key, FOR_ERASE, lockword);
 }
 
 static __always_inline struct node *find_locked(struct tree *tree, u64 key, enum intent intent)
