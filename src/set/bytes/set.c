@@ -7,23 +7,18 @@
 #include "set/bytes/grow.h"
 #include "set/bytes/read.h"
 #include "set/bytes/row.h"
+#include "tree/call/config.h"
 
 #define KNOWN_FLAGS                                                                        \
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED | LATH_SHARED | \
 	 LATH_RANKS)
 
-static const struct lath_config default_config = LATH_CONFIG_INIT;
-
 /* Copy and check a configuration: 0 | -EINVAL */
 static int read_config(struct lath_config *to, const struct lath_config *from)
 {
-	*to = default_config;
-	if (from && (from->size < offsetof(struct lath_config, rcu) || from->size > sizeof(*to)))
+	if (config_read(to, from))
 		return -EINVAL;
-	if (from)
-		memcpy(to, from, from->size);
 	if (to->layout != LATH_RANGES || to->flags & ~(unsigned int)KNOWN_FLAGS ||
-	    (to->flags & LATH_HUGE_PAGES && to->flags & LATH_SMALL_PAGES) ||
 	    (to->flags & LATH_RANKS && to->flags & LATH_SHARED))
 		return -EINVAL;
 	to->layout = LATH_POINTS;

@@ -3,28 +3,22 @@
  * set.c - a set of intervals: beginning, end, changes, counts and checks.
  */
 #include "set/interval/set.h"
+#include "tree/call/config.h"
 
 #define KNOWN_FLAGS (LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_GAPPED)
-
-static const struct lath_config default_config = LATH_CONFIG_INIT;
 
 int lath_intervals_init(struct lath_intervals *public, enum lath_bounds bounds,
 			const struct lath_config *config)
 {
 	struct set *set = set_of(public);
-	struct lath_config copy = default_config;
+	struct lath_config copy;
 
 	if (!public || (uintptr_t)public % _Alignof(struct lath_intervals))
 		return -EINVAL;
 	if (bounds != LATH_HALF_OPEN && bounds != LATH_CLOSED)
 		return -EINVAL;
-	if (config &&
-	    (config->size < offsetof(struct lath_config, rcu) || config->size > sizeof(copy)))
-		return -EINVAL;
-	if (config)
-		memcpy(&copy, config, config->size);
-	if (copy.layout != LATH_RANGES || copy.flags & ~(unsigned int)KNOWN_FLAGS ||
-	    (copy.flags & LATH_HUGE_PAGES && copy.flags & LATH_SMALL_PAGES))
+	if (config_read(&copy, config) || copy.layout != LATH_RANGES ||
+	    copy.flags & ~(unsigned int)KNOWN_FLAGS)
 		return -EINVAL;
 	memset(set, 0, sizeof(*set));
 	set->behind = bounds == LATH_HALF_OPEN;

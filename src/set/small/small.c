@@ -3,26 +3,18 @@
  * small.c - a small container: beginning, changes, the index that a block becomes, end.
  */
 #include "set/small/block.h"
-
-#define KNOWN_FLAGS                                                                       \
-	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_GAPPED | \
-	 LATH_RANKS)
+#include "tree/call/config.h"
 
 static const struct lath_small_kind plain = LATH_SMALL_KIND_INIT;
 
-/* Returns whether indexes can be made of this kind: the rules of lath_index_init(), which is not
- * called before there is an index. */
+/* Returns whether indexes can be made of this kind. They are made later: lath_index_init() must not
+ * refuse then. */
 static bool sound(const struct lath_small_kind *kind)
 {
-	const struct lath_config *config = &kind->index;
-	unsigned int flags = config->flags;
+	struct lath_config config;
 
-	return config->size >= offsetof(struct lath_config, rcu) &&
-	       config->size <= sizeof(*config) && kind->limit <= LATH_SMALL_MOST &&
-	       (config->layout == LATH_RANGES || config->layout == LATH_POINTS) &&
-	       !(flags & ~(unsigned int)KNOWN_FLAGS) &&
-	       !(flags & LATH_HUGE_PAGES && flags & LATH_SMALL_PAGES) &&
-	       !(flags & LATH_HOLES && (config->layout == LATH_POINTS || flags & LATH_RANKS));
+	return kind->limit <= LATH_SMALL_MOST && !config_read(&config, &kind->index) &&
+	       !(config.flags & LATH_SHARED);
 }
 
 int lath_small_init(struct lath_small *public, const struct lath_small_kind *kind)
@@ -43,61 +35,75 @@ int lath_small_set_limit(struct lath_small_kind *kind, unsigned int limit)
 
 /* ---- the index ---- */
 
-/* Returns an empty index, NULL: no memory. */
-static struct lath_index *index_create(const struct small *small, enum small_form form)
+/* Insert all entries of the block into an empty index: 0 | -ENOMEM */
+static int fill(struct lath_index *index, const struct small *block)
 {
-	const struct lath_config *of = &small->kind->index;
-	const struct lath_allocator *from = of->allocator;
-	struct lath_config config = LATH_CONFIG_INIT;
-	struct lath_index *index = from ? from->alloc(from->ctx, sizeof(*index), 64)
-					: lath_block_alloc(sizeof(*index));
-	int ret;
+	struct lath_item item;
+	unsigned int i;
+	int ret = 0;
 
-	if (!index)
-		return NULL;
-	memcpy(&config, of, of->size);
-	config.size = sizeof(config);
-	if (form == SMALL_NODES)
-		config.flags |= LATH_NODE_EACH;
-	ret = lath_index_init(index, &config);
-	LATH_ASSERT(!ret || ret == -ENOMEM); /* the kind was checked by sound() */
-	if (!ret)
-		return index;
-	if (from)
-		from->free(from->ctx, index, sizeof(*index));
-	else
-		lath_block_free(index);
-	return NULL;
+	for (i = 0; i < block->count && !ret; i++) {
+		block_item(block, i, &item);
+		ret = lath_index_insert_item(index, &item, NULL);
+	}
+	return ret;
 }
 
-static void index_destroy(const struct small *small, struct lath_index *index, lath_item_fn each,
-			  void *arg)
+/* Make an index of this form with all items of the container: 0 | -ENOMEM | -EINVAL: the caller has
+ * changed the kind since lath_small_init() */
+static int index_init(struct lath_index *index, const struct small *from, enum small_form form)
+{
+	struct lath_config config;
+	int ret = config_read(&config, &from->kind->index);
+
+	if (ret)
+		return ret;
+	if (form == SMALL_NODES)
+		config.flags |= LATH_NODE_EACH;
+	if (!is_block(from))
+		return lath_index_clone(index, from->body, &config);
+	ret = lath_index_init(index, &config);
+	if (ret)
+		return ret;
+	ret = fill(index, from);
+	if (ret)
+		lath_index_fini(index, NULL, NULL);
+	return ret;
+}
+
+static void index_free(const struct small *small, struct lath_index *index)
 {
 	const struct lath_allocator *to = small->kind->index.allocator;
 
-	lath_index_fini(index, each, arg);
 	if (to)
 		to->free(to->ctx, index, sizeof(*index));
 	else
 		lath_block_free(index);
 }
 
-/* Copy all items into an empty index: 0 | -ENOMEM */
-static int fill(struct lath_index *index, const struct lath_small *from)
+static void index_destroy(const struct small *small, struct lath_index *index, lath_item_fn each,
+			  void *arg)
 {
-	enum { STEP = 16 };
-	struct lath_item items[STEP];
-	uint64_t next = 0;
-	size_t n, i;
-	int ret = 0;
+	lath_index_fini(index, each, arg);
+	index_free(small, index);
+}
 
-	do {
-		n = lath_small_scan(from, next, LAST_KEY, items, STEP, &next);
-		for (i = 0; i < n && !ret; i++)
-			ret = lath_index_insert_item(index, &items[i], NULL);
-	} while (!ret && n == STEP && next);
-	LATH_ASSERT(!ret || ret == -ENOMEM);
-	return ret;
+/* Returns an index of this form with all items of the container; NULL: no memory. */
+static struct lath_index *index_create(const struct small *small, enum small_form form)
+{
+	const struct lath_allocator *from = small->kind->index.allocator;
+	struct lath_index *index = from ? from->alloc(from->ctx, sizeof(*index), 64)
+					: lath_block_alloc(sizeof(*index));
+	int ret;
+
+	if (!index)
+		return NULL;
+	ret = index_init(index, small, form);
+	LATH_ASSERT(!ret || ret == -ENOMEM); /* sound() has checked the kind */
+	if (!ret)
+		return index;
+	index_free(small, index);
+	return NULL;
 }
 
 /* Returns the form in which there is room for one more item. */
@@ -111,18 +117,13 @@ static enum small_form form_for_one_more(const struct small *small)
 }
 
 /* Bring the container into a larger form: 0 | -ENOMEM */
-static int grow(struct lath_small *public, enum small_form form)
+static int grow(struct small *small, enum small_form form)
 {
-	struct small *small = small_of(public);
 	struct lath_index *index = index_create(small, form);
 
 	LATH_ASSERT(form > small->form);
 	if (!index)
 		return -ENOMEM;
-	if (fill(index, public)) {
-		index_destroy(small, index, NULL, NULL);
-		return -ENOMEM;
-	}
 	if (is_block(small))
 		small_block_free(small);
 	else
@@ -159,7 +160,7 @@ int lath_small_insert_item(struct lath_small *public, const struct lath_item *it
 	/* an index of the right form looks for itself */
 	if ((is_block(small) || form > small->form) && conflicts(small, item, conflict))
 		return -EEXIST;
-	if (form > small->form && grow(public, form))
+	if (form > small->form && grow(small, form))
 		return -ENOMEM;
 	if (is_block(small))
 		return small_block_insert(small, item);
@@ -237,7 +238,7 @@ int lath_small_split(struct lath_small *public, uint64_t at, uint64_t value)
 
 	if (ret || item.key == at)
 		return ret ? ret : -EEXIST;
-	if (form > small->form && grow(public, form))
+	if (form > small->form && grow(small, form))
 		return -ENOMEM;
 	if (is_block(small))
 		return small_block_split(small, block_find(small, item.key), at, value);
@@ -262,7 +263,7 @@ int lath_small_insert_hole(struct lath_small *public, const struct lath_hole_req
 		return ret;
 	}
 	ret = lath_small_find_hole(public, want, &item.key);
-	/* nothing is between the search and the insert: there is no conflict to look for */
+	/* no other call runs between the search and the insert: the place is still free */
 	if (!ret && form_for_one_more(small) == SMALL_BLOCK)
 		ret = small_block_insert(small, &item);
 	else if (!ret)

@@ -4,6 +4,7 @@
  */
 #include "tree/step/change.h"
 #include "tree/memory/pool.h"
+#include "tree/call/config.h"
 
 #ifndef __KERNEL__
 __thread struct fingers lath_fingers __attribute__((tls_model("initial-exec")));
@@ -17,9 +18,7 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
 	 LATH_GAPPED | LATH_RANKS)
 
-/* Copy and check a configuration: 0 | -EINVAL. A caller compiled with an older, shorter struct gets
- * the defaults for what it does not know. */
-static int read_config(struct lath_config *to, const struct lath_config *from)
+int config_read(struct lath_config *to, const struct lath_config *from)
 {
 	*to = default_config;
 	if (!from)
@@ -37,7 +36,7 @@ static int read_config(struct lath_config *to, const struct lath_config *from)
 	/* both would need the side column of the inner nodes */
 	if (to->flags & LATH_HOLES && (to->layout != LATH_RANGES || to->flags & LATH_RANKS))
 		return -EINVAL;
-	/* every process has to use the same id and the same allocator, so there are no defaults */
+	/* all processes must use the same id and the same allocator: neither has a default */
 	if (to->flags & LATH_SHARED && (!to->rcu || !to->allocator || !to->id))
 		return -EINVAL;
 	return 0;
@@ -84,7 +83,7 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 	struct tree *tree = tree_of(index);
 	struct lath_config checked;
 	struct node *root;
-	int ret = read_config(&checked, config);
+	int ret = config_read(&checked, config);
 
 	if (!index || (uintptr_t)index % _Alignof(struct lath_index))
 		return -EINVAL;
