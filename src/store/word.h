@@ -96,15 +96,6 @@ static inline const u8 *record_key(const struct record *record)
 	return record->data + (record->meta & RECORD_EXPIRES ? sizeof(u64) : 0);
 }
 
-static inline u64 little_endian(u64 x)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return __builtin_bswap64(x);
-#else
-	return x;
-#endif
-}
-
 /* A vector of 16 bytes. (A typedef, or an attribute behind each name, is more than checkpatch can
  * read.) */
 #define BYTES_16(type) __typeof__(type __attribute__((vector_size(16))))

@@ -9,7 +9,7 @@
  *
  *   data       u8 u16 u32 u64 bool, likely unlikely __always_inline, container_of, ARRAY_SIZE, min
  *              max
- *   bits       __ffs64 __fls64 fls64 hweight64
+ *   bits       __ffs64 __fls64 fls64 hweight64  little_endian
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
  *              smp_mb barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset memcmp
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
@@ -42,5 +42,16 @@
 #include "user.h"
 #endif
 #include "probe.h"
+
+/* Returns the number whose bytes in memory are those of x, lowest first; and the other way round.
+ */
+static inline u64 little_endian(u64 x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return __builtin_bswap64(x);
+#else
+	return x;
+#endif
+}
 
 #endif /* LATH_SYS_H */

@@ -72,7 +72,7 @@ void small_block_free(struct small *small)
  * read: a word that was stored in parts a moment ago is not there to be loaded for some cycles. */
 static __always_inline u8 *write_entry(u8 *at, unsigned int width, u64 word)
 {
-	u64 ordered = in_order_of_bytes(word);
+	u64 ordered = little_endian(word);
 	const u8 *bytes = (const u8 *)&ordered;
 
 	LATH_ASSERT(width_of(word) <= width);
@@ -129,7 +129,7 @@ static void write_block(const struct small *small, const struct shape *to, u8 *b
 	const u8 *keys = (small->body ? (u8 *)small->body : block) + BASE;
 	const u8 *sizes = keys + from.count * from.key_width;
 	const u8 *values = sizes + from.count * from.size_width;
-	u64 base = in_order_of_bytes(to->base);
+	u64 base = little_endian(to->base);
 	u8 *at = block + BASE;
 
 	LATH_ASSERT(block != small->body ||

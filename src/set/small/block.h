@@ -54,23 +54,13 @@ static inline unsigned int width_of(u64 word)
 
 /* ---- columns ---- */
 
-/* Exchanges words and their bytes, lowest first. */
-static inline u64 in_order_of_bytes(u64 word)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return __builtin_bswap64(word);
-#else
-	return word;
-#endif
-}
-
 /* Returns the entry of `width` bytes that ends at `end`; width is not 0. */
 static __always_inline u64 column_read(const u8 *end, unsigned int width)
 {
 	u64 word;
 
 	memcpy(&word, end - sizeof(word), sizeof(word));
-	return in_order_of_bytes(word) >> (64 - 8 * width);
+	return little_endian(word) >> (64 - 8 * width);
 }
 
 static inline u64 column_get(const u8 *column, unsigned int width, unsigned int i)
@@ -99,7 +89,7 @@ static inline u64 block_base(const struct small *small)
 	u64 word;
 
 	memcpy(&word, small->body, sizeof(word));
-	return in_order_of_bytes(word);
+	return little_endian(word);
 }
 
 /* A column that is read entry by entry: the next one ends at `end`. A column of no width is read as
@@ -125,7 +115,7 @@ static __always_inline u64 read_next(struct reader *reader, bool up)
 
 	memcpy(&word, reader->end - sizeof(word), sizeof(word));
 	reader->end = up ? reader->end + reader->width : reader->end - reader->width;
-	return in_order_of_bytes(word) >> reader->shift;
+	return little_endian(word) >> reader->shift;
 }
 
 /* ---- entries; the block has entry i ---- */
