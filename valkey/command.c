@@ -10,6 +10,7 @@
 
 #include "lathwork/config.h"
 #include "lathwork/error.h"
+#include "lathwork/small.h"
 
 /* Retired nodes that one command frees at most. */
 #define STEP 64
@@ -206,6 +207,17 @@ void *defrag_block(struct vk_defrag *ctx, void *block)
 	void *moved = block ? vk.DefragAlloc(ctx, block) : NULL;
 
 	return moved ? moved : block;
+}
+
+static void *move_block(void *ctx, void *block, size_t size)
+{
+	(void)size;
+	return defrag_block(ctx, block);
+}
+
+void defrag_small(struct vk_defrag *ctx, struct lath_small *small)
+{
+	lath_small_move(small, move_block, ctx);
 }
 
 word defrag_value(struct vk_defrag *ctx, word value)

@@ -113,7 +113,10 @@ void buffer_free(struct buffer *buffer);
 
 /* Moves a block if the server's allocator has a better place for it. Returns where it is now. */
 void *defrag_block(struct vk_defrag *ctx, void *block);
-/* The same of the block that a value owns, if it owns one. */
+/* Likewise for the block of a small container, if it has one. */
+struct lath_small;
+void defrag_small(struct vk_defrag *ctx, struct lath_small *small);
+/* Likewise for the block that a value owns, if it owns one. */
 word defrag_value(struct vk_defrag *ctx, word value);
 /* Where the last call for this key stopped; 0: this is the first one. */
 uint64_t defrag_begin(struct vk_defrag *ctx);

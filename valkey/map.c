@@ -328,12 +328,6 @@ int map_select(const struct map *map, uint64_t rank, struct map_entry *entry)
 
 /* ---- defragmentation ---- */
 
-static void *move_block(void *ctx, void *block, size_t size)
-{
-	(void)size;
-	return defrag_block(ctx, block);
-}
-
 /* Values that are addresses: six bytes have room for any. Where the block has less, a value that
  * moved could need memory, so the values stay. */
 #define ADDRESS_WIDTH 6
@@ -345,7 +339,7 @@ static int defragment_numbers(struct map *map, struct vk_defrag *ctx, uint64_t f
 	struct map_iter iter;
 
 	if (!from)
-		lath_small_move(&map->numbers, move_block, ctx);
+		defrag_small(ctx, &map->numbers);
 	if (!map->owned || lath_small_value_bytes(&map->numbers) < ADDRESS_WIDTH)
 		return 0;
 	map_iter_begin(&iter, map, &low, &map_highest, false);

@@ -390,23 +390,17 @@ static void move_record(struct pool *pool, struct record *record, struct vk_defr
 	at->next = moved;
 }
 
-static void *move_block(void *ctx, void *block, size_t size)
-{
-	(void)size;
-	return defrag_block(ctx, block);
-}
-
 int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from)
 {
 	struct lath_item item;
 
 	if (!from) {
-		lath_small_move(&pool->ranges, move_block, ctx);
+		defrag_small(ctx, &pool->ranges);
 		pool->records = defrag_block(ctx, pool->records);
 	}
 	if (!from && pool->records) {
-		lath_small_move(&pool->records->owners, move_block, ctx);
-		lath_small_move(&pool->records->leases, move_block, ctx);
+		defrag_small(ctx, &pool->records->owners);
+		defrag_small(ctx, &pool->records->leases);
 	}
 	while (owned(pool) && !lath_small_ceiling_item(&pool->ranges, from, &item)) {
 		if (record_of(item.value))
