@@ -54,6 +54,23 @@ static inline uint64_t next_number(struct tape *tape)
 	return low | (uint64_t)next_byte(tape) << 8;
 }
 
+/* Play the whole tape: each `call` plays one of its calls; `check` compares all, now and then and
+ * at the end. 0 | what one of them returned. */
+static inline int tape_play(struct tape *tape, int (*call)(struct tape *tape),
+			    int (*check)(struct tape *tape))
+{
+	unsigned int calls = 0;
+	int ret = 0;
+
+	while (!ret && tape->at < tape->end) {
+		ret = call(tape);
+		if (!ret && ++calls % tape->verify_every == 0)
+			ret = check(tape);
+	}
+	tape->call = "check";
+	return ret ? ret : check(tape);
+}
+
 /* Did the call run out of memory where it may? Then it changed nothing, and there is nothing to
  * compare. */
 static inline bool failed(const struct tape *tape, int ret)

@@ -578,20 +578,6 @@ static int check(struct tape *tape)
 	return 0;
 }
 
-static int play(struct tape *tape)
-{
-	unsigned int calls = 0;
-	int ret = 0;
-
-	while (!ret && tape->at < tape->end) {
-		ret = play_one(tape);
-		if (!ret && ++calls % tape->verify_every == 0)
-			ret = check(tape);
-	}
-	tape->call = "check";
-	return ret ? ret : check(tape);
-}
-
 static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	bytes[0] = (uint8_t)((failing ? 1 : i % 2) | (i / 2 % 2) << 1 | (i / 3 % 2) << 2);
@@ -622,7 +608,7 @@ int tape_run(struct tape *tape)
 	if (failed(tape, ret))
 		return 0;
 	EXPECT(tape, !ret);
-	ret = play(tape);
+	ret = tape_play(tape, play_one, check);
 	left = count;
 	lath_bytes_fini(&set, count_down, &left);
 	tape->call = "fini";

@@ -282,20 +282,6 @@ static int check(struct tape *tape)
 	return 0;
 }
 
-static int play(struct tape *tape)
-{
-	unsigned int calls = 0;
-	int ret = 0;
-
-	while (!ret && tape->at < tape->end) {
-		ret = play_one(tape);
-		if (!ret && ++calls % tape->verify_every == 0)
-			ret = check(tape);
-	}
-	tape->call = "check";
-	return ret ? ret : check(tape);
-}
-
 static void begin(uint8_t *bytes, unsigned long i, bool failing)
 {
 	bytes[0] = (uint8_t)((failing ? 1 : i % 2) | (i / 2 % 2) << 1);
@@ -324,7 +310,7 @@ int tape_run(struct tape *tape)
 	count = 0;
 	tape->call = "init";
 	EXPECT(tape, !lath_intervals_init(&set, closed ? LATH_CLOSED : LATH_HALF_OPEN, &config));
-	ret = play(tape);
+	ret = tape_play(tape, play_one, check);
 	left = count;
 	lath_intervals_fini(&set, count_down, &left);
 	tape->call = "fini";

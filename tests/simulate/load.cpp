@@ -68,12 +68,16 @@ void append(structure& s, worker& w, u64 items) {
     s.insert((items + 1 + take_number(*w.shared)) * stride, 5);
 }
 
+double square(double x) { return x * x; }
+
 // Half updates, half lookups, of which few keys have most: zipf with exponent .99, by the
 // distribution function of a continuous one. Frequent keys are anywhere in the order.
 void hot(structure& s, worker& w, u64 items) {
-    double n = static_cast<double>(items), u = static_cast<double>(w.random.next() >> 11) / 0x1p53;
-    double most = std::pow(n + 1, 0.01) - 1;
-    u64 rank = std::min(items - 1, static_cast<u64>(std::pow(1 + u * most, 100) - 1));
+    if (w.reach == 0)
+        w.reach = std::pow(static_cast<double>(items) + 1, 0.01) - 1;
+    double u = static_cast<double>(w.random.next() >> 11) / 0x1p53;
+    double x4 = square(square(1 + u * w.reach)), x32 = square(square(square(x4)));
+    u64 rank = std::min(items - 1, static_cast<u64>(square(x32) * x32 * x4 - 1)); // to the 100th
     u64 key = (rank * 0x9e3779b1u % items + 1) * stride;
     if (w.random.below(2))
         s.get(key);

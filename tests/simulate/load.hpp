@@ -71,6 +71,7 @@ struct worker {
     random_source random;
     unsigned number = 0;
     u64* shared = nullptr; // one word for all, 0 at first
+    double reach = 0; // of `hot`: the 100th root of the number of keys + 1, less 1
     std::vector<u64> own; // what it put in and will take out
 };
 

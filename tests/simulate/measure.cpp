@@ -147,7 +147,7 @@ private:
 
     void run(structure& s, unsigned n, u64 seed) {
         on_processor(n);
-        worker w{{seed * 1000 + n}, n, &shared_, {}};
+        worker w{{seed * 1000 + n}, n, &shared_, 0, {}};
         w.own.reserve(256);
         s.enter();
         for (u64 i = 0; i < warm_ / threads_; i++)

@@ -510,20 +510,6 @@ static void leave(void *arg, const struct lath_item *item)
 		++*left;
 }
 
-static int play(struct tape *tape)
-{
-	unsigned int calls = 0;
-	int ret = 0;
-
-	while (!ret && tape->at < tape->end) {
-		ret = play_one(tape);
-		if (!ret && ++calls % tape->verify_every == 0)
-			ret = check(tape);
-	}
-	tape->call = "check";
-	return ret ? ret : check(tape);
-}
-
 int tape_run(struct tape *tape)
 {
 	struct lath_config holes = LATH_CONFIG_INIT;
@@ -547,7 +533,7 @@ int tape_run(struct tape *tape)
 	tape->call = "init";
 	EXPECT(tape, !lath_index_init(&twin, &holes));
 	EXPECT(tape, !lath_small_init(&small, &kind) && !lath_small_bytes(&small));
-	ret = play(tape);
+	ret = tape_play(tape, play_one, check);
 	lath_small_fini(&small, leave, &left);
 	lath_index_fini(&twin, NULL, NULL);
 	tape->call = "fini";
