@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// What the readers of all traces stand on, those of block traces and the one of allocations:
-// where the bytes come from, a window over them, and bad lines.
+// What all readers of traces use, those of block traces and that of allocations: where the bytes
+// come from, a window over them, and bad lines.
 #pragma once
 
 #include <cstddef>

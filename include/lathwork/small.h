@@ -47,7 +47,8 @@ extern "C" {
 /* The most entries that a block can have. */
 #define LATH_SMALL_MOST 64
 
-/* What containers share. The caller fills it in, and keeps it as long as one of them lives. */
+/* The configuration of containers. The caller fills it in; it must outlive every container that was
+ * made with it. */
 struct lath_small_kind {
 	struct lath_config index; /* of the indexes. Not LATH_SHARED */
 	/* memory of blocks, aligned to 8 bytes. NULL: that of the indexes */
@@ -76,8 +77,8 @@ LATH_API int lath_small_set_limit(struct lath_small_kind *kind, unsigned int lim
 /* 0 | -EEXIST (*conflict, if not NULL: an item that overlaps) | -ENOMEM | -EINVAL */
 LATH_API int lath_small_insert_item(struct lath_small *small, const struct lath_item *item,
 				    struct lath_item *conflict);
-/* 0 (*old, if not NULL, is the item) | -ENOENT. Never fails for want of memory: a block for which
- * there is no smaller one stays as large as it is. */
+/* 0 (*old, if not NULL, is the item) | -ENOENT. Never fails for want of memory: without
+ * memory for a smaller block the container keeps the one that it has. */
 LATH_API int lath_small_erase_item(struct lath_small *small, uint64_t key, struct lath_item *old);
 /* 0 (*old, if not NULL, is the item before) | -ENOENT | -ENOMEM: not in an index, and not in a
  * block if the value has at most lath_small_value_bytes() bytes */

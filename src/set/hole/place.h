@@ -2,8 +2,8 @@
 /*
  * place.h - the search for a hole: places in one free run, and the policies.
  *
- * What searches bring their own way over the free runs of a span: that of an index (search.c), and
- * that of a block of entries (set/small/hole.c).
+ * A search supplies a function that visits the free runs of a span: the search of an index
+ * (search.c), and that of a block of entries (set/small/hole.c).
  */
 #ifndef LATH_INDEX_PLACE_H
 #define LATH_INDEX_PLACE_H
@@ -23,7 +23,7 @@ struct search {
 		slot; /* the column of its alignment, and what a code there has to be at least */
 	unsigned int need;
 	u64 at;	  /* upwards: the first key of the present run; downwards: its last */
-	u64 from; /* upwards: there is no place that begins in front of it */
+	u64 from; /* upwards: no place begins below this key */
 	bool best;
 	u64 found;
 	u64 found_room; /* LATH_HOLE_BEST: last - first of the run that `found` is in */

@@ -33,7 +33,7 @@ static bool walk_up(struct search *s, const struct small *small, unsigned int i)
 	return at <= s->last && take_run(s, at, LAST_KEY, true);
 }
 
-/* The same downwards: the runs in front of n entries. */
+/* Look at the runs in front of the first n entries, downwards. Returns as walk_up(). */
 static bool walk_down(struct search *s, const struct small *small, unsigned int n)
 {
 	unsigned int i = n ? n - 1 : 0; /* readers begin with an entry that there is */

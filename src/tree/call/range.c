@@ -197,7 +197,7 @@ static int store(struct tree *tree, const struct lath_item *item, lath_item_fn e
 		overlay_leaf(last, ranges, key, end, &over);
 		count = node_count(last) - over.covered - over.right_moves + 1 + !!over.right.size;
 		LATH_ASSERT(count && count <= node_count(last) + 2u);
-		/* counted beforehand: once items have been erased there is no way back */
+		/* before anything is erased: an erased item cannot be put back without memory */
 		if (count > last->cap) {
 			int ret = make_room(tree, first, last, key, reserve);
 

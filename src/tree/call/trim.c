@@ -98,7 +98,7 @@ static bool move_node(struct tree *tree, struct node *node, struct node *fresh, 
 	if (m.left)
 		node_unlock(m.left);
 	node_unlock(m.up);
-	/* readers may still stand on it: its memory comes back after a grace period */
+	/* readers may still hold its address: it returns to its pool after a grace period */
 	node_retire(tree, kind, node);
 	return true;
 }
