@@ -195,6 +195,35 @@ void sets() {
     close_empty(s);
 }
 
+// Compaction that gets no memory moves nothing: the slabs that it had chosen serve again as before.
+// The hook is not set.
+void compact_in_vain() {
+    constexpr std::uint64_t count = 1500;
+    model m{LATH_STORE_NUMBERS, {}};
+    lath_store* s = open_empty(LATH_STORE_NUMBERS);
+    auto add = [&](std::uint64_t from, std::uint64_t to, char c) {
+        for (std::uint64_t i = from; i < to; ++i) {
+            std::string v(900, c);
+            if (m.map.emplace(number_text(i), v).second)
+                MUST(lath_store_set(s, lath_key_number(i), v.data(), v.size()) == 0);
+        }
+    };
+    MUST(s != nullptr);
+    add(0, count, 'a');
+    for (std::uint64_t i = 0; i < count; ++i)
+        if (i % 4 && m.map.erase(number_text(i)))
+            MUST(lath_store_delete(s, lath_key_number(i)) == 0);
+    lath_rcu_auto.drain();
+    lath_store_refuse = [] { return true; };
+    MUST(lath_store_compact(s) >= 0);
+    lath_store_refuse = nullptr;
+    add(0, count, 'b'); // the slabs are full
+    MUST(lath_store_compact(s) >= 0);
+    add(count, 2 * count, 'c');
+    compare(s, m);
+    close_empty(s);
+}
+
 // Few requests, so that each one is refused: iterators with bounds of their own, and a save.
 void bounds(lath_store_keys kind, const std::string& path) {
     model m{kind, {}};
@@ -273,6 +302,7 @@ int main() {
     sites += sweep(sets, ~0ul);
     sites += sweep(layers, dense < 40 ? dense : ~0ul);
     lath_store_refuse = nullptr;
+    compact_in_vain();
     std::printf("oom_test: %lu refusals\n", sites);
     return sites ? 0 : 1;
 }
