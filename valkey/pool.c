@@ -183,14 +183,19 @@ static void record_end(struct records *in, struct record *record)
 	vk.Free(record);
 }
 
-/* The value of a range: its record, if it needs one. false: no memory. */
+static bool has_record(const struct pool_range *range)
+{
+	return range->owner.data || range->expires;
+}
+
+/* The value of a range: its record, if it has one. false: no memory. */
 static bool make_value(struct pool *pool, const struct pool_range *range, uint64_t *value)
 {
 	struct record *record;
 	struct records *in;
 
 	*value = PLAIN;
-	if (!range->owner.data && !range->expires)
+	if (!has_record(range))
 		return true;
 	in = records_of(pool);
 	if (!in || range->owner.size > VALUE_MAX)
@@ -416,7 +421,8 @@ int pool_defragment(struct pool *pool, struct vk_defrag *ctx, uint64_t from)
 
 /* ---- taking and giving ---- */
 
-int pool_reserve(struct pool *pool, const struct pool_range *range)
+/* 0 | -EEXIST | -ENOMEM | -EINVAL */
+static int put_range(struct pool *pool, const struct pool_range *range)
 {
 	struct lath_item item = { range->first, range->size, PLAIN };
 	int ret;
@@ -431,6 +437,18 @@ int pool_reserve(struct pool *pool, const struct pool_range *range)
 	return ret;
 }
 
+int pool_reserve(struct pool *pool, const struct pool_range *range)
+{
+	struct lath_item item;
+
+	/* before a record is made: a refusal makes none */
+	if (has_record(range) && (covering(pool, range->first, &item) ||
+				  (!lath_small_ceiling_item(&pool->ranges, range->first, &item) &&
+				   item.key - range->first < range->size)))
+		return -EEXIST;
+	return put_range(pool, range);
+}
+
 /* For assertions: returns whether a range that begins at `first` is what the request asks for. */
 static FOR_ASSERTIONS bool fits(const struct lath_hole_request *want, uint64_t first)
 {
@@ -442,23 +460,21 @@ static FOR_ASSERTIONS bool fits(const struct lath_hole_request *want, uint64_t f
 
 int pool_take(struct pool *pool, const struct lath_hole_request *want, struct pool_range *range)
 {
-	uint64_t value;
 	int ret;
 
-	range->first = 0; /* until it is known */
 	range->size = want->size;
-	if (!make_value(pool, range, &value))
-		return -ENOMEM;
-	ret = lath_small_insert_hole(&pool->ranges, want, value, &range->first);
-	if (ret) {
-		value_end(pool, value);
-		return ret;
+	if (has_record(range)) {
+		/* the place first: a refusal makes no record */
+		ret = lath_small_find_hole(&pool->ranges, want, &range->first);
+		if (!ret)
+			ret = put_range(pool, range);
+	} else {
+		/* one search finds the place and takes it */
+		ret = lath_small_insert_hole(&pool->ranges, want, PLAIN, &range->first);
+		pool->taken += ret ? 0 : range->size;
 	}
-	LATH_ASSERT(fits(want, range->first));
-	if (record_of(value))
-		record_of(value)->first = range->first;
-	pool->taken += range->size;
-	return 0;
+	LATH_ASSERT(ret || fits(want, range->first));
+	return ret;
 }
 
 /* The range that begins at `first`. */

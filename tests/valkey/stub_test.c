@@ -197,6 +197,109 @@ static void files_end(const struct kind *kind, uint64_t n)
 	MUST(!blocks);
 }
 
+/* What the keys of filled() are in a file: the bytes of a few entries, the number of bytes and a
+ * hash of many. A file of today is read by the module of version 1 of each format, and one of then
+ * by this one. */
+static const struct fixed {
+	unsigned int kind; /* of kinds[] */
+	uint64_t n;
+	const char *hex; /* or NULL */
+	size_t size;
+	uint64_t hash;
+} fixed[] = {
+	{ 0, 3,
+	  "000000000000000003000000000000002600000000000000002061206c6f6e6765722076616c7565"
+	  "2030a9f0d3f4afeebcb73c05ea87d685e8c8a1e46103",
+	  0, 0 },
+	{ 0, 30,
+	  "00000000000000001e00000000000000ca01000000000000002061206c6f6e6765722076616c7565"
+	  "2030909aa1b6b7cdcbe8081b909aa1b6b7cdcbe80835c6a48ff788f9c0b9050b909aa1b6b7cdcbe8"
+	  "082261206c6f6e6765722076616c7565203138d7beb0adc0c68ca20e15909aa1b6b7cdcbe8082fc6"
+	  "a48ff788f9c0b90505909aa1b6b7cdcbe8082261206c6f6e6765722076616c7565203135909aa1b6"
+	  "b7cdcbe80839c6a48ff788f9c0b9050f909aa1b6b7cdcbe80829d7beb0adc0c68ca20e2261206c6f"
+	  "6e6765722076616c7565203132909aa1b6b7cdcbe80833c6a48ff788f9c0b90509909aa1b6b7cdcb"
+	  "e80823d7beb0adc0c68ca20e2061206c6f6e6765722076616c75652039909aa1b6b7cdcbe8082dc6"
+	  "a48ff788f9c0b90503909aa1b6b7cdcbe8081d909aa1b6b7cdcbe8082261206c6f6e676572207661"
+	  "6c7565203237c6a48ff788f9c0b9052061206c6f6e6765722076616c75652036909aa1b6b7cdcbe8"
+	  "0827d7beb0adc0c68ca20e17909aa1b6b7cdcbe8082261206c6f6e6765722076616c7565203234c6"
+	  "a48ff788f9c0b9052061206c6f6e6765722076616c75652033909aa1b6b7cdcbe80821909aa1b6b7"
+	  "cdcbe8083bc6a48ff788f9c0b90511909aa1b6b7cdcbe8082261206c6f6e6765722076616c756520"
+	  "3231",
+	  0, 0 },
+	{ 0, 3000, NULL, 47643, 0x9ad2959299e0988a },
+	{ 1, 3,
+	  "03000000000000000300000000000000390000000000000001302061206c6f6e6765722076616c75"
+	  "652030053135383338051d6120626567696e6e696e67206f66206d616e79206b6579732037393139"
+	  "03",
+	  0, 0 },
+	{ 1, 3000, NULL, 78814, 0x5e9e4b9625523ef },
+	{ 2, 3,
+	  "06000000000000002e00000000000000006401000104e807010202076f776e65722031000300f9ff"
+	  "3f9cffbfffff1f018080408080c0ffffdfffffff0101",
+	  0, 0 },
+	{ 2, 30,
+	  "21000000000000000b01000000000000006401000104e807010202076f776e657220310003000005"
+	  "00000406076f776e65722033e907000602076f776e65722035000106076f776e65722039ec070107"
+	  "04eb07010200000200000802076f776e65722037000900000404ee07000300000302086f776e6572"
+	  "203131010502086f776e6572203133030600020104f107030706086f776e6572203135ef07000800"
+	  "010902086f776e6572203137010406086f776e6572203231f207020202086f776e65722031390205"
+	  "00000704f407000602086f776e6572203233000802086f776e6572203235020900010302086f776e"
+	  "6572203239030106086f776e6572203237f507dbfe3f9cffbfffff1f018080408080c0ffffdfffff"
+	  "ff0101",
+	  0, 0 },
+	{ 2, 3000, NULL, 27028, 0x969127c31e46da25 },
+	{ 3, 3000, NULL, 56219, 0x2ba6047bb7833cd6 },
+};
+
+static uint64_t hash_of_bytes(const char *data, size_t size)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	while (size--)
+		hash = (hash ^ (unsigned char)*data++) * 1099511628211ull;
+	return hash;
+}
+
+static bool has_bytes(const struct vk_io *file, const char *hex)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t i;
+
+	for (i = 0; i < file->size; i++)
+		if (hex[2 * i] != digits[(unsigned char)file->data[i] >> 4] ||
+		    hex[2 * i + 1] != digits[(unsigned char)file->data[i] & 15])
+			return false;
+	return !hex[2 * i];
+}
+
+/* A key is saved as these bytes, and loaded from them. */
+static void image_is_fixed(const struct fixed *want)
+{
+	const struct kind *kind = &kinds[want->kind];
+	void *value = filled(kind, want->n), *loaded;
+	struct vk_io file = { .reads_left = -1 };
+	uint64_t hash;
+	size_t i;
+
+	kind->methods->rdb_save(&file, value);
+	hash = hash_of_bytes(file.data, file.size);
+	if (want->hex ? !has_bytes(&file, want->hex)
+		      : file.size != want->size || hash != want->hash) {
+		fprintf(stderr, "kind %u, %llu entries, are saved as %zu bytes, hash %#llx:\n",
+			want->kind, (unsigned long long)want->n, file.size,
+			(unsigned long long)hash);
+		for (i = 0; i < file.size; i++)
+			fprintf(stderr, "%02x", (unsigned char)file.data[i]);
+		fprintf(stderr, "\n");
+		abort();
+	}
+	loaded = kind->methods->rdb_load(&file, 1);
+	MUST(loaded && digest_of(kind->methods, loaded) == digest_of(kind->methods, value));
+	kind->methods->free(loaded);
+	kind->methods->free(value);
+	free(file.data);
+}
+
 /* A large map of strings loses all of them while there is no memory for its small form. */
 static void strings_go_without_memory(void)
 {
@@ -348,6 +451,67 @@ static void use_pool(struct pool *pool, uint64_t n)
 	MUST(i > n / 4);
 }
 
+/* Numbers are added to a pool while each allocation of it fails: the pool stays as it was. Each
+ * span cuts what is outside in two, but for every third, which begins where the one before ends.
+ * Returns how many allocations failed. */
+static unsigned int adding_without_memory(uint64_t n)
+{
+	struct pool *pool = filled(&kinds[2], n);
+	uint64_t i, first = 1ull << 41;
+	unsigned int fails = 0;
+
+	for (i = 0; i < 100; i++) {
+		struct pool before = *pool;
+		uint64_t count = pool_count(pool), digest = digest_of(&pool_methods, pool);
+		long at;
+		int ret;
+
+		for (at = 1, ret = -ENOMEM; ret; at++) {
+			failed = false;
+			fail_in = at;
+			ret = pool_add(pool, first, 10);
+			fail_in = 0;
+			if (!ret)
+				break;
+			MUST(failed && ret == -ENOMEM);
+			MUST(pool_count(pool) == count && pool->outside == before.outside);
+			MUST(pool->capacity == before.capacity && pool->taken == before.taken);
+			MUST(digest_of(&pool_methods, pool) == digest);
+			fails++;
+		}
+		MUST(pool->capacity == before.capacity + 10);
+		MUST(pool->outside == before.outside + (i % 3 != 1));
+		first += i % 3 ? 100 : 10;
+	}
+	use_pool(pool, n);
+	pool_free(pool);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks);
+	return fails;
+}
+
+/* A range with an owner that is refused asks for no memory. */
+static void refused_without_memory(void)
+{
+	struct lath_hole_request want = { .size = 1 };
+	struct pool_range range = { .first = 100, .size = 10 };
+	struct pool *pool = pool_create(100, 10);
+
+	MUST(pool && !pool_reserve(pool, &range));
+	range = (struct pool_range){ .first = 109, .size = 2, .owner = { "owner", 5 } };
+	failed = false;
+	fail_in = 1;
+	MUST(pool_take(pool, &want, &range) == -ENOSPC);
+	MUST(pool_reserve(pool, &range) == -EEXIST);
+	range.first = 99;
+	MUST(pool_reserve(pool, &range) == -EEXIST);
+	fail_in = 0;
+	MUST(!failed && !pool->records && pool->taken == 10);
+	pool_free(pool);
+	lath_rcu_single_step(1000000);
+	MUST(!blocks);
+}
+
 /* Leases are set anew while each allocation of it fails: the lease before stays. */
 static void leases_without_memory(void)
 {
@@ -462,6 +626,7 @@ static void keys_that_cannot_be_opened(void)
 int main(void)
 {
 	static const unsigned int packed[] = { PACKED_MOST, 3, 0 };
+	unsigned int fails = 0;
 	size_t i, k;
 
 	stub_begin();
@@ -478,7 +643,12 @@ int main(void)
 			blocks_move(&kinds[i], 300, false);
 			blocks_move(&kinds[i], 300, true);
 		}
+		for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+			image_is_fixed(&fixed[i]);
+		fails += adding_without_memory(6) + adding_without_memory(3000 / FEW);
 	}
+	MUST(fails > 20);
+	refused_without_memory();
 	leases_without_memory();
 	strings_go_without_memory();
 	keys_that_cannot_be_opened();
