@@ -110,6 +110,80 @@ static int forms_follow_limits(void)
 	return 0;
 }
 
+/* An item may end with the last key, and no further. */
+static int up_to_the_last_key(void)
+{
+	struct lath_item item = { ~0ull - 9, 1, 7 };
+	struct lath_small small;
+
+	CHECK(!lath_small_init(&small, NULL));
+	CHECK(!lath_small_insert_item(&small, &item, NULL));
+	CHECK(lath_small_resize(&small, item.key, 11) == -EINVAL);
+	CHECK(!lath_small_resize(&small, item.key, 10) && !lath_small_verify(&small, NULL, 0));
+	CHECK(!lath_small_split(&small, ~0ull, 8) && !lath_small_verify(&small, NULL, 0));
+	CHECK(!lath_small_lookup_item(&small, ~0ull, &item) && item.key == ~0ull);
+	CHECK(item.size == 1 && item.value == 8);
+	lath_small_fini(&small, NULL, NULL);
+	return 0;
+}
+
+/* Memory that ends: `left` allocations succeed. */
+struct memory {
+	unsigned long left;
+	size_t held;
+};
+
+static void *some_alloc(void *ctx, size_t size, size_t align)
+{
+	struct memory *memory = ctx;
+	void *block = memory->left ? lath_block_alloc(size) : NULL;
+
+	(void)align;
+	memory->left -= !!block;
+	memory->held += block ? size : 0;
+	return block;
+}
+
+static void some_free(void *ctx, void *block, size_t size)
+{
+	((struct memory *)ctx)->held -= size;
+	lath_block_free(block);
+}
+
+/* A block that cannot become an index stays, and nothing else does. */
+static int index_without_memory(void)
+{
+	struct memory memory = { ~0ul, 0 };
+	const struct lath_allocator allocator = { some_alloc, some_free, &memory };
+	struct lath_small_kind kind = LATH_SMALL_KIND_INIT;
+	struct lath_item item = { 0, 1, 5 };
+	unsigned long tries = 0;
+	struct lath_small small;
+	size_t held;
+	int ret;
+
+	kind.limit = LATH_SMALL_MOST;
+	kind.index.allocator = &allocator;
+	kind.index.layout = LATH_POINTS;
+	kind.each = 0; /* in chunks, and the first leaf is too small for all */
+	CHECK(!lath_small_init(&small, &kind));
+	for (; item.key < 3 * LATH_SMALL_MOST; item.key += 3)
+		CHECK(!lath_small_insert_item(&small, &item, NULL));
+	held = memory.held;
+	do {
+		memory.left = tries++;
+		ret = lath_small_insert_item(&small, &item, NULL);
+		CHECK(!ret || ret == -ENOMEM);
+		/* the index may be there before it has room for the item */
+		CHECK(memory.held == held || lath_small_index(&small));
+		CHECK(lath_small_count(&small) == LATH_SMALL_MOST + !ret);
+	} while (ret);
+	CHECK(tries > 3 && lath_small_index(&small));
+	lath_small_fini(&small, NULL, NULL);
+	CHECK(!memory.held);
+	return 0;
+}
+
 /* The defaults: ranges, without holes and ranks. */
 static int no_kind(void)
 {
@@ -157,5 +231,7 @@ int small_unit(void)
 	line = line ? line : blocks_are_small();
 	line = line ? line : forms_follow_limits();
 	line = line ? line : all_is_free();
+	line = line ? line : up_to_the_last_key();
+	line = line ? line : index_without_memory();
 	return line ? line : no_kind();
 }
