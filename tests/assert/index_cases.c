@@ -14,6 +14,7 @@
 #include "tree/step/post.h"
 #include "tree/step/redistribute.h"
 #include "tree/memory/pool.h"
+#include "tree/watch/rank.h"
 #include "tree/way/locate.h"
 
 #include "lathwork/cursor.h"
@@ -221,6 +222,19 @@ static void retire_of_a_node_in_use(void)
 	node_retire(tree, 0, first);
 }
 
+static void spread_unlocked(void)
+{
+	fill();
+	node_spread(first, 0);
+}
+
+static void node_move_unlocked(void)
+{
+	fill();
+	node_lock(second);
+	node_move_down(first, second, 1, 0);
+}
+
 /* ---- on the way to a leaf ---- */
 
 static void lock_right_of_the_wrong_level(void)
@@ -292,6 +306,20 @@ static void child_of_an_erased_entry(void)
 	change_child(tree, root, root->used);
 }
 
+static void child_of_a_leaf(void)
+{
+	fill();
+	node_lock(first);
+	change_child(tree, first, __ffs64(first->live));
+}
+
+static void boundary_of_unlocked_nodes(void)
+{
+	fill();
+	node_lock(first);
+	change_boundary(tree, first, second);
+}
+
 static void boundary_between_strangers(void)
 {
 	fill();
@@ -352,6 +380,40 @@ static void cover_not_finished_at_its_key(void)
 	node_lock(first);
 	node_lock(second);
 	finish_cover(tree, first, second, second->low + 1, second->last);
+}
+
+static void cover_to_a_half_dead_leaf(void)
+{
+	fill();
+	node_lock(first);
+	node_lock(second);
+	WRITE_ONCE(second->lockword, READ_ONCE(second->lockword) | NODE_HALF_DEAD);
+	cover_from(first, second, first->last);
+}
+
+static void cover_finished_outside_a_section(void)
+{
+	fill();
+	node_lock(first);
+	node_lock(second);
+	finish_cover(tree, first, second, second->low, second->last);
+}
+
+static void absorbed_with_entries(void)
+{
+	fill();
+	node_lock(first);
+	WRITE_ONCE(second->no_downlink, 1);
+	WRITE_ONCE(second->lockword, READ_ONCE(second->lockword) | NODE_HALF_DEAD);
+	absorb_right(tree, first);
+}
+
+static void posted_outside_a_call(void)
+{
+	fill();
+	lath_reader_enter(tree->rcu);
+	lath_call_exit();
+	post(tree, second, NULL);
 }
 
 static void posted_outside_a_section(void)
@@ -429,6 +491,82 @@ static void summary_of_no_level(void)
 	gap_propagate(tree, 0, 1, 0, 1, false);
 }
 
+static void summaries_told_outside_a_section(void)
+{
+	fill_with(LATH_HOLES);
+	gap_propagate(tree, 0, 1, 1, 1, false);
+}
+
+static void level_that_ends_too_early(void)
+{
+	struct node *last;
+
+	fill_with(LATH_HOLES);
+	for (last = first; last->right;)
+		last = last->right;
+	lath_reader_enter(tree->rcu);
+	WRITE_ONCE(last->last, KEY_MAX - 1);
+	gap_propagate(tree, KEY_MAX, KEY_MAX, 1, 1, true);
+}
+
+static void erase_told_of_an_unlocked_leaf(void)
+{
+	struct gap_raise raise;
+
+	fill_with(LATH_HOLES);
+	gap_erased(tree, first, __ffs64(first->live), &raise);
+}
+
+/* Select without what a walk by counts needs: in a section, in a call, in a tree with counts. */
+static void select_in(unsigned int flags, bool section, bool call)
+{
+	struct lath_item item;
+	u64 left = 3;
+
+	fill_with(flags);
+	if (section)
+		lath_reader_enter(tree->rcu);
+	if (!call)
+		lath_call_exit();
+	rank_select(tree, &left, &item);
+}
+
+static void select_outside_a_call(void)
+{
+	select_in(LATH_RANKS, true, false);
+}
+
+static void select_outside_a_section(void)
+{
+	select_in(LATH_RANKS, false, true);
+}
+
+static void select_without_ranks(void)
+{
+	select_in(0, true, true);
+}
+
+static void next_without_keys(void)
+{
+	u64 values[3], next;
+
+	fill();
+	lath_index_scan_values(&list, 0, KEY_MAX, NULL, values, 3, &next);
+}
+
+/* A cursor that remembers a leaf where nodes are freed. */
+static void cursor_on_a_leaf_that_may_be_freed(void)
+{
+	struct lath_cursor cursor;
+	struct lath_item item;
+
+	fill_with(LATH_NODE_EACH);
+	lath_cursor_init(&cursor, &list);
+	NEED(lath_cursor_seek(&cursor, 10, &item));
+	cursor.leaf = first;
+	lath_cursor_next(&cursor, &item);
+}
+
 /* A cursor that believes it holds the lock of its leaf. */
 static void unlock_under(struct lath_cursor *cursor)
 {
@@ -461,6 +599,10 @@ const struct assert_case index_cases[] = {
 	  "node_is_locked(node)" },
 	{ "index: node_erase, not locked", node_erase_unlocked, "tree/node/node.h",
 	  "node_is_locked(node)" },
+	{ "index: node_spread, not locked", spread_unlocked, "tree/node/node.c",
+	  "node->live == lath_ones(node->used)" },
+	{ "index: entries moved from an unlocked node", node_move_unlocked, "tree/node/node.c",
+	  "node_is_locked(left) && node_is_locked(right)" },
 	{ "index: entry erased twice", node_erase_twice, "tree/node/node.h",
 	  "node->live >> i & 1" },
 	{ "index: node_compact, not locked", node_compact_unlocked, "tree/node/node.c",
@@ -514,6 +656,9 @@ const struct assert_case index_cases[] = {
 	  "tree->ranks" },
 	{ "index: child of an erased entry", child_of_an_erased_entry, "tree/step/change.h",
 	  "inner->live >> i & 1" },
+	{ "index: child of a leaf", child_of_a_leaf, "tree/step/change.h", "node_level(inner)" },
+	{ "index: boundary of unlocked nodes", boundary_of_unlocked_nodes, "tree/step/change.h",
+	  "node_is_locked(left) && node_is_locked(right)" },
 	{ "index: boundary between strangers", boundary_between_strangers, "tree/step/change.h",
 	  "left->right == right" },
 	{ "index: erased but still there", erased_but_still_there, "tree/step/change.h",
@@ -528,6 +673,14 @@ const struct assert_case index_cases[] = {
 	  "tree/step/fence.c", "node_is_locked(first)" },
 	{ "index: cover not finished at its key", cover_not_finished_at_its_key,
 	  "tree/step/fence.c", "last->low == key" },
+	{ "index: cover to a half-dead leaf", cover_to_a_half_dead_leaf, "tree/step/fence.c",
+	  "!node_half_dead(last)" },
+	{ "index: cover finished outside a section", cover_finished_outside_a_section,
+	  "tree/step/fence.c", "lath_reader_inside" },
+	{ "index: leaf absorbed with entries", absorbed_with_entries, "tree/step/merge.c",
+	  "!right->live" },
+	{ "index: posted outside a call", posted_outside_a_call, "sys/thread.h",
+	  "lath_self.calls" },
 	{ "index: posted outside a section", posted_outside_a_section, "tree/step/post.c",
 	  "lath_reader_inside" },
 	{ "index: merge outside a section", merge_outside_a_section, "tree/step/merge.c",
@@ -545,6 +698,21 @@ const struct assert_case index_cases[] = {
 	{ "index: weight without ranks", weight_without_ranks, "tree/watch/count.c",
 	  "tree->ranks" },
 	{ "index: summary of no level", summary_of_no_level, "tree/watch/gap.c", "from &&" },
+	{ "index: summaries told outside a section", summaries_told_outside_a_section,
+	  "tree/watch/gap.c", "lath_reader_inside" },
+	{ "index: level that ends too early", level_that_ends_too_early, "tree/watch/gap.c",
+	  "false" },
+	{ "index: erase told of an unlocked leaf", erase_told_of_an_unlocked_leaf,
+	  "tree/watch/gap.c", "!node_level(leaf)" },
+	{ "index: select outside a call", select_outside_a_call, "sys/thread.h",
+	  "lath_self.calls" },
+	{ "index: select outside a section", select_outside_a_section, "tree/call/rank.c",
+	  "lath_reader_inside" },
+	{ "index: select without ranks", select_without_ranks, "tree/call/rank.c",
+	  "tree->ranks &&" },
+	{ "index: next without keys", next_without_keys, "tree/call/scan.c", "keys || !next" },
+	{ "index: cursor on a leaf that may be freed", cursor_on_a_leaf_that_may_be_freed,
+	  "tree/call/cursor.c", "!leaf || !tree->each" },
 	{ "index: cursor whose leaf is unlocked", cursor_whose_leaf_is_unlocked,
 	  "tree/call/cursor.c", "node_is_locked(leaf)" },
 	{ "index: ceiling whose leaf is unlocked", ceiling_whose_leaf_is_unlocked,

@@ -371,6 +371,70 @@ static void row_insert_outside_a_section(void)
 	row_insert(set, &place, &want, (uintptr_t)&records[0], &there);
 }
 
+/* Memory at odd addresses for what asks for a word's alignment. */
+static void *odd_alloc(void *ctx, size_t size, size_t align)
+{
+	char *block = aligned_alloc(64, (size + 127) & ~63ul);
+
+	(void)ctx;
+	return block && align == 8 ? block + 4 : block;
+}
+
+static void odd_free(void *ctx, void *block, size_t size)
+{
+	(void)ctx;
+	(void)block;
+	(void)size;
+}
+
+static void row_at_an_odd_address(void)
+{
+	static const struct lath_allocator odd = { odd_alloc, odd_free, NULL };
+	const struct lath_bytes_records of = { record_key, NULL, 0 };
+	struct lath_config config = LATH_CONFIG_INIT;
+	unsigned int i;
+
+	config.allocator = &odd;
+	NEED(!lath_bytes_init(&public, &of, &config));
+	for (i = 0; i < 2; i++) {
+		records[i] = (struct record){ "one key", 7, i };
+		lath_bytes_insert(&public, (uintptr_t)&records[i], NULL);
+	}
+}
+
+static void row_change_outside_a_section(void)
+{
+	u64 there;
+
+	fill_row();
+	lath_reader_exit(set->rcu);
+	row_change(set, &place, &want, 0, (uintptr_t)&records[0], &there);
+}
+
+static void row_change_outside_a_call(void)
+{
+	u64 there;
+
+	fill_row();
+	lath_call_exit();
+	row_change(set, &place, &want, 0, (uintptr_t)&records[0], &there);
+}
+
+static void count_changed_outside_a_section(void)
+{
+	fill(LATH_RANKS, 3);
+	lath_reader_exit(set->rcu);
+	count_changed(set, &place, 1);
+}
+
+static void layer_holds_a_key_that_is_beyond(void)
+{
+	struct want beyond = { NULL, 0, 0, true };
+
+	fill_bucket();
+	layer_holds(place.layer, &beyond);
+}
+
 static void row_change_to_an_array(void)
 {
 	u64 there;
@@ -634,6 +698,14 @@ static void room_without_a_block(void)
 	small_block_free(small);
 }
 
+static void next_without_keys(void)
+{
+	u64 values[3], next;
+
+	fill_small();
+	lath_small_scan_values(&few, 0, LAST_KEY, NULL, values, 3, &next);
+}
+
 static void count_of_an_index(void)
 {
 	struct lath_item item = { 5, 1, 1 };
@@ -720,6 +792,15 @@ const struct assert_case set_cases[] = {
 	BYTES("change during a change", change_during_a_change, "bucket.c", "bucket->version & 1"),
 	BYTES("row insert outside a section", row_insert_outside_a_section, "row.c",
 	      "lath_reader_inside"),
+	BYTES("row at an odd address", row_at_an_odd_address, "row.c", "(uintptr_t)row & 7"),
+	BYTES("row change outside a section", row_change_outside_a_section, "row.c",
+	      "lath_reader_inside"),
+	{ "bytes: row change outside a call", row_change_outside_a_call, "sys/thread.h",
+	  "lath_self.calls" },
+	BYTES("count changed outside a section", count_changed_outside_a_section, "count.c",
+	      "lath_reader_inside"),
+	BYTES("layer holds a key that is beyond", layer_holds_a_key_that_is_beyond, "layer.c",
+	      "!want->beyond"),
 	BYTES("row change to an array", row_change_to_an_array, "row.c", "value & ROW_BITS"),
 	BYTES("count changed by two", count_changed_by_two, "count.c", "by == 1"),
 	BYTES("count without ranks", count_without_ranks, "count.c", "set->weight"),
@@ -753,6 +834,7 @@ const struct assert_case set_cases[] = {
 	SMALL("too little room", too_little_room, "block.c", "words <= small->room"),
 	SMALL("erase behind the block", erase_behind_the_block, "block.c", "i < small->count"),
 	SMALL("block without room", room_without_a_block, "block.c", "!small->room"),
+	SMALL("next without keys", next_without_keys, "read.c", "keys || !next"),
 	SMALL("count of an index", count_of_an_index, "read.c", "small->count"),
 	SMALL("erase from none", erase_from_none, "small.c", "small->count"),
 	SMALL("kind that became wrong", kind_that_became_wrong, "small.c", "-ENOMEM"),

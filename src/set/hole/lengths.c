@@ -19,6 +19,7 @@ u64 lath_lengths_least = 64;
 /* Bits of an entry's key that are left for the place of the run's first key. */
 #define FIRST_BITS 49
 #define PLACES (1ull << FIRST_BITS)
+_Static_assert(GAP_CODE_MAX < 1u << (64 - FIRST_BITS), "a code fits above a place");
 
 struct run {
 	u64 first;
@@ -94,7 +95,6 @@ static u64 entry_key(const struct lengths *lengths, u64 first, u64 last)
 
 	/* The whole key space has the length 0 here, which is 2^64. */
 	LATH_ASSERT(first <= last);
-	LATH_ASSERT(gap_code(last - first + 1) < 1u << (64 - FIRST_BITS));
 	return (u64)gap_code(last - first + 1) << FIRST_BITS | min(place, PLACES - 1);
 }
 
@@ -225,7 +225,6 @@ static unsigned int runs_between(struct tree *tree, const struct lath_item *item
 	u64 from = free_from(tree, items[0].key), to;
 	unsigned int i, found = 0;
 
-	LATH_ASSERT(n && n <= WATCH_ERASED);
 	for (i = 0; i < n; i++) {
 		LATH_ASSERT(!i || items[i - 1].key < items[i].key);
 		if (from < items[i].key)

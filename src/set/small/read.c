@@ -103,6 +103,7 @@ size_t lath_small_scan_values(const struct lath_small *public, uint64_t from, ui
 	unsigned int i, first, end;
 	size_t n;
 
+	LATH_ASSERT(keys || !next);
 	if (!is_block(small))
 		return lath_index_scan_values(small->body, from, last, keys, values, max, next);
 	first = block_find(small, from);

@@ -99,7 +99,7 @@ static void descend_for_missed(struct tree *tree, unsigned int n, const u64 *key
 	u8 who[DESCENT_GROUP];
 	unsigned int i, m = 0;
 
-	LATH_ASSERT(n <= BATCH_GROUP); /* `who` is a byte */
+	_Static_assert(BATCH_GROUP <= 256, "`who` is a byte");
 	for (i = 0; i < n && m < DESCENT_GROUP; i++) {
 		if (leaf[i])
 			continue;

@@ -32,7 +32,6 @@ static int copy_items(struct lath_index *copy, struct lath_index *index)
 
 	do {
 		n = lath_index_scan(index, from, KEY_MAX, items, STEP, &from);
-		LATH_ASSERT(n < 2 || items[0].key < items[n - 1].key);
 		for (i = 0; i < n; i++) {
 			int ret = lath_index_insert_item(copy, &items[i], NULL);
 

@@ -167,7 +167,6 @@ int lath_cursor_locked_ceiling(const struct lath_cursor *cursor, uint64_t key,
 /* The leaf has been unlocked: leave the critical section, free what was not needed. */
 static void after_unlock(struct lath_cursor *cursor)
 {
-	LATH_ASSERT(cursor->locked);
 	cursor->locked = 0;
 	cursor->leaf = NULL;
 	call_exit(tree_of(cursor->index));

@@ -64,7 +64,6 @@ static bool load_leaves(struct tree *tree, struct node *leaf, size_t n,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		LATH_ASSERT(items[i].key >= leaf->low);
 		/* each leaf is filled completely, in a gapped tree too */
 		if (leaf->used == NODE_CAP) {
 			node_reindex(leaf);

@@ -86,7 +86,6 @@ static enum turn pass_weighed(const struct tree *tree, struct walk *w, struct no
 	if (!node_valid(leaf, lockword))
 		return TURN_TOP;
 	lath_delay("values copied, weights not yet looked at");
-	LATH_ASSERT(lath_reader_inside(tree->rcu)); /* what values lead to is freed */
 	for (; live; live &= live - 1) {
 		weight = tree->weight(value[__ffs64(live)]);
 		if (weight > w->left) {

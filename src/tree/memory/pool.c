@@ -323,7 +323,6 @@ static struct node *pool_take(struct pool *pool, u32 n, u32 *count)
 	struct taken taken = { 0 };
 	struct chunk *bare;
 
-	LATH_ASSERT(n);
 	lath_spin_lock(&pool->lock);
 	bare = pool->bare;
 	/* a bare chunk may have given its pages back: only if no other one has room */

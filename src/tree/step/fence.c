@@ -66,7 +66,7 @@ void cover_from(struct node *first, struct node *last, u64 key)
 			WRITE_ONCE(leaf->lockword, READ_ONCE(leaf->lockword) | NODE_HALF_DEAD);
 		}
 	}
-	LATH_ASSERT(node_is_locked(last) && !node_half_dead(last));
+	LATH_ASSERT(!node_half_dead(last));
 	WRITE_ONCE(last->low, key);
 }
 
