@@ -427,6 +427,49 @@ static void count_changed_outside_a_section(void)
 	count_changed(set, &place, 1);
 }
 
+/* Put a layer where the first record is. */
+static struct layer *layer_at_the_place(void)
+{
+	struct layer *layer;
+	u64 was;
+
+	fill(LATH_RANKS, 2);
+	layer = layer_new(set, rank_of_bytes(16), &want);
+	NEED(layer);
+	layer->up = &set->root;
+	layer->total = 2;
+	was = place.word;
+	place.word = (uintptr_t)layer | FORM_LAYER;
+	NEED(!lath_index_replace_if(&set->root.index, place.slice, was, place.word, NULL));
+	return layer;
+}
+
+static void layer_above_a_layer_of_another(void)
+{
+	struct layer *below = layer_at_the_place(),
+		     *layer = layer_new(set, rank_of_bytes(8), &want);
+
+	NEED(layer);
+	below->up = NULL;
+	count_layer_above(&place, layer);
+}
+
+static void rank_in_a_layer_of_rank_0(void)
+{
+	struct lath_bytes_key key = { records[0].key, 20, 0 };
+
+	layer_at_the_place()->rank = 0;
+	lath_bytes_rank(&public, &key, 0);
+}
+
+static void select_in_a_layer_of_rank_0(void)
+{
+	u64 value;
+
+	layer_at_the_place()->rank = 0;
+	lath_bytes_select(&public, 0, &value);
+}
+
 static void layer_holds_a_key_that_is_beyond(void)
 {
 	struct want beyond = { NULL, 0, 0, true };
@@ -799,6 +842,12 @@ const struct assert_case set_cases[] = {
 	  "lath_self.calls" },
 	BYTES("count changed outside a section", count_changed_outside_a_section, "count.c",
 	      "lath_reader_inside"),
+	BYTES("layer above a layer of another one", layer_above_a_layer_of_another, "count.c",
+	      "below->up == place->layer"),
+	BYTES("rank in a layer of rank 0", rank_in_a_layer_of_rank_0, "count.c",
+	      "below->rank > layer->rank"),
+	BYTES("select in a layer of rank 0", select_in_a_layer_of_rank_0, "count.c",
+	      "layer_of(item.value)->rank > layer->rank"),
 	BYTES("layer holds a key that is beyond", layer_holds_a_key_that_is_beyond, "layer.c",
 	      "!want->beyond"),
 	BYTES("row change to an array", row_change_to_an_array, "row.c", "value & ROW_BITS"),

@@ -93,7 +93,6 @@ static size_t search_place(struct set *set, struct tree *tree, const struct want
 {
 	struct wide_query query;
 
-	LATH_ASSERT(at->place < CLASSES * PLACES);
 	if (!query_class(set, at->place / PLACES, want, &query))
 		return 0;
 	/* a search that stopped in this tree goes on there */
