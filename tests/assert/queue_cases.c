@@ -49,6 +49,26 @@ static void note_named_by_another_word(void)
 	lath_sortq_lookup(&queue, 0, 8, 0, &found); /* takes the edges of what has left out */
 }
 
+static void chain_of_no_note(void)
+{
+	struct lath_sortq_merge found;
+	u32 i;
+
+	prepare(LATH_SORTQ_FIFO, LATH_SORTQ_MERGES);
+	for (i = 0; i < 1u << (64 - q->edges_shift); i++)
+		q->edges[END][i] = N + 1;
+	lath_sortq_lookup(&queue, 0, 8, 0, &found);
+}
+
+static void too_many_departures(void)
+{
+	struct lath_sortq_merge found;
+
+	prepare(LATH_SORTQ_FIFO, LATH_SORTQ_MERGES);
+	q->departure_count = LATH_DEPARTURES + 1;
+	lath_sortq_lookup(&queue, 0, 8, 0, &found);
+}
+
 static void where_changed_while_queued(void)
 {
 	prepare(LATH_SORTQ_FIFO, 0);
@@ -192,6 +212,9 @@ const struct assert_case queue_cases[] = {
 	  "!age_known(q, tag)" },
 	{ "queue: note named by another word", note_named_by_another_word, "queue/notes.h",
 	  "tag + 1" },
+	{ "queue: chain of no note", chain_of_no_note, "queue/notes.h", "i <= q->requests_max" },
+	{ "queue: too many departures", too_many_departures, "queue/notes.h",
+	  "q->departure_count <= LATH_DEPARTURES" },
 	{ "queue: holder changed while queued", where_changed_while_queued, "queue/sortq.c",
 	  "rq->where == (uintptr_t)q" },
 	{ "queue: node not in the list", request_not_in_the_list, "queue/arrivals.h",
