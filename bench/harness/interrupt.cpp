@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "interrupt.hpp"
 
+#include "timing.hpp"
+
 #include <csignal>
 #include <initializer_list>
 
@@ -22,6 +24,14 @@ void catch_interrupt() {
             sigaction(number, &action, nullptr);
     }
 }
+
+namespace {
+std::uint64_t last_moment;
+} // namespace
+
+void stop_at(std::uint64_t moment) { last_moment = moment; }
+
+bool time_over() { return last_moment && wall_ns() >= last_moment; }
 
 bool interrupted() { return seen != 0; }
 

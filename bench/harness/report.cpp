@@ -34,6 +34,8 @@ json asked_for(const options& opt) {
                   {"input", opt.input.empty() ? "made-up keys" : lathcli::printable(opt.input)}};
     json limits = {{"n", opt.n},         {"threads", opt.threads}, {"subjects", opt.subjects},
                    {"cases", opt.cases}, {"reps", opt.reps},       {"brief", opt.brief}};
+    if (opt.seconds > 0)
+        limits["seconds"] = opt.seconds;
     asked["only"] = limits;
     return asked;
 }

@@ -4,6 +4,7 @@
 #include "interrupt.hpp"
 #include "random.hpp"
 #include "table.hpp"
+#include "timing.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -57,6 +58,8 @@ void session::on_progress(std::function<void(const session&, const std::string&)
 }
 
 double session::done_share() const {
+    if (opt_.seconds)
+        return std::min(1.0, static_cast<double>(wall_ns() - started_ns_) / 1e9 / opt_.seconds);
     std::size_t all = 0;
     for (const auto& name : table_.cases(opt_))
         all += opt_.cases.empty() || wants_case(name) || kept_.count(name);
@@ -65,6 +68,8 @@ double session::done_share() const {
 }
 
 int session::reps() const {
+    if (opt_.seconds)
+        return 1;
     if (opt_.reps > 0)
         return opt_.reps;
     return opt_.quick() ? 3 : 7;
@@ -163,7 +168,31 @@ void session::progress(const std::string& text) {
         watcher_(*this, text);
 }
 
-bool session::stopped() const { return interrupted(); }
+bool session::run() {
+    if (opt_.seconds == 0) {
+        table_.run(*this);
+        return !stopped();
+    }
+    started_ns_ = wall_ns();
+    stop_at(started_ns_ + static_cast<std::uint64_t>(opt_.seconds * 1e9));
+    bool whole = false;
+    int passes = 0;
+    do {
+        table_.run(*this);
+        whole = whole || !stopped();
+    } while (!stopped() && ++passes != opt_.reps);
+    stop_at(0);
+    std::string lacking;
+    for (const auto& name : table_.cases(opt_))
+        if (wants_case(name) &&
+            std::none_of(rows_.begin(), rows_.end(), [&](auto& r) { return r.what.name == name; }))
+            lacking += " " + name;
+    if (!lacking.empty() && !interrupted())
+        remark("the time was over before:" + lacking);
+    return whole;
+}
+
+bool session::stopped() const { return interrupted() || time_over(); }
 
 void session::each_interleaved(int reps, const std::vector<std::string>& subjects,
                                const std::function<void(const std::string&, int)>& body) {

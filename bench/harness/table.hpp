@@ -42,6 +42,7 @@ struct options {
     std::vector<std::string> cases; // empty: all; each is a case or its first words
     std::uint64_t seed = 1;
     int reps = 0; // 0: by mode
+    double seconds = 0; // 0: no limit; for each table
     bool brief = false; // without table::more
     std::string isa; // the library's vector code, as LATH_ISA names it
     std::string input; // JSON with "extents": the key set instead of made-up keys
@@ -123,8 +124,12 @@ public:
     double done_share() const;
     std::size_t samples_taken() const { return taken_; }
 
+    // Runs the table. With a limit of seconds: with one repetition, and again until the time is
+    // over or there were as many repetitions as asked for. Returns whether each case was run.
+    bool run();
+
     const options& opt() const { return opt_; }
-    // Repetitions: --reps, or 3 (quick), 7 (default and full).
+    // Repetitions: --reps, or 3 (quick), 7 (default and full); 1 with a limit of seconds.
     int reps() const;
     bool wants_subject(const std::string& name) const; // asked for, and in this build
     bool wants_case(const std::string& name) const;
@@ -144,7 +149,7 @@ public:
     // Adds a remark, which is printed under the table and is in the context of the JSON.
     void remark(const std::string& text);
     void progress(const std::string& text); // says what comes next; shown on a terminal
-    bool stopped() const; // after SIGINT: leave loops early
+    bool stopped() const; // after SIGINT, and when the time is over: leave loops early
 
     // Calls body for all subjects, reps times; each repetition begins with another subject.
     void each_interleaved(int reps, const std::vector<std::string>& subjects,
@@ -168,6 +173,7 @@ private:
     std::map<std::string, int> cells_; // case and subject -> samples of its first metric
     std::function<void(const session&, const std::string&)> watcher_;
     std::size_t taken_ = 0, settled_ = 0;
+    std::uint64_t started_ns_ = 0;
 };
 
 } // namespace lathbench

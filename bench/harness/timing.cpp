@@ -63,6 +63,26 @@ double cpu_overhead_ns() {
     return cost;
 }
 
+const tick_scale& ticks_scale() {
+    static const tick_scale scale = [] {
+        tick_scale s;
+        std::uint64_t wall = wall_ns(), from = ticks();
+        while (wall_ns() - wall < 20000000)
+            ;
+        std::uint64_t to = ticks();
+        s.ns = static_cast<double>(wall_ns() - wall) / static_cast<double>(to - from);
+        std::vector<std::uint64_t> costs;
+        for (int i = 0; i < 10001; i++) {
+            std::uint64_t a = ticks();
+            costs.push_back(ticks() - a);
+        }
+        std::nth_element(costs.begin(), costs.begin() + 5000, costs.end());
+        s.overhead = static_cast<double>(costs[5000]);
+        return s;
+    }();
+    return scale;
+}
+
 int usable_cpus() { return static_cast<int>(cpu_list().size()); }
 
 void pin_thread(int i) {

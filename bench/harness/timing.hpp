@@ -7,6 +7,10 @@
 #include <functional>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace lathbench {
 
 // ns; CLOCK_MONOTONIC and CLOCK_THREAD_CPUTIME_ID
@@ -16,6 +20,27 @@ std::uint64_t cpu_ns();
 // Median cost in ns of reading a clock once.
 double wall_overhead_ns();
 double cpu_overhead_ns();
+
+// A clock for single calls, which costs less than they do: the processor's counter between two
+// fences; wall_ns() where this is not x86-64.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+    _mm_lfence();
+    std::uint64_t t = __rdtsc();
+    _mm_lfence();
+    return t;
+#else
+    return wall_ns();
+#endif
+}
+
+struct tick_scale {
+    double ns = 1; // per tick
+    double overhead = 0; // ticks that two readings one after the other are apart
+};
+
+// Measured by the first call, which takes 20 ms.
+const tick_scale& ticks_scale();
 
 // Binds the calling thread to CPU i (modulo their number) of those that the process may use.
 void pin_thread(int i);

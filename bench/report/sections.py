@@ -34,7 +34,9 @@ SECTIONS = {
                   ("Scan of 100, one thread", "scan100/*", "items", "time"),
                   ("Lookup, two threads", "lookup/*/2", "items", "time")],
         "bars": [("erase, {n} keys", "erase/*", "time"), ("mixed, {n} keys, 2 threads", "mixed/*/2", "time"),
-                 ("bytes a key, {n} keys", "bytes/*", "bytes")],
+                 ("bytes a key, {n} keys", "bytes/*", "bytes"), ("all insert at the end, 2 threads", "tail/*/2", "time"),
+                 ("half updates of hot keys, {n} keys, 2 threads", "hot/*/2", "time"), ("all update one key, 2 threads", "one-key/*/2", "time"),
+                 ("from empty to {n} keys, 2 threads", "fill/*/2", "time")],
         "kinds": ("Keys", "time", ["insert", "turn", "lookup", "lookup-dep", "miss", "lookup-batch", "miss-batch", "scan100", "erase"]),
     },
     "ranks": {

@@ -129,6 +129,11 @@ void run_index(session& s) {
     for (std::uint64_t n : map_sizes(s.opt()))
         if (!s.stopped())
             run_source(s, source, n);
+    for (std::uint64_t n : meet_sizes(s.opt()))
+        run_size(s, n, meet_threads(s.opt()),
+                 [&](int threads, const std::vector<std::string>& subjects) {
+                     run_meet(s, source, n, threads, subjects);
+                 });
     if (!s.stopped())
         run_small(s, s.subjects());
     if (!s.stopped())
@@ -155,7 +160,7 @@ std::vector<std::string> index_cases(const options& opt) {
         for (auto n : map_sizes(opt))
             add_cases(names, opt, "", uniform_cases(), n, uniform_threads);
     if (distributions.empty() && opt.input.empty())
-        for (const auto& more : {small_cases(), churn_cases(opt)})
+        for (const auto& more : {meet_cases(opt), small_cases(), churn_cases(opt)})
             names.insert(names.end(), more.begin(), more.end());
     return names;
 }

@@ -7,6 +7,7 @@
 #include "base/stop_on_signal.hpp"
 #include "base/text.hpp"
 #include "base/usage.hpp"
+#include "bench/bundle.hpp"
 #include "bench/isa.hpp"
 #include "bench/progress.hpp"
 #include "commands.hpp"
@@ -24,8 +25,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -44,7 +47,8 @@ using lathbench::table;
 struct request {
     std::vector<std::string> tables, n, keys, values, parameters, vs;
     options opt;
-    std::string json, csv, isa;
+    std::string json, csv, text, isa, bundle;
+    std::uint64_t seconds = 0;
     bool quick = false, full = false, list = false, resume = false;
 };
 
@@ -123,14 +127,49 @@ void check_cases(const std::vector<const table*>& chosen, const options& opt) {
     }
 }
 
+void print(std::FILE* out, const request& asked, const std::deque<lathbench::run>& done) {
+    std::fprintf(out, "%s, %s\n", lathbench::processor().c_str(), asked.opt.isa.c_str());
+    for (const auto& [name, value] : lathbench::machine_context())
+        if (name == "cpus" || name == "memory" || name == "kernel")
+            std::fprintf(out, "%s%s: %s", name == "cpus" ? "" : ", ", name.c_str(), value.c_str());
+    std::fprintf(out, "\n");
+    for (const auto& each : done)
+        lathbench::print_medians(out, each.measured);
+    for (const auto& each : done)
+        lathbench::print_ratios(out, each.measured);
+    std::fprintf(out, "\n");
+    for (const auto& each : done)
+        std::fprintf(out, "%s was %s\n", each.measured.of().name.c_str(),
+                     lathbench::describe(each.circumstances).c_str());
+    if (asked.opt.brief)
+        std::fprintf(out, "--brief: some peers were left out; lath bench --list names all\n");
+}
+
+// What print() prints, without colours.
+std::string printed(const request& asked, const std::deque<lathbench::run>& done) {
+    char* text = nullptr;
+    std::size_t size = 0;
+    std::FILE* memory = open_memstream(&text, &size);
+    if (!memory)
+        throw std::bad_alloc();
+    print(memory, asked, done);
+    bool complete = std::fclose(memory) == 0;
+    std::string result = complete ? std::string(text, size) : "";
+    std::free(text);
+    if (!complete)
+        throw std::bad_alloc();
+    return result;
+}
+
 // The files of a run: opened at its beginning, and anew after each table, whose rows must not get
 // lost.
 class outputs {
 public:
     explicit outputs(const request& asked) : asked_(asked) {
-        check_distinct({{"--json", asked.json}, {"--csv", asked.csv}});
+        check_distinct({{"--json", asked.json}, {"--csv", asked.csv}, {"--text", asked.text}});
         open();
-        to_stdout_ = (json_ && json_->standard()) || (csv_ && csv_->standard());
+        to_stdout_ = (json_ && json_->standard()) || (csv_ && csv_->standard()) ||
+                     (text_ && text_->standard());
     }
     bool to_stdout() const { return to_stdout_; }
     // After each table.
@@ -149,6 +188,8 @@ private:
             json_.emplace(asked_.json, inputs);
         if (!asked_.csv.empty())
             csv_.emplace(asked_.csv, inputs);
+        if (!asked_.text.empty())
+            text_.emplace(asked_.text, inputs);
     }
     void write(const std::deque<lathbench::run>& done, bool standard) {
         if (json_ && json_->standard() == standard) {
@@ -159,25 +200,15 @@ private:
             lathbench::write_csv(csv_->stream(), done);
             csv_->commit();
         }
+        if (text_ && text_->standard() == standard) {
+            text_->stream() << printed(asked_, done);
+            text_->commit();
+        }
     }
     const request& asked_;
-    std::optional<output> json_, csv_;
+    std::optional<output> json_, csv_, text_;
     bool to_stdout_ = false;
 };
-
-void print(const request& asked, const std::deque<lathbench::run>& done) {
-    std::printf("%s, %s\n", lathbench::processor().c_str(), asked.opt.isa.c_str());
-    for (const auto& each : done)
-        lathbench::print_medians(stdout, each.measured);
-    for (const auto& each : done)
-        lathbench::print_ratios(stdout, each.measured);
-    std::printf("\n");
-    for (const auto& each : done)
-        std::printf("%s was %s\n", each.measured.of().name.c_str(),
-                    lathbench::describe(each.circumstances).c_str());
-    if (asked.opt.brief)
-        std::printf("--brief: some peers were left out; lath bench --list names all\n");
-}
 
 int report(const request& asked, const std::deque<lathbench::run>& done) {
     bool failed = false, in_file = !asked.json.empty() && asked.json != "-";
@@ -186,6 +217,10 @@ int report(const request& asked, const std::deque<lathbench::run>& done) {
             message("lath: NOT VERIFIED: " + e);
             failed = true;
         }
+    }
+    if (lathbench::interrupted() && asked.seconds) {
+        message("lath: interrupted: the tables are of what was measured until then");
+        return stop_on_signal::exit_code;
     }
     if (lathbench::interrupted()) {
         message("lath: interrupted: the tables are incomplete" +
@@ -239,6 +274,13 @@ void set_parameter(request& asked, const std::vector<const table*>& chosen, cons
 }
 
 int run(request& asked, char** argv) {
+    if (!asked.bundle.empty()) {
+        if (!asked.tables.empty())
+            throw usage_error("bench: --bundle measures nothing: no tables, or no --bundle");
+        write_bundle(asked.bundle);
+        std::printf("%s/run measures\n", printable(asked.bundle).c_str());
+        return 0;
+    }
     if (!asked.isa.empty())
         use_isa(asked.isa, argv);
     asked.opt.isa = isa_in_use();
@@ -281,6 +323,7 @@ int run(request& asked, char** argv) {
     if (!asked.opt.input.empty())
         open_stream(asked.opt.input); // before the work
     outputs files(asked);
+    asked.opt.seconds = static_cast<double>(asked.seconds) / static_cast<double>(done.size());
     std::optional<output_error> unsaved;
     lathbench::catch_interrupt();
     std::size_t turn = 0;
@@ -294,10 +337,8 @@ int run(request& asked, char** argv) {
             watch.look();
             line.show(s, what);
         });
-        if (!each.measured.all_kept())
-            each.measured.of().run(each.measured);
+        each.complete = each.measured.all_kept() || each.measured.run();
         each.circumstances = watch.finish();
-        each.complete = !lathbench::interrupted();
         line.done(each.circumstances);
         try {
             files.save(done);
@@ -309,7 +350,7 @@ int run(request& asked, char** argv) {
     if (files.to_stdout())
         files.finish(done);
     else
-        print(asked, done);
+        print(stdout, asked, done);
     int code = report(asked, done);
     if (unsaved)
         throw *unsaved;
@@ -361,6 +402,13 @@ void define_program(CLI::App& app, char** argv) {
     bench->add_option("--reps", asked->opt.reps, "repetitions (default 7; 3 with --quick)")
         ->type_name("N")
         ->transform(whole_number(1, 1000));
+    auto* seconds = bench
+                        ->add_option("--seconds", asked->seconds,
+                                     "measure so long, in turns of one repetition, each table as "
+                                     "long as the others; --reps is the most of them")
+                        ->type_name("N")
+                        ->transform(whole_number(1, 1000000))
+                        ->take_last();
     auto keys = lathbench::distribution_names();
     keys.push_back("all");
     bench
@@ -397,10 +445,21 @@ void define_program(CLI::App& app, char** argv) {
                          "); - is standard output, in place of the tables")
         ->type_name("FILE")
         ->check(file_name());
-    bench->add_flag("--resume", asked->resume,
-                    "measure only what an interrupted run did not write to the --json file");
+    bench
+        ->add_flag("--resume", asked->resume,
+                   "measure only what an interrupted run did not write to the --json file")
+        ->excludes(seconds);
     bench->add_option("--csv", asked->csv, "write the rows there; - as for --json")
         ->type_name("FILE")
+        ->check(file_name());
+    bench->add_option("--text", asked->text, "write the tables there too; - as for --json")
+        ->type_name("FILE")
+        ->check(file_name());
+    bench
+        ->add_option("--bundle", asked->bundle,
+                     "write a directory that measures on a machine on which nothing can be "
+                     "installed: this program, its libraries and a script")
+        ->type_name("DIR")
         ->check(file_name());
     bench
         ->add_option("--input", asked->opt.input,

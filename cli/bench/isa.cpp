@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 #include "bench/isa.hpp"
 
+#include "harness/self.hpp"
 #include "lathwork/sortq.h"
 
 #include <cerrno>
@@ -60,8 +61,15 @@ void use_isa(const std::string& name, char** argv) {
     if (!available(name))
         throw std::runtime_error("--isa: '" + name +
                                  "' is not in this processor or build, which have " + isa_in_use());
+    auto words = lathbench::self_words();
+    std::vector<char*> command;
+    for (auto& word : words)
+        command.push_back(word.data());
+    for (char** word = argv + 1; *word; ++word)
+        command.push_back(*word);
+    command.push_back(nullptr);
     if (setenv("LATH_ISA", name.c_str(), 1) == 0)
-        execv("/proc/self/exe", argv);
+        execv("/proc/self/exe", command.data());
     throw std::runtime_error("--isa: cannot start this program anew: " +
                              std::string(std::strerror(errno)));
 }

@@ -171,6 +171,17 @@ public:
         return t;
     }
 
+    u64 meet(const meet_call* calls, std::size_t n) override {
+        u64 right = 0;
+        for (std::size_t i = 0; i < n; i++) {
+            const meet_call& c = calls[i];
+            u64 value = 0;
+            right += c.update ? map_.update(c.key, c.value)
+                              : map_.get(c.key, value) && same_key(value, c.value);
+        }
+        return right;
+    }
+
 private:
     void look_up(u64 key, tally& t) {
         u64 value = 0;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "harness/extents_input.hpp"
+#include "harness/random.hpp"
 #include "harness/subject.hpp"
 
 #include <cstddef>
@@ -83,6 +84,22 @@ struct step {
     std::uint8_t length; // of a scan, in entries
 };
 
+// A lookup, or an update to `value`, of the cases in which threads meet. There the upper 30 bits of
+// a value tell its key, and those below which update wrote it.
+struct meet_call {
+    std::uint64_t key, value;
+    bool update;
+};
+
+// The value of update number `number` (modulo 2^32) of a key; its lowest bits are those of
+// value_of().
+constexpr std::uint64_t meet_value(std::uint64_t key, std::uint64_t number) {
+    return mix_bits(key) >> 34 << 34 | (number & 0xffffffff) << 2 | 1;
+}
+constexpr bool same_key(std::uint64_t value, std::uint64_t other) {
+    return (value ^ other) >> 34 == 0;
+}
+
 struct map_abilities {
     bool floor = false, scan = false, erase = false, lookup_batch = false, insert_batch = false;
 };
@@ -112,6 +129,8 @@ public:
     virtual void trim() = 0;
     // Returns the tally of lookups and scans; done: how many updates, inserts and erases succeeded.
     virtual tally mix(const step* steps, std::size_t n, std::uint64_t& done) = 0;
+    // Returns how many calls were right: lookups that found a value of their key, and updates.
+    virtual std::uint64_t meet(const meet_call* calls, std::size_t n) = 0;
 };
 
 // ---- the subjects ----

@@ -28,50 +28,9 @@
 #include <numeric>
 #include <random>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace lathbench {
 
 #define LATH_BENCH_CALL __attribute__((noinline))
-
-// A clock that costs less than an operation of a queue: the processor's counter between two fences.
-inline std::uint64_t ticks() {
-#if defined(__x86_64__)
-    _mm_lfence();
-    std::uint64_t t = __rdtsc();
-    _mm_lfence();
-    return t;
-#else
-    return wall_ns();
-#endif
-}
-
-struct tick_scale {
-    double ns = 1; // per tick
-    double overhead = 0; // ticks that two readings one after the other are apart
-};
-
-inline const tick_scale& ticks_scale() {
-    static const tick_scale scale = [] {
-        tick_scale s;
-        std::uint64_t wall = wall_ns(), from = ticks();
-        while (wall_ns() - wall < 20000000)
-            ;
-        std::uint64_t to = ticks();
-        s.ns = static_cast<double>(wall_ns() - wall) / static_cast<double>(to - from);
-        std::vector<std::uint64_t> costs;
-        for (int i = 0; i < 10001; i++) {
-            std::uint64_t a = ticks();
-            costs.push_back(ticks() - a);
-        }
-        std::nth_element(costs.begin(), costs.begin() + 5000, costs.end());
-        s.overhead = static_cast<double>(costs[5000]);
-        return s;
-    }();
-    return scale;
-}
 
 // Times of batches. A batch that took more than 12 times the median was interrupted and is left
 // out.

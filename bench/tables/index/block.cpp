@@ -28,6 +28,10 @@ std::string map_block::case_name(const std::string& name) const {
     return threads_ == 1 ? full : full + "/" + std::to_string(threads_);
 }
 
+bool map_block::wants_one_of(const std::vector<std::string>& names) const {
+    return std::any_of(names.begin(), names.end(), [&](auto& name) { return wants(name); });
+}
+
 void map_block::record(const std::string& name, const std::string& subject, double value,
                        bool right, const char* metric, const char* unit) {
     if (wants(name))

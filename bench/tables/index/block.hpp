@@ -56,6 +56,7 @@ protected:
 
     std::string case_name(const std::string& name) const;
     bool wants(const std::string& name) const { return session_.wants_case(case_name(name)); }
+    bool wants_one_of(const std::vector<std::string>& names) const;
     void record(const std::string& name, const std::string& subject, double value, bool right,
                 const char* metric = "time", const char* unit = "ns");
     void show(const std::string& name, int rep, const std::string& subject);
@@ -143,6 +144,13 @@ const std::vector<std::string>& uniform_cases();
 // The cases of maps of 20 keys (small.cpp).
 void run_small(session& s, const std::vector<std::string>& names);
 std::vector<std::string> small_cases();
+// Those in which threads meet, with the first n keys of the source (meet.cpp). They have sizes and
+// numbers of threads of their own; a case is run with those that it has.
+void run_meet(session& s, const key_source& source, std::uint64_t n, int threads,
+              const std::vector<std::string>& names);
+std::vector<std::uint64_t> meet_sizes(const options& opt);
+std::vector<int> meet_threads(const options& opt);
+std::vector<std::string> meet_cases(const options& opt);
 // Those of maps whose keys are replaced, and that shrink (churn.cpp).
 void run_churn(session& s, const std::vector<std::string>& names);
 std::vector<std::string> churn_cases(const options& opt);

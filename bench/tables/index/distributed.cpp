@@ -22,6 +22,8 @@ public:
           seed_(s.seed(0)), moves_(distribution_moves(distribution)) {}
 
     void run() {
+        if (!wants_one_of(distributed_cases(distribution_)))
+            return;
         auto names = names_;
         if (moves_)
             for (const auto& name : distributed_cases(distribution_))

@@ -17,6 +17,8 @@ public:
         : map_block(s, "", n, threads, std::move(names)), source_(source) {}
 
     void run() {
+        if (!wants_one_of(uniform_cases())) // without them, filling the maps is of no use
+            return;
         auto key = [&](std::uint64_t i) { return source_.key(i); };
         fill({insert_phase("insert", &map_bench::insert, key)}, names_, true);
         for (int rep = 0; rep < session_.reps() && !session_.stopped(); rep++)

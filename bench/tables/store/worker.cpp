@@ -2,6 +2,7 @@
 #include "worker.hpp"
 
 #include "harness/memory.hpp"
+#include "harness/self.hpp"
 #include "harness/timing.hpp"
 #include "tables/index/distributions.hpp"
 
@@ -200,7 +201,11 @@ worker::worker(const store_subject& subject, const store_job& job) {
         env.push_back(const_cast<char*>(e.c_str()));
     env.push_back(text.data());
     env.push_back(nullptr);
-    std::vector<const char*> args = {"lath-bench", "store"};
+    auto self = self_words();
+    std::vector<const char*> args;
+    for (const auto& word : self)
+        args.push_back(word.c_str());
+    args.push_back("store");
     for (const auto& a : subject.arguments)
         args.push_back(a.c_str());
     args.push_back(nullptr);
