@@ -110,14 +110,16 @@ static int forms_follow_limits(void)
 	return 0;
 }
 
-/* An item may end with the last key, and no further. */
+/* An item may end with the last key, and no further; it has one key at least. */
 static int up_to_the_last_key(void)
 {
-	struct lath_item item = { ~0ull - 9, 1, 7 };
+	struct lath_item item = { ~0ull - 9, 1, 7 }, first = { 0, 3, 1 };
 	struct lath_small small;
 
 	CHECK(!lath_small_init(&small, NULL));
 	CHECK(!lath_small_insert_item(&small, &item, NULL));
+	CHECK(!lath_small_insert_item(&small, &first, NULL));
+	CHECK(lath_small_resize(&small, 0, 0) == -EINVAL);
 	CHECK(lath_small_resize(&small, item.key, 11) == -EINVAL);
 	CHECK(!lath_small_resize(&small, item.key, 10) && !lath_small_verify(&small, NULL, 0));
 	CHECK(!lath_small_split(&small, ~0ull, 8) && !lath_small_verify(&small, NULL, 0));
@@ -148,6 +150,28 @@ static void some_free(void *ctx, void *block, size_t size)
 {
 	((struct memory *)ctx)->held -= size;
 	lath_block_free(block);
+}
+
+/* A split asks for one block, with which it cannot fail any more. */
+static int split_with_one_block(void)
+{
+	struct memory memory = { ~0ul, 0 };
+	const struct lath_allocator allocator = { some_alloc, some_free, &memory };
+	struct lath_small_kind kind = LATH_SMALL_KIND_INIT;
+	struct lath_item item = { 1000, 100, 5 };
+	struct lath_small small;
+
+	kind.blocks = &allocator;
+	CHECK(!lath_small_init(&small, &kind));
+	CHECK(!lath_small_insert_item(&small, &item, NULL));
+	memory.left = 0;
+	CHECK(lath_small_split(&small, 1050, 6) == -ENOMEM && lath_small_count(&small) == 1);
+	memory.left = 1;
+	CHECK(!lath_small_split(&small, 1050, 6) && lath_small_count(&small) == 2);
+	CHECK(!lath_small_verify(&small, NULL, 0));
+	lath_small_fini(&small, NULL, NULL);
+	CHECK(!memory.held);
+	return 0;
 }
 
 /* A block that cannot become an index stays, and nothing else does. */
@@ -232,6 +256,7 @@ int small_unit(void)
 	line = line ? line : forms_follow_limits();
 	line = line ? line : all_is_free();
 	line = line ? line : up_to_the_last_key();
+	line = line ? line : split_with_one_block();
 	line = line ? line : index_without_memory();
 	return line ? line : no_kind();
 }

@@ -268,7 +268,6 @@ int lath_small_insert_hole(struct lath_small *public, const struct lath_hole_req
 		ret = small_block_insert(small, &item);
 	else if (!ret)
 		ret = lath_small_insert_item(public, &item, NULL);
-	LATH_ASSERT(ret != -EEXIST);
 	if (!ret)
 		*key = item.key;
 	return ret;
