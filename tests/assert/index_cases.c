@@ -261,6 +261,15 @@ static void locate_outside_a_section(void)
 	locate(tree, 10, FOR_READ, &lockword);
 }
 
+static void far_way_of_an_insert(void)
+{
+	u64 lockword;
+
+	fill();
+	lath_reader_enter(tree->rcu);
+	locate_far(tree, 10, FOR_INSERT, &lockword);
+}
+
 static void locate_locked_outside_a_call(void)
 {
 	fill();
@@ -647,6 +656,8 @@ const struct assert_case index_cases[] = {
 	  "node->last == KEY_MAX" },
 	{ "index: locate outside a section", locate_outside_a_section, "tree/way/locate.h",
 	  "lath_reader_inside" },
+	{ "index: far way of an insert", far_way_of_an_insert, "tree/way/locate.c",
+	  "intent != FOR_INSERT" },
 	{ "index: locate_locked outside a call", locate_locked_outside_a_call, "sys/thread.h",
 	  "lath_self.calls" },
 	{ "index: finger on nothing", finger_on_nothing, "tree/way/finger.h", "leaf" },
