@@ -29,12 +29,13 @@ ok() {
 	printf 'ok %5d s  %s\n' "$SECONDS" "$*"
 }
 
-# root COMMAND INCLUDE...: a Debian 12 with these packages; $work/COMMAND gets its directory, while it lasts
+# root COMMAND INCLUDE...: a Debian 12 with these packages, without a compiler cache; $work/COMMAND gets its directory, while it
+# lasts
 root() {
 	local command=$1 include
 	shift
 	include=$(printf ',%s' "$@")
-	mmdebstrap --quiet --variant=apt --include="${include#,}" --format=null --dpkgopt='path-exclude=/usr/share/locale/*' \
+	env -u CMAKE_C_COMPILER_LAUNCHER -u CMAKE_CXX_COMPILER_LAUNCHER mmdebstrap --quiet --variant=apt --include="${include#,}" --format=null --dpkgopt='path-exclude=/usr/share/locale/*' \
 		--dpkgopt='path-exclude=/usr/share/info/*' --dpkgopt=force-unsafe-io --customize-hook="$work/$command" bookworm /dev/null
 }
 
@@ -100,7 +101,7 @@ root use "${include[@]}" >"$output/use.log" 2>&1 &
 making=$!
 
 # --- packages, where there is no git ---
-export GIT_DIR=/nonexistent
+export GIT_DIR=/nonexistent CCACHE_BASEDIR=$work
 if [[ $long ]]; then
 	cat >"$work/build" <<-END
 		#!/bin/sh
