@@ -158,7 +158,7 @@ void look_up(Sorted& sorted, Found* found) {
 nb::object value_of(Sorted& sorted, const Found& found, size_t i, nb::handle missing) {
     if (!found.hits[i])
         return nb::borrow(missing);
-    if (tag_of(found.words[i]) != Tag::bucket)
+    if (!is_block(found.words[i]))
         return nb::steal(unpack(found.words[i]));
     Path path;
     nb::object key = decode(found.keys.kind, found.keys.codes[i]);
@@ -200,7 +200,7 @@ nb::object contains_many(Sorted& sorted, nb::handle keys) {
     look_up(sorted, &found);
     for (size_t i = 0; i < found.hits.size(); i++) {
         bool hit = found.hits[i];
-        if (hit && tag_of(found.words[i]) == Tag::bucket) {
+        if (hit && is_block(found.words[i])) {
             Path path;
             hit = sorted.find(decode(found.keys.kind, found.keys.codes[i]).ptr(), &path);
         }
@@ -270,7 +270,7 @@ size_t erase_words(Sorted& sorted, Found* found, std::vector<uint64_t>* rest) {
         }
         find_words(sorted, found);
         for (size_t i = 0; i < found->hits.size(); i++) {
-            if (found->hits[i] && tag_of(found->words[i]) == Tag::bucket) {
+            if (found->hits[i] && is_block(found->words[i])) {
                 rest->push_back(found->keys.codes[i]);
             } else if (found->hits[i]) {
                 codes.push_back(found->keys.codes[i]);
@@ -354,7 +354,7 @@ nb::object keys_array(Sorted& sorted) {
                                                    codes.size(), nullptr);
     }
     bool plain = n == codes.size() && std::none_of(words.begin(), words.end(), [](Word word) {
-                     return tag_of(word) == Tag::bucket;
+                     return is_block(word);
                  });
     if (!plain) // equal keys, or keys without exact codes
         return real ? exact_keys<double>(sorted) : exact_keys<int64_t>(sorted);

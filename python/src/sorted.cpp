@@ -35,6 +35,40 @@ PyObject* unpack(Word word) {
     return object_of(word);
 }
 
+uint64_t references(Word word) {
+    uint64_t n = 0;
+
+    each_reference(word, [&](PyObject*) {
+        n++;
+        return 0;
+    });
+    return n;
+}
+
+void free_block(Word word) {
+    if (tag_of(word) == Tag::bucket)
+        bucket_of(word)->free();
+    else if (tag_of(word) == Tag::entry)
+        PyMem_Free(entry_of(word));
+}
+
+void drop_word(Word word) {
+    each_reference(word, [](PyObject* object) {
+        Py_DECREF(object);
+        return 0;
+    });
+    free_block(word);
+}
+
+Word make_entry(PyObject* key, Word value) {
+    auto* entry = static_cast<Entry*>(PyMem_Malloc(sizeof(Entry)));
+
+    if (!entry)
+        throw std::bad_alloc();
+    *entry = {key, value};
+    return word_of(entry, Tag::entry);
+}
+
 Level::Level(size_t depth) : depth(depth) {
     lath_config config = index_config();
 
@@ -361,6 +395,8 @@ uint64_t Sorted::count_of(PyObject* key) {
 nb::object Sorted::key_at(const Path& path) {
     if (tag_of(path.word) == Tag::bucket)
         return nb::borrow((*bucket_of(path.word))[path.at].key);
+    if (tag_of(path.word) == Tag::entry)
+        return nb::borrow(entry_of(path.word)->key);
     if (!values && tag_of(path.word) == Tag::object)
         return nb::borrow(object_of(path.word));
     return decode(kind, path.code);
@@ -375,6 +411,8 @@ nb::object Sorted::order_at(const Path& path) {
 nb::object Sorted::value_at(const Path& path) {
     if (tag_of(path.word) == Tag::bucket)
         return nb::borrow((*bucket_of(path.word))[path.at].value);
+    if (tag_of(path.word) == Tag::entry)
+        return nb::steal(unpack(entry_of(path.word)->value));
     return nb::steal(unpack(path.word));
 }
 
@@ -417,18 +455,9 @@ int each_word(Level* level, Visit visit) {
 
 int visit_level(Level* level, visitproc visit, void* arg) {
     return each_word(level, [=](uint64_t, Word word) {
-        if (tag_of(word) == Tag::object)
-            return visit(object_of(word), arg);
         if (tag_of(word) == Tag::level)
             return visit_level(level_of(word), visit, arg);
-        if (tag_of(word) == Tag::bucket)
-            return bucket_of(word)->each([=](const Item& item) {
-                Py_VISIT(item.sort);
-                Py_VISIT(item.key);
-                Py_VISIT(item.value);
-                return 0;
-            });
-        return 0;
+        return each_reference(word, [=](PyObject* object) { return visit(object, arg); });
     });
 }
 
@@ -437,16 +466,7 @@ uint64_t references_of(Level* level) {
     uint64_t found = 0;
 
     each_word(level, [&](uint64_t, Word word) {
-        if (tag_of(word) == Tag::object) {
-            found++;
-        } else if (tag_of(word) == Tag::level) {
-            found += references_of(level_of(word));
-        } else if (tag_of(word) == Tag::bucket) {
-            bucket_of(word)->each([&](const Item& item) {
-                found += references(item);
-                return 0;
-            });
-        }
+        found += tag_of(word) == Tag::level ? references_of(level_of(word)) : references(word);
         return 0;
     });
     return found;
@@ -491,16 +511,17 @@ void Sorted::verify_level(Level* level, uint64_t* references) {
         raise(PyExc_RuntimeError, report);
     each_word(level, [&](uint64_t code, Word word) {
         uint64_t here = 1;
-        if (tag_of(word) == Tag::object) {
-            ++*references;
-            check(values || encode(kind, KeyView(object_of(word)), level->depth).code == code,
-                  "a key has another code");
+        *references += lathpy::references(word);
+        if (tag_of(word) == Tag::entry || (!values && tag_of(word) == Tag::object)) {
+            bool entry = tag_of(word) == Tag::entry;
+            KeyView view(entry ? entry_of(word)->key : object_of(word));
+            check(encode(kind, view, level->depth).code == code, "a key has another code");
+            check(!entry || (values && has_lone_keys()), "a container has no entries");
         } else if (tag_of(word) == Tag::bucket) {
             const Item* before = nullptr;
             here = bucket_of(word)->size();
             check(here && bucket_of(word)->sound(), "a bucket is empty or overfull");
             bucket_of(word)->each([&](const Item& item) {
-                *references += lathpy::references(item);
                 KeyView view(item.order());
                 check(encodable(kind, view) && encode(kind, view, level->depth).code == code,
                       "an item has another code");

@@ -3,7 +3,8 @@
 // The structure behind SortedDict, SortedSet and SortedList: an index from codes to words.
 //
 //   root    code -> word    a value: an object, or an integer of 62 bits in place
-//                           a key without an exact code, alone in its code (has_keys())
+//                           a key without an exact code, alone in its code (lone_word())
+//                           an entry: such a key and the word of its value
 //                           a bucket: the items whose keys have this code, in order
 //                           a level: another index, for texts of which more than nest_at have this
 //                           code; it looks at the bytes behind those that agree
@@ -30,7 +31,7 @@
 namespace lathpy {
 
 using Word = uint64_t;
-enum class Tag { object = 0, bucket = 1, small = 2, level = 3 };
+enum class Tag { object = 0, bucket = 1, small = 2, level = 3, entry = 5 };
 inline constexpr Word no_value = 2; // the integer 0
 
 // Sorts by code; equal ones stay in order. Digit by digit, from the lowest on.
@@ -58,17 +59,58 @@ struct Level {
     size_t depth;
 };
 
-inline Tag tag_of(Word word) { return static_cast<Tag>(word & 3); }
+// Whether the word is the address of a bucket or an entry. They are aligned to 8 bytes.
+inline bool is_block(Word word) { return (word & 3) == 1; }
+inline Tag tag_of(Word word) { return static_cast<Tag>(word & (is_block(word) ? 7 : 3)); }
 template <class T>
 Word word_of(T* block, Tag tag) {
     return reinterpret_cast<Word>(block) | static_cast<Word>(tag);
 }
-// Frees the buckets and levels of words, but not what their items refer to.
-void free_words(const std::vector<lath_item>& words);
+
+// A key of a map that is alone in its code and in a kind with levels. A bucket of it would take
+// twice as many bytes, and an object for a value that is an integer.
+struct Entry {
+    PyObject* key;
+    Word value; // tagged object or small
+};
 
 inline Bucket* bucket_of(Word word) { return reinterpret_cast<Bucket*>(word - 1); }
 inline Level* level_of(Word word) { return reinterpret_cast<Level*>(word - 3); }
+inline Entry* entry_of(Word word) { return reinterpret_cast<Entry*>(word - 5); }
 inline PyObject* object_of(Word word) { return reinterpret_cast<PyObject*>(word); }
+
+// Calls each(object) for every reference of a word that is no level, until it returns something
+// else than 0, which is returned.
+template <class Each>
+int each_reference(Word word, Each each) {
+    switch (tag_of(word)) {
+    case Tag::object:
+        return each(object_of(word));
+    case Tag::entry:
+        if (int ret = each(entry_of(word)->key))
+            return ret;
+        return each_reference(entry_of(word)->value, each);
+    case Tag::bucket:
+        return bucket_of(word)->each([&](const Item& item) {
+            for (PyObject* object : {item.sort, item.key, item.value})
+                if (int ret = object ? each(object) : 0)
+                    return ret;
+            return 0;
+        });
+    default:
+        return 0;
+    }
+}
+// The number of these references.
+uint64_t references(Word word);
+// Frees the bucket or the entry of a word, if it is one, but not what that refers to.
+void free_block(Word word);
+// Drops the references of a word that is no level, and its block.
+void drop_word(Word word);
+// The word of a new entry, which takes over both references. Throws std::bad_alloc.
+Word make_entry(PyObject* key, Word value);
+// Frees the blocks and levels of words, but not what their items refer to.
+void free_words(const std::vector<lath_item>& words);
 
 // Whether the number can be in a word; it takes 62 bits.
 inline bool is_small(int64_t number) { return number >= -(1ll << 61) && number < 1ll << 61; }
@@ -201,8 +243,10 @@ private:
     bool equal(PyObject* a, PyObject* b);
     Spot bisect(const Bucket* bucket, PyObject* sort, bool right);
     bool search(PyObject* key, Path* path, bool change);
-    // Whether a word's object is a key. Numbers have other words: batches rely on it.
-    bool has_keys() const { return !values && plain && has_levels(kind); }
+    // Whether a key without an exact code that is alone in its code has no bucket. Numbers have one:
+    // batches rely on it.
+    bool has_lone_keys() const { return plain && has_levels(kind); }
+    Word lone_word(const Item& item, bool exact) const;
     uint64_t rank_by_comparing(PyObject* sort, bool right);
     bool find_by_comparing(PyObject* key, PyObject* sort, Path* path);
     Code descend(const KeyView& view, Path* path, bool* there);
@@ -216,8 +260,9 @@ private:
     void nest(Path path);
     void load_words(Kind with, const std::vector<lath_item>& words, uint64_t count, uint64_t taken);
     void load_equal(Kind with, OwnedItems& items);
-    Level* build(size_t depth, const Item* items, size_t n, std::vector<PyObject*>* gone);
-    Word build_word(uint64_t code, size_t depth, Item* items, size_t* n,
+    Level* build(size_t depth, const Item* items, size_t n, bool chosen,
+                 std::vector<PyObject*>* gone);
+    Word build_word(uint64_t code, size_t depth, Item* items, size_t* n, bool chosen,
                     std::vector<PyObject*>* gone);
     void become(Kind next);
     Level* rebuild(Kind next, const std::vector<Item>& items, uint64_t* references);

@@ -83,13 +83,30 @@ void Sorted::set_word(Path* path, Word word) {
     path->word = word;
 }
 
+// The word of an item that is alone in its code, with references of its own. Throws std::bad_alloc.
+Word Sorted::lone_word(const Item& item, bool exact) const {
+    Word word = no_value;
+
+    if (exact)
+        return item.value ? pack(item.value) : no_value;
+    if (!has_lone_keys())
+        word = word_of(Bucket::make(&item, 1), Tag::bucket);
+    else if (!values)
+        word = word_of(item.key, Tag::object);
+    else // pack() takes the reference of the value, and cannot fail
+        word = make_entry(item.key, no_value);
+    if (tag_of(word) == Tag::entry) {
+        Py_INCREF(item.key);
+        entry_of(word)->value = pack(item.value);
+    } else {
+        keep(item);
+    }
+    return word;
+}
+
 // The first item of a code.
 void Sorted::add_first(const Path& path, bool exact, const Item& item) {
-    Word word = no_value;
-    if (!exact && !has_keys())
-        word = word_of(Bucket::make(&item, 1), Tag::bucket);
-    else if (!exact || item.value)
-        word = pack(exact ? item.value : item.key);
+    Word word = lone_word(item, exact);
     bool counted = false;
 
     try {
@@ -99,34 +116,25 @@ void Sorted::add_first(const Path& path, bool exact, const Item& item) {
     } catch (...) {
         if (counted)
             count(path, -1, false);
-        if (tag_of(word) == Tag::object)
-            Py_DECREF(object_of(word)); // the caller has another reference
-        else if (tag_of(word) == Tag::bucket)
-            bucket_of(word)->free();
+        drop_word(word); // the caller has other references
         throw;
     }
-    if (tag_of(word) != Tag::bucket) {
-        held += tag_of(word) == Tag::object;
-        return;
-    }
-    keep(item);
-    held += references(item);
+    held += references(word);
 }
 
 // Makes a bucket of an item that has none.
 void Sorted::widen(Path* path) {
     nb::object key = key_at(*path);
-    nb::object value = values ? nb::steal(unpack(path->word)) : nb::object();
+    nb::object value = values ? value_at(*path) : nb::object();
     Item item = {nullptr, key.ptr(), value.ptr()};
     version++; // a walk may stand here
-    Word word = word_of(Bucket::make(&item, 1), Tag::bucket);
+    Word word = word_of(Bucket::make(&item, 1), Tag::bucket), gone = path->word;
 
-    held += references(item) - (tag_of(path->word) == Tag::object);
-    if (tag_of(path->word) == Tag::object)
-        Py_DECREF(object_of(path->word)); // key or value holds another reference
+    held += references(word) - references(gone);
     (void)key.release();
     (void)value.release();
     set_word(path, word);
+    drop_word(gone); // the bucket has other references
 }
 
 // Adds an item at the path's place among others of its code.
@@ -227,12 +235,15 @@ PyObject* Sorted::set_value(const Path& path, PyObject* value) {
         Py_INCREF(value);
         return std::exchange((*bucket_of(path.word))[path.at].value, value);
     }
-    Word word = pack(value);
-    lath_index_replace_item(&path.level->index, path.code, word, nullptr);
+    Word word = pack(value), was = path.word;
+    if (tag_of(was) == Tag::entry)
+        was = std::exchange(entry_of(was)->value, word);
+    else
+        lath_index_replace_item(&path.level->index, path.code, word, nullptr);
     held += tag_of(word) == Tag::object;
-    if (tag_of(path.word) == Tag::object) {
+    if (tag_of(was) == Tag::object) {
         held--;
-        old = object_of(path.word);
+        old = object_of(was);
     }
     return old;
 }
@@ -250,9 +261,16 @@ Item Sorted::remove(Path path) {
         else
             bucket->erase(path.at);
         held -= references(gone);
-    } else if (tag_of(path.word) == Tag::object) {
-        gone.value = object_of(path.word);
-        held--;
+    } else {
+        Word value = path.word;
+        held -= references(path.word);
+        if (tag_of(path.word) == Tag::entry) {
+            gone.key = entry_of(path.word)->key;
+            value = entry_of(path.word)->value;
+            free_block(path.word);
+        }
+        if (tag_of(value) == Tag::object)
+            gone.value = object_of(value);
     }
     if (last)
         lath_index_erase_item(&path.level->index, path.code, nullptr);
@@ -283,17 +301,10 @@ void Sorted::take_ranks(const std::vector<uint64_t>& ranks) {
 // Takes a level apart that nothing finds any more, and drops its references.
 void Sorted::end(Level* level) noexcept {
     auto each = [](void* arg, const lath_item* item) {
-        if (tag_of(item->value) == Tag::object) {
-            Py_DECREF(object_of(item->value));
-        } else if (tag_of(item->value) == Tag::bucket) {
-            bucket_of(item->value)->each([](const Item& gone) {
-                drop(gone);
-                return 0;
-            });
-            bucket_of(item->value)->free();
-        } else if (tag_of(item->value) == Tag::level) {
+        if (tag_of(item->value) == Tag::level)
             static_cast<Sorted*>(arg)->end(level_of(item->value));
-        }
+        else
+            drop_word(item->value);
     };
 
     level->close(each, this);
@@ -340,18 +351,24 @@ void Sorted::relieve(const Path& path) {
 void Sorted::nest(Path path) {
     Bucket* bucket = bucket_of(path.word);
     std::vector<Item> items;
+    std::vector<PyObject*> gone; // integers that are in words now
 
     try {
         bucket->each([&](const Item& item) {
             items.push_back(item);
             return 0;
         });
-        Level* level = build(path.level->depth + level_bytes, items.data(), items.size(), nullptr);
+        gone.reserve(items.size());
+        Level* level =
+            build(path.level->depth + level_bytes, items.data(), items.size(), true, &gone);
         set_word(&path, word_of(level, Tag::level));
     } catch (const std::bad_alloc&) {
         return;
     }
     bucket->free();
+    held -= gone.size();
+    for (PyObject* object : gone)
+        Py_DECREF(object);
 }
 
 // A level of items in order, with codes of another kind, that has references of its own, whose

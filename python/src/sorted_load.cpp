@@ -34,8 +34,7 @@ void free_words(const std::vector<lath_item>& words) {
     auto each = [](void*, const lath_item* item) { free_words({*item}); };
 
     for (const lath_item& item : words) {
-        if (tag_of(item.value) == Tag::bucket)
-            bucket_of(item.value)->free();
+        free_block(item.value);
         if (tag_of(item.value) == Tag::level) {
             level_of(item.value)->close(each, nullptr);
             delete level_of(item.value);
@@ -144,15 +143,23 @@ void Sorted::load_equal(Kind with, OwnedItems& items) {
 }
 
 // The word of *n > 0 items of one code. Of equal keys that must not be there twice one stays, with
-// the last value: *n is then less. What is not kept is added to *gone. gone NULL: the items are in
-// order, and all to be kept.
-Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
+// the last value: *n is then less. The reference of what is not kept is added to *gone, which has
+// room for it. chosen: the items are in order, and all to be kept.
+Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n, bool chosen,
                         std::vector<PyObject*>* gone) {
     bool whole = ends_here(code); // all texts are equal
+    auto value_word = [=] {       // has the item's reference, or the number
+        Word word = pack(items->value);
+        if (tag_of(word) == Tag::object)
+            Py_DECREF(items->value);
+        else
+            gone->push_back(items->value);
+        return word;
+    };
 
-    if (!whole && gone)
+    if (!whole && !chosen)
         std::stable_sort(items, items + *n, before);
-    if (!twins && plain && gone) {
+    if (!twins && plain && !chosen) {
         size_t used = 0;
         for (size_t i = 1; i < *n; i++) {
             if (before(items[used], items[i])) {
@@ -165,25 +172,26 @@ Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n,
         }
         *n = used + 1;
     }
-    if (*n == 1 && whole && depth == 0 && plain) { // not of a nested level: gone is there
-        Word word = values ? pack(items->value) : no_value;
+    if (*n == 1 && whole && depth == 0 && plain) {
         gone->push_back(items->key);
-        if (tag_of(word) == Tag::object)
-            Py_DECREF(items->value); // the word has the item's reference
-        else if (values)
-            gone->push_back(items->value);
+        return values ? value_word() : no_value;
+    }
+    if (*n == 1 && has_lone_keys() && values) {
+        Word word = make_entry(items->key, no_value);
+        entry_of(word)->value = value_word();
         return word;
     }
-    if (*n == 1 && has_keys())
+    if (*n == 1 && has_lone_keys())
         return word_of(items->key, Tag::object);
     if (*n > nest_at && !whole && (kind > Kind::object || before(items[0], items[*n - 1])))
-        return word_of(build(depth + level_bytes, items, *n, gone), Tag::level);
+        return word_of(build(depth + level_bytes, items, *n, chosen, gone), Tag::level);
     return word_of(Bucket::make(items, *n), Tag::bucket);
 }
 
 // A level of texts, in any order. It takes their references over, but those in *gone; none if it
 // throws std::bad_alloc.
-Level* Sorted::build(size_t depth, const Item* items, size_t n, std::vector<PyObject*>* gone) {
+Level* Sorted::build(size_t depth, const Item* items, size_t n, bool chosen,
+                     std::vector<PyObject*>* gone) {
     std::vector<lath_item> order, words;
     std::vector<Item> sorted;
     Level* level = new Level(depth);
@@ -201,7 +209,7 @@ Level* Sorted::build(size_t depth, const Item* items, size_t n, std::vector<PyOb
                 ;
             size_t here = next - i;
             words.push_back({order[i].key, 1, no_value});
-            words.back().value = build_word(order[i].key, depth, &sorted[i], &here, gone);
+            words.back().value = build_word(order[i].key, depth, &sorted[i], &here, chosen, gone);
             level->extras.add(order[i].key, static_cast<int64_t>(here) - 1);
             level->count += here;
         }
@@ -221,7 +229,7 @@ void Sorted::load_texts(Kind with, std::vector<Item>& items) {
 
     gone.reserve(2 * items.size());
     kind = with;
-    Level* level = build(0, items.data(), items.size(), &gone);
+    Level* level = build(0, items.data(), items.size(), false, &gone);
     delete std::exchange(root, level);
     version++;
     for (const Item& item : items)

@@ -124,11 +124,17 @@ bool Walk::next() {
 }
 
 nb::object Walk::key() const {
+    if (!item && tag_of(word) == Tag::entry)
+        return nb::borrow(entry_of(word)->key);
     if (!item && !sorted.values && tag_of(word) == Tag::object)
         return nb::borrow(object_of(word));
     return item ? nb::borrow(item->key) : decode(sorted.kind, code);
 }
 
-nb::object Walk::value() const { return item ? nb::borrow(item->value) : nb::steal(unpack(word)); }
+nb::object Walk::value() const {
+    if (!item && tag_of(word) == Tag::entry)
+        return nb::steal(unpack(entry_of(word)->value));
+    return item ? nb::borrow(item->value) : nb::steal(unpack(word));
+}
 
 } // namespace lathpy

@@ -5,6 +5,7 @@ import collections
 import datetime
 import gc
 import random
+import subprocess
 import sys
 import uuid
 
@@ -178,3 +179,53 @@ def test_references(kind):
     del made
     gc.collect()
     assert sys.getrefcount(key) == before
+
+
+MEASURE = """
+import random, sys
+from lathwork import SortedDict
+rand = random.Random(1)
+keys = [eval(sys.argv[1]) for _ in range(200000)]
+held = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096
+filled, before = SortedDict(), held()
+for i, key in enumerate(keys):
+    filled[key] = i + 1000
+print((held() - before) / len(filled))
+"""
+
+
+@pytest.mark.parametrize("key, most", [("(rand.getrandbits(30), 1)", 55), ("f'{rand.getrandbits(64):020d}'", 70)])
+def test_memory_of_a_map(key, most):
+    """Bytes per key and value, besides the object of the key: an index's code and word, and an entry of 16 bytes."""
+    made = subprocess.run([sys.executable, "-B", "-c", MEASURE, key], capture_output=True, text=True, check=True)
+    assert 30 < float(made.stdout) < most
+
+
+def fill_and_empty(keys, values):
+    """Sets each key twice, copies the map and takes every other key out of both."""
+    filled = SortedDict()
+    for turn in (0, 1):
+        for i, key in enumerate(keys):
+            filled[key] = values[(i + turn) % len(values)]
+        filled._verify()
+    wanted = [(key, values[(i + 1) % len(values)]) for i, key in enumerate(keys)]
+    other = SortedDict(wanted)
+    other._verify()
+    right = [list(filled.items()) == wanted, list(other.items()) == wanted, [type(v) for v in other.values()] == [type(v) for _, v in wanted],
+             all(filled[key] == value for key, value in wanted), all(filled.pop(key) == other.pop(key) for key in keys[::2])]
+    filled._verify()
+    filled[keys[0]] = [filled]  # the collector finds it
+    return right
+
+
+@pytest.mark.parametrize("make", [lambda n: (n // 400, n), lambda n: f"the same begin {n:04}", lambda n: uuid.UUID(int=n << 64)])
+def test_references_of_a_map(make):
+    """A key that is alone, then beside others of its code, then in a level of its own: each reference comes back."""
+    values = [object(), int("1" * 30), int("1" * 12), True, "text"]
+    keys = [make(n) for n in range(1000)]
+    counted = keys + values[:3]
+    before = [sys.getrefcount(thing) for thing in counted]
+    for most in (1, 2, 3, 300, 1000):
+        assert fill_and_empty(keys[:most], values) == [True] * 5
+        gc.collect()
+        assert [sys.getrefcount(thing) for thing in counted] == before
