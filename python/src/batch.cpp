@@ -353,9 +353,8 @@ nb::object keys_array(Sorted& sorted) {
                           : lath_index_scan_values(index, 0, ~0ull, codes.data(), words.data(),
                                                    codes.size(), nullptr);
     }
-    bool plain = n == codes.size() && std::none_of(words.begin(), words.end(), [](Word word) {
-                     return is_block(word);
-                 });
+    bool plain = n == codes.size() &&
+                 std::none_of(words.begin(), words.end(), [](Word word) { return is_block(word); });
     if (!plain) // equal keys, or keys without exact codes
         return real ? exact_keys<double>(sorted) : exact_keys<int64_t>(sorted);
     if (!real) {

@@ -243,8 +243,8 @@ private:
     bool equal(PyObject* a, PyObject* b);
     Spot bisect(const Bucket* bucket, PyObject* sort, bool right);
     bool search(PyObject* key, Path* path, bool change);
-    // Whether a key without an exact code that is alone in its code has no bucket. Numbers have one:
-    // batches rely on it.
+    // Whether a key without an exact code that is alone in its code has no bucket. Numbers have
+    // one: batches rely on it.
     bool has_lone_keys() const { return plain && has_levels(kind); }
     Word lone_word(const Item& item, bool exact) const;
     uint64_t rank_by_comparing(PyObject* sort, bool right);

@@ -148,7 +148,7 @@ void Sorted::load_equal(Kind with, OwnedItems& items) {
 Word Sorted::build_word(uint64_t code, size_t depth, Item* items, size_t* n, bool chosen,
                         std::vector<PyObject*>* gone) {
     bool whole = ends_here(code); // all texts are equal
-    auto value_word = [=] {       // has the item's reference, or the number
+    auto value_word = [=] { // has the item's reference, or the number
         Word word = pack(items->value);
         if (tag_of(word) == Tag::object)
             Py_DECREF(items->value);

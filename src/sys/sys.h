@@ -12,6 +12,7 @@
  *   bits       __ffs64 __fls64 fls64 hweight64  little_endian
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
  *              smp_mb barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset memcmp
+ *              move_words
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine
@@ -51,6 +52,24 @@ static inline u64 little_endian(u64 x)
 	return __builtin_bswap64(x);
 #else
 	return x;
+#endif
+}
+
+/* Copy n words that readers may be reading; source and destination may overlap. */
+static inline void move_words(u64 *dst, const u64 *src, size_t n)
+{
+#if LATH_CHECKED
+	size_t i;
+
+	/* one atomic store per word for ThreadSanitizer; the order keeps overlapping words */
+	if (dst < src)
+		for (i = 0; i < n; i++)
+			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
+	else
+		for (i = n; i-- > 0;)
+			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
+#else
+	memmove(dst, src, n * sizeof(u64));
 #endif
 }
 

@@ -380,8 +380,8 @@ void bucket_sort_out(struct bytes_set *set, struct bucket *bucket)
 	}
 }
 
-/* Move n bytes, or words, of an array. Readers reject what they read meanwhile: a slice may be
- * torn, and each byte of the order leads to a value. */
+/* Move n bytes of an array. Readers reject what they read meanwhile; each byte of the order leads
+ * to a value. */
 static void move_bytes(u8 *to, const u8 *from, u32 n)
 {
 #if LATH_CHECKED
@@ -394,21 +394,6 @@ static void move_bytes(u8 *to, const u8 *from, u32 n)
 		WRITE_ONCE(to[i], copy[i]);
 #else
 	memmove(to, from, n);
-#endif
-}
-
-static void move_words(u64 *to, const u64 *from, u32 n)
-{
-#if LATH_CHECKED
-	u32 i;
-
-	for (i = 0; i < n; i++)
-		if (to < from)
-			WRITE_ONCE(to[i], READ_ONCE(from[i]));
-		else
-			WRITE_ONCE(to[n - 1 - i], READ_ONCE(from[n - 1 - i]));
-#else
-	memmove(to, from, n * sizeof(u64));
 #endif
 }
 

@@ -27,24 +27,6 @@ u64 node_wait(struct node *node)
 	return lockword;
 }
 
-/* Copy n words that readers may be reading; source and destination may overlap. */
-static void move_words(u64 *dst, const u64 *src, size_t n)
-{
-#if LATH_CHECKED
-	size_t i;
-
-	/* one atomic store per word for ThreadSanitizer; the order keeps overlapping words */
-	if (dst < src)
-		for (i = 0; i < n; i++)
-			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
-	else
-		for (i = n; i-- > 0;)
-			WRITE_ONCE(dst[i], READ_ONCE(src[i]));
-#else
-	memmove(dst, src, n * sizeof(u64));
-#endif
-}
-
 /* Write one code of a column. */
 static void put_code(u64 *column, unsigned int i, u64 code)
 {
