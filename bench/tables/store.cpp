@@ -10,8 +10,9 @@
 //   mset, mget, mset+mget   the same in groups of 64 items
 //   path-...            with what the program of llds does for each item: it formats and hashes the
 //                       key, and formats the value
-//   scan/N/1            all items in key order
-//   bytes/N             resident memory of the filled store, per item
+//   incr/N/T            all threads add one to one counter, a key of its own (without the
+//   parameters) scan/N/1            all items in key order bytes/N             resident memory of
+//   the filled store, per item
 //
 // Metrics: cpu and wall, ns per operation (wall: of all threads together). Peers have one
 // reader-writer lock, as in llds. Each subject runs in a process of its own (store/worker.hpp).
@@ -106,12 +107,18 @@ std::string case_of(const part& p, const std::string& phase, int threads) {
     return named(p, phase) + "/" + std::to_string(threads);
 }
 
+// What is counted has no items, so that their kinds make no difference.
+bool has_counter(const part& p) { return !p.path && p.items.name.empty(); }
+
 std::vector<std::string> cases_of(const options& opt, const part& p) {
     std::vector<std::string> names;
     for (int t : thread_counts(opt))
         if (!p.path || t == 1)
             for (const char* phase : phases)
                 names.push_back(case_of(p, phase, t));
+    if (has_counter(p))
+        for (int t : thread_counts(opt))
+            names.push_back(case_of(p, "incr", t));
     if (!p.path) {
         names.push_back(case_of(p, "scan", 1));
         names.push_back(named(p, "bytes"));
@@ -244,10 +251,13 @@ private:
         if (threads > 1 && !find(name).many_threads) {
             for (const char* p : phases)
                 session_.not_available(case_of(part_, p, threads), name, "one writer only");
+            if (has_counter(part_))
+                session_.not_available(case_of(part_, "incr", threads), name, "one writer only");
             return;
         }
         bool scan = threads == 1 && !part_.path && wants(case_of(part_, "scan", 1));
-        auto figures = w.run(threads, scan);
+        bool incr = has_counter(part_) && wants(case_of(part_, "incr", threads));
+        auto figures = w.run(threads, scan, incr);
         if (figures.empty() && !session_.stopped())
             session_.wrong(name, w.why());
         std::map<std::string, phase_figure> by_phase;
@@ -266,6 +276,8 @@ private:
                     session_.not_available(case_of(part_, phase, threads), name,
                                            "no batched calls");
         }
+        if (incr && !by_phase.count("incr"))
+            session_.not_available(case_of(part_, "incr", threads), name, "no counters");
         if (scan && !by_phase.count("scan"))
             session_.not_available(case_of(part_, "scan", 1), name, "has no order");
     }

@@ -51,7 +51,7 @@ echo "results: $here/results-$n.txt and .json; Ctrl-C ends early and keeps what 
 constexpr const char* script_end =
     R"( index --subjects lathwork,absl-btree,tbb --cases )"
     R"(tail,hot,one-key,one-leaf,fill,grow,latency-get,latency-insert,latency-update,latency-tail,latency-one-key \
-	--seconds 420 --json "$here/results-$n.json" --text "$here/results-$n.txt" "$@"
+	--seconds 400 --json "$here/results-$n.json" --text "$here/results-$n.txt" "$@"
 )";
 
 constexpr const char* readme =

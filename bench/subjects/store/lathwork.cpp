@@ -86,6 +86,19 @@ public:
         }
         return sum;
     }
+    bool counts() const override { return true; }
+    void incr(std::uint64_t key, std::uint64_t times) override {
+        while (times--)
+            if (lath_store_incr(store_, lath_key_number(key), 1, nullptr))
+                throw std::runtime_error("lathwork: incr failed");
+    }
+    std::int64_t take_count(std::uint64_t key) override {
+        std::int64_t now = 0;
+        if (lath_store_incr(store_, lath_key_number(key), 0, &now) ||
+            lath_store_delete(store_, lath_key_number(key)))
+            throw std::runtime_error("lathwork: incr failed");
+        return now;
+    }
     scan_result scan() override {
         scan_result r;
         std::uint64_t keys[256], from = 0, before = 0;

@@ -152,6 +152,12 @@ public:
     virtual bool batched() const { return false; }
     virtual void mset(std::uint64_t, std::uint64_t, const item_kind&) {}
     virtual std::uint64_t mget(std::uint64_t, std::uint64_t, const item_kind&) { return 0; }
+    // Whether there are counters; then incr() adds one to a counter so many times, by one call
+    // each, and take_count() removes it and returns its value. Several threads may be in incr at
+    // once.
+    virtual bool counts() const { return false; }
+    virtual void incr(std::uint64_t, std::uint64_t) {}
+    virtual std::int64_t take_count(std::uint64_t) { return 0; }
     virtual bool ordered() const { return true; }
     virtual scan_result scan() { return {}; }
     // Returns the whole value of a key, or an empty string if the key is not there. The value that

@@ -56,9 +56,12 @@ public:
         std::fflush(stdout);
         char what[16];
         for (int threads = 0; std::scanf("%15s %d", what, &threads) == 2;) {
-            if (what[0] == 's')
+            std::string asked = what;
+            if (asked.find('s') != std::string::npos)
                 scan();
             repetition(threads);
+            if (asked.find('i') != std::string::npos && store_->counts())
+                incr_phase(threads);
             std::printf("done\n");
             std::fflush(stdout);
         }
@@ -124,6 +127,17 @@ private:
               [&](std::uint64_t from, std::uint64_t to) {
                   return (store_.get()->*get)(from, to, kind_);
               });
+    }
+
+    // All threads add to one counter, whose key no item has.
+    void incr_phase(int threads) {
+        std::uint64_t key = mixed_key(job_.n + job_.sets);
+        phase("incr", threads, 0, job_.timed, [&](std::uint64_t from, std::uint64_t to) {
+            store_->incr(key, to - from);
+            return to - from;
+        });
+        if (store_->take_count(key) != static_cast<std::int64_t>(job_.timed))
+            report("incr", 0, 0, false);
     }
 
     void repetition(int threads) {
@@ -266,9 +280,9 @@ std::optional<std::string> worker::ready() {
     return complaint(text);
 }
 
-std::vector<phase_figure> worker::run(int threads, bool scan) {
+std::vector<phase_figure> worker::run(int threads, bool scan, bool incr) {
     std::vector<phase_figure> figures;
-    std::fprintf(to_, "%c %d\n", scan ? 's' : 'r', threads);
+    std::fprintf(to_, "r%s%s %d\n", scan ? "s" : "", incr ? "i" : "", threads);
     std::fflush(to_);
     for (;;) {
         std::string text = line();

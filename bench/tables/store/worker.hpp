@@ -42,8 +42,9 @@ public:
     std::optional<std::string> ready();
     double bytes_per_item() const { return bytes_; }
     double huge_share() const { return huge_; }
-    // Runs all phases once. Returns nothing if the worker ended; why() says why it did.
-    std::vector<phase_figure> run(int threads, bool scan);
+    // Runs all phases once, and those that are asked for. Returns nothing if the worker ended;
+    // why() says why it did.
+    std::vector<phase_figure> run(int threads, bool scan, bool incr);
     const std::string& why() const { return why_; }
 
 private:
