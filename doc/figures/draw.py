@@ -311,7 +311,30 @@ def house():
     return c
 
 
-FIGURES = {"house": house, "node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
+def crowd():
+    cores = (1, 2, 3, 4, 6, 8, 12, 16)
+    curves = (("short waits alone", "", (57, 149, 326, 444, 610, 692, 952, 1109)),
+              ("as it is", "ours", (57, 104, 99, 106, 108, 112, 138, 140)))
+    c = Canvas(760, 300, "ns per call where all threads insert behind the last key, by number of cores")
+    left, bottom, wide, high = 70, 250, 560, 210
+
+    def at(n, ns):
+        return left + wide * (n - 1) // 15, bottom - high * ns // 1200
+
+    c.text(20, 24, "Inserts behind the last key: ns of wall time per call, simulated", "title")
+    for ns in (0, 400, 800, 1200):
+        c.line([at(1, ns), at(16, ns)], "grid")
+        c.text(left - 10, at(1, ns)[1] + 4, str(ns), "small muted", "end")
+    for n in cores:
+        c.text(at(n, 0)[0], bottom + 20, str(n), "small muted", "middle")
+    c.text(at(16, 0)[0] + 16, bottom + 20, "cores", "small muted")
+    for name, kind, values in curves:
+        c.line([at(n, ns) for n, ns in zip(cores, values)], kind)
+        c.text(at(16, 0)[0] + 10, at(16, values[-1])[1] + 4, name, SMALL)
+    return c
+
+
+FIGURES = {"house": house, "crowd": crowd, "node": node_layout, "tree": tree, "lookup": lookup, "split": split, "fence": fence, "merge": merge,
            "hint": hint, "gap": gap, "intervals": intervals, "ranks": ranks}
 
 

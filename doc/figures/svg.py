@@ -12,6 +12,8 @@ text { font: 13px "DejaVu Sans", Verdana, sans-serif; fill: var(--ink); white-sp
 .none { fill: none; stroke: var(--line); stroke-dasharray: 4 3; } .page { fill: var(--page); }
 .arrow { fill: none; stroke: var(--ink); marker-end: url(#head); } .dash { stroke-dasharray: 5 4; }
 .accent { stroke: var(--blueline); stroke-width: 2; marker-end: url(#bluehead); }
+.curve { fill: none; stroke: var(--redline); stroke-width: 2; } .ours { stroke: var(--blueline); }
+.grid { stroke: var(--line); stroke-width: .5; }
 #head path { fill: var(--ink); } #bluehead path { fill: var(--blueline); }
 """
 LIGHT = {"page": "#ffffff", "ink": "#1f2328", "muted": "#59636e", "line": "#818b98", "plain": "#f6f8fa",
@@ -54,6 +56,9 @@ class Canvas:
         for width, words, kind, style in cells:
             self.box(x, y, width, h, words, kind, style)
             x += width
+
+    def line(self, points, kind=""):
+        self.add('<path d="M' + " L".join(f"{x} {y}" for x, y in points) + f'" class="curve {kind}"/>')
 
     def arrow(self, points, kind="", words="", at=None, anchor="middle"):
         path = "M" + " L".join(f"{x} {y}" for x, y in points)

@@ -85,6 +85,16 @@ static inline void lath_spin_wait(unsigned int *rounds)
 	cpu_relax();
 }
 
+static inline bool lath_crowded(void)
+{
+	return false;
+}
+
+static inline void lath_crowd_wait(unsigned int *rounds)
+{
+	lath_spin_wait(rounds);
+}
+
 /* Tell lockdep that a lockword was locked or unlocked: it cannot see a lock that is one bit of a
  * word. There is one class per level of the index, so taking a node above a held one is an
  * inversion. Several nodes of one level count as one nested hold, because they are always locked

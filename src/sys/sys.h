@@ -14,6 +14,7 @@
  *              smp_mb barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset memcmp
  *              move_words
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
+ *              lath_crowd_wait lath_crowded
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine
  *   fork       lath_call_enter lath_call_exit: around code that takes locks; lath_call_assert

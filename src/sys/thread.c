@@ -13,6 +13,7 @@
 
 #include "sys/sys.h"
 
+struct lath_crowd lath_crowd;
 __thread struct lath_thread lath_self
 	__attribute__((tls_model("initial-exec"), aligned(64))) = { .stop = 1, .slow = 1 };
 
@@ -273,6 +274,7 @@ static void after_fork_in_child(void)
 	lath_generation++;
 	if (membarriers && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
 		die("membarrier", errno);
+	lath_crowd.waiting = 0;
 	lath_rcu_after_fork();
 	after_fork();
 }

@@ -34,6 +34,7 @@ struct lath_thread {
 	bool registered;
 	bool forking;		      /* the thread is in fork(), between its handlers */
 	bool worker;		      /* this is the worker thread of rcu.c */
+	u8 crowded;		      /* waits for locks that are long ones: crowd.c */
 	struct lath_turn *reclaiming; /* it runs retired callbacks, and holds this */
 };
 
@@ -43,6 +44,12 @@ extern __thread struct lath_thread lath_self
 /* The slow part of lath_call_enter(): waits for a fork in progress, registers the thread if need
  * be. */
 void lath_call_look(void);
+
+/* Did the thread find a lock held lately, although it had waited for it? See crowd.c. */
+static inline bool lath_crowded(void)
+{
+	return lath_self.crowded;
+}
 
 static inline void lath_call_enter(void)
 {
@@ -120,6 +127,14 @@ void lath_fence_threads(void);
 bool lath_section_before(u64 period);
 /* Pauses in a loop that waits for other threads; the pause grows with *rounds. */
 void lath_nap(unsigned int *rounds);
+
+/* The threads that wait for a lock without looking at it (crowd.c). Each of them writes it twice.
+ */
+struct lath_crowd {
+	u64 waiting;
+} __attribute__((aligned(64)));
+
+extern struct lath_crowd lath_crowd __attribute__((visibility("hidden")));
 
 /* rcu.c: called in the child of a fork, which has the calling thread only. */
 void lath_rcu_after_fork(void);

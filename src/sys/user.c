@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys/sys.h"
@@ -37,6 +38,26 @@ void lath_warn(const char *text)
 void lath_yield(void)
 {
 	sched_yield();
+}
+
+static u64 nanoseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
+}
+
+void lath_pause(unsigned int ns)
+{
+	u64 end = nanoseconds() + ns;
+	unsigned int i;
+
+	/* by the clock: one pause takes 5 to 60 ns, by the processor */
+	do
+		for (i = 0; i < 8; i++)
+			cpu_relax();
+	while (nanoseconds() < end);
 }
 
 __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));

@@ -195,9 +195,13 @@ static inline void cpu_relax(void)
 /* Gives up the processor for a while. */
 void lath_yield(void);
 
-/* One round of a loop that waits for a lock. Rounds get longer, 1 to 32 pauses, so that of many
- * threads few ask for the lock at the moment at which it is released; after six of them the thread
- * gives up the processor, since the holder may wait for one, and begins again. */
+/* Spends about so many nanoseconds without looking at shared memory. */
+void lath_pause(unsigned int ns);
+
+/* One round of a loop that waits for a lock, in a thread that may hold others. Rounds get longer,
+ * 1 to 32 pauses, so that of many threads few ask for the lock at the moment at which it is
+ * released; after six of them the thread gives up the processor, since the holder may wait for one,
+ * and begins again. */
 static inline void lath_spin_wait(unsigned int *rounds)
 {
 	unsigned int pauses = 1u << *rounds;
@@ -211,6 +215,9 @@ static inline void lath_spin_wait(unsigned int *rounds)
 	while (pauses--)
 		cpu_relax();
 }
+
+/* The same in a thread that holds no lock; it may wait for tens of microseconds (crowd.c). */
+void lath_crowd_wait(unsigned int *rounds);
 
 #define preempt_disable() ((void)0)
 #define preempt_enable() ((void)0)

@@ -14,6 +14,7 @@
 char lath_grace_period_tag;
 u64 lath_generation = 1;
 __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
+struct lath_crowd lath_crowd;
 __thread struct lath_thread lath_self __attribute__((tls_model("initial-exec"), aligned(64)));
 
 #ifdef LATH_ASSERTIONS
@@ -41,6 +42,13 @@ void lath_yield(void)
 {
 	sched_yield_to_others();
 }
+
+#ifndef LATH_SIMULATED
+void lath_crowd_wait(unsigned int *rounds)
+{
+	lath_spin_wait(rounds);
+}
+#endif
 
 void lath_nap(unsigned int *rounds)
 {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 extern "C" char __executable_start, end;
+extern "C" void __real_lath_crowd_wait(unsigned* rounds);
 
 namespace simulate {
 
@@ -84,6 +85,7 @@ struct core {
     std::uint64_t accesses, misses, missed_at; // at which access
     std::uint32_t missed_line, turn, call;
     ps missed_start, stalled;
+    std::uint32_t polls; // the one line read before the last pause, or 0
     std::uint32_t read; // the one line read since the last pause, or 0
     bool other; // something else was done since then
     std::uint32_t asleep; // the line
@@ -100,6 +102,7 @@ struct turn {
 };
 
 costs cost;
+bool waits_are_short;
 unsigned cores, self, calls_made;
 bool running, filling = true;
 std::array<core, most_cores + 2> all; // the last but one frees, the last one is the program
@@ -390,6 +393,8 @@ void* map(std::size_t size) {
 
 } // namespace
 
+void short_waits(bool yes) { waits_are_short = yes; }
+
 void begin(unsigned n, const costs& c) {
     cost = c;
     cores = n;
@@ -530,12 +535,34 @@ void simulate_pause(void) {
         return;
     core& c = all[self];
     c.clock += cost.pause;
-    std::uint32_t number = c.read;
-    bool waits = number && !c.other && lines[number].held_by(self);
+    std::uint32_t number = c.other ? 0 : c.read;
+    bool waits = number && c.polls == number && lines[number].held_by(self);
+    // pauses in a row are a time in which the core does not look
+    c.polls = number;
     c.read = 0;
     c.other = false;
     if (waits)
         sleep_on(number);
+}
+
+unsigned lath_processors(void) { return cores; }
+
+void lath_pause(unsigned ns) {
+    if (running)
+        all[self].clock += ps{ns} * 1000;
+}
+
+void __wrap_lath_crowd_wait(unsigned* rounds) {
+    if (!waits_are_short)
+        return __real_lath_crowd_wait(rounds);
+    // as lath_spin_wait()
+    if (*rounds == 6) {
+        *rounds = 0;
+        simulate_yield();
+        return;
+    }
+    for (unsigned pauses = 1u << (*rounds)++; pauses; pauses--)
+        simulate_pause();
 }
 
 int simulate_yield(void) {

@@ -15,6 +15,9 @@ extern "C" {
 #endif
 void simulate_prefetch(const void *address, int write);
 void simulate_pause(void);
+void lath_pause(unsigned int ns);
+void __wrap_lath_crowd_wait(unsigned int *rounds);
+unsigned int lath_processors(void);
 int simulate_yield(void);
 void *simulate_malloc(size_t size);
 void *simulate_aligned_alloc(size_t align, size_t size);

@@ -277,6 +277,7 @@ figures.
   --seed N          1
   --hot N           the N (at most 16) lines for which the cores wait longest
   --machine FILE    costs, as `measure` writes them
+  --short-waits     threads that wait for a node look for it all the time: without src/sys/crowd.c
   --validate        compare with the times in the file of costs; exit code 1: one is more than
                     a quarter off
   --json            JSON on stdout
@@ -297,20 +298,28 @@ void check_names(const options& o) {
 } // namespace
 
 int main(int argc, char** argv) {
-    enum { CORES = 1, LOAD, SUBJECT, ITEMS, CALLS, SEED, HOT, MACHINE, VALIDATE, JSON, LIST, HELP };
-    const option names[] = {{"cores", 1, nullptr, CORES},
-                            {"workload", 1, nullptr, LOAD},
-                            {"subject", 1, nullptr, SUBJECT},
-                            {"items", 1, nullptr, ITEMS},
-                            {"calls", 1, nullptr, CALLS},
-                            {"seed", 1, nullptr, SEED},
-                            {"hot", 1, nullptr, HOT},
-                            {"machine", 1, nullptr, MACHINE},
-                            {"validate", 0, nullptr, VALIDATE},
-                            {"json", 0, nullptr, JSON},
-                            {"list", 0, nullptr, LIST},
-                            {"help", 0, nullptr, HELP},
-                            {}};
+    enum {
+        CORES = 1,
+        LOAD,
+        SUBJECT,
+        ITEMS,
+        CALLS,
+        SEED,
+        HOT,
+        MACHINE,
+        SHORT,
+        VALIDATE,
+        JSON,
+        LIST,
+        HELP
+    };
+    const option names[] = {{"cores", 1, nullptr, CORES},       {"workload", 1, nullptr, LOAD},
+                            {"subject", 1, nullptr, SUBJECT},   {"items", 1, nullptr, ITEMS},
+                            {"calls", 1, nullptr, CALLS},       {"seed", 1, nullptr, SEED},
+                            {"hot", 1, nullptr, HOT},           {"machine", 1, nullptr, MACHINE},
+                            {"short-waits", 0, nullptr, SHORT}, {"validate", 0, nullptr, VALIDATE},
+                            {"json", 0, nullptr, JSON},         {"list", 0, nullptr, LIST},
+                            {"help", 0, nullptr, HELP},         {}};
     options o;
     try {
         for (int c; (c = getopt_long(argc, argv, "", names, nullptr)) != -1;)
@@ -340,6 +349,9 @@ int main(int argc, char** argv) {
                 break;
             case MACHINE:
                 o.machine = optarg;
+                break;
+            case SHORT:
+                short_waits(true);
                 break;
             case VALIDATE:
                 o.validate = true;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """simulate_test PROGRAM: the simulated machine is deterministic, and does what is known of real ones."""
 import json
+import pathlib
 import subprocess
 import sys
 import unittest
 
 PROGRAM = sys.argv.pop(1)
+HERE = pathlib.Path(__file__).parent
 
 
 def run(*arguments):
@@ -63,6 +65,14 @@ class Simulate(unittest.TestCase):
         points = rates("lathwork", "lookups", "1,16", "--items", "20000", "--calls", "64000", "--hot", "16")
         self.assertGreater(points[16]["mops"] / points[1]["mops"], 14)
         self.assertEqual([line["calls"] for line in points[16]["lines"] if line["calls"]], [])
+
+    def test_crowd(self):
+        """Where all cores insert at one place, waits without looking make the calls of 16 cores take a fifth of the time."""
+        how = ["--machine", str(HERE / "sixteen.costs"), "--items", "20000", "--calls", "100000"]
+        points, short = (rates("lathwork", "tail", "1,4,16", *how, *more) for more in ([], ["--short-waits"]))
+        self.assertGreater(points[16]["mops"], 4 * short[16]["mops"])
+        for cores in (4, 16):
+            self.assertGreater(points[cores]["mops"], points[1]["mops"] / 3, cores)
 
     def test_wrong_arguments(self):
         for arguments in (["--subject", "nothing"], ["--workload", "x"], ["--cores", "0"], ["--cores", "129"], ["--items", "many"],

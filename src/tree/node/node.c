@@ -21,9 +21,21 @@ u64 node_wait(struct node *node)
 
 	do {
 		/* no queue: any of the waiting threads may be the next one that takes the lock */
-		lath_spin_wait(&rounds);
+		lath_crowd_wait(&rounds);
 		lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
 	} while (lockword & NODE_LOCKED);
+	return lockword;
+}
+
+u64 node_wait_holding(struct node *node)
+{
+	unsigned int rounds = 0;
+	u64 lockword;
+
+	/* short pauses: what this thread holds others wait for */
+	/* pairs with node_unlock */
+	while ((lockword = smp_load_acquire(&node->lockword)) & NODE_LOCKED)
+		lath_spin_wait(&rounds);
 	return lockword;
 }
 

@@ -148,10 +148,13 @@ static __always_inline bool node_sound(u64 lockword)
 	return (lockword & NODE_FLAGS) == NODE_ALIVE;
 }
 
-/* Wait until the node is not locked; returns its lockword then. */
+/* Wait until the node is not locked; returns its lockword then. The caller holds no node. */
 u64 node_wait(struct node *node);
+/* The same for a caller that holds a node above or left of it. */
+u64 node_wait_holding(struct node *node);
 
-/* Begin an optimistic read. Returns the lockword, never a locked one: waits for a writer. */
+/* Begin an optimistic read; no node held. Returns the lockword, never a locked one: waits for a
+ * writer. */
 static inline u64 node_read(struct node *node)
 {
 	u64 lockword = smp_load_acquire(&node->lockword); /* pairs with node_unlock */
@@ -195,11 +198,11 @@ static inline bool node_is_locked(const struct node *node)
 	return lockword & NODE_LOCKED || node_dead(lockword);
 }
 
-/* Lock the node; waits for other writers. The node may be dead by then: the caller knows why it is
- * not. */
+/* Lock the node; waits for other writers, and may hold nodes left of it meanwhile. The node may be
+ * dead by then: the caller knows why it is not. */
 static inline void node_lock(struct node *node) __acquires(node)
 {
-	while (!node_trylock(node, node_read(node)))
+	while (!node_trylock(node, node_wait_holding(node)))
 		;
 }
 

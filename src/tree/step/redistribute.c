@@ -5,7 +5,8 @@
  * A full leaf first gives entries to its right siblings, as in the B*-tree (Knuth vol. 3, 6.2.4).
  * Only when SPLIT_GROUP siblings are full together, they become one more. So random inserts leave
  * leaves about 87 % full instead of 69 %. With LATH_GAPPED each full leaf becomes two, whose
- * entries are spread over all positions (node_spread). Entries only ever move to the right: then
+ * entries are spread over all positions (node_spread); a thread that had to wait long for a leaf
+ * splits it alone too. Entries only ever move to the right: then
  * the low fence of a leaf only falls, and no descent arrives too far right. Streams of ascending
  * keys, at the end or in front of other keys, leave full leaves.
  *
@@ -50,10 +51,11 @@ static enum room choose_room(const struct tree *tree, struct node *leaf, u64 key
 	return stream ? ROOM_STREAM : ROOM_SHARE;
 }
 
-/* Leaves that may be in a group before one is added. */
+/* Leaves that may be in a group before one is added. Where threads crowd, the leaf is split alone:
+ * the locks of its siblings would be waited for, and their lines fetched. */
 static unsigned int group_limit(const struct tree *tree)
 {
-	return tree->gapped ? 1 : SPLIT_GROUP;
+	return tree->gapped || lath_crowded() ? 1 : SPLIT_GROUP;
 }
 
 static bool group_has_room(const struct group *group)

@@ -361,7 +361,7 @@ static struct gap region_summary(const struct tree *tree, struct node *child, u6
 		u64 lockword, low, end;
 
 		do {
-			lockword = node_read(child);
+			lockword = node_wait_holding(child);
 			read_own(tree, child, &gap);
 			right = READ_ONCE(child->right);
 			low = READ_ONCE(child->low);
