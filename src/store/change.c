@@ -98,17 +98,22 @@ static int try_update(struct lath_store *store, struct lath_store_key key, lath_
 int key_update(struct lath_store *store, struct lath_store_key key, lath_store_update_fn fn,
 	       void *arg)
 {
+	unsigned int rounds = 0;
 	int ret;
 
 	LATH_ASSERT(!store->backend && !store->read_only);
 	LATH_ASSERT(!key_check(store, key));
-	do {
+	for (;;) {
 		lath_call_enter();
 		lath_reader_enter(store->rcu);
 		ret = try_update(store, key, fn, arg);
 		lath_reader_exit(store->rcu);
 		lath_call_exit();
-	} while (ret == RETRY);
+		if (likely(ret != RETRY))
+			break;
+		/* another thread's change of the key came first; of many, few try at once */
+		lath_crowd_wait(&rounds);
+	}
 	LATH_ASSERT(ret <= 0);
 	/* the index says -ENOMEM in any case: it does not know of the limit */
 	return ret == -ENOMEM && arena_is_full(&store->arena) ? -ENOSPC : ret;
