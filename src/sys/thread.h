@@ -134,7 +134,7 @@ struct lath_crowd {
 	u64 waiting;
 } __attribute__((aligned(64)));
 
-extern struct lath_crowd lath_crowd __attribute__((visibility("hidden")));
+extern struct lath_crowd lath_crowd;
 
 /* rcu.c: called in the child of a fork, which has the calling thread only. */
 void lath_rcu_after_fork(void);
