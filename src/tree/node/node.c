@@ -558,17 +558,14 @@ void node_spread(struct node *node, unsigned int side)
 
 void node_copy(struct node *to, const struct node *from, size_t size)
 {
-	size_t low = offsetof(struct node, low) / sizeof(u64);
-	size_t chunk = offsetof(struct node, chunk) / sizeof(u64);
-	size_t head = offsetof(struct node, head) / sizeof(u64);
-	const u64 *src = (const u64 *)from;
-	u64 *dst = (u64 *)to;
+	size_t head = offsetof(struct node, head);
 
 	LATH_ASSERT(node_is_locked(from) && node_dead(READ_ONCE(to->lockword)));
 	/* up to the base; then what follows the header */
-	move_words(dst + low, src + low, chunk - low);
+	move_words(&to->low, &from->low,
+		   (offsetof(struct node, chunk) - sizeof(u64)) / sizeof(u64));
 	/* the lockword, the chunk and what reclamation uses are the copy's own and stay */
-	move_words(dst + head, src + head, size / sizeof(u64) - head);
+	move_words(to->pivot, from->pivot, (size - head) / sizeof(u64));
 }
 
 static void set_count(struct node *node, unsigned int n)

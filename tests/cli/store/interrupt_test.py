@@ -16,6 +16,17 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 failures = []
 
 
+def at_work(pid):
+    """Returns a tenth of a second after the process has a handler for the signal: its start may take long."""
+    for _ in range(600):
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            text = status.read()
+        if re.search(r"State:\s*Z", text) or int(re.search(r"SigCgt:\s*(\w+)", text)[1], 16) & 1 << signal.SIGINT - 1:
+            break
+        time.sleep(0.05)
+    time.sleep(0.1)
+
+
 def check(what, good, *shown):
     if not good:
         failures.append(what)
@@ -127,7 +138,7 @@ def large(scratch):
         after = os.stat(spec[5:])
         check(f"{words[0]}: the store is as it was", (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns))
     other = "file:" + os.path.join(scratch, "other.db")
-    code, _, said, _ = interrupt([other, "restore", spec[5:]], ready=lambda pid: time.sleep(0.1))
+    code, _, said, _ = interrupt([other, "restore", spec[5:]], ready=at_work)
     made = os.path.exists(other[5:])  # the signal may come before or after the copy was put into the store
     check("restore", code in (0, 130) and (code == 0 or ("no file was made" in said) != made), code, made, said)
     left = sorted(set(os.listdir(scratch)) - {"rows", "large.db", "other.db"})
