@@ -10,9 +10,9 @@
 //   mset, mget, mset+mget   the same in groups of 64 items
 //   path-...            with what the program of llds does for each item: it formats and hashes the
 //                       key, and formats the value
-//   incr/N/T            all threads add one to one counter, a key of its own (without the
-//   parameters) scan/N/1            all items in key order bytes/N             resident memory of
-//   the filled store, per item
+//   incr/N/T            all threads add one to one counter, a key of its own
+//   scan/N/1            all items in key order
+//   bytes/N             resident memory of the filled store, per item
 //
 // Metrics: cpu and wall, ns per operation (wall: of all threads together). Peers have one
 // reader-writer lock, as in llds. Each subject runs in a process of its own (store/worker.hpp).
@@ -107,7 +107,7 @@ std::string case_of(const part& p, const std::string& phase, int threads) {
     return named(p, phase) + "/" + std::to_string(threads);
 }
 
-// What is counted has no items, so that their kinds make no difference.
+// A counter is no item, so one part measures it: the one with the default items.
 bool has_counter(const part& p) { return !p.path && p.items.name.empty(); }
 
 std::vector<std::string> cases_of(const options& opt, const part& p) {

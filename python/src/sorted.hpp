@@ -79,8 +79,8 @@ inline Level* level_of(Word word) { return reinterpret_cast<Level*>(word - 3); }
 inline Entry* entry_of(Word word) { return reinterpret_cast<Entry*>(word - 5); }
 inline PyObject* object_of(Word word) { return reinterpret_cast<PyObject*>(word); }
 
-// Calls each(object) for every reference of a word that is no level, until it returns something
-// else than 0, which is returned.
+// Calls each(object) for every reference that the word holds; the word must not be a level's.
+// Stops when each() returns a value other than 0, and returns that value.
 template <class Each>
 int each_reference(Word word, Each each) {
     switch (tag_of(word)) {
@@ -105,7 +105,7 @@ int each_reference(Word word, Each each) {
 uint64_t references(Word word);
 // Frees the bucket or the entry of a word, if it is one, but not what that refers to.
 void free_block(Word word);
-// Drops the references of a word that is no level, and its block.
+// Drops the references that the word holds and frees its block; the word must not be a level's.
 void drop_word(Word word);
 // The word of a new entry, which takes over both references. Throws std::bad_alloc.
 Word make_entry(PyObject* key, Word value);

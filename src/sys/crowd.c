@@ -2,10 +2,11 @@
 /*
  * crowd.c - how threads wait for a node that many of them want. User space only.
  *
- * What a lock protects moves with it: a core that takes the lock fetches each cache line of the
- * node from the core that had it, at 40 to 120 ns per line, and an insert that takes 50 ns
- * otherwise takes several hundred. A waiting thread that looks at the lock fetches its line too,
- * and the holder has to fetch it back. So the fewer looks and changes of hands, the more calls.
+ * A core that takes a node's lock must fetch the node's cache lines from the core that held the
+ * lock before. A line takes 40 to 120 ns, so an insert of 50 ns takes several hundred. A thread
+ * that reads the lockword to see whether it is free takes that line from the holder, which has to
+ * fetch it back. Throughput is best when the lock changes hands rarely and waiting threads read it
+ * rarely.
  *
  * A thread that finds the lock held looks LOOKS times, with short pauses before each look; most
  * locks are free by then. If this one is still held, there is a crowd. The thread then stops
@@ -15,12 +16,13 @@
  * that finds the lock held after such a wait waits again. CALM waits after the last one that ended
  * so, its pauses are short again.
  *
- * There is no queue, and a wait is at most TURN times the number of processors.
+ * Waiting threads form no queue. One wait lasts at most TURN nanoseconds times the number of
+ * processors.
  */
 #include "sys/sys.h"
 
 #define TURN 3000 /* nanoseconds */
-#define LOOKS 3	  /* pauses between: 1, 2, 4 times the shortest */
+#define LOOKS 3	  /* after pauses of 1, 2 and 4 times the shortest */
 #define CALM 8
 
 static void wait_for_turn(void)

@@ -216,7 +216,8 @@ static inline void lath_spin_wait(unsigned int *rounds)
 		cpu_relax();
 }
 
-/* The same in a thread that holds no lock; it may wait for tens of microseconds (crowd.c). */
+/* One round of a loop that waits for a lock, in a thread that holds no lock. *rounds is 0 before
+ * the first round. A round may take 3 us for each processor (crowd.c). */
 void lath_crowd_wait(unsigned int *rounds);
 
 #define preempt_disable() ((void)0)

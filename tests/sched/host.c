@@ -44,8 +44,10 @@ void lath_yield(void)
 }
 
 #ifndef LATH_SIMULATED
+/* Each second wait of a thread leaves it as one in a crowd does: it splits a full leaf alone. */
 void lath_crowd_wait(unsigned int *rounds)
 {
+	lath_self.crowded = !lath_self.crowded;
 	lath_spin_wait(rounds);
 }
 #endif

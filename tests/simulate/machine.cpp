@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 extern "C" char __executable_start, end;
-extern "C" void __real_lath_crowd_wait(unsigned* rounds);
 
 namespace simulate {
 
@@ -552,18 +551,7 @@ void lath_pause(unsigned ns) {
         all[self].clock += ps{ns} * 1000;
 }
 
-void __wrap_lath_crowd_wait(unsigned* rounds) {
-    if (!waits_are_short)
-        return __real_lath_crowd_wait(rounds);
-    // as lath_spin_wait()
-    if (*rounds == 6) {
-        *rounds = 0;
-        simulate_yield();
-        return;
-    }
-    for (unsigned pauses = 1u << (*rounds)++; pauses; pauses--)
-        simulate_pause();
-}
+int simulate_short_waits(void) { return waits_are_short; }
 
 int simulate_yield(void) {
     if (running) {

@@ -15,8 +15,8 @@ extern "C" {
 #endif
 void simulate_prefetch(const void *address, int write);
 void simulate_pause(void);
+int simulate_short_waits(void);
 void lath_pause(unsigned int ns);
-void __wrap_lath_crowd_wait(unsigned int *rounds);
 unsigned int lath_processors(void);
 int simulate_yield(void);
 void *simulate_malloc(size_t size);

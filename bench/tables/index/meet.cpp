@@ -91,7 +91,7 @@ private:
     double reach_;
 };
 
-// What each thread has, on cache lines of its own.
+// A value per thread. No two of them share a cache line.
 template <class T>
 class per_thread {
 public:

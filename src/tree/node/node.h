@@ -150,7 +150,8 @@ static __always_inline bool node_sound(u64 lockword)
 
 /* Wait until the node is not locked; returns its lockword then. The caller holds no node. */
 u64 node_wait(struct node *node);
-/* The same for a caller that holds a node above or left of it. */
+/* As node_wait(), for a caller that holds a node above this one or left of it: it waits in short
+ * pauses. */
 u64 node_wait_holding(struct node *node);
 
 /* Begin an optimistic read; no node held. Returns the lockword, never a locked one: waits for a
@@ -198,8 +199,8 @@ static inline bool node_is_locked(const struct node *node)
 	return lockword & NODE_LOCKED || node_dead(lockword);
 }
 
-/* Lock the node; waits for other writers, and may hold nodes left of it meanwhile. The node may be
- * dead by then: the caller knows why it is not. */
+/* Lock the node; waits for other writers. The caller may hold nodes above this one or left of it.
+ * The node may have died during the wait: the caller knows why it has not. */
 static inline void node_lock(struct node *node) __acquires(node)
 {
 	while (!node_trylock(node, node_wait_holding(node)))
