@@ -60,7 +60,15 @@ std::string nanoseconds(double ns) {
 
 } // namespace
 
-std::string processor() { return proc_field("/proc/cpuinfo", "model name"); }
+// A virtual machine may hide the model's name ("AMD EPYC"): the numbers tell generations apart.
+std::string processor() {
+    std::string text = proc_field("/proc/cpuinfo", "model name");
+    std::string family = proc_field("/proc/cpuinfo", "cpu family");
+    std::string model = proc_field("/proc/cpuinfo", "model\t");
+    if (family != "unknown" && model != "unknown")
+        text += " (family " + family + ", model " + model + ")";
+    return text;
+}
 
 std::vector<std::pair<std::string, std::string>> machine_context() {
     utsname host = {};

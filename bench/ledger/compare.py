@@ -68,6 +68,9 @@ def check_comparable(first_path, first, path, context):
     for name in ("machine", "effort", "isa", "only"):
         if first.get(name) != context.get(name):
             print(f"{name}: {first.get(name)} in {first_path}, {context.get(name)} in {path}", file=sys.stderr)
+            if name == "machine":
+                print("ratios to peers differ between processors: check that release out, './run bench ledger --record VERSION' "
+                      "there, and compare with the file it writes", file=sys.stderr)
             raise SystemExit(2)
 
 
