@@ -17,7 +17,7 @@ trait Map: Sync {
     fn get(&self, key: u64) -> Option<u64>;
 }
 
-impl Map for PointMap<u64> {
+impl Map for PointMap<u64, u64> {
     fn new() -> Self {
         PointMap::new()
     }
@@ -29,15 +29,18 @@ impl Map for PointMap<u64> {
     }
 }
 
-impl Map for PointMap<Box<u64>> {
+/// A value in memory of its own.
+struct Large([u64; 2]);
+
+impl Map for PointMap<u64, Large> {
     fn new() -> Self {
         PointMap::new()
     }
     fn insert(&self, key: u64, value: u64) {
-        PointMap::insert(self, key, Box::new(value)).unwrap();
+        PointMap::insert(self, key, Large([value, 0])).ok().unwrap();
     }
     fn get(&self, key: u64) -> Option<u64> {
-        PointMap::get(self, key).map(|value| *value)
+        PointMap::get(self, key).map(|value| value.0[0])
     }
 }
 
@@ -66,7 +69,7 @@ impl Map for RwLock<BTreeMap<u64, u64>> {
 }
 
 /// Ranges of 16 keys.
-struct Ours(RangeMap<u64>);
+struct Ours(RangeMap<u64, u64>);
 struct Theirs(RwLock<RangeInclusiveMap<u64, u64>>);
 
 impl Map for Ours {
@@ -157,8 +160,8 @@ fn rows<M: Map>(c: &mut Criterion, name: &str) {
 }
 
 fn all(c: &mut Criterion) {
-    rows::<PointMap<u64>>(c, "points: lathwork");
-    rows::<PointMap<Box<u64>>>(c, "points: lathwork, boxes");
+    rows::<PointMap<u64, u64>>(c, "points: lathwork");
+    rows::<PointMap<u64, Large>>(c, "points: lathwork, 16 bytes");
     rows::<SkipMap<u64, u64>>(c, "points: crossbeam-skiplist");
     rows::<RwLock<BTreeMap<u64, u64>>>(c, "points: RwLock<BTreeMap>");
     rows::<Ours>(c, "ranges: lathwork");

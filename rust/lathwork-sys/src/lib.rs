@@ -18,6 +18,8 @@ pub type c_uint = u32;
 pub type c_char = u8;
 
 pub const ENOENT: c_int = 2;
+pub const EAGAIN: c_int = 11;
+pub const E2BIG: c_int = 7;
 pub const ENOMEM: c_int = 12;
 pub const EBUSY: c_int = 16;
 pub const EEXIST: c_int = 17;
@@ -37,6 +39,21 @@ pub const LATH_RANKS: c_uint = 1 << 6;
 pub const LATH_HALF_OPEN: c_int = 0;
 pub const LATH_CLOSED: c_int = 1;
 
+/// lath_hole_request.policy
+pub const LATH_HOLE_FIRST: c_int = 0;
+pub const LATH_HOLE_LAST: c_int = 1;
+pub const LATH_HOLE_BEST: c_int = 2;
+pub const LATH_HOLE_NEXT: c_int = 3;
+pub const LATH_HOLE_NEAR: c_int = 4;
+pub const LATH_HOLE_EXACT: c_int = 5;
+
+pub const LATH_SPACE_NO_ARENAS: c_uint = 1 << 0;
+pub const LATH_SPACE_NO_MAGAZINES: c_uint = 1 << 1;
+
+pub const LATH_BYTES_BACK: c_uint = 1 << 0;
+pub const LATH_BYTES_BEHIND: c_uint = 1 << 1;
+
+pub const LATH_BYTES_WORDS: usize = LATH_INDEX_WORDS + 48;
 pub const LATH_INDEX_WORDS: usize = 64;
 pub const LATH_INTERVALS_WORDS: usize = 128 + LATH_INDEX_WORDS / 2;
 
@@ -46,6 +63,7 @@ pub struct lathwork_sys_thread {
     pub sections: Cell<usize>,
     pub postponed: Cell<*mut c_void>,
     pub drops: Cell<usize>,
+    pub number: Cell<usize>,
 }
 
 /// Any 64-bit words that the library owns.
@@ -57,6 +75,29 @@ pub struct lath_index {
 #[repr(C, align(64))]
 pub struct lath_intervals {
     opaque: [u64; LATH_INTERVALS_WORDS],
+}
+
+#[repr(C, align(64))]
+pub struct lath_bytes {
+    opaque: [u64; LATH_BYTES_WORDS],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lath_bytes_key {
+    pub data: *const c_void,
+    pub size: u64,
+    pub tag: u64,
+}
+
+pub type lath_bytes_key_fn =
+    Option<unsafe extern "C" fn(ctx: *mut c_void, value: u64, key: *mut lath_bytes_key)>;
+
+#[repr(C)]
+pub struct lath_bytes_records {
+    pub key_of: lath_bytes_key_fn,
+    pub ctx: *mut c_void,
+    pub flags: c_uint,
 }
 
 #[repr(C)]
@@ -103,13 +144,23 @@ pub struct lath_rcu {
 // SAFETY: it is constant.
 unsafe impl Sync for lath_rcu {}
 
+/// Memory for nodes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lath_allocator {
+    pub alloc:
+        Option<unsafe extern "C" fn(ctx: *mut c_void, size: usize, align: usize) -> *mut c_void>,
+    pub free: Option<unsafe extern "C" fn(ctx: *mut c_void, block: *mut c_void, size: usize)>,
+    pub ctx: *mut c_void,
+}
+
 #[repr(C)]
 pub struct lath_config {
     pub size: usize,
     pub layout: c_int,
     pub flags: c_uint,
     pub rcu: *const lath_rcu,
-    pub allocator: *const c_void,
+    pub allocator: *const lath_allocator,
     pub id: u64,
 }
 
@@ -122,7 +173,7 @@ pub struct lath_space_config {
     pub below: u64,
     pub flags: c_uint,
     pub rcu: *const lath_rcu,
-    pub allocator: *const c_void,
+    pub allocator: *const lath_allocator,
 }
 
 #[repr(C)]
@@ -168,10 +219,13 @@ pub struct lath_interval_iter {
 }
 
 pub type lath_item_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath_item)>;
+pub type lath_bytes_fn = Option<unsafe extern "C" fn(*mut c_void, u64)>;
 pub type lath_interval_fn = Option<unsafe extern "C" fn(*mut c_void, *const lath_interval)>;
 
 extern "C" {
     pub fn lathwork_sys_thread() -> *mut lathwork_sys_thread;
+    pub fn lathwork_sys_number() -> usize;
+    pub fn lathwork_sys_yield();
     pub fn lathwork_sys_enter();
     pub fn lathwork_sys_exit() -> *mut c_void;
     pub static lath_rcu_auto: lath_rcu;
@@ -187,6 +241,49 @@ extern "C" {
         conflict: *mut lath_item,
     ) -> c_int;
     pub fn lath_index_erase_item(index: *mut lath_index, key: u64, old: *mut lath_item) -> c_int;
+    pub fn lath_index_erase_item_at(
+        index: *mut lath_index,
+        point: u64,
+        old: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_erase_if(
+        index: *mut lath_index,
+        key: u64,
+        expected: u64,
+        there: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_replace_if(
+        index: *mut lath_index,
+        key: u64,
+        expected: u64,
+        value: u64,
+        there: *mut lath_item,
+    ) -> c_int;
+    pub fn lath_index_resize(index: *mut lath_index, key: u64, size: u64) -> c_int;
+    pub fn lath_index_split(index: *mut lath_index, at: u64, value: u64) -> c_int;
+    pub fn lath_index_erase_range(
+        index: *mut lath_index,
+        key: u64,
+        size: u64,
+        each: lath_item_fn,
+        arg: *mut c_void,
+    ) -> i64;
+    pub fn lath_index_store_range(
+        index: *mut lath_index,
+        item: *const lath_item,
+        each: lath_item_fn,
+        arg: *mut c_void,
+    ) -> c_int;
+    pub fn lath_index_first_item(index: *mut lath_index, found: *mut lath_item) -> c_int;
+    pub fn lath_index_last_item(index: *mut lath_index, found: *mut lath_item) -> c_int;
+    pub fn lath_index_scan_back(
+        index: *mut lath_index,
+        from: u64,
+        first: u64,
+        items: *mut lath_item,
+        max: usize,
+        next: *mut u64,
+    ) -> usize;
     pub fn lath_index_replace_item(
         index: *mut lath_index,
         key: u64,
@@ -271,6 +368,48 @@ extern "C" {
     pub fn lath_interval_iter_all(iter: *mut lath_interval_iter, set: *mut lath_intervals);
     pub fn lath_interval_next(iter: *mut lath_interval_iter, interval: *mut lath_interval)
         -> c_int;
+
+    pub fn lath_intervals_verify(
+        set: *mut lath_intervals,
+        report: *mut c_char,
+        report_size: usize,
+    ) -> c_int;
+
+    pub fn lath_bytes_init(
+        set: *mut lath_bytes,
+        records: *const lath_bytes_records,
+        config: *const lath_config,
+    ) -> c_int;
+    pub fn lath_bytes_fini(set: *mut lath_bytes, each: lath_bytes_fn, arg: *mut c_void);
+    pub fn lath_bytes_clear(set: *mut lath_bytes, each: lath_bytes_fn, arg: *mut c_void);
+    pub fn lath_bytes_insert(set: *mut lath_bytes, value: u64, there: *mut u64) -> c_int;
+    pub fn lath_bytes_replace(set: *mut lath_bytes, value: u64, old: *mut u64) -> c_int;
+    pub fn lath_bytes_erase(
+        set: *mut lath_bytes,
+        key: *const lath_bytes_key,
+        old: *mut u64,
+    ) -> c_int;
+    pub fn lath_bytes_erase_if(set: *mut lath_bytes, expected: u64, there: *mut u64) -> c_int;
+    pub fn lath_bytes_get(
+        set: *mut lath_bytes,
+        key: *const lath_bytes_key,
+        value: *mut u64,
+    ) -> c_int;
+    pub fn lath_bytes_scan(
+        set: *mut lath_bytes,
+        from: *const lath_bytes_key,
+        flags: c_uint,
+        values: *mut u64,
+        max: usize,
+    ) -> usize;
+    pub fn lath_bytes_count(set: *mut lath_bytes) -> u64;
+    pub fn lath_bytes_rank(set: *mut lath_bytes, key: *const lath_bytes_key, flags: c_uint) -> i64;
+    pub fn lath_bytes_select(set: *mut lath_bytes, rank: u64, value: *mut u64) -> c_int;
+    pub fn lath_bytes_verify(
+        set: *mut lath_bytes,
+        report: *mut c_char,
+        report_size: usize,
+    ) -> c_int;
 
     pub fn lath_space_create(
         space: *mut *mut lath_space,

@@ -3,19 +3,37 @@
  * thread.c - what the crate lathwork keeps for each thread: Rust has thread-local variables with
  * its standard library only.
  */
+#include <sched.h>
+
 #include "lathwork.h"
 
 struct lathwork_sys_thread {
 	size_t sections; /* in how many sections the thread is */
 	void *postponed; /* the crate's list */
 	size_t drops;	 /* how many calls that drop removed values are within each other */
+	size_t number;	 /* of the thread, from 1; 0: not asked for yet */
 };
 
 static __thread struct lathwork_sys_thread here;
+static size_t numbers;
 
 struct lathwork_sys_thread *lathwork_sys_thread(void)
 {
 	return &here;
+}
+
+/* Returns a number that hardly any other thread has: threads get 1, 2, 3 ... */
+size_t lathwork_sys_number(void)
+{
+	if (!here.number)
+		here.number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+	return here.number;
+}
+
+/* Let other threads run. */
+void lathwork_sys_yield(void)
+{
+	sched_yield();
 }
 
 /* Begin a read-side critical section. */

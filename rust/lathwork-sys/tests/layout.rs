@@ -33,6 +33,10 @@ fn as_in_c() {
     let mut text = String::from("#include <errno.h>\n#include \"lathwork.h\"\n");
     shape!(text, lath_index);
     shape!(text, lath_intervals);
+    shape!(text, lath_bytes);
+    shape!(text, lath_bytes_key, data, size, tag);
+    shape!(text, lath_bytes_records, key_of, ctx, flags);
+    shape!(text, lath_allocator, alloc, free, ctx);
     shape!(text, lath_item, key, size, value);
     shape!(text, lath_interval, first, end, value);
     shape!(text, lath_rcu_head, next, func);
@@ -104,6 +108,8 @@ fn as_in_c() {
         text,
         ENOENT,
         ENOMEM,
+        EAGAIN,
+        E2BIG,
         EBUSY,
         EEXIST,
         EINVAL,
@@ -119,7 +125,18 @@ fn as_in_c() {
         LATH_HALF_OPEN,
         LATH_CLOSED,
         LATH_INDEX_WORDS,
-        LATH_INTERVALS_WORDS
+        LATH_INTERVALS_WORDS,
+        LATH_BYTES_WORDS,
+        LATH_BYTES_BACK,
+        LATH_BYTES_BEHIND,
+        LATH_SPACE_NO_ARENAS,
+        LATH_SPACE_NO_MAGAZINES,
+        LATH_HOLE_FIRST,
+        LATH_HOLE_LAST,
+        LATH_HOLE_BEST,
+        LATH_HOLE_NEXT,
+        LATH_HOLE_NEAR,
+        LATH_HOLE_EXACT
     );
 
     let file = std::env::temp_dir().join(format!("lathwork-layout-{}.c", std::process::id()));

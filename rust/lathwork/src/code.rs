@@ -7,10 +7,11 @@
 //! | init, create | done | `-ENOMEM`: the allocation failed, as of a `Box`; others: panic |
 //! | insert (index, intervals) | done | [`refusal`] |
 //! | find, erase, replace, rank, select | found | [`found`] |
+//! | erase_if, replace_if | done | [`unchanged`] |
 //! | spaces | done | [`allocation`] |
 use lathwork_sys as sys;
 
-use crate::index::Reason;
+use crate::error::Reason;
 use crate::range_allocator::AllocError;
 
 /// The result of an insert. `overlaps` is called if the index has named an item that is there.
@@ -19,6 +20,7 @@ pub(crate) fn refusal(code: sys::c_int, overlaps: impl FnOnce() -> Reason) -> Re
         0 => Ok(()),
         sys::EEXIST => Err(overlaps()),
         sys::ENOMEM => Err(Reason::NoMemory),
+        sys::E2BIG => Err(Reason::TooLong),
         other => Err(Reason::Other(other)),
     }
 }
@@ -34,6 +36,11 @@ pub(crate) fn found(code: sys::c_int) -> bool {
         sys::ENOENT => false,
         other => panic!("lathwork: a search returned errno {other}"),
     }
+}
+
+/// Whether a change that expects an entry has found it so.
+pub(crate) fn unchanged(code: sys::c_int) -> bool {
+    code != -sys::EAGAIN && found(code)
 }
 
 /// The result of a call of a space.
@@ -64,6 +71,7 @@ mod tests {
             let overlaps = Reason::Overlaps(1..=2);
             let expected = match -i64::from(code) {
                 0 => Ok(()),
+                7 => Err(Reason::TooLong),
                 12 => Err(Reason::NoMemory),
                 17 => Err(overlaps.clone()),
                 _ => Err(Reason::Other(code.wrapping_neg())),
@@ -111,10 +119,8 @@ mod tests {
         use std::string::ToString;
         assert!(AllocError::Other(5).to_string().contains('5'));
         assert_ne!(AllocError::Other(5), AllocError::NoMemory);
-        let refused = crate::InsertError {
-            reason: Reason::Other(5),
-            value: (),
-        };
+        let reason: Reason = Reason::Other(5);
+        let refused = crate::InsertError { reason, value: () };
         assert!(refused.to_string().contains('5'));
     }
 }

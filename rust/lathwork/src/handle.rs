@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Structures of the C library on the heap, with their end.
-use alloc::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
-use core::ptr::{self, NonNull};
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::mem;
+use core::ptr::{self, addr_of, addr_of_mut, NonNull};
 
 use lathwork_sys as sys;
 
-use crate::section::outside_sections;
+use crate::memory::{Memory, NoMemory};
+use crate::section::{outside_sections, Postponed};
+use crate::value::{self, Header};
 
 /// A structure that the C library initialises in memory of ours and that does not move.
 pub(crate) trait Structure: Sized {
@@ -25,40 +29,140 @@ impl Structure for sys::lath_intervals {
     }
 }
 
-pub(crate) struct Handle<T: Structure>(NonNull<T>);
-
-impl<T: Structure> Handle<T> {
-    /// `init` returns 0, or a negative errno: then there is no structure.
-    pub(crate) fn new(init: impl FnOnce(*mut T) -> sys::c_int) -> Handle<T> {
-        let layout = Layout::new::<T>();
-        // SAFETY: the layout has a size; init gets memory of that layout.
-        let memory = unsafe { alloc_zeroed(layout) }.cast::<T>();
-        let memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
-        match init(memory.as_ptr()) {
-            0 => Handle(memory),
-            error => {
-                // SAFETY: allocated above.
-                unsafe { dealloc(memory.as_ptr().cast(), layout) };
-                if error == -sys::ENOMEM {
-                    handle_alloc_error(layout);
-                }
-                unreachable!("lathwork: init returned {error}");
-            }
-        }
-    }
-
-    pub(crate) fn get(&self) -> *mut T {
-        self.0.as_ptr()
+impl Structure for sys::lath_bytes {
+    unsafe fn fini(this: *mut Self) {
+        sys::lath_bytes_fini(this, None, ptr::null_mut());
     }
 }
 
-impl<T: Structure> Drop for Handle<T> {
-    fn drop(&mut self) {
-        unsafe fn end<T: Structure>(arg: *mut ()) {
-            T::fini(arg.cast());
-            dealloc(arg.cast(), Layout::new::<T>());
+/// A space, which the C library allocates by itself.
+pub(crate) struct Space(pub(crate) *mut sys::lath_space);
+
+impl Structure for Space {
+    unsafe fn fini(this: *mut Self) {
+        sys::lath_space_destroy((*this).0);
+    }
+}
+
+#[repr(C)]
+struct Block<T> {
+    end: Postponed, // the first field: Handle::drop() passes its address
+    structure: T,
+    memory: Memory,
+    /// Nodes without values, whose memory is freed with the structure.
+    dead: *mut Header,
+}
+
+/// A structure whose values have the type V.
+pub(crate) struct Handle<T: Structure, V> {
+    block: NonNull<Block<T>>,
+    of: PhantomData<*const V>,
+}
+
+impl<T: Structure, V> Handle<T, V> {
+    /// `init` gets zeroed memory and an allocator, and returns 0 or a negative errno: then there is
+    /// no structure, and the caller gets the errno.
+    pub(crate) fn new(
+        memory: Memory,
+        init: impl FnOnce(*mut T, *const sys::lath_allocator) -> sys::c_int,
+    ) -> Result<Self, sys::c_int> {
+        let layout = Layout::new::<Block<T>>();
+        let raw = memory.alloc(layout).map_err(|NoMemory| sys::ENOMEM)?;
+        let block = raw.cast::<Block<T>>();
+        // SAFETY: the memory has the layout of a block; a structure is any bits.
+        let result = unsafe {
+            let block = block.as_ptr();
+            addr_of_mut!((*block).end).write(Postponed::new(end::<T, V>));
+            ptr::write_bytes(addr_of_mut!((*block).structure), 0, 1);
+            addr_of_mut!((*block).memory).write(memory);
+            addr_of_mut!((*block).dead).write(ptr::null_mut());
+            let nodes = Memory::for_nodes(addr_of!((*block).memory));
+            let nodes = nodes
+                .as_ref()
+                .map_or(ptr::null(), |nodes| nodes as *const _);
+            init(addr_of_mut!((*block).structure), nodes)
+        };
+        if result != 0 {
+            // SAFETY: allocated above.
+            unsafe { memory.free(raw.as_ptr(), layout) };
+            return Err(result.wrapping_neg());
         }
+        Ok(Handle {
+            block,
+            of: PhantomData,
+        })
+    }
+
+    pub(crate) fn get(&self) -> *mut T {
+        // SAFETY: the block lives.
+        unsafe { addr_of_mut!((*self.block.as_ptr()).structure) }
+    }
+
+    pub(crate) fn memory(&self) -> Memory {
+        // SAFETY: likewise; it never changes.
+        unsafe { (*self.block.as_ptr()).memory }
+    }
+
+    /// Has the memory of nodes freed with the structure: their callbacks may not have run.
+    ///
+    /// # Safety
+    ///
+    /// The nodes are of this memory and of values V, which they have no more.
+    pub(crate) unsafe fn bury(&mut self, nodes: *mut Header) {
+        (*self.block.as_ptr()).dead = nodes;
+    }
+}
+
+unsafe fn end<T: Structure, V>(postponed: *mut Postponed) {
+    let block = postponed.cast::<Block<T>>();
+    let memory = (*block).memory;
+    T::fini(addr_of_mut!((*block).structure));
+    if !(*block).dead.is_null() {
+        // the callbacks of these have run, or run in this drain
+        (sys::lath_rcu_auto.drain.unwrap_unchecked())();
+        let mut at = (*block).dead;
+        while !at.is_null() {
+            let next = value::next_of(at);
+            value::free::<V>(at, &memory);
+            at = next;
+        }
+    }
+    memory.free(block.cast(), Layout::new::<Block<T>>());
+}
+
+impl<T: Structure, V> Drop for Handle<T, V> {
+    fn drop(&mut self) {
         // SAFETY: nobody else has the structure, and it lives until end() is called.
-        unsafe { outside_sections(end::<T>, self.0.as_ptr().cast()) };
+        unsafe { outside_sections(self.block.as_ptr().cast()) };
+    }
+}
+
+/// What a constructor that cannot fail does without memory.
+pub(crate) fn made<T>(result: Result<T, NoMemory>) -> T {
+    result.unwrap_or_else(|NoMemory| alloc::alloc::handle_alloc_error(Layout::new::<Block<u64>>()))
+}
+
+/// The errors of init and create: memory, or else a defect of this crate.
+pub(crate) fn no_memory(errno: sys::c_int) -> NoMemory {
+    assert!(
+        errno == sys::ENOMEM,
+        "lathwork: init returned errno {errno}"
+    );
+    NoMemory
+}
+
+/// A configuration for an index, a set of intervals or a set of byte keys.
+pub(crate) fn config(
+    layout: sys::c_int,
+    flags: sys::c_uint,
+    allocator: *const sys::lath_allocator,
+) -> sys::lath_config {
+    sys::lath_config {
+        size: mem::size_of::<sys::lath_config>(),
+        layout,
+        flags,
+        rcu: ptr::null(),
+        allocator,
+        id: 0,
     }
 }

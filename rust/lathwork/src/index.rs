@@ -1,210 +1,188 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//! An index of the C library whose words are values: what the maps share.
-use alloc::format;
-use alloc::string::String;
+//! An index of the C library whose words are values: what the maps share. Keys are numbers here.
 use core::cell::UnsafeCell;
-use core::fmt;
+use core::ffi::c_void;
 use core::marker::PhantomData;
-use core::mem::{self, needs_drop};
-use core::ops::{Deref, RangeInclusive};
 use core::ptr;
 
 use lathwork_sys as sys;
 use sys::lath_item;
 
 use crate::code;
-use crate::handle::Handle;
+use crate::error::{InsertError, Reason};
+use crate::handle::{config, no_memory, Handle};
+use crate::memory::{Memory, NoMemory, Options};
 use crate::retired::{drop_each, Retired};
 use crate::section::Section;
-use crate::Value;
+use crate::value::{self, header_of, inline, Header, Owned};
+use crate::Ref;
 
-/// Why an insert was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Reason {
-    /// It overlaps this range, which is there already.
-    Overlaps(RangeInclusive<u64>),
-    /// The range is empty.
-    Empty,
-    /// The range has 2^64 keys; an index holds ranges of at most 2^64 - 1.
-    TooLong,
-    /// There is no memory.
-    NoMemory,
-    /// The C library has reported this `errno`, which its headers do not name for the call.
-    Other(i32),
-}
+/// First and last key, and value.
+pub(crate) type Entry<'a, V> = (u64, u64, Ref<'a, V>);
 
-/// A refused insert: the reason, and the value back.
-#[derive(Clone, PartialEq, Eq)]
-pub struct InsertError<V> {
-    /// Why.
-    pub reason: Reason,
-    /// What was to be inserted.
-    pub value: V,
-}
-
-impl<V> fmt::Debug for InsertError<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InsertError")
-            .field("reason", &self.reason)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<V> fmt::Display for InsertError<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.reason {
-            Reason::Overlaps(range) => {
-                write!(f, "it overlaps {}..={}", range.start(), range.end())
-            }
-            Reason::Empty => write!(f, "the range is empty"),
-            Reason::TooLong => write!(f, "the range has 2^64 keys"),
-            Reason::NoMemory => write!(f, "there is no memory"),
-            Reason::Other(errno) => write!(f, "the library has reported errno {errno}"),
-        }
-    }
-}
-
-#[cfg(feature = "std")]
-impl<V> std::error::Error for InsertError<V> {}
-
-/// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
-/// meanwhile. It belongs to one thread.
-///
-/// It keeps removed values from being dropped, and the drop of a map waits for it: drop it soon. One
-/// that is forgotten (`mem::forget`) lasts until its thread ends.
-pub struct Ref<'a, V: Value> {
-    word: u64,
-    section: Option<Section>,
-    of: PhantomData<(&'a V, *const ())>,
-}
-
-impl<V: Value> Ref<'_, V> {
-    /// `word` is in an index, or was when `section` had begun already.
-    fn new(word: u64, section: Option<Section>) -> Self {
-        Ref {
-            word,
-            section,
-            of: PhantomData,
-        }
-    }
-}
-
-impl<V: Value> Clone for Ref<'_, V> {
-    fn clone(&self) -> Self {
-        Ref::new(self.word, self.section.as_ref().map(|_| Section::enter()))
-    }
-}
-
-impl<V: Value> Deref for Ref<'_, V> {
-    type Target = V::Target;
-
-    fn deref(&self) -> &V::Target {
-        // SAFETY: the section began while the word was in the index, and values that leave it are
-        // dropped after all sections of that time. A value without a drop is not taken at all.
-        unsafe { V::target(&self.word) }
-    }
-}
-
-impl<V: Value> fmt::Debug for Ref<'_, V>
-where
-    V::Target: fmt::Debug,
-{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<V: Value> PartialEq<V::Target> for Ref<'_, V>
-where
-    V::Target: PartialEq,
-{
-    fn eq(&self, other: &V::Target) -> bool {
-        **self == *other
-    }
-}
-
-pub(crate) struct Index<V: Value> {
-    index: Handle<sys::lath_index>,
+pub(crate) struct Index<V> {
+    index: Handle<sys::lath_index, V>,
     retired: Retired<V>,
     of: PhantomData<UnsafeCell<V>>, // a shared map takes values: it is invariant
 }
 
 // SAFETY: any thread may call the index; values go to other threads with it, and are dropped there.
-unsafe impl<V: Value + Send> Send for Index<V> {}
+unsafe impl<V: Send> Send for Index<V> {}
 // SAFETY: one thread's value is read, and dropped, by others.
-unsafe impl<V: Value + Send + Sync> Sync for Index<V> {}
+unsafe impl<V: Send + Sync> Sync for Index<V> {}
 
-pub(crate) fn range_of(item: &lath_item) -> RangeInclusive<u64> {
-    item.key..=item.key.wrapping_add(item.size).wrapping_sub(1)
+pub(crate) fn last_of(item: &lath_item) -> u64 {
+    item.key.wrapping_add(item.size).wrapping_sub(1)
 }
 
-impl<V: Value> Index<V> {
-    pub(crate) fn new(layout: sys::c_int, flags: sys::c_uint) -> Self {
-        let config = sys::lath_config {
-            size: mem::size_of::<sys::lath_config>(),
-            layout,
-            flags,
-            rcu: ptr::null(),
-            allocator: ptr::null(),
-            id: 0,
-        };
-        Index {
-            // SAFETY: both pointers are valid.
-            index: Handle::new(|index| unsafe { sys::lath_index_init(index, &config) }),
-            retired: Retired::new(),
+fn item_of(first: u64, last: u64, value: u64) -> lath_item {
+    lath_item {
+        key: first,
+        size: (last - first).wrapping_add(1),
+        value,
+    }
+}
+
+/// A section, if values need one while they are looked at.
+pub(crate) fn section<V>() -> Option<Section> {
+    if inline::<V>() {
+        None
+    } else {
+        Some(Section::enter())
+    }
+}
+
+/// Nodes that a call has taken out of an index, linked from the newest one.
+struct Gone<V> {
+    newest: *mut Header,
+    of: PhantomData<V>,
+}
+
+impl<V> Gone<V> {
+    fn new() -> Self {
+        Gone {
+            newest: ptr::null_mut(),
             of: PhantomData,
         }
+    }
+
+    /// For the C library: an item has left.
+    unsafe extern "C" fn add(gone: *mut c_void, item: *const lath_item) {
+        let gone = &mut *gone.cast::<Gone<V>>();
+        let word = (*item).value;
+        if value::leave::<V>(word) && !inline::<V>() {
+            value::set_next(header_of(word), gone.newest);
+            gone.newest = header_of(word);
+        }
+    }
+
+    /// Takes them, the oldest first.
+    fn for_each(self, mut call: impl FnMut(*mut Header)) {
+        let (mut at, mut first) = (self.newest, ptr::null_mut());
+        while !at.is_null() {
+            // SAFETY: add() linked them, and nothing else uses the links.
+            unsafe {
+                let older = value::next_of(at);
+                value::set_next(at, first);
+                first = at;
+                at = older;
+            }
+        }
+        while !first.is_null() {
+            // SAFETY: likewise; the call may set another link.
+            let next = unsafe { value::next_of(first) };
+            call(first);
+            first = next;
+        }
+    }
+}
+
+impl<V> Index<V> {
+    pub(crate) fn new(layout: sys::c_int, options: &Options) -> Result<Self, NoMemory> {
+        let init = |index, nodes| {
+            let config = config(layout, options.flags, nodes);
+            // SAFETY: both pointers are valid.
+            unsafe { sys::lath_index_init(index, &config) }
+        };
+        Ok(Index {
+            index: Handle::new(options.memory, init).map_err(no_memory)?,
+            retired: Retired::new(),
+            of: PhantomData,
+        })
     }
 
     pub(crate) fn raw(&self) -> *mut sys::lath_index {
         self.index.get()
     }
 
-    pub(crate) fn insert(
-        &self,
-        range: RangeInclusive<u64>,
-        value: V,
-    ) -> Result<(), InsertError<V>> {
-        let (first, last) = (*range.start(), *range.end());
-        if first > last || range.is_empty() {
-            return Err(InsertError {
-                reason: Reason::Empty,
-                value,
-            });
-        }
-        let size = (last - first).wrapping_add(1);
-        if size == 0 {
-            return Err(InsertError {
-                reason: Reason::TooLong,
-                value,
-            });
-        }
-        let item = lath_item {
-            key: first,
-            size,
-            value: value.into_word(),
-        };
-        let mut there = lath_item::default();
-        // SAFETY: the index is initialised; all pointers are valid.
-        let result = unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) };
-        let reason = match code::refusal(result, || Reason::Overlaps(range_of(&there))) {
-            Ok(()) => return Ok(()),
-            Err(reason) => reason,
-        };
-        // SAFETY: the word is not in the index.
-        Err(InsertError {
-            reason,
-            value: unsafe { V::from_word(item.value) },
+    pub(crate) fn memory(&self) -> Memory {
+        self.index.memory()
+    }
+
+    /// A word for a value, for a call that may refuse it.
+    pub(crate) fn word(&self, value: V) -> Result<u64, InsertError<V>> {
+        value::into_word(value, &self.memory()).map_err(|value| InsertError {
+            reason: Reason::NoMemory,
+            value,
         })
     }
 
-    /// A section, if values need one while they are looked at.
-    fn section() -> Option<Section> {
-        if needs_drop::<V>() {
-            Some(Section::enter())
-        } else {
-            None
+    /// The error of a call that has refused a word, with the value back.
+    ///
+    /// # Safety
+    ///
+    /// The word comes from `word()` and is in no index.
+    pub(crate) unsafe fn refused(&self, reason: Reason, word: u64) -> InsertError<V> {
+        let value = value::from_word(word, &self.memory());
+        InsertError { reason, value }
+    }
+
+    /// Inserts a range that overlaps no other one.
+    pub(crate) fn insert(
+        &self,
+        first: u64,
+        last: u64,
+        value: V,
+    ) -> Result<Ref<'_, V>, InsertError<V>> {
+        let section = section::<V>();
+        let word = self.word(value)?;
+        let item = item_of(first, last, word);
+        if item.size == 0 {
+            // SAFETY: the word is not in the index.
+            return Err(unsafe { self.refused(Reason::TooLong, word) });
+        }
+        let mut there = lath_item::default();
+        // SAFETY: the index is initialised; all pointers are valid.
+        let result = unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) };
+        match code::refusal(result, || Reason::Overlaps(there.key..=last_of(&there))) {
+            Ok(()) => Ok(Ref::new(word, section)),
+            // SAFETY: the word is not in the index.
+            Err(reason) => Err(unsafe { self.refused(reason, word) }),
+        }
+    }
+
+    /// Gives a point a value; returns the one that it had.
+    pub(crate) fn put(&self, key: u64, value: V) -> Result<Option<Ref<'_, V>>, InsertError<V>> {
+        let section = section::<V>();
+        let word = self.word(value)?;
+        let (item, mut there) = (item_of(key, key, word), lath_item::default());
+        // a thread may remove the key, or insert it, between the two calls
+        loop {
+            // SAFETY: the index is initialised; all pointers are valid.
+            let result = unsafe { sys::lath_index_insert_item(self.raw(), &item, &mut there) };
+            match code::refusal(result, || Reason::Overlaps(key..=key)) {
+                Ok(()) => return Ok(None),
+                Err(Reason::Overlaps(_)) => {}
+                // SAFETY: the word is not in the index.
+                Err(reason) => return Err(unsafe { self.refused(reason, word) }),
+            }
+            // SAFETY: as above.
+            if code::found(unsafe {
+                sys::lath_index_replace_item(self.raw(), key, word, &mut there)
+            }) {
+                self.left(there.value);
+                return Ok(Some(Ref::new(there.value, section)));
+            }
         }
     }
 
@@ -212,17 +190,31 @@ impl<V: Value> Index<V> {
     pub(crate) fn find(
         &self,
         call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
-    ) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
-        let section = Self::section();
+    ) -> Option<Entry<'_, V>> {
+        let section = section::<V>();
         let mut item = lath_item::default();
         if !code::found(call(self.raw(), &mut item)) {
             return None;
         }
-        Some((range_of(&item), Ref::new(item.value, section)))
+        Some((item.key, last_of(&item), Ref::new(item.value, section)))
+    }
+
+    /// The entry that covers a key.
+    pub(crate) fn at(&self, key: u64) -> Option<Entry<'_, V>> {
+        // SAFETY: `find` passes an initialised index and a valid pointer; likewise below.
+        self.find(|index, item| unsafe { sys::lath_index_lookup_item(index, key, item) })
+    }
+
+    pub(crate) fn ceiling(&self, key: u64) -> Option<Entry<'_, V>> {
+        self.find(|index, item| unsafe { sys::lath_index_ceiling_item(index, key, item) })
+    }
+
+    pub(crate) fn floor(&self, key: u64) -> Option<Entry<'_, V>> {
+        self.find(|index, item| unsafe { sys::lath_index_floor_item(index, key, item) })
     }
 
     pub(crate) fn get(&self, point: u64) -> Option<Ref<'_, V>> {
-        let section = Self::section();
+        let section = section::<V>();
         let mut word = 0;
         // SAFETY: the index is initialised; the pointer is valid.
         if unsafe { sys::lath_index_get(self.raw(), point, &mut word) } != 1 {
@@ -238,65 +230,205 @@ impl<V: Value> Index<V> {
     }
 
     /// Removes the entry that begins at `key`.
-    pub(crate) fn remove(&self, key: u64) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
-        self.drop_some();
-        // SAFETY: the index is initialised; the pointer is valid.
-        let found = self.find(|index, old| unsafe { sys::lath_index_erase_item(index, key, old) });
-        if let Some((_, value)) = &found {
-            self.retire(value.word);
+    pub(crate) fn remove(&self, key: u64) -> Option<Entry<'_, V>> {
+        // SAFETY: `find` passes an initialised index and a valid pointer; likewise below.
+        self.remove_by(|index, old| unsafe { sys::lath_index_erase_item(index, key, old) })
+    }
+
+    /// Removes the entry that covers `point`.
+    pub(crate) fn remove_at(&self, point: u64) -> Option<Entry<'_, V>> {
+        self.remove_by(|index, old| unsafe { sys::lath_index_erase_item_at(index, point, old) })
+    }
+
+    /// For a call of the library that erases an item.
+    fn remove_by(
+        &self,
+        call: impl FnOnce(*mut sys::lath_index, *mut lath_item) -> sys::c_int,
+    ) -> Option<Entry<'_, V>> {
+        let found = self.find(call);
+        if let Some((_, _, value)) = &found {
+            self.left(value.word());
         }
         found
     }
 
-    /// Removes it, for a caller that alone has the index: then no one has a `Ref`.
-    pub(crate) fn take(&mut self, key: u64) -> Option<(RangeInclusive<u64>, V)> {
-        let mut old = lath_item::default();
-        // SAFETY: the index is initialised; the word has left it and nobody else has it.
+    /// Removes the entry at `key` if its word is that of `value`.
+    pub(crate) fn remove_if(&self, key: u64, value: &Ref<'_, V>) -> bool {
+        let mut there = lath_item::default();
+        // SAFETY: the index is initialised; the pointer is valid.
+        let result = unsafe { sys::lath_index_erase_if(self.raw(), key, value.word(), &mut there) };
+        let gone = code::unchanged(result);
+        if gone {
+            self.left(value.word());
+        }
+        gone
+    }
+
+    /// Replaces the value at `key` if its word is that of `old`: Ok(true), or the value back.
+    pub(crate) fn replace_if(
+        &self,
+        key: u64,
+        old: &Ref<'_, V>,
+        value: V,
+    ) -> Result<Ref<'_, V>, InsertError<V>> {
+        let section = section::<V>();
+        let (word, mut there) = (self.word(value)?, lath_item::default());
+        // SAFETY: the index is initialised; the pointer is valid; a refused word is not in it.
         unsafe {
-            if !code::found(sys::lath_index_erase_item(self.raw(), key, &mut old)) {
-                return None;
+            let result = sys::lath_index_replace_if(self.raw(), key, old.word(), word, &mut there);
+            if !code::unchanged(result) {
+                return Err(self.refused(Reason::Absent, word));
             }
-            Some((range_of(&old), V::from_word(old.value)))
+        }
+        self.left(old.word());
+        Ok(Ref::new(word, section))
+    }
+
+    /// Removes the first or the last entry that `find` finds.
+    pub(crate) fn pop(&self, first: bool) -> Option<Entry<'_, V>> {
+        loop {
+            let found = self.end(first)?;
+            // the section of `found` keeps a node's address from being used again meanwhile
+            if self.remove_if(found.0, &found.2) {
+                return Some(found);
+            }
         }
     }
 
-    /// Gives the entry that begins at `key` another value. Returns the old one, or `value` back.
-    pub(crate) fn replace(&self, key: u64, value: V) -> Result<Ref<'_, V>, V> {
-        self.drop_some();
-        let section = Self::section();
-        let (word, mut old) = (value.into_word(), lath_item::default());
+    /// The first or the last entry.
+    pub(crate) fn end(&self, first: bool) -> Option<Entry<'_, V>> {
+        self.find(|index, item| unsafe {
+            if first {
+                sys::lath_index_first_item(index, item)
+            } else {
+                sys::lath_index_last_item(index, item)
+            }
+        })
+    }
+
+    /// Removes the entry that begins at `key`, for a caller that alone has the index: then no one
+    /// has a `Ref`. Returns its range and its word, which is the caller's.
+    pub(crate) fn take(&mut self, key: u64) -> Option<(u64, u64, u64)> {
+        let mut old = lath_item::default();
+        // SAFETY: the index is initialised.
+        if !code::found(unsafe { sys::lath_index_erase_item(self.raw(), key, &mut old) }) {
+            return None;
+        }
+        Some((old.key, last_of(&old), old.value))
+    }
+
+    /// Gives the entry that begins at `key` another value. Returns the old one.
+    pub(crate) fn replace(&self, key: u64, value: V) -> Result<Ref<'_, V>, InsertError<V>> {
+        let section = section::<V>();
+        let (word, mut old) = (self.word(value)?, lath_item::default());
         // SAFETY: the index is initialised; the pointer is valid; a refused word is not in it.
         unsafe {
-            if !code::found(sys::lath_index_replace_item(
-                self.raw(),
-                key,
-                word,
-                &mut old,
-            )) {
-                return Err(V::from_word(word));
+            let result = sys::lath_index_replace_item(self.raw(), key, word, &mut old);
+            if !code::found(result) {
+                return Err(self.refused(Reason::Absent, word));
             }
         }
-        self.retire(old.value);
+        self.left(old.value);
         Ok(Ref::new(old.value, section))
     }
 
+    /// Puts a range over what is there. The caller excludes other changes if values are in nodes.
+    pub(crate) fn store(&self, first: u64, last: u64, word: u64) -> Result<(), Reason> {
+        let item = item_of(first, last, word);
+        if item.size == 0 {
+            return Err(Reason::TooLong);
+        }
+        let mut gone = Gone::<V>::new();
+        // A range that goes beyond at both ends becomes two, of one node.
+        let twice = if inline::<V>() {
+            None
+        } else {
+            self.reaching(last).filter(|there| there.key < first)
+        };
+        // SAFETY: the word is in the index, as nothing else is changed now; all pointers are valid.
+        let result = unsafe {
+            if let Some(there) = &twice {
+                value::share::<V>(there.value);
+            }
+            let arg = (&mut gone as *mut Gone<V>).cast();
+            sys::lath_index_store_range(self.raw(), &item, Some(Gone::<V>::add), arg)
+        };
+        self.retire(gone);
+        let done = code::refusal(result, || unreachable!("store_range never returns EEXIST"));
+        if let (Err(_), Some(there)) = (&done, &twice) {
+            // SAFETY: shared above.
+            unsafe { value::leave::<V>(there.value) };
+        }
+        done
+    }
+
+    /// The item with the key `last` that has keys behind it too.
+    fn reaching(&self, last: u64) -> Option<lath_item> {
+        let mut item = lath_item::default();
+        // SAFETY: the index is initialised; the pointer is valid.
+        let result = unsafe { sys::lath_index_lookup_item(self.raw(), last, &mut item) };
+        (code::found(result) && last_of(&item) > last).then_some(item)
+    }
+
+    /// Removes these keys from what is there. The caller excludes other changes. If there is no
+    /// memory no key has been removed.
+    pub(crate) fn cut(&self, first: u64, last: u64) -> Result<(), NoMemory> {
+        let (index, size) = (self.raw(), (last - first).wrapping_add(1));
+        if let Some(there) = self.reaching(last) {
+            // SAFETY: the word is in the index, as nothing else is changed now.
+            unsafe {
+                value::share::<V>(there.value);
+                let result = sys::lath_index_split(index, last + 1, there.value);
+                shrunk(result).map_err(|none| {
+                    value::leave::<V>(there.value);
+                    none
+                })?;
+            }
+        }
+        let mut item = lath_item::default();
+        // SAFETY: the index is initialised; all pointers are valid.
+        unsafe {
+            if code::found(sys::lath_index_lookup_item(index, first, &mut item)) && item.key < first
+            {
+                shrunk(sys::lath_index_resize(index, item.key, first - item.key))?;
+            }
+            let mut gone = Gone::<V>::new();
+            let arg = (&mut gone as *mut Gone<V>).cast();
+            if size == 0 {
+                sys::lath_index_clear(index, Some(Gone::<V>::add), arg);
+            } else {
+                sys::lath_index_erase_range(index, first, size, Some(Gone::<V>::add), arg);
+            }
+            self.retire(gone);
+        }
+        Ok(())
+    }
+
     /// For a call that is about to remove a value: drops earlier ones now and then.
-    fn drop_some(&self) {
-        if needs_drop::<V>() {
-            self.retired.drop_some();
+    pub(crate) fn drop_some(&self) {
+        if !inline::<V>() {
+            self.retired.drop_some(self.memory());
         }
     }
 
-    /// Has a value that left the index dropped when no reader can look at it.
-    fn retire(&self, word: u64) {
-        if needs_drop::<V>() {
-            self.retired.push(word);
+    /// An entry with this word has left.
+    pub(crate) fn left(&self, word: u64) {
+        // SAFETY: the word was in the index, and has left it once.
+        unsafe {
+            if value::leave::<V>(word) && !inline::<V>() {
+                self.retired.push(header_of(word));
+            }
         }
+    }
+
+    fn retire(&self, gone: Gone<V>) {
+        // SAFETY: they have left the index.
+        gone.for_each(|node| unsafe { self.retired.push(node) });
     }
 
     /// Drops the values that were removed and that no reader can look at any more.
     pub(crate) fn reclaim(&self) {
-        self.retired.drop_all();
+        self.retired.drop_all(self.memory());
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -307,137 +439,61 @@ impl<V: Value> Index<V> {
     pub(crate) fn is_empty(&self) -> bool {
         let mut item = lath_item::default();
         // SAFETY: the index is initialised; the pointer is valid.
-        !code::found(unsafe { sys::lath_index_ceiling_item(self.raw(), 0, &mut item) })
-    }
-
-    /// The entries that begin in `from..=last`.
-    pub(crate) fn scan(&self, from: u64, last: u64) -> Scan<'_, V> {
-        Scan {
-            index: self,
-            _section: Self::section(),
-            items: [lath_item::default(); SCAN],
-            at: 0,
-            copied: 0,
-            from,
-            last,
-            more: from <= last,
-        }
-    }
-
-    pub(crate) fn verify(&self) -> Result<(), String> {
-        let mut report = [0u8; 256];
-        // SAFETY: the index is initialised; the report has that size. The caller has &mut.
-        let broken =
-            unsafe { sys::lath_index_verify(self.raw(), 6, report.as_mut_ptr(), report.len()) };
-        let length = report
-            .iter()
-            .position(|&byte| byte == 0)
-            .unwrap_or(report.len());
-        match broken {
-            0 => Ok(()),
-            number => Err(format!(
-                "I{number}: {}",
-                String::from_utf8_lossy(&report[..length])
-            )),
-        }
+        !code::found(unsafe { sys::lath_index_first_item(self.raw(), &mut item) })
     }
 
     /// Removes and drops all values. If the drop of one panics, the others are dropped all the
     /// same.
     pub(crate) fn clear(&mut self) {
-        if needs_drop::<V>() {
-            drop_each(Taken {
-                index: self,
-                from: 0,
-            });
-        } else {
+        if inline::<V>() {
             // SAFETY: the index is initialised.
             unsafe { sys::lath_index_clear(self.raw(), None, ptr::null_mut()) };
+        } else {
+            drop_each(Taken { index: self });
         }
     }
 }
 
-/// Takes values out of an index, in order.
-struct Taken<'a, V: Value> {
+/// The result of a split or a resize. Errors but for memory are defects of this crate.
+fn shrunk(result: sys::c_int) -> Result<(), NoMemory> {
+    match result.wrapping_neg() {
+        0 => Ok(()),
+        sys::ENOMEM => Err(NoMemory),
+        errno => unreachable!("lathwork: split or resize returned errno {errno}"),
+    }
+}
+
+/// Takes values out of an index whose values are in nodes, in order.
+struct Taken<'a, V> {
     index: &'a mut Index<V>,
-    from: u64,
 }
 
-impl<V: Value> Iterator for Taken<'_, V> {
-    type Item = V;
+impl<V> Iterator for Taken<'_, V> {
+    type Item = Option<Owned<V>>;
 
-    fn next(&mut self) -> Option<V> {
+    /// None in it: another entry has the value.
+    fn next(&mut self) -> Option<Self::Item> {
         let mut item = lath_item::default();
-        // SAFETY: the index is initialised; the pointer is valid.
-        let code = unsafe { sys::lath_index_ceiling_item(self.index.raw(), self.from, &mut item) };
-        if !code::found(code) {
-            return None;
+        // SAFETY: the index is initialised; the pointer is valid. No one has a Ref.
+        unsafe {
+            if !code::found(sys::lath_index_first_item(self.index.raw(), &mut item)) {
+                return None;
+            }
+            let (_, _, word) = self.index.take(item.key)?;
+            let memory = Some(self.index.memory());
+            Some(value::leave::<V>(word).then(|| Owned::new(header_of(word), memory)))
         }
-        self.from = item.key;
-        self.index.take(item.key).map(|(_, value)| value)
     }
 }
 
-impl<V: Value> Drop for Index<V> {
+impl<V> Drop for Index<V> {
     fn drop(&mut self) {
-        if !needs_drop::<V>() {
+        if inline::<V>() {
             return;
         }
-        let (values, _records) = self.retired.end();
-        let rest = Taken {
-            index: self,
-            from: 0,
-        };
-        drop_each(values.chain(rest));
+        let (values, nodes) = self.retired.end();
+        // SAFETY: they are of this index; their values are dropped now.
+        unsafe { self.index.bury(nodes) };
+        drop_each(values.map(Some).chain(Taken { index: self }));
     }
 }
-
-const SCAN: usize = 32;
-
-/// Copies entries ahead, some at a time.
-pub(crate) struct Scan<'a, V: Value> {
-    index: &'a Index<V>,
-    _section: Option<Section>,
-    items: [lath_item; SCAN],
-    at: usize,
-    copied: usize,
-    from: u64,
-    last: u64,
-    more: bool,
-}
-
-impl<'a, V: Value> Iterator for Scan<'a, V> {
-    type Item = (RangeInclusive<u64>, Ref<'a, V>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.at == self.copied {
-            if !self.more {
-                return None;
-            }
-            let mut next = 0;
-            // SAFETY: the index is initialised; all pointers are valid.
-            self.copied = unsafe {
-                sys::lath_index_scan(
-                    self.index.raw(),
-                    self.from,
-                    self.last,
-                    self.items.as_mut_ptr(),
-                    SCAN,
-                    &mut next,
-                )
-            };
-            self.at = 0;
-            self.more = self.copied == SCAN && next != 0 && next <= self.last;
-            self.from = next;
-            if self.copied == 0 {
-                return None;
-            }
-        }
-        let item = &self.items[self.at];
-        self.at += 1;
-        // the scan's section began before the item was read
-        Some((range_of(item), Ref::new(item.value, Index::<V>::section())))
-    }
-}
-
-impl<V: Value> core::iter::FusedIterator for Scan<'_, V> {}

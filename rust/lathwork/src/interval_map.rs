@@ -1,146 +1,216 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Intervals that overlap.
+use alloc::string::String;
 use core::cell::UnsafeCell;
 use core::fmt;
+use core::iter::FusedIterator;
 use core::marker::PhantomData;
-use core::mem::{self, MaybeUninit};
-use core::ops::RangeInclusive;
-use core::ptr;
+use core::mem::MaybeUninit;
+use core::ops::{RangeBounds, RangeInclusive};
 
 use lathwork_sys as sys;
 use sys::{lath_interval, lath_interval_iter};
 
 use crate::code;
-use crate::handle::Handle;
-use crate::index::{InsertError, Reason};
-use crate::Value;
+use crate::error::{InsertError, Reason};
+use crate::handle::{config, made, no_memory, Handle};
+use crate::index::section;
+use crate::key::{keys, words};
+use crate::memory::{NoMemory, Options};
+use crate::own::verified;
+use crate::retired::{drop_each, Retired};
+use crate::section::Section;
+use crate::value::{self, header_of, inline, Owned};
+use crate::{Key, Ref};
 
-/// Any number of closed intervals with a value each, for any number of threads: which of them cover
-/// a key, or have a key in common with a range? Values are `Copy`: numbers or references.
+/// Any number of intervals with a value each, for any number of threads: which of them cover a key,
+/// or have a key in common with a range?
 ///
 /// ```
 /// let map = lathwork::IntervalMap::new();
-/// map.insert(10..=30, 1u32).unwrap();
-/// map.insert(20..=20, 2).unwrap();
-/// let mut at: Vec<u32> = map.stab(20).map(|(_, value)| value).collect();
+/// map.insert(10..=30, String::from("long")).unwrap();
+/// map.insert(20..=20, String::from("short")).unwrap();
+/// let mut at: Vec<String> = map.stab(20).map(|(_, value)| value.to_string()).collect();
 /// at.sort();
-/// assert_eq!(at, [1, 2]);
+/// assert_eq!(at, ["long", "short"]);
+/// assert!(map.remove(20..=20, "short"));
 /// ```
 ///
 /// An interval that is inserted twice is there twice. Searches return intervals in no particular
 /// order.
-pub struct IntervalMap<V: Value + Copy> {
-    set: Handle<sys::lath_intervals>,
+pub struct IntervalMap<K: Key, V> {
+    set: Handle<sys::lath_intervals, V>,
+    retired: Retired<V>,
+    options: Options,
+    keys: PhantomData<fn(K) -> K>,
     of: PhantomData<UnsafeCell<V>>, // invariant, as it takes values when it is shared
 }
 
-// SAFETY: any thread may call the set; values are copied between threads.
-unsafe impl<V: Value + Copy + Send> Send for IntervalMap<V> {}
-// SAFETY: likewise.
-unsafe impl<V: Value + Copy + Send + Sync> Sync for IntervalMap<V> {}
+// SAFETY: any thread may call the set; values go to other threads with it, and are dropped there.
+unsafe impl<K: Key, V: Send> Send for IntervalMap<K, V> {}
+// SAFETY: one thread's value is read, and dropped, by others.
+unsafe impl<K: Key, V: Send + Sync> Sync for IntervalMap<K, V> {}
 
-fn found<V: Value + Copy>(interval: &lath_interval) -> (RangeInclusive<u64>, V) {
-    // SAFETY: the word comes from insert(), and a copy of a value is as good as the value.
-    (interval.first..=interval.end, unsafe {
-        V::from_word(interval.value)
-    })
-}
-
-impl<V: Value + Copy> IntervalMap<V> {
+impl<K: Key, V> IntervalMap<K, V> {
     /// An empty map.
     pub fn new() -> Self {
-        let config = sys::lath_config {
-            size: mem::size_of::<sys::lath_config>(),
-            layout: sys::LATH_RANGES,
-            flags: 0,
-            rcu: ptr::null(),
-            allocator: ptr::null(),
-            id: 0,
+        made(Self::try_new())
+    }
+
+    /// An empty map, if there is memory for it.
+    pub fn try_new() -> Result<Self, NoMemory> {
+        Self::try_with(Options::new())
+    }
+
+    /// An empty map that is made as `options` says. It has no ranks.
+    pub fn try_with(options: Options) -> Result<Self, NoMemory> {
+        let init = |set, nodes| {
+            let config = config(sys::LATH_RANGES, options.flags & !sys::LATH_RANKS, nodes);
+            // SAFETY: both pointers are valid.
+            unsafe { sys::lath_intervals_init(set, sys::LATH_CLOSED, &config) }
         };
-        // SAFETY: both pointers are valid.
-        let init = |set| unsafe { sys::lath_intervals_init(set, sys::LATH_CLOSED, &config) };
-        IntervalMap {
-            set: Handle::new(init),
+        Ok(IntervalMap {
+            set: Handle::new(options.memory, init).map_err(no_memory)?,
+            retired: Retired::new(),
+            options,
+            keys: PhantomData,
             of: PhantomData,
-        }
+        })
     }
 
     /// Inserts an interval; if it is empty or there is no memory, it is refused.
-    pub fn insert(&self, keys: RangeInclusive<u64>, value: V) -> Result<(), InsertError<V>> {
-        if keys.is_empty() {
-            return Err(InsertError {
-                reason: Reason::Empty,
-                value,
-            });
-        }
-        let interval = as_interval(&keys, value);
+    pub fn insert(&self, range: impl RangeBounds<K>, value: V) -> Result<(), InsertError<V, K>> {
+        let (first, end) = match words(&range) {
+            Some(range) => range,
+            None => {
+                let reason = Reason::Empty;
+                return Err(InsertError { reason, value });
+            }
+        };
+        let memory = self.set.memory();
+        let value = match value::into_word(value, &memory) {
+            Ok(word) => word,
+            Err(value) => {
+                let reason = Reason::NoMemory;
+                return Err(InsertError { reason, value });
+            }
+        };
+        let interval = lath_interval { first, end, value };
         // SAFETY: the set is initialised; the pointer is valid.
         let result = unsafe { sys::lath_intervals_insert(self.set.get(), &interval) };
-        code::refusal(result, || Reason::Overlaps(keys))
-            .map_err(|reason| InsertError { reason, value })
+        code::refusal(result, || Reason::Exists).map_err(|reason| InsertError {
+            reason: reason.with_keys(),
+            // SAFETY: a refused word is not in the set.
+            value: unsafe { value::from_word(value, &memory) },
+        })
     }
 
-    /// Removes one interval with these keys and this value. Returns whether there was one.
-    pub fn remove(&self, keys: RangeInclusive<u64>, value: V) -> bool {
-        // SAFETY: the set is initialised; the pointer is valid.
-        !keys.is_empty()
-            && code::found(unsafe {
-                sys::lath_intervals_erase(self.set.get(), &as_interval(&keys, value))
-            })
+    /// Removes one interval with these keys and an equal value. Returns whether there was one.
+    pub fn remove<Q: ?Sized>(&self, range: impl RangeBounds<K>, value: &Q) -> bool
+    where
+        V: PartialEq<Q>,
+    {
+        if !inline::<V>() {
+            self.retired.drop_some(self.set.memory());
+        }
+        let exact = words(&range);
+        let (first, end) = match exact {
+            Some(range) => range,
+            None => return false,
+        };
+        let within = self.begin(Some(()), |iter, set| unsafe {
+            sys::lath_interval_iter_within(iter, set, first, end)
+        });
+        // another thread may remove one that was found
+        let mut same = within.filter(|there| (there.0, there.1) == (first, end));
+        same.any(|(_, _, there)| *there == *value && self.erase(first, end, there.word()))
+    }
+
+    /// Removes one interval with this word, unless another thread has.
+    fn erase(&self, first: u64, end: u64, word: u64) -> bool {
+        let interval = lath_interval {
+            first,
+            end,
+            value: word,
+        };
+        // SAFETY: the set is initialised; the pointer is valid; the word has left it then.
+        unsafe {
+            let gone = code::found(sys::lath_intervals_erase(self.set.get(), &interval));
+            if gone && value::leave::<V>(word) && !inline::<V>() {
+                self.retired.push(header_of(word));
+            }
+            gone
+        }
+    }
+
+    /// Removes the intervals for which `keep` returns false.
+    pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>, &V) -> bool) {
+        for (range, value) in self {
+            let (first, end) = (range.start().into_word(), range.end().into_word());
+            if !keep(range, &value) {
+                self.erase(first, end, value.word());
+            }
+        }
     }
 
     /// The intervals that cover `key`.
-    pub fn stab(&self, key: u64) -> Intervals<'_, V> {
+    pub fn stab(&self, key: K) -> Intervals<'_, K, V> {
+        let key = key.into_word();
         // SAFETY: `begin` passes valid pointers; likewise below.
-        self.begin(|iter, set| unsafe { sys::lath_interval_iter_stab(iter, set, key) })
+        let found = self.begin(Some(()), |iter, set| unsafe {
+            sys::lath_interval_iter_stab(iter, set, key)
+        });
+        Intervals(found, PhantomData)
     }
 
     /// The intervals that have a key in common with `keys`.
-    pub fn overlapping(&self, keys: RangeInclusive<u64>) -> Intervals<'_, V> {
-        if keys.is_empty() {
-            return Intervals {
-                iter: None,
-                of: PhantomData,
-            };
-        }
-        self.begin(|iter, set| unsafe {
-            sys::lath_interval_iter_overlap(iter, set, *keys.start(), *keys.end())
-        })
+    pub fn overlapping(&self, keys: impl RangeBounds<K>) -> Intervals<'_, K, V> {
+        let found = self.begin(words(&keys), |iter, set| unsafe {
+            let (first, end) = words(&keys).unwrap_or((1, 0));
+            sys::lath_interval_iter_overlap(iter, set, first, end)
+        });
+        Intervals(found, PhantomData)
     }
 
     /// The intervals that lie within `keys`.
-    pub fn within(&self, keys: RangeInclusive<u64>) -> Intervals<'_, V> {
-        if keys.is_empty() {
-            return Intervals {
-                iter: None,
-                of: PhantomData,
-            };
-        }
-        self.begin(|iter, set| unsafe {
-            sys::lath_interval_iter_within(iter, set, *keys.start(), *keys.end())
-        })
+    pub fn within(&self, keys: impl RangeBounds<K>) -> Intervals<'_, K, V> {
+        let found = self.begin(words(&keys), |iter, set| unsafe {
+            let (first, end) = words(&keys).unwrap_or((1, 0));
+            sys::lath_interval_iter_within(iter, set, first, end)
+        });
+        Intervals(found, PhantomData)
     }
 
     /// All intervals.
-    pub fn iter(&self) -> Intervals<'_, V> {
-        self.begin(|iter, set| unsafe { sys::lath_interval_iter_all(iter, set) })
+    pub fn iter(&self) -> Intervals<'_, K, V> {
+        let found = self.begin(Some(()), |iter, set| unsafe {
+            sys::lath_interval_iter_all(iter, set)
+        });
+        Intervals(found, PhantomData)
     }
 
     /// How many intervals have a key in common with `keys`. Looks at each of them.
-    pub fn count_overlapping(&self, keys: RangeInclusive<u64>) -> u64 {
-        if keys.is_empty() {
-            return 0;
+    pub fn count_overlapping(&self, keys: impl RangeBounds<K>) -> u64 {
+        match words(&keys) {
+            // SAFETY: the set is initialised.
+            Some((first, end)) => unsafe {
+                sys::lath_intervals_count_overlap(self.set.get(), first, end)
+            },
+            None => 0,
         }
-        // SAFETY: the set is initialised.
-        unsafe { sys::lath_intervals_count_overlap(self.set.get(), *keys.start(), *keys.end()) }
     }
 
     /// An interval that covers `key`, or else one that is nearest to it.
-    pub fn nearest(&self, key: u64) -> Option<(RangeInclusive<u64>, V)> {
-        let mut interval = lath_interval::default();
+    pub fn nearest(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        let section = section::<V>();
+        let mut there = lath_interval::default();
         // SAFETY: the set is initialised; the pointer is valid.
-        let result = unsafe { sys::lath_intervals_nearest(self.set.get(), key, &mut interval) };
-        code::found(result).then(|| found(&interval))
+        let result =
+            unsafe { sys::lath_intervals_nearest(self.set.get(), key.into_word(), &mut there) };
+        code::found(result).then(|| {
+            let range = keys(there.first, there.end);
+            (range, Ref::new(there.value, section))
+        })
     }
 
     /// The number of intervals. O(n).
@@ -154,69 +224,172 @@ impl<V: Value + Copy> IntervalMap<V> {
         self.iter().next().is_none()
     }
 
-    fn begin(
+    /// Removes all intervals and drops their values.
+    pub fn clear(&mut self) {
+        drop_each(Taken(self));
+    }
+
+    /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
+    pub fn reclaim(&self) {
+        self.retired.drop_all(self.set.memory());
+    }
+
+    /// Checks the invariants of the set, for tests: the first that is broken.
+    pub fn verify(&mut self) -> Result<(), String> {
+        // SAFETY: the set is initialised; the report has that size.
+        verified(|report, size| unsafe { sys::lath_intervals_verify(self.set.get(), report, size) })
+    }
+
+    /// Begins a search; None: it finds nothing.
+    fn begin<T>(
         &self,
+        keys: Option<T>,
         call: impl FnOnce(*mut lath_interval_iter, *mut sys::lath_intervals),
-    ) -> Intervals<'_, V> {
-        let mut iter = MaybeUninit::<lath_interval_iter>::zeroed();
-        call(iter.as_mut_ptr(), self.set.get());
-        // SAFETY: numbers and a pointer, of which any bits are a value.
-        Intervals {
-            iter: Some(unsafe { iter.assume_init() }),
+    ) -> Search<'_, V> {
+        let iter = keys.map(|_| {
+            let mut iter = MaybeUninit::<lath_interval_iter>::zeroed();
+            call(iter.as_mut_ptr(), self.set.get());
+            // SAFETY: numbers and a pointer, of which any bits are a value.
+            unsafe { iter.assume_init() }
+        });
+        Search {
+            iter,
+            _section: section::<V>(),
             of: PhantomData,
         }
     }
 }
 
-fn as_interval<V: Value>(keys: &RangeInclusive<u64>, value: V) -> lath_interval {
-    lath_interval {
-        first: *keys.start(),
-        end: *keys.end(),
-        value: value.into_word(),
+/// Takes values out of a set, for a caller that alone has it.
+struct Taken<'a, K: Key, V>(&'a mut IntervalMap<K, V>);
+
+impl<K: Key, V> Iterator for Taken<'_, K, V> {
+    type Item = Option<Owned<V>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, end, value) = {
+            let mut all = self.0.begin(Some(()), |iter, set| unsafe {
+                sys::lath_interval_iter_all(iter, set)
+            });
+            let (first, end, value) = all.next()?;
+            (first, end, value.word())
+        };
+        let interval = lath_interval { first, end, value };
+        // SAFETY: the set is initialised; no one has a Ref.
+        unsafe {
+            let gone = sys::lath_intervals_erase(self.0.set.get(), &interval);
+            assert!(code::found(gone), "lathwork: an interval has gone");
+            let memory = self.0.set.memory();
+            let last = value::leave::<V>(value) && !inline::<V>();
+            Some(last.then(|| Owned::new(header_of(value), Some(memory))))
+        }
     }
 }
 
-impl<V: Value + Copy> Default for IntervalMap<V> {
+impl<K: Key, V> Drop for IntervalMap<K, V> {
+    fn drop(&mut self) {
+        if inline::<V>() {
+            return;
+        }
+        let (values, nodes) = self.retired.end();
+        // SAFETY: they are of this set; their values are dropped now.
+        unsafe { self.set.bury(nodes) };
+        drop_each(values.map(Some).chain(Taken(self)));
+    }
+}
+
+impl<K: Key, V> Default for IntervalMap<K, V> {
     fn default() -> Self {
         IntervalMap::new()
     }
 }
 
-impl<V: Value + Copy + fmt::Debug> fmt::Debug for IntervalMap<V> {
+impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for IntervalMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-impl<'a, V: Value + Copy> IntoIterator for &'a IntervalMap<V> {
-    type Item = (RangeInclusive<u64>, V);
-    type IntoIter = Intervals<'a, V>;
+impl<K: Key, V: Clone> Clone for IntervalMap<K, V> {
+    /// A map of the same options. Another thread may change this one meanwhile.
+    fn clone(&self) -> Self {
+        let mut map = made(Self::try_with(self.options));
+        map.extend(self.iter().map(|(range, value)| (range, (*value).clone())));
+        map
+    }
+}
 
-    fn into_iter(self) -> Intervals<'a, V> {
+/// Empty intervals are left out.
+impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for IntervalMap<K, V> {
+    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, intervals: I) {
+        (&*self).extend(intervals);
+    }
+}
+
+/// A shared map is extended too.
+impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &IntervalMap<K, V> {
+    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, intervals: I) {
+        for (range, value) in intervals {
+            match self.insert(range, value).map_err(|refused| refused.reason) {
+                Ok(()) | Err(Reason::Empty) => {}
+                Err(_) => made(Err(NoMemory)),
+            }
+        }
+    }
+}
+
+impl<K: Key, R: RangeBounds<K>, V> FromIterator<(R, V)> for IntervalMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (R, V)>>(intervals: I) -> Self {
+        let mut map = IntervalMap::new();
+        map.extend(intervals);
+        map
+    }
+}
+
+impl<'a, K: Key, V> IntoIterator for &'a IntervalMap<K, V> {
+    type Item = (RangeInclusive<K>, Ref<'a, V>);
+    type IntoIter = Intervals<'a, K, V>;
+
+    fn into_iter(self) -> Intervals<'a, K, V> {
         self.iter()
     }
 }
 
-/// The result of a search. An interval that is there during the whole search is found once. It
-/// copies up to 16 ahead, and shows these as they were then.
-pub struct Intervals<'a, V: Value + Copy> {
+/// A search, with numbers for keys.
+struct Search<'a, V> {
     iter: Option<lath_interval_iter>,
-    of: PhantomData<&'a IntervalMap<V>>,
+    _section: Option<Section>,
+    of: PhantomData<(&'a V, *const ())>,
 }
 
-impl<V: Value + Copy> Iterator for Intervals<'_, V> {
-    type Item = (RangeInclusive<u64>, V);
+impl<'a, V> Iterator for Search<'a, V> {
+    type Item = (u64, u64, Ref<'a, V>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut interval = lath_interval::default();
+        let mut there = lath_interval::default();
         let iter = self.iter.as_mut()?;
         // SAFETY: the iterator was begun, and its set lives.
-        if unsafe { sys::lath_interval_next(iter, &mut interval) } == 1 {
-            return Some(found(&interval));
+        if unsafe { sys::lath_interval_next(iter, &mut there) } == 1 {
+            // the search's section began before the interval was read
+            let value = Ref::new(there.value, section::<V>());
+            return Some((there.first, there.end, value));
         }
         self.iter = None;
         None
     }
 }
 
-impl<V: Value + Copy> core::iter::FusedIterator for Intervals<'_, V> {}
+/// The result of a search. An interval that is there during the whole search is found once. It
+/// copies up to 16 ahead, and shows these as they were then.
+pub struct Intervals<'a, K: Key, V>(Search<'a, V>, PhantomData<fn(K) -> K>);
+
+impl<'a, K: Key, V> Iterator for Intervals<'a, K, V> {
+    type Item = (RangeInclusive<K>, Ref<'a, V>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, end, value) = self.0.next()?;
+        Some((keys(first, end), value))
+    }
+}
+
+impl<K: Key, V> FusedIterator for Intervals<'_, K, V> {}

@@ -3,34 +3,52 @@
 //!
 //! | type | what it holds |
 //! |---|---|
-//! | [`RangeMap<V>`] | disjoint ranges of `u64` with a value each; a lookup of any key of a range finds it |
-//! | [`RangeSet`] | disjoint ranges |
-//! | [`PointMap<V>`] | single keys; ranks if asked for |
-//! | [`IntervalMap<V>`] | intervals that may overlap: which of them cover this key? |
+//! | [`PointMap<K, V>`] | keys with a value each; ranks if asked for |
+//! | [`BytesMap<K, V>`] | the same for strings and other keys of bytes |
+//! | [`RangeMap<K, V>`] | disjoint ranges of keys with a value each: whose range is this key in? |
+//! | [`RangeSet<K>`] | keys as disjoint ranges, with unions and intersections |
+//! | [`IntervalMap<K, V>`] | intervals that may overlap: which of them cover this key? |
 //! | [`RangeAllocator`] | free ranges of addresses: allocate, reserve, free |
 //!
 //! ```
 //! let map = lathwork::RangeMap::new();
-//! map.insert(10..=29, Box::new("file")).unwrap();
-//! assert!(map.insert(25..=34, Box::new("other")).is_err()); // overlaps: refused
-//! let (range, value) = map.get_range(15).unwrap();
-//! assert_eq!((range, *value), (10..=29, "file"));
+//! map.insert(10..30, String::from("file")).unwrap();
+//! map.insert(20..25, String::from("patch")).unwrap(); // over what is there
+//! assert_eq!(*map.get(22).unwrap(), "patch");
+//! assert_eq!(map.get_range(29).unwrap().0, 25..=29);
+//! assert!(map.try_insert(0..15, String::from("other")).is_err()); // overlaps: refused
+//! map.remove(..22).unwrap(); // these keys, whatever ranges have them
+//! assert_eq!(map.len(), 2);
 //! ```
 //!
-//! Reads take no lock, and a write locks the one small node that it changes. All calls but those
-//! that take `&mut self` may run concurrently.
+//! Reads take no lock, and a write locks the one small node that it changes (a `RangeMap`'s page
+//! says which calls do more). All calls but those that take `&mut self` may run concurrently.
+//!
+//! # Keys and ranges
+//!
+//! [`Key`] says what a key can be: integers, `char`, `Ipv4Addr`, types of the program's. Every range
+//! argument is any [`RangeBounds`](core::ops::RangeBounds): `a..b`, `a..=b`, `a..`, `..`. What is
+//! returned is a `RangeInclusive`, which can end at the last key. Without a suffix numbers are
+//! `i32`, as everywhere in Rust: write `RangeMap::<u64, _>::new()` where nothing else says it.
 //!
 //! # Values
 //!
-//! An entry has one word for its value. [`Value`] says what fits: numbers, `Box<T>`, `Arc<T>`,
-//! references. A read returns a [`Ref`], which derefs to the number or to the `T`. While a thread
-//! has a [`Ref`] to a `Box` or `Arc`, what was removed since then is not dropped (an RCU read-side
+//! A value has any type. Numbers, `bool`, `char` and types without bytes are in the 64-bit word of
+//! an entry; any other value is in memory of its own with 32 bytes before it, so a `Box` around it
+//! is of no use. A read returns a [`Ref`], which derefs to the value. While a thread has a [`Ref`]
+//! to a value in memory of its own, what was removed since then is not dropped (an RCU read-side
 //! critical section): keep it for a short time. Removed values are dropped by later removals, by
 //! [`RangeMap::reclaim`], or with the map.
 //!
 //! The drop of a value may call any map, its own too. If it panics, the map stays valid and no
 //! other value is lost: those that were to be dropped by the same call are dropped while unwinding.
 //! As with a `Vec`, the program is aborted if one of these panics again.
+//!
+//! # Memory
+//!
+//! Calls that need memory return an error without it, and `try_new()` and `try_with()` make a map
+//! if there is some; removals need none. `new()`, `clone()`, `extend()` and `collect()` do without
+//! memory what `Box::new` does. [`Options::memory`] names an allocator for all memory of a map.
 //!
 //! # Platforms
 //!
@@ -46,25 +64,47 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod algebra;
+mod bytes_map;
 mod code;
+mod entry;
+mod error;
 mod handle;
 mod index;
 mod interval_map;
+mod key;
+mod lock;
+mod memory;
+mod own;
 mod point_map;
 mod range_allocator;
 mod range_map;
 mod range_set;
+mod reference;
 mod retired;
+mod scan;
 mod section;
 mod value;
 
-pub use index::{InsertError, Reason, Ref};
+pub use algebra::Algebra;
+pub use bytes_map::{Bytes, BytesEntries, BytesError, BytesMap, BytesRef, IntoBytesEntries};
+pub use entry::Entry;
+pub use error::{InsertError, Reason};
 pub use interval_map::{IntervalMap, Intervals};
-pub use point_map::{PointMap, Points};
-pub use range_allocator::{AllocError, Held, RangeAllocator, Runs};
-pub use range_map::{RangeMap, Ranges};
-pub use range_set::{RangeSet, SetRanges};
-pub use value::Value;
+pub use key::Key;
+pub use memory::{Allocator, NoMemory, Options};
+pub use point_map::{IntoPoints, PointMap, Points};
+pub use range_allocator::{AllocError, Held, Policy, RangeAllocator, Runs};
+pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
+pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
+pub use reference::Ref;
+
+/// The old bound of values: any type is one.
+#[deprecated(since = "0.2.1", note = "leave the bound out: values have any type")]
+pub trait Value {}
+
+#[allow(deprecated)]
+impl<V> Value for V {}
 
 /// What must not compile.
 ///
@@ -104,7 +144,7 @@ pub use value::Value;
 /// A map of long-lived references takes no short-lived one:
 ///
 /// ```compile_fail,E0597
-/// let map: lathwork::PointMap<&'static u8> = lathwork::PointMap::new();
+/// let map: lathwork::PointMap<u32, &'static u8> = lathwork::PointMap::new();
 /// let short = 1;
 /// map.insert(1, &short).unwrap();
 /// ```

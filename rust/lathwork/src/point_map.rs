@@ -3,34 +3,61 @@
 use alloc::string::String;
 use core::fmt;
 use core::iter::FusedIterator;
-use core::ops::RangeInclusive;
+use core::marker::PhantomData;
+use core::ops::RangeBounds;
 
 use lathwork_sys as sys;
 
-use crate::index::{Index, InsertError, Ref, Scan};
-use crate::Value;
+use crate::error::InsertError;
+use crate::handle::made;
+use crate::index::{Entry as Found, Index};
+use crate::key::words;
+use crate::memory::{NoMemory, Options};
+use crate::own::IntoEntries;
+use crate::scan::Scan;
+use crate::{Entry, Key, Ref};
 
 const NO_RANKS: &str = "the map was not made by PointMap::with_ranks()";
 
-/// An ordered map from `u64` to values, for any number of threads.
+/// An ordered map from keys to values, for any number of threads.
 ///
 /// ```
-/// let map = lathwork::PointMap::new();
-/// map.insert(7, "seven".to_string().into_boxed_str().len()).unwrap();
-/// map.insert(9, 4).unwrap();
-/// assert_eq!(*map.get(7).unwrap(), 5);
-/// assert_eq!(map.range(0..=8).map(|(key, _)| key).collect::<Vec<_>>(), [7]);
+/// use lathwork::PointMap;
+///
+/// let map = PointMap::new();
+/// map.insert(7, String::from("seven")).unwrap();
+/// map.insert(9, String::from("nine")).unwrap();
+/// assert_eq!(map.get(7).unwrap().len(), 5);
+/// assert_eq!(map.range(..8).map(|(key, _)| key).collect::<Vec<i32>>(), [7]);
+///
+/// let squares: PointMap<u32, u32> = (1..=3).map(|n| (n, n * n)).collect();
+/// let last = squares.iter().rev().next().unwrap();
+/// assert_eq!((last.0, *last.1), (3, 9));
 /// ```
-pub struct PointMap<V: Value> {
-    index: Index<V>,
+pub struct PointMap<K: Key, V> {
+    pub(crate) index: Index<V>,
+    options: Options,
+    of: PhantomData<fn(K) -> K>,
 }
 
-impl<V: Value> PointMap<V> {
+impl<K: Key, V> PointMap<K, V> {
     /// An empty map.
     pub fn new() -> Self {
-        PointMap {
-            index: Index::new(sys::LATH_POINTS, 0),
-        }
+        made(Self::try_new())
+    }
+
+    /// An empty map, if there is memory for it.
+    pub fn try_new() -> Result<Self, NoMemory> {
+        Self::try_with(Options::new())
+    }
+
+    /// An empty map that is made as `options` says.
+    pub fn try_with(options: Options) -> Result<Self, NoMemory> {
+        Ok(PointMap {
+            index: Index::new(sys::LATH_POINTS, &options)?,
+            options,
+            of: PhantomData,
+        })
     }
 
     /// An empty map that counts: [`rank`](Self::rank) and [`select`](Self::select) work, and
@@ -45,52 +72,218 @@ impl<V: Value> PointMap<V> {
     /// assert_eq!(map.select(2).unwrap().0, 30);
     /// ```
     pub fn with_ranks() -> Self {
-        PointMap {
-            index: Index::new(sys::LATH_POINTS, sys::LATH_RANKS),
-        }
+        made(Self::try_with(Options::new().ranks()))
+    }
+
+    /// Gives `key` a value. Returns the one that it had. O(log n).
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::new();
+    /// assert!(map.insert(1, "one").unwrap().is_none());
+    /// assert_eq!(*map.insert(1, "uno").unwrap().unwrap(), "one");
+    /// ```
+    pub fn insert(&self, key: K, value: V) -> Result<Option<Ref<'_, V>>, InsertError<V, K>> {
+        self.index.drop_some();
+        let done = self.index.put(key.into_word(), value);
+        done.map_err(InsertError::with_keys)
     }
 
     /// Inserts a key that is not there.
-    pub fn insert(&self, key: u64, value: V) -> Result<(), InsertError<V>> {
-        self.index.insert(key..=key, value)
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::new();
+    /// map.try_insert(1, "one").unwrap();
+    /// assert_eq!(map.try_insert(1, "uno").unwrap_err().value, "uno");
+    /// ```
+    pub fn try_insert(&self, key: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
+        let word = key.into_word();
+        let done = self.index.insert(word, word, value);
+        done.map_err(InsertError::with_keys)
     }
 
     /// The value of `key`.
-    pub fn get(&self, key: u64) -> Option<Ref<'_, V>> {
-        self.index.get(key)
+    pub fn get(&self, key: K) -> Option<Ref<'_, V>> {
+        self.index.get(key.into_word())
+    }
+
+    /// The value of `key`, which is `make()` if there was none. Of threads that find none at the
+    /// same time one inserts its value, and all get that one.
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::new();
+    /// assert_eq!(*map.get_or_insert_with(1, || "one").unwrap(), "one");
+    /// assert_eq!(*map.get_or_insert_with(1, || unreachable!()).unwrap(), "one");
+    /// ```
+    pub fn get_or_insert_with(
+        &self,
+        key: K,
+        make: impl FnOnce() -> V,
+    ) -> Result<Ref<'_, V>, InsertError<V, K>> {
+        if let Some(there) = self.get(key) {
+            return Ok(there);
+        }
+        let mut value = make();
+        loop {
+            match self.try_insert(key, value) {
+                Ok(inserted) => return Ok(inserted),
+                Err(refused) => match (refused.reason, self.get(key)) {
+                    (crate::Reason::Overlaps(_), Some(there)) => return Ok(there),
+                    // it was there, and has been removed
+                    (crate::Reason::Overlaps(_), None) => value = refused.value,
+                    (reason, _) => {
+                        let value = refused.value;
+                        return Err(InsertError { reason, value });
+                    }
+                },
+            }
+        }
+    }
+
+    /// The place of `key`, as of a `BTreeMap`.
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::new();
+    /// map.entry("ab".len()).or_insert(1).unwrap();
+    /// assert_eq!(*map.entry(2).or_insert(5).unwrap(), 1);
+    /// ```
+    pub fn entry(&self, key: K) -> Entry<'_, K, V> {
+        Entry { map: self, key }
+    }
+
+    /// Gives `key` the value that `change` makes of the present one, as one step: if another thread
+    /// changes it first, `change` is called again. Returns the new value; None: the key is not
+    /// there.
+    ///
+    /// ```
+    /// let map = lathwork::PointMap::new();
+    /// map.insert(1, 10).unwrap();
+    /// std::thread::scope(|s| {
+    ///     for _ in 0..4 {
+    ///         s.spawn(|| drop(map.update(1, |n| n + 1).unwrap()));
+    ///     }
+    /// });
+    /// assert_eq!(*map.get(1).unwrap(), 14);
+    /// ```
+    pub fn update(
+        &self,
+        key: K,
+        mut change: impl FnMut(&V) -> V,
+    ) -> Result<Option<Ref<'_, V>>, InsertError<V, K>> {
+        self.index.drop_some();
+        loop {
+            let old = match self.get(key) {
+                Some(old) => old,
+                None => return Ok(None),
+            };
+            match self.index.replace_if(key.into_word(), &old, change(&old)) {
+                Ok(new) => return Ok(Some(new)),
+                Err(refused) if refused.reason == crate::Reason::Absent => {}
+                Err(refused) => return Err(refused.with_keys()),
+            }
+        }
     }
 
     /// Whether `key` is there.
-    pub fn contains(&self, key: u64) -> bool {
-        self.index.contains(key)
+    pub fn contains(&self, key: K) -> bool {
+        self.index.contains(key.into_word())
+    }
+
+    /// The entry with the lowest key.
+    pub fn first(&self) -> Option<(K, Ref<'_, V>)> {
+        self.index.end(true).map(entry)
+    }
+
+    /// The entry with the highest key.
+    pub fn last(&self) -> Option<(K, Ref<'_, V>)> {
+        self.index.end(false).map(entry)
     }
 
     /// The first entry at or behind `key`.
-    pub fn ceiling(&self, key: u64) -> Option<(u64, Ref<'_, V>)> {
-        // SAFETY: `find` passes an initialised index and a valid pointer; likewise below.
-        let found = |index, item| unsafe { sys::lath_index_ceiling_item(index, key, item) };
-        self.index.find(found).map(entry)
+    pub fn ceiling(&self, key: K) -> Option<(K, Ref<'_, V>)> {
+        self.index.ceiling(key.into_word()).map(entry)
     }
 
     /// The last entry at or before `key`.
-    pub fn floor(&self, key: u64) -> Option<(u64, Ref<'_, V>)> {
-        let found = |index, item| unsafe { sys::lath_index_floor_item(index, key, item) };
-        self.index.find(found).map(entry)
+    pub fn floor(&self, key: K) -> Option<(K, Ref<'_, V>)> {
+        self.index.floor(key.into_word()).map(entry)
     }
 
     /// Removes `key`. Its value is dropped when no thread has a [`Ref`] to it.
-    pub fn remove(&self, key: u64) -> Option<Ref<'_, V>> {
-        self.index.remove(key).map(|(_, value)| value)
+    pub fn remove(&self, key: K) -> Option<Ref<'_, V>> {
+        self.index.drop_some();
+        self.index.remove(key.into_word()).map(|found| found.2)
+    }
+
+    /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
+    /// another one.
+    pub fn pop_first(&self) -> Option<(K, Ref<'_, V>)> {
+        self.index.drop_some();
+        self.index.pop(true).map(entry)
+    }
+
+    /// Removes the entry with the highest key.
+    pub fn pop_last(&self) -> Option<(K, Ref<'_, V>)> {
+        self.index.drop_some();
+        self.index.pop(false).map(entry)
     }
 
     /// Removes `key` and returns its value: no one else has the map.
-    pub fn take(&mut self, key: u64) -> Option<V> {
-        self.index.take(key).map(|(_, value)| value)
+    pub fn take(&mut self, key: K) -> Option<V> {
+        let taken = self.index.take_value(key.into_word(), not_shared);
+        taken.map(|(_, _, value)| value)
     }
 
-    /// Gives `key` another value. Returns the old one; if the key is not there, `value` back.
-    pub fn replace(&self, key: u64, value: V) -> Result<Ref<'_, V>, V> {
-        self.index.replace(key, value)
+    /// Gives `key` another value. Returns the old one; if the key is not there,
+    /// [`Reason::Absent`](crate::Reason::Absent) and `value` back.
+    pub fn replace(&self, key: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
+        self.index.drop_some();
+        let done = self.index.replace(key.into_word(), value);
+        done.map_err(InsertError::with_keys)
+    }
+
+    /// Removes the entries for which `keep` returns false. An entry whose value another thread
+    /// changes meanwhile is kept.
+    ///
+    /// ```
+    /// let map: lathwork::PointMap<u8, u8> = (0..10).map(|n| (n, n)).collect();
+    /// map.retain(|key, _| key % 2 == 0);
+    /// assert_eq!(map.len(), 5);
+    /// ```
+    pub fn retain(&self, mut keep: impl FnMut(K, &V) -> bool) {
+        self.index.drop_some();
+        for (key, value) in self.iter() {
+            if !keep(key, &value) {
+                self.index.remove_if(key.into_word(), &value);
+            }
+        }
+    }
+
+    /// Moves the entries at or behind `key` into a map of their own. Without memory it returns an
+    /// error, and all entries are in this map.
+    ///
+    /// ```
+    /// let mut low: lathwork::PointMap<u8, u8> = (0..10).map(|n| (n, n)).collect();
+    /// let high = low.split_off(7).unwrap();
+    /// assert_eq!((low.len(), high.len(), high.first().unwrap().0), (7, 3, 7));
+    /// ```
+    pub fn split_off(&mut self, key: K) -> Result<Self, NoMemory> {
+        let mut other = Self::try_with(self.options)?;
+        match self.index.hand_over_from(key.into_word(), &mut other.index) {
+            Ok(()) => Ok(other),
+            Err(none) => {
+                // what has left may find memory again; else it stays where it is, and is returned
+                match other.index.hand_over_from(0, &mut self.index) {
+                    Ok(()) => Err(none),
+                    Err(_) => Ok(other),
+                }
+            }
+        }
+    }
+
+    /// Moves all entries of `other` into this map; a key that both have gets the value of `other`.
+    /// Without memory some entries are in `other` still.
+    pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory> {
+        other.index.hand_over_from(0, &mut self.index)
     }
 
     /// How many keys are below `key`. O(log n).
@@ -98,9 +291,9 @@ impl<V: Value> PointMap<V> {
     /// # Panics
     ///
     /// If the map was not made by [`with_ranks`](Self::with_ranks).
-    pub fn rank(&self, key: u64) -> usize {
+    pub fn rank(&self, key: K) -> usize {
         // SAFETY: the index is initialised.
-        let rank = unsafe { sys::lath_index_rank(self.index.raw(), key) };
+        let rank = unsafe { sys::lath_index_rank(self.index.raw(), key.into_word()) };
         assert!(rank != -i64::from(sys::EINVAL), "{}", NO_RANKS);
         usize::try_from(rank).expect("lathwork: rank returned an unknown error")
     }
@@ -110,8 +303,9 @@ impl<V: Value> PointMap<V> {
     /// # Panics
     ///
     /// If the map was not made by [`with_ranks`](Self::with_ranks).
-    pub fn select(&self, rank: usize) -> Option<(u64, Ref<'_, V>)> {
+    pub fn select(&self, rank: usize) -> Option<(K, Ref<'_, V>)> {
         let found = self.index.find(|index, item| {
+            // SAFETY: `find` passes an initialised index and a valid pointer.
             let result = unsafe { sys::lath_index_select(index, rank as u64, item) };
             assert!(result != -sys::EINVAL, "{}", NO_RANKS);
             result
@@ -131,16 +325,26 @@ impl<V: Value> PointMap<V> {
 
     /// All entries in order, as [`RangeMap::iter`](crate::RangeMap::iter): it may show an entry
     /// that was removed after the iterator began.
-    pub fn iter(&self) -> Points<'_, V> {
-        Points(self.index.scan(0, u64::MAX))
+    pub fn iter(&self) -> Points<'_, K, V> {
+        self.range(..)
+    }
+
+    /// All keys in order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = K> + '_ {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// All values in the order of their keys.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = Ref<'_, V>> + '_ {
+        self.iter().map(|(_, value)| value)
     }
 
     /// The entries with these keys, in order.
-    pub fn range(&self, keys: RangeInclusive<u64>) -> Points<'_, V> {
-        if keys.is_empty() {
-            return Points(self.index.scan(1, 0));
+    pub fn range(&self, keys: impl RangeBounds<K>) -> Points<'_, K, V> {
+        Points {
+            scan: self.index.scan(words(&keys)),
+            of: PhantomData,
         }
-        Points(self.index.scan(*keys.start(), *keys.end()))
     }
 
     /// Removes all entries and drops their values, as [`RangeMap::clear`](crate::RangeMap::clear).
@@ -159,43 +363,138 @@ impl<V: Value> PointMap<V> {
     }
 }
 
-fn entry<V: Value>(found: (RangeInclusive<u64>, Ref<'_, V>)) -> (u64, Ref<'_, V>) {
-    (*found.0.start(), found.1)
+fn entry<K: Key, V>(found: Found<'_, V>) -> (K, Ref<'_, V>) {
+    (K::from_word(found.0), found.2)
 }
 
-impl<V: Value> Default for PointMap<V> {
+fn not_shared<V>(_: &V) -> V {
+    unreachable!("lathwork: no two points share a value")
+}
+
+impl<K: Key, V> Default for PointMap<K, V> {
     fn default() -> Self {
         PointMap::new()
     }
 }
 
-impl<V: Value> fmt::Debug for PointMap<V>
-where
-    V::Target: fmt::Debug,
-{
+impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for PointMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-impl<'a, V: Value> IntoIterator for &'a PointMap<V> {
-    type Item = (u64, Ref<'a, V>);
-    type IntoIter = Points<'a, V>;
+impl<K: Key, V: Clone> Clone for PointMap<K, V> {
+    /// A map of the same options. Another thread may change this one meanwhile.
+    fn clone(&self) -> Self {
+        let map = made(Self::try_with(self.options));
+        for (key, value) in self {
+            if map.insert(key, (*value).clone()).is_err() {
+                made(Err(NoMemory))
+            }
+        }
+        map
+    }
+}
 
-    fn into_iter(self) -> Points<'a, V> {
+impl<K: Key, V: PartialEq> PartialEq for PointMap<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        let plain = |(key, value): (K, _)| (key.into_word(), value);
+        self.iter().map(plain).eq(other.iter().map(plain))
+    }
+}
+
+impl<K: Key, V: Eq> Eq for PointMap<K, V> {}
+
+impl<K: Key, V> Extend<(K, V)> for PointMap<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        (&*self).extend(entries);
+    }
+}
+
+/// A shared map is extended too.
+impl<K: Key, V> Extend<(K, V)> for &PointMap<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            if self.insert(key, value).is_err() {
+                made(Err(NoMemory))
+            }
+        }
+    }
+}
+
+impl<K: Key, V> FromIterator<(K, V)> for PointMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut map = PointMap::new();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<K: Key, V, const N: usize> From<[(K, V); N]> for PointMap<K, V> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<'a, K: Key, V> IntoIterator for &'a PointMap<K, V> {
+    type Item = (K, Ref<'a, V>);
+    type IntoIter = Points<'a, K, V>;
+
+    fn into_iter(self) -> Points<'a, K, V> {
         self.iter()
     }
 }
 
-/// Entries in order. It copies up to 32 ahead, as [`Ranges`](crate::Ranges) does.
-pub struct Points<'a, V: Value>(Scan<'a, V>);
+impl<K: Key, V> IntoIterator for PointMap<K, V> {
+    type Item = (K, V);
+    type IntoIter = IntoPoints<K, V>;
 
-impl<'a, V: Value> Iterator for Points<'a, V> {
-    type Item = (u64, Ref<'a, V>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(entry)
+    fn into_iter(self) -> IntoPoints<K, V> {
+        let index = self.index;
+        let clone = not_shared;
+        IntoPoints(IntoEntries { index, clone }, PhantomData)
     }
 }
 
-impl<V: Value> FusedIterator for Points<'_, V> {}
+/// Entries in order. It copies up to 32 ahead, as [`Ranges`](crate::Ranges) does.
+pub struct Points<'a, K: Key, V> {
+    scan: Scan<'a, V>,
+    of: PhantomData<fn(K) -> K>,
+}
+
+impl<'a, K: Key, V> Iterator for Points<'a, K, V> {
+    type Item = (K, Ref<'a, V>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.scan.next().map(entry)
+    }
+}
+
+impl<K: Key, V> DoubleEndedIterator for Points<'_, K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.scan.next_back().map(entry)
+    }
+}
+
+impl<K: Key, V> FusedIterator for Points<'_, K, V> {}
+
+/// Entries by value, in order.
+pub struct IntoPoints<K: Key, V>(IntoEntries<V>, PhantomData<fn(K) -> K>);
+
+impl<K: Key, V> Iterator for IntoPoints<K, V> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, _, value) = self.0.next()?;
+        Some((K::from_word(key), value))
+    }
+}
+
+impl<K: Key, V> DoubleEndedIterator for IntoPoints<K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let (key, _, value) = self.0.next_back()?;
+        Some((K::from_word(key), value))
+    }
+}
+
+impl<K: Key, V> FusedIterator for IntoPoints<K, V> {}

@@ -3,15 +3,17 @@
 use core::fmt;
 use core::iter::FusedIterator;
 use core::mem;
-use core::ops::RangeInclusive;
-use core::ptr::{self, NonNull};
+use core::ops::{RangeBounds, RangeInclusive};
+use core::ptr;
 
 use lathwork_sys as sys;
 use sys::lath_item;
 
 use crate::code::{allocation, found};
-use crate::index::range_of;
-use crate::section::outside_sections;
+use crate::handle::{Handle, Space};
+use crate::index::last_of;
+use crate::key::words;
+use crate::memory::Options;
 
 /// Why a call of a [`RangeAllocator`] was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl std::error::Error for AllocError {}
 /// Finds and keeps account of free ranges among addresses, for any number of threads.
 ///
 /// ```
-/// let dma = lathwork::RangeAllocator::new(4096..=(1 << 40) - 1, 4096).unwrap();
+/// let dma = lathwork::RangeAllocator::new(4096..1 << 40, 4096).unwrap();
 /// let buffer = dma.alloc(2 << 20, 2 << 20).unwrap();
 /// assert_eq!(buffer % (2 << 20), 0);
 /// dma.free(buffer, 2 << 20).unwrap();
@@ -57,7 +59,7 @@ impl std::error::Error for AllocError {}
 /// assert_eq!(held.range().end() - held.range().start(), 8191);
 /// ```
 pub struct RangeAllocator {
-    space: NonNull<sys::lath_space>,
+    space: Handle<Space, ()>,
 }
 
 // SAFETY: any thread may make any call.
@@ -65,33 +67,79 @@ unsafe impl Send for RangeAllocator {}
 // SAFETY: all calls but the end may run concurrently.
 unsafe impl Sync for RangeAllocator {}
 
+/// Where [`RangeAllocator::alloc_by`] takes addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Policy {
+    /// The lowest place.
+    First,
+    /// The highest place.
+    Last,
+    /// In the shortest hole that fits.
+    Best,
+    /// The lowest place from this address on, else the lowest of all.
+    Next(u64),
+    /// The place that is nearest to this address.
+    Near(u64),
+    /// At this address, or none.
+    Exact(u64),
+}
+
+impl Policy {
+    fn numbers(self) -> (sys::c_int, u64) {
+        match self {
+            Policy::First => (sys::LATH_HOLE_FIRST, 0),
+            Policy::Last => (sys::LATH_HOLE_LAST, 0),
+            Policy::Best => (sys::LATH_HOLE_BEST, 0),
+            Policy::Next(from) => (sys::LATH_HOLE_NEXT, from),
+            Policy::Near(to) => (sys::LATH_HOLE_NEAR, to),
+            Policy::Exact(at) => (sys::LATH_HOLE_EXACT, at),
+        }
+    }
+}
+
 impl RangeAllocator {
     /// An allocator of these addresses, all free. Sizes and boundaries are multiples of `unit`, a
     /// power of two.
-    pub fn new(addresses: RangeInclusive<u64>, unit: u64) -> Result<Self, AllocError> {
-        if addresses.is_empty() {
-            return Err(AllocError::Invalid);
-        }
-        let config = sys::lath_space_config {
-            size: mem::size_of::<sys::lath_space_config>(),
-            low: *addresses.start(),
-            high: addresses.end().wrapping_add(1), // 0 is 2^64
-            unit,
-            below: 0,
-            flags: 0,
-            rcu: ptr::null(),
-            allocator: ptr::null(),
+    pub fn new(addresses: impl RangeBounds<u64>, unit: u64) -> Result<Self, AllocError> {
+        Self::try_with(addresses, unit, Options::new())
+    }
+
+    /// The same, made as `options` says: [`Options::exact`] and [`Options::memory`] have a meaning.
+    pub fn try_with(
+        addresses: impl RangeBounds<u64>,
+        unit: u64,
+        options: Options,
+    ) -> Result<Self, AllocError> {
+        let (low, last) = words(&addresses).ok_or(AllocError::Invalid)?;
+        let flags = if options.exact {
+            sys::LATH_SPACE_NO_ARENAS
+        } else {
+            0
         };
-        let mut space = ptr::null_mut();
-        // SAFETY: both pointers are valid.
-        allocation(unsafe { sys::lath_space_create(&mut space, &config) })?;
-        Ok(RangeAllocator {
-            space: NonNull::new(space).expect("a space that was created"),
-        })
+        let space = Handle::new(options.memory, |space: *mut Space, allocator| {
+            let config = sys::lath_space_config {
+                size: mem::size_of::<sys::lath_space_config>(),
+                low,
+                high: last.wrapping_add(1), // 0 is 2^64
+                unit,
+                below: 0,
+                flags,
+                rcu: ptr::null(),
+                allocator,
+            };
+            // SAFETY: both pointers are valid.
+            unsafe { sys::lath_space_create(ptr::addr_of_mut!((*space).0), &config) }
+        });
+        match space {
+            Ok(space) => Ok(RangeAllocator { space }),
+            Err(errno) => Err(allocation(-errno).err().unwrap_or(AllocError::Other(errno))),
+        }
     }
 
     fn raw(&self) -> *mut sys::lath_space {
-        self.space.as_ptr()
+        // SAFETY: the handle has a space that was created.
+        unsafe { (*self.space.get()).0 }
     }
 
     /// Takes `size` addresses at a multiple of `align`, a power of two (0: the unit). Returns the
@@ -103,15 +151,14 @@ impl RangeAllocator {
     /// earlier calls, and on the thread. [`alloc_within`](Self::alloc_within) is first fit.
     ///
     /// ```
-    /// let space = lathwork::RangeAllocator::new(0x1000..=0x1fff, 1).unwrap();
+    /// let space = lathwork::RangeAllocator::new(0x1000..0x2000, 1).unwrap();
     /// assert_eq!(space.alloc(0x110, 0), Ok(0x1000));
     /// // 0x1200 is free too
     /// assert_ne!(space.alloc(0x100, 0x100), Ok(0x1200));
     ///
-    /// let space = lathwork::RangeAllocator::new(0x1000..=0x1fff, 1).unwrap();
-    /// let all = 0x1000..=0x1fff;
-    /// assert_eq!(space.alloc_within(all.clone(), 0x110, 0), Ok(0x1000));
-    /// assert_eq!(space.alloc_within(all, 0x100, 0x100), Ok(0x1200));
+    /// let space = lathwork::RangeAllocator::new(0x1000..0x2000, 1).unwrap();
+    /// assert_eq!(space.alloc_within(.., 0x110, 0), Ok(0x1000));
+    /// assert_eq!(space.alloc_within(.., 0x100, 0x100), Ok(0x1200));
     /// ```
     pub fn alloc(&self, size: u64, align: u64) -> Result<u64, AllocError> {
         let mut first = 0;
@@ -124,26 +171,51 @@ impl RangeAllocator {
     /// [`alloc`](Self::alloc) has taken small sizes are passed over while there is another place.
     ///
     /// ```
-    /// let space = lathwork::RangeAllocator::new(0..=99_999, 1).unwrap();
+    /// let space = lathwork::RangeAllocator::new(0..100_000, 1).unwrap();
     /// space.alloc(1, 0).unwrap(); // makes an arena of 0..=4095
-    /// assert_eq!(space.alloc_within(0..=99_999, 1, 0), Ok(4096));
-    /// assert!(space.alloc_within(0..=4095, 1, 0).unwrap() < 4096);
+    /// assert_eq!(space.alloc_within(.., 1, 0), Ok(4096));
+    /// assert!(space.alloc_within(0..4096, 1, 0).unwrap() < 4096);
     /// ```
     pub fn alloc_within(
         &self,
-        limits: RangeInclusive<u64>,
+        limits: impl RangeBounds<u64>,
         size: u64,
         align: u64,
     ) -> Result<u64, AllocError> {
-        if limits.is_empty() {
-            return Err(AllocError::Invalid);
-        }
+        self.alloc_by(Policy::First, limits, size, align)
+    }
+
+    /// Takes a place by a policy, with all addresses within `limits`. If there is none outside of
+    /// the arenas, one of these may serve it at any place within the limits; an allocator that was
+    /// made with [`Options::exact`] has none, and the policy holds always.
+    ///
+    /// ```
+    /// use lathwork::{Options, Policy, RangeAllocator};
+    ///
+    /// let space = RangeAllocator::try_with(0..1000, 1, Options::new().exact()).unwrap();
+    /// assert_eq!(space.alloc_by(Policy::Last, .., 10, 0), Ok(990));
+    /// assert_eq!(space.alloc_by(Policy::Near(500), .., 10, 0), Ok(500));
+    /// assert_eq!(space.alloc_by(Policy::Next(505), .., 10, 0), Ok(510));
+    /// assert_eq!(space.alloc_by(Policy::Best, .., 10, 0), Ok(520));
+    /// assert!(space.alloc_by(Policy::Exact(505), .., 10, 0).is_err());
+    /// ```
+    pub fn alloc_by(
+        &self,
+        policy: Policy,
+        limits: impl RangeBounds<u64>,
+        size: u64,
+        align: u64,
+    ) -> Result<u64, AllocError> {
+        let (low, last) = words(&limits).ok_or(AllocError::Invalid)?;
+        let (policy, hint) = policy.numbers();
         let want = sys::lath_hole_request {
             size,
             align,
-            low: *limits.start(),
-            high: limits.end().wrapping_add(1),
-            ..Default::default()
+            low,
+            high: last.wrapping_add(1),
+            below: 0,
+            hint,
+            policy,
         };
         let mut first = 0;
         // SAFETY: the space was created; the pointers are valid.
@@ -152,10 +224,23 @@ impl RangeAllocator {
     }
 
     /// Takes exactly these addresses.
-    pub fn reserve(&self, addresses: RangeInclusive<u64>) -> Result<(), AllocError> {
-        let size = size_of_range(&addresses).ok_or(AllocError::Invalid)?;
+    pub fn reserve(&self, addresses: impl RangeBounds<u64>) -> Result<(), AllocError> {
+        let (first, size) = sized(&addresses)?;
         // SAFETY: the space was created.
-        allocation(unsafe { sys::lath_space_reserve(self.raw(), *addresses.start(), size, 0) })
+        allocation(unsafe { sys::lath_space_reserve(self.raw(), first, size, 0) })
+    }
+
+    /// Frees these addresses, as [`free`](Self::free).
+    ///
+    /// ```
+    /// let space = lathwork::RangeAllocator::new(0..1000, 1).unwrap();
+    /// space.reserve(100..200).unwrap();
+    /// space.free_range(120..130).unwrap();
+    /// assert_eq!(space.allocated(), 90);
+    /// ```
+    pub fn free_range(&self, addresses: impl RangeBounds<u64>) -> Result<(), AllocError> {
+        let (first, size) = sized(&addresses)?;
+        self.free(first, size)
     }
 
     /// Frees `size` addresses from `first` on: one allocation, several that touch, or a part of
@@ -209,19 +294,11 @@ impl RangeAllocator {
     }
 }
 
-/// The number of keys; None for an empty range and for all 2^64.
-fn size_of_range(range: &RangeInclusive<u64>) -> Option<u64> {
-    range.end().checked_sub(*range.start())?.checked_add(1)
-}
-
-impl Drop for RangeAllocator {
-    fn drop(&mut self) {
-        unsafe fn end(arg: *mut ()) {
-            sys::lath_space_destroy(arg.cast());
-        }
-        // SAFETY: nobody else has the space.
-        unsafe { outside_sections(end, self.raw().cast()) };
-    }
+/// First address and number of addresses.
+fn sized(addresses: &impl RangeBounds<u64>) -> Result<(u64, u64), AllocError> {
+    let (first, last) = words(addresses).ok_or(AllocError::Invalid)?;
+    let size = (last - first).checked_add(1).ok_or(AllocError::Invalid)?;
+    Ok((first, size))
 }
 
 impl fmt::Debug for RangeAllocator {
@@ -278,7 +355,7 @@ impl Iterator for Runs<'_> {
             self.from = None;
             return None;
         }
-        let range = range_of(&run);
+        let range = run.key..=last_of(&run);
         self.from = range.end().checked_add(1);
         Some(range)
     }

@@ -3,12 +3,21 @@
 use alloc::string::String;
 use core::fmt;
 use core::iter::FusedIterator;
-use core::ops::RangeInclusive;
+use core::marker::PhantomData;
+use core::ops::{RangeBounds, RangeInclusive};
 
 use lathwork_sys as sys;
 
-use crate::index::{Index, InsertError, Ref, Scan};
-use crate::Value;
+use crate::error::{InsertError, Reason};
+use crate::handle::made;
+use crate::index::{section, Entry, Index};
+use crate::key::{keys, words};
+use crate::lock::Lock;
+use crate::memory::{NoMemory, Options};
+use crate::own::IntoEntries;
+use crate::scan::Scan;
+use crate::value::inline;
+use crate::{Key, Ref};
 
 /// An ordered map from disjoint ranges of keys to values, for any number of threads.
 ///
@@ -17,76 +26,320 @@ use crate::Value;
 ///
 /// let map = RangeMap::new();
 /// std::thread::scope(|s| {
-///     s.spawn(|| map.insert(0x1000..=0x2fff, 1u32).unwrap());
-///     s.spawn(|| map.insert(0x5000..=0x5fff, 2u32).unwrap());
+///     s.spawn(|| map.insert(0x1000..0x3000, "file").unwrap());
+///     s.spawn(|| map.insert(0x5000..0x6000, "heap").unwrap());
 /// });
-/// assert_eq!(*map.get(0x2000).unwrap(), 1);
+/// assert_eq!(*map.get(0x2000).unwrap(), "file");
 /// assert!(map.get(0x3000).is_none());
-/// assert_eq!(map.iter().count(), 2);
+///
+/// map.remove(0x1800..0x2000).unwrap(); // a part of "file"
+/// let left: Vec<_> = map.iter().map(|(range, _)| range).collect();
+/// assert_eq!(left, [0x1000..=0x17ff, 0x2000..=0x2fff, 0x5000..=0x5fff]);
 /// ```
 ///
 /// A range has at most 2^64 - 1 keys.
-pub struct RangeMap<V: Value> {
+///
+/// Reads take no lock. `insert` of a value that is in a word (see [the crate](crate#values)),
+/// `try_insert`, `replace`, `remove_starting` and `remove_covering` run concurrently. The others
+/// that change the map, `insert` of other values, `remove`, `insert_merged` and `pop_...`, run one
+/// at a time, and wait for those that are in progress.
+pub struct RangeMap<K: Key, V> {
     pub(crate) index: Index<V>,
+    lock: Lock,
+    options: Options,
+    of: PhantomData<fn(K) -> K>,
 }
 
-impl<V: Value> RangeMap<V> {
+fn entry<K: Key, V>((first, last, value): Entry<'_, V>) -> (RangeInclusive<K>, Ref<'_, V>) {
+    (keys(first, last), value)
+}
+
+impl<K: Key, V> RangeMap<K, V> {
     /// An empty map.
     pub fn new() -> Self {
-        RangeMap {
-            index: Index::new(sys::LATH_RANGES, 0),
-        }
+        made(Self::try_new())
+    }
+
+    /// An empty map, if there is memory for it.
+    pub fn try_new() -> Result<Self, NoMemory> {
+        Self::try_with(Options::new())
+    }
+
+    /// An empty map that is made as `options` says.
+    pub fn try_with(options: Options) -> Result<Self, NoMemory> {
+        Ok(RangeMap {
+            index: Index::new(sys::LATH_RANGES, &options)?,
+            lock: Lock::new(),
+            options,
+            of: PhantomData,
+        })
+    }
+
+    /// The numbers of a range that is not empty, and the value, or why there is no such range.
+    fn range_and(
+        range: &impl RangeBounds<K>,
+        value: V,
+    ) -> Result<(u64, u64, V), InsertError<V, K>> {
+        let reason = match words(range) {
+            Some((0, u64::MAX)) => Reason::TooLong,
+            Some((first, last)) => return Ok((first, last, value)),
+            None => Reason::Empty,
+        };
+        Err(InsertError { reason, value })
+    }
+
+    /// Gives all keys of a range this value, as one step. Ranges that are there within it are
+    /// removed, those that it meets in part are cut. O(log n).
+    ///
+    /// ```
+    /// let map = lathwork::RangeMap::new();
+    /// map.insert(0..30, String::from("old")).unwrap();
+    /// map.insert(10..20, String::from("new")).unwrap();
+    /// let all: Vec<_> = map.iter().map(|(range, value)| (range, value.to_string())).collect();
+    /// let text = |s: &str| s.to_string();
+    /// assert_eq!(all, [(0..=9, text("old")), (10..=19, text("new")), (20..=29, text("old"))]);
+    /// ```
+    pub fn insert(&self, range: impl RangeBounds<K>, value: V) -> Result<(), InsertError<V, K>> {
+        let (first, last, value) = Self::range_and(&range, value)?;
+        self.index.drop_some();
+        let word = self.index.word(value).map_err(InsertError::with_keys)?;
+        // a range of a node that is cut in two shares it, which takes two steps
+        let done = if inline::<V>() {
+            let _change = self.lock.shared();
+            self.index.store(first, last, word)
+        } else {
+            let _change = self.lock.alone();
+            self.index.store(first, last, word)
+        };
+        // SAFETY: a refused word is not in the index.
+        done.map_err(|reason| unsafe { self.index.refused(reason, word) }.with_keys())
+    }
+
+    /// As [`insert`](Self::insert), and what touches the range and has an equal value becomes one
+    /// range with it. `==` of the values must not call the map.
+    ///
+    /// ```
+    /// let map = lathwork::RangeMap::new();
+    /// map.insert_merged(0..10, 'a').unwrap();
+    /// map.insert_merged(10..20, 'a').unwrap();
+    /// assert_eq!(map.iter().next().unwrap().0, 0..=19);
+    /// ```
+    pub fn insert_merged(
+        &self,
+        range: impl RangeBounds<K>,
+        value: V,
+    ) -> Result<(), InsertError<V, K>>
+    where
+        V: PartialEq,
+    {
+        let (mut first, mut last, value) = Self::range_and(&range, value)?;
+        self.index.drop_some();
+        // before the lock: a dropped section may end containers
+        let section = section::<V>();
+        let done = {
+            let _change = self.lock.alone();
+            let before = first.checked_sub(1).and_then(|key| self.index.at(key));
+            let behind = last.checked_add(1).and_then(|key| self.index.at(key));
+            for (from, to, there) in before.into_iter().chain(behind) {
+                let (from, to) = (from.min(first), to.max(last));
+                if *there == value && (from, to) != (0, u64::MAX) {
+                    first = from;
+                    last = to;
+                }
+            }
+            self.index.word(value).and_then(|word| {
+                let done = self.index.store(first, last, word);
+                // SAFETY: a refused word is not in the index.
+                done.map_err(|reason| unsafe { self.index.refused(reason, word) })
+            })
+        };
+        drop(section);
+        done.map_err(InsertError::with_keys)
     }
 
     /// Inserts a range, unless it overlaps one that is there. O(log n).
-    pub fn insert(&self, range: RangeInclusive<u64>, value: V) -> Result<(), InsertError<V>> {
-        self.index.insert(range, value)
+    ///
+    /// ```
+    /// let map = lathwork::RangeMap::new();
+    /// map.try_insert(10..30, 1).unwrap();
+    /// let refused = map.try_insert(25..35, 2).unwrap_err();
+    /// assert_eq!((refused.reason, refused.value), (lathwork::Reason::Overlaps(10..=29), 2));
+    /// ```
+    pub fn try_insert(
+        &self,
+        range: impl RangeBounds<K>,
+        value: V,
+    ) -> Result<Ref<'_, V>, InsertError<V, K>> {
+        let (first, last, value) = Self::range_and(&range, value)?;
+        let _change = self.lock.shared();
+        let done = self.index.insert(first, last, value);
+        done.map_err(InsertError::with_keys)
     }
 
     /// The value of the range that contains `key`. O(log n), mostly two or three cache misses.
-    pub fn get(&self, key: u64) -> Option<Ref<'_, V>> {
-        self.index.get(key)
+    pub fn get(&self, key: K) -> Option<Ref<'_, V>> {
+        self.index.get(key.into_word())
     }
 
     /// The same with the range.
-    pub fn get_range(&self, key: u64) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
-        // SAFETY: `find` passes an initialised index and a valid pointer; likewise below.
-        self.index
-            .find(|index, item| unsafe { sys::lath_index_lookup_item(index, key, item) })
+    pub fn get_range(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.at(key.into_word()).map(entry)
     }
 
     /// Whether a range contains `key`.
-    pub fn contains(&self, key: u64) -> bool {
-        self.index.contains(key)
+    pub fn contains(&self, key: K) -> bool {
+        self.index.contains(key.into_word())
+    }
+
+    /// The first range.
+    pub fn first(&self) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.end(true).map(entry)
+    }
+
+    /// The last range.
+    pub fn last(&self) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.end(false).map(entry)
     }
 
     /// The first range that begins at or behind `key`.
-    pub fn ceiling(&self, key: u64) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
-        self.index
-            .find(|index, item| unsafe { sys::lath_index_ceiling_item(index, key, item) })
+    pub fn ceiling(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.ceiling(key.into_word()).map(entry)
     }
 
     /// The last range that begins at or before `key`.
-    pub fn floor(&self, key: u64) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
-        self.index
-            .find(|index, item| unsafe { sys::lath_index_floor_item(index, key, item) })
+    pub fn floor(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.floor(key.into_word()).map(entry)
+    }
+
+    /// Removes these keys: ranges within them go, those that they meet in part are cut. A range that
+    /// goes beyond at both ends becomes two of the same value, which may need memory: without it no
+    /// key has been removed. A read may see a part of the keys removed, and the others not yet.
+    pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
+        self.index.drop_some();
+        match words(&range) {
+            Some((first, last)) => {
+                let _change = self.lock.alone();
+                self.index.cut(first, last)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Removes the range that begins at `first`. Its value is dropped when no thread has a [`Ref`]
     /// to it.
-    pub fn remove(&self, first: u64) -> Option<(RangeInclusive<u64>, Ref<'_, V>)> {
-        self.index.remove(first)
+    pub fn remove_starting(&self, first: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.drop_some();
+        let _change = self.lock.shared();
+        self.index.remove(first.into_word()).map(entry)
     }
 
-    /// Removes the range that begins at `first`, and returns its value: no one else has the map.
-    pub fn take(&mut self, first: u64) -> Option<(RangeInclusive<u64>, V)> {
-        self.index.take(first)
+    /// Removes the range that contains `key`.
+    ///
+    /// ```
+    /// let map = lathwork::RangeMap::new();
+    /// map.insert(10..30, 1).unwrap();
+    /// assert!(map.remove_starting(15).is_none());
+    /// assert_eq!(map.remove_covering(15).unwrap().0, 10..=29);
+    /// ```
+    pub fn remove_covering(&self, key: K) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.drop_some();
+        let _change = self.lock.shared();
+        self.index.remove_at(key.into_word()).map(entry)
+    }
+
+    /// Removes the first range.
+    pub fn pop_first(&self) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.drop_some();
+        let _change = self.lock.alone(); // none is cut between finding and removing it
+        self.index.pop(true).map(entry)
+    }
+
+    /// Removes the last range.
+    pub fn pop_last(&self) -> Option<(RangeInclusive<K>, Ref<'_, V>)> {
+        self.index.drop_some();
+        let _change = self.lock.alone();
+        self.index.pop(false).map(entry)
+    }
+
+    /// Removes the range that begins at `first`, and returns its value: no one else has the map. The
+    /// value is cloned if another part of a range that was cut has it too.
+    pub fn take_starting(&mut self, first: K) -> Option<(RangeInclusive<K>, V)>
+    where
+        V: Clone,
+    {
+        let (first, last, value) = self.index.take_value(first.into_word(), V::clone)?;
+        Some((keys(first, last), value))
+    }
+
+    /// The old name of [`take_starting`](Self::take_starting).
+    #[deprecated(since = "0.2.1", note = "write take_starting()")]
+    pub fn take(&mut self, first: K) -> Option<(RangeInclusive<K>, V)>
+    where
+        V: Clone,
+    {
+        self.take_starting(first)
     }
 
     /// Gives the range that begins at `first` another value. Returns the old one; if there is no
-    /// such range, `value` back.
-    pub fn replace(&self, first: u64, value: V) -> Result<Ref<'_, V>, V> {
-        self.index.replace(first, value)
+    /// such range, [`Reason::Absent`] and `value` back.
+    pub fn replace(&self, first: K, value: V) -> Result<Ref<'_, V>, InsertError<V, K>> {
+        self.index.drop_some();
+        let _change = self.lock.shared();
+        let done = self.index.replace(first.into_word(), value);
+        done.map_err(InsertError::with_keys)
+    }
+
+    /// Removes the ranges for which `keep` returns false. One that another thread changes meanwhile
+    /// may be kept.
+    pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>, &V) -> bool) {
+        self.index.drop_some();
+        for (range, value) in self {
+            let first = range.start().into_word();
+            if !keep(range, &value) {
+                let _change = self.lock.shared();
+                self.index.remove_if(first, &value);
+            }
+        }
+    }
+
+    /// Moves the keys at or behind `key` into a map of their own; a range that contains it and a key
+    /// before it is cut. Without memory all of them stay.
+    ///
+    /// ```
+    /// let mut low = lathwork::RangeMap::from([(0..10, 'a'), (20..30, 'b')]);
+    /// let high = low.split_off(25).unwrap();
+    /// assert_eq!(low.last().unwrap().0, 20..=24);
+    /// assert_eq!(high.first().unwrap().0, 25..=29);
+    /// ```
+    pub fn split_off(&mut self, key: K) -> Result<Self, NoMemory>
+    where
+        V: Clone,
+    {
+        let other = Self::try_with(self.options)?;
+        let from = key.into_word();
+        for (range, value) in self.overlapping(key..=K::LAST) {
+            let (first, last) = (range.start().into_word(), range.end().into_word());
+            let range = keys::<K>(first.max(from), last);
+            let done = other.try_insert(range, (*value).clone());
+            done.map_err(|_| NoMemory)?;
+        }
+        self.remove(key..=K::LAST)?;
+        Ok(other)
+    }
+
+    /// Moves all ranges of `other` over those of this map. Without memory some are in `other` still.
+    pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory>
+    where
+        V: Clone,
+    {
+        while let Some((range, value)) = other.first() {
+            let first = *range.start();
+            let done = self.insert(range, (*value).clone());
+            done.map_err(|_| NoMemory)?;
+            drop(value);
+            other.take_starting(first);
+        }
+        Ok(())
     }
 
     /// The number of ranges. O(n).
@@ -107,22 +360,19 @@ impl<V: Value> RangeMap<V> {
     /// ```
     /// let map = lathwork::RangeMap::new();
     /// for i in 0..100 {
-    ///     map.insert(10 * i..=10 * i + 4, Box::new(i)).unwrap();
+    ///     map.insert(10 * i..10 * i + 5, Box::new(i)).unwrap();
     /// }
     /// let mut seen = 0;
     /// for (range, value) in &map {
-    ///     map.remove(*range.start()); // this one, and
-    ///     map.remove(*range.start() + 10); // the next one, which is seen if it was copied
-    ///     assert_eq!(*value, *range.start() / 10);
+    ///     map.remove_starting(*range.start()); // this one, and
+    ///     map.remove_starting(*range.start() + 10); // the next one, which is seen if it was copied
+    ///     assert_eq!(**value, *range.start() / 10);
     ///     seen += 1;
     /// }
     /// assert!(map.is_empty() && (50..=100).contains(&seen));
     /// ```
-    pub fn iter(&self) -> Ranges<'_, V> {
-        Ranges {
-            first: None,
-            scan: self.index.scan(0, u64::MAX),
-        }
+    pub fn iter(&self) -> Ranges<'_, K, V> {
+        self.overlapping(..)
     }
 
     /// The ranges that have a key in common with `keys`, in order.
@@ -130,26 +380,39 @@ impl<V: Value> RangeMap<V> {
     /// ```
     /// let map = lathwork::RangeMap::new();
     /// for i in 0..10 {
-    ///     map.insert(100 * i..=100 * i + 49, i).unwrap();
+    ///     map.insert(100 * i..100 * i + 50, i).unwrap();
     /// }
-    /// let seen: Vec<u64> = map.overlapping(149..=300).map(|(_, value)| *value).collect();
+    /// let seen: Vec<i32> = map.overlapping(149..=300).map(|(_, value)| *value).collect();
     /// assert_eq!(seen, [1, 2, 3]);
+    /// let back: Vec<i32> = map.overlapping(149..=300).rev().map(|(_, value)| *value).collect();
+    /// assert_eq!(back, [3, 2, 1]);
     /// ```
-    pub fn overlapping(&self, keys: RangeInclusive<u64>) -> Ranges<'_, V> {
-        let (from, last) = (*keys.start(), *keys.end());
-        let nothing = keys.is_empty();
-        let before = if nothing { None } else { self.get_range(from) };
-        let next = match &before {
-            Some((range, _)) => range.end().checked_add(1),
-            None => Some(from),
-        };
-        let scan = match next {
-            Some(next) if !nothing => self.index.scan(next, last),
-            _ => self.index.scan(1, 0),
-        };
+    pub fn overlapping(&self, keys: impl RangeBounds<K>) -> Ranges<'_, K, V> {
+        let range = words(&keys);
+        let first = range.and_then(|(from, _)| self.index.at(from));
+        // behind the range that contains the first key, if there is one
+        let rest = range.and_then(|(from, last)| match &first {
+            Some(there) => Some((there.1.checked_add(1)?, last)),
+            None => Some((from, last)),
+        });
         Ranges {
-            first: before,
-            scan,
+            first,
+            scan: self.index.scan(rest.filter(|(from, last)| from <= last)),
+            of: PhantomData,
+        }
+    }
+
+    /// The runs of keys within `keys` that no range contains, in order.
+    ///
+    /// ```
+    /// let map = lathwork::RangeMap::from([(10..20, 'a'), (30..40, 'b')]);
+    /// assert_eq!(map.gaps(0..35).collect::<Vec<_>>(), [0..=9, 20..=29]);
+    /// ```
+    pub fn gaps(&self, keys: impl RangeBounds<K>) -> Gaps<'_, K, V> {
+        let range = words(&keys);
+        Gaps {
+            taken: self.overlapping(keys),
+            left: range,
         }
     }
 
@@ -176,43 +439,171 @@ impl<V: Value> RangeMap<V> {
     }
 }
 
-impl<V: Value> Default for RangeMap<V> {
+impl<K: Key, V> Default for RangeMap<K, V> {
     fn default() -> Self {
         RangeMap::new()
     }
 }
 
-impl<V: Value> fmt::Debug for RangeMap<V>
-where
-    V::Target: fmt::Debug,
-{
+impl<K: Key + fmt::Debug, V: fmt::Debug> fmt::Debug for RangeMap<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-impl<'a, V: Value> IntoIterator for &'a RangeMap<V> {
-    type Item = (RangeInclusive<u64>, Ref<'a, V>);
-    type IntoIter = Ranges<'a, V>;
+impl<K: Key, V: Clone> Clone for RangeMap<K, V> {
+    /// A map of the same options. Another thread may change this one meanwhile.
+    fn clone(&self) -> Self {
+        let mut map = made(Self::try_with(self.options));
+        map.extend(self.iter().map(|(range, value)| (range, (*value).clone())));
+        map
+    }
+}
 
-    fn into_iter(self) -> Ranges<'a, V> {
+impl<K: Key, V: PartialEq> PartialEq for RangeMap<K, V> {
+    /// Whether both have the same ranges with equal values.
+    fn eq(&self, other: &Self) -> bool {
+        let plain = |(range, value): (RangeInclusive<K>, _)| {
+            (range.start().into_word(), range.end().into_word(), value)
+        };
+        self.iter().map(plain).eq(other.iter().map(plain))
+    }
+}
+
+impl<K: Key, V: Eq> Eq for RangeMap<K, V> {}
+
+/// Ranges that overlap: the last one counts. Empty ones are left out.
+///
+/// # Panics
+///
+/// If a range has 2^64 keys.
+impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for RangeMap<K, V> {
+    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, entries: I) {
+        (&*self).extend(entries);
+    }
+}
+
+/// A shared map is extended too.
+impl<K: Key, R: RangeBounds<K>, V> Extend<(R, V)> for &RangeMap<K, V> {
+    fn extend<I: IntoIterator<Item = (R, V)>>(&mut self, entries: I) {
+        for (range, value) in entries {
+            match self.insert(range, value).map_err(|refused| refused.reason) {
+                Ok(()) | Err(Reason::Empty) => {}
+                Err(Reason::NoMemory) => made(Err(NoMemory)),
+                Err(_) => panic!("lathwork: a range of 2^64 keys"),
+            }
+        }
+    }
+}
+
+impl<K: Key, R: RangeBounds<K>, V> FromIterator<(R, V)> for RangeMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (R, V)>>(entries: I) -> Self {
+        let mut map = RangeMap::new();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<K: Key, R: RangeBounds<K>, V, const N: usize> From<[(R, V); N]> for RangeMap<K, V> {
+    fn from(entries: [(R, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<'a, K: Key, V> IntoIterator for &'a RangeMap<K, V> {
+    type Item = (RangeInclusive<K>, Ref<'a, V>);
+    type IntoIter = Ranges<'a, K, V>;
+
+    fn into_iter(self) -> Ranges<'a, K, V> {
         self.iter()
+    }
+}
+
+/// A value that two parts of a range have is cloned for the first of them.
+impl<K: Key, V: Clone> IntoIterator for RangeMap<K, V> {
+    type Item = (RangeInclusive<K>, V);
+    type IntoIter = IntoRanges<K, V>;
+
+    fn into_iter(self) -> IntoRanges<K, V> {
+        let index = self.index;
+        let clone = V::clone;
+        IntoRanges(IntoEntries { index, clone }, PhantomData)
     }
 }
 
 /// The ranges of a map in order, from [`RangeMap::iter`] or [`RangeMap::overlapping`]. It copies up
 /// to 32 ahead: what is removed meanwhile may still be seen.
-pub struct Ranges<'a, V: Value> {
-    first: Option<(RangeInclusive<u64>, Ref<'a, V>)>,
+pub struct Ranges<'a, K: Key, V> {
+    first: Option<Entry<'a, V>>,
     scan: Scan<'a, V>,
+    of: PhantomData<fn(K) -> K>,
 }
 
-impl<'a, V: Value> Iterator for Ranges<'a, V> {
-    type Item = (RangeInclusive<u64>, Ref<'a, V>);
+impl<'a, K: Key, V> Iterator for Ranges<'a, K, V> {
+    type Item = (RangeInclusive<K>, Ref<'a, V>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.first.take().or_else(|| self.scan.next())
+        let next = self.first.take().or_else(|| self.scan.next());
+        next.map(entry)
     }
 }
 
-impl<V: Value> FusedIterator for Ranges<'_, V> {}
+impl<K: Key, V> DoubleEndedIterator for Ranges<'_, K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let next = self.scan.next_back().or_else(|| self.first.take());
+        next.map(entry)
+    }
+}
+
+impl<K: Key, V> FusedIterator for Ranges<'_, K, V> {}
+
+/// Ranges by value, in order.
+pub struct IntoRanges<K: Key, V>(IntoEntries<V>, PhantomData<fn(K) -> K>);
+
+impl<K: Key, V> Iterator for IntoRanges<K, V> {
+    type Item = (RangeInclusive<K>, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (first, last, value) = self.0.next()?;
+        Some((keys(first, last), value))
+    }
+}
+
+impl<K: Key, V> DoubleEndedIterator for IntoRanges<K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let (first, last, value) = self.0.next_back()?;
+        Some((keys(first, last), value))
+    }
+}
+
+impl<K: Key, V> FusedIterator for IntoRanges<K, V> {}
+
+/// Runs of keys that no range contains, from [`RangeMap::gaps`].
+pub struct Gaps<'a, K: Key, V> {
+    taken: Ranges<'a, K, V>,
+    left: Option<(u64, u64)>,
+}
+
+impl<K: Key, V> Iterator for Gaps<'_, K, V> {
+    type Item = RangeInclusive<K>;
+
+    fn next(&mut self) -> Option<RangeInclusive<K>> {
+        loop {
+            let (from, last) = self.left?;
+            let (gap, next) = match self.taken.next() {
+                Some((there, _)) => {
+                    let (first, end) = (there.start().into_word(), there.end().into_word());
+                    let gap = (first > from).then(|| (from, first - 1));
+                    (gap, end.checked_add(1).filter(|&next| next <= last))
+                }
+                None => (Some((from, last)), None),
+            };
+            self.left = next.map(|next| (next, last));
+            if let Some((first, last)) = gap {
+                return Some(keys(first, last));
+            }
+        }
+    }
+}
+
+impl<K: Key, V> FusedIterator for Gaps<'_, K, V> {}

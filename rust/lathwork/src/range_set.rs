@@ -1,60 +1,155 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Disjoint ranges.
+use alloc::string::String;
 use core::fmt;
 use core::iter::FusedIterator;
-use core::ops::RangeInclusive;
+use core::ops::{BitAnd, BitOr, BitXor, RangeBounds, RangeInclusive, Sub};
 
-use crate::index::Reason;
-use crate::range_map::{RangeMap, Ranges};
+use crate::algebra::{Algebra, Which};
+use crate::error::{InsertError, Reason};
+use crate::handle::made;
+use crate::memory::{NoMemory, Options};
+use crate::range_map::{Gaps, IntoRanges, RangeMap, Ranges};
+use crate::Key;
 
-/// A set of disjoint ranges of keys, for any number of threads. Ranges that touch stay two ranges.
+/// A set of keys as disjoint ranges, for any number of threads.
 ///
 /// ```
-/// let set = lathwork::RangeSet::new();
-/// set.insert(10..=19).unwrap();
-/// assert!(set.insert(15..=24).is_err());
-/// assert_eq!(set.get(12), Some(10..=19));
-/// assert_eq!(set.remove(10), Some(10..=19));
+/// use lathwork::RangeSet;
+///
+/// let set = RangeSet::new();
+/// set.insert(10..20).unwrap();
+/// set.insert(15..25).unwrap(); // one range with the other one
+/// assert_eq!(set.get(12), Some(10..=24));
+/// set.remove(12..14).unwrap();
+/// assert_eq!(set.iter().collect::<Vec<_>>(), [10..=11, 14..=24]);
+///
+/// let other = RangeSet::from([0..=10, 24..=30]);
+/// assert_eq!(set.intersection(&other).collect::<Vec<_>>(), [10..=10, 24..=24]);
+/// assert_eq!(&set | &other, RangeSet::from([0..=11, 14..=30]));
 /// ```
-#[derive(Default)]
-pub struct RangeSet {
-    map: RangeMap<()>,
+///
+/// `insert` leaves no two ranges that touch; `try_insert` inserts a range as it is, so that ranges
+/// that touch stay two: for an account of what was allocated.
+#[derive(Clone)]
+pub struct RangeSet<K: Key = u64> {
+    map: RangeMap<K, ()>,
 }
 
-impl RangeSet {
+fn reason<K: Key>(refused: InsertError<(), K>) -> Reason<K> {
+    refused.reason
+}
+
+impl<K: Key> RangeSet<K> {
     /// An empty set.
     pub fn new() -> Self {
         RangeSet::default()
     }
 
-    /// Inserts a range, unless it overlaps one that is there. O(log n).
-    pub fn insert(&self, range: RangeInclusive<u64>) -> Result<(), Reason> {
-        self.map.insert(range, ()).map_err(|refused| refused.reason)
+    /// An empty set, if there is memory for it.
+    pub fn try_new() -> Result<Self, NoMemory> {
+        Self::try_with(Options::new())
+    }
+
+    /// An empty set that is made as `options` says.
+    pub fn try_with(options: Options) -> Result<Self, NoMemory> {
+        let map = RangeMap::try_with(options)?;
+        Ok(RangeSet { map })
+    }
+
+    /// Adds keys: what overlaps the range or touches it becomes one range with it. O(log n).
+    pub fn insert(&self, range: impl RangeBounds<K>) -> Result<(), Reason<K>> {
+        self.map.insert_merged(range, ()).map_err(reason)
+    }
+
+    /// Inserts a range as it is, unless it overlaps one that is there. O(log n).
+    ///
+    /// ```
+    /// let set = lathwork::RangeSet::new();
+    /// set.try_insert(10..20).unwrap();
+    /// set.try_insert(20..30).unwrap();
+    /// assert_eq!(set.try_insert(5..15), Err(lathwork::Reason::Overlaps(10..=19)));
+    /// assert_eq!(set.len(), 2);
+    /// ```
+    pub fn try_insert(&self, range: impl RangeBounds<K>) -> Result<(), Reason<K>> {
+        let done = self.map.try_insert(range, ());
+        done.map(drop).map_err(reason)
     }
 
     /// The range that contains `key`.
-    pub fn get(&self, key: u64) -> Option<RangeInclusive<u64>> {
+    pub fn get(&self, key: K) -> Option<RangeInclusive<K>> {
         self.map.get_range(key).map(|(range, _)| range)
     }
 
     /// Whether a range contains `key`.
-    pub fn contains(&self, key: u64) -> bool {
+    pub fn contains(&self, key: K) -> bool {
         self.map.contains(key)
     }
 
+    /// The first range.
+    pub fn first(&self) -> Option<RangeInclusive<K>> {
+        self.map.first().map(|(range, _)| range)
+    }
+
+    /// The last range.
+    pub fn last(&self) -> Option<RangeInclusive<K>> {
+        self.map.last().map(|(range, _)| range)
+    }
+
     /// The first range that begins at or behind `key`.
-    pub fn ceiling(&self, key: u64) -> Option<RangeInclusive<u64>> {
+    pub fn ceiling(&self, key: K) -> Option<RangeInclusive<K>> {
         self.map.ceiling(key).map(|(range, _)| range)
     }
 
     /// The last range that begins at or before `key`.
-    pub fn floor(&self, key: u64) -> Option<RangeInclusive<u64>> {
+    pub fn floor(&self, key: K) -> Option<RangeInclusive<K>> {
         self.map.floor(key).map(|(range, _)| range)
     }
 
+    /// Removes these keys, as [`RangeMap::remove`].
+    pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
+        self.map.remove(range)
+    }
+
     /// Removes the range that begins at `first`.
-    pub fn remove(&self, first: u64) -> Option<RangeInclusive<u64>> {
-        self.map.remove(first).map(|(range, _)| range)
+    pub fn remove_starting(&self, first: K) -> Option<RangeInclusive<K>> {
+        self.map.remove_starting(first).map(|(range, _)| range)
+    }
+
+    /// Removes the range that contains `key`.
+    pub fn remove_covering(&self, key: K) -> Option<RangeInclusive<K>> {
+        self.map.remove_covering(key).map(|(range, _)| range)
+    }
+
+    /// Removes the first range.
+    pub fn pop_first(&self) -> Option<RangeInclusive<K>> {
+        self.map.pop_first().map(|(range, _)| range)
+    }
+
+    /// Removes the last range.
+    pub fn pop_last(&self) -> Option<RangeInclusive<K>> {
+        self.map.pop_last().map(|(range, _)| range)
+    }
+
+    /// Removes the ranges for which `keep` returns false.
+    pub fn retain(&self, mut keep: impl FnMut(RangeInclusive<K>) -> bool) {
+        self.map.retain(|range, _| keep(range));
+    }
+
+    /// As [`RangeMap::split_off`].
+    pub fn split_off(&mut self, key: K) -> Result<Self, NoMemory> {
+        let map = self.map.split_off(key)?;
+        Ok(RangeSet { map })
+    }
+
+    /// Moves the ranges of `other` into this set. Without memory some are in `other` still.
+    pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory> {
+        while let Some(range) = other.first() {
+            let first = *range.start();
+            self.insert(range).map_err(|_| NoMemory)?;
+            other.remove_starting(first);
+        }
+        Ok(())
     }
 
     /// The number of ranges. O(n).
@@ -68,45 +163,186 @@ impl RangeSet {
     }
 
     /// All ranges in order, as [`RangeMap::iter`].
-    pub fn iter(&self) -> SetRanges<'_> {
+    pub fn iter(&self) -> SetRanges<'_, K> {
         SetRanges(self.map.iter())
     }
 
     /// The ranges that have a key in common with `keys`, in order.
-    pub fn overlapping(&self, keys: RangeInclusive<u64>) -> SetRanges<'_> {
+    pub fn overlapping(&self, keys: impl RangeBounds<K>) -> SetRanges<'_, K> {
         SetRanges(self.map.overlapping(keys))
+    }
+
+    /// The runs of keys within `keys` that are not in the set, in order.
+    pub fn gaps(&self, keys: impl RangeBounds<K>) -> Gaps<'_, K, ()> {
+        self.map.gaps(keys)
+    }
+
+    /// The keys that are in one set or the other, as ranges of which no two touch.
+    pub fn union<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
+        Algebra::new(self.iter(), other.iter(), Which::either)
+    }
+
+    /// The keys that are in both sets.
+    pub fn intersection<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
+        Algebra::new(self.iter(), other.iter(), Which::both)
+    }
+
+    /// The keys of this set that are not in the other one.
+    pub fn difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
+        Algebra::new(self.iter(), other.iter(), Which::first)
+    }
+
+    /// The keys that are in exactly one of the sets.
+    pub fn symmetric_difference<'a>(&'a self, other: &'a Self) -> Algebra<'a, K> {
+        Algebra::new(self.iter(), other.iter(), Which::one)
+    }
+
+    /// Whether all keys of this set are in the other one.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.difference(other).next().is_none()
+    }
+
+    /// Whether no key is in both sets.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        self.intersection(other).next().is_none()
     }
 
     /// Removes all ranges.
     pub fn clear(&mut self) {
         self.map.clear();
     }
+
+    /// Checks the invariants of the index, for tests: the first that is broken.
+    pub fn verify(&mut self) -> Result<(), String> {
+        self.map.verify()
+    }
 }
 
-impl fmt::Debug for RangeSet {
+impl<K: Key> Default for RangeSet<K> {
+    fn default() -> Self {
+        RangeSet {
+            map: RangeMap::new(),
+        }
+    }
+}
+
+impl<K: Key + fmt::Debug> fmt::Debug for RangeSet<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
     }
 }
 
-impl<'a> IntoIterator for &'a RangeSet {
-    type Item = RangeInclusive<u64>;
-    type IntoIter = SetRanges<'a>;
+impl<K: Key> PartialEq for RangeSet<K> {
+    /// Whether both have the same ranges.
+    fn eq(&self, other: &Self) -> bool {
+        self.map == other.map
+    }
+}
 
-    fn into_iter(self) -> SetRanges<'a> {
+impl<K: Key> Eq for RangeSet<K> {}
+
+/// Empty ranges are left out.
+///
+/// # Panics
+///
+/// If a range has 2^64 keys, or becomes one of so many.
+impl<K: Key, R: RangeBounds<K>> Extend<R> for RangeSet<K> {
+    fn extend<I: IntoIterator<Item = R>>(&mut self, ranges: I) {
+        for range in ranges {
+            match self.insert(range) {
+                Ok(()) | Err(Reason::Empty) => {}
+                Err(Reason::NoMemory) => made(Err(NoMemory)),
+                Err(_) => panic!("lathwork: a range of 2^64 keys"),
+            }
+        }
+    }
+}
+
+impl<K: Key, R: RangeBounds<K>> FromIterator<R> for RangeSet<K> {
+    fn from_iter<I: IntoIterator<Item = R>>(ranges: I) -> Self {
+        let mut set = RangeSet::new();
+        set.extend(ranges);
+        set
+    }
+}
+
+impl<K: Key, R: RangeBounds<K>, const N: usize> From<[R; N]> for RangeSet<K> {
+    fn from(ranges: [R; N]) -> Self {
+        ranges.into_iter().collect()
+    }
+}
+
+macro_rules! operators {
+    ($($operator:ident $call:ident $iterator:ident;)*) => {$(
+        impl<K: Key> $operator for &RangeSet<K> {
+            type Output = RangeSet<K>;
+
+            fn $call(self, other: Self) -> RangeSet<K> {
+                self.$iterator(other).collect()
+            }
+        }
+    )*};
+}
+
+operators! {
+    BitOr bitor union;
+    BitAnd bitand intersection;
+    Sub sub difference;
+    BitXor bitxor symmetric_difference;
+}
+
+impl<'a, K: Key> IntoIterator for &'a RangeSet<K> {
+    type Item = RangeInclusive<K>;
+    type IntoIter = SetRanges<'a, K>;
+
+    fn into_iter(self) -> SetRanges<'a, K> {
         self.iter()
     }
 }
 
+impl<K: Key> IntoIterator for RangeSet<K> {
+    type Item = RangeInclusive<K>;
+    type IntoIter = IntoSetRanges<K>;
+
+    fn into_iter(self) -> IntoSetRanges<K> {
+        IntoSetRanges(self.map.into_iter())
+    }
+}
+
 /// The ranges of a set in order.
-pub struct SetRanges<'a>(Ranges<'a, ()>);
+pub struct SetRanges<'a, K: Key = u64>(Ranges<'a, K, ()>);
 
-impl Iterator for SetRanges<'_> {
-    type Item = RangeInclusive<u64>;
+impl<K: Key> Iterator for SetRanges<'_, K> {
+    type Item = RangeInclusive<K>;
 
-    fn next(&mut self) -> Option<RangeInclusive<u64>> {
+    fn next(&mut self) -> Option<RangeInclusive<K>> {
         self.0.next().map(|(range, _)| range)
     }
 }
 
-impl FusedIterator for SetRanges<'_> {}
+impl<K: Key> DoubleEndedIterator for SetRanges<'_, K> {
+    fn next_back(&mut self) -> Option<RangeInclusive<K>> {
+        self.0.next_back().map(|(range, _)| range)
+    }
+}
+
+impl<K: Key> FusedIterator for SetRanges<'_, K> {}
+
+/// The ranges of a set by value, in order.
+pub struct IntoSetRanges<K: Key = u64>(IntoRanges<K, ()>);
+
+impl<K: Key> Iterator for IntoSetRanges<K> {
+    type Item = RangeInclusive<K>;
+
+    fn next(&mut self) -> Option<RangeInclusive<K>> {
+        self.0.next().map(|(range, ())| range)
+    }
+}
+
+impl<K: Key> DoubleEndedIterator for IntoSetRanges<K> {
+    fn next_back(&mut self) -> Option<RangeInclusive<K>> {
+        self.0.next_back().map(|(range, ())| range)
+    }
+}
+
+impl<K: Key> FusedIterator for IntoSetRanges<K> {}

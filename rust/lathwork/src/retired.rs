@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Values that have left an index and that readers may still look at.
 //!
-//! A removal puts a record of the value on a stack, and hands the record's head to the RCU flavour,
-//! whose callback marks it when no reader can look at the value any more. A thread that drops
-//! values moves the stack to the end of a queue and takes marked records from the queue's front.
-//! Each record is moved once and taken once, so a removal costs the same however many wait: grace
-//! periods end in the order of retirement, and behind a record that is not marked there is hardly
-//! one that is.
-use alloc::boxed::Box;
+//! A removal puts the value's node on a stack, and hands it to the RCU flavour, whose callback marks
+//! it when no reader can look at the value any more. A thread that drops values moves the stack to
+//! the end of a queue and takes marked nodes from the queue's front. Each node is moved once and
+//! taken once, so a removal costs the same however many wait: grace periods end in the order of
+//! retirement, and behind a node that is not marked there is hardly one that is. No step needs
+//! memory: what it needs is in the node.
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use lathwork_sys as sys;
-
-use crate::section::{outside_sections, this_thread};
-use crate::Value;
+use crate::memory::Memory;
+use crate::section::this_thread;
+use crate::value::{self, Header, Owned};
 
 /// After so many removals the next one drops values whose readers are gone.
 const PENDING: usize = 64;
@@ -26,26 +24,10 @@ const AT_ONCE: usize = 4 * PENDING;
 /// other. A chain of values that remove one another would use up the stack.
 const NESTED: usize = 8;
 
-/// A value that has left the index.
-#[repr(C)]
-struct Record {
-    head: sys::lath_rcu_head,
-    word: u64,
-    unseen: AtomicBool, // no reader looks at it any more
-    next: *mut Record,
-}
-
-unsafe extern "C" fn set_unseen(head: *mut sys::lath_rcu_head) {
-    // the head is the first field
-    (*head.cast::<Record>())
-        .unseen
-        .store(true, Ordering::Release);
-}
-
-/// Records in the order of their retirement.
+/// Nodes in the order of their retirement.
 struct Queue {
-    first: *mut Record,
-    last: *mut Record,
+    first: *mut Header,
+    last: *mut Header,
 }
 
 impl Queue {
@@ -54,61 +36,60 @@ impl Queue {
         last: ptr::null_mut(),
     };
 
-    /// Appends a stack, the newest record of which is `newest`.
+    /// Appends a stack, the newest node of which is `newest`.
     ///
     /// # Safety
     ///
     /// The caller alone has the queue and the stack.
-    unsafe fn append(&mut self, newest: *mut Record) {
+    unsafe fn append(&mut self, newest: *mut Header) {
         if newest.is_null() {
             return;
         }
         let (mut at, mut first) = (newest, ptr::null_mut());
         while !at.is_null() {
-            let older = (*at).next;
-            (*at).next = first;
+            let older = value::next_of(at);
+            value::set_next(at, first);
             first = at;
             at = older;
         }
         if self.first.is_null() {
             self.first = first;
         } else {
-            (*self.last).next = first;
+            value::set_next(self.last, first);
         }
         self.last = newest;
     }
 
-    /// Takes the first `most` records, as long as no reader looks at their values.
+    /// Takes the first `most` nodes, as long as no reader looks at their values.
     ///
     /// # Safety
     ///
     /// The caller alone has the queue.
-    unsafe fn take_unseen(&mut self, most: usize) -> *mut Record {
-        let (first, mut end, mut taken) = (self.first, ptr::null_mut::<Record>(), 0);
-        while taken < most && !self.first.is_null() && (*self.first).unseen.load(Ordering::Acquire)
-        {
+    unsafe fn take_unseen(&mut self, most: usize) -> *mut Header {
+        let (first, mut end, mut taken) = (self.first, ptr::null_mut::<Header>(), 0);
+        while taken < most && !self.first.is_null() && value::is_unseen(self.first) {
             end = self.first;
-            self.first = (*end).next;
+            self.first = value::next_of(end);
             taken += 1;
         }
         if end.is_null() {
             return ptr::null_mut();
         }
-        (*end).next = ptr::null_mut();
+        value::set_next(end, ptr::null_mut());
         first
     }
 }
 
 /// The values that left one index.
-pub(crate) struct Retired<V: Value> {
-    stack: AtomicPtr<Record>, // any thread pushes
+pub(crate) struct Retired<V> {
+    stack: AtomicPtr<Header>, // any thread pushes
     pending: AtomicUsize,     // pushed since the last look at the queue
     taken: AtomicBool,        // a thread has the queue
     queue: UnsafeCell<Queue>,
     of: PhantomData<V>,
 }
 
-impl<V: Value> Retired<V> {
+impl<V> Retired<V> {
     pub(crate) fn new() -> Self {
         Retired {
             stack: AtomicPtr::new(ptr::null_mut()),
@@ -119,33 +100,24 @@ impl<V: Value> Retired<V> {
         }
     }
 
-    /// Takes a value that has left the index, to be dropped when no reader can look at it.
-    pub(crate) fn push(&self, word: u64) {
-        let record = Box::into_raw(Box::new(Record {
-            head: sys::lath_rcu_head {
-                next: ptr::null_mut(),
-                func: None,
-            },
-            word,
-            unseen: AtomicBool::new(false),
-            next: ptr::null_mut(),
-        }));
+    /// Takes a node that has left the index: its value is dropped when no reader can look at it.
+    ///
+    /// # Safety
+    ///
+    /// `value::leave()` has returned true for it, and it is pushed once.
+    pub(crate) unsafe fn push(&self, node: *mut Header) {
+        value::retire(node);
         let mut newest = self.stack.load(Ordering::Relaxed);
-        // SAFETY: the record lives until set_unseen() was called, see drop_unseen() and end().
-        unsafe {
-            let call = sys::lath_rcu_auto.call.unwrap_unchecked();
-            call(ptr::addr_of_mut!((*record).head), Some(set_unseen));
-            loop {
-                (*record).next = newest;
-                match self.stack.compare_exchange_weak(
-                    newest,
-                    record,
-                    Ordering::Release,
-                    Ordering::Relaxed,
-                ) {
-                    Ok(_) => break,
-                    Err(now) => newest = now,
-                }
+        loop {
+            value::set_next(node, newest);
+            match self.stack.compare_exchange_weak(
+                newest,
+                node,
+                Ordering::Release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(now) => newest = now,
             }
         }
         self.pending.fetch_add(1, Ordering::Relaxed);
@@ -153,18 +125,18 @@ impl<V: Value> Retired<V> {
 
     /// For a call that is about to remove a value: drops some others now and then. Not within the
     /// call's own section, as the drop of a value may wait for a thread that waits for sections.
-    pub(crate) fn drop_some(&self) {
+    pub(crate) fn drop_some(&self, memory: Memory) {
         if self.pending.load(Ordering::Relaxed) >= PENDING {
-            self.drop_unseen(AT_ONCE);
+            self.drop_unseen(AT_ONCE, memory);
         }
     }
 
     /// Drops all values that no reader can look at any more.
-    pub(crate) fn drop_all(&self) {
-        self.drop_unseen(usize::MAX);
+    pub(crate) fn drop_all(&self, memory: Memory) {
+        self.drop_unseen(usize::MAX, memory);
     }
 
-    fn drop_unseen(&self, most: usize) {
+    fn drop_unseen(&self, most: usize, memory: Memory) {
         let nested = match Nested::enter() {
             Some(nested) => nested,
             None => return, // a later call drops them; `pending` stays
@@ -183,79 +155,55 @@ impl<V: Value> Retired<V> {
         };
         self.taken.store(false, Ordering::Release);
         // the queue is free again: the drop of a value may call the map
-        let dropped = drop_each(Unseen::<V>(unseen, PhantomData));
+        let dropped = drop_each(Nodes::<V>::new(unseen, Some(memory)));
         if dropped >= most {
             self.pending.store(PENDING, Ordering::Relaxed); // the next removal goes on
         }
         drop(nested);
     }
 
-    /// Takes all values, for a caller that alone has the index: then no one has a `Ref`. The memory
-    /// of their records is freed when the second result is dropped, after the first one.
-    pub(crate) fn end(&mut self) -> (Values<V>, Records) {
+    /// Takes all values, for a caller that alone has the index: then no one has a `Ref`. Their nodes
+    /// stay: callbacks may not have run. The second result is the first of these.
+    pub(crate) fn end(&mut self) -> (Nodes<V>, *mut Header) {
         let queue = self.queue.get_mut();
         // SAFETY: the caller alone has the map.
         unsafe { queue.append(*self.stack.get_mut()) };
         *self.stack.get_mut() = ptr::null_mut();
         let first = core::mem::replace(queue, Queue::EMPTY).first;
-        (Values(first, PhantomData), Records(first))
+        (Nodes::new(first, None), first)
     }
 }
 
-/// Takes values that no reader can look at out of their records, and frees these.
-struct Unseen<V: Value>(*mut Record, PhantomData<V>);
+/// Values that no reader can look at, each to be dropped in its node; with a memory the node is
+/// freed then.
+pub(crate) struct Nodes<V> {
+    first: *mut Header,
+    memory: Option<Memory>,
+    of: PhantomData<V>,
+}
 
-impl<V: Value> Iterator for Unseen<V> {
-    type Item = V;
+impl<V> Nodes<V> {
+    pub(crate) fn new(first: *mut Header, memory: Option<Memory>) -> Self {
+        Nodes {
+            first,
+            memory,
+            of: PhantomData,
+        }
+    }
+}
 
-    fn next(&mut self) -> Option<V> {
-        if self.0.is_null() {
+impl<V> Iterator for Nodes<V> {
+    type Item = Owned<V>;
+
+    fn next(&mut self) -> Option<Owned<V>> {
+        if self.first.is_null() {
             return None;
         }
-        // SAFETY: push() made it with Box, and no reader nor callback uses it any more.
+        // SAFETY: its value is the list's; a callback that may still come does not look at next.
         unsafe {
-            let record = Box::from_raw(self.0);
-            self.0 = record.next;
-            Some(V::from_word(record.word))
-        }
-    }
-}
-
-/// Takes values out of their records, which stay: their callbacks may not have run.
-pub(crate) struct Values<V: Value>(*mut Record, PhantomData<V>);
-
-impl<V: Value> Iterator for Values<V> {
-    type Item = V;
-
-    fn next(&mut self) -> Option<V> {
-        if self.0.is_null() {
-            return None;
-        }
-        // SAFETY: no one has a Ref to the value; the callback does not look at word and next.
-        unsafe {
-            let word = (*self.0).word;
-            self.0 = (*self.0).next;
-            Some(V::from_word(word))
-        }
-    }
-}
-
-/// Records without values. Their memory is freed after their callbacks.
-pub(crate) struct Records(*mut Record);
-
-impl Drop for Records {
-    fn drop(&mut self) {
-        unsafe fn free(arg: *mut ()) {
-            // the callbacks of these have run, or run in this drain
-            (sys::lath_rcu_auto.drain.unwrap_unchecked())();
-            let mut at = arg.cast::<Record>();
-            while !at.is_null() {
-                at = Box::from_raw(at).next;
-            }
-        }
-        if !self.0.is_null() {
-            // SAFETY: the records are nobody's but their callbacks'.
-            unsafe { outside_sections(free, self.0.cast()) };
+            let owned = Owned::new(self.first, self.memory);
+            self.first = value::next_of(self.first);
+            Some(owned)
         }
     }
 }

@@ -4,16 +4,24 @@
 //! To end a structure of the C library a thread waits for the sections of all threads, so it may be
 //! in none itself. A container that is dropped while its thread has a [`Section`] leaves the memory
 //! of its nodes, in which no value is any more, to the end of the thread's outermost section.
-use alloc::boxed::Box;
 use core::marker::PhantomData;
+use core::ptr;
 
 use lathwork_sys as sys;
 
-/// A call that waits for sections, and its argument.
-struct Postponed {
-    call: unsafe fn(*mut ()),
-    arg: *mut (),
+/// A call that waits for sections. It lies in what it is about, so it needs no memory.
+pub(crate) struct Postponed {
+    call: unsafe fn(*mut Postponed),
     next: *mut Postponed,
+}
+
+impl Postponed {
+    pub(crate) fn new(call: unsafe fn(*mut Postponed)) -> Self {
+        Postponed {
+            call,
+            next: ptr::null_mut(),
+        }
+    }
 }
 
 /// What is kept for this thread: sections, what is postponed, drops within each other.
@@ -53,30 +61,26 @@ fn run_postponed() {
         if first.is_null() {
             return;
         }
-        // SAFETY: outside_sections() made it with Box, and it is in this thread's list alone.
-        let postponed = unsafe { Box::from_raw(first) };
-        list.set(postponed.next.cast());
-        // SAFETY: as outside_sections() was promised.
-        unsafe { (postponed.call)(postponed.arg) };
+        // SAFETY: outside_sections() put it into this thread's list alone, and was promised the
+        // rest.
+        unsafe {
+            list.set((*first).next.cast());
+            ((*first).call)(first);
+        }
     }
 }
 
-/// Calls `call(arg)` as soon as the thread is in no section: now, or at the end of the outermost
-/// one.
+/// Makes the call as soon as the thread is in no section: now, or at the end of the outermost one.
 ///
 /// # Safety
 ///
-/// `call(arg)` is valid at any later time on this thread, borrows nothing and does not panic.
-pub(crate) unsafe fn outside_sections(call: unsafe fn(*mut ()), arg: *mut ()) {
+/// The call is valid at any later time on this thread, borrows nothing and does not panic.
+pub(crate) unsafe fn outside_sections(postponed: *mut Postponed) {
     let thread = this_thread();
     if thread.sections.get() == 0 {
-        call(arg);
+        ((*postponed).call)(postponed);
         return;
     }
-    let postponed = Box::new(Postponed {
-        call,
-        arg,
-        next: thread.postponed.get().cast(),
-    });
-    thread.postponed.set(Box::into_raw(postponed).cast());
+    (*postponed).next = thread.postponed.get().cast();
+    thread.postponed.set(postponed.cast());
 }

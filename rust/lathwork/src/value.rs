@@ -1,194 +1,348 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//! What an entry's word can hold.
-use alloc::boxed::Box;
-use alloc::sync::Arc;
+//! Values as words. An entry of the C library has 64 bits for its value: a number or a value without
+//! bytes is in them, and any other value is in a node, memory of its own that the word is the address
+//! of.
+use core::alloc::Layout;
+use core::any::TypeId;
+use core::marker::PhantomData;
+use core::mem::{self, needs_drop, size_of};
+use core::ptr::{self, addr_of, addr_of_mut, NonNull};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// A type whose values are stored in the 64-bit word of an entry: numbers, and pointers that own
-/// what they point to.
-///
-/// # Safety
-///
-/// `from_word(into_word(v))` is `v`. Between the two, `target(&word)` is valid as often as wanted,
-/// on each thread that may share a `Self`; as a copy of the word does as well as the word itself,
-/// `Target` has no interior mutability unless it lies behind a pointer.
-pub unsafe trait Value: Sized {
-    /// What a [`Ref`](crate::Ref) derefs to.
-    type Target: ?Sized;
+use lathwork_sys as sys;
 
-    /// The value as a word.
-    fn into_word(self) -> u64;
+use crate::memory::{Memory, NoMemory};
 
-    /// The value of a word.
-    ///
-    /// # Safety
-    ///
-    /// The word comes from `into_word`, and nothing else uses it any more.
-    unsafe fn from_word(word: u64) -> Self;
-
-    /// Looks at the value of a word.
-    ///
-    /// # Safety
-    ///
-    /// The word comes from `into_word`, and its value is not taken by `from_word` while the result
-    /// is used.
-    unsafe fn target(word: &u64) -> &Self::Target;
+/// What is before a value in a node.
+#[repr(C)]
+pub(crate) struct Header {
+    head: sys::lath_rcu_head,
+    next: *mut Header,
+    /// Entries that have the node. When the last one has left, 0, and 1 again as soon as no reader
+    /// can look at the value any more.
+    uses: AtomicUsize,
 }
 
-/// The `size` bytes of a word that hold its lowest bits.
-fn low_bytes(word: &u64, size: usize) -> *const u8 {
+#[repr(C)]
+struct Node<V> {
+    header: Header,
+    value: V,
+}
+
+/// A number that is the same for the same type: that of `'static` types is right, and those with
+/// lifetimes have that of the type with these replaced.
+fn id_of<V>() -> TypeId {
+    trait Named {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static;
+    }
+    impl<V> Named for PhantomData<V> {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static,
+        {
+            TypeId::of::<V>()
+        }
+    }
+    let name = PhantomData::<V>;
+    let name: &dyn Named = &name;
+    // SAFETY: it is not kept, and id() does not look at what has a lifetime.
+    unsafe { mem::transmute::<&dyn Named, &(dyn Named + 'static)>(name) }.id()
+}
+
+/// Whether values of this type are in words. They are plain bits: they have no drop, no padding and
+/// nothing that changes through a shared reference, so a copy does as well as the original.
+pub(crate) fn inline<V>() -> bool {
+    let id = id_of::<V>();
+    if size_of::<V>() == 0 {
+        return !needs_drop::<V>();
+    }
+    macro_rules! any_of {
+        ($($name:ty)*) => { $(id == TypeId::of::<$name>())||* };
+    }
+    any_of!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool char)
+}
+
+/// The bytes of a word that hold its lowest bits.
+fn low_bytes(word: *const u64, size: usize) -> *const u8 {
     let first = if cfg!(target_endian = "big") {
         8 - size
     } else {
         0
     };
-    (word as *const u64).cast::<u8>().wrapping_add(first)
+    word.cast::<u8>().wrapping_add(first)
 }
 
-macro_rules! numbers {
-    ($($name:ty: $into:expr, $from:expr;)*) => {$(
-        // SAFETY: the low bytes of the word are the number.
-        unsafe impl Value for $name {
-            type Target = $name;
+/// The value as a word, or back if there is no memory for a node.
+pub(crate) fn into_word<V>(value: V, memory: &Memory) -> Result<u64, V> {
+    if inline::<V>() {
+        let (mut word, size) = (0u64, size_of::<V>());
+        if size > 0 {
+            let low = low_bytes(addr_of_mut!(word), size) as *mut u8;
+            // SAFETY: both have that many bytes, all of which are initialised.
+            unsafe { ptr::copy_nonoverlapping((&value as *const V).cast::<u8>(), low, size) };
+        }
+        mem::forget(value);
+        return Ok(word);
+    }
+    into_node(value, memory)
+}
 
-            fn into_word(self) -> u64 {
-                let into: fn($name) -> u64 = $into;
-                into(self)
-            }
+/// The value in a node, or back if there is no memory for that.
+pub(crate) fn into_node<V>(value: V, memory: &Memory) -> Result<u64, V> {
+    let node = match memory.alloc(Layout::new::<Node<V>>()) {
+        Ok(block) => block.cast::<Node<V>>().as_ptr(),
+        Err(NoMemory) => return Err(value),
+    };
+    let header = Header {
+        head: sys::lath_rcu_head {
+            next: ptr::null_mut(),
+            func: None,
+        },
+        next: ptr::null_mut(),
+        uses: AtomicUsize::new(1),
+    };
+    // SAFETY: the block has the layout of a node.
+    unsafe { node.write(Node { header, value }) };
+    Ok(node as usize as u64)
+}
 
-            unsafe fn from_word(word: u64) -> Self {
-                let from: fn(u64) -> $name = $from;
-                from(word)
-            }
+/// Looks at the value of a word.
+///
+/// # Safety
+///
+/// The word comes from `into_word`, and its value is neither taken nor dropped while the result is
+/// used.
+pub(crate) unsafe fn target<V>(word: &u64) -> &V {
+    if !inline::<V>() {
+        &*node_value(*word)
+    } else if size_of::<V>() == 0 {
+        &*NonNull::<V>::dangling().as_ptr()
+    } else {
+        &*low_bytes(word, size_of::<V>()).cast()
+    }
+}
 
-            unsafe fn target(word: &u64) -> &$name {
-                &*low_bytes(word, core::mem::size_of::<$name>()).cast()
+fn node_of<V>(word: u64) -> *mut Node<V> {
+    word as usize as *mut Node<V>
+}
+
+/// The header of the node that a word is the address of.
+pub(crate) fn header_of(word: u64) -> *mut Header {
+    word as usize as *mut Header
+}
+
+/// Takes the value of a word, and frees its node.
+///
+/// # Safety
+///
+/// The word comes from `into_word` with this memory, it has one use, and nothing uses it any more.
+pub(crate) unsafe fn from_word<V>(word: u64, memory: &Memory) -> V {
+    if inline::<V>() {
+        return ptr::read(target::<V>(&word));
+    }
+    from_node(word, memory)
+}
+
+/// The same for a word of `into_node`.
+///
+/// # Safety
+///
+/// As of `from_word`.
+pub(crate) unsafe fn from_node<V>(word: u64, memory: &Memory) -> V {
+    let value = ptr::read(node_value::<V>(word));
+    free::<V>(header_of(word), memory);
+    value
+}
+
+/// Where the value of a node is.
+///
+/// # Safety
+///
+/// The word comes from `into_node`, and the node lives.
+pub(crate) unsafe fn node_value<V>(word: u64) -> *const V {
+    addr_of!((*node_of::<V>(word)).value)
+}
+
+/// Copies a value into a node of another memory; afterwards the caller frees one of the two.
+///
+/// # Safety
+///
+/// The word comes from `into_word`, is of a node, has one use, and nothing uses it any more.
+pub(crate) unsafe fn copy<V>(word: u64, memory: &Memory) -> Result<u64, NoMemory> {
+    let value = ptr::read(node_value::<V>(word));
+    into_word(value, memory).map_err(|value| {
+        mem::forget(value);
+        NoMemory
+    })
+}
+
+/// Frees a node without its value.
+///
+/// # Safety
+///
+/// The node is of this memory and of a V, and nothing uses it any more.
+pub(crate) unsafe fn free<V>(node: *mut Header, memory: &Memory) {
+    memory.free(node.cast(), Layout::new::<Node<V>>());
+}
+
+/// One more entry has the word.
+///
+/// # Safety
+///
+/// The word is in an index and does not leave it meanwhile.
+pub(crate) unsafe fn share<V>(word: u64) {
+    if !inline::<V>() {
+        (*header_of(word)).uses.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// An entry with this word has left its index. Returns whether it was the last one; then the value
+/// is the caller's.
+///
+/// # Safety
+///
+/// The word was in the index.
+pub(crate) unsafe fn leave<V>(word: u64) -> bool {
+    inline::<V>() || leave_node(word)
+}
+
+/// The same for a word of `into_node`.
+///
+/// # Safety
+///
+/// As of `leave`.
+pub(crate) unsafe fn leave_node(word: u64) -> bool {
+    (*header_of(word)).uses.fetch_sub(1, Ordering::AcqRel) == 1
+}
+
+/// Hands a node that has left to the RCU flavour.
+///
+/// # Safety
+///
+/// `leave()` has returned true, and this is called once.
+pub(crate) unsafe fn retire(node: *mut Header) {
+    unsafe extern "C" fn unseen(head: *mut sys::lath_rcu_head) {
+        // the head is the first field
+        (*head.cast::<Header>()).uses.store(1, Ordering::Release);
+    }
+    let call = sys::lath_rcu_auto.call.unwrap_unchecked();
+    call(addr_of_mut!((*node).head), Some(unseen));
+}
+
+/// Whether no reader looks at a retired node any more.
+pub(crate) unsafe fn is_unseen(node: *mut Header) -> bool {
+    (*node).uses.load(Ordering::Acquire) == 1
+}
+
+pub(crate) unsafe fn next_of(node: *mut Header) -> *mut Header {
+    (*node).next
+}
+
+pub(crate) unsafe fn set_next(node: *mut Header, next: *mut Header) {
+    (*node).next = next;
+}
+
+/// A value that is dropped in its place, so that a large one needs no stack. With a memory its node
+/// is freed then, even if the drop panics.
+pub(crate) struct Owned<V> {
+    node: *mut Header,
+    memory: Option<Memory>,
+    of: PhantomData<V>,
+}
+
+impl<V> Owned<V> {
+    /// # Safety
+    ///
+    /// The value of the node is the caller's, and with a memory the node too.
+    pub(crate) unsafe fn new(node: *mut Header, memory: Option<Memory>) -> Self {
+        Owned {
+            node,
+            memory,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<V> Drop for Owned<V> {
+    fn drop(&mut self) {
+        struct Free<V>(*mut Header, Option<Memory>, PhantomData<V>);
+        impl<V> Drop for Free<V> {
+            fn drop(&mut self) {
+                if let Some(memory) = &self.1 {
+                    // SAFETY: as new() was promised.
+                    unsafe { free::<V>(self.0, memory) };
+                }
             }
         }
-    )*};
-}
-
-numbers! {
-    u8: |v| v.into(), |w| w as u8;
-    u16: |v| v.into(), |w| w as u16;
-    u32: |v| v.into(), |w| w as u32;
-    u64: |v| v, |w| w;
-    usize: |v| v as u64, |w| w as usize;
-    i8: |v| v as u8 as u64, |w| w as i8;
-    i16: |v| v as u16 as u64, |w| w as i16;
-    i32: |v| v as u32 as u64, |w| w as i32;
-    i64: |v| v as u64, |w| w as i64;
-    isize: |v| v as u64, |w| w as isize;
-    f32: |v| v.to_bits().into(), |w| f32::from_bits(w as u32);
-    f64: |v| v.to_bits(), f64::from_bits;
-    bool: |v| v.into(), |w| w != 0;
-    char: |v| u32::from(v).into(), |w| char::from_u32(w as u32).unwrap();
-}
-
-// SAFETY: there is nothing to hold.
-unsafe impl Value for () {
-    type Target = ();
-
-    fn into_word(self) -> u64 {
-        0
-    }
-
-    unsafe fn from_word(_: u64) -> Self {}
-
-    unsafe fn target(_: &u64) -> &() {
-        &()
-    }
-}
-
-macro_rules! pointers {
-    ($($name:ty, $into:expr, $from:expr;)*) => {$(
-        // SAFETY: the word is the address of a T that the pointer owns.
-        unsafe impl<T> Value for $name {
-            type Target = T;
-
-            fn into_word(self) -> u64 {
-                $into(self) as usize as u64
-            }
-
-            unsafe fn from_word(word: u64) -> Self {
-                $from(word as usize as *mut T)
-            }
-
-            unsafe fn target(word: &u64) -> &T {
-                &*(*word as usize as *const T)
-            }
-        }
-    )*};
-}
-
-pointers! {
-    Box<T>, Box::into_raw, Box::from_raw;
-    Arc<T>, Arc::into_raw, Arc::from_raw;
-}
-
-// SAFETY: the word is the address of a T, which outlives the reference.
-unsafe impl<T> Value for &T {
-    type Target = T;
-
-    fn into_word(self) -> u64 {
-        self as *const T as usize as u64
-    }
-
-    unsafe fn from_word(word: u64) -> Self {
-        &*(word as usize as *const T)
-    }
-
-    unsafe fn target(word: &u64) -> &T {
-        &*(*word as usize as *const T)
+        let _free = Free::<V>(self.node, self.memory, PhantomData);
+        // SAFETY: likewise.
+        unsafe { ptr::drop_in_place(addr_of_mut!((*self.node.cast::<Node<V>>()).value)) };
     }
 }
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
+    use std::boxed::Box;
+    use std::cell::Cell;
+    use std::string::String;
+    use std::sync::Arc;
 
-    fn same<V: Value<Target = V> + Copy + PartialEq + core::fmt::Debug>(values: &[V]) {
-        for &v in values {
-            let word = v.into_word();
-            assert_eq!(unsafe { *V::target(&word) }, v);
-            assert_eq!(unsafe { V::from_word(word) }, v);
+    fn same<V: PartialEq + core::fmt::Debug + Clone>(values: &[V], in_words: bool) {
+        let memory = Memory::default();
+        assert_eq!(inline::<V>(), in_words);
+        for v in values {
+            let word = into_word(v.clone(), &memory).ok().unwrap();
+            assert_eq!(unsafe { target::<V>(&word) }, v);
+            assert_eq!(&unsafe { from_word::<V>(word, &memory) }, v);
         }
     }
 
     #[test]
-    fn numbers_keep_their_value() {
-        same(&[0u8, 7, 255]);
-        same(&[0u16, 65535]);
-        same(&[0u32, u32::MAX]);
-        same(&[0u64, u64::MAX]);
-        same(&[0usize, usize::MAX]);
-        same(&[-128i8, -1, 0, 127]);
-        same(&[-32768i16, -1, 32767]);
-        same(&[i32::MIN, -1, i32::MAX]);
-        same(&[i64::MIN, -1, i64::MAX]);
-        same(&[isize::MIN, -1]);
-        same(&[-1.5f32, 0.0, f32::MAX]);
-        same(&[-1.5f64, 0.0, f64::MIN]);
-        same(&[false, true]);
-        same(&['a', '\u{10ffff}']);
-        same(&[()]);
+    fn numbers_are_in_words() {
+        same(&[0u8, 7, 255], true);
+        same(&[0u16, 65535], true);
+        same(&[0u32, u32::MAX], true);
+        same(&[0u64, u64::MAX], true);
+        same(&[0usize, usize::MAX], true);
+        same(&[-128i8, -1, 0, 127], true);
+        same(&[-32768i16, -1, 32767], true);
+        same(&[i32::MIN, -1, i32::MAX], true);
+        same(&[i64::MIN, -1, i64::MAX], true);
+        same(&[isize::MIN, -1], true);
+        same(&[-1.5f32, 0.0, f32::MAX], true);
+        same(&[-1.5f64, 0.0, f64::MIN], true);
+        same(&[false, true], true);
+        same(&['a', '\u{10ffff}'], true);
+        same(&[()], true);
     }
 
     #[test]
-    fn pointers_keep_what_they_point_to() {
-        let text = [1u8, 2, 3];
-        let word = (&text).into_word();
-        assert_eq!(unsafe { <&[u8; 3]>::target(&word) }, &text);
-        assert_eq!(unsafe { <&[u8; 3]>::from_word(word) }, &text);
+    fn other_values_are_in_nodes() {
+        let text = String::from("text");
+        same(&[text.as_str()], false);
+        same(&[text.clone(), String::new()], false);
+        same(&[Box::new(7)], false);
+        same(&[(7u8, 1u64 << 40)], false);
+        same(&[Some(5u32), None], false);
+        same(&[[1u128; 9]], false);
+        // one that changes through a shared reference must not be copied
+        same(&[Cell::new(5u32)], false);
+    }
 
-        let word = Box::new(Box::new(7)).into_word();
-        assert_eq!(**unsafe { Box::<Box<i32>>::target(&word) }, 7);
-        drop(unsafe { Box::<Box<i32>>::from_word(word) });
-
+    #[test]
+    fn nodes_are_dropped_once() {
+        let memory = Memory::default();
         let one = Arc::new(7);
-        let word = one.clone().into_word();
-        assert_eq!(unsafe { Arc::<i32>::target(&word) }, &7);
+        let word = into_word(one.clone(), &memory).unwrap();
+        unsafe { share::<Arc<i32>>(word) };
+        assert!(!unsafe { leave::<Arc<i32>>(word) });
         assert_eq!(Arc::strong_count(&one), 2);
-        drop(unsafe { Arc::<i32>::from_word(word) });
+        assert!(unsafe { leave::<Arc<i32>>(word) });
+        drop(unsafe { Owned::<Arc<i32>>::new(header_of(word), Some(memory)) });
         assert_eq!(Arc::strong_count(&one), 1);
     }
 }

@@ -27,6 +27,12 @@ impl Counted {
     }
 }
 
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Counted::new(&self.alive, self.value)
+    }
+}
+
 impl Drop for Counted {
     fn drop(&mut self) {
         assert_eq!(self.check, !self.value);
@@ -43,21 +49,19 @@ fn at_the_end_of_the_map() {
     let alive = Arc::new(AtomicUsize::new(0));
     let mut map = RangeMap::new();
     for i in 0..1000 {
-        map.insert(10 * i..=10 * i + 5, Box::new(Counted::new(&alive, i)))
+        map.insert(10 * i..=10 * i + 5, Counted::new(&alive, i))
             .unwrap();
     }
-    assert!(map
-        .insert(13..=13, Box::new(Counted::new(&alive, 13)))
-        .is_err());
+    assert!(map.try_insert(13..=13, Counted::new(&alive, 13)).is_err());
     assert_eq!(alive.load(SeqCst), 1000);
     for i in 0..10 {
-        assert_eq!(map.remove(10 * i).unwrap().1.value, i);
+        assert_eq!(map.remove_starting(10 * i).unwrap().1.value, i);
     }
-    let (range, value) = map.take(500).unwrap();
+    let (range, value) = map.take_starting(500).unwrap();
     assert_eq!((range, value.value), (500..=505, 50));
     drop(value);
-    assert!(map.replace(600, Box::new(Counted::new(&alive, 7))).is_ok());
-    assert!(map.replace(601, Box::new(Counted::new(&alive, 8))).is_err());
+    assert!(map.replace(600, Counted::new(&alive, 7)).is_ok());
+    assert!(map.replace(601, Counted::new(&alive, 8)).is_err());
     drop(map);
     assert_eq!(alive.load(SeqCst), 0);
 }
@@ -81,14 +85,12 @@ fn of_shared_values() {
 fn not_while_it_is_looked_at() {
     let alive = Arc::new(AtomicUsize::new(0));
     let map = RangeMap::new();
-    map.insert(1..=1, Box::new(Counted::new(&alive, 1)))
-        .unwrap();
+    map.insert(1..=1, Counted::new(&alive, 1)).unwrap();
     let held = map.get(1).unwrap();
-    assert!(map.remove(1).is_some());
+    assert!(map.remove_starting(1).is_some());
     for i in 0..1000 {
-        map.insert(5..=5, Box::new(Counted::new(&alive, i)))
-            .unwrap();
-        map.remove(5);
+        map.insert(5..=5, Counted::new(&alive, i)).unwrap();
+        map.remove_starting(5);
     }
     thread::sleep(std::time::Duration::from_millis(100));
     map.reclaim();
@@ -117,23 +119,19 @@ fn of_containers_in_a_section() {
     let in_section = outer.get(1).unwrap();
 
     let inner = RangeMap::new();
-    inner
-        .insert(1..=2, Box::new(Counted::new(&alive, 1)))
-        .unwrap();
-    inner
-        .insert(3..=4, Box::new(Counted::new(&alive, 3)))
-        .unwrap();
-    inner.remove(1);
+    inner.insert(1..=2, Counted::new(&alive, 1)).unwrap();
+    inner.insert(3..=4, Counted::new(&alive, 3)).unwrap();
+    inner.remove_starting(1);
     drop(inner); // would wait for the section of this thread
     assert_eq!(alive.load(SeqCst), 0);
-    drop(RangeSet::new());
+    drop(RangeSet::<u64>::new());
     let intervals = IntervalMap::new();
     intervals.insert(1..=2, 3u8).unwrap();
     drop(intervals);
     let space = RangeAllocator::new(0..=99, 1).unwrap();
     space.alloc(5, 0).unwrap();
     drop(space);
-    assert_eq!(*in_section, 1);
+    assert_eq!(**in_section, 1);
     drop(in_section);
     drop(outer);
 }
@@ -144,11 +142,11 @@ fn of_maps_in_maps() {
     let outer = RangeMap::new();
     for i in 0..200 {
         let inner = PointMap::new();
-        inner.insert(i, Box::new(Counted::new(&alive, i))).unwrap();
-        outer.insert(i..=i, Box::new(inner)).unwrap();
+        inner.insert(i, Counted::new(&alive, i)).unwrap();
+        outer.insert(i..=i, inner).unwrap();
     }
     for i in 0..150 {
-        let (_, inner) = outer.remove(i).unwrap();
+        let (_, inner) = outer.remove_starting(i).unwrap();
         assert_eq!(inner.get(i).unwrap().value, i);
     }
     drop(outer);
@@ -160,16 +158,16 @@ fn one_that_panics() {
     let alive = Arc::new(AtomicUsize::new(0));
     let mut map = RangeMap::new();
     for i in 0..50 {
-        let mut value = Box::new(Counted::new(&alive, i));
+        let mut value = Counted::new(&alive, i);
         value.bomb = i == 7;
         map.insert(i..=i, value).unwrap();
     }
-    let taken = catch_unwind(AssertUnwindSafe(|| drop(map.take(7))));
+    let taken = catch_unwind(AssertUnwindSafe(|| drop(map.take_starting(7))));
     assert!(taken.is_err());
     assert_eq!(map.len(), 49);
     map.verify().unwrap();
 
-    let mut value = Box::new(Counted::new(&alive, 7));
+    let mut value = Counted::new(&alive, 7);
     value.bomb = true;
     map.insert(7..=7, value).unwrap();
     assert!(catch_unwind(AssertUnwindSafe(|| map.clear())).is_err());
@@ -180,7 +178,7 @@ fn one_that_panics() {
 #[test]
 fn by_threads() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let map = RangeMap::<Box<Counted>>::new();
+    let map = RangeMap::<u64, Counted>::new();
     let start = Barrier::new(3);
     thread::scope(|s| {
         for thread in 0..2u64 {
@@ -194,9 +192,8 @@ fn by_threads() {
                         .wrapping_add(1442695040888963407);
                     let key = (random >> 33) % 500;
                     if random >> 63 == 0 {
-                        let _ =
-                            map.insert(4 * key..=4 * key + 2, Box::new(Counted::new(alive, key)));
-                    } else if let Some((range, value)) = map.remove(4 * key) {
+                        let _ = map.try_insert(4 * key..=4 * key + 2, Counted::new(alive, key));
+                    } else if let Some((range, value)) = map.remove_starting(4 * key) {
                         assert_eq!(
                             (*range.start(), value.value, value.check),
                             (4 * key, key, !key)
@@ -231,10 +228,10 @@ fn by_threads() {
 #[test]
 fn send_and_sync() {
     fn both<T: Send + Sync>() {}
-    both::<RangeMap<Box<u8>>>();
-    both::<RangeSet>();
-    both::<PointMap<&'static str_box::Str>>();
-    both::<IntervalMap<u64>>();
+    both::<RangeMap<u64, Box<u8>>>();
+    both::<RangeSet<u32>>();
+    both::<PointMap<u8, &'static str_box::Str>>();
+    both::<IntervalMap<u64, String>>();
     both::<RangeAllocator>();
     let map = PointMap::new();
     let (sender, receiver) = mpsc::channel();
@@ -242,7 +239,7 @@ fn send_and_sync() {
         map.insert(1, Box::new(2u8)).unwrap();
         sender.send(map).unwrap();
     });
-    assert_eq!(*receiver.recv().unwrap().get(1).unwrap(), 2);
+    assert_eq!(**receiver.recv().unwrap().get(1).unwrap(), 2);
 }
 
 mod str_box {

@@ -10,7 +10,7 @@ use std::sync::{mpsc, Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lathwork::{PointMap, RangeMap, RangeSet, Ref, Value};
+use lathwork::{PointMap, RangeMap, RangeSet, Ref};
 
 /// Runs `program` on a stack of 128 KiB, on which a frame per value is noticed.
 fn on_a_small_stack(program: impl FnOnce() + Send + 'static) {
@@ -80,13 +80,13 @@ fn an_iterator_that_removes_what_it_passes() {
                 .unwrap();
         }
         for (range, _) in map.iter() {
-            map.remove(*range.start());
+            map.remove_starting(*range.start());
         }
         // removals do it by themselves
         wait_for("removals drop what was removed", || {
             for i in 0..100 {
                 map.insert(i..=i, Counted::new(&alive)).unwrap();
-                map.remove(i);
+                map.remove_starting(i);
             }
             alive.load(SeqCst) < 1000
         });
@@ -95,7 +95,7 @@ fn an_iterator_that_removes_what_it_passes() {
 
 #[test]
 fn values_removed_while_a_reference_lives() {
-    fn of<V: Value + 'static>(make: fn(&Arc<AtomicUsize>) -> V) {
+    fn of<V: 'static>(make: fn(&Arc<AtomicUsize>) -> V) {
         let alive = Arc::new(AtomicUsize::new(0));
         let (map, other) = (PointMap::new(), RangeMap::new());
         other.insert(1..=1, Box::new(1)).unwrap();
@@ -134,7 +134,7 @@ fn a_map_that_ends_with_many_removed_values() {
             map.insert(i..=i, Counted::new(&alive)).unwrap();
         }
         for i in 0..90_000 {
-            map.remove(i);
+            map.remove_starting(i);
         }
         drop(map);
         assert_eq!(alive.load(SeqCst), 0);
@@ -153,7 +153,7 @@ fn many_containers_that_end_within_a_reference() {
             let map = PointMap::new();
             map.insert(i, Counted::new(&alive)).unwrap();
             map.remove(i);
-            drop(RangeSet::new());
+            drop(RangeSet::<u64>::new());
         }
         assert_eq!(alive.load(SeqCst), 0);
         drop(held); // ends 20,000 structures
@@ -162,7 +162,7 @@ fn many_containers_that_end_within_a_reference() {
 
 /// Its drop removes the next one, from this or another map.
 struct Link {
-    maps: Weak<Vec<RangeMap<Box<Link>>>>,
+    maps: Weak<Vec<RangeMap<u64, Box<Link>>>>,
     at: usize,
     reclaim: bool,
     alive: Arc<AtomicUsize>,
@@ -173,7 +173,7 @@ impl Drop for Link {
         self.alive.fetch_sub(1, SeqCst);
         if let Some(maps) = self.maps.upgrade() {
             let map = &maps[(self.at + 1) % maps.len()];
-            map.remove(self.at as u64 + 1);
+            map.remove_starting(self.at as u64 + 1);
             if self.reclaim {
                 map.reclaim();
             }
@@ -197,7 +197,7 @@ fn links(n: usize, maps: usize, reclaim: bool) {
     }
     // every 200th begins a row of its own, else each removal would wait for a grace period
     for at in (0..n).step_by(200) {
-        all[at % maps].remove(at as u64);
+        all[at % maps].remove_starting(at as u64);
     }
     wait_for("each drop removes the next one", || {
         for map in all.iter() {
@@ -218,7 +218,7 @@ fn drops_that_remove_the_next_value() {
 
 /// Its drop waits until the next value can be dropped, and has it dropped: one within the other.
 struct Patient {
-    map: Weak<PointMap<Box<Patient>>>,
+    map: Weak<PointMap<u64, Box<Patient>>>,
     at: u64,
     depth: Arc<AtomicUsize>,
     deepest: Arc<AtomicUsize>,
@@ -262,7 +262,7 @@ fn drops_within_drops_have_a_limit() {
 }
 
 /// Its drop changes the map of which it was a value.
-struct Changes(Weak<RangeMap<Box<Changes>>>, u64);
+struct Changes(Weak<RangeMap<u64, Box<Changes>>>, u64);
 
 impl Drop for Changes {
     fn drop(&mut self) {
@@ -270,9 +270,9 @@ impl Drop for Changes {
             let key = 1000 + self.1;
             let _ = map.insert(key..=key, Box::new(Changes(self.0.clone(), 0)));
             let _ = map.replace(key, Box::new(Changes(self.0.clone(), 0)));
-            map.remove(key - 1);
+            map.remove_starting(key - 1);
             for (range, _) in map.overlapping(key - 20..=key) {
-                map.remove(*range.start());
+                map.remove_starting(*range.start());
             }
             map.reclaim();
         }
@@ -288,7 +288,7 @@ fn drops_that_change_their_map() {
             map.insert(i..=i, value).unwrap();
         }
         for i in 0..3000 {
-            map.remove(i);
+            map.remove_starting(i);
             map.reclaim();
         }
         thread::sleep(Duration::from_millis(50));
@@ -383,7 +383,7 @@ fn a_removal_drops_few_values() {
 // ---- panics ----
 
 /// A map of 100 values of which 60 were removed, and a value whose drop panics at `bomb`.
-fn with_a_bomb(alive: &Arc<AtomicUsize>, bombs: &[u64]) -> RangeMap<Box<Counted>> {
+fn with_a_bomb(alive: &Arc<AtomicUsize>, bombs: &[u64]) -> RangeMap<u64, Box<Counted>> {
     let map = RangeMap::new();
     for i in 0..100 {
         let value = if bombs.contains(&i) {
@@ -402,7 +402,7 @@ fn a_panic_while_the_map_ends() {
     for bomb in 0..100 {
         let map = with_a_bomb(&alive, &[bomb]);
         for i in 0..60 {
-            map.remove(i * 10);
+            map.remove_starting(i * 10);
         }
         let panic = catch_unwind(AssertUnwindSafe(move || drop(map)));
         assert_eq!(number_of(panic), Some(bomb));
@@ -441,7 +441,7 @@ fn a_panic_in_reclaim() {
     for bomb in (0..60).step_by(7) {
         let mut map = with_a_bomb(&alive, &[bomb]);
         for i in 0..60 {
-            map.remove(i * 10);
+            map.remove_starting(i * 10);
         }
         let mut panics = 0;
         wait_for("reclaim() drops the others", || {
@@ -461,7 +461,7 @@ fn a_panic_in_a_removal_or_replacement() {
     let alive = Arc::new(AtomicUsize::new(0));
     for replace in [false, true] {
         let mut map = with_a_bomb(&alive, &[3]);
-        map.remove(30);
+        map.remove_starting(30);
         let (mut panics, mut calls) = (0, 0);
         wait_for("a later call drops the value", || {
             let panic = catch_unwind(AssertUnwindSafe(|| {
@@ -469,14 +469,14 @@ fn a_panic_in_a_removal_or_replacement() {
                     assert!(map.replace(50, Counted::new(&alive)).is_ok());
                 } else {
                     map.insert(2000..=2000, Counted::new(&alive)).unwrap();
-                    map.remove(2000);
+                    map.remove_starting(2000);
                 }
             }));
             // a removal that panics has removed nothing
             panics += usize::from(number_of(panic).is_some());
             calls += 1;
             if map.contains(2000) {
-                map.remove(2000);
+                map.remove_starting(2000);
             }
             panics == 1
         });
@@ -495,7 +495,7 @@ fn a_panic_of_a_map_in_a_map() {
         outer
             .insert(i, Box::new(with_a_bomb(&alive, &[i])))
             .unwrap();
-        outer.get(i).unwrap().remove(990);
+        outer.get(i).unwrap().remove_starting(990);
     }
     outer.remove(3);
     let panic = catch_unwind(AssertUnwindSafe(move || drop(outer)));
@@ -507,7 +507,7 @@ fn a_panic_of_a_map_in_a_map() {
 fn a_map_that_ends_in_a_panic() {
     let alive = Arc::new(AtomicUsize::new(0));
     let map = with_a_bomb(&alive, &[50]);
-    map.remove(20);
+    map.remove_starting(20);
     let panic = catch_unwind(AssertUnwindSafe(move || {
         let _map = map;
         std::panic::panic_any(1000u64);
@@ -531,7 +531,7 @@ fn a_reference_that_is_forgotten() {
     wait_for("the thread's end drops its map", || {
         Arc::strong_count(&map) == 1
     });
-    map.remove(1);
+    map.remove_starting(1);
     drop(map);
     assert_eq!(alive.load(SeqCst), 0);
 }
@@ -548,7 +548,7 @@ fn a_container_that_ends_within_a_reference_of_another_one() {
     other.insert(5..=6, Counted::new(&alive)).unwrap();
     let held = other.get(5);
     for i in 0..100 {
-        map.remove(i);
+        map.remove_starting(i);
     }
     map.reclaim();
     drop(map);
@@ -583,7 +583,7 @@ impl Random {
 
 /// What a random program's values share.
 struct World {
-    maps: [RangeMap<Box<Actor>>; 3],
+    maps: [RangeMap<u64, Box<Actor>>; 3],
     alive: AtomicUsize,
     bombs: AtomicUsize,
 }
@@ -594,7 +594,7 @@ struct Actor {
     world: Weak<World>,
     seed: u64,
     check: u64,
-    inner: Option<PointMap<Box<Actor>>>,
+    inner: Option<PointMap<u64, Box<Actor>>>,
 }
 
 impl Actor {
@@ -646,13 +646,20 @@ fn act(world: &Arc<World>, random: &mut Random, depth: u64) {
     }
     let map = &world.maps[random.below(3) as usize];
     let key = random.below(300) * 10;
-    match random.below(12) {
+    match random.below(14) {
+        12 => map
+            .remove(key - key.min(random.below(9))..key + random.below(30))
+            .unwrap(),
+        13 => {
+            let value = Actor::new(world, random, depth);
+            let _ = map.try_insert(key..=key + random.below(12), value);
+        }
         0..=3 => {
             let value = Actor::new(world, random, depth);
             let _ = map.insert(key..=key + random.below(12), value);
         }
         4..=6 => {
-            let removed: Option<(_, Ref<'_, _>)> = map.remove(key);
+            let removed: Option<(_, Ref<'_, _>)> = map.remove_starting(key);
             if let Some((_, value)) = &removed {
                 checked(value);
             }
@@ -670,7 +677,7 @@ fn act(world: &Arc<World>, random: &mut Random, depth: u64) {
             for (range, value) in map.overlapping(key..=key + 200) {
                 checked(&value);
                 if random.below(4) == 0 {
-                    map.remove(*range.start());
+                    map.remove_starting(*range.start());
                 }
             }
         }
@@ -720,7 +727,7 @@ fn random_programs_of_threads() {
             let keys: Vec<_> = map.iter().map(|(range, _)| *range.start()).collect();
             let _ = catch_unwind(AssertUnwindSafe(|| {
                 for key in keys {
-                    map.remove(key);
+                    map.remove_starting(key);
                 }
                 map.reclaim();
             }));
@@ -736,12 +743,12 @@ fn random_programs_of_threads() {
 #[test]
 fn a_map_that_moves_between_threads_with_removed_values() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let (sender, receiver) = mpsc::channel::<RangeMap<Box<Counted>>>();
+    let (sender, receiver) = mpsc::channel::<RangeMap<u64, Box<Counted>>>();
     let end = thread::spawn(move || receiver.into_iter().for_each(drop));
     for bomb in 0..50 {
         let map = with_a_bomb(&alive, &[]);
         for i in 0..bomb {
-            map.remove(10 * i);
+            map.remove_starting(10 * i);
         }
         sender.send(map).unwrap();
     }

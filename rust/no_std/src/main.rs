@@ -52,14 +52,14 @@ extern "C" fn rust_eh_personality() {}
 #[no_mangle]
 extern "C" fn main() -> i32 {
     let map = RangeMap::new();
-    map.insert(0x1000..=0x2fff, Box::new("file")).unwrap();
-    assert!(map.insert(0x2000..=0x3fff, Box::new("heap")).is_err());
+    map.insert(0x1000..0x3000, Box::new("file")).unwrap();
+    assert!(map.try_insert(0x2000..0x4000, Box::new("heap")).is_err());
     let file = map.get(0x2000).unwrap(); // a section: its end runs what was postponed
-    drop(PointMap::<u32>::new());
-    assert_eq!(*file, "file");
+    drop(PointMap::<u8, u32>::new());
+    assert_eq!(**file, "file");
     drop(file);
 
-    let pool = RangeAllocator::new(4096..=(1 << 32) - 1, 4096).unwrap();
+    let pool = RangeAllocator::new(4096..1 << 32, 4096).unwrap();
     assert_eq!(pool.alloc(2 << 20, 2 << 20).unwrap() % (2 << 20), 0);
     0
 }

@@ -1,0 +1,878 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! Byte strings with values.
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+use core::fmt;
+use core::iter::FusedIterator;
+use core::marker::PhantomData;
+use core::mem;
+use core::ops::{Bound, Deref, RangeBounds};
+use core::ptr;
+
+use lathwork_sys as sys;
+use sys::{lath_bytes, lath_bytes_key};
+
+use crate::code;
+use crate::error::Reason;
+use crate::handle::{config, made, no_memory, Handle};
+use crate::memory::{NoMemory, Options};
+use crate::own::verified;
+use crate::retired::{drop_each, Nodes, Retired};
+use crate::section::Section;
+use crate::value::{self, header_of, Header};
+
+const NO_RANKS: &str = "the map was not made with Options::ranks()";
+
+/// A key of a [`BytesMap`], or what one is looked up by: strings and slices of bytes.
+///
+/// # Safety
+///
+/// `bytes` returns the same bytes as long as the key lives, also from another thread, and after the
+/// key was moved. It does not panic.
+pub unsafe trait Bytes {
+    /// The bytes, by which keys are ordered.
+    fn bytes(&self) -> &[u8];
+}
+
+macro_rules! bytes {
+    ($($name:ty, $self:ident => $bytes:expr;)*) => {$(
+        // SAFETY: none changes through a shared reference.
+        unsafe impl Bytes for $name {
+            fn bytes(&$self) -> &[u8] {
+                $bytes
+            }
+        }
+    )*};
+}
+
+bytes! {
+    [u8], self => self;
+    str, self => self.as_bytes();
+    Vec<u8>, self => self;
+    String, self => self.as_bytes();
+    Box<[u8]>, self => self;
+    Box<str>, self => self.as_bytes();
+    Arc<[u8]>, self => self;
+    Arc<str>, self => self.as_bytes();
+}
+
+// SAFETY: likewise.
+unsafe impl<const N: usize> Bytes for [u8; N] {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<T: Bytes + ?Sized> Bytes for &T {
+    fn bytes(&self) -> &[u8] {
+        (**self).bytes()
+    }
+}
+
+/// What the set has the address of.
+struct Pair<K, V> {
+    key: K,
+    value: V,
+}
+
+/// An ordered map from byte strings to values, for any number of threads. Keys are ordered as their
+/// bytes are, a key before those that begin with it.
+///
+/// ```
+/// use lathwork::BytesMap;
+///
+/// let map = BytesMap::new();
+/// map.insert(String::from("pear"), 3).unwrap();
+/// map.insert(String::from("apple"), 5).unwrap();
+/// assert_eq!(*map.get("pear").unwrap(), 3);
+/// let all: Vec<_> = map.iter().map(|entry| (entry.key().clone(), *entry)).collect();
+/// assert_eq!(all, [("apple".to_string(), 5), ("pear".to_string(), 3)]);
+/// assert_eq!(map.range("b"..).count(), 1);
+/// assert_eq!(map.prefix("ap").count(), 1);
+/// ```
+///
+/// Numbers of 128 bits and IPv6 addresses are keys by `to_be_bytes()` and `octets()`.
+///
+/// An insert that replaces a value replaces the key too.
+pub struct BytesMap<K: Bytes, V> {
+    set: Handle<lath_bytes, Pair<K, V>>,
+    retired: Retired<Pair<K, V>>,
+    options: Options,
+    of: PhantomData<UnsafeCell<Pair<K, V>>>, // invariant, as it takes keys and values when shared
+}
+
+// SAFETY: any thread may call the set; keys and values go to other threads with it.
+unsafe impl<K: Bytes + Send, V: Send> Send for BytesMap<K, V> {}
+// SAFETY: those of one thread are read, and dropped, by others.
+unsafe impl<K: Bytes + Send + Sync, V: Send + Sync> Sync for BytesMap<K, V> {}
+
+/// A refused insert: the reason, and key and value back.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BytesError<K, V> {
+    /// Why.
+    pub reason: Reason,
+    /// What was to be inserted, and its value.
+    pub key: K,
+    /// The value.
+    pub value: V,
+}
+
+impl<K, V> fmt::Debug for BytesError<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BytesError")
+            .field("reason", &self.reason)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K, V> fmt::Display for BytesError<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+#[cfg(feature = "std")]
+impl<K, V> std::error::Error for BytesError<K, V> {}
+
+fn key_of(bytes: &[u8]) -> lath_bytes_key {
+    lath_bytes_key {
+        data: bytes.as_ptr().cast(),
+        size: bytes.len() as u64,
+        tag: 0,
+    }
+}
+
+/// The key of a pair.
+///
+/// # Safety
+///
+/// The word is of a pair that lives as long as the result is used.
+unsafe fn bytes_of<'a, K: Bytes, V>(word: u64) -> &'a [u8] {
+    let pair: *const Pair<K, V> = value::node_value(word);
+    let bytes = (*pair).key.bytes();
+    core::slice::from_raw_parts(bytes.as_ptr(), bytes.len())
+}
+
+/// For the C library.
+unsafe extern "C" fn tell_key<K: Bytes, V>(_: *mut c_void, word: u64, key: *mut lath_bytes_key) {
+    key.write(key_of(bytes_of::<K, V>(word)));
+}
+
+impl<K: Bytes, V> BytesMap<K, V> {
+    /// An empty map.
+    pub fn new() -> Self {
+        made(Self::try_new())
+    }
+
+    /// An empty map, if there is memory for it.
+    pub fn try_new() -> Result<Self, NoMemory> {
+        Self::try_with(Options::new())
+    }
+
+    /// An empty map that is made as `options` says.
+    pub fn try_with(options: Options) -> Result<Self, NoMemory> {
+        let init = |set, nodes| {
+            let records = sys::lath_bytes_records {
+                key_of: Some(tell_key::<K, V>),
+                ctx: ptr::null_mut(),
+                flags: 0,
+            };
+            let config = config(sys::LATH_RANGES, options.flags, nodes);
+            // SAFETY: all pointers are valid.
+            unsafe { sys::lath_bytes_init(set, &records, &config) }
+        };
+        Ok(BytesMap {
+            set: Handle::new(options.memory, init).map_err(no_memory)?,
+            retired: Retired::new(),
+            options,
+            of: PhantomData,
+        })
+    }
+
+    /// An empty map that counts: [`rank`](Self::rank) and [`select`](Self::select) work, and
+    /// [`len`](Self::len) is O(log n).
+    pub fn with_ranks() -> Self {
+        made(Self::try_with(Options::new().ranks()))
+    }
+
+    fn raw(&self) -> *mut lath_bytes {
+        self.set.get()
+    }
+
+    fn word(&self, key: K, value: V) -> Result<u64, BytesError<K, V>> {
+        let pair = Pair { key, value };
+        value::into_node(pair, &self.set.memory()).map_err(|Pair { key, value }| BytesError {
+            reason: Reason::NoMemory,
+            key,
+            value,
+        })
+    }
+
+    /// The error of a call that has refused a word.
+    ///
+    /// # Safety
+    ///
+    /// The word is in no set.
+    unsafe fn refused(&self, reason: Reason, word: u64) -> BytesError<K, V> {
+        let Pair { key, value } = value::from_node(word, &self.set.memory());
+        BytesError { reason, key, value }
+    }
+
+    fn record<'a>(word: u64, section: Section) -> BytesRef<'a, K, V> {
+        BytesRef {
+            word,
+            section,
+            of: PhantomData,
+        }
+    }
+
+    /// A pair has left the set.
+    fn left(&self, word: u64) {
+        // SAFETY: it has one use, and has left once.
+        unsafe {
+            value::leave_node(word);
+            self.retired.push(header_of(word));
+        }
+    }
+
+    /// Gives `key` a value. Returns the entry that was there. O(log n) for each eight bytes that do
+    /// not tell the key from others.
+    pub fn insert(&self, key: K, value: V) -> Result<Option<BytesRef<'_, K, V>>, BytesError<K, V>> {
+        self.retired.drop_some(self.set.memory());
+        let section = Section::enter();
+        let (word, mut old) = (self.word(key, value)?, 0);
+        // a thread may remove the key, or insert it, between the two calls
+        loop {
+            // SAFETY: the set is initialised; all pointers are valid.
+            let result = unsafe { sys::lath_bytes_insert(self.raw(), word, &mut old) };
+            match code::refusal(result, || Reason::Exists) {
+                Ok(()) => return Ok(None),
+                Err(Reason::Exists) => {}
+                // SAFETY: a refused word is not in the set.
+                Err(reason) => return Err(unsafe { self.refused(reason, word) }),
+            }
+            // SAFETY: as above.
+            if code::found(unsafe { sys::lath_bytes_replace(self.raw(), word, &mut old) }) {
+                self.left(old);
+                return Ok(Some(Self::record(old, section)));
+            }
+        }
+    }
+
+    /// Inserts a key that is not there.
+    pub fn try_insert(&self, key: K, value: V) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
+        let section = Section::enter();
+        let (word, mut there) = (self.word(key, value)?, 0);
+        // SAFETY: as in insert().
+        let result = unsafe { sys::lath_bytes_insert(self.raw(), word, &mut there) };
+        match code::refusal(result, || Reason::Exists) {
+            Ok(()) => Ok(Self::record(word, section)),
+            // SAFETY: likewise.
+            Err(reason) => Err(unsafe { self.refused(reason, word) }),
+        }
+    }
+
+    /// The entry of `key`.
+    pub fn get<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+        let (section, mut word) = (Section::enter(), 0);
+        // SAFETY: the set is initialised; the pointers are valid.
+        let hit = unsafe { sys::lath_bytes_get(self.raw(), &key_of(key.bytes()), &mut word) };
+        (hit == 1).then(|| Self::record(word, section))
+    }
+
+    /// The entry of `key`, whose value is `make()` if it was not there. Of threads that find none at
+    /// the same time one inserts its value, and all get that one.
+    pub fn get_or_insert_with(
+        &self,
+        key: K,
+        make: impl FnOnce() -> V,
+    ) -> Result<BytesRef<'_, K, V>, BytesError<K, V>> {
+        if let Some(there) = self.get(&key) {
+            return Ok(there);
+        }
+        let (mut key, mut value) = (key, make());
+        loop {
+            match self.try_insert(key, value) {
+                Ok(inserted) => return Ok(inserted),
+                Err(refused) if refused.reason == Reason::Exists => {
+                    if let Some(there) = self.get(&refused.key) {
+                        return Ok(there);
+                    }
+                    // it was there, and has been removed
+                    key = refused.key;
+                    value = refused.value;
+                }
+                Err(refused) => return Err(refused),
+            }
+        }
+    }
+
+    /// Whether `key` is there.
+    pub fn contains<Q: Bytes + ?Sized>(&self, key: &Q) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The entry with the lowest key.
+    pub fn first(&self) -> Option<BytesRef<'_, K, V>> {
+        self.iter().next()
+    }
+
+    /// The entry with the highest key.
+    pub fn last(&self) -> Option<BytesRef<'_, K, V>> {
+        self.iter().next_back()
+    }
+
+    /// Removes `key`. It and its value are dropped when no thread looks at them any more.
+    pub fn remove<Q: Bytes + ?Sized>(&self, key: &Q) -> Option<BytesRef<'_, K, V>> {
+        self.retired.drop_some(self.set.memory());
+        let (section, mut word) = (Section::enter(), 0);
+        // SAFETY: the set is initialised; the pointers are valid.
+        if !code::found(unsafe {
+            sys::lath_bytes_erase(self.raw(), &key_of(key.bytes()), &mut word)
+        }) {
+            return None;
+        }
+        self.left(word);
+        Some(Self::record(word, section))
+    }
+
+    /// Removes this entry, unless another thread has changed it.
+    fn remove_if(&self, entry: &BytesRef<'_, K, V>) -> bool {
+        // SAFETY: the set is initialised; the entry is in a section, so its pair lives.
+        let result = unsafe { sys::lath_bytes_erase_if(self.raw(), entry.word, &mut 0) };
+        let gone = code::unchanged(result);
+        if gone {
+            self.left(entry.word);
+        }
+        gone
+    }
+
+    fn pop(&self, first: bool) -> Option<BytesRef<'_, K, V>> {
+        self.retired.drop_some(self.set.memory());
+        loop {
+            let found = if first { self.first() } else { self.last() }?;
+            if self.remove_if(&found) {
+                return Some(found);
+            }
+        }
+    }
+
+    /// Removes the entry with the lowest key. Of threads that call it at the same time each gets
+    /// another one.
+    pub fn pop_first(&self) -> Option<BytesRef<'_, K, V>> {
+        self.pop(true)
+    }
+
+    /// Removes the entry with the highest key.
+    pub fn pop_last(&self) -> Option<BytesRef<'_, K, V>> {
+        self.pop(false)
+    }
+
+    /// Removes `key` and returns it with its value: no one else has the map.
+    pub fn take<Q: Bytes + ?Sized>(&mut self, key: &Q) -> Option<(K, V)> {
+        let word = self.get(key)?.word;
+        Some(self.take_word(word))
+    }
+
+    /// Takes an entry that is there, for a caller that alone has the map.
+    fn take_word(&mut self, word: u64) -> (K, V) {
+        // SAFETY: the pair is in the set; afterwards it is nobody's.
+        unsafe {
+            let gone = code::unchanged(sys::lath_bytes_erase_if(self.raw(), word, &mut 0));
+            assert!(gone, "lathwork: an entry has gone");
+            let Pair { key, value } = value::from_node::<Pair<K, V>>(word, &self.set.memory());
+            (key, value)
+        }
+    }
+
+    /// Removes the entries for which `keep` returns false.
+    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+        self.retired.drop_some(self.set.memory());
+        for entry in self {
+            if !keep(entry.key(), &entry) {
+                self.remove_if(&entry);
+            }
+        }
+    }
+
+    /// Moves the entries at or behind `key` into a map of their own. Without memory all of them
+    /// stay.
+    pub fn split_off<Q: Bytes + ?Sized>(&mut self, key: &Q) -> Result<Self, NoMemory> {
+        let mut other = Self::try_with(self.options)?;
+        let from = (Bound::Included(key.bytes()), Bound::Unbounded);
+        loop {
+            let word = match self.range::<&[u8]>(from).next() {
+                Some(entry) => entry.word,
+                None => return Ok(other),
+            };
+            let (key, value) = self.take_word(word);
+            if let Err(refused) = other.insert(key, value) {
+                // back: what a removal has freed is enough as a rule
+                made(
+                    self.insert(refused.key, refused.value)
+                        .map_err(|_| NoMemory),
+                );
+                made(self.append(&mut other));
+                return Err(NoMemory);
+            }
+        }
+    }
+
+    /// Moves all entries of `other` into this map; a key that both have gets the value of `other`.
+    /// Without memory some entries are in `other` still.
+    pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory> {
+        while let Some(word) = other.first().map(|entry| entry.word) {
+            let (key, value) = other.take_word(word);
+            if let Err(refused) = self.insert(key, value) {
+                made(
+                    other
+                        .insert(refused.key, refused.value)
+                        .map_err(|_| NoMemory),
+                );
+                return Err(NoMemory);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many keys are before `key`. O(log n).
+    ///
+    /// # Panics
+    ///
+    /// If the map was not made with [`Options::ranks`].
+    pub fn rank<Q: Bytes + ?Sized>(&self, key: &Q) -> usize {
+        // SAFETY: the set is initialised; the pointer is valid.
+        let rank = unsafe { sys::lath_bytes_rank(self.raw(), &key_of(key.bytes()), 0) };
+        assert!(rank != -i64::from(sys::EINVAL), "{}", NO_RANKS);
+        usize::try_from(rank).expect("lathwork: rank returned an unknown error")
+    }
+
+    /// The entry that has this many before it. O(log n).
+    ///
+    /// # Panics
+    ///
+    /// If the map was not made with [`Options::ranks`].
+    pub fn select(&self, rank: usize) -> Option<BytesRef<'_, K, V>> {
+        let (section, mut word) = (Section::enter(), 0);
+        // SAFETY: the set is initialised; the pointer is valid.
+        let result = unsafe { sys::lath_bytes_select(self.raw(), rank as u64, &mut word) };
+        assert!(result != -sys::EINVAL, "{}", NO_RANKS);
+        code::found(result).then(|| Self::record(word, section))
+    }
+
+    /// The number of entries. O(n), or O(log n) with ranks.
+    pub fn len(&self) -> usize {
+        // SAFETY: the set is initialised.
+        unsafe { sys::lath_bytes_count(self.raw()) as usize }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.first().is_none()
+    }
+
+    /// All entries in order. It copies up to 32 ahead, as [`RangeMap::iter`](crate::RangeMap::iter).
+    pub fn iter(&self) -> BytesEntries<'_, K, V> {
+        self.between(Edge::Open, Edge::Open)
+    }
+
+    /// The entries with these keys, in order.
+    pub fn range<Q: Bytes>(&self, keys: impl RangeBounds<Q>) -> BytesEntries<'_, K, V> {
+        self.between(Edge::of(keys.start_bound()), Edge::of(keys.end_bound()))
+    }
+
+    /// The entries whose keys begin with `prefix`, in order.
+    pub fn prefix<Q: Bytes + ?Sized>(&self, prefix: &Q) -> BytesEntries<'_, K, V> {
+        let first = prefix.bytes().to_vec();
+        let mut behind = first.clone(); // the first key behind all that begin so
+        while behind.last() == Some(&u8::MAX) {
+            behind.pop();
+        }
+        let last = match behind.last_mut() {
+            Some(byte) => {
+                *byte += 1;
+                Edge::Without(behind)
+            }
+            None => Edge::Open,
+        };
+        self.between(Edge::With(first), last)
+    }
+
+    fn between(&self, low: Edge, high: Edge) -> BytesEntries<'_, K, V> {
+        BytesEntries {
+            map: self,
+            _section: Section::enter(),
+            front: Ahead::new(),
+            back: Ahead::new(),
+            low,
+            high,
+            done: false,
+        }
+    }
+
+    /// Removes all entries and drops them.
+    pub fn clear(&mut self) {
+        let memory = self.set.memory();
+        let mut newest: *mut Header = ptr::null_mut();
+        unsafe extern "C" fn add(newest: *mut c_void, word: u64) {
+            let newest = newest.cast::<*mut Header>();
+            value::set_next(header_of(word), *newest);
+            *newest = header_of(word);
+        }
+        // SAFETY: the set is initialised; add() gets what it takes. Afterwards the pairs are ours.
+        unsafe {
+            let arg = (&mut newest as *mut *mut Header).cast();
+            sys::lath_bytes_clear(self.raw(), Some(add), arg);
+        }
+        drop_each(Nodes::<Pair<K, V>>::new(newest, Some(memory)));
+    }
+
+    /// As [`RangeMap::reclaim`](crate::RangeMap::reclaim).
+    pub fn reclaim(&self) {
+        self.retired.drop_all(self.set.memory());
+    }
+
+    /// Checks the invariants of the set, for tests: the first that is broken.
+    pub fn verify(&mut self) -> Result<(), String> {
+        // SAFETY: the set is initialised; the report has that size.
+        verified(|report, size| unsafe { sys::lath_bytes_verify(self.raw(), report, size) })
+    }
+}
+
+impl<K: Bytes, V> Drop for BytesMap<K, V> {
+    fn drop(&mut self) {
+        /// Drops the rest of the entries, also while the drop of an earlier one unwinds.
+        struct Rest<'a, K: Bytes, V>(&'a mut BytesMap<K, V>);
+        impl<K: Bytes, V> Drop for Rest<'_, K, V> {
+            fn drop(&mut self) {
+                self.0.clear();
+            }
+        }
+        let (values, nodes) = self.retired.end();
+        // SAFETY: they are of this set; what is in them is dropped now.
+        unsafe { self.set.bury(nodes) };
+        let _rest = Rest(self);
+        drop_each(values);
+    }
+}
+
+/// An entry of a [`BytesMap`] that is looked at: it derefs to the value. It stays valid while it
+/// lives, also if it is removed meanwhile, and is a section, as a [`Ref`](crate::Ref).
+pub struct BytesRef<'a, K, V> {
+    word: u64,
+    section: Section,
+    of: PhantomData<(&'a (K, V), *const ())>,
+}
+
+impl<K, V> BytesRef<'_, K, V> {
+    fn pair(&self) -> &Pair<K, V> {
+        // SAFETY: the section began while the pair was in the set.
+        unsafe { &*value::node_value(self.word) }
+    }
+
+    /// The key.
+    pub fn key(&self) -> &K {
+        &self.pair().key
+    }
+
+    /// The value.
+    pub fn value(&self) -> &V {
+        &self.pair().value
+    }
+}
+
+impl<K, V> Clone for BytesRef<'_, K, V> {
+    fn clone(&self) -> Self {
+        let _ = &self.section;
+        BytesRef {
+            word: self.word,
+            section: Section::enter(),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<K, V> Deref for BytesRef<'_, K, V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        self.value()
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for BytesRef<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.key(), self.value()).fmt(f)
+    }
+}
+
+/// Where entries begin or end that are still to come.
+enum Edge {
+    Open,
+    With(Vec<u8>),
+    Without(Vec<u8>),
+    /// Not the entry with this word, which was the last one.
+    Passed(u64),
+}
+
+impl Edge {
+    fn of<Q: Bytes>(bound: Bound<&Q>) -> Edge {
+        match bound {
+            Bound::Unbounded => Edge::Open,
+            Bound::Included(key) => Edge::With(key.bytes().to_vec()),
+            Bound::Excluded(key) => Edge::Without(key.bytes().to_vec()),
+        }
+    }
+
+    /// The bytes, and whether the key itself is within.
+    ///
+    /// # Safety
+    ///
+    /// The entry that was passed lives.
+    unsafe fn bytes<K: Bytes, V>(&self) -> Option<(&[u8], bool)> {
+        match self {
+            Edge::Open => None,
+            Edge::With(bytes) => Some((bytes, true)),
+            Edge::Without(bytes) => Some((bytes, false)),
+            Edge::Passed(word) => Some((bytes_of::<K, V>(*word), false)),
+        }
+    }
+}
+
+const AHEAD: usize = 32;
+
+struct Ahead {
+    words: [u64; AHEAD],
+    at: usize,
+    copied: usize,
+    all: bool,
+}
+
+impl Ahead {
+    fn new() -> Self {
+        Ahead {
+            words: [0; AHEAD],
+            at: 0,
+            copied: 0,
+            all: false,
+        }
+    }
+
+    /// The next word of the set behind `edge`.
+    ///
+    /// # Safety
+    ///
+    /// The set is initialised, and the entry that was passed lives.
+    unsafe fn next<K: Bytes, V>(
+        &mut self,
+        set: *mut lath_bytes,
+        edge: &Edge,
+        back: sys::c_uint,
+    ) -> Option<u64> {
+        if self.at == self.copied {
+            if self.all {
+                return None;
+            }
+            let from = edge.bytes::<K, V>();
+            let key = from.map(|(bytes, _)| key_of(bytes));
+            let behind = match from {
+                Some((_, false)) => sys::LATH_BYTES_BEHIND,
+                _ => 0,
+            };
+            let from = key.as_ref().map_or(ptr::null(), |key| key as *const _);
+            let words = self.words.as_mut_ptr();
+            self.copied = sys::lath_bytes_scan(set, from, back | behind, words, AHEAD);
+            self.at = 0;
+            self.all = self.copied < AHEAD;
+            if self.copied == 0 {
+                return None;
+            }
+        }
+        self.at += 1;
+        Some(self.words[self.at - 1])
+    }
+}
+
+/// Entries of a [`BytesMap`] in order. It copies up to 32 ahead: what is removed meanwhile may
+/// still be seen.
+pub struct BytesEntries<'a, K: Bytes, V> {
+    map: &'a BytesMap<K, V>,
+    _section: Section,
+    front: Ahead,
+    back: Ahead,
+    low: Edge,
+    high: Edge,
+    done: bool,
+}
+
+impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
+    fn step(&mut self, back: bool) -> Option<BytesRef<'a, K, V>> {
+        if self.done {
+            return None;
+        }
+        // SAFETY: the iterator's section began before any of these words was read.
+        let word = unsafe {
+            let set = self.map.raw();
+            let next = if back {
+                self.back
+                    .next::<K, V>(set, &self.high, sys::LATH_BYTES_BACK)
+            } else {
+                self.front.next::<K, V>(set, &self.low, 0)
+            };
+            let end = if back { &self.low } else { &self.high };
+            next.filter(|&word| match end.bytes::<K, V>() {
+                None => true,
+                Some((bytes, with)) => {
+                    let order = bytes_of::<K, V>(word).cmp(bytes);
+                    let inside = if back { order.is_gt() } else { order.is_lt() };
+                    inside || (with && order.is_eq())
+                }
+            })
+        };
+        match word {
+            Some(word) if back => self.high = Edge::Passed(word),
+            Some(word) => self.low = Edge::Passed(word),
+            None => self.done = true,
+        }
+        Some(BytesMap::record(word?, Section::enter()))
+    }
+}
+
+impl<'a, K: Bytes, V> Iterator for BytesEntries<'a, K, V> {
+    type Item = BytesRef<'a, K, V>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(false)
+    }
+}
+
+impl<K: Bytes, V> DoubleEndedIterator for BytesEntries<'_, K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(true)
+    }
+}
+
+impl<K: Bytes, V> FusedIterator for BytesEntries<'_, K, V> {}
+
+/// Entries of a [`BytesMap`] by value, in order.
+pub struct IntoBytesEntries<K: Bytes, V>(BytesMap<K, V>);
+
+impl<K: Bytes, V> Iterator for IntoBytesEntries<K, V> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<(K, V)> {
+        let word = self.0.first()?.word;
+        Some(self.0.take_word(word))
+    }
+}
+
+impl<K: Bytes, V> DoubleEndedIterator for IntoBytesEntries<K, V> {
+    fn next_back(&mut self) -> Option<(K, V)> {
+        let word = self.0.last()?.word;
+        Some(self.0.take_word(word))
+    }
+}
+
+impl<K: Bytes, V> FusedIterator for IntoBytesEntries<K, V> {}
+
+impl<K: Bytes, V> Default for BytesMap<K, V> {
+    fn default() -> Self {
+        BytesMap::new()
+    }
+}
+
+impl<K: Bytes + fmt::Debug, V: fmt::Debug> fmt::Debug for BytesMap<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for entry in self {
+            map.entry(entry.key(), entry.value());
+        }
+        map.finish()
+    }
+}
+
+impl<K: Bytes + Clone, V: Clone> Clone for BytesMap<K, V> {
+    /// A map of the same options. Another thread may change this one meanwhile.
+    fn clone(&self) -> Self {
+        let mut map = made(Self::try_with(self.options));
+        map.extend(self.iter().map(|e| (e.key().clone(), e.value().clone())));
+        map
+    }
+}
+
+impl<K: Bytes, V: PartialEq> PartialEq for BytesMap<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        let (mut ours, mut theirs) = (self.iter(), other.iter());
+        loop {
+            match (ours.next(), theirs.next()) {
+                (None, None) => return true,
+                (Some(a), Some(b)) if a.key().bytes() == b.key().bytes() && *a == *b => {}
+                _ => return false,
+            }
+        }
+    }
+}
+
+impl<K: Bytes, V: Eq> Eq for BytesMap<K, V> {}
+
+/// # Panics
+///
+/// If a key is longer than 2^30 bytes.
+impl<K: Bytes, V> Extend<(K, V)> for BytesMap<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        (&*self).extend(entries);
+    }
+}
+
+/// A shared map is extended too.
+impl<K: Bytes, V> Extend<(K, V)> for &BytesMap<K, V> {
+    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
+        for (key, value) in entries {
+            match self.insert(key, value).map_err(|refused| refused.reason) {
+                Ok(_) => {}
+                Err(Reason::NoMemory) => made(Err(NoMemory)),
+                Err(reason) => panic!("lathwork: {reason}"),
+            }
+        }
+    }
+}
+
+impl<K: Bytes, V> FromIterator<(K, V)> for BytesMap<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut map = BytesMap::new();
+        map.extend(entries);
+        map
+    }
+}
+
+impl<K: Bytes, V, const N: usize> From<[(K, V); N]> for BytesMap<K, V> {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<'a, K: Bytes, V> IntoIterator for &'a BytesMap<K, V> {
+    type Item = BytesRef<'a, K, V>;
+    type IntoIter = BytesEntries<'a, K, V>;
+
+    fn into_iter(self) -> BytesEntries<'a, K, V> {
+        self.iter()
+    }
+}
+
+impl<K: Bytes, V> IntoIterator for BytesMap<K, V> {
+    type Item = (K, V);
+    type IntoIter = IntoBytesEntries<K, V>;
+
+    fn into_iter(self) -> IntoBytesEntries<K, V> {
+        IntoBytesEntries(self)
+    }
+}
+
+// a word of a pair has room for flags that the C library keeps in its low bits
+const _: () = assert!(mem::align_of::<Header>() >= 4);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! Why a change was refused.
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use crate::key::keys;
+use crate::memory::NoMemory;
+use crate::Key;
+
+/// Why a change was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason<K = u64> {
+    /// It overlaps this range, which is there already.
+    Overlaps(RangeInclusive<K>),
+    /// The key, of bytes, is there already.
+    Exists,
+    /// There is no such entry, or it has changed meanwhile.
+    Absent,
+    /// The range is empty.
+    Empty,
+    /// The range has 2^64 keys, and an index holds ranges of at most 2^64 - 1; or the key, of bytes,
+    /// is longer than 2^30.
+    TooLong,
+    /// There is no memory.
+    NoMemory,
+    /// The C library has reported this `errno`, which its headers do not name for the call.
+    Other(i32),
+}
+
+impl Reason {
+    /// The same with keys for their numbers.
+    pub(crate) fn with_keys<K: Key>(self) -> Reason<K> {
+        match self {
+            Reason::Overlaps(there) => Reason::Overlaps(keys(*there.start(), *there.end())),
+            Reason::Exists => Reason::Exists,
+            Reason::Absent => Reason::Absent,
+            Reason::Empty => Reason::Empty,
+            Reason::TooLong => Reason::TooLong,
+            Reason::NoMemory => Reason::NoMemory,
+            Reason::Other(errno) => Reason::Other(errno),
+        }
+    }
+}
+
+impl<K: fmt::Debug> fmt::Display for Reason<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Overlaps(range) => {
+                write!(f, "it overlaps {:?}..={:?}", range.start(), range.end())
+            }
+            Reason::Exists => write!(f, "the key is there already"),
+            Reason::Absent => write!(f, "there is no such entry"),
+            Reason::Empty => write!(f, "the range is empty"),
+            Reason::TooLong => write!(f, "the range has 2^64 keys, or the key is too long"),
+            Reason::NoMemory => write!(f, "there is no memory"),
+            Reason::Other(errno) => write!(f, "the library has reported errno {errno}"),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl<K: fmt::Debug> std::error::Error for Reason<K> {}
+
+impl<K> From<NoMemory> for Reason<K> {
+    fn from(_: NoMemory) -> Self {
+        Reason::NoMemory
+    }
+}
+
+/// A refused insert or replacement: the reason, and the value back.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InsertError<V, K = u64> {
+    /// Why.
+    pub reason: Reason<K>,
+    /// What was to be inserted.
+    pub value: V,
+}
+
+impl<V> InsertError<V> {
+    pub(crate) fn with_keys<K: Key>(self) -> InsertError<V, K> {
+        InsertError {
+            reason: self.reason.with_keys(),
+            value: self.value,
+        }
+    }
+}
+
+impl<V, K: fmt::Debug> fmt::Debug for InsertError<V, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InsertError")
+            .field("reason", &self.reason)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<V, K: fmt::Debug> fmt::Display for InsertError<V, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+#[cfg(feature = "std")]
+impl<V, K: fmt::Debug> std::error::Error for InsertError<V, K> {}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! What a caller does that alone has an index: no one has a `Ref` then.
+use alloc::format;
+use alloc::string::String;
+
+use lathwork_sys as sys;
+use sys::lath_item;
+
+use crate::code;
+use crate::error::Reason;
+use crate::index::Index;
+use crate::memory::NoMemory;
+use crate::value::{self, header_of, inline};
+
+/// The entries of an index by value, in order, from both ends. `clone` makes the value of an entry
+/// that shares it with another one.
+pub(crate) struct IntoEntries<V> {
+    pub(crate) index: Index<V>,
+    pub(crate) clone: fn(&V) -> V,
+}
+
+impl<V> IntoEntries<V> {
+    fn pop(&mut self, first: bool) -> Option<(u64, u64, V)> {
+        let key = self.index.end(first)?.0;
+        let clone = self.clone;
+        self.index.take_value(key, clone)
+    }
+}
+
+impl<V> Iterator for IntoEntries<V> {
+    type Item = (u64, u64, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.pop(true)
+    }
+}
+
+impl<V> DoubleEndedIterator for IntoEntries<V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.pop(false)
+    }
+}
+
+impl<V> core::iter::FusedIterator for IntoEntries<V> {}
+
+impl<V> Index<V> {
+    /// Removes the entry at `key` and returns its value, for a caller that alone has the index.
+    pub(crate) fn take_value(&mut self, key: u64, clone: fn(&V) -> V) -> Option<(u64, u64, V)> {
+        let (first, last, word) = self.take(key)?;
+        // SAFETY: the word was in the index and has left it; no one has a Ref.
+        let value = unsafe {
+            if value::leave::<V>(word) {
+                value::from_word(word, &self.memory())
+            } else {
+                clone(value::target(&word))
+            }
+        };
+        Some((first, last, value))
+    }
+
+    /// Moves an entry into `to`, in the place of one that is there, for a caller that alone has both.
+    /// Without memory nothing has changed. Not for entries that share a value.
+    fn hand_over(&mut self, item: &lath_item, to: &mut Index<V>) -> Result<(), NoMemory> {
+        let mut moved = *item;
+        let stays = inline::<V>() || self.memory().is(&to.memory());
+        if !stays {
+            // SAFETY: the value is in one place again at the end of this function.
+            moved.value = unsafe { value::copy::<V>(item.value, &to.memory()) }?;
+        }
+        let mut old = lath_item::default();
+        // SAFETY: the indexes are initialised; all pointers are valid.
+        let done = unsafe {
+            let result = sys::lath_index_insert_item(to.raw(), &moved, &mut old);
+            match code::refusal(result, || Reason::Overlaps(0..=0)) {
+                Err(Reason::Overlaps(_)) => code::refusal(
+                    sys::lath_index_replace_item(to.raw(), moved.key, moved.value, &mut old),
+                    || unreachable!("replace never returns EEXIST"),
+                )
+                .map(|()| to.left(old.value)),
+                done => done,
+            }
+        };
+        if done.is_err() {
+            if !stays {
+                // SAFETY: made above, and its value is in the other node.
+                unsafe { value::free::<V>(header_of(moved.value), &to.memory()) };
+            }
+            return Err(NoMemory);
+        }
+        let taken = self.take(item.key);
+        debug_assert!(taken.is_some());
+        if !stays {
+            // SAFETY: its value has moved.
+            unsafe { value::free::<V>(header_of(item.value), &self.memory()) };
+        }
+        Ok(())
+    }
+
+    /// Moves the entries that begin at `from` or behind it into `to`. Without memory for one it and
+    /// those behind it stay.
+    pub(crate) fn hand_over_from(&mut self, from: u64, to: &mut Index<V>) -> Result<(), NoMemory> {
+        let mut item = lath_item::default();
+        // SAFETY: the index is initialised; the pointer is valid.
+        while code::found(unsafe { sys::lath_index_ceiling_item(self.raw(), from, &mut item) }) {
+            self.hand_over(&item, to)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the invariants, for tests: the first that is broken. The caller has `&mut` to the map.
+    pub(crate) fn verify(&self) -> Result<(), String> {
+        // SAFETY: the index is initialised; the report has that size.
+        verified(|report, size| unsafe { sys::lath_index_verify(self.raw(), 6, report, size) })
+    }
+}
+
+/// The result of a call that checks a structure.
+pub(crate) fn verified(
+    call: impl FnOnce(*mut sys::c_char, usize) -> sys::c_int,
+) -> Result<(), String> {
+    let mut report = [0u8; 256];
+    let broken = call(report.as_mut_ptr(), report.len());
+    let length = report.iter().position(|&byte| byte == 0);
+    let text = String::from_utf8_lossy(&report[..length.unwrap_or(report.len())]);
+    match broken {
+        0 => Ok(()),
+        number => Err(format!("I{number}: {text}")),
+    }
+}

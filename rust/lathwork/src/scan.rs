@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! The entries of an index in order, from both ends.
+use lathwork_sys as sys;
+use sys::lath_item;
+
+use crate::index::{last_of, section, Entry, Index};
+use crate::section::Section;
+use crate::Ref;
+
+const AHEAD: usize = 32;
+
+/// Entries that were copied ahead at one end.
+struct Ahead {
+    items: [lath_item; AHEAD],
+    at: usize,
+    copied: usize,
+    /// What is behind these ends at the other end.
+    all: bool,
+}
+
+impl Ahead {
+    fn new() -> Self {
+        Ahead {
+            items: [lath_item::default(); AHEAD],
+            at: 0,
+            copied: 0,
+            all: false,
+        }
+    }
+
+    /// The next item, copied by `scan` if need be. None: there is no other.
+    fn next(&mut self, scan: impl FnOnce(*mut lath_item) -> usize) -> Option<lath_item> {
+        if self.at == self.copied {
+            if self.all {
+                return None;
+            }
+            self.copied = scan(self.items.as_mut_ptr());
+            self.at = 0;
+            self.all = self.copied < AHEAD;
+            if self.copied == 0 {
+                return None;
+            }
+        }
+        self.at += 1;
+        Some(self.items[self.at - 1])
+    }
+}
+
+/// The entries that begin in a range of keys. Copies entries ahead, some at a time.
+pub(crate) struct Scan<'a, V> {
+    index: &'a Index<V>,
+    _section: Option<Section>,
+    front: Ahead,
+    back: Ahead,
+    /// The first and the last key at which the entries begin that are still to come.
+    keys: Option<(u64, u64)>,
+}
+
+impl<V> Index<V> {
+    /// The entries that begin in a range of keys; None: none.
+    pub(crate) fn scan(&self, keys: Option<(u64, u64)>) -> Scan<'_, V> {
+        Scan {
+            index: self,
+            _section: section::<V>(),
+            front: Ahead::new(),
+            back: Ahead::new(),
+            keys,
+        }
+    }
+}
+
+impl<'a, V> Scan<'a, V> {
+    fn entry(&mut self, item: lath_item) -> Option<Entry<'a, V>> {
+        // the scan's section began before the item was read
+        let value = Ref::new(item.value, section::<V>());
+        Some((item.key, last_of(&item), value))
+    }
+}
+
+impl<'a, V> Iterator for Scan<'a, V> {
+    type Item = Entry<'a, V>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (from, last) = self.keys?;
+        let index = self.index.raw();
+        // SAFETY: the index is initialised; the pointers are valid.
+        let scan = |items| unsafe { sys::lath_index_scan(index, from, last, items, AHEAD, &mut 0) };
+        let item = self.front.next(scan).filter(|item| item.key <= last);
+        // behind the range: what is cut of it meanwhile is not seen as another one
+        let next = item.and_then(|item| last_of(&item).checked_add(1));
+        self.keys = next
+            .map(|next| (next, last))
+            .filter(|keys| keys.0 <= keys.1);
+        self.entry(item?)
+    }
+}
+
+impl<V> DoubleEndedIterator for Scan<'_, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let (from, last) = self.keys?;
+        let index = self.index.raw();
+        // SAFETY: likewise.
+        let scan =
+            |items| unsafe { sys::lath_index_scan_back(index, last, from, items, AHEAD, &mut 0) };
+        let item = self.back.next(scan).filter(|item| item.key >= from);
+        let before = item.and_then(|item| item.key.checked_sub(1));
+        self.keys = before
+            .map(|before| (from, before))
+            .filter(|keys| keys.0 <= keys.1);
+        self.entry(item?)
+    }
+}
+
+impl<V> core::iter::FusedIterator for Scan<'_, V> {}

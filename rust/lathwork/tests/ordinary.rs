@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//! Lines that somebody writes who knows the maps of `std` and of the crate rangemap.
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use lathwork::{BytesMap, IntervalMap, PointMap, RangeMap, RangeSet};
+
+#[test]
+fn five_lines() {
+    let ranges = RangeMap::new();
+    ranges.insert(0x1000..0x2000, 1).unwrap();
+    let names = PointMap::new();
+    names.insert(1, String::from("x")).unwrap();
+    let squares: PointMap<u32, u32> = (0..10).map(|n| (n, n * n)).collect();
+    let back: Vec<u32> = squares.iter().rev().map(|(key, _)| key).collect();
+    let few: Vec<u32> = squares.range(..5).map(|(key, _)| key).collect();
+    assert_eq!(ranges.get(0x1fff).map(|value| *value), Some(1));
+    assert_eq!(*names.get(1).unwrap(), "x");
+    assert_eq!(back, (0..10).rev().collect::<Vec<_>>());
+    assert_eq!(few, [0, 1, 2, 3, 4]);
+}
+
+fn check_keys<K: lathwork::Key + PartialEq + std::fmt::Debug>(keys: &[K]) {
+    let map = PointMap::new();
+    for &key in keys.iter().rev() {
+        map.insert(key, ()).unwrap();
+    }
+    assert_eq!(map.keys().collect::<Vec<_>>(), keys);
+    assert_eq!(map.range(..).next_back().unwrap().0, keys[keys.len() - 1]);
+}
+
+#[test]
+fn keys_of_many_types() {
+    check_keys(&[0u8, 7, 255]);
+    check_keys(&[0u16, 7, u16::MAX]);
+    check_keys(&[0usize, 7, usize::MAX]);
+    check_keys(&[0u64, 7, u64::MAX]);
+    check_keys(&[i8::MIN, -1, 0, i8::MAX]);
+    check_keys(&[i64::MIN, -1, 0, i64::MAX]);
+    check_keys(&['a', 'z', '\u{ffff}', char::MAX]);
+    check_keys(&[
+        Ipv4Addr::LOCALHOST,
+        Ipv4Addr::new(192, 168, 0, 1),
+        Ipv4Addr::BROADCAST,
+    ]);
+
+    let networks = RangeMap::new();
+    networks
+        .insert(
+            Ipv4Addr::new(10, 0, 0, 0)..Ipv4Addr::new(11, 0, 0, 0),
+            "ours",
+        )
+        .unwrap();
+    assert_eq!(
+        *networks.get(Ipv4Addr::new(10, 20, 30, 40)).unwrap(),
+        "ours"
+    );
+    let hosts = BytesMap::new();
+    hosts.insert(Ipv6Addr::LOCALHOST.octets(), "here").unwrap();
+    assert!(hosts.contains(&Ipv6Addr::LOCALHOST.octets()));
+    let letters = RangeSet::from(['a'..='z', 'A'..='Z']);
+    assert!(letters.contains('q') && !letters.contains('\u{e000}'));
+    // the code points of no characters are no gap
+    letters.insert('\u{d7ff}'..='\u{e000}').unwrap();
+    assert_eq!(letters.last(), Some('\u{d7ff}'..='\u{e000}'));
+}
+
+#[test]
+fn values_of_many_types() {
+    #[derive(Debug, PartialEq)]
+    struct Mapping {
+        file: String,
+        offset: u64,
+    }
+    let map = RangeMap::new();
+    let file = String::from("libc");
+    map.insert(0..10, Mapping { file, offset: 3 }).unwrap();
+    assert_eq!(
+        (
+            map.get(9).unwrap().file.as_str(),
+            map.get(9).unwrap().offset
+        ),
+        ("libc", 3)
+    );
+
+    let map = PointMap::new();
+    map.insert(1, vec![1, 2]).unwrap();
+    assert_eq!(map.get(1).unwrap().len(), 2);
+    let map = PointMap::new();
+    map.insert(1, Some((2u8, 'x'))).unwrap();
+    assert_eq!(*map.get(1).unwrap(), Some((2, 'x')));
+    // a counter is not copied when it is looked at
+    let mut map = PointMap::new();
+    map.insert(1, std::sync::atomic::AtomicU32::new(5)).unwrap();
+    map.get(1)
+        .unwrap()
+        .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(map.take(1).unwrap().into_inner(), 6);
+    let map = IntervalMap::new();
+    map.insert(1..5, String::from("one")).unwrap();
+    assert_eq!(*map.nearest(9).unwrap().1, "one");
+    #[repr(align(128))]
+    struct Aligned(u8);
+    let map = PointMap::new();
+    map.insert(1, Aligned(7)).unwrap();
+    let found = map.get(1).unwrap();
+    assert_eq!((found.0, &*found as *const Aligned as usize % 128), (7, 0));
+}
