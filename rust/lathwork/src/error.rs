@@ -3,7 +3,6 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::key::keys;
 use crate::memory::NoMemory;
 use crate::Key;
 
@@ -28,11 +27,11 @@ pub enum Reason<K = u64> {
     Other(i32),
 }
 
-impl Reason {
-    /// The same with keys for their numbers.
-    pub(crate) fn with_keys<K: Key>(self) -> Reason<K> {
+impl<K> Reason<K> {
+    /// The same with other keys.
+    fn map<L>(self, of: impl Fn(&K) -> L) -> Reason<L> {
         match self {
-            Reason::Overlaps(there) => Reason::Overlaps(keys(*there.start(), *there.end())),
+            Reason::Overlaps(there) => Reason::Overlaps(of(there.start())..=of(there.end())),
             Reason::Exists => Reason::Exists,
             Reason::Absent => Reason::Absent,
             Reason::Empty => Reason::Empty,
@@ -40,6 +39,21 @@ impl Reason {
             Reason::NoMemory => Reason::NoMemory,
             Reason::Other(errno) => Reason::Other(errno),
         }
+    }
+}
+
+impl Reason {
+    /// The same with keys for their numbers.
+    pub(crate) fn with_keys<K: Key>(self) -> Reason<K> {
+        self.map(|&word| K::from_word(word))
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<K: Key> Reason<K> {
+    /// The same with numbers for keys, which can be printed.
+    pub(crate) fn plain(self) -> Reason {
+        self.map(|key| key.into_word())
     }
 }
 

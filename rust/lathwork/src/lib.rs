@@ -56,7 +56,10 @@
 //! variable `LATH_ISA`, see its manual.
 //!
 //! The crate uses `core` and `alloc`. The feature `std`, on by default, adds
-//! `std::error::Error` for its errors and nothing else. The C library needs libc either way.
+//! `std::error::Error` for its errors, and `Ipv4Addr` as a key. The C library needs libc either way.
+//!
+//! The feature `serde` writes and reads the maps and sets; `rayon` fills maps with `collect()` and
+//! `par_extend()`, and takes them apart with `into_par_iter()`.
 #![no_std]
 #![warn(missing_docs)]
 
@@ -85,6 +88,10 @@ mod retired;
 mod scan;
 mod section;
 mod value;
+#[cfg(feature = "rayon")]
+mod with_rayon;
+#[cfg(feature = "serde")]
+mod with_serde;
 
 pub use algebra::Algebra;
 pub use bytes_map::{Bytes, BytesEntries, BytesError, BytesMap, BytesRef, IntoBytesEntries};
@@ -139,6 +146,82 @@ impl<V> Value for V {}
 /// let value = map.get(1);
 /// drop(map);
 /// drop(value);
+/// ```
+///
+/// ```compile_fail,E0277
+/// let map = lathwork::BytesMap::new();
+/// map.insert("key", 1).unwrap();
+/// let entry = map.get("key");
+/// std::thread::scope(|s| s.spawn(move || drop(entry)));
+/// ```
+///
+/// ```compile_fail,E0505
+/// let map = lathwork::BytesMap::new();
+/// map.insert("key", 1).unwrap();
+/// let key = map.first().unwrap();
+/// drop(map);
+/// drop(key);
+/// ```
+///
+/// What it derefs to lives no longer than it:
+///
+/// ```compile_fail,E0716
+/// let map = lathwork::PointMap::new();
+/// map.insert(1, String::new()).unwrap();
+/// let text: &str = map.get(1).unwrap().as_str();
+/// println!("{text}");
+/// ```
+///
+/// The calls that return values at once need a map that nobody looks at:
+///
+/// ```compile_fail,E0502
+/// let mut map = lathwork::PointMap::new();
+/// map.insert(1, String::new()).unwrap();
+/// let value = map.get(1);
+/// map.take(1);
+/// drop(value);
+/// ```
+///
+/// ```compile_fail,E0502
+/// let mut map = lathwork::RangeMap::new();
+/// map.insert(1..5, String::new()).unwrap();
+/// for (range, _) in &map {
+///     map.take_starting(*range.start());
+/// }
+/// ```
+///
+/// An iterator stays within the life of its map, and on its thread:
+///
+/// ```compile_fail,E0505
+/// let map = lathwork::RangeMap::new();
+/// map.insert(1..5, String::new()).unwrap();
+/// let all = map.gaps(0..9);
+/// drop(map);
+/// assert_eq!(all.count(), 2);
+/// ```
+///
+/// ```compile_fail,E0277
+/// let map = lathwork::IntervalMap::new();
+/// map.insert(1..5, 1).unwrap();
+/// let all = map.iter();
+/// std::thread::scope(|s| s.spawn(move || all.count()));
+/// ```
+///
+/// Addresses are held within the life of their allocator:
+///
+/// ```compile_fail,E0505
+/// let space = lathwork::RangeAllocator::new(0..100, 1).unwrap();
+/// let held = space.hold(5, 1);
+/// drop(space);
+/// drop(held);
+/// ```
+///
+/// A value is changed through no `Ref`:
+///
+/// ```compile_fail,E0594
+/// let map = lathwork::PointMap::new();
+/// map.insert(1, 5).unwrap();
+/// *map.get(1).unwrap() = 6;
 /// ```
 ///
 /// A map of long-lived references takes no short-lived one:
