@@ -12,17 +12,12 @@
 #error "lathwork needs Linux 6.1 or later"
 #endif
 
-/* io_uring commands: since 6.8 they have a header of their own, since 6.6 a function returns the
- * payload. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
-#include <linux/io_uring/cmd.h>
+/* since 6.13 one call sets a timer up */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define lath_timer_setup(timer, call, clock, mode) \
+	(hrtimer_init(timer, clock, mode), (void)((timer)->function = (call)))
 #else
-#include <linux/io_uring.h>
-#endif
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-#define lath_uring_payload(ioucmd) io_uring_sqe_cmd((ioucmd)->sqe)
-#else
-#define lath_uring_payload(ioucmd) ((ioucmd)->cmd)
+#define lath_timer_setup hrtimer_setup
 #endif
 
 /* 6.12 removed no_llseek; NULL means the same. */

@@ -212,6 +212,12 @@ enum {
 	 * lath_index_count() without a walk over the leaves. Inner nodes are half as large again,
 	 * 1 % of the index. Not with LATH_HOLES. */
 	LATH_RANKS = 1u << 6,
+	/* In the kernel: calls may be made in any context but NMIs, with interrupts off and in
+	 * interrupts too, except those that create, load or end a structure, or run over all of it.
+	 * Interrupts are off while a call has a lock, nothing sleeps, and nothing larger than 64
+	 * KiB is allocated. For an index and a space (lath_space_config.flags). Refused by a kernel
+	 * with PREEMPT_RT. Of no effect in user space. */
+	LATH_ANY_CONTEXT = 1u << 7,
 };
 
 struct lath_config {
@@ -221,6 +227,11 @@ struct lath_config {
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto; ignored in the kernel */
 	const struct lath_allocator *allocator; /* NULL: anonymous pages */
 	uint64_t id;				/* LATH_SHARED only */
+#ifdef __KERNEL__
+	/* LATH_ANY_CONTEXT: flags of allocations where the caller may not sleep, which may not
+	 * sleep; 0: GFP_ATOMIC */
+	gfp_t gfp;
+#endif
 };
 
 #define LATH_CONFIG_INIT { sizeof(struct lath_config), LATH_RANGES, 0, NULL, NULL, 0 }

@@ -72,6 +72,13 @@ struct lath_space_config {
 	unsigned int flags;
 	const struct lath_rcu *rcu;		/* NULL: lath_rcu_auto */
 	const struct lath_allocator *allocator; /* NULL: the host's */
+#ifdef __KERNEL__
+	gfp_t gfp; /* as in struct lath_config */
+	/* a magazine holds at least so many blocks, as long as these are not more than 8,192 units:
+	 * what is freed in bursts and allocated again. 0: 256 units of the small ones, 32 blocks;
+	 * at most 1,024 */
+	unsigned int burst;
+#endif
 };
 
 #define LATH_SPACE_CONFIG_INIT { sizeof(struct lath_space_config), 0, 0, 1, 0, 0, NULL, NULL }
@@ -111,6 +118,12 @@ LATH_API int lath_space_free(struct lath_space *space, uint64_t key, uint64_t si
 LATH_API int lath_space_owner(struct lath_space *space, uint64_t key, struct lath_item *item);
 /* Returns the magazines' blocks to the arenas, and empty arenas to the index. */
 LATH_API void lath_space_trim(struct lath_space *space);
+#ifdef __KERNEL__
+/* Makes in advance what calls make on first use: the slots of all processors, the indexes with
+ * nodes for some items, and so many arenas for each segment. The caller may sleep; again when
+ * arenas have been used. 0 | -ENOMEM (what was made stays) */
+LATH_API int lath_space_preload(struct lath_space *space, unsigned int arenas);
+#endif
 
 /*
  * Enumeration. Finds the first allocated run at or behind `from`: the longest run of keys of one

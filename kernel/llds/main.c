@@ -14,6 +14,9 @@
 #include <linux/uaccess.h>
 
 #include "store.h"
+#ifdef CONFIG_IO_URING
+#include "uring.h"
+#endif
 
 struct llds_file {
 	struct llds_store *store; /* set once, by cmpxchg */
@@ -186,7 +189,7 @@ static long llds_ioctl(struct file *file, unsigned int cmd, unsigned long user)
 #ifdef CONFIG_IO_URING
 static int llds_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
-	const struct llds_uring *sqe = lath_uring_payload(cmd);
+	const struct llds_uring *sqe = lath_uring_payload(cmd, struct llds_uring);
 	u64 argument = READ_ONCE(sqe->argument);
 
 	if (READ_ONCE(sqe->reserved))

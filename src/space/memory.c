@@ -74,6 +74,7 @@ struct lath_index *space_index(struct lath_space *space, struct lath_index **at)
 		config.flags = LATH_HOLES;
 	else
 		config.layout = LATH_POINTS;
+	config.flags |= space->config.flags & LATH_ANY_CONTEXT;
 	index = space_alloc(space, sizeof(*index));
 	if (!index || lath_index_init(index, &config)) {
 		space_free(space, index, sizeof(*index));

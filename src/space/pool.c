@@ -32,7 +32,7 @@ static int add_locked(struct lath_space *space, struct segment *fresh, u64 key, 
 		return -ENOMEM;
 	if (!to) {
 		to = fresh;
-		segment_init(to, end->number + 1);
+		segment_init(to, end->number + 1, any_caller(space));
 	}
 	segment_open(space, to, key, last + 1, limit);
 	/* complete before other threads can find it */

@@ -2,6 +2,7 @@
 /* reclaim.c - what a space holds in reserve goes back to the index. */
 #include "space/reclaim.h"
 
+#include "space/memory.h"
 #include "space/segment.h"
 #include "space/source/magazine.h"
 #include "space/source/set.h"
@@ -18,6 +19,39 @@ bool space_reclaim(struct lath_space *space)
 			any |= set_release(space, &segment->set[i]);
 	return any;
 }
+
+#ifdef __KERNEL__
+/* Gives an index nodes for the next inserts. 0 | -ENOMEM */
+static int index_preload(struct lath_index *index)
+{
+	struct lath_preload preload = { 0 };
+	int ret = index ? lath_index_preload(index, &preload) : -ENOMEM;
+
+	/* they come back to the pool of the index, which keeps its memory */
+	if (!ret)
+		lath_index_preload_release(index, &preload);
+	return ret;
+}
+
+int lath_space_preload(struct lath_space *space, unsigned int arenas)
+{
+	struct segment *segment;
+	unsigned int i;
+	int ret = index_preload(space_index(space, &space->index));
+
+	if (!ret && has_arenas(space))
+		ret = index_preload(space_index(space, &space->arenas));
+	for (i = 0; !ret && i < SLOTS && has_arenas(space); i++)
+		if (cpu_possible(i) && !READ_ONCE(space->slot[i]) &&
+		    !slot_make(space, &space->slot[i]))
+			ret = -ENOMEM;
+	for (segment = &space->first; segment; segment = segment_next(segment))
+		for (i = 0; !ret && i < PARTS && has_arenas(space); i++)
+			if (!segment->set[i].empty)
+				ret = set_preload(space, &segment->set[i], arenas);
+	return ret;
+}
+#endif
 
 void lath_space_trim(struct lath_space *space)
 {

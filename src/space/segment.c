@@ -24,16 +24,16 @@ static void set_open_bounds(struct arena_set *set, u64 low, u64 high)
 	WRITE_ONCE(set->stuck, 0); /* of the segment's use before, if there was one */
 }
 
-void segment_init(struct segment *segment, unsigned int number)
+void segment_init(struct segment *segment, unsigned int number, bool any)
 {
 	unsigned int i;
 
 	LATH_ASSERT(number < LATH_SPACE_SEGMENTS);
 	segment->number = number;
 	segment->draining = REMOVING;
-	lath_spin_init(&segment->lock);
+	lath_spin_init_any(&segment->lock, any);
 	for (i = 0; i < PARTS; i++) {
-		lath_spin_init(&segment->set[i].lock);
+		lath_spin_init_any(&segment->set[i].lock, any);
 		segment->set[i].number = PARTS * number + i;
 		segment->set[i].segment = segment;
 	}

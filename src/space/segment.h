@@ -6,9 +6,9 @@
 
 #include "space/space.h"
 
-/* Sets the segment's number and that of its sets; it is not in use yet. The caller excludes all
- * other calls that could find it. */
-void segment_init(struct segment *segment, unsigned int number);
+/* Sets the segment's number and that of its sets; it is not in use yet. any: LATH_ANY_CONTEXT. The
+ * caller excludes all other calls that could find it. */
+void segment_init(struct segment *segment, unsigned int number, bool any);
 /* Gives a segment that is not in use its bounds and takes it into use. The caller holds the lock of
  * the space, or excludes all other calls. */
 void segment_open(struct lath_space *space, struct segment *segment, u64 low, u64 high, u64 limit);

@@ -67,13 +67,23 @@
 #endif
 
 #define GROUPS 1024 /* groups of 64 arenas per set */
+/* One per processor in the kernel; struct group counts them in bytes. */
+#ifndef __KERNEL__
 #define SLOTS 32
+#else
+#define SLOTS min(lath_processors(), 255u)
+#endif
 #define ORDERS 9 /* magazines hold blocks of 1 .. 256 units */
 #define RECENT 256
 /* Arenas serve up to a quarter of their size. */
 #define ARENA_MOST (ARENA_UNITS / 4)
 
-#define MAGAZINES 640 /* the sum of magazine_size */
+/* Where the magazines of a slot lie in slot->key, and how many blocks each may hold. */
+struct shape {
+	u16 size[ORDERS], begin[ORDERS];
+	u16 all; /* the sum of the sizes */
+};
+#define MAGAZINES 640 /* `all` of the shape in user space, and of the least one in the kernel */
 
 /* What searches read of 64 arenas of a set: each array is a cache line or a few. */
 struct group {
@@ -136,7 +146,12 @@ struct slot {
 	u8 number; /* 1 .. SLOTS */
 	u16 count[ORDERS];
 	u32 home[SETS]; /* the arena of each set that was used last */
+#ifdef __KERNEL__
+	const struct shape *shape;
+	u64 key[];
+#else
 	u64 key[MAGAZINES];
+#endif
 } __attribute__((aligned(64)));
 
 struct lath_space {
@@ -150,7 +165,12 @@ struct lath_space {
 	struct lath_index *index;
 	struct lath_index *arenas; /* block number -> struct arena */
 	struct arena **recent;	   /* RECENT by block number: saves a lookup in `arenas` */
+#ifdef __KERNEL__
+	struct slot **slot; /* SLOTS of them */
+	struct shape shape;
+#else
 	struct slot *slot[SLOTS];
+#endif
 	struct lath_spinlock lock; /* what is made on first use; changes of segments */
 	struct segment first;
 	u64 empty;	/* number of arenas that are all free */
@@ -162,6 +182,12 @@ struct lath_space {
 	u64 bytes;
 	u64 bad_frees;
 };
+
+/* Returns whether calls may come from any context of the kernel. */
+static inline bool any_caller(const struct lath_space *space)
+{
+	return space->config.flags & LATH_ANY_CONTEXT;
+}
 
 /* Returns how many units `size` keys are, rounded down. */
 static inline u64 units_of(const struct lath_space *space, u64 size)

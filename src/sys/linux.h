@@ -7,6 +7,10 @@
  * process changes, nor wait for one of its nodes. The locks of the node pools do disable softirqs,
  * because RCU callbacks return nodes to the pools. Memory is allocated without sleeping where the
  * caller may not sleep, see lath_gfp().
+ *
+ * A structure with LATH_ANY_CONTEXT may be called from any context but NMIs: interrupts are off
+ * while one of its nodes or spinlocks is locked (lath_irqs_off), and its memory comes from
+ * lath_any_allocator().
  */
 #ifndef LATH_SYS_LINUX_H
 #define LATH_SYS_LINUX_H
@@ -112,25 +116,81 @@ static inline void lath_word_unlocked(unsigned int level)
 }
 #endif
 
+/* How often a processor has switched interrupts off by lath_irqs_off(), and its flags before the
+ * first time. With a depth above 0 interrupts are off, so the processor's task cannot change. */
+struct lath_irqs {
+	unsigned int depth;
+	unsigned long flags;
+};
+DECLARE_PER_CPU(struct lath_irqs, lath_irqs);
+
+/* Switch interrupts off if `any`: the structure has LATH_ANY_CONTEXT. Calls nest, in any order of
+ * the ends: the last lath_irqs_on() restores what was before the first call. */
+static inline void lath_irqs_off(bool any)
+{
+	unsigned long flags;
+
+	/* such a structure's locks leave interrupts on: this one may have interrupted a holder */
+	if (likely(!any)) {
+		WARN_ON_ONCE(in_hardirq());
+		return;
+	}
+	local_irq_save(flags);
+	if (__this_cpu_inc_return(lath_irqs.depth) == 1)
+		__this_cpu_write(lath_irqs.flags, flags);
+}
+
+static inline void lath_irqs_on(bool any)
+{
+	if (unlikely(any) && !__this_cpu_dec_return(lath_irqs.depth))
+		local_irq_restore(__this_cpu_read(lath_irqs.flags));
+}
+
 struct lath_spinlock {
 	spinlock_t lock;
+	bool any; /* of a structure with LATH_ANY_CONTEXT */
 };
 
-#define lath_spin_init(l) spin_lock_init(&(l)->lock)
+#define lath_spin_init(l) lath_spin_init_any(l, false)
+/* Two calls, because each is a class of locks for lockdep: one is taken in interrupts. */
+#define lath_spin_init_any(l, in_any)               \
+	do {                                        \
+		(l)->any = in_any;                  \
+		if ((l)->any)                       \
+			spin_lock_init(&(l)->lock); \
+		else                                \
+			spin_lock_init(&(l)->lock); \
+	} while (0)
 
 static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 {
-	spin_lock_bh(&l->lock);
+	if (l->any) {
+		lath_irqs_off(true);
+		spin_lock(&l->lock);
+	} else {
+		spin_lock_bh(&l->lock);
+	}
 }
 
 static inline bool lath_spin_trylock(struct lath_spinlock *l)
 {
-	return spin_trylock_bh(&l->lock);
+	if (!l->any)
+		return spin_trylock_bh(&l->lock);
+	lath_irqs_off(true);
+	if (spin_trylock(&l->lock))
+		return true;
+	lath_irqs_on(true);
+	return false;
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock)
 {
-	spin_unlock_bh(&l->lock);
+	if (l->any) {
+		spin_unlock(&l->lock);
+		lath_irqs_on(true);
+	} else {
+		spin_unlock_bh(&l->lock);
+	}
 }
 
 /* For assertions: returns whether the task holds the lock; true in a kernel without lockdep, which
@@ -189,6 +249,10 @@ static inline gfp_t lath_gfp(void)
 		return GFP_KERNEL;
 	return GFP_NOWAIT | __GFP_NOWARN;
 }
+
+/* Sets the allocator of a structure with LATH_ANY_CONTEXT: kmalloc(), with these flags where the
+ * caller may not sleep. */
+void lath_any_allocator(struct lath_allocator *allocator, gfp_t gfp);
 
 /* Returns zeroed memory, aligned to a page, or NULL. Physically contiguous if such memory is
  * available. */

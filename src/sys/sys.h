@@ -17,6 +17,8 @@
  *              lath_crowd_wait lath_crowded
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine
+ *              lath_spin_init_any lath_irqs_off lath_irqs_on: with LATH_ANY_CONTEXT; nothing in
+ *              user space. lath_any_allocator (kernel alone)
  *   fork       lath_call_enter lath_call_exit: around code that takes locks; lath_call_assert
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: tell lockdep
  *              that a node's lockword was locked or unlocked

@@ -252,6 +252,11 @@ static inline void lath_spin_init(struct lath_spinlock *lock)
 	lock->held = 0;
 }
 
+/* In the kernel, of a structure that may be called in interrupts. */
+#define lath_spin_init_any(lock, any) ((void)(any), lath_spin_init(lock))
+#define lath_irqs_off(any) ((void)(any))
+#define lath_irqs_on(any) ((void)(any))
+
 static inline u64 lath_spin_holder(void)
 {
 #ifdef LATH_ASSERTIONS

@@ -123,7 +123,10 @@ struct tree {
 	u64 id;	     /* never used again: a thread's fingers recognise their tree by it */
 	const struct lath_rcu *rcu;
 	struct fingers __percpu *fingers; /* in the kernel only (tree/way/finger.h) */
-	struct lath_allocator allocator;  /* alloc == NULL: anonymous pages */
+#ifdef __KERNEL__
+	bool any; /* LATH_ANY_CONTEXT */
+#endif
+	struct lath_allocator allocator; /* alloc == NULL: anonymous pages */
 	const struct lath_allocator
 		*shared_allocator; /* LATH_SHARED: used in place, instead of the copy */
 	struct stripe *stripe;	   /* stripe_mask + 1 of them, or NULL */
@@ -160,6 +163,17 @@ int tree_init(struct lath_index *index, const struct lath_config *config, bool w
 
 /* Returns all memory that the tree has obtained, in bytes. */
 u64 tree_bytes(struct tree *tree);
+
+/* Returns the tree's LATH_ANY_CONTEXT, for another tree that its calls use; 0 in user space. */
+static inline unsigned int any_context(const struct tree *tree)
+{
+#ifdef __KERNEL__
+	return tree->any ? LATH_ANY_CONTEXT : 0;
+#else
+	(void)tree;
+	return 0;
+#endif
+}
 
 static inline struct tree *tree_of(struct lath_index *index)
 {
@@ -228,18 +242,32 @@ static inline void section_exit(struct tree *tree)
 	lath_reader_exit(tree->rcu);
 }
 
-/* Around a call that takes locks, which fork() waits for (sys/thread.h), and that follows links
- * without locks. */
-static inline void call_enter(struct tree *tree)
+/* Around a call that locks nodes, which fork() waits for (sys/thread.h). With LATH_ANY_CONTEXT
+ * interrupts are off in it: one that waited for the call's locks, or for the end of its change
+ * (gap.h), would wait for ever. */
+static inline void locks_enter(struct tree *tree)
 {
 	lath_call_enter();
+	lath_irqs_off(any_context(tree));
+}
+
+static inline void locks_exit(struct tree *tree)
+{
+	lath_irqs_on(any_context(tree));
+	lath_call_exit();
+}
+
+/* The same for a call that also follows links without locks. */
+static inline void call_enter(struct tree *tree)
+{
+	locks_enter(tree);
 	lath_reader_enter(tree->rcu);
 }
 
 static inline void call_exit(struct tree *tree)
 {
 	lath_reader_exit(tree->rcu);
-	lath_call_exit();
+	locks_exit(tree);
 }
 
 /* Returns the leaf that covers key 0. No other thread may change the tree. */

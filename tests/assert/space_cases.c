@@ -186,7 +186,7 @@ static void segment_number_out_of_bounds(void)
 	static struct segment segment;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	segment_init(&segment, LATH_SPACE_SEGMENTS);
+	segment_init(&segment, LATH_SPACE_SEGMENTS, false);
 }
 
 static void segment_of_half_units(void)
@@ -194,7 +194,7 @@ static void segment_of_half_units(void)
 	static struct segment segment;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	segment_init(&segment, 1);
+	segment_init(&segment, 1, false);
 	space->config.unit = 4;
 	segment_open(space, &segment, 0, 6, 0);
 }
@@ -204,7 +204,7 @@ static void segment_opened_in_use(void)
 	static struct segment segment;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	segment_init(&segment, 1);
+	segment_init(&segment, 1, false);
 	segment.draining = DRAINING;
 	segment_open(space, &segment, 0, 4, 0);
 }
@@ -223,7 +223,7 @@ static void segments_out_of_order(void)
 	static struct segment segment;
 
 	prepare(LATH_SPACE_NO_MAGAZINES);
-	segment_init(&segment, 2);
+	segment_init(&segment, 2, false);
 	space->first.next = &segment;
 	segment_next(&space->first);
 }
@@ -604,7 +604,7 @@ const struct assert_case space_cases[] = {
 	{ "space: arena in the wrong set", arena_in_the_wrong_set, "space/source/set.c",
 	  "key[got - 1] >= set->low" },
 	{ "space: magazine above its capacity", magazine_above_capacity, "space/source/magazine.c",
-	  "slot->count[order] <= magazine_size[order]" },
+	  "slot->count[order] <= shape_of(slot)->size[order]" },
 	{ "space: magazines hold less than is taken", magazine_held_too_little,
 	  "space/source/magazine.c", "slot->held >= n << order" },
 	{ "space: order out of bounds", order_out_of_bounds, "space/source/magazine.c",

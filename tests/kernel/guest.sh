@@ -172,6 +172,80 @@ stage_figures() {
 	rmmod lathwork
 }
 
+# One counter of iova_lathwork
+iova_count() {
+	sed -n "s/^$1 //p" /sys/kernel/debug/iova_lathwork
+}
+
+# Waits up to ten seconds until the command succeeds.
+wait_for() {
+	local try
+	for try in $(seq 100); do
+		"$@" >/dev/null 2>&1 && return
+		usleep 100000
+	done
+	echo "guest: waited in vain for: $*"
+	return 1
+}
+
+patch_settled() { [ "$(cat /sys/kernel/livepatch/iova_lathwork/transition)" = 0 ]; }
+patch_gone() { [ ! -e /sys/kernel/livepatch/iova_lathwork ]; }
+no_domains() { [ "$(iova_count domains)" = 0 ]; }
+patch_free() { [ "$(stat -c %a /sys/kernel/livepatch/iova_lathwork/enabled)" = 644 ]; }
+patch_pinned() { [ "$(stat -c %a /sys/kernel/livepatch/iova_lathwork/enabled)" = 444 ]; }
+
+# The drive's IOMMU group gets this type of domain: the driver is away meanwhile, and the domain before ends.
+drive_domain() {
+	local drive=$1 kind=$2
+	echo "$drive" >/sys/bus/pci/drivers/nvme/unbind || return
+	echo "$kind" >/sys/bus/pci/devices/$drive/iommu_group/type || return
+	[ "$(cat /sys/bus/pci/devices/$drive/iommu_group/type)" = "$kind" ]
+}
+
+# Verified input and output; all addresses come from lathwork, most are given back.
+drive_verify() {
+	wait_for [ -b /dev/nvme0n1 ] || return
+	echo 0 >/sys/kernel/debug/iova_lathwork
+	dma_io /dev/nvme0n1 ${IO_SECONDS-4} || return
+	cat /sys/kernel/debug/iova_lathwork
+	[ "$(iova_count allocations)" -gt 100 ] && [ "$(iova_count frees)" -gt 100 ] || return
+	[ "$(iova_count failed)" = 0 ] && [ "$(iova_count wrong_frees)" = 0 ] && [ "$(iova_count kernel_calls)" = 0 ]
+}
+
+# I/O addresses of a drive behind an IOMMU, flushed lazily and at once. The patch is refused to be taken back
+# while the drive has addresses, and is taken back in the end.
+stage_iova() {
+	local drive module
+	insmod /lathwork.ko && insmod /iova_lathwork.ko timing=1 || return
+	wait_for patch_settled || return
+	for module in $(cat /drive/order); do
+		insmod /drive/$module || return
+	done
+	wait_for [ -b /dev/nvme0n1 ] || return
+	drive=$(basename "$(readlink -f /sys/class/nvme/nvme0/device)")
+	[ "$(cat /sys/bus/pci/devices/$drive/iommu_group/type)" = DMA-FQ ] || return
+	drive_verify || return
+	patch_pinned || return
+	if echo 0 2>/dev/null >/sys/kernel/livepatch/iova_lathwork/enabled; then return 1; fi
+	drive_domain "$drive" DMA && echo "$drive" >/sys/bus/pci/drivers/nvme/bind || return
+	drive_verify || return
+	drive_domain "$drive" identity && wait_for no_domains && wait_for patch_free || return
+	echo 0 >/sys/kernel/livepatch/iova_lathwork/enabled && wait_for patch_gone || return
+	rmmod iova_lathwork && rmmod lathwork
+}
+
+# All allocators of I/O addresses, two threads, a bitmap of the pages.
+stage_iova_bench() {
+	local subject
+	insmod /lathwork.ko || return
+	for subject in rcache rbtree space arenas holes maple genalloc; do
+		insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 || return
+		rmmod iova_bench || return
+	done
+	insmod /iova_bench.ko subject=space magazine=256 pages=32 burst=256 threads=2 ops=${OPS-1280} check=1 || return
+	rmmod iova_bench && rmmod lathwork
+}
+
 # Does lockdep see a wrong order of our locks? Last: it reports once and goes to sleep.
 stage_lockdep() {
 	echo "guest: complaints are wanted from here on"
@@ -186,7 +260,7 @@ for stage in $(cat /stages); do
 		echo "guest: pass $stage"
 	else
 		echo "guest: FAIL $stage"
-		rmmod llds skiplist_test lathwork_test lathwork 2>/dev/null # the next stage begins anew
+		rmmod llds skiplist_test lathwork_test iova_bench lathwork 2>/dev/null # the next stage begins anew
 	fi
 done
 echo "guest: done"

@@ -15,39 +15,80 @@
 #include "space/source/set.h"
 
 /* Blocks per slot of each order: 256 units of the small ones, up to 8,192 of the largest. */
-static const u16 magazine_size[ORDERS] = { 256, 128, 64, 32, 32, 32, 32, 32, 32 };
+static const struct shape least = {
+	{ 256, 128, 64, 32, 32, 32, 32, 32, 32 },
+	{ 0, 256, 384, 448, 480, 512, 544, 576, 608 },
+	MAGAZINES,
+};
+
+#ifdef __KERNEL__
+/* A magazine of any shape holds at most so many units. */
+#define MAGAZINE_MOST 8192u
+/* Blocks per magazine, at most: the slot is allocated in one piece. */
+#define BURST_MOST 1024u
+/* Units in all magazines of a slot, at most. */
+#define SLOT_MOST (ORDERS * MAGAZINE_MOST)
+
+void magazines_shape(struct shape *shape, unsigned int burst)
+{
+	unsigned int order;
+
+	*shape = least;
+	shape->all = 0;
+	for (order = 0; order < ORDERS; order++) {
+		shape->begin[order] = shape->all;
+		shape->size[order] = max_t(u16, least.size[order],
+					   min3(burst, BURST_MOST, MAGAZINE_MOST >> order));
+		shape->all += shape->size[order];
+	}
+}
+
+/* Returns how many blocks the magazines of a slot hold, and where. */
+static const struct shape *shape_of(const struct slot *slot)
+{
+	return slot->shape;
+}
+#else
+#define SLOT_MOST 16896u
+
+static inline const struct shape *shape_of(const struct slot *slot)
+{
+	(void)slot;
+	return &least;
+}
+#endif
 
 /* Blocks moved out of a magazine at a time. */
 #define FLUSH 32
 /* How often the capacity is halved when magazines are emptied. */
 #define TIGHT 5
-/* Units in all magazines of a slot, at most. */
-#define SLOT_MOST 16896u
 
 /* Returns how many blocks a magazine may hold. The slot is locked. */
 static unsigned int capacity(struct slot *slot, unsigned int order)
 {
 	LATH_ASSERT(lath_spin_mine(&slot->lock) && slot->tight <= TIGHT);
-	return magazine_size[order] >> slot->tight;
+	return shape_of(slot)->size[order] >> slot->tight;
 }
 
 /* Returns the keys in a magazine of a locked slot: slot->count[order] of them, oldest first. */
 static u64 *magazine(struct slot *slot, unsigned int order)
 {
-	static const u16 begin[ORDERS] = { 0, 256, 384, 448, 480, 512, 544, 576, 608 };
-
-	LATH_ASSERT(lath_spin_mine(&slot->lock) && slot->count[order] <= magazine_size[order]);
-	return slot->key + begin[order];
+	LATH_ASSERT(lath_spin_mine(&slot->lock));
+	LATH_ASSERT(slot->count[order] <= shape_of(slot)->size[order]);
+	return slot->key + shape_of(slot)->begin[order];
 }
 
 struct slot *slot_make(struct lath_space *space, struct slot **at)
 {
-	struct slot *slot = space_alloc(space, sizeof(*slot)), *there;
+	struct slot *slot = space_alloc(space, slot_size(space)), *there;
 
 	LATH_ASSERT(at >= space->slot && at < space->slot + SLOTS);
 	if (!slot)
 		return NULL;
-	lath_spin_init(&slot->lock);
+	lath_spin_init_any(&slot->lock, any_caller(space));
+#ifdef __KERNEL__
+	slot->shape = &space->shape;
+#endif
 	slot->number = (u8)(at - space->slot + 1);
 	/* made without a lock, so another thread may have made it too: the first one stays */
 	lath_spin_lock(&space->lock);
@@ -56,7 +97,7 @@ struct slot *slot_make(struct lath_space *space, struct slot **at)
 		smp_store_release(at, slot); /* pairs with slot_of */
 	lath_spin_unlock(&space->lock);
 	if (there)
-		space_free(space, slot, sizeof(*slot));
+		space_free(space, slot, slot_size(space));
 	return there ? there : slot;
 }
 
@@ -114,7 +155,7 @@ bool magazine_alloc(struct lath_space *space, unsigned int order, u64 *key)
 	/* read under the lock: once magazines are off, those that are flushed stay empty */
 	if (!n && READ_ONCE(space->magazines))
 		n = magazine_fill(space, slot, order);
-	LATH_ASSERT(n <= magazine_size[order] && slot->held >= n << order);
+	LATH_ASSERT(n <= shape_of(slot)->size[order] && slot->held >= n << order);
 	if (n) {
 		slot->count[order] = (u16)(n - 1);
 		WRITE_ONCE(slot->held, slot->held - (u32)(1u << order));
@@ -164,7 +205,7 @@ bool magazine_free(struct lath_space *space, unsigned int order, u64 key)
 			       min((unsigned int)FLUSH, (slot->count[order] + 1u) / 2));
 		slot->tight -= slot->tight > 0; /* there is room in the space again */
 	}
-	LATH_ASSERT(slot->count[order] < magazine_size[order]);
+	LATH_ASSERT(slot->count[order] < shape_of(slot)->size[order]);
 	magazine(slot, order)[slot->count[order]++] = key;
 	WRITE_ONCE(slot->held, slot->held + (1u << order));
 	lath_spin_unlock(&slot->lock);

@@ -9,6 +9,17 @@
  * held. */
 struct slot *slot_make(struct lath_space *space, struct slot **at);
 
+/* Returns the size of a slot with its magazines. */
+static inline size_t slot_size(const struct lath_space *space)
+{
+#ifdef __KERNEL__
+	return sizeof(struct slot) + space->shape.all * sizeof(u64);
+#else
+	(void)space;
+	return sizeof(struct slot);
+#endif
+}
+
 /* Returns the slot of the calling thread, or NULL (no memory). No lock held. */
 static inline struct slot *slot_of(struct lath_space *space)
 {
@@ -33,6 +44,9 @@ bool magazine_alloc(struct lath_space *space, unsigned int order, u64 *key);
  * full one first. Returns whether it did. No lock held. */
 bool magazine_free(struct lath_space *space, unsigned int order, u64 key);
 
+/* Chooses the sizes of magazines in the kernel: not less than in user space, and `burst` blocks
+ * where these are at most 8,192 units. */
+void magazines_shape(struct shape *shape, unsigned int burst);
 /* Switches the magazines on or off: they hold blocks of the first segment, and do not know of
  * limits. The caller holds the lock of the space, or excludes all other calls; it empties them
  * after that. */

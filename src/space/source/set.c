@@ -25,7 +25,7 @@ static struct arena *arena_make(struct lath_space *space, struct arena_set *set)
 			return NULL;
 		}
 	}
-	lath_spin_init(&arena->lock);
+	lath_spin_init_any(&arena->lock, any_caller(space));
 	arena->block = NO_BLOCK;
 	arena->dense = space->config.flags & LATH_SPACE_FILL;
 	arena->set = set;
@@ -480,27 +480,20 @@ int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge)
 
 /* ---- growth ---- */
 
-/* Takes an aligned block that the request allows from the index, and opens an arena for it. 0 |
- * -ENOSPC | -ENOMEM. The segment's charge is confirmed; no lock held. */
-static int set_open(struct lath_space *space, struct arena_set *set,
-		    const struct lath_hole_request *want)
+/* Takes an aligned block that the request allows from the index, and lets the arena, which serves
+ * none, serve it. 0 | -ENOSPC | -ENOMEM. The segment's charge is confirmed; no lock held. */
+static int arena_serve(struct lath_space *space, struct arena_set *set, struct arena *arena,
+		       const struct lath_hole_request *want)
 {
-	struct lath_index *index = space_index(space, &space->index),
-			  *arenas = space_index(space, &space->arenas);
+	struct lath_index *index = space->index, *arenas = space->arenas;
 	struct lath_item entry = { .size = 1 };
-	/* all memory first: what is taken from the index has an arena then */
-	struct arena *arena = index && arenas ? arena_obtain(space, set) : NULL;
 	u64 key;
 	int ret;
 
-	if (!arena)
-		return -ENOMEM;
 	/* 1: the block becomes an item of the index, so no other thread takes it */
 	ret = lath_index_insert_hole(index, want, arena_mark(space), &key);
-	if (ret) {
-		arena_disuse(set, arena);
+	if (ret)
 		return ret;
-	}
 	LATH_ASSERT(!(key & (space->arena_size - 1)) && key >= set->low &&
 		    key <= set->high - space->arena_size);
 	/* 2: frees of its keys find the arena, which does not serve the block yet, and go on to
@@ -510,7 +503,6 @@ static int set_open(struct lath_space *space, struct arena_set *set,
 	/* without an entry no free would find the arena: give the block back */
 	if (lath_index_insert_item(arenas, &entry, NULL)) {
 		lath_index_erase_item(index, key, NULL);
-		arena_disuse(set, arena);
 		return -ENOMEM;
 	}
 	lath_fetch_add(&space->in_use, 1);
@@ -521,6 +513,48 @@ static int set_open(struct lath_space *space, struct arena_set *set,
 	lath_spin_unlock(&arena->lock);
 	return 0;
 }
+
+/* Opens an arena for a block that the request allows. Results as those of arena_serve(), and under
+ * its conditions. */
+static int set_open(struct lath_space *space, struct arena_set *set,
+		    const struct lath_hole_request *want)
+{
+	/* all memory first: what is taken from the index has an arena then */
+	struct arena *arena =
+		space_index(space, &space->index) && space_index(space, &space->arenas)
+			? arena_obtain(space, set)
+			: NULL;
+	int ret;
+
+	if (!arena)
+		return -ENOMEM;
+	/* reserve_piece() waits for the last step when it has seen the first */
+	lath_irqs_off(any_caller(space));
+	ret = arena_serve(space, set, arena, want);
+	lath_irqs_on(any_caller(space));
+	if (ret)
+		arena_disuse(set, arena);
+	return ret;
+}
+
+#ifdef __KERNEL__
+int set_preload(struct lath_space *space, struct arena_set *set, unsigned int n)
+{
+	struct arena *list = NULL, *arena;
+
+	/* those that are there count: they are obtained first */
+	for (; n && (arena = arena_obtain(space, set)); n--) {
+		arena->next = list;
+		list = arena;
+	}
+	while (list) {
+		arena = list;
+		list = arena->next;
+		arena_disuse(set, arena);
+	}
+	return n ? -ENOMEM : 0;
+}
+#endif
 
 bool set_grow(struct lath_space *space, struct arena_set *set)
 {
@@ -557,36 +591,44 @@ bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key)
 	       !set_open(space, set, &want);
 }
 
+/* Returns an arena's block to the index if all of it is free. Returns whether it did. The struct
+ * stays in the set. No lock held. */
+static bool arena_release(struct lath_space *space, struct arena_set *set, struct arena *arena)
+{
+	u64 block;
+
+	/* under the lock it stops serving the block: searches and frees pass it by */
+	lath_spin_lock(&arena->lock);
+	block = arena->free == ARENA_UNITS ? arena->block : NO_BLOCK;
+	if (block != NO_BLOCK) {
+		WRITE_ONCE(arena->block, NO_BLOCK);
+		arena->free = 0;
+		arena_count_empty(space, arena, ARENA_UNITS);
+		WRITE_ONCE(*arena->shown, 0);
+	}
+	lath_spin_unlock(&arena->lock);
+	if (block == NO_BLOCK) /* in use, or serving none before */
+		return false;
+	/* in the opposite order of arena_serve(): the keys are free for others last */
+	lath_index_erase_item(space->arenas, block, NULL);
+	lath_index_erase_item(space->index, block * space->arena_size, NULL);
+	LATH_ASSERT(READ_ONCE(space->in_use));
+	lath_fetch_add(&space->in_use, -1ull);
+	lath_fetch_add(&space->freed, 1);
+	arena_disuse(set, arena);
+	return true;
+}
+
 bool set_release(struct lath_space *space, struct arena_set *set)
 {
 	u64 count = smp_load_acquire(&set->count), i; /* pairs with set_add */
 	bool any = false;
 
-	/* the struct stays in the set, without a block */
 	for (i = 0; i < count; i++) {
-		struct arena *arena = set_arena(set, i);
-		u64 block;
-
-		/* under the lock it stops serving the block: searches and frees pass it by */
-		lath_spin_lock(&arena->lock);
-		block = arena->free == ARENA_UNITS ? arena->block : NO_BLOCK;
-		if (block != NO_BLOCK) {
-			WRITE_ONCE(arena->block, NO_BLOCK);
-			arena->free = 0;
-			arena_count_empty(space, arena, ARENA_UNITS);
-			WRITE_ONCE(*arena->shown, 0);
-		}
-		lath_spin_unlock(&arena->lock);
-		if (block == NO_BLOCK) /* in use, or serving none before */
-			continue;
-		/* in the opposite order of set_open(): the keys are free for others last */
-		lath_index_erase_item(space->arenas, block, NULL);
-		lath_index_erase_item(space->index, block * space->arena_size, NULL);
-		LATH_ASSERT(READ_ONCE(space->in_use));
-		lath_fetch_add(&space->in_use, -1ull);
-		lath_fetch_add(&space->freed, 1);
-		arena_disuse(set, arena);
-		any = true;
+		/* reserve_piece() waits for the last step when it has seen the first */
+		lath_irqs_off(any_caller(space));
+		any |= arena_release(space, set, set_arena(set, i));
+		lath_irqs_on(any_caller(space));
 	}
 	return any;
 }

@@ -111,6 +111,9 @@ int arenas_free(struct lath_space *space, u64 key, u64 n, bool uncharge);
  * of the segment and holds no lock. */
 bool set_grow(struct lath_space *space, struct arena_set *set);
 bool set_grow_at(struct lath_space *space, struct arena_set *set, u64 key);
+/* Makes n arenas in advance, for set_grow() without memory; in the kernel. 0 | -ENOMEM. No lock
+ * held. */
+int set_preload(struct lath_space *space, struct arena_set *set, unsigned int n);
 /* Returns empty arenas to the index. Returns whether there was one. No lock held. */
 bool set_release(struct lath_space *space, struct arena_set *set);
 /* Locks and unlocks each arena: then no thread that found the segment not draining holds one. No

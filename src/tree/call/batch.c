@@ -465,7 +465,7 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 
 		m = group_size(tree, n - i);
 		/* a call per group: fork() and grace periods wait for one group at most */
-		lath_call_enter();
+		locks_enter(tree);
 		section_enter(tree);
 		if (hint) {
 			done += insert_by_hint(tree, hint, &in, m, items + i, own);
@@ -475,7 +475,7 @@ size_t lath_index_insert_batch(struct lath_index *index, size_t n, const struct 
 			done += insert_all(tree, &in, items + i, own, 0, m);
 		}
 		section_exit(tree);
-		lath_call_exit();
+		locks_exit(tree);
 		hint_tick(tree, true);
 	}
 	return done;
@@ -509,7 +509,7 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 		struct probe probe;
 
 		m = group_size(tree, n - i);
-		lath_call_enter();
+		locks_enter(tree);
 		section_enter(tree);
 		locate_all(tree, m, &keys[i], sizeof(*keys), leaf, lockwords);
 		for (j = 0; j < m; j++)
@@ -524,7 +524,7 @@ size_t lath_index_erase_batch(struct lath_index *index, size_t n, const uint64_t
 				results[i + j] = ret;
 		}
 		section_exit(tree);
-		lath_call_exit();
+		locks_exit(tree);
 		hint_tick(tree, false);
 	}
 	return done;

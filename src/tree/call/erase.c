@@ -162,9 +162,9 @@ static __always_inline int erase(struct tree *tree, u64 key, bool exact, struct 
 {
 	int ret;
 
-	lath_call_enter();
+	locks_enter(tree);
 	ret = erase_one(tree, key, exact, old);
-	lath_call_exit();
+	locks_exit(tree);
 	hint_tick(tree, false);
 	return ret;
 }
@@ -189,7 +189,7 @@ static __always_inline int erase_expected(struct lath_index *index, u64 key, boo
 	struct node *leaf;
 	int i, ret = 0;
 
-	lath_call_enter();
+	locks_enter(tree);
 	leaf = locate_locked(tree, key, FOR_ERASE);
 	i = find_entry(tree, leaf, key, true);
 	if (i < 0) {
@@ -205,7 +205,7 @@ static __always_inline int erase_expected(struct lath_index *index, u64 key, boo
 		node_unlock_clean(leaf);
 	else
 		leaf_erase(tree, leaf, i, NULL);
-	lath_call_exit();
+	locks_exit(tree);
 	hint_tick(tree, false);
 	return ret;
 }

@@ -128,10 +128,10 @@ int lath_index_insert_item(struct lath_index *index, const struct lath_item *ite
 
 	if (unlikely(!item_valid(tree, item->key, item->size)))
 		return -EINVAL;
-	lath_call_enter();
+	locks_enter(tree);
 	ret = insert_one(tree, locate_locked(tree, item->key, FOR_INSERT), item, conflict,
 			 &reserve);
-	lath_call_exit();
+	locks_exit(tree);
 	hint_tick(tree, true);
 	return ret;
 }
@@ -181,9 +181,9 @@ int lath_index_insert_preloaded(struct lath_index *index, const struct lath_item
 	if (!item_valid(tree, item->key, item->size))
 		return -EINVAL;
 	reserve_from(&reserve, preload);
-	lath_call_enter();
+	locks_enter(tree);
 	ret = insert_item(tree, item, conflict, &reserve);
-	lath_call_exit();
+	locks_exit(tree);
 	hint_tick(tree, false);
 	/* what was not used goes back to the caller, who frees it or uses it again */
 	preload->node[0] = reserve.leaf;

@@ -50,7 +50,7 @@ static bool read_set_valid(const struct read_set *set)
  * ends after it has unlocked. */
 static struct node *lock_after_tries(struct tree *tree, u64 key)
 {
-	lath_call_enter();
+	locks_enter(tree);
 	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
 	lath_probe(lock_fall, tree, key);
 	/* FOR_ERASE: nothing will be inserted, so the leaf's entries are not fetched for a move */
@@ -90,7 +90,7 @@ static int lookup_far(struct tree *tree, u64 point, struct lath_item *found)
 	/* under the lock the lockword cannot change: this look always counts */
 	look_in(tree, leaf, READ_ONCE(leaf->lockword), point, found, &ret);
 	node_unlock_clean(leaf);
-	lath_call_exit();
+	locks_exit(tree);
 	return ret;
 }
 
@@ -208,7 +208,7 @@ static int lookup_pin(struct tree *tree, u64 point, const struct lath_pin *pin,
 	/* pin() is called with the leaf locked: nothing changes, so nothing is given back */
 	pin_in(tree, leaf, READ_ONCE(leaf->lockword), point, pin, found, &ret);
 	node_unlock_clean(leaf);
-	lath_call_exit();
+	locks_exit(tree);
 	return ret;
 }
 
@@ -300,7 +300,7 @@ static int seek_right_locked(struct tree *tree, u64 key, u64 last, bool cover,
 	if (i >= 0)
 		item_of(leaf, (unsigned int)i, tree->ranges, found);
 	unlock_clean(first, leaf);
-	lath_call_exit();
+	locks_exit(tree);
 	return i >= 0 ? 0 : -ENOENT;
 }
 
@@ -423,7 +423,7 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 	enum leaf_result result;
 	u64 from = key, low;
 
-	lath_call_enter();
+	locks_enter(tree);
 	lath_fetch_add(&counts_of(tree)->lock_falls, 1);
 	lath_probe(lock_fall, tree, key);
 	do {
@@ -432,7 +432,7 @@ static int seek_left_locked(struct tree *tree, u64 key, struct lath_item *found)
 		 * by now */
 		from = low - 1;
 	} while (result == LEAF_STALE);
-	lath_call_exit();
+	locks_exit(tree);
 	return leaf_error(result);
 }
 

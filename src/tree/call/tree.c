@@ -16,7 +16,7 @@ static const struct lath_config default_config = LATH_CONFIG_INIT;
 
 #define KNOWN_FLAGS                                                                       \
 	(LATH_HUGE_PAGES | LATH_SMALL_PAGES | LATH_NODE_EACH | LATH_HOLES | LATH_SHARED | \
-	 LATH_GAPPED | LATH_RANKS)
+	 LATH_GAPPED | LATH_RANKS | LATH_ANY_CONTEXT)
 
 int config_read(struct lath_config *to, const struct lath_config *from)
 {
@@ -36,6 +36,12 @@ int config_read(struct lath_config *to, const struct lath_config *from)
 	/* both would need the side column of the inner nodes */
 	if (to->flags & LATH_HOLES && (to->layout != LATH_RANGES || to->flags & LATH_RANKS))
 		return -EINVAL;
+#ifdef __KERNEL__
+	/* nothing sleeps in any context; a kernel whose spinlocks sleep has no locks for it */
+	if (to->flags & LATH_ANY_CONTEXT &&
+	    (gfpflags_allow_blocking(to->gfp) || IS_ENABLED(CONFIG_PREEMPT_RT)))
+		return -EINVAL;
+#endif
 	/* all processes must use the same id and the same allocator: neither has a default */
 	if (to->flags & LATH_SHARED && (!to->rcu || !to->allocator || !to->id))
 		return -EINVAL;
@@ -70,9 +76,15 @@ static void apply_config(struct tree *tree, const struct lath_config *config, bo
 	if (config->flags & LATH_SHARED)
 		tree->shared_allocator = config->allocator;
 	tree->id = config->flags & LATH_SHARED ? config->id : lath_fetch_add(&next_id, 1);
-	lath_spin_init(&tree->root_lock);
-	lath_spin_init(&tree->count_lock);
-	lath_spin_init(&tree->trim_lock);
+#ifdef __KERNEL__
+	tree->any = config->flags & LATH_ANY_CONTEXT;
+	tree->huge &= !tree->any; /* no large chunks, which take long to get */
+	if (tree->any && !config->allocator)
+		lath_any_allocator(&tree->allocator, config->gfp);
+#endif
+	lath_spin_init_any(&tree->root_lock, any_context(tree));
+	lath_spin_init_any(&tree->count_lock, any_context(tree));
+	lath_spin_init_any(&tree->trim_lock, any_context(tree));
 #ifndef __KERNEL__
 	lath_spin_init(&tree->hint_lock);
 #endif

@@ -12,7 +12,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 	struct node *leaf;
 	int i, ret = -ENOENT;
 
-	lath_call_enter();
+	locks_enter(tree);
 	leaf = locate_locked(tree, key, FOR_ERASE);
 	/* by its first key alone: a point inside a range names no item here */
 	i = (int)node_find(leaf, key);
@@ -29,7 +29,7 @@ static int replace(struct tree *tree, u64 key, const u64 *expected, u64 value,
 	} else {
 		node_unlock_clean(leaf);
 	}
-	lath_call_exit();
+	locks_exit(tree);
 	hint_tick(tree, false);
 	return ret;
 }

@@ -69,14 +69,16 @@ _Static_assert(sizeof(struct chunk) == 64, "one line");
 /* The size of the next chunk. It grows with the pool, so that about 1/128 of the pool (1/8 while it
  * is small) may be unused and populating a chunk never stalls an insert for long. Among nearby
  * sizes it is the one that wastes least after division into nodes. */
-static size_t chunk_size(size_t bytes, size_t least, size_t node_size, bool huge)
+static size_t chunk_size(const struct tree *tree, size_t bytes, size_t least, size_t node_size,
+			 bool huge)
 {
-	size_t size = CHUNK_MIN, best, n;
+	/* what is asked for with interrupts off is small, so that it is found at once */
+	size_t size = CHUNK_MIN, most = any_context(tree) ? CHUNK_SMALL : CHUNK_MAX, best, n;
 
 	/* a huge page is taken whole: a part of one would be backed by small pages */
 	if (huge)
 		return CHUNK_MAX;
-	while (size < CHUNK_MAX &&
+	while (size < most &&
 	       (size < least || size * 2 <= (size < CHUNK_SMALL ? bytes / 8 : bytes / 128)))
 		size *= 2;
 	best = size;
@@ -155,9 +157,13 @@ static size_t stripes_size(const struct tree *tree)
 static struct stripe *stripes_alloc(struct tree *tree)
 {
 	struct stripe *stripe = small_alloc(tree, stripes_size(tree));
+	unsigned int i;
 
-	if (stripe)
-		memset(stripe, 0, stripes_size(tree));
+	if (!stripe)
+		return NULL;
+	memset(stripe, 0, stripes_size(tree));
+	for (i = 0; i <= tree->stripe_mask; i++)
+		lath_spin_init_any(&stripe[i].lock, any_context(tree));
 	return stripe;
 }
 
@@ -174,7 +180,7 @@ bool pools_init(struct tree *tree)
 		struct pool *pool = &tree->pool[kind];
 
 		memset(pool, 0, sizeof(*pool));
-		lath_spin_init(&pool->lock);
+		lath_spin_init_any(&pool->lock, any_context(tree));
 		pool->tree = tree;
 		pool->node_size = (u32)node_bytes(tree, kind == POOL_LEAF ? tree->leaf_side
 									  : tree->inner_side);
@@ -510,7 +516,7 @@ static struct chunk *new_pages(struct pool *pool, size_t bytes, bool huge)
 	struct tree *tree = pool->tree;
 	/* not all stripes of a large tree need leaves at once */
 	size_t least = READ_ONCE(tree->large) ? (tree->stripe_mask + 1ul) * SPARES / 4 : 0;
-	size_t size = chunk_size(bytes, least * pool->node_size, pool->node_size, huge);
+	size_t size = chunk_size(tree, bytes, least * pool->node_size, pool->node_size, huge);
 	struct chunk *chunk = small_alloc(tree, sizeof(*chunk));
 	char *memory = chunk ? tree_block_alloc(tree, size, huge) : NULL;
 
