@@ -122,7 +122,7 @@ LATH_API void lath_space_trim(struct lath_space *space);
 /* Makes in advance what calls make on first use: the slots of all processors, the indexes with
  * nodes for some items, and so many arenas for each segment. The caller may sleep; again when
  * arenas have been used. 0 | -ENOMEM (what was made stays) */
-LATH_API int lath_space_preload(struct lath_space *space, unsigned int arenas);
+int lath_space_preload(struct lath_space *space, unsigned int arenas);
 #endif
 
 /*

@@ -43,18 +43,14 @@ void count_free(bool wrong, u64 ns)
 	this_cpu_add(iova_counts.free_ns, ns);
 }
 
-/* Adds up the counters of all processors. */
-static void add_up(struct counts *sum)
+/* Adds the counters of a processor. */
+static void add(struct counts *sum, const struct counts *counts)
 {
-	int cpu, i;
+	const u64 *from = (const u64 *)counts;
+	unsigned int i;
 
-	for_each_possible_cpu(cpu)
-	{
-		const u64 *from = (const u64 *)per_cpu_ptr(&iova_counts, cpu);
-
-		for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
-			((u64 *)sum)[i] += READ_ONCE(from[i]);
-	}
+	for (i = 0; i < sizeof(*sum) / sizeof(u64); i++)
+		((u64 *)sum)[i] += READ_ONCE(from[i]);
 }
 
 /* Returns the time below which `percent` of the timed allocations stayed, in ns. */
@@ -80,7 +76,8 @@ static int counts_show(struct seq_file *m, void *unused)
 
 	if (!sum)
 		return -ENOMEM;
-	add_up(sum);
+	for_each_possible_cpu(i)
+		add(sum, per_cpu_ptr(&iova_counts, i));
 	seq_printf(m, "domains %d\nallocations %llu\nfailed %llu\nfrees %llu\nwrong_frees %llu\n",
 		   atomic_read(&iova_domains), sum->allocs, sum->failed, sum->frees, sum->wrong);
 	seq_printf(m, "kernel_calls %llu\n", sum->kernel);
