@@ -76,8 +76,9 @@ static int counts_show(struct seq_file *m, void *unused)
 
 	if (!sum)
 		return -ENOMEM;
-	for_each_possible_cpu(i)
-		add(sum, per_cpu_ptr(&iova_counts, i));
+	for (i = 0; i < nr_cpu_ids; i++)
+		if (cpu_possible(i))
+			add(sum, per_cpu_ptr(&iova_counts, i));
 	seq_printf(m, "domains %d\nallocations %llu\nfailed %llu\nfrees %llu\nwrong_frees %llu\n",
 		   atomic_read(&iova_domains), sum->allocs, sum->failed, sum->frees, sum->wrong);
 	seq_printf(m, "kernel_calls %llu\n", sum->kernel);
