@@ -100,6 +100,45 @@ pub struct lath_bytes_records {
     pub flags: c_uint,
 }
 
+pub const LATH_SORTQ_HYBRID: c_int = 0;
+pub const LATH_SORTQ_FIFO: c_int = 6;
+pub const LATH_SORTQ_LOWEST: c_uint = 1 << 0;
+pub const LATH_SORTQ_MAX_REQUESTS: u32 = (1 << 20) - 1;
+pub const LATH_SORTQ_SECTOR_BITS: u32 = 44;
+pub const LATH_SIMD_BEST: c_int = 0;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct lath_request {
+    pub sector: u64,
+    pub sectors: u32,
+    pub tag: u32,
+    pub r#where: usize,
+    pub time: u64,
+    pub node: [u64; 6],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct lath_request_pool {
+    pub base: *mut c_void,
+    pub stride: u64,
+    pub count: u32,
+}
+
+#[repr(C)]
+pub struct lath_sortq_config {
+    pub size: usize,
+    pub engine: c_int,
+    pub flags: c_uint,
+    pub simd: c_int,
+}
+
+#[repr(C, align(64))]
+pub struct lath_sortq {
+    opaque: [u64; 160],
+}
+
 #[repr(C)]
 pub struct lath_space {
     _private: [u8; 0],
@@ -228,6 +267,9 @@ extern "C" {
     pub fn lathwork_sys_yield();
     pub fn lathwork_sys_enter();
     pub fn lathwork_sys_exit() -> *mut c_void;
+    /// As the inline functions of the header.
+    pub fn lathwork_sys_sortq_insert(queue: *mut lath_sortq, request: *mut lath_request) -> c_int;
+    pub fn lathwork_sys_sortq_dispatch(queue: *mut lath_sortq) -> *mut lath_request;
     pub static lath_rcu_auto: lath_rcu;
 
     pub fn lath_version() -> *const c_char;
@@ -410,6 +452,31 @@ extern "C" {
         report: *mut c_char,
         report_size: usize,
     ) -> c_int;
+
+    pub fn lath_request_pool_init(
+        pool: *mut lath_request_pool,
+        first_hook: *mut c_void,
+        stride: u64,
+        count: u32,
+    ) -> c_int;
+    pub fn lath_sortq_memsize(
+        config: *const lath_sortq_config,
+        pool: *const lath_request_pool,
+    ) -> usize;
+    pub fn lath_sortq_init(
+        queue: *mut lath_sortq,
+        config: *const lath_sortq_config,
+        pool: *mut lath_request_pool,
+        memory: *mut c_void,
+    ) -> c_int;
+    pub fn lath_sortq_remove(queue: *mut lath_sortq, request: *mut lath_request) -> c_int;
+    pub fn lath_sortq_first(queue: *mut lath_sortq) -> *mut lath_request;
+    pub fn lath_sortq_first_from(queue: *mut lath_sortq, sector: u64) -> *mut lath_request;
+    pub fn lath_sortq_set_head(queue: *mut lath_sortq, sector: u64) -> c_int;
+    pub fn lath_sortq_head(queue: *const lath_sortq) -> u64;
+    pub fn lath_sortq_barrier(queue: *mut lath_sortq);
+    pub fn lath_sortq_count(queue: *const lath_sortq) -> u32;
+    pub fn lath_sortq_verify(queue: *mut lath_sortq) -> c_int;
 
     pub fn lath_space_create(
         space: *mut *mut lath_space,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * thread.c - what the crate lathwork keeps for each thread: Rust has thread-local variables with
- * its standard library only.
+ * thread.c - what Rust has not: what the crate lathwork keeps for each thread, as Rust has
+ * thread-local variables with its standard library only, and calls that are inline in the headers.
  */
 #include <sched.h>
 
@@ -48,4 +48,15 @@ void *lathwork_sys_exit(void)
 {
 	lath_rcu_auto.read_unlock();
 	return --here.sections ? NULL : here.postponed;
+}
+
+/* What the header has as inline functions. */
+int lathwork_sys_sortq_insert(struct lath_sortq *queue, struct lath_request *request)
+{
+	return lath_sortq_insert(queue, request);
+}
+
+struct lath_request *lathwork_sys_sortq_dispatch(struct lath_sortq *queue)
+{
+	return lath_sortq_dispatch(queue);
 }

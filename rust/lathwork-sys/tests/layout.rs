@@ -17,7 +17,7 @@ macro_rules! shape {
             stringify!($name), size_of::<$name>(), align_of::<$name>());
         $($text += &format!(
             "_Static_assert(offsetof(struct {0}, {1}) == {2}, \"{0}.{1}\");\n",
-            stringify!($name), stringify!($field),
+            stringify!($name), stringify!($field).trim_start_matches("r#"),
             offset(|s: *const $name| unsafe { std::ptr::addr_of!((*s).$field) }));)*
     };
 }
@@ -34,6 +34,19 @@ fn as_in_c() {
     shape!(text, lath_index);
     shape!(text, lath_intervals);
     shape!(text, lath_bytes);
+    shape!(text, lath_sortq);
+    shape!(
+        text,
+        lath_request,
+        sector,
+        sectors,
+        tag,
+        r#where,
+        time,
+        node
+    );
+    shape!(text, lath_request_pool, base, stride, count);
+    shape!(text, lath_sortq_config, size, engine, flags, simd);
     shape!(text, lath_bytes_key, data, size, tag);
     shape!(text, lath_bytes_records, key_of, ctx, flags);
     shape!(text, lath_allocator, alloc, free, ctx);
@@ -131,6 +144,12 @@ fn as_in_c() {
         LATH_BYTES_BEHIND,
         LATH_SPACE_NO_ARENAS,
         LATH_SPACE_NO_MAGAZINES,
+        LATH_SORTQ_HYBRID,
+        LATH_SORTQ_FIFO,
+        LATH_SORTQ_LOWEST,
+        LATH_SORTQ_MAX_REQUESTS,
+        LATH_SORTQ_SECTOR_BITS,
+        LATH_SIMD_BEST,
         LATH_HOLE_FIRST,
         LATH_HOLE_LAST,
         LATH_HOLE_BEST,

@@ -9,6 +9,7 @@
 //! | [`RangeSet<K>`] | keys as disjoint ranges, with unions and intersections |
 //! | [`IntervalMap<K, V>`] | intervals that may overlap: which of them cover this key? |
 //! | [`RangeAllocator`] | free ranges of addresses: allocate, reserve, free |
+//! | [`SortQueue<T>`] | requests in the order of their sectors; for one thread at a time |
 //!
 //! ```
 //! let map = lathwork::RangeMap::new();
@@ -87,6 +88,7 @@ mod reference;
 mod retired;
 mod scan;
 mod section;
+mod sort_queue;
 mod value;
 #[cfg(feature = "rayon")]
 mod with_rayon;
@@ -105,6 +107,7 @@ pub use range_allocator::{AllocError, Held, Policy, RangeAllocator, Runs};
 pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
 pub use reference::Ref;
+pub use sort_queue::{Order, Refused, SortQueue, Ticket};
 
 /// The old bound of values: any type is one.
 #[deprecated(since = "0.2.1", note = "leave the bound out: values have any type")]

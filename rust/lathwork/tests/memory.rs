@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 
 use lathwork::{
-    AllocError, BytesMap, IntervalMap, NoMemory, Options, PointMap, RangeAllocator, RangeMap,
-    RangeSet, Reason,
+    AllocError, BytesMap, IntervalMap, NoMemory, Options, Order, PointMap, RangeAllocator,
+    RangeMap, RangeSet, Reason, SortQueue,
 };
 
 /// Counts bytes, and fails from the n-th request on, for `fails` requests.
@@ -134,11 +134,15 @@ fn every_byte_of_the_others() {
         let intervals = IntervalMap::try_with(options).unwrap();
         let space = RangeAllocator::try_with(.., 1, options).unwrap();
         let exact = RangeAllocator::try_with(0..1 << 30, 1, options.exact()).unwrap();
+        let mut queue = SortQueue::try_with(100, Order::Sweep, options).unwrap();
         for key in 0..2000u64 {
             map.insert(key.to_be_bytes(), [key; 5]).ok().unwrap();
             intervals.insert(key..2 * key + 1, [key; 5]).ok().unwrap();
             space.alloc(key + 1, 0).unwrap();
             exact.alloc(key + 1, 0).unwrap();
+            if queue.push(key, [key; 5]).is_err() {
+                queue.pop();
+            }
         }
         for key in 0..500u64 {
             map.remove(&key.to_be_bytes());
@@ -165,6 +169,16 @@ fn entries_that_change_their_allocator() {
     assert_eq!(a.bytes(), 0);
     drop(to);
     assert_eq!(b.bytes(), 0);
+}
+
+#[test]
+fn a_queue_without_memory() {
+    for first in 0..2 {
+        let memory = Counting::new(first, usize::MAX);
+        let options = Options::new().memory(memory);
+        assert!(SortQueue::<u8>::try_with(100, Order::Sweep, options).is_err());
+        assert_eq!(memory.bytes(), 0);
+    }
 }
 
 /// A value that counts those that live.
