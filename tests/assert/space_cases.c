@@ -617,7 +617,7 @@ const struct assert_case space_cases[] = {
 	{ "space: index of another struct", foreign_index, "space/memory.c",
 	  "at == &space->index" },
 	{ "space: memory left at the end", memory_left, "space/create.c",
-	  "space->bytes == sizeof" },
+	  "space->bytes == SPACE_SIZE" },
 	{ "space: segment number out of bounds", segment_number_out_of_bounds, "space/segment.c",
 	  "number < LATH_SPACE_SEGMENTS" },
 	{ "space: segment that ends within a unit", segment_of_half_units, "space/segment.c",
