@@ -371,7 +371,7 @@ nb::object keys_array(Sorted& sorted) {
 
 } // namespace
 
-void bind_batches(nb::class_<Map, Sorted>& map, nb::class_<Sequence, Sorted>& sequence) {
+void bind_batches(LockedClass<Map, Sorted>& map, LockedClass<Sequence, Sorted>& sequence) {
     map.def("get_many", get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
             "The values of an array of keys, as a list; default for those that are not there.")
         .def("get_ints", get_ints, nb::arg("keys"), nb::arg("default").none() = 0,

@@ -9,6 +9,7 @@
 #include "memory.hpp"
 #include "modules.hpp"
 #include "sorted.hpp"
+#include "visit.hpp"
 
 #include <lathwork/interval.h>
 
@@ -580,7 +581,7 @@ void bind_intervals(nb::module_& module) {
     if (!bounded.is_valid())
         throw nb::python_error();
     module.attr("Bounded") = bounded;
-    nb::class_<Tree>(module, "Tree", nb::type_slots(tree_slots), nb::is_weak_referenceable())
+    LockedClass<Tree>(module, "Tree", nb::type_slots(tree_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", &Tree::size)
         .def("__contains__", &Tree::contains, nb::arg().none())
@@ -590,7 +591,7 @@ void bind_intervals(nb::module_& module) {
         .def("_find", &Tree::find_equal, nb::arg().none())
         .def("_take", &Tree::take)
         .def("_pop", &Tree::pop)
-        .def("_exchange", &Tree::exchange)
+        .def("_exchange", &Tree::exchange, nb::arg().lock())
         .def("clear", &Tree::clear, "Remove all intervals. O(n)")
         .def("at", &Tree::at, nb::arg("p"),
              "The set of the intervals that contain p. O(log n) and those found")

@@ -4,8 +4,14 @@
 #include "error.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
+#include "visit.hpp"
 
 #include <pthread.h>
+
+static void after_fork() {
+    lathpy::forks++;
+    lathpy::Visit::forget_threads();
+}
 
 // The module is made by this function of nanobind, which has the name below: another one is before
 // it.
@@ -20,7 +26,7 @@ NB_MODULE(_core, module) {
                 module.attr(name) = member;
         return;
     }
-    if (pthread_atfork(nullptr, nullptr, [] { lathpy::forks++; }))
+    if (pthread_atfork(nullptr, nullptr, after_fork))
         throw std::bad_alloc();
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
     lathpy::bind_errors(module);

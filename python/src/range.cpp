@@ -7,6 +7,7 @@
 #include "memory.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
+#include "visit.hpp"
 
 #include <lathwork/space.h>
 
@@ -120,7 +121,7 @@ public:
     size_t remove(nb::handle start, nb::handle stop) { return erase(range_of(start, stop)); }
     bool erase_at(nb::handle point);
     void clear();
-    nb::object find(nb::handle point);
+    nb::object find(nb::handle owner, nb::handle point);
     nb::list scan(uint64_t from, uint64_t last, size_t most);
     nb::list overlapping(nb::handle start, nb::handle stop) {
         return shown(OwnedItems(meeting(range_of(start, stop))));
@@ -137,6 +138,7 @@ private:
     static nb::object shown(const lath_item& item);
     static nb::list shown(const OwnedItems& items);
     Items meeting(Range range);
+    OwnedItems look_up(nb::handle owner, nb::handle point);
     OwnedItems put(const lath_item& item);
     size_t erase(Range range);
     void cut_range(Range range);
@@ -185,6 +187,7 @@ void Ranges::gone(OwnedItems items, size_t come) {
     count += come;
     count -= items.size();
     version++;
+    await_visits(this);
 }
 
 bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
@@ -240,7 +243,7 @@ void Ranges::cut_range(Range range) {
     last.reserve(1);
     OwnedItems items = put({range.first, range.size(), no_value});
     lath_index_erase_range(&index, range.first, range.size(), collect, &last);
-    gone(std::move(last), 0);
+    gone(std::move(last), 0); // no visit sees what `items` has either
 }
 
 // Removes the range that contains a key. Returns whether there is one.
@@ -258,7 +261,8 @@ void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
     lath_item item = {range.first, range.size(), pack(value.ptr())};
 
     try {
-        put(item);
+        OwnedItems items = put(item);
+        await_visits(this);
     } catch (...) {
         if (tag_of(item.value) == Tag::object)
             Py_DECREF(value.ptr()); // the caller has another reference
@@ -274,12 +278,31 @@ void Ranges::clear() {
     gone(std::move(items), 0);
 }
 
-nb::object Ranges::find(nb::handle point) {
-    lath_item item;
+// The range of a key, if there is one. owner: the map's object.
+OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
+    uint64_t key = key_of(point);
+    OwnedItems found;
+    auto look = [&] {
+        if (lath_index_lookup_item(&index, key, &found[0]))
+            found.clear();
+        else if (tag_of(found[0].value) == Tag::object)
+            Py_INCREF(object_of(found[0].value));
+    };
 
-    if (lath_index_lookup_item(&index, key_of(point), &item))
-        return nb::none();
-    return shown(item);
+    found.push_back({0, 0, no_value});
+    if (Visit visit(this); visit) {
+        look();
+        return found;
+    }
+    Locked lock(owner);
+    look();
+    return found;
+}
+
+nb::object Ranges::find(nb::handle owner, nb::handle point) {
+    OwnedItems found = look_up(owner, point);
+
+    return found.empty() ? nb::none() : shown(found[0]);
 }
 
 // At most `most` ranges that begin in [from, last].
@@ -553,7 +576,7 @@ void Space::verify() {
 void bind_ranges(nb::module_& module) {
     const auto any = nb::arg().none(); // None is refused as other wrong types are
 
-    nb::class_<Ranges>(module, "Ranges", nb::type_slots(ranges_slots), nb::is_weak_referenceable())
+    LockedClass<Ranges>(module, "Ranges", nb::type_slots(ranges_slots), nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("__len__", [](const Ranges& self) { return self.count; })
         .def_prop_ro("_version", [](const Ranges& self) { return self.version; })
@@ -565,8 +588,13 @@ void bind_ranges(nb::module_& module) {
         .def("remove", &Ranges::remove, nb::arg("start").none(), nb::arg("stop").none(),
              "Remove the ranges that meet [start, stop), as a whole. Returns their number. O(k + "
              "log n)")
-        .def("find", &Ranges::find, nb::arg("key").none(),
-             "The range (start, stop, value) that contains key, or None. O(log n)")
+        .def_unlocked(
+            "find",
+            [](nb::pointer_and_handle<Ranges> self, nb::handle key) {
+                return self.p->find(self.h, key);
+            },
+            nb::arg("key").none(),
+            "The range (start, stop, value) that contains key, or None. O(log n)")
         .def("overlapping", &Ranges::overlapping, nb::arg("start").none(), nb::arg("stop").none(),
              "The list of the ranges (start, stop, value) that meet [start, stop). O(k + log n)")
         .def("get_many", &Ranges::get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
@@ -584,7 +612,7 @@ void bind_ranges(nb::module_& module) {
         .value("best", LATH_HOLE_BEST)
         .value("next", LATH_HOLE_NEXT)
         .value("near", LATH_HOLE_NEAR);
-    nb::class_<Space>(module, "Space", nb::is_weak_referenceable())
+    LockedClass<Space>(module, "Space", nb::is_weak_referenceable())
         .def(
             "__init__",
             [](nb::pointer_and_handle<Space> self, nb::handle start, nb::handle stop,

@@ -111,6 +111,7 @@ void Sorted::restart(nb::object key) {
     if (keying) // what it returns belongs to the order that is about to end
         raise(PyExc_RuntimeError, "__init__ was called while the key function runs");
     quiet();
+    conceal();
     std::swap(root, fresh.root);
     std::swap(held, fresh.held);
     std::swap(plain, fresh.plain);
@@ -153,18 +154,22 @@ Reading::Reading(Sorted& sorted) : sorted(sorted) {
 }
 
 Reading::~Reading() {
-    if (--sorted.readers == 0)
-        for (PyObject* object : std::exchange(sorted.limbo, {}))
-            Py_DECREF(object);
+    if (--sorted.readers || sorted.limbo.empty())
+        return;
+    await_visits(&sorted);
+    for (PyObject* object : std::exchange(sorted.limbo, {}))
+        Py_DECREF(object);
 }
 
 void Sorted::release(PyObject* object) {
     if (!object)
         return;
-    if (readers)
+    if (readers) {
         limbo.push_back(object);
-    else
-        Py_DECREF(object);
+        return;
+    }
+    await_visits(this);
+    Py_DECREF(object);
 }
 
 void Sorted::release(const Item& item) {
@@ -267,6 +272,71 @@ bool Sorted::search(PyObject* key, Path* path, bool change) {
             return false;
     } while (bucket->next(&path->at));
     return false;
+}
+
+// The root, if visits may look at it and it has codes of this kind; else NULL.
+Level* Sorted::root_for(const Visit& visit, Kind wanted) const {
+    Level* level = visit ? visible.load(std::memory_order_acquire) : nullptr;
+
+    return level && level->kind == wanted ? level : nullptr;
+}
+
+Sorted::Seen Sorted::peek(PyObject* key, Word* word) const {
+    Word there;
+
+    if (PyLong_CheckExact(key)) {
+        int over = 0;
+        Code code = {integer_code(PyLong_AsLongLongAndOverflow(key, &over)), true};
+        Visit visit(this);
+        Level* level = over ? nullptr : root_for(visit, Kind::integer);
+        if (!level)
+            return Seen::unsure;
+        if (!lath_index_get(&level->index, code.code, &there))
+            return Seen::absent;
+        return look_at(key, code, there, word);
+    }
+    if (!is_plain(key))
+        return Seen::unsure;
+    KeyView view(key);
+    Kind wanted = kind_of(view);
+    if (!encodable(wanted, view)) // a NaN or a lone surrogate; and a str keeps its UTF-8 form now
+        return Seen::unsure;
+    Visit visit(this);
+    Level* level = root_for(visit, wanted);
+    while (level) {
+        Code code = encode(wanted, view, level->depth);
+        if (!lath_index_get(&level->index, code.code, &there))
+            return Seen::absent;
+        if (tag_of(there) != Tag::level)
+            return look_at(key, code, there, word);
+        level = level_of(there);
+    }
+    return Seen::unsure;
+}
+
+// Within a visit: whether the word that a level has for the code of a key is that of the key.
+Sorted::Seen Sorted::look_at(PyObject* key, const Code& code, Word there, Word* word) const {
+    PyObject* other = nullptr;
+
+    if (tag_of(there) == Tag::entry) {
+        other = entry_of(there)->key;
+        there = std::atomic_ref(entry_of(there)->value).load(std::memory_order_acquire);
+    } else if (!values && tag_of(there) == Tag::object) {
+        other = object_of(there);
+    } else if (tag_of(there) == Tag::bucket || !code.exact) {
+        return Seen::unsure; // a bucket moves; a number has to be made to be compared
+    }
+    if (other) {
+        if (!PyUnicode_CheckExact(other) || !PyUnicode_CheckExact(key))
+            return Seen::unsure; // its comparison may be code of Python's
+        if (PyUnicode_Compare(other, key))
+            return Seen::absent;
+    }
+    if (word && tag_of(there) == Tag::object)
+        Py_INCREF(object_of(there));
+    if (word)
+        *word = there;
+    return Seen::there;
 }
 
 // As rank(), for what has no code among these keys.

@@ -9,9 +9,10 @@
 //                           a level: another index, for texts of which more than nest_at have this
 //                           code; it looks at the bytes behind those that agree
 //
-// All calls hold the GIL, except the batches (batch.cpp), which release it while they work on the
-// root's index. Meanwhile other threads may read; a call that writes waits (writing()). References
-// are released only while no batch reads (release()), so what a batch found stays alive.
+// All calls hold the GIL, or where there is none the lock of the object (visit.hpp). Batches
+// (batch.cpp) release it while they work on the root's index. Meanwhile other threads may read; a
+// call that writes waits (writing()). References are released only while no batch reads
+// (release()), so what a batch found stays alive.
 //
 // Comparisons may run code of the caller's in the middle of a search. Changes meanwhile are refused
 // with RuntimeError (Pinned). Elsewhere a call that lets such code run keeps nothing that it found
@@ -22,9 +23,11 @@
 #include "code.hpp"
 #include "extras.hpp"
 #include "turn.hpp"
+#include "visit.hpp"
 
 #include <lathwork/index.h>
 
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -57,6 +60,7 @@ struct Level {
     Extras extras;
     uint64_t count = 0;
     size_t depth;
+    Kind kind = Kind::none; // of a root that visits may look at
 };
 
 // Whether the word is the address of a bucket or an entry. They are aligned to 8 bytes.
@@ -161,6 +165,10 @@ public:
     // compare (TypeError of the key function or of a comparison) or is a NaN is not there. change:
     // for a call that then changes the item.
     bool find(PyObject* key, Path* path, bool change = false);
+    // The same without the lock, for a key that is an int, float, str or bytes. unsure: that takes
+    // the lock. word: set to that of the value of a map, with a reference of its own; or NULL.
+    enum class Seen { absent, there, unsure };
+    Seen peek(PyObject* key, Word* word) const;
     // Find the item of this rank. Returns whether there is one; below size() there is, but while a
     // batch of another thread erases.
     bool reach(uint64_t rank, Path* path);
@@ -233,6 +241,17 @@ public:
             forget_threads();
     }
 
+    // Lets no visit see the contents while they become others: no visit is under way on return.
+    void conceal() {
+        if (visible.exchange(nullptr, std::memory_order_relaxed))
+            await_visits(this);
+    }
+    // Ends that: visits see the root again, if the codes of its keys need no key function.
+    void reveal() {
+        root->kind = kind;
+        visible.store(plain ? root : nullptr, std::memory_order_release);
+    }
+
     class Exclusive;
     class Pinned;
 
@@ -242,6 +261,8 @@ private:
     bool less(PyObject* a, PyObject* b);
     bool equal(PyObject* a, PyObject* b);
     Spot bisect(const Bucket* bucket, PyObject* sort, bool right);
+    Level* root_for(const Visit& visit, Kind wanted) const;
+    Seen look_at(PyObject* key, const Code& code, Word there, Word* word) const;
     bool search(PyObject* key, Path* path, bool change);
     // Whether a key without an exact code that is alone in its code has no bucket. Numbers have
     // one: batches rely on it.
@@ -273,6 +294,7 @@ private:
     void forget_threads();
 
     nb::object key_fn;
+    std::atomic<Level*> visible = nullptr; // the root, for visits
     unsigned era = forks;
     mutable unsigned keying = 0; // calls of the key function
     unsigned comparing = 0;

@@ -64,8 +64,11 @@ void Journal::undo() {
 }
 
 void Sorted::admit(const KeyView& view) {
-    if (size() == 0)
+    if (size() == 0 && (kind != kind_of(view) || !visible.load(std::memory_order_relaxed))) {
+        conceal();
         kind = kind_of(view);
+        reveal();
+    }
     refuse_unordered(kind, view);
     if (encodable(kind, view)) {
         kind = kind_with(kind, view);
@@ -134,6 +137,7 @@ void Sorted::widen(Path* path) {
     (void)key.release();
     (void)value.release();
     set_word(path, word);
+    await_visits(this);
     drop_word(gone); // the bucket has other references
 }
 
@@ -237,7 +241,7 @@ PyObject* Sorted::set_value(const Path& path, PyObject* value) {
     }
     Word word = pack(value), was = path.word;
     if (tag_of(was) == Tag::entry)
-        was = std::exchange(entry_of(was)->value, word);
+        was = std::atomic_ref(entry_of(was)->value).exchange(word, std::memory_order_acq_rel);
     else
         lath_index_replace_item(&path.level->index, path.code, word, nullptr);
     held += tag_of(word) == Tag::object;
@@ -256,9 +260,7 @@ Item Sorted::remove(Path path) {
         Bucket* bucket = bucket_of(path.word);
         gone = (*bucket)[path.at];
         last = bucket->size() == 1;
-        if (last)
-            bucket->free();
-        else
+        if (!last)
             bucket->erase(path.at);
         held -= references(gone);
     } else {
@@ -267,19 +269,24 @@ Item Sorted::remove(Path path) {
         if (tag_of(path.word) == Tag::entry) {
             gone.key = entry_of(path.word)->key;
             value = entry_of(path.word)->value;
-            free_block(path.word);
         }
         if (tag_of(value) == Tag::object)
             gone.value = object_of(value);
     }
-    if (last)
+    if (last) {
         lath_index_erase_item(&path.level->index, path.code, nullptr);
+        if (is_block(path.word)) {
+            await_visits(this);
+            free_block(path.word);
+        }
+    }
     while (last && path.level->count == 1 && !path.above.empty()) { // the level is empty
-        delete path.level;
+        std::unique_ptr<Level> empty(path.level);
         path.level = path.above.back().first;
         path.code = path.above.back().second;
         path.above.pop_back();
         lath_index_erase_item(&path.level->index, path.code, nullptr);
+        await_visits(this);
     }
     count(path, -1, !last);
     return gone;
@@ -314,6 +321,7 @@ void Sorted::end(Level* level) noexcept {
 void Sorted::clear() {
     quiet();
     auto empty = std::make_unique<Level>(0);
+    conceal();
     kind = Kind::none;
     held = 0;
     version++;
@@ -323,11 +331,15 @@ void Sorted::clear() {
 void Sorted::exchange(Sorted& other) {
     quiet();
     other.quiet();
+    conceal();
+    other.conceal();
     std::swap(root, other.root);
     std::swap(kind, other.kind);
     std::swap(held, other.held);
     version++;
     other.version++;
+    reveal();
+    other.reveal();
 }
 
 // A bucket that has become long. While a batch runs it stays: the call after it sees to it.
@@ -436,10 +448,13 @@ void Sorted::become(Kind next) {
         items.back().value = value.release().ptr();
     }
     Level* made = rebuild(next, items, &references);
+    conceal();
+    Level* before = std::exchange(root, made);
     kind = next;
     held = references;
     version++;
-    end(std::exchange(root, made));
+    reveal();
+    end(before);
 }
 
 } // namespace lathpy

@@ -82,6 +82,7 @@ static Word equal_keys(Kind kind, uint64_t code, size_t n) {
 // Fills the empty root with sorted words of `count` items. taken: references of buckets among them.
 void Sorted::load_words(Kind with, const std::vector<lath_item>& words, uint64_t count,
                         uint64_t taken) {
+    conceal();
     must(LATH_CORE(lath_index_load_sorted(&root->index, words.size(), words.data(), nullptr)),
          "lath_index_load_sorted");
     kind = with;
@@ -90,6 +91,7 @@ void Sorted::load_words(Kind with, const std::vector<lath_item>& words, uint64_t
     held = taken;
     for (const lath_item& item : words)
         held += tag_of(item.value) == Tag::object;
+    reveal();
 }
 
 void Sorted::load(Kind with, OwnedItems& items) {
@@ -228,6 +230,7 @@ void Sorted::load_texts(Kind with, std::vector<Item>& items) {
     uint64_t taken = 0;
 
     gone.reserve(2 * items.size());
+    conceal();
     kind = with;
     Level* level = build(0, items.data(), items.size(), false, &gone);
     delete std::exchange(root, level);
@@ -236,6 +239,7 @@ void Sorted::load_texts(Kind with, std::vector<Item>& items) {
         taken += references(item);
     items.clear();
     held = taken - gone.size();
+    reveal();
     for (PyObject* object : gone)
         release(object);
 }

@@ -47,23 +47,40 @@ nb::list shown(std::vector<Pair>&& items, What what) {
     return list;
 }
 
+// The container of an iterator, which may be at its end: then none.
+nb::object owner_of(PyObject* self) {
+    auto& iterator = self_of<Iterator>(self);
+    Locked lock(self);
+
+    return iterator.owner;
+}
+
 PyObject* iterator_next(PyObject* self) {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
         auto& iterator = self_of<Iterator>(self);
+        nb::object owner = owner_of(self), end; // dropped last, without the locks
+        if (!owner.is_valid())
+            return nullptr;
+        BothLocked lock(self, owner);
         if (iterator.owner.is_valid() && iterator.walk.next())
             return shown(held(iterator.walk, iterator.what), iterator.what).release().ptr();
-        nb::object owner = std::move(iterator.owner); // dropped last
+        end = std::move(iterator.owner);
         return nullptr;
     });
 }
 
 // What is left, as a list, and iter(): the iterator stays where it is.
-nb::object iterator_reduce(const Iterator& iterator) {
+nb::object iterator_reduce(nb::pointer_and_handle<Iterator> self) {
+    Iterator& iterator = *self.p;
     std::vector<Pair> items;
+    nb::object owner = owner_of(self.h.ptr());
 
-    if (iterator.owner.is_valid())
-        for (Walk walk = iterator.walk; walk.next();)
-            items.push_back(held(walk, iterator.what));
+    if (owner.is_valid()) {
+        BothLocked lock(self.h, owner);
+        if (iterator.owner.is_valid())
+            for (Walk walk = iterator.walk; walk.next();)
+                items.push_back(held(walk, iterator.what));
+    }
     nb::list list = shown(std::move(items), iterator.what);
     return nb::make_tuple(nb::module_::import_("builtins").attr("iter"), nb::make_tuple(list));
 }
@@ -131,6 +148,7 @@ int sorted_traverse(PyObject* self, visitproc visit, void* arg) {
 
 int sorted_clear(PyObject* self) {
     return guarded(0, [&] {
+        Locked lock(self);
         if (nb::inst_ready(self))
             nb::inst_ptr<Sorted>(self)->clear();
         return 0;
@@ -138,8 +156,10 @@ int sorted_clear(PyObject* self) {
 }
 
 Py_ssize_t sorted_length(PyObject* self) {
-    return guarded(static_cast<Py_ssize_t>(-1),
-                   [&] { return static_cast<Py_ssize_t>(self_of<Sorted>(self).size()); });
+    return guarded(static_cast<Py_ssize_t>(-1), [&] {
+        Locked lock(self);
+        return static_cast<Py_ssize_t>(self_of<Sorted>(self).size());
+    });
 }
 
 // The code of an int key of a container whose codes are exact for it.
@@ -155,22 +175,20 @@ bool plain_code(const Sorted& sorted, PyObject* key, uint64_t* code) {
 int sorted_contains(PyObject* self, PyObject* key) {
     return guarded(-1, [&]() -> int {
         auto& sorted = self_of<Sorted>(self);
-        uint64_t code;
-        Word word;
-        if (plain_code(sorted, key, &code)) {
-            if (!lath_index_get(&sorted.root->index, code, &word))
-                return 0;
-            if (tag_of(word) != Tag::bucket)
-                return 1;
-        }
+        auto seen = sorted.peek(key, nullptr);
+        if (seen != Sorted::Seen::unsure)
+            return seen == Sorted::Seen::there;
+        Locked lock(self);
         Path path;
         return sorted.find(key, &path);
     });
 }
 
 PyObject* sorted_iter(PyObject* self) {
-    return guarded(static_cast<PyObject*>(nullptr),
-                   [&] { return walk_all(self, false, What::keys).release().ptr(); });
+    return guarded(static_cast<PyObject*>(nullptr), [&] {
+        Locked lock(self);
+        return walk_all(self, false, What::keys).release().ptr();
+    });
 }
 
 // ---- Map ----
@@ -184,21 +202,27 @@ PyObject* missing(PyObject* self, PyObject* key) {
     return function(nb::handle(key)).release().ptr();
 }
 
+// The value of a key, or nothing.
+nb::object value_of(PyObject* self, PyObject* key) {
+    auto& map = self_of<Sorted>(self);
+    Word word;
+
+    switch (map.peek(key, &word)) {
+    case Sorted::Seen::there:
+        return nb::steal(tag_of(word) == Tag::object ? object_of(word) : unpack(word));
+    case Sorted::Seen::absent:
+        return {};
+    default:
+        Locked lock(self);
+        Path path;
+        return map.find(key, &path) ? map.value_at(path) : nb::object();
+    }
+}
+
 PyObject* map_get(PyObject* self, PyObject* key) {
     return guarded(static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-        auto& map = self_of<Sorted>(self);
-        uint64_t code;
-        Word word;
-        if (plain_code(map, key, &code)) {
-            if (!lath_index_get(&map.root->index, code, &word))
-                return missing(self, key);
-            if (tag_of(word) != Tag::bucket)
-                return unpack(word);
-        }
-        Path path;
-        if (!map.find(key, &path))
-            return missing(self, key);
-        return map.value_at(path).release().ptr();
+        nb::object value = value_of(self, key);
+        return value.is_valid() ? value.release().ptr() : missing(self, key);
     });
 }
 
@@ -237,6 +261,7 @@ void map_erase(Sorted& map, PyObject* key) {
 int map_set(PyObject* self, PyObject* key, PyObject* value) {
     return guarded(-1, [&] {
         auto& map = self_of<Sorted>(self);
+        Locked lock(self);
         if (value)
             put(map, key, value);
         else
@@ -354,6 +379,7 @@ void erase_at(Sorted& sorted, PyObject* index) {
 
 PyObject* sequence_get(PyObject* self, PyObject* index) {
     return guarded(static_cast<PyObject*>(nullptr), [&] {
+        Locked lock(self);
         return sorted_at(self_of<Sorted>(self), index, What::keys).release().ptr();
     });
 }
@@ -362,6 +388,7 @@ int sequence_set(PyObject* self, PyObject* index, PyObject* value) {
     return guarded(-1, [&] {
         if (value)
             raise(PyExc_NotImplementedError, "use ``del sl[index]`` and ``sl.add(value)`` instead");
+        Locked lock(self);
         erase_at(self_of<Sorted>(self), index);
         return 0;
     });
@@ -389,7 +416,14 @@ void sequence_update(Sequence& sequence, nb::args iterables) {
     update.commit();
 }
 
-void gather_dict(Update& update, nb::handle dict) {
+void gather_dict(Update& update, nb::handle given) {
+#ifdef Py_GIL_DISABLED // other threads may change it between two steps
+    nb::object dict = nb::steal(PyDict_Copy(given.ptr()));
+    if (!dict.is_valid())
+        throw nb::python_error();
+#else
+    nb::handle dict = given;
+#endif
     Py_ssize_t size = PyDict_Size(dict.ptr()), at = 0;
     PyObject *key, *value;
 
@@ -529,14 +563,14 @@ void bind_sorted(nb::module_& module) {
         .value("keys", What::keys)
         .value("values", What::values)
         .value("items", What::items);
-    nb::class_<Iterator>(module, "Iterator", nb::type_slots(iterator_slots))
+    LockedClass<Iterator>(module, "Iterator", nb::type_slots(iterator_slots))
         .def("__length_hint__", [](const Iterator& self) { return self.walk.left(); })
-        .def("__reduce__", iterator_reduce);
+        .def_unlocked("__reduce__", iterator_reduce);
 
     // Whether __init__ of the C++ class has been called.
     module.def("_ready",
                [](nb::handle self) { return nb::inst_check(self) && nb::inst_ready(self); });
-    nb::class_<Sorted>(module, "Sorted")
+    LockedClass<Sorted>(module, "Sorted")
         .def("clear", &Sorted::clear, "Remove everything. O(n)")
         .def("_key_function", &Sorted::key_function)
         .def(
@@ -547,7 +581,7 @@ void bind_sorted(nb::module_& module) {
         .def("_index_of", index_of, any)
         .def(
             "_count", [](Sorted& self, nb::handle key) { return self.count_of(key.ptr()); }, any)
-        .def("_exchange", exchange)
+        .def("_exchange", exchange, nb::arg().lock())
         .def("_take_at", take_at, any)
         .def(
             "_erase_at", [](Sorted& self, nb::handle index) { erase_at(self, index.ptr()); }, any)
@@ -562,14 +596,14 @@ void bind_sorted(nb::module_& module) {
         .def("_walk_slice", walk_slice)
         .def("_walk_between", walk_between, any, nb::arg(), any, nb::arg(), nb::arg())
         .def("_verify", &Sorted::verify);
-    nb::class_<Map, Sorted> map(module, "Map", nb::type_slots(map_slots),
-                                nb::is_weak_referenceable());
+    LockedClass<Map, Sorted> map(module, "Map", nb::type_slots(map_slots),
+                                 nb::is_weak_referenceable());
     map.def(nb::init<nb::object>(), nb::arg().none())
-        .def(
+        .def_unlocked(
             "get",
-            [](Map& self, nb::handle key, nb::object missing_value) {
-                Path path;
-                return self.find(key.ptr(), &path) ? self.value_at(path) : missing_value;
+            [](nb::pointer_and_handle<Map> self, nb::handle key, nb::object missing_value) {
+                nb::object value = value_of(self.h.ptr(), key.ptr());
+                return value.is_valid() ? value : missing_value;
             },
             nb::arg("key").none(), nb::arg("default").none() = nb::none(),
             "The value of key, or default. O(log n)")
@@ -578,8 +612,8 @@ void bind_sorted(nb::module_& module) {
              nb::arg("default").none() = nb::none(),
              "The value of key, which is set to default if there is none. O(log n)")
         .def("_update", map_update);
-    nb::class_<Sequence, Sorted> sequence(module, "Sequence", nb::type_slots(sequence_slots),
-                                          nb::is_weak_referenceable());
+    LockedClass<Sequence, Sorted> sequence(module, "Sequence", nb::type_slots(sequence_slots),
+                                           nb::is_weak_referenceable());
     sequence.def(nb::init<bool, nb::object>(), nb::arg(), nb::arg().none())
         .def(
             "add", [](Sequence& self, nb::handle key) { put(self, key.ptr(), nullptr); },

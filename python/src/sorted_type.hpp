@@ -54,6 +54,6 @@ Result guarded(Result failed, Body body) noexcept {
 // The position that an index of Python's means. Throws IndexError with this text.
 uint64_t position(Sorted& sorted, int64_t index, const char* text);
 
-void bind_batches(nb::class_<Map, Sorted>& map, nb::class_<Sequence, Sorted>& sequence);
+void bind_batches(LockedClass<Map, Sorted>& map, LockedClass<Sequence, Sorted>& sequence);
 
 } // namespace lathpy

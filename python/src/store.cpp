@@ -5,6 +5,7 @@
 #include "code.hpp"
 #include "modules.hpp"
 #include "turn.hpp"
+#include "visit.hpp"
 
 #include <lathwork/store.h>
 
@@ -507,7 +508,7 @@ void bind_store(nb::module_& module) {
     module.attr("_EVICT") = static_cast<unsigned>(LATH_STORE_EVICT);
     module.attr("_READ_ONLY") = static_cast<unsigned>(LATH_STORE_READ_ONLY);
     module.attr("_EXISTING") = static_cast<unsigned>(LATH_STORE_EXISTING);
-    nb::class_<Store>(module, "Store", nb::is_weak_referenceable())
+    LockedClass<Store>(module, "Store", nb::is_weak_referenceable())
         .def("__init__", make_store, nb::arg(), nb::arg(), any, nb::arg(), nb::arg())
         .def("close", &Store::close,
              "Close the store; file: saves it first if it has changed. OSError of the save.")
