@@ -30,6 +30,7 @@ NB_MODULE(_core, module) {
         throw std::bad_alloc();
     nanobind::set_leak_warnings(false); // at exit globals may still hold containers
     lathpy::bind_errors(module);
+    lathpy::bind_method(module);
     lathpy::bind_sorted(module);
     lathpy::bind_intervals(module);
     lathpy::bind_ranges(module);

@@ -16,6 +16,7 @@ inline void once(nanobind::handle self) {
         throw std::runtime_error("__init__ was called within __init__");
 }
 
+void bind_method(nanobind::module_& module);
 void bind_sorted(nanobind::module_& module);
 void bind_intervals(nanobind::module_& module);
 void bind_ranges(nanobind::module_& module);

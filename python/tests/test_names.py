@@ -2,6 +2,8 @@
 """Names that programs of the replaced packages use, and what the package says of the Python that it needs."""
 import ast
 import importlib.metadata
+import inspect
+import json
 import pathlib
 import re
 import typing
@@ -89,6 +91,41 @@ def test_sources_are_for_the_minimum_version():
         ast.parse(file.read_text(), str(file), feature_version=version)
     with pytest.raises(SyntaxError):
         ast.parse("try: pass\nexcept* ValueError: pass", feature_version=version)
+
+
+CLASSES = [kind for name in lathwork.__all__ if inspect.isclass(kind := getattr(lathwork, name)) and kind is not lathwork.NoSpace]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_method_has_a_signature_and_a_description(kind):
+    for name, member in inspect.getmembers(kind, callable):
+        if not name.startswith("_"):
+            assert "self" in inspect.signature(member).parameters or inspect.ismethod(member) or isinstance(vars(kind).get(name), staticmethod), name
+            assert inspect.getdoc(member), name
+
+
+def test_signatures_of_compiled_methods():
+    """They are those of the stubs, and those of objects have no self."""
+    d = SortedDict({1: 2})
+    assert str(inspect.signature(SortedDict.get)) == "(self, /, key, default=None)" and str(inspect.signature(d.get)) == "(key, default=None)"
+    assert d.get.__doc__.startswith("The value of key") and d.get.__name__ == "get" and d.get(key=3, default=5) == 5 and SortedDict.get(d, 1) == 2
+    assert str(inspect.signature(lathwork.Store().incr)) == "(key, by=1)" and str(inspect.signature(SortedList().add)) == "(value)"
+    with pytest.raises(TypeError):
+        SortedDict.get(SortedList(), 1)
+    stubs = {path.stem: path.read_text() for path in pathlib.Path(lathwork.__file__).parent.glob("*.pyi")}
+    seen = 0
+    for kind in CLASSES:
+        for name, member in vars(kind).items():
+            if isinstance(member, lathwork._core.Method):
+                forms = re.findall(rf"def {name}\(\s*self,?\s*(.*?)\)\s*->", stubs[kind.__module__.rpartition(".")[2]], re.DOTALL)
+                assert list(inspect.signature(member).parameters)[1:] in [re.findall(r"(\w+):", form) for form in forms], (kind, name)
+                seen += 1
+    assert seen > 30
+
+
+def test_json_in_one_line():
+    assert json.dumps({"x": SortedDict(b=2, a=1)}, default=dict) == '{"x": {"a": 1, "b": 2}}'
+    assert json.dumps(SortedSet([2, 1]), default=list) == "[1, 2]"
 
 
 def test_stubs_have_the_names_of_the_package():

@@ -8,11 +8,13 @@ their single steps are.
 import types
 
 from . import _core
+from ._method import described
 
 NoSpace = _core.NoSpace
 _CHUNK = 256
 
 
+@described
 class RangeMap(_core.Ranges):
     """Values by ranges of keys.
 
@@ -113,6 +115,7 @@ class RangeMap(_core.Ranges):
         return self.__class__, (list(self),)
 
 
+@described
 class RangeAllocator(_core.Space):
     """Gives out ranges of the keys [start, stop).
 

@@ -33,6 +33,7 @@ import types
 import warnings
 
 from . import _core
+from ._method import described
 
 _KEYS, _VALUES, _ITEMS = _core.What.keys, _core.What.values, _core.What.items
 _absent = object()
@@ -147,6 +148,7 @@ def _compare(operation):
     return compare
 
 
+@described
 class SortedList(_Values, _Ordered, _core.Sequence):
     """A list that is always sorted. Equal values may be in it more than once.
 
@@ -301,6 +303,7 @@ def _compare_sets(operation):
     return compare
 
 
+@described
 class SortedSet(_ByKey, _Values, _Ordered, _core.Sequence):
     """A set that is sorted, with positions.
 
@@ -480,6 +483,7 @@ class SortedValuesView(_View, collections.abc.ValuesView, collections.abc.Sequen
     _what = _VALUES
 
 
+@described
 class SortedDict(_ByKey, _Ordered, _core.Map):
     """A dict that is sorted by its keys, with positions. It is no subclass of dict.
 

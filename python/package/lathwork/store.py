@@ -4,10 +4,12 @@ import os
 import time
 
 from . import _core
+from ._method import described
 
 _PAGE = 256
 
 
+@described
 class Store(_core.Store):
     """Bytes by keys, in order. n is the number of entries.
 
