@@ -41,6 +41,12 @@ PyObject* method_new(PyTypeObject* type, PyObject* args, PyObject*) {
     method->name = Py_NewRef(name);
     method->doc = Py_NewRef(doc);
     method->text_signature = Py_NewRef(text_signature);
+#ifdef Py_GIL_DISABLED // as functions: threads that call it count no references of it
+    PyObject_GC_UnTrack(&method->head);
+    method->head.ob_tid = _Py_UNOWNED_TID;
+    method->head.ob_ref_local = _Py_IMMORTAL_REFCNT_LOCAL;
+    method->head.ob_ref_shared = 0;
+#endif
     return &method->head;
 }
 

@@ -2,8 +2,8 @@
 """RangeMap: values by ranges of keys that do not overlap. RangeAllocator: free ranges of keys.
 
 Keys are int from 0 to 2**64 - 1 (OverflowError), ranges are half-open; the end may be 2**64. n is the
-number of ranges. With the GIL each call is atomic, but alloc_many() and free_many(), which release it:
-their single steps are.
+number of ranges. Each call is atomic, with a GIL and without, but alloc_many() and free_many(): their
+single steps are.
 """
 import types
 

@@ -22,8 +22,8 @@ Changes during an iteration: adding or removing items makes the next step raise 
 the value of a key that is there is allowed. A change from within a comparison, by a key's __lt__ or
 __eq__, raises RuntimeError too.
 
-Threads: with the GIL each call is atomic if its keys are int, float, str or bytes; the calls for
-arrays release it while they work.
+Threads: each call is atomic if its keys are int, float, str or bytes, with a GIL and without; the calls
+for arrays are not. Without a GIL lookups by key run concurrently with all calls.
 """
 import collections.abc
 import itertools
