@@ -22,6 +22,7 @@ struct caller {
 	u64 hole[RING], key[RING]; /* 0: none */
 	u32 calls;
 	u32 wrong; /* results that no call may have */
+	u32 above; /* holes behind the one that was freed just before */
 };
 
 static u64 size_of(u32 call)
@@ -33,7 +34,7 @@ static u64 size_of(u32 call)
 static void step(struct caller *c)
 {
 	u32 at = c->calls % RING;
-	u64 size = size_of(at);
+	u64 size = size_of(at), freed = c->hole[at];
 	struct lath_hole_request want = { .size = 3, .align = 1, .low = LOW, .high = HIGH };
 	int ret;
 
@@ -45,6 +46,7 @@ static void step(struct caller *c)
 	c->hole[at] = c->key[at] = 0;
 	ret = lath_index_insert_hole(c->index, &want, 7, &c->hole[at]);
 	c->wrong += ret && ret != -ENOMEM;
+	c->above += freed && c->hole[at] > freed;
 	ret = lath_space_alloc(c->space, size, size, 0, &c->key[at]);
 	c->wrong += ret && ret != -ENOMEM;
 }
@@ -58,6 +60,7 @@ static void free_all(struct caller *c)
 			c->wrong++;
 		if (c->key[at] && lath_space_free(c->space, c->key[at], size_of(at)))
 			c->wrong++;
+		c->hole[at] = c->key[at] = 0;
 	}
 }
 
@@ -121,6 +124,7 @@ static int switched_off(struct caller *task)
 	bool off = true;
 	int i;
 
+	task->above = 0;
 	local_irq_save(flags);
 	for (i = 0; i < 2 * RING; i++) {
 		step(task);
@@ -128,6 +132,7 @@ static int switched_off(struct caller *task)
 	}
 	local_irq_restore(flags);
 	CHECK(off && !irqs_disabled());
+	CHECK(!task->above); /* the lowest hole, whatever a search remembers */
 	return 0;
 }
 
@@ -152,6 +157,7 @@ static int interrupted(struct caller *task)
 
 	for (i = 0; i < 4 * RING; i++)
 		step(task);
+	CHECK(!task->above);
 	return 0;
 }
 

@@ -588,26 +588,19 @@ static int take_hole(struct search *s, u64 value, struct reserve *reserve)
 /* ---- the bound ---- */
 
 #ifdef __KERNEL__
-static inline bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended)
-{
-	return false;
-}
-
-static inline void bound_set(const struct search *s, const struct lath_hole_request *want,
-			     u64 changes, u64 at)
-{
-}
+DEFINE_PER_CPU(struct bound, lath_bound);
 #else
 __thread struct bound lath_bound __attribute__((tls_model("initial-exec")));
+#endif
 
-/* Begin a search, before which so many changes had ended, at the thread's bound if that holds for
+/* Begin a search, before which so many changes had ended, at the caller's bound if that holds for
  * the request. Returns true if the search may set the bound: no change is in flight. */
 static bool bound_begin(struct search *s, const struct lath_hole_request *want, u64 ended)
 {
-	const struct bound *bound = &lath_bound;
+	const struct bound *bound = bound_of(s->tree);
 
 	s->from = 0;
-	if (want->policy != LATH_HOLE_FIRST || gap_begun(s->tree) != ended)
+	if (!bound || want->policy != LATH_HOLE_FIRST || gap_begun(s->tree) != ended)
 		return false;
 	if (bound->tree_id == s->tree->id && bound->changes == ended && bound->low <= want->low &&
 	    bound->size <= s->size && !(bound->align & ~s->align))
@@ -620,9 +613,9 @@ static bool bound_begin(struct search *s, const struct lath_hole_request *want, 
 static void bound_set(const struct search *s, const struct lath_hole_request *want, u64 changes,
 		      u64 at)
 {
-	lath_bound = (struct bound){ s->tree->id, changes, want->low, at, s->size, s->align };
+	*bound_of(s->tree) =
+		(struct bound){ s->tree->id, changes, want->low, at, s->size, s->align };
 }
-#endif
 
 /* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only
  * if no change was in flight while the search ran. In a read-side critical section. */

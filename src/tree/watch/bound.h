@@ -9,18 +9,14 @@
  * the thread's own erases are allowed for: a hole that such an erase makes contains a key of the
  * item, so it begins no more than size - 1 keys in front of it.
  *
- * User space alone: the kernel has no such place per thread.
+ * In the kernel each processor has one, for trees with LATH_ANY_CONTEXT: interrupts are off from an
+ * erase to bound_erased(), so no other search of the processor sets the bound between the two.
  */
 #ifndef LATH_INDEX_BOUND_H
 #define LATH_INDEX_BOUND_H
 
 #include "tree/tree.h"
 
-#ifdef __KERNEL__
-static inline void bound_erased(struct tree *tree, u64 key)
-{
-}
-#else
 struct bound {
 	u64 tree_id;
 	u64 changes; /* begun, and ended */
@@ -30,20 +26,36 @@ struct bound {
 	u64 align; /* mask */
 };
 
+#ifdef __KERNEL__
+DECLARE_PER_CPU(struct bound, lath_bound);
+
+/* Returns the bound of the caller, which is in a call of the tree, or NULL: it has none. */
+static inline struct bound *bound_of(const struct tree *tree)
+{
+	return tree->any ? this_cpu_ptr(&lath_bound) : NULL;
+}
+#else
 extern __thread struct bound lath_bound
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* This thread has erased the item at key, which counted as one change. */
+static inline struct bound *bound_of(const struct tree *tree)
+{
+	(void)tree;
+	return &lath_bound;
+}
+#endif
+
+/* The caller has erased the item at key, which counted as one change. */
 static inline void bound_erased(struct tree *tree, u64 key)
 {
-	struct bound *bound = &lath_bound;
-	u64 first = key > bound->size - 1 ? key - (bound->size - 1) : 0;
+	struct bound *bound = bound_of(tree);
+	u64 first;
 
-	if (bound->tree_id != tree->id)
+	if (!bound || bound->tree_id != tree->id)
 		return;
+	first = key > bound->size - 1 ? key - (bound->size - 1) : 0;
 	bound->changes++;
 	bound->at = min(bound->at, first);
 }
-#endif
 
 #endif /* LATH_INDEX_BOUND_H */
