@@ -3,10 +3,12 @@
 
 SortedDict, SortedSet, SortedList and SortedKeyList have the calls of the package sortedcontainers,
 Interval and IntervalTree those of the package intervaltree. RangeMap
-keeps values by ranges of keys, RangeAllocator gives out ranges, Store keeps bytes by keys.
+keeps values by ranges of keys, RangeSet is a set of keys as ranges, RangeAllocator gives out ranges,
+Store keeps bytes by keys.
 """
 from .interval import Interval, IntervalTree
 from .ranges import NoSpace, RangeAllocator, RangeMap
+from .rangeset import RangeSet, after
 from .sorted import SortedDict, SortedItemsView, SortedKeyList, SortedKeysView, SortedList, SortedListWithKey, SortedSet, SortedValuesView
 from .store import Store
 
@@ -17,6 +19,7 @@ __all__ = [
     "NoSpace",
     "RangeAllocator",
     "RangeMap",
+    "RangeSet",
     "SortedDict",
     "SortedItemsView",
     "SortedKeyList",
@@ -26,4 +29,5 @@ __all__ = [
     "SortedSet",
     "SortedValuesView",
     "Store",
+    "after",
 ]
