@@ -113,7 +113,7 @@ proptest! {
             let mut all = (0..600).filter(|&first| fits(first));
             let expected = match policy {
                 Policy::First => all.next(),
-                Policy::Last => all.last(),
+                Policy::Last => all.next_back(),
                 Policy::Next(from) => (from..600).find(|&first| fits(first)).or_else(|| all.next()),
                 Policy::Near(to) => all.min_by_key(|&first| first.abs_diff(to)),
                 Policy::Exact(at) => Some(at).filter(|&at| fits(at)),

@@ -93,6 +93,16 @@ fn barriers_and_heads() {
 }
 
 #[test]
+fn a_ticket_of_one_that_has_left() {
+    let mut queue = SortQueue::try_new(1).unwrap();
+    let first = queue.push(5, "first").unwrap();
+    assert_eq!(queue.pop(), Some((5, "first")));
+    let second = queue.push(6, "second").unwrap(); // in the same place
+    assert_eq!(queue.remove(first), None);
+    assert_eq!(queue.remove(second), Some((6, "second")));
+}
+
+#[test]
 fn values_are_dropped_once() {
     struct Bomb(Arc<AtomicUsize>, bool);
     impl Drop for Bomb {
