@@ -6,10 +6,13 @@ use std::hint::black_box;
 use std::sync::RwLock;
 use std::thread;
 
+use congee::U64Congee;
 use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
 use crossbeam_skiplist::SkipMap;
-use lathwork::{PointMap, RangeMap};
+use lathwork::{BytesMap, PointMap, RangeMap};
+use masstree::MassTree;
 use rangemap::RangeInclusiveMap;
+use scc::TreeIndex;
 
 trait Map: Sync {
     fn new() -> Self;
@@ -53,6 +56,60 @@ impl Map for SkipMap<u64, u64> {
     }
     fn get(&self, key: u64) -> Option<u64> {
         SkipMap::get(self, &key).map(|entry| *entry.value())
+    }
+}
+
+impl Map for TreeIndex<u64, u64> {
+    fn new() -> Self {
+        TreeIndex::new()
+    }
+    fn insert(&self, key: u64, value: u64) {
+        TreeIndex::insert(self, key, value).unwrap();
+    }
+    fn get(&self, key: u64) -> Option<u64> {
+        self.peek_with(&key, |_, value| *value)
+    }
+}
+
+/// A radix tree of keys of eight bytes. Its values are `usize`.
+impl Map for U64Congee<usize> {
+    fn new() -> Self {
+        U64Congee::new()
+    }
+    fn insert(&self, key: u64, value: u64) {
+        U64Congee::insert(self, key, value as usize, &crossbeam_pin()).unwrap();
+    }
+    fn get(&self, key: u64) -> Option<u64> {
+        U64Congee::get(self, key, &crossbeam_pin()).map(|value| value as u64)
+    }
+}
+
+fn crossbeam_pin() -> congee::epoch::Guard {
+    congee::epoch::pin()
+}
+
+/// Its keys are bytes.
+impl Map for MassTree<u64> {
+    fn new() -> Self {
+        MassTree::new()
+    }
+    fn insert(&self, key: u64, value: u64) {
+        self.insert_with_guard(&key.to_be_bytes(), value, &self.guard());
+    }
+    fn get(&self, key: u64) -> Option<u64> {
+        self.get_with_guard(&key.to_be_bytes(), &self.guard())
+    }
+}
+
+impl Map for BytesMap<[u8; 8], u64> {
+    fn new() -> Self {
+        BytesMap::new()
+    }
+    fn insert(&self, key: u64, value: u64) {
+        BytesMap::insert(self, key.to_be_bytes(), value).unwrap();
+    }
+    fn get(&self, key: u64) -> Option<u64> {
+        BytesMap::get(self, &key.to_be_bytes()).map(|value| *value)
     }
 }
 
@@ -163,7 +220,11 @@ fn all(c: &mut Criterion) {
     rows::<PointMap<u64, u64>>(c, "points: lathwork");
     rows::<PointMap<u64, Large>>(c, "points: lathwork, 16 bytes");
     rows::<SkipMap<u64, u64>>(c, "points: crossbeam-skiplist");
+    rows::<TreeIndex<u64, u64>>(c, "points: scc TreeIndex");
+    rows::<U64Congee<usize>>(c, "points: congee");
     rows::<RwLock<BTreeMap<u64, u64>>>(c, "points: RwLock<BTreeMap>");
+    rows::<BytesMap<[u8; 8], u64>>(c, "bytes: lathwork");
+    rows::<MassTree<u64>>(c, "bytes: masstree");
     rows::<Ours>(c, "ranges: lathwork");
     rows::<Theirs>(c, "ranges: RwLock<rangemap>");
 }
