@@ -24,7 +24,6 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -201,14 +200,6 @@ size_t lath_rcu_single_step(size_t most)
 	return ran;
 }
 
-/* The kernel's numbers (futex(2)), as in thread.c. */
-enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_PRIVATE_FLAG = 128 };
-
-static void futex(int command, u32 value)
-{
-	syscall(SYS_futex, &worker, command | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
-}
-
 static void *work(void *unused)
 {
 	struct timespec gather = { 0 };
@@ -229,7 +220,7 @@ static void *work(void *unused)
 			__atomic_compare_exchange_n(&worker, &asleep, AWAKE, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		while (READ_ONCE(worker) == ASLEEP)
-			futex(FUTEX_WAIT, ASLEEP);
+			lath_sleep(&worker, ASLEEP, UINT64_MAX);
 	}
 	return NULL;
 }
@@ -257,7 +248,7 @@ static __attribute__((noinline)) void wake_worker(void)
 
 	if (__atomic_compare_exchange_n(&worker, &was, AWAKE, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_RELAXED)) {
-		futex(FUTEX_WAKE, 1);
+		lath_wake(&worker);
 		return;
 	}
 	was = NO_WORKER;

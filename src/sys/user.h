@@ -111,6 +111,13 @@ static inline unsigned int hweight64(u64 x)
 #else
 #define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
+/* After an atomic operation that changed memory: makes it a full barrier. */
+#ifdef __x86_64__
+#define smp_mb__after_atomic() barrier()
+#else
+#define smp_mb__after_atomic() smp_mb()
+#endif
+
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
@@ -129,6 +136,17 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 static inline u64 lath_fetch_add_release(u64 *p, u64 n)
 {
 	return __atomic_fetch_add(p, n, __ATOMIC_RELEASE);
+}
+
+static inline void lath_fetch_or(u64 *p, u64 bits)
+{
+	__atomic_fetch_or(p, bits, __ATOMIC_RELAXED);
+}
+
+/* Sets *p to `value`. Returns the old value. Orders what comes before and after. */
+static inline u32 lath_swap(u32 *p, u32 value)
+{
+	return __atomic_exchange_n(p, value, __ATOMIC_ACQ_REL);
 }
 
 /* Sets *p to 0. Returns the old value. */
@@ -191,6 +209,16 @@ static inline void cpu_relax(void)
 	barrier();
 #endif
 }
+
+/* Sleeps while *word is `value`, at most so many nanoseconds (UINT64_MAX: no limit), until
+ * lath_wake(word). May return early. Not in a call, and no lock held. */
+void lath_sleep(u32 *word, u32 value, u64 nanoseconds);
+/* Wakes all threads that sleep on the word, which may be no memory any more. */
+void lath_wake(u32 *word);
+/* Returns nanoseconds since some moment, the same for all threads. */
+u64 lath_now(void);
+/* Returns the number of the calling thread, as the system's tools show it. */
+u64 lath_thread_id(void);
 
 /* Gives up the processor for a while. */
 void lath_yield(void);

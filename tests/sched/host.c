@@ -44,6 +44,11 @@ void lath_yield(void)
 }
 
 #ifndef LATH_SIMULATED
+unsigned int lath_processors(void)
+{
+	return 1;
+}
+
 /* Each second wait of a thread leaves it as one in a crowd does: it splits a full leaf alone. */
 void lath_crowd_wait(unsigned int *rounds)
 {
@@ -51,6 +56,55 @@ void lath_crowd_wait(unsigned int *rounds)
 	lath_spin_wait(rounds);
 }
 #endif
+
+/* The word that each fiber sleeps on, or NULL. */
+static const u32 *volatile asleep[SCHED_FIBERS];
+
+/* Sleeps until lath_wake() alone: no other write of the word ends it, so that a wake-up that is
+ * missing is seen as a deadlock. With a limit it lets the others go on for a while. */
+void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
+{
+	int self = sched_self();
+
+	sched_access(word, 4, SCHED_READ, __builtin_return_address(0));
+	if (*word != value)
+		return;
+	if (self < 0)
+		sched_fail("it sleeps for ever", word, NULL);
+	if (nanoseconds != UINT64_MAX) {
+		sched_yield_to_others();
+		return;
+	}
+	asleep[self] = word;
+	while (asleep[self])
+		sched_wait(&asleep[self]);
+}
+
+void lath_wake(u32 *word)
+{
+	unsigned int i;
+
+	for (i = 0; i < SCHED_FIBERS; i++)
+		if (asleep[i] == word) {
+			asleep[i] = NULL;
+			sched_wake(&asleep[i]);
+		}
+}
+
+bool sched_sleeps(unsigned int fiber)
+{
+	return asleep[fiber];
+}
+
+u64 lath_now(void)
+{
+	return sched_now();
+}
+
+u64 lath_thread_id(void)
+{
+	return (u64)(sched_self() + 2);
+}
 
 void lath_nap(unsigned int *rounds)
 {

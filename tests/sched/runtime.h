@@ -105,6 +105,9 @@ void sched_check(const volatile void *address, size_t size, const void *pc);
 
 /* ---- host.c ---- */
 
+/* Does the fiber sleep in lath_sleep()? */
+bool sched_sleeps(unsigned int fiber);
+
 /* Called in a fiber before it runs anything: it becomes a thread of its own. */
 void sched_thread_begins(void);
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lathwork/range_lock.h - locks on ranges of keys: a thread holds [key, key + size), shared or
+ * exclusive, while others hold other ranges.
+ *
+ * For address spaces, files, disks and tables whose parts are changed by steps that take longer
+ * than one call on an index. Holders of ranges that do not overlap write no common memory (but see
+ * Cost), so they do not slow each other down, however many they are.
+ *
+ *     struct lath_range_locks locks;
+ *     struct lath_range_hold hold;
+ *
+ *     lath_range_locks_init(&locks, NULL);
+ *     lath_range_lock(&locks, &hold, 4096, 8192, LATH_EXCLUSIVE_RANGE); // [4096, 12288) is mine
+ *     ...
+ *     lath_range_unlock(&locks, &hold);
+ *     lath_range_locks_fini(&locks);
+ *
+ * A hold is the caller's memory, on its stack or in a structure of its own. From the call that
+ * locks until unlock it must neither move nor be used for another range. So lock, resize and unlock
+ * allocate nothing, and fail only as said below. Not recursive: a thread that locks a range that
+ * overlaps an exclusive one of its own waits for itself, and so it may when both are shared and
+ * another thread waits between the two calls. A thread may hold any number of ranges.
+ *
+ * Threads. All calls but init and fini may run concurrently; a hold is used by one thread at a
+ * time, not always the same. Guarantees:
+ *   R1  While an exclusive range is held, no other range that overlaps it is held. What the holder
+ *       did before unlock is visible to the thread that holds an overlapping range next.
+ *   R2  Order. A range waits for those that overlap it, unless both are shared, and whose lock
+ *       calls began before it; never for a later one, except that one at most per class of sizes
+ *       may overtake it. So nobody waits for ever while the others unlock. trylock does not
+ *       overtake: it fails where lock would wait.
+ *   R3  A failed call leaves the hold unlocked, or for resize as it was.
+ *   R4  Waiting threads sleep, after a short while of looking.
+ *
+ * fork(): the child inherits the ranges as they are; those that other threads hold or wait for stay
+ * so for ever, since the child does not have these threads. It may go on with its own, or init the
+ * locks anew. A thread that ends without unlocking leaves its ranges locked. Signals do not end a
+ * wait, and no call may be made in a signal handler.
+ *
+ * Cost. lock and unlock take one atomic operation each where nobody else is: 40 ns together. A
+ * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 64 per processor.
+ * Ranges belong to classes by their size, factors of 16 apart; a class that was ever used costs
+ * each lock of a smaller range one more look, and a range of a larger class looks at up to 32
+ * buckets for the next smaller one, then at 512, at most at all. So sizes that differ little are
+ * best. Shared holds of the same place write the same bucket.
+ */
+#ifndef LATHWORK_RANGE_LOCK_H
+#define LATHWORK_RANGE_LOCK_H
+
+#include "lathwork/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum lath_range_mode {
+	LATH_SHARED_RANGE = 0, /* beside other shared ranges */
+	LATH_EXCLUSIVE_RANGE,  /* alone */
+};
+
+/* Flags of lath_range_config. */
+enum {
+	/* A call that would wait for a range whose owner waits for it, directly or through others,
+	 * fails with -EDEADLK instead. Waits then take a lock that all of `locks` share. An owner's
+	 * ranges are used by one thread at a time. */
+	LATH_RANGE_DEADLOCKS = 1u << 0,
+};
+
+struct lath_range_config {
+	size_t struct_size; /* sizeof(struct lath_range_config), as LATH_RANGE_CONFIG_INIT sets it
+			     */
+	unsigned int flags;
+	unsigned int buckets; /* 0: 64 per processor. Rounded up to a power of two, at most 2^20 */
+	const struct lath_allocator *allocator; /* of the buckets; NULL: the host's */
+};
+
+#define LATH_RANGE_CONFIG_INIT { sizeof(struct lath_range_config), 0, 0, NULL }
+
+/* Opaque; to be embedded. Aligned to 64 bytes. */
+struct lath_range_locks {
+	uint64_t opaque[32];
+}
+#ifdef __GNUC__
+__attribute__((aligned(64)))
+#endif
+;
+
+/* A range that is held or waited for. Needs no initialisation. */
+struct lath_range_hold {
+	uint64_t first, last; /* to be read by the holder */
+	uint64_t owner;	      /* whose it is: the number of the thread that locked it, or as
+				 lath_range_lock_for() was told */
+	uint64_t opaque[17];
+};
+
+/* 0 | -EINVAL | -ENOMEM */
+LATH_API int lath_range_locks_init(struct lath_range_locks *locks,
+				   const struct lath_range_config *config);
+/* No range is held or waited for. Excludes all other calls. */
+LATH_API void lath_range_locks_fini(struct lath_range_locks *locks);
+
+/* Lock [key, key + size); waits. 0 | -EINVAL: size is 0, or the range ends behind 2^64 |
+ * -EDEADLK (LATH_RANGE_DEADLOCKS). */
+LATH_API int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold,
+			     uint64_t key, uint64_t size, enum lath_range_mode mode);
+/* The same, but does not wait: -EBUSY. */
+LATH_API int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				uint64_t key, uint64_t size, enum lath_range_mode mode);
+/* The same, but waits at most so many nanoseconds: -ETIMEDOUT. */
+LATH_API int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				  uint64_t key, uint64_t size, enum lath_range_mode mode,
+				  uint64_t nanoseconds);
+/* Lock all keys; waits. As lath_range_lock(). */
+LATH_API int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				 enum lath_range_mode mode);
+/* lath_range_timedlock() for an owner that is not the calling thread, such as a transaction.
+ * nanoseconds: UINT64_MAX waits as long as it takes; 0 is lath_range_trylock(). */
+LATH_API int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				 uint64_t key, uint64_t size, enum lath_range_mode mode,
+				 uint64_t nanoseconds, uint64_t owner);
+
+/* Unlock a range that is held. Wakes those whose turn it is. */
+LATH_API void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold);
+/* Make an exclusive range shared, without an instant between the two. */
+LATH_API void lath_range_downgrade(struct lath_range_locks *locks, struct lath_range_hold *hold);
+/*
+ * Give a range that is held other bounds, which overlap the old ones. What it gives up is free at
+ * once; for what it gains it waits as lath_range_lock() would, and holds the rest meanwhile: two
+ * holders that grow towards each other wait for ever, or one gets -EDEADLK. 0 | -EINVAL: empty, too
+ * far, or no key in common | -EDEADLK.
+ */
+LATH_API int lath_range_resize(struct lath_range_locks *locks, struct lath_range_hold *hold,
+			       uint64_t key, uint64_t size);
+
+/* What lath_range_each() tells of a range. */
+struct lath_range_info {
+	uint64_t first, last, owner;
+	enum lath_range_mode mode;
+	int waits; /* 0: it is held */
+};
+
+/* Call fn for every range that is held or waited for. Each one is told as it is at some moment of
+ * the call. fn must not call back. */
+LATH_API void lath_range_each(struct lath_range_locks *locks,
+			      void (*fn)(void *arg, const struct lath_range_info *info), void *arg);
+/* The same as lines of text, for debugging. */
+LATH_API void lath_range_dump(struct lath_range_locks *locks,
+			      void (*write)(void *arg, const char *text), void *arg);
+/* 0, or the number of the broken invariant (src/lock/range_lock.c), for tests. No other call runs.
+ */
+LATH_API int lath_range_locks_verify(struct lath_range_locks *locks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LATHWORK_RANGE_LOCK_H */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * lock.h - buckets, and what is in their lists: see range_lock.c.
+ */
+#ifndef LATH_LOCK_LOCK_H
+#define LATH_LOCK_LOCK_H
+
+#include "lathwork/range_lock.h"
+#include "sys/sys.h"
+
+#define CLASS_BITS 4
+#define CLASSES (64 / CLASS_BITS + 1)
+enum { LOCKED = 1, OCCUPIED = 2 }; /* of a bucket's word */
+enum { AWAKE = 0, ASLEEP = 1 };	   /* hold.state */
+
+struct entry {
+	struct entry *next, **link;
+	struct hold *hold;
+	struct bucket *bucket;
+};
+
+/* The struct lath_range_hold. Others change `blockers` and `state` under a bucket's lock. */
+struct hold {
+	u64 first, last, owner;
+	struct entry own[2]; /* in the lists of its class */
+	struct entry probe;  /* in the list of a smaller class, while it waits for ranges there */
+	u64 blockers;
+	u32 state; /* a futex */
+	u8 mode, class, buckets;
+	u8 mark; /* seen by this search for a cycle; under the lock of the graph */
+	struct hold *next_wait, **wait_link, *path; /* the same */
+};
+_Static_assert(sizeof(struct hold) == sizeof(struct lath_range_hold), "opaque words");
+
+struct bucket {
+	u64 word;
+	struct entry *first, **end;
+} __attribute__((aligned(64)));
+
+struct locks {
+	/* read by all, written when a class is used first */
+	u64 classes;
+	struct bucket *bucket;
+	u64 mask; /* buckets - 1 */
+	unsigned int shift, flags;
+	struct lath_allocator allocator;
+	/* LATH_RANGE_DEADLOCKS */
+	struct lath_spinlock graph __attribute__((aligned(64)));
+	struct hold *waits; /* ranges that wait */
+};
+_Static_assert(sizeof(struct locks) <= sizeof(struct lath_range_locks), "opaque words");
+
+static inline struct locks *locks_of(struct lath_range_locks *locks)
+{
+	return (struct locks *)locks;
+}
+
+static inline struct hold *hold_of(struct lath_range_hold *hold)
+{
+	return (struct hold *)hold;
+}
+
+/* ---- classes and buckets ---- */
+
+static inline unsigned int class_of(u64 first, u64 last)
+{
+	return (fls64(last - first) + CLASS_BITS - 1) / CLASS_BITS;
+}
+
+static inline u64 granule_of(u64 key, unsigned int class)
+{
+	return class < CLASSES - 1 ? key >> (class * CLASS_BITS) : 0;
+}
+
+static inline struct bucket *bucket_of(const struct locks *locks, u64 granule, unsigned int class)
+{
+	u64 hash = (granule + ((u64) class << 59)) * 0x9e3779b97f4a7c15ull;
+
+	return &locks->bucket[hash >> 32 & locks->mask];
+}
+
+/* Takes the bucket's lock and marks it as occupied. A full barrier: what the caller reads
+ * afterwards was written by ranges that could not see the mark, or later. */
+static inline void bucket_lock(struct bucket *bucket)
+{
+	unsigned int rounds = 0;
+	u64 word;
+
+	lath_call_assert();
+	preempt_disable();
+	for (;;) {
+		word = READ_ONCE(bucket->word);
+		if (!(word & LOCKED) && cmpxchg_acquire(&bucket->word, word, LOCKED | OCCUPIED) ==
+						word) /* pairs with bucket_unlock */
+			break;
+		lath_spin_wait(&rounds);
+	}
+	smp_mb__after_atomic(); /* pairs with the same in another thread's bucket_lock */
+}
+
+static inline void bucket_unlock(struct bucket *bucket)
+{
+	LATH_ASSERT(READ_ONCE(bucket->word) & LOCKED);
+	/* pairs with bucket_lock */
+	smp_store_release(&bucket->word, bucket->first ? OCCUPIED : 0);
+	preempt_enable();
+}
+
+static inline bool is_probe(const struct entry *entry)
+{
+	return entry == &entry->hold->probe;
+}
+
+static inline bool overlaps(const struct hold *a, const struct hold *b)
+{
+	return a->first <= b->last && b->first <= a->last;
+}
+
+static inline bool conflicts(const struct hold *a, const struct hold *b)
+{
+	return overlaps(a, b) && (a->mode | b->mode) == LATH_EXCLUSIVE_RANGE;
+}
+
+/* Does the entry `before` keep `behind`, further back in the same list, waiting? Nobody waits for a
+ * probe, and a probe waits for smaller classes. */
+static inline bool blocks(const struct entry *before, const struct entry *behind)
+{
+	const struct hold *a = before->hold, *b = behind->hold;
+
+	return !is_probe(before) &&
+	       (is_probe(behind) ? a->class < b->class : a->class == b->class) && conflicts(a, b);
+}
+
+/* The buckets of a range in its class, in order of their addresses. Returns how many: 1 or 2. */
+static inline unsigned int buckets_of(const struct locks *locks, const struct hold *hold,
+				      unsigned int class, struct bucket *bucket[2])
+{
+	struct bucket *a = bucket_of(locks, granule_of(hold->first, class), class);
+	struct bucket *b = bucket_of(locks, granule_of(hold->last, class), class);
+
+	bucket[0] = min(a, b);
+	bucket[1] = max(a, b);
+	return a == b ? 1 : 2;
+}
+
+/* ---- cycle.c ---- */
+
+/* The range is about to wait: its entries are in their lists. In a call, no lock held. Returns
+ * false if its owner would wait for itself (LATH_RANGE_DEADLOCKS); call range_wait_end() all the
+ * same. */
+bool range_wait_begin(struct locks *locks, struct hold *hold);
+/* It does not wait any more, and does not leave its lists before this call. */
+void range_wait_end(struct locks *locks, struct hold *hold);
+
+#endif /* LATH_LOCK_LOCK_H */

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * range_lock.c - locks on ranges of keys.
+ *
+ * A range belongs to the class c with the least 16^c that is not less than its size. Class c cuts
+ * the keys into granules of 16^c, so that a range lies in one or two. A hash of class and granule
+ * selects a bucket. A range is in the lists of its one or two buckets from the moment its lock call
+ * asks for it until it is unlocked, in the order in which they came.
+ *
+ * Within a class. Two ranges of one class that overlap share a granule, so a bucket. A range waits
+ * until no entry before it in its lists conflicts with it: `blockers` counts these. Who leaves a
+ * list, or gives up a part or its exclusiveness, takes one off the count of each entry behind that
+ * it blocked. The locks of both buckets are held together while a range comes or leaves; so the
+ * order of two ranges is the same in all lists that they share.
+ *
+ * Between classes. Which classes were ever used is a set of bits, `classes`. A range that has
+ * nobody before it in its class
+ *   1  looks at the buckets of its keys in each larger class. If a range there conflicts, held or
+ *      waiting, it leaves its lists and begins again as a range of that class, behind the other
+ *      one;
+ *   2  looks at the buckets of its keys in each smaller class. If ranges there conflict, it adds a
+ *      probe at the end of the bucket's list, which waits for them as any entry does.
+ * After that it holds its keys. Of two ranges of different classes that conflict, at least one sees
+ * the other: a range sets its class's bit, then enters its buckets (an atomic operation on the
+ * bucket's word, and a full barrier), then looks at others. If the smaller one sees the larger one
+ * it gives way. If it does not, the larger one came later, sees it, and waits.
+ *
+ * Nobody waits for ever. A larger range waits only for smaller ones that were there when it looked:
+ * those that come later see it and give way. Within a class the order is that of the lists. A range
+ * gives way at most once per class.
+ *
+ * Invariants, when no call is running (lath_range_locks_verify):
+ *   1  a bucket's word is OCCUPIED if its list is not empty, and else 0
+ *   2  entries are linked both ways, in the bucket that class and granule select, and are no probes
+ *   3  `blockers` of each range is 0
+ *   4  no two ranges conflict
+ *
+ * Files: this one locks, unlocks and changes ranges; lock.h has buckets and lists, cycle.c finds
+ * deadlocks, tell.c tells what is held.
+ *
+ * Locks: the two buckets of a range in order of their addresses; one bucket while looking; under
+ * the lock of the graph, buckets one by one. No call sleeps with any of them.
+ */
+#include "lock/lock.h"
+
+/* Looks at `blockers` before a thread sleeps: about as long as a short critical section. */
+#define LOOKS 200
+#define BUCKETS_MOST (1u << 20)
+/* Threads woken after the bucket's lock is released; more are woken with it. */
+#define WAKES 8
+
+static void entry_add(struct entry *entry, struct hold *hold, struct bucket *bucket)
+{
+	entry->hold = hold;
+	entry->bucket = bucket;
+	entry->next = NULL;
+	entry->link = bucket->end;
+	*bucket->end = entry;
+	bucket->end = &entry->next;
+}
+
+static void entry_remove(struct entry *entry)
+{
+	*entry->link = entry->next;
+	if (entry->next)
+		entry->next->link = entry->link;
+	else
+		entry->bucket->end = entry->link;
+}
+
+static u64 count_blockers(const struct bucket *bucket, const struct entry *entry)
+{
+	const struct entry *e;
+	u64 n = 0;
+
+	for (e = bucket->first; e != entry; e = e->next)
+		n += blocks(e, entry);
+	return n;
+}
+
+static void lock_own(struct hold *hold)
+{
+	bucket_lock(hold->own[0].bucket);
+	if (hold->buckets > 1)
+		bucket_lock(hold->own[1].bucket);
+}
+
+static void unlock_own(struct hold *hold)
+{
+	if (hold->buckets > 1)
+		bucket_unlock(hold->own[1].bucket);
+	bucket_unlock(hold->own[0].bucket);
+}
+
+/* ---- waking ---- */
+
+/* Threads to be woken. */
+struct wakes {
+	unsigned int n;
+	u32 *state[WAKES];
+};
+
+/*
+ * One blocker less for the entry's range; its bucket is locked. When it was the last one the thread
+ * may go on. It cannot have left, and its memory is there, as long as the bucket is locked;
+ * afterwards lath_wake() uses the address only.
+ */
+static void unblock(struct entry *entry, struct wakes *wakes)
+{
+	struct hold *hold = entry->hold;
+
+	LATH_ASSERT(READ_ONCE(hold->blockers));
+	/* pairs with wait_for_turn */
+	if (lath_fetch_add_release(&hold->blockers, -1ull) != 1)
+		return;
+	if (lath_swap(&hold->state, AWAKE) != ASLEEP)
+		return;
+	if (wakes->n == WAKES)
+		lath_wake(&hold->state);
+	else
+		wakes->state[wakes->n++] = &hold->state;
+}
+
+static void wake(const struct wakes *wakes)
+{
+	unsigned int i;
+
+	for (i = 0; i < wakes->n; i++)
+		lath_wake(wakes->state[i]);
+}
+
+/* The locked entry leaves its list. */
+static void leave_list(struct entry *entry, struct wakes *wakes)
+{
+	struct entry *e;
+
+	for (e = entry->next; e; e = e->next)
+		if (blocks(entry, e))
+			unblock(e, wakes);
+	entry_remove(entry);
+}
+
+/* The range leaves its class. In a call, no lock held. */
+static void leave(struct hold *hold)
+{
+	struct wakes wakes = { 0 };
+	unsigned int i;
+
+	lock_own(hold);
+	for (i = 0; i < hold->buckets; i++)
+		leave_list(&hold->own[i], &wakes);
+	unlock_own(hold);
+	wake(&wakes);
+}
+
+/* ---- waiting ---- */
+
+/* Until when a call waits. */
+struct deadline {
+	u64 at; /* by lath_now(); 0: does not wait; UINT64_MAX: as long as it takes */
+};
+
+/* Waits until nothing blocks the range, or until the deadline. In a call, which is left while the
+ * thread sleeps: fork() does not wait for it. No lock held. Returns 0 | -EBUSY | -ETIMEDOUT |
+ * -EDEADLK: the entries are still in their lists. */
+static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline deadline)
+{
+	unsigned int looks;
+	int ret = 0;
+
+	if (!deadline.at)
+		return -EBUSY;
+	for (looks = 0; looks < LOOKS; looks++) {
+		if (!smp_load_acquire(&hold->blockers)) /* pairs with unblock */
+			return 0;
+		cpu_relax();
+	}
+	if (!range_wait_begin(locks, hold))
+		ret = -EDEADLK;
+	lath_call_exit();
+	while (!ret) {
+		u64 now = deadline.at == UINT64_MAX ? 0 : lath_now();
+
+		/* after the swap, either the last unblock() sees ASLEEP or this load sees 0 */
+		lath_swap(&hold->state, ASLEEP);
+		smp_mb__after_atomic();
+		if (!smp_load_acquire(&hold->blockers)) /* pairs with unblock */
+			break;
+		if (now >= deadline.at)
+			ret = -ETIMEDOUT;
+		else
+			lath_sleep(&hold->state, ASLEEP,
+				   deadline.at == UINT64_MAX ? UINT64_MAX : deadline.at - now);
+	}
+	lath_call_enter();
+	range_wait_end(locks, hold);
+	return ret;
+}
+
+/* ---- locking ---- */
+
+/* Enters the lists of its class, and counts who is before it. */
+static void enter(struct locks *locks, struct hold *hold)
+{
+	struct bucket *bucket[2];
+	unsigned int i;
+
+	/* before the entry: who looks later knows of the class */
+	if (unlikely(!(READ_ONCE(locks->classes) >> hold->class & 1)))
+		lath_fetch_or(&locks->classes, 1ull << hold->class);
+	hold->buckets = (u8)buckets_of(locks, hold, hold->class, bucket);
+	hold->blockers = 0;
+	hold->state = AWAKE;
+	hold->probe.bucket = NULL;
+	for (i = 0; i < hold->buckets; i++)
+		bucket_lock(bucket[i]);
+	for (i = 0; i < hold->buckets; i++) {
+		entry_add(&hold->own[i], hold, bucket[i]);
+		hold->blockers += count_blockers(bucket[i], &hold->own[i]);
+	}
+	for (i = hold->buckets; i-- > 0;)
+		bucket_unlock(bucket[i]);
+}
+
+/* Returns whether a range of this larger class conflicts. */
+static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int class)
+{
+	struct bucket *bucket[2];
+	unsigned int i, n = buckets_of(locks, hold, class, bucket);
+	bool found = false;
+
+	for (i = 0; i < n && !found; i++) {
+		const struct entry *e;
+
+		if (!smp_load_acquire(&bucket[i]->word)) /* pairs with bucket_unlock */
+			continue;
+		bucket_lock(bucket[i]);
+		for (e = bucket[i]->first; e && !found; e = e->next)
+			found = !is_probe(e) && e->hold->class == class && conflicts(e->hold, hold);
+		bucket_unlock(bucket[i]);
+	}
+	return found;
+}
+
+/* Waits for ranges of smaller classes in this bucket. */
+static int wait_below(struct locks *locks, struct hold *hold, struct bucket *bucket,
+		      struct deadline deadline)
+{
+	struct wakes none = { 0 };
+	u64 blockers;
+	int ret;
+
+	if (!smp_load_acquire(&bucket->word)) /* pairs with bucket_unlock */
+		return 0;
+	bucket_lock(bucket);
+	entry_add(&hold->probe, hold, bucket);
+	blockers = count_blockers(bucket, &hold->probe);
+	if (!blockers) {
+		entry_remove(&hold->probe);
+		hold->probe.bucket = NULL;
+	} else {
+		/* added: a resize may count itself too, see resize_insert() */
+		lath_fetch_add(&hold->blockers, blockers);
+	}
+	bucket_unlock(bucket);
+	if (!blockers)
+		return 0;
+	ret = wait_for_turn(locks, hold, deadline);
+	bucket_lock(bucket);
+	/* a wait that failed: take off what is left */
+	for (blockers = ret ? count_blockers(bucket, &hold->probe) : 0; blockers; blockers--)
+		lath_fetch_add(&hold->blockers, -1ull);
+	leave_list(&hold->probe, &none);
+	LATH_ASSERT(!none.n); /* nobody waits for a probe */
+	hold->probe.bucket = NULL;
+	bucket_unlock(bucket);
+	return ret;
+}
+
+/* Waits for ranges of smaller classes. */
+static int wait_all_below(struct locks *locks, struct hold *hold, u64 classes,
+			  struct deadline deadline)
+{
+	int ret = 0;
+
+	for (; classes && !ret; classes &= classes - 1) {
+		unsigned int class = (unsigned int)__ffs64(classes);
+		u64 first = granule_of(hold->first, class);
+		u64 n = granule_of(hold->last, class) - first, i;
+
+		if (n >= locks->mask) { /* more granules than buckets: each bucket once */
+			for (i = 0; i <= locks->mask && !ret; i++)
+				ret = wait_below(locks, hold, &locks->bucket[i], deadline);
+			break;
+		}
+		for (i = 0; i <= n && !ret; i++)
+			ret = wait_below(locks, hold, bucket_of(locks, first + i, class), deadline);
+	}
+	return ret;
+}
+
+/* Returns the least of these classes, larger than its own, in which a range conflicts; 0: none. In
+ * ascending order: a range that grows is in the larger class before it leaves the smaller one. */
+static int class_above(struct locks *locks, struct hold *hold, u64 classes)
+{
+	for (; classes; classes &= classes - 1) {
+		unsigned int class = (unsigned int)__ffs64(classes);
+
+		if (blocked_above(locks, hold, class))
+			return (int)class;
+	}
+	return 0;
+}
+
+/* The range is in the lists of its class. Returns 0: it is held | the larger class in which it must
+ * wait | an error. */
+static int become_holder(struct locks *locks, struct hold *hold, struct deadline deadline)
+{
+	u64 classes, below, above;
+	int ret;
+
+	/* again if a range that grew came in front of it meanwhile (enter_in_front) */
+	while (unlikely(smp_load_acquire(&hold->blockers))) { /* pairs with unblock */
+again:
+		ret = wait_for_turn(locks, hold, deadline);
+		if (ret)
+			return ret;
+	}
+	lath_delay("range lock: alone in its class");
+	classes = READ_ONCE(locks->classes);
+	if (likely(classes == 1ull << hold->class))
+		return 0;
+	below = classes & ((1ull << hold->class) - 1);
+	above = classes & ~below & ~(1ull << hold->class);
+	ret = class_above(locks, hold, above);
+	if (ret || !below)
+		return ret;
+	ret = wait_all_below(locks, hold, below, deadline);
+	if (ret)
+		return ret;
+	/* What conflicted below may have grown into this class or a larger one. */
+	if (smp_load_acquire(&hold->blockers)) /* pairs with unblock */
+		goto again;
+	return class_above(locks, hold,
+			   above | (READ_ONCE(locks->classes) & ~((2ull << hold->class) - 1)));
+}
+
+/* Locks [hold->first, hold->last]. In a call. */
+static int lock(struct locks *locks, struct hold *hold, struct deadline deadline)
+{
+	int ret;
+
+	hold->class = (u8)class_of(hold->first, hold->last);
+	for (;;) {
+		enter(locks, hold);
+		ret = become_holder(locks, hold, deadline);
+		if (likely(!ret))
+			return 0;
+		leave(hold);
+		if (ret < 0)
+			return ret;
+		hold->class = (u8)ret; /* behind the larger range, in its class */
+		lath_delay("range lock: in no class");
+	}
+}
+
+static bool bounds_valid(u64 key, u64 size)
+{
+	return size && key + (size - 1) >= key;
+}
+
+static int lock_bounds(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
+		       enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+{
+	struct deadline deadline = { nanoseconds };
+	struct hold *hold = hold_of(h);
+	int ret;
+
+	if (mode != LATH_SHARED_RANGE && mode != LATH_EXCLUSIVE_RANGE)
+		return -EINVAL;
+	if (unlikely(nanoseconds && nanoseconds != UINT64_MAX)) {
+		u64 now = lath_now();
+
+		deadline.at = nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
+	}
+	hold->first = first;
+	hold->last = last;
+	hold->owner = owner;
+	hold->mode = (u8)mode;
+	lath_call_enter();
+	ret = lock(locks_of(l), hold, deadline);
+	lath_call_exit();
+	return ret;
+}
+
+int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
+			u64 size, enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+{
+	if (!bounds_valid(key, size))
+		return -EINVAL;
+	return lock_bounds(locks, hold, key, key + (size - 1), mode, nanoseconds, owner);
+}
+
+int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key, u64 size,
+		    enum lath_range_mode mode)
+{
+	return lath_range_lock_for(locks, hold, key, size, mode, UINT64_MAX, lath_thread_id());
+}
+
+int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
+		       u64 size, enum lath_range_mode mode)
+{
+	return lath_range_lock_for(locks, hold, key, size, mode, 0, lath_thread_id());
+}
+
+int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
+			 u64 size, enum lath_range_mode mode, u64 nanoseconds)
+{
+	int ret = lath_range_lock_for(locks, hold, key, size, mode, nanoseconds, lath_thread_id());
+
+	return ret == -EBUSY ? -ETIMEDOUT : ret;
+}
+
+int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
+			enum lath_range_mode mode)
+{
+	return lock_bounds(locks, hold, 0, UINT64_MAX, mode, UINT64_MAX, lath_thread_id());
+}
+
+void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)
+{
+	(void)locks;
+	lath_call_enter();
+	leave(hold_of(hold));
+	lath_call_exit();
+}
+
+/* ---- changing what is held ---- */
+
+/* Sets bounds within the old ones, and the mode, or a less exclusive one. */
+static void give_up(struct hold *hold, u64 first, u64 last, unsigned int mode)
+{
+	struct hold after = { .first = first,
+			      .last = last,
+			      .mode = (u8)mode,
+			      .class = hold->class };
+	struct entry later = { .hold = &after };
+	struct wakes wakes = { 0 };
+	unsigned int i;
+	struct entry *e;
+
+	lock_own(hold);
+	for (i = 0; i < hold->buckets; i++)
+		for (e = hold->own[i].next; e; e = e->next)
+			if (blocks(&hold->own[i], e) && !blocks(&later, e))
+				unblock(e, &wakes);
+	/* it stays in its class and its lists, which are those of its keys and perhaps one more */
+	hold->first = first;
+	hold->last = last;
+	hold->mode = (u8)mode;
+	unlock_own(hold);
+	wake(&wakes);
+}
+
+void lath_range_downgrade(struct lath_range_locks *locks, struct lath_range_hold *h)
+{
+	struct hold *hold = hold_of(h);
+
+	(void)locks;
+	lath_call_enter();
+	give_up(hold, hold->first, hold->last, LATH_SHARED_RANGE);
+	lath_call_exit();
+}
+
+/*
+ * Enters the lists in front of all others, for keys of which each is held already, by holds that
+ * leave afterwards. Ranges that conflict with it there wait for one of these holds, or are about to
+ * find one: they wait for this one too.
+ */
+static void enter_in_front(struct locks *locks, struct hold *hold)
+{
+	struct bucket *bucket[2];
+	unsigned int i;
+
+	if (!(READ_ONCE(locks->classes) >> hold->class & 1))
+		lath_fetch_or(&locks->classes, 1ull << hold->class);
+	hold->buckets = (u8)buckets_of(locks, hold, hold->class, bucket);
+	hold->blockers = 0;
+	hold->state = AWAKE;
+	hold->probe.bucket = NULL;
+	for (i = 0; i < hold->buckets; i++)
+		bucket_lock(bucket[i]);
+	for (i = 0; i < hold->buckets; i++) {
+		struct entry *entry = &hold->own[i], *e;
+
+		entry->hold = hold;
+		entry->bucket = bucket[i];
+		entry->next = bucket[i]->first;
+		entry->link = &bucket[i]->first;
+		*(entry->next ? &entry->next->link : &bucket[i]->end) = &entry->next;
+		bucket[i]->first = entry;
+		for (e = entry->next; e; e = e->next)
+			if (blocks(entry, e))
+				lath_fetch_add(&e->hold->blockers, 1);
+	}
+	for (i = hold->buckets; i-- > 0;)
+		bucket_unlock(bucket[i]);
+}
+
+/* `to`, which is in no list, takes the place of `from` in its lists. */
+static void take_place(struct hold *to, struct hold *from)
+{
+	unsigned int i;
+
+	lock_own(from);
+	*to = *from;
+	for (i = 0; i < to->buckets; i++) {
+		struct entry *entry = &to->own[i];
+
+		entry->hold = to;
+		*entry->link = entry;
+		*(entry->next ? &entry->next->link : &entry->bucket->end) = &entry->next;
+	}
+	unlock_own(to);
+}
+
+int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64 key, u64 size)
+{
+	struct deadline never = { UINT64_MAX };
+	struct locks *locks = locks_of(l);
+	struct hold *hold = hold_of(h), part[2], whole;
+	u64 first = key, last = key + (size - 1);
+	unsigned int n = 0, i;
+	int ret = 0;
+
+	if (!bounds_valid(key, size) || first > hold->last || last < hold->first)
+		return -EINVAL;
+	lath_call_enter();
+	/* what it gains is locked as ranges of its own, beside the old one */
+	for (i = 0; i < 2 && !ret; i++) {
+		struct hold *p = &part[n];
+
+		if (i ? last <= hold->last : first >= hold->first)
+			continue;
+		p->first = i ? hold->last + 1 : first;
+		p->last = i ? last : hold->first - 1;
+		p->owner = hold->owner;
+		p->mode = hold->mode;
+		ret = lock(locks, p, never);
+		n += !ret;
+	}
+	if (!ret && n) {
+		/* then one range stands for all of them, before they leave */
+		whole.owner = hold->owner;
+		whole.mode = hold->mode;
+		whole.first = min(first, hold->first);
+		whole.last = max(last, hold->last);
+		whole.class = (u8)max(class_of(whole.first, whole.last), (unsigned int)hold->class);
+		for (i = 0; i < n; i++)
+			whole.class = max(whole.class, part[i].class);
+		enter_in_front(locks, &whole);
+		lath_delay("range lock: grown");
+		leave(hold);
+		take_place(hold, &whole);
+	}
+	while (n)
+		leave(&part[--n]);
+	if (!ret)
+		give_up(hold, first, last, hold->mode);
+	lath_call_exit();
+	return ret;
+}
+
+/* ---- beginning and end ---- */
+
+int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_config *config)
+{
+	struct lath_range_config c = LATH_RANGE_CONFIG_INIT;
+	struct locks *locks = locks_of(l);
+	u64 buckets = 1, i;
+	size_t bytes;
+
+	if (config) {
+		if (config->struct_size != sizeof(c) || config->flags & ~LATH_RANGE_DEADLOCKS ||
+		    config->buckets > BUCKETS_MOST)
+			return -EINVAL;
+		c = *config;
+	}
+	if (!c.buckets)
+		c.buckets = min(64u * lath_processors(), BUCKETS_MOST);
+	while (buckets < c.buckets)
+		buckets *= 2;
+	memset(locks, 0, sizeof(*locks));
+	if (c.allocator)
+		locks->allocator = *c.allocator;
+	bytes = buckets * sizeof(struct bucket);
+	locks->bucket = locks->allocator.alloc
+				? locks->allocator.alloc(locks->allocator.ctx, bytes, 64)
+				: lath_block_alloc(bytes);
+	if (!locks->bucket)
+		return -ENOMEM;
+	locks->mask = buckets - 1;
+	locks->flags = c.flags;
+	lath_spin_init(&locks->graph);
+	for (i = 0; i < buckets; i++) {
+		locks->bucket[i].word = 0;
+		locks->bucket[i].first = NULL;
+		locks->bucket[i].end = &locks->bucket[i].first;
+	}
+	return 0;
+}
+
+void lath_range_locks_fini(struct lath_range_locks *l)
+{
+	struct locks *locks = locks_of(l);
+	u64 i;
+
+	for (i = 0; i <= locks->mask; i++)
+		LATH_ASSERT(!locks->bucket[i].first);
+	if (locks->allocator.alloc)
+		locks->allocator.free(locks->allocator.ctx, locks->bucket,
+				      (locks->mask + 1) * sizeof(struct bucket));
+	else
+		lath_block_free(locks->bucket);
+	locks->bucket = NULL;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sleep.c - threads that sleep on a word until another thread wakes them; time; a thread's number.
+ * User space only.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sys/sys.h"
+
+/* The kernel's numbers (futex(2)), as in thread.c. */
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_PRIVATE_FLAG = 128 };
+
+void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
+{
+	struct timespec limit = { (time_t)(nanoseconds / 1000000000),
+				  (long)(nanoseconds % 1000000000) };
+
+	syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value,
+		nanoseconds == UINT64_MAX ? NULL : &limit, NULL, 0);
+}
+
+void lath_wake(u32 *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0);
+}
+
+u64 lath_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+u64 lath_thread_id(void)
+{
+	static __thread u64 id __attribute__((tls_model("initial-exec")));
+	static __thread u64 generation __attribute__((tls_model("initial-exec")));
+
+	/* in the child of a fork the thread has another number */
+	if (unlikely(generation != lath_generation)) {
+		id = (u64)syscall(SYS_gettid);
+		generation = lath_generation;
+	}
+	return id;
+}

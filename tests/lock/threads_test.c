@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Range locks between threads: plain counters that the ranges protect, so that ThreadSanitizer sees
+ * a range that does not; waits that end by a timeout; a cycle that one of its threads leaves.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lathwork/range_lock.h"
+
+#define THREADS 4
+#define KEYS 600
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define ROUNDS 4000
+#else
+#define ROUNDS 40000
+#endif
+
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+static struct lath_range_locks locks;
+static long counter[KEYS]; /* written by who has the key exclusive, read by who has it */
+static atomic_long written, timeouts;
+
+static uint64_t next(uint64_t *s)
+{
+	uint64_t z = *s += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static void work(const struct lath_range_hold *hold, int exclusive)
+{
+	uint64_t k;
+	long sum = 0;
+
+	for (k = hold->first; k <= hold->last; k++) {
+		if (exclusive)
+			counter[k]++;
+		else
+			sum += counter[k];
+	}
+	CHECK(sum >= 0);
+	if (exclusive)
+		written += (long)(hold->last - hold->first + 1);
+}
+
+static void *change(void *arg)
+{
+	static const unsigned int sizes[] = { 1, 2, 3, 16, 16, 40, 260 };
+	uint64_t seed = (uint64_t)(uintptr_t)arg;
+	struct lath_range_hold hold;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		uint64_t r = next(&seed);
+		unsigned int size = sizes[r % 7];
+		uint64_t key = (r >> 8) % (KEYS - size + 1), from;
+		enum lath_range_mode mode = r >> 40 & 1 ? LATH_EXCLUSIVE_RANGE : LATH_SHARED_RANGE;
+		int ret = 0;
+
+		switch (r >> 41 & 7) {
+		case 0:
+			ret = lath_range_trylock(&locks, &hold, key, size, mode);
+			CHECK(!ret || ret == -EBUSY);
+			break;
+		case 1:
+			ret = lath_range_timedlock(&locks, &hold, key, size, mode, r >> 50);
+			CHECK(!ret || ret == -ETIMEDOUT);
+			timeouts += !!ret;
+			break;
+		default:
+			CHECK(!lath_range_lock(&locks, &hold, key, size, mode));
+		}
+		if (ret)
+			continue;
+		work(&hold, mode == LATH_EXCLUSIVE_RANGE);
+		if (r >> 45 & 1) {
+			from = hold.first + (hold.last - hold.first) / 2;
+			CHECK(!lath_range_resize(&locks, &hold, from, hold.last - from + 1));
+			work(&hold, mode == LATH_EXCLUSIVE_RANGE);
+		}
+		if (r >> 46 & 1) {
+			lath_range_downgrade(&locks, &hold);
+			work(&hold, 0);
+		}
+		lath_range_unlock(&locks, &hold);
+	}
+	return NULL;
+}
+
+static void counters_are_protected(const struct lath_range_config *config)
+{
+	pthread_t thread[THREADS];
+	long sum = 0;
+	int i;
+
+	memset(counter, 0, sizeof(counter));
+	written = 0;
+	CHECK(!lath_range_locks_init(&locks, config));
+	for (i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, change, (void *)(uintptr_t)(i + 1)));
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < KEYS; i++)
+		sum += counter[i];
+	CHECK(sum == written);
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
+/* Two threads lock a range each and then the other's. */
+static pthread_barrier_t both;
+static atomic_int refused;
+
+static void *cross(void *arg)
+{
+	uint64_t mine = (uint64_t)(uintptr_t)arg, other = 1 - mine;
+	struct lath_range_hold first, second;
+	int ret;
+
+	CHECK(!lath_range_lock(&locks, &first, mine * 1000, 10, LATH_EXCLUSIVE_RANGE));
+	pthread_barrier_wait(&both);
+	ret = lath_range_lock(&locks, &second, other * 1000, 10, LATH_EXCLUSIVE_RANGE);
+	CHECK(!ret || ret == -EDEADLK);
+	refused += ret != 0;
+	if (!ret)
+		lath_range_unlock(&locks, &second);
+	lath_range_unlock(&locks, &first);
+	return NULL;
+}
+
+static void cycles_are_left(void)
+{
+	struct lath_range_config config = LATH_RANGE_CONFIG_INIT;
+	struct lath_range_hold all;
+	pthread_t thread[2];
+	uintptr_t i;
+	int round;
+
+	config.flags = LATH_RANGE_DEADLOCKS;
+	CHECK(!lath_range_locks_init(&locks, &config));
+	CHECK(!pthread_barrier_init(&both, NULL, 2));
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < 2; i++)
+			CHECK(!pthread_create(&thread[i], NULL, cross, (void *)i));
+		for (i = 0; i < 2; i++)
+			pthread_join(thread[i], NULL);
+		CHECK(!lath_range_trylock(&locks, &all, 0, 2000, LATH_EXCLUSIVE_RANGE));
+		lath_range_unlock(&locks, &all);
+	}
+	CHECK(refused == 200); /* in each round one of the two */
+	pthread_barrier_destroy(&both);
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
+/* A thread that is cancelled while it waits with a limit: it does not end in the wait, and leaves
+ * nothing behind. */
+static void *wait_long(void *arg)
+{
+	struct lath_range_hold hold;
+
+	(void)arg;
+	CHECK(lath_range_timedlock(&locks, &hold, 5, 5, LATH_SHARED_RANGE, 300000000) ==
+	      -ETIMEDOUT);
+	for (;;)
+		pause(); /* a cancellation point */
+	return NULL;
+}
+
+static void cancelled_waits_leave_nothing(void)
+{
+	struct lath_range_hold hold, next_hold;
+	pthread_t thread;
+
+	CHECK(!lath_range_locks_init(&locks, NULL));
+	CHECK(!lath_range_lock(&locks, &hold, 0, 8, LATH_EXCLUSIVE_RANGE));
+	CHECK(!pthread_create(&thread, NULL, wait_long, NULL));
+	usleep(50000);
+	CHECK(!pthread_cancel(thread));
+	pthread_join(thread, NULL);
+	CHECK(!lath_range_trylock(&locks, &next_hold, 8, 100, LATH_EXCLUSIVE_RANGE));
+	lath_range_unlock(&locks, &hold);
+	lath_range_unlock(&locks, &next_hold);
+	CHECK(!lath_range_locks_verify(&locks));
+	lath_range_locks_fini(&locks);
+}
+
+int main(void)
+{
+	struct lath_range_config few = LATH_RANGE_CONFIG_INIT;
+
+	counters_are_protected(NULL);
+	few.buckets = 2;
+	few.flags = LATH_RANGE_DEADLOCKS;
+	counters_are_protected(&few);
+	CHECK(timeouts);
+	cycles_are_left();
+	cancelled_waits_leave_nothing();
+	return 0;
+}
