@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * lathwork.ko - the library for other modules: the calls of
- * lathwork/{index,cursor,hole,interval,bytes,space,sortq}.h. Kbuild includes those headers here and
+ * lathwork/{index,cursor,hole,interval,bytes,range_lock,space,sortq}.h. Kbuild includes those headers here and
  * makes the lists of exported calls from them.
  */
 #include <linux/module.h>
@@ -10,6 +10,7 @@
 #define EXPORT(name) EXPORT_SYMBOL_GPL(name);
 LATH_EXPORTS
 LATH_MORE_EXPORTS
+LATH_LAST_EXPORTS
 #undef EXPORT
 
 static int __init lathwork_init(void)

@@ -26,7 +26,7 @@ struct hold {
 	struct entry probe;  /* in the list of a smaller class, while it waits for ranges there */
 	u64 blockers;
 	u32 state; /* a futex */
-	u8 mode, class, buckets;
+	u8 mode, cls, buckets;
 	u8 mark; /* seen by this search for a cycle; under the lock of the graph */
 	struct hold *next_wait, **wait_link, *path; /* the same */
 };
@@ -67,14 +67,14 @@ static inline unsigned int class_of(u64 first, u64 last)
 	return (fls64(last - first) + CLASS_BITS - 1) / CLASS_BITS;
 }
 
-static inline u64 granule_of(u64 key, unsigned int class)
+static inline u64 granule_of(u64 key, unsigned int cls)
 {
-	return class < CLASSES - 1 ? key >> (class * CLASS_BITS) : 0;
+	return cls < CLASSES - 1 ? key >> (cls * CLASS_BITS) : 0;
 }
 
-static inline struct bucket *bucket_of(const struct locks *locks, u64 granule, unsigned int class)
+static inline struct bucket *bucket_of(const struct locks *locks, u64 granule, unsigned int cls)
 {
-	u64 hash = (granule + ((u64) class << 59)) * 0x9e3779b97f4a7c15ull;
+	u64 hash = (granule + ((u64)cls << 59)) * 0x9e3779b97f4a7c15ull;
 
 	return &locks->bucket[hash >> 32 & locks->mask];
 }
@@ -90,12 +90,12 @@ static inline void bucket_lock(struct bucket *bucket)
 	preempt_disable();
 	for (;;) {
 		word = READ_ONCE(bucket->word);
-		if (!(word & LOCKED) && cmpxchg_acquire(&bucket->word, word, LOCKED | OCCUPIED) ==
-						word) /* pairs with bucket_unlock */
+		if (!(word & LOCKED) && /* pairs with bucket_unlock */
+		    cmpxchg_acquire(&bucket->word, word, LOCKED | OCCUPIED) == word)
 			break;
 		lath_spin_wait(&rounds);
 	}
-	smp_mb__after_atomic(); /* pairs with the same in another thread's bucket_lock */
+	smp_mb__after_atomic(); /* pairs with bucket_lock */
 }
 
 static inline void bucket_unlock(struct bucket *bucket)
@@ -127,16 +127,16 @@ static inline bool blocks(const struct entry *before, const struct entry *behind
 {
 	const struct hold *a = before->hold, *b = behind->hold;
 
-	return !is_probe(before) &&
-	       (is_probe(behind) ? a->class < b->class : a->class == b->class) && conflicts(a, b);
+	return !is_probe(before) && (is_probe(behind) ? a->cls < b->cls : a->cls == b->cls) &&
+	       conflicts(a, b);
 }
 
 /* The buckets of a range in its class, in order of their addresses. Returns how many: 1 or 2. */
 static inline unsigned int buckets_of(const struct locks *locks, const struct hold *hold,
-				      unsigned int class, struct bucket *bucket[2])
+				      unsigned int cls, struct bucket *bucket[2])
 {
-	struct bucket *a = bucket_of(locks, granule_of(hold->first, class), class);
-	struct bucket *b = bucket_of(locks, granule_of(hold->last, class), class);
+	struct bucket *a = bucket_of(locks, granule_of(hold->first, cls), cls);
+	struct bucket *b = bucket_of(locks, granule_of(hold->last, cls), cls);
 
 	bucket[0] = min(a, b);
 	bucket[1] = max(a, b);

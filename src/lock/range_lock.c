@@ -45,6 +45,7 @@
 
 /* Looks at `blockers` before a thread sleeps: about as long as a short critical section. */
 #define LOOKS 200
+#define FOREVER (~0ull)
 #define BUCKETS_MOST (1u << 20)
 /* Threads woken after the bucket's lock is released; more are woken with it. */
 #define WAKES 8
@@ -157,7 +158,7 @@ static void leave(struct hold *hold)
 
 /* Until when a call waits. */
 struct deadline {
-	u64 at; /* by lath_now(); 0: does not wait; UINT64_MAX: as long as it takes */
+	u64 at; /* by lath_now(); 0: does not wait; FOREVER: as long as it takes */
 };
 
 /* Waits until nothing blocks the range, or until the deadline. In a call, which is left while the
@@ -179,7 +180,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 		ret = -EDEADLK;
 	lath_call_exit();
 	while (!ret) {
-		u64 now = deadline.at == UINT64_MAX ? 0 : lath_now();
+		u64 now = deadline.at == FOREVER ? 0 : lath_now();
 
 		/* after the swap, either the last unblock() sees ASLEEP or this load sees 0 */
 		lath_swap(&hold->state, ASLEEP);
@@ -190,7 +191,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 			ret = -ETIMEDOUT;
 		else
 			lath_sleep(&hold->state, ASLEEP,
-				   deadline.at == UINT64_MAX ? UINT64_MAX : deadline.at - now);
+				   deadline.at == FOREVER ? FOREVER : deadline.at - now);
 	}
 	lath_call_enter();
 	range_wait_end(locks, hold);
@@ -206,9 +207,9 @@ static void enter(struct locks *locks, struct hold *hold)
 	unsigned int i;
 
 	/* before the entry: who looks later knows of the class */
-	if (unlikely(!(READ_ONCE(locks->classes) >> hold->class & 1)))
-		lath_fetch_or(&locks->classes, 1ull << hold->class);
-	hold->buckets = (u8)buckets_of(locks, hold, hold->class, bucket);
+	if (unlikely(!(READ_ONCE(locks->classes) >> hold->cls & 1)))
+		lath_fetch_or(&locks->classes, 1ull << hold->cls);
+	hold->buckets = (u8)buckets_of(locks, hold, hold->cls, bucket);
 	hold->blockers = 0;
 	hold->state = AWAKE;
 	hold->probe.bucket = NULL;
@@ -223,10 +224,10 @@ static void enter(struct locks *locks, struct hold *hold)
 }
 
 /* Returns whether a range of this larger class conflicts. */
-static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int class)
+static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int cls)
 {
 	struct bucket *bucket[2];
-	unsigned int i, n = buckets_of(locks, hold, class, bucket);
+	unsigned int i, n = buckets_of(locks, hold, cls, bucket);
 	bool found = false;
 
 	for (i = 0; i < n && !found; i++) {
@@ -236,7 +237,7 @@ static bool blocked_above(struct locks *locks, struct hold *hold, unsigned int c
 			continue;
 		bucket_lock(bucket[i]);
 		for (e = bucket[i]->first; e && !found; e = e->next)
-			found = !is_probe(e) && e->hold->class == class && conflicts(e->hold, hold);
+			found = !is_probe(e) && e->hold->cls == cls && conflicts(e->hold, hold);
 		bucket_unlock(bucket[i]);
 	}
 	return found;
@@ -284,9 +285,9 @@ static int wait_all_below(struct locks *locks, struct hold *hold, u64 classes,
 	int ret = 0;
 
 	for (; classes && !ret; classes &= classes - 1) {
-		unsigned int class = (unsigned int)__ffs64(classes);
-		u64 first = granule_of(hold->first, class);
-		u64 n = granule_of(hold->last, class) - first, i;
+		unsigned int cls = (unsigned int)__ffs64(classes);
+		u64 first = granule_of(hold->first, cls);
+		u64 n = granule_of(hold->last, cls) - first, i;
 
 		if (n >= locks->mask) { /* more granules than buckets: each bucket once */
 			for (i = 0; i <= locks->mask && !ret; i++)
@@ -294,20 +295,23 @@ static int wait_all_below(struct locks *locks, struct hold *hold, u64 classes,
 			break;
 		}
 		for (i = 0; i <= n && !ret; i++)
-			ret = wait_below(locks, hold, bucket_of(locks, first + i, class), deadline);
+			ret = wait_below(locks, hold, bucket_of(locks, first + i, cls), deadline);
 	}
 	return ret;
 }
 
-/* Returns the least of these classes, larger than its own, in which a range conflicts; 0: none. In
- * ascending order: a range that grows is in the larger class before it leaves the smaller one. */
-static int class_above(struct locks *locks, struct hold *hold, u64 classes)
+/* Returns the least larger class in which a range conflicts; 0: none. In ascending order, and which
+ * classes there are is read again after each: a range that grows is in the larger class before it
+ * leaves the smaller one. */
+static int class_above(struct locks *locks, struct hold *hold)
 {
-	for (; classes; classes &= classes - 1) {
-		unsigned int class = (unsigned int)__ffs64(classes);
+	unsigned int cls = hold->cls;
+	u64 larger;
 
-		if (blocked_above(locks, hold, class))
-			return (int)class;
+	while ((larger = READ_ONCE(locks->classes) & ~((2ull << cls) - 1))) {
+		cls = (unsigned int)__ffs64(larger);
+		if (blocked_above(locks, hold, cls))
+			return (int)cls;
 	}
 	return 0;
 }
@@ -316,7 +320,7 @@ static int class_above(struct locks *locks, struct hold *hold, u64 classes)
  * wait | an error. */
 static int become_holder(struct locks *locks, struct hold *hold, struct deadline deadline)
 {
-	u64 classes, below, above;
+	u64 classes, below;
 	int ret;
 
 	/* again if a range that grew came in front of it meanwhile (enter_in_front) */
@@ -328,11 +332,10 @@ again:
 	}
 	lath_delay("range lock: alone in its class");
 	classes = READ_ONCE(locks->classes);
-	if (likely(classes == 1ull << hold->class))
+	if (likely(classes == 1ull << hold->cls))
 		return 0;
-	below = classes & ((1ull << hold->class) - 1);
-	above = classes & ~below & ~(1ull << hold->class);
-	ret = class_above(locks, hold, above);
+	below = classes & ((1ull << hold->cls) - 1);
+	ret = class_above(locks, hold);
 	if (ret || !below)
 		return ret;
 	ret = wait_all_below(locks, hold, below, deadline);
@@ -341,8 +344,7 @@ again:
 	/* What conflicted below may have grown into this class or a larger one. */
 	if (smp_load_acquire(&hold->blockers)) /* pairs with unblock */
 		goto again;
-	return class_above(locks, hold,
-			   above | (READ_ONCE(locks->classes) & ~((2ull << hold->class) - 1)));
+	return class_above(locks, hold);
 }
 
 /* Locks [hold->first, hold->last]. In a call. */
@@ -350,7 +352,7 @@ static int lock(struct locks *locks, struct hold *hold, struct deadline deadline
 {
 	int ret;
 
-	hold->class = (u8)class_of(hold->first, hold->last);
+	hold->cls = (u8)class_of(hold->first, hold->last);
 	for (;;) {
 		enter(locks, hold);
 		ret = become_holder(locks, hold, deadline);
@@ -359,7 +361,7 @@ static int lock(struct locks *locks, struct hold *hold, struct deadline deadline
 		leave(hold);
 		if (ret < 0)
 			return ret;
-		hold->class = (u8)ret; /* behind the larger range, in its class */
+		hold->cls = (u8)ret; /* behind the larger range, in its class */
 		lath_delay("range lock: in no class");
 	}
 }
@@ -378,10 +380,10 @@ static int lock_bounds(struct lath_range_locks *l, struct lath_range_hold *h, u6
 
 	if (mode != LATH_SHARED_RANGE && mode != LATH_EXCLUSIVE_RANGE)
 		return -EINVAL;
-	if (unlikely(nanoseconds && nanoseconds != UINT64_MAX)) {
+	if (unlikely(nanoseconds && nanoseconds != FOREVER)) {
 		u64 now = lath_now();
 
-		deadline.at = nanoseconds < UINT64_MAX - now ? now + nanoseconds : UINT64_MAX;
+		deadline.at = nanoseconds < FOREVER - now ? now + nanoseconds : FOREVER;
 	}
 	hold->first = first;
 	hold->last = last;
@@ -404,7 +406,7 @@ int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *
 int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key, u64 size,
 		    enum lath_range_mode mode)
 {
-	return lath_range_lock_for(locks, hold, key, size, mode, UINT64_MAX, lath_thread_id());
+	return lath_range_lock_for(locks, hold, key, size, mode, FOREVER, lath_thread_id());
 }
 
 int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
@@ -424,7 +426,7 @@ int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold 
 int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			enum lath_range_mode mode)
 {
-	return lock_bounds(locks, hold, 0, UINT64_MAX, mode, UINT64_MAX, lath_thread_id());
+	return lock_bounds(locks, hold, 0, FOREVER, mode, FOREVER, lath_thread_id());
 }
 
 void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)
@@ -440,10 +442,7 @@ void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *h
 /* Sets bounds within the old ones, and the mode, or a less exclusive one. */
 static void give_up(struct hold *hold, u64 first, u64 last, unsigned int mode)
 {
-	struct hold after = { .first = first,
-			      .last = last,
-			      .mode = (u8)mode,
-			      .class = hold->class };
+	struct hold after = { .first = first, .last = last, .mode = (u8)mode, .cls = hold->cls };
 	struct entry later = { .hold = &after };
 	struct wakes wakes = { 0 };
 	unsigned int i;
@@ -482,9 +481,9 @@ static void enter_in_front(struct locks *locks, struct hold *hold)
 	struct bucket *bucket[2];
 	unsigned int i;
 
-	if (!(READ_ONCE(locks->classes) >> hold->class & 1))
-		lath_fetch_or(&locks->classes, 1ull << hold->class);
-	hold->buckets = (u8)buckets_of(locks, hold, hold->class, bucket);
+	if (!(READ_ONCE(locks->classes) >> hold->cls & 1))
+		lath_fetch_or(&locks->classes, 1ull << hold->cls);
+	hold->buckets = (u8)buckets_of(locks, hold, hold->cls, bucket);
 	hold->blockers = 0;
 	hold->state = AWAKE;
 	hold->probe.bucket = NULL;
@@ -526,7 +525,7 @@ static void take_place(struct hold *to, struct hold *from)
 
 int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64 key, u64 size)
 {
-	struct deadline never = { UINT64_MAX };
+	struct deadline never = { FOREVER };
 	struct locks *locks = locks_of(l);
 	struct hold *hold = hold_of(h), part[2], whole;
 	u64 first = key, last = key + (size - 1);
@@ -555,9 +554,9 @@ int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64
 		whole.mode = hold->mode;
 		whole.first = min(first, hold->first);
 		whole.last = max(last, hold->last);
-		whole.class = (u8)max(class_of(whole.first, whole.last), (unsigned int)hold->class);
+		whole.cls = (u8)max(class_of(whole.first, whole.last), (unsigned int)hold->cls);
 		for (i = 0; i < n; i++)
-			whole.class = max(whole.class, part[i].class);
+			whole.cls = max(whole.cls, part[i].cls);
 		enter_in_front(locks, &whole);
 		lath_delay("range lock: grown");
 		leave(hold);

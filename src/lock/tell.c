@@ -62,7 +62,7 @@ void lath_range_dump(struct lath_range_locks *locks, void (*write)(void *arg, co
 static bool listed(const struct locks *locks, const struct hold *hold)
 {
 	struct bucket *bucket[2];
-	unsigned int n = buckets_of(locks, hold, hold->class, bucket), i, k, found = 0;
+	unsigned int n = buckets_of(locks, hold, hold->cls, bucket), i, k, found = 0;
 
 	for (i = 0; i < n; i++)
 		for (k = 0; k < hold->buckets; k++)

@@ -20,7 +20,9 @@
 #include <linux/bottom_half.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -30,10 +32,12 @@
 #include <linux/preempt.h>
 #include <linux/processor.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/wait_bit.h>
 
 /* The kernel's memory manager has macros of these names; the library has functions. */
 #undef node_clear
@@ -53,6 +57,42 @@ static inline u64 lath_fetch_add(u64 *p, u64 n)
 static inline u64 lath_fetch_add_release(u64 *p, u64 n)
 {
 	return (u64)atomic64_fetch_add_release((s64)n, (atomic64_t *)p);
+}
+
+static inline void lath_fetch_or(u64 *p, u64 bits)
+{
+	atomic64_or((s64)bits, (atomic64_t *)p);
+}
+
+static inline u32 lath_swap(u32 *p, u32 value)
+{
+	return xchg(p, value);
+}
+
+/* As futexes in user space: any word will do. Sleeps uninterruptibly. */
+static inline void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
+{
+	if (nanoseconds == U64_MAX)
+		wait_var_event(word, READ_ONCE(*word) != value);
+	else
+		wait_var_event_timeout(word, READ_ONCE(*word) != value,
+				       min_t(u64, nsecs_to_jiffies(nanoseconds) + 1,
+					     MAX_JIFFY_OFFSET));
+}
+
+static inline void lath_wake(u32 *word)
+{
+	wake_up_var(word);
+}
+
+static inline u64 lath_now(void)
+{
+	return ktime_get_ns();
+}
+
+static inline u64 lath_thread_id(void)
+{
+	return (u64)current->pid;
 }
 
 static inline u8 lath_fetch_clear(u8 *p)

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""The tables of memory order in doc/locking.md and the barriers of src/tree, src/set and src/space agree: every acquire, release
+"""The tables of memory order in doc/locking.md and doc/range-locks.md and the barriers of src/tree, src/set, src/space and
+src/lock agree: every acquire, release
 and barrier is in a row, its comment names a partner of that row, and the tables name nothing else."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PARTS = (("src", ("tree", "set")), ("src/space", ("",)))  # one table each: where its paths begin, folders
+# one table each: where its paths begin, folders, the document, the number of the table in it
+PARTS = (("src", ("tree", "set"), "doc/locking.md", 1), ("src/space", ("",), "doc/locking.md", 2),
+         ("src/lock", ("",), "doc/range-locks.md", 1))
 PRIMITIVE = re.compile(r"\b(smp_load_acquire|smp_store_release|smp_rmb|smp_wmb|smp_mb|cmpxchg_acquire|lath_fetch_add_release)\(")
 FUNCTION = re.compile(r"^[a-z].*?\b(\w+)\([^;]*$")
 PAIRS = re.compile(r"pairs with (?:(?:the )?\w+ in )?(?:\w+\.[ch] )?(\w+)")
@@ -44,8 +47,8 @@ def cell_sites(cell):
     return found
 
 
-def table(number):
-    text = (ROOT / "doc/locking.md").read_text()
+def table(document, number):
+    text = (ROOT / document).read_text()
     rows = text.split("| published by |")[number].split("\n\n")[0].splitlines()[2:]
     for row in rows:
         left, right, *_ = row.strip("| ").split(" | ")
@@ -60,19 +63,19 @@ def complain(text):
     ERRORS.append(text)
 
 
-def compare(part, folders, number):
-    sites, rows = code_sites(part, folders), list(table(number))
+def compare(part, folders, document, number):
+    sites, rows = code_sites(part, folders), list(table(document, number))
     named = set().union(*(left | right for left, right in rows))
     for file, function in sorted(set(sites) - named):
-        complain(f"doc/locking.md: no row names `{function}` (`{file}`)")
+        complain(f"{document}: no row names `{function}` (`{file}`)")
     for file, function in sorted(named - set(sites)):
-        complain(f"doc/locking.md: `{function}` (`{file}`) has no barrier")
+        complain(f"{document}: `{function}` (`{file}`) has no barrier")
     for site, partners in sorted(sites.items()):
         opposite = {f for left, right in rows for a, b in ((left, right), (right, left)) if site in a for _, f in b}
         for partner in sorted(partners - opposite):
-            complain(f"{part}/{site[0]}: {site[1]} \"pairs with {partner}\", which no row of doc/locking.md says")
+            complain(f"{part}/{site[0]}: {site[1]} \"pairs with {partner}\", which no row of {document} says")
 
 
-for n, (part, folders) in enumerate(PARTS, 1):
-    compare(part, folders, n)
+for part_of_tables in PARTS:
+    compare(*part_of_tables)
 sys.exit("\n".join(ERRORS) if ERRORS else 0)

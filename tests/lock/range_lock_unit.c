@@ -163,11 +163,12 @@ static void count_lines(void *arg, const char *text)
 static int holders_are_told(void)
 {
 	struct lath_range_config config = LATH_RANGE_CONFIG_INIT;
-	struct lath_range_hold hold[20], more;
+	struct lath_range_hold *hold = unit_alloc(20 * sizeof(*hold)), more;
 	struct lath_range_locks locks;
 	struct told told = { 0 };
 	unsigned int i, lines = 0;
 
+	CHECK(hold);
 	config.flags = LATH_RANGE_DEADLOCKS;
 	CHECK(!lath_range_locks_init(&locks, &config));
 	for (i = 0; i < 20; i++) /* some in two buckets */
@@ -193,6 +194,7 @@ static int holders_are_told(void)
 		lath_range_unlock(&locks, &hold[i]);
 	CHECK(!lath_range_locks_verify(&locks));
 	lath_range_locks_fini(&locks);
+	unit_free(hold);
 	return 0;
 }
 

@@ -128,8 +128,8 @@ private:
                 random_.below(3) != 0};
     }
 
-    // A range grows by a few keys into a larger class, beside one that overlaps what it gains and
-    // is between the two in size.
+    // A range grows by a few keys into a larger class, beside one that overlaps what it gains
+    // and is between the two in size.
     unsigned draw_growth() {
         unsigned gain = 1 + random_.below(2), size = 2 + random_.below(14);
         plan_[0] = {{act::lock, 0, 0, 16, true}, {act::resize, 0, 0, 16 + gain, true}};
@@ -150,13 +150,14 @@ private:
                 for (unsigned g = f + 1; g < ranges_.size() && a.held; g++)
                     for (const range& b : ranges_[g])
                         if (b.held && exclude(a, b))
-                            sched_fail("two ranges that exclude each other are held", locks_,
-                                       nullptr);
+                            sched_fail("two ranges that exclude each "
+                                       "other are held",
+                                       locks_, nullptr);
         checked++;
     }
 
-    // A range waits in its sleep when another one asks: then it comes first (R2). With one class
-    // only, since a range that changes its class may be overtaken.
+    // A range waits in its sleep when another one asks: then it comes first (R2). With one
+    // class only, since a range that changes its class may be overtaken.
     void check_order(const range& r) {
         for (unsigned g = 0; one_class_ && !grows_ && g < ranges_.size(); g++)
             for (const range& b : ranges_[g])
@@ -183,8 +184,8 @@ private:
                 resize(fiber, p);
             return;
         default:
-            // what holds one range and waits for another waits for ever if a third one, which waits
-            // for the first, overlaps both
+            // what holds one range and waits for another waits for ever if a third one,
+            // which waits for the first, overlaps both
             if (!r.held &&
                 (config_.flags || p.what != act::lock || !ranges_[fiber][1 - p.slot].held))
                 lock(fiber, p);
