@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//! What an address space keeps: mappings that are put over others, cut, and looked up by any thread.
+//! What an address space keeps: mappings that are put over others, cut, and looked up by any
+//! thread.
 use lathwork::RangeMap;
 
 #[derive(Debug)]

@@ -285,8 +285,8 @@ impl<K: Bytes, V> BytesMap<K, V> {
         (hit == 1).then(|| Self::record(word, section))
     }
 
-    /// The entry of `key`, whose value is `make()` if it was not there. Of threads that find none at
-    /// the same time one inserts its value, and all get that one.
+    /// The entry of `key`, whose value is `make()` if it was not there. Of threads that find none
+    /// at the same time one inserts its value, and all get that one.
     pub fn get_or_insert_with(
         &self,
         key: K,
@@ -476,7 +476,8 @@ impl<K: Bytes, V> BytesMap<K, V> {
         self.first().is_none()
     }
 
-    /// All entries in order. It copies up to 32 ahead, as [`RangeMap::iter`](crate::RangeMap::iter).
+    /// All entries in order. It copies up to 32 ahead, as
+    /// [`RangeMap::iter`](crate::RangeMap::iter).
     pub fn iter(&self) -> BytesEntries<'_, K, V> {
         self.between(Edge::Open, Edge::Open)
     }

@@ -18,8 +18,8 @@ pub enum Reason<K = u64> {
     Absent,
     /// The range is empty.
     Empty,
-    /// The range has 2^64 keys, and an index holds ranges of at most 2^64 - 1; or the key, of bytes,
-    /// is longer than 2^30.
+    /// The range has 2^64 keys, and an index holds ranges of at most 2^64 - 1; or the key, of
+    /// bytes, is longer than 2^30.
     TooLong,
     /// There is no memory.
     NoMemory,

@@ -27,10 +27,10 @@
 //!
 //! # Keys and ranges
 //!
-//! [`Key`] says what a key can be: integers, `char`, `Ipv4Addr`, types of the program's. Every range
-//! argument is any [`RangeBounds`](core::ops::RangeBounds): `a..b`, `a..=b`, `a..`, `..`. What is
-//! returned is a `RangeInclusive`, which can end at the last key. Without a suffix numbers are
-//! `i32`, as everywhere in Rust: write `RangeMap::<u64, _>::new()` where nothing else says it.
+//! [`Key`] says what a key can be: integers, `char`, `Ipv4Addr`, types of the program's. Every
+//! range argument is any [`RangeBounds`](core::ops::RangeBounds): `a..b`, `a..=b`, `a..`, `..`.
+//! What is returned is a `RangeInclusive`, which can end at the last key. Without a suffix numbers
+//! are `i32`, as everywhere in Rust: write `RangeMap::<u64, _>::new()` where nothing else says it.
 //!
 //! # Values
 //!
@@ -56,8 +56,8 @@
 //! Linux on 64-bit processors, with libc and a C compiler. The library reads the environment
 //! variable `LATH_ISA`, see its manual.
 //!
-//! The crate uses `core` and `alloc`. The feature `std`, on by default, adds
-//! `std::error::Error` for its errors, and `Ipv4Addr` as a key. The C library needs libc either way.
+//! The crate uses `core` and `alloc`. The feature `std`, on by default, adds `std::error::Error`
+//! for its errors, and `Ipv4Addr` as a key. The C library needs libc either way.
 //!
 //! The feature `serde` writes and reads the maps and sets; `rayon` fills maps with `collect()` and
 //! `par_extend()`, and takes them apart with `into_par_iter()`.

@@ -58,8 +58,8 @@ impl<V> Index<V> {
         Some((first, last, value))
     }
 
-    /// Moves an entry into `to`, in the place of one that is there, for a caller that alone has both.
-    /// Without memory nothing has changed. Not for entries that share a value.
+    /// Moves an entry into `to`, in the place of one that is there, for a caller that alone has
+    /// both. Without memory nothing has changed. Not for entries that share a value.
     fn hand_over(&mut self, item: &lath_item, to: &mut Index<V>) -> Result<(), NoMemory> {
         let mut moved = *item;
         let stays = inline::<V>() || self.memory().is(&to.memory());
@@ -107,7 +107,8 @@ impl<V> Index<V> {
         Ok(())
     }
 
-    /// Checks the invariants, for tests: the first that is broken. The caller has `&mut` to the map.
+    /// Checks the invariants, for tests: the first that is broken. The caller has `&mut` to the
+    /// map.
     pub(crate) fn verify(&self) -> Result<(), String> {
         // SAFETY: the index is initialised; the report has that size.
         verified(|report, size| unsafe { sys::lath_index_verify(self.raw(), 6, report, size) })

@@ -211,9 +211,10 @@ impl<K: Key, V> RangeMap<K, V> {
         self.index.floor(key.into_word()).map(entry)
     }
 
-    /// Removes these keys: ranges within them go, those that they meet in part are cut. A range that
-    /// goes beyond at both ends becomes two of the same value, which may need memory: without it no
-    /// key has been removed. A read may see a part of the keys removed, and the others not yet.
+    /// Removes these keys: ranges within them go, those that they meet in part are cut. A range
+    /// that goes beyond at both ends becomes two of the same value, which may need memory: without
+    /// it no key has been removed. A read may see a part of the keys removed, and the others not
+    /// yet.
     pub fn remove(&self, range: impl RangeBounds<K>) -> Result<(), NoMemory> {
         self.index.drop_some();
         match words(&range) {
@@ -261,8 +262,8 @@ impl<K: Key, V> RangeMap<K, V> {
         self.index.pop(false).map(entry)
     }
 
-    /// Removes the range that begins at `first`, and returns its value: no one else has the map. The
-    /// value is cloned if another part of a range that was cut has it too.
+    /// Removes the range that begins at `first`, and returns its value: no one else has the map.
+    /// The value is cloned if another part of a range that was cut has it too.
     pub fn take_starting(&mut self, first: K) -> Option<(RangeInclusive<K>, V)>
     where
         V: Clone,
@@ -302,8 +303,8 @@ impl<K: Key, V> RangeMap<K, V> {
         }
     }
 
-    /// Moves the keys at or behind `key` into a map of their own; a range that contains it and a key
-    /// before it is cut. Without memory all of them stay.
+    /// Moves the keys at or behind `key` into a map of their own; a range that contains it and a
+    /// key before it is cut. Without memory all of them stay.
     ///
     /// ```
     /// let mut low = lathwork::RangeMap::from([(0..10, 'a'), (20..30, 'b')]);
@@ -327,7 +328,8 @@ impl<K: Key, V> RangeMap<K, V> {
         Ok(other)
     }
 
-    /// Moves all ranges of `other` over those of this map. Without memory some are in `other` still.
+    /// Moves all ranges of `other` over those of this map. Without memory some are in `other`
+    /// still.
     pub fn append(&mut self, other: &mut Self) -> Result<(), NoMemory>
     where
         V: Clone,
@@ -365,7 +367,7 @@ impl<K: Key, V> RangeMap<K, V> {
     /// let mut seen = 0;
     /// for (range, value) in &map {
     ///     map.remove_starting(*range.start()); // this one, and
-    ///     map.remove_starting(*range.start() + 10); // the next one, which is seen if it was copied
+    ///     map.remove_starting(*range.start() + 10); // the next one, seen if it was copied
     ///     assert_eq!(**value, *range.start() / 10);
     ///     seen += 1;
     /// }

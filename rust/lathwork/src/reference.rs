@@ -11,8 +11,8 @@ use crate::value;
 /// A value in a map. What it derefs to stays valid while it lives, also if the entry is removed
 /// meanwhile. It belongs to one thread.
 ///
-/// It keeps removed values from being dropped, and the drop of a map waits for it: drop it soon. One
-/// that is forgotten (`mem::forget`) lasts until its thread ends.
+/// It keeps removed values from being dropped, and the drop of a map waits for it: drop it soon.
+/// One that is forgotten (`mem::forget`) lasts until its thread ends.
 pub struct Ref<'a, V> {
     word: u64,
     section: Option<Section>,

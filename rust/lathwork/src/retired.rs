@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //! Values that have left an index and that readers may still look at.
 //!
-//! A removal puts the value's node on a stack, and hands it to the RCU flavour, whose callback marks
-//! it when no reader can look at the value any more. A thread that drops values moves the stack to
-//! the end of a queue and takes marked nodes from the queue's front. Each node is moved once and
-//! taken once, so a removal costs the same however many wait: grace periods end in the order of
-//! retirement, and behind a node that is not marked there is hardly one that is. No step needs
-//! memory: what it needs is in the node.
+//! A removal puts the value's node on a stack, and hands it to the RCU flavour, whose callback
+//! marks it when no reader can look at the value any more. A thread that drops values moves the
+//! stack to the end of a queue and takes marked nodes from the queue's front. Each node is moved
+//! once and taken once, so a removal costs the same however many wait: grace periods end in the
+//! order of retirement, and behind a node that is not marked there is hardly one that is. No step
+//! needs memory: what it needs is in the node.
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::ptr;
@@ -162,8 +162,8 @@ impl<V> Retired<V> {
         drop(nested);
     }
 
-    /// Takes all values, for a caller that alone has the index: then no one has a `Ref`. Their nodes
-    /// stay: callbacks may not have run. The second result is the first of these.
+    /// Takes all values, for a caller that alone has the index: then no one has a `Ref`. Their
+    /// nodes stay: callbacks may not have run. The second result is the first of these.
     pub(crate) fn end(&mut self) -> (Nodes<V>, *mut Header) {
         let queue = self.queue.get_mut();
         // SAFETY: the caller alone has the map.

@@ -26,7 +26,8 @@ impl Postponed {
 
 /// What is kept for this thread: sections, what is postponed, drops within each other.
 pub(crate) fn this_thread() -> &'static sys::lathwork_sys_thread {
-    // SAFETY: it is valid until the thread ends, and what is made from it does not leave the thread.
+    // SAFETY: it is valid until the thread ends, and what is made from it does not leave the
+    // thread.
     unsafe { &*sys::lathwork_sys_thread() }
 }
 

@@ -6,9 +6,9 @@ use core::marker::PhantomData;
 use core::ops::RangeInclusive;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
-use crate::{Bytes, BytesMap, IntervalMap, Key, PointMap, RangeMap, RangeSet, Ref};
+use crate::{Bytes, BytesMap, BytesRef, IntervalMap, Key, PointMap, RangeMap, RangeSet, Ref};
 
 impl<V: Serialize> Serialize for Ref<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -22,14 +22,25 @@ impl<K: Key + Serialize, V: Serialize> Serialize for PointMap<K, V> {
     }
 }
 
+/// The key of an entry, and its value.
+struct Name<'a, K, V>(BytesRef<'a, K, V>);
+struct Body<'a, K, V>(BytesRef<'a, K, V>);
+
+impl<K: Serialize, V> Serialize for Name<'_, K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.key().serialize(serializer)
+    }
+}
+
+impl<K, V: Serialize> Serialize for Body<'_, K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.value().serialize(serializer)
+    }
+}
+
 impl<K: Bytes + Serialize, V: Serialize> Serialize for BytesMap<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap;
-        let mut map = serializer.serialize_map(None)?;
-        for entry in self {
-            map.serialize_entry(entry.key(), entry.value())?;
-        }
-        map.end()
+        serializer.collect_map(self.iter().map(|entry| (Name(entry.clone()), Body(entry))))
     }
 }
 
@@ -76,7 +87,8 @@ macro_rules! maps {
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
                 let map = $name::try_new().map_err(A::Error::custom)?;
                 while let Some((key, value)) = entries.next_entry()? {
-                    map.insert(key, value).map_err(|refused| A::Error::custom(refused.reason.plain()))?;
+                    let done = map.insert(key, value);
+                    done.map_err(|refused| A::Error::custom(refused.reason.plain()))?;
                 }
                 Ok(map)
             }
@@ -116,7 +128,8 @@ macro_rules! ranges {
             fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
                 let map = $name::try_new().map_err(A::Error::custom)?;
                 while let Some((range, value)) = entries.next_element::<(RangeInclusive<K>, V)>()? {
-                    map.$insert(range, value).map_err(|refused| A::Error::custom(refused.reason.plain()))?;
+                    let done = map.$insert(range, value);
+                    done.map_err(|refused| A::Error::custom(refused.reason.plain()))?;
                 }
                 Ok(map)
             }

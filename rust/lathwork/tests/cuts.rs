@@ -194,7 +194,11 @@ fn play<V: Clone + PartialEq>(steps: &[Step], make: impl Fn(u8) -> V, number: fn
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn as_plain_code(steps in vec(step(), 1..60)) {
@@ -224,17 +228,23 @@ proptest! {
             }
         }
         let ours: Vec<_> = map.iter().map(|(keys, value)| (keys, value.to_string())).collect();
-        let theirs: Vec<_> = peer.iter().map(|(keys, value)| (keys.clone(), value.clone())).collect();
+        let theirs = peer.iter().map(|(keys, value)| (keys.clone(), value.clone()));
+        let theirs: Vec<_> = theirs.collect();
         prop_assert_eq!(ours, theirs);
         prop_assert_eq!(set.iter().collect::<Vec<_>>(), peers.iter().cloned().collect::<Vec<_>>());
         let outer = range(outer.0, outer.1);
-        prop_assert_eq!(map.gaps(outer.clone()).collect::<Vec<_>>(), peer.gaps(&outer).collect::<Vec<_>>());
+        let gaps: Vec<_> = map.gaps(outer.clone()).collect();
+        prop_assert_eq!(gaps, peer.gaps(&outer).collect::<Vec<_>>());
         let met: Vec<_> = map.overlapping(outer.clone()).map(|(keys, _)| keys).collect();
-        prop_assert_eq!(met, peer.overlapping(&outer).map(|(keys, _)| keys.clone()).collect::<Vec<_>>());
+        let theirs = peer.overlapping(&outer).map(|(keys, _)| keys.clone());
+        prop_assert_eq!(met, theirs.collect::<Vec<_>>());
     }
 
     #[test]
-    fn sets_as_sets_of_keys(a in vec((0..60u8, 0..6u8), 0..12), b in vec((0..60u8, 0..6u8), 0..12)) {
+    fn sets_as_sets_of_keys(
+        a in vec((0..60u8, 0..6u8), 0..12),
+        b in vec((0..60u8, 0..6u8), 0..12),
+    ) {
         let keys = |ranges: &[(u8, u8)]| -> std::collections::BTreeSet<u8> {
             ranges.iter().flat_map(|&(first, more)| first..=first + more).collect()
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-//! The allocator that a container was made with has all of its memory, and gets all of it back; when
-//! it has none left, calls return errors and have changed nothing.
+//! The allocator that a container was made with has all of its memory, and gets all of it back;
+//! when it has none left, calls return errors and have changed nothing.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -162,7 +162,11 @@ fn play<V: Number + Clone>(steps: &[Step], make: fn(u32) -> V) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn maps_of_numbers(steps in vec(step(), 1..400)) {
@@ -190,7 +194,8 @@ proptest! {
             prop_assert_eq!(ours.get(point).map(|value| *value), theirs.get(&point).copied());
         }
         let all: Vec<_> = ours.iter().map(|(range, value)| (range, *value)).collect();
-        prop_assert_eq!(all, theirs.iter().map(|(range, &i)| (range.clone(), i)).collect::<Vec<_>>());
+        let theirs = theirs.iter().map(|(range, &i)| (range.clone(), i));
+        prop_assert_eq!(all, theirs.collect::<Vec<_>>());
     }
 
     #[test]
@@ -198,7 +203,8 @@ proptest! {
         let (map, mut model) = (PointMap::with_ranks(), BTreeMap::new());
         for &(key, insert) in &keys {
             if insert {
-                prop_assert_eq!(map.try_insert(key, -1i64).is_ok(), model.insert(key, -1i64).is_none());
+                let new = model.insert(key, -1i64).is_none();
+                prop_assert_eq!(map.try_insert(key, -1i64).is_ok(), new);
             } else {
                 prop_assert_eq!(map.remove(key).map(|value| *value), model.remove(&key));
             }
@@ -208,7 +214,8 @@ proptest! {
             prop_assert_eq!(map.rank(key), model.range(..key).count());
             prop_assert_eq!(map.get(key).map(|value| *value), model.get(&key).copied());
             prop_assert_eq!(map.ceiling(key).map(|e| e.0), model.range(key..).next().map(|e| *e.0));
-            prop_assert_eq!(map.floor(key).map(|e| e.0), model.range(..=key).next_back().map(|e| *e.0));
+            let floor = model.range(..=key).next_back().map(|e| *e.0);
+            prop_assert_eq!(map.floor(key).map(|e| e.0), floor);
         }
         for (rank, key) in model.keys().enumerate() {
             prop_assert_eq!(map.select(rank).map(|entry| entry.0), Some(*key));

@@ -26,7 +26,11 @@ fn one((key, value): (i16, lathwork::Ref<'_, String>)) -> (i16, String) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn as_btree_map(steps in vec((0..12u8, -60..60i16, any::<u8>()), 1..250)) {
@@ -47,7 +51,10 @@ proptest! {
                     map.entry(key).and_modify(change).unwrap().or_default().unwrap();
                     model.entry(key).and_modify(|old| old.push('+')).or_default();
                 }
-                6 => prop_assert_eq!(map.remove(key).map(|old| old.to_string()), model.remove(&key)),
+                6 => {
+                    let old = map.remove(key).map(|old| old.to_string());
+                    prop_assert_eq!(old, model.remove(&key));
+                }
                 7 => prop_assert_eq!(map.take(key), model.remove(&key)),
                 8 => prop_assert_eq!(map.pop_first().map(one), model.pop_first()),
                 9 => prop_assert_eq!(map.pop_last().map(one), model.pop_last()),
@@ -79,7 +86,11 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 30,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     /// The place that a search of all addresses finds.
     #[test]
