@@ -246,6 +246,24 @@ stage_iova_bench() {
 	rmmod iova_bench && rmmod lathwork
 }
 
+# Figures of the allocators of I/O addresses, with one thread: single pairs, and bursts as the flush queue frees.
+stage_iova_figures() {
+	local round pages subject
+	insmod /lathwork.ko || return
+	for round in $(seq ${ROUNDS-3}); do
+		for pages in 1 32 256 0; do
+			for subject in irqs rcache space holes maple; do
+				insmod /iova_bench.ko subject=$subject fill=50 pages=$pages ops=${OPS-6400} && rmmod iova_bench || return
+			done
+		done
+		for subject in rcache 'space magazine=0' 'space magazine=256'; do
+			echo "guest: $subject"
+			insmod /iova_bench.ko subject=$subject fill=10 pages=32 burst=256 ops=${OPS-6400} && rmmod iova_bench || return
+		done
+	done
+	rmmod lathwork
+}
+
 # Does lockdep see a wrong order of our locks? Last: it reports once and goes to sleep.
 stage_lockdep() {
 	echo "guest: complaints are wanted from here on"
