@@ -185,7 +185,8 @@ MEASURE = """
 import random, sys
 from lathwork import SortedDict
 rand = random.Random(1)
-keys = [eval(sys.argv[1]) for _ in range(200000)]
+make = eval("lambda: " + sys.argv[1])
+keys = [make() for _ in range(200000)]
 held = lambda: int(open("/proc/self/statm").read().split()[1]) * 4096
 filled, before = SortedDict(), held()
 for i, key in enumerate(keys):
