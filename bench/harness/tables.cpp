@@ -9,6 +9,7 @@ table blocks_table();
 table bytes_table();
 table index_table();
 table interval_table();
+table locks_table();
 table iova_table();
 table iova_lockup_table();
 table kvpool_table();
@@ -24,12 +25,13 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(),      index_table(),  ranks_table(),  interval_table(),      iova_table(),
-        iova_lockup_table(), kvpool_table(), blocks_table(), registrations_table(), bytes_table(),
+        ranges_table(), index_table(),         ranks_table(),       interval_table(),
+        locks_table(),  iova_table(),          iova_lockup_table(), kvpool_table(),
+        blocks_table(), registrations_table(), bytes_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif
-        sort_table(),        pages_table(),  store_table(),
+        sort_table(),   pages_table(),         store_table(),
     };
 }
 

@@ -39,11 +39,13 @@
  * wait, and no call may be made in a signal handler.
  *
  * Cost. lock and unlock take one atomic operation each where nobody else is: 40 ns together. A
- * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 64 per processor.
- * Ranges belong to classes by their size, factors of 16 apart; a class that was ever used costs
- * each lock of a smaller range one more look, and a range of a larger class looks at up to 32
- * buckets for the next smaller one, then at 512, at most at all. So sizes that differ little are
- * best. Shared holds of the same place write the same bucket.
+ * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 256 per processor.
+ * Ranges belong to classes by their size, the first of which is for sizes up to `usual`, the next
+ * for 16 times that, and so on. A class that was ever used costs each lock of a smaller range one
+ * more look, and a range of a larger class looks at up to 32 places of the next smaller one, at 512
+ * of the next, at each bucket at most. So tell init how large most ranges are: those of one class
+ * do not look for others. Shared holds of the same place write the same bucket, and so do ranges
+ * within `usual` keys of each other.
  */
 #ifndef LATHWORK_RANGE_LOCK_H
 #define LATHWORK_RANGE_LOCK_H
@@ -71,11 +73,12 @@ struct lath_range_config {
 	size_t struct_size; /* sizeof(struct lath_range_config), as LATH_RANGE_CONFIG_INIT sets it
 			     */
 	unsigned int flags;
-	unsigned int buckets; /* 0: 64 per processor. Rounded up to a power of two, at most 2^20 */
+	uint64_t usual;	      /* most ranges are of at most so many keys; 0: 1. See Cost */
+	unsigned int buckets; /* 0: 256 per processor. Rounded up to a power of two, at most 2^20 */
 	const struct lath_allocator *allocator; /* of the buckets; NULL: the host's */
 };
 
-#define LATH_RANGE_CONFIG_INIT { sizeof(struct lath_range_config), 0, 0, NULL }
+#define LATH_RANGE_CONFIG_INIT { sizeof(struct lath_range_config), 0, 0, 0, NULL }
 
 /* Opaque; to be embedded. Aligned to 64 bytes. */
 struct lath_range_locks {

@@ -42,7 +42,7 @@ struct locks {
 	u64 classes;
 	struct bucket *bucket;
 	u64 mask; /* buckets - 1 */
-	unsigned int shift, flags;
+	unsigned int unit, flags;
 	struct lath_allocator allocator;
 	/* LATH_RANGE_DEADLOCKS */
 	struct lath_spinlock graph __attribute__((aligned(64)));
@@ -62,14 +62,17 @@ static inline struct hold *hold_of(struct lath_range_hold *hold)
 
 /* ---- classes and buckets ---- */
 
-static inline unsigned int class_of(u64 first, u64 last)
+/* Ranges of at most 2^unit keys are of class 0. */
+static inline unsigned int class_of(const struct locks *locks, u64 first, u64 last)
 {
-	return (fls64(last - first) + CLASS_BITS - 1) / CLASS_BITS;
+	return (fls64((last - first) >> locks->unit) + CLASS_BITS - 1) / CLASS_BITS;
 }
 
-static inline u64 granule_of(u64 key, unsigned int cls)
+static inline u64 granule_of(const struct locks *locks, u64 key, unsigned int cls)
 {
-	return cls < CLASSES - 1 ? key >> (cls * CLASS_BITS) : 0;
+	unsigned int shift = locks->unit + cls * CLASS_BITS;
+
+	return shift < 64 ? key >> shift : 0;
 }
 
 static inline struct bucket *bucket_of(const struct locks *locks, u64 granule, unsigned int cls)
@@ -135,8 +138,8 @@ static inline bool blocks(const struct entry *before, const struct entry *behind
 static inline unsigned int buckets_of(const struct locks *locks, const struct hold *hold,
 				      unsigned int cls, struct bucket *bucket[2])
 {
-	struct bucket *a = bucket_of(locks, granule_of(hold->first, cls), cls);
-	struct bucket *b = bucket_of(locks, granule_of(hold->last, cls), cls);
+	struct bucket *a = bucket_of(locks, granule_of(locks, hold->first, cls), cls);
+	struct bucket *b = bucket_of(locks, granule_of(locks, hold->last, cls), cls);
 
 	bucket[0] = min(a, b);
 	bucket[1] = max(a, b);

@@ -2,8 +2,9 @@
 /*
  * range_lock.c - locks on ranges of keys.
  *
- * A range belongs to the class c with the least 16^c that is not less than its size. Class c cuts
- * the keys into granules of 16^c, so that a range lies in one or two. A hash of class and granule
+ * A range belongs to the class c with the least U * 16^c that is not less than its size, where U is
+ * the usual size that init was told, as a power of two. Class c cuts the keys into granules of
+ * U * 16^c, so that a range lies in one or two. A hash of class and granule
  * selects a bucket. A range is in the lists of its one or two buckets from the moment its lock call
  * asks for it until it is unlocked, in the order in which they came.
  *
@@ -74,7 +75,7 @@ static u64 count_blockers(const struct bucket *bucket, const struct entry *entry
 	const struct entry *e;
 	u64 n = 0;
 
-	for (e = bucket->first; e != entry; e = e->next)
+	for (e = bucket->first; e && e != entry; e = e->next)
 		n += blocks(e, entry);
 	return n;
 }
@@ -254,18 +255,16 @@ static int wait_below(struct locks *locks, struct hold *hold, struct bucket *buc
 	if (!smp_load_acquire(&bucket->word)) /* pairs with bucket_unlock */
 		return 0;
 	bucket_lock(bucket);
-	entry_add(&hold->probe, hold, bucket);
+	hold->probe.hold = hold;
 	blockers = count_blockers(bucket, &hold->probe);
-	if (!blockers) {
-		entry_remove(&hold->probe);
-		hold->probe.bucket = NULL;
-	} else {
-		/* added: a resize may count itself too, see resize_insert() */
-		lath_fetch_add(&hold->blockers, blockers);
-	}
-	bucket_unlock(bucket);
-	if (!blockers)
+	if (likely(!blockers)) {
+		bucket_unlock(bucket);
 		return 0;
+	}
+	entry_add(&hold->probe, hold, bucket);
+	/* added: a range that grew may have added itself (enter_in_front) */
+	lath_fetch_add(&hold->blockers, blockers);
+	bucket_unlock(bucket);
 	ret = wait_for_turn(locks, hold, deadline);
 	bucket_lock(bucket);
 	/* a wait that failed: take off what is left */
@@ -286,8 +285,8 @@ static int wait_all_below(struct locks *locks, struct hold *hold, u64 classes,
 
 	for (; classes && !ret; classes &= classes - 1) {
 		unsigned int cls = (unsigned int)__ffs64(classes);
-		u64 first = granule_of(hold->first, cls);
-		u64 n = granule_of(hold->last, cls) - first, i;
+		u64 first = granule_of(locks, hold->first, cls);
+		u64 n = granule_of(locks, hold->last, cls) - first, i;
 
 		if (n >= locks->mask) { /* more granules than buckets: each bucket once */
 			for (i = 0; i <= locks->mask && !ret; i++)
@@ -352,7 +351,7 @@ static int lock(struct locks *locks, struct hold *hold, struct deadline deadline
 {
 	int ret;
 
-	hold->cls = (u8)class_of(hold->first, hold->last);
+	hold->cls = (u8)class_of(locks, hold->first, hold->last);
 	for (;;) {
 		enter(locks, hold);
 		ret = become_holder(locks, hold, deadline);
@@ -554,7 +553,8 @@ int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64
 		whole.mode = hold->mode;
 		whole.first = min(first, hold->first);
 		whole.last = max(last, hold->last);
-		whole.cls = (u8)max(class_of(whole.first, whole.last), (unsigned int)hold->cls);
+		whole.cls =
+			(u8)max(class_of(locks, whole.first, whole.last), (unsigned int)hold->cls);
 		for (i = 0; i < n; i++)
 			whole.cls = max(whole.cls, part[i].cls);
 		enter_in_front(locks, &whole);
@@ -586,7 +586,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		c = *config;
 	}
 	if (!c.buckets)
-		c.buckets = min(64u * lath_processors(), BUCKETS_MOST);
+		c.buckets = min(256u * lath_processors(), BUCKETS_MOST);
 	while (buckets < c.buckets)
 		buckets *= 2;
 	memset(locks, 0, sizeof(*locks));
@@ -600,6 +600,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		return -ENOMEM;
 	locks->mask = buckets - 1;
 	locks->flags = c.flags;
+	locks->unit = c.usual ? fls64(c.usual - 1) : 0;
 	lath_spin_init(&locks->graph);
 	for (i = 0; i < buckets; i++) {
 		locks->bucket[i].word = 0;

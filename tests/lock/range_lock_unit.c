@@ -34,6 +34,7 @@ static int arguments_are_checked(void)
 	config.flags = 1u << 31;
 	CHECK(lath_range_locks_init(&locks, &config) == -EINVAL);
 	config.flags = LATH_RANGE_DEADLOCKS;
+	config.usual = ~0ull; /* one class */
 	config.buckets = (1u << 20) + 1;
 	CHECK(lath_range_locks_init(&locks, &config) == -EINVAL);
 	config.buckets = 3;
@@ -68,8 +69,9 @@ static int ranges_exclude_each_other(void)
 	struct lath_range_hold hold;
 	unsigned int many, a, b, i, j, modes;
 
-	for (many = 0; many < 2; many++) {
-		config.buckets = many ? 1024 : 1;
+	for (many = 0; many < 4; many++) {
+		config.buckets = many & 1 ? 1024 : 1;
+		config.usual = many & 2 ? 20 : 0;
 		CHECK(!lath_range_locks_init(&locks, &config));
 		for (a = 0; a < ARRAY_SIZE(key); a++)
 			for (i = 0; i < ARRAY_SIZE(size); i++) {

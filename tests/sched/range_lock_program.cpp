@@ -47,9 +47,12 @@ public:
         random_ = random;
         config_ = LATH_RANGE_CONFIG_INIT;
         config_.buckets = 1u << random_.below(5);
+        config_.usual = random_.below(4) ? 0 : 1 + random_.below(20);
         config_.flags = random_.below(2) ? LATH_RANGE_DEADLOCKS : 0;
         grows_ = config_.flags && random_.below(2);
-        one_class_ = random_.below(2);
+        one_class_ = random_.below(2); // sizes from 2 to 16
+        if (one_class_ && config_.usual)
+            config_.usual = 16;
         unsigned n = 2 + random_.below(2), near = random_.below(2) ? 24 : points;
         for (unsigned f = 0; f < plan_.size(); f++) {
             plan_[f].clear();
