@@ -73,6 +73,16 @@ SECTIONS = {
                  ("stab, uniform, {n}, 2 threads", "stab/uniform/*/2", "time"),
                  ("erase, uniform, {n}", "erase/uniform/*", "time"), ("bytes per interval, {n}", "bytes/uniform/*", "bytes")],
     },
+    "locks": {
+        "title": "Locks on ranges",
+        "job": "hold a range of keys, exclusive or shared, while other threads hold others: a lock and an unlock",
+        "why": "A hash of the place selects a line that nobody else writes, so holders of ranges apart do not meet. A tree or one lock "
+               "is a line that all write; with one thread, and few ranges held, that costs less.",
+        "headline": [("Range locks, 2 threads apart", "apart/2", "time"), ("Range locks, 1 thread", "apart/1", "time")],
+        "lines": [],
+        "bars": [("1 thread", "apart/1", "time"), ("2 threads apart", "apart/2", "time"), ("2 threads share pages", "read/2", "time"),
+                 ("2 threads, any pages", "mixed/2", "time"), ("2 threads beside 1,000 held", "held/2", "time")],
+    },
     "bytes": {
         "title": "Byte keys",
         "job": "records by byte string, in order, the keys left where they are: insert, look up, go on from a key",
