@@ -8,6 +8,7 @@
 #endif
 
 #include "lathwork/index.h"
+#include "lathwork/range_lock.h"
 #include "lathwork/space.h"
 
 #include <array>
@@ -90,14 +91,41 @@ private:
     lath_space* space_ = nullptr;
 };
 
+class lock_structure : public structure {
+public:
+    lock_structure() {
+        lath_range_config config = LATH_RANGE_CONFIG_INIT;
+        config.usual = 64;
+        must(lath_range_locks_init(&locks_, &config));
+    }
+    ~lock_structure() override {
+        lath_range_locks_fini(&locks_);
+        give_back(&locks_);
+    }
+    lock_structure(const lock_structure&) = delete;
+    lock_structure& operator=(const lock_structure&) = delete;
+
+    void hold(u64 key, u64 size) override {
+        lath_range_hold hold;
+        must(lath_range_lock(&locks_, &hold, key, size, LATH_EXCLUSIVE_RANGE));
+        lath_range_unlock(&locks_, &hold);
+    }
+
+private:
+    lath_range_locks& locks_ =
+        *static_cast<lath_range_locks*>(memory(64, sizeof(lath_range_locks)));
+};
+
 std::unique_ptr<structure> points() { return std::make_unique<index_structure>(LATH_POINTS); }
 std::unique_ptr<structure> ranges() { return std::make_unique<index_structure>(LATH_RANGES); }
 std::unique_ptr<structure> space() { return std::make_unique<space_structure>(); }
+std::unique_ptr<structure> locks() { return std::make_unique<lock_structure>(); }
 
 } // namespace
 
 subject lathwork_subject() {
-    return {"lathwork", "lathwork/index.h, lathwork/space.h", points, ranges, space, nullptr};
+    return {"lathwork", "lathwork/index.h, lathwork/space.h", points, ranges, space, nullptr,
+            locks};
 }
 
 } // namespace simulate

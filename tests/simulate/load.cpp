@@ -126,6 +126,11 @@ void pages(structure& s, worker& w, u64) {
     put_or_take(w, [&](u64& key) { return s.alloc(key); }, [&](u64 key) { s.release(key); });
 }
 
+// Each has 4,096 pages of its own, 16 MiB, of which it locks 16.
+void lock_apart(structure& s, worker& w, u64) {
+    s.hold((u64{w.number} << 20) + w.random.below(4096 - 16), 16);
+}
+
 void step(structure& s, worker& w, u64) { s.step(w.number); }
 
 } // namespace
@@ -149,6 +154,8 @@ const std::vector<load>& loads() {
         {"ranges", "half lookups of a point; ranges of up to 4 KiB put in and taken out",
          &subject::ranges, fill_ranges, ranges, false},
         {"iova", "pages of 4 KiB allocated and freed", &subject::iova, fill_pages, pages, false},
+        {"locks", "each locks and unlocks ranges in a part of its own", &subject::locks,
+         fill_nothing, lock_apart, false},
         {"steps", "what has no keys", &subject::steps, fill_nothing, step, false},
     };
     return all;

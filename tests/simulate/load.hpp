@@ -46,6 +46,7 @@ public:
     virtual bool take(u64) { return false; } // erases it
     virtual bool alloc(u64&) { return false; } // a page
     virtual void release(u64) {}
+    virtual void hold(u64, u64) {} // locks [key, key + size) and unlocks it
     virtual void step(unsigned) {} // of what has no keys; the number of the core
     virtual std::string line_name(std::uintptr_t) { return "memory"; }
 };
@@ -57,6 +58,7 @@ struct subject {
     std::unique_ptr<structure> (*ranges)();
     std::unique_ptr<structure> (*iova)();
     std::unique_ptr<structure> (*steps)();
+    std::unique_ptr<structure> (*locks)() = nullptr;
 };
 // Those that are built, ours first.
 const std::vector<subject>& subjects();

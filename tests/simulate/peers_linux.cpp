@@ -6,6 +6,7 @@
 
 #ifdef LATH_SUBJECT_LINUX
 #include "bench/subjects/iova/linux_iova.h"
+#include "bench/subjects/locks/linux_ranges.h"
 #include "bench/subjects/ranges/linux_trees.h"
 
 namespace simulate {
@@ -72,6 +73,19 @@ private:
     linux_maple* tree_ = linux_maple_new(0); // not freed: at the end of the process
 };
 
+class interval_tree_locks : public structure {
+public:
+    void hold(u64 key, u64 size) override {
+        alignas(64) unsigned char hold[LINUX_RANGE_BYTES];
+        linux_ranges_lock(ranges_, hold, key, key + size - 1, 1);
+        linux_ranges_unlock(ranges_, hold);
+    }
+    ~interval_tree_locks() override { linux_ranges_free(ranges_); }
+
+private:
+    linux_ranges* ranges_ = linux_ranges_new();
+};
+
 template <class Structure>
 std::unique_ptr<structure> make() {
     return std::make_unique<Structure>();
@@ -81,7 +95,7 @@ std::unique_ptr<structure> make() {
 
 std::vector<subject> linux_subjects() {
     return {{"rbtree", "Linux's red-black tree, one queue lock", make<rbtree_points>,
-             make<rbtree_ranges>, make<rbtree_iova>, nullptr},
+             make<rbtree_ranges>, make<rbtree_iova>, nullptr, make<interval_tree_locks>},
             {"maple", "Linux's maple tree, one queue lock", make<maple_structure>,
              make<maple_structure>, make<maple_structure>, nullptr}};
 }

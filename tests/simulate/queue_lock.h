@@ -26,6 +26,11 @@ struct bench_spin_place *bench_spin_own(void);
 }
 #endif
 
+static inline void bench_spin_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
 static inline void bench_spin_lock(struct bench_spin *lock)
 {
 	struct bench_spin_place *mine = bench_spin_own(), *before;
