@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * lathwork.ko - the library for other modules: the calls of
- * lathwork/{index,cursor,hole,interval,bytes,range_lock,space,sortq}.h. Kbuild includes those headers here and
- * makes the lists of exported calls from them.
+ * lathwork/{index,cursor,hole,interval,bytes,range_lock,space,sortq}.h. Kbuild includes those
+ * headers here and makes the lists of exported calls from them.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>

@@ -522,21 +522,17 @@ static void take_place(struct hold *to, struct hold *from)
 	unlock_own(to);
 }
 
-int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64 key, u64 size)
+/* Locks what [first, last] has beyond the range, as ranges of their own, at most two: before and
+ * behind. Returns 0 | -EDEADLK; *n of them are held in either case. */
+static int lock_beyond(struct locks *locks, const struct hold *hold, u64 first, u64 last,
+		       struct hold part[2], unsigned int *n)
 {
 	struct deadline never = { FOREVER };
-	struct locks *locks = locks_of(l);
-	struct hold *hold = hold_of(h), part[2], whole;
-	u64 first = key, last = key + (size - 1);
-	unsigned int n = 0, i;
-	int ret = 0;
+	int ret = 0, i;
 
-	if (!bounds_valid(key, size) || first > hold->last || last < hold->first)
-		return -EINVAL;
-	lath_call_enter();
-	/* what it gains is locked as ranges of its own, beside the old one */
+	*n = 0;
 	for (i = 0; i < 2 && !ret; i++) {
-		struct hold *p = &part[n];
+		struct hold *p = &part[*n];
 
 		if (i ? last <= hold->last : first >= hold->first)
 			continue;
@@ -545,23 +541,46 @@ int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64
 		p->owner = hold->owner;
 		p->mode = hold->mode;
 		ret = lock(locks, p, never);
-		n += !ret;
+		*n += !ret;
 	}
-	if (!ret && n) {
-		/* then one range stands for all of them, before they leave */
-		whole.owner = hold->owner;
-		whole.mode = hold->mode;
-		whole.first = min(first, hold->first);
-		whole.last = max(last, hold->last);
-		whole.cls =
-			(u8)max(class_of(locks, whole.first, whole.last), (unsigned int)hold->cls);
-		for (i = 0; i < n; i++)
-			whole.cls = max(whole.cls, part[i].cls);
-		enter_in_front(locks, &whole);
-		lath_delay("range lock: grown");
-		leave(hold);
-		take_place(hold, &whole);
-	}
+	return ret;
+}
+
+/* The range becomes one that stands for itself and for the parts, before any of them leaves. */
+static void join(struct locks *locks, struct hold *hold, u64 first, u64 last,
+		 const struct hold *part, unsigned int n)
+{
+	struct hold whole;
+	unsigned int i;
+
+	whole.owner = hold->owner;
+	whole.mode = hold->mode;
+	whole.first = min(first, hold->first);
+	whole.last = max(last, hold->last);
+	whole.cls = (u8)max(class_of(locks, whole.first, whole.last), (unsigned int)hold->cls);
+	/* in no smaller class than any of them: see class_above() */
+	for (i = 0; i < n; i++)
+		whole.cls = max(whole.cls, part[i].cls);
+	enter_in_front(locks, &whole);
+	lath_delay("range lock: grown");
+	leave(hold);
+	take_place(hold, &whole);
+}
+
+int lath_range_resize(struct lath_range_locks *l, struct lath_range_hold *h, u64 key, u64 size)
+{
+	struct locks *locks = locks_of(l);
+	struct hold *hold = hold_of(h), part[2];
+	u64 first = key, last = key + (size - 1);
+	unsigned int n;
+	int ret;
+
+	if (!bounds_valid(key, size) || first > hold->last || last < hold->first)
+		return -EINVAL;
+	lath_call_enter();
+	ret = lock_beyond(locks, hold, first, last, part, &n);
+	if (!ret && n)
+		join(locks, hold, first, last, part, n);
 	while (n)
 		leave(&part[--n]);
 	if (!ret)
