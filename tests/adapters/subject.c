@@ -4,8 +4,8 @@
  * free, insert, erase, lookup, next, overlap, hole, scan, check, count): ordered disjoint ranges
  * with a tag each, copied out in the calls.
  *
- * Sources: this file; all of src/tree and src/set/hole; user.c, thread.c, crowd.c, rcu.c and
- * error.c of src/sys; src/arch/isa.c. Flags: -std=gnu11 -Iinclude -iquote src and the rig's
+ * Sources: this file; all of src/tree and src/set/hole; user.c, thread.c, crowd.c, sleep.c, rcu.c
+ * and error.c of src/sys; src/arch/isa.c. Flags: -std=gnu11 -Iinclude -iquote src and the rig's
  * directory; -DLATH_NODE_CAP=4 -DLATH_SPARSE_RING=1 -DLATH_HINT_MISSES=1 -DLATH_ASSERTIONS=1, so
  * that splits, merges and reclamation are everywhere. Libraries: -pthread, and -lurcu-memb without
  * SUBJECT_OWN_RCU. Variants:
