@@ -70,7 +70,7 @@ static void entry_remove(struct entry *entry)
 		entry->bucket->end = entry->link;
 }
 
-static u64 count_blockers(const struct bucket *bucket, const struct entry *entry)
+static inline u64 count_blockers(const struct bucket *bucket, const struct entry *entry)
 {
 	const struct entry *e;
 	u64 n = 0;
@@ -132,7 +132,7 @@ static void wake(const struct wakes *wakes)
 }
 
 /* The locked entry leaves its list. */
-static void leave_list(struct entry *entry, struct wakes *wakes)
+static inline void leave_list(struct entry *entry, struct wakes *wakes)
 {
 	struct entry *e;
 
@@ -145,12 +145,13 @@ static void leave_list(struct entry *entry, struct wakes *wakes)
 /* The range leaves its class. In a call, no lock held. */
 static void leave(struct hold *hold)
 {
-	struct wakes wakes = { 0 };
-	unsigned int i;
+	struct wakes wakes;
 
+	wakes.n = 0;
 	lock_own(hold);
-	for (i = 0; i < hold->buckets; i++)
-		leave_list(&hold->own[i], &wakes);
+	leave_list(&hold->own[0], &wakes);
+	if (hold->buckets > 1)
+		leave_list(&hold->own[1], &wakes);
 	unlock_own(hold);
 	wake(&wakes);
 }
@@ -202,7 +203,7 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 /* ---- locking ---- */
 
 /* Enters the lists of its class, and counts who is before it. */
-static void enter(struct locks *locks, struct hold *hold)
+static __always_inline void enter(struct locks *locks, struct hold *hold)
 {
 	struct bucket *bucket[2];
 	unsigned int i;
@@ -214,13 +215,20 @@ static void enter(struct locks *locks, struct hold *hold)
 	hold->blockers = 0;
 	hold->state = AWAKE;
 	hold->probe.bucket = NULL;
-	for (i = 0; i < hold->buckets; i++)
+	if (likely(hold->buckets == 1)) {
+		bucket_lock(bucket[0]);
+		entry_add(&hold->own[0], hold, bucket[0]);
+		hold->blockers = count_blockers(bucket[0], &hold->own[0]);
+		bucket_unlock(bucket[0]);
+		return;
+	}
+	for (i = 0; i < 2; i++)
 		bucket_lock(bucket[i]);
-	for (i = 0; i < hold->buckets; i++) {
+	for (i = 0; i < 2; i++) {
 		entry_add(&hold->own[i], hold, bucket[i]);
 		hold->blockers += count_blockers(bucket[i], &hold->own[i]);
 	}
-	for (i = hold->buckets; i-- > 0;)
+	for (i = 2; i-- > 0;)
 		bucket_unlock(bucket[i]);
 }
 
@@ -370,8 +378,9 @@ static bool bounds_valid(u64 key, u64 size)
 	return size && key + (size - 1) >= key;
 }
 
-static int lock_bounds(struct lath_range_locks *l, struct lath_range_hold *h, u64 first, u64 last,
-		       enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_range_hold *h,
+				       u64 first, u64 last, enum lath_range_mode mode,
+				       u64 nanoseconds, u64 owner)
 {
 	struct deadline deadline = { nanoseconds };
 	struct hold *hold = hold_of(h);
