@@ -117,10 +117,11 @@ LATH_API int lath_range_timedlock(struct lath_range_locks *locks, struct lath_ra
 /* Lock all keys; waits. As lath_range_lock(). */
 LATH_API int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				 enum lath_range_mode mode);
-/* lath_range_timedlock() for an owner that is not the calling thread, such as a transaction.
- * nanoseconds: UINT64_MAX waits as long as it takes; 0 is lath_range_trylock(). */
+/* The general form: the keys from first to last, for an owner such as a transaction; 0: the calling
+ * thread. nanoseconds: UINT64_MAX waits as long as it takes; 0 does not wait (-EBUSY).
+ * -EINVAL: last < first. */
 LATH_API int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold,
-				 uint64_t key, uint64_t size, enum lath_range_mode mode,
+				 uint64_t first, uint64_t last, enum lath_range_mode mode,
 				 uint64_t nanoseconds, uint64_t owner);
 
 /* Unlock a range that is held. Wakes those whose turn it is. */

@@ -378,6 +378,7 @@ static bool bounds_valid(u64 key, u64 size)
 	return size && key + (size - 1) >= key;
 }
 
+/* lath_range_lock_for(), inlined into the calls for the usual case. */
 static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_range_hold *h,
 				       u64 first, u64 last, enum lath_range_mode mode,
 				       u64 nanoseconds, u64 owner)
@@ -386,7 +387,7 @@ static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_r
 	struct hold *hold = hold_of(h);
 	int ret;
 
-	if (mode != LATH_SHARED_RANGE && mode != LATH_EXCLUSIVE_RANGE)
+	if (last < first || (mode != LATH_SHARED_RANGE && mode != LATH_EXCLUSIVE_RANGE))
 		return -EINVAL;
 	if (unlikely(nanoseconds && nanoseconds != FOREVER)) {
 		u64 now = lath_now();
@@ -403,30 +404,38 @@ static __always_inline int lock_bounds(struct lath_range_locks *l, struct lath_r
 	return ret;
 }
 
-int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
-			u64 size, enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+int lath_range_lock_for(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 first,
+			u64 last, enum lath_range_mode mode, u64 nanoseconds, u64 owner)
+{
+	return lock_bounds(locks, hold, first, last, mode, nanoseconds,
+			   owner ? owner : lath_thread_id());
+}
+
+/* Of [key, key + size) by the calling thread. */
+static __always_inline int lock_sized(struct lath_range_locks *locks, struct lath_range_hold *hold,
+				      u64 key, u64 size, enum lath_range_mode mode, u64 nanoseconds)
 {
 	if (!bounds_valid(key, size))
 		return -EINVAL;
-	return lock_bounds(locks, hold, key, key + (size - 1), mode, nanoseconds, owner);
+	return lock_bounds(locks, hold, key, key + (size - 1), mode, nanoseconds, lath_thread_id());
 }
 
 int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key, u64 size,
 		    enum lath_range_mode mode)
 {
-	return lath_range_lock_for(locks, hold, key, size, mode, FOREVER, lath_thread_id());
+	return lock_sized(locks, hold, key, size, mode, FOREVER);
 }
 
 int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
 		       u64 size, enum lath_range_mode mode)
 {
-	return lath_range_lock_for(locks, hold, key, size, mode, 0, lath_thread_id());
+	return lock_sized(locks, hold, key, size, mode, 0);
 }
 
 int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold, u64 key,
 			 u64 size, enum lath_range_mode mode, u64 nanoseconds)
 {
-	int ret = lath_range_lock_for(locks, hold, key, size, mode, nanoseconds, lath_thread_id());
+	int ret = lock_sized(locks, hold, key, size, mode, nanoseconds);
 
 	return ret == -EBUSY ? -ETIMEDOUT : ret;
 }
@@ -434,7 +443,7 @@ int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold 
 int lath_range_lock_all(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			enum lath_range_mode mode)
 {
-	return lock_bounds(locks, hold, 0, FOREVER, mode, FOREVER, lath_thread_id());
+	return lock_bounds(locks, hold, 0, ~0ull, mode, FOREVER, lath_thread_id());
 }
 
 void lath_range_unlock(struct lath_range_locks *locks, struct lath_range_hold *hold)

@@ -44,6 +44,7 @@ static int arguments_are_checked(void)
 	CHECK(lath_range_trylock(&locks, &hold, ~0ull, 2, SHARED) == -EINVAL);
 	CHECK(lath_range_timedlock(&locks, &hold, 1, 0, SHARED, 1) == -EINVAL);
 	CHECK(lath_range_lock(&locks, &hold, 1, 1, (enum lath_range_mode)2) == -EINVAL);
+	CHECK(lath_range_lock_for(&locks, &hold, 2, 1, SHARED, 0, 1) == -EINVAL);
 	/* to the end of the keys */
 	CHECK(!lath_range_lock(&locks, &hold, 1, ~0ull, EXCLUSIVE));
 	CHECK(hold.first == 1 && hold.last == ~0ull && hold.owner);
@@ -132,7 +133,7 @@ static int held_ranges_change(void)
 	CHECK(!is_free(&locks, 7, 1, EXCLUSIVE) && is_free(&locks, 7, 1, SHARED));
 	CHECK(!lath_range_lock(&locks, &other, 7, 1, SHARED));
 	lath_range_unlock(&locks, &hold);
-	CHECK(lath_range_lock_for(&locks, &hold, 0, 1000, EXCLUSIVE, 0, 1) == -EBUSY);
+	CHECK(lath_range_lock_for(&locks, &hold, 0, 999, EXCLUSIVE, 0, 1) == -EBUSY);
 	CHECK(lath_range_timedlock(&locks, &hold, 0, 1000, EXCLUSIVE, 1000) == -ETIMEDOUT);
 	CHECK(lath_range_timedlock(&locks, &hold, 0, 1000, EXCLUSIVE, 0) == -ETIMEDOUT);
 	CHECK(!lath_range_locks_verify(&locks));
@@ -174,15 +175,16 @@ static int holders_are_told(void)
 	config.flags = LATH_RANGE_DEADLOCKS;
 	CHECK(!lath_range_locks_init(&locks, &config));
 	for (i = 0; i < 20; i++) /* some in two buckets */
-		CHECK(!lath_range_lock_for(&locks, &hold[i], i * 17, 17, EXCLUSIVE, ~0ull, i + 1));
+		CHECK(!lath_range_lock_for(&locks, &hold[i], i * 17, i * 17 + 16, EXCLUSIVE, ~0ull,
+					   i + 1));
 	lath_range_each(&locks, tell, &told);
 	CHECK(told.n == 20 && told.keys == 20 * 17 && told.owners == 210);
 	lath_range_dump(&locks, count_lines, &lines);
 	CHECK(lines == 20);
-	CHECK(lath_range_lock_for(&locks, &more, 30, 1, SHARED, ~0ull, 2) == -EDEADLK);
+	CHECK(lath_range_lock_for(&locks, &more, 30, 30, SHARED, ~0ull, 2) == -EDEADLK);
 	CHECK(lath_range_lock_for(&locks, &more, 0, ~0ull, SHARED, ~0ull, 2) == -EDEADLK);
 	/* owner 4 grows into a range of owner 5, and then one of its own */
-	CHECK(!lath_range_lock_for(&locks, &more, 1000, 1, EXCLUSIVE, ~0ull, 4));
+	CHECK(!lath_range_lock_for(&locks, &more, 1000, 1000, EXCLUSIVE, ~0ull, 4));
 	lath_range_unlock(&locks, &hold[4]);
 	CHECK(!lath_range_resize(&locks, &hold[3], 3 * 17, 2 * 17));
 	for (i = 5; i < 20; i++)

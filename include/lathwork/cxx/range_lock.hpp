@@ -108,13 +108,10 @@ public:
     // Holds nothing yet.
     range_guard(range_locks& locks, std::uint64_t first, std::uint64_t end, std::defer_lock_t,
                 range_mode mode = exclusive_range) noexcept
-        : locks_(locks), first_(first), size_(end - first), mode_(mode) {
-        if (end && end < first)
-            size_ = 0; // invalid
-    }
-    // Waits for all keys; always waits, try_lock() too.
+        : locks_(locks), first_(first), last_(end - 1), mode_(mode), empty_(first == end) {}
+    // Waits for all keys.
     explicit range_guard(range_locks& locks, range_mode mode = exclusive_range) noexcept
-        : locks_(locks), first_(0), size_(0), mode_(mode), all_(true) {
+        : locks_(locks), first_(0), last_(forever), mode_(mode) {
         lock();
     }
     ~range_guard() {
@@ -154,8 +151,7 @@ public:
                                        : lath_range_resize(locks_.c(), &hold_, first, end - first);
         if (!error) {
             first_ = first;
-            size_ = end - first;
-            all_ = false;
+            last_ = end - 1;
         }
         return error;
     }
@@ -174,21 +170,17 @@ private:
             return false;
         if (locks_.error())
             error_ = locks_.error();
-        else if (all_)
-            error_ = lath_range_lock_all(locks_.c(), &hold_, mode_);
-        else if (nanoseconds == forever)
-            error_ = lath_range_lock(locks_.c(), &hold_, first_, size_, mode_);
-        else if (nanoseconds)
-            error_ = lath_range_timedlock(locks_.c(), &hold_, first_, size_, mode_, nanoseconds);
+        else if (empty_)
+            error_ = -EINVAL;
         else
-            error_ = lath_range_trylock(locks_.c(), &hold_, first_, size_, mode_);
+            error_ = lath_range_lock_for(locks_.c(), &hold_, first_, last_, mode_, nanoseconds, 0);
         return owns_lock();
     }
 
     range_locks& locks_;
-    std::uint64_t first_, size_;
+    std::uint64_t first_, last_;
     range_mode mode_;
-    bool all_ = false;
+    bool empty_ = false;
     int error_ = -ENOLCK;
     lath_range_hold hold_;
 };

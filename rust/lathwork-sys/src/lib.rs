@@ -24,6 +24,8 @@ pub const ENOMEM: c_int = 12;
 pub const EBUSY: c_int = 16;
 pub const EEXIST: c_int = 17;
 pub const EINVAL: c_int = 22;
+pub const EDEADLK: c_int = 35;
+pub const ETIMEDOUT: c_int = 110;
 pub const ENOSPC: c_int = 28;
 
 pub const LATH_RANGES: c_int = 0;
@@ -46,6 +48,10 @@ pub const LATH_HOLE_BEST: c_int = 2;
 pub const LATH_HOLE_NEXT: c_int = 3;
 pub const LATH_HOLE_NEAR: c_int = 4;
 pub const LATH_HOLE_EXACT: c_int = 5;
+
+pub const LATH_SHARED_RANGE: c_int = 0;
+pub const LATH_EXCLUSIVE_RANGE: c_int = 1;
+pub const LATH_RANGE_DEADLOCKS: c_uint = 1 << 0;
 
 pub const LATH_SPACE_NO_ARENAS: c_uint = 1 << 0;
 pub const LATH_SPACE_NO_MAGAZINES: c_uint = 1 << 1;
@@ -137,6 +143,30 @@ pub struct lath_sortq_config {
 #[repr(C, align(64))]
 pub struct lath_sortq {
     opaque: [u64; 160],
+}
+
+#[repr(C)]
+pub struct lath_range_config {
+    pub struct_size: usize,
+    pub flags: c_uint,
+    pub usual: u64,
+    pub buckets: c_uint,
+    pub allocator: *const lath_allocator,
+}
+
+#[repr(C, align(64))]
+#[derive(Default)]
+pub struct lath_range_locks {
+    opaque: [u64; 32],
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub struct lath_range_hold {
+    pub first: u64,
+    pub last: u64,
+    pub owner: u64,
+    opaque: [u64; 17],
 }
 
 #[repr(C)]
@@ -477,6 +507,29 @@ extern "C" {
     pub fn lath_sortq_barrier(queue: *mut lath_sortq);
     pub fn lath_sortq_count(queue: *const lath_sortq) -> u32;
     pub fn lath_sortq_verify(queue: *mut lath_sortq) -> c_int;
+
+    pub fn lath_range_locks_init(
+        locks: *mut lath_range_locks,
+        config: *const lath_range_config,
+    ) -> c_int;
+    pub fn lath_range_locks_fini(locks: *mut lath_range_locks);
+    pub fn lath_range_lock_for(
+        locks: *mut lath_range_locks,
+        hold: *mut lath_range_hold,
+        first: u64,
+        last: u64,
+        mode: c_int,
+        nanoseconds: u64,
+        owner: u64,
+    ) -> c_int;
+    pub fn lath_range_unlock(locks: *mut lath_range_locks, hold: *mut lath_range_hold);
+    pub fn lath_range_downgrade(locks: *mut lath_range_locks, hold: *mut lath_range_hold);
+    pub fn lath_range_resize(
+        locks: *mut lath_range_locks,
+        hold: *mut lath_range_hold,
+        key: u64,
+        size: u64,
+    ) -> c_int;
 
     pub fn lath_space_create(
         space: *mut *mut lath_space,

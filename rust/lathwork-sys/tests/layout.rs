@@ -50,6 +50,17 @@ fn as_in_c() {
     shape!(text, lath_bytes_key, data, size, tag);
     shape!(text, lath_bytes_records, key_of, ctx, flags);
     shape!(text, lath_allocator, alloc, free, ctx);
+    shape!(
+        text,
+        lath_range_config,
+        struct_size,
+        flags,
+        usual,
+        buckets,
+        allocator
+    );
+    shape!(text, lath_range_hold, first, last, owner);
+    shape!(text, lath_range_locks);
     shape!(text, lath_item, key, size, value);
     shape!(text, lath_interval, first, end, value);
     shape!(text, lath_rcu_head, next, func);
