@@ -10,6 +10,7 @@
 //! | [`IntervalMap<K, V>`] | intervals that may overlap: which of them cover this key? |
 //! | [`RangeAllocator`] | free ranges of addresses: allocate, reserve, free |
 //! | [`SortQueue<T>`] | requests in the order of their sectors; for one thread at a time |
+//! | [`RangeLocks<K>`] | ranges of keys that threads hold for a while, alone or shared |
 //!
 //! ```
 //! let map = lathwork::RangeMap::new();
