@@ -130,9 +130,10 @@ LATH_API void lath_range_unlock(struct lath_range_locks *locks, struct lath_rang
 LATH_API void lath_range_downgrade(struct lath_range_locks *locks, struct lath_range_hold *hold);
 /*
  * Give a range that is held other bounds, which overlap the old ones. What it gives up is free at
- * once; for what it gains it waits as lath_range_lock() would, and holds the rest meanwhile: two
- * holders that grow towards each other wait for ever, or one gets -EDEADLK. 0 | -EINVAL: empty, too
- * far, or no key in common | -EDEADLK.
+ * once. If it gains keys that are held or waited for, -EBUSY; with LATH_RANGE_DEADLOCKS it waits
+ * for them, and holds the rest meanwhile. (Without that flag, whoever waits for old and new keys
+ * and this call would wait for each other.) 0 | -EINVAL: empty, too far, or no key in common |
+ * -EBUSY | -EDEADLK: as before.
  */
 LATH_API int lath_range_resize(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			       uint64_t key, uint64_t size);

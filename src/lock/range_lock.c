@@ -540,12 +540,16 @@ static void take_place(struct hold *to, struct hold *from)
 	unlock_own(to);
 }
 
-/* Locks what [first, last] has beyond the range, as ranges of their own, at most two: before and
- * behind. Returns 0 | -EDEADLK; *n of them are held in either case. */
+/*
+ * Locks what [first, last] has beyond the range, as ranges of their own, at most two: before and
+ * behind. Returns 0 | -EBUSY | -EDEADLK; *n of them are held in each case. Without the search for
+ * deadlocks it does not wait: whoever waits for keys of both the range and the new ones would wait
+ * for this thread, and this thread for him.
+ */
 static int lock_beyond(struct locks *locks, const struct hold *hold, u64 first, u64 last,
 		       struct hold part[2], unsigned int *n)
 {
-	struct deadline never = { FOREVER };
+	struct deadline deadline = { locks->flags & LATH_RANGE_DEADLOCKS ? FOREVER : 0 };
 	int ret = 0, i;
 
 	*n = 0;
@@ -558,7 +562,7 @@ static int lock_beyond(struct locks *locks, const struct hold *hold, u64 first, 
 		p->last = i ? last : hold->first - 1;
 		p->owner = hold->owner;
 		p->mode = hold->mode;
-		ret = lock(locks, p, never);
+		ret = lock(locks, p, deadline);
 		*n += !ret;
 	}
 	return ret;

@@ -127,6 +127,13 @@ static int held_ranges_change(void)
 	CHECK(is_free(&locks, 200003, 9, EXCLUSIVE) && !is_free(&locks, 200002, 1, EXCLUSIVE));
 	CHECK(!lath_range_locks_verify(&locks));
 	lath_range_unlock(&locks, &hold);
+	/* keys that another one has: as before */
+	CHECK(!lath_range_lock(&locks, &hold, 3, 10, EXCLUSIVE));
+	CHECK(!lath_range_lock(&locks, &other, 20, 5, SHARED));
+	CHECK(lath_range_resize(&locks, &hold, 1, 20) == -EBUSY);
+	CHECK(hold.first == 3 && hold.last == 12 && is_free(&locks, 1, 2, EXCLUSIVE));
+	lath_range_unlock(&locks, &hold);
+	lath_range_unlock(&locks, &other);
 	/* all */
 	CHECK(!lath_range_lock_all(&locks, &hold, SHARED));
 	CHECK(hold.first == 0 && hold.last == ~0ull);

@@ -49,7 +49,7 @@ public:
         config_.buckets = 1u << random_.below(5);
         config_.usual = random_.below(4) ? 0 : 1 + random_.below(20);
         config_.flags = random_.below(2) ? LATH_RANGE_DEADLOCKS : 0;
-        grows_ = config_.flags && random_.below(2);
+        grows_ = random_.below(2);
         one_class_ = random_.below(2); // sizes from 2 to 16
         if (one_class_ && config_.usual)
             config_.usual = 16;
@@ -249,9 +249,11 @@ private:
         r.last = std::min(last, r.last);
         int result = lath_range_resize(locks_, holds_[fiber][p.slot], first, last - first + 1);
         history_[fiber].push_back({static_cast<unsigned>(history_[fiber].size()), result});
-        if (result == -EDEADLK) {
+        if (result == (config_.flags ? -EDEADLK : -EBUSY)) {
             r = before;
-            unlock(fiber, p.slot);
+            check_all();
+            if (config_.flags)
+                unlock(fiber, p.slot);
             return;
         }
         if (result)

@@ -145,7 +145,8 @@ public:
         lath_range_downgrade(locks_.c(), &hold_);
         mode_ = shared_range;
     }
-    // It is held: change its bounds, see lath_range_resize(). 0 | -EINVAL | -EDEADLK
+    // It is held: change its bounds, see lath_range_resize(). 0 | -EINVAL | -EBUSY |
+    // -EDEADLK
     int resize(std::uint64_t first, std::uint64_t end) noexcept {
         int error = end && end < first ? -EINVAL
                                        : lath_range_resize(locks_.c(), &hold_, first, end - first);

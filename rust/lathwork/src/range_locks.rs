@@ -241,8 +241,10 @@ impl<K: Key> RangeGuard<'_, K> {
         unsafe { sys::lath_range_downgrade(self.locks.locks.as_ptr(), self.hold.as_ptr()) }
     }
 
-    /// Changes the bounds. Keys that it gives up are free at once; for those that it gains it waits,
-    /// and holds the others meanwhile. If it fails the range is as it was.
+    /// Changes the bounds. Keys that it gives up are free at once. If those that it gains are held or
+    /// waited for it fails with [`NotLocked::Busy`]; locks made
+    /// [`with_deadlocks`](RangeLocks::with_deadlocks) wait for them, and hold the others meanwhile.
+    /// If it fails the range is as it was.
     pub fn resize(&mut self, range: impl RangeBounds<K>) -> Result<(), NotLocked> {
         let (first, last) = words(&range).ok_or(NotLocked::Empty)?;
         let size = (last - first).checked_add(1).ok_or(NotLocked::Empty)?;
