@@ -189,6 +189,8 @@ SECTIONS = {
 
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
+    "interval-tree": "an interval tree of held ranges behind a spinlock, as proposed for Linux",
+    "rwlock": "one pthread_rwlock", "rwlock-stripes": "64 pthread_rwlocks by place",
     "avl": "BlueStore's two AVL trees of free ranges",
     "absl": "Abseil's btree_map behind a queue lock", "absl-btree": "Abseil's btree_map", "absl-btree-view": "Abseil's btree_map of string_view",
     "absl-btree-4k": "Abseil's btree_map with malloc'ed values", "absl-btree-thp": "Abseil's btree_map with malloc on 2 MiB pages",

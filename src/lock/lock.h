@@ -8,8 +8,8 @@
 #include "lathwork/range_lock.h"
 #include "sys/sys.h"
 
-#define CLASS_BITS 4
-#define CLASSES (64 / CLASS_BITS + 1)
+#define RANGE_CLASS_BITS 4
+#define RANGE_CLASSES (64 / RANGE_CLASS_BITS + 1)
 enum { LOCKED = 1, OCCUPIED = 2 }; /* of a bucket's word */
 enum { AWAKE = 0, ASLEEP = 1 };	   /* hold.state */
 
@@ -65,12 +65,12 @@ static inline struct hold *hold_of(struct lath_range_hold *hold)
 /* Ranges of at most 2^unit keys are of class 0. */
 static inline unsigned int class_of(const struct locks *locks, u64 first, u64 last)
 {
-	return (fls64((last - first) >> locks->unit) + CLASS_BITS - 1) / CLASS_BITS;
+	return (fls64((last - first) >> locks->unit) + RANGE_CLASS_BITS - 1) / RANGE_CLASS_BITS;
 }
 
 static inline u64 granule_of(const struct locks *locks, u64 key, unsigned int cls)
 {
-	unsigned int shift = locks->unit + cls * CLASS_BITS;
+	unsigned int shift = locks->unit + cls * RANGE_CLASS_BITS;
 
 	return shift < 64 ? key >> shift : 0;
 }
