@@ -641,7 +641,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		return -ENOMEM;
 	locks->mask = buckets - 1;
 	locks->flags = c.flags;
-	locks->unit = c.usual ? min(fls64(c.usual - 1), 63u) : 0;
+	locks->unit = c.usual ? min((unsigned int)fls64(c.usual - 1), 63u) : 0;
 	lath_spin_init(&locks->graph);
 	for (i = 0; i < buckets; i++) {
 		locks->bucket[i].word = 0;
