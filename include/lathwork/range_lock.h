@@ -4,8 +4,8 @@
  * exclusive, while others hold other ranges.
  *
  * For address spaces, files, disks and tables whose parts are changed by steps that take longer
- * than one call on an index. Holders of ranges that do not overlap write no common memory (but see
- * Cost), so they do not slow each other down, however many they are.
+ * than one call on an index. Holders of ranges that do not overlap rarely write the same memory
+ * (see Cost), so they slow each other down little, however many they are.
  *
  *     struct lath_range_locks locks;
  *     struct lath_range_hold hold;
@@ -38,7 +38,7 @@
  * locks anew. A thread that ends without unlocking leaves its ranges locked. Signals do not end a
  * wait, and no call may be made in a signal handler.
  *
- * Cost. lock and unlock take one atomic operation each where nobody else is: 36 ns together. A
+ * Cost. lock and unlock take one atomic operation each where nobody else is: 31 ns together. A
  * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 256 per processor.
  * Ranges belong to classes by their size, the first of which is for sizes up to `usual`, the next
  * for 16 times that, and so on. A class that was ever used costs each lock of a smaller range one
