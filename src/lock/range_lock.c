@@ -51,23 +51,22 @@
 /* Threads woken after the bucket's lock is released; more are woken with it. */
 #define WAKES 8
 
-static void entry_add(struct entry *entry, struct hold *hold, struct bucket *bucket)
+/* Puts an entry where `link` leads: at the beginning of a bucket's list, or at its end. */
+static inline void entry_add(struct entry *entry, struct hold *hold, struct bucket *bucket,
+			     struct entry **link)
 {
 	entry->hold = hold;
 	entry->bucket = bucket;
-	entry->next = NULL;
-	entry->link = bucket->end;
-	*bucket->end = entry;
-	bucket->end = &entry->next;
+	entry->next = *link;
+	entry->link = link;
+	*link = entry;
+	*(entry->next ? &entry->next->link : &bucket->end) = &entry->next;
 }
 
 static void entry_remove(struct entry *entry)
 {
 	*entry->link = entry->next;
-	if (entry->next)
-		entry->next->link = entry->link;
-	else
-		entry->bucket->end = entry->link;
+	*(entry->next ? &entry->next->link : &entry->bucket->end) = entry->link;
 }
 
 static inline u64 count_blockers(const struct bucket *bucket, const struct entry *entry)
@@ -202,12 +201,9 @@ static int wait_for_turn(struct locks *locks, struct hold *hold, struct deadline
 
 /* ---- locking ---- */
 
-/* Enters the lists of its class, and counts who is before it. */
-static __always_inline void enter(struct locks *locks, struct hold *hold)
+/* Makes the range one of its class, in no list yet, and selects its buckets. */
+static __always_inline void begin(struct locks *locks, struct hold *hold, struct bucket *bucket[2])
 {
-	struct bucket *bucket[2];
-	unsigned int i;
-
 	/* before the entry: who looks later knows of the class */
 	if (unlikely(!(READ_ONCE(locks->classes) >> hold->cls & 1)))
 		lath_fetch_or(&locks->classes, 1ull << hold->cls);
@@ -215,9 +211,18 @@ static __always_inline void enter(struct locks *locks, struct hold *hold)
 	hold->blockers = 0;
 	hold->state = AWAKE;
 	hold->probe.bucket = NULL;
+}
+
+/* Enters the lists of its class, and counts who is before it. */
+static __always_inline void enter(struct locks *locks, struct hold *hold)
+{
+	struct bucket *bucket[2];
+	unsigned int i;
+
+	begin(locks, hold, bucket);
 	if (likely(hold->buckets == 1)) {
 		bucket_lock(bucket[0]);
-		entry_add(&hold->own[0], hold, bucket[0]);
+		entry_add(&hold->own[0], hold, bucket[0], bucket[0]->end);
 		hold->blockers = count_blockers(bucket[0], &hold->own[0]);
 		bucket_unlock(bucket[0]);
 		return;
@@ -225,11 +230,10 @@ static __always_inline void enter(struct locks *locks, struct hold *hold)
 	for (i = 0; i < 2; i++)
 		bucket_lock(bucket[i]);
 	for (i = 0; i < 2; i++) {
-		entry_add(&hold->own[i], hold, bucket[i]);
+		entry_add(&hold->own[i], hold, bucket[i], bucket[i]->end);
 		hold->blockers += count_blockers(bucket[i], &hold->own[i]);
 	}
-	for (i = 2; i-- > 0;)
-		bucket_unlock(bucket[i]);
+	unlock_own(hold);
 }
 
 /* Returns whether a range of this larger class conflicts. */
@@ -269,7 +273,7 @@ static int wait_below(struct locks *locks, struct hold *hold, struct bucket *buc
 		bucket_unlock(bucket);
 		return 0;
 	}
-	entry_add(&hold->probe, hold, bucket);
+	entry_add(&hold->probe, hold, bucket, bucket->end);
 	/* added: a range that grew may have added itself (enter_in_front) */
 	lath_fetch_add(&hold->blockers, blockers);
 	bucket_unlock(bucket);
@@ -498,29 +502,18 @@ static void enter_in_front(struct locks *locks, struct hold *hold)
 	struct bucket *bucket[2];
 	unsigned int i;
 
-	if (!(READ_ONCE(locks->classes) >> hold->cls & 1))
-		lath_fetch_or(&locks->classes, 1ull << hold->cls);
-	hold->buckets = (u8)buckets_of(locks, hold, hold->cls, bucket);
-	hold->blockers = 0;
-	hold->state = AWAKE;
-	hold->probe.bucket = NULL;
+	begin(locks, hold, bucket);
 	for (i = 0; i < hold->buckets; i++)
 		bucket_lock(bucket[i]);
 	for (i = 0; i < hold->buckets; i++) {
 		struct entry *entry = &hold->own[i], *e;
 
-		entry->hold = hold;
-		entry->bucket = bucket[i];
-		entry->next = bucket[i]->first;
-		entry->link = &bucket[i]->first;
-		*(entry->next ? &entry->next->link : &bucket[i]->end) = &entry->next;
-		bucket[i]->first = entry;
+		entry_add(entry, hold, bucket[i], &bucket[i]->first);
 		for (e = entry->next; e; e = e->next)
 			if (blocks(entry, e))
 				lath_fetch_add(&e->hold->blockers, 1);
 	}
-	for (i = hold->buckets; i-- > 0;)
-		bucket_unlock(bucket[i]);
+	unlock_own(hold);
 }
 
 /* `to`, which is in no list, takes the place of `from` in its lists. */
