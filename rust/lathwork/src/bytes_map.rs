@@ -22,6 +22,7 @@ use crate::handle::{config, made, no_memory, Handle};
 use crate::memory::{NoMemory, Options};
 use crate::own::verified;
 use crate::retired::{drop_each, Nodes, Retired};
+use crate::scan::{Ahead, AHEAD};
 use crate::section::Section;
 use crate::value::{self, header_of, Header};
 
@@ -645,58 +646,25 @@ impl Edge {
     }
 }
 
-const AHEAD: usize = 32;
-
-struct Ahead {
-    words: [u64; AHEAD],
-    at: usize,
-    copied: usize,
-    all: bool,
-}
-
-impl Ahead {
-    fn new() -> Self {
-        Ahead {
-            words: [0; AHEAD],
-            at: 0,
-            copied: 0,
-            all: false,
-        }
-    }
-
-    /// The next word of the set behind `edge`.
-    ///
-    /// # Safety
-    ///
-    /// The set is initialised, and the entry that was passed lives.
-    unsafe fn next<K: Bytes, V>(
-        &mut self,
-        set: *mut lath_bytes,
-        edge: &Edge,
-        back: sys::c_uint,
-    ) -> Option<u64> {
-        if self.at == self.copied {
-            if self.all {
-                return None;
-            }
-            let from = edge.bytes::<K, V>();
-            let key = from.map(|(bytes, _)| key_of(bytes));
-            let behind = match from {
-                Some((_, false)) => sys::LATH_BYTES_BEHIND,
-                _ => 0,
-            };
-            let from = key.as_ref().map_or(ptr::null(), |key| key as *const _);
-            let words = self.words.as_mut_ptr();
-            self.copied = sys::lath_bytes_scan(set, from, back | behind, words, AHEAD);
-            self.at = 0;
-            self.all = self.copied < AHEAD;
-            if self.copied == 0 {
-                return None;
-            }
-        }
-        self.at += 1;
-        Some(self.words[self.at - 1])
-    }
+/// Copies the words of a set behind `edge`; returns how many.
+///
+/// # Safety
+///
+/// The set is initialised, the entry that was passed lives, and there is room for `AHEAD` words.
+unsafe fn scan_words<K: Bytes, V>(
+    set: *mut lath_bytes,
+    edge: &Edge,
+    back: sys::c_uint,
+    words: *mut u64,
+) -> usize {
+    let from = edge.bytes::<K, V>();
+    let key = from.map(|(bytes, _)| key_of(bytes));
+    let behind = match from {
+        Some((_, false)) => sys::LATH_BYTES_BEHIND,
+        _ => 0,
+    };
+    let from = key.as_ref().map_or(ptr::null(), |key| key as *const _);
+    sys::lath_bytes_scan(set, from, back | behind, words, AHEAD)
 }
 
 /// Entries of a [`BytesMap`] in order. It copies up to 32 ahead: what is removed meanwhile may
@@ -704,8 +672,8 @@ impl Ahead {
 pub struct BytesEntries<'a, K: Bytes, V> {
     map: &'a BytesMap<K, V>,
     _section: Section,
-    front: Ahead,
-    back: Ahead,
+    front: Ahead<u64>,
+    back: Ahead<u64>,
     low: Edge,
     high: Edge,
     done: bool,
@@ -720,10 +688,13 @@ impl<'a, K: Bytes, V> BytesEntries<'a, K, V> {
         let word = unsafe {
             let set = self.map.raw();
             let next = if back {
+                let (high, back) = (&self.high, sys::LATH_BYTES_BACK);
                 self.back
-                    .next::<K, V>(set, &self.high, sys::LATH_BYTES_BACK)
+                    .next(|words| scan_words::<K, V>(set, high, back, words))
             } else {
-                self.front.next::<K, V>(set, &self.low, 0)
+                let low = &self.low;
+                self.front
+                    .next(|words| scan_words::<K, V>(set, low, 0, words))
             };
             let end = if back { &self.low } else { &self.high };
             next.filter(|&word| match end.bytes::<K, V>() {

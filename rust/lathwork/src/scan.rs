@@ -7,29 +7,31 @@ use crate::index::{last_of, section, Entry, Index};
 use crate::section::Section;
 use crate::Ref;
 
-const AHEAD: usize = 32;
+/// Entries that are copied ahead at each end, at most.
+pub(crate) const AHEAD: usize = 32;
 
-/// Entries that were copied ahead at one end.
-struct Ahead {
-    items: [lath_item; AHEAD],
+/// What was copied ahead at one end: the items of an index, the words of a set.
+pub(crate) struct Ahead<T> {
+    items: [T; AHEAD],
     at: usize,
     copied: usize,
     /// What is behind these ends at the other end.
     all: bool,
 }
 
-impl Ahead {
-    fn new() -> Self {
+impl<T: Copy + Default> Ahead<T> {
+    pub(crate) fn new() -> Self {
         Ahead {
-            items: [lath_item::default(); AHEAD],
+            items: [T::default(); AHEAD],
             at: 0,
             copied: 0,
             all: false,
         }
     }
 
-    /// The next item, copied by `scan` if need be. None: there is no other.
-    fn next(&mut self, scan: impl FnOnce(*mut lath_item) -> usize) -> Option<lath_item> {
+    /// The next item. If need be `scan` copies at most `AHEAD` and returns how many. None: there is
+    /// no other.
+    pub(crate) fn next(&mut self, scan: impl FnOnce(*mut T) -> usize) -> Option<T> {
         if self.at == self.copied {
             if self.all {
                 return None;
@@ -50,8 +52,8 @@ impl Ahead {
 pub(crate) struct Scan<'a, V> {
     index: &'a Index<V>,
     _section: Option<Section>,
-    front: Ahead,
-    back: Ahead,
+    front: Ahead<lath_item>,
+    back: Ahead<lath_item>,
     /// The first and the last key at which the entries begin that are still to come.
     keys: Option<(u64, u64)>,
 }
