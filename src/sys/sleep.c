@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * sleep.c - threads that sleep on a word until another thread wakes them; time; a thread's number.
- * User space only.
+ * sleep.c - threads that sleep on a word until another thread wakes them; a thread's number. User
+ * space only.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "sys/sys.h"
 
-/* The kernel's numbers (futex(2)), as in thread.c. */
+/* The kernel's numbers (futex(2)), as for membarrier(2) in thread.c. */
 enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1, FUTEX_PRIVATE_FLAG = 128 };
 
 void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
@@ -26,14 +26,6 @@ void lath_sleep(u32 *word, u32 value, u64 nanoseconds)
 void lath_wake(u32 *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0);
-}
-
-u64 lath_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
 u64 lath_thread_id(void)

@@ -40,7 +40,7 @@ void lath_yield(void)
 	sched_yield();
 }
 
-static u64 nanoseconds(void)
+u64 lath_now(void)
 {
 	struct timespec t;
 
@@ -50,14 +50,14 @@ static u64 nanoseconds(void)
 
 void lath_pause(unsigned int ns)
 {
-	u64 end = nanoseconds() + ns;
+	u64 end = lath_now() + ns;
 	unsigned int i;
 
 	/* by the clock: one pause takes 5 to 60 ns, by the processor */
 	do
 		for (i = 0; i < 8; i++)
 			cpu_relax();
-	while (nanoseconds() < end);
+	while (lath_now() < end);
 }
 
 __thread unsigned int lath_thread_number __attribute__((tls_model("initial-exec")));
