@@ -70,8 +70,7 @@ enum {
 };
 
 struct lath_range_config {
-	size_t struct_size; /* sizeof(struct lath_range_config), as LATH_RANGE_CONFIG_INIT sets it
-			     */
+	size_t size; /* sizeof(struct lath_range_config) */
 	unsigned int flags;
 	uint64_t usual;	      /* most ranges are of at most so many keys; 0: 1. See Cost */
 	unsigned int buckets; /* 0: 256 per processor. Rounded up to a power of two, at most 2^20 */

@@ -614,7 +614,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 	size_t bytes;
 
 	if (config) {
-		if (config->struct_size != sizeof(c) || config->flags & ~LATH_RANGE_DEADLOCKS ||
+		if (config->size != sizeof(c) || config->flags & ~LATH_RANGE_DEADLOCKS ||
 		    config->buckets > BUCKETS_MOST)
 			return -EINVAL;
 		c = *config;

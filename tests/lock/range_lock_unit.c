@@ -28,9 +28,9 @@ static int arguments_are_checked(void)
 	struct lath_range_locks locks;
 	struct lath_range_hold hold;
 
-	config.struct_size = 1;
+	config.size = 1;
 	CHECK(lath_range_locks_init(&locks, &config) == -EINVAL);
-	config.struct_size = sizeof(config);
+	config.size = sizeof(config);
 	config.flags = 1u << 31;
 	CHECK(lath_range_locks_init(&locks, &config) == -EINVAL);
 	config.flags = LATH_RANGE_DEADLOCKS;

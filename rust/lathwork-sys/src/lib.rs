@@ -147,7 +147,7 @@ pub struct lath_sortq {
 
 #[repr(C)]
 pub struct lath_range_config {
-    pub struct_size: usize,
+    pub size: usize,
     pub flags: c_uint,
     pub usual: u64,
     pub buckets: c_uint,

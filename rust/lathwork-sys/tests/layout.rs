@@ -53,7 +53,7 @@ fn as_in_c() {
     shape!(
         text,
         lath_range_config,
-        struct_size,
+        size,
         flags,
         usual,
         buckets,

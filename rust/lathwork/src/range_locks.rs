@@ -95,7 +95,7 @@ impl<K: Key> RangeLocks<K> {
     /// As [`with_usual`](Self::with_usual) or [`with_deadlocks`](Self::with_deadlocks).
     pub fn try_with(usual: u64, deadlocks: bool) -> Result<Self, NoMemory> {
         let config = sys::lath_range_config {
-            struct_size: core::mem::size_of::<sys::lath_range_config>(),
+            size: core::mem::size_of::<sys::lath_range_config>(),
             flags: if deadlocks {
                 sys::LATH_RANGE_DEADLOCKS
             } else {
