@@ -25,12 +25,8 @@ static int read_config(struct lath_space_config *to, const struct lath_space_con
 	if (!to->unit || to->unit & (to->unit - 1) || to->unit > 1ull << 51 ||
 	    (to->low | to->high | to->below) & (to->unit - 1) || to->low > to->high - 1)
 		return -EINVAL;
-#ifdef __KERNEL__
-	/* see config_read() of the index */
-	if (to->flags & LATH_ANY_CONTEXT &&
-	    (gfpflags_allow_blocking(to->gfp) || IS_ENABLED(CONFIG_PREEMPT_RT)))
+	if (!lath_any_valid(to))
 		return -EINVAL;
-#endif
 	/* all keys are preferred, or none: no preference */
 	if (to->below <= to->low || to->below - 1 >= to->high - 1)
 		to->below = 0;

@@ -290,6 +290,12 @@ static inline gfp_t lath_gfp(void)
 	return GFP_NOWAIT | __GFP_NOWARN;
 }
 
+/* May a structure be made with this config, as far as LATH_ANY_CONTEXT is concerned? Nothing sleeps
+ * in any context; a kernel whose spinlocks sleep has no locks for it. */
+#define lath_any_valid(config)                    \
+	(!((config)->flags & LATH_ANY_CONTEXT) || \
+	 (!gfpflags_allow_blocking((config)->gfp) && !IS_ENABLED(CONFIG_PREEMPT_RT)))
+
 /* Sets the allocator of a structure with LATH_ANY_CONTEXT: kmalloc(), with these flags where the
  * caller may not sleep. */
 void lath_any_allocator(struct lath_allocator *allocator, gfp_t gfp);

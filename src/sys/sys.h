@@ -11,21 +11,21 @@
  *              max
  *   bits       __ffs64 __fls64 fls64 hweight64  little_endian
  *   memory     READ_ONCE WRITE_ONCE smp_load_acquire smp_store_release smp_rmb smp_wmb
- *              smp_mb barrier cmpxchg_acquire  prefetch prefetchw  memcpy memmove memset memcmp
+ *              smp_mb smp_mb__after_atomic barrier cmpxchg_acquire lath_swap  prefetch prefetchw  memcpy memmove memset memcmp
  *              move_words
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
- *              lath_crowd_wait lath_crowded
+ *              lath_crowd_wait lath_crowded  lath_sleep lath_wake  lath_now lath_thread_id
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
  *              lath_spin_unlock lath_spin_mine
  *              lath_spin_init_any lath_irqs_off lath_irqs_on: with LATH_ANY_CONTEXT; nothing in
- *              user space. lath_any_allocator (kernel alone)
+ *              user space. lath_any_valid  lath_any_allocator (kernel alone)
  *   fork       lath_call_enter lath_call_exit: around code that takes locks; lath_call_assert
  *   checkers   __percpu __acquires __releases  lath_word_locked lath_word_unlocked: tell lockdep
  *              that a node's lockword was locked or unlocked
  *   readers    lath_reader_enter lath_reader_exit lath_retire lath_retired lath_retired_end
  *   text       snprintf  lath_environment lath_warn (user space alone)
  *   services   lath_pages_alloc lath_pages_free lath_pages_discard LATH_DISCARDS
- *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add
+ *              lath_block_alloc lath_small_alloc lath_block_free lath_fetch_add lath_fetch_or
  *              lath_fetch_add_release lath_fetch_clear lath_stripe
  *              struct lath_count: lath_count_mine lath_count_add
  *   tracing    lath_probe(name, object, number): see probe.h

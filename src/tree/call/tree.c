@@ -36,12 +36,8 @@ int config_read(struct lath_config *to, const struct lath_config *from)
 	/* both would need the side column of the inner nodes */
 	if (to->flags & LATH_HOLES && (to->layout != LATH_RANGES || to->flags & LATH_RANKS))
 		return -EINVAL;
-#ifdef __KERNEL__
-	/* nothing sleeps in any context; a kernel whose spinlocks sleep has no locks for it */
-	if (to->flags & LATH_ANY_CONTEXT &&
-	    (gfpflags_allow_blocking(to->gfp) || IS_ENABLED(CONFIG_PREEMPT_RT)))
+	if (!lath_any_valid(to))
 		return -EINVAL;
-#endif
 	/* all processes must use the same id and the same allocator: neither has a default */
 	if (to->flags & LATH_SHARED && (!to->rcu || !to->allocator || !to->id))
 		return -EINVAL;
