@@ -20,18 +20,21 @@
  * locks until unlock it must neither move nor be used for another range. So lock, resize and unlock
  * allocate nothing, and fail only as said below. Not recursive: a thread that locks a range that
  * overlaps an exclusive one of its own waits for itself, and so it may when both are shared and
- * another thread waits between the two calls. A thread may hold any number of ranges.
+ * another thread waits between the two calls. A thread may hold any number of ranges,
+ * but one that holds a range and waits for another may wait for ever: see LATH_RANGE_DEADLOCKS.
  *
  * Threads. All calls but init and fini may run concurrently; a hold is used by one thread at a
  * time, not always the same. Guarantees:
  *   R1  While an exclusive range is held, no other range that overlaps it is held. What the holder
  *       did before unlock is visible to the thread that holds an overlapping range next.
  *   R2  Order. A range waits for those that overlap it, unless both are shared, and whose lock
- *       calls began before it; never for a later one, except that one at most per class of sizes
- *       may overtake it. So nobody waits for ever while the others unlock. trylock does not
- *       overtake: it fails where lock would wait.
+ *       calls began before it. Later ones do not overtake it, except while it changes to a larger
+ *       class of sizes, which it does at most once per class. So nobody waits for ever while the
+ *       others unlock. trylock does not overtake: it fails where lock would wait.
  *   R3  A failed call leaves the hold unlocked, or for resize as it was.
  *   R4  Waiting threads sleep, after a short while of looking.
+ *
+ * In the kernel all calls are for process context, and waits are uninterruptible.
  *
  * fork(): the child inherits the ranges as they are; those that other threads hold or wait for stay
  * so for ever, since the child does not have these threads. It may go on with its own, or init the
@@ -106,10 +109,10 @@ LATH_API void lath_range_locks_fini(struct lath_range_locks *locks);
  * -EDEADLK (LATH_RANGE_DEADLOCKS). */
 LATH_API int lath_range_lock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 			     uint64_t key, uint64_t size, enum lath_range_mode mode);
-/* The same, but does not wait: -EBUSY. */
+/* As lath_range_lock(), but returns -EBUSY where that one would wait. */
 LATH_API int lath_range_trylock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				uint64_t key, uint64_t size, enum lath_range_mode mode);
-/* The same, but waits at most so many nanoseconds: -ETIMEDOUT. */
+/* As lath_range_lock(), but returns -ETIMEDOUT after so many nanoseconds. */
 LATH_API int lath_range_timedlock(struct lath_range_locks *locks, struct lath_range_hold *hold,
 				  uint64_t key, uint64_t size, enum lath_range_mode mode,
 				  uint64_t nanoseconds);

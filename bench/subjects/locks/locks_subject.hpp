@@ -15,7 +15,7 @@
 
 namespace lathbench {
 
-// What a thread keeps of a range that it holds: memory for the subject's use.
+// Memory in which a subject keeps what it needs for one held range.
 struct range_hold {
     alignas(64) unsigned char memory[192];
     template <class T>

@@ -124,9 +124,9 @@ public:
     // Returns whether it got the range: false if it has it already. error() is then -EINVAL
     // (empty), -EDEADLK, or that of the locks.
     bool lock() noexcept { return locked(forever); }
-    // The same, and -EBUSY.
+    // As lock(), but does not wait: error() may be -EBUSY, too.
     bool try_lock() noexcept { return locked(0); }
-    // The same, and -ETIMEDOUT.
+    // As lock(), but waits at most so long: error() may be -ETIMEDOUT, too.
     template <typename Rep, typename Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> most) noexcept {
         auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(most).count();
