@@ -116,6 +116,28 @@ bool want_text(struct vk_ctx *ctx, const struct vk_string *string, const char *w
 	return false;
 }
 
+bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, uint64_t *offset,
+		uint64_t *count)
+{
+	struct bytes next;
+	uint64_t number;
+
+	*offset = 0;
+	if (*i + 1 == argc) {
+		reply_syntax(ctx);
+		return false;
+	}
+	next = *i + 2 < argc ? text_of(argv[*i + 2]) : (struct bytes){ NULL, 0 };
+	if (number_parse(next.data, next.size, &number)) {
+		if (!want_number(ctx, argv[*i + 1], "LIMIT", offset))
+			return false;
+		*count = number;
+		*i += 2;
+		return true;
+	}
+	return want_number(ctx, argv[++*i], "LIMIT", count);
+}
+
 bool is_word(const struct vk_string *string, const char *expected)
 {
 	struct bytes text = text_of(string);
@@ -148,14 +170,34 @@ int reply_failure(struct vk_ctx *ctx, int error)
 	return vk.ReplyWithError(ctx, text);
 }
 
+/* Integers that each double has. */
+#define DOUBLE_INTEGERS (1ull << 53)
+
+static bool in_script(struct vk_ctx *ctx)
+{
+	return vk.GetContextFlags(ctx) & VK_CTX_LUA;
+}
+
 void reply_number(struct vk_ctx *ctx, uint64_t number)
 {
 	char text[VALUE_TEXT];
 
-	if (number <= INT64_MAX)
+	if (number >= DOUBLE_INTEGERS && in_script(ctx))
+		vk.ReplyWithStringBuffer(ctx, text, number_print(text, number));
+	else if (number <= INT64_MAX)
 		vk.ReplyWithLongLong(ctx, (long long)number);
 	else
 		vk.ReplyWithBigNumber(ctx, text, number_print(text, number));
+}
+
+int reply_signed(struct vk_ctx *ctx, int64_t number)
+{
+	char text[VALUE_TEXT + 1];
+	uint64_t distance = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+	if (distance >= DOUBLE_INTEGERS && in_script(ctx))
+		return vk.ReplyWithStringBuffer(ctx, text, signed_print(text, number));
+	return vk.ReplyWithLongLong(ctx, number);
 }
 
 void reply_value(struct vk_ctx *ctx, word value)

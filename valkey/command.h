@@ -16,6 +16,8 @@ enum command_flags {
 	COMMAND_ADD = 1 << 1,	 /* may add: refused when the server is out of memory */
 	COMMAND_FAST = 1 << 2,	 /* constant or logarithmic time */
 	COMMAND_BLOCKS = 1 << 3,
+	COMMAND_TELLS =
+		1 << 4, /* changes, and replies with what the key held: needs the right to read */
 };
 
 struct command {
@@ -23,12 +25,15 @@ struct command {
 	vk_command_fn run;
 	unsigned int flags;
 	const char *usage; /* the arguments as people write them, from which COMMAND DOCS is made:
-			      [optional], (one|of|these), WORD, name, name:integer, ... repeats */
+			      [optional], (one|of|these), WORD, name, name:integer, ... repeats.
+			      "": a command without a key */
 	const char *complexity, *summary;
 };
 
 /* VK_OK | VK_ERR */
 int commands_register(struct vk_ctx *ctx, const struct command *commands, size_t n);
+/* Replies to HELP: the arguments and the purpose of each command. */
+int reply_help(struct vk_ctx *ctx, int argc, const struct command *commands, size_t n);
 extern const struct command map_commands[], pool_commands[], interval_commands[];
 extern const size_t map_commands_count, pool_commands_count, interval_commands_count;
 
@@ -82,6 +87,10 @@ bool want_positive(struct vk_ctx *ctx, const struct vk_string *string, const cha
 /* A string to keep, of at most VALUE_MAX bytes. false: it is longer, and the reply says so */
 bool want_text(struct vk_ctx *ctx, const struct vk_string *string, const char *what,
 	       struct bytes *text);
+/* The numbers behind the word LIMIT, which is argv[*i]: [offset] count. Sets *i to the last of
+ * them. false: there is none, or it is not a number, and the reply says so */
+bool want_limit(struct vk_ctx *ctx, struct vk_string **argv, int argc, int *i, uint64_t *offset,
+		uint64_t *count);
 /* Compares without regard to upper and lower case. */
 bool is_word(const struct vk_string *string, const char *word);
 
@@ -93,8 +102,11 @@ int reply_no_memory(struct vk_ctx *ctx);
 /* Replies to an error of the library (a negative errno) for which the command has no words of its
  * own: none is taken for another. */
 int reply_failure(struct vk_ctx *ctx, int error);
-/* An integer below 2^63, else a big number, which is a string in RESP2. */
+/* An integer below 2^63, else a big number, which is a string in RESP2. In a script, whose numbers
+ * are doubles, a string from 2^53 on. */
 void reply_number(struct vk_ctx *ctx, uint64_t number);
+/* An integer; in a script a string if a double cannot hold it. */
+int reply_signed(struct vk_ctx *ctx, int64_t number);
 void reply_value(struct vk_ctx *ctx, word value);
 
 /* A block that grows; what is appended after a failure is ignored. With `must` there is no failure:

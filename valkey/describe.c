@@ -8,7 +8,7 @@
  *   argument   what, or what... if it may come several times
  *   what       WORD                 itself
  *              WORD argument        a word and its value: only if a name or a block follows it
- *              name  name:integer  name:time
+ *              name  name:integer  name:time  name:pattern
  *              [arguments]          may be left out
  *              (what|what|...)      one of these
  *              {arguments}          these together
@@ -99,7 +99,9 @@ static void plain(struct parser *parser, struct vk_arg *arg)
 	arg->name = name(parser, " :.]|)}");
 	if (*parser->at == ':') {
 		parser->at++;
-		arg->type = !strncmp(parser->at, "time", 4) ? VK_ARG_TIME : VK_ARG_INTEGER;
+		arg->type = *parser->at == 't'	 ? VK_ARG_TIME
+			    : *parser->at == 'p' ? VK_ARG_PATTERN
+						 : VK_ARG_INTEGER;
 		parser->at += strcspn(parser->at, " .]|)}");
 	} else if (!strcmp(arg->name, "key")) {
 		arg->type = VK_ARG_KEY;
@@ -178,6 +180,19 @@ static int arity(const struct vk_arg *args)
 	return more ? -least : least;
 }
 
+/* What a command does with its key: ACCESS needs the right to read it, all that changes it the
+ * right to write. */
+static uint64_t key_flags(unsigned int flags)
+{
+	uint64_t tells = flags & COMMAND_TELLS ? VK_SPEC_ACCESS : 0;
+
+	if (flags & COMMAND_ADD)
+		return VK_SPEC_CHANGE | VK_SPEC_UPDATE | tells;
+	if (flags & COMMAND_CHANGE)
+		return VK_SPEC_CHANGE | VK_SPEC_DELETE | tells;
+	return VK_SPEC_READ | VK_SPEC_ACCESS;
+}
+
 static int describe(struct vk_command *made, const struct command *command)
 {
 	static const struct vk_command_info_version version = { 1, sizeof(struct vk_history),
@@ -196,15 +211,12 @@ static int describe(struct vk_command *made, const struct command *command)
 	keys[0].at.position = 1;
 	keys[0].find = VK_FIND_RANGE;
 	keys[0].range.step = 1;
-	if (command->flags & COMMAND_ADD)
-		keys[0].flags = VK_SPEC_CHANGE | VK_SPEC_ACCESS | VK_SPEC_UPDATE;
-	else if (command->flags & COMMAND_CHANGE)
-		keys[0].flags = VK_SPEC_CHANGE | VK_SPEC_ACCESS | VK_SPEC_DELETE;
-	else
-		keys[0].flags = VK_SPEC_READ | VK_SPEC_ACCESS;
+	keys[0].flags = key_flags(command->flags);
 	info.args = list(&parser, ' ', 0);
-	LATH_ASSERT(info.args[0].name &&
+	LATH_ASSERT(!*command->usage ||
 		    !strcmp(info.args[0].name, "key")); /* as the key specification says */
+	if (!*command->usage)
+		info.key_specs = NULL;
 	info.arity = arity(info.args);
 	ret = vk.SetCommandInfo(made, &info);
 	while (parser.n)
@@ -212,10 +224,51 @@ static int describe(struct vk_command *made, const struct command *command)
 	return ret;
 }
 
+/* Writes a line of HELP for people: a name without its type. */
+static void help_line(struct vk_ctx *ctx, const struct command *command)
+{
+	BUFFER line = { 0 };
+	const char *at;
+
+	buffer_add(&line, command->name, strlen(command->name));
+	if (*command->usage)
+		buffer_add(&line, " ", 1);
+	for (at = command->usage; *at; at++) {
+		if (*at == ':')
+			at += strcspn(at, " .]|)}");
+		if (!*at)
+			break;
+		if (*at != '{' && *at != '}')
+			buffer_add(&line, at, 1);
+	}
+	if (line.failed)
+		vk.ReplyWithSimpleString(ctx, command->name);
+	else
+		vk.ReplyWithStringBuffer(ctx, line.data, line.size);
+}
+
+int reply_help(struct vk_ctx *ctx, int argc, const struct command *commands, size_t n)
+{
+	char text[200];
+	size_t i;
+
+	if (argc != 1)
+		return vk.WrongArity(ctx);
+	vk.ReplyWithArray(ctx, 2 * (long)n);
+	for (i = 0; i < n; i++) {
+		help_line(ctx, &commands[i]);
+		strcpy(text, "    ");
+		strncat(text, commands[i].summary, sizeof(text) - 5);
+		vk.ReplyWithSimpleString(ctx, text);
+	}
+	return VK_OK;
+}
+
 int commands_register(struct vk_ctx *ctx, const struct command *commands, size_t n)
 {
 	char flags[64], categories[64];
 	size_t i;
+	int keys;
 
 	for (i = 0; i < n; i++) {
 		const struct command *command = &commands[i];
@@ -231,7 +284,8 @@ int commands_register(struct vk_ctx *ctx, const struct command *commands, size_t
 		if (command->flags & COMMAND_BLOCKS)
 			strcat(flags, " blocking");
 		strcat(categories, command->flags & COMMAND_FAST ? " fast" : " slow");
-		if (vk.CreateCommand(ctx, command->name, command->run, flags, 1, 1, 1))
+		keys = *command->usage != 0;
+		if (vk.CreateCommand(ctx, command->name, command->run, flags, keys, keys, keys))
 			return VK_ERR;
 		made = vk.GetCommand(ctx, command->name);
 		if (!made || describe(made, command) ||

@@ -166,9 +166,9 @@ static void reply_interval(struct vk_ctx *ctx, const struct lath_interval *inter
 	reply_value(ctx, interval->value);
 }
 
-/* Replies with what the window shows, in order. */
+/* Replies with what the window shows, in order, from the offset on. */
 static int reply_search(struct vk_ctx *ctx, const struct intervals *set, struct window window,
-			uint64_t limit)
+			uint64_t offset, uint64_t limit)
 {
 	struct intervals_iter iter;
 	struct lath_interval interval, *found;
@@ -186,33 +186,39 @@ static int reply_search(struct vk_ctx *ctx, const struct intervals *set, struct 
 	n = all.size / sizeof(interval);
 	if (n)
 		qsort(found, n, sizeof(interval), intervals_order);
+	offset = offset < n ? offset : n;
+	n -= offset;
 	n = n < limit ? n : limit;
 	vk.ReplyWithArray(ctx, (long)n);
 	for (i = 0; i < n; i++)
-		reply_interval(ctx, &found[i]);
+		reply_interval(ctx, &found[offset + i]);
 	return VK_OK;
 }
 
-/* `ends` arguments say which intervals, then come [LIMIT count]. */
+/* `ends` arguments say which intervals, then come [LIMIT [offset] count]. */
 static int search(struct vk_ctx *ctx, struct vk_string **argv, int argc, int ends,
 		  struct window (*window)(uint64_t first, uint64_t last))
 {
-	uint64_t first, last, limit = UINT64_MAX;
+	uint64_t first, last, offset = 0, limit = UINT64_MAX;
 	OPENED(opened);
+	int i = 2 + ends;
 
-	if (argc != 2 + ends && argc != 4 + ends)
+	if (argc < i)
 		return vk.WrongArity(ctx);
 	if (!open_key(&opened, ctx, argv, VK_READ, interval_type) ||
 	    (ends == 2 ? !want_ends(ctx, argv + 2, &first, &last)
 		       : !want_end(ctx, argv[2], &first)))
 		return VK_OK;
-	if (argc == 4 + ends) {
-		if (!is_word(argv[2 + ends], "LIMIT"))
+	if (i < argc) {
+		if (!is_word(argv[i], "LIMIT"))
 			return reply_syntax(ctx);
-		if (!want_number(ctx, argv[3 + ends], "LIMIT", &limit))
+		if (!want_limit(ctx, argv, argc, &i, &offset, &limit))
 			return VK_OK;
+		if (i + 1 < argc)
+			return reply_syntax(ctx);
 	}
-	return reply_search(ctx, opened.value, window(first, ends == 2 ? last : first), limit);
+	return reply_search(ctx, opened.value, window(first, ends == 2 ? last : first), offset,
+			    limit);
 }
 
 static int stab_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -287,6 +293,13 @@ static int len_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 /* ---- the list ---- */
 
+static int help_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	(void)argv;
+	return reply_help(ctx, argc, interval_commands, interval_commands_count);
+}
+
+#define PAGE "[LIMIT {[offset:integer] count:integer}]"
 #define FOUND "O(log N + M log M) for M intervals found"
 
 const struct command interval_commands[] = {
@@ -299,17 +312,16 @@ const struct command interval_commands[] = {
 	{ "LATH.INTERVAL.REM", rem_command, COMMAND_CHANGE,
 	  "key {first:integer last:integer value}...", "O(M log N) for M intervals",
 	  "Removes intervals" },
-	{ "LATH.INTERVAL.STAB", stab_command, COMMAND_READ,
-	  "key point:integer [LIMIT count:integer]", FOUND,
+	{ "LATH.INTERVAL.STAB", stab_command, COMMAND_READ, "key point:integer " PAGE, FOUND,
 	  "Returns the intervals that contain a number" },
 	{ "LATH.INTERVAL.OVERLAPS", overlaps_command, COMMAND_READ,
-	  "key first:integer last:integer [LIMIT count:integer]", FOUND,
+	  "key first:integer last:integer " PAGE, FOUND,
 	  "Returns the intervals that have a number in common with this one" },
 	{ "LATH.INTERVAL.WITHIN", within_command, COMMAND_READ,
-	  "key first:integer last:integer [LIMIT count:integer]", FOUND,
+	  "key first:integer last:integer " PAGE, FOUND,
 	  "Returns the intervals that lie in this one" },
 	{ "LATH.INTERVAL.CONTAINS", contains_command, COMMAND_READ,
-	  "key first:integer last:integer [LIMIT count:integer]", FOUND,
+	  "key first:integer last:integer " PAGE, FOUND,
 	  "Returns the intervals that contain all of this one" },
 	{ "LATH.INTERVAL.COUNT", count_command, COMMAND_READ, "key first:integer last:integer",
 	  "O(log N + M) for M intervals counted", "Counts the intervals that overlap this one" },
@@ -317,5 +329,6 @@ const struct command interval_commands[] = {
 	  "Returns an interval that contains a number, or else one of those nearest to it" },
 	{ "LATH.INTERVAL.LEN", len_command, COMMAND_FAST, "key", "O(1)",
 	  "Returns the number of intervals" },
+	{ "LATH.INTERVAL.HELP", help_command, COMMAND_FAST, "", "O(1)", "Describes the commands" },
 };
 const size_t interval_commands_count = sizeof(interval_commands) / sizeof(interval_commands[0]);

@@ -19,8 +19,8 @@ struct map *map_create(enum map_kind kind, bool keep)
 
 	if (!map)
 		return NULL;
-	*map = (struct map){ .kind = kind == MAP_STRINGS, .keep = keep };
-	if (kind == MAP_NUMBERS) {
+	*map = (struct map){ .kind = (unsigned int)kind & 3, .keep = keep };
+	if (kind != MAP_STRINGS) {
 		lath_small_init(&map->numbers, &number_kind);
 		return map;
 	}
@@ -98,7 +98,7 @@ void map_get_batch(const struct map *map, size_t n, const struct map_key *keys, 
 	uint8_t hits[MAP_BATCH];
 	size_t done = 0, i;
 
-	for (; map->kind == MAP_NUMBERS && done < n; done += i) {
+	for (; map->kind != MAP_STRINGS && done < n; done += i) {
 		size_t some = n - done < MAP_BATCH ? n - done : MAP_BATCH;
 
 		for (i = 0; i < some; i++)
@@ -196,7 +196,7 @@ void map_iter_begin(struct map_iter *iter, const struct map *map, const struct m
 	iter->back = back;
 	iter->most = UINT64_MAX;
 	iter->at = iter->filled = 0;
-	iter->ended = map->kind == MAP_NUMBERS && !numbers_of(low, high, &iter->from, &iter->last);
+	iter->ended = map->kind != MAP_STRINGS && !numbers_of(low, high, &iter->from, &iter->last);
 }
 
 static void fill_back(struct map_iter *iter, size_t max)
@@ -259,7 +259,7 @@ size_t map_next_batch(struct map_iter *iter, const uint64_t **keys, const word *
 {
 	size_t at;
 
-	LATH_ASSERT(iter->map->kind == MAP_NUMBERS && iter->at <= iter->filled);
+	LATH_ASSERT(iter->map->kind != MAP_STRINGS && iter->at <= iter->filled);
 	if (iter->at == iter->filled && !iter->ended)
 		fill(iter);
 	at = iter->at;
@@ -362,7 +362,7 @@ static int defragment_numbers(struct map *map, struct vk_defrag *ctx, uint64_t f
 
 int map_defragment(struct map *map, struct vk_defrag *ctx, uint64_t from)
 {
-	if (map->kind == MAP_NUMBERS)
+	if (map->kind != MAP_STRINGS)
 		return defragment_numbers(map, ctx, from);
 	if (!from)
 		map->strings = defrag_block(ctx, map->strings);
@@ -380,7 +380,7 @@ size_t map_memory(const struct map *map)
 
 size_t map_effort(const struct map *map)
 {
-	if (map->kind == MAP_NUMBERS && !lath_small_index(&map->numbers))
+	if (map->kind != MAP_STRINGS && !lath_small_index(&map->numbers))
 		return 1;
 	return 1 + map_size(map) / (map->owned || map->kind == MAP_STRINGS ? 1 : 32);
 }

@@ -2,8 +2,9 @@
 /*
  * map.h - the ordered map: numbers of 64 bits, or byte strings, to byte strings.
  *
- * Numbers. A small container (lathwork/small.h): one block up to packed_entries entries, then an
- * index, its nodes one by one up to MIDDLE entries (index.h), in chunks above.
+ * Numbers, and what has codes (entry.h). A small container (lathwork/small.h): one block up to
+ * packed_entries entries, then an index, its nodes one by one up to MIDDLE entries (index.h), in
+ * chunks above.
  *
  * Byte strings. See map_strings.h.
  *
@@ -16,19 +17,20 @@
 #include "lathwork/small.h"
 #include "value.h"
 
-enum map_kind { MAP_NUMBERS, MAP_STRINGS };
+/* What the keys of a map are; all but strings have codes (entry.h). */
+enum map_kind { MAP_NUMBERS, MAP_STRINGS, MAP_SIGNED, MAP_FLOATS, MAP_KINDS };
 
 struct map {
 	union {
 		struct lath_small numbers;
 		struct strings *strings;
 	};
-	uint64_t owned : 62; /* bytes that values own */
-	uint64_t kind : 1;
+	uint64_t owned : 61; /* bytes that values own */
+	uint64_t kind : 2;
 	uint64_t keep : 1; /* was created by a command of its own: stays when it is empty */
 };
 
-/* number, or string, by the map's kind */
+/* The code of a number, or a string, by the map's kind. */
 struct map_key {
 	uint64_t number;
 	struct bytes string;

@@ -3,15 +3,31 @@
  * map_type.c - what the server does with maps: save, load, rewrite, copy, free, defragment.
  *
  * Saved: the kind and whether it stays when empty; the number of entries; blocks of up to
- * IMAGE_BLOCK entries. Of a number its difference from the number behind the key before; of a
- * string all of it; then the value.
+ * IMAGE_BLOCK entries. Of a number its difference from the number behind the key before, both as
+ * codes; of a string all of it; then the value.
  */
-#include "command.h"
+#include "entry.h"
 #include "image.h"
-#include "map.h"
 #include "map_strings.h"
 
 #define VERSION 1
+
+/* Bits of the first number. */
+enum { FLAG_STRINGS = 1, FLAG_KEEP = 2, FLAG_SIGNED = 4, FLAG_FLOATS = 8 };
+static const unsigned char kind_flags[MAP_KINDS] = { 0, FLAG_STRINGS, FLAG_SIGNED, FLAG_FLOATS };
+
+/* false: no map has these flags */
+static bool parse_flags(uint64_t flags, enum map_kind *kind)
+{
+	int i;
+
+	for (i = 0; i < MAP_KINDS; i++)
+		if ((flags & ~(uint64_t)FLAG_KEEP) == kind_flags[i]) {
+			*kind = (enum map_kind)i;
+			return true;
+		}
+	return false;
+}
 
 static void save(struct vk_io *rdb, void *value)
 {
@@ -21,7 +37,7 @@ static void save(struct vk_io *rdb, void *value)
 	struct map_iter iter;
 	uint64_t next = 0, n = 0;
 
-	vk.SaveUnsigned(rdb, (uint64_t)map->kind | (uint64_t)map->keep << 1);
+	vk.SaveUnsigned(rdb, kind_flags[map->kind] | (map->keep ? FLAG_KEEP : 0));
 	vk.SaveUnsigned(rdb, map_size(map));
 	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
 	while (map_next(&iter, &entry)) {
@@ -64,15 +80,16 @@ static void *load(struct vk_io *rdb, int version)
 {
 	IMAGE(image);
 	uint64_t flags, count, next = 0, i;
+	enum map_kind kind = MAP_NUMBERS;
 	struct map *map = NULL;
 
 	if (version != VERSION)
 		return NULL;
 	flags = image_plain(&image, rdb);
 	count = image_plain(&image, rdb);
-	image.bad = image.bad || flags > 3 || (!count && !(flags >> 1));
+	image.bad = image.bad || !parse_flags(flags, &kind) || (!count && !(flags & FLAG_KEEP));
 	if (!image.bad)
-		map = map_create(flags & 1 ? MAP_STRINGS : MAP_NUMBERS, flags >> 1);
+		map = map_create(kind, flags & FLAG_KEEP);
 	image.bad = image.bad || !map;
 	for (i = 0; !image.bad && i < count; i++)
 		if (i % IMAGE_BLOCK || image_block(&image, rdb))
@@ -88,11 +105,11 @@ static void *load(struct vk_io *rdb, int version)
 
 static struct vk_string *string_of(const struct map *map, const struct map_key *key)
 {
-	char text[VALUE_TEXT];
+	char text[ENTRY_TEXT];
 
 	if (map->kind == MAP_STRINGS)
 		return vk.CreateString(NULL, key->string.data, key->string.size);
-	return vk.CreateString(NULL, text, number_print(text, key->number));
+	return vk.CreateString(NULL, text, entry_print(map->kind, text, key->number));
 }
 
 static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
@@ -107,8 +124,7 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 	bool more;
 
 	if (map->keep)
-		vk.EmitAOF(aof, "LATH.MAP.CREATE", "sc", key,
-			   map->kind == MAP_STRINGS ? "STRINGS" : "NUMBERS");
+		vk.EmitAOF(aof, "LATH.MAP.CREATE", "sc", key, map_kind_names[map->kind]);
 	map_iter_begin(&iter, map, &map_lowest, &map_highest, false);
 	do {
 		more = map_next(&iter, &entry);
@@ -119,7 +135,8 @@ static void rewrite(struct vk_io *aof, struct vk_string *key, void *value)
 			pairs[n++] = vk.CreateString(NULL, view.data, view.size);
 		}
 		if (n == 2 * IMAGE_BLOCK || (n && !more)) {
-			vk.EmitAOF(aof, "LATH.MAP.MSET", "sv", key, pairs, n);
+			vk.EmitAOF(aof, "LATH.MAP.MSET", "scv", key, map_kind_names[map->kind],
+				   pairs, n);
 			for (i = 0; i < n; i++)
 				vk.FreeString(NULL, pairs[i]);
 			emitted += n / 2;

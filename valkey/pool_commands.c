@@ -640,24 +640,25 @@ static int owner_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 }
 
 struct window {
-	uint64_t low, high, limit;
+	uint64_t low, high;
+	uint64_t offset, limit; /* of what the window shows */
 };
 
-/* [WITHIN low high] [LIMIT count] */
+/* [WITHIN low high] [LIMIT [offset] count] */
 static bool window_options(struct vk_ctx *ctx, struct vk_string **argv, int argc,
 			   struct window *window)
 {
 	int i;
 
-	*window = (struct window){ 0, UINT64_MAX, UINT64_MAX };
+	*window = (struct window){ 0, UINT64_MAX, 0, UINT64_MAX };
 	for (i = 2; i < argc; i++) {
 		if (is_word(argv[i], "WITHIN") && i + 2 < argc) {
 			if (!want_number(ctx, argv[i + 1], "WITHIN", &window->low) ||
 			    !want_number(ctx, argv[i + 2], "WITHIN", &window->high))
 				return false;
 			i += 2;
-		} else if (is_word(argv[i], "LIMIT") && i + 1 < argc) {
-			if (!want_number(ctx, argv[++i], "LIMIT", &window->limit))
+		} else if (is_word(argv[i], "LIMIT")) {
+			if (!want_limit(ctx, argv, argc, &i, &window->offset, &window->limit))
 				return false;
 		} else {
 			reply_syntax(ctx);
@@ -665,6 +666,12 @@ static bool window_options(struct vk_ctx *ctx, struct vk_string **argv, int argc
 		}
 	}
 	return true;
+}
+
+/* Is the next one of those that the client skips? */
+static bool in_offset(struct window *window)
+{
+	return window->offset && window->offset--;
 }
 
 static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
@@ -684,7 +691,7 @@ static int ranges_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 	from = pool_find(opened.value, window.low, &range) ? range.first : window.low;
 	while ((uint64_t)n < window.limit && pool_next(opened.value, from, &range, &outside) &&
 	       range.first <= window.high) {
-		if (!outside && !over(&range)) {
+		if (!outside && !over(&range) && !in_offset(&window)) {
 			reply_range(ctx, &range);
 			n++;
 		}
@@ -714,10 +721,12 @@ static int holes_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 		from = first + size;
 		if (size - 1 > window.high - first)
 			size = window.high - first + 1;
-		vk.ReplyWithArray(ctx, 2);
-		reply_number(ctx, first);
-		reply_number(ctx, size);
-		n++;
+		if (!in_offset(&window)) {
+			vk.ReplyWithArray(ctx, 2);
+			reply_number(ctx, first);
+			reply_number(ctx, size);
+			n++;
+		}
 		if (!from)
 			break;
 	}
@@ -757,6 +766,14 @@ static int stat_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
 
 /* ---- the list ---- */
 
+static int help_command(struct vk_ctx *ctx, struct vk_string **argv, int argc)
+{
+	(void)argv;
+	return reply_help(ctx, argc, pool_commands, pool_commands_count);
+}
+
+#define PAGE "[LIMIT {[offset:integer] count:integer}]"
+
 const struct command pool_commands[] = {
 	{ "LATH.POOL.CREATE", create_command, COMMAND_ADD | COMMAND_FAST,
 	  "key first:integer size:integer", "O(1)", "Makes a pool of the numbers from first on" },
@@ -785,13 +802,15 @@ const struct command pool_commands[] = {
 	{ "LATH.POOL.OWNER", owner_command, COMMAND_FAST, "key owner", "O(log N)",
 	  "Returns the range of an owner" },
 	{ "LATH.POOL.RANGES", ranges_command, COMMAND_READ,
-	  "key [WITHIN {min:integer max:integer}] [LIMIT count:integer]",
-	  "O(log N + M) for M ranges returned", "Returns the ranges that are taken, in order" },
+	  "key [WITHIN {min:integer max:integer}] " PAGE,
+	  "O(log N + M) for M ranges returned or skipped",
+	  "Returns the ranges that are taken, in order" },
 	{ "LATH.POOL.HOLES", holes_command, COMMAND_READ,
-	  "key [WITHIN {min:integer max:integer}] [LIMIT count:integer]",
-	  "O(log N + M) for M holes returned, plus the ranges between them",
+	  "key [WITHIN {min:integer max:integer}] " PAGE,
+	  "O(log N + M) for M holes returned or skipped, plus the ranges between them",
 	  "Returns what is free, in order" },
 	{ "LATH.POOL.STAT", stat_command, COMMAND_FAST, "key", "O(1)",
 	  "Returns sizes and numbers of what is taken and of what is free" },
+	{ "LATH.POOL.HELP", help_command, COMMAND_FAST, "", "O(1)", "Describes the commands" },
 };
 const size_t pool_commands_count = sizeof(pool_commands) / sizeof(pool_commands[0]);

@@ -79,6 +79,25 @@ size_t number_print(char *text, uint64_t number)
 	return view.size;
 }
 
+bool signed_parse(struct bytes text, int64_t *number)
+{
+	bool minus = text.size && *text.data == '-';
+	uint64_t most = (uint64_t)INT64_MAX + minus, n;
+
+	if (!number_parse(text.data + minus, text.size - minus, &n) || n > most || (minus && !n))
+		return false;
+	*number = minus ? (int64_t)(0 - n) : (int64_t)n;
+	return true;
+}
+
+size_t signed_print(char *text, int64_t number)
+{
+	if (number >= 0)
+		return number_print(text, (uint64_t)number);
+	*text = '-';
+	return 1 + number_print(text + 1, 0 - (uint64_t)number);
+}
+
 word value_make(const char *data, size_t size)
 {
 	struct block *block;

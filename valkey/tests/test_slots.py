@@ -18,7 +18,7 @@ def info(server):
 
 def test_a_slot_moves_with_its_keys(shared, start):
     if shared.kind != "valkey":
-        pytest.skip("Redis moves keys one by one, as DUMP and RESTORE do")
+        pytest.skip("a server before Valkey 9.0 moves keys one by one, as DUMP and RESTORE do")
     options = {"cluster-enabled": "yes", "cluster-node-timeout": 2000, "cluster-require-full-coverage": "no"}
     source, target = (start(port=free_port(55000), **options) for _ in range(2))
     slot = key_slot(b"s")
