@@ -161,13 +161,6 @@ class StringMaps(Maps):
         return (b"(" if is_open else b"[") + key
 
 
-class SignedMaps(Maps):
-    keys = st.one_of(st.integers(-40, 40), st.integers(-2**63, 2**63 - 1), st.sampled_from([-2**63, 2**63 - 1]))
-
-    def create(self):
-        self.run("CREATE", "SIGNED")
-
-
 class FloatMaps(Maps):
     keys = st.one_of(st.floats(allow_nan=False), st.integers(-40, 40).map(lambda n: n / 4))
 
@@ -472,7 +465,7 @@ class Waiting(RuleBasedStateMachine):
                 assert {row[0]: row[1] for row in self.server("LATH.POOL.RANGES", key)} == pool.taken
 
 
-@pytest.mark.parametrize("machine", [Maps, StringMaps, SignedMaps, FloatMaps, Pools])
+@pytest.mark.parametrize("machine", [Maps, StringMaps, FloatMaps, Pools])
 def test_like_the_model(server, machine):
     machine.server = server
     run_state_machine_as_test(machine)

@@ -481,6 +481,14 @@ def test_info_and_config(server):
         server("CONFIG", "SET", "lathwork.packed-entries", 33)
 
 
+def test_the_module_is_stripped():
+    """What a server loads has no symbols but those it exports; those for debuggers are in the file beside it."""
+    if os.environ.get("LATH_VALKEY_PRELOAD"):
+        pytest.skip("a build with sanitizers keeps its symbols")
+    module = pathlib.Path(os.environ["LATH_VALKEY_MODULE"])
+    assert b".symtab" not in module.read_bytes() and b".symtab" in module.with_name(module.name + ".debug").read_bytes()
+
+
 def test_events(server):
     server("CONFIG", "SET", "notify-keyspace-events", "KEA")
     listener = server.client.pubsub()
