@@ -208,8 +208,9 @@ static void maple_free(unsigned long page, unsigned long n)
 	spin_unlock_irqrestore(&maple_guard, flags);
 }
 
-/* ---- genalloc ---- */
+/* ---- genalloc, where the kernel has it ---- */
 
+#ifdef CONFIG_GENERIC_ALLOCATOR
 static struct gen_pool *pool;
 
 static int pool_begin(unsigned long limit)
@@ -241,6 +242,7 @@ static void pool_free(unsigned long page, unsigned long n)
 {
 	gen_pool_free(pool, page, n);
 }
+#endif
 
 /* ---- the harness, and interrupts off and on in each call ---- */
 
@@ -286,7 +288,9 @@ const struct subject subjects[] = {
 	{ "arenas", arenas_begin, space_end, space_alloc, space_free },
 	{ "holes", holes_begin, holes_end, holes_alloc, holes_free },
 	{ "maple", maple_begin, maple_end, maple_alloc, maple_free },
+#ifdef CONFIG_GENERIC_ALLOCATOR
 	{ "genalloc", pool_begin, pool_end, pool_alloc, pool_free },
+#endif
 	{ "nothing", none_begin, none_end, none_alloc, none_free },
 	{ "irqs", none_begin, none_end, irqs_alloc, irqs_free },
 };

@@ -236,9 +236,10 @@ stage_iova() {
 
 # All allocators of I/O addresses, two threads, a bitmap of the pages.
 stage_iova_bench() {
-	local subject
+	local subject genalloc=genalloc
 	insmod /lathwork.ko || return
-	for subject in rcache rbtree space arenas holes maple genalloc; do
+	grep -q ' gen_pool_create$' /proc/kallsyms || { genalloc='' && echo "skipped: genalloc: the kernel has none"; }
+	for subject in rcache rbtree space arenas holes maple $genalloc; do
 		insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 || return
 		rmmod iova_bench || return
 	done
@@ -246,19 +247,22 @@ stage_iova_bench() {
 	rmmod iova_bench && rmmod lathwork
 }
 
-# Figures of the allocators of I/O addresses, with one thread: single pairs, and bursts as the flush queue frees.
+# Figures of the allocators of I/O addresses: single pairs with one thread, with two that free each other's, and bursts
+# as the flush queue frees.
 stage_iova_figures() {
-	local round pages subject
+	local round pages subject threads
 	insmod /lathwork.ko || return
 	for round in $(seq ${ROUNDS-3}); do
-		for pages in 1 32 256 0; do
-			for subject in irqs rcache space holes maple; do
-				insmod /iova_bench.ko subject=$subject fill=50 pages=$pages ops=${OPS-6400} && rmmod iova_bench || return
+		for threads in ${THREADS-1}; do
+			for pages in ${PAGES-1 32 256 0}; do
+				for subject in ${SUBJECTS-irqs rcache space holes maple}; do
+					insmod /iova_bench.ko subject=$subject fill=50 pages=$pages threads=$threads shared=1 ops=${OPS-6400} &&
+						rmmod iova_bench || return
+				done
 			done
 		done
-		for subject in rcache 'space magazine=0' 'space magazine=256'; do
-			echo "guest: $subject"
-			insmod /iova_bench.ko subject=$subject fill=10 pages=32 burst=256 ops=${OPS-6400} && rmmod iova_bench || return
+		for subject in ${BURSTS-rcache space arenas}; do
+			insmod /iova_bench.ko subject=$subject magazine=256 fill=10 pages=32 burst=256 ops=${OPS-6400} && rmmod iova_bench || return
 		done
 	done
 	rmmod lathwork
