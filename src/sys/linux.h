@@ -157,7 +157,8 @@ static inline void lath_word_unlocked(unsigned int level)
 #endif
 
 /* How often a processor has switched interrupts off by lath_irqs_off(), and its flags before the
- * first time. With a depth above 0 interrupts are off, so the processor's task cannot change. */
+ * first time. With a depth above 0 interrupts are off, so the processor's task cannot change.
+ * Spinlocks keep the flags themselves, and are unlocked in the opposite order. */
 struct lath_irqs {
 	unsigned int depth;
 	unsigned long flags;
@@ -188,7 +189,8 @@ static inline void lath_irqs_on(bool any)
 
 struct lath_spinlock {
 	spinlock_t lock;
-	bool any; /* of a structure with LATH_ANY_CONTEXT */
+	bool any;	     /* of a structure with LATH_ANY_CONTEXT: interrupts are off, */
+	unsigned long flags; /* and these are the holder's of before */
 };
 
 #define lath_spin_init(l) lath_spin_init_any(l, false)
@@ -204,9 +206,11 @@ struct lath_spinlock {
 
 static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 {
+	unsigned long flags;
+
 	if (l->any) {
-		lath_irqs_off(true);
-		spin_lock(&l->lock);
+		spin_lock_irqsave(&l->lock, flags);
+		l->flags = flags;
 	} else {
 		spin_lock_bh(&l->lock);
 	}
@@ -214,23 +218,22 @@ static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 
 static inline bool lath_spin_trylock(struct lath_spinlock *l)
 {
+	unsigned long flags;
+
 	if (!l->any)
 		return spin_trylock_bh(&l->lock);
-	lath_irqs_off(true);
-	if (spin_trylock(&l->lock))
-		return true;
-	lath_irqs_on(true);
-	return false;
+	if (!spin_trylock_irqsave(&l->lock, flags))
+		return false;
+	l->flags = flags;
+	return true;
 }
 
 static inline void lath_spin_unlock(struct lath_spinlock *l) __releases(&l->lock)
 {
-	if (l->any) {
-		spin_unlock(&l->lock);
-		lath_irqs_on(true);
-	} else {
+	if (l->any)
+		spin_unlock_irqrestore(&l->lock, l->flags);
+	else
 		spin_unlock_bh(&l->lock);
-	}
 }
 
 /* For assertions: returns whether the task holds the lock; true in a kernel without lockdep, which

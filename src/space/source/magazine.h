@@ -23,7 +23,9 @@ static inline size_t slot_size(const struct lath_space *space)
 /* Returns the slot of the calling thread, or NULL (no memory). No lock held. */
 static inline struct slot *slot_of(struct lath_space *space)
 {
-	struct slot **at = &space->slot[lath_stripe() % SLOTS];
+	unsigned int number = lath_stripe();
+	/* a processor's number is less most often: no division */
+	struct slot **at = &space->slot[likely(number < SLOTS) ? number : number % SLOTS];
 	struct slot *slot = smp_load_acquire(at); /* pairs with slot_make */
 
 	return likely(slot) ? slot : slot_make(space, at);
