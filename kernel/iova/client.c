@@ -18,13 +18,12 @@
 #include <linux/cpufeature.h>
 #include <linux/iova.h>
 #include <linux/livepatch.h>
-#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/workqueue.h>
 
 #include "iova/counts.h"
-#include "lathwork/space.h"
+#include "iova/space.h"
 
 static unsigned int magazine = 256;
 module_param(magazine, uint, 0444);
@@ -39,7 +38,8 @@ MODULE_PARM_DESC(timing, "measure the time of each call (default: no)");
  * and the kernel's allocator serves this domain. */
 struct domain {
 	struct lath_space *space;
-	struct work_struct preload;
+	struct lath_space *failed; /* lacks memory; its end may sleep */
+	struct work_struct work;
 };
 #define DOMAIN_ID 0x1a7411f
 /* Arenas in reserve: 16 MiB of addresses each. */
@@ -89,50 +89,16 @@ static bool own_find(void)
 
 /* ---- a domain's space ---- */
 
-/* Takes [lo, hi], parts of which may be taken, out of the space: the kernel's reservations overlap
- * each other. Returns whether all of it is taken. */
-static bool take_range(struct lath_space *space, u64 low, u64 lo, u64 hi)
+/* What a domain leaves to a process when it begins. */
+static void domain_work(struct work_struct *work)
 {
-	struct lath_item run;
+	struct domain *domain = container_of(work, struct domain, work);
 
-	for (lo = max(lo, low); lo <= hi; lo = run.key + run.size) {
-		u64 end;
-
-		if (lath_space_next_free(space, lo, &run) || run.key > hi)
-			break;
-		end = min(run.key + run.size, hi + 1);
-		run.size = end - run.key;
-		if (lath_space_reserve(space, run.key, run.size, 1))
-			return false;
-	}
-	return true;
-}
-
-/* Makes a space for the domain's addresses: a segment below 4 GiB, as most devices want, and one
- * above. 0 | -errno */
-static int make_space(struct iova_domain *iovad, struct lath_space **space)
-{
-	struct lath_space_config config = LATH_SPACE_CONFIG_INIT;
-	u64 high = iovad->dma_32bit_pfn, end = 1ull << (52 - iova_shift(iovad));
-	int ret;
-
-	config.low = iovad->start_pfn;
-	config.high = high;
-	config.flags = LATH_ANY_CONTEXT | (magazine ? 0 : LATH_SPACE_NO_MAGAZINES);
-	config.burst = magazine;
-	ret = lath_space_create(space, &config);
-	if (ret)
-		return ret;
-	ret = lath_space_add_segment(*space, high, end - high, 0);
-	if (ret < 0)
-		lath_space_destroy(*space);
-	return min(ret, 0);
-}
-
-static void preload(struct work_struct *work)
-{
 	/* without memory the calls try themselves */
-	lath_space_preload(container_of(work, struct domain, preload)->space, RESERVE);
+	if (domain->space)
+		lath_space_preload(domain->space, RESERVE);
+	lath_space_destroy(domain->failed);
+	domain->failed = NULL;
 }
 
 /* Makes the space in which all that the domain's tree holds is taken. Called by livepatch for one
@@ -141,35 +107,17 @@ static int make_domain(void *obj, void *shadow, void *unused)
 {
 	struct iova_domain *iovad = obj;
 	struct domain *domain = shadow;
-	struct lath_space *space = NULL;
-	struct rb_node *rb;
-	unsigned long flags;
-	bool all = true;
 
-	INIT_WORK(&domain->preload, preload);
-	domain->space = NULL;
-	if (make_space(iovad, &space)) {
-		pr_warn_once(
-			"iova_lathwork: no space for a domain: the kernel's allocator serves it\n");
-		return 0;
-	}
-	spin_lock_irqsave(&iovad->iova_rbtree_lock, flags);
-	for (rb = rb_first(&iovad->rbroot); rb && all; rb = rb_next(rb)) {
-		struct iova *iova = rb_entry(rb, struct iova, node);
-
-		all = iova == &iovad->anchor ||
-		      take_range(space, iovad->start_pfn, iova->pfn_lo, iova->pfn_hi);
-	}
-	spin_unlock_irqrestore(&iovad->iova_rbtree_lock, flags);
-	if (!all) {
-		lath_space_destroy(space);
-		pr_warn_once("iova_lathwork: no memory for what a domain has allocated\n");
-		return 0;
-	}
-	domain->space = space;
-	if (atomic_inc_return(&iova_domains) == 1)
+	INIT_WORK(&domain->work, domain_work);
+	domain->failed = NULL;
+	if (iova_space_make(iovad, magazine, &domain->space)) {
+		swap(domain->space, domain->failed);
+		pr_warn_once("iova_lathwork: no memory for the space of a domain: the kernel's "
+			     "allocator serves it\n");
+	} else if (atomic_inc_return(&iova_domains) == 1) {
 		schedule_work(&pin_work);
-	schedule_work(&domain->preload);
+	}
+	schedule_work(&domain->work);
 	return 0;
 }
 
@@ -186,38 +134,6 @@ static struct lath_space *space_of(struct iova_domain *iovad, bool make)
 		domain = klp_shadow_get_or_alloc(iovad, DOMAIN_ID, sizeof(*domain), GFP_ATOMIC,
 						 make_domain, NULL);
 	return domain ? domain->space : NULL;
-}
-
-/* As the kernel rounds: the callers free the size that they have asked for. */
-static unsigned long rounded(unsigned long size)
-{
-	return size < 32 ? roundup_pow_of_two(size) : size;
-}
-
-/* Returns the first page of `size` pages, at a multiple of that rounded up to a power of two, up to
- * page `limit`; 0: there are none. */
-static unsigned long take(struct lath_space *space, struct iova_domain *iovad, unsigned long size,
-			  unsigned long limit)
-{
-	unsigned long align = roundup_pow_of_two(size), high = iovad->dma_32bit_pfn;
-	struct lath_hole_request want = { .align = align, .low = iovad->start_pfn };
-	u64 key = 0;
-	int ret = -ENOSPC;
-
-	want.size = size = rounded(size);
-	want.high = (u64)limit + 1;
-	/* arenas know of two limits: 4 GiB, and none */
-	if (want.high >= high) {
-		ret = lath_space_alloc_in(space, want.high == high ? 1 : 3, size, align, 0, &key);
-		if (!ret && key + size > want.high) {
-			lath_space_free(space, key, size);
-			ret = -ENOSPC;
-		}
-	}
-	/* any other limit is one for the index */
-	if (ret && want.high != high)
-		ret = lath_space_alloc_request(space, &want, 0, &key);
-	return ret ? 0 : key;
 }
 
 /* ---- the replacements ---- */
@@ -250,7 +166,7 @@ static unsigned long new_alloc_fast(struct iova_domain *iovad, unsigned long siz
 		if (pfn)
 			own_free_fast(iovad, pfn, size);
 	}
-	pfn = take(space, iovad, size, limit_pfn);
+	pfn = iova_space_alloc(space, iovad, size, limit_pfn);
 	count_alloc(size, !pfn, since(begin));
 	return pfn;
 }
@@ -266,7 +182,7 @@ static void new_free_fast(struct iova_domain *iovad, unsigned long pfn, unsigned
 		own_free_fast(iovad, pfn, size);
 		return;
 	}
-	wrong = lath_space_free(space, pfn, rounded(size)) == -EINVAL;
+	wrong = iova_space_free(space, pfn, size) == -EINVAL;
 	WARN_ONCE(wrong, "iova_lathwork: pages %lx+%lx are freed and not allocated", pfn, size);
 	count_free(wrong, since(begin));
 }
@@ -279,7 +195,8 @@ static void new_put(struct iova_domain *iovad)
 	own_put(iovad);
 	if (!domain)
 		return;
-	cancel_work_sync(&domain->preload);
+	if (cancel_work_sync(&domain->work))
+		lath_space_destroy(domain->failed);
 	klp_shadow_free(iovad, DOMAIN_ID, NULL);
 	if (!space)
 		return;
@@ -293,7 +210,7 @@ static struct iova *new_reserve(struct iova_domain *iovad, unsigned long lo, uns
 	struct lath_space *space = space_of(iovad, false);
 
 	/* in both: the tree is read when a space is made */
-	if (space && !take_range(space, iovad->start_pfn, lo, hi))
+	if (space && iova_space_reserve(space, iovad, lo, hi))
 		return NULL;
 	return own_reserve(iovad, lo, hi);
 }
