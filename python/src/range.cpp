@@ -119,7 +119,7 @@ public:
     void store(nb::handle start, nb::handle stop, nb::handle value);
     void cut(nb::handle start, nb::handle stop) { cut_range(range_of(start, stop)); }
     size_t remove(nb::handle start, nb::handle stop) { return erase(range_of(start, stop)); }
-    bool erase_at(nb::handle point);
+    nb::object take(nb::handle point, bool starting);
     void clear();
     nb::object find(nb::handle owner, nb::handle point);
     nb::list scan(uint64_t from, uint64_t last, size_t most);
@@ -246,14 +246,23 @@ void Ranges::cut_range(Range range) {
     gone(std::move(last), 0); // no visit sees what `items` has either
 }
 
-// Removes the range that contains a key. Returns whether there is one.
-bool Ranges::erase_at(nb::handle point) {
-    lath_item item;
+// Removes the range that contains a key, or only one that starts there. Returns it, or None. The
+// tuple is made before, which may run code that changes the map: then the search begins anew.
+nb::object Ranges::take(nb::handle point, bool starting) {
+    uint64_t key = key_of(point);
 
-    if (lath_index_lookup_item(&index, key_of(point), &item))
-        return false;
-    erase({item.key, item.key + item.size - 1});
-    return true;
+    for (;;) {
+        lath_item item, now;
+
+        if (lath_index_lookup_item(&index, key, &item) || (starting && item.key != key))
+            return nb::none();
+        nb::list made = shown(OwnedItems(meeting({key, key})));
+        if (lath_index_lookup_item(&index, key, &now) || now.key != item.key ||
+            now.size != item.size || now.value != item.value)
+            continue;
+        erase({item.key, item.key + (item.size - 1)});
+        return nb::object(made[0]);
+    }
 }
 
 void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
@@ -585,7 +594,16 @@ void bind_ranges(nb::module_& module) {
         .def("_store", &Ranges::store, any, any, any)
         .def("cut", &Ranges::cut, nb::arg("start").none(), nb::arg("stop").none(),
              "Remove the keys [start, stop) from all ranges. O(k + log n), k of them affected")
-        .def("remove", &Ranges::remove, nb::arg("start").none(), nb::arg("stop").none(),
+        .def(
+            "remove_covering", [](Ranges& self, nb::handle key) { return self.take(key, false); },
+            nb::arg("key").none(),
+            "Remove the range that contains key. Returns (start, stop, value), or None. O(log n)")
+        .def(
+            "remove_starting", [](Ranges& self, nb::handle start) { return self.take(start, true); },
+            nb::arg("start").none(),
+            "Remove the range that begins at start. Returns (start, stop, value), or None. O(log "
+            "n)")
+        .def("remove_overlapping", &Ranges::remove, nb::arg("start").none(), nb::arg("stop").none(),
              "Remove the ranges that meet [start, stop), as a whole. Returns their number. O(k + "
              "log n)")
         .def_unlocked(
@@ -600,7 +618,6 @@ void bind_ranges(nb::module_& module) {
         .def("get_many", &Ranges::get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
              "The values at an array of keys, as a list; default where there is no range.")
         .def("_scan", &Ranges::scan)
-        .def("_erase_at", &Ranges::erase_at)
         .def("_verify", &Ranges::verify);
 
     no_space = PyErr_NewExceptionWithDoc("lathwork.NoSpace", "There is no free range that fits.",

@@ -252,7 +252,7 @@ def test_ranges():
     before = list(made)
     for call in (lambda: made.__setitem__(slice(15, "x"), 1), lambda: made.__setitem__(slice(15, 12), 1), lambda: made.__setitem__(slice(None, 5), 1),
                  lambda: made.__delitem__(slice(15, 35.5)), lambda: made.cut(15, -1), lambda: made.insert(15, 35), lambda: made.insert(35, 2**65),
-                 lambda: made.remove(5, 5), lambda: RangeMap([(1, 5, 1), (3, 6, 2)])):
+                 lambda: made.remove_overlapping(5, 5), lambda: RangeMap([(1, 5, 1), (3, 6, 2)])):
         with pytest.raises((TypeError, ValueError, OverflowError)):
             call()
         made._verify()

@@ -54,10 +54,17 @@ class MapMachine(RuleBasedStateMachine):
     def remove(self, start, size):
         # parts of one range that was cut are ranges of their own: compare by what is there
         found = self.map.overlapping(start, start + size)
-        assert self.map.remove(start, start + size) == len(found)
+        assert self.map.remove_overlapping(start, start + size) == len(found)
         for begin, end, _ in found:
             for key in range(begin, end):
                 del self.model[key]
+
+    @rule(key=KEYS, starting=st.booleans())
+    def remove_one(self, key, starting):
+        there = next((found for found in self.map if (found[0] == key if starting else found[0] <= key < found[1])), None)
+        assert (self.map.remove_starting if starting else self.map.remove_covering)(key) == there
+        for gone in range(*there[:2]) if there else ():
+            del self.model[gone]
 
     @rule(start=KEYS, size=st.integers(1, 30))
     def ask(self, start, size):
@@ -254,3 +261,17 @@ def test_workers(method):
     with multiprocessing.get_context(method).Pool(1) as workers:
         assert workers.apply(worker, [pool])[1] == 16
     assert pool.stats()["allocated"] == 8
+
+
+def test_removal_by_start_and_by_cover():
+    value = object()
+    ranges = RangeMap([(10, 20, value), (20, 30, "b"), (2**64 - 1, 2**64, 7)])
+    assert ranges.remove_starting(15) is None and ranges.remove_covering(9) is None and len(ranges) == 3
+    assert ranges.remove_covering(15) == (10, 20, value) and ranges.remove_starting(20) == (20, 30, "b")
+    assert ranges.remove_covering(2**64 - 1) == (2**64 - 1, 2**64, 7) and len(ranges) == 0 and sys.getrefcount(value) == 2
+    ranges[0:10] = "x"
+    with pytest.warns(DeprecationWarning, match="remove_overlapping"):
+        assert ranges.remove(9, 11) == 1
+    del ranges[5:6]
+    with pytest.raises(KeyError):
+        del ranges[5]

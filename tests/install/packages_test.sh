@@ -144,6 +144,16 @@ rm -f "$output"/*.whl
 if (unset GIT_DIR && "$work/venv/bin/pip" --disable-pip-version-check wheel --no-deps -w "$user" "$tree/python") >"$output/wheel.log" 2>&1; then
 	cp "$user"/*.whl "$output"
 	ok "wheel $(basename "$user"/*.whl)"
+	# what an index would refuse of its description
+	if "$work/venv/bin/pip" --disable-pip-version-check install -q twine >"$output/twine.log" 2>&1; then
+		if "$work/venv/bin/twine" check --strict "$user"/*.whl >>"$output/twine.log" 2>&1; then
+			ok "twine check"
+		else
+			fail "twine check (log: $output/twine.log)"
+		fi
+	else
+		skip twine "it cannot be fetched"
+	fi
 elif offline "$output/wheel.log"; then
 	skip python "what builds the wheel cannot be fetched"
 else

@@ -6,6 +6,7 @@ number of ranges. Each call is atomic, with a GIL and without, but alloc_many() 
 single steps are.
 """
 import types
+import warnings
 
 from . import _core
 from ._method import described
@@ -54,8 +55,13 @@ class RangeMap(_core.Ranges):
         if isinstance(where, slice):
             self.cut(where.start, where.stop)
             return
-        if not self._erase_at(where):
+        if self.remove_covering(where) is None:
             raise KeyError(where)
+
+    def remove(self, start, stop):
+        """The earlier name of remove_overlapping()."""
+        warnings.warn("remove(start, stop) is remove_overlapping(start, stop)", DeprecationWarning, stacklevel=2)
+        return self.remove_overlapping(start, stop)
 
     def __getitem__(self, key):
         """The value of the range that contains key. Raises KeyError. O(log n)"""
