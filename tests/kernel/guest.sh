@@ -247,6 +247,24 @@ stage_iova_bench() {
 	rmmod iova_bench && rmmod lathwork
 }
 
+# The same three of lathwork while a tenth of the allocations that may not sleep fail: requests are refused, no page is
+# given twice, and nothing is lost.
+stage_iova_failing() {
+	local subject try good failslab=/sys/kernel/debug/failslab
+	[ -d $failslab ] || { echo "skipped: iova_failing: the kernel cannot fail allocations" && return; }
+	insmod /lathwork.ko || return
+	echo -1 >$failslab/times && echo 0 >$failslab/verbose && echo 10 >$failslab/probability || return
+	for subject in space arenas holes; do
+		good=''
+		for try in $(seq 20); do # to make a space may fail too
+			insmod /iova_bench.ko subject=$subject fill=50 pages=0 threads=2 shared=1 ops=${OPS-1280} check=1 && good=1 && break
+		done
+		[ "$good" ] && rmmod iova_bench || break
+	done
+	echo 0 >$failslab/probability
+	[ "$good" ] && rmmod lathwork
+}
+
 # Figures of the allocators of I/O addresses: single pairs with one thread, with two that free each other's, and bursts
 # as the flush queue frees.
 stage_iova_figures() {
