@@ -355,7 +355,7 @@ def arguments(name, method, make, subject):
         common = [(), (one,), (lambda: IntervalTree([Interval(1, 2), *itertools.islice(subject, 5)]),), (lambda: given([interval(), there()]),)]
     elif isinstance(subject, RangeMap):
         table = {
-            **{call: [(one, other)] for call in ("cut", "remove", "overlapping", "gaps")},
+            **{call: [(one, other)] for call in ("cut", "remove", "remove_overlapping", "overlapping", "gaps")},
             **{call: [(lambda: make(300), lambda: make(310), Thing), (one, other, Thing)] for call in ("insert", "_insert", "_store")},
             "get_many": [(numbers,), (numbers, Thing)], "_scan": [(lambda: 3, lambda: 1 << 60, lambda: 100)],
             "__getitem__": [(one,)], "__delitem__": [(one,), (lambda: slice(make(3), make(90)),)],

@@ -253,7 +253,7 @@ PROGRAMS = {
         def clear(): m.clear(); d.clear(); t.clear()
         calls = [lambda: [x[2] for x in m.overlapping(0, 700)], lambda: [x[2] for x in m], lambda: m.get_many(numpy.arange(0, 640, 10)),
                  lambda: [m.find(k)[2] for k in range(0, 640, 10) if k in m], lambda: m.copy(), lambda: repr(m), lambda: pickle.dumps(list(m.gaps(0, 700))),
-                 lambda: m.__setitem__(slice(5, 600), Thing()), lambda: m.cut(15, 600), lambda: m.remove(15, 600), lambda: m.__delitem__(12),
+                 lambda: m.__setitem__(slice(5, 600), Thing()), lambda: m.cut(15, 600), lambda: m.remove_overlapping(15, 600), lambda: m.__delitem__(12),
                  lambda: [v for _, v in d.items()], lambda: d.items()[3:50], lambda: d.values()[::-1], lambda: d.popitem(), lambda: d.peekitem(),
                  lambda: d.get_many(numpy.arange(64)), lambda: list(d.irange(3, 60)), lambda: d.copy(), lambda: d.keys().__delitem__(slice(3, 9)),
                  lambda: d.pop(7, None), lambda: list(copy.copy(iter(d.items()))), lambda: d == dict(d.items()),
@@ -274,8 +274,8 @@ PROGRAMS = {
         """,
     "finalizers of ranges": """
         class Bomb:
-            def __del__(self): m[7:9] = 1; m.cut(15, 17); list(m); m.insert(1000, 1001, 2) if 1000 not in m else m.remove(1000, 1001)
-        for do in (lambda: m.clear(), lambda: m.cut(5, 300), lambda: m.remove(5, 300), lambda: m.__setitem__(slice(5, 300), 1), lambda: m.__delitem__(30),
+            def __del__(self): m[7:9] = 1; m.cut(15, 17); list(m); m.insert(1000, 1001, 2) if 1000 not in m else m.remove_overlapping(1000, 1001)
+        for do in (lambda: m.clear(), lambda: m.cut(5, 300), lambda: m.remove_overlapping(5, 300), lambda: m.__setitem__(slice(5, 300), 1), lambda: m.__delitem__(30),
                    lambda: m.__init__(), lambda: m.__setitem__(slice(0, 1 << 64), 3) if False else m.__setitem__(slice(22, 24), Bomb())):
             m = RangeMap((i * 10, i * 10 + 8, Bomb()) for i in range(50))
             do()
