@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""pages.py OUT VERSION DATE INCLUDE [LATH]: the manual pages, in OUT/man1 and OUT/man3.
+"""pages.py OUT VERSION DATE INCLUDE [LATH]: the manual pages, in OUT/man1, OUT/man3 and OUT/man7.
 
-lathwork_NAME(3) of each public header, from its comments and declarations (declarations.py), and for each public function, variable
-and class a page that leads there. lath(1) and lath-COMMAND(1): the text from doc/man/PAGE.md, the options and commands from what the
+lathwork_NAME(3) of each public header, from its comments and declarations (declarations.py); a page of each C call that has a comment,
+with the errors that the comment names; and for each other public function, variable and class a page that leads to its header's.
+lathwork(7) is doc/man/lathwork.md, with a list of the headers in place of "# HEADERS". lath(1) and lath-COMMAND(1): the text from doc/man/PAGE.md, the options and commands from what the
 program LATH says of itself.
 
 PAGE.md: "# SECTION" headings and the markup of roff.markdown. "# OPTIONS" and "# COMMANDS" say where these lists stand. What they hold
@@ -217,11 +218,13 @@ def split_intro(lines):
     return description, errors, examples
 
 
-def header_page(path, root, version, header, related):
+def header_page(path, root, version, header, related, apart=()):
+    """apart: calls with a page of their own."""
     cxx = path.suffix == ".hpp"
     name = page_name(path, root)
     description, errors, examples = split_intro(header.intro)
-    out = page_start(name, 3, version, [name, *names_of(header, cxx)], summary_of(header.intro))
+    own = names_of(header, True) if cxx else [n for n in names_of(header, False) if n not in apart]
+    out = page_start(name, 3, version, [name, *own], summary_of(header.intro))
     include = [f"#include <{path.relative_to(root)}>", ""]
     if cxx:
         shown = include + cxx_synopsis(header)
@@ -237,6 +240,49 @@ def header_page(path, root, version, header, related):
     return tidy(out + see_also([(n, 3) for n in related]))
 
 
+def meanings():
+    """-ENAME -> what lath_strerror() says of it."""
+    text = (HERE / "../../src/sys/error.c").read_text(encoding="utf-8")
+    return {f"-{name}": meaning for name, meaning in re.findall(r'\[(E\w+)\] = "(.*?)",', text)}
+
+
+def call_pages(path, root, version, header, strerror):
+    """(name, page) of each comment of a C header that is about calls, and of the further calls that it is about."""
+    home = page_name(path, root)
+    for members, words in groups(header.items):
+        calls = [item for item in members if item.kind == "function"]
+        if not calls or not words:
+            continue
+        names = list(dict.fromkeys(item.name for item in calls))
+        summary = re.split(r"[:|]| - |(?<=\w)\. ", " ".join(line.strip() for line in words if line.strip()))[0].rstrip(".")
+        out = page_start(names[0], 3, version, names, summary[:1].lower() + summary[1:])
+        shown = [f"#include <{path.relative_to(root)}>", "", *(line for item in members for line in c_text(item))]
+        out += [".SH SYNOPSIS", ".EX", *(escape(line) for line in shown), ".EE"]
+        out += [".SH DESCRIPTION", *prose(blocks(words))]
+        codes = list(dict.fromkeys(re.findall(r"-E[A-Z0-9]+\b", " ".join(words))))
+        if codes:
+            out.append(".SH ERRORS")
+            for code in codes:
+                out += [".TP", f"\\fB{escape(code)}\\fR", escape(sentence(strerror.get(code, "the system's error of this name")))]
+        yield names[0], tidy(out + see_also([(home, 3), ("lathwork", 7)]))
+        for other in names[1:]:
+            yield other, f".so man3/{names[0]}.3\n"
+
+
+def overview_page(headers, root, version):
+    """lathwork(7)."""
+    text = re.sub(r"\A<!--.*?-->\s*", "", (HERE / "lathwork.md").read_text(encoding="utf-8"), flags=re.S)
+    sections = re.split(r"^# (.*)\n", text, flags=re.M)[1:]
+    out = page_start("lathwork", 7, version, ["lathwork"], "ordered maps that threads share, ranges, holes, queues and a store")
+    for title, body in zip(sections[::2], sections[1::2]):
+        out += [f".SH {title}", *markdown(body.split("\n"))]
+        if title == "HEADERS":
+            for path, header in headers.items():
+                out += [".TP", f"\\fB{escape(str(path.relative_to(root)))}\\fR", escape(sentence(summary_of(header.intro))), "See",
+                        f".BR {escape(page_name(path, root))} (3)."]
+    return tidy(out + see_also([("lath", 1), ("lathwork_index", 3), ("lathwork_error", 3), ("lathwork_config", 3)]))
+
+
 def header_pages(out, root, version):
     paths = sorted((root / "lathwork").rglob("*.h")) + sorted((root / "lathwork").rglob("*.hpp"))
     annotations = set()
@@ -247,7 +293,9 @@ def header_pages(out, root, version):
         for other in paths:
             if str(other.relative_to(root)) in header.includes:
                 header.hidden = headers[other].hidden | header.hidden
-    pages = {}
+    headers = {path: header for path, header in headers.items() if "detail" not in path.parts}  # these have no page
+    paths = list(headers)
+    pages, strerror = {}, meanings()
 
     def add(name, text):
         if name in pages:
@@ -259,11 +307,16 @@ def header_pages(out, root, version):
         own = str(path.relative_to(root))
         near = [p for p in paths if p != path and (str(p.relative_to(root)) in header.includes or own in headers[p].includes or
                                                    p.stem == path.stem)]
-        add(name, header_page(path, root, version, header, [page_name(p, root) for p in near]))
+        calls = dict(call_pages(path, root, version, header, strerror)) if path.suffix == ".h" else {}
+        add(name, header_page(path, root, version, header, [page_name(p, root) for p in near], calls))
+        for call, page in calls.items():
+            add(call, page)
         for alias in names_of(header, path.suffix == ".hpp"):
-            add(alias, f".so man3/{name}.3\n")
+            if path.suffix == ".hpp" or alias not in pages:
+                add(alias, f".so man3/{name}.3\n")
     for name, text in pages.items():
-        (out / f"{name}.3").write_text(text, encoding="utf-8")
+        (out / "man3" / f"{name}.3").write_text(text, encoding="utf-8")
+    (out / "man7" / "lathwork.7").write_text(overview_page(headers, root, version), encoding="utf-8")
 
 
 # ---- programs ----
@@ -354,11 +407,11 @@ def command_pages(out, version, lath):
 
 def main():
     out, version, root = pathlib.Path(sys.argv[1]), sys.argv[2:4], pathlib.Path(sys.argv[4])
-    for section in ("man1", "man3"):
+    for section in ("man1", "man3", "man7"):
         (out / section).mkdir(parents=True, exist_ok=True)
         for old in (out / section).iterdir():
             old.unlink()
-    header_pages(out / "man3", root, version)
+    header_pages(out, root, version)
     if len(sys.argv) > 5:
         command_pages(out / "man1", version, sys.argv[5])
 

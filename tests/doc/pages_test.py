@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
-"""pages_test.py MAN INCLUDE [--lath LATH] LIBRARY...: the manual pages below MAN/man1 and MAN/man3.
+"""pages_test.py MAN INCLUDE [--lath LATH] LIBRARY...: the manual pages below MAN/man1, man3 and man7.
 
 They are compared with what others know: the libraries' symbols (nm), the members of the C++ classes (clang's syntax tree), the
 options and commands that the program prints for --help; mandoc, man and lexgrog read them without complaint.
@@ -28,7 +28,7 @@ def output_of(*command, **options):
 class Pages:
     def __init__(self, root):
         self.root = root
-        self.all = sorted(path for path in root.glob("man[13]/*.[13]"))
+        self.all = sorted(path for path in root.glob("man[137]/*.[137]"))
         self.aliases = {}
         for path in self.all:
             match = re.fullmatch(r"\.so (man\d/\S+)\n", path.read_text(encoding="utf-8"))
@@ -86,6 +86,28 @@ def every_symbol_has_a_page(pages, library):
         if text:
             check(re.search(rf"\b{symbol}\b", sections_of(text).get("SYNOPSIS", "")),
                   f"{symbol}(3) is not in the synopsis of the page it leads to")
+
+
+def calls_have_their_own_errors(pages, include):
+    """Each error that a call's comment in the header names is under ERRORS on the call's own page, and no other."""
+    seen = 0
+    for header in sorted(include.glob("lathwork/*.h")):
+        for comment, declaration in re.findall(r"/\*((?:(?!\*/).)*)\*/\n(LATH_API [^;]*;)", header.read_text(encoding="utf-8"), re.S):
+            call = re.search(r"\b(lath_\w+)\(", declaration)
+            codes = set(re.findall(r"-E[A-Z0-9]+\b", comment))
+            if not call or not codes:
+                continue
+            text = pages.find(call.group(1), 3)
+            if not (text or "").lstrip().startswith(call.group(1)):
+                check(False, f"{call.group(1)} has no page of its own")
+            else:
+                own = set(re.findall(r"^ +(-E[A-Z0-9]+)$", sections_of(text or "").get("ERRORS", ""), re.M))
+                check(own == codes, f"{call.group(1)}(3): ERRORS has {sorted(own)}, the header {sorted(codes)}")
+                seen += 1
+    check(seen > 50, f"only {seen} calls with errors were found")
+    overview = pages.find("lathwork", 7) or ""
+    for header in sorted(include.glob("lathwork/*.h")):
+        check(f"lathwork/{header.name}" in sections_of(overview).get("HEADERS", ""), f"lathwork(7) lacks {header.name}")
 
 
 # ---- C++ ----
@@ -240,6 +262,7 @@ def main():
     references_lead_somewhere(pages)
     for library in asked.libraries:
         every_symbol_has_a_page(pages, library)
+    calls_have_their_own_errors(pages, asked.include)
     headers = sorted(asked.include.glob("lathwork/cxx/*.hpp"))
     tree = tree_of(headers, asked.include)
     for header in headers:
