@@ -27,7 +27,8 @@ int main() {
     lathwork::range_allocator space(page, std::uint64_t{1} << 36);
     enum cookie : std::uint64_t { interrupts = 1, network, disk };
 
-    expect(space.reserve({0xfee00000, 0x100000}, interrupts) == 0, "the window is free at first");
+    expect(bool(space.reserve(lathwork::range::sized(0xfee00000, 0x100000), interrupts)),
+           "the window is free at first");
     auto ring = space.hold({.size = 16 * page,
                             .align = 16 * page,
                             .high = four_gib,
@@ -40,7 +41,8 @@ int main() {
         std::printf("disk buffer at %#" PRIx64 "\n", buffer->key);
     }
     expect(space.size() == 2, "the buffer went with its owner");
-    expect(space.free({ring->key + 8 * page, 8 * page}) == 0, "half of the ring goes back");
+    expect(bool(space.free(lathwork::range::sized(ring->key + 8 * page, 8 * page))),
+           "half of the ring goes back");
     for (auto [where, owner] : space)
         std::printf("%#" PRIx64 " + %#" PRIx64 ": device %" PRIu64 "\n", where.key, where.size,
                     owner);

@@ -4,9 +4,9 @@
 
 int main() {
     lathwork::range_map<int> map;
-    if (!map.insert({10, 20}, 7) || map.insert({25, 10}, 8)) // the second one overlaps: refused
+    if (!map.insert(10, 30, 7) || map.insert(25, 35, 8)) // the second one overlaps: refused
         return 1;
     for (auto [where, value] : map.overlapping(15, 40))
-        std::cout << "15 is in [" << where.key << ", " << where.key + where.size << ") -> " << value
+        std::cout << "15 is in [" << where.first() << ", " << where.end() << ") -> " << value
                   << '\n';
 }

@@ -36,7 +36,7 @@ int extent_map::cut(std::uint64_t at) {
         groups_.push_back(std::vector<owner>(groups_[value & ~shared_bit]));
         value = shared_bit | (groups_.size() - 1);
     }
-    return index_.split(at, value);
+    return index_.split(at, value).error;
 }
 
 // A segment gets one more owner.
@@ -46,24 +46,24 @@ int extent_map::join(lathwork::range piece, std::uint64_t value, owner who) {
         return 0;
     }
     groups_.push_back({unpack(value), who});
-    return index_.replace(piece.key, shared_bit | (groups_.size() - 1));
+    return index_.replace(piece.key, shared_bit | (groups_.size() - 1)).error;
 }
 
 // Walk `where` from left to right: fill what is free, join what is there.
 int extent_map::share(lathwork::range where, owner who) {
     if (int error = cut(where.key))
         return error;
-    if (int error = cut(where.key + where.size))
+    if (int error = cut(where.end()))
         return error;
-    std::uint64_t at = where.key, end = where.key + where.size;
+    std::uint64_t at = where.first(), end = where.end();
     while (at < end) {
         auto next = index_.ceiling(at);
         bool here = next && next->where.key == at;
-        std::uint64_t until = here   ? at + next->where.size
+        std::uint64_t until = here   ? next->where.end()
                               : next ? std::min(next->where.key, end)
                                      : end;
-        int error = here ? join(next->where, next->value, who)
-                         : index_.insert({at, until - at}, pack(who)).error;
+        int error =
+            here ? join(next->where, next->value, who) : index_.insert(at, until, pack(who)).error;
         if (error)
             return error;
         at = until;

@@ -73,7 +73,7 @@ public:
 private:
     static constexpr std::uint64_t shared_bit = std::uint64_t{1} << 63;
     static lathwork::range key(unsigned device, std::uint64_t physical, std::uint64_t length) {
-        return {std::uint64_t{device} << 56 | physical, length};
+        return lathwork::range::sized(std::uint64_t{device} << 56 | physical, length);
     }
     static std::uint64_t pack(owner who) { return std::uint64_t{who.file} << 32 | who.extent; }
     static owner unpack(std::uint64_t value) {

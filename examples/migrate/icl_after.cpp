@@ -10,7 +10,7 @@
 class presence {
 public:
     bool add(std::uint64_t first, std::uint64_t end, int who) {
-        return map_.insert(first, end, who) == 0; // false: no memory, or empty
+        return bool(map_.insert(first, end, who)); // false: no memory, or empty
     }
     void remove(std::uint64_t first, std::uint64_t end, int who) { map_.erase(first, end, who); }
     std::set<int> at(std::uint64_t hour) const {

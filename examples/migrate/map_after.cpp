@@ -13,23 +13,21 @@
 class names {
 public:
     bool set(std::uint64_t id, std::string name) {
-        return map_.insert_or_assign(id, std::move(name)) >= 0; // false: no memory
+        return bool(map_.insert_or_assign(id, std::move(name))); // false: no memory
     }
     std::string get(std::uint64_t id) const { return map_.find(id).value_or("nobody"); }
     std::string at_or_before(std::uint64_t id) const {
         auto entry = map_.floor(id);
-        return entry ? entry->value : "nobody";
+        return entry ? entry->second : "nobody";
     }
     void print(std::uint64_t first, std::uint64_t end) const {
         for (const auto& [id, name] : map_.within(first, end))
             std::printf("%d %s\n", static_cast<int>(id), name.c_str());
     }
-    void erase(std::uint64_t first, std::uint64_t end) {
-        map_.erase_range(lathwork::range::between(first, end));
-    }
+    void erase(std::uint64_t first, std::uint64_t end) { map_.erase_range(first, end); }
 
 private:
-    lathwork::point_map<std::string> map_;
+    lathwork::point_map<std::uint64_t, std::string> map_;
 };
 
 namespace {

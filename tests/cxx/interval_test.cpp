@@ -36,10 +36,10 @@ TEST_CASE("values in the set") {
     lathwork::interval_map<int> map;
     REQUIRE(map);
     CHECK(map.empty());
-    CHECK(map.insert(10, 20, 1) == 0);
-    CHECK(map.insert(15, 30, 2) == 0);
-    CHECK(map.insert(15, 30, 2) == 0);
-    CHECK(map.insert(20, 20, 3) == -EINVAL);
+    CHECK(map.insert(10, 20, 1).error == 0);
+    CHECK(map.insert(15, 30, 2).error == 0);
+    CHECK(map.insert(15, 30, 2).error == 0);
+    CHECK(map.insert(20, 20, 3).error == -EINVAL);
     std::vector<int> seen;
     for (auto [first, end, value] : map.stab(19))
         seen.push_back(value);
@@ -61,12 +61,12 @@ TEST_CASE("values in the set") {
 TEST_CASE("closed intervals, and all keys") {
     lathwork::interval_map<int> map(LATH_CLOSED);
     CHECK(map.closed());
-    CHECK(map.insert(5, 5, 1) == 0);
-    CHECK(map.insert(0, ~0ull, 2) == 0);
+    CHECK(map.insert(5, 5, 1).error == 0);
+    CHECK(map.insert(0, ~0ull, 2).error == 0);
     CHECK(std::ranges::distance(map.stab(5)) == 2);
     CHECK(std::ranges::distance(map.stab(~0ull)) == 1);
     lathwork::interval_map<int> open;
-    CHECK(open.insert(0, 0, 1) == 0); // 0 is 2^64
+    CHECK(open.insert(0, 0, 1).error == 0); // 0 is 2^64
     CHECK(std::ranges::distance(open.stab(~0ull)) == 1);
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("values in boxes are copied out and destroyed") {
     {
         lathwork::interval_map<counted> map;
         for (int i = 0; i < 500; i++)
-            CHECK(map.insert(static_cast<std::uint64_t>(i % 50), 100, i) == 0);
+            CHECK(map.insert(static_cast<std::uint64_t>(i % 50), 100, i).error == 0);
         CHECK(counted::alive == 500);
         CHECK(map.erase(7, 100, counted(57)));
         CHECK_FALSE(map.erase(7, 100, counted(57)));
@@ -85,7 +85,7 @@ TEST_CASE("values in boxes are copied out and destroyed") {
         CHECK(sum == 500 * 499 / 2 - 57);
         lathwork::interval_map<counted> other(std::move(map));
         CHECK_FALSE(static_cast<bool>(map)); // NOLINT(bugprone-use-after-move)
-        CHECK(map.insert(1, 2, 3) == -ENOMEM);
+        CHECK(map.insert(1, 2, 3).error == -ENOMEM);
         CHECK(map.empty());
         CHECK_FALSE(map.nearest(1));
         CHECK(other.size() == 499);
@@ -101,9 +101,9 @@ TEST_CASE("a configuration that is refused is not taken for want of memory") {
     how.flags = ~0u;
     lathwork::interval_map<int> set(LATH_HALF_OPEN, how);
     CHECK(!set);
-    CHECK(set.insert(1, 2, 3) == -EINVAL);
+    CHECK(set.insert(1, 2, 3).error == -EINVAL);
     lathwork::interval_map<int> moved = std::move(set);
-    CHECK(moved.insert(1, 2, 3) == -EINVAL);
+    CHECK(moved.insert(1, 2, 3).error == -EINVAL);
 }
 
 TEST_CASE("threads insert, erase and read boxes") {
@@ -120,7 +120,7 @@ TEST_CASE("threads insert, erase and read boxes") {
         std::uint64_t first = random() % 40 * 25, end = first + 1 + random() % 700;
         std::string value = std::to_string(first) + " " + std::to_string(end);
         if (i % 2) {
-            CHECK(map.insert(first, end, value) == 0);
+            CHECK(map.insert(first, end, value).error == 0);
             model.emplace(first, end);
         } else if (!model.empty()) {
             auto [f, e] = *model.begin();

@@ -38,25 +38,25 @@ TEST_CASE("allocate, find the owner, free") {
     auto b = space.allocate({.size = 16, .align = 16}, 8);
     REQUIRE(a);
     REQUIRE(b);
-    CHECK(*a == range{100, 10});
-    CHECK(*b == range{112, 16});
+    CHECK(*a == range::sized(100, 10));
+    CHECK(*b == range::sized(112, 16));
     CHECK(space.owner(109)->value == 7);
     CHECK(space.owner(112)->value == 8);
     CHECK_FALSE(space.owner(111));
-    CHECK(holes_of(space) == ranges{{110, 2}, {128, 72}});
+    CHECK(holes_of(space) == ranges{range::sized(110, 2), range::sized(128, 72)});
     CHECK(space.find({.size = 2})->key == 110);
     CHECK(space.size() == 2);
-    CHECK(space.free(*a) == 0);
-    CHECK(space.free(*a) == -ENOENT);
-    CHECK(space.free(*b) == 0);
-    CHECK(holes_of(space) == ranges{{100, 100}});
+    CHECK(space.free(*a).error == 0);
+    CHECK(space.free(*a).error == -ENOENT);
+    CHECK(space.free(*b).error == 0);
+    CHECK(holes_of(space) == ranges{range::sized(100, 100)});
     CHECK(space.stats().largest == 100);
 }
 
 TEST_CASE("policies and limits") {
     range_allocator space(0, 1000);
     for (std::uint64_t key : {100, 300, 340, 900})
-        REQUIRE(space.reserve({key, 20}) == 0);
+        REQUIRE(space.reserve(range::sized(key, 20)).error == 0);
     auto at = [&](hole_request want) {
         auto got = space.find(want);
         return got ? got->key : std::uint64_t(got.error);
@@ -78,35 +78,35 @@ TEST_CASE("policies and limits") {
     CHECK(at({.size = 1, .align = 3}) == std::uint64_t(-EINVAL));
     CHECK(at({.size = 1, .low = 9, .high = 9}) == std::uint64_t(-EINVAL));
     CHECK(at({.size = 1, .low = 1000}) == std::uint64_t(-ENOSPC));
-    CHECK(space.find({.size = 541}).value_or({1, 2}) == range{1, 2});
+    CHECK(space.find({.size = 541}).value_or(range::sized(1, 2)) == range::sized(1, 2));
 }
 
 TEST_CASE("parts are freed in any order and keep their cookie") {
     range_allocator space(0, 64);
-    REQUIRE(*space.allocate({.size = 64}, 5) == range{0, 64});
-    CHECK(space.free({10, 60}) == -ENOENT);
-    CHECK(space.free({10, 0}) == -ENOENT);
-    CHECK(space.free({16, 8}) == 0); // the middle
-    CHECK(space.free({0, 4}) == 0); // the front
-    CHECK(space.free({60, 4}) == 0); // the back
-    CHECK(holes_of(space) == ranges{{0, 4}, {16, 8}, {60, 4}});
-    CHECK(space.free({4, 20}) == -ENOENT); // reaches into a hole
+    REQUIRE(*space.allocate({.size = 64}, 5) == range::sized(0, 64));
+    CHECK(space.free(range::sized(10, 60)).error == -ENOENT);
+    CHECK(space.free(range::sized(10, 0)).error == -ENOENT);
+    CHECK(space.free(range::sized(16, 8)).error == 0); // the middle
+    CHECK(space.free(range::sized(0, 4)).error == 0); // the front
+    CHECK(space.free(range::sized(60, 4)).error == 0); // the back
+    CHECK(holes_of(space) == ranges{range::sized(0, 4), range::sized(16, 8), range::sized(60, 4)});
+    CHECK(space.free(range::sized(4, 20)).error == -ENOENT); // reaches into a hole
     CHECK(space.owner(59)->value == 5);
-    CHECK(space.owner(4)->where == range{4, 12});
-    CHECK(space.free({4, 12}) == 0);
-    CHECK(space.free({24, 36}) == 0);
-    CHECK(holes_of(space) == ranges{{0, 64}});
+    CHECK(space.owner(4)->where == range::sized(4, 12));
+    CHECK(space.free(range::sized(4, 12)).error == 0);
+    CHECK(space.free(range::sized(24, 36)).error == 0);
+    CHECK(holes_of(space) == ranges{range::sized(0, 64)});
 }
 
 TEST_CASE("reserve") {
     range_allocator space(10, 20);
-    CHECK(space.reserve({12, 3}, 9) == 0);
-    CHECK(space.reserve({14, 3}) == -EEXIST);
-    CHECK(space.reserve({9, 2}) == -EINVAL);
-    CHECK(space.reserve({19, 2}) == -EINVAL);
-    CHECK(space.reserve({19, 0}) == -EINVAL);
+    CHECK(space.reserve(range::sized(12, 3), 9).error == 0);
+    CHECK(space.reserve(range::sized(14, 3)).error == -EEXIST);
+    CHECK(space.reserve(range::sized(9, 2)).error == -EINVAL);
+    CHECK(space.reserve(range::sized(19, 2)).error == -EINVAL);
+    CHECK(space.reserve(range::sized(19, 0)).error == -EINVAL);
     CHECK(space.owner(13)->value == 9);
-    CHECK(space.unreserve({12, 3}) == 0);
+    CHECK(space.unreserve(range::sized(12, 3)).error == 0);
     CHECK(space.empty());
 }
 
@@ -119,8 +119,8 @@ TEST_CASE("the end of the address space") {
     CHECK(space.allocate({.size = 96})->key == top - 99);
     CHECK(space.allocate(1).error == -ENOSPC);
     CHECK(holes_of(space).empty());
-    CHECK(space.free(*last) == 0);
-    CHECK(holes_of(space) == ranges{{top - 3, 4}});
+    CHECK(space.free(*last).error == 0);
+    CHECK(holes_of(space) == ranges{range::sized(top - 3, 4)});
     range_allocator all(0, 0);
     CHECK(all.allocate({.size = top, .align = 1})->key == 0);
     CHECK(all.allocate({.size = 1})->key == top);
@@ -145,7 +145,7 @@ TEST_CASE("an allocation has an owner") {
     CHECK(space.empty());
     range kept = space.hold({.size = 5}).release();
     CHECK(space.size() == 1);
-    CHECK(space.free(kept) == 0);
+    CHECK(space.free(kept).error == 0);
 }
 
 TEST_CASE("moved from, and out of memory") {

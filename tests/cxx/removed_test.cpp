@@ -23,23 +23,25 @@ namespace {
 template <typename T>
 struct in_range_map {
     range_map<T> map;
-    int add(std::uint64_t key, T value) { return map.insert({key, 1}, std::move(value)).error; }
-    bool remove(std::uint64_t key, const T& /*value*/) { return map.erase(key); }
+    int add(std::uint64_t key, T value) { return map.insert(key, key + 1, std::move(value)).error; }
+    bool remove(std::uint64_t key, const T& /*value*/) {
+        return map.remove_starting(key).has_value();
+    }
     void drain() { map.drain(); }
 };
 
 template <typename T>
 struct in_point_map {
-    point_map<T> map;
+    point_map<std::uint64_t, T> map;
     int add(std::uint64_t key, T value) { return map.insert(key, std::move(value)).error; }
-    bool remove(std::uint64_t key, const T& /*value*/) { return map.erase(key); }
+    bool remove(std::uint64_t key, const T& /*value*/) { return map.erase(key).has_value(); }
     void drain() { map.drain(); }
 };
 
 template <typename T>
 struct in_interval_map {
     interval_map<T> map;
-    int add(std::uint64_t key, T value) { return map.insert(key, key + 1, std::move(value)); }
+    int add(std::uint64_t key, T value) { return map.insert(key, key + 1, std::move(value)).error; }
     bool remove(std::uint64_t key, const T& value) { return map.erase(key, key + 1, value); }
     void drain() { map.drain(); }
 };
@@ -159,8 +161,9 @@ TEST_CASE("a destructor removes from its own map: a long chain") {
     {
         range_map<will> map;
         for (std::uint64_t i = 0; i < n; ++i)
-            CHECK(map.insert({i, 1}, std::make_shared<last_will>([&map, i] { map.erase(i + 1); })));
-        CHECK(map.erase(0));
+            CHECK(map.insert(
+                i, i + 1, std::make_shared<last_will>([&map, i] { map.remove_starting(i + 1); })));
+        CHECK(map.remove_starting(0));
         while (!map.empty())
             map.drain();
         map.drain();
@@ -170,11 +173,11 @@ TEST_CASE("a destructor removes from its own map: a long chain") {
 
 TEST_CASE("a destructor looks at its map, inserts and replaces") {
     int seen = 0;
-    point_map<will> map;
+    point_map<std::uint64_t, will> map;
     CHECK(map.insert(1, std::make_shared<last_will>([&] {
                          seen += map.find(2) ? 1 : 0;
                          CHECK(map.insert(3, nothing_more()));
-                         CHECK(map.replace(2, nothing_more()) == 0);
+                         CHECK(map.replace(2, nothing_more()).error == 0);
                      })));
     CHECK(map.insert(2, nothing_more()));
     CHECK(map.erase(1));
@@ -189,26 +192,26 @@ TEST_CASE("a destructor looks at its map, inserts and replaces") {
 TEST_CASE("every call that removes values leaves none behind") {
     range_map<will> map;
     for (std::uint64_t i = 0; i < 100; ++i)
-        CHECK(map.insert({i * 10, 10}, nothing_more()));
-    CHECK(map.replace(0, nothing_more()) == 0);
-    CHECK(map.split(5, nothing_more()) == 0);
-    CHECK(map.join(5, [](const will&, const will&) { return true; }) == 0);
-    CHECK(map.erase(10));
-    CHECK(map.erase_at(25));
-    CHECK(map.erase_range({500, 100}) == 10);
+        CHECK(map.insert(range::sized(i * 10, 10), nothing_more()));
+    CHECK(map.replace(0, nothing_more()).error == 0);
+    CHECK(map.split(5, nothing_more()).error == 0);
+    CHECK(map.join(5, [](const will&, const will&) { return true; }).error == 0);
+    CHECK(map.remove_starting(10));
+    CHECK(map.remove_covering(25));
+    CHECK(map.erase_range(range::sized(500, 100)) == 10);
     map.drain();
     CHECK(last_will::alive == 88);
     range_map<will> other = std::move(map);
     CHECK(last_will::alive == 88);
     other.clear();
     CHECK(last_will::alive == 0); // nobody reads beside clear()
-    CHECK(other.insert({1, 1}, nothing_more()));
+    CHECK(other.insert(range::sized(1, 1), nothing_more()));
     other = range_map<will>();
     CHECK(last_will::alive == 0);
-    CHECK(other.insert({1, 1}, nothing_more()));
+    CHECK(other.insert(range::sized(1, 1), nothing_more()));
     std::swap(other, map);
     CHECK(map.size() == 1);
-    CHECK(map.erase(1));
+    CHECK(map.remove_starting(1));
     map.drain();
     CHECK(last_will::alive == 0);
 }
@@ -228,12 +231,12 @@ TEST_CASE("threads remove values that end maps, readers beside them") {
             writers.emplace_back([&map, t] {
                 for (std::uint64_t i = 0; i < 2000; ++i) {
                     auto inner = std::make_shared<range_map<will>>();
-                    inner->insert({0, 1}, nothing_more());
-                    inner->insert({1, 1}, nothing_more());
-                    inner->erase(1);
+                    inner->insert(range::sized(0, 1), nothing_more());
+                    inner->insert(range::sized(1, 1), nothing_more());
+                    inner->remove_starting(1);
                     std::uint64_t key = (i * 3 + t) % 64;
-                    if (!map.insert({key, 1}, inner))
-                        map.erase(key);
+                    if (!map.insert(range::sized(key, 1), inner))
+                        map.remove_starting(key);
                 }
             });
         for (auto& w : writers)

@@ -6,5 +6,5 @@
 
 int main() {
     lathwork::range_map<int> map;
-    return map.insert({10, 20}, 7) && !map.insert({25, 10}, 8) ? 0 : 1;
+    return map.insert(10, 30, 7) && !map.insert(25, 35, 8) ? 0 : 1;
 }

@@ -51,10 +51,8 @@ struct hole_request {
 };
 
 // A range, or why there is none: -ENOSPC | -EINVAL | -ENOMEM.
-struct hole_result {
-    int error = 0;
+struct hole_result : result {
     range where{};
-    explicit operator bool() const { return error == 0; }
     const range& operator*() const { return where; }
     const range* operator->() const { return &where; }
     range value_or(range other) const { return error == 0 ? where : other; }
@@ -91,7 +89,7 @@ private:
     friend Pool;
     allocation_of(Pool* from, hole_result got) : from_(got ? from : nullptr), got_(got) {}
     Pool* from_ = nullptr;
-    hole_result got_{-ENOENT, {}};
+    hole_result got_{{-ENOENT}, {}};
 };
 
 class range_allocator {
@@ -133,29 +131,29 @@ public:
 
     // Frees one allocation or a part of it: 0 | -ENOENT, where is not a part of one allocation
     // | -ENOMEM, a part in the middle (nothing changed). What stays keeps its cookie.
-    int free(range where) {
+    result free(range where) {
         auto there = where.size ? map_.find_entry(where.key) : std::nullopt;
         if (!there || where.size - 1 > there->where.last() - where.key)
-            return -ENOENT;
+            return {-ENOENT};
         bool at_front = where.key == there->where.key;
         if (where.last() != there->where.last())
-            if (int error = map_.split(where.last() + 1, there->value))
-                return error;
+            if (result cut = map_.split(where.last() + 1, there->value); !cut)
+                return cut;
         if (at_front)
-            return map_.erase(where.key) ? 0 : -ENOENT;
+            return {map_.remove_starting(where.key) ? 0 : -ENOENT};
         return map_.resize(there->where.key, where.key - there->where.key);
     }
 
     // Allocates this range: 0 | -EEXIST: a part of it is taken | -EINVAL: not in the space |
     // -ENOMEM
-    int reserve(range where, std::uint64_t cookie = 0) {
+    result reserve(range where, std::uint64_t cookie = 0) {
         if (where.size == 0 || where.key < first_ || where.key > last_ ||
             where.size - 1 > last_ - where.key)
-            return -EINVAL;
-        return map_.insert(where, cookie).error;
+            return {-EINVAL};
+        return map_.insert(where, cookie);
     }
 
-    int unreserve(range where) { return free(where); }
+    result unreserve(range where) { return free(where); }
 
     // Returns the allocation that contains this address.
     std::optional<value_type> owner(std::uint64_t address) const {
@@ -193,7 +191,7 @@ private:
         in.below = want.below;
         in.hint = want.hint;
         in.policy = static_cast<lath_hole_policy>(want.policy);
-        hole_result out{-ENOMEM, {0, want.size}};
+        hole_result out{{-ENOMEM}, range::sized(0, want.size)};
         if (!*this)
             return out;
         if (want.size && (in.low > last_ || (in.high && in.low >= in.high)))
@@ -244,7 +242,7 @@ public:
                 auto item = of_->map_.ceiling(key);
                 if (!item || item->where.key > key) {
                     std::uint64_t end = item ? item->where.key - 1 : of_->last_;
-                    hole_ = {key, end - key + 1};
+                    hole_ = range::sized(key, end - key + 1);
                     return;
                 }
                 if (item->where.last() >= of_->last_)

@@ -14,7 +14,7 @@
 // they show, up to 16 intervals ahead (one if values have boxes), and stay valid whatever happens
 // to the container, but not beyond its life. The order is that of lathwork/interval.h.
 //
-// Errors: insert returns 0 or a negative errno, as in C; calls throw nothing but what T throws. A
+// Errors: insert returns a result; calls throw nothing but what T throws. A
 // container whose memory could not be had, or that was moved from, is empty for readers and answers
 // -ENOMEM to insert, one whose configuration is invalid -EINVAL; operator bool tells.
 //
@@ -41,32 +41,11 @@ struct interval_entry {
     T value;
 };
 
-namespace detail {
-
-// How values are kept: in the set, or in boxes.
-template <typename T>
-struct direct_values {
-    using words = direct_items<T, at_range<T>>;
-    static constexpr std::size_t chunk = 16;
-    static T value(std::uint64_t word) { return words::unpack(word); }
-};
-
-template <typename T>
-struct boxed_values {
-    using words = boxed_items<T, at_range<T>>;
-    static constexpr std::size_t chunk = 1; // copied inside the reader that found it
-    static T value(std::uint64_t word) { return words::of(word)->value; }
-};
-
-template <typename T>
-using values_of = std::conditional_t<stored_directly<T>, direct_values<T>, boxed_values<T>>;
-
-} // namespace detail
-
 // What a search of an interval_map finds; begin() starts the search.
 template <typename T>
 class interval_view : public std::ranges::view_interface<interval_view<T>> {
-    using values = detail::values_of<T>;
+    using words = detail::value_words<T, stored_directly<T>>;
+    static constexpr std::size_t chunk = words::direct ? 16 : 1; // boxes are copied in the section
 
 public:
     class iterator {
@@ -95,18 +74,18 @@ public:
 
     private:
         void fill() {
-            std::array<lath_interval, values::chunk> items;
+            std::array<lath_interval, chunk> items;
             detail::reader inside(rcu_); // boxes are copied before it ends
             count_ = lath_interval_next_batch(&search_, items.data(), items.size());
             for (std::size_t i = 0; i < count_; i++)
-                ahead_[i].emplace(items[i].first, items[i].end, values::value(items[i].value));
+                ahead_[i].emplace(items[i].first, items[i].end, words::show(items[i].value));
             at_ = 0;
         }
 
         lath_interval_iter search_{};
         const lath_rcu* rcu_ = nullptr;
         std::size_t at_ = 0, count_ = 0; // the end: at_ == count_
-        std::array<std::optional<value_type>, values::chunk> ahead_{};
+        std::array<std::optional<value_type>, chunk> ahead_{};
     };
 
     interval_view() = default;
@@ -122,22 +101,17 @@ private:
 
 template <typename T>
 class interval_map {
-    using values = detail::values_of<T>;
-    using words = typename values::words;
-    using box = detail::box<T>;
+    using words = detail::value_words<T, stored_directly<T>>;
 
 public:
     using value_type = interval_entry<T>;
     using view = interval_view<T>;
 
     explicit interval_map(lath_bounds bounds = LATH_HALF_OPEN, const config& how = default_config())
-        : set_(new(std::nothrow) lath_intervals), closed_(bounds == LATH_CLOSED),
+        : values_(how), set_(new(std::nothrow) lath_intervals), closed_(bounds == LATH_CLOSED),
           rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
-        if constexpr (boxed) {
-            removed_.reset(new (std::nothrow) detail::removed_values<T>(how.allocator));
-            if (!removed_)
-                set_.reset();
-        }
+        if (!values_.ready())
+            set_.reset();
         if (set_ && (error_ = lath_intervals_init(set_.get(), bounds, &how)) != 0)
             set_.reset();
     }
@@ -147,62 +121,48 @@ public:
         std::swap(error_, other.error_);
         std::swap(closed_, other.closed_);
         std::swap(rcu_, other.rcu_);
-        std::swap(removed_, other.removed_);
+        std::swap(values_, other.values_);
         return *this;
     }
     // Waits for the readers, and destroys every T.
     ~interval_map() {
         if (!set_)
             return;
-        lath_intervals_fini(set_.get(), boxed ? keep : nullptr, this);
-        if constexpr (boxed)
-            rcu_->drain();
+        lath_intervals_fini(set_.get(), words::direct ? nullptr : keep, this);
+        values_.drain();
     }
     // Whether there is a set: its memory could be had, and it was not moved away.
     explicit operator bool() const { return static_cast<bool>(set_); }
 
     // 0 | -EINVAL: empty | -ENOMEM
     template <typename... Args>
-    int insert(std::uint64_t first, std::uint64_t end, Args&&... args) {
+    result insert(std::uint64_t first, std::uint64_t end, Args&&... args) {
         if (!set_)
-            return error_ ? error_ : -ENOMEM;
-        lath_interval item{first, end, 0};
-        if constexpr (stored_directly<T>) {
-            item.value = words::pack(T(std::forward<Args>(args)...));
-            return lath_intervals_insert(set_.get(), &item);
-        } else {
-            box* made = removed_->make(std::forward<Args>(args)...);
-            if (!made)
-                return -ENOMEM;
-            item.value = words::word(made);
-            int ret = lath_intervals_insert(set_.get(), &item);
-            if (ret)
-                removed_->destroy(made);
-            return ret;
-        }
+            return {error_ ? error_ : -ENOMEM};
+        typename words::made value = values_.make(std::forward<Args>(args)...);
+        if (!value)
+            return {-ENOMEM};
+        lath_interval item{first, end, value.word()};
+        int error = lath_intervals_insert(set_.get(), &item);
+        if (error == 0)
+            value.taken();
+        return {error};
     }
     // Erases one interval with these bounds and an equal value. Returns whether there was one.
     bool erase(std::uint64_t first, std::uint64_t end, const T& value) {
         if (!set_)
             return false;
-        if constexpr (stored_directly<T>) {
-            lath_interval item{first, end, words::pack(value)};
+        if constexpr (words::direct) {
+            lath_interval item{first, end, detail::pack(value)};
             return lath_intervals_erase(set_.get(), &item) == 0;
         } else {
             bool found = erase_boxed(first, end, value);
-            removed_->destroy_some();
+            values_.destroy_some();
             return found;
         }
     }
     // Waits for the readers and destroys every T that left the map before. Not in a section.
-    void drain() {
-        if constexpr (boxed) {
-            if (!set_)
-                return;
-            rcu_->drain();
-            removed_->destroy_all();
-        }
-    }
+    void drain() { values_.drain(); }
 
     // The intervals that cover a point / have a key in common with a range / lie within it.
     view stab(std::uint64_t point) const {
@@ -237,7 +197,7 @@ public:
         detail::reader inside(rcu_);
         if (!set_ || lath_intervals_nearest(set_.get(), point, &item) != 0)
             return std::nullopt;
-        return value_type{item.first, item.end, values::value(item.value)};
+        return value_type{item.first, item.end, words::show(item.value)};
     }
     std::uint64_t count_overlapping(std::uint64_t first, std::uint64_t end) const {
         return set_ ? lath_intervals_count_overlap(set_.get(), first, end) : 0;
@@ -256,8 +216,6 @@ public:
     lath_intervals* native() const { return set_.get(); }
 
 private:
-    static constexpr bool boxed = !stored_directly<T>;
-
     bool erase_boxed(std::uint64_t first, std::uint64_t end, const T& value) {
         detail::reader inside(rcu_);
         lath_interval_iter search;
@@ -266,21 +224,19 @@ private:
         search.first_high = first;
         search.last_low = search.last_high;
         while (lath_interval_next(&search, &item)) {
-            box* found = words::of(item.value);
             // another thread may be faster
-            if (found->value == value && lath_intervals_erase(set_.get(), &item) == 0) {
-                removed_->retire(rcu_, found);
+            if (words::show(item.value) == value && lath_intervals_erase(set_.get(), &item) == 0) {
+                values_.retire(item.value);
                 return true;
             }
         }
         return false;
     }
     static void keep(void* self, const lath_interval* item) {
-        if constexpr (boxed)
-            static_cast<interval_map*>(self)->removed_->keep(words::of(item->value));
+        static_cast<interval_map*>(self)->values_.keep(item->value);
     }
 
-    detail::boxes_of<T> removed_; // before set_: the values are destroyed last
+    words values_; // before set_: the values are destroyed last
     std::unique_ptr<lath_intervals> set_;
     int error_ = 0; // of the configuration
     bool closed_;

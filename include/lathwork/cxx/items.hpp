@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // lathwork/cxx/items.hpp - what the containers of index.hpp and point_map.hpp show and keep:
-// ranges, entries, results; values in the index itself or in boxes.
+// ranges, entries, results, sections; values in the index itself or in boxes.
 //
 // index.hpp includes it; a program has no reason to do so itself.
 //
 //   lathwork::range where = lathwork::range::between(4096, 8192); // [4096, 8192)
-//   if (where.contains(5000) && where.last() == 8191)
-//       use(where.key, where.size);
+//   if (where.contains(5000) && where == lathwork::range::sized(4096, 4096))
+//       use(where.first(), where.end());
 //
-// Errors: insert_result has 0 or a negative errno, as the calls of index.hpp say.
+// Errors: a result has 0 or a negative errno, as the calls of index.hpp say.
 #ifndef LATHWORK_CXX_ITEMS_HPP
 #define LATHWORK_CXX_ITEMS_HPP
 
@@ -17,17 +17,22 @@
 #error "lathwork/cxx needs C++20: compile with -std=c++20"
 #endif
 
+#include "lathwork/error.h"
 #include "lathwork/index.h"
 
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -52,16 +57,57 @@ using stats = lath_index_stats;
 // The defaults: ranges, memory from anonymous pages, threads register by themselves.
 inline config default_config() { return LATH_CONFIG_INIT; }
 
-// [key, key + size). size 0 is no range; key + size may be 2^64 and no more.
+// A lath_allocator over a memory resource, which stays where it is as long as the allocator is used
+// and may be called by several threads at once (std::pmr::synchronized_pool_resource):
+//
+//     lath_allocator memory = lathwork::memory_of(resource);
+//     lathwork::config how = lathwork::default_config();
+//     how.allocator = &memory; // it too stays as long as a container made with it
+inline lath_allocator memory_of(std::pmr::memory_resource& resource) {
+    static constexpr std::size_t most = 64; // free() is not told the alignment: always this one
+    return {[](void* ctx, std::size_t size, std::size_t align) -> void* {
+                if (align > most)
+                    return nullptr;
+#ifdef __cpp_exceptions
+                try {
+#endif
+                    return static_cast<std::pmr::memory_resource*>(ctx)->allocate(size, most);
+#ifdef __cpp_exceptions
+                } catch (...) {
+                    return nullptr;
+                }
+#endif
+            },
+            [](void* ctx, void* block, std::size_t size) {
+                static_cast<std::pmr::memory_resource*>(ctx)->deallocate(block, size, most);
+            },
+            &resource};
+}
+
+// The half-open range [first(), end()) of keys; key and size are those of the C calls. size 0 is no
+// range. A range may go up to the last key, 2^64 - 1: then end() is 0.
 struct range {
     std::uint64_t key = 0;
     std::uint64_t size = 0;
 
-    // [first, end)
+    constexpr range() = default;
+    [[deprecated("say range::between(first, end) or range::sized(first, size)")]]
+    constexpr range(std::uint64_t first, std::uint64_t n)
+        : key(first), size(n) {}
+
+    // [first, end); end 0 is 2^64. Empty if end is not above first.
     static constexpr range between(std::uint64_t first, std::uint64_t end) {
-        return {first, end > first ? end - first : 0};
+        return sized(first, end > first || end == 0 ? end - first : 0);
+    }
+    static constexpr range sized(std::uint64_t first, std::uint64_t size) {
+        range r;
+        r.key = first;
+        r.size = size;
+        return r;
     }
 
+    constexpr std::uint64_t first() const { return key; }
+    constexpr std::uint64_t end() const { return key + size; }
     constexpr std::uint64_t last() const { return key + (size - 1); }
     constexpr bool contains(std::uint64_t point) const { return point - key < size; }
     constexpr bool overlaps(const range& other) const {
@@ -75,43 +121,49 @@ template <typename T>
 struct entry {
     range where;
     T value;
+    friend bool operator==(const entry&, const entry&) = default;
 };
 
-// What a point_map shows: `auto [key, value] = ...`
-template <typename T>
-struct point_entry {
-    std::uint64_t key;
-    T value;
+// What a call did: true if it did all that it was asked for, else a negative errno of its list.
+struct result {
+    int error = 0;
+    explicit operator bool() const { return error == 0; }
+    // A sentence on it; never NULL.
+    const char* what() const { return lath_strerror(error); }
 };
 
 // What insert did. there: on -EEXIST one range that is in the way.
-struct insert_result {
-    int error = 0;
+struct insert_result : result {
     range there{};
-    explicit operator bool() const { return error == 0; }
 };
 
 template <typename T>
 concept stored_directly = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t);
 
-namespace detail {
-
-// An RCU reader of a flavour for the length of a scope.
-class reader {
+// An RCU read-side critical section for the length of a scope: nothing that a find in it has
+// returned is destroyed before it ends. It ends in the thread that began it, and the thread must
+// not wait for readers meanwhile (drain(), take(), the end of a container). Sections may be nested.
+class [[nodiscard]] read_section {
 public:
-    explicit reader(const lath_rcu* rcu) : rcu_(rcu) {
+    explicit read_section(const lath_rcu* rcu = &lath_rcu_auto) : rcu_(rcu) {
         if (rcu_->read_lock)
             rcu_->read_lock();
     }
-    ~reader() {
+    // Of the flavour of a container.
+    template <typename Container>
+        requires requires(const Container& c) { c.rcu(); }
+    explicit read_section(const Container& c) : read_section(c.rcu()) {}
+    ~read_section() {
 #ifdef LATHWORK_TSAN
         __tsan_release(&grace_period); // pairs with retired(): liburcu is not instrumented
 #endif
         if (rcu_->read_unlock)
             rcu_->read_unlock();
     }
-    reader(const reader&) = delete;
-    reader& operator=(const reader&) = delete;
+    read_section(const read_section&) = delete;
+    read_section& operator=(const read_section&) = delete;
+
+    const lath_rcu* rcu() const { return rcu_; }
 
     // fn(head) after a grace period; its first statement is retired().
     static void retire(const lath_rcu* rcu, lath_rcu_head* head, void (*fn)(lath_rcu_head*)) {
@@ -119,6 +171,11 @@ public:
         __tsan_release(&grace_period);
 #endif
         rcu->call(head, fn);
+    }
+    // Waits for a grace period.
+    static void wait(const lath_rcu* rcu) {
+        rcu->synchronize();
+        retired();
     }
     static void retired() {
 #ifdef LATHWORK_TSAN
@@ -130,6 +187,26 @@ private:
     static inline char grace_period = 0;
     const lath_rcu* rcu_;
 };
+
+namespace detail {
+
+using reader = read_section;
+
+// For calls that return no result.
+[[noreturn]] inline void fail(int error) {
+#ifdef __cpp_exceptions
+    if (error == -ENOMEM)
+        throw std::bad_alloc();
+    throw std::system_error(-error, std::generic_category());
+#else
+    (void)error;
+    std::abort();
+#endif
+}
+inline void must(result done) {
+    if (!done)
+        fail(done.error);
+}
 
 template <typename T>
 class removed_values;
@@ -154,7 +231,8 @@ class removed_values {
     using box = detail::box<T>;
 
 public:
-    explicit removed_values(const lath_allocator* allocator) : allocator_(allocator) {}
+    removed_values(const lath_allocator* allocator, const lath_rcu* rcu)
+        : allocator_(allocator), rcu_(rcu) {}
     // Callbacks of retired boxes have run (the flavour's drain), and nothing else uses it.
     ~removed_values() { destroy_all(); }
     removed_values(const removed_values&) = delete;
@@ -185,7 +263,14 @@ public:
         give_back(b);
     }
     // The container does not have b any more, but readers may have found it.
-    void retire(const lath_rcu* rcu, box* b) { reader::retire(rcu, &b->head, after_grace_period); }
+    void retire(box* b) { reader::retire(rcu_, &b->head, after_grace_period); }
+    // Waits until no reader looks at b, which the container does not have any more.
+    void wait() { reader::wait(rcu_); }
+    // Waits for the readers and destroys all that left the container before. Not in a section.
+    void drain() {
+        rcu_->drain();
+        destroy_all();
+    }
     // No reader can find b any more: a later call destroys it.
     void keep(box* b) {
         lath_rcu_head* newest = unseen_.load(std::memory_order_relaxed);
@@ -261,70 +346,136 @@ private:
     }
 
     const lath_allocator* allocator_;
+    const lath_rcu* rcu_;
     std::atomic<lath_rcu_head*> unseen_{nullptr}; // a stack; callbacks push
     std::atomic<lath_rcu_head*> list_{nullptr}; // taken out of unseen_; `taken_` held to change it
     std::atomic<bool> taken_{false}; // a thread takes boxes out of list_
 };
 
-// What a container of Ts has for its boxes: nothing if the values are in the index itself.
-struct no_boxes {};
+// Trivial values as words, and back.
 template <typename T>
-using boxes_of =
-    std::conditional_t<stored_directly<T>, no_boxes, std::unique_ptr<removed_values<T>>>;
+std::uint64_t pack(const T& value) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof value);
+    return word;
+}
+template <typename T>
+T unpack(std::uint64_t word) {
+    std::array<unsigned char, sizeof(T)> bytes;
+    std::memcpy(bytes.data(), &word, sizeof(T));
+    return std::bit_cast<T>(bytes);
+}
 
-// Where an entry of a map lies, as its user says it: a range, or a key alone.
-template <typename T>
-struct at_range {
-    using entry_type = entry<T>;
-    using shown_as = range;
-    static range of(const lath_item& item) { return {item.key, item.size}; }
-    static range extent(const entry_type& e) { return e.where; }
-};
+// The values of a container as words of its index: the value itself (Direct), or the address of a
+// box. T is what a box has.
+template <typename T, bool Direct>
+class value_words {
+    using box = detail::box<T>;
 
-template <typename T>
-struct at_point {
-    using entry_type = point_entry<T>;
-    using shown_as = std::uint64_t;
-    static std::uint64_t of(const lath_item& item) { return item.key; }
-    static range extent(const entry_type& e) { return {e.key, 1}; }
+public:
+    static constexpr bool direct = Direct;
+
+    explicit value_words(const config& how) {
+        if constexpr (!Direct)
+            boxes_.reset(new (std::nothrow)
+                             removed_values<T>(how.allocator, how.rcu ? how.rcu : &lath_rcu_auto));
+    }
+    // Whether there was memory.
+    bool ready() const {
+        if constexpr (Direct)
+            return true;
+        else
+            return boxes_ != nullptr;
+    }
+
+    // A value that the index does not have yet, and owns when taken() is called. False: no memory.
+    class made {
+    public:
+        made() = default;
+        made(const made&) = delete;
+        made& operator=(const made&) = delete;
+        ~made() {
+            if constexpr (!Direct)
+                if (usable_)
+                    box_of(word_)->owner->destroy(box_of(word_));
+        }
+        explicit operator bool() const { return usable_; }
+        std::uint64_t word() const { return word_; }
+        void taken() { usable_ = false; }
+
+    private:
+        friend value_words;
+        explicit made(std::uint64_t word) : word_(word), usable_(true) {}
+        std::uint64_t word_ = 0;
+        bool usable_ = false;
+    };
+    template <typename... Args>
+    made make(Args&&... args) {
+        if constexpr (Direct) {
+            return made(pack(T(std::forward<Args>(args)...)));
+        } else {
+            box* b = boxes_ ? boxes_->make(std::forward<Args>(args)...) : nullptr;
+            return b ? made(reinterpret_cast<std::uintptr_t>(b)) : made();
+        }
+    }
+
+    // What the index has for this word: a value, or a reference that is good in a section.
+    static decltype(auto) show(std::uint64_t word) {
+        if constexpr (Direct)
+            return unpack<T>(word);
+        else
+            return std::as_const(box_of(word)->value);
+    }
+    static box* box_of(std::uint64_t word) {
+        return reinterpret_cast<box*>(static_cast<std::uintptr_t>(word));
+    }
+
+    // The index does not have the word any more, but readers may look at its value.
+    void retire(std::uint64_t word) {
+        if constexpr (!Direct)
+            boxes_->retire(box_of(word));
+    }
+    // The same if no reader can.
+    void keep(std::uint64_t word) {
+        if constexpr (!Direct)
+            boxes_->keep(box_of(word));
+    }
+    // A call that may retire a value ends with this, outside sections.
+    void destroy_some() {
+        if constexpr (!Direct)
+            if (boxes_)
+                boxes_->destroy_some();
+    }
+    void destroy_all() {
+        if constexpr (!Direct)
+            if (boxes_)
+                boxes_->destroy_all();
+    }
+    void drain() {
+        if constexpr (!Direct)
+            if (boxes_)
+                boxes_->drain();
+    }
+    void swap(value_words& other) noexcept { std::swap(boxes_, other.boxes_); }
+
+private:
+    struct none {};
+    [[no_unique_address]] std::conditional_t<Direct, none, std::unique_ptr<removed_values<T>>>
+        boxes_;
 };
 
 // How an item of the index becomes what a container shows. chunk: items read ahead by an iterator.
-template <typename T, typename Place>
-struct direct_items {
-    using place = Place;
-    using shown = typename Place::entry_type;
+template <typename T>
+struct value_items {
+    using words = value_words<T, stored_directly<T>>;
+    using shown = entry<T>;
     using value_type = shown;
-    using reference = shown;
+    using reference = const shown; // const: it->value = x would change a copy
     using result = std::optional<shown>;
-    static constexpr std::size_t chunk = 16;
-    static std::uint64_t pack(const T& value) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, &value, sizeof value);
-        return word;
+    static constexpr std::size_t chunk = words::direct ? 16 : 1; // boxes are copied in the section
+    static shown show(const lath_item& item) {
+        return {range::sized(item.key, item.size), T(words::show(item.value))};
     }
-    static T unpack(std::uint64_t word) {
-        std::array<unsigned char, sizeof(T)> bytes;
-        std::memcpy(bytes.data(), &word, sizeof(T));
-        return std::bit_cast<T>(bytes);
-    }
-    static shown show(const lath_item& item) { return {Place::of(item), unpack(item.value)}; }
-    static reference give(const shown& e) { return e; }
-};
-
-template <typename T, typename Place>
-struct boxed_items {
-    using place = Place;
-    using shown = typename Place::entry_type;
-    using value_type = shown;
-    using reference = shown;
-    using result = std::optional<shown>;
-    static constexpr std::size_t chunk = 1; // copied inside the reader that found it
-    static box<T>* of(std::uint64_t word) {
-        return reinterpret_cast<box<T>*>(static_cast<std::uintptr_t>(word));
-    }
-    static std::uint64_t word(box<T>* b) { return reinterpret_cast<std::uintptr_t>(b); }
-    static shown show(const lath_item& item) { return {Place::of(item), of(item.value)->value}; }
     static reference give(const shown& e) { return e; }
 };
 
@@ -334,7 +485,7 @@ struct bare_items {
     using reference = range;
     using result = std::optional<range>;
     static constexpr std::size_t chunk = 16;
-    static shown show(const lath_item& item) { return {item.key, item.size}; }
+    static shown show(const lath_item& item) { return range::sized(item.key, item.size); }
     static reference give(const shown& r) { return r; }
 };
 
@@ -354,6 +505,73 @@ struct slot_items {
 };
 
 } // namespace detail
+
+// A value that has left a map: true if there was one. It is there until this is destroyed; then it
+// waits for readers that may look at it and is destroyed after them, by a later call of the map.
+// Destroyed before the map.
+template <typename V, typename Stored = V, bool Direct = stored_directly<Stored>>
+class removed {
+    using box = detail::box<Stored>;
+
+public:
+    using value_type = V;
+
+    removed() = default;
+    // The word of the index that the value had.
+    explicit removed(std::uint64_t word) {
+        if constexpr (Direct)
+            there_ = detail::unpack<V>(word);
+        else
+            there_ = detail::value_words<Stored, false>::box_of(word);
+    }
+    removed(removed&& other) noexcept : there_(std::exchange(other.there_, {})) {}
+    removed& operator=(removed&& other) noexcept {
+        std::swap(there_, other.there_);
+        return *this;
+    }
+    ~removed() {
+        if constexpr (!Direct)
+            if (there_) {
+                detail::removed_values<Stored>* owner = there_->owner;
+                owner->retire(there_);
+                owner->destroy_some();
+            }
+    }
+
+    bool has_value() const { return static_cast<bool>(there_); }
+    explicit operator bool() const { return has_value(); }
+    const V& operator*() const {
+        if constexpr (Direct)
+            return *there_; // NOLINT(bugprone-unchecked-optional-access): has_value()
+        else
+            return of(there_);
+    }
+    const V* operator->() const { return std::addressof(**this); }
+    V value_or(V other) const { return has_value() ? **this : std::move(other); }
+    // Moves the value out. It waits for the readers if the value is in a box: not in a section.
+    // There is a value.
+    V take() {
+        if constexpr (Direct) {
+            return *std::exchange(there_, {}); // NOLINT(bugprone-unchecked-optional-access)
+        } else {
+            there_->owner->wait();
+            struct end { // V's constructor may throw
+                box* gone;
+                ~end() { gone->owner->destroy(gone); }
+            } after{std::exchange(there_, {})};
+            return std::move(const_cast<V&>(of(after.gone)));
+        }
+    }
+
+private:
+    static const V& of(const box* b) {
+        if constexpr (std::is_same_v<V, Stored>)
+            return b->value;
+        else
+            return b->value.value;
+    }
+    std::conditional_t<Direct, std::optional<V>, box*> there_{};
+};
 
 } // namespace lathwork
 

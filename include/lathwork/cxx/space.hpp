@@ -116,19 +116,19 @@ public:
 
     // Takes exactly this range: 0 | -EBUSY (a part is taken) | -EINVAL | -ENOSPC (the segment is
     // drained, or at its limit) | -ENOMEM
-    int reserve(range where, std::uint64_t cookie = 0) {
-        return space_ ? lath_space_reserve(space_, where.key, where.size, cookie) : -ENOMEM;
+    result reserve(range where, std::uint64_t cookie = 0) {
+        return {space_ ? lath_space_reserve(space_, where.key, where.size, cookie) : -ENOMEM};
     }
     // Frees adjacent allocations, or a part of one: 0 | -EINVAL (a part is not allocated) | -ENOMEM
-    int free(range where) {
-        return space_ ? lath_space_free(space_, where.key, where.size) : -ENOMEM;
+    result free(range where) {
+        return {space_ ? lath_space_free(space_, where.key, where.size) : -ENOMEM};
     }
     // The allocation that contains this address, with its cookie.
     std::optional<entry<std::uint64_t>> owner(std::uint64_t address) const {
         lath_item item;
         if (!space_ || lath_space_owner(space_, address, &item) != 0)
             return std::nullopt;
-        return entry<std::uint64_t>{{item.key, item.size}, item.value};
+        return entry<std::uint64_t>{range::sized(item.key, item.size), item.value};
     }
 
     // The allocated and the free runs, in order. Each is read when an iterator reaches it. A run of
@@ -136,20 +136,20 @@ public:
     run_view runs() const;
     run_view free_runs() const;
 
-    // Segments: the number of a new one | -EEXIST | -ENOSPC | -EINVAL | -ENOMEM; the others
-    // return 0 or -ENOENT.
+    // Segments: add and segment_of return the number of one, or a negative errno: -EEXIST |
+    // -ENOSPC | -EINVAL | -ENOMEM, or -ENOENT. The others: 0 | -ENOENT
     int add_segment(range where, std::uint64_t limit = 0) {
         return space_ ? lath_space_add_segment(space_, where.key, where.size, limit) : -ENOMEM;
     }
-    int limit_segment(unsigned int segment, std::uint64_t limit) {
-        return space_ ? lath_space_limit_segment(space_, segment, limit) : -ENOENT;
+    result limit_segment(unsigned int segment, std::uint64_t limit) {
+        return {space_ ? lath_space_limit_segment(space_, segment, limit) : -ENOENT};
     }
-    int drain_segment(unsigned int segment, bool drain = true) {
-        return space_ ? lath_space_drain_segment(space_, segment, drain ? 1 : 0) : -ENOENT;
+    result drain_segment(unsigned int segment, bool drain = true) {
+        return {space_ ? lath_space_drain_segment(space_, segment, drain ? 1 : 0) : -ENOENT};
     }
     // Also -EBUSY: it is not drained, or not empty.
-    int remove_segment(unsigned int segment) {
-        return space_ ? lath_space_remove_segment(space_, segment) : -ENOENT;
+    result remove_segment(unsigned int segment) {
+        return {space_ ? lath_space_remove_segment(space_, segment) : -ENOENT};
     }
     int segment_of(std::uint64_t address) const {
         return space_ ? lath_space_segment_of(space_, address) : -ENOENT;
@@ -162,17 +162,17 @@ public:
     }
 
     // Writes what is allocated: 0 | -EIO (the stream failed) | -ENOMEM
-    int save(std::ostream& to) const {
+    result save(std::ostream& to) const {
         auto write = [](void* out, const void* data, std::size_t size) {
             auto& stream = *static_cast<std::ostream*>(out);
             stream.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
             return stream ? 0 : -EIO;
         };
-        return space_ ? lath_space_save(space_, write, &to) : -ENOMEM;
+        return {space_ ? lath_space_save(space_, write, &to) : -ENOMEM};
     }
     // Allocates what was saved, in an empty space: 0 | -EBUSY | -EBADMSG | -EINVAL | -EIO |
     // -ENOMEM. why: a sentence on what is wrong.
-    int load(std::istream& from, std::uint64_t cookie = 0, std::string* why = nullptr) {
+    result load(std::istream& from, std::uint64_t cookie = 0, std::string* why = nullptr) {
         auto read = [](void* in, void* data, std::size_t size) -> std::int64_t {
             auto& stream = *static_cast<std::istream*>(in);
             stream.read(static_cast<char*>(data), static_cast<std::streamsize>(size));
@@ -183,7 +183,7 @@ public:
             space_ ? lath_space_load(space_, read, &from, cookie, report, sizeof report) : -ENOMEM;
         if (why)
             *why = report;
-        return error;
+        return {error};
     }
 
     void trim() {
@@ -202,7 +202,7 @@ public:
 private:
     template <typename Call>
     hole_result call(std::uint64_t size, Call&& take) {
-        hole_result out{-ENOMEM, {0, size}};
+        hole_result out{{-ENOMEM}, range::sized(0, size)};
         if (space_)
             out.error = take(&out.where.key);
         return out;
@@ -245,7 +245,7 @@ public:
         void seek(std::uint64_t from) {
             lath_item run;
             if (next_(space_, from, &run) == 0)
-                run_ = {run.key, run.size};
+                run_ = range::sized(run.key, run.size);
         }
         lath_space* space_ = nullptr;
         int (*next_)(lath_space*, std::uint64_t, lath_item*) = nullptr;

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/detail/index_base.hpp - what the containers of index.hpp have in common: the index,
+// its iterators and views, looking and stepping.
+//
+// index.hpp includes it; a program has no reason to do so itself.
+//
+//   lathwork::range_set ranges;
+//   for (lathwork::range where : ranges.overlapping(0, 100))
+//       use(where.first(), where.end());
+//
+// Errors: calls return a result or nothing.
+#ifndef LATHWORK_CXX_DETAIL_INDEX_BASE_HPP
+#define LATHWORK_CXX_DETAIL_INDEX_BASE_HPP
+
+#include "lathwork/cxx/items.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <utility>
+
+namespace lathwork {
+
+namespace detail {
+
+// The list with what its members need of the configuration.
+struct handle {
+    lath_index* list = nullptr;
+    config how;
+    int error = -ENOMEM; // why there is no list, or no memory for a value
+
+    explicit handle(const config& with) : list(new(std::nothrow) lath_index), how(with) {
+        int ret = list ? lath_index_init(list, &how) : -ENOMEM;
+        if (ret) {
+            delete list;
+            list = nullptr;
+            error = ret;
+        }
+    }
+    handle(handle&& other) noexcept
+        : list(std::exchange(other.list, nullptr)), how(other.how), error(other.error) {}
+    handle& operator=(handle&& other) noexcept {
+        std::swap(list, other.list);
+        std::swap(how, other.how);
+        std::swap(error, other.error);
+        return *this;
+    }
+    const lath_rcu* rcu() const { return how.rcu ? how.rcu : &lath_rcu_auto; }
+};
+
+// A position among the items that start in [first, last].
+template <typename Items>
+class item_iterator {
+public:
+    using value_type = typename Items::value_type;
+    using reference = typename Items::reference;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::bidirectional_iterator_tag;
+    using iterator_category = std::input_iterator_tag; // its references may be values
+
+    struct arrow {
+        reference shown;
+        auto* operator->() const { return std::addressof(shown); }
+    };
+
+    item_iterator() = default;
+    // The end of [first, last].
+    item_iterator(const handle& of, std::uint64_t first, std::uint64_t last)
+        : list_(of.list), rcu_(of.rcu()), first_(first), last_(last) {}
+
+    reference operator*() const {
+        return Items::give(*ahead_[at_]); // NOLINT(bugprone-unchecked-optional-access): not the end
+    }
+    arrow operator->() const { return {**this}; }
+    item_iterator& operator++() {
+        std::uint64_t shown = keys_[at_];
+        if (++at_ < count_)
+            return *this;
+        if (shown >= last_)
+            count_ = at_ = 0;
+        else
+            fill(shown + 1);
+        return *this;
+    }
+    item_iterator operator++(int) {
+        item_iterator old = *this;
+        ++*this;
+        return old;
+    }
+    // Before the first item it stays where it is.
+    item_iterator& operator--() {
+        if (at_ < count_ && at_ > 0) {
+            --at_;
+            return *this;
+        }
+        if (!list_ || (at_ < count_ && keys_[at_] == 0))
+            return *this;
+        std::uint64_t from = at_ < count_ ? keys_[at_] - 1 : last_;
+        lath_item item;
+        reader inside(rcu_);
+        if (lath_index_floor_item(list_, from, &item) == 0 && item.key >= first_)
+            take(&item, 1);
+        return *this;
+    }
+    item_iterator operator--(int) {
+        item_iterator old = *this;
+        --*this;
+        return old;
+    }
+    friend bool operator==(const item_iterator& a, const item_iterator& b) {
+        bool a_ends = a.at_ >= a.count_, b_ends = b.at_ >= b.count_;
+        return a_ends || b_ends ? a_ends == b_ends : a.keys_[a.at_] == b.keys_[b.at_];
+    }
+
+    // Where the item starts. Not at the end.
+    std::uint64_t key() const { return keys_[at_]; }
+    // Go to the first item that starts at or after key.
+    void fill(std::uint64_t key) {
+        std::array<lath_item, Items::chunk> items;
+        std::uint64_t next;
+        reader inside(rcu_); // boxes are copied before it ends
+        take(items.data(), lath_index_scan(list_, key, last_, items.data(), items.size(), &next));
+    }
+
+private:
+    void take(const lath_item* items, std::size_t n) {
+        for (std::size_t i = 0; i < n; i++) {
+            keys_[i] = items[i].key;
+            ahead_[i].emplace(Items::show(items[i]));
+        }
+        count_ = static_cast<std::uint32_t>(n);
+        at_ = 0;
+    }
+
+    lath_index* list_ = nullptr;
+    const lath_rcu* rcu_ = nullptr;
+    std::uint64_t first_ = 0, last_ = 0;
+    std::uint32_t at_ = 0, count_ = 0; // the end: at_ == count_
+    std::array<std::uint64_t, Items::chunk> keys_{};
+    std::array<std::optional<typename Items::shown>, Items::chunk> ahead_{};
+};
+
+// The items that start in [first, last], as a view.
+template <typename Items>
+class item_view : public std::ranges::view_interface<item_view<Items>> {
+public:
+    using iterator = item_iterator<Items>;
+    item_view() = default;
+    item_view(const handle& of, std::uint64_t first, std::uint64_t last)
+        : end_(of, first, last), first_(first), any_(of.list && first <= last) {}
+    iterator begin() const {
+        iterator it = end_;
+        if (any_)
+            it.fill(first_);
+        return it;
+    }
+    iterator end() const { return end_; }
+
+private:
+    iterator end_;
+    std::uint64_t first_ = 0;
+    bool any_ = false;
+};
+
+// What all containers share: looking, stepping, counting.
+template <typename Items>
+class index {
+public:
+    using value_type = typename Items::value_type;
+    using result =
+        typename Items::result; // std::optional<value_type>; T* where objects are the caller's
+    using iterator = item_iterator<Items>;
+    using const_iterator = iterator;
+    using view = item_view<Items>;
+
+    // 0 | -EINVAL: the configuration | -ENOMEM, also of a container that was moved from. Unless it
+    // is 0 the container is empty for readers, and writers get this error.
+    int error() const { return h_.list ? 0 : h_.error; }
+    explicit operator bool() const { return h_.list != nullptr; }
+    lath_index* native() const { return h_.list; }
+    const lath_rcu* rcu() const { return h_.rcu(); }
+    const config& get_config() const { return h_.how; }
+    std::uint64_t size() const { return h_.list ? lath_index_count(h_.list) : 0; }
+    bool empty() const { return size() == 0; }
+
+    iterator begin() const { return view(h_, 0, UINT64_MAX).begin(); }
+    iterator end() const { return view(h_, 0, UINT64_MAX).end(); }
+    iterator cbegin() const { return begin(); }
+    iterator cend() const { return end(); }
+    auto rbegin() const { return std::reverse_iterator(end()); }
+    auto rend() const { return std::reverse_iterator(begin()); }
+    auto crbegin() const { return rbegin(); }
+    auto crend() const { return rend(); }
+    // The first item that starts at a key >= key / > key, or end().
+    iterator lower_bound(std::uint64_t key) const {
+        iterator at = end();
+        if (h_.list)
+            at.fill(key);
+        return at;
+    }
+    iterator upper_bound(std::uint64_t key) const {
+        return key == UINT64_MAX ? end() : lower_bound(key + 1);
+    }
+    std::pair<iterator, iterator> equal_range(std::uint64_t key) const {
+        return {lower_bound(key), upper_bound(key)};
+    }
+
+    // The item with the lowest key >= key, and the one with the highest key <= key.
+    result ceiling(std::uint64_t key) const { return one(lath_index_ceiling_item, key); }
+    result floor(std::uint64_t key) const { return one(lath_index_floor_item, key); }
+    result first() const { return ceiling(0); }
+    result last() const { return floor(UINT64_MAX); }
+
+    // Order statistics, with config.flags LATH_RANKS (else -EINVAL, and no item): how many items
+    // start below key, and how many in `keys`; the item that has so many items before it.
+    std::int64_t rank(std::uint64_t key) const {
+        return h_.list ? lath_index_rank(h_.list, key) : 0;
+    }
+    std::int64_t count(range keys) const {
+        return h_.list && keys.size ? lath_index_count_range(h_.list, keys.key, keys.last()) : 0;
+    }
+    result select(std::uint64_t rank) const { return one(lath_index_select, rank); }
+    // Whether a range covers point; 1 or 0.
+    std::uint64_t count(std::uint64_t point) const { return contains(point) ? 1 : 0; }
+    bool contains(std::uint64_t point) const {
+        std::uint64_t value;
+        return h_.list && lath_index_get(h_.list, point, &value) != 0;
+    }
+    stats get_stats() const {
+        stats s{};
+        if (h_.list)
+            lath_index_get_stats(h_.list, &s);
+        return s;
+    }
+    // 0 or the number of the broken invariant. No writer may be at work.
+    int verify(int level) const {
+        return h_.list ? lath_index_verify(h_.list, level, nullptr, 0) : 0;
+    }
+
+protected:
+    explicit index(const config& how) : h_(how) {}
+    index(index&&) noexcept = default;
+    index& operator=(index&&) noexcept = default;
+    ~index() = default;
+
+    static constexpr std::size_t step = 256; // elements of a batch per call of the index
+    // out[i] = show(the item that covers points[i]), or nothing. Returns how many there were.
+    template <typename Out, typename Show>
+    std::size_t look_up(std::span<const std::uint64_t> points, std::span<std::optional<Out>> out,
+                        Show show) const {
+        std::array<lath_item, step> found;
+        std::size_t n = std::min(points.size(), out.size()), hits = 0;
+        for (std::size_t at = 0; at < n; at += step) {
+            std::size_t part = std::min(step, n - at);
+            reader inside(h_.rcu());
+            if (h_.list)
+                hits += lath_index_lookup_batch(h_.list, part, &points[at], found.data());
+            for (std::size_t i = 0; i < part; i++) {
+                out[at + i].reset();
+                if (h_.list && found[i].size)
+                    out[at + i].emplace(show(found[i]));
+            }
+        }
+        return hits;
+    }
+    using finder = int (*)(lath_index*, std::uint64_t, lath_item*);
+    result one(finder find, std::uint64_t at) const {
+        lath_item item;
+        reader inside(h_.rcu());
+        if (!h_.list || find(h_.list, at, &item) != 0)
+            return result{};
+        return Items::show(item);
+    }
+    insert_result insert_item(range where, std::uint64_t value,
+                              std::uint64_t* in_the_way = nullptr) {
+        lath_item item{where.key, where.size, value}, there{};
+        insert_result done;
+        done.error = h_.list ? lath_index_insert_item(h_.list, &item, &there) : h_.error;
+        if (done.error == -EEXIST) {
+            done.there = range::sized(there.key, there.size);
+            if (in_the_way)
+                *in_the_way = there.value;
+        }
+        return done;
+    }
+    // Erase all that overlaps where, each()'d. Returns how many.
+    std::uint64_t erase_all(range where, lath_item_fn each, void* arg) {
+        if (!h_.list || where.size == 0)
+            return 0;
+        return static_cast<std::uint64_t>(
+            lath_index_erase_range(h_.list, where.key, where.size, each, arg));
+    }
+    void destroy(lath_item_fn each, void* arg) {
+        if (h_.list)
+            lath_index_fini(h_.list, each, arg);
+        delete std::exchange(h_.list, nullptr);
+    }
+    void erase_everything(lath_item_fn each, void* arg) {
+        if (h_.list)
+            lath_index_clear(h_.list, each, arg);
+    }
+
+    handle h_;
+};
+
+// What the containers of ranges share.
+template <typename Items>
+class ranges : public index<Items> {
+public:
+    using typename index<Items>::view;
+
+    // Items that overlap where, in order. O(log n) to begin, then as iteration.
+    view overlapping(range where) const {
+        lath_item item;
+        if (!h_.list || lath_index_overlap_item(h_.list, where.key, where.size, &item) != 0)
+            return {};
+        return view(h_, item.key, where.last());
+    }
+    view overlapping(std::uint64_t first, std::uint64_t end) const {
+        return overlapping(range::between(first, end));
+    }
+    // Let the range that starts at first have so many keys: 0 | -ENOENT | -EEXIST | -EINVAL |
+    // -ENOMEM
+    lathwork::result resize(std::uint64_t first, std::uint64_t size) {
+        return {h_.list ? lath_index_resize(h_.list, first, size) : h_.error};
+    }
+
+protected:
+    using index<Items>::h_;
+    explicit ranges(const config& how) : index<Items>(how) {}
+};
+
+} // namespace detail
+
+} // namespace lathwork
+
+template <typename Items>
+inline constexpr bool std::ranges::enable_borrowed_range<lathwork::detail::item_view<Items>> = true;
+
+#endif // LATHWORK_CXX_DETAIL_INDEX_BASE_HPP

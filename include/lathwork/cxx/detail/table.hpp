@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// lathwork/cxx/detail/table.hpp - what a point_map keeps its entries in: an index of words
+// (lathwork/index.h) or a set of byte strings (lathwork/bytes.h), with the same members.
+//
+// point_map.hpp includes it; a program has no reason to do so itself.
+//
+//   lathwork::detail::table_of<int, int, false> t(lathwork::default_config());
+//   auto value = t.make(1, 10);
+//   if (t.insert(t.code_of(1), value) == 0)
+//       value.taken();
+//
+// Errors: members return 0 or a negative errno, as the C calls do.
+#ifndef LATHWORK_CXX_DETAIL_TABLE_HPP
+#define LATHWORK_CXX_DETAIL_TABLE_HPP
+
+#include "lathwork/bytes.h"
+#include "lathwork/cxx/items.hpp"
+#include "lathwork/cxx/key_code.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace lathwork::detail {
+
+// What a search finds. Good in the section of the search.
+struct found_entry {
+    std::uint64_t code; // of words
+    std::uint64_t word;
+};
+
+// Keys are words. Down: in descending order.
+template <typename K, typename V, bool Down>
+class word_table {
+    using words = value_words<V, stored_directly<V>>;
+
+public:
+    using key_arg = typename looked_up<K>::type;
+    using code = std::uint64_t;
+    using found = found_entry;
+    using made = typename words::made;
+    using gone = removed<V>;
+    using native_type = lath_index;
+    static constexpr bool direct = words::direct;
+    static constexpr std::size_t chunk = direct ? 16 : 1;
+
+    explicit word_table(config how) : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
+        how.layout = LATH_POINTS;
+        error_ = values_.ready() ? lath_index_init(native(), &how) : -ENOMEM;
+    }
+    word_table(const word_table&) = delete;
+    word_table& operator=(const word_table&) = delete;
+    ~word_table() {
+        if (error_)
+            return;
+        lath_index_fini(native(), direct ? nullptr : keep_each, this);
+        values_.drain(); // when the index is gone: ~V may end another map
+    }
+    // Of the construction: nothing else may be called if it is not 0.
+    int error() const { return error_; }
+    const lath_rcu* rcu() const { return rcu_; }
+    lath_index* native() const { return &list_; }
+
+    static code code_of(key_arg key) {
+        return Down ? ~key_code<K>::encode(key) : key_code<K>::encode(key);
+    }
+    static bool precedes(key_arg a, key_arg b) { return code_of(a) < code_of(b); }
+    static K key_of(const found& f) { return key_code<K>::decode(Down ? ~f.code : f.code); }
+    static decltype(auto) value_of(std::uint64_t word) { return words::show(word); }
+
+    template <typename... Args>
+    made make(key_arg /*key*/, Args&&... args) {
+        return values_.make(std::forward<Args>(args)...);
+    }
+    // In a section, if it is to look at the value.
+    bool get(code at, std::uint64_t& word) const {
+        if constexpr (direct) {
+            return lath_index_get(native(), at, &word) != 0;
+        } else {
+            lath_item item;
+            if (lath_index_lookup_item_rcu(native(), at, &item) != 0)
+                return false;
+            word = item.value;
+            return true;
+        }
+    }
+    template <typename Each>
+    void get_batch(std::span<const K> keys, Each each) const {
+        std::array<code, step> codes;
+        std::array<std::uint64_t, step> found_words;
+        std::array<std::uint8_t, step> hits;
+        std::transform(keys.begin(), keys.end(), codes.begin(), code_of);
+        lath_index_get_batch(native(), keys.size(), codes.data(), found_words.data(), hits.data());
+        for (std::size_t i = 0; i < keys.size(); i++)
+            each(i, hits[i] != 0, found_words[i]);
+    }
+    // The first entry at *from, or behind it, or before it; from NULL: of all.
+    bool seek(const code* from, bool back, bool behind, found& f) const {
+        const std::uint64_t last = back ? 0 : UINT64_MAX;
+        std::uint64_t at = from ? *from : ~last;
+        if (behind) {
+            if (at == last)
+                return false;
+            at += back ? -1 : 1;
+        }
+        lath_item item;
+        if ((back ? lath_index_floor_item : lath_index_ceiling_item)(native(), at, &item) != 0)
+            return false;
+        f = {item.key, item.value};
+        return true;
+    }
+    // Entries at or behind *from and before *end, in order, at most `most` of them.
+    std::size_t scan(const code* from, bool behind, const code* end, found* to,
+                     std::size_t most) const {
+        std::uint64_t at = from ? *from : 0;
+        if ((behind && at == UINT64_MAX) || (end && *end == 0))
+            return 0;
+        std::array<std::uint64_t, chunk> keys, found_words;
+        std::uint64_t next;
+        std::size_t n =
+            lath_index_scan_values(native(), at + behind, end ? *end - 1 : UINT64_MAX, keys.data(),
+                                   found_words.data(), std::min(most, chunk), &next);
+        for (std::size_t i = 0; i < n; i++)
+            to[i] = {keys[i], found_words[i]};
+        return n;
+    }
+
+    int insert(code at, const made& value) {
+        lath_item item{at, 1, value.word()};
+        return lath_index_insert_item(native(), &item, nullptr);
+    }
+    // At most `step` elements. Return how many went in, or out; codes[i] as the single calls.
+    std::size_t insert_batch(std::span<const std::pair<K, V>> entries, int* codes) {
+        std::array<lath_item, step> items;
+        for (std::size_t i = 0; i < entries.size(); i++)
+            items[i] = {code_of(entries[i].first), 1, pack(entries[i].second)};
+        return lath_index_insert_batch(native(), entries.size(), items.data(), codes);
+    }
+    std::size_t erase_batch(std::span<const K> keys, int* codes) {
+        std::array<code, step> at;
+        std::transform(keys.begin(), keys.end(), at.begin(), code_of);
+        return lath_index_erase_batch(native(), keys.size(), at.data(), codes);
+    }
+    int replace(code at, const made& value, std::uint64_t& old) {
+        lath_item item;
+        int error = lath_index_replace_item(native(), at, value.word(), &item);
+        old = item.value;
+        return error;
+    }
+    int replace_if(code at, std::uint64_t expected, const made& value) {
+        lath_item item;
+        return lath_index_replace_if(native(), at, expected, value.word(), &item);
+    }
+    int erase(code at, std::uint64_t& old) {
+        lath_item item;
+        int error = lath_index_erase_item(native(), at, &item);
+        old = item.value;
+        return error;
+    }
+    int erase_if(code at, std::uint64_t expected) {
+        lath_item item;
+        return lath_index_erase_if(native(), at, expected, &item);
+    }
+    // Erases what is at or behind *from and before *end. Returns how many.
+    std::uint64_t erase_range(const code* from, const code* end) {
+        std::uint64_t first = from ? *from : 0;
+        if (end && *end <= first)
+            return 0;
+        lath_item_fn each = direct ? nullptr : retire_each;
+        if (first == 0 && !end)
+            return static_cast<std::uint64_t>(lath_index_clear(native(), each, this));
+        std::uint64_t size = (end ? *end : 0) - first;
+        return static_cast<std::uint64_t>(
+            lath_index_erase_range(native(), first, size, each, this));
+    }
+    // Excludes all other calls.
+    void clear() {
+        lath_index_clear(native(), direct ? nullptr : keep_each, this);
+        values_.destroy_all();
+    }
+    std::uint64_t count() const { return lath_index_count(native()); }
+    // How many entries are before at: with LATH_RANKS, else -EINVAL.
+    std::int64_t rank(code at) const { return lath_index_rank(native(), at); }
+    bool select(std::uint64_t rank, found& f) const {
+        lath_item item;
+        if (lath_index_select(native(), rank, &item) != 0)
+            return false;
+        f = {item.key, item.value};
+        return true;
+    }
+    int verify() const { return lath_index_verify(native(), 6, nullptr, 0); }
+
+    words& values() { return values_; }
+
+    static constexpr std::size_t step = 256; // elements of a batch per call of the index
+
+private:
+    static void retire_each(void* self, const lath_item* item) {
+        static_cast<word_table*>(self)->values_.retire(item->value);
+    }
+    static void keep_each(void* self, const lath_item* item) {
+        static_cast<word_table*>(self)->values_.keep(item->value);
+    }
+
+    words values_;
+    const lath_rcu* rcu_;
+    int error_;
+    mutable lath_index list_;
+};
+
+// What a byte_table keeps per entry, in a box.
+template <typename Kept, typename V>
+struct key_and_value {
+    Kept key;
+    V value;
+    template <typename Code, typename... Args>
+    explicit key_and_value(const Code& code, Args&&... args)
+        : key(code), value(std::forward<Args>(args)...) {}
+};
+
+// Keys are bytes, which the boxes have.
+template <typename K, typename V, bool Down>
+class byte_table {
+    using kept = typename key_code<K>::kept;
+    using stored = key_and_value<kept, V>;
+    using words = value_words<stored, false>;
+
+public:
+    using key_arg = typename looked_up<K>::type;
+    using code = decltype(key_code<K>::encode(std::declval<key_arg>()));
+    using found = found_entry;
+    using made = typename words::made;
+    using gone = removed<V, stored, false>;
+    using native_type = lath_bytes;
+    static constexpr bool direct = false;
+    static constexpr std::size_t chunk = 1;
+
+    explicit byte_table(const config& how)
+        : values_(how), rcu_(how.rcu ? how.rcu : &lath_rcu_auto) {
+        const lath_bytes_records records{key_of_box, nullptr, 0};
+        error_ = values_.ready() ? lath_bytes_init(native(), &records, &how) : -ENOMEM;
+    }
+    byte_table(const byte_table&) = delete;
+    byte_table& operator=(const byte_table&) = delete;
+    ~byte_table() {
+        if (error_)
+            return;
+        lath_bytes_fini(native(), keep_each, this);
+        values_.drain();
+    }
+    // Of the construction: nothing else may be called if it is not 0.
+    int error() const { return error_; }
+    const lath_rcu* rcu() const { return rcu_; }
+    lath_bytes* native() const { return &set_; }
+
+    static code code_of(key_arg key) { return key_code<K>::encode(key); }
+    static bool precedes(key_arg a, key_arg b) {
+        const code first = code_of(a), second = code_of(b);
+        return precedes_bytes(view_of(first), view_of(second));
+    }
+    static K key_of(const found& f) { return key_code<K>::decode(words::show(f.word).key); }
+    static const V& value_of(std::uint64_t word) { return words::show(word).value; }
+
+    template <typename... Args>
+    made make(key_arg key, Args&&... args) {
+        return values_.make(code_of(key), std::forward<Args>(args)...);
+    }
+    bool get(const code& at, std::uint64_t& word) const {
+        lath_bytes_key key = bytes_of(at);
+        return lath_bytes_get(native(), &key, &word) != 0;
+    }
+    template <typename Each>
+    void get_batch(std::span<const K> keys, Each each) const {
+        std::array<std::optional<code>, step> codes;
+        std::array<lath_bytes_key, step> bytes;
+        std::array<std::uint64_t, step> found_words;
+        for (std::size_t i = 0; i < keys.size(); i++)
+            bytes[i] = bytes_of(codes[i].emplace(code_of(keys[i])));
+        lath_bytes_get_batch(native(), keys.size(), bytes.data(), found_words.data());
+        for (std::size_t i = 0; i < keys.size(); i++)
+            each(i, found_words[i] != 0, found_words[i]);
+    }
+    bool seek(const code* from, bool back, bool behind, found& f) const {
+        lath_bytes_key key{};
+        if (from)
+            key = bytes_of(*from);
+        unsigned flags = 0;
+        if (back != Down)
+            flags |= LATH_BYTES_BACK;
+        if (behind)
+            flags |= LATH_BYTES_BEHIND;
+        return lath_bytes_scan(native(), from ? &key : nullptr, flags, &f.word, 1) == 1;
+    }
+    std::size_t scan(const code* from, bool behind, const code* end, found* to,
+                     std::size_t most) const {
+        if (most == 0 || !seek(from, false, behind, *to))
+            return 0;
+        return !end || before(*to, *end) ? 1 : 0;
+    }
+
+    int insert(const code& /*at*/, const made& value) {
+        return lath_bytes_insert(native(), value.word(), nullptr);
+    }
+    int replace(const code& /*at*/, const made& value, std::uint64_t& old) {
+        return lath_bytes_replace(native(), value.word(), &old);
+    }
+    int replace_if(const code& /*at*/, std::uint64_t expected, const made& value) {
+        return lath_bytes_replace_if(native(), expected, value.word(), nullptr);
+    }
+    int erase(const code& at, std::uint64_t& old) {
+        lath_bytes_key key = bytes_of(at);
+        return lath_bytes_erase(native(), &key, &old);
+    }
+    int erase_if(const code& /*at*/, std::uint64_t expected) {
+        return lath_bytes_erase_if(native(), expected, nullptr);
+    }
+    std::uint64_t erase_range(const code* from, const code* end) {
+        std::uint64_t n = 0;
+        reader inside(rcu_); // what has been found is not freed before it is erased
+        for (found f; seek(from, false, false, f) && (!end || before(f, *end));)
+            if (lath_bytes_erase_if(native(), f.word, nullptr) == 0) {
+                values_.retire(f.word);
+                n++;
+            }
+        return n;
+    }
+    void clear() {
+        lath_bytes_clear(native(), keep_each, this);
+        values_.destroy_all();
+    }
+    std::uint64_t count() const { return lath_bytes_count(native()); }
+    std::int64_t rank(const code& at) const {
+        lath_bytes_key key = bytes_of(at);
+        std::int64_t below = lath_bytes_rank(native(), &key, Down * unsigned{LATH_BYTES_BEHIND});
+        return Down && below >= 0 ? static_cast<std::int64_t>(count()) - below : below;
+    }
+    bool select(std::uint64_t rank, found& f) const {
+        if constexpr (Down) {
+            std::uint64_t n = count();
+            if (rank >= n)
+                return false;
+            rank = n - 1 - rank;
+        }
+        return lath_bytes_select(native(), rank, &f.word) == 0;
+    }
+    int verify() const { return lath_bytes_verify(native(), nullptr, 0); }
+
+    words& values() { return values_; }
+
+    static constexpr std::size_t step = 64;
+
+private:
+    template <typename Bytes>
+    static lath_bytes_key bytes_of(const Bytes& bytes) {
+        return {std::data(bytes), std::size(bytes), 0};
+    }
+    static std::string_view view_of(const auto& bytes) {
+        return {std::data(bytes), std::size(bytes)};
+    }
+    static bool before(const found& f, const code& end) {
+        return precedes_bytes(view_of(words::show(f.word).key), view_of(end));
+    }
+    static bool precedes_bytes(std::string_view a, std::string_view b) {
+        return Down ? b < a : a < b;
+    }
+    static void key_of_box(void* /*ctx*/, std::uint64_t word, lath_bytes_key* key) {
+        *key = bytes_of(words::show(word).key);
+    }
+    static void keep_each(void* self, std::uint64_t word) {
+        static_cast<byte_table*>(self)->values_.keep(word);
+    }
+
+    words values_;
+    const lath_rcu* rcu_;
+    int error_;
+    mutable lath_bytes set_;
+};
+
+template <typename K, typename V, bool Down>
+using table_of = std::conditional_t<word_key<K>, std::type_identity<word_table<K, V, Down>>,
+                                    std::type_identity<byte_table<K, V, Down>>>::type;
+
+} // namespace lathwork::detail
+
+#endif // LATHWORK_CXX_DETAIL_TABLE_HPP
