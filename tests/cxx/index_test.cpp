@@ -471,7 +471,7 @@ TEST_CASE("ranks") {
     CHECK(!names.select(5000));
     CHECK(sizes.count(range::sized(100, 101)) == 11); // the one that starts at 200 too
     CHECK(sizes.count(range::between(101, 110)) == 0);
-    CHECK(sizes.count({}) == 0);
+    CHECK(sizes.count(range()) == 0);
     CHECK(sizes.erase_range(range::sized(0, 1000)) == 100);
     CHECK(sizes.select(0)->where == range::sized(1000, 5));
     CHECK(sizes.rank(UINT64_MAX) == 4900);

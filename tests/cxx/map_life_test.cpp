@@ -274,7 +274,7 @@ TEST_CASE("calls without a result throw when there is no memory") {
     CHECK_THROWS_AS(m["more"] = counted(1), std::bad_alloc);
     CHECK_FALSE(m.contains("more"));
     memory.fail_at = memory.calls + 3;
-    CHECK_THROWS_AS(by_text(m), std::bad_alloc);
+    CHECK_THROWS_AS(by_text{m}, std::bad_alloc);
     by_text other(how);
     memory.fail_at = memory.calls + 2;
     result merged = other.merge(m); // the rest stays where it was
@@ -304,7 +304,7 @@ TEST_CASE("range_map as a map") {
     CHECK(m.try_emplace(50, 60, "c"));
     CHECK(m.rbegin()->value == "c");
     CHECK(m.crbegin()->where.end() == 60);
-    CHECK((*std::prev(m.rend())).where.first() == 10);
+    CHECK((*std::ranges::prev(m.rend())).where.first() == 10);
     auto [from, to] = m.equal_range(30);
     CHECK(from->value == "b");
     CHECK(to->where.first() == 40);

@@ -90,7 +90,8 @@ public:
         removed_value old{};
     };
 
-    explicit range_map(const config& how = default_config()) : base(how), values_(how) {
+    range_map() : range_map(default_config()) {}
+    explicit range_map(const config& how) : base(how), values_(how) {
         if (!values_.ready())
             base::destroy(nullptr, nullptr);
     }

@@ -110,7 +110,8 @@ public:
 
     // An empty map; error() tells whether there was memory for it. The layout that `how` names is
     // not used; the allocator stays where it is as long as the map.
-    explicit point_map(const config& how = default_config()) : how_(how) {
+    point_map() : point_map(default_config()) {}
+    explicit point_map(const config& how) : how_(how) {
         table_.reset(new (std::nothrow) table(how));
         error_ = table_ ? table_->error() : -ENOMEM;
         if (error_)
@@ -255,7 +256,11 @@ public:
 
     // O(n), or O(log n) with LATH_RANKS.
     size_type size() const { return table_ ? table_->count() : 0; }
-    bool empty() const { return begin().at_end(); }
+    bool empty() const {
+        found f;
+        detail::reader inside(rcu());
+        return !table_ || !table_->seek(nullptr, false, false, f);
+    }
     size_type max_size() const { return std::numeric_limits<std::ptrdiff_t>::max(); }
     // With config.flags LATH_RANKS (else -EINVAL, and no entry): how many keys are before this
     // one; the entry that has so many before it.
@@ -383,10 +388,10 @@ public:
     iterator erase(const iterator& from, iterator to) {
         if (from.at_end())
             return to;
-        if (to.at_end())
-            erase_between(&from.key(), nullptr);
-        else
+        if (!to.at_end())
             erase_between(&from.key(), &to.key());
+        else
+            erase_between(&from.key(), to.limit() ? &*to.limit() : nullptr);
         return to;
     }
     // Erases the keys in [first, end), one by one. Returns how many.
@@ -394,7 +399,7 @@ public:
         return Compare{}(first, end) ? erase_between(&first, &end) : 0;
     }
     // Erases the entries for which gone(key, value) is true; one whose value another thread changes
-    // meanwhile stays. Returns how many.
+    // meanwhile stays. gone runs in a section. Returns how many.
     template <typename Fn>
     size_type erase_if(Fn&& gone) {
         size_type n = 0;
@@ -617,17 +622,17 @@ private:
         table_->values().destroy_some();
         return {error};
     }
-    // NULL: from the first one on, to the last one.
+    // end NULL: to the last one.
     size_type erase_between(const K* first, const K* end) {
         if (!table_)
             return 0;
         size_type n;
-        if (first && end) {
-            const code from = table::code_of(*first), to = table::code_of(*end);
-            n = table_->erase_range(&from, &to);
+        const code from = table::code_of(*first);
+        if (end) {
+            const code to = table::code_of(*end);
+            n = table_->erase_range(from, &to);
         } else {
-            const code from = table::code_of(*first);
-            n = table_->erase_range(&from, nullptr);
+            n = table_->erase_range(from, nullptr);
         }
         table_->values().destroy_some();
         return n;

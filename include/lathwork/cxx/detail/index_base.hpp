@@ -67,7 +67,7 @@ public:
     using iterator_concept = std::bidirectional_iterator_tag;
     using iterator_category = std::input_iterator_tag; // its references may be values
 
-    struct arrow {
+    struct pointer {
         reference shown;
         auto* operator->() const { return std::addressof(shown); }
     };
@@ -80,7 +80,7 @@ public:
     reference operator*() const {
         return Items::give(*ahead_[at_]); // NOLINT(bugprone-unchecked-optional-access): not the end
     }
-    arrow operator->() const { return {**this}; }
+    pointer operator->() const { return {**this}; }
     item_iterator& operator++() {
         std::uint64_t shown = keys_[at_];
         if (++at_ < count_)

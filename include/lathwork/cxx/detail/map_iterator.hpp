@@ -94,6 +94,8 @@ public:
     // Not at the end.
     const K& key() const { return ahead_[at_]->key; }
     bool at_end() const { return at_ >= count_; }
+    // What it does not go beyond, if anything.
+    const std::optional<K>& limit() const { return within_.end; }
     // Goes to the first entry within the bounds.
     void begin() { fill(within_.first, false); }
     // Goes to the first entry at or behind a key, or behind all of it.

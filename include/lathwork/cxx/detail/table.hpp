@@ -88,7 +88,7 @@ public:
     template <typename Each>
     void get_batch(std::span<const K> keys, Each each) const {
         std::array<code, step> codes;
-        std::array<std::uint64_t, step> found_words;
+        std::array<std::uint64_t, step> found_words{};
         std::array<std::uint8_t, step> hits;
         std::transform(keys.begin(), keys.end(), codes.begin(), code_of);
         lath_index_get_batch(native(), keys.size(), codes.data(), found_words.data(), hits.data());
@@ -117,10 +117,9 @@ public:
         if ((behind && at == UINT64_MAX) || (end && *end == 0))
             return 0;
         std::array<std::uint64_t, chunk> keys, found_words;
-        std::uint64_t next;
         std::size_t n =
             lath_index_scan_values(native(), at + behind, end ? *end - 1 : UINT64_MAX, keys.data(),
-                                   found_words.data(), std::min(most, chunk), &next);
+                                   found_words.data(), std::min(most, chunk), nullptr);
         for (std::size_t i = 0; i < n; i++)
             to[i] = {keys[i], found_words[i]};
         return n;
@@ -162,9 +161,8 @@ public:
         lath_item item;
         return lath_index_erase_if(native(), at, expected, &item);
     }
-    // Erases what is at or behind *from and before *end. Returns how many.
-    std::uint64_t erase_range(const code* from, const code* end) {
-        std::uint64_t first = from ? *from : 0;
+    // Erases what is at or behind `first` and before *end. Returns how many.
+    std::uint64_t erase_range(code first, const code* end) {
         if (end && *end <= first)
             return 0;
         lath_item_fn each = direct ? nullptr : retire_each;
@@ -273,8 +271,8 @@ public:
     template <typename Each>
     void get_batch(std::span<const K> keys, Each each) const {
         std::array<std::optional<code>, step> codes;
-        std::array<lath_bytes_key, step> bytes;
-        std::array<std::uint64_t, step> found_words;
+        std::array<lath_bytes_key, step> bytes{};
+        std::array<std::uint64_t, step> found_words{};
         for (std::size_t i = 0; i < keys.size(); i++)
             bytes[i] = bytes_of(codes[i].emplace(code_of(keys[i])));
         lath_bytes_get_batch(native(), keys.size(), bytes.data(), found_words.data());
@@ -315,10 +313,10 @@ public:
     int erase_if(const code& /*at*/, std::uint64_t expected) {
         return lath_bytes_erase_if(native(), expected, nullptr);
     }
-    std::uint64_t erase_range(const code* from, const code* end) {
+    std::uint64_t erase_range(const code& first, const code* end) {
         std::uint64_t n = 0;
         reader inside(rcu_); // what has been found is not freed before it is erased
-        for (found f; seek(from, false, false, f) && (!end || before(f, *end));)
+        for (found f; seek(&first, false, false, f) && (!end || before(f, *end));)
             if (lath_bytes_erase_if(native(), f.word, nullptr) == 0) {
                 values_.retire(f.word);
                 n++;
