@@ -707,12 +707,13 @@ private:
 
 // Before 0.2.1 point_map had one argument: the value's type. Its keys are 64-bit numbers.
 template <typename T>
-class [[deprecated("say point_map<std::uint64_t, T>")]] point_map<T, detail::no_type, std::less<T>>
-    : public point_map<std::uint64_t, T> {
+class point_map<T, detail::no_type, std::less<T>> : public point_map<std::uint64_t, T> {
     using base = point_map<std::uint64_t, T>;
 
 public:
-    using base::base;
+    [[deprecated("say point_map<std::uint64_t, T>")]]
+    explicit point_map(const config& how = default_config())
+        : base(how) {}
     using base::erase_range;
     using base::within;
     auto within(range keys) const { return base::within(keys.key, keys.key + keys.size); }
