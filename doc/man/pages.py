@@ -280,7 +280,8 @@ def overview_page(headers, root, version):
             for path, header in headers.items():
                 out += [".TP", f"\\fB{escape(str(path.relative_to(root)))}\\fR", escape(sentence(summary_of(header.intro))), "See",
                         f".BR {escape(page_name(path, root))} (3)."]
-    return tidy(out + see_also([("lath", 1), ("lathwork_index", 3), ("lathwork_error", 3), ("lathwork_config", 3)]))
+    command = [("lath", 1)] if len(sys.argv) > 5 else []
+    return tidy(out + see_also([*command, ("lathwork_index", 3), ("lathwork_error", 3), ("lathwork_config", 3)]))
 
 
 def header_pages(out, root, version):
@@ -293,7 +294,10 @@ def header_pages(out, root, version):
         for other in paths:
             if str(other.relative_to(root)) in header.includes:
                 header.hidden = headers[other].hidden | header.hidden
-    headers = {path: header for path, header in headers.items() if "detail" not in path.parts}  # these have no page
+    detail = {str(path.relative_to(root)): header for path, header in headers.items() if "detail" in path.parts}
+    headers = {path: header for path, header in headers.items() if "detail" not in path.parts}
+    for header in headers.values():  # those have no page: what they include stands for them
+        header.includes = [name for own in header.includes for name in (detail[own].includes if own in detail else [own])]
     paths = list(headers)
     pages, strerror = {}, meanings()
 

@@ -101,7 +101,7 @@ def calls_have_their_own_errors(pages, include):
             if not (text or "").lstrip().startswith(call.group(1)):
                 check(False, f"{call.group(1)} has no page of its own")
             else:
-                own = set(re.findall(r"^ +(-E[A-Z0-9]+)$", sections_of(text or "").get("ERRORS", ""), re.M))
+                own = set(re.findall(r"^ +(-E[A-Z0-9]+)(?= |$)", sections_of(text or "").get("ERRORS", ""), re.M))
                 check(own == codes, f"{call.group(1)}(3): ERRORS has {sorted(own)}, the header {sorted(codes)}")
                 seen += 1
     check(seen > 50, f"only {seen} calls with errors were found")

@@ -23,7 +23,11 @@
 // std::greater. A key whose code is a word lies in an index (lathwork/index.h), others lie with
 // their values in boxes of a set of byte strings (lathwork/bytes.h), up to 1 GiB long.
 //
-// Values, threads, iterators and errors are those of lathwork/cxx/index.hpp. A value does not
+// Errors: calls return a result with 0 or a negative errno, and have changed nothing if it is not
+// 0. Calls that return no result throw: std::bad_alloc without memory, at() std::out_of_range;
+// where exceptions are off they abort.
+//
+// Values, threads and iterators are those of lathwork/cxx/index.hpp. A value does not
 // change while it is in the map: update() and the assignments put another one in its place. So no
 // call returns a reference into the map: find(), at() and iterators copy, and m[key] is a place
 // that is read by copying and written by `=` and, as one step, by `+=` and its like.
@@ -46,9 +50,10 @@
 
 namespace lathwork {
 
-namespace detail {
+// In the place of V where a point_map has one argument, as before 0.2.1.
+struct one_argument {};
 
-struct no_type {}; // in the place of a template's argument that was not given
+namespace detail {
 
 template <typename T>
 inline constexpr bool is_optional = false;
@@ -57,7 +62,7 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 } // namespace detail
 
-template <typename K, typename V = detail::no_type, typename Compare = std::less<K>>
+template <typename K, typename V = one_argument, typename Compare = std::less<K>>
 class point_map {
     static_assert(map_key<K>,
                   "lathwork: this key type has no code: specialise lathwork::key_code<K> "
@@ -707,7 +712,7 @@ private:
 
 // Before 0.2.1 point_map had one argument: the value's type. Its keys are 64-bit numbers.
 template <typename T>
-class point_map<T, detail::no_type, std::less<T>> : public point_map<std::uint64_t, T> {
+class point_map<T, one_argument, std::less<T>> : public point_map<std::uint64_t, T> {
     using base = point_map<std::uint64_t, T>;
 
 public:
