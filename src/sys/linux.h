@@ -216,6 +216,11 @@ static inline void lath_spin_lock(struct lath_spinlock *l) __acquires(&l->lock)
 	}
 }
 
+static inline void lath_spin_lock_crowd(struct lath_spinlock *l) __acquires(&l->lock)
+{
+	lath_spin_lock(l);
+}
+
 static inline bool lath_spin_trylock(struct lath_spinlock *l)
 {
 	unsigned long flags;

@@ -17,7 +17,7 @@
  *   waiting    cpu_relax  preempt_disable preempt_enable  lath_spin_wait
  *              lath_crowd_wait lath_crowded  lath_sleep lath_wake  lath_now lath_thread_id
  *   locks      struct lath_spinlock: lath_spin_init lath_spin_lock lath_spin_trylock
- *              lath_spin_unlock lath_spin_mine
+ *              lath_spin_unlock lath_spin_mine  lath_spin_lock_crowd
  *              lath_spin_init_any lath_irqs_off lath_irqs_on: with LATH_ANY_CONTEXT; nothing in
  *              user space. lath_any_valid  lath_any_allocator (kernel alone)
  *   fork       lath_call_enter lath_call_exit: around code that takes locks; lath_call_assert

@@ -146,6 +146,11 @@ void lath_turn_lock(struct lath_turn *turn)
 
 void *lath_pages_alloc(size_t size, bool huge)
 {
+#ifdef LATH_SIMULATED
+	void simulate_pages(size_t size);
+
+	simulate_pages(size);
+#endif
 	return sched_alloc(size, huge ? 2ul << 20 : 4096, 0);
 }
 

@@ -22,6 +22,9 @@ calibration read_calibration(const std::string& path) {
         {"yield", &costs::yield},
         {"buffered", &costs::buffered},
         {"access", &costs::access},
+        {"page", &costs::page},
+        {"mapping", &costs::mapping},
+        {"wake", &costs::wake},
     };
     std::ifstream in(path);
     if (!in)

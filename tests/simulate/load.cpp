@@ -164,7 +164,7 @@ const std::vector<load>& loads() {
 const std::vector<subject>& subjects() {
     static const std::vector<subject> all = [] {
         std::vector<subject> v = {lathwork_subject()};
-        for (const auto& more : {linux_subjects(), absl_subjects()})
+        for (const auto& more : {set_subjects(), linux_subjects(), absl_subjects()})
             v.insert(v.end(), more.begin(), more.end());
         v.push_back(btree_subject());
         for (const subject& s : known_subjects())

@@ -62,7 +62,7 @@ struct subject {
 };
 // Those that are built, ours first.
 const std::vector<subject>& subjects();
-std::vector<subject> linux_subjects(), absl_subjects(), known_subjects();
+std::vector<subject> set_subjects(), linux_subjects(), absl_subjects(), known_subjects();
 subject lathwork_subject(), btree_subject();
 
 // Adds one to a word that all threads share. Returns what it was.

@@ -101,7 +101,7 @@ struct turn {
 };
 
 costs cost;
-bool waits_are_short;
+bool waits_are_short, each_maps;
 unsigned cores, self, calls_made;
 bool running, filling = true;
 std::array<core, most_cores + 2> all; // the last but one frees, the last one is the program
@@ -393,6 +393,7 @@ void* map(std::size_t size) {
 } // namespace
 
 void short_waits(bool yes) { waits_are_short = yes; }
+void map_each(bool yes) { each_maps = yes; }
 
 void begin(unsigned n, const costs& c) {
     cost = c;
@@ -549,6 +550,34 @@ unsigned lath_processors(void) { return cores; }
 void lath_pause(unsigned ns) {
     if (running)
         all[self].clock += ps{ns} * 1000;
+}
+
+// The calling core takes so many bytes of the system. src/sys/user.c has the sizes.
+void simulate_pages(std::size_t size) {
+    constexpr std::size_t area_size = 4 << 20;
+    static std::size_t area_left;
+    static ps readers_until, writer_until;
+
+    if (!running)
+        return;
+    while (all[self].clock > lowest) // the address space is locked in order of time
+        give_way();
+    core& c = all[self];
+    ps before = c.clock;
+    auto wait_until = [&](ps free) {
+        if (c.clock < free)
+            c.clock = free + cost.wake;
+    };
+    if (each_maps || size > area_size / 4 || size > area_left) {
+        area_left = area_size;
+        wait_until(std::max(readers_until, writer_until));
+        writer_until = c.clock += cost.mapping;
+    }
+    area_left -= std::min(size, area_left);
+    wait_until(writer_until);
+    c.clock += static_cast<ps>((size + 4095) / 4096) * cost.page;
+    readers_until = std::max(readers_until, c.clock);
+    c.stalled += c.clock - before;
 }
 
 int simulate_short_waits(void) { return waits_are_short; }

@@ -16,6 +16,9 @@
 //   misses   of one structure in a row overlap: one within 2 KiB and 24 accesses of the last one
 //            began when that began. A prefetch does not stop a core.
 //   waiting  a core that reads one line between two pauses sleeps until another core writes there.
+//   pages    the thread that takes pages of the system populates them, one after the other, and
+//            locks the address space to be read; a new mapping locks it to be changed. A thread
+//            that finds it locked sleeps, and is woken late. First come, first served.
 //   RCU      retired objects are freed by one more core, as soon as the sections have ended.
 //
 // Everything is a function of the costs, the load and its seed. Not there: the sizes of pages and
@@ -44,6 +47,8 @@ struct costs {
     ps update = 5000; // an atomic update, beyond an access
     ps pause = 15000, yield = 400000;
     ps buffered = 500000;
+    ps page = 1100000, mapping = 1000000; // to populate a page, to make a mapping
+    ps wake = 10000000; // from the moment at which the address space is free
 };
 
 struct hot_line {
@@ -66,6 +71,8 @@ constexpr unsigned most_cores = 128, cluster_size = 8;
 void begin(unsigned cores, const costs& costs);
 // Whether threads that wait for a node wait as those that hold one do.
 void short_waits(bool yes);
+// Whether each request for pages makes a mapping of its own, instead of one for 4 MiB of them.
+void map_each(bool yes);
 // Runs calls on all cores until `calls` have ended; those after the first `warm` count.
 outcome run(const std::function<void(unsigned core)>& call, std::uint64_t warm,
             std::uint64_t calls);

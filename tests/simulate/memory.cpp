@@ -69,6 +69,8 @@ void* allocate(std::size_t size, std::size_t align) {
 
 } // namespace
 
+std::uintptr_t take_pages(std::size_t size) { return take(size); }
+
 void arena_begin() {
     void* p = mmap(reinterpret_cast<void*>(arena_base), arena_size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -96,6 +98,14 @@ void sched_free(void* block) {
     if (block && size_of(block) <= small)
         pools[allocating_core()].free[size_of(block) / step].push_back(block);
 }
+
+// In the place of mmap() and the like in src/store/pages.c: what is mapped anew is memory of the
+// machine, what is mapped at an address is there already.
+void* simulate_mmap(void* address, std::size_t size, int, int, int, long) {
+    return address ? address : reinterpret_cast<void*>(take_pages(size));
+}
+int simulate_munmap(void*, std::size_t) { return 0; }
+int simulate_madvise(void*, std::size_t, int) { return 0; }
 
 void* simulate_malloc(std::size_t size) { return allocate(size, 16); }
 void* simulate_aligned_alloc(std::size_t align, std::size_t size) { return allocate(size, align); }

@@ -16,6 +16,10 @@ extern "C" {
 void simulate_prefetch(const void *address, int write);
 void simulate_pause(void);
 int simulate_short_waits(void);
+void simulate_pages(size_t size);
+void *simulate_mmap(void *address, size_t size, int access, int flags, int fd, long at);
+int simulate_munmap(void *address, size_t size);
+int simulate_madvise(void *address, size_t size, int advice);
 void lath_pause(unsigned int ns);
 unsigned int lath_processors(void);
 int simulate_yield(void);

@@ -278,6 +278,7 @@ figures.
   --hot N           the N (at most 16) lines for which the cores wait longest
   --machine FILE    costs, as `measure` writes them
   --short-waits     threads that wait for a node look for it all the time: without src/sys/crowd.c
+  --map-each        each request for pages maps them by itself: without the areas of src/sys/user.c
   --validate        compare with the times in the file of costs; exit code 1: one is more than
                     a quarter off
   --json            JSON on stdout
@@ -308,6 +309,7 @@ int main(int argc, char** argv) {
         HOT,
         MACHINE,
         SHORT,
+        MAP_EACH,
         VALIDATE,
         JSON,
         LIST,
@@ -317,9 +319,10 @@ int main(int argc, char** argv) {
                             {"subject", 1, nullptr, SUBJECT},   {"items", 1, nullptr, ITEMS},
                             {"calls", 1, nullptr, CALLS},       {"seed", 1, nullptr, SEED},
                             {"hot", 1, nullptr, HOT},           {"machine", 1, nullptr, MACHINE},
-                            {"short-waits", 0, nullptr, SHORT}, {"validate", 0, nullptr, VALIDATE},
-                            {"json", 0, nullptr, JSON},         {"list", 0, nullptr, LIST},
-                            {"help", 0, nullptr, HELP},         {}};
+                            {"short-waits", 0, nullptr, SHORT}, {"map-each", 0, nullptr, MAP_EACH},
+                            {"validate", 0, nullptr, VALIDATE}, {"json", 0, nullptr, JSON},
+                            {"list", 0, nullptr, LIST},         {"help", 0, nullptr, HELP},
+                            {}};
     options o;
     try {
         for (int c; (c = getopt_long(argc, argv, "", names, nullptr)) != -1;)
@@ -352,6 +355,9 @@ int main(int argc, char** argv) {
                 break;
             case SHORT:
                 short_waits(true);
+                break;
+            case MAP_EACH:
+                map_each(true);
                 break;
             case VALIDATE:
                 o.validate = true;

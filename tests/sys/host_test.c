@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * host_test.c - what the library takes from its host: its thread sleeps while nothing is retired
- * and wakes when something is; pages that are given back leave no addresses behind; a count that
- * one thread may add to without an atomic step is no other thread's; threads that crowd wait long.
+ * and wakes when something is; pages that are given back leave no addresses behind, and threads
+ * get small pieces from areas that they share; a count that one thread may add to without an atomic
+ * step is no other thread's; threads that crowd wait long.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -95,7 +97,7 @@ static void the_thread_sleeps(void)
 
 /* ---- pages; mmap and munmap of the library (the linker's --wrap) ---- */
 
-static size_t mapped;
+static size_t mapped, maps; /* bytes and calls, of all threads */
 static bool at_odd_places;
 
 void *__real_mmap(void *address, size_t size, int access, int flags, int fd, off_t at);
@@ -107,7 +109,8 @@ void *__wrap_mmap(void *address, size_t size, int access, int flags, int fd, off
 
 	if (pages == MAP_FAILED)
 		return pages;
-	mapped += size + off;
+	__atomic_fetch_add(&mapped, size + off, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&maps, 1, __ATOMIC_RELAXED);
 	if (off)
 		assert(!munmap(pages, off));
 	return pages + off;
@@ -117,17 +120,17 @@ int __real_munmap(void *address, size_t size);
 int __wrap_munmap(void *address, size_t size);
 int __wrap_munmap(void *address, size_t size)
 {
-	mapped -= size;
+	__atomic_fetch_sub(&mapped, (size + 4095) & ~4095ul, __ATOMIC_RELAXED);
 	return __real_munmap(address, size);
 }
 
 static void pages_leave_nothing(void)
 {
-	const size_t sizes[] = { 4096, 2ul << 20, 6ul << 20 };
+	const size_t sizes[] = { 2ul << 20, 6ul << 20 };
 	unsigned int i;
 	void *pages;
 
-	for (i = 0; i < 12; i++) {
+	for (i = 0; i < 8; i++) {
 		size_t before = mapped, size = sizes[i / 4];
 
 		at_odd_places = i % 2;
@@ -138,6 +141,85 @@ static void pages_leave_nothing(void)
 		assert(mapped == before);
 	}
 	at_odd_places = false;
+}
+
+enum { TAKERS = 4, ROUNDS = 10, PIECES = 256, AREA = 4 << 20 };
+
+/* Takes pieces of 1 to 3 pages and gives them back, and returns NULL if another thread had a page
+ * of them, or one was not zero. */
+static void *takes_pages(void *number)
+{
+	unsigned int round, i;
+	unsigned long *piece[PIECES];
+
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < PIECES; i++) {
+			piece[i] = lath_pages_alloc(4096 * (i % 3 + 1) - i % 2 * 100, false);
+			if (!piece[i] || (uintptr_t)piece[i] % 4096)
+				return NULL;
+			if (*piece[i] || piece[i][512 * (i % 3)])
+				return NULL;
+			*piece[i] = piece[i][512 * (i % 3)] = (uintptr_t)number;
+		}
+		for (i = 0; i < PIECES; i++) {
+			if (*piece[i] != (uintptr_t)number ||
+			    piece[i][512 * (i % 3)] != (uintptr_t)number)
+				return NULL;
+			lath_pages_free(piece[i], 4096 * (i % 3 + 1) - i % 2 * 100);
+		}
+	}
+	return number;
+}
+
+static void *between;
+
+static void take_another(const char *point)
+{
+	if (strcmp(point, "area: read, not yet taken") != 0)
+		return;
+	lath_delay_hook = NULL;
+	between = lath_pages_alloc(4096, false);
+}
+
+/* Another piece is taken between the look at the area and the change. */
+static void takers_meet(void)
+{
+	char *piece;
+	int i;
+
+	for (i = 0; i < 2; i++) { /* once the area is the first, once there is one */
+		lath_delay_hook = take_another;
+		piece = lath_pages_alloc(8192, false);
+		assert(piece && between && piece == (char *)between + 4096);
+		lath_pages_free(piece, 8192);
+		lath_pages_free(between, 4096);
+	}
+	assert(mapped <= AREA);
+}
+
+/* Small pieces come of areas that threads share; what is left in the end is at most an area. */
+static void pieces_of_areas(void)
+{
+	size_t calls;
+	pthread_t thread[TAKERS];
+	uintptr_t i;
+	void *good, *piece[70];
+
+	for (i = 0; i < TAKERS; i++)
+		assert(!pthread_create(&thread[i], NULL, takes_pages, (void *)(i + 1)));
+	for (i = 0; i < TAKERS; i++) {
+		assert(!pthread_join(thread[i], &good));
+		assert(good);
+	}
+	assert(mapped <= AREA);
+	/* pieces of 520 KiB: seven of an area, whose last 456 KiB are given back */
+	calls = maps;
+	for (i = 0; i < 70; i++)
+		assert((piece[i] = lath_pages_alloc(520 << 10, false)));
+	assert(maps >= calls + 9 && maps <= calls + 10);
+	for (i = 0; i < 70; i++)
+		lath_pages_free(piece[i], 520 << 10);
+	assert(mapped <= AREA);
 }
 
 /* ---- counts that one thread owns ---- */
@@ -195,6 +277,8 @@ int main(void)
 {
 	the_thread_sleeps();
 	pages_leave_nothing();
+	takers_meet();
+	pieces_of_areas();
 	a_count_has_one_owner();
 	crowds();
 	return 0;

@@ -243,6 +243,26 @@ int linux_maple_alloc(struct linux_maple *maple, uint64_t first, uint64_t last, 
 	return !failed;
 }
 
+void linux_maple_store(struct linux_maple *maple, uint64_t first, uint64_t last, void *entry,
+		       int joined)
+{
+	MA_STATE(mas, &maple->tree, first, last);
+
+	spin_lock(&maple->tree.ma_lock);
+	if (joined) {
+		mas_set(&mas, first - 1);
+		if (mas_walk(&mas) == entry)
+			first = mas.index;
+		mas_set(&mas, last + 1);
+		if (mas_walk(&mas) == entry)
+			last = mas.last;
+	}
+	mas_set_range(&mas, first, last);
+	if (mas_store_gfp(&mas, entry, GFP_KERNEL))
+		abort();
+	spin_unlock(&maple->tree.ma_lock);
+}
+
 int linux_maple_update(struct linux_maple *maple, uint64_t key, void *entry)
 {
 	MA_STATE(mas, &maple->tree, key, key);

@@ -53,6 +53,10 @@ void *linux_maple_erase(struct linux_maple *tree, uint64_t point);
 /* the highest aligned gap of size in [first, last], found and filled under the lock: 1, or 0 */
 int linux_maple_alloc(struct linux_maple *tree, uint64_t first, uint64_t last, uint64_t size,
 		      uint64_t align, uint64_t *start);
+/* Put an entry over what is there; NULL: take out what is there. With joined, it becomes one with
+ * neighbours that have the same entry. */
+void linux_maple_store(struct linux_maple *tree, uint64_t first, uint64_t last, void *entry,
+		       int joined);
 int linux_maple_update(struct linux_maple *tree, uint64_t key, void *entry);
 int linux_maple_floor(struct linux_maple *tree, uint64_t point, uint64_t *key, uint64_t *value);
 void linux_maple_scan(struct linux_maple *tree, uint64_t from, size_t length, linux_visit visit,

@@ -61,7 +61,7 @@ void count_outdate(struct tree *tree, u64 first, u64 last)
 	lath_reader_enter(tree->rcu);
 	for (;; first = end + 1) {
 		/* a lock per leaf: a question of another thread gets in between */
-		lath_spin_lock(&tree->count_lock);
+		lath_spin_lock_crowd(&tree->count_lock);
 		end = outdate_at(tree, first);
 		lath_spin_unlock(&tree->count_lock);
 		if (end >= last)
@@ -186,7 +186,7 @@ bool count_refresh(struct tree *tree, u64 key, u64 last, unsigned int level)
 	bool changed = false;
 
 	LATH_ASSERT(level && lath_reader_inside(tree->rcu)); /* leaves have no counts */
-	lath_spin_lock(&tree->count_lock);
+	lath_spin_lock_crowd(&tree->count_lock);
 	up = level_lock(tree, key, level);
 	if (up) {
 		changed = refresh_node(tree, up, key, last);
