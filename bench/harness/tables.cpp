@@ -10,6 +10,7 @@ table bytes_table();
 table index_table();
 table interval_table();
 table locks_table();
+table address_space_table();
 table iova_table();
 table iova_lockup_table();
 table kvpool_table();
@@ -25,9 +26,9 @@ table store_table();
 
 std::vector<table> all_tables() {
     return {
-        ranges_table(), index_table(),         ranks_table(),       interval_table(),
-        locks_table(),  iova_table(),          iova_lockup_table(), kvpool_table(),
-        blocks_table(), registrations_table(), bytes_table(),
+        ranges_table(), index_table(),         ranks_table(),         interval_table(),
+        locks_table(),  address_space_table(), iova_table(),          iova_lockup_table(),
+        kvpool_table(), blocks_table(),        registrations_table(), bytes_table(),
 #ifdef LATH_TABLE_SCAN
         scan_table(),
 #endif

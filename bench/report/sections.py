@@ -83,6 +83,19 @@ SECTIONS = {
         "bars": [("1 thread", "apart/1", "time"), ("2 threads apart", "apart/2", "time"), ("2 threads share pages", "read/2", "time"),
                  ("2 threads, any pages", "mixed/2", "time"), ("2 threads beside 1,000 held", "held/2", "time")],
     },
+    "address-space": {
+        "title": "An address space",
+        "job": "regions that threads look up, allocate, map over and change at once",
+        "why": "Changes of regions apart lock parts apart, and a change is one search in a tree of arrays. A tree behind one lock "
+               "serves one thread at a time.",
+        "headline": [("Address space, {n} regions: map, 2 threads", "map/*/2", "time"),
+                     ("Address space, {n} regions: query", "query/*/1", "time")],
+        "lines": [],
+        "bars": [("query, {n}", "query/*/1", "time"), ("query, {n}, 2 threads", "query/*/2", "time"),
+                 ("alloc, {n}", "alloc/*/1", "time"), ("alloc, {n}, 2 threads", "alloc/*/2", "time"),
+                 ("map, {n}", "map/*/1", "time"), ("map, {n}, 2 threads", "map/*/2", "time"),
+                 ("a program's calls, {n}", "program/*/1", "time"), ("a program's calls, {n}, 2 threads", "program/*/2", "time")],
+    },
     "bytes": {
         "title": "Byte keys",
         "job": "records by byte string, in order, the keys left where they are: insert, look up, go on from a key",
@@ -190,6 +203,7 @@ SECTIONS = {
 # Who is who: told where a subject is first met. The names of ours that a table compares are here too.
 ABOUT = {
     "interval-tree": "an interval tree of held ranges behind a spinlock, as proposed for Linux",
+    "maple-rwlock": "Linux's maple tree, one reader-writer lock",
     "rwlock": "one pthread_rwlock", "rwlock-stripes": "64 pthread_rwlocks by place",
     "avl": "BlueStore's two AVL trees of free ranges",
     "absl": "Abseil's btree_map behind a queue lock", "absl-btree": "Abseil's btree_map", "absl-btree-view": "Abseil's btree_map of string_view",

@@ -31,7 +31,7 @@ void must(int error) {
 template <class T>
 class in_machine {
 public:
-    in_machine() : made_(new (memory(64, sizeof(T))) T{}) {}
+    in_machine() : made_(new(memory(64, sizeof(T))) T{}) {}
     ~in_machine() { give_back(made_); }
     in_machine(const in_machine&) = delete;
     in_machine& operator=(const in_machine&) = delete;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// An index of ranges that knows its holes, and locks on ranges for steps of several calls.
+// An index of ranges that knows its holes, and locks on ranges for steps of several calls. Threads
+// look for room in an area of 256 MiB each before they look elsewhere, as address spaces for many
+// processors do.
 #include "regions_subject.hpp"
 
 #include "lathwork/hole.h"
 #include "lathwork/index.h"
 #include "lathwork/range_lock.h"
 
+#include <atomic>
 #include <cstdlib>
 
 namespace lathbench {
@@ -17,6 +20,7 @@ using u64 = std::uint64_t;
 
 constexpr u64 leaving = 1; // the value of pages that are being unmapped
 constexpr u64 usual = 16;
+constexpr u64 top = u64{1} << 35, area_pages = 1 << 16;
 
 void must(int error) {
     if (error)
@@ -42,6 +46,7 @@ public:
     lathwork_space(const lathwork_space&) = delete;
     lathwork_space& operator=(const lathwork_space&) = delete;
 
+    void enter() override { area_ = areas_.fetch_add(1, std::memory_order_relaxed) % 64; }
     u64 query(u64 page) override {
         u64 value;
         return lath_index_get(index_, page, &value) ? value - leaving : 0;
@@ -51,12 +56,19 @@ public:
         return query(page);
     }
     u64 alloc(u64 pages, u64 access) override {
-        lath_hole_request want = LATH_HOLE_REQUEST_INIT;
-        want.low = 1;
-        want.high = u64{1} << 35;
+        lath_hole_request want{};
+        want.high = top - area_ * area_pages;
+        want.low = want.high - area_pages;
         want.size = pages;
+        want.policy = LATH_HOLE_LAST; // as Linux
         u64 first;
-        return lath_index_insert_hole(index_, &want, access + leaving, &first) ? 0 : first;
+        int ret = lath_index_insert_hole(index_, &want, access + leaving, &first);
+        if (ret) { // the area is full
+            want.low = 1;
+            want.high = top;
+            ret = lath_index_insert_hole(index_, &want, access + leaving, &first);
+        }
+        return ret ? 0 : first;
     }
     void map(const region& r) override {
         held h(locks_, r.first, r.last, LATH_EXCLUSIVE_RANGE);
@@ -100,6 +112,8 @@ private:
         must(lath_index_store_range(index_, &item, nullptr, nullptr));
     }
 
+    static inline thread_local u64 area_;
+    std::atomic<u64> areas_{0};
     lath_index* index_ = nullptr;
     lath_range_locks locks_;
 };
