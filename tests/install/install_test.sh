@@ -113,7 +113,7 @@ fi
 
 # the pages that were made (tests/doc looks at them), one for each header
 pages=$(find "$root" -name 'lathwork_*.3' | wc -l)
-headers=$(find "$root/include/lathwork" -name '*.h' -o -name '*.hpp' | wc -l)
+headers=$(find "$root/include/lathwork" -path "*/detail" -prune -o \( -name "*.h" -o -name "*.hpp" \) -print | wc -l)
 ((pages == headers)) || fail "$pages manual pages for $headers headers"
 for section in 1 3; do
 	diff -r "$build/man/man$section" "$(dirname "$(find "$root" -name "man$section")")/man$section"

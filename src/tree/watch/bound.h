@@ -27,7 +27,7 @@ struct bound {
 	u64 at;
 	u64 size;
 	u64 align; /* mask */
-	struct span {
+	struct freed_keys {
 		u64 first, last;
 	} freed[BOUND_FREED]; /* in the order of their first keys, none of which is above `at` */
 	unsigned int spans;
@@ -70,15 +70,15 @@ static inline void bound_cut(struct bound *bound, u64 end)
 
 	for (i = 0; i < bound->spans; i++)
 		if (bound->freed[i].last >= end)
-			bound->freed[n++] = (struct span){ max(bound->freed[i].first, end),
-							   bound->freed[i].last };
+			bound->freed[n++] = (struct freed_keys){ max(bound->freed[i].first, end),
+								 bound->freed[i].last };
 	bound->spans = n;
 }
 
 /* Holes may begin in [first, last] now. */
 static inline void bound_add(struct bound *bound, u64 first, u64 last)
 {
-	struct span *freed = bound->freed;
+	struct freed_keys *freed = bound->freed;
 	unsigned int i = 0;
 
 	while (i < bound->spans && freed[i].last < first)
@@ -95,7 +95,7 @@ static inline void bound_add(struct bound *bound, u64 first, u64 last)
 	if (bound->spans == BOUND_FREED)
 		bound->at = freed[--bound->spans].first;
 	memmove(&freed[i + 1], &freed[i], (bound->spans - i) * sizeof(*freed));
-	freed[i] = (struct span){ first, last };
+	freed[i] = (struct freed_keys){ first, last };
 	bound->spans++;
 }
 
