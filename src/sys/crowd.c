@@ -52,3 +52,12 @@ void lath_crowd_wait(unsigned int *rounds)
 	for (pauses = 1u << round; pauses; pauses--)
 		cpu_relax();
 }
+
+void lath_spin_lock_crowd(struct lath_spinlock *lock)
+{
+	unsigned int rounds = 0;
+
+	LATH_ASSERT(!lath_spin_mine(lock));
+	while (!lath_spin_trylock(lock))
+		lath_crowd_wait(&rounds);
+}

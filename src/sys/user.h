@@ -318,16 +318,8 @@ static inline void lath_spin_lock(struct lath_spinlock *lock)
 		lath_spin_wait(&rounds);
 }
 
-/* The same where many threads meet (crowd.c): waits may take microseconds. Hold no node. */
-static inline void lath_spin_lock_crowd(struct lath_spinlock *lock)
-{
-	unsigned int rounds = 0;
-
-	lath_call_assert();
-	LATH_ASSERT(!lath_spin_mine(lock));
-	while (READ_ONCE(lock->held) || cmpxchg_acquire(&lock->held, 0, lath_spin_holder()))
-		lath_crowd_wait(&rounds);
-}
+/* The same where many threads meet: waits may take microseconds (crowd.c). Hold no node. */
+void lath_spin_lock_crowd(struct lath_spinlock *lock);
 
 static inline bool lath_spin_trylock(struct lath_spinlock *lock)
 {

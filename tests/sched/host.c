@@ -55,6 +55,11 @@ void lath_crowd_wait(unsigned int *rounds)
 	lath_self.crowded = !lath_self.crowded;
 	lath_spin_wait(rounds);
 }
+
+void lath_spin_lock_crowd(struct lath_spinlock *lock)
+{
+	lath_spin_lock(lock);
+}
 #endif
 
 /* The word that each fiber sleeps on, or NULL. */
