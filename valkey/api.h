@@ -6,7 +6,8 @@
  * Declarations of our own: names, argument types and numbers are the interface itself, as
  * https://valkey.io/topics/modules-api-ref/ documents it. Both servers export their functions by
  * the names RedisModule_*; a server that lacks one of the optional ones leaves its pointer NULL.
- * `./run test-valkey servers` compares all of it with the headers of Redis 7.0 and 8.0 and Valkey 9.1.
+ * `./run test-valkey servers` compares all of it with the headers of Redis 7.0 and 8.0 and
+ * Valkey 9.1.
  */
 #ifndef LATH_VALKEY_API_H
 #define LATH_VALKEY_API_H

@@ -599,7 +599,8 @@ void bind_ranges(nb::module_& module) {
             nb::arg("key").none(),
             "Remove the range that contains key. Returns (start, stop, value), or None. O(log n)")
         .def(
-            "remove_starting", [](Ranges& self, nb::handle start) { return self.take(start, true); },
+            "remove_starting",
+            [](Ranges& self, nb::handle start) { return self.take(start, true); },
             nb::arg("start").none(),
             "Remove the range that begins at start. Returns (start, stop, value), or None. O(log "
             "n)")

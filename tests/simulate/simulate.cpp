@@ -315,14 +315,23 @@ int main(int argc, char** argv) {
         LIST,
         HELP
     };
-    const option names[] = {{"cores", 1, nullptr, CORES},       {"workload", 1, nullptr, LOAD},
-                            {"subject", 1, nullptr, SUBJECT},   {"items", 1, nullptr, ITEMS},
-                            {"calls", 1, nullptr, CALLS},       {"seed", 1, nullptr, SEED},
-                            {"hot", 1, nullptr, HOT},           {"machine", 1, nullptr, MACHINE},
-                            {"short-waits", 0, nullptr, SHORT}, {"map-each", 0, nullptr, MAP_EACH},
-                            {"validate", 0, nullptr, VALIDATE}, {"json", 0, nullptr, JSON},
-                            {"list", 0, nullptr, LIST},         {"help", 0, nullptr, HELP},
-                            {}};
+    const option names[] = {
+        {"cores", 1, nullptr, CORES},
+        {"workload", 1, nullptr, LOAD},
+        {"subject", 1, nullptr, SUBJECT},
+        {"items", 1, nullptr, ITEMS},
+        {"calls", 1, nullptr, CALLS},
+        {"seed", 1, nullptr, SEED},
+        {"hot", 1, nullptr, HOT},
+        {"machine", 1, nullptr, MACHINE},
+        {"short-waits", 0, nullptr, SHORT},
+        {"map-each", 0, nullptr, MAP_EACH},
+        {"validate", 0, nullptr, VALIDATE},
+        {"json", 0, nullptr, JSON},
+        {"list", 0, nullptr, LIST},
+        {"help", 0, nullptr, HELP},
+        {},
+    };
     options o;
     try {
         for (int c; (c = getopt_long(argc, argv, "", names, nullptr)) != -1;)
