@@ -144,8 +144,7 @@ static void *work(void *unused)
 		assert(space_fault(&space, at + 3 * PAGE) == READ);
 		assert(!space_map(&space, at + 4 * PAGE, PAGE, READ | WRITE));
 		assert(space_fault(&space, at + 4 * PAGE) == (READ | WRITE));
-		assert(!space_unmap(&space, at, 8 * PAGE));
-		assert(!space_fault(&space, at + 5 * PAGE));
+		assert(!space_unmap(&space, at, 8 * PAGE)); /* others may have it from here on */
 	}
 	return NULL;
 }

@@ -59,7 +59,7 @@
 extern "C" {
 #endif
 
-#define LATH_BYTES_WORDS (LATH_INDEX_WORDS + 48)
+#define LATH_BYTES_WORDS (LATH_INDEX_WORDS * 7 / 4)
 
 /* Longest key. */
 #define LATH_BYTES_SIZE_MAX (1u << 30)

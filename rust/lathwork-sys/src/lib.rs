@@ -59,7 +59,7 @@ pub const LATH_SPACE_NO_MAGAZINES: c_uint = 1 << 1;
 pub const LATH_BYTES_BACK: c_uint = 1 << 0;
 pub const LATH_BYTES_BEHIND: c_uint = 1 << 1;
 
-pub const LATH_BYTES_WORDS: usize = LATH_INDEX_WORDS + 48;
+pub const LATH_BYTES_WORDS: usize = LATH_INDEX_WORDS * 7 / 4;
 pub const LATH_INDEX_WORDS: usize = 64;
 pub const LATH_INTERVALS_WORDS: usize = 128 + LATH_INDEX_WORDS / 2;
 
