@@ -148,54 +148,6 @@ static void saves_the_way(void)
 	     "after an erase");
 }
 
-/* What the thread erased is found again in its leaf, wherever the place before was; several of its
- * places are found in key order, also if they are too many to be remembered. */
-static void remembers_places(void)
-{
-	static const unsigned int at[] = { 5, 3, 9, 1, 7, 2, 8, 4, 6, 12, 10, 11, 13, 15, 14 };
-	const unsigned int n = sizeof(at) / sizeof(*at);
-	uint64_t i, nodes, few, key;
-
-	fill();
-	for (i = 0; i < 10; i++) { /* upwards, then downwards */
-		key = (i < 5 ? i + 1 : 11 - i) * 100 * SIZE;
-		lath_index_erase_item(&list, key, NULL);
-		nodes = nodes_so_far();
-		must(take(SIZE, 1) == key, "not the lowest place", "one after the other");
-		must(LATH_NODE_CAP < 64 || nodes_so_far() - nodes == 1,
-		     "a search looks at too many nodes", "one after the other");
-	}
-	for (few = 1; few <= n; few++) {
-		uint64_t seen = 0;
-
-		for (i = 0; i < few; i++)
-			lath_index_erase_item(&list, at[i] * 100ull * SIZE, NULL);
-		for (i = 0; i < few; i++) {
-			key = take(SIZE, 1);
-			must(key > seen && key <= 15 * 100 * SIZE, "not the lowest place",
-			     "several erased");
-			seen = key;
-		}
-	}
-}
-
-/* A part of an erased item is taken: the rest is found. Items that lie side by side are one run. */
-static void keeps_the_rest(void)
-{
-	uint64_t i;
-
-	fill_with_gaps(); /* a free key behind each item */
-	must(take(3, 1) == ITEMS * SIZE - 1, "not the lowest place", "");
-	lath_index_erase_item(&list, HERE * SIZE, NULL);
-	for (i = 0; i < 3; i++)
-		must(take(3, 1) == HERE * SIZE - 1 + 3 * i, "the rest of a hole is missed", "");
-	lath_index_erase_item(&list, (HERE + 41) * SIZE, NULL);
-	lath_index_erase_item(&list, (HERE + 40) * SIZE, NULL);
-	for (i = 0; i < 5; i++)
-		must(take(3, 1) == (HERE + 40) * SIZE - 1 + 3 * i, "a part of a run is missed", "");
-	must(take(3, 1) > ITEMS * SIZE, "a hole is given out twice", "");
-}
-
 /* The thread has a bound for this request when the change comes. */
 static void sees_changes(const struct change *c, bool by_another)
 {
@@ -293,8 +245,6 @@ int main(void)
 		with_list(by_itself);
 		with_list(by_another);
 	}
-	with_list(remembers_places);
-	with_list(keeps_the_rest);
 	with_list(joins_runs);
 	with_list(holds_for_longer_ones);
 	with_list(knows_its_index);

@@ -22,9 +22,8 @@ struct search {
 	unsigned int
 		slot; /* the column of its alignment, and what a code there has to be at least */
 	unsigned int need;
-	u64 at;	      /* upwards: the first key of the present run; downwards: its last */
-	u64 from;     /* upwards: no place begins below this key */
-	bool bounded; /* `from` is of the thread's bound */
+	u64 at;	  /* upwards: the first key of the present run; downwards: its last */
+	u64 from; /* upwards: no place begins below this key */
 	bool best;
 	u64 found;
 	u64 found_room; /* LATH_HOLE_BEST: last - first of the run that `found` is in */

@@ -600,36 +600,21 @@ static bool bound_begin(struct search *s, const struct lath_hole_request *want, 
 	const struct bound *bound = bound_of(s->tree);
 
 	s->from = 0;
-	s->bounded = false;
 	if (!bound || want->policy != LATH_HOLE_FIRST || gap_begun(s->tree) != ended)
 		return false;
 	if (bound->tree_id == s->tree->id && bound->changes == ended && bound->low <= want->low &&
-	    bound->size <= s->size && !(bound->align & ~s->align)) {
-		s->bounded = true;
-		s->from = bound_from(bound, want->low);
-	}
+	    bound->size <= s->size && !(bound->align & ~s->align))
+		s->from = bound->at;
 	return true;
 }
 
-/* The search was told that it may set the bound and found a place, which is taken up to the key
- * `end`, or up to where it begins: no hole for the request begins in [want->low, end), unless a
- * change began after so many. */
+/* There is no place for the request that begins in [want->low, at), unless a change began after so
+ * many. */
 static void bound_set(const struct search *s, const struct lath_hole_request *want, u64 changes,
-		      u64 end)
+		      u64 at)
 {
-	struct bound *bound = bound_of(s->tree);
-
-	/* the search passed the bound, so all spans are in front of the place */
-	if (!s->bounded || end >= bound->at) {
-		bound->spans = 0;
-		bound->at = end;
-	}
-	bound->tree_id = s->tree->id;
-	bound->changes = changes;
-	bound->low = want->low;
-	bound->size = s->size;
-	bound->align = s->align;
-	bound_cut(bound, end);
+	*bound_of(s->tree) =
+		(struct bound){ s->tree->id, changes, want->low, at, s->size, s->align };
 }
 
 /* Find a hole, and insert if there is a reserve: 0 | -ENOSPC | -ENOMEM. Nothing found counts only

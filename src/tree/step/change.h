@@ -160,7 +160,7 @@ static inline void change_vacated_one(struct tree *tree, u64 key, const struct c
 	struct lath_item item = { .key = key, .size = up->size };
 
 	LATH_ASSERT(tree->holes && item.size && item.size - 1 <= KEY_MAX - key);
-	bound_erased(tree, &item);
+	bound_erased(tree, key);
 	watch_erased(tree, &item, 1);
 }
 
