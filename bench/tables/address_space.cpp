@@ -57,7 +57,7 @@ std::vector<std::string> all_cases(const options& opt) {
     return names;
 }
 
-// What a thread does, and what its pages must be.
+// One thread of a load: it makes the calls, and knows which access each of its pages must have.
 class worker {
 public:
     // Its pages are first to first + pages - 1.
@@ -111,7 +111,7 @@ private:
         space_.map({first_ + at, first_ + at + pages - 1, access});
         set(at, pages, access);
     }
-    // What is mapped from there on.
+    // Changes the access of the mapped pages from `at` on, up to the first one that is not mapped.
     void protect(u64 at, u64 pages) {
         u64 n = 0, access = 2 + random() % 4;
         while (n < pages && access_[at + n])

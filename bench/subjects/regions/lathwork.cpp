@@ -74,7 +74,8 @@ public:
         held h(locks_, r.first, r.last, LATH_EXCLUSIVE_RANGE);
         store(r);
     }
-    // What extends beyond the range is cut by the store; what is left in it goes at once.
+    // The store cuts regions that extend beyond the range, and leaves one region in it, which is
+    // erased then.
     void unmap(u64 first, u64 last) override {
         held h(locks_, first, last, LATH_EXCLUSIVE_RANGE);
         if (!lath_index_erase_sized(index_, first, last - first + 1, nullptr))

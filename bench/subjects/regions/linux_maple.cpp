@@ -7,7 +7,8 @@
 
 #include "subjects/ranges/linux_trees.h"
 
-#include <pthread.h>
+#include <mutex>
+#include <shared_mutex>
 
 namespace lathbench {
 
@@ -15,26 +16,13 @@ namespace {
 
 using u64 = std::uint64_t;
 
-class rwlock {
-public:
-    rwlock() { pthread_rwlock_init(&lock_, nullptr); }
-    ~rwlock() { pthread_rwlock_destroy(&lock_); }
-    rwlock(const rwlock&) = delete;
-    rwlock& operator=(const rwlock&) = delete;
-    void read() { pthread_rwlock_rdlock(&lock_); }
-    void write() { pthread_rwlock_wrlock(&lock_); }
-    void unlock() { pthread_rwlock_unlock(&lock_); }
-
-private:
-    alignas(64) pthread_rwlock_t lock_;
-};
-
 // The tree has a lock of its own for changes.
 class no_lock {
 public:
-    void read() {}
-    void write() {}
+    void lock() {}
     void unlock() {}
+    void lock_shared() {}
+    void unlock_shared() {}
 };
 
 // An entry of a maple tree is a pointer, or a number with the lowest bit set.
@@ -51,34 +39,29 @@ public:
     void enter() override { linux_maple_enter(); }
     void leave() override { linux_maple_leave(); }
     u64 query(u64 page) override {
-        lock_.read();
-        u64 entry = reinterpret_cast<u64>(linux_maple_load(tree_, page));
-        lock_.unlock();
-        return entry >> 1;
+        std::shared_lock lock(lock_);
+        return reinterpret_cast<u64>(linux_maple_load(tree_, page)) >> 1;
     }
     u64 alloc(u64 pages, u64 access) override {
         u64 first;
-        lock_.write();
+        std::unique_lock lock(lock_);
         if (!linux_maple_alloc(tree_, 1, (u64{1} << 35) - 1, pages, 1, &first))
             first = 0;
         else if (access != 1) // what alloc puts there
             linux_maple_store(tree_, first, first + pages - 1, entry_of(access), 0);
-        lock_.unlock();
         return first;
     }
     void map(const region& r) override { store(r, false); }
     void unmap(u64 first, u64 last) override {
-        lock_.write();
+        std::unique_lock lock(lock_);
         linux_maple_store(tree_, first, last, nullptr, 0);
-        lock_.unlock();
     }
     void protect(const region& r) override { store(r, true); }
 
 private:
     void store(const region& r, bool joined) {
-        lock_.write();
+        std::unique_lock lock(lock_);
         linux_maple_store(tree_, r.first, r.last, entry_of(r.access), joined);
-        lock_.unlock();
     }
     linux_maple* tree_ = linux_maple_new(1);
     Lock lock_;
@@ -93,7 +76,7 @@ regions_subject linux_maple_regions() {
 
 regions_subject linux_maple_locked_regions() {
     return {{"maple-rwlock", "behind one reader-writer lock", ""},
-            [] { return std::make_unique<maple_space<rwlock>>(); }};
+            [] { return std::make_unique<maple_space<std::shared_mutex>>(); }};
 }
 
 } // namespace lathbench
