@@ -266,8 +266,8 @@ bool Sorted::search(PyObject* key, Path* path, bool change) {
         return false;
     do {
         const Item& item = (*bucket)[path->at];
-        if (equal(item.key, key))
-            return true;
+        if (equal(item.key, key)) // equal keys may sort apart by a key function
+            return plain || !less(sort.ptr(), item.order());
         if (less(sort.ptr(), item.order()))
             return false;
     } while (bucket->next(&path->at));
@@ -362,7 +362,7 @@ bool Sorted::find_by_comparing(PyObject* key, PyObject* sort, Path* path) {
         *path = Path();
         select(rank, path);
         if (equal(key_at(*path).ptr(), key))
-            return true;
+            return plain || !less(sort, order_at(*path).ptr());
         if (less(sort, order_at(*path).ptr()))
             return false;
     }

@@ -176,12 +176,14 @@ bool Sorted::twin_of(const Path& path, const Item& item, Spot* at) {
     if (twins)
         return false;
     for (Spot there = *at; bucket->previous(&there);) {
-        if (equal((*bucket)[there].key, item.key)) {
+        const Item& other = (*bucket)[there];
+        bool same = equal(other.key, item.key);
+        if ((!same || !plain) && less(other.order(), item.order())) // see search()
+            break;
+        if (same) {
             *at = there;
             return true;
         }
-        if (less((*bucket)[there].order(), item.order()))
-            break;
     }
     return false;
 }

@@ -11,6 +11,7 @@ import uuid
 
 import numpy
 import pytest
+import sortedcontainers
 
 from lathwork import Interval, IntervalTree, SortedDict, SortedKeyList, SortedList, SortedSet
 
@@ -163,6 +164,30 @@ def test_own_equality():
     assert names.count(NoCase("B")) == 2 and names.index(NoCase("B")) == 1
     names.remove(NoCase("B"))
     assert [str(name) for name in names] == ["a", "B"]
+
+
+def test_equal_values_that_a_key_function_tells_apart():
+    """A value is found among those of its key alone, as in sortedcontainers, whatever stands next to them."""
+    big = 2**53 + 16
+    for kind in (sortedcontainers.SortedKeyList, SortedKeyList):
+        values = kind([float(big), 0.5], key=str)
+        assert big == float(big) and str(big) < str(float(big))
+        values.discard(big)
+        assert list(values) == [0.5, float(big)] and big not in values and values.count(big) == 0
+        with pytest.raises(ValueError):
+            values.index(big)
+        values.add(big)
+        assert list(map(repr, values)) == ["0.5", repr(big), repr(float(big))] and values.count(big) == 1
+        values.remove(big)
+        assert list(map(repr, values)) == ["0.5", repr(float(big))]
+    one = SortedKeyList([(2, 1.0), (3, 0)], key=lambda pair: (pair[0], str(pair[1])))  # keys that are tuples have another code
+    assert (2, 1) not in one and (2, 1.0) in one
+    both = SortedSet([big], key=str)
+    both.add(float(big))
+    assert list(map(repr, both)) == [repr(big), repr(float(big))]
+    both._verify()
+    mixed = SortedKeyList([10.0, 3.0], key=lambda value: NoCase(value) if type(value) is int else str(value))  # no code among texts
+    assert 10 not in mixed and 10.0 in mixed
 
 
 def test_own_order_of_an_enum():
