@@ -42,6 +42,7 @@ struct locks_subject : subject {
 
 locks_subject lathwork_locks();
 locks_subject linux_range_lock();
+locks_subject list_2020();
 locks_subject striped_rwlocks();
 locks_subject one_rwlock();
 

@@ -14,6 +14,7 @@ std::vector<locks_subject> make_list() {
 #else
     list.push_back({{"interval-tree", "", LATH_SUBJECT_LINUX_WHY}, {}});
 #endif
+    list.push_back(list_2020());
     list.push_back(striped_rwlocks());
     list.push_back(one_rwlock());
     return list;
