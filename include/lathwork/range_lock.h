@@ -42,7 +42,8 @@
  * wait, and no call may be made in a signal handler.
  *
  * Cost. lock and unlock take one atomic operation each where nobody else is: 31 ns together. A
- * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 256 per processor.
+ * hold takes 160 bytes, `locks` 64 bytes per bucket, of which there are 1,024 per processor,
+ * at most 32,768.
  * Ranges belong to classes by their size, the first of which is for sizes up to `usual`, the next
  * for 16 times that, and so on. A class that was ever used costs each lock of a smaller range one
  * more look, and a range of a larger class looks at up to 32 places of the next smaller one, at 512
@@ -76,7 +77,8 @@ struct lath_range_config {
 	size_t size; /* sizeof(struct lath_range_config) */
 	unsigned int flags;
 	uint64_t usual;	      /* most ranges are of at most so many keys; 0: 1. See Cost */
-	unsigned int buckets; /* 0: 256 per processor. Rounded up to a power of two, at most 2^20 */
+	unsigned int buckets; /* 0: 1,024 per processor, at most 32,768. Rounded up to a power of
+				 two, at most 2^20 */
 	const struct lath_allocator *allocator; /* of the buckets; NULL: the host's */
 };
 

@@ -41,7 +41,8 @@ struct locks {
 	/* read by all, written when a class is used first */
 	u64 classes;
 	struct bucket *bucket;
-	u64 mask; /* buckets - 1 */
+	u64 mask;	   /* buckets - 1 */
+	unsigned int bits; /* set in mask */
 	unsigned int unit, flags;
 	struct lath_allocator allocator;
 	/* LATH_RANGE_DEADLOCKS */
@@ -75,11 +76,13 @@ static inline u64 granule_of(const struct locks *locks, u64 key, unsigned int cl
 	return shift < 64 ? key >> shift : 0;
 }
 
+/* Neighbouring granules have neighbouring buckets. So threads that each work in a part of the keys
+ * write few buckets of each other's, and a hash places each part and class elsewhere. */
 static inline struct bucket *bucket_of(const struct locks *locks, u64 granule, unsigned int cls)
 {
-	u64 hash = (granule + ((u64)cls << 59)) * 0x9e3779b97f4a7c15ull;
+	u64 hash = ((granule >> locks->bits) + ((u64)cls << 59)) * 0x9e3779b97f4a7c15ull;
 
-	return &locks->bucket[hash >> 32 & locks->mask];
+	return &locks->bucket[(granule ^ hash >> 32) & locks->mask];
 }
 
 /* Takes the bucket's lock and marks it as occupied. A full barrier: what the caller reads

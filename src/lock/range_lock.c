@@ -48,6 +48,9 @@
 #define LOOKS 200
 #define FOREVER (~0ull)
 #define BUCKETS_MOST (1u << 20)
+/* Buckets if the caller does not say how many: per processor, and at most. */
+#define BUCKETS_USUAL 1024u
+#define BUCKETS_USUAL_MOST (1u << 15)
 /* Threads woken after the bucket's lock is released; more are woken with it. */
 #define WAKES 8
 
@@ -289,31 +292,35 @@ static int wait_below(struct locks *locks, struct hold *hold, struct bucket *buc
 	return ret;
 }
 
-/* Waits for ranges of smaller classes. */
-static int wait_all_below(struct locks *locks, struct hold *hold, u64 classes,
-			  struct deadline deadline)
+/*
+ * Waits for ranges of smaller classes. Looks at one class after the other, in ascending order, and
+ * reads again after each which classes there are: a range that grows is in the larger class before
+ * it leaves the smaller one.
+ */
+static int wait_all_below(struct locks *locks, struct hold *hold, struct deadline deadline)
 {
+	u64 smaller, rest = (1ull << hold->cls) - 1;
 	int ret = 0;
 
-	for (; classes && !ret; classes &= classes - 1) {
-		unsigned int cls = (unsigned int)__ffs64(classes);
+	while (!ret && (smaller = READ_ONCE(locks->classes) & rest)) {
+		unsigned int cls = (unsigned int)__ffs64(smaller);
 		u64 first = granule_of(locks, hold->first, cls);
 		u64 n = granule_of(locks, hold->last, cls) - first, i;
 
-		if (n >= locks->mask) { /* more granules than buckets: each bucket once */
+		if (n >= locks->mask) /* more granules than buckets: each bucket once */
 			for (i = 0; i <= locks->mask && !ret; i++)
 				ret = wait_below(locks, hold, &locks->bucket[i], deadline);
-			break;
-		}
-		for (i = 0; i <= n && !ret; i++)
-			ret = wait_below(locks, hold, bucket_of(locks, first + i, cls), deadline);
+		else
+			for (i = 0; i <= n && !ret; i++)
+				ret = wait_below(locks, hold, bucket_of(locks, first + i, cls),
+						 deadline);
+		rest &= ~((2ull << cls) - 1);
 	}
 	return ret;
 }
 
-/* Returns the least larger class in which a range conflicts; 0: none. In ascending order, and which
- * classes there are is read again after each: a range that grows is in the larger class before it
- * leaves the smaller one. */
+/* Returns the least larger class in which a range conflicts; 0: none. Looks at the classes as
+ * wait_all_below() does, for the same reason. */
 static int class_above(struct locks *locks, struct hold *hold)
 {
 	unsigned int cls = hold->cls;
@@ -349,7 +356,7 @@ again:
 	ret = class_above(locks, hold);
 	if (ret || !below)
 		return ret;
-	ret = wait_all_below(locks, hold, below, deadline);
+	ret = wait_all_below(locks, hold, deadline);
 	if (ret)
 		return ret;
 	/* What conflicted below may have grown into this class or a larger one. */
@@ -620,7 +627,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 		c = *config;
 	}
 	if (!c.buckets)
-		c.buckets = min(256u * lath_processors(), BUCKETS_MOST);
+		c.buckets = min(BUCKETS_USUAL * lath_processors(), BUCKETS_USUAL_MOST);
 	while (buckets < c.buckets)
 		buckets *= 2;
 	memset(locks, 0, sizeof(*locks));
@@ -633,6 +640,7 @@ int lath_range_locks_init(struct lath_range_locks *l, const struct lath_range_co
 	if (!locks->bucket)
 		return -ENOMEM;
 	locks->mask = buckets - 1;
+	locks->bits = (unsigned int)fls64(locks->mask);
 	locks->flags = c.flags;
 	locks->unit = c.usual ? min((unsigned int)fls64(c.usual - 1), 63u) : 0;
 	lath_spin_init(&locks->graph);

@@ -56,5 +56,6 @@ std::unique_ptr<program> ranks_program();
 std::unique_ptr<program> bytes_program();
 std::unique_ptr<program> store_program();
 std::unique_ptr<program> range_lock_program();
+std::unique_ptr<program> regions_program();
 
 } // namespace schedtest
