@@ -357,6 +357,10 @@ LATH_API size_t lath_store_scan_numbers(struct lath_store *store, uint64_t from,
  * -errno. Both visit every entry counted (about 1 ns per number, 10 ns per byte key). */
 LATH_API int64_t lath_store_count(struct lath_store *store, const struct lath_store_range *range);
 LATH_API int64_t lath_store_rank(struct lath_store *store, struct lath_store_key key);
+/* Returns the number of all entries, expired ones that have not been removed included, or -errno.
+ * The store keeps it: nothing is visited. While others write to a store of byte keys it may be off
+ * by what they write. Concurrently with all calls. */
+LATH_API int64_t lath_store_items(struct lath_store *store);
 
 /* ---- the whole ---- */
 

@@ -117,6 +117,7 @@ public:
     void set_many(nb::handle pairs);
     nb::list page(nb::handle from, nb::handle to, nb::handle prefix, bool backward, size_t most);
     int64_t count(nb::handle from, nb::handle to, nb::handle prefix);
+    int64_t items();
     nb::dict stats();
     void save(const std::string& path);
     void load(const std::string& path);
@@ -429,6 +430,10 @@ int64_t Store::count(nb::handle from, nb::handle to, nb::handle prefix) {
         true, [&](lath_store* open) { return LATH_CORE(lath_store_count(open, &limits.range)); }));
 }
 
+int64_t Store::items() {
+    return must(run(false, [&](lath_store* open) { return LATH_CORE(lath_store_items(open)); }));
+}
+
 nb::dict Store::stats() {
     lath_store_stats stats;
     nb::dict dict;
@@ -530,6 +535,7 @@ void bind_store(nb::module_& module) {
         .def("_set_many", &Store::set_many)
         .def("_page", &Store::page, any, any, any, nb::arg(), nb::arg())
         .def("_count", &Store::count, any, any, any)
+        .def("_items", &Store::items)
         .def("stats", &Store::stats, "Numbers of items and of bytes by use.")
         .def("_save", &Store::save)
         .def("_load", &Store::load)

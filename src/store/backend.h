@@ -29,6 +29,7 @@ struct store_backend {
 	 * until the next call */
 	int (*seek)(struct lath_store *store, struct lath_store_key key, int backward,
 		    struct lath_store_key *found, struct lath_store_ref *value);
+	int64_t (*items)(struct lath_store *store);
 	int (*stats)(struct lath_store *store, struct lath_store_stats *stats);
 	/* If NULL: iterators use seek, and count and scan use iterators; sweep, compact, load and
 	 * save are not supported. */

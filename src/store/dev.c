@@ -419,6 +419,14 @@ static int dev_seek(struct lath_store *store, struct lath_store_key key, int bac
 	return ret;
 }
 
+static int64_t dev_items(struct lath_store *store)
+{
+	struct llds_stats there;
+	int ret = dev_call(store, LLDS_STATS, &there);
+
+	return ret ? ret : (int64_t)there.items;
+}
+
 static int dev_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
 	struct llds_stats there;
@@ -445,5 +453,6 @@ const struct store_backend store_dev_backend = {
 	.mset = dev_mset,
 	.mdel = dev_mdel,
 	.seek = dev_seek,
+	.items = dev_items,
 	.stats = dev_stats,
 };

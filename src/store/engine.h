@@ -94,6 +94,8 @@ static inline void store_changed(struct lath_store *store)
 /* As lath_store_prefault() for a store in this process, if `available` bytes suffice. Stores the
  * reason. */
 int store_prefault(struct lath_store *store, u64 bytes, u64 available);
+/* The number of entries of a store in this process. */
+s64 store_items(struct lath_store *store);
 /* Fills the statistics of a store in this process, except those that only the kernel knows. */
 void store_figures(struct lath_store *store, struct lath_store_stats *stats);
 

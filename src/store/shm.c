@@ -267,6 +267,17 @@ static int shm_clear(struct lath_store *store)
 	return 0;
 }
 
+static int64_t shm_items(struct lath_store *store)
+{
+	int64_t n = shm_enter(shm_of(store), false);
+
+	if (n)
+		return n;
+	n = store_items(shm_inside(store));
+	shm_leave(shm_of(store));
+	return n;
+}
+
 static int shm_stats(struct lath_store *store, struct lath_store_stats *stats)
 {
 	struct shm_head *head = shm_of(store)->head;
@@ -333,6 +344,7 @@ const struct store_backend store_shm_backend = {
 	.mget = shm_mget,
 	.mset = shm_mset,
 	.mdel = shm_mdel,
+	.items = shm_items,
 	.stats = shm_stats,
 	.iter_begin = shm_iter_begin,
 	.iter_next = shm_iter_next,

@@ -282,17 +282,17 @@ enum lath_store_keys lath_store_kind(const struct lath_store *store)
 	return store->keys;
 }
 
-static u64 items(struct lath_store *store)
+s64 store_items(struct lath_store *store)
 {
 	s64 sum = 0;
 	unsigned int i;
 
 	if (store->keys == LATH_STORE_NUMBERS)
-		return lath_index_count(&store->list);
+		return (s64)lath_index_count(&store->list);
 	/* the set of byte keys does not count: each shard has what its threads added */
 	for (i = 0; i < SHARDS; i++)
 		sum += __atomic_load_n(&store->arena.shard[i].items, __ATOMIC_RELAXED);
-	return sum > 0 ? (u64)sum : 0; /* while others write, the sum may be off */
+	return sum > 0 ? sum : 0; /* while others write, the sum may be off */
 }
 
 void store_figures(struct lath_store *store, struct lath_store_stats *stats)
@@ -302,7 +302,7 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	arena_numbers(&store->arena, &numbers);
 	arena_numbers(&store->index, &nodes);
-	stats->items = items(store);
+	stats->items = (u64)store_items(store);
 	stats->committed = numbers.committed + nodes.committed;
 	stats->index_bytes = nodes.record_bytes + nodes.large_bytes;
 	stats->record_bytes = numbers.record_bytes + numbers.large_bytes;
@@ -314,6 +314,11 @@ void store_figures(struct lath_store *store, struct lath_store_stats *stats)
 	stats->expired = READ_ONCE(store->expired);
 	stats->fragmentation_permille =
 		stats->committed ? stats->free_bytes * 1000 / stats->committed : 0;
+}
+
+int64_t lath_store_items(struct lath_store *store)
+{
+	return store->backend ? store->backend->items(store) : store_items(store);
 }
 
 int lath_store_get_stats(struct lath_store *store, struct lath_store_stats *stats)

@@ -595,6 +595,7 @@ const std::vector<arguments::exempt> exempts = {
     {"lath_store_iter_end", "", "no argument but the iterator; NULL is no iterator"},
     {"lath_store_iter_next", "-EINVAL", "an error of iter_begin, whose comment is the same"},
     {"lath_store_iter_next", "-E2BIG", "an error of iter_begin, whose comment is the same"},
+    {"lath_store_items", "", "no argument but the store"},
     {"lath_store_get_stats", "", "no argument but the store"},
     {"lath_store_sweep", "", "no argument but the store"},
     {"lath_store_compact", "", "no argument but the store"},

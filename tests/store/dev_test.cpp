@@ -434,10 +434,13 @@ TEST_CASE("in order, and the whole") {
     lath_store_stats stats;
     CHECK(lath_store_get_stats(s.get(), &stats) == 0);
     CHECK(stats.items == expected.size());
+    CHECK(lath_store_items(s.get()) == static_cast<std::int64_t>(expected.size()));
     CHECK(stats.committed == 1000);
     CHECK(stats.record_bytes == 700);
     f.dev.fail = -EIO;
     CHECK(lath_store_get_stats(s.get(), &stats) == -EIO);
+    f.dev.fail = -EIO;
+    CHECK(lath_store_items(s.get()) == -EIO);
     CHECK(lath_store_save(s.get(), "/tmp/never-written", nullptr, nullptr) == -EOPNOTSUPP);
     CHECK(lath_store_load(s.get(), "/tmp/never-read", nullptr, nullptr) == -EOPNOTSUPP);
     CHECK(lath_store_sync(s.get()) == 0);

@@ -315,6 +315,7 @@ static void expect_damaged(struct lath_store *store)
 	assert(lath_store_update(store, keys[0], keep, NULL) == -EBADMSG);
 	assert(lath_store_count(store, NULL) == -EBADMSG);
 	assert(lath_store_rank(store, keys[1]) == -EBADMSG);
+	assert(lath_store_items(store) == -EBADMSG);
 	assert(lath_store_sweep(store) == -EBADMSG && lath_store_compact(store) == -EBADMSG);
 	assert(lath_store_get_stats(store, &stats) == -EBADMSG);
 	assert(lath_store_iter_begin(store, NULL, &iter) == -EBADMSG);

@@ -305,6 +305,7 @@ private:
         lath_store_stats stats;
         REQUIRE(lath_store_get_stats(store_, &stats) == 0);
         REQUIRE(stats.items == model_.map.size());
+        REQUIRE(lath_store_items(store_) == static_cast<std::int64_t>(stats.items));
         if (random_() % 4 == 0)
             REQUIRE(lath_store_compact(store_) >= 0);
     }

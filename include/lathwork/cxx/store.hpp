@@ -375,6 +375,8 @@ public:
         return number(lath_store_count(handle(), &in.range));
     }
     std::uint64_t rank(Key key) const { return number(lath_store_rank(handle(), to_key(key))); }
+    // The number of all entries, which the store keeps.
+    std::uint64_t size() const { return number(lath_store_items(handle())); }
 
     // Removes expired entries; returns how many. compact: gives free memory back to the machine;
     // returns the bytes. prefault: takes memory now, so that later writes cause no page faults.
