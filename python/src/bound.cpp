@@ -34,6 +34,19 @@ bool is_rational(PyObject* bound) {
     return false;
 }
 
+// Whether this is an IPv4Address, of the class itself. Throws for the other classes of its module.
+bool is_address(PyObject* bound) {
+    nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(bound)));
+    nb::object home = nb::getattr(type, "__module__", nb::none());
+
+    if (!PyUnicode_Check(home.ptr()) ||
+        PyUnicode_CompareWithASCIIString(home.ptr(), "ipaddress") != 0)
+        return false;
+    if (!type.is(nb::module_::import_("ipaddress").attr("IPv4Address")))
+        refuse(PyExc_TypeError, "has no place among 64-bit keys, as an IPv4Address has", bound);
+    return true;
+}
+
 // Calls a method of a number that makes ints of it; invalid if the number is infinite.
 nb::object whole(PyObject* number, const char* method) {
     try {
@@ -53,7 +66,8 @@ nb::object number_of(PyObject* bound) {
     if (view.plain && (PyLong_Check(view.plain) || PyFloat_Check(view.plain)))
         return nb::borrow(view.plain);
     if (!is_rational(bound))
-        refuse(PyExc_TypeError, "is neither a number that compares as int or float do, nor a date",
+        refuse(PyExc_TypeError,
+               "is neither a number that compares as int or float do, nor a date or an address",
                bound);
     return nb::borrow(bound);
 }
@@ -84,7 +98,7 @@ uint64_t integer_bound(PyObject* bound, PyObject* number, Round round) {
     if (round == Round::exact && over)
         refuse(PyExc_OverflowError, "is beyond 64 bits", bound);
     if (round == Round::exact && inexact)
-        refuse(PyExc_TypeError, "is no whole number, as the bounds of the tree are", bound);
+        refuse(PyExc_TypeError, "is no whole number, as the others are", bound);
     return code + (round == Round::up && inexact && !over);
 }
 
@@ -108,25 +122,37 @@ uint64_t real_bound(PyObject* bound, PyObject* number, Round round) {
     nb::object made = nb::steal(PyFloat_FromDouble(real_of(near)));
     bool below = less(made.ptr(), number), above = less(number, made.ptr());
     if (round == Round::exact && (below || above) && PyLong_Check(number))
-        refuse(PyExc_OverflowError, "has no exact float, as the bounds of the tree are", bound);
+        refuse(PyExc_OverflowError, "has no exact float, as the others are", bound);
     if (round == Round::exact && (below || above))
         refuse(PyExc_TypeError, "has no exact float", bound);
     return round == Round::down ? near - above : near + below;
+}
+
+uint64_t address_bound(PyObject* bound) {
+    int over;
+
+    if (!is_address(bound))
+        refuse(PyExc_TypeError, "is no address, as the others are", bound);
+    return code_of_int(nb::int_(nb::handle(bound)).ptr(), &over);
 }
 
 uint64_t moment_bound(PyObject* bound, const nb::object& epoch) {
     // A class with an order of its own is none of these, nor is a number.
     if (comparison_of(Py_TYPE(bound)) == comparison_of(Py_TYPE(epoch.ptr()))) {
         try {
-            nb::object unit = nb::module_::import_("datetime").attr("timedelta").attr("resolution");
             nb::object since = nb::borrow(bound) - epoch;
-            return integer_code(nb::cast<int64_t>(since.attr("__floordiv__")(unit)));
+            nb::object number = since.attr("__floordiv__")(epoch.attr("resolution"));
+            int over = 0;
+            uint64_t code = code_of_int(number.ptr(), &over);
+            if (over)
+                refuse(PyExc_OverflowError, "is beyond 64 bits of microseconds", bound);
+            return code;
         } catch (nb::python_error& error) {
             if (!error.matches(PyExc_TypeError)) // one with a time zone among those without
                 throw;
         }
     }
-    refuse(PyExc_TypeError, "does not belong to the dates of the tree", bound);
+    refuse(PyExc_TypeError, "does not go with the dates that the others are", bound);
 }
 
 } // namespace
@@ -137,6 +163,8 @@ Bounds kind_of_bound(PyObject* bound) {
     if (!PyFloat_CheckExact(bound) && !PyLong_Check(bound) && !PyFloat_Check(bound) &&
         nb::hasattr(nb::handle(bound), "resolution"))
         return Bounds::moment;
+    if (is_address(bound))
+        return Bounds::address;
     nb::object number = number_of(bound);
     if (PyLong_Check(number.ptr()))
         return Bounds::integer;
@@ -151,8 +179,9 @@ Bounds kind_with_bound(Bounds kind, PyObject* bound) {
 
     if (kind == Bounds::none || kind == of)
         return of;
-    if (kind == Bounds::moment || of == Bounds::moment)
-        refuse(PyExc_TypeError, "does not go with the others: dates do not with numbers", bound);
+    if (kind > Bounds::real || of > Bounds::real)
+        refuse(PyExc_TypeError,
+               "does not go with the others: numbers, dates and addresses do not mix", bound);
     return Bounds::real;
 }
 
@@ -173,13 +202,24 @@ uint64_t bound_code(Bounds kind, PyObject* bound, Round round, const nb::object&
     }
     if (kind == Bounds::moment)
         return moment_bound(bound, epoch);
+    if (kind == Bounds::address)
+        return address_bound(bound);
     nb::object number = number_of(bound);
     return kind == Bounds::integer ? integer_bound(bound, number.ptr(), round)
                                    : real_bound(bound, number.ptr(), round);
 }
 
+nb::object bound_of_code(Bounds kind, uint64_t code, const nb::object& epoch) {
+    if (kind == Bounds::real)
+        return nb::float_(real_of(code));
+    nb::object number = nb::int_(integer_of(code));
+    if (kind == Bounds::address)
+        return nb::module_::import_("ipaddress").attr("IPv4Address")(number);
+    return epoch + epoch.attr("resolution") * number;
+}
+
 bool is_before(Bounds kind, PyObject* a, PyObject* b) {
-    if (kind == Bounds::moment || (PyLong_CheckExact(a) && PyLong_CheckExact(b)))
+    if (kind > Bounds::real || (PyLong_CheckExact(a) && PyLong_CheckExact(b)))
         return less(a, b);
     // A Decimal does not compare with a Fraction, nor all of them with the scalars of NumPy.
     auto comparable = [](PyObject* bound) {

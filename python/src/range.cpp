@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // What RangeMap and RangeAllocator are built on: an index of ranges (lathwork/index.h) with objects
-// as values, and an allocator of ranges (lathwork/space.h). Keys are numbers from 0 to 2^64 - 1;
-// the end of a range may be 2^64.
+// as values, and an allocator of ranges (lathwork/space.h).
 #include "held.hpp"
 #include "memory.hpp"
 #include "modules.hpp"
+#include "range_key.hpp"
 #include "turn.hpp"
 #include "visit.hpp"
 
@@ -15,86 +15,17 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 
 namespace lathpy {
 
 namespace {
-
-uint64_t key_of(nb::handle number) { return uint64_of(number, "a key"); }
-
-// The last key before `stop`, which may be 2^64.
-uint64_t last_before(nb::handle stop) {
-    nb::object end = nb::steal(PyNumber_Index(stop.ptr())), one = nb::int_(1);
-    if (!end.is_valid()) {
-        PyErr_Clear();
-        return key_of(stop); // throws, and names it
-    }
-    nb::object last = nb::steal(PyNumber_Subtract(end.ptr(), one.ptr()));
-    if (!last.is_valid())
-        throw nb::python_error();
-    return key_of(last);
-}
-
-nb::object number_of(uint64_t key) { return nb::steal(PyLong_FromUnsignedLongLong(key)); }
-
-// The key behind a range, as a number of Python: 2^64 has no code of its own.
-nb::object stop_of(const lath_item& item) {
-    nb::object last = number_of(item.key + item.size - 1), one = nb::int_(1);
-    return nb::steal(PyNumber_Add(last.ptr(), one.ptr()));
-}
-
-struct Range {
-    uint64_t first, last;
-    uint64_t size() const { return last - first + 1; }
-};
-
-// The end of a range: its last key. An int that is exact, as the arithmetic of other types may
-// wrap.
-Range range_of(nb::handle start, nb::handle stop) {
-    uint64_t first = key_of(start);
-    nb::object end = nb::steal(PyNumber_Index(stop.ptr()));
-    nb::object begin = nb::steal(PyLong_FromUnsignedLongLong(first));
-    if (!end.is_valid())
-        PyErr_Clear(); // last_before() says which number it is
-    int empty = end.is_valid() ? PyObject_RichCompareBool(end.ptr(), begin.ptr(), Py_LE) : 0;
-    if (empty < 0)
-        throw nb::python_error();
-    if (empty)
-        raise(PyExc_ValueError, "the range is empty");
-    Range range = {first, last_before(stop)};
-    if (range.size() == 0)
-        raise(PyExc_OverflowError, "a range has at most 2**64 - 1 keys");
-    return range;
-}
-
-// The numbers of a sequence or an array. Throws TypeError or OverflowError for what are no keys.
-std::vector<uint64_t> keys_of(nb::handle given) {
-    std::vector<uint64_t> keys;
-
-    if (!nb::hasattr(given, "__array__")) {
-        for (nb::handle number : nb::list(nb::borrow(given)))
-            keys.push_back(key_of(number));
-        return keys;
-    }
-    nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(given);
-    auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
-    bool empty = nb::cast<size_t>(array.attr("size")) == 0;
-    nb::ndarray<const uint64_t, nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> numbers;
-    if ((!empty && kind != "u" && kind != "i") ||
-        !nb::try_cast(array.attr("astype")("uint64", nb::arg("copy") = false), numbers))
-        raise(PyExc_TypeError, "keys of an array must be integers, in one dimension");
-    keys.assign(numbers.data(), numbers.data() + numbers.shape(0));
-    if (kind == "i" &&
-        std::any_of(keys.begin(), keys.end(), [](uint64_t key) { return key >> 63; }))
-        raise(PyExc_OverflowError, "a key is negative: it must be from 0 to 2**64 - 1");
-    return keys;
-}
 
 // ---- RangeMap ----
 
@@ -111,21 +42,23 @@ public:
                 Py_DECREF(object_of(item->value));
         };
         lath_index_fini(&index, drop, nullptr);
+        delete keys.load();
     }
     Ranges(const Ranges&) = delete;
     Ranges& operator=(const Ranges&) = delete;
 
     bool insert(nb::handle start, nb::handle stop, nb::handle value);
     void store(nb::handle start, nb::handle stop, nb::handle value);
-    void cut(nb::handle start, nb::handle stop) { cut_range(range_of(start, stop)); }
-    size_t remove(nb::handle start, nb::handle stop) { return erase(range_of(start, stop)); }
+    void cut(nb::handle start, nb::handle stop);
+    size_t remove(nb::handle start, nb::handle stop);
     nb::object take(nb::handle point, bool starting);
     void clear();
     nb::object find(nb::handle owner, nb::handle point);
-    nb::list scan(uint64_t from, uint64_t last, size_t most);
+    nb::tuple scan(uint64_t from, size_t most);
     nb::list overlapping(nb::handle start, nb::handle stop) {
-        return shown(OwnedItems(meeting(range_of(start, stop))));
+        return shown(OwnedItems(meeting(asked(start, stop, Round::down))));
     }
+    nb::list gaps(nb::handle start, nb::handle stop);
     nb::object get_many(nb::handle points, nb::handle missing);
     int traverse(visitproc visit, void* arg);
     void verify();
@@ -135,8 +68,11 @@ public:
 private:
     using Items = std::vector<lath_item>;
 
-    static nb::object shown(const lath_item& item);
-    static nb::list shown(const OwnedItems& items);
+    Range asked(nb::handle start, nb::handle stop, Round round) const;
+    Range given(nb::handle start, nb::handle stop);
+    bool code_of(nb::handle point, uint64_t* code) const;
+    nb::object shown(const lath_item& item) const;
+    nb::list shown(const OwnedItems& items) const;
     Items meeting(Range range);
     OwnedItems look_up(nb::handle owner, nb::handle point);
     OwnedItems put(const lath_item& item);
@@ -149,10 +85,40 @@ private:
     }
 
     lath_index index;
+    std::atomic<const Keys*> keys = nullptr; // from the first range on, always those
 };
 
+// The range of a call that adds none. Any keys may be its bounds before there are some.
+Range Ranges::asked(nb::handle start, nb::handle stop, Round round) const {
+    const Keys* of = keys.load(std::memory_order_acquire);
+
+    return of ? of->range(start, stop, round) : Keys(start, stop).range(start, stop, round);
+}
+
+// The range of an item that is to be added. The first one decides what the keys are.
+Range Ranges::given(nb::handle start, nb::handle stop) {
+    if (!keys) {
+        auto first = std::make_unique<Keys>(start, stop);
+        Range range =
+            limited(first->range(start, stop, Round::exact)); // may run code that adds one
+        if (!keys) {
+            keys.store(first.release(), std::memory_order_release);
+            return range;
+        }
+    }
+    return limited(keys.load()->range(start, stop, Round::exact));
+}
+
+// The code of a point. Returns whether a range may contain it.
+bool Ranges::code_of(nb::handle point, uint64_t* code) const {
+    const Keys* of = keys.load(std::memory_order_acquire);
+
+    *code = of ? of->code(point, Round::down) : Keys(point, nb::none()).code(point, Round::down);
+    return of;
+}
+
 // Tuples of items, in their order. They are owned: making a tuple may run other code.
-nb::list Ranges::shown(const OwnedItems& items) {
+nb::list Ranges::shown(const OwnedItems& items) const {
     nb::list list;
 
     for (const lath_item& item : items)
@@ -160,9 +126,10 @@ nb::list Ranges::shown(const OwnedItems& items) {
     return list;
 }
 
-nb::object Ranges::shown(const lath_item& item) {
+nb::object Ranges::shown(const lath_item& item) const {
     nb::object value = nb::steal(unpack(item.value)); // before any other object is made
-    return nb::make_tuple(number_of(item.key), stop_of(item), std::move(value));
+    const Keys* of = keys.load(std::memory_order_acquire);
+    return nb::make_tuple(of->key(item.key), of->stop(item), std::move(value));
 }
 
 // The items that meet a range, in order, without references.
@@ -191,7 +158,7 @@ void Ranges::gone(OwnedItems items, size_t come) {
 }
 
 bool Ranges::insert(nb::handle start, nb::handle stop, nb::handle value) {
-    Range range = range_of(start, stop);
+    Range range = given(start, stop);
     lath_item item = {range.first, range.size(), pack(value.ptr())};
     int ret = LATH_CORE(lath_index_insert_item(&index, &item, nullptr));
 
@@ -246,15 +213,35 @@ void Ranges::cut_range(Range range) {
     gone(std::move(last), 0); // no visit sees what `items` has either
 }
 
+void Ranges::cut(nb::handle start, nb::handle stop) {
+    Range range = asked(start, stop, Round::exact);
+
+    if (range.size() == 0)
+        clear();
+    else if (count)
+        cut_range(range);
+}
+
+// Removes the items that meet a range. Returns their number.
+size_t Ranges::remove(nb::handle start, nb::handle stop) {
+    Range range = asked(start, stop, Round::down);
+    size_t n = count;
+
+    if (range.size())
+        return erase(range);
+    clear();
+    return n;
+}
+
 // Removes the range that contains a key, or only one that starts there. Returns it, or None. The
 // tuple is made before, which may run code that changes the map: then the search begins anew.
 nb::object Ranges::take(nb::handle point, bool starting) {
-    uint64_t key = key_of(point);
+    uint64_t key;
 
-    for (;;) {
+    for (bool may = code_of(point, &key);;) {
         lath_item item, now;
 
-        if (lath_index_lookup_item(&index, key, &item) || (starting && item.key != key))
+        if (!may || lath_index_lookup_item(&index, key, &item) || (starting && item.key != key))
             return nb::none();
         nb::list made = shown(OwnedItems(meeting({key, key})));
         if (lath_index_lookup_item(&index, key, &now) || now.key != item.key ||
@@ -266,7 +253,7 @@ nb::object Ranges::take(nb::handle point, bool starting) {
 }
 
 void Ranges::store(nb::handle start, nb::handle stop, nb::handle value) {
-    Range range = range_of(start, stop);
+    Range range = given(start, stop);
     lath_item item = {range.first, range.size(), pack(value.ptr())};
 
     try {
@@ -289,8 +276,10 @@ void Ranges::clear() {
 
 // The range of a key, if there is one. owner: the map's object.
 OwnedItems Ranges::look_up(nb::handle owner, nb::handle point) {
-    uint64_t key = key_of(point);
+    uint64_t key;
     OwnedItems found;
+    if (!code_of(point, &key))
+        return found;
     auto look = [&] {
         if (lath_index_lookup_item(&index, key, &found[0]))
             found.clear();
@@ -314,21 +303,49 @@ nb::object Ranges::find(nb::handle owner, nb::handle point) {
     return found.empty() ? nb::none() : shown(found[0]);
 }
 
-// At most `most` ranges that begin in [from, last].
-nb::list Ranges::scan(uint64_t from, uint64_t last, size_t most) {
+// At most `most` ranges that begin at a code or behind it; and the code to go on from, None at the
+// end.
+nb::tuple Ranges::scan(uint64_t from, size_t most) {
     Items items(std::min<uint64_t>(most, count));
 
-    items.resize(lath_index_scan(&index, from, last, items.data(), items.size(), nullptr));
-    return shown(OwnedItems(std::move(items)));
+    items.resize(lath_index_scan(&index, from, ~0ull, items.data(), items.size(), nullptr));
+    bool end = items.size() < most || items.back().key + items.back().size == 0;
+    nb::object next = end ? nb::none() : nb::object(nb::int_(items.back().key + items.back().size));
+    return nb::make_tuple(shown(OwnedItems(std::move(items))), next);
+}
+
+// The parts of a range that no item has, as pairs.
+nb::list Ranges::gaps(nb::handle start, nb::handle stop) {
+    std::optional<Keys> own; // there is no range yet
+    const Keys* of = keys.load(std::memory_order_acquire);
+    if (!of)
+        of = &own.emplace(start, stop);
+    Range range = of->range(start, stop, Round::exact);
+    std::vector<lath_item> free;
+    bool done = false;
+
+    for (const lath_item& item : meeting(range)) {
+        if (range.first < item.key)
+            free.push_back({range.first, item.key - range.first, 0});
+        range.first = item.key + item.size;
+        done = range.first == 0 || range.first > range.last;
+    }
+    if (!done)
+        free.push_back({range.first, range.size(), 0});
+    nb::list list;
+    for (const lath_item& item : free) // may run other code
+        list.append(nb::make_tuple(of->key(item.key), of->stop(item)));
+    return list;
 }
 
 nb::object Ranges::get_many(nb::handle points, nb::handle missing) {
-    std::vector<uint64_t> keys = keys_of(points);
-    size_t n = keys.size();
+    const Keys* of = keys.load(std::memory_order_acquire);
+    std::vector<uint64_t> codes = of ? of->codes(points) : keys_of(points);
+    size_t n = codes.size();
     std::vector<uint64_t> words(n);
     std::vector<uint8_t> hits(n);
     std::vector<nb::object> values(n);
-    lath_index_get_batch(&index, n, keys.data(), words.data(), hits.data());
+    lath_index_get_batch(&index, n, codes.data(), words.data(), hits.data());
     for (size_t i = 0; i < n; i++)
         values[i] = hits[i] ? nb::steal(unpack(words[i])) : nb::borrow(missing);
     nb::list list;
@@ -431,7 +448,7 @@ nb::object Space::alloc(nb::handle size, nb::handle align) {
 
     if (ret)
         refuse(ret, "lath_space_alloc");
-    return number_of(key);
+    return number_of_key(key);
 }
 
 nb::object Space::alloc_request(const lath_hole_request& want) {
@@ -440,7 +457,7 @@ nb::object Space::alloc_request(const lath_hole_request& want) {
 
     if (ret)
         refuse(ret, "lath_space_alloc_request");
-    return number_of(key);
+    return number_of_key(key);
 }
 
 void Space::reserve(nb::handle start, nb::handle stop) {
@@ -512,7 +529,7 @@ nb::object Space::next(nb::handle from, bool allocated) {
     if (ret == -ENOENT)
         return nb::none();
     must(ret, "lath_space_next");
-    return nb::make_tuple(number_of(run.key), stop_of(run));
+    return nb::make_tuple(number_of_key(run.key), stop_of(run));
 }
 
 nb::dict Space::stats() {
@@ -618,6 +635,10 @@ void bind_ranges(nb::module_& module) {
              "The list of the ranges (start, stop, value) that meet [start, stop). O(k + log n)")
         .def("get_many", &Ranges::get_many, nb::arg("keys"), nb::arg("default").none() = nb::none(),
              "The values at an array of keys, as a list; default where there is no range.")
+        .def("gaps", &Ranges::gaps, nb::arg("start").none() = nb::none(),
+             nb::arg("stop").none() = nb::none(),
+             "The list of the parts (start, stop) of [start, stop) that no range of the map has. "
+             "O(k + log n)")
         .def("_scan", &Ranges::scan)
         .def("_verify", &Ranges::verify);
 

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """RangeMap and RangeAllocator against dicts and sets of single keys."""
 import copy
+import datetime
+import decimal
+import fractions
 import gc
+import ipaddress
+import math
 import multiprocessing
 import pickle
+import random
 import sys
 import threading
 import weakref
@@ -14,7 +20,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from lathwork import NoSpace, RangeAllocator, RangeMap
+from lathwork import NoSpace, RangeAllocator, RangeMap, after
 
 KEYS = st.integers(0, 60)
 VALUES = st.sampled_from(["a", "b", 1, None])
@@ -275,3 +281,107 @@ def test_removal_by_start_and_by_cover():
     del ranges[5:6]
     with pytest.raises(KeyError):
         del ranges[5]
+
+
+DAY = datetime.datetime(2024, 2, 28)
+KINDS = {  # between two of these keys, before and behind them there are others
+    "int": lambda n: 2 * n + 1,
+    "float": lambda n: n / 4 - 2,
+    "int and float": lambda n: n - 5.0 if n % 2 else n - 5,
+    "datetime": lambda n: DAY + datetime.timedelta(minutes=n),
+    "aware": lambda n: (DAY + datetime.timedelta(hours=3 * n)).replace(tzinfo=datetime.timezone(datetime.timedelta(hours=n % 3))),
+    "date": lambda n: DAY.date() + datetime.timedelta(2 * n),
+    "timedelta": lambda n: datetime.timedelta(seconds=n - 5),
+    "ip": lambda n: ipaddress.IPv4Address(0xFFFFFF00 + 2 * n),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_and_ends_of_other_kinds(kind):
+    """Beside a map of numbers in which 2 n + 1 is key n, 2 n + 2 the place behind it."""
+    rand, key = random.Random(kind), KINDS[kind]
+    made, model = RangeMap([(key(0), after(key(1)), 0)]), RangeMap([(1, 4, 0)])
+    made.clear(), model.clear()
+
+    def bounds():
+        low, high = sorted(rand.sample(range(1, 40), 2))
+        ends = low if low > 2 or rand.random() < .5 else 0, high if high < 37 or low <= 2 or rand.random() < .5 else 80  # not all keys: 2^64 are too many
+        return [None if place in (0, 80) else after(key(place // 2 - 1)) if place % 2 == 0 else key(place // 2) for place in ends], ends
+
+    for step in range(300):
+        (start, stop), (first, last) = bounds()
+        change = rand.choice(["store", "store", "insert", "cut", "remove", "starting"])
+        if change == "starting":
+            assert (made.remove_starting(key(first // 2)) is None) == (model.remove_starting(first // 2 * 2 + 1) is None)
+        elif change in ("cut", "remove"):
+            call = "cut" if change == "cut" else "remove_overlapping"
+            assert getattr(made, call)(start, stop) == getattr(model, call)(first, last)
+        else:
+            free = len(model.gaps(first, last)) == 1 and not model.overlapping(first, last)
+            assert bool(made.overlapping(start, stop)) != free
+            for ranges, low, high in ((made, start, stop), (model, first, last)):
+                if change == "store" or free:
+                    ranges[low:high] = step
+                else:
+                    with pytest.raises(ValueError, match="overlaps"):
+                        ranges.insert(low, high, step)
+        made._verify()
+        assert [value for _, _, value in made] == [value for _, _, value in model]
+        points = [key(n) for n in range(20)]
+        assert [made.get(point, "no") for point in points] == [model.get(2 * n + 1, "no") for n in range(20)] == made.get_many(points, "no")
+        assert len(made.gaps(start, stop)) == len(model.gaps(first, last))
+        assert made == RangeMap(made) == pickle.loads(pickle.dumps(made))
+    assert all(low < high for low, high, _ in made if high is not None)
+
+
+def test_limits_of_other_kinds():
+    minute, utc = datetime.timedelta(minutes=1), datetime.timezone.utc
+    for least, most in ((-math.inf, math.inf), (datetime.date.min, datetime.date.max), (datetime.datetime.min, datetime.datetime.max),
+                        (datetime.datetime.min.replace(tzinfo=utc), datetime.datetime.max.replace(tzinfo=utc)),
+                        (ipaddress.IPv4Address("0.0.0.0"), ipaddress.IPv4Address("255.255.255.255"))):
+        whole = RangeMap([(least, after(most), "all")])
+        assert list(whole) == [(least, None, "all")] and whole[least] == whole[most] == "all" and whole.gaps() == []
+        whole.cut(after(least), most)
+        assert [found[0] for found in whole] == [least, most] and whole.gaps() == [(whole.find(least)[1], most)]
+    steps = RangeMap([(None, minute, 1), (after(minute), None, 2)])
+    assert steps.get(minute) is None and steps[-datetime.timedelta(10**8)] == 1 and steps[datetime.timedelta(10**8 - 1)] == 2
+    with pytest.raises(OverflowError, match="beyond 64 bits"):
+        steps[datetime.timedelta.max]
+    assert RangeMap().gaps() == [(0, 2**64)] and RangeMap().gaps(1.5) == [(1.5, None)]
+    numbers = RangeMap([(5, None, "a")])
+    assert list(numbers) == [(5, 2**64, "a")] and numbers[2**64 - 1] == "a"
+    with pytest.raises(OverflowError):
+        numbers[:] = "all"  # 2^64 keys
+    del numbers[:]
+    numbers[3 : after(2**64 - 1)] = "b"
+    assert numbers.remove_overlapping(None, None) == 1 and not len(numbers)
+    for start, stop in ((after(3), 4), (after(3), after(3)), (None, 0), (after(2**64 - 1), None)):
+        with pytest.raises(ValueError, match="empty"):
+            numbers.insert(start, stop)
+
+
+def test_keys_of_two_kinds_are_refused():
+    keys = [5, 1.5, DAY, DAY.replace(tzinfo=datetime.timezone.utc), DAY.date(), datetime.timedelta(1), ipaddress.IPv4Address(7)]
+    for first in keys:
+        ranges = RangeMap([(first, after(first), "a")])
+        for other in keys + ["text", b"bytes", ipaddress.IPv6Address(7), ipaddress.IPv4Interface("1.2.3.4/8"), 1j, object(), (1,)]:
+            if other is first or (first, other) == (1.5, 5):
+                continue
+            for call in (lambda: ranges.insert(other, None), lambda: ranges.insert(first, other), lambda: ranges.find(other), lambda: ranges.cut(None, other),
+                         lambda: ranges.overlapping(after(other), None), lambda: ranges.gaps(other), lambda: ranges.get_many([other]), lambda: other in ranges):
+                with pytest.raises(TypeError):
+                    call()
+        assert list(ranges)[0][0] == first and len(ranges) == 1
+        ranges.clear()
+        with pytest.raises(TypeError):
+            ranges.insert("a", "b")
+    for wrong in ("text", ipaddress.IPv6Address(7), (1,)):
+        with pytest.raises(TypeError, match=type(wrong).__name__):
+            RangeMap([(wrong, None, 1)])
+    for start, stop in ((math.nan, 5.0), (1.0, math.nan)):
+        with pytest.raises(ValueError, match="NaN"):
+            RangeMap([(start, stop, 1)])
+    with pytest.raises(TypeError, match="exact"):
+        RangeMap([(0.0, decimal.Decimal("0.1"), 1)])
+    assert RangeMap([(0.0, 0.5, "a")]).get(fractions.Fraction(1, 3)) == "a"
+    assert not len(RangeMap()) and RangeMap().find(1.5) is None and RangeMap().overlapping(DAY, None) == []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """IntervalTree and Interval: the calls of the package intervaltree.
 
-Bounds are int of 64 bits, float, or datetime, date and timedelta. All of a tree are of one of these
-kinds; an int may be among floats if a float has its value. So may a Decimal, a Fraction or a number of
+Bounds are int of 64 bits, float, datetime, date and timedelta, or IPv4Address. All of a tree are of one
+of these kinds; an int may be among floats if a float has its value. So may a Decimal, a Fraction or a number of
 NumPy, if an int or a float has its value. No bound is rounded: others are refused (TypeError, or
 OverflowError for an int that is too large), and so are classes with an order of their own. A point or a
 range that is asked for may be any of these numbers; it is compared exactly. NaN is refused (ValueError).
@@ -16,6 +16,8 @@ RuntimeError. k is the number of intervals found.
 import collections.abc
 import copy as _copy
 import datetime
+import ipaddress
+import math
 import operator
 import types
 
@@ -32,6 +34,17 @@ def _epoch(moment):
     if isinstance(moment, datetime.timedelta):
         return datetime.timedelta(0)
     raise TypeError(f"bounds of intervals cannot be of type {type(moment).__name__}")
+
+
+def _ends(epoch, floats):
+    """The least and the greatest key of a RangeMap of floats, of moments that count from an epoch, or of addresses."""
+    if epoch is None:
+        return (-math.inf, math.inf) if floats else (ipaddress.IPv4Address(0), ipaddress.IPv4Address(2**32 - 1))
+    if isinstance(epoch, datetime.timedelta):
+        return tuple(datetime.timedelta(microseconds=number) for number in (-(2**63), 2**63 - 1))
+    if isinstance(epoch, datetime.datetime):
+        return epoch.min.replace(tzinfo=epoch.tzinfo), epoch.max.replace(tzinfo=epoch.tzinfo)
+    return epoch.min, epoch.max
 
 
 class Interval(_core.Bounded):

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0-only
 """RangeMap: values by ranges of keys that do not overlap. RangeAllocator: free ranges of keys.
 
-Keys are int from 0 to 2**64 - 1 (OverflowError), ranges are half-open; the end may be 2**64. n is the
-number of ranges. Each call is atomic, with a GIL and without, but alloc_many() and free_many(): their
-single steps are.
+Keys are int from 0 to 2**64 - 1 (OverflowError), ranges are half-open; the end may be 2**64. A RangeMap
+may have floats, datetime, date and timedelta, or IPv4Address instead: its first range decides. Its bounds
+may be after(key), the place behind a key, and None, no limit. n is the number of ranges. Each call is
+atomic, with a GIL and without, but alloc_many() and free_many(): their single steps are.
 """
 import types
 import warnings
 
 from . import _core
 from ._method import described
+from .rangeset import after
 
 NoSpace = _core.NoSpace
 _CHUNK = 256
@@ -19,15 +21,22 @@ _CHUNK = 256
 class RangeMap(_core.Ranges):
     """Values by ranges of keys.
 
+    Keys are int from 0 to 2**64 - 1, or float, datetime, date, timedelta or IPv4Address, as those of the
+    first range. A bound may be after(key), the place behind a key, or None, no limit; what is returned
+    ends before the next key: the next float, microsecond, day or address.
+
     >>> ranges = RangeMap([(10, 20, "a"), (30, 40, "b")])
     >>> ranges[15], 25 in ranges, ranges.overlapping(19, 31)
     ('a', False, [(10, 20, 'a'), (30, 40, 'b')])
     >>> ranges[18:32] = "c"
     >>> list(ranges)
     [(10, 18, 'a'), (18, 32, 'c'), (32, 40, 'b')]
+    >>> load = RangeMap([(0.0, after(0.5), "low"), (after(0.5), None, "high")])
+    >>> load[0.5], load[0.75]
+    ('low', 'high')
     """
 
-    __class_getitem__ = classmethod(types.GenericAlias)  # RangeMap[str] in annotations
+    __class_getitem__ = classmethod(types.GenericAlias)  # RangeMap[int, str] in annotations
 
     def __init__(self, ranges=()):
         """Of tuples (start, stop, value) that do not overlap. O(n log n)"""
@@ -42,7 +51,7 @@ class RangeMap(_core.Ranges):
         """Add [start, stop). Raises ValueError if it overlaps another range. O(log n)"""
         if not self._insert(start, stop, value):
             there = self.overlapping(start, stop)
-            raise ValueError(f"[{start}, {stop}) overlaps [{there[0][0]}, {there[0][1]})" if there else "overlap")
+            raise ValueError(f"[{start!r}, {stop!r}) overlaps [{there[0][0]!r}, {there[0][1]!r})" if there else "overlap")
 
     def __setitem__(self, where, value):
         """ranges[start:stop] = value replaces what is there; other ranges are cut. O(k + log n)"""
@@ -82,25 +91,15 @@ class RangeMap(_core.Ranges):
 
     def __iter__(self):
         """Iterate over (start, stop, value) in order. RuntimeError after ranges were added or removed."""
-        version, start, chunk = self._version, 0, [None] * _CHUNK
-        while len(chunk) == _CHUNK and start < 1 << 64:
-            chunk = self._scan(start, (1 << 64) - 1, _CHUNK)
+        version, place = self._version, 0
+        while place is not None:
+            chunk, place = self._scan(place, _CHUNK)
             for found in chunk:
                 yield found
                 if version != self._version:
                     raise RuntimeError("the map changed during the iteration")
-            start = chunk[-1][1] if chunk else 0
 
     items = __iter__
-
-    def gaps(self, start, stop):
-        """Iterate over the ranges (start, stop) of [start, stop) that no range of the map has."""
-        for begin, end, _ in self.overlapping(start, stop):
-            if start < begin:
-                yield start, begin
-            start = end
-        if start < stop:
-            yield start, stop
 
     def copy(self):
         """A copy. O(n log n)"""
