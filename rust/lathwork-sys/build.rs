@@ -2,7 +2,8 @@
 //
 // Compiles lathwork.c and src/thread.c. In the source tree tools/amalgamate makes the first one, with
 // python3; a packaged crate has it in csrc. Two files for gcc or clang need no crate to be compiled:
-// the crate cc asks for a newer Rust (1.65) than this one does, and would have to be fetched.
+// the crate cc asks for a newer Rust (1.65) than this one does, and cargo before 1.84 chooses such a
+// version; a limit here would fail in programs whose other crates need a later cc.
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

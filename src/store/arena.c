@@ -59,7 +59,7 @@ u64 arena_size(const struct arena *arena, u64 place)
 	if (u->kind == UNIT_BODY)
 		u -= u->back;
 	LATH_ASSERT(u->kind == UNIT_RUN || u->kind == UNIT_SLAB);
-	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : slot_size(u->class);
+	return u->kind == UNIT_RUN ? (u64)u->len << UNIT_SHIFT : slab_slot_size(u->class);
 }
 
 void *arena_node_alloc(void *ctx, size_t size, size_t align)
@@ -99,8 +99,8 @@ void arena_numbers(struct arena *arena, struct arena_numbers *n)
 	n->record_bytes = 0;
 	for (i = 0; i < SHARDS; i++) {
 		lath_spin_lock(&arena->shard[i].lock);
-		for (c = 0; c < CLASSES; c++)
-			n->record_bytes += (u64)arena->shard[i].slots[c] * slot_size(c);
+		for (c = 0; c < SLAB_CLASSES; c++)
+			n->record_bytes += (u64)arena->shard[i].slots[c] * slab_slot_size(c);
 		lath_spin_unlock(&arena->shard[i].lock);
 	}
 	/* min: slots that are handed out meanwhile are in the first number only */

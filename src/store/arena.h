@@ -26,7 +26,7 @@
 #define BLOCK (2ul << 20)
 #define UNITS_A_BLOCK (BLOCK / UNIT)
 #define SLOT_MAX (64ul << 10)
-#define CLASSES 88
+#define SLAB_CLASSES 88
 #define SHARDS 32
 #define RUN_BUCKETS 32
 #define NO_UNIT 0u /* unit 0 is part of the unit table */
@@ -64,8 +64,8 @@ _Static_assert(sizeof(struct unit) == 32, "two units a line");
 
 struct arena_shard {
 	struct lath_spinlock lock;
-	u32 partial[CLASSES]; /* slabs with free slots, by class */
-	u32 slots[CLASSES];   /* slots handed out, by class */
+	u32 partial[SLAB_CLASSES]; /* slabs with free slots, by class */
+	u32 slots[SLAB_CLASSES];   /* slots handed out, by class */
 	struct retire_batch *batch, *spare;
 	u32 spares;
 	s64 items;	  /* records added minus removed, for the count of a store of byte keys */

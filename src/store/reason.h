@@ -10,9 +10,9 @@
 
 /* Stores the reason for the calling thread; a later one of the same call replaces it. Returns
  * ret. */
-__attribute__((format(printf, 2, 3))) int store_refuse(int ret, const char *format, ...);
+int store_refuse(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* As store_refuse(), unless the call has a reason already. */
-__attribute__((format(printf, 2, 3))) int store_refuse_if_silent(int ret, const char *format, ...);
+int store_refuse_if_silent(int ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends to the reason of the current call. Returns ret. */
 int store_reason_add(int ret, const char *text);
 /* Begins a call: it has no reason yet. That of the previous call remains readable. */

@@ -40,8 +40,8 @@ static u32 head_of(const struct arena *arena, u64 place)
 	size = (u64)u->len << UNIT_SHIFT;
 	if (u->kind == UNIT_RUN)
 		return start ? NO_UNIT : (u32)first;
-	if (u->kind != UNIT_SLAB || u->class >= CLASSES || start >= size ||
-	    start % slot_size(u->class))
+	if (u->kind != UNIT_SLAB || u->class >= SLAB_CLASSES || start >= size ||
+	    start % slab_slot_size(u->class))
 		return NO_UNIT;
 	return (u32)first;
 }

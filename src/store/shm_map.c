@@ -56,7 +56,7 @@ static u32 layout_of_this_build(void)
 			      sizeof(void *),
 			      lath_index_layout(),
 			      SHARDS,
-			      CLASSES,
+			      SLAB_CLASSES,
 			      LATH_VERSION_MAJOR,
 			      LATH_VERSION_MINOR,
 			      LATH_VERSION_PATCH };

@@ -37,9 +37,9 @@ static unsigned int class_of(u64 size)
 	return 16 + (bits - 8) * 8 + (unsigned int)(((size - 1) >> (bits - 4)) - 8);
 }
 
-u32 slot_size(unsigned int class)
+u32 slab_slot_size(unsigned int class)
 {
-	LATH_ASSERT(class < CLASSES);
+	LATH_ASSERT(class < SLAB_CLASSES);
 	if (class < 16)
 		return (class + 1) * 8;
 	class -= 16;
@@ -55,7 +55,7 @@ static u32 slab_units(u32 size)
 u32 slab_slots(const struct unit *slab)
 {
 	LATH_ASSERT(slab->kind == UNIT_SLAB && slab->len);
-	return (u32)(((u64)slab->len << UNIT_SHIFT) / slot_size(slab->class));
+	return (u32)(((u64)slab->len << UNIT_SHIFT) / slab_slot_size(slab->class));
 }
 
 static __thread unsigned int mine __attribute__((tls_model("initial-exec"))); /* number + 1 */
@@ -137,7 +137,7 @@ static void partial_unlink(struct arena *arena, struct arena_shard *shard, u32 f
  */
 static u64 slot_take(struct arena *arena, struct arena_shard *shard, unsigned int class)
 {
-	u32 first = shard->partial[class], size = slot_size(class), i;
+	u32 first = shard->partial[class], size = slab_slot_size(class), i;
 	struct unit *slab = &arena->unit[first];
 	u64 place;
 
@@ -171,7 +171,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 	int ret;
 	u32 first;
 
-	LATH_ASSERT(slot_size(class) >= size);
+	LATH_ASSERT(slab_slot_size(class) >= size);
 	lath_spin_lock(&shard->lock);
 	/* no slab of the class has a free slot: make one, and look again */
 	while (unlikely(!shard->partial[class])) {
@@ -180,7 +180,7 @@ int slot_alloc(struct arena *arena, u64 size, u64 *place)
 		/* arena->lock comes before the shard's; another thread of the shard may make a slab
 		 * too, then there are two */
 		lath_spin_unlock(&shard->lock);
-		ret = run_alloc(arena, slab_units(slot_size(class)), &as, &first);
+		ret = run_alloc(arena, slab_units(slab_slot_size(class)), &as, &first);
 		if (ret)
 			return ret;
 		poison(arena, arena_at(arena, (u64)first << UNIT_SHIFT),
@@ -206,7 +206,7 @@ void slot_free(struct arena *arena, u32 first, u64 place)
 {
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[slab->shard];
-	u32 size = slot_size(slab->class);
+	u32 size = slab_slot_size(slab->class);
 	bool empty;
 
 	lath_spin_lock(&shard->lock);
@@ -240,7 +240,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 {
 	struct unit *slab = &arena->unit[first];
 	struct arena_shard *shard = &arena->shard[0];
-	u32 size = slot_size(slab->class), slots = slab_slots(slab), i;
+	u32 size = slab_slot_size(slab->class), slots = slab_slots(slab), i;
 	u64 base = (u64)first << UNIT_SHIFT;
 
 	LATH_ASSERT(slab->kind == UNIT_SLAB);
@@ -269,7 +269,7 @@ void slab_restore(struct arena *arena, u32 first, const u64 *mark)
 /* ---- compaction ---- */
 
 struct slab_counts {
-	u32 of[SHARDS][CLASSES];
+	u32 of[SHARDS][SLAB_CLASSES];
 };
 
 /* Fills in how many slabs of each class and shard stay: as many as hold all its slots, and one
@@ -287,8 +287,9 @@ static void count_needed(struct arena *arena, struct slab_counts *stay)
 			slabs.of[arena->unit[i].shard][arena->unit[i].class]++;
 	for (s = 0; s < SHARDS; s++) {
 		lath_spin_lock(&arena->shard[s].lock);
-		for (c = 0; c < CLASSES; c++) {
-			u32 size = slot_size(c), slots = (slab_units(size) << UNIT_SHIFT) / size;
+		for (c = 0; c < SLAB_CLASSES; c++) {
+			u32 size = slab_slot_size(c),
+			    slots = (slab_units(size) << UNIT_SHIFT) / size;
 
 			/* one more: those that move must not need a new slab */
 			stay->of[s][c] = (arena->shard[s].slots[c] + slots - 1) / slots + 1;
@@ -315,7 +316,7 @@ u64 arena_mark_sparse(struct arena *arena)
 
 		if (slab->kind != UNIT_SLAB)
 			continue;
-		LATH_ASSERT(slab->shard < SHARDS && slab->class < CLASSES);
+		LATH_ASSERT(slab->shard < SHARDS && slab->class < SLAB_CLASSES);
 		if (stay.of[slab->shard][slab->class]) { /* the lowest places stay */
 			stay.of[slab->shard][slab->class]--;
 			continue;

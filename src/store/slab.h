@@ -8,7 +8,7 @@
 #include "store/arena.h"
 
 /* Returns the slot size of a class in bytes. */
-u32 slot_size(unsigned int class);
+u32 slab_slot_size(unsigned int class);
 /* Allocates a slot from the calling thread's shard, in a call. 0 (*place) | -ENOMEM | -ENOSPC */
 int slot_alloc(struct arena *arena, u64 size, u64 *place);
 /* Frees a slot of the slab that begins at unit `first`, in a call. */

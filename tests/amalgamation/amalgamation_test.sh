@@ -61,6 +61,11 @@ compile quickstart "$source/examples/quickstart.c"
 expect "15 is in [10, 30) -> 7" quickstart
 compile space_pool "$source/examples/space_pool.c"
 expect "40000 blocks in" space_pool
+if [[ $kind == gcc ]]; then # with the store, whose header of xxHash is this machine's
+	"$cc" -std=c11 "${flags[@]}" -DLATHWORK_STORE -c lathwork.c -o store.o
+	"$cc" -std=gnu11 -O1 -I. -pthread -DLATHWORK_STORE "$source/examples/store.c" store.o -o store
+	expect "fruit/plum is blue" store
+fi
 rm -r lathwork
 
 if [[ $kind == gcc ]]; then
