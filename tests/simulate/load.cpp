@@ -131,6 +131,36 @@ void lock_apart(structure& s, worker& w, u64) {
     s.hold((u64{w.number} << 20) + w.random.below(4096 - 16), 16);
 }
 
+// An address space with one region of 1 to 16 pages for 32 pages, as in table address-space. Each
+// worker maps in one of 64 parts.
+constexpr u64 first_page = u64{1} << 30, spread = 32, parts = 64, most_pages = 16;
+
+void fill_regions(structure& s, u64 items) {
+    for (u64 i : shuffled(items))
+        s.map(first_page + i * spread, 1 + i % most_pages);
+}
+
+void query(structure& s, worker& w, u64 items) {
+    s.query(first_page + w.random.below(items * spread));
+}
+
+void map_over(structure& s, worker& w, u64 items) {
+    u64 part = std::max(items * spread / parts, 2 * most_pages);
+    s.map(first_page + w.number % parts * part + w.random.below(part - most_pages),
+          1 + w.random.below(most_pages));
+}
+
+void alloc_regions(structure& s, worker& w, u64) {
+    put_or_take(
+        w,
+        [&](u64& key) {
+            u64 pages = 1 + w.random.below(most_pages);
+            key = s.alloc_region(pages, w.number) * 32 + pages;
+            return key >= 32;
+        },
+        [&](u64 key) { s.unmap(key / 32, key % 32); });
+}
+
 void step(structure& s, worker& w, u64) { s.step(w.number); }
 
 } // namespace
@@ -156,6 +186,11 @@ const std::vector<load>& loads() {
         {"iova", "pages of 4 KiB allocated and freed", &subject::iova, fill_pages, pages, false},
         {"locks", "each locks and unlocks ranges in a part of its own", &subject::locks,
          fill_nothing, lock_apart, false},
+        {"query", "the region of a page", &subject::regions, fill_regions, query, false},
+        {"alloc", "regions where there is room, and out again", &subject::regions, fill_regions,
+         alloc_regions, false},
+        {"map", "regions over what is there, each in a part of its own", &subject::regions,
+         fill_regions, map_over, false},
         {"steps", "what has no keys", &subject::steps, fill_nothing, step, false},
     };
     return all;

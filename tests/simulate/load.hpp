@@ -47,6 +47,12 @@ public:
     virtual bool alloc(u64&) { return false; } // a page
     virtual void release(u64) {}
     virtual void hold(u64, u64) {} // locks [key, key + size) and unlocks it
+    // Regions of an address space: of a page; [page, page + pages) over what is there; where there
+    // is room, by this worker; out.
+    virtual bool query(u64) { return false; }
+    virtual void map(u64, u64) {}
+    virtual u64 alloc_region(u64, unsigned) { return 0; } // pages, worker; returns the first one
+    virtual void unmap(u64, u64) {}
     virtual void step(unsigned) {} // of what has no keys; the number of the core
     virtual std::string line_name(std::uintptr_t) { return "memory"; }
 };
@@ -59,6 +65,7 @@ struct subject {
     std::unique_ptr<structure> (*iova)();
     std::unique_ptr<structure> (*steps)();
     std::unique_ptr<structure> (*locks)() = nullptr;
+    std::unique_ptr<structure> (*regions)() = nullptr;
 };
 // Those that are built, ours first.
 const std::vector<subject>& subjects();

@@ -68,6 +68,17 @@ public:
         return linux_maple_alloc(tree_, 1, (u64{1} << 32) - 1, 1, 1, &first);
     }
     void release(u64 first) override { linux_maple_erase(tree_, first); }
+    bool query(u64 page) override { return linux_maple_load(tree_, page); }
+    void map(u64 page, u64 pages) override {
+        linux_maple_store(tree_, page, page + pages - 1, reinterpret_cast<void*>(5), 0);
+    }
+    u64 alloc_region(u64 pages, unsigned) override {
+        u64 first;
+        return linux_maple_alloc(tree_, 1, (u64{1} << 35) - 1, pages, 1, &first) ? first : 0;
+    }
+    void unmap(u64 page, u64 pages) override {
+        linux_maple_store(tree_, page, page + pages - 1, nullptr, 0);
+    }
 
 private:
     linux_maple* tree_ = linux_maple_new(0); // not freed: at the end of the process
@@ -97,7 +108,8 @@ std::vector<subject> linux_subjects() {
     return {{"rbtree", "Linux's red-black tree, one queue lock", make<rbtree_points>,
              make<rbtree_ranges>, make<rbtree_iova>, nullptr, make<interval_tree_locks>},
             {"maple", "Linux's maple tree, one queue lock", make<maple_structure>,
-             make<maple_structure>, make<maple_structure>, nullptr}};
+             make<maple_structure>, make<maple_structure>, nullptr, nullptr,
+             make<maple_structure>}};
 }
 
 } // namespace simulate
