@@ -73,6 +73,9 @@ fn compile(sources: &[PathBuf], include: &Path, out: &Path) {
     if env::var("DEBUG").as_deref() == Ok("true") {
         arguments.push("-g");
     }
+    if env::var_os("CARGO_FEATURE_STORE").is_some() {
+        arguments.push("-DLATHWORK_STORE");
+    }
     let flags = setting("CFLAGS", &target).unwrap_or_default();
     arguments.extend(flags.split_whitespace());
     arguments.extend(["-I", include.to_str().unwrap()]);

@@ -10,6 +10,9 @@
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("lathwork needs Linux on a 64-bit processor");
 
+#[cfg(feature = "store")]
+pub mod store;
+
 use core::cell::Cell;
 use core::ffi::c_void;
 
@@ -27,6 +30,9 @@ pub const EINVAL: c_int = 22;
 pub const EDEADLK: c_int = 35;
 pub const ETIMEDOUT: c_int = 110;
 pub const ENOSPC: c_int = 28;
+pub const EROFS: c_int = 30;
+pub const ERANGE: c_int = 34;
+pub const EOPNOTSUPP: c_int = 95;
 
 pub const LATH_RANGES: c_int = 0;
 pub const LATH_POINTS: c_int = 1;

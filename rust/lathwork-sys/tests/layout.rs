@@ -10,7 +10,7 @@ fn offset<T, F>(field: impl Fn(*const T) -> *const F) -> usize {
 }
 
 macro_rules! shape {
-    ($text:ident, $name:ident $(, $field:ident)*) => {
+    ($text:expr, $name:ident $(, $field:ident)*) => {
         $text += &format!(
             "_Static_assert(sizeof(struct {0}) == {1}, \"size of {0}\");\n\
              _Static_assert(_Alignof(struct {0}) == {2}, \"alignment of {0}\");\n",
@@ -23,7 +23,7 @@ macro_rules! shape {
 }
 
 macro_rules! number {
-    ($text:ident, $($name:ident),*) => {
+    ($text:expr, $($name:ident),*) => {
         $($text += &format!("_Static_assert({0} == {1}, \"{0}\");\n", stringify!($name), $name);)*
     };
 }
@@ -169,6 +169,9 @@ fn as_in_c() {
         LATH_HOLE_EXACT
     );
 
+    #[cfg(feature = "store")]
+    of_the_store(&mut text);
+
     let file = std::env::temp_dir().join(format!("lathwork-layout-{}.c", std::process::id()));
     std::fs::write(&file, text).unwrap();
     let done = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
@@ -181,6 +184,78 @@ fn as_in_c() {
         done.status.success(),
         "{}",
         String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+#[cfg(feature = "store")]
+fn of_the_store(text: &mut String) {
+    use store::*;
+
+    *text = format!("#define LATHWORK_STORE\n{text}");
+    shape!(
+        *text,
+        lath_store_options,
+        size,
+        keys,
+        pages,
+        flags,
+        limit,
+        reserve,
+        prefault,
+        numa,
+        rcu,
+        why,
+        why_size
+    );
+    shape!(*text, lath_store_key, data, n);
+    shape!(*text, lath_store_ref, data, size, version, expires, small);
+    shape!(*text, lath_store_entry, key, value, size, expires);
+    shape!(
+        *text,
+        lath_store_change,
+        action,
+        value,
+        size,
+        tail,
+        tail_size,
+        expires
+    );
+    shape!(*text, lath_store_range, from, to, prefix, backward);
+    shape!(
+        *text,
+        lath_store_stats,
+        items,
+        committed,
+        index_bytes,
+        record_bytes,
+        pending_bytes,
+        free_bytes,
+        lost_bytes,
+        resident,
+        huge,
+        layers,
+        evicted,
+        expired,
+        fragmentation_permille
+    );
+    number!(
+        *text,
+        LATH_STORE_NUMBERS,
+        LATH_STORE_BYTES,
+        LATH_PAGES_HUGE,
+        LATH_PAGES_HUGETLB,
+        LATH_PAGES_SMALL,
+        LATH_STORE_EVICT,
+        LATH_STORE_VERSIONS,
+        LATH_STORE_READ_ONLY,
+        LATH_STORE_EXISTING,
+        LATH_STORE_FOREIGN,
+        LATH_STORE_KEEP,
+        LATH_STORE_PUT,
+        LATH_STORE_REMOVE,
+        EROFS,
+        ERANGE,
+        EOPNOTSUPP
     );
 }
 

@@ -11,6 +11,7 @@
 //! | [`RangeAllocator`] | free ranges of addresses: allocate, reserve, free |
 //! | [`SortQueue<T>`] | requests in the order of their sectors; for one thread at a time |
 //! | [`RangeLocks<K>`] | ranges of keys that threads hold for a while, alone or shared |
+//! | `Store<K>` | with the feature `store`: values of bytes by numbers or bytes, in memory, files, or shared |
 //!
 //! ```
 //! let map = lathwork::RangeMap::new();
@@ -61,7 +62,9 @@
 //! for its errors, and `Ipv4Addr` as a key. The C library needs libc either way.
 //!
 //! The feature `serde` writes and reads the maps and sets; `rayon` fills maps with `collect()` and
-//! `par_extend()`, and takes them apart with `into_par_iter()`.
+//! `par_extend()`, and takes them apart with `into_par_iter()`. `store` adds `Store`, a key-value
+//! store in memory, in a file or shared by processes; it needs the header `xxhash.h` to be built
+//! (Debian: `libxxhash-dev`).
 #![no_std]
 #![warn(missing_docs)]
 
@@ -91,6 +94,8 @@ mod retired;
 mod scan;
 mod section;
 mod sort_queue;
+#[cfg(feature = "store")]
+mod store;
 mod value;
 #[cfg(feature = "rayon")]
 mod with_rayon;
@@ -111,6 +116,11 @@ pub use range_map::{Gaps, IntoRanges, RangeMap, Ranges};
 pub use range_set::{IntoSetRanges, RangeSet, SetRanges};
 pub use reference::Ref;
 pub use sort_queue::{Order, Refused, SortQueue, Ticket};
+#[cfg(feature = "store")]
+pub use store::{
+    remove_store, Change, Pages, Store, StoreEntries, StoreError, StoreKey, StoreOptions,
+    StoreRange, StoreStats, StoreValue,
+};
 
 /// The old bound of values: any type is one.
 #[deprecated(since = "0.2.1", note = "leave the bound out: values have any type")]

@@ -55,6 +55,35 @@ impl Drop for Section {
     }
 }
 
+/// The thread is in a section that a call of the library has begun.
+#[cfg(feature = "store")]
+pub(crate) struct InSection {
+    of_this_thread: PhantomData<*const ()>,
+}
+
+#[cfg(feature = "store")]
+impl InSection {
+    pub(crate) fn begun() -> InSection {
+        let sections = &this_thread().sections;
+        sections.set(sections.get() + 1);
+        InSection {
+            of_this_thread: PhantomData,
+        }
+    }
+}
+
+#[cfg(feature = "store")]
+impl Drop for InSection {
+    /// A call of the library has ended it.
+    fn drop(&mut self) {
+        let thread = this_thread();
+        thread.sections.set(thread.sections.get() - 1);
+        if thread.sections.get() == 0 {
+            run_postponed();
+        }
+    }
+}
+
 fn run_postponed() {
     let list = &this_thread().postponed;
     loop {
